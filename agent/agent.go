@@ -1,0 +1,96 @@
+// Package agent says what an executor is, what an agent definition holds, and
+// how a name becomes one of each. It depends on the model only; the folders
+// below it are one executor each.
+package agent
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Executor carries out tasks of one kind: a shell, a file, an HTTP request.
+// It is safe for concurrent use.
+type Executor interface {
+	// Run makes one attempt. It returns soon after ctx is done, and leaves no
+	// process behind. The error is an *Error where the executor knows more than
+	// that it failed.
+	Run(ctx context.Context, task *Task, log Log) (Result, error)
+	// Settings is the JSON Schema of Task.Settings, as a value.
+	Settings() map[string]any
+}
+
+// Log takes what an attempt prints while it runs, in pieces as they come. It is
+// safe for concurrent use and never blocks for long.
+type Log func(piece []byte)
+
+// Task is one attempt at a task.
+type Task struct {
+	Run      string
+	Address  string
+	Attempt  int
+	Key      string // the same for the same attempt, also after a crash
+	Workflow string
+	Node     string
+	Agent    *Definition // never nil; a built-in agent has one too
+	Prompt   string
+	Inputs   []Input
+	Settings map[string]any // the definition's, with the node's on top
+	Decide   []string       // labels, one of which the output must name
+	Output   workflow.Output
+	Feedback string // what was wrong with the attempt before
+	Dir      string // the project's root, absolute
+}
+
+// Input is one named value given to a task.
+type Input struct {
+	Name  string
+	Value any
+}
+
+// Result is what a task gave.
+type Result struct {
+	Output string
+	Usage  Usage
+}
+
+// Usage is what an attempt used. An unknown cost is not zero.
+type Usage struct {
+	CostUSD     float64
+	CostUnknown bool
+	TokensIn    int64
+	TokensOut   int64
+}
+
+// Error is a failure of which the executor knows the kind.
+type Error struct {
+	Kind      Kind
+	Message   string
+	Permanent bool      // a retry would fail the same way
+	Until     time.Time // for Quota: when to try again; zero: unknown
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Kind is what kind of failure an Error is.
+type Kind string
+
+// The kinds of failures that executors tell apart.
+const (
+	Failed    Kind = "error"
+	TimedOut  Kind = "timeout"
+	BadOutput Kind = "bad_output"
+	Quota     Kind = "quota"
+)
+
+// Errorf is an ordinary failure.
+func Errorf(format string, args ...any) *Error {
+	return &Error{Kind: Failed, Message: fmt.Sprintf(format, args...)}
+}
+
+// Permanentf is a failure that a retry would only repeat.
+func Permanentf(format string, args ...any) *Error {
+	return &Error{Kind: Failed, Message: fmt.Sprintf(format, args...), Permanent: true}
+}

@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Command is something that the driver has to do.
+//
+//sumtype:decl
+type Command interface{ command() }
+
+// StartTask has an agent make one attempt. It is answered by TaskEnded, always,
+// also when it is cancelled.
+type StartTask struct {
+	Address  string // of the node's instance, e.g. "serve-customers/order-taker#2"
+	Attempt  int    // from 1
+	Key      string // the same for the same attempt of the same run, also after a crash
+	Workflow string // the workflow that the node stands in
+	Node     string
+	Agent    string
+	Prompt   string
+	Inputs   []Input
+	Settings map[string]any
+	Decide   []string // labels, one of which the output must name; empty: none
+	Output   workflow.Output
+	Feedback string        // what was wrong with the attempt before; "" nothing
+	Timeout  time.Duration // the engine cancels the attempt after this; zero: never
+	Labels   map[string]string
+}
+
+// Input is a rendered input of a task, in the order in which they were written.
+type Input struct {
+	Name  string
+	Value any
+}
+
+// CancelTask ends an attempt and every process that it started.
+type CancelTask struct {
+	Address string
+	Attempt int
+}
+
+// SetTimer asks for a TimerFired at a time. A timer with the same ID is
+// replaced.
+type SetTimer struct {
+	ID string
+	At time.Time
+}
+
+// CancelTimer withdraws a timer.
+type CancelTimer struct{ ID string }
+
+// AskHuman shows a question to people until one answers or it is withdrawn.
+type AskHuman struct {
+	Address  string
+	Workflow string
+	Node     string
+	Question string
+	Options  []workflow.Option // never empty, unless Custom
+	Custom   bool
+	Required bool
+	Deadline time.Time
+}
+
+// WithdrawHuman takes a question back.
+type WithdrawHuman struct{ Address string }
+
+// Finish ends the run. It comes once, and nothing comes after it.
+type Finish struct {
+	Status Status
+	Output any
+	Error  string // why, when the status is not success
+}
+
+func (*StartTask) command()     {}
+func (*CancelTask) command()    {}
+func (*SetTimer) command()      {}
+func (*CancelTimer) command()   {}
+func (*AskHuman) command()      {}
+func (*WithdrawHuman) command() {}
+func (*Finish) command()        {}

@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Event is something that happened. Events are the only input of a [Run], the
+// only thing that a journal stores, and all that time and chance can say to the
+// engine. Every event carries the time at which it happened.
+//
+//sumtype:decl
+type Event interface {
+	// When is the time of the event.
+	When() time.Time
+	event()
+}
+
+// Started is the first event of every run. It carries what the engine may not
+// look up.
+type Started struct {
+	Time    time.Time       `json:"time"`
+	Run     string          `json:"run"`
+	Version int             `json:"version"` // of the engine's behaviour, see Version
+	Inputs  map[string]any  `json:"inputs,omitempty"`
+	Limits  workflow.Limits `json:"limits"` // of the whole run, defaults filled in
+	// Tasks says what is known of the agents' work, by "workflow/node". A task
+	// that is not listed costs nothing and has no time limit of its own.
+	Tasks map[string]TaskFacts `json:"tasks,omitempty"`
+}
+
+// TaskFacts is what the driver knows of a task before it starts.
+type TaskFacts struct {
+	MaxCostUSD  float64       `json:"max_cost_usd,omitempty"` // bound for one attempt
+	MaxTokens   int64         `json:"max_tokens,omitempty"`   // bound for one attempt
+	UnknownCost bool          `json:"unknown_cost,omitempty"` // no bound is known
+	Timeout     time.Duration `json:"timeout,omitempty"`      // the agent's own; the node's wins
+}
+
+// TaskEnded answers StartTask, always, also after CancelTask.
+type TaskEnded struct {
+	Time    time.Time `json:"time"`
+	Address string    `json:"address"`
+	Attempt int       `json:"attempt"`
+	Output  string    `json:"output,omitempty"` // raw; the node's output mode is applied by the engine
+	Fault   *Fault    `json:"fault,omitempty"`  // nil: the agent did its work
+	Usage   Usage     `json:"usage,omitzero"`
+}
+
+// TimerFired answers SetTimer, unless CancelTimer came first.
+type TimerFired struct {
+	Time time.Time `json:"time"`
+	ID   string    `json:"id"`
+}
+
+// HumanAnswered answers AskHuman. [Run.Admit] says beforehand whether it would
+// be taken.
+type HumanAnswered struct {
+	Time    time.Time `json:"time"`
+	Address string    `json:"address"`
+	Value   string    `json:"value"`
+	By      string    `json:"by,omitempty"`
+}
+
+// CancelAsked ends the run: everything under way is cancelled.
+type CancelAsked struct {
+	Time   time.Time `json:"time"`
+	By     string    `json:"by,omitempty"`
+	Reason string    `json:"reason,omitempty"`
+}
+
+// LimitRaised sets limits of the whole run anew; zero fields stay as they are.
+// A task that waits because its cost is unknown goes on.
+type LimitRaised struct {
+	Time   time.Time       `json:"time"`
+	Limits workflow.Limits `json:"limits"`
+	By     string          `json:"by,omitempty"`
+}
+
+// Recovered says that a new process has taken the run up. Attempts without an
+// answer are lost, and the time since the last event does not count.
+type Recovered struct {
+	Time time.Time `json:"time"`
+}
+
+// Usage is what an attempt used.
+type Usage struct {
+	CostUSD     float64 `json:"cost_usd,omitempty"`
+	CostUnknown bool    `json:"cost_unknown,omitempty"` // then CostUSD says nothing
+	TokensIn    int64   `json:"tokens_in,omitempty"`
+	TokensOut   int64   `json:"tokens_out,omitempty"`
+}
+
+// Fault is the failure of a step: data, kept in the journal.
+type Fault struct {
+	Kind      FaultKind `json:"kind"`
+	Message   string    `json:"message"`
+	Permanent bool      `json:"permanent,omitempty"` // a retry would fail the same way
+	Until     time.Time `json:"until,omitzero"`      // for FaultQuota: when it is worth trying again
+}
+
+// FaultKind is the reason of a failure.
+type FaultKind string
+
+// The kinds of faults.
+const (
+	FaultError     FaultKind = "error"      // the agent failed
+	FaultTimeout   FaultKind = "timeout"    // it took too long
+	FaultBadOutput FaultKind = "bad_output" // its output could not be extracted or does not fit the schema
+	FaultNoRoute   FaultKind = "no_route"   // its decision matches no edge
+	FaultLost      FaultKind = "lost"       // nobody knows what became of it
+	FaultQuota     FaultKind = "quota"      // the provider refuses for now
+	FaultBudget    FaultKind = "budget"     // a limit on steps was reached
+	FaultCancelled FaultKind = "cancelled"
+	FaultLimit     FaultKind = "limit" // a loop reached its bound without an exit
+)
+
+func (e *Started) When() time.Time       { return e.Time }
+func (e *TaskEnded) When() time.Time     { return e.Time }
+func (e *TimerFired) When() time.Time    { return e.Time }
+func (e *HumanAnswered) When() time.Time { return e.Time }
+func (e *CancelAsked) When() time.Time   { return e.Time }
+func (e *LimitRaised) When() time.Time   { return e.Time }
+func (e *Recovered) When() time.Time     { return e.Time }
+
+func (*Started) event()       {}
+func (*TaskEnded) event()     {}
+func (*TimerFired) event()    {}
+func (*HumanAnswered) event() {}
+func (*CancelAsked) event()   {}
+func (*LimitRaised) event()   {}
+func (*Recovered) event()     {}

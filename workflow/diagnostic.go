@@ -1,0 +1,98 @@
+package workflow
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Pos is a range in a source file. Lines and columns count from 1, columns in
+// characters; the end is behind the last character. The zero Pos is nowhere.
+type Pos struct {
+	File      string `json:"file,omitempty"`
+	Line      int    `json:"line"`
+	Column    int    `json:"column"`
+	EndLine   int    `json:"end_line"`
+	EndColumn int    `json:"end_column"`
+}
+
+// String is file:line:column, as compilers print it.
+func (p Pos) String() string {
+	if p.Line == 0 {
+		return p.File
+	}
+	if p.File == "" {
+		return fmt.Sprintf("%d:%d", p.Line, p.Column)
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+}
+
+// Severity is how bad a diagnostic is.
+type Severity string
+
+// The severities. An Error keeps a workflow from running.
+const (
+	Error   Severity = "error"
+	Warning Severity = "warning"
+)
+
+// Diagnostic is a mistake of the author: data, not a Go error. Its code is
+// stable and has a page of its own in docs/rules.
+type Diagnostic struct {
+	Pos
+	Severity Severity `json:"severity"`
+	Code     string   `json:"code"`
+	Summary  string   `json:"summary"`          // what is wrong, under 60 characters where names allow it
+	Detail   string   `json:"detail,omitempty"` // what to do about it
+}
+
+func (d Diagnostic) String() string {
+	s := fmt.Sprintf("%s: %s[%s]: %s", d.Pos, d.Severity, d.Code, d.Summary)
+	if d.Detail != "" {
+		s += "; " + d.Detail
+	}
+	return s
+}
+
+// Diagnostics are all that was found, not the first.
+type Diagnostics []Diagnostic
+
+// Errors says whether one of them keeps the workflow from running.
+func (ds Diagnostics) Errors() bool {
+	return slices.ContainsFunc(ds, func(d Diagnostic) bool { return d.Severity == Error })
+}
+
+// Sort orders them by place, and drops what is said twice.
+func (ds Diagnostics) Sort() Diagnostics {
+	slices.SortStableFunc(ds, func(a, b Diagnostic) int {
+		if c := strings.Compare(a.File, b.File); c != 0 {
+			return c
+		}
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		if a.Column != b.Column {
+			return a.Column - b.Column
+		}
+		return strings.Compare(a.Code+a.Summary, b.Code+b.Summary)
+	})
+	return slices.Compact(ds)
+}
+
+func (ds Diagnostics) String() string {
+	lines := make([]string, len(ds))
+	for i, d := range ds {
+		lines[i] = d.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Errorf and Warningf make a diagnostic at a position.
+func Errorf(pos Pos, code, detail, summary string, args ...any) Diagnostic {
+	return Diagnostic{Pos: pos, Severity: Error, Code: code, Summary: fmt.Sprintf(summary, args...), Detail: detail}
+}
+
+// Warningf makes a diagnostic that does not keep the workflow from running.
+func Warningf(pos Pos, code, detail, summary string, args ...any) Diagnostic {
+	return Diagnostic{Pos: pos, Severity: Warning, Code: code, Summary: fmt.Sprintf(summary, args...), Detail: detail}
+}

@@ -1,0 +1,105 @@
+package workflow
+
+import "time"
+
+// Graph is an acyclic graph. The order of Nodes and Edges is the order of
+// declaration, and it breaks every tie. Its entries are the nodes without an
+// in-edge.
+//
+// Node ids are unique in a workflow, over all bodies in it, with one exception:
+// an [Each] that repeats a single node has a body of one node under its own id.
+type Graph struct {
+	Nodes []Node
+	Edges []Edge
+}
+
+// Node is one node of a graph.
+type Node struct {
+	ID    string
+	Title string // for people; not part of the digest
+	Step  Step
+	Join  Join
+	Group string // parallel group that collects this node's result
+	// Output applies to tasks, humans, calls, combines and Each (where it acts
+	// on the list of the items' outputs).
+	Output  Output
+	Retry   Retry         // tasks only
+	Timeout time.Duration // of an attempt, an answer or a call; zero: the agent's own, 24h for a person
+	OnError OnError
+	Once    bool              // effect: once; an attempt that was lost is not repeated without asking
+	Labels  map[string]string // metrics; carried to the events
+	Pos     Pos
+}
+
+// Join says how many live in-edges a node needs.
+type Join struct {
+	Need int  // zero: all that are not dead
+	Keep bool // leave the unfinished rest running
+}
+
+// Edge leads from one node to another. In the body of a [Loop] To may also be
+// [Again] or a node of a graph around the loop (an exit); anywhere it may be
+// [End]. An edge into a loop names the loop, an edge out of it names the node of
+// the body that it leaves: a Loop has no out-edges of its own.
+type Edge struct {
+	From, To string
+	On       On
+	Label    string // for OnLabel
+	When     Expr   // for OnWhen
+	Pos      Pos
+}
+
+// Targets of edges that are not nodes.
+const (
+	End   = "@end"   // the path ends here
+	Again = "@again" // the innermost loop's body runs again
+)
+
+// On is what must have happened for an edge to be taken.
+type On string
+
+// The kinds of edges. Several edges of one node with the same label, or the same
+// condition, are taken together.
+const (
+	OnSuccess On = ""        // the node succeeded
+	OnLabel   On = "label"   // its decision equals Label
+	OnWhen    On = "when"    // the first condition that holds
+	OnElse    On = "else"    // no label and no condition of the node matched
+	OnFailure On = "error"   // it failed for good
+	OnTimeout On = "timeout" // a person did not answer in time
+)
+
+// Node finds a node of this graph, not of the bodies in it.
+func (g *Graph) Node(id string) *Node {
+	for i := range g.Nodes {
+		if g.Nodes[i].ID == id {
+			return &g.Nodes[i]
+		}
+	}
+	return nil
+}
+
+// Body is the graph inside a composite step, nil for the others.
+func (n *Node) Body() *Graph {
+	switch s := n.Step.(type) {
+	case *Loop:
+		return &s.Body
+	case *Each:
+		return &s.Body
+	case *Task, *Human, *Call, *Choice, *Combine:
+		return nil
+	}
+	return nil
+}
+
+// Walk calls visit for every node in declaration order, a composite before what
+// is in it.
+func (g *Graph) Walk(visit func(g *Graph, n *Node)) {
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		visit(g, n)
+		if body := n.Body(); body != nil {
+			body.Walk(visit)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package workflow_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// everything is a workflow that uses every field of the model once.
+func everything() *workflow.Workflow {
+	return &workflow.Workflow{
+		Name: "everything", Description: "Every field, once.",
+		Inputs: []workflow.Param{{Name: "topic", Type: workflow.StringType, Required: true}, {Name: "n", HasDefault: true, Default: json.Number("12345678901234567890")}},
+		State:  map[string]any{"notes": []any{}, "draft": nil},
+		Agents: []workflow.AgentRef{{Name: "Writer", Role: "writer", Color: "LightBlue"}},
+		Limits: workflow.Limits{Steps: 7, Parallel: 2, Depth: 3, Runtime: 90 * time.Second, CostUSD: 0.5, Tokens: 1000},
+		Output: workflow.Template{Text: "${vars.draft}"},
+		Body: workflow.Graph{
+			Nodes: []workflow.Node{
+				{ID: "loop", Step: &workflow.Loop{Max: 3, Body: workflow.Graph{
+					Nodes: []workflow.Node{
+						{ID: "write", Title: "Write it", Step: &workflow.Task{Agent: "Writer", Prompt: workflow.Template{Text: "Write about ${inputs.topic} <now>"}, Inputs: []workflow.Binding{{Name: "old", Value: "${vars.draft ?? \"none\"}"}}, Settings: map[string]any{"temperature": json.Number("0.2")}}, Output: workflow.Output{Var: "draft", Mode: workflow.JSON, Schema: map[string]any{"type": "object"}}, Retry: workflow.Retry{Attempts: 3, Backoff: workflow.Exponential, Delay: time.Second, MaxDelay: time.Minute}, Timeout: time.Minute, Once: true, Labels: map[string]string{"team": "docs"}},
+						{ID: "choice", Step: &workflow.Choice{}},
+					},
+					Edges: []workflow.Edge{
+						{From: "write", To: "choice"},
+						{From: "choice", To: "gate", On: workflow.OnWhen, When: workflow.Expr{Text: "vars.draft.pass == true"}},
+						{From: "choice", To: workflow.Again, On: workflow.OnElse},
+					},
+				}}},
+				{ID: "gate", Step: &workflow.Human{Question: workflow.Template{Text: "Ship?"}, Options: []workflow.Option{{Value: "yes", Label: "Yes", Description: "ship it"}, {Value: "no"}}, Custom: true, Required: true}},
+				{ID: "scan", Step: &workflow.Each{Items: workflow.Expr{Text: "vars.notes"}, As: "note", Parallel: 4, Body: workflow.Graph{Nodes: []workflow.Node{{ID: "scan", Step: &workflow.Call{Workflow: "child", Inputs: []workflow.Binding{{Name: "x", Value: map[string]any{"deep": "${item}"}}}}}}}}, OnError: workflow.Continue, Group: "g"},
+				{ID: "sum", Step: &workflow.Combine{Strategy: workflow.Concatenate, Inputs: []workflow.Expr{{Text: "vars.draft"}}, Separator: "--"}, Join: workflow.Join{Need: 1, Keep: true}},
+			},
+			Edges: []workflow.Edge{
+				{From: "gate", To: "scan", On: workflow.OnLabel, Label: "yes"},
+				{From: "gate", To: workflow.End, On: workflow.OnTimeout},
+				{From: "scan", To: "sum"},
+				{From: "scan", To: "sum", On: workflow.OnFailure},
+			},
+		},
+	}
+}
+
+func TestStoredWorkflowComesBack(t *testing.T) {
+	want := everything()
+	data, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := workflow.Decode(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("stored and read again (-want +got):\n%s", diff)
+	}
+	if workflow.Digest(want) != workflow.Digest(got) {
+		t.Error("the digest changed")
+	}
+}
+
+func TestDigestLeavesOutDecoration(t *testing.T) {
+	plain, decorated := everything(), everything()
+	decorated.Body.Nodes[1].Title = "The gate"
+	decorated.Body.Nodes[1].Pos = workflow.Pos{Line: 9, Column: 2}
+	decorated.Agents[0].Color = "Red"
+	if workflow.Digest(plain) != workflow.Digest(decorated) {
+		t.Error("title, position or colour changed the digest")
+	}
+	decorated.Body.Nodes[1].Join.Need = 2
+	if workflow.Digest(plain) == workflow.Digest(decorated) {
+		t.Error("a changed join did not change the digest")
+	}
+}
+

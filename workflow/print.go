@@ -1,0 +1,255 @@
+package workflow
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Digest names what a workflow means: two files that mean the same have the
+// same digest, whatever their notation, layout and comments.
+func Digest(w *Workflow) string {
+	sum := sha256.Sum256([]byte(Print(w)))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// Print is the canonical form of a workflow, one fact a line. It leaves out
+// what does not change the meaning: positions, titles, colours, and fields that
+// have their zero value.
+func Print(w *Workflow) string {
+	p := &printer{}
+	p.line("workflow %s", quote(w.Name))
+	p.depth++
+	p.text("description", w.Description)
+	for _, in := range w.Inputs {
+		p.param(in)
+	}
+	for _, k := range slices.Sorted(maps.Keys(w.State)) {
+		p.line("state %s = %s", quote(k), FormatJSON(w.State[k]))
+	}
+	for _, a := range w.Agents {
+		p.line("lane %s%s", quote(a.Name), optional(" role=", a.Role))
+	}
+	p.limits(w.Limits)
+	p.text("output", w.Output.Text)
+	p.graph(&w.Body)
+	return p.String()
+}
+
+type printer struct {
+	strings.Builder
+	depth int
+}
+
+func (p *printer) line(format string, args ...any) {
+	for range p.depth {
+		p.WriteString("  ")
+	}
+	fmt.Fprintf(p, format, args...)
+	p.WriteByte('\n')
+}
+
+func (p *printer) text(key, value string) {
+	if value != "" {
+		p.line("%s %s", key, quote(value))
+	}
+}
+
+func (p *printer) param(in Param) {
+	s := "input " + quote(in.Name) + optional(" ", string(in.Type))
+	if in.Required {
+		s += " required"
+	}
+	if in.HasDefault {
+		s += " default=" + FormatJSON(in.Default)
+	}
+	p.line("%s%s", s, optional(" description=", in.Description))
+}
+
+func (p *printer) limits(l Limits) {
+	var parts []string
+	add := func(key string, set bool, value any) {
+		if set {
+			parts = append(parts, fmt.Sprintf("%s=%v", key, value))
+		}
+	}
+	add("steps", l.Steps != 0, l.Steps)
+	add("parallel", l.Parallel != 0, l.Parallel)
+	add("depth", l.Depth != 0, l.Depth)
+	add("runtime", l.Runtime != 0, l.Runtime)
+	add("cost_usd", l.CostUSD != 0, strconv.FormatFloat(l.CostUSD, 'f', -1, 64))
+	add("tokens", l.Tokens != 0, l.Tokens)
+	if parts != nil {
+		p.line("limits %s", strings.Join(parts, " "))
+	}
+}
+
+func (p *printer) graph(g *Graph) {
+	for i := range g.Nodes {
+		p.node(&g.Nodes[i])
+	}
+	for i := range g.Edges {
+		p.edge(&g.Edges[i])
+	}
+}
+
+func (p *printer) node(n *Node) {
+	p.line("node %s %s", quote(n.ID), n.Kind())
+	p.depth++
+	p.step(n.Step)
+	if n.Join != (Join{}) {
+		p.line("join need=%d keep=%t", n.Join.Need, n.Join.Keep)
+	}
+	p.text("group", n.Group)
+	p.output(n.Output)
+	if r := n.Retry; r.Attempts > 1 {
+		p.line("retry attempts=%d backoff=%s delay=%s max_delay=%s", r.Attempts, orElse(string(r.Backoff), "fixed"), r.Delay, r.MaxDelay)
+	}
+	p.duration("timeout", n.Timeout)
+	p.text("on_error", string(n.OnError))
+	if n.Once {
+		p.line("effect once")
+	}
+	for _, k := range slices.Sorted(maps.Keys(n.Labels)) {
+		p.line("label %s = %s", quote(k), quote(n.Labels[k]))
+	}
+	p.depth--
+}
+
+// Kind is the word for what a node does: task, human, call, choice, combine,
+// loop or each.
+func (n *Node) Kind() string {
+	switch n.Step.(type) {
+	case *Task:
+		return "task"
+	case *Human:
+		return "human"
+	case *Call:
+		return "call"
+	case *Choice:
+		return "choice"
+	case *Combine:
+		return "combine"
+	case *Loop:
+		return "loop"
+	case *Each:
+		return "each"
+	}
+	return "none"
+}
+
+func (p *printer) step(s Step) {
+	switch s := s.(type) {
+	case *Task:
+		p.text("agent", s.Agent)
+		p.text("prompt", s.Prompt.Text)
+		p.bindings(s.Inputs)
+		for _, k := range slices.Sorted(maps.Keys(s.Settings)) {
+			p.line("setting %s = %s", quote(k), FormatJSON(s.Settings[k]))
+		}
+	case *Human:
+		p.text("question", s.Question.Text)
+		for _, o := range s.Options {
+			p.line("option %s%s%s", quote(o.Value), optional(" label=", o.Label), optional(" description=", o.Description))
+		}
+		if s.Custom {
+			p.line("custom")
+		}
+		if s.Required {
+			p.line("required")
+		}
+	case *Call:
+		p.text("workflow", s.Workflow)
+		p.bindings(s.Inputs)
+	case *Choice:
+		p.text("on", s.On.Text)
+	case *Combine:
+		p.line("strategy %s", s.Strategy)
+		for _, in := range s.Inputs {
+			p.line("from %s", quote(in.Text))
+		}
+		p.text("separator", s.Separator)
+	case *Loop:
+		if s.Max != 0 && s.Max != DefaultMaxIterations {
+			p.line("max %d", s.Max)
+		}
+		p.graph(&s.Body)
+	case *Each:
+		p.line("items %s", quote(s.Items.Text))
+		p.text("as", s.As)
+		if s.Parallel != 0 {
+			p.line("parallel %d", s.Parallel)
+		}
+		p.graph(&s.Body)
+	}
+}
+
+func (p *printer) bindings(bs []Binding) {
+	for _, b := range bs {
+		p.line("with %s = %s", quote(b.Name), FormatJSON(b.Value))
+	}
+}
+
+func (p *printer) output(o Output) {
+	if o.Var == "" && o.Mode == Full && o.Schema == nil {
+		return
+	}
+	s := "output" + optional(" var=", o.Var) + optional(" mode=", string(o.Mode)) + optional(" pattern=", o.Pattern)
+	if o.Schema != nil {
+		s += " schema=" + FormatJSON(o.Schema)
+	}
+	p.line("%s", s)
+}
+
+func (p *printer) duration(key string, d time.Duration) {
+	if d != 0 {
+		p.line("%s %s", key, d)
+	}
+}
+
+func (p *printer) edge(e *Edge) {
+	s := fmt.Sprintf("edge %s -> %s", quote(e.From), quote(e.To))
+	switch e.On {
+	case OnSuccess:
+	case OnLabel:
+		s += " label " + quote(e.Label)
+	case OnWhen:
+		s += " when " + quote(e.When.Text)
+	case OnElse, OnFailure, OnTimeout:
+		s += " " + string(e.On)
+	}
+	p.line("%s", s)
+}
+
+// quote writes a plain word as it is and everything else in Go quotes, so that
+// a fact never breaks over lines.
+func quote(s string) string {
+	plain := s != ""
+	for _, r := range s {
+		word := r == '-' || r == '_' || r == '.' || r == '@' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		plain = plain && word
+	}
+	if plain {
+		return s
+	}
+	return strconv.Quote(s)
+}
+
+func optional(prefix, s string) string {
+	if s == "" {
+		return ""
+	}
+	return prefix + quote(s)
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}

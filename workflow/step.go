@@ -1,0 +1,91 @@
+package workflow
+
+// Step is what a node does: one of *Task, *Human, *Call, *Choice, *Combine,
+// *Loop and *Each.
+//
+//sumtype:decl
+type Step interface{ step() }
+
+// Task has an agent work on a prompt. A task with label edges is a router.
+type Task struct {
+	Agent  string // "": the project's default agent
+	Prompt Template
+	Inputs []Binding
+	// Settings are opaque to all but the agent, which checks them against its
+	// own schema. Strings in them are templates in canonical form.
+	Settings map[string]any
+}
+
+// Human asks a person. Without options and without label edges it offers
+// approve and reject, and reject fails it.
+type Human struct {
+	Question Template
+	Options  []Option
+	Custom   bool // an answer that is not an option is taken as it is
+	Required bool // no flag may skip this gate
+}
+
+// Option is one answer a person may give.
+type Option struct {
+	Value       string
+	Label       string // "": the value
+	Description string
+}
+
+// Call runs another workflow in its own scope.
+type Call struct {
+	Workflow string
+	Inputs   []Binding
+}
+
+// Choice takes edges and does no work. On is its decision; without it, the
+// decision is what the live edge brought.
+type Choice struct {
+	On Expr
+}
+
+// Combine aggregates values and does no work.
+type Combine struct {
+	Strategy Strategy
+	// Inputs are references, each a variable or a node's output. None: what the
+	// live in-edges brought.
+	Inputs    []Expr
+	Separator string // for Concatenate; "" a blank line
+}
+
+// Strategy is a way to aggregate.
+type Strategy string
+
+// The strategies of semantics §9.
+const (
+	Concatenate Strategy = "concatenate"
+	Merge       Strategy = "merge"
+	Array       Strategy = "array"
+	First       Strategy = "first"
+	Vote        Strategy = "vote"
+)
+
+// Loop runs its body until no back edge is taken, at most Max times.
+type Loop struct {
+	Body Graph
+	Max  int // zero: 50
+}
+
+// DefaultMaxIterations bounds a loop that names no bound.
+const DefaultMaxIterations = 50
+
+// Each runs its body once per item of a list. No edge leaves the body.
+type Each struct {
+	Items    Expr
+	As       string // variable that holds the item in the body; "" none (it is `item` anyway)
+	Body     Graph
+	Parallel int // items at once; zero: as many as the run allows
+}
+
+func (*Task) step()    {}
+func (*Human) step()   {}
+func (*Call) step()    {}
+func (*Choice) step()  {}
+func (*Combine) step() {}
+func (*Loop) step()    {}
+func (*Each) step()    {}

@@ -1,0 +1,57 @@
+package workflow
+
+import "strings"
+
+// Nearest is the name closest to the one that was written, or "" if none is
+// close enough to be what was meant. Earlier names win a tie.
+func Nearest(written string, names []string) string {
+	best, bestDistance := "", len(written)/3+1
+	lower := strings.ToLower(written)
+	for _, name := range names {
+		if d := editDistance(lower, strings.ToLower(name), bestDistance); d < bestDistance || d == bestDistance && best == "" {
+			best, bestDistance = name, d
+		}
+	}
+	return best
+}
+
+// DidYouMean is `did you mean "x"?` for the nearest name, or "".
+func DidYouMean(written string, names []string) string {
+	if name := Nearest(written, names); name != "" {
+		return `did you mean "` + name + `"?`
+	}
+	return ""
+}
+
+// editDistance counts insertions, deletions, replacements and swaps of
+// neighbours between a and b; it gives limit+1 as soon as it is over limit.
+func editDistance(a, b string, limit int) int {
+	x, y := []rune(a), []rune(b)
+	if len(x)-len(y) > limit || len(y)-len(x) > limit {
+		return limit + 1
+	}
+	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(x); i++ {
+		row[0] = i
+		least := i
+		for j := 1; j <= len(y); j++ {
+			replace := last[j-1]
+			if x[i-1] != y[j-1] {
+				replace++
+			}
+			row[j] = min(replace, last[j]+1, row[j-1]+1)
+			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+			least = min(least, row[j])
+		}
+		if least > limit {
+			return limit + 1
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(y)]
+}
