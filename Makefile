@@ -1,0 +1,29 @@
+# `make` prints what can be done; `make test` is what CI runs.
+
+.DEFAULT_GOAL := help
+.PHONY: help test race lint bench sim fuzz build install
+
+# Each fuzz target runs this long.
+FUZZTIME ?= 60s
+# Random workflows that `make sim` runs through the engine.
+SIM ?= 1000000
+
+help: ## Print this help
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+test: ## Check formatting, vet, and run every test (needs Go and nothing else)
+	@files=$$(gofmt -l .); if [ -n "$$files" ]; then echo "not formatted:"; echo "$$files"; exit 1; fi
+	go vet ./...
+	go test ./...
+
+race: ## Run every test under the race detector (needs a C compiler)
+	CGO_ENABLED=1 go test -race ./...
+
+lint: ## Run golangci-lint (needs golangci-lint v2)
+	golangci-lint run ./...
+
+build: ## Build bin/hocket
+	CGO_ENABLED=0 go build -trimpath -o bin/hocket ./cmd/hocket
+
+install: ## Install hocket into $GOBIN
+	CGO_ENABLED=0 go install -trimpath ./cmd/hocket
