@@ -5,6 +5,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -93,4 +94,14 @@ func Errorf(format string, args ...any) *Error {
 // Permanentf is a failure that a retry would only repeat.
 func Permanentf(format string, args ...any) *Error {
 	return &Error{Kind: Failed, Message: fmt.Sprintf(format, args...), Permanent: true}
+}
+
+// Interrupted is the error of an attempt whose context is done: a timeout where
+// a deadline passed, else the reason of the cancellation.
+func Interrupted(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, context.DeadlineExceeded) {
+		return &Error{Kind: TimedOut, Message: "took too long"}
+	}
+	return fmt.Errorf("agent: cancelled: %w", cause)
 }

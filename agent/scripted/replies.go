@@ -1,0 +1,189 @@
+// Package scripted answers tasks and people from a file, so that anyone can try
+// or test a workflow without a model, a key or a network:
+//
+//	evaluate:                      # a node's id, or an address
+//	  - '{"pass": false}'          # a list is used up one entry per attempt
+//	  - {output: '{"pass": true}', delay: 50ms, cost_usd: 0.01, tokens_in: 10, tokens_out: 20}
+//	flaky: [{error: boom}, fine]   # the last entry repeats
+//	approve: yes                   # people answer from here too, but never from "*"
+//	"*": ok                        # every other task
+//
+// An entry is text, kept as it was written (yes stays "yes", 1.10 stays "1.10"),
+// or a map:
+//
+//	output       text; a list or a map becomes JSON text
+//	delay        duration before the reply comes
+//	cost_usd     what the attempt cost
+//	tokens_in    what the attempt read
+//	tokens_out   what the attempt wrote
+//	error        the attempt fails with this text
+//	permanent    true: the failure is not retried
+//	retry_after  duration: the failure is a quota that is reset then
+//
+// # Which entry
+//
+// Of the keys that fit an instance, the most exact is taken: its full address
+// (review/score#2), then its address without iterations and items (review/score),
+// then its node's id (score), then "*".
+//
+// A list belongs to its key. The entry for an attempt is the one after those that
+// earlier attempts of the run took from the same key, in the order in which they
+// were started, over all instances that share the key. So a list for a node in a
+// loop goes on from one iteration to the next, and a list for a node with
+// for_each goes from item to item. For the key of a single instance this is the
+// number of the attempt. With "*" all tasks that have no key of their own share
+// one list.
+//
+// The count follows from the journal (see [agent.Script]), so a run that is taken
+// up after a crash goes on where it was, and an attempt that the crash cut off
+// gets the same reply again.
+package scripted
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Replies are the lists of a replies file, by key. They are not changed once
+// read, so they may be shared.
+type Replies struct {
+	lists map[string][]Reply // none is empty
+}
+
+// others is the key for every task that has none of its own.
+const others = "*"
+
+// Encode is the canonical form, in which a run keeps its replies: JSON with
+// sorted keys, a list of entries for each.
+func (r *Replies) Encode() []byte {
+	data, err := json.Marshal(r.lists)
+	if err != nil {
+		panic(fmt.Sprintf("scripted: replies that cannot be encoded: %v", err)) // plain data, always can
+	}
+	return data
+}
+
+// Decode reads what Encode wrote.
+func Decode(data []byte) (*Replies, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	r := &Replies{}
+	if err := dec.Decode(&r.lists); err != nil {
+		return nil, fmt.Errorf("scripted: stored replies: %w", err)
+	}
+	for _, key := range r.Keys() {
+		if len(r.lists[key]) == 0 {
+			return nil, fmt.Errorf("scripted: stored replies: no entry for %q", key)
+		}
+	}
+	return r, nil
+}
+
+// Keys are the node ids and addresses that have replies, and "*", sorted.
+func (r *Replies) Keys() []string { return slices.Sorted(maps.Keys(r.lists)) }
+
+// Covers says whether a task or a person has a reply in some instance, so that
+// its agent need not exist. A key that is an address covers the node that it
+// ends in.
+func (r *Replies) Covers(n *workflow.Node) bool {
+	if _, ok := r.lists[others]; ok && n.Kind() == "task" {
+		return true
+	}
+	return slices.ContainsFunc(r.Keys(), func(key string) bool { return nodeOf(key) == n.ID })
+}
+
+// Strangers are the keys that end in no task and no person of a workflow or of
+// those it calls: most likely a slip of the pen.
+func (r *Replies) Strangers(b *workflow.Bundle) []string {
+	known := map[string]bool{others: true}
+	walk(b, func(n *workflow.Node) {
+		if kind := n.Kind(); kind == "task" || kind == "human" {
+			known[n.ID] = true
+		}
+	})
+	return slices.DeleteFunc(r.Keys(), func(key string) bool { return known[nodeOf(key)] })
+}
+
+// CoversTasks says whether every task of a workflow, and of those it calls, has
+// a reply in every instance. Only then may a required question take its answer
+// from here.
+func (r *Replies) CoversTasks(b *workflow.Bundle) bool {
+	if _, ok := r.lists[others]; ok {
+		return true
+	}
+	covered := true
+	walk(b, func(n *workflow.Node) {
+		if _, ok := r.lists[n.ID]; !ok && n.Kind() == "task" {
+			covered = false
+		}
+	})
+	return covered
+}
+
+// Most is the most that one attempt of a task can use, over all entries that it
+// may be given.
+func (r *Replies) Most(n *workflow.Node) (costUSD float64, tokens int64) {
+	for key, list := range r.lists {
+		if key != others && nodeOf(key) != n.ID {
+			continue
+		}
+		for _, reply := range list {
+			costUSD = max(costUSD, reply.CostUSD)
+			tokens = max(tokens, reply.TokensIn+reply.TokensOut)
+		}
+	}
+	return costUSD, tokens
+}
+
+// taskKey is the key whose list answers a task.
+func (r *Replies) taskKey(address, node string) (string, bool) {
+	if key, ok := r.key(address, node); ok {
+		return key, true
+	}
+	_, ok := r.lists[others]
+	return others, ok
+}
+
+// key is the most exact key that names an instance.
+func (r *Replies) key(address, node string) (string, bool) {
+	for _, key := range [...]string{address, plain(address), node} {
+		if _, ok := r.lists[key]; ok && key != others {
+			return key, true
+		}
+	}
+	return "", false
+}
+
+// plain is an address without its iterations and items: a/b#2[3] is a/b.
+func plain(address string) string {
+	if !strings.ContainsAny(address, "#[") {
+		return address
+	}
+	steps := strings.Split(address, "/")
+	for i, step := range steps {
+		if cut := strings.IndexAny(step, "#["); cut >= 0 {
+			steps[i] = step[:cut]
+		}
+	}
+	return strings.Join(steps, "/")
+}
+
+// nodeOf is the node that an address ends in.
+func nodeOf(address string) string {
+	path := plain(address)
+	return path[strings.LastIndexByte(path, '/')+1:]
+}
+
+// walk visits the nodes of a workflow and of those it calls.
+func walk(b *workflow.Bundle, visit func(*workflow.Node)) {
+	all := append(slices.Collect(maps.Values(b.Called)), b.Root)
+	for _, w := range all {
+		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) { visit(n) })
+	}
+}
