@@ -1,0 +1,200 @@
+package expr
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Env gives references their values.
+type Env interface {
+	// Lookup gives the value of the reference without its Path, which is
+	// applied afterwards. Not ok: there is none, which is null.
+	Lookup(ref *Ref) (value any, ok bool)
+}
+
+// Eval gives the value of the expression. It fails where an operator cannot be
+// applied to the values: a number is not less than a list.
+func (e *Expr) Eval(env Env) (any, error) { return e.root.eval(env) }
+
+// Bool is the truthiness of the expression's value.
+func (e *Expr) Bool(env Env) (bool, error) {
+	v, err := e.root.eval(env)
+	return Truthy(v), err
+}
+
+// Truthy says whether a value counts as true. Null, false, zero, the empty
+// list and object do not, nor do the texts in which agents say no: the empty
+// one, false, no and 0, whatever their case and the space around them.
+func Truthy(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return false
+	case bool:
+		return v
+	case json.Number:
+		return compareNumbers(v, "0") != 0
+	case string:
+		v = strings.TrimSpace(v)
+		return v != "" && v != "0" && !strings.EqualFold(v, "false") && !strings.EqualFold(v, "no")
+	case []any:
+		return len(v) > 0
+	case map[string]any:
+		return len(v) > 0
+	}
+	return true
+}
+
+// node is a part of an expression.
+//
+//sumtype:decl
+type node interface {
+	eval(env Env) (any, error)
+	print(b *strings.Builder, level level)
+}
+
+type (
+	literalNode struct {
+		value    any
+		from, to int
+	}
+	refNode  struct{ ref *Ref }
+	listNode []node
+	notNode  struct{ of node }
+	orNode   []node
+	andNode  []node
+	elseNode []node
+
+	compareNode struct {
+		op          string
+		left, right node
+		pattern     *regexp.Regexp // of matches, when it is a literal
+	}
+)
+
+func (n *literalNode) eval(Env) (any, error) { return n.value, nil }
+
+func (n *refNode) eval(env Env) (any, error) {
+	v, ok := env.Lookup(n.ref)
+	if !ok {
+		return nil, nil
+	}
+	return walk(v, n.ref.Path), nil
+}
+
+func (n listNode) eval(env Env) (any, error) {
+	list := make([]any, len(n))
+	for i, item := range n {
+		v, err := item.eval(env)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = v
+	}
+	return list, nil
+}
+
+func (n *notNode) eval(env Env) (any, error) {
+	v, err := n.of.eval(env)
+	return !Truthy(v), err
+}
+
+func (n orNode) eval(env Env) (any, error) {
+	for _, operand := range n {
+		v, err := operand.eval(env)
+		if err != nil || Truthy(v) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+func (n andNode) eval(env Env) (any, error) {
+	for _, operand := range n {
+		v, err := operand.eval(env)
+		if err != nil || !Truthy(v) {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (n elseNode) eval(env Env) (any, error) {
+	for _, operand := range n {
+		v, err := operand.eval(env)
+		if err != nil || v != nil {
+			return v, err
+		}
+	}
+	return nil, nil
+}
+
+func (n *compareNode) eval(env Env) (any, error) {
+	left, err := n.left.eval(env)
+	if err != nil {
+		return nil, err
+	}
+	right, err := n.right.eval(env)
+	if err != nil {
+		return nil, err
+	}
+	switch n.op {
+	case "==":
+		return equal(left, right), nil
+	case "!=":
+		return !equal(left, right), nil
+	case "contains":
+		return contains(left, right)
+	case "in":
+		return contains(right, left)
+	case "matches":
+		return n.matches(left, right)
+	}
+	return ordered(n.op, left, right)
+}
+
+func (n *compareNode) matches(left, right any) (bool, error) {
+	re := n.pattern
+	if re == nil {
+		var err error
+		if re, err = compilePattern(right); err != nil {
+			return false, fmt.Errorf("expr: %w", err)
+		}
+	}
+	switch left.(type) {
+	case nil:
+		return false, nil
+	case []any, map[string]any:
+		return false, fmt.Errorf("expr: %s cannot match a pattern", describe(left))
+	}
+	text := workflow.FormatText(left)
+	if len(text) > maxMatched {
+		return false, fmt.Errorf("expr: a text of %d bytes is too long for matches; at most %d", len(text), maxMatched)
+	}
+	return re.MatchString(text), nil
+}
+
+// boundPattern keeps out patterns whose program is so large that a match takes
+// noticeable time: (a{1,99}){1,99} is short to write.
+func boundPattern(pattern string) error {
+	if len(pattern) > maxPattern {
+		return fmt.Errorf("pattern of %d bytes; at most %d", len(pattern), maxPattern)
+	}
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return err
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return err
+	}
+	if len(program.Inst) > maxPatternSize {
+		return errors.New("pattern repeats too much")
+	}
+	return nil
+}

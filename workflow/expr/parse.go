@@ -1,0 +1,428 @@
+package expr
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Dialect is how references are written in running text.
+type Dialect int
+
+// The dialects.
+const (
+	Canonical Dialect = iota // ${expr}, and $${ for a literal ${
+	Mixed                    // also {{expr}}
+	PlantUML                 // also $NAME
+)
+
+// The bounds of what is parsed.
+const (
+	maxDepth    = 100
+	maxExpr     = 64 << 10
+	maxTemplate = 4 << 20
+)
+
+// Expr is a parsed condition or reference. It is safe for concurrent use.
+type Expr struct {
+	root node
+	refs []*Ref
+}
+
+// ParseExpr parses a condition or a reference. `${x}`, `{{x}}`, `$x` and `x`
+// are the same in it, and a question mark at its end is dropped. An error is a
+// *SyntaxError.
+//
+// The dialect is that of the text around the expression; the language itself is
+// the same in all of them.
+func ParseExpr(text string, _ Dialect) (*Expr, error) {
+	p := &parser{text: dropQuestionMark(text)}
+	root, err := p.whole()
+	if err != nil {
+		return nil, err
+	}
+	return &Expr{root: root, refs: p.refs}, nil
+}
+
+func dropQuestionMark(text string) string {
+	trimmed := strings.TrimRight(text, " \t\r\n")
+	if strings.HasSuffix(trimmed, "?") && !strings.HasSuffix(trimmed, "??") {
+		return trimmed[:len(trimmed)-1]
+	}
+	return text
+}
+
+// Refs are the references of the expression, in the order of the text.
+func (e *Expr) Refs() []*Ref { return e.refs }
+
+// String is the canonical text.
+func (e *Expr) String() string {
+	var b strings.Builder
+	e.root.print(&b, looseLevel)
+	return b.String()
+}
+
+// parser reads one expression of a text. Its methods leave pos behind what they
+// have read.
+type parser struct {
+	text  string
+	pos   int
+	depth int
+	refs  []*Ref
+}
+
+// whole reads an expression that is the whole text.
+func (p *parser) whole() (node, error) {
+	if len(p.text) > maxExpr {
+		return nil, &SyntaxError{0, len(p.text), "expression too long", fmt.Sprintf("at most %d bytes", maxExpr)}
+	}
+	n, err := p.or()
+	if err != nil {
+		return nil, err
+	}
+	t, err := p.peek()
+	if err != nil {
+		return nil, err
+	}
+	if t.kind != endToken {
+		return nil, unexpected(t, "an operator or the end")
+	}
+	return n, nil
+}
+
+// peek is the next token. Its error, as all here, is nil or a *SyntaxError; it
+// is typed as error so that a nil one stays nil.
+func (p *parser) peek() (token, error) {
+	t, err := scan(p.text, p.pos)
+	if err != nil {
+		return t, err
+	}
+	return t, nil
+}
+
+// accept takes the next token if it is that operator.
+func (p *parser) accept(op string) bool {
+	t, err := p.peek()
+	if err != nil || t.kind != opToken || t.text != op {
+		return false
+	}
+	p.pos = t.to
+	return true
+}
+
+func (p *parser) expect(op, why string) error {
+	if p.accept(op) {
+		return nil
+	}
+	t, err := p.peek()
+	if err != nil {
+		return err
+	}
+	return unexpected(t, op+" "+why)
+}
+
+func unexpected(t token, want string) *SyntaxError {
+	if t.kind == endToken {
+		return &SyntaxError{t.from, t.to, "the expression ends too early", "expected " + want}
+	}
+	detail := hints[t.text]
+	if detail == "" {
+		detail = "expected " + want
+	}
+	return &SyntaxError{t.from, t.to, fmt.Sprintf("unexpected %s", shorten(t.text)), detail}
+}
+
+func shorten(s string) string {
+	if len(s) > 40 {
+		s = s[:40] + "…"
+	}
+	return strconv.Quote(s)
+}
+
+// enter and leave bound how deep expressions nest.
+func (p *parser) enter() error {
+	p.depth++
+	if p.depth > maxDepth {
+		return &SyntaxError{p.pos, p.pos, "expression nested too deeply", fmt.Sprintf("at most %d levels", maxDepth)}
+	}
+	return nil
+}
+
+func (p *parser) leave() { p.depth-- }
+
+// chain reads operands joined by one associative operator. They become one node
+// with many operands, so that a long chain is not a deep tree.
+func (p *parser) chain(op string, operand func() (node, error)) ([]node, error) {
+	first, err := operand()
+	if err != nil {
+		return nil, err
+	}
+	list := []node{first}
+	for p.accept(op) {
+		n, err := operand()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, n)
+	}
+	return list, nil
+}
+
+func (p *parser) or() (node, error) {
+	if err := p.enter(); err != nil {
+		return nil, err
+	}
+	defer p.leave()
+	list, err := p.chain("||", p.and)
+	if err != nil || len(list) == 1 {
+		return only(list, err)
+	}
+	return orNode(list), nil
+}
+
+func (p *parser) and() (node, error) {
+	list, err := p.chain("&&", p.comparison)
+	if err != nil || len(list) == 1 {
+		return only(list, err)
+	}
+	return andNode(list), nil
+}
+
+func (p *parser) coalesce() (node, error) {
+	list, err := p.chain("??", p.unary)
+	if err != nil || len(list) == 1 {
+		return only(list, err)
+	}
+	for _, n := range list[:len(list)-1] {
+		if r, ok := n.(*refNode); ok {
+			r.ref.guarded = true
+		}
+	}
+	return elseNode(list), nil
+}
+
+func only(list []node, err error) (node, error) {
+	if err != nil {
+		return nil, err
+	}
+	return list[0], nil
+}
+
+var comparisons = []string{"==", "!=", "<", "<=", ">", ">=", "contains", "matches", "in"}
+
+func (p *parser) comparison() (node, error) {
+	left, err := p.coalesce()
+	if err != nil {
+		return nil, err
+	}
+	op, found := p.comparator()
+	if !found {
+		return left, nil
+	}
+	if _, negated := left.(*notNode); negated && op.text != "==" && op.text != "!=" {
+		return nil, &SyntaxError{op.from, op.to, "! belongs to the left side alone", fmt.Sprintf("write !(a %s b)", op.text)}
+	}
+	right, err := p.coalesce()
+	if err != nil {
+		return nil, err
+	}
+	if again, found := p.comparator(); found {
+		return nil, &SyntaxError{again.from, again.to, "comparisons do not chain", "join two comparisons by &&, or use parentheses"}
+	}
+	return newComparison(op, left, right)
+}
+
+func (p *parser) comparator() (token, bool) {
+	t, err := p.peek()
+	if err != nil || t.kind != opToken && t.kind != nameToken || !slices.Contains(comparisons, t.text) {
+		return t, false
+	}
+	p.pos = t.to
+	return t, true
+}
+
+func newComparison(op token, left, right node) (node, error) {
+	n := &compareNode{op: op.text, left: left, right: right}
+	if pattern, ok := right.(*literalNode); ok && op.text == "matches" {
+		re, err := compilePattern(pattern.value)
+		if err != nil {
+			return nil, &SyntaxError{pattern.from, pattern.to, err.Error(), "see the syntax of RE2"}
+		}
+		n.pattern = re
+	}
+	return n, nil
+}
+
+func (p *parser) unary() (node, error) {
+	if !p.accept("!") {
+		return p.primary()
+	}
+	if err := p.enter(); err != nil {
+		return nil, err
+	}
+	defer p.leave()
+	n, err := p.unary()
+	if err != nil {
+		return nil, err
+	}
+	return &notNode{n}, nil
+}
+
+var keywords = map[string]any{"true": true, "false": false, "null": nil}
+
+func (p *parser) primary() (node, error) {
+	t, err := p.peek()
+	if err != nil {
+		return nil, err
+	}
+	p.pos = t.to
+	switch t.kind {
+	case numberToken:
+		return &literalNode{json.Number(t.text), t.from, t.to}, nil
+	case stringToken:
+		return &literalNode{t.text, t.from, t.to}, nil
+	case dollarToken:
+		return p.reference(t)
+	case nameToken:
+		if v, ok := keywords[t.text]; ok {
+			return &literalNode{v, t.from, t.to}, nil
+		}
+		if slices.Contains(comparisons, t.text) {
+			return nil, unexpected(t, "a value")
+		}
+		return p.reference(t)
+	case opToken:
+		return p.bracketed(t)
+	case endToken:
+	}
+	return nil, unexpected(t, "a value")
+}
+
+// closers are the ends of what brackets open around one expression.
+var closers = map[string]string{"(": ")", "${": "}", "{{": "}"}
+
+func (p *parser) bracketed(open token) (node, error) {
+	if open.text == "[" {
+		return p.list()
+	}
+	closer := closers[open.text]
+	if closer == "" {
+		return nil, unexpected(open, "a value")
+	}
+	n, err := p.or()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.expect(closer, "to close "+open.text); err != nil {
+		return nil, err
+	}
+	if open.text == "{{" {
+		if !strings.HasPrefix(p.text[p.pos:], "}") {
+			return nil, &SyntaxError{p.pos - 1, p.pos, "{{ is closed by a single }", "write }}"}
+		}
+		p.pos++
+	}
+	if r, ok := n.(*refNode); ok && open.text != "(" {
+		r.ref.From, r.ref.To = open.from, p.pos
+	}
+	return n, nil
+}
+
+func (p *parser) list() (node, error) {
+	var items []node
+	for !p.accept("]") {
+		if len(items) > 0 {
+			if err := p.expect(",", "or ]"); err != nil {
+				return nil, err
+			}
+		}
+		n, err := p.or()
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, n)
+	}
+	return listNode(items), nil
+}
+
+// reference reads the path behind its first name.
+func (p *parser) reference(first token) (node, error) {
+	path := []Key{{Name: first.text}}
+	for {
+		k, found, err := p.key()
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			break
+		}
+		path = append(path, k)
+	}
+	ref := classify(path)
+	ref.From, ref.To = first.from, p.pos
+	p.refs = append(p.refs, &ref)
+	return &refNode{&ref}, nil
+}
+
+// key reads .name, [0] or ["name"], if one follows at once.
+func (p *parser) key() (k Key, found bool, err error) {
+	rest := p.text[p.pos:]
+	switch {
+	case strings.HasPrefix(rest, "?."):
+		return k, false, &SyntaxError{p.pos, p.pos + 2, `unexpected "?."`, hints["?."]}
+	case strings.HasPrefix(rest, "."):
+		return p.dotted()
+	case strings.HasPrefix(rest, "["):
+		return p.indexed()
+	}
+	return k, false, nil
+}
+
+func (p *parser) dotted() (Key, bool, error) {
+	from := p.pos + 1
+	if from == len(p.text) || !isNameStart(p.text[from]) {
+		return Key{}, false, &SyntaxError{p.pos, from, "no name follows the dot", `write [0] for an index and ["a b"] for a name with other characters`}
+	}
+	p.pos = nameEnd(p.text, from)
+	return Key{Name: p.text[from:p.pos]}, true, nil
+}
+
+func (p *parser) indexed() (Key, bool, error) {
+	p.pos++
+	t, err := p.peek()
+	if err != nil {
+		return Key{}, false, err
+	}
+	k := Key{Name: t.text}
+	if t.kind == numberToken {
+		index, err := strconv.Atoi(t.text)
+		if err != nil || index < 0 {
+			return k, false, &SyntaxError{t.from, t.to, fmt.Sprintf("%s is no index", shorten(t.text)), "indexes are whole numbers and count from 0"}
+		}
+		k = Key{Index: index, IsIndex: true}
+	} else if t.kind != stringToken {
+		return k, false, unexpected(t, "an index or a name in quotes")
+	}
+	p.pos = t.to
+	return k, true, p.expect("]", "behind the index")
+}
+
+const (
+	maxPattern     = 1000
+	maxPatternSize = 2000
+	maxMatched     = 1 << 20
+)
+
+func compilePattern(v any) (*regexp.Regexp, error) {
+	pattern, ok := v.(string)
+	if !ok {
+		return nil, fmt.Errorf("the pattern of matches is %s, not text", describe(v))
+	}
+	if err := boundPattern(pattern); err != nil {
+		return nil, err
+	}
+	return regexp.Compile(pattern)
+}

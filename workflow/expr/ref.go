@@ -1,0 +1,196 @@
+package expr
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Kind is what a reference refers to.
+type Kind int
+
+// The kinds of references. In all but Unresolved, Path is what follows the
+// reference proper: in `nodes.a.output.issues[0]` it is `.issues[0]`.
+const (
+	Unresolved Kind = iota // as written: Path holds everything
+	Inputs                 // inputs.NAME; NAME "" is all inputs
+	Vars                   // vars.NAME
+	Nodes                  // nodes.NAME.FIELD, FIELD one of NodeFields
+	Groups                 // groups.NAME.FIELD, FIELD one of GroupFields
+	Previous               // previous.FIELD, FIELD output
+	Failure                // failure.FIELD, FIELD one of FailureFields
+	Item                   // item
+	Index                  // index
+	Iteration              // iteration
+)
+
+// NodeFields are the fields of a node's result.
+func NodeFields() []string { return []string{"output", "status", "error", "duration_ms", "attempts"} }
+
+// GroupFields are the fields of a parallel group.
+func GroupFields() []string { return []string{"outputs", "succeeded", "failed", "status"} }
+
+// FailureFields are the fields of the failure that led to a node.
+func FailureFields() []string { return []string{"node", "error", "status"} }
+
+// roots are the words that begin a canonical reference.
+var roots = map[string]Kind{
+	"inputs": Inputs, "vars": Vars, "nodes": Nodes, "groups": Groups, "previous": Previous,
+	"failure": Failure, "item": Item, "index": Index, "iteration": Iteration,
+}
+
+// rootOf is the word with which a reference of each kind begins.
+var rootOf = func() map[Kind]string {
+	words := map[Kind]string{}
+	for word, kind := range roots {
+		words[kind] = word
+	}
+	return words
+}()
+
+// Ref is a reference in an expression.
+type Ref struct {
+	Kind     Kind
+	Name     string // of the input, variable, node or group
+	Field    string
+	Path     []Key
+	From, To int // bytes of the text that was parsed; with its ${ }, {{ }} or $ where it has one
+
+	guarded bool // it has a ?? default
+}
+
+// Key is one step of a path: a name or an index.
+type Key struct {
+	Name    string
+	Index   int
+	IsIndex bool
+}
+
+// Guarded says whether the reference has a `??` default, so that it may be
+// missing.
+func (r *Ref) Guarded() bool { return r.guarded }
+
+// String is the canonical text of a reference.
+func (r *Ref) String() string {
+	var b strings.Builder
+	r.print(&b)
+	return b.String()
+}
+
+func (r *Ref) print(b *strings.Builder) {
+	path := r.Path
+	if r.Kind == Unresolved {
+		b.WriteString(path[0].Name)
+		path = path[1:]
+	} else {
+		b.WriteString(rootOf[r.Kind])
+	}
+	if r.Name != "" {
+		Key{Name: r.Name}.print(b)
+	}
+	if r.Field != "" {
+		Key{Name: r.Field}.print(b)
+	}
+	for _, k := range path {
+		k.print(b)
+	}
+}
+
+func (k Key) print(b *strings.Builder) {
+	switch {
+	case k.IsIndex:
+		b.WriteByte('[')
+		b.WriteString(strconv.Itoa(k.Index))
+		b.WriteByte(']')
+	case IsName(k.Name):
+		b.WriteByte('.')
+		b.WriteString(k.Name)
+	default:
+		b.WriteByte('[')
+		printString(b, k.Name)
+		b.WriteByte(']')
+	}
+}
+
+// IsName says whether s can stand in a path without quotes:
+// [A-Za-z_][A-Za-z0-9_-]*.
+func IsName(s string) bool {
+	return s != "" && isNameStart(s[0]) && nameEnd(s, 0) == len(s)
+}
+
+func isNameStart(c byte) bool {
+	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+func isNamePart(c byte) bool { return isNameStart(c) || isDigit(c) || c == '-' }
+
+// nameEnd is the offset behind the name that begins at from.
+func nameEnd(s string, from int) int {
+	for from < len(s) && isNamePart(s[from]) {
+		from++
+	}
+	return from
+}
+
+// classify reads a path as a canonical reference, and leaves it unresolved if
+// its first name begins none. A node alone means its output, a group alone its
+// outputs. A field that does not exist is kept; Problems reports it.
+func classify(path []Key) Ref {
+	kind, known := roots[path[0].Name]
+	if !known {
+		return Ref{Kind: Unresolved, Path: path}
+	}
+	r := Ref{Kind: kind}
+	rest := path[1:]
+	switch kind {
+	case Inputs, Vars:
+		r.Name, rest = cutName(rest, "")
+	case Nodes:
+		if r.Name, rest = cutName(rest, ""); r.Name != "" {
+			r.Field, rest = cutName(rest, "output")
+		}
+	case Groups:
+		if r.Name, rest = cutName(rest, ""); r.Name != "" {
+			r.Field, rest = cutName(rest, "outputs")
+		}
+	case Previous:
+		r.Field, rest = cutName(rest, "output")
+	case Failure:
+		r.Field, rest = cutName(rest, "")
+	case Item, Index, Iteration, Unresolved:
+	}
+	if len(rest) > 0 {
+		r.Path = rest
+	}
+	return r
+}
+
+// cutName takes a name off the path; where none stands, it is the default.
+func cutName(path []Key, byDefault string) (string, []Key) {
+	if len(path) == 0 || path[0].IsIndex || path[0].Name == "" {
+		return byDefault, path
+	}
+	return path[0].Name, path[1:]
+}
+
+// walk follows the path into a value. What is not there is null.
+func walk(v any, path []Key) any {
+	for _, k := range path {
+		switch parent := v.(type) {
+		case map[string]any:
+			if k.IsIndex {
+				return nil
+			}
+			v = parent[k.Name]
+		case []any:
+			if !k.IsIndex || k.Index >= len(parent) {
+				return nil
+			}
+			v = parent[k.Index]
+		default:
+			return nil
+		}
+	}
+	return v
+}

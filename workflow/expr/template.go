@@ -1,0 +1,301 @@
+package expr
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Template is parsed text with expressions in it. It is safe for concurrent
+// use.
+type Template struct {
+	parts []part
+	refs  []*Ref
+	// constant is the value of a template without expressions, boxed once so
+	// that evaluating it costs nothing.
+	constant any
+}
+
+// part is literal text, or an expression if of is set.
+type part struct {
+	text string
+	of   node
+}
+
+// ParseTemplate parses text with the expressions that the dialect knows. An
+// error is a *SyntaxError.
+func ParseTemplate(text string, d Dialect) (*Template, error) {
+	if len(text) > maxTemplate {
+		return nil, &SyntaxError{0, len(text), "text too long", fmt.Sprintf("at most %d bytes", maxTemplate)}
+	}
+	t := &Template{}
+	if err := t.parse(text, d); err != nil {
+		return nil, err
+	}
+	switch {
+	case len(t.parts) == 0:
+		t.constant = ""
+	case len(t.parts) == 1 && t.parts[0].of == nil:
+		t.constant = t.parts[0].text
+	}
+	return t, nil
+}
+
+func (t *Template) parse(text string, d Dialect) error {
+	for pos := 0; pos < len(text); {
+		at, what := nextMark(text, pos, d)
+		t.literal(text[pos:at])
+		end, err := t.mark(text, at, what)
+		if err != nil {
+			return err
+		}
+		pos = end
+	}
+	t.join()
+	return nil
+}
+
+// mark is what may interrupt literal text.
+type mark int
+
+const (
+	endMark    mark = iota
+	escapeMark      // $${
+	dollarMark      // ${
+	braceMark       // {{
+	nameMark        // $NAME
+)
+
+// nextMark finds the first mark at or after pos.
+func nextMark(text string, pos int, d Dialect) (int, mark) {
+	for {
+		i := strings.IndexAny(text[pos:], "${")
+		if i < 0 {
+			return len(text), endMark
+		}
+		pos += i
+		rest := text[pos:]
+		switch {
+		case strings.HasPrefix(rest, "$${"):
+			return pos, escapeMark
+		case strings.HasPrefix(rest, "${"):
+			return pos, dollarMark
+		case d >= Mixed && strings.HasPrefix(rest, "{{"):
+			return pos, braceMark
+		case d == PlantUML && rest[0] == '$' && len(rest) > 1 && isNameStart(rest[1]):
+			return pos, nameMark
+		}
+		pos++
+	}
+}
+
+// mark reads what begins at a mark, and gives the offset behind it.
+func (t *Template) mark(text string, at int, what mark) (int, error) {
+	switch what {
+	case escapeMark:
+		t.literal("${")
+		return at + len("$${"), nil
+	case dollarMark, braceMark:
+		return t.expression(text, at)
+	case nameMark:
+		end := shellNameEnd(text, at+1)
+		ref := classify([]Key{{Name: text[at+1 : end]}})
+		ref.From, ref.To = at, end
+		t.refs = append(t.refs, &ref)
+		t.parts = append(t.parts, part{of: &refNode{&ref}})
+		return end, nil
+	case endMark:
+	}
+	return at, nil
+}
+
+// shellNameEnd is the offset behind a $NAME: in running text a hyphen ends it.
+func shellNameEnd(text string, from int) int {
+	for from < len(text) && isNamePart(text[from]) && text[from] != '-' {
+		from++
+	}
+	return from
+}
+
+// expression reads ${expr} or {{expr}}.
+func (t *Template) expression(text string, at int) (int, error) {
+	limit := min(len(text), at+maxExpr)
+	p := &parser{text: text[:limit], pos: at, refs: t.refs}
+	n, err := p.primary()
+	if err != nil {
+		return 0, p.explain(err, at)
+	}
+	t.refs = p.refs
+	if l, ok := n.(*literalNode); ok {
+		if text, ok := l.value.(string); ok {
+			t.literal(text)
+			return p.pos, nil
+		}
+	}
+	t.parts = append(t.parts, part{of: n})
+	return p.pos, nil
+}
+
+// explain adds to an error what an author who meant literal text must do.
+func (p *parser) explain(err error, at int) error {
+	e, ok := err.(*SyntaxError)
+	if !ok || e.From < len(p.text) {
+		return err
+	}
+	opened := p.text[at : at+2]
+	literal := map[string]string{"${": "$${", "{{": `${"{{"}`}[opened]
+	return &SyntaxError{at, at + 2, opened + " is never closed", fmt.Sprintf("close it, or write %s for a literal %s", literal, opened)}
+}
+
+func (t *Template) literal(s string) {
+	if s != "" {
+		t.parts = append(t.parts, part{text: s})
+	}
+}
+
+// join makes one part of literals that stand side by side.
+func (t *Template) join() {
+	joined := t.parts[:0]
+	for i := 0; i < len(t.parts); {
+		end := i + 1
+		for t.parts[i].of == nil && end < len(t.parts) && t.parts[end].of == nil {
+			end++
+		}
+		joined = append(joined, joinLiterals(t.parts[i:end]))
+		i = end
+	}
+	t.parts = joined
+}
+
+func joinLiterals(parts []part) part {
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	var b strings.Builder
+	for _, p := range parts {
+		b.WriteString(p.text)
+	}
+	return part{text: b.String()}
+}
+
+// Refs are the references of the template, in the order of the text.
+func (t *Template) Refs() []*Ref { return t.refs }
+
+// Eval gives the value of the template: of its only expression, or the text.
+func (t *Template) Eval(env Env) (any, error) {
+	if t.constant != nil {
+		return t.constant, nil
+	}
+	if len(t.parts) == 1 {
+		return t.parts[0].of.eval(env)
+	}
+	text, err := t.Text(env)
+	if err != nil {
+		return nil, err
+	}
+	return text, nil
+}
+
+// Text gives the template as text.
+func (t *Template) Text(env Env) (string, error) {
+	if text, ok := t.constant.(string); ok {
+		return text, nil
+	}
+	// All values first, so that the text is allocated once.
+	var few [8]string
+	texts, size := few[:0], 0
+	for i := range t.parts {
+		text, err := t.parts[i].write(env)
+		if err != nil {
+			return "", err
+		}
+		texts = append(texts, text)
+		size += len(text)
+	}
+	if len(texts) == 1 {
+		return texts[0], nil
+	}
+	var b strings.Builder
+	b.Grow(size)
+	for _, text := range texts {
+		b.WriteString(text)
+	}
+	return b.String(), nil
+}
+
+func (p *part) write(env Env) (string, error) {
+	if p.of == nil {
+		return p.text, nil
+	}
+	v, err := p.of.eval(env)
+	if err != nil {
+		return "", err
+	}
+	return workflow.FormatText(v), nil
+}
+
+// String is the canonical text.
+func (t *Template) String() string { return t.Format(Canonical) }
+
+// Format writes the template so that ParseTemplate reads it again in the given
+// dialect. It writes references in canonical form as ${expr}; literal text that
+// the dialect would read as an expression becomes a string in one.
+func (t *Template) Format(d Dialect) string {
+	var b strings.Builder
+	for i := range t.parts {
+		p := &t.parts[i]
+		if p.of != nil {
+			b.WriteString("${")
+			p.of.print(&b, looseLevel)
+			b.WriteByte('}')
+			continue
+		}
+		beforeExpr := i+1 < len(t.parts)
+		formatLiteral(&b, p.text, d, beforeExpr)
+	}
+	return b.String()
+}
+
+// formatLiteral writes literal text. A dollar sign in front of an expression
+// would make an escape of it, so it is quoted.
+func formatLiteral(b *strings.Builder, text string, d Dialect, beforeExpr bool) {
+	dollarEnds := beforeExpr && strings.HasSuffix(text, "$")
+	text = text[:len(text)-len(endingDollar(text, dollarEnds))]
+	for pos := 0; pos < len(text); {
+		at, what := nextMark(text, pos, d)
+		b.WriteString(text[pos:at])
+		pos = at + formatMark(b, what)
+	}
+	if dollarEnds {
+		b.WriteString(`${"$"}`)
+	}
+}
+
+func endingDollar(text string, ends bool) string {
+	if ends {
+		return text[len(text)-1:]
+	}
+	return ""
+}
+
+// formatMark writes literal text that looks like a mark, and gives how many
+// bytes of it are written.
+func formatMark(b *strings.Builder, what mark) int {
+	switch what {
+	case escapeMark: // a dollar sign before a literal ${, which is written next
+		b.WriteString("$")
+		return 1
+	case dollarMark:
+		b.WriteString("$${")
+		return 2
+	case braceMark:
+		b.WriteString(`${"{{"}`)
+		return 2
+	case nameMark:
+		b.WriteString(`${"$"}`)
+		return 1
+	case endMark:
+	}
+	return 0
+}
