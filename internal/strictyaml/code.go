@@ -1,0 +1,40 @@
+package strictyaml
+
+// Code is a stable name of a kind of mistake, with its meaning in one line.
+type Code struct{ Name, Meaning string }
+
+// The codes of this package.
+const (
+	codeSyntax       = "yaml-syntax"
+	codeEncoding     = "yaml-encoding"
+	codeSize         = "yaml-size"
+	codeDocuments    = "yaml-documents"
+	codeAlias        = "yaml-alias"
+	codeKey          = "yaml-key"
+	codeDuplicateKey = "yaml-duplicate-key"
+	codeUnknownKey   = "yaml-unknown-key"
+	codeType         = "yaml-type"
+	codeEmpty        = "yaml-empty"
+	codeTag          = "yaml-tag"
+	codeNumber       = "yaml-number"
+	codeDuration     = "yaml-duration"
+	codeWord         = "yaml-word"
+)
+
+// Codes lists every code that a diagnostic of this package can have.
+var Codes = []Code{
+	{codeSyntax, "The file is not well-formed YAML."},
+	{codeEncoding, "The file holds bytes or characters that YAML does not allow."},
+	{codeSize, "The file is too large or too deeply nested."},
+	{codeDocuments, "The file holds more than one YAML document."},
+	{codeAlias, "An alias expands to too much, or to itself."},
+	{codeKey, "A key of a map is not plain text."},
+	{codeDuplicateKey, "A key stands twice in one map."},
+	{codeUnknownKey, "A key means nothing here."},
+	{codeType, "A value has the wrong type."},
+	{codeEmpty, "A key has no value."},
+	{codeTag, "A YAML tag is not supported."},
+	{codeNumber, "A number cannot be read in one way only, or is out of range."},
+	{codeDuration, "A duration is not written as a number with a unit."},
+	{codeWord, "A value is not one of the words that are possible here."},
+}

@@ -1,0 +1,181 @@
+package strictyaml
+
+import (
+	"bytes"
+	"io"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Bounds of a document. They are far above what people write, and low enough
+// that no file can exhaust time, memory or the stack.
+const (
+	maxBytes   = 16 << 20
+	maxDepth   = 200
+	maxAliased = 100_000 // nodes that aliases add
+)
+
+// Document is one YAML file, read. It is not safe for concurrent use.
+type Document struct {
+	file  string
+	text  []byte // without byte order mark
+	lines []line
+	root  *yaml.Node
+	found workflow.Diagnostics
+	seen  place // where the last position was looked up
+}
+
+// Read parses a file. A file that cannot be parsed has no root, and diagnostics
+// that say why.
+func Read(file string, text []byte) *Document {
+	d := &Document{file: file, text: bytes.TrimPrefix(text, []byte("\uFEFF"))}
+	if len(d.text) > maxBytes {
+		d.report(workflow.Errorf(workflow.Pos{File: file}, codeSize, "split it into several workflows", "the file is larger than %d MiB", maxBytes>>20))
+		return d
+	}
+	d.lines = splitLines(d.text)
+	if d.checkCharacters() {
+		d.parse()
+	}
+	return d
+}
+
+// parse fills root, unless the document is not what we can take.
+func (d *Document) parse() {
+	dec := yaml.NewDecoder(bytes.NewReader(d.text))
+	root, err := decode(dec)
+	if err == io.EOF {
+		return
+	}
+	if err != nil {
+		d.report(d.syntaxError(err))
+		return
+	}
+	if second, err := decode(dec); err != io.EOF {
+		d.report(d.secondDocument(second, err))
+		return
+	}
+	if d.bounded(root.Content[0]) {
+		d.root = root.Content[0]
+	}
+}
+
+// secondDocument is the diagnostic for what follows the first document.
+func (d *Document) secondDocument(second *yaml.Node, err error) workflow.Diagnostic {
+	if err != nil {
+		return d.syntaxError(err)
+	}
+	return workflow.Errorf(d.mark(second.Line, second.Column, 3), codeDocuments,
+		"keep one document in a file, and remove the line ---", "a second document begins here")
+}
+
+// decode reads the next document. The library panics on some malformed
+// comments; for us that is a syntax error like any other.
+func decode(dec *yaml.Decoder) (n *yaml.Node, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			n, err = nil, errUnreadable
+		}
+	}()
+	n = &yaml.Node{}
+	err = dec.Decode(n)
+	return n, err
+}
+
+// Root is the document's value; it does not exist if the file is empty or
+// cannot be parsed.
+func (d *Document) Root() Node { return Node{doc: d, y: resolved(d.root)} }
+
+// Readable says whether the file is well-formed, whatever it holds.
+func (d *Document) Readable() bool { return d.root != nil || !d.found.Errors() }
+
+// Diagnostics are all that was found so far, in the order of the file.
+func (d *Document) Diagnostics() workflow.Diagnostics { return d.found.Sort() }
+
+// Start is the position of the first character of the file, for what is
+// missing from it altogether.
+func (d *Document) Start() workflow.Pos { return d.mark(1, 1, 1) }
+
+func (d *Document) report(diag workflow.Diagnostic) { d.found = append(d.found, diag) }
+
+// bounded checks depth, cycles and what aliases expand to.
+func (d *Document) bounded(root *yaml.Node) bool {
+	w := &weigher{doc: d, sizes: map[*yaml.Node]int{}}
+	w.size(root, 1)
+	return !w.failed
+}
+
+// weigher counts the nodes of a document with its aliases expanded, without
+// expanding them: what stands behind an anchor is counted once and remembered.
+type weigher struct {
+	doc     *Document
+	sizes   map[*yaml.Node]int // of anchored nodes; 0 while they are being counted
+	aliased int
+	failed  bool
+}
+
+func (w *weigher) size(n *yaml.Node, depth int) int {
+	switch {
+	case w.failed:
+		return 1
+	case depth > maxDepth:
+		return w.fail(n, codeSize, "make it flatter", "more than %d levels of nesting", maxDepth)
+	case n.Kind == yaml.AliasNode:
+		return w.alias(n, depth)
+	}
+	if n.Anchor != "" {
+		w.sizes[n] = 0
+	}
+	total := 1
+	for _, child := range n.Content {
+		total = min(total+w.size(child, depth+1), maxAliased+1)
+	}
+	if n.Anchor != "" {
+		w.sizes[n] = total
+	}
+	return total
+}
+
+func (w *weigher) alias(n *yaml.Node, depth int) int {
+	size := w.sizes[n.Alias]
+	if size == 0 {
+		return w.fail(n, codeAlias, "an anchor must not hold an alias to itself", "*%s contains itself", n.Value)
+	}
+	if w.aliased += size; w.aliased > maxAliased {
+		return w.fail(n, codeAlias, "write the parts out, or use fewer aliases", "the aliases expand to more than %d values", maxAliased)
+	}
+	if depth+height(n.Alias) > maxDepth {
+		return w.fail(n, codeSize, "make it flatter", "more than %d levels of nesting", maxDepth)
+	}
+	return size
+}
+
+func (w *weigher) fail(n *yaml.Node, code, detail, summary string, args ...any) int {
+	w.failed = true
+	w.doc.report(workflow.Errorf(w.doc.pos(n), code, detail, summary, args...))
+	return 1
+}
+
+// height is how many levels stand below a node, aliases included. What an
+// anchor holds was counted and is free of cycles, and the sum of all aliases is
+// bounded, so the walk is too.
+func height(n *yaml.Node) int {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	most := 0
+	for _, child := range n.Content {
+		most = max(most, 1+height(child))
+	}
+	return most
+}
+
+// resolved follows an alias.
+func resolved(n *yaml.Node) *yaml.Node {
+	for n != nil && n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n
+}

@@ -1,0 +1,66 @@
+package strictyaml
+
+import "strings"
+
+// These find in a line the characters that a syntax error is most likely about.
+// A width of zero: not there.
+
+// wholeLine is the line without its indentation, comment marks and all.
+func wholeLine(line string) (from, width int) {
+	content := strings.TrimLeft(line, " \t")
+	return len(line) - len(content), len(strings.TrimRight(content, " \t"))
+}
+
+func at(index, width int) (int, int) {
+	if index < 0 {
+		return 0, 0
+	}
+	return index, width
+}
+
+func lastQuote(line string) (from, width int) {
+	for _, start := range []string{`: "`, `: '`, `- "`, `- '`, `["`, `['`, `, "`, `, '`, `{"`, `{'`} {
+		if i := strings.LastIndex(line, start); i >= 0 && i+len(start) > from {
+			from, width = i+len(start)-1, 1
+		}
+	}
+	if width == 0 {
+		return at(strings.IndexAny(line, `"'`), 1)
+	}
+	return from, width
+}
+
+func lastColon(line string) (from, width int) {
+	if i := strings.LastIndex(line, ": "); i >= 0 {
+		return i, 1
+	}
+	return at(strings.LastIndex(line, ":"), 1)
+}
+
+// strayCharacter is the first character behind the indentation, a dash, a colon
+// or a bracket that no plain text may begin with.
+func strayCharacter(line string) (from, width int) {
+	fresh := true
+	for i, r := range line {
+		switch {
+		case fresh && strings.ContainsRune("@`%\t", r):
+			return i, 1
+		case r == ' ':
+		case strings.ContainsRune("-:[{,?", r):
+			fresh = true
+		default:
+			fresh = false
+		}
+	}
+	return 0, 0
+}
+
+func firstTab(line string) (from, width int)       { return at(strings.IndexByte(line, '\t'), 1) }
+func lastDash(line string) (from, width int)       { return at(strings.LastIndex(line, "- "), 1) }
+func openBracket(line string) (from, width int)    { return at(strings.IndexAny(line, "[{"), 1) }
+func firstStar(line string) (from, width int)      { return at(strings.IndexByte(line, '*'), 1) }
+func firstBang(line string) (from, width int)      { return at(strings.IndexByte(line, '!'), 1) }
+func firstBackslash(line string) (from, width int) { return at(strings.IndexByte(line, '\\'), 2) }
+func starOrAmpersand(line string) (from, width int) {
+	return at(strings.IndexAny(line, "*&"), 1)
+}

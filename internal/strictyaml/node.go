@@ -1,0 +1,259 @@
+package strictyaml
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Node is a value of a document. The zero Node does not exist; asking it for
+// something gives nothing and reports nothing.
+type Node struct {
+	doc  *Document
+	y    *yaml.Node
+	key  *yaml.Node // under which it stands
+	item bool       // an entry of the list under key
+}
+
+// Exists says whether there is such a value; null is one.
+func (n Node) Exists() bool { return n.y != nil }
+
+// IsNull, IsScalar, IsText, IsList and IsMap say what the value is. A scalar is
+// text, a number, a boolean or null.
+func (n Node) IsNull() bool {
+	return n.IsScalar() && n.y.Tag == "!!null" && n.y.Style&yaml.TaggedStyle == 0
+}
+
+func (n Node) IsScalar() bool { return n.y != nil && n.y.Kind == yaml.ScalarNode }
+func (n Node) IsList() bool   { return n.y != nil && n.y.Kind == yaml.SequenceNode }
+func (n Node) IsMap() bool    { return n.y != nil && n.y.Kind == yaml.MappingNode }
+func (n Node) IsText() bool   { return n.IsScalar() && scalarKinds[n.y.Tag] == "text" }
+
+// Pos is the tightest position that names the value, or its key if the value
+// is empty.
+func (n Node) Pos() workflow.Pos {
+	switch {
+	case n.y == nil:
+		return workflow.Pos{}
+	case n.key != nil && n.IsNull() && n.y.Value == "":
+		return n.doc.pos(n.key)
+	}
+	return n.doc.pos(n.y)
+}
+
+// Source is the text of a scalar with its place. It is empty for other values.
+func (n Node) Source() workflow.Source {
+	if !n.IsScalar() {
+		return workflow.Source{}
+	}
+	return n.doc.source(n.y)
+}
+
+// Written is a scalar as the author wrote it, without its quotes: 1, yes, null
+// and text alike. It is empty for other values.
+func (n Node) Written() string {
+	if !n.IsScalar() {
+		return ""
+	}
+	return n.y.Value
+}
+
+// Errorf reports a mistake at this value.
+func (n Node) Errorf(code, detail, summary string, args ...any) {
+	n.doc.report(workflow.Errorf(n.Pos(), code, detail, summary, args...))
+}
+
+// Warningf reports what does not keep the file from being used.
+func (n Node) Warningf(code, detail, summary string, args ...any) {
+	n.doc.report(workflow.Warningf(n.Pos(), code, detail, summary, args...))
+}
+
+// Key is the key under which the value stands. At the root it does not exist.
+func (n Node) Key() Node {
+	if n.key == nil {
+		return Node{}
+	}
+	return Node{doc: n.doc, y: n.key}
+}
+
+// Label names the value in messages.
+func (n Node) Label() string {
+	switch {
+	case n.key == nil:
+		return "the file"
+	case n.item:
+		return fmt.Sprintf("an entry of %q", n.key.Value)
+	}
+	return fmt.Sprintf("%q", n.key.Value)
+}
+
+// WrongType reports that something else was wanted, such as "a duration".
+func (n Node) WrongType(wanted string) {
+	if n.IsNull() {
+		n.Errorf(codeEmpty, "give it a value, or leave the key out", "%s is empty, it must be %s", n.Label(), wanted)
+		return
+	}
+	n.Errorf(codeType, n.remedy(wanted), "%s must be %s, not %s", n.Label(), wanted, n.kind())
+}
+
+// remedy is what to do about the wrong types that people write most.
+func (n Node) remedy(wanted string) string {
+	switch {
+	case wanted == "text" && n.IsScalar():
+		return "put it in quotes"
+	case n.isBraces():
+		return `put it in quotes: "{{…}}"`
+	case wanted == "true or false" && n.IsText() && strings.Contains(" yes on y no off n ", " "+strings.ToLower(n.y.Value)+" "):
+		return "write true or false"
+	}
+	return ""
+}
+
+// isBraces recognises {{name}} without quotes, which YAML reads as a map whose
+// key is a map.
+func (n Node) isBraces() bool {
+	return n.IsMap() && n.y.Style&yaml.FlowStyle != 0 && len(n.y.Content) > 0 && n.y.Content[0].Kind == yaml.MappingNode
+}
+
+var scalarKinds = map[string]string{
+	"!!null": "null", "!!bool": "a boolean", "!!int": "a number", "!!float": "a number",
+	"!!str": "text", "!!timestamp": "text", "!!merge": "text",
+}
+
+func (n Node) kind() string {
+	switch {
+	case n.IsList():
+		return "a list"
+	case n.IsMap():
+		return "a map"
+	}
+	if kind := scalarKinds[n.y.Tag]; kind != "" {
+		return kind
+	}
+	return "a value tagged " + n.y.Tag
+}
+
+// Text is the value, which must be text.
+func (n Node) Text() string {
+	if n.y == nil || !n.plainTag() {
+		return ""
+	}
+	if !n.IsText() {
+		n.WrongType("text")
+		return ""
+	}
+	return n.y.Value
+}
+
+// Name is the value, which may be any scalar but null and is taken as it is
+// written: a label, an id, an answer.
+func (n Node) Name() string {
+	if n.y == nil || !n.plainTag() {
+		return ""
+	}
+	if !n.IsScalar() || n.IsNull() {
+		n.WrongType("text")
+		return ""
+	}
+	return n.y.Value
+}
+
+// Bool is the value, which must be true or false.
+func (n Node) Bool() bool {
+	if n.y == nil || !n.plainTag() {
+		return false
+	}
+	if n.y.Tag != "!!bool" {
+		n.WrongType("true or false")
+		return false
+	}
+	return strings.EqualFold(n.y.Value, "true")
+}
+
+// Duration is the value, which must be a duration such as 90s, 10m or 1h30m.
+func (n Node) Duration() time.Duration {
+	if n.y == nil {
+		return 0
+	}
+	if !n.IsScalar() || n.IsNull() {
+		n.WrongType("a duration")
+		return 0
+	}
+	d, err := time.ParseDuration(n.y.Value)
+	if err != nil || d < 0 {
+		n.Errorf(codeDuration, "write a number with its unit, such as 90s, 10m, 2h or 1h30m", "%q is not a duration", n.y.Value)
+		return 0
+	}
+	return d
+}
+
+// Word is the value, which must be one of the words given.
+func (n Node) Word(words ...string) string {
+	text := n.Text()
+	if text == "" && !n.IsText() {
+		return ""
+	}
+	for _, w := range words {
+		if w == text {
+			return w
+		}
+	}
+	detail := workflow.DidYouMean(text, words)
+	if detail == "" {
+		detail = "write " + alternatives(words)
+	}
+	n.Errorf(codeWord, detail, "%s cannot be %q", n.Label(), text)
+	return ""
+}
+
+func alternatives(words []string) string {
+	if len(words) == 1 {
+		return words[0]
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}
+
+// List is the entries of the value, which must be a list. Nothing, written as
+// null, is an empty list.
+func (n Node) List() []Node {
+	if n.y == nil || n.IsNull() {
+		return nil
+	}
+	if !n.IsList() {
+		n.WrongType("a list")
+		return nil
+	}
+	return n.entries()
+}
+
+// OneOrMany is the entries of a list, or the value itself if it is no list.
+func (n Node) OneOrMany() []Node {
+	if n.IsList() {
+		return n.entries()
+	}
+	if n.y == nil {
+		return nil
+	}
+	return []Node{n}
+}
+
+func (n Node) entries() []Node {
+	nodes := make([]Node, len(n.y.Content))
+	for i, y := range n.y.Content {
+		nodes[i] = Node{doc: n.doc, y: resolved(y), key: n.key, item: true}
+	}
+	return nodes
+}
+
+// plainTag refuses explicit tags but !!str.
+func (n Node) plainTag() bool {
+	if n.y.Style&yaml.TaggedStyle == 0 || n.y.Tag == "!!str" && n.IsScalar() {
+		return true
+	}
+	n.Errorf(codeTag, "remove the tag; a number in quotes is text", "the tag %s is not supported", n.y.Tag)
+	return false
+}

@@ -1,0 +1,262 @@
+package strictyaml
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// The library gives the line and column at which a node begins, both counted
+// from 1, the column in characters. Everything else about places is found here,
+// in the text.
+
+// line is where a line begins and ends in the text, without its line break.
+type line struct {
+	from, to int
+	ascii    bool // a column is a byte
+}
+
+// place remembers a character of a line that is not ASCII, so that many lookups
+// in one long line do not each count from its start.
+type place struct{ line, column, offset int }
+
+func splitLines(text []byte) []line {
+	lines := make([]line, 0, bytes.Count(text, []byte{'\n'})+1)
+	for from := 0; ; {
+		end := bytes.IndexByte(text[from:], '\n')
+		to := from + end
+		if end < 0 {
+			to = len(text)
+		}
+		content := bytes.TrimSuffix(text[from:to], []byte{'\r'})
+		lines = append(lines, line{from, from + len(content), isASCII(content)})
+		if end < 0 {
+			return lines
+		}
+		from = to + 1
+	}
+}
+
+func isASCII(text []byte) bool {
+	for _, b := range text {
+		if b >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// offset is the byte at a line and column.
+func (d *Document) offset(lineNumber, column int) int {
+	if lineNumber < 1 || lineNumber > len(d.lines) {
+		return len(d.text)
+	}
+	l := d.lines[lineNumber-1]
+	if l.ascii {
+		return min(l.from+column-1, l.to)
+	}
+	at := d.seen
+	if at.line != lineNumber {
+		at = place{lineNumber, 1, l.from}
+	}
+	for at.column < column && at.offset < l.to {
+		_, size := utf8.DecodeRune(d.text[at.offset:l.to])
+		at.column, at.offset = at.column+1, at.offset+size
+	}
+	for at.column > column && at.offset > l.from {
+		_, size := utf8.DecodeLastRune(d.text[l.from:at.offset])
+		at.column, at.offset = at.column-1, at.offset-size
+	}
+	d.seen = at
+	return at.offset
+}
+
+// mark is a range of some characters in one line.
+func (d *Document) mark(lineNumber, column, width int) workflow.Pos {
+	return workflow.Pos{File: d.file, Line: lineNumber, Column: column, EndLine: lineNumber, EndColumn: column + width}
+}
+
+// span is the position of text that begins at a known place.
+func (d *Document) span(lineNumber, column int, text []byte) workflow.Pos {
+	p := d.mark(lineNumber, column, 0)
+	if breaks := bytes.Count(text, []byte{'\n'}); breaks > 0 {
+		p.EndLine += breaks
+		p.EndColumn = 1
+		text = text[bytes.LastIndexByte(text, '\n')+1:]
+	}
+	p.EndColumn += utf8.RuneCount(text)
+	return p
+}
+
+// pos is the tightest range that names a node: a scalar from end to end, a flow
+// collection from bracket to bracket, a block by its first key or dash.
+func (d *Document) pos(n *yaml.Node) workflow.Pos {
+	switch {
+	case n.Kind == yaml.AliasNode:
+		return d.mark(n.Line, n.Column, 1+utf8.RuneCountInString(n.Value))
+	case n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle == 0 && len(n.Content) > 0:
+		return d.pos(n.Content[0])
+	case n.Kind == yaml.SequenceNode && n.Style&yaml.FlowStyle == 0:
+		return d.mark(n.Line, n.Column, 1)
+	case n.Kind == yaml.ScalarNode:
+		s := d.scalar(n)
+		return d.span(s.line, s.column, d.text[s.from:s.to])
+	}
+	from := d.offset(n.Line, n.Column)
+	return d.span(n.Line, n.Column, d.text[from:d.flowEnd(n, from)])
+}
+
+// flowEnd is the byte behind the bracket that closes a flow collection. A
+// bracket in a comment behind the last entry would end it early, by a few
+// characters in a message.
+func (d *Document) flowEnd(n *yaml.Node, from int) int {
+	if len(n.Content) > 0 {
+		last := n.Content[len(n.Content)-1]
+		switch last.Kind {
+		case yaml.ScalarNode:
+			from = d.scalar(last).to
+		case yaml.AliasNode:
+			from = d.offset(last.Line, last.Column) + 1 + len(last.Value)
+		default:
+			from = d.flowEnd(last, d.offset(last.Line, last.Column))
+		}
+	}
+	if close := bytes.IndexAny(d.text[from:], "]}"); close >= 0 {
+		return from + close + 1
+	}
+	return len(d.text)
+}
+
+// raw is a scalar as it stands in the file, from its first character or quote
+// or block indicator to its last.
+type raw struct{ from, to, line, column int }
+
+// scalar finds a scalar behind its anchor and tag.
+func (d *Document) scalar(n *yaml.Node) raw {
+	s := raw{line: n.Line, column: n.Column}
+	s.from = d.offset(n.Line, n.Column)
+	if n.Anchor != "" || n.Style&yaml.TaggedStyle != 0 || s.from < len(d.text) && d.text[s.from] == '!' {
+		s = d.skipProperties(s)
+	}
+	rest := d.text[s.from:]
+	switch {
+	case n.Style&yaml.DoubleQuotedStyle != 0:
+		s.to = s.from + quotedEnd(rest, '"')
+	case n.Style&yaml.SingleQuotedStyle != 0:
+		s.to = s.from + quotedEnd(rest, '\'')
+	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+		s.to = d.blockEnd(n, s)
+	default:
+		s.to = s.from + plainEnd(rest, n.Value)
+	}
+	return s
+}
+
+// skipProperties moves behind `&anchor`, `!tag` and the space after them.
+func (d *Document) skipProperties(s raw) raw {
+	for s.from < len(d.text) && (d.text[s.from] == '&' || d.text[s.from] == '!') {
+		for s.from < len(d.text) && !strings.ContainsRune(" \t\r\n", rune(d.text[s.from])) {
+			s.from++
+		}
+		for s.from < len(d.text) && strings.ContainsRune(" \t\r\n", rune(d.text[s.from])) {
+			s.from++
+		}
+	}
+	for s.line < len(d.lines) && d.lines[s.line].from <= s.from {
+		s.line++
+	}
+	s.column = 1 + utf8.RuneCount(d.text[d.lines[s.line-1].from:s.from])
+	return s
+}
+
+// quotedEnd is the length of a quoted scalar with its quotes.
+func quotedEnd(text []byte, quote byte) int {
+	for i := 1; i < len(text); i++ {
+		switch {
+		case text[i] == '\\' && quote == '"':
+			i++
+		case text[i] == quote && quote == '\'' && i+1 < len(text) && text[i+1] == quote:
+			i++
+		case text[i] == quote:
+			return i + 1
+		}
+	}
+	return len(text)
+}
+
+// plainEnd is the length of a plain scalar. Over several lines its value has
+// spaces where the text has line breaks and indentation.
+func plainEnd(text []byte, value string) int {
+	if bytes.HasPrefix(text, []byte(value)) {
+		return len(value)
+	}
+	at, rest := 0, strings.TrimSpace(value)
+	for rest != "" && at < len(text) {
+		if space := strings.TrimLeft(rest, " \n"); len(space) < len(rest) {
+			rest = space
+			at += len(text[at:]) - len(bytes.TrimLeft(text[at:], " \t\r\n"))
+			continue
+		}
+		at++
+		rest = rest[1:]
+	}
+	return at
+}
+
+// blockEnd is the byte behind the last line of a block scalar that is not
+// blank.
+func (d *Document) blockEnd(n *yaml.Node, s raw) int {
+	end, indent := d.lines[s.line-1].to, d.blockIndent(s)
+	if strings.Trim(n.Value, "\n") == "" {
+		return end
+	}
+	for _, l := range d.lines[s.line:] {
+		content := d.text[l.from:l.to]
+		if len(bytes.TrimLeft(content, " ")) == 0 {
+			continue
+		}
+		if spaces(content) < indent {
+			break
+		}
+		end = l.to
+	}
+	return end
+}
+
+// blockIndent is how far the lines of a block scalar are indented: given in its
+// header relative to the line it stands in, else that of its first line.
+func (d *Document) blockIndent(s raw) int {
+	header := d.text[s.from:d.lines[s.line-1].to]
+	for _, b := range header[:min(len(header), 3)] {
+		if b >= '1' && b <= '9' {
+			return d.givenIndent(s, int(b-'0'))
+		}
+	}
+	for _, l := range d.lines[s.line:] {
+		if content := d.text[l.from:l.to]; len(bytes.TrimLeft(content, " ")) > 0 {
+			return max(spaces(content), 1)
+		}
+	}
+	return 1
+}
+
+// givenIndent adds the header's indent to that of the block around it. That is
+// the column of the key in the header's line, behind any dashes.
+func (d *Document) givenIndent(s raw, more int) int {
+	content := d.text[d.lines[s.line-1].from:s.from]
+	indent := spaces(content)
+	for bytes.HasPrefix(content[indent:], []byte("- ")) {
+		inner := indent + 2 + spaces(content[indent+2:])
+		if inner >= len(content) {
+			break
+		}
+		indent = inner
+	}
+	return indent + more
+}
+
+func spaces(text []byte) int { return len(text) - len(bytes.TrimLeft(text, " ")) }

@@ -1,0 +1,92 @@
+package strictyaml
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// source is a scalar's text with its place, so that workflow.Source.At finds
+// each character of plain, quoted and block scalars. Where the file folds lines
+// the text keeps them apart: for positions that is exact, and a reference reads
+// the same with a line break as with a space.
+func (d *Document) source(n *yaml.Node) workflow.Source {
+	s := d.scalar(n)
+	switch {
+	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+		return d.blockSource(n, s)
+	case n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
+		s.from, s.to, s.column = s.from+1, max(s.from+1, s.to-1), s.column+1
+	}
+	written := d.text[s.from:s.to]
+	src := workflow.Source{Text: n.Value, Pos: d.span(s.line, s.column, written)}
+	if bytes.IndexByte(written, '\n') >= 0 {
+		src.Text, src.Indent = unfold(written, n.Value)
+	} else if strings.Contains(n.Value, "\n") {
+		src.Text = strings.ReplaceAll(n.Value, "\n", " ") // written as \n, in this one line
+	}
+	return src
+}
+
+// unfold takes the indentation off text that stands over several lines. Lines
+// that are indented differently, or hold escapes, cannot be mapped one to one;
+// then the value itself has to do.
+func unfold(written []byte, value string) (text string, indent int) {
+	lines := strings.Split(strings.ReplaceAll(string(written), "\r", ""), "\n")
+	if strings.ContainsAny(string(written), `\'`) {
+		return value, 0
+	}
+	for i, l := range lines[1:] {
+		content := strings.TrimLeft(l, " ")
+		if content == "" {
+			lines[i+1] = ""
+			continue
+		}
+		if column := len(l) - len(content) + 1; indent == 0 {
+			indent = column
+		} else if column != indent {
+			return value, 0
+		}
+		lines[i+1] = content
+	}
+	return strings.Join(lines, "\n"), indent
+}
+
+// blockSource maps the lines of a block scalar: they begin below the header, in
+// the column of the block's indentation.
+func (d *Document) blockSource(n *yaml.Node, s raw) workflow.Source {
+	indent := d.blockIndent(s)
+	src := workflow.Source{Text: n.Value, Indent: indent + 1}
+	last := s.line
+	for last < len(d.lines) && d.lines[last].from < s.to {
+		last++
+	}
+	if n.Style&yaml.FoldedStyle != 0 {
+		src.Text = d.blockLines(s.line, last, indent)
+	}
+	end := d.lines[last-1]
+	src.Pos = workflow.Pos{
+		File: d.file, Line: s.line + 1, Column: indent + 1,
+		EndLine: last, EndColumn: 1 + utf8.RuneCount(d.text[end.from:end.to]),
+	}
+	if last == s.line { // an empty block
+		src.Pos = d.mark(s.line, s.column, 1)
+	}
+	return src
+}
+
+// blockLines is the text of the lines from and up to the given numbers, without
+// their indentation.
+func (d *Document) blockLines(from, to, indent int) string {
+	var b strings.Builder
+	for _, l := range d.lines[from:to] {
+		content := d.text[l.from:l.to]
+		b.Write(content[min(indent, len(content)):])
+		b.WriteByte('\n')
+	}
+	return b.String()
+}

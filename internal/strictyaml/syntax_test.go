@@ -1,0 +1,92 @@
+package strictyaml_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+)
+
+func TestSyntaxErrorsAreFound(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"tab", "a:\n\tb: c\n", "2:1 no value can begin with this character"},
+		{"at sign", "a:\n  - x: 1\n    b: @here\n", "3:8 no value can begin with this character"},
+		{"backtick", "a: 1\nb: `x`\n", "2:4 no value can begin with this character"},
+		{"second colon", "a: 1\nb: c: d\ne: 1\n", `2:5 ": " has no place here`},
+		{"list in line", "a: 1\nb: - c\n", "2:4 a list cannot begin here"},
+		{"open quote", "a: 1\nb: \"c\nd: 1\ne: 2\n", "2:4 the quote that opens here is not closed"},
+		{"open quote later", "a: 'x'\nb:\n  - y: 1\n    z: 'c\nd: 1\ne: 2\n", "4:8 the quote that opens here is not closed"},
+		{"open bracket", "a: 1\nb: [c, d\ne: 2\n", "2:4 the list in [ ] is not closed or misses a comma"},
+		{"braces", "a: 1\nb: {c: ${d}}\n", "2:4 the map in { } is not closed or misses a comma"},
+		{"not a key", "a: 1\nfoo\nb: 2\n", "2:1 this is not a key with a value"},
+		{"dedent", "a:\n    b: 1\n  c: 2\n", "3:3 this does not fit the lines above"},
+		{"list and key", "a:\n  - b\n  c: 2\n", "3:3 this does not fit the list above"},
+		{"after quote", "a: 1\nb: \"c\" d\n", "2:1 this does not fit the lines above"},
+		{"alias", "a: 1\nb: *c\n", "2:4 an alias without its anchor"},
+		{"bold", "a: 1\nb: **c**\n", "2:4 no value can begin with this character"},
+		{"escape", "a: 1\nb: \"\\d+\"\n", "2:5 an escape that YAML does not have"},
+		{"bang", "a: 1\nb: !<x\n", "2:4 a tag that cannot be read"},
+		{"percent", "a: 1\nb: %x\n", "2:4 no value can begin with this character"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			doc := strictyaml.Read("f", []byte(c.text))
+			found := doc.Diagnostics()
+			if len(found) != 1 || doc.Root().Exists() || doc.Readable() {
+				t.Fatalf("want one error and no root, got %v", found)
+			}
+			if got := fmt.Sprintf("%d:%d %s", found[0].Line, found[0].Column, found[0].Summary); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+			if found[0].Detail == "" || len(found[0].Summary) > 60 {
+				t.Errorf("%q needs a remedy and a summary under 60 characters", found[0])
+			}
+		})
+	}
+}
+
+func TestEmptyFiles(t *testing.T) {
+	for _, text := range []string{"", "\n\n", "# only a comment\n", "\uFEFF"} {
+		doc := strictyaml.Read("f", []byte(text))
+		if doc.Root().Exists() && !doc.Root().IsNull() || len(doc.Diagnostics()) > 0 {
+			t.Errorf("%q: %v", text, doc.Diagnostics())
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte("a: [1, {b: \"c\"}]\nd: |\n  x\n"))
+	f.Add([]byte("&a [*a]"))
+	f.Add([]byte("- >2\n\n   x\n  y\n-   'a\n  b'\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		doc := strictyaml.Read("f", text)
+		doc.Root().Value()
+		visit(t, doc.Root(), strings.Count(string(text), "\n")+1)
+		for _, d := range doc.Diagnostics() {
+			if d.Line < 0 || d.Code == "" || d.Summary == "" {
+				t.Errorf("incomplete diagnostic %v", d)
+			}
+		}
+	})
+}
+
+func visit(t *testing.T, n strictyaml.Node, lines int) {
+	if !n.Exists() {
+		return
+	}
+	p, s := n.Pos(), n.Source().Pos
+	if p.Line < 1 || p.EndLine > lines || p.EndLine < p.Line || s.EndLine > lines || s.EndLine < s.Line {
+		t.Fatalf("position %v–%d, source %v–%d of %d lines", p, p.EndLine, s, s.EndLine, lines)
+	}
+	for _, e := range n.OneOrMany() {
+		if n.IsList() {
+			visit(t, e, lines)
+		}
+	}
+	if n.IsMap() {
+		for _, e := range n.Map().Entries() {
+			visit(t, e.Key, lines)
+			visit(t, e.Value, lines)
+		}
+	}
+}

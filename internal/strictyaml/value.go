@@ -1,0 +1,100 @@
+package strictyaml
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Value is any value in the terms of the model: nil, bool, json.Number, string,
+// []any and map[string]any. A number that JSON writes the same way keeps its
+// text.
+func (n Node) Value() any {
+	if n.y == nil || !n.plainTag() {
+		return nil
+	}
+	switch n.y.Kind {
+	case yaml.SequenceNode:
+		list := make([]any, len(n.y.Content))
+		for i, e := range n.entries() {
+			list[i] = e.Value()
+		}
+		return list
+	case yaml.MappingNode:
+		entries := n.Map().Entries()
+		values := make(map[string]any, len(entries))
+		for _, e := range entries {
+			values[e.Name] = e.Value.Value()
+		}
+		return values
+	}
+	return n.scalar()
+}
+
+func (n Node) scalar() any {
+	switch n.y.Tag {
+	case "!!null":
+		return nil
+	case "!!bool":
+		return n.Bool()
+	case "!!int", "!!float":
+		return n.number()
+	}
+	if n.y.Style == 0 && isNumber(n.y.Value) { // too large for the library, not for JSON
+		return json.Number(n.y.Value)
+	}
+	return n.y.Value
+}
+
+func (n Node) number() any {
+	if num := number(n.y.Value); num != "" {
+		return num
+	}
+	n.Errorf(codeNumber, "put it in quotes if it is text; otherwise write plain digits", "%s is not one clear number", n.y.Value)
+	return nil
+}
+
+// Int is the value, which must be a whole number and at least the given one.
+func (n Node) Int(least int64) int64 {
+	num, ok := n.wantNumber("a whole number")
+	if !ok {
+		return 0
+	}
+	i, err := strconv.ParseInt(string(num), 10, 64)
+	if err != nil {
+		n.Errorf(codeNumber, "write a whole number", "%s cannot be %s", n.Label(), n.y.Value)
+		return 0
+	}
+	if i < least {
+		n.Errorf(codeNumber, "write "+strconv.FormatInt(least, 10)+" or more", "%s cannot be %s", n.Label(), n.y.Value)
+		return 0
+	}
+	return i
+}
+
+// Float is the value, which must be a number that is not negative.
+func (n Node) Float() float64 {
+	num, ok := n.wantNumber("a number")
+	if !ok {
+		return 0
+	}
+	f, err := num.Float64()
+	if err != nil || f < 0 {
+		n.Errorf(codeNumber, "write 0 or more", "%s cannot be %s", n.Label(), n.y.Value)
+		return 0
+	}
+	return f
+}
+
+func (n Node) wantNumber(wanted string) (json.Number, bool) {
+	if n.y == nil || !n.plainTag() {
+		return "", false
+	}
+	if n.y.Tag != "!!int" && n.y.Tag != "!!float" {
+		n.WrongType(wanted)
+		return "", false
+	}
+	num, ok := n.number().(json.Number)
+	return num, ok
+}
