@@ -1,0 +1,146 @@
+package view
+
+import (
+	"time"
+
+	"github.com/hocket-dev/hocket/engine"
+)
+
+// Apply takes one fact into the tree.
+func (t *Tree) Apply(f engine.Fact) {
+	if t.began.IsZero() {
+		t.began = f.Time
+	}
+	if f.Kind == engine.Warned {
+		t.warnings = append(t.warnings, Line(f.Text))
+		return
+	}
+	if f.Address == "" {
+		t.applyRun(f)
+		return
+	}
+	if it := t.find(f.Address); it != nil {
+		t.applyStep(it, f)
+	}
+}
+
+func (t *Tree) applyRun(f engine.Fact) {
+	switch f.Kind {
+	case engine.RunEnded:
+		t.status, t.reason, t.ended = f.Status, Line(f.Text), f.Time
+	case engine.Paused:
+		t.status, t.reason = engine.Waiting, Line(f.Text)
+	case engine.Raised:
+		t.status, t.reason = engine.Running, ""
+	case engine.StepStarted, engine.AttemptStarted, engine.AttemptFailed, engine.Retrying, engine.StepEnded,
+		engine.StepSkipped, engine.Asked, engine.Answered, engine.Decided, engine.Iterated, engine.Warned:
+	}
+}
+
+func (t *Tree) applyStep(it *item, f engine.Fact) {
+	switch f.Kind {
+	case engine.StepStarted:
+		t.steps += btoi(it.isWork())
+		it.set(running, f.Time)
+	case engine.AttemptStarted:
+		it.attempt, it.note = f.Attempt, ""
+		it.set(running, f.Time)
+	case engine.AttemptFailed:
+		it.note = Line(f.Text)
+		t.spend(it, f.Usage)
+	case engine.Retrying:
+		it.until = f.Until
+		it.set(retrying, f.Time)
+	case engine.StepEnded:
+		t.spend(it, f.Usage)
+		it.end(f)
+	case engine.StepSkipped:
+		it.note = Line(f.Text)
+		it.set(skipped, f.Time)
+	case engine.Asked, engine.Paused:
+		it.note = Line(f.Text)
+		it.set(waiting, f.Time)
+	case engine.Answered:
+		it.note = Line(f.Text)
+	case engine.Raised:
+		it.set(running, f.Time)
+	case engine.Decided:
+		it.note = Line(f.Text)
+	case engine.Iterated, engine.Warned, engine.RunEnded:
+	}
+}
+
+// isWork says whether the run's budget counts a step: the tasks only.
+func (it *item) isWork() bool { return it.def.Kind() == "task" }
+
+func (t *Tree) spend(it *item, u engine.Usage) {
+	it.usage = addUsage(it.usage, u)
+	t.usage = addUsage(t.usage, u)
+}
+
+func addUsage(a, b engine.Usage) engine.Usage {
+	return engine.Usage{
+		CostUSD: a.CostUSD + b.CostUSD, CostUnknown: a.CostUnknown || b.CostUnknown,
+		TokensIn: a.TokensIn + b.TokensIn, TokensOut: a.TokensOut + b.TokensOut,
+	}
+}
+
+func (it *item) end(f engine.Fact) {
+	if f.Text != "" {
+		it.note = Line(f.Text)
+	}
+	it.set(endState(f.Status), f.Time)
+}
+
+func endState(s engine.Status) state {
+	switch s {
+	case engine.Success, engine.Partial:
+		return succeeded
+	case engine.Failed, engine.TimedOut:
+		return failed
+	case engine.Skipped:
+		return skipped
+	case engine.Cancelled:
+		return cancelled
+	case engine.Running:
+		return running
+	case engine.Waiting:
+		return waiting
+	}
+	return succeeded
+}
+
+// Log takes what an attempt has printed; its last line is shown beside it.
+func (t *Tree) Log(address string, piece []byte) {
+	if it := t.find(address); it != nil && it.state == running {
+		if line := LastLine(tail(piece)); line != "" {
+			it.note = line
+		}
+	}
+}
+
+// tail is the end of a long piece: more than a line's worth is never shown.
+func tail(piece []byte) string {
+	const most = 2000
+	if len(piece) > most {
+		piece = piece[len(piece)-most:]
+	}
+	return string(piece)
+}
+
+// Status is the state of the run, as far as the tree was told.
+func (t *Tree) Status() engine.Status { return t.status }
+
+// Warnings are the warnings that came with the run.
+func (t *Tree) Warnings() []string { return t.warnings }
+
+func (it *item) elapsed(st state, now time.Time) time.Duration {
+	switch {
+	case it.began.IsZero():
+		return 0
+	case st.live():
+		return now.Sub(it.began)
+	default:
+		return it.ended.Sub(it.began)
+	}
+}

@@ -1,0 +1,174 @@
+package view
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+const tabWidth = 4
+
+// Diagnostics draws what a check found the way compilers do: summary, place, the
+// source line with the mistake underlined, and what to do. source gives a file's
+// text, nil where there is none to show.
+func Diagnostics(ds workflow.Diagnostics, source func(file string) []byte, style Style) string {
+	d := drawing{style: style, source: source, files: map[string][]string{}}
+	for i := range ds {
+		d.diagnostic(&ds[i])
+	}
+	return d.String()
+}
+
+// Tally counts diagnostics: "2 errors, 1 warning".
+func Tally(ds workflow.Diagnostics) string {
+	counts := map[workflow.Severity]int{}
+	for _, d := range ds {
+		counts[d.Severity]++
+	}
+	var parts []string
+	for _, s := range []workflow.Severity{workflow.Error, workflow.Warning} {
+		if n := counts[s]; n > 0 {
+			parts = append(parts, Count(n, string(s)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+type drawing struct {
+	strings.Builder
+	style  Style
+	source func(file string) []byte
+	files  map[string][]string
+}
+
+func (d *drawing) diagnostic(diag *workflow.Diagnostic) {
+	paint := severityPaint(diag.Severity)
+	head := string(diag.Severity)
+	if diag.Code != "" {
+		head += "[" + Line(diag.Code) + "]"
+	}
+	d.WriteString(d.style.Paint(paint, head) + d.style.Paint(Bold, ": "+Line(diag.Summary)) + "\n")
+	margin := len(strconv.Itoa(max(diag.Line, 1)))
+	if place := diag.Pos.String(); place != "" {
+		d.WriteString(strings.Repeat(" ", margin) + d.blue("--> ") + Line(place) + "\n")
+	}
+	d.excerpt(diag, margin, paint)
+	d.help(diag.Detail, margin)
+	d.WriteString("\n")
+}
+
+func severityPaint(s workflow.Severity) Paint {
+	if s == workflow.Error {
+		return BoldRed
+	}
+	return BoldYel
+}
+
+func (d *drawing) blue(s string) string { return d.style.Paint(BoldBlu, s) }
+
+func (d *drawing) excerpt(diag *workflow.Diagnostic, margin int, paint Paint) {
+	lines := d.lines(diag.File)
+	if diag.Line < 1 || diag.Line > len(lines) {
+		return
+	}
+	bar := strings.Repeat(" ", margin) + " " + d.blue("|")
+	text, from, width := underline(lines[diag.Line-1], diag.Pos)
+	text, from, width = window(text, from, width, d.style.Width-margin-3)
+	d.WriteString(bar + "\n")
+	d.WriteString(d.blue(fmt.Sprintf("%*d |", margin, diag.Line)) + strings.TrimRight(" "+text, " ") + "\n")
+	d.WriteString(bar + " " + strings.Repeat(" ", from) + d.style.Paint(paint, strings.Repeat("^", width)) + "\n")
+}
+
+func (d *drawing) help(detail string, margin int) {
+	if detail == "" {
+		return
+	}
+	pad := strings.Repeat(" ", margin)
+	for i, line := range strings.Split(strings.TrimSpace(Text(detail)), "\n") {
+		if i == 0 {
+			d.WriteString(pad + " " + d.blue("=") + " " + d.style.Paint(Bold, "help") + ": " + line + "\n")
+		} else {
+			d.WriteString(pad + "         " + line + "\n")
+		}
+	}
+}
+
+func (d *drawing) lines(file string) []string {
+	if lines, ok := d.files[file]; ok {
+		return lines
+	}
+	var lines []string
+	if text := d.source(file); text != nil {
+		lines = strings.Split(string(text), "\n")
+	}
+	d.files[file] = lines
+	return lines
+}
+
+// underline gives a source line as it can be shown, with the columns in which
+// the mistake begins and the number of columns that it takes. A mistake that
+// goes on in later lines is underlined to the end of its first.
+func underline(line string, pos workflow.Pos) (text string, from, width int) {
+	line = strings.TrimSuffix(line, "\r")
+	runes := []rune(line)
+	end := pos.EndColumn
+	if pos.EndLine > pos.Line {
+		end = len(runes) + 1
+	}
+	begin := min(max(pos.Column-1, 0), len(runes))
+	end = min(max(end-1, begin), len(runes))
+	before, marked, after := shown(runes[:begin], 0), "", ""
+	from = Width(before)
+	marked = shown(runes[begin:end], from)
+	width = Width(marked)
+	after = shown(runes[end:], from+width)
+	return before + marked + after, from, max(width, 1)
+}
+
+// shown is source text with tabs as spaces and without what a terminal would
+// obey.
+func shown(runes []rune, column int) string {
+	var b strings.Builder
+	for _, r := range runes {
+		switch {
+		case r == '\t':
+			n := tabWidth - (column+Width(b.String()))%tabWidth
+			b.WriteString(strings.Repeat(" ", n))
+		case r < ' ' || !visible(r):
+			b.WriteRune('\u00b7')
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// window cuts a long line to the part around the mistake. No bound is given:
+// nothing is cut.
+func window(text string, from, width, columns int) (string, int, int) {
+	if columns <= 8 || Width(text) <= columns {
+		return text, from, width
+	}
+	skip := 0
+	if from+min(width, columns/2) > columns {
+		skip = from - columns/3
+	}
+	if skip > 0 {
+		text = "…" + dropColumns(text, skip+1)
+		from -= skip
+	}
+	return Cut(text, columns), from, min(width, max(columns-from, 1))
+}
+
+// dropColumns takes a number of columns off the front of a text.
+func dropColumns(s string, columns int) string {
+	for i, r := range s {
+		if columns <= 0 {
+			return s[i:]
+		}
+		columns -= Width(string(r))
+	}
+	return ""
+}

@@ -1,0 +1,110 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// fold keeps at most height lines: first what runs or failed, then what stands
+// nearest to it. What is left out becomes one line that counts it.
+func fold(lines []line, height int) []line {
+	if len(lines) <= height {
+		return lines
+	}
+	kept := make([]bool, len(lines))
+	count, gaps := 0, 1
+	for _, i := range byWeight(lines) {
+		change := gapChange(kept, i)
+		if count+1+gaps+change > height {
+			if count+gaps >= height {
+				break
+			}
+			continue
+		}
+		kept[i] = true
+		count++
+		gaps += change
+	}
+	return withGaps(lines, kept)
+}
+
+// gapChange is how the number of gaps changes when line i is kept.
+func gapChange(kept []bool, i int) int {
+	before := i > 0 && !kept[i-1]
+	after := i < len(kept)-1 && !kept[i+1]
+	return btoi(before) + btoi(after) - 1
+}
+
+// byWeight gives the indexes of the lines, the most wanted first.
+func byWeight(lines []line) []int {
+	distance := make([]int, len(lines))
+	far := len(lines)
+	for i, since := 0, far; i < len(lines); i++ {
+		since = nextDistance(lines[i].must, since)
+		distance[i] = since
+	}
+	for i, since := len(lines)-1, far; i >= 0; i-- {
+		since = nextDistance(lines[i].must, since)
+		distance[i] = min(distance[i], since)
+	}
+	order := make([]int, len(lines))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return distance[a] - distance[b] })
+	return order
+}
+
+func nextDistance(must bool, since int) int {
+	if must {
+		return 0
+	}
+	return since + 1
+}
+
+func withGaps(lines []line, kept []bool) []line {
+	var out []line
+	for i := 0; i < len(lines); {
+		if kept[i] {
+			out = append(out, lines[i])
+			i++
+			continue
+		}
+		from := i
+		for i < len(lines) && !kept[i] {
+			i++
+		}
+		out = append(out, gap(lines[from:i]))
+	}
+	return out
+}
+
+// gap is the line that stands for those that are left out.
+func gap(lines []line) line {
+	counts := map[state]int{}
+	for _, l := range lines {
+		counts[l.state]++
+	}
+	var parts []string
+	for _, k := range []struct {
+		word   string
+		states []state
+	}{
+		{"running", []state{running, retrying}},
+		{"waiting", []state{waiting}},
+		{"failed", []state{failed}},
+		{"done", []state{succeeded}},
+		{"to come", []state{pending}},
+		{"skipped", []state{skipped, cancelled}},
+	} {
+		n := 0
+		for _, s := range k.states {
+			n += counts[s]
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, k.word))
+		}
+	}
+	return line{guide: lines[0].guide, mark: "…", paint: Dim, name: strings.Join(parts, ", "), state: pending}
+}

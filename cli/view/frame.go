@@ -1,0 +1,317 @@
+package view
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// foldItems is how many items of an Each are all shown; of more, only those that
+// run or failed, and at most as many.
+const foldItems = 10
+
+// line is one line of the tree before it is laid out in columns.
+type line struct {
+	guide string // the branches that lead to it
+	mark  string
+	paint Paint
+	name  string
+	time  string
+	info  string // attempt, round, items, cost
+	note  string // last output, error, decision
+	state state
+	must  bool // it runs or failed, or something below it does
+}
+
+// Frame draws the tree as it is at a time. height bounds the number of lines,
+// zero does not: what finished or is still to come is folded first.
+func (t *Tree) Frame(now time.Time, style Style, height int) []string {
+	d := frame{tree: t, now: now, style: style}
+	d.scope(t.root, "")
+	lines := d.lines
+	if height > 0 {
+		lines = fold(lines, max(height-1, 1))
+	}
+	out := layOut(lines, style)
+	return append(out, d.footer())
+}
+
+type frame struct {
+	tree  *Tree
+	now   time.Time
+	style Style
+	lines []line
+}
+
+func (d *frame) scope(s *scope, guide string) {
+	var shown []*item
+	for i := range s.nodes {
+		if it := &s.nodes[i]; it.shown() {
+			shown = append(shown, it)
+		}
+	}
+	for i, it := range shown {
+		own, below := d.branch(s, guide, i == len(shown)-1)
+		d.item(it, it.def.ID, own, below)
+	}
+}
+
+// branch draws the lines that lead to a child, and those beside what is below
+// it. The outermost nodes have none.
+func (d *frame) branch(s *scope, guide string, last bool) (own, below string) {
+	switch {
+	case s.owner == nil:
+		return "", "  "
+	case last:
+		return guide + d.style.pick("└ ", "`-"), guide + "  "
+	default:
+		return guide + d.style.pick("├ ", "|-"), guide + d.style.pick("│ ", "| ")
+	}
+}
+
+// shown leaves out the choices, which do no work, until they have decided.
+func (it *item) shown() bool {
+	return it.def.Kind() != "choice" || it.state != pending && it.state != skipped || it.note != ""
+}
+
+func (d *frame) item(it *item, name, guide, below string) {
+	st := it.shownState()
+	l := line{guide: guide, name: name, state: st, info: d.info(it), must: st.live() || st == failed}
+	l.mark, l.paint = d.mark(it, st)
+	if !it.began.IsZero() && it.def.Kind() != "choice" {
+		l.time = Duration(it.elapsed(st, d.now))
+	}
+	l.note = d.note(it, st)
+	d.lines = append(d.lines, l)
+	switch {
+	case it.body != nil:
+		d.scope(it.body, below)
+	case len(it.items) > 0:
+		d.items(it, below)
+	}
+}
+
+func (d *frame) items(it *item, guide string) {
+	shown := it.shownItems()
+	for i, s := range shown {
+		own, below := guide+d.style.pick("├ ", "|-"), guide+d.style.pick("│ ", "| ")
+		if i == len(shown)-1 {
+			own, below = guide+d.style.pick("└ ", "`-"), guide+"  "
+		}
+		name := "[" + strconv.Itoa(s.index) + "]"
+		if len(s.nodes) == 1 && s.nodes[0].def.ID == it.def.ID {
+			d.item(&s.nodes[0], name, own, below)
+			continue
+		}
+		st := s.state()
+		l := line{guide: own, name: name, state: st, must: st.live() || st == failed}
+		l.mark, l.paint = d.stateMark(st)
+		d.lines = append(d.lines, l)
+		d.scope(s, below)
+	}
+}
+
+// shownItems are the items to draw: all of a few, else what runs or failed.
+func (it *item) shownItems() []*scope {
+	if len(it.items) <= foldItems {
+		return it.items
+	}
+	var out []*scope
+	for _, s := range it.items {
+		if s.live > 0 && len(out) < foldItems {
+			out = append(out, s)
+		}
+	}
+	for _, s := range it.items {
+		if s.live == 0 && s.fails > 0 && len(out) < foldItems {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// shownState is an item's own state, or what the things below it add up to. The
+// engine tells of steps; what loops and items come to is seen from those.
+func (it *item) shownState() state {
+	if it.state != pending {
+		return it.state
+	}
+	if it.body != nil {
+		return it.body.state()
+	}
+	if len(it.items) == 0 {
+		return pending
+	}
+	st := pending
+	for _, s := range it.items {
+		switch sub := s.state(); {
+		case sub.live():
+			return running
+		case sub == failed || st != failed && sub != pending:
+			st = sub
+		}
+	}
+	return st
+}
+
+func (s *scope) state() state {
+	switch {
+	case s.live > 0:
+		return s.liveState()
+	case s.fails > 0:
+		return failed
+	case s.seen:
+		return s.restState()
+	}
+	return pending
+}
+
+// liveState is waiting if nothing in the scope does more than wait.
+func (s *scope) liveState() state {
+	st := waiting
+	for i := range s.nodes {
+		if sub := s.nodes[i].shownState(); sub == running || sub == retrying {
+			st = running
+		}
+	}
+	return st
+}
+
+func (s *scope) restState() state {
+	st := skipped
+	for i := range s.nodes {
+		switch s.nodes[i].shownState() {
+		case succeeded:
+			return succeeded
+		case cancelled:
+			st = cancelled
+		case pending, running, retrying, waiting, failed, skipped:
+		}
+	}
+	return st
+}
+
+var spinner = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
+
+func (d *frame) mark(it *item, st state) (string, Paint) {
+	if it.def.Kind() == "choice" && st != failed {
+		return d.style.pick("◇", "<"), Dim
+	}
+	return d.stateMark(st)
+}
+
+func (d *frame) stateMark(st state) (string, Paint) {
+	switch st {
+	case pending:
+		return d.style.pick("·", "."), Dim
+	case running:
+		tick := int(d.now.UnixMilli()/100) % len(spinner)
+		return d.style.pick(spinner[tick], "*"), Cyan
+	case retrying:
+		return d.style.pick("↻", "~"), Yellow
+	case waiting:
+		return "?", BoldYel
+	case succeeded:
+		return d.style.pick("✓", "+"), Green
+	case failed:
+		return d.style.pick("✗", "x"), BoldRed
+	case skipped:
+		return "-", Dim
+	case cancelled:
+		return d.style.pick("■", "!"), Dim
+	}
+	return " ", None
+}
+
+func (d *frame) info(it *item) string {
+	var parts []string
+	add := func(on bool, format string, args ...any) {
+		if on {
+			parts = append(parts, fmt.Sprintf(format, args...))
+		}
+	}
+	switch step := it.def.Step.(type) {
+	case *workflow.Loop:
+		most := step.Max
+		if most == 0 {
+			most = workflow.DefaultMaxIterations
+		}
+		add(it.round > 0, "round %d of %d", it.round, most)
+	case *workflow.Each:
+		parts = append(parts, it.tally()...)
+	case *workflow.Task, *workflow.Human, *workflow.Call, *workflow.Choice, *workflow.Combine:
+	}
+	add(it.attempt > 1, "attempt %d", it.attempt)
+	add(it.state == retrying && !it.until.IsZero(), "again in %s", Duration(it.until.Sub(d.now)))
+	add(it.usage.CostUSD > 0, "%s", Cost(it.usage.CostUSD))
+	return strings.Join(parts, "  ")
+}
+
+// tally counts the items of an Each by what became of them.
+func (it *item) tally() []string {
+	if len(it.items) == 0 {
+		return nil
+	}
+	live, bad := 0, 0
+	for _, s := range it.items {
+		live += btoi(s.live > 0)
+		bad += btoi(s.live == 0 && s.fails > 0)
+	}
+	parts := []string{Count(len(it.items)-live, "item") + " done"}
+	if live > 0 {
+		parts = append(parts, strconv.Itoa(live)+" running")
+	}
+	if bad > 0 {
+		parts = append(parts, strconv.Itoa(bad)+" failed")
+	}
+	return parts
+}
+
+func (d *frame) note(it *item, st state) string {
+	if it.note != "" {
+		return it.note
+	}
+	switch st {
+	case skipped:
+		return "skipped"
+	case cancelled:
+		return "cancelled"
+	case pending, running, retrying, waiting, succeeded, failed:
+	}
+	return ""
+}
+
+func (d *frame) footer() string {
+	t := d.tree
+	end := d.now
+	if !t.ended.IsZero() {
+		end = t.ended
+	}
+	mark, paint := d.stateMark(runState(t.status))
+	words := string(t.status)
+	if !t.began.IsZero() {
+		words += " " + Duration(end.Sub(t.began))
+	}
+	parts := []string{t.run, words, Count(t.steps, "task")}
+	if t.usage.CostUSD > 0 {
+		parts = append(parts, Cost(t.usage.CostUSD))
+	}
+	if n := t.usage.TokensIn + t.usage.TokensOut; n > 0 {
+		parts = append(parts, Tokens(n)+" tokens")
+	}
+	if t.reason != "" {
+		parts = append(parts, t.reason)
+	}
+	return drawCells([]Cell{{mark, paint}, {" " + strings.Join(parts, "  "), Bold}}, d.style)
+}
+
+func runState(s engine.Status) state {
+	if s == engine.Partial {
+		return succeeded
+	}
+	return endState(s)
+}

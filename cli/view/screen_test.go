@@ -1,0 +1,104 @@
+package view_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+func TestScreenWritesOnlyWhatChanged(t *testing.T) {
+	var s view.Screen
+	s.Draw([]string{"one", "two", "three"}, 80)
+	got := s.Draw([]string{"one", "2", "three"}, 80)
+	if strings.Contains(got, "one") || strings.Contains(got, "three") || !strings.Contains(got, "2") {
+		t.Errorf("redraws too much or too little: %q", got)
+	}
+	if !strings.Contains(got, "\x1b[3A") {
+		t.Errorf("does not go up three lines: %q", got)
+	}
+	if got := s.Draw([]string{"one"}, 80); !strings.Contains(got, "\x1b[J") {
+		t.Errorf("leaves old lines below: %q", got)
+	}
+}
+
+func TestScreenWipesBrokenLinesAfterAResize(t *testing.T) {
+	var s view.Screen
+	s.Draw([]string{strings.Repeat("x", 70), "two"}, 80)
+	if got := s.Draw([]string{"one", "two"}, 40); !strings.Contains(got, "\x1b[3A") || !strings.Contains(got, "two") {
+		t.Errorf("the long line takes two rows now: %q", got)
+	}
+}
+
+func press(p *view.Prompt, input string) (string, bool) {
+	for _, k := range view.Keys(input) {
+		if answer, done := p.Press(k); done {
+			return answer, true
+		}
+	}
+	return "", false
+}
+
+func TestPromptAnswers(t *testing.T) {
+	options := []workflow.Option{{Value: "yes", Label: "Ship it"}, {Value: "no"}, {Value: "later"}}
+	for _, c := range []struct {
+		input  string
+		custom bool
+		want   string
+	}{
+		{"\r", false, "yes"},
+		{"\x1b[B\r", false, "no"},
+		{"\x1bOB\x1b[B\x1b[B\r", false, "yes"},
+		{"\x1b[A\r", false, "later"},
+		{"2\n", false, "no"},
+		{"la\r", false, "later"},
+		{"ship it\r", false, "yes"},
+		{"NO\r", false, "no"},
+		{"maybe\r\x15no\r", false, "no"},
+		{"nope\x7f\x7f\r", false, "no"},
+		{"maybe\r", true, "maybe"},
+		{"la\r", true, "la"},
+		{"\x1b[A\rown\r", true, "own"},
+		{"日本\r", true, "日本"},
+	} {
+		p := &view.Prompt{Options: options, Custom: c.custom}
+		if got, done := press(p, c.input); !done || got != c.want {
+			t.Errorf("%q (custom %t) answered %q, %t; want %q", c.input, c.custom, got, done, c.want)
+		}
+	}
+	p := &view.Prompt{Options: options}
+	if got, done := press(p, "maybe\r"); done {
+		t.Errorf("took %q, which is not offered", got)
+	}
+}
+
+func TestPromptIsDrawn(t *testing.T) {
+	p := &view.Prompt{
+		Address: "gates/approve[2]", Question: "Ship \x1b[31mrelease 1.2?\nIt has\nmany\nlines", More: 1,
+		Options: []workflow.Option{{Value: "yes", Label: "Ship it", Description: "goes to all"}, {Value: "no"}}, Custom: true,
+	}
+	press(p, "x")
+	same(t, "\n"+strings.Join(p.Lines(view.Style{ASCII: true, Width: 70}, 2), "\n")+"\n", `
+
+? gates/approve[2]  (1 more question after this)
+  Ship release 1.2?
+  It has
+  ... 2 more lines
+    1 Ship it (yes)  goes to all
+    2 no
+  > 3 x_
+  arrows or a number, then enter; ctrl-c stops the run
+`)
+}
+
+func TestTablesAlignAndCut(t *testing.T) {
+	tb := view.Table{Head: []string{"RUN", "COST", "NOTE"}, Right: []bool{false, true}}
+	tb.Row(view.Cell{Text: "日本"}, view.Cell{Text: "$1"}, view.Cell{Text: "a long \x1b]0;x\x07note that\nends"})
+	tb.Row(view.Cell{Text: "b"}, view.Cell{Text: "$10.00"}, view.Cell{})
+	same(t, "\n"+tb.Draw(view.Style{Width: 24}), `
+RUN     COST  NOTE
+日本      $1  a long no…
+b     $10.00
+`)
+}

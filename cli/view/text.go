@@ -1,0 +1,167 @@
+package view
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/displaywidth"
+)
+
+// Line makes text safe to stand in one line of a terminal: escape sequences and
+// control characters are gone, and white space is single spaces.
+func Line(s string) string {
+	if plain(s) {
+		return s
+	}
+	return strings.Join(strings.Fields(Text(s)), " ")
+}
+
+// plain says whether a text needs no work: the common case, without allocation.
+func plain(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c < ' ' || c >= 0x7f || c == ' ' && (i == 0 || i == len(s)-1 || s[i+1] == ' ') {
+			return false
+		}
+	}
+	return true
+}
+
+// Text makes text safe to be shown in a terminal: it keeps line breaks and tabs,
+// and drops escape sequences, other control characters and the marks that turn
+// the direction of writing.
+func Text(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		if n := escape(s, r); n > 0 {
+			s = s[n:]
+			continue
+		}
+		s = s[size:]
+		if visible(r) {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func visible(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t':
+		return true
+	case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f:
+		return false
+	}
+	return !unicode.IsControl(r)
+}
+
+// escape is the length of the escape sequence that s begins with, zero if it
+// begins with none. A sequence without its end reaches to the end of s.
+func escape(s string, first rune) int {
+	switch first {
+	case 0x1b:
+		return escapeESC(s)
+	case 0x9b: // CSI in one character
+		return 2 + csi(s[2:])
+	case 0x90, 0x98, 0x9d, 0x9e, 0x9f: // DCS, SOS, OSC, PM, APC in one character
+		return 2 + controlString(s[2:])
+	}
+	return 0
+}
+
+func escapeESC(s string) int {
+	if len(s) == 1 {
+		return 1
+	}
+	switch s[1] {
+	case '[':
+		return 2 + csi(s[2:])
+	case 'P', 'X', ']', '^', '_':
+		return 2 + controlString(s[2:])
+	}
+	n := 1
+	for n < len(s) && s[n] >= 0x20 && s[n] <= 0x2f { // intermediates
+		n++
+	}
+	if n < len(s) && s[n] >= 0x30 && s[n] < 0x7f {
+		n++
+	}
+	return n
+}
+
+// csi is the length of what follows a control sequence introducer.
+func csi(s string) int {
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c >= 0x40 && c <= 0x7e:
+			return i + 1
+		case c < 0x20 || c > 0x3f: // broken off
+			return i
+		}
+	}
+	return len(s)
+}
+
+// controlString is the length of a string up to and with its terminator.
+func controlString(s string) int {
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == 0x07:
+			return i + 1
+		case s[i] == 0x1b && i+1 < len(s) && s[i+1] == '\\':
+			return i + 2
+		case strings.HasPrefix(s[i:], "\u009c"):
+			return i + 2
+		}
+	}
+	return len(s)
+}
+
+// LastLine is the last line of a program's output that says something, as Line.
+// A carriage return starts its line anew, as progress bars do.
+func LastLine(s string) string {
+	s = strings.TrimRight(s, "\r\n\t ")
+	if i := strings.LastIndexAny(s, "\r\n"); i >= 0 {
+		s = s[i+1:]
+	}
+	return Line(s)
+}
+
+// Width is the number of columns that a text takes.
+func Width(s string) int {
+	for i := 0; i < len(s); i++ {
+		if s[i] < ' ' || s[i] >= 0x7f {
+			return displaywidth.String(s)
+		}
+	}
+	return len(s)
+}
+
+// Cut shortens a text to a number of columns; what was cut shows as an ellipsis.
+func Cut(s string, width int) string {
+	if Width(s) <= width {
+		return s
+	}
+	if width <= 0 {
+		return ""
+	}
+	return displaywidth.TruncateString(s, width, "…")
+}
+
+// Pad fills a text with spaces to a number of columns.
+func Pad(s string, width int) string {
+	if n := width - Width(s); n > 0 {
+		return s + strings.Repeat(" ", n)
+	}
+	return s
+}
+
+// PadLeft is Pad with the spaces in front.
+func PadLeft(s string, width int) string {
+	if n := width - Width(s); n > 0 {
+		return strings.Repeat(" ", n) + s
+	}
+	return s
+}

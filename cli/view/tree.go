@@ -1,0 +1,214 @@
+package view
+
+import (
+	"time"
+
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Tree is what a watcher knows of a run: the shape of its workflows, filled with
+// the facts as they come. It is not safe for concurrent use.
+type Tree struct {
+	run      string
+	bundle   *workflow.Bundle
+	layouts  map[*workflow.Workflow]*layout
+	root     *scope
+	began    time.Time
+	ended    time.Time
+	status   engine.Status
+	reason   string
+	steps    int
+	usage    engine.Usage
+	warnings []string
+}
+
+// state is how far a node has come, as a watcher sees it.
+type state int
+
+const (
+	pending state = iota
+	running
+	retrying
+	waiting
+	succeeded
+	failed
+	skipped
+	cancelled
+)
+
+func (s state) live() bool { return s == running || s == retrying || s == waiting }
+
+// scope is one execution of a graph: a workflow's body, a round of a loop, an
+// item of an Each. Its counts are of everything below it.
+type scope struct {
+	owner *item // nil for the root
+	index int   // of an Each's item
+	nodes []item
+	live  int
+	fails int
+	seen  bool // something in it has begun
+}
+
+// item is one node in one scope.
+type item struct {
+	def     *workflow.Node
+	in      *scope
+	state   state
+	attempt int
+	began   time.Time
+	ended   time.Time
+	until   time.Time
+	usage   engine.Usage
+	note    string
+	body    *scope // the called workflow, or the current round of a loop
+	round   int
+	items   []*scope // of an Each, in the order in which they began
+	byIndex map[int]*scope
+}
+
+// NewTree makes the tree of a run in which nothing has happened.
+func NewTree(run string, b *workflow.Bundle) *Tree {
+	t := &Tree{run: run, bundle: b, layouts: map[*workflow.Workflow]*layout{}, status: engine.Running}
+	t.root = newScope(nil, &b.Root.Body)
+	return t
+}
+
+func newScope(owner *item, g *workflow.Graph) *scope {
+	s := &scope{owner: owner, nodes: make([]item, len(g.Nodes))}
+	for i := range g.Nodes {
+		s.nodes[i] = item{def: &g.Nodes[i], in: s}
+	}
+	return s
+}
+
+// find is the item that an address names, nil where the workflow has none such.
+// Scopes on the way are made as they are needed.
+func (t *Tree) find(address string) *item {
+	w, s := t.bundle.Root, t.root
+	var it *item
+	for _, seg := range splitAddress(address) {
+		if it != nil {
+			if w = t.called(it); w == nil {
+				return nil
+			}
+			if it.body == nil {
+				it.body = newScope(it, &w.Body)
+			}
+			s = it.body
+		}
+		if it = t.descend(w, s, seg); it == nil {
+			return nil
+		}
+	}
+	return it
+}
+
+func (t *Tree) called(it *item) *workflow.Workflow {
+	if call, ok := it.def.Step.(*workflow.Call); ok {
+		return t.bundle.Called[call.Workflow]
+	}
+	return nil
+}
+
+func (t *Tree) layout(w *workflow.Workflow) *layout {
+	l := t.layouts[w]
+	if l == nil {
+		l = newLayout(w)
+		t.layouts[w] = l
+	}
+	return l
+}
+
+func (t *Tree) descend(w *workflow.Workflow, s *scope, seg segment) *item {
+	p, ok := t.layout(w).find(seg)
+	if !ok {
+		return nil
+	}
+	rounds, items := seg.rounds, seg.items
+	for _, i := range p.path[:len(p.path)-1] {
+		it := &s.nodes[i]
+		if it.def.Kind() == "loop" {
+			round := 1
+			if len(rounds) > 0 {
+				round, rounds = rounds[0], rounds[1:]
+			}
+			s = it.enterRound(round)
+		} else {
+			s = it.enterItem(items[0])
+			items = items[1:]
+		}
+	}
+	return &s.nodes[p.path[len(p.path)-1]]
+}
+
+// enterRound is the scope of a loop's round. A new round takes the place of the
+// one before.
+func (it *item) enterRound(round int) *scope {
+	if it.body == nil || round > it.round {
+		if it.body != nil {
+			it.in.count(-it.body.live, -it.body.fails, time.Time{})
+		}
+		it.body = newScope(it, it.def.Body())
+		it.round = round
+	}
+	return it.body
+}
+
+func (it *item) enterItem(index int) *scope {
+	if s := it.byIndex[index]; s != nil {
+		return s
+	}
+	s := newScope(it, it.def.Body())
+	s.index = index
+	if it.byIndex == nil {
+		it.byIndex = map[int]*scope{}
+	}
+	it.byIndex[index] = s
+	it.items = append(it.items, s)
+	return s
+}
+
+// count adds to the counts of a scope and of all around it. A composite begins
+// with the first thing in it and ends with the last.
+func (s *scope) count(live, fails int, now time.Time) {
+	for s != nil {
+		s.live += live
+		s.fails += fails
+		s.seen = true
+		if s.owner == nil {
+			return
+		}
+		s.owner.touch(now)
+		s = s.owner.in
+	}
+}
+
+func (it *item) touch(now time.Time) {
+	if now.IsZero() {
+		return
+	}
+	if it.began.IsZero() {
+		it.began = now
+	}
+	it.ended = now
+}
+
+func (it *item) set(to state, now time.Time) {
+	live, fails := btoi(to.live())-btoi(it.state.live()), btoi(to == failed)-btoi(it.state == failed)
+	if it.began.IsZero() && to.live() {
+		it.began = now
+	}
+	if !to.live() {
+		it.ended = now
+	}
+	it.state = to
+	it.in.count(live, fails, now)
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
