@@ -138,7 +138,11 @@ type raw struct{ from, to, line, column int }
 // scalar finds a scalar behind its anchor and tag.
 func (d *Document) scalar(n *yaml.Node) raw {
 	s := raw{line: n.Line, column: n.Column}
-	s.from = d.offset(n.Line, n.Column)
+	if s.line > len(d.lines) { // an empty value behind the last line
+		s.line = len(d.lines)
+		s.column = 1 + utf8.RuneCount(d.text[d.lines[s.line-1].from:])
+	}
+	s.from = d.offset(s.line, s.column)
 	if n.Anchor != "" || n.Style&yaml.TaggedStyle != 0 || s.from < len(d.text) && d.text[s.from] == '!' {
 		s = d.skipProperties(s)
 	}

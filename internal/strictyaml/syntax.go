@@ -120,7 +120,7 @@ func (d *Document) syntaxError(err error) workflow.Diagnostic {
 	from, width := wholeLine(content)
 	if r.where != nil {
 		if f, w := r.where(content); w > 0 {
-			from, width = f, w
+			from, width = f, min(w, len(content)-f)
 		}
 	}
 	pos := d.mark(number, 1+utf8.RuneCountInString(content[:from]), utf8.RuneCountInString(content[from:from+width]))
