@@ -84,6 +84,15 @@ type Recovered struct {
 	Time time.Time `json:"time"`
 }
 
+// Forked says that the events before it were taken from another run, without
+// the instance at Address and what followed from it. It recovers like Recovered,
+// and the clock of the run begins anew.
+type Forked struct {
+	Time    time.Time `json:"time"`
+	From    string    `json:"from"` // the other run
+	Address string    `json:"address"`
+}
+
 // Usage is what an attempt used.
 type Usage struct {
 	CostUSD     float64 `json:"cost_usd,omitempty"`
@@ -123,6 +132,7 @@ func (e *HumanAnswered) When() time.Time { return e.Time }
 func (e *CancelAsked) When() time.Time   { return e.Time }
 func (e *LimitRaised) When() time.Time   { return e.Time }
 func (e *Recovered) When() time.Time     { return e.Time }
+func (e *Forked) When() time.Time        { return e.Time }
 
 func (*Started) event()       {}
 func (*TaskEnded) event()     {}
@@ -131,3 +141,4 @@ func (*HumanAnswered) event() {}
 func (*CancelAsked) event()   {}
 func (*LimitRaised) event()   {}
 func (*Recovered) event()     {}
+func (*Forked) event()        {}

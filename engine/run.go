@@ -1,41 +1,49 @@
 package engine
 
 import (
+	"fmt"
+	"time"
+
 	"github.com/hocket-dev/hocket/workflow"
 )
 
 // Version is the version of the engine's behaviour. A run keeps the version it
-// was started with.
+// was started with; a program that does not know it refuses the run.
 const Version = 1
 
 // Run is the state of one run. It is not safe for concurrent use.
-type Run struct{}
+type Run struct {
+	bundle   *workflow.Bundle
+	programs map[*workflow.Workflow]*program
 
-// New makes a run that has not started. The error says why the bundle cannot
-// run at all (a check would have found it).
-func New(b *workflow.Bundle) (*Run, error) { panic("being written") }
+	id    string
+	now   time.Time
+	tasks map[string]TaskFacts
+	root  *scope // nil before Started
 
-// Step takes one event and says what to do about it. The commands, and what
-// Facts gives, are valid until the next Step. An error means that the event does
-// not fit the run; the run is then unchanged.
-func (r *Run) Step(ev Event) ([]Command, error) { panic("being written") }
+	// What was asked for and not answered. Invariant: an instance is in
+	// attempts exactly from StartTask to TaskEnded, in gates exactly from
+	// AskHuman to its answer or withdrawal.
+	attempts map[string]*inst
+	gates    map[string]*inst
+	timers   map[string]*timer
+	issued   int // orders the commands of Pending
 
-// Admit says whether Step would take the event now, with an error made for
-// people: an answer that is not offered, a gate that was withdrawn.
-func (r *Run) Admit(ev Event) error { panic("being written") }
+	jobs   []job // decisions that follow from what is settled, first in first out
+	next   int   // first job not done
+	paused []*inst
+	seq    int // orders writes and results
+	clock  clock
 
-// Pending are the commands that were issued and not answered, in the order in
-// which they were issued: what a new process has to carry out after Recovered.
-func (r *Run) Pending() []Command { panic("being written") }
+	steps    []*inst // in the order of Result.Steps
+	warnings []string
+	finish   *Finish // set once, at the end
 
-// Facts are what the last Step brought about.
-func (r *Run) Facts() []Fact { panic("being written") }
-
-// Snapshot prints the whole state, equal for equal states.
-func (r *Run) Snapshot() []byte { panic("being written") }
-
-// Result is what the run has come to so far.
-func (r *Run) Result() Result { panic("being written") }
+	commands []Command
+	facts    []Fact
+	taken    []bool // scratch of route
+	view     view   // scratch of evaluations
+}
 
 // Result is the outcome of a run, also of one that is still under way.
 type Result struct {
@@ -54,15 +62,184 @@ type RunUsage struct {
 	Usage
 }
 
-// Fork gives the events of a new run that repeats an old one up to an instance:
-// the journal without that instance, what depended on it and what was cancelled.
-// The caller appends what is to happen instead. run is the new run's id.
-func Fork(b *workflow.Bundle, events []Event, address, run string) ([]Event, error) {
-	panic("being written")
+// New makes a run that has not started. The error says why the bundle cannot
+// run at all; a check would have found it.
+func New(b *workflow.Bundle) (*Run, error) {
+	r := &Run{
+		bundle: b, programs: map[*workflow.Workflow]*program{},
+		attempts: map[string]*inst{}, gates: map[string]*inst{}, timers: map[string]*timer{},
+	}
+	for _, w := range append([]*workflow.Workflow{b.Root}, called(b)...) {
+		p, err := compile(w, b)
+		if err != nil {
+			return nil, err
+		}
+		r.programs[w] = p
+	}
+	return r, nil
 }
 
-// Encode writes an event as one line of JSON, with its name under "type".
-func Encode(ev Event) ([]byte, error) { panic("being written") }
+func called(b *workflow.Bundle) []*workflow.Workflow {
+	var ws []*workflow.Workflow
+	for _, name := range sortedKeys(b.Called) {
+		ws = append(ws, b.Called[name])
+	}
+	return ws
+}
 
-// Decode reads what Encode wrote.
-func Decode(data []byte) (Event, error) { panic("being written") }
+// Step takes one event and says what to do about it. The commands, and what
+// Facts gives, are valid until the next Step. An error means that the event does
+// not fit the run; the run is then unchanged.
+func (r *Run) Step(ev Event) ([]Command, error) {
+	if err := r.Admit(ev); err != nil {
+		return nil, err
+	}
+	r.commands, r.facts = r.commands[:0], r.facts[:0]
+	r.advance(ev)
+	r.take(ev)
+	r.work()
+	r.watchRuntime()
+	return r.commands, nil
+}
+
+// take is the one place where an event changes the state.
+func (r *Run) take(ev Event) {
+	switch ev := ev.(type) {
+	case *Started:
+		r.start(ev)
+	case *TaskEnded:
+		r.taskEnded(ev)
+	case *TimerFired:
+		r.timerFired(ev)
+	case *HumanAnswered:
+		r.humanAnswered(ev)
+	case *CancelAsked:
+		r.end(r.root, Cancelled, cancelText(ev))
+	case *LimitRaised:
+		r.limitRaised(ev)
+	case *Recovered:
+		r.recovered()
+	case *Forked:
+		r.clock.active = 0
+		r.recovered()
+	}
+}
+
+func cancelText(ev *CancelAsked) string {
+	text := "cancelled"
+	if ev.By != "" {
+		text += " by " + ev.By
+	}
+	if ev.Reason != "" {
+		text += ": " + ev.Reason
+	}
+	return text
+}
+
+// Admit says whether Step would take the event now, with an error made for
+// people: an answer that is not offered, a gate that was withdrawn.
+func (r *Run) Admit(ev Event) error {
+	if _, first := ev.(*Started); first != (r.root == nil) {
+		if first {
+			return fmt.Errorf("the run has started already")
+		}
+		return fmt.Errorf("the run has not started")
+	}
+	if r.finish != nil {
+		return fmt.Errorf("the run is over: %s", r.finish.Status)
+	}
+	switch ev := ev.(type) {
+	case *Started:
+		if ev.Version < 1 || ev.Version > Version {
+			return fmt.Errorf("the run needs version %d of the engine, and this is version %d; update hocket", ev.Version, Version)
+		}
+	case *TaskEnded:
+		if in := r.attempts[ev.Address]; in == nil || in.attempt != ev.Attempt {
+			return fmt.Errorf("no attempt %d of %q is under way", ev.Attempt, ev.Address)
+		}
+	case *TimerFired:
+		if r.timers[ev.ID] == nil {
+			return fmt.Errorf("no timer %q is set", ev.ID)
+		}
+	case *HumanAnswered:
+		_, err := r.answer(ev)
+		return err
+	case *CancelAsked:
+		if r.root.ending != "" {
+			return fmt.Errorf("the run is ending already: %s", r.root.ending)
+		}
+	case *LimitRaised, *Recovered, *Forked:
+	}
+	return nil
+}
+
+// start begins the run.
+func (r *Run) start(ev *Started) {
+	r.id, r.tasks = ev.Run, ev.Tasks
+	p := r.programs[r.bundle.Root]
+	f := &frame{p: p, limits: ev.Limits}
+	r.root = r.newScope(nil, nil, p.body, f)
+	inputs, err := p.complete(ev.Inputs)
+	f.inputs = inputs
+	r.clock.frames = append(r.clock.frames, f)
+	f.scope = r.root
+	if err != nil {
+		r.end(r.root, Failed, err.Error())
+		return
+	}
+	r.begin(r.root, p.initial(), nil)
+}
+
+// Facts are what the last Step brought about.
+func (r *Run) Facts() []Fact { return r.facts }
+
+func (r *Run) tell(f Fact) {
+	f.Time = r.now
+	r.facts = append(r.facts, f)
+}
+
+func (r *Run) tellOf(in *inst, kind FactKind, text string) {
+	r.tell(Fact{Kind: kind, Address: in.address, Workflow: in.scope.frame.p.w.Name, Node: in.n.def.ID, Agent: in.n.agent, Attempt: in.attempt, Status: in.status, Text: text, Usage: in.usage})
+}
+
+func (r *Run) warn(in *inst, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if in != nil {
+		text = in.address + ": " + text
+		r.tellOf(in, Warned, text)
+	} else {
+		r.tell(Fact{Kind: Warned, Text: text})
+	}
+	r.warnings = append(r.warnings, text)
+}
+
+func (r *Run) command(c Command) { r.commands = append(r.commands, c) }
+
+// Status is how far the run has come.
+func (r *Run) Status() Status {
+	switch {
+	case r.finish != nil:
+		return r.finish.Status
+	case r.root == nil || r.busy():
+		return Running
+	default:
+		return Waiting
+	}
+}
+
+// Result is what the run has come to so far.
+func (r *Run) Result() Result {
+	res := Result{Run: r.id, Status: r.Status(), Warnings: r.warnings}
+	if r.finish != nil {
+		res.Output, res.Error = r.finish.Output, r.finish.Error
+	}
+	if r.root != nil {
+		f := r.root.frame
+		res.Usage = RunUsage{f.steps, f.spent}
+	}
+	res.Steps = make([]StepResult, len(r.steps))
+	for i, in := range r.steps {
+		res.Steps[i] = in.result()
+	}
+	return res
+}

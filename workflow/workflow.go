@@ -59,12 +59,12 @@ type AgentRef struct {
 // Limits bound a run and everything below it. Zero: not set here, so the
 // project's limit holds.
 type Limits struct {
-	Steps    int           // task instances that start
-	Parallel int           // attempts under way at once
-	Depth    int           // levels of nested workflows, the root being 1
-	Runtime  time.Duration // time in which an attempt runs or a retry is awaited
-	CostUSD  float64
-	Tokens   int64
+	Steps    int           `json:"steps,omitempty"`    // task instances that start
+	Parallel int           `json:"parallel,omitempty"` // attempts under way at once
+	Depth    int           `json:"depth,omitempty"`    // levels of nested workflows, the root being 1
+	Runtime  time.Duration `json:"runtime,omitempty"`  // time in which an attempt runs or a retry is awaited
+	CostUSD  float64       `json:"cost_usd,omitempty"`
+	Tokens   int64         `json:"tokens,omitempty"`
 }
 
 // Binding gives a value to a name: an input of a task or of a called workflow.

@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// call runs another workflow in a frame of its own.
+func (r *Run) call(in *inst, s *workflow.Call) {
+	r.tellOf(in, StepStarted, "")
+	in.attempt = 1
+	f, err := r.newFrame(in, s)
+	if err != nil {
+		r.fail(in, &Fault{Kind: FaultError, Message: err.Error(), Permanent: true})
+		return
+	}
+	in.phase = nested
+	in.child = r.newScope(in.scope, in, f.p.body, f)
+	f.scope = in.child
+	if f.limits.Runtime > 0 {
+		r.clock.frames = append(r.clock.frames, f)
+	}
+	if in.n.def.Timeout > 0 {
+		r.setTimer(in.timerID(timeoutTimer), r.now.Add(in.n.def.Timeout), in)
+	}
+	r.begin(in.child, f.p.initial(), nil)
+}
+
+func (r *Run) newFrame(in *inst, s *workflow.Call) (*frame, error) {
+	w := r.bundle.Called[s.Workflow]
+	if w == nil {
+		return nil, fmt.Errorf("there is no workflow %q", s.Workflow)
+	}
+	above, p := in.scope.frame, r.programs[w]
+	f := &frame{p: p, limits: w.Limits, depth: above.depth + 1, prefix: in.address + "/"}
+	f.since = r.clock.active
+	if most := r.root.frame.limits.Depth; most > 0 && f.depth >= most {
+		return nil, fmt.Errorf("workflow depth limit exceeded (%d)", most)
+	}
+	given, err := r.bind(in, in.n.inputs)
+	if err != nil {
+		return nil, err
+	}
+	inputs := make(map[string]any, len(p.inputs))
+	for _, name := range p.inputs {
+		if v, ok := above.inputs[name]; ok {
+			inputs[name] = v
+		}
+	}
+	for _, g := range given {
+		inputs[g.Name] = g.Value
+	}
+	f.inputs, err = p.complete(inputs)
+	return f, err
+}
+
+// callEnded gives the called workflow's result to the call.
+func (r *Run) callEnded(s *scope, status Status, output any, reason string) {
+	in := s.owner
+	r.clearTimer(in.timerID(timeoutTimer))
+	switch status {
+	case Success, Partial:
+		in.scope.tolerate(reason) // "" where nothing failed
+		if fault := r.succeed(in, output); fault != nil {
+			r.fail(in, fault)
+		}
+	case TimedOut:
+		r.fail(in, &Fault{Kind: FaultTimeout, Message: reason})
+	case Failed, Cancelled, Running, Waiting, Skipped:
+		r.fail(in, &Fault{Kind: FaultError, Message: reason})
+	}
+}

@@ -1,0 +1,231 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
+)
+
+// choose ends a choice at once.
+func (r *Run) choose(in *inst) {
+	if fault := r.succeed(in, nil); fault != nil {
+		r.fail(in, fault)
+	}
+}
+
+// part is one input of a combine that is there.
+type part struct {
+	value any
+	seq   int // when it came about
+}
+
+// combine aggregates at once.
+func (r *Run) combine(in *inst, s *workflow.Combine) {
+	in.attempt = 1
+	r.tellOf(in, StepStarted, "")
+	value, err := r.aggregate(in, s)
+	if err != nil {
+		r.fail(in, &Fault{Kind: FaultError, Message: err.Error(), Permanent: true})
+	} else if fault := r.succeed(in, value); fault != nil {
+		r.fail(in, fault)
+	}
+}
+
+func (r *Run) aggregate(in *inst, s *workflow.Combine) (any, error) {
+	parts, err := r.gather(in)
+	if err != nil {
+		return nil, err
+	}
+	if len(parts) == 0 {
+		return nil, fmt.Errorf("there is nothing to combine: every input failed, was skipped or is missing")
+	}
+	switch s.Strategy {
+	case workflow.Concatenate:
+		return concatenate(parts, s.Separator), nil
+	case workflow.Merge:
+		return mergeParts(parts)
+	case workflow.Array:
+		list := make([]any, len(parts))
+		for i, p := range parts {
+			list[i] = p.value
+		}
+		return list, nil
+	case workflow.First:
+		first := parts[0]
+		for _, p := range parts {
+			if p.seq < first.seq {
+				first = p
+			}
+		}
+		return first.value, nil
+	case workflow.Vote:
+		return r.vote(in, parts), nil
+	}
+	return nil, fmt.Errorf("there is no way to combine called %q", s.Strategy)
+}
+
+// gather collects the inputs that have a value.
+func (r *Run) gather(in *inst) ([]part, error) {
+	var parts []part
+	if len(in.n.from) == 0 {
+		for _, p := range in.from {
+			if p.value != nil {
+				parts = append(parts, part{p.value, p.seq})
+			}
+		}
+		return parts, nil
+	}
+	r.view = view{scope: in.scope, reg: in.reg, env: in.env, self: in}
+	for _, x := range in.n.from {
+		value, err := x.Eval(&r.view)
+		if err != nil {
+			return nil, err
+		}
+		if value != nil {
+			parts = append(parts, part{value, r.view.when(x.Refs())})
+		}
+	}
+	return parts, nil
+}
+
+// when is the time, in order of results, of what references refer to.
+func (v *view) when(refs []*expr.Ref) int {
+	last := 0
+	for _, ref := range refs {
+		switch ref.Kind {
+		case expr.Vars:
+			if w := v.variable(ref.Name); w != nil {
+				last = max(last, w.seq)
+			}
+		case expr.Nodes:
+			if in := v.node(ref.Name); in != nil {
+				last = max(last, in.seq)
+			}
+		case expr.Unresolved, expr.Inputs, expr.Groups, expr.Previous, expr.Failure, expr.Item, expr.Index, expr.Iteration:
+		}
+	}
+	return last
+}
+
+func concatenate(parts []part, separator string) string {
+	if separator == "" {
+		separator = "\n\n"
+	}
+	texts := make([]string, len(parts))
+	for i, p := range parts {
+		texts[i] = workflow.FormatText(p.value)
+	}
+	return strings.Join(texts, separator)
+}
+
+// mergeParts merges deeply. Text that is a JSON object or list is read as one.
+func mergeParts(parts []part) (any, error) {
+	merged := structured(parts[0].value)
+	for _, p := range parts[1:] {
+		var err error
+		if merged, err = deepMerge("", merged, structured(p.value)); err != nil {
+			return nil, err
+		}
+	}
+	return merged, nil
+}
+
+func structured(v any) any {
+	text, ok := v.(string)
+	if !ok {
+		return v
+	}
+	parsed, err := workflow.ParseJSON([]byte(text))
+	if err != nil {
+		return v
+	}
+	switch parsed.(type) {
+	case map[string]any, []any:
+		return parsed
+	}
+	return v
+}
+
+// deepMerge merges objects key by key and appends lists; of two other values of
+// one type the later wins. Null gives way to anything.
+func deepMerge(path string, a, b any) (any, error) {
+	if a == nil || b == nil {
+		if a == nil {
+			return b, nil
+		}
+		return a, nil
+	}
+	switch x := a.(type) {
+	case map[string]any:
+		if y, ok := b.(map[string]any); ok {
+			return mergeObjects(path, x, y)
+		}
+	case []any:
+		if y, ok := b.([]any); ok {
+			return append(append(make([]any, 0, len(x)+len(y)), x...), y...), nil
+		}
+	default:
+		if kindOf(a) == kindOf(b) {
+			return b, nil
+		}
+	}
+	return nil, fmt.Errorf("cannot merge %s with %s at %q", listOr(a), listOr(b), path)
+}
+
+func listOr(v any) string {
+	if _, ok := v.([]any); ok {
+		return "a list"
+	}
+	return kindOf(v)
+}
+
+func mergeObjects(path string, a, b map[string]any) (any, error) {
+	merged := make(map[string]any, len(a)+len(b))
+	for _, k := range sortedKeys(a) {
+		merged[k] = a[k]
+	}
+	for _, k := range sortedKeys(b) {
+		old, both := merged[k]
+		if !both {
+			merged[k] = b[k]
+			continue
+		}
+		v, err := deepMerge(strings.TrimPrefix(path+"."+k, "."), old, b[k])
+		if err != nil {
+			return nil, err
+		}
+		merged[k] = v
+	}
+	return merged, nil
+}
+
+// vote gives the value that most inputs have, compared without case and
+// surrounding space. The order of inputs decides a tie.
+func (r *Run) vote(in *inst, parts []part) any {
+	counts := map[string]int{}
+	var order []string
+	first := map[string]any{}
+	for _, p := range parts {
+		key := strings.ToLower(strings.TrimSpace(workflow.FormatText(p.value)))
+		if counts[key] == 0 {
+			order = append(order, key)
+			first[key] = p.value
+		}
+		counts[key]++
+	}
+	winner, tie := order[0], false
+	for _, key := range order[1:] {
+		switch {
+		case counts[key] > counts[winner]:
+			winner, tie = key, false
+		case counts[key] == counts[winner]:
+			tie = true
+		}
+	}
+	if tie {
+		r.warn(in, "the vote is a tie; %s came first", brief(winner))
+	}
+	return first[winner]
+}

@@ -1,0 +1,32 @@
+// Package engine is the state machine: events in, commands out. It has no
+// clock, no goroutine, no file, no random number and no logger, so the same
+// events always lead to the same state and the same commands.
+//
+// # The driver's duties
+//
+//  1. Make a [Run] with [New] and step it with [Started].
+//  2. For everything that happens: store the event durably, then [Run.Step] it,
+//     then carry out the commands. In that order: an attempt whose cause was
+//     never stored would be forgotten by a crash, and a result that something
+//     already depends on would be lost.
+//  3. Answer every StartTask with one TaskEnded, also when it was cancelled; and
+//     every SetTimer with TimerFired when its time has come.
+//  4. Ask [Run.Admit] before storing what came from outside (answers, cancels,
+//     raised limits), because a stored event must never be refused.
+//  5. To take up a run after a crash: step the stored events and throw the
+//     commands away; store and step [Recovered] and throw its commands away
+//     too; then carry out [Run.Pending], which holds everything that is asked
+//     for and not answered yet.
+//  6. After [Finish] nothing more is stored.
+//
+// # Inside
+//
+// A workflow is compiled once into indexed graphs (compile.go). A graph that
+// runs is a region (region.go): every forward edge of it is settled exactly once
+// as live, dead or poisoned, and a node is decided when its in-edges are
+// settled. That is why nothing can deadlock. Loops run their body's region again
+// (loop.go). A scope (scope.go) is what a failure can end: the body of a
+// workflow, or one item of a for_each. Variables travel along live edges as
+// immutable environments (env.go), so a node sees only what was written on paths
+// that lead to it. Limits and the run's clock are in ledger.go.
+package engine

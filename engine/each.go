@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// each is the progress of a for_each.
+type each struct {
+	items   []any
+	next    int      // first item that has not started
+	open    int      // items under way
+	scopes  []*scope // by item; nil before and after it runs
+	outputs []any
+	failed  string // what the first failed item says
+	stopped bool   // no further item starts
+}
+
+func (r *Run) startEach(in *inst, s *workflow.Each) {
+	r.tellOf(in, StepStarted, "")
+	r.view = view{scope: in.scope, reg: in.reg, env: in.env, self: in}
+	value, err := in.n.on.Eval(&r.view)
+	if err != nil {
+		r.fail(in, &Fault{Kind: FaultError, Message: "for_each: " + err.Error(), Permanent: true})
+		return
+	}
+	items, ok := value.([]any)
+	if !ok {
+		r.fail(in, &Fault{Kind: FaultError, Message: fmt.Sprintf("for_each needs a list, and %s is %s", s.Items.Text, kindOf(value)), Permanent: true})
+		return
+	}
+	in.phase = nested
+	in.each = &each{items: items, scopes: make([]*scope, len(items)), outputs: make([]any, len(items))}
+	r.moreItems(in)
+}
+
+func kindOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "text"
+	case bool:
+		return "a boolean"
+	case map[string]any:
+		return "an object"
+	default:
+		return "a number"
+	}
+}
+
+// moreItems starts as many items as may run at once, and ends the node when
+// none is left.
+func (r *Run) moreItems(in *inst) {
+	x := in.each
+	most := in.n.def.Step.(*workflow.Each).Parallel
+	for !x.stopped && x.next < len(x.items) && (most == 0 || x.open < most) {
+		r.startItem(in, x.next)
+		x.next++
+		x.open++
+	}
+	if x.open == 0 {
+		r.endEach(in)
+	}
+}
+
+func (r *Run) startItem(in *inst, i int) {
+	s := r.newScope(in.scope, in, in.n.body, in.scope.frame)
+	s.item, s.value = i, in.each.items[i]
+	s.suffix = in.reg.suffix + "[" + strconv.Itoa(i) + "]"
+	in.each.scopes[i] = s
+	at := in.env
+	if in.n.item >= 0 {
+		r.seq++
+		at = at.set(in.reg.levels(), in.n.item, &write{r.seq, s.value})
+	}
+	r.begin(s, at, in.from)
+}
+
+func (r *Run) itemEnded(s *scope, status Status, output any, reason string) {
+	in := s.owner
+	x := in.each
+	x.scopes[s.item], x.open = nil, x.open-1
+	switch status {
+	case Success, Partial:
+		x.outputs[s.item] = output
+		in.scope.tolerate(reason) // "" where nothing failed
+	case Failed, TimedOut, Cancelled, Running, Waiting, Skipped:
+		r.itemFailed(in, s.item, reason)
+	}
+	r.moreItems(in)
+}
+
+func (r *Run) itemFailed(in *inst, item int, reason string) {
+	x := in.each
+	if x.failed == "" {
+		x.failed = fmt.Sprintf("item %d: %s", item, reason)
+	}
+	switch in.n.def.OnError {
+	case workflow.Continue:
+		in.scope.tolerate(in.address + ": " + x.failed)
+	case workflow.SkipDependents:
+	case workflow.Stop:
+		if x.stopped {
+			return
+		}
+		x.stopped = true
+		for _, other := range x.scopes {
+			if other != nil {
+				r.end(other, Cancelled, "another item failed")
+			}
+		}
+	}
+}
+
+func (r *Run) endEach(in *inst) {
+	x := in.each
+	if x.failed != "" && in.n.def.OnError != workflow.Continue {
+		r.fail(in, &Fault{Kind: FaultError, Message: x.failed})
+		return
+	}
+	if fault := r.succeed(in, x.outputs); fault != nil {
+		r.fail(in, fault)
+	}
+}

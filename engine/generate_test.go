@@ -1,0 +1,199 @@
+package engine_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// generator makes random workflows that pass every check: all kinds of nodes
+// and edges, nested loops with exits over several levels, items and calls.
+type generator struct {
+	*rand.Rand
+	ids   int
+	depth int
+	calls []string
+}
+
+var labels = []string{"a", "b", "c"}
+
+// bundle is a random root with up to two workflows that it calls.
+func (g *generator) bundle() *workflow.Bundle {
+	b := &workflow.Bundle{Called: map[string]*workflow.Workflow{}}
+	for i := range g.IntN(3) {
+		name := "child" + strconv.Itoa(i)
+		b.Called[name] = g.workflow(name)
+		g.calls = append(g.calls, name)
+	}
+	b.Root = g.workflow("root")
+	return b
+}
+
+func (g *generator) workflow(name string) *workflow.Workflow {
+	g.ids = 0
+	w := &workflow.Workflow{Name: name, State: map[string]any{"v0": "a"}, Body: g.graph(1+g.IntN(5), nil)}
+	if g.chance(10) {
+		w.Limits.Steps = 3 + g.IntN(10)
+	}
+	if g.chance(10) {
+		w.Limits.Parallel = 1 + g.IntN(3)
+	}
+	return w
+}
+
+func (g *generator) chance(percent int) bool { return g.IntN(100) < percent }
+
+func (g *generator) id() string {
+	g.ids++
+	return "n" + strconv.Itoa(g.ids)
+}
+
+// graph has size nodes. around are the nodes to which a loop's body may leave;
+// nil outside of a loop.
+func (g *generator) graph(size int, around []string) workflow.Graph {
+	g.depth++
+	defer func() { g.depth-- }()
+	ids := make([]string, size)
+	for i := range ids {
+		ids[i] = g.id()
+	}
+	var graph workflow.Graph
+	for i, id := range ids {
+		n := g.node(id, append(append([]string{}, ids[i+1:]...), around...))
+		graph.Nodes = append(graph.Nodes, n)
+		if _, loop := n.Step.(*workflow.Loop); !loop {
+			graph.Edges = append(graph.Edges, g.edges(id, n.Step, ids[i+1:], around)...)
+		}
+	}
+	g.joins(&graph)
+	return graph
+}
+
+func (g *generator) node(id string, later []string) workflow.Node {
+	n := workflow.Node{ID: id, OnError: [...]workflow.OnError{workflow.Stop, workflow.Continue, workflow.SkipDependents}[g.IntN(3)]}
+	if g.chance(30) {
+		n.Output.Var = "v" + strconv.Itoa(g.IntN(3))
+	}
+	switch k := g.IntN(100); {
+	case k < 8 && g.depth < 4:
+		n.Step = &workflow.Loop{Body: g.graph(1+g.IntN(3), later), Max: 1 + g.IntN(4)}
+		n.Output.Var = ""
+	case k < 16 && g.depth < 4:
+		n.Step = g.each(id)
+	case k < 22 && len(g.calls) > 0:
+		n.Step = &workflow.Call{Workflow: g.calls[g.IntN(len(g.calls))]}
+	case k < 30:
+		n.Step = &workflow.Human{Question: workflow.Template{Text: "go?"}, Custom: g.chance(20)}
+	case k < 42:
+		n.Step = &workflow.Choice{}
+		n.Output.Var = ""
+	case k < 50:
+		n.Step = &workflow.Combine{Strategy: [...]workflow.Strategy{workflow.Concatenate, workflow.Array, workflow.First, workflow.Vote, workflow.Merge}[g.IntN(5)]}
+	default:
+		n.Step = &workflow.Task{Agent: "x", Prompt: workflow.Template{Text: "${vars.v0} ${previous.output} ${iteration}"}}
+		n.Once = g.chance(5)
+		n.Retry = workflow.Retry{Attempts: g.IntN(4), Delay: time.Duration(g.IntN(3)) * time.Second, Backoff: workflow.Linear}
+		if g.chance(20) {
+			n.Timeout = time.Minute
+		}
+	}
+	return n
+}
+
+func (g *generator) each(id string) *workflow.Each {
+	each := &workflow.Each{Items: workflow.Expr{Text: "inputs.items"}, As: "it", Parallel: g.IntN(3)}
+	if g.chance(50) {
+		each.Body = workflow.Graph{Nodes: []workflow.Node{{ID: id, Step: &workflow.Task{Agent: "x", Prompt: workflow.Template{Text: "${vars.it} ${index}"}}}}}
+	} else {
+		each.Body = g.graph(1+g.IntN(3), nil)
+	}
+	return each
+}
+
+// edges leave one node: plain ones to all, or by label, condition and else.
+func (g *generator) edges(from string, step workflow.Step, later, around []string) []workflow.Edge {
+	target := func() string {
+		switch k := g.IntN(10); {
+		case around != nil && k < 3:
+			return workflow.Again
+		case len(around) > 0 && k < 5:
+			return around[g.IntN(len(around))]
+		case len(later) > 0 && k < 9:
+			return later[g.IntN(len(later))]
+		}
+		return workflow.End
+	}
+	var edges []workflow.Edge
+	add := func(e workflow.Edge) {
+		e.From = from
+		for _, old := range edges {
+			if old == e {
+				return
+			}
+		}
+		edges = append(edges, e)
+	}
+	switch style := g.IntN(3); {
+	case style == 0 && decides(step):
+		for _, label := range labels[:1+g.IntN(3)] {
+			add(workflow.Edge{To: target(), On: workflow.OnLabel, Label: label})
+		}
+		if g.chance(70) {
+			add(workflow.Edge{To: target(), On: workflow.OnElse})
+		}
+	case style == 1:
+		for range 1 + g.IntN(2) {
+			when := [...]string{`vars.v0 == "a"`, `vars.v1 == "b"`, "iteration < 3", `previous.output contains "a"`}[g.IntN(4)]
+			add(workflow.Edge{To: target(), On: workflow.OnWhen, When: workflow.Expr{Text: when}})
+		}
+		add(workflow.Edge{To: target(), On: workflow.OnElse})
+	default:
+		for range g.IntN(3) {
+			if to := target(); to != workflow.Again {
+				add(workflow.Edge{To: to})
+			}
+		}
+	}
+	if _, choice := step.(*workflow.Choice); !choice && g.chance(20) {
+		if to := target(); to != workflow.Again {
+			add(workflow.Edge{To: to, On: workflow.OnFailure})
+		}
+	}
+	if _, human := step.(*workflow.Human); human && g.chance(20) {
+		add(workflow.Edge{To: target(), On: workflow.OnTimeout})
+	}
+	return edges
+}
+
+func decides(step workflow.Step) bool {
+	switch step.(type) {
+	case *workflow.Task, *workflow.Human, *workflow.Choice:
+		return true
+	case *workflow.Call, *workflow.Combine, *workflow.Loop, *workflow.Each:
+	}
+	return false
+}
+
+// joins gives some nodes a quorum.
+func (g *generator) joins(graph *workflow.Graph) {
+	for i := range graph.Nodes {
+		if g.chance(15) {
+			graph.Nodes[i].Join = workflow.Join{Need: 1 + g.IntN(2), Keep: g.chance(30)}
+		}
+	}
+}
+
+// chain is a workflow of n tasks one after the other.
+func chain(n int) *workflow.Bundle {
+	w := &workflow.Workflow{Name: "chain"}
+	for i := range n {
+		w.Body.Nodes = append(w.Body.Nodes, workflow.Node{ID: fmt.Sprintf("n%d", i), Step: &workflow.Task{Agent: "x", Prompt: workflow.Template{Text: "do it"}}})
+		if i > 0 {
+			w.Body.Edges = append(w.Body.Edges, workflow.Edge{From: fmt.Sprintf("n%d", i-1), To: fmt.Sprintf("n%d", i)})
+		}
+	}
+	return &workflow.Bundle{Root: w}
+}

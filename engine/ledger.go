@@ -1,0 +1,262 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// ledger is what one workflow and everything that it calls has used. Every
+// attempt is entered in the ledger of its own workflow and of all around it.
+type ledger struct {
+	steps    int   // tasks that started
+	running  int   // attempts under way
+	spent    Usage // settled
+	reserved float64
+	tokens   int64 // reserved
+	waiting  queue
+	since    time.Duration // the run's clock when the workflow began
+}
+
+// queue holds tasks that wait for a slot, first in first out.
+type queue struct {
+	tasks []*inst
+	head  int
+}
+
+func (q *queue) push(in *inst) { q.tasks = append(q.tasks, in) }
+
+// pop gives the next task that still waits, nil if there is none.
+func (q *queue) pop() *inst {
+	for q.head < len(q.tasks) {
+		in := q.tasks[q.head]
+		q.tasks[q.head] = nil
+		q.head++
+		if in.phase == queued {
+			return in
+		}
+	}
+	q.tasks, q.head = q.tasks[:0], 0
+	return nil
+}
+
+// around is the frame that called this one.
+func (f *frame) around() *frame {
+	if f.scope.parent == nil {
+		return nil
+	}
+	return f.scope.parent.frame
+}
+
+func (f *frame) full() bool { return f.limits.Parallel > 0 && f.running >= f.limits.Parallel }
+
+// countStep counts a task that starts. Where a workflow has used up its steps,
+// it ends.
+func (r *Run) countStep(in *inst) bool {
+	for f := in.scope.frame; f != nil; f = f.around() {
+		if most := f.limits.Steps; most > 0 && f.steps >= most {
+			r.end(f.scope, Failed, fmt.Sprintf("the limit of %d steps was reached before %s", most, in.address))
+			return false
+		}
+	}
+	in.counted = true
+	for f := in.scope.frame; f != nil; f = f.around() {
+		f.steps++
+	}
+	return true
+}
+
+// overBudget is the workflow whose budget the attempt might exceed, nil if none.
+func (r *Run) overBudget(in *inst, bound TaskFacts) *frame {
+	for f := in.scope.frame; f != nil; f = f.around() {
+		cost, tokens := f.limits.CostUSD, f.limits.Tokens
+		if bound.UnknownCost && !in.granted && (cost > 0 || tokens > 0) {
+			return f
+		}
+		const cent = 1e-9 // sums of decimals are not exact
+		if cost > 0 && f.spent.CostUSD+f.reserved+bound.MaxCostUSD > cost+cent {
+			return f
+		}
+		if tokens > 0 && f.spent.TokensIn+f.spent.TokensOut+f.tokens+bound.MaxTokens > tokens {
+			return f
+		}
+	}
+	return nil
+}
+
+func (f *frame) budgetText(bound TaskFacts) string {
+	if bound.UnknownCost {
+		return fmt.Sprintf("what it may cost is unknown, and workflow %q has a budget; raise the limit to let it go on", f.p.w.Name)
+	}
+	return fmt.Sprintf("it may cost $%.4f and %d tokens, and workflow %q has used or reserved $%.4f of $%.4f, %d of %d tokens",
+		bound.MaxCostUSD, bound.MaxTokens, f.p.w.Name, f.spent.CostUSD+f.reserved, f.limits.CostUSD, f.spent.TokensIn+f.spent.TokensOut+f.tokens, f.limits.Tokens)
+}
+
+// occupy takes a slot and reserves what the attempt may cost.
+func (r *Run) occupy(in *inst, bound TaskFacts) {
+	in.bound = bound
+	for f := in.scope.frame; f != nil; f = f.around() {
+		f.running++
+		f.reserved += bound.MaxCostUSD
+		f.tokens += bound.MaxTokens
+	}
+	for s := in.scope; s != nil; s = s.parent {
+		s.outstanding++
+	}
+}
+
+// vacate gives the slot back and settles what the attempt used. A cost that is
+// not known counts as its bound.
+func (r *Run) vacate(in *inst, used Usage) {
+	delete(r.attempts, in.address)
+	r.clearTimer(in.timerID(timeoutTimer))
+	if used.CostUnknown {
+		used.CostUSD = in.bound.MaxCostUSD
+	}
+	in.usage.add(used)
+	for f := in.scope.frame; f != nil; f = f.around() {
+		f.running--
+		f.reserved -= in.bound.MaxCostUSD
+		f.tokens -= in.bound.MaxTokens
+		f.spent.add(used)
+	}
+	for s := in.scope; s != nil; s = s.parent {
+		if s.outstanding--; s.outstanding == 0 && (s.ending != "" || s.bodyDone) {
+			r.push(job{scope: s})
+		}
+	}
+}
+
+func (u *Usage) add(v Usage) {
+	u.CostUSD += v.CostUSD
+	u.CostUnknown = u.CostUnknown || v.CostUnknown
+	u.TokensIn += v.TokensIn
+	u.TokensOut += v.TokensOut
+}
+
+// seatWaiting starts tasks that waited for a slot in f or around it.
+func (r *Run) seatWaiting(f *frame) {
+	for ; f != nil; f = f.around() {
+		for !f.full() {
+			in := f.waiting.pop()
+			if in == nil {
+				break
+			}
+			r.admitTask(in)
+		}
+	}
+}
+
+// resumeHeld tries again what a budget held back; with grant also what was held
+// because its cost is unknown.
+func (r *Run) resumeHeld(grant bool) {
+	if len(r.paused) == 0 {
+		return
+	}
+	waiting := r.paused
+	r.paused = nil
+	for _, in := range waiting {
+		if in.phase != held {
+			continue
+		}
+		in.granted = in.granted || grant
+		if r.overBudget(in, r.tasks[in.n.factsKey]) != nil {
+			r.paused = append(r.paused, in)
+			continue
+		}
+		r.admitTask(in)
+	}
+}
+
+// limitRaised sets the run's limits anew. A workflow inside that holds a task
+// back has its own limit raised too: the person who raises means that task.
+func (r *Run) limitRaised(ev *LimitRaised) {
+	raise(&r.root.frame.limits, ev.Limits, false)
+	for _, in := range r.paused {
+		for f := in.scope.frame; f.scope.parent != nil; f = f.around() {
+			raise(&f.limits, ev.Limits, true)
+		}
+	}
+	r.tell(Fact{Kind: Raised, Text: by(&HumanAnswered{By: ev.By})})
+	r.resumeHeld(true)
+	r.seatWaiting(r.root.frame)
+}
+
+// raise sets the limits that are given; with bound only those that bind.
+func raise(l *workflow.Limits, to workflow.Limits, bound bool) {
+	set(&l.Steps, to.Steps, bound)
+	set(&l.Parallel, to.Parallel, bound)
+	set(&l.Depth, to.Depth, bound)
+	set(&l.Runtime, to.Runtime, bound)
+	set(&l.CostUSD, to.CostUSD, bound)
+	set(&l.Tokens, to.Tokens, bound)
+}
+
+func set[N int | int64 | float64 | time.Duration](limit *N, to N, bound bool) {
+	if to > 0 && (!bound || *limit > 0 && *limit < to) {
+		*limit = to
+	}
+}
+
+// clock is the run's own time. It runs only while an attempt runs or a retry is
+// awaited under a driver.
+type clock struct {
+	active time.Duration
+	delays int      // retries that are awaited
+	frames []*frame // workflows under way, which may have a limit
+}
+
+func (r *Run) busy() bool { return len(r.attempts) > 0 || r.clock.delays > 0 }
+
+// advance moves the time to that of the event. No driver ran the run before
+// Recovered and Forked, so that time does not count.
+func (r *Run) advance(ev Event) {
+	at := ev.When()
+	if !at.After(r.now) {
+		return
+	}
+	switch ev.(type) {
+	case *Started, *Recovered, *Forked:
+	case *TaskEnded, *TimerFired, *HumanAnswered, *CancelAsked, *LimitRaised:
+		if r.busy() {
+			r.clock.active += at.Sub(r.now)
+		}
+	}
+	r.now = at
+}
+
+// watchRuntime keeps one timer at the moment at which the first workflow will
+// have run too long. While the run is busy that moment does not move, so a step
+// costs nothing here.
+func (r *Run) watchRuntime() {
+	if r.finish != nil {
+		return
+	}
+	r.clock.frames = slices.DeleteFunc(r.clock.frames, func(f *frame) bool { return f.scope.closed() })
+	var at time.Time
+	for _, f := range r.clock.frames {
+		if most := f.limits.Runtime; most > 0 && r.busy() {
+			if due := r.now.Add(f.since + most - r.clock.active); at.IsZero() || due.Before(at) {
+				at = due
+			}
+		}
+	}
+	t := r.timers[runtimeTimer]
+	switch {
+	case at.IsZero():
+		r.clearTimer(runtimeTimer)
+	case t == nil || !t.at.Equal(at):
+		r.setTimer(runtimeTimer, at, nil)
+	}
+}
+
+// runtimeOver ends every workflow that has run too long, the outermost first.
+func (r *Run) runtimeOver() {
+	for _, f := range r.clock.frames {
+		if most := f.limits.Runtime; most > 0 && r.clock.active >= f.since+most {
+			r.end(f.scope, TimedOut, fmt.Sprintf("workflow %q ran longer than %s", f.p.w.Name, most))
+		}
+	}
+}

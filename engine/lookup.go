@@ -1,0 +1,237 @@
+package engine
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
+)
+
+// view is what an expression sees from one place in a run. It implements
+// expr.Env.
+type view struct {
+	scope  *scope
+	reg    *region
+	env    *env
+	self   *inst
+	behind bool // seen from behind self: on its edges
+}
+
+// Lookup gives the value of a canonical reference.
+func (v *view) Lookup(ref *expr.Ref) (any, bool) {
+	switch ref.Kind {
+	case expr.Inputs:
+		return v.input(ref.Name)
+	case expr.Vars:
+		if w := v.variable(ref.Name); w != nil {
+			return w.value, true
+		}
+	case expr.Nodes:
+		if in := v.node(ref.Name); in != nil {
+			return in.field(ref.Field)
+		}
+	case expr.Groups:
+		return v.group(ref.Name, ref.Field)
+	case expr.Previous:
+		if v.behind {
+			return v.self.passes(), true
+		}
+		if v.self != nil {
+			return previous(v.self.from), true
+		}
+	case expr.Failure:
+		return v.failure(ref.Field)
+	case expr.Item, expr.Index:
+		return v.item(ref.Kind)
+	case expr.Iteration:
+		return v.iteration(), true
+	case expr.Unresolved:
+	}
+	return nil, false
+}
+
+// input gives one input, or all of them; the only one stands for all.
+func (v *view) input(name string) (any, bool) {
+	f := v.scope.frame
+	if name != "" {
+		value, ok := f.inputs[name]
+		return value, ok
+	}
+	if len(f.p.inputs) == 1 {
+		value, ok := f.inputs[f.p.inputs[0]]
+		return value, ok
+	}
+	all := make(map[string]any, len(f.inputs))
+	for k, value := range f.inputs { //nolint:gocritic // a map into a map: the order does not show
+		all[k] = value
+	}
+	return all, true
+}
+
+func (v *view) variable(name string) *write {
+	p := v.scope.frame.p
+	i, ok := p.vars[name]
+	if !ok {
+		return nil
+	}
+	return v.env.get(p.depth, i)
+}
+
+// node finds the instance that `nodes.id` means here.
+func (v *view) node(id string) *inst {
+	n := v.scope.frame.p.nodes[id]
+	if n == nil {
+		return nil
+	}
+	if v.self != nil && v.self.n == n {
+		return v.self
+	}
+	return v.scope.newest(n)
+}
+
+func (in *inst) field(name string) (any, bool) {
+	switch name {
+	case "output":
+		return in.output, true
+	case "status":
+		return string(in.status), true
+	case "error":
+		if in.err == "" {
+			return nil, true
+		}
+		return in.err, true
+	case "duration_ms":
+		return number(in.durationMS()), true
+	case "attempts":
+		return number(int64(in.attempt)), true
+	}
+	return nil, false
+}
+
+func number(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }
+
+func (in *inst) durationMS() int64 {
+	if in.ended.IsZero() {
+		return 0
+	}
+	return in.ended.Sub(in.started).Milliseconds()
+}
+
+func (v *view) failure(field string) (any, bool) {
+	if v.self == nil || len(v.self.from) == 0 || v.self.from[0].failed == nil {
+		return nil, false
+	}
+	failed := v.self.from[0].failed
+	if field == "node" {
+		return failed.n.def.ID, true
+	}
+	return failed.field(field)
+}
+
+func (v *view) item(kind expr.Kind) (any, bool) {
+	for s := v.scope; s.owner != nil && s.owner.each != nil; s = s.parent {
+		if kind == expr.Index {
+			return number(int64(s.item)), true
+		}
+		return s.value, true
+	}
+	return nil, false
+}
+
+// iteration is the number of the innermost loop's iteration, 1 outside of any.
+func (v *view) iteration() any { return number(int64(v.reg.iterationHere())) }
+
+func (reg *region) iterationHere() int {
+	for reg.loop == nil {
+		s := reg.scope
+		if s.owner == nil || s.owner.each == nil {
+			return 1
+		}
+		reg = s.owner.reg
+	}
+	return reg.iteration
+}
+
+// group gives the results of a parallel group's members in order.
+func (v *view) group(name, field string) (any, bool) {
+	members := v.scope.frame.p.groups[name]
+	if members == nil {
+		return nil, false
+	}
+	var all, succeeded, failed []any
+	for _, n := range members {
+		in := v.scope.newest(n)
+		if in == nil {
+			all = append(all, skippedResult(n))
+			continue
+		}
+		result := in.value()
+		all = append(all, result)
+		switch in.status {
+		case Success:
+			succeeded = append(succeeded, result)
+		case Failed, TimedOut:
+			failed = append(failed, result)
+		case Running, Waiting, Partial, Skipped, Cancelled:
+		}
+	}
+	switch field {
+	case "outputs":
+		return all, true
+	case "succeeded":
+		return orEmpty(succeeded), true
+	case "failed":
+		return orEmpty(failed), true
+	case "status":
+		return string(groupStatus(len(succeeded), len(failed))), true
+	}
+	return nil, false
+}
+
+func groupStatus(succeeded, failed int) Status {
+	switch {
+	case failed == 0:
+		return Success
+	case succeeded == 0:
+		return Failed
+	default:
+		return Partial
+	}
+}
+
+func orEmpty(list []any) []any {
+	if list == nil {
+		return []any{}
+	}
+	return list
+}
+
+// value is a result as workflows see it.
+func (in *inst) value() map[string]any {
+	err, _ := in.field("error")
+	return map[string]any{
+		"node": in.n.def.ID, "agent": in.n.agent, "status": string(in.status), "output": in.output, "error": err,
+		"duration_ms": number(in.durationMS()), "attempts": number(int64(in.attempt)), "step_index": number(int64(in.n.step)),
+	}
+}
+
+func skippedResult(n *node) map[string]any {
+	return map[string]any{
+		"node": n.def.ID, "agent": n.agent, "status": string(Skipped), "output": nil, "error": nil,
+		"duration_ms": number(0), "attempts": number(0), "step_index": number(int64(n.step)),
+	}
+}
+
+// result is the instance as Result lists it.
+func (in *inst) result() StepResult {
+	res := StepResult{
+		Address: in.address, Node: in.n.def.ID, Agent: in.n.agent, Status: in.status, Output: in.output, Error: in.err,
+		DurationMS: in.durationMS(), Attempts: in.attempt, Iteration: in.reg.iterationHere(), StepIndex: in.n.step,
+		Started: in.started, Ended: in.ended, Usage: in.usage,
+	}
+	if _, human := in.n.def.Step.(*workflow.Human); human && in.status == Running {
+		res.Status = Waiting
+	}
+	return res
+}

@@ -1,0 +1,195 @@
+package engine
+
+import "github.com/hocket-dev/hocket/workflow"
+
+// exitState is what an edge out of a loop has come to, over its iterations.
+type exitState struct {
+	now  edgeState // in this iteration
+	ever bool      // live in one of them
+	p    parcel    // what it brings; the newest
+}
+
+// settle notes the state of the edge in this iteration. The value of the newest
+// live one counts, and the later of all writes that the live ones bring.
+func (x *exitState) settle(state edgeState, p parcel, level int) {
+	x.now = state
+	if state == live {
+		p.env = merge(level, p.env, x.p.env)
+		x.ever, x.p = true, p
+	}
+}
+
+// final is the state that leaves the loop when it is over.
+func (x *exitState) final() edgeState {
+	switch {
+	case x.now == poisoned:
+		return poisoned
+	case x.ever:
+		return live
+	default:
+		return dead
+	}
+}
+
+func (r *Run) startLoop(in *inst) {
+	in.phase = nested
+	in.body = r.newRegion(in.n.body, in.scope, in.reg, in)
+	in.body.iteration = 1
+	r.enter(in.body, in.from, in.env)
+}
+
+// iterationSettled goes round again, or ends the loop.
+func (r *Run) iterationSettled(reg *region) {
+	if len(reg.again) == 0 {
+		r.endLoop(reg)
+		return
+	}
+	if reg.iteration >= maxIterations(reg.loop.n) {
+		r.limitLoop(reg)
+		return
+	}
+	from, at := reg.again, reg.again[0].env
+	for _, p := range from[1:] {
+		at = merge(reg.levels(), at, p.env)
+	}
+	for i := range from {
+		from[i].slot = i
+	}
+	reg.again, reg.againBy = nil, nil
+	for i := range reg.exits {
+		reg.exits[i].now = dead
+	}
+	reg.iteration++
+	r.tell(Fact{Kind: Iterated, Address: reg.loop.address, Workflow: reg.scope.frame.p.w.Name, Node: reg.loop.n.def.ID, Attempt: reg.iteration})
+	r.enter(reg, from, at)
+}
+
+func maxIterations(n *node) int {
+	if m := n.def.Step.(*workflow.Loop).Max; m > 0 {
+		return m
+	}
+	return workflow.DefaultMaxIterations
+}
+
+// limitLoop ends a loop that would go round once too often: through the exit
+// that was live, through the only one that a program may take, or by failing the
+// node that took the back edge.
+func (r *Run) limitLoop(reg *region) {
+	by := reg.againBy
+	reg.again, reg.againBy = nil, nil
+	for i := range reg.exits {
+		if reg.exits[i].ever {
+			r.endLoop(reg)
+			return
+		}
+	}
+	forced := reg.g.onlyExit()
+	if forced == nil || reg.scope.newest(forced.from) == nil {
+		r.failLimit(reg, by)
+		return
+	}
+	r.warn(by, "the loop ended after %d iterations without its condition", reg.iteration)
+	for i, e := range reg.g.exits {
+		if sameExit(e, forced) {
+			from := reg.scope.newest(e.from)
+			reg.exits[i].settle(live, parcel{value: from.passes(), env: from.env}, reg.levels())
+			if e.ends() {
+				from.scope.sink(from)
+			}
+		}
+	}
+	r.endLoop(reg)
+}
+
+// onlyExit is the exit that may be taken without its condition: the only else,
+// else the only one; never one that leaves a person's decision. Edges of one
+// node under one condition are one exit.
+func (g *graph) onlyExit() *edge {
+	var exit, other *edge
+	exits, elses := 0, 0
+	for _, e := range g.exits {
+		if e.def.On == workflow.OnFailure || e.def.On == workflow.OnTimeout {
+			continue
+		}
+		if e.def.On == workflow.OnElse && (other == nil || !sameExit(e, other)) {
+			other = e
+			elses++
+		}
+		if exit == nil || !sameExit(e, exit) {
+			exit = e
+			exits++
+		}
+	}
+	switch {
+	case elses == 1:
+		exit = other
+	case exits != 1:
+		return nil
+	}
+	if _, human := exit.from.def.Step.(*workflow.Human); human {
+		return nil
+	}
+	return exit
+}
+
+func sameExit(a, b *edge) bool {
+	return a.from == b.from && a.def.On == b.def.On && a.def.Label == b.def.Label && a.def.When.Text == b.def.When.Text
+}
+
+// failLimit fails the node that wanted to go round again. Its other edges were
+// settled when it ended; they are settled anew, as those of a failed node.
+func (r *Run) failLimit(reg *region, by *inst) {
+	by.status, by.output = Failed, nil
+	by.err = "the loop reached its limit without an exit"
+	r.tellOf(by, StepEnded, by.err)
+	handled := by.n.onFailure
+	for _, e := range by.n.out {
+		if len(e.leaves) == 0 {
+			continue
+		}
+		x := &reg.exits[e.leaves[0]]
+		switch {
+		case handled && e.def.On == workflow.OnFailure:
+			x.settle(live, parcel{value: by.err, env: by.env, failed: by}, reg.levels())
+		case !handled && by.n.def.OnError == workflow.SkipDependents:
+			x.settle(skipState(e, poisoned), parcel{}, reg.levels())
+		default:
+			x.now = dead
+		}
+	}
+	if !handled {
+		if by.n.def.OnError == workflow.Stop {
+			r.end(by.scope, Failed, by.address+": "+by.err)
+			return
+		}
+		by.scope.tolerate(by.address + ": " + by.err)
+	}
+	r.endLoop(reg)
+}
+
+// endLoop settles the exits in the region around the loop.
+func (r *Run) endLoop(reg *region) {
+	loop := reg.loop
+	loop.phase, loop.status, loop.ended = finished, Success, r.now
+	for i := range reg.exits {
+		x := &reg.exits[i]
+		r.leave(loop.reg, reg.g, i, x.final(), x.p)
+	}
+	r.settled(loop.reg, loop.n)
+}
+
+// leave brings the state of exit i of a loop's body g to the region around the
+// loop: to its target, or to the next loop that it leaves.
+func (r *Run) leave(around *region, g *graph, i int, state edgeState, p parcel) {
+	e := g.exits[i]
+	depth := 1
+	for at := e.from.g; at != g; at = at.owner.g {
+		depth++
+	}
+	switch {
+	case depth < len(e.leaves):
+		around.exits[e.leaves[depth]].settle(state, p, around.levels())
+	case e.to != nil:
+		r.arrive(around, e, state, p)
+	}
+}

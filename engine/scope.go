@@ -1,0 +1,242 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// scope is what a failure can end: the body of a workflow, or one item of a
+// for_each. `nodes.id` means the newest instance in the same scope.
+type scope struct {
+	parent *scope
+	owner  *inst  // the call or each that it belongs to; nil for the run
+	frame  *frame // of its workflow
+	body   *region
+	suffix string // of the addresses in it
+	latest []*inst
+
+	item  int // of a for_each: index and value
+	value any
+
+	outstanding int    // attempts in it, and in what it calls, that have not ended
+	bodyDone    bool   // every path has ended
+	ending      Status // it was ended from outside or by a failure; "" not
+	reason      string // why
+	over        bool   // its result was given on
+
+	tolerated string  // the first failure that no error edge took and that did not end the scope
+	sinks     []*inst // successful instances at which a path ended
+	endEnv    *env    // variables at the ends of all paths
+}
+
+// frame is one running workflow: the run itself, or a call.
+type frame struct {
+	p      *program
+	scope  *scope
+	inputs map[string]any
+	limits workflow.Limits // zero fields do not bind
+	prefix string          // of the addresses in it, e.g. "serve-customers/"
+	depth  int             // 0 for the run itself
+	ledger
+}
+
+func (r *Run) newScope(parent *scope, owner *inst, g *graph, f *frame) *scope {
+	s := &scope{parent: parent, owner: owner, frame: f, latest: make([]*inst, g.count)}
+	s.body = r.newRegion(g, s, nil, nil)
+	return s
+}
+
+// begin runs the scope's body.
+func (r *Run) begin(s *scope, at *env, from []parcel) { r.enter(s.body, from, at) }
+
+// newest is the newest instance of a node that was not skipped, in the scope
+// that the node belongs to.
+func (s *scope) newest(n *node) *inst {
+	for s.body.g != n.g.scope {
+		if s.owner == nil || s.owner.child == s {
+			return nil // the node is in another for_each
+		}
+		s = s.parent
+	}
+	return s.latest[n.slot]
+}
+
+// closed says whether nothing more can happen in the scope.
+func (s *scope) closed() bool { return s.ending != "" || s.over }
+
+// tolerate notes a failure with which the scope goes on.
+func (s *scope) tolerate(text string) {
+	if s.tolerated == "" {
+		s.tolerated = text
+	}
+}
+
+func (s *scope) sink(in *inst) {
+	s.sinks = append(s.sinks, in)
+	s.endEnv = merge(s.frame.p.depth, s.endEnv, in.env)
+}
+
+// end ends a scope: what runs is cancelled, what is undecided is skipped. The
+// scope is over when the last attempt in it has ended.
+func (r *Run) end(s *scope, status Status, reason string) {
+	if s.closed() {
+		return
+	}
+	s.ending, s.reason = status, reason
+	r.cancelRegion(s.body)
+	if s.outstanding == 0 {
+		r.push(job{scope: s})
+	}
+}
+
+func (r *Run) cancelRegion(reg *region) {
+	for i := range reg.nodes {
+		st, n := &reg.nodes[i], reg.g.nodes[i]
+		switch {
+		case st.settled:
+		case !st.decided:
+			r.noteSkipped(reg, n)
+		case st.inst != nil:
+			r.cancelInst(st.inst)
+		}
+		st.decided, st.settled = true, true
+	}
+	reg.open = -1 // it never settles by itself
+}
+
+// cancelInst ends an instance whose edges somebody else settles.
+func (r *Run) cancelInst(in *inst) {
+	status, next := Cancelled, finished
+	switch in.phase {
+	case queued, held:
+		if in.attempt == 0 {
+			status = Skipped
+		}
+	case running:
+		next = stopping
+		r.command(&CancelTask{Address: in.address, Attempt: in.attempt})
+		r.clearTimer(in.timerID(timeoutTimer))
+	case delayed, parked:
+		r.clearTimer(in.timerID(retryTimer))
+	case asked:
+		r.withdraw(in)
+	case nested:
+		r.cancelNested(in)
+	case stopping, finished:
+		return
+	}
+	in.phase, in.status, in.ended = next, status, r.now
+	if !in.n.isLoop() {
+		r.tellOf(in, StepEnded, "")
+	}
+}
+
+func (r *Run) cancelNested(in *inst) {
+	switch {
+	case in.body != nil:
+		r.cancelRegion(in.body)
+	case in.child != nil:
+		r.clearTimer(in.timerID(timeoutTimer))
+		r.end(in.child, Cancelled, "")
+	case in.each != nil:
+		for _, item := range in.each.scopes {
+			if item == nil {
+				continue
+			}
+			r.end(item, Cancelled, "")
+		}
+	}
+}
+
+// scopeEnded gives a scope's result on, when its body has settled or was ended
+// and no attempt is left in it.
+func (r *Run) scopeEnded(s *scope) {
+	if s.over || s.outstanding > 0 || s.ending == "" && !s.bodyDone {
+		return
+	}
+	s.over = true
+	status, output, reason := r.outcome(s)
+	switch {
+	case s.owner == nil:
+		r.finishRun(status, output, reason)
+	case s.owner.phase != nested: // was cancelled; nobody waits for the result
+	case s.owner.each != nil:
+		r.itemEnded(s, status, output, reason)
+	default:
+		r.callEnded(s, status, output, reason)
+	}
+}
+
+// outcome judges a scope as semantics §4 says.
+func (r *Run) outcome(s *scope) (status Status, output any, reason string) {
+	if s.ending != "" {
+		return s.ending, nil, s.reason
+	}
+	sinks := newestSinks(s.sinks)
+	if s.tolerated != "" && len(sinks) == 0 {
+		return Failed, nil, s.tolerated
+	}
+	output, err := r.scopeOutput(s, sinks)
+	if err != nil {
+		return Failed, nil, fmt.Sprintf("the output of workflow %q: %v", s.frame.p.w.Name, err)
+	}
+	if s.tolerated != "" {
+		return Partial, output, s.tolerated
+	}
+	return Success, output, ""
+}
+
+// newestSinks are the sinks without those that a later iteration of the same
+// node took the place of.
+func newestSinks(sinks []*inst) []*inst {
+	seen := make(map[*node]bool, len(sinks))
+	var newest []*inst
+	for i := len(sinks) - 1; i >= 0; i-- {
+		if n := sinks[i].n; !seen[n] {
+			seen[n] = true
+			newest = append(newest, sinks[i])
+		}
+	}
+	return newest
+}
+
+// scopeOutput is the output expression; else the only sink's output; else an
+// object of the sinks by id.
+func (r *Run) scopeOutput(s *scope, sinks []*inst) (any, error) {
+	if t := s.frame.p.output; t != nil && s.body.g.owner == nil {
+		r.view = view{scope: s, reg: s.body, env: s.endEnv}
+		return t.Eval(&r.view)
+	}
+	switch len(sinks) {
+	case 0:
+		return nil, nil
+	case 1:
+		return sinks[0].passes(), nil
+	}
+	object := make(map[string]any, len(sinks))
+	for _, in := range sinks {
+		object[in.n.def.ID] = in.passes()
+	}
+	return object, nil
+}
+
+func (r *Run) finishRun(status Status, output any, reason string) {
+	if !r.worked() {
+		r.warn(nil, "no task ran")
+	}
+	r.clearTimer(runtimeTimer)
+	r.finish = &Finish{Status: status, Output: output, Error: reason}
+	r.tell(Fact{Kind: RunEnded, Status: status, Text: reason, Workflow: r.bundle.Root.Name})
+	r.command(r.finish)
+}
+
+// worked says whether anything but decisions happened.
+func (r *Run) worked() bool {
+	for _, in := range r.steps {
+		if in.status != Skipped {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,233 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// succeed ends an instance with a value, if its edges can be chosen; otherwise
+// it says what is wrong and leaves the instance as it was.
+func (r *Run) succeed(in *inst, value any) *Fault {
+	before := in.env
+	in.status, in.output, in.err = Success, value, ""
+	if in.n.write >= 0 {
+		r.seq++
+		in.env = in.env.set(in.reg.levels(), in.n.write, &write{r.seq, value})
+	}
+	if fault := r.route(in, false); fault != nil {
+		in.status, in.output, in.env = Running, nil, before
+		return fault
+	}
+	r.conclude(in)
+	sink := true
+	p := parcel{value: in.passes(), env: in.env, failed: in.passedFailure(), seq: in.seq}
+	for i, e := range in.n.out {
+		if !r.taken[i] {
+			r.settleEdge(in.reg, e, dead, parcel{})
+			continue
+		}
+		sink = sink && e.ends()
+		r.settleEdge(in.reg, e, live, p)
+	}
+	if sink {
+		in.scope.sink(in)
+	}
+	r.settled(in.reg, in.n)
+	return nil
+}
+
+// conclude records the end of an instance.
+func (r *Run) conclude(in *inst) {
+	in.phase, in.ended = finished, r.now
+	r.seq++
+	in.seq = r.seq
+	in.scope.latest[in.n.slot] = in
+	if _, choice := in.n.def.Step.(*workflow.Choice); !choice || in.err != "" {
+		r.tellOf(in, StepEnded, in.err)
+	}
+}
+
+// passes is what a live edge from the instance brings: its output, and through
+// a choice what reached it.
+func (in *inst) passes() any {
+	if _, choice := in.n.def.Step.(*workflow.Choice); choice {
+		return previous(in.from)
+	}
+	return in.output
+}
+
+// passedFailure is the failure that a choice passes on.
+func (in *inst) passedFailure() *inst {
+	if _, choice := in.n.def.Step.(*workflow.Choice); choice && len(in.from) > 0 {
+		return in.from[0].failed
+	}
+	return nil
+}
+
+func previous(from []parcel) any {
+	switch len(from) {
+	case 0:
+		return nil
+	case 1:
+		return from[0].value
+	}
+	list := make([]any, len(from))
+	for i, p := range from {
+		list[i] = p.value
+	}
+	return list
+}
+
+// route fills r.taken with the out-edges that the instance takes. After a
+// failure that is tolerated no decision exists, so no label matches.
+func (r *Run) route(in *inst, failed bool) *Fault {
+	n := in.n
+	r.taken = r.taken[:0]
+	for _, e := range n.out {
+		r.taken = append(r.taken, !n.conditional && (e.def.On == workflow.OnSuccess || e.def.On == workflow.OnElse))
+	}
+	if !n.conditional {
+		return nil
+	}
+	var decision verdict
+	if len(n.labels) > 0 && !failed {
+		var err error
+		if decision, err = r.decision(in); err != nil {
+			return &Fault{Kind: FaultError, Message: err.Error(), Permanent: true}
+		}
+	}
+	found, fault := r.takeMatching(in, decision)
+	if fault != nil {
+		return fault
+	}
+	if found {
+		r.tellDecision(in, decision)
+		return nil
+	}
+	for i, e := range n.out {
+		if e.def.On == workflow.OnElse || e.def.On == workflow.OnSuccess {
+			r.taken[i], found = true, true
+		}
+	}
+	if !found && !failed {
+		return noRoute(n, decision)
+	}
+	decision.rule = "else"
+	r.tellDecision(in, decision)
+	return nil
+}
+
+// takeMatching takes the edges with the decided label and those with the first
+// condition that holds.
+func (r *Run) takeMatching(in *inst, d verdict) (found bool, fault *Fault) {
+	holds := ""
+	for i, e := range in.n.out {
+		switch e.def.On {
+		case workflow.OnLabel:
+			r.taken[i] = d.matched && e.def.Label == d.label
+		case workflow.OnWhen:
+			if holds == "" {
+				r.view = view{scope: in.scope, reg: in.reg, env: in.env, self: in, behind: true}
+				ok, err := e.when.Bool(&r.view)
+				if err != nil {
+					return false, &Fault{Kind: FaultError, Message: fmt.Sprintf("condition %q: %v", e.def.When.Text, err), Permanent: true}
+				}
+				if ok {
+					holds = e.def.When.Text
+				}
+			}
+			r.taken[i] = holds != "" && e.def.When.Text == holds
+		case workflow.OnSuccess, workflow.OnElse, workflow.OnFailure, workflow.OnTimeout:
+		}
+		found = found || r.taken[i]
+	}
+	return found, nil
+}
+
+func noRoute(n *node, d verdict) *Fault {
+	if len(n.labels) == 0 {
+		return &Fault{Kind: FaultNoRoute, Message: "no condition holds, and there is no else"}
+	}
+	return &Fault{Kind: FaultNoRoute, Message: fmt.Sprintf("the decision %s matches none of the labels %s, and there is no else", brief(d.said), strings.Join(n.labels, ", "))}
+}
+
+func (r *Run) tellDecision(in *inst, d verdict) {
+	var to []string
+	for i, e := range in.n.out {
+		if r.taken[i] {
+			to = append(to, e.def.To)
+		}
+	}
+	rule := d.rule
+	if d.matched && rule != "else" {
+		rule = fmt.Sprintf("%s, by %s", d.label, d.rule)
+	} else if rule == "" {
+		rule = "when"
+	}
+	r.tellOf(in, Decided, rule+" → "+strings.Join(to, ", "))
+}
+
+// fail ends an instance for good. Error edges handle the failure; without one
+// the node's on_error says how far it reaches.
+func (r *Run) fail(in *inst, fault *Fault) {
+	in.status, in.output, in.err = Failed, nil, fault.Message
+	if fault.Kind == FaultTimeout {
+		in.status = TimedOut
+	}
+	r.conclude(in)
+	switch {
+	case in.n.onTimeout && fault.Kind == FaultTimeout:
+		r.settleFailed(in, workflow.OnTimeout)
+	case in.n.onFailure:
+		r.settleFailed(in, workflow.OnFailure)
+	default:
+		r.judge(in, fault)
+	}
+}
+
+// settleFailed takes the edges that handle the failure.
+func (r *Run) settleFailed(in *inst, on workflow.On) {
+	p := parcel{value: in.err, env: in.env, failed: in}
+	for _, e := range in.n.out {
+		if e.def.On == on {
+			r.settleEdge(in.reg, e, live, p)
+		} else {
+			r.settleEdge(in.reg, e, dead, parcel{})
+		}
+	}
+	r.settled(in.reg, in.n)
+}
+
+// judge applies on_error.
+func (r *Run) judge(in *inst, fault *Fault) {
+	s, text := in.scope, in.address+": "+in.err
+	switch in.n.def.OnError {
+	case workflow.Stop:
+		in.reg.nodes[in.n.local].settled = true
+		r.end(s, Failed, text)
+	case workflow.SkipDependents:
+		s.tolerate(text)
+		r.settleAll(in.reg, in.n, poisoned)
+	case workflow.Continue:
+		s.tolerate(text)
+		if in.n.isLoop() { // it never ran, so no exit was ever live
+			r.settleAll(in.reg, in.n, dead)
+			return
+		}
+		if fault := r.route(in, true); fault != nil {
+			r.warn(in, "%s", fault.Message)
+			clear(r.taken)
+		}
+		p := parcel{env: in.env, tolerated: true}
+		for i, e := range in.n.out {
+			if r.taken[i] {
+				r.settleEdge(in.reg, e, live, p)
+			} else {
+				r.settleEdge(in.reg, e, dead, parcel{})
+			}
+		}
+		r.settled(in.reg, in.n)
+	}
+}

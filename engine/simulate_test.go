@@ -1,0 +1,364 @@
+package engine_test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+var (
+	simRuns = flag.Int("sim", 20000, "how many random workflows to simulate")
+	simSeed = flag.Uint64("simseed", 0, "simulate only this seed")
+)
+
+// TestSimulation runs random workflows with random outcomes, losses, crashes
+// and cancels. Whatever happens, nothing gets stuck, no limit is passed, and the
+// events alone lead to the same state.
+func TestSimulation(t *testing.T) {
+	if *simSeed != 0 {
+		if err := simulate(*simSeed, t.Logf); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	runs := *simRuns
+	if testing.Short() {
+		runs /= 10
+	}
+	for seed := range uint64(runs) {
+		if err := simulate(seed+1, nil); err != nil {
+			t.Fatalf("seed %d: %v\nrepeat with: go test ./engine -run Simulation -simseed %d -v", seed+1, err, seed+1)
+		}
+	}
+}
+
+// simulation is a driver without a world.
+type simulation struct {
+	*rand.Rand
+	bundle *workflow.Bundle
+	run    *engine.Run
+	events []engine.Event
+	now    time.Time
+	limits workflow.Limits
+	bound  engine.TaskFacts
+	logf   func(string, ...any)
+
+	tasks  map[string]*engine.StartTask // issued and not answered
+	stop   map[string]bool              // told to stop
+	timers map[string]time.Time
+	gates  map[string]*engine.AskHuman
+	ended  *engine.Finish
+	sent   map[string]bool // keys issued since the last recovery
+}
+
+func simulate(seed uint64, logf func(string, ...any)) (err error) {
+	s := &simulation{
+		Rand: rand.New(rand.NewPCG(seed, 7)), now: time.Unix(1e9, 0).UTC(), logf: logf,
+		tasks: map[string]*engine.StartTask{}, stop: map[string]bool{}, timers: map[string]time.Time{}, gates: map[string]*engine.AskHuman{}, sent: map[string]bool{},
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, s.story())
+			if logf != nil {
+				panic(p)
+			}
+		}
+	}()
+	g := &generator{Rand: s.Rand}
+	s.bundle = g.bundle()
+	if s.run, err = engine.New(s.bundle); err != nil {
+		return fmt.Errorf("%w\n%s", err, s.story())
+	}
+	s.limits = workflow.Limits{Steps: 60, Parallel: 1 + s.IntN(4), Depth: 5, Runtime: 30 * time.Minute}
+	if s.IntN(4) == 0 {
+		s.limits.CostUSD = 0.2
+		s.bound = engine.TaskFacts{MaxCostUSD: 0.02, UnknownCost: s.IntN(10) == 0}
+	}
+	if err := s.play(); err != nil {
+		return fmt.Errorf("%w\n%s", err, s.story())
+	}
+	return nil
+}
+
+func (s *simulation) play() error {
+	tasks := map[string]engine.TaskFacts{}
+	for _, w := range append([]*workflow.Workflow{s.bundle.Root}, s.bundle.Called["child0"], s.bundle.Called["child1"]) {
+		if w != nil {
+			w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) { tasks[w.Name+"/"+n.ID] = s.bound })
+		}
+	}
+	err := s.step(&engine.Started{Time: s.now, Run: "sim", Version: engine.Version, Limits: s.limits, Tasks: tasks, Inputs: map[string]any{"items": []any{"i", "j", "k"}[:s.IntN(4)]}})
+	for i := 0; err == nil && s.ended == nil; i++ {
+		if i > 5000 {
+			return fmt.Errorf("no end after %d events", i)
+		}
+		err = s.next()
+		if err == nil && s.IntN(40) == 0 {
+			err = s.compareReplay()
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.compareReplay(); err != nil {
+		return err
+	}
+	return s.checkEnd()
+}
+
+// next makes one thing happen.
+func (s *simulation) next() error {
+	s.now = s.now.Add(time.Duration(s.IntN(2000)) * time.Millisecond)
+	switch k := s.IntN(200); {
+	case k == 0:
+		return s.crash()
+	case k == 1 && s.run.Admit(&engine.CancelAsked{}) == nil:
+		return s.step(&engine.CancelAsked{Time: s.now, By: "sim"})
+	}
+	if len(s.tasks) > 0 && (s.IntN(10) > 0 || len(s.timers)+len(s.gates) == 0) {
+		return s.step(s.answerTask(pick(s.Rand, s.tasks)))
+	}
+	if len(s.gates) > 0 && s.IntN(10) > 0 {
+		return s.step(s.answerGate(pick(s.Rand, s.gates)))
+	}
+	if len(s.timers) > 0 {
+		return s.fireNext()
+	}
+	if s.run.Status() != engine.Waiting {
+		return fmt.Errorf("stuck: nothing is under way and the run is %s", s.run.Status())
+	}
+	s.limits.CostUSD += 0.5
+	return s.step(&engine.LimitRaised{Time: s.now, Limits: workflow.Limits{CostUSD: s.limits.CostUSD}})
+}
+
+func (s *simulation) answerTask(c *engine.StartTask) engine.Event {
+	ev := &engine.TaskEnded{Time: s.now, Address: c.Address, Attempt: c.Attempt, Usage: engine.Usage{CostUSD: s.bound.MaxCostUSD * s.Float64(), TokensIn: 3}}
+	switch k := s.IntN(100); {
+	case s.stop[c.Address]:
+		ev.Fault = &engine.Fault{Kind: engine.FaultCancelled, Message: "cancelled"}
+	case k < 12:
+		ev.Fault = &engine.Fault{Kind: engine.FaultError, Message: "boom", Permanent: k < 3}
+	case k < 14:
+		ev.Fault = &engine.Fault{Kind: engine.FaultLost, Message: "lost"}
+	case k < 16:
+		ev.Fault = &engine.Fault{Kind: engine.FaultQuota, Message: "quota", Until: s.now.Add(time.Minute)}
+	default:
+		ev.Output = [...]string{"a", "b", "c", "It is a.", `{"decision": "b"}`, "", "nothing"}[s.IntN(7)]
+	}
+	return ev
+}
+
+func (s *simulation) answerGate(c *engine.AskHuman) engine.Event {
+	value := "custom"
+	if len(c.Options) > 0 {
+		value = c.Options[s.IntN(len(c.Options))].Value
+	}
+	return &engine.HumanAnswered{Time: s.now, Address: c.Address, Value: value}
+}
+
+// fireNext fires the timer that is due first. A fired timeout is followed by the
+// end of its attempt sooner or later.
+func (s *simulation) fireNext() error {
+	first := ""
+	for id, at := range s.timers {
+		if first == "" || at.Before(s.timers[first]) || at.Equal(s.timers[first]) && id < first {
+			first = id
+		}
+	}
+	if at := s.timers[first]; at.After(s.now) {
+		s.now = at
+	}
+	delete(s.timers, first)
+	return s.step(&engine.TimerFired{Time: s.now, ID: first})
+}
+
+// crash forgets everything but the events.
+func (s *simulation) crash() error {
+	run, err := engine.New(s.bundle)
+	if err != nil {
+		return err
+	}
+	for _, ev := range s.events {
+		if _, err := run.Step(ev); err != nil {
+			return fmt.Errorf("replay: %w", err)
+		}
+	}
+	s.run = run
+	s.now = s.now.Add(time.Hour)
+	ev := &engine.Recovered{Time: s.now}
+	s.events = append(s.events, ev)
+	if _, err := run.Step(ev); err != nil {
+		return err
+	}
+	clear(s.tasks)
+	clear(s.stop)
+	clear(s.timers)
+	clear(s.gates)
+	clear(s.sent)
+	return s.carryOut(run.Pending())
+}
+
+func (s *simulation) step(ev engine.Event) error {
+	s.events = append(s.events, ev)
+	if s.logf != nil {
+		line, _ := engine.Encode(ev)
+		s.logf("%s", line)
+	}
+	if ended, ok := ev.(*engine.TaskEnded); ok {
+		delete(s.tasks, ended.Address)
+		delete(s.stop, ended.Address)
+		if ended.Fault != nil && (ended.Fault.Kind == engine.FaultLost || ended.Fault.Kind == engine.FaultQuota) {
+			clear(s.sent)
+		}
+	}
+	if answered, ok := ev.(*engine.HumanAnswered); ok {
+		delete(s.gates, answered.Address)
+		clear(s.sent) // a person may have an attempt made again
+	}
+	commands, err := s.run.Step(ev)
+	if err != nil {
+		return err
+	}
+	return s.carryOut(commands)
+}
+
+func (s *simulation) carryOut(commands []engine.Command) error {
+	for _, c := range commands {
+		if s.ended != nil {
+			return fmt.Errorf("a command after the end: %T", c)
+		}
+		switch c := c.(type) {
+		case *engine.StartTask:
+			if s.sent[c.Key] {
+				return fmt.Errorf("%s was started twice", c.Key)
+			}
+			s.sent[c.Key] = true
+			s.tasks[c.Address] = c
+		case *engine.CancelTask:
+			s.stop[c.Address] = true
+		case *engine.SetTimer:
+			s.timers[c.ID] = c.At
+		case *engine.CancelTimer:
+			delete(s.timers, c.ID)
+		case *engine.AskHuman:
+			s.gates[c.Address] = c
+		case *engine.WithdrawHuman:
+			delete(s.gates, c.Address)
+		case *engine.Finish:
+			s.ended = c
+		}
+	}
+	if len(s.tasks) > s.limits.Parallel {
+		return fmt.Errorf("%d attempts at once, and %d are allowed", len(s.tasks), s.limits.Parallel)
+	}
+	return s.checkBudget()
+}
+
+func (s *simulation) checkBudget() error {
+	usage := s.run.Result().Usage
+	if usage.Steps > s.limits.Steps {
+		return fmt.Errorf("%d steps, and %d are allowed", usage.Steps, s.limits.Steps)
+	}
+	reserved := float64(len(s.tasks)) * s.bound.MaxCostUSD
+	if most := s.limits.CostUSD; most > 0 && usage.CostUSD+reserved > most+1e-6 {
+		return fmt.Errorf("cost %g and reserved %g, and %g is allowed", usage.CostUSD, reserved, most)
+	}
+	return nil
+}
+
+// compareReplay holds the state against the one that the events lead to.
+func (s *simulation) compareReplay() error {
+	run, err := engine.New(s.bundle)
+	if err != nil {
+		return err
+	}
+	for _, ev := range s.events {
+		line, err := engine.Encode(ev)
+		if err != nil {
+			return err
+		}
+		again, err := engine.Decode(line)
+		if err != nil {
+			return err
+		}
+		if _, err := run.Step(again); err != nil {
+			return fmt.Errorf("replay: %w", err)
+		}
+	}
+	if want, got := string(s.run.Snapshot()), string(run.Snapshot()); want != got {
+		return fmt.Errorf("the replayed state differs\nwas:\n%s\nis:\n%s", want, got)
+	}
+	return nil
+}
+
+// checkEnd says what must be true of every run that has ended.
+func (s *simulation) checkEnd() error {
+	if len(s.tasks)+len(s.gates)+len(s.timers) > 0 {
+		return fmt.Errorf("finished with %d attempts, %d gates and timers %v left", len(s.tasks), len(s.gates), s.timers)
+	}
+	result := s.run.Result()
+	if !result.Status.Done() || result.Status == engine.Skipped {
+		return fmt.Errorf("ended as %q", result.Status)
+	}
+	for _, step := range result.Steps {
+		if !step.Status.Done() {
+			return fmt.Errorf("step %s is still %s", step.Address, step.Status)
+		}
+	}
+	if result.Status != engine.Success && result.Error == "" {
+		return fmt.Errorf("%s without a reason", result.Status)
+	}
+	if err := s.run.Admit(&engine.CancelAsked{}); err == nil {
+		return fmt.Errorf("an event is admitted after the end")
+	}
+	return nil
+}
+
+// pick takes one at random, but the same for the same seed.
+func pick[V any](r *rand.Rand, m map[string]V) V {
+	least, n := "", 0
+	k := r.IntN(len(m))
+	for key := range m {
+		if h := hash(key) ^ r64(k); n == 0 || h < hash(least)^r64(k) {
+			least = key
+		}
+		n++
+	}
+	return m[least]
+}
+
+func r64(k int) uint64 { return uint64(k) * 0x9e3779b97f4a7c15 }
+
+func hash(s string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * 1099511628211
+	}
+	return h
+}
+
+// story prints the workflow and what happened to it.
+func (s *simulation) story() string {
+	var b strings.Builder
+	for _, name := range []string{"child0", "child1"} {
+		if w := s.bundle.Called[name]; w != nil {
+			b.WriteString(workflow.Print(w))
+		}
+	}
+	b.WriteString(workflow.Print(s.bundle.Root))
+	for _, ev := range s.events {
+		line, _ := engine.Encode(ev)
+		b.Write(line)
+		b.WriteByte('\n')
+	}
+	if s.run != nil {
+		b.Write(s.run.Snapshot())
+	}
+	return b.String()
+}

@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Pending are the commands that were issued and not answered, in the order in
+// which they were issued: what a new process has to carry out after Recovered.
+// After the end it is Finish alone.
+func (r *Run) Pending() []Command {
+	if r.finish != nil {
+		return []Command{r.finish}
+	}
+	type entry struct {
+		issued int
+		c      Command
+	}
+	var all []entry
+	for _, address := range sortedKeys(r.attempts) {
+		in := r.attempts[address]
+		all = append(all, entry{in.issued, in.cmd})
+		if in.phase == stopping || in.expired {
+			all = append(all, entry{in.issued, &CancelTask{address, in.attempt}})
+		}
+	}
+	for _, address := range sortedKeys(r.gates) {
+		all = append(all, entry{r.gates[address].issued, r.gates[address].gate})
+	}
+	for _, id := range sortedKeys(r.timers) {
+		all = append(all, entry{r.timers[id].issued, &SetTimer{ID: id, At: r.timers[id].at}})
+	}
+	slices.SortStableFunc(all, func(a, b entry) int { return a.issued - b.issued })
+	out := make([]Command, len(all))
+	for i, e := range all {
+		out[i] = e.c
+	}
+	return out
+}
+
+// Snapshot prints the whole state, equal for equal states. It is for comparing
+// and for looking at, not for restoring: that is what the events are for.
+func (r *Run) Snapshot() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "run %s %s at %s, clock %s\n", r.id, r.Status(), r.now.UTC().Format("15:04:05.000"), r.clock.active)
+	if r.root != nil {
+		r.printScope(&b, r.root, "")
+	}
+	for _, in := range r.steps {
+		fmt.Fprintf(&b, "step %s %s attempts=%d seq=%d output=%s error=%q\n", in.address, in.status, in.attempt, in.seq, workflow.FormatJSON(in.output), in.err)
+	}
+	for _, c := range r.Pending() {
+		fmt.Fprintf(&b, "pending %s\n", describe(c))
+	}
+	for _, w := range r.warnings {
+		fmt.Fprintf(&b, "warning %s\n", w)
+	}
+	return b.Bytes()
+}
+
+func (r *Run) printScope(b *bytes.Buffer, s *scope, indent string) {
+	f := s.frame
+	fmt.Fprintf(b, "%sscope %s%s outstanding=%d ending=%q tolerated=%q sinks=%d ledger steps=%d running=%d spent=%v reserved=%g/%d\n",
+		indent, f.prefix, s.suffix, s.outstanding, s.ending, s.tolerated, len(s.sinks), f.steps, f.running, f.spent, f.reserved, f.tokens)
+	r.printRegion(b, s.body, indent+"  ")
+}
+
+func (r *Run) printRegion(b *bytes.Buffer, reg *region, indent string) {
+	for i := range reg.nodes {
+		st, n := &reg.nodes[i], reg.g.nodes[i]
+		fmt.Fprintf(b, "%s%s left=%d live=%d poisoned=%t decided=%t settled=%t\n", indent, reg.address(n), st.left, st.live, st.poisoned, st.decided, st.settled)
+		if st.inst == nil {
+			continue
+		}
+		switch in := st.inst; {
+		case in.body != nil:
+			fmt.Fprintf(b, "%s  iteration %d\n", indent, in.body.iteration)
+			r.printRegion(b, in.body, indent+"  ")
+		case in.child != nil:
+			r.printScope(b, in.child, indent+"  ")
+		case in.each != nil:
+			for _, item := range in.each.scopes {
+				if item != nil {
+					r.printScope(b, item, indent+"  ")
+				}
+			}
+		}
+	}
+}
+
+// describe is a command in a few words.
+func describe(c Command) string {
+	switch c := c.(type) {
+	case *StartTask:
+		return fmt.Sprintf("start %s attempt=%d", c.Address, c.Attempt)
+	case *CancelTask:
+		return fmt.Sprintf("cancel %s attempt=%d", c.Address, c.Attempt)
+	case *SetTimer:
+		return fmt.Sprintf("timer %s at=%s", c.ID, c.At.UTC().Format("15:04:05.000"))
+	case *CancelTimer:
+		return "clear " + c.ID
+	case *AskHuman:
+		return "ask " + c.Address
+	case *WithdrawHuman:
+		return "withdraw " + c.Address
+	case *Finish:
+		return fmt.Sprintf("finish %s output=%s error=%q", c.Status, workflow.FormatJSON(c.Output), c.Error)
+	}
+	panic(fmt.Sprintf("engine: %T is no command", c))
+}

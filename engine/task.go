@@ -1,0 +1,260 @@
+package engine
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// admitTask lets a task start when there is a slot for it among the parallel
+// attempts of its workflow and of those around it.
+func (r *Run) admitTask(in *inst) {
+	in.phase = queued
+	for f := in.scope.frame; f != nil; f = f.around() {
+		if f.full() {
+			f.waiting.push(in)
+			return
+		}
+	}
+	r.startAttempt(in)
+}
+
+// startAttempt starts the first or the next attempt, unless a limit forbids it.
+func (r *Run) startAttempt(in *inst) {
+	if !in.counted && !r.countStep(in) {
+		return
+	}
+	bound := r.tasks[in.n.factsKey]
+	if f := r.overBudget(in, bound); f != nil {
+		in.phase = held
+		r.paused = append(r.paused, in)
+		r.tellOf(in, Paused, f.budgetText(bound))
+		return
+	}
+	if in.cmd == nil {
+		cmd, err := r.render(in, bound)
+		if err != nil {
+			r.fail(in, &Fault{Kind: FaultError, Message: err.Error(), Permanent: true})
+			return
+		}
+		in.cmd = cmd
+	}
+	r.issue(in, bound)
+}
+
+// render fills in the task's texts, once for all attempts.
+func (r *Run) render(in *inst, bound TaskFacts) (*StartTask, error) {
+	n := in.n
+	cmd := &StartTask{
+		Address: in.address, Workflow: in.scope.frame.p.w.Name, Node: n.def.ID, Agent: n.agent,
+		Decide: n.labels, Output: n.def.Output, Timeout: n.def.Timeout, Labels: n.def.Labels,
+	}
+	if cmd.Timeout == 0 {
+		cmd.Timeout = bound.Timeout
+	}
+	r.view = view{scope: in.scope, reg: in.reg, env: in.env, self: in}
+	if n.prompt != nil {
+		text, err := n.prompt.Text(&r.view)
+		if err != nil {
+			return nil, fmt.Errorf("prompt: %w", err)
+		}
+		cmd.Prompt = text
+	}
+	var err error
+	if cmd.Inputs, err = r.bind(in, n.inputs); err != nil {
+		return nil, err
+	}
+	if n.settings != nil {
+		settings, err := n.settings.Eval(&r.view)
+		if err != nil {
+			return nil, fmt.Errorf("config: %w", err)
+		}
+		cmd.Settings, _ = settings.(map[string]any)
+	}
+	return cmd, nil
+}
+
+// bind evaluates the inputs of a task or a call.
+func (r *Run) bind(in *inst, inputs []input) ([]Input, error) {
+	if len(inputs) == 0 {
+		return nil, nil
+	}
+	r.view = view{scope: in.scope, reg: in.reg, env: in.env, self: in}
+	bound := make([]Input, len(inputs))
+	for i, x := range inputs {
+		value, err := x.value.Eval(&r.view)
+		if err != nil {
+			return nil, fmt.Errorf("input %q: %w", x.name, err)
+		}
+		bound[i] = Input{x.name, value}
+	}
+	return bound, nil
+}
+
+// issue sends the attempt out. An attempt that was lost, or that met a quota, is
+// sent out again under its old number and key.
+func (r *Run) issue(in *inst, bound TaskFacts) {
+	if in.attempt == in.failures {
+		in.attempt++
+	}
+	if in.attempt == 1 && in.losses == 0 && in.phase != parked {
+		in.started = r.now
+		r.tellOf(in, StepStarted, "")
+	}
+	in.phase, in.expired = running, false
+	r.issued++
+	in.issued = r.issued
+	if in.cmd.Attempt != 0 { // the driver may still hold the one before
+		again := *in.cmd
+		in.cmd = &again
+	}
+	in.cmd.Attempt, in.cmd.Feedback = in.attempt, in.feedback
+	in.cmd.Key = r.id + "/" + in.address + "@" + strconv.Itoa(in.attempt)
+	r.occupy(in, bound)
+	r.attempts[in.address] = in
+	r.command(in.cmd)
+	r.tellOf(in, AttemptStarted, "")
+	if in.cmd.Timeout > 0 {
+		r.setTimer(in.timerID(timeoutTimer), r.now.Add(in.cmd.Timeout), in)
+	}
+}
+
+func (r *Run) taskEnded(ev *TaskEnded) {
+	in := r.attempts[ev.Address]
+	r.vacate(in, ev.Usage)
+	r.seatWaiting(in.scope.frame)
+	r.resumeHeld(false)
+	switch {
+	case in.phase == stopping:
+		in.phase, in.ended = finished, r.now
+	case in.expired:
+		r.attemptFailed(in, timeoutFault(in))
+	case ev.Fault != nil:
+		r.attemptFailed(in, ev.Fault)
+	default:
+		value, err := in.n.extract.Value(ev.Output)
+		if err != nil {
+			r.attemptFailed(in, &Fault{Kind: FaultBadOutput, Message: err.Error()})
+		} else if fault := r.succeed(in, value); fault != nil {
+			r.attemptFailed(in, fault)
+		}
+	}
+}
+
+func timeoutFault(in *inst) *Fault {
+	return &Fault{Kind: FaultTimeout, Message: fmt.Sprintf("took longer than %s", in.cmd.Timeout)}
+}
+
+// attemptFailed decides whether there is another attempt.
+func (r *Run) attemptFailed(in *inst, fault *Fault) {
+	in.err = fault.Message
+	switch {
+	case fault.Kind == FaultQuota && fault.Until.After(r.now):
+		r.tellOf(in, AttemptFailed, fault.Message)
+		r.wait(in, parked, fault.Until)
+		return
+	case fault.Kind == FaultLost:
+		r.lost(in)
+		return
+	}
+	in.failures++
+	retry := in.n.def.Retry
+	if fault.Permanent || in.failures >= retry.Attempts {
+		r.fail(in, fault)
+		return
+	}
+	r.tellOf(in, AttemptFailed, fault.Message)
+	in.feedback = ""
+	if fault.Kind == FaultBadOutput || fault.Kind == FaultNoRoute {
+		in.feedback = fault.Message
+	}
+	if delay := r.retryDelay(in, retry); delay > 0 {
+		r.wait(in, delayed, r.now.Add(delay))
+	} else {
+		r.admitTask(in)
+	}
+}
+
+// wait puts the next attempt off.
+func (r *Run) wait(in *inst, how phase, until time.Time) {
+	in.phase = how
+	if how == delayed {
+		r.clock.delays++
+	}
+	r.setTimer(in.timerID(retryTimer), until, in)
+	f := Fact{Kind: Retrying, Address: in.address, Workflow: in.scope.frame.p.w.Name, Node: in.n.def.ID, Agent: in.n.agent, Attempt: in.attempt, Text: in.err, Until: until}
+	r.tell(f)
+}
+
+// retryDelay grows as the policy says. The jitter is a hash, so that a replay
+// waits as long as the run did, and takes at most a tenth off, so that max_delay
+// holds.
+func (r *Run) retryDelay(in *inst, retry workflow.Retry) time.Duration {
+	delay := retry.Delay
+	switch retry.Backoff {
+	case workflow.Fixed:
+	case workflow.Linear:
+		delay *= time.Duration(in.failures)
+	case workflow.Exponential:
+		for i := 1; i < in.failures && delay < 1<<55; i++ {
+			delay *= 2
+		}
+	}
+	if retry.MaxDelay > 0 {
+		delay = min(delay, retry.MaxDelay)
+	}
+	h := fnv.New32a()
+	fmt.Fprintf(h, "%s\x00%s\x00%d", r.id, in.address, in.attempt)
+	return delay - delay/10*time.Duration(h.Sum32()%1000)/1000
+}
+
+// maxLosses is how often an attempt may vanish under a driver that lives on.
+const maxLosses = 10
+
+// lost repeats an attempt of which nobody knows what became of it; where its
+// effect must happen once only, a person decides.
+func (r *Run) lost(in *inst) {
+	in.losses++
+	switch {
+	case in.n.def.Once:
+		r.askLost(in)
+	case in.losses > maxLosses:
+		in.failures++
+		r.fail(in, &Fault{Kind: FaultLost, Message: fmt.Sprintf("was lost %d times", in.losses)})
+	default:
+		r.tellOf(in, AttemptFailed, "lost; it is made again")
+		r.admitTask(in)
+	}
+}
+
+// recovered takes every attempt without an answer as lost, because the process
+// that made it is gone. First all slots are given back, then the lost attempts
+// take them in their old order, before anything that still waited.
+func (r *Run) recovered() {
+	var open []*inst
+	for _, in := range r.attempts { //nolint:gocritic // sorted below
+		open = append(open, in)
+	}
+	slices.SortFunc(open, func(a, b *inst) int { return a.issued - b.issued })
+	for _, in := range open {
+		r.vacate(in, Usage{})
+	}
+	for _, in := range open {
+		switch {
+		case in.phase == stopping:
+			in.phase, in.ended = finished, r.now
+		case in.expired:
+			r.attemptFailed(in, timeoutFault(in))
+		default:
+			in.losses = min(in.losses, maxLosses-1) // a crash is not the task's doing
+			r.lost(in)
+		}
+	}
+	for _, in := range open {
+		r.seatWaiting(in.scope.frame)
+	}
+}

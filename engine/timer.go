@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// timer is a SetTimer that has not fired.
+type timer struct {
+	at     time.Time
+	in     *inst // nil for the run's own
+	issued int
+}
+
+// The timers of an instance, and the one of the run.
+const (
+	timeoutTimer = "timeout" // of an attempt or a call
+	retryTimer   = "retry"   // the next attempt is due
+	answerTimer  = "answer"  // a person took too long
+	runtimeTimer = "runtime"
+)
+
+func (in *inst) timerID(what string) string {
+	if what == answerTimer || in.attempt == 0 {
+		return what + " " + in.address
+	}
+	return what + " " + in.address + "@" + strconv.Itoa(in.attempt)
+}
+
+func (r *Run) setTimer(id string, at time.Time, in *inst) {
+	r.issued++
+	r.timers[id] = &timer{at, in, r.issued}
+	r.command(&SetTimer{ID: id, At: at})
+}
+
+func (r *Run) clearTimer(id string) {
+	t := r.timers[id]
+	if t == nil {
+		return
+	}
+	r.dropTimer(id, t)
+	r.command(&CancelTimer{ID: id})
+}
+
+func (r *Run) dropTimer(id string, t *timer) {
+	delete(r.timers, id)
+	if t.in != nil && t.in.phase == delayed {
+		r.clock.delays--
+	}
+}
+
+func (r *Run) timerFired(ev *TimerFired) {
+	t := r.timers[ev.ID]
+	r.dropTimer(ev.ID, t)
+	if t.in == nil {
+		r.runtimeOver()
+		return
+	}
+	in := t.in
+	switch in.phase {
+	case delayed, parked:
+		r.admitTask(in)
+	case running:
+		in.expired = true
+		r.command(&CancelTask{Address: in.address, Attempt: in.attempt})
+	case asked:
+		r.unanswered(in)
+	case nested:
+		r.end(in.child, TimedOut, "took longer than "+in.n.def.Timeout.String())
+	case queued, held, stopping, finished:
+	}
+}
+
+// unanswered fails a gate that nobody answered in time.
+func (r *Run) unanswered(in *inst) {
+	r.withdraw(in)
+	r.fail(in, &Fault{Kind: FaultTimeout, Message: "nobody answered in " + gateTimeout(in.n).String()})
+}
+
+// gateTimeout is how long a question stays open.
+func gateTimeout(n *node) time.Duration {
+	if _, human := n.def.Step.(*workflow.Human); human && n.def.Timeout > 0 {
+		return n.def.Timeout
+	}
+	return 24 * time.Hour
+}
