@@ -1,0 +1,256 @@
+package expr
+
+import "github.com/hocket-dev/hocket/workflow"
+
+// flow is a workflow's graph with all its bodies laid flat: which node may run
+// after which, by plain edges, into bodies, round loops and out of them. It is
+// what reaching definitions are computed over.
+type flow struct {
+	w      *workflow.Workflow
+	places []place // every node in the order of Walk; the last one is the end of the workflow
+	end    int
+
+	byID    map[string][]int // two where an Each repeats a node under its own id
+	writers map[string][]int // by variable; an Each writes its As
+	groups  map[string][]int
+	order   []int // places such that links lead forward, but for back links
+}
+
+// place is one node of the flow.
+type place struct {
+	node  *workflow.Node
+	up    int // composite whose body holds it, or none
+	each  int // innermost Each that holds it, or none
+	loop  int // innermost Loop that holds it, or none; the loop may be outside of the Each
+	links []link
+	in    int // links that lead here, but for back links
+}
+
+const none = -1
+
+// link leads from a place to another.
+type link struct {
+	to   int
+	kind linkKind
+	back bool // round the loop
+	edge *workflow.Edge
+}
+
+type linkKind int
+
+const (
+	taken  linkKind = iota // the node succeeded: what it wrote is visible
+	failed                 // the node failed: its result is visible, but it wrote nothing
+	enter                  // from a composite into its body
+)
+
+func newFlow(w *workflow.Workflow) *flow {
+	f := &flow{w: w, byID: map[string][]int{}, writers: map[string][]int{}, groups: map[string][]int{}}
+	f.end = count(&w.Body)
+	f.places = make([]place, f.end+1)
+	f.places[f.end] = place{node: &workflow.Node{}, up: none, each: none, loop: none}
+	f.layOut(&w.Body, nil, 0, place{up: none, each: none, loop: none})
+	f.enterBodies()
+	f.leadToEnd()
+	f.sort()
+	return f
+}
+
+func count(g *workflow.Graph) int {
+	n := 0
+	g.Walk(func(*workflow.Graph, *workflow.Node) { n++ })
+	return n
+}
+
+// names finds the nodes of one graph, and of those around it up to the Each
+// that no edge leaves.
+type names struct {
+	nodes map[string]int
+	outer *names
+}
+
+func (s *names) find(id string) (int, bool) {
+	for ; s != nil; s = s.outer {
+		if i, ok := s.nodes[id]; ok {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// layOut adds the nodes of a graph, the first of them at the given place, and
+// the links of its edges. around says in which composites they are.
+func (f *flow) layOut(g *workflow.Graph, outer *names, first int, around place) {
+	here := &names{make(map[string]int, len(g.Nodes)), outer}
+	next := first
+	for i := range g.Nodes {
+		here.nodes[g.Nodes[i].ID] = next
+		next++
+		if body := g.Nodes[i].Body(); body != nil {
+			next += count(body)
+		}
+	}
+	for i := range g.Nodes {
+		f.addNode(&g.Nodes[i], here, around)
+	}
+	for i := range g.Edges {
+		f.addEdge(&g.Edges[i], here, around)
+	}
+}
+
+// addNode adds a node and what is in it.
+func (f *flow) addNode(n *workflow.Node, here *names, around place) {
+	at := here.nodes[n.ID]
+	p := &f.places[at]
+	p.node, p.up, p.each, p.loop = n, around.up, around.each, around.loop
+	f.index(n, at)
+	switch s := n.Step.(type) {
+	case *workflow.Loop:
+		f.layOut(&s.Body, here, at+1, place{up: at, each: around.each, loop: at})
+	case *workflow.Each:
+		f.layOut(&s.Body, nil, at+1, place{up: at, each: at, loop: around.loop})
+	case *workflow.Task, *workflow.Human, *workflow.Call, *workflow.Choice, *workflow.Combine:
+	}
+}
+
+func (f *flow) index(n *workflow.Node, at int) {
+	f.byID[n.ID] = append(f.byID[n.ID], at)
+	if n.Output.Var != "" {
+		f.writers[n.Output.Var] = append(f.writers[n.Output.Var], at)
+	}
+	if each, ok := n.Step.(*workflow.Each); ok && each.As != "" {
+		f.writers[each.As] = append(f.writers[each.As], at)
+	}
+	if n.Group != "" {
+		f.groups[n.Group] = append(f.groups[n.Group], at)
+	}
+}
+
+// addEdge links what an edge joins. An edge that names no node is left to the
+// rules about edges.
+func (f *flow) addEdge(e *workflow.Edge, here *names, around place) {
+	from, ok := here.nodes[e.From]
+	if !ok {
+		return
+	}
+	kind := taken
+	if e.On == workflow.OnFailure || e.On == workflow.OnTimeout {
+		kind = failed
+	}
+	to, ok := here.find(e.To)
+	switch {
+	case e.To == workflow.Again && around.up != none && around.up == around.loop:
+		f.link(from, link{to: around.loop, kind: kind, back: true, edge: e})
+	case ok:
+		f.link(from, link{to: to, kind: kind, edge: e})
+	}
+}
+
+func (f *flow) link(from int, l link) {
+	f.places[from].links = append(f.places[from].links, l)
+	if !l.back {
+		f.places[l.to].in++
+	}
+}
+
+// enterBodies links every composite to the entries of its body. A back link
+// leads to its loop, and from there into the body again.
+func (f *flow) enterBodies() {
+	for i := range f.end {
+		up := f.places[i].up
+		if up != none && f.places[i].in == 0 {
+			f.places[up].links = append(f.places[up].links, link{to: i, kind: enter})
+		}
+	}
+	for i := range f.end {
+		for _, l := range f.places[i].links {
+			if l.kind == enter {
+				f.places[l.to].in++
+			}
+		}
+	}
+}
+
+// leadToEnd makes everything visible at the end but what is repeated per item.
+func (f *flow) leadToEnd() {
+	for i := range f.end {
+		if f.places[i].each == none {
+			f.link(i, link{to: f.end, kind: taken})
+		}
+	}
+}
+
+// sort puts the places in an order in which all links but back links lead
+// forward. A cycle that should not be there does not matter: what depends on
+// the order only gets slower.
+func (f *flow) sort() {
+	waits := make([]int, len(f.places))
+	f.order = make([]int, 0, len(f.places))
+	for i := range f.places {
+		if waits[i] = f.places[i].in; waits[i] == 0 {
+			f.order = append(f.order, i)
+		}
+	}
+	for done := 0; done < len(f.order); done++ {
+		for _, l := range f.places[f.order[done]].links {
+			if l.back {
+				continue
+			}
+			if waits[l.to]--; waits[l.to] == 0 {
+				f.order = append(f.order, l.to)
+			}
+		}
+	}
+	for i, n := range waits {
+		if n > 0 {
+			f.order = append(f.order, i)
+		}
+	}
+}
+
+// inside says whether a place is in the body of a composite, at any depth.
+func (f *flow) inside(at, composite int) bool {
+	for up := f.places[at].up; up != none; up = f.places[up].up {
+		if up == composite {
+			return true
+		}
+	}
+	return false
+}
+
+// visible says whether a node's result can be seen from a place: not from
+// outside of an Each that repeats it.
+func (f *flow) visible(node, from int) bool {
+	each := f.places[node].each
+	return each == none || f.inside(from, each)
+}
+
+// candidates are the places that a node id may mean, seen from a place.
+func (f *flow) candidates(id string, from int) []int {
+	var seen []int
+	for _, i := range f.byID[id] {
+		if f.visible(i, from) {
+			seen = append(seen, i)
+		}
+	}
+	return seen
+}
+
+// sharedLoop says whether two places are in the body of one loop, in the same
+// item of every Each in it.
+func (f *flow) sharedLoop(a, b int) bool {
+	for l := f.places[a].loop; l != none; l = f.places[l].loop {
+		if f.inside(b, l) {
+			return true
+		}
+	}
+	return false
+}
+
+// asOf is the variable that holds the item in the body of an Each.
+func asOf(n *workflow.Node) string {
+	if each, ok := n.Step.(*workflow.Each); ok {
+		return each.As
+	}
+	return ""
+}

@@ -1,0 +1,89 @@
+package expr
+
+// Mention is something that a text refers to, as it is written, before any
+// name is resolved. Readers derive edges from mentions.
+type Mention struct {
+	Kind     MentionKind
+	Step     int    // of MentionStep: its index
+	Name     string // of the others
+	From, To int    // bytes of the text
+}
+
+// MentionKind is what a mention names.
+type MentionKind int
+
+// The kinds of mentions.
+const (
+	MentionStep  MentionKind = iota // steps[0]
+	MentionNode                     // steps.id, nodes.id
+	MentionGroup                    // parallel_group.g, groups.g
+	MentionName                     // a bare name: a variable, an input or, before a dot, a node
+)
+
+// Mentions are what a template refers to, in the order of the text. A text that
+// does not parse mentions nothing; Problems reports it.
+func Mentions(text string, d Dialect) []Mention {
+	t, err := ParseTemplate(text, d)
+	if err != nil {
+		return nil
+	}
+	return t.Mentions()
+}
+
+// Mentions are what the template refers to, in the order of the text.
+func (t *Template) Mentions() []Mention { return mentions(t.refs) }
+
+// Mentions are what the expression refers to, in the order of the text.
+func (e *Expr) Mentions() []Mention { return mentions(e.refs) }
+
+// Mentions are what the templates in the tree refer to, in the order of Refs.
+// Their offsets count in the string in which each stands.
+func (x *Value) Mentions() []Mention { return mentions(x.refs) }
+
+func mentions(refs []*Ref) []Mention {
+	var found []Mention
+	for _, r := range refs {
+		if m, ok := mention(r); ok {
+			m.From, m.To = r.From, r.To
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+func mention(r *Ref) (Mention, bool) {
+	switch r.Kind {
+	case Nodes:
+		return Mention{Kind: MentionNode, Name: r.Name}, r.Name != ""
+	case Groups:
+		return Mention{Kind: MentionGroup, Name: r.Name}, r.Name != ""
+	case Vars:
+		return Mention{Kind: MentionName, Name: r.Name}, r.Name != ""
+	case Unresolved:
+		return mentionWritten(r.Path)
+	case Inputs, Previous, Failure, Item, Index, Iteration:
+	}
+	return Mention{}, false
+}
+
+func mentionWritten(path []Key) (Mention, bool) {
+	word, rest := path[0].Name, path[1:]
+	if len(rest) > 0 {
+		switch {
+		case word == "steps" && rest[0].IsIndex:
+			return Mention{Kind: MentionStep, Step: rest[0].Index}, true
+		case word == "steps":
+			return Mention{Kind: MentionNode, Name: rest[0].Name}, true
+		case word == "parallel_group" && !rest[0].IsIndex:
+			return Mention{Kind: MentionGroup, Name: rest[0].Name}, true
+		case word == "state" && !rest[0].IsIndex:
+			return Mention{Kind: MentionName, Name: rest[0].Name}, true
+		case word == "context":
+			return Mention{}, false
+		}
+	}
+	if word == "input" || word == "output" {
+		return Mention{}, false
+	}
+	return Mention{Kind: MentionName, Name: word}, true
+}

@@ -1,0 +1,188 @@
+package expr
+
+import "slices"
+
+// point is where a text is evaluated: before a node, or behind it, on its
+// edges, where the node's own result is visible.
+type point struct {
+	place  int
+	behind bool
+}
+
+// query asks whether a fact may hold at a point: a node has finished on some
+// path that leads here, or a variable was written on one. Exactly one of node
+// and variable is asked for.
+type query struct {
+	at       point
+	node     int    // or none
+	variable string // or ""
+	forward  bool   // leave back links out: in this iteration
+	holds    bool   // the answer
+}
+
+// batch is how many facts are followed through the flow at once, in words of 64
+// bits. Following all facts of a large workflow at once would take memory
+// quadratic in its size.
+const batch = 16
+
+// ask answers all queries. Its time is linear in the size of the flow for every
+// 1024 different facts.
+func (f *flow) ask(queries []*query) {
+	var back, forward []*query
+	for _, q := range queries {
+		if q.forward {
+			forward = append(forward, q)
+		} else {
+			back = append(back, q)
+		}
+	}
+	f.askFacts(back, true)
+	f.askFacts(forward, false)
+}
+
+func (f *flow) askFacts(queries []*query, round bool) {
+	facts := f.number(queries)
+	for first := 0; first < facts.count; first += batch * 64 {
+		width := min(batch, (facts.count-first+63)/64)
+		s := &spread{flow: f, facts: facts, first: first, width: width, round: round}
+		s.run()
+		for _, q := range facts.queries[first:min(first+batch*64, facts.count)] {
+			for _, q := range q {
+				q.holds = s.holds(q)
+			}
+		}
+	}
+}
+
+// facts numbers what is asked for.
+type facts struct {
+	count     int
+	nodes     []int // by place: the number, or none
+	variables map[string]int
+	queries   [][]*query // by number
+}
+
+func (f *flow) number(queries []*query) *facts {
+	n := &facts{nodes: slices.Repeat([]int{none}, len(f.places)), variables: map[string]int{}}
+	for _, q := range queries {
+		k := n.of(q)
+		if k == none {
+			k = n.count
+			n.count++
+			n.queries = append(n.queries, nil)
+			if q.variable != "" {
+				n.variables[q.variable] = k
+			} else {
+				n.nodes[q.node] = k
+			}
+		}
+		n.queries[k] = append(n.queries[k], q)
+	}
+	return n
+}
+
+func (n *facts) of(q *query) int {
+	if q.variable == "" {
+		return n.nodes[q.node]
+	}
+	return n.variable(q.variable)
+}
+
+func (n *facts) variable(name string) int {
+	if name == "" {
+		return none
+	}
+	if k, ok := n.variables[name]; ok {
+		return k
+	}
+	return none
+}
+
+// spread follows one batch of facts through the flow until nothing changes.
+type spread struct {
+	*flow
+	facts *facts
+	first int
+	width int
+	round bool // follow back links
+
+	before []uint64 // width words a place: the facts that may hold before it
+	dirty  []bool
+}
+
+func (s *spread) run() {
+	s.before = make([]uint64, len(s.places)*s.width)
+	s.dirty = slices.Repeat([]bool{true}, len(s.places))
+	passed := make([]uint64, s.width)
+	for again := true; again; {
+		again = false
+		for _, i := range s.order {
+			if s.dirty[i] {
+				s.dirty[i] = false
+				again = s.pass(i, passed) || again
+			}
+		}
+	}
+}
+
+// pass hands the facts of a place on along its links. It says whether a back
+// link brought news, so that the places before must be looked at again.
+func (s *spread) pass(i int, passed []uint64) (again bool) {
+	p := &s.places[i]
+	for _, l := range p.links {
+		if l.back && !s.round {
+			continue
+		}
+		copy(passed, s.at(i))
+		s.add(passed, i, l.kind)
+		if s.merge(l.to, passed) {
+			again = again || l.back
+		}
+	}
+	return again
+}
+
+func (s *spread) at(i int) []uint64 { return s.before[i*s.width : (i+1)*s.width] }
+
+// add puts in what becomes true along a link of the given kind.
+func (s *spread) add(set []uint64, i int, kind linkKind) {
+	p := &s.places[i]
+	switch kind {
+	case enter:
+		s.put(set, s.facts.variable(asOf(p.node)))
+	case taken:
+		s.put(set, s.facts.variable(p.node.Output.Var))
+		s.put(set, s.facts.nodes[i])
+	case failed:
+		s.put(set, s.facts.nodes[i])
+	}
+}
+
+func (s *spread) put(set []uint64, fact int) {
+	if k := fact - s.first; fact != none && k >= 0 && k < s.width*64 {
+		set[k/64] |= 1 << (k % 64)
+	}
+}
+
+func (s *spread) merge(to int, from []uint64) (changed bool) {
+	set := s.at(to)
+	for i, word := range from {
+		if word&^set[i] != 0 {
+			set[i] |= word
+			changed = true
+		}
+	}
+	if changed {
+		s.dirty[to] = true
+	}
+	return changed
+}
+
+func (s *spread) holds(q *query) bool {
+	set := slices.Clone(s.at(q.at.place))
+	if q.at.behind {
+		s.add(set, q.at.place, taken)
+	}
+	k := s.facts.of(q) - s.first
+	return set[k/64]&(1<<(k%64)) != 0
+}

@@ -1,0 +1,233 @@
+package expr
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Resolve rewrites every text of a workflow, as its reader found it, into
+// canonical form, in place. steps are the ids of the nodes by the index that
+// `steps[0]` counts.
+//
+// A name means, in this order: a reserved word; a variable that a node upstream
+// writes; state; a declared input; before a dot also a node; and what nothing
+// defines is an input. Text that does not parse stays text that does not parse,
+// for Problems to report. Resolving a resolved workflow again, in the Canonical
+// dialect, changes nothing.
+func Resolve(w *workflow.Workflow, d Dialect, steps []string) {
+	detach(w)
+	r := &resolver{flow: newFlow(w), steps: steps, free: map[string]bool{}}
+	for _, s := range r.sites() {
+		r.texts = append(r.texts, parse(s, d))
+	}
+	r.findUpstream()
+	for i := range r.texts {
+		for _, ref := range r.texts[i].refs() {
+			r.resolve(ref, r.texts[i].at)
+		}
+	}
+	r.resolveInput()
+	for i := range r.texts {
+		r.store(&r.texts[i])
+	}
+}
+
+type resolver struct {
+	*flow
+	steps    []string
+	texts    []parsed
+	upstream map[upstreamKey]*query
+	free     map[string]bool // inputs that are referred to
+	whole    []*Ref          // references to {{input}}, resolved when free is known
+}
+
+type upstreamKey struct {
+	at   point
+	name string
+}
+
+// findUpstream asks which of the variables that bare names may mean are written
+// upstream of where they stand.
+func (r *resolver) findUpstream() {
+	r.upstream = map[upstreamKey]*query{}
+	var queries []*query
+	for i := range r.texts {
+		at := r.texts[i].at
+		for _, ref := range r.texts[i].refs() {
+			if ref.Kind != Unresolved || r.writers[ref.Path[0].Name] == nil {
+				continue
+			}
+			key := upstreamKey{at, ref.Path[0].Name}
+			if r.upstream[key] == nil {
+				r.upstream[key] = &query{at: at, node: none, variable: key.name}
+				queries = append(queries, r.upstream[key])
+			}
+		}
+	}
+	r.ask(queries)
+}
+
+// resolve makes a reference canonical in place.
+func (r *resolver) resolve(ref *Ref, at point) {
+	if ref.Kind == Unresolved {
+		resolved, ok := r.reserved(ref)
+		if !ok {
+			resolved = r.named(ref.Path, at)
+		}
+		resolved.From, resolved.To, resolved.guarded = ref.From, ref.To, ref.guarded
+		*ref = resolved
+	}
+	if ref.Kind == Inputs && ref.Name != "" {
+		r.free[ref.Name] = true
+	}
+}
+
+// aliases are the words that stand for the first word of a canonical reference
+// when a path follows.
+var aliases = map[string]string{"context": "inputs", "state": "vars", "parallel_group": "groups", "steps": "nodes"}
+
+// reserved resolves the written forms that begin with a word of their own.
+func (r *resolver) reserved(ref *Ref) (Ref, bool) {
+	word, rest := ref.Path[0].Name, ref.Path[1:]
+	switch {
+	case word == "output":
+		return Ref{Kind: Previous, Field: "output", Path: rest}, true
+	case word == "input":
+		if !r.declared("input") {
+			r.whole = append(r.whole, ref)
+			return *ref, true
+		}
+	case word == "steps" && len(rest) > 0 && rest[0].IsIndex:
+		return r.step(*ref, rest), true
+	case aliases[word] != "" && len(rest) > 0 && !rest[0].IsIndex:
+		return classify(slices.Concat([]Key{{Name: aliases[word]}}, rest)), true
+	}
+	return Ref{}, false
+}
+
+// step resolves steps[i]. An index that no step has stays as it is.
+func (r *resolver) step(ref Ref, rest []Key) Ref {
+	if rest[0].Index >= len(r.steps) {
+		return ref
+	}
+	return classify(slices.Concat([]Key{{Name: "nodes"}, {Name: r.steps[rest[0].Index]}}, rest[1:]))
+}
+
+// named resolves a name that is no reserved word.
+func (r *resolver) named(path []Key, at point) Ref {
+	name, rest := path[0].Name, path[1:]
+	if len(rest) == 0 {
+		rest = nil
+	}
+	_, isState := r.w.State[name]
+	written := r.upstream[upstreamKey{at, name}]
+	switch {
+	case written != nil && written.holds, isState:
+		return Ref{Kind: Vars, Name: name, Path: rest}
+	case r.declared(name):
+		return Ref{Kind: Inputs, Name: name, Path: rest}
+	case len(rest) > 0 && r.byID[name] != nil:
+		return r.nodePath(name, rest)
+	}
+	if id, ok := r.agentResult(name); ok {
+		return Ref{Kind: Nodes, Name: id, Field: "output", Path: rest}
+	}
+	return Ref{Kind: Inputs, Name: name, Path: rest}
+}
+
+func (r *resolver) declared(name string) bool {
+	return slices.ContainsFunc(r.w.Inputs, func(p workflow.Param) bool { return p.Name == name })
+}
+
+// nodePath resolves `id.name`: the node's output under the name of its
+// variable, one of its fields, or a part of its output.
+func (r *resolver) nodePath(id string, rest []Key) Ref {
+	ref := Ref{Kind: Nodes, Name: id, Field: "output", Path: rest}
+	first := rest[0]
+	isVar := slices.ContainsFunc(r.byID[id], func(i int) bool { return r.places[i].node.Output.Var == first.Name })
+	switch {
+	case first.IsIndex:
+	case isVar:
+		ref.Path = rest[1:]
+	case slices.Contains(NodeFields(), first.Name):
+		ref.Field, ref.Path = first.Name, rest[1:]
+	}
+	if len(ref.Path) == 0 {
+		ref.Path = nil
+	}
+	return ref
+}
+
+// agentResult resolves agent_1_result: the node 1, the node agent_1, or else
+// the first step.
+func (r *resolver) agentResult(name string) (string, bool) {
+	agent, ok := strings.CutSuffix(name, "_result")
+	number, isAgent := strings.CutPrefix(agent, "agent_")
+	if !ok || !isAgent {
+		return "", false
+	}
+	for _, id := range []string{number, agent} {
+		if r.byID[id] != nil {
+			return id, true
+		}
+	}
+	return r.numbered(number)
+}
+
+func (r *resolver) numbered(number string) (string, bool) {
+	n := 0
+	for i := range len(number) {
+		if !isDigit(number[i]) || n > len(r.steps) {
+			return "", false
+		}
+		n = n*10 + int(number[i]-'0')
+	}
+	if n < 1 || n > len(r.steps) {
+		return "", false
+	}
+	return r.steps[n-1], true
+}
+
+// resolveInput resolves {{input}}: the only declared input, all inputs, or,
+// where nothing names any, the input called input.
+func (r *resolver) resolveInput() {
+	calls := false
+	r.w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+		_, isCall := n.Step.(*workflow.Call)
+		calls = calls || isCall
+	})
+	alone := len(r.w.Inputs) == 0 && len(r.free) == 0 && !calls
+	for _, ref := range r.whole {
+		resolved := r.input(ref.Path[1:], alone)
+		resolved.From, resolved.To, resolved.guarded = ref.From, ref.To, ref.guarded
+		*ref = resolved
+	}
+}
+
+func (r *resolver) input(rest []Key, alone bool) Ref {
+	named := len(rest) > 0 && !rest[0].IsIndex
+	switch {
+	case alone:
+		return Ref{Kind: Inputs, Name: "input", Path: rest}
+	case named && r.declared(rest[0].Name):
+		return Ref{Kind: Inputs, Name: rest[0].Name, Path: rest[1:]}
+	case len(r.w.Inputs) == 1:
+		return Ref{Kind: Inputs, Name: r.w.Inputs[0].Name, Path: rest}
+	}
+	return classify(slices.Concat([]Key{{Name: "inputs"}}, rest))
+}
+
+// store writes the canonical text. What did not parse in its own dialect might
+// be plain text in the canonical one, so it is marked as broken: ${? is never
+// right.
+func (r *resolver) store(p *parsed) {
+	if p.err == nil {
+		p.write(p.canonical())
+		return
+	}
+	if p.isText && parse(p.site, Canonical).err == nil {
+		p.write("${?" + p.text)
+	}
+}
