@@ -1,0 +1,215 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Problem is what is wrong with one setting.
+type Problem struct {
+	Path    []string // to the setting; empty: the settings as a whole
+	Summary string
+	Detail  string // what to do about it; "" nothing to add
+}
+
+func (p Problem) String() string {
+	s := p.Summary
+	if p.Detail != "" {
+		s += "; " + p.Detail
+	}
+	return s
+}
+
+// ValidateSettings checks settings as their author wrote them against the schema
+// of an executor. A string with a reference in it counts as any value. A caller
+// with many settings keeps a [Schema] instead, which compiles only once.
+func ValidateSettings(exec Executor, settings map[string]any) []Problem {
+	return NewSchema(exec.Settings()).CheckTemplates(settings)
+}
+
+// Schema is the JSON Schema of an executor's settings. It is compiled at its
+// first use, and safe for concurrent use.
+type Schema struct {
+	source  map[string]any
+	compile func() *jsonschema.Schema
+}
+
+// NewSchema takes a schema as [Executor.Settings] gives it. One that does not
+// compile is a bug of the executor and panics at its first use.
+func NewSchema(source map[string]any) *Schema {
+	return &Schema{source: source, compile: sync.OnceValue(func() *jsonschema.Schema {
+		const name = "settings.json"
+		doc, err := workflow.Normalize(source)
+		c := jsonschema.NewCompiler()
+		c.UseLoader(jsonschema.SchemeURLLoader{}) // a schema refers to nothing outside itself
+		if err = errors.Join(err, c.AddResource(name, doc)); err != nil {
+			panic(fmt.Sprintf("agent: settings schema: %v", err))
+		}
+		return c.MustCompile(name)
+	})}
+}
+
+// Check says what is wrong with rendered settings.
+func (s *Schema) Check(settings map[string]any) []Problem {
+	if settings == nil {
+		settings = map[string]any{}
+	}
+	var failed *jsonschema.ValidationError
+	if !errors.As(s.compile().Validate(settings), &failed) {
+		return nil
+	}
+	var found []Problem
+	s.collect(failed, &found)
+	slices.SortStableFunc(found, func(a, b Problem) int { return strings.Compare(a.Summary, b.Summary) })
+	return found
+}
+
+// CheckTemplates says what is wrong with settings as they were written: a string
+// with a reference in it may become anything.
+func (s *Schema) CheckTemplates(settings map[string]any) []Problem {
+	return slices.DeleteFunc(s.Check(settings), func(p Problem) bool {
+		text, ok := valueAt(settings, p.Path).(string)
+		return ok && hasReference(text)
+	})
+}
+
+// Decode checks rendered settings and puts them into a struct by its JSON tags.
+// The error is permanent and names every problem.
+func (s *Schema) Decode(settings map[string]any, into any) error {
+	if found := s.Check(settings); len(found) > 0 {
+		lines := make([]string, len(found))
+		for i, p := range found {
+			lines[i] = p.String()
+		}
+		return Permanentf("settings: %s", strings.Join(lines, "; "))
+	}
+	data, err := json.Marshal(settings)
+	if err == nil {
+		err = json.Unmarshal(data, into)
+	}
+	if err != nil {
+		return Permanentf("settings: %v", err)
+	}
+	return nil
+}
+
+// collect turns the leaves of a validation error into problems.
+func (s *Schema) collect(e *jsonschema.ValidationError, found *[]Problem) {
+	if _, oneOf := e.ErrorKind.(*kind.OneOf); !oneOf && len(e.Causes) > 0 {
+		for _, cause := range e.Causes {
+			s.collect(cause, found)
+		}
+		return
+	}
+	name := strings.Join(e.InstanceLocation, ".")
+	switch k := e.ErrorKind.(type) {
+	case *kind.AdditionalProperties:
+		for _, extra := range k.Properties {
+			p := Problem{Path: append(slices.Clone(e.InstanceLocation), extra), Summary: fmt.Sprintf("unknown setting %q", extra)}
+			p.Detail = workflow.DidYouMean(extra, s.names(e.InstanceLocation))
+			*found = append(*found, p)
+		}
+	case *kind.Required:
+		for _, missing := range k.Missing {
+			at := append(slices.Clone(e.InstanceLocation), missing)
+			*found = append(*found, Problem{Path: e.InstanceLocation, Summary: fmt.Sprintf("setting %q is missing", strings.Join(at, "."))})
+		}
+	case *kind.OneOf:
+		*found = append(*found, Problem{Path: e.InstanceLocation, Summary: s.alternatives(len(k.Subschemas) > 0)})
+	case *kind.Type:
+		summary := fmt.Sprintf("setting %q must be %s, not %s", name, strings.Join(k.Want, " or "), k.Got)
+		*found = append(*found, Problem{Path: e.InstanceLocation, Summary: summary})
+	default:
+		text := k.LocalizedString(message.NewPrinter(language.English))
+		*found = append(*found, Problem{Path: e.InstanceLocation, Summary: fmt.Sprintf("setting %q: %s", name, text)})
+	}
+}
+
+// names are the settings that the schema knows at a path.
+func (s *Schema) names(path []string) []string {
+	at := s.source
+	for _, key := range path {
+		properties, _ := at["properties"].(map[string]any)
+		at, _ = properties[key].(map[string]any)
+	}
+	properties, _ := at["properties"].(map[string]any)
+	return slices.Sorted(maps.Keys(properties))
+}
+
+// alternatives is the text for a failed oneOf of the whole schema, whose branches
+// each require one setting.
+func (s *Schema) alternatives(several bool) string {
+	var names []string
+	branches, _ := s.source["oneOf"].([]any)
+	for _, b := range branches {
+		branch, _ := b.(map[string]any)
+		required, _ := branch["required"].([]any)
+		for _, r := range required {
+			names = append(names, fmt.Sprintf("%q", r))
+		}
+	}
+	if several {
+		return "only one of " + strings.Join(names, " and ") + " may be set"
+	}
+	return "setting " + strings.Join(names, " or ") + " is missing"
+}
+
+// valueAt is the value at a path in settings, nil if there is none.
+func valueAt(v any, path []string) any {
+	for _, key := range path {
+		switch at := v.(type) {
+		case map[string]any:
+			v = at[key]
+		case []any:
+			i, err := strconv.Atoi(key)
+			if err != nil || i < 0 || i >= len(at) {
+				return nil
+			}
+			v = at[i]
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
+// hasReference says whether a canonical template has a reference in it: a ${
+// that is not written as $${.
+func hasReference(text string) bool {
+	for {
+		at := strings.Index(text, "${")
+		if at < 0 {
+			return false
+		}
+		if at == 0 || text[at-1] != '$' {
+			return true
+		}
+		text = text[at+2:]
+	}
+}
+
+// Text is a setting that is read as text whatever scalar was written: 3 is "3".
+type Text string
+
+// UnmarshalJSON takes any JSON value, as it stands in running text.
+func (t *Text) UnmarshalJSON(data []byte) error {
+	v, err := workflow.ParseJSON(data)
+	if err != nil {
+		return err
+	}
+	*t = Text(workflow.FormatText(v))
+	return nil
+}

@@ -1,0 +1,14 @@
+//go:build unix && !linux
+
+package shell
+
+import "syscall"
+
+// Only Linux can tie a child to the life of its parent, and tell the state and
+// the environment of a process.
+
+func dieWithParent(*syscall.SysProcAttr) {}
+
+func runs(int) bool { return true }
+
+func killMarked(string) {}

@@ -1,0 +1,30 @@
+//go:build unix
+
+package shell
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// group is the process group of a command. Its id is that of the command, and
+// stays its own as long as one process is in the group.
+type group struct{ id int }
+
+func startGroup(cmd *exec.Cmd) (*group, error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	dieWithParent(cmd.SysProcAttr)
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return &group{id: cmd.Process.Pid}, nil
+}
+
+// alive says whether a process of the group is left.
+func (g *group) alive() bool { return syscall.Kill(-g.id, 0) == nil && runs(g.id) }
+
+// ask and kill fail only if nothing is left, which is what they are for.
+func (g *group) ask()  { _ = syscall.Kill(-g.id, syscall.SIGTERM) }
+func (g *group) kill() { _ = syscall.Kill(-g.id, syscall.SIGKILL) }
+
+func (g *group) release() {}

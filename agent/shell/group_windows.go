@@ -1,0 +1,78 @@
+package shell
+
+import (
+	"os/exec"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// group is a job object. Windows puts into it what a process of the job starts,
+// and ends all of them when the last handle is closed: also when Hocket dies.
+type group struct {
+	job   windows.Handle
+	ended atomic.Bool
+}
+
+func startGroup(cmd *exec.Cmd) (*group, error) {
+	job, err := newJob()
+	if err != nil {
+		return nil, err
+	}
+	g := &group{job: job}
+	if err := cmd.Start(); err != nil {
+		g.release()
+		return nil, err
+	}
+	if err := g.add(uint32(cmd.Process.Pid)); err != nil {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		g.release()
+		return nil, err
+	}
+	return g, nil
+}
+
+func newJob() (windows.Handle, error) {
+	job, err := windows.CreateJobObject(nil, nil)
+	if err != nil {
+		return 0, err
+	}
+	limits := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{}
+	limits.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
+	if err != nil {
+		_ = windows.CloseHandle(job)
+		return 0, err
+	}
+	return job, nil
+}
+
+// add puts a process into the job. What the process has started before that, in
+// its first moments, is not in it.
+func (g *group) add(pid uint32) error {
+	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, pid)
+	if err != nil {
+		return err
+	}
+	defer windows.CloseHandle(process)
+	return windows.AssignProcessToJobObject(g.job, process)
+}
+
+// alive is true until the job was ended: Windows has nothing to ask a group of
+// processes without a window to end, so there is nothing to wait for either.
+func (g *group) alive() bool { return !g.ended.Load() }
+
+func (g *group) ask() { g.kill() }
+
+func (g *group) kill() {
+	_ = windows.TerminateJobObject(g.job, 1)
+	g.ended.Store(true)
+}
+
+func (g *group) release() { _ = windows.CloseHandle(g.job) }
+
+// killMarked has nothing to do: no process can leave a job.
+func killMarked(string) {}

@@ -1,0 +1,246 @@
+//go:build unix
+
+package shell_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/shell"
+)
+
+// family starts a child and a grandchild that ignore SIGTERM and keep every pipe
+// open. All three write their process ids down and stay.
+const family = `
+trap '' TERM
+sh -c 'trap "" TERM; echo $$ >> pids; sh -c "trap \"\" TERM; echo \$\$ >> pids; while :; do sleep 1; done" & while :; do sleep 1; done' &
+echo $$ >> pids
+while :; do sleep 1; done
+`
+
+// pids waits until the processes of a task have written their ids down.
+func pids(t *testing.T, task *agent.Task, n int) []int {
+	t.Helper()
+	for range 1000 {
+		data, _ := os.ReadFile(filepath.Join(task.Dir, "pids"))
+		if fields := strings.Fields(string(data)); len(fields) == n && strings.HasSuffix(string(data), "\n") {
+			ids := make([]int, n)
+			for i, f := range fields {
+				ids[i], _ = strconv.Atoi(f)
+			}
+			return ids
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("the %d processes of the test did not start", n)
+	return nil
+}
+
+// lives says whether a process runs. One that is dead and that its parent has not
+// yet waited for does not.
+func lives(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return false
+	}
+	out, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
+	return err == nil && len(out) > 0 && out[0] != 'Z'
+}
+
+// underway runs a task aside and gives the channel on which its error comes.
+func underway(ctx context.Context, task *agent.Task, grace time.Duration) <-chan error {
+	done := make(chan error, 1)
+	go func() {
+		_, err := shell.New(shell.Options{Grace: grace}).Run(ctx, task, new(log).add)
+		done <- err
+	}()
+	return done
+}
+
+func expectDead(t *testing.T, ids []int) {
+	t.Helper()
+	for _, pid := range ids {
+		if lives(pid) {
+			t.Errorf("process %d is still there", pid)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
+
+func TestCancelLeavesNoProcessBehind(t *testing.T) {
+	task := attempt(t, `{}`)
+	task.Settings["command"] = family
+	ctx, cancel := context.WithCancelCause(t.Context())
+	done := underway(ctx, task, 100*time.Millisecond)
+	ids := pids(t, task, 3)
+	start := time.Now()
+	cancel(errors.New("by hand"))
+	if err := <-done; err == nil || err.Error() != "agent: cancelled: by hand" {
+		t.Errorf("got %v", err)
+	}
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("the end took %s", took)
+	}
+	expectDead(t, ids)
+}
+
+func TestTimeoutLeavesNoProcessBehind(t *testing.T) {
+	task := attempt(t, `{}`)
+	task.Settings["command"] = family
+	ctx, stop := context.WithCancelCause(t.Context())
+	done := underway(ctx, task, 50*time.Millisecond)
+	ids := pids(t, task, 3)
+	stop(context.DeadlineExceeded)
+	err := <-done
+	var failed *agent.Error
+	if !errors.As(err, &failed) || failed.Kind != agent.TimedOut {
+		t.Errorf("got %#v", err)
+	}
+	expectDead(t, ids)
+}
+
+func TestWhatACommandStartsEndsWithIt(t *testing.T) {
+	task := attempt(t, `{"command": "sh -c 'echo $$ >> pids; trap \"\" TERM; while :; do sleep 1; done' & until test -s pids; do sleep 0.01; done; echo ready"}`)
+	out, err := shell.New(shell.Options{Grace: 50 * time.Millisecond}).Run(t.Context(), task, new(log).add)
+	if err != nil || out.Output != "ready" {
+		t.Errorf("got %q, %v", out.Output, err)
+	}
+	expectDead(t, pids(t, task, 1))
+}
+
+func TestTermIsAskedFirst(t *testing.T) {
+	task := attempt(t, `{"command": "trap 'echo bye > ended; exit 0' TERM; echo $$ >> pids; while :; do sleep 0.02; done"}`)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := underway(ctx, task, time.Minute)
+	pids(t, task, 1)
+	start := time.Now()
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if got, _ := os.ReadFile(filepath.Join(task.Dir, "ended")); string(got) != "bye\n" {
+		t.Error("the command had no time to end by itself")
+	}
+	if took := time.Since(start); took > 30*time.Second {
+		t.Errorf("waited for the whole grace period: %s", took)
+	}
+}
+
+// A daemon leaves its group and keeps the pipes open.
+const daemon = `setsid sh -c 'echo $$ >> pids; while :; do sleep 1; done' & until test -s pids; do sleep 0.01; done; echo ready`
+
+func TestAnOrphanedPipeDoesNotHang(t *testing.T) {
+	needSetsid(t)
+	task := attempt(t, `{}`)
+	task.Settings["command"] = daemon
+	start := time.Now()
+	out, err := run(t, task)
+	if err != nil || out != "ready" {
+		t.Errorf("got %q, %v", out, err)
+	}
+	if took := time.Since(start); took > 15*time.Second {
+		t.Errorf("took %s", took)
+	}
+	ids := pids(t, task, 1)
+	if !lives(ids[0]) {
+		t.Error("a daemon that a successful command has started was ended")
+	}
+	_ = syscall.Kill(-ids[0], syscall.SIGKILL)
+}
+
+func TestCancelFindsWhatLeftTheGroup(t *testing.T) {
+	needSetsid(t)
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells the environment of a process")
+	}
+	task := attempt(t, `{}`)
+	task.Settings["command"] = daemon + `; while :; do sleep 1; done`
+	ctx, cancel := context.WithCancel(t.Context())
+	done := underway(ctx, task, 50*time.Millisecond)
+	ids := pids(t, task, 1)
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	expectDead(t, ids)
+}
+
+func TestCancelBeforeTheStart(t *testing.T) {
+	task := attempt(t, `{"command": "touch started"}`)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := shell.New(shell.Options{}).Run(ctx, task, new(log).add); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(task.Dir, "started")); err == nil {
+		t.Error("the command was started")
+	}
+}
+
+func TestManyAtOnce(t *testing.T) {
+	s := shell.New(shell.Options{})
+	failed := make(chan error, 40)
+	for i := range cap(failed) {
+		task := attempt(t, fmt.Sprintf(`{"command": "cat; echo %d"}`, i))
+		task.Prompt = "n "
+		go func() {
+			r, err := s.Run(t.Context(), task, new(log).add)
+			if want := fmt.Sprintf("n %d", i); err == nil && r.Output != want {
+				err = fmt.Errorf("got %q, want %q", r.Output, want)
+			}
+			failed <- err
+		}()
+	}
+	for range cap(failed) {
+		if err := <-failed; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestDeathOfHocket runs a command in a process of its own, kills that process,
+// and looks whether the command is gone.
+func TestDeathOfHocket(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux ties a child to its parent")
+	}
+	if dir := os.Getenv("SHELL_TEST_PARENT"); dir != "" {
+		task := attempt(t, `{"command": "echo $$ >> pids; while :; do sleep 1; done"}`)
+		task.Dir = dir
+		_, _ = run(t, task)
+		return
+	}
+	task := &agent.Task{Dir: t.TempDir()}
+	parent := exec.Command(os.Args[0], "-test.run=^TestDeathOfHocket$")
+	parent.Env = append(os.Environ(), "SHELL_TEST_PARENT="+task.Dir)
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ids := pids(t, task, 1)
+	_ = parent.Process.Kill()
+	_ = parent.Wait()
+	for range 200 {
+		if !lives(ids[0]) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	expectDead(t, ids)
+}
+
+func needSetsid(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("setsid"); err != nil {
+		t.Skip("no setsid here")
+	}
+}

@@ -1,0 +1,117 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hocket-dev/hocket/agent"
+)
+
+// Options say how commands are run. The zero value is the default.
+type Options struct {
+	Env   []string      // environment of every command, before its own; nil: this process's
+	Grace time.Duration // from SIGTERM to SIGKILL; zero: 5 s
+}
+
+// Shell runs commands. It is safe for concurrent use.
+type Shell struct {
+	env    []string
+	grace  time.Duration
+	schema *agent.Schema
+}
+
+var _ agent.Executor = (*Shell)(nil)
+
+// New makes the executor.
+func New(o Options) *Shell {
+	s := &Shell{env: o.Env, grace: o.Grace}
+	if s.env == nil {
+		s.env = os.Environ()
+	}
+	if s.grace == 0 {
+		s.grace = 5 * time.Second
+	}
+	s.schema = agent.NewSchema(s.Settings())
+	return s
+}
+
+// Run runs the command that the settings describe, to its end.
+func (s *Shell) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
+	var set settings
+	if err := s.schema.Decode(task.Settings, &set); err != nil {
+		return agent.Result{}, err
+	}
+	cmd, err := s.command(task, &set)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	out := newCapture(set.outputLimit(task.Agent), log)
+	p := &process{cmd: cmd, key: task.Key, grace: s.grace, stdin: input(task, &set), out: out}
+	if err := p.run(ctx); err != nil {
+		return agent.Result{}, failure(ctx, cmd, out, err)
+	}
+	return agent.Result{Output: out.output()}, nil
+}
+
+// command is the process to start, with its place and its environment.
+func (s *Shell) command(task *agent.Task, set *settings) (*exec.Cmd, error) {
+	argv, err := set.argv(task.Dir)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := set.workDir(task.Dir)
+	if err != nil {
+		return nil, err
+	}
+	env, err := environment(s.env, task, set.Env, dir)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env = dir, env
+	return cmd, nil
+}
+
+// input is what the command finds on standard input.
+func input(task *agent.Task, set *settings) string {
+	if set.Stdin != nil {
+		return string(*set.Stdin)
+	}
+	if task.Agent != nil && task.Agent.Prompt != "" && task.Prompt != "" {
+		return strings.TrimRight(task.Agent.Prompt, "\n") + "\n\n" + task.Prompt
+	}
+	if task.Agent != nil && task.Prompt == "" {
+		return task.Agent.Prompt
+	}
+	return task.Prompt
+}
+
+// errTooMuch ends a command that prints more than it may.
+var errTooMuch = errors.New("shell: too much output")
+
+// failure says why a command failed, in words for the author of the workflow.
+func failure(ctx context.Context, cmd *exec.Cmd, out *capture, err error) error {
+	var exit *exec.ExitError
+	switch {
+	case errors.Is(err, errTooMuch):
+		return agent.Permanentf("the output is over %d KiB; raise max_output_kb, or print less", out.limit>>10)
+	case ctx.Err() != nil:
+		return agent.Interrupted(ctx)
+	case errors.As(err, &exit):
+		return agent.Errorf("%s%s", exit.ProcessState, out.lastWords())
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return agent.Permanentf("command %q is not there; is it installed, and on the PATH?", cmd.Path)
+	case errors.Is(err, fs.ErrPermission):
+		return agent.Permanentf("command %q may not be executed", cmd.Path)
+	case errors.Is(err, syscall.E2BIG):
+		return agent.Permanentf("the arguments and the environment are larger than the system allows; pass large values by the stdin setting")
+	default:
+		return agent.Errorf("command %q: %v", cmd.Path, err)
+	}
+}
