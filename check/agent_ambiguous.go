@@ -1,0 +1,18 @@
+package check
+
+import (
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+var agentAmbiguous = rule{
+	code:     "agent-ambiguous",
+	severity: workflow.Error,
+	summary:  "several agents answer to the name that a task gives",
+	node: func(p *pass, n *node) {
+		if t, a := p.agentOf(n); t != nil && a.Found == Ambiguous {
+			p.reportAgent(n, "name one of them: "+strings.Join(a.Candidates, ", "), "agent %q may be any of %d", t.Agent, len(a.Candidates))
+		}
+	},
+}

@@ -1,0 +1,14 @@
+package check
+
+import "github.com/hocket-dev/hocket/workflow"
+
+var agentNoExecutor = rule{
+	code:     "agent-no-executor",
+	severity: workflow.Error,
+	summary:  "an agent is defined, but nothing here can carry it out",
+	node: func(p *pass, n *node) {
+		if t, a := p.agentOf(n); t != nil && a.Found == NoExecutor {
+			p.reportAgent(n, a.Install, "nothing here can run agent %q", t.Agent)
+		}
+	},
+}

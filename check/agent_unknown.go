@@ -1,0 +1,52 @@
+package check
+
+import (
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+var agentUnknown = rule{
+	code:     "agent-unknown",
+	severity: workflow.Error,
+	summary:  "a task names an agent that does not exist",
+	node: func(p *pass, n *node) {
+		t, a := p.agentOf(n)
+		if t == nil || a.Found != Unknown {
+			return
+		}
+		detail := suggestAgent(t.Agent, a.Candidates)
+		if t.Agent == "" {
+			p.reportAgent(n, "name an agent, or set a default agent in config.yml; there are: "+strings.Join(a.Candidates, ", "), "%q names no agent and the project has no default", n.ID)
+			return
+		}
+		p.reportAgent(n, detail, "there is no agent %q", t.Agent)
+	},
+}
+
+// agentOf is the task of a node and its agent; no task if the node is none or
+// agents are not checked.
+func (p *pass) agentOf(n *node) (*workflow.Task, Agent) {
+	t, ok := n.Step.(*workflow.Task)
+	if !ok || p.in.Agents == nil {
+		return nil, Agent{}
+	}
+	return t, p.in.agent(p.w, t)
+}
+
+// reportAgent reports that a task has no agent to do it. A task with a scripted
+// reply needs none, so then it is only worth a warning.
+func (p *pass) reportAgent(n *node, detail, summary string, args ...any) {
+	report := p.errorf
+	if p.in.replied(p.w, n.ID) {
+		report, detail = p.warnf, "its reply is used instead; "+detail
+	}
+	report(n.Pos, detail, summary, args...)
+}
+
+func suggestAgent(written string, names []string) string {
+	if hint := workflow.DidYouMean(written, names); hint != "" {
+		return hint + " there are: " + strings.Join(names, ", ")
+	}
+	return "there are: " + strings.Join(names, ", ")
+}

@@ -1,0 +1,177 @@
+package check
+
+import "github.com/hocket-dev/hocket/workflow"
+
+// Input is all that the rules look at.
+type Input struct {
+	// Bundle is the workflow and the workflows that it calls, by the names by
+	// which they are called. A name that is not in it was not found. Several
+	// names may lead to one workflow.
+	Bundle workflow.Bundle
+	// Agents resolves the names of agents. Nil: agents are not checked.
+	Agents Agents
+	// Replied says whether a node has a scripted reply. Such a node needs no
+	// agent. Nil: none has.
+	Replied func(w *workflow.Workflow, node string) bool
+	// Limits are those of a whole run. Zero fields are the defaults.
+	Limits workflow.Limits
+	// Names are the workflows that could be called, for suggestions.
+	Names []string
+
+	resolved map[agentKey]Agent // a name is used many times
+}
+
+// Agents says what becomes of the name of an agent. Role is what the
+// workflow's own list of agents says about that name, "" if nothing.
+type Agents interface {
+	Agent(name, role string) Agent
+}
+
+// Agent is what is known of an agent before it does any work.
+type Agent struct {
+	Found Found
+	// Candidates are the agents that the name may mean when it is Ambiguous,
+	// and all agents there are when it is Unknown.
+	Candidates []string
+	// Install says what to do when Found is NoExecutor.
+	Install string
+	// Executor is what does the work, such as "shell".
+	Executor string
+	// Settings are those of the agent's definition, below the task's own.
+	Settings map[string]any
+	// Validate says what is wrong with settings; nil: anything goes. Strings
+	// in them are templates, of which nobody knows yet what they become.
+	Validate func(settings map[string]any) []Problem
+	Cost     Cost
+}
+
+// Problem is what an agent has against its settings.
+type Problem struct {
+	Summary string
+	Detail  string // what to do about it
+}
+
+// Found is how the search for an agent ended.
+type Found int
+
+// The ways the search for an agent ends.
+const (
+	Resolved   Found = iota
+	Unknown          // no agent has the name
+	Ambiguous        // several have
+	NoExecutor       // there is a definition, but nothing that could carry it out
+)
+
+// Cost bounds one attempt of a task.
+type Cost struct {
+	USD     float64
+	Tokens  int64
+	Unknown bool // no bound is known; USD and Tokens say nothing
+}
+
+// Run applies every rule to every workflow of the bundle.
+func Run(in Input) workflow.Diagnostics {
+	in.Limits = WithDefaults(in.Limits)
+	c := &bundlePass{in: &in, passes: make(map[*workflow.Workflow]*pass)}
+	for _, w := range Workflows(in.Bundle) {
+		p := &pass{in: &in, w: w, index: newIndex(w)}
+		c.order = append(c.order, p)
+		c.passes[w] = p
+	}
+	for _, p := range c.order {
+		p.run()
+		c.found = append(c.found, p.found...)
+	}
+	for _, r := range rules {
+		if r.bundle != nil {
+			c.rule = r
+			r.bundle(c)
+		}
+	}
+	return c.found.Sort()
+}
+
+// Workflows are the distinct workflows of a bundle: the root, then the others
+// in the order in which they are first called.
+func Workflows(b workflow.Bundle) []*workflow.Workflow {
+	if b.Root == nil {
+		return nil
+	}
+	list, seen := []*workflow.Workflow{b.Root}, map[*workflow.Workflow]bool{b.Root: true}
+	for i := 0; i < len(list); i++ {
+		list[i].Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+			call, ok := n.Step.(*workflow.Call)
+			if !ok {
+				return
+			}
+			if w := b.Called[call.Workflow]; w != nil && !seen[w] {
+				seen[w] = true
+				list = append(list, w)
+			}
+		})
+	}
+	return list
+}
+
+// pass is the check of one workflow.
+type pass struct {
+	in    *Input
+	w     *workflow.Workflow
+	index *index
+	rule  *rule
+	found workflow.Diagnostics
+}
+
+func (p *pass) run() {
+	for _, r := range rules {
+		p.rule = r
+		if r.workflow != nil {
+			r.workflow(p)
+		}
+		if r.node != nil {
+			for _, n := range p.index.nodes {
+				r.node(p, n)
+			}
+		}
+		if r.edge != nil {
+			for _, e := range p.index.edges {
+				r.edge(p, e)
+			}
+		}
+	}
+}
+
+// errorf reports a mistake under the code of the rule at work.
+func (p *pass) errorf(pos workflow.Pos, detail, summary string, args ...any) {
+	p.found = append(p.found, workflow.Errorf(p.place(pos), p.rule.code, detail, summary, args...))
+}
+
+// warnf reports what is probably a mistake.
+func (p *pass) warnf(pos workflow.Pos, detail, summary string, args ...any) {
+	p.found = append(p.found, workflow.Warningf(p.place(pos), p.rule.code, detail, summary, args...))
+}
+
+// place falls back on the workflow for what stands nowhere in the source.
+func (p *pass) place(pos workflow.Pos) workflow.Pos {
+	if pos.Line == 0 {
+		return p.w.Pos
+	}
+	return pos
+}
+
+// bundlePass is the check of what several workflows do together.
+type bundlePass struct {
+	in     *Input
+	order  []*pass
+	passes map[*workflow.Workflow]*pass
+	rule   *rule
+	found  workflow.Diagnostics
+}
+
+func (c *bundlePass) errorf(pos workflow.Pos, detail, summary string, args ...any) {
+	c.found = append(c.found, workflow.Errorf(pos, c.rule.code, detail, summary, args...))
+}
+
+func (c *bundlePass) warnf(pos workflow.Pos, detail, summary string, args ...any) {
+	c.found = append(c.found, workflow.Warningf(pos, c.rule.code, detail, summary, args...))
+}

@@ -1,0 +1,77 @@
+package check
+
+import (
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
+)
+
+var eachNotList = rule{
+	code:     "each-not-list",
+	severity: workflow.Error,
+	summary:  "for_each is over something that is never a list",
+	node: func(p *pass, n *node) {
+		each, ok := n.Step.(*workflow.Each)
+		if !ok {
+			return
+		}
+		if why := neverList(each.Items); why != "" {
+			p.errorf(srcOr(each.Items.Src, n.Pos), "name a variable, an input or an output that holds a list", "for_each of %q is over %s, not a list", n.ID, why)
+		}
+	},
+}
+
+// neverList says what an expression is, if it can never be a list.
+func neverList(items workflow.Expr) string {
+	e, err := expr.ParseExpr(items.Text, expr.Canonical)
+	if err != nil {
+		return ""
+	}
+	if len(e.Refs()) == 0 {
+		v, err := e.Eval(everywhere{})
+		if _, ok := v.([]any); ok || err != nil {
+			return ""
+		}
+		return workflow.FormatJSON(v)
+	}
+	if isBoolean(e) {
+		return "true or false"
+	}
+	ref := e.Refs()[0]
+	if e.String() != ref.String() {
+		return ""
+	}
+	switch ref.Kind {
+	case expr.Index, expr.Iteration:
+		return "a number"
+	case expr.Failure:
+		return "text"
+	case expr.Nodes, expr.Groups:
+		if ref.Field != "output" && ref.Field != "outputs" && ref.Field != "succeeded" && ref.Field != "failed" {
+			return "a " + ref.Field
+		}
+	case expr.Unresolved, expr.Inputs, expr.Vars, expr.Previous, expr.Item:
+	}
+	return ""
+}
+
+// items is how many items an Each has, when its list is written out.
+func items(each *workflow.Each) (count Bound, known bool) {
+	e, err := expr.ParseExpr(each.Items.Text, expr.Canonical)
+	if err != nil || len(e.Refs()) > 0 {
+		return open, false
+	}
+	v, err := e.Eval(everywhere{})
+	list, ok := v.([]any)
+	if err != nil || !ok {
+		return open, false
+	}
+	return Bound{N: int64(len(list))}, true
+}
+
+// srcOr is where a text stands, or another place if it stands nowhere.
+func srcOr(src workflow.Source, other workflow.Pos) workflow.Pos {
+	if src.Pos.Line != 0 {
+		return src.Pos
+	}
+	return other
+}

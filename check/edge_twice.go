@@ -1,0 +1,24 @@
+package check
+
+import "github.com/hocket-dev/hocket/workflow"
+
+var edgeTwice = rule{
+	code:     "edge-twice",
+	severity: workflow.Warning,
+	summary:  "the same edge is written twice",
+	workflow: func(p *pass) {
+		type key struct {
+			from, to    string
+			on          workflow.On
+			label, when string
+		}
+		seen := make(map[key]bool, len(p.index.edges))
+		for _, e := range p.index.edges {
+			k := key{e.From, e.To, e.On, e.Label, e.When.Text}
+			if seen[k] {
+				p.warnf(e.Pos, "remove one of the two", "%q leads to %q twice", e.From, e.To)
+			}
+			seen[k] = true
+		}
+	},
+}

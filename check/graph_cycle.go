@@ -1,0 +1,85 @@
+package check
+
+import (
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+var graphCycle = rule{
+	code:     "graph-cycle",
+	severity: workflow.Error,
+	summary:  "nodes wait for each other in a circle",
+	workflow: func(p *pass) {
+		for _, s := range p.index.scopes {
+			cycle := s.cycle()
+			if cycle == nil {
+				continue
+			}
+			var path []string
+			for _, e := range cycle {
+				path = append(path, e.source.ID)
+			}
+			last := cycle[len(cycle)-1]
+			path = append(path, last.to.ID)
+			p.errorf(last.Pos, "what is to repeat goes into a loop; else remove one of these edges",
+				"steps wait for each other: %s", strings.Join(path, " → "))
+		}
+	},
+}
+
+// cycle is one cycle of a graph, edge by edge, or nil. It begins at the node of
+// the cycle that was declared first.
+func (s *scope) cycle() []*edge {
+	placed := make([]bool, len(s.nodes))
+	order := s.inOrder()
+	if len(order) == len(s.nodes) {
+		return nil
+	}
+	for _, n := range order {
+		placed[n.order] = true
+	}
+	// Every node that is left has an in-edge from a node that is left, so going
+	// backwards never ends before it meets itself.
+	var at *node
+	for _, n := range s.nodes {
+		if !placed[n.order] {
+			at = n
+			break
+		}
+	}
+	seen := make(map[*node]int)
+	var back []*edge
+	for {
+		if first, ok := seen[at]; ok {
+			return fromEarliest(reverse(back[first:]))
+		}
+		seen[at] = len(back)
+		for _, e := range at.in {
+			if !placed[e.source.order] {
+				back = append(back, e)
+				at = e.source
+				break
+			}
+		}
+	}
+}
+
+func reverse(edges []*edge) []*edge {
+	list := make([]*edge, 0, len(edges))
+	for i := len(edges) - 1; i >= 0; i-- {
+		list = append(list, edges[i])
+	}
+	return list
+}
+
+// fromEarliest turns a cycle so that it begins at its first declared node.
+func fromEarliest(cycle []*edge) []*edge {
+	first := 0
+	for i, e := range cycle {
+		if e.source.order < cycle[first].source.order {
+			first = i
+		}
+	}
+	return append(cycle[first:len(cycle):len(cycle)], cycle[:first]...)
+}

@@ -1,0 +1,28 @@
+package check
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+var idInvalid = rule{
+	code:     "id-invalid",
+	severity: workflow.Error,
+	summary:  "an id must be usable in addresses",
+	node: func(p *pass, n *node) {
+		switch {
+		case n.ID == "":
+			p.errorf(n.Pos, "give it an id", "this %s has no id", n.Kind())
+		case strings.ContainsFunc(n.ID, isMark):
+			p.errorf(n.Pos, "leave out spaces and / # [ ] @", "%q cannot be an id", n.ID)
+		}
+	},
+}
+
+// isMark finds what addresses use for themselves: node#2, node[3], call/node,
+// and the targets @end and @again.
+func isMark(r rune) bool {
+	return strings.ContainsRune("/#[]@", r) || unicode.IsSpace(r) || unicode.IsControl(r) || r == unicode.ReplacementChar
+}

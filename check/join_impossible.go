@@ -1,0 +1,14 @@
+package check
+
+import "github.com/hocket-dev/hocket/workflow"
+
+var joinImpossible = rule{
+	code:     "join-impossible",
+	severity: workflow.Error,
+	summary:  "a node waits for more edges than lead to it",
+	node: func(p *pass, n *node) {
+		if n.Join.Need > len(n.in) {
+			p.errorf(n.Pos, "ask for at most as many as lead to it", "%q joins %d edges, but %d lead to it", n.ID, n.Join.Need, len(n.in))
+		}
+	},
+}

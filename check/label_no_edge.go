@@ -1,0 +1,26 @@
+package check
+
+import (
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+var labelNoEdge = rule{
+	code:     "label-no-edge",
+	severity: workflow.Error,
+	summary:  "a node can decide for something that no edge has",
+	node: func(p *pass, n *node) {
+		if !n.has(workflow.OnLabel) || n.has(workflow.OnElse, workflow.OnSuccess, workflow.OnWhen) {
+			return
+		}
+		report := p.errorf
+		if n.has(workflow.OnFailure) {
+			report = p.warnf // the failure is looked after, so it may be meant
+		}
+		_, rest := n.answerable(n.answers())
+		for _, a := range rest {
+			report(n.Pos, "add a route for it, or an else", "%q can decide for %q, but no edge has it", n.ID, strings.Join(a, " or "))
+		}
+	},
+}

@@ -1,0 +1,36 @@
+package check
+
+import (
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+var labelNotAnswerable = rule{
+	code:     "label-not-answerable",
+	severity: workflow.Error,
+	summary:  "an edge has a label that its node can never decide for",
+	node: func(p *pass, n *node) {
+		answers := n.answers()
+		if answers == nil {
+			return
+		}
+		labels, _ := n.answerable(answers)
+		for _, e := range n.edgesOn(workflow.OnLabel) {
+			if !labels[e.Label] {
+				p.errorf(e.Pos, suggestAnswer(e.Label, answers), "%q never decides for %q", n.ID, e.Label)
+			}
+		}
+	},
+}
+
+func suggestAnswer(label string, answers []answer) string {
+	var words []string
+	for _, a := range answers {
+		words = append(words, a...)
+	}
+	if hint := workflow.DidYouMean(label, words); hint != "" {
+		return hint
+	}
+	return "it can be: " + strings.Join(words, ", ")
+}

@@ -1,0 +1,39 @@
+package check
+
+import (
+	"time"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Defaults are the limits of a run that names none. Cost and tokens are not
+// limited.
+func Defaults() workflow.Limits {
+	return workflow.Limits{Steps: 100, Parallel: 10, Depth: 5, Runtime: 30 * time.Minute}
+}
+
+// WithDefaults fills in the limits that are not set.
+func WithDefaults(l workflow.Limits) workflow.Limits { return Override(Defaults(), l) }
+
+// Override is base with every limit that over sets.
+func Override(base, over workflow.Limits) workflow.Limits {
+	if over.Steps != 0 {
+		base.Steps = over.Steps
+	}
+	if over.Parallel != 0 {
+		base.Parallel = over.Parallel
+	}
+	if over.Depth != 0 {
+		base.Depth = over.Depth
+	}
+	if over.Runtime != 0 {
+		base.Runtime = over.Runtime
+	}
+	if over.CostUSD != 0 {
+		base.CostUSD = over.CostUSD
+	}
+	if over.Tokens != 0 {
+		base.Tokens = over.Tokens
+	}
+	return base
+}

@@ -1,0 +1,33 @@
+package check
+
+import "github.com/hocket-dev/hocket/workflow"
+
+var loopNoExit = rule{
+	code:     "loop-no-exit",
+	severity: workflow.Error,
+	summary:  "no edge leaves a loop",
+	workflow: func(p *pass) {
+		left := make(map[*node]bool) // loops that an edge leaves
+		for _, e := range p.index.edges {
+			if e.On == workflow.OnFailure {
+				continue
+			}
+			for s := e.scope; s.inLoop() && e.leaves(s); s = s.owner.scope {
+				left[s.owner] = true
+			}
+		}
+		for _, n := range p.index.nodes {
+			if n.isLoop() && !left[n] {
+				p.errorf(n.Pos, "add until or while, or a route in it that leads out; an error edge is no way out", "loop %q has no way out", n.ID)
+			}
+		}
+	},
+}
+
+// leaves says whether an edge ends outside of the graph s, in which it stands.
+func (e *edge) leaves(s *scope) bool {
+	if e.To == workflow.End {
+		return s == e.scope // it ends the path in the innermost loop, not the loops around that
+	}
+	return e.to != nil && e.to.within(s) == nil
+}

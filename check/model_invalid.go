@@ -1,0 +1,88 @@
+package check
+
+import (
+	"slices"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// modelInvalid keeps models out that no notation can write: only a program
+// makes them, and the engine relies on never meeting one.
+var modelInvalid = rule{
+	code:     "model-invalid",
+	severity: workflow.Error,
+	summary:  "the definition breaks a rule of the model",
+	workflow: func(p *pass) {
+		for _, in := range p.w.Inputs {
+			if !slices.Contains(paramTypes, in.Type) {
+				p.broken(in.Pos, "input %q has the unknown type %q", in.Name, in.Type)
+			}
+		}
+	},
+	node: func(p *pass, n *node) {
+		p.modelOfStep(n)
+		if !slices.Contains(onErrors, n.OnError) {
+			p.broken(n.Pos, "%q has the unknown on_error %q", n.ID, n.OnError)
+		}
+		if !slices.Contains(backoffs, n.Retry.Backoff) {
+			p.broken(n.Pos, "%q has the unknown backoff %q", n.ID, n.Retry.Backoff)
+		}
+		if !slices.Contains(outputModes, n.Output.Mode) {
+			p.broken(n.Pos, "%q has the unknown output mode %q", n.ID, n.Output.Mode)
+		}
+	},
+	edge: func(p *pass, e *edge) {
+		switch {
+		case e.from == nil:
+			p.broken(e.Pos, "an edge leaves %q, which is not in its graph", e.From)
+		case e.from.isLoop():
+			p.broken(e.Pos, "an edge leaves the loop %q, not a node in it", e.From)
+		case !slices.Contains(edgeKinds, e.On):
+			p.broken(e.Pos, "an edge of %q has the unknown kind %q", e.From, e.On)
+		case (e.On == workflow.OnLabel) != (e.Label != ""):
+			p.broken(e.Pos, "an edge of %q has a label exactly if it is a label edge", e.From)
+		case (e.On == workflow.OnWhen) != (e.When.Text != ""):
+			p.broken(e.Pos, "an edge of %q has a condition exactly if it is a when edge", e.From)
+		}
+	},
+}
+
+var (
+	paramTypes  = []workflow.ParamType{workflow.AnyType, workflow.StringType, workflow.NumberType, workflow.IntegerType, workflow.BooleanType, workflow.ArrayType, workflow.ObjectType}
+	onErrors    = []workflow.OnError{workflow.Stop, workflow.Continue, workflow.SkipDependents}
+	backoffs    = []workflow.Backoff{workflow.Fixed, workflow.Linear, workflow.Exponential}
+	outputModes = []workflow.OutputMode{workflow.Full, workflow.JSON, workflow.JSONPath, workflow.Regex, workflow.FirstLine}
+	edgeKinds   = []workflow.On{workflow.OnSuccess, workflow.OnLabel, workflow.OnWhen, workflow.OnElse, workflow.OnFailure, workflow.OnTimeout}
+	strategies  = []workflow.Strategy{workflow.Concatenate, workflow.Merge, workflow.Array, workflow.First, workflow.Vote}
+)
+
+func (p *pass) broken(pos workflow.Pos, summary string, args ...any) {
+	p.errorf(pos, "mend the program that made this definition", summary, args...)
+}
+
+func (p *pass) modelOfStep(n *node) {
+	switch s := n.Step.(type) {
+	case nil:
+		p.broken(n.Pos, "node %q does nothing", n.ID)
+	case *workflow.Call:
+		if s.Workflow == "" {
+			p.broken(n.Pos, "%q calls no workflow", n.ID)
+		}
+	case *workflow.Combine:
+		if !slices.Contains(strategies, s.Strategy) {
+			p.broken(n.Pos, "%q has the unknown strategy %q", n.ID, s.Strategy)
+		}
+	case *workflow.Loop:
+		if len(s.Body.Nodes) == 0 {
+			p.broken(n.Pos, "loop %q has an empty body", n.ID)
+		}
+	case *workflow.Each:
+		if len(s.Body.Nodes) == 0 {
+			p.broken(n.Pos, "for_each %q has an empty body", n.ID)
+		}
+		if s.Items.Text == "" {
+			p.broken(n.Pos, "for_each %q has no items", n.ID)
+		}
+	case *workflow.Task, *workflow.Human, *workflow.Choice:
+	}
+}

@@ -1,0 +1,50 @@
+package check
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
+)
+
+var nameInvalid = rule{
+	code:     "name-invalid",
+	severity: workflow.Error,
+	summary:  "an input or a variable has a name that no reference can spell",
+	workflow: func(p *pass) {
+		for _, v := range p.names() {
+			if !expr.IsName(v.name) {
+				p.errorf(v.pos, "use letters, digits, _ and -, and begin with a letter or _", "%q cannot be the name of %s", v.name, v.what)
+			}
+		}
+	},
+}
+
+// name is a name that the workflow gives to a value.
+type name struct {
+	name string
+	what string // an input, a variable
+	as   string // how it is referred to when its bare name is taken
+	pos  workflow.Pos
+}
+
+// names are the names of inputs and variables, in order.
+func (p *pass) names() []name {
+	var list []name
+	for _, in := range p.w.Inputs {
+		list = append(list, name{in.Name, "an input", "inputs." + in.Name, in.Pos})
+	}
+	for _, k := range slices.Sorted(maps.Keys(p.w.State)) {
+		list = append(list, name{k, "a variable", "vars." + k, p.w.Pos})
+	}
+	for _, n := range p.index.nodes {
+		if v := n.Output.Var; v != "" {
+			list = append(list, name{v, "a variable", "vars." + v, p.outputPos(n)})
+		}
+		if each, ok := n.Step.(*workflow.Each); ok && each.As != "" {
+			list = append(list, name{each.As, "a variable", "vars." + each.As, n.Pos})
+		}
+	}
+	return list
+}

@@ -1,0 +1,26 @@
+package check
+
+import (
+	"slices"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+var nameReserved = rule{
+	code:     "name-reserved",
+	severity: workflow.Warning,
+	summary:  "an input or a variable has a name that means something else",
+	workflow: func(p *pass) {
+		for _, v := range p.names() {
+			if slices.Contains(reserved, v.name) {
+				p.warnf(v.pos, "rename it, or always write "+v.as, "%q alone does not mean %s of that name", v.name, v.what)
+			}
+		}
+	},
+}
+
+// reserved are the words that references and conditions use themselves.
+var reserved = []string{
+	"inputs", "vars", "nodes", "groups", "previous", "output", "failure", "item", "index", "iteration",
+	"true", "false", "null", "contains", "matches", "in",
+}

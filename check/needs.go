@@ -1,0 +1,88 @@
+package check
+
+import (
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
+)
+
+// needs finds out which inputs workflows require.
+type needs struct {
+	bundle workflow.Bundle
+	known  map[*workflow.Workflow][]workflow.Param
+	active map[*workflow.Workflow]bool // on the path: a cycle, which another rule reports
+}
+
+func newNeeds(b workflow.Bundle) *needs {
+	return &needs{bundle: b, known: make(map[*workflow.Workflow][]workflow.Param), active: make(map[*workflow.Workflow]bool)}
+}
+
+// of are the inputs without which a workflow cannot run.
+func (n *needs) of(w *workflow.Workflow) []workflow.Param {
+	if list, ok := n.known[w]; ok || n.active[w] {
+		return list
+	}
+	n.active[w] = true
+	var list []workflow.Param
+	if len(w.Inputs) > 0 {
+		list = declaredNeeds(w)
+	} else {
+		list = n.undeclared(w)
+	}
+	delete(n.active, w)
+	n.known[w] = list
+	return list
+}
+
+func declaredNeeds(w *workflow.Workflow) []workflow.Param {
+	var list []workflow.Param
+	for _, in := range w.Inputs {
+		if in.Required && !in.HasDefault {
+			list = append(list, in)
+		}
+	}
+	return list
+}
+
+// undeclared are the names that nothing in the workflow defines, then those
+// that its calls leave open, as the called workflow declares them.
+func (n *needs) undeclared(w *workflow.Workflow) []workflow.Param {
+	var list []workflow.Param
+	seen := make(map[string]bool)
+	add := func(in workflow.Param) {
+		if !seen[in.Name] {
+			seen[in.Name] = true
+			list = append(list, in)
+		}
+	}
+	for _, name := range expr.FreeInputs(w) {
+		add(workflow.Param{Name: name, Required: true})
+	}
+	w.Body.Walk(func(_ *workflow.Graph, node *workflow.Node) {
+		step, ok := node.Step.(*workflow.Call)
+		if !ok {
+			return
+		}
+		if child := n.bundle.Called[step.Workflow]; child != nil {
+			for _, in := range n.unbound(step, child) {
+				add(in)
+			}
+		}
+	})
+	return list
+}
+
+// unbound are the required inputs of a called workflow that the call itself
+// does not give.
+func (n *needs) unbound(step *workflow.Call, child *workflow.Workflow) []workflow.Param {
+	bound := make(map[string]bool, len(step.Inputs))
+	for _, b := range step.Inputs {
+		bound[b.Name] = true
+	}
+	var list []workflow.Param
+	for _, in := range n.of(child) {
+		if !bound[in.Name] {
+			list = append(list, in)
+		}
+	}
+	return list
+}

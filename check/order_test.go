@@ -1,0 +1,74 @@
+package check
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// chart is a workflow of tasks drawn as "a>b>c d>c": each word a chain.
+func chart(text string) *workflow.Workflow {
+	w := &workflow.Workflow{Name: "chart"}
+	known := make(map[string]bool)
+	for _, chain := range strings.Fields(text) {
+		ids := strings.Split(chain, ">")
+		for i, id := range ids {
+			if !known[id] {
+				known[id] = true
+				w.Body.Nodes = append(w.Body.Nodes, workflow.Node{ID: id, Step: &workflow.Task{Agent: "writer"}})
+			}
+			if i > 0 {
+				w.Body.Edges = append(w.Body.Edges, workflow.Edge{From: ids[i-1], To: id})
+			}
+		}
+	}
+	return w
+}
+
+func TestWidth(t *testing.T) {
+	for _, tc := range []struct {
+		name, chart string
+		want        int64
+	}{
+		{"one", "a", 1},
+		{"chain", "a>b>c", 1},
+		{"apart", "a b c", 3},
+		{"diamond", "a>b>d a>c>d", 2},
+		{"two fans in a row", "a>b>e a>c>e a>d>e e>f e>g e>h", 3},
+		{"fan after a fan", "a>b a>c b>d b>e c>f c>g", 4},
+		{"branches of two", "a>b>c>f a>d>e>f", 2},
+		{"ladder", "a>b>c x>y>z a>y b>z", 2},
+		{"shortcut", "a>b>c a>c", 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := newIndex(chart(tc.chart)).root
+			got := s.width(func(*node) Bound { return Bound{N: 1} })
+			if got != (Bound{N: tc.want}) {
+				t.Errorf("width of %q is %v, want %d", tc.chart, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestWavesPutANodeBehindItsLastPredecessor(t *testing.T) {
+	s := newIndex(chart("a>b>c a>c d")).root
+	var got []string
+	for i, wave := range s.waves() {
+		got = append(got, s.nodes[i].ID+string(rune('0'+wave)))
+	}
+	if want := "a1 b2 c3 d1"; strings.Join(got, " ") != want {
+		t.Errorf("waves %v, want %s", got, want)
+	}
+}
+
+func TestOrderLeavesOutCycles(t *testing.T) {
+	s := newIndex(chart("a>b>c>b c>d x")).root
+	var got []string
+	for _, n := range s.inOrder() {
+		got = append(got, n.ID)
+	}
+	if want := "a x"; strings.Join(got, " ") != want {
+		t.Errorf("order %v, want %s", got, want)
+	}
+}

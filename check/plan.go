@@ -1,0 +1,109 @@
+package check
+
+import (
+	"fmt"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Plan is what a run of a bundle would do at most. Every number is an upper
+// bound: branches that exclude each other are added up, loops run as often as
+// they may.
+type Plan struct {
+	Steps     Bound           `json:"steps"`    // task instances
+	Least     int64           `json:"least"`    // task instances of any run in which nothing fails
+	Parallel  Bound           `json:"parallel"` // attempts at once; the limit is taken into account
+	Tokens    Bound           `json:"tokens"`
+	CostUSD   *float64        `json:"cost_usd"` // nil: no bound is known
+	Open      []string        `json:"open"`     // why a bound is not known
+	Limits    workflow.Limits `json:"-"`        // of the run, defaults filled in
+	Workflows []WorkflowPlan  `json:"workflows"`
+}
+
+// WorkflowPlan is the order in which one workflow works.
+type WorkflowPlan struct {
+	Name  string     `json:"name"`
+	Steps Bound      `json:"steps"` // of one run of this workflow, called ones included
+	Nodes []PlanNode `json:"nodes"`
+}
+
+// PlanNode is one node of a plan, a loop or for_each before what is in it.
+type PlanNode struct {
+	ID    string `json:"id"`
+	Kind  string `json:"kind"`
+	Uses  string `json:"uses,omitempty"` // the agent of a task, the workflow of a call
+	Depth int    `json:"depth"`          // how many loops and for_each are around it
+	Wave  int    `json:"wave"`           // nodes of one graph with the same wave may start together
+	Times Bound  `json:"times"`          // in one run of its workflow
+}
+
+// PlanOf bounds what a run may do. Agents may be nil: then no cost is known.
+func PlanOf(b workflow.Bundle, limits workflow.Limits, agents Agents) Plan {
+	in := &Input{Bundle: b, Limits: WithDefaults(limits), Agents: agents}
+	sum := newBounder(in, nil)
+	t := sum.workflow(b.Root)
+	plan := Plan{Steps: t.steps, Least: t.least, Parallel: t.attempts.atMost(in.Limits.Parallel), Tokens: t.tokens, Limits: in.Limits}
+	if !t.usdOpen {
+		plan.CostUSD = &t.usd
+	}
+	for _, w := range Workflows(b) {
+		one := WorkflowPlan{Name: w.Name, Steps: sum.workflow(w).steps}
+		plan.layout(&one, sum, w)
+		plan.Workflows = append(plan.Workflows, one)
+	}
+	return plan
+}
+
+func newBounder(in *Input, indexes map[*workflow.Workflow]*index) *bounder {
+	if indexes == nil {
+		indexes = make(map[*workflow.Workflow]*index)
+		for _, w := range Workflows(in.Bundle) {
+			indexes[w] = newIndex(w)
+		}
+	}
+	return &bounder{in: in, indexes: indexes, known: make(map[*workflow.Workflow]totals), active: make(map[*workflow.Workflow]bool)}
+}
+
+// layout lists the nodes of a workflow in the order in which they may run, and
+// why some of them have no bound.
+func (p *Plan) layout(one *WorkflowPlan, sum *bounder, w *workflow.Workflow) {
+	var list func(s *scope, depth int, times Bound)
+	list = func(s *scope, depth int, times Bound) {
+		waves := s.waves()
+		for _, n := range s.inOrder() {
+			uses, inside, why := sum.describe(w, n)
+			if why != "" {
+				p.Open = append(p.Open, fmt.Sprintf("%s/%s: %s", w.Name, n.ID, why))
+			}
+			one.Nodes = append(one.Nodes, PlanNode{ID: n.ID, Kind: n.Kind(), Uses: uses, Depth: depth, Wave: waves[n.order], Times: times})
+			if n.body != nil {
+				list(n.body, depth+1, times.times(inside))
+			}
+		}
+	}
+	list(sum.indexes[w].root, 0, Bound{N: 1})
+}
+
+// describe says what a node uses, how often its body runs each time, and why
+// it has no bound, if it has none.
+func (b *bounder) describe(w *workflow.Workflow, n *node) (uses string, inside Bound, why string) {
+	switch step := n.Step.(type) {
+	case *workflow.Task:
+		if b.in.agent(w, step).Cost.Unknown {
+			why = "the cost of its agent is not known"
+		}
+		return step.Agent, Bound{}, why
+	case *workflow.Call:
+		return step.Workflow, Bound{}, ""
+	case *workflow.Loop:
+		return "", Bound{N: int64(iterations(step))}, ""
+	case *workflow.Each:
+		count, known := items(step)
+		if !known {
+			why = "the number of items of " + step.Items.Text + " is not known"
+		}
+		return "", count, why
+	case *workflow.Human, *workflow.Choice, *workflow.Combine:
+	}
+	return "", Bound{}, ""
+}

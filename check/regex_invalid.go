@@ -1,0 +1,21 @@
+package check
+
+import (
+	"regexp"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+var regexInvalid = rule{
+	code:     "regex-invalid",
+	severity: workflow.Error,
+	summary:  "the regular expression of an output does not parse",
+	node: func(p *pass, n *node) {
+		if n.Output.Mode != workflow.Regex {
+			return
+		}
+		if _, err := regexp.Compile(n.Output.Pattern); err != nil {
+			p.errorf(p.outputPos(n), err.Error(), "the pattern of %q is no regular expression", n.ID)
+		}
+	},
+}

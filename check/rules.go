@@ -1,0 +1,92 @@
+package check
+
+import "github.com/hocket-dev/hocket/workflow"
+
+// rule is one thing that can be wrong. It looks at a whole workflow, at each
+// node, at each edge, or once at the whole bundle.
+type rule struct {
+	code     string
+	severity workflow.Severity // the worst that it reports
+	summary  string
+
+	workflow func(*pass)
+	node     func(*pass, *node)
+	edge     func(*pass, *edge)
+	bundle   func(*bundlePass)
+}
+
+// rules are all rules, in the order in which they are applied. What makes a
+// model unfit to be looked at comes first.
+var rules = []*rule{
+	&modelInvalid,
+	&workflowEmpty,
+	&idInvalid,
+	&duplicateID,
+	&duplicateInput,
+	&duplicateAgent,
+	&nameInvalid,
+	&nameReserved,
+	&inputDefault,
+	&limitNegative,
+
+	&edgeTargetUnknown,
+	&edgeAgainOutsideLoop,
+	&edgeLeavesEach,
+	&edgeTwice,
+	&timeoutEdgeNotHuman,
+	&graphCycle,
+	&loopTwoEntries,
+	&loopNoExit,
+	&loopNeverRepeats,
+	&joinImpossible,
+	&unreachableNode,
+
+	&labelNotAnswerable,
+	&labelNoEdge,
+	&labelAlike,
+	&elseMissing,
+	&elseAlone,
+	&plainBesideLabels,
+
+	&optionTwice,
+	&questionEmpty,
+	&combineEmpty,
+	&combineInputUndefined,
+	&eachNotList,
+	&retryNotTask,
+	&fieldUnused,
+	&outputPatternMissing,
+	&regexInvalid,
+
+	&agentUnknown,
+	&agentAmbiguous,
+	&agentNoExecutor,
+	&settingsInvalid,
+	&shellSplice,
+
+
+	&workflowUnknown,
+	&duplicateWorkflow,
+	&workflowCycle,
+	&workflowDepth,
+	&inputMissing,
+	&inputUnknown,
+	&budgetExceeded,
+}
+
+// Rule describes a rule to people.
+type Rule struct {
+	Code     string
+	Severity workflow.Severity // the worst that it reports
+	Summary  string
+}
+
+// Rules are the rules of this package. Each has a page in docs/rules under its
+// code.
+func Rules() []Rule {
+	var list []Rule
+	for _, r := range rules {
+		list = append(list, Rule{r.code, r.severity, r.summary})
+	}
+	return list
+}

@@ -1,0 +1,32 @@
+package check
+
+import (
+	"maps"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+var settingsInvalid = rule{
+	code:     "settings-invalid",
+	severity: workflow.Error,
+	summary:  "the settings of a task are not what its agent takes",
+	node: func(p *pass, n *node) {
+		t, a := p.agentOf(n)
+		if t == nil || a.Found != Resolved || a.Validate == nil || p.in.replied(p.w, n.ID) {
+			return
+		}
+		for _, problem := range a.Validate(merged(a.Settings, t.Settings)) {
+			p.errorf(n.Pos, problem.Detail, "%q: %s", n.ID, problem.Summary)
+		}
+	},
+}
+
+// merged are the settings of a definition with those of a task on top.
+func merged(base, over map[string]any) map[string]any {
+	if len(base) == 0 {
+		return over
+	}
+	all := maps.Clone(base)
+	maps.Copy(all, over)
+	return all
+}

@@ -1,0 +1,68 @@
+package check
+
+import (
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+var workflowCycle = rule{
+	code:     "workflow-cycle",
+	severity: workflow.Error,
+	summary:  "a workflow calls itself, directly or through others",
+	bundle: func(c *bundlePass) {
+		if c.in.Bundle.Root == nil {
+			return
+		}
+		f := &cycleFinder{pass: c, done: make(map[*workflow.Workflow]bool), at: make(map[*workflow.Workflow]int)}
+		f.enter(c.in.Bundle.Root, c.in.Bundle.Root.Name)
+	},
+}
+
+// cycleFinder walks the calls depth first. A call of a workflow that is on the
+// path closes a cycle.
+type cycleFinder struct {
+	pass *bundlePass
+	done map[*workflow.Workflow]bool
+	at   map[*workflow.Workflow]int // place on the path, from 1
+	path []string
+}
+
+func (f *cycleFinder) enter(w *workflow.Workflow, name string) {
+	f.path = append(f.path, name)
+	f.at[w] = len(f.path)
+	for _, call := range f.pass.calls(w) {
+		switch {
+		case f.done[call.child]:
+		case f.at[call.child] > 0:
+			path := append(f.path[f.at[call.child]-1:len(f.path):len(f.path)], f.path[f.at[call.child]-1])
+			f.pass.errorf(call.node.Pos, "a workflow may not call itself; repeat steps with a loop", "Workflow cycle detected: %s", strings.Join(path, " → "))
+		default:
+			f.enter(call.child, call.name)
+		}
+	}
+	f.path = f.path[:len(f.path)-1]
+	delete(f.at, w)
+	f.done[w] = true
+}
+
+// call is a node that calls a workflow of the bundle.
+type call struct {
+	node  *node
+	step  *workflow.Call
+	name  string
+	child *workflow.Workflow
+}
+
+// calls are the calls in a workflow of workflows that exist.
+func (c *bundlePass) calls(w *workflow.Workflow) []call {
+	var list []call
+	for _, n := range c.passes[w].index.nodes {
+		if step, ok := n.Step.(*workflow.Call); ok {
+			if child := c.in.Bundle.Called[step.Workflow]; child != nil {
+				list = append(list, call{n, step, step.Workflow, child})
+			}
+		}
+	}
+	return list
+}
