@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"maps"
 	"time"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -9,6 +10,7 @@ import (
 // Definition is an agent as a project defines it, in .hocket/agents/*.yml.
 type Definition struct {
 	Name         string
+	ID           string // the file's name without its ending; "" for a built-in agent
 	Description  string
 	Role         string
 	Capabilities []string
@@ -17,7 +19,7 @@ type Definition struct {
 	Model        string
 	Tools        []string
 	Permissions  map[string]any
-	Settings     map[string]any
+	Settings     map[string]any // of the executor; they hold no references
 	Timeout      time.Duration
 	MaxOutputKB  int
 	Retry        workflow.Retry
@@ -25,6 +27,17 @@ type Definition struct {
 	Source       *Source // where an imported agent comes from
 	Builtin      bool    // not from a file
 	Pos          workflow.Pos
+}
+
+// With gives the settings of a task of this agent: the definition's, and the
+// task's own on top, key by key.
+func (d *Definition) With(settings map[string]any) map[string]any {
+	if len(d.Settings) == 0 {
+		return settings
+	}
+	all := maps.Clone(d.Settings)
+	maps.Copy(all, settings)
+	return all
 }
 
 // Budget bounds one attempt of an agent.

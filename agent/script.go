@@ -7,18 +7,20 @@ import "time"
 // and the driver of that run has two duties:
 //
 //  1. Call Task for every task that is started and Person for every question
-//     that is asked, in the order of the engine's commands, those of a replay
-//     included.
+//     that a human node asks, in the order of the engine's commands, those of a
+//     replay included. (A question about a lost task is not one of them: what
+//     became of it is not in any script.)
 //  2. Call Ended for every answer to one of them (a task that ended, a person
 //     who answered, a question that was withdrawn), those of a replay included.
 //
 // Then what an attempt is answered with depends on the journal alone. An attempt
-// that a crash cut off has not ended: started again, it gets the same answer.
+// that a crash cut off has not ended: started again under its number, it gets the
+// same answer.
 //
 // A Script is not safe for concurrent use.
 type Script interface {
 	// Task is the executor of an attempt at a task; !ok: the real agent works.
-	Task(address, node string) (exec Executor, ok bool)
+	Task(address, node string, attempt int) (exec Executor, ok bool)
 	// Person is the answer to a question, to be given after the delay; !ok: a
 	// real person answers.
 	Person(address, node string) (answer string, delay time.Duration, ok bool)

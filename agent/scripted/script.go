@@ -10,24 +10,27 @@ import (
 // of whoever holds it stand there. It is not safe for concurrent use.
 type Script struct {
 	replies *Replies
-	used    map[string]int // entries that were handed out, by key
-	open    map[string]int // entry of what is under way, by address
+	used    map[string]int   // entries that were handed out, by key
+	open    map[string]entry // what is under way, by address
 }
+
+// entry says which entry of its list an attempt was given.
+type entry struct{ attempt, index int }
 
 var _ agent.Script = (*Script)(nil)
 
 // Script starts handing out the replies from their first entries.
 func (r *Replies) Script() *Script {
-	return &Script{replies: r, used: map[string]int{}, open: map[string]int{}}
+	return &Script{replies: r, used: map[string]int{}, open: map[string]entry{}}
 }
 
 // Task is the executor that gives the reply to an attempt at a task.
-func (s *Script) Task(address, node string) (agent.Executor, bool) {
+func (s *Script) Task(address, node string, attempt int) (agent.Executor, bool) {
 	key, ok := s.replies.taskKey(address, node)
 	if !ok {
 		return nil, false
 	}
-	return s.next(key, address), true
+	return s.next(key, address, attempt), true
 }
 
 // Person is what a person answers to the question at an address.
@@ -36,7 +39,7 @@ func (s *Script) Person(address, node string) (answer string, delay time.Duratio
 	if !ok {
 		return "", 0, false
 	}
-	reply := s.next(key, address)
+	reply := s.next(key, address, 1)
 	return reply.Output, reply.Delay, true
 }
 
@@ -44,15 +47,16 @@ func (s *Script) Person(address, node string) (answer string, delay time.Duratio
 // the next one there gets the next entry.
 func (s *Script) Ended(address string) { delete(s.open, address) }
 
-// next is the entry for the attempt that begins at an address. One that is under
-// way already was cut off by a crash and begins again, with the entry it had.
-func (s *Script) next(key, address string) Reply {
-	n, again := s.open[address]
-	if !again {
-		n = s.used[key]
+// next is the entry for an attempt that begins at an address. The same attempt
+// under way already was cut off by a crash and begins again, with the entry it
+// had. After a quota it begins again too, but then it has ended before.
+func (s *Script) next(key, address string, attempt int) Reply {
+	e := s.open[address]
+	if e.attempt != attempt {
+		e = entry{attempt, s.used[key]}
 		s.used[key]++
-		s.open[address] = n
+		s.open[address] = e
 	}
 	list := s.replies.lists[key]
-	return list[min(n, len(list)-1)]
+	return list[min(e.index, len(list)-1)]
 }

@@ -1,0 +1,139 @@
+package agent
+
+import (
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// CodeDefinition is the code of the mistakes in an agent file that are not
+// mistakes in its YAML.
+const CodeDefinition = "agent-definition"
+
+// ReadDefinition reads an agent file, .hocket/agents/NAME.yml:
+//
+//	name           default: the file's name without its ending
+//	description    for people, and for whoever chooses an agent
+//	role           tasks may ask for the role in place of the name
+//	capabilities   list; tasks may ask for one that no other agent has
+//	agent          what does the work: shell, file, http, or a CLI or model
+//	prompt         system prompt
+//	model          for agents that have several
+//	tools          list of tools that the agent may use
+//	permissions    map; what it may do
+//	settings       map; what only the executor understands. A task's own `config`
+//	               replaces settings key by key. No references here
+//	timeout        duration of an attempt, where the task has none;
+//	timeout_mins   the same in minutes
+//	max_output_kb  most that an attempt may give back
+//	retry          attempts in all, or {attempts, backoff, delay, max_delay}
+//	budget         {max_cost_usd, max_tokens} of one attempt
+//	source         {from, file, imported_at} of an imported agent
+//
+// It reports every mistake. The definition is nil only if the file is not YAML.
+func ReadDefinition(file string, text []byte) (*Definition, workflow.Diagnostics) {
+	doc := strictyaml.Read(file, text)
+	root := doc.Root()
+	if !root.Exists() && !doc.Readable() {
+		return nil, doc.Diagnostics()
+	}
+	base := path.Base(filepath.ToSlash(file))
+	d := &Definition{ID: strings.TrimSuffix(base, path.Ext(base)), Pos: doc.Start()}
+	if root.Exists() {
+		d.Pos = root.Pos()
+	}
+	d.read(root.Map())
+	found := doc.Diagnostics()
+	if d.Agent == "" && d.Prompt == "" && d.Settings == nil && !found.Errors() {
+		found = append(found, workflow.Errorf(d.Pos, CodeDefinition,
+			"write its prompt, or name under `agent` what does the work", "agent %q is given nothing to do", d.Name))
+	}
+	return d, found
+}
+
+func (d *Definition) read(m *strictyaml.Map) {
+	m.Get("$schema")
+	d.Name = d.ID
+	if n := m.Get("name"); n.Exists() {
+		d.Name = n.Name()
+		if strings.TrimSpace(d.Name) == "" && !n.IsNull() && n.IsScalar() {
+			n.Errorf(CodeDefinition, "write a name, or leave the key out: then it is the file's", "the agent's name is empty")
+		}
+		d.Pos = n.Pos()
+	}
+	d.Description = m.String("description")
+	d.Role = m.Name("role")
+	d.Capabilities = m.Strings("capabilities")
+	d.Agent = m.String("agent")
+	d.Prompt = m.String("prompt")
+	d.Model = m.String("model")
+	d.Tools = m.Strings("tools")
+	d.Permissions = values(m.Get("permissions"))
+	d.Settings = values(m.Get("settings"))
+	d.Timeout = readTimeout(m)
+	d.MaxOutputKB = m.Int("max_output_kb", 1)
+	d.Retry = readRetry(m.Get("retry"))
+	budget := m.Map("budget")
+	d.Budget = Budget{MaxCostUSD: budget.Float("max_cost_usd"), MaxTokens: budget.Get("max_tokens").Int(1)}
+	budget.Done()
+	d.Source = readSource(m.Get("source"))
+	m.Done()
+}
+
+// values is a map of any values; nil if the key is missing.
+func values(n strictyaml.Node) map[string]any {
+	if !n.Exists() {
+		return nil
+	}
+	out := map[string]any{}
+	for _, e := range n.Map().Entries() {
+		out[e.Name] = e.Value.Value()
+	}
+	return out
+}
+
+func readTimeout(m *strictyaml.Map) time.Duration {
+	timeout, mins := m.Get("timeout"), m.Get("timeout_mins")
+	if !mins.Exists() {
+		return timeout.Duration()
+	}
+	if timeout.Exists() {
+		mins.Key().Errorf(CodeDefinition, "keep one of them", "both timeout and timeout_mins are given")
+	}
+	minutes := mins.Float()
+	if longest := time.Duration(1<<63 - 1).Minutes(); minutes >= longest {
+		mins.Errorf(CodeDefinition, "write fewer minutes", "%s minutes are too many", mins.Written())
+		return 0
+	}
+	return time.Duration(minutes * float64(time.Minute))
+}
+
+func readRetry(n strictyaml.Node) workflow.Retry {
+	if !n.Exists() {
+		return workflow.Retry{}
+	}
+	if n.IsScalar() && !n.IsNull() {
+		return workflow.Retry{Attempts: int(n.Int(1))}
+	}
+	m := n.Map()
+	r := workflow.Retry{Attempts: m.Int("attempts", 1), Delay: m.Duration("delay"), MaxDelay: m.Duration("max_delay")}
+	if word := m.Word("backoff", "fixed", string(workflow.Linear), string(workflow.Exponential)); word != "fixed" {
+		r.Backoff = workflow.Backoff(word)
+	}
+	m.Done()
+	return r
+}
+
+func readSource(n strictyaml.Node) *Source {
+	if !n.Exists() {
+		return nil
+	}
+	m := n.Map()
+	s := &Source{From: m.String("from"), File: m.String("file"), ImportedAt: m.Name("imported_at")}
+	m.Done()
+	return s
+}
