@@ -8,7 +8,7 @@ import "github.com/hocket-dev/hocket/workflow"
 type flow struct {
 	w      *workflow.Workflow
 	places []place // every node in the order of Walk; the last one is the end of the workflow
-	end    int
+	end    int     // no link leads there: at the end everything is visible
 
 	byID    map[string][]int // two where an Each repeats a node under its own id
 	writers map[string][]int // by variable; an Each writes its As
@@ -51,7 +51,6 @@ func newFlow(w *workflow.Workflow) *flow {
 	f.places[f.end] = place{node: &workflow.Node{}, up: none, each: none, loop: none}
 	f.layOut(&w.Body, nil, 0, place{up: none, each: none, loop: none})
 	f.enterBodies()
-	f.leadToEnd()
 	f.sort()
 	return f
 }
@@ -167,15 +166,6 @@ func (f *flow) enterBodies() {
 			if l.kind == enter {
 				f.places[l.to].in++
 			}
-		}
-	}
-}
-
-// leadToEnd makes everything visible at the end but what is repeated per item.
-func (f *flow) leadToEnd() {
-	for i := range f.end {
-		if f.places[i].each == none {
-			f.link(i, link{to: f.end, kind: taken})
 		}
 	}
 }

@@ -7,8 +7,9 @@ import "github.com/hocket-dev/hocket/workflow"
 func FreeInputs(w *workflow.Workflow) []string {
 	var names []string
 	seen := map[string]bool{}
-	for _, s := range newFlow(w).sites() {
-		p := parse(s, Canonical)
+	sites := newFlow(w).sites()
+	for i := range sites {
+		p := parse(&sites[i], Canonical)
 		for _, ref := range p.refs() {
 			if ref.Kind == Inputs && ref.Name != "" && !seen[ref.Name] {
 				seen[ref.Name] = true

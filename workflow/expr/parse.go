@@ -72,6 +72,10 @@ type parser struct {
 	pos   int
 	depth int
 	refs  []*Ref
+
+	ahead token // the token that begins at or after aheadOf
+	// aheadOf is the pos for which ahead was scanned, plus one; zero: none.
+	aheadOf int
 }
 
 // whole reads an expression that is the whole text.
@@ -79,7 +83,7 @@ func (p *parser) whole() (node, error) {
 	if len(p.text) > maxExpr {
 		return nil, &SyntaxError{0, len(p.text), "expression too long", fmt.Sprintf("at most %d bytes", maxExpr)}
 	}
-	n, err := p.or()
+	n, err := p.level(looseLevel)
 	if err != nil {
 		return nil, err
 	}
@@ -96,11 +100,14 @@ func (p *parser) whole() (node, error) {
 // peek is the next token. Its error, as all here, is nil or a *SyntaxError; it
 // is typed as error so that a nil one stays nil.
 func (p *parser) peek() (token, error) {
-	t, err := scan(p.text, p.pos)
-	if err != nil {
-		return t, err
+	if p.aheadOf != p.pos+1 {
+		t, err := scan(p.text, p.pos)
+		if err != nil {
+			return t, err
+		}
+		p.ahead, p.aheadOf = t, p.pos+1
 	}
-	return t, nil
+	return p.ahead, nil
 }
 
 // accept takes the next token if it is that operator.
@@ -142,7 +149,15 @@ func shorten(s string) string {
 	return strconv.Quote(s)
 }
 
-// enter and leave bound how deep expressions nest.
+// nested reads an expression inside brackets. It bounds how deep they nest.
+func (p *parser) nested() (node, error) {
+	if err := p.enter(); err != nil {
+		return nil, err
+	}
+	defer p.leave()
+	return p.level(looseLevel)
+}
+
 func (p *parser) enter() error {
 	p.depth++
 	if p.depth > maxDepth {
@@ -153,68 +168,61 @@ func (p *parser) enter() error {
 
 func (p *parser) leave() { p.depth-- }
 
+// level reads an expression that binds at least as tightly as the level says.
+func (p *parser) level(l level) (node, error) {
+	switch l {
+	case looseLevel:
+		return p.chain("||", andLevel)
+	case andLevel:
+		return p.chain("&&", compareLevel)
+	case compareLevel:
+		return p.comparison()
+	case elseLevel:
+		return p.chain("??", unaryLevel)
+	case unaryLevel:
+	}
+	return p.unary()
+}
+
 // chain reads operands joined by one associative operator. They become one node
 // with many operands, so that a long chain is not a deep tree.
-func (p *parser) chain(op string, operand func() (node, error)) ([]node, error) {
-	first, err := operand()
-	if err != nil {
-		return nil, err
+func (p *parser) chain(op string, operand level) (node, error) {
+	first, err := p.level(operand)
+	if err != nil || !p.accept(op) {
+		return first, err
 	}
 	list := []node{first}
-	for p.accept(op) {
-		n, err := operand()
+	for {
+		n, err := p.level(operand)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, n)
+		if !p.accept(op) {
+			return chained(op, list), nil
+		}
 	}
-	return list, nil
 }
 
-func (p *parser) or() (node, error) {
-	if err := p.enter(); err != nil {
-		return nil, err
-	}
-	defer p.leave()
-	list, err := p.chain("||", p.and)
-	if err != nil || len(list) == 1 {
-		return only(list, err)
-	}
-	return orNode(list), nil
-}
-
-func (p *parser) and() (node, error) {
-	list, err := p.chain("&&", p.comparison)
-	if err != nil || len(list) == 1 {
-		return only(list, err)
-	}
-	return andNode(list), nil
-}
-
-func (p *parser) coalesce() (node, error) {
-	list, err := p.chain("??", p.unary)
-	if err != nil || len(list) == 1 {
-		return only(list, err)
+func chained(op string, list []node) node {
+	switch op {
+	case "||":
+		return orNode(list)
+	case "&&":
+		return andNode(list)
 	}
 	for _, n := range list[:len(list)-1] {
 		if r, ok := n.(*refNode); ok {
 			r.ref.guarded = true
 		}
 	}
-	return elseNode(list), nil
-}
-
-func only(list []node, err error) (node, error) {
-	if err != nil {
-		return nil, err
-	}
-	return list[0], nil
+	return elseNode(list)
 }
 
 var comparisons = []string{"==", "!=", "<", "<=", ">", ">=", "contains", "matches", "in"}
 
 func (p *parser) comparison() (node, error) {
-	left, err := p.coalesce()
+	left, err := p.level(elseLevel)
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +233,7 @@ func (p *parser) comparison() (node, error) {
 	if _, negated := left.(*notNode); negated && op.text != "==" && op.text != "!=" {
 		return nil, &SyntaxError{op.from, op.to, "! belongs to the left side alone", fmt.Sprintf("write !(a %s b)", op.text)}
 	}
-	right, err := p.coalesce()
+	right, err := p.level(elseLevel)
 	if err != nil {
 		return nil, err
 	}
@@ -312,7 +320,7 @@ func (p *parser) bracketed(open token) (node, error) {
 	if closer == "" {
 		return nil, unexpected(open, "a value")
 	}
-	n, err := p.or()
+	n, err := p.nested()
 	if err != nil {
 		return nil, err
 	}
@@ -339,7 +347,7 @@ func (p *parser) list() (node, error) {
 				return nil, err
 			}
 		}
-		n, err := p.or()
+		n, err := p.nested()
 		if err != nil {
 			return nil, err
 		}
@@ -350,7 +358,7 @@ func (p *parser) list() (node, error) {
 
 // reference reads the path behind its first name.
 func (p *parser) reference(first token) (node, error) {
-	path := []Key{{Name: first.text}}
+	path := append(make([]Key, 0, 4), Key{Name: first.text})
 	for {
 		k, found, err := p.key()
 		if err != nil {

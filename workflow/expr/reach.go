@@ -57,9 +57,11 @@ func (f *flow) askFacts(queries []*query, round bool) {
 // facts numbers what is asked for.
 type facts struct {
 	count     int
-	nodes     []int // by place: the number, or none
 	variables map[string]int
 	queries   [][]*query // by number
+	// By place, the number of the fact that the node has finished, that it has
+	// written its variable and, in its body, that its item is there; or none.
+	nodes, writes, items []int
 }
 
 func (f *flow) number(queries []*query) *facts {
@@ -67,18 +69,28 @@ func (f *flow) number(queries []*query) *facts {
 	for _, q := range queries {
 		k := n.of(q)
 		if k == none {
-			k = n.count
-			n.count++
-			n.queries = append(n.queries, nil)
-			if q.variable != "" {
-				n.variables[q.variable] = k
-			} else {
-				n.nodes[q.node] = k
-			}
+			k = n.add(q)
 		}
 		n.queries[k] = append(n.queries[k], q)
 	}
+	n.writes, n.items = make([]int, len(f.places)), make([]int, len(f.places))
+	for i := range f.places {
+		n.writes[i] = n.variable(f.places[i].node.Output.Var)
+		n.items[i] = n.variable(asOf(f.places[i].node))
+	}
 	return n
+}
+
+func (n *facts) add(q *query) int {
+	k := n.count
+	n.count++
+	n.queries = append(n.queries, nil)
+	if q.variable != "" {
+		n.variables[q.variable] = k
+	} else {
+		n.nodes[q.node] = k
+	}
+	return k
 }
 
 func (n *facts) of(q *query) int {
@@ -128,8 +140,7 @@ func (s *spread) run() {
 // pass hands the facts of a place on along its links. It says whether a back
 // link brought news, so that the places before must be looked at again.
 func (s *spread) pass(i int, passed []uint64) (again bool) {
-	p := &s.places[i]
-	for _, l := range p.links {
+	for _, l := range s.places[i].links {
 		if l.back && !s.round {
 			continue
 		}
@@ -146,12 +157,11 @@ func (s *spread) at(i int) []uint64 { return s.before[i*s.width : (i+1)*s.width]
 
 // add puts in what becomes true along a link of the given kind.
 func (s *spread) add(set []uint64, i int, kind linkKind) {
-	p := &s.places[i]
 	switch kind {
 	case enter:
-		s.put(set, s.facts.variable(asOf(p.node)))
+		s.put(set, s.facts.items[i])
 	case taken:
-		s.put(set, s.facts.variable(p.node.Output.Var))
+		s.put(set, s.facts.writes[i])
 		s.put(set, s.facts.nodes[i])
 	case failed:
 		s.put(set, s.facts.nodes[i])
@@ -179,10 +189,24 @@ func (s *spread) merge(to int, from []uint64) (changed bool) {
 }
 
 func (s *spread) holds(q *query) bool {
-	set := slices.Clone(s.at(q.at.place))
-	if q.at.behind {
-		s.add(set, q.at.place, taken)
+	if q.at.place == s.end {
+		return s.atEnd(q)
 	}
-	k := s.facts.of(q) - s.first
-	return set[k/64]&(1<<(k%64)) != 0
+	fact, at := s.facts.of(q), q.at.place
+	if q.at.behind && (fact == s.facts.nodes[at] || fact == s.facts.writes[at]) {
+		return true
+	}
+	k := fact - s.first
+	return s.at(at)[k/64]&(1<<(k%64)) != 0
+}
+
+// atEnd answers at the end of the workflow, where all is visible but what is
+// repeated per item.
+func (s *spread) atEnd(q *query) bool {
+	if q.variable == "" {
+		return s.places[q.node].each == none
+	}
+	return slices.ContainsFunc(s.writers[q.variable], func(i int) bool {
+		return s.places[i].each == none && s.places[i].node.Output.Var == q.variable
+	})
 }

@@ -19,13 +19,15 @@ import (
 func Resolve(w *workflow.Workflow, d Dialect, steps []string) {
 	detach(w)
 	r := &resolver{flow: newFlow(w), steps: steps, free: map[string]bool{}}
-	for _, s := range r.sites() {
-		r.texts = append(r.texts, parse(s, d))
+	sites := r.sites()
+	r.texts = make([]parsed, len(sites))
+	for i := range sites {
+		r.texts[i] = parse(&sites[i], d)
 	}
 	r.findUpstream()
 	for i := range r.texts {
 		for _, ref := range r.texts[i].refs() {
-			r.resolve(ref, r.texts[i].at)
+			r.resolve(ref)
 		}
 	}
 	r.resolveInput()
@@ -38,20 +40,15 @@ type resolver struct {
 	*flow
 	steps    []string
 	texts    []parsed
-	upstream map[upstreamKey]*query
+	upstream map[*Ref]*query // is the variable of that name written upstream?
 	free     map[string]bool // inputs that are referred to
 	whole    []*Ref          // references to {{input}}, resolved when free is known
-}
-
-type upstreamKey struct {
-	at   point
-	name string
 }
 
 // findUpstream asks which of the variables that bare names may mean are written
 // upstream of where they stand.
 func (r *resolver) findUpstream() {
-	r.upstream = map[upstreamKey]*query{}
+	r.upstream = map[*Ref]*query{}
 	var queries []*query
 	for i := range r.texts {
 		at := r.texts[i].at
@@ -59,22 +56,20 @@ func (r *resolver) findUpstream() {
 			if ref.Kind != Unresolved || r.writers[ref.Path[0].Name] == nil {
 				continue
 			}
-			key := upstreamKey{at, ref.Path[0].Name}
-			if r.upstream[key] == nil {
-				r.upstream[key] = &query{at: at, node: none, variable: key.name}
-				queries = append(queries, r.upstream[key])
-			}
+			q := &query{at: at, node: none, variable: ref.Path[0].Name}
+			r.upstream[ref] = q
+			queries = append(queries, q)
 		}
 	}
 	r.ask(queries)
 }
 
 // resolve makes a reference canonical in place.
-func (r *resolver) resolve(ref *Ref, at point) {
+func (r *resolver) resolve(ref *Ref) {
 	if ref.Kind == Unresolved {
 		resolved, ok := r.reserved(ref)
 		if !ok {
-			resolved = r.named(ref.Path, at)
+			resolved = r.named(ref)
 		}
 		resolved.From, resolved.To, resolved.guarded = ref.From, ref.To, ref.guarded
 		*ref = resolved
@@ -116,13 +111,13 @@ func (r *resolver) step(ref Ref, rest []Key) Ref {
 }
 
 // named resolves a name that is no reserved word.
-func (r *resolver) named(path []Key, at point) Ref {
-	name, rest := path[0].Name, path[1:]
+func (r *resolver) named(ref *Ref) Ref {
+	name, rest := ref.Path[0].Name, ref.Path[1:]
 	if len(rest) == 0 {
 		rest = nil
 	}
 	_, isState := r.w.State[name]
-	written := r.upstream[upstreamKey{at, name}]
+	written := r.upstream[ref]
 	switch {
 	case written != nil && written.holds, isState:
 		return Ref{Kind: Vars, Name: name, Path: rest}

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -31,7 +32,7 @@ const (
 	dollarToken           // $NAME
 	numberToken
 	stringToken
-	opToken // one of ops
+	opToken // an operator or bracket
 )
 
 // token is one token. text is the name, the operator, the number, or what a
@@ -42,12 +43,12 @@ type token struct {
 	from, to int
 }
 
-// ops are all operators and brackets, the longer ones first. The last ones mean
-// nothing; they are known so that their mistakes can be named.
-var ops = []string{
-	"${", "{{", "||", "&&", "==", "!=", "<=", ">=", "??", "(", ")", "[", "]", ",", "}", "<", ">", "!",
-	"=", "&", "|", "?", "+", "-", "*", "/", "%", ".", "{", "$", ":", ";", "`", "#", "@", "^", "~", "\\",
-}
+// ops are the operators and brackets of two characters; the others are single.
+var ops = []string{"${", "{{", "||", "&&", "==", "!=", "<=", ">=", "??"}
+
+// singles are the operators and brackets of one character. The second half
+// means nothing; they are known so that their mistakes can be named.
+const singles = "()[],}<>!" + "=&|?+-*/%.{$:;`#@^~\\"
 
 // hints say what to write instead of what is often written.
 var hints = map[string]string{
@@ -80,10 +81,11 @@ func scan(text string, pos int) (token, *SyntaxError) {
 }
 
 func scanOp(text string, pos int) (token, *SyntaxError) {
-	for _, op := range ops {
-		if strings.HasPrefix(text[pos:], op) {
-			return token{opToken, op, pos, pos + len(op)}, nil
-		}
+	if end := pos + 2; end <= len(text) && slices.Contains(ops, text[pos:end]) {
+		return token{opToken, text[pos:end], pos, end}, nil
+	}
+	if strings.IndexByte(singles, text[pos]) >= 0 {
+		return token{opToken, text[pos : pos+1], pos, pos + 1}, nil
 	}
 	r, size := utf8.DecodeRuneInString(text[pos:])
 	return token{}, &SyntaxError{pos, pos + size, fmt.Sprintf("unexpected character %q", r), "put text in quotes; a name has only letters A to Z, digits, _ and -"}

@@ -13,8 +13,8 @@ type site struct {
 	at     point
 	isText bool // a template, else an expression
 	text   string
-	src    workflow.Source
-	pos    workflow.Pos
+	src    *workflow.Source // or nil
+	pos    *workflow.Pos
 	write  func(string)
 }
 
@@ -22,7 +22,7 @@ type site struct {
 func (f *flow) sites() []site {
 	s := &siteList{flow: f}
 	s.graph(&f.w.Body)
-	s.add(site{at: point{place: f.end}, isText: true, text: f.w.Output.Text, src: f.w.Output.Src, pos: f.w.Pos,
+	s.add(site{at: point{place: f.end}, isText: true, text: f.w.Output.Text, src: &f.w.Output.Src, pos: &f.w.Pos,
 		write: func(text string) { f.w.Output.Text = text }})
 	return s.list
 }
@@ -53,7 +53,7 @@ func (s *siteList) graph(g *workflow.Graph) {
 	for i := range g.Edges {
 		e := &g.Edges[i]
 		if from, ok := at[e.From]; ok && e.On == workflow.OnWhen {
-			s.expr(&e.When, point{from, true}, e.Pos)
+			s.expr(&e.When, point{from, true}, &e.Pos)
 		}
 	}
 }
@@ -62,58 +62,57 @@ func (s *siteList) step(n *workflow.Node, place int) {
 	at := point{place: place}
 	switch step := n.Step.(type) {
 	case *workflow.Task:
-		s.tmpl(&step.Prompt, at, n.Pos)
-		s.bindings(step.Inputs, at, n.Pos)
+		s.tmpl(&step.Prompt, at, &n.Pos)
+		s.bindings(step.Inputs, at, &n.Pos)
 		for _, k := range slices.Sorted(maps.Keys(step.Settings)) {
-			s.tree(step.Settings[k], at, workflow.Source{}, n.Pos, func(v any) { step.Settings[k] = v })
+			s.tree(step.Settings[k], at, nil, &n.Pos, func(v any) { step.Settings[k] = v })
 		}
 	case *workflow.Human:
-		s.tmpl(&step.Question, at, n.Pos)
+		s.tmpl(&step.Question, at, &n.Pos)
 	case *workflow.Call:
-		s.bindings(step.Inputs, at, n.Pos)
+		s.bindings(step.Inputs, at, &n.Pos)
 	case *workflow.Choice:
-		s.expr(&step.On, point{place, true}, n.Pos)
+		s.expr(&step.On, point{place, true}, &n.Pos)
 	case *workflow.Combine:
 		for i := range step.Inputs {
-			s.expr(&step.Inputs[i], at, n.Pos)
+			s.expr(&step.Inputs[i], at, &n.Pos)
 		}
 	case *workflow.Each:
-		s.expr(&step.Items, at, n.Pos)
+		s.expr(&step.Items, at, &n.Pos)
 	case *workflow.Loop:
 	}
 }
 
-func (s *siteList) tmpl(t *workflow.Template, at point, pos workflow.Pos) {
-	s.add(site{at: at, isText: true, text: t.Text, src: t.Src, pos: pos, write: func(text string) { t.Text = text }})
+func (s *siteList) tmpl(t *workflow.Template, at point, pos *workflow.Pos) {
+	s.add(site{at: at, isText: true, text: t.Text, src: &t.Src, pos: pos, write: func(text string) { t.Text = text }})
 }
 
-func (s *siteList) expr(e *workflow.Expr, at point, pos workflow.Pos) {
-	s.add(site{at: at, text: e.Text, src: e.Src, pos: pos, write: func(text string) { e.Text = text }})
+func (s *siteList) expr(e *workflow.Expr, at point, pos *workflow.Pos) {
+	s.add(site{at: at, text: e.Text, src: &e.Src, pos: pos, write: func(text string) { e.Text = text }})
 }
 
-func (s *siteList) bindings(bs []workflow.Binding, at point, pos workflow.Pos) {
+func (s *siteList) bindings(bs []workflow.Binding, at point, pos *workflow.Pos) {
 	for i := range bs {
-		b := &bs[i]
+		b, own := &bs[i], pos
 		if b.Pos != (workflow.Pos{}) {
-			s.tree(b.Value, at, b.Src, b.Pos, func(v any) { b.Value = v })
-		} else {
-			s.tree(b.Value, at, b.Src, pos, func(v any) { b.Value = v })
+			own = &b.Pos
 		}
+		s.tree(b.Value, at, &b.Src, own, func(v any) { b.Value = v })
 	}
 }
 
 // tree adds every string of a value, however deep.
-func (s *siteList) tree(v any, at point, src workflow.Source, pos workflow.Pos, write func(any)) {
+func (s *siteList) tree(v any, at point, src *workflow.Source, pos *workflow.Pos, write func(any)) {
 	switch v := v.(type) {
 	case string:
 		s.add(site{at: at, isText: true, text: v, src: src, pos: pos, write: func(text string) { write(text) }})
 	case []any:
 		for i := range v {
-			s.tree(v[i], at, workflow.Source{}, pos, func(x any) { v[i] = x })
+			s.tree(v[i], at, nil, pos, func(x any) { v[i] = x })
 		}
 	case map[string]any:
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			s.tree(v[k], at, workflow.Source{}, pos, func(x any) { v[k] = x })
+			s.tree(v[k], at, nil, pos, func(x any) { v[k] = x })
 		}
 	}
 }
@@ -164,13 +163,13 @@ func copyTree(v any) any {
 
 // parsed is a site with what its text means.
 type parsed struct {
-	site
+	*site
 	template *Template // one of template and expr is set, unless err is
 	expr     *Expr
 	err      *SyntaxError
 }
 
-func parse(s site, d Dialect) parsed {
+func parse(s *site, d Dialect) parsed {
 	p := parsed{site: s}
 	var err error
 	if s.isText {
