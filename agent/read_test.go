@@ -1,0 +1,100 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+func TestReadDefinition(t *testing.T) {
+	const text = `
+name: security-scanner
+description: Scan code
+role: reviewer
+capabilities: [security, go]
+agent: codex
+prompt: |
+  You are a security expert.
+model: large
+tools: grep
+permissions: {write: false}
+settings: {depth: 3, mode: "on"}
+timeout_mins: 1.5
+max_output_kb: 50
+retry: {attempts: 3, backoff: exponential, delay: 2s, max_delay: 1m}
+budget: {max_cost_usd: 0.5, max_tokens: 10000}
+source:
+  from: claude
+  file: .claude/agents/security-scanner.md
+  imported_at: 2025-01-09T15:00:00Z
+`
+	got, found := agent.ReadDefinition(".hocket/agents/scan.yml", []byte(text))
+	want := &agent.Definition{
+		Name: "security-scanner", ID: "scan", Description: "Scan code", Role: "reviewer", Capabilities: []string{"security", "go"},
+		Agent: "codex", Prompt: "You are a security expert.\n", Model: "large", Tools: []string{"grep"},
+		Permissions: map[string]any{"write": false}, Settings: map[string]any{"depth": json.Number("3"), "mode": "on"},
+		Timeout: 90 * time.Second, MaxOutputKB: 50,
+		Retry:  workflow.Retry{Attempts: 3, Backoff: workflow.Exponential, Delay: 2 * time.Second, MaxDelay: time.Minute},
+		Budget: agent.Budget{MaxCostUSD: 0.5, MaxTokens: 10000},
+		Source: &agent.Source{From: "claude", File: ".claude/agents/security-scanner.md", ImportedAt: "2025-01-09T15:00:00Z"},
+		Pos:    workflow.Pos{File: ".hocket/agents/scan.yml", Line: 2, Column: 7, EndLine: 2, EndColumn: 23},
+	}
+	if diff := cmp.Diff(want, got); diff != "" || len(found) > 0 {
+		t.Errorf("%s\n%s", found, diff)
+	}
+}
+
+func TestReadDefinitionShort(t *testing.T) {
+	got, found := agent.ReadDefinition("dir/lint.v2.yaml", []byte("agent: shell\nretry: 2\ntimeout: 10s\n"))
+	if len(found) > 0 || got.Name != "lint.v2" || got.ID != "lint.v2" || got.Retry.Attempts != 2 || got.Timeout != 10*time.Second {
+		t.Errorf("%+v\n%s", got, found)
+	}
+}
+
+func TestReadDefinitionMistakes(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"nam: x\nagent: shell", `a.yml:1:1: error[yaml-unknown-key]: unknown key "nam"; did you mean "name"?`},
+		{"agent: shell\nsource: {form: x}", `a.yml:2:10: error[yaml-unknown-key]: unknown key "form"; did you mean "from"?`},
+		{"agent: shell\nretry: {attempts: 0}", `a.yml:2:19: error[yaml-number]: "attempts" cannot be 0; write 1 or more`},
+		{"agent: shell\ntimeout: 5", `a.yml:2:10: error[yaml-duration]: "5" is not a duration; write a number with its unit, such as 90s, 10m, 2h or 1h30m`},
+		{"agent: shell\ntimeout: 5s\ntimeout_mins: 5", `a.yml:3:1: error[agent-definition]: both timeout and timeout_mins are given; keep one of them`},
+		{"agent: shell\ntimeout_mins: 1e300", `a.yml:2:15: error[agent-definition]: 1e300 minutes are too many; write fewer minutes`},
+		{"name: ''\nagent: shell", `a.yml:1:7: error[agent-definition]: the agent's name is empty; write a name, or leave the key out: then it is the file's`},
+		{"description: only this", `a.yml:1:1: error[agent-definition]: agent "a" is given nothing to do; write its prompt, or name under ` + "`agent`" + ` what does the work`},
+		{"", `a.yml:1:1: error[agent-definition]: agent "a" is given nothing to do; write its prompt, or name under ` + "`agent`" + ` what does the work`},
+		{"- a\n- b", `a.yml:1:1: error[yaml-type]: the file must be a map, not a list`},
+		{"prompt: [a]\nagent: {}", `a.yml:1:9: error[yaml-type]: "prompt" must be text, not a list` + "\n" + `a.yml:2:8: error[yaml-type]: "agent" must be text, not a map`},
+	} {
+		_, found := agent.ReadDefinition("a.yml", []byte(c.text))
+		if diff := cmp.Diff(c.want, found.String()); diff != "" {
+			t.Errorf("%s\n%s", c.text, diff)
+		}
+	}
+}
+
+func FuzzReadDefinition(f *testing.F) {
+	f.Add("name: a\nagent: shell\nsettings: {a: [1, {b: c}]}\nretry: 3\ntimeout_mins: 5\nsource: {from: claude}")
+	f.Add("timeout: 5s\ntimeout_mins: 1e400\nbudget: {max_cost_usd: -1}\nretry: null\ntools: [a, [b]]")
+	f.Add("<<: *a\nname: &a x")
+	f.Fuzz(func(t *testing.T, text string) {
+		d, found := agent.ReadDefinition("a.yml", []byte(text))
+		if d == nil && !found.Errors() {
+			t.Error("no definition, and no reason")
+		}
+		if d == nil || found.Errors() {
+			return
+		}
+		if strings.TrimSpace(d.Name) == "" || d.Timeout < 0 || d.Retry.Attempts < 0 || d.MaxOutputKB < 0 {
+			t.Errorf("accepted %+v", d)
+		}
+		if _, err := json.Marshal(d); err != nil {
+			t.Errorf("cannot be stored: %v", err)
+		}
+	})
+}

@@ -1,0 +1,85 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Why is the reason why a name did not become an agent.
+type Why string
+
+// The reasons.
+const (
+	Unknown    Why = "unknown"     // no agent has the name
+	Ambiguous  Why = "ambiguous"   // several have
+	NoExecutor Why = "no executor" // there is a definition, but nothing that could carry it out
+)
+
+// ResolveError says why a name did not become an agent, and what to do.
+type ResolveError struct {
+	Why  Why
+	Name string // "": no agent was named, and there is none for that case
+	// Candidates are the agents that the name may mean when it is Ambiguous, and
+	// all agents there are when it is Unknown.
+	Candidates []string
+	Definition *Definition // for NoExecutor
+	Executors  []string    // for NoExecutor: those that there are
+}
+
+func (e *ResolveError) Error() string { return "agent: " + e.Summary() + "; " + e.Advice() }
+
+// Summary says what is wrong.
+func (e *ResolveError) Summary() string {
+	switch e.Why {
+	case Unknown:
+		if e.Name == "" {
+			return "no agent is named, and the project has no default agent"
+		}
+		return fmt.Sprintf("there is no agent %q", e.Name)
+	case Ambiguous:
+		return fmt.Sprintf("agent %q may be any of %d", e.Name, len(e.Candidates))
+	case NoExecutor:
+		if e.Definition.Agent == "" {
+			return fmt.Sprintf("agent %q does not say what does its work", e.Definition.Name)
+		}
+		return fmt.Sprintf("agent %q runs on %s, which this version of Hocket cannot drive", e.Definition.Name, e.Definition.Agent)
+	}
+	return string(e.Why)
+}
+
+// Advice says what to do about it.
+func (e *ResolveError) Advice() string {
+	switch e.Why {
+	case Unknown:
+		return strings.TrimSpace(workflow.DidYouMean(e.Name, e.Candidates) + " there are: " + strings.Join(e.Candidates, ", "))
+	case Ambiguous:
+		return "name one of them: " + strings.Join(e.Candidates, ", ")
+	case NoExecutor:
+		return e.executorAdvice()
+	}
+	return ""
+}
+
+// executorAdvice knows only which executors there are, so it stays true when
+// there are more.
+func (e *ResolveError) executorAdvice() string {
+	d := e.Definition
+	where := "its definition"
+	if d.Pos.File != "" {
+		where = d.Pos.File
+	}
+	advice := fmt.Sprintf("give the step a reply with --replies, or set agent in %s to %s", where, oneOf(e.Executors))
+	if near := workflow.Nearest(d.Agent, e.Executors); d.Agent != "" && near != "" {
+		advice = fmt.Sprintf("did you mean agent: %s? Else ", near) + advice
+	}
+	return advice
+}
+
+func oneOf(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
+}

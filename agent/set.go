@@ -1,0 +1,128 @@
+package agent
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Set is all agents that a project can use: its definitions, and a built-in agent
+// for every executor. It is not changed once made, and safe for concurrent use.
+type Set struct {
+	executors map[string]Executor
+	schemas   map[string]*Schema
+	agents    []*Definition // the project's, then the built-in ones, by name
+	fallback  string
+}
+
+// NewSet puts together executors by the names under which definitions ask for
+// them, definitions, and the agent of tasks that name none ("": such a task has no
+// agent).
+func NewSet(executors map[string]Executor, definitions []*Definition, fallback string) *Set {
+	s := &Set{executors: executors, schemas: map[string]*Schema{}, agents: slices.Clone(definitions), fallback: fallback}
+	slices.SortStableFunc(s.agents, func(a, b *Definition) int { return strings.Compare(a.Name, b.Name) })
+	for _, name := range s.Executors() {
+		s.schemas[name] = NewSchema(executors[name].Settings())
+		s.agents = append(s.agents, &Definition{Name: name, Agent: name, Builtin: true})
+	}
+	return s
+}
+
+// Resolve finds the agent that a task names. In this order a name is: the name or
+// id of a definition, a role, a built-in agent, a capability that exactly one
+// agent has. The error is a [*ResolveError]. Where only the executor is missing,
+// the definition comes with the error.
+func (s *Set) Resolve(name string) (*Definition, Executor, error) {
+	if name == "" {
+		name = s.fallback
+	}
+	d, err := s.find(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	exec, ok := s.executors[d.Agent]
+	if !ok {
+		return d, nil, &ResolveError{Why: NoExecutor, Name: name, Definition: d, Executors: s.Executors()}
+	}
+	return d, exec, nil
+}
+
+// ResolveLane is Resolve for a name of which a workflow says a role: a lane that
+// is no agent itself is done by the agent of its role.
+func (s *Set) ResolveLane(name, role string) (*Definition, Executor, error) {
+	if name != "" && role != "" && s.unknown(name) && !s.unknown(role) {
+		name = role
+	}
+	return s.Resolve(name)
+}
+
+func (s *Set) unknown(name string) bool {
+	_, err := s.find(name)
+	return err != nil && err.Why == Unknown
+}
+
+// find is the definition for a name. What the name may be is tried in order; the
+// first that has an answer, or too many, decides.
+func (s *Set) find(name string) (*Definition, *ResolveError) {
+	meanings := [...]func(*Definition) bool{
+		func(d *Definition) bool { return !d.Builtin && (d.Name == name || d.ID == name) },
+		func(d *Definition) bool { return d.Role == name },
+		func(d *Definition) bool { return d.Builtin && d.Name == name },
+		func(d *Definition) bool { return slices.Contains(d.Capabilities, name) },
+	}
+	for _, meant := range meanings {
+		var found []*Definition
+		for _, d := range s.agents {
+			if name != "" && meant(d) {
+				found = append(found, d)
+			}
+		}
+		if len(found) == 1 {
+			return found[0], nil
+		}
+		if len(found) > 1 {
+			return nil, &ResolveError{Why: Ambiguous, Name: name, Candidates: labels(found)}
+		}
+	}
+	return nil, &ResolveError{Why: Unknown, Name: name, Candidates: s.Names()}
+}
+
+// labels name definitions with their files, because their names may be the same.
+func labels(list []*Definition) []string {
+	out := make([]string, len(list))
+	for i, d := range list {
+		out[i] = d.Name
+		if d.Pos.File != "" {
+			out[i] += " (" + d.Pos.File + ")"
+		}
+	}
+	return out
+}
+
+// Definitions are the agents of the project and then the built-in ones, each in
+// order of their names.
+func (s *Set) Definitions() []*Definition { return slices.Clone(s.agents) }
+
+// Names are the names of all agents, in the same order.
+func (s *Set) Names() []string {
+	var names []string
+	for _, d := range s.agents {
+		if !slices.Contains(names, d.Name) {
+			names = append(names, d.Name)
+		}
+	}
+	return names
+}
+
+// Executors are the names of the executors, sorted.
+func (s *Set) Executors() []string { return slices.Sorted(maps.Keys(s.executors)) }
+
+// ValidateSettings checks the settings of a task of an agent, the definition's and
+// its own together, as the function of the same name does. Settings of an agent
+// that has no executor are not checked.
+func (s *Set) ValidateSettings(d *Definition, settings map[string]any) []Problem {
+	if schema, ok := s.schemas[d.Agent]; ok {
+		return schema.CheckTemplates(settings)
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// executor is one of which only the schema matters.
+type executor struct{ schema map[string]any }
+
+func (executor) Run(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
+	return agent.Result{}, nil
+}
+func (e executor) Settings() map[string]any { return e.schema }
+
+func definition(id, name, role, does string, capabilities ...string) *agent.Definition {
+	return &agent.Definition{ID: id, Name: name, Role: role, Agent: does, Capabilities: capabilities,
+		Pos: workflow.Pos{File: ".hocket/agents/" + id + ".yml", Line: 1, Column: 1}}
+}
+
+func set(fallback string) *agent.Set {
+	return agent.NewSet(map[string]agent.Executor{"shell": executor{}, "http": executor{}}, []*agent.Definition{
+		definition("linter", "go-linter", "reviewer", "shell", "lint", "fast"),
+		definition("tester", "tester", "tester", "shell", "fast", "http"),
+		definition("copy", "tester", "", "http"),
+		definition("one", "first", "twice", "shell"),
+		definition("two", "second", "twice", "shell"),
+		definition("scanner", "security-scanner", "", "codex"),
+		definition("talker", "talker", "", ""),
+		definition("typo", "typo", "", "shel"),
+	}, fallback)
+}
+
+func TestResolve(t *testing.T) {
+	for _, c := range []struct{ ask, want string }{
+		{"go-linter", "go-linter shell"},
+		{"linter", "go-linter shell"},
+		{"reviewer", "go-linter shell"},
+		{"shell", "shell shell"},
+		{"http", "http http"}, // the built-in agent, before the capability
+		{"lint", "go-linter shell"},
+		{"copy", "tester http"},
+		{"Linter", "agent: there is no agent \"Linter\"; did you mean \"go-linter\"? there are: first, go-linter, second, security-scanner, talker, tester, typo, http, shell"},
+		{"nobody", "agent: there is no agent \"nobody\"; there are: first, go-linter, second, security-scanner, talker, tester, typo, http, shell"},
+		{"", "agent: no agent is named, and the project has no default agent; there are: first, go-linter, second, security-scanner, talker, tester, typo, http, shell"},
+		{"tester", "agent: agent \"tester\" may be any of 2; name one of them: tester (.hocket/agents/tester.yml), tester (.hocket/agents/copy.yml)"},
+		{"twice", "agent: agent \"twice\" may be any of 2; name one of them: first (.hocket/agents/one.yml), second (.hocket/agents/two.yml)"},
+		{"fast", "agent: agent \"fast\" may be any of 2; name one of them: go-linter (.hocket/agents/linter.yml), tester (.hocket/agents/tester.yml)"},
+		{"scanner", "agent: agent \"security-scanner\" runs on codex, which this version of Hocket cannot drive; give the step a reply with --replies, or set agent in .hocket/agents/scanner.yml to http or shell"},
+		{"talker", "agent: agent \"talker\" does not say what does its work; give the step a reply with --replies, or set agent in .hocket/agents/talker.yml to http or shell"},
+		{"typo", "agent: agent \"typo\" runs on shel, which this version of Hocket cannot drive; did you mean agent: shell? Else give the step a reply with --replies, or set agent in .hocket/agents/typo.yml to http or shell"},
+	} {
+		got := ""
+		if d, exec, err := set("").Resolve(c.ask); err != nil {
+			var typed *agent.ResolveError
+			if !errors.As(err, &typed) {
+				t.Errorf("%q: the error %T is not typed", c.ask, err)
+			}
+			got = err.Error()
+		} else {
+			got = d.Name + " " + d.Agent
+			if exec == nil {
+				t.Errorf("%q: no executor and no error", c.ask)
+			}
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%q: %s", c.ask, diff)
+		}
+	}
+}
+
+func TestResolveDefault(t *testing.T) {
+	if d, _, err := set("reviewer").Resolve(""); err != nil || d.Name != "go-linter" {
+		t.Errorf("got %v, %v", d, err)
+	}
+}
+
+func TestResolveNoExecutorKeepsTheDefinition(t *testing.T) {
+	if d, _, err := set("").Resolve("scanner"); err == nil || d == nil || d.Name != "security-scanner" {
+		t.Errorf("got %v, %v", d, err)
+	}
+}
+
+func TestResolveLane(t *testing.T) {
+	for _, c := range []struct{ lane, role, want string }{
+		{"Quality", "reviewer", "go-linter"},
+		{"go-linter", "twice", "go-linter"},
+		{"Quality", "twice", "ambiguous"},
+		{"Quality", "nobody", "unknown"},
+		{"twice", "reviewer", "ambiguous"},
+		{"", "reviewer", "unknown"},
+	} {
+		d, _, err := set("").ResolveLane(c.lane, c.role)
+		var typed *agent.ResolveError
+		got := ""
+		if errors.As(err, &typed) {
+			got = string(typed.Why)
+		} else {
+			got = d.Name
+		}
+		if got != c.want {
+			t.Errorf("%q with role %q: got %s, want %s", c.lane, c.role, got, c.want)
+		}
+	}
+	_, _, err := set("").ResolveLane("Quality", "nobody")
+	var typed *agent.ResolveError
+	if !errors.As(err, &typed) || typed.Name != "Quality" {
+		t.Errorf("the error is about %q, not about what was written", typed.Name)
+	}
+}
+
+func TestBuiltinAgents(t *testing.T) {
+	d, _, err := set("").Resolve("shell")
+	if err != nil || !d.Builtin || d.Agent != "shell" {
+		t.Errorf("got %+v, %v", d, err)
+	}
+	if got := set("").Names(); got[len(got)-1] != "shell" {
+		t.Errorf("built-in agents come last: %v", got)
+	}
+}

@@ -1,0 +1,136 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+var schema = map[string]any{
+	"type": "object", "additionalProperties": false, "required": []any{"mode"},
+	"oneOf": []any{map[string]any{"required": []any{"left"}}, map[string]any{"required": []any{"right"}}},
+	"properties": map[string]any{
+		"mode":  map[string]any{"enum": []any{"fast", "slow"}},
+		"left":  map[string]any{"type": "string", "pattern": "^[a-z]+$"},
+		"right": map[string]any{"type": []any{"string", "array"}, "items": map[string]any{"type": "integer", "minimum": 1}},
+		"deep":  map[string]any{"type": "object", "additionalProperties": false, "properties": map[string]any{"inner": map[string]any{"type": "boolean"}}},
+	},
+}
+
+func settings(t testing.TB, text string) map[string]any {
+	t.Helper()
+	v, err := workflow.ParseJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v.(map[string]any)
+}
+
+func TestValidateSettings(t *testing.T) {
+	for _, c := range []struct{ settings, want string }{
+		{`{"mode": "fast", "left": "abc"}`, ""},
+		{`{"mode": "fast", "right": [1, 2]}`, ""},
+		{`{"mode": "fast"}`, `setting "left" or "right" is missing`},
+		{`{"mode": "fast", "left": "a", "right": "b"}`, `only one of "left" and "right" may be set`},
+		{`{"left": "a"}`, `setting "mode" is missing`},
+		{`{"mode": "quick", "left": "A"}`, `setting "left": 'A' does not match pattern '^[a-z]+$'` + "\n" + `setting "mode": value must be one of 'fast', 'slow'`},
+		{`{"mode": "fast", "left": "a", "mod": 1}`, `unknown setting "mod"; did you mean "mode"?`},
+		{`{"mode": "fast", "left": "a", "deep": {"iner": true}}`, `unknown setting "iner"; did you mean "inner"?`},
+		{`{"mode": "fast", "left": "a", "deep": {"inner": "x"}}`, `setting "deep.inner" must be boolean, not string`},
+		{`{"mode": "fast", "right": [0, "x"]}`, `setting "right.0": minimum: got 0, want 1` + "\n" + `setting "right.1" must be integer, not string`},
+		// A reference may become anything.
+		{`{"mode": "${inputs.mode}", "left": "${vars.x}!"}`, ""},
+		{`{"mode": "fast", "right": [1, "${item}"]}`, ""},
+		{`{"mode": "fast", "left": "a", "deep": "${vars.x}"}`, ""},
+		{`{"mode": "$${inputs.mode}", "left": "a"}`, `setting "mode": value must be one of 'fast', 'slow'`},
+		{`{"mode": "$${x} ${y}", "left": "a"}`, ""},
+	} {
+		var lines []string
+		for _, p := range agent.ValidateSettings(executor{schema}, settings(t, c.settings)) {
+			lines = append(lines, p.String())
+		}
+		if diff := cmp.Diff(c.want, strings.Join(lines, "\n")); diff != "" {
+			t.Errorf("%s\n%s", c.settings, diff)
+		}
+	}
+}
+
+func TestValidateNoSettings(t *testing.T) {
+	if got := agent.ValidateSettings(executor{schema}, nil); len(got) != 2 {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestDecodeSettings(t *testing.T) {
+	var into struct {
+		Mode  string
+		Right []agent.Text
+	}
+	s := agent.NewSchema(schema)
+	if err := s.Decode(settings(t, `{"mode": "slow", "right": [10, 2]}`), &into); err != nil || into.Mode != "slow" || into.Right[0] != "10" {
+		t.Errorf("got %+v, %v", into, err)
+	}
+	err := s.Decode(settings(t, `{"mode": "${x}", "left": "a"}`), &into)
+	var failed *agent.Error
+	if !errors.As(err, &failed) || !failed.Permanent || failed.Message != `settings: setting "mode": value must be one of 'fast', 'slow'` {
+		t.Errorf("rendered settings are text, not templates: %v", err)
+	}
+}
+
+func TestSetValidates(t *testing.T) {
+	s := agent.NewSet(map[string]agent.Executor{"x": executor{schema}}, nil, "")
+	d, _, err := s.Resolve("x")
+	if err != nil || len(s.ValidateSettings(d, nil)) == 0 || len(s.ValidateSettings(d, settings(t, `{"mode": "fast", "left": "a"}`))) > 0 {
+		t.Errorf("the set does not check settings: %v", err)
+	}
+	if got := s.ValidateSettings(&agent.Definition{Agent: "codex"}, settings(t, `{"a": 1}`)); got != nil {
+		t.Errorf("settings of an agent without executor: %v", got)
+	}
+}
+
+func TestWith(t *testing.T) {
+	d := &agent.Definition{Settings: map[string]any{"a": "1", "b": map[string]any{"x": "1"}}}
+	got := d.With(map[string]any{"b": map[string]any{"y": "2"}})
+	if diff := cmp.Diff(map[string]any{"a": "1", "b": map[string]any{"y": "2"}}, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]any{"a": "1", "b": map[string]any{"x": "1"}}, d.Settings); diff != "" {
+		t.Errorf("the definition was changed: %s", diff)
+	}
+}
+
+func FuzzValidateSettings(f *testing.F) {
+	f.Add(`{"mode": "${x}", "left": "$${", "deep": {"inner": [1]}}`)
+	f.Add(`{"right": [[], {"a": "${b}"}, null, 1.5e3]}`)
+	s := agent.NewSchema(schema)
+	f.Fuzz(func(t *testing.T, text string) {
+		v, err := workflow.ParseJSON([]byte(text))
+		m, ok := v.(map[string]any)
+		if err != nil || !ok {
+			return
+		}
+		strict, lenient := s.Check(m), s.CheckTemplates(m)
+		if len(lenient) > len(strict) {
+			t.Errorf("templates make it worse: %v, %v", strict, lenient)
+		}
+		for _, p := range strict {
+			if p.Summary == "" {
+				t.Error("a problem without words")
+			}
+		}
+	})
+}
+
+func BenchmarkValidateSettings(b *testing.B) {
+	s := agent.NewSchema(schema)
+	m := map[string]any{"mode": "fast", "right": []any{json.Number("1")}}
+	for b.Loop() {
+		s.CheckTemplates(m)
+	}
+}
