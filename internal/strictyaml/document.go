@@ -98,6 +98,9 @@ func (d *Document) Diagnostics() workflow.Diagnostics { return d.found.Sort() }
 // missing from it altogether.
 func (d *Document) Start() workflow.Pos { return d.mark(1, 1, 1) }
 
+// Report adds a mistake that the reader found.
+func (d *Document) Report(diag workflow.Diagnostic) { d.report(diag) }
+
 func (d *Document) report(diag workflow.Diagnostic) { d.found = append(d.found, diag) }
 
 // bounded checks depth, cycles and what aliases expand to.

@@ -129,6 +129,16 @@ func (m *Map) Get(key string) Node {
 	return m.take(key)
 }
 
+// Peek is the value under a key, for a second look: it makes no key known.
+func (m *Map) Peek(key string) Node {
+	for i := range m.entries {
+		if m.entries[i].Name == key {
+			return m.entries[i].Value
+		}
+	}
+	return Node{}
+}
+
 func (m *Map) take(key string) Node {
 	for i := range m.entries {
 		if e := &m.entries[i]; e.Name == key {
@@ -173,16 +183,18 @@ func (m *Map) Refuse(key, code, detail, summary string) {
 	}
 }
 
-// Done reports every key that was not asked for.
-func (m *Map) Done() {
+// Done reports every key that was not asked for, and gives how many they are.
+func (m *Map) Done() (unknown int) {
 	for _, e := range m.entries {
 		if e.used {
 			continue
 		}
+		unknown++
 		detail := workflow.DidYouMean(e.Name, m.known)
 		if detail == "" {
 			detail = "the keys here are " + strings.Join(m.known, ", ")
 		}
 		e.Key.Errorf(codeUnknownKey, detail, "unknown key %q", e.Name)
 	}
+	return unknown
 }

@@ -93,7 +93,7 @@ func (n Node) Label() string {
 
 // WrongType reports that something else was wanted, such as "a duration".
 func (n Node) WrongType(wanted string) {
-	if n.IsNull() {
+	if n.IsNull() || n.IsText() && n.y.Value == "" {
 		n.Errorf(codeEmpty, "give it a value, or leave the key out", "%s is empty, it must be %s", n.Label(), wanted)
 		return
 	}

@@ -1,0 +1,41 @@
+package yaml
+
+import (
+	"slices"
+
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+)
+
+// The codes of this package, beside those of the YAML itself.
+const (
+	codeExecution    = "execution-unknown"
+	codeNotYAMLType  = "type-unknown"
+	codeStepKind     = "step-kind"
+	codeStepKey      = "step-key"
+	codeNeedsUnknown = "needs-unknown"
+	codeNeedsForward = "needs-forward"
+	codeEdgeTarget   = "edge-target-unknown"
+	codeDuplicateID  = "duplicate-id"
+	codeRoute        = "route-entry"
+	codeLoopTest     = "loop-test"
+	codeOutputMode   = "output-mode"
+	codeDetached     = "step-detached"
+	codeTooManyEdges = "too-many-edges"
+)
+
+// Codes lists every code that a diagnostic of Parse can have, with its meaning.
+var Codes = slices.Concat(strictyaml.Codes, []strictyaml.Code{
+	{Name: codeExecution, Meaning: "The mode of execution does not exist."},
+	{Name: codeNotYAMLType, Meaning: "A workflow or a step has no `type`."},
+	{Name: codeStepKind, Meaning: "A step does nothing, or two things at once."},
+	{Name: codeStepKey, Meaning: "A key has no meaning for this kind of step, or not together with another."},
+	{Name: codeNeedsUnknown, Meaning: "A step needs a step that does not exist."},
+	{Name: codeNeedsForward, Meaning: "A step needs itself or a step that is written below it."},
+	{Name: codeEdgeTarget, Meaning: "A route, next, else, error or on_timeout leads to a step that does not exist."},
+	{Name: codeDuplicateID, Meaning: "Two steps have the same id."},
+	{Name: codeRoute, Meaning: "An entry of a route does not say when it is taken, or says it twice."},
+	{Name: codeLoopTest, Meaning: "A loop has no steps, or both `until` and `while`, or one that is never reached."},
+	{Name: codeOutputMode, Meaning: "The output's mode does not go with its path or pattern."},
+	{Name: codeDetached, Meaning: "Nothing leads to a step of a sequential workflow, so it starts at once."},
+	{Name: codeTooManyEdges, Meaning: "The order of the steps makes more edges than a workflow can have."},
+})

@@ -1,0 +1,160 @@
+package yaml
+
+import (
+	"strings"
+
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// kindKeys are the keys that say what a step does. A task may have two of them.
+var kindKeys = []string{"agent", "prompt", "workflow", "human", "combine", "choice", "loop", "steps"}
+
+func kindNames() string { return strings.Join(kindKeys, ", ") }
+
+// kind finds what the step does, reads it, and gives the value that says it.
+func (r *reader) kind(m *strictyaml.Map, s *step) strictyaml.Node {
+	var first strictyaml.Node
+	var name string
+	for _, key := range kindKeys {
+		n := m.Get(key)
+		switch {
+		case !n.Exists() || key == "prompt" && name == "agent":
+		case first.Exists():
+			n.Key().Errorf(codeStepKind, "make two steps of it, or remove one of them", "a step cannot have both %q and %q", name, key)
+		default:
+			first, name = n, key
+		}
+	}
+	m.Get("config")
+	m.Get("inputs")
+	switch name {
+	case "agent", "prompt":
+		r.task(m, s)
+	case "workflow":
+		r.call(first, m, s)
+	case "human":
+		r.human(first, s)
+	case "combine":
+		r.combine(first, s)
+	case "choice":
+		r.choice(first, s)
+	case "loop":
+		r.loop(first, s)
+	case "steps":
+		r.steps(first, s)
+	}
+	return first
+}
+
+func (r *reader) task(m *strictyaml.Map, s *step) {
+	t := &workflow.Task{Agent: m.Peek("agent").Text(), Prompt: template(m.Peek("prompt")), Inputs: readBindings(m.Peek("inputs").Map())}
+	t.Settings, _ = mapValue(m.Peek("config"))
+	s.node.Step, s.base = t, orElse(t.Agent, "task")
+}
+
+func (r *reader) call(n strictyaml.Node, m *strictyaml.Map, s *step) {
+	name := n.Text()
+	if n.IsText() && name == "" {
+		n.Errorf(codeStepKind, "write the name of a workflow", "the workflow has no name")
+	}
+	s.node.Step = &workflow.Call{Workflow: name, Inputs: readBindings(m.Peek("inputs").Map())}
+	file := name[strings.LastIndexByte(name, '/')+1:]
+	s.base, _, _ = strings.Cut(file, ".")
+}
+
+func (r *reader) human(n strictyaml.Node, s *step) {
+	h := &workflow.Human{}
+	s.node.Step, s.base = h, "human"
+	if !n.IsMap() {
+		h.Question = template(n)
+		return
+	}
+	m := n.Map()
+	h.Question = template(m.Get("question"))
+	for _, o := range m.List("options") {
+		h.Options = append(h.Options, readOption(o))
+	}
+	h.Custom, h.Required = m.Bool("custom"), m.Bool("required")
+	m.Done()
+}
+
+func readOption(n strictyaml.Node) workflow.Option {
+	if !n.IsMap() {
+		return workflow.Option{Value: n.Name()}
+	}
+	m := n.Map()
+	o := workflow.Option{Value: m.Name("value"), Label: m.Name("label"), Description: m.String("description")}
+	m.Done()
+	return o
+}
+
+func (r *reader) combine(n strictyaml.Node, s *step) {
+	m := n.Map()
+	c := &workflow.Combine{}
+	strategy := m.Get("strategy")
+	c.Strategy = workflow.Strategy(strategy.Word("concatenate", "merge", "array", "first", "vote"))
+	if n.IsMap() && !strategy.Exists() {
+		n.Errorf(codeStepKind, "add `strategy:` with concatenate, merge, array, first or vote", "the combine has no strategy")
+	}
+	for _, in := range m.Get("inputs").OneOrMany() {
+		c.Inputs = append(c.Inputs, condition(in))
+	}
+	c.Separator = m.String("separator")
+	m.Done()
+	s.node.Step, s.base = c, "combine"
+}
+
+func (r *reader) choice(n strictyaml.Node, s *step) {
+	c := &workflow.Choice{}
+	s.node.Step, s.base = c, "choice"
+	switch {
+	case n.IsMap():
+		m := n.Map()
+		c.On = condition(m.Get("on"))
+		m.Done()
+	case n.Written() != "true":
+		n.WrongType("true or a map with `on`")
+	}
+}
+
+func (r *reader) loop(n strictyaml.Node, s *step) {
+	m := n.Map()
+	s.node.Step, s.base = &workflow.Loop{Max: m.Int("max", 1)}, "loop"
+	until, while := m.Get("until"), m.Get("while")
+	s.until, s.while = condition(until), condition(while)
+	if until.Exists() && while.Exists() {
+		while.Key().Errorf(codeLoopTest, "keep one of them", "a loop has either until or while")
+	}
+	body := r.block(m.List("steps"), s)
+	s.body = &body
+	if len(body.steps) == 0 {
+		n.Errorf(codeLoopTest, "add `steps:` with what is to be repeated", "the loop has no steps")
+	}
+	m.Done()
+}
+
+// steps reads a block. What it is for, for_each says.
+func (r *reader) steps(n strictyaml.Node, s *step) {
+	body := r.block(n.List(), s)
+	s.body, s.base = &body, "each"
+}
+
+func readBindings(m *strictyaml.Map) []workflow.Binding {
+	var bs []workflow.Binding
+	for _, e := range m.Entries() {
+		b := workflow.Binding{Name: e.Name, Value: e.Value.Value(), Pos: e.Key.Pos()}
+		if e.Value.IsText() {
+			b.Src = e.Value.Source()
+		}
+		bs = append(bs, b)
+	}
+	return bs
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}

@@ -1,0 +1,249 @@
+package yaml
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
+)
+
+// findDependents finds which steps wait for which: those that a step needs, and
+// in the modes parallel and dag also those that it refers to.
+func (r *resolver) findDependents() {
+	d := &dependents{resolver: r, writers: map[string]*step{}, groups: map[string][]*step{}, above: map[*step]bool{}}
+	d.block(r.body)
+	for _, waiting := range r.after {
+		slices.SortStableFunc(waiting, func(a, b *step) int { return a.index - b.index })
+	}
+}
+
+// dependents walks the steps in the order in which they are written. What it
+// has passed stands above.
+type dependents struct {
+	*resolver
+	writers map[string]*step   // the last step above that writes a variable
+	groups  map[string][]*step // the members above of a group
+	above   map[*step]bool
+	count   int
+}
+
+func (d *dependents) block(b *block) {
+	var members []*step // of the groups above, in this block
+	for _, s := range b.steps {
+		d.needs(s)
+		if d.mode != sequential && !d.routed[s] {
+			d.mentions(s)
+		}
+		if d.mode == parallel && s.group == "" && !d.routed[s] {
+			for _, m := range members {
+				d.wait(s, m)
+			}
+		}
+		if s.body != nil {
+			d.block(s.body)
+			d.tests(s)
+		}
+		d.pass(s)
+		if s.group != "" {
+			members = append(members, s)
+		}
+	}
+}
+
+// pass notes that what follows stands below the step.
+func (d *dependents) pass(s *step) {
+	d.above[s] = true
+	if name := s.node.Output.Var; name != "" {
+		d.writers[name] = s
+	}
+	if s.group != "" {
+		d.groups[s.group] = append(d.groups[s.group], s)
+	}
+}
+
+func (d *dependents) needs(s *step) {
+	if s.needs == nil {
+		return
+	}
+	for _, t := range *s.needs {
+		needed := d.byID[t.name]
+		switch {
+		case needed == nil:
+			d.report(workflow.Errorf(t.pos, codeNeedsUnknown, d.suggest(t.name), "there is no step %q", t.name))
+		case !d.above[needed] || within(s, needed):
+			d.report(workflow.Errorf(t.pos, codeNeedsForward, "a step can only need steps that are written above it", "%q cannot wait for %q", s.node.ID, t.name))
+		default:
+			d.wait(s, needed)
+		}
+	}
+}
+
+func within(s, outer *step) bool {
+	for ; s != nil; s = s.outer {
+		if s == outer {
+			return true
+		}
+	}
+	return false
+}
+
+// wait makes one step wait for another; where they stand in different blocks,
+// what encloses them waits in the block that they share.
+func (d *dependents) wait(s, needed *step) {
+	for n := needed; n != nil; n = n.outer {
+		for waiting := s; waiting != nil; waiting = waiting.outer {
+			if waiting.outer != n.outer {
+				continue
+			}
+			if waiting != n {
+				d.link(waiting, n)
+			}
+			return
+		}
+	}
+}
+
+func (d *dependents) link(waiting, needed *step) {
+	list := d.after[needed]
+	if len(list) > 0 && list[len(list)-1] == waiting || d.count > maxEdges {
+		return
+	}
+	d.count++
+	d.after[needed] = append(list, waiting)
+}
+
+// mentions makes a step wait for what its texts refer to.
+func (d *dependents) mentions(s *step) {
+	d.condition(s, s.when)
+	for _, w := range s.ways {
+		d.condition(s, w.when)
+	}
+	d.node(s, &s.node)
+}
+
+// tests are the conditions of a loop. They stand at the end of its body, so what
+// they refer to there has ended.
+func (d *dependents) tests(s *step) {
+	if d.mode != sequential && !d.routed[s] {
+		d.condition(s, s.until)
+		d.condition(s, s.while)
+	}
+}
+
+func (d *dependents) node(s *step, n *workflow.Node) {
+	switch step := n.Step.(type) {
+	case *workflow.Task:
+		d.text(s, step.Prompt.Text)
+		d.bindings(s, step.Inputs)
+		d.value(s, step.Settings)
+	case *workflow.Human:
+		d.text(s, step.Question.Text)
+	case *workflow.Call:
+		d.bindings(s, step.Inputs)
+	case *workflow.Choice:
+		d.condition(s, step.On)
+	case *workflow.Combine:
+		for _, in := range step.Inputs {
+			d.condition(s, in)
+		}
+	case *workflow.Each:
+		d.condition(s, step.Items)
+		for i := range step.Body.Nodes {
+			d.node(s, &step.Body.Nodes[i])
+		}
+	case *workflow.Loop:
+	}
+}
+
+func (d *dependents) bindings(s *step, bs []workflow.Binding) {
+	for _, b := range bs {
+		d.value(s, b.Value)
+	}
+}
+
+func (d *dependents) value(s *step, v any) {
+	switch v := v.(type) {
+	case string:
+		d.text(s, v)
+	case []any:
+		for _, e := range v {
+			d.value(s, e)
+		}
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			d.value(s, v[k])
+		}
+	}
+}
+
+func (d *dependents) text(s *step, text string) {
+	if !strings.Contains(text, "${") && !strings.Contains(text, "{{") {
+		return
+	}
+	if t, err := expr.ParseTemplate(text, expr.Mixed); err == nil {
+		d.found(s, text, t.Mentions())
+	}
+}
+
+func (d *dependents) condition(s *step, e workflow.Expr) {
+	if e.Text == "" {
+		return
+	}
+	if parsed, err := expr.ParseExpr(e.Text, expr.Mixed); err == nil {
+		d.found(s, e.Text, parsed.Mentions())
+	}
+}
+
+func (d *dependents) found(s *step, text string, mentions []expr.Mention) {
+	for _, m := range mentions {
+		switch m.Kind {
+		case expr.MentionStep:
+			if m.Step < len(d.body.steps) {
+				d.waitAbove(s, d.body.steps[m.Step])
+			}
+		case expr.MentionNode:
+			d.waitAbove(s, d.byID[m.Name])
+		case expr.MentionGroup:
+			for _, member := range d.groups[m.Name] {
+				d.wait(s, member)
+			}
+		case expr.MentionName:
+			d.name(s, m.Name, strings.ContainsAny(text[m.From:m.To], ".["))
+		}
+	}
+}
+
+// name finds the step that a bare name means: the last one above that writes
+// the variable, else, before a dot, the step of that id.
+func (d *dependents) name(s *step, name string, dotted bool) {
+	if s.binds(name) {
+		return
+	}
+	if writer := d.writers[name]; writer != nil {
+		d.wait(s, writer)
+		return
+	}
+	_, isState := d.w.State[name]
+	isInput := slices.ContainsFunc(d.w.Inputs, func(p workflow.Param) bool { return p.Name == name })
+	if dotted && !isState && !isInput {
+		d.waitAbove(s, d.byID[name])
+	}
+}
+
+// binds says whether a name is the item of a for_each around the text.
+func (s *step) binds(name string) bool {
+	for ; s != nil; s = s.outer {
+		if each, ok := s.node.Step.(*workflow.Each); ok && each.As == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *dependents) waitAbove(s, needed *step) {
+	if needed != nil && d.above[needed] {
+		d.wait(s, needed)
+	}
+}

@@ -1,0 +1,115 @@
+package yaml
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// nameSteps gives an id to every step that has none, and to the choices that
+// `when`, `until` and `while` become: what it is made from, then that with -2,
+// -3, … in the order in which the steps are written.
+func nameSteps(b *block) {
+	n := &namer{taken: map[string]bool{}, last: map[string]int{}}
+	b.each(func(s *step) {
+		if s.node.ID != "" {
+			n.taken[s.node.ID] = true
+		}
+	})
+	n.block(b)
+}
+
+type namer struct {
+	taken map[string]bool
+	last  map[string]int // number of the last id made from a base
+}
+
+func (n *namer) block(b *block) {
+	for _, s := range b.steps {
+		if s.when.Text != "" {
+			s.guard = n.name("choice")
+		}
+		if s.node.ID == "" {
+			s.setID(n.name(slug(s.base)))
+		}
+		if s.body != nil {
+			n.block(s.body)
+		}
+		if s.until.Text != "" || s.while.Text != "" {
+			s.test = n.name("choice")
+		}
+	}
+}
+
+func (n *namer) name(base string) string {
+	for {
+		n.last[base]++
+		id := base
+		if number := n.last[base]; number > 1 {
+			id += "-" + strconv.Itoa(number)
+		}
+		if !n.taken[id] {
+			n.taken[id] = true
+			return id
+		}
+	}
+}
+
+// setID names a step, and what it repeats.
+func (s *step) setID(id string) {
+	s.node.ID = id
+	if each, ok := s.node.Step.(*workflow.Each); ok && s.body == nil && len(each.Body.Nodes) == 1 {
+		each.Body.Nodes[0].ID = id
+	}
+}
+
+// slug makes an id of a name: a name that can be one stays as it is.
+func slug(name string) string {
+	if name != "" && !strings.HasPrefix(name, "-") && strings.IndexFunc(name, notInID) < 0 {
+		return name
+	}
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return notInID(r) || r == '-' })
+	return orElse(strings.Join(words, "-"), "task")
+}
+
+func notInID(r rune) bool {
+	return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+}
+
+// each visits every step, a composite before what is in it.
+func (b *block) each(visit func(*step)) {
+	for _, s := range b.steps {
+		visit(s)
+		if s.body != nil {
+			s.body.each(visit)
+		}
+	}
+}
+
+// ids are the ids of the block's steps by index.
+func (b *block) ids() []string {
+	ids := make([]string, len(b.steps))
+	for i, s := range b.steps {
+		ids[i] = s.node.ID
+	}
+	return ids
+}
+
+// checkNames reports ids that stand twice. A for_each over a single step may
+// share its id with that step.
+func (r *reader) checkNames() {
+	first := map[string]*step{}
+	r.body.each(func(s *step) {
+		other := first[s.node.ID]
+		switch {
+		case other == nil:
+			first[s.node.ID] = s
+		case s.outer == other && !other.isLoop() && len(other.body.steps) == 1:
+		default:
+			r.doc.Report(workflow.Errorf(s.node.Pos, codeDuplicateID,
+				"the other one is at "+other.node.Pos.String()+"; rename one of them", "id %q is used twice", s.node.ID))
+		}
+	})
+}

@@ -1,0 +1,152 @@
+package yaml
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// readOutput reads `output: name` or its long form. A path asks for the mode
+// jsonpath by itself, a pattern for regex.
+func readOutput(n strictyaml.Node) workflow.Output {
+	if !n.Exists() {
+		return workflow.Output{}
+	}
+	if !n.IsMap() {
+		return workflow.Output{Var: n.Name(), Pos: n.Pos()}
+	}
+	m := n.Map()
+	o := workflow.Output{Var: m.Name("var"), Pos: n.Pos()}
+	if n := m.Get("var"); n.Exists() {
+		o.Pos = n.Pos()
+	}
+	mode := m.Get("mode")
+	if word := mode.Word("full", "json", "jsonpath", "regex", "first_line"); word != "full" {
+		o.Mode = workflow.OutputMode(word)
+	}
+	for _, p := range []struct {
+		key  string
+		mode workflow.OutputMode
+	}{{"path", workflow.JSONPath}, {"pattern", workflow.Regex}} {
+		readPattern(m.Get(p.key), p.mode, mode.Exists(), &o)
+	}
+	if schema := m.Get("schema"); schema.Exists() {
+		o.Schema = readSchema(schema.Value())
+	}
+	m.Done()
+	return o
+}
+
+func readPattern(n strictyaml.Node, mode workflow.OutputMode, given bool, o *workflow.Output) {
+	if !n.Exists() {
+		return
+	}
+	if o.Pattern = n.Text(); !given && o.Mode == workflow.Full {
+		o.Mode = mode
+	}
+	if o.Mode != mode {
+		n.Key().Errorf(codeOutputMode, "use `path` with jsonpath and `pattern` with regex, one of them", "%s does not go with the mode %s", n.Label(), orElse(string(o.Mode), "full"))
+	}
+}
+
+// readSchema takes a JSON Schema as it is, and makes one of an example: every
+// key of an object is required, and a word like "number" stands for the type.
+func readSchema(v any) any {
+	if isSchema(v) {
+		return v
+	}
+	return schemaOf(v)
+}
+
+// schemaTypes are the types of JSON Schema.
+var schemaTypes = []string{"string", "number", "integer", "boolean", "array", "object", "null"}
+
+// schemaKeys are the words of JSON Schema (draft 2020-12, and the older words
+// that are still in use).
+var schemaKeys = strings.Fields(`type properties required items prefixItems additionalItems additionalProperties
+	patternProperties propertyNames unevaluatedItems unevaluatedProperties dependentRequired dependentSchemas
+	dependencies contains minContains maxContains minItems maxItems uniqueItems minProperties maxProperties
+	minLength maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf enum const
+	allOf anyOf oneOf not if then else contentEncoding contentMediaType contentSchema definitions id title
+	description default examples deprecated readOnly writeOnly`)
+
+// isSchema tells a JSON Schema from an example. A schema is true, false or an
+// object of schema words of which at least one says something about the value;
+// an object with the keys title and description alone is an example.
+func isSchema(v any) bool {
+	object, ok := v.(map[string]any)
+	if !ok {
+		_, isBool := v.(bool)
+		return isBool
+	}
+	tells := len(object) == 0
+	for key, value := range object {
+		if !slices.Contains(schemaKeys, key) && !strings.HasPrefix(key, "$") && !strings.HasPrefix(key, "x-") {
+			return false
+		}
+		tells = tells || tellsType(key, value)
+	}
+	return tells
+}
+
+// tellsType says whether a key with its value can only be meant as schema.
+func tellsType(key string, value any) bool {
+	switch value := value.(type) {
+	case string:
+		return key == "type" && slices.Contains(schemaTypes, value) || strings.HasPrefix(key, "$") || key == "const"
+	case []any:
+		return slices.Contains([]string{"type", "enum", "allOf", "anyOf", "oneOf", "required", "prefixItems"}, key)
+	case map[string]any:
+		return slices.Contains(schemaKeys, key) && key != "default"
+	case json.Number, bool:
+		return slices.Contains(schemaKeys, key)
+	}
+	return key == "const"
+}
+
+// schemaOf makes a schema from an example.
+func schemaOf(example any) any {
+	switch v := example.(type) {
+	case nil:
+		return map[string]any{}
+	case bool:
+		return map[string]any{"type": "boolean"}
+	case json.Number:
+		return map[string]any{"type": "number"}
+	case string:
+		return schemaOfWord(v)
+	case []any:
+		schema := map[string]any{"type": "array"}
+		if len(v) > 0 {
+			schema["items"] = schemaOf(v[0])
+		}
+		return schema
+	case map[string]any:
+		return schemaOfObject(v)
+	}
+	return map[string]any{}
+}
+
+func schemaOfWord(word string) any {
+	switch {
+	case slices.Contains(schemaTypes, word):
+		return map[string]any{"type": word}
+	case word == "any":
+		return map[string]any{}
+	}
+	return map[string]any{"type": "string"}
+}
+
+func schemaOfObject(example map[string]any) any {
+	properties := make(map[string]any, len(example))
+	required := make([]any, 0, len(example))
+	for _, key := range slices.Sorted(maps.Keys(example)) {
+		properties[key] = schemaOf(example[key])
+		required = append(required, key)
+	}
+	return map[string]any{"type": "object", "properties": properties, "required": required}
+}

@@ -1,0 +1,242 @@
+package yaml
+
+import (
+	"path"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
+)
+
+// Parse reads a workflow. The diagnostics hold everything that is wrong with
+// the file; the workflow is nil if nothing could be made of it, and must not be
+// run if one of the diagnostics is an error.
+func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) {
+	doc := strictyaml.Read(file, text)
+	if !doc.Readable() {
+		return nil, doc.Diagnostics()
+	}
+	r := &reader{doc: doc}
+	w := r.workflow(doc.Root(), file)
+	nameSteps(&r.body)
+	r.checkNames()
+	w.Body = newResolver(&r.body, r.settings, w, r.doc.Report).resolve()
+	expr.Resolve(w, expr.Mixed, r.body.ids())
+	return w, doc.Diagnostics()
+}
+
+// reader binds the text of one file.
+type reader struct {
+	doc      *strictyaml.Document
+	body     block
+	settings settings
+}
+
+// settings are what the whole file sets for its steps.
+type settings struct {
+	mode    mode
+	onError workflow.OnError // of steps that say nothing
+	handler *target          // step to which every failure leads; nil none
+}
+
+// mode is how the steps of a file wait for each other.
+type mode string
+
+const (
+	sequential mode = "sequential"
+	parallel   mode = "parallel"
+	dag        mode = "dag"
+)
+
+// onError is what a failure does in a mode when nothing else is said.
+func (m mode) onError() workflow.OnError {
+	switch m {
+	case sequential:
+		return workflow.Stop
+	case parallel:
+		return workflow.Continue
+	case dag:
+		return workflow.SkipDependents
+	}
+	return workflow.Stop
+}
+
+func (r *reader) workflow(root strictyaml.Node, file string) *workflow.Workflow {
+	m := root.Map()
+	w := &workflow.Workflow{Pos: r.doc.Start()}
+	m.Get("$schema")
+	name := m.Get("name")
+	if w.Name = name.Name(); name.Exists() {
+		w.Pos = name.Pos()
+	} else {
+		w.Name = strings.TrimSuffix(path.Base(strings.ReplaceAll(file, `\`, "/")), path.Ext(file))
+	}
+	w.Description = m.String("description")
+	w.Inputs = readParams(m.Map("inputs"))
+	w.State = readState(m.Get("state"))
+	w.Agents = readLanes(m.List("agents"))
+	w.Limits = readLimits(m.Map("limits"))
+	w.Output = template(m.Get("output"))
+	r.settings.mode = readMode(m.Get("execution"))
+	r.settings.onError = r.settings.mode.onError()
+	if n := m.Get("on_error"); n.Exists() {
+		r.settings.onError = readOnError(n)
+	}
+	if targets := readTargets(m.Get("error")); len(targets) > 0 {
+		r.settings.handler = &targets[0]
+	}
+	steps := m.List("steps")
+	m.Refuse("type", codeNotYAMLType, "write `execution:` with sequential, parallel or dag; there are no other types", "a workflow has no type")
+	m.Done()
+	r.body = r.block(steps, nil)
+	return w
+}
+
+func readMode(n strictyaml.Node) mode {
+	if !n.Exists() {
+		return sequential
+	}
+	modes := []string{string(sequential), string(parallel), string(dag)}
+	text := n.Text()
+	for _, m := range modes {
+		if m == text {
+			return mode(m)
+		}
+	}
+	if n.IsText() {
+		detail := workflow.DidYouMean(text, modes)
+		if detail == "" {
+			detail = "write sequential, parallel or dag: the steps are known before a run begins"
+		}
+		n.Errorf(codeExecution, detail, "there is no execution %q", text)
+	}
+	return sequential
+}
+
+func readOnError(n strictyaml.Node) workflow.OnError {
+	switch n.Word("continue", "stop", "skip_dependents") {
+	case "continue":
+		return workflow.Continue
+	case "skip_dependents":
+		return workflow.SkipDependents
+	}
+	return workflow.Stop
+}
+
+var paramTypes = []string{"string", "number", "integer", "boolean", "array", "object", "any"}
+
+func readParams(m *strictyaml.Map) []workflow.Param {
+	var params []workflow.Param
+	for _, e := range m.Entries() {
+		p := workflow.Param{Name: e.Name, Pos: e.Key.Pos()}
+		if e.Value.IsScalar() {
+			p.Type, p.Required = paramType(e.Value), true
+		} else {
+			readParam(e.Value.Map(), &p)
+		}
+		params = append(params, p)
+	}
+	return params
+}
+
+func readParam(m *strictyaml.Map, p *workflow.Param) {
+	if n := m.Get("type"); n.Exists() {
+		p.Type = paramType(n)
+	}
+	p.Description = m.String("description")
+	if n := m.Get("default"); n.Exists() {
+		p.HasDefault, p.Default = true, n.Value()
+	}
+	p.Required = !p.HasDefault
+	if n := m.Get("required"); n.Exists() {
+		p.Required = n.Bool()
+	}
+	m.Done()
+}
+
+func paramType(n strictyaml.Node) workflow.ParamType {
+	if word := n.Word(paramTypes...); word != "any" {
+		return workflow.ParamType(word)
+	}
+	return workflow.AnyType
+}
+
+func readState(n strictyaml.Node) map[string]any {
+	state, _ := mapValue(n)
+	return state
+}
+
+// mapValue is a value that must be a map; ok says whether it was there.
+func mapValue(n strictyaml.Node) (values map[string]any, ok bool) {
+	if !n.Exists() || n.IsNull() {
+		return nil, false
+	}
+	if !n.IsMap() {
+		n.WrongType("a map")
+		return nil, false
+	}
+	values, ok = n.Value().(map[string]any)
+	return values, ok
+}
+
+func readLanes(nodes []strictyaml.Node) []workflow.AgentRef {
+	var lanes []workflow.AgentRef
+	for _, n := range nodes {
+		lane := workflow.AgentRef{Pos: n.Pos()}
+		if n.IsMap() {
+			m := n.Map()
+			lane.Name, lane.Role, lane.Color = m.String("name"), m.String("role"), m.String("color")
+			m.Done()
+		} else {
+			lane.Name = n.Text()
+		}
+		lanes = append(lanes, lane)
+	}
+	return lanes
+}
+
+func readLimits(m *strictyaml.Map) workflow.Limits {
+	l := workflow.Limits{
+		Steps:    m.Int("max_steps", 1),
+		Parallel: m.Int("max_parallel", 1),
+		Depth:    m.Int("max_depth", 1),
+		Runtime:  readTime(m, "max_runtime"),
+		CostUSD:  m.Float("max_cost_usd"),
+		Tokens:   m.Get("max_tokens").Int(1),
+	}
+	m.Done()
+	return l
+}
+
+// readTime reads a duration under key, or a number of minutes under key_mins.
+func readTime(m *strictyaml.Map, key string) time.Duration {
+	d, minutes := m.Get(key), m.Get(key+"_mins")
+	if d.Exists() && minutes.Exists() {
+		minutes.Key().Errorf(codeStepKey, "remove one of them", "%s and %s_mins say the same", key, key)
+	}
+	if d.Exists() {
+		return d.Duration()
+	}
+	return time.Duration(minutes.Float() * float64(time.Minute))
+}
+
+// template and condition take the text of a value with its place. A condition
+// may be any scalar: `when: true` is one.
+func template(n strictyaml.Node) workflow.Template {
+	if !n.Exists() {
+		return workflow.Template{}
+	}
+	return workflow.Template{Text: n.Text(), Src: n.Source()}
+}
+
+func condition(n strictyaml.Node) workflow.Expr {
+	if !n.Exists() {
+		return workflow.Expr{}
+	}
+	if n.IsText() && n.Written() == "" {
+		n.WrongType("a condition or a reference")
+	}
+	return workflow.Expr{Text: n.Name(), Src: n.Source()}
+}

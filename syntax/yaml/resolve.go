@@ -1,0 +1,297 @@
+package yaml
+
+import (
+	"slices"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// maxEdges bounds what a short text can ask for: two groups of n steps, one
+// behind the other, are joined by n² edges.
+const maxEdges = 1_000_000
+
+// resolver turns steps into a graph. Format uses it too, to find out what need
+// not be written.
+type resolver struct {
+	settings
+	body   *block
+	w      *workflow.Workflow
+	report func(workflow.Diagnostic)
+
+	byID   map[string]*step
+	named  map[*step]bool     // an edge names it, so it holds no position
+	routed map[*step]bool     // an edge with a condition names it, so nothing else may start it
+	after  map[*step][]*step  // steps that wait for a step by needs or by reference
+	follow map[*step][]target // where the plain edges of a step go
+	edges  int
+}
+
+func newResolver(body *block, s settings, w *workflow.Workflow, report func(workflow.Diagnostic)) *resolver {
+	r := &resolver{settings: s, body: body, w: w, report: report,
+		byID: map[string]*step{}, named: map[*step]bool{}, routed: map[*step]bool{},
+		after: map[*step][]*step{}, follow: map[*step][]target{}}
+	body.each(func(s *step) {
+		if r.byID[s.node.ID] == nil {
+			r.byID[s.node.ID] = s
+		}
+	})
+	return r
+}
+
+func (r *resolver) resolve() workflow.Graph {
+	r.dropUnknown()
+	r.body.each(r.markNamed)
+	r.findDependents()
+	r.flow(r.body, nil)
+	g := r.graph(r.body)
+	if r.handler != nil {
+		r.handle(&g)
+		r.edges = 0
+		g = r.graph(r.body)
+	}
+	r.warnDetached(&g)
+	if r.edges > maxEdges {
+		r.report(workflow.Errorf(r.w.Pos, codeTooManyEdges, "put a step between large groups, so that each waits for one", "the steps are joined by more than %d edges", maxEdges))
+	}
+	return g
+}
+
+// dropUnknown reports and removes targets that no step has.
+func (r *resolver) dropUnknown() {
+	r.body.each(func(s *step) {
+		if s.next != nil {
+			*s.next = r.known(*s.next)
+		}
+		for i := range s.ways {
+			s.ways[i].to = r.known(s.ways[i].to)
+		}
+	})
+	if r.handler != nil {
+		if known := r.known([]target{*r.handler}); len(known) == 0 {
+			r.handler = nil
+		}
+	}
+}
+
+func (r *resolver) known(targets []target) []target {
+	kept := make([]target, 0, len(targets))
+	for _, t := range targets {
+		if r.byID[t.name] == nil && mark(t.name) == "" {
+			r.report(workflow.Errorf(t.pos, codeEdgeTarget, r.suggest(t.name, "end", "again"), "there is no step %q to go to", t.name))
+			continue
+		}
+		kept = append(kept, t)
+	}
+	return kept
+}
+
+// mark is the model's word for a target that is no step, or "".
+func mark(name string) string {
+	switch name {
+	case "end", workflow.End:
+		return workflow.End
+	case "again", workflow.Again:
+		return workflow.Again
+	}
+	return ""
+}
+
+// suggest names the step that was probably meant.
+func (r *resolver) suggest(written string, others ...string) string {
+	var ids []string
+	r.body.each(func(s *step) { ids = append(ids, s.node.ID) })
+	if hint := workflow.DidYouMean(written, append(ids, others...)); hint != "" {
+		return hint
+	}
+	return "write the id of a step of this file"
+}
+
+// markNamed notes which steps the edges of a step name.
+func (r *resolver) markNamed(s *step) {
+	if s.next != nil {
+		for _, t := range *s.next {
+			r.named[r.byID[t.name]] = true
+		}
+	}
+	for _, way := range s.ways {
+		for _, t := range way.to {
+			r.named[r.byID[t.name]] = true
+			r.routed[r.byID[t.name]] = way.on != workflow.OnSuccess || r.routed[r.byID[t.name]]
+		}
+	}
+	if r.handler != nil && s.node.ID == r.handler.name {
+		r.named[s], r.routed[s] = true, true
+	}
+}
+
+// flow finds where the plain edges of every step go. At the end of a block it
+// goes on with what follows the block.
+func (r *resolver) flow(b *block, behind []target) {
+	defaults := r.defaults(b, behind)
+	for i, s := range b.steps {
+		to := defaults[i]
+		switch {
+		case s.next != nil:
+			to = r.entries(*s.next)
+		case s.branches():
+			to = nil
+		}
+		to = slices.Clip(to)
+		for _, d := range r.after[s] {
+			to = append(to, target{name: d.entry(), pos: d.node.Pos})
+		}
+		if to = distinct(to); len(to) == 0 && s.next == nil && !s.branches() && r.mode != sequential {
+			to = behind
+		}
+		r.follow[s] = to
+		r.edges += len(to)
+		if s.body != nil {
+			r.flow(s.body, r.behind(s))
+		}
+		if r.edges > maxEdges {
+			return
+		}
+	}
+}
+
+// behind is where a body goes on when its steps are done: a loop's test, else
+// what follows the loop. The items of a for_each go nowhere.
+func (r *resolver) behind(s *step) []target {
+	switch {
+	case !s.isLoop():
+		return nil
+	case s.test != "":
+		return []target{{name: s.test}}
+	}
+	return r.exits(s)
+}
+
+// exits are the targets of a loop's ways out, or of the way around a step.
+func (r *resolver) exits(s *step) []target {
+	if to := r.follow[s]; len(to) > 0 {
+		return to
+	}
+	return []target{{name: workflow.End}}
+}
+
+// defaults are where the steps of a block go when they say nothing. Only a
+// sequential block has such an order: to the first position that begins behind
+// the step.
+func (r *resolver) defaults(b *block, behind []target) [][]target {
+	to := make([][]target, len(b.steps))
+	if r.mode != sequential {
+		return to
+	}
+	positions := r.positions(b)
+	next, p := behind, len(positions)
+	for i := len(b.steps) - 1; i >= 0; i-- {
+		for p > 0 && positions[p-1][0].index > i {
+			p--
+			next = entriesOf(positions[p])
+		}
+		to[i] = next
+	}
+	return to
+}
+
+// positions are the steps that no edge names, one after the other; neighbours
+// of one group share a position.
+func (r *resolver) positions(b *block) [][]*step {
+	var positions [][]*step
+	for _, s := range b.steps {
+		last := len(positions) - 1
+		switch {
+		case r.named[s]:
+		case last >= 0 && s.group != "" && positions[last][0].group == s.group:
+			positions[last] = append(positions[last], s)
+		default:
+			positions = append(positions, []*step{s})
+		}
+	}
+	return positions
+}
+
+// branches says whether a step says itself what follows its success.
+func (s *step) branches() bool {
+	for _, w := range s.ways {
+		switch w.on {
+		case workflow.OnSuccess, workflow.OnLabel, workflow.OnWhen, workflow.OnElse:
+			return true
+		case workflow.OnFailure, workflow.OnTimeout:
+		}
+	}
+	return false
+}
+
+// entry is the id that an edge to the step names: the choice of its `when`.
+func (s *step) entry() string { return orElse(s.guard, s.node.ID) }
+
+func entriesOf(steps []*step) []target {
+	targets := make([]target, len(steps))
+	for i, s := range steps {
+		targets[i] = target{name: s.entry()}
+	}
+	return targets
+}
+
+// entries turns names that an author wrote into the ids of the model.
+func (r *resolver) entries(names []target) []target {
+	targets := make([]target, len(names))
+	for i, t := range names {
+		targets[i] = t
+		if s := r.byID[t.name]; s != nil {
+			targets[i].name = s.entry()
+		} else {
+			targets[i].name = mark(t.name)
+		}
+	}
+	return distinct(targets)
+}
+
+// distinct drops targets that were named before.
+func distinct(targets []target) []target {
+	if len(targets) < 2 {
+		return targets
+	}
+	seen := make(map[string]bool, len(targets))
+	kept := make([]target, 0, len(targets))
+	for _, t := range targets {
+		if !seen[t.name] {
+			seen[t.name] = true
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
+
+// warnDetached reports what nothing leads to although its author meant it to
+// wait: steps that hold a position in a sequential workflow, and the tests of
+// loops.
+func (r *resolver) warnDetached(g *workflow.Graph) {
+	led := map[string]bool{}
+	allEdges(g, func(e *workflow.Edge) { led[e.To] = true })
+	r.warnIn(r.body, led)
+	r.body.each(func(s *step) {
+		if s.body == nil {
+			return
+		}
+		r.warnIn(s.body, led)
+		if s.test != "" && !led[s.test] && len(s.body.steps) > 0 {
+			r.report(workflow.Errorf(s.node.Pos, codeLoopTest, "let the last step end without a route, or say in its route what is done again", "no step of %q goes on to its until or while", s.node.ID))
+		}
+	})
+}
+
+func (r *resolver) warnIn(b *block, led map[string]bool) {
+	if r.mode != sequential {
+		return
+	}
+	positions := r.positions(b)
+	for _, position := range positions[min(1, len(positions)):] {
+		for _, s := range position {
+			if !led[s.entry()] {
+				r.report(workflow.Warningf(s.node.Pos, codeDetached, "lead to it with `next:` or `route:`, or move it to the top", "nothing leads to %q, so it starts at once", s.node.ID))
+			}
+		}
+	}
+}

@@ -1,0 +1,310 @@
+package yaml
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// block is a list of steps: those of the workflow, of a loop or of a for_each.
+type block struct {
+	steps []*step
+	owner *step // nil: the workflow
+}
+
+// step is a step as it is written, before its edges are known.
+type step struct {
+	node workflow.Node // without edges; its body, if it has one, is in body
+	base string        // what an id is made from where none is given
+
+	group string
+	when  workflow.Expr // condition of the choice before it
+	needs *[]target
+	next  *[]target // nil: the mode says what follows
+	ways  []way     // route, else, error, on_timeout, in this order
+
+	body  *block        // of a loop, or of a for_each over several steps
+	until workflow.Expr // one of until and while, or none
+	while workflow.Expr
+
+	onErrorGiven bool
+	guard, test  string // ids of the choices that `when` and until or while become
+	pos          workflow.Pos
+	outer        *step // whose body it stands in; nil: the workflow's own
+	index        int   // among its siblings
+}
+
+// way is one kind of edges that leave a step, with their targets.
+type way struct {
+	on    workflow.On
+	label string
+	when  workflow.Expr
+	to    []target
+}
+
+// target is the name of a step, where it is written.
+type target struct {
+	name string
+	pos  workflow.Pos
+}
+
+func (r *reader) block(nodes []strictyaml.Node, owner *step) block {
+	b := block{owner: owner, steps: make([]*step, 0, len(nodes))}
+	for i, n := range nodes {
+		s := r.step(n)
+		s.outer, s.index = owner, i
+		b.steps = append(b.steps, s)
+	}
+	return b
+}
+
+// step reads one step. All keys are read whatever the kind, so that a key that
+// does not go with the kind is reported as that.
+func (r *reader) step(n strictyaml.Node) *step {
+	m := n.Map()
+	s := &step{pos: n.Pos()}
+	id := m.Get("id")
+	s.node.ID, s.node.Title = id.Name(), m.String("title")
+	kind := r.kind(m, s)
+	s.node.Pos = s.place(id, kind)
+	s.group = m.Name("parallel_group")
+	s.node.Group = s.group
+	s.when = condition(m.Get("when"))
+	s.needs, s.next = readNames(m.Get("needs")), readNames(m.Get("next"))
+	s.ways = readWays(m)
+	s.node.Output = readOutput(m.Get("output"))
+	s.node.Retry = readRetry(m.Get("retry"))
+	s.node.Timeout = readTime(m, "timeout")
+	if onError := m.Get("on_error"); onError.Exists() {
+		s.onErrorGiven, s.node.OnError = true, readOnError(onError)
+	}
+	s.node.Join = readJoin(m.Get("join"), m.Get("rest"))
+	s.node.Once = m.Word("effect", "once") == "once"
+	s.node.Labels = readLabels(m.Map("labels"))
+	r.forEach(m, s)
+	r.checkKeys(m, s)
+	m.Refuse("type", codeNotYAMLType, "a step says what it is by one of the keys "+kindNames(), "a step has no type")
+	if unknown := m.Done(); s.node.Step == nil {
+		r.nothing(m, s, unknown > 0)
+	}
+	return s
+}
+
+// nothing completes a step that does nothing, and says so, unless one of its
+// keys is misspelt, which has been said.
+func (r *reader) nothing(m *strictyaml.Map, s *step, misspelt bool) {
+	if s.body != nil {
+		s.node.Step = &workflow.Each{}
+		return
+	}
+	s.node.Step = &workflow.Task{}
+	if m.Node().IsMap() && !misspelt {
+		m.Node().Errorf(codeStepKind, "give it one of "+kindNames(), "this step does nothing")
+	}
+}
+
+// place is what a diagnostic about a step points to: its id, else what it does.
+func (s *step) place(id, kind strictyaml.Node) workflow.Pos {
+	switch {
+	case id.Exists():
+		return id.Pos()
+	case kind.IsText():
+		return kind.Pos()
+	case kind.Exists():
+		return kind.Key().Pos()
+	}
+	return s.pos
+}
+
+// readNames reads one name or a list of names; nil if the key is missing.
+func readNames(n strictyaml.Node) *[]target {
+	if !n.Exists() {
+		return nil
+	}
+	targets := readTargets(n)
+	return &targets
+}
+
+func readTargets(n strictyaml.Node) []target {
+	var targets []target
+	for _, one := range n.OneOrMany() {
+		if name := one.Name(); name != "" {
+			targets = append(targets, target{name, one.Pos()})
+		}
+	}
+	return targets
+}
+
+// readWays reads the edges that leave a step under a condition.
+func readWays(m *strictyaml.Map) []way {
+	ways := readRoute(m.Get("route"))
+	for _, key := range []struct {
+		name string
+		on   workflow.On
+	}{{"else", workflow.OnElse}, {"error", workflow.OnFailure}, {"on_timeout", workflow.OnTimeout}} {
+		if n := m.Get(key.name); n.Exists() {
+			ways = append(ways, way{on: key.on, to: readTargets(n)})
+		}
+	}
+	return ways
+}
+
+// readRoute reads `label: target` or a list of entries with their conditions.
+func readRoute(n strictyaml.Node) []way {
+	var ways []way
+	if n.IsList() {
+		for _, entry := range n.List() {
+			ways = append(ways, readEntry(entry))
+		}
+		return ways
+	}
+	for _, e := range n.Map().Entries() {
+		ways = append(ways, way{on: workflow.OnLabel, label: e.Name, to: readTargets(e.Value)})
+	}
+	return ways
+}
+
+// routeWords are what an entry may wait for instead of a label or a condition.
+var routeWords = []string{"success", "else", "error", "timeout"}
+
+func readEntry(n strictyaml.Node) way {
+	m := n.Map()
+	label, when, on := m.Get("label"), m.Get("when"), m.Get("on")
+	w := way{to: readTargets(m.Get("to"))}
+	said := 0
+	if label.Exists() {
+		w.on, w.label = workflow.OnLabel, label.Name()
+		said++
+	}
+	if when.Exists() {
+		w.on, w.when = workflow.OnWhen, condition(when)
+		said++
+	}
+	if on.Exists() {
+		if word := on.Word(routeWords...); word != "success" {
+			w.on = workflow.On(word)
+		}
+		said++
+	}
+	if n.IsMap() && said != 1 {
+		n.Errorf(codeRoute, "write one of `label:`, `when:` and `on:`, and `to:`", "an entry of \"route\" needs exactly one condition")
+	}
+	if n.IsMap() && len(w.to) == 0 && !m.Get("to").Exists() {
+		n.Errorf(codeRoute, "add `to:` with the id of a step, end or again", "an entry of \"route\" leads nowhere")
+	}
+	m.Done()
+	return w
+}
+
+func readRetry(n strictyaml.Node) workflow.Retry {
+	if !n.IsMap() {
+		return workflow.Retry{Attempts: int(n.Int(1))}
+	}
+	m := n.Map()
+	r := workflow.Retry{
+		Attempts: m.Int("attempts", 1),
+		Delay:    m.Duration("delay"),
+		MaxDelay: m.Duration("max_delay"),
+	}
+	if word := m.Word("backoff", "fixed", "linear", "exponential"); word != "fixed" {
+		r.Backoff = workflow.Backoff(word)
+	}
+	m.Done()
+	return r
+}
+
+func readJoin(join, rest strictyaml.Node) workflow.Join {
+	var j workflow.Join
+	switch {
+	case !join.IsText():
+		j.Need = int(join.Int(1))
+	case join.Word("all", "any") == "any":
+		j.Need = 1
+	}
+	j.Keep = rest.Word("keep", "cancel") == "keep"
+	return j
+}
+
+func readLabels(m *strictyaml.Map) map[string]string {
+	var labels map[string]string
+	for _, e := range m.Entries() {
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[e.Name] = e.Value.Name()
+	}
+	return labels
+}
+
+// forEach turns the step into one that runs for every item. What an item does
+// stays with the item; what the list means to others goes to the list.
+func (r *reader) forEach(m *strictyaml.Map, s *step) {
+	items, as, width := m.Get("for_each"), m.Get("as"), m.Get("max_parallel")
+	if !items.Exists() {
+		for _, n := range []strictyaml.Node{as, width} {
+			if n.Exists() {
+				n.Key().Errorf(codeStepKey, "add `for_each:` with a list", "%s goes with for_each", n.Label())
+			}
+		}
+		return
+	}
+	each := &workflow.Each{Items: condition(items), As: as.Name(), Parallel: int(width.Int(1))}
+	switch s.node.Step.(type) {
+	case *workflow.Task, *workflow.Call:
+		s.node = *repeat(s.node, each)
+	case *workflow.Human, *workflow.Choice, *workflow.Combine, *workflow.Loop, *workflow.Each:
+		items.Key().Errorf(codeStepKey, "put the step into `steps:` under a step with for_each", "for_each cannot repeat a %s", s.node.Kind())
+	case nil:
+		if s.body != nil {
+			s.node.Step = each
+		}
+	}
+}
+
+// repeat wraps a node: its work goes inside, its place in the graph stays
+// outside.
+func repeat(n workflow.Node, each *workflow.Each) *workflow.Node {
+	inner, outer := n, n
+	inner.Join, inner.Group, inner.OnError = workflow.Join{}, "", workflow.Stop
+	inner.Output.Var = ""
+	outer.Retry, outer.Timeout, outer.Once, outer.Labels = workflow.Retry{}, time.Duration(0), false, nil
+	outer.Output = workflow.Output{Var: n.Output.Var, Pos: n.Output.Pos}
+	each.Body.Nodes = []workflow.Node{inner}
+	outer.Step = each
+	return &outer
+}
+
+// checkKeys reports keys that are known, but not for this kind of step.
+func (r *reader) checkKeys(m *strictyaml.Map, s *step) {
+	for _, rule := range []struct {
+		keys   string
+		wrong  bool
+		detail string
+	}{
+		{"inputs", !slices.Contains([]string{"task", "call", "none"}, s.work()), "only agents and workflows take inputs"},
+		{"route else error on_timeout", s.isLoop(), "the ways out of a loop are written at its steps"},
+		{"steps", s.body != nil && s.node.Step == nil, "add `for_each:` with a list, or `loop:` around the steps"},
+	} {
+		for key := range strings.FieldsSeq(rule.keys) {
+			if n := m.Peek(key); rule.wrong && n.Exists() {
+				n.Key().Errorf(codeStepKey, rule.detail, "%q has no meaning here", key)
+			}
+		}
+	}
+}
+
+// work is the kind of what a step does, for each item if it has for_each.
+func (s *step) work() string {
+	if each, ok := s.node.Step.(*workflow.Each); ok && len(each.Body.Nodes) == 1 {
+		return each.Body.Nodes[0].Kind()
+	}
+	return s.node.Kind()
+}
+
+func (s *step) isLoop() bool {
+	_, ok := s.node.Step.(*workflow.Loop)
+	return ok
+}
