@@ -23,7 +23,8 @@ type place struct {
 	each  int // innermost Each that holds it, or none
 	loop  int // innermost Loop that holds it, or none; the loop may be outside of the Each
 	links []link
-	in    int // links that lead here, but for back links
+	edges []*workflow.Edge // all that leave it, also to the end
+	in    int              // links that lead here, but for back links
 }
 
 const none = -1
@@ -132,8 +133,9 @@ func (f *flow) addEdge(e *workflow.Edge, here *names, around place) {
 	if !ok {
 		return
 	}
+	f.places[from].edges = append(f.places[from].edges, e)
 	kind := taken
-	if e.On == workflow.OnFailure || e.On == workflow.OnTimeout {
+	if isFailure(e) {
 		kind = failed
 	}
 	to, ok := here.find(e.To)
@@ -215,19 +217,7 @@ func (f *flow) visible(node, from int) bool {
 	return each == none || f.inside(from, each)
 }
 
-// candidates are the places that a node id may mean, seen from a place.
-func (f *flow) candidates(id string, from int) []int {
-	var seen []int
-	for _, i := range f.byID[id] {
-		if f.visible(i, from) {
-			seen = append(seen, i)
-		}
-	}
-	return seen
-}
-
-// sharedLoop says whether two places are in the body of one loop, in the same
-// item of every Each in it.
+// sharedLoop says whether two places are in the body of one loop.
 func (f *flow) sharedLoop(a, b int) bool {
 	for l := f.places[a].loop; l != none; l = f.places[l].loop {
 		if f.inside(b, l) {

@@ -1,0 +1,96 @@
+package expr
+
+import (
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// place is where the author wrote what a finding is about: the reference, else
+// the text, else what holds the text.
+func (f *finding) place() workflow.Pos {
+	src := f.text.src
+	if src == nil || src.Pos.Line == 0 {
+		return *f.text.pos
+	}
+	from, to, ok := f.span(src.Text)
+	if !ok {
+		return src.Pos
+	}
+	return src.At(from, to)
+}
+
+// span finds the finding in the text as it was written. The dialect is not
+// known any more: it is the one in which the text has as many references as in
+// canonical form, or in which it does not parse either.
+func (f *finding) span(written string) (from, to int, ok bool) {
+	original := *f.text.site
+	original.text = written
+	for _, d := range []Dialect{Mixed, PlantUML, Canonical} {
+		p := parse(&original, d)
+		switch {
+		case f.problem.Kind == Syntax && p.err != nil:
+			return p.err.From, p.err.To, true
+		case f.problem.Kind == QuotedRef && p.err == nil:
+			if list := quotedRefs(&p); f.number < len(list) {
+				return list[f.number].from, list[f.number].to, true
+			}
+		case f.ref != nil && p.err == nil && len(p.refs()) == len(f.text.refs()):
+			r := p.refs()[f.number]
+			return r.From, r.To, true
+		}
+	}
+	return 0, 0, false
+}
+
+// quoted warns of references inside quotes of an expression: they are plain
+// text, which is seldom meant.
+func (c *checker) quoted(p *parsed) {
+	for i, l := range quotedRefs(p) {
+		text, _ := l.value.(string)
+		c.findings = append(c.findings, &finding{text: p, number: i, problem: Problem{
+			Kind: QuotedRef, Name: text, Summary: "a reference inside quotes is plain text", Detail: "leave the quotes out",
+		}})
+	}
+}
+
+func quotedRefs(p *parsed) []*literalNode {
+	if p.isText {
+		return nil // "${" in a template is how a literal ${ may be written
+	}
+	var list []*literalNode
+	eachLiteral(p.expr.root, func(l *literalNode) {
+		text, ok := l.value.(string)
+		if ok && (strings.Contains(text, "${") || strings.Contains(text, "{{")) {
+			list = append(list, l)
+		}
+	})
+	return list
+}
+
+func eachLiteral(n node, visit func(*literalNode)) {
+	switch n := n.(type) {
+	case *literalNode:
+		visit(n)
+	case *refNode:
+	case *notNode:
+		eachLiteral(n.of, visit)
+	case *compareNode:
+		eachLiteral(n.left, visit)
+		eachLiteral(n.right, visit)
+	case listNode:
+		eachLiteralOf(n, visit)
+	case orNode:
+		eachLiteralOf(n, visit)
+	case andNode:
+		eachLiteralOf(n, visit)
+	case elseNode:
+		eachLiteralOf(n, visit)
+	}
+}
+
+func eachLiteralOf(nodes []node, visit func(*literalNode)) {
+	for _, n := range nodes {
+		eachLiteral(n, visit)
+	}
+}

@@ -1,0 +1,296 @@
+package expr
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// ProblemKind is what is wrong with a text.
+type ProblemKind string
+
+// The kinds of problems.
+const (
+	Syntax         ProblemKind = "syntax"
+	UnknownName    ProblemKind = "unknown_name" // no input or variable of that name
+	UnknownNode    ProblemKind = "unknown_node"
+	UnknownGroup   ProblemKind = "unknown_group"
+	UnknownField   ProblemKind = "unknown_field"
+	Forward        ProblemKind = "forward"      // it runs later
+	Self           ProblemKind = "self"         // it is the node itself, or around it
+	NotUpstream    ProblemKind = "not_upstream" // it runs beside, or where its result is not seen
+	BadItem        ProblemKind = "bad_item"     // item, index, iteration, failure or previous out of place
+	MaybeUndefined ProblemKind = "maybe_undefined"
+	QuotedRef      ProblemKind = "quoted_reference" // a reference inside quotes is plain text
+)
+
+// Problem is something wrong with a text of a workflow.
+type Problem struct {
+	Pos     workflow.Pos
+	Kind    ProblemKind
+	Name    string // of the input, variable, node, group or field
+	Summary string
+	Detail  string // what to do about it; may be ""
+}
+
+// Severity says whether the problem keeps the workflow from running.
+func (p Problem) Severity() workflow.Severity {
+	switch p.Kind {
+	case MaybeUndefined, QuotedRef:
+		return workflow.Warning
+	case Syntax, UnknownName, UnknownNode, UnknownGroup, UnknownField, Forward, Self, NotUpstream, BadItem:
+	}
+	return workflow.Error
+}
+
+// Problems are all that is wrong with the texts of a resolved workflow, in the
+// order of the texts: what does not parse, what nothing defines, what is not
+// known yet where it is used, and what only some paths define. An input may be
+// anything as long as the workflow declares none.
+func Problems(w *workflow.Workflow) []Problem {
+	c := &checker{flow: newFlow(w)}
+	sites := c.sites()
+	for i := range sites {
+		c.text(parse(&sites[i], Canonical))
+	}
+	c.settle()
+	var all []Problem
+	for _, f := range c.findings {
+		if f.problem.Kind != "" {
+			f.problem.Pos = f.place()
+			all = append(all, f.problem)
+		}
+	}
+	return all
+}
+
+// checker works in two rounds: it looks at every reference and notes what must
+// be asked of the flow; then all questions are asked at once.
+type checker struct {
+	*flow
+	findings []*finding
+	queries  []*query
+	lazy     *activity
+	entered  []bool  // by place: entered by an error edge; nil: not computed
+	races    []*race // nil: not computed
+}
+
+// finding is a reference, or a text, with what may be wrong with it.
+type finding struct {
+	text    *parsed
+	ref     *Ref
+	number  int // of the reference in its text
+	problem Problem
+
+	// What the flow is asked: may the variable, or one of the nodes, be known
+	// here? forms are the nodes that define what the reference means.
+	asked []*query
+	forms []int
+}
+
+func (c *checker) text(p parsed) {
+	if p.err != nil {
+		c.findings = append(c.findings, &finding{text: &p, problem: Problem{Kind: Syntax, Summary: p.err.Summary, Detail: p.err.Detail}})
+		return
+	}
+	c.quoted(&p)
+	for i, ref := range p.refs() {
+		f := &finding{text: &p, ref: ref, number: i}
+		c.findings = append(c.findings, f)
+		c.reference(f)
+	}
+}
+
+// reference looks at one reference, and asks the flow where it has to.
+func (c *checker) reference(f *finding) {
+	r := f.ref
+	switch r.Kind {
+	case Inputs:
+		c.input(f)
+	case Vars:
+		c.variable(f)
+	case Nodes:
+		c.node(f)
+	case Groups:
+		c.group(f)
+	case Previous:
+		c.previous(f)
+	case Failure:
+		c.failure(f)
+	case Item, Index:
+		if c.places[f.text.at.place].each == none {
+			f.report(BadItem, r.String(), fmt.Sprintf("%s outside of for_each", r), "only what for_each repeats has an item")
+		}
+	case Iteration:
+		if c.places[f.text.at.place].loop == none {
+			f.report(BadItem, r.String(), "iteration outside of a loop", "only the body of a loop has iterations")
+		}
+	case Unresolved:
+		c.unresolved(f)
+	}
+}
+
+func (f *finding) report(kind ProblemKind, name, summary, detail string) {
+	f.problem = Problem{Kind: kind, Name: name, Summary: summary, Detail: detail}
+}
+
+func (c *checker) unresolved(f *finding) {
+	path := f.ref.Path
+	if path[0].Name == "steps" && len(path) > 1 && path[1].IsIndex {
+		f.report(UnknownNode, f.ref.String(), fmt.Sprintf("there is no step %d", path[1].Index), "steps count from 0")
+		return
+	}
+	f.report(UnknownName, path[0].Name, fmt.Sprintf("unknown name %q", path[0].Name), workflow.DidYouMean(path[0].Name, c.names()))
+}
+
+// names are all inputs and variables.
+func (c *checker) names() []string {
+	var names []string
+	for _, in := range c.w.Inputs {
+		names = append(names, in.Name)
+	}
+	names = append(names, slices.Sorted(maps.Keys(c.writers))...)
+	return append(names, slices.Sorted(maps.Keys(c.w.State))...)
+}
+
+func (c *checker) input(f *finding) {
+	name := f.ref.Name
+	if name == "" || len(c.w.Inputs) == 0 || slices.ContainsFunc(c.w.Inputs, func(p workflow.Param) bool { return p.Name == name }) {
+		return
+	}
+	f.report(UnknownName, name, fmt.Sprintf("unknown name %q", name), c.unknownDetail(name))
+}
+
+// unknownDetail says what an unknown name may have been meant to be.
+func (c *checker) unknownDetail(name string) string {
+	if writers := c.writers[name]; len(writers) > 0 {
+		return fmt.Sprintf("%q writes it, but not before this place", c.places[writers[0]].node.ID)
+	}
+	if c.byID[name] != nil {
+		return fmt.Sprintf("for the output of the node write %s", (&Ref{Kind: Nodes, Name: name, Field: "output"}))
+	}
+	if hint := workflow.DidYouMean(name, c.names()); hint != "" {
+		return hint
+	}
+	return "no input is declared and no variable is written under this name"
+}
+
+func (c *checker) variable(f *finding) {
+	name := f.ref.Name
+	if name == "" {
+		f.report(UnknownField, "vars", "vars needs the name of a variable", "write vars.NAME")
+		return
+	}
+	if _, ok := c.w.State[name]; ok {
+		return
+	}
+	if c.writers[name] == nil {
+		f.report(UnknownName, name, fmt.Sprintf("no node writes the variable %q", name), workflow.DidYouMean(name, c.names()))
+		return
+	}
+	f.forms = c.writers[name]
+	c.ask(f, &query{at: f.text.at, node: none, variable: name})
+}
+
+func (c *checker) node(f *finding) {
+	id := f.ref.Name
+	if id == "" {
+		f.report(UnknownField, "nodes", "nodes needs the id of a node", "write nodes.ID.output")
+		return
+	}
+	if c.byID[id] == nil {
+		f.report(UnknownNode, id, fmt.Sprintf("there is no node %q", id), workflow.DidYouMean(id, slices.Sorted(maps.Keys(c.byID))))
+		return
+	}
+	if !c.field(f, "a node", NodeFields()) {
+		return
+	}
+	c.nodes(f, c.byID[id])
+}
+
+// nodes asks about the nodes that a reference means, as far as they are seen
+// from its place.
+func (c *checker) nodes(f *finding, nodes []int) {
+	for _, i := range nodes {
+		if c.visible(i, f.text.at.place) {
+			f.forms = append(f.forms, i)
+			c.ask(f, &query{at: f.text.at, node: i})
+		}
+	}
+	if len(f.forms) == 0 {
+		each := c.places[c.places[nodes[0]].each].node.ID
+		f.report(NotUpstream, f.ref.Name, fmt.Sprintf("%q runs once per item of %q", f.ref.Name, each), fmt.Sprintf("its outputs are the list %s", (&Ref{Kind: Nodes, Name: each, Field: "output"})))
+	}
+}
+
+func (c *checker) group(f *finding) {
+	name := f.ref.Name
+	if name == "" {
+		f.report(UnknownField, "groups", "groups needs the name of a group", "write groups.NAME.outputs")
+		return
+	}
+	if c.groups[name] == nil {
+		f.report(UnknownGroup, name, fmt.Sprintf("there is no parallel group %q", name), workflow.DidYouMean(name, slices.Sorted(maps.Keys(c.groups))))
+		return
+	}
+	if !c.field(f, "a group", GroupFields()) {
+		return
+	}
+	c.nodes(f, c.groups[name])
+}
+
+// field says whether the field of a reference exists.
+func (c *checker) field(f *finding, of string, fields []string) bool {
+	if slices.Contains(fields, f.ref.Field) {
+		return true
+	}
+	detail := workflow.DidYouMean(f.ref.Field, fields)
+	if detail == "" {
+		detail = "it has " + strings.Join(fields, ", ")
+	}
+	f.report(UnknownField, f.ref.Field, fmt.Sprintf("%s has no field %q", of, f.ref.Field), detail)
+	return false
+}
+
+func (c *checker) previous(f *finding) {
+	at := f.text.at
+	switch {
+	case !c.field(f, "what comes before", []string{"output"}):
+	case at.place == c.end:
+		f.report(BadItem, "previous", "previous at the end of the workflow", "name the node whose output is meant")
+	case !at.behind && c.places[at.place].in == 0 && !f.ref.guarded:
+		f.report(MaybeUndefined, "previous", "nothing comes before this node", "previous.output is null here; give it a default with ??")
+	}
+}
+
+func (c *checker) failure(f *finding) {
+	if !c.field(f, "a failure", FailureFields()) || c.enteredByError(f.text.at.place) {
+		return
+	}
+	f.report(BadItem, "failure", "failure where no error edge leads", "only a node that an error edge leads to has a failure")
+}
+
+// enteredByError says whether an error edge leads to a place, through choices
+// or directly.
+func (c *checker) enteredByError(at int) bool {
+	if c.entered == nil {
+		c.entered = make([]bool, len(c.places))
+		for _, i := range c.order {
+			_, isChoice := c.places[i].node.Step.(*workflow.Choice)
+			for _, l := range c.places[i].links {
+				if l.kind == failed || isChoice && c.entered[i] {
+					c.entered[l.to] = true
+				}
+			}
+		}
+	}
+	return c.entered[at]
+}
+
+func (c *checker) ask(f *finding, q *query) {
+	f.asked = append(f.asked, q)
+	c.queries = append(c.queries, q)
+}

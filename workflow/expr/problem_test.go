@@ -1,0 +1,201 @@
+package expr_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
+)
+
+// problems prints what is wrong, one a line.
+func problems(w *workflow.Workflow) string {
+	var lines []string
+	for _, p := range expr.Problems(w) {
+		lines = append(lines, fmt.Sprintf("%s %s: %s; %s", p.Severity(), p.Kind, p.Summary, p.Detail))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestProblemsInALine(t *testing.T) {
+	tests := []struct{ prompt, want string }{
+		{`${nodes.a.output} ${vars.draft} ${vars.notes} ${inputs.topic} ${inputs}`, ``},
+		{`${nodes.a.output`, `error syntax: ${ is never closed; close it, or write $${ for a literal ${`},
+		{`${inputs.topc}`, `error unknown_name: unknown name "topc"; did you mean "topic"?`},
+		{`${inputs.late}`, `error unknown_name: unknown name "late"; "d" writes it, but not before this place`},
+		{`${inputs.b}`, `error unknown_name: unknown name "b"; for the output of the node write nodes.b.output`},
+		{`${inputs.zzzzzz}`, `error unknown_name: unknown name "zzzzzz"; no input is declared and no variable is written under this name`},
+		{`${vars.drft}`, `error unknown_name: no node writes the variable "drft"; did you mean "draft"?`},
+		{`${vars}`, `error unknown_field: vars needs the name of a variable; write vars.NAME`},
+		{`${nodes.bb.output}`, `error unknown_node: there is no node "bb"; did you mean "b"?`},
+		{`${steps[9].output}`, `error unknown_node: there is no step 9; steps count from 0`},
+		{`${nodes.a.ouput}`, `error unknown_field: a node has no field "ouput"; did you mean "output"?`},
+		{`${nodes.a.result}`, `error unknown_field: a node has no field "result"; it has output, status, error, duration_ms, attempts`},
+		{`${nodes.d.output}`, `error forward: "d" is not known yet; "d" runs after this place`},
+		{`${vars.late}`, `error forward: "late", written by "d", is not known yet; "d" runs after this place`},
+		{`${nodes.c.output}`, `error self: "c" refers to its own result; it is not known before the node has finished`},
+		{`${groups.g.outputs}`, `error unknown_group: there is no parallel group "g"; `},
+		{`${item} ${index} ${iteration}`, "error bad_item: item outside of for_each; only what for_each repeats has an item\n" +
+			"error bad_item: index outside of for_each; only what for_each repeats has an item\n" +
+			"error bad_item: iteration outside of a loop; only the body of a loop has iterations"},
+		{`${failure.error}`, `error bad_item: failure where no error edge leads; only a node that an error edge leads to has a failure`},
+		{`${failure.eror}`, `error unknown_field: a failure has no field "eror"; did you mean "error"?`},
+		{`${nodes.d.output ?? "none"}`, `error forward: "d" is not known yet; "d" runs after this place`},
+		{`${unresolved}`, `error unknown_name: unknown name "unresolved"; `},
+	}
+	for _, tt := range tests {
+		w := line(tt.prompt)
+		w.Inputs = []workflow.Param{{Name: "topic"}}
+		if diff := cmp.Diff(tt.want, problems(w)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.prompt, diff)
+		}
+	}
+}
+
+// TestProblemsByGraph refers from the node r to the node w, which writes x.
+func TestProblemsByGraph(t *testing.T) {
+	n := func(id string) workflow.Node { return task(id, "", "") }
+	w := task("w", "", "x")
+	w2 := task("w2", "", "x")
+	choice := workflow.Node{ID: "choice", Step: &workflow.Choice{}}
+	r := n("r")
+	anyJoin := r
+	anyJoin.Join.Need = 1
+	loop := func(body workflow.Graph) workflow.Node {
+		return workflow.Node{ID: "loop", Step: &workflow.Loop{Body: body}}
+	}
+	each := func(id, as string, body ...workflow.Node) workflow.Node {
+		return workflow.Node{ID: id, Step: &workflow.Each{As: as, Body: workflow.Graph{Nodes: body}}}
+	}
+	again := func(from string) workflow.Edge { return workflow.Edge{From: from, To: workflow.Again} }
+	graph := func(nodes []workflow.Node, edges ...workflow.Edge) workflow.Graph {
+		return workflow.Graph{Nodes: nodes, Edges: edges}
+	}
+	const maybe = "maybe_undefined"
+	tests := []struct {
+		name string
+		body workflow.Graph
+		text string
+		want string // the kinds of problems
+	}{
+		{"parallel branches meet", graph([]workflow.Node{n("a"), w, n("b"), r}, edge("a", "w"), edge("a", "b"), edge("w", "r"), edge("b", "r")), "nodes.w.output", ""},
+		{"parallel branches, variable", graph([]workflow.Node{n("a"), w, n("b"), r}, edge("a", "w"), edge("a", "b"), edge("w", "r"), edge("b", "r")), "vars.x", ""},
+		{"beside", graph([]workflow.Node{n("a"), w, r}, edge("a", "w"), edge("a", "r")), "nodes.w.output", "not_upstream"},
+		{"in one alternative", graph([]workflow.Node{choice, w, n("b"), r}, when("choice", "w", "inputs.i"), orElse("choice", "b"), edge("w", "r"), edge("b", "r")), "nodes.w.output", maybe},
+		{"in one alternative, variable", graph([]workflow.Node{choice, w, n("b"), r}, when("choice", "w", "inputs.i"), orElse("choice", "b"), edge("w", "r"), edge("b", "r")), "vars.x", maybe},
+		{"in one alternative, guarded", graph([]workflow.Node{choice, w, n("b"), r}, when("choice", "w", "inputs.i"), orElse("choice", "b"), edge("w", "r"), edge("b", "r")), `vars.x ?? "none"`, ""},
+		{"in both alternatives", graph([]workflow.Node{choice, w, w2, r}, when("choice", "w", "inputs.i"), orElse("choice", "w2"), edge("w", "r"), edge("w2", "r")), "vars.x", ""},
+		{"in the same alternative", graph([]workflow.Node{choice, w, n("b"), r}, when("choice", "w", "inputs.i"), orElse("choice", "b"), edge("w", "r")), "vars.x", ""},
+		{"before alternatives that meet", graph([]workflow.Node{w, choice, n("a"), n("b"), r}, edge("w", "choice"), when("choice", "a", "inputs.i"), orElse("choice", "b"), edge("a", "r"), edge("b", "r")), "vars.x", ""},
+		{"an alternative skips it", graph([]workflow.Node{choice, w, r}, when("choice", "w", "inputs.i"), orElse("choice", "r"), edge("w", "r")), "nodes.w.output", maybe},
+		{"an alternative ends", graph([]workflow.Node{choice, w, r}, when("choice", "w", "inputs.i"), orElse("choice", workflow.End), edge("w", "r")), "nodes.w.output", ""},
+		{"nested alternatives meet", graph([]workflow.Node{choice, {ID: "c2", Step: &workflow.Choice{}}, n("a"), n("b"), n("c"), w, r}, when("choice", "c2", "inputs.i"), orElse("choice", "c"), when("c2", "a", "inputs.i"), orElse("c2", "b"), edge("a", "w"), edge("b", "w"), edge("c", "w"), edge("w", "r")), "vars.x", ""},
+		{"error edge", graph([]workflow.Node{w, r}, onError("w", "r")), "nodes.w.error", ""},
+		{"error edge, variable", graph([]workflow.Node{w, r}, onError("w", "r")), "vars.x", "not_upstream"},
+		{"error edge, failure", graph([]workflow.Node{w, r}, onError("w", "r")), "failure.error", ""},
+		{"error edge, failure through a choice", graph([]workflow.Node{w, choice, r}, onError("w", "choice"), orElse("choice", "r")), "failure.error", ""},
+		{"handler meets the others", graph([]workflow.Node{w, n("h"), r}, onError("w", "h"), edge("w", "r"), edge("h", "r")), "vars.x", maybe},
+		{"handler meets the others, before", graph([]workflow.Node{w, n("a"), n("h"), r}, edge("w", "a"), onError("a", "h"), edge("a", "r"), edge("h", "r")), "vars.x", ""},
+		{"first of two", graph([]workflow.Node{n("a"), w, n("b"), anyJoin}, edge("a", "w"), edge("a", "b"), edge("w", "r"), edge("b", "r")), "nodes.w.output", maybe},
+		{"first of two, before them", graph([]workflow.Node{w, n("a"), n("b"), anyJoin}, edge("w", "a"), edge("w", "b"), edge("a", "r"), edge("b", "r")), "nodes.w.output", ""},
+		{"first of two, written by both", graph([]workflow.Node{n("a"), w, w2, anyJoin}, edge("a", "w"), edge("a", "w2"), edge("w", "r"), edge("w2", "r")), "vars.x", ""},
+		{"later in the loop", graph([]workflow.Node{loop(graph([]workflow.Node{r, w}, edge("r", "w"), again("w")))}), "nodes.w.output", ""},
+		{"later in the loop, variable", graph([]workflow.Node{loop(graph([]workflow.Node{r, w}, edge("r", "w"), again("w")))}), "vars.x", ""},
+		{"later in the loop, off its path", graph([]workflow.Node{loop(graph([]workflow.Node{r, w, choice}, edge("r", "w"), edge("r", "choice"), again("choice")))}), "nodes.w.output", ""},
+		{"in the loop before", graph([]workflow.Node{loop(graph([]workflow.Node{w, choice}, edge("w", "choice"), when("choice", "r", "inputs.i"), orElse("choice", workflow.Again))), r}), "vars.x", ""},
+		{"in the loop before, behind its exit", graph([]workflow.Node{loop(graph([]workflow.Node{choice, w}, when("choice", "r", "inputs.i"), orElse("choice", "w"), again("w"))), r}), "vars.x", maybe},
+		{"iteration", graph([]workflow.Node{loop(graph([]workflow.Node{r}, again("r")))}), "iteration", ""},
+		{"in each", graph([]workflow.Node{each("e", "y", r)}), "item.z == vars.y && index == 0", ""},
+		{"out of each", graph([]workflow.Node{each("e", "", w), r}, edge("e", "r")), "nodes.w.output", "not_upstream"},
+		{"out of each, variable", graph([]workflow.Node{each("e", "", w), r}, edge("e", "r")), "vars.x", "not_upstream"},
+		{"each under its own id", graph([]workflow.Node{each("w", "", n("w")), r}, edge("w", "r")), "nodes.w.output", ""},
+		{"around", graph([]workflow.Node{each("w", "", r)}), "nodes.w.output", "self"},
+		{"group", graph([]workflow.Node{{ID: "m", Group: "g", Step: &workflow.Task{}}, {ID: "n", Group: "g", Step: &workflow.Task{}}, r}, edge("m", "r"), edge("n", "r")), "groups.g.status", ""},
+		{"half a group", graph([]workflow.Node{{ID: "m", Group: "g", Step: &workflow.Task{}}, {ID: "n", Group: "g", Step: &workflow.Task{}}, r}, edge("m", "r")), "groups.g.status", "not_upstream"},
+		{"previous at the start", graph([]workflow.Node{r}), "previous.output", maybe},
+		{"previous", graph([]workflow.Node{w, r}, edge("w", "r")), "previous.output", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			def := &workflow.Workflow{Body: tt.body}
+			def.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+				if n.ID == "r" {
+					n.Step = &workflow.Task{Prompt: workflow.Template{Text: "${" + tt.text + "}"}}
+				}
+			})
+			var kinds []string
+			for _, p := range expr.Problems(def) {
+				kinds = append(kinds, string(p.Kind))
+			}
+			if got := strings.Join(kinds, " "); got != tt.want {
+				t.Errorf("got %q, want %q\n%s", got, tt.want, problems(def))
+			}
+		})
+	}
+}
+
+func TestProblemsBehindANode(t *testing.T) {
+	w := line("")
+	w.Body.Edges[2] = when("c", "d", `nodes.c.output == "ok" && previous.output && nodes.d.output`)
+	w.Output.Text = "${vars.late} ${nodes.d.output} ${previous.output}"
+	want := `error forward: "d" is not known yet; "d" runs after this place
+error bad_item: previous at the end of the workflow; name the node whose output is meant`
+	if diff := cmp.Diff(want, problems(w)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestProblemsStandAtTheReference(t *testing.T) {
+	source := func(text string, line, column int) workflow.Source {
+		return workflow.Source{Text: text, Pos: workflow.Pos{File: "f.yml", Line: line, Column: column}, Indent: 5}
+	}
+	nodePos, bindingPos := workflow.Pos{Line: 1, Column: 1}, workflow.Pos{Line: 9, Column: 9}
+	const prompt = "Say\n  {{nodes.x.output}} to $HOME and {{topc}}"
+	w := &workflow.Workflow{Inputs: []workflow.Param{{Name: "topic"}}, Body: workflow.Graph{Nodes: []workflow.Node{
+		{ID: "a", Pos: nodePos, Step: &workflow.Task{
+			Prompt: workflow.Template{Text: prompt, Src: source(prompt, 3, 10)},
+			Inputs: []workflow.Binding{
+				{Name: "i", Value: "{{topc", Src: source("{{topc", 7, 4), Pos: bindingPos},
+				{Name: "j", Value: []any{"{{topc}}"}, Pos: bindingPos},
+			},
+			Settings: map[string]any{"s": "{{topc}}"},
+		}},
+		{ID: "b", Pos: nodePos, Step: &workflow.Choice{On: workflow.Expr{Text: `"${topc}" == topc`, Src: source(`"${topc}" == topc`, 8, 1)}}},
+	}}}
+	expr.Resolve(w, expr.Mixed, nil)
+	var got []string
+	for _, p := range expr.Problems(w) {
+		got = append(got, fmt.Sprintf("%s-%d:%d %s %s", p.Pos, p.Pos.EndLine, p.Pos.EndColumn, p.Kind, p.Name))
+	}
+	want := []string{
+		"f.yml:4:7-4:25 unknown_node x",
+		"f.yml:4:39-4:47 unknown_name topc",
+		"f.yml:7:4-7:6 syntax ",
+		"9:9-0:0 unknown_name topc",
+		"1:1-0:0 unknown_name topc",
+		"f.yml:8:1-8:10 quoted_reference ${topc}",
+		"f.yml:8:14-8:18 unknown_name topc",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestLargeWorkflowsHaveNoProblems(t *testing.T) {
+	w, ids := chain(3000)
+	expr.Resolve(w, expr.Mixed, ids)
+	if got := problems(w); got != "" {
+		t.Error(got)
+	}
+}
+
+func BenchmarkProblems(b *testing.B) {
+	w, ids := chain(10_000)
+	expr.Resolve(w, expr.Mixed, ids)
+	for b.Loop() {
+		expr.Problems(w)
+	}
+}

@@ -1,0 +1,162 @@
+package expr
+
+import (
+	"fmt"
+	"slices"
+)
+
+// settle asks the flow all that was noted, and turns the answers into problems.
+// Each round asks only about what the round before left open.
+func (c *checker) settle() {
+	c.flow.ask(c.queries)
+	late, doubtful := c.split()
+	c.settleLate(late)
+	c.settleDoubtful(doubtful)
+}
+
+// split parts the findings that need more questions: references to what may
+// not be known at their place, and references to what may be.
+func (c *checker) split() (late, doubtful []*finding) {
+	for _, f := range c.findings {
+		if len(f.asked) == 0 || f.problem.Kind != "" {
+			continue
+		}
+		switch known := c.known(f); {
+		case !known:
+			late = append(late, f)
+		case !f.ref.guarded && f.ref.Kind != Groups:
+			doubtful = append(doubtful, f)
+		}
+	}
+	return late, doubtful
+}
+
+// known says whether what a reference means may be known at its place. A group
+// is known when all its members are.
+func (c *checker) known(f *finding) bool {
+	holds := func(q *query) bool { return q.holds }
+	if f.ref.Kind == Groups {
+		return !slices.ContainsFunc(f.asked, func(q *query) bool { return !q.holds })
+	}
+	return slices.ContainsFunc(f.asked, holds)
+}
+
+// settleLate says of what is not known whether it comes later, runs beside, or
+// failed before.
+func (c *checker) settleLate(late []*finding) {
+	later, before := make([]*query, len(late)), make([]*query, len(late))
+	for i, f := range late {
+		node := c.missing(f)
+		later[i] = &query{at: point{place: node}, node: f.text.at.place}
+		before[i] = &query{at: f.text.at, node: node}
+	}
+	c.flow.ask(slices.Concat(later, before))
+	for i, f := range late {
+		c.reportLate(f, c.missing(f), later[i].holds, before[i].holds)
+	}
+}
+
+// missing is the node that should be known at the finding's place and is not.
+func (c *checker) missing(f *finding) int {
+	for i, q := range f.asked {
+		if !q.holds {
+			return f.forms[i]
+		}
+	}
+	return f.forms[0]
+}
+
+func (c *checker) reportLate(f *finding, node int, later, before bool) {
+	id, at := c.places[node].node.ID, f.text.at.place
+	what := fmt.Sprintf("%q", id)
+	if f.ref.Kind == Vars {
+		what = fmt.Sprintf("%q, written by %q,", f.ref.Name, id)
+	}
+	name := f.ref.Name
+	switch {
+	case f.ref.Kind == Nodes && (later || node == at) && c.sharedLoop(node, at):
+		// What the iteration before left; null in the first one.
+	case node == at:
+		f.report(Self, name, fmt.Sprintf("%q refers to its own result", id), "it is not known before the node has finished")
+	case c.inside(at, node):
+		f.report(Self, name, fmt.Sprintf("%s is not known inside of %q", what, id), "it is not known before all of it has finished")
+	case !c.visible(node, at):
+		f.report(NotUpstream, name, what+" is not known here", fmt.Sprintf("what for_each does for an item in %q stays there", c.places[c.places[node].each].node.ID))
+	case before:
+		f.report(NotUpstream, name, what+" is not known here", fmt.Sprintf("only the failure of %q leads here", id))
+	case later:
+		f.report(Forward, name, what+" is not known yet", fmt.Sprintf("%q runs after this place", id))
+	default:
+		f.report(NotUpstream, name, what+" is not known here", fmt.Sprintf("nothing makes %q run before this place; add an edge", id))
+	}
+}
+
+// settleDoubtful warns of what only some paths define. What a later node of the
+// same loop defines is missing in the first iteration by its nature; that is no
+// reason to warn.
+func (c *checker) settleDoubtful(doubtful []*finding) {
+	var open []*finding
+	asked := map[*finding][]*query{}
+	var queries []*query
+	for _, f := range doubtful {
+		if len(f.forms) > maxMembers || c.isItem(f) {
+			continue
+		}
+		open = append(open, f)
+		for _, i := range f.forms {
+			q := &query{at: f.text.at, node: i, forward: true}
+			asked[f] = append(asked[f], q)
+			queries = append(queries, q)
+		}
+	}
+	c.flow.ask(queries)
+	for _, f := range open {
+		if c.onSomePaths(f, asked[f]) {
+			c.reportDoubt(f)
+		}
+	}
+}
+
+// isItem says whether a variable is the item of an Each around its place.
+func (c *checker) isItem(f *finding) bool {
+	return f.ref.Kind == Vars && slices.ContainsFunc(f.forms, func(i int) bool {
+		return asOf(c.places[i].node) == f.ref.Name && c.inside(f.text.at.place, i)
+	})
+}
+
+// onSomePaths says whether a place can be reached without any of the nodes that
+// define what a reference there means.
+func (c *checker) onSomePaths(f *finding, before []*query) bool {
+	if c.lazy == nil {
+		c.lazy = newActivity(c.flow)
+	}
+	at := f.text.at.place
+	var under []int
+	for i, q := range before {
+		switch {
+		case q.holds:
+			under = append(under, c.defines(f.ref.Kind, f.forms[i]))
+		case c.sharedLoop(f.forms[i], at):
+			return false
+		}
+	}
+	if len(under) == 0 { // only a round of a loop leads from there to here
+		return true
+	}
+	return !c.lazy.implies(c.lazy.at(f.text.at), c.lazy.any(under)) || c.racing(f, before)
+}
+
+// defines is the condition under which a node defines what a reference of a
+// kind means: its result in any case, its variable when it succeeds.
+func (c *checker) defines(kind Kind, node int) int {
+	return c.lazy.at(point{place: node, behind: kind == Vars})
+}
+
+func (c *checker) reportDoubt(f *finding) {
+	r := f.ref
+	summary := fmt.Sprintf("%q does not run on every path to here", r.Name)
+	if r.Kind == Vars {
+		summary = fmt.Sprintf("%q is not written on every path to here", r.Name)
+	}
+	f.report(MaybeUndefined, r.Name, summary, fmt.Sprintf(`give it a default: %s ?? "…"`, r))
+}
