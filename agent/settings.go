@@ -96,11 +96,9 @@ func (s *Schema) Decode(settings map[string]any, into any) error {
 		}
 		return Permanentf("settings: %s", strings.Join(lines, "; "))
 	}
-	data, err := json.Marshal(settings)
-	if err == nil {
-		err = json.Unmarshal(data, into)
-	}
-	if err != nil {
+	dec := json.NewDecoder(strings.NewReader(workflow.FormatJSON(settings)))
+	dec.UseNumber()
+	if err := dec.Decode(into); err != nil {
 		return Permanentf("settings: %v", err)
 	}
 	return nil
@@ -132,6 +130,8 @@ func (s *Schema) collect(e *jsonschema.ValidationError, found *[]Problem) {
 	case *kind.Type:
 		summary := fmt.Sprintf("setting %q must be %s, not %s", name, strings.Join(k.Want, " or "), k.Got)
 		*found = append(*found, Problem{Path: e.InstanceLocation, Summary: summary})
+	case *kind.FalseSchema:
+		*found = append(*found, Problem{Path: e.InstanceLocation, Summary: fmt.Sprintf("setting %q has no meaning beside the others", name)})
 	default:
 		text := k.LocalizedString(message.NewPrinter(language.English))
 		*found = append(*found, Problem{Path: e.InstanceLocation, Summary: fmt.Sprintf("setting %q: %s", name, text)})

@@ -85,7 +85,7 @@ func (s *settings) argv(project string) ([]string, error) {
 	case s.Script != "":
 		info, err := statInside(project, s.Script)
 		if err != nil {
-			return nil, agent.Permanentf("script %q: %v", s.Script, err)
+			return nil, err
 		}
 		if !info.Mode().IsRegular() {
 			return nil, agent.Permanentf("script %q is not a file", s.Script)
@@ -109,7 +109,7 @@ func (s *settings) workDir(project string) (string, error) {
 	}
 	info, err := statInside(project, s.Dir)
 	if err != nil {
-		return "", agent.Permanentf("dir %q: %v", s.Dir, err)
+		return "", err
 	}
 	if !info.IsDir() {
 		return "", agent.Permanentf("dir %q is not a directory", s.Dir)
@@ -125,7 +125,11 @@ func statInside(project, path string) (os.FileInfo, error) {
 		return nil, err
 	}
 	defer root.Close()
-	return root.Stat(filepath.FromSlash(path))
+	info, err := root.Stat(filepath.FromSlash(path))
+	if err != nil {
+		return nil, agent.PathError(path, err)
+	}
+	return info, nil
 }
 
 func texts(list []agent.Text) []string {

@@ -1,0 +1,132 @@
+package file
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"unicode/utf8"
+
+	"github.com/hocket-dev/hocket/agent"
+)
+
+// read gives a file's text.
+func read(root *os.Root, path string, limit int64) (string, error) {
+	// A pipe or a device is not opened: that could wait for ever.
+	if err := wantFile(root, path); err != nil {
+		return "", err
+	}
+	f, err := root.Open(filepath.FromSlash(path))
+	if err != nil {
+		return "", agent.PathError(path, err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	switch {
+	case err != nil:
+		return "", agent.PathError(path, err)
+	case int64(len(data)) > limit:
+		return "", agent.Permanentf("%q is over %d KiB; raise max_output_kb", path, limit>>10)
+	case !utf8.Valid(data):
+		return "", agent.Permanentf("%q is not UTF-8 text", path)
+	}
+	return string(data), nil
+}
+
+func wantFile(root *os.Root, path string) error {
+	info, err := root.Stat(filepath.FromSlash(path))
+	if err != nil {
+		return agent.PathError(path, err)
+	}
+	if !info.Mode().IsRegular() {
+		return agent.Permanentf("%q is not a file", path)
+	}
+	return nil
+}
+
+// write replaces a file in one step: a file beside it is written, made durable and
+// renamed. Its name comes from the key of the attempt, so that an attempt that is
+// repeated after a crash clears away what it left.
+func write(root *os.Root, path, content, key string) error {
+	name := filepath.FromSlash(path)
+	mode, err := oldMode(root, path)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Dir(name)
+	if err := root.MkdirAll(dir, 0o755); err != nil {
+		return agent.PathError(path, err)
+	}
+	sum := sha256.Sum256([]byte(key + "\x00" + name))
+	temp := filepath.Join(dir, ".hocket-"+hex.EncodeToString(sum[:8])+".tmp")
+	_ = root.Remove(temp) // mostly there is none
+	err = writeNew(root, temp, content, mode)
+	if err == nil {
+		err = root.Rename(temp, name)
+	}
+	if err != nil {
+		_ = root.Remove(temp)
+		return agent.PathError(path, err)
+	}
+	return syncDir(root, dir)
+}
+
+// oldMode is the mode of the file that is to be replaced, or of a new one.
+func oldMode(root *os.Root, path string) (fs.FileMode, error) {
+	info, err := root.Lstat(filepath.FromSlash(path))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return 0o644, nil
+	case err != nil:
+		return 0, agent.PathError(path, err)
+	case info.Mode()&fs.ModeSymlink != 0:
+		return 0, agent.Permanentf("%q is a symbolic link; write to the file that it points to", path)
+	case !info.Mode().IsRegular():
+		return 0, agent.Permanentf("%q is not a file", path)
+	}
+	return info.Mode().Perm(), nil
+}
+
+func writeNew(root *os.Root, name, content string, mode fs.FileMode) error {
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(content)
+	return errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+}
+
+// syncDir makes a rename durable. Not every system can: then the rename is as
+// durable as the system makes it.
+func syncDir(root *os.Root, dir string) error {
+	d, err := root.Open(dir)
+	if err != nil {
+		return nil //nolint:nilerr // the file is in its place
+	}
+	_ = d.Sync()
+	return d.Close()
+}
+
+// appendTo adds to the end of a file.
+func appendTo(root *os.Root, path, content string) error {
+	name := filepath.FromSlash(path)
+	if _, err := root.Stat(name); err == nil {
+		if err := wantFile(root, path); err != nil {
+			return err
+		}
+	} else if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return agent.PathError(path, err)
+	}
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return agent.PathError(path, err)
+	}
+	_, err = f.WriteString(content)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return agent.PathError(path, err)
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+// Package file reads, writes and lists files of the project: the built-in agent
+// "file", and the executor of every agent definition with `agent: file`.
+//
+// # Settings
+//
+//	action         read, write, append or list
+//	path           file or, for list, directory; relative to the project. Default
+//	               for list: the project
+//	content        what to write or append. Text is written as it is, everything
+//	               else as JSON
+//	glob           for list: which names; default: *
+//	max_output_kb  most that read or list may give back; default: what the agent's
+//	               definition says, else 1024
+//
+// No path leads out of the project, whatever symbolic links there are. A prompt
+// and inputs are not used: the settings say all.
+//
+// read gives the text of a file as it is. A file that is not UTF-8 text is an
+// error.
+//
+// write replaces a file in one step: whoever reads it sees the old or the new
+// content, never a part, also after a crash. It makes the directories that are
+// missing, keeps the permissions of a file that was there, refuses to replace a
+// symbolic link, and gives back the path.
+//
+// append adds to the end of a file, which it makes if there is none, and gives
+// back the path. Repeated after a crash, it appends again; `effect: once` on the
+// step has a person decide.
+//
+// list gives a JSON list of paths, relative to the project and sorted. In a glob
+// * ? and [a-z] stand for characters of one name, ** for any number of
+// directories. As in a shell, a name that begins with a dot is only found by a
+// pattern that does too, and a pattern that ends in / finds directories instead of
+// files. ** does not follow symbolic links.
+package file
+
+import (
+	"context"
+	"os"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// defaultOutputKB bounds what is given back where nothing else is said.
+const defaultOutputKB = 1024
+
+// File works on the files of a project. It is safe for concurrent use.
+type File struct{ schema *agent.Schema }
+
+var _ agent.Executor = (*File)(nil)
+
+// New makes the executor.
+func New() *File {
+	f := &File{}
+	f.schema = agent.NewSchema(f.Settings())
+	return f
+}
+
+type settings struct {
+	Action      string `json:"action"`
+	Path        string `json:"path"`
+	Content     any    `json:"content"`
+	Glob        string `json:"glob"`
+	MaxOutputKB int    `json:"max_output_kb"`
+}
+
+// Settings is the schema of what the package comment describes.
+func (*File) Settings() map[string]any {
+	when := func(actions []any, then map[string]any) any {
+		return map[string]any{
+			"if":   map[string]any{"properties": map[string]any{"action": map[string]any{"enum": actions}}, "required": []any{"action"}},
+			"then": then,
+		}
+	}
+	without := func(names ...string) map[string]any {
+		none := map[string]any{}
+		for _, name := range names {
+			none[name] = false
+		}
+		return none
+	}
+	return map[string]any{
+		"type":                 "object",
+		"additionalProperties": false,
+		"required":             []any{"action"},
+		"properties": map[string]any{
+			"action":        map[string]any{"description": "What to do.", "enum": []any{"read", "write", "append", "list"}},
+			"path":          map[string]any{"description": "The file, or the directory to list, relative to the project.", "type": "string", "minLength": 1},
+			"content":       map[string]any{"description": "What to write or append. What is not text is written as JSON."},
+			"glob":          map[string]any{"description": "Which names to list. ** stands for any number of directories. Default: *", "type": "string", "minLength": 1},
+			"max_output_kb": map[string]any{"description": "Most that read or list may give back, in KiB. Default: 1024.", "type": "integer", "minimum": 1, "maximum": 1 << 20},
+		},
+		"allOf": []any{
+			when([]any{"read"}, map[string]any{"required": []any{"path"}, "properties": without("content", "glob")}),
+			when([]any{"write", "append"}, map[string]any{"required": []any{"path", "content"}, "properties": without("glob", "max_output_kb")}),
+			when([]any{"list"}, map[string]any{"properties": without("content")}),
+		},
+	}
+}
+
+// Run does what the settings say.
+func (f *File) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
+	var set settings
+	if err := f.schema.Decode(task.Settings, &set); err != nil {
+		return agent.Result{}, err
+	}
+	if ctx.Err() != nil {
+		return agent.Result{}, agent.Interrupted(ctx)
+	}
+	root, err := os.OpenRoot(task.Dir)
+	if err != nil {
+		return agent.Result{}, agent.Errorf("the project: %v", err)
+	}
+	defer root.Close()
+	output, err := set.do(ctx, root, task)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	log([]byte(set.Action + " " + set.Path + "\n"))
+	return agent.Result{Output: output}, nil
+}
+
+func (s *settings) do(ctx context.Context, root *os.Root, task *agent.Task) (string, error) {
+	limit := s.outputLimit(task.Agent)
+	switch s.Action {
+	case "read":
+		return read(root, s.Path, limit)
+	case "write":
+		return s.Path, write(root, s.Path, workflow.FormatText(s.Content), task.Key)
+	case "append":
+		return s.Path, appendTo(root, s.Path, workflow.FormatText(s.Content))
+	default:
+		return list(ctx, root, s.Path, s.Glob, limit)
+	}
+}
+
+// outputLimit is in bytes.
+func (s *settings) outputLimit(def *agent.Definition) int64 {
+	kb := defaultOutputKB
+	if def != nil && def.MaxOutputKB > 0 {
+		kb = def.MaxOutputKB
+	}
+	if s.MaxOutputKB > 0 {
+		kb = s.MaxOutputKB
+	}
+	return int64(kb) << 10
+}

@@ -1,0 +1,28 @@
+package agent
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+)
+
+// PathError says why a path of the project cannot be used, for executors that
+// open paths by an [os.Root]. A path that leads out of the project fails for good;
+// what else is wrong with one may have changed at the next attempt.
+func PathError(path string, err error) *Error {
+	reason := err
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		reason = at.Err
+	}
+	switch {
+	case strings.Contains(reason.Error(), "escapes from parent"): // package os has no name for this error
+		return Permanentf("%q leads out of the project", path)
+	case errors.Is(err, fs.ErrNotExist):
+		return Errorf("%q does not exist", path)
+	case errors.Is(err, fs.ErrPermission):
+		return Errorf("%q may not be used: %v", path, reason)
+	default:
+		return Errorf("%q: %v", path, reason)
+	}
+}
