@@ -17,6 +17,9 @@ type Input struct {
 	Limits workflow.Limits
 	// Names are the workflows that could be called, for suggestions.
 	Names []string
+	// Broken are names of workflows that exist but could not be read. That is
+	// reported already.
+	Broken []string
 
 	resolved map[agentKey]Agent // a name is used many times
 }
@@ -84,7 +87,7 @@ func Run(in Input) workflow.Diagnostics {
 	}
 	for _, r := range rules {
 		if r.bundle != nil {
-			c.rule = r
+			c.code = r.code
 			r.bundle(c)
 		}
 	}
@@ -118,13 +121,13 @@ type pass struct {
 	in    *Input
 	w     *workflow.Workflow
 	index *index
-	rule  *rule
+	code  string // of the rule at work
 	found workflow.Diagnostics
 }
 
 func (p *pass) run() {
 	for _, r := range rules {
-		p.rule = r
+		p.code = r.code
 		if r.workflow != nil {
 			r.workflow(p)
 		}
@@ -143,12 +146,12 @@ func (p *pass) run() {
 
 // errorf reports a mistake under the code of the rule at work.
 func (p *pass) errorf(pos workflow.Pos, detail, summary string, args ...any) {
-	p.found = append(p.found, workflow.Errorf(p.place(pos), p.rule.code, detail, summary, args...))
+	p.found = append(p.found, workflow.Errorf(p.place(pos), p.code, detail, summary, args...))
 }
 
 // warnf reports what is probably a mistake.
 func (p *pass) warnf(pos workflow.Pos, detail, summary string, args ...any) {
-	p.found = append(p.found, workflow.Warningf(p.place(pos), p.rule.code, detail, summary, args...))
+	p.found = append(p.found, workflow.Warningf(p.place(pos), p.code, detail, summary, args...))
 }
 
 // place falls back on the workflow for what stands nowhere in the source.
@@ -164,14 +167,14 @@ type bundlePass struct {
 	in     *Input
 	order  []*pass
 	passes map[*workflow.Workflow]*pass
-	rule   *rule
+	code   string // of the rule at work
 	found  workflow.Diagnostics
 }
 
 func (c *bundlePass) errorf(pos workflow.Pos, detail, summary string, args ...any) {
-	c.found = append(c.found, workflow.Errorf(pos, c.rule.code, detail, summary, args...))
+	c.found = append(c.found, workflow.Errorf(pos, c.code, detail, summary, args...))
 }
 
 func (c *bundlePass) warnf(pos workflow.Pos, detail, summary string, args ...any) {
-	c.found = append(c.found, workflow.Warningf(pos, c.rule.code, detail, summary, args...))
+	c.found = append(c.found, workflow.Warningf(pos, c.code, detail, summary, args...))
 }

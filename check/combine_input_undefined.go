@@ -30,8 +30,8 @@ var combineInputUndefined = rule{
 // step writes it: in an aggregate that is a slip, even where inputs need not be
 // declared.
 func (p *pass) combined(n *node, in workflow.Expr, ref *expr.Ref) {
-	if ref.Kind != expr.Inputs || p.declares(ref.Name) {
-		return
+	if ref.Kind != expr.Inputs || ref.Name == "" || len(p.w.Inputs) > 0 {
+		return // declared inputs: reportTexts finds what is none of them
 	}
 	p.errorf(srcOr(in.Src, n.Pos), p.suggestVariable(ref.Name), "%q combines %q, which nothing before it writes", n.ID, ref.Name)
 }

@@ -64,6 +64,16 @@ var rules = []*rule{
 	&settingsInvalid,
 	&shellSplice,
 
+	&conditionSyntax,
+	&refSyntax,
+	&refUnknown,
+	&refField,
+	&refForward,
+	&refSelf,
+	&refNotUpstream,
+	&refItem,
+	&refMaybeUndefined,
+	&refQuoted,
 
 	&workflowUnknown,
 	&duplicateWorkflow,

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -12,7 +13,7 @@ var workflowUnknown = rule{
 	summary:  "a step calls a workflow that does not exist",
 	node: func(p *pass, n *node) {
 		call, ok := n.Step.(*workflow.Call)
-		if !ok || call.Workflow == "" || p.in.Bundle.Called[call.Workflow] != nil {
+		if !ok || call.Workflow == "" || p.in.Bundle.Called[call.Workflow] != nil || slices.Contains(p.in.Broken, call.Workflow) {
 			return
 		}
 		p.errorf(n.Pos, suggestWorkflow(call.Workflow, p.in.Names), "there is no workflow %q", call.Workflow)

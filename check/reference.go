@@ -1,0 +1,147 @@
+package check
+
+import (
+	"slices"
+
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
+)
+
+// One look at all texts finds everything that can be wrong with references, so
+// the first of these rules reports for all of them, each under its own code.
+var (
+	conditionSyntax   = rule{code: "condition-syntax", severity: workflow.Error, summary: "a condition does not parse", workflow: reportTexts}
+	refSyntax         = rule{code: "ref-syntax", severity: workflow.Error, summary: "a reference in a text does not parse"}
+	refUnknown        = rule{code: "ref-unknown", severity: workflow.Error, summary: "a reference names something that does not exist"}
+	refField          = rule{code: "ref-field", severity: workflow.Error, summary: "a reference asks for a field that does not exist"}
+	refForward        = rule{code: "ref-forward", severity: workflow.Error, summary: "a reference names something that runs later"}
+	refSelf           = rule{code: "ref-self", severity: workflow.Error, summary: "a node refers to its own result"}
+	refNotUpstream    = rule{code: "ref-not-upstream", severity: workflow.Error, summary: "a reference names something that runs beside, not before"}
+	refItem           = rule{code: "ref-item", severity: workflow.Error, summary: "a reference has no meaning where it stands"}
+	refMaybeUndefined = rule{code: "ref-maybe-undefined", severity: workflow.Warning, summary: "a reference is defined on some paths only"}
+	refQuoted         = rule{code: "ref-quoted", severity: workflow.Warning, summary: "a reference inside quotes is plain text"}
+)
+
+// codeOf is the code of the rule that a problem falls under, in a text of the
+// given kind.
+func codeOf(kind expr.ProblemKind, text textKind) string {
+	switch kind {
+	case expr.Syntax:
+		if text == inTemplate {
+			return "ref-syntax"
+		}
+		return "condition-syntax"
+	case expr.UnknownName, expr.UnknownNode, expr.UnknownGroup:
+		return inAggregate(text, "ref-unknown")
+	case expr.UnknownField:
+		return "ref-field"
+	case expr.Forward:
+		return inAggregate(text, "ref-forward")
+	case expr.Self:
+		return inAggregate(text, "ref-self")
+	case expr.NotUpstream:
+		return inAggregate(text, "ref-not-upstream")
+	case expr.BadItem:
+		return "ref-item"
+	case expr.MaybeUndefined:
+		return "ref-maybe-undefined"
+	case expr.QuotedRef:
+		return "ref-quoted"
+	}
+	return "ref-unknown"
+}
+
+// inAggregate is the code for what is not known before a combine.
+func inAggregate(text textKind, other string) string {
+	if text == inCombine {
+		return "combine-input-undefined"
+	}
+	return other
+}
+
+func reportTexts(p *pass) {
+	problems := expr.Problems(p.w)
+	if len(problems) == 0 {
+		return
+	}
+	texts := p.expressions()
+	for _, problem := range problems {
+		p.code = codeOf(problem.Kind, texts.at(problem.Pos))
+		switch problem.Severity() {
+		case workflow.Error:
+			p.errorf(problem.Pos, problem.Detail, "%s", problem.Summary)
+		case workflow.Warning:
+			p.warnf(problem.Pos, problem.Detail, "%s", problem.Summary)
+		}
+	}
+}
+
+// textKind is what kind of text a problem is in.
+type textKind int
+
+const (
+	inTemplate textKind = iota
+	inCondition
+	inCombine
+)
+
+// texts are the places of the expressions that are no templates, in the order
+// of the file. They do not overlap.
+type texts []textPlace
+
+type textPlace struct {
+	workflow.Pos
+	kind textKind
+}
+
+func (p *pass) expressions() texts {
+	var list texts
+	add := func(e workflow.Expr, kind textKind) {
+		if e.Src.Pos.Line != 0 {
+			list = append(list, textPlace{e.Src.Pos, kind})
+		}
+	}
+	for _, e := range p.index.edges {
+		add(e.When, inCondition)
+	}
+	for _, n := range p.index.nodes {
+		switch s := n.Step.(type) {
+		case *workflow.Choice:
+			add(s.On, inCondition)
+		case *workflow.Each:
+			add(s.Items, inCondition)
+		case *workflow.Combine:
+			for _, in := range s.Inputs {
+				add(in, inCombine)
+			}
+		case *workflow.Task, *workflow.Human, *workflow.Call, *workflow.Loop:
+		}
+	}
+	slices.SortFunc(list, func(a, b textPlace) int { return compareStart(a.Pos, b.Pos) })
+	return list
+}
+
+// at is the kind of the text that a position is in.
+func (t texts) at(pos workflow.Pos) textKind {
+	i, _ := slices.BinarySearchFunc(t, pos, func(place textPlace, pos workflow.Pos) int {
+		if compareStart(place.Pos, pos) <= 0 {
+			return -1
+		}
+		return 1
+	})
+	if i == 0 {
+		return inTemplate
+	}
+	last := t[i-1]
+	if pos.Line > last.EndLine || pos.Line == last.EndLine && pos.Column > last.EndColumn {
+		return inTemplate
+	}
+	return last.kind
+}
+
+func compareStart(a, b workflow.Pos) int {
+	if a.Line != b.Line {
+		return a.Line - b.Line
+	}
+	return a.Column - b.Column
+}
