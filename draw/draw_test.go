@@ -1,0 +1,149 @@
+package draw
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func TestDrawings(t *testing.T) {
+	tests := []struct {
+		workflow *workflow.Workflow
+		forms    []string
+	}{
+		{chain(), []string{"tree", "json", "mermaid", "plantuml", "dot"}},
+		{release(), []string{"tree", "mermaid", "plantuml", "dot"}},
+		{book(), []string{"tree", "mermaid"}},
+		{pipeline(), []string{"tree"}},
+	}
+	for _, test := range tests {
+		for _, form := range test.forms {
+			t.Run(test.workflow.Name+"."+form, func(t *testing.T) {
+				got, err := Draw(test.workflow, form)
+				if err != nil {
+					t.Fatal(err)
+				}
+				golden(t, test.workflow.Name+"."+form, got)
+			})
+		}
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+func TestEveryFormIsDeterministic(t *testing.T) {
+	for _, form := range Forms() {
+		first, _ := Draw(release(), form)
+		again, _ := Draw(release(), form)
+		if first != again || !strings.HasSuffix(first, "\n") {
+			t.Errorf("%s: two drawings of one workflow differ, or the last line is open", form)
+		}
+	}
+}
+
+func TestUnknownFormNamesTheNearest(t *testing.T) {
+	_, err := Draw(chain(), "svgg")
+	if err == nil || err.Error() != `draw: no form "svgg"; did you mean "svg"?` {
+		t.Errorf("got %v", err)
+	}
+}
+
+// An edge of a condition leaves at true or false, one of a router at its label,
+// and one that goes round again leads to the beginning of its loop.
+func TestJSONHandles(t *testing.T) {
+	var doc document
+	if err := json.Unmarshal([]byte(JSON(release())), &doc); err != nil {
+		t.Fatal(err)
+	}
+	handles := map[string]string{}
+	for _, e := range doc.Edges {
+		handles[e.Source+" "+e.Target] = e.SourceHandle
+		if back := e.Source == "choice" && e.Target == "test"; e.Back != back {
+			t.Errorf("edge %s -> %s: back is %t", e.Source, e.Target, e.Back)
+		}
+	}
+	want := map[string]string{
+		"@start lint": "output", "choice gate": "true", "choice test": "false",
+		"gate upload": "approve", "repair tell": "error", "report @end": "output",
+	}
+	for edge, handle := range want {
+		if handles[edge] != handle {
+			t.Errorf("edge %s leaves at %q, want %q", edge, handles[edge], handle)
+		}
+	}
+	types := map[string]string{}
+	for _, n := range doc.Nodes {
+		types[n.ID] = n.Type
+	}
+	wantTypes := map[string]string{
+		"@start": "workflowStart", "test": "promptBlock", "choice": "evaluator", "gate": "approval",
+		"publish": "include", "report": "aggregator", "fix": "loop", "notify": "forEach", "@end": "output",
+	}
+	for id, kind := range wantTypes {
+		if types[id] != kind {
+			t.Errorf("node %s has the type %q, want %q", id, types[id], kind)
+		}
+	}
+}
+
+// What an author writes never becomes a statement of the drawing's language: the
+// lines are as many as with harmless text, and each begins as it should.
+func TestHostileTextStaysText(t *testing.T) {
+	tests := []struct {
+		form, line string
+	}{
+		{"mermaid", `^(flowchart TD| *n\d+_\w*(\W+"[^"]*"\W+| -->(\|"[^"]*"\|)? n\d+_\w*)| *subgraph n\d+_\w* \["[^"]*"\]| *end)$`},
+		{"plantuml", `^(@startuml|hide empty description|title [^"'!@]*| *state ("[^"'!@]*" as )?n\d+_\w*( \{| <<\w+>>)?| *\}|n\d+_\w* --> n\d+_\w*( : [^"'!@]*)?|@enduml)$`},
+	}
+	for _, test := range tests {
+		got, _ := Draw(hostile(), test.form)
+		line := regexp.MustCompile(test.line)
+		for _, s := range strings.Split(strings.TrimSuffix(got, "\n"), "\n") {
+			if !line.MatchString(s) {
+				t.Errorf("%s: unexpected line %q", test.form, s)
+			}
+		}
+		if test.form == "mermaid" && strings.Contains(got, "direction LR") {
+			t.Error("mermaid: a title is a statement")
+		}
+	}
+}
+
+// A quoted string of Graphviz ends at the first quote that no backslash stands
+// before.
+func TestHostileTextStaysInQuotesOfDOT(t *testing.T) {
+	outside := regexp.MustCompile(`"(\\.|[^"\\])*"`).ReplaceAllString(DOT(hostile()), "S")
+	if strings.ContainsAny(outside, `"\<`) {
+		t.Errorf("text outside of quotes:\n%s", outside)
+	}
+	for _, s := range strings.Split(strings.TrimSpace(outside), "\n") {
+		if s = strings.TrimSpace(s); !strings.HasSuffix(s, ";") && !strings.HasSuffix(s, "{") && s != "}" {
+			t.Errorf("unexpected line %q", s)
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package draw
+
+import (
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// flow is one graph with the edges that leave its loops drawn as edges of the
+// loops. It answers what comes after a node, and where the branches of a node
+// meet again. Nodes are numbered in declaration order; the number behind the
+// last is the end.
+type flow struct {
+	graph *workflow.Graph
+	index map[string]int
+	out   [][]exit
+	meet  []int // where all paths from a node meet again, at the latest at the end
+	depth []int // how many such points lie between a node and the end
+}
+
+// exit is one way to go on from a node of a flow.
+type exit struct {
+	edge *workflow.Edge
+	to   int // the end, for what leads out of the graph
+}
+
+func newFlow(g *workflow.Graph) *flow {
+	f := &flow{graph: g, index: make(map[string]int, len(g.Nodes)), out: make([][]exit, len(g.Nodes))}
+	for i := range g.Nodes {
+		f.index[g.Nodes[i].ID] = i
+	}
+	for i := range g.Edges {
+		f.leave(f.index[g.Edges[i].From], &g.Edges[i])
+	}
+	for i := range g.Nodes {
+		if s, ok := g.Nodes[i].Step.(*workflow.Loop); ok {
+			f.lift(i, &s.Body)
+		}
+	}
+	f.meeting()
+	return f
+}
+
+func (f *flow) end() int { return len(f.graph.Nodes) }
+
+func (f *flow) leave(from int, e *workflow.Edge) {
+	to, here := f.index[e.To]
+	if !here {
+		to = f.end()
+	}
+	f.out[from] = append(f.out[from], exit{e, to})
+}
+
+// lift makes the exits of a loop's body, and of the loops in it, exits of the
+// loop.
+func (f *flow) lift(loop int, body *workflow.Graph) {
+	inside := map[string]bool{workflow.Again: true}
+	body.Walk(func(_ *workflow.Graph, n *workflow.Node) { inside[n.ID] = true })
+	eachEdge(body, func(e *workflow.Edge) {
+		if !inside[e.To] {
+			f.leave(loop, e)
+		}
+	})
+}
+
+// order lists the nodes so that every edge leads forward. The graph is acyclic;
+// should it not be, the nodes of a cycle come last.
+func (f *flow) order() []int {
+	waiting := make([]int, len(f.out))
+	for _, exits := range f.out {
+		for _, x := range exits {
+			if x.to != f.end() {
+				waiting[x.to]++
+			}
+		}
+	}
+	var ready []int
+	for i, w := range waiting {
+		if w == 0 {
+			ready = append(ready, i)
+		}
+	}
+	for at := 0; at < len(ready); at++ {
+		for _, x := range f.out[ready[at]] {
+			if x.to == f.end() {
+				continue
+			}
+			if waiting[x.to]--; waiting[x.to] == 0 {
+				ready = append(ready, x.to)
+			}
+		}
+	}
+	for i, w := range waiting {
+		if w > 0 {
+			ready = append(ready, i)
+		}
+	}
+	return ready
+}
+
+// meeting finds for every node the nearest node that all its paths lead through
+// (its immediate postdominator), from the end backwards. Failures do not count:
+// else a handler would be what everything leads to.
+func (f *flow) meeting() {
+	f.depth = make([]int, f.end()+1)
+	f.meet = make([]int, f.end()+1)
+	for i := range f.meet {
+		f.meet[i] = f.end()
+	}
+	order := f.order()
+	for i := len(order) - 1; i >= 0; i-- {
+		n := order[i]
+		f.meet[n] = f.meetOf(wellGone(f.out[n]))
+		f.depth[n] = f.depth[f.meet[n]] + 1
+	}
+}
+
+// meetOf is the nearest node that all of these ways lead to or through.
+func (f *flow) meetOf(exits []exit) int {
+	if len(exits) == 0 {
+		return f.end()
+	}
+	at := exits[0].to
+	for _, x := range exits[1:] {
+		for other := x.to; at != other; {
+			if f.depth[at] >= f.depth[other] {
+				at = f.meet[at]
+			} else {
+				other = f.meet[other]
+			}
+		}
+	}
+	return at
+}
+
+// wellGone are the ways that are not for failures.
+func wellGone(exits []exit) []exit {
+	plain, decided, _ := split(exits)
+	return append(plain, decided...)
+}
+
+// reach is the set of nodes that can follow a node without a failure, itself
+// included.
+func (f *flow) reach(from int) map[int]bool {
+	seen := map[int]bool{from: true}
+	for todo := []int{from}; len(todo) > 0; {
+		n := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if n == f.end() {
+			continue
+		}
+		for _, x := range wellGone(f.out[n]) {
+			if !seen[x.to] {
+				seen[x.to] = true
+				todo = append(todo, x.to)
+			}
+		}
+	}
+	return seen
+}

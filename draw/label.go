@@ -1,0 +1,118 @@
+package draw
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// What stands in and beside the nodes of a picture, the same in every form.
+
+// widestTitle and widestNote bound what is written into a node, in characters.
+const (
+	widestTitle = 40
+	widestNote  = 48
+)
+
+// title is the headline of a node.
+func title(n *workflow.Node) string {
+	if c, ok := n.Step.(*workflow.Choice); ok && n.Title == "" && madeUp.MatchString(n.ID) {
+		return shorten(written(c.On.Text, c.On.Src), widestTitle)
+	}
+	return shorten(cmp.Or(n.Title, n.ID), widestTitle)
+}
+
+// madeUp is the id of a choice that its author did not name.
+var madeUp = regexp.MustCompile(`^choice(-\d+)?$`)
+
+// note is the small print of a node: who does the work, or how. It is empty
+// where it would only repeat the title.
+func note(n *workflow.Node) string {
+	return shorten(noteText(n), widestNote)
+}
+
+func noteText(n *workflow.Node) string {
+	switch s := n.Step.(type) {
+	case *workflow.Task:
+		return unless(s.Agent, n.ID)
+	case *workflow.Human:
+		return written(s.Question.Text, s.Question.Src)
+	case *workflow.Call:
+		return "runs " + s.Workflow
+	case *workflow.Choice:
+		if text := written(s.On.Text, s.On.Src); text != title(n) {
+			return text
+		}
+		return ""
+	case *workflow.Combine:
+		return string(s.Strategy)
+	case *workflow.Loop:
+		return fmt.Sprintf("at most %d rounds", cmp.Or(s.Max, workflow.DefaultMaxIterations))
+	case *workflow.Each:
+		return eachText(s)
+	}
+	return ""
+}
+
+func eachText(s *workflow.Each) string {
+	items := written(s.Items.Text, s.Items.Src)
+	if s.As == "" {
+		return "for each of " + items
+	}
+	return "for each " + s.As + " of " + items
+}
+
+// edgeText is what is written at an edge. A plain edge needs no words.
+func edgeText(e *workflow.Edge) string {
+	switch e.On {
+	case workflow.OnSuccess:
+		return ""
+	case workflow.OnLabel:
+		return shorten(e.Label, widestTitle)
+	case workflow.OnWhen:
+		return shorten(written(e.When.Text, e.When.Src), widestTitle)
+	case workflow.OnElse, workflow.OnFailure, workflow.OnTimeout:
+		return string(e.On)
+	}
+	return ""
+}
+
+// written is an expression as its author wrote it, else in canonical form.
+func written(text string, src workflow.Source) string {
+	return strings.TrimSpace(cmp.Or(src.Text, text))
+}
+
+func unless(s, same string) string {
+	if s == same {
+		return ""
+	}
+	return s
+}
+
+// shorten makes one line of a text, and cuts it where it is too long for a
+// picture.
+func shorten(s string, width int) string {
+	s = clean(s)
+	if utf8.RuneCountInString(s) <= width {
+		return s
+	}
+	runes := []rune(s)
+	return strings.TrimRight(string(runes[:width-1]), " ") + "…"
+}
+
+// clean makes one line of a text and takes out what is not text: a terminal
+// would obey control characters.
+func clean(s string) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, s)
+}

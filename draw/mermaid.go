@@ -1,0 +1,154 @@
+package draw
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Mermaid draws a workflow as a Mermaid flowchart. It keeps to what Mermaid 10
+// and later read the same way: plain ids, quoted labels, one statement a line.
+func Mermaid(w *workflow.Workflow) string {
+	m := &mermaid{ids: map[string]string{}}
+	p := newPicture(w)
+	m.line(0, "flowchart TD")
+	for _, part := range p.root.parts {
+		m.part(1, part)
+	}
+	for _, l := range p.links {
+		m.link(l)
+	}
+	return m.String()
+}
+
+type mermaid struct {
+	strings.Builder
+	ids map[string]string // by the picture's id
+}
+
+func (m *mermaid) line(depth int, format string, args ...any) {
+	m.WriteString(strings.Repeat("  ", depth))
+	fmt.Fprintf(m, format, args...)
+	m.WriteByte('\n')
+}
+
+// mermaidShapes are the brackets around a label.
+var mermaidShapes = map[markKind][2]string{
+	startMark:     {"((", "))"},
+	endMark:       {"(((", ")))"},
+	taskMark:      {"[", "]"},
+	routerMark:    {"[", "]"},
+	humanMark:     {"{{", "}}"},
+	callMark:      {"[[", "]]"},
+	choiceMark:    {"{", "}"},
+	evaluatorMark: {"{", "}"},
+	combineMark:   {"[/", "\\]"},
+}
+
+func (m *mermaid) part(depth int, p part) {
+	if p.frame == nil {
+		shape := mermaidShapes[p.mark.kind]
+		m.line(depth, "%s%s%s%s", m.id(p.mark.id), shape[0], mermaidText(markLines(p.mark)...), shape[1])
+		return
+	}
+	m.line(depth, "subgraph %s [%s]", m.id(frameKey(p.frame)), mermaidText(frameTitle(p.frame)))
+	for _, inner := range p.frame.parts {
+		m.part(depth+1, inner)
+	}
+	m.line(depth, "end")
+}
+
+func (m *mermaid) link(l link) {
+	arrow := "-->"
+	if l.on == workflow.OnFailure || l.on == workflow.OnTimeout {
+		arrow = "-.->"
+	}
+	if l.text != "" {
+		arrow += "|" + mermaidText(l.text) + "|"
+	}
+	m.line(1, "%s %s %s", m.id(l.from), arrow, m.id(l.to))
+}
+
+// id is a name that Mermaid takes as an id and never as a keyword, different for
+// different ids.
+func (m *mermaid) id(id string) string {
+	if m.ids[id] == "" {
+		m.ids[id] = "n" + strconv.Itoa(len(m.ids)+1) + "_" + plainWord(id)
+	}
+	return m.ids[id]
+}
+
+// mermaidText quotes a label. Mermaid reads entities and some Markdown in it,
+// and the words "direction LR" as a statement even inside quotes.
+func mermaidText(lines ...string) string {
+	for i, s := range lines {
+		s = mermaidEscapes.Replace(s)
+		s = mermaidList.ReplaceAllStringFunc(s, func(m string) string {
+			return fmt.Sprintf("%s#%d; ", m[:len(m)-2], m[len(m)-2])
+		})
+		lines[i] = strings.ReplaceAll(s, "direction ", "direction#nbsp;")
+	}
+	return `"` + cmp.Or(strings.Join(lines, "<br/>"), " ") + `"` // an empty label is an error
+}
+
+var mermaidEscapes = strings.NewReplacer(
+	"#", "#35;", `"`, "#quot;", "&", "#amp;", "<", "#lt;", ">", "#gt;", "`", "#96;",
+	"*", "#42;", "%", "#37;", "__", "#95;#95;", " _", " #95;", "_ ", "#95; ", "\\", "#92;",
+)
+
+// mermaidList is the beginning of a list in Markdown, which Mermaid refuses.
+var mermaidList = regexp.MustCompile(`^(\d+[.)]|[-+]) `)
+
+// markLines are the lines of text in a mark.
+func markLines(m *mark) []string {
+	switch {
+	case m.node == nil:
+		return []string{string(m.kind)}
+	case single(m.node) != nil:
+		one := single(m.node)
+		return without("", title(m.node), note(one), note(m.node))
+	default:
+		return without("", title(m.node), note(m.node))
+	}
+}
+
+// frameTitle is the heading of a frame.
+func frameTitle(f *frame) string {
+	if f.kind == groupFrame {
+		return "group " + shorten(f.id, widestTitle)
+	}
+	return string(f.kind) + " " + title(f.node) + ", " + note(f.node)
+}
+
+// frameKey is a frame's id, apart from the ids of nodes: a group may have the
+// name of a node.
+func frameKey(f *frame) string {
+	if f.kind == groupFrame {
+		return "@group " + f.id
+	}
+	return f.id
+}
+
+// plainWord keeps the letters and digits of an id.
+func plainWord(id string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, id)
+}
+
+func without(drop string, lines ...string) []string {
+	var kept []string
+	for _, s := range lines {
+		if s != drop {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}

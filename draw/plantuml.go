@@ -1,0 +1,117 @@
+package draw
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// PlantUML draws a workflow as a PlantUML state diagram. An activity diagram
+// would look more familiar, but it has no edge between two places of its
+// choice, so most workflows could only be drawn wrong.
+func PlantUML(w *workflow.Workflow) string {
+	u := &plantUML{ids: map[string]string{}}
+	p := newPicture(w)
+	u.line(0, "@startuml")
+	u.line(0, "hide empty description")
+	u.line(0, "title %s", pumlText(w.Name))
+	for _, part := range p.root.parts {
+		u.part(0, part)
+	}
+	for _, l := range p.links {
+		u.link(l)
+	}
+	u.line(0, "@enduml")
+	return u.String()
+}
+
+type plantUML struct {
+	strings.Builder
+	ids map[string]string // by the picture's id
+}
+
+func (u *plantUML) line(depth int, format string, args ...any) {
+	u.WriteString(strings.Repeat("  ", depth))
+	fmt.Fprintf(u, format, args...)
+	u.WriteByte('\n')
+}
+
+var pumlStereotypes = map[markKind]string{
+	startMark:     "<<start>>",
+	endMark:       "<<end>>",
+	taskMark:      "",
+	routerMark:    "",
+	humanMark:     "<<human>>",
+	callMark:      "<<call>>",
+	choiceMark:    "<<choice>>",
+	evaluatorMark: "<<choice>>",
+	combineMark:   "<<combine>>",
+}
+
+func (u *plantUML) part(depth int, p part) {
+	if p.frame == nil {
+		u.mark(depth, p.mark)
+		return
+	}
+	u.line(depth, "state %s as %s {", pumlQuoted(frameTitle(p.frame)), u.id(frameKey(p.frame)))
+	for _, inner := range p.frame.parts {
+		u.part(depth+1, inner)
+	}
+	u.line(depth, "}")
+}
+
+// mark declares a state. PlantUML draws no text in a choice, so what is decided
+// there stands at the edges only.
+func (u *plantUML) mark(depth int, m *mark) {
+	text := "state " + u.id(m.id)
+	if lines := markLines(m); m.node != nil && len(lines) > 0 {
+		text = "state " + pumlQuoted(lines...) + " as " + u.id(m.id)
+	}
+	u.line(depth, "%s", strings.TrimRight(text+" "+pumlStereotypes[m.kind], " "))
+}
+
+func (u *plantUML) link(l link) {
+	arrow := "-->"
+	if l.on == workflow.OnFailure || l.on == workflow.OnTimeout {
+		arrow = "-[dashed]->"
+	}
+	line := u.id(l.from) + " " + arrow + " " + u.id(l.to)
+	if l.text != "" {
+		line += " : " + pumlText(l.text)
+	}
+	u.line(0, "%s", line)
+}
+
+func (u *plantUML) id(id string) string {
+	if u.ids[id] == "" {
+		u.ids[id] = "n" + strconv.Itoa(len(u.ids)+1) + "_" + plainWord(id)
+	}
+	return u.ids[id]
+}
+
+func pumlQuoted(lines ...string) string {
+	for i, s := range lines {
+		lines[i] = pumlText(s)
+	}
+	return `"` + strings.Join(lines, `\n`) + `"`
+}
+
+// pumlText writes every character that PlantUML could take as markup, as a
+// command or as a call of its preprocessor as a numeric entity. Some are markup
+// only when they are doubled.
+func pumlText(s string) string {
+	var b strings.Builder
+	var before rune
+	for _, r := range s {
+		doubled := r == before && strings.ContainsRune("*_/-=.[]", r)
+		if doubled || strings.ContainsRune("\"\\<>{}|~'!$%&#@`^", r) {
+			fmt.Fprintf(&b, "&#%d;", r)
+		} else {
+			b.WriteRune(r)
+		}
+		before = r
+	}
+	return b.String()
+}

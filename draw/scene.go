@@ -1,0 +1,295 @@
+package draw
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// region is one graph, laid out in rows from top to bottom. The body of a loop
+// or of an Each is a region of its own inside a box of the region around it, so
+// boxes of different regions never meet.
+//
+// Coordinates count from the region's top left corner until paint adds where
+// that corner is.
+type region struct {
+	kind   frameKind
+	title  string
+	boxes  []*box
+	wires  []*wire
+	backs  []*back
+	exits  []*leaving
+	head   *box // where a loop's body begins
+	rows   []*row
+	groups []outline
+
+	width, height float64
+}
+
+// box is something that takes up room in a row.
+type box struct {
+	kind   boxKind
+	mark   markKind // for markBox
+	id     string
+	title  string
+	note   string
+	accent string  // colour of the lane, "" none
+	inner  *region // for frameBox
+	group  string
+	stack  bool // drawn as a pile: an Each
+	trunk  bool // several wires lead to it and share their bends
+	beside bool // failures enter it beside the other wires
+
+	w, h float64
+	x, y float64 // of the middle of its upper side
+	row  int
+	at   int // place in the row
+}
+
+type boxKind int
+
+const (
+	markBox  boxKind = iota // a node, the start or an end
+	frameBox                // a region
+	textBox                 // what is written at a wire
+	bendBox                 // where a long wire passes a row
+	portBox                 // where a wire leaves the region, at its lower side
+	jointBox                // where the ways into a body with several entries part
+)
+
+// wire is an edge from box to box, through the boxes that layout puts between.
+type wire struct {
+	from, to *box
+	on       workflow.On
+	text     *box  // nil: nothing is written at it
+	via      *wire // the part of it inside the frame that it comes from, which ends at a port
+	chain    []*box
+}
+
+// back is the edge of a loop that goes round again, drawn at the right side.
+type back struct {
+	from *box
+	text *box // nil: nothing is written at it
+	x    float64
+}
+
+// leaving is a wire that ends at a port because its target is further out.
+type leaving struct {
+	edge *workflow.Edge
+	wire *wire
+}
+
+// scene builds the regions of a workflow.
+type scene struct {
+	picture *picture
+	colors  map[string]string // by agent
+}
+
+// builder fills one region.
+type builder struct {
+	*scene
+	r     *region
+	byID  map[string]*box
+	end   *box
+	ports map[string]*box // of failures, by target: they leave together
+	tags  map[string]*box // texts of failures, by target: they are written once
+}
+
+func newScene(w *workflow.Workflow) *region {
+	s := &scene{picture: newPicture(w), colors: map[string]string{}}
+	for _, a := range w.Agents {
+		s.colors[a.Name] = a.Color
+	}
+	b := s.builder(wholeFrame, "", &w.Body)
+	start := b.add(&box{kind: markBox, mark: startMark, w: startSize, h: startSize})
+	b.end = &box{kind: markBox, mark: endMark, w: endSize, h: endSize}
+	for _, id := range entries(&w.Body) {
+		b.plain(start, b.byID[id])
+	}
+	b.edges(&w.Body)
+	for _, id := range sinks(&w.Body) {
+		b.plain(b.byID[id], b.end)
+	}
+	b.add(b.end)
+	b.r.layout()
+	return b.r
+}
+
+func (s *scene) builder(kind frameKind, title string, g *workflow.Graph) *builder {
+	b := &builder{
+		scene: s, r: &region{kind: kind, title: title},
+		byID: map[string]*box{}, ports: map[string]*box{}, tags: map[string]*box{},
+	}
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		b.byID[n.ID] = b.add(b.node(n))
+	}
+	return b
+}
+
+func (b *builder) add(x *box) *box {
+	b.r.boxes = append(b.r.boxes, x)
+	return x
+}
+
+func (s *scene) node(n *workflow.Node) *box {
+	x := &box{id: n.ID, group: n.Group, title: title(n), note: note(n)}
+	inner := n
+	if one := single(n); one != nil {
+		inner, x.stack = one, true
+		x.note = shorten(joined(note(one), note(n)), widestNote)
+	}
+	if t, ok := inner.Step.(*workflow.Task); ok {
+		x.accent = s.colors[t.Agent]
+	}
+	if x.mark = s.picture.kindOf(n); x.mark != "" {
+		x.kind = markBox
+		x.measure()
+		return x
+	}
+	x.kind = frameBox
+	_, x.stack = n.Step.(*workflow.Each)
+	x.inner = s.body(n, x)
+	x.w, x.h = x.inner.width, x.inner.height
+	if x.stack {
+		x.w, x.h = x.w+pileSize, x.h+pileSize
+	}
+	return x
+}
+
+func joined(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + " · " + b
+}
+
+// body lays out what is in a loop or an Each.
+func (s *scene) body(n *workflow.Node, frame *box) *region {
+	g := n.Body()
+	kind := loopFrame
+	if frame.stack {
+		kind = eachFrame
+	}
+	heading := joined(frame.title, frame.note)
+	if kind == loopFrame && !strings.HasPrefix(frame.title, "loop") {
+		heading = "loop " + heading
+	}
+	b := s.builder(kind, heading, g)
+	if kind == loopFrame {
+		b.r.head = b.begin(entries(g))
+	} else if endsEarly(g) {
+		b.end = &box{kind: markBox, mark: endMark, w: endSize, h: endSize}
+	}
+	b.edges(g)
+	if b.end != nil {
+		b.add(b.end)
+	}
+	b.r.layout()
+	return b.r
+}
+
+func (b *builder) plain(from, to *box) {
+	to.beside = true
+	b.r.wires = append(b.r.wires, &wire{from: from, to: to})
+}
+
+// begin is the box to which the edges into a loop lead, the back edges too.
+func (b *builder) begin(ids []string) *box {
+	if len(ids) == 1 {
+		return b.byID[ids[0]]
+	}
+	joint := b.add(&box{kind: jointBox, w: jointSize, h: jointSize})
+	for _, id := range ids {
+		b.plain(joint, b.byID[id])
+	}
+	return joint
+}
+
+// edges draws the edges of a graph, and those that leave the loops in it.
+func (b *builder) edges(g *workflow.Graph) {
+	for i := range g.Edges {
+		e := &g.Edges[i]
+		if e.To == workflow.Again {
+			b.r.backs = append(b.r.backs, &back{from: b.byID[e.From], text: newText(edgeText(e))})
+			continue
+		}
+		b.edge(b.byID[e.From], e, nil)
+	}
+	for i := range g.Nodes {
+		frame := b.byID[g.Nodes[i].ID]
+		if frame.kind == frameBox {
+			for _, x := range frame.inner.exits {
+				b.edge(frame, x.edge, x.wire)
+			}
+		}
+	}
+}
+
+// edge draws an edge that begins at a box of this region, via being its part
+// inside that box.
+func (b *builder) edge(from *box, e *workflow.Edge, via *wire) {
+	to := b.byID[e.To]
+	if e.To == workflow.End && b.r.kind != loopFrame {
+		if to = b.end; to == nil {
+			return // a path that ends in an Each needs no mark
+		}
+	}
+	w := &wire{from: from, to: to, on: e.On, via: via}
+	if to == nil {
+		w.to = b.port(e)
+	}
+	w.text = b.text(e, w)
+	w.to.beside = w.to.beside || !w.failure()
+	b.r.wires = append(b.r.wires, w)
+	if to == nil && !b.leads(w.to) {
+		b.r.exits = append(b.r.exits, &leaving{e, w})
+	}
+}
+
+// leads says whether a port leads on already: failures share one.
+func (b *builder) leads(port *box) bool {
+	return slices.ContainsFunc(b.r.exits, func(x *leaving) bool { return x.wire.to == port })
+}
+
+// text is what is written at a wire: a decision where it is made, a failure once
+// for all wires of its trunk, near the target.
+func (b *builder) text(e *workflow.Edge, w *wire) *box {
+	key := failureKey(e)
+	if key != "" && w.to.kind == portBox || key == "" && w.via != nil {
+		return nil
+	}
+	if t := b.tags[key]; key != "" && t != nil {
+		return t
+	}
+	t := newText(edgeText(e))
+	if t != nil {
+		t.trunk = key != ""
+		b.tags[key] = b.add(t)
+	}
+	return t
+}
+
+// port is where an edge leaves the region. Edges of one kind of failure to one
+// target leave together.
+func (b *builder) port(e *workflow.Edge) *box {
+	key := failureKey(e)
+	if p := b.ports[key]; key != "" && p != nil {
+		return p
+	}
+	p := b.add(&box{kind: portBox, w: portSize, trunk: key != ""})
+	b.ports[key] = p
+	return p
+}
+
+// failureKey is the same for the edges that are drawn as one trunk, "" for the
+// others. A handler that every node leads to would else draw a hundred lines.
+func failureKey(e *workflow.Edge) string {
+	switch e.On {
+	case workflow.OnFailure, workflow.OnTimeout:
+		return string(e.On) + " " + e.To
+	case workflow.OnSuccess, workflow.OnLabel, workflow.OnWhen, workflow.OnElse:
+	}
+	return ""
+}

@@ -1,0 +1,150 @@
+package draw
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+)
+
+// The shapes of marks: how much room they take, and how they are painted.
+
+const (
+	sidePad    = 18.0 // left and right of the text in a mark
+	leastWidth = 92.0
+	slant      = 14.0 // of the sides of a hexagon and of a funnel
+	bareChoice = 30.0 // size of a choice without text
+)
+
+// measure gives a mark the room that its text needs.
+func (b *box) measure() {
+	text := max(widthOf(b.title, titleSize, true), widthOf(b.note, noteSize, false))
+	b.w, b.h = max(leastWidth, text+2*sidePad), 36
+	if b.note != "" {
+		b.h = 50
+	}
+	switch b.mark {
+	case humanMark, combineMark:
+		b.w += slant
+	case choiceMark, evaluatorMark:
+		b.measureChoice(text)
+	case callMark:
+		b.w, b.h = b.w+6, b.h+6
+	case startMark, endMark, taskMark, routerMark:
+	}
+	if b.stack {
+		b.w, b.h = b.w+pileSize, b.h+pileSize
+	}
+}
+
+// measureChoice makes a diamond wide enough for the text across its middle.
+func (b *box) measureChoice(text float64) {
+	switch {
+	case b.title == "" && b.note == "":
+		b.w, b.h = bareChoice, bareChoice
+	case b.note == "":
+		b.w, b.h = text/0.68+sidePad, 46
+	default:
+		b.w, b.h = text/0.52+sidePad, 66
+	}
+}
+
+// newText is what is written at a wire, nil if nothing is.
+func newText(s string) *box {
+	if s == "" {
+		return nil
+	}
+	return &box{kind: textBox, title: s, w: widthOf(s, smallSize, false) + 8, h: 17}
+}
+
+// roof is how far inside its upper and its lower side the rim of a box is, a
+// third of its width right of the middle.
+func (b *box) roof() float64 {
+	switch b.mark {
+	case choiceMark, evaluatorMark:
+		return b.h / 3
+	case startMark, endMark, taskMark, routerMark, humanMark, callMark, combineMark:
+	}
+	return 0
+}
+
+// mark paints a mark whose upper side has its middle at x, y.
+func (p *painter) mark(b *box, x, y float64) {
+	w, h := b.w, b.h
+	if b.stack {
+		w, h = w-pileSize, h-pileSize
+		x -= pileSize / 2
+		p.shape(b, x+pileSize, y+pileSize, w, h)
+		p.shape(b, x+pileSize/2, y+pileSize/2, w, h)
+	}
+	p.shape(b, x, y, w, h)
+	if colorName.MatchString(b.accent) {
+		fmt.Fprintf(&p.marks, `<rect x="%s" y="%s" width="4" height="%s" rx="2" fill="%s"/>`+"\n",
+			num(x-w/2+6), num(y+9), num(h-18), b.accent)
+	}
+	p.caption(b, x, y+h/2)
+}
+
+// colorName is a colour that is safe to write into the picture.
+var colorName = regexp.MustCompile(`^(#[0-9A-Fa-f]{3,8}|[A-Za-z]{3,24})$`)
+
+func (p *painter) caption(b *box, x, middle float64) {
+	title, note := textLine{b.title, "title", titleSize}, textLine{b.note, "note", noteSize}
+	switch {
+	case b.title == "" && b.note == "":
+	case b.note == "":
+		p.text(x, middle+4.5, "middle", title)
+	case b.title == "":
+		p.text(x, middle+4, "middle", note)
+	default:
+		p.text(x, middle-3, "middle", title)
+		p.text(x, middle+13, "middle", note)
+	}
+}
+
+func (p *painter) shape(b *box, x, y, w, h float64) {
+	left, right, bottom := x-w/2, x+w/2, y+h
+	switch b.mark {
+	case startMark:
+		p.circle("solid", x, y+h/2, h/2-1)
+	case endMark:
+		p.circle("ring", x, y+h/2, h/2-1)
+		p.circle("solid", x, y+h/2, h/2-5)
+	case taskMark, routerMark:
+		p.rect(b.mark, left, y, w, h, 8)
+	case callMark:
+		p.rect(b.mark, left, y, w, h, 8)
+		p.rect(b.mark, left+3.5, y+3.5, w-7, h-7, 5)
+	case humanMark:
+		p.polygon(b.mark, left, y+h/2, left+slant, y, right-slant, y, right, y+h/2, right-slant, bottom, left+slant, bottom)
+	case choiceMark, evaluatorMark:
+		p.polygon(b.mark, x, y, right, y+h/2, x, bottom, left, y+h/2)
+	case combineMark:
+		p.polygon(b.mark, left, y, right, y, right-slant, bottom, left+slant, bottom)
+	}
+}
+
+func (p *painter) circle(class string, x, y, r float64) {
+	fmt.Fprintf(&p.marks, `<circle class="%s" cx="%s" cy="%s" r="%s"/>`+"\n", class, num(x), num(y), num(r))
+}
+
+func (p *painter) rect(class markKind, x, y, w, h, round float64) {
+	fmt.Fprintf(&p.marks, `<rect class="mark %s" x="%s" y="%s" width="%s" height="%s" rx="%s"/>`+"\n",
+		class, num(x), num(y), num(w), num(h), num(round))
+}
+
+func (p *painter) polygon(class markKind, points ...float64) {
+	fmt.Fprintf(&p.marks, `<polygon class="mark %s" points="`, class)
+	for i := 0; i < len(points); i += 2 {
+		fmt.Fprintf(&p.marks, "%s,%s ", num(points[i]), num(points[i+1]))
+	}
+	p.marks.WriteString("\"/>\n")
+}
+
+// arrow paints the head of a wire with its point at x, y, turned by an angle:
+// zero points down, a quarter turn to the left.
+func (p *painter) arrow(class string, x, y, angle float64) {
+	const long, half = 8, 4
+	sin, cos := math.Sincos(angle)
+	at := func(dx, dy float64) string { return num(x+dx*cos-dy*sin) + "," + num(y+dx*sin+dy*cos) }
+	fmt.Fprintf(&p.wires, `<polygon class="head %s" points="%s %s %s"/>`+"\n", class, at(0, 0), at(-half, -long), at(half, -long))
+}

@@ -1,0 +1,293 @@
+package draw
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Tree draws a workflow as lines for the terminal. What follows stands below,
+// what belongs to a node stands inside it: a loop's body, the branches of a
+// decision, nodes that run side by side. An arrow names the place where a branch
+// goes on when that place stands elsewhere.
+func Tree(w *workflow.Workflow) string {
+	top := branch{name: clean(w.Name), note: shorten(w.Description, 60), kids: branches(&w.Body)}
+	width := 0
+	for _, k := range top.kids {
+		width = max(width, k.width(3))
+	}
+	var b strings.Builder
+	b.WriteString(strings.TrimRight(top.name+"  "+top.note, " ") + "\n")
+	for i, k := range top.kids {
+		k.print(&b, "", i == len(top.kids)-1, min(width, widestName))
+	}
+	return b.String()
+}
+
+// widestName is how far the small print is moved to the right at most.
+const widestName = 44
+
+// branch is one line of the tree and what stands below it.
+type branch struct {
+	name, note string
+	kids       []*branch
+}
+
+func (b *branch) width(indent int) int {
+	w := 0
+	if b.note != "" {
+		w = indent + utf8.RuneCountInString(b.name)
+	}
+	for _, k := range b.kids {
+		w = max(w, k.width(indent+3))
+	}
+	return w
+}
+
+func (b *branch) print(to *strings.Builder, indent string, last bool, width int) {
+	tee, bar := "├─ ", "│  "
+	if last {
+		tee, bar = "└─ ", "   "
+	}
+	line := indent + tee + b.name
+	if b.note != "" {
+		line += strings.Repeat(" ", max(0, width-utf8.RuneCountInString(line))) + "  " + b.note
+	}
+	to.WriteString(line + "\n")
+	for i, k := range b.kids {
+		k.print(to, indent+bar, i == len(b.kids)-1, width)
+	}
+}
+
+// grower makes the branches of one graph.
+type grower struct {
+	flow  *flow
+	shown []bool
+}
+
+// until is where a branch ends because its place is elsewhere: at a node, or at
+// any node of a set.
+type until struct {
+	at    int
+	set   map[int]bool
+	outer *until
+}
+
+func (u *until) has(n int) bool {
+	for ; u != nil; u = u.outer {
+		if u.at == n || u.set[n] {
+			return true
+		}
+	}
+	return false
+}
+
+func branches(g *workflow.Graph) []*branch {
+	w := &grower{flow: newFlow(g), shown: make([]bool, len(g.Nodes))}
+	var starts []exit
+	for _, id := range entries(g) {
+		starts = append(starts, exit{&workflow.Edge{To: id}, w.flow.index[id]})
+	}
+	return w.onward("parallel", starts, &until{at: w.flow.end()})
+}
+
+// onward is what comes after a node that has these ways to go on: one way goes
+// on as it is, several make a branch of their own until they meet.
+func (w *grower) onward(name string, ways []exit, stop *until) []*branch {
+	switch len(ways) {
+	case 0:
+		return nil
+	case 1:
+		return w.sequence(ways[0].to, stop)
+	}
+	meet := w.flow.meetOf(ways)
+	side := &branch{name: name}
+	group := w.group(ways[0].to)
+	for _, x := range ways {
+		side.kids = append(side.kids, w.lane(x.to, &until{at: meet, outer: stop}))
+		if group != w.group(x.to) {
+			group = ""
+		}
+	}
+	if group != "" {
+		side.name, side.note = clean(group), "group"
+	}
+	return append([]*branch{side}, w.sequence(meet, stop)...)
+}
+
+func (w *grower) group(n int) string {
+	if n == w.flow.end() {
+		return ""
+	}
+	return w.flow.graph.Nodes[n].Group
+}
+
+// lane is one of several that run side by side.
+func (w *grower) lane(at int, stop *until) *branch {
+	if stop.has(at) || w.shown[at] {
+		return &branch{name: "→ " + w.name(at)}
+	}
+	parts := w.sequence(at, stop)
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return &branch{name: "in turn", kids: parts}
+}
+
+// sequence is a node and all that comes after it, up to where it stops.
+func (w *grower) sequence(at int, stop *until) []*branch {
+	if stop.has(at) {
+		return nil
+	}
+	if w.shown[at] {
+		return []*branch{{name: "→ " + w.name(at)}}
+	}
+	w.shown[at] = true
+	n := &w.flow.graph.Nodes[at]
+	b := &branch{name: clean(n.ID), note: facts(n)}
+	if body := n.Body(); body != nil && single(n) == nil {
+		b.kids = branches(body)
+	}
+	plain, decided, failing := split(w.flow.out[at])
+	main := append(plain, decided...)
+	if _, loop := n.Step.(*workflow.Loop); loop {
+		w.failures(b, failing, main, stop, true)
+		return append([]*branch{b}, w.onward("either", w.inside(main), stop)...) // what decides stands in the body
+	}
+	w.failures(b, failing, main, stop, false)
+	if len(decided) == 0 {
+		return append([]*branch{b}, w.onward("parallel", plain, stop)...)
+	}
+	meet := w.flow.meetOf(main)
+	b.kids = append(w.decisions(main, &until{at: meet, outer: stop}), b.kids...)
+	return append([]*branch{b}, w.sequence(meet, stop)...)
+}
+
+// failures adds the branches that a failure takes. They stop at whatever the
+// main path leads to, which stands further down. Of a loop, the body shows where
+// they begin, so only those are added that are shown nowhere else.
+func (w *grower) failures(to *branch, failing, main []exit, stop *until, loop bool) {
+	if len(failing) == 0 {
+		return
+	}
+	for _, x := range main {
+		stop = &until{at: w.flow.end(), set: w.flow.reach(x.to), outer: stop}
+	}
+	for _, b := range w.decisions(failing, stop) {
+		if !loop || len(b.kids) > 0 {
+			to.kids = append(to.kids, b)
+		}
+	}
+}
+
+// decisions are the branches of a node, one for each thing that can be decided.
+func (w *grower) decisions(exits []exit, stop *until) []*branch {
+	var made []*branch
+	for i := 0; i < len(exits); i++ {
+		text := cmp.Or(edgeText(exits[i].edge), string(workflow.OnElse))
+		same := []exit{exits[i]}
+		for i+1 < len(exits) && edgeText(exits[i+1].edge) == edgeText(exits[i].edge) {
+			i++
+			same = append(same, exits[i])
+		}
+		made = append(made, w.decision(text, same, stop))
+	}
+	return made
+}
+
+func (w *grower) decision(text string, same []exit, stop *until) *branch {
+	if len(same) > 1 {
+		return &branch{name: text, kids: w.onward("parallel", same, stop)}
+	}
+	to := same[0].to
+	if to == w.flow.end() {
+		return &branch{name: text + " → " + clean(strings.TrimPrefix(same[0].edge.To, "@"))}
+	}
+	if stop.has(to) || w.shown[to] {
+		return &branch{name: text + " → " + w.name(to)}
+	}
+	return &branch{name: text, kids: w.sequence(to, stop)}
+}
+
+func (w *grower) name(n int) string {
+	if n == w.flow.end() {
+		return "end"
+	}
+	return clean(w.flow.graph.Nodes[n].ID)
+}
+
+// split sorts the ways out of a node. A plain edge beside decisions is what
+// happens otherwise.
+func split(exits []exit) (plain, decided, failing []exit) {
+	for _, x := range exits {
+		switch x.edge.On {
+		case workflow.OnSuccess:
+			plain = append(plain, x)
+		case workflow.OnLabel, workflow.OnWhen, workflow.OnElse:
+			decided = append(decided, x)
+		case workflow.OnFailure, workflow.OnTimeout:
+			failing = append(failing, x)
+		}
+	}
+	return plain, decided, failing
+}
+
+// inside keeps one way to each place in the graph. The body of a loop shows the
+// ways that lead out of it.
+func (w *grower) inside(exits []exit) []exit {
+	seen := map[int]bool{w.flow.end(): true}
+	var kept []exit
+	for _, x := range exits {
+		if !seen[x.to] {
+			seen[x.to] = true
+			kept = append(kept, x)
+		}
+	}
+	return kept
+}
+
+// facts is the small print of a line: what kind of node it is, who works, and
+// what is not as usual.
+func facts(n *workflow.Node) string {
+	inner := n
+	if one := single(n); one != nil {
+		inner = one
+	}
+	parts := without("", what(inner))
+	if inner != n {
+		parts = append(parts, note(n))
+	}
+	if n.Title != "" {
+		parts = append(parts, fmt.Sprintf("%q", shorten(n.Title, widestTitle)))
+	}
+	if r := inner.Retry; r.Attempts > 1 {
+		parts = append(parts, fmt.Sprintf("%d attempts", r.Attempts))
+	}
+	if n.Join.Need > 0 {
+		parts = append(parts, fmt.Sprintf("after %d of its edges", n.Join.Need))
+	}
+	if n.OnError != workflow.Stop {
+		parts = append(parts, "on error "+strings.ReplaceAll(string(n.OnError), "_", " "))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// what says what a node does.
+func what(n *workflow.Node) string {
+	switch s := n.Step.(type) {
+	case *workflow.Call:
+		return "call: " + s.Workflow
+	case *workflow.Loop:
+		return "loop, " + note(n)
+	case *workflow.Each:
+		return note(n)
+	case *workflow.Task, *workflow.Human, *workflow.Choice, *workflow.Combine:
+		if text := note(n); text != "" {
+			return n.Kind() + ": " + text
+		}
+	}
+	return n.Kind()
+}
