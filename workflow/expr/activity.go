@@ -127,7 +127,7 @@ func decisionKey(e *workflow.Edge, all []*workflow.Edge) string {
 
 // along is the condition under which an edge is taken.
 func (a *activity) along(from int, e *workflow.Edge, number map[string]int) int {
-	if e == nil {
+	if e == nil || a.choices[from] < 2 {
 		return a.of[from]
 	}
 	return a.choose(from, number[decisionKey(e, a.flow.places[from].edges)])

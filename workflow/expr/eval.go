@@ -50,7 +50,7 @@ func Truthy(v any) bool {
 	return true
 }
 
-// node is a part of an expression.
+// node is a part of an expression: one of the types below, or *Ref.
 //
 //sumtype:decl
 type node interface {
@@ -63,7 +63,6 @@ type (
 		value    any
 		from, to int
 	}
-	refNode  struct{ ref *Ref }
 	listNode []node
 	notNode  struct{ of node }
 	orNode   []node
@@ -79,12 +78,12 @@ type (
 
 func (n *literalNode) eval(Env) (any, error) { return n.value, nil }
 
-func (n *refNode) eval(env Env) (any, error) {
-	v, ok := env.Lookup(n.ref)
+func (r *Ref) eval(env Env) (any, error) {
+	v, ok := env.Lookup(r)
 	if !ok {
 		return nil, nil
 	}
-	return walk(v, n.ref.Path), nil
+	return walk(v, r.Path), nil
 }
 
 func (n listNode) eval(env Env) (any, error) {

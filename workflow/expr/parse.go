@@ -72,6 +72,7 @@ type parser struct {
 	pos   int
 	depth int
 	refs  []*Ref
+	path  []Key // of the reference that is read
 
 	ahead token // the token that begins at or after aheadOf
 	// aheadOf is the pos for which ahead was scanned, plus one; zero: none.
@@ -81,7 +82,7 @@ type parser struct {
 // whole reads an expression that is the whole text.
 func (p *parser) whole() (node, error) {
 	if len(p.text) > maxExpr {
-		return nil, &SyntaxError{0, len(p.text), "expression too long", fmt.Sprintf("at most %d bytes", maxExpr)}
+		return nil, tooLong(0, len(p.text))
 	}
 	n, err := p.level(looseLevel)
 	if err != nil {
@@ -95,6 +96,10 @@ func (p *parser) whole() (node, error) {
 		return nil, unexpected(t, "an operator or the end")
 	}
 	return n, nil
+}
+
+func tooLong(from, to int) *SyntaxError {
+	return &SyntaxError{from, to, "expression too long", fmt.Sprintf("at most %d bytes", maxExpr)}
 }
 
 // peek is the next token. Its error, as all here, is nil or a *SyntaxError; it
@@ -212,8 +217,8 @@ func chained(op string, list []node) node {
 		return andNode(list)
 	}
 	for _, n := range list[:len(list)-1] {
-		if r, ok := n.(*refNode); ok {
-			r.ref.guarded = true
+		if r, ok := n.(*Ref); ok {
+			r.guarded = true
 		}
 	}
 	return elseNode(list)
@@ -333,8 +338,8 @@ func (p *parser) bracketed(open token) (node, error) {
 		}
 		p.pos++
 	}
-	if r, ok := n.(*refNode); ok && open.text != "(" {
-		r.ref.From, r.ref.To = open.from, p.pos
+	if r, ok := n.(*Ref); ok && open.text != "(" {
+		r.From, r.To = open.from, p.pos
 	}
 	return n, nil
 }
@@ -358,7 +363,7 @@ func (p *parser) list() (node, error) {
 
 // reference reads the path behind its first name.
 func (p *parser) reference(first token) (node, error) {
-	path := append(make([]Key, 0, 4), Key{Name: first.text})
+	p.path = append(p.path[:0], Key{Name: first.text})
 	for {
 		k, found, err := p.key()
 		if err != nil {
@@ -367,12 +372,13 @@ func (p *parser) reference(first token) (node, error) {
 		if !found {
 			break
 		}
-		path = append(path, k)
+		p.path = append(p.path, k)
 	}
-	ref := classify(path)
+	ref := classify(p.path)
+	ref.Path = slices.Clone(ref.Path) // p.path is used again
 	ref.From, ref.To = first.from, p.pos
 	p.refs = append(p.refs, &ref)
-	return &refNode{&ref}, nil
+	return &ref, nil
 }
 
 // key reads .name, [0] or ["name"], if one follows at once.

@@ -48,7 +48,7 @@ func (f *finding) span(written string) (from, to int, ok bool) {
 func (c *checker) quoted(p *parsed) {
 	for i, l := range quotedRefs(p) {
 		text, _ := l.value.(string)
-		c.findings = append(c.findings, &finding{text: p, number: i, problem: Problem{
+		c.findings = append(c.findings, &finding{text: p, number: i, problem: &Problem{
 			Kind: QuotedRef, Name: text, Summary: "a reference inside quotes is plain text", Detail: "leave the quotes out",
 		}})
 	}
@@ -72,7 +72,7 @@ func eachLiteral(n node, visit func(*literalNode)) {
 	switch n := n.(type) {
 	case *literalNode:
 		visit(n)
-	case *refNode:
+	case *Ref:
 	case *notNode:
 		eachLiteral(n.of, visit)
 	case *compareNode:

@@ -31,8 +31,6 @@ func (n *literalNode) print(b *strings.Builder, _ level) {
 	}
 }
 
-func (n *refNode) print(b *strings.Builder, _ level) { n.ref.print(b) }
-
 func (n listNode) print(b *strings.Builder, _ level) {
 	b.WriteByte('[')
 	printJoined(b, n, ", ", looseLevel)

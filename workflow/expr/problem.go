@@ -59,9 +59,9 @@ func Problems(w *workflow.Workflow) []Problem {
 	c.settle()
 	var all []Problem
 	for _, f := range c.findings {
-		if f.problem.Kind != "" {
+		if f.problem != nil {
 			f.problem.Pos = f.place()
-			all = append(all, f.problem)
+			all = append(all, *f.problem)
 		}
 	}
 	return all
@@ -82,8 +82,8 @@ type checker struct {
 type finding struct {
 	text    *parsed
 	ref     *Ref
-	number  int // of the reference in its text
-	problem Problem
+	number  int      // of the reference in its text
+	problem *Problem // nil: none
 
 	// What the flow is asked: may the variable, or one of the nodes, be known
 	// here? forms are the nodes that define what the reference means.
@@ -93,7 +93,7 @@ type finding struct {
 
 func (c *checker) text(p parsed) {
 	if p.err != nil {
-		c.findings = append(c.findings, &finding{text: &p, problem: Problem{Kind: Syntax, Summary: p.err.Summary, Detail: p.err.Detail}})
+		c.findings = append(c.findings, &finding{text: &p, problem: &Problem{Kind: Syntax, Summary: p.err.Summary, Detail: p.err.Detail}})
 		return
 	}
 	c.quoted(&p)
@@ -134,7 +134,7 @@ func (c *checker) reference(f *finding) {
 }
 
 func (f *finding) report(kind ProblemKind, name, summary, detail string) {
-	f.problem = Problem{Kind: kind, Name: name, Summary: summary, Detail: detail}
+	f.problem = &Problem{Kind: kind, Name: name, Summary: summary, Detail: detail}
 }
 
 func (c *checker) unresolved(f *finding) {

@@ -42,12 +42,15 @@ func (f *flow) ask(queries []*query) {
 
 func (f *flow) askFacts(queries []*query, round bool) {
 	facts := f.number(queries)
+	if facts.count == 0 {
+		return
+	}
+	s := &spread{flow: f, facts: facts, round: round}
 	for first := 0; first < facts.count; first += batch * 64 {
-		width := min(batch, (facts.count-first+63)/64)
-		s := &spread{flow: f, facts: facts, first: first, width: width, round: round}
+		s.first, s.width = first, min(batch, (facts.count-first+63)/64)
 		s.run()
-		for _, q := range facts.queries[first:min(first+batch*64, facts.count)] {
-			for _, q := range q {
+		for _, same := range facts.queries[first:min(first+batch*64, facts.count)] {
+			for _, q := range same {
 				q.holds = s.holds(q)
 			}
 		}
@@ -123,8 +126,13 @@ type spread struct {
 }
 
 func (s *spread) run() {
-	s.before = make([]uint64, len(s.places)*s.width)
-	s.dirty = slices.Repeat([]bool{true}, len(s.places))
+	if s.before == nil {
+		s.before, s.dirty = make([]uint64, len(s.places)*s.width), make([]bool, len(s.places))
+	}
+	clear(s.before)
+	for i := range s.places {
+		s.dirty[i] = s.asked(s.facts.nodes[i]) || s.asked(s.facts.writes[i]) || s.asked(s.facts.items[i])
+	}
 	passed := make([]uint64, s.width)
 	for again := true; again; {
 		again = false
@@ -169,9 +177,15 @@ func (s *spread) add(set []uint64, i int, kind linkKind) {
 }
 
 func (s *spread) put(set []uint64, fact int) {
-	if k := fact - s.first; fact != none && k >= 0 && k < s.width*64 {
+	if s.asked(fact) {
+		k := fact - s.first
 		set[k/64] |= 1 << (k % 64)
 	}
+}
+
+// asked says whether a fact belongs to this batch.
+func (s *spread) asked(fact int) bool {
+	return fact != none && fact >= s.first && fact < s.first+s.width*64
 }
 
 func (s *spread) merge(to int, from []uint64) (changed bool) {

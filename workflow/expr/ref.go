@@ -72,11 +72,11 @@ func (r *Ref) Guarded() bool { return r.guarded }
 // String is the canonical text of a reference.
 func (r *Ref) String() string {
 	var b strings.Builder
-	r.print(&b)
+	r.print(&b, looseLevel)
 	return b.String()
 }
 
-func (r *Ref) print(b *strings.Builder) {
+func (r *Ref) print(b *strings.Builder, _ level) {
 	path := r.Path
 	if r.Kind == Unresolved {
 		b.WriteString(path[0].Name)

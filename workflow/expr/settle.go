@@ -18,17 +18,26 @@ func (c *checker) settle() {
 // not be known at their place, and references to what may be.
 func (c *checker) split() (late, doubtful []*finding) {
 	for _, f := range c.findings {
-		if len(f.asked) == 0 || f.problem.Kind != "" {
+		if len(f.asked) == 0 || f.problem != nil {
 			continue
 		}
 		switch known := c.known(f); {
 		case !known:
 			late = append(late, f)
-		case !f.ref.guarded && f.ref.Kind != Groups:
+		case !f.ref.guarded && f.ref.Kind != Groups && !c.certain(f):
 			doubtful = append(doubtful, f)
 		}
 	}
 	return late, doubtful
+}
+
+// certain says in the common case, without asking more, that what a reference
+// means is known at its place: one node defines it, and surely has run.
+func (c *checker) certain(f *finding) bool {
+	if c.lazy == nil {
+		c.lazy = newActivity(c.flow)
+	}
+	return len(f.forms) == 1 && len(c.raceList()) == 0 && c.lazy.implies(c.lazy.at(f.text.at), c.defines(f.ref.Kind, f.forms[0]))
 }
 
 // known says whether what a reference means may be known at its place. A group
@@ -127,9 +136,6 @@ func (c *checker) isItem(f *finding) bool {
 // onSomePaths says whether a place can be reached without any of the nodes that
 // define what a reference there means.
 func (c *checker) onSomePaths(f *finding, before []*query) bool {
-	if c.lazy == nil {
-		c.lazy = newActivity(c.flow)
-	}
 	at := f.text.at.place
 	var under []int
 	for i, q := range before {

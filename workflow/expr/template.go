@@ -43,15 +43,19 @@ func ParseTemplate(text string, d Dialect) (*Template, error) {
 }
 
 func (t *Template) parse(text string, d Dialect) error {
-	for pos := 0; pos < len(text); {
-		at, what := nextMark(text, pos, d)
-		t.literal(text[pos:at])
-		end, err := t.mark(text, at, what)
-		if err != nil {
+	p := &parser{text: text}
+	if n := min(strings.Count(text, "{"), 8); n > 0 {
+		t.parts, p.refs = make([]part, 0, 2*n+1), make([]*Ref, 0, n)
+	}
+	for p.pos < len(text) {
+		at, what := nextMark(text, p.pos, d)
+		t.literal(text[p.pos:at])
+		p.pos = at
+		if err := t.mark(p, what); err != nil {
 			return err
 		}
-		pos = end
 	}
+	t.refs = p.refs
 	t.join()
 	return nil
 }
@@ -90,24 +94,24 @@ func nextMark(text string, pos int, d Dialect) (int, mark) {
 	}
 }
 
-// mark reads what begins at a mark, and gives the offset behind it.
-func (t *Template) mark(text string, at int, what mark) (int, error) {
+// mark reads what begins at a mark.
+func (t *Template) mark(p *parser, what mark) error {
 	switch what {
 	case escapeMark:
 		t.literal("${")
-		return at + len("$${"), nil
+		p.pos += len("$${")
 	case dollarMark, braceMark:
-		return t.expression(text, at)
+		return t.expression(p)
 	case nameMark:
-		end := shellNameEnd(text, at+1)
-		ref := classify([]Key{{Name: text[at+1 : end]}})
-		ref.From, ref.To = at, end
-		t.refs = append(t.refs, &ref)
-		t.parts = append(t.parts, part{of: &refNode{&ref}})
-		return end, nil
+		from := p.pos
+		p.pos = shellNameEnd(p.text, from+1)
+		ref := classify([]Key{{Name: p.text[from+1 : p.pos]}})
+		ref.From, ref.To = from, p.pos
+		p.refs = append(p.refs, &ref)
+		t.parts = append(t.parts, part{of: &ref})
 	case endMark:
 	}
-	return at, nil
+	return nil
 }
 
 // shellNameEnd is the offset behind a $NAME: in running text a hyphen ends it.
@@ -119,22 +123,23 @@ func shellNameEnd(text string, from int) int {
 }
 
 // expression reads ${expr} or {{expr}}.
-func (t *Template) expression(text string, at int) (int, error) {
-	limit := min(len(text), at+maxExpr)
-	p := &parser{text: text[:limit], pos: at, refs: t.refs}
+func (t *Template) expression(p *parser) error {
+	at := p.pos
 	n, err := p.primary()
 	if err != nil {
-		return 0, p.explain(err, at)
+		return p.explain(err, at)
 	}
-	t.refs = p.refs
+	if p.pos-at > maxExpr {
+		return tooLong(at, p.pos)
+	}
 	if l, ok := n.(*literalNode); ok {
 		if text, ok := l.value.(string); ok {
 			t.literal(text)
-			return p.pos, nil
+			return nil
 		}
 	}
 	t.parts = append(t.parts, part{of: n})
-	return p.pos, nil
+	return nil
 }
 
 // explain adds to an error what an author who meant literal text must do.
