@@ -9,9 +9,9 @@ import (
 
 // DOT draws a workflow for Graphviz.
 func DOT(w *workflow.Workflow) string {
-	d := &dot{anchors: map[string]string{}}
+	d := &dot{ids: names{}, anchors: map[string]string{}}
 	p := newPicture(w)
-	d.line(0, "digraph %s {", dotText(w.Name))
+	d.line(0, "digraph %s {", dotText(clean(w.Name)))
 	d.line(1, `graph [compound=true, fontname="Helvetica", fontsize=11];`)
 	d.line(1, `node [fontname="Helvetica", fontsize=11, shape=box, style=rounded];`)
 	d.line(1, `edge [fontname="Helvetica", fontsize=10];`)
@@ -27,6 +27,7 @@ func DOT(w *workflow.Workflow) string {
 
 type dot struct {
 	strings.Builder
+	ids names
 	// anchors are the marks that stand for an Each frame: Graphviz draws an edge
 	// to a cluster as an edge to a node in it that is cut off at the border.
 	anchors map[string]string
@@ -56,7 +57,7 @@ func (d *dot) part(depth int, p part) {
 		return
 	}
 	f := p.frame
-	d.line(depth, "subgraph %s {", dotText("cluster "+frameKey(f)))
+	d.line(depth, "subgraph %s {", "cluster_"+d.ids.of(f.key))
 	d.line(depth+1, "label=%s; labeljust=l; style=%s;", dotText(frameTitle(f)), frameStyle[f.kind])
 	for _, inner := range f.parts {
 		d.part(depth+1, inner)
@@ -74,7 +75,7 @@ func (d *dot) mark(depth int, m *mark) {
 	if m.node != nil {
 		attrs = append([]string{"label=" + dotText(markLines(m)...)}, attrs...)
 	}
-	d.line(depth, "%s [%s];", dotText(m.id), strings.Join(attrs, ", "))
+	d.line(depth, "%s [%s];", d.ids.of(m.id), strings.Join(attrs, ", "))
 }
 
 func firstMark(f *frame) string {
@@ -93,11 +94,11 @@ func (d *dot) link(l link) {
 	var attrs []string
 	from, to := l.from, l.to
 	if anchor := d.anchors[from]; anchor != "" {
-		attrs = append(attrs, "ltail="+dotText("cluster "+from))
+		attrs = append(attrs, "ltail="+"cluster_"+d.ids.of(from))
 		from = anchor
 	}
 	if anchor := d.anchors[to]; anchor != "" {
-		attrs = append(attrs, "lhead="+dotText("cluster "+to))
+		attrs = append(attrs, "lhead="+"cluster_"+d.ids.of(to))
 		to = anchor
 	}
 	if l.text != "" {
@@ -111,7 +112,7 @@ func (d *dot) link(l link) {
 	if l.back {
 		attrs = append(attrs, "constraint=false")
 	}
-	line := dotText(from) + " -> " + dotText(to)
+	line := d.ids.of(from) + " -> " + d.ids.of(to)
 	if len(attrs) > 0 {
 		line += " [" + strings.Join(attrs, ", ") + "]"
 	}

@@ -94,10 +94,10 @@ func newDocument(w *workflow.Workflow) *document {
 func (d *document) add(f *frame) {
 	for _, p := range f.parts {
 		if p.mark != nil {
-			d.Nodes = append(d.Nodes, documentNode{p.mark.id, nodeTypes[p.mark.kind], frameKey(f), dataOf(p.mark)})
+			d.Nodes = append(d.Nodes, documentNode{p.mark.id, nodeTypes[p.mark.kind], f.key, dataOf(p.mark)})
 			continue
 		}
-		d.Nodes = append(d.Nodes, documentNode{frameKey(p.frame), frameTypes[p.frame.kind], frameKey(f), frameData(p.frame)})
+		d.Nodes = append(d.Nodes, documentNode{p.frame.key, frameTypes[p.frame.kind], f.key, frameData(p.frame)})
 		d.add(p.frame)
 	}
 }

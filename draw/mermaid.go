@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -13,7 +12,7 @@ import (
 // Mermaid draws a workflow as a Mermaid flowchart. It keeps to what Mermaid 10
 // and later read the same way: plain ids, quoted labels, one statement a line.
 func Mermaid(w *workflow.Workflow) string {
-	m := &mermaid{ids: map[string]string{}}
+	m := &mermaid{ids: names{}}
 	p := newPicture(w)
 	m.line(0, "flowchart TD")
 	for _, part := range p.root.parts {
@@ -27,7 +26,7 @@ func Mermaid(w *workflow.Workflow) string {
 
 type mermaid struct {
 	strings.Builder
-	ids map[string]string // by the picture's id
+	ids names
 }
 
 func (m *mermaid) line(depth int, format string, args ...any) {
@@ -52,10 +51,10 @@ var mermaidShapes = map[markKind][2]string{
 func (m *mermaid) part(depth int, p part) {
 	if p.frame == nil {
 		shape := mermaidShapes[p.mark.kind]
-		m.line(depth, "%s%s%s%s", m.id(p.mark.id), shape[0], mermaidText(markLines(p.mark)...), shape[1])
+		m.line(depth, "%s%s%s%s", m.ids.of(p.mark.id), shape[0], mermaidText(markLines(p.mark)...), shape[1])
 		return
 	}
-	m.line(depth, "subgraph %s [%s]", m.id(frameKey(p.frame)), mermaidText(frameTitle(p.frame)))
+	m.line(depth, "subgraph %s [%s]", m.ids.of(p.frame.key), mermaidText(frameTitle(p.frame)))
 	for _, inner := range p.frame.parts {
 		m.part(depth+1, inner)
 	}
@@ -70,16 +69,7 @@ func (m *mermaid) link(l link) {
 	if l.text != "" {
 		arrow += "|" + mermaidText(l.text) + "|"
 	}
-	m.line(1, "%s %s %s", m.id(l.from), arrow, m.id(l.to))
-}
-
-// id is a name that Mermaid takes as an id and never as a keyword, different for
-// different ids.
-func (m *mermaid) id(id string) string {
-	if m.ids[id] == "" {
-		m.ids[id] = "n" + strconv.Itoa(len(m.ids)+1) + "_" + plainWord(id)
-	}
-	return m.ids[id]
+	m.line(1, "%s %s %s", m.ids.of(l.from), arrow, m.ids.of(l.to))
 }
 
 // mermaidText quotes a label. Mermaid reads entities and some Markdown in it,
@@ -122,25 +112,6 @@ func frameTitle(f *frame) string {
 		return "group " + shorten(f.id, widestTitle)
 	}
 	return string(f.kind) + " " + title(f.node) + ", " + note(f.node)
-}
-
-// frameKey is a frame's id, apart from the ids of nodes: a group may have the
-// name of a node.
-func frameKey(f *frame) string {
-	if f.kind == groupFrame {
-		return "@group " + f.id
-	}
-	return f.id
-}
-
-// plainWord keeps the letters and digits of an id.
-func plainWord(id string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
-			return r
-		}
-		return '_'
-	}, id)
 }
 
 func without(drop string, lines ...string) []string {

@@ -2,6 +2,8 @@ package draw
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -21,7 +23,8 @@ type picture struct {
 
 // frame is an area of the picture. Its parts are in declaration order.
 type frame struct {
-	id    string // "" for the whole picture
+	id    string // "" for the whole picture; the name of a group
+	key   string // like id, but apart from the ids of nodes and of groups elsewhere
 	kind  frameKind
 	node  *workflow.Node // nil for the whole picture and for a group
 	parts []part
@@ -132,7 +135,7 @@ func (p *picture) fill(f *frame, g *workflow.Graph) {
 		in := f
 		if n.Group != "" {
 			if groups[n.Group] == nil {
-				groups[n.Group] = &frame{id: n.Group, kind: groupFrame}
+				groups[n.Group] = &frame{id: n.Group, key: "@group " + f.key + " " + n.Group, kind: groupFrame}
 				f.parts = append(f.parts, part{frame: groups[n.Group]})
 			}
 			in = groups[n.Group]
@@ -146,7 +149,7 @@ func (p *picture) place(f *frame, n *workflow.Node) {
 		f.add(&mark{id: n.ID, kind: kind, node: n})
 		return
 	}
-	inner := &frame{id: n.ID, kind: loopFrame, node: n}
+	inner := &frame{id: n.ID, key: n.ID, kind: loopFrame, node: n}
 	if _, ok := n.Step.(*workflow.Each); ok {
 		inner.kind = eachFrame
 	}
@@ -304,4 +307,25 @@ func eachEdge(g *workflow.Graph, visit func(*workflow.Edge)) {
 			eachEdge(&s.Body, visit)
 		}
 	}
+}
+
+// names gives every id of a picture a name that drawing tools take as a plain
+// word and never as a keyword. Different ids get different names.
+type names map[string]string
+
+func (n names) of(id string) string {
+	if n[id] == "" {
+		n[id] = "n" + strconv.Itoa(len(n)+1) + "_" + plainWord(id)
+	}
+	return n[id]
+}
+
+// plainWord keeps the letters and digits of an id.
+func plainWord(id string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, strings.TrimPrefix(id, "@"))
 }

@@ -2,7 +2,6 @@ package draw
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -12,7 +11,7 @@ import (
 // would look more familiar, but it has no edge between two places of its
 // choice, so most workflows could only be drawn wrong.
 func PlantUML(w *workflow.Workflow) string {
-	u := &plantUML{ids: map[string]string{}}
+	u := &plantUML{ids: names{}}
 	p := newPicture(w)
 	u.line(0, "@startuml")
 	u.line(0, "hide empty description")
@@ -29,7 +28,7 @@ func PlantUML(w *workflow.Workflow) string {
 
 type plantUML struct {
 	strings.Builder
-	ids map[string]string // by the picture's id
+	ids names
 }
 
 func (u *plantUML) line(depth int, format string, args ...any) {
@@ -55,7 +54,7 @@ func (u *plantUML) part(depth int, p part) {
 		u.mark(depth, p.mark)
 		return
 	}
-	u.line(depth, "state %s as %s {", pumlQuoted(frameTitle(p.frame)), u.id(frameKey(p.frame)))
+	u.line(depth, "state %s as %s {", pumlQuoted(frameTitle(p.frame)), u.ids.of(p.frame.key))
 	for _, inner := range p.frame.parts {
 		u.part(depth+1, inner)
 	}
@@ -65,9 +64,9 @@ func (u *plantUML) part(depth int, p part) {
 // mark declares a state. PlantUML draws no text in a choice, so what is decided
 // there stands at the edges only.
 func (u *plantUML) mark(depth int, m *mark) {
-	text := "state " + u.id(m.id)
+	text := "state " + u.ids.of(m.id)
 	if lines := markLines(m); m.node != nil && len(lines) > 0 {
-		text = "state " + pumlQuoted(lines...) + " as " + u.id(m.id)
+		text = "state " + pumlQuoted(lines...) + " as " + u.ids.of(m.id)
 	}
 	u.line(depth, "%s", strings.TrimRight(text+" "+pumlStereotypes[m.kind], " "))
 }
@@ -77,18 +76,11 @@ func (u *plantUML) link(l link) {
 	if l.on == workflow.OnFailure || l.on == workflow.OnTimeout {
 		arrow = "-[dashed]->"
 	}
-	line := u.id(l.from) + " " + arrow + " " + u.id(l.to)
+	line := u.ids.of(l.from) + " " + arrow + " " + u.ids.of(l.to)
 	if l.text != "" {
 		line += " : " + pumlText(l.text)
 	}
 	u.line(0, "%s", line)
-}
-
-func (u *plantUML) id(id string) string {
-	if u.ids[id] == "" {
-		u.ids[id] = "n" + strconv.Itoa(len(u.ids)+1) + "_" + plainWord(id)
-	}
-	return u.ids[id]
 }
 
 func pumlQuoted(lines ...string) string {
