@@ -1,0 +1,193 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	nethttp "net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/agent"
+)
+
+const (
+	maxRedirects  = 5
+	maxRetryAfter = 24 * time.Hour
+	maxErrorBody  = 500
+)
+
+// Options say how requests are made. The zero value is the default.
+type Options struct {
+	Transport nethttp.RoundTripper                      // nil: net/http's own
+	Getenv    func(name string) (value string, ok bool) // where secrets come from; nil: this process's environment
+}
+
+// HTTP makes requests. It is safe for concurrent use.
+type HTTP struct {
+	transport nethttp.RoundTripper
+	getenv    func(string) (string, bool)
+	schema    *agent.Schema
+}
+
+var _ agent.Executor = (*HTTP)(nil)
+
+// New makes the executor.
+func New(o Options) *HTTP {
+	h := &HTTP{transport: o.Transport, getenv: o.Getenv}
+	if h.getenv == nil {
+		h.getenv = os.LookupEnv
+	}
+	h.schema = agent.NewSchema(h.Settings())
+	return h
+}
+
+// Run makes the request that the settings describe, and reads the answer.
+func (h *HTTP) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
+	var set settings
+	if err := h.schema.Decode(task.Settings, &set); err != nil {
+		return agent.Result{}, err
+	}
+	patience, err := set.timeout()
+	if err != nil {
+		return agent.Result{}, err
+	}
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	output, err := h.exchange(within, task, &set, log)
+	switch {
+	case err == nil:
+		return agent.Result{Output: output}, nil
+	case ctx.Err() != nil:
+		return agent.Result{}, agent.Interrupted(ctx)
+	case within.Err() != nil:
+		return agent.Result{}, &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("no complete answer within %s", patience)}
+	}
+	return agent.Result{}, err
+}
+
+func (h *HTTP) exchange(ctx context.Context, task *agent.Task, set *settings, log agent.Log) (string, error) {
+	req, secret, err := h.request(ctx, task, set)
+	if err != nil {
+		return "", err
+	}
+	where := place(req.Method, req.URL)
+	client := nethttp.Client{Transport: h.transport, CheckRedirect: redirect(secret)}
+	resp, err := client.Do(req)
+	if err != nil {
+		var withURL *url.Error // its text has the whole url, with the query
+		if errors.As(err, &withURL) {
+			err = withURL.Err
+		}
+		return "", agent.Errorf("%s: %v", where, err)
+	}
+	defer resp.Body.Close()
+	log([]byte(where + ": " + resp.Status + "\n"))
+	if !set.Expect.match(resp.StatusCode) {
+		return "", unexpected(where, resp)
+	}
+	return read(where, resp.Body, set.outputLimit(task.Agent))
+}
+
+// request is what to send, and the headers of it that are secret.
+func (h *HTTP) request(ctx context.Context, task *agent.Task, set *settings) (*nethttp.Request, []string, error) {
+	u, err := set.address()
+	if err != nil {
+		return nil, nil, err
+	}
+	headers, secret, err := set.headers(h.getenv)
+	if err != nil {
+		return nil, nil, err
+	}
+	body, contentType := set.payload()
+	req, err := nethttp.NewRequestWithContext(ctx, set.method(), u.String(), body)
+	if err != nil {
+		return nil, nil, agent.Permanentf("url %q cannot be understood", set.URL)
+	}
+	req.Header.Set("User-Agent", "hocket")
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	if task.Key != "" && (req.Method == nethttp.MethodPost || req.Method == nethttp.MethodPatch) {
+		req.Header.Set("Idempotency-Key", strconv.QuoteToASCII(task.Key))
+	}
+	for name, value := range headers {
+		if name == "Host" {
+			req.Host = value
+			continue
+		}
+		req.Header.Set(name, value)
+	}
+	return req, secret, nil
+}
+
+// redirect follows a few redirects, and keeps secrets from other servers.
+// Package net/http does that only for the headers that it knows.
+func redirect(secret []string) func(*nethttp.Request, []*nethttp.Request) error {
+	return func(next *nethttp.Request, before []*nethttp.Request) error {
+		if len(before) > maxRedirects {
+			return fmt.Errorf("more than %d redirects", maxRedirects)
+		}
+		first := before[0].URL
+		if next.URL.Scheme != first.Scheme || next.URL.Host != first.Host {
+			for _, name := range secret {
+				next.Header.Del(name)
+			}
+		}
+		return nil
+	}
+}
+
+// read gives the body as text.
+func read(where string, body io.Reader, limit int64) (string, error) {
+	data, err := io.ReadAll(io.LimitReader(body, limit+1))
+	if err != nil {
+		return "", agent.Errorf("%s: the answer broke off: %v", where, err)
+	}
+	if int64(len(data)) > limit {
+		return "", agent.Permanentf("%s: the answer is over %d KiB; raise max_output_kb", where, limit>>10)
+	}
+	return strings.ToValidUTF8(string(data), "\uFFFD"), nil
+}
+
+// hopeless says whether another attempt with the same request would only repeat a
+// status.
+func hopeless(status int) bool {
+	switch status {
+	case 400, 401, 403, 405, 406, 411, 413, 414, 415, 422, 431, 501, 505:
+		return true
+	}
+	return false
+}
+
+// unexpected is the failure for a status that is no success.
+func unexpected(where string, resp *nethttp.Response) *agent.Error {
+	message := where + ": " + resp.Status
+	start, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // as much as came
+	if said := strings.TrimSpace(strings.ToValidUTF8(string(start), "")); said != "" {
+		message += ": " + said
+	}
+	e := &agent.Error{Kind: agent.Failed, Message: message, Permanent: hopeless(resp.StatusCode)}
+	until := retryAfter(resp.Header.Get("Retry-After"), time.Now())
+	if resp.StatusCode == nethttp.StatusTooManyRequests || resp.StatusCode == nethttp.StatusServiceUnavailable && !until.IsZero() {
+		e.Kind, e.Until = agent.Quota, until
+	}
+	return e
+}
+
+// retryAfter is the time that a Retry-After names, in seconds or as a date; zero
+// if it names none that is worth waiting for.
+func retryAfter(value string, now time.Time) time.Time {
+	until, err := nethttp.ParseTime(value)
+	if seconds, numErr := strconv.ParseInt(strings.TrimSpace(value), 10, 32); numErr == nil && seconds >= 0 {
+		until, err = now.Add(time.Duration(seconds)*time.Second), nil
+	}
+	if err != nil || until.Before(now) || until.Sub(now) > maxRetryAfter {
+		return time.Time{}
+	}
+	return until
+}
