@@ -67,13 +67,30 @@ func reportTexts(p *pass) {
 	texts := p.expressions()
 	for _, problem := range problems {
 		p.code = codeOf(problem.Kind, texts.at(problem.Pos))
-		switch problem.Severity() {
-		case workflow.Error:
-			p.errorf(problem.Pos, problem.Detail, "%s", problem.Summary)
-		case workflow.Warning:
-			p.warnf(problem.Pos, problem.Detail, "%s", problem.Summary)
+		report, detail, pos := p.errorf, problem.Detail, problem.Pos
+		if problem.Severity() == workflow.Warning {
+			report = p.warnf
 		}
+		if detail == "" {
+			detail = remedy(problem.Kind)
+		}
+		if pos.EndLine == pos.Line && pos.EndColumn <= pos.Column {
+			pos.EndColumn = pos.Column + 1 // what is missing at the end of a text
+		}
+		report(pos, detail, "%s", problem.Summary)
 	}
+}
+
+// remedy is what to do about a problem for which there is no closer advice.
+func remedy(kind expr.ProblemKind) string {
+	switch kind {
+	case expr.UnknownNode:
+		return "name a step of this workflow"
+	case expr.UnknownGroup:
+		return "name a parallel_group of this workflow"
+	case expr.Syntax, expr.UnknownName, expr.UnknownField, expr.Forward, expr.Self, expr.NotUpstream, expr.BadItem, expr.MaybeUndefined, expr.QuotedRef:
+	}
+	return "declare it as an input, or have an earlier step write it"
 }
 
 // textKind is what kind of text a problem is in.

@@ -1,0 +1,192 @@
+package check_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/syntax/yaml"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// A fixture is a workflow in testdata. What a check must find in a line stands
+// in a comment at the end of that line:
+//
+//	agent: wirter # want: agent-unknown "there is no agent"
+//
+// Several are joined by commas; a warning has the word before its code. A file calls others of its directory by name;
+// a directory below testdata is one fixture, whose root is root.yml.
+
+// wants is what is expected, by file and line.
+type wants map[string][]want
+
+type want struct {
+	severity   workflow.Severity
+	code, text string
+}
+
+var wantPattern = regexp.MustCompile(`(warning )?([a-z0-9-]+) ("(?:[^"\\]|\\.)*")`)
+
+func newWant(t *testing.T, m []string) want {
+	t.Helper()
+	text, err := strconv.Unquote(m[3])
+	if err != nil {
+		t.Fatalf("%s: %v", m[3], err)
+	}
+	w := want{workflow.Error, m[2], text}
+	if m[1] != "" {
+		w.severity = workflow.Warning
+	}
+	return w
+}
+
+func readWants(t *testing.T, file string, into wants) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, line := range strings.Split(string(text), "\n") {
+		_, comment, ok := strings.Cut(line, "# want: ")
+		if !ok {
+			continue
+		}
+		key := fmt.Sprintf("%s:%d", file, i+1)
+		for _, m := range wantPattern.FindAllStringSubmatch(comment, -1) {
+			into[key] = append(into[key], newWant(t, m))
+		}
+		if len(into[key]) == 0 {
+			t.Errorf("%s: a want that says nothing: %s", key, comment)
+		}
+	}
+}
+
+// fixtures are the root files.
+func fixtures(t *testing.T) []string {
+	t.Helper()
+	var roots []string
+	for _, pattern := range []string{"testdata/*.yml", "testdata/*/root.yml"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		roots = append(roots, files...)
+	}
+	return roots
+}
+
+func TestFixtures(t *testing.T) {
+	for _, root := range fixtures(t) {
+		t.Run(strings.TrimPrefix(root, "testdata/"), func(t *testing.T) {
+			expected := make(wants)
+			b, found := load(t, root, expected)
+			found = append(found, check.Run(check.Input{Bundle: b, Agents: cast{}, Replied: scripted, Limits: b.Root.Limits, Names: calledNames(b)})...)
+			compare(t, expected, found.Sort())
+		})
+	}
+}
+
+// load reads a fixture with what it calls from its own directory.
+func load(t *testing.T, root string, expected wants) (workflow.Bundle, workflow.Diagnostics) {
+	t.Helper()
+	var found workflow.Diagnostics
+	read := func(file string) *workflow.Workflow {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil
+		}
+		readWants(t, file, expected)
+		w, ds := yaml.Parse(file, text)
+		found = append(found, ds...)
+		return w
+	}
+	b := workflow.Bundle{Root: read(root), Called: make(map[string]*workflow.Workflow)}
+	if b.Root == nil {
+		t.Fatalf("%s: %v", root, found)
+	}
+	for todo := []*workflow.Workflow{b.Root}; len(todo) > 0; todo = todo[1:] {
+		todo[0].Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+			call, ok := n.Step.(*workflow.Call)
+			if !ok || b.Called[call.Workflow] != nil {
+				return
+			}
+			if call.Workflow == "root" {
+				b.Called["root"] = b.Root
+			} else if w := read(filepath.Join(filepath.Dir(root), call.Workflow+".yml")); w != nil {
+				b.Called[call.Workflow] = w
+				todo = append(todo, w)
+			}
+		})
+	}
+	return b, found
+}
+
+func calledNames(b workflow.Bundle) []string {
+	var names []string
+	for name := range b.Called {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// compare demands that every diagnostic is wanted at its line, and every want
+// is met once.
+func compare(t *testing.T, expected wants, found workflow.Diagnostics) {
+	t.Helper()
+	for _, d := range found {
+		key := fmt.Sprintf("%s:%d", d.File, d.Line)
+		i := slices.IndexFunc(expected[key], func(w want) bool { return w.severity == d.Severity && w.code == d.Code && strings.Contains(d.Summary, w.text) })
+		if i < 0 {
+			t.Errorf("not wanted: %s", d)
+			continue
+		}
+		expected[key] = slices.Delete(expected[key], i, i+1)
+		if d.Detail == "" {
+			t.Errorf("%s: no detail says what to do", d)
+		}
+		if d.EndLine < d.Line || d.EndLine == d.Line && d.EndColumn <= d.Column {
+			t.Errorf("%s: it points at nothing: %+v", d, d.Pos)
+		}
+	}
+	for key, list := range expected {
+		for _, w := range list {
+			t.Errorf("%s: not found: %s %s %q", key, w.severity, w.code, w.text)
+		}
+	}
+}
+
+// scripted is what has a reply: every node called replied.
+func scripted(_ *workflow.Workflow, node string) bool { return strings.HasPrefix(node, "replied") }
+
+// cast is the agents of the fixtures.
+type cast struct{}
+
+func (cast) Agent(name, _ string) check.Agent {
+	switch name {
+	case "writer", "reviewer":
+		return check.Agent{Executor: "model", Cost: check.Cost{USD: 0.5, Tokens: 1000}}
+	case "shell":
+		return check.Agent{Executor: "shell", Validate: needsCommand}
+	case "unpriced":
+		return check.Agent{Executor: "model", Cost: check.Cost{Unknown: true}}
+	case "editor":
+		return check.Agent{Found: check.Ambiguous, Candidates: []string{"anna", "bert"}}
+	case "poet":
+		return check.Agent{Found: check.NoExecutor, Install: "install a model"}
+	}
+	return check.Agent{Found: check.Unknown, Candidates: []string{"writer", "reviewer", "shell"}}
+}
+
+func needsCommand(settings map[string]any) []check.Problem {
+	if _, ok := settings["command"]; !ok {
+		return []check.Problem{{Summary: `setting "command" is missing`, Detail: "add it"}}
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package project
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/check"
+)
+
+// readAgents reads the agents of the project. A definition in .hocket wins over
+// one in .glee whose file has the same name.
+func (p *Project) readAgents() ([]*agent.Definition, error) {
+	var list []*agent.Definition
+	for _, home := range p.homes {
+		files, err := definitionFiles(filepath.Join(home, "agents"))
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range files {
+			text, err := p.read(file)
+			if err != nil {
+				return nil, fmt.Errorf("project: %w", err)
+			}
+			d, found := agent.ReadDefinition(file, text)
+			p.found = append(p.found, found...)
+			if d != nil && !slices.ContainsFunc(list, func(other *agent.Definition) bool { return other.ID == d.ID }) {
+				list = append(list, d)
+			}
+		}
+	}
+	return list, nil
+}
+
+// definitionFiles are the agent files of a directory, sorted.
+func definitionFiles(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("project: %w", err)
+	}
+	var files []string
+	for _, e := range entries {
+		if ext := filepath.Ext(e.Name()); !e.IsDir() && (ext == ".yml" || ext == ".yaml") {
+			files = append(files, filepath.Join(dir, e.Name()))
+		}
+	}
+	return files, nil
+}
+
+// directory is the agents of a project as checks ask for them.
+type directory struct{ set *agent.Set }
+
+// Agent resolves a name for a check.
+func (d directory) Agent(name, role string) check.Agent {
+	def, _, err := d.set.ResolveLane(name, role)
+	var failed *agent.ResolveError
+	if errors.As(err, &failed) {
+		return unresolved(failed)
+	}
+	return check.Agent{
+		Executor: def.Agent,
+		Settings: def.Settings,
+		Cost:     costOf(def),
+		Validate: func(settings map[string]any) []check.Problem {
+			var list []check.Problem
+			for _, p := range d.set.ValidateSettings(def, settings) {
+				list = append(list, check.Problem{Summary: p.Summary, Detail: p.Detail})
+			}
+			return list
+		},
+	}
+}
+
+func unresolved(err *agent.ResolveError) check.Agent {
+	a := check.Agent{Candidates: err.Candidates, Install: err.Advice(), Cost: check.Cost{Unknown: true}}
+	switch err.Why {
+	case agent.Unknown:
+		a.Found = check.Unknown
+	case agent.Ambiguous:
+		a.Found = check.Ambiguous
+	case agent.NoExecutor:
+		a.Found = check.NoExecutor
+	}
+	return a
+}
+
+// costOf bounds one attempt of an agent. What runs on this machine costs
+// nothing.
+func costOf(d *agent.Definition) check.Cost {
+	if d.Budget != (agent.Budget{}) {
+		return check.Cost{USD: d.Budget.MaxCostUSD, Tokens: d.Budget.MaxTokens}
+	}
+	return check.Cost{Unknown: !slices.Contains([]string{"shell", "file", "http", "human", "scripted"}, d.Agent)}
+}

@@ -1,0 +1,96 @@
+package project
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// found is a workflow's file.
+type found struct {
+	file string // as positions name it
+	text []byte
+}
+
+// find finds the file of a workflow. Among is where a name may also stand: the
+// directories of the files that call it. Several files with the same content
+// are one.
+func (p *Project) find(name string, among ...string) ([]found, error) {
+	var list []found
+	for _, file := range p.candidates(name, among) {
+		text, err := p.read(file)
+		if os.IsNotExist(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		same := func(f found) bool { return bytes.Equal(f.text, text) }
+		if !slices.ContainsFunc(list, same) {
+			list = append(list, found{file, text})
+		}
+	}
+	return list, nil
+}
+
+// candidates are the files that a name may mean, the likelier first.
+func (p *Project) candidates(name string, among []string) []string {
+	dirs := append(slices.Clone(among), p.workflowDirs()...)
+	names := []string{name}
+	if !isWorkflowFile(name) {
+		names = nil
+		for _, ext := range extensions {
+			names = append(names, name+ext)
+		}
+	}
+	var files []string
+	for _, dir := range dirs {
+		for _, name := range names {
+			if file := filepath.Join(dir, name); isFile(file) && !slices.ContainsFunc(files, func(f string) bool { return sameFile(f, file) }) {
+				files = append(files, file)
+			}
+		}
+	}
+	return files
+}
+
+func (p *Project) workflowDirs() []string {
+	var dirs []string
+	for _, home := range p.homes {
+		dirs = append(dirs, filepath.Join(home, "workflows"))
+	}
+	return dirs
+}
+
+// Names are the workflows of the project, by name.
+func (p *Project) Names(among ...string) []string {
+	var names []string
+	for _, dir := range append(slices.Clone(among), p.workflowDirs()...) {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue // a project need not have the directory
+		}
+		for _, e := range entries {
+			if name := strings.TrimSuffix(e.Name(), filepath.Ext(e.Name())); !e.IsDir() && isWorkflowFile(e.Name()) && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func isWorkflowFile(name string) bool { return slices.Contains(extensions, filepath.Ext(name)) }
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
+}
+
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}

@@ -1,0 +1,141 @@
+package project
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// The codes of mistakes in what a run is given.
+const (
+	codeInputUnknown = "input-unknown"
+	codeInputMissing = "input-missing"
+	codeInputType    = "input-type"
+)
+
+// commandLine is where an input comes from that stands in no file.
+const commandLine = "--input"
+
+// Inputs are the inputs of a run: given, with pairs of the form name=value on
+// top. A value of a pair is text where text or anything is asked for, else JSON.
+// The diagnostics name every input that is unknown, missing or of the wrong
+// type.
+func (l *Loaded) Inputs(given map[string]any, pairs []string) (map[string]any, workflow.Diagnostics) {
+	required := l.Required()
+	r := &inputReader{root: l.Bundle.Root, params: l.Bundle.Root.Inputs, inputs: maps.Clone(given)}
+	if len(r.params) == 0 {
+		r.params = required // as the workflows declare them that are called
+	}
+	if r.inputs == nil {
+		r.inputs = make(map[string]any)
+	}
+	for _, pair := range pairs {
+		r.pair(pair)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.inputs)) {
+		r.fit(name)
+	}
+	for _, in := range required {
+		if _, ok := r.inputs[in.Name]; !ok && !r.wrong[in.Name] {
+			r.errorf(codeInputMissing, "give it with --input "+in.Name+"=…", "input %q is missing", in.Name)
+		}
+	}
+	return r.inputs, r.found
+}
+
+type inputReader struct {
+	root   *workflow.Workflow
+	params []workflow.Param
+	inputs map[string]any
+	wrong  map[string]bool // reported already
+	found  workflow.Diagnostics
+}
+
+func (r *inputReader) errorf(code, detail, summary string, args ...any) {
+	r.found = append(r.found, workflow.Errorf(workflow.Pos{File: commandLine}, code, detail, summary, args...))
+}
+
+// pair takes one name=value.
+func (r *inputReader) pair(pair string) {
+	name, text, ok := strings.Cut(pair, "=")
+	if !ok || name == "" {
+		r.errorf(codeInputType, "write --input name=value", "%q gives no input a value", pair)
+		return
+	}
+	value, err := parseInput(r.declared(name), text)
+	if err != nil {
+		r.mistyped(name, text)
+		return
+	}
+	r.inputs[name] = value
+}
+
+// parseInput reads a value as its declaration wants it.
+func parseInput(in *workflow.Param, text string) (any, error) {
+	if in == nil || in.Type == workflow.StringType || in.Type == workflow.AnyType {
+		return text, nil
+	}
+	return workflow.ParseJSON([]byte(text))
+}
+
+// fit compares an input with its declaration.
+func (r *inputReader) fit(name string) {
+	in := r.declared(name)
+	switch {
+	case in == nil && len(r.root.Inputs) > 0:
+		r.errorf(codeInputUnknown, r.suggest(name), "workflow %q has no input %q", r.root.Name, name)
+	case in != nil && !check.Fits(in.Type, r.inputs[name]):
+		r.mistyped(name, workflow.FormatJSON(r.inputs[name]))
+	}
+}
+
+func (r *inputReader) mistyped(name, written string) {
+	if r.wrong == nil {
+		r.wrong = make(map[string]bool)
+	}
+	r.wrong[name] = true
+	delete(r.inputs, name)
+	t := r.declared(name).Type
+	r.errorf(codeInputType, "write "+example(t), "input %q must be of type %s, not %s", name, t, written)
+}
+
+// example shows how a value of a type is written on a command line.
+func example(t workflow.ParamType) string {
+	switch t {
+	case workflow.NumberType:
+		return "a number such as 1.5"
+	case workflow.IntegerType:
+		return "a whole number such as 3"
+	case workflow.BooleanType:
+		return "true or false"
+	case workflow.ArrayType:
+		return `JSON such as ["a", "b"]`
+	case workflow.ObjectType:
+		return `JSON such as {"a": 1}`
+	case workflow.AnyType, workflow.StringType:
+	}
+	return "text"
+}
+
+func (r *inputReader) declared(name string) *workflow.Param {
+	for i := range r.params {
+		if r.params[i].Name == name {
+			return &r.params[i]
+		}
+	}
+	return nil
+}
+
+func (r *inputReader) suggest(name string) string {
+	var names []string
+	for _, in := range r.root.Inputs {
+		names = append(names, in.Name)
+	}
+	if near := workflow.DidYouMean(name, names); near != "" {
+		return near
+	}
+	return "its inputs are: " + strings.Join(names, ", ")
+}

@@ -1,0 +1,197 @@
+package project
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// The codes of mistakes in what a project holds, beside those of its files.
+const (
+	codeUnknown   = "workflow-unknown"
+	codeAmbiguous = "workflow-ambiguous"
+)
+
+// Loaded is a workflow with everything that it calls.
+type Loaded struct {
+	Bundle workflow.Bundle // Root is nil if its file cannot be read as a workflow
+	// Limits are those of a run: the workflow's own over the project's over
+	// the defaults.
+	Limits workflow.Limits
+	// Diagnostics are the mistakes that the readers found. A check finds more.
+	Diagnostics workflow.Diagnostics
+
+	project *Project
+	files   map[string]*workflow.Workflow // by file; nil: not readable
+	broken  []string                      // names that stand for no one workflow; reported already
+	beside  []string                      // directories of the files that were read
+	places  map[place][]found             // what find found: a name is called many times
+}
+
+// place is a name and the directory of the file that uses it.
+type place struct{ dir, name string }
+
+// Load reads a workflow, given by its file or by its name, and everything that
+// it calls.
+func (p *Project) Load(nameOrFile string) (*Loaded, error) {
+	l := &Loaded{project: p, Limits: p.Config.Limits, files: make(map[string]*workflow.Workflow), places: make(map[place][]found)}
+	l.Bundle.Called = make(map[string]*workflow.Workflow)
+	file, err := l.findRoot(nameOrFile)
+	if err != nil || file == nil {
+		return l, err
+	}
+	l.Bundle.Root = l.parse(*file)
+	if l.Bundle.Root == nil {
+		return l, nil
+	}
+	l.Limits = check.Override(p.Config.Limits, l.Bundle.Root.Limits)
+	return l, l.follow()
+}
+
+// findRoot is the file of the root, nil if there is none or more than one.
+func (l *Loaded) findRoot(nameOrFile string) (*found, error) {
+	file := nameOrFile
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(l.project.dir, file)
+	}
+	text, err := l.project.read(file)
+	if err == nil {
+		return &found{file, text}, nil
+	}
+	if !os.IsNotExist(err) && isFile(file) {
+		return nil, err
+	}
+	list, err := l.project.find(nameOrFile)
+	if err != nil {
+		return nil, err
+	}
+	return l.only(nameOrFile, list, workflow.Pos{}), nil
+}
+
+// only is the one file that was found for a name. It reports none and several.
+func (l *Loaded) only(name string, list []found, pos workflow.Pos) *found {
+	switch len(list) {
+	case 0:
+		if pos.Line == 0 { // a call that leads nowhere is reported by the check
+			names := l.project.Names()
+			l.report(workflow.Errorf(pos, codeUnknown, hint(name, names), "there is no workflow %q", name))
+		}
+		return nil
+	case 1:
+		return &list[0]
+	}
+	var files []string
+	for _, f := range list {
+		files = append(files, f.file)
+	}
+	l.report(workflow.Errorf(pos, codeAmbiguous, "keep one of them: "+strings.Join(files, ", "), "workflow %q may be any of %d files", name, len(list)))
+	return nil
+}
+
+func hint(name string, names []string) string {
+	switch near := workflow.DidYouMean(name, names); {
+	case near != "":
+		return near
+	case len(names) == 0:
+		return "give the path of a file, or put it into .hocket/workflows"
+	default:
+		return "give the path of a file, or one of: " + strings.Join(names, ", ")
+	}
+}
+
+// parse reads a file once, however many names lead to it.
+func (l *Loaded) parse(f found) *workflow.Workflow {
+	key, err := filepath.Abs(f.file)
+	if err != nil {
+		key = f.file
+	}
+	if w, ok := l.files[key]; ok {
+		return w
+	}
+	w, found := parse(f.file, f.text)
+	l.files[key] = w
+	l.Diagnostics = append(l.Diagnostics, found...)
+	if dir := filepath.Dir(f.file); w != nil && !slices.Contains(l.beside, dir) {
+		l.beside = append(l.beside, dir)
+	}
+	return w
+}
+
+// follow reads what the workflows call until nothing new is called.
+func (l *Loaded) follow() error {
+	for todo := []*workflow.Workflow{l.Bundle.Root}; len(todo) > 0; todo = todo[1:] {
+		for _, c := range callsOf(todo[0]) {
+			known := len(l.files)
+			w, err := l.call(c)
+			if err != nil {
+				return err
+			}
+			if w != nil && len(l.files) > known {
+				todo = append(todo, w)
+			}
+		}
+	}
+	return nil
+}
+
+// call finds the workflow that a node calls. A name stands for one workflow in
+// the whole bundle.
+func (l *Loaded) call(c called) (*workflow.Workflow, error) {
+	list, err := l.find(c)
+	if err != nil {
+		return nil, err
+	}
+	file := l.only(c.name, list, c.pos)
+	if file == nil {
+		if len(list) > 1 {
+			l.broken = append(l.broken, c.name)
+		}
+		return nil, nil
+	}
+	w := l.parse(*file)
+	if w == nil {
+		l.broken = append(l.broken, c.name)
+		return nil, nil
+	}
+	if other := l.Bundle.Called[c.name]; other != nil && other != w {
+		l.report(workflow.Errorf(c.pos, codeAmbiguous, "rename one of them: "+file.file+", "+other.Pos.File, "workflow %q is another one elsewhere", c.name))
+		return nil, nil
+	}
+	l.Bundle.Called[c.name] = w
+	return w, nil
+}
+
+func (l *Loaded) find(c called) ([]found, error) {
+	at := place{c.dir, c.name}
+	list, ok := l.places[at]
+	if ok {
+		return list, nil
+	}
+	list, err := l.project.find(c.name, c.dir)
+	l.places[at] = list
+	return list, err
+}
+
+func (l *Loaded) report(d workflow.Diagnostic) { l.Diagnostics = append(l.Diagnostics, d) }
+
+// called is a call as a workflow writes it.
+type called struct {
+	name string
+	dir  string // of the file that calls
+	pos  workflow.Pos
+}
+
+func callsOf(w *workflow.Workflow) []called {
+	var list []called
+	dir := filepath.Dir(w.Pos.File)
+	w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+		if c, ok := n.Step.(*workflow.Call); ok && c.Workflow != "" {
+			list = append(list, called{c.Workflow, dir, n.Pos})
+		}
+	})
+	return list
+}

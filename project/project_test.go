@@ -1,0 +1,277 @@
+package project_test
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/project"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// write makes a directory of files.
+func write(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// open opens a project that has an executor called shell.
+func open(t *testing.T, dir string) *project.Project {
+	t.Helper()
+	p, err := project.Open(dir, project.Options{StateHome: "/state", Executors: map[string]agent.Executor{"shell": command{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func load(t *testing.T, p *project.Project, name string) *project.Loaded {
+	t.Helper()
+	l, err := p.Load(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// command is an executor that takes a command and is never asked to run it.
+type command struct{}
+
+func (command) Run(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
+	panic("a project runs nothing")
+}
+
+func (command) Settings() map[string]any {
+	return map[string]any{
+		"type": "object", "additionalProperties": false, "required": []any{"command"},
+		"properties": map[string]any{"command": map[string]any{}, "args": map[string]any{}, "script": map[string]any{}},
+	}
+}
+
+const oneStep = "steps: [{agent: shell, config: {command: [ls]}}]\n"
+
+func codes(ds workflow.Diagnostics) []string {
+	var list []string
+	for _, d := range ds {
+		list = append(list, d.Code)
+	}
+	return list
+}
+
+func TestRootIsFoundUpward(t *testing.T) {
+	for _, home := range []string{".hocket", ".glee"} {
+		dir := write(t, map[string]string{home + "/config.yml": "agent: shell\n", "a/b/c.txt": ""})
+		p := open(t, filepath.Join(dir, "a", "b"))
+		if p.Root != dir || p.Config.Agent != "shell" {
+			t.Errorf("%s: root %s, default agent %q; want %s, shell", home, p.Root, p.Config.Agent, dir)
+		}
+	}
+}
+
+func TestDirectoryWithoutProjectIsItsOwnRoot(t *testing.T) {
+	dir := write(t, map[string]string{"a.yml": oneStep})
+	p := open(t, dir)
+	if p.Root != dir {
+		t.Errorf("root %s, want %s", p.Root, dir)
+	}
+	if ds := load(t, p, "a.yml").Check(nil); len(ds) > 0 {
+		t.Errorf("found %v", ds)
+	}
+}
+
+func TestOpenRefusesWhatIsNoDirectory(t *testing.T) {
+	dir := write(t, map[string]string{"file": ""})
+	for _, name := range []string{"file", "nothing"} {
+		if _, err := project.Open(filepath.Join(dir, name), project.Options{}); err == nil {
+			t.Errorf("%s: opened", name)
+		}
+	}
+}
+
+func TestConfig(t *testing.T) {
+	dir := write(t, map[string]string{
+		".hocket/config.yml": `
+agent: shell
+workflows:
+  max_depth: 3
+  budgets: {max_steps: 7, max_runtime_mins: 1.5, max_cost_usd: 2.5, max_tokens: 1000}
+  ai_generated_budgets: {max_parallel: 1}
+`,
+		".glee/config.yml": "agent: other\n",
+	})
+	p := open(t, dir)
+	want := project.Config{
+		Agent:     "shell",
+		Limits:    workflow.Limits{Steps: 7, Parallel: 10, Depth: 3, Runtime: 90 * time.Second, CostUSD: 2.5, Tokens: 1000},
+		Generated: workflow.Limits{Steps: 10, Parallel: 1, Depth: 1, Runtime: 5 * time.Minute},
+	}
+	if diff := cmp.Diff(want, p.Config); diff != "" {
+		t.Errorf("config (-want +got):\n%s", diff)
+	}
+}
+
+func TestConfigIsStrict(t *testing.T) {
+	dir := write(t, map[string]string{".hocket/config.yml": "agnet: shell\nworkflows: {budgets: {max_steps: 0, max_step: 3}}\n"})
+	ds := open(t, dir).Diagnostics()
+	if want := []string{"yaml-unknown-key", "yaml-number", "yaml-unknown-key"}; !slices.Equal(codes(ds), want) {
+		t.Fatalf("found %v, want %v", ds, want)
+	}
+	if !strings.Contains(ds[0].Detail, `"agent"`) || ds[0].Line != 1 {
+		t.Errorf("the first is %v", ds[0])
+	}
+}
+
+func TestLimitsOfWorkflowWin(t *testing.T) {
+	dir := write(t, map[string]string{
+		".hocket/config.yml": "workflows: {budgets: {max_steps: 7, max_parallel: 2}}\n",
+		"a.yml":              "limits: {max_steps: 3}\n" + oneStep,
+	})
+	got := load(t, open(t, dir), "a.yml").Limits
+	if got.Steps != 3 || got.Parallel != 2 || got.Depth != 5 {
+		t.Errorf("limits %+v", got)
+	}
+}
+
+func TestAgentsOfBothDirectories(t *testing.T) {
+	dir := write(t, map[string]string{
+		".hocket/agents/anna.yml": "agent: shell\nsettings: {command: [ls]}\n",
+		".glee/agents/anna.yml":   "agent: nothing\n",
+		".glee/agents/bert.yml":   "agent: shell\nsettings: {command: [ls]}\n",
+		".glee/agents/notes.txt":  "",
+		".glee/agents/wrong.yaml": "agnet: shell\n",
+		"a.yml":                   "steps: [{agent: anna}, {agent: bert}]\n",
+	})
+	p := open(t, dir)
+	if got := p.Agents.Names(); !slices.Equal(got, []string{"anna", "bert", "wrong", "shell"}) {
+		t.Errorf("agents %v", got)
+	}
+	if got := codes(load(t, p, "a.yml").Check(nil)); !slices.Equal(got, []string{"yaml-unknown-key"}) {
+		t.Errorf("found %v, want only the unknown key", got)
+	}
+}
+
+func TestWorkflowsByName(t *testing.T) {
+	dir := write(t, map[string]string{
+		".hocket/workflows/one.yml":  oneStep,
+		".glee/workflows/two.yaml":   "steps: [{workflow: one}]\n",
+		".glee/workflows/one.yml":    oneStep, // the same content is the same workflow
+		".glee/workflows/.hidden":    "",
+		".glee/workflows/sub/x.yml":  oneStep,
+		".glee/workflows/notes.text": "",
+	})
+	p := open(t, dir)
+	if got := p.Names(); !slices.Equal(got, []string{"one", "two"}) {
+		t.Errorf("names %v", got)
+	}
+	l := load(t, p, "two")
+	if ds := l.Check(nil); len(ds) > 0 {
+		t.Errorf("found %v", ds)
+	}
+	if l.Bundle.Root.Name != "two" || l.Bundle.Called["one"] == nil {
+		t.Errorf("bundle %+v", l.Bundle)
+	}
+}
+
+func TestCalledWorkflowsBesideTheFile(t *testing.T) {
+	dir := write(t, map[string]string{
+		".hocket/config.yml":   "",
+		"examples/a.yml":       "steps: [{workflow: b}, {workflow: sub/c}]\n",
+		"examples/b.yml":       "steps: [{workflow: sub/c.yml}]\n",
+		"examples/sub/c.yml":   "steps: [{workflow: d}]\n",
+		"examples/sub/d.yml":   oneStep,
+		"examples/d.yml.orig":  "no: workflow",
+		".hocket/workflows/x":  "",
+		".hocket/workflows/.y": "",
+	})
+	l := load(t, open(t, dir), filepath.Join("examples", "a.yml"))
+	if ds := l.Check(nil); len(ds) > 0 {
+		t.Errorf("found %v", ds)
+	}
+	names := slices.Sorted(maps.Keys(l.Bundle.Called))
+	if !slices.Equal(names, []string{"b", "d", "sub/c", "sub/c.yml"}) {
+		t.Errorf("called %v", names)
+	}
+	if l.Bundle.Called["sub/c"] != l.Bundle.Called["sub/c.yml"] {
+		t.Error("two names of one file are two workflows")
+	}
+}
+
+func TestUnknownAndAmbiguousNames(t *testing.T) {
+	dir := write(t, map[string]string{
+		".hocket/workflows/clean.yml": oneStep,
+		".glee/workflows/clean.yml":   "description: another\n" + oneStep,
+		"calls.yml":                   "steps: [{workflow: clean}, {workflow: claen}]\n",
+		"broken.yml":                  "steps: [\n",
+		"calls-broken.yml":            "steps: [{workflow: broken}]\n",
+	})
+	p := open(t, dir)
+	for _, tc := range []struct {
+		name string
+		want []string
+	}{
+		{"nothing", []string{"workflow-unknown"}},
+		{"clean", []string{"workflow-ambiguous"}},
+		{"calls.yml", []string{"workflow-ambiguous", "workflow-unknown"}},
+		{"calls-broken.yml", []string{"yaml-syntax"}},
+		{"broken.yml", []string{"yaml-syntax"}},
+	} {
+		l := load(t, p, tc.name)
+		if got := l.Check(nil); !slices.Equal(codes(got), tc.want) {
+			t.Errorf("%s: found %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestSameNameFromTwoPlacesIsAmbiguous(t *testing.T) {
+	dir := write(t, map[string]string{
+		"a.yml":     "steps: [{workflow: sub/b}, {workflow: c}]\n",
+		"c.yml":     oneStep,
+		"sub/b.yml": "steps: [{workflow: c}]\n",
+		"sub/c.yml": "description: another\n" + oneStep,
+	})
+	got := load(t, open(t, dir), "a.yml").Check(nil)
+	if !slices.Contains(codes(got), "workflow-ambiguous") {
+		t.Errorf("found %v", got)
+	}
+}
+
+func TestCallOfTheRootIsACycle(t *testing.T) {
+	dir := write(t, map[string]string{
+		"a.yml": "steps: [{workflow: b}]\n",
+		"b.yml": "steps: [{workflow: a}]\n",
+	})
+	got := load(t, open(t, dir), "a.yml").Check(nil)
+	if len(got) != 1 || got[0].Summary != "Workflow cycle detected: a → b → a" {
+		t.Errorf("found %v", got)
+	}
+}
+
+func TestStateDirectory(t *testing.T) {
+	one, two := write(t, nil), write(t, nil)
+	a, b := open(t, one).State, open(t, two).State
+	if a == b || filepath.Dir(a) != filepath.Join("/state", "hocket") {
+		t.Errorf("state of two projects: %s, %s", a, b)
+	}
+	p, err := project.Open(one, project.Options{State: "here"})
+	if err != nil || p.State != "here" {
+		t.Errorf("state %s, %v; want here", p.State, err)
+	}
+}
