@@ -8,9 +8,10 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// choose ends a choice at once.
+// choose ends a choice at once. What reached it is its output, so that it goes
+// on to where the choice leads.
 func (r *Run) choose(in *inst) {
-	if fault := r.succeed(in, nil); fault != nil {
+	if fault := r.succeed(in, previous(in.from)); fault != nil {
 		r.fail(in, fault)
 	}
 }
@@ -24,7 +25,7 @@ type part struct {
 // combine aggregates at once.
 func (r *Run) combine(in *inst, s *workflow.Combine) {
 	in.attempt = 1
-	r.tellOf(in, StepStarted, "")
+	r.tell(in, StepStarted, "")
 	value, err := r.aggregate(in, s)
 	if err != nil {
 		r.fail(in, &Fault{Kind: FaultError, Message: err.Error(), Permanent: true})

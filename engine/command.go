@@ -23,10 +23,10 @@ type StartTask struct {
 	Prompt   string
 	Inputs   []Input
 	Settings map[string]any
-	Decide   []string // labels, one of which the output must name; empty: none
-	Output   workflow.Output
-	Feedback string        // what was wrong with the attempt before; "" nothing
-	Timeout  time.Duration // the engine cancels the attempt after this; zero: never
+	Decide   []string         // labels, one of which the output must name; empty: none
+	Output   *workflow.Output // how the output will be read
+	Feedback string           // what was wrong with the attempt before; "" nothing
+	Timeout  time.Duration    // the engine cancels the attempt after this; zero: never
 	Labels   map[string]string
 }
 

@@ -28,6 +28,7 @@ type graph struct {
 	scope   *graph // the graph whose scope this one runs in: itself for a workflow's and an Each's body
 	count   int    // for a scope: how many nodes run in it, over all loops
 	exits   []*edge
+	parcels int // in-edges of all its nodes
 }
 
 // node is a compiled workflow.Node.
@@ -72,8 +73,9 @@ type edge struct {
 	from, to *node // to is nil for @end and @again
 	again    bool
 	when     *expr.Expr
-	slot     int   // index among the in-edges of to
-	leaves   []int // index in graph.exits of each loop it leaves, innermost first
+	slot     int    // index among the in-edges of to
+	leaves   []int  // index in graph.exits of each loop it leaves, innermost first
+	told     string // the decision to take it alone, for people
 }
 
 // ends says whether the path ends with this edge.
@@ -227,6 +229,7 @@ func (c *compiler) edge(g *graph, local map[string]*node, def *workflow.Edge) {
 		return
 	}
 	e := &edge{def: def, from: from, again: def.To == workflow.Again}
+	e.told = string(def.On) + " → " + def.To
 	if !e.again && def.To != workflow.End {
 		if e.to = local[def.To]; e.to == nil {
 			e.to = c.nodes[def.To]
@@ -244,6 +247,7 @@ func (c *compiler) edge(g *graph, local map[string]*node, def *workflow.Edge) {
 	if e.to != nil {
 		e.slot = len(e.to.in)
 		e.to.in = append(e.to.in, e)
+		e.to.g.parcels++
 	}
 }
 

@@ -18,12 +18,8 @@ type verdict struct {
 
 // decision reads the decision of an instance that ended well.
 func (r *Run) decision(in *inst) (verdict, error) {
-	_, choice := in.n.def.Step.(*workflow.Choice)
-	if !choice {
+	if _, choice := in.n.def.Step.(*workflow.Choice); !choice || in.n.on == nil {
 		return readDecision(in.n.labels, in.output), nil
-	}
-	if in.n.on == nil {
-		return readDecision(in.n.labels, previous(in.from)), nil
 	}
 	r.view = view{scope: in.scope, reg: in.reg, env: in.env, self: in, behind: true}
 	value, err := in.n.on.Eval(&r.view)

@@ -19,7 +19,7 @@ type each struct {
 }
 
 func (r *Run) startEach(in *inst, s *workflow.Each) {
-	r.tellOf(in, StepStarted, "")
+	r.tell(in, StepStarted, "")
 	r.view = view{scope: in.scope, reg: in.reg, env: in.env, self: in}
 	value, err := in.n.on.Eval(&r.view)
 	if err != nil {
@@ -69,7 +69,7 @@ func (r *Run) moreItems(in *inst) {
 func (r *Run) startItem(in *inst, i int) {
 	s := r.newScope(in.scope, in, in.n.body, in.scope.frame)
 	s.item, s.value = i, in.each.items[i]
-	s.suffix = in.reg.suffix + "[" + strconv.Itoa(i) + "]"
+	s.suffix = in.reg.suffix() + "[" + strconv.Itoa(i) + "]"
 	in.each.scopes[i] = s
 	at := in.env
 	if in.n.item >= 0 {

@@ -1,7 +1,7 @@
 package engine
 
 // env is an immutable set of variables: what was written on the live paths that
-// lead to one place. It is a tree with 32 branches a level, so a write copies
+// lead to one place. It is a tree with 8 branches a level, so a write copies
 // one short path, and a merge passes over whatever both sides share.
 type env struct {
 	below [fan]*env
@@ -9,7 +9,7 @@ type env struct {
 }
 
 const (
-	fanBits = 5
+	fanBits = 3
 	fan     = 1 << fanBits
 )
 

@@ -20,7 +20,7 @@ func (r *Run) ask(in *inst, s *workflow.Human) {
 		}
 		question = text
 	}
-	r.tellOf(in, StepStarted, "")
+	r.tell(in, StepStarted, "")
 	r.open(in, &AskHuman{Question: question, Options: options(in.n, s), Custom: s.Custom, Required: s.Required})
 }
 
@@ -57,7 +57,7 @@ const (
 
 // askLost asks a person what became of an attempt.
 func (r *Run) askLost(in *inst) {
-	r.tellOf(in, AttemptFailed, "lost; its effect must happen once, so a person decides")
+	r.tell(in, AttemptFailed, "lost; its effect must happen once, so a person decides")
 	r.open(in, &AskHuman{
 		Question: fmt.Sprintf("Nobody knows whether attempt %d of %q did its work, and it must happen once only. What now?", in.attempt, in.address),
 		Options: []workflow.Option{
@@ -79,7 +79,7 @@ func (r *Run) open(in *inst, gate *AskHuman) {
 	in.issued = r.issued
 	r.gates[in.address] = in
 	r.command(gate)
-	r.tellOf(in, Asked, gate.Question)
+	r.tell(in, Asked, gate.Question)
 	r.setTimer(in.timerID(answerTimer), gate.Deadline, in)
 }
 
@@ -156,7 +156,7 @@ func (r *Run) humanAnswered(ev *HumanAnswered) {
 	if ev.By != "" {
 		text += " (" + ev.By + ")"
 	}
-	r.tellOf(in, Answered, text)
+	r.tell(in, Answered, text)
 	human, ok := in.n.def.Step.(*workflow.Human)
 	if !ok {
 		r.lostAnswered(in, value)

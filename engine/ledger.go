@@ -94,9 +94,12 @@ func (f *frame) budgetText(bound TaskFacts) string {
 		bound.MaxCostUSD, bound.MaxTokens, f.p.w.Name, f.spent.CostUSD+f.reserved, f.limits.CostUSD, f.spent.TokensIn+f.spent.TokensOut+f.tokens, f.limits.Tokens)
 }
 
+// bound is what one attempt of a task may use.
+func (r *Run) bound(in *inst) TaskFacts { return r.tasks[in.n.factsKey] }
+
 // occupy takes a slot and reserves what the attempt may cost.
-func (r *Run) occupy(in *inst, bound TaskFacts) {
-	in.bound = bound
+func (r *Run) occupy(in *inst) {
+	bound := r.bound(in)
 	for f := in.scope.frame; f != nil; f = f.around() {
 		f.running++
 		f.reserved += bound.MaxCostUSD
@@ -111,15 +114,18 @@ func (r *Run) occupy(in *inst, bound TaskFacts) {
 // not known counts as its bound.
 func (r *Run) vacate(in *inst, used Usage) {
 	delete(r.attempts, in.address)
-	r.clearTimer(in.timerID(timeoutTimer))
+	if in.cmd.Timeout > 0 {
+		r.clearTimer(in.timerID(timeoutTimer))
+	}
+	bound := r.bound(in)
 	if used.CostUnknown {
-		used.CostUSD = in.bound.MaxCostUSD
+		used.CostUSD = bound.MaxCostUSD
 	}
 	in.usage.add(used)
 	for f := in.scope.frame; f != nil; f = f.around() {
 		f.running--
-		f.reserved -= in.bound.MaxCostUSD
-		f.tokens -= in.bound.MaxTokens
+		f.reserved -= bound.MaxCostUSD
+		f.tokens -= bound.MaxTokens
 		f.spent.add(used)
 	}
 	for s := in.scope; s != nil; s = s.parent {
@@ -162,7 +168,7 @@ func (r *Run) resumeHeld(grant bool) {
 			continue
 		}
 		in.granted = in.granted || grant
-		if r.overBudget(in, r.tasks[in.n.factsKey]) != nil {
+		if r.overBudget(in, r.bound(in)) != nil {
 			r.paused = append(r.paused, in)
 			continue
 		}
@@ -179,7 +185,7 @@ func (r *Run) limitRaised(ev *LimitRaised) {
 			raise(&f.limits, ev.Limits, true)
 		}
 	}
-	r.tell(Fact{Kind: Raised, Text: by(&HumanAnswered{By: ev.By})})
+	r.note(note{kind: Raised, text: ev.By})
 	r.resumeHeld(true)
 	r.seatWaiting(r.root.frame)
 }

@@ -35,7 +35,7 @@ func (v *view) Lookup(ref *expr.Ref) (any, bool) {
 		return v.group(ref.Name, ref.Field)
 	case expr.Previous:
 		if v.behind {
-			return v.self.passes(), true
+			return v.self.output, true
 		}
 		if v.self != nil {
 			return previous(v.self.from), true
@@ -140,17 +140,35 @@ func (v *view) item(kind expr.Kind) (any, bool) {
 }
 
 // iteration is the number of the innermost loop's iteration, 1 outside of any.
-func (v *view) iteration() any { return number(int64(v.reg.iterationHere())) }
+func (v *view) iteration() any {
+	reg := v.reg.innermostLoop()
+	if reg == nil {
+		return number(1)
+	}
+	if reg.number == nil {
+		reg.number = number(int64(reg.iteration))
+	}
+	return reg.number
+}
 
 func (reg *region) iterationHere() int {
+	if loop := reg.innermostLoop(); loop != nil {
+		return loop.iteration
+	}
+	return 1
+}
+
+// innermostLoop is the region itself if it is a loop's body, else the one around
+// it, out of items but not out of calls.
+func (reg *region) innermostLoop() *region {
 	for reg.loop == nil {
 		s := reg.scope
 		if s.owner == nil || s.owner.each == nil {
-			return 1
+			return nil
 		}
 		reg = s.owner.reg
 	}
-	return reg.iteration
+	return reg
 }
 
 // group gives the results of a parallel group's members in order.
@@ -227,7 +245,7 @@ func skippedResult(n *node) map[string]any {
 func (in *inst) result() StepResult {
 	res := StepResult{
 		Address: in.address, Node: in.n.def.ID, Agent: in.n.agent, Status: in.status, Output: in.output, Error: in.err,
-		DurationMS: in.durationMS(), Attempts: in.attempt, Iteration: in.reg.iterationHere(), StepIndex: in.n.step,
+		DurationMS: in.durationMS(), Attempts: int(in.attempt), Iteration: in.reg.iterationHere(), StepIndex: in.n.step,
 		Started: in.started, Ended: in.ended, Usage: in.usage,
 	}
 	if _, human := in.n.def.Step.(*workflow.Human); human && in.status == Running {

@@ -33,8 +33,7 @@ func (x *exitState) final() edgeState {
 
 func (r *Run) startLoop(in *inst) {
 	in.phase = nested
-	in.body = r.newRegion(in.n.body, in.scope, in.reg, in)
-	in.body.iteration = 1
+	in.body = &region{g: in.n.body, scope: in.scope, parent: in.reg, loop: in, iteration: 1, exits: make([]exitState, len(in.n.body.exits))}
 	r.enter(in.body, in.from, in.env)
 }
 
@@ -52,15 +51,15 @@ func (r *Run) iterationSettled(reg *region) {
 	for _, p := range from[1:] {
 		at = merge(reg.levels(), at, p.env)
 	}
-	for i := range from {
-		from[i].slot = i
+	if reg.againBy, reg.again = nil, nil; reg.iteration > 1 {
+		reg.again = reg.entry[:0] // nobody looks at what the settled iteration began with
 	}
-	reg.again, reg.againBy = nil, nil
 	for i := range reg.exits {
 		reg.exits[i].now = dead
 	}
 	reg.iteration++
-	r.tell(Fact{Kind: Iterated, Address: reg.loop.address, Workflow: reg.scope.frame.p.w.Name, Node: reg.loop.n.def.ID, Attempt: reg.iteration})
+	reg.number = nil
+	r.note(note{kind: Iterated, in: reg.loop, attempt: int32(reg.iteration)})
 	r.enter(reg, from, at)
 }
 
@@ -92,7 +91,7 @@ func (r *Run) limitLoop(reg *region) {
 	for i, e := range reg.g.exits {
 		if sameExit(e, forced) {
 			from := reg.scope.newest(e.from)
-			reg.exits[i].settle(live, parcel{value: from.passes(), env: from.env}, reg.levels())
+			reg.exits[i].settle(live, parcel{value: from.output, env: from.env}, reg.levels())
 			if e.ends() {
 				from.scope.sink(from)
 			}
@@ -141,7 +140,7 @@ func sameExit(a, b *edge) bool {
 func (r *Run) failLimit(reg *region, by *inst) {
 	by.status, by.output = Failed, nil
 	by.err = "the loop reached its limit without an exit"
-	r.tellOf(by, StepEnded, by.err)
+	r.tell(by, StepEnded, by.err)
 	handled := by.n.onFailure
 	for _, e := range by.n.out {
 		if len(e.leaves) == 0 {

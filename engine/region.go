@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -20,14 +19,16 @@ type region struct {
 	parent *region // the region that the loop stands in; nil for a scope's own
 	loop   *inst   // the loop whose body this is; nil for a scope's own
 	nodes  []nodeState
+	one    [1]nodeState // nodes of a region with one node
 	open   int
-	suffix string // of the addresses in it, e.g. "#2[3]"
 
+	parcels  []parcel // room for what reaches the nodes
 	entry    []parcel // what reaches the entries
 	entryEnv *env
 
 	// of a loop's body
 	iteration int
+	number    any      // the iteration as a value, once somebody asks for it
 	again     []parcel // what its live back edges bring
 	againBy   *inst    // the node that took the first of them
 	exits     []exitState
@@ -35,19 +36,19 @@ type region struct {
 
 // nodeState is what has reached a node of a region so far.
 type nodeState struct {
-	left     int  // in-edges that are not settled
-	live     int  // live ones
-	counted  int  // live ones that count for a join
-	poisoned bool // one is poisoned
-	decided  bool // runs, or is skipped
-	settled  bool // its out-edges are settled
-	from     []parcel
+	left     int      // in-edges that are not settled
+	live     int      // live ones
+	counted  int      // live ones that count for a join
+	poisoned bool     // one is poisoned
+	decided  bool     // runs, or is skipped
+	settled  bool     // its out-edges are settled
+	from     []parcel // by in-edge, until the node is decided
 	inst     *inst
 }
 
 // parcel is what a live edge brings.
 type parcel struct {
-	slot   int // of the edge at its target
+	live   bool
 	value  any // what previous.output gives
 	env    *env
 	failed *inst // the node that failed, for an error edge
@@ -83,17 +84,15 @@ type inst struct {
 	env     *env // at its start; after success, with its own write
 
 	// of a task
-	attempt  int // number of the attempt under way or last made
-	failures int // attempts used up
-	losses   int
+	attempt  int32 // number of the attempt under way or last made
+	failures int32 // attempts used up
+	losses   int32
 	issued   int
 	expired  bool // its time is over, and it was told to stop
 	granted  bool // a person let it go on although its cost is unknown
 	counted  bool // it counts among the steps of the run
-	feedback string
 	cmd      *StartTask
 	gate     *AskHuman
-	bound    TaskFacts // reserved for the attempt under way
 
 	// of a composite
 	body  *region
@@ -116,26 +115,20 @@ const (
 	finished
 )
 
-func (r *Run) newRegion(g *graph, s *scope, parent *region, loop *inst) *region {
-	reg := &region{g: g, scope: s, parent: parent, loop: loop, nodes: make([]nodeState, len(g.nodes))}
-	if loop != nil {
-		reg.exits = make([]exitState, len(g.exits))
-	}
-	return reg
-}
-
 // enter starts the region, or its next iteration, from its entries.
 func (r *Run) enter(reg *region, from []parcel, at *env) {
 	reg.entry, reg.entryEnv = from, at
-	reg.open = len(reg.nodes)
-	reg.suffix = reg.makeSuffix()
-	total := 0
-	for _, n := range reg.g.nodes {
-		total += len(n.in)
+	reg.open = len(reg.g.nodes)
+	if reg.nodes == nil {
+		if reg.nodes = reg.one[:]; reg.open != 1 {
+			reg.nodes = make([]nodeState, reg.open)
+		}
+		reg.parcels = make([]parcel, reg.g.parcels)
 	}
-	parcels := make([]parcel, total)
+	parcels := reg.parcels
+	clear(parcels)
 	for i, n := range reg.g.nodes {
-		reg.nodes[i] = nodeState{left: len(n.in), from: parcels[:0:len(n.in)]}
+		reg.nodes[i] = nodeState{left: len(n.in), from: parcels[:len(n.in):len(n.in)]}
 		parcels = parcels[len(n.in):]
 	}
 	for _, n := range reg.g.entries {
@@ -148,18 +141,32 @@ func (r *Run) enter(reg *region, from []parcel, at *env) {
 
 func (reg *region) levels() int { return reg.scope.frame.p.depth }
 
-// makeSuffix numbers the iterations, unless they are all the first.
-func (reg *region) makeSuffix() string {
-	text, first := "", true
-	at := reg
-	for ; at.loop != nil; at = at.parent {
-		first = first && at.iteration == 1
-		text = "#" + strconv.Itoa(at.iteration) + text
+// suffix is what follows a node's id in its address: items, and iterations
+// unless they are all the first.
+func (reg *region) suffix() string {
+	if !reg.repeated() {
+		return reg.scope.suffix
 	}
-	if first {
-		text = ""
+	return string(reg.appendSuffix(nil))
+}
+
+// repeated says whether a loop around the region, in its scope, is past its
+// first iteration.
+func (reg *region) repeated() bool {
+	for ; reg.loop != nil; reg = reg.parent {
+		if reg.iteration > 1 {
+			return true
+		}
 	}
-	return at.scope.suffix + text
+	return false
+}
+
+func (reg *region) appendSuffix(text []byte) []byte {
+	if reg.loop == nil {
+		return append(text, reg.scope.suffix...)
+	}
+	text = append(reg.parent.appendSuffix(text), '#')
+	return strconv.AppendInt(text, int64(reg.iteration), 10)
 }
 
 // job is a decision that is due: about a node; about a region that has settled,
@@ -216,8 +223,9 @@ func (r *Run) arrive(reg *region, e *edge, state edgeState, p parcel) {
 	switch state {
 	case dead:
 	case live:
-		p.slot = e.slot
-		st.from = append(st.from, p)
+		if p.live = true; !st.decided {
+			st.from[e.slot] = p
+		}
 		st.live++
 		if !p.tolerated || !e.to.wantsSuccess() {
 			st.counted++
@@ -282,25 +290,23 @@ func (r *Run) newInst(reg *region, n *node) *inst {
 		in.from = reg.entry
 		return in
 	}
-	level := reg.levels()
-	for i, p := range in.from {
-		if i == 0 {
-			in.env = p.env
-		} else {
-			in.env = merge(level, in.env, p.env)
+	in.from, in.env = st.from[:0], nil
+	for _, p := range st.from {
+		if p.live {
+			in.from = append(in.from, p)
+			in.env = merge(reg.levels(), in.env, p.env)
 		}
-	}
-	if len(in.from) > 1 {
-		slices.SortFunc(in.from, func(a, b parcel) int { return a.slot - b.slot })
 	}
 	return in
 }
 
 func (reg *region) address(n *node) string {
-	if reg.scope.frame.prefix == "" && reg.suffix == "" {
-		return n.def.ID
+	if !reg.repeated() {
+		return reg.scope.frame.prefix + n.def.ID + reg.scope.suffix
 	}
-	return reg.scope.frame.prefix + n.def.ID + reg.suffix
+	text := make([]byte, 0, 64)
+	text = append(append(text, reg.scope.frame.prefix...), n.def.ID...)
+	return string(reg.appendSuffix(text))
 }
 
 // launch starts what a node does.
@@ -375,7 +381,7 @@ func (r *Run) noteSkipped(reg *region, n *node) {
 		in := &inst{n: n, reg: reg, scope: reg.scope, started: r.now, ended: r.now, status: Skipped, phase: finished}
 		in.address = reg.address(n)
 		r.list(in)
-		r.tellOf(in, StepSkipped, "")
+		r.tell(in, StepSkipped, "")
 	case *workflow.Choice:
 	}
 }

@@ -40,7 +40,7 @@ type Run struct {
 	finish   *Finish // set once, at the end
 
 	commands []Command
-	facts    []Fact
+	notes    []note
 	taken    []bool // scratch of route
 	view     view   // scratch of evaluations
 }
@@ -94,7 +94,7 @@ func (r *Run) Step(ev Event) ([]Command, error) {
 	if err := r.Admit(ev); err != nil {
 		return nil, err
 	}
-	r.commands, r.facts = r.commands[:0], r.facts[:0]
+	r.commands, r.notes = r.commands[:0], r.notes[:0]
 	r.advance(ev)
 	r.take(ev)
 	r.work()
@@ -154,7 +154,7 @@ func (r *Run) Admit(ev Event) error {
 			return fmt.Errorf("the run needs version %d of the engine, and this is version %d; update hocket", ev.Version, Version)
 		}
 	case *TaskEnded:
-		if in := r.attempts[ev.Address]; in == nil || in.attempt != ev.Attempt {
+		if in := r.attempts[ev.Address]; in == nil || int(in.attempt) != ev.Attempt {
 			return fmt.Errorf("no attempt %d of %q is under way", ev.Attempt, ev.Address)
 		}
 	case *TimerFired:
@@ -190,25 +190,13 @@ func (r *Run) start(ev *Started) {
 	r.begin(r.root, p.initial(), nil)
 }
 
-// Facts are what the last Step brought about.
-func (r *Run) Facts() []Fact { return r.facts }
-
-func (r *Run) tell(f Fact) {
-	f.Time = r.now
-	r.facts = append(r.facts, f)
-}
-
-func (r *Run) tellOf(in *inst, kind FactKind, text string) {
-	r.tell(Fact{Kind: kind, Address: in.address, Workflow: in.scope.frame.p.w.Name, Node: in.n.def.ID, Agent: in.n.agent, Attempt: in.attempt, Status: in.status, Text: text, Usage: in.usage})
-}
-
 func (r *Run) warn(in *inst, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if in != nil {
 		text = in.address + ": " + text
-		r.tellOf(in, Warned, text)
+		r.tell(in, Warned, text)
 	} else {
-		r.tell(Fact{Kind: Warned, Text: text})
+		r.note(note{kind: Warned, text: text})
 	}
 	r.warnings = append(r.warnings, text)
 }
@@ -227,16 +215,21 @@ func (r *Run) Status() Status {
 	}
 }
 
+// Usage is what the run has used so far, in all its workflows.
+func (r *Run) Usage() RunUsage {
+	if r.root == nil {
+		return RunUsage{}
+	}
+	return RunUsage{r.root.frame.steps, r.root.frame.spent}
+}
+
 // Result is what the run has come to so far.
 func (r *Run) Result() Result {
 	res := Result{Run: r.id, Status: r.Status(), Warnings: r.warnings}
 	if r.finish != nil {
 		res.Output, res.Error = r.finish.Output, r.finish.Error
 	}
-	if r.root != nil {
-		f := r.root.frame
-		res.Usage = RunUsage{f.steps, f.spent}
-	}
+	res.Usage = r.Usage()
 	res.Steps = make([]StepResult, len(r.steps))
 	for i, in := range r.steps {
 		res.Steps[i] = in.result()

@@ -12,9 +12,10 @@ type scope struct {
 	parent *scope
 	owner  *inst  // the call or each that it belongs to; nil for the run
 	frame  *frame // of its workflow
-	body   *region
+	body   region
 	suffix string // of the addresses in it
 	latest []*inst
+	one    [1]*inst // latest of a scope with one node
 
 	item  int // of a for_each: index and value
 	value any
@@ -42,13 +43,16 @@ type frame struct {
 }
 
 func (r *Run) newScope(parent *scope, owner *inst, g *graph, f *frame) *scope {
-	s := &scope{parent: parent, owner: owner, frame: f, latest: make([]*inst, g.count)}
-	s.body = r.newRegion(g, s, nil, nil)
+	s := &scope{parent: parent, owner: owner, frame: f}
+	if s.latest = s.one[:]; g.count != 1 {
+		s.latest = make([]*inst, g.count)
+	}
+	s.body.g, s.body.scope = g, s
 	return s
 }
 
 // begin runs the scope's body.
-func (r *Run) begin(s *scope, at *env, from []parcel) { r.enter(s.body, from, at) }
+func (r *Run) begin(s *scope, at *env, from []parcel) { r.enter(&s.body, from, at) }
 
 // newest is the newest instance of a node that was not skipped, in the scope
 // that the node belongs to.
@@ -84,7 +88,7 @@ func (r *Run) end(s *scope, status Status, reason string) {
 		return
 	}
 	s.ending, s.reason = status, reason
-	r.cancelRegion(s.body)
+	r.cancelRegion(&s.body)
 	if s.outstanding == 0 {
 		r.push(job{scope: s})
 	}
@@ -115,7 +119,7 @@ func (r *Run) cancelInst(in *inst) {
 		}
 	case running:
 		next = stopping
-		r.command(&CancelTask{Address: in.address, Attempt: in.attempt})
+		r.command(&CancelTask{Address: in.address, Attempt: int(in.attempt)})
 		r.clearTimer(in.timerID(timeoutTimer))
 	case delayed, parked:
 		r.clearTimer(in.timerID(retryTimer))
@@ -128,7 +132,7 @@ func (r *Run) cancelInst(in *inst) {
 	}
 	in.phase, in.status, in.ended = next, status, r.now
 	if !in.n.isLoop() {
-		r.tellOf(in, StepEnded, "")
+		r.tell(in, StepEnded, "")
 	}
 }
 
@@ -205,18 +209,18 @@ func newestSinks(sinks []*inst) []*inst {
 // object of the sinks by id.
 func (r *Run) scopeOutput(s *scope, sinks []*inst) (any, error) {
 	if t := s.frame.p.output; t != nil && s.body.g.owner == nil {
-		r.view = view{scope: s, reg: s.body, env: s.endEnv}
+		r.view = view{scope: s, reg: &s.body, env: s.endEnv}
 		return t.Eval(&r.view)
 	}
 	switch len(sinks) {
 	case 0:
 		return nil, nil
 	case 1:
-		return sinks[0].passes(), nil
+		return sinks[0].output, nil
 	}
 	object := make(map[string]any, len(sinks))
 	for _, in := range sinks {
-		object[in.n.def.ID] = in.passes()
+		object[in.n.def.ID] = in.output
 	}
 	return object, nil
 }
@@ -227,7 +231,7 @@ func (r *Run) finishRun(status Status, output any, reason string) {
 	}
 	r.clearTimer(runtimeTimer)
 	r.finish = &Finish{Status: status, Output: output, Error: reason}
-	r.tell(Fact{Kind: RunEnded, Status: status, Text: reason, Workflow: r.bundle.Root.Name})
+	r.note(note{kind: RunEnded, status: status, text: reason})
 	r.command(r.finish)
 }
 

@@ -20,9 +20,10 @@ func (r *Run) succeed(in *inst, value any) *Fault {
 		in.status, in.output, in.env = Running, nil, before
 		return fault
 	}
+	p := parcel{value: value, env: in.env, failed: in.passedFailure()}
 	r.conclude(in)
+	p.seq = in.seq
 	sink := true
-	p := parcel{value: in.passes(), env: in.env, failed: in.passedFailure(), seq: in.seq}
 	for i, e := range in.n.out {
 		if !r.taken[i] {
 			r.settleEdge(in.reg, e, dead, parcel{})
@@ -41,21 +42,13 @@ func (r *Run) succeed(in *inst, value any) *Fault {
 // conclude records the end of an instance.
 func (r *Run) conclude(in *inst) {
 	in.phase, in.ended = finished, r.now
+	in.from = nil // the region may use it for its next iteration
 	r.seq++
 	in.seq = r.seq
 	in.scope.latest[in.n.slot] = in
 	if _, choice := in.n.def.Step.(*workflow.Choice); !choice || in.err != "" {
-		r.tellOf(in, StepEnded, in.err)
+		r.tell(in, StepEnded, in.err)
 	}
-}
-
-// passes is what a live edge from the instance brings: its output, and through
-// a choice what reached it.
-func (in *inst) passes() any {
-	if _, choice := in.n.def.Step.(*workflow.Choice); choice {
-		return previous(in.from)
-	}
-	return in.output
 }
 
 // passedFailure is the failure that a choice passes on.
@@ -114,8 +107,9 @@ func (r *Run) route(in *inst, failed bool) *Fault {
 	if !found && !failed {
 		return noRoute(n, decision)
 	}
-	decision.rule = "else"
-	r.tellDecision(in, decision)
+	if found {
+		r.tellDecision(in, verdict{})
+	}
 	return nil
 }
 
@@ -153,20 +147,29 @@ func noRoute(n *node, d verdict) *Fault {
 	return &Fault{Kind: FaultNoRoute, Message: fmt.Sprintf("the decision %s matches none of the labels %s, and there is no else", brief(d.said), strings.Join(n.labels, ", "))}
 }
 
+// tellDecision tells which edges were taken and by which rule, e.g.
+// "yes, by last line → publish".
 func (r *Run) tellDecision(in *inst, d verdict) {
-	var to []string
+	taken := make([]*edge, 0, 4)
 	for i, e := range in.n.out {
 		if r.taken[i] {
-			to = append(to, e.def.To)
+			taken = append(taken, e)
 		}
 	}
-	rule := d.rule
-	if d.matched && rule != "else" {
-		rule = fmt.Sprintf("%s, by %s", d.label, d.rule)
-	} else if rule == "" {
-		rule = "when"
+	if !d.matched && len(taken) == 1 {
+		r.tell(in, Decided, taken[0].told)
+		return
 	}
-	r.tellOf(in, Decided, rule+" → "+strings.Join(to, ", "))
+	text := string(taken[0].def.On)
+	if d.matched {
+		text = d.label + ", by " + d.rule
+	}
+	separator := " → "
+	for _, e := range taken {
+		text += separator + e.def.To
+		separator = ", "
+	}
+	r.tell(in, Decided, text)
 }
 
 // fail ends an instance for good. Error edges handle the failure; without one

@@ -261,7 +261,7 @@ func (s *simulation) carryOut(commands []engine.Command) error {
 }
 
 func (s *simulation) checkBudget() error {
-	usage := s.run.Result().Usage
+	usage := s.run.Usage()
 	if usage.Steps > s.limits.Steps {
 		return fmt.Errorf("%d steps, and %d are allowed", usage.Steps, s.limits.Steps)
 	}

@@ -24,7 +24,7 @@ func (r *Run) Pending() []Command {
 		in := r.attempts[address]
 		all = append(all, entry{in.issued, in.cmd})
 		if in.phase == stopping || in.expired {
-			all = append(all, entry{in.issued, &CancelTask{address, in.attempt}})
+			all = append(all, entry{in.issued, &CancelTask{address, int(in.attempt)}})
 		}
 	}
 	for _, address := range sortedKeys(r.gates) {
@@ -65,7 +65,7 @@ func (r *Run) printScope(b *bytes.Buffer, s *scope, indent string) {
 	f := s.frame
 	fmt.Fprintf(b, "%sscope %s%s outstanding=%d ending=%q tolerated=%q sinks=%d ledger steps=%d running=%d spent=%v reserved=%g/%d\n",
 		indent, f.prefix, s.suffix, s.outstanding, s.ending, s.tolerated, len(s.sinks), f.steps, f.running, f.spent, f.reserved, f.tokens)
-	r.printRegion(b, s.body, indent+"  ")
+	r.printRegion(b, &s.body, indent+"  ")
 }
 
 func (r *Run) printRegion(b *bytes.Buffer, reg *region, indent string) {

@@ -28,11 +28,11 @@ func (r *Run) startAttempt(in *inst) {
 	if !in.counted && !r.countStep(in) {
 		return
 	}
-	bound := r.tasks[in.n.factsKey]
+	bound := r.bound(in)
 	if f := r.overBudget(in, bound); f != nil {
 		in.phase = held
 		r.paused = append(r.paused, in)
-		r.tellOf(in, Paused, f.budgetText(bound))
+		r.tell(in, Paused, f.budgetText(bound))
 		return
 	}
 	if in.cmd == nil {
@@ -43,7 +43,7 @@ func (r *Run) startAttempt(in *inst) {
 		}
 		in.cmd = cmd
 	}
-	r.issue(in, bound)
+	r.issue(in)
 }
 
 // render fills in the task's texts, once for all attempts.
@@ -51,7 +51,7 @@ func (r *Run) render(in *inst, bound TaskFacts) (*StartTask, error) {
 	n := in.n
 	cmd := &StartTask{
 		Address: in.address, Workflow: in.scope.frame.p.w.Name, Node: n.def.ID, Agent: n.agent,
-		Decide: n.labels, Output: n.def.Output, Timeout: n.def.Timeout, Labels: n.def.Labels,
+		Decide: n.labels, Output: &n.def.Output, Timeout: n.def.Timeout, Labels: n.def.Labels,
 	}
 	if cmd.Timeout == 0 {
 		cmd.Timeout = bound.Timeout
@@ -97,27 +97,23 @@ func (r *Run) bind(in *inst, inputs []input) ([]Input, error) {
 
 // issue sends the attempt out. An attempt that was lost, or that met a quota, is
 // sent out again under its old number and key.
-func (r *Run) issue(in *inst, bound TaskFacts) {
+func (r *Run) issue(in *inst) {
 	if in.attempt == in.failures {
 		in.attempt++
 	}
 	if in.attempt == 1 && in.losses == 0 && in.phase != parked {
 		in.started = r.now
-		r.tellOf(in, StepStarted, "")
+		r.tell(in, StepStarted, "")
 	}
 	in.phase, in.expired = running, false
 	r.issued++
 	in.issued = r.issued
-	if in.cmd.Attempt != 0 { // the driver may still hold the one before
-		again := *in.cmd
-		in.cmd = &again
-	}
-	in.cmd.Attempt, in.cmd.Feedback = in.attempt, in.feedback
-	in.cmd.Key = r.id + "/" + in.address + "@" + strconv.Itoa(in.attempt)
-	r.occupy(in, bound)
+	in.cmd.Attempt = int(in.attempt)
+	in.cmd.Key = r.id + "/" + in.address + "@" + strconv.Itoa(int(in.attempt))
+	r.occupy(in)
 	r.attempts[in.address] = in
 	r.command(in.cmd)
-	r.tellOf(in, AttemptStarted, "")
+	r.tell(in, AttemptStarted, "")
 	if in.cmd.Timeout > 0 {
 		r.setTimer(in.timerID(timeoutTimer), r.now.Add(in.cmd.Timeout), in)
 	}
@@ -154,7 +150,7 @@ func (r *Run) attemptFailed(in *inst, fault *Fault) {
 	in.err = fault.Message
 	switch {
 	case fault.Kind == FaultQuota && fault.Until.After(r.now):
-		r.tellOf(in, AttemptFailed, fault.Message)
+		r.tell(in, AttemptFailed, fault.Message)
 		r.wait(in, parked, fault.Until)
 		return
 	case fault.Kind == FaultLost:
@@ -163,15 +159,16 @@ func (r *Run) attemptFailed(in *inst, fault *Fault) {
 	}
 	in.failures++
 	retry := in.n.def.Retry
-	if fault.Permanent || in.failures >= retry.Attempts {
+	if fault.Permanent || int(in.failures) >= retry.Attempts {
 		r.fail(in, fault)
 		return
 	}
-	r.tellOf(in, AttemptFailed, fault.Message)
-	in.feedback = ""
-	if fault.Kind == FaultBadOutput || fault.Kind == FaultNoRoute {
-		in.feedback = fault.Message
+	r.tell(in, AttemptFailed, fault.Message)
+	again := *in.cmd // the driver may still hold the one before
+	if again.Feedback = ""; fault.Kind == FaultBadOutput || fault.Kind == FaultNoRoute {
+		again.Feedback = fault.Message
 	}
+	in.cmd = &again
 	if delay := r.retryDelay(in, retry); delay > 0 {
 		r.wait(in, delayed, r.now.Add(delay))
 	} else {
@@ -186,8 +183,7 @@ func (r *Run) wait(in *inst, how phase, until time.Time) {
 		r.clock.delays++
 	}
 	r.setTimer(in.timerID(retryTimer), until, in)
-	f := Fact{Kind: Retrying, Address: in.address, Workflow: in.scope.frame.p.w.Name, Node: in.n.def.ID, Agent: in.n.agent, Attempt: in.attempt, Text: in.err, Until: until}
-	r.tell(f)
+	r.note(note{kind: Retrying, in: in, attempt: in.attempt, text: in.err, until: &until})
 }
 
 // retryDelay grows as the policy says. The jitter is a hash, so that a replay
@@ -200,7 +196,7 @@ func (r *Run) retryDelay(in *inst, retry workflow.Retry) time.Duration {
 	case workflow.Linear:
 		delay *= time.Duration(in.failures)
 	case workflow.Exponential:
-		for i := 1; i < in.failures && delay < 1<<55; i++ {
+		for i := int32(1); i < in.failures && delay < 1<<55; i++ {
 			delay *= 2
 		}
 	}
@@ -226,7 +222,7 @@ func (r *Run) lost(in *inst) {
 		in.failures++
 		r.fail(in, &Fault{Kind: FaultLost, Message: fmt.Sprintf("was lost %d times", in.losses)})
 	default:
-		r.tellOf(in, AttemptFailed, "lost; it is made again")
+		r.tell(in, AttemptFailed, "lost; it is made again")
 		r.admitTask(in)
 	}
 }

@@ -26,7 +26,7 @@ func (in *inst) timerID(what string) string {
 	if what == answerTimer || in.attempt == 0 {
 		return what + " " + in.address
 	}
-	return what + " " + in.address + "@" + strconv.Itoa(in.attempt)
+	return what + " " + in.address + "@" + strconv.Itoa(int(in.attempt))
 }
 
 func (r *Run) setTimer(id string, at time.Time, in *inst) {
@@ -64,7 +64,7 @@ func (r *Run) timerFired(ev *TimerFired) {
 		r.admitTask(in)
 	case running:
 		in.expired = true
-		r.command(&CancelTask{Address: in.address, Attempt: in.attempt})
+		r.command(&CancelTask{Address: in.address, Attempt: int(in.attempt)})
 	case asked:
 		r.unanswered(in)
 	case nested:

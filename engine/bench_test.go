@@ -1,0 +1,139 @@
+package engine_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// The benchmarks drive whole runs with a driver that answers at once, and report
+// the time and the allocations of one step: one task from its start to its end.
+// Compiling the workflow is not part of a step.
+
+func BenchmarkChain1000(b *testing.B)   { benchmarkRun(b, chain(1000), 1000, nil) }
+func BenchmarkChain100000(b *testing.B) { benchmarkRun(b, chain(100000), 100000, nil) }
+
+func BenchmarkChainOfReferences(b *testing.B) {
+	bundle := chain(1000)
+	for i := range bundle.Root.Body.Nodes {
+		n := &bundle.Root.Body.Nodes[i]
+		n.Output.Var = fmt.Sprintf("v%d", i)
+		if i > 0 {
+			n.Step.(*workflow.Task).Prompt.Text = fmt.Sprintf("go on from ${vars.v%d}", i-1)
+		}
+	}
+	benchmarkRun(b, bundle, 1000, nil)
+}
+
+func BenchmarkFanOut10000(b *testing.B) {
+	w := &workflow.Workflow{Name: "wide"}
+	for i := range 10000 {
+		id := fmt.Sprintf("n%d", i)
+		w.Body.Nodes = append(w.Body.Nodes, workflow.Node{ID: id, Step: &workflow.Task{Agent: "x"}})
+		w.Body.Edges = append(w.Body.Edges, workflow.Edge{From: id, To: "join"})
+	}
+	w.Body.Nodes = append(w.Body.Nodes, workflow.Node{ID: "join", Step: &workflow.Task{Agent: "x"}})
+	benchmarkRun(b, &workflow.Bundle{Root: w}, 10001, nil)
+}
+
+func BenchmarkEach10000(b *testing.B) {
+	w := &workflow.Workflow{Name: "each", Body: workflow.Graph{Nodes: []workflow.Node{{ID: "scan", Step: &workflow.Each{
+		Items: workflow.Expr{Text: "inputs.items"},
+		Body:  workflow.Graph{Nodes: []workflow.Node{{ID: "scan", Step: &workflow.Task{Agent: "x", Prompt: workflow.Template{Text: "${item}"}}}}},
+	}}}}}
+	items := make([]any, 10000)
+	for i := range items {
+		items[i] = "x"
+	}
+	benchmarkRun(b, &workflow.Bundle{Root: w}, 10000, map[string]any{"items": items})
+}
+
+func BenchmarkLoop10000(b *testing.B) {
+	w := &workflow.Workflow{Name: "loop", Body: workflow.Graph{Nodes: []workflow.Node{{ID: "loop", Step: &workflow.Loop{Max: 10000, Body: workflow.Graph{
+		Nodes: []workflow.Node{{ID: "work", Step: &workflow.Task{Agent: "x"}}},
+		Edges: []workflow.Edge{
+			{From: "work", To: workflow.Again, On: workflow.OnWhen, When: workflow.Expr{Text: "iteration < 10000"}},
+			{From: "work", To: workflow.End, On: workflow.OnElse},
+		},
+	}}}}}}
+	benchmarkRun(b, &workflow.Bundle{Root: w}, 10000, nil)
+}
+
+func BenchmarkNesting5(b *testing.B) {
+	bundle := &workflow.Bundle{Called: map[string]*workflow.Workflow{}}
+	inner := chain(1000).Root
+	inner.Name = "w5"
+	bundle.Called["w5"] = inner
+	for i := 4; i >= 1; i-- {
+		w := &workflow.Workflow{Name: fmt.Sprintf("w%d", i), Body: workflow.Graph{Nodes: []workflow.Node{{ID: "call", Step: &workflow.Call{Workflow: fmt.Sprintf("w%d", i+1)}}}}}
+		bundle.Called[w.Name] = w
+		bundle.Root = w
+	}
+	benchmarkRun(b, bundle, 1000, nil)
+}
+
+func benchmarkRun(b *testing.B, bundle *workflow.Bundle, steps int, inputs map[string]any) {
+	b.Helper()
+	var before, after runtime.MemStats
+	var elapsed time.Duration
+	var allocs uint64
+	for b.Loop() {
+		run, err := engine.New(bundle)
+		if err != nil {
+			b.Fatal(err)
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		start := time.Now()
+		if n := drive(b, run, inputs); n != steps {
+			b.Fatalf("%d steps ran, and %d were expected", n, steps)
+		}
+		elapsed += time.Since(start)
+		runtime.ReadMemStats(&after)
+		allocs += after.Mallocs - before.Mallocs
+	}
+	total := float64(b.N) * float64(steps)
+	b.ReportMetric(float64(elapsed.Nanoseconds())/total, "ns/step")
+	b.ReportMetric(float64(allocs)/total, "allocs/step")
+	b.ReportMetric(0, "ns/op")
+}
+
+// drive answers every task at once and gives the number of tasks.
+func drive(b *testing.B, run *engine.Run, inputs map[string]any) int {
+	b.Helper()
+	now := time.Unix(1e9, 0)
+	commands, err := run.Step(&engine.Started{Time: now, Run: "bench", Version: engine.Version, Inputs: inputs, Limits: workflow.Limits{Parallel: 100}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var open []*engine.StartTask
+	steps, finished := 0, false
+	for {
+		for _, c := range commands {
+			switch c := c.(type) {
+			case *engine.StartTask:
+				open = append(open, c)
+			case *engine.Finish:
+				finished = c.Status == engine.Success
+			}
+		}
+		if len(open) == 0 {
+			break
+		}
+		c := open[len(open)-1]
+		open = open[:len(open)-1]
+		steps++
+		now = now.Add(time.Microsecond)
+		if commands, err = run.Step(&engine.TaskEnded{Time: now, Address: c.Address, Attempt: c.Attempt, Output: "done"}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if !finished {
+		b.Fatalf("the run ended as %s: %s", run.Result().Status, run.Result().Error)
+	}
+	return steps
+}

@@ -1,0 +1,76 @@
+package engine
+
+import "time"
+
+// Fact is one thing that a step of the engine brought about, for people who
+// watch. Facts follow from the events, so nobody stores them.
+type Fact struct {
+	Time     time.Time
+	Kind     FactKind
+	Address  string // "" for the run itself
+	Workflow string
+	Node     string
+	Agent    string
+	Attempt  int       // for Iterated: the iteration that begins
+	Status   Status    // for StepEnded and RunEnded
+	Text     string    // an error, a decision and its rule, a warning, a question
+	Until    time.Time // for Retrying
+	Usage    Usage     // for StepEnded and AttemptFailed
+}
+
+// FactKind is what a fact is about.
+type FactKind string
+
+// The kinds of facts.
+const (
+	StepStarted    FactKind = "step_started" // the first attempt, question or call begins
+	AttemptStarted FactKind = "attempt_started"
+	AttemptFailed  FactKind = "attempt_failed"
+	Retrying       FactKind = "retrying" // after a delay, or when a quota is reset
+	StepEnded      FactKind = "step_ended"
+	StepSkipped    FactKind = "step_skipped"
+	Asked          FactKind = "asked"
+	Answered       FactKind = "answered"
+	Decided        FactKind = "decided"  // which edges were taken, and by which rule
+	Iterated       FactKind = "iterated" // a loop goes round again
+	Paused         FactKind = "paused"   // a budget would be exceeded
+	Raised         FactKind = "raised"
+	Warned         FactKind = "warned"
+	RunEnded       FactKind = "run_ended"
+)
+
+// note is a fact as it is kept during a step: what may change before the step
+// is over, and where to find the rest. A replay never looks at it, so it is
+// small.
+type note struct {
+	kind    FactKind
+	in      *inst // nil for the run itself
+	status  Status
+	text    string
+	attempt int32
+	until   *time.Time
+}
+
+func (r *Run) note(n note) { r.notes = append(r.notes, n) }
+
+// tell notes a fact about an instance as it is now.
+func (r *Run) tell(in *inst, kind FactKind, text string) {
+	r.notes = append(r.notes, note{kind: kind, in: in, status: in.status, text: text, attempt: in.attempt})
+}
+
+// Facts are what the last Step brought about.
+func (r *Run) Facts() []Fact {
+	facts := make([]Fact, len(r.notes))
+	for i, n := range r.notes {
+		f := Fact{Time: r.now, Kind: n.kind, Attempt: int(n.attempt), Status: n.status, Text: n.text, Workflow: r.bundle.Root.Name}
+		if n.in != nil {
+			f.Address, f.Workflow, f.Node, f.Agent = n.in.address, n.in.scope.frame.p.w.Name, n.in.n.def.ID, n.in.n.agent
+			f.Usage = n.in.usage
+		}
+		if n.until != nil {
+			f.Until = *n.until
+		}
+		facts[i] = f
+	}
+	return facts
+}
