@@ -1,0 +1,144 @@
+package human_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-dev/hocket/agent/human"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+func gate() human.Question {
+	return human.Question{Text: "Release 1.2?\n", Options: []workflow.Option{
+		{Value: "approve", Label: "Ship it", Description: "to everyone"}, {Value: "reject"}, {Value: "later", Label: "later"},
+	}}
+}
+
+func TestRender(t *testing.T) {
+	want := "Release 1.2?\n  1) Ship it (approve): to everyone\n  2) reject\n  3) later\nAnswer with a number or a name.\n"
+	if diff := cmp.Diff(want, human.Render(gate())); diff != "" {
+		t.Error(diff)
+	}
+	q := gate()
+	q.Custom = true
+	if !strings.HasSuffix(human.Render(q), "Answer with a number, a name, or any other text.\n") {
+		t.Error(human.Render(q))
+	}
+	if got := human.Render(human.Question{Text: "Why?", Custom: true}); got != "Why?\nAnswer with any text.\n" {
+		t.Error(got)
+	}
+}
+
+func TestRenderIsHarmless(t *testing.T) {
+	q := human.Question{Text: "a\x1b[2Jb\r\u202ec\n\td", Options: []workflow.Option{{Value: "x\ny\x07", Description: "z\x1b]0;t\x07\nw"}}}
+	want := "a[2Jbc\n\td\n  1) x y: z]0;t w\nAnswer with a number or a name.\n"
+	if diff := cmp.Diff(want, human.Render(q)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestInterpret(t *testing.T) {
+	ratings := human.Question{Options: []workflow.Option{{Value: "2"}, {Value: "1"}, {Value: "No"}, {Value: "no"}}}
+	open := gate()
+	open.Custom = true
+	for _, c := range []struct {
+		q          human.Question
+		line, want string
+	}{
+		{gate(), "approve\n", "approve"},
+		{gate(), " SHIP IT \r\n", "approve"},
+		{gate(), "2", "reject"},
+		{gate(), "4", `"4" is not offered; answer with approve, reject, later`},
+		{gate(), "0", `"0" is not offered; answer with approve, reject, later`},
+		{gate(), "maybe", `"maybe" is not offered; answer with approve, reject, later`},
+		{gate(), "  \n", "an empty line is no answer"},
+		{ratings, "1", "1"}, // the value, before the number
+		{ratings, "3", "No"},
+		{ratings, "no", "no"},
+		{open, "later on", "later on"},
+		{open, "LATER", "later"},
+		{open, "7", "7"},
+		{open, "3", "later"},
+		{open, "", "an empty line is no answer"},
+	} {
+		got, err := human.Interpret(c.q, c.line)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%q: got %s, want %s", c.line, got, c.want)
+		}
+	}
+}
+
+func TestTerminal(t *testing.T) {
+	var out bytes.Buffer
+	term := human.NewTerminal(strings.NewReader("what\n\n1\nreject\nlater"), &out)
+	for _, want := range []string{"approve", "reject", "later"} {
+		if got, err := term.Ask(t.Context(), gate()); err != nil || got != want {
+			t.Errorf("got %q, %v; want %q", got, err, want)
+		}
+	}
+	for range 2 {
+		if _, err := term.Ask(t.Context(), gate()); !errors.Is(err, human.ErrUnanswered) {
+			t.Errorf("after the end of input: %v", err)
+		}
+	}
+	if !strings.Contains(out.String(), "> \"what\" is not offered; answer with approve, reject, later\n> an empty line is no answer\n> ") {
+		t.Errorf("shown: %s", out.String())
+	}
+}
+
+func TestWithdrawnWhileThePersonTypes(t *testing.T) {
+	r, w := io.Pipe()
+	term := human.NewTerminal(r, io.Discard)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	withdrawn := errors.New("withdrawn")
+	time.AfterFunc(20*time.Millisecond, func() { cancel(withdrawn) })
+	if _, err := term.Ask(ctx, gate()); !errors.Is(err, withdrawn) {
+		t.Errorf("got %v", err)
+	}
+	go func() { _, _ = io.WriteString(w, "reject\n") }()
+	if got, err := term.Ask(t.Context(), gate()); err != nil || got != "reject" {
+		t.Errorf("the next question: got %q, %v", got, err)
+	}
+}
+
+type broken struct{}
+
+var errBroken = errors.New("gone")
+
+func (broken) Read([]byte) (int, error)  { return 0, errBroken }
+func (broken) Write([]byte) (int, error) { return 0, errBroken }
+
+func TestBrokenTerminal(t *testing.T) {
+	if _, err := human.NewTerminal(broken{}, io.Discard).Ask(t.Context(), gate()); !errors.Is(err, errBroken) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := human.NewTerminal(strings.NewReader("1\n"), broken{}).Ask(t.Context(), gate()); !errors.Is(err, errBroken) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Whatever is typed, an answer is an option unless other text is allowed.
+func FuzzInterpret(f *testing.F) {
+	f.Add("1", "approve", "Ship it", false)
+	f.Add(" 2 ", "2", "", true)
+	f.Fuzz(func(t *testing.T, line, value, label string, custom bool) {
+		q := human.Question{Text: line, Custom: custom, Options: []workflow.Option{{Value: value, Label: label}, {Value: "other"}}}
+		got, err := human.Interpret(q, line)
+		if err == nil && !custom && got != value && got != "other" {
+			t.Errorf("%q gives %q", line, got)
+		}
+		if shown := human.Render(q); strings.ContainsAny(shown, "\x1b\r\x07\x00") {
+			t.Errorf("shown with control characters: %q", shown)
+		}
+	})
+}

@@ -1,0 +1,96 @@
+package human
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+)
+
+// ErrUnanswered says that the person went away: end of input, Ctrl-D. The question
+// stays open.
+var ErrUnanswered = errors.New("human: the question was not answered")
+
+// Terminal asks one question after the other. It is safe for concurrent use;
+// questions that come at the same time wait for each other.
+//
+// It reads no more than it needs: a line is only read while a question is open. A
+// question that is withdrawn while the person types leaves that line to the next
+// one.
+type Terminal struct {
+	mu      sync.Mutex // held while a question is open
+	in      *bufio.Reader
+	out     io.Writer
+	lines   chan line
+	reading bool // a line was asked for and has not come
+	closed  bool // the input has ended
+}
+
+type line struct {
+	text string
+	err  error
+}
+
+// NewTerminal asks on out and reads from in.
+func NewTerminal(in io.Reader, out io.Writer) *Terminal {
+	return &Terminal{in: bufio.NewReader(in), out: out, lines: make(chan line, 1)}
+}
+
+// Ask shows a question until a line answers it. The error is [ErrUnanswered], or
+// says that ctx is done or the terminal broken.
+func (t *Terminal) Ask(ctx context.Context, q Question) (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, err := io.WriteString(t.out, Render(q)); err != nil {
+		return "", fmt.Errorf("human: %w", err)
+	}
+	for {
+		if _, err := io.WriteString(t.out, "> "); err != nil {
+			return "", fmt.Errorf("human: %w", err)
+		}
+		said, err := t.read(ctx)
+		if err != nil {
+			return "", err
+		}
+		answer, err := Interpret(q, said)
+		if err == nil {
+			return answer, nil
+		}
+		fmt.Fprintln(t.out, printable(err.Error())) // a broken writer shows at the next line
+	}
+}
+
+// read waits for the next line. A read cannot be called off, so one that was under
+// way when a question was withdrawn goes on, and its line is the next one.
+func (t *Terminal) read(ctx context.Context) (string, error) {
+	if t.closed {
+		return "", ErrUnanswered
+	}
+	if !t.reading {
+		t.reading = true
+		go func() {
+			text, err := t.in.ReadString('\n')
+			t.lines <- line{text, err}
+		}()
+	}
+	select {
+	case l := <-t.lines:
+		t.reading = false
+		t.closed = l.err != nil
+		if strings.TrimSpace(l.text) != "" {
+			return l.text, nil // also a last line without its newline
+		}
+		if l.err != nil && l.err != io.EOF {
+			return "", fmt.Errorf("human: %w", l.err)
+		}
+		if t.closed {
+			return "", ErrUnanswered
+		}
+		return l.text, nil
+	case <-ctx.Done():
+		return "", fmt.Errorf("human: %w", context.Cause(ctx))
+	}
+}
