@@ -1,0 +1,159 @@
+package jsonpath
+
+import (
+	"errors"
+	"maps"
+	"slices"
+)
+
+const (
+	maxVisits = 2_000_000
+	maxFound  = 100_000
+)
+
+// Select gives all that the path finds in a value, in order. It fails only when
+// the selection takes too long or finds too much.
+func (p *Path) Select(root any) ([]any, error) {
+	s := &selection{root: root, visits: maxVisits}
+	found := s.query(&p.query, root)
+	if s.visits < 0 {
+		return nil, errors.New("jsonpath: the path looks at too many values")
+	}
+	if len(found) > maxFound {
+		return nil, errors.New("jsonpath: the path finds too many values")
+	}
+	return found, nil
+}
+
+// selection is one application of a path. When visits falls below zero it finds
+// nothing more, and ends soon.
+type selection struct {
+	root   any
+	visits int
+}
+
+func (s *selection) query(q *query, current any) []any {
+	found := []any{s.root}
+	if q.relative {
+		found[0] = current
+	}
+	for i := range q.segments {
+		var next []any
+		for _, v := range found {
+			next = s.segment(&q.segments[i], v, next)
+		}
+		found = next
+	}
+	return found
+}
+
+func (s *selection) segment(seg *segment, v any, found []any) []any {
+	if s.visits--; s.visits < 0 {
+		return found
+	}
+	for _, one := range seg.selectors {
+		found = s.pick(one, v, found)
+	}
+	if seg.descend {
+		for _, child := range children(v) {
+			switch child.(type) {
+			case []any, map[string]any:
+				found = s.segment(seg, child, found)
+			default:
+				s.visits--
+			}
+		}
+	}
+	return found
+}
+
+// children are the elements of a list, or the members of an object by name.
+func children(v any) []any {
+	switch v := v.(type) {
+	case []any:
+		return v
+	case map[string]any:
+		list := make([]any, 0, len(v))
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			list = append(list, v[k])
+		}
+		return list
+	}
+	return nil
+}
+
+// pick appends the children of v that a selector selects.
+func (s *selection) pick(one selector, v any, found []any) []any {
+	switch one := one.(type) {
+	case nameSelector:
+		if object, ok := v.(map[string]any); ok {
+			if child, ok := object[string(one)]; ok {
+				return append(found, child)
+			}
+		}
+	case indexSelector:
+		if list, ok := v.([]any); ok {
+			if i := fromEnd(int(one), len(list)); i >= 0 && i < len(list) {
+				return append(found, list[i])
+			}
+		}
+	case sliceSelector:
+		if list, ok := v.([]any); ok {
+			return s.slice(one, list, found)
+		}
+	case wildcardSelector:
+		all := children(v)
+		if s.visits -= len(all); s.visits >= 0 {
+			return append(found, all...)
+		}
+	case filterSelector:
+		for _, child := range children(v) {
+			if s.visits--; s.visits < 0 {
+				break
+			}
+			if s.holds(one.keep, child) {
+				found = append(found, child)
+			}
+		}
+	}
+	return found
+}
+
+// fromEnd counts a negative index from the end.
+func fromEnd(i, n int) int {
+	if i < 0 {
+		return n + i
+	}
+	return i
+}
+
+func (s *selection) slice(one sliceSelector, list, found []any) []any {
+	step, n := 1, len(list)
+	if one.step != nil {
+		step = *one.step
+	}
+	switch {
+	case step > 0:
+		from, to := bound(one.start, 0, 0, n, n), bound(one.end, n, 0, n, n)
+		for i := from; i < to; i += step {
+			found = append(found, list[i])
+			s.visits--
+		}
+	case step < 0:
+		from, to := bound(one.start, n-1, -1, n-1, n), bound(one.end, -n-1, -1, n-1, n)
+		for i := from; i > to; i += step {
+			found = append(found, list[i])
+			s.visits--
+		}
+	}
+	return found
+}
+
+// bound is one end of a slice, between low and high.
+func bound(written *int, byDefault, low, high, n int) int {
+	i := byDefault
+	if written != nil {
+		i = *written
+	}
+	return min(max(fromEnd(i, n), low), high)
+}
