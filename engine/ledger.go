@@ -86,12 +86,18 @@ func (r *Run) overBudget(in *inst, bound TaskFacts) *frame {
 	return nil
 }
 
+// budgetText says which limit holds a task back.
 func (f *frame) budgetText(bound TaskFacts) string {
-	if bound.UnknownCost {
-		return fmt.Sprintf("what it may cost is unknown, and workflow %q has a budget; raise the limit to let it go on", f.p.w.Name)
+	name, l := f.p.w.Name, f.limits
+	used, reserved := f.spent.CostUSD, f.reserved
+	switch {
+	case bound.UnknownCost:
+		return fmt.Sprintf("what it may cost is unknown, and workflow %q has a budget", name)
+	case l.CostUSD > 0 && used+reserved+bound.MaxCostUSD > l.CostUSD:
+		return fmt.Sprintf("it may cost $%.2f; workflow %q has used $%.2f and reserved $%.2f of $%.2f", bound.MaxCostUSD, name, used, reserved, l.CostUSD)
+	default:
+		return fmt.Sprintf("it may use %d tokens; workflow %q has used %d and reserved %d of %d", bound.MaxTokens, name, f.spent.TokensIn+f.spent.TokensOut, f.tokens, l.Tokens)
 	}
-	return fmt.Sprintf("it may cost $%.4f and %d tokens, and workflow %q has used or reserved $%.4f of $%.4f, %d of %d tokens",
-		bound.MaxCostUSD, bound.MaxTokens, f.p.w.Name, f.spent.CostUSD+f.reserved, f.limits.CostUSD, f.spent.TokensIn+f.spent.TokensOut+f.tokens, f.limits.Tokens)
 }
 
 // bound is what one attempt of a task may use.

@@ -193,8 +193,8 @@ func (r *Run) start(ev *Started) {
 func (r *Run) warn(in *inst, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if in != nil {
-		text = in.address + ": " + text
 		r.tell(in, Warned, text)
+		text = in.address + ": " + text
 	} else {
 		r.note(note{kind: Warned, text: text})
 	}

@@ -122,8 +122,13 @@ func (r *Run) issue(in *inst) {
 func (r *Run) taskEnded(ev *TaskEnded) {
 	in := r.attempts[ev.Address]
 	r.vacate(in, ev.Usage)
+	r.settleAttempt(in, ev)
+	// Last, so that nothing starts in a workflow that this failure ended.
 	r.seatWaiting(in.scope.frame)
 	r.resumeHeld(false)
+}
+
+func (r *Run) settleAttempt(in *inst, ev *TaskEnded) {
 	switch {
 	case in.phase == stopping:
 		in.phase, in.ended = finished, r.now

@@ -1,0 +1,194 @@
+package engine_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// TestAgainstDefinition holds the engine against a second reading of the rules
+// for edges: plain recursion over an acyclic graph, with no order of events in
+// it. Tasks fail or answer by their id alone, so both must come to the same.
+func TestAgainstDefinition(t *testing.T) {
+	for seed := range uint64(3000) {
+		g := &generator{Rand: rand.New(rand.NewPCG(seed, 11))}
+		w := g.acyclic()
+		want := (&oracle{w: w, memo: map[string]engine.Status{}}).statuses()
+		got := driveFlat(t, w, g.Rand)
+		for id, status := range want {
+			if status == "poisoned" {
+				status = engine.Skipped
+			}
+			if got[id] != status {
+				t.Fatalf("seed %d: %s is %s, and by definition %s\n%s", seed, id, got[id], status, workflow.Print(w))
+			}
+		}
+	}
+}
+
+// acyclic is a workflow of tasks only, in which no failure stops everything.
+func (g *generator) acyclic() *workflow.Workflow {
+	w := &workflow.Workflow{Name: "flat"}
+	n := 2 + g.IntN(8)
+	for i := range n {
+		node := workflow.Node{ID: fmt.Sprintf("n%d", i), Step: &workflow.Task{Agent: "x"}, OnError: workflow.Continue}
+		if g.chance(50) {
+			node.OnError = workflow.SkipDependents
+		}
+		w.Body.Nodes = append(w.Body.Nodes, node)
+		labelled := g.chance(40)
+		for j := i + 1; j < n; j++ {
+			if !g.chance(40) {
+				continue
+			}
+			e := workflow.Edge{From: node.ID, To: fmt.Sprintf("n%d", j)}
+			switch {
+			case g.chance(15):
+				e.On = workflow.OnFailure
+			case labelled && g.chance(60):
+				e.On, e.Label = workflow.OnLabel, labels[g.IntN(3)]
+			case labelled:
+				e.On = workflow.OnElse
+			}
+			w.Body.Edges = append(w.Body.Edges, e)
+		}
+	}
+	return w
+}
+
+// outcome is what a task does whenever it runs: fail, or answer a label.
+func outcome(id string) (failed bool, label string) {
+	h := hash(id + "?")
+	return h%4 == 0, labels[h/4%3]
+}
+
+type oracle struct {
+	w    *workflow.Workflow
+	memo map[string]engine.Status
+}
+
+func (o *oracle) statuses() map[string]engine.Status {
+	for _, n := range o.w.Body.Nodes {
+		o.status(n.ID)
+	}
+	return o.memo
+}
+
+// status is decided by the states of the in-edges alone.
+func (o *oracle) status(id string) engine.Status {
+	if s, ok := o.memo[id]; ok {
+		return s
+	}
+	edges, lively := 0, 0
+	for _, e := range o.w.Body.Edges {
+		if e.To != id {
+			continue
+		}
+		edges++
+		switch o.edge(e) {
+		case "poisoned":
+			o.memo[id] = "poisoned"
+			return "poisoned"
+		case "live":
+			lively++
+		}
+	}
+	switch failed, label := outcome(id); {
+	case edges > 0 && lively == 0:
+		o.memo[id] = engine.Skipped
+	case failed || !o.routes(id, label):
+		o.memo[id] = engine.Failed
+	default:
+		o.memo[id] = engine.Success
+	}
+	return o.memo[id]
+}
+
+// routes says whether a decision leads anywhere.
+func (o *oracle) routes(id, label string) bool {
+	conditional, ok := false, false
+	for _, e := range o.w.Body.Edges {
+		if e.From == id {
+			conditional = conditional || e.On == workflow.OnLabel
+			ok = ok || e.On == workflow.OnLabel && e.Label == label || e.On == workflow.OnElse || e.On == workflow.OnSuccess
+		}
+	}
+	return ok || !conditional
+}
+
+func (o *oracle) edge(e workflow.Edge) string {
+	_, label := outcome(e.From)
+	status := o.status(e.From)
+	handled, conditional, matched := false, false, false
+	for _, other := range o.w.Body.Edges {
+		if other.From == e.From {
+			handled = handled || other.On == workflow.OnFailure
+			conditional = conditional || other.On == workflow.OnLabel
+			matched = matched || status == engine.Success && other.On == workflow.OnLabel && other.Label == label
+		}
+	}
+	taken := "dead"
+	switch {
+	case e.On == workflow.OnFailure:
+		if status == engine.Failed {
+			taken = "live"
+		}
+		return taken
+	case status == engine.Skipped, status == engine.Failed && handled:
+		return "dead"
+	case status == "poisoned", status == engine.Failed && o.w.Body.Node(e.From).OnError == workflow.SkipDependents:
+		return "poisoned"
+	case e.On == workflow.OnLabel && status == engine.Success && e.Label == label:
+		return "live"
+	case e.On != workflow.OnLabel && !(conditional && matched):
+		return "live"
+	}
+	return taken
+}
+
+// driveFlat runs the workflow, its attempts ending in random order.
+func driveFlat(t *testing.T, w *workflow.Workflow, r *rand.Rand) map[string]engine.Status {
+	t.Helper()
+	run, err := engine.New(&workflow.Bundle{Root: w})
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := map[string]*engine.StartTask{}
+	commands, err := run.Step(&engine.Started{Time: time.Unix(0, 0), Run: "flat", Version: engine.Version})
+	for {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range commands {
+			if start, ok := c.(*engine.StartTask); ok {
+				open[start.Address] = start
+			}
+		}
+		if len(open) == 0 {
+			break
+		}
+		c := pick(r, open)
+		delete(open, c.Address)
+		ev := &engine.TaskEnded{Time: time.Unix(1, 0), Address: c.Address, Attempt: c.Attempt}
+		if failed, label := outcome(c.Address); failed {
+			ev.Fault = &engine.Fault{Kind: engine.FaultError, Message: "boom"}
+		} else {
+			ev.Output = label
+		}
+		commands, err = run.Step(ev)
+	}
+	statuses := map[string]engine.Status{}
+	for _, step := range run.Result().Steps {
+		statuses[step.Address] = step.Status
+	}
+	for _, n := range w.Body.Nodes {
+		if statuses[n.ID] == "" {
+			t.Fatalf("%s was never decided\n%s", n.ID, workflow.Print(w))
+		}
+	}
+	return statuses
+}

@@ -1,0 +1,396 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/syntax/yaml"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected output of the scripts")
+
+// TestScripts plays testdata/script/*.txtar: workflows, and a script in which
+// lines at the margin happen and indented lines are what the engine asks for.
+//
+//	start [name=value]…        the run starts
+//	ok ADDRESS [OUTPUT]        the attempt under way ends well
+//	fail ADDRESS KIND MESSAGE  it fails; KIND! is permanent, quota@SECONDS names a reset time
+//	answer ADDRESS VALUE       a person answers
+//	wait SECONDS               time passes
+//	fire                       the next timer fires
+//	cancel                     somebody cancels the run
+//	raise cost=N               somebody raises a limit
+//	crash                      everything but the events is forgotten
+//	cost NODE N                an attempt of the node may cost N dollars; ? is unknown
+//	fork ADDRESS               the run is taken up from there as another one
+//	facts                      shows facts from here on
+//	steps                      shows the results so far
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { playFile(t, file) })
+	}
+}
+
+func playFile(t *testing.T, file string) {
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &script{t: t, now: time.Unix(0, 0).UTC(), bundle: &workflow.Bundle{Called: map[string]*workflow.Workflow{}}}
+	for i, f := range archive.Files {
+		if f.Name == "script" {
+			got := s.play(string(f.Data))
+			if *update {
+				archive.Files[i].Data = []byte(got)
+			} else if diff := cmp.Diff(string(f.Data), got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			continue
+		}
+		s.load(f.Name, f.Data)
+	}
+	if *update {
+		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+type script struct {
+	t      *testing.T
+	bundle *workflow.Bundle
+	run    *engine.Run
+	events []engine.Event
+	now    time.Time
+	timers map[string]time.Time
+	limits workflow.Limits
+	tasks  map[string]engine.TaskFacts
+	facts  bool
+	out    strings.Builder
+}
+
+func (s *script) load(name string, text []byte) {
+	w, ds := yaml.Parse(name, text)
+	if ds.Errors() {
+		s.t.Fatalf("%s:\n%s", name, ds)
+	}
+	if s.bundle.Root == nil {
+		s.bundle.Root = w
+		s.limits = workflow.Limits{Steps: 100, Parallel: 10, Depth: 5, Runtime: 30 * time.Minute}
+		if w.Limits.Steps > 0 {
+			s.limits.Steps = w.Limits.Steps
+		}
+		if w.Limits.Parallel > 0 {
+			s.limits.Parallel = w.Limits.Parallel
+		}
+		if w.Limits.Runtime > 0 {
+			s.limits.Runtime = w.Limits.Runtime
+		}
+		s.limits.CostUSD, s.limits.Tokens = w.Limits.CostUSD, w.Limits.Tokens
+	} else {
+		s.bundle.Called[strings.TrimSuffix(name, ".yml")] = w
+	}
+}
+
+// play gives the script back with what really happened under each line.
+func (s *script) play(text string) string {
+	for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+		switch {
+		case strings.HasPrefix(line, "  "):
+			continue
+		case line == "" || strings.HasPrefix(line, "#"):
+			s.out.WriteString(line + "\n")
+			continue
+		}
+		s.out.WriteString(line + "\n")
+		words := strings.SplitN(line, " ", 4)
+		if err := s.do(words[0], words[1:], line); err != nil {
+			fmt.Fprintf(&s.out, "  error: %v\n", err)
+		}
+	}
+	return s.out.String()
+}
+
+func (s *script) do(verb string, args []string, line string) error {
+	rest := strings.TrimSpace(strings.TrimPrefix(line, verb))
+	switch verb {
+	case "start":
+		return s.start(rest)
+	case "ok":
+		address, output, _ := strings.Cut(rest, " ")
+		return s.step(&engine.TaskEnded{Time: s.now, Address: address, Attempt: s.attempt(address), Output: unquote(output), Usage: s.usage()})
+	case "fail":
+		return s.step(&engine.TaskEnded{Time: s.now, Address: args[0], Attempt: s.attempt(args[0]), Fault: s.fault(args[1], args[2])})
+	case "answer":
+		address, value, _ := strings.Cut(rest, " ")
+		return s.step(&engine.HumanAnswered{Time: s.now, Address: address, Value: unquote(value), By: "ann"})
+	case "wait":
+		seconds, err := strconv.Atoi(rest)
+		s.now = s.now.Add(time.Duration(seconds) * time.Second)
+		return err
+	case "fire":
+		return s.fire()
+	case "cancel":
+		return s.step(&engine.CancelAsked{Time: s.now, By: "ann"})
+	case "cost":
+		return s.cost(args)
+	case "raise":
+		cost, err := strconv.ParseFloat(strings.TrimPrefix(rest, "cost="), 64)
+		if err != nil {
+			return err
+		}
+		return s.step(&engine.LimitRaised{Time: s.now, Limits: workflow.Limits{CostUSD: cost}})
+	case "crash":
+		return s.crash()
+	case "fork":
+		return s.fork(rest)
+	case "facts":
+		s.facts = true
+		return nil
+	case "steps":
+		s.printSteps()
+		return nil
+	}
+	return fmt.Errorf("no such verb: %s", verb)
+}
+
+// cost sets what an attempt of a task may cost: cost NODE DOLLARS or cost NODE ?
+func (s *script) cost(args []string) error {
+	if s.tasks == nil {
+		s.tasks = map[string]engine.TaskFacts{}
+	}
+	dollars, err := strconv.ParseFloat(args[1], 64)
+	s.tasks[s.bundle.Root.Name+"/"+args[0]] = engine.TaskFacts{MaxCostUSD: dollars, UnknownCost: err != nil}
+	return nil
+}
+
+func (s *script) usage() engine.Usage {
+	if s.limits.CostUSD > 0 {
+		return engine.Usage{CostUSD: 1}
+	}
+	return engine.Usage{}
+}
+
+func unquote(text string) string {
+	if plain, err := strconv.Unquote(text); err == nil {
+		return plain
+	}
+	return text
+}
+
+func (s *script) start(rest string) error {
+	var err error
+	if s.run, err = engine.New(s.bundle); err != nil {
+		return err
+	}
+	s.timers = map[string]time.Time{}
+	inputs := map[string]any{}
+	for _, pair := range strings.Fields(rest) {
+		name, value, _ := strings.Cut(pair, "=")
+		if inputs[name], err = workflow.ParseJSON([]byte(value)); err != nil {
+			inputs[name], err = value, nil
+		}
+	}
+	return s.step(&engine.Started{Time: s.now, Run: "run", Version: engine.Version, Inputs: inputs, Limits: s.limits, Tasks: s.tasks})
+}
+
+func (s *script) attempt(address string) int {
+	for _, c := range s.run.Pending() {
+		if start, ok := c.(*engine.StartTask); ok && start.Address == address {
+			return start.Attempt
+		}
+	}
+	return 0
+}
+
+func (s *script) fault(kind, message string) *engine.Fault {
+	f := &engine.Fault{Message: message}
+	kind, f.Permanent = strings.CutSuffix(kind, "!")
+	kind, at, quota := strings.Cut(kind, "@")
+	if quota {
+		seconds, _ := strconv.Atoi(at)
+		f.Until = s.now.Add(time.Duration(seconds) * time.Second)
+	}
+	f.Kind = engine.FaultKind(kind)
+	return f
+}
+
+func (s *script) step(ev engine.Event) error {
+	commands, err := s.run.Step(ev)
+	if err != nil {
+		return err
+	}
+	s.events = append(s.events, ev)
+	if s.facts {
+		for _, f := range s.run.Facts() {
+			fmt.Fprintf(&s.out, "  · %s\n", strings.TrimSpace(fmt.Sprintf("%s %s %s", f.Kind, f.Address, f.Text)))
+		}
+	}
+	s.show(commands)
+	return nil
+}
+
+func (s *script) show(commands []engine.Command) {
+	for _, c := range commands {
+		switch c := c.(type) {
+		case *engine.StartTask:
+			fmt.Fprintf(&s.out, "  start %s", c.Address)
+			if c.Attempt > 1 {
+				fmt.Fprintf(&s.out, " attempt=%d", c.Attempt)
+			}
+			printField(&s.out, "prompt", c.Prompt)
+			for _, in := range c.Inputs {
+				fmt.Fprintf(&s.out, " %s=%s", in.Name, workflow.FormatJSON(in.Value))
+			}
+			if len(c.Decide) > 0 {
+				fmt.Fprintf(&s.out, " decide=%s", strings.Join(c.Decide, "|"))
+			}
+			printField(&s.out, "feedback", c.Feedback)
+			s.out.WriteByte('\n')
+		case *engine.CancelTask:
+			fmt.Fprintf(&s.out, "  cancel %s\n", c.Address)
+		case *engine.SetTimer:
+			s.timers[c.ID] = c.At
+			if c.ID != "runtime" {
+				fmt.Fprintf(&s.out, "  timer %s in %s\n", c.ID, c.At.Sub(s.now).Round(time.Second))
+			}
+		case *engine.CancelTimer:
+			delete(s.timers, c.ID)
+			if c.ID != "runtime" {
+				fmt.Fprintf(&s.out, "  no timer %s\n", c.ID)
+			}
+		case *engine.AskHuman:
+			var offers []string
+			for _, o := range c.Options {
+				offers = append(offers, o.Value)
+			}
+			fmt.Fprintf(&s.out, "  ask %s %q offers %s\n", c.Address, c.Question, strings.Join(offers, "|"))
+		case *engine.WithdrawHuman:
+			fmt.Fprintf(&s.out, "  withdraw %s\n", c.Address)
+		case *engine.Finish:
+			fmt.Fprintf(&s.out, "  finish %s output=%s", c.Status, workflow.FormatJSON(c.Output))
+			printField(&s.out, "error", c.Error)
+			s.out.WriteByte('\n')
+		}
+	}
+}
+
+func printField(out *strings.Builder, name, value string) {
+	if value != "" {
+		fmt.Fprintf(out, " %s=%q", name, value)
+	}
+}
+
+// fire lets the timer that is due first fire, at its time.
+func (s *script) fire() error {
+	first := ""
+	for id, at := range s.timers {
+		if first == "" || at.Before(s.timers[first]) || at.Equal(s.timers[first]) && id < first {
+			first = id
+		}
+	}
+	if first == "" {
+		return fmt.Errorf("no timer is set")
+	}
+	if s.timers[first].After(s.now) {
+		s.now = s.timers[first]
+	}
+	delete(s.timers, first)
+	fmt.Fprintf(&s.out, "  fired %s\n", first)
+	return s.step(&engine.TimerFired{Time: s.now, ID: first})
+}
+
+// crash builds the run again from the events and carries out what is pending.
+func (s *script) crash() error {
+	return s.rebuild(s.events, &engine.Recovered{Time: s.now})
+}
+
+func (s *script) fork(address string) error {
+	events, err := engine.Fork(s.bundle, s.events, address, "fork", s.now)
+	if err != nil {
+		return err
+	}
+	s.events = nil
+	return s.rebuild(events)
+}
+
+func (s *script) rebuild(events []engine.Event, more ...engine.Event) error {
+	run, err := engine.New(s.bundle)
+	if err != nil {
+		return err
+	}
+	s.run, s.events = run, nil
+	clear(s.timers)
+	for _, ev := range append(events[:len(events):len(events)], more...) {
+		if _, err := run.Step(ev); err != nil {
+			return err
+		}
+		s.events = append(s.events, ev)
+	}
+	s.show(run.Pending())
+	return nil
+}
+
+func (s *script) printSteps() {
+	for _, step := range s.run.Result().Steps {
+		fmt.Fprintf(&s.out, "  %s %s", step.Address, step.Status)
+		if step.Output != nil {
+			fmt.Fprintf(&s.out, " %s", workflow.FormatJSON(step.Output))
+		}
+		printField(&s.out, "error", step.Error)
+		s.out.WriteByte('\n')
+	}
+	for _, w := range s.run.Result().Warnings {
+		fmt.Fprintf(&s.out, "  warning: %s\n", w)
+	}
+}
+
+// TestEventsComeBack encodes every kind of event and reads it again.
+func TestEventsComeBack(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+	for _, ev := range []engine.Event{
+		&engine.Started{Time: at, Run: "r", Version: 1, Inputs: map[string]any{"n": json.Number("12345678901234567890"), "t": "<&>"}, Limits: workflow.Limits{Steps: 3, Runtime: time.Minute}, Tasks: map[string]engine.TaskFacts{"w/n": {MaxCostUSD: 0.5, Timeout: time.Second}}},
+		&engine.TaskEnded{Time: at, Address: "a#2[3]", Attempt: 2, Output: "x\n\"y\"", Usage: engine.Usage{CostUSD: 0.25, TokensOut: 7}},
+		&engine.TaskEnded{Time: at, Address: "a", Attempt: 1, Fault: &engine.Fault{Kind: engine.FaultQuota, Message: "later", Until: at}},
+		&engine.TimerFired{Time: at, ID: "runtime"},
+		&engine.HumanAnswered{Time: at, Address: "gate", Value: "yes", By: "ann"},
+		&engine.CancelAsked{Time: at, By: "ann", Reason: "enough"},
+		&engine.LimitRaised{Time: at, Limits: workflow.Limits{CostUSD: 5}, By: "ann"},
+		&engine.Recovered{Time: at},
+		&engine.Forked{Time: at, From: "old", Address: "a"},
+	} {
+		line, err := engine.Encode(ev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := engine.Decode(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(ev, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", line, diff)
+		}
+		if strings.Contains(string(line), "\n") {
+			t.Errorf("%s is more than one line", line)
+		}
+	}
+	if _, err := engine.Decode([]byte(`{"type":"Exploded"}`)); err == nil {
+		t.Error("an unknown event was read")
+	}
+}
