@@ -41,7 +41,8 @@ func noteText(n *workflow.Node) string {
 	case *workflow.Task:
 		return unless(s.Agent, n.ID)
 	case *workflow.Human:
-		return written(s.Question.Text, s.Question.Src)
+		question, _, _ := strings.Cut(written(s.Question.Text, s.Question.Src), "\n")
+		return question
 	case *workflow.Call:
 		return "runs " + s.Workflow
 	case *workflow.Choice:
@@ -82,9 +83,18 @@ func edgeText(e *workflow.Edge) string {
 	return ""
 }
 
-// written is an expression as its author wrote it, else in canonical form.
+// written is an expression as its author wrote it, else in canonical form. The
+// brackets around a single reference are left out.
 func written(text string, src workflow.Source) string {
-	return strings.TrimSpace(cmp.Or(src.Text, text))
+	s := strings.TrimSpace(cmp.Or(src.Text, text))
+	for _, b := range [][2]string{{"${", "}"}, {"{{", "}}"}} {
+		inner, ok := strings.CutPrefix(s, b[0])
+		inner, closed := strings.CutSuffix(inner, b[1])
+		if ok && closed && !strings.ContainsAny(inner, "{}") {
+			return strings.TrimSpace(inner)
+		}
+	}
+	return s
 }
 
 func unless(s, same string) string {

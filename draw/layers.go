@@ -162,7 +162,8 @@ func stiffen(strands []*strand) {
 	}
 }
 
-var stiffness = [3]float64{1, 2, 8}
+// stiffness is by the number of ends that are not marks or frames.
+var stiffness = [3]float64{3, 2, 8}
 
 // startOff is how far from the middle of its upper end the i-th strand of a wire
 // leaves: at the port inside a frame; a failure right of the others.

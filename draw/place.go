@@ -138,20 +138,42 @@ func (r *region) finish() {
 	if r.kind != wholeFrame {
 		inset, y = framePad, headRoom
 		left -= inset
-		if r.head != nil { // the title stands left of the edge into the body
-			left = min(left, r.head.x+entryOffset(r.head)-widthOf(r.title, smallSize, true)-2*framePad)
-		}
+	}
+	room := right
+	if r.head != nil {
+		left, room = r.besideEntry(left, right)
 	}
 	for _, b := range r.boxes {
 		b.x -= left
 	}
 	y = r.stackRows(y)
-	r.width = r.lanes(right-left) + inset
+	r.width = max(r.lanes(right-left)+inset, room-left)
 	r.height = y + inset
 	if r.kind == eachFrame {
+		r.titleX = framePad * 0.7
 		r.width = max(r.width, widthOf(r.title, smallSize, true)+2*framePad)
 	}
 	r.outline()
+}
+
+// besideEntry puts the title of a loop left or right of the edge into its body,
+// wherever the frame has to grow less, and returns the sides that it needs.
+func (r *region) besideEntry(left, right float64) (newLeft, room float64) {
+	need := widthOf(r.title, smallSize, true) + 2*framePad
+	entry := r.head.x + entryOffset(r.head)
+	lanes := laneGap
+	for _, k := range r.backs {
+		if lanes += laneGap; k.text != nil {
+			lanes += k.text.w
+		}
+	}
+	growLeft, growRight := need-(entry-left), need-(right+lanes-entry)
+	if growLeft <= max(0, growRight) {
+		r.titleX = framePad * 0.7
+		return min(left, entry-need), right
+	}
+	r.titleX = entry + framePad*0.7 - left
+	return left, entry + need
 }
 
 // stackRows gives the rows their heights, from y down, and returns where they

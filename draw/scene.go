@@ -16,6 +16,7 @@ import (
 type region struct {
 	kind   frameKind
 	title  string
+	titleX float64
 	boxes  []*box
 	wires  []*wire
 	backs  []*back

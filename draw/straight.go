@@ -32,9 +32,9 @@ func (r *region) straighten(strands []*strand) {
 	}
 }
 
-// nearlyStraight is how far the ends of the least stiff strand may be apart to
-// be moved together.
-const nearlyStraight = 20.0
+// nearlyStraight is how far the ends of a strand may be apart to be moved
+// together, for each unit of stiffness.
+const nearlyStraight = 15.0
 
 // slope is how far to the side a strand leads.
 func (s *strand) slope() float64 { return s.to.x + s.toOff - s.from.x - s.fromOff }

@@ -101,7 +101,7 @@ func (p *painter) frame(b *box, x, y float64) {
 		}
 	}
 	p.panel(b, x, y, w, h)
-	writeText(&p.frames, x+framePad*0.7, y+19, "start", textLine{b.inner.title, "tag", smallSize})
+	writeText(&p.frames, x+b.inner.titleX, y+19, "start", textLine{b.inner.title, "tag", smallSize})
 	p.region(b.inner, x, y)
 }
 

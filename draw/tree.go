@@ -14,7 +14,7 @@ import (
 // decision, nodes that run side by side. An arrow names the place where a branch
 // goes on when that place stands elsewhere.
 func Tree(w *workflow.Workflow) string {
-	top := branch{name: clean(w.Name), note: shorten(w.Description, 60), kids: branches(&w.Body)}
+	top := branch{name: clean(w.Name), note: shorten(w.Description, 72), kids: branches(&w.Body)}
 	width := 0
 	for _, k := range top.kids {
 		width = max(width, k.width(3))
