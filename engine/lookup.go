@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"maps"
 	"strconv"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -62,11 +63,7 @@ func (v *view) input(name string) (any, bool) {
 		value, ok := f.inputs[f.p.inputs[0]]
 		return value, ok
 	}
-	all := make(map[string]any, len(f.inputs))
-	for k, value := range f.inputs { //nolint:gocritic // a map into a map: the order does not show
-		all[k] = value
-	}
-	return all, true
+	return maps.Clone(f.inputs), true
 }
 
 func (v *view) variable(name string) *write {

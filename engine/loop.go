@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/hocket-dev/hocket/workflow"
+import (
+	"slices"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
 
 // exitState is what an edge out of a loop has come to, over its iterations.
 type exitState struct {
@@ -135,33 +139,32 @@ func sameExit(a, b *edge) bool {
 	return a.from == b.from && a.def.On == b.def.On && a.def.Label == b.def.Label && a.def.When.Text == b.def.When.Text
 }
 
-// failLimit fails the node that wanted to go round again. Its other edges were
-// settled when it ended; they are settled anew, as those of a failed node.
+// failLimit fails the node that wanted to go round again. Inside the body
+// everything is settled, so only its exits can still say so: an error edge that
+// leaves the loop handles the failure.
 func (r *Run) failLimit(reg *region, by *inst) {
 	by.status, by.output = Failed, nil
 	by.err = "the loop reached its limit without an exit"
 	r.tell(by, StepEnded, by.err)
-	handled := by.n.onFailure
+	onError := by.n.def.OnError
+	leaving := func(e *edge) bool { return e.def.On == workflow.OnFailure && len(e.leaves) > 0 }
+	handled := slices.ContainsFunc(by.n.out, leaving)
 	for _, e := range by.n.out {
-		if len(e.leaves) == 0 {
-			continue
-		}
-		x := &reg.exits[e.leaves[0]]
 		switch {
-		case handled && e.def.On == workflow.OnFailure:
-			x.settle(live, parcel{value: by.err, env: by.env, failed: by}, reg.levels())
-		case !handled && by.n.def.OnError == workflow.SkipDependents:
-			x.settle(skipState(e, poisoned), parcel{}, reg.levels())
-		default:
-			x.now = dead
+		case leaving(e):
+			reg.exits[e.leaves[0]].settle(live, parcel{value: by.err, env: by.env, failed: by}, reg.levels())
+		case len(e.leaves) > 0 && !handled && onError == workflow.SkipDependents:
+			reg.exits[e.leaves[0]].settle(skipState(e, poisoned), parcel{}, reg.levels())
 		}
 	}
-	if !handled {
-		if by.n.def.OnError == workflow.Stop {
-			r.end(by.scope, Failed, by.address+": "+by.err)
-			return
-		}
-		by.scope.tolerate(by.address + ": " + by.err)
+	text := by.address + ": " + by.err
+	switch {
+	case handled:
+	case onError == workflow.Stop:
+		r.end(by.scope, Failed, text)
+		return
+	default:
+		by.scope.tolerate(text)
 	}
 	r.endLoop(reg)
 }

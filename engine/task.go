@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -236,11 +237,7 @@ func (r *Run) lost(in *inst) {
 // that made it is gone. First all slots are given back, then the lost attempts
 // take them in their old order, before anything that still waited.
 func (r *Run) recovered() {
-	var open []*inst
-	for _, in := range r.attempts { //nolint:gocritic // sorted below
-		open = append(open, in)
-	}
-	slices.SortFunc(open, func(a, b *inst) int { return a.issued - b.issued })
+	open := slices.SortedFunc(maps.Values(r.attempts), func(a, b *inst) int { return a.issued - b.issued })
 	for _, in := range open {
 		r.vacate(in, Usage{})
 	}
