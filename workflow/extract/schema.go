@@ -1,0 +1,169 @@
+package extract
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// noLoader keeps a schema from reading files and pages: by default a reference
+// to file:///etc/passwd would be followed.
+type noLoader struct{}
+
+func (noLoader) Load(url string) (any, error) {
+	return nil, errors.New("a schema must stand alone; external references are not followed")
+}
+
+// schemaURL names the schema while it is compiled. It is absolute, since a
+// relative one would depend on the current directory.
+const schemaURL = "hocket:///schema"
+
+func compileSchema(schema any) (*jsonschema.Schema, error) {
+	c := jsonschema.NewCompiler()
+	c.UseLoader(noLoader{})
+	c.AssertFormat()
+	if err := c.AddResource(schemaURL, schema); err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	compiled, err := c.Compile(schemaURL)
+	if err != nil {
+		return nil, schemaError(err)
+	}
+	return compiled, nil
+}
+
+// schemaError says what is wrong with a schema, without the name under which it
+// was compiled.
+func schemaError(err error) error {
+	var invalid *jsonschema.SchemaValidationError
+	var wrong *jsonschema.ValidationError
+	if errors.As(err, &invalid) && errors.As(invalid.Err, &wrong) {
+		return fmt.Errorf("schema: %s", strings.Join(findings(wrong, nil), "; "))
+	}
+	return fmt.Errorf("schema: %s", strings.ReplaceAll(err.Error(), schemaURL, ""))
+}
+
+// checked validates a value. A text that the schema does not take may be meant
+// as JSON: a regular expression can only give text, but 8 is a number.
+func (x *Extractor) checked(v any) (any, error) {
+	err := x.schema.Validate(v)
+	if err == nil {
+		return v, nil
+	}
+	if text, ok := v.(string); ok {
+		if parsed, bad := workflow.ParseJSON([]byte(text)); bad == nil && x.schema.Validate(parsed) == nil {
+			return parsed, nil
+		}
+	}
+	var wrong *jsonschema.ValidationError
+	if !errors.As(err, &wrong) {
+		return nil, fmt.Errorf("extract: %w", err)
+	}
+	lines := findings(wrong, v)
+	slices.Sort(lines) // the validator looks at properties in any order
+	return nil, fmt.Errorf("the output does not match its schema:\n%s", bullets(lines))
+}
+
+const maxFindings = 10
+
+func bullets(lines []string) string {
+	more := len(lines) - maxFindings
+	if more > 0 {
+		lines = append(lines[:maxFindings:maxFindings], fmt.Sprintf("and %d more", more))
+	}
+	return "- " + strings.Join(lines, "\n- ")
+}
+
+// findings are the mistakes at the leaves of a validation error, each once.
+func findings(wrong *jsonschema.ValidationError, whole any) []string {
+	if len(wrong.Causes) == 0 {
+		at := "/" + strings.Join(wrong.InstanceLocation, "/")
+		return []string{at + ": " + explain(wrong, whole)}
+	}
+	var lines []string
+	for _, cause := range wrong.Causes {
+		for _, line := range findings(cause, whole) {
+			if !slices.Contains(lines, line) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	return lines
+}
+
+// explain says what was expected at a place and what was found there.
+func explain(wrong *jsonschema.ValidationError, whole any) string {
+	found := outline(at(whole, wrong.InstanceLocation))
+	switch k := wrong.ErrorKind.(type) {
+	case *kind.Type:
+		if whole == nil {
+			return fmt.Sprintf("expected %s, found %s", strings.Join(k.Want, " or "), k.Got)
+		}
+		return fmt.Sprintf("expected %s, found %s", strings.Join(k.Want, " or "), found)
+	case *kind.Required:
+		return fmt.Sprintf("expected the property %s, found %s", strings.Join(k.Missing, ", "), found)
+	case *kind.Enum:
+		return fmt.Sprintf("expected one of %s, found %s", formatAll(k.Want), outline(k.Got))
+	}
+	return wrong.BasicOutput().Error.String()
+}
+
+func formatAll(values []any) string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = workflow.FormatJSON(v)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// at is the part of a value that a path of keys and indexes leads to.
+func at(v any, path []string) any {
+	for _, key := range path {
+		switch parent := v.(type) {
+		case map[string]any:
+			v = parent[key]
+		case []any:
+			i, err := strconv.Atoi(key)
+			if err != nil || i >= len(parent) {
+				return nil
+			}
+			v = parent[i]
+		}
+	}
+	return v
+}
+
+// outline names a value shortly: an object by its keys, a list by its length.
+func outline(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return strconv.FormatBool(v)
+	case json.Number:
+		return "the number " + v.String()
+	case string:
+		return "the text " + excerpt(v)
+	case []any:
+		return fmt.Sprintf("a list of %d", len(v))
+	case map[string]any:
+		if len(v) == 0 {
+			return "an empty object"
+		}
+		keys := slices.Sorted(maps.Keys(v))
+		if len(keys) > maxFindings {
+			keys = append(keys[:maxFindings:maxFindings], "…")
+		}
+		return "an object with " + strings.Join(keys, ", ")
+	}
+	return fmt.Sprintf("%T", v)
+}
