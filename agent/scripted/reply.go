@@ -39,7 +39,10 @@ func (r Reply) Run(ctx context.Context, _ *agent.Task, log agent.Log) (agent.Res
 func (Reply) Settings() map[string]any { return map[string]any{} }
 
 func (r Reply) wait(ctx context.Context) error {
-	if r.Delay == 0 && ctx.Err() == nil {
+	if ctx.Err() != nil {
+		return agent.Interrupted(ctx)
+	}
+	if r.Delay == 0 {
 		return nil
 	}
 	timer := time.NewTimer(r.Delay)
