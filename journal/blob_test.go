@@ -1,0 +1,135 @@
+package journal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/hocket-dev/hocket/engine"
+)
+
+func TestLongStringsAreStoredOnceByHash(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "demo-1")
+	long := strings.Repeat("a \"quoted\" \\ line\n\u2028<&>\x01", 10_000)
+	want := []engine.Event{
+		started("demo-1"),
+		ended(1, long),
+		ended(2, "short"),
+		ended(3, long),
+		ended(4, strings.Repeat("z", MaxInline-1000)), // stays inline
+	}
+	appendEvents(t, w, want[1])
+	appendEvents(t, w, want[2:]...)
+	wantEvents(t, s, "demo-1", want)
+
+	var blobs, biggest int
+	if err := s.read.QueryRow("SELECT (SELECT count(*) FROM blobs), (SELECT max(length(data)) FROM events)").Scan(&blobs, &biggest); err != nil {
+		t.Fatal(err)
+	}
+	if blobs != 1 {
+		t.Errorf("%d blobs are stored for two equal strings", blobs)
+	}
+	if biggest > MaxInline {
+		t.Errorf("an event of %d bytes is stored inline", biggest)
+	}
+}
+
+func TestLongStringsDeepInValues(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	long := strings.Repeat("é", MaxInline)
+	inputs := map[string]any{
+		"deep":      []any{map[string]any{"x": long, "y": []any{long + "!", "short", nil, true, json.Number("1e400")}}},
+		"":          long,
+		long + "":   "the key stays",
+		"$blob":     "a value that looks like a mark",
+		"reference": map[string]any{"at": json.Number("3"), "hash": "00"},
+	}
+	first := &engine.Started{Time: start, Run: "demo-1", Version: engine.Version, Inputs: inputs}
+	w, err := s.Create(NewRun{ID: "demo-1", Pin: testPin("demo"), Events: []engine.Event{first}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	got, ok := readEvents(t, s, "demo-1")[0].(*engine.Started)
+	if !ok {
+		t.Fatal("the first event is not Started")
+	}
+	if diff := cmp.Diff(inputs, got.Inputs); diff != "" {
+		t.Error("the inputs changed on their way through the journal")
+	}
+}
+
+func TestDamagedValueIsFound(t *testing.T) {
+	damages := []string{
+		"UPDATE blobs SET data = data || 'x'",
+		"DELETE FROM blobs",
+		"UPDATE events SET blobs = '[{\"at\":1,\"hash\":\"00\"}]' WHERE blobs IS NOT NULL",
+		"UPDATE events SET blobs = 'x' WHERE blobs IS NOT NULL",
+	}
+	for _, damage := range damages {
+		s := openStore(t, t.TempDir())
+		w := createRun(t, s, "demo-1")
+		appendEvents(t, w, ended(1, "before"), ended(2, strings.Repeat("x", 2*MaxInline)), ended(3, "after"))
+		if _, err := s.write.Exec(damage); err != nil {
+			t.Fatal(err)
+		}
+		n, last := 0, error(nil)
+		for _, err := range s.Events(context.Background(), "demo-1") {
+			if last = err; err == nil {
+				n++
+			}
+		}
+		if n != 2 || !IsProblem(last, Corrupt) {
+			t.Errorf("%s: %d events, then %v", damage, n, last)
+		}
+	}
+}
+
+// What takeOut takes out, putBack puts back, whatever the text is.
+func TestTakeOutAndPutBack(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	rapid.Check(t, func(t *rapid.T) {
+		piece := rapid.StringN(1, 20, -1).Draw(t, "piece")
+		n := rapid.SampledFrom([]int{1, 10, MaxInline / len(piece), 2 * MaxInline / len(piece)})
+		value := map[string]any{
+			piece: strings.Repeat(piece, n.Draw(t, "n1")),
+			"b":   []any{strings.Repeat(piece, n.Draw(t, "n2")), strings.Repeat(piece, n.Draw(t, "n3"))},
+		}
+		text, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := takeOut(string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		back := r.data
+		if r.blobs != nil {
+			for _, b := range r.blobs {
+				if _, err := s.write.Exec("INSERT INTO blobs VALUES (?, ?) ON CONFLICT DO NOTHING", b.hash, b.text); err != nil {
+					t.Fatal(err)
+				}
+			}
+			places, ok := r.places().(string)
+			if !ok {
+				t.Fatal("no places")
+			}
+			if back, err = s.putBack(context.Background(), r.data, places); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var want, got any
+		if err := errors.Join(json.Unmarshal(text, &want), json.Unmarshal([]byte(back), &got)); err != nil {
+			t.Fatal(err)
+		}
+		if !cmp.Equal(want, got) {
+			t.Fatalf("%q became %q", text, back)
+		}
+	})
+}

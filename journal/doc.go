@@ -1,0 +1,29 @@
+// Package journal keeps runs durably in one SQLite database: their events, the
+// definitions they are pinned to, large values, and an inbox through which
+// another process answers, cancels or raises. It imports the model and the
+// engine's events; drivers and commands import it.
+//
+// # What holds
+//
+//  1. When [Writer.Append] returns, the events survive a power failure
+//     (synchronous=FULL). A batch is one transaction: all of it or nothing.
+//  2. A run has one [Writer] at a time. It holds a lock of the operating system,
+//     which ends with the process, however it ends. Should two processes write
+//     all the same, the key (run, seq) refuses the second: [ConflictError].
+//  3. Strings over 64 KiB in events are stored once, by hash, and come back in
+//     their place: nobody outside this package sees it.
+//  4. What was recorded stays readable: a disk that is full, a directory that
+//     cannot be written, even a damaged file are typed errors ([Error]) that
+//     name the file and what to do, and [OpenReadOnly] reads what is there.
+//
+// # Files
+//
+//	journal.db, -wal, -shm   the database
+//	leases/RUN.lock          who drives a run; gone when nobody does
+//	logs/RUN/NODE.1.log      what the first attempt at a node printed
+//
+// The directory is made with mode 0700, the files with 0600.
+//
+// No other code may open journal.db in a process that has a Store: closing any
+// descriptor of the file would drop SQLite's locks on it (POSIX says so).
+package journal

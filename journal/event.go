@@ -1,0 +1,162 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/hocket-dev/hocket/engine"
+)
+
+// chunk is how many events are read at once: joined by SQLite into one text,
+// because a call per row costs three times as much as the row.
+const chunk = 512
+
+// Events reads the events of a run, in order. The next ones are read and decoded
+// while the caller works on those before. After an error nothing follows; what
+// came before it was recorded.
+func (s *Store) Events(ctx context.Context, run string) iter.Seq2[engine.Event, error] {
+	return func(yield func(engine.Event, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		decoded := make(chan part, 4)
+		go func() {
+			defer close(decoded)
+			s.decode(ctx, run, decoded)
+		}()
+		defer func() { // the reader must be gone before the caller closes the store
+			cancel()
+			for range decoded {
+			}
+		}()
+		for p := range decoded {
+			for _, ev := range p.events {
+				if !yield(ev, nil) {
+					return
+				}
+			}
+			if p.err != nil {
+				yield(nil, p.err)
+				return
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// part is a piece of a run on its way from the reader to the caller.
+type part struct {
+	events []engine.Event
+	err    error // after the events
+}
+
+func (s *Store) decode(ctx context.Context, run string, out chan<- part) {
+	send := func(p part) bool {
+		select {
+		case out <- p:
+			return p.err == nil
+		case <-ctx.Done():
+			return false
+		}
+	}
+	p := part{events: make([]engine.Event, 0, chunk)}
+	seq := 0
+	for line, err := range s.Lines(ctx, run) {
+		seq++
+		var ev engine.Event
+		if err == nil {
+			if ev, err = engine.Decode([]byte(line)); err != nil {
+				err = &Error{File: s.file, Problem: Corrupt, Err: fmt.Errorf("event %d of run %s: %w", seq, run, err)}
+			}
+		}
+		if err != nil {
+			p.err = err
+			break
+		}
+		p.events = append(p.events, ev)
+		if len(p.events) == chunk {
+			if !send(p) {
+				return
+			}
+			p = part{events: make([]engine.Event, 0, chunk)}
+		}
+	}
+	send(p)
+}
+
+// Lines reads the events of a run as they are stored: one JSON text each.
+func (s *Store) Lines(ctx context.Context, run string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		number, err := s.number(ctx, run)
+		if err != nil {
+			yield("", err)
+			return
+		}
+		for first := 1; ; first += chunk {
+			n, err := s.lines(ctx, number, first, yield)
+			if err != nil {
+				yield("", explain(s.file, fmt.Errorf("run %s: %w", run, err)))
+				return
+			}
+			if n < chunk {
+				return
+			}
+		}
+	}
+}
+
+// stopped is the number of events that lines gives when its caller has enough.
+const stopped = -1
+
+// lines yields the events from first on, at most a chunk, and says how many.
+func (s *Store) lines(ctx context.Context, number int64, first int, yield func(string, error) bool) (int, error) {
+	var joined string
+	var n, last, blobs int
+	err := s.read.QueryRowContext(ctx, `SELECT coalesce(group_concat(data, char(10)), ''), count(*), coalesce(max(seq), 0), count(blobs)
+		FROM (SELECT seq, data, blobs FROM events WHERE run = ? AND seq >= ? AND seq < ? ORDER BY seq)`,
+		number, first, first+chunk).Scan(&joined, &n, &last, &blobs)
+	if err != nil || blobs > 0 || n > 0 && last != first+n-1 {
+		return s.linesOneByOne(ctx, number, first, yield)
+	}
+	for range n {
+		line, rest, _ := strings.Cut(joined, "\n")
+		if !yield(line, nil) {
+			return stopped, nil
+		}
+		joined = rest
+	}
+	return n, nil
+}
+
+// linesOneByOne reads events that have long strings, or that a damaged file
+// lets through only up to some point.
+func (s *Store) linesOneByOne(ctx context.Context, number int64, first int, yield func(string, error) bool) (int, error) {
+	rows, err := s.read.QueryContext(ctx, "SELECT seq, data, coalesce(blobs, '') FROM events WHERE run = ? AND seq >= ? AND seq < ? ORDER BY seq", number, first, first+chunk)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	n := 0
+	for rows.Next() {
+		var seq int
+		var data, places string
+		if err := rows.Scan(&seq, &data, &places); err != nil {
+			return n, err
+		}
+		if seq != first+n {
+			return n, &Error{File: s.file, Problem: Corrupt, Detail: fmt.Sprintf("event %d is missing", first+n)}
+		}
+		if places != "" {
+			if data, err = s.putBack(ctx, data, places); err != nil {
+				return n, &Error{File: s.file, Problem: Corrupt, Err: fmt.Errorf("event %d: %w", seq, err)}
+			}
+		}
+		n++
+		if !yield(data, nil) {
+			return stopped, nil
+		}
+	}
+	return n, rows.Err()
+}

@@ -1,0 +1,81 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+var start = time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
+
+func testPin(name string) *Pin {
+	return &Pin{Bundle: &workflow.Bundle{Root: &workflow.Workflow{
+		Name: name,
+		Body: workflow.Graph{Nodes: []workflow.Node{{ID: "work", Step: &workflow.Task{Agent: "shell"}}}},
+	}}}
+}
+
+func started(run string) engine.Event {
+	return &engine.Started{Time: start, Run: run, Version: engine.Version}
+}
+
+// ended is the i-th event after Started.
+func ended(i int, output string) engine.Event {
+	return &engine.TaskEnded{Time: start.Add(time.Duration(i) * time.Second), Address: fmt.Sprintf("work[%d]", i), Attempt: 1, Output: output}
+}
+
+func openStore(t testing.TB, dir string) *Store {
+	t.Helper()
+	s, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func createRun(t testing.TB, s *Store, id string) *Writer {
+	t.Helper()
+	w, err := s.Create(NewRun{ID: id, Pin: testPin("demo"), Created: start, Events: []engine.Event{started(id)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	return w
+}
+
+func appendEvents(t testing.TB, w *Writer, events ...engine.Event) {
+	t.Helper()
+	if err := w.Append(Batch{Events: events}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func readEvents(t testing.TB, s *Store, run string) []engine.Event {
+	t.Helper()
+	var events []engine.Event
+	for ev, err := range s.Events(context.Background(), run) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, ev)
+	}
+	return events
+}
+
+func wantEvents(t testing.TB, s *Store, run string, want []engine.Event) {
+	t.Helper()
+	if diff := cmp.Diff(want, readEvents(t, s, run)); diff != "" {
+		t.Errorf("events of %s (-want +got):\n%s", run, diff)
+	}
+}

@@ -1,0 +1,124 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hocket-dev/hocket/engine"
+)
+
+// Message is what another process wants of the one that drives a run: an event
+// that it may take or refuse.
+type Message struct {
+	ID    int64
+	Event engine.Event
+	Sent  time.Time
+}
+
+// Verdict is what became of a message.
+type Verdict struct {
+	ID      int64
+	Refused string // why; "" it was taken
+}
+
+const (
+	taken   = "taken"
+	refused = "refused"
+)
+
+func (v Verdict) record(tx *sql.Tx) error {
+	word := taken
+	if v.Refused != "" {
+		word = refused
+	}
+	res, err := tx.Exec("UPDATE inbox SET verdict = ?, reason = ? WHERE id = ? AND verdict IS NULL", word, v.Refused, v.ID)
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 1 {
+		return err
+	}
+	return &WithdrawnError{v.ID}
+}
+
+// WithdrawnError says that a message is not in the inbox any more: its sender
+// took it back.
+type WithdrawnError struct{ ID int64 }
+
+func (e *WithdrawnError) Error() string { return fmt.Sprintf("message %d was withdrawn", e.ID) }
+
+func (*WithdrawnError) explained() {}
+
+// Send puts a message into the inbox of a run and gives its id.
+func (s *Store) Send(ctx context.Context, run string, ev engine.Event) (int64, error) {
+	number, err := s.number(ctx, run)
+	if err != nil {
+		return 0, err
+	}
+	data, err := engine.Encode(ev)
+	if err != nil {
+		return 0, fmt.Errorf("journal: %T: %w", ev, err)
+	}
+	var id int64
+	err = s.transact(func(tx *sql.Tx) error {
+		res, err := tx.Exec("INSERT INTO inbox (run, event, sent) VALUES (?, ?, ?)", number, string(data), micros(time.Now()))
+		if err == nil {
+			id, err = res.LastInsertId()
+		}
+		return err
+	})
+	return id, err
+}
+
+// Inbox are the messages to a run that have no verdict yet, oldest first.
+func (w *Writer) Inbox(ctx context.Context) ([]Message, error) {
+	s := w.store
+	rows, err := s.read.QueryContext(ctx, "SELECT id, event, sent FROM inbox WHERE run = ? AND verdict IS NULL ORDER BY id", w.number)
+	if err != nil {
+		return nil, explain(s.file, err)
+	}
+	defer rows.Close()
+	var ms []Message
+	for rows.Next() {
+		var m Message
+		var data string
+		var sent int64
+		if err := rows.Scan(&m.ID, &data, &sent); err != nil {
+			return nil, explain(s.file, err)
+		}
+		if m.Event, err = engine.Decode([]byte(data)); err != nil {
+			return nil, &Error{File: s.file, Problem: Corrupt, Err: fmt.Errorf("message %d: %w", m.ID, err)}
+		}
+		m.Sent = fromMicros(sent)
+		ms = append(ms, m)
+	}
+	return ms, explain(s.file, rows.Err())
+}
+
+// Verdict says what became of a message; !ok: nobody has looked at it yet.
+func (s *Store) Verdict(ctx context.Context, id int64) (v Verdict, ok bool, err error) {
+	var word sql.NullString
+	v.ID = id
+	err = s.read.QueryRowContext(ctx, "SELECT verdict, reason FROM inbox WHERE id = ?", id).Scan(&word, &v.Refused)
+	if errors.Is(err, sql.ErrNoRows) {
+		return v, false, &WithdrawnError{id}
+	}
+	return v, word.Valid, explain(s.file, err)
+}
+
+// Withdraw takes a message back, if nobody has looked at it yet.
+func (s *Store) Withdraw(id int64) (withdrawn bool, err error) {
+	err = s.transact(func(tx *sql.Tx) error {
+		res, err := tx.Exec("DELETE FROM inbox WHERE id = ? AND verdict IS NULL", id)
+		if err != nil {
+			return err
+		}
+		n, err := res.RowsAffected()
+		withdrawn = n == 1
+		return err
+	})
+	return withdrawn, err
+}

@@ -1,0 +1,108 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestOneDriverAtATime(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	a, b := openStore(t, dir), openStore(t, dir)
+	w := createRun(t, a, "demo-1")
+
+	var held *HeldError
+	if _, err := b.Writer(ctx, "demo-1"); !errors.As(err, &held) || held.PID != os.Getpid() || held.Since.IsZero() {
+		t.Fatalf("a second driver gets %v", err)
+	}
+	if h, ok := b.Driver("demo-1"); !ok || h.PID != os.Getpid() {
+		t.Errorf("Driver = %+v, %v", h, ok)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := b.Driver("demo-1"); ok {
+		t.Error("a run that was given up is still driven")
+	}
+	w2, err := b.Writer(ctx, "demo-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w2.Close(); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(dir + "/leases"); err != nil || len(left) != 0 {
+		t.Errorf("lock files are left: %v, %v", left, err)
+	}
+}
+
+// Taking, looking and giving up at the same time never lets two in.
+func TestLeaseRace(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	createRun(t, s, "demo-1").Close()
+	inside := make(chan struct{}, 1)
+	done := make(chan int)
+	for range 6 {
+		go func() {
+			won := 0
+			for range 150 {
+				w, err := s.Writer(ctx, "demo-1")
+				if err != nil {
+					var held *HeldError
+					if !errors.As(err, &held) {
+						t.Error(err)
+					}
+					continue
+				}
+				select {
+				case inside <- struct{}{}:
+				default:
+					t.Error("two drivers at once")
+				}
+				won++
+				s.Driver("demo-1")
+				<-inside
+				if err := w.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+			done <- won
+		}()
+	}
+	total := 0
+	for range 6 {
+		total += <-done
+	}
+	if total < 150 {
+		t.Errorf("only %d leases were given in 900 attempts", total)
+	}
+}
+
+// The kernel lets go of the lease of a process that was killed.
+func TestLeaseOfAKilledProcess(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	createRun(t, s, "demo-1").Close()
+	c := startChild(t, "hold", dir, "demo-1")
+	c.expect(t, "held")
+
+	var held *HeldError
+	_, err := s.Writer(context.Background(), "demo-1")
+	if !errors.As(err, &held) || held.PID != c.cmd.Process.Pid {
+		t.Fatalf("while a child drives: %v", err)
+	}
+	if host, _ := os.Hostname(); !strings.Contains(err.Error(), host) {
+		t.Errorf("the message does not name the host: %v", err)
+	}
+	c.kill(t)
+	w, err := s.Writer(context.Background(), "demo-1")
+	if err != nil {
+		t.Fatalf("after SIGKILL: %v", err)
+	}
+	w.Close()
+}

@@ -1,0 +1,187 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/hocket-dev/hocket/engine"
+)
+
+func init() {
+	roles["small"] = smallRole
+	roles["nobody"] = nobodyRole
+}
+
+// smallRole appends until the system refuses to let a file grow, then reads.
+func smallRole(args []string) error {
+	signal.Ignore(syscall.SIGXFSZ)
+	const limit = 1 << 20
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
+		return err
+	}
+	s, err := Open(args[0], Options{})
+	if err != nil {
+		return err
+	}
+	w, err := s.Create(NewRun{ID: "demo-1", Pin: testPin("demo"), Events: []engine.Event{started("demo-1")}})
+	if err != nil {
+		return err
+	}
+	var failed error
+	for failed == nil {
+		failed = w.Append(Batch{Events: []engine.Event{ended(w.Recorded(), strings.Repeat("x", 50_000))}})
+	}
+	n := 0
+	for _, err := range s.Events(context.Background(), "demo-1") {
+		if err != nil {
+			return err
+		}
+		n++
+	}
+	fmt.Println(IsProblem(failed, Full, Broken), n == w.Recorded(), n > 5)
+	return errors.Join(w.Close(), s.Close())
+}
+
+// A write that the system refuses half way leaves what was recorded.
+func TestFileThatMayNotGrow(t *testing.T) {
+	dir := t.TempDir()
+	c := startChild(t, "small", dir)
+	c.expect(t, "true true true")
+	c.cmd.Wait()
+	s := openStore(t, dir)
+	if n := len(readEvents(t, s, "demo-1")); n < 5 {
+		t.Errorf("%d events are left", n)
+	}
+	if err := s.Check(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+// nobodyRole reads a journal that it may not write.
+func nobodyRole(args []string) error {
+	if os.Geteuid() == 0 {
+		if err := syscall.Setuid(65534); err != nil {
+			return err
+		}
+	}
+	_, err := Open(args[0], Options{})
+	fmt.Println(IsProblem(err, ReadOnly, Unreadable))
+	s, err := OpenReadOnly(args[0])
+	if err != nil {
+		return err
+	}
+	n := 0
+	for _, err := range s.Events(context.Background(), "demo-1") {
+		if err != nil {
+			return err
+		}
+		n++
+	}
+	fmt.Println(n)
+	runs, err := s.Runs(context.Background(), 0)
+	fmt.Println(len(runs), err)
+	_, err = s.Writer(context.Background(), "demo-1")
+	fmt.Println(IsProblem(err, ReadOnly), IsProblem(s.Writable(), ReadOnly))
+	_, err = s.Send(context.Background(), "demo-1", &engine.CancelAsked{})
+	fmt.Println(IsProblem(err, ReadOnly))
+	return s.Close()
+}
+
+func TestReadOnlyDirectory(t *testing.T) {
+	cases := []struct {
+		name string
+		make func(t *testing.T, dir string)
+		want int
+	}{
+		{"closed cleanly", func(t *testing.T, dir string) {
+			s := openStore(t, dir)
+			appendEvents(t, createRun(t, s, "demo-1"), ended(1, "x"))
+			s.Close()
+		}, 2},
+		{"beside a driver", func(t *testing.T, dir string) {
+			appendEvents(t, createRun(t, openStore(t, dir), "demo-1"), ended(1, "x"))
+		}, 2},
+		{"left by a crash", func(t *testing.T, dir string) { // the -wal holds everything, no -shm
+			live := t.TempDir()
+			appendEvents(t, createRun(t, openStore(t, live), "demo-1"), ended(1, "x"))
+			for _, name := range []string{fileName, fileName + "-wal"} {
+				copyTo(t, filepath.Join(dir, name), filepath.Join(live, name))
+			}
+		}, 2},
+		{"older schema", func(t *testing.T, dir string) {
+			old := database(t, strings.ReplaceAll(firstVersion(t), "old-1", "demo-1"))
+			copyTo(t, filepath.Join(dir, fileName), filepath.Join(old, fileName))
+		}, 3},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			dir := openTempDir(t)
+			c.make(t, dir)
+			readOnly(t, dir)
+			child := startChild(t, "nobody", dir)
+			for _, line := range []string{"true", fmt.Sprint(c.want), "1 <nil>", "true true", "true"} {
+				child.expect(t, line)
+			}
+		})
+	}
+}
+
+// openTempDir is a directory that other users can reach.
+func openTempDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "journal-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func readOnly(t *testing.T, dir string) {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if !f.IsDir() {
+			if err := os.Chmod(filepath.Join(dir, f.Name()), 0o444); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := os.Chmod(dir, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Chmod(dir, 0o755) })
+}
+
+func copyTo(t *testing.T, to, from string) {
+	t.Helper()
+	in, err := os.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := os.Create(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

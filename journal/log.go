@@ -1,0 +1,90 @@
+package journal
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+)
+
+// Log keeps what one attempt prints, in a file of its own. The file is made with
+// the first byte, so a silent attempt leaves none. An attempt that is repeated
+// after a crash goes on in the same file. Log is safe for concurrent use.
+type Log struct {
+	path string
+	max  int64
+
+	mu   sync.Mutex
+	file *os.File
+	size int64
+	err  error // the first failure; nothing is written after it
+}
+
+// LogPath is the file that holds what an attempt printed, if it printed
+// anything.
+func (s *Store) LogPath(run, address string, attempt int) string {
+	return filepath.Join(s.dir, "logs", fileNameOf(run), fileNameOf(address)+"."+strconv.Itoa(attempt)+".log")
+}
+
+// Log opens the log of an attempt.
+func (s *Store) Log(run, address string, attempt int) *Log {
+	return &Log{path: s.LogPath(run, address, attempt), max: s.maxLog}
+}
+
+// Write appends to the log. It takes everything: what exceeds the limit, or what
+// a full disk refuses, is dropped, because a log must not stop a run. Close
+// reports the failure.
+func (l *Log) Write(piece []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(piece) == 0 || l.err != nil {
+		return len(piece), nil
+	}
+	if l.file == nil {
+		if l.err = l.open(); l.err != nil {
+			return len(piece), nil
+		}
+	}
+	room := l.max - l.size
+	if room <= 0 {
+		return len(piece), nil
+	}
+	kept := piece
+	if int64(len(kept)) > room {
+		kept = append(piece[:room:room], fmt.Sprintf("\n[cut after %d bytes]\n", l.max)...)
+	}
+	l.size += int64(len(piece))
+	_, l.err = l.file.Write(kept)
+	return len(piece), nil
+}
+
+func (l *Log) open() error {
+	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return err
+	}
+	l.file, l.size = f, info.Size()
+	return nil
+}
+
+// Close closes the file and says what could not be kept.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file != nil {
+		if err := l.file.Close(); l.err == nil {
+			l.err = err
+		}
+		l.file = nil
+	}
+	return explain(l.path, l.err)
+}

@@ -1,0 +1,112 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket/engine"
+)
+
+// database makes a database with SQL, as another program or version would.
+func database(t *testing.T, script string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	db, err := sql.Open("sqlite", dsn(filepath.Join(dir, fileName)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(script); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func firstVersion(t *testing.T) string {
+	t.Helper()
+	script, err := os.ReadFile("testdata/v1.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(script)
+}
+
+func TestOlderJournalIsMigrated(t *testing.T) {
+	dir := database(t, firstVersion(t))
+	for range 2 { // the second time there is nothing to do
+		s := openStore(t, dir)
+		wantEvents(t, s, "old-1", []engine.Event{
+			started("old-1"), ended(1, strings.Repeat("y", 80_000)), ended(2, "x"),
+		})
+		r, err := s.Find(context.Background(), "old-1")
+		if err != nil || r.Status != engine.Waiting || r.Workflow != "old" || !r.Created.Equal(start) {
+			t.Errorf("old run: %+v, %v", r, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	s := openStore(t, dir)
+	w, err := s.Writer(context.Background(), "old-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	appendEvents(t, w, ended(3, "new"))
+	if _, err := s.Send(context.Background(), "old-1", &engine.CancelAsked{Time: start}); err != nil {
+		t.Error(err)
+	}
+	if ms, err := w.Inbox(context.Background()); err != nil || len(ms) != 1 {
+		t.Errorf("inbox of a migrated journal: %d, %v", len(ms), err)
+	}
+}
+
+func TestJournalsThatAreRefused(t *testing.T) {
+	cases := []struct {
+		name, script string
+		problem      Problem
+		says         string
+	}{
+		{"newer", "CREATE TABLE new (x); PRAGMA application_id = 1212369748; PRAGMA user_version = 99", Newer,
+			"its schema has version 99, this program knows version 2); update hocket"},
+		{"other program", "CREATE TABLE songs (x)", NotDatabase, "it is the database of another program"},
+		{"other program with id", "CREATE TABLE songs (x); PRAGMA application_id = 7; PRAGMA user_version = 1", NotDatabase, "another program"},
+	}
+	for _, c := range cases {
+		dir := database(t, c.script)
+		for name, open := range map[string]func() (*Store, error){
+			"Open":         func() (*Store, error) { return Open(dir, Options{}) },
+			"OpenReadOnly": func() (*Store, error) { return OpenReadOnly(dir) },
+		} {
+			_, err := open()
+			if !IsProblem(err, c.problem) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), dir) {
+				t.Errorf("%s, %s: %v", c.name, name, err)
+			}
+		}
+	}
+}
+
+// Every process may be the one that makes or migrates the journal.
+func TestManyOpenAtOnce(t *testing.T) {
+	for _, dir := range []string{t.TempDir(), database(t, firstVersion(t))} {
+		errs := make(chan error)
+		for range 8 {
+			go func() {
+				s, err := Open(dir, Options{})
+				if err == nil {
+					err = s.Close()
+				}
+				errs <- err
+			}()
+		}
+		for range 8 {
+			if err := <-errs; err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hocket-dev/hocket/engine"
+)
+
+// Writer is the right to record events of one run. Only one exists at a time,
+// in all processes. It is not safe for concurrent use.
+type Writer struct {
+	store  *Store
+	lease  *lease
+	run    string
+	number int64
+	next   int // seq of the next event
+	args   []any
+}
+
+// Batch is what one Append records.
+type Batch struct {
+	Events []engine.Event
+	// Status, if not empty, is the new status in the list of runs.
+	Status engine.Status
+	// Problem, if not empty, says why the engine cannot go on. A Status without
+	// a Problem takes it back.
+	Problem string
+	// Verdicts settle messages of the inbox, those that led to the events among
+	// them.
+	Verdicts []Verdict
+}
+
+// Writer takes a run up. The error is a *HeldError when another process has it,
+// an *UnknownRunError when it does not exist.
+func (s *Store) Writer(ctx context.Context, run string) (*Writer, error) {
+	if s.write == nil {
+		return nil, s.reason
+	}
+	number, err := s.number(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	lease, err := s.take(run)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{store: s, lease: lease, run: run, number: number}
+	err = s.read.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) + 1 FROM events WHERE run = ?", number).Scan(&w.next)
+	if err != nil {
+		lease.release()
+		return nil, explain(s.file, err)
+	}
+	return w, nil
+}
+
+// Run is the id of the run.
+func (w *Writer) Run() string { return w.run }
+
+// Recorded is how many events the run has.
+func (w *Writer) Recorded() int { return w.next - 1 }
+
+// Close gives the run up.
+func (w *Writer) Close() error { return w.lease.release() }
+
+// Append records a batch: all of it, or with an error nothing. When it returns,
+// the batch is durable. The error is a *ConflictError when somebody else has
+// written to the run.
+func (w *Writer) Append(b Batch) error {
+	rows, err := encode(b.Events)
+	if err != nil {
+		return err
+	}
+	if rows.simple() && len(rows) <= maxInsert && b.Status == "" && b.Problem == "" && len(b.Verdicts) == 0 {
+		return w.store.explainAppend(w, w.insert(nil, rows)) // one statement is its own transaction
+	}
+	next := w.next
+	err = w.store.transact(func(tx *sql.Tx) error { return w.record(tx, rows, b) })
+	if err != nil {
+		w.next = next
+	}
+	return err
+}
+
+// append records a batch within a transaction.
+func (w *Writer) append(tx *sql.Tx, b Batch) error {
+	rows, err := encode(b.Events)
+	if err != nil {
+		return err
+	}
+	return w.record(tx, rows, b)
+}
+
+func (w *Writer) record(tx *sql.Tx, rows rows, b Batch) error {
+	for _, r := range rows {
+		for _, blob := range r.blobs {
+			if _, err := tx.Exec("INSERT INTO blobs (hash, data) VALUES (?, ?) ON CONFLICT DO NOTHING", blob.hash, blob.text); err != nil {
+				return err
+			}
+		}
+	}
+	for part := rows; len(part) > 0; {
+		n := min(len(part), maxInsert)
+		if err := w.store.explainAppend(w, w.insert(tx, part[:n])); err != nil {
+			return err
+		}
+		part = part[n:]
+	}
+	if b.Status != "" || b.Problem != "" {
+		if _, err := tx.Exec("UPDATE runs SET status = coalesce(nullif(?, ''), status), problem = ?, changed = ? WHERE number = ?",
+			string(b.Status), b.Problem, micros(time.Now()), w.number); err != nil {
+			return err
+		}
+	}
+	for _, v := range b.Verdicts {
+		if err := v.record(tx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) explainAppend(w *Writer, err error) error {
+	if conflicts(err) {
+		return &ConflictError{Run: w.run, Seq: w.next}
+	}
+	return explain(s.file, err)
+}
+
+// insert writes rows with one statement, within tx or on its own.
+func (w *Writer) insert(tx *sql.Tx, rows rows) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	w.args = w.args[:0]
+	for i, r := range rows {
+		w.args = append(w.args, w.number, w.next+i, r.data, r.places())
+	}
+	if err := w.store.inserts.exec(w.store.write, tx, len(rows), w.args); err != nil {
+		return err
+	}
+	w.next += len(rows)
+	return nil
+}
+
+// maxInsert is the most rows that one statement inserts. Fewer calls into SQLite
+// make a batch of no-op tasks about twice as fast.
+const maxInsert = 64
+
+// inserts are prepared statements that insert 1, 2, … maxInsert events. They are
+// prepared when they are first needed.
+type inserts struct {
+	mu    sync.Mutex
+	stmts [maxInsert + 1]*sql.Stmt
+}
+
+// exec inserts n events. Within a transaction it prepares nothing: that would
+// need a second connection, and there is none.
+func (in *inserts) exec(db *sql.DB, tx *sql.Tx, n int, args []any) error {
+	in.mu.Lock()
+	stmt := in.stmts[n]
+	in.mu.Unlock()
+	var err error
+	switch {
+	case tx != nil && stmt != nil:
+		_, err = tx.Stmt(stmt).Exec(args...)
+		return err
+	case tx != nil:
+		_, err = tx.Exec(insertText(n), args...)
+		return err
+	case stmt == nil:
+		if stmt, err = in.prepare(db, n); err != nil {
+			return err
+		}
+	}
+	_, err = stmt.Exec(args...)
+	return err
+}
+
+func insertText(n int) string {
+	return "INSERT INTO events (run, seq, data, blobs) VALUES (?, ?, ?, ?)" + strings.Repeat(", (?, ?, ?, ?)", n-1)
+}
+
+// prepare waits for the connection without the lock: whoever has the connection
+// may want the lock.
+func (in *inserts) prepare(db *sql.DB, n int) (*sql.Stmt, error) {
+	stmt, err := db.Prepare(insertText(n))
+	if err != nil {
+		return nil, fmt.Errorf("insert of %d events: %w", n, err)
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.stmts[n] != nil {
+		return in.stmts[n], stmt.Close()
+	}
+	in.stmts[n] = stmt
+	return stmt, nil
+}
+
+func (in *inserts) close() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for i, stmt := range in.stmts {
+		if stmt != nil {
+			stmt.Close()
+			in.stmts[i] = nil
+		}
+	}
+}
