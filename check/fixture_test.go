@@ -142,7 +142,9 @@ func compare(t *testing.T, expected wants, found workflow.Diagnostics) {
 	t.Helper()
 	for _, d := range found {
 		key := fmt.Sprintf("%s:%d", d.File, d.Line)
-		i := slices.IndexFunc(expected[key], func(w want) bool { return w.severity == d.Severity && w.code == d.Code && strings.Contains(d.Summary, w.text) })
+		i := slices.IndexFunc(expected[key], func(w want) bool {
+			return w.severity == d.Severity && w.code == d.Code && strings.Contains(d.Summary, w.text)
+		})
 		if i < 0 {
 			t.Errorf("not wanted: %s", d)
 			continue

@@ -59,7 +59,13 @@ func inAggregate(text textKind, other string) string {
 	return other
 }
 
+// reportTexts looks at all texts of a workflow. Where a node has no kind or two
+// have one id nobody could say what a reference means, so it says nothing.
 func reportTexts(p *pass) {
+	unfit := func(d workflow.Diagnostic) bool { return d.Code == "model-invalid" || d.Code == "duplicate-id" }
+	if slices.ContainsFunc(p.found, unfit) {
+		return
+	}
 	problems := expr.Problems(p.w)
 	if len(problems) == 0 {
 		return

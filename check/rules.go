@@ -57,6 +57,8 @@ var rules = []*rule{
 	&fieldUnused,
 	&outputPatternMissing,
 	&regexInvalid,
+	&jsonpathInvalid,
+	&schemaInvalid,
 
 	&agentUnknown,
 	&agentAmbiguous,

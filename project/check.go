@@ -1,6 +1,8 @@
 package project
 
 import (
+	"slices"
+
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -9,16 +11,57 @@ import (
 // with the project's own files. Replied says which nodes have a scripted reply
 // and need no agent; nil: none.
 func (l *Loaded) Check(replied func(w *workflow.Workflow, node string) bool) workflow.Diagnostics {
-	all := append(l.project.Diagnostics(), l.Diagnostics...)
-	all = append(all, check.Run(check.Input{
+	found := check.Run(check.Input{
 		Bundle:  l.Bundle,
 		Agents:  directory{l.project.Agents},
 		Replied: replied,
 		Limits:  l.Limits,
 		Names:   l.project.Names(l.beside...),
 		Broken:  l.broken,
-	})...)
-	return all.Sort()
+	})
+	found = slices.DeleteFunc(found, l.doubtful())
+	return slices.Concat(l.project.Diagnostics(), l.Diagnostics, found).Sort()
+}
+
+// doubtful says of what a check found whether it may only follow from what a
+// reader had to leave out: it is about a step in which the reader found an
+// error. A step whose agent is misspelt as agnet has no agent either, but to say
+// so would not help.
+func (l *Loaded) doubtful() func(workflow.Diagnostic) bool {
+	starts := make(map[string][]workflow.Pos) // of steps, by file
+	for _, w := range check.Workflows(l.Bundle) {
+		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+			starts[n.Pos.File] = append(starts[n.Pos.File], n.Pos)
+		})
+	}
+	for _, list := range starts {
+		slices.SortFunc(list, comparePlaces)
+	}
+	type step struct {
+		file   string
+		number int
+	}
+	at := func(pos workflow.Pos) step {
+		i, exact := slices.BinarySearchFunc(starts[pos.File], pos, comparePlaces)
+		if exact {
+			i++
+		}
+		return step{pos.File, i}
+	}
+	wrong := make(map[step]bool)
+	for _, d := range l.read {
+		if d.Severity == workflow.Error {
+			wrong[at(d.Pos)] = true
+		}
+	}
+	return func(d workflow.Diagnostic) bool { return wrong[at(d.Pos)] }
+}
+
+func comparePlaces(a, b workflow.Pos) int {
+	if a.Line != b.Line {
+		return a.Line - b.Line
+	}
+	return a.Column - b.Column
 }
 
 // Plan bounds what a run would do.

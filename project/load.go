@@ -26,6 +26,7 @@ type Loaded struct {
 	Diagnostics workflow.Diagnostics
 
 	project *Project
+	read    workflow.Diagnostics          // what the readers found, without what this package did
 	files   map[string]*workflow.Workflow // by file; nil: not readable
 	broken  []string                      // names that stand for no one workflow; reported already
 	beside  []string                      // directories of the files that were read
@@ -113,12 +114,22 @@ func (l *Loaded) parse(f found) *workflow.Workflow {
 		return w
 	}
 	w, found := parse(f.file, f.text)
+	if w != nil && refused(w, found) {
+		w = nil
+	}
 	l.files[key] = w
+	l.read = append(l.read, found...)
 	l.Diagnostics = append(l.Diagnostics, found...)
 	if dir := filepath.Dir(f.file); w != nil && !slices.Contains(l.beside, dir) {
 		l.beside = append(l.beside, dir)
 	}
 	return w
+}
+
+// refused says whether the reader objects to the file as a whole, so that
+// nothing can be said about its parts.
+func refused(w *workflow.Workflow, found workflow.Diagnostics) bool {
+	return slices.ContainsFunc(found, func(d workflow.Diagnostic) bool { return d.Severity == workflow.Error && d.Pos == w.Pos })
 }
 
 // follow reads what the workflows call until nothing new is called.

@@ -275,3 +275,28 @@ func TestStateDirectory(t *testing.T) {
 		t.Errorf("state %s, %v; want here", p.State, err)
 	}
 }
+
+func TestWhatFollowsFromAReadersErrorIsNotReported(t *testing.T) {
+	dir := write(t, map[string]string{"a.yml": `
+steps:
+  - id: first
+    agnet: shell
+  - agent: shell
+    config: {comand: [ls]}
+  - id: third
+    agent: nobody
+`})
+	got := load(t, open(t, dir), "a.yml").Check(nil)
+	for _, d := range got {
+		if d.Line == 3 || d.Line == 4 {
+			if d.Code != "yaml-unknown-key" && d.Code != "step-kind" {
+				t.Errorf("at the step that could not be read: %v", d)
+			}
+		}
+	}
+	for _, code := range []string{"yaml-unknown-key", "settings-invalid", "agent-unknown"} {
+		if !slices.Contains(codes(got), code) {
+			t.Errorf("found %v, but not %s", got, code)
+		}
+	}
+}

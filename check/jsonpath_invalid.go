@@ -1,0 +1,27 @@
+package check
+
+import (
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/extract"
+)
+
+var jsonpathInvalid = rule{
+	code:     "jsonpath-invalid",
+	severity: workflow.Error,
+	summary:  "the JSONPath of an output does not parse",
+	node: func(p *pass, n *node) {
+		if n.Output.Mode != workflow.JSONPath || n.Output.Pattern == "" {
+			return
+		}
+		if _, err := extract.New(workflow.Output{Mode: workflow.JSONPath, Pattern: n.Output.Pattern}); err != nil {
+			p.errorf(p.outputPos(n), reason(err), "the path of %q is no JSONPath", n.ID)
+		}
+	},
+}
+
+// reason is an error of extract as advice.
+func reason(err error) string {
+	return strings.TrimPrefix(err.Error(), "extract: ")
+}

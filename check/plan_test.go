@@ -1,0 +1,115 @@
+package check_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/syntax/yaml"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// bundle reads workflows that call each other by the names given; the first is
+// the root.
+func bundle(t *testing.T, files ...[2]string) workflow.Bundle {
+	t.Helper()
+	b := workflow.Bundle{Called: make(map[string]*workflow.Workflow)}
+	for _, f := range files {
+		w, found := yaml.Parse(f[0]+".yml", []byte(f[1]))
+		if found.Errors() {
+			t.Fatal(found)
+		}
+		if b.Root == nil {
+			b.Root = w
+		}
+		b.Called[f[0]] = w
+	}
+	return b
+}
+
+// outlinePlan prints what a plan says about nodes: wave, id, kind, how often.
+func outlinePlan(p check.Plan) string {
+	var lines []string
+	for _, w := range p.Workflows {
+		lines = append(lines, w.Name+" "+w.Steps.String())
+		for _, n := range w.Nodes {
+			lines = append(lines, fmt.Sprintf("%s%d %s %s ×%s", strings.Repeat("  ", n.Depth+1), n.Wave, n.ID, strings.TrimSpace(n.Kind+" "+n.Uses), n.Times))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestPlan(t *testing.T) {
+	b := bundle(t, [2]string{"root", `
+steps:
+  - {id: a, agent: writer, parallel_group: g}
+  - {id: b, agent: writer, retry: 2, parallel_group: g}
+  - loop:
+      max: 3
+      until: verdict == "good"
+      steps:
+        - {id: c, agent: writer}
+        - {id: d, agent: reviewer, output: verdict}
+  - {workflow: child}
+`}, [2]string{"child", `
+steps:
+  - {id: e, agent: writer, for_each: '["x", "y"]', max_parallel: 1}
+  - {id: f, human: "Good?"}
+`})
+	p := check.PlanOf(b, workflow.Limits{}, cast{})
+	want := strings.TrimPrefix(`
+root 10
+  1 a task writer ×1
+  1 b task writer ×1
+  2 loop loop ×1
+    1 c task writer ×3
+    2 d task reviewer ×3
+    3 choice choice ×3
+  3 child call child ×1
+child 2
+  1 e each ×1
+    1 e task writer ×2
+  2 f human ×1`, "\n")
+	if got := outlinePlan(p); got != want {
+		t.Errorf("plan:\n%s\nwant:\n%s", got, want)
+	}
+	if p.Least != 4 || p.Parallel != (check.Bound{N: 2}) || p.Tokens != (check.Bound{N: 11_000}) || p.CostUSD == nil || *p.CostUSD != 5.5 || len(p.Open) > 0 {
+		t.Errorf("plan %+v", p)
+	}
+}
+
+func TestPlanSaysWhyItIsOpen(t *testing.T) {
+	b := bundle(t, [2]string{"root", `
+inputs: {files: array}
+steps:
+  - {id: look, agent: unpriced, for_each: files}
+  - {id: sum, agent: writer}
+`})
+	p := check.PlanOf(b, workflow.Limits{Parallel: 4}, cast{})
+	if !p.Steps.Open || p.CostUSD != nil || !p.Tokens.Open || p.Parallel != (check.Bound{N: 4}) {
+		t.Errorf("plan %+v", p)
+	}
+	want := "root/look: the number of items of inputs.files is not known\nroot/look: the cost of its agent is not known"
+	if got := strings.Join(p.Open, "\n"); got != want {
+		t.Errorf("open:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+func TestPlanOfNestedLoopsDoesNotOverflow(t *testing.T) {
+	text := "steps: [{agent: writer}]"
+	for range 12 {
+		text = "steps: [{loop: {max: 1000000, until: \"true\", " + text + "}}]"
+	}
+	p := check.PlanOf(bundle(t, [2]string{"root", text}), workflow.Limits{}, cast{})
+	if p.Steps.Open || p.Steps.N <= 0 {
+		t.Errorf("steps %+v", p.Steps)
+	}
+}
+
+func TestPlanOfCyclesEnds(t *testing.T) {
+	b := bundle(t, [2]string{"root", "steps: [{workflow: other}]"}, [2]string{"other", "steps: [{workflow: root}]"})
+	if p := check.PlanOf(b, workflow.Limits{}, cast{}); !p.Steps.Open {
+		t.Errorf("plan %+v", p)
+	}
+}

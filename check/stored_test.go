@@ -1,0 +1,132 @@
+package check_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// A definition that no notation can write may still come from a program. Each
+// case breaks a sound one in one place.
+var storedCases = []struct {
+	code, text string
+	spoil      func(w *workflow.Workflow)
+}{
+	{"model-invalid", `node "a" does nothing`, func(w *workflow.Workflow) { w.Body.Nodes[0].Step = nil }},
+	{"model-invalid", `unknown on_error "explode"`, func(w *workflow.Workflow) { w.Body.Nodes[0].OnError = "explode" }},
+	{"model-invalid", `unknown backoff "wild"`, func(w *workflow.Workflow) { w.Body.Nodes[0].Retry.Backoff = "wild" }},
+	{"model-invalid", `unknown output mode "xml"`, func(w *workflow.Workflow) { w.Body.Nodes[0].Output.Mode = "xml" }},
+	{"model-invalid", `unknown strategy "average"`, func(w *workflow.Workflow) { w.Body.Nodes[2].Step.(*workflow.Combine).Strategy = "average" }},
+	{"model-invalid", `loop "round" has an empty body`, func(w *workflow.Workflow) { round(w).Body = workflow.Graph{} }},
+	{"model-invalid", `for_each "each" has an empty body`, func(w *workflow.Workflow) { each(w).Body = workflow.Graph{} }},
+	{"model-invalid", `for_each "each" has no items`, func(w *workflow.Workflow) { each(w).Items.Text = "" }},
+	{"model-invalid", `"call" calls no workflow`, func(w *workflow.Workflow) { w.Body.Nodes[4].Step.(*workflow.Call).Workflow = "" }},
+	{"model-invalid", `unknown type "date"`, func(w *workflow.Workflow) { w.Inputs[0].Type = "date" }},
+	{"model-invalid", `leaves "nobody"`, func(w *workflow.Workflow) { w.Body.Edges[0].From = "nobody" }},
+	{"model-invalid", `leaves "work", which is not in its graph`, func(w *workflow.Workflow) { w.Body.Edges[0].From = "work" }},
+	{"model-invalid", `leaves the loop "round"`, func(w *workflow.Workflow) { w.Body.Edges[0].From = "round" }},
+	{"model-invalid", `unknown kind "maybe"`, func(w *workflow.Workflow) { w.Body.Edges[0].On = "maybe" }},
+	{"model-invalid", `label exactly if`, func(w *workflow.Workflow) { w.Body.Edges[0].Label = "x" }},
+	{"model-invalid", `condition exactly if`, func(w *workflow.Workflow) { w.Body.Edges[0].On = workflow.OnWhen }},
+	{"edge-target-unknown", `no node "b2" to go to from "a"`, func(w *workflow.Workflow) { w.Body.Edges[0].To = "b2" }},
+	{"duplicate-id", `"a" is used twice`, func(w *workflow.Workflow) { w.Body.Nodes[2].ID = "a" }},
+	{"duplicate-id", `"a" is used twice`, func(w *workflow.Workflow) { each(w).Body.Nodes[0].ID = "a" }},
+	{"id-invalid", `this task has no id`, func(w *workflow.Workflow) { w.Body.Nodes[0].ID = "" }},
+	{"duplicate-input", `input "topic" is declared twice`, func(w *workflow.Workflow) { w.Inputs = append(w.Inputs, w.Inputs[0]) }},
+	{"duplicate-input", `input "x" of "a" is given twice`, func(w *workflow.Workflow) {
+		w.Body.Nodes[0].Step.(*workflow.Task).Inputs = []workflow.Binding{{Name: "x", Value: "1"}, {Name: "x", Value: "2"}}
+	}},
+	{"limit-negative", `limit max_steps is negative`, func(w *workflow.Workflow) { w.Limits.Steps = -1 }},
+	{"limit-negative", `limit max_cost_usd is negative`, func(w *workflow.Workflow) { w.Limits.CostUSD = -1 }},
+	{"limit-negative", `timeout of "a" is negative`, func(w *workflow.Workflow) { w.Body.Nodes[0].Timeout = -1 }},
+	{"limit-negative", `join of "a" is negative`, func(w *workflow.Workflow) { w.Body.Nodes[0].Join.Need = -1 }},
+	{"limit-negative", `max of "round" is negative`, func(w *workflow.Workflow) { round(w).Max = -1 }},
+	{"output-pattern-missing", `output mode jsonpath of "a" has no pattern`, func(w *workflow.Workflow) { w.Body.Nodes[0].Output.Mode = workflow.JSONPath }},
+}
+
+func round(w *workflow.Workflow) *workflow.Loop { return w.Body.Nodes[1].Step.(*workflow.Loop) }
+func each(w *workflow.Workflow) *workflow.Each  { return w.Body.Nodes[3].Step.(*workflow.Each) }
+
+// sound is a definition with which nothing is wrong.
+func sound() workflow.Bundle {
+	task := func(id string) workflow.Node {
+		return workflow.Node{ID: id, Step: &workflow.Task{Agent: "writer"}}
+	}
+	child := &workflow.Workflow{Name: "child", Body: workflow.Graph{Nodes: []workflow.Node{task("only")}}}
+	return workflow.Bundle{Called: map[string]*workflow.Workflow{"child": child}, Root: &workflow.Workflow{
+		Name:   "sound",
+		Inputs: []workflow.Param{{Name: "topic", Required: true}},
+		Limits: workflow.Limits{Steps: 1000},
+		State:  map[string]any{"list": []any{json.Number("1")}},
+		Body: workflow.Graph{
+			Nodes: []workflow.Node{
+				task("a"),
+				{ID: "round", Step: &workflow.Loop{Max: 2, Body: workflow.Graph{
+					Nodes: []workflow.Node{task("work")},
+					Edges: []workflow.Edge{
+						{From: "work", To: workflow.Again, On: workflow.OnLabel, Label: "more"},
+						{From: "work", To: "sum", On: workflow.OnElse},
+					},
+				}}},
+				{ID: "sum", Step: &workflow.Combine{Strategy: workflow.Array, Inputs: []workflow.Expr{{Text: "nodes.a.output"}}}},
+				{ID: "each", Step: &workflow.Each{Items: workflow.Expr{Text: "vars.list"}, Body: workflow.Graph{Nodes: []workflow.Node{task("each")}}}},
+				{ID: "call", Step: &workflow.Call{Workflow: "child"}},
+			},
+			Edges: []workflow.Edge{{From: "a", To: "round"}, {From: "sum", To: "each"}, {From: "each", To: "call"}},
+		},
+	}}
+}
+
+func TestSoundDefinition(t *testing.T) {
+	if found := check.Run(check.Input{Bundle: sound(), Agents: cast{}}); len(found) > 0 {
+		t.Errorf("found %v", found)
+	}
+}
+
+func TestStoredDefinitions(t *testing.T) {
+	for _, tc := range storedCases {
+		t.Run(tc.code+" "+tc.text, func(t *testing.T) {
+			b := sound()
+			tc.spoil(b.Root)
+			found := check.Run(check.Input{Bundle: b, Agents: cast{}})
+			for _, d := range found {
+				if d.Code == tc.code && strings.Contains(d.Summary, tc.text) {
+					return
+				}
+			}
+			t.Errorf("found %v", found)
+		})
+	}
+}
+
+func TestNothingIsCheckedOfNothing(t *testing.T) {
+	if found := check.Run(check.Input{}); len(found) > 0 {
+		t.Errorf("found %v", found)
+	}
+}
+
+// TestEveryRuleHasAFixture keeps rules from being added without an example of
+// what they find.
+func TestEveryRuleHasAFixture(t *testing.T) {
+	covered := make(map[string]bool)
+	for _, root := range fixtures(t) {
+		expected := make(wants)
+		load(t, root, expected)
+		for _, list := range expected {
+			for _, w := range list {
+				covered[w.code] = true
+			}
+		}
+	}
+	for _, tc := range storedCases {
+		covered[tc.code] = true
+	}
+	for _, r := range check.Rules() {
+		if !covered[r.Code] {
+			t.Errorf("rule %s has no fixture", r.Code)
+		}
+	}
+}

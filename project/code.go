@@ -1,0 +1,14 @@
+package project
+
+import "github.com/hocket-dev/hocket/internal/strictyaml"
+
+// Codes lists the codes of this package's own diagnostics.
+func Codes() []strictyaml.Code {
+	return []strictyaml.Code{
+		{Name: codeUnknown, Meaning: "A workflow does not exist."},
+		{Name: codeAmbiguous, Meaning: "A name stands for several files."},
+		{Name: codeInputUnknown, Meaning: "A run is given an input that its workflow does not declare."},
+		{Name: codeInputMissing, Meaning: "A run is not given an input that it needs."},
+		{Name: codeInputType, Meaning: "A run is given an input of the wrong type."},
+	}
+}

@@ -1,0 +1,214 @@
+package project_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/project"
+	"github.com/hocket-dev/hocket/syntax/yaml"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// The pages in docs/rules are tested: the wrong example of a page gives its
+// code, the mended one does not, and has no other error either.
+//
+// All code blocks under one heading make one project. The first is the workflow
+// that is checked; another one begins with a comment that names its file. A sh
+// block is a command line whose --input flags are given.
+
+const pages = "../docs/rules"
+
+// page is one page with its two examples.
+type page struct {
+	code          string
+	text          string
+	wrong, mended []fence
+}
+
+type fence struct{ language, text string }
+
+var fencePattern = regexp.MustCompile("(?s)```([a-z]+)\n(.*?)```")
+
+func readPage(t *testing.T, file string) page {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := page{code: strings.TrimSuffix(filepath.Base(file), ".md"), text: string(text)}
+	_, rest, _ := strings.Cut(p.text, "\n## Wrong\n")
+	wrong, mended, _ := strings.Cut(rest, "\n## Mended\n")
+	p.wrong, p.mended = fences(wrong), fences(mended)
+	return p
+}
+
+func fences(text string) []fence {
+	var list []fence
+	for _, m := range fencePattern.FindAllStringSubmatch(text, -1) {
+		list = append(list, fence{m[1], m[2]})
+	}
+	return list
+}
+
+func readPages(t *testing.T) []page {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(pages, "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []page
+	for _, file := range files {
+		if filepath.Base(file) != "README.md" {
+			list = append(list, readPage(t, file))
+		}
+	}
+	return list
+}
+
+func TestRulePages(t *testing.T) {
+	for _, p := range readPages(t) {
+		t.Run(p.code, func(t *testing.T) {
+			if !strings.HasPrefix(p.text, "# "+p.code+"\n\nAn error: ") && !strings.HasPrefix(p.text, "# "+p.code+"\n\nA warning: ") {
+				t.Error("the page does not begin with its code and what it means")
+			}
+			if large := tooLarge[p.code]; large != nil {
+				p.wrong = []fence{{"yaml", large()}}
+			}
+			if len(p.wrong) == 0 || len(p.mended) == 0 {
+				t.Fatal("the page has no two examples")
+			}
+			if found := try(t, p.wrong); !slices.Contains(codes(found), p.code) {
+				t.Errorf("the wrong example gives %v", found)
+			}
+			if found := try(t, p.mended); found.Errors() || slices.Contains(codes(found), p.code) {
+				t.Errorf("the mended example gives %v", found)
+			}
+		})
+	}
+}
+
+// tooLarge are wrong examples that a page can only describe.
+var tooLarge = map[string]func() string{
+	"yaml-encoding": func() string { return "steps:\n  - agent: writer\n    prompt: a\x01b\n" },
+	"yaml-size": func() string {
+		return "state: {list: " + strings.Repeat("[", 300) + strings.Repeat("]", 300) + "}\n" + oneStep
+	},
+	"too-many-edges": func() string {
+		step := func(group string) string { return "  - {agent: writer, parallel_group: " + group + "}\n" }
+		return "steps:\n" + strings.Repeat(step("first"), 1001) + strings.Repeat(step("second"), 1001)
+	},
+}
+
+// try checks the project that the blocks make.
+func try(t *testing.T, blocks []fence) workflow.Diagnostics {
+	t.Helper()
+	if blocks[0].language == "json" {
+		return tryStored(t, blocks[0].text)
+	}
+	files := map[string]string{
+		".hocket/agents/writer.yml":   "agent: shell\nsettings: {command: [cat]}\n",
+		".hocket/agents/reviewer.yml": "agent: shell\nsettings: {command: [cat]}\n",
+	}
+	var pairs []string
+	for i, b := range blocks {
+		switch {
+		case b.language == "sh":
+			pairs = inputFlags(b.text)
+		case i == 0 && !strings.HasPrefix(b.text, "# "):
+			files["workflow.yml"] = b.text
+		default:
+			line, _, _ := strings.Cut(b.text, "\n")
+			files[strings.TrimPrefix(line, "# ")] = b.text
+		}
+	}
+	if files["workflow.yml"] == "" {
+		files["workflow.yml"] = "steps: [{agent: writer}]\n"
+	}
+	l := load(t, open(t, write(t, files)), "workflow.yml")
+	found := l.Check(nil)
+	if pairs != nil {
+		_, wrong := l.Inputs(nil, pairs)
+		found = append(found, wrong...)
+	}
+	return found
+}
+
+func tryStored(t *testing.T, text string) workflow.Diagnostics {
+	t.Helper()
+	w, err := workflow.Decode([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return check.Run(check.Input{Bundle: workflow.Bundle{Root: w}})
+}
+
+func inputFlags(command string) []string {
+	pairs := []string{}
+	words := strings.Fields(command)
+	for i, word := range words {
+		if word == "--input" && i+1 < len(words) {
+			pairs = append(pairs, words[i+1])
+		}
+	}
+	return pairs
+}
+
+// allCodes are the codes of all diagnostics, with the severity where it is
+// known, and their meaning in a sentence.
+func allCodes() map[string]string {
+	all := make(map[string]string)
+	for _, c := range yaml.Codes {
+		all[c.Name] = c.Meaning
+	}
+	for _, c := range project.Codes() {
+		all[c.Name] = c.Meaning
+	}
+	all[agent.CodeDefinition] = ""
+	for _, r := range check.Rules() {
+		kind := "An error: "
+		if r.Severity == workflow.Warning {
+			kind = "A warning: "
+		}
+		all[r.Code] = kind + r.Summary + "."
+	}
+	return all
+}
+
+func TestEveryCodeHasAPage(t *testing.T) {
+	all := allCodes()
+	seen := make(map[string]bool)
+	for _, p := range readPages(t) {
+		meaning, ok := all[p.code]
+		if !ok {
+			t.Errorf("no diagnostic has the code of the page %s", p.code)
+		}
+		if !strings.HasPrefix(strings.ReplaceAll(p.text, "\n", " "), "# "+p.code+"  "+meaning) && strings.HasPrefix(meaning, "A") && slices.ContainsFunc(check.Rules(), func(r check.Rule) bool { return r.Code == p.code }) {
+			t.Errorf("the page %s does not begin with %q", p.code, meaning)
+		}
+		seen[p.code] = true
+	}
+	for code := range all {
+		if !seen[code] {
+			t.Errorf("the code %s has no page", code)
+		}
+	}
+}
+
+func TestTheListOfRulesIsComplete(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(pages, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range readPages(t) {
+		if !strings.Contains(string(text), fmt.Sprintf("[%s](%s.md)", p.code, p.code)) {
+			t.Errorf("README.md does not list %s", p.code)
+		}
+	}
+}
