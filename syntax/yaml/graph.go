@@ -95,7 +95,7 @@ func (g *builder) step(s *step) {
 // leave adds the edges that leave a step. A single plain edge to the end says
 // nothing, except that it leaves a loop.
 func (g *builder) leave(s *step) {
-	to := g.follow[s]
+	to := s.follow
 	if len(to) == 1 && to[0].name == workflow.End && !g.inLoop {
 		to = nil
 	}

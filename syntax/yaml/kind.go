@@ -59,8 +59,7 @@ func (r *reader) call(n strictyaml.Node, m *strictyaml.Map, s *step) {
 		n.Errorf(codeStepKind, "write the name of a workflow", "the workflow has no name")
 	}
 	s.node.Step = &workflow.Call{Workflow: name, Inputs: readBindings(m.Peek("inputs").Map())}
-	file := name[strings.LastIndexByte(name, '/')+1:]
-	s.base, _, _ = strings.Cut(file, ".")
+	s.base = callBase(name)
 }
 
 func (r *reader) human(n strictyaml.Node, s *step) {
@@ -141,8 +140,12 @@ func (r *reader) steps(n strictyaml.Node, s *step) {
 }
 
 func readBindings(m *strictyaml.Map) []workflow.Binding {
-	var bs []workflow.Binding
-	for _, e := range m.Entries() {
+	entries := m.Entries()
+	if len(entries) == 0 {
+		return nil
+	}
+	bs := make([]workflow.Binding, 0, len(entries))
+	for _, e := range entries {
 		b := workflow.Binding{Name: e.Name, Value: e.Value.Value(), Pos: e.Key.Pos()}
 		if e.Value.IsText() {
 			b.Src = e.Value.Source()

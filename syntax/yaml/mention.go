@@ -12,11 +12,11 @@ import (
 // findDependents finds which steps wait for which: those that a step needs, and
 // in the modes parallel and dag also those that it refers to.
 func (r *resolver) findDependents() {
-	d := &dependents{resolver: r, writers: map[string]*step{}, groups: map[string][]*step{}, above: map[*step]bool{}}
+	d := &dependents{resolver: r, writers: map[string]*step{}, groups: map[string][]*step{}}
 	d.block(r.body)
-	for _, waiting := range r.after {
-		slices.SortStableFunc(waiting, func(a, b *step) int { return a.index - b.index })
-	}
+	r.body.each(func(s *step) {
+		slices.SortStableFunc(s.after, func(a, b *step) int { return a.index - b.index })
+	})
 }
 
 // dependents walks the steps in the order in which they are written. What it
@@ -25,7 +25,6 @@ type dependents struct {
 	*resolver
 	writers map[string]*step   // the last step above that writes a variable
 	groups  map[string][]*step // the members above of a group
-	above   map[*step]bool
 	count   int
 }
 
@@ -33,10 +32,10 @@ func (d *dependents) block(b *block) {
 	var members []*step // of the groups above, in this block
 	for _, s := range b.steps {
 		d.needs(s)
-		if d.mode != sequential && !d.routed[s] {
+		if d.mode != sequential && !s.routed {
 			d.mentions(s)
 		}
-		if d.mode == parallel && s.group == "" && !d.routed[s] {
+		if d.mode == parallel && s.group == "" && !s.routed {
 			for _, m := range members {
 				d.wait(s, m)
 			}
@@ -54,7 +53,7 @@ func (d *dependents) block(b *block) {
 
 // pass notes that what follows stands below the step.
 func (d *dependents) pass(s *step) {
-	d.above[s] = true
+	s.above = true
 	if name := s.node.Output.Var; name != "" {
 		d.writers[name] = s
 	}
@@ -72,7 +71,7 @@ func (d *dependents) needs(s *step) {
 		switch {
 		case needed == nil:
 			d.report(workflow.Errorf(t.pos, codeNeedsUnknown, d.suggest(t.name), "there is no step %q", t.name))
-		case !d.above[needed] || within(s, needed):
+		case !needed.above || within(s, needed):
 			d.report(workflow.Errorf(t.pos, codeNeedsForward, "a step can only need steps that are written above it", "%q cannot wait for %q", s.node.ID, t.name))
 		default:
 			d.wait(s, needed)
@@ -106,12 +105,11 @@ func (d *dependents) wait(s, needed *step) {
 }
 
 func (d *dependents) link(waiting, needed *step) {
-	list := d.after[needed]
-	if len(list) > 0 && list[len(list)-1] == waiting || d.count > maxEdges {
+	if n := len(needed.after); n > 0 && needed.after[n-1] == waiting || d.count > maxEdges {
 		return
 	}
 	d.count++
-	d.after[needed] = append(list, waiting)
+	needed.after = append(needed.after, waiting)
 }
 
 // mentions makes a step wait for what its texts refer to.
@@ -126,7 +124,7 @@ func (d *dependents) mentions(s *step) {
 // tests are the conditions of a loop. They stand at the end of its body, so what
 // they refer to there has ended.
 func (d *dependents) tests(s *step) {
-	if d.mode != sequential && !d.routed[s] {
+	if d.mode != sequential && !s.routed {
 		d.condition(s, s.until)
 		d.condition(s, s.while)
 	}
@@ -243,7 +241,7 @@ func (s *step) binds(name string) bool {
 }
 
 func (d *dependents) waitAbove(s, needed *step) {
-	if needed != nil && d.above[needed] {
+	if needed != nil && needed.above {
 		d.wait(s, needed)
 	}
 }

@@ -18,19 +18,23 @@ type resolver struct {
 	w      *workflow.Workflow
 	report func(workflow.Diagnostic)
 
-	byID   map[string]*step
-	named  map[*step]bool     // an edge names it, so it holds no position
-	routed map[*step]bool     // an edge with a condition names it, so nothing else may start it
-	after  map[*step][]*step  // steps that wait for a step by needs or by reference
-	follow map[*step][]target // where the plain edges of a step go
-	edges  int
+	byID  map[string]*step
+	edges int
+}
+
+// flow is what the resolver finds out about a step.
+type flow struct {
+	named  bool     // an edge names it, so it holds no position
+	routed bool     // an edge with a condition names it, so nothing else may start it
+	above  bool     // it stands above the step that is looked at
+	after  []*step  // steps that wait for it by needs or by reference
+	follow []target // where its plain edges go
 }
 
 func newResolver(body *block, s settings, w *workflow.Workflow, report func(workflow.Diagnostic)) *resolver {
-	r := &resolver{settings: s, body: body, w: w, report: report,
-		byID: map[string]*step{}, named: map[*step]bool{}, routed: map[*step]bool{},
-		after: map[*step][]*step{}, follow: map[*step][]target{}}
+	r := &resolver{settings: s, body: body, w: w, report: report, byID: make(map[string]*step, len(body.steps))}
 	body.each(func(s *step) {
+		s.flow = flow{}
 		if r.byID[s.node.ID] == nil {
 			r.byID[s.node.ID] = s
 		}
@@ -39,10 +43,7 @@ func newResolver(body *block, s settings, w *workflow.Workflow, report func(work
 }
 
 func (r *resolver) resolve() workflow.Graph {
-	r.dropUnknown()
-	r.body.each(r.markNamed)
-	r.findDependents()
-	r.flow(r.body, nil)
+	r.findFlow()
 	g := r.graph(r.body)
 	if r.handler != nil {
 		r.handle(&g)
@@ -54,6 +55,14 @@ func (r *resolver) resolve() workflow.Graph {
 		r.report(workflow.Errorf(r.w.Pos, codeTooManyEdges, "put a step between large groups, so that each waits for one", "the steps are joined by more than %d edges", maxEdges))
 	}
 	return g
+}
+
+// findFlow finds out what follows each step.
+func (r *resolver) findFlow() {
+	r.dropUnknown()
+	r.body.each(r.markNamed)
+	r.findDependents()
+	r.order(r.body, nil)
 }
 
 // dropUnknown reports and removes targets that no step has.
@@ -109,24 +118,27 @@ func (r *resolver) suggest(written string, others ...string) string {
 // markNamed notes which steps the edges of a step name.
 func (r *resolver) markNamed(s *step) {
 	if s.next != nil {
-		for _, t := range *s.next {
-			r.named[r.byID[t.name]] = true
-		}
+		r.name(*s.next, false)
 	}
 	for _, way := range s.ways {
-		for _, t := range way.to {
-			r.named[r.byID[t.name]] = true
-			r.routed[r.byID[t.name]] = way.on != workflow.OnSuccess || r.routed[r.byID[t.name]]
-		}
+		r.name(way.to, way.on != workflow.OnSuccess)
 	}
 	if r.handler != nil && s.node.ID == r.handler.name {
-		r.named[s], r.routed[s] = true, true
+		s.named, s.routed = true, true
 	}
 }
 
-// flow finds where the plain edges of every step go. At the end of a block it
+func (r *resolver) name(targets []target, conditionally bool) {
+	for _, t := range targets {
+		if s := r.byID[t.name]; s != nil {
+			s.named, s.routed = true, s.routed || conditionally
+		}
+	}
+}
+
+// order finds where the plain edges of every step go. At the end of a block it
 // goes on with what follows the block.
-func (r *resolver) flow(b *block, behind []target) {
+func (r *resolver) order(b *block, behind []target) {
 	defaults := r.defaults(b, behind)
 	for i, s := range b.steps {
 		to := defaults[i]
@@ -137,16 +149,16 @@ func (r *resolver) flow(b *block, behind []target) {
 			to = nil
 		}
 		to = slices.Clip(to)
-		for _, d := range r.after[s] {
+		for _, d := range s.after {
 			to = append(to, target{name: d.entry(), pos: d.node.Pos})
 		}
 		if to = distinct(to); len(to) == 0 && s.next == nil && !s.branches() && r.mode != sequential {
 			to = behind
 		}
-		r.follow[s] = to
+		s.follow = to
 		r.edges += len(to)
 		if s.body != nil {
-			r.flow(s.body, r.behind(s))
+			r.order(s.body, r.behind(s))
 		}
 		if r.edges > maxEdges {
 			return
@@ -168,7 +180,7 @@ func (r *resolver) behind(s *step) []target {
 
 // exits are the targets of a loop's ways out, or of the way around a step.
 func (r *resolver) exits(s *step) []target {
-	if to := r.follow[s]; len(to) > 0 {
+	if to := s.follow; len(to) > 0 {
 		return to
 	}
 	return []target{{name: workflow.End}}
@@ -201,7 +213,7 @@ func (r *resolver) positions(b *block) [][]*step {
 	for _, s := range b.steps {
 		last := len(positions) - 1
 		switch {
-		case r.named[s]:
+		case s.named:
 		case last >= 0 && s.group != "" && positions[last][0].group == s.group:
 			positions[last] = append(positions[last], s)
 		default:
@@ -268,7 +280,7 @@ func distinct(targets []target) []target {
 // wait: steps that hold a position in a sequential workflow, and the tests of
 // loops.
 func (r *resolver) warnDetached(g *workflow.Graph) {
-	led := map[string]bool{}
+	led := make(map[string]bool, len(g.Edges))
 	allEdges(g, func(e *workflow.Edge) { led[e.To] = true })
 	r.warnIn(r.body, led)
 	r.body.each(func(s *step) {

@@ -30,11 +30,15 @@ type step struct {
 	until workflow.Expr // one of until and while, or none
 	while workflow.Expr
 
+	given        bool // of Format: its id is to be written
 	onErrorGiven bool
 	guard, test  string // ids of the choices that `when` and until or while become
 	pos          workflow.Pos
-	outer        *step // whose body it stands in; nil: the workflow's own
-	index        int   // among its siblings
+	outer        *step    // whose body it stands in; nil: the workflow's own
+	index        int      // among its siblings
+	want         []target // of Format: where its plain edges are to go
+
+	flow
 }
 
 // way is one kind of edges that leave a step, with their targets.

@@ -1,0 +1,30 @@
+package yaml_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/hocket-dev/hocket/syntax/internal/modelgen"
+	"github.com/hocket-dev/hocket/syntax/yaml"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Whatever a model holds, YAML can say it.
+func TestFormatKeepsTheMeaning(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := modelgen.Workflow().Draw(t, "workflow")
+		text, err := yaml.Format(want)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, workflow.Print(want))
+		}
+		got, found := yaml.Parse("f.yml", text)
+		if found.Errors() {
+			t.Fatalf("%s\n%s", found, text)
+		}
+		if diff := cmp.Diff(workflow.Print(want), workflow.Print(got)); diff != "" {
+			t.Fatalf("-want +got:\n%s\n%s", diff, text)
+		}
+	})
+}

@@ -1,0 +1,186 @@
+package yaml
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// printer writes YAML, two spaces a level.
+type printer struct {
+	b     strings.Builder
+	depth int
+	dash  bool // the next line begins an entry of a list
+}
+
+// line begins a line: with a dash if it is the first of an entry.
+func (p *printer) line(text string) {
+	depth := p.depth
+	if p.dash {
+		depth--
+	}
+	p.b.WriteString(strings.Repeat("  ", depth))
+	if p.dash {
+		p.b.WriteString("- ")
+	}
+	p.dash = false
+	p.b.WriteString(text)
+	p.b.WriteByte('\n')
+}
+
+func (p *printer) blank() { p.b.WriteByte('\n') }
+
+// key is a key with its colon. A key may have a thousand characters on a line;
+// a longer one is marked as a key.
+func (p *printer) key(name string) string {
+	text := scalar(name, false)
+	if len(text) < 1000 {
+		return text + ":"
+	}
+	p.line("? " + text)
+	return ":"
+}
+
+// field writes a key with a value in the same line.
+func (p *printer) field(key, value string) { p.line(p.key(key) + " " + value) }
+
+// text writes a key with text, if there is any: over several lines as a block.
+func (p *printer) text(key, s string) {
+	if s != "" {
+		p.always(key, s)
+	}
+}
+
+func (p *printer) always(key, s string) {
+	if !isBlock(s) {
+		p.field(key, scalar(s, false))
+		return
+	}
+	p.field(key, blockHeader(s))
+	p.lines(s)
+}
+
+// lines writes the lines of a block, one level deeper. Empty lines have no
+// indentation.
+func (p *printer) lines(s string) {
+	indent := strings.Repeat("  ", p.depth+1)
+	for line := range strings.SplitSeq(strings.TrimSuffix(s, "\n"), "\n") {
+		if line != "" {
+			p.b.WriteString(indent)
+			p.b.WriteString(line)
+		}
+		p.b.WriteByte('\n')
+	}
+}
+
+// nested writes a key and below it what inner writes.
+func (p *printer) nested(key string, inner func()) {
+	p.line(p.key(key))
+	p.depth++
+	inner()
+	p.depth--
+}
+
+// entry writes one entry of a list, whose first line gets the dash.
+func (p *printer) entry(inner func()) {
+	p.dash = true
+	p.depth++
+	inner()
+	p.depth--
+	p.dash = false
+}
+
+// value writes a key with any value of the model.
+func (p *printer) value(key string, v any) {
+	switch v := v.(type) {
+	case string:
+		p.always(key, v)
+	case []any:
+		if line, ok := flowList(v); ok {
+			p.field(key, line)
+			return
+		}
+		p.nested(key, func() { p.items(v) })
+	case map[string]any:
+		if len(v) == 0 {
+			p.field(key, "{}")
+			return
+		}
+		p.nested(key, func() { p.members(v) })
+	default:
+		p.field(key, atom(v))
+	}
+}
+
+func (p *printer) members(m map[string]any) {
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		p.value(k, m[k])
+	}
+}
+
+func (p *printer) items(list []any) {
+	for _, v := range list {
+		p.entry(func() { p.item(v) })
+	}
+}
+
+func (p *printer) item(v any) {
+	switch v := v.(type) {
+	case string:
+		if isBlock(v) {
+			p.line(blockHeader(v))
+			p.depth--
+			p.lines(v)
+			p.depth++
+			return
+		}
+		p.line(scalar(v, false))
+	case []any:
+		if line, ok := flowList(v); ok {
+			p.line(line)
+			return
+		}
+		p.line("") // the dash alone; the list stands below it
+		p.items(v)
+	case map[string]any:
+		if len(v) == 0 {
+			p.line("{}")
+			return
+		}
+		p.members(v)
+	default:
+		p.line(atom(v))
+	}
+}
+
+// flowList writes a short list of scalars in one line.
+func flowList(list []any) (string, bool) {
+	parts := make([]string, len(list))
+	for i, v := range list {
+		switch v := v.(type) {
+		case string:
+			parts[i] = scalar(v, true)
+		case []any, map[string]any:
+			return "", false
+		default:
+			parts[i] = atom(v)
+		}
+	}
+	line := "[" + strings.Join(parts, ", ") + "]"
+	return line, len(line) <= 80 || len(list) == 0
+}
+
+// atom writes null, booleans and numbers.
+func atom(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return strconv.FormatBool(v)
+	case json.Number:
+		return v.String()
+	}
+	return "null"
+}

@@ -1,0 +1,118 @@
+package yaml
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// scalar writes text in one line so that it is read back as the same text: as
+// it is where that is possible, else in quotes.
+func scalar(s string, inFlow bool) string {
+	switch {
+	case isPlain(s, inFlow):
+		return s
+	case strings.ContainsAny(s, `"\`) && !strings.Contains(s, "'") && isPrintable(s) && !strings.Contains(s, "\n"):
+		return "'" + s + "'"
+	}
+	return doubleQuoted(s)
+}
+
+// isPlain says whether text needs no quotes: in any version of YAML it is read
+// as text, and as this text.
+func isPlain(s string, inFlow bool) bool {
+	if s == "" || strings.TrimSpace(s) != s || !isPrintable(s) || strings.ContainsAny(s, "\n\t") {
+		return false
+	}
+	if strings.ContainsRune("-?:,[]{}#&*!|>'\"%@`=<", rune(s[0])) || strings.HasPrefix(s, "...") {
+		return false
+	}
+	if strings.Contains(s, ": ") || strings.Contains(s, " #") || strings.HasSuffix(s, ":") {
+		return false
+	}
+	if inFlow && strings.ContainsAny(s, ",[]{}:#\"'") {
+		return false
+	}
+	return !otherType(s)
+}
+
+// otherType says whether some version of YAML takes plain text for null, a
+// boolean, a number or a date.
+func otherType(s string) bool {
+	switch strings.ToLower(s) {
+	case "~", "null", "true", "false", "yes", "no", "on", "off", "y", "n", ".inf", ".nan":
+		return true
+	}
+	first := s[0]
+	if first != '+' && first != '.' && (first < '0' || first > '9') {
+		return false
+	}
+	return strings.Trim(s, "0123456789+-._:eExXoObBaAcCdDfFiInNtTzZ ") == ""
+}
+
+// isPrintable says whether text may stand in a file as it is. What is left out
+// are control characters, and separators that YAML 1.1 takes for line breaks.
+func isPrintable(s string) bool {
+	for _, r := range s {
+		if r < ' ' && r != '\n' && r != '\t' || needsEscape(r) {
+			return false
+		}
+	}
+	return utf8.ValidString(s)
+}
+
+func needsEscape(r rune) bool {
+	switch r {
+	case 0x7f, 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF:
+		return true
+	}
+	return r >= 0x80 && r < 0xa0
+}
+
+// escapes are the characters that have a short escape.
+var escapes = map[rune]string{'"': `\"`, '\\': `\\`, '\n': `\n`, '\t': `\t`, '\r': `\r`}
+
+func doubleQuoted(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch short, ok := escapes[r]; {
+		case ok:
+			b.WriteString(short)
+		case r < ' ' || needsEscape(r):
+			fmt.Fprintf(&b, `\u%04X`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// isBlock says whether text over several lines can stand below a `|`. Text that
+// ends in more than one line break cannot: the empty line behind the step would
+// become part of it.
+func isBlock(s string) bool {
+	return strings.Contains(strings.TrimSuffix(s, "\n"), "\n") && isPrintable(s) &&
+		!strings.HasSuffix(s, "\n\n") && strings.Trim(s, " \t\n") != "" && lastLineHasText(s)
+}
+
+// lastLineHasText keeps away from text whose last line is blank: it would be
+// cut off with the line breaks at the end.
+func lastLineHasText(s string) bool {
+	s = strings.TrimSuffix(s, "\n")
+	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:]) != ""
+}
+
+// blockHeader is the sign in front of a block: with its indentation if its
+// first line is indented itself, and with - if it ends without a line break.
+func blockHeader(s string) string {
+	header := "|"
+	if first := strings.TrimLeft(s, "\n"); strings.HasPrefix(first, " ") || strings.HasPrefix(first, "\t") || len(first) < len(s) {
+		header += "2"
+	}
+	if !strings.HasSuffix(s, "\n") {
+		header += "-"
+	}
+	return header
+}

@@ -1,0 +1,244 @@
+package yaml
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
+)
+
+// Format writes a model as a careful person would: steps in their order where
+// that says enough, `needs` where all edges are plain, `next` and `route` where
+// not; long texts as blocks; nothing that goes without saying. What it writes
+// has been read again and has the digest of the model.
+func Format(w *workflow.Workflow) ([]byte, error) {
+	digest, written := workflow.Digest(w), inMixed(w)
+	for _, form := range []struct {
+		fold    bool
+		handler string
+	}{{true, commonHandler(&w.Body)}, {true, ""}, {false, ""}} {
+		text := write(written, newPlan(written, form.fold, form.handler))
+		if again, found := Parse("", text); !found.Errors() && workflow.Digest(again) == digest {
+			return text, nil
+		}
+	}
+	return nil, errors.New("yaml: the workflow " + strconv.Quote(w.Name) + " holds something that YAML has no words for")
+}
+
+// commonHandler is the node to which most error edges lead, or "".
+func commonHandler(g *workflow.Graph) string {
+	count, best := map[string]int{}, ""
+	allEdges(g, func(e *workflow.Edge) {
+		if e.On == workflow.OnFailure {
+			count[e.To]++
+		}
+	})
+	for i := range g.Nodes {
+		if id := g.Nodes[i].ID; count[id] > 1 && count[id] > count[best] {
+			best = id
+		}
+	}
+	return best
+}
+
+// inMixed copies a workflow with its texts as YAML writes them: `{{` stands for
+// itself in the model, and for a reference in YAML.
+func inMixed(w *workflow.Workflow) *workflow.Workflow {
+	written := *w
+	written.Output.Text = mixed(w.Output.Text)
+	written.Body = mixedGraph(&w.Body)
+	return &written
+}
+
+func mixedGraph(g *workflow.Graph) workflow.Graph {
+	c := workflow.Graph{Nodes: slices.Clone(g.Nodes), Edges: g.Edges}
+	for i := range c.Nodes {
+		switch s := c.Nodes[i].Step.(type) {
+		case *workflow.Task:
+			c.Nodes[i].Step = &workflow.Task{Agent: s.Agent, Prompt: workflow.Template{Text: mixed(s.Prompt.Text)}, Inputs: mixedBindings(s.Inputs), Settings: mixedMap(s.Settings)}
+		case *workflow.Human:
+			human := *s
+			human.Question.Text = mixed(s.Question.Text)
+			c.Nodes[i].Step = &human
+		case *workflow.Call:
+			c.Nodes[i].Step = &workflow.Call{Workflow: s.Workflow, Inputs: mixedBindings(s.Inputs)}
+		case *workflow.Loop:
+			c.Nodes[i].Step = &workflow.Loop{Max: s.Max, Body: mixedGraph(&s.Body)}
+		case *workflow.Each:
+			c.Nodes[i].Step = &workflow.Each{Items: s.Items, As: s.As, Parallel: s.Parallel, Body: mixedGraph(&s.Body)}
+		case *workflow.Choice, *workflow.Combine:
+		}
+	}
+	return c
+}
+
+func mixedBindings(bs []workflow.Binding) []workflow.Binding {
+	c := slices.Clone(bs)
+	for i := range c {
+		c[i].Value = mixedValue(c[i].Value)
+	}
+	return c
+}
+
+func mixedMap(m map[string]any) map[string]any {
+	if m == nil {
+		return nil
+	}
+	c := make(map[string]any, len(m))
+	for k, v := range m {
+		c[k] = mixedValue(v)
+	}
+	return c
+}
+
+func mixedValue(v any) any {
+	switch v := v.(type) {
+	case string:
+		return mixed(v)
+	case []any:
+		c := make([]any, len(v))
+		for i, e := range v {
+			c[i] = mixedValue(e)
+		}
+		return c
+	case map[string]any:
+		return mixedMap(v)
+	}
+	return v
+}
+
+func mixed(text string) string {
+	t, err := expr.ParseTemplate(text, expr.Canonical)
+	if err != nil {
+		return text
+	}
+	return t.Format(expr.Mixed)
+}
+
+// write writes the file that a plan describes.
+func write(w *workflow.Workflow, plan *plan) []byte {
+	out := &writer{plan: plan}
+	out.always("name", w.Name)
+	out.text("description", w.Description)
+	if len(w.Inputs) > 0 {
+		out.nested("inputs", func() { out.params(w.Inputs) })
+	}
+	if len(w.State) > 0 {
+		out.nested("state", func() { out.members(w.State) })
+	}
+	if len(w.Agents) > 0 {
+		out.nested("agents", func() { out.lanes(w.Agents) })
+	}
+	out.limits(w.Limits)
+	out.text("output", w.Output.Text)
+	if plan.mode != sequential {
+		out.field("execution", string(plan.mode))
+	}
+	if plan.onError != plan.mode.onError() {
+		out.field("on_error", onErrorWord(plan.onError))
+	}
+	if plan.handler != nil {
+		out.field("error", scalar(plan.handler.name, false))
+	}
+	if len(plan.body.steps) > 0 {
+		out.blank()
+		out.nested("steps", func() { out.steps(plan.body) })
+	}
+	return []byte(out.b.String())
+}
+
+// writer writes the parts of a workflow.
+type writer struct {
+	printer
+	plan *plan
+}
+
+func onErrorWord(o workflow.OnError) string { return orElse(string(o), "stop") }
+
+func (out *writer) params(params []workflow.Param) {
+	for _, p := range params {
+		kind := orElse(string(p.Type), "any")
+		if p.Required && !p.HasDefault && p.Description == "" {
+			out.field(p.Name, kind)
+			continue
+		}
+		out.nested(p.Name, func() {
+			out.field("type", kind)
+			out.text("description", p.Description)
+			if p.HasDefault {
+				out.value("default", p.Default)
+			}
+			if p.Required == p.HasDefault {
+				out.field("required", strconv.FormatBool(p.Required))
+			}
+		})
+	}
+}
+
+func (out *writer) lanes(lanes []workflow.AgentRef) {
+	for _, a := range lanes {
+		out.entry(func() {
+			if a.Role == "" && a.Color == "" {
+				out.line(scalar(a.Name, false))
+				return
+			}
+			out.always("name", a.Name)
+			out.text("role", a.Role)
+			out.text("color", a.Color)
+		})
+	}
+}
+
+func (out *writer) limits(l workflow.Limits) {
+	if l == (workflow.Limits{}) {
+		return
+	}
+	out.nested("limits", func() {
+		out.number("max_steps", int64(l.Steps))
+		out.number("max_parallel", int64(l.Parallel))
+		out.number("max_depth", int64(l.Depth))
+		out.duration("max_runtime", l.Runtime)
+		if l.CostUSD != 0 {
+			out.field("max_cost_usd", strconv.FormatFloat(l.CostUSD, 'f', -1, 64))
+		}
+		out.number("max_tokens", l.Tokens)
+	})
+}
+
+func (out *writer) number(key string, n int64) {
+	if n != 0 {
+		out.field(key, strconv.FormatInt(n, 10))
+	}
+}
+
+// duration writes 10m rather than 10m0s.
+func (out *writer) duration(key string, d time.Duration) {
+	if d != 0 {
+		out.field(key, shortDuration(d))
+	}
+}
+
+func shortDuration(d time.Duration) string {
+	s := d.String()
+	for _, zero := range []struct{ long, short string }{{"h0m0s", "h"}, {"m0s", "m"}} {
+		if len(s) > len(zero.long) && s[len(s)-len(zero.long):] == zero.long {
+			return s[:len(s)-len(zero.long)] + zero.short
+		}
+	}
+	return s
+}
+
+func (out *writer) labels(labels map[string]string) {
+	if len(labels) == 0 {
+		return
+	}
+	out.nested("labels", func() {
+		for _, k := range slices.Sorted(maps.Keys(labels)) {
+			out.always(k, labels[k])
+		}
+	})
+}

@@ -1,0 +1,296 @@
+package yaml
+
+import (
+	"strconv"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// steps writes the steps of a block, with a blank line between them.
+func (out *writer) steps(b *block) {
+	for i, s := range b.steps {
+		if i > 0 {
+			out.blank()
+		}
+		out.entry(func() { out.step(s) })
+	}
+}
+
+func (out *writer) step(s *step) {
+	n, inner := &s.node, &s.node
+	each, isEach := n.Step.(*workflow.Each)
+	if isEach && s.body == nil {
+		inner = &each.Body.Nodes[0]
+	}
+	if s.given {
+		out.always("id", n.ID)
+	}
+	out.text("title", n.Title)
+	if isEach {
+		out.always("for_each", each.Items.Text)
+		out.text("as", each.As)
+		out.number("max_parallel", int64(each.Parallel))
+	}
+	out.targets("needs", s.needs)
+	out.text("when", s.when.Text)
+	out.kind(s, inner)
+	out.output(n.Output.Var, inner.Output)
+	out.text("parallel_group", n.Group)
+	out.join(n.Join)
+	out.retry(inner.Retry)
+	out.duration("timeout", inner.Timeout)
+	out.onError(s)
+	if inner.Once {
+		out.field("effect", "once")
+	}
+	out.labels(inner.Labels)
+	out.targets("next", s.next)
+	out.ways(s.ways)
+}
+
+// kind writes what a step does.
+func (out *writer) kind(s *step, n *workflow.Node) {
+	switch step := n.Step.(type) {
+	case *workflow.Task:
+		out.text("agent", step.Agent)
+		if step.Agent == "" || step.Prompt.Text != "" {
+			out.always("prompt", step.Prompt.Text)
+		}
+		out.bindings(step.Inputs)
+		if len(step.Settings) > 0 {
+			out.nested("config", func() { out.members(step.Settings) })
+		}
+	case *workflow.Call:
+		out.always("workflow", step.Workflow)
+		out.bindings(step.Inputs)
+	case *workflow.Human:
+		out.human(step)
+	case *workflow.Combine:
+		out.combine(step)
+	case *workflow.Choice:
+		if step.On.Text == "" {
+			out.field("choice", "true")
+			return
+		}
+		out.nested("choice", func() { out.always("on", step.On.Text) })
+	case *workflow.Loop:
+		out.nested("loop", func() {
+			out.number("max", int64(step.Max))
+			out.text("until", s.until.Text)
+			out.text("while", s.while.Text)
+			out.nested("steps", func() { out.steps(s.body) })
+		})
+	case *workflow.Each:
+		out.nested("steps", func() { out.steps(s.body) })
+	}
+}
+
+func (out *writer) bindings(bs []workflow.Binding) {
+	if len(bs) == 0 {
+		return
+	}
+	out.nested("inputs", func() {
+		for _, b := range bs {
+			out.value(b.Name, b.Value)
+		}
+	})
+}
+
+func (out *writer) human(h *workflow.Human) {
+	if len(h.Options) == 0 && !h.Custom && !h.Required {
+		out.always("human", h.Question.Text)
+		return
+	}
+	out.nested("human", func() {
+		out.always("question", h.Question.Text)
+		if len(h.Options) > 0 {
+			out.nested("options", func() { out.options(h.Options) })
+		}
+		if h.Custom {
+			out.field("custom", "true")
+		}
+		if h.Required {
+			out.field("required", "true")
+		}
+	})
+}
+
+func (out *writer) options(options []workflow.Option) {
+	for _, o := range options {
+		out.entry(func() {
+			if o.Label == "" && o.Description == "" {
+				out.item(o.Value)
+				return
+			}
+			out.always("value", o.Value)
+			out.text("label", o.Label)
+			out.text("description", o.Description)
+		})
+	}
+}
+
+func (out *writer) combine(c *workflow.Combine) {
+	out.nested("combine", func() {
+		out.field("strategy", string(c.Strategy))
+		if len(c.Inputs) > 0 {
+			refs := make([]any, len(c.Inputs))
+			for i, in := range c.Inputs {
+				refs[i] = in.Text
+			}
+			out.value("inputs", refs)
+		}
+		out.text("separator", c.Separator)
+	})
+}
+
+// output writes a variable alone in the short form.
+func (out *writer) output(name string, o workflow.Output) {
+	o.Var = name
+	if !hasOutput(o) {
+		return
+	}
+	if o.Mode == workflow.Full && o.Pattern == "" && o.Schema == nil {
+		out.always("output", name)
+		return
+	}
+	out.nested("output", func() {
+		out.text("var", o.Var)
+		if o.Mode != workflow.Full {
+			out.field("mode", string(o.Mode))
+		}
+		switch o.Mode {
+		case workflow.JSONPath:
+			out.text("path", o.Pattern)
+		case workflow.Regex:
+			out.text("pattern", o.Pattern)
+		case workflow.Full, workflow.JSON, workflow.FirstLine:
+		}
+		if o.Schema != nil {
+			out.value("schema", o.Schema)
+		}
+	})
+}
+
+func (out *writer) join(j workflow.Join) {
+	switch {
+	case j.Need == 1:
+		out.field("join", "any")
+	case j.Need > 1:
+		out.field("join", strconv.Itoa(j.Need))
+	}
+	if j.Keep {
+		out.field("rest", "keep")
+	}
+}
+
+func (out *writer) retry(r workflow.Retry) {
+	switch {
+	case r == workflow.Retry{}:
+	case r == workflow.Retry{Attempts: r.Attempts}:
+		out.number("retry", int64(r.Attempts))
+	default:
+		out.nested("retry", func() {
+			out.number("attempts", int64(r.Attempts))
+			out.text("backoff", string(r.Backoff))
+			out.duration("delay", r.Delay)
+			out.duration("max_delay", r.MaxDelay)
+		})
+	}
+}
+
+// onError writes what differs from what holds for all.
+func (out *writer) onError(s *step) {
+	usual := out.plan.onError
+	if s.isLoop() {
+		usual = workflow.Stop
+	}
+	if s.node.OnError != usual {
+		out.field("on_error", onErrorWord(s.node.OnError))
+	}
+}
+
+// targets writes one name as it is, and none or several as a list.
+func (out *writer) targets(key string, names *[]target) {
+	if names != nil {
+		out.field(key, targetList(*names))
+	}
+}
+
+func targetList(names []target) string {
+	if len(names) == 1 {
+		return scalar(names[0].name, false)
+	}
+	line := "["
+	for i, t := range names {
+		if i > 0 {
+			line += ", "
+		}
+		line += scalar(t.name, true)
+	}
+	return line + "]"
+}
+
+// wayKeys are the keys of ways that need no entry in a route.
+var wayKeys = map[workflow.On]string{workflow.OnElse: "else", workflow.OnFailure: "error", workflow.OnTimeout: "on_timeout"}
+
+// ways writes labels as a map, conditions as a list, and the other ways under
+// their own keys. Where their order is another, all of them go into the list.
+func (out *writer) ways(ways []way) {
+	var route, rest []way
+	labels, listed := map[string]bool{}, false
+	for i, w := range ways {
+		if wayKeys[w.on] != "" && inKeyOrder(ways[i:]) {
+			rest = append(rest, w)
+			continue
+		}
+		listed = listed || w.on != workflow.OnLabel || labels[w.label] || len(w.label) > 200
+		labels[w.label] = true
+		route = append(route, w)
+	}
+	switch {
+	case len(route) == 0:
+	case listed:
+		out.nested("route", func() { out.entries(route) })
+	default:
+		out.nested("route", func() {
+			for _, w := range route {
+				out.field(w.label, targetList(w.to))
+			}
+		})
+	}
+	for _, w := range rest {
+		out.field(wayKeys[w.on], targetList(w.to))
+	}
+}
+
+// inKeyOrder says whether ways can stand under their own keys: each once, in the
+// order in which the reader takes them.
+func inKeyOrder(ways []way) bool {
+	last := 0
+	for _, w := range ways {
+		r := rank(w.on)
+		if wayKeys[w.on] == "" || r <= last {
+			return false
+		}
+		last = r
+	}
+	return true
+}
+
+func (out *writer) entries(ways []way) {
+	for _, w := range ways {
+		out.entry(func() {
+			switch w.on {
+			case workflow.OnLabel:
+				out.always("label", w.label)
+			case workflow.OnWhen:
+				out.always("when", w.when.Text)
+			case workflow.OnSuccess:
+				out.field("on", "success")
+			case workflow.OnElse, workflow.OnFailure, workflow.OnTimeout:
+				out.field("on", string(w.on))
+			}
+			out.field("to", targetList(w.to))
+		})
+	}
+}
