@@ -2,10 +2,8 @@ package expr
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"regexp"
-	"regexp/syntax"
 	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -14,7 +12,8 @@ import (
 // Env gives references their values.
 type Env interface {
 	// Lookup gives the value of the reference without its Path, which is
-	// applied afterwards. Not ok: there is none, which is null.
+	// applied afterwards. Not ok: there is none, which is null. It is not asked
+	// for what is unresolved.
 	Lookup(ref *Ref) (value any, ok bool)
 }
 
@@ -79,6 +78,9 @@ type (
 func (n *literalNode) eval(Env) (any, error) { return n.value, nil }
 
 func (r *Ref) eval(env Env) (any, error) {
+	if r.Kind == Unresolved {
+		return nil, nil
+	}
 	v, ok := env.Lookup(r)
 	if !ok {
 		return nil, nil
@@ -176,24 +178,4 @@ func (n *compareNode) matches(left, right any) (bool, error) {
 		return false, fmt.Errorf("expr: a text of %d bytes is too long for matches; at most %d", len(text), maxMatched)
 	}
 	return re.MatchString(text), nil
-}
-
-// boundPattern keeps out patterns whose program is so large that a match takes
-// noticeable time: (a{1,99}){1,99} is short to write.
-func boundPattern(pattern string) error {
-	if len(pattern) > maxPattern {
-		return fmt.Errorf("pattern of %d bytes; at most %d", len(pattern), maxPattern)
-	}
-	parsed, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
-		return err
-	}
-	program, err := syntax.Compile(parsed.Simplify())
-	if err != nil {
-		return err
-	}
-	if len(program.Inst) > maxPatternSize {
-		return errors.New("pattern repeats too much")
-	}
-	return nil
 }

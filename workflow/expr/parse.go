@@ -3,7 +3,6 @@ package expr
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -133,7 +132,7 @@ func (p *parser) expect(op, why string) error {
 	if err != nil {
 		return err
 	}
-	return unexpected(t, op+" "+why)
+	return unexpected(t, op+why)
 }
 
 func unexpected(t token, want string) *SyntaxError {
@@ -286,6 +285,13 @@ func (p *parser) unary() (node, error) {
 
 var keywords = map[string]any{"true": true, "false": false, "null": nil}
 
+// isWord says whether a name is a word of the language, so that nothing can be
+// called that without what it is in front of it: inputs.in.
+func isWord(name string) bool {
+	_, isLiteral := keywords[name]
+	return isLiteral || slices.Contains(comparisons, name)
+}
+
 func (p *parser) primary() (node, error) {
 	t, err := p.peek()
 	if err != nil {
@@ -297,13 +303,11 @@ func (p *parser) primary() (node, error) {
 		return &literalNode{json.Number(t.text), t.from, t.to}, nil
 	case stringToken:
 		return &literalNode{t.text, t.from, t.to}, nil
-	case dollarToken:
-		return p.reference(t)
-	case nameToken:
-		if v, ok := keywords[t.text]; ok {
+	case nameToken, dollarToken:
+		if v, ok := keywords[t.text]; ok && t.kind == nameToken {
 			return &literalNode{v, t.from, t.to}, nil
 		}
-		if slices.Contains(comparisons, t.text) {
+		if isWord(t.text) {
 			return nil, unexpected(t, "a value")
 		}
 		return p.reference(t)
@@ -315,7 +319,7 @@ func (p *parser) primary() (node, error) {
 }
 
 // closers are the ends of what brackets open around one expression.
-var closers = map[string]string{"(": ")", "${": "}", "{{": "}"}
+var closers = map[string]string{"(": ")", "${": "}", "{{": "}}"}
 
 func (p *parser) bracketed(open token) (node, error) {
 	if open.text == "[" {
@@ -329,7 +333,7 @@ func (p *parser) bracketed(open token) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.expect(closer, "to close "+open.text); err != nil {
+	if err := p.expect(closer[:1], closer[1:]+" to close "+open.text); err != nil {
 		return nil, err
 	}
 	if open.text == "{{" {
@@ -348,7 +352,7 @@ func (p *parser) list() (node, error) {
 	var items []node
 	for !p.accept("]") {
 		if len(items) > 0 {
-			if err := p.expect(",", "or ]"); err != nil {
+			if err := p.expect(",", " or ]"); err != nil {
 				return nil, err
 			}
 		}
@@ -421,22 +425,5 @@ func (p *parser) indexed() (Key, bool, error) {
 		return k, false, unexpected(t, "an index or a name in quotes")
 	}
 	p.pos = t.to
-	return k, true, p.expect("]", "behind the index")
-}
-
-const (
-	maxPattern     = 1000
-	maxPatternSize = 2000
-	maxMatched     = 1 << 20
-)
-
-func compilePattern(v any) (*regexp.Regexp, error) {
-	pattern, ok := v.(string)
-	if !ok {
-		return nil, fmt.Errorf("the pattern of matches is %s, not text", describe(v))
-	}
-	if err := boundPattern(pattern); err != nil {
-		return nil, err
-	}
-	return regexp.Compile(pattern)
+	return k, true, p.expect("]", " behind the index")
 }

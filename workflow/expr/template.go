@@ -87,7 +87,7 @@ func nextMark(text string, pos int, d Dialect) (int, mark) {
 			return pos, dollarMark
 		case d >= Mixed && strings.HasPrefix(rest, "{{"):
 			return pos, braceMark
-		case d == PlantUML && rest[0] == '$' && len(rest) > 1 && isNameStart(rest[1]):
+		case d == PlantUML && rest[0] == '$' && len(rest) > 1 && isNameStart(rest[1]) && !isWord(rest[1:shellNameEnd(rest, 1)]):
 			return pos, nameMark
 		}
 		pos++
@@ -263,44 +263,41 @@ func (t *Template) Format(d Dialect) string {
 }
 
 // formatLiteral writes literal text. A dollar sign in front of an expression
-// would make an escape of it, so it is quoted.
+// would make an escape of it, so it is put into the expression, or made one.
 func formatLiteral(b *strings.Builder, text string, d Dialect, beforeExpr bool) {
-	dollarEnds := beforeExpr && strings.HasSuffix(text, "$")
-	text = text[:len(text)-len(endingDollar(text, dollarEnds))]
 	for pos := 0; pos < len(text); {
 		at, what := nextMark(text, pos, d)
-		b.WriteString(text[pos:at])
-		pos = at + formatMark(b, what)
-	}
-	if dollarEnds {
-		b.WriteString(`${"$"}`)
+		plain := text[pos:at]
+		switch what {
+		case endMark:
+			if beforeExpr {
+				plain = quoteDollars(b, plain, 0)
+			}
+			b.WriteString(plain)
+			pos = at
+		case escapeMark: // a dollar sign; the literal ${ behind it comes next
+			b.WriteString(plain + "$")
+			pos = at + 1
+		case dollarMark:
+			b.WriteString(plain + "$${")
+			pos = at + 2
+		case braceMark:
+			b.WriteString(plain + `${"{{"}`)
+			pos = at + 2
+		case nameMark:
+			quoteDollars(b, plain, 1)
+			pos = at + 1
+		}
 	}
 }
 
-func endingDollar(text string, ends bool) string {
-	if ends {
-		return text[len(text)-1:]
+// quoteDollars writes plain text with the dollar signs at its end, and more,
+// as an expression. If there are none, it leaves the text to be written.
+func quoteDollars(b *strings.Builder, plain string, more int) string {
+	before := strings.TrimRight(plain, "$")
+	if n := len(plain) - len(before) + more; n > 0 {
+		b.WriteString(before + `${"` + strings.Repeat("$", n) + `"}`)
+		return ""
 	}
-	return ""
-}
-
-// formatMark writes literal text that looks like a mark, and gives how many
-// bytes of it are written.
-func formatMark(b *strings.Builder, what mark) int {
-	switch what {
-	case escapeMark: // a dollar sign before a literal ${, which is written next
-		b.WriteString("$")
-		return 1
-	case dollarMark:
-		b.WriteString("$${")
-		return 2
-	case braceMark:
-		b.WriteString(`${"{{"}`)
-		return 2
-	case nameMark:
-		b.WriteString(`${"$"}`)
-		return 1
-	case endMark:
-	}
-	return 0
+	return plain
 }
