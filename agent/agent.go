@@ -1,6 +1,6 @@
 // Package agent says what an executor is, what an agent definition holds, and
-// how a name becomes one of each. It depends on the model only; the folders
-// below it are one executor each.
+// how a name becomes one of each. Of ours it depends on the model and on the
+// reading of YAML only; the folders below it are one executor each.
 package agent
 
 import (

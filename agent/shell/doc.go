@@ -50,14 +50,16 @@
 //
 // # How it ends
 //
-// A command and everything that it starts end together, at the end of the
-// command itself as well as when the attempt is cancelled. On Unix the command has
-// a process group of its own, which gets SIGTERM, and SIGKILL after a grace
-// period. A process that leaves the group (setsid, a daemon) is left alone when
-// the command ended by itself. When the attempt is cancelled, Linux finds such
-// processes by the HOCKET_KEY in their environment and kills them too; elsewhere,
-// and where a process has cleared its environment, they survive. Nobody waits for
-// an orphan that keeps a pipe open: after two seconds its output is cut off.
+// A command and everything that it starts end together, at the end of the command
+// itself as well as when the attempt is cancelled. On Unix the command has a
+// process group of its own, which gets SIGTERM, and SIGKILL after a grace period.
+//
+// A process that leaves the group (setsid, a daemon, `set -m` in a shell) is left
+// alone when the command ended by itself. When the attempt is cancelled, Linux
+// finds such processes by the HOCKET_KEY in their environment and kills them too;
+// elsewhere, and where a process has cleared its environment, they survive. Nobody
+// waits for an orphan that keeps a pipe open: after two seconds its output is cut
+// off.
 //
 // If Hocket itself is killed, Linux kills the command with it (not what the
 // command has started); Windows, where commands run in a job object, kills all of

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -69,16 +70,19 @@ func (p *process) await(ctx context.Context, g *group) error {
 		p.end(g)
 		return err
 	case <-p.out.over:
-		p.end(g)
-		killMarked(p.key)
-		return <-exited
 	case <-ctx.Done():
-		p.end(g)
-		killMarked(p.key)
-		<-exited
-		return ctx.Err()
 	}
+	p.end(g)
+	killMarked(p.key)
+	select {
+	case <-exited:
+	case <-time.After(killTime): // it hangs in the system, and dies when that lets go
+	}
+	return errCutOff
 }
+
+// errCutOff says that the command did not end by itself.
+var errCutOff = errors.New("shell: cut off")
 
 // end asks the group to end, waits for the grace period, and kills what is left.
 func (p *process) end(g *group) {
@@ -88,6 +92,7 @@ func (p *process) end(g *group) {
 	g.ask()
 	gone(g, p.grace)
 	g.kill()
+	_ = p.cmd.Process.Kill() // should it have left its own group
 	gone(g, killTime)
 }
 
