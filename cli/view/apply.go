@@ -66,23 +66,23 @@ func (t *Tree) applyStep(it *item, f engine.Fact) {
 		it.set(running, f.Time)
 	case engine.Decided:
 		it.note = Line(f.Text)
-	case engine.Iterated, engine.Warned, engine.RunEnded:
+	case engine.Iterated:
+		if it.def.Kind() == "loop" {
+			it.enterRound(f.Attempt)
+		}
+	case engine.Warned, engine.RunEnded:
 	}
 }
 
 // isWork says whether the run's budget counts a step: the tasks only.
 func (it *item) isWork() bool { return it.def.Kind() == "task" }
 
+// spend takes over what an instance has used so far, all attempts together.
 func (t *Tree) spend(it *item, u engine.Usage) {
-	it.usage = addUsage(it.usage, u)
-	t.usage = addUsage(t.usage, u)
-}
-
-func addUsage(a, b engine.Usage) engine.Usage {
-	return engine.Usage{
-		CostUSD: a.CostUSD + b.CostUSD, CostUnknown: a.CostUnknown || b.CostUnknown,
-		TokensIn: a.TokensIn + b.TokensIn, TokensOut: a.TokensOut + b.TokensOut,
-	}
+	t.usage.CostUSD += u.CostUSD - it.usage.CostUSD
+	t.usage.TokensIn += u.TokensIn - it.usage.TokensIn
+	t.usage.TokensOut += u.TokensOut - it.usage.TokensOut
+	it.usage = u
 }
 
 func (it *item) end(f engine.Fact) {

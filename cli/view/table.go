@@ -25,7 +25,8 @@ func (t *Table) String() string { return t.Draw(Style{}) }
 func (t *Table) Draw(style Style) string {
 	for _, row := range t.rows {
 		for i := range row {
-			row[i].Text = Line(row[i].Text)
+			text := strings.TrimLeft(row[i].Text, " ") // what is indented stays so
+			row[i].Text = row[i].Text[:len(row[i].Text)-len(text)] + Line(text)
 		}
 	}
 	widths := t.widths()
