@@ -88,14 +88,16 @@ func Decode(data []byte) (*Replies, error) {
 // Keys are the node ids and addresses that have replies, and "*", sorted.
 func (r *Replies) Keys() []string { return slices.Sorted(maps.Keys(r.lists)) }
 
-// Covers says whether a task or a person has a reply in some instance, so that
-// its agent need not exist. A key that is an address covers the node that it
-// ends in.
-func (r *Replies) Covers(n *workflow.Node) bool {
-	if _, ok := r.lists[others]; ok && n.Kind() == "task" {
-		return true
-	}
-	return slices.ContainsFunc(r.Keys(), func(key string) bool { return nodeOf(key) == n.ID })
+// CoversTask says whether a task has a reply in some instance, so that its agent
+// need not exist. A key that is an address covers the node that it ends in.
+func (r *Replies) CoversTask(node string) bool {
+	_, all := r.lists[others]
+	return all || r.CoversPerson(node)
+}
+
+// CoversPerson says whether a question has an answer in some instance.
+func (r *Replies) CoversPerson(node string) bool {
+	return slices.ContainsFunc(r.Keys(), func(key string) bool { return key != others && nodeOf(key) == node })
 }
 
 // Strangers are the keys that end in no task and no person of a workflow or of
@@ -110,10 +112,10 @@ func (r *Replies) Strangers(b *workflow.Bundle) []string {
 	return slices.DeleteFunc(r.Keys(), func(key string) bool { return known[nodeOf(key)] })
 }
 
-// CoversTasks says whether every task of a workflow, and of those it calls, has
-// a reply in every instance. Only then may a required question take its answer
+// CoversAll says whether every task of a workflow, and of those it calls, has a
+// reply in every instance. Only then may a required question take its answer
 // from here.
-func (r *Replies) CoversTasks(b *workflow.Bundle) bool {
+func (r *Replies) CoversAll(b *workflow.Bundle) bool {
 	if _, ok := r.lists[others]; ok {
 		return true
 	}
@@ -128,9 +130,9 @@ func (r *Replies) CoversTasks(b *workflow.Bundle) bool {
 
 // Most is the most that one attempt of a task can use, over all entries that it
 // may be given.
-func (r *Replies) Most(n *workflow.Node) (costUSD float64, tokens int64) {
+func (r *Replies) Most(node string) (costUSD float64, tokens int64) {
 	for key, list := range r.lists {
-		if key != others && nodeOf(key) != n.ID {
+		if key != others && nodeOf(key) != node {
 			continue
 		}
 		for _, reply := range list {

@@ -218,7 +218,6 @@ func bundle() *workflow.Bundle {
 
 func TestCovers(t *testing.T) {
 	b := bundle()
-	g := b.Root.Body.Node("g")
 	for _, c := range []struct {
 		replies     string
 		task, gate  bool // of a, of g
@@ -236,14 +235,13 @@ func TestCovers(t *testing.T) {
 		{`{aa: x, call/d: y, loop: z, "a[3]": x}`, true, false, false, "aa call/d loop", 0, 0},
 	} {
 		r := parse(t, c.replies)
-		a := b.Root.Body.Node("a")
-		if r.Covers(a) != c.task || r.Covers(g) != c.gate || r.CoversTasks(b) != c.tasks {
-			t.Errorf("%s: covers %v, %v, %v", c.replies, r.Covers(a), r.Covers(g), r.CoversTasks(b))
+		if r.CoversTask("a") != c.task || r.CoversPerson("g") != c.gate || r.CoversAll(b) != c.tasks {
+			t.Errorf("%s: covers %v, %v, %v", c.replies, r.CoversTask("a"), r.CoversPerson("g"), r.CoversAll(b))
 		}
 		if got := strings.Join(r.Strangers(b), " "); got != c.strangers {
 			t.Errorf("%s: strangers %q", c.replies, got)
 		}
-		if cost, tokens := r.Most(a); cost != c.cost || tokens != c.tokensOfOne {
+		if cost, tokens := r.Most("a"); cost != c.cost || tokens != c.tokensOfOne {
 			t.Errorf("%s: at most %v, %d", c.replies, cost, tokens)
 		}
 	}
