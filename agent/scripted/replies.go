@@ -131,8 +131,9 @@ func (r *Replies) CoversAll(b *workflow.Bundle) bool {
 // Most is the most that one attempt of a task can use, over all entries that it
 // may be given.
 func (r *Replies) Most(node string) (costUSD float64, tokens int64) {
+	_, own := r.lists[node]
 	for key, list := range r.lists {
-		if key != others && nodeOf(key) != node {
+		if key == others && own || key != others && nodeOf(key) != node {
 			continue
 		}
 		for _, reply := range list {

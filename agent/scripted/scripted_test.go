@@ -231,6 +231,7 @@ func TestCovers(t *testing.T) {
 		{`{a: x, b: x, call/c: x}`, true, false, false, "", 0, 0},
 		{`{a: x, b: x, c: x}`, true, false, true, "", 0, 0},
 		{`{"*": [x, {output: y, cost_usd: 1}]}`, true, false, true, "", 1, 0},
+		{`{a: {output: x, cost_usd: 2}, "a#2": {output: x, cost_usd: 3}, "*": {output: y, cost_usd: 9}}`, true, false, true, "", 3, 0},
 		{`{"a#2": x, g: y}`, true, true, false, "", 0, 0},
 		{`{aa: x, call/d: y, loop: z, "a[3]": x}`, true, false, false, "aa call/d loop", 0, 0},
 	} {
@@ -265,6 +266,20 @@ func FuzzParse(f *testing.F) {
 			if _, ok := s.Task(key, key, 1); !ok {
 				t.Errorf("no reply for %q", key)
 			}
+		}
+	})
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add(`{"a":[{"output":"x","delay":5}],"*":[{}]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := scripted.Decode([]byte(text))
+		if err != nil {
+			return
+		}
+		again, err := scripted.Decode(r.Encode())
+		if err != nil || string(again.Encode()) != string(r.Encode()) {
+			t.Fatalf("stored and read again: %v", err)
 		}
 	})
 }
