@@ -14,7 +14,13 @@ type flow struct {
 	writers map[string][]int // by variable; an Each writes its As
 	groups  map[string][]int
 	order   []int // places such that links lead forward, but for back links
+
+	position []int      // by place: its index in order
+	rounds   []interval // back links, in positions
 }
+
+// interval is a stretch of the order.
+type interval struct{ from, to int }
 
 // place is one node of the flow.
 type place struct {
@@ -46,8 +52,8 @@ const (
 )
 
 func newFlow(w *workflow.Workflow) *flow {
-	f := &flow{w: w, byID: map[string][]int{}, writers: map[string][]int{}, groups: map[string][]int{}}
-	f.end = count(&w.Body)
+	f := &flow{w: w, end: count(&w.Body), writers: map[string][]int{}, groups: map[string][]int{}}
+	f.byID = make(map[string][]int, f.end)
 	f.places = make([]place, f.end+1)
 	f.places[f.end] = place{node: &workflow.Node{}, up: none, each: none, loop: none}
 	f.layOut(&w.Body, nil, 0, place{up: none, each: none, loop: none})
@@ -196,6 +202,17 @@ func (f *flow) sort() {
 	for i, n := range waits {
 		if n > 0 {
 			f.order = append(f.order, i)
+		}
+	}
+	f.position = make([]int, len(f.places))
+	for at, i := range f.order {
+		f.position[i] = at
+	}
+	for i := range f.places {
+		for _, l := range f.places[i].links {
+			if from, to := f.position[l.to], f.position[i]; from <= to {
+				f.rounds = append(f.rounds, interval{from, to})
+			}
 		}
 	}
 }

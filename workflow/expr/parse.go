@@ -72,6 +72,7 @@ type parser struct {
 	depth int
 	refs  []*Ref
 	path  []Key // of the reference that is read
+	short [4]Key
 
 	ahead token // the token that begins at or after aheadOf
 	// aheadOf is the pos for which ahead was scanned, plus one; zero: none.

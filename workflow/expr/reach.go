@@ -25,8 +25,8 @@ type query struct {
 // quadratic in its size.
 const batch = 16
 
-// ask answers all queries. Its time is linear in the size of the flow for every
-// 1024 different facts.
+// ask answers all queries, 1024 different facts at a time. Each batch looks only
+// at the stretch of the flow between its facts and the places that ask for them.
 func (f *flow) ask(queries []*query) {
 	var back, forward []*query
 	for _, q := range queries {
@@ -47,9 +47,11 @@ func (f *flow) askFacts(queries []*query, round bool) {
 	}
 	s := &spread{flow: f, facts: facts, round: round}
 	for first := 0; first < facts.count; first += batch * 64 {
-		s.first, s.width = first, min(batch, (facts.count-first+63)/64)
+		asked := facts.queries[first:min(first+batch*64, facts.count)]
+		s.first, s.width = first, min(batch, (len(asked)+63)/64)
+		s.within = s.stretch(asked)
 		s.run()
-		for _, same := range facts.queries[first:min(first+batch*64, facts.count)] {
+		for _, same := range asked {
 			for _, q := range same {
 				q.holds = s.holds(q)
 			}
@@ -116,37 +118,69 @@ func (n *facts) variable(name string) int {
 // spread follows one batch of facts through the flow until nothing changes.
 type spread struct {
 	*flow
-	facts *facts
-	first int
-	width int
-	round bool // follow back links
+	facts  *facts
+	first  int
+	width  int
+	round  bool     // follow back links
+	within interval // the positions that matter
 
-	before []uint64 // width words a place: the facts that may hold before it
-	dirty  []bool
+	before []uint64 // by position, width words each: the facts that may hold before the place there
+	dirty  []bool   // by position
+}
+
+// stretch is from the first place where a fact may come true to the last one
+// where it is asked for, and round all loops that begin or end in between.
+func (s *spread) stretch(asked [][]*query) interval {
+	in := interval{len(s.places), none}
+	for _, same := range asked {
+		sources := s.writers[same[0].variable]
+		if same[0].variable == "" {
+			sources = []int{same[0].node}
+		}
+		for _, i := range sources {
+			in.from = min(in.from, s.position[i])
+		}
+		for _, q := range same {
+			if q.at.place != s.end {
+				in.to = max(in.to, s.position[q.at.place])
+			}
+		}
+	}
+	for grows := s.round; grows; {
+		grows = false
+		for _, r := range s.rounds {
+			if r.from <= in.to && r.to >= in.from && (r.from < in.from || r.to > in.to) {
+				in = interval{min(in.from, r.from), max(in.to, r.to)}
+				grows = true
+			}
+		}
+	}
+	return in
 }
 
 func (s *spread) run() {
 	if s.before == nil {
 		s.before, s.dirty = make([]uint64, len(s.places)*s.width), make([]bool, len(s.places))
 	}
-	clear(s.before)
-	for i := range s.places {
-		s.dirty[i] = s.asked(s.facts.nodes[i]) || s.asked(s.facts.writes[i]) || s.asked(s.facts.items[i])
+	for at := s.within.from; at <= s.within.to; at++ {
+		i := s.order[at]
+		clear(s.at(i))
+		s.dirty[at] = s.asked(s.facts.nodes[i]) || s.asked(s.facts.writes[i]) || s.asked(s.facts.items[i])
 	}
 	passed := make([]uint64, s.width)
 	for again := true; again; {
 		again = false
-		for _, i := range s.order {
-			if s.dirty[i] {
-				s.dirty[i] = false
-				again = s.pass(i, passed) || again
+		for at := s.within.from; at <= s.within.to; at++ {
+			if s.dirty[at] {
+				s.dirty[at] = false
+				again = s.pass(s.order[at], passed) || again
 			}
 		}
 	}
 }
 
-// pass hands the facts of a place on along its links. It says whether a back
-// link brought news, so that the places before must be looked at again.
+// pass hands the facts of a place on along its links. It says whether that
+// brought news to a place before, which must be looked at again.
 func (s *spread) pass(i int, passed []uint64) (again bool) {
 	for _, l := range s.places[i].links {
 		if l.back && !s.round {
@@ -154,14 +188,19 @@ func (s *spread) pass(i int, passed []uint64) (again bool) {
 		}
 		copy(passed, s.at(i))
 		s.add(passed, i, l.kind)
-		if s.merge(l.to, passed) {
-			again = again || l.back
+		if to := s.position[l.to]; to <= s.within.to && s.merge(l.to, passed) {
+			s.dirty[to] = true
+			again = again || to <= s.position[i]
 		}
 	}
 	return again
 }
 
-func (s *spread) at(i int) []uint64 { return s.before[i*s.width : (i+1)*s.width] }
+// at is the set of facts before a place.
+func (s *spread) at(i int) []uint64 {
+	at := s.position[i]
+	return s.before[at*s.width : (at+1)*s.width]
+}
 
 // add puts in what becomes true along a link of the given kind.
 func (s *spread) add(set []uint64, i int, kind linkKind) {
@@ -196,9 +235,6 @@ func (s *spread) merge(to int, from []uint64) (changed bool) {
 			changed = true
 		}
 	}
-	if changed {
-		s.dirty[to] = true
-	}
 	return changed
 }
 
@@ -209,6 +245,9 @@ func (s *spread) holds(q *query) bool {
 	fact, at := s.facts.of(q), q.at.place
 	if q.at.behind && (fact == s.facts.nodes[at] || fact == s.facts.writes[at]) {
 		return true
+	}
+	if s.position[at] < s.within.from {
+		return false
 	}
 	k := fact - s.first
 	return s.at(at)[k/64]&(1<<(k%64)) != 0

@@ -44,6 +44,7 @@ func ParseTemplate(text string, d Dialect) (*Template, error) {
 
 func (t *Template) parse(text string, d Dialect) error {
 	p := &parser{text: text}
+	p.path = p.short[:0]
 	if n := min(strings.Count(text, "{"), 8); n > 0 {
 		t.parts, p.refs = make([]part, 0, 2*n+1), make([]*Ref, 0, n)
 	}
@@ -248,6 +249,7 @@ func (t *Template) String() string { return t.Format(Canonical) }
 // the dialect would read as an expression becomes a string in one.
 func (t *Template) Format(d Dialect) string {
 	var b strings.Builder
+	b.Grow(t.length())
 	for i := range t.parts {
 		p := &t.parts[i]
 		if p.of != nil {
@@ -260,6 +262,16 @@ func (t *Template) Format(d Dialect) string {
 		formatLiteral(&b, p.text, d, beforeExpr)
 	}
 	return b.String()
+}
+
+// length is about how long the written template is.
+func (t *Template) length() int {
+	const usual = 24 // of an expression
+	n := 0
+	for i := range t.parts {
+		n += max(len(t.parts[i].text), usual)
+	}
+	return n
 }
 
 // formatLiteral writes literal text. A dollar sign in front of an expression
