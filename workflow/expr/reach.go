@@ -128,8 +128,8 @@ type spread struct {
 	dirty  []bool   // by position
 }
 
-// stretch is from the first place where a fact may come true to the last one
-// where it is asked for, and round all loops that begin or end in between.
+// stretch holds all places where a fact may come true, those behind them where
+// it is asked for, and all loops that begin or end in between.
 func (s *spread) stretch(asked [][]*query) interval {
 	in := interval{len(s.places), none}
 	for _, same := range asked {
@@ -138,7 +138,7 @@ func (s *spread) stretch(asked [][]*query) interval {
 			sources = []int{same[0].node}
 		}
 		for _, i := range sources {
-			in.from = min(in.from, s.position[i])
+			in = interval{min(in.from, s.position[i]), max(in.to, s.position[i])}
 		}
 		for _, q := range same {
 			if q.at.place != s.end {
