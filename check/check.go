@@ -123,6 +123,7 @@ type pass struct {
 	index *index
 	code  string // of the rule at work
 	found workflow.Diagnostics
+	named []name // see names; nil: not asked for yet
 }
 
 func (p *pass) run() {

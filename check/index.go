@@ -19,6 +19,10 @@ type scope struct {
 	owner *node // nil: the workflow's own graph
 	nodes []*node
 	edges []*edge
+
+	// What order.go finds out once all edges are linked; nil: not asked for yet.
+	order []*node
+	next  [][]*node
 }
 
 // node is a node with the edges that meet there.
@@ -58,11 +62,13 @@ func newIndex(w *workflow.Workflow) *index {
 
 // add enters a graph and the graphs in it.
 func (ix *index) add(g *workflow.Graph, owner *node) *scope {
-	s := &scope{graph: g, owner: owner}
+	s := &scope{graph: g, owner: owner, nodes: make([]*node, len(g.Nodes)), edges: make([]*edge, len(g.Edges))}
 	ix.scopes = append(ix.scopes, s)
+	nodes, edges := make([]node, len(g.Nodes)), make([]edge, len(g.Edges))
 	for i := range g.Nodes {
-		n := &node{Node: &g.Nodes[i], scope: s, order: i}
-		s.nodes = append(s.nodes, n)
+		n := &nodes[i]
+		n.Node, n.scope, n.order = &g.Nodes[i], s, i
+		s.nodes[i] = n
 		ix.nodes = append(ix.nodes, n)
 		if ix.byID[n.ID] == nil {
 			ix.byID[n.ID] = n
@@ -72,8 +78,9 @@ func (ix *index) add(g *workflow.Graph, owner *node) *scope {
 		}
 	}
 	for i := range g.Edges {
-		e := &edge{Edge: &g.Edges[i], scope: s}
-		s.edges = append(s.edges, e)
+		e := &edges[i]
+		e.Edge, e.scope = &g.Edges[i], s
+		s.edges[i] = e
 		ix.edges = append(ix.edges, e)
 	}
 	return s

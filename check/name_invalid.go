@@ -31,7 +31,14 @@ type name struct {
 
 // names are the names of inputs and variables, in order.
 func (p *pass) names() []name {
-	var list []name
+	if p.named == nil {
+		p.named = p.collectNames()
+	}
+	return p.named
+}
+
+func (p *pass) collectNames() []name {
+	list := make([]name, 0, len(p.index.nodes))
 	for _, in := range p.w.Inputs {
 		list = append(list, name{in.Name, "an input", "inputs." + in.Name, in.Pos})
 	}

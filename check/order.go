@@ -4,9 +4,16 @@ package check
 // earlier declared first where the graph leaves it open. Nodes on a cycle, and
 // behind one, are left out.
 func (s *scope) inOrder() []*node {
+	if s.order == nil {
+		s.order = s.sorted()
+	}
+	return s.order
+}
+
+func (s *scope) sorted() []*node {
 	missing := make([]int, len(s.nodes)) // in-edges whose source is not placed
 	next := s.successors()
-	var ready, list []*node
+	ready := make([]*node, 0, len(s.nodes))
 	for _, n := range s.nodes {
 		missing[n.order] = len(n.in)
 		if len(n.in) == 0 {
@@ -14,27 +21,28 @@ func (s *scope) inOrder() []*node {
 		}
 	}
 	for i := 0; i < len(ready); i++ {
-		n := ready[i]
-		list = append(list, n)
-		for _, m := range next[n.order] {
+		for _, m := range next[ready[i].order] {
 			if missing[m.order]--; missing[m.order] == 0 {
 				ready = append(ready, m)
 			}
 		}
 	}
-	return list
+	return ready
 }
 
 // successors are, for each node, the targets of its edges in this graph; for a
 // loop, of the edges that leave it. A target stands there once for each edge.
 func (s *scope) successors() [][]*node {
-	next := make([][]*node, len(s.nodes))
+	if s.next != nil {
+		return s.next
+	}
+	s.next = make([][]*node, len(s.nodes))
 	for _, n := range s.nodes {
 		for _, e := range n.in {
-			next[e.source.order] = append(next[e.source.order], n)
+			s.next[e.source.order] = append(s.next[e.source.order], n)
 		}
 	}
-	return next
+	return s.next
 }
 
 // waves numbers the nodes from 1: a node is one behind the last of those that
