@@ -29,9 +29,9 @@ func (f *finding) span(written string) (from, to int, ok bool) {
 	for _, d := range []Dialect{Mixed, PlantUML, Canonical} {
 		p := parse(&original, d)
 		switch {
-		case f.problem.Kind == Syntax && p.err != nil:
+		case f.is(Syntax) && p.err != nil:
 			return p.err.From, p.err.To, true
-		case f.problem.Kind == QuotedRef && p.err == nil:
+		case f.is(QuotedRef) && p.err == nil:
 			if list := quotedRefs(&p); f.number < len(list) {
 				return list[f.number].from, list[f.number].to, true
 			}
@@ -41,6 +41,22 @@ func (f *finding) span(written string) (from, to int, ok bool) {
 		}
 	}
 	return 0, 0, false
+}
+
+func (f *finding) is(kind ProblemKind) bool { return f.problem != nil && f.problem.Kind == kind }
+
+// isBare says whether the author wrote a reference to an input as a bare name,
+// which may have been meant to be something else.
+func (f *finding) isBare() bool {
+	if f.text.src == nil {
+		return false
+	}
+	from, to, ok := f.span(f.text.src.Text)
+	if !ok {
+		return false
+	}
+	written := strings.TrimLeft(f.text.src.Text[from:to], "${ \t")
+	return strings.HasPrefix(written, f.ref.Name)
 }
 
 // quoted warns of references inside quotes of an expression: they are plain

@@ -158,10 +158,14 @@ func (c *checker) names() []string {
 
 func (c *checker) input(f *finding) {
 	name := f.ref.Name
-	if name == "" || len(c.w.Inputs) == 0 || slices.ContainsFunc(c.w.Inputs, func(p workflow.Param) bool { return p.Name == name }) {
-		return
+	declared := slices.ContainsFunc(c.w.Inputs, func(p workflow.Param) bool { return p.Name == name })
+	switch {
+	case name == "" || declared:
+	case len(c.w.Inputs) > 0:
+		f.report(UnknownName, name, fmt.Sprintf("unknown name %q", name), c.unknownDetail(name))
+	case len(c.writers[name]) > 0 && !f.ref.guarded && f.isBare():
+		f.report(MaybeUndefined, name, fmt.Sprintf("%q is an input here", name), c.unknownDetail(name))
 	}
-	f.report(UnknownName, name, fmt.Sprintf("unknown name %q", name), c.unknownDetail(name))
 }
 
 // unknownDetail says what an unknown name may have been meant to be.

@@ -102,6 +102,7 @@ func TestProblemsByGraph(t *testing.T) {
 		{"first of two", graph([]workflow.Node{n("a"), w, n("b"), anyJoin}, edge("a", "w"), edge("a", "b"), edge("w", "r"), edge("b", "r")), "nodes.w.output", maybe},
 		{"first of two, before them", graph([]workflow.Node{w, n("a"), n("b"), anyJoin}, edge("w", "a"), edge("w", "b"), edge("a", "r"), edge("b", "r")), "nodes.w.output", ""},
 		{"first of two, written by both", graph([]workflow.Node{n("a"), w, w2, anyJoin}, edge("a", "w"), edge("a", "w2"), edge("w", "r"), edge("w2", "r")), "vars.x", ""},
+		{"in one alternative, its status", graph([]workflow.Node{choice, w, n("b"), r}, when("choice", "w", "inputs.i"), orElse("choice", "b"), edge("w", "r"), edge("b", "r")), "nodes.w.status", ""},
 		{"later in the loop", graph([]workflow.Node{loop(graph([]workflow.Node{r, w}, edge("r", "w"), again("w")))}), "nodes.w.output", ""},
 		{"later in the loop, variable", graph([]workflow.Node{loop(graph([]workflow.Node{r, w}, edge("r", "w"), again("w")))}), "vars.x", ""},
 		{"later in the loop, off its path", graph([]workflow.Node{loop(graph([]workflow.Node{r, w, choice}, edge("r", "w"), edge("r", "choice"), again("choice")))}), "nodes.w.output", ""},
@@ -145,6 +146,35 @@ func TestProblemsBehindANode(t *testing.T) {
 error bad_item: previous at the end of the workflow; name the node whose output is meant`
 	if diff := cmp.Diff(want, problems(w)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestCombineTakesWhatThereIs(t *testing.T) {
+	w := &workflow.Workflow{Body: workflow.Graph{
+		Nodes: []workflow.Node{{ID: "choice", Step: &workflow.Choice{}}, task("a", "", ""), task("b", "", ""),
+			{ID: "c", Step: &workflow.Combine{Strategy: workflow.First, Inputs: []workflow.Expr{{Text: "nodes.a.output"}, {Text: "nodes.d.output"}}}}, task("d", "", "")},
+		Edges: []workflow.Edge{when("choice", "a", "inputs.x"), orElse("choice", "b"), edge("a", "c"), edge("b", "c"), edge("c", "d")},
+	}}
+	if diff := cmp.Diff(`error forward: "d" is not known yet; "d" runs after this place`, problems(w)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestNameTakenForAnInput has no declared inputs, so that {{late}} before its
+// writer can only be an input; that is seldom meant.
+func TestNameTakenForAnInput(t *testing.T) {
+	tests := []struct{ prompt, want string }{
+		{"{{late}}", `warning maybe_undefined: "late" is an input here; "d" writes it, but not before this place`},
+		{"{{inputs.late}}", ""},
+		{"{{late ?? 1}}", ""},
+		{"{{other}}", ""},
+	}
+	for _, tt := range tests {
+		w := line(tt.prompt)
+		expr.Resolve(w, expr.Mixed, nil)
+		if diff := cmp.Diff(tt.want, problems(w)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.prompt, diff)
+		}
 	}
 }
 

@@ -3,6 +3,8 @@ package expr
 import (
 	"fmt"
 	"slices"
+
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // settle asks the flow all that was noted, and turns the answers into problems.
@@ -24,11 +26,20 @@ func (c *checker) split() (late, doubtful []*finding) {
 		switch known := c.known(f); {
 		case !known:
 			late = append(late, f)
-		case !f.ref.guarded && f.ref.Kind != Groups && !c.certain(f):
+		case c.matters(f) && !c.certain(f):
 			doubtful = append(doubtful, f)
 		}
 	}
 	return late, doubtful
+}
+
+// matters says whether anything is wrong with a reference to what may be
+// missing: not if it has a default, asks how a node ended, or is an input of a
+// combine, which leaves out what is missing.
+func (c *checker) matters(f *finding) bool {
+	_, combines := c.places[f.text.at.place].node.Step.(*workflow.Combine)
+	asksHow := f.ref.Kind == Nodes && f.ref.Field != "output"
+	return !f.ref.guarded && f.ref.Kind != Groups && !asksHow && (!combines || f.text.at.behind)
 }
 
 // certain says in the common case, without asking more, that what a reference

@@ -73,6 +73,15 @@ func TestSelect(t *testing.T) {
 		{`$[?@ == 12345678901234567890]`, `[12345678901234567890]`},
 		{`$[?@ == 12345678901234567891]`, `[]`},
 		{`$.issues[?@.tags == $.issues[0].tags].severity`, `["high"]`},
+		{`$.issues[?@.severity < 'i'].line`, `[10, 10]`},
+		{`$.issues[?@.severity > @.line]`, `[]`},
+		{`$.issues[?@ == $.issues[1]].line`, `[2.5]`},
+		{`$.issues[?@.line >= 2.5e0 && @.line != 1E+1].line`, `[2.5]`},
+		{`$.issues[?search(@.severity, value($.issues[0].tags[1]))].line`, `[]`},
+		{`$.issues[?match(@.severity, $.issues[0].severity)].line`, `[10]`},
+		{`$.issues[?match(@.severity, 'h\\.gh') || match(@.severity, '[.h]igh')].line`, `[10]`},
+		{`$.issues[?match(@.severity, 'h.gh')].line`, `[10]`},
+		{`$.issues[?true == false]`, `[]`},
 		{"$ .issues\n[ 0 , 1 ] .line", `[10, 2.5]`},
 	}
 	for _, tt := range tests {

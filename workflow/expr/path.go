@@ -1,0 +1,71 @@
+package expr
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// reference reads the path behind its first name.
+func (p *parser) reference(first token) (node, error) {
+	p.path = append(p.path[:0], Key{Name: first.text})
+	for {
+		k, found, err := p.key()
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			break
+		}
+		p.path = append(p.path, k)
+	}
+	ref := classify(p.path)
+	ref.Path = slices.Clone(ref.Path) // p.path is used again
+	ref.From, ref.To = first.from, p.pos
+	p.refs = append(p.refs, &ref)
+	return &ref, nil
+}
+
+// key reads .name, [0] or ["name"], if one follows at once.
+func (p *parser) key() (k Key, found bool, err error) {
+	rest := p.text[p.pos:]
+	switch {
+	case strings.HasPrefix(rest, "?."):
+		return k, false, &SyntaxError{p.pos, p.pos + 2, `unexpected "?."`, hints["?."]}
+	case strings.HasPrefix(rest, "."):
+		return p.dotted()
+	case strings.HasPrefix(rest, "["):
+		return p.indexed()
+	}
+	return k, false, nil
+}
+
+func (p *parser) dotted() (Key, bool, error) {
+	from := p.pos + 1
+	if from == len(p.text) || !isNameStart(p.text[from]) {
+		return Key{}, false, &SyntaxError{p.pos, from, "no name follows the dot", `write [0] for an index and ["a b"] for a name with other characters`}
+	}
+	p.pos = nameEnd(p.text, from)
+	return Key{Name: p.text[from:p.pos]}, true, nil
+}
+
+func (p *parser) indexed() (Key, bool, error) {
+	p.pos++
+	t, err := p.peek()
+	if err != nil {
+		return Key{}, false, err
+	}
+	k := Key{Name: t.text}
+	if t.kind == numberToken {
+		index, err := strconv.Atoi(t.text)
+		if err != nil || index < 0 {
+			return k, false, &SyntaxError{t.from, t.to, fmt.Sprintf("%s is no index", shorten(t.text)), "indexes are whole numbers and count from 0"}
+		}
+		k = Key{Index: index, IsIndex: true}
+	} else if t.kind != stringToken {
+		return k, false, unexpected(t, "an index or a name in quotes")
+	}
+	p.pos = t.to
+	return k, true, p.expect("]", " behind the index")
+}
