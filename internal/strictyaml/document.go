@@ -94,6 +94,9 @@ func (d *Document) Readable() bool { return d.root != nil || !d.found.Errors() }
 // Diagnostics are all that was found so far, in the order of the file.
 func (d *Document) Diagnostics() workflow.Diagnostics { return d.found.Sort() }
 
+// Failed says whether an error was found so far.
+func (d *Document) Failed() bool { return d.found.Errors() }
+
 // Start is the position of the first character of the file, for what is
 // missing from it altogether.
 func (d *Document) Start() workflow.Pos { return d.mark(1, 1, 1) }

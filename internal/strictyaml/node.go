@@ -80,6 +80,12 @@ func (n Node) Key() Node {
 	return Node{doc: n.doc, y: n.key}
 }
 
+// Before says whether the value is written above or to the left of another.
+func (n Node) Before(other Node) bool {
+	a, b := n.Pos(), other.Pos()
+	return a.Line < b.Line || a.Line == b.Line && a.Column < b.Column
+}
+
 // Label names the value in messages.
 func (n Node) Label() string {
 	switch {

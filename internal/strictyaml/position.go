@@ -110,25 +110,43 @@ func (d *Document) pos(n *yaml.Node) workflow.Pos {
 	return d.span(n.Line, n.Column, d.text[from:d.flowEnd(n, from)])
 }
 
-// flowEnd is the byte behind the bracket that closes a flow collection. A
-// bracket in a comment behind the last entry would end it early, by a few
-// characters in a message.
+// flowEnd is the byte behind the bracket that closes a flow collection. A pair
+// like `a: b` in a list has no brackets of its own.
 func (d *Document) flowEnd(n *yaml.Node, from int) int {
+	s := d.skipProperties(raw{from: from, line: n.Line})
+	open := s.from < len(d.text) && (d.text[s.from] == '[' || d.text[s.from] == '{')
+	end := s.from
+	if open {
+		end++
+	}
 	if len(n.Content) > 0 {
-		last := n.Content[len(n.Content)-1]
-		switch last.Kind {
-		case yaml.ScalarNode:
-			from = d.scalar(last).to
-		case yaml.AliasNode:
-			from = d.offset(last.Line, last.Column) + 1 + len(last.Value)
-		default:
-			from = d.flowEnd(last, d.offset(last.Line, last.Column))
+		end = d.leafEnd(n.Content[len(n.Content)-1])
+	}
+	if !open {
+		return end
+	}
+	for ; end < len(d.text); end++ {
+		switch d.text[end] {
+		case '#':
+			end += max(0, bytes.IndexByte(d.text[end:], '\n'))
+		case ']', '}':
+			return end + 1
 		}
 	}
-	if close := bytes.IndexAny(d.text[from:], "]}"); close >= 0 {
-		return from + close + 1
-	}
 	return len(d.text)
+}
+
+// leafEnd is the byte behind an entry of a flow collection.
+func (d *Document) leafEnd(n *yaml.Node) int {
+	from := d.offset(n.Line, n.Column)
+	switch n.Kind {
+	case yaml.ScalarNode:
+		return d.scalar(n).to
+	case yaml.AliasNode:
+		return from + 1 + len(n.Value)
+	default:
+		return d.flowEnd(n, from)
+	}
 }
 
 // raw is a scalar as it stands in the file, from its first character or quote

@@ -26,5 +26,8 @@ func TestFormatKeepsTheMeaning(t *testing.T) {
 		if diff := cmp.Diff(workflow.Print(want), workflow.Print(got)); diff != "" {
 			t.Fatalf("-want +got:\n%s\n%s", diff, text)
 		}
+		if again, _ := yaml.Fmt("f.yml", text); string(again) != string(text) {
+			t.Fatalf("Fmt changes what Format writes:\n%s", cmp.Diff(string(text), string(again)))
+		}
 	})
 }

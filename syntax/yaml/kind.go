@@ -13,17 +13,20 @@ var kindKeys = []string{"agent", "prompt", "workflow", "human", "combine", "choi
 func kindNames() string { return strings.Join(kindKeys, ", ") }
 
 // kind finds what the step does, reads it, and gives the value that says it.
+// If there are several, the one that is written first counts.
 func (r *reader) kind(m *strictyaml.Map, s *step) strictyaml.Node {
-	var first strictyaml.Node
-	var name string
+	first, name := strictyaml.Node{}, ""
 	for _, key := range kindKeys {
 		n := m.Get(key)
 		switch {
 		case !n.Exists() || key == "prompt" && name == "agent":
-		case first.Exists():
-			n.Key().Errorf(codeStepKind, "make two steps of it, or remove one of them", "a step cannot have both %q and %q", name, key)
-		default:
+		case !first.Exists():
 			first, name = n, key
+		case n.Before(first):
+			r.twoKinds(first, key, name)
+			first, name = n, key
+		default:
+			r.twoKinds(n, name, key)
 		}
 	}
 	m.Get("config")
@@ -45,6 +48,10 @@ func (r *reader) kind(m *strictyaml.Map, s *step) strictyaml.Node {
 		r.steps(first, s)
 	}
 	return first
+}
+
+func (r *reader) twoKinds(at strictyaml.Node, first, second string) {
+	at.Key().Errorf(codeStepKind, "make two steps of it, or remove one of them", "a step cannot have both %q and %q", first, second)
 }
 
 func (r *reader) task(m *strictyaml.Map, s *step) {
@@ -128,7 +135,7 @@ func (r *reader) loop(n strictyaml.Node, s *step) {
 	body := r.block(m.List("steps"), s)
 	s.body = &body
 	if len(body.steps) == 0 {
-		n.Errorf(codeLoopTest, "add `steps:` with what is to be repeated", "the loop has no steps")
+		n.Key().Errorf(codeLoopTest, "add `steps:` with what is to be repeated", "the loop has no steps")
 	}
 	m.Done()
 }

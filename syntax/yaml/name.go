@@ -11,7 +11,7 @@ import (
 // nameSteps gives an id to every step that has none, and to the choices that
 // `when`, `until` and `while` become: what it is made from, then that with -2,
 // -3, … in the order in which the steps are written.
-func nameSteps(b *block) {
+func nameSteps(b *block) *namer {
 	n := &namer{taken: map[string]bool{}, last: map[string]int{}}
 	b.each(func(s *step) {
 		if s.node.ID != "" {
@@ -19,6 +19,7 @@ func nameSteps(b *block) {
 		}
 	})
 	n.block(b)
+	return n
 }
 
 type namer struct {
@@ -97,9 +98,10 @@ func (b *block) ids() []string {
 	return ids
 }
 
-// checkNames reports ids that stand twice. A for_each over a single step may
-// share its id with that step.
-func (r *reader) checkNames() {
+// checkNames reports ids that stand twice, and gives the second step a name of
+// its own, so that ids are unique in the model whatever the file says. A
+// for_each over a single step may share its id with that step.
+func (r *reader) checkNames(names *namer) {
 	first := map[string]*step{}
 	r.body.each(func(s *step) {
 		other := first[s.node.ID]
@@ -110,6 +112,7 @@ func (r *reader) checkNames() {
 		default:
 			r.doc.Report(workflow.Errorf(s.node.Pos, codeDuplicateID,
 				"the other one is at "+other.node.Pos.String()+"; rename one of them", "id %q is used twice", s.node.ID))
+			s.setID(names.name(slug(s.node.ID)))
 		}
 	})
 }

@@ -20,9 +20,9 @@ func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) 
 	}
 	r := &reader{doc: doc}
 	w := r.workflow(doc.Root(), file)
-	nameSteps(&r.body)
-	r.checkNames()
-	w.Body = newResolver(&r.body, r.settings, w, r.doc.Report).resolve()
+	names := nameSteps(&r.body)
+	r.checkNames(names)
+	w.Body = newResolver(&r.body, r.settings, w, r.report).resolve()
 	expr.Resolve(w, expr.Mixed, r.body.ids())
 	return w, doc.Diagnostics()
 }
@@ -32,6 +32,14 @@ type reader struct {
 	doc      *strictyaml.Document
 	body     block
 	settings settings
+}
+
+// report leaves warnings out where something is wrong already: they would only
+// follow from it.
+func (r *reader) report(d workflow.Diagnostic) {
+	if d.Severity == workflow.Error || !r.doc.Failed() {
+		r.doc.Report(d)
+	}
 }
 
 // settings are what the whole file sets for its steps.

@@ -204,6 +204,9 @@ func (p *plan) explicit(w *workflow.Workflow) {
 		}
 		for _, s := range wrong {
 			next := p.names(s.want)
+			if len(next) == 0 && !(s.outer != nil && s.outer.isLoop()) {
+				next = p.names(targets([]string{workflow.End}))
+			}
 			s.next = &next
 		}
 		if round > 20 {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/hocket-dev/hocket/internal/strictyaml"
 )
 
 // printer writes YAML, two spaces a level.
@@ -35,7 +37,7 @@ func (p *printer) blank() { p.b.WriteByte('\n') }
 // key is a key with its colon. A key may have a thousand characters on a line;
 // a longer one is marked as a key.
 func (p *printer) key(name string) string {
-	text := scalar(name, false)
+	text := strictyaml.Quote(name, false)
 	if len(text) < 1000 {
 		return text + ":"
 	}
@@ -55,7 +57,7 @@ func (p *printer) text(key, s string) {
 
 func (p *printer) always(key, s string) {
 	if !isBlock(s) {
-		p.field(key, scalar(s, false))
+		p.field(key, strictyaml.Quote(s, false))
 		return
 	}
 	p.field(key, blockHeader(s))
@@ -136,7 +138,7 @@ func (p *printer) item(v any) {
 			p.depth++
 			return
 		}
-		p.line(scalar(v, false))
+		p.line(strictyaml.Quote(v, false))
 	case []any:
 		if line, ok := flowList(v); ok {
 			p.line(line)
@@ -161,7 +163,7 @@ func flowList(list []any) (string, bool) {
 	for i, v := range list {
 		switch v := v.(type) {
 		case string:
-			parts[i] = scalar(v, true)
+			parts[i] = strictyaml.Quote(v, true)
 		case []any, map[string]any:
 			return "", false
 		default:
@@ -183,4 +185,33 @@ func atom(v any) string {
 		return v.String()
 	}
 	return "null"
+}
+
+// isBlock says whether text with line breaks can stand below a `|`. Text that
+// ends in more than one line break cannot: the empty line behind the step would
+// become part of it. A separator like "\n---\n" is clearer in quotes.
+func isBlock(s string) bool {
+	short := strings.HasPrefix(s, "\n") && len(s) < 80
+	return strings.Contains(s, "\n") && !short && strictyaml.IsPrintable(s) &&
+		!strings.HasSuffix(s, "\n\n") && strings.Trim(s, " \t\n") != "" && lastLineHasText(s)
+}
+
+// lastLineHasText keeps away from text whose last line is blank: it would be
+// cut off with the line breaks at the end.
+func lastLineHasText(s string) bool {
+	s = strings.TrimSuffix(s, "\n")
+	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:]) != ""
+}
+
+// blockHeader is the sign in front of a block: with its indentation if its
+// first line is indented itself, and with - if it ends without a line break.
+func blockHeader(s string) string {
+	header := "|"
+	if first := strings.TrimLeft(s, "\n"); strings.HasPrefix(first, " ") || strings.HasPrefix(first, "\t") || len(first) < len(s) {
+		header += "2"
+	}
+	if !strings.HasSuffix(s, "\n") {
+		header += "-"
+	}
+	return header
 }

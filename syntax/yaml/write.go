@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
@@ -21,7 +22,7 @@ func Format(w *workflow.Workflow) ([]byte, error) {
 		fold    bool
 		handler string
 	}{{true, commonHandler(&w.Body)}, {true, ""}, {false, ""}} {
-		text := write(written, newPlan(written, form.fold, form.handler))
+		text := layOut(write(written, newPlan(written, form.fold, form.handler)))
 		if again, found := Parse("", text); !found.Errors() && workflow.Digest(again) == digest {
 			return text, nil
 		}
@@ -142,7 +143,7 @@ func write(w *workflow.Workflow, plan *plan) []byte {
 		out.field("on_error", onErrorWord(plan.onError))
 	}
 	if plan.handler != nil {
-		out.field("error", scalar(plan.handler.name, false))
+		out.field("error", strictyaml.Quote(plan.handler.name, false))
 	}
 	if len(plan.body.steps) > 0 {
 		out.blank()
@@ -183,7 +184,7 @@ func (out *writer) lanes(lanes []workflow.AgentRef) {
 	for _, a := range lanes {
 		out.entry(func() {
 			if a.Role == "" && a.Color == "" {
-				out.line(scalar(a.Name, false))
+				out.line(strictyaml.Quote(a.Name, false))
 				return
 			}
 			out.always("name", a.Name)

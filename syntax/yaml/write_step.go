@@ -3,15 +3,12 @@ package yaml
 import (
 	"strconv"
 
+	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// steps writes the steps of a block, with a blank line between them.
 func (out *writer) steps(b *block) {
-	for i, s := range b.steps {
-		if i > 0 {
-			out.blank()
-		}
+	for _, s := range b.steps {
 		out.entry(func() { out.step(s) })
 	}
 }
@@ -72,7 +69,7 @@ func (out *writer) kind(s *step, n *workflow.Node) {
 			out.field("choice", "true")
 			return
 		}
-		out.nested("choice", func() { out.always("on", step.On.Text) })
+		out.nested("choice", func() { out.on(step.On.Text) })
 	case *workflow.Loop:
 		out.nested("loop", func() {
 			out.number("max", int64(step.Max))
@@ -218,14 +215,14 @@ func (out *writer) targets(key string, names *[]target) {
 
 func targetList(names []target) string {
 	if len(names) == 1 {
-		return scalar(names[0].name, false)
+		return strictyaml.Quote(names[0].name, false)
 	}
 	line := "["
 	for i, t := range names {
 		if i > 0 {
 			line += ", "
 		}
-		line += scalar(t.name, true)
+		line += strictyaml.Quote(t.name, true)
 	}
 	return line + "]"
 }
@@ -286,11 +283,15 @@ func (out *writer) entries(ways []way) {
 			case workflow.OnWhen:
 				out.always("when", w.when.Text)
 			case workflow.OnSuccess:
-				out.field("on", "success")
+				out.on("success")
 			case workflow.OnElse, workflow.OnFailure, workflow.OnTimeout:
-				out.field("on", string(w.on))
+				out.on(string(w.on))
 			}
 			out.field("to", targetList(w.to))
 		})
 	}
 }
+
+// on writes our own key, which needs no quotes. As a label it gets them, since
+// YAML 1.1 takes it for true.
+func (out *writer) on(text string) { out.line("on: " + strictyaml.Quote(text, false)) }

@@ -1,4 +1,4 @@
-package yaml
+package strictyaml
 
 import (
 	"fmt"
@@ -6,22 +6,22 @@ import (
 	"unicode/utf8"
 )
 
-// scalar writes text in one line so that it is read back as the same text: as
+// Quote writes text in one line so that it is read back as the same text: as
 // it is where that is possible, else in quotes.
-func scalar(s string, inFlow bool) string {
+func Quote(s string, inFlow bool) string {
 	switch {
-	case isPlain(s, inFlow):
+	case IsPlain(s, inFlow):
 		return s
-	case strings.ContainsAny(s, `"\`) && !strings.Contains(s, "'") && isPrintable(s) && !strings.Contains(s, "\n"):
+	case strings.ContainsAny(s, `"\`) && !strings.Contains(s, "'") && IsPrintable(s) && !strings.Contains(s, "\n"):
 		return "'" + s + "'"
 	}
 	return doubleQuoted(s)
 }
 
-// isPlain says whether text needs no quotes: in any version of YAML it is read
+// IsPlain says whether text needs no quotes: in any version of YAML it is read
 // as text, and as this text.
-func isPlain(s string, inFlow bool) bool {
-	if s == "" || strings.TrimSpace(s) != s || !isPrintable(s) || strings.ContainsAny(s, "\n\t") {
+func IsPlain(s string, inFlow bool) bool {
+	if s == "" || strings.TrimSpace(s) != s || !IsPrintable(s) || strings.ContainsAny(s, "\n\t") {
 		return false
 	}
 	if strings.ContainsRune("-?:,[]{}#&*!|>'\"%@`=<", rune(s[0])) || strings.HasPrefix(s, "...") {
@@ -50,9 +50,9 @@ func otherType(s string) bool {
 	return strings.Trim(s, "0123456789+-._:eExXoObBaAcCdDfFiInNtTzZ ") == ""
 }
 
-// isPrintable says whether text may stand in a file as it is. What is left out
+// IsPrintable says whether text may stand in a file as it is. What is left out
 // are control characters, and separators that YAML 1.1 takes for line breaks.
-func isPrintable(s string) bool {
+func IsPrintable(s string) bool {
 	for _, r := range s {
 		if r < ' ' && r != '\n' && r != '\t' || needsEscape(r) {
 			return false
@@ -87,32 +87,4 @@ func doubleQuoted(s string) string {
 	}
 	b.WriteByte('"')
 	return b.String()
-}
-
-// isBlock says whether text over several lines can stand below a `|`. Text that
-// ends in more than one line break cannot: the empty line behind the step would
-// become part of it.
-func isBlock(s string) bool {
-	return strings.Contains(strings.TrimSuffix(s, "\n"), "\n") && isPrintable(s) &&
-		!strings.HasSuffix(s, "\n\n") && strings.Trim(s, " \t\n") != "" && lastLineHasText(s)
-}
-
-// lastLineHasText keeps away from text whose last line is blank: it would be
-// cut off with the line breaks at the end.
-func lastLineHasText(s string) bool {
-	s = strings.TrimSuffix(s, "\n")
-	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:]) != ""
-}
-
-// blockHeader is the sign in front of a block: with its indentation if its
-// first line is indented itself, and with - if it ends without a line break.
-func blockHeader(s string) string {
-	header := "|"
-	if first := strings.TrimLeft(s, "\n"); strings.HasPrefix(first, " ") || strings.HasPrefix(first, "\t") || len(first) < len(s) {
-		header += "2"
-	}
-	if !strings.HasSuffix(s, "\n") {
-		header += "-"
-	}
-	return header
 }
