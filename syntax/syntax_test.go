@@ -1,0 +1,54 @@
+package syntax_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket/syntax"
+)
+
+func TestPicksTheNotation(t *testing.T) {
+	for _, c := range []struct{ file, text, want string }{
+		{"a.yml", "", "yaml"},
+		{"dir/A.YAML", "anything", "yaml"},
+		{"-", "# c\nname: x\nsteps: []\n", "yaml"},
+		{"a.txt", "steps:\n  - agent: a\n", "yaml"},
+		{"a.xml", "<workflow/>", ""},
+		{"a.puml", "@startuml\n:a;\n@enduml\n", ""},
+		{"", "hello", ""},
+	} {
+		n, ok := syntax.Of(c.file, []byte(c.text))
+		if n.Name != c.want || ok != (c.want != "") {
+			t.Errorf("%s %q: got %q, want %q", c.file, c.text, n.Name, c.want)
+		}
+	}
+}
+
+func TestUnknownNotationSaysWhatIsSupported(t *testing.T) {
+	w, found := syntax.Parse("a.puml", []byte("@startuml\n"))
+	if w != nil || len(found) != 1 || !strings.Contains(found[0].Detail, "yaml in files that end in .yml or .yaml") {
+		t.Errorf("got %v", found)
+	}
+	text, found := syntax.Fmt("a.puml", []byte("@startuml\n"))
+	if string(text) != "@startuml\n" || !found.Errors() {
+		t.Errorf("got %q, %v", text, found)
+	}
+	if _, err := syntax.Format(nil, "xml"); err == nil || !strings.Contains(err.Error(), "there are yaml") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestReadsAndWrites(t *testing.T) {
+	w, found := syntax.Parse("a.yml", []byte("name: x\nsteps:\n- agent: a\n- agent: b\n"))
+	if len(found) > 0 {
+		t.Fatal(found)
+	}
+	text, err := syntax.Format(w, "yaml")
+	if want := "name: x\n\nsteps:\n  - agent: a\n  - agent: b\n"; err != nil || string(text) != want {
+		t.Errorf("got %q, %v", text, err)
+	}
+	text, _ = syntax.Fmt("a.yml", []byte("name:  x\nsteps:\n- agent: a\n"))
+	if want := "name: x\nsteps:\n  - agent: a\n"; string(text) != want {
+		t.Errorf("got %q", text)
+	}
+}
