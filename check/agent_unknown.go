@@ -34,12 +34,13 @@ func (p *pass) agentOf(n *node) (*workflow.Task, Agent) {
 	return t, p.in.agent(p.w, t)
 }
 
-// reportAgent reports that a task has no agent to do it. A task with a scripted
-// reply needs none, so then it is only worth a warning.
+// reportAgent reports that a task has no agent that would do it. A task with a
+// scripted reply needs none, so then it is only worth a warning.
 func (p *pass) reportAgent(n *node, detail, summary string, args ...any) {
 	report := p.errorf
 	if p.in.replied(p.w, n.ID) {
-		report, detail = p.warnf, "its reply is used instead; "+detail
+		report = p.warnf
+		detail = strings.TrimSuffix("its reply is used instead; "+detail, "; ")
 	}
 	report(n.Pos, detail, summary, args...)
 }

@@ -1,9 +1,6 @@
 package check
 
-import (
-	"github.com/hocket-dev/hocket/workflow"
-	"github.com/hocket-dev/hocket/workflow/expr"
-)
+import "github.com/hocket-dev/hocket/workflow"
 
 // needs finds out which inputs workflows require.
 type needs struct {
@@ -54,7 +51,7 @@ func (n *needs) undeclared(w *workflow.Workflow) []workflow.Param {
 			list = append(list, in)
 		}
 	}
-	for _, name := range expr.FreeInputs(w) {
+	for _, name := range freeInputs(w) {
 		add(workflow.Param{Name: name, Required: true})
 	}
 	w.Body.Walk(func(_ *workflow.Graph, node *workflow.Node) {

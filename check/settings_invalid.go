@@ -12,11 +12,14 @@ var settingsInvalid = rule{
 	summary:  "the settings of a task are not what its agent takes",
 	node: func(p *pass, n *node) {
 		t, a := p.agentOf(n)
-		if t == nil || a.Found != Resolved || a.Validate == nil || p.in.replied(p.w, n.ID) {
+		if t == nil || a.Found != Resolved || a.Validate == nil {
 			return
 		}
 		for _, problem := range a.Validate(merged(a.Settings, t.Settings)) {
-			p.errorf(n.Pos, problem.Detail, "%q: %s", n.ID, problem.Summary)
+			if problem.Detail == "" {
+				problem.Detail = "settings stand under config of the step and under settings of the agent's file"
+			}
+			p.reportAgent(n, problem.Detail, "%q: %s", n.ID, problem.Summary)
 		}
 	},
 }

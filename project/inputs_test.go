@@ -49,7 +49,7 @@ func TestRequiredInputsOfUndeclaredWorkflows(t *testing.T) {
 		"a.yml": `
 state: {known: 1}
 steps:
-  - {agent: shell, config: {command: [ls, "${target}", "${known}"]}, output: seen}
+  - {agent: shell, config: {command: [ls, "${target}", "${known}", "${mood ?? 'calm'}"]}, output: seen}
   - {workflow: b, inputs: {channel: "${seen}"}}
 `,
 		"b.yml": `

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/scripted"
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/syntax/yaml"
@@ -78,6 +79,7 @@ func TestRulePages(t *testing.T) {
 			if !strings.HasPrefix(p.text, "# "+p.code+"\n\nAn error: ") && !strings.HasPrefix(p.text, "# "+p.code+"\n\nA warning: ") {
 				t.Error("the page does not begin with its code and what it means")
 			}
+			t.Parallel()
 			if large := tooLarge[p.code]; large != nil {
 				p.wrong = []fence{{"yaml", large()}}
 			}
@@ -137,6 +139,17 @@ func try(t *testing.T, blocks []fence) workflow.Diagnostics {
 		_, wrong := l.Inputs(nil, pairs)
 		found = append(found, wrong...)
 	}
+	if text, ok := files["replies.yml"]; ok {
+		found = append(found, tryReplies(l, text)...)
+	}
+	return found
+}
+
+func tryReplies(l *project.Loaded, text string) workflow.Diagnostics {
+	replies, found := scripted.Parse("replies.yml", []byte(text))
+	for _, key := range replies.Strangers(&l.Bundle) {
+		found = append(found, workflow.Warningf(workflow.Pos{File: "replies.yml"}, "reply-unused", "", "%s", key))
+	}
 	return found
 }
 
@@ -170,7 +183,9 @@ func allCodes() map[string]string {
 	for _, c := range project.Codes() {
 		all[c.Name] = c.Meaning
 	}
-	all[agent.CodeDefinition] = ""
+	for _, code := range []string{agent.CodeDefinition, scripted.CodeReplies, "reply-unused"} {
+		all[code] = ""
+	}
 	for _, r := range check.Rules() {
 		kind := "An error: "
 		if r.Severity == workflow.Warning {
