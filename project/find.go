@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/hocket-dev/hocket/syntax"
 )
 
 // found is a workflow's file.
@@ -39,9 +41,9 @@ func (p *Project) find(name string, among ...string) ([]found, error) {
 func (p *Project) candidates(name string, among []string) []string {
 	dirs := append(slices.Clone(among), p.workflowDirs()...)
 	names := []string{name}
-	if !isWorkflowFile(name) {
+	if !syntax.IsWorkflow(name) {
 		names = nil
-		for _, ext := range extensions {
+		for _, ext := range endings() {
 			names = append(names, name+ext)
 		}
 	}
@@ -73,7 +75,7 @@ func (p *Project) Names(among ...string) []string {
 			continue // a project need not have the directory
 		}
 		for _, e := range entries {
-			if name := strings.TrimSuffix(e.Name(), filepath.Ext(e.Name())); !e.IsDir() && isWorkflowFile(e.Name()) && !slices.Contains(names, name) {
+			if name := strings.TrimSuffix(e.Name(), filepath.Ext(e.Name())); !e.IsDir() && syntax.IsWorkflow(e.Name()) && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
@@ -82,7 +84,16 @@ func (p *Project) Names(among ...string) []string {
 	return names
 }
 
-func isWorkflowFile(name string) bool { return slices.Contains(extensions, filepath.Ext(name)) }
+// endings are those of the files of all notations.
+func endings() []string {
+	var list []string
+	for _, name := range syntax.Notations() {
+		if n, ok := syntax.Named(name); ok {
+			list = append(list, n.Endings...)
+		}
+	}
+	return list
+}
 
 func isFile(path string) bool {
 	info, err := os.Stat(path)

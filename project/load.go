@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/syntax"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -113,7 +114,7 @@ func (l *Loaded) parse(f found) *workflow.Workflow {
 	if w, ok := l.files[key]; ok {
 		return w
 	}
-	w, found := parse(f.file, f.text)
+	w, found := syntax.Parse(f.file, f.text)
 	if w != nil && refused(w, found) {
 		w = nil
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-dev/hocket/agent/scripted"
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/project"
-	"github.com/hocket-dev/hocket/syntax/yaml"
+	"github.com/hocket-dev/hocket/syntax"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -80,17 +80,21 @@ func TestRulePages(t *testing.T) {
 				t.Error("the page does not begin with its code and what it means")
 			}
 			t.Parallel()
-			if large := tooLarge[p.code]; large != nil {
+			large, isLarge := tooLarge[p.code]
+			if large != nil {
 				p.wrong = []fence{{"yaml", large()}}
 			}
-			if len(p.wrong) == 0 || len(p.mended) == 0 {
+			if len(p.mended) == 0 || len(p.wrong) == 0 && !isLarge {
 				t.Fatal("the page has no two examples")
-			}
-			if found := try(t, p.wrong); !slices.Contains(codes(found), p.code) {
-				t.Errorf("the wrong example gives %v", found)
 			}
 			if found := try(t, p.mended); found.Errors() || slices.Contains(codes(found), p.code) {
 				t.Errorf("the mended example gives %v", found)
+			}
+			if len(p.wrong) == 0 {
+				return
+			}
+			if found := try(t, p.wrong); !slices.Contains(codes(found), p.code) {
+				t.Errorf("the wrong example gives %v", found)
 			}
 		})
 	}
@@ -102,10 +106,7 @@ var tooLarge = map[string]func() string{
 	"yaml-size": func() string {
 		return "state: {list: " + strings.Repeat("[", 300) + strings.Repeat("]", 300) + "}\n" + oneStep
 	},
-	"too-many-edges": func() string {
-		step := func(group string) string { return "  - {agent: writer, parallel_group: " + group + "}\n" }
-		return "steps:\n" + strings.Repeat(step("first"), 1001) + strings.Repeat(step("second"), 1001)
-	},
+	"too-many-edges": nil, // it takes seconds; the tests of the reader have it
 }
 
 // try checks the project that the blocks make.
@@ -118,22 +119,25 @@ func try(t *testing.T, blocks []fence) workflow.Diagnostics {
 		".hocket/agents/writer.yml":   "agent: shell\nsettings: {command: [cat]}\n",
 		".hocket/agents/reviewer.yml": "agent: shell\nsettings: {command: [cat]}\n",
 	}
+	files["workflow.yml"] = "steps: [{agent: writer}]\n"
+	root := "workflow.yml"
 	var pairs []string
 	for i, b := range blocks {
+		line, _, _ := strings.Cut(b.text, "\n")
+		name, named := strings.CutPrefix(line, "# ")
 		switch {
 		case b.language == "sh":
 			pairs = inputFlags(b.text)
-		case i == 0 && !strings.HasPrefix(b.text, "# "):
-			files["workflow.yml"] = b.text
+		case !named:
+			files[root] = b.text
 		default:
-			line, _, _ := strings.Cut(b.text, "\n")
-			files[strings.TrimPrefix(line, "# ")] = b.text
+			files[name] = b.text
+			if i == 0 && !strings.HasPrefix(name, ".") {
+				root = name
+			}
 		}
 	}
-	if files["workflow.yml"] == "" {
-		files["workflow.yml"] = "steps: [{agent: writer}]\n"
-	}
-	l := load(t, open(t, write(t, files)), "workflow.yml")
+	l := load(t, open(t, write(t, files)), root)
 	found := l.Check(nil)
 	if pairs != nil {
 		_, wrong := l.Inputs(nil, pairs)
@@ -177,7 +181,7 @@ func inputFlags(command string) []string {
 // known, and their meaning in a sentence.
 func allCodes() map[string]string {
 	all := make(map[string]string)
-	for _, c := range yaml.Codes {
+	for _, c := range syntax.Codes {
 		all[c.Name] = c.Meaning
 	}
 	for _, c := range project.Codes() {
