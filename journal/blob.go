@@ -3,6 +3,7 @@ package journal
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -63,6 +64,17 @@ func (rs rows) simple() bool {
 		}
 	}
 	return true
+}
+
+func (rs rows) recordBlobs(tx *sql.Tx) error {
+	for _, r := range rs {
+		for _, b := range r.blobs {
+			if _, err := tx.Exec("INSERT INTO blobs (hash, data) VALUES (?, ?) ON CONFLICT DO NOTHING", b.hash, b.text); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // places is the value of the column blobs.

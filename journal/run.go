@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -33,6 +34,10 @@ type NewRun struct {
 	Origin  string
 	Created time.Time
 	Events  []engine.Event // the first ones, Started at least
+	Status  engine.Status  // "": running
+	// IdleFrom is the first event, counted from 1, whose commands nobody has
+	// carried out; zero: the caller does.
+	IdleFrom int
 }
 
 // Create records a new run with its first events, in one transaction, and gives
@@ -49,15 +54,15 @@ func (s *Store) Create(n NewRun) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{store: s, lease: lease, run: n.ID, next: 1}
+	w := &Writer{store: s, lease: lease, run: n.ID, next: 1, idleFrom: n.IdleFrom}
 	root := n.Pin.Bundle.Root
 	err = s.transact(func(tx *sql.Tx) error {
 		if _, err := tx.Exec("INSERT INTO pins (hash, data) VALUES (?, ?) ON CONFLICT DO NOTHING", hash, string(data)); err != nil {
 			return err
 		}
 		at := micros(n.Created)
-		res, err := tx.Exec("INSERT INTO runs (id, workflow, digest, pin, created, status, changed, origin) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-			n.ID, root.Name, workflow.Digest(root), hash, at, string(engine.Running), at, n.Origin)
+		res, err := tx.Exec("INSERT INTO runs (id, workflow, digest, pin, created, status, changed, origin, idle_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			n.ID, root.Name, workflow.Digest(root), hash, at, string(cmp.Or(n.Status, engine.Running)), at, n.Origin, n.IdleFrom)
 		if conflicts(err) {
 			return &ExistsError{n.ID}
 		}

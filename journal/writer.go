@@ -20,6 +20,8 @@ type Writer struct {
 	number int64
 	next   int // seq of the next event
 	args   []any
+
+	idleFrom int
 }
 
 // Batch is what one Append records.
@@ -33,6 +35,17 @@ type Batch struct {
 	// Verdicts settle messages of the inbox, those that led to the events among
 	// them.
 	Verdicts []Verdict
+	// Idle says that nobody carries out what these events ask for: an answer is
+	// recorded, and the process ends. Whoever drives the run later knows by
+	// [Writer.IdleFrom] what was never begun.
+	Idle bool
+	// Driven ends Idle: from here on commands are carried out.
+	Driven bool
+}
+
+// plain says whether there is nothing but events.
+func (b *Batch) plain() bool {
+	return b.Status == "" && b.Problem == "" && len(b.Verdicts) == 0 && !b.Idle && !b.Driven
 }
 
 // Writer takes a run up. The error is a *HeldError when another process has it,
@@ -50,7 +63,7 @@ func (s *Store) Writer(ctx context.Context, run string) (*Writer, error) {
 		return nil, err
 	}
 	w := &Writer{store: s, lease: lease, run: run, number: number}
-	err = s.read.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) + 1 FROM events WHERE run = ?", number).Scan(&w.next)
+	err = s.read.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) + 1, (SELECT idle_from FROM runs WHERE number = ?1) FROM events WHERE run = ?1", number).Scan(&w.next, &w.idleFrom)
 	if err != nil {
 		lease.release()
 		return nil, explain(s.file, err)
@@ -64,6 +77,10 @@ func (w *Writer) Run() string { return w.run }
 // Recorded is how many events the run has.
 func (w *Writer) Recorded() int { return w.next - 1 }
 
+// IdleFrom is the first event, counted from 1, since which nobody has carried
+// out commands; zero if a process drove the run to its last event.
+func (w *Writer) IdleFrom() int { return w.idleFrom }
+
 // Close gives the run up.
 func (w *Writer) Close() error { return w.lease.release() }
 
@@ -75,13 +92,13 @@ func (w *Writer) Append(b Batch) error {
 	if err != nil {
 		return err
 	}
-	if rows.simple() && len(rows) <= maxInsert && b.Status == "" && b.Problem == "" && len(b.Verdicts) == 0 {
+	if rows.simple() && len(rows) <= maxInsert && b.plain() {
 		return w.store.explainAppend(w, w.insert(nil, rows)) // one statement is its own transaction
 	}
-	next := w.next
+	next, idle := w.next, w.idleFrom
 	err = w.store.transact(func(tx *sql.Tx) error { return w.record(tx, rows, b) })
 	if err != nil {
-		w.next = next
+		w.next, w.idleFrom = next, idle
 	}
 	return err
 }
@@ -96,12 +113,9 @@ func (w *Writer) append(tx *sql.Tx, b Batch) error {
 }
 
 func (w *Writer) record(tx *sql.Tx, rows rows, b Batch) error {
-	for _, r := range rows {
-		for _, blob := range r.blobs {
-			if _, err := tx.Exec("INSERT INTO blobs (hash, data) VALUES (?, ?) ON CONFLICT DO NOTHING", blob.hash, blob.text); err != nil {
-				return err
-			}
-		}
+	first := w.next
+	if err := rows.recordBlobs(tx); err != nil {
+		return err
 	}
 	for part := rows; len(part) > 0; {
 		n := min(len(part), maxInsert)
@@ -110,11 +124,8 @@ func (w *Writer) record(tx *sql.Tx, rows rows, b Batch) error {
 		}
 		part = part[n:]
 	}
-	if b.Status != "" || b.Problem != "" {
-		if _, err := tx.Exec("UPDATE runs SET status = coalesce(nullif(?, ''), status), problem = ?, changed = ? WHERE number = ?",
-			string(b.Status), b.Problem, micros(time.Now()), w.number); err != nil {
-			return err
-		}
+	if err := w.mark(tx, b, first); err != nil {
+		return err
 	}
 	for _, v := range b.Verdicts {
 		if err := v.record(tx); err != nil {
@@ -122,6 +133,29 @@ func (w *Writer) record(tx *sql.Tx, rows rows, b Batch) error {
 		}
 	}
 	return nil
+}
+
+// mark notes in the list of runs what a batch says about the whole run.
+func (w *Writer) mark(tx *sql.Tx, b Batch, first int) error {
+	if b.Status != "" || b.Problem != "" {
+		if _, err := tx.Exec("UPDATE runs SET status = coalesce(nullif(?, ''), status), problem = ?, changed = ? WHERE number = ?",
+			string(b.Status), b.Problem, micros(time.Now()), w.number); err != nil {
+			return err
+		}
+	}
+	idle := w.idleFrom
+	switch {
+	case b.Driven:
+		idle = 0
+	case b.Idle && idle == 0:
+		idle = first
+	}
+	if idle == w.idleFrom {
+		return nil
+	}
+	w.idleFrom = idle
+	_, err := tx.Exec("UPDATE runs SET idle_from = ? WHERE number = ?", idle, w.number)
+	return err
 }
 
 func (s *Store) explainAppend(w *Writer, err error) error {

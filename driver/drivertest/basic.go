@@ -1,0 +1,252 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+func sequence(t *testing.T, w World) {
+	d := w.Driver(t, echo)
+	s := starting(bundle(chain(task("a", "one ${inputs.x}"), task("b", "two ${nodes.a.output}"), task("c", "three ${nodes.b.output}"))))
+	s.Inputs = map[string]any{"x": "zero"}
+	want(t, start(t, d, s),
+		`success "three two one zero"`,
+		`a success "one zero"`,
+		`b success "two one zero"`,
+		`c success "three two one zero"`)
+}
+
+func fanOut(t *testing.T, w World) {
+	const items, parallel = 20, 4
+	var now, most atomic.Int32
+	d := w.Driver(t, func(_ context.Context, task *engine.StartTask) Outcome {
+		n := now.Add(1)
+		defer now.Add(-1)
+		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+		}
+		time.Sleep(5 * time.Millisecond)
+		return Outcome{Output: task.Prompt}
+	})
+	each := workflow.Node{ID: "scan", Step: &workflow.Each{Items: workflow.Expr{Text: "inputs.items"}, Body: chain(task("scan", "item ${item}"))}}
+	s := starting(bundle(chain(each)))
+	s.Limits.Parallel = parallel
+	var list []any
+	var outputs []string
+	for i := range items {
+		list = append(list, fmt.Sprint(i))
+		outputs = append(outputs, fmt.Sprintf("%q", fmt.Sprintf("item %d", i)))
+	}
+	s.Inputs = map[string]any{"items": list}
+	res := start(t, d, s)
+	if got, want := workflow.FormatJSON(res.Output), "["+strings.Join(outputs, ",")+"]"; got != want {
+		t.Errorf("output %s, want %s", got, want)
+	}
+	if m := most.Load(); m > parallel || m < 2 {
+		t.Errorf("%d attempts ran at once, want 2 to %d", m, parallel)
+	}
+	if n := count[*engine.TaskEnded](t, d); n != items {
+		t.Errorf("%d results are recorded, want %d", n, items)
+	}
+}
+
+func failures(t *testing.T, w World) {
+	d := w.Driver(t, func(_ context.Context, task *engine.StartTask) Outcome {
+		switch task.Node {
+		case "error":
+			return Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: "boom"}}
+		case "permanent":
+			return Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: "never", Permanent: true}}
+		case "timeout":
+			return Outcome{Fault: &engine.Fault{Kind: engine.FaultTimeout, Message: "too slow"}}
+		case "bytes":
+			return Outcome{Output: "not \xff UTF-8"}
+		default:
+			return Outcome{Output: "not json"}
+		}
+	})
+	nodes := []workflow.Node{task("error", ""), task("permanent", ""), task("timeout", ""), task("json", ""), task("bytes", "")}
+	for i := range nodes {
+		nodes[i].OnError = workflow.Continue
+	}
+	nodes[1].Retry = workflow.Retry{Attempts: 5}
+	nodes[3].Output.Mode = workflow.JSON
+	res := start(t, d, starting(bundle(chain(nodes...))))
+	statuses := map[string]engine.Status{"error": engine.Failed, "permanent": engine.Failed, "timeout": engine.TimedOut, "json": engine.Failed, "bytes": engine.Success}
+	for _, s := range res.Steps {
+		if s.Status != statuses[s.Node] || s.Attempts != 1 {
+			t.Errorf("%s: %s after %d attempts (%s)", s.Address, s.Status, s.Attempts, s.Error)
+		}
+	}
+	if res.Status != engine.Partial {
+		t.Errorf("the run is %s", res.Status)
+	}
+}
+
+func panics(t *testing.T, w World) {
+	d := w.Driver(t, func(_ context.Context, task *engine.StartTask) Outcome {
+		if task.Attempt == 1 {
+			panic("a defect of an agent")
+		}
+		return Outcome{Output: "fine"}
+	})
+	n := task("a", "")
+	n.Retry.Attempts = 2
+	want(t, start(t, d, starting(bundle(chain(n)))), `success "fine"`, `a success "fine"`)
+}
+
+func retries(t *testing.T, w World) {
+	var seen calls
+	d := w.Driver(t, func(_ context.Context, task *engine.StartTask) Outcome {
+		seen.note(task)
+		if task.Attempt < 3 {
+			return Outcome{Output: "x", Fault: &engine.Fault{Kind: engine.FaultError, Message: fmt.Sprint("failure ", task.Attempt)}}
+		}
+		return Outcome{Output: "fine"}
+	})
+	n := task("a", "")
+	n.Retry = workflow.Retry{Attempts: 3, Backoff: workflow.Linear, Delay: 20 * time.Millisecond}
+	before := time.Now()
+	res := start(t, d, starting(bundle(chain(n))))
+	want(t, res, `success "fine"`, `a success "fine"`)
+	if took := time.Since(before); took < 50*time.Millisecond { // 20 and 40, less a tenth
+		t.Errorf("two delays took %s", took)
+	}
+	if res.Steps[0].Attempts != 3 {
+		t.Errorf("%d attempts", res.Steps[0].Attempts)
+	}
+	for _, key := range seen.all() {
+		if seen.count(key) != 1 {
+			t.Errorf("key %s was used for several attempts", key)
+		}
+	}
+}
+
+func quota(t *testing.T, w World) {
+	var n atomic.Int32
+	d := w.Driver(t, func(_ context.Context, task *engine.StartTask) Outcome {
+		if n.Add(1) == 1 {
+			return Outcome{Fault: &engine.Fault{Kind: engine.FaultQuota, Message: "not now", Until: time.Now().Add(50 * time.Millisecond)}}
+		}
+		return Outcome{Output: fmt.Sprint("attempt ", task.Attempt)}
+	})
+	want(t, start(t, d, starting(bundle(chain(task("a", ""))))), `success "attempt 1"`, `a success "attempt 1"`)
+}
+
+// untilDone works until it is told to end.
+func untilDone(ctx context.Context, _ *engine.StartTask) Outcome {
+	<-ctx.Done()
+	return Outcome{Fault: &engine.Fault{Kind: engine.FaultCancelled, Message: context.Cause(ctx).Error()}}
+}
+
+func attemptTimesOut(t *testing.T, w World) {
+	d := w.Driver(t, untilDone)
+	n := task("slow", "")
+	n.Timeout = 30 * time.Millisecond
+	res := start(t, d, starting(bundle(chain(n, task("after", "")))))
+	if res.Status != engine.Failed || res.Steps[0].Status != engine.TimedOut {
+		t.Errorf("%s", outline(res))
+	}
+}
+
+func runTimesOut(t *testing.T, w World) {
+	d := w.Driver(t, untilDone)
+	s := starting(bundle(chain(task("slow", ""), task("after", ""))))
+	s.Limits.Runtime = 50 * time.Millisecond
+	if res := start(t, d, s); res.Status != engine.TimedOut {
+		t.Errorf("%s", outline(res))
+	}
+}
+
+func cancelWhileDriven(t *testing.T, w World) {
+	began := make(chan struct{})
+	d := w.Driver(t, func(ctx context.Context, task *engine.StartTask) Outcome {
+		close(began)
+		return untilDone(ctx, task)
+	})
+	s := starting(bundle(chain(task("a", ""), task("b", ""))))
+	call := goStart(t, d, s)
+	<-began
+	other := w.Driver(t, echo)
+	if err := other.Cancel(t.Context(), runID, "enough"); err != nil {
+		t.Fatal(err)
+	}
+	res, err := call.wait(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	agree(t, d, s.Bundle, res)
+	want(t, res, `cancelled null (cancelled: enough)`, `a cancelled null`, `b skipped null`)
+	if err := other.Cancel(t.Context(), runID, "again"); err == nil {
+		t.Error("a run that is over was cancelled")
+	}
+}
+
+func cancelWhileIdle(t *testing.T, w World) {
+	d := w.Driver(t, echo)
+	b := bundle(chain(task("a", "x"), gate("ok", "yes"), task("b", "y")))
+	if res := start(t, d, starting(b)); res.Status != engine.Waiting {
+		t.Fatalf("%s", outline(res))
+	}
+	if err := d.Cancel(t.Context(), runID, "enough"); err != nil {
+		t.Fatal(err)
+	}
+	want(t, resume(t, d, b), `cancelled null (cancelled: enough)`, `a success "x"`, `ok cancelled null`, `b skipped null`)
+}
+
+// interrupt: what was torn off is not recorded and is made again under its key.
+func interrupt(t *testing.T, w World) {
+	var seen calls
+	began := make(chan struct{}, 2)
+	var again atomic.Bool
+	d := w.Driver(t, func(ctx context.Context, task *engine.StartTask) Outcome {
+		seen.note(task)
+		if task.Node == "slow" && !again.Load() {
+			began <- struct{}{}
+			return untilDone(ctx, task)
+		}
+		return Outcome{Output: task.Node}
+	})
+	s := starting(bundle(chain(task("quick", ""), task("slow", ""))))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		<-began
+		cancel(errors.New("the lid was closed"))
+	}()
+	if res, err := d.Start(ctx, s); err == nil {
+		t.Fatalf("an interrupted driver returned %s", outline(res))
+	}
+	if n := count[*engine.TaskEnded](t, d); n != 1 {
+		t.Errorf("%d results are recorded, want 1", n)
+	}
+	again.Store(true)
+	want(t, resume(t, d, s.Bundle), `success "slow"`, `quick success "quick"`, `slow success "slow"`)
+	for key, n := range map[string]int{"run-1/quick@1": 1, "run-1/slow@1": 2} {
+		if seen.count(key) != n {
+			t.Errorf("%s was made %d times, want %d; all: %v", key, seen.count(key), n, seen.all())
+		}
+	}
+}
+
+// over: a run that is over stays as it is.
+func over(t *testing.T, w World) {
+	var seen calls
+	d := w.Driver(t, func(_ context.Context, task *engine.StartTask) Outcome {
+		seen.note(task)
+		return Outcome{Output: "x"}
+	})
+	b := bundle(chain(task("a", "")))
+	first := start(t, d, starting(b))
+	n := len(events(t, d))
+	second := resume(t, d, b)
+	if outline(first) != outline(second) || len(events(t, d)) != n || len(seen.all()) != 1 {
+		t.Errorf("resuming a run that is over changed it: %s", outline(second))
+	}
+}

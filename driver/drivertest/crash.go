@@ -1,0 +1,215 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Busy is a workflow with everything in it that a crash can hit: branches that
+// run at the same time, a loop, a for_each, a called workflow and a join.
+func Busy() *workflow.Bundle {
+	loop := workflow.Node{ID: "loop", Step: &workflow.Loop{Max: 5, Body: workflow.Graph{
+		Nodes: []workflow.Node{task("round", "round ${iteration}")},
+		Edges: []workflow.Edge{
+			{From: "round", To: workflow.Again, On: workflow.OnWhen, When: workflow.Expr{Text: "iteration < 3"}},
+			{From: "round", To: "join", On: workflow.OnElse},
+		},
+	}}}
+	each := workflow.Node{ID: "scan", Step: &workflow.Each{
+		Items: workflow.Expr{Text: `inputs.items`},
+		Body:  chain(task("scan", "item ${item}")),
+	}}
+	call := workflow.Node{ID: "child", Step: &workflow.Call{Workflow: "child"}}
+	root := &workflow.Workflow{Name: "busy", Body: workflow.Graph{
+		Nodes: []workflow.Node{task("first", "first"), loop, each, call, task("join", "${nodes.round.output} ${nodes.scan.output} ${nodes.child.output}"), task("last", "${nodes.join.output}!")},
+		Edges: []workflow.Edge{
+			{From: "first", To: "loop"}, {From: "first", To: "scan"}, {From: "first", To: "child"},
+			{From: "scan", To: "join"}, {From: "child", To: "join"}, {From: "join", To: "last"},
+		},
+	}}
+	child := &workflow.Workflow{Name: "child", Body: chain(task("in", "in"), task("out", "${nodes.in.output} and out"))}
+	return &workflow.Bundle{Root: root, Called: map[string]*workflow.Workflow{"child": child}}
+}
+
+// BusyInputs are the inputs of [Busy], with a number of items to scan.
+func BusyInputs(items int) map[string]any {
+	list := make([]any, items)
+	for i := range list {
+		list[i] = fmt.Sprint("i", i)
+	}
+	return map[string]any{"items": list}
+}
+
+// crash kills the driver at every attempt, before and after its work, and goes
+// on with a new one: the result is that of an undisturbed run, and no attempt
+// whose result was recorded is made again.
+func crash(t *testing.T, w World) {
+	b := Busy()
+	undisturbed := ""
+	for point := 0; ; point++ {
+		run := fmt.Sprintf("run-%d", point)
+		res, killed := crashAt(t, w, b, run, (point+1)/2, point%2 == 0)
+		switch {
+		case point == 0:
+			undisturbed = sorted(res)
+			if res.Status != engine.Success || len(res.Steps) != 14 {
+				t.Fatalf("undisturbed:\n%s", undisturbed)
+			}
+		case sorted(res) != undisturbed:
+			t.Fatalf("killed at point %d:\n%s\nwant\n%s", point, sorted(res), undisturbed)
+		case !killed:
+			if point < 20 {
+				t.Errorf("only %d points to kill at", point)
+			}
+			return
+		}
+	}
+}
+
+// sorted is an outline whose steps are in the order of their addresses: which
+// branch is faster is up to chance.
+func sorted(res engine.Result) string {
+	slices.SortFunc(res.Steps, func(a, b engine.StepResult) int { return strings.Compare(a.Address, b.Address) })
+	return outline(res)
+}
+
+// crashAt runs the workflow and kills its driver at the n-th attempt; zero:
+// never.
+func crashAt(t *testing.T, w World, b *workflow.Bundle, run string, n int, after bool) (res engine.Result, killed bool) {
+	t.Helper()
+	var seen calls
+	var dead atomic.Bool
+	var d Driver
+	d = w.Driver(t, func(ctx context.Context, task *engine.StartTask) Outcome {
+		if dead.Load() {
+			<-ctx.Done() // a process that is gone does nothing
+			return Outcome{}
+		}
+		k := seen.note(task)
+		out := echo(ctx, task)
+		if k == n {
+			if !after {
+				out = Outcome{Output: "torn off"}
+			}
+			dead.Store(true)
+			d.Kill()
+		}
+		return out
+	})
+	s := Start{Run: run, Bundle: b, Inputs: BusyInputs(5), Limits: limits}
+	res, err := d.Start(t.Context(), s)
+	if !dead.Load() {
+		if err != nil {
+			t.Fatalf("start: %v", err)
+		}
+		return res, false
+	}
+	if err == nil {
+		t.Fatalf("a driver that was killed returned %s", outline(res))
+	}
+	next := w.Driver(t, func(ctx context.Context, task *engine.StartTask) Outcome {
+		seen.note(task)
+		return echo(ctx, task)
+	})
+	recorded, err := next.Events(t.Context(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := seen.all()
+	if res, err = next.Resume(t.Context(), run); err != nil {
+		t.Fatalf("resume after a crash at attempt %d: %v", n, err)
+	}
+	for _, ev := range recorded {
+		if ended, ok := ev.(*engine.TaskEnded); ok {
+			if key := fmt.Sprintf("%s/%s@%d", run, ended.Address, ended.Attempt); seen.count(key) != 1 {
+				t.Errorf("%s was recorded and made %d times (crash at attempt %d; before it: %v)", key, seen.count(key), n, before)
+			}
+		}
+	}
+	return res, true
+}
+
+// lost: a task that must happen once only is not made again without asking.
+func lost(t *testing.T, w World) {
+	n := task("deploy", "")
+	n.Once = true
+	b := bundle(chain(n))
+	var d Driver
+	d = w.Driver(t, func(context.Context, *engine.StartTask) Outcome {
+		d.Kill()
+		return Outcome{}
+	})
+	if res, err := d.Start(t.Context(), starting(b)); err == nil {
+		t.Fatalf("a driver that was killed returned %s", outline(res))
+	}
+	next := w.Driver(t, echo)
+	if res := resume(t, next, b); res.Status != engine.Waiting {
+		t.Fatalf("%s", outline(res))
+	}
+	if err := next.Answer(t.Context(), runID, "deploy", "done"); err != nil {
+		t.Fatal(err)
+	}
+	if res := resume(t, next, b); res.Status != engine.Success {
+		t.Errorf("%s", outline(res))
+	}
+}
+
+// answerBeforeOnce: a task that must happen once only was to start when an
+// answer was recorded and nobody drove. It was not lost: it had not begun.
+func answerBeforeOnce(t *testing.T, w World) {
+	n := task("deploy", "deployed")
+	n.Once = true
+	b := bundle(chain(gate("ok", "yes"), n))
+	var seen calls
+	d := w.Driver(t, func(ctx context.Context, task *engine.StartTask) Outcome {
+		seen.note(task)
+		return echo(ctx, task)
+	})
+	if res := start(t, d, starting(b)); res.Status != engine.Waiting {
+		t.Fatalf("%s", outline(res))
+	}
+	if err := d.Answer(t.Context(), runID, "ok", "yes"); err != nil {
+		t.Fatal(err)
+	}
+	want(t, resume(t, d, b), `success "deployed"`, `ok success "yes"`, `deploy success "deployed"`)
+	if got := seen.all(); len(got) != 1 {
+		t.Errorf("attempts: %v", got)
+	}
+}
+
+// twoDrivers: one drives, the other says so.
+func twoDrivers(t *testing.T, w World) {
+	began, release := make(chan struct{}), make(chan struct{})
+	d := w.Driver(t, func(_ context.Context, task *engine.StartTask) Outcome {
+		close(began)
+		<-release
+		return Outcome{Output: task.Node}
+	})
+	b := bundle(chain(task("a", "")))
+	call := goStart(t, d, starting(b))
+	<-began
+	second := w.Driver(t, func(context.Context, *engine.StartTask) Outcome {
+		t.Error("the second driver begins an attempt")
+		return Outcome{}
+	})
+	if res, err := second.Resume(t.Context(), runID); err == nil {
+		t.Errorf("a second driver returned %s", outline(res))
+	} else if errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	close(release)
+	res, err := call.wait(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	agree(t, d, b, res)
+	want(t, res, `success "a"`, `a success "a"`)
+}

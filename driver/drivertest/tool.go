@@ -1,0 +1,207 @@
+package drivertest
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// runID is the run of every scenario; each has a world of its own.
+const runID = "run-1"
+
+// limits bound every scenario: one that hangs fails within a minute.
+var limits = workflow.Limits{Steps: 1000, Parallel: 10, Depth: 5, Runtime: time.Minute}
+
+func task(id, prompt string) workflow.Node {
+	return workflow.Node{ID: id, Step: &workflow.Task{Agent: "test", Prompt: workflow.Template{Text: prompt}}}
+}
+
+func gate(id string, options ...string) workflow.Node {
+	h := &workflow.Human{Question: workflow.Template{Text: id + "?"}}
+	for _, o := range options {
+		h.Options = append(h.Options, workflow.Option{Value: o})
+	}
+	return workflow.Node{ID: id, Step: h}
+}
+
+// chain joins nodes by plain edges.
+func chain(nodes ...workflow.Node) workflow.Graph {
+	g := workflow.Graph{Nodes: nodes}
+	for i := range nodes[1:] {
+		g.Edges = append(g.Edges, workflow.Edge{From: nodes[i].ID, To: nodes[i+1].ID})
+	}
+	return g
+}
+
+func bundle(g workflow.Graph) *workflow.Bundle {
+	return &workflow.Bundle{Root: &workflow.Workflow{Name: "demo", Body: g}}
+}
+
+func starting(b *workflow.Bundle) Start {
+	return Start{Run: runID, Bundle: b, Limits: limits}
+}
+
+// echo answers with the task's prompt.
+func echo(_ context.Context, t *engine.StartTask) Outcome { return Outcome{Output: t.Prompt} }
+
+// calls counts attempts by their key.
+type calls struct {
+	mu   sync.Mutex
+	keys []string
+}
+
+func (c *calls) note(t *engine.StartTask) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.keys = append(c.keys, t.Key)
+	return len(c.keys)
+}
+
+func (c *calls) count(key string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := 0
+	for _, k := range c.keys {
+		if k == key {
+			n++
+		}
+	}
+	return n
+}
+
+func (c *calls) all() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.keys)
+}
+
+// start starts a run and fails the test on an error.
+func start(t *testing.T, d Driver, s Start) engine.Result {
+	t.Helper()
+	res, err := d.Start(t.Context(), s)
+	if err != nil {
+		t.Fatalf("start: %v", err)
+	}
+	agree(t, d, s.Bundle, res)
+	return res
+}
+
+func resume(t *testing.T, d Driver, b *workflow.Bundle) engine.Result {
+	t.Helper()
+	res, err := d.Resume(t.Context(), runID)
+	if err != nil {
+		t.Fatalf("resume: %v", err)
+	}
+	agree(t, d, b, res)
+	return res
+}
+
+// agree checks that the events lead to the result.
+func agree(t *testing.T, d Driver, b *workflow.Bundle, got engine.Result) {
+	t.Helper()
+	r, err := engine.New(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, ev := range events(t, d) {
+		if _, err := r.Step(ev); err != nil {
+			t.Fatalf("recorded event %d (%T) does not fit: %v", i+1, ev, err)
+		}
+	}
+	if diff := cmp.Diff(r.Result(), got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("result (-as the events say +returned):\n%s", diff)
+	}
+}
+
+func events(t *testing.T, d Driver) []engine.Event {
+	t.Helper()
+	evs, err := d.Events(t.Context(), runID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return evs
+}
+
+// count counts the recorded events of a type.
+func count[E engine.Event](t *testing.T, d Driver) int {
+	t.Helper()
+	n := 0
+	for _, ev := range events(t, d) {
+		if _, ok := ev.(E); ok {
+			n++
+		}
+	}
+	return n
+}
+
+// outline is a result in short, without times: status, output, and the steps.
+func outline(res engine.Result) string {
+	var b strings.Builder
+	b.WriteString(string(res.Status) + " " + workflow.FormatJSON(res.Output))
+	if res.Error != "" {
+		b.WriteString(" (" + res.Error + ")")
+	}
+	for _, s := range res.Steps {
+		b.WriteString("\n" + s.Address + " " + string(s.Status) + " " + workflow.FormatJSON(s.Output))
+		if s.Error != "" {
+			b.WriteString(" (" + s.Error + ")")
+		}
+	}
+	return b.String()
+}
+
+func want(t *testing.T, res engine.Result, lines ...string) {
+	t.Helper()
+	if diff := cmp.Diff(lines, strings.Split(outline(res), "\n")); diff != "" {
+		t.Errorf("result (-want +got):\n%s", diff)
+	}
+}
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for range 1000 {
+		if holds() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("%s does not happen", what)
+}
+
+// async is a call of Start or Resume under way.
+type async struct {
+	done chan struct{}
+	res  engine.Result
+	err  error
+}
+
+func goStart(t *testing.T, d Driver, s Start) *async {
+	a := &async{done: make(chan struct{})}
+	ctx := t.Context()
+	go func() {
+		defer close(a.done)
+		a.res, a.err = d.Start(ctx, s)
+	}()
+	return a
+}
+
+func (a *async) wait(t *testing.T) (engine.Result, error) {
+	t.Helper()
+	select {
+	case <-a.done:
+		return a.res, a.err
+	case <-time.After(time.Minute):
+		t.Fatal("the driver does not return")
+		return engine.Result{}, nil
+	}
+}

@@ -1,0 +1,173 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/journal"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Receipt says what became of an answer, a cancel or a raise that was recorded.
+type Receipt struct {
+	// Driven says that another process drives the run and goes on with it by
+	// itself. Else Resume has to.
+	Driven bool
+	// Status is the run's, when it is not driven.
+	Status engine.Status
+}
+
+// RefusedError says why an answer, a cancel or a raise was not taken. Nothing
+// was recorded.
+type RefusedError struct {
+	Run    string
+	Reason string
+}
+
+func (e *RefusedError) Error() string { return fmt.Sprintf("run %s: %s", e.Run, e.Reason) }
+
+// Answer records the answer to a question.
+func Answer(ctx context.Context, store *journal.Store, run, address, value, by string) (Receipt, error) {
+	return act(ctx, store, run, &engine.HumanAnswered{Address: address, Value: valid(value), By: valid(by)})
+}
+
+// Cancel ends a run. One that nobody drives ends without starting anything.
+func Cancel(ctx context.Context, store *journal.Store, run, by, reason string) (Receipt, error) {
+	return act(ctx, store, run, &engine.CancelAsked{By: valid(by), Reason: valid(reason)})
+}
+
+// Raise sets limits of a run anew; zero fields stay as they are.
+func Raise(ctx context.Context, store *journal.Store, run string, limits workflow.Limits, by string) (Receipt, error) {
+	return act(ctx, store, run, &engine.LimitRaised{Limits: limits, By: valid(by)})
+}
+
+// act records an event of somebody who does not drive the run: by itself, or
+// through the inbox of the process that does.
+func act(ctx context.Context, store *journal.Store, run string, ev engine.Event) (Receipt, error) {
+	info, err := store.Find(ctx, run)
+	if err != nil {
+		return Receipt{}, err
+	}
+	for {
+		writer, err := store.Writer(ctx, info.ID)
+		if err == nil {
+			receipt, err := recordIdle(ctx, store, writer, ev)
+			return receipt, errors.Join(err, writer.Close())
+		}
+		var held *journal.HeldError
+		if !errors.As(err, &held) {
+			return Receipt{}, err
+		}
+		settled, err := send(ctx, store, held, ev)
+		if settled || err != nil {
+			return Receipt{Driven: true}, err
+		}
+	}
+}
+
+// recordIdle records an event in a run that nobody drives.
+func recordIdle(ctx context.Context, store *journal.Store, w *journal.Writer, ev engine.Event) (Receipt, error) {
+	r, events, err := Load(ctx, store, w.Run())
+	if err != nil {
+		return Receipt{}, err
+	}
+	now := moment(time.Now())
+	if last := events[len(events)-1].When(); now.Before(last) {
+		now = last
+	}
+	ev = at(ev, now)
+	if err := r.Admit(ev); err != nil {
+		return Receipt{}, &RefusedError{w.Run(), err.Error()}
+	}
+	add := func(ev engine.Event) error {
+		if err := w.Append(journal.Batch{Events: []engine.Event{ev}, Idle: true}); err != nil {
+			return err
+		}
+		_, err := step(r, w.Run(), w.Recorded(), ev)
+		return err
+	}
+	_, cancel := ev.(*engine.CancelAsked)
+	recovered := &engine.Recovered{Time: now}
+	if r.Status() == engine.Running && !cancel {
+		// It was interrupted. The time since then must not count as its own.
+		err = add(recovered)
+	}
+	if err == nil {
+		err = add(ev)
+	}
+	if err == nil && cancel && !r.Status().Done() {
+		err = add(recovered) // what was under way is gone
+	}
+	if err == nil {
+		err = w.Append(journal.Batch{Status: r.Status()})
+	}
+	return Receipt{Status: r.Status()}, err
+}
+
+// at is an event of the inbox as it happens at a time.
+func at(ev engine.Event, now time.Time) engine.Event {
+	switch ev := ev.(type) {
+	case *engine.HumanAnswered:
+		e := *ev
+		e.Time = now
+		return &e
+	case *engine.CancelAsked:
+		e := *ev
+		e.Time = now
+		return &e
+	case *engine.LimitRaised:
+		e := *ev
+		e.Time = now
+		return &e
+	case *engine.Started, *engine.TaskEnded, *engine.TimerFired, *engine.Recovered, *engine.Forked:
+	}
+	return ev // Admit refuses it, or nobody sends it
+}
+
+const (
+	verdictPoll = 20 * time.Millisecond
+	verdictWait = 30 * time.Second
+)
+
+// send puts an event into the inbox of the process that drives the run, and
+// waits for its verdict. !settled: that process has gone; the message was taken
+// back.
+func send(ctx context.Context, store *journal.Store, held *journal.HeldError, ev engine.Event) (settled bool, err error) {
+	id, err := store.Send(ctx, held.Run, ev)
+	if err != nil {
+		return false, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, verdictWait, fmt.Errorf("%w, and it does not answer", held))
+	defer cancel()
+	tick := time.NewTicker(verdictPoll)
+	defer tick.Stop()
+	for {
+		v, ok, err := store.Verdict(context.WithoutCancel(ctx), id)
+		switch {
+		case err != nil:
+			return false, err
+		case ok && v.Refused != "":
+			return true, &RefusedError{held.Run, v.Refused}
+		case ok:
+			return true, nil
+		}
+		_, driven := store.Driver(held.Run)
+		if !driven || ctx.Err() != nil {
+			withdrawn, err := store.Withdraw(id)
+			if err != nil {
+				return false, err
+			}
+			if withdrawn {
+				return false, context.Cause(ctx)
+			}
+			continue // the verdict came in this moment
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+}

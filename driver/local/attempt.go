@@ -1,0 +1,97 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/journal"
+)
+
+// attempts are those under way. They are owned by the loop; each runs in a
+// goroutine of its own and ends with one letter.
+type attempts struct {
+	base   context.Context
+	cancel context.CancelCauseFunc
+	open   map[attemptKey]context.CancelCauseFunc
+}
+
+type attemptKey struct {
+	address string
+	attempt int
+}
+
+// The reasons for which an attempt is told to end.
+var (
+	errCancelled   = errors.New("cancelled")
+	errInterrupted = errors.New("interrupted")
+)
+
+func newAttempts() *attempts {
+	base, cancel := context.WithCancelCause(context.Background())
+	return &attempts{base: base, cancel: cancel, open: map[attemptKey]context.CancelCauseFunc{}}
+}
+
+// worker makes one attempt.
+type worker func(ctx context.Context, log agent.Log) Outcome
+
+// start has an attempt made. A panic of an agent, or its runtime.Goexit, is a
+// failed attempt. The result carries the time at which the attempt ended.
+func (as *attempts) start(key attemptKey, work worker, log *attemptLog, clock Clock, mail *mailbox) {
+	ctx, cancel := context.WithCancelCause(as.base)
+	as.open[key] = cancel
+	go func() {
+		out := failed("the agent ended without a result")
+		defer func() {
+			if p := recover(); p != nil {
+				log.write(fmt.Appendf(nil, "panic: %v\n%s", p, debug.Stack()))
+				out = failed("the agent panicked: %v", p)
+			}
+			log.close()
+			mail.post(letter{ended: endedEvent(moment(clock.Now()), key.address, key.attempt, out)})
+		}()
+		out = work(ctx, log.write)
+	}()
+}
+
+func failed(format string, args ...any) Outcome {
+	return Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: fmt.Sprintf(format, args...)}}
+}
+
+// stop tells an attempt to end. It may have ended already.
+func (as *attempts) stop(key attemptKey) {
+	if cancel := as.open[key]; cancel != nil {
+		cancel(errCancelled)
+	}
+}
+
+// ended forgets an attempt whose result has been stored.
+func (as *attempts) ended(key attemptKey) {
+	if cancel := as.open[key]; cancel != nil {
+		cancel(nil) // frees what the context holds
+		delete(as.open, key)
+	}
+}
+
+// attemptLog keeps what an attempt prints, and shows it.
+type attemptLog struct {
+	file     *journal.Log
+	key      attemptKey
+	audience *audience
+}
+
+func (l *attemptLog) write(piece []byte) {
+	l.file.Write(piece) // never fails
+	l.audience.log(l.key.address, l.key.attempt, piece)
+}
+
+// close tells the observer when the log could not be kept: that is no reason to
+// fail a step.
+func (l *attemptLog) close() {
+	if err := l.file.Close(); err != nil {
+		l.audience.log(l.key.address, l.key.attempt, fmt.Appendf(nil, "[this log is not complete: %v]\n", err))
+	}
+}

@@ -1,0 +1,172 @@
+package local
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/journal"
+)
+
+// Start starts a run and drives it. The result says how far it came: it is over,
+// or it waits. The error is an *[InterruptedError] when ctx was done before.
+func Start(ctx context.Context, store *journal.Store, spec Spec, o Options) (engine.Result, error) {
+	o = o.withDefaults()
+	l, err := newLoop(store, spec.Pin, o)
+	if err != nil {
+		return engine.Result{}, err
+	}
+	started, err := l.create(spec)
+	if err != nil {
+		l.audience.close()
+		return engine.Result{}, err
+	}
+	return l.drive(ctx, func() error {
+		cmds, err := l.step(1, started)
+		for _, c := range cmds {
+			l.carryOut(c)
+		}
+		return err
+	})
+}
+
+// create records the run with its first event.
+func (l *loop) create(spec Spec) (engine.Event, error) {
+	const tries = 5 // ids made by chance that happen to be taken
+	for try := 1; ; try++ {
+		id := spec.Run
+		if id == "" {
+			id = NewID(spec.Pin.Bundle.Root.Name)
+		}
+		ev, err := roundTrip(&engine.Started{
+			Time: moment(l.o.Clock.Now()), Run: id, Version: engine.Version,
+			Inputs: spec.Inputs, Limits: spec.Limits, Tasks: spec.Tasks,
+		})
+		if err != nil {
+			return nil, err
+		}
+		l.writer, err = l.store.Create(journal.NewRun{ID: id, Pin: spec.Pin, Created: ev.When(), Events: []engine.Event{ev}})
+		var exists *journal.ExistsError
+		if errors.As(err, &exists) && spec.Run == "" && try < tries {
+			continue
+		}
+		return ev, err
+	}
+}
+
+// roundTrip is an event as it will come back from the journal, whatever Go
+// values the caller put into it.
+func roundTrip(ev engine.Event) (engine.Event, error) {
+	data, err := engine.Encode(ev)
+	if err != nil {
+		return nil, err
+	}
+	return engine.Decode(data)
+}
+
+// Resume takes a run up where it was left and drives it. A run that is over is
+// left as it is. The error is a *[journal.HeldError] when another process drives
+// it.
+func Resume(ctx context.Context, store *journal.Store, run string, o Options) (engine.Result, error) {
+	o = o.withDefaults()
+	info, err := store.Find(ctx, run)
+	if err != nil {
+		return engine.Result{}, err
+	}
+	pin, err := store.Pin(ctx, info.ID)
+	if err != nil {
+		return engine.Result{}, err
+	}
+	writer, err := store.Writer(ctx, info.ID)
+	if err != nil {
+		return engine.Result{}, err
+	}
+	l, err := newLoop(store, pin, o)
+	if err != nil {
+		return engine.Result{}, errors.Join(err, writer.Close())
+	}
+	l.writer, l.status = writer, info.Status
+	if info.Problem != "" {
+		l.status = "" // so that the mark goes when the run goes on
+	}
+	return l.drive(ctx, func() error { return l.recover(ctx) })
+}
+
+// recover replays the run, says so in the journal, and carries out what is
+// asked for and not answered.
+func (l *loop) recover(ctx context.Context) error {
+	unbegun := map[string]bool{} // tasks that were to start when nobody drove
+	seq, idleFrom := 0, l.writer.IdleFrom()
+	err := replay(ctx, l.store, l.writer.Run(), l.run, func(ev engine.Event, cmds []engine.Command) {
+		seq++
+		l.last = ev.When()
+		l.script.happened(ev)
+		l.script.commanded(cmds)
+		if idleFrom > 0 && seq >= idleFrom {
+			noteUnbegun(unbegun, cmds)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if l.run.Status().Done() {
+		l.over = true
+		return nil
+	}
+	if err := l.takeUp(&engine.Recovered{Time: l.now()}); err != nil {
+		return err
+	}
+	if err := l.rerunUnbegun(unbegun); err != nil {
+		return err
+	}
+	for _, c := range l.run.Pending() {
+		l.carryOut(c)
+	}
+	return l.readInbox()
+}
+
+// takeUp records and steps an event of the recovery. Its commands are not
+// carried out: Pending has them.
+func (l *loop) takeUp(ev engine.Event) error {
+	if err := l.writer.Append(journal.Batch{Events: []engine.Event{ev}}); err != nil {
+		return err
+	}
+	cmds, err := l.step(l.writer.Recorded(), ev)
+	if err == nil {
+		l.script.commanded(cmds)
+	}
+	return err
+}
+
+func noteUnbegun(unbegun map[string]bool, cmds []engine.Command) {
+	for _, c := range cmds {
+		switch c := c.(type) {
+		case *engine.StartTask:
+			unbegun[c.Address] = true
+		case *engine.AskHuman, *engine.CancelTask, *engine.SetTimer, *engine.CancelTimer, *engine.WithdrawHuman, *engine.Finish:
+		}
+	}
+}
+
+// rerunUnbegun answers questions about tasks that must happen once only and that
+// count as lost, although nobody has begun them: they were to start when an
+// answer was recorded by a process that did not drive the run. Only then is the
+// journal told that the run is driven, so a crash in between changes nothing.
+func (l *loop) rerunUnbegun(unbegun map[string]bool) error {
+	if l.writer.IdleFrom() == 0 {
+		return nil
+	}
+	for _, q := range l.run.Waiting() {
+		if !unbegun[q.Address] {
+			continue
+		}
+		ev := &engine.HumanAnswered{Time: l.now(), Address: q.Address, Value: "rerun", By: "hocket: it had not begun"}
+		if l.run.Admit(ev) != nil {
+			continue
+		}
+		if err := l.takeUp(ev); err != nil {
+			return err
+		}
+	}
+	return l.writer.Append(journal.Batch{Driven: true})
+}

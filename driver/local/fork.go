@@ -1,0 +1,122 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/journal"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// ForkSpec is a new run that repeats another up to a step.
+type ForkSpec struct {
+	From    string // the other run
+	Address string // the step that is made again
+	// Output, if not nil, is what the step gives, in place of making it again:
+	// the raw output of a task, or the answer to a question.
+	Output *string
+	Run    string // the new run's id; "": NewID makes one
+}
+
+// Fork records the new run and gives its id. Resume drives it.
+func Fork(ctx context.Context, store *journal.Store, spec ForkSpec) (string, error) {
+	info, err := store.Find(ctx, spec.From)
+	if err != nil {
+		return "", err
+	}
+	pin, err := store.Pin(ctx, info.ID)
+	if err != nil {
+		return "", err
+	}
+	_, old, err := Load(ctx, store, info.ID)
+	if err != nil {
+		return "", err
+	}
+	id := spec.Run
+	if id == "" {
+		id = NewID(info.Workflow)
+	}
+	now := moment(time.Now())
+	events, err := engine.Fork(pin.Bundle, old, spec.Address, id, now)
+	if err != nil {
+		return "", &RefusedError{info.ID, err.Error()}
+	}
+	idleFrom := len(events)
+	r, err := engine.New(pin.Bundle)
+	if err != nil {
+		return "", err
+	}
+	for i, ev := range events {
+		if _, err := step(r, id, i+1, ev); err != nil {
+			return "", err
+		}
+	}
+	rest, err := instead(r, pin.Bundle, spec, now)
+	if err != nil {
+		return "", &RefusedError{info.ID, err.Error()}
+	}
+	w, err := store.Create(journal.NewRun{
+		ID: id, Pin: pin, Origin: info.ID, Created: now,
+		Events: append(events, rest...), IdleFrom: idleFrom, Status: r.Status(),
+	})
+	if err != nil {
+		return "", err
+	}
+	return id, w.Close()
+}
+
+// forker is who answers in place of a person when a run is forked.
+const forker = "hocket: the run was forked here"
+
+// instead are the events that follow the fork. A task that must happen once only
+// counts as lost after a fork, and whoever forks has decided about it.
+func instead(r *engine.Run, b *workflow.Bundle, spec ForkSpec, now time.Time) ([]engine.Event, error) {
+	var events []engine.Event
+	answer := func(value string) engine.Event {
+		return &engine.HumanAnswered{Time: now, Address: spec.Address, Value: value, By: forker}
+	}
+	add := func(ev engine.Event) error {
+		_, err := r.Step(ev)
+		events = append(events, ev)
+		return err
+	}
+	if q, ok := pendingAt(r, spec.Address).(*engine.AskHuman); ok && !gates(b)[q.Workflow+"/"+q.Node] {
+		if err := add(answer("rerun")); err != nil {
+			return nil, err
+		}
+	}
+	if spec.Output == nil {
+		return events, nil
+	}
+	var err error
+	switch c := pendingAt(r, spec.Address).(type) {
+	case *engine.StartTask:
+		err = add(&engine.TaskEnded{Time: now, Address: c.Address, Attempt: c.Attempt, Output: valid(*spec.Output)})
+	case *engine.AskHuman:
+		err = add(answer(valid(*spec.Output)))
+	default:
+		err = fmt.Errorf("%q is no task and no question, so it has no output of its own", spec.Address)
+	}
+	return events, err
+}
+
+// pendingAt is the task or the question that is under way at an address, nil if
+// none is.
+func pendingAt(r *engine.Run, address string) engine.Command {
+	for _, c := range r.Pending() {
+		switch cmd := c.(type) {
+		case *engine.StartTask:
+			if cmd.Address == address {
+				return c
+			}
+		case *engine.AskHuman:
+			if cmd.Address == address {
+				return c
+			}
+		case *engine.CancelTask, *engine.SetTimer, *engine.CancelTimer, *engine.WithdrawHuman, *engine.Finish:
+		}
+	}
+	return nil
+}

@@ -1,0 +1,354 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/journal"
+)
+
+// loop drives one run. All its fields are owned by the goroutine of drive;
+// others talk to it through mail.
+type loop struct {
+	o      Options
+	store  *journal.Store
+	writer *journal.Writer
+	pin    *journal.Pin
+	run    *engine.Run
+
+	mail     *mailbox
+	letters  []letter // those taken last
+	batch    []engine.Event
+	attempts *attempts
+	timers   timers
+	script   *script
+	asked    map[string]bool // questions that somebody here may answer; true: a person, false: the script
+	audience *audience
+	alarm    alarm
+
+	last   time.Time     // of the newest event
+	status engine.Status // as the list of runs has it
+	over   bool          // Finish came
+}
+
+func newLoop(store *journal.Store, pin *journal.Pin, o Options) (*loop, error) {
+	run, err := engine.New(pin.Bundle)
+	if err != nil {
+		return nil, err
+	}
+	return &loop{
+		o: o, store: store, pin: pin, run: run, status: engine.Running,
+		mail: newMailbox(), attempts: newAttempts(), asked: map[string]bool{},
+		script: newScript(o.Script, pin.Bundle, o.ScriptAll), audience: newAudience(o.Observer),
+	}, nil
+}
+
+// drive does what comes first, and then goes on until the run is over, waits for
+// what nobody here can give, or ctx is done. It leaves nothing running and gives
+// the run up.
+func (l *loop) drive(ctx context.Context, first func() error) (engine.Result, error) {
+	err := first()
+	if err == nil {
+		err = l.turn(ctx)
+	}
+	err = l.settle(err)
+	for address := range l.asked {
+		l.withdraw(address)
+	}
+	l.alarm.stop()
+	err = errors.Join(err, l.writer.Close())
+	l.audience.close()
+	return l.run.Result(), err
+}
+
+// turn is the loop itself.
+func (l *loop) turn(ctx context.Context) error {
+	poll := time.NewTicker(l.o.Poll)
+	defer poll.Stop()
+	for !l.over {
+		if err := l.noteStatus(); err != nil {
+			return err
+		}
+		if l.idle() {
+			return nil
+		}
+		var err error
+		select {
+		case <-ctx.Done():
+			err = l.interrupted(context.Cause(ctx))
+		case <-l.mail.wake:
+			err = l.readMail()
+		case <-l.alarm.at(&l.timers, l.o.Clock):
+			err = l.fireTimers()
+		case <-poll.C:
+			err = l.readInbox()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return l.noteStatus()
+}
+
+// idle says whether nothing happens here any more: no attempt runs, nobody here
+// is asked, and no timer is near.
+func (l *loop) idle() bool {
+	if len(l.attempts.open) > 0 || len(l.asked) > 0 || l.run.Status() != engine.Waiting {
+		return false
+	}
+	at, any := l.timers.next()
+	return !any || at.Sub(l.o.Clock.Now()) > l.o.Patience
+}
+
+// noteStatus keeps the list of runs true. While a run goes on its status stays
+// the same, so this is no commit per step.
+func (l *loop) noteStatus() error {
+	status := l.run.Status()
+	if status == l.status {
+		return nil
+	}
+	l.status = status
+	return l.writer.Append(journal.Batch{Status: status})
+}
+
+// now is the time for a new event; time never goes back within a run.
+func (l *loop) now() time.Time { return l.after(moment(l.o.Clock.Now())) }
+
+func (l *loop) after(t time.Time) time.Time {
+	if t.Before(l.last) {
+		return l.last
+	}
+	return t
+}
+
+// readMail stores all results that have come in one transaction, then steps
+// them. Answers of people follow one by one: what one changes decides whether
+// the next fits.
+func (l *loop) readMail() error {
+	l.letters = l.mail.take(l.letters)
+	l.batch = l.batch[:0]
+	for _, m := range l.letters {
+		if m.ended != nil {
+			m.ended.Time = l.after(m.ended.Time)
+			l.last = m.ended.Time
+			l.batch = append(l.batch, m.ended)
+		}
+	}
+	if err := l.record(journal.Batch{Events: l.batch}); err != nil {
+		return err
+	}
+	for _, m := range l.letters {
+		if m.answer != nil {
+			if err := l.answered(m.answer); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// fireTimers fires what is due. Each timer is an event of its own: the first may
+// cancel the second.
+func (l *loop) fireTimers() error {
+	l.alarm.stop() // it has rung
+	for !l.over {
+		id, ok := l.timers.due(l.o.Clock.Now())
+		if !ok {
+			return nil
+		}
+		ev := &engine.TimerFired{Time: l.now(), ID: id}
+		if l.run.Admit(ev) != nil {
+			continue
+		}
+		if err := l.record(journal.Batch{Events: []engine.Event{ev}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readInbox takes or refuses what other processes have sent.
+func (l *loop) readInbox() error {
+	messages, err := l.writer.Inbox(context.Background())
+	if err != nil {
+		return err
+	}
+	for _, m := range messages {
+		ev := at(m.Event, l.now())
+		b := journal.Batch{Events: []engine.Event{ev}, Verdicts: []journal.Verdict{{ID: m.ID}}}
+		if err := l.run.Admit(ev); err != nil {
+			b.Events, b.Verdicts[0].Refused = nil, err.Error()
+		}
+		var gone *journal.WithdrawnError
+		if err := l.record(b); err != nil && !errors.As(err, &gone) {
+			return err
+		}
+	}
+	return nil
+}
+
+// record does the driver's duty: it stores events, steps them and carries out
+// the commands.
+func (l *loop) record(b journal.Batch) error {
+	if len(b.Events) == 0 && len(b.Verdicts) == 0 {
+		return nil
+	}
+	seq := l.writer.Recorded()
+	if err := l.writer.Append(b); err != nil {
+		return err
+	}
+	for i, ev := range b.Events {
+		cmds, err := l.step(seq+1+i, ev)
+		if err != nil {
+			return err
+		}
+		for _, c := range cmds {
+			l.carryOut(c)
+		}
+	}
+	return nil
+}
+
+// step steps one stored event.
+func (l *loop) step(seq int, ev engine.Event) ([]engine.Command, error) {
+	l.last = ev.When()
+	cmds, err := step(l.run, l.writer.Run(), seq, ev)
+	if err != nil {
+		return nil, err
+	}
+	if l.audience != nil {
+		l.audience.facts(l.run.Facts())
+	}
+	l.script.happened(ev)
+	switch ev := ev.(type) {
+	case *engine.TaskEnded:
+		l.attempts.ended(attemptKey{ev.Address, ev.Attempt})
+	case *engine.HumanAnswered:
+		l.withdraw(ev.Address)
+	case *engine.Started, *engine.TimerFired, *engine.CancelAsked, *engine.LimitRaised, *engine.Recovered, *engine.Forked:
+	}
+	return cmds, nil
+}
+
+// carryOut does what the engine asks for. A command is valid only until the next
+// step, so what lasts longer is copied.
+func (l *loop) carryOut(c engine.Command) {
+	switch c := c.(type) {
+	case *engine.StartTask:
+		l.startTask(*c)
+	case *engine.CancelTask:
+		l.attempts.stop(attemptKey{c.Address, c.Attempt})
+	case *engine.SetTimer:
+		l.timers.set(c.ID, c.At)
+	case *engine.CancelTimer:
+		l.timers.cancel(c.ID)
+	case *engine.AskHuman:
+		l.ask(*c)
+	case *engine.WithdrawHuman:
+		l.script.withdrawn(c.Address)
+		l.withdraw(c.Address)
+	case *engine.Finish:
+		l.over = true
+	}
+}
+
+func (l *loop) startTask(task engine.StartTask) {
+	key := attemptKey{task.Address, task.Attempt}
+	log := &attemptLog{l.store.Log(l.writer.Run(), task.Address, task.Attempt), key, l.audience}
+	l.attempts.start(key, l.worker(&task), log, l.o.Clock, l.mail)
+}
+
+// worker is who makes an attempt: the script, else the agents.
+func (l *loop) worker(task *engine.StartTask) worker {
+	run := l.writer.Run()
+	if exec, ok := l.script.task(task); ok {
+		def := &agent.Definition{Name: task.Agent, Builtin: true}
+		return func(ctx context.Context, log agent.Log) Outcome {
+			return execute(ctx, exec, agentTask(run, l.pin.Dir, def, task), log)
+		}
+	}
+	return func(ctx context.Context, log agent.Log) Outcome { return l.o.Agents.Run(ctx, run, task, log) }
+}
+
+// interrupted records what had ended before the interruption, and no more: what
+// an attempt says when it is torn off is not a result.
+func (l *loop) interrupted(cause error) error {
+	l.letters = l.mail.take(l.letters)
+	l.batch = l.batch[:0]
+	for _, m := range l.letters {
+		if m.ended != nil {
+			m.ended.Time = l.after(m.ended.Time)
+			l.last = m.ended.Time
+			l.batch = append(l.batch, m.ended)
+		} else {
+			m.answer.refuse(fmt.Errorf("the run was interrupted"))
+		}
+	}
+	seq := l.writer.Recorded()
+	if len(l.batch) > 0 {
+		if err := l.writer.Append(journal.Batch{Events: l.batch}); err != nil {
+			return err
+		}
+	}
+	for i, ev := range l.batch {
+		if _, err := l.step(seq+1+i, ev); err != nil { // nothing is begun any more
+			return err
+		}
+	}
+	return &InterruptedError{Run: l.writer.Run(), Cause: cause}
+}
+
+// InterruptedError says that a run was stopped from outside before its end.
+// Resume goes on with it.
+type InterruptedError struct {
+	Run   string
+	Cause error
+}
+
+func (e *InterruptedError) Error() string {
+	return fmt.Sprintf("run %s was interrupted: %v", e.Run, e.Cause)
+}
+
+func (e *InterruptedError) Unwrap() error { return e.Cause }
+
+// grace is how long attempts may take to end when the loop does.
+const grace = 10 * time.Second
+
+// settle ends what is still under way and waits for it. Nothing of it is
+// recorded. A run that the engine cannot go on with is marked.
+func (l *loop) settle(err error) error {
+	l.attempts.cancel(errInterrupted)
+	deadline := time.After(grace)
+	for len(l.attempts.open) > 0 {
+		select {
+		case <-l.mail.wake:
+			l.letters = l.mail.take(l.letters)
+			for _, m := range l.letters {
+				l.discard(m)
+			}
+		case <-deadline:
+			err = errors.Join(err, fmt.Errorf("driver: %d attempts did not end within %s after they were told to", len(l.attempts.open), grace))
+			clear(l.attempts.open)
+		}
+	}
+	for _, m := range l.mail.close() {
+		l.discard(m)
+	}
+	var broken *BrokenError
+	if errors.As(err, &broken) {
+		err = errors.Join(err, l.writer.Append(journal.Batch{Problem: broken.Error()}))
+	}
+	return err
+}
+
+func (l *loop) discard(m letter) {
+	if m.ended != nil {
+		l.attempts.ended(attemptKey{m.ended.Address, m.ended.Attempt})
+	} else {
+		m.answer.refuse(fmt.Errorf("the run is not driven any more"))
+	}
+}

@@ -1,0 +1,99 @@
+package local
+
+import (
+	"sync"
+
+	"github.com/hocket-dev/hocket/engine"
+)
+
+// maxPieces is how many pieces of logs wait for a slow observer before some are
+// left out. Facts are never left out.
+const maxPieces = 1000
+
+// audience passes on to the observer what happens, on a goroutine of its own. A
+// nil audience has no observer.
+type audience struct {
+	observer Observer
+	done     chan struct{}
+
+	mu     sync.Mutex
+	more   *sync.Cond
+	queue  []notice
+	pieces int
+	closed bool
+}
+
+type notice struct {
+	fact    engine.Fact
+	address string
+	attempt int
+	piece   []byte // not nil: a piece of a log
+}
+
+func newAudience(o Observer) *audience {
+	if o == nil {
+		return nil
+	}
+	a := &audience{observer: o, done: make(chan struct{})}
+	a.more = sync.NewCond(&a.mu)
+	go a.serve()
+	return a
+}
+
+func (a *audience) facts(facts []engine.Fact) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, f := range facts {
+		a.queue = append(a.queue, notice{fact: f})
+	}
+	a.more.Signal()
+}
+
+func (a *audience) log(address string, attempt int, piece []byte) {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.pieces == maxPieces {
+		return
+	}
+	a.pieces++
+	a.queue = append(a.queue, notice{address: address, attempt: attempt, piece: append([]byte{}, piece...)})
+	a.more.Signal()
+}
+
+// close waits until the observer has seen everything.
+func (a *audience) close() {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	a.closed = true
+	a.more.Signal()
+	a.mu.Unlock()
+	<-a.done
+}
+
+func (a *audience) serve() {
+	defer close(a.done)
+	for {
+		a.mu.Lock()
+		for len(a.queue) == 0 && !a.closed {
+			a.more.Wait()
+		}
+		queue := a.queue
+		a.queue, a.pieces = nil, 0
+		a.mu.Unlock()
+		if len(queue) == 0 {
+			return
+		}
+		for _, n := range queue {
+			if n.piece != nil {
+				a.observer.Log(n.address, n.attempt, n.piece)
+			} else {
+				a.observer.Fact(n.fact)
+			}
+		}
+	}
+}
