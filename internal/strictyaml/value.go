@@ -2,7 +2,9 @@ package strictyaml
 
 import (
 	"encoding/json"
+	"math"
 	"strconv"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -85,6 +87,16 @@ func (n Node) Float() float64 {
 		return 0
 	}
 	return f
+}
+
+// Minutes is the value, which must be a number of minutes.
+func (n Node) Minutes() time.Duration {
+	minutes := n.Float()
+	if minutes >= time.Duration(math.MaxInt64).Minutes() {
+		n.Errorf(codeNumber, "write fewer minutes", "%s cannot be %s", n.Label(), n.y.Value)
+		return 0
+	}
+	return time.Duration(minutes * float64(time.Minute))
 }
 
 func (n Node) wantNumber(wanted string) (json.Number, bool) {

@@ -20,9 +20,10 @@ func readOutput(n strictyaml.Node) workflow.Output {
 		return workflow.Output{Var: n.Name(), Pos: n.Pos()}
 	}
 	m := n.Map()
-	o := workflow.Output{Var: m.Name("var"), Pos: n.Pos()}
-	if n := m.Get("var"); n.Exists() {
-		o.Pos = n.Pos()
+	name := m.Get("var")
+	o := workflow.Output{Var: name.Name(), Pos: n.Pos()}
+	if name.Exists() {
+		o.Pos = name.Pos()
 	}
 	mode := m.Get("mode")
 	if word := mode.Word("full", "json", "jsonpath", "regex", "first_line"); word != "full" {

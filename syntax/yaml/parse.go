@@ -227,7 +227,7 @@ func readTime(m *strictyaml.Map, key string) time.Duration {
 	if d.Exists() {
 		return d.Duration()
 	}
-	return time.Duration(minutes.Float() * float64(time.Minute))
+	return minutes.Minutes()
 }
 
 // template and condition take the text of a value with its place. A condition

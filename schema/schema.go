@@ -1,0 +1,38 @@
+// Package schema holds the published JSON Schemas of the files that people
+// write: workflows, agents, project settings and replies. Editors use them, and
+// the command line prints them. Its tests keep them equal to what the readers
+// accept. It imports nothing of ours.
+package schema
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+)
+
+//go:embed *.schema.json
+var files embed.FS
+
+const ending = ".schema.json"
+
+// Names are the names of the schemas: agent, config, replies and workflow.
+func Names() []string {
+	entries, err := files.ReadDir(".")
+	if err != nil {
+		panic(fmt.Sprintf("schema: the embedded files cannot be listed: %v", err))
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = strings.TrimSuffix(e.Name(), ending)
+	}
+	return names
+}
+
+// JSON is the text of a schema.
+func JSON(name string) ([]byte, error) {
+	text, err := files.ReadFile(name + ending)
+	if err != nil {
+		return nil, fmt.Errorf("schema: there is no schema %q; there are %s", name, strings.Join(Names(), ", "))
+	}
+	return text, nil
+}

@@ -1,0 +1,200 @@
+package schema_test
+
+import (
+	"bytes"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/scripted"
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/project"
+	"github.com/hocket-dev/hocket/schema"
+	"github.com/hocket-dev/hocket/syntax/yaml"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+func TestNames(t *testing.T) {
+	if diff := cmp.Diff([]string{"agent", "config", "replies", "workflow"}, schema.Names()); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := schema.JSON("task"); err == nil || !strings.Contains(err.Error(), "there are agent, config") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func load(t *testing.T, name string) any {
+	t.Helper()
+	text, err := schema.JSON(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func compile(t *testing.T, name string) *jsonschema.Schema {
+	t.Helper()
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource(name, load(t, name)); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Every file that a reader accepts is valid.
+func TestAcceptedFilesAreValid(t *testing.T) {
+	for name, patterns := range map[string][]string{
+		"workflow": {"../syntax/yaml/testdata/ok/*.yml", "../syntax/yaml/testdata/ok/*.format", "../syntax/yaml/testdata/fmt/*.yml", "../examples/*.yml"},
+		"replies":  {"../examples/replies/*.yml"},
+	} {
+		compiled := compile(t, name)
+		for _, pattern := range patterns {
+			files, err := filepath.Glob(pattern)
+			if err != nil || len(files) == 0 {
+				t.Errorf("no files in %s: %v", pattern, err)
+			}
+			for _, file := range files {
+				text, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := compiled.Validate(strictyaml.Read(file, text).Root().Value()); err != nil {
+					t.Errorf("%s: %v", file, err)
+				}
+			}
+		}
+	}
+}
+
+// Mistakes that the reader finds in the structure of a file, the schema finds
+// too, except those in it that only a whole workflow shows.
+func TestRefusedFilesAreInvalid(t *testing.T) {
+	compiled := compile(t, "workflow")
+	for _, name := range []string{"keys", "adaptive", "kinds", "types"} {
+		text, err := os.ReadFile("../syntax/yaml/testdata/bad/" + name + ".yml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if compiled.Validate(strictyaml.Read(name, text).Root().Value()) == nil {
+			t.Errorf("%s.yml is valid", name)
+		}
+	}
+}
+
+// stray is a key that nobody knows, which makes a reader list those it knows.
+const stray = "qqqqqqqqqqqqqqqq: 1"
+
+var known = regexp.MustCompile(`the keys here are (.*)$`)
+
+// The keys of every map are those that its reader asks for.
+func TestKeysAreThoseOfTheReaders(t *testing.T) {
+	readWorkflow := func(text string) workflow.Diagnostics {
+		_, found := yaml.Parse("f.yml", []byte(text))
+		return found
+	}
+	readAgent := func(text string) workflow.Diagnostics {
+		_, found := agent.ReadDefinition("f.yml", []byte(text))
+		return found
+	}
+	readReplies := func(text string) workflow.Diagnostics {
+		_, found := scripted.Parse("f.yml", []byte(text))
+		return found
+	}
+	for _, c := range []struct {
+		schema, path string
+		read         func(string) workflow.Diagnostics
+		text         string
+	}{
+		{"workflow", "properties", readWorkflow, stray},
+		{"workflow", "definitions/declaration/properties", readWorkflow, "inputs: {a: {" + stray + "}}"},
+		{"workflow", "definitions/lane/anyOf/1/properties", readWorkflow, "agents: [{" + stray + "}]"},
+		{"workflow", "definitions/limits/properties", readWorkflow, "limits: {" + stray + "}"},
+		{"workflow", "definitions/step/properties", readWorkflow, "steps: [{" + stray + "}]"},
+		{"workflow", "definitions/human/anyOf/1/properties", readWorkflow, "steps: [{human: {" + stray + "}}]"},
+		{"workflow", "definitions/option/anyOf/1/properties", readWorkflow, "steps: [{human: {options: [{" + stray + "}]}}]"},
+		{"workflow", "definitions/combine/properties", readWorkflow, "steps: [{combine: {strategy: vote, " + stray + "}}]"},
+		{"workflow", "definitions/choice/anyOf/1/properties", readWorkflow, "steps: [{choice: {" + stray + "}}]"},
+		{"workflow", "definitions/loop/properties", readWorkflow, "steps: [{loop: {steps: [{agent: a}], " + stray + "}}]"},
+		{"workflow", "definitions/way/properties", readWorkflow, "steps: [{agent: a, route: [{label: a, to: end, " + stray + "}]}]"},
+		{"workflow", "definitions/output/anyOf/1/properties", readWorkflow, "steps: [{agent: a, output: {" + stray + "}}]"},
+		{"workflow", "definitions/retry/anyOf/1/properties", readWorkflow, "steps: [{agent: a, retry: {" + stray + "}}]"},
+		{"agent", "properties", readAgent, stray},
+		{"agent", "properties/retry/anyOf/1/properties", readAgent, "retry: {" + stray + "}"},
+		{"agent", "properties/budget/properties", readAgent, "budget: {" + stray + "}"},
+		{"agent", "properties/source/properties", readAgent, "source: {" + stray + "}"},
+		{"config", "properties", readConfig(t), stray},
+		{"config", "properties/workflows/properties", readConfig(t), "workflows: {" + stray + "}"},
+		{"config", "definitions/budgets/properties", readConfig(t), "workflows: {budgets: {" + stray + "}}"},
+		{"replies", "definitions/long/properties", readReplies, "a: {output: x, " + stray + "}"},
+	} {
+		if diff := cmp.Diff(keysRead(t, c.read(c.text)), properties(t, c.schema, c.path)); diff != "" {
+			t.Errorf("%s %s (-reader +schema):\n%s", c.schema, c.path, diff)
+		}
+	}
+}
+
+// readConfig reads the settings of a project that has nothing else.
+func readConfig(t *testing.T) func(string) workflow.Diagnostics {
+	return func(text string) workflow.Diagnostics {
+		dir := t.TempDir()
+		if err := os.MkdirAll(filepath.Join(dir, ".hocket"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, ".hocket", "config.yml"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		p, err := project.Open(dir, project.Options{State: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Diagnostics()
+	}
+}
+
+func keysRead(t *testing.T, found workflow.Diagnostics) []string {
+	t.Helper()
+	for _, d := range found {
+		if m := known.FindStringSubmatch(d.Detail); m != nil {
+			keys := strings.Split(m[1], ", ")
+			slices.Sort(keys)
+			return keys
+		}
+	}
+	t.Errorf("no keys in %v", found)
+	return nil
+}
+
+// properties are the keys at a path of a schema.
+func properties(t *testing.T, name, path string) []string {
+	t.Helper()
+	at := load(t, name)
+	for part := range strings.SplitSeq(path, "/") {
+		switch v := at.(type) {
+		case map[string]any:
+			at = v[part]
+		case []any:
+			at = v[int(part[0]-'0')]
+		}
+	}
+	object, ok := at.(map[string]any)
+	if !ok {
+		t.Fatalf("%s has no %s", name, path)
+	}
+	return slices.Sorted(maps.Keys(object))
+}
