@@ -17,7 +17,13 @@ type answer struct {
 	taken              chan error // gets one value; nil: it was taken
 }
 
-func (a *answer) refuse(err error) { a.taken <- err }
+// judge says why the answer is not taken, or nil. Only the first word counts.
+func (a *answer) judge(err error) {
+	select {
+	case a.taken <- err:
+	default:
+	}
+}
 
 // ask has a question answered by the script, else by people who are here. What
 // nobody here answers waits for the inbox.
@@ -70,14 +76,14 @@ func (l *loop) answerLater(a *answer, delay time.Duration) {
 func (l *loop) answered(a *answer) error {
 	ev := &engine.HumanAnswered{Time: l.now(), Address: a.address, Value: valid(a.value), By: valid(a.by)}
 	if err := l.run.Admit(ev); err != nil {
-		a.refuse(err)
+		a.judge(err)
 		if _, open := l.asked[a.address]; open && a.scripted {
 			return fmt.Errorf("the scripted answer to %q is not taken: %w", a.address, err)
 		}
 		return nil
 	}
 	err := l.record(journal.Batch{Events: []engine.Event{ev}})
-	a.taken <- err
+	a.judge(err)
 	return err
 }
 

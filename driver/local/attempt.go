@@ -16,7 +16,8 @@ import (
 type attempts struct {
 	base   context.Context
 	cancel context.CancelCauseFunc
-	open   map[attemptKey]context.CancelCauseFunc
+	open   map[attemptKey]context.CancelCauseFunc // their results are not stored yet
+	flying int                                    // their results have not come yet
 }
 
 type attemptKey struct {
@@ -43,6 +44,7 @@ type worker func(ctx context.Context, log agent.Log) Outcome
 func (as *attempts) start(key attemptKey, work worker, log *attemptLog, clock Clock, mail *mailbox) {
 	ctx, cancel := context.WithCancelCause(as.base)
 	as.open[key] = cancel
+	as.flying++
 	go func() {
 		out := failed("the agent ended without a result")
 		defer func() {

@@ -129,15 +129,7 @@ func (l *loop) after(t time.Time) time.Time {
 // them. Answers of people follow one by one: what one changes decides whether
 // the next fits.
 func (l *loop) readMail() error {
-	l.letters = l.mail.take(l.letters)
-	l.batch = l.batch[:0]
-	for _, m := range l.letters {
-		if m.ended != nil {
-			m.ended.Time = l.after(m.ended.Time)
-			l.last = m.ended.Time
-			l.batch = append(l.batch, m.ended)
-		}
-	}
+	l.collect()
 	if err := l.record(journal.Batch{Events: l.batch}); err != nil {
 		return err
 	}
@@ -149,6 +141,20 @@ func (l *loop) readMail() error {
 		}
 	}
 	return nil
+}
+
+// collect takes all letters and makes a batch of the results among them.
+func (l *loop) collect() {
+	l.letters = l.mail.take(l.letters)
+	l.batch = l.batch[:0]
+	for _, m := range l.letters {
+		if m.ended != nil {
+			l.attempts.flying--
+			m.ended.Time = l.after(m.ended.Time)
+			l.last = m.ended.Time
+			l.batch = append(l.batch, m.ended)
+		}
+	}
 }
 
 // fireTimers fires what is due. Each timer is an event of its own: the first may
@@ -277,17 +283,8 @@ func (l *loop) worker(task *engine.StartTask) worker {
 // interrupted records what had ended before the interruption, and no more: what
 // an attempt says when it is torn off is not a result.
 func (l *loop) interrupted(cause error) error {
-	l.letters = l.mail.take(l.letters)
-	l.batch = l.batch[:0]
-	for _, m := range l.letters {
-		if m.ended != nil {
-			m.ended.Time = l.after(m.ended.Time)
-			l.last = m.ended.Time
-			l.batch = append(l.batch, m.ended)
-		} else {
-			m.answer.refuse(fmt.Errorf("the run was interrupted"))
-		}
-	}
+	l.collect()
+	l.refuseAnswers()
 	seq := l.writer.Recorded()
 	if len(l.batch) > 0 {
 		if err := l.writer.Append(journal.Batch{Events: l.batch}); err != nil {
@@ -322,22 +319,20 @@ const grace = 10 * time.Second
 // recorded. A run that the engine cannot go on with is marked.
 func (l *loop) settle(err error) error {
 	l.attempts.cancel(errInterrupted)
+	l.refuseAnswers()
 	deadline := time.After(grace)
-	for len(l.attempts.open) > 0 {
+	for l.attempts.flying > 0 {
 		select {
 		case <-l.mail.wake:
-			l.letters = l.mail.take(l.letters)
-			for _, m := range l.letters {
-				l.discard(m)
-			}
+			l.collect()
+			l.refuseAnswers()
 		case <-deadline:
-			err = errors.Join(err, fmt.Errorf("driver: %d attempts did not end within %s after they were told to", len(l.attempts.open), grace))
-			clear(l.attempts.open)
+			err = errors.Join(err, fmt.Errorf("driver: %d attempts did not end within %s after they were told to", l.attempts.flying, grace))
+			l.attempts.flying = 0
 		}
 	}
-	for _, m := range l.mail.close() {
-		l.discard(m)
-	}
+	l.letters = l.mail.close()
+	l.refuseAnswers()
 	var broken *BrokenError
 	if errors.As(err, &broken) {
 		err = errors.Join(err, l.writer.Append(journal.Batch{Problem: broken.Error()}))
@@ -345,10 +340,12 @@ func (l *loop) settle(err error) error {
 	return err
 }
 
-func (l *loop) discard(m letter) {
-	if m.ended != nil {
-		l.attempts.ended(attemptKey{m.ended.Address, m.ended.Attempt})
-	} else {
-		m.answer.refuse(fmt.Errorf("the run is not driven any more"))
+// refuseAnswers lets nobody wait for a verdict on an answer that comes too late.
+func (l *loop) refuseAnswers() {
+	for _, m := range l.letters {
+		if m.answer != nil {
+			m.answer.judge(fmt.Errorf("the run is not driven any more"))
+		}
 	}
+	l.letters = l.letters[:0]
 }
