@@ -3,7 +3,6 @@ package expr
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -71,7 +70,7 @@ type (
 	compareNode struct {
 		op          string
 		left, right node
-		pattern     *regexp.Regexp // of matches, when it is a literal
+		pattern     *pattern // of matches, when it is a literal
 	}
 )
 
@@ -160,10 +159,10 @@ func (n *compareNode) eval(env Env) (any, error) {
 }
 
 func (n *compareNode) matches(left, right any) (bool, error) {
-	re := n.pattern
-	if re == nil {
+	p := n.pattern
+	if p == nil {
 		var err error
-		if re, err = compilePattern(right); err != nil {
+		if p, err = compilePattern(right); err != nil {
 			return false, fmt.Errorf("expr: %w", err)
 		}
 	}
@@ -173,9 +172,5 @@ func (n *compareNode) matches(left, right any) (bool, error) {
 	case []any, map[string]any:
 		return false, fmt.Errorf("expr: %s cannot match a pattern", describe(left))
 	}
-	text := workflow.FormatText(left)
-	if len(text) > maxMatched {
-		return false, fmt.Errorf("expr: a text of %d bytes is too long for matches; at most %d", len(text), maxMatched)
-	}
-	return re.MatchString(text), nil
+	return p.match(workflow.FormatText(left))
 }

@@ -259,12 +259,12 @@ func (p *parser) comparator() (token, bool) {
 
 func newComparison(op token, left, right node) (node, error) {
 	n := &compareNode{op: op.text, left: left, right: right}
-	if pattern, ok := right.(*literalNode); ok && op.text == "matches" {
-		re, err := compilePattern(pattern.value)
+	if l, ok := right.(*literalNode); ok && op.text == "matches" {
+		p, err := compilePattern(l.value)
 		if err != nil {
-			return nil, &SyntaxError{pattern.from, pattern.to, err.Error(), "see the syntax of RE2"}
+			return nil, &SyntaxError{l.from, l.to, err.Error(), "see the syntax of RE2"}
 		}
-		n.pattern = re
+		n.pattern = p
 	}
 	return n, nil
 }

@@ -7,41 +7,52 @@ import (
 	"regexp/syntax"
 )
 
-// The bounds of regular expressions and of the texts they are matched against.
-// RE2 takes time linear in the text, times the size of the pattern's program.
+// The bounds of regular expressions. RE2 takes time linear in the text, times
+// the size of the pattern's program: maxMatching is a second or two at worst.
 const (
 	maxPattern     = 1000
 	maxPatternSize = 2000
-	maxMatched     = 1 << 20
+	maxMatching    = 1 << 28
 )
 
-func compilePattern(v any) (*regexp.Regexp, error) {
-	pattern, ok := v.(string)
+// pattern is a compiled regular expression.
+type pattern struct {
+	re   *regexp.Regexp
+	size int // of its program
+}
+
+// compilePattern keeps out patterns whose program is so large that a match
+// takes noticeable time: (a{1,30}){1,30} is short to write.
+func compilePattern(v any) (*pattern, error) {
+	text, ok := v.(string)
 	if !ok {
 		return nil, fmt.Errorf("the pattern of matches is %s, not text", describe(v))
 	}
-	if err := boundPattern(pattern); err != nil {
-		return nil, err
+	if len(text) > maxPattern {
+		return nil, fmt.Errorf("pattern of %d bytes; at most %d", len(text), maxPattern)
 	}
-	return regexp.Compile(pattern)
-}
-
-// boundPattern keeps out patterns whose program is so large that a match takes
-// noticeable time: (a{1,99}){1,99} is short to write.
-func boundPattern(pattern string) error {
-	if len(pattern) > maxPattern {
-		return fmt.Errorf("pattern of %d bytes; at most %d", len(pattern), maxPattern)
-	}
-	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	program, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(program.Inst) > maxPatternSize {
-		return errors.New("pattern repeats too much")
+		return nil, errors.New("pattern repeats too much")
 	}
-	return nil
+	re, err := regexp.Compile(text)
+	if err != nil {
+		return nil, err
+	}
+	return &pattern{re, len(program.Inst)}, nil
+}
+
+// match says whether the pattern matches somewhere in a text.
+func (p *pattern) match(text string) (bool, error) {
+	if len(text) > maxMatching/p.size {
+		return false, fmt.Errorf("expr: a text of %d bytes is too long for this pattern; at most %d", len(text), maxMatching/p.size)
+	}
+	return p.re.MatchString(text), nil
 }

@@ -111,17 +111,27 @@ func number(n int) json.Number { return json.Number(strconv.Itoa(n)) }
 func (s *selection) matches(c *call, current any) bool {
 	v, _ := s.value(c.args[0], current)
 	text, ok := v.(string)
-	if !ok || len(text) > maxMatched {
+	if !ok {
 		return false
 	}
-	re := c.pattern
+	p := c.pattern
 	if _, isLiteral := c.args[1].(literal); !isLiteral {
-		pattern, _ := s.value(c.args[1], current)
-		re = compile(pattern, c.name == "match")
+		written, _ := s.value(c.args[1], current)
+		p = compile(written, c.name == "match")
+		s.matching -= compiling
 	}
-	s.visits -= len(text) / 64 // a long text costs as much as many values
-	return re != nil && re.MatchString(text)
+	if p == nil {
+		return false
+	}
+	if s.matching -= len(text) * p.size; s.matching < 0 {
+		s.visits = none
+		return false
+	}
+	return p.re.MatchString(text)
 }
+
+// none is what is left of the visits when a selection must end.
+const none = -1
 
 func equal(a, b any) bool {
 	switch x := a.(type) {

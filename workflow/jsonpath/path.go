@@ -8,13 +8,11 @@
 //
 // Paths come from workflow files and values from agents, so both are bounded: a
 // path nests at most 50 deep, and a selection that looks at more than two
-// million values or finds more than a hundred thousand ends with an error.
+// million values, matches patterns for long or finds more than a hundred
+// thousand values ends with an error.
 package jsonpath
 
-import (
-	"fmt"
-	"regexp"
-)
+import "fmt"
 
 // Path is a parsed path. It is safe for concurrent use.
 type Path struct {
@@ -118,7 +116,7 @@ func (*call) operand()   {}
 type call struct {
 	name    string
 	args    []operand
-	pattern *regexp.Regexp // of match and search, when it is a literal; nil: none, or not valid
+	pattern *pattern // of match and search, when it is a literal; nil: none, or not valid
 }
 
 // kind is a type in the sense of the RFC's functions.

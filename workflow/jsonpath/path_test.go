@@ -162,8 +162,10 @@ func TestSelectionIsBounded(t *testing.T) {
 	tests := []struct{ path, want string }{
 		{`$[*,*,*,*,*,*,*,*,*,*][*,*,*,*,*,*,*,*,*,*]`, "jsonpath: the path finds too many values"},
 		{`$..[?count($..*) > 1]`, "jsonpath: the path looks at too many values"},
+		{`$[?search($[0], 'x(?:a?){400}')]`, "jsonpath: the path matches too much text against patterns"},
 		{`$[?count($[?count($[*]) > 0]) > 0]`, "jsonpath: the path looks at too many values"},
 	}
+	wide[0] = strings.Repeat("a", 1<<20)
 	for _, tt := range tests {
 		p, err := jsonpath.Parse(tt.path)
 		if err != nil {

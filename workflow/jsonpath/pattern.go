@@ -6,23 +6,28 @@ import (
 	"strings"
 )
 
-// The bounds of patterns and of the texts they are matched against. RE2 takes
-// time linear in the text, times the size of the pattern's program.
+// The bounds of patterns. RE2 takes time linear in the text, times the size of
+// the pattern's program.
 const (
 	maxPattern     = 1000
 	maxPatternSize = 2000
-	maxMatched     = 1 << 20
 )
+
+// pattern is a compiled regular expression.
+type pattern struct {
+	re   *regexp.Regexp
+	size int // of its program
+}
 
 // compile translates a pattern of RFC 9485 for the regexp package. A dot does
 // not match line ends; a match is of the whole text. What is no pattern, or too
 // large, is nil and matches nothing, as the RFC says.
-func compile(v any, whole bool) *regexp.Regexp {
-	pattern, ok := v.(string)
-	if !ok || len(pattern) > maxPattern {
+func compile(v any, whole bool) *pattern {
+	text, ok := v.(string)
+	if !ok || len(text) > maxPattern {
 		return nil
 	}
-	translated := translate(pattern)
+	translated := translate(text)
 	if whole {
 		translated = `\A(?:` + translated + `)\z`
 	}
@@ -38,7 +43,7 @@ func compile(v any, whole bool) *regexp.Regexp {
 	if err != nil {
 		return nil
 	}
-	return re
+	return &pattern{re, len(program.Inst)}
 }
 
 // translate replaces the dots that are neither escaped nor in a class.

@@ -9,27 +9,35 @@ import (
 const (
 	maxVisits = 2_000_000
 	maxFound  = 100_000
+	// maxMatching bounds the characters that patterns are matched against, each
+	// counted as often as the pattern is large: a second or two at worst.
+	maxMatching = 1 << 28
+	// compiling is what a pattern that is no literal costs, in the same unit.
+	compiling = 1 << 16
 )
 
 // Select gives all that the path finds in a value, in order. It fails only when
 // the selection takes too long or finds too much.
 func (p *Path) Select(root any) ([]any, error) {
-	s := &selection{root: root, visits: maxVisits}
+	s := &selection{root: root, visits: maxVisits, matching: maxMatching}
 	found := s.query(&p.query, root)
-	if s.visits < 0 {
+	switch {
+	case s.matching < 0:
+		return nil, errors.New("jsonpath: the path matches too much text against patterns")
+	case s.visits < 0:
 		return nil, errors.New("jsonpath: the path looks at too many values")
-	}
-	if len(found) > maxFound {
+	case len(found) > maxFound:
 		return nil, errors.New("jsonpath: the path finds too many values")
 	}
 	return found, nil
 }
 
-// selection is one application of a path. When visits falls below zero it finds
-// nothing more, and ends soon.
+// selection is one application of a path. When visits or matching fall below
+// zero it finds nothing more, and ends soon.
 type selection struct {
-	root   any
-	visits int
+	root     any
+	visits   int
+	matching int
 }
 
 func (s *selection) query(q *query, current any) []any {
