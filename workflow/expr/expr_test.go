@@ -362,3 +362,21 @@ func TestEvaluationAllocates(t *testing.T) {
 type fixed struct{ value any }
 
 func (f fixed) Lookup(*expr.Ref) (any, bool) { return f.value, true }
+
+func BenchmarkTemplate(b *testing.B) {
+	var env expr.Env = fixed{"the value"}
+	for _, text := range []string{"no reference", "${nodes.a.output}", "see ${nodes.a.output} and ${vars.x ?? 1}"} {
+		tpl, err := expr.ParseTemplate(text, expr.Canonical)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(text, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := tpl.Eval(env); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -51,7 +51,7 @@ func (p Problem) Severity() workflow.Severity {
 // known yet where it is used, and what only some paths define. An input may be
 // anything as long as the workflow declares none.
 func Problems(w *workflow.Workflow) []Problem {
-	c := &checker{flow: newFlow(w)}
+	c := newChecker(newFlow(w))
 	sites := c.sites()
 	for i := range sites {
 		c.text(parse(&sites[i], Canonical))
@@ -76,6 +76,19 @@ type checker struct {
 	lazy     *activity
 	entered  []bool  // by place: entered by an error edge; nil: not computed
 	races    []*race // nil: not computed
+
+	names, ids, groupNames *suggester // of inputs and variables, of nodes, of groups
+}
+
+func newChecker(f *flow) *checker {
+	names := slices.Concat(slices.Sorted(maps.Keys(f.writers)), slices.Sorted(maps.Keys(f.w.State)))
+	for _, in := range f.w.Inputs {
+		names = append(names, in.Name)
+	}
+	return &checker{
+		flow: f, names: newSuggester(names),
+		ids: newSuggester(slices.Sorted(maps.Keys(f.byID))), groupNames: newSuggester(slices.Sorted(maps.Keys(f.groups))),
+	}
 }
 
 // finding is a reference, or a text, with what may be wrong with it.
@@ -143,17 +156,7 @@ func (c *checker) unresolved(f *finding) {
 		f.report(UnknownNode, f.ref.String(), fmt.Sprintf("there is no step %d", path[1].Index), "steps count from 0")
 		return
 	}
-	f.report(UnknownName, path[0].Name, fmt.Sprintf("unknown name %q", path[0].Name), workflow.DidYouMean(path[0].Name, c.names()))
-}
-
-// names are all inputs and variables.
-func (c *checker) names() []string {
-	var names []string
-	for _, in := range c.w.Inputs {
-		names = append(names, in.Name)
-	}
-	names = append(names, slices.Sorted(maps.Keys(c.writers))...)
-	return append(names, slices.Sorted(maps.Keys(c.w.State))...)
+	f.report(UnknownName, path[0].Name, fmt.Sprintf("unknown name %q", path[0].Name), c.names.nearest(path[0].Name))
 }
 
 func (c *checker) input(f *finding) {
@@ -176,7 +179,7 @@ func (c *checker) unknownDetail(name string) string {
 	if c.byID[name] != nil {
 		return fmt.Sprintf("for the output of the node write %s", (&Ref{Kind: Nodes, Name: name, Field: "output"}))
 	}
-	if hint := workflow.DidYouMean(name, c.names()); hint != "" {
+	if hint := c.names.nearest(name); hint != "" {
 		return hint
 	}
 	return "no input is declared and no variable is written under this name"
@@ -192,7 +195,7 @@ func (c *checker) variable(f *finding) {
 		return
 	}
 	if c.writers[name] == nil {
-		f.report(UnknownName, name, fmt.Sprintf("no node writes the variable %q", name), workflow.DidYouMean(name, c.names()))
+		f.report(UnknownName, name, fmt.Sprintf("no node writes the variable %q", name), c.names.nearest(name))
 		return
 	}
 	f.forms = c.writers[name]
@@ -206,7 +209,7 @@ func (c *checker) node(f *finding) {
 		return
 	}
 	if c.byID[id] == nil {
-		f.report(UnknownNode, id, fmt.Sprintf("there is no node %q", id), workflow.DidYouMean(id, slices.Sorted(maps.Keys(c.byID))))
+		f.report(UnknownNode, id, fmt.Sprintf("there is no node %q", id), c.ids.nearest(id))
 		return
 	}
 	if !c.field(f, "a node", NodeFields()) {
@@ -237,7 +240,7 @@ func (c *checker) group(f *finding) {
 		return
 	}
 	if c.groups[name] == nil {
-		f.report(UnknownGroup, name, fmt.Sprintf("there is no parallel group %q", name), workflow.DidYouMean(name, slices.Sorted(maps.Keys(c.groups))))
+		f.report(UnknownGroup, name, fmt.Sprintf("there is no parallel group %q", name), c.groupNames.nearest(name))
 		return
 	}
 	if !c.field(f, "a group", GroupFields()) {

@@ -229,3 +229,16 @@ func BenchmarkProblems(b *testing.B) {
 		expr.Problems(w)
 	}
 }
+
+// TestManyProblems has thousands of references to what does not exist, each to
+// something else.
+func TestManyProblems(t *testing.T) {
+	w, ids := chain(5000)
+	for i := range w.Body.Nodes {
+		w.Body.Nodes[i].Step = &workflow.Task{Prompt: workflow.Template{Text: fmt.Sprintf("${nodes.t%d.output} ${vars.w%d}", i, i)}}
+	}
+	expr.Resolve(w, expr.Mixed, ids)
+	if got := expr.Problems(w); len(got) != 10_000 || got[0].Detail != `did you mean "s0"?` || got[9_999].Detail != "" {
+		t.Errorf("%d problems, the first %+v, the last %+v", len(got), got[0], got[len(got)-1])
+	}
+}
