@@ -37,7 +37,8 @@ type PlanNode struct {
 	Times Bound  `json:"times"`          // in one run of its workflow
 }
 
-// PlanOf bounds what a run may do. Agents may be nil: then no cost is known.
+// PlanOf bounds what a run of a checked bundle may do. Agents may be nil: then no
+// cost is known.
 func PlanOf(b workflow.Bundle, limits workflow.Limits, agents Agents) Plan {
 	in := &Input{Bundle: b, Limits: WithDefaults(limits), Agents: agents}
 	sum := newBounder(in, nil)

@@ -24,7 +24,7 @@ func suggestWorkflow(written string, names []string) string {
 	switch hint := workflow.DidYouMean(written, names); {
 	case hint != "":
 		return hint
-	case len(names) == 0:
+	case len(names) == 0 || len(names) > 10:
 		return "put it beside this file, or into .hocket/workflows"
 	default:
 		return "there are: " + strings.Join(names, ", ")

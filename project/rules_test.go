@@ -106,7 +106,7 @@ var tooLarge = map[string]func() string{
 	"yaml-size": func() string {
 		return "state: {list: " + strings.Repeat("[", 300) + strings.Repeat("]", 300) + "}\n" + oneStep
 	},
-	"too-many-edges": nil, // it takes seconds; the tests of the reader have it
+	"too-many-edges": nil, // a million edges take seconds and much memory
 }
 
 // try checks the project that the blocks make.
