@@ -46,7 +46,9 @@ func (t *Tree) applyStep(it *item, f engine.Fact) {
 		it.attempt, it.note = f.Attempt, ""
 		it.set(running, f.Time)
 	case engine.AttemptFailed:
-		it.note = Line(f.Text)
+		if !Lost(f) {
+			it.note = Line(f.Text)
+		}
 		t.spend(it, f.Usage)
 	case engine.Retrying:
 		it.until = f.Until
@@ -128,11 +130,13 @@ func tail(piece []byte) string {
 	return string(piece)
 }
 
-// Status is the state of the run, as far as the tree was told.
-func (t *Tree) Status() engine.Status { return t.status }
-
-// Warnings are the warnings that came with the run.
-func (t *Tree) Warnings() []string { return t.warnings }
+// Interrupt says that nobody drives the run any more. If it is not over, what was
+// under way was cut off.
+func (t *Tree) Interrupt(now time.Time) {
+	if !t.status.Done() {
+		t.cut, t.ended = true, now
+	}
+}
 
 func (it *item) elapsed(st state, now time.Time) time.Duration {
 	switch {

@@ -31,6 +31,9 @@ type line struct {
 // zero does not: what finished or is still to come is folded first.
 func (t *Tree) Frame(now time.Time, style Style, height int) []string {
 	d := frame{tree: t, now: now, style: style}
+	if t.cut {
+		d.now = t.ended
+	}
 	d.scope(t.root, "")
 	lines := d.lines
 	if height > 0 {
@@ -83,7 +86,10 @@ func (d *frame) item(it *item, name, guide, below string) {
 	l := line{guide: guide, name: name, state: st, info: d.info(it), must: st.live() || st == failed}
 	l.mark, l.paint = d.mark(it, st)
 	if !it.began.IsZero() && it.def.Kind() != "choice" {
-		l.time = Duration(it.elapsed(st, d.now))
+		l.time = Took(it.elapsed(st, d.now))
+		if st.live() {
+			l.time = Duration(it.elapsed(st, d.now))
+		}
 	}
 	l.note = d.note(it, st)
 	d.lines = append(d.lines, l)
@@ -137,23 +143,33 @@ func (it *item) shownItems() []*scope {
 // shownState is an item's own state, or what the things below it add up to. The
 // engine tells of steps; what loops and items come to is seen from those.
 func (it *item) shownState() state {
-	if it.state != pending {
+	switch {
+	case it.state != pending && it.state != running:
 		return it.state
-	}
-	if it.body != nil {
+	case it.body != nil && (it.state == pending || it.body.live > 0):
 		return it.body.state()
+	case it.state == running:
+		return it.itemsState(running)
 	}
-	if len(it.items) == 0 {
-		return pending
-	}
-	st := pending
+	return it.itemsState(pending)
+}
+
+// itemsState is what the items of an Each add up to, and st without any: waiting
+// if nothing in them does more than wait.
+func (it *item) itemsState(st state) state {
+	waits := false
 	for _, s := range it.items {
 		switch sub := s.state(); {
+		case sub == waiting:
+			waits = true
 		case sub.live():
 			return running
-		case sub == failed || st != failed && sub != pending:
+		case st != running && (sub == failed || st != failed && sub != pending):
 			st = sub
 		}
+	}
+	if waits {
+		return waiting
 	}
 	return st
 }
@@ -209,6 +225,9 @@ func (d *frame) stateMark(st state) (string, Paint) {
 	case pending:
 		return d.style.pick("·", "."), Dim
 	case running:
+		if d.tree.cut {
+			return d.style.pick("■", "!"), Yellow
+		}
 		tick := int(d.now.UnixMilli()/100) % len(spinner)
 		return d.style.pick(spinner[tick], "*"), Cyan
 	case retrying:
@@ -291,10 +310,14 @@ func (d *frame) footer() string {
 	if !t.ended.IsZero() {
 		end = t.ended
 	}
-	mark, paint := d.stateMark(runState(t.status))
-	words := string(t.status)
-	if !t.began.IsZero() {
+	st, words := t.state()
+	mark, paint := d.stateMark(st)
+	switch {
+	case t.began.IsZero():
+	case t.ended.IsZero():
 		words += " " + Duration(end.Sub(t.began))
+	default:
+		words += " in " + Took(end.Sub(t.began))
 	}
 	parts := []string{t.run, words, Count(t.steps, "task")}
 	if t.usage.CostUSD > 0 {
@@ -309,9 +332,16 @@ func (d *frame) footer() string {
 	return drawCells([]Cell{{mark, paint}, {" " + strings.Join(parts, "  "), Bold}}, d.style)
 }
 
-func runState(s engine.Status) state {
-	if s == engine.Partial {
-		return succeeded
+// state is how far the run has come, and the word for it. One in which nothing
+// does more than wait is waiting.
+func (t *Tree) state() (state, string) {
+	switch {
+	case t.status.Done():
+		return endState(t.status), string(t.status)
+	case t.root.live > 0 && t.root.liveState() == waiting:
+		return waiting, string(engine.Waiting)
+	case t.cut:
+		return running, "interrupted"
 	}
-	return endState(s)
+	return endState(t.status), string(t.status)
 }

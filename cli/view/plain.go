@@ -36,6 +36,9 @@ func plainWords(f engine.Fact) (word string, paint Paint, detail string) {
 		}
 		return "", None, ""
 	case engine.AttemptFailed:
+		if Lost(f) {
+			return "again", None, "no result was recorded"
+		}
 		return "failed", Red, fmt.Sprintf("attempt %d: %s", f.Attempt, f.Text)
 	case engine.Retrying:
 		return "retrying", Yellow, "in " + Duration(f.Until.Sub(f.Time))
@@ -61,6 +64,12 @@ func plainWords(f engine.Fact) (word string, paint Paint, detail string) {
 		return string(f.Status), statusPaint(f.Status), f.Text
 	}
 	return "", None, ""
+}
+
+// Lost says whether an attempt is made again because the process that made it
+// has gone, or never came to begin it: no failure of its own.
+func Lost(f engine.Fact) bool {
+	return f.Kind == engine.AttemptFailed && strings.HasPrefix(f.Text, "lost; it is made again")
 }
 
 func spent(u engine.Usage) string {

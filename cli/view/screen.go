@@ -37,7 +37,7 @@ func (s *Screen) Draw(lines []string, width int) string {
 			b.WriteString("\n")
 			continue
 		}
-		b.WriteString(line + eraseLine + "\r\n")
+		b.WriteString(eraseLine + line + "\r\n") // a line may fill its row: nothing is erased behind it
 	}
 	if len(lines) < len(s.lines) {
 		b.WriteString(eraseBelow)

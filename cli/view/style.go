@@ -69,6 +69,15 @@ func Duration(d time.Duration) string {
 	}
 }
 
+// Took is a length of time that is over: like Duration, and exact where that is
+// short.
+func Took(d time.Duration) string {
+	if d >= 0 && d < time.Second {
+		return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
+	}
+	return Duration(d)
+}
+
 // Cost is an amount of US dollars, precise enough to be seen.
 func Cost(usd float64) string {
 	switch {

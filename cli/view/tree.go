@@ -21,6 +21,7 @@ type Tree struct {
 	steps    int
 	usage    engine.Usage
 	warnings []string
+	cut      bool // nobody drives it any more
 }
 
 // state is how far a node has come, as a watcher sees it.

@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-dev/hocket/driver/local"
+	"github.com/hocket-dev/hocket/journal"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// act is a verb that records something in a run and returns, or drives on.
+type act struct {
+	driveFlags
+	resume bool
+	record func(ctx context.Context, store *journal.Store, run string) (local.Receipt, error)
+	done   string // what is said when it was recorded
+}
+
+func (a *app) actOn(cmd *cobra.Command, id string, v act) error {
+	ctx := cmd.Context()
+	return a.withJournal(ctx, id, func(store *journal.Store, info journal.Run) error {
+		receipt, err := v.record(ctx, store, info.ID)
+		if err != nil {
+			return refused(err)
+		}
+		if v.resume && !receipt.Driven {
+			return a.resume(ctx, store, info.ID, "", v.driveFlags)
+		}
+		return a.acknowledge(info.ID, v, receipt)
+	})
+}
+
+// refused makes an event that the run does not take a mistake of the caller.
+func refused(err error) error {
+	var no *local.RefusedError
+	if errors.As(err, &no) {
+		return usagef("nothing was changed", "%v", err)
+	}
+	return err
+}
+
+// acknowledgement is answer, cancel and raise with --json.
+type acknowledgement struct {
+	RunID  string `json:"run_id"`
+	Driven bool   `json:"driven"`           // another process goes on with the run
+	Status string `json:"status,omitempty"` // of a run that nobody drives
+}
+
+func (a *app) acknowledge(run string, v act, receipt local.Receipt) error {
+	if a.json {
+		return a.printJSON(acknowledgement{run, receipt.Driven, string(receipt.Status)})
+	}
+	text := v.done + "\n"
+	switch {
+	case receipt.Driven:
+		text += "another process drives the run and goes on with it\n"
+	case !receipt.Status.Done():
+		text += "to go on: " + a.self("resume", run) + "\n"
+	}
+	a.note(text)
+	return nil
+}
+
+func (v *act) flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&v.resume, "resume", false, "go on with the run")
+	cmd.Flags().BoolVarP(&v.quiet, "quiet", "q", false, "show no progress")
+}
+
+func (a *app) answerVerb() *cobra.Command {
+	var v act
+	cmd := &cobra.Command{
+		Use:   "answer RUN ADDRESS VALUE [FLAGS]",
+		Short: "answer a question that a run asks",
+		Long: `Answer a question that a run asks. A process that drives the run goes on by
+itself; else hocket resume does, or this command with --resume. An answer that
+is not offered changes nothing; the exit code is then 2.`,
+		Example: `  hocket answer release-3k7q approve yes
+  hocket answer release-3k7q approve yes --resume
+
+  # one of several instances of a question
+  hocket answer release-3k7q 'review#2/approve[0]' reject`,
+		Args:              argsBetween(3, 3),
+		ValidArgsFunction: a.completeAnswer,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			v.record = func(ctx context.Context, store *journal.Store, run string) (local.Receipt, error) {
+				return local.Answer(ctx, store, run, args[1], args[2], userName())
+			}
+			v.done = "answered"
+			return a.actOn(cmd, args[0], v)
+		},
+	}
+	v.flags(cmd)
+	return cmd
+}
+
+// completeAnswer offers runs, then their open questions, then the options.
+func (a *app) completeAnswer(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return a.completeRun(cmd, args, typed)
+	}
+	return a.addresses(cmd.Context(), args[0], func(p *past) []string {
+		var list []string
+		for _, q := range p.run.Waiting() {
+			switch {
+			case len(args) == 1:
+				list = append(list, q.Address)
+			case len(args) == 2 && args[1] == q.Address:
+				for _, o := range q.Options {
+					list = append(list, o.Value)
+				}
+			}
+		}
+		return list
+	})
+}
+
+func (a *app) cancelVerb() *cobra.Command {
+	var v act
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "cancel RUN [FLAGS]",
+		Short: "end a run and everything that it has under way",
+		Long: `End a run. Everything that is under way is ended too, with every process that it
+started, also where another process drives the run.`,
+		Example: `  hocket cancel review-3k7q
+  hocket cancel review-3k7q --reason "wrong branch"`,
+		Args:              argsBetween(1, 1),
+		ValidArgsFunction: a.completeRun,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			v.record = func(ctx context.Context, store *journal.Store, run string) (local.Receipt, error) {
+				return local.Cancel(ctx, store, run, userName(), reason)
+			}
+			v.done = "cancelled"
+			return a.actOn(cmd, args[0], v)
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "keep `TEXT` with the run")
+	v.flags(cmd)
+	return cmd
+}
+
+func (a *app) raiseVerb() *cobra.Command {
+	var v act
+	var limits limitFlags
+	cmd := &cobra.Command{
+		Use:   "raise RUN [FLAGS]",
+		Short: "raise the limits of a run",
+		Long: `Set limits of a run anew, so that a run that waits for a budget can go on. A step
+that waits because nobody knows what it may cost goes on with any raise.`,
+		Example: `  hocket raise review-3k7q --max-cost 5
+  hocket raise review-3k7q --max-steps 500 --max-runtime 2h --resume`,
+		Args:              argsBetween(1, 1),
+		ValidArgsFunction: a.completeRun,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := limits.check(cmd.Flags()); err != nil {
+				return err
+			}
+			if limits.limits == (workflow.Limits{}) {
+				return usagef("such as --max-cost 5", "raise needs at least one limit")
+			}
+			v.record = func(ctx context.Context, store *journal.Store, run string) (local.Receipt, error) {
+				return local.Raise(ctx, store, run, limits.limits, userName())
+			}
+			v.done = "raised"
+			return a.actOn(cmd, args[0], v)
+		},
+	}
+	limits.add(cmd.Flags())
+	v.flags(cmd)
+	return cmd
+}

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/hocket-dev/hocket/cli/view"
+)
+
+// app is one command line under way: the global flags and where to write.
+type app struct {
+	std      Stdio
+	json     bool
+	dir      string // -C
+	state    string // --state
+	outStyle view.Style
+	errStyle view.Style
+}
+
+func newApp(std Stdio) *app {
+	return &app{std: std, outStyle: styleOf(std.Out), errStyle: styleOf(std.Err)}
+}
+
+const (
+	paintError = view.BoldRed
+	paintHint  = view.BoldBlu
+)
+
+// styleOf is what a writer can show: colours and a width in a terminal, plain
+// text elsewhere.
+func styleOf(w io.Writer) view.Style {
+	f, ok := terminal(w)
+	if !ok {
+		return view.Style{}
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width <= 0 {
+		width = 80
+	}
+	return view.Style{Color: colourWanted(), ASCII: !utf8Locale(), Width: width}
+}
+
+// terminal is the file behind a reader or writer, if that is a terminal.
+func terminal(rw any) (*os.File, bool) {
+	f, ok := rw.(*os.File)
+	return f, ok && term.IsTerminal(int(f.Fd()))
+}
+
+// colourWanted follows no-color.org.
+func colourWanted() bool {
+	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// utf8Locale says whether the terminal shows more than ASCII. Where no locale is
+// set at all, most terminals do.
+func utf8Locale() bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := os.Getenv(name); v != "" {
+			v = strings.ToLower(v)
+			return strings.Contains(v, "utf-8") || strings.Contains(v, "utf8")
+		}
+	}
+	return true
+}
+
+func clean(s string) string { return view.Text(s) }
+
+// print writes text that was drawn for people, or is data as it is, to standard
+// output.
+func (a *app) print(text string) error {
+	_, err := io.WriteString(a.std.Out, text)
+	return err
+}
+
+// note writes progress to standard error. There is nobody to tell if it fails.
+func (a *app) note(text string) {
+	_, _ = io.WriteString(a.std.Err, text)
+}
+
+// printJSON writes a value, indented for people in a terminal.
+func (a *app) printJSON(v any) error {
+	enc := json.NewEncoder(a.std.Out)
+	enc.SetEscapeHTML(false)
+	if a.outStyle.Width > 0 {
+		enc.SetIndent("", "  ")
+	}
+	return enc.Encode(v)
+}

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/project"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+func (a *app) checkVerb() *cobra.Command {
+	var syntaxOnly bool
+	cmd := &cobra.Command{
+		Use:   "check FILE... [FLAGS]",
+		Short: "say what is wrong with workflows",
+		Long: `Say everything that is wrong with workflows, at its place and with what to do
+about it: the files, the workflows that they call, and the project's agents.
+The exit code is 2 if a workflow cannot run.`,
+		Example: `  hocket check review.yml
+  hocket check .hocket/workflows/*.yml
+
+  # of a file alone, without the agents of the project
+  hocket check --syntax-only draft.yml
+
+  # for an editor
+  hocket check review.yml --json`,
+		Args:              argsBetween(1, -1),
+		ValidArgsFunction: a.completeWorkflow,
+		RunE:              func(_ *cobra.Command, args []string) error { return a.check(args, syntaxOnly) },
+	}
+	cmd.Flags().BoolVar(&syntaxOnly, "syntax-only", false, "look at the files alone, not at the project's agents and what they call")
+	return cmd
+}
+
+func (a *app) check(files []string, syntaxOnly bool) error {
+	p, err := a.openProject()
+	if err != nil {
+		return err
+	}
+	var found workflow.Diagnostics
+	for _, file := range files {
+		l, err := a.loadFrom(p, file)
+		if err != nil {
+			return err
+		}
+		found = append(found, checkOne(l, syntaxOnly)...)
+	}
+	found = found.Sort()
+	if a.json {
+		err = a.printJSON(jsonDiagnostics(found))
+	} else {
+		err = a.print(a.verdict(found, len(files)))
+	}
+	if err == nil && found.Errors() {
+		err = exitError(exitUsage)
+	}
+	return err
+}
+
+func checkOne(l *project.Loaded, syntaxOnly bool) workflow.Diagnostics {
+	if !syntaxOnly || l.Bundle.Root == nil {
+		return l.Check(nil)
+	}
+	in := check.Input{Bundle: l.Bundle, Limits: l.Limits, Broken: missingCalls(l.Bundle)}
+	return append(l.Diagnostics, check.Run(in)...)
+}
+
+// missingCalls are the workflows that are called and were not found.
+func missingCalls(b workflow.Bundle) []string {
+	var names []string
+	for _, w := range check.Workflows(b) {
+		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+			if call, ok := n.Step.(*workflow.Call); ok && b.Called[call.Workflow] == nil {
+				names = append(names, call.Workflow)
+			}
+		})
+	}
+	return names
+}
+
+func (a *app) verdict(found workflow.Diagnostics, files int) string {
+	if len(found) == 0 {
+		return a.outStyle.Paint(view.Green, "ok") + ": " + view.Count(files, "workflow") + " checked\n"
+	}
+	return a.showDiagnostics(found, a.outStyle)
+}
+
+// jsonDiagnostic is one diagnostic with --json: every field is always there.
+type jsonDiagnostic struct {
+	File      string            `json:"file"`
+	Line      int               `json:"line"`
+	Column    int               `json:"column"`
+	EndLine   int               `json:"end_line"`
+	EndColumn int               `json:"end_column"`
+	Severity  workflow.Severity `json:"severity"`
+	Code      string            `json:"code"`
+	Summary   string            `json:"summary"`
+	Detail    string            `json:"detail"`
+}
+
+func jsonDiagnostics(found workflow.Diagnostics) []jsonDiagnostic {
+	list := make([]jsonDiagnostic, len(found))
+	for i, d := range nearPaths(found) {
+		list[i] = jsonDiagnostic{
+			File: filepath.ToSlash(d.File), Line: d.Line, Column: d.Column, EndLine: d.EndLine, EndColumn: d.EndColumn,
+			Severity: d.Severity, Code: d.Code, Summary: d.Summary, Detail: d.Detail,
+		}
+	}
+	return list
+}

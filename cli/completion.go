@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-dev/hocket/journal"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// shells are those that cobra writes completion for.
+var shells = []struct {
+	name  string
+	write func(root *cobra.Command, w io.Writer) error
+}{
+	{"bash", func(root *cobra.Command, w io.Writer) error { return root.GenBashCompletionV2(w, true) }},
+	{"zsh", func(root *cobra.Command, w io.Writer) error { return root.GenZshCompletion(w) }},
+	{"fish", func(root *cobra.Command, w io.Writer) error { return root.GenFishCompletion(w, true) }},
+	{"powershell", func(root *cobra.Command, w io.Writer) error { return root.GenPowerShellCompletionWithDesc(w) }},
+}
+
+func (a *app) completionVerb() *cobra.Command {
+	names := make([]string, len(shells))
+	for i, s := range shells {
+		names[i] = s.name
+	}
+	return &cobra.Command{
+		Use:   "completion SHELL",
+		Short: "print completion for bash, zsh, fish or powershell",
+		Long: `Print a script that teaches a shell the verbs and flags of hocket, the names of
+the project's workflows and the ids of its runs.`,
+		Example: `  # for this shell only
+  source <(hocket completion bash)
+
+  # for every zsh to come
+  hocket completion zsh > "${fpath[1]}/_hocket"
+
+  # fish
+  hocket completion fish > ~/.config/fish/completions/hocket.fish`,
+		Args:      argsBetween(1, 1),
+		ValidArgs: names,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, s := range shells {
+				if s.name == args[0] {
+					return s.write(cmd.Root(), a.std.Out)
+				}
+			}
+			hint := workflow.DidYouMean(args[0], names)
+			if hint == "" {
+				hint = "it is one of bash, zsh, fish and powershell"
+			}
+			return usagef(hint, "no completion for the shell %q", args[0])
+		},
+	}
+}
+
+// completeWorkflow offers the names of the project's workflows, and leaves files
+// to the shell.
+func (a *app) completeWorkflow(_ *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	p, err := a.openProject()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return p.Names(), cobra.ShellCompDirectiveDefault
+}
+
+// completeRun offers the ids of runs, with what they are.
+func (a *app) completeRun(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	store, err := a.readStore()
+	if err != nil || store == nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer store.Close()
+	runs, err := store.Runs(cmd.Context(), 50)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	list := make([]string, len(runs))
+	for i, r := range runs {
+		list[i] = r.ID + "\t" + string(r.Status) + ", " + r.Created.Local().Format(time.DateTime)
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+// completeRunThenAddress offers runs, and then the addresses of the run's steps.
+func (a *app) completeRunThenAddress(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) != 1 {
+		return a.completeRun(cmd, args, typed)
+	}
+	return a.addresses(cmd.Context(), args[0], func(p *past) []string {
+		var list []string
+		for _, s := range p.run.Result().Steps {
+			list = append(list, s.Address)
+		}
+		return list
+	})
+}
+
+// addresses offers what a run has to choose from.
+func (a *app) addresses(ctx context.Context, id string, choose func(p *past) []string) ([]string, cobra.ShellCompDirective) {
+	var list []string
+	err := a.withRun(ctx, id, func(store *journal.Store, info journal.Run) error {
+		p, err := replay(ctx, store, info, nil)
+		if err == nil {
+			list = choose(p)
+		}
+		return err
+	})
+	if err != nil {
+		list = nil
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp
+}

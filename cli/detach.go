@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/hocket-dev/hocket/driver/local"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/journal"
+)
+
+// detachNew records a new run and leaves it to a process of its own.
+func (a *app) detachNew(store *journal.Store, spec local.Spec) error {
+	started := &engine.Started{
+		Time: time.Now().UTC(), Run: spec.Run, Version: engine.Version, Inputs: spec.Inputs, Limits: spec.Limits, Tasks: spec.Tasks,
+	}
+	// Nobody has carried out what the first event asks for: IdleFrom says so.
+	w, err := store.Create(journal.NewRun{ID: spec.Run, Pin: spec.Pin, Created: started.Time, Events: []engine.Event{started}, IdleFrom: 1})
+	if err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	return a.detach(spec.Run, "")
+}
+
+// detach starts a process that drives a run, and prints the id of the run.
+func (a *app) detach(run, replies string) error {
+	if err := a.spawn(run, replies); err != nil {
+		return err
+	}
+	return a.printID(run)
+}
+
+// spawn starts a process that drives a run when this one has ended. It has no
+// terminal and says nothing: the journal and the logs have everything.
+func (a *app) spawn(run, replies string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("the program does not know where it is: %w", err)
+	}
+	args := []string{"resume", run, "--quiet"}
+	if replies != "" {
+		args = append(args, "--replies", replies)
+	}
+	if a.dir != "" {
+		args = append(args, "-C", a.dir)
+	}
+	if a.state != "" {
+		args = append(args, "--state", a.state)
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Args[0] = os.Args[0]
+	setsid(cmd)
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("the run is recorded, but no process could be started to drive it: %w", err)
+	}
+	return cmd.Process.Release()
+}

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// diagnosticsError says that a workflow, or a file beside it, is invalid: exit
+// code 2.
+type diagnosticsError struct{ found workflow.Diagnostics }
+
+func (e *diagnosticsError) Error() string { return view.Tally(e.found) }
+
+// showDiagnostics draws what a check found, with its tally.
+func (a *app) showDiagnostics(found workflow.Diagnostics, style view.Style) string {
+	if len(found) == 0 {
+		return ""
+	}
+	return view.Diagnostics(nearPaths(found), sourceOf, style) + style.Paint(view.Bold, view.Tally(found)) + "\n"
+}
+
+// reportDiagnostics says that a verb could not begin.
+func (a *app) reportDiagnostics(found workflow.Diagnostics) {
+	if a.json {
+		// A failure to say so shows in the exit code.
+		_ = a.printJSON(map[string]any{"error": view.Tally(found), "diagnostics": jsonDiagnostics(found)})
+	}
+	a.note(a.showDiagnostics(found, a.errStyle))
+}
+
+// sourceOf reads a file for the excerpt. What cannot be read has none.
+func sourceOf(file string) []byte {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// nearPaths writes paths relative to the current directory where they are below
+// it, as people and editors expect them.
+func nearPaths(found workflow.Diagnostics) workflow.Diagnostics {
+	here, err := os.Getwd()
+	if err != nil {
+		return found
+	}
+	out := append(workflow.Diagnostics{}, found...)
+	for i := range out {
+		out[i].File = nearPath(here, out[i].File)
+	}
+	return out
+}
+
+func nearPath(here, file string) string {
+	if !filepath.IsAbs(file) {
+		return file
+	}
+	if rel, err := filepath.Rel(here, file); err == nil && !strings.HasPrefix(rel, "..") {
+		return rel
+	}
+	return file
+}

@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+func (a *app) digestVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "digest FILE...",
+		Short: "print what names the meaning of a workflow",
+		Long: `Print the digest of each workflow. Two files that mean the same have the same
+digest, whatever their notation, layout and comments.`,
+		Example: `  hocket digest review.yml
+  hocket digest old.yml new.yml --json`,
+		Args:              argsBetween(1, -1),
+		ValidArgsFunction: a.completeWorkflow,
+		RunE:              func(_ *cobra.Command, args []string) error { return a.digest(args) },
+	}
+}
+
+// fileDigest is one workflow with --json.
+type fileDigest struct {
+	File   string `json:"file"`
+	Name   string `json:"name"`
+	Digest string `json:"digest"`
+}
+
+func (a *app) digest(files []string) error {
+	list := make([]fileDigest, len(files))
+	for i, file := range files {
+		l, err := a.load(file)
+		if err != nil {
+			return err
+		}
+		if l.Bundle.Root == nil || l.Diagnostics.Errors() {
+			return &diagnosticsError{l.Diagnostics}
+		}
+		list[i] = fileDigest{file, l.Bundle.Root.Name, workflow.Digest(l.Bundle.Root)}
+	}
+	if a.json {
+		return a.printJSON(list)
+	}
+	for _, d := range list {
+		if err := a.print(d.Digest + "  " + d.File + "\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

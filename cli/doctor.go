@@ -1,0 +1,244 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/journal"
+	"github.com/hocket-dev/hocket/project"
+)
+
+func (a *app) doctorVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "say what works here and what does not",
+		Long: `Look at everything that hocket needs here: the project, its settings, agents and
+workflows, the place where runs are kept, the disk, git and the terminal. What
+does not work comes with what to do about it. The exit code is 1 if something
+is broken.`,
+		Example: `  hocket doctor
+  hocket doctor --json | jq '.[] | select(.state != "ok")'`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context()) },
+	}
+}
+
+// finding is one thing that the doctor looked at.
+type finding struct {
+	What   string `json:"what"`
+	State  string `json:"state"` // ok, warning or broken
+	Found  string `json:"found"`
+	Remedy string `json:"remedy,omitempty"`
+}
+
+const (
+	fine    = "ok"
+	warning = "warning"
+	broken  = "broken"
+)
+
+func (a *app) doctor(ctx context.Context) error {
+	p, err := a.openProject()
+	if err != nil {
+		return err
+	}
+	var list []finding
+	for _, look := range []func() []finding{
+		func() []finding { return lookAtProject(p) },
+		func() []finding { return lookAtAgents(p) },
+		func() []finding { return a.lookAtWorkflows(p) },
+		func() []finding { return lookAtState(ctx, p) },
+		lookAtGit,
+		a.lookAtTerminal,
+	} {
+		list = append(list, look()...)
+	}
+	if a.json {
+		err = a.printJSON(list)
+	} else {
+		err = a.print(a.drawFindings(list))
+	}
+	for _, f := range list {
+		if f.State == broken && err == nil {
+			err = exitError(exitFailed)
+		}
+	}
+	return err
+}
+
+func (a *app) drawFindings(list []finding) string {
+	marks := map[string]struct {
+		word  string
+		paint view.Paint
+	}{fine: {"ok", view.Green}, warning: {"warning", view.Yellow}, broken: {"broken", view.BoldRed}}
+	var b strings.Builder
+	for _, f := range list {
+		m := marks[f.State]
+		b.WriteString(a.outStyle.Paint(m.paint, view.Pad(m.word, 8)) + " " + a.outStyle.Paint(view.Bold, view.Pad(f.What, 10)) + " " + view.Line(f.Found) + "\n")
+		if f.Remedy != "" {
+			b.WriteString(strings.Repeat(" ", 20) + a.outStyle.Paint(view.Blue, "help: ") + view.Line(f.Remedy) + "\n")
+		}
+	}
+	return b.String()
+}
+
+func lookAtProject(p *project.Project) []finding {
+	list := []finding{{"project", fine, p.Root, ""}}
+	if !isDir(filepath.Join(p.Root, ".hocket")) && !isDir(filepath.Join(p.Root, ".glee")) {
+		list[0] = finding{"project", warning, "no .hocket here or above " + p.Root, "`hocket init` makes one; files can be run without it"}
+	}
+	config := finding{"config", fine, "valid", ""}
+	if found := p.Diagnostics(); len(found) > 0 {
+		config = finding{"config", broken, found[0].String(), "`hocket check` shows all mistakes in the files of the project"}
+		if !found.Errors() {
+			config.State = warning
+		}
+	}
+	return append(list, config)
+}
+
+func lookAtAgents(p *project.Project) []finding {
+	var list []finding
+	for _, d := range p.Agents.Definitions() {
+		if d.Builtin {
+			continue
+		}
+		f := finding{"agent", fine, d.Name + " runs on " + d.Agent, ""}
+		if _, _, err := p.Agents.Resolve(d.Name); err != nil {
+			f = brokenBy("agent", err)
+		}
+		list = append(list, f)
+	}
+	return append(list, finding{"executors", fine, strings.Join(p.Agents.Executors(), ", "), ""})
+}
+
+func (a *app) lookAtWorkflows(p *project.Project) []finding {
+	var list []finding
+	for _, name := range p.Names() {
+		f := finding{"workflow", fine, name, ""}
+		l, err := p.Load(name)
+		if err != nil {
+			f = brokenBy("workflow", err)
+		} else if found := l.Check(nil); len(found) > 0 {
+			f.Found, f.Remedy = name+": "+view.Tally(found), "`hocket check "+name+"` shows them"
+			f.State = warning
+			if found.Errors() {
+				f.State = broken
+			}
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// lookAtState looks at the place where runs are kept, without making it.
+func lookAtState(ctx context.Context, p *project.Project) []finding {
+	place := p.State
+	for !isDir(place) && filepath.Dir(place) != place {
+		place = filepath.Dir(place)
+	}
+	state := finding{"state", fine, p.State, ""}
+	if err := writable(place); err != nil {
+		state = finding{"state", broken, err.Error(), "make " + place + " writable, or name another place with --state DIR"}
+	}
+	return []finding{state, lookAtJournal(ctx, p.State), lookAtDisk(place)}
+}
+
+func writable(dir string) error {
+	f, err := os.CreateTemp(dir, ".hocket-doctor-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+func lookAtJournal(ctx context.Context, dir string) finding {
+	store, err := journal.OpenReadOnly(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return finding{"journal", fine, "none yet; the first run makes it", ""}
+	}
+	if err != nil {
+		return brokenBy("journal", err)
+	}
+	defer store.Close()
+	if err := store.Check(ctx); err != nil {
+		return brokenBy("journal", err)
+	}
+	runs, err := store.Runs(ctx, 0)
+	if err != nil {
+		return brokenBy("journal", err)
+	}
+	f := finding{"journal", fine, "up to date and sound, " + view.Count(len(runs), "run"), ""}
+	if err := store.Writable(); err != nil {
+		return brokenBy("journal", err)
+	}
+	return f
+}
+
+func brokenBy(what string, err error) finding {
+	text, remedy := explain(err)
+	return finding{what, broken, text, remedy}
+}
+
+// lowDisk is the free space under which a long run may fail.
+const lowDisk = 500 << 20
+
+func lookAtDisk(dir string) finding {
+	free, known := freeDisk(dir)
+	switch {
+	case !known:
+		return finding{"disk", warning, "free space is not known", ""}
+	case free < lowDisk:
+		return finding{"disk", warning, "only " + view.Bytes(free) + " free", "free some space, or name another place with --state DIR"}
+	}
+	return finding{"disk", fine, view.Bytes(free) + " free", ""}
+}
+
+func lookAtGit() []finding {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "git", "--version").Output()
+	if err != nil {
+		return []finding{{"git", warning, "not found", "install git if workflows work on a repository"}}
+	}
+	return []finding{{"git", fine, strings.TrimSpace(string(out)), ""}}
+}
+
+func (a *app) lookAtTerminal() []finding {
+	f, ok := terminal(a.std.Err)
+	if !ok {
+		return []finding{{"terminal", fine, "none; progress is plain lines", ""}}
+	}
+	width, height, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return []finding{{"terminal", warning, err.Error(), ""}}
+	}
+	text := fmt.Sprintf("%d x %d", width, height)
+	if !colourWanted() {
+		text += ", no colours"
+	}
+	if !utf8Locale() {
+		return []finding{{"terminal", warning, text + ", ASCII only", "set LANG to a UTF-8 locale, such as C.UTF-8"}}
+	}
+	return []finding{{"terminal", fine, text, ""}}
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
+}

@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-dev/hocket/journal"
+)
+
+func (a *app) eventsVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "events RUN",
+		Short: "print the journal of a run as JSON lines",
+		Long: `Print the journal of a run, one JSON object per line, in the order in which it
+was recorded. The journal is the truth about a run: everything else that hocket
+says about it follows from these lines.`,
+		Example: `  hocket events review-3k7q
+  hocket events review-3k7q | jq -r '[.time, .type, .address] | @tsv'`,
+		Args:              argsBetween(1, 1),
+		ValidArgsFunction: a.completeRun,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withRun(cmd.Context(), args[0], func(store *journal.Store, run journal.Run) error {
+				out := bufio.NewWriter(a.std.Out)
+				for line, err := range store.Lines(cmd.Context(), run.ID) {
+					if err != nil {
+						return errors.Join(err, out.Flush())
+					}
+					if _, err := out.WriteString(a.outText(line) + "\n"); err != nil {
+						return err
+					}
+				}
+				return out.Flush()
+			})
+		},
+	}
+}

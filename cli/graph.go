@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-dev/hocket/draw"
+)
+
+func (a *app) graphVerb() *cobra.Command {
+	var form, file string
+	cmd := &cobra.Command{
+		Use:   "graph FILE|NAME [FLAGS]",
+		Short: "draw a workflow",
+		Long: `Draw a workflow: as a tree for the terminal, as nodes and edges in JSON, as text
+for Mermaid, PlantUML or Graphviz, or as a finished SVG.`,
+		Example: `  hocket graph review.yml
+  hocket graph review.yml --as svg -o review.svg
+  hocket graph review.yml --as mermaid`,
+		Args:              argsBetween(1, 1),
+		ValidArgsFunction: a.completeWorkflow,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if a.json && !cmd.Flags().Changed("as") {
+				form = "json"
+			}
+			return a.graph(args[0], form, file)
+		},
+	}
+	cmd.Flags().StringVar(&form, "as", "tree", "draw it as `FORM`: "+strings.Join(draw.Forms(), ", "))
+	cmd.Flags().StringVarP(&file, "output", "o", "", "write to `FILE`")
+	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions(draw.Forms(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (a *app) graph(name, form, file string) error {
+	l, err := a.load(name)
+	if err != nil {
+		return err
+	}
+	if l.Bundle.Root == nil {
+		return &diagnosticsError{l.Diagnostics}
+	}
+	text, err := draw.Draw(l.Bundle.Root, form)
+	if err != nil {
+		return usagef("the forms are "+strings.Join(draw.Forms(), ", "), "%v", err)
+	}
+	if file == "" {
+		return a.print(text)
+	}
+	return os.WriteFile(a.outPath(file), []byte(text), 0o666)
+}

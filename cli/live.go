@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/engine"
+)
+
+const (
+	framePause  = 80 * time.Millisecond // between frames, while something moves
+	questionMax = 8                     // lines of a question that stay in the frame
+)
+
+// live draws the tree of a run in a terminal and asks questions below it.
+//
+// The fields below mu are shared by the driver, the goroutine that draws and
+// the one that reads keys.
+type live struct {
+	out   *os.File
+	in    *os.File // nil: nobody can type
+	style view.Style
+	stop  func()
+
+	mu       sync.Mutex
+	tree     *view.Tree
+	screen   view.Screen
+	prompts  []*prompt
+	restore  func() // gives the terminal back
+	reading  bool
+	finished chan struct{}
+	still    chan struct{} // closed when the drawing goroutine has ended
+}
+
+// prompt is a question with the way to answer it.
+type prompt struct {
+	view.Prompt
+	answer func(value string) error
+	told   bool // a long text has been printed above
+}
+
+func newLive(out *os.File, in io.Reader, style view.Style, tree *view.Tree, stop func()) *live {
+	l := &live{out: out, style: style, stop: stop, tree: tree, finished: make(chan struct{}), still: make(chan struct{})}
+	if f, ok := terminal(in); ok {
+		l.in = f
+		l.hush()
+	}
+	go l.animate()
+	return l
+}
+
+// hush keeps keys from being echoed into the drawing.
+func (l *live) hush() {
+	if restore, err := quiet(l.in); err == nil {
+		l.restore = restore
+	}
+}
+
+func (l *live) fact(f engine.Fact) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tree.Apply(f)
+}
+
+func (l *live) log(address string, piece []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tree.Log(address, piece)
+}
+
+func (l *live) ask(q *engine.AskHuman, answer func(value string) error) bool {
+	if l.in == nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.drop(q.Address)
+	p := &prompt{answer: answer}
+	p.Address, p.Question, p.Options, p.Custom = q.Address, q.Question, q.Options, q.Custom
+	l.prompts = append(l.prompts, p)
+	if !l.reading {
+		l.reading = true
+		go l.read()
+	}
+	return true
+}
+
+func (l *live) withdraw(address string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.drop(address)
+}
+
+func (l *live) wholeRun() bool { return true }
+func (l *live) drawn() bool    { return true }
+
+// drop forgets a question that has its answer or was withdrawn.
+func (l *live) drop(address string) {
+	l.prompts = slices.DeleteFunc(l.prompts, func(p *prompt) bool { return p.Address == address })
+}
+
+// close draws the last frame, which stays on the screen.
+func (l *live) close() {
+	close(l.finished)
+	<-l.still
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.prompts = nil
+	l.tree.Interrupt(time.Now())
+	l.write(l.screen.Draw(l.tree.Frame(time.Now(), l.currentStyle(), 0), l.style.Width) + l.screen.Close())
+	if l.restore != nil {
+		l.restore()
+	}
+}
+
+// animate draws frames until the run is over. The first comes after a pause, so
+// that a short run draws only its end.
+func (l *live) animate() {
+	defer close(l.still)
+	pause := framePause
+	for {
+		select {
+		case <-l.finished:
+			return
+		case <-time.After(pause):
+		}
+		began := time.Now()
+		l.draw()
+		pause = max(framePause, 10*time.Since(began)) // a huge tree costs at most a tenth of the time
+	}
+}
+
+func (l *live) draw() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	style := l.currentStyle()
+	_, height := l.size()
+	below := l.question(style)
+	room := max(height-1-len(below), 2)
+	l.write(l.screen.Draw(append(l.tree.Frame(time.Now(), style, room), below...), style.Width))
+}
+
+// question draws the first question. A long text is printed above the tree
+// once, where it can be scrolled to.
+func (l *live) question(style view.Style) []string {
+	if len(l.prompts) == 0 {
+		return nil
+	}
+	p := l.prompts[0]
+	p.More = len(l.prompts) - 1
+	if !p.told && strings.Count(strings.TrimSpace(p.Question), "\n") >= questionMax {
+		l.write(l.screen.Above(strings.ReplaceAll(view.Text(p.Question), "\n", "\r\n")))
+	}
+	p.told = true
+	return p.Lines(style, questionMax)
+}
+
+func (l *live) size() (width, height int) {
+	width, height, err := term.GetSize(int(l.out.Fd()))
+	if err != nil || width <= 0 || height <= 0 {
+		return 80, 24
+	}
+	return width, height
+}
+
+// currentStyle follows the width of the terminal.
+func (l *live) currentStyle() view.Style {
+	l.style.Width, _ = l.size()
+	return l.style
+}
+
+func (l *live) write(s string) {
+	_, _ = io.WriteString(l.out, s) // a terminal that went away does not stop the run
+}
+
+// read takes keys to the first question. It ends with the input; a read that
+// never returns ends with the process.
+func (l *live) read() {
+	buf := make([]byte, 256)
+	for {
+		n, err := l.in.Read(buf)
+		if err != nil {
+			return
+		}
+		for _, k := range view.Keys(string(buf[:n])) {
+			l.press(k)
+		}
+	}
+}
+
+func (l *live) press(k view.Key) {
+	if k == view.KeyStop {
+		l.stop()
+		return
+	}
+	l.mu.Lock()
+	if len(l.prompts) == 0 {
+		l.mu.Unlock()
+		return
+	}
+	p := l.prompts[0]
+	value, done := p.Press(k)
+	l.mu.Unlock()
+	if !done {
+		return
+	}
+	err := p.answer(value) // not under the lock: the answer leads to facts
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil {
+		p.Refuse(err.Error())
+		return
+	}
+	l.drop(p.Address)
+}

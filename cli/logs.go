@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/journal"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+func (a *app) logsVerb() *cobra.Command {
+	var follow bool
+	cmd := &cobra.Command{
+		Use:   "logs RUN [NODE] [FLAGS]",
+		Short: "print what the steps of a run have printed",
+		Long: `Print what the attempts of a run have printed while they worked, in the order in
+which the steps started. NODE is a node's id, for all its instances, or the
+address of one; of a step that calls a workflow it means everything below.`,
+		Example: `  hocket logs review-3k7q
+  hocket logs review-3k7q security-scanner
+  hocket logs review-3k7q 'scan[3]'
+
+  # watch a run that another process drives
+  hocket logs review-3k7q -f`,
+		Args:              argsBetween(1, 2),
+		ValidArgsFunction: a.completeRunThenAddress,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withRun(cmd.Context(), args[0], func(store *journal.Store, info journal.Run) error {
+				l := &logPrinter{app: a, store: store, info: info, done: map[logKey]int64{}}
+				if len(args) == 2 {
+					l.node = args[1]
+				}
+				return l.run(cmd.Context(), follow)
+			})
+		},
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the run ends or waits")
+	return cmd
+}
+
+type logKey struct {
+	address string
+	attempt int
+}
+
+// logPrinter prints the logs of a run's attempts, each from where it was left.
+type logPrinter struct {
+	app   *app
+	store *journal.Store
+	info  journal.Run
+	node  string // "" all
+	done  map[logKey]int64
+	last  logKey // whose text was printed last
+}
+
+func (l *logPrinter) run(ctx context.Context, follow bool) error {
+	for {
+		began := time.Now()
+		p, err := replay(ctx, l.store, l.info, nil)
+		if err != nil {
+			return err
+		}
+		keys := l.keys(p)
+		if l.node != "" && len(keys) == 0 && !(follow && p.driven) {
+			return l.unknownNode(p)
+		}
+		for _, k := range keys {
+			if err := l.print(k); err != nil {
+				return err
+			}
+		}
+		if !follow || !p.driven {
+			return nil
+		}
+		pause := max(200*time.Millisecond, 4*time.Since(began)) // a long journal is not read all the time
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// keys are the attempts to print, in the order in which their steps started.
+func (l *logPrinter) keys(p *past) []logKey {
+	var keys []logKey
+	for _, s := range p.run.Result().Steps {
+		if l.node == "" || s.Node == l.node || s.Address == l.node || strings.HasPrefix(s.Address, l.node+"/") {
+			for attempt := 1; attempt <= s.Attempts; attempt++ {
+				keys = append(keys, logKey{s.Address, attempt})
+			}
+		}
+	}
+	return keys
+}
+
+func (l *logPrinter) unknownNode(p *past) error {
+	var names []string
+	for _, s := range p.run.Result().Steps {
+		names = append(names, s.Address, s.Node)
+		if s.Node == l.node || s.Address == l.node {
+			return nil // it has not begun, so it printed nothing
+		}
+	}
+	hint := workflow.DidYouMean(l.node, names)
+	if hint == "" {
+		hint = "`hocket show " + l.info.ID + "` lists the steps"
+	}
+	return usagef(hint, "run %s has no step %q", l.info.ID, l.node)
+}
+
+// print prints what is new in the log of one attempt.
+func (l *logPrinter) print(k logKey) error {
+	text, err := readFrom(l.store.LogPath(l.info.ID, k.address, k.attempt), l.done[k])
+	if err != nil || len(text) == 0 {
+		return err
+	}
+	l.done[k] += int64(len(text))
+	if l.app.json {
+		return l.app.printJSON(map[string]any{"address": k.address, "attempt": k.attempt, "text": string(text)})
+	}
+	head := ""
+	if k != l.last {
+		head = l.head(k)
+	}
+	l.last = k
+	return l.app.print(head + endLine(l.app.outText(string(text))))
+}
+
+// head says whose text follows. Where only one attempt can be meant there is
+// none, so that a script gets the text alone.
+func (l *logPrinter) head(k logKey) string {
+	if l.node == k.address && k.attempt == 1 {
+		return ""
+	}
+	name := k.address
+	if k.attempt > 1 {
+		name += fmt.Sprintf(" (attempt %d)", k.attempt)
+	}
+	return l.app.outStyle.Paint(view.Bold, "==> "+view.Line(name)) + "\n"
+}
+
+func readFrom(path string, offset int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // the attempt printed nothing
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if _, err := f.Seek(offset, io.SeekStart); err != nil {
+		return nil, err
+	}
+	return io.ReadAll(f)
+}

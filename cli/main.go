@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Stdio is where a command reads and writes. A terminal is recognised where the
+// field is an *os.File that is one.
+type Stdio struct {
+	In  io.Reader
+	Out io.Writer
+	Err io.Writer
+}
+
+// Main carries out one command line, without the program's name, and gives the
+// exit code:
+//
+//	0    done: success or partial
+//	1    the run failed: error, timeout or cancelled; or the machine did
+//	2    wrong usage, or an invalid workflow
+//	3    the run waits for a person or a budget
+//	130  interrupted
+func Main(args []string, std Stdio) int {
+	a := newApp(std)
+	root := a.command()
+	root.SetArgs(args)
+	root.SetIn(std.In)
+	root.SetOut(std.Out)
+	root.SetErr(std.Err)
+	err := root.ExecuteContext(context.Background())
+	return a.exit(err)
+}
+
+// The exit codes.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitWaits       = 3
+	exitInterrupted = 130
+)
+
+// exitError ends the command with a code. Everything that there is to say has
+// been said.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// usageError is a mistake of the caller: exit code 2.
+type usageError struct {
+	what string
+	hint string // what to do about it
+}
+
+func (e *usageError) Error() string { return e.what }
+
+// usagef is a usageError with a hint.
+func usagef(hint, format string, args ...any) error {
+	return &usageError{what: fmt.Sprintf(format, args...), hint: hint}
+}
+
+// exit reports an error and turns it into an exit code.
+func (a *app) exit(err error) int {
+	var code exitError
+	var usage *usageError
+	var invalid *diagnosticsError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &code):
+		return int(code)
+	case errors.As(err, &invalid):
+		a.reportDiagnostics(invalid.found)
+		return exitUsage
+	case errors.As(err, &usage):
+		a.report(usage.what, usage.hint)
+		return exitUsage
+	default:
+		a.report(explain(err))
+		return exitFailed
+	}
+}
+
+// report says what went wrong: to people on standard error, to programs as an
+// object on standard output.
+func (a *app) report(what, hint string) {
+	if a.json {
+		fault := map[string]any{"error": what}
+		if hint != "" {
+			fault["hint"] = hint
+		}
+		a.printJSON(fault)
+	}
+	text := a.errStyle.Paint(paintError, "error") + ": " + clean(what)
+	if hint != "" {
+		text += "\n" + a.errStyle.Paint(paintHint, "  help") + ": " + strings.ReplaceAll(clean(hint), "\n", "\n        ")
+	}
+	fmt.Fprintln(a.std.Err, text)
+}
+
+// noArgs, oneArg and someArgs check the number of arguments, and say what was
+// expected with the verb's own usage line.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("usage: "+cmd.UseLine(), "%s takes no argument, and got %q", cmd.Name(), args[0])
+	}
+	return nil
+}
+
+func argsBetween(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return usagef("usage: "+cmd.UseLine(), "%s needs %s", cmd.Name(), strings.Join(missing(cmd, len(args), least), " and "))
+		case most >= 0 && len(args) > most:
+			return usagef("usage: "+cmd.UseLine(), "%s has no use for %q", cmd.Name(), args[most])
+		}
+		return nil
+	}
+}
+
+// missing are the names of the arguments that were not given, from the verb's
+// usage line.
+func missing(cmd *cobra.Command, given, least int) []string {
+	var names []string
+	for _, word := range strings.Fields(cmd.Use)[1:] {
+		if !strings.HasPrefix(word, "[") && strings.ToUpper(word) == word {
+			names = append(names, word)
+		}
+	}
+	return names[min(given, len(names)):min(least, len(names))]
+}
+
+// explain parts an error of the machine into what is wrong and what to do about
+// it, where the error knows.
+func explain(err error) (what, hint string) {
+	what = err.Error()
+	var hinted interface{ Hint() string }
+	var advised interface{ Advice() string }
+	switch {
+	case errors.As(err, &hinted):
+		hint = hinted.Hint()
+	case errors.As(err, &advised):
+		hint = advised.Advice()
+	}
+	return strings.TrimSuffix(what, "; "+hint), hint
+}

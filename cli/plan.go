@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/cli/view"
+)
+
+func (a *app) planVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "plan FILE|NAME",
+		Short: "say what a run would do at most, and run nothing",
+		Long: `Say what a run would do at most: how many tasks, how many at once, what they may
+cost, and in which order. Every number is an upper bound.`,
+		Example: `  hocket plan review.yml
+  hocket plan review.yml --json | jq .steps`,
+		Args:              argsBetween(1, 1),
+		ValidArgsFunction: a.completeWorkflow,
+		RunE:              func(_ *cobra.Command, args []string) error { return a.plan(args[0]) },
+	}
+}
+
+func (a *app) plan(name string) error {
+	l, err := a.load(name)
+	if err != nil {
+		return err
+	}
+	if found := l.Check(nil); l.Bundle.Root == nil || found.Errors() {
+		return &diagnosticsError{found}
+	}
+	plan := l.Plan()
+	if a.json {
+		return a.printJSON(plan)
+	}
+	return a.print(a.drawPlan(&plan))
+}
+
+func (a *app) drawPlan(p *check.Plan) string {
+	var b strings.Builder
+	style := a.outStyle
+	fact := func(name, text string) {
+		b.WriteString(style.Paint(view.Dim, view.Pad(name, 9)) + " " + view.Line(text) + "\n")
+	}
+	fact("tasks", fmt.Sprintf("at most %s, at least %d if nothing fails; the limit is %d", p.Steps, p.Least, p.Limits.Steps))
+	fact("at once", fmt.Sprintf("at most %s; the limit is %d", p.Parallel, p.Limits.Parallel))
+	fact("cost", costText(p))
+	fact("tokens", "at most "+p.Tokens.String())
+	fact("time", "at most "+p.Limits.Runtime.String()+" of work")
+	for _, why := range p.Open {
+		fact("unknown", why)
+	}
+	for _, w := range p.Workflows {
+		b.WriteString("\n" + style.Paint(view.Bold, view.Line(w.Name)) + "\n" + planTable(&w).Draw(style))
+	}
+	return b.String()
+}
+
+func costText(p *check.Plan) string {
+	text := "not known"
+	if p.CostUSD != nil {
+		text = "at most " + view.Cost(*p.CostUSD)
+	}
+	if p.Limits.CostUSD > 0 {
+		text += "; the limit is " + view.Cost(p.Limits.CostUSD)
+	}
+	return text
+}
+
+func planTable(w *check.WorkflowPlan) *view.Table {
+	t := &view.Table{Head: []string{"ORDER", "NODE", "KIND", "USES", "TIMES"}, Right: []bool{4: true}}
+	for _, n := range w.Nodes {
+		// The order counts within each loop and for_each; an indent shows which.
+		indent := strings.Repeat("  ", n.Depth)
+		t.Row(view.Cell{Text: fmt.Sprint(n.Wave)}, view.Cell{Text: indent + n.ID}, view.Cell{Text: n.Kind, Paint: view.Dim},
+			view.Cell{Text: n.Uses}, view.Cell{Text: n.Times.String()})
+	}
+	return t
+}

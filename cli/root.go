@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// chapter is a part of the help: verbs that belong together.
+type chapter struct {
+	title string
+	verbs []*cobra.Command
+}
+
+func (a *app) chapters() []chapter {
+	return []chapter{
+		{"Run workflows", []*cobra.Command{a.runVerb(), a.resumeVerb(), a.retryVerb(), a.forkVerb()}},
+		{"Look at runs", []*cobra.Command{a.runsVerb(), a.showVerb(), a.logsVerb(), a.eventsVerb()}},
+		{"Act on runs", []*cobra.Command{a.answerVerb(), a.cancelVerb(), a.raiseVerb()}},
+		{"Work on workflow files", []*cobra.Command{a.checkVerb(), a.fmtVerb(), a.graphVerb(), a.planVerb(), a.digestVerb(), a.schemaVerb()}},
+		{"Set up", []*cobra.Command{a.initVerb(), a.doctorVerb(), a.completionVerb(), a.versionVerb()}},
+	}
+}
+
+// command is the whole tree of verbs.
+func (a *app) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "hocket VERB",
+		Short: "run agent workflows, durably",
+		Long: `Hocket runs workflows of agents, tools and people. Every step is recorded
+before it counts, so a run that is cut off goes on where it was.`,
+		Example: `  # make a project with a workflow that runs at once
+  hocket init && hocket run hello
+
+  # see what a run would do at most, and what is wrong with a file
+  hocket plan review.yml
+  hocket check review.yml
+
+  # go on after a crash
+  hocket runs
+  hocket resume review-3k7q`,
+		Args:          unknownVerb,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceErrors: true, SilenceUsage: true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	flags := root.PersistentFlags()
+	flags.SortFlags = false
+	flags.StringVarP(&a.dir, "directory", "C", "", "work as if started in `DIR`")
+	flags.StringVar(&a.state, "state", "", "keep runs in `DIR` (default: the user's state directory)")
+	flags.BoolVar(&a.json, "json", false, "print facts as JSON")
+	chapters := a.chapters()
+	for _, c := range chapters {
+		for _, verb := range c.verbs {
+			verb.Flags().SortFlags = false
+			verb.DisableFlagsInUseLine = true
+			root.AddCommand(verb)
+		}
+	}
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.help(cmd, chapters) })
+	return root
+}
+
+func unknownVerb(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, verb := range cmd.Commands() {
+		names = append(names, verb.Name())
+	}
+	hint := workflow.DidYouMean(args[0], names)
+	if hint == "" {
+		hint = "`hocket help` lists the verbs"
+	}
+	return usagef(hint, "unknown verb %q", args[0])
+}
+
+// flagError names the nearest flag for one that is not known.
+func flagError(cmd *cobra.Command, err error) error {
+	hint := fmt.Sprintf("`hocket %s --help` lists the flags", cmd.Name())
+	if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok {
+		if near := workflow.Nearest(name, flagNames(cmd)); near != "" {
+			hint = fmt.Sprintf("did you mean --%s?", near)
+		}
+	}
+	return usagef(hint, "%s", err)
+}
+
+func flagNames(cmd *cobra.Command) []string {
+	var names []string
+	collect := func(f *pflag.Flag) { names = append(names, f.Name) }
+	cmd.Flags().VisitAll(collect)
+	cmd.InheritedFlags().VisitAll(collect)
+	return names
+}
+
+// help prints what a verb does, with examples before flags.
+func (a *app) help(cmd *cobra.Command, chapters []chapter) {
+	head := func(s string) string { return a.outStyle.Paint(view.Bold, s) + "\n" }
+	var b strings.Builder
+	about := cmd.Long
+	if about == "" {
+		about = strings.ToUpper(cmd.Short[:1]) + cmd.Short[1:] + "."
+	}
+	b.WriteString(about + "\n\n" + head("Usage"))
+	if cmd.HasParent() {
+		b.WriteString("  " + cmd.UseLine() + "\n")
+	} else {
+		b.WriteString("  hocket VERB [ARGUMENTS] [FLAGS]\n")
+		for _, c := range chapters {
+			b.WriteString("\n" + head(c.title))
+			for _, verb := range c.verbs {
+				fmt.Fprintf(&b, "  %-11s %s\n", verb.Name(), verb.Short)
+			}
+		}
+	}
+	if cmd.Example != "" {
+		b.WriteString("\n" + head("Examples") + cmd.Example + "\n")
+	}
+	if cmd.HasAvailableLocalFlags() && cmd.HasParent() {
+		b.WriteString("\n" + head("Flags") + cmd.LocalNonPersistentFlags().FlagUsages())
+	}
+	b.WriteString("\n" + head("Flags of every verb") + cmd.Root().PersistentFlags().FlagUsages())
+	if !cmd.HasParent() {
+		b.WriteString("\n`hocket help VERB` says more about one of them.\n")
+	}
+	_ = a.print(b.String()) // nobody is left to tell
+}

@@ -1,0 +1,158 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/hocket-dev/hocket/cli"
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/jsonpath"
+)
+
+// The scripts in testdata/script run the real command in processes of their own.
+func TestMain(m *testing.M) {
+	if os.Getenv(asHocket) != "" {
+		hocket()
+	}
+	testscript.Main(m, map[string]func(){
+		"hocket": hocket,
+	})
+}
+
+// asHocket makes the test's own program the command.
+const asHocket = "HOCKET_TEST_AS_COMMAND"
+
+func hocket() {
+	os.Exit(cli.Main(os.Args[1:], cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: false,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".state"))
+			env.Setenv("USER", "tester")
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"code":  exitCode,
+			"json":  jsonIs,
+			"setid": setID,
+			"until": until,
+			"kill9": kill9,
+		},
+	})
+}
+
+// exitCode runs a command and checks its exit code: code 3 hocket run flow.yml.
+func exitCode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: code N COMMAND…")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	got := 0
+	if exit := (*exec.ExitError)(nil); err != nil {
+		var ok bool
+		if exit, ok = err.(*exec.ExitError); !ok {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if strconv.Itoa(got) != args[0] {
+		ts.Fatalf("exit code %d, want %s", got, args[0])
+	}
+}
+
+// jsonIs checks a value in a JSON file or the last output: json stdout
+// $.status success. The value is text as it is, or compact JSON.
+func jsonIs(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: json FILE PATH VALUE")
+	}
+	var got []string
+	for _, v := range selectJSON(ts, ts.ReadFile(args[0]), args[1]) {
+		got = append(got, jsonText(v))
+	}
+	if same := strings.Join(got, " ") == args[2]; same == neg {
+		ts.Fatalf("%s is %s", args[1], strings.Join(got, " "))
+	}
+}
+
+func selectJSON(ts *testscript.TestScript, text, path string) []any {
+	doc, err := workflow.ParseJSON([]byte(text))
+	ts.Check(err)
+	parsed, err := jsonpath.Parse(path)
+	ts.Check(err)
+	found, err := parsed.Select(doc)
+	ts.Check(err)
+	return found
+}
+
+func jsonText(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	return workflow.FormatJSON(v)
+}
+
+// setID keeps a value of the last output, or its only word, in a variable:
+// setid RUN stdout $.run_id.
+func setID(ts *testscript.TestScript, neg bool, args []string) {
+	text := strings.TrimSpace(ts.ReadFile(args[1]))
+	if len(args) == 3 {
+		found := selectJSON(ts, text, args[2])
+		if neg || len(found) != 1 {
+			ts.Fatalf("%s selects %d values", args[2], len(found))
+		}
+		text = jsonText(found[0])
+	}
+	ts.Setenv(args[0], text)
+}
+
+// until repeats a command until it succeeds and its output has a text: until
+// 'status": "success"' hocket show X --json.
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until TEXT COMMAND…")
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		err := ts.Exec(args[1], args[2:]...)
+		if strings.Contains(ts.ReadFile("stdout"), args[0]) || strings.Contains(ts.ReadFile("stderr"), args[0]) {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("never saw %q (last error: %v)", args[0], err)
+		}
+		time.Sleep(30 * time.Millisecond)
+	}
+}
+
+// kill9 kills the process whose id is in a file, as a crash would.
+func kill9(ts *testscript.TestScript, neg bool, args []string) {
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		text, err := os.ReadFile(ts.MkAbs(args[0]))
+		pid, convErr := strconv.Atoi(strings.TrimSpace(string(text)))
+		if err == nil && convErr == nil && !neg {
+			ts.Check(syscall.Kill(pid, syscall.SIGKILL))
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("no process id in %s", args[0])
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}

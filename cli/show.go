@@ -1,0 +1,212 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/journal"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+func (a *app) showVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show RUN [ADDRESS]",
+		Short: "show what a run, or one step of it, has come to",
+		Long: `Show a run: its state, its steps, what it waits for and what it gave. With the
+address of a step, show that step and its whole output. The id of a run may be
+cut to its beginning.`,
+		Example: `  hocket show review-3k7q
+  hocket show review-3k7q security-scanner
+
+  # the output of one step, for a script
+  hocket show review-3k7q --json | jq -r '.steps[] | select(.node == "report").output'`,
+		Args:              argsBetween(1, 2),
+		ValidArgsFunction: a.completeRunThenAddress,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withRun(cmd.Context(), args[0], func(store *journal.Store, info journal.Run) error {
+				if len(args) == 2 {
+					return a.showStep(cmd.Context(), store, info, args[1])
+				}
+				return a.show(cmd.Context(), store, info)
+			})
+		},
+	}
+}
+
+// shownRun is show --json: the result of the run with what there is to know
+// about it.
+type shownRun struct {
+	runResult
+	Error   *string      `json:"error"`
+	Started time.Time    `json:"started"`
+	Driven  bool         `json:"driven"`
+	Origin  string       `json:"origin,omitempty"`
+	Waiting []waitingFor `json:"waiting"`
+}
+
+// waitingFor is a question that waits for a person.
+type waitingFor struct {
+	Address  string            `json:"address"`
+	Question string            `json:"question"`
+	Options  []workflow.Option `json:"options"`
+	Custom   bool              `json:"custom"`
+	Deadline time.Time         `json:"deadline"`
+	Command  string            `json:"command"`
+}
+
+func (a *app) show(ctx context.Context, store *journal.Store, info journal.Run) error {
+	p, err := replay(ctx, store, info, nil)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(a.shown(p))
+	}
+	return a.print(a.drawRun(p))
+}
+
+func (a *app) shown(p *past) shownRun {
+	res := p.run.Result()
+	out := shownRun{
+		runResult: p.result(), Started: p.info.Created, Driven: p.driven, Origin: p.info.Origin, Waiting: []waitingFor{},
+	}
+	if res.Error != "" {
+		out.Error = &res.Error
+	}
+	for _, q := range p.run.Waiting() {
+		out.Waiting = append(out.Waiting, waitingFor{
+			Address: q.Address, Question: q.Question, Options: q.Options, Custom: q.Custom, Deadline: q.Deadline,
+			Command: a.answerCommand(p.info.ID, q, a.firstAnswer(q)),
+		})
+	}
+	return out
+}
+
+func (a *app) drawRun(p *past) string {
+	res, style := p.run.Result(), a.outStyle
+	var b strings.Builder
+	status := view.Status(res.Status)
+	after := " after "
+	if res.Status.Done() {
+		after = " in "
+	}
+	b.WriteString(style.Paint(view.Bold, p.info.ID) + "  " + style.Paint(status.Paint, word(res.Status, p.driven)) + after + view.Took(elapsed(p.info)) + "\n")
+	fact := func(name, text string) {
+		if text != "" {
+			b.WriteString(style.Paint(view.Dim, view.Pad(name, 9)) + " " + view.Line(text) + "\n")
+		}
+	}
+	fact("workflow", p.info.Workflow+"  "+shortDigest(p.info.Digest))
+	fact("started", p.info.Created.Local().Format(time.DateTime))
+	fact("used", usageText(res.Usage))
+	fact("forked", p.info.Origin)
+	fact("reason", res.Error)
+	fact("problem", p.info.Problem)
+	if len(res.Steps) > 0 {
+		b.WriteString("\n" + stepTable(res.Steps).Draw(style))
+	}
+	for i, w := range res.Warnings {
+		b.WriteString(strings.Repeat("\n", btoi(i == 0)) + style.Paint(view.Yellow, "warning") + ": " + view.Line(w) + "\n")
+	}
+	b.WriteString(a.waitingText(p, style))
+	if res.Status.Done() && res.Output != nil {
+		b.WriteString("\n" + style.Paint(view.Dim, "output") + "\n" + endLine(a.outText(workflow.FormatText(res.Output))))
+	}
+	return b.String()
+}
+
+func shortDigest(digest string) string {
+	const length = len("sha256:") + 12
+	return digest[:min(length, len(digest))]
+}
+
+func usageText(u engine.RunUsage) string {
+	parts := []string{view.Count(u.Steps, "task")}
+	switch {
+	case u.CostUnknown:
+		parts = append(parts, "cost unknown")
+	case u.CostUSD > 0:
+		parts = append(parts, view.Cost(u.CostUSD))
+	}
+	if n := u.TokensIn + u.TokensOut; n > 0 {
+		parts = append(parts, view.Tokens(n)+" tokens")
+	}
+	return strings.Join(parts, "  ")
+}
+
+func stepTable(steps []engine.StepResult) *view.Table {
+	t := &view.Table{Head: []string{"STEP", "AGENT", "STATUS", "TIME", "TRIES", "RESULT"}, Right: []bool{3: true, 4: true}}
+	for _, s := range steps {
+		result := view.Cell{Text: view.Cut(view.Line(workflow.FormatText(s.Output)), 100)}
+		if s.Error != "" {
+			result = view.Cell{Text: s.Error, Paint: view.Red}
+		}
+		took, tries := "", ""
+		if s.Attempts > 0 {
+			took = view.Took(time.Duration(s.DurationMS) * time.Millisecond)
+			tries = fmt.Sprint(s.Attempts)
+		}
+		t.Row(view.Cell{Text: s.Address}, view.Cell{Text: s.Agent, Paint: view.Dim}, view.Status(s.Status), view.Cell{Text: took}, view.Cell{Text: tries}, result)
+	}
+	return t
+}
+
+func (a *app) showStep(ctx context.Context, store *journal.Store, info journal.Run, address string) error {
+	p, err := replay(ctx, store, info, nil)
+	if err != nil {
+		return err
+	}
+	step, err := findStep(p, address)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(newStepResult(step))
+	}
+	return a.print(stepTable([]engine.StepResult{step}).Draw(a.outStyle) + "\n" + endLine(a.outText(workflow.FormatText(step.Output))))
+}
+
+func findStep(p *past, address string) (engine.StepResult, error) {
+	var names []string
+	steps := p.run.Result().Steps
+	for i := len(steps) - 1; i >= 0; i-- {
+		if steps[i].Address == address {
+			return steps[i], nil
+		}
+		names = append(names, steps[i].Address)
+	}
+	hint := workflow.DidYouMean(address, names)
+	if hint == "" {
+		hint = "`hocket show " + p.info.ID + "` lists the steps"
+	}
+	return engine.StepResult{}, usagef(hint, "run %s has no step %q", p.info.ID, address)
+}
+
+// outText is text of others for standard output: as it is for programs, without
+// what a terminal would obey for people.
+func (a *app) outText(s string) string {
+	if a.outStyle.Width > 0 {
+		return view.Text(s)
+	}
+	return s
+}
+
+func endLine(s string) string {
+	if s == "" || strings.HasSuffix(s, "\n") {
+		return s
+	}
+	return s + "\n"
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,27 @@
+//go:build linux || darwin || dragonfly || freebsd || netbsd || openbsd
+
+package cli
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// quiet makes a terminal hand over keys at once and not show them, so that they
+// do not disturb what is drawn. Ctrl-C and Ctrl-Z keep their meaning. The
+// function gives the terminal back as it was.
+func quiet(f *os.File) (restore func(), err error) {
+	fd := int(f.Fd())
+	was, err := unix.IoctlGetTermios(fd, getTermios)
+	if err != nil {
+		return nil, err
+	}
+	now := *was
+	now.Lflag &^= unix.ECHO | unix.ICANON
+	now.Cc[unix.VMIN], now.Cc[unix.VTIME] = 1, 0
+	if err := unix.IoctlSetTermios(fd, setTermios, &now); err != nil {
+		return nil, err
+	}
+	return func() { _ = unix.IoctlSetTermios(fd, setTermios, was) }, nil
+}
