@@ -22,6 +22,20 @@ race: ## Run every test under the race detector (needs a C compiler)
 lint: ## Run golangci-lint (needs golangci-lint v2)
 	golangci-lint run ./...
 
+bench: ## Print the benchmarks of every package, with their baselines
+	go test -run '^$$' -bench . -benchmem ./...
+
+sim: ## Run a million random workflows through the engine (SIM=n for another number)
+	go test ./engine -run Simulation -count 1 -timeout 0 -sim $(SIM)
+
+fuzz: ## Run every fuzz target for a minute (FUZZTIME=10s for less)
+	@for pkg in $$(go list ./...); do \
+		for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+			echo "$$pkg $$target"; \
+			go test $$pkg -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) || exit 1; \
+		done; \
+	done
+
 build: ## Build bin/hocket
 	CGO_ENABLED=0 go build -trimpath -o bin/hocket ./cmd/hocket
 

@@ -1,0 +1,213 @@
+package doctest
+
+import (
+	"encoding/json"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/file"
+	"github.com/hocket-dev/hocket/agent/http"
+	"github.com/hocket-dev/hocket/agent/scripted"
+	"github.com/hocket-dev/hocket/agent/shell"
+	"github.com/hocket-dev/hocket/project"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+func TestBlocks(t *testing.T) {
+	for _, page := range pages(t) {
+		t.Run(page, func(t *testing.T) {
+			dir, state := t.TempDir(), t.TempDir()
+			if page == "README.md" {
+				dir = root // it speaks of files that are there
+			}
+			all := blocks(t, page)
+			for _, b := range all {
+				b.save(t, dir)
+			}
+			for _, b := range all {
+				b.test(t, dir, state)
+			}
+		})
+	}
+}
+
+// save writes the block to its file.
+func (b *block) save(t *testing.T, dir string) {
+	t.Helper()
+	if b.file() == "" {
+		return
+	}
+	name := filepath.Join(dir, filepath.FromSlash(b.file()))
+	if dir == root {
+		b.same(t, name)
+		return
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(b.text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// same compares a block with the file that it shows, without the comments at the
+// beginning of the file.
+func (b *block) same(t *testing.T, name string) {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, _ := strings.Cut(b.text, "\n")
+	if text := string(data); !strings.HasSuffix(text, shown) {
+		t.Errorf("%s:%d: the block is not what %s says", b.page, b.line, name)
+	}
+}
+
+func (b *block) test(t *testing.T, dir, state string) {
+	switch b.kind() {
+	case "text":
+	case "yaml":
+		b.noErrors(t, dir, b.text)
+	case "yaml steps":
+		b.noErrors(t, dir, "name: steps\nsteps:\n"+indent(b.text))
+	case "yaml wrong":
+		b.wrong(t, dir)
+	case "yaml agent":
+		_, found := agent.ReadDefinition("agent.yml", []byte(b.text))
+		b.report(t, found)
+	case "yaml replies":
+		_, found := scripted.Parse("replies.yml", []byte(b.text))
+		b.report(t, found)
+	case "yaml config":
+		b.config(t)
+	case "sh":
+		b.shell(t, dir, state)
+	case "json":
+		b.json(t, b.text)
+	case "jsonl":
+		for line := range strings.Lines(b.text) {
+			b.json(t, line)
+		}
+	case "go":
+		b.golang(t)
+	default:
+		t.Errorf("%s:%d: nobody knows how to test a block %q", b.page, b.line, strings.Join(b.info, " "))
+	}
+}
+
+func indent(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString("  " + line)
+	}
+	return b.String()
+}
+
+// check reads and checks a workflow of the page. Agents that the page does not
+// define count as answered by a reply.
+func (b *block) check(t *testing.T, dir, text string) workflow.Diagnostics {
+	t.Helper()
+	name := filepath.Join(dir, "block.yml")
+	if b.file() != "" {
+		name = filepath.Join(dir, filepath.FromSlash(b.file()))
+	} else if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p, err := project.Open(dir, project.Options{Executors: map[string]agent.Executor{
+		"shell": shell.New(shell.Options{}), "file": file.New(), "http": http.New(http.Options{}),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := p.Load(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l.Check(func(w *workflow.Workflow, node string) bool { return unknownAgent(p, w, node) })
+}
+
+func unknownAgent(p *project.Project, w *workflow.Workflow, node string) bool {
+	unknown := false
+	w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+		if task, ok := n.Step.(*workflow.Task); ok && n.ID == node {
+			_, _, err := p.Agents.Resolve(task.Agent)
+			unknown = err != nil
+		}
+	})
+	return unknown
+}
+
+func (b *block) noErrors(t *testing.T, dir, text string) {
+	t.Helper()
+	// A page may call a workflow that it does not show.
+	found := slices.DeleteFunc(b.check(t, dir, text), func(d workflow.Diagnostic) bool { return d.Code == "workflow-unknown" })
+	b.report(t, found)
+}
+
+func (b *block) report(t *testing.T, found workflow.Diagnostics) {
+	t.Helper()
+	if found.Errors() {
+		t.Errorf("%s:%d:\n%s", b.page, b.line, found)
+	}
+}
+
+// wrong expects a mistake with the code that the fence names, and no other.
+func (b *block) wrong(t *testing.T, dir string) {
+	t.Helper()
+	code := b.info[2]
+	found := b.check(t, dir, b.text)
+	errors := slices.DeleteFunc(slices.Clone(found), func(d workflow.Diagnostic) bool { return d.Severity != workflow.Error })
+	if len(errors) != 1 || errors[0].Code != code {
+		t.Errorf("%s:%d: want the mistake %s, got:\n%s", b.page, b.line, code, found)
+	}
+	if _, err := os.Stat(filepath.Join(root, "docs", "rules", code+".md")); err != nil {
+		t.Errorf("%s:%d: %s has no page", b.page, b.line, code)
+	}
+}
+
+func (b *block) config(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, ".hocket"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, ".hocket", "config.yml"), []byte(b.text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p, err := project.Open(dir, project.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.report(t, p.Diagnostics())
+}
+
+func (b *block) json(t *testing.T, text string) {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Errorf("%s:%d: %v", b.page, b.line, err)
+	}
+}
+
+// golang parses a block: as a file, else as declarations, else as statements.
+func (b *block) golang(t *testing.T) {
+	t.Helper()
+	var first error
+	for _, text := range []string{b.text, "package p\n" + b.text, "package p\nfunc _() {\n" + b.text + "\n}"} {
+		_, err := parser.ParseFile(token.NewFileSet(), b.page, text, 0)
+		if err == nil {
+			return
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	t.Errorf("%s:%d: %v", b.page, b.line, first)
+}

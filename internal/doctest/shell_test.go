@@ -1,0 +1,160 @@
+package doctest
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket/cli"
+)
+
+// asHocket makes this test binary behave as the command itself.
+const asHocket = "HOCKET_DOCTEST_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asHocket) != "" {
+		os.Exit(cli.Main(os.Args[1:], cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	}
+	os.Exit(m.Run())
+}
+
+// hocket runs the command in a directory, with a state directory of its own, and
+// gives what it printed and its exit code.
+func hocket(t *testing.T, dir, state string, args ...string) (string, int) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), asHocket+"=1", "XDG_STATE_HOME="+state, "NO_COLOR=1", "USER=you", "LC_ALL=C.UTF-8")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return out.String(), cmd.ProcessState.ExitCode()
+}
+
+// shell carries out a block of commands with their output.
+func (b *block) shell(t *testing.T, dir, state string) {
+	t.Helper()
+	if !strings.Contains(b.text, "$ ") {
+		b.commandsAlone(t)
+		return
+	}
+	code := 0
+	for n, step := range steps(b.text) {
+		got := ""
+		switch words := split(step.command); {
+		case step.command == "echo $?":
+			got = strconv.Itoa(code) + "\n"
+		case words[0] == "hocket":
+			got, code = hocket(t, dir, state, words[1:]...)
+		default:
+			t.Fatalf("%s:%d: only hocket can be run here, not %q", b.page, b.line, step.command)
+		}
+		if !matches(step.output, got) {
+			t.Errorf("%s:%d: command %d, %s\nsays:\n%s\nthe page says:\n%s", b.page, b.line, n+1, step.command, got, step.output)
+		}
+	}
+}
+
+// step is one command of a block and what it prints.
+type step struct {
+	command, output string
+}
+
+func steps(text string) []step {
+	var all []step
+	for line := range strings.Lines(text) {
+		if command, ok := strings.CutPrefix(line, "$ "); ok {
+			all = append(all, step{command: strings.TrimSpace(command)})
+		} else {
+			all[len(all)-1].output += line
+		}
+	}
+	return all
+}
+
+// split cuts a command line into words; quotes keep words together.
+func split(command string) []string {
+	var words []string
+	for _, m := range regexp.MustCompile(`(?:[^\s'"]|'[^']*'|"[^"]*")+`).FindAllString(command, -1) {
+		words = append(words, strings.NewReplacer(`'`, "", `"`, "").Replace(m))
+	}
+	return words
+}
+
+// fleeting is what differs from run to run by itself: times, and the ends of run
+// ids.
+var fleeting = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?|\b\d\d:\d\d:\d\d\.\d{3}|-[0-9a-z]{8}\b`)
+
+// matches compares output with what is expected, in which … stands for any text
+// in a line, and as a line for any lines.
+func matches(want, got string) bool {
+	want, got = fleeting.ReplaceAllString(want, "#"), fleeting.ReplaceAllString(got, "#")
+	var pattern strings.Builder
+	pattern.WriteString("^")
+	for line := range strings.Lines(want) {
+		line = strings.TrimRight(line, " \n")
+		if strings.TrimSpace(line) == "…" {
+			pattern.WriteString(`(?:.*\n)*`)
+			continue
+		}
+		parts := strings.Split(line, "…")
+		for i := range parts {
+			parts[i] = regexp.QuoteMeta(parts[i])
+		}
+		pattern.WriteString(strings.Join(parts, ".*") + ` *\n`)
+	}
+	pattern.WriteString("$")
+	return regexp.MustCompile(pattern.String()).MatchString(got)
+}
+
+// commandsAlone looks at commands that are only shown: that make has the target,
+// and that hocket has the verb.
+func (b *block) commandsAlone(t *testing.T) {
+	t.Helper()
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(b.text) {
+		line, _, _ = strings.Cut(line, " #")
+		words := split(line)
+		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+			continue
+		}
+		switch words[0] {
+		case "make":
+			for _, target := range words[1:] {
+				if !strings.Contains(target, "=") && !regexp.MustCompile(`(?m)^`+target+`:`).Match(makefile) {
+					t.Errorf("%s:%d: make has no target %s", b.page, b.line, target)
+				}
+			}
+		case "hocket":
+			b.verb(t, words[1:])
+		case "go", "git", "cd":
+		default:
+			t.Errorf("%s:%d: nobody looks at the command %q", b.page, b.line, words[0])
+		}
+	}
+}
+
+// verb asks hocket for help about the verb of a command line.
+func (b *block) verb(t *testing.T, args []string) {
+	t.Helper()
+	if out, code := hocket(t, t.TempDir(), t.TempDir(), append(args, "--help")...); code != 0 {
+		t.Errorf("%s:%d: hocket %s: %s", b.page, b.line, strings.Join(args, " "), out)
+	}
+}
