@@ -62,12 +62,12 @@ func (s *Store) decode(ctx context.Context, run string, out chan<- part) {
 		}
 	}
 	p := part{events: make([]engine.Event, 0, chunk)}
-	seq := 0
+	seq, dec := 0, decoder{}
 	for line, err := range s.Lines(ctx, run) {
 		seq++
 		var ev engine.Event
 		if err == nil {
-			if ev, err = engine.Decode([]byte(line)); err != nil {
+			if ev, err = dec.decode(line); err != nil {
 				err = &Error{File: s.file, Problem: Corrupt, Err: fmt.Errorf("event %d of run %s: %w", seq, run, err)}
 			}
 		}

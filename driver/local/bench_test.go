@@ -1,0 +1,186 @@
+package local_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/driver/local"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/journal"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// noop does nothing, as fast as can be.
+type noop struct{}
+
+func (noop) Run(context.Context, string, *engine.StartTask, agent.Log) local.Outcome {
+	return local.Outcome{Output: "ok"}
+}
+
+func chainOf(n int) *workflow.Bundle {
+	var g workflow.Graph
+	for i := range n {
+		g.Nodes = append(g.Nodes, workflow.Node{ID: fmt.Sprintf("n%d", i), Step: &workflow.Task{Agent: "x"}})
+		if i > 0 {
+			g.Edges = append(g.Edges, workflow.Edge{From: fmt.Sprintf("n%d", i-1), To: fmt.Sprintf("n%d", i)})
+		}
+	}
+	return &workflow.Bundle{Root: &workflow.Workflow{Name: "chain", Body: g}}
+}
+
+func fanOf() *workflow.Bundle {
+	each := &workflow.Each{
+		Items: workflow.Expr{Text: "inputs.items"},
+		Body:  workflow.Graph{Nodes: []workflow.Node{{ID: "work", Step: &workflow.Task{Agent: "x"}}}},
+	}
+	return &workflow.Bundle{Root: &workflow.Workflow{Name: "fan", Body: workflow.Graph{Nodes: []workflow.Node{{ID: "work", Step: each}}}}}
+}
+
+func items(n int) map[string]any {
+	list := make([]any, n)
+	for i := range list {
+		list[i] = fmt.Sprint(i)
+	}
+	return map[string]any{"items": list}
+}
+
+func benchStore(b *testing.B) *journal.Store {
+	b.Helper()
+	s, err := journal.Open(b.TempDir(), journal.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { s.Close() })
+	return s
+}
+
+// drive runs a workflow once and gives the time it took.
+func drive(b *testing.B, s *journal.Store, bundle *workflow.Bundle, inputs map[string]any, parallel int) time.Duration {
+	b.Helper()
+	spec := local.Spec{Pin: &journal.Pin{Bundle: bundle}, Inputs: inputs, Limits: workflow.Limits{Parallel: parallel, Runtime: time.Hour}}
+	began := time.Now()
+	res, err := local.Start(context.Background(), s, spec, local.Options{Agents: noop{}})
+	took := time.Since(began)
+	if err != nil || res.Status != engine.Success {
+		b.Fatalf("%s %v %s", res.Status, err, res.Error)
+	}
+	return took
+}
+
+// bare does one durable insert per step, and nothing else: the least that any
+// durable engine has to do.
+func bare(b *testing.B, steps int) time.Duration {
+	b.Helper()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.TempDir(), "bare.db")+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	if _, err := db.Exec("CREATE TABLE steps (id INTEGER PRIMARY KEY, data TEXT NOT NULL)"); err != nil {
+		b.Fatal(err)
+	}
+	insert, err := db.Prepare("INSERT INTO steps (data) VALUES (?)")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer insert.Close()
+	event, err := engine.Encode(&engine.TaskEnded{Time: time.Now().UTC(), Address: "n500", Attempt: 1, Output: "ok"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	began := time.Now()
+	for range steps {
+		if _, err := insert.Exec(string(event)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return time.Since(began)
+}
+
+// BenchmarkSequential compares a chain of no-op tasks, one commit each, with a
+// bare program that does one durable insert per step. They take turns, so that a
+// busy disk slows both.
+func BenchmarkSequential(b *testing.B) {
+	const steps = 1000
+	s, bundle := benchStore(b), chainOf(steps)
+	var ours, bares time.Duration
+	for b.Loop() {
+		bares += bare(b, steps/2)
+		ours += drive(b, s, bundle, nil, 10)
+		bares += bare(b, steps/2)
+	}
+	per := func(d time.Duration) float64 { return float64(d.Microseconds()) / float64(steps*b.N) }
+	b.ReportMetric(per(ours), "µs/step")
+	b.ReportMetric(per(bares), "bare-µs/step")
+	b.ReportMetric(bares.Seconds()/ours.Seconds(), "of-bare-rate")
+}
+
+// BenchmarkParallel runs 10,000 no-op tasks, 100 at a time, and compares with a
+// chain in the same run.
+func BenchmarkParallel(b *testing.B) {
+	const tasks = 10_000
+	s, fan, chain := benchStore(b), fanOf(), chainOf(1000)
+	var wide, narrow time.Duration
+	for b.Loop() {
+		narrow += drive(b, s, chain, nil, 10)
+		wide += drive(b, s, fan, items(tasks), 100)
+	}
+	rate := func(n int, d time.Duration) float64 { return float64(n*b.N) / d.Seconds() }
+	b.ReportMetric(rate(tasks, wide), "tasks/s")
+	b.ReportMetric(rate(tasks, wide)/rate(1000, narrow), "x-sequential")
+}
+
+// BenchmarkRecovery loads and replays a journal of 100,000 events.
+func BenchmarkRecovery(b *testing.B) {
+	const events = 100_000
+	s := benchStore(b)
+	drive(b, s, fanOf(), items(events-1), 100)
+	runs, err := s.Runs(context.Background(), 1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var took time.Duration
+	for b.Loop() {
+		runtime.GC()
+		began := time.Now()
+		_, list, err := local.Load(context.Background(), s, runs[0].ID)
+		took += time.Since(began)
+		if err != nil || len(list) != events {
+			b.Fatalf("%d events, %v", len(list), err)
+		}
+	}
+	b.ReportMetric(took.Seconds()/float64(b.N), "s/100k-events")
+}
+
+// BenchmarkMemory watches the heap while 10,000 tasks run.
+func BenchmarkMemory(b *testing.B) {
+	s, fan := benchStore(b), fanOf()
+	var peak uint64
+	for b.Loop() {
+		stop, done := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(done)
+			for {
+				select {
+				case <-stop:
+					return
+				case <-time.After(5 * time.Millisecond):
+					var m runtime.MemStats
+					runtime.ReadMemStats(&m)
+					peak = max(peak, m.Sys-m.HeapReleased)
+				}
+			}
+		}()
+		drive(b, s, fan, items(10_000), 100)
+		close(stop)
+		<-done
+	}
+	b.ReportMetric(float64(peak)/(1<<20), "peak-MB")
+}

@@ -1,0 +1,72 @@
+package journal
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/hocket-dev/hocket/engine"
+)
+
+// However an event looks, the short way reads the same as the engine does, or
+// leaves it to the engine.
+func TestDecodeAgreesWithTheEngine(t *testing.T) {
+	text := rapid.OneOf(rapid.StringMatching(`[a-z0-9#/\[\]-]{0,12}`), rapid.String())
+	quick := 0
+	rapid.Check(t, func(t *rapid.T) {
+		ev := &engine.TaskEnded{
+			Time:    time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "s"), rapid.Int64Range(0, 999_999_999).Draw(t, "ns")).UTC(),
+			Address: strings.ToValidUTF8(text.Draw(t, "address"), ""),
+			Attempt: rapid.IntRange(0, 1<<40).Draw(t, "attempt"),
+			Output:  strings.ToValidUTF8(text.Draw(t, "output"), ""),
+		}
+		if rapid.IntRange(0, 4).Draw(t, "more") == 0 {
+			ev.Fault = &engine.Fault{Kind: engine.FaultError, Message: text.Draw(t, "message")}
+			ev.Usage.TokensIn = 3
+		}
+		data, err := engine.Encode(ev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := engine.Decode(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var d decoder
+		got, err := d.decode(string(data))
+		if err != nil || !cmp.Equal(want, got) {
+			t.Fatalf("%s: %v\n%s", data, err, cmp.Diff(want, got))
+		}
+		if d.taskEnded(string(data)) != nil {
+			quick++
+		}
+	})
+	if quick == 0 {
+		t.Error("the short way was never taken")
+	}
+}
+
+func TestDecodeLeavesTheRestToTheEngine(t *testing.T) {
+	const whole = `{"type":"TaskEnded","time":"2026-01-02T03:04:05Z","address":"a","attempt":1,"output":"ok"}`
+	var d decoder
+	if d.taskEnded(whole) == nil {
+		t.Fatal("the commonest event is not read the short way")
+	}
+	for i := range whole {
+		if ev := d.taskEnded(whole[:i]); ev != nil {
+			t.Errorf("%q was read as %+v", whole[:i], ev)
+		}
+	}
+	for _, line := range []string{
+		strings.Replace(whole, "Z", "+01:00", 1), strings.Replace(whole, "1", "x", 1), whole + " ", whole + "}",
+		strings.Replace(whole, `"ok"`, `"a\nb"`, 1), strings.Replace(whole, `"ok"`, `"ok","usage":{"tokens_in":1}`, 1),
+		strings.Replace(whole, "TaskEnded", "TimerFired", 1), strings.Replace(whole, `:1,`, `:1.5,`, 1),
+	} {
+		if ev := d.taskEnded(line); ev != nil {
+			t.Errorf("%q was read as %+v", line, ev)
+		}
+	}
+}
