@@ -124,14 +124,11 @@ func (s *selection) matches(c *call, current any) bool {
 		return false
 	}
 	if s.matching -= len(text) * p.size; s.matching < 0 {
-		s.visits = none
+		s.visits = -1 // it ends here
 		return false
 	}
 	return p.re.MatchString(text)
 }
-
-// none is what is left of the visits when a selection must end.
-const none = -1
 
 func equal(a, b any) bool {
 	switch x := a.(type) {
