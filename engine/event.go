@@ -61,6 +61,9 @@ type HumanAnswered struct {
 	Address string    `json:"address"`
 	Value   string    `json:"value"`
 	By      string    `json:"by,omitempty"`
+	// Unattended: no driver was there to carry out what follows, so nothing has
+	// started until the next Recovered.
+	Unattended bool `json:"unattended,omitempty"`
 }
 
 // CancelAsked ends the run: everything under way is cancelled.
@@ -76,6 +79,8 @@ type LimitRaised struct {
 	Time   time.Time       `json:"time"`
 	Limits workflow.Limits `json:"limits"`
 	By     string          `json:"by,omitempty"`
+	// Unattended is as in HumanAnswered.
+	Unattended bool `json:"unattended,omitempty"`
 }
 
 // Recovered says that a new process has taken the run up. Attempts without an
@@ -86,7 +91,7 @@ type Recovered struct {
 
 // Forked says that the events before it were taken from another run, without
 // the instance at Address and what followed from it. It recovers like Recovered,
-// and the clock of the run begins anew.
+// unattended, and the clock of the run begins anew.
 type Forked struct {
 	Time    time.Time `json:"time"`
 	From    string    `json:"from"` // the other run

@@ -89,6 +89,7 @@ type inst struct {
 	losses   int32
 	issued   int
 	expired  bool // its time is over, and it was told to stop
+	unsent   bool // asked for when no driver was there, so it has not started
 	granted  bool // a person let it go on although its cost is unknown
 	counted  bool // it counts among the steps of the run
 	cmd      *StartTask

@@ -29,6 +29,8 @@ type Run struct {
 	timers   map[string]*timer
 	issued   int // orders the commands of Pending
 
+	unattended bool // no driver carries out what the event at hand asks for
+
 	jobs   []job // decisions that follow from what is settled, first in first out
 	next   int   // first job not done
 	paused []*inst
@@ -96,6 +98,7 @@ func (r *Run) Step(ev Event) ([]Command, error) {
 	}
 	r.commands, r.notes = r.commands[:0], r.notes[:0]
 	r.advance(ev)
+	r.unattended = unattended(ev)
 	r.take(ev)
 	r.work()
 	r.watchRuntime()
@@ -121,8 +124,22 @@ func (r *Run) take(ev Event) {
 		r.recovered()
 	case *Forked:
 		r.clock.active = 0
+		r.forgive(ev.Address)
 		r.recovered()
 	}
+}
+
+func unattended(ev Event) bool {
+	switch ev := ev.(type) {
+	case *HumanAnswered:
+		return ev.Unattended
+	case *LimitRaised:
+		return ev.Unattended
+	case *Forked:
+		return true
+	case *Started, *TaskEnded, *TimerFired, *CancelAsked, *Recovered:
+	}
+	return false
 }
 
 func cancelText(ev *CancelAsked) string {

@@ -28,6 +28,7 @@ var update = flag.Bool("update", false, "rewrite the expected output of the scri
 //	ok ADDRESS [OUTPUT]        the attempt under way ends well
 //	fail ADDRESS KIND MESSAGE  it fails; KIND! is permanent, quota@SECONDS names a reset time
 //	answer ADDRESS VALUE       a person answers
+//	leave-answer ADDRESS VALUE a person answers while nobody drives the run
 //	wait SECONDS               time passes
 //	fire                       the next timer fires
 //	cancel                     somebody cancels the run
@@ -137,9 +138,9 @@ func (s *script) do(verb string, args []string, line string) error {
 		return s.step(&engine.TaskEnded{Time: s.now, Address: address, Attempt: s.attempt(address), Output: unquote(output), Usage: s.usage()})
 	case "fail":
 		return s.step(&engine.TaskEnded{Time: s.now, Address: args[0], Attempt: s.attempt(args[0]), Fault: s.fault(args[1], args[2])})
-	case "answer":
+	case "answer", "leave-answer":
 		address, value, _ := strings.Cut(rest, " ")
-		return s.step(&engine.HumanAnswered{Time: s.now, Address: address, Value: unquote(value), By: "ann"})
+		return s.step(&engine.HumanAnswered{Time: s.now, Address: address, Value: unquote(value), By: "ann", Unattended: verb != "answer"})
 	case "wait":
 		seconds, err := strconv.Atoi(rest)
 		s.now = s.now.Add(time.Duration(seconds) * time.Second)

@@ -106,7 +106,7 @@ func (r *Run) issue(in *inst) {
 		in.started = r.now
 		r.tell(in, StepStarted, "")
 	}
-	in.phase, in.expired = running, false
+	in.phase, in.expired, in.unsent = running, false, r.unattended
 	r.issued++
 	in.issued = r.issued
 	in.cmd.Attempt = int(in.attempt)
@@ -247,6 +247,9 @@ func (r *Run) recovered() {
 			in.phase, in.ended = finished, r.now
 		case in.expired:
 			r.attemptFailed(in, timeoutFault(in))
+		case in.unsent:
+			in.started = r.now
+			r.admitTask(in)
 		default:
 			in.losses = min(in.losses, maxLosses-1) // a crash is not the task's doing
 			r.lost(in)
@@ -254,5 +257,13 @@ func (r *Run) recovered() {
 	}
 	for _, in := range open {
 		r.seatWaiting(in.scope.frame)
+	}
+}
+
+// forgive lets the instance from which a run is forked start anew: a person
+// asked for it, so it does not count as lost.
+func (r *Run) forgive(address string) {
+	if in := r.attempts[address]; in != nil {
+		in.unsent = true
 	}
 }

@@ -77,4 +77,3 @@ func TestDigestLeavesOutDecoration(t *testing.T) {
 		t.Error("a changed join did not change the digest")
 	}
 }
-
