@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"os"
 	"path/filepath"
 
 	"github.com/hocket-dev/hocket/project"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // load reads a workflow, by file or by name, with all that it calls.
@@ -23,5 +25,27 @@ func (a *app) loadFrom(p *project.Project, nameOrFile string) (*project.Loaded, 
 		}
 		nameOrFile = abs
 	}
-	return p.Load(nameOrFile)
+	l, err := p.Load(nameOrFile)
+	if err == nil && l.Bundle.Root == nil {
+		suggestFile(l.Diagnostics, nameOrFile)
+	}
+	return l, err
+}
+
+// suggestFile names the nearest file for one that does not exist.
+func suggestFile(found workflow.Diagnostics, file string) {
+	if len(found) != 1 || found[0].Code != "workflow-unknown" || found[0].Line != 0 {
+		return
+	}
+	entries, err := os.ReadDir(filepath.Dir(file))
+	if err != nil {
+		return
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, filepath.Join(filepath.Dir(file), e.Name()))
+	}
+	if near := workflow.DidYouMean(filepath.Clean(file), names); near != "" {
+		found[0].Detail = near
+	}
 }

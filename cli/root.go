@@ -86,11 +86,22 @@ func unknownVerb(cmd *cobra.Command, args []string) error {
 func flagError(cmd *cobra.Command, err error) error {
 	hint := fmt.Sprintf("`hocket %s --help` lists the flags", cmd.Name())
 	if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok {
-		if near := workflow.Nearest(name, flagNames(cmd)); near != "" {
+		if near := nearestFlag(name, flagNames(cmd)); near != "" {
 			hint = fmt.Sprintf("did you mean --%s?", near)
 		}
 	}
 	return usagef(hint, "%s", err)
+}
+
+// nearestFlag is the flag that was meant: one that begins so, else the nearest.
+func nearestFlag(name string, flags []string) string {
+	name, _, _ = strings.Cut(name, "=")
+	for _, f := range flags {
+		if strings.HasPrefix(f, name) {
+			return f
+		}
+	}
+	return workflow.Nearest(name, flags)
 }
 
 func flagNames(cmd *cobra.Command) []string {

@@ -3,9 +3,12 @@
 package cli_test
 
 import (
+	"flag"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -36,10 +39,12 @@ func hocket() {
 	os.Exit(cli.Main(os.Args[1:], cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }
 
+var update = flag.Bool("update", false, "write what the scripts print into them")
+
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
-		RequireExplicitExec: false,
+		Dir:           "testdata/script",
+		UpdateScripts: *update,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".state"))
@@ -47,11 +52,13 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"code":  exitCode,
-			"json":  jsonIs,
-			"setid": setID,
-			"until": until,
-			"kill9": kill9,
+			"code":      exitCode,
+			"json":      jsonIs,
+			"keys":      keysAre,
+			"setid":     setID,
+			"until":     until,
+			"kill9":     func(ts *testscript.TestScript, _ bool, args []string) { send(ts, args[0], syscall.SIGKILL) },
+			"interrupt": func(ts *testscript.TestScript, _ bool, args []string) { send(ts, args[0], syscall.SIGINT) },
 		},
 	})
 }
@@ -107,6 +114,22 @@ func jsonText(v any) string {
 	return workflow.FormatJSON(v)
 }
 
+// keysAre checks the names in an object, sorted: keys stdout $ 'a b c'.
+func keysAre(ts *testscript.TestScript, neg bool, args []string) {
+	found := selectJSON(ts, ts.ReadFile(args[0]), args[1])
+	if len(found) != 1 {
+		ts.Fatalf("%s selects %d values", args[1], len(found))
+	}
+	object, ok := found[0].(map[string]any)
+	if !ok {
+		ts.Fatalf("%s is no object", args[1])
+	}
+	got := strings.Join(slices.Sorted(maps.Keys(object)), " ")
+	if (got == args[2]) == neg {
+		ts.Fatalf("%s has the keys %s", args[1], got)
+	}
+}
+
 // setID keeps a value of the last output, or its only word, in a variable:
 // setid RUN stdout $.run_id.
 func setID(ts *testscript.TestScript, neg bool, args []string) {
@@ -140,18 +163,18 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// kill9 kills the process whose id is in a file, as a crash would.
-func kill9(ts *testscript.TestScript, neg bool, args []string) {
+// send sends a signal to the process whose id comes to stand in a file.
+func send(ts *testscript.TestScript, file string, sig syscall.Signal) {
 	deadline := time.Now().Add(20 * time.Second)
 	for {
-		text, err := os.ReadFile(ts.MkAbs(args[0]))
+		text, err := os.ReadFile(ts.MkAbs(file))
 		pid, convErr := strconv.Atoi(strings.TrimSpace(string(text)))
-		if err == nil && convErr == nil && !neg {
-			ts.Check(syscall.Kill(pid, syscall.SIGKILL))
+		if err == nil && convErr == nil {
+			ts.Check(syscall.Kill(pid, sig))
 			return
 		}
 		if time.Now().After(deadline) {
-			ts.Fatalf("no process id in %s", args[0])
+			ts.Fatalf("no process id in %s", file)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

@@ -52,12 +52,19 @@ type shownRun struct {
 
 // waitingFor is a question that waits for a person.
 type waitingFor struct {
-	Address  string            `json:"address"`
-	Question string            `json:"question"`
-	Options  []workflow.Option `json:"options"`
-	Custom   bool              `json:"custom"`
-	Deadline time.Time         `json:"deadline"`
-	Command  string            `json:"command"`
+	Address  string      `json:"address"`
+	Question string      `json:"question"`
+	Options  []optionFor `json:"options"`
+	Custom   bool        `json:"custom"`
+	Deadline time.Time   `json:"deadline"`
+	Command  string      `json:"command"`
+}
+
+// optionFor is one answer that a question offers.
+type optionFor struct {
+	Value       string `json:"value"`
+	Label       string `json:"label,omitempty"`
+	Description string `json:"description,omitempty"`
 }
 
 func (a *app) show(ctx context.Context, store *journal.Store, info journal.Run) error {
@@ -80,8 +87,12 @@ func (a *app) shown(p *past) shownRun {
 		out.Error = &res.Error
 	}
 	for _, q := range p.run.Waiting() {
+		options := make([]optionFor, len(q.Options))
+		for i, o := range q.Options {
+			options[i] = optionFor(o)
+		}
 		out.Waiting = append(out.Waiting, waitingFor{
-			Address: q.Address, Question: q.Question, Options: q.Options, Custom: q.Custom, Deadline: q.Deadline,
+			Address: q.Address, Question: q.Question, Options: options, Custom: q.Custom, Deadline: q.Deadline,
 			Command: a.answerCommand(p.info.ID, q, a.firstAnswer(q)),
 		})
 	}
