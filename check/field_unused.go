@@ -25,9 +25,9 @@ func unusedFields(n *node) []unusedField {
 		unused    bool
 		name, why string
 	}{
-		{n.Timeout != 0 && !works, "timeout", "a " + kind + " takes no time of its own"},
+		{n.Timeout != 0 && !works, "timeout", "only tasks, questions and calls take time of their own"},
 		{n.Once && kind != "task", "effect", "only a task can be lost"},
-		{hasOutput(n.Output) && (kind == "choice" || kind == "loop"), "output", "a " + kind + " has no output of its own"},
+		{hasOutput(n.Output) && (kind == "choice" || kind == "loop"), "output", "choices and loops have no output of their own"},
 		{n.Output.Pattern != "" && n.Output.Mode != workflow.Regex && n.Output.Mode != workflow.JSONPath, "output pattern", "only the modes regex and jsonpath use one"},
 		{n.Retry.Attempts <= 1 && n.Retry != (workflow.Retry{Attempts: n.Retry.Attempts}) && kind == "task", "retry", "it allows one attempt only"},
 		{n.Join.Keep && n.Join.Need == 0, "rest", "a node that joins all leaves no rest"},

@@ -25,7 +25,7 @@ var nameInvalid = rule{
 type name struct {
 	name string
 	what string // an input, a variable
-	as   string // how it is referred to when its bare name is taken
+	root string // what it is written behind when its bare name is taken
 	pos  workflow.Pos
 }
 
@@ -40,17 +40,17 @@ func (p *pass) names() []name {
 func (p *pass) collectNames() []name {
 	list := make([]name, 0, len(p.index.nodes))
 	for _, in := range p.w.Inputs {
-		list = append(list, name{in.Name, "an input", "inputs." + in.Name, in.Pos})
+		list = append(list, name{in.Name, "an input", "inputs.", in.Pos})
 	}
 	for _, k := range slices.Sorted(maps.Keys(p.w.State)) {
-		list = append(list, name{k, "a variable", "vars." + k, p.w.Pos})
+		list = append(list, name{k, "a variable", "vars.", p.w.Pos})
 	}
 	for _, n := range p.index.nodes {
 		if v := n.Output.Var; v != "" {
-			list = append(list, name{v, "a variable", "vars." + v, p.outputPos(n)})
+			list = append(list, name{v, "a variable", "vars.", p.outputPos(n)})
 		}
 		if each, ok := n.Step.(*workflow.Each); ok && each.As != "" {
-			list = append(list, name{each.As, "a variable", "vars." + each.As, n.Pos})
+			list = append(list, name{each.As, "a variable", "vars.", n.Pos})
 		}
 	}
 	return list

@@ -13,7 +13,7 @@ var nameReserved = rule{
 	workflow: func(p *pass) {
 		for _, v := range p.names() {
 			if slices.Contains(reserved, v.name) {
-				p.warnf(v.pos, "rename it, or always write "+v.as, "%q alone does not mean %s of that name", v.name, v.what)
+				p.warnf(v.pos, "rename it, or always write "+v.root+v.name, "%q alone does not mean %s of that name", v.name, v.what)
 			}
 		}
 	},
