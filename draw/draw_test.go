@@ -123,7 +123,7 @@ func TestHostileTextStaysText(t *testing.T) {
 	for _, test := range tests {
 		got, _ := Draw(hostile(), test.form)
 		line := regexp.MustCompile(test.line)
-		for _, s := range strings.Split(strings.TrimSuffix(got, "\n"), "\n") {
+		for s := range strings.SplitSeq(strings.TrimSuffix(got, "\n"), "\n") {
 			if !line.MatchString(s) {
 				t.Errorf("%s: unexpected line %q", test.form, s)
 			}
@@ -141,7 +141,7 @@ func TestHostileTextStaysInQuotesOfDOT(t *testing.T) {
 	if strings.ContainsAny(outside, `"\<`) {
 		t.Errorf("text outside of quotes:\n%s", outside)
 	}
-	for _, s := range strings.Split(strings.TrimSpace(outside), "\n") {
+	for s := range strings.SplitSeq(strings.TrimSpace(outside), "\n") {
 		if s = strings.TrimSpace(s); !strings.HasSuffix(s, ";") && !strings.HasSuffix(s, "{") && s != "}" {
 			t.Errorf("unexpected line %q", s)
 		}

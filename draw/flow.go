@@ -1,6 +1,8 @@
 package draw
 
 import (
+	"slices"
+
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -105,9 +107,7 @@ func (f *flow) meeting() {
 	for i := range f.meet {
 		f.meet[i] = f.end()
 	}
-	order := f.order()
-	for i := len(order) - 1; i >= 0; i-- {
-		n := order[i]
+	for _, n := range slices.Backward(f.order()) {
 		f.meet[n] = f.meetOf(wellGone(f.out[n]))
 		f.depth[n] = f.depth[f.meet[n]] + 1
 	}
@@ -134,7 +134,7 @@ func (f *flow) meetOf(exits []exit) int {
 // wellGone are the ways that are not for failures.
 func wellGone(exits []exit) []exit {
 	plain, decided, _ := split(exits)
-	return append(plain, decided...)
+	return slices.Concat(plain, decided)
 }
 
 // reach is the set of nodes that can follow a node without a failure, itself

@@ -2,6 +2,7 @@ package draw
 
 import (
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -22,7 +23,7 @@ func TestSVGIsWellFormed(t *testing.T) {
 		dec := xml.NewDecoder(strings.NewReader(SVG(w)))
 		for {
 			token, err := dec.Token()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				break
 			}
 			if err != nil {

@@ -3,6 +3,7 @@ package draw
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -152,7 +153,7 @@ func (w *grower) sequence(at int, stop *until) []*branch {
 		b.kids = branches(body)
 	}
 	plain, decided, failing := split(w.flow.out[at])
-	main := append(plain, decided...)
+	main := slices.Concat(plain, decided)
 	if _, loop := n.Step.(*workflow.Loop); loop {
 		w.failures(b, failing, main, stop, true)
 		return append([]*branch{b}, w.onward("either", w.inside(main), stop)...) // what decides stands in the body

@@ -88,7 +88,7 @@ func table(t *testing.T, heading string) [][]string {
 	}
 	var rows [][]string
 	inside := false
-	for _, line := range strings.Split(string(text), "\n") {
+	for line := range strings.SplitSeq(string(text), "\n") {
 		if !strings.HasPrefix(line, "|") {
 			inside = false
 			continue

@@ -64,6 +64,13 @@ func TestEveryExampleChecksClean(t *testing.T) {
 		if code != 0 || strings.Contains(out, "warning") {
 			t.Errorf("%s: exit code %d\n%s", file, code, out)
 		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, _ := hocket(t, examples(t), t.TempDir(), "fmt", filepath.Base(file)); out != string(text) {
+			t.Errorf("%s is not laid out as hocket fmt would", file)
+		}
 	}
 }
 
@@ -232,7 +239,7 @@ const healthReport = `# Health of shop
 
 ## Promises
 
-2 notes to self are left in the code.
+Notes to self that are left in the code: 2
 
 - 'src/shop.go': 2
 

@@ -132,7 +132,7 @@ var notInAnchor = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 // hasAnchor says whether a page has a heading that becomes the anchor, as GitHub
 // makes them.
 func hasAnchor(page, anchor string) bool {
-	for _, line := range strings.Split(page, "\n") {
+	for line := range strings.SplitSeq(page, "\n") {
 		title := strings.TrimLeft(line, "#")
 		if title == line {
 			continue
