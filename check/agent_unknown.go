@@ -11,16 +11,9 @@ var agentUnknown = rule{
 	severity: workflow.Error,
 	summary:  "a task names an agent that does not exist",
 	node: func(p *pass, n *node) {
-		t, a := p.agentOf(n)
-		if t == nil || a.Found != Unknown {
-			return
+		if t, a := p.agentOf(n); t != nil && t.Agent != "" && a.Found == Unknown {
+			p.reportAgent(n, suggestAgent(t.Agent, a.Candidates), "there is no agent %q", t.Agent)
 		}
-		detail := suggestAgent(t.Agent, a.Candidates)
-		if t.Agent == "" {
-			p.reportAgent(n, "name an agent, or set a default agent in config.yml; there are: "+strings.Join(a.Candidates, ", "), "%q names no agent and the project has no default", n.ID)
-			return
-		}
-		p.reportAgent(n, detail, "there is no agent %q", t.Agent)
 	},
 }
 

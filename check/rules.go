@@ -60,6 +60,7 @@ var rules = []*rule{
 	&jsonpathInvalid,
 	&schemaInvalid,
 
+	&agentMissing,
 	&agentUnknown,
 	&agentAmbiguous,
 	&agentNoExecutor,

@@ -23,10 +23,17 @@ func (l *Loaded) Check(replied func(w *workflow.Workflow, node string) bool) wor
 	return slices.Concat(l.project.Diagnostics(), l.Diagnostics, found).Sort()
 }
 
-// doubtful says of what a check found whether it may only follow from what a
-// reader had to leave out: it is about a step in which the reader found an
-// error. A step whose agent is misspelt as agnet has no agent either, but to say
-// so would not help.
+// consequences are the codes of what may be wrong only because a reader had to
+// leave something out: a step whose agent is misspelt as agnet has no agent
+// either, but to say so would not help.
+var consequences = []string{
+	"model-invalid", "workflow-empty", "agent-missing", "settings-invalid", "input-missing",
+	"label-no-edge", "label-not-answerable", "else-missing", "else-alone", "unreachable-node", "join-impossible",
+	"loop-no-exit", "loop-never-repeats", "each-not-list", "combine-empty", "question-empty", "output-pattern-missing",
+}
+
+// doubtful says of what a check found whether it may only follow from an error
+// that a reader found in the same step.
 func (l *Loaded) doubtful() func(workflow.Diagnostic) bool {
 	starts := make(map[string][]workflow.Pos) // of steps, by file
 	for _, w := range check.Workflows(l.Bundle) {
@@ -54,7 +61,9 @@ func (l *Loaded) doubtful() func(workflow.Diagnostic) bool {
 			wrong[at(d.Pos)] = true
 		}
 	}
-	return func(d workflow.Diagnostic) bool { return wrong[at(d.Pos)] }
+	return func(d workflow.Diagnostic) bool {
+		return slices.Contains(consequences, d.Code) && wrong[at(d.Pos)]
+	}
 }
 
 func comparePlaces(a, b workflow.Pos) int {
