@@ -1,0 +1,82 @@
+package doctest
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/schema"
+)
+
+// Every key and every fixed word of a file that people write stands on the page
+// about it.
+func TestEveryWordIsDocumented(t *testing.T) {
+	tests := map[string]string{
+		"workflow": "docs/spec/02-yaml.md",
+		"agent":    "docs/spec/05-agents.md",
+		"config":   "docs/spec/05-agents.md",
+		"replies":  "docs/spec/05-agents.md",
+	}
+	for _, name := range schema.Names() {
+		text, err := schema.JSON(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var document any
+		if err := json.Unmarshal(text, &document); err != nil {
+			t.Fatal(err)
+		}
+		page, err := os.ReadFile(filepath.Join(root, tests[name]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range words(document) {
+			if !regexp.MustCompile(`\b` + regexp.QuoteMeta(word) + `\b`).Match(page) {
+				t.Errorf("%s does not mention %q of %s", tests[name], word, name)
+			}
+		}
+	}
+}
+
+// words are the keys and the fixed values that a schema knows, but not those that
+// speak of the schema itself.
+func words(schema any) []string {
+	var all []string
+	switch v := schema.(type) {
+	case map[string]any:
+		if properties, ok := v["properties"].(map[string]any); ok {
+			for key := range properties {
+				all = append(all, key)
+			}
+		}
+		if values, ok := v["enum"].([]any); ok {
+			for _, value := range values {
+				if word, ok := value.(string); ok {
+					all = append(all, word)
+				}
+			}
+		}
+		for _, inner := range v {
+			all = append(all, words(inner)...)
+		}
+	case []any:
+		for _, inner := range v {
+			all = append(all, words(inner)...)
+		}
+	}
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(word string) bool { return word == "$schema" })
+}
+
+// Every rule has its page.
+func TestEveryRuleHasAPage(t *testing.T) {
+	for _, rule := range check.Rules() {
+		if _, err := os.Stat(filepath.Join(root, "docs", "rules", rule.Code+".md")); err != nil {
+			t.Errorf("rule %s has no page: %v", rule.Code, err)
+		}
+	}
+}
