@@ -183,7 +183,7 @@ func (w *Writer) insert(tx *sql.Tx, rows rows) error {
 
 // maxInsert is the most rows that one statement inserts. Fewer calls into SQLite
 // make a batch of no-op tasks about twice as fast.
-const maxInsert = 64
+const maxInsert = 128
 
 // inserts are prepared statements that insert 1, 2, … maxInsert events. They are
 // prepared when they are first needed.

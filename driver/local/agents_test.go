@@ -1,0 +1,111 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// executorFunc is an executor.
+type executorFunc func(ctx context.Context, task *agent.Task) (agent.Result, error)
+
+func (f executorFunc) Run(ctx context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
+	return f(ctx, task)
+}
+
+func (executorFunc) Settings() map[string]any { return map[string]any{} }
+
+func TestExecutorsGetTheWholeTask(t *testing.T) {
+	var got *agent.Task
+	set := agent.NewSet(map[string]agent.Executor{"shell": executorFunc(func(_ context.Context, task *agent.Task) (agent.Result, error) {
+		got = task
+		return agent.Result{Output: "out", Usage: agent.Usage{CostUSD: 0.5, CostUnknown: true, TokensIn: 1, TokensOut: 2}}, nil
+	})}, []*agent.Definition{{Name: "linter", Agent: "shell", Settings: map[string]any{"shell": "sh", "dir": "."}}}, "")
+	out := Executors(set, "/project").Run(context.Background(), "run-1", &engine.StartTask{
+		Address: "a#2", Attempt: 3, Key: "k", Workflow: "demo", Node: "a", Agent: "linter", Prompt: "p",
+		Inputs: []engine.Input{{Name: "x", Value: json.Number("1")}}, Settings: map[string]any{"dir": "sub"},
+		Decide: []string{"yes"}, Output: &workflow.Output{Mode: workflow.JSON}, Feedback: "wrong",
+	}, nil)
+	want := &agent.Task{
+		Run: "run-1", Address: "a#2", Attempt: 3, Key: "k", Workflow: "demo", Node: "a", Prompt: "p", Dir: "/project",
+		Inputs: []agent.Input{{Name: "x", Value: json.Number("1")}}, Settings: map[string]any{"shell": "sh", "dir": "sub"},
+		Decide: []string{"yes"}, Output: workflow.Output{Mode: workflow.JSON}, Feedback: "wrong", Agent: set.Definitions()[0],
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("task (-want +got):\n%s", diff)
+	}
+	wantOut := Outcome{Output: "out", Usage: engine.Usage{CostUSD: 0.5, CostUnknown: true, TokensIn: 1, TokensOut: 2}}
+	if diff := cmp.Diff(wantOut, out); diff != "" {
+		t.Errorf("outcome (-want +got):\n%s", diff)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	until := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	cases := []struct {
+		err  error
+		want engine.Fault
+	}{
+		{errors.New("plain"), engine.Fault{Kind: engine.FaultError, Message: "plain"}},
+		{agent.Permanentf("never"), engine.Fault{Kind: engine.FaultError, Message: "never", Permanent: true}},
+		{&agent.Error{Kind: agent.TimedOut, Message: "slow"}, engine.Fault{Kind: engine.FaultTimeout, Message: "slow"}},
+		{&agent.Error{Kind: agent.BadOutput, Message: "bad"}, engine.Fault{Kind: engine.FaultBadOutput, Message: "bad"}},
+		{&agent.Error{Kind: agent.Quota, Message: "later", Until: until}, engine.Fault{Kind: engine.FaultQuota, Message: "later", Until: until}},
+		{&agent.Error{Kind: "new", Message: "?"}, engine.Fault{Kind: engine.FaultError, Message: "?"}},
+		{fmt.Errorf("wrapped: %w", agent.Permanentf("never")), engine.Fault{Kind: engine.FaultError, Message: "never", Permanent: true}},
+	}
+	for _, c := range cases {
+		exec := executorFunc(func(context.Context, *agent.Task) (agent.Result, error) { return agent.Result{}, c.err })
+		if got := execute(context.Background(), exec, &agent.Task{}, nil); !cmp.Equal(*got.Fault, c.want) {
+			t.Errorf("%v became %+v, want %+v", c.err, *got.Fault, c.want)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(errCancelled)
+	if got := faultOf(ctx, agent.Permanentf("killed")); got.Kind != engine.FaultCancelled || got.Permanent {
+		t.Errorf("after a cancel: %+v", got)
+	}
+	out := Executors(agent.NewSet(nil, nil, ""), "").Run(context.Background(), "r", &engine.StartTask{Agent: "ghost"}, nil)
+	if out.Fault == nil || !out.Fault.Permanent {
+		t.Errorf("an unknown agent gives %+v", out.Fault)
+	}
+}
+
+// What is stepped is what will be replayed, whatever agents give back.
+func TestEventsSurviveTheJournal(t *testing.T) {
+	local := time.FixedZone("somewhere", 3600)
+	for _, out := range []Outcome{
+		{Output: "plain"},
+		{Output: "bytes \xff\xfe and \x00 and <&> and \u2028"},
+		{Usage: engine.Usage{CostUSD: math.NaN()}},
+		{Usage: engine.Usage{CostUSD: math.Inf(1), TokensIn: 5}},
+		{Fault: &engine.Fault{Kind: engine.FaultQuota, Message: "\xc3", Until: time.Now().In(local)}},
+	} {
+		ev := endedEvent(moment(time.Now()), "a", 1, out)
+		back, err := roundTrip(ev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(engine.Event(ev), back); diff != "" {
+			t.Errorf("%+v (-stepped +replayed):\n%s", out, diff)
+		}
+	}
+}
+
+func TestEnginePanicIsABrokenRun(t *testing.T) {
+	_, err := step(nil, "demo-1", 7, &engine.Recovered{}) // a run that is not there
+	var broken *BrokenError
+	if !errors.As(err, &broken) || broken.Stack == nil || broken.Seq != 7 {
+		t.Errorf("a panic of the engine gives %v", err)
+	}
+}

@@ -1,0 +1,90 @@
+package local_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/hocket-dev/hocket/driver/local"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/journal"
+)
+
+// An event that the engine refuses, as a defect would leave it: the run is
+// marked, and nothing is lost.
+func TestBrokenRun(t *testing.T) {
+	s := openStore(t)
+	b := chain(gate("ok", "yes"))
+	start(t, s, b, local.Options{Agents: echo})
+	w, err := s.Writer(t.Context(), "demo-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := &engine.TaskEnded{Address: "nowhere", Attempt: 1}
+	if err := errors.Join(w.Append(journal.Batch{Events: []engine.Event{bad}}), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = local.Resume(t.Context(), s, "demo-1", local.Options{Agents: echo})
+	var broken *local.BrokenError
+	if !errors.As(err, &broken) || broken.Seq != 2 || broken.Event == nil {
+		t.Fatalf("resume gives %v", err)
+	}
+	info, err := s.Find(t.Context(), "demo-1")
+	if err != nil || info.Problem == "" {
+		t.Errorf("the list has no mark: %+v, %v", info, err)
+	}
+	n := 0
+	for _, err := range s.Events(t.Context(), "demo-1") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	if n != 2 {
+		t.Errorf("%d events are left", n)
+	}
+	if _, events, err := local.Load(t.Context(), s, "demo-1"); len(events) != 1 || !errors.As(err, &broken) {
+		t.Errorf("Load gives %d events and %v", len(events), err)
+	}
+	for _, act := range []func() error{
+		func() error { _, err := local.Answer(t.Context(), s, "demo-1", "ok", "yes", ""); return err },
+		func() error {
+			_, err := local.Fork(t.Context(), s, local.ForkSpec{From: "demo-1", Address: "ok"})
+			return err
+		},
+	} {
+		if err := act(); !errors.As(err, &broken) {
+			t.Errorf("acting on a broken run gives %v", err)
+		}
+	}
+}
+
+// A program that can go on with a run takes the mark back.
+func TestMendedRun(t *testing.T) {
+	s := openStore(t)
+	start(t, s, chain(gate("ok", "yes")), local.Options{Agents: echo})
+	w, err := s.Writer(t.Context(), "demo-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Append(journal.Batch{Problem: "an old program failed"}), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	resume(t, s, local.Options{Agents: echo})
+	if info, err := s.Find(t.Context(), "demo-1"); err != nil || info.Problem != "" || info.Status != engine.Waiting {
+		t.Errorf("%+v, %v", info, err)
+	}
+}
+
+func TestUnknownRun(t *testing.T) {
+	s := openStore(t)
+	var unknown *journal.UnknownRunError
+	if _, err := local.Resume(t.Context(), s, "nope", local.Options{Agents: echo}); !errors.As(err, &unknown) {
+		t.Errorf("Resume gives %v", err)
+	}
+	if _, err := local.Answer(t.Context(), s, "nope", "a", "b", ""); !errors.As(err, &unknown) {
+		t.Errorf("Answer gives %v", err)
+	}
+	if _, _, err := local.Load(t.Context(), s, "nope"); !errors.As(err, &unknown) {
+		t.Errorf("Load gives %v", err)
+	}
+}

@@ -1,0 +1,219 @@
+package local_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket/driver/drivertest"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/journal"
+)
+
+// TestKilledAtAnyMoment kills a process that drives a workflow of parallel,
+// looping, nested and repeated steps with SIGKILL, at random moments, and takes
+// the run up in a new process. Whatever the moment: the run comes to the result
+// of an undisturbed one, and a step whose result was recorded is not made again.
+func TestKilledAtAnyMoment(t *testing.T) {
+	kills := 200
+	if testing.Short() {
+		kills = 15
+	}
+	undisturbed, took := workToEnd(t, t.TempDir())
+	if !strings.HasPrefix(undisturbed, "success ") {
+		t.Fatalf("undisturbed: %s", undisturbed)
+	}
+	rng := rand.New(rand.NewPCG(20260102, 3))
+	moments := map[string]int{} // what the kills met, to show that they met everything
+	for done := 0; done < kills; {
+		dir := t.TempDir()
+		made := map[string]int{} // attempts begun by the time they were recorded, by key
+		for again := true; again && done < kills; again = rng.IntN(3) == 0 {
+			killAfter(t, dir, time.Duration(rng.Int64N(int64(took))), rng.IntN(10) > 0)
+			done++
+			moments[noteRecorded(t, dir, made)]++
+		}
+		if result, _ := workToEnd(t, dir); result != undisturbed {
+			t.Fatalf("kill %d: the run came to\n%s\nwant\n%s", done, result, undisturbed)
+		}
+		begun := begun(t, dir)
+		for key, n := range made {
+			if begun[key] != n {
+				t.Fatalf("kill %d: %s was recorded after %d attempts, and then made again: %d", done, key, n, begun[key])
+			}
+		}
+		if len(begun) == 0 {
+			t.Fatal("no attempt was made")
+		}
+	}
+	t.Logf("%d kills; the run had come so far: %v", kills, moments)
+	if moments["under way"] < kills/3 {
+		t.Errorf("most kills missed the run: %v", moments)
+	}
+}
+
+// workToEnd has a process drive the run to its end.
+func workToEnd(t *testing.T, dir string) (result string, took time.Duration) {
+	t.Helper()
+	c := startChild(t, "work", dir)
+	c.line() // it has opened the journal
+	began := time.Now()
+	result = c.line()
+	took = time.Since(began)
+	if err := c.cmd.Wait(); err != nil {
+		t.Fatalf("%v: %s", err, result)
+	}
+	return result, took
+}
+
+// killAfter kills a process some time after it has begun, or after it has opened
+// the journal.
+func killAfter(t *testing.T, dir string, d time.Duration, opened bool) {
+	t.Helper()
+	c := startChild(t, "work", dir)
+	if opened {
+		c.line()
+	}
+	time.Sleep(d)
+	c.kill()
+}
+
+// noteRecorded notes how often each recorded attempt was begun, and says how far
+// the run has come.
+func noteRecorded(t *testing.T, dir string, made map[string]int) string {
+	t.Helper()
+	store, err := journal.Open(dir, journal.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	runs, err := store.Runs(context.Background(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(runs) == 0 {
+		return "not begun"
+	}
+	begun := begun(t, dir)
+	r, issued := replayBusy(t, store, func(key string) {
+		if _, known := made[key]; !known {
+			made[key] = begun[key]
+		}
+		if begun[key] == 0 {
+			t.Fatalf("%s is recorded and was never begun", key)
+		}
+	})
+	for key := range begun {
+		if !issued[key] {
+			t.Fatalf("%s was begun before its cause was recorded", key)
+		}
+	}
+	if r.Status().Done() {
+		return "over"
+	}
+	return "under way"
+}
+
+// replayBusy steps an engine through the recorded events. It calls recorded with
+// the key of every result, and gives the keys of the attempts that the events
+// ask for.
+func replayBusy(t *testing.T, store *journal.Store, recorded func(key string)) (r *engine.Run, issued map[string]bool) {
+	t.Helper()
+	r, err := engine.New(drivertest.Busy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	issued = map[string]bool{}
+	for ev, err := range store.Events(context.Background(), busyRun) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmds, err := r.Step(ev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range cmds {
+			if start, ok := c.(*engine.StartTask); ok {
+				issued[start.Key] = true
+			}
+		}
+		if ended, ok := ev.(*engine.TaskEnded); ok {
+			recorded(fmt.Sprintf("%s/%s@%d", busyRun, ended.Address, ended.Attempt))
+		}
+	}
+	return r, issued
+}
+
+// begun counts the attempts that were begun, by key, from the files that they
+// wrote.
+func begun(t *testing.T, dir string) map[string]int {
+	t.Helper()
+	counts := map[string]int{}
+	files, err := filepath.Glob(filepath.Join(dir, "effects", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if key, ok := strings.CutPrefix(strings.TrimSpace(line), "begin "); ok {
+				counts[key]++
+			}
+		}
+	}
+	return counts
+}
+
+// TestTwoProcesses has two processes take one run up at once: one drives, the
+// other says which one does.
+func TestTwoProcesses(t *testing.T) {
+	dir := t.TempDir()
+	first := startChild(t, "hold", dir)
+	first.line()
+	if line := first.line(); line != "begun first" {
+		t.Fatalf("the first process says %q", line)
+	}
+	second := startChild(t, "hold", dir)
+	second.line()
+	says := second.line()
+	if !strings.Contains(says, fmt.Sprintf("run %s is driven by process %d on ", busyRun, first.cmd.Process.Pid)) {
+		t.Errorf("the second process says %q", says)
+	}
+	first.kill()
+	if result, _ := workToEnd(t, dir); !strings.HasPrefix(result, "success ") {
+		t.Errorf("after the first process was killed: %s", result)
+	}
+}
+
+// TestManyResumeAtOnce has many processes take up a run that was killed.
+func TestManyResumeAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	_, took := workToEnd(t, t.TempDir())
+	killAfter(t, dir, took/2, true)
+	var all []*child
+	for range 4 {
+		all = append(all, startChild(t, "work", dir))
+	}
+	finished := 0
+	for _, c := range all {
+		c.line()
+		switch line := c.line(); {
+		case strings.HasPrefix(line, "success "):
+			finished++
+		case strings.Contains(line, "is driven by process"), strings.Contains(line, "is driven by another process"), strings.Contains(line, "exists already"):
+		default:
+			t.Errorf("a process says %q", line)
+		}
+	}
+	if finished == 0 {
+		t.Error("no process drove the run to its end")
+	}
+}

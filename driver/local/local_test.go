@@ -1,0 +1,391 @@
+package local_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/driver/local"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/journal"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// agentFunc is an agent for all tasks.
+type agentFunc func(ctx context.Context, task *engine.StartTask, log agent.Log) local.Outcome
+
+func (f agentFunc) Run(ctx context.Context, _ string, task *engine.StartTask, log agent.Log) local.Outcome {
+	return f(ctx, task, log)
+}
+
+// echo gives the prompt back.
+var echo = agentFunc(func(_ context.Context, task *engine.StartTask, _ agent.Log) local.Outcome {
+	return local.Outcome{Output: task.Prompt}
+})
+
+func failing(fault engine.Fault) agentFunc {
+	return func(context.Context, *engine.StartTask, agent.Log) local.Outcome { return local.Outcome{Fault: &fault} }
+}
+
+func openStore(t testing.TB) *journal.Store {
+	t.Helper()
+	s, err := journal.Open(t.TempDir(), journal.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func task(id, prompt string) workflow.Node {
+	return workflow.Node{ID: id, Step: &workflow.Task{Agent: "test", Prompt: workflow.Template{Text: prompt}}}
+}
+
+func gate(id string, options ...string) workflow.Node {
+	h := &workflow.Human{Question: workflow.Template{Text: id + "?"}}
+	for _, o := range options {
+		h.Options = append(h.Options, workflow.Option{Value: o})
+	}
+	return workflow.Node{ID: id, Step: h}
+}
+
+func chain(nodes ...workflow.Node) *workflow.Bundle {
+	g := workflow.Graph{Nodes: nodes}
+	for i := range nodes[1:] {
+		g.Edges = append(g.Edges, workflow.Edge{From: nodes[i].ID, To: nodes[i+1].ID})
+	}
+	return &workflow.Bundle{Root: &workflow.Workflow{Name: "demo", Body: g}}
+}
+
+func spec(b *workflow.Bundle) local.Spec {
+	return local.Spec{Run: "demo-1", Pin: &journal.Pin{Bundle: b, Dir: "/project"}, Limits: workflow.Limits{Steps: 100, Parallel: 10, Runtime: time.Hour}}
+}
+
+func start(t *testing.T, s *journal.Store, b *workflow.Bundle, o local.Options) engine.Result {
+	t.Helper()
+	res, err := local.Start(t.Context(), s, spec(b), o)
+	if err != nil {
+		t.Fatalf("start: %v", err)
+	}
+	return res
+}
+
+func resume(t *testing.T, s *journal.Store, o local.Options) engine.Result {
+	t.Helper()
+	res, err := local.Resume(t.Context(), s, "demo-1", o)
+	if err != nil {
+		t.Fatalf("resume: %v", err)
+	}
+	return res
+}
+
+// listed is the status in the list of runs.
+func listed(t *testing.T, s *journal.Store) engine.Status {
+	t.Helper()
+	r, err := s.Find(context.Background(), "demo-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Status
+}
+
+func TestListOfRunsFollows(t *testing.T) {
+	s := openStore(t)
+	b := chain(task("a", "x"), gate("ok", "yes"), task("b", "y"))
+	start(t, s, b, local.Options{Agents: echo})
+	if got := listed(t, s); got != engine.Waiting {
+		t.Errorf("at the gate the list says %s", got)
+	}
+	receipt, err := local.Answer(t.Context(), s, "demo-1", "ok", "yes", "ann")
+	if err != nil || receipt.Driven || receipt.Status != engine.Running {
+		t.Errorf("Answer = %+v, %v", receipt, err)
+	}
+	if got := listed(t, s); got != engine.Running {
+		t.Errorf("after the answer the list says %s", got)
+	}
+	resume(t, s, local.Options{Agents: echo})
+	if got := listed(t, s); got != engine.Success {
+		t.Errorf("at the end the list says %s", got)
+	}
+	receipt, err = local.Cancel(t.Context(), s, "demo-1", "ann", "")
+	var refused *local.RefusedError
+	if !errors.As(err, &refused) {
+		t.Errorf("Cancel at the end = %+v, %v", receipt, err)
+	}
+}
+
+// A driver that was killed before it could say that the run is over.
+func TestStaleListIsCorrected(t *testing.T) {
+	s := openStore(t)
+	start(t, s, chain(task("a", "x")), local.Options{Agents: echo})
+	w, err := s.Writer(t.Context(), "demo-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Append(journal.Batch{Status: engine.Running}), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	resume(t, s, local.Options{Agents: echo})
+	if got := listed(t, s); got != engine.Success {
+		t.Errorf("the list says %s", got)
+	}
+}
+
+func TestNewID(t *testing.T) {
+	for name, want := range map[string]string{
+		"full-review":               `^full-review-[0-9a-z]{8}$`,
+		"Größe & So":                `^gr--e---so-[0-9a-z]{8}$`,
+		"../..":                     `^run-[0-9a-z]{8}$`,
+		"":                          `^run-[0-9a-z]{8}$`,
+		strings.Repeat("long ", 20): `^(long-){8}[0-9a-z]{8}$`,
+	} {
+		if got := local.NewID(name); !regexp.MustCompile(want).MatchString(got) {
+			t.Errorf("NewID(%q) = %q", name, got)
+		}
+	}
+	if local.NewID("x") == local.NewID("x") {
+		t.Error("two ids are the same")
+	}
+}
+
+func TestLogsAndFacts(t *testing.T) {
+	s := openStore(t)
+	watch := &recorder{}
+	res, err := local.Start(t.Context(), s, spec(chain(task("a", "x"))), local.Options{
+		Observer: watch,
+		Agents: agentFunc(func(_ context.Context, _ *engine.StartTask, log agent.Log) local.Outcome {
+			log([]byte("one\n"))
+			log([]byte("two\n"))
+			return local.Outcome{Output: "done"}
+		}),
+	})
+	if err != nil || res.Status != engine.Success {
+		t.Fatal(res.Status, err)
+	}
+	want := []string{"step_started a", "attempt_started a", "log a@1 one", "log a@1 two", "step_ended a", "run_ended "}
+	if diff := cmp.Diff(want, watch.seen); diff != "" {
+		t.Errorf("the observer saw (-want +got):\n%s", diff)
+	}
+	if got := readFile(t, s.LogPath("demo-1", "a", 1)); got != "one\ntwo\n" {
+		t.Errorf("the log holds %q", got)
+	}
+}
+
+// recorder writes down what it sees.
+type recorder struct {
+	mu   sync.Mutex
+	seen []string
+	stop func() // called with the first fact
+}
+
+func (r *recorder) Fact(f engine.Fact) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.seen == nil && r.stop != nil {
+		r.stop()
+	}
+	r.seen = append(r.seen, string(f.Kind)+" "+f.Address)
+}
+
+func (r *recorder) Log(address string, attempt int, piece []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen = append(r.seen, fmt.Sprintf("log %s@%d %s", address, attempt, strings.TrimSpace(string(piece))))
+}
+
+// An observer that hangs does not hold the run up.
+func TestSlowObserver(t *testing.T) {
+	s := openStore(t)
+	done := make(chan struct{})
+	watch := &recorder{stop: func() { <-done }}
+	loud := agentFunc(func(_ context.Context, task *engine.StartTask, log agent.Log) local.Outcome {
+		for range 5000 {
+			log([]byte("x"))
+		}
+		if task.Node == "b" {
+			close(done)
+		}
+		return local.Outcome{}
+	})
+	if res := start(t, s, chain(task("a", ""), task("b", "")), local.Options{Agents: loud, Observer: watch}); res.Status != engine.Success {
+		t.Errorf("the run is %s", res.Status)
+	}
+	facts := 0
+	for _, line := range watch.seen {
+		if !strings.HasPrefix(line, "log ") {
+			facts++
+		}
+	}
+	if facts != 7 {
+		t.Errorf("the observer saw %d facts, want 7", facts)
+	}
+}
+
+func TestPanicIsInTheLog(t *testing.T) {
+	s := openStore(t)
+	res := start(t, s, chain(task("a", "")), local.Options{Agents: agentFunc(
+		func(context.Context, *engine.StartTask, agent.Log) local.Outcome { panic("oh no") })})
+	if res.Status != engine.Failed || !strings.Contains(res.Steps[0].Error, "the agent panicked: oh no") {
+		t.Errorf("%s: %s", res.Status, res.Steps[0].Error)
+	}
+	if log := readFile(t, s.LogPath("demo-1", "a", 1)); !strings.Contains(log, "local_test.go") {
+		t.Errorf("the log has no stack: %s", log)
+	}
+}
+
+// A quota that is reset soon is waited for; one that is far away is not.
+func TestPatience(t *testing.T) {
+	for _, c := range []struct {
+		quota time.Duration
+		want  engine.Status
+	}{{30 * time.Second, engine.Success}, {2 * time.Hour, engine.Waiting}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := openStore(t)
+			began := time.Now()
+			o := local.Options{Poll: time.Hour, Agents: agentFunc(func(context.Context, *engine.StartTask, agent.Log) local.Outcome {
+				if time.Since(began) < c.quota {
+					return local.Outcome{Fault: &engine.Fault{Kind: engine.FaultQuota, Message: "wait", Until: began.Add(c.quota)}}
+				}
+				return local.Outcome{Output: "ok"}
+			})}
+			if res := start(t, s, chain(task("a", "")), o); res.Status != c.want {
+				t.Errorf("quota of %s: the run is %s", c.quota, res.Status)
+			}
+			time.Sleep(c.quota)
+			if res := resume(t, s, o); res.Status != engine.Success {
+				t.Errorf("after %s the run is %s", c.quota, res.Status)
+			}
+		})
+	}
+}
+
+// Retries wait as long as they should, and the time of a run that nobody drives
+// does not count.
+func TestTimeInARun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openStore(t)
+		n := task("a", "")
+		n.Retry = workflow.Retry{Attempts: 4, Backoff: workflow.Exponential, Delay: time.Minute}
+		began := time.Now()
+		res := start(t, s, chain(n), local.Options{Poll: time.Hour, Agents: failing(engine.Fault{Kind: engine.FaultError, Message: "no"})})
+		took := time.Since(began)
+		if res.Status != engine.Failed || took < 6*time.Minute || took > 7*time.Minute {
+			t.Errorf("%s after %s", res.Status, took)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s := openStore(t)
+		sp := spec(chain(task("a", ""), gate("ok", "yes"), task("b", "")))
+		sp.Limits.Runtime = 10 * time.Minute
+		slow := agentFunc(func(ctx context.Context, _ *engine.StartTask, _ agent.Log) local.Outcome {
+			time.Sleep(4 * time.Minute)
+			return local.Outcome{}
+		})
+		o := local.Options{Poll: time.Hour, Agents: slow}
+		if _, err := local.Start(t.Context(), s, sp, o); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Hour)
+		if _, err := local.Answer(t.Context(), s, "demo-1", "ok", "yes", ""); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Hour)
+		if res := resume(t, s, o); res.Status != engine.Success {
+			t.Errorf("the run is %s: %s", res.Status, res.Error)
+		}
+	})
+}
+
+// An answer to a run that was interrupted days ago does not make it time out.
+func TestAnswerAfterInterruption(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openStore(t)
+		b := &workflow.Bundle{Root: &workflow.Workflow{Name: "demo", Body: workflow.Graph{Nodes: []workflow.Node{task("a", ""), gate("ok", "yes")}}}}
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := local.Start(ctx, s, spec(b), local.Options{Agents: agentFunc(func(ctx context.Context, _ *engine.StartTask, _ agent.Log) local.Outcome {
+			cancel()
+			<-ctx.Done()
+			return local.Outcome{}
+		})})
+		var interrupted *local.InterruptedError
+		if !errors.As(err, &interrupted) || !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Hour)
+		if _, err := local.Answer(t.Context(), s, "demo-1", "ok", "yes", ""); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Hour)
+		if res := resume(t, s, local.Options{Agents: echo}); res.Status != engine.Success {
+			t.Errorf("the run is %s: %s", res.Status, res.Error)
+		}
+	})
+}
+
+// An agent that does not end when it is told to does not hang the driver.
+func TestStubbornAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openStore(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		release := make(chan struct{})
+		_, err := local.Start(ctx, s, spec(chain(task("a", ""))), local.Options{Poll: time.Hour, Agents: agentFunc(func(context.Context, *engine.StartTask, agent.Log) local.Outcome {
+			cancel()
+			<-release
+			return local.Outcome{}
+		})})
+		if err == nil || !strings.Contains(err.Error(), "1 attempts did not end within 10s") {
+			t.Errorf("%v", err)
+		}
+		close(release)
+	})
+}
+
+// The clock of the machine is set back while a run is under way.
+func TestClockGoesBack(t *testing.T) {
+	s := openStore(t)
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	c := &setClock{now: now}
+	start(t, s, chain(task("a", ""), task("b", ""), task("c", "")), local.Options{Clock: c, Agents: agentFunc(func(_ context.Context, task *engine.StartTask, _ agent.Log) local.Outcome {
+		if task.Node == "b" {
+			c.set(now.Add(-time.Hour))
+		}
+		return local.Outcome{}
+	})})
+	_, events, err := local.Load(t.Context(), s, "demo-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, ev := range events {
+		if !ev.When().Equal(now) {
+			t.Errorf("event %d happened at %s", i+1, ev.When())
+		}
+	}
+}
+
+type setClock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *setClock) set(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = t
+}
+
+func (c *setClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *setClock) Timer(time.Duration) (<-chan time.Time, func()) { return nil, func() {} }

@@ -1,0 +1,215 @@
+package local_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/driver/local"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// person is an Asker who answers with the given words, one after the other, until
+// one is taken.
+type person struct {
+	absent    bool
+	words     []string
+	refusals  []string
+	withdrawn []string
+	done      chan struct{} // closed when all words are said
+}
+
+func (p *person) Ask(q *engine.AskHuman, answer func(value, by string) error) bool {
+	if p.absent {
+		return false
+	}
+	go func() {
+		defer close(p.done)
+		for _, w := range p.words {
+			if err := answer(w, "ann"); err != nil {
+				p.refusals = append(p.refusals, err.Error())
+			}
+		}
+	}()
+	return true
+}
+
+func (p *person) Withdraw(address string) { p.withdrawn = append(p.withdrawn, address) }
+
+func TestPersonAtTheTerminal(t *testing.T) {
+	s := openStore(t)
+	p := &person{words: []string{"perhaps", "yes", "no"}, done: make(chan struct{})}
+	res := start(t, s, chain(gate("ok", "yes", "no"), task("b", "${nodes.ok.output}")), local.Options{Agents: echo, Asker: p})
+	if res.Status != engine.Success || res.Output != "yes" {
+		t.Errorf("%s %v", res.Status, res.Output)
+	}
+	<-p.done
+	if len(p.refusals) != 2 || !strings.Contains(p.refusals[0], `does not offer "perhaps"`) {
+		t.Errorf("refusals: %q", p.refusals)
+	}
+	if diff := cmp.Diff([]string{"ok"}, p.withdrawn); diff != "" {
+		t.Errorf("withdrawn (-want +got):\n%s", diff)
+	}
+	_, events, err := local.Load(t.Context(), s, "demo-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, ok := events[1].(*engine.HumanAnswered); !ok || got.By != "ann" || got.Value != "yes" {
+		t.Errorf("recorded: %+v", events[1])
+	}
+}
+
+// Who cannot be asked is not waited for.
+func TestNobodyIsHere(t *testing.T) {
+	s := openStore(t)
+	p := &person{absent: true}
+	if res := start(t, s, chain(gate("ok", "yes")), local.Options{Agents: echo, Asker: p}); res.Status != engine.Waiting {
+		t.Errorf("the run is %s", res.Status)
+	}
+}
+
+// A person who is here and says nothing is waited for until the deadline.
+func TestPersonSaysNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openStore(t)
+		p := &person{done: make(chan struct{})}
+		began := time.Now()
+		res := start(t, s, chain(gate("ok", "yes")), local.Options{Agents: echo, Asker: p, Poll: time.Hour})
+		if res.Status != engine.Failed || time.Since(began) != 24*time.Hour {
+			t.Errorf("%s after %s", res.Status, time.Since(began))
+		}
+		if diff := cmp.Diff([]string{"ok"}, p.withdrawn); diff != "" {
+			t.Errorf("withdrawn (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Somebody else answers first: the question is withdrawn here.
+func TestAnsweredElsewhere(t *testing.T) {
+	s := openStore(t)
+	p := &person{done: make(chan struct{})}
+	result := make(chan engine.Result)
+	go func() {
+		res, err := local.Start(context.Background(), s, spec(chain(gate("ok", "yes"))), local.Options{Agents: echo, Asker: p, Poll: time.Millisecond})
+		if err != nil {
+			t.Error(err)
+		}
+		result <- res
+	}()
+	<-p.done // it has been asked
+	receipt, err := local.Answer(t.Context(), s, "demo-1", "ok", "yes", "bob")
+	if err != nil || !receipt.Driven {
+		t.Errorf("Answer = %+v, %v", receipt, err)
+	}
+	if res := <-result; res.Status != engine.Success {
+		t.Errorf("the run is %s", res.Status)
+	}
+	if diff := cmp.Diff([]string{"ok"}, p.withdrawn); diff != "" {
+		t.Errorf("withdrawn (-want +got):\n%s", diff)
+	}
+}
+
+// A message whose sender has died is taken by the next driver.
+func TestMessageWaitsForADriver(t *testing.T) {
+	s := openStore(t)
+	start(t, s, chain(gate("ok", "yes")), local.Options{Agents: echo})
+	for _, value := range []string{"perhaps", "yes", "yes"} {
+		if _, err := s.Send(t.Context(), "demo-1", &engine.HumanAnswered{Address: "ok", Value: value}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if res := resume(t, s, local.Options{Agents: echo}); res.Status != engine.Success {
+		t.Errorf("the run is %s", res.Status)
+	}
+	for id, want := range map[int64]string{1: "does not offer", 2: "", 3: "the run is over"} {
+		v, ok, err := s.Verdict(t.Context(), id)
+		if err != nil || !ok || (want == "") != (v.Refused == "") || !strings.Contains(v.Refused, want) {
+			t.Errorf("message %d: %+v, %v, %v", id, v, ok, err)
+		}
+	}
+}
+
+// fakeScript answers from maps, and writes down what it is told.
+type fakeScript struct {
+	tasks, people map[string]string
+	told          []string
+}
+
+func (f *fakeScript) Task(address, node string, attempt int) (agent.Executor, bool) {
+	out, ok := f.tasks[node]
+	f.told = append(f.told, "task "+address)
+	return fixed(out), ok
+}
+
+func (f *fakeScript) Person(address, node string) (string, time.Duration, bool) {
+	out, ok := f.people[node]
+	f.told = append(f.told, "person "+address)
+	return out, 10 * time.Millisecond, ok
+}
+
+func (f *fakeScript) Ended(address string) { f.told = append(f.told, "ended "+address) }
+
+// fixed is an executor with one output.
+type fixed string
+
+func (f fixed) Run(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
+	return agent.Result{Output: string(f)}, nil
+}
+
+func (fixed) Settings() map[string]any { return nil }
+
+func TestScript(t *testing.T) {
+	s := openStore(t)
+	b := chain(task("a", "real a"), task("b", "real b"), gate("ok", "yes", "no"), gate("sure", "yes"))
+	b.Root.Body.Nodes[3].Step.(*workflow.Human).Required = true
+	script := func() *fakeScript {
+		return &fakeScript{tasks: map[string]string{"a": "scripted"}, people: map[string]string{"ok": "no", "sure": "yes"}}
+	}
+	first := script()
+	res := start(t, s, b, local.Options{Agents: echo, Script: first})
+	if res.Status != engine.Waiting || res.Steps[0].Output != "scripted" || res.Steps[1].Output != "real b" || res.Steps[2].Output != "no" {
+		t.Errorf("%s %+v", res.Status, res.Steps)
+	}
+	if diff := cmp.Diff([]string{"task a", "ended a", "task b", "ended b", "person ok", "ended ok"}, first.told); diff != "" {
+		t.Errorf("the script was told (-want +got):\n%s", diff)
+	}
+
+	// A replay tells a new script the same, and then goes on.
+	second := script()
+	if res := resume(t, s, local.Options{Agents: echo, Script: second, ScriptAll: true}); res.Status != engine.Success {
+		t.Errorf("the run is %s", res.Status)
+	}
+	told := strings.Join(second.told, ", ")
+	if !strings.HasPrefix(told, strings.Join(first.told, ", ")) || !strings.HasSuffix(told, "person sure, ended sure") {
+		t.Errorf("the second script was told %s", told)
+	}
+}
+
+// A scripted answer that is not offered stops the driver and not the run.
+func TestScriptedAnswerThatIsNotOffered(t *testing.T) {
+	s := openStore(t)
+	b := chain(gate("ok", "yes"))
+	_, err := local.Start(t.Context(), s, spec(b), local.Options{Agents: echo, Script: &fakeScript{people: map[string]string{"ok": "maybe"}}})
+	if err == nil || !strings.Contains(err.Error(), `scripted answer to "ok" is not taken`) {
+		t.Errorf("%v", err)
+	}
+	if res := resume(t, s, local.Options{Agents: echo}); res.Status != engine.Waiting {
+		t.Errorf("the run is %s", res.Status)
+	}
+}

@@ -1,0 +1,49 @@
+package local
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// The heap gives what a list that is searched through would give.
+func TestTimers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var ts timers
+		model := map[string]int{}
+		id := rapid.Custom(func(t *rapid.T) string { return fmt.Sprint("t", rapid.IntRange(0, 8).Draw(t, "id")) })
+		second := rapid.IntRange(0, 50)
+		t.Repeat(map[string]func(*rapid.T){
+			"set": func(t *rapid.T) {
+				name, at := id.Draw(t, "name"), second.Draw(t, "at")
+				ts.set(name, time.Unix(int64(at), 0))
+				model[name] = at
+			},
+			"cancel": func(t *rapid.T) {
+				name := id.Draw(t, "name")
+				ts.cancel(name)
+				delete(model, name)
+			},
+			"fire": func(t *rapid.T) {
+				now := second.Draw(t, "now")
+				name, ok := ts.due(time.Unix(int64(now), 0))
+				for other, at := range model {
+					if at <= now && (!ok || at < model[name]) {
+						t.Fatalf("%s at %d is due at %d before %s", other, at, now, name)
+					}
+				}
+				if ok && model[name] > now {
+					t.Fatalf("%s fired at %d, before %d", name, now, model[name])
+				}
+				delete(model, name)
+			},
+			"": func(t *rapid.T) {
+				if len(model) != ts.Len() || len(ts.byID) != ts.Len() {
+					t.Fatalf("%d timers, want %d", ts.Len(), len(model))
+				}
+			},
+		})
+	})
+}
