@@ -44,6 +44,9 @@ func Read(file string, text []byte) *Document {
 
 // parse fills root, unless the document is not what we can take.
 func (d *Document) parse() {
+	if d.root = readQuickly(d.text, d.lines); d.root != nil {
+		return // without aliases, and not deep
+	}
 	dec := yaml.NewDecoder(bytes.NewReader(d.text))
 	root, err := decode(dec)
 	if err == io.EOF {
