@@ -2,6 +2,7 @@ package strictyaml
 
 import (
 	"bytes"
+	"errors"
 	"io"
 
 	"go.yaml.in/yaml/v3"
@@ -49,14 +50,14 @@ func (d *Document) parse() {
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(d.text))
 	root, err := decode(dec)
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return
 	}
 	if err != nil {
 		d.report(d.syntaxError(err))
 		return
 	}
-	if second, err := decode(dec); err != io.EOF {
+	if second, err := decode(dec); !errors.Is(err, io.EOF) {
 		d.report(d.secondDocument(second, err))
 		return
 	}

@@ -371,7 +371,7 @@ func (l *layout) block(n *yaml.Node, column, to int) {
 	l.comments += bytes.Count(header, []byte("#"))
 	l.out.Write(header)
 	for _, line := range l.doc.lines[s.line:] {
-		if line.from > to || line.from == to && line.from == line.to && to == len(l.doc.text) {
+		if line.from > to || line.from == len(l.doc.text) {
 			break
 		}
 		content := l.doc.text[line.from:line.to]

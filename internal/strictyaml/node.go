@@ -2,6 +2,7 @@ package strictyaml
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -113,7 +114,7 @@ func (n Node) remedy(wanted string) string {
 		return "put it in quotes"
 	case n.isBraces():
 		return `put it in quotes: "{{…}}"`
-	case wanted == "true or false" && n.IsText() && strings.Contains(" yes on y no off n ", " "+strings.ToLower(n.y.Value)+" "):
+	case wanted == "true or false" && n.IsText() && slices.Contains([]string{"yes", "on", "no", "off"}, strings.ToLower(n.y.Value)):
 		return "write true or false"
 	}
 	return ""

@@ -2,6 +2,7 @@ package strictyaml
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -27,7 +28,7 @@ func compareWithLibrary(t *testing.T, text []byte) bool {
 	if err != nil {
 		t.Fatalf("the library refuses it: %v\n%s", err, text)
 	}
-	if _, err := decode(dec); err != io.EOF {
+	if _, err := decode(dec); !errors.Is(err, io.EOF) {
 		t.Fatalf("the library finds more: %v\n%s", err, text)
 	}
 	compareNodes(t, want.Content[0], got, text)

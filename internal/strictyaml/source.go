@@ -37,7 +37,7 @@ func (d *Document) source(n *yaml.Node) workflow.Source {
 // then the value itself has to do.
 func unfold(written []byte, value string) (text string, indent int) {
 	lines := strings.Split(strings.ReplaceAll(string(written), "\r", ""), "\n")
-	if strings.ContainsAny(string(written), `\'`) {
+	if bytes.ContainsAny(written, `\'`) {
 		return value, 0
 	}
 	for i, l := range lines[1:] {

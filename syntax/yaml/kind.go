@@ -56,8 +56,30 @@ func (r *reader) twoKinds(at strictyaml.Node, first, second string) {
 
 func (r *reader) task(m *strictyaml.Map, s *step) {
 	t := &workflow.Task{Agent: m.Peek("agent").Text(), Prompt: template(m.Peek("prompt")), Inputs: readBindings(m.Peek("inputs").Map())}
-	t.Settings, _ = mapValue(m.Peek("config"))
+	if agent := m.Peek("agent"); agent.Exists() {
+		t.Pos = agent.Pos()
+	}
+	if config := m.Peek("config"); config.Exists() {
+		t.Settings, _ = mapValue(config)
+		t.SettingsSrc = sources(config, t.Settings)
+	}
 	s.node.Step, s.base = t, orElse(t.Agent, "task")
+}
+
+// sources are where the author wrote the settings.
+func sources(config strictyaml.Node, settings map[string]any) map[string]workflow.Source {
+	if len(settings) == 0 {
+		return nil
+	}
+	srcs := make(map[string]workflow.Source, len(settings))
+	for _, e := range config.Map().Entries() {
+		if e.Value.IsText() {
+			srcs[e.Name] = e.Value.Source()
+		} else {
+			srcs[e.Name] = workflow.Source{Pos: e.Key.Pos()}
+		}
+	}
+	return srcs
 }
 
 func (r *reader) call(n strictyaml.Node, m *strictyaml.Map, s *step) {
@@ -65,7 +87,7 @@ func (r *reader) call(n strictyaml.Node, m *strictyaml.Map, s *step) {
 	if n.IsText() && name == "" {
 		n.Errorf(codeStepKind, "write the name of a workflow", "the workflow has no name")
 	}
-	s.node.Step = &workflow.Call{Workflow: name, Inputs: readBindings(m.Peek("inputs").Map())}
+	s.node.Step = &workflow.Call{Workflow: name, Inputs: readBindings(m.Peek("inputs").Map()), Pos: n.Pos()}
 	s.base = callBase(name)
 }
 

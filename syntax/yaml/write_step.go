@@ -2,6 +2,7 @@ package yaml
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/workflow"
@@ -217,14 +218,11 @@ func targetList(names []target) string {
 	if len(names) == 1 {
 		return strictyaml.Quote(names[0].name, false)
 	}
-	line := "["
+	quoted := make([]string, len(names))
 	for i, t := range names {
-		if i > 0 {
-			line += ", "
-		}
-		line += strictyaml.Quote(t.name, true)
+		quoted[i] = strictyaml.Quote(t.name, true)
 	}
-	return line + "]"
+	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
 // wayKeys are the keys of ways that need no entry in a route.

@@ -57,11 +57,11 @@ func (g *generator) rarely() bool { return g.number(0, 4) == 0 }
 
 func pick[E any](g *generator, from []E) E { return rapid.SampledFrom(from).Draw(g.T, "pick") }
 
-func (g *generator) maybe(make func() string) string {
+func (g *generator) maybe(text func() string) string {
 	if g.coin() {
 		return ""
 	}
-	return make()
+	return text()
 }
 
 var idPool = []string{"a", "b", "review", "review-2", "worker", "choice", "choice-2", "choice-3", "end", "again", "loop", "each", "task", "human", "größe", "x_1", "007", "no", "null"}
