@@ -12,7 +12,7 @@ var agentUnknown = rule{
 	summary:  "a task names an agent that does not exist",
 	node: func(p *pass, n *node) {
 		if t, a := p.agentOf(n); t != nil && t.Agent != "" && a.Found == Unknown {
-			p.reportAgent(n, suggestAgent(t.Agent, a.Candidates), "there is no agent %q", t.Agent)
+			p.reportAgent(n, agentPos(n), suggestAgent(t.Agent, a.Candidates), "there is no agent %q", t.Agent)
 		}
 	},
 }
@@ -29,13 +29,29 @@ func (p *pass) agentOf(n *node) (*workflow.Task, Agent) {
 
 // reportAgent reports that a task has no agent that would do it. A task with a
 // scripted reply needs none, so then it is only worth a warning.
-func (p *pass) reportAgent(n *node, detail, summary string, args ...any) {
+func (p *pass) reportAgent(n *node, pos workflow.Pos, detail, summary string, args ...any) {
 	report := p.errorf
 	if p.in.replied(p.w, n.ID) {
 		report = p.warnf
 		detail = strings.TrimSuffix("its reply is used instead; "+detail, "; ")
 	}
-	report(n.Pos, detail, summary, args...)
+	report(pos, detail, summary, args...)
+}
+
+// agentPos is where a task names its agent.
+func agentPos(n *node) workflow.Pos {
+	if t, ok := n.Step.(*workflow.Task); ok && t.Pos != (workflow.Pos{}) {
+		return t.Pos
+	}
+	return n.Pos
+}
+
+// callPos is where a call names its workflow.
+func callPos(n *node) workflow.Pos {
+	if c, ok := n.Step.(*workflow.Call); ok && c.Pos != (workflow.Pos{}) {
+		return c.Pos
+	}
+	return n.Pos
 }
 
 func suggestAgent(written string, names []string) string {

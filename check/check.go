@@ -50,6 +50,7 @@ type Agent struct {
 
 // Problem is what an agent has against its settings.
 type Problem struct {
+	Setting string // the setting that is wrong; "" the settings as a whole
 	Summary string
 	Detail  string // what to do about it
 }

@@ -15,7 +15,7 @@ var inputMissing = rule{
 			for _, call := range c.calls(p.w) {
 				for _, in := range needs.unbound(call.step, call.child) {
 					if !p.declares(in.Name) {
-						c.errorf(call.node.Pos, "give it in the step's inputs, or declare it as an input of "+quoted(p.w.Name),
+						c.errorf(callPos(call.node), "give it in the step's inputs, or declare it as an input of "+quoted(p.w.Name),
 							"%q is not given the input %q of %q", call.node.ID, in.Name, call.name)
 					}
 				}

@@ -30,7 +30,7 @@ func (c *bundlePass) unknownBindings(call call) {
 		}
 		pos := b.Pos
 		if pos.Line == 0 {
-			pos = call.node.Pos
+			pos = callPos(call.node)
 		}
 		c.errorf(pos, suggestInput(b.Name, call.child.Inputs), "workflow %q has no input %q", call.name, b.Name)
 	}

@@ -19,7 +19,11 @@ var settingsInvalid = rule{
 			if problem.Detail == "" {
 				problem.Detail = "settings stand under config of the step and under settings of the agent's file"
 			}
-			p.reportAgent(n, problem.Detail, "%q: %s", n.ID, problem.Summary)
+			pos := agentPos(n)
+			if src, ok := t.SettingsSrc[problem.Setting]; ok {
+				pos = src.Pos
+			}
+			p.reportAgent(n, pos, problem.Detail, "%q: %s", n.ID, problem.Summary)
 		}
 	},
 }

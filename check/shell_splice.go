@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
 var shellSplice = rule{
@@ -19,7 +20,7 @@ var shellSplice = rule{
 		}
 		for _, key := range []string{"command", "script"} {
 			if text, spliced := splicedText(t.Settings[key]); spliced {
-				p.errorf(n.Pos, `give the value as an input and write "$name" in the command, or pass it in args; a shell's own ${x} is written $${x}`,
+				p.errorf(splicePos(n, t, key), `give the value as an input and write "$name" in the command, or pass it in args; a shell's own ${x} is written $${x}`,
 					"%s of %q has a value in its text: %s", key, n.ID, shorten(text))
 			}
 		}
@@ -45,6 +46,20 @@ func splicedText(command any) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// splicePos is where the first reference stands in the command.
+func splicePos(n *node, t *workflow.Task, key string) workflow.Pos {
+	src := t.SettingsSrc[key]
+	if src.Pos == (workflow.Pos{}) {
+		return n.Pos
+	}
+	written, err := expr.ParseTemplate(src.Text, expr.Mixed)
+	if err != nil || len(written.Refs()) == 0 {
+		return src.Pos
+	}
+	ref := written.Refs()[0]
+	return src.At(ref.From, ref.To)
 }
 
 func shorten(s string) string {

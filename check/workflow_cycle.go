@@ -36,7 +36,7 @@ func (f *cycleFinder) enter(w *workflow.Workflow, name string) {
 		case f.done[call.child]:
 		case f.at[call.child] > 0:
 			path := append(f.path[f.at[call.child]-1:len(f.path):len(f.path)], f.path[f.at[call.child]-1])
-			f.pass.errorf(call.node.Pos, "a workflow may not call itself; repeat steps with a loop", "Workflow cycle detected: %s", strings.Join(path, " → "))
+			f.pass.errorf(callPos(call.node), "a workflow may not call itself; repeat steps with a loop", "Workflow cycle detected: %s", strings.Join(path, " → "))
 		default:
 			f.enter(call.child, call.name)
 		}

@@ -35,7 +35,7 @@ func (c *bundlePass) tooDeep(d *depths, w *workflow.Workflow, limit int) {
 	for next := at; next.child != nil && len(path) <= limit; next = d.below(next.child).via {
 		path = append(path, next.name)
 	}
-	c.errorf(at.node.Pos, "call fewer levels deep, or raise max_depth", "Workflow depth limit exceeded (%d): %s", limit, strings.Join(path, " → "))
+	c.errorf(callPos(at.node), "call fewer levels deep, or raise max_depth", "Workflow depth limit exceeded (%d): %s", limit, strings.Join(path, " → "))
 }
 
 // depths finds how many levels of calls are below each workflow.

@@ -16,7 +16,7 @@ var workflowUnknown = rule{
 		if !ok || call.Workflow == "" || p.in.Bundle.Called[call.Workflow] != nil || slices.Contains(p.in.Broken, call.Workflow) {
 			return
 		}
-		p.errorf(n.Pos, suggestWorkflow(call.Workflow, p.in.Names), "there is no workflow %q", call.Workflow)
+		p.errorf(callPos(n), suggestWorkflow(call.Workflow, p.in.Names), "there is no workflow %q", call.Workflow)
 	},
 }
 

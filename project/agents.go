@@ -70,7 +70,11 @@ func (d directory) Agent(name, role string) check.Agent {
 		Validate: func(settings map[string]any) []check.Problem {
 			var list []check.Problem
 			for _, p := range d.set.ValidateSettings(def, settings) {
-				list = append(list, check.Problem{Summary: p.Summary, Detail: p.Detail})
+				problem := check.Problem{Summary: p.Summary, Detail: p.Detail}
+				if len(p.Path) > 0 {
+					problem.Setting = p.Path[0]
+				}
+				list = append(list, problem)
 			}
 			return list
 		},

@@ -14,6 +14,12 @@ type Task struct {
 	// Settings are opaque to all but the agent, which checks them against its
 	// own schema. Strings in them are templates in canonical form.
 	Settings map[string]any
+
+	// Pos is where the agent is named; zero: where the node is. SettingsSrc is
+	// what the author wrote of each setting; of one that is no text, only its
+	// position.
+	Pos         Pos
+	SettingsSrc map[string]Source
 }
 
 // Human asks a person. Without options and without label edges it offers
@@ -36,6 +42,7 @@ type Option struct {
 type Call struct {
 	Workflow string
 	Inputs   []Binding
+	Pos      Pos // where the workflow is named; zero: where the node is
 }
 
 // Choice takes edges and does no work. On is its decision; without it, the

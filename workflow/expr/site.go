@@ -65,7 +65,11 @@ func (s *siteList) step(n *workflow.Node, place int) {
 		s.tmpl(&step.Prompt, at, &n.Pos)
 		s.bindings(step.Inputs, at, &n.Pos)
 		for _, k := range slices.Sorted(maps.Keys(step.Settings)) {
-			s.tree(step.Settings[k], at, nil, &n.Pos, func(v any) { step.Settings[k] = v })
+			src, pos := step.SettingsSrc[k], n.Pos
+			if src.Pos != (workflow.Pos{}) {
+				pos = src.Pos
+			}
+			s.tree(step.Settings[k], at, &src, &pos, func(v any) { step.Settings[k] = v })
 		}
 	case *workflow.Human:
 		s.tmpl(&step.Question, at, &n.Pos)
