@@ -39,6 +39,26 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
+func BenchmarkFormat(b *testing.B) {
+	w, _ := yaml.Parse("f.yml", steps(1_000))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := yaml.Format(w); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkFmt(b *testing.B) {
+	text := steps(1_000)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		if _, found := yaml.Fmt("f.yml", text); len(found) > 0 {
+			b.Fatal(found)
+		}
+	}
+}
+
 // BenchmarkLibrary is what the YAML library alone takes for the same text.
 func BenchmarkLibrary(b *testing.B) {
 	text := steps(10_000)

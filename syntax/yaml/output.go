@@ -11,7 +11,7 @@ import (
 )
 
 // readOutput reads `output: name` or its long form. A path asks for the mode
-// jsonpath by itself, a pattern for regex.
+// jsonpath by itself, a pattern for regex, a schema for json.
 func readOutput(n strictyaml.Node) workflow.Output {
 	if !n.Exists() {
 		return workflow.Output{}
@@ -37,6 +37,9 @@ func readOutput(n strictyaml.Node) workflow.Output {
 	}
 	if schema := m.Get("schema"); schema.Exists() {
 		o.Schema = readSchema(schema.Value())
+		if o.Mode == workflow.Full && !mode.Exists() {
+			o.Mode = workflow.JSON
+		}
 	}
 	m.Done()
 	return o

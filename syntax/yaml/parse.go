@@ -92,8 +92,8 @@ func (r *reader) workflow(root strictyaml.Node, file string) *workflow.Workflow 
 	if n := m.Get("on_error"); n.Exists() {
 		r.settings.onError = readOnError(n)
 	}
-	if targets := readTargets(m.Get("error")); len(targets) > 0 {
-		r.settings.handler = &targets[0]
+	if n := m.Get("error"); n.Exists() {
+		r.settings.handler = &target{n.Name(), n.Pos()}
 	}
 	steps := m.List("steps")
 	m.Refuse("type", codeNotYAMLType, "write `execution:` with sequential, parallel or dag; there are no other types", "a workflow has no type")

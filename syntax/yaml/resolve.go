@@ -75,10 +75,9 @@ func (r *resolver) dropUnknown() {
 			s.ways[i].to = r.known(s.ways[i].to)
 		}
 	})
-	if r.handler != nil {
-		if known := r.known([]target{*r.handler}); len(known) == 0 {
-			r.handler = nil
-		}
+	if r.handler != nil && r.byID[r.handler.name] == nil {
+		r.report(workflow.Errorf(r.handler.pos, codeEdgeTarget, r.suggest(r.handler.name), "there is no step %q to go to", r.handler.name))
+		r.handler = nil
 	}
 }
 

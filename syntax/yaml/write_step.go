@@ -153,8 +153,8 @@ func (out *writer) output(name string, o workflow.Output) {
 	}
 	out.nested("output", func() {
 		out.text("var", o.Var)
-		if o.Mode != workflow.Full {
-			out.field("mode", string(o.Mode))
+		if o.Mode != workflow.Full || o.Schema != nil {
+			out.field("mode", orElse(string(o.Mode), "full"))
 		}
 		switch o.Mode {
 		case workflow.JSONPath:

@@ -172,6 +172,8 @@ func (g *generator) output() workflow.Output {
 		o.Mode, o.Pattern = workflow.Regex, `^(\d+): "x" #.*$`
 	case 3:
 		o.Mode = workflow.FirstLine
+	case 4:
+		o.Schema = g.schema()
 	}
 	return o
 }
