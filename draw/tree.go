@@ -92,20 +92,29 @@ func branches(g *workflow.Graph) []*branch {
 	for _, id := range entries(g) {
 		starts = append(starts, exit{&workflow.Edge{To: id}, w.flow.index[id]})
 	}
-	return w.onward("parallel", starts, &until{at: w.flow.end()})
+	return w.along("parallel", starts, &until{at: w.flow.end()})
+}
+
+// along is everything that comes by these ways, up to where it stops.
+func (w *grower) along(name string, ways []exit, stop *until) []*branch {
+	side, next := w.onward(name, ways, stop)
+	if side == nil {
+		return w.sequence(next, stop)
+	}
+	return append([]*branch{side}, w.sequence(next, stop)...)
 }
 
 // onward is what comes after a node that has these ways to go on: one way goes
 // on as it is, several make a branch of their own until they meet.
-func (w *grower) onward(name string, ways []exit, stop *until) []*branch {
+func (w *grower) onward(name string, ways []exit, stop *until) (side *branch, next int) {
 	switch len(ways) {
 	case 0:
-		return nil
+		return nil, w.flow.end()
 	case 1:
-		return w.sequence(ways[0].to, stop)
+		return nil, ways[0].to
 	}
 	meet := w.flow.meetOf(ways)
-	side := &branch{name: name}
+	side = &branch{name: name}
 	group := w.group(ways[0].to)
 	for _, x := range ways {
 		side.kids = append(side.kids, w.lane(x.to, &until{at: meet, outer: stop}))
@@ -116,7 +125,7 @@ func (w *grower) onward(name string, ways []exit, stop *until) []*branch {
 	if group != "" {
 		side.name, side.note = clean(group), "group"
 	}
-	return append([]*branch{side}, w.sequence(meet, stop)...)
+	return side, meet
 }
 
 func (w *grower) group(n int) string {
@@ -140,31 +149,44 @@ func (w *grower) lane(at int, stop *until) *branch {
 
 // sequence is a node and all that comes after it, up to where it stops.
 func (w *grower) sequence(at int, stop *until) []*branch {
-	if stop.has(at) {
-		return nil
+	var made []*branch
+	for !stop.has(at) {
+		if w.shown[at] {
+			return append(made, &branch{name: "→ " + w.name(at)})
+		}
+		w.shown[at] = true
+		b, name, ways := w.node(at, stop)
+		made = append(made, b)
+		side, next := w.onward(name, ways, stop)
+		if side != nil {
+			made = append(made, side)
+		}
+		at = next
 	}
-	if w.shown[at] {
-		return []*branch{{name: "→ " + w.name(at)}}
-	}
-	w.shown[at] = true
+	return made
+}
+
+// node is the line of a node with what belongs to it, and the ways to go on from
+// there, with a name for them in case there are several.
+func (w *grower) node(at int, stop *until) (b *branch, name string, ways []exit) {
 	n := &w.flow.graph.Nodes[at]
-	b := &branch{name: clean(n.ID), note: facts(n)}
+	b = &branch{name: clean(n.ID), note: facts(n)}
 	if body := n.Body(); body != nil && single(n) == nil {
 		b.kids = branches(body)
 	}
 	plain, decided, failing := split(w.flow.out[at])
 	main := slices.Concat(plain, decided)
-	if _, loop := n.Step.(*workflow.Loop); loop {
+	if _, loop := n.Step.(*workflow.Loop); loop { // what decides stands in the body
 		w.failures(b, failing, main, stop, true)
-		return append([]*branch{b}, w.onward("either", w.inside(main), stop)...) // what decides stands in the body
+		return b, "either", w.inside(main)
 	}
 	w.failures(b, failing, main, stop, false)
 	if len(decided) == 0 {
-		return append([]*branch{b}, w.onward("parallel", plain, stop)...)
+		return b, "parallel", plain
 	}
 	meet := w.flow.meetOf(main)
 	b.kids = append(w.decisions(main, &until{at: meet, outer: stop}), b.kids...)
-	return append([]*branch{b}, w.sequence(meet, stop)...)
+	return b, "", []exit{{to: meet}}
 }
 
 // failures adds the branches that a failure takes. They stop at whatever the
@@ -201,7 +223,7 @@ func (w *grower) decisions(exits []exit, stop *until) []*branch {
 
 func (w *grower) decision(text string, same []exit, stop *until) *branch {
 	if len(same) > 1 {
-		return &branch{name: text, kids: w.onward("parallel", same, stop)}
+		return &branch{name: text, kids: w.along("parallel", same, stop)}
 	}
 	to := same[0].to
 	if to == w.flow.end() {
