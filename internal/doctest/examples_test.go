@@ -95,7 +95,7 @@ func TestExamplesNameTheirSchema(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "draw the pictures of the documentation anew")
+var update = flag.Bool("update", false, "write pictures and output of the documentation anew")
 
 // The picture in the README is the one that the command draws.
 func TestPicture(t *testing.T) {

@@ -63,9 +63,27 @@ func (b *block) shell(t *testing.T, dir, state string) {
 		default:
 			t.Fatalf("%s:%d: only hocket can be run here, not %q", b.page, b.line, step.command)
 		}
-		if !matches(step.output, got) {
+		switch {
+		case matches(step.output, got):
+		case *update:
+			b.rewrite(t, step, got)
+		default:
 			t.Errorf("%s:%d: command %d, %s\nsays:\n%s\nthe page says:\n%s", b.page, b.line, n+1, step.command, got, step.output)
 		}
+	}
+}
+
+// rewrite puts what a command says into the page.
+func (b *block) rewrite(t *testing.T, s step, got string) {
+	t.Helper()
+	file := filepath.Join(root, b.page)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := "$ " + s.command + "\n" + s.output
+	if err := os.WriteFile(file, []byte(strings.Replace(string(text), old, "$ "+s.command+"\n"+got, 1)), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -95,9 +113,9 @@ func split(command string) []string {
 	return words
 }
 
-// fleeting is what differs from run to run by itself: times, and the ends of run
-// ids.
-var fleeting = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?|\b\d\d:\d\d:\d\d\.\d{3}|-[0-9a-z]{8}\b`)
+// fleeting is what differs from run to run by itself: times, durations, and the
+// ends of run ids.
+var fleeting = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?|\b\d\d:\d\d:\d\d\.\d{3}|\bin (?:…|\d+(?:\.\d+)?m?s\b)|-[0-9a-z]{8}\b`)
 
 // matches compares output with what is expected, in which … stands for any text
 // in a line, and as a line for any lines.
