@@ -87,6 +87,8 @@ type LimitRaised struct {
 // answer are lost, and the time since the last event does not count.
 type Recovered struct {
 	Time time.Time `json:"time"`
+	// Unattended is as in HumanAnswered: nobody takes the run up yet.
+	Unattended bool `json:"unattended,omitempty"`
 }
 
 // Forked says that the events before it were taken from another run, without

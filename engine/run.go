@@ -135,9 +135,11 @@ func unattended(ev Event) bool {
 		return ev.Unattended
 	case *LimitRaised:
 		return ev.Unattended
+	case *Recovered:
+		return ev.Unattended
 	case *Forked:
 		return true
-	case *Started, *TaskEnded, *TimerFired, *CancelAsked, *Recovered:
+	case *Started, *TaskEnded, *TimerFired, *CancelAsked:
 	}
 	return false
 }

@@ -78,7 +78,7 @@ func recordIdle(ctx context.Context, store *journal.Store, w *journal.Writer, ev
 	if last := events[len(events)-1].When(); now.Before(last) {
 		now = last
 	}
-	ev = at(ev, now)
+	ev = unattended(at(ev, now))
 	if err := r.Admit(ev); err != nil {
 		return Receipt{}, &RefusedError{w.Run(), err.Error()}
 	}
@@ -90,7 +90,7 @@ func recordIdle(ctx context.Context, store *journal.Store, w *journal.Writer, ev
 		return err
 	}
 	_, cancel := ev.(*engine.CancelAsked)
-	recovered := &engine.Recovered{Time: now}
+	recovered := &engine.Recovered{Time: now, Unattended: true}
 	if r.Status() == engine.Running && !cancel {
 		// It was interrupted. The time since then must not count as its own.
 		err = add(recovered)
@@ -105,6 +105,18 @@ func recordIdle(ctx context.Context, store *journal.Store, w *journal.Writer, ev
 		err = w.Append(journal.Batch{Status: r.Status()})
 	}
 	return Receipt{Status: r.Status()}, err
+}
+
+// unattended marks an event that nobody is there to act on.
+func unattended(ev engine.Event) engine.Event {
+	switch ev := ev.(type) {
+	case *engine.HumanAnswered:
+		ev.Unattended = true
+	case *engine.LimitRaised:
+		ev.Unattended = true
+	case *engine.Started, *engine.TaskEnded, *engine.TimerFired, *engine.CancelAsked, *engine.Recovered, *engine.Forked:
+	}
+	return ev
 }
 
 // at is an event of the inbox as it happens at a time.
