@@ -66,7 +66,8 @@ func (a *app) acknowledge(run string, v act, receipt local.Receipt) error {
 
 func (v *act) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&v.resume, "resume", false, "go on with the run")
-	cmd.Flags().BoolVarP(&v.quiet, "quiet", "q", false, "show no progress")
+	cmd.Flags().BoolVarP(&v.quiet, "quiet", "q", false, "with --resume: show no progress")
+	cmd.Flags().BoolVar(&v.plain, "plain", false, "with --resume: show progress as lines, also in a terminal")
 }
 
 func (a *app) answerVerb() *cobra.Command {

@@ -21,6 +21,7 @@ import (
 // driveFlags are the flags of every verb that drives a run.
 type driveFlags struct {
 	quiet  bool
+	plain  bool
 	detach bool
 }
 
@@ -39,8 +40,12 @@ type drive struct {
 func (a *app) drive(ctx context.Context, d *drive, flags driveFlags, begin func(ctx context.Context, o local.Options) (engine.Result, error)) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	interrupt := func() { stop(errInterrupted) }
-	w := a.watch(d.id, d.pin.Bundle, flags.quiet, interrupt)
+	var w watcher
+	interrupt := sync.OnceFunc(func() {
+		w.stopping()
+		stop(errInterrupted)
+	})
+	w = a.watch(d.id, d.pin.Bundle, flags, interrupt)
 	closed := sync.OnceFunc(w.close)
 	forget := onSignal(interrupt, closed)
 	err := d.retell(ctx, w)

@@ -34,6 +34,7 @@ type live struct {
 	screen   view.Screen
 	prompts  []*prompt
 	restore  func() // gives the terminal back
+	forget   func() // ends the wait for signals
 	reading  bool
 	finished chan struct{}
 	still    chan struct{} // closed when the drawing goroutine has ended
@@ -52,8 +53,20 @@ func newLive(out *os.File, in io.Reader, style view.Style, tree *view.Tree, stop
 		l.in = f
 		l.hush()
 	}
+	l.forget = onContinue(l.comeBack)
 	go l.animate()
 	return l
+}
+
+// comeBack takes the terminal again after the process was stopped by Ctrl-Z: the
+// shell has written below the tree, so that is drawn anew.
+func (l *live) comeBack() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.in != nil {
+		_, _ = quiet(l.in) // as it was before is known already
+	}
+	l.screen = view.Screen{}
 }
 
 // hush keeps keys from being echoed into the drawing.
@@ -98,6 +111,13 @@ func (l *live) withdraw(address string) {
 	l.drop(address)
 }
 
+func (l *live) stopping() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tree.Stop()
+	l.prompts = nil
+}
+
 func (l *live) wholeRun() bool { return true }
 func (l *live) drawn() bool    { return true }
 
@@ -110,6 +130,7 @@ func (l *live) drop(address string) {
 func (l *live) close() {
 	close(l.finished)
 	<-l.still
+	l.forget()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.prompts = nil

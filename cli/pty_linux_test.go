@@ -40,7 +40,7 @@ func startConsole(t *testing.T, dir string, rows, cols int, args ...string) *con
 	c := &console{t: t, pty: pty, done: make(chan error, 1), screen: newScreen(rows, cols)}
 	c.cmd = exec.Command(self, args...)
 	c.cmd.Dir = dir
-	c.cmd.Env = append(os.Environ(), asHocket+"=1", "TERM=xterm-256color", "LANG=C.UTF-8", "LC_ALL=", "NO_COLOR=", "XDG_STATE_HOME="+dir+"/.state", "USER=tester")
+	c.cmd.Env = append(os.Environ(), asHocket+"=1", "TERM=xterm-256color", "LANG=C.UTF-8", "LC_ALL=", "XDG_STATE_HOME="+dir+"/.state", "USER=tester")
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = tty, tty, tty
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := c.cmd.Start(); err != nil {

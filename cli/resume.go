@@ -15,6 +15,7 @@ import (
 
 func (f *driveFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
+	flags.BoolVar(&f.plain, "plain", false, "show progress as lines, also in a terminal")
 	flags.BoolVar(&f.detach, "detach", false, "run in the background, and print the id of the run")
 }
 

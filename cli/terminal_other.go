@@ -18,3 +18,7 @@ func quiet(f *os.File) (restore func(), err error) {
 	}
 	return func() { _ = term.Restore(fd, was) }, nil
 }
+
+// onContinue calls do whenever the process goes on after it was stopped. Here a
+// process is never stopped.
+func onContinue(func()) (forget func()) { return func() {} }

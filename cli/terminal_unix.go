@@ -4,6 +4,7 @@ package cli
 
 import (
 	"os"
+	"os/signal"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,4 +25,19 @@ func quiet(f *os.File) (restore func(), err error) {
 		return nil, err
 	}
 	return func() { _ = unix.IoctlSetTermios(fd, setTermios, was) }, nil
+}
+
+// onContinue calls do whenever the process goes on after it was stopped.
+func onContinue(do func()) (forget func()) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, unix.SIGCONT)
+	go func() {
+		for range signals {
+			do()
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(signals)
+	}
 }

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"context"
 	"io"
 	"os"
 	"sync"
 
+	"github.com/hocket-dev/hocket/agent/human"
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workflow"
@@ -19,6 +21,8 @@ type watcher interface {
 	// false: nobody is here who could give one.
 	ask(q *engine.AskHuman, answer func(value string) error) bool
 	withdraw(address string)
+	// stopping says that the run was told to stop.
+	stopping()
 	// wholeRun says whether the watcher wants to know what happened before.
 	wholeRun() bool
 	// close draws the last state and gives the terminal back.
@@ -30,15 +34,15 @@ type watcher interface {
 // watch makes the watcher that fits where standard error goes: a live tree in a
 // terminal, lines elsewhere, nothing if nobody wants to see it. stop is called
 // when the person at the terminal wants the run to stop.
-func (a *app) watch(run string, b *workflow.Bundle, quiet bool, stop func()) watcher {
-	if quiet {
+func (a *app) watch(run string, b *workflow.Bundle, f driveFlags, stop func()) watcher {
+	if f.quiet {
 		return silent{}
 	}
-	if out, ok := terminal(a.std.Err); ok && os.Getenv("TERM") != "dumb" {
+	if out, ok := terminal(a.std.Err); ok && !f.plain && os.Getenv("TERM") != "dumb" {
 		return newLive(out, a.std.In, a.errStyle, view.NewTree(run, b), stop)
 	}
 	a.note("run " + run + "\n")
-	return &lines{out: a.std.Err, style: a.errStyle}
+	return a.newLines()
 }
 
 // silent watches nothing.
@@ -49,23 +53,71 @@ func (silent) log(string, []byte)                            {}
 func (silent) ask(*engine.AskHuman, func(string) error) bool { return false }
 func (silent) withdraw(string)                               {}
 func (silent) wholeRun() bool                                { return false }
+func (silent) stopping()                                     {}
 func (silent) close()                                        {}
 func (silent) drawn() bool                                   { return false }
 
-// lines writes one line for each fact, and leaves questions to others.
+// lines writes one line for each fact, and asks line by line where somebody is
+// at a terminal.
 type lines struct {
 	silent
+	people *human.Terminal // nil: nobody
+
 	mu    sync.Mutex
 	out   io.Writer
-	style view.Style
+	plain view.Plain
+	asked map[string]context.CancelFunc
+}
+
+func (a *app) newLines() *lines {
+	l := &lines{out: a.std.Err, plain: view.Plain{Style: a.errStyle}, asked: map[string]context.CancelFunc{}}
+	_, reads := terminal(a.std.In)
+	if _, shows := terminal(a.std.Err); reads && shows {
+		l.people = human.NewTerminal(a.std.In, a.std.Err)
+	}
+	return l
 }
 
 func (l *lines) fact(f engine.Fact) {
-	line := view.Plain(f, l.style)
-	if line == "" {
-		return
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, _ = io.WriteString(l.out, line+"\n") // a reader that went away does not stop the run
+	if line := l.plain.Line(f); line != "" {
+		_, _ = io.WriteString(l.out, line+"\n") // a reader that went away does not stop the run
+	}
+}
+
+func (l *lines) ask(q *engine.AskHuman, answer func(value string) error) bool {
+	if l.people == nil {
+		return false
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	l.mu.Lock()
+	l.asked[q.Address] = cancel
+	l.mu.Unlock()
+	question := human.Question{Text: q.Question, Options: q.Options, Custom: q.Custom}
+	go func() {
+		defer cancel()
+		for {
+			value, err := l.people.Ask(ctx, question)
+			if err != nil || answer(value) == nil {
+				return // answered, withdrawn, or nobody is there any more
+			}
+		}
+	}()
+	return true
+}
+
+func (l *lines) withdraw(address string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if cancel := l.asked[address]; cancel != nil {
+		cancel()
+		delete(l.asked, address)
+	}
+}
+
+func (l *lines) stopping() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, _ = io.WriteString(l.out, "stopping; a second Ctrl-C forces it\n")
 }

@@ -130,6 +130,9 @@ func tail(piece []byte) string {
 	return string(piece)
 }
 
+// Stop says that the run is about to be cut off.
+func (t *Tree) Stop() { t.stopping = true }
+
 // Interrupt says that nobody drives the run any more. If it is not over, what was
 // under way was cut off.
 func (t *Tree) Interrupt(now time.Time) {

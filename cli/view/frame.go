@@ -338,10 +338,12 @@ func (t *Tree) state() (state, string) {
 	switch {
 	case t.status.Done():
 		return endState(t.status), string(t.status)
-	case t.root.live > 0 && t.root.liveState() == waiting:
+	case !t.stopping && t.root.live > 0 && t.root.liveState() == waiting:
 		return waiting, string(engine.Waiting)
 	case t.cut:
 		return running, "interrupted"
+	case t.stopping:
+		return running, "stopping (ctrl-c again forces it)"
 	}
 	return endState(t.status), string(t.status)
 }

@@ -3,26 +3,56 @@ package view
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// Plain is one fact as one line for a log: time, address, what happened. It is
-// "" for facts that say nothing new to a reader.
-func Plain(f engine.Fact, style Style) string {
+// Plain writes facts as lines for a log: time, address, what happened. It
+// remembers when steps began, to say how long they took.
+type Plain struct {
+	Style Style
+	began map[string]time.Time
+}
+
+// Line is one fact as one line, "" for facts that say nothing new to a reader.
+func (p *Plain) Line(f engine.Fact) string {
 	word, paint, detail := plainWords(f)
+	took := p.took(f)
 	if word == "" {
 		return ""
 	}
-	parts := []string{style.Paint(Dim, f.Time.Local().Format("15:04:05.000"))}
+	parts := []string{p.Style.Paint(Dim, f.Time.Local().Format("15:04:05.000"))}
 	if f.Address != "" {
 		parts = append(parts, Line(f.Address))
 	}
-	parts = append(parts, style.Paint(paint, word))
-	if detail = Line(detail); detail != "" {
-		parts = append(parts, detail)
+	parts = append(parts, p.Style.Paint(paint, word))
+	for _, more := range []string{took, Line(detail)} {
+		if more != "" {
+			parts = append(parts, more)
+		}
 	}
 	return strings.Join(parts, " ")
+}
+
+// took is how long what a fact ends took; "" where it ends nothing. The run
+// itself has the address "" and begins with its first fact.
+func (p *Plain) took(f engine.Fact) string {
+	if p.began == nil {
+		p.began = map[string]time.Time{"": f.Time}
+	}
+	switch f.Kind {
+	case engine.StepStarted:
+		p.began[f.Address] = f.Time
+	case engine.StepEnded, engine.RunEnded:
+		if began, ok := p.began[f.Address]; ok {
+			delete(p.began, f.Address)
+			return "in " + Took(f.Time.Sub(began))
+		}
+	case engine.AttemptStarted, engine.AttemptFailed, engine.Retrying, engine.StepSkipped, engine.Asked, engine.Answered,
+		engine.Decided, engine.Iterated, engine.Paused, engine.Raised, engine.Warned:
+	}
+	return ""
 }
 
 // plainWords says what happened: a word, its colour, and what there is to add.

@@ -22,6 +22,7 @@ type Tree struct {
 	usage    engine.Usage
 	warnings []string
 	cut      bool // nobody drives it any more
+	stopping bool // somebody wants it to stop
 }
 
 // state is how far a node has come, as a watcher sees it.

@@ -1,0 +1,157 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// flowDir makes a directory with files.
+func flowDir(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+const releaseFlow = `name: release
+steps:
+  - id: build
+    agent: shell
+    config: {command: 'printf "compiling \033[2J 日本語\n"; while test -e wait; do sleep 0.02; done; echo built'}
+  - id: scan
+    for_each: ["a", "b"]
+    agent: shell
+    config: {command: 'echo scanned'}
+  - id: approve
+    human: {question: 'Ship it?', options: [{value: 'yes', label: Ship}, 'no']}
+  - id: ship
+    agent: shell
+    config: {command: 'echo shipped'}
+`
+
+func TestLiveTreeAsksInPlace(t *testing.T) {
+	flow := strings.Replace(releaseFlow, `for_each: ["a", "b"]`, "for_each: ${steps.list.output}", 1)
+	flow = strings.Replace(flow, "  - id: scan", "  - id: list\n    agent: shell\n    config: {command: 'echo \"[1, 2]\"'}\n    output: {mode: json}\n  - id: scan", 1)
+	dir := flowDir(t, map[string]string{"release.yml": flow, "wait": ""})
+	c := startConsole(t, dir, 24, 80, "run", "release.yml")
+
+	c.until("compiling 日本語") // the escape sequence did not clear the screen
+	c.until("· ship")
+	if err := os.Remove(filepath.Join(dir, "wait")); err != nil {
+		t.Fatal(err)
+	}
+	c.until("❯ 1 Ship (yes)")
+	c.press("\x1b[B")
+	c.until("❯ 2 no")
+	c.press("maybe\r")
+	c.until("that is not one of the answers")
+	c.press("\x15yes\r")
+	if code := c.exit(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	seen := c.see()
+	for _, want := range []string{"✓ build", "✓ scan", "  ├ ✓ [0]", "  └ ✓ [1]", "✓ approve", "✓ ship", "success in", "\nshipped\n"} {
+		if !strings.Contains(seen, want) {
+			t.Errorf("the screen lacks %q", want)
+		}
+	}
+	for _, bad := range []string{"strange sequence", "❯", "Ship (yes)", "⠋"} {
+		if strings.Contains(seen, bad) {
+			t.Errorf("the screen has %q", bad)
+		}
+	}
+	if t.Failed() {
+		t.Logf("the screen:\n%s", seen)
+	}
+	if !strings.HasSuffix(strings.TrimRight(c.raw.String(), "\r\n"), "shipped") || !strings.Contains(c.raw.String(), "\x1b[?25h") {
+		t.Error("the cursor was not given back before the result")
+	}
+}
+
+func TestCtrlCStopsAndSaysHowToResume(t *testing.T) {
+	dir := flowDir(t, map[string]string{"release.yml": strings.Split(releaseFlow, "  - id: scan")[0], "wait": ""})
+	c := startConsole(t, dir, 24, 80, "run", "release.yml")
+	c.until("compiling")
+	c.press("\x03")
+	if code := c.exit(); code != 130 {
+		t.Errorf("exit code %d, want 130", code)
+	}
+	seen := c.see()
+	at := strings.Index(seen, "hocket resume release-")
+	if at < 0 || !strings.Contains(seen, "■ build") || !strings.Contains(seen, "interrupted") {
+		t.Fatalf("the screen:\n%s", seen)
+	}
+	if err := os.Remove(filepath.Join(dir, "wait")); err != nil {
+		t.Fatal(err)
+	}
+	run := strings.Fields(seen[at:])[2]
+	c = startConsole(t, dir, 24, 80, "resume", run)
+	if code := c.exit(); code != 0 || !strings.Contains(c.see(), "✓ build") {
+		t.Errorf("exit code %d, the screen:\n%s", code, c.see())
+	}
+}
+
+func TestLiveTreeFollowsTheTerminalsSize(t *testing.T) {
+	dir := flowDir(t, map[string]string{"release.yml": releaseFlow[:strings.Index(releaseFlow, "  - id: scan")], "wait": ""})
+	c := startConsole(t, dir, 24, 100, "run", "release.yml")
+	c.until("compiling")
+	c.mu.Lock()
+	c.screen.cols = 30
+	c.mu.Unlock()
+	resize(t, c.pty, 10, 30)
+	c.until("…")
+	if err := os.Remove(filepath.Join(dir, "wait")); err != nil {
+		t.Fatal(err)
+	}
+	if code := c.exit(); code != 0 {
+		t.Errorf("exit code %d, the screen:\n%s", code, c.see())
+	}
+}
+
+func TestNoColour(t *testing.T) {
+	dir := flowDir(t, map[string]string{"bad.yml": "name: bad\nsteps:\n  - {agent: nobody, prompt: x}\n"})
+	c := startConsole(t, dir, 24, 80, "check", "bad.yml")
+	if code := c.exit(); code != 2 || !strings.Contains(c.raw.String(), "\x1b[1;31merror") {
+		t.Errorf("exit code %d, no colours in %q", code, c.raw.String())
+	}
+	t.Setenv("NO_COLOR", "1")
+	c = startConsole(t, dir, 24, 80, "check", "bad.yml")
+	if code := c.exit(); code != 2 || strings.Contains(c.raw.String(), "\x1b[") {
+		t.Errorf("exit code %d, colours in %q", code, c.raw.String())
+	}
+}
+
+func TestSecondCtrlCForces(t *testing.T) {
+	stubborn := "name: stubborn\nsteps:\n  - {id: work, agent: shell, config: {command: 'trap \"\" TERM; echo deaf; while :; do sleep 0.05; done'}}\n"
+	c := startConsole(t, flowDir(t, map[string]string{"stubborn.yml": stubborn}), 24, 80, "run", "stubborn.yml")
+	c.until("deaf")
+	c.press("\x03")
+	c.until("stopping (ctrl-c again forces it)")
+	began := time.Now()
+	c.press("\x03")
+	if code := c.exit(); code != 130 || time.Since(began) > 4*time.Second {
+		t.Errorf("exit code %d after %s", code, time.Since(began))
+	}
+	if !strings.Contains(c.raw.String(), "\x1b[?25h") {
+		t.Error("the cursor was not given back")
+	}
+}
+
+func TestPlainLinesInATerminalAskToo(t *testing.T) {
+	dir := flowDir(t, map[string]string{"gate.yml": "name: gate\nsteps:\n  - {id: ask, human: {question: 'Go?', options: ['yes', 'no']}}\n"})
+	c := startConsole(t, dir, 24, 80, "run", "--plain", "gate.yml")
+	c.until("Answer with a number or a name.")
+	c.press("maybe\n")
+	c.until(`"maybe" is not offered`)
+	c.press("1\n")
+	if code := c.exit(); code != 0 || !strings.Contains(c.see(), "ask answered yes (tester)") {
+		t.Errorf("exit code %d, the screen:\n%s", code, c.see())
+	}
+}

@@ -1,0 +1,46 @@
+package view_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/engine"
+)
+
+func TestPlainLines(t *testing.T) {
+	at := func(ms int) time.Time { return time.Date(2026, 3, 1, 12, 0, 0, ms*1e6, time.Local) }
+	var p view.Plain
+	var got strings.Builder
+	for _, f := range []engine.Fact{
+		{Time: at(0), Kind: engine.StepStarted, Address: "scan[3]", Agent: "shell"},
+		{Time: at(0), Kind: engine.AttemptStarted, Address: "scan[3]", Attempt: 1},
+		{Time: at(5), Kind: engine.AttemptFailed, Address: "scan[3]", Attempt: 1, Text: "boom\n\x1b[31mred"},
+		{Time: at(5), Kind: engine.Retrying, Address: "scan[3]", Until: at(2005)},
+		{Time: at(10), Kind: engine.AttemptStarted, Address: "scan[3]", Attempt: 2},
+		{Time: at(15), Kind: engine.AttemptFailed, Address: "scan[3]", Attempt: 2, Text: "lost; it is made again"},
+		{Time: at(20), Kind: engine.StepEnded, Address: "scan[3]", Status: engine.Success, Usage: engine.Usage{CostUSD: 0.5}},
+		{Time: at(20), Kind: engine.Asked, Address: "gate", Text: "Ship?"},
+		{Time: at(20), Kind: engine.Answered, Address: "gate", Text: "yes (ada)"},
+		{Time: at(20), Kind: engine.StepSkipped, Address: "rest"},
+		{Time: at(20), Kind: engine.Warned, Text: "nothing ran"},
+		{Time: at(1500), Kind: engine.RunEnded, Status: engine.Failed, Text: "it broke"},
+	} {
+		if line := p.Line(f); line != "" {
+			got.WriteString(line + "\n")
+		}
+	}
+	same(t, got.String(), `12:00:00.000 scan[3] started by shell
+12:00:00.005 scan[3] failed attempt 1: boom red
+12:00:00.005 scan[3] retrying in 2.0s
+12:00:00.010 scan[3] attempt 2
+12:00:00.015 scan[3] again no result was recorded
+12:00:00.020 scan[3] success in 20ms $0.50
+12:00:00.020 gate asks Ship?
+12:00:00.020 gate answered yes (ada)
+12:00:00.020 rest skipped
+12:00:00.020 warning nothing ran
+12:00:01.500 error in 1.5s it broke
+`)
+}
