@@ -53,20 +53,29 @@ func newLive(out *os.File, in io.Reader, style view.Style, tree *view.Tree, stop
 		l.in = f
 		l.hush()
 	}
-	l.forget = onContinue(l.comeBack)
+	l.forget = onSuspend(l.suspend, l.comeBack)
 	go l.animate()
 	return l
 }
 
-// comeBack takes the terminal again after the process was stopped by Ctrl-Z: the
-// shell has written below the tree, so that is drawn anew.
-func (l *live) comeBack() {
+// suspend gives the terminal back before Ctrl-Z stops the process. The lock is
+// held until it goes on.
+func (l *live) suspend() {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.write(l.screen.Close())
+	if l.restore != nil {
+		l.restore()
+	}
+}
+
+// comeBack takes the terminal again. The shell has written below the tree, so
+// that is drawn anew.
+func (l *live) comeBack() {
 	if l.in != nil {
-		_, _ = quiet(l.in) // as it was before is known already
+		l.hush()
 	}
 	l.screen = view.Screen{}
+	l.mu.Unlock()
 }
 
 // hush keeps keys from being echoed into the drawing.

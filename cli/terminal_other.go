@@ -19,6 +19,5 @@ func quiet(f *os.File) (restore func(), err error) {
 	return func() { _ = term.Restore(fd, was) }, nil
 }
 
-// onContinue calls do whenever the process goes on after it was stopped. Here a
-// process is never stopped.
-func onContinue(func()) (forget func()) { return func() {} }
+// onSuspend calls functions around a stop by Ctrl-Z. Here there is none.
+func onSuspend(before, after func()) (forget func()) { return func() {} }

@@ -27,13 +27,16 @@ func quiet(f *os.File) (restore func(), err error) {
 	return func() { _ = unix.IoctlSetTermios(fd, setTermios, was) }, nil
 }
 
-// onContinue calls do whenever the process goes on after it was stopped.
-func onContinue(do func()) (forget func()) {
+// onSuspend calls before when Ctrl-Z stops the process, and after when it goes
+// on. It stops the process itself in between, so that nothing is drawn.
+func onSuspend(before, after func()) (forget func()) {
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, unix.SIGCONT)
+	signal.Notify(signals, unix.SIGTSTP)
 	go func() {
 		for range signals {
-			do()
+			before()
+			_ = unix.Kill(os.Getpid(), unix.SIGSTOP) // goes on here
+			after()
 		}
 	}()
 	return func() {

@@ -261,7 +261,7 @@ func (d *frame) info(it *item) string {
 		}
 		add(it.round > 0, "round %d of %d", it.round, most)
 	case *workflow.Each:
-		parts = append(parts, it.tally()...)
+		parts = append(parts, it.tally(d.tree.cut)...)
 	case *workflow.Task, *workflow.Human, *workflow.Call, *workflow.Choice, *workflow.Combine:
 	}
 	add(it.attempt > 1, "attempt %d", it.attempt)
@@ -271,7 +271,7 @@ func (d *frame) info(it *item) string {
 }
 
 // tally counts the items of an Each by what became of them.
-func (it *item) tally() []string {
+func (it *item) tally(cut bool) []string {
 	if len(it.items) == 0 {
 		return nil
 	}
@@ -281,7 +281,10 @@ func (it *item) tally() []string {
 		bad += btoi(s.live == 0 && s.fails > 0)
 	}
 	parts := []string{Count(len(it.items)-live, "item") + " done"}
-	if live > 0 {
+	switch {
+	case live > 0 && cut:
+		parts = append(parts, strconv.Itoa(live)+" interrupted")
+	case live > 0:
 		parts = append(parts, strconv.Itoa(live)+" running")
 	}
 	if bad > 0 {
@@ -314,6 +317,8 @@ func (d *frame) footer() string {
 	mark, paint := d.stateMark(st)
 	switch {
 	case t.began.IsZero():
+	case t.cut:
+		words += " after " + Took(end.Sub(t.began))
 	case t.ended.IsZero():
 		words += " " + Duration(end.Sub(t.began))
 	default:
