@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -66,10 +67,8 @@ func (s *scope) cycle() []*edge {
 }
 
 func reverse(edges []*edge) []*edge {
-	list := make([]*edge, 0, len(edges))
-	for i := len(edges) - 1; i >= 0; i-- {
-		list = append(list, edges[i])
-	}
+	list := slices.Clone(edges)
+	slices.Reverse(list)
 	return list
 }
 

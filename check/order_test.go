@@ -11,7 +11,7 @@ import (
 func chart(text string) *workflow.Workflow {
 	w := &workflow.Workflow{Name: "chart"}
 	known := make(map[string]bool)
-	for _, chain := range strings.Fields(text) {
+	for chain := range strings.FieldsSeq(text) {
 		ids := strings.Split(chain, ">")
 		for i, id := range ids {
 			if !known[id] {

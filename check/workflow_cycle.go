@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -35,7 +36,8 @@ func (f *cycleFinder) enter(w *workflow.Workflow, name string) {
 		switch {
 		case f.done[call.child]:
 		case f.at[call.child] > 0:
-			path := append(f.path[f.at[call.child]-1:len(f.path):len(f.path)], f.path[f.at[call.child]-1])
+			first := f.at[call.child] - 1
+			path := slices.Concat(f.path[first:], f.path[first:first+1])
 			f.pass.errorf(callPos(call.node), "a workflow may not call itself; repeat steps with a loop", "Workflow cycle detected: %s", strings.Join(path, " → "))
 		default:
 			f.enter(call.child, call.name)

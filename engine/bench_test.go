@@ -114,11 +114,10 @@ func drive(b *testing.B, run *engine.Run, inputs map[string]any) int {
 	steps, finished := 0, false
 	for {
 		for _, c := range commands {
-			switch c := c.(type) {
-			case *engine.StartTask:
-				open = append(open, c)
-			case *engine.Finish:
-				finished = c.Status == engine.Success
+			if start, ok := c.(*engine.StartTask); ok {
+				open = append(open, start)
+			} else if end, ok := c.(*engine.Finish); ok {
+				finished = end.Status == engine.Success
 			}
 		}
 		if len(open) == 0 {

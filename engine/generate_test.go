@@ -3,6 +3,7 @@ package engine_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -129,12 +130,9 @@ func (g *generator) edges(from string, step workflow.Step, later, around []strin
 	var edges []workflow.Edge
 	add := func(e workflow.Edge) {
 		e.From = from
-		for _, old := range edges {
-			if old == e {
-				return
-			}
+		if !slices.Contains(edges, e) {
+			edges = append(edges, e)
 		}
-		edges = append(edges, e)
 	}
 	switch style := g.IntN(3); {
 	case style == 0 && decides(step):

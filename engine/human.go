@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -132,8 +133,7 @@ func (r *Run) answer(ev *HumanAnswered) (string, error) {
 
 // noGate says why a question cannot be answered.
 func (r *Run) noGate(address string) error {
-	for i := len(r.steps) - 1; i >= 0; i-- {
-		in := r.steps[i]
+	for _, in := range slices.Backward(r.steps) {
 		if in.address != address || in.gate == nil {
 			continue
 		}

@@ -127,13 +127,14 @@ func (v *view) failure(field string) (any, bool) {
 }
 
 func (v *view) item(kind expr.Kind) (any, bool) {
-	for s := v.scope; s.owner != nil && s.owner.each != nil; s = s.parent {
-		if kind == expr.Index {
-			return number(int64(s.item)), true
-		}
-		return s.value, true
+	s := v.scope
+	switch {
+	case s.owner == nil || s.owner.each == nil:
+		return nil, false
+	case kind == expr.Index:
+		return number(int64(s.item)), true
 	}
-	return nil, false
+	return s.value, true
 }
 
 // iteration is the number of the innermost loop's iteration, 1 outside of any.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -196,10 +197,10 @@ func (r *Run) outcome(s *scope) (status Status, output any, reason string) {
 func newestSinks(sinks []*inst) []*inst {
 	seen := make(map[*node]bool, len(sinks))
 	var newest []*inst
-	for i := len(sinks) - 1; i >= 0; i-- {
-		if n := sinks[i].n; !seen[n] {
-			seen[n] = true
-			newest = append(newest, sinks[i])
+	for _, in := range slices.Backward(sinks) {
+		if !seen[in.n] {
+			seen[in.n] = true
+			newest = append(newest, in)
 		}
 	}
 	return newest

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -111,7 +112,7 @@ func (s *script) load(name string, text []byte) {
 
 // play gives the script back with what really happened under each line.
 func (s *script) play(text string) string {
-	for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
 		switch {
 		case strings.HasPrefix(line, "  "):
 			continue
@@ -202,10 +203,11 @@ func (s *script) start(rest string) error {
 	}
 	s.timers = map[string]time.Time{}
 	inputs := map[string]any{}
-	for _, pair := range strings.Fields(rest) {
+	for pair := range strings.FieldsSeq(rest) {
 		name, value, _ := strings.Cut(pair, "=")
-		if inputs[name], err = workflow.ParseJSON([]byte(value)); err != nil {
-			inputs[name], err = value, nil
+		inputs[name] = value
+		if parsed, err := workflow.ParseJSON([]byte(value)); err == nil {
+			inputs[name] = parsed
 		}
 	}
 	return s.step(&engine.Started{Time: s.now, Run: "run", Version: engine.Version, Inputs: inputs, Limits: s.limits, Tasks: s.tasks})
@@ -338,7 +340,7 @@ func (s *script) rebuild(events []engine.Event, more ...engine.Event) error {
 	}
 	s.run, s.events = run, nil
 	clear(s.timers)
-	for _, ev := range append(events[:len(events):len(events)], more...) {
+	for _, ev := range append(slices.Clip(events), more...) {
 		if _, err := run.Step(ev); err != nil {
 			return err
 		}

@@ -50,7 +50,7 @@ const anyDirs = "**"
 // more, and at the end it means all that is below.
 func split(glob string) ([]string, error) {
 	var pattern []string
-	for _, part := range strings.Split(strings.TrimSuffix(glob, "/"), "/") {
+	for part := range strings.SplitSeq(strings.TrimSuffix(glob, "/"), "/") {
 		if _, err := path.Match(part, ""); err != nil {
 			return nil, agent.Permanentf("glob %q: %q cannot be understood", glob, part)
 		}

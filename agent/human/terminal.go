@@ -83,7 +83,7 @@ func (t *Terminal) read(ctx context.Context) (string, error) {
 		if strings.TrimSpace(l.text) != "" {
 			return l.text, nil // also a last line without its newline
 		}
-		if l.err != nil && l.err != io.EOF {
+		if l.err != nil && !errors.Is(l.err, io.EOF) {
 			return "", fmt.Errorf("human: %w", l.err)
 		}
 		if t.closed {

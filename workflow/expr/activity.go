@@ -3,6 +3,7 @@ package expr
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -221,11 +222,12 @@ func (a *activity) collect(set map[int]bool) int {
 		return unknownFormula
 	}
 	slices.Sort(members)
-	key := ""
+	var key strings.Builder
 	for _, m := range members {
-		key += "|" + strconv.Itoa(m)
+		key.WriteByte('|')
+		key.WriteString(strconv.Itoa(m))
 	}
-	return a.add(key, formula{kind: anyOf, members: members})
+	return a.add(key.String(), formula{kind: anyOf, members: members})
 }
 
 // covered says whether a condition under which f is decided is in the set too.

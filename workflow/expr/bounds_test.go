@@ -91,7 +91,7 @@ func TestTruthy(t *testing.T) {
 }
 
 func TestEquality(t *testing.T) {
-	list := func(items ...any) any { return []any(items) }
+	list := func(items ...any) any { return items }
 	object := func(v any) any { return map[string]any{"k": v} }
 	tests := []struct {
 		a, b any

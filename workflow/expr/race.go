@@ -1,5 +1,7 @@
 package expr
 
+import "slices"
+
 // A node that joins at its first live edges does not wait for the other
 // branches, and may have them cancelled. What only they define may be missing
 // behind it.
@@ -59,8 +61,7 @@ func (c *checker) raceList() []*race {
 func (c *checker) follow(at int) *race {
 	r := &race{place: at, enters: make([]uint64, len(c.places)), after: map[int]bool{at: true}}
 	lane := 0
-	for i := len(c.order) - 1; i >= 0; i-- {
-		from := c.order[i]
+	for _, from := range slices.Backward(c.order) {
 		for _, l := range c.places[from].links {
 			switch {
 			case l.back:

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"errors"
 	"maps"
 	"slices"
 
@@ -181,7 +182,7 @@ func parse(s *site, d Dialect) parsed {
 	} else {
 		p.expr, err = ParseExpr(s.text, d)
 	}
-	p.err, _ = err.(*SyntaxError)
+	errors.As(err, &p.err)
 	return p
 }
 

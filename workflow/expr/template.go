@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -145,8 +146,8 @@ func (t *Template) expression(p *parser) error {
 
 // explain adds to an error what an author who meant literal text must do.
 func (p *parser) explain(err error, at int) error {
-	e, ok := err.(*SyntaxError)
-	if !ok || e.From < len(p.text) {
+	var e *SyntaxError
+	if !errors.As(err, &e) || e.From < len(p.text) {
 		return err
 	}
 	opened := p.text[at : at+2]
