@@ -26,6 +26,8 @@ type Document struct {
 	root  *yaml.Node
 	found workflow.Diagnostics
 	seen  place // where the last position was looked up
+
+	spareKeys [][]string // lists of known keys that are in use no more
 }
 
 // Read parses a file. A file that cannot be parsed has no root, and diagnostics
@@ -104,6 +106,18 @@ func (d *Document) Failed() bool { return d.found.Errors() }
 // Start is the position of the first character of the file, for what is
 // missing from it altogether.
 func (d *Document) Start() workflow.Pos { return d.mark(1, 1, 1) }
+
+// knownKeys is an empty list for the keys that a map is asked for. A large file
+// has many maps, so their lists are used again.
+func (d *Document) knownKeys() []string {
+	if d == nil || len(d.spareKeys) == 0 { // without document: a map that is not there
+		return make([]string, 0, 32)
+	}
+	last := len(d.spareKeys) - 1
+	keys := d.spareKeys[last]
+	d.spareKeys = d.spareKeys[:last]
+	return keys
+}
 
 // Report adds a mistake that the reader found.
 func (d *Document) Report(diag workflow.Diagnostic) { d.report(diag) }

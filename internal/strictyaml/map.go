@@ -123,7 +123,7 @@ func (m *Map) Entries() []Entry {
 // exist if the key is missing.
 func (m *Map) Get(key string) Node {
 	if m.known == nil {
-		m.known = make([]string, 0, 32)
+		m.known = m.node.doc.knownKeys()
 	}
 	m.known = append(m.known, key)
 	return m.take(key)
@@ -184,6 +184,7 @@ func (m *Map) Refuse(key, code, detail, summary string) {
 }
 
 // Done reports every key that was not asked for, and gives how many they are.
+// It is the last call.
 func (m *Map) Done() (unknown int) {
 	for _, e := range m.entries {
 		if e.used {
@@ -196,5 +197,9 @@ func (m *Map) Done() (unknown int) {
 		}
 		e.Key.Errorf(codeUnknownKey, detail, "unknown key %q", e.Name)
 	}
+	if d := m.node.doc; d != nil {
+		d.spareKeys = append(d.spareKeys, m.known[:0])
+	}
+	m.known = nil
 	return unknown
 }

@@ -109,19 +109,13 @@ func (g *builder) leave(s *step) {
 	}
 }
 
+// edge adds an edge from the node that was added last.
 func (g *builder) edge(from string, to target, w way) {
 	pos := to.pos
-	if pos == (workflow.Pos{}) {
-		pos = g.posOf(from)
+	if pos.Line == 0 {
+		pos = g.Nodes[len(g.Nodes)-1].Pos
 	}
 	g.Edges = append(g.Edges, workflow.Edge{From: from, To: to.name, On: w.on, Label: w.label, When: w.when, Pos: pos})
-}
-
-func (g *builder) posOf(id string) workflow.Pos {
-	if s := g.byID[id]; s != nil {
-		return s.node.Pos
-	}
-	return g.Nodes[len(g.Nodes)-1].Pos // a choice that was just added
 }
 
 // handle adds an error edge to the workflow's handler at every working step that

@@ -10,7 +10,7 @@ import (
 // kindKeys are the keys that say what a step does. A task may have two of them.
 var kindKeys = []string{"agent", "prompt", "workflow", "human", "combine", "choice", "loop", "steps"}
 
-func kindNames() string { return strings.Join(kindKeys, ", ") }
+var kindNames = strings.Join(kindKeys, ", ")
 
 // kind finds what the step does, reads it, and gives the value that says it.
 // If there are several, the one that is written first counts.
@@ -55,7 +55,7 @@ func (r *reader) twoKinds(at strictyaml.Node, first, second string) {
 }
 
 func (r *reader) task(m *strictyaml.Map, s *step) {
-	t := &workflow.Task{Agent: m.Peek("agent").Text(), Prompt: template(m.Peek("prompt")), Inputs: readBindings(m.Peek("inputs").Map())}
+	t := &workflow.Task{Agent: m.Peek("agent").Text(), Prompt: template(m.Peek("prompt")), Inputs: readBindings(m.Peek("inputs"))}
 	if agent := m.Peek("agent"); agent.Exists() {
 		t.Pos = agent.Pos()
 	}
@@ -87,7 +87,7 @@ func (r *reader) call(n strictyaml.Node, m *strictyaml.Map, s *step) {
 	if n.IsText() && name == "" {
 		n.Errorf(codeStepKind, "write the name of a workflow", "the workflow has no name")
 	}
-	s.node.Step = &workflow.Call{Workflow: name, Inputs: readBindings(m.Peek("inputs").Map()), Pos: n.Pos()}
+	s.node.Step = &workflow.Call{Workflow: name, Inputs: readBindings(m.Peek("inputs")), Pos: n.Pos()}
 	s.base = callBase(name)
 }
 
@@ -168,11 +168,11 @@ func (r *reader) steps(n strictyaml.Node, s *step) {
 	s.body, s.base = &body, "each"
 }
 
-func readBindings(m *strictyaml.Map) []workflow.Binding {
-	entries := m.Entries()
-	if len(entries) == 0 {
+func readBindings(n strictyaml.Node) []workflow.Binding {
+	if !n.Exists() {
 		return nil
 	}
+	entries := n.Map().Entries()
 	bs := make([]workflow.Binding, 0, len(entries))
 	for _, e := range entries {
 		b := workflow.Binding{Name: e.Name, Value: e.Value.Value(), Pos: e.Key.Pos()}

@@ -12,7 +12,7 @@ import (
 // `when`, `until` and `while` become: what it is made from, then that with -2,
 // -3, … in the order in which the steps are written.
 func nameSteps(b *block) *namer {
-	n := &namer{taken: map[string]bool{}, last: map[string]int{}}
+	n := &namer{taken: make(map[string]bool, len(b.steps)), last: map[string]int{}}
 	b.each(func(s *step) {
 		if s.node.ID != "" {
 			n.taken[s.node.ID] = true
@@ -102,7 +102,7 @@ func (b *block) ids() []string {
 // its own, so that ids are unique in the model whatever the file says. A
 // for_each over a single step may share its id with that step.
 func (r *reader) checkNames(names *namer) {
-	first := map[string]*step{}
+	first := make(map[string]*step, len(r.body.steps))
 	r.body.each(func(s *step) {
 		other := first[s.node.ID]
 		switch {

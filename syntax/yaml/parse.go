@@ -210,7 +210,7 @@ func readLimits(m *strictyaml.Map) workflow.Limits {
 		Steps:    m.Int("max_steps", 1),
 		Parallel: m.Int("max_parallel", 1),
 		Depth:    m.Int("max_depth", 1),
-		Runtime:  readTime(m, "max_runtime"),
+		Runtime:  readTime(m, "max_runtime", "max_runtime_mins"),
 		CostUSD:  m.Float("max_cost_usd"),
 		Tokens:   m.Get("max_tokens").Int(1),
 	}
@@ -218,11 +218,11 @@ func readLimits(m *strictyaml.Map) workflow.Limits {
 	return l
 }
 
-// readTime reads a duration under key, or a number of minutes under key_mins.
-func readTime(m *strictyaml.Map, key string) time.Duration {
-	d, minutes := m.Get(key), m.Get(key+"_mins")
+// readTime reads a duration under one key, or a number of minutes under another.
+func readTime(m *strictyaml.Map, key, inMinutes string) time.Duration {
+	d, minutes := m.Get(key), m.Get(inMinutes)
 	if d.Exists() && minutes.Exists() {
-		minutes.Key().Errorf(codeStepKey, "remove one of them", "%s and %s_mins say the same", key, key)
+		minutes.Key().Errorf(codeStepKey, "remove one of them", "%s and %s say the same", key, inMinutes)
 	}
 	if d.Exists() {
 		return d.Duration()

@@ -193,33 +193,41 @@ func (r *resolver) defaults(b *block, behind []target) [][]target {
 	if r.mode != sequential {
 		return to
 	}
-	positions := r.positions(b)
-	next, p := behind, len(positions)
+	held, starts := positions(b)
+	entries := entriesOf(held)
+	next, p := behind, len(starts)
 	for i := len(b.steps) - 1; i >= 0; i-- {
-		for p > 0 && positions[p-1][0].index > i {
+		for p > 0 && held[starts[p-1]].index > i {
 			p--
-			next = entriesOf(positions[p])
+			next = slices.Clip(entries[starts[p]:end(starts, p, len(held))])
 		}
 		to[i] = next
 	}
 	return to
 }
 
-// positions are the steps that no edge names, one after the other; neighbours
-// of one group share a position.
-func (r *resolver) positions(b *block) [][]*step {
-	var positions [][]*step
+// positions are the steps that no edge names, one after the other, and where
+// among them each position starts: neighbours of one group share one.
+func positions(b *block) (held []*step, starts []int) {
+	held, starts = make([]*step, 0, len(b.steps)), make([]int, 0, len(b.steps))
 	for _, s := range b.steps {
-		last := len(positions) - 1
-		switch {
-		case s.named:
-		case last >= 0 && s.group != "" && positions[last][0].group == s.group:
-			positions[last] = append(positions[last], s)
-		default:
-			positions = append(positions, []*step{s})
+		if s.named {
+			continue
 		}
+		if n := len(held); n == 0 || s.group == "" || held[n-1].group != s.group {
+			starts = append(starts, n)
+		}
+		held = append(held, s)
 	}
-	return positions
+	return held, starts
+}
+
+// end is where the position after p starts.
+func end(starts []int, p, behind int) int {
+	if p+1 < len(starts) {
+		return starts[p+1]
+	}
+	return behind
 }
 
 // branches says whether a step says itself what follows its success.
@@ -297,12 +305,10 @@ func (r *resolver) warnIn(b *block, led map[string]bool) {
 	if r.mode != sequential {
 		return
 	}
-	positions := r.positions(b)
-	for _, position := range positions[min(1, len(positions)):] {
-		for _, s := range position {
-			if !led[s.entry()] {
-				r.report(workflow.Warningf(s.node.Pos, codeDetached, "lead to it with `next:` or `route:`, or move it to the top", "nothing leads to %q, so it starts at once", s.node.ID))
-			}
+	held, starts := positions(b)
+	for _, s := range held[end(starts, 0, len(held)):] {
+		if !led[s.entry()] {
+			r.report(workflow.Warningf(s.node.Pos, codeDetached, "lead to it with `next:` or `route:`, or move it to the top", "nothing leads to %q, so it starts at once", s.node.ID))
 		}
 	}
 }

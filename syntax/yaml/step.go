@@ -1,8 +1,6 @@
 package yaml
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/hocket-dev/hocket/internal/strictyaml"
@@ -81,16 +79,16 @@ func (r *reader) step(n strictyaml.Node) *step {
 	s.ways = readWays(m)
 	s.node.Output = readOutput(m.Get("output"))
 	s.node.Retry = readRetry(m.Get("retry"))
-	s.node.Timeout = readTime(m, "timeout")
+	s.node.Timeout = readTime(m, "timeout", "timeout_mins")
 	if onError := m.Get("on_error"); onError.Exists() {
 		s.onErrorGiven, s.node.OnError = true, readOnError(onError)
 	}
 	s.node.Join = readJoin(m.Get("join"), m.Get("rest"))
 	s.node.Once = m.Word("effect", "once") == "once"
-	s.node.Labels = readLabels(m.Map("labels"))
+	s.node.Labels = readLabels(m.Get("labels"))
 	r.forEach(m, s)
 	r.checkKeys(m, s)
-	m.Refuse("type", codeNotYAMLType, "a step says what it is by one of the keys "+kindNames(), "a step has no type")
+	m.Refuse("type", codeNotYAMLType, sayKind, "a step has no type")
 	if unknown := m.Done(); s.node.Step == nil {
 		r.nothing(m, s, unknown > 0)
 	}
@@ -106,9 +104,11 @@ func (r *reader) nothing(m *strictyaml.Map, s *step, misspelt bool) {
 	}
 	s.node.Step = &workflow.Task{}
 	if m.Node().IsMap() && !misspelt {
-		m.Node().Errorf(codeStepKind, "give it one of "+kindNames(), "this step does nothing")
+		m.Node().Errorf(codeStepKind, "give it one of "+kindNames, "this step does nothing")
 	}
 }
+
+var sayKind = "a step says what it is by one of the keys " + kindNames
 
 // place is what a diagnostic about a step points to: its id, else what it does.
 func (s *step) place(id, kind strictyaml.Node) workflow.Pos {
@@ -158,6 +158,9 @@ func readWays(m *strictyaml.Map) []way {
 
 // readRoute reads `label: target` or a list of entries with their conditions.
 func readRoute(n strictyaml.Node) []way {
+	if !n.Exists() {
+		return nil
+	}
 	var ways []way
 	if n.IsList() {
 		for _, entry := range n.List() {
@@ -232,12 +235,12 @@ func readJoin(join, rest strictyaml.Node) workflow.Join {
 	return j
 }
 
-func readLabels(m *strictyaml.Map) map[string]string {
-	var labels map[string]string
-	for _, e := range m.Entries() {
-		if labels == nil {
-			labels = map[string]string{}
-		}
+func readLabels(n strictyaml.Node) map[string]string {
+	if !n.Exists() {
+		return nil
+	}
+	labels := map[string]string{}
+	for _, e := range n.Map().Entries() {
 		labels[e.Name] = e.Value.Name()
 	}
 	return labels
@@ -283,19 +286,21 @@ func repeat(n workflow.Node, each *workflow.Each) *workflow.Node {
 
 // checkKeys reports keys that are known, but not for this kind of step.
 func (r *reader) checkKeys(m *strictyaml.Map, s *step) {
-	for _, rule := range []struct {
-		keys   string
-		wrong  bool
-		detail string
-	}{
-		{"inputs", !slices.Contains([]string{"task", "call", "none"}, s.work()), "only agents and workflows take inputs"},
-		{"route else error on_timeout", s.isLoop(), "the ways out of a loop are written at its steps"},
-		{"steps", s.body != nil && s.node.Step == nil, "add `for_each:` with a list, or `loop:` around the steps"},
-	} {
-		for key := range strings.FieldsSeq(rule.keys) {
-			if n := m.Peek(key); rule.wrong && n.Exists() {
-				n.Key().Errorf(codeStepKey, rule.detail, "%q has no meaning here", key)
-			}
+	if work := s.work(); work != "task" && work != "call" && work != "none" {
+		misplaced(m, "only agents and workflows take inputs", "inputs")
+	}
+	if s.isLoop() {
+		misplaced(m, "the ways out of a loop are written at its steps", "route", "else", "error", "on_timeout")
+	}
+	if s.body != nil && s.node.Step == nil {
+		misplaced(m, "add `for_each:` with a list, or `loop:` around the steps", "steps")
+	}
+}
+
+func misplaced(m *strictyaml.Map, detail string, keys ...string) {
+	for _, key := range keys {
+		if n := m.Peek(key); n.Exists() {
+			n.Key().Errorf(codeStepKey, detail, "%q has no meaning here", key)
 		}
 	}
 }
