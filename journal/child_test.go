@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"testing"
 
 	"github.com/hocket-dev/hocket/engine"
@@ -19,7 +18,6 @@ const roleVariable = "JOURNAL_TEST_ROLE"
 
 var roles = map[string]func(args []string) error{
 	"hold":   holdRole,
-	"ack":    ackRole,
 	"create": createRole,
 }
 
@@ -141,40 +139,6 @@ func TestManyProcessesWriteAtOnce(t *testing.T) {
 	for _, r := range runs {
 		if n := len(readEvents(t, s, r.ID)); n != 11 {
 			t.Errorf("%s has %d events", r.ID, n)
-		}
-	}
-}
-
-// ackRole appends a batch for every line it reads and says how many events are
-// durable then. Every third batch is large, and SQLite checkpoints often.
-func ackRole(args []string) error {
-	s, err := Open(args[0], Options{})
-	if err != nil {
-		return err
-	}
-	if _, err := s.write.Exec("PRAGMA wal_autocheckpoint = 25"); err != nil {
-		return err
-	}
-	w, err := s.Create(NewRun{ID: "demo-1", Pin: testPin("demo"), Created: start, Events: []engine.Event{started("demo-1")}})
-	if err != nil {
-		return err
-	}
-	in := bufio.NewScanner(os.Stdin)
-	for i := 0; ; i++ {
-		fmt.Println(w.Recorded())
-		if !in.Scan() {
-			return in.Err()
-		}
-		var batch []engine.Event
-		for range []int{1, 3, 17}[i%3] {
-			n := w.Recorded() + len(batch)
-			batch = append(batch, ended(n, strings.Repeat(fmt.Sprint(n, " "), 1+n%200)))
-		}
-		if i%10 == 9 {
-			batch = append(batch, ended(w.Recorded()+len(batch), strings.Repeat(fmt.Sprint(i), MaxInline)))
-		}
-		if err := w.Append(Batch{Events: batch}); err != nil {
-			return err
 		}
 	}
 }

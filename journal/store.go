@@ -20,6 +20,8 @@ type Options struct {
 	Relaxed bool
 	// MaxLog is how many bytes of an attempt's output are kept; zero: 10 MiB.
 	MaxLog int64
+
+	vfs string // SQLite's way to the files; "": the system's own
 }
 
 // Store is an open journal. It is safe for concurrent use.
@@ -104,13 +106,13 @@ func (s *Store) connect(o Options) error {
 		synchronous = "NORMAL"
 	}
 	var err error
-	s.write, err = sql.Open("sqlite", dsn(s.file, "_pragma", "journal_mode(WAL)", "_pragma", "synchronous("+synchronous+")",
+	s.write, err = sql.Open("sqlite", dsn(s.file, "vfs", o.vfs, "_pragma", "journal_mode(WAL)", "_pragma", "synchronous("+synchronous+")",
 		"_pragma", "fullfsync(1)", "_pragma", "checkpoint_fullfsync(1)", "_txlock", "immediate"))
 	if err != nil {
 		return explain(s.file, err)
 	}
 	s.write.SetMaxOpenConns(1)
-	s.read, err = sql.Open("sqlite", dsn(s.file, "_query_only", "1"))
+	s.read, err = sql.Open("sqlite", dsn(s.file, "vfs", o.vfs, "_query_only", "1"))
 	if err != nil {
 		return explain(s.file, err)
 	}
@@ -151,7 +153,9 @@ func dsn(file string, options ...string) string {
 	}
 	q := url.Values{"_busy_timeout": {"30000"}}
 	for i := 0; i < len(options); i += 2 {
-		q.Add(options[i], options[i+1])
+		if options[i+1] != "" {
+			q.Add(options[i], options[i+1])
+		}
 	}
 	u := url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}
 	return u.String()
