@@ -11,28 +11,29 @@ import (
 	"github.com/hocket-dev/hocket/check"
 )
 
-// readAgents reads the agents of the project. A definition in .hocket wins over
-// one in .glee whose file has the same name.
-func (p *Project) readAgents() ([]*agent.Definition, error) {
-	var list []*agent.Definition
-	for _, home := range p.homes {
+// readAgents adds the agents of homes to those of the project. Of two whose
+// files have the same name the first wins: one in .hocket over one in .glee,
+// and one of the project over one beside a workflow.
+func (p *Project) readAgents(homes []string) error {
+	for _, home := range homes {
 		files, err := definitionFiles(filepath.Join(home, "agents"))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, file := range files {
 			text, err := p.read(file)
 			if err != nil {
-				return nil, fmt.Errorf("project: %w", err)
+				return fmt.Errorf("project: %w", err)
 			}
 			d, found := agent.ReadDefinition(file, text)
 			p.found = append(p.found, found...)
-			if d != nil && !slices.ContainsFunc(list, func(other *agent.Definition) bool { return other.ID == d.ID }) {
-				list = append(list, d)
+			if d != nil && !slices.ContainsFunc(p.definitions, func(other *agent.Definition) bool { return other.ID == d.ID }) {
+				p.definitions = append(p.definitions, d)
 			}
 		}
 	}
-	return list, nil
+	p.Agents = agent.NewSet(p.executors, p.definitions, p.Config.Agent)
+	return nil
 }
 
 // definitionFiles are the agent files of a directory, sorted.

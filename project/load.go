@@ -1,6 +1,7 @@
 package project
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,8 +51,25 @@ func (p *Project) Load(nameOrFile string) (*Loaded, error) {
 	if l.Bundle.Root == nil {
 		return l, nil
 	}
+	if err := p.agentsBeside(file.file); err != nil {
+		return l, err
+	}
 	l.Limits = check.Override(p.Config.Limits, l.Bundle.Root.Limits)
 	return l, l.follow()
+}
+
+// agentsBeside adds the agents of a project that a workflow's file stands in
+// when that is not the project at hand, so that a folder of examples runs from
+// anywhere.
+func (p *Project) agentsBeside(file string) error {
+	dir, err := filepath.Abs(filepath.Dir(file))
+	if err != nil {
+		return fmt.Errorf("project: %w", err)
+	}
+	if dir == p.Root {
+		return nil
+	}
+	return p.readAgents(homesIn(dir))
 }
 
 // findRoot is the file of the root, nil if there is none or more than one.

@@ -35,9 +35,11 @@ type Project struct {
 	// positions.
 	Sources map[string][]byte
 
-	dir   string   // where relative paths begin
-	homes []string // .hocket and .glee, those that exist
-	found workflow.Diagnostics
+	dir         string   // where relative paths begin
+	homes       []string // .hocket and .glee, those that exist
+	executors   map[string]agent.Executor
+	definitions []*agent.Definition
+	found       workflow.Diagnostics
 }
 
 // homeNames are the directories that make a directory a project, the better
@@ -57,21 +59,26 @@ func Open(dir string, o Options) (*Project, error) {
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("project: %s is not a directory", dir)
 	}
-	p := &Project{dir: dir, Root: findRoot(abs), Config: defaultConfig(), State: o.State, Sources: make(map[string][]byte)}
-	for _, name := range homeNames {
-		if home := filepath.Join(p.Root, name); isDir(home) {
-			p.homes = append(p.homes, home)
-		}
-	}
+	p := &Project{dir: dir, Root: findRoot(abs), Config: defaultConfig(), State: o.State, Sources: make(map[string][]byte), executors: o.Executors}
+	p.homes = homesIn(p.Root)
 	if p.State == "" {
 		p.State = filepath.Join(o.StateHome, "hocket", key(p.Root))
 	}
 	if err := p.readConfig(); err != nil {
 		return nil, err
 	}
-	definitions, err := p.readAgents()
-	p.Agents = agent.NewSet(o.Executors, definitions, p.Config.Agent)
-	return p, err
+	return p, p.readAgents(p.homes)
+}
+
+// homesIn are the directories of a project that stand in a directory.
+func homesIn(dir string) []string {
+	var homes []string
+	for _, name := range homeNames {
+		if home := filepath.Join(dir, name); isDir(home) {
+			homes = append(homes, home)
+		}
+	}
+	return homes
 }
 
 // Diagnostics are the mistakes in the project's own files: config.yml and the

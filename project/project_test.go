@@ -298,3 +298,24 @@ steps:
 		}
 	}
 }
+
+// A file in another project brings that project's agents with it; those of the
+// project at hand win.
+func TestAgentsBesideTheFile(t *testing.T) {
+	p := open(t, write(t, map[string]string{
+		".hocket/agents/a.yml":          "name: a\nagent: shell\ndescription: ours",
+		"examples/.hocket/agents/a.yml": "name: a\nagent: shell\ndescription: theirs",
+		"examples/.hocket/agents/b.yml": "name: b\nagent: shell",
+		"examples/w.yml":                "name: w\nsteps:\n  - {agent: a, config: {command: [ls]}}\n  - {agent: b, config: {command: [ls]}}",
+	}))
+	l, err := p.Load("examples/w.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := l.Check(nil); len(found) > 0 {
+		t.Errorf("found:\n%s", found)
+	}
+	if d, _, err := p.Agents.Resolve("a"); err != nil || d.Description != "ours" {
+		t.Errorf("a is %+v, %v", d, err)
+	}
+}
