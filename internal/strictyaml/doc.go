@@ -14,6 +14,8 @@
 // Nothing here fails half-way: a value that is wrong is reported and comes back
 // as its zero value, so the reader goes on and finds the next mistake.
 //
+// Layout lays a file out anew and keeps its comments; Quote writes a scalar.
+//
 // Beside the model it depends on nothing of ours. Readers of workflows, agent
 // definitions, project settings and scripted replies are built on it.
 package strictyaml
