@@ -35,8 +35,9 @@ type NewRun struct {
 	Created time.Time
 	Events  []engine.Event // the first ones, Started at least
 	Status  engine.Status  // "": running
-	// IdleFrom is the first event, counted from 1, whose commands nobody has
-	// carried out; zero: the caller does.
+	// IdleFrom is the first event, counted from 1, whose commands nobody carries
+	// out: the run is recorded, and the process ends. Whoever drives it first
+	// knows by it what was never begun. Zero: the caller drives.
 	IdleFrom int
 }
 

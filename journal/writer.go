@@ -35,17 +35,14 @@ type Batch struct {
 	// Verdicts settle messages of the inbox, those that led to the events among
 	// them.
 	Verdicts []Verdict
-	// Idle says that nobody carries out what these events ask for: an answer is
-	// recorded, and the process ends. Whoever drives the run later knows by
-	// [Writer.IdleFrom] what was never begun.
-	Idle bool
-	// Driven ends Idle: from here on commands are carried out.
+	// Driven says that from here on commands are carried out: it takes back
+	// [NewRun.IdleFrom].
 	Driven bool
 }
 
 // plain says whether there is nothing but events.
 func (b *Batch) plain() bool {
-	return b.Status == "" && b.Problem == "" && len(b.Verdicts) == 0 && !b.Idle && !b.Driven
+	return b.Status == "" && b.Problem == "" && len(b.Verdicts) == 0 && !b.Driven
 }
 
 // Writer takes a run up. The error is a *HeldError when another process has it,
@@ -77,8 +74,7 @@ func (w *Writer) Run() string { return w.run }
 // Recorded is how many events the run has.
 func (w *Writer) Recorded() int { return w.next - 1 }
 
-// IdleFrom is the first event, counted from 1, since which nobody has carried
-// out commands; zero if a process drove the run to its last event.
+// IdleFrom is what [NewRun.IdleFrom] said, until somebody drives the run.
 func (w *Writer) IdleFrom() int { return w.idleFrom }
 
 // Close gives the run up.
@@ -113,7 +109,6 @@ func (w *Writer) append(tx *sql.Tx, b Batch) error {
 }
 
 func (w *Writer) record(tx *sql.Tx, rows rows, b Batch) error {
-	first := w.next
 	if err := rows.recordBlobs(tx); err != nil {
 		return err
 	}
@@ -124,7 +119,7 @@ func (w *Writer) record(tx *sql.Tx, rows rows, b Batch) error {
 		}
 		part = part[n:]
 	}
-	if err := w.mark(tx, b, first); err != nil {
+	if err := w.mark(tx, b); err != nil {
 		return err
 	}
 	for _, v := range b.Verdicts {
@@ -136,25 +131,18 @@ func (w *Writer) record(tx *sql.Tx, rows rows, b Batch) error {
 }
 
 // mark notes in the list of runs what a batch says about the whole run.
-func (w *Writer) mark(tx *sql.Tx, b Batch, first int) error {
+func (w *Writer) mark(tx *sql.Tx, b Batch) error {
 	if b.Status != "" || b.Problem != "" {
 		if _, err := tx.Exec("UPDATE runs SET status = coalesce(nullif(?, ''), status), problem = ?, changed = ? WHERE number = ?",
 			string(b.Status), b.Problem, micros(time.Now()), w.number); err != nil {
 			return err
 		}
 	}
-	idle := w.idleFrom
-	switch {
-	case b.Driven:
-		idle = 0
-	case b.Idle && idle == 0:
-		idle = first
-	}
-	if idle == w.idleFrom {
+	if !b.Driven {
 		return nil
 	}
-	w.idleFrom = idle
-	_, err := tx.Exec("UPDATE runs SET idle_from = ? WHERE number = ?", idle, w.number)
+	w.idleFrom = 0
+	_, err := tx.Exec("UPDATE runs SET idle_from = 0 WHERE number = ?", w.number)
 	return err
 }
 

@@ -83,7 +83,7 @@ func recordIdle(ctx context.Context, store *journal.Store, w *journal.Writer, ev
 		return Receipt{}, &RefusedError{w.Run(), err.Error()}
 	}
 	add := func(ev engine.Event) error {
-		if err := w.Append(journal.Batch{Events: []engine.Event{ev}, Idle: true}); err != nil {
+		if err := w.Append(journal.Batch{Events: []engine.Event{ev}}); err != nil {
 			return err
 		}
 		_, err := step(r, w.Run(), w.Recorded(), ev)

@@ -149,9 +149,9 @@ func noteUnbegun(unbegun map[string]bool, cmds []engine.Command) {
 }
 
 // rerunUnbegun answers questions about tasks that must happen once only and that
-// count as lost, although nobody has begun them: they were to start when an
-// answer was recorded by a process that did not drive the run. Only then is the
-// journal told that the run is driven, so a crash in between changes nothing.
+// count as lost, although nobody has begun them: they were to start when the run
+// was recorded by a process that did not drive it. Only then is the journal told
+// that the run is driven, so a crash in between changes nothing.
 func (l *loop) rerunUnbegun(unbegun map[string]bool) error {
 	if l.writer.IdleFrom() == 0 {
 		return nil

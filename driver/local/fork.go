@@ -75,7 +75,7 @@ const forker = "hocket: the run was forked here"
 func instead(r *engine.Run, b *workflow.Bundle, spec ForkSpec, now time.Time) ([]engine.Event, error) {
 	var events []engine.Event
 	answer := func(value string) engine.Event {
-		return &engine.HumanAnswered{Time: now, Address: spec.Address, Value: value, By: forker}
+		return &engine.HumanAnswered{Time: now, Address: spec.Address, Value: value, By: forker, Unattended: true}
 	}
 	add := func(ev engine.Event) error {
 		_, err := r.Step(ev)

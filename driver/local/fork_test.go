@@ -5,10 +5,12 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/journal"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -125,6 +127,22 @@ func TestForkAsksAboutOtherTasks(t *testing.T) {
 	res, err := local.Resume(t.Context(), s, id, local.Options{Agents: &m})
 	if err != nil || res.Status != engine.Waiting || strings.Join(m.nodes, " ") != "a" {
 		t.Errorf("%s %v, worked on %v", res.Status, err, m.nodes)
+	}
+}
+
+// A run that one process records and another drives begins as if it were one.
+func TestRecordedByOneDrivenByAnother(t *testing.T) {
+	s := openStore(t)
+	once := task("deploy", "deployed")
+	once.Once = true
+	started := &engine.Started{Time: time.Now().UTC(), Run: "demo-1", Version: engine.Version}
+	w, err := s.Create(journal.NewRun{ID: "demo-1", Pin: &journal.Pin{Bundle: chain(once)}, Created: started.Time, Events: []engine.Event{started}, IdleFrom: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	if res := resume(t, s, local.Options{Agents: echo}); res.Status != engine.Success || res.Output != "deployed" {
+		t.Errorf("%s %v", res.Status, res.Output)
 	}
 }
 
