@@ -174,7 +174,7 @@ func (a *app) outcome(ctx context.Context, d *drive, res engine.Result, err erro
 	var interrupted *local.InterruptedError
 	stopped := errors.As(err, &interrupted)
 	if err != nil && !stopped {
-		return a.driveFailed(d.id, err)
+		return a.driveFailed(ctx, d, err)
 	}
 	if err := a.printResult(d, res); err != nil {
 		return err
@@ -234,13 +234,13 @@ func (a *app) failedText(id string, res engine.Result) string {
 
 // driveFailed explains an error of the machine, or that somebody else drives the
 // run.
-func (a *app) driveFailed(id string, err error) error {
+func (a *app) driveFailed(ctx context.Context, d *drive, err error) error {
 	var held *journal.HeldError
 	if errors.As(err, &held) {
 		return usagef("watch it with `"+a.self("logs", held.Run, "-f")+"`, or end it with `"+a.self("cancel", held.Run)+"`", "%v", held)
 	}
-	if id != "" {
-		a.note("to go on when that is repaired: " + a.self("resume", id) + "\n")
+	if _, missing := d.store.Find(context.WithoutCancel(ctx), d.id); missing == nil {
+		a.note("what was recorded is kept. To go on when the cause is repaired:\n  " + a.self("resume", d.id) + "\n")
 	}
 	return err
 }

@@ -172,14 +172,14 @@ func (l *live) draw() {
 	defer l.mu.Unlock()
 	style := l.currentStyle()
 	_, height := l.size()
-	below := l.question(style)
+	below := l.question(style, height-4)
 	room := max(height-1-len(below), 2)
 	l.write(l.screen.Draw(append(l.tree.Frame(time.Now(), style, room), below...), style.Width))
 }
 
-// question draws the first question. A long text is printed above the tree
+// question draws the first question in a number of lines. A long text is printed above the tree
 // once, where it can be scrolled to.
-func (l *live) question(style view.Style) []string {
+func (l *live) question(style view.Style, height int) []string {
 	if len(l.prompts) == 0 {
 		return nil
 	}
@@ -189,7 +189,7 @@ func (l *live) question(style view.Style) []string {
 		l.write(l.screen.Above(strings.ReplaceAll(view.Text(p.Question), "\n", "\r\n")))
 	}
 	p.told = true
-	return p.Lines(style, questionMax)
+	return p.Lines(style, questionMax, height)
 }
 
 func (l *live) size() (width, height int) {

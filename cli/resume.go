@@ -46,7 +46,7 @@ started with, whatever has become of the files.`,
 		},
 	}
 	f.add(cmd.Flags())
-	cmd.Flags().StringVar(&replies, "replies", "", "take what agents and people say from a YAML `FILE`, in place of the run's own replies")
+	cmd.Flags().StringVar(&replies, "replies", "", "take what agents and people say from `FILE`, not the run's own replies")
 	return cmd
 }
 

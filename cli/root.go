@@ -29,6 +29,7 @@ func (a *app) chapters() []chapter {
 
 // command is the whole tree of verbs.
 func (a *app) command() *cobra.Command {
+	var asked bool // for the version
 	root := &cobra.Command{
 		Use:   "hocket VERB",
 		Short: "run agent workflows, durably",
@@ -44,8 +45,13 @@ before it counts, so a run that is cut off goes on where it was.`,
   # go on after a crash
   hocket runs
   hocket resume review-3k7q`,
-		Args:          unknownVerb,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: unknownVerb,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asked {
+				return a.version()
+			}
+			return cmd.Help()
+		},
 		SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
@@ -54,6 +60,7 @@ before it counts, so a run that is cut off goes on where it was.`,
 	flags.StringVarP(&a.dir, "directory", "C", "", "work as if started in `DIR`")
 	flags.StringVar(&a.state, "state", "", "keep runs in `DIR` (default: the user's state directory)")
 	flags.BoolVar(&a.json, "json", false, "print facts as JSON")
+	root.Flags().BoolVar(&asked, "version", false, "print the version")
 	chapters := a.chapters()
 	for _, c := range chapters {
 		for _, verb := range c.verbs {
@@ -62,6 +69,19 @@ before it counts, so a run that is cut off goes on where it was.`,
 			root.AddCommand(verb)
 		}
 	}
+	root.SetHelpCommand(&cobra.Command{
+		Use:   "help [VERB]",
+		Short: "say what a verb does",
+		Long:  "Say what a verb does, with examples; without one, list the verbs.",
+		Args:  argsBetween(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			verb, _, err := root.Find(args)
+			if err != nil || len(args) == 1 && verb == root {
+				return unknownVerb(root, args)
+			}
+			return verb.Help()
+		},
+	})
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.help(cmd, chapters) })
 	return root
@@ -136,7 +156,9 @@ func (a *app) help(cmd *cobra.Command, chapters []chapter) {
 		b.WriteString("\n" + head("Examples") + cmd.Example + "\n")
 	}
 	if cmd.HasAvailableLocalFlags() && cmd.HasParent() {
-		b.WriteString("\n" + head("Flags") + cmd.LocalNonPersistentFlags().FlagUsages())
+		flags := cmd.LocalNonPersistentFlags()
+		flags.SortFlags = false // they stand in the order of their use
+		b.WriteString("\n" + head("Flags") + flags.FlagUsages())
 	}
 	b.WriteString("\n" + head("Flags of every verb") + cmd.Root().PersistentFlags().FlagUsages())
 	if !cmd.HasParent() {

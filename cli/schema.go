@@ -15,7 +15,8 @@ func (a *app) schemaVerb() *cobra.Command {
 		Short: "print the JSON Schema of a kind of file",
 		Long: `Print the JSON Schema of a kind of file that people write: ` + strings.Join(schema.Names(), ", ") + `.
 Without a name, list them. Editors complete and check files with them.`,
-		Example: `  hocket schema workflow > workflow.schema.json
+		Example: `  hocket schema
+  hocket schema workflow > workflow.schema.json
 
   # then, as the first line of a workflow:
   # yaml-language-server: $schema=workflow.schema.json`,

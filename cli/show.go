@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -69,13 +70,14 @@ type optionFor struct {
 
 func (a *app) show(ctx context.Context, store *journal.Store, info journal.Run) error {
 	p, err := replay(ctx, store, info, nil)
-	if err != nil {
+	switch {
+	case p == nil || err != nil && a.json:
 		return err
-	}
-	if a.json {
+	case a.json:
 		return a.printJSON(a.shown(p))
 	}
-	return a.print(a.drawRun(p))
+	// A run that cannot be read to its end is shown up to there.
+	return errors.Join(a.print(a.drawRun(p)), err)
 }
 
 func (a *app) shown(p *past) shownRun {

@@ -99,7 +99,8 @@ type past struct {
 type held struct{ address, why string }
 
 // replay steps an engine through the journal of a run. see, if not nil, is told
-// every fact on the way.
+// every fact on the way. Where the journal or the engine fails half-way, what
+// came before is given with the error.
 func replay(ctx context.Context, store *journal.Store, info journal.Run, see func(engine.Fact)) (*past, error) {
 	pin, err := store.Pin(ctx, info.ID)
 	if err != nil {
@@ -112,11 +113,11 @@ func replay(ctx context.Context, store *journal.Store, info journal.Run, see fun
 	p := &past{info: info, pin: pin, run: run}
 	_, p.driven = store.Driver(info.ID)
 	for ev, err := range store.Events(ctx, info.ID) {
-		if err != nil {
-			return nil, err
+		if err == nil {
+			_, err = run.Step(ev)
 		}
-		if _, err := run.Step(ev); err != nil {
-			return nil, fmt.Errorf("run %s: %w", info.ID, err)
+		if err != nil {
+			return p, fmt.Errorf("run %s: %w", info.ID, err)
 		}
 		for _, f := range run.Facts() {
 			p.note(f)

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"bytes"
 	"time"
 
 	"github.com/hocket-dev/hocket/engine"
@@ -115,19 +116,18 @@ func endState(s engine.Status) state {
 // Log takes what an attempt has printed; its last line is shown beside it.
 func (t *Tree) Log(address string, piece []byte) {
 	if it := t.find(address); it != nil && it.state == running {
-		if line := LastLine(tail(piece)); line != "" {
+		if line := LastLine(lastOf(piece)); line != "" {
 			it.note = line
 		}
 	}
 }
 
-// tail is the end of a long piece: more than a line's worth is never shown.
-func tail(piece []byte) string {
-	const most = 2000
-	if len(piece) > most {
-		piece = piece[len(piece)-most:]
-	}
-	return string(piece)
+// lastOf is the beginning of the last line of a piece: more is never shown.
+func lastOf(piece []byte) string {
+	const most = 1000
+	piece = bytes.TrimRight(piece, "\r\n\t ")
+	piece = piece[bytes.LastIndexAny(piece, "\r\n")+1:]
+	return string(piece[:min(len(piece), most)])
 }
 
 // Stop says that the run is about to be cut off.

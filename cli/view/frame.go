@@ -39,8 +39,20 @@ func (t *Tree) Frame(now time.Time, style Style, height int) []string {
 	if height > 0 {
 		lines = fold(lines, max(height-1, 1))
 	}
-	out := layOut(lines, style)
-	return append(out, d.footer())
+	out := append(layOut(lines, style), d.footer())
+	if height == 0 {
+		out = append(out, d.warnings()...)
+	}
+	return out
+}
+
+// warnings stand below the last frame.
+func (d *frame) warnings() []string {
+	out := make([]string, len(d.tree.warnings))
+	for i, w := range d.tree.warnings {
+		out[i] = drawCells([]Cell{{"warning", Yellow}, {": " + w, None}}, d.style)
+	}
+	return out
 }
 
 type frame struct {

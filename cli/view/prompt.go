@@ -150,23 +150,41 @@ func (p *Prompt) answer() (string, bool) {
 // Refuse shows why an answer was not taken; the person may try again.
 func (p *Prompt) Refuse(why string) { p.hint, p.typed = Line(why), "" }
 
-// Lines draws the question. Of a long text at most textLines lines are shown.
-func (p *Prompt) Lines(style Style, textLines int) []string {
+// Lines draws the question in at most height lines: of a long text the first
+// ones, of many options those around the cursor. questionLines bounds the text.
+func (p *Prompt) Lines(style Style, questionLines, height int) []string {
 	out := []string{"", style.Paint(BoldYel, "? ") + style.Paint(Bold, p.cut(Line(p.Address), style, 2)) + p.moreNote(style)}
-	out = append(out, p.question(style, textLines)...)
+	choices := p.choices(style)
+	room := max(height-len(out)-1, 2) // the last line says how to answer
+	text := p.question(style, min(questionLines, max(room-len(choices)-1, 1)))
+	out = append(out, text...)
+	out = append(out, around(choices, p.cursor, max(room-len(text), 1))...)
+	return append(out, p.footer(style))
+}
+
+// choices are the options, and the line for a text of one's own.
+func (p *Prompt) choices(style Style) []string {
 	labels := 0
 	for _, o := range p.Options {
 		labels = max(labels, Width(optionName(o)))
 	}
+	var out []string
 	for i, o := range p.Options {
 		out = append(out, p.option(i, optionName(o), labels, o.Description, style))
 	}
 	if p.Custom {
 		out = append(out, p.option(len(p.Options), p.ownText(), 0, "", style))
-	} else if p.typed != "" {
-		out = append(out, "  "+Line(p.typed))
 	}
-	return append(out, p.footer(style))
+	return out
+}
+
+// around is the part of a list that fits, with one entry in it.
+func around(list []string, at, most int) []string {
+	if len(list) <= most {
+		return list
+	}
+	from := min(max(at-most/2, 0), len(list)-most)
+	return list[from : from+most]
 }
 
 func optionName(o workflow.Option) string {
@@ -229,6 +247,9 @@ func (p *Prompt) cut(s string, style Style, used int) string {
 }
 
 func (p *Prompt) footer(style Style) string {
+	if p.typed != "" && !p.Custom && p.hint == "" {
+		return "  " + p.cut(style.pick("› ", "> ")+Line(p.typed), style, 2)
+	}
 	if p.hint != "" {
 		return "  " + style.Paint(Yellow, p.cut(p.hint, style, 2))
 	}

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -25,6 +26,9 @@ const (
 // Draw gives what to write so that the terminal shows the lines where it showed
 // those of the last call. The cursor is left behind the last line.
 func (s *Screen) Draw(lines []string, width int) string {
+	if width == s.width && slices.Equal(lines, s.lines) {
+		return ""
+	}
 	var b strings.Builder
 	b.WriteString(beginUpdate)
 	if width != s.width && s.lines != nil {

@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -17,6 +18,9 @@ func TestScreenWritesOnlyWhatChanged(t *testing.T) {
 	}
 	if !strings.Contains(got, "\x1b[3A") {
 		t.Errorf("does not go up three lines: %q", got)
+	}
+	if got := s.Draw([]string{"one", "2", "three"}, 80); got != "" {
+		t.Errorf("writes %q where nothing changed", got)
 	}
 	if got := s.Draw([]string{"one"}, 80); !strings.Contains(got, "\x1b[J") {
 		t.Errorf("leaves old lines below: %q", got)
@@ -79,7 +83,7 @@ func TestPromptIsDrawn(t *testing.T) {
 		Options: []workflow.Option{{Value: "yes", Label: "Ship it", Description: "goes to all"}, {Value: "no"}}, Custom: true,
 	}
 	press(p, "x")
-	same(t, "\n"+strings.Join(p.Lines(view.Style{ASCII: true, Width: 70}, 2), "\n")+"\n", `
+	same(t, "\n"+strings.Join(p.Lines(view.Style{ASCII: true, Width: 70}, 2, 20), "\n")+"\n", `
 
 ? gates/approve[2]  (1 more question after this)
   Ship release 1.2?
@@ -90,6 +94,23 @@ func TestPromptIsDrawn(t *testing.T) {
   > 3 x_
   arrows or a number, then enter; ctrl-c stops the run
 `)
+}
+
+func TestPromptFitsTheTerminal(t *testing.T) {
+	p := &view.Prompt{Address: "pick", Question: strings.Repeat("line\n", 30)}
+	for i := range 60 {
+		p.Options = append(p.Options, workflow.Option{Value: fmt.Sprintf("option-%d", i)})
+	}
+	press(p, "42")
+	for height := 6; height < 40; height++ {
+		lines := p.Lines(view.Style{Width: 80}, 8, height)
+		if len(lines) > height {
+			t.Fatalf("%d lines in a height of %d", len(lines), height)
+		}
+		if !strings.Contains(strings.Join(lines, "\n"), "❯ 42 option-41") {
+			t.Fatalf("height %d: the chosen option is not shown:\n%s", height, strings.Join(lines, "\n"))
+		}
+	}
 }
 
 func TestTablesAlignAndCut(t *testing.T) {

@@ -1,0 +1,48 @@
+package cli_test
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket/cli"
+)
+
+func hocketHere(args ...string) (out, errs string, code int) {
+	var o, e bytes.Buffer
+	code = cli.Main(args, cli.Stdio{In: strings.NewReader(""), Out: &o, Err: &e})
+	return o.String(), e.String(), code
+}
+
+// Help teaches: every verb says what it does and shows it.
+func TestEveryVerbTeachesByExample(t *testing.T) {
+	overview, _, code := hocketHere("help")
+	if code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	verbs := regexp.MustCompile(`(?m)^  ([a-z]+)  +[a-z]`).FindAllStringSubmatch(overview, -1)
+	if len(verbs) < 20 {
+		t.Fatalf("the overview lists only %d verbs:\n%s", len(verbs), overview)
+	}
+	for _, v := range verbs {
+		text, _, code := hocketHere("help", v[1])
+		if code != 0 {
+			t.Errorf("help %s: exit code %d", v[1], code)
+		}
+		_, examples, _ := strings.Cut(text, "\nExamples\n")
+		examples, _, _ = strings.Cut(examples, "\n\nFlags")
+		if n := strings.Count(examples, "hocket "+v[1]); n < 2 {
+			t.Errorf("help %s shows %d examples:\n%s", v[1], n, text)
+		}
+		for _, line := range strings.Split(text, "\n") {
+			if len(line) > 100 {
+				t.Errorf("help %s: a line of %d characters: %s", v[1], len(line), line)
+			}
+		}
+	}
+	_, errs, code := hocketHere("help", "rnu")
+	if code != 2 || !strings.Contains(errs, `did you mean "run"?`) {
+		t.Errorf("help rnu: exit code %d, %s", code, errs)
+	}
+}
