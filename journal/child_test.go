@@ -26,7 +26,11 @@ func TestMain(m *testing.M) {
 	if role == "" {
 		os.Exit(m.Run())
 	}
-	if err := roles[role](os.Args[1:]); err != nil {
+	play := roles[role]
+	if play == nil {
+		play = systemRoles[role]
+	}
+	if err := play(os.Args[1:]); err != nil {
 		fmt.Println("error:", err)
 		os.Exit(1)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -66,15 +67,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // IsProblem says whether err is an [Error] with one of the problems.
 func IsProblem(err error, problems ...Problem) bool {
 	var e *Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	for _, p := range problems {
-		if e.Problem == p {
-			return true
-		}
-	}
-	return false
+	return errors.As(err, &e) && slices.Contains(problems, e.Problem)
 }
 
 // codes are SQLite's result codes that mean one of our problems.

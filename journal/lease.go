@@ -46,7 +46,10 @@ func (s *Store) take(run string) (*lease, error) {
 	for {
 		l, err := grab(path)
 		if err == nil {
-			return l, explain(path, l.sign())
+			if err = l.sign(); err == nil {
+				return l, nil
+			}
+			err = errors.Join(err, l.release())
 		}
 		if !errors.Is(err, errLocked) {
 			return nil, explain(path, err)
@@ -98,9 +101,6 @@ func (l *lease) sign() error {
 	}
 	if err == nil {
 		_, err = l.file.WriteAt(append(text, '\n'), 0)
-	}
-	if err != nil {
-		l.release()
 	}
 	return err
 }

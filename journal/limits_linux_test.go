@@ -15,10 +15,8 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-func init() {
-	roles["small"] = smallRole
-	roles["nobody"] = nobodyRole
-}
+// systemRoles are the roles that only this system can play.
+var systemRoles = map[string]func(args []string) error{"small": smallRole, "nobody": nobodyRole}
 
 // smallRole appends until the system refuses to let a file grow, then reads.
 func smallRole(args []string) error {
@@ -137,7 +135,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 // openTempDir is a directory that other users can reach.
 func openTempDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "journal-")
+	dir, err := os.MkdirTemp("", "journal-") //nolint:usetesting // nobody else can reach t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}

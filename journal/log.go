@@ -32,31 +32,28 @@ func (s *Store) Log(run, address string, attempt int) *Log {
 	return &Log{path: s.LogPath(run, address, attempt), max: s.maxLog}
 }
 
-// Write appends to the log. It takes everything: what exceeds the limit, or what
-// a full disk refuses, is dropped, because a log must not stop a run. Close
-// reports the failure.
-func (l *Log) Write(piece []byte) (int, error) {
+// Keep appends to the log. What exceeds the limit, or what a full disk refuses,
+// is dropped, because a log must not stop a run. Close reports the failure.
+func (l *Log) Keep(piece []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(piece) == 0 || l.err != nil {
-		return len(piece), nil
+		return
 	}
 	if l.file == nil {
 		if l.err = l.open(); l.err != nil {
-			return len(piece), nil
+			return
 		}
 	}
 	room := l.max - l.size
 	if room <= 0 {
-		return len(piece), nil
-	}
-	kept := piece
-	if int64(len(kept)) > room {
-		kept = append(piece[:room:room], fmt.Sprintf("\n[cut after %d bytes]\n", l.max)...)
+		return
 	}
 	l.size += int64(len(piece))
-	_, l.err = l.file.Write(kept)
-	return len(piece), nil
+	if int64(len(piece)) > room {
+		piece = fmt.Appendf(nil, "%s\n[cut after %d bytes]\n", piece[:room], l.max)
+	}
+	_, l.err = l.file.Write(piece)
 }
 
 func (l *Log) open() error {

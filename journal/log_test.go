@@ -30,9 +30,7 @@ func TestLog(t *testing.T) {
 	for _, c := range cases {
 		log := s.Log("run-1", c.name, 1)
 		for _, p := range c.pieces {
-			if n, err := log.Write([]byte(p)); n != len(p) || err != nil {
-				t.Errorf("%s: Write = %d, %v", c.name, n, err)
-			}
+			log.Keep([]byte(p))
 		}
 		if err := log.Close(); err != nil {
 			t.Error(err)
@@ -53,7 +51,7 @@ func TestLogGoesOnAfterACrash(t *testing.T) {
 		log := s.Log("run-1", "work", 1)
 		var all sync.WaitGroup
 		for range 10 {
-			all.Go(func() { log.Write([]byte("line\n")) })
+			all.Go(func() { log.Keep([]byte("line\n")) })
 		}
 		all.Wait()
 		log.Close()
@@ -70,9 +68,7 @@ func TestLogFailureStopsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := s.Log("run-1", "work", 1)
-	if n, err := log.Write([]byte("x")); n != 1 || err != nil {
-		t.Errorf("Write = %d, %v", n, err)
-	}
+	log.Keep([]byte("x"))
 	if err := log.Close(); err == nil {
 		t.Error("Close does not say that the log was not kept")
 	}

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"path/filepath"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -55,7 +56,7 @@ func record() {
 func recorded() []op {
 	recorder.mu.Lock()
 	defer recorder.mu.Unlock()
-	return recorder.ops[:len(recorder.ops):len(recorder.ops)]
+	return slices.Clip(recorder.ops)
 }
 
 func registerRecorder() {
@@ -84,17 +85,17 @@ func recordOpen(tls *libc.TLS, _, name, file uintptr, flags int32, out uintptr) 
 		return rc
 	}
 	f := (*sqlite3.Tsqlite3_file)(pointer(file))
-	real := (*sqlite3.Tsqlite3_io_methods)(pointer(f.FpMethods))
-	shim := libc.Xmalloc(tls, libc.Tsize_t(unsafe.Sizeof(*real)))
+	methods := (*sqlite3.Tsqlite3_io_methods)(pointer(f.FpMethods))
+	shim := libc.Xmalloc(tls, libc.Tsize_t(unsafe.Sizeof(*methods)))
 	ours := (*sqlite3.Tsqlite3_io_methods)(pointer(shim))
-	*ours = *real
+	*ours = *methods
 	ours.FxWrite = funcPointer(recordWrite)
 	ours.FxTruncate = funcPointer(recordTruncate)
 	ours.FxSync = funcPointer(recordSync)
 	recorder.mu.Lock()
 	defer recorder.mu.Unlock()
 	recorder.names[file] = filepath.Base(libc.GoString(name))
-	recorder.methods[file] = real
+	recorder.methods[file] = methods
 	f.FpMethods = shim
 	return rc
 }
@@ -108,20 +109,20 @@ func recordDelete(tls *libc.TLS, _, name uintptr, syncDir int32) int32 {
 }
 
 func recordWrite(tls *libc.TLS, file, buf uintptr, n int32, at int64) int32 {
-	real := note(file, op{kind: opWrite, at: at, data: append([]byte(nil), unsafe.Slice((*byte)(pointer(buf)), n)...)})
-	return (*(*func(*libc.TLS, uintptr, uintptr, int32, int64) int32)(unsafe.Pointer(&struct{ uintptr }{real.FxWrite})))(tls, file, buf, n, at)
+	methods := note(file, op{kind: opWrite, at: at, data: append([]byte(nil), unsafe.Slice((*byte)(pointer(buf)), n)...)})
+	return (*(*func(*libc.TLS, uintptr, uintptr, int32, int64) int32)(unsafe.Pointer(&struct{ uintptr }{methods.FxWrite})))(tls, file, buf, n, at)
 }
 
 func recordTruncate(tls *libc.TLS, file uintptr, size int64) int32 {
-	real := note(file, op{kind: opTruncate, at: size})
-	return (*(*func(*libc.TLS, uintptr, int64) int32)(unsafe.Pointer(&struct{ uintptr }{real.FxTruncate})))(tls, file, size)
+	methods := note(file, op{kind: opTruncate, at: size})
+	return (*(*func(*libc.TLS, uintptr, int64) int32)(unsafe.Pointer(&struct{ uintptr }{methods.FxTruncate})))(tls, file, size)
 }
 
 func recordSync(tls *libc.TLS, file uintptr, flags int32) int32 {
 	recorder.mu.Lock()
-	real := recorder.methods[file]
+	methods := recorder.methods[file]
 	recorder.mu.Unlock()
-	rc := (*(*func(*libc.TLS, uintptr, int32) int32)(unsafe.Pointer(&struct{ uintptr }{real.FxSync})))(tls, file, flags)
+	rc := (*(*func(*libc.TLS, uintptr, int32) int32)(unsafe.Pointer(&struct{ uintptr }{methods.FxSync})))(tls, file, flags)
 	if rc == sqlite3.SQLITE_OK {
 		note(file, op{kind: opSync})
 	}

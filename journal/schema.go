@@ -92,7 +92,7 @@ func migrateStep(ctx context.Context, db *sql.DB, file string) error {
 	if err != nil {
 		return explain(file, err)
 	}
-	defer tx.Rollback()
+	defer func() { _ = tx.Rollback() }() // says only that it is over already
 	version, err := schemaVersion(ctx, tx, file)
 	if err != nil || version == len(migrations) {
 		return err

@@ -203,7 +203,7 @@ func (s *Store) transact(change func(tx *sql.Tx) error) error {
 	if err != nil {
 		return explain(s.file, err)
 	}
-	defer tx.Rollback()
+	defer func() { _ = tx.Rollback() }() // says only that it is over already
 	if err := change(tx); err != nil {
 		return explain(s.file, err)
 	}

@@ -256,7 +256,7 @@ func TestModes(t *testing.T) {
 	w := createRun(t, s, "demo-1")
 	appendEvents(t, w, ended(1, "x"))
 	log := s.Log("demo-1", "work", 1)
-	log.Write([]byte("x"))
+	log.Keep([]byte("x"))
 	log.Close()
 	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
 		if err != nil {

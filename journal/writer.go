@@ -3,6 +3,7 @@ package journal
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -62,8 +63,7 @@ func (s *Store) Writer(ctx context.Context, run string) (*Writer, error) {
 	w := &Writer{store: s, lease: lease, run: run, number: number}
 	err = s.read.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) + 1, (SELECT idle_from FROM runs WHERE number = ?1) FROM events WHERE run = ?1", number).Scan(&w.next, &w.idleFrom)
 	if err != nil {
-		lease.release()
-		return nil, explain(s.file, err)
+		return nil, explain(s.file, errors.Join(err, lease.release()))
 	}
 	return w, nil
 }
@@ -189,7 +189,7 @@ func (in *inserts) exec(db *sql.DB, tx *sql.Tx, n int, args []any) error {
 	var err error
 	switch {
 	case tx != nil && stmt != nil:
-		_, err = tx.Stmt(stmt).Exec(args...)
+		_, err = tx.Stmt(stmt).Exec(args...) //nolint:sqlclosecheck // it ends with the transaction
 		return err
 	case tx != nil:
 		_, err = tx.Exec(insertText(n), args...)
@@ -217,7 +217,7 @@ func (in *inserts) prepare(db *sql.DB, n int) (*sql.Stmt, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.stmts[n] != nil {
-		return in.stmts[n], stmt.Close()
+		return in.stmts[n], stmt.Close() //nolint:sqlclosecheck // the other one stays
 	}
 	in.stmts[n] = stmt
 	return stmt, nil

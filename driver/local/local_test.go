@@ -152,7 +152,8 @@ func TestNewID(t *testing.T) {
 			t.Errorf("NewID(%q) = %q", name, got)
 		}
 	}
-	if local.NewID("x") == local.NewID("x") {
+	one, two := local.NewID("x"), local.NewID("x")
+	if one == two {
 		t.Error("two ids are the same")
 	}
 }

@@ -100,8 +100,8 @@ func (l *loop) idle() bool {
 	if len(l.attempts.open) > 0 || len(l.asked) > 0 || l.run.Status() != engine.Waiting {
 		return false
 	}
-	at, any := l.timers.next()
-	return !any || at.Sub(l.o.Clock.Now()) > l.o.Patience
+	at, set := l.timers.next()
+	return !set || at.Sub(l.o.Clock.Now()) > l.o.Patience
 }
 
 // noteStatus keeps the list of runs true. While a run goes on its status stays

@@ -50,7 +50,7 @@ func (ts *timers) next() (at time.Time, ok bool) {
 
 // due takes out the earliest timer if its time has come.
 func (ts *timers) due(now time.Time) (id string, ok bool) {
-	if at, any := ts.next(); !any || at.After(now) {
+	if at, set := ts.next(); !set || at.After(now) {
 		return "", false
 	}
 	id = ts.order[0].id
@@ -91,12 +91,12 @@ type alarm struct {
 }
 
 func (a *alarm) at(ts *timers, clock Clock) <-chan time.Time {
-	next, any := ts.next()
-	if any && a.end != nil && next.Equal(a.time) {
+	next, set := ts.next()
+	if set && a.end != nil && next.Equal(a.time) {
 		return a.fires
 	}
 	a.stop()
-	if !any {
+	if !set {
 		return nil
 	}
 	a.time = next
