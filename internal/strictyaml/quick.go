@@ -150,11 +150,20 @@ func isKeyByte(b byte) bool {
 func (q *quick) plain(text string, column int) *yaml.Node {
 	n := q.node(yaml.ScalarNode, column)
 	n.Value = text
-	if n.Tag = "!!str"; strings.IndexByte("+-0123456789.~yYnNtTfFoO", text[0]) >= 0 {
+	if n.Tag = "!!str"; mayBeOther(text) {
 		n.Tag = ""
 		n.Tag = n.ShortTag()
 	}
 	return n
+}
+
+// mayBeOther says whether plain text may be a number, a date, or one of null,
+// true and false.
+func mayBeOther(text string) bool {
+	if strings.IndexByte("nNtTfF", text[0]) >= 0 {
+		return len(text) <= len("false")
+	}
+	return strings.IndexByte("+-0123456789.~", text[0]) >= 0
 }
 
 // quoted reads a quoted scalar without escapes, and gives the column behind it.
