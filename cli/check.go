@@ -14,20 +14,20 @@ import (
 func (a *app) checkVerb() *cobra.Command {
 	var syntaxOnly bool
 	cmd := &cobra.Command{
-		Use:   "check FILE... [FLAGS]",
+		Use:   "check [FILE...] [FLAGS]",
 		Short: "say what is wrong with workflows",
 		Long: `Say everything that is wrong with workflows, at its place and with what to do
 about it: the files, the workflows that they call, and the project's agents.
-The exit code is 2 if a workflow cannot run.`,
+Without a file, all workflows of the project. The exit code is 2 if one of them
+cannot run.`,
 		Example: `  hocket check review.yml
-  hocket check .hocket/workflows/*.yml
+  hocket check
 
   # of a file alone, without the agents of the project
   hocket check --syntax-only draft.yml
 
   # for an editor
   hocket check review.yml --json`,
-		Args:              argsBetween(1, -1),
 		ValidArgsFunction: a.completeWorkflow,
 		RunE:              func(_ *cobra.Command, args []string) error { return a.check(args, syntaxOnly) },
 	}
@@ -39,6 +39,12 @@ func (a *app) check(files []string, syntaxOnly bool) error {
 	p, err := a.openProject()
 	if err != nil {
 		return err
+	}
+	if len(files) == 0 {
+		files = p.Names()
+	}
+	if len(files) == 0 {
+		return usagef("name a file, or make a project with `hocket init`", "this project has no workflows")
 	}
 	var found workflow.Diagnostics
 	for _, file := range files {
@@ -61,8 +67,11 @@ func (a *app) check(files []string, syntaxOnly bool) error {
 }
 
 func checkOne(l *project.Loaded, syntaxOnly bool) workflow.Diagnostics {
-	if !syntaxOnly || l.Bundle.Root == nil {
+	if !syntaxOnly {
 		return l.Check(nil)
+	}
+	if l.Bundle.Root == nil {
+		return l.Diagnostics
 	}
 	in := check.Input{Bundle: l.Bundle, Limits: l.Limits, Broken: missingCalls(l.Bundle)}
 	return append(l.Diagnostics, check.Run(in)...)

@@ -10,5 +10,5 @@ func freeDisk(dir string) (bytes uint64, known bool) {
 	if unix.Statfs(dir, &s) != nil {
 		return 0, false
 	}
-	return uint64(s.Bavail) * uint64(s.Bsize), true
+	return uint64(s.Bavail) * uint64(s.Bsize), true //nolint:unconvert // their types differ from system to system
 }

@@ -35,7 +35,7 @@ func TestEveryVerbTeachesByExample(t *testing.T) {
 		if n := strings.Count(examples, "hocket "+v[1]); n < 2 {
 			t.Errorf("help %s shows %d examples:\n%s", v[1], n, text)
 		}
-		for _, line := range strings.Split(text, "\n") {
+		for line := range strings.SplitSeq(text, "\n") {
 			if len(line) > 100 {
 				t.Errorf("help %s: a line of %d characters: %s", v[1], len(line), line)
 			}

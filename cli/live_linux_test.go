@@ -99,7 +99,7 @@ func TestCtrlCStopsAndSaysHowToResume(t *testing.T) {
 }
 
 func TestLiveTreeFollowsTheTerminalsSize(t *testing.T) {
-	dir := flowDir(t, map[string]string{"release.yml": releaseFlow[:strings.Index(releaseFlow, "  - id: scan")], "wait": ""})
+	dir := flowDir(t, map[string]string{"release.yml": strings.Split(releaseFlow, "  - id: scan")[0], "wait": ""})
 	c := startConsole(t, dir, 24, 100, "run", "release.yml")
 	c.until("compiling")
 	c.mu.Lock()

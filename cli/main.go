@@ -95,7 +95,7 @@ func (a *app) report(what, hint string) {
 		if hint != "" {
 			fault["hint"] = hint
 		}
-		a.printJSON(fault)
+		_ = a.printJSON(fault) // a failure to say so shows in the exit code
 	}
 	text := a.errStyle.Paint(paintError, "error") + ": " + clean(what)
 	if hint != "" {

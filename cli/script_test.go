@@ -3,6 +3,7 @@
 package cli_test
 
 import (
+	"errors"
 	"flag"
 	"maps"
 	"os"
@@ -70,12 +71,10 @@ func exitCode(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	err := ts.Exec(args[1], args[2:]...)
 	got := 0
-	if exit := (*exec.ExitError)(nil); err != nil {
-		var ok bool
-		if exit, ok = err.(*exec.ExitError); !ok {
-			ts.Fatalf("%v", err)
-		}
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		got = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
 	}
 	if strconv.Itoa(got) != args[0] {
 		ts.Fatalf("exit code %d, want %s", got, args[0])

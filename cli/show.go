@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -187,12 +188,11 @@ func (a *app) showStep(ctx context.Context, store *journal.Store, info journal.R
 
 func findStep(p *past, address string) (engine.StepResult, error) {
 	var names []string
-	steps := p.run.Result().Steps
-	for i := len(steps) - 1; i >= 0; i-- {
-		if steps[i].Address == address {
-			return steps[i], nil
+	for _, s := range slices.Backward(p.run.Result().Steps) {
+		if s.Address == address {
+			return s, nil
 		}
-		names = append(names, steps[i].Address)
+		names = append(names, s.Address)
 	}
 	hint := workflow.DidYouMean(address, names)
 	if hint == "" {

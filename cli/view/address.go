@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -71,7 +72,7 @@ func newLayout(w *workflow.Workflow) *layout {
 func (l *layout) add(g *workflow.Graph, at place) {
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
-		here := place{path: append(at.path[:len(at.path):len(at.path)], i), items: at.items}
+		here := place{path: append(slices.Clip(at.path), i), items: at.items}
 		l.places[n.ID] = append(l.places[n.ID], here)
 		if body := n.Body(); body != nil {
 			if _, each := n.Step.(*workflow.Each); each {

@@ -119,12 +119,11 @@ func underline(line string, pos workflow.Pos) (text string, from, width int) {
 	}
 	begin := min(max(pos.Column-1, 0), len(runes))
 	end = min(max(end-1, begin), len(runes))
-	before, marked, after := shown(runes[:begin], 0), "", ""
+	before := shown(runes[:begin], 0)
 	from = Width(before)
-	marked = shown(runes[begin:end], from)
+	marked := shown(runes[begin:end], from)
 	width = Width(marked)
-	after = shown(runes[end:], from+width)
-	return before + marked + after, from, max(width, 1)
+	return before + marked + shown(runes[end:], from+width), from, max(width, 1)
 }
 
 // shown is source text with tabs as spaces and without what a terminal would

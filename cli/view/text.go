@@ -19,7 +19,7 @@ func Line(s string) string {
 
 // plain says whether a text needs no work: the common case, without allocation.
 func plain(s string) bool {
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		if c := s[i]; c < ' ' || c >= 0x7f || c == ' ' && (i == 0 || i == len(s)-1 || s[i+1] == ' ') {
 			return false
 		}
@@ -93,7 +93,7 @@ func escapeESC(s string) int {
 
 // csi is the length of what follows a control sequence introducer.
 func csi(s string) int {
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		switch c := s[i]; {
 		case c >= 0x40 && c <= 0x7e:
 			return i + 1
@@ -106,7 +106,7 @@ func csi(s string) int {
 
 // controlString is the length of a string up to and with its terminator.
 func controlString(s string) int {
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		switch {
 		case s[i] == 0x07:
 			return i + 1
@@ -131,7 +131,7 @@ func LastLine(s string) string {
 
 // Width is the number of columns that a text takes.
 func Width(s string) int {
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		if s[i] < ' ' || s[i] >= 0x7f {
 			return displaywidth.String(s)
 		}

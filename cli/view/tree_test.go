@@ -185,3 +185,74 @@ func TestFramesNeverPassTheTerminal(t *testing.T) {
 		}
 	}
 }
+
+// nested is an item with several steps, a loop in an item, and calls in both.
+func nested() *workflow.Bundle {
+	child := &workflow.Workflow{Name: "child", Body: workflow.Graph{Nodes: []workflow.Node{task("work")}}}
+	body := workflow.Graph{Nodes: []workflow.Node{
+		task("fetch"),
+		{ID: "polish", Step: &workflow.Loop{Max: 3, Body: workflow.Graph{Nodes: []workflow.Node{{ID: "sub", Step: &workflow.Call{Workflow: "child"}}}}}},
+	}}
+	root := &workflow.Workflow{Name: "nested", Body: workflow.Graph{Nodes: []workflow.Node{
+		{ID: "outer", Step: &workflow.Loop{Body: workflow.Graph{Nodes: []workflow.Node{{ID: "files", Step: &workflow.Each{Body: body}}}}}},
+	}}}
+	return &workflow.Bundle{Root: root, Called: map[string]*workflow.Workflow{"child": child}}
+}
+
+func TestTreeOfNestedScopes(t *testing.T) {
+	tree := view.NewTree("nested-aaaaaaaa", nested())
+	tell(t, tree, `
+		0 step_started files
+		0 step_started fetch[0]
+		1 ok fetch[0]
+		1 step_started sub[0]
+		1 step_started sub[0]/work
+		2 ok sub[0]/work
+		2 ok sub[0]
+		2 ok files
+		2 iterated outer
+		2 step_started files#2
+		2 step_started fetch#2[1]
+		3 ok fetch#2[1]
+		3 step_started sub#2[1]#3
+		3 step_started sub#2[1]#3/work
+		3 asked sub#2[1]#3/work Which?`)
+	same(t, frame(tree, 4, 80, 0), `
+? outer              4.0s  round 2 of 50
+  └ ? files          2.0s  0 items done  1 running
+    └ ? [1]
+      ├ ✓ fetch      1.0s
+      └ ? polish     1.0s  round 3 of 3
+        └ ? sub      1.0s
+          └ ? work   1.0s  Which?
+? nested-aaaaaaaa  waiting 4.0s  4 tasks
+`)
+	tree.Interrupt(at(5))
+	if got := frame(tree, 9, 80, 0); !strings.Contains(got, "? nested-aaaaaaaa  waiting after 5.0s") {
+		t.Errorf("the end of a run that waits:\n%s", got)
+	}
+}
+
+// Facts that do not fit the workflow, or come in any order, never break a tree.
+func FuzzTree(f *testing.F) {
+	f.Add("0 step_started files#2[1]\n1 ok sub#2[1]#3/work\n1 iterated outer")
+	f.Add("0 asked sub[0]/work/more\n1 skipped files[9]\n0 retrying #[")
+	f.Add("0 step_ended fetch[1][2]\n0 run_ended -\n0 warned - x")
+	f.Fuzz(func(t *testing.T, script string) {
+		tree := view.NewTree("x", nested())
+		for l := range strings.Lines(script) {
+			fields := strings.Fields(l)
+			if len(fields) < 3 {
+				continue
+			}
+			fact := engine.Fact{Time: noon, Kind: engine.FactKind(fields[1]), Address: strings.TrimPrefix(fields[2], "-"), Attempt: len(fields[2])}
+			tree.Apply(fact)
+			tree.Log(fields[2], []byte(l))
+		}
+		for _, l := range tree.Frame(noon, view.Style{Width: 40}, 8) {
+			if view.Width(l) > 40 {
+				t.Errorf("%q is too wide", l)
+			}
+		}
+	})
+}
