@@ -1,10 +1,16 @@
 package cli
 
 import (
+	"context"
+
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/file"
 	"github.com/hocket-dev/hocket/agent/http"
 	"github.com/hocket-dev/hocket/agent/shell"
+	"github.com/hocket-dev/hocket/driver/local"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/journal"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // executors are all that can do the work of a task, by the names under which
@@ -15,4 +21,42 @@ func executors() map[string]agent.Executor {
 		"http":  http.New(http.Options{}),
 		"shell": shell.New(shell.Options{}),
 	}
+}
+
+// laneAgents resolve the agent of a task with what its workflow says about the
+// name.
+type laneAgents struct {
+	set *agent.Set
+	pin *journal.Pin
+}
+
+func (l laneAgents) Run(ctx context.Context, run string, task *engine.StartTask, log agent.Log) local.Outcome {
+	w := l.pin.Bundle.Root
+	if w.Name != task.Workflow {
+		for _, called := range l.pin.Bundle.Called {
+			if called.Name == task.Workflow {
+				w = called
+			}
+		}
+	}
+	return local.Executors(lanes{l.set, w}, l.pin.Dir).Run(ctx, run, task, log)
+}
+
+// lanes are the agents of one workflow.
+type lanes struct {
+	set *agent.Set
+	w   *workflow.Workflow
+}
+
+func (l lanes) Resolve(name string) (*agent.Definition, agent.Executor, error) {
+	return l.set.ResolveLane(name, roleOf(l.w, name))
+}
+
+func roleOf(w *workflow.Workflow, name string) string {
+	for _, lane := range w.Agents {
+		if lane.Name == name {
+			return lane.Role
+		}
+	}
+	return ""
 }

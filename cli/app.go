@@ -27,7 +27,7 @@ func newApp(std Stdio) *app {
 
 const (
 	paintError = view.BoldRed
-	paintHint  = view.BoldBlu
+	paintHint  = view.BoldBlue
 )
 
 // styleOf is what a writer can show: colours and a width in a terminal, plain
@@ -66,8 +66,6 @@ func utf8Locale() bool {
 	}
 	return true
 }
-
-func clean(s string) string { return view.Text(s) }
 
 // print writes text that was drawn for people, or is data as it is, to standard
 // output.

@@ -21,23 +21,26 @@ const (
 
 // live draws the tree of a run in a terminal and asks questions below it.
 //
-// The fields below mu are shared by the driver, the goroutine that draws and
-// the one that reads keys.
+// Facts come from the driver, keys from a goroutine that reads, and a third one
+// draws. What is drawn is behind mu, the terminal behind pen: a terminal that
+// does not take text (Ctrl-S) holds up nobody but the one that draws.
 type live struct {
-	out   *os.File
-	in    *os.File // nil: nobody can type
-	style view.Style
-	stop  func()
-
-	mu       sync.Mutex
-	tree     *view.Tree
-	screen   view.Screen
-	prompts  []*prompt
-	restore  func() // gives the terminal back
+	in       *os.File // nil: nobody can type
+	stop     func()
 	forget   func() // ends the wait for signals
-	reading  bool
 	finished chan struct{}
-	still    chan struct{} // closed when the drawing goroutine has ended
+	still    chan struct{} // closed when nothing is drawn any more
+
+	pen     sync.Mutex // taken before mu
+	out     *os.File
+	style   view.Style
+	screen  view.Screen
+	restore func() // gives the terminal back
+
+	mu      sync.Mutex
+	tree    *view.Tree
+	prompts []*prompt
+	reading bool
 }
 
 // prompt is a question with the way to answer it.
@@ -58,10 +61,10 @@ func newLive(out *os.File, in io.Reader, style view.Style, tree *view.Tree, stop
 	return l
 }
 
-// suspend gives the terminal back before Ctrl-Z stops the process. The lock is
+// suspend gives the terminal back before Ctrl-Z stops the process. The pen is
 // held until it goes on.
 func (l *live) suspend() {
-	l.mu.Lock()
+	l.pen.Lock()
 	l.write(l.screen.Close())
 	if l.restore != nil {
 		l.restore()
@@ -75,7 +78,7 @@ func (l *live) comeBack() {
 		l.hush()
 	}
 	l.screen = view.Screen{}
-	l.mu.Unlock()
+	l.pen.Unlock()
 }
 
 // hush keeps keys from being echoed into the drawing.
@@ -140,11 +143,14 @@ func (l *live) close() {
 	close(l.finished)
 	<-l.still
 	l.forget()
+	l.pen.Lock()
+	defer l.pen.Unlock()
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.prompts = nil
 	l.tree.Interrupt(time.Now())
-	l.write(l.screen.Draw(l.tree.Frame(time.Now(), l.currentStyle(), 0), l.style.Width) + l.screen.Close())
+	frame := l.tree.Frame(time.Now(), l.currentStyle(), 0)
+	l.mu.Unlock()
+	l.write(l.screen.Draw(frame, l.style.Width) + l.screen.Close())
 	if l.restore != nil {
 		l.restore()
 	}
@@ -168,28 +174,34 @@ func (l *live) animate() {
 }
 
 func (l *live) draw() {
+	l.pen.Lock()
+	defer l.pen.Unlock()
+	above, frame := l.compose()
+	if above != "" {
+		l.write(l.screen.Above(above))
+	}
+	l.write(l.screen.Draw(frame, l.style.Width))
+}
+
+// compose makes the next frame: the tree, and below it the first question. A
+// long question goes above the frame once, where it can be scrolled to.
+func (l *live) compose() (above string, frame []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	style := l.currentStyle()
 	_, height := l.size()
-	below := l.question(style, height-4)
+	var below []string
+	if len(l.prompts) > 0 {
+		p := l.prompts[0]
+		p.More = len(l.prompts) - 1
+		if !p.told && strings.Count(strings.TrimSpace(p.Question), "\n") >= questionMax {
+			above = strings.ReplaceAll(view.Text(p.Question), "\n", "\r\n")
+		}
+		p.told = true
+		below = p.Lines(style, questionMax, height-4)
+	}
 	room := max(height-1-len(below), 2)
-	l.write(l.screen.Draw(append(l.tree.Frame(time.Now(), style, room), below...), style.Width))
-}
-
-// question draws the first question in a number of lines. A long text is printed above the tree
-// once, where it can be scrolled to.
-func (l *live) question(style view.Style, height int) []string {
-	if len(l.prompts) == 0 {
-		return nil
-	}
-	p := l.prompts[0]
-	p.More = len(l.prompts) - 1
-	if !p.told && strings.Count(strings.TrimSpace(p.Question), "\n") >= questionMax {
-		l.write(l.screen.Above(strings.ReplaceAll(view.Text(p.Question), "\n", "\r\n")))
-	}
-	p.told = true
-	return p.Lines(style, questionMax, height)
+	return above, append(l.tree.Frame(time.Now(), style, room), below...)
 }
 
 func (l *live) size() (width, height int) {

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/hocket-dev/hocket/cli/view"
 )
 
 // Stdio is where a command reads and writes. A terminal is recognised where the
@@ -34,6 +37,7 @@ func Main(args []string, std Stdio) int {
 	root.SetOut(std.Out)
 	root.SetErr(std.Err)
 	err := root.ExecuteContext(context.Background())
+	a.json = a.json || slices.Contains(args, "--json") // a wrong flag before it hides it
 	return a.exit(err)
 }
 
@@ -97,15 +101,15 @@ func (a *app) report(what, hint string) {
 		}
 		_ = a.printJSON(fault) // a failure to say so shows in the exit code
 	}
-	text := a.errStyle.Paint(paintError, "error") + ": " + clean(what)
+	text := a.errStyle.Paint(paintError, "error") + ": " + view.Text(what)
 	if hint != "" {
-		text += "\n" + a.errStyle.Paint(paintHint, "  help") + ": " + strings.ReplaceAll(clean(hint), "\n", "\n        ")
+		text += "\n" + a.errStyle.Paint(paintHint, "  help") + ": " + strings.ReplaceAll(view.Text(hint), "\n", "\n        ")
 	}
-	fmt.Fprintln(a.std.Err, text)
+	a.note(text + "\n")
 }
 
-// noArgs, oneArg and someArgs check the number of arguments, and say what was
-// expected with the verb's own usage line.
+// noArgs and argsBetween check the number of arguments, and show the verb's own
+// usage line where it is wrong. A most below zero is no bound.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usagef("usage: "+cmd.UseLine(), "%s takes no argument, and got %q", cmd.Name(), args[0])

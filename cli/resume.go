@@ -70,6 +70,9 @@ func (a *app) withJournal(ctx context.Context, id string, do func(s *journal.Sto
 }
 
 func (a *app) resume(ctx context.Context, store *journal.Store, run, repliesFile string, f driveFlags) error {
+	if holder, driven := store.Driver(run); driven {
+		return a.heldBy(&journal.HeldError{Run: run, Holder: holder})
+	}
 	d, err := a.takeUp(ctx, store, run, repliesFile)
 	if err != nil {
 		return err

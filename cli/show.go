@@ -157,7 +157,7 @@ func usageText(u engine.RunUsage) string {
 func stepTable(steps []engine.StepResult) *view.Table {
 	t := &view.Table{Head: []string{"STEP", "AGENT", "STATUS", "TIME", "TRIES", "RESULT"}, Right: []bool{3: true, 4: true}}
 	for _, s := range steps {
-		result := view.Cell{Text: view.Cut(view.Line(workflow.FormatText(s.Output)), 100)}
+		result := view.Cell{Text: view.Style{}.Cut(view.Line(workflow.FormatText(s.Output)), 100)}
 		if s.Error != "" {
 			result = view.Cell{Text: s.Error, Paint: view.Red}
 		}

@@ -18,7 +18,7 @@ func (a *app) waitingText(p *past, style view.Style) string {
 		b.WriteString(a.questionText(p.info.ID, q, style))
 	}
 	for _, h := range p.held {
-		b.WriteString("\n" + style.Paint(view.BoldYel, "waits for a budget") + ": " + view.Line(h.address) + "\n")
+		b.WriteString("\n" + style.Paint(view.BoldYellow, "waits for a budget") + ": " + view.Line(h.address) + "\n")
 		b.WriteString("  " + view.Line(h.why) + "\n")
 	}
 	if len(p.held) > 0 {
@@ -31,7 +31,7 @@ func (a *app) waitingText(p *past, style view.Style) string {
 
 func (a *app) questionText(run string, q *engine.AskHuman, style view.Style) string {
 	var b strings.Builder
-	b.WriteString("\n" + style.Paint(view.BoldYel, "waits for an answer") + ": " + view.Line(q.Address) + "\n")
+	b.WriteString("\n" + style.Paint(view.BoldYellow, "waits for an answer") + ": " + view.Line(q.Address) + "\n")
 	for line := range strings.SplitSeq(strings.TrimSpace(view.Text(q.Question)), "\n") {
 		b.WriteString("  " + line + "\n")
 	}

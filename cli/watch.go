@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"sync"
@@ -62,10 +63,10 @@ func (silent) drawn() bool                                   { return false }
 type lines struct {
 	silent
 	people *human.Terminal // nil: nobody
+	plain  view.Plain
 
 	mu    sync.Mutex
 	out   io.Writer
-	plain view.Plain
 	asked map[string]context.CancelFunc
 }
 
@@ -79,10 +80,8 @@ func (a *app) newLines() *lines {
 }
 
 func (l *lines) fact(f engine.Fact) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if line := l.plain.Line(f); line != "" {
-		_, _ = io.WriteString(l.out, line+"\n") // a reader that went away does not stop the run
+	if line := l.plain.Line(f); line != "" { // facts come one after the other
+		l.say(line)
 	}
 }
 
@@ -99,6 +98,9 @@ func (l *lines) ask(q *engine.AskHuman, answer func(value string) error) bool {
 		defer cancel()
 		for {
 			value, err := l.people.Ask(ctx, question)
+			if errors.Is(err, human.ErrUnanswered) {
+				l.say("nobody answers here; `hocket answer` does from elsewhere, Ctrl-C stops the run")
+			}
 			if err != nil || answer(value) == nil {
 				return // answered, withdrawn, or nobody is there any more
 			}
@@ -116,8 +118,11 @@ func (l *lines) withdraw(address string) {
 	}
 }
 
-func (l *lines) stopping() {
+func (l *lines) stopping() { l.say("stopping; a second Ctrl-C forces it") }
+
+// say writes a line. A reader that went away does not stop the run.
+func (l *lines) say(line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, _ = io.WriteString(l.out, "stopping; a second Ctrl-C forces it\n")
+	_, _ = io.WriteString(l.out, line+"\n")
 }

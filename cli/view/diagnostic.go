@@ -63,10 +63,10 @@ func severityPaint(s workflow.Severity) Paint {
 	if s == workflow.Error {
 		return BoldRed
 	}
-	return BoldYel
+	return BoldYellow
 }
 
-func (d *drawing) blue(s string) string { return d.style.Paint(BoldBlu, s) }
+func (d *drawing) blue(s string) string { return d.style.Paint(BoldBlue, s) }
 
 func (d *drawing) excerpt(diag *workflow.Diagnostic, margin int, paint Paint) {
 	lines := d.lines(diag.File)
@@ -75,7 +75,7 @@ func (d *drawing) excerpt(diag *workflow.Diagnostic, margin int, paint Paint) {
 	}
 	bar := strings.Repeat(" ", margin) + " " + d.blue("|")
 	text, from, width := underline(lines[diag.Line-1], diag.Pos)
-	text, from, width = window(text, from, width, d.style.Width-margin-3)
+	text, from, width = d.window(text, from, width, d.style.Width-margin-3)
 	d.WriteString(bar + "\n")
 	d.WriteString(d.blue(fmt.Sprintf("%*d |", margin, diag.Line)) + strings.TrimRight(" "+text, " ") + "\n")
 	d.WriteString(bar + " " + strings.Repeat(" ", from) + d.style.Paint(paint, strings.Repeat("^", width)) + "\n")
@@ -146,7 +146,7 @@ func shown(runes []rune, column int) string {
 
 // window cuts a long line to the part around the mistake. No bound is given:
 // nothing is cut.
-func window(text string, from, width, columns int) (string, int, int) {
+func (d *drawing) window(text string, from, width, columns int) (string, int, int) {
 	if columns <= 8 || Width(text) <= columns {
 		return text, from, width
 	}
@@ -155,10 +155,10 @@ func window(text string, from, width, columns int) (string, int, int) {
 		skip = from - columns/3
 	}
 	if skip > 0 {
-		text = "…" + dropColumns(text, skip+1)
+		text = d.style.pick("…", "~") + dropColumns(text, skip+1)
 		from -= skip
 	}
-	return Cut(text, columns), from, min(width, max(columns-from, 1))
+	return d.style.Cut(text, columns), from, min(width, max(columns-from, 1))
 }
 
 // dropColumns takes a number of columns off the front of a text.

@@ -8,7 +8,7 @@ import (
 
 // fold keeps at most height lines: first what runs or failed, then what stands
 // nearest to it. What is left out becomes one line that counts it.
-func fold(lines []line, height int) []line {
+func fold(lines []line, style Style, height int) []line {
 	if len(lines) <= height {
 		return lines
 	}
@@ -26,7 +26,7 @@ func fold(lines []line, height int) []line {
 		count++
 		gaps += change
 	}
-	return withGaps(lines, kept)
+	return withGaps(lines, kept, style)
 }
 
 // gapChange is how the number of gaps changes when line i is kept.
@@ -63,7 +63,7 @@ func nextDistance(must bool, since int) int {
 	return since + 1
 }
 
-func withGaps(lines []line, kept []bool) []line {
+func withGaps(lines []line, kept []bool, style Style) []line {
 	var out []line
 	for i := 0; i < len(lines); {
 		if kept[i] {
@@ -75,13 +75,13 @@ func withGaps(lines []line, kept []bool) []line {
 		for i < len(lines) && !kept[i] {
 			i++
 		}
-		out = append(out, gap(lines[from:i]))
+		out = append(out, gap(lines[from:i], style))
 	}
 	return out
 }
 
 // gap is the line that stands for those that are left out.
-func gap(lines []line) line {
+func gap(lines []line, style Style) line {
 	counts := map[state]int{}
 	for _, l := range lines {
 		counts[l.state]++
@@ -106,5 +106,5 @@ func gap(lines []line) line {
 			parts = append(parts, fmt.Sprintf("%d %s", n, k.word))
 		}
 	}
-	return line{guide: lines[0].guide, mark: "…", paint: Dim, name: strings.Join(parts, ", "), state: pending}
+	return line{guide: lines[0].guide, mark: style.pick("…", "~"), paint: Dim, name: strings.Join(parts, ", "), state: pending}
 }

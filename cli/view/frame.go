@@ -37,7 +37,7 @@ func (t *Tree) Frame(now time.Time, style Style, height int) []string {
 	d.scope(t.root, "")
 	lines := d.lines
 	if height > 0 {
-		lines = fold(lines, max(height-1, 1))
+		lines = fold(lines, style, max(height-1, 1))
 	}
 	out := append(layOut(lines, style), d.footer())
 	if height == 0 {
@@ -245,7 +245,7 @@ func (d *frame) stateMark(st state) (string, Paint) {
 	case retrying:
 		return d.style.pick("↻", "~"), Yellow
 	case waiting:
-		return "?", BoldYel
+		return "?", BoldYellow
 	case succeeded:
 		return d.style.pick("✓", "+"), Green
 	case failed:

@@ -33,7 +33,7 @@ func (l *line) cells(names int, style Style) []Cell {
 		return append(cells, Cell{l.name, l.namePaint()})
 	}
 	room := max(names-Width(l.guide)-2, 1)
-	cells = append(cells, Cell{Pad(Cut(l.name, room), room), l.namePaint()}, Cell{" " + PadLeft(l.time, timeWidth), Dim})
+	cells = append(cells, Cell{Pad(style.Cut(l.name, room), room), l.namePaint()}, Cell{" " + PadLeft(l.time, timeWidth), Dim})
 	if l.info != "" {
 		cells = append(cells, Cell{"  " + l.info, Yellow})
 	}
@@ -71,7 +71,7 @@ func drawCells(cells []Cell, style Style) string {
 	for _, c := range cells {
 		text := c.Text
 		if style.Width > 0 {
-			text = Cut(text, room)
+			text = style.Cut(text, room)
 			room -= Width(text)
 		}
 		b.WriteString(style.Paint(c.Paint, text))

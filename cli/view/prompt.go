@@ -153,7 +153,7 @@ func (p *Prompt) Refuse(why string) { p.hint, p.typed = Line(why), "" }
 // Lines draws the question in at most height lines: of a long text the first
 // ones, of many options those around the cursor. questionLines bounds the text.
 func (p *Prompt) Lines(style Style, questionLines, height int) []string {
-	out := []string{"", style.Paint(BoldYel, "? ") + style.Paint(Bold, p.cut(Line(p.Address), style, 2)) + p.moreNote(style)}
+	out := []string{"", style.Paint(BoldYellow, "? ") + style.Paint(Bold, p.cut(Line(p.Address), style, 2)) + p.moreNote(style)}
 	choices := p.choices(style)
 	room := max(height-len(out)-1, 2) // the last line says how to answer
 	text := p.question(style, min(questionLines, max(room-len(choices)-1, 1)))
@@ -228,7 +228,7 @@ func (p *Prompt) option(i int, name string, width int, description string, style
 	}
 	pointer, paint := "  ", None
 	if i == p.cursor {
-		pointer, paint = style.pick("❯ ", "> "), BoldCya
+		pointer, paint = style.pick("❯ ", "> "), BoldCyan
 	}
 	number := strconv.Itoa(i+1) + " "
 	text := p.cut(number+name, style, 4)
@@ -243,7 +243,7 @@ func (p *Prompt) cut(s string, style Style, used int) string {
 	if style.Width == 0 {
 		return s
 	}
-	return Cut(s, style.Width-used)
+	return style.Cut(s, style.Width-used)
 }
 
 func (p *Prompt) footer(style Style) string {

@@ -20,18 +20,18 @@ type Paint string
 // The paints. They are the terminal's own sixteen colours, so that they fit its
 // theme.
 const (
-	None    Paint = ""
-	Bold    Paint = "1"
-	Dim     Paint = "2"
-	Red     Paint = "31"
-	Green   Paint = "32"
-	Yellow  Paint = "33"
-	Blue    Paint = "34"
-	Cyan    Paint = "36"
-	BoldRed Paint = "1;31"
-	BoldYel Paint = "1;33"
-	BoldBlu Paint = "1;34"
-	BoldCya Paint = "1;36"
+	None       Paint = ""
+	Bold       Paint = "1"
+	Dim        Paint = "2"
+	Red        Paint = "31"
+	Green      Paint = "32"
+	Yellow     Paint = "33"
+	Blue       Paint = "34"
+	Cyan       Paint = "36"
+	BoldRed    Paint = "1;31"
+	BoldYellow Paint = "1;33"
+	BoldBlue   Paint = "1;34"
+	BoldCyan   Paint = "1;36"
 )
 
 // Paint colours a text where colours are wanted.

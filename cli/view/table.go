@@ -68,7 +68,7 @@ func (t *Table) line(b *strings.Builder, cells []Cell, widths []int, style Style
 			text = Pad(text, widths[i])
 		}
 		if style.Width > 0 {
-			text = Cut(text, max(style.Width-used, 1))
+			text = style.Cut(text, max(style.Width-used, 1))
 		}
 		used += Width(text) + 2
 		out.WriteString(style.Paint(c.Paint, text))

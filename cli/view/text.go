@@ -140,14 +140,14 @@ func Width(s string) int {
 }
 
 // Cut shortens a text to a number of columns; what was cut shows as an ellipsis.
-func Cut(s string, width int) string {
-	if Width(s) <= width {
-		return s
+func (s Style) Cut(text string, width int) string {
+	if Width(text) <= width {
+		return text
 	}
 	if width <= 0 {
 		return ""
 	}
-	return displaywidth.TruncateString(s, width, "…")
+	return displaywidth.TruncateString(text, width, s.pick("…", "~"))
 }
 
 // Pad fills a text with spaces to a number of columns.

@@ -68,13 +68,13 @@ func TestWidths(t *testing.T) {
 	if got := view.Width("日本語ab"); got != 8 {
 		t.Errorf("width %d", got)
 	}
-	if got := view.Cut("日本語ab", 5); got != "日本…" {
+	if got := (view.Style{}).Cut("日本語ab", 5); got != "日本…" {
 		t.Errorf("cut to %q", got)
 	}
 	if got := view.Pad("日", 4); got != "日  " {
 		t.Errorf("padded to %q", got)
 	}
-	if got := view.Cut("abc", 0); got != "" {
+	if got := (view.Style{}).Cut("abc", 0); got != "" {
 		t.Errorf("cut to %q", got)
 	}
 }

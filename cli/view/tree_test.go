@@ -256,3 +256,22 @@ func FuzzTree(f *testing.F) {
 		}
 	})
 }
+
+func TestPlainTerminalsGetASCII(t *testing.T) {
+	tree := view.NewTree("release-3k7q2m9a", release())
+	tell(t, tree, `
+		0 step_started publish
+		0 step_started publish/build
+		1 ok publish/build
+		1 step_started publish/upload
+		1 log publish/upload a line that is too long for this terminal
+		1 bad plan boom
+		1 asked approve Ship?`)
+	for _, l := range tree.Frame(at(3), view.Style{Width: 30, ASCII: true}, 6) {
+		for _, r := range l {
+			if r > 126 {
+				t.Fatalf("%q is not ASCII", l)
+			}
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/driver/local"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/journal"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// outcome prints what a run has come to, and gives its exit code.
+func (a *app) outcome(ctx context.Context, d *drive, res engine.Result, err error) error {
+	var interrupted *local.InterruptedError
+	stopped := errors.As(err, &interrupted)
+	if err != nil && !stopped {
+		return a.driveFailed(ctx, d, err)
+	}
+	if err := a.printResult(d, res); err != nil {
+		return err
+	}
+	switch {
+	case stopped:
+		a.note("interrupted; nothing that was recorded is lost. To go on:\n  " + a.self("resume", d.id) + "\n")
+		return exitError(exitInterrupted)
+	case res.Status == engine.Waiting:
+		// What it waits for is told without the cancelled context.
+		a.noteWaiting(context.WithoutCancel(ctx), d)
+	case exitFor(res.Status) != nil:
+		a.note(a.failedText(d.id, res))
+	}
+	return exitFor(res.Status)
+}
+
+func (a *app) printResult(d *drive, res engine.Result) error {
+	if a.json {
+		return a.printJSON(newRunResult(res, d.pin.Bundle.Root.Name, workflow.Digest(d.pin.Bundle.Root)))
+	}
+	if !res.Status.Done() || res.Output == nil {
+		return nil
+	}
+	if d.drawn && a.outStyle.Width > 0 {
+		a.note("\n") // apart from the tree
+	}
+	return a.print(endLine(a.outText(workflow.FormatText(res.Output))))
+}
+
+func (a *app) noteWaiting(ctx context.Context, d *drive) {
+	info, err := d.store.Find(ctx, d.id)
+	if err != nil {
+		return
+	}
+	if p, err := replay(ctx, d.store, info, nil); err == nil {
+		a.note(a.waitingText(p, a.errStyle))
+	}
+}
+
+func (a *app) failedText(id string, res engine.Result) string {
+	var b strings.Builder
+	reason := view.Line(res.Error)
+	if reason == "" {
+		reason = "the run ended with " + string(res.Status)
+	}
+	b.WriteString(a.errStyle.Paint(paintError, string(res.Status)) + ": " + reason + "\n")
+	b.WriteString("  " + a.self("show", id) + "\n")
+	for _, s := range res.Steps {
+		if s.Status == engine.Failed || s.Status == engine.TimedOut {
+			b.WriteString("  " + a.self("logs", id, s.Address) + "\n  " + a.self("retry", id, "--from", s.Address) + "\n")
+			break
+		}
+	}
+	return b.String()
+}
+
+// driveFailed explains an error of the machine, or that somebody else drives the
+// run.
+func (a *app) driveFailed(ctx context.Context, d *drive, err error) error {
+	var held *journal.HeldError
+	if errors.As(err, &held) {
+		return a.heldBy(held)
+	}
+	if _, missing := d.store.Find(context.WithoutCancel(ctx), d.id); missing == nil {
+		a.note("what was recorded is kept. To go on when the cause is repaired:\n  " + a.self("resume", d.id) + "\n")
+	}
+	return err
+}
+
+// heldBy says that another process drives a run.
+func (a *app) heldBy(held *journal.HeldError) error {
+	return usagef("watch it with `"+a.self("logs", held.Run, "-f")+"`, or end it with `"+a.self("cancel", held.Run)+"`", "%v", held)
+}

@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/hocket-dev/hocket/cli/view"
+)
+
+// self is a command line of hocket for the same project, as it can be typed.
+func (a *app) self(words ...string) string {
+	line := []string{"hocket"}
+	if a.dir != "" {
+		line = append(line, "-C", a.dir)
+	}
+	if a.state != "" {
+		line = append(line, "--state", a.state)
+	}
+	line = append(line, words...)
+	for i, w := range line {
+		line[i] = quoteWord(w)
+	}
+	return strings.Join(line, " ")
+}
+
+// quoteWord quotes a word for a shell where that is needed.
+func quoteWord(w string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=@%+,", r)
+	}
+	if w != "" && strings.TrimFunc(w, plain) == "" {
+		return w
+	}
+	return "'" + strings.ReplaceAll(view.Line(w), "'", `'\''`) + "'"
+}

@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+var errInterrupted = errors.New("interrupted")
+
+// onSignal calls stop at the first signal that asks the process to end, and ends
+// it at the second. restore is called before that, and not waited for long: the
+// terminal may take no text.
+func onSignal(stop, restore func()) (forget func()) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-signals:
+			stop()
+		case <-done:
+			return
+		}
+		select {
+		case <-signals:
+			restored := make(chan struct{})
+			go func() { restore(); close(restored) }()
+			select {
+			case <-restored:
+			case <-time.After(time.Second):
+			}
+			os.Exit(exitInterrupted)
+		case <-done:
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(done)
+	}
+}
