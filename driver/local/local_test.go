@@ -326,7 +326,11 @@ func TestAnswerAfterInterruption(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Hour)
-		if res := resume(t, s, local.Options{Agents: echo}); res.Status != engine.Success {
+		slow := agentFunc(func(context.Context, *engine.StartTask, agent.Log) local.Outcome {
+			time.Sleep(time.Minute) // long enough for every timer that is due
+			return local.Outcome{}
+		})
+		if res := resume(t, s, local.Options{Agents: slow}); res.Status != engine.Success {
 			t.Errorf("the run is %s: %s", res.Status, res.Error)
 		}
 	})
