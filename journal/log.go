@@ -18,6 +18,7 @@ type Log struct {
 	mu   sync.Mutex
 	file *os.File
 	size int64
+	done bool
 	err  error // the first failure; nothing is written after it
 }
 
@@ -37,7 +38,7 @@ func (s *Store) Log(run, address string, attempt int) *Log {
 func (l *Log) Keep(piece []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(piece) == 0 || l.err != nil {
+	if len(piece) == 0 || l.err != nil || l.done {
 		return
 	}
 	if l.file == nil {
@@ -77,6 +78,7 @@ func (l *Log) open() error {
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.done = true
 	if l.file != nil {
 		if err := l.file.Close(); l.err == nil {
 			l.err = err

@@ -35,6 +35,7 @@ func TestLog(t *testing.T) {
 		if err := log.Close(); err != nil {
 			t.Error(err)
 		}
+		log.Keep([]byte("too late"))
 		got, err := os.ReadFile(s.LogPath("run-1", c.name, 1))
 		if os.IsNotExist(err) {
 			got = []byte("-")

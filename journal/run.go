@@ -95,7 +95,7 @@ func (s *Store) Runs(ctx context.Context, limit int) ([]Run, error) {
 // so. The error is an *UnknownRunError.
 func (s *Store) Find(ctx context.Context, id string) (Run, error) {
 	const most = 10 // candidates to name
-	found, err := s.runs(ctx, "WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id <> ?1, number DESC LIMIT ?2", id, most)
+	found, err := s.runs(ctx, "WHERE id >= ?1 AND id < ?1 || char(0x10ffff) ORDER BY id <> ?1, number DESC LIMIT ?2", id, most)
 	switch {
 	case err != nil:
 		return Run{}, err

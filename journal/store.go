@@ -107,7 +107,7 @@ func (s *Store) connect(o Options) error {
 	}
 	var err error
 	s.write, err = sql.Open("sqlite", dsn(s.file, "vfs", o.vfs, "_pragma", "journal_mode(WAL)", "_pragma", "synchronous("+synchronous+")",
-		"_pragma", "fullfsync(1)", "_pragma", "checkpoint_fullfsync(1)", "_txlock", "immediate"))
+		"_pragma", "fullfsync(1)", "_pragma", "checkpoint_fullfsync(1)", "_pragma", "journal_size_limit(67108864)", "_txlock", "immediate"))
 	if err != nil {
 		return explain(s.file, err)
 	}

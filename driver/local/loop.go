@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -51,9 +52,9 @@ func newLoop(store *journal.Store, pin *journal.Pin, o Options) (*loop, error) {
 // what nobody here can give, or ctx is done. It leaves nothing running and gives
 // the run up.
 func (l *loop) drive(ctx context.Context, first func() error) (engine.Result, error) {
-	err := first()
+	err := l.guard(first)
 	if err == nil {
-		err = l.turn(ctx)
+		err = l.guard(func() error { return l.turn(ctx) })
 	}
 	err = l.settle(err)
 	for address := range l.asked {
@@ -62,7 +63,22 @@ func (l *loop) drive(ctx context.Context, first func() error) (engine.Result, er
 	l.alarm.stop()
 	err = errors.Join(err, l.writer.Close())
 	l.audience.close()
-	return l.run.Result(), err
+	res := engine.Result{Run: l.writer.Run()}
+	err = errors.Join(err, l.guard(func() error {
+		res = l.run.Result()
+		return nil
+	}))
+	return res, err
+}
+
+// guard turns a panic, most likely of the engine, into an error.
+func (l *loop) guard(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &BrokenError{Run: l.writer.Run(), Seq: l.writer.Recorded(), Cause: p, Stack: debug.Stack()}
+		}
+	}()
+	return do()
 }
 
 // turn is the loop itself.
@@ -295,6 +311,10 @@ func (l *loop) interrupted(cause error) error {
 		if _, err := l.step(seq+1+i, ev); err != nil { // nothing is begun any more
 			return err
 		}
+	}
+	if l.run.Status().Done() {
+		l.over = true // it came too late
+		return nil
 	}
 	return &InterruptedError{Run: l.writer.Run(), Cause: cause}
 }

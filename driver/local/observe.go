@@ -55,7 +55,7 @@ func (a *audience) log(address string, attempt int, piece []byte) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.pieces == maxPieces {
+	if a.pieces == maxPieces || a.closed {
 		return
 	}
 	a.pieces++

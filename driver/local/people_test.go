@@ -2,6 +2,7 @@ package local_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -213,3 +214,21 @@ func TestScriptedAnswerThatIsNotOffered(t *testing.T) {
 		t.Errorf("the run is %s", res.Status)
 	}
 }
+
+// A defect in whoever asks stops the driver and not the run.
+func TestAskerPanics(t *testing.T) {
+	s := openStore(t)
+	_, err := local.Start(t.Context(), s, spec(chain(gate("ok", "yes"))), local.Options{Agents: echo, Asker: panicking{}})
+	var broken *local.BrokenError
+	if !errors.As(err, &broken) || broken.Stack == nil {
+		t.Errorf("%v", err)
+	}
+	if res := resume(t, s, local.Options{Agents: echo}); res.Status != engine.Waiting {
+		t.Errorf("the run is %s", res.Status)
+	}
+}
+
+type panicking struct{}
+
+func (panicking) Ask(*engine.AskHuman, func(value, by string) error) bool { panic("no terminal") }
+func (panicking) Withdraw(string)                                         {}
