@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"time"
 
@@ -54,6 +55,13 @@ the project's workflows and the ids of its runs.`,
 			}
 			return usagef(hint, "no completion for the shell %q", args[0])
 		},
+	}
+}
+
+// complete says what a flag's value may be. The flag exists, so nothing can fail.
+func complete(cmd *cobra.Command, flag string, offer cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, offer); err != nil {
+		panic(fmt.Sprintf("cli: completion of --%s of %s: %v", flag, cmd.Name(), err))
 	}
 }
 

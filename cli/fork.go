@@ -16,11 +16,16 @@ type forkFlags struct {
 	noRun bool
 }
 
-func (f *forkFlags) add(cmd *cobra.Command) {
+func (f *forkFlags) add(a *app, cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.from, "from", "", "begin again at the step with this `ADDRESS`")
 	cmd.Flags().BoolVar(&f.noRun, "no-run", false, "only make the new run; hocket resume drives it")
 	f.driveFlags.add(cmd.Flags())
-	_ = cmd.RegisterFlagCompletionFunc("from", nil)
+	complete(cmd, "from", func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return a.completeRunThenAddress(cmd, args[:1], typed)
+	})
 }
 
 func (a *app) retryVerb() *cobra.Command {
@@ -39,7 +44,7 @@ new run is printed, then it is driven; the old run stays as it is.`,
 			return a.again(cmd.Context(), args[0], &f, nil)
 		},
 	}
-	f.add(cmd)
+	f.add(a, cmd)
 	return cmd
 }
 
@@ -66,7 +71,7 @@ the run goes on from there.`,
 			return a.again(cmd.Context(), args[0], &f, nil)
 		},
 	}
-	f.add(cmd)
+	f.add(a, cmd)
 	cmd.Flags().StringVar(&output, "output", "", "take `VALUE` as the step's output or answer")
 	return cmd
 }

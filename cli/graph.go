@@ -30,7 +30,7 @@ for Mermaid, PlantUML or Graphviz, or as a finished SVG.`,
 	}
 	cmd.Flags().StringVar(&form, "as", "tree", "draw it as `FORM`: "+strings.Join(draw.Forms(), ", "))
 	cmd.Flags().StringVarP(&file, "output", "o", "", "write to `FILE`")
-	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions(draw.Forms(), cobra.ShellCompDirectiveNoFileComp))
+	complete(cmd, "as", cobra.FixedCompletions(draw.Forms(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

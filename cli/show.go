@@ -163,12 +163,19 @@ func stepTable(steps []engine.StepResult) *view.Table {
 		}
 		took, tries := "", ""
 		if s.Attempts > 0 {
-			took = view.Took(time.Duration(s.DurationMS) * time.Millisecond)
-			tries = fmt.Sprint(s.Attempts)
+			took, tries = stepTime(s), fmt.Sprint(s.Attempts)
 		}
 		t.Row(view.Cell{Text: s.Address}, view.Cell{Text: s.Agent, Paint: view.Dim}, view.Status(s.Status), view.Cell{Text: took}, view.Cell{Text: tries}, result)
 	}
 	return t
+}
+
+// stepTime is how long a step took, or has taken so far.
+func stepTime(s engine.StepResult) string {
+	if !s.Status.Done() && !s.Started.IsZero() {
+		return view.Duration(time.Since(s.Started))
+	}
+	return view.Took(time.Duration(s.DurationMS) * time.Millisecond)
 }
 
 func (a *app) showStep(ctx context.Context, store *journal.Store, info journal.Run, address string) error {

@@ -91,12 +91,15 @@ type past struct {
 	info   journal.Run
 	pin    *journal.Pin
 	run    *engine.Run
-	held   []held // steps that wait for a budget, by address
+	held   []held // steps that nobody works on
 	driven bool
 }
 
-// held is a step that waits for a limit to be raised.
-type held struct{ address, why string }
+// held is a step that waits for a limit to be raised, or for a time.
+type held struct {
+	address, why string
+	until        time.Time // zero: for a limit
+}
 
 // replay steps an engine through the journal of a run. see, if not nil, is told
 // every fact on the way. Where the journal or the engine fails half-way, what
@@ -129,15 +132,18 @@ func replay(ctx context.Context, store *journal.Store, info journal.Run, see fun
 	return p, nil
 }
 
-// note remembers which steps are held back by a budget.
+// note remembers which steps are held back.
 func (p *past) note(f engine.Fact) {
 	switch f.Kind {
 	case engine.Paused:
 		p.forget(f.Address)
-		p.held = append(p.held, held{f.Address, f.Text})
+		p.held = append(p.held, held{address: f.Address, why: f.Text})
+	case engine.Retrying:
+		p.forget(f.Address)
+		p.held = append(p.held, held{f.Address, f.Text, f.Until})
 	case engine.AttemptStarted, engine.StepStarted, engine.StepEnded, engine.StepSkipped:
 		p.forget(f.Address)
-	case engine.AttemptFailed, engine.Retrying, engine.Asked, engine.Answered, engine.Decided, engine.Iterated,
+	case engine.AttemptFailed, engine.Asked, engine.Answered, engine.Decided, engine.Iterated,
 		engine.Raised, engine.Warned, engine.RunEnded:
 	}
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"strings"
+	"time"
 
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/engine"
@@ -17,13 +18,33 @@ func (a *app) waitingText(p *past, style view.Style) string {
 	for _, q := range questions {
 		b.WriteString(a.questionText(p.info.ID, q, style))
 	}
+	b.WriteString(a.heldText(p, style))
+	return b.String()
+}
+
+// heldText says which steps wait for a budget or for a time.
+func (a *app) heldText(p *past, style view.Style) string {
+	var b strings.Builder
+	budget, quota := false, false
 	for _, h := range p.held {
-		b.WriteString("\n" + style.Paint(view.BoldYellow, "waits for a budget") + ": " + view.Line(h.address) + "\n")
+		what := "waits for a budget"
+		if !h.until.IsZero() {
+			what = "waits until " + h.until.Local().Format(time.DateTime)
+		}
+		budget, quota = budget || h.until.IsZero(), quota || !h.until.IsZero()
+		b.WriteString("\n" + style.Paint(view.BoldYellow, what) + ": " + view.Line(h.address) + "\n")
 		b.WriteString("  " + view.Line(h.why) + "\n")
 	}
-	if len(p.held) > 0 {
+	if budget || quota {
 		b.WriteString(style.Paint(view.Dim, "to go on, or to end it:") + "\n")
+	}
+	if budget {
 		b.WriteString("  " + a.self("raise", p.info.ID, "--max-cost", "USD", "--resume") + "\n")
+	}
+	if quota {
+		b.WriteString("  " + a.self("resume", p.info.ID) + "\n")
+	}
+	if budget || quota {
 		b.WriteString("  " + a.self("cancel", p.info.ID) + "\n")
 	}
 	return b.String()
