@@ -155,3 +155,17 @@ func TestPlainLinesInATerminalAskToo(t *testing.T) {
 		t.Errorf("exit code %d, the screen:\n%s", code, c.see())
 	}
 }
+
+func TestQuestionAnsweredElsewhere(t *testing.T) {
+	dir := flowDir(t, map[string]string{"gate.yml": "name: gate\nsteps:\n  - {id: ask, human: {question: 'Go?', options: ['yes', 'no']}}\n"})
+	c := startConsole(t, dir, 24, 80, "run", "gate.yml")
+	seen := c.until("❯ 1 yes")
+	run := strings.Fields(seen[strings.Index(seen, "? gate-"):])[1]
+	other := startConsole(t, dir, 24, 80, "answer", run, "ask", "no")
+	if code := other.exit(); code != 0 || !strings.Contains(other.see(), "another process drives the run") {
+		t.Errorf("answer: exit code %d\n%s", code, other.see())
+	}
+	if code := c.exit(); code != 0 || !strings.Contains(c.see(), "no (tester)") || strings.Contains(c.see(), "❯") {
+		t.Errorf("exit code %d, the screen:\n%s", code, c.see())
+	}
+}

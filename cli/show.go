@@ -125,8 +125,11 @@ func (a *app) drawRun(p *past) string {
 	if len(res.Steps) > 0 {
 		b.WriteString("\n" + stepTable(res.Steps).Draw(style))
 	}
-	for i, w := range res.Warnings {
-		b.WriteString(strings.Repeat("\n", btoi(i == 0)) + style.Paint(view.Yellow, "warning") + ": " + view.Line(w) + "\n")
+	if len(res.Warnings) > 0 {
+		b.WriteString("\n")
+	}
+	for _, w := range res.Warnings {
+		b.WriteString(style.Paint(view.Yellow, "warning") + ": " + view.Line(w) + "\n")
 	}
 	b.WriteString(a.waitingText(p, style))
 	if res.Status.Done() && res.Output != nil {
@@ -222,11 +225,4 @@ func endLine(s string) string {
 		return s
 	}
 	return s + "\n"
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
