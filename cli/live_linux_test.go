@@ -159,8 +159,8 @@ func TestPlainLinesInATerminalAskToo(t *testing.T) {
 func TestQuestionAnsweredElsewhere(t *testing.T) {
 	dir := flowDir(t, map[string]string{"gate.yml": "name: gate\nsteps:\n  - {id: ask, human: {question: 'Go?', options: ['yes', 'no']}}\n"})
 	c := startConsole(t, dir, 24, 80, "run", "gate.yml")
-	seen := c.until("❯ 1 yes")
-	run := strings.Fields(seen[strings.Index(seen, "? gate-"):])[1]
+	_, footer, _ := strings.Cut(c.until("❯ 1 yes"), "\n? gate-")
+	run := "gate-" + strings.Fields(footer)[0]
 	other := startConsole(t, dir, 24, 80, "answer", run, "ask", "no")
 	if code := other.exit(); code != 0 || !strings.Contains(other.see(), "another process drives the run") {
 		t.Errorf("answer: exit code %d\n%s", code, other.see())
