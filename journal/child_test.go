@@ -93,9 +93,11 @@ func holdRole(args []string) error {
 	if err != nil {
 		return err
 	}
-	if _, err = s.Writer(context.Background(), args[1]); err != nil {
+	w, err := s.Writer(context.Background(), args[1])
+	if err != nil {
 		return err
 	}
+	defer w.Close() // a file that nothing refers to would be closed by the collector
 	fmt.Println("held")
 	io.Copy(io.Discard, os.Stdin)
 	return nil
