@@ -36,6 +36,8 @@ type TaskFacts struct {
 	MaxTokens   int64         `json:"max_tokens,omitempty"`   // bound for one attempt
 	UnknownCost bool          `json:"unknown_cost,omitempty"` // no bound is known
 	Timeout     time.Duration `json:"timeout,omitempty"`      // the agent's own; the node's wins
+
+	Retry workflow.Retry `json:"retry,omitzero"` // the agent's own; the node's wins
 }
 
 // TaskEnded answers StartTask, always, also after CancelTask.

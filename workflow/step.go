@@ -15,10 +15,11 @@ type Task struct {
 	// own schema. Strings in them are templates in canonical form.
 	Settings map[string]any
 
-	// Pos is where the agent is named; zero: where the node is. SettingsSrc is
-	// what the author wrote of each setting; of one that is no text, only its
-	// position.
+	// Pos is where the agent is named; zero: where the node is. SettingsPos is
+	// where each setting is named, SettingsSrc what the author wrote there; of
+	// one that is no text, only its position.
 	Pos         Pos
+	SettingsPos map[string]Pos
 	SettingsSrc map[string]Source
 }
 

@@ -10,8 +10,9 @@ type Workflow struct {
 	// Inputs are the declared inputs. None declared means that every input the
 	// workflow refers to is required, and others may be given too.
 	Inputs []Param
-	// State is the initial value of variables.
-	State map[string]any
+	// State is the initial value of variables; StatePos is where each is named.
+	State    map[string]any
+	StatePos map[string]Pos
 	// Agents are lanes: names that tasks refer to. Colour is decoration.
 	Agents []AgentRef
 	Limits Limits
@@ -31,7 +32,8 @@ type Param struct {
 	Required    bool
 	HasDefault  bool // Default may be null on purpose
 	Default     any
-	Pos         Pos
+	Pos         Pos // of the name
+	DefaultPos  Pos
 }
 
 // ParamType is the type of an input, in the words of JSON Schema.
@@ -111,7 +113,9 @@ type Output struct {
 	Mode    OutputMode
 	Pattern string // JSONPath or regular expression, for those modes
 	Schema  any    // JSON Schema that the value must satisfy; nil none
-	Pos     Pos
+
+	Pos                            Pos
+	ModePos, PatternPos, SchemaPos Pos // zero: not written
 }
 
 // OutputMode is how a value is taken from a raw output.
