@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/agent"
 )
@@ -30,8 +29,9 @@ func read(root *os.Root, path string, limit int64) (string, error) {
 		return "", agent.PathError(path, err)
 	case int64(len(data)) > limit:
 		return "", agent.Permanentf("%q is over %d KiB; raise max_output_kb", path, limit>>10)
-	case !utf8.Valid(data):
-		return "", agent.Permanentf("%q is not UTF-8 text", path)
+	}
+	if at := agent.NotText(data); at > 0 {
+		return "", agent.Permanentf("%q is not text (UTF-8) at byte %d; a shell step can encode it, e.g. with base64", path, at)
 	}
 	return string(data), nil
 }

@@ -96,7 +96,7 @@ func TestRefusals(t *testing.T) {
 		{`{"action": "read", "path": "out"}`, true, `"out" leads out of the project`},
 		{`{"action": "read", "path": "outdir/x.go"}`, true, `"outdir/x.go" leads out of the project`},
 		{`{"action": "read", "path": "big", "max_output_kb": 2}`, true, `"big" is over 2 KiB; raise max_output_kb`},
-		{`{"action": "read", "path": "bin/data"}`, true, `"bin/data" is not UTF-8 text`},
+		{`{"action": "read", "path": "bin/data"}`, true, `"bin/data" is not text (UTF-8) at byte 1; a shell step can encode it, e.g. with base64`},
 		{`{"action": "write", "path": "../new", "content": "x"}`, true, `"../new" leads out of the project`},
 		{`{"action": "write", "path": "outdir/new", "content": "x"}`, true, `"outdir/new" leads out of the project`},
 		{`{"action": "write", "path": "out", "content": "x"}`, true, `"out" is a symbolic link; write to the file that it points to`},

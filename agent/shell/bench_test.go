@@ -22,7 +22,7 @@ func BenchmarkCommand(b *testing.B) {
 	})
 	b.Run("shell", func(b *testing.B) {
 		s := shell.New(shell.Options{})
-		task := &agent.Task{Settings: map[string]any{"command": []any{"true"}}, Dir: b.TempDir(), Agent: &agent.Definition{}}
+		task := &agent.Task{Key: "bench/n@1", Settings: map[string]any{"command": []any{"true"}}, Dir: b.TempDir(), Agent: &agent.Definition{}}
 		for b.Loop() {
 			if _, err := s.Run(b.Context(), task, func([]byte) {}); err != nil {
 				b.Fatal(err)

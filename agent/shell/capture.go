@@ -57,10 +57,13 @@ func (c *capture) stderr(piece []byte) {
 }
 
 // output is standard output as the task's result.
-func (c *capture) output() string {
+func (c *capture) output() (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return strings.ToValidUTF8(string(bytes.TrimRight(c.out, "\r\n")), "\uFFFD")
+	if at := agent.NotText(c.out); at > 0 {
+		return "", agent.Permanentf("its output is not text (UTF-8) at byte %d; encode it, e.g. with base64, or write it to a file", at)
+	}
+	return string(bytes.TrimRight(c.out, "\r\n")), nil
 }
 
 // lastWords is the end of what the command printed, ready to follow the reason of

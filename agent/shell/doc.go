@@ -41,9 +41,10 @@
 // # What comes back
 //
 // The output is what the command printed to standard output, without the newlines
-// at its end, as `$(…)` in a shell has it. Bytes that are not UTF-8 are replaced
-// by U+FFFD. Output over max_output_kb ends the command and fails the attempt for
-// good: half an output would look like a whole one. Both standard output and
+// at its end, as `$(…)` in a shell has it. It is text: a byte that is not UTF-8
+// fails the attempt for good, because the next step would get something else.
+// Output over max_output_kb ends the command and fails the attempt for good: half
+// an output would look like a whole one. Both standard output and
 // standard error go to the log. An exit status other than 0 fails the attempt;
 // the error has the last lines of standard error, or of standard output if the
 // command wrote nothing there.
@@ -54,17 +55,18 @@
 // itself as well as when the attempt is cancelled. On Unix the command has a
 // process group of its own, which gets SIGTERM, and SIGKILL after a grace period.
 //
-// A process that leaves the group (setsid, a daemon, `set -m` in a shell) is left
-// alone when the command ended by itself. When the attempt is cancelled, Linux
-// finds such processes by the HOCKET_KEY in their environment and kills them too;
-// elsewhere, and where a process has cleared its environment, they survive. Nobody
-// waits for an orphan that keeps a pipe open: after two seconds its output is cut
-// off.
+// On Linux a process that leaves the group (setsid, a daemon, `set -m` in a shell)
+// is found by the HOCKET_KEY in its environment and killed at once, without a
+// SIGTERM, however the command ended. One that is to outlive the step is started
+// without the variable: env -u HOCKET_KEY setsid …. On other Unix systems, and
+// without the variable, such a process survives. Nobody waits for one that keeps a
+// pipe open: after two seconds its output is cut off.
 //
-// If Hocket itself is killed, Linux kills the command with it (not what the
-// command has started); Windows, where commands run in a job object, kills all of
-// them; on other systems the command runs on. Windows has no SIGTERM: there the
-// command is ended at once.
+// If Hocket itself is killed, Linux kills the command with it. What the command
+// had started runs on until the attempt is repeated: then all that carries its key
+// is killed first. Windows, where commands run in a job object, kills all of them;
+// on other systems the command and what it started run on. Windows has no SIGTERM:
+// there the command is ended at once.
 //
 // The working directory and the script must be inside the project, also after
 // symbolic links are followed. This keeps a workflow from the wrong place by

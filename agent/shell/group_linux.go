@@ -34,36 +34,30 @@ func runs(group int) bool {
 
 // killMarked kills the processes that have the key of an attempt in their
 // environment: those that left the command's group and kept what they were given.
-func killMarked(key string) {
+// It looks at the processes that were started after one, or at all for zero.
+func killMarked(key string, after int) {
 	if key == "" {
 		return
 	}
 	mark := []byte("\x00" + keyVariable + key + "\x00")
-	// A process may start another while we look, so look until none is found.
-	for range 10 {
-		if !killWith(mark) {
-			return
-		}
+	// A process may start another while we look, and takes a moment to die, so
+	// look until none is found.
+	for deadline := time.Now().Add(killTime); killWith(mark, after) && time.Now().Before(deadline); {
 		time.Sleep(firstPoll)
 	}
 }
 
 // killWith says whether there was a process with the mark.
-func killWith(mark []byte) bool {
+func killWith(mark []byte, after int) bool {
 	found := false
-	paths, _ := filepath.Glob("/proc/[0-9]*/environ") // fails only for a bad pattern
-	for _, path := range paths {
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if err != nil || pid == os.Getpid() {
-			continue
-		}
+	for _, pid := range processes(after) {
 		// Take hold of the process before looking at it: then the one that is
 		// killed is the one that was looked at.
 		p, err := os.FindProcess(pid)
 		if err != nil {
 			continue
 		}
-		env, err := os.ReadFile(path) // another user's process cannot be read, and is not ours
+		env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ") // another user's process cannot be read, and is not ours
 		if err == nil && bytes.Contains(append([]byte{0}, env...), mark) {
 			found = true
 			_ = p.Kill()
@@ -71,4 +65,43 @@ func killWith(mark []byte) bool {
 		_ = p.Release()
 	}
 	return found
+}
+
+// maxGuess is up to how many process ids are tried one by one, which is cheaper
+// than a list of all processes.
+const maxGuess = 256
+
+// processes are the ids of all processes but this one, or at least of those that
+// were started after one. Some may be gone, or never have been.
+func processes(after int) []int {
+	var pids []int
+	if last := newest(); after > 0 && after <= last && last-after <= maxGuess {
+		for pid := after + 1; pid <= last; pid++ {
+			pids = append(pids, pid)
+		}
+		return pids
+	}
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1) // what could be read
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil && pid != os.Getpid() {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// newest is the process id that was given out last; zero: unknown.
+func newest() int {
+	load, _ := os.ReadFile("/proc/loadavg") // three averages, counts, and the id
+	fields := bytes.Fields(load)
+	if len(fields) < 5 {
+		return 0
+	}
+	pid, _ := strconv.Atoi(string(fields[4]))
+	return pid
 }

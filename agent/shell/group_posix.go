@@ -11,4 +11,4 @@ func dieWithParent(*syscall.SysProcAttr) {}
 
 func runs(int) bool { return true }
 
-func killMarked(string) {}
+func killMarked(string, int) {}

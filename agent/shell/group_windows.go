@@ -75,4 +75,4 @@ func (g *group) kill() {
 func (g *group) release() { _ = windows.CloseHandle(g.job) }
 
 // killMarked has nothing to do: no process can leave a job.
-func killMarked(string) {}
+func killMarked(string, int) {}

@@ -22,6 +22,7 @@ const (
 type process struct {
 	cmd   *exec.Cmd
 	key   string // marks processes that have left the group
+	again bool   // processes with this key may be left from a lost try
 	grace time.Duration
 	stdin string
 	out   *capture
@@ -36,6 +37,9 @@ func (p *process) run(ctx context.Context) error {
 	defer runtime.UnlockOSThread()
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if p.again {
+		killMarked(p.key, 0)
 	}
 	pipes, err := p.connect()
 	if err != nil {
@@ -63,22 +67,33 @@ func (p *process) run(ctx context.Context) error {
 // command is not waited for by cmd.Wait alone: that would go on as long as an
 // orphan holds a pipe.
 func (p *process) await(ctx context.Context, g *group) error {
-	exited := make(chan error, 1)
+	exited, started := make(chan error, 1), time.Now()
 	go func() { exited <- p.cmd.Wait() }()
 	select {
 	case err := <-exited:
 		p.end(g)
+		killMarked(p.key, p.oldest(started))
 		return err
 	case <-p.out.over:
 	case <-ctx.Done():
 	}
 	p.end(g)
-	killMarked(p.key)
+	killMarked(p.key, 0)
 	select {
 	case <-exited:
 	case <-time.After(killTime): // it hangs in the system, and dies when that lets go
 	}
 	return errCutOff
+}
+
+// oldest is the process after which to look for what left the group; zero: look
+// at all. Process ids go up, and start anew after the last one, but not while a
+// short command runs. For a long one the whole look costs nothing beside it.
+func (p *process) oldest(started time.Time) int {
+	if time.Since(started) > time.Second {
+		return 0
+	}
+	return p.cmd.Process.Pid
 }
 
 // errCutOff says that the command did not end by itself.

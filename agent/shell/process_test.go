@@ -139,10 +139,13 @@ func TestTermIsAskedFirst(t *testing.T) {
 // A daemon leaves its group and keeps the pipes open.
 const daemon = `setsid sh -c 'echo $$ >> pids; while :; do sleep 1; done' & until test -s pids; do sleep 0.01; done; echo ready`
 
+// unmarked is a daemon that nothing ties to the step any more.
+const unmarked = "unset HOCKET_KEY; " + daemon
+
 func TestAnOrphanedPipeDoesNotHang(t *testing.T) {
 	needSetsid(t)
 	task := attempt(t, `{}`)
-	task.Settings["command"] = daemon
+	task.Settings["command"] = unmarked
 	start := time.Now()
 	out, err := run(t, task)
 	if err != nil || out != "ready" {
@@ -153,16 +156,70 @@ func TestAnOrphanedPipeDoesNotHang(t *testing.T) {
 	}
 	ids := pids(t, task, 1)
 	if !lives(ids[0]) {
-		t.Error("a daemon that a successful command has started was ended")
+		t.Error("a daemon without the key of the attempt was ended")
 	}
 	_ = syscall.Kill(-ids[0], syscall.SIGKILL)
 }
 
+func TestADaemonEndsWithItsCommand(t *testing.T) {
+	needSetsid(t)
+	needMarks(t)
+	for name, command := range map[string]string{
+		"success":         daemon,
+		"failure":         daemon + "; exit 3",
+		"its own output":  strings.Replace(daemon, "'echo", "'exec >/dev/null 2>&1; echo", 1),
+		"a long command":  daemon + "; sleep 1.1",
+		"many processes":  daemon + "; for i in $(seq 300); do /bin/true; done",
+		"a second daemon": strings.Replace(daemon, "while", "setsid sleep 60 & echo $! >> pids; while", 1) + "; until test $(wc -l < pids) = 2; do sleep 0.01; done",
+	} {
+		t.Run(name, func(t *testing.T) {
+			task := attempt(t, `{}`)
+			task.Settings["command"] = command
+			start := time.Now()
+			_, err := run(t, task)
+			if (err != nil) != (name == "failure") {
+				t.Errorf("got %v", err)
+			}
+			if took := time.Since(start); took > 2*time.Second {
+				t.Errorf("the step waited for its daemon: %s", took)
+			}
+			n := 1
+			if name == "a second daemon" {
+				n = 2
+			}
+			expectDead(t, pids(t, task, n))
+		})
+	}
+}
+
+func TestARepetitionEndsWhatWasLost(t *testing.T) {
+	needSetsid(t)
+	needMarks(t)
+	task := attempt(t, `{"command": "echo ready"}`)
+	start := func(key string) int {
+		lost := exec.Command("setsid", "sleep", "60")
+		lost.Env = append(os.Environ(), "HOCKET_KEY="+key)
+		if err := lost.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = lost.Process.Kill(); _ = lost.Wait() })
+		return lost.Process.Pid
+	}
+	mine, other := start(task.Key), start(task.Key+"0")
+	time.Sleep(50 * time.Millisecond) // until they are what they will be
+	task.Again = true
+	if out, err := run(t, task); err != nil || out != "ready" {
+		t.Errorf("got %q, %v", out, err)
+	}
+	expectDead(t, []int{mine})
+	if !lives(other) {
+		t.Error("a process of another attempt was ended")
+	}
+}
+
 func TestCancelFindsWhatLeftTheGroup(t *testing.T) {
 	needSetsid(t)
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux tells the environment of a process")
-	}
+	needMarks(t)
 	task := attempt(t, `{}`)
 	task.Settings["command"] = daemon + `; while :; do sleep 1; done`
 	ctx, cancel := context.WithCancel(t.Context())
@@ -192,7 +249,7 @@ func TestManyAtOnce(t *testing.T) {
 	failed := make(chan error, 40)
 	for i := range cap(failed) {
 		task := attempt(t, fmt.Sprintf(`{"command": "cat; echo %d"}`, i))
-		task.Prompt = "n "
+		task.Prompt, task.Key = "n ", fmt.Sprintf("many/n[%d]@1", i)
 		go func() {
 			r, err := s.Run(t.Context(), task, new(log).add)
 			if want := fmt.Sprintf("n %d", i); err == nil && r.Output != want {
@@ -209,13 +266,12 @@ func TestManyAtOnce(t *testing.T) {
 }
 
 // TestDeathOfHocket runs a command in a process of its own, kills that process,
-// and looks whether the command is gone.
+// and looks whether the command is gone. What the command had started is gone
+// when the attempt is repeated.
 func TestDeathOfHocket(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux ties a child to its parent")
-	}
+	needMarks(t)
 	if dir := os.Getenv("SHELL_TEST_PARENT"); dir != "" {
-		task := attempt(t, `{"command": "echo $$ >> pids; while :; do sleep 1; done"}`)
+		task := attempt(t, `{"command": "sh -c 'sleep 0.1; echo $$ >> pids; while :; do sleep 1; done' & echo $$ >> pids; while :; do sleep 1; done"}`)
 		task.Dir = dir
 		_, _ = run(t, task)
 		return
@@ -226,16 +282,29 @@ func TestDeathOfHocket(t *testing.T) {
 	if err := parent.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ids := pids(t, task, 1)
+	ids := pids(t, task, 2)
 	_ = parent.Process.Kill()
 	_ = parent.Wait()
-	for range 200 {
-		if !lives(ids[0]) {
-			return
-		}
+	for deadline := time.Now().Add(2 * time.Second); lives(ids[0]) && time.Now().Before(deadline); {
 		time.Sleep(10 * time.Millisecond)
 	}
+	expectDead(t, ids[:1])
+	if !lives(ids[1]) {
+		t.Error("the test proves nothing: no process was left")
+	}
+	again := attempt(t, `{"command": "true"}`)
+	again.Again = true
+	if _, err := run(t, again); err != nil {
+		t.Error(err)
+	}
 	expectDead(t, ids)
+}
+
+func needMarks(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux ties a child to its parent, and tells the environment of a process")
+	}
 }
 
 func needSetsid(t *testing.T) {

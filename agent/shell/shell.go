@@ -52,11 +52,12 @@ func (s *Shell) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent
 		return agent.Result{}, err
 	}
 	out := newCapture(set.outputLimit(task.Agent), log)
-	p := &process{cmd: cmd, key: task.Key, grace: s.grace, stdin: input(task, &set), out: out}
+	p := &process{cmd: cmd, key: task.Key, again: task.Again, grace: s.grace, stdin: input(task, &set), out: out}
 	if err := p.run(ctx); err != nil {
 		return agent.Result{}, failure(ctx, cmd, out, err)
 	}
-	return agent.Result{Output: out.output()}, nil
+	output, err := out.output()
+	return agent.Result{Output: output}, err
 }
 
 // command is the process to start, with its place and its environment.

@@ -77,7 +77,7 @@ func TestCommands(t *testing.T) {
 		{"stdin may be any value", `{"command": ["cat"], "stdin": {"a": [1, 2.50]}}`, `{"a":[1,2.50]}`},
 		{"env", `{"command": "echo $A-$B", "env": {"A": "x y", "B": 7}}`, "x y-7"},
 		{"newlines at the end are cut", `{"command": "printf 'a\\n\\nb\\n\\n\\n'"}`, "a\n\nb"},
-		{"what is no UTF-8 is replaced", `{"command": "printf 'a\\377b'"}`, "a\uFFFDb"},
+		{"an error may print anything", `{"command": "printf 'a\\377b' >&2; echo ok"}`, "ok"},
 		{"a working directory", `{"command": "basename \"$(pwd)\"; basename $PWD", "dir": "sub"}`, "sub\nsub"},
 		{"an executable script", `{"script": "bin/hello", "args": ["you"]}`, "hello you"},
 		{"a script that is no program", `{"script": "plain.sh", "args": ["you"]}`, "plain you"},
@@ -118,6 +118,8 @@ func TestFailures(t *testing.T) {
 		{"a script out by a link", `{"script": "link/sh"}`, true, `"link/sh" leads out of the project`},
 		{"a script that is a directory", `{"script": "."}`, true, `script "." is not a file`},
 		{"too much output", `{"command": "head -c 3000 /dev/zero", "max_output_kb": 2}`, true, "the output is over 2 KiB; raise max_output_kb, or print less"},
+		{"what is no UTF-8", `{"command": "printf 'a\\377b'"}`, true, "its output is not text (UTF-8) at byte 2; encode it, e.g. with base64, or write it to a file"},
+		{"an error that is no UTF-8", `{"command": "printf 'a\\377b' >&2; exit 1"}`, false, "exit status 1: a\uFFFDb"},
 		{"endless output", `{"command": ["yes"], "max_output_kb": 64}`, true, "the output is over 64 KiB; raise max_output_kb, or print less"},
 		{"an argument that is too large", `{"command": ["true", "` + strings.Repeat("x", 3<<20) + `"]}`, true, "the arguments and the environment are larger than the system allows; pass large values by the stdin setting"},
 	} {
