@@ -172,14 +172,7 @@ func deepMerge(path string, a, b any) (any, error) {
 			return b, nil
 		}
 	}
-	return nil, fmt.Errorf("cannot merge %s with %s at %q", listOr(a), listOr(b), path)
-}
-
-func listOr(v any) string {
-	if _, ok := v.([]any); ok {
-		return "a list"
-	}
-	return kindOf(v)
+	return nil, fmt.Errorf("cannot merge %s with %s at %q", kindOf(a), kindOf(b), path)
 }
 
 func mergeObjects(path string, a, b map[string]any) (any, error) {
@@ -202,14 +195,14 @@ func mergeObjects(path string, a, b map[string]any) (any, error) {
 	return merged, nil
 }
 
-// vote gives the value that most inputs have, compared without case and
-// surrounding space. The order of inputs decides a tie.
+// vote gives the value that most inputs have, compared without case and the
+// punctuation of a sentence around them. The order of inputs decides a tie.
 func (r *Run) vote(in *inst, parts []part) any {
 	counts := map[string]int{}
 	var order []string
 	first := map[string]any{}
 	for _, p := range parts {
-		key := strings.ToLower(strings.TrimSpace(workflow.FormatText(p.value)))
+		key := strings.ToLower(strings.Trim(workflow.FormatText(p.value), " \t\r\n\"'.,;:!"))
 		if counts[key] == 0 {
 			order = append(order, key)
 			first[key] = p.value

@@ -26,6 +26,7 @@ type StartTask struct {
 	Decide   []string         // labels, one of which the output must name; empty: none
 	Output   *workflow.Output // how the output will be read
 	Feedback string           // what was wrong with the attempt before; "" nothing
+	Again    bool             // an earlier try of this same attempt was lost
 	Timeout  time.Duration    // the engine cancels the attempt after this; zero: never
 	Labels   map[string]string
 }

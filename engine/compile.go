@@ -141,8 +141,13 @@ func (c *compiler) node(g *graph, def *workflow.Node) {
 	g.nodes = append(g.nodes, n)
 	n.write = c.variable(def.Output.Var)
 	n.factsKey = c.w.Name + "/" + def.ID
-	repeated := g.owner != nil && g.owner.def.ID == def.ID
-	if !repeated {
+	// What is in a loop or a for_each has the index of the whole.
+	if g.owner != nil {
+		n.step = g.owner.step
+	} else if !n.isChoice() {
+		c.steps++
+	}
+	if repeated := g.owner != nil && g.owner.def.ID == def.ID; !repeated {
 		if c.nodes[def.ID] != nil {
 			c.fail("two nodes have the id %q", def.ID)
 		}
@@ -150,10 +155,9 @@ func (c *compiler) node(g *graph, def *workflow.Node) {
 		if def.Group != "" {
 			c.groups[def.Group] = append(c.groups[def.Group], n)
 		}
-	} else {
-		n.step = g.owner.step
 	}
 	c.step(n)
+	c.extractor(n)
 }
 
 func (c *compiler) step(n *node) {
@@ -163,23 +167,18 @@ func (c *compiler) step(n *node) {
 		if len(s.Settings) > 0 {
 			n.settings = c.value(s.Settings)
 		}
-		c.countStep(n)
-		c.extractor(n)
 	case *workflow.Human:
 		n.prompt = c.template(s.Question.Text)
-		c.countStep(n)
-		c.extractor(n)
 	case *workflow.Call:
 		n.inputs, n.agent = c.bindings(s.Inputs), s.Workflow
-		c.countStep(n)
 	case *workflow.Choice:
-		n.on = c.expr(s.On.Text)
+		n.on, n.write = c.expr(s.On.Text), -1
 	case *workflow.Combine:
 		for _, in := range s.Inputs {
 			n.from = append(n.from, c.expr(in.Text))
 		}
-		c.countStep(n)
 	case *workflow.Loop:
+		n.write = -1
 		n.body = c.graph(&s.Body, n)
 	case *workflow.Each:
 		n.on, n.item = c.expr(s.Items.Text), c.variable(s.As)
@@ -190,14 +189,12 @@ func (c *compiler) step(n *node) {
 	}
 }
 
-// countStep gives the next step index, once for a node that is repeated.
-func (c *compiler) countStep(n *node) {
-	if n.step == c.steps {
-		c.steps++
-	}
-}
-
+// extractor compiles how a node's value is taken from what it gave; nil: as it
+// is.
 func (c *compiler) extractor(n *node) {
+	if o := n.def.Output; o.Mode == workflow.Full && o.Schema == nil {
+		return
+	}
 	x, err := extract.New(n.def.Output)
 	if err != nil {
 		c.fail("node %q: %v", n.def.ID, err)
@@ -405,6 +402,11 @@ func restOf(join *node) []*node {
 		}
 	}
 	return rest
+}
+
+func (n *node) isChoice() bool {
+	_, ok := n.def.Step.(*workflow.Choice)
+	return ok
 }
 
 func (n *node) isLoop() bool {

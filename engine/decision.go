@@ -18,7 +18,7 @@ type verdict struct {
 
 // decision reads the decision of an instance that ended well.
 func (r *Run) decision(in *inst) (verdict, error) {
-	if _, choice := in.n.def.Step.(*workflow.Choice); !choice || in.n.on == nil {
+	if !in.n.isChoice() || in.n.on == nil {
 		return readDecision(in.n.labels, in.output), nil
 	}
 	r.view = view{scope: in.scope, reg: in.reg, env: in.env, self: in, behind: true}
@@ -33,25 +33,30 @@ func (r *Run) decision(in *inst) (verdict, error) {
 
 // readDecision finds the label that a value names, as semantics §1 says.
 func readDecision(labels []string, value any) verdict {
-	if b, ok := value.(bool); ok {
-		words := [2]string{"no", "false"}
-		if b {
-			words = [2]string{"yes", "true"}
-		}
-		for _, w := range words {
-			if label, ok := sameLabel(labels, w); ok {
-				return verdict{true, label, "output", w}
-			}
-		}
-		return verdict{said: words[1]}
-	}
 	if said, ok := decisionField(value); ok {
-		if label, ok := sameLabel(labels, said); ok {
-			return verdict{true, label, "JSON field", said}
-		}
-		return verdict{said: said}
+		v := readValue(labels, said)
+		v.rule = "JSON field"
+		return v
 	}
-	return readText(labels, workflow.FormatText(value))
+	return readValue(labels, value)
+}
+
+// readValue reads true and false as yes and no too, everything else as text.
+func readValue(labels []string, value any) verdict {
+	b, ok := value.(bool)
+	if !ok {
+		return readText(labels, workflow.FormatText(value))
+	}
+	words := [2]string{"no", "false"}
+	if b {
+		words = [2]string{"yes", "true"}
+	}
+	for _, w := range words {
+		if label, ok := sameLabel(labels, w); ok {
+			return verdict{true, label, "output", w}
+		}
+	}
+	return verdict{said: words[1]}
 }
 
 func readText(labels []string, text string) verdict {
@@ -72,7 +77,7 @@ func readText(labels []string, text string) verdict {
 
 // decisionField is the field decision, route or category of a JSON object, also
 // of one that is still text.
-func decisionField(value any) (string, bool) {
+func decisionField(value any) (any, bool) {
 	object, ok := value.(map[string]any)
 	if text, isText := value.(string); isText && looksLikeObject(text) {
 		parsed, err := workflow.ParseJSON([]byte(text))
@@ -81,14 +86,14 @@ func decisionField(value any) (string, bool) {
 		}
 	}
 	if !ok {
-		return "", false
+		return nil, false
 	}
 	for _, key := range []string{"decision", "route", "category"} {
 		if v, found := object[key]; found {
-			return workflow.FormatText(v), true
+			return v, true
 		}
 	}
-	return "", false
+	return nil, false
 }
 
 func looksLikeObject(text string) bool {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -23,11 +22,13 @@ func (r *Run) startEach(in *inst, s *workflow.Each) {
 	r.view = view{scope: in.scope, reg: in.reg, env: in.env, self: in}
 	value, err := in.n.on.Eval(&r.view)
 	if err != nil {
+		r.list(in) // it has no items that could say so
 		r.fail(in, &Fault{Kind: FaultError, Message: "for_each: " + err.Error(), Permanent: true})
 		return
 	}
 	items, ok := value.([]any)
 	if !ok {
+		r.list(in)
 		r.fail(in, &Fault{Kind: FaultError, Message: fmt.Sprintf("for_each needs a list, and %s is %s", s.Items.Text, kindOf(value)), Permanent: true})
 		return
 	}
@@ -46,6 +47,8 @@ func kindOf(v any) string {
 		return "a boolean"
 	case map[string]any:
 		return "an object"
+	case []any:
+		return "a list"
 	default:
 		return "a number"
 	}
@@ -69,7 +72,6 @@ func (r *Run) moreItems(in *inst) {
 func (r *Run) startItem(in *inst, i int) {
 	s := r.newScope(in.scope, in, in.n.body, in.scope.frame)
 	s.item, s.value = i, in.each.items[i]
-	s.suffix = in.reg.suffix() + "[" + strconv.Itoa(i) + "]"
 	in.each.scopes[i] = s
 	at := in.env
 	if in.n.item >= 0 {
@@ -117,6 +119,13 @@ func (r *Run) itemFailed(in *inst, item int, reason string) {
 
 func (r *Run) endEach(in *inst) {
 	x := in.each
+	for ; x.next < len(x.items); x.next++ {
+		s := r.newScope(in.scope, in, in.n.body, in.scope.frame)
+		s.item = x.next
+		for _, n := range in.n.body.nodes {
+			r.noteSkipped(&s.body, n)
+		}
+	}
 	if x.failed != "" && in.n.def.OnError != workflow.Continue {
 		r.fail(in, &Fault{Kind: FaultError, Message: x.failed})
 		return

@@ -28,6 +28,10 @@ type Started struct {
 	// Tasks says what is known of the agents' work, by "workflow/node". A task
 	// that is not listed costs nothing and has no time limit of its own.
 	Tasks map[string]TaskFacts `json:"tasks,omitempty"`
+	// Rehearse makes the run repeat events of another one, up to Forked: the
+	// instance at this address is held back, and what was recorded may start
+	// beyond the limits.
+	Rehearse string `json:"rehearse,omitempty"`
 }
 
 // TaskFacts is what the driver knows of a task before it starts.

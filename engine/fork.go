@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -11,22 +12,23 @@ import (
 // the journal without that instance, without what depended on it and without
 // what was cancelled; what parallel branches had finished stays. The last of
 // them is Forked. run is the new run's id, now the time of the fork.
+//
+// The new run rehearses the events: the instance is held back, so that whatever
+// follows from it never starts, and the events that belong to it find no place.
 func Fork(b *workflow.Bundle, events []Event, address, run string, now time.Time) ([]Event, error) {
 	r, err := New(b)
 	if err != nil {
 		return nil, err
 	}
-	from, dropped := "", false
+	from := ""
 	var kept []Event
 	for _, ev := range events {
-		if started, ok := ev.(*Started); ok {
+		switch started, ok := ev.(*Started); {
+		case ok:
 			again := *started
-			from, again.Run = started.Run, run
+			from, again.Run, again.Rehearse = started.Run, run, address
 			ev = &again
-		} else if r.of(ev, address) {
-			dropped = true
-			continue
-		} else if !r.survives(ev) {
+		case !r.survives(ev):
 			continue
 		}
 		if _, err := r.Step(ev); err != nil {
@@ -34,58 +36,127 @@ func Fork(b *workflow.Bundle, events []Event, address, run string, now time.Time
 		}
 		kept = append(kept, ev)
 	}
-	if !dropped {
-		return nil, fmt.Errorf("the run has no finished step %q to start again from%s", address, r.suggest(events, address))
+	if r.heldBack == nil {
+		return nil, fmt.Errorf("the run has no step %q to start again from%s", address, suggestStep(b, events, address))
 	}
 	return append(kept, &Forked{Time: now, From: from, Address: address}), nil
 }
 
-// of says whether an event belongs to the instance at an address, or to what
-// runs inside it.
-func (r *Run) of(ev Event, address string) bool {
-	var in *inst
+// survives says whether an event has a place in the forked run: it does not if
+// what it answers never starts there. Whatever cancelled an attempt did so in
+// the old run only, unless the attempt is told to stop here too.
+func (r *Run) survives(ev Event) bool {
 	switch ev := ev.(type) {
 	case *TaskEnded:
-		in = r.attempts[ev.Address]
-	case *HumanAnswered:
-		in = r.gates[ev.Address]
-	case *TimerFired:
-		if t := r.timers[ev.ID]; t != nil {
-			in = t.in
+		in := r.attempts[ev.Address]
+		told := in != nil && (in.phase == stopping || in.expired)
+		if ev.Fault != nil && ev.Fault.Kind == FaultCancelled && !told {
+			return false
 		}
-	case *Started, *CancelAsked, *LimitRaised, *Recovered, *Forked:
+	case *TimerFired:
+		if ev.ID == runtimeTimer {
+			return false
+		}
+	case *CancelAsked, *Forked:
+		return false
+	case *Started, *HumanAnswered, *LimitRaised, *Recovered:
 	}
-	for ; in != nil; in = in.scope.owner {
-		if in.address == address {
+	r.makeRoom(ev)
+	return r.Admit(ev) == nil
+}
+
+// makeRoom lets start what an event of the old run answers: there it had found
+// room when the instance that is held back here had ended.
+func (r *Run) makeRoom(ev Event) {
+	ended, ok := ev.(*TaskEnded)
+	if !ok || r.rehearsal == "" || r.attempts[ended.Address] != nil {
+		return
+	}
+	r.startItemOf(&r.root.body, ended.Address)
+	r.work()
+	for in := range r.waitingForRoom() {
+		if in.address == ended.Address {
+			in.granted = true
+			r.startAttempt(in)
+			return
+		}
+	}
+}
+
+// waitingForRoom are the tasks that a limit keeps from starting.
+func (r *Run) waitingForRoom() func(yield func(*inst) bool) {
+	return func(yield func(*inst) bool) {
+		for _, in := range r.steps {
+			waits := (in.phase == queued || in.phase == held) && in.status == Running && in != r.heldBack
+			if waits && !yield(in) {
+				return
+			}
+		}
+	}
+}
+
+// startItemOf starts the item of a for_each in reg that an address lies in,
+// with those before it.
+func (r *Run) startItemOf(reg *region, address string) {
+	for i := range reg.nodes {
+		in := reg.nodes[i].inst
+		switch {
+		case in == nil || in.phase != nested:
+		case in.body != nil:
+			r.startItemOf(in.body, address)
+		case in.child != nil:
+			r.startItemOf(&in.child.body, address)
+		case in.each != nil:
+			r.startItemsUpTo(in, address)
+			for _, item := range in.each.scopes {
+				if item != nil {
+					r.startItemOf(&item.body, address)
+				}
+			}
+		}
+	}
+}
+
+func (r *Run) startItemsUpTo(in *inst, address string) {
+	x := in.each
+	for item := x.next; item < len(x.items) && !x.stopped; item++ {
+		if !in.n.body.holds(in, item, address) {
+			continue
+		}
+		for ; x.next <= item; x.next++ {
+			r.startItem(in, x.next)
+			x.open++
+		}
+		return
+	}
+}
+
+// holds says whether an address lies in an item of a for_each.
+func (g *graph) holds(each *inst, item int, address string) bool {
+	suffix := string(each.reg.appendSuffix(nil, each.reg.repeated())) + fmt.Sprintf("[%d]", item)
+	for _, n := range g.nodes {
+		if strings.HasPrefix(address, each.scope.frame.prefix+n.def.ID+suffix) || n.body != nil && n.isLoop() && n.body.holds(each, item, address) {
 			return true
 		}
 	}
 	return false
 }
 
-// survives says whether an event still has a place in the forked run: it does
-// not if what it answers never starts there, and cancelling is not repeated.
-func (r *Run) survives(ev Event) bool {
-	if r.Admit(ev) != nil {
-		return false
+// suggestStep is the step of the old run that was meant.
+func suggestStep(b *workflow.Bundle, events []Event, address string) string {
+	r, err := New(b)
+	if err != nil {
+		return ""
 	}
-	switch ev := ev.(type) {
-	case *TaskEnded:
-		return ev.Fault == nil || ev.Fault.Kind != FaultCancelled
-	case *TimerFired:
-		return ev.ID != runtimeTimer
-	case *CancelAsked:
-		return false
-	case *Started, *HumanAnswered, *LimitRaised, *Recovered, *Forked:
-	}
-	return true
-}
-
-func (r *Run) suggest(events []Event, address string) string {
-	var known []string
 	for _, ev := range events {
-		if ended, ok := ev.(*TaskEnded); ok {
-			known = append(known, ended.Address)
+		if _, err := r.Step(ev); err != nil {
+			return ""
+		}
+	}
+	var known []string
+	for _, in := range r.steps {
+		if in.status != Skipped {
+			known = append(known, in.address)
 		}
 	}
 	if text := workflow.DidYouMean(address, known); text != "" {

@@ -49,6 +49,12 @@ const (
 	reject  = "reject"
 )
 
+// synonyms are what people say to a gate that offers approve and reject.
+var synonyms = map[string]string{
+	"yes": approve, "y": approve, "ok": approve, "true": approve, "approved": approve,
+	"no": reject, "n": reject, "false": reject, "rejected": reject,
+}
+
 // The answers when an attempt that must happen once only was lost.
 const (
 	rerun  = "rerun"
@@ -128,6 +134,9 @@ func (r *Run) answer(ev *HumanAnswered) (string, error) {
 	if in.gate.Custom {
 		return ev.Value, nil
 	}
+	if plain, ok := synonyms[bare(ev.Value)]; ok && len(offered) == 2 && offered[0] == approve && offered[1] == reject {
+		return plain, nil
+	}
 	return "", fmt.Errorf("%q does not offer %q; it offers %s", ev.Address, ev.Value, strings.Join(offered, ", "))
 }
 
@@ -166,10 +175,7 @@ func (r *Run) humanAnswered(ev *HumanAnswered) {
 		r.fail(in, &Fault{Kind: FaultError, Message: "rejected" + by(ev), Permanent: true})
 		return
 	}
-	output, err := in.n.extract.Value(value)
-	if err != nil {
-		r.fail(in, &Fault{Kind: FaultBadOutput, Message: err.Error()})
-	} else if fault := r.succeed(in, output); fault != nil {
+	if fault := r.succeed(in, value); fault != nil {
 		r.fail(in, fault)
 	}
 }

@@ -52,20 +52,36 @@ func (f *frame) around() *frame {
 
 func (f *frame) full() bool { return f.limits.Parallel > 0 && f.running >= f.limits.Parallel }
 
-// countStep counts a task that starts. Where a workflow has used up its steps,
-// it ends.
-func (r *Run) countStep(in *inst) bool {
-	for f := in.scope.frame; f != nil; f = f.around() {
-		if most := f.limits.Steps; most > 0 && f.steps >= most {
+// mayStart says whether a task that has not started may do so. Where a workflow
+// has used up its steps, it ends.
+func (r *Run) mayStart(in *inst) bool {
+	for f := in.scope.frame; f != nil && !in.counted; f = f.around() {
+		if most := f.limits.Steps; most > 0 && f.steps >= most && r.rehearsal == "" {
 			r.end(f.scope, Failed, fmt.Sprintf("the limit of %d steps was reached before %s", most, in.address))
 			return false
 		}
 	}
-	in.counted = true
-	for f := in.scope.frame; f != nil; f = f.around() {
-		f.steps++
-	}
 	return true
+}
+
+// Held is a task that a budget holds back.
+type Held struct {
+	Address  string
+	Node     string
+	Workflow string
+	Reason   string
+}
+
+// Held are the tasks that a budget holds back, in the order in which they came.
+func (r *Run) Held() []Held {
+	var list []Held
+	for _, in := range r.paused {
+		bound := r.bound(in)
+		if f := r.overBudget(in, bound); in.phase == held && f != nil {
+			list = append(list, Held{in.address, in.n.def.ID, in.scope.frame.p.w.Name, f.budgetText(bound)})
+		}
+	}
+	return list
 }
 
 // overBudget is the workflow whose budget the attempt might exceed, nil if none.
@@ -106,7 +122,12 @@ func (r *Run) bound(in *inst) TaskFacts { return r.tasks[in.n.factsKey] }
 // occupy takes a slot and reserves what the attempt may cost.
 func (r *Run) occupy(in *inst) {
 	bound := r.bound(in)
+	first := !in.counted
+	in.counted = true
 	for f := in.scope.frame; f != nil; f = f.around() {
+		if first {
+			f.steps++
+		}
 		f.running++
 		f.reserved += bound.MaxCostUSD
 		f.tokens += bound.MaxTokens
@@ -194,6 +215,29 @@ func (r *Run) limitRaised(ev *LimitRaised) {
 	r.note(note{kind: Raised, text: ev.By})
 	r.resumeHeld(true)
 	r.seatWaiting(r.root.frame)
+}
+
+// lowers refuses a raise that would lower a limit.
+func lowers(l, to workflow.Limits) error {
+	for _, x := range []struct {
+		name    string
+		is, set float64
+	}{
+		{"max_steps", float64(l.Steps), float64(to.Steps)},
+		{"max_parallel", float64(l.Parallel), float64(to.Parallel)},
+		{"max_depth", float64(l.Depth), float64(to.Depth)},
+		{"max_runtime in seconds", l.Runtime.Seconds(), to.Runtime.Seconds()},
+		{"max_cost_usd", l.CostUSD, to.CostUSD},
+		{"max_tokens", float64(l.Tokens), float64(to.Tokens)},
+	} {
+		switch {
+		case x.set > 0 && x.is == 0:
+			return fmt.Errorf("the run has no %s; there is nothing to raise", x.name)
+		case x.set > 0 && x.set < x.is:
+			return fmt.Errorf("%s is %g already; a limit can only be raised", x.name, x.is)
+		}
+	}
+	return nil
 }
 
 // raise sets the limits that are given; with bound only those that bind.

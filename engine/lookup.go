@@ -5,7 +5,6 @@ import (
 	"maps"
 	"strconv"
 
-	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
@@ -81,7 +80,7 @@ func (v *view) node(id string) *inst {
 	if n == nil {
 		return nil
 	}
-	if v.self != nil && v.self.n == n {
+	if v.behind && v.self.n == n {
 		return v.self
 	}
 	return v.scope.newest(n)
@@ -116,14 +115,27 @@ func (in *inst) durationMS() int64 {
 }
 
 func (v *view) failure(field string) (any, bool) {
-	if v.self == nil || len(v.self.from) == 0 || v.self.from[0].failed == nil {
+	if v.self == nil {
 		return nil, false
 	}
-	failed := v.self.from[0].failed
+	failed := failureIn(v.self.from)
+	if failed == nil {
+		return nil, false
+	}
 	if field == "node" {
 		return failed.n.def.ID, true
 	}
 	return failed.field(field)
+}
+
+// failureIn is the first failure that led to a node.
+func failureIn(from []parcel) *inst {
+	for i := range from {
+		if from[i].failed != nil {
+			return from[i].failed
+		}
+	}
+	return nil
 }
 
 func (v *view) item(kind expr.Kind) (any, bool) {
@@ -177,8 +189,8 @@ func (v *view) group(name, field string) (any, bool) {
 	}
 	var all, succeeded, failed []any
 	for _, n := range members {
-		in := v.scope.newest(n)
-		if in == nil {
+		in := v.scope.newestOrSkipped(n)
+		if in == nil || in.status == Skipped {
 			all = append(all, skippedResult(n))
 			continue
 		}
@@ -243,10 +255,10 @@ func skippedResult(n *node) map[string]any {
 func (in *inst) result() StepResult {
 	res := StepResult{
 		Address: in.address, Node: in.n.def.ID, Agent: in.n.agent, Status: in.status, Output: in.output, Error: in.err,
-		DurationMS: in.durationMS(), Attempts: int(in.attempt), Iteration: in.reg.iterationHere(), StepIndex: in.n.step,
+		DurationMS: in.durationMS(), Attempts: int(in.attempt), Iteration: int(in.iteration), StepIndex: in.n.step,
 		Started: in.started, Ended: in.ended, Usage: in.usage,
 	}
-	if _, human := in.n.def.Step.(*workflow.Human); human && in.status == Running {
+	if in.status == Running && (in.phase == asked || in.phase == held || in.phase == parked) {
 		res.Status = Waiting
 	}
 	return res

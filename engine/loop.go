@@ -95,9 +95,9 @@ func (r *Run) limitLoop(reg *region) {
 	for i, e := range reg.g.exits {
 		if sameExit(e, forced) {
 			from := reg.scope.newest(e.from)
-			reg.exits[i].settle(live, parcel{value: from.output, env: from.env}, reg.levels())
+			reg.exits[i].settle(live, parcel{by: from, value: from.output, env: from.env}, reg.levels())
 			if e.ends() {
-				from.scope.sink(from)
+				from.scope.pathEnded(from)
 			}
 		}
 	}
@@ -152,7 +152,7 @@ func (r *Run) failLimit(reg *region, by *inst) {
 	for _, e := range by.n.out {
 		switch {
 		case leaving(e):
-			reg.exits[e.leaves[0]].settle(live, parcel{value: by.err, env: by.env, failed: by}, reg.levels())
+			reg.exits[e.leaves[0]].settle(live, parcel{by: by, value: by.err, env: by.env, failed: by}, reg.levels())
 		case len(e.leaves) > 0 && !handled && onError == workflow.SkipDependents:
 			reg.exits[e.leaves[0]].settle(skipState(e, poisoned), parcel{}, reg.levels())
 		}
@@ -173,6 +173,13 @@ func (r *Run) failLimit(reg *region, by *inst) {
 func (r *Run) endLoop(reg *region) {
 	loop := reg.loop
 	loop.phase, loop.status, loop.ended = finished, Success, r.now
+	for i := range reg.exits {
+		if reg.exits[i].final() == live {
+			loop.output = reg.exits[i].p.value // the loop's result is what leaves it
+			break
+		}
+	}
+	loop.scope.remember(loop)
 	for i := range reg.exits {
 		x := &reg.exits[i]
 		r.leave(loop.reg, reg.g, i, x.final(), x.p)

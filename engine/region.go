@@ -49,7 +49,8 @@ type nodeState struct {
 // parcel is what a live edge brings.
 type parcel struct {
 	live   bool
-	value  any // what previous.output gives
+	by     *inst // whose edge it is
+	value  any   // what previous.output gives
 	env    *env
 	failed *inst // the node that failed, for an error edge
 
@@ -84,16 +85,20 @@ type inst struct {
 	env     *env // at its start; after success, with its own write
 
 	// of a task
-	attempt  int32 // number of the attempt under way or last made
-	failures int32 // attempts used up
-	losses   int32
-	issued   int
-	expired  bool // its time is over, and it was told to stop
-	unsent   bool // asked for when no driver was there, so it has not started
-	granted  bool // a person let it go on although its cost is unknown
-	counted  bool // it counts among the steps of the run
-	cmd      *StartTask
-	gate     *AskHuman
+	iteration int32 // of the innermost loop
+	attempt   int32 // number of the attempt under way or last made
+	failures  int32 // attempts used up
+	losses    int32
+	issued    int
+	expired   bool // its time is over, and it was told to stop
+	unsent    bool // asked for when no driver was there, so it has not started
+	granted   bool // a person let it go on although its cost is unknown
+	counted   bool // it counts among the steps of the run
+	cmd       *StartTask
+	gate      *AskHuman
+
+	continued bool    // another step took up where it ended
+	workers   []*inst // of a choice: the steps whose results reach it
 
 	// of a composite
 	body  *region
@@ -142,19 +147,22 @@ func (r *Run) enter(reg *region, from []parcel, at *env) {
 
 func (reg *region) levels() int { return reg.scope.frame.p.depth }
 
-// suffix is what follows a node's id in its address: items, and iterations
-// unless they are all the first.
-func (reg *region) suffix() string {
-	if !reg.repeated() {
-		return reg.scope.suffix
+// around is the region of the same workflow that this one lies in, nil for the
+// workflow's own.
+func (reg *region) around() *region {
+	switch owner := reg.scope.owner; {
+	case reg.loop != nil:
+		return reg.parent
+	case owner != nil && owner.each != nil:
+		return owner.reg
+	default:
+		return nil
 	}
-	return string(reg.appendSuffix(nil))
 }
 
-// repeated says whether a loop around the region, in its scope, is past its
-// first iteration.
+// repeated says whether a loop around the region is past its first iteration.
 func (reg *region) repeated() bool {
-	for ; reg.loop != nil; reg = reg.parent {
+	for ; reg != nil; reg = reg.around() {
 		if reg.iteration > 1 {
 			return true
 		}
@@ -162,12 +170,22 @@ func (reg *region) repeated() bool {
 	return false
 }
 
-func (reg *region) appendSuffix(text []byte) []byte {
-	if reg.loop == nil {
-		return append(text, reg.scope.suffix...)
+// appendSuffix adds what follows a node's id in its address: its items, and the
+// iterations of all loops around it unless they are all the first.
+func (reg *region) appendSuffix(text []byte, iterations bool) []byte {
+	outer := reg.around()
+	if outer == nil {
+		return text
 	}
-	text = append(reg.parent.appendSuffix(text), '#')
-	return strconv.AppendInt(text, int64(reg.iteration), 10)
+	text = outer.appendSuffix(text, iterations)
+	switch {
+	case reg.loop == nil:
+		text = strconv.AppendInt(append(text, '['), int64(reg.scope.item), 10)
+		return append(text, ']')
+	case iterations:
+		return strconv.AppendInt(append(text, '#'), int64(reg.iteration), 10)
+	}
+	return text
 }
 
 // job is a decision that is due: about a node; about a region that has settled,
@@ -281,7 +299,7 @@ func (r *Run) run(reg *region, n *node) {
 // newInst makes the instance of a node that was decided to run.
 func (r *Run) newInst(reg *region, n *node) *inst {
 	st := &reg.nodes[n.local]
-	in := &inst{n: n, reg: reg, scope: reg.scope, started: r.now, from: st.from, env: reg.entryEnv, status: Running}
+	in := &inst{n: n, reg: reg, scope: reg.scope, started: r.now, from: st.from, env: reg.entryEnv, status: Running, iteration: int32(reg.iterationHere())}
 	in.address = reg.address(n)
 	st.inst = in
 	if n.isStep() {
@@ -289,29 +307,56 @@ func (r *Run) newInst(reg *region, n *node) *inst {
 	}
 	if len(n.in) == 0 {
 		in.from = reg.entry
-		return in
-	}
-	in.from, in.env = st.from[:0], nil
-	for _, p := range st.from {
-		if p.live {
-			in.from = append(in.from, p)
-			in.env = merge(reg.levels(), in.env, p.env)
+	} else {
+		in.from, in.env = st.from[:0], nil
+		for _, p := range st.from {
+			if p.live {
+				in.from = append(in.from, p)
+				in.env = merge(reg.levels(), in.env, p.env)
+			}
 		}
 	}
+	in.follow()
 	return in
 }
 
-func (reg *region) address(n *node) string {
-	if !reg.repeated() {
-		return reg.scope.frame.prefix + n.def.ID + reg.scope.suffix
+// follow notes which steps the instance takes up from; a choice only hands them
+// on.
+func (in *inst) follow() {
+	if in.n.isLoop() {
+		return // its entries do
 	}
-	text := make([]byte, 0, 64)
-	text = append(append(text, reg.scope.frame.prefix...), n.def.ID...)
-	return string(reg.appendSuffix(text))
+	for i := range in.from {
+		by := in.from[i].by
+		workers := []*inst{by}
+		if by.n.isChoice() {
+			workers = by.workers
+		}
+		if in.n.isChoice() {
+			in.workers = append(in.workers, workers...)
+			continue
+		}
+		for _, w := range workers {
+			w.continued = true
+		}
+	}
+}
+
+func (reg *region) address(n *node) string {
+	prefix := reg.scope.frame.prefix
+	if reg.around() == nil {
+		return prefix + n.def.ID
+	}
+	text := append(append(make([]byte, 0, 64), prefix...), n.def.ID...)
+	return string(reg.appendSuffix(text, reg.repeated()))
 }
 
 // launch starts what a node does.
 func (r *Run) launch(in *inst) {
+	if r.rehearsal != "" && in.address == r.rehearsal {
+		in.phase, r.heldBack = held, in
+		return
+	}
 	switch s := in.n.def.Step.(type) {
 	case *workflow.Task:
 		r.admitTask(in)
@@ -375,12 +420,15 @@ func skipState(e *edge, how edgeState) edgeState {
 func (r *Run) noteSkipped(reg *region, n *node) {
 	switch n.def.Step.(type) {
 	case *workflow.Loop:
+		// As if its first iteration had begun, for the sake of the addresses.
+		body := &region{g: n.body, scope: reg.scope, parent: reg, loop: &inst{}, iteration: 1}
 		for _, inner := range n.body.nodes {
-			r.noteSkipped(reg, inner)
+			r.noteSkipped(body, inner)
 		}
 	case *workflow.Task, *workflow.Human, *workflow.Call, *workflow.Combine, *workflow.Each:
-		in := &inst{n: n, reg: reg, scope: reg.scope, started: r.now, ended: r.now, status: Skipped, phase: finished}
+		in := &inst{n: n, reg: reg, scope: reg.scope, started: r.now, ended: r.now, status: Skipped, phase: finished, iteration: int32(reg.iterationHere())}
 		in.address = reg.address(n)
+		in.scope.remember(in)
 		r.list(in)
 		r.tell(in, StepSkipped, "")
 	case *workflow.Choice:

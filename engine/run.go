@@ -29,7 +29,9 @@ type Run struct {
 	timers   map[string]*timer
 	issued   int // orders the commands of Pending
 
-	unattended bool // no driver carries out what the event at hand asks for
+	rehearsal  string // the address that a forked run holds back, until Forked
+	heldBack   *inst  // the instance there
+	unattended bool   // no driver carries out what the event at hand asks for
 
 	jobs   []job // decisions that follow from what is settled, first in first out
 	next   int   // first job not done
@@ -93,6 +95,7 @@ func called(b *workflow.Bundle) []*workflow.Workflow {
 // Facts gives, are valid until the next Step. An error means that the event does
 // not fit the run; the run is then unchanged.
 func (r *Run) Step(ev Event) ([]Command, error) {
+	r.makeRoom(ev)
 	if err := r.Admit(ev); err != nil {
 		return nil, err
 	}
@@ -124,8 +127,8 @@ func (r *Run) take(ev Event) {
 		r.recovered()
 	case *Forked:
 		r.clock.active = 0
-		r.forgive(ev.Address)
 		r.recovered()
+		r.endRehearsal()
 	}
 }
 
@@ -165,6 +168,9 @@ func (r *Run) Admit(ev Event) error {
 		return fmt.Errorf("the run has not started")
 	}
 	if r.finish != nil {
+		if answer, ok := ev.(*HumanAnswered); ok {
+			return fmt.Errorf("%w; the run is over: %s", r.noGate(answer.Address), r.finish.Status)
+		}
 		return fmt.Errorf("the run is over: %s", r.finish.Status)
 	}
 	switch ev := ev.(type) {
@@ -187,14 +193,16 @@ func (r *Run) Admit(ev Event) error {
 		if r.root.ending != "" {
 			return fmt.Errorf("the run is ending already: %s", r.root.ending)
 		}
-	case *LimitRaised, *Recovered, *Forked:
+	case *LimitRaised:
+		return lowers(r.root.frame.limits, ev.Limits)
+	case *Recovered, *Forked:
 	}
 	return nil
 }
 
 // start begins the run.
 func (r *Run) start(ev *Started) {
-	r.id, r.tasks = ev.Run, ev.Tasks
+	r.id, r.tasks, r.rehearsal = ev.Run, ev.Tasks, ev.Rehearse
 	p := r.programs[r.bundle.Root]
 	f := &frame{p: p, limits: ev.Limits}
 	r.root = r.newScope(nil, nil, p.body, f)

@@ -14,9 +14,9 @@ type scope struct {
 	owner  *inst  // the call or each that it belongs to; nil for the run
 	frame  *frame // of its workflow
 	body   region
-	suffix string // of the addresses in it
 	latest []*inst
 	one    [1]*inst // latest of a scope with one node
+	last   []*inst  // as latest, but with skipped ones; only where groups need it
 
 	item  int // of a for_each: index and value
 	value any
@@ -28,7 +28,7 @@ type scope struct {
 	over        bool   // its result was given on
 
 	tolerated string  // the first failure that no error edge took and that did not end the scope
-	sinks     []*inst // successful instances at which a path ended
+	sinks     []*inst // the last steps of paths that ended
 	endEnv    *env    // variables at the ends of all paths
 }
 
@@ -48,6 +48,9 @@ func (r *Run) newScope(parent *scope, owner *inst, g *graph, f *frame) *scope {
 	if s.latest = s.one[:]; g.count != 1 {
 		s.latest = make([]*inst, g.count)
 	}
+	if len(f.p.groups) > 0 {
+		s.last = make([]*inst, g.count)
+	}
 	s.body.g, s.body.scope = g, s
 	return s
 }
@@ -58,13 +61,39 @@ func (r *Run) begin(s *scope, at *env, from []parcel) { r.enter(&s.body, from, a
 // newest is the newest instance of a node that was not skipped, in the scope
 // that the node belongs to.
 func (s *scope) newest(n *node) *inst {
+	if s = s.of(n); s == nil {
+		return nil
+	}
+	return s.latest[n.slot]
+}
+
+func (s *scope) newestOrSkipped(n *node) *inst {
+	if s = s.of(n); s == nil {
+		return nil
+	}
+	return s.last[n.slot]
+}
+
+// of is the scope, this one or one around it, that a node runs in; nil if the
+// node is in another for_each.
+func (s *scope) of(n *node) *scope {
 	for s.body.g != n.g.scope {
 		if s.owner == nil || s.owner.child == s {
-			return nil // the node is in another for_each
+			return nil
 		}
 		s = s.parent
 	}
-	return s.latest[n.slot]
+	return s
+}
+
+// remember makes an instance the newest of its node.
+func (s *scope) remember(in *inst) {
+	if s.last != nil {
+		s.last[in.n.slot] = in
+	}
+	if in.status != Skipped {
+		s.latest[in.n.slot] = in
+	}
 }
 
 // closed says whether nothing more can happen in the scope.
@@ -77,9 +106,19 @@ func (s *scope) tolerate(text string) {
 	}
 }
 
-func (s *scope) sink(in *inst) {
-	s.sinks = append(s.sinks, in)
+// pathEnded notes the end of a path. Where it ends at a choice, its last steps
+// are those behind the choice.
+func (s *scope) pathEnded(in *inst) {
 	s.endEnv = merge(s.frame.p.depth, s.endEnv, in.env)
+	if !in.n.isChoice() {
+		s.sinks = append(s.sinks, in)
+		return
+	}
+	for _, w := range in.workers {
+		if w.scope == s {
+			s.sinks = append(s.sinks, w)
+		}
+	}
 }
 
 // end ends a scope: what runs is cancelled, what is undecided is skipped. The
@@ -132,6 +171,7 @@ func (r *Run) cancelInst(in *inst) {
 		return
 	}
 	in.phase, in.status, in.ended = next, status, r.now
+	in.scope.remember(in)
 	if !in.n.isLoop() {
 		r.tell(in, StepEnded, "")
 	}
@@ -178,7 +218,7 @@ func (r *Run) outcome(s *scope) (status Status, output any, reason string) {
 	if s.ending != "" {
 		return s.ending, nil, s.reason
 	}
-	sinks := newestSinks(s.sinks)
+	sinks := successfulSinks(s.sinks)
 	if s.tolerated != "" && len(sinks) == 0 {
 		return Failed, nil, s.tolerated
 	}
@@ -192,18 +232,18 @@ func (r *Run) outcome(s *scope) (status Status, output any, reason string) {
 	return Success, output, ""
 }
 
-// newestSinks are the sinks without those that a later iteration of the same
-// node took the place of.
-func newestSinks(sinks []*inst) []*inst {
+// successfulSinks are the sinks that succeeded and that no other step takes up
+// from, without those that a later iteration took the place of.
+func successfulSinks(sinks []*inst) []*inst {
 	seen := make(map[*node]bool, len(sinks))
-	var newest []*inst
+	var list []*inst
 	for _, in := range slices.Backward(sinks) {
-		if !seen[in.n] {
+		if !seen[in.n] && in.status == Success && !in.continued {
 			seen[in.n] = true
-			newest = append(newest, in)
+			list = append(list, in)
 		}
 	}
-	return newest
+	return list
 }
 
 // scopeOutput is the output expression; else the only sink's output; else an
@@ -236,12 +276,5 @@ func (r *Run) finishRun(status Status, output any, reason string) {
 	r.command(r.finish)
 }
 
-// worked says whether anything but decisions happened.
-func (r *Run) worked() bool {
-	for _, in := range r.steps {
-		if in.status != Skipped {
-			return true
-		}
-	}
-	return false
-}
+// worked says whether a task ran.
+func (r *Run) worked() bool { return r.Usage().Steps > 0 }

@@ -7,9 +7,28 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// succeed ends an instance with a value, if its edges can be chosen; otherwise
-// it says what is wrong and leaves the instance as it was.
-func (r *Run) succeed(in *inst, value any) *Fault {
+// read takes the value of a node from what it gave, as its output mode says.
+func (n *node) read(given any) (any, error) {
+	text, isText := given.(string)
+	switch {
+	case n.extract == nil && isText:
+		return strings.TrimSuffix(text, "\n"), nil
+	case n.extract == nil:
+		return given, nil
+	case !isText:
+		text = workflow.FormatJSON(given)
+	}
+	return n.extract.Value(text)
+}
+
+// succeed ends an instance with what it gave, if that can be read and its edges
+// can be chosen; otherwise it says what is wrong and leaves the instance as it
+// was.
+func (r *Run) succeed(in *inst, given any) *Fault {
+	value, err := in.n.read(given)
+	if err != nil {
+		return &Fault{Kind: FaultBadOutput, Message: err.Error()}
+	}
 	before := in.env
 	in.status, in.output, in.err = Success, value, ""
 	if in.n.write >= 0 {
@@ -20,7 +39,7 @@ func (r *Run) succeed(in *inst, value any) *Fault {
 		in.status, in.output, in.env = Running, nil, before
 		return fault
 	}
-	p := parcel{value: value, env: in.env, failed: in.passedFailure()}
+	p := parcel{by: in, value: value, env: in.env, failed: in.passedFailure()}
 	r.conclude(in)
 	p.seq = in.seq
 	sink := true
@@ -33,7 +52,7 @@ func (r *Run) succeed(in *inst, value any) *Fault {
 		r.settleEdge(in.reg, e, live, p)
 	}
 	if sink {
-		in.scope.sink(in)
+		in.scope.pathEnded(in)
 	}
 	r.settled(in.reg, in.n)
 	return nil
@@ -45,16 +64,16 @@ func (r *Run) conclude(in *inst) {
 	in.from = nil // the region may use it for its next iteration
 	r.seq++
 	in.seq = r.seq
-	in.scope.latest[in.n.slot] = in
-	if _, choice := in.n.def.Step.(*workflow.Choice); !choice || in.err != "" {
+	in.scope.remember(in)
+	if !in.n.isChoice() || in.err != "" {
 		r.tell(in, StepEnded, in.err)
 	}
 }
 
 // passedFailure is the failure that a choice passes on.
 func (in *inst) passedFailure() *inst {
-	if _, choice := in.n.def.Step.(*workflow.Choice); choice && len(in.from) > 0 {
-		return in.from[0].failed
+	if in.n.isChoice() {
+		return failureIn(in.from)
 	}
 	return nil
 }
@@ -192,7 +211,7 @@ func (r *Run) fail(in *inst, fault *Fault) {
 
 // settleFailed takes the edges that handle the failure.
 func (r *Run) settleFailed(in *inst, on workflow.On) {
-	p := parcel{value: in.err, env: in.env, failed: in}
+	p := parcel{by: in, value: in.err, env: in.env, failed: in}
 	for _, e := range in.n.out {
 		if e.def.On == on {
 			r.settleEdge(in.reg, e, live, p)
@@ -223,7 +242,7 @@ func (r *Run) judge(in *inst, fault *Fault) {
 			r.warn(in, "%s", fault.Message)
 			clear(r.taken)
 		}
-		p := parcel{env: in.env, tolerated: true}
+		p := parcel{by: in, env: in.env, tolerated: true}
 		for i, e := range in.n.out {
 			if r.taken[i] {
 				r.settleEdge(in.reg, e, live, p)

@@ -63,8 +63,8 @@ func (r *Run) Snapshot() []byte {
 
 func (r *Run) printScope(b *bytes.Buffer, s *scope, indent string) {
 	f := s.frame
-	fmt.Fprintf(b, "%sscope %s%s outstanding=%d ending=%q tolerated=%q sinks=%d ledger steps=%d running=%d spent=%v reserved=%g/%d\n",
-		indent, f.prefix, s.suffix, s.outstanding, s.ending, s.tolerated, len(s.sinks), f.steps, f.running, f.spent, f.reserved, f.tokens)
+	fmt.Fprintf(b, "%sscope %s%d outstanding=%d ending=%q tolerated=%q sinks=%d ledger steps=%d running=%d spent=%v reserved=%g/%d\n",
+		indent, f.prefix, s.item, s.outstanding, s.ending, s.tolerated, len(s.sinks), f.steps, f.running, f.spent, f.reserved, f.tokens)
 	r.printRegion(b, &s.body, indent+"  ")
 }
 

@@ -26,7 +26,7 @@ func (r *Run) admitTask(in *inst) {
 
 // startAttempt starts the first or the next attempt, unless a limit forbids it.
 func (r *Run) startAttempt(in *inst) {
-	if !in.counted && !r.countStep(in) {
+	if !r.mayStart(in) {
 		return
 	}
 	bound := r.bound(in)
@@ -109,7 +109,7 @@ func (r *Run) issue(in *inst) {
 	in.phase, in.expired, in.unsent = running, false, r.unattended
 	r.issued++
 	in.issued = r.issued
-	in.cmd.Attempt = int(in.attempt)
+	in.cmd.Attempt, in.cmd.Again = int(in.attempt), in.losses > 0
 	in.cmd.Key = r.id + "/" + in.address + "@" + strconv.Itoa(int(in.attempt))
 	r.occupy(in)
 	r.attempts[in.address] = in
@@ -138,10 +138,7 @@ func (r *Run) settleAttempt(in *inst, ev *TaskEnded) {
 	case ev.Fault != nil:
 		r.attemptFailed(in, ev.Fault)
 	default:
-		value, err := in.n.extract.Value(ev.Output)
-		if err != nil {
-			r.attemptFailed(in, &Fault{Kind: FaultBadOutput, Message: err.Error()})
-		} else if fault := r.succeed(in, value); fault != nil {
+		if fault := r.succeed(in, ev.Output); fault != nil {
 			r.attemptFailed(in, fault)
 		}
 	}
@@ -164,7 +161,7 @@ func (r *Run) attemptFailed(in *inst, fault *Fault) {
 		return
 	}
 	in.failures++
-	retry := in.n.def.Retry
+	retry := r.retryOf(in)
 	if fault.Permanent || int(in.failures) >= retry.Attempts {
 		r.fail(in, fault)
 		return
@@ -180,6 +177,14 @@ func (r *Run) attemptFailed(in *inst, fault *Fault) {
 	} else {
 		r.admitTask(in)
 	}
+}
+
+// retryOf is the node's policy, else its agent's.
+func (r *Run) retryOf(in *inst) workflow.Retry {
+	if in.n.def.Retry.Attempts > 0 {
+		return in.n.def.Retry
+	}
+	return r.bound(in).Retry
 }
 
 // wait puts the next attempt off.
@@ -260,10 +265,12 @@ func (r *Run) recovered() {
 	}
 }
 
-// forgive lets the instance from which a run is forked start anew: a person
-// asked for it, so it does not count as lost.
-func (r *Run) forgive(address string) {
-	if in := r.attempts[address]; in != nil {
-		in.unsent = true
+// endRehearsal starts what was held back.
+func (r *Run) endRehearsal() {
+	in := r.heldBack
+	r.rehearsal, r.heldBack = "", nil
+	if in != nil && in.phase == held {
+		in.started = r.now
+		r.launch(in)
 	}
 }

@@ -81,10 +81,10 @@ type Binding struct {
 
 // Retry says how often and how fast a failed attempt is repeated.
 type Retry struct {
-	Attempts int // in all, the first included; 0 and 1: no retry
-	Backoff  Backoff
-	Delay    time.Duration
-	MaxDelay time.Duration // zero: not capped
+	Attempts int           `json:"attempts,omitempty"` // in all, the first included; 0 and 1: no retry
+	Backoff  Backoff       `json:"backoff,omitempty"`
+	Delay    time.Duration `json:"delay,omitempty"`
+	MaxDelay time.Duration `json:"max_delay,omitempty"` // zero: not capped
 }
 
 // Backoff is how the delay grows from one attempt to the next.

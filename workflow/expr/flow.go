@@ -30,6 +30,7 @@ type place struct {
 	loop  int // innermost Loop that holds it, or none; the loop may be outside of the Each
 	links []link
 	edges []*workflow.Edge // all that leave it, also to the end
+	exits bool             // one of links leaves a loop
 	in    int              // links that lead here, but for back links
 }
 
@@ -41,6 +42,7 @@ type link struct {
 	kind linkKind
 	back bool // round the loop
 	edge *workflow.Edge
+	done []int // loops that it leaves, so that they are done
 }
 
 type linkKind int
@@ -58,6 +60,7 @@ func newFlow(w *workflow.Workflow) *flow {
 	f.places[f.end] = place{node: &workflow.Node{}, up: none, each: none, loop: none}
 	f.layOut(&w.Body, nil, 0, place{up: none, each: none, loop: none})
 	f.enterBodies()
+	f.leaveLoops()
 	f.sort()
 	return f
 }
@@ -88,25 +91,28 @@ func (s *names) find(id string) (int, bool) {
 // the links of its edges. around says in which composites they are.
 func (f *flow) layOut(g *workflow.Graph, outer *names, first int, around place) {
 	here := &names{make(map[string]int, len(g.Nodes)), outer}
+	places := make([]int, len(g.Nodes))
 	next := first
 	for i := range g.Nodes {
-		here.nodes[g.Nodes[i].ID] = next
+		places[i] = next
+		if _, taken := here.nodes[g.Nodes[i].ID]; !taken { // an edge means the first of two
+			here.nodes[g.Nodes[i].ID] = next
+		}
 		next++
 		if body := g.Nodes[i].Body(); body != nil {
 			next += count(body)
 		}
 	}
 	for i := range g.Nodes {
-		f.addNode(&g.Nodes[i], here, around)
+		f.addNode(&g.Nodes[i], places[i], here, around)
 	}
 	for i := range g.Edges {
 		f.addEdge(&g.Edges[i], here, around)
 	}
 }
 
-// addNode adds a node and what is in it.
-func (f *flow) addNode(n *workflow.Node, here *names, around place) {
-	at := here.nodes[n.ID]
+// addNode adds a node at its place, and what is in it.
+func (f *flow) addNode(n *workflow.Node, at int, here *names, around place) {
 	p := &f.places[at]
 	p.node, p.up, p.each, p.loop = n, around.up, around.each, around.loop
 	f.index(n, at)
@@ -176,6 +182,31 @@ func (f *flow) enterBodies() {
 			}
 		}
 	}
+}
+
+// leaveLoops notes which loops are done when a link is taken.
+func (f *flow) leaveLoops() {
+	for i := range f.end {
+		p := &f.places[i]
+		if p.loop == none {
+			continue
+		}
+		for k := range p.links {
+			l := &p.links[k]
+			for up := p.up; f.leaves(l, up); up = f.places[up].up {
+				l.done, p.exits = append(l.done, up), true
+			}
+		}
+	}
+}
+
+// leaves says whether a link leads out of a loop. Nothing leads out of an Each.
+func (f *flow) leaves(l *link, composite int) bool {
+	if composite == none || l.back || l.kind == enter || f.inside(l.to, composite) {
+		return false
+	}
+	_, isLoop := f.places[composite].node.Step.(*workflow.Loop)
+	return isLoop
 }
 
 // sort puts the places in an order in which all links but back links lead

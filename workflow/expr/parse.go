@@ -93,7 +93,7 @@ func (p *parser) whole() (node, error) {
 		return nil, err
 	}
 	if t.kind != endToken {
-		return nil, unexpected(t, "an operator or the end")
+		return nil, p.unexpected(t, "the end or one of "+operators)
 	}
 	return n, nil
 }
@@ -133,7 +133,18 @@ func (p *parser) expect(op, why string) error {
 	if err != nil {
 		return err
 	}
-	return unexpected(t, op+why)
+	return p.unexpected(t, op+why)
+}
+
+// unexpected is the mistake that a token stands behind a complete expression.
+// Where that is the word not, the word is the mistake.
+func (p *parser) unexpected(t token, want string) *SyntaxError {
+	before := strings.TrimRight(p.text[:p.pos], " \t\r\n")
+	from := len(before) - len("not")
+	if t.kind != opToken && t.kind != endToken && strings.HasSuffix(before, "not") && (from == 0 || !isNamePart(before[from-1])) {
+		return &SyntaxError{from, len(before), `unexpected "not"`, hints["not"]}
+	}
+	return unexpected(t, want)
 }
 
 func unexpected(t token, want string) *SyntaxError {
@@ -141,6 +152,11 @@ func unexpected(t token, want string) *SyntaxError {
 		return &SyntaxError{t.from, t.to, "the expression ends too early", "expected " + want}
 	}
 	detail := hints[t.text]
+	if t.kind == stringToken {
+		detail = ""
+	} else if t.kind == numberToken && strings.HasPrefix(t.text, "-") {
+		detail = noArithmetic
+	}
 	if detail == "" {
 		detail = "expected " + want
 	}

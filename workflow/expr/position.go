@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -26,6 +27,9 @@ func (f *finding) place() workflow.Pos {
 func (f *finding) span(written string) (from, to int, ok bool) {
 	original := *f.text.site
 	original.text = written
+	if f.text.err != nil && f.text.isText {
+		return f.brokenSpan(written)
+	}
 	for _, d := range []Dialect{Mixed, PlantUML, Canonical} {
 		p := parse(&original, d)
 		switch {
@@ -38,6 +42,21 @@ func (f *finding) span(written string) (from, to int, ok bool) {
 		case f.ref != nil && p.err == nil && len(p.refs()) == len(f.text.refs()):
 			r := p.refs()[f.number]
 			return r.From, r.To, true
+		}
+	}
+	return 0, 0, false
+}
+
+// brokenSpan finds the finding in a text that does not parse.
+func (f *finding) brokenSpan(written string) (from, to int, ok bool) {
+	refs, wrong := faults(written, Mixed)
+	switch {
+	case f.ref == nil && f.number < len(wrong):
+		return wrong[f.number].From, wrong[f.number].To, true
+	case f.ref != nil:
+		refs = slices.DeleteFunc(refs, isNumbered)
+		if len(refs) == len(f.text.loose) {
+			return refs[f.number].From, refs[f.number].To, true
 		}
 	}
 	return 0, 0, false

@@ -22,7 +22,8 @@ const (
 	Forward        ProblemKind = "forward"      // it runs later
 	Self           ProblemKind = "self"         // it is the node itself, or around it
 	NotUpstream    ProblemKind = "not_upstream" // it runs beside, or where its result is not seen
-	BadItem        ProblemKind = "bad_item"     // item, index, iteration, failure or previous out of place
+	BadItem        ProblemKind = "bad_item"     // item, index, iteration or previous out of place
+	BadFailure     ProblemKind = "bad_failure"  // failure out of place
 	MaybeUndefined ProblemKind = "maybe_undefined"
 	QuotedRef      ProblemKind = "quoted_reference" // a reference inside quotes is plain text
 )
@@ -41,7 +42,7 @@ func (p Problem) Severity() workflow.Severity {
 	switch p.Kind {
 	case MaybeUndefined, QuotedRef:
 		return workflow.Warning
-	case Syntax, UnknownName, UnknownNode, UnknownGroup, UnknownField, Forward, Self, NotUpstream, BadItem:
+	case Syntax, UnknownName, UnknownNode, UnknownGroup, UnknownField, Forward, Self, NotUpstream, BadItem, BadFailure:
 	}
 	return workflow.Error
 }
@@ -53,8 +54,15 @@ func (p Problem) Severity() workflow.Severity {
 func Problems(w *workflow.Workflow) []Problem {
 	c := newChecker(newFlow(w))
 	sites := c.sites()
+	texts := make([]*parsed, len(sites))
 	for i := range sites {
-		c.text(parse(&sites[i], Canonical))
+		p := parse(&sites[i], Canonical)
+		p.loosen()
+		texts[i] = &p
+	}
+	c.resolveLoose(texts)
+	for _, p := range texts {
+		c.text(p)
 	}
 	c.settle()
 	var all []Problem
@@ -104,14 +112,14 @@ type finding struct {
 	forms []int
 }
 
-func (c *checker) text(p parsed) {
+func (c *checker) text(p *parsed) {
 	if p.err != nil {
-		c.findings = append(c.findings, &finding{text: &p, problem: &Problem{Kind: Syntax, Summary: p.err.Summary, Detail: p.err.Detail}})
+		c.broken(p)
 		return
 	}
-	c.quoted(&p)
+	c.quoted(p)
 	for i, ref := range p.refs() {
-		f := &finding{text: &p, ref: ref, number: i}
+		f := &finding{text: p, ref: ref, number: i}
 		c.findings = append(c.findings, f)
 		c.reference(f)
 	}
@@ -222,6 +230,11 @@ func (c *checker) node(f *finding) {
 // from its place.
 func (c *checker) nodes(f *finding, nodes []int) {
 	for _, i := range nodes {
+		if _, isLoop := c.places[i].node.Step.(*workflow.Loop); isLoop && c.inside(f.text.at.place, i) {
+			f.asked = nil
+			f.report(Self, f.ref.Name, fmt.Sprintf("loop %q is not done inside of itself", c.places[i].node.ID), "name a step of the loop; its output is null in the first round")
+			return
+		}
 		if c.visible(i, f.text.at.place) {
 			f.forms = append(f.forms, i)
 			c.ask(f, &query{at: f.text.at, node: i})
@@ -277,7 +290,7 @@ func (c *checker) failure(f *finding) {
 	if !c.field(f, "a failure", FailureFields()) || c.enteredByError(f.text.at.place) {
 		return
 	}
-	f.report(BadItem, "failure", "failure where no error edge leads", "only a node that an error edge leads to has a failure")
+	f.report(BadFailure, "failure", "failure where no error edge leads", "only a node that an error edge leads to has a failure")
 }
 
 // enteredByError says whether an error edge leads to a place, through choices

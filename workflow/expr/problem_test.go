@@ -41,7 +41,7 @@ func TestProblemsInALine(t *testing.T) {
 		{`${item} ${index} ${iteration}`, "error bad_item: item outside of for_each; only what for_each repeats has an item\n" +
 			"error bad_item: index outside of for_each; only what for_each repeats has an item\n" +
 			"error bad_item: iteration outside of a loop; only the body of a loop has iterations"},
-		{`${failure.error}`, `error bad_item: failure where no error edge leads; only a node that an error edge leads to has a failure`},
+		{`${failure.error}`, `error bad_failure: failure where no error edge leads; only a node that an error edge leads to has a failure`},
 		{`${failure.eror}`, `error unknown_field: a failure has no field "eror"; did you mean "error"?`},
 		{`${nodes.d.output ?? "none"}`, `error forward: "d" is not known yet; "d" runs after this place`},
 		{`${unresolved}`, `error unknown_name: unknown name "unresolved"; `},
@@ -240,5 +240,88 @@ func TestManyProblems(t *testing.T) {
 	expr.Resolve(w, expr.Mixed, ids)
 	if got := expr.Problems(w); len(got) != 10_000 || got[0].Detail != `did you mean "s0"?` || got[9_999].Detail != "" {
 		t.Errorf("%d problems, the first %+v, the last %+v", len(got), got[0], got[len(got)-1])
+	}
+}
+
+// A mistake in one expression of a text hides nothing of the others.
+func TestProblemsInBrokenTexts(t *testing.T) {
+	tests := []struct{ prompt, want string }{
+		{`a {{n`, `3-5 {{ is never closed; close it, or write ${"{{"} for a literal {{`},
+		{`{{ n } }`, `6-7 {{ is closed by a single }; write }}`},
+		{`{{ topic ?? }}`, `13-14 unexpected "}"; expected a value`},
+		{`${m} ${k.} ${q}`, `1-5 unknown name "m"; no input is declared and no variable is written under this name
+9-10 a name is missing behind the dot; write a.b, a[0] or a["some key"]
+12-16 unknown name "q"; no input is declared and no variable is written under this name`},
+		{`${topic +} ${nodes.b} ${nodes.x}`, `9-10 unexpected "+"; there is no arithmetic; let a step compute the value
+23-33 there is no node "x"; did you mean "a"?`},
+		{`${topic} ${#a} ${HOME:-x} ${topic`, `12-13 unexpected "#"; a shell's own ${ is written $${
+22-23 unexpected ":"; a shell's own ${ is written $${
+27-29 ${ is never closed; close it, or write $${ for a literal ${`},
+		{`${steps[0].output} ${`, `20-22 ${ is never closed; close it, or write $${ for a literal ${`},
+	}
+	for _, tt := range tests {
+		w := line("")
+		w.Inputs = []workflow.Param{{Name: "topic"}}
+		src := workflow.Source{Text: tt.prompt, Pos: workflow.Pos{Line: 1, Column: 1, EndLine: 1, EndColumn: 1 + len(tt.prompt)}}
+		w.Body.Nodes[2].Step = &workflow.Task{Prompt: workflow.Template{Text: tt.prompt, Src: src}}
+		expr.Resolve(w, expr.Mixed, nil)
+		expr.Resolve(w, expr.Canonical, nil)
+		var lines []string
+		for _, p := range expr.Problems(w) {
+			lines = append(lines, fmt.Sprintf("%d-%d %s; %s", p.Pos.Column, p.Pos.EndColumn, p.Summary, p.Detail))
+		}
+		if diff := cmp.Diff(tt.want, strings.Join(lines, "\n")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.prompt, diff)
+		}
+	}
+}
+
+// The output of a loop is known behind it, and not inside of it.
+func TestProblemsOfLoops(t *testing.T) {
+	for _, tt := range []struct{ inner, outer, group, want string }{
+		{"", "${nodes.l.output}", "", ""},
+		{"", "${groups.g.outputs}", "g", ""},
+		{"${nodes.l.output}", "", "", `error self: loop "l" is not done inside of itself; name a step of the loop; its output is null in the first round`},
+	} {
+		loop := &workflow.Loop{Body: workflow.Graph{
+			Nodes: []workflow.Node{task("x", tt.inner, "")},
+			Edges: []workflow.Edge{{From: "x", To: "b", On: workflow.OnLabel, Label: "ok"}, {From: "x", To: workflow.Again, On: workflow.OnElse}},
+		}}
+		w := &workflow.Workflow{Body: workflow.Graph{
+			Nodes: []workflow.Node{task("a", "", ""), {ID: "l", Step: loop, Group: tt.group}, task("b", tt.outer, "")},
+			Edges: []workflow.Edge{{From: "a", To: "l"}},
+		}}
+		if diff := cmp.Diff(tt.want, problems(w)); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", tt, diff)
+		}
+	}
+}
+
+func TestConditionsSayWhichOperatorsThereAre(t *testing.T) {
+	for text, want := range map[string]string{
+		"not n":     `expr: unexpected "not" at offset 0; write !`,
+		"n + 1 > 3": `expr: unexpected "+" at offset 2; there is no arithmetic; let a step compute the value`,
+		"n -1":      `expr: unexpected "-1" at offset 2; there is no arithmetic; let a step compute the value`,
+		"len(n)":    `expr: unexpected "(" at offset 3; there are no functions; the operators are == != < <= > >= contains in matches && || ! ??`,
+		"n m":       `expr: unexpected "m" at offset 2; expected the end or one of == != < <= > >= contains in matches && || ! ??`,
+	} {
+		if _, err := expr.ParseExpr(text, expr.Canonical); err == nil || err.Error() != want {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// Readers report an id that stands twice; resolving such a workflow must not
+// fail for it.
+func TestResolveWithDuplicateIDs(t *testing.T) {
+	loop := &workflow.Loop{Body: workflow.Graph{Nodes: []workflow.Node{task("a", "${x}", "y")}}}
+	w := &workflow.Workflow{Body: workflow.Graph{
+		Nodes: []workflow.Node{task("a", "${y}", "x"), {ID: "a", Step: loop}, task("a", "${a.output}", "x"), task("b", "${x}", "")},
+		Edges: []workflow.Edge{{From: "a", To: "b"}},
+	}}
+	expr.Resolve(w, expr.Mixed, []string{"a", "a", "a", "b"})
+	expr.Problems(w)
+	if got := w.Body.Nodes[3].Step.(*workflow.Task).Prompt.Text; got != "${vars.x}" {
+		t.Errorf("got %s", got)
 	}
 }

@@ -165,7 +165,7 @@ func (s *spread) run() {
 	for at := s.within.from; at <= s.within.to; at++ {
 		i := s.order[at]
 		clear(s.at(i))
-		s.dirty[at] = s.asked(s.facts.nodes[i]) || s.asked(s.facts.writes[i]) || s.asked(s.facts.items[i])
+		s.dirty[at] = s.asked(s.facts.nodes[i]) || s.asked(s.facts.writes[i]) || s.asked(s.facts.items[i]) || s.places[i].exits
 	}
 	passed := make([]uint64, s.width)
 	for again := true; again; {
@@ -188,6 +188,9 @@ func (s *spread) pass(i int, passed []uint64) (again bool) {
 		}
 		copy(passed, s.at(i))
 		s.add(passed, i, l.kind)
+		for _, loop := range l.done {
+			s.put(passed, s.facts.nodes[loop])
+		}
 		if to := s.position[l.to]; to <= s.within.to && s.merge(l.to, passed) {
 			s.dirty[to] = true
 			again = again || to <= s.position[i]

@@ -71,7 +71,7 @@ func (m *maker) variable() string {
 }
 
 // brute says for every place whether a path leads there from a node along its
-// links of the given kinds.
+// links of the given kinds; from a loop with both kinds, along its exits.
 func (f *flow) brute(node int, round bool, starts ...linkKind) []bool {
 	reached := make([]bool, len(f.places))
 	var visit func(int)
@@ -93,7 +93,21 @@ func (f *flow) brute(node int, round bool, starts ...linkKind) []bool {
 			}
 		}
 	}
+	if _, isLoop := f.places[node].node.Step.(*workflow.Loop); isLoop && len(starts) == 2 {
+		f.bruteExits(node, visit)
+	}
 	return reached
+}
+
+// bruteExits visits what the links lead to that leave a loop: there it is done.
+func (f *flow) bruteExits(loop int, visit func(int)) {
+	for i := range f.end {
+		for _, l := range f.places[i].links {
+			if f.inside(i, loop) && l.to != loop && !f.inside(l.to, loop) {
+				visit(l.to)
+			}
+		}
+	}
 }
 
 func TestAskAgreesWithSearch(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 // dialect, changes nothing.
 func Resolve(w *workflow.Workflow, d Dialect, steps []string) {
 	detach(w)
-	r := &resolver{flow: newFlow(w), steps: steps, free: map[string]bool{}}
+	r := &resolver{flow: newFlow(w), dialect: d, steps: steps, free: map[string]bool{}}
 	sites := r.sites()
 	r.texts = make([]parsed, len(sites))
 	for i := range sites {
@@ -38,6 +38,7 @@ func Resolve(w *workflow.Workflow, d Dialect, steps []string) {
 
 type resolver struct {
 	*flow
+	dialect  Dialect
 	steps    []string
 	texts    []parsed
 	upstream map[*Ref]*query // is the variable of that name written upstream?
@@ -214,15 +215,14 @@ func (r *resolver) input(rest []Key, alone bool) Ref {
 	return classify(slices.Concat([]Key{{Name: "inputs"}}, rest))
 }
 
-// store writes the canonical text. What did not parse in its own dialect might
-// be plain text in the canonical one, so it is marked as broken: ${? is never
-// right.
+// store writes the canonical text. A template that did not parse is marked as
+// broken.
 func (r *resolver) store(p *parsed) {
 	if p.err == nil {
 		p.write(p.canonical())
 		return
 	}
-	if p.isText && parse(p.site, Canonical).err == nil {
-		p.write("${?" + p.text)
+	if p.isText && r.dialect != Canonical {
+		p.write(brokenMark + p.text)
 	}
 }

@@ -55,7 +55,14 @@ var hints = map[string]string{
 	"=": "write == to compare", "&": "write &&", "|": "write ||",
 	"and": "write &&", "or": "write ||", "not": "write !",
 	"is": "write ==", "equals": "write ==", "?.": "a missing part is null anyway; write a.b",
+	"+": noArithmetic, "-": noArithmetic, "*": noArithmetic, "/": noArithmetic, "%": noArithmetic,
+	"(": "there are no functions; the operators are " + operators,
 }
+
+const (
+	operators    = "== != < <= > >= contains in matches && || ! ??"
+	noArithmetic = "there is no arithmetic; let a step compute the value"
+)
 
 // scan is the token at pos.
 func scan(text string, pos int) (token, *SyntaxError) {

@@ -172,6 +172,11 @@ type parsed struct {
 	template *Template // one of template and expr is set, unless err is
 	expr     *Expr
 	err      *SyntaxError
+
+	// Of a broken text, once loosen has looked: all that is wrong with it, and
+	// the references that are right.
+	wrong []*SyntaxError
+	loose []*Ref
 }
 
 func parse(s *site, d Dialect) parsed {
@@ -189,7 +194,7 @@ func parse(s *site, d Dialect) parsed {
 func (p *parsed) refs() []*Ref {
 	switch {
 	case p.err != nil:
-		return nil
+		return p.loose
 	case p.template != nil:
 		return p.template.refs
 	default:

@@ -144,13 +144,22 @@ func (t *Template) expression(p *parser) error {
 	return nil
 }
 
+// shellMarks are what follows a name, or its ${, in a shell's expansions.
+const shellMarks = ":#%/^@*"
+
 // explain adds to an error what an author who meant literal text must do.
 func (p *parser) explain(err error, at int) error {
 	var e *SyntaxError
-	if !errors.As(err, &e) || e.From < len(p.text) {
+	if !errors.As(err, &e) {
 		return err
 	}
 	opened := p.text[at : at+2]
+	if e.From < len(p.text) {
+		if opened == "${" && strings.IndexByte(shellMarks, p.text[e.From]) >= 0 {
+			e.Detail = "a shell's own ${ is written $${"
+		}
+		return e
+	}
 	literal := map[string]string{"${": "$${", "{{": `${"{{"}`}[opened]
 	return &SyntaxError{at, at + 2, opened + " is never closed", fmt.Sprintf("close it, or write %s for a literal %s", literal, opened)}
 }
