@@ -13,7 +13,8 @@
 //	               puts something before it
 //	body           text to send, or
 //	json           a value to send as JSON
-//	expect         status that is a success: 200, 2xx, or a list of such; default: 2xx
+//	expect         status that is a success: 200, 2xx, or a list of such; default: 2xx.
+//	               With 302, 3xx or the like among them no redirect is followed
 //	timeout        duration for the whole exchange; default: 60s
 //	max_output_kb  most that the answer may hold; default: what the agent's
 //	               definition says, else 1024
@@ -27,13 +28,14 @@
 //
 // # What comes back
 //
-// The output is the body of the answer as text. Bytes that are not UTF-8 are
-// replaced by U+FFFD. At most five redirects are followed; a secret header is not
+// The output is the body of the answer as text. A byte that is not UTF-8 fails the
+// attempt for good. At most five redirects are followed; a secret header is not
 // sent on to another server.
 //
 // A status that is not expected fails the attempt with the status and the
 // beginning of the body. A retry is of no use, and not made, where the status says
-// that the request itself is wrong (400, 401, 403, 405, 406, 411, 413 to 415, 422,
-// 431, 501, 505). 429 is a quota. It and 503 with a Retry-After of at most a day
-// wait until then without using up an attempt.
+// that the request itself is wrong: 4xx except 408, 425 and 429, and 501 and 505.
+// 429 and 503 with a Retry-After of at most 24 h are a quota: they wait until then,
+// one second at least, without using up an attempt. With a later time they fail for
+// good, and without one they are an ordinary failure.
 package http

@@ -9,16 +9,14 @@ import (
 	"net/url"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
 )
 
 const (
-	maxRedirects  = 5
-	maxRetryAfter = 24 * time.Hour
-	maxErrorBody  = 500
+	maxRedirects = 5
+	maxErrorBody = 500
 )
 
 // Options say how requests are made. The zero value is the default.
@@ -77,6 +75,9 @@ func (h *HTTP) exchange(ctx context.Context, task *agent.Task, set *settings, lo
 	}
 	where := place(req.Method, req.URL)
 	client := nethttp.Client{Transport: h.transport, CheckRedirect: redirect(secret)}
+	if set.Expect.redirects() {
+		client.CheckRedirect = func(*nethttp.Request, []*nethttp.Request) error { return nethttp.ErrUseLastResponse }
+	}
 	resp, err := client.Do(req)
 	if err != nil {
 		var withURL *url.Error // its text has the whole url, with the query
@@ -88,7 +89,7 @@ func (h *HTTP) exchange(ctx context.Context, task *agent.Task, set *settings, lo
 	defer resp.Body.Close()
 	log([]byte(where + ": " + resp.Status + "\n"))
 	if !set.Expect.match(resp.StatusCode) {
-		return "", unexpected(where, resp)
+		return "", unexpected(where, resp, time.Now())
 	}
 	return read(where, resp.Body, set.outputLimit(task.Agent))
 }
@@ -151,43 +152,8 @@ func read(where string, body io.Reader, limit int64) (string, error) {
 	if int64(len(data)) > limit {
 		return "", agent.Permanentf("%s: the answer is over %d KiB; raise max_output_kb", where, limit>>10)
 	}
-	return strings.ToValidUTF8(string(data), "\uFFFD"), nil
-}
-
-// hopeless says whether another attempt with the same request would only repeat a
-// status.
-func hopeless(status int) bool {
-	switch status {
-	case 400, 401, 403, 405, 406, 411, 413, 414, 415, 422, 431, 501, 505:
-		return true
+	if at := agent.NotText(data); at > 0 {
+		return "", agent.Permanentf("%s: the answer is not text (UTF-8) at byte %d; a shell step can write it to a file, e.g. with curl -o", where, at)
 	}
-	return false
-}
-
-// unexpected is the failure for a status that is no success.
-func unexpected(where string, resp *nethttp.Response) *agent.Error {
-	message := where + ": " + resp.Status
-	start, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // as much as came
-	if said := strings.TrimSpace(strings.ToValidUTF8(string(start), "")); said != "" {
-		message += ": " + said
-	}
-	e := &agent.Error{Kind: agent.Failed, Message: message, Permanent: hopeless(resp.StatusCode)}
-	until := retryAfter(resp.Header.Get("Retry-After"), time.Now())
-	if resp.StatusCode == nethttp.StatusTooManyRequests || resp.StatusCode == nethttp.StatusServiceUnavailable && !until.IsZero() {
-		e.Kind, e.Until = agent.Quota, until
-	}
-	return e
-}
-
-// retryAfter is the time that a Retry-After names, in seconds or as a date; zero
-// if it names none that is worth waiting for.
-func retryAfter(value string, now time.Time) time.Time {
-	until, err := nethttp.ParseTime(value)
-	if seconds, numErr := strconv.ParseInt(strings.TrimSpace(value), 10, 32); numErr == nil && seconds >= 0 {
-		until, err = now.Add(time.Duration(seconds)*time.Second), nil
-	}
-	if err != nil || until.Before(now) || until.Sub(now) > maxRetryAfter {
-		return time.Time{}
-	}
-	return until
+	return string(data), nil
 }

@@ -92,7 +92,9 @@ func TestRequests(t *testing.T) {
 		{`{"url": "HOST/status/503", "expect": "5xx"}`, "  what went wrong\n"},
 		{`{"url": "HOST/status/201", "expect": 201}`, "  what went wrong\n"},
 		{`{"url": "HOST/big", "max_output_kb": 3}`, strings.Repeat("x", 3000)},
-		{`{"url": "HOST/latin"}`, "caf\uFFFD"},
+		{`{"url": "HOST/goto?to=/echo", "expect": 307}`, "<a href=\"/echo\">Temporary Redirect</a>.\n\n"},
+		{`{"url": "HOST/goto?to=/echo", "expect": [200, "3xx"]}`, "<a href=\"/echo\">Temporary Redirect</a>.\n\n"},
+		{`{"url": "HOST/goto?to=/echo", "expect": 200}`, "GET /echo type= auth= x= key= agent=hocket body="},
 	} {
 		if got, err := run(t, attempt(t, s, c.settings)); err != nil || got != c.want {
 			t.Errorf("%s\ngot  %.300s, %v\nwant %.300s", c.settings, got, err, c.want)
@@ -107,7 +109,9 @@ func TestFailures(t *testing.T) {
 		permanent bool
 		want      string
 	}{
-		{`{"url": "HOST/status/404?token=x"}`, false, "GET HOST/status/404: 404 Not Found: what went wrong"},
+		{`{"url": "HOST/latin"}`, true, "GET HOST/latin: the answer is not text (UTF-8) at byte 4; a shell step can write it to a file, e.g. with curl -o"},
+		{`{"url": "HOST/goto?to=/echo", "expect": 302}`, false, "GET HOST/goto: 307 Temporary Redirect: <a href=\"/echo\">Temporary Redirect</a>."},
+		{`{"url": "HOST/status/404?token=x"}`, true, "GET HOST/status/404: 404 Not Found: what went wrong"},
 		{`{"url": "HOST/status/500", "method": "DELETE"}`, false, "DELETE HOST/status/500: 500 Internal Server Error: what went wrong"},
 		{`{"url": "HOST/status/401"}`, true, "GET HOST/status/401: 401 Unauthorized: what went wrong"},
 		{`{"url": "HOST/status/422"}`, true, "GET HOST/status/422: 422 Unprocessable Entity: what went wrong"},
@@ -149,30 +153,51 @@ func TestNobodyListens(t *testing.T) {
 
 func TestQuota(t *testing.T) {
 	s := server(t)
+	date := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(nethttp.TimeFormat) }
+	const nobodySays = "; the server does not say when to try again (Retry-After), so this is an ordinary failure"
 	for _, c := range []struct {
-		settings string
-		kind     agent.Kind
-		wait     time.Duration // zero: unknown
+		status, after string
+		kind          agent.Kind
+		permanent     bool
+		wait          time.Duration // zero: unknown
+		why           string        // the end of the message
 	}{
-		{`{"url": "HOST/status/429?after=30"}`, agent.Quota, 30 * time.Second},
-		{`{"url": "HOST/status/503?after=7"}`, agent.Quota, 7 * time.Second},
-		{`{"url": "HOST/status/429"}`, agent.Quota, 0},
-		{`{"url": "HOST/status/429?after=soon"}`, agent.Quota, 0},
-		{`{"url": "HOST/status/429?after=99999999"}`, agent.Quota, 0},
-		{`{"url": "HOST/status/429?after=-5"}`, agent.Quota, 0},
-		{`{"url": "HOST/status/503"}`, agent.Failed, 0},
-		{`{"url": "HOST/status/500?after=30"}`, agent.Failed, 0},
-		{`{"url": "HOST/status/503", "query": {"after": "` + time.Now().Add(time.Hour).UTC().Format(nethttp.TimeFormat) + `"}}`, agent.Quota, time.Hour},
-		{`{"url": "HOST/status/503", "query": {"after": "` + time.Now().Add(-time.Hour).UTC().Format(nethttp.TimeFormat) + `"}}`, agent.Failed, 0},
+		{"429", "30", agent.Quota, false, 30 * time.Second, "what went wrong"},
+		{"503", "7", agent.Quota, false, 7 * time.Second, "what went wrong"},
+		{"503", date(time.Hour), agent.Quota, false, time.Hour, "what went wrong"},
+		{"429", "0", agent.Quota, false, time.Second, "what went wrong"},
+		{"429", "86400", agent.Quota, false, 24 * time.Hour, "what went wrong"},
+		{"503", date(-time.Hour), agent.Quota, false, time.Second, "what went wrong"},
+		{"429", "", agent.Failed, false, 0, nobodySays},
+		{"429", "soon", agent.Failed, false, 0, `; Retry-After "soon" names no time, so this is an ordinary failure`},
+		{"429", "-5", agent.Failed, false, 0, `; Retry-After "-5" names no time, so this is an ordinary failure`},
+		{"429", "Sat, 01 Jan 2118 00:00:00 GMT", agent.Failed, true, 0, "; not before 2118-01-01 00:00:00 UTC, and a request waits at most 24 h"},
+		{"503", "99999999", agent.Failed, true, 0, " UTC, and a request waits at most 24 h"},
+		{"429", "99999999999999", agent.Failed, true, 0, " UTC, and a request waits at most 24 h"},
+		{"503", "", agent.Failed, false, 0, "what went wrong"},
+		{"500", "30", agent.Failed, false, 0, "what went wrong"},
 	} {
-		_, err := run(t, attempt(t, s, c.settings))
+		_, err := run(t, attempt(t, s, `{"url": "HOST/status/`+c.status+`", "query": {"after": "`+c.after+`"}}`))
 		var failed *agent.Error
-		if !errors.As(err, &failed) || failed.Kind != c.kind || failed.Permanent {
-			t.Errorf("%s: got %#v", c.settings, err)
+		if !errors.As(err, &failed) || failed.Kind != c.kind || failed.Permanent != c.permanent || !strings.HasSuffix(failed.Message, c.why) {
+			t.Errorf("%s, Retry-After %q: got %#v", c.status, c.after, err)
 			continue
 		}
-		if off := time.Until(failed.Until) - c.wait; c.wait != 0 && (off < -10*time.Second || off > 10*time.Second) || c.wait == 0 && !failed.Until.IsZero() {
-			t.Errorf("%s: until %v", c.settings, failed.Until)
+		if off := time.Until(failed.Until) - c.wait; c.wait != 0 && (off < -10*time.Second || off > 0) || c.wait == 0 && !failed.Until.IsZero() {
+			t.Errorf("%s, Retry-After %q: until %v", c.status, c.after, failed.Until)
+		}
+	}
+}
+
+// TestWrongRequests holds the statuses that are not retried against the rule.
+func TestWrongRequests(t *testing.T) {
+	s := server(t)
+	again := map[int]bool{408: true, 425: true, 429: true, 500: true, 502: true, 503: true, 504: true}
+	for _, status := range []int{400, 401, 403, 404, 405, 408, 409, 410, 418, 422, 423, 425, 429, 431, 451, 500, 501, 502, 503, 504, 505} {
+		_, err := run(t, attempt(t, s, fmt.Sprintf(`{"url": "HOST/status/%d"}`, status)))
+		var failed *agent.Error
+		if !errors.As(err, &failed) || failed.Permanent == again[status] {
+			t.Errorf("%d: got %#v", status, err)
 		}
 	}
 }

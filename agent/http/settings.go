@@ -69,6 +69,11 @@ func (s statuses) match(code int) bool {
 	})
 }
 
+// redirects says whether a redirect is a success, and so not to be followed.
+func (s statuses) redirects() bool {
+	return slices.ContainsFunc(s, func(want agent.Text) bool { return want[0] == '3' })
+}
+
 // Settings is the schema of what the package comment describes.
 func (*HTTP) Settings() map[string]any {
 	scalar := []any{"string", "number", "boolean"}
