@@ -15,9 +15,9 @@ import (
 func (a *app) detachNew(store *journal.Store, spec local.Spec) error {
 	started := &engine.Started{
 		Time: time.Now().UTC(), Run: spec.Run, Version: engine.Version, Inputs: spec.Inputs, Limits: spec.Limits, Tasks: spec.Tasks,
+		Unattended: true, // the process that takes it up begins
 	}
-	// Nobody has carried out what the first event asks for: IdleFrom says so.
-	w, err := store.Create(journal.NewRun{ID: spec.Run, Pin: spec.Pin, Created: started.Time, Events: []engine.Event{started}, IdleFrom: 1})
+	w, err := store.Create(journal.NewRun{ID: spec.Run, Pin: spec.Pin, Created: started.Time, Events: []engine.Event{started}})
 	if err != nil {
 		return err
 	}

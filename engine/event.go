@@ -32,6 +32,9 @@ type Started struct {
 	// instance at this address is held back, and what was recorded may start
 	// beyond the limits.
 	Rehearse string `json:"rehearse,omitempty"`
+	// Unattended: nobody is there to carry out what the event asks for, so
+	// nothing has started until the next Recovered.
+	Unattended bool `json:"unattended,omitempty"`
 }
 
 // TaskFacts is what the driver knows of a task before it starts.
@@ -52,6 +55,8 @@ type TaskEnded struct {
 	Output  string    `json:"output,omitempty"` // raw; the node's output mode is applied by the engine
 	Fault   *Fault    `json:"fault,omitempty"`  // nil: the agent did its work
 	Usage   Usage     `json:"usage,omitzero"`
+	// Unattended is as in Started.
+	Unattended bool `json:"unattended,omitempty"`
 }
 
 // TimerFired answers SetTimer, unless CancelTimer came first.
@@ -67,8 +72,7 @@ type HumanAnswered struct {
 	Address string    `json:"address"`
 	Value   string    `json:"value"`
 	By      string    `json:"by,omitempty"`
-	// Unattended: no driver was there to carry out what follows, so nothing has
-	// started until the next Recovered.
+	// Unattended is as in Started.
 	Unattended bool `json:"unattended,omitempty"`
 }
 
@@ -85,7 +89,7 @@ type LimitRaised struct {
 	Time   time.Time       `json:"time"`
 	Limits workflow.Limits `json:"limits"`
 	By     string          `json:"by,omitempty"`
-	// Unattended is as in HumanAnswered.
+	// Unattended is as in Started.
 	Unattended bool `json:"unattended,omitempty"`
 }
 
@@ -93,7 +97,7 @@ type LimitRaised struct {
 // answer are lost, and the time since the last event does not count.
 type Recovered struct {
 	Time time.Time `json:"time"`
-	// Unattended is as in HumanAnswered: nobody takes the run up yet.
+	// Unattended is as in Started: nobody takes the run up yet.
 	Unattended bool `json:"unattended,omitempty"`
 }
 

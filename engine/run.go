@@ -134,6 +134,10 @@ func (r *Run) take(ev Event) {
 
 func unattended(ev Event) bool {
 	switch ev := ev.(type) {
+	case *Started:
+		return ev.Unattended
+	case *TaskEnded:
+		return ev.Unattended
 	case *HumanAnswered:
 		return ev.Unattended
 	case *LimitRaised:
@@ -142,7 +146,7 @@ func unattended(ev Event) bool {
 		return ev.Unattended
 	case *Forked:
 		return true
-	case *Started, *TaskEnded, *TimerFired, *CancelAsked:
+	case *TimerFired, *CancelAsked:
 	}
 	return false
 }

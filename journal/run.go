@@ -35,10 +35,6 @@ type NewRun struct {
 	Created time.Time
 	Events  []engine.Event // the first ones, Started at least
 	Status  engine.Status  // "": running
-	// IdleFrom is the first event, counted from 1, whose commands nobody carries
-	// out: the run is recorded, and the process ends. Whoever drives it first
-	// knows by it what was never begun. Zero: the caller drives.
-	IdleFrom int
 }
 
 // Create records a new run with its first events, in one transaction, and gives
@@ -55,15 +51,15 @@ func (s *Store) Create(n NewRun) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{store: s, lease: lease, run: n.ID, next: 1, idleFrom: n.IdleFrom}
+	w := &Writer{store: s, lease: lease, run: n.ID, next: 1}
 	root := n.Pin.Bundle.Root
 	err = s.transact(func(tx *sql.Tx) error {
 		if _, err := tx.Exec("INSERT INTO pins (hash, data) VALUES (?, ?) ON CONFLICT DO NOTHING", hash, string(data)); err != nil {
 			return err
 		}
 		at := micros(n.Created)
-		res, err := tx.Exec("INSERT INTO runs (id, workflow, digest, pin, created, status, changed, origin, idle_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			n.ID, root.Name, workflow.Digest(root), hash, at, string(cmp.Or(n.Status, engine.Running)), at, n.Origin, n.IdleFrom)
+		res, err := tx.Exec("INSERT INTO runs (id, workflow, digest, pin, created, status, changed, origin) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+			n.ID, root.Name, workflow.Digest(root), hash, at, string(cmp.Or(n.Status, engine.Running)), at, n.Origin)
 		if conflicts(err) {
 			return &ExistsError{n.ID}
 		}

@@ -49,8 +49,7 @@ var migrations = []string{
 	);
 	CREATE INDEX inbox_waiting ON inbox (run) WHERE verdict IS NULL;
 	ALTER TABLE runs ADD COLUMN origin TEXT NOT NULL DEFAULT '';
-	ALTER TABLE runs ADD COLUMN problem TEXT NOT NULL DEFAULT '';
-	ALTER TABLE runs ADD COLUMN idle_from INTEGER NOT NULL DEFAULT 0; -- see NewRun.IdleFrom`,
+	ALTER TABLE runs ADD COLUMN problem TEXT NOT NULL DEFAULT '';`,
 }
 
 // migrate brings the database to the newest schema. Several processes may do it

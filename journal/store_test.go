@@ -189,37 +189,6 @@ func TestStatusAndProblem(t *testing.T) {
 	}
 }
 
-func TestIdleFrom(t *testing.T) {
-	s := openStore(t, t.TempDir())
-	w, err := s.Create(NewRun{ID: "demo-1", Pin: testPin("demo"), Created: start, Events: []engine.Event{started("demo-1"), ended(1, "x")}, IdleFrom: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	steps := []struct {
-		batch Batch
-		want  int
-	}{
-		{Batch{}, 2},
-		{Batch{Events: []engine.Event{ended(2, "x")}}, 2},
-		{Batch{Events: []engine.Event{ended(3, "x")}, Driven: true}, 0},
-		{Batch{Events: []engine.Event{ended(4, "x")}}, 0},
-	}
-	for i, step := range steps {
-		if err := w.Append(step.batch); err != nil {
-			t.Fatal(err)
-		}
-		before := w.IdleFrom()
-		w.Close()
-		if w, err = s.Writer(context.Background(), "demo-1"); err != nil {
-			t.Fatal(err)
-		}
-		if before != step.want || w.IdleFrom() != step.want {
-			t.Errorf("step %d: IdleFrom = %d, after opening again %d, want %d", i, before, w.IdleFrom(), step.want)
-		}
-	}
-	w.Close()
-}
-
 func TestConflict(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	w := createRun(t, s, "demo-1")

@@ -21,8 +21,6 @@ type Writer struct {
 	number int64
 	next   int // seq of the next event
 	args   []any
-
-	idleFrom int
 }
 
 // Batch is what one Append records.
@@ -36,14 +34,11 @@ type Batch struct {
 	// Verdicts settle messages of the inbox, those that led to the events among
 	// them.
 	Verdicts []Verdict
-	// Driven says that from here on commands are carried out: it takes back
-	// [NewRun.IdleFrom].
-	Driven bool
 }
 
 // plain says whether there is nothing but events.
 func (b *Batch) plain() bool {
-	return b.Status == "" && b.Problem == "" && len(b.Verdicts) == 0 && !b.Driven
+	return b.Status == "" && b.Problem == "" && len(b.Verdicts) == 0
 }
 
 // Writer takes a run up. The error is a *HeldError when another process has it,
@@ -61,7 +56,7 @@ func (s *Store) Writer(ctx context.Context, run string) (*Writer, error) {
 		return nil, err
 	}
 	w := &Writer{store: s, lease: lease, run: run, number: number}
-	err = s.read.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) + 1, (SELECT idle_from FROM runs WHERE number = ?1) FROM events WHERE run = ?1", number).Scan(&w.next, &w.idleFrom)
+	err = s.read.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) + 1 FROM events WHERE run = ?", number).Scan(&w.next)
 	if err != nil {
 		return nil, explain(s.file, errors.Join(err, lease.release()))
 	}
@@ -73,9 +68,6 @@ func (w *Writer) Run() string { return w.run }
 
 // Recorded is how many events the run has.
 func (w *Writer) Recorded() int { return w.next - 1 }
-
-// IdleFrom is what [NewRun.IdleFrom] said, until somebody drives the run.
-func (w *Writer) IdleFrom() int { return w.idleFrom }
 
 // Close gives the run up.
 func (w *Writer) Close() error { return w.lease.release() }
@@ -91,10 +83,10 @@ func (w *Writer) Append(b Batch) error {
 	if rows.simple() && len(rows) <= maxInsert && b.plain() {
 		return w.store.explainAppend(w, w.insert(nil, rows)) // one statement is its own transaction
 	}
-	next, idle := w.next, w.idleFrom
+	next := w.next
 	err = w.store.transact(func(tx *sql.Tx) error { return w.record(tx, rows, b) })
 	if err != nil {
-		w.next, w.idleFrom = next, idle
+		w.next = next
 	}
 	return err
 }
@@ -132,17 +124,11 @@ func (w *Writer) record(tx *sql.Tx, rows rows, b Batch) error {
 
 // mark notes in the list of runs what a batch says about the whole run.
 func (w *Writer) mark(tx *sql.Tx, b Batch) error {
-	if b.Status != "" || b.Problem != "" {
-		if _, err := tx.Exec("UPDATE runs SET status = coalesce(nullif(?, ''), status), problem = ?, changed = ? WHERE number = ?",
-			string(b.Status), b.Problem, micros(time.Now()), w.number); err != nil {
-			return err
-		}
-	}
-	if !b.Driven {
+	if b.Status == "" && b.Problem == "" {
 		return nil
 	}
-	w.idleFrom = 0
-	_, err := tx.Exec("UPDATE runs SET idle_from = 0 WHERE number = ?", w.number)
+	_, err := tx.Exec("UPDATE runs SET status = coalesce(nullif(?, ''), status), problem = ?, changed = ? WHERE number = ?",
+		string(b.Status), b.Problem, micros(time.Now()), w.number)
 	return err
 }
 

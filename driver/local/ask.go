@@ -13,8 +13,9 @@ import (
 // answer is what somebody here says to a question.
 type answer struct {
 	address, value, by string
-	scripted           bool
-	taken              chan error // gets one value; nil: it was taken
+	scripted           *engine.AskHuman // the question, if the script answers it
+	left               bool             // nothing is said, and nothing will be
+	taken              chan error       // gets one value; nil: it was taken
 }
 
 // judge says why the answer is not taken, or nil. Only the first word counts.
@@ -30,21 +31,26 @@ func (a *answer) judge(err error) {
 func (l *loop) ask(q engine.AskHuman) {
 	if value, delay, ok := l.script.person(&q); ok {
 		l.asked[q.Address] = false
-		l.answerLater(&answer{address: q.Address, value: value, by: scriptName, scripted: true, taken: make(chan error, 1)}, delay)
+		l.answerLater(&answer{address: q.Address, value: value, by: scriptName, scripted: &q, taken: make(chan error, 1)}, delay)
 		return
 	}
+	l.askPerson(&q)
+}
+
+// askPerson puts a question to the people who are here.
+func (l *loop) askPerson(q *engine.AskHuman) {
 	if l.o.Asker == nil {
 		return
 	}
 	mail := l.mail
 	l.asked[q.Address] = true // before it is asked: the answer may come at once
-	here := l.o.Asker.Ask(&q, func(value, by string) error {
+	here := l.o.Asker.Ask(q, func(value, by string) error {
 		a := &answer{address: q.Address, value: value, by: by, taken: make(chan error, 1)}
 		if !mail.post(letter{answer: a}) {
 			return fmt.Errorf("the run is not driven any more")
 		}
 		return <-a.taken
-	})
+	}, func() { mail.post(letter{answer: &answer{address: q.Address, left: true, taken: make(chan error, 1)}}) })
 	if !here {
 		delete(l.asked, q.Address)
 	}
@@ -72,13 +78,19 @@ func (l *loop) answerLater(a *answer, delay time.Duration) {
 	}()
 }
 
-// answered records an answer that was given here, if it fits.
+// answered records an answer that was given here, if it fits. A scripted one that
+// does not is left to people.
 func (l *loop) answered(a *answer) error {
+	if a.left {
+		l.withdraw(a.address)
+		return nil
+	}
 	ev := &engine.HumanAnswered{Time: l.now(), Address: a.address, Value: valid(a.value), By: valid(a.by)}
 	if err := l.run.Admit(ev); err != nil {
 		a.judge(err)
-		if _, open := l.asked[a.address]; open && a.scripted {
-			return fmt.Errorf("the scripted answer to %q is not taken: %w", a.address, err)
+		if _, open := l.asked[a.address]; open && a.scripted != nil {
+			delete(l.asked, a.address)
+			l.askPerson(a.scripted)
 		}
 		return nil
 	}

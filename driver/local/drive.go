@@ -95,16 +95,10 @@ func Resume(ctx context.Context, store *journal.Store, run string, o Options) (e
 // recover replays the run, says so in the journal, and carries out what is
 // asked for and not answered.
 func (l *loop) recover(ctx context.Context) error {
-	unbegun := map[string]bool{} // tasks that were to start when nobody drove
-	seq, idleFrom := 0, l.writer.IdleFrom()
 	err := replay(ctx, l.store, l.writer.Run(), l.run, func(ev engine.Event, cmds []engine.Command) {
-		seq++
 		l.last = ev.When()
 		l.script.happened(ev)
 		l.script.commanded(cmds)
-		if idleFrom > 0 && seq >= idleFrom {
-			noteUnbegun(unbegun, cmds)
-		}
 	})
 	if err != nil {
 		return err
@@ -114,9 +108,6 @@ func (l *loop) recover(ctx context.Context) error {
 		return nil
 	}
 	if err := l.takeUp(&engine.Recovered{Time: l.now()}); err != nil {
-		return err
-	}
-	if err := l.rerunUnbegun(unbegun); err != nil {
 		return err
 	}
 	for _, c := range l.run.Pending() {
@@ -136,37 +127,4 @@ func (l *loop) takeUp(ev engine.Event) error {
 		l.script.commanded(cmds)
 	}
 	return err
-}
-
-func noteUnbegun(unbegun map[string]bool, cmds []engine.Command) {
-	for _, c := range cmds {
-		switch c := c.(type) {
-		case *engine.StartTask:
-			unbegun[c.Address] = true
-		case *engine.AskHuman, *engine.CancelTask, *engine.SetTimer, *engine.CancelTimer, *engine.WithdrawHuman, *engine.Finish:
-		}
-	}
-}
-
-// rerunUnbegun answers questions about tasks that must happen once only and that
-// count as lost, although nobody has begun them: they were to start when the run
-// was recorded by a process that did not drive it. Only then is the journal told
-// that the run is driven, so a crash in between changes nothing.
-func (l *loop) rerunUnbegun(unbegun map[string]bool) error {
-	if l.writer.IdleFrom() == 0 {
-		return nil
-	}
-	for _, q := range l.run.Waiting() {
-		if !unbegun[q.Address] {
-			continue
-		}
-		ev := &engine.HumanAnswered{Time: l.now(), Address: q.Address, Value: "rerun", By: "hocket: it had not begun"}
-		if l.run.Admit(ev) != nil {
-			continue
-		}
-		if err := l.takeUp(ev); err != nil {
-			return err
-		}
-	}
-	return l.writer.Append(journal.Batch{Driven: true})
 }

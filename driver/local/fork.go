@@ -43,7 +43,6 @@ func Fork(ctx context.Context, store *journal.Store, spec ForkSpec) (string, err
 	if err != nil {
 		return "", &RefusedError{info.ID, err.Error()}
 	}
-	idleFrom := len(events)
 	r, err := engine.New(pin.Bundle)
 	if err != nil {
 		return "", err
@@ -59,7 +58,7 @@ func Fork(ctx context.Context, store *journal.Store, spec ForkSpec) (string, err
 	}
 	w, err := store.Create(journal.NewRun{
 		ID: id, Pin: pin, Origin: info.ID, Created: now,
-		Events: append(events, rest...), IdleFrom: idleFrom, Status: r.Status(),
+		Events: append(events, rest...), Status: r.Status(),
 	})
 	if err != nil {
 		return "", err
@@ -70,8 +69,7 @@ func Fork(ctx context.Context, store *journal.Store, spec ForkSpec) (string, err
 // forker is who answers in place of a person when a run is forked.
 const forker = "hocket: the run was forked here"
 
-// instead are the events that follow the fork. A task that must happen once only
-// counts as lost after a fork, and whoever forks has decided about it.
+// instead are the events that follow the fork: the output, if it is given.
 func instead(r *engine.Run, b *workflow.Bundle, spec ForkSpec, now time.Time) ([]engine.Event, error) {
 	var events []engine.Event
 	answer := func(value string) engine.Event {
@@ -82,18 +80,13 @@ func instead(r *engine.Run, b *workflow.Bundle, spec ForkSpec, now time.Time) ([
 		events = append(events, ev)
 		return err
 	}
-	if q, ok := pendingAt(r, spec.Address).(*engine.AskHuman); ok && !gates(b)[q.Workflow+"/"+q.Node] {
-		if err := add(answer("rerun")); err != nil {
-			return nil, err
-		}
-	}
 	if spec.Output == nil {
 		return events, nil
 	}
 	var err error
 	switch c := pendingAt(r, spec.Address).(type) {
 	case *engine.StartTask:
-		err = add(&engine.TaskEnded{Time: now, Address: c.Address, Attempt: c.Attempt, Output: valid(*spec.Output)})
+		err = add(&engine.TaskEnded{Time: now, Address: c.Address, Attempt: c.Attempt, Output: valid(*spec.Output), Unattended: true})
 	case *engine.AskHuman:
 		err = add(answer(valid(*spec.Output)))
 	default:

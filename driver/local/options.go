@@ -50,11 +50,12 @@ type Outcome struct {
 // Asker puts questions to people who are here. Its methods are called by the
 // loop and return at once.
 type Asker interface {
-	// Ask shows a question until it is answered or withdrawn. false: nobody here
-	// can answer it. answer, called from another goroutine, records an answer;
-	// its error, made for people, says why it is not taken, and the question
-	// stays.
-	Ask(q *engine.AskHuman, answer func(value, by string) error) bool
+	// Ask shows a question until it is answered, left or withdrawn. false: nobody
+	// here can answer it. answer, called from another goroutine, records an
+	// answer; its error, made for people, says why it is not taken, and the
+	// question stays. leave says that nobody here will answer: the run does not
+	// wait here for it any more.
+	Ask(q *engine.AskHuman, answer func(value, by string) error, leave func()) bool
 	// Withdraw takes a question back: it was answered, here or elsewhere, or it
 	// is moot.
 	Withdraw(address string)
