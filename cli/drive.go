@@ -82,8 +82,8 @@ func (o observer) Log(address string, _ int, piece []byte) { o.w.log(address, pi
 
 type asker struct{ w watcher }
 
-func (a asker) Ask(q *engine.AskHuman, answer func(value, by string) error) bool {
-	return a.w.ask(q, func(value string) error { return answer(value, userName()) })
+func (a asker) Ask(q *engine.AskHuman, answer func(value, by string) error, leave func()) bool {
+	return a.w.ask(q, reply{give: func(value string) error { return answer(value, userName()) }, leave: leave})
 }
 
 func (a asker) Withdraw(address string) { a.w.withdraw(address) }

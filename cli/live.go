@@ -19,6 +19,10 @@ const (
 	questionMax = 8                     // lines of a question that stay in the frame
 )
 
+// deafness is how long a question that has just come up takes no keys. What is
+// pressed then was meant for something else.
+const deafness = 300 * time.Millisecond
+
 // live draws the tree of a run in a terminal and asks questions below it.
 //
 // Facts come from the driver, keys from a goroutine that reads, and a third one
@@ -46,9 +50,13 @@ type live struct {
 // prompt is a question with the way to answer it.
 type prompt struct {
 	view.Prompt
-	answer func(value string) error
-	told   bool // a long text has been printed above
+	answer reply
+	told   bool      // a long text has been printed above
+	shown  time.Time // when it came up first; zero: not yet
 }
+
+// deaf says whether the person cannot have read the question yet.
+func (p *prompt) deaf(now time.Time) bool { return p.shown.IsZero() || now.Sub(p.shown) < deafness }
 
 func newLive(out *os.File, in io.Reader, style view.Style, tree *view.Tree, stop func()) *live {
 	l := &live{out: out, style: style, stop: stop, tree: tree, finished: make(chan struct{}), still: make(chan struct{})}
@@ -100,7 +108,7 @@ func (l *live) log(address string, piece []byte) {
 	l.tree.Log(address, piece)
 }
 
-func (l *live) ask(q *engine.AskHuman, answer func(value string) error) bool {
+func (l *live) ask(q *engine.AskHuman, answer reply) bool {
 	if l.in == nil {
 		return false
 	}
@@ -112,6 +120,7 @@ func (l *live) ask(q *engine.AskHuman, answer func(value string) error) bool {
 	l.prompts = append(l.prompts, p)
 	if !l.reading {
 		l.reading = true
+		forgetTyped(l.in)
 		go l.read()
 	}
 	return true
@@ -198,6 +207,10 @@ func (l *live) compose() (above string, frame []string) {
 			above = strings.ReplaceAll(view.Text(p.Question), "\n", "\r\n")
 		}
 		p.told = true
+		if p.shown.IsZero() {
+			p.shown = time.Now()
+		}
+		p.Deaf = p.deaf(time.Now())
 		below = p.Lines(style, questionMax, height-4)
 	}
 	room := max(height-1-len(below), 2)
@@ -243,17 +256,25 @@ func (l *live) press(k view.Key) {
 		return
 	}
 	l.mu.Lock()
-	if len(l.prompts) == 0 {
+	if len(l.prompts) == 0 || l.prompts[0].deaf(time.Now()) {
 		l.mu.Unlock()
 		return
 	}
 	p := l.prompts[0]
 	value, done := p.Press(k)
+	if k == view.KeyLeave {
+		l.drop(p.Address)
+	}
 	l.mu.Unlock()
+	// Not under the lock: the answer leads to facts.
+	if k == view.KeyLeave {
+		p.answer.leave()
+		return
+	}
 	if !done {
 		return
 	}
-	err := p.answer(value) // not under the lock: the answer leads to facts
+	err := p.answer.give(value)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err != nil {

@@ -47,12 +47,15 @@ func TestLiveTreeAsksInPlace(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "wait")); err != nil {
 		t.Fatal(err)
 	}
-	c.until("❯ 1 Ship (yes)")
-	c.press("\x1b[B")
+	c.until("1 Ship (yes)")
+	c.until(listens)
+	c.press("\r")
+	c.until("choose an answer first")
+	c.press("\x1b[B\x1b[B")
 	c.until("❯ 2 no")
 	c.press("maybe\r")
-	c.until("that is not one of the answers")
-	c.press("\x15yes\r")
+	c.until("\"maybe\" is not one of the answers")
+	c.press("yes\r")
 	if code := c.exit(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
@@ -72,6 +75,59 @@ func TestLiveTreeAsksInPlace(t *testing.T) {
 	}
 	if !strings.HasSuffix(strings.TrimRight(c.raw.String(), "\r\n"), "shipped") || !strings.Contains(c.raw.String(), "\x1b[?25h") {
 		t.Error("the cursor was not given back before the result")
+	}
+}
+
+// listens stands below a question that takes keys.
+const listens = "ctrl-c stops the run"
+
+// slowGate asks after a file is gone.
+const slowGate = `name: gate
+steps:
+  - {id: work, agent: shell, config: {command: 'echo working; while test -e wait; do sleep 0.02; done'}}
+  - {id: ask, human: {question: 'Go?', options: ['yes', 'no']}}
+`
+
+// A key that was pressed before a question came up is not an answer to it.
+func TestKeysBeforeAQuestionAreForgotten(t *testing.T) {
+	for _, c := range []struct {
+		mode    []string
+		working string
+		early   string
+		ready   string
+	}{
+		{nil, "working", "1\r", listens},
+		{[]string{"--plain"}, "work started", "1\n", "Answer with"},
+		{[]string{"-q"}, "", "1\n", "Answer with"},
+	} {
+		dir := flowDir(t, map[string]string{"gate.yml": slowGate, "wait": ""})
+		con := startConsole(t, dir, 24, 80, append([]string{"run", "gate.yml"}, c.mode...)...)
+		con.until(c.working)
+		con.press(c.early)
+		con.press(c.early)
+		time.Sleep(200 * time.Millisecond)
+		if err := os.Remove(filepath.Join(dir, "wait")); err != nil {
+			t.Fatal(err)
+		}
+		con.until(c.ready)
+		time.Sleep(500 * time.Millisecond)
+		con.press("\x15no\n")
+		if code := con.exit(); code != 0 || !strings.HasSuffix(strings.TrimSpace(con.see()), "no") {
+			t.Errorf("%v: exit code %d, the screen:\n%s", c.mode, code, con.see())
+		}
+	}
+}
+
+// Ctrl-D leaves a question to somebody else.
+func TestCtrlDLeavesAQuestionOpen(t *testing.T) {
+	for _, mode := range []string{"--plain=false", "--plain"} {
+		c := startConsole(t, flowDir(t, map[string]string{"gate.yml": slowGate}), 24, 80, "run", "gate.yml", mode)
+		c.until("Go?")
+		time.Sleep(500 * time.Millisecond)
+		c.press("\x04")
+		if code := c.exit(); code != 3 || !strings.Contains(c.see(), "waits for an answer: ask") {
+			t.Errorf("%s: exit code %d, the screen:\n%s", mode, code, c.see())
+		}
 	}
 }
 
@@ -148,6 +204,7 @@ func TestPlainLinesInATerminalAskToo(t *testing.T) {
 	dir := flowDir(t, map[string]string{"gate.yml": "name: gate\nsteps:\n  - {id: ask, human: {question: 'Go?', options: ['yes', 'no']}}\n"})
 	c := startConsole(t, dir, 24, 80, "run", "--plain", "gate.yml")
 	c.until("Answer with a number or a name.")
+	time.Sleep(400 * time.Millisecond) // a person reads before answering
 	c.press("maybe\n")
 	c.until(`"maybe" is not offered`)
 	c.press("1\n")
@@ -159,7 +216,7 @@ func TestPlainLinesInATerminalAskToo(t *testing.T) {
 func TestQuestionAnsweredElsewhere(t *testing.T) {
 	dir := flowDir(t, map[string]string{"gate.yml": "name: gate\nsteps:\n  - {id: ask, human: {question: 'Go?', options: ['yes', 'no']}}\n"})
 	c := startConsole(t, dir, 24, 80, "run", "gate.yml")
-	_, footer, _ := strings.Cut(c.until("❯ 1 yes"), "\n? gate-")
+	_, footer, _ := strings.Cut(c.until("  1 yes"), "\n? gate-")
 	run := "gate-" + strings.Fields(footer)[0]
 	other := startConsole(t, dir, 24, 80, "answer", run, "ask", "no")
 	if code := other.exit(); code != 0 || !strings.Contains(other.see(), "another process drives the run") {

@@ -19,5 +19,8 @@ func quiet(f *os.File) (restore func(), err error) {
 	return func() { _ = term.Restore(fd, was) }, nil
 }
 
+// forgetTyped drops what was typed and not read. Here nothing can be dropped.
+func forgetTyped(*os.File) {}
+
 // onSuspend calls functions around a stop by Ctrl-Z. Here there is none.
 func onSuspend(before, after func()) (forget func()) { return func() {} }

@@ -27,6 +27,9 @@ func quiet(f *os.File) (restore func(), err error) {
 	return func() { _ = unix.IoctlSetTermios(fd, setTermios, was) }, nil
 }
 
+// forgetTyped drops what was typed and not read.
+func forgetTyped(f *os.File) { _ = flushInput(int(f.Fd())) }
+
 // onSuspend calls before when Ctrl-Z stops the process, and after when it goes
 // on. It stops the process itself in between, so that nothing is drawn.
 func onSuspend(before, after func()) (forget func()) {

@@ -18,9 +18,9 @@ import (
 type watcher interface {
 	fact(f engine.Fact)
 	log(address string, piece []byte)
-	// ask shows a question until it is withdrawn; answer records an answer.
-	// false: nobody is here who could give one.
-	ask(q *engine.AskHuman, answer func(value string) error) bool
+	// ask shows a question until it is withdrawn or left. false: nobody is here
+	// who could answer it.
+	ask(q *engine.AskHuman, answer reply) bool
 	withdraw(address string)
 	// stopping says that the run was told to stop.
 	stopping()
@@ -32,12 +32,18 @@ type watcher interface {
 	drawn() bool
 }
 
+// reply is what a person who is asked can do.
+type reply struct {
+	give  func(value string) error // the error says why it is not taken
+	leave func()                   // the question stays open, for somebody elsewhere
+}
+
 // watch makes the watcher that fits where standard error goes: a live tree in a
 // terminal, lines elsewhere, nothing if nobody wants to see it. stop is called
 // when the person at the terminal wants the run to stop.
 func (a *app) watch(run string, b *workflow.Bundle, f driveFlags, stop func()) watcher {
 	if f.quiet {
-		return silent{}
+		return &quietly{lines: a.newLines()}
 	}
 	if out, ok := terminal(a.std.Err); ok && !f.plain && os.Getenv("TERM") != "dumb" {
 		return newLive(out, a.std.In, a.errStyle, view.NewTree(run, b), stop)
@@ -49,14 +55,20 @@ func (a *app) watch(run string, b *workflow.Bundle, f driveFlags, stop func()) w
 // silent watches nothing.
 type silent struct{}
 
-func (silent) fact(engine.Fact)                              {}
-func (silent) log(string, []byte)                            {}
-func (silent) ask(*engine.AskHuman, func(string) error) bool { return false }
-func (silent) withdraw(string)                               {}
-func (silent) wholeRun() bool                                { return false }
-func (silent) stopping()                                     {}
-func (silent) close()                                        {}
-func (silent) drawn() bool                                   { return false }
+func (silent) fact(engine.Fact)                 {}
+func (silent) log(string, []byte)               {}
+func (silent) ask(*engine.AskHuman, reply) bool { return false }
+func (silent) withdraw(string)                  {}
+func (silent) wholeRun() bool                   { return false }
+func (silent) stopping()                        {}
+func (silent) close()                           {}
+func (silent) drawn() bool                      { return false }
+
+// quietly shows no progress, and asks all the same: a question is no progress.
+type quietly struct{ *lines }
+
+func (quietly) fact(engine.Fact) {}
+func (quietly) stopping()        {}
 
 // lines writes one line for each fact, and asks line by line where somebody is
 // at a terminal.
@@ -72,9 +84,10 @@ type lines struct {
 
 func (a *app) newLines() *lines {
 	l := &lines{out: a.std.Err, plain: view.Plain{Style: a.errStyle}, asked: map[string]context.CancelFunc{}}
-	_, reads := terminal(a.std.In)
+	in, reads := terminal(a.std.In)
 	if _, shows := terminal(a.std.Err); reads && shows {
 		l.people = human.NewTerminal(a.std.In, a.std.Err)
+		l.people.Forget = func() { forgetTyped(in) }
 	}
 	return l
 }
@@ -85,7 +98,7 @@ func (l *lines) fact(f engine.Fact) {
 	}
 }
 
-func (l *lines) ask(q *engine.AskHuman, answer func(value string) error) bool {
+func (l *lines) ask(q *engine.AskHuman, answer reply) bool {
 	if l.people == nil {
 		return false
 	}
@@ -99,11 +112,15 @@ func (l *lines) ask(q *engine.AskHuman, answer func(value string) error) bool {
 		for {
 			value, err := l.people.Ask(ctx, question)
 			if errors.Is(err, human.ErrUnanswered) {
-				l.say("nobody answers here; `hocket answer` does from elsewhere, Ctrl-C stops the run")
+				answer.leave()
 			}
-			if err != nil || answer(value) == nil {
-				return // answered, withdrawn, or nobody is there any more
+			if err != nil {
+				return // withdrawn, or nobody is there any more
 			}
+			if err = answer.give(value); err == nil {
+				return
+			}
+			l.say(view.Line(err.Error()))
 		}
 	}()
 	return true

@@ -111,6 +111,22 @@ func TestWithdrawnWhileThePersonTypes(t *testing.T) {
 	}
 }
 
+// What was typed before a question came up is not an answer to it.
+func TestForgetsWhatWasTypedBefore(t *testing.T) {
+	r, w := io.Pipe()
+	term := human.NewTerminal(r, io.Discard)
+	forgotten := 0
+	term.Forget = func() { forgotten++ }
+	go func() {
+		_, _ = io.WriteString(w, "approve\n") // at once: nobody reads that fast
+		time.Sleep(400 * time.Millisecond)
+		_, _ = io.WriteString(w, "reject\n")
+	}()
+	if got, err := term.Ask(t.Context(), gate()); err != nil || got != "reject" || forgotten != 1 {
+		t.Errorf("got %q, %v, forgotten %d times", got, err, forgotten)
+	}
+}
+
 type broken struct{}
 
 var errBroken = errors.New("gone")

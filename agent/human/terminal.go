@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 )
 
 // ErrUnanswered says that the person went away: end of input, Ctrl-D. The question
@@ -19,10 +20,16 @@ var ErrUnanswered = errors.New("human: the question was not answered")
 //
 // It reads no more than it needs: a line is only read while a question is open. A
 // question that is withdrawn while the person types leaves that line to the next
-// one.
+// one, unless Forget is set.
 type Terminal struct {
+	// Forget, if not nil, drops what was typed before a question came up: a person
+	// answers what stands there to be read. It says that in is a terminal, whose
+	// lines come at once.
+	Forget func()
+
 	mu      sync.Mutex // held while a question is open
-	in      *bufio.Reader
+	raw     io.Reader
+	in      *bufio.Reader // of raw
 	out     io.Writer
 	lines   chan line
 	reading bool // a line was asked for and has not come
@@ -36,7 +43,7 @@ type line struct {
 
 // NewTerminal asks on out and reads from in.
 func NewTerminal(in io.Reader, out io.Writer) *Terminal {
-	return &Terminal{in: bufio.NewReader(in), out: out, lines: make(chan line, 1)}
+	return &Terminal{raw: in, in: bufio.NewReader(in), out: out, lines: make(chan line, 1)}
 }
 
 // Ask shows a question until a line answers it. The error is [ErrUnanswered], or
@@ -44,9 +51,11 @@ func NewTerminal(in io.Reader, out io.Writer) *Terminal {
 func (t *Terminal) Ask(ctx context.Context, q Question) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.forget()
 	if _, err := io.WriteString(t.out, Render(q)); err != nil {
 		return "", fmt.Errorf("human: %w", err)
 	}
+	asked := time.Now()
 	for {
 		if _, err := io.WriteString(t.out, "> "); err != nil {
 			return "", fmt.Errorf("human: %w", err)
@@ -55,11 +64,36 @@ func (t *Terminal) Ask(ctx context.Context, q Question) (string, error) {
 		if err != nil {
 			return "", err
 		}
+		if t.Forget != nil && time.Since(asked) < haste {
+			continue
+		}
 		answer, err := Interpret(q, said)
 		if err == nil {
 			return answer, nil
 		}
 		fmt.Fprintln(t.out, printable(err.Error())) // a broken writer shows at the next line
+	}
+}
+
+// haste is how soon after a question no line can be an answer to it: the person
+// was typing before it came up.
+const haste = 300 * time.Millisecond
+
+// forget drops all that was typed so far: in the terminal, and in lines that
+// were read for a question that is gone.
+func (t *Terminal) forget() {
+	if t.Forget == nil || t.closed {
+		return
+	}
+	t.Forget()
+	if !t.reading {
+		t.in.Reset(t.raw) // no other goroutine reads
+		return
+	}
+	select {
+	case l := <-t.lines:
+		t.reading, t.closed = false, l.err != nil
+	default:
 	}
 }
 

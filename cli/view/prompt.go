@@ -15,6 +15,8 @@ type Prompt struct {
 	Options  []workflow.Option
 	Custom   bool // a text of one's own is taken too
 	More     int  // questions that wait behind this one
+	Deaf     bool // it has only just come up: keys are not for it yet
+	chosen   bool // cursor says what; nothing is chosen for the person
 	cursor   int  // the option, or len(Options) for a text of one's own
 	typed    string
 	hint     string
@@ -31,11 +33,12 @@ const (
 	KeyErase Key = "erase"
 	KeyClear Key = "clear" // the whole line
 	KeyTab   Key = "tab"
-	KeyStop  Key = "stop" // Ctrl-C
+	KeyStop  Key = "stop"  // Ctrl-C
+	KeyLeave Key = "leave" // Ctrl-D
 )
 
 var namedKeys = map[string]Key{
-	"\r": KeyEnter, "\n": KeyEnter, "\x7f": KeyErase, "\b": KeyErase, "\x15": KeyClear, "\t": KeyTab, "\x03": KeyStop,
+	"\r": KeyEnter, "\n": KeyEnter, "\x7f": KeyErase, "\b": KeyErase, "\x15": KeyClear, "\t": KeyTab, "\x03": KeyStop, "\x04": KeyLeave,
 	"\x1b[A": KeyUp, "\x1bOA": KeyUp, "\x1b[B": KeyDown, "\x1bOB": KeyDown, "\x10": KeyUp, "\x0e": KeyDown,
 }
 
@@ -77,7 +80,7 @@ func (p *Prompt) Press(k Key) (answer string, done bool) {
 		}
 	case KeyClear:
 		p.typed = ""
-	case KeyStop:
+	case KeyStop, KeyLeave:
 	default:
 		p.typed += string(k)
 		p.follow()
@@ -88,20 +91,26 @@ func (p *Prompt) Press(k Key) (answer string, done bool) {
 // move goes to another choice, round and round.
 func (p *Prompt) move(by int) {
 	n := len(p.Options) + btoi(p.Custom)
-	if n == 0 {
+	switch {
+	case n == 0:
 		return
+	case p.chosen:
+		p.cursor = (p.cursor + by + n) % n
+	case by < 0:
+		p.cursor = n - 1
+	default:
+		p.cursor = 0
 	}
-	p.cursor = (p.cursor + by + n) % n
-	p.typed = ""
+	p.chosen, p.typed = true, ""
 }
 
 // follow lets the cursor stand where the typed text leads: a number, or the
 // beginning of an option, or a text of one's own.
 func (p *Prompt) follow() {
 	if i, ok := p.match(); ok {
-		p.cursor = i
+		p.cursor, p.chosen = i, true
 	} else if p.Custom {
-		p.cursor = len(p.Options)
+		p.cursor, p.chosen = len(p.Options), true
 	}
 }
 
@@ -135,20 +144,24 @@ func (p *Prompt) answer() (string, bool) {
 	switch {
 	case matched:
 		return p.Options[i].Value, true
-	case typed == "" && p.cursor < len(p.Options):
+	case typed == "" && p.chosen && p.cursor < len(p.Options):
 		return p.Options[p.cursor].Value, true
 	case typed != "" && p.Custom:
 		return typed, true
+	case typed == "" && len(p.Options) > 0:
+		p.hint = "choose an answer first: " + howToChoose
 	case typed == "":
 		p.hint = "type an answer first"
 	default:
-		p.hint = "that is not one of the answers"
+		p.Refuse(strconv.Quote(typed) + " is not one of the answers")
 	}
 	return "", false
 }
 
+const howToChoose = "arrows or a number, then enter"
+
 // Refuse shows why an answer was not taken; the person may try again.
-func (p *Prompt) Refuse(why string) { p.hint, p.typed = Line(why), "" }
+func (p *Prompt) Refuse(why string) { p.hint, p.typed, p.chosen = Line(why), "", false }
 
 // Lines draws the question in at most height lines: of a long text the first
 // ones, of many options those around the cursor. questionLines bounds the text.
@@ -227,7 +240,7 @@ func (p *Prompt) option(i int, name string, width int, description string, style
 		name = Pad(name, width)
 	}
 	pointer, paint := "  ", None
-	if i == p.cursor {
+	if p.chosen && i == p.cursor || len(p.Options) == 0 {
 		pointer, paint = style.pick("❯ ", "> "), BoldCyan
 	}
 	number := strconv.Itoa(i+1) + " "
@@ -253,5 +266,12 @@ func (p *Prompt) footer(style Style) string {
 	if p.hint != "" {
 		return "  " + style.Paint(Yellow, p.cut(p.hint, style, 2))
 	}
-	return "  " + style.Paint(Dim, p.cut("arrows or a number, then enter; ctrl-c stops the run", style, 2))
+	if p.Deaf {
+		return ""
+	}
+	how := howToChoose
+	if len(p.Options) == 0 {
+		how = "type an answer, then enter"
+	}
+	return "  " + style.Paint(Dim, p.cut(how+"; ctrl-d leaves it open, ctrl-c stops the run", style, 2))
 }

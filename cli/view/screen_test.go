@@ -51,14 +51,15 @@ func TestPromptAnswers(t *testing.T) {
 		custom bool
 		want   string
 	}{
-		{"\r", false, "yes"},
-		{"\x1b[B\r", false, "no"},
-		{"\x1bOB\x1b[B\x1b[B\r", false, "yes"},
+		{"\x1b[B\r", false, "yes"},
+		{"\x1b[B\x1b[B\r", false, "no"},
+		{"\x1bOB\x1b[B\x1b[B\x1b[B\r", false, "yes"},
 		{"\x1b[A\r", false, "later"},
 		{"2\n", false, "no"},
 		{"la\r", false, "later"},
 		{"ship it\r", false, "yes"},
 		{"NO\r", false, "no"},
+		{"maybe\rno\r", false, "no"}, // what was refused is gone
 		{"maybe\r\x15no\r", false, "no"},
 		{"nope\x7f\x7f\r", false, "no"},
 		{"maybe\r", true, "maybe"},
@@ -71,9 +72,10 @@ func TestPromptAnswers(t *testing.T) {
 			t.Errorf("%q (custom %t) answered %q, %t; want %q", c.input, c.custom, got, done, c.want)
 		}
 	}
-	p := &view.Prompt{Options: options}
-	if got, done := press(p, "maybe\r"); done {
-		t.Errorf("took %q, which is not offered", got)
+	for _, input := range []string{"maybe\r", "\r", "no\x15x\r\r"} {
+		if got, done := press(&view.Prompt{Options: options}, input); done {
+			t.Errorf("%q: took %q, which nobody chose", input, got)
+		}
 	}
 }
 
@@ -92,7 +94,7 @@ func TestPromptIsDrawn(t *testing.T) {
     1 Ship it (yes)  goes to all
     2 no
   > 3 x_
-  arrows or a number, then enter; ctrl-c stops the run
+  arrows or a number, then enter; ctrl-d leaves it open, ctrl-c stops~
 `)
 }
 
