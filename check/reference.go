@@ -18,6 +18,7 @@ var (
 	refSelf           = rule{code: "ref-self", severity: workflow.Error, summary: "a node refers to its own result"}
 	refNotUpstream    = rule{code: "ref-not-upstream", severity: workflow.Error, summary: "a reference names something that runs beside, not before"}
 	refItem           = rule{code: "ref-item", severity: workflow.Error, summary: "a reference has no meaning where it stands"}
+	refFailure        = rule{code: "ref-failure", severity: workflow.Error, summary: "failure is used where no error edge leads"}
 	refMaybeUndefined = rule{code: "ref-maybe-undefined", severity: workflow.Warning, summary: "a reference is defined on some paths only"}
 	refQuoted         = rule{code: "ref-quoted", severity: workflow.Warning, summary: "a reference inside quotes is plain text"}
 )
@@ -43,6 +44,8 @@ func codeOf(kind expr.ProblemKind, text textKind) string {
 		return inAggregate(text, "ref-not-upstream")
 	case expr.BadItem:
 		return "ref-item"
+	case expr.BadFailure:
+		return "ref-failure"
 	case expr.MaybeUndefined:
 		return "ref-maybe-undefined"
 	case expr.QuotedRef:
@@ -94,7 +97,7 @@ func remedy(kind expr.ProblemKind) string {
 		return "name a step of this workflow"
 	case expr.UnknownGroup:
 		return "name a parallel_group of this workflow"
-	case expr.Syntax, expr.UnknownName, expr.UnknownField, expr.Forward, expr.Self, expr.NotUpstream, expr.BadItem, expr.MaybeUndefined, expr.QuotedRef:
+	case expr.Syntax, expr.UnknownName, expr.UnknownField, expr.Forward, expr.Self, expr.NotUpstream, expr.BadItem, expr.BadFailure, expr.MaybeUndefined, expr.QuotedRef:
 	}
 	return "declare it as an input, or have an earlier step write it"
 }

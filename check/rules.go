@@ -75,6 +75,7 @@ var rules = []*rule{
 	&refSelf,
 	&refNotUpstream,
 	&refItem,
+	&refFailure,
 	&refMaybeUndefined,
 	&refQuoted,
 

@@ -48,7 +48,7 @@ func (p Problem) Severity() workflow.Severity {
 }
 
 // Problems are all that is wrong with the texts of a resolved workflow, in the
-// order of the texts: what does not parse, what nothing defines, what is not
+// order of the texts (of one that does not parse, that comes first): what does not parse, what nothing defines, what is not
 // known yet where it is used, and what only some paths define. An input may be
 // anything as long as the workflow declares none.
 func Problems(w *workflow.Workflow) []Problem {

@@ -56,11 +56,11 @@ var hints = map[string]string{
 	"and": "write &&", "or": "write ||", "not": "write !",
 	"is": "write ==", "equals": "write ==", "?.": "a missing part is null anyway; write a.b",
 	"+": noArithmetic, "-": noArithmetic, "*": noArithmetic, "/": noArithmetic, "%": noArithmetic,
-	"(": "there are no functions; the operators are " + operators,
+	"(": "there are no functions; the operators are ! " + operators,
 }
 
 const (
-	operators    = "== != < <= > >= contains in matches && || ! ??"
+	operators    = "== != < <= > >= contains in matches && || ??"
 	noArithmetic = "there is no arithmetic; let a step compute the value"
 )
 
