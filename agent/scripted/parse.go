@@ -16,11 +16,11 @@ const CodeReplies = "replies"
 // every mistake. With an error among them the replies are not to be used.
 func Parse(file string, text []byte) (*Replies, workflow.Diagnostics) {
 	doc := strictyaml.Read(file, text)
-	r := &Replies{lists: map[string][]Reply{}}
+	r := &Replies{lists: map[string][]Reply{}, places: map[string][]workflow.Pos{}}
 	for _, e := range doc.Root().Map().Entries() {
 		checkKey(e)
-		if list := parseList(e.Value); len(list) > 0 {
-			r.lists[e.Name] = list
+		if list, places := parseList(e.Value); len(list) > 0 {
+			r.lists[e.Name], r.places[e.Name] = list, places
 		}
 	}
 	return r, doc.Diagnostics()
@@ -41,16 +41,33 @@ func checkKey(e strictyaml.Entry) {
 	}
 }
 
-// parseList is what stands under a key: one entry, or a list of them.
-func parseList(n strictyaml.Node) []Reply {
+// parseList is what stands under a key: one entry, or a list of them, and where
+// each of them says what it says.
+func parseList(n strictyaml.Node) ([]Reply, []workflow.Pos) {
 	if n.IsList() && len(n.List()) == 0 {
 		n.Errorf(CodeReplies, "write at least one reply, or leave the key out", "%s has no replies", n.Label())
 	}
 	var list []Reply
+	var places []workflow.Pos
 	for _, entry := range n.OneOrMany() {
-		list = append(list, parseReply(entry))
+		list, places = append(list, parseReply(entry)), append(places, place(entry))
 	}
-	return list
+	return list, places
+}
+
+// place is where the output or the error of an entry stands.
+func place(n strictyaml.Node) workflow.Pos {
+	if n.IsMap() {
+		for _, e := range n.Map().Entries() {
+			switch e.Name {
+			case "output":
+				return e.Value.Pos()
+			case "error":
+				return e.Key.Pos()
+			}
+		}
+	}
+	return n.Pos()
 }
 
 func parseReply(n strictyaml.Node) Reply {

@@ -5,7 +5,8 @@
 //	  - '{"pass": false}'          # a list is used up one entry per attempt
 //	  - {output: '{"pass": true}', delay: 50ms, cost_usd: 0.01, tokens_in: 10, tokens_out: 20}
 //	flaky: [{error: boom}, fine]   # the last entry repeats
-//	approve: yes                   # people answer from here too, but never from "*"
+//	approve: yes                   # people answer from here too, but never from "*";
+//	                               # an answer has text, and is one that is offered
 //	"*": ok                        # every other task
 //
 // An entry is text, kept as it was written (yes stays "yes", 1.10 stays "1.10"),
@@ -53,7 +54,8 @@ import (
 // Replies are the lists of a replies file, by key. They are not changed once
 // read, so they may be shared.
 type Replies struct {
-	lists map[string][]Reply // none is empty
+	lists  map[string][]Reply        // none is empty
+	places map[string][]workflow.Pos // of the entries; empty where they were stored
 }
 
 // others is the key for every task that has none of its own.
@@ -104,7 +106,7 @@ func (r *Replies) CoversPerson(node string) bool {
 // those it calls: most likely a slip of the pen.
 func (r *Replies) Strangers(b *workflow.Bundle) []string {
 	known := map[string]bool{others: true}
-	walk(b, func(n *workflow.Node) {
+	walk(b, func(_ *workflow.Graph, n *workflow.Node) {
 		if kind := n.Kind(); kind == "task" || kind == "human" {
 			known[n.ID] = true
 		}
@@ -120,7 +122,7 @@ func (r *Replies) CoversAll(b *workflow.Bundle) bool {
 		return true
 	}
 	covered := true
-	walk(b, func(n *workflow.Node) {
+	walk(b, func(_ *workflow.Graph, n *workflow.Node) {
 		if _, ok := r.lists[n.ID]; !ok && n.Kind() == "task" {
 			covered = false
 		}
@@ -183,10 +185,10 @@ func nodeOf(address string) string {
 	return path[strings.LastIndexByte(path, '/')+1:]
 }
 
-// walk visits the nodes of a workflow and of those it calls.
-func walk(b *workflow.Bundle, visit func(*workflow.Node)) {
-	all := append(slices.Collect(maps.Values(b.Called)), b.Root)
-	for _, w := range all {
-		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) { visit(n) })
+// walk visits the nodes of a workflow and of those it calls, in their order.
+func walk(b *workflow.Bundle, visit func(*workflow.Graph, *workflow.Node)) {
+	b.Root.Body.Walk(visit)
+	for _, name := range slices.Sorted(maps.Keys(b.Called)) {
+		b.Called[name].Body.Walk(visit)
 	}
 }
