@@ -2,9 +2,11 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"strings"
+	"syscall"
 
 	"golang.org/x/term"
 
@@ -19,6 +21,7 @@ type app struct {
 	state    string // --state
 	outStyle view.Style
 	errStyle view.Style
+	gone     bool // nobody reads standard output any more
 }
 
 func newApp(std Stdio) *app {
@@ -71,6 +74,16 @@ func utf8Locale() bool {
 // output.
 func (a *app) print(text string) error {
 	_, err := io.WriteString(a.std.Out, text)
+	return a.unread(err)
+}
+
+// unread forgives that nobody reads the output any more: that changes nothing
+// about what the command did.
+func (a *app) unread(err error) error {
+	if errors.Is(err, syscall.EPIPE) {
+		a.gone = true
+		return nil
+	}
 	return err
 }
 
@@ -86,5 +99,5 @@ func (a *app) printJSON(v any) error {
 	if a.outStyle.Width > 0 {
 		enc.SetIndent("", "  ")
 	}
-	return enc.Encode(v)
+	return a.unread(enc.Encode(v))
 }

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"os"
+	"os/user"
+	"strconv"
 	"sync"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -95,5 +97,8 @@ func userName() string {
 			return v
 		}
 	}
-	return ""
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return "uid " + strconv.Itoa(os.Getuid())
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"math"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -34,6 +35,9 @@ func (l *limitFlags) check(flags *pflag.FlagSet) error {
 		if flags.Changed(v.flag) && !v.good {
 			return usagef("a limit is above zero; leave the flag away for none", "--%s is too small", v.flag)
 		}
+	}
+	if math.IsInf(l.limits.CostUSD, 1) {
+		return usagef("leave the flag away for no limit", "--max-cost is no amount of money")
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ func (l *logPrinter) run(ctx context.Context, follow bool) error {
 				return err
 			}
 		}
-		if !follow || !p.driven {
+		if !follow || !p.driven || l.app.gone {
 			return nil
 		}
 		pause := max(200*time.Millisecond, 4*time.Since(began)) // a long journal is not read all the time

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -30,6 +31,7 @@ type Stdio struct {
 //	3    the run waits for a person or a budget
 //	130  interrupted
 func Main(args []string, std Stdio) int {
+	keepFromPipes()
 	a := newApp(std)
 	root := a.command()
 	root.SetArgs(args)
@@ -79,6 +81,8 @@ func (a *app) exit(err error) int {
 		return exitDone
 	case errors.As(err, &code):
 		return int(code)
+	case errors.Is(err, syscall.EPIPE):
+		return exitDone // whoever read the output has seen enough
 	case errors.As(err, &invalid):
 		a.reportDiagnostics(invalid.found)
 		return exitUsage

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/hocket-dev/hocket/agent/scripted"
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
@@ -54,8 +55,19 @@ func (a *app) noteWaiting(ctx context.Context, d *drive) {
 		return
 	}
 	if p, err := replay(ctx, d.store, info, nil); err == nil {
-		a.note(a.waitingText(p, a.errStyle))
+		a.note(a.waitingText(p, a.errStyle) + a.unusedReplies(p, d.replies))
 	}
+}
+
+// unusedReplies says that the replies of a run have an answer that was not taken.
+func (a *app) unusedReplies(p *past, replies *scripted.Replies) string {
+	for _, q := range p.run.Waiting() {
+		if replies != nil && replies.CoversPerson(q.Node) {
+			return "the answer to " + view.Line(q.Address) + " in the replies is not taken; to answer from another file:\n  " +
+				a.self("resume", p.info.ID, "--replies", "FILE") + "\n"
+		}
+	}
+	return ""
 }
 
 func (a *app) failedText(id string, res engine.Result) string {

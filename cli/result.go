@@ -11,6 +11,7 @@ type runResult struct {
 	Digest   string       `json:"digest"`
 	Status   string       `json:"status"`
 	Output   any          `json:"output"`
+	Error    *string      `json:"error"` // why it failed
 	Steps    []stepResult `json:"steps"`
 	Warnings []string     `json:"warnings"`
 	Usage    usageResult  `json:"usage"`
@@ -40,6 +41,9 @@ func newRunResult(res engine.Result, workflow, digest string) runResult {
 	out := runResult{
 		RunID: res.Run, Workflow: workflow, Digest: digest, Status: string(res.Status), Output: res.Output,
 		Steps: make([]stepResult, len(res.Steps)), Warnings: append([]string{}, res.Warnings...), Usage: newUsage(res.Usage),
+	}
+	if res.Error != "" {
+		out.Error = &res.Error
 	}
 	for i, s := range res.Steps {
 		out.Steps[i] = newStepResult(s)

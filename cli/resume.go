@@ -95,8 +95,14 @@ func (a *app) takeUp(ctx context.Context, store *journal.Store, run, repliesFile
 	if d.agents, err = agent.DecodeSet(pin.Agents, executors()); err != nil {
 		return nil, err
 	}
-	if d.replies, err = a.readReplies(repliesFile); err == nil && d.replies == nil && pin.Replies != nil {
+	if repliesFile == "" && pin.Replies != nil {
 		d.replies, err = scripted.Decode(pin.Replies)
+		return d, err
 	}
+	if d.replies, err = a.readReplies(repliesFile); err != nil || d.replies == nil {
+		return d, err
+	}
+	unfit, err := checkReplies(d.replies, pin.Bundle, a.path(repliesFile))
+	a.note(a.showDiagnostics(unfit, a.errStyle))
 	return d, err
 }

@@ -116,7 +116,11 @@ func (a *app) checked(l *project.Loaded, replies *scripted.Replies, f *runFlags)
 		return nil, &diagnosticsError{wrong}
 	}
 	if replies != nil {
-		found = append(found, strangers(replies, &l.Bundle, a.path(f.replies))...)
+		unfit, err := checkReplies(replies, &l.Bundle, a.path(f.replies))
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, unfit...)
 	}
 	if !f.quiet {
 		a.note(a.showDiagnostics(append(found, wrong...), a.errStyle))
@@ -147,6 +151,16 @@ func repliedBy(replies *scripted.Replies) func(w *workflow.Workflow, node string
 		return nil
 	}
 	return func(_ *workflow.Workflow, node string) bool { return replies.CoversTask(node) }
+}
+
+// checkReplies finds what is wrong with replies for a workflow: answers that no
+// question takes are errors, keys that fit nothing are warnings.
+func checkReplies(replies *scripted.Replies, b *workflow.Bundle, file string) (workflow.Diagnostics, error) {
+	found := append(replies.Problems(b), strangers(replies, b, file)...)
+	if found.Errors() {
+		return nil, &diagnosticsError{found}
+	}
+	return found, nil
 }
 
 // strangers warns of replies that no node will ever give.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,7 +51,11 @@ type runLine struct {
 	DurationMS int64     `json:"duration_ms"`
 	CostUSD    *float64  `json:"cost_usd"`
 	Origin     string    `json:"origin,omitempty"`
+	Problem    *string   `json:"problem,omitempty"` // of a damaged run: what is wrong with it
 }
+
+// damaged is the status of a run whose journal cannot be read.
+const damaged = "damaged"
 
 func (a *app) runs(ctx context.Context, limit int) error {
 	lines := []runLine{}
@@ -64,14 +69,27 @@ func (a *app) runs(ctx context.Context, limit int) error {
 			return err
 		}
 	}
-	if a.json {
-		return a.printJSON(lines)
-	}
-	if len(lines) == 0 {
+	switch {
+	case a.json:
+		err = a.printJSON(lines)
+	case len(lines) == 0:
 		a.note("no runs yet; `hocket run WORKFLOW` starts one\n")
-		return nil
+	default:
+		err = a.print(runTable(lines).Draw(a.outStyle))
 	}
-	return a.print(runTable(lines).Draw(a.outStyle))
+	return errors.Join(err, a.damagedRuns(lines))
+}
+
+// damagedRuns says which runs cannot be read: exit code 1.
+func (a *app) damagedRuns(lines []runLine) error {
+	var bad error
+	for _, l := range lines {
+		if l.Problem != nil {
+			a.note(a.errStyle.Paint(paintError, damaged) + ": " + view.Line(*l.Problem) + "\n")
+			bad = exitError(exitFailed)
+		}
+	}
+	return bad
 }
 
 func listRuns(ctx context.Context, store *journal.Store, limit int) ([]runLine, error) {
@@ -83,12 +101,15 @@ func listRuns(ctx context.Context, store *journal.Store, limit int) ([]runLine, 
 	for i, r := range found {
 		_, driven := store.Driver(r.ID)
 		used, err := spentBy(ctx, store, r.ID)
-		if err != nil {
-			return nil, err
-		}
 		lines[i] = runLine{
 			RunID: r.ID, Workflow: r.Workflow, Digest: r.Digest, Status: string(r.Status), Driven: driven,
 			Started: r.Created, DurationMS: elapsed(r).Milliseconds(), Origin: r.Origin,
+		}
+		if err != nil {
+			// One run that cannot be read hides no other.
+			problem := err.Error()
+			lines[i].Status, lines[i].Problem = damaged, &problem
+			used.CostUnknown = true
 		}
 		if !used.CostUnknown {
 			lines[i].CostUSD = &used.CostUSD
@@ -102,6 +123,9 @@ func runTable(lines []runLine) *view.Table {
 	for _, l := range lines {
 		status := view.Status(engine.Status(l.Status))
 		status.Text = word(engine.Status(l.Status), l.Driven)
+		if l.Status == damaged {
+			status.Paint = view.Red
+		}
 		cost := "unknown"
 		if l.CostUSD != nil {
 			cost = view.Cost(*l.CostUSD)

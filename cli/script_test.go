@@ -3,6 +3,7 @@
 package cli_test
 
 import (
+	"database/sql"
 	"errors"
 	"flag"
 	"maps"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	_ "modernc.org/sqlite" // to damage a journal
 
 	"github.com/hocket-dev/hocket/cli"
 	"github.com/hocket-dev/hocket/workflow"
@@ -57,11 +59,25 @@ func TestScripts(t *testing.T) {
 			"json":      jsonIs,
 			"keys":      keysAre,
 			"setid":     setID,
+			"damage":    damage,
 			"until":     until,
 			"kill9":     func(ts *testscript.TestScript, _ bool, args []string) { send(ts, args[0], syscall.SIGKILL) },
 			"interrupt": func(ts *testscript.TestScript, _ bool, args []string) { send(ts, args[0], syscall.SIGINT) },
 		},
 	})
+}
+
+// damage makes the first event of a run unreadable: damage RUN.
+func damage(ts *testscript.TestScript, _ bool, args []string) {
+	files, err := filepath.Glob(filepath.Join(ts.Getenv("XDG_STATE_HOME"), "hocket", "*", "journal.db"))
+	ts.Check(err)
+	if len(files) != 1 {
+		ts.Fatalf("there are %d journals", len(files))
+	}
+	db, err := sql.Open("sqlite", files[0])
+	ts.Check(err)
+	_, err = db.Exec("UPDATE events SET data = '{' WHERE run = (SELECT number FROM runs WHERE id = ?) AND seq = 1", args[0])
+	ts.Check(errors.Join(err, db.Close()))
 }
 
 // exitCode runs a command and checks its exit code: code 3 hocket run flow.yml.

@@ -45,28 +45,10 @@ cut to its beginning.`,
 // about it.
 type shownRun struct {
 	runResult
-	Error   *string      `json:"error"`
 	Started time.Time    `json:"started"`
 	Driven  bool         `json:"driven"`
 	Origin  string       `json:"origin,omitempty"`
 	Waiting []waitingFor `json:"waiting"`
-}
-
-// waitingFor is a question that waits for a person.
-type waitingFor struct {
-	Address  string      `json:"address"`
-	Question string      `json:"question"`
-	Options  []optionFor `json:"options"`
-	Custom   bool        `json:"custom"`
-	Deadline time.Time   `json:"deadline"`
-	Command  string      `json:"command"`
-}
-
-// optionFor is one answer that a question offers.
-type optionFor struct {
-	Value       string `json:"value"`
-	Label       string `json:"label,omitempty"`
-	Description string `json:"description,omitempty"`
 }
 
 func (a *app) show(ctx context.Context, store *journal.Store, info journal.Run) error {
@@ -82,24 +64,9 @@ func (a *app) show(ctx context.Context, store *journal.Store, info journal.Run) 
 }
 
 func (a *app) shown(p *past) shownRun {
-	res := p.run.Result()
-	out := shownRun{
-		runResult: p.result(), Started: p.info.Created, Driven: p.driven, Origin: p.info.Origin, Waiting: []waitingFor{},
+	return shownRun{
+		runResult: p.result(), Started: p.info.Created, Driven: p.driven, Origin: p.info.Origin, Waiting: a.waitingList(p),
 	}
-	if res.Error != "" {
-		out.Error = &res.Error
-	}
-	for _, q := range p.run.Waiting() {
-		options := make([]optionFor, len(q.Options))
-		for i, o := range q.Options {
-			options[i] = optionFor(o)
-		}
-		out.Waiting = append(out.Waiting, waitingFor{
-			Address: q.Address, Question: q.Question, Options: options, Custom: q.Custom, Deadline: q.Deadline,
-			Command: a.answerCommand(p.info.ID, q, a.firstAnswer(q)),
-		})
-	}
-	return out
 }
 
 func (a *app) drawRun(p *past) string {

@@ -10,6 +10,12 @@ import (
 
 var errInterrupted = errors.New("interrupted")
 
+// keepFromPipes lets writes to a pipe that nobody reads fail instead of ending
+// the process: losing the reader of its progress must not end a run. The signal
+// is taken and not ignored, because programs that agents start would inherit
+// that.
+func keepFromPipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
+
 // onSignal calls stop at the first signal that asks the process to end, and ends
 // it at the second. restore is called before that, and not waited for long: the
 // terminal may take no text.

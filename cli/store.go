@@ -91,14 +91,14 @@ type past struct {
 	info   journal.Run
 	pin    *journal.Pin
 	run    *engine.Run
-	held   []held // steps that nobody works on
+	later  []later // steps that wait for a time
 	driven bool
 }
 
-// held is a step that waits for a limit to be raised, or for a time.
-type held struct {
+// later is a step that is tried again at a time.
+type later struct {
 	address, why string
-	until        time.Time // zero: for a limit
+	until        time.Time
 }
 
 // replay steps an engine through the journal of a run. see, if not nil, is told
@@ -132,16 +132,13 @@ func replay(ctx context.Context, store *journal.Store, info journal.Run, see fun
 	return p, nil
 }
 
-// note remembers which steps are held back.
+// note remembers which steps are put off.
 func (p *past) note(f engine.Fact) {
 	switch f.Kind {
-	case engine.Paused:
-		p.forget(f.Address)
-		p.held = append(p.held, held{address: f.Address, why: f.Text})
 	case engine.Retrying:
 		p.forget(f.Address)
-		p.held = append(p.held, held{f.Address, f.Text, f.Until})
-	case engine.AttemptStarted, engine.StepStarted, engine.StepEnded, engine.StepSkipped:
+		p.later = append(p.later, later{f.Address, f.Text, f.Until})
+	case engine.AttemptStarted, engine.StepStarted, engine.StepEnded, engine.StepSkipped, engine.Paused:
 		p.forget(f.Address)
 	case engine.AttemptFailed, engine.Asked, engine.Answered, engine.Decided, engine.Iterated,
 		engine.Raised, engine.Warned, engine.RunEnded:
@@ -149,7 +146,7 @@ func (p *past) note(f engine.Fact) {
 }
 
 func (p *past) forget(address string) {
-	p.held = slices.DeleteFunc(p.held, func(h held) bool { return h.address == address })
+	p.later = slices.DeleteFunc(p.later, func(l later) bool { return l.address == address })
 }
 
 func (p *past) result() runResult {

@@ -9,7 +9,8 @@ import (
 )
 
 // taskFacts is what is known of the tasks of a bundle before they start, by
-// workflow and node: what an attempt may use, and how long it may take.
+// workflow and node: what an attempt may use, how long it may take, and how often
+// it is made again.
 func taskFacts(b workflow.Bundle, agents *agent.Set, replies *scripted.Replies) map[string]engine.TaskFacts {
 	facts := map[string]engine.TaskFacts{}
 	for _, w := range check.Workflows(b) {
@@ -20,7 +21,7 @@ func taskFacts(b workflow.Bundle, agents *agent.Set, replies *scripted.Replies) 
 			}
 			f := agentFacts(agents, task.Agent, roleOf(w, task.Agent))
 			if replies != nil && replies.CoversTask(n.ID) {
-				f = engine.TaskFacts{Timeout: f.Timeout}
+				f = engine.TaskFacts{Timeout: f.Timeout, Retry: f.Retry}
 				f.MaxCostUSD, f.MaxTokens = replies.Most(n.ID)
 			}
 			if f != (engine.TaskFacts{}) {
@@ -38,7 +39,7 @@ func agentFacts(agents *agent.Set, name, role string) engine.TaskFacts {
 	if err != nil {
 		return engine.TaskFacts{} // a reply stands in for it, or the check has refused it
 	}
-	f := engine.TaskFacts{MaxCostUSD: d.Budget.MaxCostUSD, MaxTokens: d.Budget.MaxTokens, Timeout: d.Timeout}
+	f := engine.TaskFacts{MaxCostUSD: d.Budget.MaxCostUSD, MaxTokens: d.Budget.MaxTokens, Timeout: d.Timeout, Retry: d.Retry}
 	if _, free := executors()[d.Agent]; !free && d.Budget == (agent.Budget{}) {
 		f.UnknownCost = true
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -10,12 +11,11 @@ import (
 
 // waitingText says what a run waits for, and the exact commands that go on.
 func (a *app) waitingText(p *past, style view.Style) string {
-	questions := p.run.Waiting()
-	if p.run.Status().Done() || len(questions)+len(p.held) == 0 {
+	if p.run.Status().Done() {
 		return ""
 	}
 	var b strings.Builder
-	for _, q := range questions {
+	for _, q := range p.run.Waiting() {
 		b.WriteString(a.questionText(p.info.ID, q, style))
 	}
 	b.WriteString(a.heldText(p, style))
@@ -24,30 +24,38 @@ func (a *app) waitingText(p *past, style view.Style) string {
 
 // heldText says which steps wait for a budget or for a time.
 func (a *app) heldText(p *past, style view.Style) string {
+	held := p.run.Held()
+	if len(held)+len(p.later) == 0 {
+		return ""
+	}
 	var b strings.Builder
-	budget, quota := false, false
-	for _, h := range p.held {
-		what := "waits for a budget"
-		if !h.until.IsZero() {
-			what = "waits until " + h.until.Local().Format(time.DateTime)
+	var commands []string
+	step := func(what, address, why, command string) {
+		b.WriteString("\n" + style.Paint(view.BoldYellow, what) + ": " + view.Line(address) + "\n  " + view.Line(why) + "\n")
+		if !slices.Contains(commands, command) {
+			commands = append(commands, command)
 		}
-		budget, quota = budget || h.until.IsZero(), quota || !h.until.IsZero()
-		b.WriteString("\n" + style.Paint(view.BoldYellow, what) + ": " + view.Line(h.address) + "\n")
-		b.WriteString("  " + view.Line(h.why) + "\n")
 	}
-	if budget || quota {
-		b.WriteString(style.Paint(view.Dim, "to go on, or to end it:") + "\n")
+	for _, h := range held {
+		step("waits for a budget", h.Address, h.Reason, a.raiseCommand(p.info.ID, h.Reason))
 	}
-	if budget {
-		b.WriteString("  " + a.self("raise", p.info.ID, "--max-cost", "USD", "--resume") + "\n")
+	for _, l := range p.later {
+		step("waits until "+l.until.Local().Format(time.DateTime), l.address, l.why, a.self("resume", p.info.ID))
 	}
-	if quota {
-		b.WriteString("  " + a.self("resume", p.info.ID) + "\n")
-	}
-	if budget || quota {
-		b.WriteString("  " + a.self("cancel", p.info.ID) + "\n")
+	b.WriteString(style.Paint(view.Dim, "to go on, or to end it:") + "\n")
+	for _, c := range append(commands, a.self("cancel", p.info.ID)) {
+		b.WriteString("  " + c + "\n")
 	}
 	return b.String()
+}
+
+// raiseCommand is the command that lets a step go on which a budget holds back.
+// The reason begins with what the step may cost or use.
+func (a *app) raiseCommand(run, reason string) string {
+	if strings.HasPrefix(reason, "it may use ") {
+		return a.self("raise", run, "--max-tokens", "N", "--resume")
+	}
+	return a.self("raise", run, "--max-cost", "USD", "--resume")
 }
 
 func (a *app) questionText(run string, q *engine.AskHuman, style view.Style) string {
@@ -88,4 +96,49 @@ func (a *app) firstAnswer(q *engine.AskHuman) string {
 		return q.Options[0].Value
 	}
 	return "TEXT"
+}
+
+// waitingFor is one thing that a run waits for, with --json.
+type waitingFor struct {
+	Address  string      `json:"address"`
+	For      string      `json:"for"` // answer, budget or time
+	Question string      `json:"question,omitempty"`
+	Options  []optionFor `json:"options,omitempty"`
+	Custom   bool        `json:"custom,omitempty"`
+	Deadline time.Time   `json:"deadline,omitzero"` // of the answer
+	Reason   string      `json:"reason,omitempty"`  // why it cannot go on now
+	Until    time.Time   `json:"until,omitzero"`
+	Command  string      `json:"command"` // that goes on
+}
+
+// optionFor is one answer that a question offers.
+type optionFor struct {
+	Value       string `json:"value"`
+	Label       string `json:"label,omitempty"`
+	Description string `json:"description,omitempty"`
+}
+
+// waitingList is all that a run waits for; empty and not nil for none.
+func (a *app) waitingList(p *past) []waitingFor {
+	list := []waitingFor{}
+	if p.run.Status().Done() {
+		return list
+	}
+	for _, q := range p.run.Waiting() {
+		options := make([]optionFor, len(q.Options))
+		for i, o := range q.Options {
+			options[i] = optionFor(o)
+		}
+		list = append(list, waitingFor{
+			Address: q.Address, For: "answer", Question: q.Question, Options: options, Custom: q.Custom, Deadline: q.Deadline,
+			Command: a.answerCommand(p.info.ID, q, a.firstAnswer(q)),
+		})
+	}
+	for _, h := range p.run.Held() {
+		list = append(list, waitingFor{Address: h.Address, For: "budget", Reason: h.Reason, Command: a.raiseCommand(p.info.ID, h.Reason)})
+	}
+	for _, l := range p.later {
+		list = append(list, waitingFor{Address: l.address, For: "time", Reason: l.why, Until: l.until, Command: a.self("resume", p.info.ID)})
+	}
+	return list
 }

@@ -88,6 +88,9 @@ func instead(r *engine.Run, b *workflow.Bundle, spec ForkSpec, now time.Time) ([
 	case *engine.StartTask:
 		err = add(&engine.TaskEnded{Time: now, Address: c.Address, Attempt: c.Attempt, Output: valid(*spec.Output), Unattended: true})
 	case *engine.AskHuman:
+		if c.Required {
+			return nil, fmt.Errorf("a required gate is answered by a person; fork without an output, and answer %q", spec.Address)
+		}
 		err = add(answer(valid(*spec.Output)))
 	default:
 		err = fmt.Errorf("%q is no task and no question, so it has no output of its own", spec.Address)
