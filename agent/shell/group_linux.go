@@ -51,20 +51,29 @@ func killMarked(key string, after int) {
 func killWith(mark []byte, after int) bool {
 	found := false
 	for _, pid := range processes(after) {
-		// Take hold of the process before looking at it: then the one that is
-		// killed is the one that was looked at.
+		if !hasMark(pid, mark) {
+			continue
+		}
+		// Take hold of the process and look again: then the one that is killed is
+		// the one that was looked at.
 		p, err := os.FindProcess(pid)
 		if err != nil {
 			continue
 		}
-		env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ") // another user's process cannot be read, and is not ours
-		if err == nil && bytes.Contains(append([]byte{0}, env...), mark) {
+		if hasMark(pid, mark) {
 			found = true
 			_ = p.Kill()
 		}
 		_ = p.Release()
 	}
 	return found
+}
+
+// hasMark looks into the environment of a process. That of another user cannot be
+// read, and is not ours.
+func hasMark(pid int, mark []byte) bool {
+	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	return err == nil && bytes.Contains(append([]byte{0}, env...), mark)
 }
 
 // maxGuess is up to how many process ids are tried one by one, which is cheaper
