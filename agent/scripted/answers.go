@@ -19,6 +19,7 @@ func (r *Replies) Problems(b *workflow.Bundle) workflow.Diagnostics {
 			tasks[n.ID] = true
 		case *workflow.Human:
 			gates[n.ID] = append(gates[n.ID], gateOf(g, n.ID, step))
+		case *workflow.Call, *workflow.Choice, *workflow.Combine, *workflow.Each, *workflow.Loop: // no script answers them
 		}
 	})
 	var found workflow.Diagnostics
