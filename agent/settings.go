@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,8 +11,6 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -21,8 +18,12 @@ import (
 // Problem is what is wrong with one setting.
 type Problem struct {
 	Path    []string // to the setting; empty: the settings as a whole
+	Unknown bool     // the setting does not exist; Path names it
+	Missing []string // the settings of which one is missing
 	Summary string
 	Detail  string // what to do about it; "" nothing to add
+
+	leadsOut bool // see PathInside
 }
 
 func (p Problem) String() string {
@@ -62,8 +63,13 @@ func NewSchema(source map[string]any) *Schema {
 	})}
 }
 
-// Check says what is wrong with rendered settings.
+// Check says what is wrong with rendered settings. Where a path leads is left to
+// the executor, which opens it.
 func (s *Schema) Check(settings map[string]any) []Problem {
+	return slices.DeleteFunc(s.check(settings), func(p Problem) bool { return p.leadsOut })
+}
+
+func (s *Schema) check(settings map[string]any) []Problem {
 	if settings == nil {
 		settings = map[string]any{}
 	}
@@ -72,7 +78,8 @@ func (s *Schema) Check(settings map[string]any) []Problem {
 		return nil
 	}
 	var found []Problem
-	s.collect(failed, &found)
+	s.collect(failed, settings, &found)
+	found = withoutMisspelt(found)
 	slices.SortStableFunc(found, func(a, b Problem) int { return strings.Compare(a.Summary, b.Summary) })
 	return found
 }
@@ -80,7 +87,7 @@ func (s *Schema) Check(settings map[string]any) []Problem {
 // CheckTemplates says what is wrong with settings as they were written: a string
 // with a reference in it may become anything.
 func (s *Schema) CheckTemplates(settings map[string]any) []Problem {
-	return slices.DeleteFunc(s.Check(settings), func(p Problem) bool {
+	return slices.DeleteFunc(s.check(settings), func(p Problem) bool {
 		text, ok := valueAt(settings, p.Path).(string)
 		return ok && hasReference(text)
 	})
@@ -105,66 +112,18 @@ func (s *Schema) Decode(settings map[string]any, into any) error {
 }
 
 // collect turns the leaves of a validation error into problems.
-func (s *Schema) collect(e *jsonschema.ValidationError, found *[]Problem) {
-	if _, oneOf := e.ErrorKind.(*kind.OneOf); !oneOf && len(e.Causes) > 0 {
-		for _, cause := range e.Causes {
-			s.collect(cause, found)
-		}
-		return
-	}
-	name := strings.Join(e.InstanceLocation, ".")
-	switch k := e.ErrorKind.(type) {
-	case *kind.AdditionalProperties:
-		for _, extra := range k.Properties {
-			p := Problem{Path: append(slices.Clone(e.InstanceLocation), extra), Summary: fmt.Sprintf("unknown setting %q", extra)}
-			p.Detail = workflow.DidYouMean(extra, s.names(e.InstanceLocation))
-			*found = append(*found, p)
-		}
-	case *kind.Required:
-		for _, missing := range k.Missing {
-			at := append(slices.Clone(e.InstanceLocation), missing)
-			*found = append(*found, Problem{Path: e.InstanceLocation, Summary: fmt.Sprintf("setting %q is missing", strings.Join(at, "."))})
-		}
-	case *kind.OneOf:
-		*found = append(*found, Problem{Path: e.InstanceLocation, Summary: s.alternatives(len(k.Subschemas) > 0)})
-	case *kind.Type:
-		summary := fmt.Sprintf("setting %q must be %s, not %s", name, strings.Join(k.Want, " or "), k.Got)
-		*found = append(*found, Problem{Path: e.InstanceLocation, Summary: summary})
-	case *kind.FalseSchema:
-		*found = append(*found, Problem{Path: e.InstanceLocation, Summary: fmt.Sprintf("setting %q has no meaning beside the others", name)})
+func (s *Schema) collect(e *jsonschema.ValidationError, settings map[string]any, found *[]Problem) {
+	switch e.ErrorKind.(type) {
+	case *kind.OneOf, *kind.PropertyNames, *kind.Not:
 	default:
-		text := k.LocalizedString(message.NewPrinter(language.English))
-		*found = append(*found, Problem{Path: e.InstanceLocation, Summary: fmt.Sprintf("setting %q: %s", name, text)})
-	}
-}
-
-// names are the settings that the schema knows at a path.
-func (s *Schema) names(path []string) []string {
-	at := s.source
-	for _, key := range path {
-		properties, _ := at["properties"].(map[string]any)
-		at, _ = properties[key].(map[string]any)
-	}
-	properties, _ := at["properties"].(map[string]any)
-	return slices.Sorted(maps.Keys(properties))
-}
-
-// alternatives is the text for a failed oneOf of the whole schema, whose branches
-// each require one setting.
-func (s *Schema) alternatives(several bool) string {
-	var names []string
-	branches, _ := s.source["oneOf"].([]any)
-	for _, b := range branches {
-		branch, _ := b.(map[string]any)
-		required, _ := branch["required"].([]any)
-		for _, r := range required {
-			names = append(names, fmt.Sprintf("%q", r))
+		for _, cause := range e.Causes {
+			s.collect(cause, settings, found)
+		}
+		if len(e.Causes) > 0 {
+			return
 		}
 	}
-	if several {
-		return "only one of " + strings.Join(names, " and ") + " may be set"
-	}
-	return "setting " + strings.Join(names, " or ") + " is missing"
+	*found = append(*found, s.problems(e, settings)...)
 }
 
 // valueAt is the value at a path in settings, nil if there is none.

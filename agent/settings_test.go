@@ -19,6 +19,9 @@ var schema = map[string]any{
 		"mode":  map[string]any{"enum": []any{"fast", "slow"}},
 		"left":  map[string]any{"type": "string", "pattern": "^[a-z]+$"},
 		"right": map[string]any{"type": []any{"string", "array"}, "items": map[string]any{"type": "integer", "minimum": 1}},
+		"names": map[string]any{"propertyNames": map[string]any{"pattern": "^[a-z]+$"}},
+		"list":  map[string]any{"type": "array", "minItems": 1},
+		"dir":   agent.PathInside("A directory."),
 		"deep":  map[string]any{"type": "object", "additionalProperties": false, "properties": map[string]any{"inner": map[string]any{"type": "boolean"}}},
 	},
 }
@@ -39,16 +42,22 @@ func TestValidateSettings(t *testing.T) {
 		{`{"mode": "fast"}`, `setting "left" or "right" is missing`},
 		{`{"mode": "fast", "left": "a", "right": "b"}`, `only one of "left" and "right" may be set`},
 		{`{"left": "a"}`, `setting "mode" is missing`},
-		{`{"mode": "quick", "left": "A"}`, `setting "left": 'A' does not match pattern '^[a-z]+$'` + "\n" + `setting "mode": value must be one of 'fast', 'slow'`},
+		{`{"mode": "quick", "left": "A"}`, `setting "left" cannot be "A"; write a text that matches ^[a-z]+$` + "\n" + `setting "mode" cannot be "quick"; write one of fast, slow`},
 		{`{"mode": "fast", "left": "a", "mod": 1}`, `unknown setting "mod"; did you mean "mode"?`},
 		{`{"mode": "fast", "left": "a", "deep": {"iner": true}}`, `unknown setting "iner"; did you mean "inner"?`},
 		{`{"mode": "fast", "left": "a", "deep": {"inner": "x"}}`, `setting "deep.inner" must be boolean, not string`},
-		{`{"mode": "fast", "right": [0, "x"]}`, `setting "right.0": minimum: got 0, want 1` + "\n" + `setting "right.1" must be integer, not string`},
+		{`{"mode": "fast", "right": [0, "x"]}`, `setting "right.0" must be at least 1; write a larger number` + "\n" + `setting "right.1" must be integer, not string`},
+		{`{"mod": "fast", "lft": "a"}`, `unknown setting "lft"; did you mean "left"?` + "\n" + `unknown setting "mod"; did you mean "mode"?`},
+		{`{"mode": "fst", "left": "", "names": {"a=b": 1}, "list": []}`, `"a=b" cannot be a name in setting "names"; a name there matches ^[a-z]+$` + "\n" +
+			`setting "left" cannot be ""; write a text that matches ^[a-z]+$` + "\n" + `setting "list" is empty; write something, or leave it out` + "\n" + `setting "mode" cannot be "fst"; did you mean "fast"?`},
+		{`{"mode": "fast", "left": "a", "dir": "../x"}`, `setting "dir" leads out of the project; write a path inside the project, such as src/main.go`},
+		{`{"mode": "fast", "left": "a", "dir": "/etc"}`, `setting "dir" leads out of the project; write a path inside the project, such as src/main.go`},
+		{`{"mode": "fast", "left": "a", "dir": "..x/y"}`, ""},
 		// A reference may become anything.
 		{`{"mode": "${inputs.mode}", "left": "${vars.x}!"}`, ""},
 		{`{"mode": "fast", "right": [1, "${item}"]}`, ""},
 		{`{"mode": "fast", "left": "a", "deep": "${vars.x}"}`, ""},
-		{`{"mode": "$${inputs.mode}", "left": "a"}`, `setting "mode": value must be one of 'fast', 'slow'`},
+		{`{"mode": "$${inputs.mode}", "left": "a"}`, `setting "mode" cannot be "$${inputs.mode}"; write one of fast, slow`},
 		{`{"mode": "$${x} ${y}", "left": "a"}`, ""},
 	} {
 		var lines []string
@@ -78,7 +87,7 @@ func TestDecodeSettings(t *testing.T) {
 	}
 	err := s.Decode(settings(t, `{"mode": "${x}", "left": "a"}`), &into)
 	var failed *agent.Error
-	if !errors.As(err, &failed) || !failed.Permanent || failed.Message != `settings: setting "mode": value must be one of 'fast', 'slow'` {
+	if !errors.As(err, &failed) || !failed.Permanent || failed.Message != `settings: setting "mode" cannot be "${x}"; write one of fast, slow` {
 		t.Errorf("rendered settings are text, not templates: %v", err)
 	}
 }

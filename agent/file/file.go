@@ -86,7 +86,7 @@ func (*File) Settings() map[string]any {
 		"required":             []any{"action"},
 		"properties": map[string]any{
 			"action":        map[string]any{"description": "What to do.", "enum": []any{"read", "write", "append", "list"}},
-			"path":          map[string]any{"description": "The file, or the directory to list, relative to the project.", "type": "string", "minLength": 1},
+			"path":          agent.PathInside("The file, or the directory to list, relative to the project."),
 			"content":       map[string]any{"description": "What to write or append. What is not text is written as JSON."},
 			"glob":          map[string]any{"description": "Which names to list. ** stands for any number of directories. Default: *", "type": "string", "minLength": 1},
 			"max_output_kb": map[string]any{"description": "Most that read or list may give back, in KiB. Default: 1024.", "type": "integer", "minimum": 1, "maximum": 1 << 20},

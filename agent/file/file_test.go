@@ -111,11 +111,11 @@ func TestRefusals(t *testing.T) {
 		{`{"action": "list", "glob": "../*"}`, true, `glob "../*": it is relative to path, and has no empty parts and no dots between slashes`},
 		{`{"action": "list", "glob": "/etc/*"}`, true, `glob "/etc/*": it is relative to path, and has no empty parts and no dots between slashes`},
 		{`{"action": "list", "glob": "[a"}`, true, `glob "[a": "[a" cannot be understood`},
-		{`{"action": "delete", "path": "a"}`, true, `settings: setting "action": value must be one of 'read', 'write', 'append', 'list'`},
+		{`{"action": "delete", "path": "a"}`, true, `settings: setting "action" cannot be "delete"; write one of read, write, append, list`},
 		{`{"path": "a"}`, true, `settings: setting "action" is missing`},
 		{`{"action": "read"}`, true, `settings: setting "path" is missing`},
 		{`{"action": "write", "path": "a"}`, true, `settings: setting "content" is missing`},
-		{`{"action": "read", "path": "a", "content": "x"}`, true, `settings: setting "content" has no meaning beside the others`},
+		{`{"action": "read", "path": "a", "content": "x"}`, true, `settings: setting "content" has no meaning beside the others; remove it`},
 	} {
 		_, err := run(t, dir, c.settings)
 		var failed *agent.Error

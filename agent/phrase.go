@@ -1,0 +1,205 @@
+package agent
+
+import (
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// problems says in the words of people what a leaf of a validation error means.
+func (s *Schema) problems(e *jsonschema.ValidationError, settings map[string]any) []Problem {
+	name := settingName(e.InstanceLocation)
+	one := func(detail, summary string, args ...any) []Problem {
+		return []Problem{{Path: e.InstanceLocation, Summary: fmt.Sprintf(summary, args...), Detail: detail}}
+	}
+	switch k := e.ErrorKind.(type) {
+	case *kind.AdditionalProperties:
+		return s.unknown(e.InstanceLocation, k.Properties)
+	case *kind.Required:
+		return missing(e.InstanceLocation, k.Missing)
+	case *kind.OneOf:
+		return []Problem{s.alternatives(e.InstanceLocation, len(k.Subschemas) > 0)}
+	case *kind.PropertyNames:
+		at := s.holder(settings, k.Property)
+		return []Problem{{Path: at, Summary: fmt.Sprintf("%q cannot be a name in %s", k.Property, settingName(at)),
+			Detail: s.naming(at)}}
+	case *kind.Not:
+		return []Problem{{Path: e.InstanceLocation, Summary: name + " leads out of the project", Detail: "write a path inside the project, such as src/main.go", leadsOut: true}}
+	case *kind.Type:
+		return one("", "%s must be %s, not %s", name, strings.Join(k.Want, " or "), k.Got)
+	case *kind.FalseSchema:
+		return one("remove it", "%s has no meaning beside the others", name)
+	case *kind.MinLength:
+		return one("write something, or leave it out", "%s is %s", name, emptyOr("shorter than %d characters", k.Want))
+	case *kind.MinItems:
+		return one("write something, or leave it out", "%s is %s", name, emptyOr("a list of fewer than %d", k.Want))
+	case *kind.Minimum:
+		return one("write a larger number", "%s must be at least %s", name, decimal(k.Want))
+	case *kind.Maximum:
+		return one("write a smaller number", "%s must be at most %s", name, decimal(k.Want))
+	case *kind.Enum:
+		return one(choose(k.Got, k.Want), "%s cannot be %s", name, workflow.FormatJSON(k.Got))
+	case *kind.Pattern:
+		return one(s.meant(e.InstanceLocation, k.Want), "%s cannot be %q", name, k.Got)
+	default:
+		return one("", "%s: %s", name, k.LocalizedString(message.NewPrinter(language.English)))
+	}
+}
+
+// settingName names a setting in messages.
+func settingName(path []string) string {
+	if len(path) == 0 {
+		return "the settings"
+	}
+	return fmt.Sprintf("setting %q", strings.Join(path, "."))
+}
+
+func (s *Schema) unknown(at, names []string) []Problem {
+	known := s.names(at)
+	list := make([]Problem, len(names))
+	for i, name := range names {
+		detail := workflow.DidYouMean(name, known)
+		if detail == "" && len(known) > 0 {
+			detail = "there are: " + strings.Join(known, ", ")
+		}
+		list[i] = Problem{Path: append(slices.Clone(at), name), Unknown: true, Summary: fmt.Sprintf("unknown setting %q", name), Detail: detail}
+	}
+	return list
+}
+
+func missing(at, names []string) []Problem {
+	list := make([]Problem, len(names))
+	for i, name := range names {
+		full := strings.Join(append(slices.Clone(at), name), ".")
+		list[i] = Problem{Path: at, Missing: []string{name}, Summary: fmt.Sprintf("setting %q is missing", full)}
+	}
+	return list
+}
+
+// withoutMisspelt drops what is missing only because its name is misspelt, which
+// is said already.
+func withoutMisspelt(found []Problem) []Problem {
+	return slices.DeleteFunc(found, func(lost Problem) bool {
+		return slices.ContainsFunc(found, func(p Problem) bool {
+			return p.Unknown && len(p.Path) == len(lost.Path)+1 && workflow.Nearest(p.Path[len(p.Path)-1], lost.Missing) != ""
+		})
+	})
+}
+
+// names are the settings that the schema knows at a path.
+func (s *Schema) names(path []string) []string {
+	properties, _ := s.at(path)["properties"].(map[string]any)
+	return slices.Sorted(maps.Keys(properties))
+}
+
+// at is the part of the schema for a setting.
+func (s *Schema) at(path []string) map[string]any {
+	at := s.source
+	for _, key := range path {
+		properties, _ := at["properties"].(map[string]any)
+		at, _ = properties[key].(map[string]any)
+	}
+	return at
+}
+
+// meant says what a text must look like: what the setting is, as its schema
+// describes it, else the pattern.
+func (s *Schema) meant(path []string, pattern string) string {
+	if text, ok := s.at(path)["description"].(string); ok {
+		return "it is: " + strings.TrimSuffix(text, ".")
+	}
+	return "write a text that matches " + pattern
+}
+
+// naming says what the names in a setting look like.
+func (s *Schema) naming(path []string) string {
+	names, _ := s.at(path)["propertyNames"].(map[string]any)
+	if text, ok := names["description"].(string); ok {
+		return "a name there has " + text
+	}
+	return fmt.Sprintf("a name there matches %v", names["pattern"])
+}
+
+// holder is the path of the setting that holds a name which its schema refuses.
+// The location in the library's own error may be that of another setting.
+func (s *Schema) holder(settings map[string]any, property string) []string {
+	for _, name := range s.names(nil) {
+		held, _ := settings[name].(map[string]any)
+		if _, ok := held[property]; ok && s.at([]string{name})["propertyNames"] != nil {
+			return []string{name}
+		}
+	}
+	return nil
+}
+
+// PathInside is the schema of a path that stays in the project. What only a run
+// can tell, such as a link that leads out, is found by the executor. No other
+// schema of a setting uses "not".
+func PathInside(description string) map[string]any {
+	return map[string]any{
+		"description": description, "type": "string", "minLength": 1,
+		"not": map[string]any{"type": "string", "pattern": `^(/|[A-Za-z]:[/\\]|\.\.(/|$))`},
+	}
+}
+
+// alternatives is the problem of a failed oneOf of the whole schema, whose
+// branches each require one setting.
+func (s *Schema) alternatives(at []string, several bool) Problem {
+	p := Problem{Path: at}
+	var quoted []string
+	branches, _ := s.source["oneOf"].([]any)
+	for _, b := range branches {
+		branch, _ := b.(map[string]any)
+		required, _ := branch["required"].([]any)
+		for _, r := range required {
+			p.Missing = append(p.Missing, fmt.Sprint(r))
+			quoted = append(quoted, fmt.Sprintf("%q", r))
+		}
+	}
+	if several {
+		p.Missing = nil
+		p.Summary = "only one of " + strings.Join(quoted, " and ") + " may be set"
+		return p
+	}
+	p.Summary = "setting " + strings.Join(quoted, " or ") + " is missing"
+	return p
+}
+
+// emptyOr is "empty" where one is wanted, else the phrase.
+func emptyOr(phrase string, want int) string {
+	if want == 1 {
+		return "empty"
+	}
+	return fmt.Sprintf(phrase, want)
+}
+
+func decimal(r *big.Rat) string {
+	if r.IsInt() {
+		return r.Num().String()
+	}
+	f, _ := r.Float64()
+	return fmt.Sprint(f)
+}
+
+// choose says which of the values may have been meant.
+func choose(got any, values []any) string {
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = workflow.FormatText(v)
+	}
+	if text, ok := got.(string); ok {
+		if hint := workflow.DidYouMean(text, words); hint != "" {
+			return hint
+		}
+	}
+	return "write one of " + strings.Join(words, ", ")
+}
