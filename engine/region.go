@@ -328,16 +328,17 @@ func (in *inst) follow() {
 	}
 	for i := range in.from {
 		by := in.from[i].by
-		workers := []*inst{by}
-		if by.n.isChoice() {
-			workers = by.workers
-		}
-		if in.n.isChoice() {
-			in.workers = append(in.workers, workers...)
-			continue
-		}
-		for _, w := range workers {
-			w.continued = true
+		switch {
+		case in.n.isChoice() && by.n.isChoice():
+			in.workers = append(in.workers, by.workers...)
+		case in.n.isChoice():
+			in.workers = append(in.workers, by)
+		case by.n.isChoice():
+			for _, w := range by.workers {
+				w.continued = true
+			}
+		default:
+			by.continued = true
 		}
 	}
 }
