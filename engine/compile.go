@@ -50,8 +50,9 @@ type node struct {
 	rest        []*node  // what a join cancels when it runs
 
 	body     *graph
-	write    int // variable that success writes; -1 none
-	item     int // variable that holds the item of an Each; -1 none
+	write    int               // variable that success writes; -1 none
+	item     int               // variable that holds the item of an Each; -1 none
+	options  []workflow.Option // of a human
 	prompt   *expr.Template
 	inputs   []input
 	settings *expr.Value
@@ -205,6 +206,9 @@ func (c *compiler) extractor(n *node) {
 // edges compiles the edges of a graph and of the bodies in it. It runs when all
 // nodes are known, because an exit leads out of its graph.
 func (c *compiler) edges(g *graph, def *workflow.Graph) {
+	for _, n := range g.nodes {
+		n.options = def.Offered(n.def)
+	}
 	local := make(map[string]*node, len(g.nodes))
 	for _, n := range g.nodes {
 		local[n.def.ID] = n

@@ -101,20 +101,13 @@ func looksLikeObject(text string) bool {
 	return strings.HasPrefix(text, "{") && strings.HasSuffix(text, "}")
 }
 
-// bare is a label as it is compared: without case and surrounding punctuation.
-func bare(s string) string {
-	return strings.ToLower(strings.TrimFunc(s, func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsPunct(r) || unicode.IsSymbol(r)
-	}))
-}
-
 func sameLabel(labels []string, said string) (string, bool) {
 	if len(said) > 1<<10 {
 		return "", false // no label is that long
 	}
-	want := bare(said)
+	want := workflow.BareLabel(said)
 	for _, label := range labels {
-		if said == label || want != "" && bare(label) == want {
+		if said == label || want != "" && workflow.BareLabel(label) == want {
 			return label, true
 		}
 	}
@@ -126,7 +119,7 @@ func onlyWord(labels []string, text string) (string, bool) {
 	found := ""
 	lower := strings.ToLower(text)
 	for _, label := range labels {
-		if !hasWord(lower, bare(label)) {
+		if !hasWord(lower, workflow.BareLabel(label)) {
 			continue
 		}
 		if found != "" {

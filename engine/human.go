@@ -22,37 +22,7 @@ func (r *Run) ask(in *inst, s *workflow.Human) {
 		question = text
 	}
 	r.tell(in, StepStarted, "")
-	r.open(in, &AskHuman{Question: question, Options: options(in.n, s), Custom: s.Custom, Required: s.Required})
-}
-
-// options are those of the node; else its labels; else approve and reject.
-func options(n *node, s *workflow.Human) []workflow.Option {
-	switch {
-	case len(s.Options) > 0:
-		return s.Options
-	case len(n.labels) > 0:
-		opts := make([]workflow.Option, len(n.labels))
-		for i, label := range n.labels {
-			opts[i].Value = label
-		}
-		return opts
-	case s.Custom:
-		return nil
-	default:
-		return []workflow.Option{{Value: approve}, {Value: reject}}
-	}
-}
-
-// The answers of a gate without options and labels.
-const (
-	approve = "approve"
-	reject  = "reject"
-)
-
-// synonyms are what people say to a gate that offers approve and reject.
-var synonyms = map[string]string{
-	"yes": approve, "y": approve, "ok": approve, "true": approve, "approved": approve,
-	"no": reject, "n": reject, "false": reject, "rejected": reject,
+	r.open(in, &AskHuman{Question: question, Options: in.n.options, Custom: s.Custom, Required: s.Required})
 }
 
 // The answers when an attempt that must happen once only was lost.
@@ -119,23 +89,15 @@ func (r *Run) answer(ev *HumanAnswered) (string, error) {
 	if in == nil {
 		return "", r.noGate(ev.Address)
 	}
-	var offered []string
-	for _, o := range in.gate.Options {
-		if ev.Value == o.Value {
-			return o.Value, nil
-		}
-		offered = append(offered, o.Value)
-	}
-	for _, o := range in.gate.Options {
-		if bare(ev.Value) != "" && (bare(ev.Value) == bare(o.Value) || bare(ev.Value) == bare(o.Label)) {
-			return o.Value, nil
-		}
+	if value, ok := workflow.Chosen(in.gate.Options, ev.Value); ok {
+		return value, nil
 	}
 	if in.gate.Custom {
 		return ev.Value, nil
 	}
-	if plain, ok := synonyms[bare(ev.Value)]; ok && len(offered) == 2 && offered[0] == approve && offered[1] == reject {
-		return plain, nil
+	var offered []string
+	for _, o := range in.gate.Options {
+		offered = append(offered, o.Value)
 	}
 	return "", fmt.Errorf("%q does not offer %q; it offers %s", ev.Address, ev.Value, strings.Join(offered, ", "))
 }
@@ -171,7 +133,7 @@ func (r *Run) humanAnswered(ev *HumanAnswered) {
 		r.lostAnswered(in, value)
 		return
 	}
-	if value == reject && len(human.Options) == 0 && len(in.n.labels) == 0 && !human.Custom {
+	if value == workflow.Reject && len(human.Options) == 0 && len(in.n.labels) == 0 && !human.Custom {
 		r.fail(in, &Fault{Kind: FaultError, Message: "rejected" + by(ev), Permanent: true})
 		return
 	}

@@ -3,7 +3,6 @@ package scripted
 import (
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -18,7 +17,7 @@ func (r *Replies) Problems(b *workflow.Bundle) workflow.Diagnostics {
 		case *workflow.Task:
 			tasks[n.ID] = true
 		case *workflow.Human:
-			gates[n.ID] = append(gates[n.ID], gateOf(g, n.ID, step))
+			gates[n.ID] = append(gates[n.ID], gate{g.Offered(n), step.Custom})
 		case *workflow.Call, *workflow.Choice, *workflow.Combine, *workflow.Each, *workflow.Loop: // no script answers them
 		}
 	})
@@ -64,23 +63,6 @@ type gate struct {
 	custom  bool
 }
 
-// gateOf are the answers to a question: its own options, else the labels of its
-// edges, else approve and reject.
-func gateOf(g *workflow.Graph, id string, step *workflow.Human) gate {
-	options := step.Options
-	if len(options) == 0 {
-		for _, e := range g.Edges {
-			if e.From == id && e.On == workflow.OnLabel {
-				options = append(options, workflow.Option{Value: e.Label})
-			}
-		}
-	}
-	if len(options) == 0 && !step.Custom {
-		options = []workflow.Option{{Value: "approve"}, {Value: "reject"}}
-	}
-	return gate{options, step.Custom}
-}
-
 func (g gate) values() []string {
 	var values []string
 	for _, o := range g.options {
@@ -91,30 +73,8 @@ func (g gate) values() []string {
 	return values
 }
 
-// takes says whether a question accepts an answer, by the rules of the engine.
+// takes says whether a question accepts an answer.
 func (g gate) takes(answer string) bool {
-	said := bare(answer)
-	same := func(o workflow.Option) bool {
-		return answer == o.Value || said != "" && (said == bare(o.Value) || said == bare(o.Label))
-	}
-	if g.custom || slices.ContainsFunc(g.options, same) {
-		return true
-	}
-	return slices.Equal(g.values(), []string{"approve", "reject"}) && isSynonym(said)
-}
-
-// isSynonym says whether a word means approve or reject.
-func isSynonym(word string) bool {
-	switch word {
-	case "yes", "y", "ok", "true", "approved", "no", "n", "false", "rejected":
-		return true
-	}
-	return false
-}
-
-// bare is an answer as it is compared: without case and surrounding punctuation.
-func bare(s string) string {
-	return strings.ToLower(strings.TrimFunc(s, func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsPunct(r) || unicode.IsSymbol(r)
-	}))
+	_, offered := workflow.Chosen(g.options, answer)
+	return offered || g.custom
 }
