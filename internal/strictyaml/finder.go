@@ -55,6 +55,46 @@ func strayCharacter(line string) (from, width int) {
 	return 0, 0
 }
 
+// tabIndent is a tab before the first character of a line.
+func tabIndent(line string) (from, width int) {
+	content := strings.TrimLeft(line, " \t")
+	return at(strings.IndexByte(line[:len(line)-len(content)], '\t'), 1)
+}
+
+// bareQuestionMark is a ? in brackets and outside of quotes, which YAML takes
+// for the mark of a key.
+func bareQuestionMark(line string) (from, width int) {
+	var quote rune
+	inBrackets := false
+	for i, r := range line {
+		switch {
+		case quote != 0:
+			if r == quote {
+				quote = 0
+			}
+		case r == '"' || r == '\'':
+			quote = r
+		case r == '{' || r == '[':
+			inBrackets = true
+		case r == '?' && inBrackets:
+			return i, 1
+		}
+	}
+	return 0, 0
+}
+
+func listAtEnd(line string) (from, width int) { return lastAtEnd(line, '[') }
+func mapAtEnd(line string) (from, width int)  { return lastAtEnd(line, '{') }
+
+// lastAtEnd is the bracket with which a line ends.
+func lastAtEnd(line string, bracket byte) (from, width int) {
+	content := strings.TrimRight(line, " \t")
+	if content == "" || content[len(content)-1] != bracket {
+		return 0, 0
+	}
+	return len(content) - 1, 1
+}
+
 func firstTab(line string) (from, width int)       { return at(strings.IndexByte(line, '\t'), 1) }
 func lastDash(line string) (from, width int)       { return at(strings.LastIndex(line, "- "), 1) }
 func openBracket(line string) (from, width int)    { return at(strings.IndexAny(line, "[{"), 1) }

@@ -34,12 +34,14 @@ func (n Node) IsList() bool   { return n.y != nil && n.y.Kind == yaml.SequenceNo
 func (n Node) IsMap() bool    { return n.y != nil && n.y.Kind == yaml.MappingNode }
 func (n Node) IsText() bool   { return n.IsScalar() && scalarKinds[n.y.Tag] == "text" }
 
-// Pos is the tightest position that names the value, or its key if the value
-// is empty.
+// Pos is the tightest position that names the value, or its key or its dash if
+// the value is empty.
 func (n Node) Pos() workflow.Pos {
 	switch {
 	case n.y == nil:
 		return workflow.Pos{}
+	case n.item && n.IsNull() && n.y.Value == "":
+		return n.doc.dash(n.y)
 	case n.key != nil && n.IsNull() && n.y.Value == "":
 		return n.doc.pos(n.key)
 	}

@@ -2,6 +2,7 @@ package strictyaml
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -90,6 +91,19 @@ func (d *Document) span(lineNumber, column int, text []byte) workflow.Pos {
 	}
 	p.EndColumn += utf8.RuneCount(text)
 	return p
+}
+
+// dash is the one that begins an empty entry of a list, or where the entry is
+// missing if it has none.
+func (d *Document) dash(n *yaml.Node) workflow.Pos {
+	from := min(d.offset(n.Line, n.Column)+1, len(d.text))
+	at := bytes.LastIndexByte(d.text[:from], '-')
+	number, _ := slices.BinarySearchFunc(d.lines, at+1, func(l line, offset int) int { return l.from - offset })
+	if at < 0 || number == 0 {
+		return d.mark(n.Line, n.Column, 1)
+	}
+	before := d.text[d.lines[number-1].from:at]
+	return d.mark(number, 1+utf8.RuneCount(before), 1)
 }
 
 // pos is the tightest range that names a node: a scalar from end to end, a flow

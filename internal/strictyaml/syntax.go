@@ -70,11 +70,21 @@ type remedy struct {
 	opening bool                                // the mistake stands where the library saw it begin
 }
 
+// closer are remedies for lines in which their character is found. They win over
+// those that know the message alone.
+var closer = []remedy{
+	{message: "cannot start any token", summary: "a tab cannot indent", detail: "use spaces instead of the tab", where: tabIndent},
+	{message: "did not find expected ',' or", summary: "inside { } and [ ] text with ? needs quotes", detail: `put the whole text in quotes, such as "ok?"`, where: bareQuestionMark},
+	{message: "node content", summary: "inside { } and [ ] text with ? needs quotes", detail: `put the whole text in quotes, such as "ok?"`, where: bareQuestionMark},
+	{message: "node content", summary: "the list in [ ] is not closed", detail: "close it with ]", where: listAtEnd},
+	{message: "node content", summary: "the map in { } is not closed", detail: "close it with }", where: mapAtEnd},
+}
+
 var remedies = []remedy{
 	{message: "found unexpected end of stream", summary: "the quote that opens here is not closed", detail: "close the quote", where: lastQuote, opening: true},
 	{message: "found unexpected document indicator", summary: "the quote that opens here is not closed", detail: "close the quote", where: lastQuote, opening: true},
 	{message: "cannot start any token", summary: "no value can begin with this character", detail: "put the text in quotes, and indent with spaces", where: strayCharacter},
-	{message: "tab character", summary: "a tab cannot indent", detail: "indent with spaces", where: firstTab},
+	{message: "tab character", summary: "a tab cannot indent", detail: "use spaces instead of the tab", where: firstTab},
 	{message: "mapping values are not allowed", summary: `": " has no place here`, detail: `put the text in quotes if it holds ": "; otherwise check the indentation`, where: lastColon},
 	{message: "block sequence entries are not allowed", summary: "a list cannot begin here", detail: "begin the list in the next line, indented", where: lastDash},
 	{message: "could not find expected ':'", summary: "this is not a key with a value", detail: "write `key: value`; text over several lines begins with `key: |`"},
@@ -117,6 +127,12 @@ func (d *Document) syntaxError(err error) workflow.Diagnostic {
 	number = d.contentLine(number)
 	l := d.lines[number-1]
 	content := string(d.text[l.from:l.to])
+	for _, c := range closer {
+		if _, width := c.where(content); width > 0 && strings.Contains(message, c.message) {
+			r = c
+			break
+		}
+	}
 	from, width := wholeLine(content)
 	if r.where != nil {
 		if f, w := r.where(content); w > 0 {

@@ -10,7 +10,12 @@ import (
 
 func TestSyntaxErrorsAreFound(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"tab", "a:\n\tb: c\n", "2:1 no value can begin with this character"},
+		{"tab", "a:\n\tb: c\n", "2:1 a tab cannot indent"},
+		{"tab before a dash", "a:\n  - b: 1\n\t  c: 2\n", "3:1 a tab cannot indent"},
+		{"question mark", "a: 1\nb: {c: 'x?', d: ok?}\n", "2:19 inside { } and [ ] text with ? needs quotes"},
+		{"url", "a: 1\nb: [http://x/?y=1, c]\n", "2:14 inside { } and [ ] text with ? needs quotes"},
+		{"list at the end", "a: 1\nb: [\n", "2:4 the list in [ ] is not closed"},
+		{"map at the end", "a: 1\nb: {\n", "2:4 the map in { } is not closed"},
 		{"at sign", "a:\n  - x: 1\n    b: @here\n", "3:8 no value can begin with this character"},
 		{"backtick", "a: 1\nb: `x`\n", "2:4 no value can begin with this character"},
 		{"second colon", "a: 1\nb: c: d\ne: 1\n", `2:5 ": " has no place here`},

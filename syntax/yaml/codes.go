@@ -21,6 +21,9 @@ const (
 	codeOutputMode   = "output-mode"
 	codeDetached     = "step-detached"
 	codeTooManyEdges = "too-many-edges"
+	codeJoin         = "yaml-word" // the reader of the YAML reports other words under it
+	codeSchema       = "schema-invalid"
+	codeZeroTime     = "yaml-duration" // the reader of the YAML reports the others under it
 )
 
 // Codes lists every code that a diagnostic of Parse can have, with its meaning.
@@ -37,5 +40,6 @@ var Codes = slices.Concat(strictyaml.Codes, []strictyaml.Code{
 	{Name: codeLoopTest, Meaning: "A loop has no steps, or both `until` and `while`, or one that is never reached."},
 	{Name: codeOutputMode, Meaning: "The output's mode does not go with its path or pattern."},
 	{Name: codeDetached, Meaning: "Nothing leads to a step of a sequential workflow, so it starts at once."},
+	{Name: codeSchema, Meaning: "The schema of an output is no JSON Schema."},
 	{Name: codeTooManyEdges, Meaning: "The order of the steps makes more edges than a workflow can have."},
 })

@@ -112,6 +112,9 @@ func (g *builder) leave(s *step) {
 // edge adds an edge from the node that was added last.
 func (g *builder) edge(from string, to target, w way) {
 	pos := to.pos
+	if w.pos.Line != 0 {
+		pos = w.pos
+	}
 	if pos.Line == 0 {
 		pos = g.Nodes[len(g.Nodes)-1].Pos
 	}
@@ -122,24 +125,30 @@ func (g *builder) edge(from string, to target, w way) {
 // has none and that the handler does not lead to.
 func (r *resolver) handle(g *workflow.Graph) {
 	reached := reachable(g, r.byID[r.handler.name].entry())
-	r.handleIn(r.body, reached)
+	if !r.handleIn(r.body, reached) {
+		r.report(workflow.Warningf(r.handler.pos, codeDetached, "move it to the end: a handler handles what runs before it", "%q handles nothing: every other step comes behind it", r.handler.name))
+	}
 }
 
-func (r *resolver) handleIn(b *block, reached map[string]bool) {
+// handleIn says whether there was anything to handle.
+func (r *resolver) handleIn(b *block, reached map[string]bool) (handled bool) {
 	for _, s := range b.steps {
 		if s.isLoop() {
-			r.handleIn(s.body, reached)
+			handled = r.handleIn(s.body, reached) || handled
 			continue
 		}
 		if _, isChoice := s.node.Step.(*workflow.Choice); isChoice || reached[s.node.ID] || s.handles() {
+			handled = handled || s.handles()
 			continue
 		}
+		handled = true
 		at := slices.IndexFunc(s.ways, func(w way) bool { return w.on == workflow.OnTimeout })
 		if at < 0 {
 			at = len(s.ways)
 		}
 		s.ways = slices.Insert(slices.Clone(s.ways), at, way{on: workflow.OnFailure, to: []target{*r.handler}})
 	}
+	return handled
 }
 
 func (s *step) handles() bool {

@@ -61,7 +61,7 @@ func (r *reader) task(m *strictyaml.Map, s *step) {
 	}
 	if config := m.Peek("config"); config.Exists() {
 		t.Settings, _ = mapValue(config)
-		t.SettingsSrc = sources(config, t.Settings)
+		t.SettingsPos, t.SettingsSrc = keyPlaces(config, t.Settings), sources(config, t.Settings)
 	}
 	s.node.Step, s.base = t, orElse(t.Agent, "task")
 }
@@ -73,9 +73,12 @@ func sources(config strictyaml.Node, settings map[string]any) map[string]workflo
 	}
 	srcs := make(map[string]workflow.Source, len(settings))
 	for _, e := range config.Map().Entries() {
-		if e.Value.IsText() {
+		switch {
+		case e.Value.IsText() && e.Value.Written() != "":
 			srcs[e.Name] = e.Value.Source()
-		} else {
+		case e.Value.IsScalar():
+			srcs[e.Name] = workflow.Source{Pos: e.Value.Pos()}
+		default:
 			srcs[e.Name] = workflow.Source{Pos: e.Key.Pos()}
 		}
 	}
@@ -124,6 +127,9 @@ func (r *reader) combine(n strictyaml.Node, s *step) {
 	c.Strategy = workflow.Strategy(strategy.Word("concatenate", "merge", "array", "first", "vote"))
 	if n.IsMap() && !strategy.Exists() {
 		n.Errorf(codeStepKind, "add `strategy:` with concatenate, merge, array, first or vote", "the combine has no strategy")
+	}
+	if c.Strategy == "" {
+		c.Strategy = workflow.Concatenate // so that the rest can be looked at
 	}
 	for _, in := range m.Get("inputs").OneOrMany() {
 		c.Inputs = append(c.Inputs, condition(in))

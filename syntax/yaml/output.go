@@ -26,6 +26,7 @@ func readOutput(n strictyaml.Node) workflow.Output {
 		o.Pos = name.Pos()
 	}
 	mode := m.Get("mode")
+	o.ModePos = mode.Pos()
 	if word := mode.Word("full", "json", "jsonpath", "regex", "first_line"); word != "full" {
 		o.Mode = workflow.OutputMode(word)
 	}
@@ -36,7 +37,7 @@ func readOutput(n strictyaml.Node) workflow.Output {
 		readPattern(m.Get(p.key), p.mode, mode.Exists(), &o)
 	}
 	if schema := m.Get("schema"); schema.Exists() {
-		o.Schema = readSchema(schema.Value())
+		o.Schema, o.SchemaPos = readSchema(schema), schema.Pos()
 		if o.Mode == workflow.Full && !mode.Exists() {
 			o.Mode = workflow.JSON
 		}
@@ -49,6 +50,7 @@ func readPattern(n strictyaml.Node, mode workflow.OutputMode, given bool, o *wor
 	if !n.Exists() {
 		return
 	}
+	o.PatternPos = n.Pos()
 	if o.Pattern = n.Text(); !given && o.Mode == workflow.Full {
 		o.Mode = mode
 	}
@@ -59,11 +61,35 @@ func readPattern(n strictyaml.Node, mode workflow.OutputMode, given bool, o *wor
 
 // readSchema takes a JSON Schema as it is, and makes one of an example: every
 // key of an object is required, and a word like "number" stands for the type.
-func readSchema(v any) any {
+func readSchema(n strictyaml.Node) any {
+	v := n.Value()
 	if isSchema(v) {
 		return v
 	}
+	if detail := misspeltType(v); detail != "" {
+		n.Errorf(codeSchema, detail, "this is neither a JSON Schema nor an example")
+		return nil
+	}
 	return schemaOf(v)
+}
+
+// misspeltType says what to do about text that names no type, and about an
+// object that is a schema but for its type. An example may have a key called
+// type too; only beside others and with a word that is like no type is it one.
+func misspeltType(v any) string {
+	object, _ := v.(map[string]any)
+	word, isText := v.(string)
+	if kind, ok := object["type"].(string); ok {
+		word, isText = kind, true
+	}
+	hint := workflow.DidYouMean(word, schemaTypes)
+	switch {
+	case !isText || word == "any" || slices.Contains(schemaTypes, word) || len(object) > 1 && hint == "":
+		return ""
+	case hint != "":
+		return hint
+	}
+	return "write one of the types " + strings.Join(schemaTypes, ", ") + ", a JSON Schema as a map, or an example"
 }
 
 // schemaTypes are the types of JSON Schema.

@@ -83,7 +83,7 @@ func (r *reader) workflow(root strictyaml.Node, file string) *workflow.Workflow 
 	}
 	w.Description = m.String("description")
 	w.Inputs = readParams(m.Map("inputs"))
-	w.State = readState(m.Get("state"))
+	w.State, w.StatePos = readState(m.Get("state"))
 	w.Agents = readLanes(m.List("agents"))
 	w.Limits = readLimits(m.Map("limits"))
 	w.Output = template(m.Get("output"))
@@ -155,7 +155,7 @@ func readParam(m *strictyaml.Map, p *workflow.Param) {
 	}
 	p.Description = m.String("description")
 	if n := m.Get("default"); n.Exists() {
-		p.HasDefault, p.Default = true, n.Value()
+		p.HasDefault, p.Default, p.DefaultPos = true, n.Value(), n.Pos()
 	}
 	p.Required = !p.HasDefault
 	if n := m.Get("required"); n.Exists() {
@@ -171,9 +171,21 @@ func paramType(n strictyaml.Node) workflow.ParamType {
 	return workflow.AnyType
 }
 
-func readState(n strictyaml.Node) map[string]any {
+func readState(n strictyaml.Node) (map[string]any, map[string]workflow.Pos) {
 	state, _ := mapValue(n)
-	return state
+	return state, keyPlaces(n, state)
+}
+
+// keyPlaces are where the keys of a map are written.
+func keyPlaces(n strictyaml.Node, values map[string]any) map[string]workflow.Pos {
+	if len(values) == 0 {
+		return nil
+	}
+	places := make(map[string]workflow.Pos, len(values))
+	for _, e := range n.Map().Entries() {
+		places[e.Name] = e.Key.Pos()
+	}
+	return places
 }
 
 // mapValue is a value that must be a map; ok says whether it was there.
@@ -224,10 +236,20 @@ func readTime(m *strictyaml.Map, key, inMinutes string) time.Duration {
 	if d.Exists() && minutes.Exists() {
 		minutes.Key().Errorf(codeStepKey, "remove one of them", "%s and %s say the same", key, inMinutes)
 	}
+	given, length := minutes, minutes.Minutes()
 	if d.Exists() {
-		return d.Duration()
+		given, length = d, d.Duration()
 	}
-	return minutes.Minutes()
+	if given.IsScalar() && length == 0 && isZeroTime(given.Written()) {
+		given.Errorf(codeZeroTime, "give it a time, or leave it out", "%s leaves no time", given.Label())
+	}
+	return length
+}
+
+// isZeroTime tells no time from what is no time at all, which is reported.
+func isZeroTime(written string) bool {
+	d, err := time.ParseDuration(written)
+	return err == nil && d == 0
 }
 
 // template and condition take the text of a value with its place. A condition

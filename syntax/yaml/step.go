@@ -44,6 +44,7 @@ type way struct {
 	on    workflow.On
 	label string
 	when  workflow.Expr
+	pos   workflow.Pos // of the label; zero: the targets say where it is
 	to    []target
 }
 
@@ -56,6 +57,9 @@ type target struct {
 func (r *reader) block(nodes []strictyaml.Node, owner *step) block {
 	b := block{owner: owner, steps: make([]*step, 0, len(nodes))}
 	for i, n := range nodes {
+		if n.IsNull() {
+			n.Errorf(codeStepKind, "give it one of "+kindNames+", or remove the dash", "this step is empty")
+		}
 		s := r.step(n)
 		s.outer, s.index = owner, i
 		b.steps = append(b.steps, s)
@@ -69,6 +73,9 @@ func (r *reader) step(n strictyaml.Node) *step {
 	m := n.Map()
 	s := &step{pos: n.Pos()}
 	id := m.Get("id")
+	if id.IsText() && id.Written() == "" {
+		id.WrongType("a name")
+	}
 	s.node.ID, s.node.Title = id.Name(), m.String("title")
 	kind := r.kind(m, s)
 	s.node.Pos = s.place(id, kind)
@@ -169,7 +176,7 @@ func readRoute(n strictyaml.Node) []way {
 		return ways
 	}
 	for _, e := range n.Map().Entries() {
-		ways = append(ways, way{on: workflow.OnLabel, label: e.Name, to: readTargets(e.Value)})
+		ways = append(ways, way{on: workflow.OnLabel, label: e.Name, pos: e.Key.Pos(), to: readTargets(e.Value)})
 	}
 	return ways
 }
@@ -183,7 +190,7 @@ func readEntry(n strictyaml.Node) way {
 	w := way{to: readTargets(m.Get("to"))}
 	said := 0
 	if label.Exists() {
-		w.on, w.label = workflow.OnLabel, label.Name()
+		w.on, w.label, w.pos = workflow.OnLabel, label.Name(), label.Pos()
 		said++
 	}
 	if when.Exists() {
@@ -228,8 +235,10 @@ func readJoin(join, rest strictyaml.Node) workflow.Join {
 	switch {
 	case !join.IsText():
 		j.Need = int(join.Int(1))
-	case join.Word("all", "any") == "any":
+	case join.Written() == "any":
 		j.Need = 1
+	case join.Written() != "all":
+		join.Errorf(codeJoin, "write all, any or the number of edges, such as 2", "\"join\" cannot be %q", join.Written())
 	}
 	j.Keep = rest.Word("keep", "cancel") == "keep"
 	return j
@@ -258,17 +267,39 @@ func (r *reader) forEach(m *strictyaml.Map, s *step) {
 		}
 		return
 	}
-	each := &workflow.Each{Items: condition(items), As: as.Name(), Parallel: int(width.Int(1))}
+	each := &workflow.Each{Items: readItems(items), As: as.Name(), Parallel: int(width.Int(1))}
 	switch s.node.Step.(type) {
 	case *workflow.Task, *workflow.Call:
 		s.node = *repeat(s.node, each)
 	case *workflow.Human, *workflow.Choice, *workflow.Combine, *workflow.Loop, *workflow.Each:
-		items.Key().Errorf(codeStepKey, "put the step into `steps:` under a step with for_each", "for_each cannot repeat a %s", s.node.Kind())
+		items.Key().Errorf(codeStepKey, "put the step into `steps:` under a step with for_each", "for_each cannot repeat a %s", kindWord(s.node.Kind()))
 	case nil:
 		if s.body != nil {
 			s.node.Step = each
 		}
 	}
+}
+
+// kindWord is the word for a kind of node in the file.
+func kindWord(kind string) string {
+	if kind == "each" {
+		return "for_each"
+	}
+	return kind
+}
+
+// readItems reads what for_each repeats over. What is no reference becomes an
+// empty list, so that the rest of the step can be looked at.
+func readItems(n strictyaml.Node) workflow.Expr {
+	if n.IsList() {
+		n.Errorf(codeStepKey, `put the list in quotes: "[1, 2, 3]"; or name what holds it`, "for_each takes a reference, not a list")
+		return workflow.Expr{Text: "[]", Src: workflow.Source{Pos: n.Pos()}}
+	}
+	items := condition(n)
+	if items.Text == "" {
+		items.Text = "[]"
+	}
+	return items
 }
 
 // repeat wraps a node: its work goes inside, its place in the graph stays
