@@ -21,19 +21,25 @@ var budgetExceeded = rule{
 			if i == 0 {
 				limits = c.in.Limits
 			}
-			c.budget(p, sum.workflow(p.w), limits)
+			c.budget(p, sum.workflow(p.w), limits, i == 0)
 		}
 	},
 }
 
 // budget compares what a workflow may do with its limits. Only the number of
 // steps that every run starts is certain, so only that is an error: what a run
-// may do at most adds up branches that exclude each other.
-func (c *bundlePass) budget(p *pass, t totals, limits workflow.Limits) {
+// may do at most adds up branches that exclude each other. A called workflow that
+// is stopped by its limits is a failure that its caller may look after, so there
+// it is a warning.
+func (c *bundlePass) budget(p *pass, t totals, limits workflow.Limits, isRoot bool) {
+	report := c.warnf
+	if isRoot {
+		report = c.errorf
+	}
 	const raise = "lower max of its loops, or raise the limit"
 	switch steps := int64(limits.Steps); {
 	case steps > 0 && t.least > steps:
-		c.errorf(p.w.Pos, "raise max_steps, or split the workflow", "every run starts %d tasks, but max_steps is %d", t.least, steps)
+		report(p.w.Pos, "raise max_steps, or split the workflow", "every run starts %d tasks, but max_steps is %d", t.least, steps)
 	case t.steps.Over(steps):
 		c.warnf(p.w.Pos, raise, "a run may start %d tasks, but max_steps is %d", t.steps.N, steps)
 	}

@@ -51,6 +51,7 @@ type Agent struct {
 // Problem is what an agent has against its settings.
 type Problem struct {
 	Setting string // the setting that is wrong; "" the settings as a whole
+	Unknown bool   // there is no setting of that name
 	Summary string
 	Detail  string // what to do about it
 }
@@ -160,6 +161,14 @@ func (p *pass) warnf(pos workflow.Pos, detail, summary string, args ...any) {
 func (p *pass) place(pos workflow.Pos) workflow.Pos {
 	if pos.Line == 0 {
 		return p.w.Pos
+	}
+	return pos
+}
+
+// placeOr is the first position, or the second if the first is nowhere.
+func placeOr(pos, other workflow.Pos) workflow.Pos {
+	if pos.Line == 0 {
+		return other
 	}
 	return pos
 }

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"slices"
+
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
@@ -26,35 +28,29 @@ var combineInputUndefined = rule{
 	},
 }
 
-// combined reports a name that became an input of the workflow only because no
-// step writes it: in an aggregate that is a slip, even where inputs need not be
-// declared.
+// combined warns of a name that is an input of the workflow only because no step
+// writes it, where one writes a name like it: in an aggregate that is probably a
+// slip, even where inputs need not be declared.
 func (p *pass) combined(n *node, in workflow.Expr, ref *expr.Ref) {
 	if ref.Kind != expr.Inputs || ref.Name == "" || len(p.w.Inputs) > 0 {
 		return // declared inputs: reportTexts finds what is none of them
 	}
-	p.errorf(srcOr(in.Src, n.Pos), p.suggestVariable(ref.Name), "%q combines %q, which nothing before it writes", n.ID, ref.Name)
-}
-
-func (p *pass) declares(input string) bool {
-	for i := range p.w.Inputs {
-		if p.w.Inputs[i].Name == input {
-			return true
-		}
+	if hint := p.suggestVariable(ref.Name); hint != "" {
+		p.warnf(srcOr(in.Src, n.Pos), hint, "%q combines %q, which nothing before it writes", n.ID, ref.Name)
 	}
-	return false
 }
 
+// suggestVariable is the variable that was probably meant; "" none, or the name
+// itself, which is then written, but later.
 func (p *pass) suggestVariable(written string) string {
 	var names []string
 	for _, n := range p.index.nodes {
-		if n.Output.Var != "" {
-			names = append(names, n.Output.Var)
+		if v := n.Output.Var; v != "" {
+			names = append(names, v)
 		}
-		names = append(names, n.ID)
 	}
-	if hint := workflow.DidYouMean(written, names); hint != "" {
-		return hint
+	if slices.Contains(names, written) {
+		return ""
 	}
-	return "combine variables that earlier steps write, or their outputs"
+	return workflow.DidYouMean(written, names)
 }

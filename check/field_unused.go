@@ -27,7 +27,7 @@ func unusedFields(n *node) []unusedField {
 	}{
 		{n.Timeout != 0 && !works, "timeout", "only tasks, questions and calls take time of their own"},
 		{n.Once && kind != "task", "effect", "only a task can be lost"},
-		{hasOutput(n.Output) && (kind == "choice" || kind == "loop"), "output", "choices and loops have no output of their own"},
+		{hasOutput(n.Output) && (kind == "choice" || kind == "loop"), "output", "choices and loops write no variable; what they passed on is steps.ID.output"},
 		{n.Output.Pattern != "" && n.Output.Mode != workflow.Regex && n.Output.Mode != workflow.JSONPath, "output pattern", "only the modes regex and jsonpath use one"},
 		{n.Retry.Attempts <= 1 && n.Retry != (workflow.Retry{Attempts: n.Retry.Attempts}) && kind == "task", "retry", "it allows one attempt only"},
 		{n.Join.Keep && n.Join.Need == 0, "rest", "a node that joins all leaves no rest"},

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -14,12 +15,18 @@ var idInvalid = rule{
 	node: func(p *pass, n *node) {
 		switch {
 		case n.ID == "":
-			p.errorf(n.Pos, "give it an id", "this %s has no id", n.Kind())
+			p.errorf(n.Pos, "give it an id", "this %s has no id", kindWord(n))
+		case slices.Contains(marks, n.ID):
+			p.errorf(n.Pos, "rename it", "%q cannot be an id: an edge to it means something else", n.ID)
 		case strings.ContainsFunc(n.ID, isMark):
 			p.errorf(n.Pos, "leave out spaces and / # [ ] @", "%q cannot be an id", n.ID)
 		}
 	},
 }
+
+// marks are the targets that authors write for [workflow.End] and
+// [workflow.Again].
+var marks = []string{"end", "again"}
 
 // isMark finds what addresses use for themselves: node#2, node[3], call/node,
 // and the targets @end and @again.

@@ -14,7 +14,7 @@ var inputDefault = rule{
 	workflow: func(p *pass) {
 		for _, in := range p.w.Inputs {
 			if in.HasDefault && in.Default != nil && !Fits(in.Type, in.Default) {
-				p.errorf(in.Pos, "write a default of that type, or change the type",
+				p.errorf(placeOr(in.DefaultPos, in.Pos), "write a default of that type, or change the type",
 					"default %s of input %q is not %s", workflow.FormatJSON(in.Default), in.Name, article(in.Type))
 			}
 		}

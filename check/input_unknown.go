@@ -46,3 +46,12 @@ func suggestInput(written string, inputs []workflow.Param) string {
 	}
 	return "its inputs are: " + strings.Join(names, ", ")
 }
+
+func (p *pass) declares(input string) bool {
+	for i := range p.w.Inputs {
+		if p.w.Inputs[i].Name == input {
+			return true
+		}
+	}
+	return false
+}

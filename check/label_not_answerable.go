@@ -11,6 +11,12 @@ var labelNotAnswerable = rule{
 	severity: workflow.Error,
 	summary:  "an edge has a label that its node can never decide for",
 	node: func(p *pass, n *node) {
+		if _, ok := n.Step.(*workflow.Each); ok {
+			for _, e := range n.edgesOn(workflow.OnLabel) {
+				p.errorf(e.Pos, "put the step under `steps:` of a step with for_each, so that each item is routed, or decide in a step behind it", "%q gives a list, which decides for no label", n.ID)
+			}
+			return
+		}
 		answers := n.answers()
 		if answers == nil {
 			return

@@ -17,7 +17,7 @@ var loopTwoEntries = rule{
 		}
 		first := owner.body.nodes[0]
 		p.errorf(e.Pos, "lead to "+quoted(owner.ID)+" instead, or move the step into it",
-			"%s %q has two entries: %q and, from %q, %q", owner.Kind(), owner.ID, first.ID, e.From, to.ID)
+			"%s %q has two entries: %q and, from %q, %q", kindWord(owner), owner.ID, first.ID, e.From, to.ID)
 	},
 }
 

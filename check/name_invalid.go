@@ -43,7 +43,7 @@ func (p *pass) collectNames() []name {
 		list = append(list, name{in.Name, "an input", "inputs.", in.Pos})
 	}
 	for _, k := range slices.Sorted(maps.Keys(p.w.State)) {
-		list = append(list, name{k, "a variable", "vars.", p.w.Pos})
+		list = append(list, name{k, "a variable", "vars.", placeOr(p.w.StatePos[k], p.w.Pos)})
 	}
 	for _, n := range p.index.nodes {
 		if v := n.Output.Var; v != "" {

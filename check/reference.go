@@ -65,8 +65,9 @@ func inAggregate(text textKind, other string) string {
 // reportTexts looks at all texts of a workflow. Where a node has no kind or two
 // have one id nobody could say what a reference means, so it says nothing.
 func reportTexts(p *pass) {
-	unfit := func(d workflow.Diagnostic) bool { return d.Code == "model-invalid" || d.Code == "duplicate-id" }
-	if slices.ContainsFunc(p.found, unfit) {
+	twice := func(d workflow.Diagnostic) bool { return d.Code == "duplicate-id" }
+	nothing := func(n *node) bool { return n.Step == nil }
+	if slices.ContainsFunc(p.found, twice) || slices.ContainsFunc(p.index.nodes, nothing) {
 		return
 	}
 	problems := expr.Problems(p.w)

@@ -2,13 +2,21 @@ package check
 
 import "github.com/hocket-dev/hocket/workflow"
 
+// kindWord is the kind of a node in the words of its author.
+func kindWord(n *node) string {
+	if _, ok := n.Step.(*workflow.Each); ok {
+		return "for_each"
+	}
+	return n.Kind()
+}
+
 var retryNotTask = rule{
 	code:     "retry-not-task",
 	severity: workflow.Error,
 	summary:  "only a task is retried",
 	node: func(p *pass, n *node) {
 		if _, ok := n.Step.(*workflow.Task); !ok && n.Retry != (workflow.Retry{}) {
-			p.errorf(n.Pos, "retry the tasks in it, or repeat it with a loop", "%q is a %s and cannot be retried", n.ID, n.Kind())
+			p.errorf(n.Pos, "retry the tasks in it, or repeat it with a loop", "%q is a %s and cannot be retried", n.ID, kindWord(n))
 		}
 	},
 }

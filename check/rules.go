@@ -47,6 +47,7 @@ var rules = []*rule{
 	&elseMissing,
 	&elseAlone,
 	&plainBesideLabels,
+	&choiceNoRoute,
 
 	&optionTwice,
 	&questionEmpty,

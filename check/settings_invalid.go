@@ -19,13 +19,19 @@ var settingsInvalid = rule{
 			if problem.Detail == "" {
 				problem.Detail = "settings stand under config of the step and under settings of the agent's file"
 			}
-			pos := agentPos(n)
-			if src, ok := t.SettingsSrc[problem.Setting]; ok {
-				pos = src.Pos
-			}
-			p.reportAgent(n, pos, problem.Detail, "%q: %s", n.ID, problem.Summary)
+			p.reportAgent(n, settingPos(n, t, problem), problem.Detail, "%q: %s", n.ID, problem.Summary)
 		}
 	},
+}
+
+// settingPos is where a problem with a setting stands: the name of one that does
+// not exist, else its value, else the agent.
+func settingPos(n *node, t *workflow.Task, problem Problem) workflow.Pos {
+	key := t.SettingsPos[problem.Setting]
+	if problem.Unknown && key.Line != 0 {
+		return key
+	}
+	return placeOr(t.SettingsSrc[problem.Setting].Pos, placeOr(key, agentPos(n)))
 }
 
 // merged are the settings of a definition with those of a task on top.

@@ -16,7 +16,7 @@ var workflowCycle = rule{
 			return
 		}
 		f := &cycleFinder{pass: c, done: make(map[*workflow.Workflow]bool), at: make(map[*workflow.Workflow]int)}
-		f.enter(c.in.Bundle.Root, c.in.Bundle.Root.Name)
+		f.enter(c.in.Bundle.Root)
 	},
 }
 
@@ -29,8 +29,8 @@ type cycleFinder struct {
 	path []string
 }
 
-func (f *cycleFinder) enter(w *workflow.Workflow, name string) {
-	f.path = append(f.path, name)
+func (f *cycleFinder) enter(w *workflow.Workflow) {
+	f.path = append(f.path, w.Name)
 	f.at[w] = len(f.path)
 	for _, call := range f.pass.calls(w) {
 		switch {
@@ -40,7 +40,7 @@ func (f *cycleFinder) enter(w *workflow.Workflow, name string) {
 			path := slices.Concat(f.path[first:], f.path[first:first+1])
 			f.pass.errorf(callPos(call.node), "a workflow may not call itself; repeat steps with a loop", "Workflow cycle detected: %s", strings.Join(path, " → "))
 		default:
-			f.enter(call.child, call.name)
+			f.enter(call.child)
 		}
 	}
 	f.path = f.path[:len(f.path)-1]

@@ -33,7 +33,7 @@ func (c *bundlePass) tooDeep(d *depths, w *workflow.Workflow, limit int) {
 	path := []string{w.Name}
 	at := d.below(w).via
 	for next := at; next.child != nil && len(path) <= limit; next = d.below(next.child).via {
-		path = append(path, next.name)
+		path = append(path, next.child.Name)
 	}
 	c.errorf(callPos(at.node), "call fewer levels deep, or raise max_depth", "Workflow depth limit exceeded (%d): %s", limit, strings.Join(path, " → "))
 }

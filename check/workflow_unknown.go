@@ -16,8 +16,23 @@ var workflowUnknown = rule{
 		if !ok || call.Workflow == "" || p.in.Bundle.Called[call.Workflow] != nil || slices.Contains(p.in.Broken, call.Workflow) {
 			return
 		}
-		p.errorf(callPos(n), suggestWorkflow(call.Workflow, p.in.Names), "there is no workflow %q", call.Workflow)
+		p.errorf(callPos(n), suggestWorkflow(stem(call.Workflow), p.callable()), "there is no workflow %q", call.Workflow)
 	},
+}
+
+// callable are the workflows that a step may call: not its own.
+func (p *pass) callable() []string {
+	own := stem(p.w.Pos.File)
+	return slices.DeleteFunc(slices.Clone(p.in.Names), func(name string) bool { return name == own || name == p.w.Name })
+}
+
+// stem is the name of a workflow's file without its folder and ending.
+func stem(file string) string {
+	base := file[strings.LastIndexAny(file, `/\`)+1:]
+	if i := strings.LastIndexByte(base, '.'); i > 0 {
+		return base[:i]
+	}
+	return base
 }
 
 func suggestWorkflow(written string, names []string) string {

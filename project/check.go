@@ -16,11 +16,24 @@ func (l *Loaded) Check(replied func(w *workflow.Workflow, node string) bool) wor
 		Agents:  directory{l.project.Agents},
 		Replied: replied,
 		Limits:  l.Limits,
-		Names:   l.project.Names(l.beside...),
+		Names:   l.callable(),
 		Broken:  l.broken,
 	})
 	found = slices.DeleteFunc(found, l.doubtful())
 	return slices.Concat(l.project.Diagnostics(), l.Diagnostics, found).Sort()
+}
+
+// callable are the workflows that could be called instead of one that does not
+// exist. Only then are the files of the directories looked at.
+func (l *Loaded) callable() []string {
+	for _, w := range check.Workflows(l.Bundle) {
+		for _, c := range callsOf(w) {
+			if l.Bundle.Called[c.name] == nil && !slices.Contains(l.broken, c.name) {
+				return l.project.Names(l.beside...)
+			}
+		}
+	}
+	return nil
 }
 
 // consequences are the codes of what may be wrong only because a reader had to

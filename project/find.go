@@ -66,22 +66,39 @@ func (p *Project) workflowDirs() []string {
 	return dirs
 }
 
-// Names are the workflows of the project, by name.
+// Names are the workflows of the project, by name, with those of other
+// directories.
 func (p *Project) Names(among ...string) []string {
+	return workflowsIn(p.read, slices.Concat(among, p.workflowDirs()))
+}
+
+// workflowsIn are the workflows of some directories, by name. Files of the same
+// notation that hold something else, such as replies, are left out.
+func workflowsIn(read func(string) ([]byte, error), dirs []string) []string {
 	var names []string
-	for _, dir := range append(slices.Clone(among), p.workflowDirs()...) {
+	for _, dir := range dirs {
 		entries, err := os.ReadDir(dir)
 		if err != nil {
 			continue // a project need not have the directory
 		}
 		for _, e := range entries {
-			if name := strings.TrimSuffix(e.Name(), filepath.Ext(e.Name())); !e.IsDir() && syntax.IsWorkflow(e.Name()) && !slices.Contains(names, name) {
+			name := strings.TrimSuffix(e.Name(), filepath.Ext(e.Name()))
+			if e.IsDir() || !syntax.IsWorkflow(e.Name()) || slices.Contains(names, name) {
+				continue
+			}
+			if text, err := read(filepath.Join(dir, e.Name())); err == nil && hasSteps(e.Name(), text) {
 				names = append(names, name)
 			}
 		}
 	}
 	slices.Sort(names)
 	return names
+}
+
+// hasSteps says whether a file may be a workflow. One in YAML has steps.
+func hasSteps(file string, text []byte) bool {
+	n, _ := syntax.Of(file, text)
+	return n.Name != "yaml" || bytes.HasPrefix(text, []byte("{")) || bytes.HasPrefix(text, []byte("steps:")) || bytes.Contains(text, []byte("\nsteps:"))
 }
 
 // endings are those of the files of all notations.

@@ -319,3 +319,22 @@ func TestAgentsBesideTheFile(t *testing.T) {
 		t.Errorf("a is %+v, %v", d, err)
 	}
 }
+
+// What may have been meant is a workflow: neither a file of replies nor the
+// workflow that calls.
+func TestSuggestionsAreWorkflows(t *testing.T) {
+	dir := write(t, map[string]string{
+		"order.yml":         "steps:\n  - workflow: orders.yml\n  - workflow: kitchn.yml\n",
+		"order-replies.yml": "a: fine\n",
+		"kitchen.yml":       "steps:\n  - agent: shell\n",
+	})
+	var details []string
+	for _, d := range load(t, open(t, dir), "order.yml").Check(nil) {
+		if d.Code == "workflow-unknown" {
+			details = append(details, d.Detail)
+		}
+	}
+	if want := []string{"there are: kitchen", `did you mean "kitchen"?`}; !slices.Equal(details, want) {
+		t.Errorf("got %q", details)
+	}
+}

@@ -1,0 +1,62 @@
+package check_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/syntax/yaml"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// What a diagnostic is about stands under its caret.
+func TestPositions(t *testing.T) {
+	for _, c := range []struct{ text, code, under string }{
+		{"state: {a b: 1}\nsteps: [{agent: writer}]", "name-invalid", "a b"},
+		{"inputs: {n: {type: integer, default: many}}\nsteps: [{agent: writer}]", "input-default", "many"},
+		{"steps: [{agent: strict, config: {comand: ls}}]", "settings-invalid", "comand"},
+		{"steps: [{agent: strict, config: {mode: ''}}]", "settings-invalid", "''"},
+		{"steps: [{agent: strict, config: {mode: {a: b}}}]", "settings-invalid", "mode"},
+		{"steps: [{agent: writer, output: {var: a, path: 'b['}}]", "jsonpath-invalid", "'b['"},
+		{"steps: [{agent: writer, output: {var: a, pattern: 'b('}}]", "regex-invalid", "'b('"},
+		{"steps: [{agent: writer, output: {var: a, schema: {required: 1}}}]", "schema-invalid", "{required: 1}"},
+		{"steps: [{agent: writer, output: {var: a, mode: regex}}]", "output-pattern-missing", "regex"},
+		{"steps: [{human: {question: q, options: [a, b]}, route: {a: end, c: end}, else: end}]", "label-not-answerable", "c"},
+		{"steps: [{human: {question: q, options: [a, b]}, route: [{label: c, to: end}], else: end}]", "label-not-answerable", "c"},
+	} {
+		w, found := yaml.Parse("f.yml", []byte(c.text))
+		if len(found) > 0 {
+			t.Fatalf("%s: %v", c.text, found)
+		}
+		list := check.Run(check.Input{Bundle: workflow.Bundle{Root: w}, Agents: strictCast{}})
+		if len(list) != 1 || list[0].Code != c.code {
+			t.Errorf("%s: %v", c.text, list)
+			continue
+		}
+		d := list[0]
+		line := strings.Split(c.text, "\n")[d.Line-1]
+		if d.EndLine != d.Line || line[d.Column-1:d.EndColumn-1] != c.under {
+			t.Errorf("%s: %q is under the caret, not %q", d, line[d.Column-1:d.EndColumn-1], c.under)
+		}
+	}
+}
+
+// strictCast is cast with an agent that takes one setting.
+type strictCast struct{ cast }
+
+func (c strictCast) Agent(name, role string) check.Agent {
+	if name != "strict" {
+		return c.cast.Agent(name, role)
+	}
+	return check.Agent{Executor: "model", Validate: func(settings map[string]any) []check.Problem {
+		for key, value := range settings {
+			if key != "mode" {
+				return []check.Problem{{Setting: key, Unknown: true, Summary: "unknown"}}
+			}
+			if value != "fast" {
+				return []check.Problem{{Setting: key, Summary: "wrong"}}
+			}
+		}
+		return nil
+	}}
+}
