@@ -94,10 +94,14 @@ func (a *app) note(text string) {
 
 // printJSON writes a value, indented for people in a terminal.
 func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.std.Out)
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if a.outStyle.Width > 0 {
 		enc.SetIndent("", "  ")
 	}
-	return a.unread(enc.Encode(v))
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	return a.print(a.outText(b.String()))
 }

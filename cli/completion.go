@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -49,9 +50,9 @@ the project's workflows and the ids of its runs.`,
 					return s.write(cmd.Root(), a.std.Out)
 				}
 			}
-			hint := workflow.DidYouMean(args[0], names)
-			if hint == "" {
-				hint = "it is one of bash, zsh, fish and powershell"
+			hint := "it is one of " + strings.Join(names, ", ")
+			if near := workflow.DidYouMean(args[0], names); near != "" {
+				hint = near + " " + hint
 			}
 			return usagef(hint, "no completion for the shell %q", args[0])
 		},

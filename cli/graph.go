@@ -44,7 +44,7 @@ func (a *app) graph(name, form, file string) error {
 	}
 	text, err := draw.Draw(l.Bundle.Root, form)
 	if err != nil {
-		return usagef("the forms are "+strings.Join(draw.Forms(), ", "), "%v", err)
+		return usagef("the forms are "+strings.Join(draw.Forms(), ", "), "%s", strings.TrimPrefix(err.Error(), "draw: "))
 	}
 	if file == "" {
 		return a.print(text)

@@ -35,7 +35,7 @@ once. What is there already is never changed.`,
 			if len(args) == 1 {
 				dir = a.outPath(args[0])
 			}
-			return a.init(filepath.Join(dir, ".hocket"))
+			return a.init(dir)
 		},
 	}
 }
@@ -47,7 +47,8 @@ type initResult struct {
 	Kept []string `json:"kept"` // they were there already
 }
 
-func (a *app) init(home string) error {
+func (a *app) init(dir string) error {
+	home := filepath.Join(dir, ".hocket")
 	res := initResult{Dir: home, Made: []string{}, Kept: []string{}}
 	err := fs.WalkDir(starter, "starter", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -72,6 +73,7 @@ func (a *app) init(home string) error {
 	if a.json {
 		return a.printJSON(res)
 	}
+	a.dir = dir // the project that the hint speaks of
 	return a.print(a.drawInit(&res))
 }
 
@@ -99,7 +101,7 @@ func (a *app) drawInit(res *initResult) string {
 	for _, name := range res.Kept {
 		b.WriteString(a.outStyle.Paint(view.Dim, "kept") + "  " + filepath.Join(res.Dir, name) + "\n")
 	}
-	b.WriteString("\nNow try: hocket run hello\n")
+	b.WriteString("\nNow try: " + a.self("run", "hello") + "\n")
 	return b.String()
 }
 

@@ -3,23 +3,74 @@ package cli
 import (
 	"bytes"
 	"os"
+	"strings"
 
 	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/project"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
+// inputFile is a file of inputs: their values, and where they stand.
+type inputFile struct {
+	values map[string]any
+	places map[string]workflow.Pos
+}
+
 // readInputFile reads a YAML or JSON file with one value per input.
-func readInputFile(file string) (map[string]any, error) {
+func readInputFile(file string) (inputFile, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return nil, usagef("--inputs names a YAML or JSON file with one value per input", "%v", err)
+		return inputFile{}, usagef("--inputs names a YAML or JSON file with one value per input", "%v", err)
 	}
 	doc := strictyaml.Read(file, data)
-	inputs, isMap := doc.Root().Value().(map[string]any)
+	values, isMap := doc.Root().Value().(map[string]any)
 	if ds := doc.Diagnostics(); ds.Errors() {
-		return nil, &diagnosticsError{ds}
+		return inputFile{}, &diagnosticsError{ds}
 	}
 	if !isMap && len(bytes.TrimSpace(data)) > 0 {
-		return nil, usagef("write one `name: value` per input", "%s does not hold a map of inputs", file)
+		return inputFile{}, usagef("write one `name: value` per input", "%s does not hold a map of inputs", file)
 	}
-	return inputs, nil
+	in := inputFile{values, map[string]workflow.Pos{}}
+	if isMap {
+		for _, e := range doc.Root().Map().Entries() {
+			in.places[e.Name] = e.Value.Pos()
+		}
+	}
+	return in, nil
+}
+
+// place moves mistakes to where they stand in the file. What an input is told
+// when it is given alone is about that input, but for what is missing then.
+func (in *inputFile) place(wrong workflow.Diagnostics, l *project.Loaded) workflow.Diagnostics {
+	type mistake struct{ code, summary string }
+	at := map[mistake]workflow.Pos{}
+	for name, pos := range in.places {
+		_, alone := l.Inputs(map[string]any{name: in.values[name]}, nil)
+		for _, d := range alone {
+			at[mistake{d.Code, d.Summary}] = pos
+		}
+	}
+	_, missing := l.Inputs(nil, nil)
+	for _, d := range missing {
+		delete(at, mistake{d.Code, d.Summary})
+	}
+	for i, d := range wrong {
+		if pos, ok := at[mistake{d.Code, d.Summary}]; ok {
+			wrong[i].Pos = pos
+		}
+	}
+	return wrong.Sort()
+}
+
+// onceEach refuses two values for one input on the command line.
+func onceEach(pairs []string) error {
+	given := map[string]bool{}
+	for _, pair := range pairs {
+		name, _, _ := strings.Cut(pair, "=")
+		if given[name] {
+			return usagef("keep one of them", "--input gives %q more than once", name)
+		}
+		given[name] = true
+	}
+	return nil
 }

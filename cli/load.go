@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/workflow"
@@ -26,15 +29,30 @@ func (a *app) loadFrom(p *project.Project, nameOrFile string) (*project.Loaded, 
 		nameOrFile = abs
 	}
 	l, err := p.Load(nameOrFile)
-	if err == nil && l.Bundle.Root == nil {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return nil, usagef("make it readable for you", "%s", strings.TrimPrefix(err.Error(), "project: "))
+	case err == nil && isUnknown(l.Diagnostics) && isDir(a.path(nameOrFile)):
+		return nil, usagef("name a file in it, or work on the project there with -C "+quoteWord(nameOrFile), "%s is a directory", nameOrFile)
+	case err == nil && l.Bundle.Root == nil:
 		suggestFile(l.Diagnostics, nameOrFile)
+		for i := range l.Diagnostics {
+			if l.Diagnostics[i].File == "" {
+				l.Diagnostics[i].File = nameOrFile
+			}
+		}
 	}
 	return l, err
 }
 
+// isUnknown says whether nothing was found but that there is no such workflow.
+func isUnknown(found workflow.Diagnostics) bool {
+	return len(found) == 1 && found[0].Code == "workflow-unknown" && found[0].Line == 0
+}
+
 // suggestFile names the nearest file for one that does not exist.
 func suggestFile(found workflow.Diagnostics, file string) {
-	if len(found) != 1 || found[0].Code != "workflow-unknown" || found[0].Line != 0 {
+	if !isUnknown(found) {
 		return
 	}
 	entries, err := os.ReadDir(filepath.Dir(file))

@@ -72,11 +72,16 @@ func (a *app) unusedReplies(p *past, replies *scripted.Replies) string {
 
 func (a *app) failedText(id string, res engine.Result) string {
 	var b strings.Builder
-	reason := view.Line(res.Error)
-	if reason == "" {
-		reason = "the run ended with " + string(res.Status)
+	reason := view.Because(res.Status, res.Error)
+	switch {
+	case res.Error == "":
+		reason = ": the run ended so"
+	case reason == res.Error:
+		reason = ": " + view.Line(reason)
+	default:
+		reason = " " + view.Line(reason)
 	}
-	b.WriteString(a.errStyle.Paint(paintError, string(res.Status)) + ": " + reason + "\n")
+	b.WriteString(a.errStyle.Paint(paintError, string(res.Status)) + reason + "\n")
 	b.WriteString("  " + a.self("show", id) + "\n")
 	for _, s := range res.Steps {
 		if s.Status == engine.Failed || s.Status == engine.TimedOut {

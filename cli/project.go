@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"os/user"
 	"path/filepath"
 	"runtime"
 
@@ -29,7 +30,15 @@ func (a *app) stateDir() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return p.State, nil
+	return p.State, needState(p)
+}
+
+// needState refuses to keep runs where nobody said.
+func needState(p *project.Project) error {
+	if !filepath.IsAbs(p.State) && stateHome() == "" {
+		return usagef("set HOME or XDG_STATE_HOME, or give --state DIR", "there is no home directory to keep runs in")
+	}
+	return nil
 }
 
 // stateHome is the user's directory for state, as the system wants it.
@@ -42,7 +51,13 @@ func stateHome() string {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return filepath.Join(os.TempDir(), "hocket-state")
+		// The system knows it without the environment. A directory that others
+		// could have made is no place for runs.
+		u, err := user.Current()
+		if err != nil || !filepath.IsAbs(u.HomeDir) {
+			return ""
+		}
+		home = u.HomeDir
 	}
 	return filepath.Join(home, ".local", "state")
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -110,7 +111,19 @@ func flagError(cmd *cobra.Command, err error) error {
 			hint = fmt.Sprintf("did you mean --%s?", near)
 		}
 	}
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		flag := invalid.GetFlag()
+		if wanted := flagValues[flag.Value.Type()]; wanted != "" {
+			return usagef(hint, "--%s wants %s, not %q", flag.Name, wanted, invalid.GetValue())
+		}
+	}
 	return usagef(hint, "%s", err)
+}
+
+// flagValues says what a flag wants, by its type.
+var flagValues = map[string]string{
+	"bool": "true or false", "duration": "a time such as 90s or 2h", "float64": "a number", "int": "a whole number", "int64": "a whole number",
 }
 
 // nearestFlag is the flag that was meant: one that begins so, else the nearest.

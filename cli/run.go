@@ -82,6 +82,11 @@ func (a *app) run(ctx context.Context, name string, f *runFlags) error {
 	if err != nil {
 		return err
 	}
+	if a.state == "" {
+		if err := needState(p); err != nil {
+			return err
+		}
+	}
 	store, err := journal.Open(p.State, journal.Options{})
 	if err != nil {
 		return err
@@ -104,16 +109,19 @@ func (a *app) checked(l *project.Loaded, replies *scripted.Replies, f *runFlags)
 	if l.Bundle.Root == nil || found.Errors() {
 		return nil, &diagnosticsError{found}
 	}
-	var given map[string]any
+	var given inputFile
 	if f.file != "" {
 		var err error
 		if given, err = readInputFile(a.path(f.file)); err != nil {
 			return nil, err
 		}
 	}
-	inputs, wrong := l.Inputs(given, f.inputs)
+	if err := onceEach(f.inputs); err != nil {
+		return nil, err
+	}
+	inputs, wrong := l.Inputs(given.values, f.inputs)
 	if wrong.Errors() {
-		return nil, &diagnosticsError{wrong}
+		return nil, &diagnosticsError{given.place(wrong, l)}
 	}
 	if replies != nil {
 		unfit, err := checkReplies(replies, &l.Bundle, a.path(f.replies))

@@ -28,7 +28,7 @@ func (t *Tree) Apply(f engine.Fact) {
 func (t *Tree) applyRun(f engine.Fact) {
 	switch f.Kind {
 	case engine.RunEnded:
-		t.status, t.reason, t.ended = f.Status, Line(f.Text), f.Time
+		t.status, t.reason, t.ended = f.Status, Line(Because(f.Status, f.Text)), f.Time
 	case engine.Paused:
 		t.status, t.reason = engine.Waiting, Line(f.Text)
 	case engine.Raised:

@@ -8,7 +8,10 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-const tabWidth = 4
+const (
+	tabWidth  = 4
+	fileWidth = 120 // of source lines, where no terminal says how wide it is
+)
 
 // Diagnostics draws what a check found the way compilers do: summary, place, the
 // source line with the mistake underlined, and what to do. source gives a file's
@@ -75,7 +78,11 @@ func (d *drawing) excerpt(diag *workflow.Diagnostic, margin int, paint Paint) {
 	}
 	bar := strings.Repeat(" ", margin) + " " + d.blue("|")
 	text, from, width := underline(lines[diag.Line-1], diag.Pos)
-	text, from, width = d.window(text, from, width, d.style.Width-margin-3)
+	columns := d.style.Width
+	if columns == 0 {
+		columns = fileWidth
+	}
+	text, from, width = d.window(text, from, width, columns-margin-3)
 	d.WriteString(bar + "\n")
 	d.WriteString(d.blue(fmt.Sprintf("%*d |", margin, diag.Line)) + strings.TrimRight(" "+text, " ") + "\n")
 	d.WriteString(bar + " " + strings.Repeat(" ", from) + d.style.Paint(paint, strings.Repeat("^", width)) + "\n")
@@ -144,8 +151,7 @@ func shown(runes []rune, column int) string {
 	return b.String()
 }
 
-// window cuts a long line to the part around the mistake. No bound is given:
-// nothing is cut.
+// window cuts a long line to the part around the mistake.
 func (d *drawing) window(text string, from, width, columns int) (string, int, int) {
 	if columns <= 8 || Width(text) <= columns {
 		return text, from, width

@@ -74,14 +74,16 @@ func TestLongSourceLinesAreCutAroundTheMistake(t *testing.T) {
 	long := "x: " + strings.Repeat("abcdefghij ", 30) + "HERE " + strings.Repeat("klmnopqrst ", 30)
 	col := strings.Index(long, "HERE") + 1
 	ds := workflow.Diagnostics{workflow.Errorf(workflow.Pos{File: "f", Line: 1, Column: col, EndLine: 1, EndColumn: col + 4}, "HK1", "", "s")}
-	got := view.Diagnostics(ds, func(string) []byte { return []byte(long) }, view.Style{Width: 60})
-	lines := strings.Split(got, "\n")
-	if len(lines) < 5 || !strings.Contains(lines[3], "HERE") || strings.Index(lines[3], "HERE")-len("…")+1 != strings.Index(lines[4], "^^^^") {
-		t.Errorf("the carets do not stand under the mistake:\n%s", got)
-	}
-	for _, l := range lines {
-		if view.Width(l) > 60 {
-			t.Errorf("%q is wider than the terminal", l)
+	for width, most := range map[int]int{60: 60, 0: 120} { // 0: no terminal
+		got := view.Diagnostics(ds, func(string) []byte { return []byte(long) }, view.Style{Width: width})
+		lines := strings.Split(got, "\n")
+		if len(lines) < 5 || !strings.Contains(lines[3], "HERE") || strings.Index(lines[3], "HERE")-len("…")+1 != strings.Index(lines[4], "^^^^") {
+			t.Errorf("the carets do not stand under the mistake:\n%s", got)
+		}
+		for _, l := range lines {
+			if view.Width(l) > most {
+				t.Errorf("%q is wider than %d columns", l, most)
+			}
 		}
 	}
 }

@@ -44,12 +44,16 @@ func (p *Plain) took(f engine.Fact) string {
 	switch f.Kind {
 	case engine.StepStarted:
 		p.began[f.Address] = f.Time
+	case engine.AttemptStarted:
+		if _, known := p.began[f.Address]; !known {
+			p.began[f.Address] = f.Time // it began in another process
+		}
 	case engine.StepEnded, engine.RunEnded:
 		if began, ok := p.began[f.Address]; ok {
 			delete(p.began, f.Address)
 			return "in " + Took(f.Time.Sub(began))
 		}
-	case engine.AttemptStarted, engine.AttemptFailed, engine.Retrying, engine.StepSkipped, engine.Asked, engine.Answered,
+	case engine.AttemptFailed, engine.Retrying, engine.StepSkipped, engine.Asked, engine.Answered,
 		engine.Decided, engine.Iterated, engine.Paused, engine.Raised, engine.Warned:
 	}
 	return ""
@@ -91,9 +95,19 @@ func plainWords(f engine.Fact) (word string, paint Paint, detail string) {
 	case engine.Warned:
 		return "warning", Yellow, f.Text
 	case engine.RunEnded:
-		return string(f.Status), statusPaint(f.Status), f.Text
+		return string(f.Status), statusPaint(f.Status), Because(f.Status, f.Text)
 	}
 	return "", None, ""
+}
+
+// Because is the reason for which a run ended, to stand behind its status: it
+// does not repeat that.
+func Because(s engine.Status, reason string) string {
+	rest, repeats := strings.CutPrefix(reason, string(s))
+	if !repeats {
+		return reason
+	}
+	return strings.TrimLeft(rest, ": ")
 }
 
 // Lost says whether an attempt is made again because the process that made it
