@@ -118,6 +118,24 @@ func TestKeysBeforeAQuestionAreForgotten(t *testing.T) {
 	}
 }
 
+// What steps print can do nothing to the terminal of whoever looks at it later.
+func TestLookingIsSafe(t *testing.T) {
+	flow := "name: evil\nsteps:\n  - {id: say, agent: shell, config: {command: 'printf \"\\033[2Jshown\\302\\2332J\"'}}\n"
+	dir := flowDir(t, map[string]string{"evil.yml": flow})
+	if code := startConsole(t, dir, 24, 80, "run", "evil.yml").exit(); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	for _, args := range [][]string{{"show", "evil-"}, {"show", "evil-", "say"}, {"show", "evil-", "--json"}, {"logs", "evil-"}, {"events", "evil-"}} {
+		c := startConsole(t, dir, 24, 80, args...)
+		if code := c.exit(); code != 0 || !strings.Contains(c.raw.String(), "shown") {
+			t.Errorf("%v: exit code %d, %q", args, code, c.raw.String())
+		}
+		if strings.Contains(c.raw.String(), "\x1b[2J") || strings.Contains(c.raw.String(), "\u009b") {
+			t.Errorf("%v: %q", args, c.raw.String())
+		}
+	}
+}
+
 // Ctrl-D leaves a question to somebody else.
 func TestCtrlDLeavesAQuestionOpen(t *testing.T) {
 	for _, mode := range []string{"--plain=false", "--plain"} {

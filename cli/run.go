@@ -128,7 +128,7 @@ func (a *app) checked(l *project.Loaded, replies *scripted.Replies, f *runFlags)
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, unfit...)
+		a.note(a.showDiagnostics(unfit, a.errStyle)) // also where progress is not wanted
 	}
 	if !f.quiet {
 		a.note(a.showDiagnostics(append(found, wrong...), a.errStyle))
