@@ -2,6 +2,7 @@ package project
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/workflow"
@@ -40,9 +41,15 @@ func (l *Loaded) callable() []string {
 // leave something out: a step whose agent is misspelt as agnet has no agent
 // either, but to say so would not help.
 var consequences = []string{
-	"model-invalid", "workflow-empty", "agent-missing", "settings-invalid", "input-missing",
+	"model-invalid", "workflow-empty", "agent-missing", "input-missing",
 	"label-no-edge", "label-not-answerable", "else-missing", "else-alone", "unreachable-node", "join-impossible",
 	"loop-no-exit", "loop-never-repeats", "each-not-list", "combine-empty", "question-empty", "output-pattern-missing",
+}
+
+// isConsequence says whether a diagnostic may be one of them. Of the settings
+// only those that are missing may have been left out.
+func isConsequence(d workflow.Diagnostic) bool {
+	return slices.Contains(consequences, d.Code) || d.Code == "settings-invalid" && strings.HasSuffix(d.Summary, "is missing")
 }
 
 // doubtful says of what a check found whether it may only follow from an error
@@ -75,7 +82,7 @@ func (l *Loaded) doubtful() func(workflow.Diagnostic) bool {
 		}
 	}
 	return func(d workflow.Diagnostic) bool {
-		return slices.Contains(consequences, d.Code) && wrong[at(d.Pos)]
+		return isConsequence(d) && wrong[at(d.Pos)]
 	}
 }
 

@@ -338,3 +338,19 @@ func TestSuggestionsAreWorkflows(t *testing.T) {
 		t.Errorf("got %q", details)
 	}
 }
+
+// A mistake that a reader found hides what follows from it, and nothing else.
+func TestReadersHideOnlyConsequences(t *testing.T) {
+	for text, want := range map[string][]string{
+		"steps: [{agent: shell, confg: {command: ls}}]\n":             {"yaml-unknown-key"},
+		"steps: [{agent: shell, config: {cmd: ls}, timeout: soon}]\n": {"yaml-duration", "settings-invalid"},
+	} {
+		dir := write(t, map[string]string{"a.yml": text})
+		got := codes(load(t, open(t, dir), "a.yml").Check(nil))
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}
