@@ -49,8 +49,8 @@ func (p *pass) suggestVariable(written string) string {
 			names = append(names, v)
 		}
 	}
-	if slices.Contains(names, written) {
-		return ""
+	if slices.Contains(names, written) || len(written) < 3 {
+		return "" // of names that short every other is near
 	}
 	return workflow.DidYouMean(written, names)
 }

@@ -172,6 +172,9 @@ func (r *reader) loop(n strictyaml.Node, s *step) {
 func (r *reader) steps(n strictyaml.Node, s *step) {
 	body := r.block(n.List(), s)
 	s.body, s.base = &body, "each"
+	if len(body.steps) == 0 && (n.IsList() || n.IsNull()) {
+		n.Key().Errorf(codeStepKind, "add the steps that are to be repeated", "the list of steps is empty")
+	}
 }
 
 func readBindings(n strictyaml.Node) []workflow.Binding {
