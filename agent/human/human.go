@@ -47,8 +47,9 @@ func Render(q Question) string {
 }
 
 // Interpret is the answer that a line gives: the value of an option that it names
-// by value, by label (in any case of letters) or by number, in this order, else
-// the line itself where the question allows that.
+// by value, by label (in any case of letters), by number, or as [workflow.Chosen]
+// understands it, in this order; else the line itself where the question allows
+// that.
 func Interpret(q Question, line string) (string, error) {
 	said := strings.TrimSpace(line)
 	if said == "" {
@@ -63,6 +64,9 @@ func Interpret(q Question, line string) (string, error) {
 	}
 	if n, err := strconv.Atoi(said); err == nil && n >= 1 && n <= len(q.Options) {
 		return q.Options[n-1].Value, nil
+	}
+	if value, ok := workflow.Chosen(q.Options, said); ok {
+		return value, nil
 	}
 	if q.Custom {
 		return said, nil

@@ -59,6 +59,7 @@ func TestInterpret(t *testing.T) {
 		{gate(), "0", `"0" is not offered; answer with approve, reject, later`},
 		{gate(), "maybe", `"maybe" is not offered; answer with approve, reject, later`},
 		{gate(), "  \n", "an empty line is no answer"},
+		{human.Question{Options: []workflow.Option{{Value: "approve"}, {Value: "reject"}}}, "yes", "approve"},
 		{ratings, "1", "1"}, // the value, before the number
 		{ratings, "3", "No"},
 		{ratings, "no", "no"},

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -126,6 +127,9 @@ func (p *Prompt) match() (int, bool) {
 	}
 	if n, err := strconv.Atoi(typed); err == nil && n >= 1 && n <= len(p.Options) {
 		return n - 1, true
+	}
+	if value, ok := workflow.Chosen(p.Options, typed); ok {
+		return slices.IndexFunc(p.Options, func(o workflow.Option) bool { return o.Value == value }), true
 	}
 	if p.Custom {
 		return 0, false

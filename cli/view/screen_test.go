@@ -72,6 +72,10 @@ func TestPromptAnswers(t *testing.T) {
 			t.Errorf("%q (custom %t) answered %q, %t; want %q", c.input, c.custom, got, done, c.want)
 		}
 	}
+	gate := &view.Prompt{Options: []workflow.Option{{Value: "approve"}, {Value: "reject"}}}
+	if got, done := press(gate, "yes\r"); !done || got != "approve" {
+		t.Errorf("yes is %q, %t", got, done)
+	}
 	for _, input := range []string{"maybe\r", "\r", "no\x15x\r\r"} {
 		if got, done := press(&view.Prompt{Options: options}, input); done {
 			t.Errorf("%q: took %q, which nobody chose", input, got)
