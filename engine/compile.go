@@ -16,7 +16,8 @@ type program struct {
 	depth  int              // of the environments, see levels
 	nodes  map[string]*node // by id; of an Each over one node, the Each
 	groups map[string][]*node
-	inputs []string // names that the workflow takes
+	refers []string // inputs that its texts refer to
+	inputs []string // names that the workflow takes, see takes
 	output *expr.Template
 }
 
@@ -84,12 +85,13 @@ func (e *edge) ends() bool { return e.to == nil && !e.again }
 
 type compiler struct {
 	*program
+	noted map[string]bool // names in refers
 	steps int
 	err   error
 }
 
-func compile(w *workflow.Workflow, bundle *workflow.Bundle) (*program, error) {
-	c := &compiler{program: &program{w: w, vars: map[string]int{}, nodes: map[string]*node{}, groups: map[string][]*node{}}}
+func compile(w *workflow.Workflow) (*program, error) {
+	c := &compiler{program: &program{w: w, vars: map[string]int{}, nodes: map[string]*node{}, groups: map[string][]*node{}}, noted: map[string]bool{}}
 	c.body = c.graph(&w.Body, nil)
 	c.edges(c.body, &w.Body)
 	c.finish(c.body)
@@ -98,7 +100,6 @@ func compile(w *workflow.Workflow, bundle *workflow.Bundle) (*program, error) {
 	}
 	c.depth = levels(len(c.vars))
 	c.output = c.template(w.Output.Text)
-	c.inputs = inputNames(w, bundle, nil)
 	return c.program, c.err
 }
 
@@ -418,6 +419,16 @@ func (n *node) isLoop() bool {
 	return ok
 }
 
+// note keeps the inputs that a text refers to.
+func (c *compiler) note(refs []*expr.Ref) {
+	for _, r := range refs {
+		if r.Kind == expr.Inputs && r.Name != "" && !c.noted[r.Name] {
+			c.noted[r.Name] = true
+			c.refers = append(c.refers, r.Name)
+		}
+	}
+}
+
 func (c *compiler) fail(format string, args ...any) {
 	if c.err == nil {
 		c.err = fmt.Errorf("engine: workflow %q: %s", c.w.Name, fmt.Sprintf(format, args...))
@@ -431,7 +442,9 @@ func (c *compiler) template(text string) *expr.Template {
 	t, err := expr.ParseTemplate(text, expr.Canonical)
 	if err != nil {
 		c.fail("%v", err)
+		return nil
 	}
+	c.note(t.Refs())
 	return t
 }
 
@@ -442,7 +455,9 @@ func (c *compiler) expr(text string) *expr.Expr {
 	e, err := expr.ParseExpr(text, expr.Canonical)
 	if err != nil {
 		c.fail("%v", err)
+		return nil
 	}
+	c.note(e.Refs())
 	return e
 }
 
@@ -450,7 +465,9 @@ func (c *compiler) value(v any) *expr.Value {
 	x, err := expr.ParseValue(v, expr.Canonical)
 	if err != nil {
 		c.fail("%v", err)
+		return nil
 	}
+	c.note(x.Refs())
 	return x
 }
 

@@ -6,28 +6,31 @@ import (
 	"slices"
 
 	"github.com/hocket-dev/hocket/workflow"
-	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// inputNames are the inputs that a workflow takes: the declared ones, or, where
-// none are declared, every name that it and the calls that do not bind it refer
-// to. A workflow that is reached twice on the way down adds nothing.
-func inputNames(w *workflow.Workflow, b *workflow.Bundle, above []*workflow.Workflow) []string {
-	var names []string
-	if len(w.Inputs) > 0 {
-		for _, in := range w.Inputs {
-			names = append(names, in.Name)
+// takes are the inputs that a workflow takes: the declared ones, or, where none
+// are declared, every name that it and the calls that do not bind it refer to. A
+// workflow that is reached twice on the way down adds nothing.
+func (r *Run) takes(p *program, above []*program) []string {
+	if len(p.w.Inputs) > 0 {
+		names := make([]string, len(p.w.Inputs))
+		for i, in := range p.w.Inputs {
+			names[i] = in.Name
 		}
 		return names
 	}
-	names = expr.FreeInputs(w)
-	above = append(above, w)
-	w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+	names := slices.Clone(p.refers)
+	above = append(above, p)
+	p.w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
 		call, ok := n.Step.(*workflow.Call)
-		if !ok || b.Called[call.Workflow] == nil || slices.Contains(above, b.Called[call.Workflow]) {
+		if !ok {
 			return
 		}
-		for _, name := range inputNames(b.Called[call.Workflow], b, above) {
+		child := r.programs[r.bundle.Called[call.Workflow]]
+		if child == nil || slices.Contains(above, child) {
+			return
+		}
+		for _, name := range r.takes(child, above) {
 			bound := slices.ContainsFunc(call.Inputs, func(in workflow.Binding) bool { return in.Name == name })
 			if !bound && !slices.Contains(names, name) {
 				names = append(names, name)

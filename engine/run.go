@@ -69,18 +69,30 @@ type RunUsage struct {
 // New makes a run that has not started. The error says why the bundle cannot
 // run at all; a check would have found it.
 func New(b *workflow.Bundle) (*Run, error) {
-	r := &Run{
-		bundle: b, programs: map[*workflow.Workflow]*program{},
-		attempts: map[string]*inst{}, gates: map[string]*inst{}, timers: map[string]*timer{},
-	}
-	for _, w := range append([]*workflow.Workflow{b.Root}, called(b)...) {
-		p, err := compile(w, b)
+	r := newRun(b, map[*workflow.Workflow]*program{})
+	all := append([]*workflow.Workflow{b.Root}, called(b)...)
+	for _, w := range all {
+		p, err := compile(w)
 		if err != nil {
 			return nil, err
 		}
 		r.programs[w] = p
 	}
+	for _, w := range all {
+		r.programs[w].inputs = r.takes(r.programs[w], nil)
+	}
 	return r, nil
+}
+
+// Fresh makes another run of the same bundle that has not started. It saves the
+// work of New.
+func (r *Run) Fresh() *Run { return newRun(r.bundle, r.programs) }
+
+func newRun(b *workflow.Bundle, programs map[*workflow.Workflow]*program) *Run {
+	return &Run{
+		bundle: b, programs: programs,
+		attempts: map[string]*inst{}, gates: map[string]*inst{}, timers: map[string]*timer{},
+	}
 }
 
 func called(b *workflow.Bundle) []*workflow.Workflow {
