@@ -58,7 +58,7 @@ func (p *parsed) loosen() {
 	}
 	refs, wrong := faults(written, d)
 	if len(wrong) > 0 {
-		p.err, p.wrong, p.loose = wrong[0], wrong, refs
+		p.err, p.rest = wrong[0], &remains{wrong, refs}
 	}
 }
 
@@ -68,8 +68,8 @@ func (p *parsed) loosen() {
 func (c *checker) resolveLoose(texts []*parsed) {
 	r := &resolver{flow: c.flow, free: map[string]bool{}}
 	for _, p := range texts {
-		if len(p.loose) > 0 {
-			p.loose = slices.DeleteFunc(p.loose, isNumbered)
+		if p.rest != nil {
+			p.rest.loose = slices.DeleteFunc(p.rest.loose, isNumbered)
 			r.texts = append(r.texts, *p)
 		}
 	}
@@ -78,7 +78,7 @@ func (c *checker) resolveLoose(texts []*parsed) {
 	}
 	r.findUpstream()
 	for i := range r.texts {
-		for _, ref := range r.texts[i].loose {
+		for _, ref := range r.texts[i].refs() {
 			r.resolve(ref)
 		}
 	}
@@ -93,14 +93,14 @@ func isNumbered(r *Ref) bool {
 // in the rest of it nothing has. When each of them is known is not said: the
 // edges that the text would have made are missing.
 func (c *checker) broken(p *parsed) {
-	wrong := p.wrong
-	if len(wrong) == 0 {
-		wrong = []*SyntaxError{p.err}
+	wrong := []*SyntaxError{p.err}
+	if p.rest != nil {
+		wrong = p.rest.wrong
 	}
 	for i, e := range wrong {
 		c.findings = append(c.findings, &finding{text: p, number: i, problem: &Problem{Kind: Syntax, Summary: e.Summary, Detail: e.Detail}})
 	}
-	for i, ref := range p.loose {
+	for i, ref := range p.refs() {
 		f := &finding{text: p, ref: ref, number: i}
 		c.reference(f)
 		f.asked = nil

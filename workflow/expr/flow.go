@@ -42,7 +42,7 @@ type link struct {
 	kind linkKind
 	back bool // round the loop
 	edge *workflow.Edge
-	done []int // loops that it leaves, so that they are done
+	left int // how many loops it leaves: they are done then
 }
 
 type linkKind int
@@ -194,7 +194,8 @@ func (f *flow) leaveLoops() {
 		for k := range p.links {
 			l := &p.links[k]
 			for up := p.up; f.leaves(l, up); up = f.places[up].up {
-				l.done, p.exits = append(l.done, up), true
+				l.left++
+				p.exits = true
 			}
 		}
 	}

@@ -55,7 +55,7 @@ func (f *finding) brokenSpan(written string) (from, to int, ok bool) {
 		return wrong[f.number].From, wrong[f.number].To, true
 	case f.ref != nil:
 		refs = slices.DeleteFunc(refs, isNumbered)
-		if len(refs) == len(f.text.loose) {
+		if len(refs) == len(f.text.refs()) {
 			return refs[f.number].From, refs[f.number].To, true
 		}
 	}

@@ -188,7 +188,7 @@ func (s *spread) pass(i int, passed []uint64) (again bool) {
 		}
 		copy(passed, s.at(i))
 		s.add(passed, i, l.kind)
-		for _, loop := range l.done {
+		for loop, left := s.places[i].up, l.left; left > 0; loop, left = s.places[loop].up, left-1 {
 			s.put(passed, s.facts.nodes[loop])
 		}
 		if to := s.position[l.to]; to <= s.within.to && s.merge(l.to, passed) {

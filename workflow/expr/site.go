@@ -173,8 +173,12 @@ type parsed struct {
 	expr     *Expr
 	err      *SyntaxError
 
-	// Of a broken text, once loosen has looked: all that is wrong with it, and
-	// the references that are right.
+	rest *remains // of a broken text, once loosen has looked
+}
+
+// remains are what a broken text holds: all that is wrong with it, and the
+// references that are right.
+type remains struct {
 	wrong []*SyntaxError
 	loose []*Ref
 }
@@ -193,8 +197,10 @@ func parse(s *site, d Dialect) parsed {
 
 func (p *parsed) refs() []*Ref {
 	switch {
+	case p.rest != nil:
+		return p.rest.loose
 	case p.err != nil:
-		return p.loose
+		return nil
 	case p.template != nil:
 		return p.template.refs
 	default:
