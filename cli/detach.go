@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/hocket-dev/hocket/driver/local"
@@ -54,6 +56,10 @@ func (a *app) spawn(run, replies string) error {
 	}
 	cmd := exec.Command(self, args...)
 	cmd.Args[0] = os.Args[0]
+	// Started from a step, it is to outlive the step, whose processes end with
+	// it and are known by this mark.
+	marked := func(pair string) bool { return strings.HasPrefix(pair, "HOCKET_KEY=") }
+	cmd.Env = slices.DeleteFunc(os.Environ(), marked)
 	setsid(cmd)
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("the run is recorded, but no process could be started to drive it: %w", err)
