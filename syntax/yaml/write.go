@@ -115,7 +115,7 @@ func mixedValue(v any) any {
 func mixed(text string) string {
 	t, err := expr.ParseTemplate(text, expr.Canonical)
 	if err != nil {
-		return text
+		return expr.AsWritten(text)
 	}
 	return t.Format(expr.Mixed)
 }

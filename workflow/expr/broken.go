@@ -11,6 +11,10 @@ import (
 // is the text as it was written. ${? is never right.
 const brokenMark = "${?"
 
+// AsWritten is a text that does not parse as its author wrote it. Resolve keeps
+// such a text with a mark before it.
+func AsWritten(text string) string { return strings.TrimPrefix(text, brokenMark) }
+
 // maxFaults bounds how many mistakes of one text are told apart.
 const maxFaults = 20
 
