@@ -11,8 +11,8 @@ import (
 func (n *node) read(given any) (any, error) {
 	text, isText := given.(string)
 	switch {
-	case n.extract == nil && isText:
-		return strings.TrimSuffix(text, "\n"), nil
+	case n.extract == nil && strings.HasSuffix(text, "\n"):
+		return text[:len(text)-1], nil
 	case n.extract == nil:
 		return given, nil
 	case !isText:

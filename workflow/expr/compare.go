@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/big"
@@ -106,6 +107,9 @@ const exactDigits = 15
 // compareNumbers is -1, 0 or 1. Long numbers are compared exactly, unless their
 // exponents are so large that this would take long.
 func compareNumbers(a, b json.Number) int {
+	if isCount(string(a)) && isCount(string(b)) {
+		return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(string(a), string(b)))
+	}
 	x, errX := strconv.ParseFloat(string(a), 64)
 	y, errY := strconv.ParseFloat(string(b), 64)
 	long := len(a) > exactDigits || len(b) > exactDigits
@@ -121,6 +125,17 @@ func compareNumbers(a, b json.Number) int {
 		return 1
 	}
 	return 0
+}
+
+// isCount says whether s is written in digits alone, without a leading zero.
+// Most numbers are, and comparing them needs no arithmetic.
+func isCount(s string) bool {
+	for i := range len(s) {
+		if !isDigit(s[i]) {
+			return false
+		}
+	}
+	return s != "" && (s[0] != '0' || len(s) == 1)
 }
 
 func compareExactly(a, b string, x, y float64) (int, bool) {
