@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -88,7 +89,16 @@ func (s *siteList) step(n *workflow.Node, place int) {
 	}
 }
 
+// isPlain says whether a template has nothing to resolve in any dialect. Most
+// texts of a large workflow are so.
+func isPlain(text string) bool {
+	return strings.IndexByte(text, '$') < 0 && !strings.Contains(text, "{{")
+}
+
 func (s *siteList) tmpl(t *workflow.Template, at point, pos *workflow.Pos) {
+	if isPlain(t.Text) {
+		return
+	}
 	s.add(site{at: at, isText: true, text: t.Text, src: &t.Src, pos: pos, write: func(text string) { t.Text = text }})
 }
 
@@ -110,6 +120,9 @@ func (s *siteList) bindings(bs []workflow.Binding, at point, pos *workflow.Pos) 
 func (s *siteList) tree(v any, at point, src *workflow.Source, pos *workflow.Pos, write func(any)) {
 	switch v := v.(type) {
 	case string:
+		if isPlain(v) {
+			return
+		}
 		s.add(site{at: at, isText: true, text: v, src: src, pos: pos, write: func(text string) { write(text) }})
 	case []any:
 		for i := range v {
