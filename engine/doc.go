@@ -21,12 +21,14 @@
 //
 // # Inside
 //
-// A workflow is compiled once into indexed graphs (compile.go). A graph that
-// runs is a region (region.go): every forward edge of it is settled exactly once
-// as live, dead or poisoned, and a node is decided when its in-edges are
-// settled. That is why nothing can deadlock. Loops run their body's region again
-// (loop.go). A scope (scope.go) is what a failure can end: the body of a
-// workflow, or one item of a for_each. Variables travel along live edges as
-// immutable environments (env.go), so a node sees only what was written on paths
-// that lead to it. Limits and the run's clock are in ledger.go.
+// A workflow is compiled once into indexed graphs (compile.go, wire.go). A graph
+// that runs is a region (region.go): every forward edge of it is settled exactly
+// once as live, dead or poisoned, and a node is decided when its in-edges are
+// settled. That is why nothing can deadlock. A node that was decided to run is
+// an instance (inst.go); how it ends, and which edges that takes, is in
+// settle.go. Loops run their body's region again (loop.go). A scope (scope.go) is
+// what a failure can end: the body of a workflow, or one item of a for_each.
+// Variables travel along live edges as immutable environments (env.go), so a node
+// sees only what was written on paths that lead to it. Limits and the run's clock
+// are in ledger.go. A fork is a rehearsal (fork.go).
 package engine

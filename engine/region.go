@@ -2,8 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"strconv"
-	"time"
 
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -67,60 +65,6 @@ const (
 	poisoned
 )
 
-// inst is one instance of a node: it ran, runs, or was skipped.
-type inst struct {
-	n       *node
-	reg     *region
-	scope   *scope
-	address string
-	phase   phase
-	status  Status
-	started time.Time
-	ended   time.Time
-	output  any
-	err     string
-	seq     int // of its end
-	usage   Usage
-	from    []parcel
-	env     *env // at its start; after success, with its own write
-
-	// of a task
-	iteration int32 // of the innermost loop
-	attempt   int32 // number of the attempt under way or last made
-	failures  int32 // attempts used up
-	losses    int32
-	issued    int
-	expired   bool // its time is over, and it was told to stop
-	unsent    bool // asked for when no driver was there, so it has not started
-	granted   bool // a person let it go on although its cost is unknown
-	counted   bool // it counts among the steps of the run
-	cmd       *StartTask
-	gate      *AskHuman
-
-	continued bool    // another step took up where it ended
-	workers   []*inst // of a choice: the steps whose results reach it
-
-	// of a composite
-	body  *region
-	child *scope
-	each  *each
-}
-
-// phase is where an instance stands between its decision and its end.
-type phase int8
-
-const (
-	queued   phase = iota // for a slot among the parallel attempts
-	held                  // a budget would be exceeded
-	running               // an attempt is under way
-	delayed               // until a retry
-	parked                // until a quota is reset
-	asked                 // a person is asked
-	nested                // a loop, a call or an each runs
-	stopping              // cancelled, and its attempt has not ended yet
-	finished
-)
-
 // enter starts the region, or its next iteration, from its entries.
 func (r *Run) enter(reg *region, from []parcel, at *env) {
 	reg.entry, reg.entryEnv = from, at
@@ -146,47 +90,6 @@ func (r *Run) enter(reg *region, from []parcel, at *env) {
 }
 
 func (reg *region) levels() int { return reg.scope.frame.p.depth }
-
-// around is the region of the same workflow that this one lies in, nil for the
-// workflow's own.
-func (reg *region) around() *region {
-	switch owner := reg.scope.owner; {
-	case reg.loop != nil:
-		return reg.parent
-	case owner != nil && owner.each != nil:
-		return owner.reg
-	default:
-		return nil
-	}
-}
-
-// repeated says whether a loop around the region is past its first iteration.
-func (reg *region) repeated() bool {
-	for ; reg != nil; reg = reg.around() {
-		if reg.iteration > 1 {
-			return true
-		}
-	}
-	return false
-}
-
-// appendSuffix adds what follows a node's id in its address: its items, and the
-// iterations of all loops around it unless they are all the first.
-func (reg *region) appendSuffix(text []byte, iterations bool) []byte {
-	outer := reg.around()
-	if outer == nil {
-		return text
-	}
-	text = outer.appendSuffix(text, iterations)
-	switch {
-	case reg.loop == nil:
-		text = strconv.AppendInt(append(text, '['), int64(reg.scope.item), 10)
-		return append(text, ']')
-	case iterations:
-		return strconv.AppendInt(append(text, '#'), int64(reg.iteration), 10)
-	}
-	return text
-}
 
 // job is a decision that is due: about a node; about a region that has settled,
 // where n is nil; about a scope that has ended, where reg is nil.
@@ -318,38 +221,6 @@ func (r *Run) newInst(reg *region, n *node) *inst {
 	}
 	in.follow()
 	return in
-}
-
-// follow notes which steps the instance takes up from; a choice only hands them
-// on.
-func (in *inst) follow() {
-	if in.n.isLoop() {
-		return // its entries do
-	}
-	for i := range in.from {
-		by := in.from[i].by
-		switch {
-		case in.n.isChoice() && by.n.isChoice():
-			in.workers = append(in.workers, by.workers...)
-		case in.n.isChoice():
-			in.workers = append(in.workers, by)
-		case by.n.isChoice():
-			for _, w := range by.workers {
-				w.continued = true
-			}
-		default:
-			by.continued = true
-		}
-	}
-}
-
-func (reg *region) address(n *node) string {
-	prefix := reg.scope.frame.prefix
-	if reg.around() == nil {
-		return prefix + n.def.ID
-	}
-	text := append(append(make([]byte, 0, 64), prefix...), n.def.ID...)
-	return string(reg.appendSuffix(text, reg.repeated()))
 }
 
 // launch starts what a node does.

@@ -1,0 +1,53 @@
+package engine
+
+import "strconv"
+
+// around is the region of the same workflow that this one lies in, nil for the
+// workflow's own.
+func (reg *region) around() *region {
+	switch owner := reg.scope.owner; {
+	case reg.loop != nil:
+		return reg.parent
+	case owner != nil && owner.each != nil:
+		return owner.reg
+	default:
+		return nil
+	}
+}
+
+// repeated says whether a loop around the region is past its first iteration.
+func (reg *region) repeated() bool {
+	for ; reg != nil; reg = reg.around() {
+		if reg.iteration > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// appendSuffix adds what follows a node's id in its address: its items, and the
+// iterations of all loops around it unless they are all the first.
+func (reg *region) appendSuffix(text []byte, iterations bool) []byte {
+	outer := reg.around()
+	if outer == nil {
+		return text
+	}
+	text = outer.appendSuffix(text, iterations)
+	switch {
+	case reg.loop == nil:
+		text = strconv.AppendInt(append(text, '['), int64(reg.scope.item), 10)
+		return append(text, ']')
+	case iterations:
+		return strconv.AppendInt(append(text, '#'), int64(reg.iteration), 10)
+	}
+	return text
+}
+
+func (reg *region) address(n *node) string {
+	prefix := reg.scope.frame.prefix
+	if reg.around() == nil {
+		return prefix + n.def.ID
+	}
+	text := append(append(make([]byte, 0, 64), prefix...), n.def.ID...)
+	return string(reg.appendSuffix(text, reg.repeated()))
+}

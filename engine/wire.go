@@ -1,0 +1,208 @@
+package engine
+
+import "github.com/hocket-dev/hocket/workflow"
+
+// edges compiles the edges of a graph and of the bodies in it. It runs when all
+// nodes are known, because an exit leads out of its graph.
+func (c *compiler) edges(g *graph, def *workflow.Graph) {
+	for _, n := range g.nodes {
+		n.options = def.Offered(n.def)
+	}
+	local := make(map[string]*node, len(g.nodes))
+	for _, n := range g.nodes {
+		local[n.def.ID] = n
+	}
+	for i := range def.Edges {
+		c.edge(g, local, &def.Edges[i])
+	}
+	for _, n := range g.nodes {
+		if n.body != nil {
+			c.edges(n.body, n.def.Body())
+		}
+	}
+}
+
+func (c *compiler) edge(g *graph, local map[string]*node, def *workflow.Edge) {
+	from := local[def.From]
+	if from == nil {
+		c.fail("an edge leaves %q, which is no node of its graph", def.From)
+		return
+	}
+	e := &edge{def: def, from: from, again: def.To == workflow.Again}
+	e.told = string(def.On) + " → " + def.To
+	if !e.again && def.To != workflow.End {
+		if e.to = local[def.To]; e.to == nil {
+			e.to = c.nodes[def.To]
+		}
+		if e.to == nil {
+			c.fail("the edge from %q leads to %q, which does not exist", def.From, def.To)
+			return
+		}
+	}
+	if def.On == workflow.OnWhen {
+		e.when = c.expr(def.When.Text)
+	}
+	from.out = append(from.out, e)
+	c.leave(g, e)
+	if e.to != nil {
+		e.slot = len(e.to.in)
+		e.to.in = append(e.to.in, e)
+		e.to.g.parcels++
+	}
+}
+
+// leave notes the edge at every loop between its source and its target. An edge
+// to @end leaves the innermost loop only: it counts as a way out of it, and
+// there is nothing to settle further out.
+func (c *compiler) leave(g *graph, e *edge) {
+	for ; g.owner != nil; g = g.owner.g {
+		switch {
+		case e.again && g.owner.isLoop(), e.to != nil && e.to.g == g:
+			return
+		case !g.owner.isLoop() && e.ends():
+			return
+		case !g.owner.isLoop():
+			c.fail("the edge from %q to %q leaves the for_each %q", e.def.From, e.def.To, g.owner.def.ID)
+			return
+		}
+		e.leaves = append(e.leaves, len(g.exits))
+		g.exits = append(g.exits, e)
+		if e.ends() {
+			return
+		}
+	}
+	if e.again {
+		c.fail("the edge from %q goes round again, but is in no loop", e.def.From)
+	} else if e.to != nil && e.to.g != g {
+		c.fail("the edge from %q leads into the loop or for_each around %q", e.def.From, e.def.To)
+	}
+}
+
+// finish derives what follows from the edges.
+func (c *compiler) finish(g *graph) {
+	for _, n := range g.nodes {
+		if len(n.in) == 0 {
+			g.entries = append(g.entries, n)
+		}
+		c.summarize(n)
+		if n.body != nil {
+			c.finish(n.body)
+		}
+	}
+	if c.err == nil {
+		c.acyclic(g)
+	}
+	for _, n := range g.nodes {
+		if n.def.Join.Need > 0 && !n.def.Join.Keep && c.err == nil {
+			n.rest = restOf(n)
+		}
+	}
+}
+
+func (c *compiler) summarize(n *node) {
+	seen := map[string]bool{}
+	for _, e := range n.out {
+		switch e.def.On {
+		case workflow.OnSuccess:
+		case workflow.OnLabel:
+			n.conditional = true
+			if !seen[e.def.Label] {
+				seen[e.def.Label] = true
+				n.labels = append(n.labels, e.def.Label)
+			}
+		case workflow.OnWhen:
+			n.conditional = true
+		case workflow.OnElse:
+			n.hasElse = true
+		case workflow.OnFailure:
+			n.onFailure = true
+		case workflow.OnTimeout:
+			n.onTimeout = true
+		}
+	}
+	if n.conditional { // a plain edge beside conditional ones is an else
+		for _, e := range n.out {
+			n.hasElse = n.hasElse || e.def.On == workflow.OnSuccess
+		}
+	}
+}
+
+// acyclic fails if the graph has a cycle. An exit counts as an edge of the
+// composite that it leaves.
+func (c *compiler) acyclic(g *graph) {
+	left := make([]int, len(g.nodes))
+	var ready []*node
+	for i, n := range g.nodes {
+		if left[i] = len(n.in); left[i] == 0 {
+			ready = append(ready, n)
+		}
+	}
+	done := 0
+	for ; done < len(ready); done++ {
+		for _, e := range g.leaving(ready[done]) {
+			if left[e.to.local]--; left[e.to.local] == 0 {
+				ready = append(ready, e.to)
+			}
+		}
+	}
+	if done < len(g.nodes) {
+		c.fail("the nodes wait for each other in a circle")
+	}
+}
+
+// leaving are the edges from n, or from inside n, to nodes of its own graph.
+func (g *graph) leaving(n *node) []*edge {
+	edges := n.out
+	if n.body != nil && n.isLoop() {
+		edges = n.body.exits
+	}
+	var out []*edge
+	for _, e := range edges {
+		if e.to != nil && e.to.g == g {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// restOf are the nodes of join's graph all of whose paths lead to it. Error and
+// timeout edges are no paths here: what is cancelled does not fail.
+func restOf(join *node) []*node {
+	g := join.g
+	leads := make([]int8, len(g.nodes)) // 0 unknown, 1 yes, -1 no
+	var visit func(n *node) bool
+	visit = func(n *node) bool {
+		if n == join {
+			return true
+		}
+		if leads[n.local] != 0 {
+			return leads[n.local] > 0
+		}
+		leads[n.local] = -1
+		edges := n.out
+		if n.isLoop() {
+			edges = n.body.exits
+		}
+		found := false
+		for _, e := range edges {
+			if e.def.On == workflow.OnFailure || e.def.On == workflow.OnTimeout {
+				continue
+			}
+			if e.to == nil || e.to.g != g || !visit(e.to) {
+				return false
+			}
+			found = true
+		}
+		if found {
+			leads[n.local] = 1
+		}
+		return found
+	}
+	var rest []*node
+	for _, n := range g.nodes {
+		if n != join && visit(n) {
+			rest = append(rest, n)
+		}
+	}
+	return rest
+}
