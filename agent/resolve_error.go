@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -41,10 +42,7 @@ func (e *ResolveError) Summary() string {
 	case Ambiguous:
 		return fmt.Sprintf("agent %q may be any of %d", e.Name, len(e.Candidates))
 	case NoExecutor:
-		if e.Definition.Agent == "" {
-			return fmt.Sprintf("agent %q does not say what does its work", e.Definition.Name)
-		}
-		return fmt.Sprintf("agent %q runs on %s, which this version of Hocket cannot drive", e.Definition.Name, e.Definition.Agent)
+		return fmt.Sprintf("nothing here can run agent %q", e.Definition.Name)
 	}
 	return string(e.Why)
 }
@@ -62,6 +60,15 @@ func (e *ResolveError) Advice() string {
 	return ""
 }
 
+// known are coding agents that can be run as a command: what to install, and the
+// command that takes the prompt on its standard input.
+var known = map[string]struct{ install, command string }{
+	"claude":   {"npm install -g @anthropic-ai/claude-code", "[claude, -p]"},
+	"codex":    {"npm install -g @openai/codex", "[codex, exec, -]"},
+	"gemini":   {"npm install -g @google/gemini-cli", "[gemini]"},
+	"opencode": {"npm install -g opencode-ai", "[opencode, run]"},
+}
+
 // executorAdvice knows only which executors there are, so it stays true when
 // there are more.
 func (e *ResolveError) executorAdvice() string {
@@ -71,10 +78,17 @@ func (e *ResolveError) executorAdvice() string {
 		where = d.Pos.File
 	}
 	advice := fmt.Sprintf("give the step a reply with --replies, or set agent in %s to %s", where, oneOf(e.Executors))
-	if near := workflow.Nearest(d.Agent, e.Executors); d.Agent != "" && near != "" {
-		advice = fmt.Sprintf("did you mean agent: %s? Else ", near) + advice
+	if k, ok := known[d.Agent]; ok && slices.Contains(e.Executors, "shell") {
+		return fmt.Sprintf("it needs %s, which runs here as a command: install it (%s) and write in %s `agent: shell` with `settings: {command: %s}`; or give the step a reply with --replies",
+			d.Agent, k.install, where, k.command)
 	}
-	return advice
+	if near := workflow.Nearest(d.Agent, e.Executors); d.Agent != "" && near != "" {
+		return fmt.Sprintf("did you mean agent: %s? Else ", near) + advice
+	}
+	if d.Agent != "" {
+		return fmt.Sprintf("it needs %q, and there is no such executor; %s", d.Agent, advice)
+	}
+	return "it does not say what does its work; " + advice
 }
 
 func oneOf(names []string) string {
