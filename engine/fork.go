@@ -39,7 +39,20 @@ func Fork(b *workflow.Bundle, events []Event, address, run string, now time.Time
 	if r.heldBack == nil {
 		return nil, fmt.Errorf("the run has no step %q to start again from%s", address, suggestStep(b, events, address))
 	}
+	if r.finish != nil || r.heldBack.phase != held {
+		return nil, fmt.Errorf("%q would be cancelled again: %s; start again from the step that failed", address, r.whyEnding())
+	}
 	return append(kept, &Forked{Time: now, From: from, Address: address}), nil
+}
+
+// whyEnding is the failure that ends what the instance that is held back is in.
+func (r *Run) whyEnding() string {
+	for s := r.heldBack.scope; s != nil; s = s.parent {
+		if s.ending != "" {
+			return s.reason
+		}
+	}
+	return "a branch that it competes with was first"
 }
 
 // survives says whether an event has a place in the forked run: it does not if

@@ -109,7 +109,65 @@ func (s *simulation) play() error {
 	if err := s.compareReplay(); err != nil {
 		return err
 	}
+	if err := s.checkEnd(); err != nil || s.IntN(8) > 0 {
+		return err
+	}
+	return s.checkFork()
+}
+
+// checkFork forks the run that has ended from any of its steps, and plays the
+// fork to its end.
+func (s *simulation) checkFork() error {
+	var ran []string
+	for _, step := range s.run.Result().Steps {
+		if step.Attempts > 0 {
+			ran = append(ran, step.Address)
+		}
+	}
+	if len(ran) == 0 {
+		return nil
+	}
+	address := ran[s.IntN(len(ran))]
+	events, err := engine.Fork(s.bundle, s.events, address, "fork", s.now)
+	if err != nil && strings.Contains(err.Error(), "would be cancelled again") {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("fork from %s: %w", address, err)
+	}
+	s.ended, s.events, s.limits.CostUSD = nil, events, max(s.limits.CostUSD, raised(events))
+	s.run = s.run.Fresh()
+	for _, ev := range events {
+		if _, err := s.run.Step(ev); err != nil {
+			return fmt.Errorf("fork from %s: %w", address, err)
+		}
+	}
+	if s.run.Status().Done() {
+		return nil // nothing that takes time was left to do
+	}
+	if err := s.crash(); err != nil {
+		return fmt.Errorf("fork from %s: %w", address, err)
+	}
+	for i := 0; s.ended == nil; i++ {
+		if i > 5000 {
+			return fmt.Errorf("fork from %s: no end", address)
+		}
+		if err := s.next(); err != nil {
+			return fmt.Errorf("fork from %s: %w", address, err)
+		}
+	}
 	return s.checkEnd()
+}
+
+// raised is the cost to which a run's limit was raised.
+func raised(events []engine.Event) float64 {
+	cost := 0.0
+	for _, ev := range events {
+		if r, ok := ev.(*engine.LimitRaised); ok {
+			cost = max(cost, r.Limits.CostUSD)
+		}
+	}
+	return cost
 }
 
 // next makes one thing happen.
