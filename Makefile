@@ -22,8 +22,8 @@ race: ## Run every test under the race detector (needs a C compiler)
 lint: ## Run golangci-lint (needs golangci-lint v2)
 	golangci-lint run ./...
 
-bench: ## Print the benchmarks of every package, with their baselines
-	go test -run '^$$' -bench . -benchmem ./...
+bench: ## Print the benchmarks, one package after the other, with their baselines
+	go test -p 1 -run '^$$' -bench . -benchmem ./...
 
 sim: ## Run a million random workflows through the engine (SIM=n for another number)
 	go test ./engine -run Simulation -count 1 -timeout 0 -sim $(SIM)
