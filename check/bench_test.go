@@ -2,6 +2,7 @@ package check_test
 
 import (
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -58,6 +59,7 @@ func textOf(text string) string {
 }
 
 func BenchmarkParseAndCheck(b *testing.B) {
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as cmd/hocket has it
 	for _, shape := range shapes {
 		for _, n := range []int{1000, 10_000, 100_000} {
 			b.Run(fmt.Sprintf("%s/%d", shape.name, n), func(b *testing.B) {

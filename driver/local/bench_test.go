@@ -141,6 +141,7 @@ func BenchmarkParallel(b *testing.B) {
 // BenchmarkRecovery takes up a run of 100,000 events that waits for a person, and
 // puts it down again: open the run, read, decode and replay its events.
 func BenchmarkRecovery(b *testing.B) {
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as cmd/hocket has it
 	const events = 100_000
 	s, bundle := benchStore(b), fanOf()
 	body := &bundle.Root.Body
