@@ -114,8 +114,19 @@ type Output struct {
 	Pattern string // JSONPath or regular expression, for those modes
 	Schema  any    // JSON Schema that the value must satisfy; nil none
 
-	Pos                            Pos
-	ModePos, PatternPos, SchemaPos Pos // zero: not written
+	Pos Pos
+	At  *OutputPos // nil where no more than a variable is written
+}
+
+// OutputPos is where the parts of an output are written; zero: not written.
+type OutputPos struct{ Mode, Pattern, Schema Pos }
+
+// Places are where the parts of the output are written.
+func (o *Output) Places() OutputPos {
+	if o.At == nil {
+		return OutputPos{}
+	}
+	return *o.At
 }
 
 // OutputMode is how a value is taken from a raw output.

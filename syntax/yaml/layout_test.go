@@ -74,7 +74,7 @@ func TestFmtOfDisturbedFiles(t *testing.T) {
 			laidOut++
 		}
 	})
-	if laidOut < 50 {
+	if laidOut < 50 && !testing.Short() {
 		t.Errorf("only %d files were laid out", laidOut)
 	}
 }

@@ -21,12 +21,12 @@ func readOutput(n strictyaml.Node) workflow.Output {
 	}
 	m := n.Map()
 	name := m.Get("var")
-	o := workflow.Output{Var: name.Name(), Pos: n.Pos()}
+	o := workflow.Output{Var: name.Name(), Pos: n.Pos(), At: &workflow.OutputPos{}}
 	if name.Exists() {
 		o.Pos = name.Pos()
 	}
 	mode := m.Get("mode")
-	o.ModePos = mode.Pos()
+	o.At.Mode = mode.Pos()
 	if word := mode.Word("full", "json", "jsonpath", "regex", "first_line"); word != "full" {
 		o.Mode = workflow.OutputMode(word)
 	}
@@ -37,7 +37,7 @@ func readOutput(n strictyaml.Node) workflow.Output {
 		readPattern(m.Get(p.key), p.mode, mode.Exists(), &o)
 	}
 	if schema := m.Get("schema"); schema.Exists() {
-		o.Schema, o.SchemaPos = readSchema(schema), schema.Pos()
+		o.Schema, o.At.Schema = readSchema(schema), schema.Pos()
 		if o.Mode == workflow.Full && !mode.Exists() {
 			o.Mode = workflow.JSON
 		}
@@ -50,7 +50,7 @@ func readPattern(n strictyaml.Node, mode workflow.OutputMode, given bool, o *wor
 	if !n.Exists() {
 		return
 	}
-	o.PatternPos = n.Pos()
+	o.At.Pattern = n.Pos()
 	if o.Pattern = n.Text(); !given && o.Mode == workflow.Full {
 		o.Mode = mode
 	}
