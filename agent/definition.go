@@ -52,3 +52,16 @@ type Source struct {
 	File       string
 	ImportedAt string
 }
+
+// OutputLimit is how many bytes an attempt may give: the task's own limit in KB,
+// else the definition's, else the executor's.
+func (d *Definition) OutputLimit(task, executor int) int {
+	kb := executor
+	if d != nil && d.MaxOutputKB > 0 {
+		kb = d.MaxOutputKB
+	}
+	if task > 0 {
+		kb = task
+	}
+	return kb << 10
+}

@@ -122,7 +122,7 @@ func (f *File) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.
 }
 
 func (s *settings) do(ctx context.Context, root *os.Root, task *agent.Task) (string, error) {
-	limit := s.outputLimit(task.Agent)
+	limit := int64(task.Agent.OutputLimit(s.MaxOutputKB, defaultOutputKB))
 	switch s.Action {
 	case "read":
 		return read(root, s.Path, limit)
@@ -133,16 +133,4 @@ func (s *settings) do(ctx context.Context, root *os.Root, task *agent.Task) (str
 	default:
 		return list(ctx, root, s.Path, s.Glob, limit)
 	}
-}
-
-// outputLimit is in bytes.
-func (s *settings) outputLimit(def *agent.Definition) int64 {
-	kb := defaultOutputKB
-	if def != nil && def.MaxOutputKB > 0 {
-		kb = def.MaxOutputKB
-	}
-	if s.MaxOutputKB > 0 {
-		kb = s.MaxOutputKB
-	}
-	return int64(kb) << 10
 }

@@ -91,7 +91,7 @@ func (h *HTTP) exchange(ctx context.Context, task *agent.Task, set *settings, lo
 	if !set.Expect.match(resp.StatusCode) {
 		return "", unexpected(where, resp, time.Now())
 	}
-	return read(where, resp.Body, set.outputLimit(task.Agent))
+	return read(where, resp.Body, int64(task.Agent.OutputLimit(set.MaxOutputKB, defaultOutputKB)))
 }
 
 // request is what to send, and the headers of it that are secret.

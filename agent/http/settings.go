@@ -186,18 +186,6 @@ func (s *settings) timeout() (time.Duration, error) {
 	return d, nil
 }
 
-// outputLimit is in bytes.
-func (s *settings) outputLimit(def *agent.Definition) int64 {
-	kb := defaultOutputKB
-	if def != nil && def.MaxOutputKB > 0 {
-		kb = def.MaxOutputKB
-	}
-	if s.MaxOutputKB > 0 {
-		kb = s.MaxOutputKB
-	}
-	return int64(kb) << 10
-}
-
 // place names the request in messages. The query is left out: it may be long, and
 // private.
 func place(method string, u *url.URL) string {

@@ -62,18 +62,6 @@ func (*Shell) Settings() map[string]any {
 	}
 }
 
-// outputLimit is in bytes.
-func (s *settings) outputLimit(def *agent.Definition) int {
-	kb := defaultOutputKB
-	if def != nil && def.MaxOutputKB > 0 {
-		kb = def.MaxOutputKB
-	}
-	if s.MaxOutputKB > 0 {
-		kb = s.MaxOutputKB
-	}
-	return kb << 10
-}
-
 // argv is the program to start and its arguments.
 func (s *settings) argv(project string) ([]string, error) {
 	sh := s.Shell

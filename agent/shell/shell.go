@@ -51,7 +51,7 @@ func (s *Shell) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent
 	if err != nil {
 		return agent.Result{}, err
 	}
-	out := newCapture(set.outputLimit(task.Agent), log)
+	out := newCapture(task.Agent.OutputLimit(set.MaxOutputKB, defaultOutputKB), log)
 	p := &process{cmd: cmd, key: task.Key, again: task.Again, grace: s.grace, stdin: input(task, &set), out: out}
 	if err := p.run(ctx); err != nil {
 		return agent.Result{}, failure(ctx, cmd, out, err)
