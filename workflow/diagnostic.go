@@ -44,6 +44,7 @@ type Diagnostic struct {
 	Code     string   `json:"code"`
 	Summary  string   `json:"summary"`          // what is wrong, under 60 characters where names allow it
 	Detail   string   `json:"detail,omitempty"` // what to do about it
+	Fix      *Fix     `json:"fix,omitempty"`    // what a program may do about it; nil: a person has to decide
 }
 
 func (d Diagnostic) String() string {

@@ -1,0 +1,107 @@
+// Package source knows where the bytes of a text stand in the file that an
+// author sees: readers of diagrams work with byte offsets, diagnostics with
+// lines and columns. The text may be cut out of a larger file, as a diagram is
+// out of Markdown.
+//
+// It depends on the model only.
+package source
+
+import (
+	"bytes"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Text is a text, or a part of one.
+type Text struct {
+	File  string
+	Bytes []byte // what a reader reads
+
+	whole []byte    // the file; Bytes itself unless it was cut out
+	parts []segment // where each run of Bytes stands in whole, in order
+	lines []int     // offset of every line of whole
+}
+
+// segment says that the bytes from at on stand in the file from offset on.
+type segment struct{ at, offset int }
+
+// New is the text of a whole file.
+func New(file string, text []byte) *Text {
+	t := &Text{File: file, Bytes: text, whole: text, parts: []segment{{}}}
+	t.lines = append(make([]int, 0, 1+bytes.Count(text, []byte{'\n'})), 0)
+	for i, b := range text {
+		if b == '\n' {
+			t.lines = append(t.lines, i+1)
+		}
+	}
+	return t
+}
+
+// Span is a range of bytes of a [Text].
+type Span struct{ From, To int }
+
+// Cut is the text of some ranges of t, one behind the other: a diagram in a
+// quotation is what stands behind the mark of each line.
+func (t *Text) Cut(spans ...Span) *Text {
+	c := &Text{File: t.File, whole: t.whole, lines: t.lines}
+	if len(spans) == 1 {
+		c.Bytes = t.Bytes[spans[0].From:spans[0].To:spans[0].To]
+		c.parts = []segment{{0, t.Offset(spans[0].From)}}
+		return c
+	}
+	for _, s := range spans {
+		c.parts = append(c.parts, segment{len(c.Bytes), t.Offset(s.From)})
+		c.Bytes = append(c.Bytes, t.Bytes[s.From:s.To]...)
+	}
+	return c
+}
+
+// Offset is where a byte of the text stands in the file.
+func (t *Text) Offset(at int) int {
+	if len(t.parts) == 0 {
+		return 0
+	}
+	i, found := slices.BinarySearchFunc(t.parts, at, func(s segment, at int) int { return s.at - at })
+	if !found {
+		i--
+	}
+	return t.parts[i].offset + at - t.parts[i].at
+}
+
+// Pos is where a range of the text stands. The end of a range is behind its
+// last byte, also where a cut follows.
+func (t *Text) Pos(s Span) workflow.Pos {
+	from, to := t.Offset(s.From), t.Offset(s.From)
+	if s.To > s.From {
+		to = t.Offset(s.To-1) + 1
+	}
+	p := workflow.Pos{File: t.File}
+	p.Line, p.Column = t.place(from)
+	p.EndLine, p.EndColumn = t.place(to)
+	return p
+}
+
+func (t *Text) place(offset int) (line, column int) {
+	line, found := slices.BinarySearch(t.lines, offset)
+	if found {
+		line++
+	}
+	return line, 1 + utf8.RuneCount(t.whole[t.lines[line-1]:offset])
+}
+
+// Source is a range of the text as the author wrote it.
+func (t *Text) Source(s Span) workflow.Source {
+	return workflow.Source{Text: string(t.Bytes[s.From:s.To]), Pos: t.Pos(s)}
+}
+
+// Edit is the edit of the file that replaces a range of the text.
+func (t *Text) Edit(s Span, text string) workflow.Edit {
+	from := t.Offset(s.From)
+	to := from
+	if s.To > s.From {
+		to = t.Offset(s.To-1) + 1
+	}
+	return workflow.Edit{From: from, To: to, Text: text}
+}

@@ -1,0 +1,30 @@
+package source_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket/syntax/internal/source"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+func TestPositionsOfACutAreThoseOfTheFile(t *testing.T) {
+	file := "> über\n> ab-cd\nend\n"
+	whole := source.New("x.md", []byte(file))
+	cut := whole.Cut(source.Span{From: 2, To: 8}, source.Span{From: 10, To: 16})
+	if got, want := string(cut.Bytes), "über\nab-cd\n"; got != want {
+		t.Fatalf("the cut is %q, not %q", got, want)
+	}
+	at := strings.Index(string(cut.Bytes), "-cd")
+	if got, want := cut.Pos(source.Span{From: at, To: at + 3}).String(), "x.md:2:5"; got != want {
+		t.Errorf("-cd is at %s, not %s", got, want)
+	}
+	over := cut.Pos(source.Span{From: 0, To: at})
+	if want := (workflow.Pos{File: "x.md", Line: 1, Column: 3, EndLine: 2, EndColumn: 5}); over != want {
+		t.Errorf("the range over the cut is %+v, not %+v", over, want)
+	}
+	changed := workflow.Apply([]byte(file), []workflow.Edit{cut.Edit(source.Span{From: at, To: at + 1}, "+")})
+	if want := "> über\n> ab+cd\nend\n"; string(changed) != want {
+		t.Errorf("the edit gave %q, not %q", changed, want)
+	}
+}

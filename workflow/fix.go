@@ -1,0 +1,58 @@
+package workflow
+
+import "slices"
+
+// Fix is a change of the file that does away with a diagnostic. All of its edits
+// belong together.
+type Fix struct {
+	Edits []Edit `json:"edits"`
+}
+
+// Edit replaces the bytes of the file from From up to To.
+type Edit struct {
+	From int    `json:"from"`
+	To   int    `json:"to"`
+	Text string `json:"text"`
+}
+
+// Apply makes edits to a text, whatever their order. Of two edits that overlap
+// the first in the text counts, and of two at the same place the first in the
+// list; a second insertion at one place is kept.
+func Apply(text []byte, edits []Edit) []byte {
+	sorted := slices.Clone(edits)
+	slices.SortStableFunc(sorted, func(a, b Edit) int {
+		if a.From != b.From {
+			return a.From - b.From
+		}
+		return a.To - b.To
+	})
+	out := make([]byte, 0, len(text))
+	at := 0
+	for _, e := range sorted {
+		if e.From < at || e.To < e.From || e.To > len(text) {
+			continue
+		}
+		out = append(out, text[at:e.From]...)
+		out = append(out, e.Text...)
+		at = e.To
+	}
+	return append(out, text[at:]...)
+}
+
+// Fixed applies the fixes of the diagnostics to the file they were found in. A
+// fix that would touch what another one has changed is left for the next time.
+func (ds Diagnostics) Fixed(text []byte) (fixed []byte, count int) {
+	var edits []Edit
+	for _, d := range ds {
+		if d.Fix == nil || slices.ContainsFunc(d.Fix.Edits, func(e Edit) bool { return touches(e, edits) }) {
+			continue
+		}
+		edits = append(edits, d.Fix.Edits...)
+		count++
+	}
+	return Apply(text, edits), count
+}
+
+func touches(e Edit, others []Edit) bool {
+	return slices.ContainsFunc(others, func(o Edit) bool { return e == o || e.From < o.To && o.From < e.To })
+}
