@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/shell"
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
@@ -39,6 +41,13 @@ var shapes = []struct {
 			fmt.Fprintf(b, "  - loop:\n      max: 3\n      until: v%[1]d == \"good\"\n      steps:\n        - {agent: writer}\n        - {agent: reviewer, output: v%[1]d}\n", i)
 		})
 	}},
+	{"shell", func(n int) string { // as people write steps: settings over several lines, and two references
+		return steps(n, func(b *strings.Builder, i int) {
+			fmt.Fprintf(b, "  - id: s%d\n    agent: shell\n    inputs:\n      before: ${v%d}\n      topic: ${topic}\n", i, max(i-1, 0))
+			fmt.Fprintf(b, "    config:\n      command: |\n        printf '%%s\\n' \"$before\" > part-%[1]d.txt\n        grep -c \"$topic\" part-%[1]d.txt\n", i)
+			fmt.Fprintf(b, "      dir: build\n    output: v%d\n\n", i)
+		})
+	}},
 }
 
 func steps(n int, step func(b *strings.Builder, i int)) string {
@@ -52,10 +61,32 @@ func steps(n int, step func(b *strings.Builder, i int)) string {
 
 // textOf leaves out the first step's references to itself.
 func textOf(text string) string {
-	for _, self := range []string{"    needs: [s0, s0]\n", "${steps.s0.output ?? \"nothing\"}"} {
+	for _, self := range []string{"    needs: [s0, s0]\n", "${steps.s0.output ?? \"nothing\"}", "      before: ${v0}\n"} {
 		text = strings.Replace(text, self, "", 1)
 	}
 	return "name: large\ninputs: {topic: string}\nlimits: {max_steps: 1000000}\n" + text
+}
+
+// troupe is the cast with the real schema of shell settings.
+type troupe struct {
+	cast
+	shell *agent.Schema
+}
+
+func newTroupe() troupe { return troupe{shell: agent.NewSchema((&shell.Shell{}).Settings())} }
+
+func (t troupe) Agent(name, role string) check.Agent {
+	a := t.cast.Agent(name, role)
+	if name == "shell" {
+		a.Validate = func(settings map[string]any) []check.Problem {
+			var list []check.Problem
+			for _, p := range t.shell.CheckTemplates(settings) {
+				list = append(list, check.Problem{Summary: p.Summary})
+			}
+			return list
+		}
+	}
+	return a
 }
 
 func BenchmarkParseAndCheck(b *testing.B) {
@@ -63,10 +94,10 @@ func BenchmarkParseAndCheck(b *testing.B) {
 	for _, shape := range shapes {
 		for _, n := range []int{1000, 10_000, 100_000} {
 			b.Run(fmt.Sprintf("%s/%d", shape.name, n), func(b *testing.B) {
-				text := []byte(textOf(shape.text(n)))
+				text, agents := []byte(textOf(shape.text(n))), newTroupe()
 				for b.Loop() {
 					w, found := yaml.Parse("large.yml", text)
-					demandClean(b, append(found, check.Run(check.Input{Bundle: workflow.Bundle{Root: w}, Agents: cast{}, Limits: w.Limits})...))
+					demandClean(b, append(found, check.Run(check.Input{Bundle: workflow.Bundle{Root: w}, Agents: agents, Limits: w.Limits})...))
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/step")
 			})
@@ -80,8 +111,9 @@ func BenchmarkCheck(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%d", shape.name, n), func(b *testing.B) {
 				w, found := yaml.Parse("large.yml", []byte(textOf(shape.text(n))))
 				demandClean(b, found)
+				agents := newTroupe()
 				for b.Loop() {
-					demandClean(b, check.Run(check.Input{Bundle: workflow.Bundle{Root: w}, Agents: cast{}, Limits: w.Limits}))
+					demandClean(b, check.Run(check.Input{Bundle: workflow.Bundle{Root: w}, Agents: agents, Limits: w.Limits}))
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/step")
 			})

@@ -22,7 +22,6 @@ const maxFaults = 20
 // with it, and the references of the expressions that are right.
 func faults(text string, d Dialect) (refs []*Ref, wrong []*SyntaxError) {
 	p := &parser{text: text}
-	p.path = p.short[:0]
 	t := &Template{}
 	for p.pos < len(text) && len(wrong) < maxFaults {
 		at, what := nextMark(text, p.pos, d)
@@ -33,7 +32,7 @@ func faults(text string, d Dialect) (refs []*Ref, wrong []*SyntaxError) {
 			continue
 		}
 		wrong = append(wrong, e)
-		p.refs, p.path = p.refs[:known], p.short[:0]
+		p.refs = p.refs[:known]
 		p.pos = resume(text, at+2, d)
 	}
 	return p.refs, wrong
@@ -69,24 +68,17 @@ func (p *parsed) loosen() {
 // resolveLoose resolves the references of broken texts, which Resolve has left
 // as they were. What steps[0] means is not known any more, so those are left
 // out.
-func (c *checker) resolveLoose(texts []*parsed) {
+func (c *checker) resolveLoose(texts []parsed) {
 	r := &resolver{flow: c.flow, free: map[string]bool{}}
-	for _, p := range texts {
-		if p.rest != nil {
-			p.rest.loose = slices.DeleteFunc(p.rest.loose, isNumbered)
-			r.texts = append(r.texts, *p)
+	for i := range texts {
+		if rest := texts[i].rest; rest != nil {
+			rest.loose = slices.DeleteFunc(rest.loose, isNumbered)
+			r.texts = append(r.texts, texts[i])
 		}
 	}
-	if len(r.texts) == 0 {
-		return
+	if len(r.texts) > 0 {
+		r.resolveAll()
 	}
-	r.findUpstream()
-	for i := range r.texts {
-		for _, ref := range r.texts[i].refs() {
-			r.resolve(ref)
-		}
-	}
-	r.resolveInput()
 }
 
 func isNumbered(r *Ref) bool {

@@ -17,6 +17,9 @@ type flow struct {
 
 	position []int      // by place: its index in order
 	rounds   []interval // back links, in positions
+
+	numbers []int // 0, 1, 2, …: a list of one place is a part of it, not a list of its own
+	degree  []int // by place: how many edges leave it
 }
 
 // interval is a stretch of the order.
@@ -56,7 +59,10 @@ const (
 func newFlow(w *workflow.Workflow) *flow {
 	f := &flow{w: w, end: count(&w.Body), writers: map[string][]int{}, groups: map[string][]int{}}
 	f.byID = make(map[string][]int, f.end)
-	f.places = make([]place, f.end+1)
+	f.places, f.numbers, f.degree = make([]place, f.end+1), make([]int, f.end), make([]int, f.end)
+	for i := range f.numbers {
+		f.numbers[i] = i
+	}
 	f.places[f.end] = place{node: &workflow.Node{}, up: none, each: none, loop: none}
 	f.layOut(&w.Body, nil, 0, place{up: none, each: none, loop: none})
 	f.enterBodies()
@@ -66,8 +72,12 @@ func newFlow(w *workflow.Workflow) *flow {
 }
 
 func count(g *workflow.Graph) int {
-	n := 0
-	g.Walk(func(*workflow.Graph, *workflow.Node) { n++ })
+	n := len(g.Nodes)
+	for i := range g.Nodes {
+		if body := g.Nodes[i].Body(); body != nil {
+			n += count(body)
+		}
+	}
 	return n
 }
 
@@ -106,9 +116,7 @@ func (f *flow) layOut(g *workflow.Graph, outer *names, first int, around place) 
 	for i := range g.Nodes {
 		f.addNode(&g.Nodes[i], places[i], here, around)
 	}
-	for i := range g.Edges {
-		f.addEdge(&g.Edges[i], here, around)
-	}
+	f.addEdges(g.Edges, here, around)
 }
 
 // addNode adds a node at its place, and what is in it.
@@ -126,25 +134,58 @@ func (f *flow) addNode(n *workflow.Node, at int, here *names, around place) {
 }
 
 func (f *flow) index(n *workflow.Node, at int) {
-	f.byID[n.ID] = append(f.byID[n.ID], at)
+	f.list(f.byID, n.ID, at)
 	if n.Output.Var != "" {
-		f.writers[n.Output.Var] = append(f.writers[n.Output.Var], at)
+		f.list(f.writers, n.Output.Var, at)
 	}
 	if each, ok := n.Step.(*workflow.Each); ok && each.As != "" {
-		f.writers[each.As] = append(f.writers[each.As], at)
+		f.list(f.writers, each.As, at)
 	}
 	if n.Group != "" {
-		f.groups[n.Group] = append(f.groups[n.Group], at)
+		f.list(f.groups, n.Group, at)
 	}
 }
 
-// addEdge links what an edge joins. An edge that names no node is left to the
-// rules about edges.
-func (f *flow) addEdge(e *workflow.Edge, here *names, around place) {
-	from, ok := here.nodes[e.From]
-	if !ok {
-		return
+// list adds a place to those under a name. Nearly all names have one place.
+func (f *flow) list(under map[string][]int, name string, at int) {
+	if known := under[name]; known != nil {
+		under[name] = append(known, at)
+	} else {
+		under[name] = f.numbers[at : at+1 : at+1]
 	}
+}
+
+// addEdges links what the edges of a graph join. An edge that names no node is
+// left to the rules about edges.
+func (f *flow) addEdges(edges []workflow.Edge, here *names, around place) {
+	from := make([]int, len(edges))
+	for i := range edges {
+		from[i] = none
+		if i > 0 && edges[i].From == edges[i-1].From { // they are mostly written together
+			from[i] = from[i-1]
+		} else if at, ok := here.nodes[edges[i].From]; ok {
+			from[i] = at
+		}
+		if from[i] != none {
+			f.degree[from[i]]++
+		}
+	}
+	// The edges and links of all nodes are cut from two lists.
+	allEdges, allLinks := make([]*workflow.Edge, len(edges)), make([]link, len(edges))
+	for i := range edges {
+		if from[i] == none {
+			continue
+		}
+		p, n := &f.places[from[i]], f.degree[from[i]]
+		if p.edges == nil {
+			p.edges, allEdges = allEdges[:0:n], allEdges[n:]
+			p.links, allLinks = allLinks[:0:n], allLinks[n:]
+		}
+		f.addEdge(&edges[i], from[i], here, around)
+	}
+}
+
+func (f *flow) addEdge(e *workflow.Edge, from int, here *names, around place) {
 	f.places[from].edges = append(f.places[from].edges, e)
 	kind := taken
 	if isFailure(e) {

@@ -7,10 +7,9 @@ import "github.com/hocket-dev/hocket/workflow"
 func FreeInputs(w *workflow.Workflow) []string {
 	var names []string
 	seen := map[string]bool{}
-	sites := newFlow(w).sites()
-	for i := range sites {
-		p := parse(&sites[i], Canonical)
-		for _, ref := range p.refs() {
+	texts := newFlow(w).texts(Canonical)
+	for i := range texts {
+		for _, ref := range texts[i].refs() {
 			if ref.Kind == Inputs && ref.Name != "" && !seen[ref.Name] {
 				seen[ref.Name] = true
 				names = append(names, ref.Name)

@@ -3,7 +3,6 @@ package expr
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -71,8 +70,6 @@ type parser struct {
 	pos   int
 	depth int
 	refs  []*Ref
-	path  []Key // of the reference that is read
-	short [4]Key
 
 	ahead token // the token that begins at or after aheadOf
 	// aheadOf is the pos for which ahead was scanned, plus one; zero: none.
@@ -212,7 +209,7 @@ func (p *parser) chain(op string, operand level) (node, error) {
 	if err != nil || !p.accept(op) {
 		return first, err
 	}
-	list := []node{first}
+	list := append(make([]node, 0, 2), first)
 	for {
 		n, err := p.level(operand)
 		if err != nil {
@@ -240,7 +237,13 @@ func chained(op string, list []node) node {
 	return elseNode(list)
 }
 
-var comparisons = []string{"==", "!=", "<", "<=", ">", ">=", "contains", "matches", "in"}
+func isComparison(text string) bool {
+	switch text {
+	case "==", "!=", "<", "<=", ">", ">=", "contains", "matches", "in":
+		return true
+	}
+	return false
+}
 
 func (p *parser) comparison() (node, error) {
 	left, err := p.level(elseLevel)
@@ -266,7 +269,7 @@ func (p *parser) comparison() (node, error) {
 
 func (p *parser) comparator() (token, bool) {
 	t, err := p.peek()
-	if err != nil || t.kind != opToken && t.kind != nameToken || !slices.Contains(comparisons, t.text) {
+	if err != nil || t.kind != opToken && t.kind != nameToken || !isComparison(t.text) {
 		return t, false
 	}
 	p.pos = t.to
@@ -300,13 +303,24 @@ func (p *parser) unary() (node, error) {
 	return &notNode{n}, nil
 }
 
-var keywords = map[string]any{"true": true, "false": false, "null": nil}
+// keyword is the value that a word of the language stands for.
+func keyword(word string) (value any, ok bool) {
+	switch word {
+	case "true":
+		return true, true
+	case "false":
+		return false, true
+	case "null":
+		return nil, true
+	}
+	return nil, false
+}
 
 // isWord says whether a name is a word of the language, so that nothing can be
 // called that without what it is in front of it: inputs.in.
 func isWord(name string) bool {
-	_, isLiteral := keywords[name]
-	return isLiteral || slices.Contains(comparisons, name)
+	_, isLiteral := keyword(name)
+	return isLiteral || isComparison(name)
 }
 
 func (p *parser) primary() (node, error) {
@@ -321,7 +335,7 @@ func (p *parser) primary() (node, error) {
 	case stringToken:
 		return &literalNode{t.text, t.from, t.to}, nil
 	case nameToken, dollarToken:
-		if v, ok := keywords[t.text]; ok && t.kind == nameToken {
+		if v, ok := keyword(t.text); ok && t.kind == nameToken {
 			return &literalNode{v, t.from, t.to}, nil
 		}
 		if isWord(t.text) {
@@ -335,14 +349,24 @@ func (p *parser) primary() (node, error) {
 	return nil, unexpected(t, "a value")
 }
 
-// closers are the ends of what brackets open around one expression.
-var closers = map[string]string{"(": ")", "${": "}", "{{": "}}"}
+// closer is the end of what a bracket opens around one expression, or "".
+func closer(open string) string {
+	switch open {
+	case "(":
+		return ")"
+	case "${":
+		return "}"
+	case "{{":
+		return "}}"
+	}
+	return ""
+}
 
 func (p *parser) bracketed(open token) (node, error) {
 	if open.text == "[" {
 		return p.list()
 	}
-	closer := closers[open.text]
+	closer := closer(open.text)
 	if closer == "" {
 		return nil, unexpected(open, "a value")
 	}

@@ -9,7 +9,8 @@ import (
 
 // reference reads the path behind its first name.
 func (p *parser) reference(first token) (node, error) {
-	p.path = append(p.path[:0], Key{Name: first.text})
+	var short [4]Key // most paths are
+	path := append(short[:0], Key{Name: first.text})
 	for {
 		k, found, err := p.key()
 		if err != nil {
@@ -18,10 +19,10 @@ func (p *parser) reference(first token) (node, error) {
 		if !found {
 			break
 		}
-		p.path = append(p.path, k)
+		path = append(path, k)
 	}
-	ref := classify(p.path)
-	ref.Path = slices.Clone(ref.Path) // p.path is used again
+	ref, rest := classify(path)
+	ref.Path = slices.Clone(rest)
 	ref.From, ref.To = first.from, p.pos
 	p.refs = append(p.refs, &ref)
 	return &ref, nil

@@ -25,13 +25,13 @@ func (f *finding) place() workflow.Pos {
 // known any more: it is the one in which the text has as many references as in
 // canonical form, or in which it does not parse either.
 func (f *finding) span(written string) (from, to int, ok bool) {
-	original := *f.text.site
+	original := f.text.site
 	original.text = written
 	if f.text.err != nil && f.text.isText {
 		return f.brokenSpan(written)
 	}
 	for _, d := range []Dialect{Mixed, PlantUML, Canonical} {
-		p := parse(&original, d)
+		p := parse(original, d)
 		switch {
 		case f.is(Syntax) && p.err != nil:
 			return p.err.From, p.err.To, true

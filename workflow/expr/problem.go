@@ -53,16 +53,13 @@ func (p Problem) Severity() workflow.Severity {
 // anything as long as the workflow declares none.
 func Problems(w *workflow.Workflow) []Problem {
 	c := newChecker(newFlow(w))
-	sites := c.sites()
-	texts := make([]*parsed, len(sites))
-	for i := range sites {
-		p := parse(&sites[i], Canonical)
-		p.loosen()
-		texts[i] = &p
+	texts := c.texts(Canonical)
+	for i := range texts {
+		texts[i].loosen()
 	}
 	c.resolveLoose(texts)
-	for _, p := range texts {
-		c.text(p)
+	for i := range texts {
+		c.text(&texts[i])
 	}
 	c.settle()
 	var all []Problem
@@ -81,6 +78,7 @@ type checker struct {
 	*flow
 	findings []*finding
 	queries  []*query
+	spare    slab
 	lazy     *activity
 	entered  []bool  // by place: entered by an error edge; nil: not computed
 	races    []*race // nil: not computed
@@ -89,14 +87,49 @@ type checker struct {
 }
 
 func newChecker(f *flow) *checker {
+	return &checker{
+		flow: f, names: newSuggester(f.names),
+		ids:        newSuggester(func() []string { return slices.Sorted(maps.Keys(f.byID)) }),
+		groupNames: newSuggester(func() []string { return slices.Sorted(maps.Keys(f.groups)) }),
+	}
+}
+
+// names are those of variables and inputs.
+func (f *flow) names() []string {
 	names := slices.Concat(slices.Sorted(maps.Keys(f.writers)), slices.Sorted(maps.Keys(f.w.State)))
 	for _, in := range f.w.Inputs {
 		names = append(names, in.Name)
 	}
-	return &checker{
-		flow: f, names: newSuggester(names),
-		ids: newSuggester(slices.Sorted(maps.Keys(f.byID))), groupNames: newSuggester(slices.Sorted(maps.Keys(f.groups))),
+	return names
+}
+
+// slab allocates findings and queries many at a time: a large workflow has one
+// of each for every reference.
+type slab struct {
+	findings []finding
+	queries  []query
+}
+
+const slabSize = 256
+
+func (s *slab) finding(f finding) *finding {
+	if len(s.findings) == 0 {
+		s.findings = make([]finding, slabSize)
 	}
+	one := &s.findings[0]
+	s.findings = s.findings[1:]
+	*one = f
+	return one
+}
+
+func (s *slab) query(q query) *query {
+	if len(s.queries) == 0 {
+		s.queries = make([]query, slabSize)
+	}
+	one := &s.queries[0]
+	s.queries = s.queries[1:]
+	*one = q
+	return one
 }
 
 // finding is a reference, or a text, with what may be wrong with it.
@@ -119,7 +152,7 @@ func (c *checker) text(p *parsed) {
 	}
 	c.quoted(p)
 	for i, ref := range p.refs() {
-		f := &finding{text: p, ref: ref, number: i}
+		f := c.spare.finding(finding{text: p, ref: ref, number: i})
 		c.findings = append(c.findings, f)
 		c.reference(f)
 	}
@@ -207,7 +240,7 @@ func (c *checker) variable(f *finding) {
 		return
 	}
 	f.forms = c.writers[name]
-	c.ask(f, &query{at: f.text.at, node: none, variable: name})
+	c.ask(f, query{at: f.text.at, node: none, variable: name})
 }
 
 func (c *checker) node(f *finding) {
@@ -229,6 +262,9 @@ func (c *checker) node(f *finding) {
 // nodes asks about the nodes that a reference means, as far as they are seen
 // from its place.
 func (c *checker) nodes(f *finding, nodes []int) {
+	if len(nodes) == 1 {
+		f.forms = nodes[:0] // the same list, if the node is seen
+	}
 	for _, i := range nodes {
 		if _, isLoop := c.places[i].node.Step.(*workflow.Loop); isLoop && c.inside(f.text.at.place, i) {
 			f.asked = nil
@@ -237,7 +273,7 @@ func (c *checker) nodes(f *finding, nodes []int) {
 		}
 		if c.visible(i, f.text.at.place) {
 			f.forms = append(f.forms, i)
-			c.ask(f, &query{at: f.text.at, node: i})
+			c.ask(f, query{at: f.text.at, node: i})
 		}
 	}
 	if len(f.forms) == 0 {
@@ -310,7 +346,10 @@ func (c *checker) enteredByError(at int) bool {
 	return c.entered[at]
 }
 
-func (c *checker) ask(f *finding, q *query) {
-	f.asked = append(f.asked, q)
-	c.queries = append(c.queries, q)
+// ask notes a query. Those of one finding stand side by side in the list of all,
+// of which its own is a part.
+func (c *checker) ask(f *finding, q query) {
+	c.queries = append(c.queries, c.spare.query(q))
+	all := len(c.queries)
+	f.asked = c.queries[all-len(f.asked)-1 : all : all]
 }

@@ -18,6 +18,8 @@ type query struct {
 	variable string // or ""
 	forward  bool   // leave back links out: in this iteration
 	holds    bool   // the answer
+
+	same *query // another that asks for the same fact
 }
 
 // batch is how many facts are followed through the flow at once, in words of 64
@@ -51,8 +53,8 @@ func (f *flow) askFacts(queries []*query, round bool) {
 		s.first, s.width = first, min(batch, (len(asked)+63)/64)
 		s.within = s.stretch(asked)
 		s.run()
-		for _, same := range asked {
-			for _, q := range same {
+		for _, q := range asked {
+			for ; q != nil; q = q.same {
 				q.holds = s.holds(q)
 			}
 		}
@@ -63,7 +65,7 @@ func (f *flow) askFacts(queries []*query, round bool) {
 type facts struct {
 	count     int
 	variables map[string]int
-	queries   [][]*query // by number
+	queries   []*query // by number
 	// By place, the number of the fact that the node has finished, that it has
 	// written its variable and, in its body, that its item is there; or none.
 	nodes, writes, items []int
@@ -76,7 +78,7 @@ func (f *flow) number(queries []*query) *facts {
 		if k == none {
 			k = n.add(q)
 		}
-		n.queries[k] = append(n.queries[k], q)
+		q.same, n.queries[k] = n.queries[k], q
 	}
 	n.writes, n.items = make([]int, len(f.places)), make([]int, len(f.places))
 	for i := range f.places {
@@ -130,17 +132,17 @@ type spread struct {
 
 // stretch holds all places where a fact may come true, those behind them where
 // it is asked for, and all loops that begin or end in between.
-func (s *spread) stretch(asked [][]*query) interval {
+func (s *spread) stretch(asked []*query) interval {
 	in := interval{len(s.places), none}
-	for _, same := range asked {
-		sources := s.writers[same[0].variable]
-		if same[0].variable == "" {
-			sources = []int{same[0].node}
+	for _, q := range asked {
+		sources := s.writers[q.variable]
+		if q.variable == "" {
+			sources = s.numbers[q.node : q.node+1]
 		}
 		for _, i := range sources {
 			in = interval{min(in.from, s.position[i]), max(in.to, s.position[i])}
 		}
-		for _, q := range same {
+		for ; q != nil; q = q.same {
 			if q.at.place != s.end {
 				in.to = max(in.to, s.position[q.at.place])
 			}

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -32,20 +33,14 @@ func GroupFields() []string { return []string{"outputs", "succeeded", "failed", 
 // FailureFields are the fields of the failure that led to a node.
 func FailureFields() []string { return []string{"node", "error", "status"} }
 
-// roots are the words that begin a canonical reference.
-var roots = map[string]Kind{
-	"inputs": Inputs, "vars": Vars, "nodes": Nodes, "groups": Groups, "previous": Previous,
-	"failure": Failure, "item": Item, "index": Index, "iteration": Iteration,
+// roots are the words that begin a canonical reference, by their kind.
+var roots = [...]string{
+	Inputs: "inputs", Vars: "vars", Nodes: "nodes", Groups: "groups", Previous: "previous",
+	Failure: "failure", Item: "item", Index: "index", Iteration: "iteration",
 }
 
-// rootOf is the word with which a reference of each kind begins.
-var rootOf = func() map[Kind]string {
-	words := map[Kind]string{}
-	for word, kind := range roots {
-		words[kind] = word
-	}
-	return words
-}()
+// rootKind is the kind of reference that a word begins, or Unresolved.
+func rootKind(word string) Kind { return Kind(max(slices.Index(roots[:], word), int(Unresolved))) }
 
 // Ref is a reference in an expression.
 type Ref struct {
@@ -82,7 +77,7 @@ func (r *Ref) print(b *strings.Builder, _ level) {
 		b.WriteString(path[0].Name)
 		path = path[1:]
 	} else {
-		b.WriteString(rootOf[r.Kind])
+		b.WriteString(roots[r.Kind])
 	}
 	if r.Name != "" {
 		Key{Name: r.Name}.print(b)
@@ -136,14 +131,17 @@ func nameEnd(s string, from int) int {
 // classify reads a path as a canonical reference, and leaves it unresolved if
 // its first name begins none. A node alone means its output, a group alone its
 // outputs. A field that does not exist is kept; Problems reports it.
-func classify(path []Key) Ref {
-	kind, known := roots[path[0].Name]
-	if !known {
-		return Ref{Kind: Unresolved, Path: path}
+//
+// The reference comes without its Path, which is given beside it: a path that
+// is read into memory that is used again must be copied, and no more than is
+// left of it.
+func classify(path []Key) (r Ref, rest []Key) {
+	r.Kind = rootKind(path[0].Name)
+	if r.Kind == Unresolved {
+		return r, path
 	}
-	r := Ref{Kind: kind}
-	rest := path[1:]
-	switch kind {
+	rest = path[1:]
+	switch r.Kind {
 	case Inputs, Vars:
 		r.Name, rest = cutName(rest, "")
 	case Nodes:
@@ -160,9 +158,16 @@ func classify(path []Key) Ref {
 		r.Field, rest = cutName(rest, "")
 	case Item, Index, Iteration, Unresolved:
 	}
-	if len(rest) > 0 {
-		r.Path = rest
+	if len(rest) == 0 {
+		rest = nil
 	}
+	return r, rest
+}
+
+// classified is classify of a path that is the reference's own.
+func classified(path []Key) Ref {
+	r, rest := classify(path)
+	r.Path = rest
 	return r
 }
 

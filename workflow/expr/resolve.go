@@ -17,20 +17,10 @@ import (
 // for Problems to report. Resolving a resolved workflow again, in the Canonical
 // dialect, changes nothing.
 func Resolve(w *workflow.Workflow, d Dialect, steps []string) {
-	detach(w)
-	r := &resolver{flow: newFlow(w), dialect: d, steps: steps, free: map[string]bool{}}
-	sites := r.sites()
-	r.texts = make([]parsed, len(sites))
-	for i := range sites {
-		r.texts[i] = parse(&sites[i], d)
-	}
-	r.findUpstream()
-	for i := range r.texts {
-		for _, ref := range r.texts[i].refs() {
-			r.resolve(ref)
-		}
-	}
-	r.resolveInput()
+	detach(w, d)
+	f := newFlow(w)
+	r := &resolver{flow: f, dialect: d, steps: steps, texts: f.texts(d), free: map[string]bool{}}
+	r.resolveAll()
 	for i := range r.texts {
 		r.store(&r.texts[i])
 	}
@@ -46,18 +36,30 @@ type resolver struct {
 	whole    []*Ref          // references to {{input}}, resolved when free is known
 }
 
+// resolveAll makes the references of all texts canonical.
+func (r *resolver) resolveAll() {
+	r.findUpstream()
+	for i := range r.texts {
+		for _, ref := range r.texts[i].refs() {
+			r.resolve(ref)
+		}
+	}
+	r.resolveInput()
+}
+
 // findUpstream asks which of the variables that bare names may mean are written
 // upstream of where they stand.
 func (r *resolver) findUpstream() {
 	r.upstream = map[*Ref]*query{}
 	var queries []*query
+	var spare slab
 	for i := range r.texts {
 		at := r.texts[i].at
 		for _, ref := range r.texts[i].refs() {
 			if ref.Kind != Unresolved || r.writers[ref.Path[0].Name] == nil {
 				continue
 			}
-			q := &query{at: at, node: none, variable: ref.Path[0].Name}
+			q := spare.query(query{at: at, node: none, variable: ref.Path[0].Name})
 			r.upstream[ref] = q
 			queries = append(queries, q)
 		}
@@ -80,9 +82,21 @@ func (r *resolver) resolve(ref *Ref) {
 	}
 }
 
-// aliases are the words that stand for the first word of a canonical reference
-// when a path follows.
-var aliases = map[string]string{"context": "inputs", "state": "vars", "parallel_group": "groups", "steps": "nodes"}
+// alias is the first word of a canonical reference for which another word
+// stands when a path follows, or "".
+func alias(word string) string {
+	switch word {
+	case "context":
+		return "inputs"
+	case "state":
+		return "vars"
+	case "parallel_group":
+		return "groups"
+	case "steps":
+		return "nodes"
+	}
+	return ""
+}
 
 // reserved resolves the written forms that begin with a word of their own.
 func (r *resolver) reserved(ref *Ref) (Ref, bool) {
@@ -97,8 +111,9 @@ func (r *resolver) reserved(ref *Ref) (Ref, bool) {
 		}
 	case word == "steps" && len(rest) > 0 && rest[0].IsIndex:
 		return r.step(*ref, rest), true
-	case aliases[word] != "" && len(rest) > 0 && !rest[0].IsIndex:
-		return classify(slices.Concat([]Key{{Name: aliases[word]}}, rest)), true
+	case len(rest) > 0 && !rest[0].IsIndex && alias(word) != "":
+		ref.Path[0].Name = alias(word) // the reference is this one from now on
+		return classified(ref.Path), true
 	}
 	return Ref{}, false
 }
@@ -108,7 +123,7 @@ func (r *resolver) step(ref Ref, rest []Key) Ref {
 	if rest[0].Index >= len(r.steps) {
 		return ref
 	}
-	return classify(slices.Concat([]Key{{Name: "nodes"}, {Name: r.steps[rest[0].Index]}}, rest[1:]))
+	return classified(slices.Concat([]Key{{Name: "nodes"}, {Name: r.steps[rest[0].Index]}}, rest[1:]))
 }
 
 // named resolves a name that is no reserved word.
@@ -212,17 +227,17 @@ func (r *resolver) input(rest []Key, alone bool) Ref {
 	case len(r.w.Inputs) == 1:
 		return Ref{Kind: Inputs, Name: r.w.Inputs[0].Name, Path: rest}
 	}
-	return classify(slices.Concat([]Key{{Name: "inputs"}}, rest))
+	return classified(slices.Concat([]Key{{Name: "inputs"}}, rest))
 }
 
 // store writes the canonical text. A template that did not parse is marked as
 // broken.
 func (r *resolver) store(p *parsed) {
 	if p.err == nil {
-		p.write(p.canonical())
+		p.slot.set(p.canonical())
 		return
 	}
 	if p.isText && r.dialect != Canonical {
-		p.write(brokenMark + p.text)
+		p.slot.set(brokenMark + p.text)
 	}
 }

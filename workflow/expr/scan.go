@@ -2,7 +2,6 @@ package expr
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -43,8 +42,15 @@ type token struct {
 	from, to int
 }
 
-// ops are the operators and brackets of two characters; the others are single.
-var ops = []string{"${", "{{", "||", "&&", "==", "!=", "<=", ">=", "??"}
+// isOp says whether text is an operator or bracket of two characters; the
+// others are single.
+func isOp(text string) bool {
+	switch text {
+	case "${", "{{", "||", "&&", "==", "!=", "<=", ">=", "??":
+		return true
+	}
+	return false
+}
 
 // singles are the operators and brackets of one character. The second half
 // means nothing; they are known so that their mistakes can be named.
@@ -66,7 +72,7 @@ const (
 
 // scan is the token at pos.
 func scan(text string, pos int) (token, *SyntaxError) {
-	for pos < len(text) && strings.IndexByte(" \t\r\n", text[pos]) >= 0 {
+	for pos < len(text) && (text[pos] == ' ' || text[pos] == '\t' || text[pos] == '\r' || text[pos] == '\n') {
 		pos++
 	}
 	if pos == len(text) {
@@ -88,7 +94,7 @@ func scan(text string, pos int) (token, *SyntaxError) {
 }
 
 func scanOp(text string, pos int) (token, *SyntaxError) {
-	if end := pos + 2; end <= len(text) && slices.Contains(ops, text[pos:end]) {
+	if end := pos + 2; end <= len(text) && isOp(text[pos:end]) {
 		return token{opToken, text[pos:end], pos, end}, nil
 	}
 	if strings.IndexByte(singles, text[pos]) >= 0 {
@@ -139,6 +145,9 @@ func digitsEnd(text string, from int) int {
 // stands for itself: regular expressions are full of them.
 func scanString(text string, from int) (token, *SyntaxError) {
 	quote := text[from]
+	if end := strings.IndexByte(text[from+1:], quote); end >= 0 && strings.IndexByte(text[from+1:from+1+end], '\\') < 0 {
+		return token{stringToken, text[from+1 : from+1+end], from, from + end + 2}, nil
+	}
 	var b strings.Builder
 	for i := from + 1; i < len(text); i++ {
 		switch c := text[i]; c {

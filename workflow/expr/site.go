@@ -17,47 +17,84 @@ type site struct {
 	text   string
 	src    *workflow.Source // or nil
 	pos    *workflow.Pos
-	write  func(string)
+	slot   slot
 }
 
-// sites are all texts of a workflow, in the order in which it declares them.
-func (f *flow) sites() []site {
-	s := &siteList{flow: f}
+// slot is where a text stands in the model: in a field, in a tree of values or,
+// since what is in a map has no address, under a key.
+type slot struct {
+	field  *string
+	value  *any
+	object map[string]any
+	key    string
+}
+
+func (s *slot) set(text string) {
+	switch {
+	case s.field != nil:
+		*s.field = text
+	case s.value != nil:
+		*s.value = text
+	default:
+		s.object[s.key] = text
+	}
+}
+
+// texts are all texts of a workflow that may refer to something, parsed, in the
+// order in which the workflow declares them.
+func (f *flow) texts(d Dialect) []parsed {
+	s := &siteList{flow: f, dialect: d, list: make([]parsed, 0, len(f.places))}
 	s.graph(&f.w.Body)
-	s.add(site{at: point{place: f.end}, isText: true, text: f.w.Output.Text, src: &f.w.Output.Src, pos: &f.w.Pos,
-		write: func(text string) { f.w.Output.Text = text }})
+	s.tmpl(&f.w.Output, point{place: f.end}, &f.w.Pos)
 	return s.list
 }
 
 type siteList struct {
 	*flow
-	next int // place of the next node: Walk's order is the order of places
-	list []site
+	dialect Dialect
+	next    int // place of the next node: Walk's order is the order of places
+	list    []parsed
 }
 
-func (s *siteList) add(one site) {
-	if one.text != "" {
-		s.list = append(s.list, one)
-	}
-}
+func (s *siteList) add(one site) { s.list = append(s.list, parse(one, s.dialect)) }
 
 func (s *siteList) graph(g *workflow.Graph) {
-	at := make(map[string]int, len(g.Nodes))
+	first := s.next
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
-		at[n.ID] = s.next
+		at := s.next
 		s.next++
-		s.step(n, at[n.ID])
+		s.step(n, at)
 		if body := n.Body(); body != nil {
 			s.graph(body)
 		}
 	}
+	var at map[string]int // the places of the nodes; few graphs have conditions
 	for i := range g.Edges {
 		e := &g.Edges[i]
-		if from, ok := at[e.From]; ok && e.On == workflow.OnWhen {
+		if e.On != workflow.OnWhen {
+			continue
+		}
+		if at == nil {
+			at = s.placesOf(g, first)
+		}
+		if from, ok := at[e.From]; ok {
 			s.expr(&e.When, point{from, true}, &e.Pos)
 		}
 	}
+}
+
+// placesOf are the places of the nodes of a graph, the first of which is given.
+func (s *siteList) placesOf(g *workflow.Graph, next int) map[string]int {
+	at := make(map[string]int, len(g.Nodes))
+	for i := range g.Nodes {
+		at[g.Nodes[i].ID] = next
+		next++
+		if body := g.Nodes[i].Body(); body != nil {
+			next += count(body)
+		}
+	}
+	return at
 }
 
 func (s *siteList) step(n *workflow.Node, place int) {
@@ -66,13 +103,7 @@ func (s *siteList) step(n *workflow.Node, place int) {
 	case *workflow.Task:
 		s.tmpl(&step.Prompt, at, &n.Pos)
 		s.bindings(step.Inputs, at, &n.Pos)
-		for _, k := range slices.Sorted(maps.Keys(step.Settings)) {
-			src, pos := step.SettingsSrc[k], n.Pos
-			if src.Pos != (workflow.Pos{}) {
-				pos = src.Pos
-			}
-			s.tree(step.Settings[k], at, &src, &pos, func(v any) { step.Settings[k] = v })
-		}
+		s.settings(step, at, &n.Pos)
 	case *workflow.Human:
 		s.tmpl(&step.Question, at, &n.Pos)
 	case *workflow.Call:
@@ -89,21 +120,46 @@ func (s *siteList) step(n *workflow.Node, place int) {
 	}
 }
 
-// isPlain says whether a template has nothing to resolve in any dialect. Most
-// texts of a large workflow are so.
-func isPlain(text string) bool {
-	return strings.IndexByte(text, '$') < 0 && !strings.Contains(text, "{{")
+// isPlain says whether a template means itself: nothing in it can be a
+// reference, or a mistake. Most texts of a large workflow are so.
+func isPlain(text string, d Dialect) bool {
+	if d == PlantUML && strings.IndexByte(text, '$') >= 0 {
+		return false
+	}
+	return !strings.Contains(text, "${") && (d == Canonical || !strings.Contains(text, "{{")) && len(text) <= maxTemplate
+}
+
+// isPlainTree says whether all strings of a value are plain.
+func isPlainTree(v any, d Dialect) bool {
+	switch v := v.(type) {
+	case string:
+		return isPlain(v, d)
+	case []any:
+		for _, item := range v {
+			if !isPlainTree(item, d) {
+				return false
+			}
+		}
+	case map[string]any:
+		for _, item := range v {
+			if !isPlainTree(item, d) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func (s *siteList) tmpl(t *workflow.Template, at point, pos *workflow.Pos) {
-	if isPlain(t.Text) {
-		return
+	if !isPlain(t.Text, s.dialect) {
+		s.add(site{at: at, isText: true, text: t.Text, src: &t.Src, pos: pos, slot: slot{field: &t.Text}})
 	}
-	s.add(site{at: at, isText: true, text: t.Text, src: &t.Src, pos: pos, write: func(text string) { t.Text = text }})
 }
 
 func (s *siteList) expr(e *workflow.Expr, at point, pos *workflow.Pos) {
-	s.add(site{at: at, text: e.Text, src: &e.Src, pos: pos, write: func(text string) { e.Text = text }})
+	if e.Text != "" {
+		s.add(site{at: at, text: e.Text, src: &e.Src, pos: pos, slot: slot{field: &e.Text}})
+	}
 }
 
 func (s *siteList) bindings(bs []workflow.Binding, at point, pos *workflow.Pos) {
@@ -112,49 +168,65 @@ func (s *siteList) bindings(bs []workflow.Binding, at point, pos *workflow.Pos) 
 		if b.Pos != (workflow.Pos{}) {
 			own = &b.Pos
 		}
-		s.tree(b.Value, at, &b.Src, own, func(v any) { b.Value = v })
+		s.tree(b.Value, site{at: at, src: &b.Src, pos: own, slot: slot{value: &b.Value}})
 	}
 }
 
-// tree adds every string of a value, however deep.
-func (s *siteList) tree(v any, at point, src *workflow.Source, pos *workflow.Pos, write func(any)) {
+func (s *siteList) settings(t *workflow.Task, at point, pos *workflow.Pos) {
+	if isPlainTree(t.Settings, s.dialect) {
+		return // and nothing needs to be sorted
+	}
+	for _, k := range slices.Sorted(maps.Keys(t.Settings)) {
+		src, own := t.SettingsSrc[k], pos
+		if src.Pos != (workflow.Pos{}) {
+			own = &src.Pos
+		}
+		s.tree(t.Settings[k], site{at: at, src: &src, pos: own, slot: slot{object: t.Settings, key: k}})
+	}
+}
+
+// tree adds every string of a value, however deep. The site is that of the
+// value; what is in it has no source of its own.
+func (s *siteList) tree(v any, here site) {
 	switch v := v.(type) {
 	case string:
-		if isPlain(v) {
-			return
+		if !isPlain(v, s.dialect) {
+			here.isText, here.text = true, v
+			s.add(here)
 		}
-		s.add(site{at: at, isText: true, text: v, src: src, pos: pos, write: func(text string) { write(text) }})
 	case []any:
 		for i := range v {
-			s.tree(v[i], at, nil, pos, func(x any) { v[i] = x })
+			s.tree(v[i], site{at: here.at, pos: here.pos, slot: slot{value: &v[i]}})
 		}
 	case map[string]any:
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			s.tree(v[k], at, nil, pos, func(x any) { v[k] = x })
+			s.tree(v[k], site{at: here.at, pos: here.pos, slot: slot{object: v, key: k}})
 		}
 	}
 }
 
-// detach copies the lists and objects in bindings and settings, so that a tree
-// that two nodes share may be rewritten for each of them.
-func detach(w *workflow.Workflow) {
+// detach copies the lists and objects in bindings and settings that will be
+// rewritten, so that a tree that two nodes share is rewritten for each of them.
+func detach(w *workflow.Workflow, d Dialect) {
 	w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
 		switch step := n.Step.(type) {
 		case *workflow.Task:
-			detachBindings(step.Inputs)
-			if settings, ok := copyTree(step.Settings).(map[string]any); ok {
-				step.Settings = settings
+			detachBindings(step.Inputs, d)
+			if !isPlainTree(step.Settings, d) {
+				step.Settings, _ = copyTree(step.Settings).(map[string]any)
 			}
 		case *workflow.Call:
-			detachBindings(step.Inputs)
+			detachBindings(step.Inputs, d)
 		case *workflow.Human, *workflow.Choice, *workflow.Combine, *workflow.Loop, *workflow.Each:
 		}
 	})
 }
 
-func detachBindings(bs []workflow.Binding) {
+func detachBindings(bs []workflow.Binding, d Dialect) {
 	for i := range bs {
-		bs[i].Value = copyTree(bs[i].Value)
+		if !isPlainTree(bs[i].Value, d) {
+			bs[i].Value = copyTree(bs[i].Value)
+		}
 	}
 }
 
@@ -167,9 +239,6 @@ func copyTree(v any) any {
 		}
 		return list
 	case map[string]any:
-		if v == nil {
-			return v
-		}
 		object := make(map[string]any, len(v))
 		for k, item := range v {
 			object[k] = copyTree(item)
@@ -181,7 +250,7 @@ func copyTree(v any) any {
 
 // parsed is a site with what its text means.
 type parsed struct {
-	*site
+	site
 	template *Template // one of template and expr is set, unless err is
 	expr     *Expr
 	err      *SyntaxError
@@ -196,7 +265,7 @@ type remains struct {
 	loose []*Ref
 }
 
-func parse(s *site, d Dialect) parsed {
+func parse(s site, d Dialect) parsed {
 	p := parsed{site: s}
 	var err error
 	if s.isText {
@@ -204,7 +273,9 @@ func parse(s *site, d Dialect) parsed {
 	} else {
 		p.expr, err = ParseExpr(s.text, d)
 	}
-	errors.As(err, &p.err)
+	if err != nil {
+		errors.As(err, &p.err)
+	}
 	return p
 }
 

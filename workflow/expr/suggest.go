@@ -1,28 +1,33 @@
 package expr
 
-import "github.com/hocket-dev/hocket/workflow"
+import (
+	"sync"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
 
 // suggester finds the name that may have been meant. A file in which everything
 // is unknown would make it compare every name with every other, so it stops
 // after a number of comparisons: such a file has another problem.
 type suggester struct {
-	names []string
+	names func() []string // asked once, at the first unknown name
 	known map[string]string
 	left  int // comparisons
 }
 
 const maxComparisons = 200_000
 
-func newSuggester(names []string) *suggester {
-	return &suggester{names: names, known: map[string]string{}, left: maxComparisons}
+func newSuggester(names func() []string) *suggester {
+	return &suggester{names: sync.OnceValue(names), known: map[string]string{}, left: maxComparisons}
 }
 
 // nearest is `did you mean "x"?`, or "".
 func (s *suggester) nearest(name string) string {
 	hint, ok := s.known[name]
 	if !ok && s.left > 0 {
-		s.left -= len(s.names)
-		hint = workflow.DidYouMean(name, s.names)
+		names := s.names()
+		s.left -= len(names)
+		hint = workflow.DidYouMean(name, names)
 		s.known[name] = hint
 	}
 	return hint

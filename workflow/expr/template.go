@@ -45,7 +45,6 @@ func ParseTemplate(text string, d Dialect) (*Template, error) {
 
 func (t *Template) parse(text string, d Dialect) error {
 	p := &parser{text: text}
-	p.path = p.short[:0]
 	if n := min(strings.Count(text, "{"), 8); n > 0 {
 		t.parts, p.refs = make([]part, 0, 2*n+1), make([]*Ref, 0, n)
 	}
@@ -107,7 +106,7 @@ func (t *Template) mark(p *parser, what mark) error {
 	case nameMark:
 		from := p.pos
 		p.pos = shellNameEnd(p.text, from+1)
-		ref := classify([]Key{{Name: p.text[from+1 : p.pos]}})
+		ref := classified([]Key{{Name: p.text[from+1 : p.pos]}})
 		ref.From, ref.To = from, p.pos
 		p.refs = append(p.refs, &ref)
 		t.parts = append(t.parts, part{of: &ref})
