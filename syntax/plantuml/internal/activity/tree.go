@@ -1,0 +1,302 @@
+package activity
+
+import "github.com/hocket-dev/hocket/syntax/internal/source"
+
+// Diagram is what the author drew.
+type Diagram struct {
+	Name  string // behind @startuml
+	Title string // decoded; the last one counts
+
+	NameSpan, TitleSpan source.Span
+
+	Lanes []Lane // in the order of their first mark
+	Body  []Element
+	// Decor is everything that draws but says nothing about the flow, and every
+	// comment, in the order of the text.
+	Decor []Decor
+
+	Whole        source.Span // from @startuml to the end of @enduml
+	Opener       source.Span // the line @startuml; empty if it is missing
+	Closer       source.Span // the line @enduml; empty if it is missing
+	Preprocessed bool        // a directive would have had to be carried out; the tree is what stands there without it
+}
+
+// Lane is a swimlane. Names are compared as they are written, blanks and all.
+type Lane struct {
+	Name  string
+	Label Text   // its title where one is written, else its name
+	Color string // without #; the last one written
+	Span  source.Span
+}
+
+// Decor is a statement or a comment that is kept as it is.
+type Decor struct {
+	Kind DecorKind
+	Span source.Span // all of its lines, without the end of the last one
+}
+
+// DecorKind says what a decoration is.
+type DecorKind string
+
+// The kinds of decoration.
+const (
+	Comment   DecorKind = "comment"
+	Directive DecorKind = "directive" // !theme, !pragma, !include and so on
+	Setting   DecorKind = "setting"   // skinparam, <style>, scale, hide and so on
+	Heading   DecorKind = "heading"   // title, header, footer, caption, legend, mainframe
+	Misplaced DecorKind = "misplaced" // a statement that means nothing here; there is a diagnostic
+)
+
+// Text is a piece of what the author wrote. The zero Text was not written.
+type Text struct {
+	// Raw is the text with its escapes, without the lines that PlantUML drops:
+	// comments. Lines end in \n, whatever ends them in the file.
+	Raw string
+	// Span is where it stands in the file, without surrounding blanks.
+	Span source.Span
+}
+
+// Line is a line of a note, without the indentation that all lines share.
+type Line struct {
+	Text string
+	Span source.Span // where Text stands, without the end of the line
+}
+
+// Element is a part of a diagram, at its place in the text: one of *Start,
+// *Stop, *Activity, *If, *Switch, *While, *Repeat, *Fork, *Split, *Group,
+// *Break, *Goto, *Label, *Connector, and of the marks that draw nothing by
+// themselves, *Arrow, *LaneMark, *Note, *Backward and *Kill.
+//
+//sumtype:decl
+type Element interface {
+	// Common is what all elements have.
+	Common() *Base
+	element()
+}
+
+// Base is what all elements have.
+type Base struct {
+	Span source.Span // all of it, from the first byte of its opener to the last of its closer
+	// Lane is the name of the lane that was set last in the text before the
+	// element; "" none. Blocks do not restore it.
+	Lane  string
+	Arrow *Arrow  // the last arrow with a label or a style that leads to the element
+	Notes []*Note // as PlantUML attaches them, see [Note.On]
+	Kill  *Kill   // the path ends behind this element
+}
+
+// Block is what all elements have that are closed by another line.
+type Block struct {
+	Opener source.Span
+	Closer source.Span // empty: left open, there is a diagnostic
+}
+
+// Branch is one way through an if, switch, fork or split.
+type Branch struct {
+	Opener source.Span // the line that begins it; of the first one that of the block
+	In     Text        // of an elseif: label of the edge from the test before
+	Test   Text        // of an if or elseif
+	Label  Text        // in the parentheses behind then, else or case
+	Body   []Element
+	Exit   *Arrow // the last arrow before its end
+}
+
+// Start is a start mark.
+type Start struct {
+	Base
+}
+
+// Stop ends a path: `stop`, or `end`.
+type Stop struct {
+	Base
+	End bool // `end`, drawn as a crossed circle
+}
+
+// Activity is a step.
+type Activity struct {
+	Base
+	Text   Text
+	Form   Form
+	Ending byte  // ';', or | < > / \ ] } in old files; 0 in the list form
+	Look   *Look // nil: nothing of it
+}
+
+// Form is a way to write an activity.
+type Form uint8
+
+// The forms of an activity.
+const (
+	OneLine   Form = iota // :text;
+	MultiLine             // :text … text;
+	ListItem              // - text
+)
+
+// Look is how an element is to look.
+type Look struct {
+	Color       string   // without #
+	Stereotypes []string // without << >>
+	URL         string   // without [[ ]]
+}
+
+// If is a chain of tests. Branches are those of `if` and of each `elseif`.
+type If struct {
+	Base
+	Block
+	Branches []Branch
+	Else     *Branch // nil: none
+	Look     *Look
+}
+
+// Switch is a test with a branch per answer.
+type Switch struct {
+	Base
+	Block
+	Test  Text
+	Cases []Branch  // with a Label
+	Early []Element // between `switch` and the first `case`; PlantUML draws nothing of it
+	Look  *Look
+}
+
+// While tests before each turn.
+type While struct {
+	Base
+	Block
+	Test     Text
+	Yes      Text // label of the way in
+	Out      Text // label of the way out, behind endwhile
+	Body     []Element
+	Exit     *Arrow // the last arrow before the end of the body
+	Backward *Backward
+	// Final is the stop or end that PlantUML draws at the exit of the loop
+	// itself. It is the element behind the loop, too.
+	Final *Stop
+	Look  *Look
+}
+
+// Repeat tests behind each turn.
+type Repeat struct {
+	Base
+	Block
+	Start    Text // an activity at the place where turns begin
+	Body     []Element
+	Exit     *Arrow // the last arrow before the end of the body
+	Backward *Backward
+	Test     Text
+	Yes      Text   // behind `is`: label of the way back
+	Not      Text   // behind `not`: label of the way out
+	Out      *Arrow // behind the test on its line
+	Look     *Look
+}
+
+// Fork runs its branches at the same time.
+type Fork struct {
+	Base
+	Block
+	Branches []Branch // without texts
+	Merge    bool     // closed by `end merge`: the branches do not wait for each other
+	Join     Text     // in the braces behind `end fork`
+}
+
+// Split parts into branches without a bar.
+type Split struct {
+	Base
+	Block
+	Branches []Branch // without texts
+}
+
+// Group is a frame around elements.
+type Group struct {
+	Base
+	Block
+	Keyword string // partition, package, rectangle, card or group
+	Name    Text   // without quotes
+	Body    []Element
+	Exit    *Arrow // the last arrow before its end
+	Look    *Look
+}
+
+// Break leaves the loop around it.
+type Break struct {
+	Base
+}
+
+// Goto jumps to a label.
+type Goto struct {
+	Base
+	Name Text
+}
+
+// Label is where a goto jumps to.
+type Label struct {
+	Base
+	Name Text
+}
+
+// Connector is a circle with a letter. Two of the same letter are one place.
+type Connector struct {
+	Base
+	Name Text
+	Look *Look
+}
+
+// Arrow is the look or the label of an edge: of the one that leads to the next
+// element, of the way into a while, or of the way out of a branch.
+type Arrow struct {
+	Base
+	Style string // in the brackets
+	Label Text
+	// To is the element that it leads to; nil at the end of a branch.
+	To Element
+}
+
+// LaneMark changes the lane. Its Lane is the one that it changes to.
+type LaneMark struct {
+	Base
+	Color string
+	Label Text
+}
+
+// Note is a note, in one line or in several.
+type Note struct {
+	Base
+	Block         // the lines `note …` and `end note`; of a note in one line both are empty
+	Side     Side // zero: not written, PlantUML draws it on the left
+	Floating bool
+	Look     *Look
+	Lines    []Line
+	// On is the element that PlantUML attaches it to; nil: to none.
+	On Element
+	// Of is the name behind `note right of …`, which PlantUML refuses.
+	Of Text
+}
+
+// Side says on which side of its element a note is drawn.
+type Side uint8
+
+// The sides.
+const (
+	Unsaid Side = iota
+	Left
+	Right
+)
+
+// Backward is an activity on the way back of a loop.
+type Backward struct {
+	Base
+	Text Text
+	In   Text // in the parentheses before it
+	Out  Text // in the parentheses behind it
+	Look *Look
+}
+
+// Kill ends the path behind the element before it.
+type Kill struct {
+	Base
+	Detach bool    // `detach`: drawn without a cross
+	On     Element // what it ends; nil: nothing stands before it in its branch
+}
+
+// Common is what all elements have.
+func (b *Base) Common() *Base { return b }
+
+func (*Base) element() {}
