@@ -102,12 +102,16 @@ func (r *reader) human(n strictyaml.Node, s *step) {
 		return
 	}
 	m := n.Map()
+	readHuman(m, h)
+	m.Done()
+}
+
+func readHuman(m *strictyaml.Map, h *workflow.Human) {
 	h.Question = template(m.Get("question"))
 	for _, o := range m.List("options") {
 		h.Options = append(h.Options, readOption(o))
 	}
 	h.Custom, h.Required = m.Bool("custom"), m.Bool("required")
-	m.Done()
 }
 
 func readOption(n strictyaml.Node) workflow.Option {
@@ -122,7 +126,12 @@ func readOption(n strictyaml.Node) workflow.Option {
 
 func (r *reader) combine(n strictyaml.Node, s *step) {
 	m := n.Map()
-	c := &workflow.Combine{}
+	s.node.Step, s.base = readCombine(m), "combine"
+	m.Done()
+}
+
+func readCombine(m *strictyaml.Map) *workflow.Combine {
+	n, c := m.Node(), &workflow.Combine{}
 	strategy := m.Get("strategy")
 	c.Strategy = workflow.Strategy(strategy.Word("concatenate", "merge", "array", "first", "vote"))
 	if n.IsMap() && !strategy.Exists() {
@@ -135,8 +144,7 @@ func (r *reader) combine(n strictyaml.Node, s *step) {
 		c.Inputs = append(c.Inputs, condition(in))
 	}
 	c.Separator = m.String("separator")
-	m.Done()
-	s.node.Step, s.base = c, "combine"
+	return c
 }
 
 func (r *reader) choice(n strictyaml.Node, s *step) {

@@ -81,12 +81,7 @@ func (r *reader) workflow(root strictyaml.Node, file string) *workflow.Workflow 
 	} else {
 		w.Name = strings.TrimSuffix(path.Base(strings.ReplaceAll(file, `\`, "/")), path.Ext(file))
 	}
-	w.Description = m.String("description")
-	w.Inputs = readParams(m.Map("inputs"))
-	w.State, w.StatePos = readState(m.Get("state"))
-	w.Agents = readLanes(m.List("agents"))
-	w.Limits = readLimits(m.Map("limits"))
-	w.Output = template(m.Get("output"))
+	readHead(m, w)
 	r.settings.mode = readMode(m.Get("execution"))
 	r.settings.onError = r.settings.mode.onError()
 	if n := m.Get("on_error"); n.Exists() {
@@ -100,6 +95,16 @@ func (r *reader) workflow(root strictyaml.Node, file string) *workflow.Workflow 
 	m.Done()
 	r.body = r.block(steps, nil)
 	return w
+}
+
+// readHead reads what a workflow says about itself in any mode.
+func readHead(m *strictyaml.Map, w *workflow.Workflow) {
+	w.Description = m.String("description")
+	w.Inputs = readParams(m.Map("inputs"))
+	w.State, w.StatePos = readState(m.Get("state"))
+	w.Agents = readLanes(m.List("agents"))
+	w.Limits = readLimits(m.Map("limits"))
+	w.Output = template(m.Get("output"))
 }
 
 func readMode(n strictyaml.Node) mode {

@@ -79,6 +79,18 @@ func (r *reader) step(n strictyaml.Node) *step {
 	s.node.ID, s.node.Title = id.Name(), m.String("title")
 	kind := r.kind(m, s)
 	s.node.Pos = s.place(id, kind)
+	r.words(m, s)
+	r.forEach(m, s)
+	r.checkKeys(m, s)
+	m.Refuse("type", codeNotYAMLType, sayKind, "a step has no type")
+	if unknown := m.Done(); s.node.Step == nil {
+		r.nothing(m, s, unknown > 0)
+	}
+	return s
+}
+
+// words reads what a step may say whatever it does.
+func (r *reader) words(m *strictyaml.Map, s *step) {
 	s.group = m.Name("parallel_group")
 	s.node.Group = s.group
 	s.when = condition(m.Get("when"))
@@ -93,13 +105,6 @@ func (r *reader) step(n strictyaml.Node) *step {
 	s.node.Join = readJoin(m.Get("join"), m.Get("rest"))
 	s.node.Once = m.Word("effect", "once") == "once"
 	s.node.Labels = readLabels(m.Get("labels"))
-	r.forEach(m, s)
-	r.checkKeys(m, s)
-	m.Refuse("type", codeNotYAMLType, sayKind, "a step has no type")
-	if unknown := m.Done(); s.node.Step == nil {
-		r.nothing(m, s, unknown > 0)
-	}
-	return s
 }
 
 // nothing completes a step that does nothing, and says so, unless one of its

@@ -124,18 +124,7 @@ func mixed(text string) string {
 func write(w *workflow.Workflow, plan *plan) []byte {
 	out := &writer{plan: plan}
 	out.always("name", w.Name)
-	out.text("description", w.Description)
-	if len(w.Inputs) > 0 {
-		out.nested("inputs", func() { out.params(w.Inputs) })
-	}
-	if len(w.State) > 0 {
-		out.nested("state", func() { out.members(w.State) })
-	}
-	if len(w.Agents) > 0 {
-		out.nested("agents", func() { out.lanes(w.Agents) })
-	}
-	out.limits(w.Limits)
-	out.text("output", w.Output.Text)
+	out.head(w)
 	if plan.mode != sequential {
 		out.field("execution", string(plan.mode))
 	}
@@ -152,10 +141,27 @@ func write(w *workflow.Workflow, plan *plan) []byte {
 	return []byte(out.b.String())
 }
 
+// head writes what a workflow says about itself in any mode.
+func (out *writer) head(w *workflow.Workflow) {
+	out.text("description", w.Description)
+	if len(w.Inputs) > 0 {
+		out.nested("inputs", func() { out.params(w.Inputs) })
+	}
+	if len(w.State) > 0 {
+		out.nested("state", func() { out.members(w.State) })
+	}
+	if len(w.Agents) > 0 {
+		out.nested("agents", func() { out.lanes(w.Agents) })
+	}
+	out.limits(w.Limits)
+	out.text("output", w.Output.Text)
+}
+
 // writer writes the parts of a workflow.
 type writer struct {
 	printer
 	plan *plan
+	flat bool // what a step does is drawn: its words need no key around them
 }
 
 func onErrorWord(o workflow.OnError) string { return orElse(string(o), "stop") }

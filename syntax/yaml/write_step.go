@@ -17,7 +17,7 @@ func (out *writer) steps(b *block) {
 func (out *writer) step(s *step) {
 	n, inner := &s.node, &s.node
 	each, isEach := n.Step.(*workflow.Each)
-	if isEach && s.body == nil {
+	if isEach && s.body == nil && len(each.Body.Nodes) == 1 {
 		inner = &each.Body.Nodes[0]
 	}
 	if s.given {
@@ -51,7 +51,7 @@ func (out *writer) kind(s *step, n *workflow.Node) {
 	switch step := n.Step.(type) {
 	case *workflow.Task:
 		out.text("agent", step.Agent)
-		if step.Agent == "" || step.Prompt.Text != "" {
+		if step.Agent == "" && !out.flat || step.Prompt.Text != "" {
 			out.always("prompt", step.Prompt.Text)
 		}
 		out.bindings(step.Inputs)
@@ -59,27 +59,57 @@ func (out *writer) kind(s *step, n *workflow.Node) {
 			out.nested("config", func() { out.members(step.Settings) })
 		}
 	case *workflow.Call:
-		out.always("workflow", step.Workflow)
+		if !out.flat || step.Workflow != "" {
+			out.always("workflow", step.Workflow)
+		}
 		out.bindings(step.Inputs)
 	case *workflow.Human:
 		out.human(step)
 	case *workflow.Combine:
-		out.combine(step)
+		out.group("combine", func() { out.combine(step) })
 	case *workflow.Choice:
-		if step.On.Text == "" {
+		if step.On.Text == "" && !out.flat {
 			out.field("choice", "true")
 			return
 		}
-		out.nested("choice", func() { out.on(step.On.Text) })
+		out.group("choice", func() { out.decision(step.On.Text) })
 	case *workflow.Loop:
+		out.loop(step, s)
+	case *workflow.Each:
+		if s.body != nil {
+			out.nested("steps", func() { out.steps(s.body) })
+		}
+	}
+}
+
+// group writes what a step does below its key, unless the drawing says it.
+func (out *writer) group(key string, inner func()) {
+	if out.flat {
+		inner()
+		return
+	}
+	out.nested(key, inner)
+}
+
+func (out *writer) loop(l *workflow.Loop, s *step) {
+	switch {
+	case s.body != nil:
 		out.nested("loop", func() {
-			out.number("max", int64(step.Max))
+			out.number("max", int64(l.Max))
 			out.text("until", s.until.Text)
 			out.text("while", s.while.Text)
 			out.nested("steps", func() { out.steps(s.body) })
 		})
-	case *workflow.Each:
-		out.nested("steps", func() { out.steps(s.body) })
+	case l.Max != 0:
+		out.nested("loop", func() { out.number("max", int64(l.Max)) })
+	default:
+		out.field("loop", "true")
+	}
+}
+
+func (out *writer) decision(on string) {
+	if on != "" {
+		out.on(on)
 	}
 }
 
@@ -95,12 +125,14 @@ func (out *writer) bindings(bs []workflow.Binding) {
 }
 
 func (out *writer) human(h *workflow.Human) {
-	if len(h.Options) == 0 && !h.Custom && !h.Required {
+	if len(h.Options) == 0 && !h.Custom && !h.Required && !out.flat {
 		out.always("human", h.Question.Text)
 		return
 	}
-	out.nested("human", func() {
-		out.always("question", h.Question.Text)
+	out.group("human", func() {
+		if !out.flat || h.Question.Text != "" {
+			out.always("question", h.Question.Text)
+		}
 		if len(h.Options) > 0 {
 			out.nested("options", func() { out.options(h.Options) })
 		}
@@ -128,17 +160,15 @@ func (out *writer) options(options []workflow.Option) {
 }
 
 func (out *writer) combine(c *workflow.Combine) {
-	out.nested("combine", func() {
-		out.field("strategy", string(c.Strategy))
-		if len(c.Inputs) > 0 {
-			refs := make([]any, len(c.Inputs))
-			for i, in := range c.Inputs {
-				refs[i] = in.Text
-			}
-			out.value("inputs", refs)
+	out.field("strategy", string(c.Strategy))
+	if len(c.Inputs) > 0 {
+		refs := make([]any, len(c.Inputs))
+		for i, in := range c.Inputs {
+			refs[i] = in.Text
 		}
-		out.text("separator", c.Separator)
-	})
+		out.value("inputs", refs)
+	}
+	out.text("separator", c.Separator)
 }
 
 // output writes a variable alone in the short form.

@@ -1,0 +1,203 @@
+package yaml
+
+import (
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// The other notations show what they have a drawing for, and say the rest in
+// the words of this one: in the front matter of a section, in a note, in the
+// elements of a step. What follows reads and writes these words.
+
+// Step is what the words of one step say.
+type Step struct {
+	// Node has a nil Step if neither the words nor the drawing say what it
+	// does. Its id and its title are empty where the words do not give them; its
+	// body is empty.
+	Node workflow.Node
+	// Each is set where the words repeat a task or a call. Repeat puts the node
+	// into it.
+	Each *workflow.Each
+	// Edges are what next, route, else, error and on_timeout say, without From.
+	// To is a name as it is written: an id, or else what [Mark] knows.
+	Edges []workflow.Edge
+	// Leads says that the words tell what follows success, so that the drawing
+	// does not.
+	Leads bool
+	// HasOnError says that on_error is written.
+	HasOnError bool
+}
+
+// Repeat is the node, for each item if the words say so. Call it when the node
+// is complete.
+func (s *Step) Repeat() workflow.Node {
+	if s.Each == nil {
+		return s.Node
+	}
+	return *repeat(s.Node, s.Each)
+}
+
+// ReadStep reads the words of a step. The kind is what the drawing says that it
+// is, as [workflow.Node.Kind] names it; "frame" is something around steps, which
+// only its words make a loop or an each. The words of a kind need no key around
+// them, but a key such as `human:` or `workflow:` makes that of the step, whatever
+// was drawn. The caller says when the map is Done.
+func ReadStep(m *strictyaml.Map, kind string) *Step {
+	r, s, said := &reader{}, &step{pos: m.Node().Pos()}, strictyaml.Node{}
+	id := m.Get("id")
+	s.node.ID, s.node.Title = id.Name(), m.String("title")
+	switch {
+	case saysOther(m):
+		said = r.kind(m, s)
+	case kind == "task":
+		m.Get("config")
+		m.Get("inputs")
+		r.task(m, s)
+	default:
+		s.node.Step = readKind(m, kind)
+	}
+	s.node.Pos = s.place(id, said)
+	r.words(m, s)
+	out := &Step{Node: s.node, HasOnError: s.onErrorGiven, Leads: s.next != nil || s.branches()}
+	switch s.node.Step.(type) {
+	case *workflow.Task, *workflow.Call:
+		if m.Get("for_each").Exists() {
+			out.Each = readEach(m)
+		}
+	}
+	if s.next != nil {
+		out.lead(way{}, *s.next)
+	}
+	for _, w := range s.ways {
+		out.lead(w, w.to)
+	}
+	return out
+}
+
+// saysOther says whether a key tells what the step does.
+func saysOther(m *strictyaml.Map) bool {
+	for _, key := range []string{"agent", "prompt", "workflow", "human", "combine", "choice"} {
+		if m.Peek(key).Exists() {
+			return true
+		}
+	}
+	return false
+}
+
+// readKind reads the words of a kind that was drawn. They stand in the map of
+// the step itself.
+func readKind(m *strictyaml.Map, kind string) workflow.Step {
+	switch kind {
+	case "human":
+		h := &workflow.Human{}
+		readHuman(m, h)
+		return h
+	case "call":
+		return &workflow.Call{Inputs: readBindings(m.Get("inputs"))}
+	case "choice":
+		return &workflow.Choice{On: condition(m.Get("on"))}
+	case "combine":
+		return readCombine(m)
+	case "loop":
+		return &workflow.Loop{Max: m.Int("max", 1)}
+	case "each":
+		return readEach(m)
+	case "frame":
+		return readFrame(m)
+	}
+	return nil
+}
+
+// readFrame reads `loop: true`, `loop: {max: 3}` or a for_each; else the frame
+// is nothing but a frame.
+func readFrame(m *strictyaml.Map) workflow.Step {
+	loop := m.Get("loop")
+	switch {
+	case loop.IsMap():
+		in := loop.Map()
+		l := &workflow.Loop{Max: in.Int("max", 1)}
+		in.Done()
+		return l
+	case loop.Exists():
+		if !loop.Bool() {
+			return nil
+		}
+		return &workflow.Loop{}
+	case m.Get("for_each").Exists():
+		return readEach(m)
+	}
+	return nil
+}
+
+func readEach(m *strictyaml.Map) *workflow.Each {
+	return &workflow.Each{Items: readItems(m.Get("for_each")), As: m.Name("as"), Parallel: m.Int("max_parallel", 1)}
+}
+
+func (s *Step) lead(w way, to []target) {
+	for _, t := range to {
+		e := workflow.Edge{To: t.name, On: w.on, Label: w.label, When: w.when, Pos: t.pos}
+		if w.pos.Line != 0 {
+			e.Pos = w.pos
+		}
+		s.Edges = append(s.Edges, e)
+	}
+}
+
+// ReadHead reads what a workflow says about itself: description, inputs, state,
+// agents, limits and output. The caller says when the map is Done.
+func ReadHead(m *strictyaml.Map, w *workflow.Workflow) { readHead(m, w) }
+
+// ReadOutput reads `output: name` or its long form.
+func ReadOutput(n strictyaml.Node) workflow.Output { return readOutput(n) }
+
+// ReadSchema reads a JSON Schema, or makes one of an example.
+func ReadSchema(n strictyaml.Node) any { return readSchema(n) }
+
+// WriteHead writes the words of [ReadHead], with the texts as [Mixed] gives
+// them.
+func WriteHead(w *workflow.Workflow) string {
+	out := &writer{}
+	out.head(w)
+	return out.b.String()
+}
+
+// WriteStep writes the words of [ReadStep] for a node of its kind, and for the
+// edges that its drawing does not show; nil: it shows all. The id is written if
+// withID says so. The texts of the node are those that [Mixed] gives.
+func WriteStep(n *workflow.Node, edges []workflow.Edge, withID bool) string {
+	s := &step{node: *n, given: withID}
+	if edges != nil {
+		s.lead(edges)
+	}
+	out := &writer{plan: &plan{}, flat: true}
+	out.step(s)
+	return out.b.String()
+}
+
+// lead sets the ways that are written for edges.
+func (s *step) lead(edges []workflow.Edge) {
+	out := make([]*workflow.Edge, len(edges))
+	for i := range edges {
+		out[i] = &edges[i]
+	}
+	(&lifter{}).leave(s, out)
+	s.next = &s.want
+	if len(s.want) == 0 && s.branches() {
+		s.next = nil
+	}
+}
+
+// Mark is the target that a word such as end or again stands for where no step
+// has that name; "": none.
+func Mark(word string) string { return mark(word) }
+
+// IsRepeat says whether a node is what [Step.Repeat] makes: a task or a call for
+// each item of a list, that the words of one step can say.
+func IsRepeat(n *workflow.Node) bool {
+	each, ok := n.Step.(*workflow.Each)
+	return ok && isRepeat(n, each)
+}
+
+// Mixed copies a workflow with its texts as they are written where both ${…} and
+// {{…}} are references.
+func Mixed(w *workflow.Workflow) *workflow.Workflow { return inMixed(w) }
