@@ -4,18 +4,26 @@ import "github.com/hocket-dev/hocket/workflow"
 
 type agentKey struct{ name, role string }
 
-// agent resolves the agent of a task. Where agents are not checked it is one of
-// which only the name is known.
-func (in *Input) agent(w *workflow.Workflow, t *workflow.Task) Agent {
-	if in.Agents == nil {
-		return Agent{Executor: t.Agent, Cost: Cost{Unknown: true}}
+// agent resolves the agent of a task, which is the step of the node. Where
+// agents are not checked it is one of which only the name is known.
+func (in *Input) agent(w *workflow.Workflow, n *node, t *workflow.Task) *Agent {
+	if n.agent == nil { // many rules ask
+		n.agent = in.resolve(t.Agent, laneRole(w, t.Agent))
 	}
-	key := agentKey{name: t.Agent, role: laneRole(w, t.Agent)}
-	a, ok := in.resolved[key]
-	if !ok {
-		a = in.Agents.Agent(key.name, key.role)
+	return n.agent
+}
+
+func (in *Input) resolve(name, role string) *Agent {
+	if in.Agents == nil {
+		return &Agent{Executor: name, Cost: Cost{Unknown: true}}
+	}
+	key := agentKey{name, role}
+	a := in.resolved[key]
+	if a == nil {
+		found := in.Agents.Agent(name, role)
+		a = &found
 		if in.resolved == nil {
-			in.resolved = make(map[agentKey]Agent)
+			in.resolved = make(map[agentKey]*Agent)
 		}
 		in.resolved[key] = a
 	}

@@ -19,12 +19,12 @@ var agentUnknown = rule{
 
 // agentOf is the task of a node and its agent; no task if the node is none or
 // agents are not checked.
-func (p *pass) agentOf(n *node) (*workflow.Task, Agent) {
+func (p *pass) agentOf(n *node) (*workflow.Task, *Agent) {
 	t, ok := n.Step.(*workflow.Task)
 	if !ok || p.in.Agents == nil {
-		return nil, Agent{}
+		return nil, nil
 	}
-	return t, p.in.agent(p.w, t)
+	return t, p.in.agent(p.w, n, t)
 }
 
 // reportAgent reports that a task has no agent that would do it. A task with a

@@ -21,7 +21,7 @@ type Input struct {
 	// reported already.
 	Broken []string
 
-	resolved map[agentKey]Agent // a name is used many times
+	resolved map[agentKey]*Agent // a name is used many times
 }
 
 // Agents says what becomes of the name of an agent. Role is what the
@@ -125,7 +125,6 @@ type pass struct {
 	index *index
 	code  string // of the rule at work
 	found workflow.Diagnostics
-	named []name // see names; nil: not asked for yet
 }
 
 func (p *pass) run() {

@@ -35,7 +35,8 @@ type node struct {
 	kinds kindSet // of out
 	// in are the edges that settle before the node runs, exits of loops
 	// included. Back edges are not.
-	in []*edge
+	in    []*edge
+	agent *Agent // of a task; nil: not asked for yet
 }
 
 // edge is an edge with its ends.

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"iter"
 	"maps"
 	"slices"
 
@@ -13,7 +14,7 @@ var nameInvalid = rule{
 	severity: workflow.Error,
 	summary:  "an input or a variable has a name that no reference can spell",
 	workflow: func(p *pass) {
-		for _, v := range p.names() {
+		for v := range p.names() {
 			if !expr.IsName(v.name) {
 				p.errorf(v.pos, "use letters, digits, _ and -, and begin with a letter or _", "%q cannot be the name of %s", v.name, v.what)
 			}
@@ -30,28 +31,25 @@ type name struct {
 }
 
 // names are the names of inputs and variables, in order.
-func (p *pass) names() []name {
-	if p.named == nil {
-		p.named = p.collectNames()
-	}
-	return p.named
-}
-
-func (p *pass) collectNames() []name {
-	list := make([]name, 0, len(p.index.nodes))
-	for _, in := range p.w.Inputs {
-		list = append(list, name{in.Name, "an input", "inputs.", in.Pos})
-	}
-	for _, k := range slices.Sorted(maps.Keys(p.w.State)) {
-		list = append(list, name{k, "a variable", "vars.", placeOr(p.w.StatePos[k], p.w.Pos)})
-	}
-	for _, n := range p.index.nodes {
-		if v := n.Output.Var; v != "" {
-			list = append(list, name{v, "a variable", "vars.", p.outputPos(n)})
+func (p *pass) names() iter.Seq[name] {
+	return func(yield func(name) bool) {
+		for _, in := range p.w.Inputs {
+			if !yield(name{in.Name, "an input", "inputs.", in.Pos}) {
+				return
+			}
 		}
-		if each, ok := n.Step.(*workflow.Each); ok && each.As != "" {
-			list = append(list, name{each.As, "a variable", "vars.", n.Pos})
+		for _, k := range slices.Sorted(maps.Keys(p.w.State)) {
+			if !yield(name{k, "a variable", "vars.", placeOr(p.w.StatePos[k], p.w.Pos)}) {
+				return
+			}
+		}
+		for _, n := range p.index.nodes {
+			if v := n.Output.Var; v != "" && !yield(name{v, "a variable", "vars.", p.outputPos(n)}) {
+				return
+			}
+			if each, ok := n.Step.(*workflow.Each); ok && each.As != "" && !yield(name{each.As, "a variable", "vars.", n.Pos}) {
+				return
+			}
 		}
 	}
-	return list
 }

@@ -11,7 +11,7 @@ var nameReserved = rule{
 	severity: workflow.Warning,
 	summary:  "an input or a variable has a name that means something else",
 	workflow: func(p *pass) {
-		for _, v := range p.names() {
+		for v := range p.names() {
 			if slices.Contains(reserved, v.name) {
 				p.warnf(v.pos, "rename it, or always write "+v.root+v.name, "%q alone does not mean %s of that name", v.name, v.what)
 			}

@@ -15,7 +15,7 @@ var shellSplice = rule{
 	summary:  "a value would become part of a shell command",
 	node: func(p *pass, n *node) {
 		t, ok := n.Step.(*workflow.Task)
-		if !ok || p.in.agent(p.w, t).Executor != "shell" {
+		if !ok || p.in.agent(p.w, n, t).Executor != "shell" {
 			return
 		}
 		for _, key := range []string{"command", "script"} {

@@ -274,9 +274,14 @@ func parse(s site, d Dialect) parsed {
 		p.expr, err = ParseExpr(s.text, d)
 	}
 	if err != nil {
-		errors.As(err, &p.err)
+		p.err = syntaxError(err)
 	}
 	return p
+}
+
+func syntaxError(err error) (e *SyntaxError) {
+	errors.As(err, &e)
+	return e
 }
 
 func (p *parsed) refs() []*Ref {
