@@ -26,6 +26,8 @@ type Document struct {
 	root  *yaml.Node
 	found workflow.Diagnostics
 	seen  place // where the last position was looked up
+	above int   // lines of the file above the text, of which this is a piece
+	left  int   // characters to the left of its first line
 
 	spareKeys [][]string // lists of known keys that are in use no more
 }
@@ -33,7 +35,14 @@ type Document struct {
 // Read parses a file. A file that cannot be parsed has no root, and diagnostics
 // that say why.
 func Read(file string, text []byte) *Document {
-	d := &Document{file: file, text: bytes.TrimPrefix(text, []byte("\uFEFF"))}
+	return ReadAt(file, bytes.TrimPrefix(text, []byte("\uFEFF")), 1, 1)
+}
+
+// ReadAt parses a piece of a file that begins at a line and column: the front
+// matter of a section, the fields of a note. Its other lines are whole lines of
+// the file.
+func ReadAt(file string, text []byte, line, column int) *Document {
+	d := &Document{file: file, text: text, above: line - 1, left: column - 1}
 	if len(d.text) > maxBytes {
 		d.report(workflow.Errorf(workflow.Pos{File: file}, codeSize, "split it into several workflows", "the file is larger than %d MiB", maxBytes>>20))
 		return d

@@ -78,6 +78,10 @@ func (d *Document) offset(lineNumber, column int) int {
 
 // mark is a range of some characters in one line.
 func (d *Document) mark(lineNumber, column, width int) workflow.Pos {
+	if lineNumber == 1 {
+		column += d.left
+	}
+	lineNumber += d.above
 	return workflow.Pos{File: d.file, Line: lineNumber, Column: column, EndLine: lineNumber, EndColumn: column + width}
 }
 

@@ -70,8 +70,8 @@ func (d *Document) blockSource(n *yaml.Node, s raw) workflow.Source {
 	}
 	end := d.lines[last-1]
 	src.Pos = workflow.Pos{
-		File: d.file, Line: s.line + 1, Column: indent + 1,
-		EndLine: last, EndColumn: 1 + utf8.RuneCount(d.text[end.from:end.to]),
+		File: d.file, Line: d.above + s.line + 1, Column: indent + 1,
+		EndLine: d.above + last, EndColumn: 1 + utf8.RuneCount(d.text[end.from:end.to]),
 	}
 	if last == s.line { // an empty block
 		src.Pos = d.mark(s.line, s.column, 1)

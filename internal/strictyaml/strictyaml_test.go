@@ -257,3 +257,17 @@ func bomb() string {
 	}
 	return b.String()
 }
+
+func TestPiecesOfAFileHaveItsPositions(t *testing.T) {
+	doc := strictyaml.ReadAt("x.md", []byte("a: x\n  b: |\n"), 7, 5)
+	if got := doc.Diagnostics(); len(got) == 0 || got[0].Line < 7 {
+		t.Errorf("a mistake in line 8 is reported as %v", got)
+	}
+	doc = strictyaml.ReadAt("x.md", []byte("a: x\nb: |\n  one\n  two\nc: 'y'\n"), 7, 5)
+	m := doc.Root().Map()
+	for key, want := range map[string]string{"a": "x.md:7:8", "b": "x.md:9:3", "c": "x.md:11:5"} {
+		if got := m.Get(key).Source().Pos.String(); got != want {
+			t.Errorf("the text of %s is at %s, not at %s", key, got, want)
+		}
+	}
+}
