@@ -4,6 +4,7 @@
 package syntax
 
 import (
+	"bytes"
 	"fmt"
 	"path"
 	"regexp"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/syntax/internal/fidelity"
 	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -18,24 +20,51 @@ import (
 // Notation is one way to write a workflow.
 type Notation struct {
 	Name    string
+	Also    []string // other names that people have for it
 	Endings []string // of file names, the usual one first
-	like    *regexp.Regexp
-	Parse   func(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics)
-	Format  func(w *workflow.Workflow) ([]byte, error)
-	Fmt     func(file string, text []byte) ([]byte, workflow.Diagnostics)
+	// Like says whether a text looks like this notation, whatever its file is
+	// called. Where files with these endings mostly hold something else, Often
+	// is false, and only what it says counts.
+	Like  func(text []byte) bool
+	Often bool
+
+	Parse  func(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics)
+	Format func(w *workflow.Workflow) ([]byte, error)
+	Fmt    func(file string, text []byte) ([]byte, workflow.Diagnostics)
+	// Update changes the text of a file so that it means w, and leaves as it is
+	// what means the same already.
+	Update func(file string, text []byte, w *workflow.Workflow) ([]byte, error)
+	// Diagram says what is wrong with a text as a diagram, as the diagram's own
+	// tool would; nil: the notation is no diagram.
+	Diagram func(file string, text []byte) workflow.Diagnostics
+	// Fidelity says how what Format writes holds the workflow; nil: the notation
+	// has a word for everything.
+	Fidelity func(w *workflow.Workflow) []Item
 }
 
-// notations are tried in this order.
+// Item says how one construct of a workflow came over into a notation.
+type Item = fidelity.Item
+
+// notations are tried in this order: those that a text shows clearly come first.
 var notations = []Notation{
 	{
 		Name:    "yaml",
 		Endings: []string{".yml", ".yaml"},
-		like:    regexp.MustCompile(`(?m)^(steps|name):(\s|$)`),
+		Often:   true,
+		Like:    likeYAML,
 		Parse:   yaml.Parse,
 		Format:  yaml.Format,
 		Fmt:     yaml.Fmt,
 	},
 }
+
+// A YAML workflow begins with a key, and has a name or steps.
+var (
+	yamlStart = regexp.MustCompile(`\A(\s*(#[^\n]*|---)?\n)*(["']?[\w$]+["']?:(\s|\z)|\{)`)
+	yamlKey   = regexp.MustCompile(`(?m)^\s*\{?\s*["']?(steps|name)["']?:(\s|$)`)
+)
+
+func likeYAML(text []byte) bool { return yamlStart.Match(text) && yamlKey.Match(text) }
 
 const codeNotation = "notation-unknown"
 
@@ -54,7 +83,7 @@ func Notations() []string {
 
 // Named finds a notation by its name.
 func Named(name string) (Notation, bool) {
-	i := slices.IndexFunc(notations, func(n Notation) bool { return n.Name == name })
+	i := slices.IndexFunc(notations, func(n Notation) bool { return n.Name == name || slices.Contains(n.Also, name) })
 	if i < 0 {
 		return Notation{}, false
 	}
@@ -69,11 +98,11 @@ func IsWorkflow(file string) bool {
 
 // Of finds the notation of a file: by its ending, else by what it looks like.
 func Of(file string, text []byte) (Notation, bool) {
-	if n, ok := byEnding(file); ok {
+	if n, ok := byEnding(file); ok && (n.Often || n.Like(text)) {
 		return n, true
 	}
 	for _, n := range notations {
-		if n.like.Match(text) {
+		if n.Like(text) {
 			return n, true
 		}
 	}
@@ -90,11 +119,25 @@ func byEnding(file string) (Notation, bool) {
 	return Notation{}, false
 }
 
+// find is Of, and looks into the answer of a model: a workflow in a fence comes
+// back with the rest of the text blanked out, so that positions stay.
+func find(file string, text []byte) (Notation, []byte, bool) {
+	if n, ok := Of(file, text); ok {
+		return n, text, true
+	}
+	for _, inner := range fenced(text) {
+		if n, ok := Of("", bytes.TrimSpace(inner)); ok {
+			return n, inner, true
+		}
+	}
+	return Notation{}, text, false
+}
+
 // Parse reads a workflow in whatever notation it is written. It is nil if
 // nothing could be made of the file, and must not be run if one of the
 // diagnostics is an error.
 func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) {
-	n, ok := Of(file, text)
+	n, text, ok := find(file, text)
 	if !ok {
 		return nil, unknown(file)
 	}
@@ -118,6 +161,16 @@ func Format(w *workflow.Workflow, notation string) ([]byte, error) {
 		return nil, fmt.Errorf("syntax: there is no notation %q; there are %s", notation, strings.Join(Notations(), ", "))
 	}
 	return n.Format(w)
+}
+
+// Diagram says what is wrong with the diagram in a file; ok is false if its
+// notation is no diagram.
+func Diagram(file string, text []byte) (found workflow.Diagnostics, ok bool) {
+	n, text, known := find(file, text)
+	if !known || n.Diagram == nil {
+		return nil, false
+	}
+	return n.Diagram(file, text), true
 }
 
 func unknown(file string) workflow.Diagnostics {

@@ -24,6 +24,21 @@ func TestPicksTheNotation(t *testing.T) {
 	}
 }
 
+func TestReadsAWorkflowInAnAnswer(t *testing.T) {
+	answer := "Here it is:\n\n```yaml\nname: x\nsteps:\n  - agnet: a\n```\nDone.\n"
+	w, found := syntax.Parse("", []byte(answer))
+	if w == nil || w.Name != "x" {
+		t.Fatalf("got %v, %v", w, found)
+	}
+	if len(found) != 1 || found[0].Line != 6 || found[0].Column != 5 {
+		t.Errorf("the mistake in line 6 is reported as %v", found)
+	}
+	w, found = syntax.Parse("", []byte(answer[:len(answer)-30]))
+	if w == nil || w.Name != "x" {
+		t.Errorf("of an answer under way: got %v, %v", w, found)
+	}
+}
+
 func TestUnknownNotationSaysWhatIsSupported(t *testing.T) {
 	w, found := syntax.Parse("a.puml", []byte("@startuml\n"))
 	if w != nil || len(found) != 1 || !strings.Contains(found[0].Detail, "yaml in files that end in .yml or .yaml") {
