@@ -5,11 +5,11 @@ import "strconv"
 // around is the region of the same workflow that this one lies in, nil for the
 // workflow's own.
 func (reg *region) around() *region {
-	switch owner := reg.scope.owner; {
+	switch {
 	case reg.loop != nil:
-		return reg.parent
-	case owner != nil && owner.each != nil:
-		return owner.reg
+		return reg.loop.in.reg
+	case reg.scope.each() != nil:
+		return reg.scope.owner.reg
 	default:
 		return nil
 	}
@@ -18,7 +18,7 @@ func (reg *region) around() *region {
 // repeated says whether a loop around the region is past its first iteration.
 func (reg *region) repeated() bool {
 	for ; reg != nil; reg = reg.around() {
-		if reg.iteration > 1 {
+		if reg.loop != nil && reg.loop.iteration > 1 {
 			return true
 		}
 	}
@@ -38,7 +38,7 @@ func (reg *region) appendSuffix(text []byte, iterations bool) []byte {
 		text = strconv.AppendInt(append(text, '['), int64(reg.scope.item), 10)
 		return append(text, ']')
 	case iterations:
-		return strconv.AppendInt(append(text, '#'), int64(reg.iteration), 10)
+		return strconv.AppendInt(append(text, '#'), int64(reg.loop.iteration), 10)
 	}
 	return text
 }

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -76,38 +77,90 @@ func BenchmarkNesting5(b *testing.B) {
 	benchmarkRun(b, bundle, 1000, nil)
 }
 
-// benchmarkRun times at least 10,000 steps at once, in several runs where one is
-// shorter, so that short and long runs pay alike for collecting garbage.
+// benchmarkRun times a shape, and beside it, in turns, a chain of 1,000. It
+// reports the medians of both, and two factors, because how a short run is timed
+// matters: one chain alone ends before the first garbage collection.
+//
+//   - x-chain: the shape and the chain over at least 10,000 steps at once, in
+//     several runs where one is shorter, so that both pay for collecting garbage;
+//   - x-lone-chain: one run of the shape against one run of the chain.
 func benchmarkRun(b *testing.B, bundle *workflow.Bundle, steps int, inputs map[string]any) {
 	b.Helper()
-	compiled, err := engine.New(bundle)
+	short := shape{compiled: compiled(b, chain(1000)), steps: 1000}
+	it := shape{compiled: compiled(b, bundle), steps: steps, inputs: inputs}
+	var alone, together, loneChain, chains samples
+	for b.Loop() {
+		loneChain.add(short.time(b, 1))
+		alone.add(it.time(b, 1))
+		chains.add(short.time(b, 10))
+		if runs := max(1, 10000/steps); runs == 1 {
+			together = alone
+		} else {
+			together.add(it.time(b, runs))
+		}
+	}
+	b.ReportMetric(together.nanos(), "ns/step")
+	b.ReportMetric(together.median(func(c cost) float64 { return c.allocs }), "allocs/step")
+	b.ReportMetric(together.median(func(c cost) float64 { return c.bytes }), "B/step")
+	b.ReportMetric(together.nanos()/chains.nanos(), "x-chain")
+	b.ReportMetric(alone.nanos()/loneChain.nanos(), "x-lone-chain")
+	b.ReportMetric(0, "ns/op")
+}
+
+func compiled(b *testing.B, bundle *workflow.Bundle) *engine.Run {
+	b.Helper()
+	run, err := engine.New(bundle)
 	if err != nil {
 		b.Fatal(err)
 	}
-	runs := make([]*engine.Run, max(1, 10000/steps))
-	var before, after runtime.MemStats
-	var elapsed time.Duration
-	var allocs uint64
-	for b.Loop() {
-		for i := range runs {
-			runs[i] = compiled.Fresh()
-		}
-		runtime.GC()
-		runtime.ReadMemStats(&before)
-		start := time.Now()
-		for _, run := range runs {
-			if n := drive(b, run, inputs); n != steps {
-				b.Fatalf("%d steps ran, and %d were expected", n, steps)
-			}
-		}
-		elapsed += time.Since(start)
-		runtime.ReadMemStats(&after)
-		allocs += after.Mallocs - before.Mallocs
+	return run
+}
+
+// shape is a workflow whose runs are timed.
+type shape struct {
+	compiled *engine.Run
+	steps    int
+	inputs   map[string]any
+}
+
+// cost is what one step took.
+type cost struct{ nanos, allocs, bytes float64 }
+
+// time times a number of runs one after the other, all of which stay in memory.
+func (s shape) time(b *testing.B, n int) cost {
+	b.Helper()
+	runs := make([]*engine.Run, n)
+	for i := range runs {
+		runs[i] = s.compiled.Fresh()
 	}
-	total := float64(b.N) * float64(steps*len(runs))
-	b.ReportMetric(float64(elapsed.Nanoseconds())/total, "ns/step")
-	b.ReportMetric(float64(allocs)/total, "allocs/step")
-	b.ReportMetric(0, "ns/op")
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	for _, run := range runs {
+		if n := drive(b, run, s.inputs); n != s.steps {
+			b.Fatalf("%d steps ran, and %d were expected", n, s.steps)
+		}
+	}
+	elapsed := time.Since(start)
+	runtime.ReadMemStats(&after)
+	per := 1 / float64(n*s.steps)
+	return cost{float64(elapsed.Nanoseconds()) * per, float64(after.Mallocs-before.Mallocs) * per, float64(after.TotalAlloc-before.TotalAlloc) * per}
+}
+
+type samples []cost
+
+func (s *samples) add(c cost) { *s = append(*s, c) }
+
+func (s samples) nanos() float64 { return s.median(func(c cost) float64 { return c.nanos }) }
+
+func (s samples) median(of func(cost) float64) float64 {
+	list := make([]float64, len(s))
+	for i, c := range s {
+		list[i] = of(c)
+	}
+	slices.Sort(list)
+	return list[len(list)/2]
 }
 
 // drive answers every task at once and gives the number of tasks.

@@ -16,7 +16,7 @@ func (r *Run) call(in *inst, s *workflow.Call) {
 		return
 	}
 	in.phase = nested
-	in.child = r.newScope(in.scope, in, f.p.body, f)
+	r.own(in).child = r.newScope(in.scope(), in, f.p.body, f)
 	f.scope = in.child
 	if f.limits.Runtime > 0 {
 		r.clock.frames = append(r.clock.frames, f)
@@ -32,7 +32,7 @@ func (r *Run) newFrame(in *inst, s *workflow.Call) (*frame, error) {
 	if w == nil {
 		return nil, fmt.Errorf("there is no workflow %q", s.Workflow)
 	}
-	above, p := in.scope.frame, r.programs[w]
+	above, p := in.scope().frame, r.programs[w]
 	f := &frame{p: p, limits: w.Limits, depth: above.depth + 1, prefix: in.address + "/"}
 	f.since = r.clock.active
 	if most := r.root.frame.limits.Depth; most > 0 && f.depth >= most {
@@ -61,7 +61,7 @@ func (r *Run) callEnded(s *scope, status Status, output any, reason string) {
 	r.clearTimer(in.timerID(timeoutTimer))
 	switch status {
 	case Success, Partial:
-		in.scope.tolerate(reason) // "" where nothing failed
+		in.scope().tolerate(reason) // "" where nothing failed
 		if fault := r.succeed(in, output); fault != nil {
 			r.fail(in, fault)
 		}

@@ -11,7 +11,7 @@ import (
 // choose ends a choice at once. What reached it is its output, so that it goes
 // on to where the choice leads.
 func (r *Run) choose(in *inst) {
-	if fault := r.succeed(in, previous(in.from)); fault != nil {
+	if fault := r.succeed(in, previous(in.from())); fault != nil {
 		r.fail(in, fault)
 	}
 }
@@ -71,14 +71,14 @@ func (r *Run) aggregate(in *inst, s *workflow.Combine) (any, error) {
 func (r *Run) gather(in *inst) ([]part, error) {
 	var parts []part
 	if len(in.n.from) == 0 {
-		for _, p := range in.from {
-			if p.value != nil {
-				parts = append(parts, part{p.value, p.seq})
+		for _, p := range in.from() {
+			if v := p.value(); v != nil {
+				parts = append(parts, part{v, p.seq()})
 			}
 		}
 		return parts, nil
 	}
-	r.view = view{scope: in.scope, reg: in.reg, env: in.env, self: in}
+	r.view = view{scope: in.scope(), reg: in.reg, env: in.env, self: in}
 	for _, x := range in.n.from {
 		value, err := x.Eval(&r.view)
 		if err != nil {

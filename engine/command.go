@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -12,23 +13,33 @@ import (
 type Command interface{ command() }
 
 // StartTask has an agent make one attempt. It is answered by TaskEnded, always,
-// also when it is cancelled.
+// also when it is cancelled. The engine uses it again afterwards.
 type StartTask struct {
+	*Place
 	Address  string // of the node's instance, e.g. "serve-customers/order-taker#2"
 	Attempt  int    // from 1
-	Key      string // the same for the same attempt of the same run, also after a crash
-	Workflow string // the workflow that the node stands in
-	Node     string
-	Agent    string
 	Prompt   string
 	Inputs   []Input
 	Settings map[string]any
+	Feedback string        // what was wrong with the attempt before; "" nothing
+	Timeout  time.Duration // the engine cancels the attempt after this; zero: never
+	Again    bool          // an earlier try of this same attempt was lost
+}
+
+// Place is where a task stands, and what all its attempts in all runs have in
+// common. Nobody changes it.
+type Place struct {
+	Workflow string // the workflow that the node stands in
+	Node     string
+	Agent    string
 	Decide   []string         // labels, one of which the output must name; empty: none
 	Output   *workflow.Output // how the output will be read
-	Feedback string           // what was wrong with the attempt before; "" nothing
-	Again    bool             // an earlier try of this same attempt was lost
-	Timeout  time.Duration    // the engine cancels the attempt after this; zero: never
 	Labels   map[string]string
+}
+
+// Key is the same for the same attempt of the same run, also after a crash.
+func (c *StartTask) Key(run string) string {
+	return run + "/" + c.Address + "@" + strconv.Itoa(c.Attempt)
 }
 
 // Input is a rendered input of a task, in the order in which they were written.

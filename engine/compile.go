@@ -40,8 +40,10 @@ type node struct {
 	slot  int // index in its scope's newest instances
 	step  int // index among the steps of the workflow, for people
 
-	in  []*edge // forward edges that lead here, in edge order
-	out []*edge
+	in    []*edge // forward edges that lead here, in edge order
+	first int     // index of their first parcel in a region
+	need  int32   // live in-edges that a join waits for; 0: all
+	out   []*edge
 
 	conditional bool     // has label or when edges
 	hasElse     bool     // has else edges
@@ -62,6 +64,7 @@ type node struct {
 	extract  *extract.Extractor
 	factsKey string // "workflow/node", as in Started.Tasks
 	agent    string
+	place    Place
 }
 
 type input struct {
@@ -72,6 +75,7 @@ type input struct {
 // edge is a compiled workflow.Edge.
 type edge struct {
 	def      *workflow.Edge
+	on       workflow.On
 	from, to *node // to is nil for @end and @again
 	again    bool
 	when     *expr.Expr
@@ -138,7 +142,7 @@ func (c *compiler) graph(def *workflow.Graph, owner *node) *graph {
 }
 
 func (c *compiler) node(g *graph, def *workflow.Node) {
-	n := &node{def: def, g: g, local: len(g.nodes), slot: g.scope.count, step: c.steps, item: -1}
+	n := &node{def: def, g: g, local: len(g.nodes), slot: g.scope.count, step: c.steps, item: -1, need: int32(def.Join.Need)}
 	g.scope.count++
 	g.nodes = append(g.nodes, n)
 	n.write = c.variable(def.Output.Var)

@@ -19,7 +19,7 @@ type each struct {
 
 func (r *Run) startEach(in *inst, s *workflow.Each) {
 	r.tell(in, StepStarted, "")
-	r.view = view{scope: in.scope, reg: in.reg, env: in.env, self: in}
+	r.view = view{scope: in.scope(), reg: in.reg, env: in.env, self: in}
 	value, err := in.n.on.Eval(&r.view)
 	if err != nil {
 		r.list(in) // it has no items that could say so
@@ -33,7 +33,7 @@ func (r *Run) startEach(in *inst, s *workflow.Each) {
 		return
 	}
 	in.phase = nested
-	in.each = &each{items: items, scopes: make([]*scope, len(items)), outputs: make([]any, len(items))}
+	r.own(in).each = &each{items: items, scopes: make([]*scope, len(items)), outputs: make([]any, len(items))}
 	r.moreItems(in)
 }
 
@@ -70,15 +70,15 @@ func (r *Run) moreItems(in *inst) {
 }
 
 func (r *Run) startItem(in *inst, i int) {
-	s := r.newScope(in.scope, in, in.n.body, in.scope.frame)
-	s.item, s.value = i, in.each.items[i]
+	s := r.newScope(in.scope(), in, in.n.body, in.scope().frame)
+	s.item = i
 	in.each.scopes[i] = s
 	at := in.env
 	if in.n.item >= 0 {
 		r.seq++
-		at = at.set(in.reg.levels(), in.n.item, &write{r.seq, s.value})
+		at = at.set(in.reg.levels(), in.n.item, &write{r.seq, in.each.items[i]})
 	}
-	r.begin(s, at, in.from)
+	r.begin(s, at, in.from())
 }
 
 func (r *Run) itemEnded(s *scope, status Status, output any, reason string) {
@@ -88,7 +88,7 @@ func (r *Run) itemEnded(s *scope, status Status, output any, reason string) {
 	switch status {
 	case Success, Partial:
 		x.outputs[s.item] = output
-		in.scope.tolerate(reason) // "" where nothing failed
+		in.scope().tolerate(reason) // "" where nothing failed
 	case Failed, TimedOut, Cancelled, Running, Waiting, Skipped:
 		r.itemFailed(in, s.item, reason)
 	}
@@ -102,7 +102,7 @@ func (r *Run) itemFailed(in *inst, item int, reason string) {
 	}
 	switch in.n.def.OnError {
 	case workflow.Continue:
-		in.scope.tolerate(in.address + ": " + x.failed)
+		in.scope().tolerate(in.address + ": " + x.failed)
 	case workflow.SkipDependents:
 	case workflow.Stop:
 		if x.stopped {
@@ -120,7 +120,7 @@ func (r *Run) itemFailed(in *inst, item int, reason string) {
 func (r *Run) endEach(in *inst) {
 	x := in.each
 	for ; x.next < len(x.items); x.next++ {
-		s := r.newScope(in.scope, in, in.n.body, in.scope.frame)
+		s := r.newScope(in.scope(), in, in.n.body, in.scope().frame)
 		s.item = x.next
 		for _, n := range in.n.body.nodes {
 			r.noteSkipped(&s.body, n)

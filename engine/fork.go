@@ -47,7 +47,7 @@ func Fork(b *workflow.Bundle, events []Event, address, run string, now time.Time
 
 // whyEnding is the failure that ends what the instance that is held back is in.
 func (r *Run) whyEnding() string {
-	for s := r.heldBack.scope; s != nil; s = s.parent {
+	for s := r.heldBack.scope(); s != nil; s = s.parent {
 		if s.ending != "" {
 			return s.reason
 		}
@@ -99,7 +99,7 @@ func (r *Run) makeRoom(ev Event) {
 // waitingForRoom are the tasks that a limit keeps from starting.
 func (r *Run) waitingForRoom() func(yield func(*inst) bool) {
 	return func(yield func(*inst) bool) {
-		for _, in := range r.steps {
+		for in := range r.steps() {
 			waits := (in.phase == queued || in.phase == held) && in.status == Running && in != r.heldBack
 			if waits && !yield(in) {
 				return
@@ -148,7 +148,7 @@ func (r *Run) startItemsUpTo(in *inst, address string) {
 func (g *graph) holds(each *inst, item int, address string) bool {
 	suffix := string(each.reg.appendSuffix(nil, each.reg.repeated())) + fmt.Sprintf("[%d]", item)
 	for _, n := range g.nodes {
-		if strings.HasPrefix(address, each.scope.frame.prefix+n.def.ID+suffix) || n.body != nil && n.isLoop() && n.body.holds(each, item, address) {
+		if strings.HasPrefix(address, each.scope().frame.prefix+n.def.ID+suffix) || n.body != nil && n.isLoop() && n.body.holds(each, item, address) {
 			return true
 		}
 	}
@@ -167,7 +167,7 @@ func suggestStep(b *workflow.Bundle, events []Event, address string) string {
 		}
 	}
 	var known []string
-	for _, in := range r.steps {
+	for in := range r.steps() {
 		if in.status != Skipped {
 			known = append(known, in.address)
 		}

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -13,7 +12,7 @@ func (r *Run) ask(in *inst, s *workflow.Human) {
 	in.attempt = 1
 	question := ""
 	if in.n.prompt != nil {
-		r.view = view{scope: in.scope, reg: in.reg, env: in.env, self: in}
+		r.view = view{scope: in.scope(), reg: in.reg, env: in.env, self: in}
 		text, err := in.n.prompt.Text(&r.view)
 		if err != nil {
 			r.fail(in, &Fault{Kind: FaultError, Message: "question: " + err.Error(), Permanent: true})
@@ -49,9 +48,9 @@ func (r *Run) askLost(in *inst) {
 // open opens a gate.
 func (r *Run) open(in *inst, gate *AskHuman) {
 	in.phase = asked
-	gate.Address, gate.Workflow, gate.Node = in.address, in.scope.frame.p.w.Name, in.n.def.ID
+	gate.Address, gate.Workflow, gate.Node = in.address, in.scope().frame.p.w.Name, in.n.def.ID
 	gate.Deadline = r.now.Add(gateTimeout(in.n))
-	in.gate = gate
+	r.own(in).gate = gate
 	r.issued++
 	in.issued = r.issued
 	r.gates[in.address] = in
@@ -104,14 +103,18 @@ func (r *Run) answer(ev *HumanAnswered) (string, error) {
 
 // noGate says why a question cannot be answered.
 func (r *Run) noGate(address string) error {
-	for _, in := range slices.Backward(r.steps) {
-		if in.address != address || in.gate == nil {
-			continue
+	var asked *inst
+	for in := range r.steps() {
+		if in.address == address && in.gate != nil {
+			asked = in
 		}
-		if in.status == Cancelled {
-			return fmt.Errorf("the question %q was withdrawn", address)
-		}
-		return fmt.Errorf("the question %q was answered already or is over (%s)", address, in.status)
+	}
+	switch {
+	case asked == nil:
+	case asked.status == Cancelled:
+		return fmt.Errorf("the question %q was withdrawn", address)
+	default:
+		return fmt.Errorf("the question %q was answered already or is over (%s)", address, asked.status)
 	}
 	if waiting := sortedKeys(r.gates); len(waiting) > 0 {
 		return fmt.Errorf("no question %q waits for an answer; these do: %s", address, strings.Join(waiting, ", "))

@@ -2,44 +2,90 @@ package engine
 
 import "time"
 
-// inst is one instance of a node: it ran, runs, or was skipped.
+// inst is one instance of a node: it ran, runs, or was skipped. A run keeps all
+// of them, so they are small: what only a few need is in more, and what a task
+// needs only while it is under way is in its command.
 type inst struct {
 	n       *node
 	reg     *region
-	scope   *scope
 	address string
-	phase   phase
 	status  Status
-	started time.Time
-	ended   time.Time
 	output  any
-	err     string
-	seq     int // of its end
-	usage   Usage
-	from    []parcel
-	env     *env // at its start; after success, with its own write
+	env     *env          // at its start; after success, with its own write
+	started time.Duration // since the start of the run
+	ended   time.Duration // likewise; notYet until then
+	seq     int           // of its end
+	cmd     *StartTask    // of a task, from its first attempt to its end
+	next    *inst         // in the order of Result.Steps
+	*more
 
-	// of a task
 	iteration int32 // of the innermost loop
+	came      int32 // parcels with which it started, see from
 	attempt   int32 // number of the attempt under way or last made
 	failures  int32 // attempts used up
 	losses    int32
-	issued    int
+	issued    int32
+
+	phase     phase
 	expired   bool // its time is over, and it was told to stop
 	unsent    bool // asked for when no driver was there, so it has not started
 	granted   bool // a person let it go on although its cost is unknown
 	counted   bool // it counts among the steps of the run
-	cmd       *StartTask
-	gate      *AskHuman
+	continued bool // another step took up where it ended
+}
 
-	continued bool    // another step took up where it ended
-	workers   []*inst // of a choice: the steps whose results reach it
+const notYet time.Duration = -1
 
-	// of a composite
+// more is what few instances have. All others share an empty one, which nobody
+// writes to: see own.
+type more struct {
+	err     string
+	usage   Usage
+	gate    *AskHuman
+	workers []*inst // of a choice: the steps whose results reach it
+
+	// of a composite, one of them
 	body  *region
 	child *scope
 	each  *each
 }
+
+// own is more of the instance's own, to write to.
+func (r *Run) own(in *inst) *more {
+	if in.more == &r.nothing {
+		in.more = &more{}
+	}
+	return in.more
+}
+
+func (r *Run) setErr(in *inst, text string) {
+	if in.err != text {
+		r.own(in).err = text
+	}
+}
+
+// over notes the end of an instance. Its command can be used for another one.
+func (r *Run) over(in *inst) {
+	in.phase, in.ended = finished, r.elapsed
+	if in.cmd != nil {
+		r.spare, in.cmd = append(r.spare, in.cmd), nil
+	}
+}
+
+// from are the parcels with which the instance started. When it has ended, its
+// region may use their room for its next iteration.
+func (in *inst) from() []parcel {
+	switch {
+	case in.phase == finished:
+		return nil
+	case len(in.n.in) == 0:
+		return in.reg.entry
+	default:
+		return in.reg.parcels[in.n.first:][:in.came]
+	}
+}
+
+func (in *inst) scope() *scope { return in.reg.scope }
 
 // phase is where an instance stands between its decision and its end.
 type phase int8
@@ -58,17 +104,19 @@ const (
 
 // follow notes which steps the instance takes up from; a choice only hands them
 // on.
-func (in *inst) follow() {
+func (r *Run) follow(in *inst) {
 	if in.n.isLoop() {
 		return // its entries do
 	}
-	for i := range in.from {
-		by := in.from[i].by
+	for _, p := range in.from() {
+		by := p.by
 		switch {
 		case in.n.isChoice() && by.n.isChoice():
-			in.workers = append(in.workers, by.workers...)
+			own := r.own(in)
+			own.workers = append(own.workers, by.workers...)
 		case in.n.isChoice():
-			in.workers = append(in.workers, by)
+			own := r.own(in)
+			own.workers = append(own.workers, by)
 		case by.n.isChoice():
 			for _, w := range by.workers {
 				w.continued = true

@@ -55,7 +55,7 @@ func (f *frame) full() bool { return f.limits.Parallel > 0 && f.running >= f.lim
 // mayStart says whether a task that has not started may do so. Where a workflow
 // has used up its steps, it ends.
 func (r *Run) mayStart(in *inst) bool {
-	for f := in.scope.frame; f != nil && !in.counted; f = f.around() {
+	for f := in.scope().frame; f != nil && !in.counted; f = f.around() {
 		if most := f.limits.Steps; most > 0 && f.steps >= most && r.rehearsal == "" {
 			r.end(f.scope, Failed, fmt.Sprintf("the limit of %d steps was reached before %s", most, in.address))
 			return false
@@ -78,7 +78,7 @@ func (r *Run) Held() []Held {
 	for _, in := range r.paused {
 		bound := r.bound(in)
 		if f := r.overBudget(in, bound); in.phase == held && f != nil {
-			list = append(list, Held{in.address, in.n.def.ID, in.scope.frame.p.w.Name, f.budgetText(bound)})
+			list = append(list, Held{in.address, in.n.def.ID, in.scope().frame.p.w.Name, f.budgetText(bound)})
 		}
 	}
 	return list
@@ -86,7 +86,7 @@ func (r *Run) Held() []Held {
 
 // overBudget is the workflow whose budget the attempt might exceed, nil if none.
 func (r *Run) overBudget(in *inst, bound TaskFacts) *frame {
-	for f := in.scope.frame; f != nil; f = f.around() {
+	for f := in.scope().frame; f != nil; f = f.around() {
 		cost, tokens := f.limits.CostUSD, f.limits.Tokens
 		if bound.UnknownCost && !in.granted && (cost > 0 || tokens > 0) {
 			return f
@@ -124,7 +124,7 @@ func (r *Run) occupy(in *inst) {
 	bound := r.bound(in)
 	first := !in.counted
 	in.counted = true
-	for f := in.scope.frame; f != nil; f = f.around() {
+	for f := in.scope().frame; f != nil; f = f.around() {
 		if first {
 			f.steps++
 		}
@@ -132,7 +132,7 @@ func (r *Run) occupy(in *inst) {
 		f.reserved += bound.MaxCostUSD
 		f.tokens += bound.MaxTokens
 	}
-	for s := in.scope; s != nil; s = s.parent {
+	for s := in.scope(); s != nil; s = s.parent {
 		s.outstanding++
 	}
 }
@@ -148,14 +148,16 @@ func (r *Run) vacate(in *inst, used Usage) {
 	if used.CostUnknown {
 		used.CostUSD = bound.MaxCostUSD
 	}
-	in.usage.add(used)
-	for f := in.scope.frame; f != nil; f = f.around() {
+	if used != (Usage{}) {
+		r.own(in).usage.add(used)
+	}
+	for f := in.scope().frame; f != nil; f = f.around() {
 		f.running--
 		f.reserved -= bound.MaxCostUSD
 		f.tokens -= bound.MaxTokens
 		f.spent.add(used)
 	}
-	for s := in.scope; s != nil; s = s.parent {
+	for s := in.scope(); s != nil; s = s.parent {
 		if s.outstanding--; s.outstanding == 0 && (s.ending != "" || s.bodyDone) {
 			r.push(job{scope: s})
 		}
@@ -208,7 +210,7 @@ func (r *Run) resumeHeld(grant bool) {
 func (r *Run) limitRaised(ev *LimitRaised) {
 	raise(&r.root.frame.limits, ev.Limits, false)
 	for _, in := range r.paused {
-		for f := in.scope.frame; f.scope.parent != nil; f = f.around() {
+		for f := in.scope().frame; f.scope.parent != nil; f = f.around() {
 			raise(&f.limits, ev.Limits, true)
 		}
 	}
@@ -274,13 +276,15 @@ func (r *Run) advance(ev Event) {
 		return
 	}
 	switch ev.(type) {
-	case *Started, *Recovered, *Forked:
+	case *Started:
+		r.began = at.Round(0) // what the wall clock shows, as a replay reads it
+	case *Recovered, *Forked:
 	case *TaskEnded, *TimerFired, *HumanAnswered, *CancelAsked, *LimitRaised:
 		if r.busy() {
 			r.clock.active += at.Sub(r.now)
 		}
 	}
-	r.now = at
+	r.now, r.elapsed = at, at.Sub(r.began)
 }
 
 // watchRuntime keeps one timer at the moment at which the first workflow will

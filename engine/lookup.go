@@ -38,7 +38,7 @@ func (v *view) Lookup(ref *expr.Ref) (any, bool) {
 			return v.self.output, true
 		}
 		if v.self != nil {
-			return previous(v.self.from), true
+			return previous(v.self.from()), true
 		}
 	case expr.Failure:
 		return v.failure(ref.Field)
@@ -108,17 +108,17 @@ func (in *inst) field(name string) (any, bool) {
 func number(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }
 
 func (in *inst) durationMS() int64 {
-	if in.ended.IsZero() {
+	if in.ended == notYet {
 		return 0
 	}
-	return in.ended.Sub(in.started).Milliseconds()
+	return (in.ended - in.started).Milliseconds()
 }
 
 func (v *view) failure(field string) (any, bool) {
 	if v.self == nil {
 		return nil, false
 	}
-	failed := failureIn(v.self.from)
+	failed := failureIn(v.self.from())
 	if failed == nil {
 		return nil, false
 	}
@@ -140,25 +140,26 @@ func failureIn(from []parcel) *inst {
 
 func (v *view) item(kind expr.Kind) (any, bool) {
 	s := v.scope
-	switch {
-	case s.owner == nil || s.owner.each == nil:
+	switch each := s.each(); {
+	case each == nil:
 		return nil, false
 	case kind == expr.Index:
 		return number(int64(s.item)), true
+	default:
+		return each.items[s.item], true
 	}
-	return s.value, true
 }
 
 // iteration is the number of the innermost loop's iteration, 1 outside of any.
 func (v *view) iteration() any {
-	reg := v.reg.innermostLoop()
-	if reg == nil {
+	loop := v.reg.innermostLoop()
+	if loop == nil {
 		return number(1)
 	}
-	if reg.number == nil {
-		reg.number = number(int64(reg.iteration))
+	if loop.number == nil {
+		loop.number = number(int64(loop.iteration))
 	}
-	return reg.number
+	return loop.number
 }
 
 func (reg *region) iterationHere() int {
@@ -168,17 +169,16 @@ func (reg *region) iterationHere() int {
 	return 1
 }
 
-// innermostLoop is the region itself if it is a loop's body, else the one around
-// it, out of items but not out of calls.
-func (reg *region) innermostLoop() *region {
+// innermostLoop is the loop whose body the region is, else the one around it, out
+// of items but not out of calls.
+func (reg *region) innermostLoop() *rounds {
 	for reg.loop == nil {
-		s := reg.scope
-		if s.owner == nil || s.owner.each == nil {
+		if reg.scope.each() == nil {
 			return nil
 		}
-		reg = s.owner.reg
+		reg = reg.scope.owner.reg
 	}
-	return reg
+	return reg.loop
 }
 
 // group gives the results of a parallel group's members in order.
@@ -252,11 +252,14 @@ func skippedResult(n *node) map[string]any {
 }
 
 // result is the instance as Result lists it.
-func (in *inst) result() StepResult {
+func (r *Run) result(in *inst) StepResult {
 	res := StepResult{
 		Address: in.address, Node: in.n.def.ID, Agent: in.n.agent, Status: in.status, Output: in.output, Error: in.err,
 		DurationMS: in.durationMS(), Attempts: int(in.attempt), Iteration: int(in.iteration), StepIndex: in.n.step,
-		Started: in.started, Ended: in.ended, Usage: in.usage,
+		Started: r.began.Add(in.started), Usage: in.usage,
+	}
+	if in.ended != notYet {
+		res.Ended = r.began.Add(in.ended)
 	}
 	if in.status == Running && (in.phase == asked || in.phase == held || in.phase == parked) {
 		res.Status = Waiting

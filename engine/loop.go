@@ -13,6 +13,16 @@ type exitState struct {
 	p    parcel    // what it brings; the newest
 }
 
+// rounds is how far a loop has come.
+type rounds struct {
+	in        *inst // the loop
+	iteration int
+	number    any      // the iteration as a value, once somebody asks for it
+	again     []parcel // what the live back edges bring
+	by        *inst    // the node that took the first of them
+	exits     []exitState
+}
+
 // settle notes the state of the edge in this iteration. The value of the newest
 // live one counts, and the later of all writes that the live ones bring.
 func (x *exitState) settle(state edgeState, p parcel, level int) {
@@ -37,33 +47,36 @@ func (x *exitState) final() edgeState {
 
 func (r *Run) startLoop(in *inst) {
 	in.phase = nested
-	in.body = &region{g: in.n.body, scope: in.scope, parent: in.reg, loop: in, iteration: 1, exits: make([]exitState, len(in.n.body.exits))}
-	r.enter(in.body, in.from, in.env)
+	body := &region{g: in.n.body, scope: in.scope()}
+	body.loop = &rounds{in: in, iteration: 1, exits: make([]exitState, len(in.n.body.exits))}
+	r.own(in).body = body
+	r.enter(body, in.from(), in.env)
 }
 
 // iterationSettled goes round again, or ends the loop.
 func (r *Run) iterationSettled(reg *region) {
-	if len(reg.again) == 0 {
+	l := reg.loop
+	if len(l.again) == 0 {
 		r.endLoop(reg)
 		return
 	}
-	if reg.iteration >= maxIterations(reg.loop.n) {
+	if l.iteration >= maxIterations(l.in.n) {
 		r.limitLoop(reg)
 		return
 	}
-	from, at := reg.again, reg.again[0].env
+	from, at := l.again, l.again[0].env
 	for _, p := range from[1:] {
 		at = merge(reg.levels(), at, p.env)
 	}
-	if reg.againBy, reg.again = nil, nil; reg.iteration > 1 {
-		reg.again = reg.entry[:0] // nobody looks at what the settled iteration began with
+	if l.by, l.again = nil, nil; l.iteration > 1 {
+		l.again = reg.entry[:0] // nobody looks at what the settled iteration began with
 	}
-	for i := range reg.exits {
-		reg.exits[i].now = dead
+	for i := range l.exits {
+		l.exits[i].now = dead
 	}
-	reg.iteration++
-	reg.number = nil
-	r.note(note{kind: Iterated, in: reg.loop, attempt: int32(reg.iteration)})
+	l.iteration++
+	l.number = nil
+	r.note(note{kind: Iterated, in: l.in, attempt: int32(l.iteration)})
 	r.enter(reg, from, at)
 }
 
@@ -78,10 +91,10 @@ func maxIterations(n *node) int {
 // that was live, through the only one that a program may take, or by failing the
 // node that took the back edge.
 func (r *Run) limitLoop(reg *region) {
-	by := reg.againBy
-	reg.again, reg.againBy = nil, nil
-	for i := range reg.exits {
-		if reg.exits[i].ever {
+	l, by := reg.loop, reg.loop.by
+	l.again, l.by = nil, nil
+	for i := range l.exits {
+		if l.exits[i].ever {
 			r.endLoop(reg)
 			return
 		}
@@ -91,13 +104,13 @@ func (r *Run) limitLoop(reg *region) {
 		r.failLimit(reg, by)
 		return
 	}
-	r.warn(by, "the loop ended after %d iterations without its condition", reg.iteration)
+	r.warn(by, "the loop ended after %d iterations without its condition", l.iteration)
 	for i, e := range reg.g.exits {
 		if sameExit(e, forced) {
 			from := reg.scope.newest(e.from)
-			reg.exits[i].settle(live, parcel{by: from, value: from.output, env: from.env}, reg.levels())
+			l.exits[i].settle(live, parcel{by: from, env: from.env, forced: true}, reg.levels())
 			if e.ends() {
-				from.scope.pathEnded(from)
+				from.scope().pathEnded(from)
 			}
 		}
 	}
@@ -144,7 +157,7 @@ func sameExit(a, b *edge) bool {
 // leaves the loop handles the failure.
 func (r *Run) failLimit(reg *region, by *inst) {
 	by.status, by.output = Failed, nil
-	by.err = "the loop reached its limit without an exit"
+	r.setErr(by, "the loop reached its limit without an exit")
 	r.tell(by, StepEnded, by.err)
 	onError := by.n.def.OnError
 	leaving := func(e *edge) bool { return e.def.On == workflow.OnFailure && len(e.leaves) > 0 }
@@ -152,36 +165,37 @@ func (r *Run) failLimit(reg *region, by *inst) {
 	for _, e := range by.n.out {
 		switch {
 		case leaving(e):
-			reg.exits[e.leaves[0]].settle(live, parcel{by: by, value: by.err, env: by.env, failed: by}, reg.levels())
+			reg.loop.exits[e.leaves[0]].settle(live, parcel{by: by, env: by.env, failed: by}, reg.levels())
 		case len(e.leaves) > 0 && !handled && onError == workflow.SkipDependents:
-			reg.exits[e.leaves[0]].settle(skipState(e, poisoned), parcel{}, reg.levels())
+			reg.loop.exits[e.leaves[0]].settle(skipState(e, poisoned), parcel{}, reg.levels())
 		}
 	}
 	text := by.address + ": " + by.err
 	switch {
 	case handled:
 	case onError == workflow.Stop:
-		r.end(by.scope, Failed, text)
+		r.end(by.scope(), Failed, text)
 		return
 	default:
-		by.scope.tolerate(text)
+		by.scope().tolerate(text)
 	}
 	r.endLoop(reg)
 }
 
 // endLoop settles the exits in the region around the loop.
 func (r *Run) endLoop(reg *region) {
-	loop := reg.loop
-	loop.phase, loop.status, loop.ended = finished, Success, r.now
-	for i := range reg.exits {
-		if reg.exits[i].final() == live {
-			loop.output = reg.exits[i].p.value // the loop's result is what leaves it
+	loop, exits := reg.loop.in, reg.loop.exits
+	loop.status = Success
+	r.over(loop)
+	for i := range exits {
+		if exits[i].final() == live {
+			loop.output = exits[i].p.value() // the loop's result is what leaves it
 			break
 		}
 	}
-	loop.scope.remember(loop)
-	for i := range reg.exits {
-		x := &reg.exits[i]
+	loop.scope().remember(loop)
+	for i := range exits {
+		x := &exits[i]
 		r.leave(loop.reg, reg.g, i, x.final(), x.p)
 	}
 	r.settled(loop.reg, loop.n)
@@ -197,7 +211,7 @@ func (r *Run) leave(around *region, g *graph, i int, state edgeState, p parcel) 
 	}
 	switch {
 	case depth < len(e.leaves):
-		around.exits[e.leaves[depth]].settle(state, p, around.levels())
+		around.loop.exits[e.leaves[depth]].settle(state, p, around.levels())
 	case e.to != nil:
 		r.arrive(around, e, state, p)
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -12,48 +13,53 @@ import (
 // Invariant: every forward edge into a node of the region is settled exactly
 // once per iteration, and open is the number of nodes that are not settled.
 type region struct {
-	g      *graph
-	scope  *scope
-	parent *region // the region that the loop stands in; nil for a scope's own
-	loop   *inst   // the loop whose body this is; nil for a scope's own
-	nodes  []nodeState
-	one    [1]nodeState // nodes of a region with one node
-	open   int
+	g     *graph
+	scope *scope
+	loop  *rounds // of a loop's body; nil for a scope's own
+	nodes []nodeState
+	one   [1]nodeState // nodes of a region with one node
+	open  int
 
-	parcels  []parcel // room for what reaches the nodes
+	parcels  []parcel // what reaches the nodes, each from node.first on
 	entry    []parcel // what reaches the entries
 	entryEnv *env
-
-	// of a loop's body
-	iteration int
-	number    any      // the iteration as a value, once somebody asks for it
-	again     []parcel // what its live back edges bring
-	againBy   *inst    // the node that took the first of them
-	exits     []exitState
 }
 
 // nodeState is what has reached a node of a region so far.
 type nodeState struct {
-	left     int      // in-edges that are not settled
-	live     int      // live ones
-	counted  int      // live ones that count for a join
-	poisoned bool     // one is poisoned
-	decided  bool     // runs, or is skipped
-	settled  bool     // its out-edges are settled
-	from     []parcel // by in-edge, until the node is decided
 	inst     *inst
+	left     int32 // in-edges that are not settled
+	live     int32 // live ones
+	counted  int32 // live ones that count for a join
+	poisoned bool  // one is poisoned
+	decided  bool  // runs, or is skipped
+	settled  bool  // its out-edges are settled
 }
 
 // parcel is what a live edge brings.
 type parcel struct {
-	live   bool
-	by     *inst // whose edge it is
-	value  any   // what previous.output gives
-	env    *env
-	failed *inst // the node that failed, for an error edge
-
-	seq       int  // when its source ended
+	by        *inst // whose edge it is
+	env       *env
+	failed    *inst // the node that failed, for an error edge
+	live      bool
 	tolerated bool // its source failed, and the run goes on all the same
+	forced    bool // the source did not choose the edge: a loop reached its limit
+}
+
+// value is what previous.output gives.
+func (p *parcel) value() any {
+	if p.failed == p.by {
+		return p.by.err
+	}
+	return p.by.output
+}
+
+// seq is when its source ended well, 0 if it did not or nobody asked it.
+func (p *parcel) seq() int {
+	if p.failed == p.by || p.tolerated || p.forced {
+		return 0
+	}
+	return p.by.seq
 }
 
 // edgeState is how an edge was settled.
@@ -75,11 +81,9 @@ func (r *Run) enter(reg *region, from []parcel, at *env) {
 		}
 		reg.parcels = make([]parcel, reg.g.parcels)
 	}
-	parcels := reg.parcels
-	clear(parcels)
+	clear(reg.parcels)
 	for i, n := range reg.g.nodes {
-		reg.nodes[i] = nodeState{left: len(n.in), from: parcels[:len(n.in):len(n.in)]}
-		parcels = parcels[len(n.in):]
+		reg.nodes[i] = nodeState{left: int32(len(n.in))}
 	}
 	for _, n := range reg.g.entries {
 		r.push(job{reg: reg, n: n})
@@ -124,13 +128,13 @@ func (r *Run) settleEdge(reg *region, e *edge, state edgeState, p parcel) {
 	switch {
 	case e.again:
 		if state == live {
-			reg.again = append(reg.again, p)
-			if reg.againBy == nil {
-				reg.againBy = reg.nodes[e.from.local].inst
+			reg.loop.again = append(reg.loop.again, p)
+			if reg.loop.by == nil {
+				reg.loop.by = reg.nodes[e.from.local].inst
 			}
 		}
 	case len(e.leaves) > 0:
-		reg.exits[e.leaves[0]].settle(state, p, reg.levels())
+		reg.loop.exits[e.leaves[0]].settle(state, p, reg.levels())
 	case e.to != nil:
 		r.arrive(reg, e, state, p)
 	}
@@ -146,7 +150,7 @@ func (r *Run) arrive(reg *region, e *edge, state edgeState, p parcel) {
 	case dead:
 	case live:
 		if p.live = true; !st.decided {
-			st.from[e.slot] = p
+			reg.parcels[e.to.first+e.slot] = p
 		}
 		st.live++
 		if !p.tolerated || !e.to.wantsSuccess() {
@@ -155,7 +159,7 @@ func (r *Run) arrive(reg *region, e *edge, state edgeState, p parcel) {
 	case poisoned:
 		st.poisoned = true
 	}
-	if need := e.to.def.Join.Need; st.left == 0 || need > 0 && st.counted >= need {
+	if need := e.to.need; st.left == 0 || need > 0 && st.counted >= need {
 		r.push(job{reg: reg, n: e.to})
 	}
 }
@@ -175,7 +179,7 @@ func (r *Run) decide(reg *region, n *node) {
 		return
 	}
 	st.decided = true
-	need := n.def.Join.Need
+	need := n.need
 	switch {
 	case len(n.in) == 0, need > 0 && (st.counted >= need || st.live >= need):
 		r.run(reg, n)
@@ -201,25 +205,44 @@ func (r *Run) run(reg *region, n *node) {
 
 // newInst makes the instance of a node that was decided to run.
 func (r *Run) newInst(reg *region, n *node) *inst {
-	st := &reg.nodes[n.local]
-	in := &inst{n: n, reg: reg, scope: reg.scope, started: r.now, from: st.from, env: reg.entryEnv, status: Running, iteration: int32(reg.iterationHere())}
-	in.address = reg.address(n)
-	st.inst = in
+	in := r.instance(reg, n)
+	in.status, in.env, in.ended = Running, reg.entryEnv, notYet
+	reg.nodes[n.local].inst = in
 	if n.isStep() {
 		r.list(in)
 	}
-	if len(n.in) == 0 {
-		in.from = reg.entry
-	} else {
-		in.from, in.env = st.from[:0], nil
-		for _, p := range st.from {
+	if len(n.in) > 0 {
+		in.env = nil
+		came := reg.parcels[n.first:][:len(n.in)]
+		for _, p := range came {
 			if p.live {
-				in.from = append(in.from, p)
+				came[in.came] = p
+				in.came++
 				in.env = merge(reg.levels(), in.env, p.env)
 			}
 		}
 	}
-	in.follow()
+	r.follow(in)
+	return in
+}
+
+// room is how many steps are made at once. A run keeps every step, so that
+// wastes nothing.
+const room = 32
+
+// instance makes an instance as of now.
+func (r *Run) instance(reg *region, n *node) *inst {
+	var in *inst
+	if n.isStep() {
+		if len(r.room) == 0 {
+			r.room = make([]inst, room)
+		}
+		in, r.room = &r.room[0], r.room[1:]
+	} else {
+		in = &inst{}
+	}
+	in.n, in.reg, in.address, in.more = n, reg, reg.address(n), &r.nothing
+	in.started, in.ended, in.iteration = r.elapsed, r.elapsed, int32(reg.iterationHere())
 	return in
 }
 
@@ -258,7 +281,26 @@ func (n *node) isStep() bool {
 }
 
 // list puts an instance among the steps of the result.
-func (r *Run) list(in *inst) { r.steps = append(r.steps, in) }
+func (r *Run) list(in *inst) {
+	if r.last == nil {
+		r.first = in
+	} else {
+		r.last.next = in
+	}
+	r.last = in
+	r.listed++
+}
+
+// steps are the instances in the order of Result.Steps.
+func (r *Run) steps() iter.Seq[*inst] {
+	return func(yield func(*inst) bool) {
+		for in := r.first; in != nil; in = in.next {
+			if !yield(in) {
+				return
+			}
+		}
+	}
+}
 
 // skip settles a node that does not run.
 func (r *Run) skip(reg *region, n *node, how edgeState) {
@@ -293,14 +335,14 @@ func (r *Run) noteSkipped(reg *region, n *node) {
 	switch n.def.Step.(type) {
 	case *workflow.Loop:
 		// As if its first iteration had begun, for the sake of the addresses.
-		body := &region{g: n.body, scope: reg.scope, parent: reg, loop: &inst{}, iteration: 1}
+		body := &region{g: n.body, scope: reg.scope, loop: &rounds{in: &inst{reg: reg}, iteration: 1}}
 		for _, inner := range n.body.nodes {
 			r.noteSkipped(body, inner)
 		}
 	case *workflow.Task, *workflow.Human, *workflow.Call, *workflow.Combine, *workflow.Each:
-		in := &inst{n: n, reg: reg, scope: reg.scope, started: r.now, ended: r.now, status: Skipped, phase: finished, iteration: int32(reg.iterationHere())}
-		in.address = reg.address(n)
-		in.scope.remember(in)
+		in := r.instance(reg, n)
+		in.status, in.phase = Skipped, finished
+		in.scope().remember(in)
 		r.list(in)
 		r.tell(in, StepSkipped, "")
 	case *workflow.Choice:

@@ -16,10 +16,12 @@ type Run struct {
 	bundle   *workflow.Bundle
 	programs map[*workflow.Workflow]*program
 
-	id    string
-	now   time.Time
-	tasks map[string]TaskFacts
-	root  *scope // nil before Started
+	id      string
+	began   time.Time
+	now     time.Time
+	elapsed time.Duration // from began to now
+	tasks   map[string]TaskFacts
+	root    *scope // nil before Started
 
 	// What was asked for and not answered. Invariant: an instance is in
 	// attempts exactly from StartTask to TaskEnded, in gates exactly from
@@ -27,7 +29,7 @@ type Run struct {
 	attempts map[string]*inst
 	gates    map[string]*inst
 	timers   map[string]*timer
-	issued   int // orders the commands of Pending
+	issued   int32 // orders the commands of Pending
 
 	rehearsal  string // the address that a forked run holds back, until Forked
 	heldBack   *inst  // the instance there
@@ -39,9 +41,15 @@ type Run struct {
 	seq    int // orders writes and results
 	clock  clock
 
-	steps    []*inst // in the order of Result.Steps
+	first    *inst // the first and the last of steps
+	last     *inst
+	listed   int // how many there are
 	warnings []string
 	finish   *Finish // set once, at the end
+
+	room    []inst       // for steps to come
+	spare   []*StartTask // commands that were answered
+	nothing more         // of all instances that have no more; never written to
 
 	commands []Command
 	notes    []note
@@ -273,9 +281,9 @@ func (r *Run) Result() Result {
 		res.Output, res.Error = r.finish.Output, r.finish.Error
 	}
 	res.Usage = r.Usage()
-	res.Steps = make([]StepResult, len(r.steps))
-	for i, in := range r.steps {
-		res.Steps[i] = in.result()
+	res.Steps = make([]StepResult, 0, r.listed)
+	for in := range r.steps() {
+		res.Steps = append(res.Steps, r.result(in))
 	}
 	return res
 }

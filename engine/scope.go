@@ -17,9 +17,7 @@ type scope struct {
 	latest []*inst
 	one    [1]*inst // latest of a scope with one node
 	last   []*inst  // as latest, but with skipped ones; only where groups need it
-
-	item  int // of a for_each: index and value
-	value any
+	item   int      // of a for_each: its index
 
 	outstanding int    // attempts in it, and in what it calls, that have not ended
 	bodyDone    bool   // every path has ended
@@ -57,6 +55,14 @@ func (r *Run) newScope(parent *scope, owner *inst, g *graph, f *frame) *scope {
 
 // begin runs the scope's body.
 func (r *Run) begin(s *scope, at *env, from []parcel) { r.enter(&s.body, from, at) }
+
+// each is the for_each whose item the scope is, nil for a workflow's.
+func (s *scope) each() *each {
+	if s.owner == nil {
+		return nil
+	}
+	return s.owner.each
+}
 
 // newest is the newest instance of a node that was not skipped, in the scope
 // that the node belongs to.
@@ -115,7 +121,7 @@ func (s *scope) pathEnded(in *inst) {
 		return
 	}
 	for _, w := range in.workers {
-		if w.scope == s {
+		if w.scope() == s {
 			s.sinks = append(s.sinks, w)
 		}
 	}
@@ -151,14 +157,13 @@ func (r *Run) cancelRegion(reg *region) {
 
 // cancelInst ends an instance whose edges somebody else settles.
 func (r *Run) cancelInst(in *inst) {
-	status, next := Cancelled, finished
+	status := Cancelled
 	switch in.phase {
 	case queued, held:
 		if in.attempt == 0 {
 			status = Skipped
 		}
 	case running:
-		next = stopping
 		r.command(&CancelTask{Address: in.address, Attempt: int(in.attempt)})
 		r.clearTimer(in.timerID(timeoutTimer))
 	case delayed, parked:
@@ -170,8 +175,12 @@ func (r *Run) cancelInst(in *inst) {
 	case stopping, finished:
 		return
 	}
-	in.phase, in.status, in.ended = next, status, r.now
-	in.scope.remember(in)
+	if in.status = status; in.phase == running {
+		in.phase, in.ended = stopping, r.elapsed
+	} else {
+		r.over(in)
+	}
+	in.scope().remember(in)
 	if !in.n.isLoop() {
 		r.tell(in, StepEnded, "")
 	}

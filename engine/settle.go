@@ -30,7 +30,8 @@ func (r *Run) succeed(in *inst, given any) *Fault {
 		return &Fault{Kind: FaultBadOutput, Message: err.Error()}
 	}
 	before := in.env
-	in.status, in.output, in.err = Success, value, ""
+	in.status, in.output = Success, value
+	r.setErr(in, "")
 	if in.n.write >= 0 {
 		r.seq++
 		in.env = in.env.set(in.reg.levels(), in.n.write, &write{r.seq, value})
@@ -39,9 +40,8 @@ func (r *Run) succeed(in *inst, given any) *Fault {
 		in.status, in.output, in.env = Running, nil, before
 		return fault
 	}
-	p := parcel{by: in, value: value, env: in.env, failed: in.passedFailure()}
+	p := parcel{by: in, env: in.env, failed: in.passedFailure()}
 	r.conclude(in)
-	p.seq = in.seq
 	sink := true
 	for i, e := range in.n.out {
 		if !r.taken[i] {
@@ -52,7 +52,7 @@ func (r *Run) succeed(in *inst, given any) *Fault {
 		r.settleEdge(in.reg, e, live, p)
 	}
 	if sink {
-		in.scope.pathEnded(in)
+		in.scope().pathEnded(in)
 	}
 	r.settled(in.reg, in.n)
 	return nil
@@ -60,11 +60,10 @@ func (r *Run) succeed(in *inst, given any) *Fault {
 
 // conclude records the end of an instance.
 func (r *Run) conclude(in *inst) {
-	in.phase, in.ended = finished, r.now
-	in.from = nil // the region may use it for its next iteration
+	r.over(in)
 	r.seq++
 	in.seq = r.seq
-	in.scope.remember(in)
+	in.scope().remember(in)
 	if !in.n.isChoice() || in.err != "" {
 		r.tell(in, StepEnded, in.err)
 	}
@@ -73,7 +72,7 @@ func (r *Run) conclude(in *inst) {
 // passedFailure is the failure that a choice passes on.
 func (in *inst) passedFailure() *inst {
 	if in.n.isChoice() {
-		return failureIn(in.from)
+		return failureIn(in.from())
 	}
 	return nil
 }
@@ -83,11 +82,11 @@ func previous(from []parcel) any {
 	case 0:
 		return nil
 	case 1:
-		return from[0].value
+		return from[0].value()
 	}
 	list := make([]any, len(from))
 	for i, p := range from {
-		list[i] = p.value
+		list[i] = p.value()
 	}
 	return list
 }
@@ -98,7 +97,7 @@ func (r *Run) route(in *inst, failed bool) *Fault {
 	n := in.n
 	r.taken = r.taken[:0]
 	for _, e := range n.out {
-		r.taken = append(r.taken, !n.conditional && (e.def.On == workflow.OnSuccess || e.def.On == workflow.OnElse))
+		r.taken = append(r.taken, !n.conditional && (e.on == workflow.OnSuccess || e.on == workflow.OnElse))
 	}
 	if !n.conditional {
 		return nil
@@ -119,7 +118,7 @@ func (r *Run) route(in *inst, failed bool) *Fault {
 		return nil
 	}
 	for i, e := range n.out {
-		if e.def.On == workflow.OnElse || e.def.On == workflow.OnSuccess {
+		if e.on == workflow.OnElse || e.on == workflow.OnSuccess {
 			r.taken[i], found = true, true
 		}
 	}
@@ -137,12 +136,12 @@ func (r *Run) route(in *inst, failed bool) *Fault {
 func (r *Run) takeMatching(in *inst, d verdict) (found bool, fault *Fault) {
 	holds := ""
 	for i, e := range in.n.out {
-		switch e.def.On {
+		switch e.on {
 		case workflow.OnLabel:
 			r.taken[i] = d.matched && e.def.Label == d.label
 		case workflow.OnWhen:
 			if holds == "" {
-				r.view = view{scope: in.scope, reg: in.reg, env: in.env, self: in, behind: true}
+				r.view = view{scope: in.scope(), reg: in.reg, env: in.env, self: in, behind: true}
 				ok, err := e.when.Bool(&r.view)
 				if err != nil {
 					return false, &Fault{Kind: FaultError, Message: fmt.Sprintf("condition %q: %v", e.def.When.Text, err), Permanent: true}
@@ -194,7 +193,8 @@ func (r *Run) tellDecision(in *inst, d verdict) {
 // fail ends an instance for good. Error edges handle the failure; without one
 // the node's on_error says how far it reaches.
 func (r *Run) fail(in *inst, fault *Fault) {
-	in.status, in.output, in.err = Failed, nil, fault.Message
+	in.status, in.output = Failed, nil
+	r.setErr(in, fault.Message)
 	if fault.Kind == FaultTimeout {
 		in.status = TimedOut
 	}
@@ -211,9 +211,9 @@ func (r *Run) fail(in *inst, fault *Fault) {
 
 // settleFailed takes the edges that handle the failure.
 func (r *Run) settleFailed(in *inst, on workflow.On) {
-	p := parcel{by: in, value: in.err, env: in.env, failed: in}
+	p := parcel{by: in, env: in.env, failed: in}
 	for _, e := range in.n.out {
-		if e.def.On == on {
+		if e.on == on {
 			r.settleEdge(in.reg, e, live, p)
 		} else {
 			r.settleEdge(in.reg, e, dead, parcel{})
@@ -224,7 +224,7 @@ func (r *Run) settleFailed(in *inst, on workflow.On) {
 
 // judge applies on_error.
 func (r *Run) judge(in *inst, fault *Fault) {
-	s, text := in.scope, in.address+": "+in.err
+	s, text := in.scope(), in.address+": "+in.err
 	switch in.n.def.OnError {
 	case workflow.Stop:
 		in.reg.nodes[in.n.local].settled = true

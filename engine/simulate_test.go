@@ -290,10 +290,11 @@ func (s *simulation) carryOut(commands []engine.Command) error {
 		}
 		switch c := c.(type) {
 		case *engine.StartTask:
-			if s.sent[c.Key] {
-				return fmt.Errorf("%s was started twice", c.Key)
+			key := c.Key("sim")
+			if s.sent[key] {
+				return fmt.Errorf("%s was started twice", key)
 			}
-			s.sent[c.Key] = true
+			s.sent[key] = true
 			s.tasks[c.Address] = c
 		case *engine.CancelTask:
 			s.stop[c.Address] = true

@@ -16,7 +16,7 @@ func (r *Run) Pending() []Command {
 		return []Command{r.finish}
 	}
 	type entry struct {
-		issued int
+		issued int32
 		c      Command
 	}
 	var all []entry
@@ -33,7 +33,7 @@ func (r *Run) Pending() []Command {
 	for _, id := range sortedKeys(r.timers) {
 		all = append(all, entry{r.timers[id].issued, &SetTimer{ID: id, At: r.timers[id].at}})
 	}
-	slices.SortStableFunc(all, func(a, b entry) int { return a.issued - b.issued })
+	slices.SortStableFunc(all, func(a, b entry) int { return int(a.issued - b.issued) })
 	out := make([]Command, len(all))
 	for i, e := range all {
 		out[i] = e.c
@@ -49,7 +49,7 @@ func (r *Run) Snapshot() []byte {
 	if r.root != nil {
 		r.printScope(&b, r.root, "")
 	}
-	for _, in := range r.steps {
+	for in := range r.steps() {
 		fmt.Fprintf(&b, "step %s %s attempts=%d seq=%d output=%s error=%q\n", in.address, in.status, in.attempt, in.seq, workflow.FormatJSON(in.output), in.err)
 	}
 	for _, c := range r.Pending() {
@@ -77,7 +77,7 @@ func (r *Run) printRegion(b *bytes.Buffer, reg *region, indent string) {
 		}
 		switch in := st.inst; {
 		case in.body != nil:
-			fmt.Fprintf(b, "%s  iteration %d\n", indent, in.body.iteration)
+			fmt.Fprintf(b, "%s  iteration %d\n", indent, in.body.loop.iteration)
 			r.printRegion(b, in.body, indent+"  ")
 		case in.child != nil:
 			r.printScope(b, in.child, indent+"  ")

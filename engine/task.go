@@ -5,7 +5,6 @@ import (
 	"hash/fnv"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -15,7 +14,7 @@ import (
 // attempts of its workflow and of those around it.
 func (r *Run) admitTask(in *inst) {
 	in.phase = queued
-	for f := in.scope.frame; f != nil; f = f.around() {
+	for f := in.scope().frame; f != nil; f = f.around() {
 		if f.full() {
 			f.waiting.push(in)
 			return
@@ -50,14 +49,12 @@ func (r *Run) startAttempt(in *inst) {
 // render fills in the task's texts, once for all attempts.
 func (r *Run) render(in *inst, bound TaskFacts) (*StartTask, error) {
 	n := in.n
-	cmd := &StartTask{
-		Address: in.address, Workflow: in.scope.frame.p.w.Name, Node: n.def.ID, Agent: n.agent,
-		Decide: n.labels, Output: &n.def.Output, Timeout: n.def.Timeout, Labels: n.def.Labels,
-	}
+	cmd := r.blank()
+	*cmd = StartTask{Place: &n.place, Address: in.address, Timeout: n.def.Timeout}
 	if cmd.Timeout == 0 {
 		cmd.Timeout = bound.Timeout
 	}
-	r.view = view{scope: in.scope, reg: in.reg, env: in.env, self: in}
+	r.view = view{scope: in.scope(), reg: in.reg, env: in.env, self: in}
 	if n.prompt != nil {
 		text, err := n.prompt.Text(&r.view)
 		if err != nil {
@@ -79,12 +76,23 @@ func (r *Run) render(in *inst, bound TaskFacts) (*StartTask, error) {
 	return cmd, nil
 }
 
+// blank is a command that is not in use.
+func (r *Run) blank() *StartTask {
+	last := len(r.spare) - 1
+	if last < 0 {
+		return &StartTask{}
+	}
+	cmd := r.spare[last]
+	r.spare = r.spare[:last]
+	return cmd
+}
+
 // bind evaluates the inputs of a task or a call.
 func (r *Run) bind(in *inst, inputs []input) ([]Input, error) {
 	if len(inputs) == 0 {
 		return nil, nil
 	}
-	r.view = view{scope: in.scope, reg: in.reg, env: in.env, self: in}
+	r.view = view{scope: in.scope(), reg: in.reg, env: in.env, self: in}
 	bound := make([]Input, len(inputs))
 	for i, x := range inputs {
 		value, err := x.value.Eval(&r.view)
@@ -103,14 +111,13 @@ func (r *Run) issue(in *inst) {
 		in.attempt++
 	}
 	if in.attempt == 1 && in.losses == 0 && in.phase != parked {
-		in.started = r.now
+		in.started = r.elapsed
 		r.tell(in, StepStarted, "")
 	}
 	in.phase, in.expired, in.unsent = running, false, r.unattended
 	r.issued++
 	in.issued = r.issued
 	in.cmd.Attempt, in.cmd.Again = int(in.attempt), in.losses > 0
-	in.cmd.Key = r.id + "/" + in.address + "@" + strconv.Itoa(int(in.attempt))
 	r.occupy(in)
 	r.attempts[in.address] = in
 	r.command(in.cmd)
@@ -125,14 +132,14 @@ func (r *Run) taskEnded(ev *TaskEnded) {
 	r.vacate(in, ev.Usage)
 	r.settleAttempt(in, ev)
 	// Last, so that nothing starts in a workflow that this failure ended.
-	r.seatWaiting(in.scope.frame)
+	r.seatWaiting(in.scope().frame)
 	r.resumeHeld(false)
 }
 
 func (r *Run) settleAttempt(in *inst, ev *TaskEnded) {
 	switch {
 	case in.phase == stopping:
-		in.phase, in.ended = finished, r.now
+		r.over(in)
 	case in.expired:
 		r.attemptFailed(in, timeoutFault(in))
 	case ev.Fault != nil:
@@ -150,7 +157,7 @@ func timeoutFault(in *inst) *Fault {
 
 // attemptFailed decides whether there is another attempt.
 func (r *Run) attemptFailed(in *inst, fault *Fault) {
-	in.err = fault.Message
+	r.setErr(in, fault.Message)
 	switch {
 	case fault.Kind == FaultQuota && fault.Until.After(r.now):
 		r.tell(in, AttemptFailed, fault.Message)
@@ -242,18 +249,18 @@ func (r *Run) lost(in *inst) {
 // that made it is gone. First all slots are given back, then the lost attempts
 // take them in their old order, before anything that still waited.
 func (r *Run) recovered() {
-	open := slices.SortedFunc(maps.Values(r.attempts), func(a, b *inst) int { return a.issued - b.issued })
+	open := slices.SortedFunc(maps.Values(r.attempts), func(a, b *inst) int { return int(a.issued - b.issued) })
 	for _, in := range open {
 		r.vacate(in, Usage{})
 	}
 	for _, in := range open {
 		switch {
 		case in.phase == stopping:
-			in.phase, in.ended = finished, r.now
+			r.over(in)
 		case in.expired:
 			r.attemptFailed(in, timeoutFault(in))
 		case in.unsent:
-			in.started = r.now
+			in.started = r.elapsed
 			r.admitTask(in)
 		default:
 			in.losses = min(in.losses, maxLosses-1) // a crash is not the task's doing
@@ -261,7 +268,7 @@ func (r *Run) recovered() {
 		}
 	}
 	for _, in := range open {
-		r.seatWaiting(in.scope.frame)
+		r.seatWaiting(in.scope().frame)
 	}
 }
 
@@ -270,7 +277,7 @@ func (r *Run) endRehearsal() {
 	in := r.heldBack
 	r.rehearsal, r.heldBack = "", nil
 	if in != nil && in.phase == held {
-		in.started = r.now
+		in.started = r.elapsed
 		r.launch(in)
 	}
 }

@@ -11,7 +11,7 @@ import (
 type timer struct {
 	at     time.Time
 	in     *inst // nil for the run's own
-	issued int
+	issued int32
 }
 
 // The timers of an instance, and the one of the run.

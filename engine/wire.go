@@ -28,7 +28,7 @@ func (c *compiler) edge(g *graph, local map[string]*node, def *workflow.Edge) {
 		c.fail("an edge leaves %q, which is no node of its graph", def.From)
 		return
 	}
-	e := &edge{def: def, from: from, again: def.To == workflow.Again}
+	e := &edge{def: def, on: def.On, from: from, again: def.To == workflow.Again}
 	e.told = string(def.On) + " → " + def.To
 	if !e.again && def.To != workflow.End {
 		if e.to = local[def.To]; e.to == nil {
@@ -47,7 +47,6 @@ func (c *compiler) edge(g *graph, local map[string]*node, def *workflow.Edge) {
 	if e.to != nil {
 		e.slot = len(e.to.in)
 		e.to.in = append(e.to.in, e)
-		e.to.g.parcels++
 	}
 }
 
@@ -84,7 +83,10 @@ func (c *compiler) finish(g *graph) {
 		if len(n.in) == 0 {
 			g.entries = append(g.entries, n)
 		}
+		n.first = g.parcels
+		g.parcels += len(n.in)
 		c.summarize(n)
+		n.place = Place{Workflow: c.w.Name, Node: n.def.ID, Agent: n.agent, Decide: n.labels, Output: &n.def.Output, Labels: n.def.Labels}
 		if n.body != nil {
 			c.finish(n.body)
 		}

@@ -228,7 +228,7 @@ func interrupt(t *testing.T, w World) {
 	}
 	again.Store(true)
 	want(t, resume(t, d, s.Bundle), `success "slow"`, `quick success "quick"`, `slow success "slow"`)
-	for key, n := range map[string]int{"run-1/quick@1": 1, "run-1/slow@1": 2} {
+	for key, n := range map[string]int{"quick@1": 1, "slow@1": 2} {
 		if seen.count(key) != n {
 			t.Errorf("%s was made %d times, want %d; all: %v", key, seen.count(key), n, seen.all())
 		}

@@ -2,6 +2,7 @@ package drivertest
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -53,7 +54,7 @@ func starting(b *workflow.Bundle) Start {
 // echo answers with the task's prompt.
 func echo(_ context.Context, t *engine.StartTask) Outcome { return Outcome{Output: t.Prompt} }
 
-// calls counts attempts by their key.
+// calls counts attempts of one run, as "address@number".
 type calls struct {
 	mu   sync.Mutex
 	keys []string
@@ -62,7 +63,7 @@ type calls struct {
 func (c *calls) note(t *engine.StartTask) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.keys = append(c.keys, t.Key)
+	c.keys = append(c.keys, fmt.Sprintf("%s@%d", t.Address, t.Attempt))
 	return len(c.keys)
 }
 

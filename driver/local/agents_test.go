@@ -32,12 +32,12 @@ func TestExecutorsGetTheWholeTask(t *testing.T) {
 		return agent.Result{Output: "out", Usage: agent.Usage{CostUSD: 0.5, CostUnknown: true, TokensIn: 1, TokensOut: 2}}, nil
 	})}, []*agent.Definition{{Name: "linter", Agent: "shell", Settings: map[string]any{"shell": "sh", "dir": "."}}}, "")
 	out := Executors(set, "/project").Run(context.Background(), "run-1", &engine.StartTask{
-		Address: "a#2", Attempt: 3, Key: "k", Workflow: "demo", Node: "a", Agent: "linter", Prompt: "p",
+		Place:   &engine.Place{Workflow: "demo", Node: "a", Agent: "linter", Decide: []string{"yes"}, Output: &workflow.Output{Mode: workflow.JSON}},
+		Address: "a#2", Attempt: 3, Prompt: "p", Feedback: "wrong",
 		Inputs: []engine.Input{{Name: "x", Value: json.Number("1")}}, Settings: map[string]any{"dir": "sub"},
-		Decide: []string{"yes"}, Output: &workflow.Output{Mode: workflow.JSON}, Feedback: "wrong",
 	}, nil)
 	want := &agent.Task{
-		Run: "run-1", Address: "a#2", Attempt: 3, Key: "k", Workflow: "demo", Node: "a", Prompt: "p", Dir: "/project",
+		Run: "run-1", Address: "a#2", Attempt: 3, Key: "run-1/a#2@3", Workflow: "demo", Node: "a", Prompt: "p", Dir: "/project",
 		Inputs: []agent.Input{{Name: "x", Value: json.Number("1")}}, Settings: map[string]any{"shell": "sh", "dir": "sub"},
 		Decide: []string{"yes"}, Output: workflow.Output{Mode: workflow.JSON}, Feedback: "wrong", Agent: set.Definitions()[0],
 	}
@@ -75,7 +75,7 @@ func TestFaults(t *testing.T) {
 	if got := faultOf(ctx, agent.Permanentf("killed")); got.Kind != engine.FaultCancelled || got.Permanent {
 		t.Errorf("after a cancel: %+v", got)
 	}
-	out := Executors(agent.NewSet(nil, nil, ""), "").Run(context.Background(), "r", &engine.StartTask{Agent: "ghost"}, nil)
+	out := Executors(agent.NewSet(nil, nil, ""), "").Run(context.Background(), "r", &engine.StartTask{Place: &engine.Place{Agent: "ghost"}}, nil)
 	if out.Fault == nil || !out.Fault.Permanent {
 		t.Errorf("an unknown agent gives %+v", out.Fault)
 	}

@@ -143,7 +143,7 @@ func replayBusy(t *testing.T, store *journal.Store, recorded func(key string)) (
 		}
 		for _, c := range cmds {
 			if start, ok := c.(*engine.StartTask); ok {
-				issued[start.Key] = true
+				issued[start.Key(busyRun)] = true
 			}
 		}
 		if ended, ok := ev.(*engine.TaskEnded); ok {

@@ -77,13 +77,13 @@ func driveBusy(dir string, agents local.Agents) error {
 // when it ends.
 type appender struct{ dir string }
 
-func (a appender) Run(_ context.Context, _ string, task *engine.StartTask, _ agent.Log) local.Outcome {
+func (a appender) Run(_ context.Context, run string, task *engine.StartTask, _ agent.Log) local.Outcome {
 	file := filepath.Join(a.dir, strings.ReplaceAll(task.Address, "/", "_"))
-	if err := appendLine(file, "begin "+task.Key); err != nil {
+	if err := appendLine(file, "begin "+task.Key(run)); err != nil {
 		return local.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error(), Permanent: true}}
 	}
 	time.Sleep(time.Duration(len(task.Address)%7) * time.Millisecond)
-	if err := appendLine(file, "end "+task.Key); err != nil {
+	if err := appendLine(file, "end "+task.Key(run)); err != nil {
 		return local.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error(), Permanent: true}}
 	}
 	return local.Outcome{Output: task.Prompt}
