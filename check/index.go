@@ -54,8 +54,8 @@ func newIndex(w *workflow.Workflow) *index {
 	ix := &index{byID: make(map[string]*node, len(w.Body.Nodes))}
 	ix.root = ix.add(&w.Body, nil)
 	for _, s := range ix.scopes {
-		for _, e := range s.edges {
-			ix.link(e)
+		for i := range s.edges {
+			ix.link(s.edges, i)
 		}
 	}
 	return ix
@@ -87,11 +87,13 @@ func (ix *index) add(g *workflow.Graph, owner *node) *scope {
 	return s
 }
 
-// link finds the ends of an edge and enters it at both.
-func (ix *index) link(e *edge) {
-	if from := ix.byID[e.From]; from != nil && from.scope == e.scope {
+// link finds the ends of one of the edges and enters it at both.
+func (ix *index) link(edges []*edge, i int) {
+	e := edges[i]
+	from := ix.byID[e.From]
+	if from != nil && from.scope == e.scope {
 		e.from = from
-		from.out = append(from.out, e)
+		from.out = with(from.out, edges, i)
 		from.kinds |= kindsOf(e.On)
 	}
 	to := ix.byID[e.To]
@@ -100,8 +102,18 @@ func (ix *index) link(e *edge) {
 	}
 	if source := e.from.within(to.scope); source != nil {
 		e.to, e.source = to, source
-		to.in = append(to.in, e)
+		to.in = with(to.in, edges, i)
 	}
+}
+
+// with is a list with edges[i] added, all others of which come before it. A list
+// of neighbours stays a part of edges: most nodes have one edge, or write theirs
+// side by side.
+func with(list, edges []*edge, i int) []*edge {
+	if n := len(list); n == 0 || n <= i && edges[i-n] == list[0] {
+		return edges[i-n : i+1 : i+1]
+	}
+	return append(list, edges[i])
 }
 
 // within is the node, or the loop around it, that stands in the graph s. Nil

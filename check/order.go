@@ -37,6 +37,17 @@ func (s *scope) successors() [][]*node {
 		return s.next
 	}
 	s.next = make([][]*node, len(s.nodes))
+	degree, total := make([]int, len(s.nodes)), 0
+	for _, n := range s.nodes {
+		total += len(n.in)
+		for _, e := range n.in {
+			degree[e.source.order]++
+		}
+	}
+	all := make([]*node, total) // of which every list is a part
+	for i, d := range degree {
+		s.next[i], all = all[:0:d], all[d:]
+	}
 	for _, n := range s.nodes {
 		for _, e := range n.in {
 			s.next[e.source.order] = append(s.next[e.source.order], n)

@@ -23,7 +23,7 @@ type Document struct {
 	file  string
 	text  []byte // without byte order mark
 	lines []line
-	root  *yaml.Node
+	root  *node
 	found workflow.Diagnostics
 	seen  place // where the last position was looked up
 	above int   // lines of the file above the text, of which this is a piece
@@ -72,8 +72,8 @@ func (d *Document) parse() {
 		d.report(d.secondDocument(second, err))
 		return
 	}
-	if d.bounded(root.Content[0]) {
-		d.root = root.Content[0]
+	if root := convert(root.Content[0], map[*yaml.Node]*node{}); d.bounded(root) {
+		d.root = root
 	}
 }
 
@@ -134,8 +134,8 @@ func (d *Document) Report(diag workflow.Diagnostic) { d.report(diag) }
 func (d *Document) report(diag workflow.Diagnostic) { d.found = append(d.found, diag) }
 
 // bounded checks depth, cycles and what aliases expand to.
-func (d *Document) bounded(root *yaml.Node) bool {
-	w := &weigher{doc: d, sizes: map[*yaml.Node]int{}}
+func (d *Document) bounded(root *node) bool {
+	w := &weigher{doc: d, sizes: map[*node]int{}}
 	w.size(root, 1)
 	return !w.failed
 }
@@ -144,12 +144,12 @@ func (d *Document) bounded(root *yaml.Node) bool {
 // expanding them: what stands behind an anchor is counted once and remembered.
 type weigher struct {
 	doc     *Document
-	sizes   map[*yaml.Node]int // of anchored nodes; 0 while they are being counted
+	sizes   map[*node]int // of anchored nodes; 0 while they are being counted
 	aliased int
 	failed  bool
 }
 
-func (w *weigher) size(n *yaml.Node, depth int) int {
+func (w *weigher) size(n *node, depth int) int {
 	switch {
 	case w.failed:
 		return 1
@@ -171,7 +171,7 @@ func (w *weigher) size(n *yaml.Node, depth int) int {
 	return total
 }
 
-func (w *weigher) alias(n *yaml.Node, depth int) int {
+func (w *weigher) alias(n *node, depth int) int {
 	size := w.sizes[n.Alias]
 	if size == 0 {
 		return w.fail(n, codeAlias, "an anchor must not hold an alias to itself", "*%s contains itself", n.Value)
@@ -185,7 +185,7 @@ func (w *weigher) alias(n *yaml.Node, depth int) int {
 	return size
 }
 
-func (w *weigher) fail(n *yaml.Node, code, detail, summary string, args ...any) int {
+func (w *weigher) fail(n *node, code, detail, summary string, args ...any) int {
 	w.failed = true
 	w.doc.report(workflow.Errorf(w.doc.pos(n), code, detail, summary, args...))
 	return 1
@@ -194,7 +194,7 @@ func (w *weigher) fail(n *yaml.Node, code, detail, summary string, args ...any) 
 // height is how many levels stand below a node, aliases included. What an
 // anchor holds was counted and is free of cycles, and the sum of all aliases is
 // bounded, so the walk is too.
-func height(n *yaml.Node) int {
+func height(n *node) int {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
@@ -206,7 +206,7 @@ func height(n *yaml.Node) int {
 }
 
 // resolved follows an alias.
-func resolved(n *yaml.Node) *yaml.Node {
+func resolved(n *node) *node {
 	for n != nil && n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}

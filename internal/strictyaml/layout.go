@@ -54,7 +54,7 @@ func countComments(doc *Document, spaced []string) int {
 }
 
 // sameNodes compares what two documents hold, anchors and aliases included.
-func sameNodes(a, b *yaml.Node) bool {
+func sameNodes(a, b *node) bool {
 	if a.Kind != b.Kind || a.Value != b.Value || a.Tag != b.Tag || a.Anchor != b.Anchor || len(a.Content) != len(b.Content) {
 		return false
 	}
@@ -120,7 +120,7 @@ func (l *layout) finish() {
 }
 
 // startOf is the byte at which a node begins, with its anchor.
-func (l *layout) startOf(n *yaml.Node) int {
+func (l *layout) startOf(n *node) int {
 	if isBlock(n) && n.Anchor == "" && n.Style&yaml.TaggedStyle == 0 {
 		return l.startOf(n.Content[0])
 	}
@@ -128,12 +128,12 @@ func (l *layout) startOf(n *yaml.Node) int {
 }
 
 // isBlock says whether a node is a collection over lines, not in brackets.
-func isBlock(n *yaml.Node) bool {
+func isBlock(n *node) bool {
 	return (n.Kind == yaml.MappingNode || n.Kind == yaml.SequenceNode) && n.Style&yaml.FlowStyle == 0 && len(n.Content) > 0
 }
 
 // collection writes a block. If inline, its first line has begun already.
-func (l *layout) collection(n *yaml.Node, column int, inline, spaced bool) {
+func (l *layout) collection(n *node, column int, inline, spaced bool) {
 	if n.Style&yaml.TaggedStyle != 0 {
 		l.failed = true
 	}
@@ -147,7 +147,7 @@ func (l *layout) collection(n *yaml.Node, column int, inline, spaced bool) {
 }
 
 // oldColumn is the column of the keys or dashes of a block, from 0.
-func (l *layout) oldColumn(n *yaml.Node) int {
+func (l *layout) oldColumn(n *node) int {
 	if n.Kind == yaml.MappingNode {
 		return n.Content[0].Column - 1
 	}
@@ -160,7 +160,7 @@ func (l *layout) oldColumn(n *yaml.Node) int {
 }
 
 // oneLiners says whether every entry of a list is one line.
-func oneLiners(n *yaml.Node) bool {
+func oneLiners(n *node) bool {
 	for _, item := range n.Content {
 		switch {
 		case !isBlock(item) && item.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0:
@@ -171,7 +171,7 @@ func oneLiners(n *yaml.Node) bool {
 	return true
 }
 
-func (l *layout) mapping(n *yaml.Node, column int, inline bool) {
+func (l *layout) mapping(n *node, column int, inline bool) {
 	here := l.blocks[len(l.blocks)-1]
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
@@ -192,7 +192,7 @@ func (l *layout) mapping(n *yaml.Node, column int, inline bool) {
 	}
 }
 
-func (l *layout) value(n *yaml.Node, column int, spaced bool) {
+func (l *layout) value(n *node, column int, spaced bool) {
 	if isBlock(n) {
 		l.anchor(n)
 		l.collection(n, column+2, false, spaced)
@@ -210,7 +210,7 @@ func (l *layout) value(n *yaml.Node, column int, spaced bool) {
 }
 
 // anchor writes the anchor of a block behind its key or dash.
-func (l *layout) anchor(n *yaml.Node) {
+func (l *layout) anchor(n *node) {
 	if n.Anchor == "" {
 		return
 	}
@@ -221,7 +221,7 @@ func (l *layout) anchor(n *yaml.Node) {
 	l.at = l.startOf(n) + 1 + len(n.Anchor)
 }
 
-func (l *layout) sequence(n *yaml.Node, column int, inline, spaced bool) {
+func (l *layout) sequence(n *node, column int, inline, spaced bool) {
 	here := l.blocks[len(l.blocks)-1]
 	for i, item := range n.Content {
 		if i > 0 || !inline {
@@ -252,7 +252,7 @@ func (l *layout) newline(column int) {
 }
 
 // extent is where a leaf stands in the text.
-func (l *layout) extent(n *yaml.Node) (from, to int) {
+func (l *layout) extent(n *node) (from, to int) {
 	from = l.doc.offset(n.Line, n.Column)
 	switch n.Kind {
 	case yaml.ScalarNode:
@@ -290,7 +290,7 @@ func (l *layout) lastBreak(at int) int {
 
 // leaf copies a scalar, an alias or a flow collection that stands in a block of
 // the given column.
-func (l *layout) leaf(n *yaml.Node, column int) {
+func (l *layout) leaf(n *node, column int) {
 	from, to := l.extent(n)
 	written := strings.ReplaceAll(string(l.doc.text[from:to]), "\r\n", "\n")
 	l.exact = false
@@ -308,7 +308,7 @@ func (l *layout) leaf(n *yaml.Node, column int) {
 }
 
 // unquoted takes quotes off that are not needed.
-func unquoted(n *yaml.Node, written string) string {
+func unquoted(n *node, written string) string {
 	quoted := n.Style == yaml.DoubleQuotedStyle || n.Style == yaml.SingleQuotedStyle
 	if quoted && n.Anchor == "" && written[0] != '!' && IsPlain(n.Value, false) {
 		return n.Value
@@ -354,7 +354,7 @@ func (l *layout) shifted(written string, from, column int) {
 }
 
 // block writes a block scalar: its lines move with it.
-func (l *layout) block(n *yaml.Node, column, to int) {
+func (l *layout) block(n *node, column, to int) {
 	s := l.doc.scalar(n)
 	if n.Anchor != "" || n.Style&yaml.TaggedStyle != 0 || s.from != l.doc.offset(n.Line, n.Column) {
 		l.failed = true

@@ -1,11 +1,8 @@
 package strictyaml
 
 import (
-	"slices"
 	"strings"
 	"time"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -14,7 +11,7 @@ import (
 // when Done is called is unknown.
 type Map struct {
 	node    Node
-	entries []Entry
+	entries []entry
 	index   map[string]bool // names of a large map
 	known   []string
 }
@@ -24,8 +21,17 @@ type Entry struct {
 	Name  string // the key as it is written
 	Key   Node
 	Value Node
-	used  bool
 }
+
+// entry is an Entry of a map that knows the document.
+type entry struct {
+	name       string
+	key, value *node
+	used       bool
+}
+
+func (m *Map) value(e *entry) Node { return Node{doc: m.node.doc, y: e.value, key: e.key} }
+func (m *Map) key(e *entry) Node   { return Node{doc: m.node.doc, y: e.key} }
 
 // Map is the value, which must be a map. Nothing, written as null, is an empty
 // map. The result is never nil.
@@ -36,7 +42,7 @@ func (n Node) Map() *Map {
 	case !n.IsMap():
 		n.WrongType("a map")
 	case n.plainTag():
-		m.entries = make([]Entry, 0, len(n.y.Content)/2)
+		m.entries = make([]entry, 0, len(n.y.Content)/2)
 		m.collect()
 	}
 	return m
@@ -53,7 +59,7 @@ func (m *Map) collect() {
 			continue
 		}
 		if e, ok := m.entry(key, value); ok && !m.add(e) {
-			e.Key.Errorf(codeDuplicateKey, "remove one of them", "the key %q stands here twice", e.Name)
+			m.key(&e).Errorf(codeDuplicateKey, "remove one of them", "the key %q stands here twice", e.name)
 		}
 	}
 	for _, from := range merges {
@@ -63,26 +69,36 @@ func (m *Map) collect() {
 
 // add takes an entry unless its name is there already. Names are compared in a
 // small map and hashed in a large one.
-func (m *Map) add(e Entry) bool {
+func (m *Map) add(e entry) bool {
 	if m.index == nil && len(m.entries) > 16 {
 		m.index = make(map[string]bool, len(m.node.y.Content)/2)
 		for i := range m.entries {
-			m.index[m.entries[i].Name] = true
+			m.index[m.entries[i].name] = true
 		}
 	}
 	if m.index != nil {
-		if m.index[e.Name] {
+		if m.index[e.name] {
 			return false
 		}
-		m.index[e.Name] = true
-	} else if slices.ContainsFunc(m.entries, func(other Entry) bool { return other.Name == e.Name }) {
+		m.index[e.name] = true
+	} else if m.find(e.name) != nil {
 		return false
 	}
 	m.entries = append(m.entries, e)
 	return true
 }
 
-func (m *Map) entry(key, value *yaml.Node) (Entry, bool) {
+// find is the entry under a name, or nil.
+func (m *Map) find(name string) *entry {
+	for i := range m.entries {
+		if e := &m.entries[i]; e.name == name {
+			return e
+		}
+	}
+	return nil
+}
+
+func (m *Map) entry(key, value *node) (entry, bool) {
 	k := Node{doc: m.node.doc, y: resolved(key)}
 	if !k.IsScalar() {
 		detail := "write the key as plain text"
@@ -90,9 +106,9 @@ func (m *Map) entry(key, value *yaml.Node) (Entry, bool) {
 			detail = `put it in quotes: "{{…}}"`
 		}
 		k.Errorf(codeKey, detail, "a key must be text, not %s", k.kind())
-		return Entry{}, false
+		return entry{}, false
 	}
-	return Entry{Name: k.y.Value, Key: k, Value: Node{doc: m.node.doc, y: resolved(value), key: k.y}}, true
+	return entry{name: k.y.Value, key: k.y, value: resolved(value)}, true
 }
 
 // merge adds the keys of one map or of a list of maps, the first of which wins.
@@ -113,10 +129,13 @@ func (m *Map) Node() Node { return m.node }
 
 // Entries are all keys with their values, in order. All of them count as known.
 func (m *Map) Entries() []Entry {
+	list := make([]Entry, len(m.entries))
 	for i := range m.entries {
-		m.entries[i].used = true
+		e := &m.entries[i]
+		e.used = true
+		list[i] = Entry{Name: e.name, Key: m.key(e), Value: m.value(e)}
 	}
-	return m.entries
+	return list
 }
 
 // Get is the value under a key, which is a known key from then on. It does not
@@ -131,20 +150,16 @@ func (m *Map) Get(key string) Node {
 
 // Peek is the value under a key, for a second look: it makes no key known.
 func (m *Map) Peek(key string) Node {
-	for i := range m.entries {
-		if m.entries[i].Name == key {
-			return m.entries[i].Value
-		}
+	if e := m.find(key); e != nil {
+		return m.value(e)
 	}
 	return Node{}
 }
 
 func (m *Map) take(key string) Node {
-	for i := range m.entries {
-		if e := &m.entries[i]; e.Name == key {
-			e.used = true
-			return e.Value
-		}
+	if e := m.find(key); e != nil {
+		e.used = true
+		return m.value(e)
 	}
 	return Node{}
 }
@@ -186,16 +201,17 @@ func (m *Map) Refuse(key, code, detail, summary string) {
 // Done reports every key that was not asked for, and gives how many they are.
 // It is the last call.
 func (m *Map) Done() (unknown int) {
-	for _, e := range m.entries {
+	for i := range m.entries {
+		e := &m.entries[i]
 		if e.used {
 			continue
 		}
 		unknown++
-		detail := workflow.DidYouMean(e.Name, m.known)
+		detail := workflow.DidYouMean(e.name, m.known)
 		if detail == "" {
 			detail = "the keys here are " + strings.Join(m.known, ", ")
 		}
-		e.Key.Errorf(codeUnknownKey, detail, "unknown key %q", e.Name)
+		m.key(e).Errorf(codeUnknownKey, detail, "unknown key %q", e.name)
 	}
 	if d := m.node.doc; d != nil {
 		d.spareKeys = append(d.spareKeys, m.known[:0])

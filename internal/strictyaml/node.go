@@ -15,9 +15,9 @@ import (
 // something gives nothing and reports nothing.
 type Node struct {
 	doc  *Document
-	y    *yaml.Node
-	key  *yaml.Node // under which it stands
-	item bool       // an entry of the list under key
+	y    *node
+	key  *node // under which it stands
+	item bool  // an entry of the list under key
 }
 
 // Exists says whether there is such a value; null is one.
@@ -32,7 +32,7 @@ func (n Node) IsNull() bool {
 func (n Node) IsScalar() bool { return n.y != nil && n.y.Kind == yaml.ScalarNode }
 func (n Node) IsList() bool   { return n.y != nil && n.y.Kind == yaml.SequenceNode }
 func (n Node) IsMap() bool    { return n.y != nil && n.y.Kind == yaml.MappingNode }
-func (n Node) IsText() bool   { return n.IsScalar() && scalarKinds[n.y.Tag] == "text" }
+func (n Node) IsText() bool   { return n.IsScalar() && scalarKind(n.y.Tag) == "text" }
 
 // Pos is the tightest position that names the value, or its key or its dash if
 // the value is empty.
@@ -128,9 +128,19 @@ func (n Node) isBraces() bool {
 	return n.IsMap() && n.y.Style&yaml.FlowStyle != 0 && len(n.y.Content) > 0 && n.y.Content[0].Kind == yaml.MappingNode
 }
 
-var scalarKinds = map[string]string{
-	"!!null": "null", "!!bool": "a boolean", "!!int": "a number", "!!float": "a number",
-	"!!str": "text", "!!timestamp": "text", "!!merge": "text",
+// scalarKind is what a scalar of a tag is, or "".
+func scalarKind(tag string) string {
+	switch tag {
+	case "!!str", "!!timestamp", "!!merge":
+		return "text"
+	case "!!int", "!!float":
+		return "a number"
+	case "!!bool":
+		return "a boolean"
+	case "!!null":
+		return "null"
+	}
+	return ""
 }
 
 func (n Node) kind() string {
@@ -140,7 +150,7 @@ func (n Node) kind() string {
 	case n.IsMap():
 		return "a map"
 	}
-	if kind := scalarKinds[n.y.Tag]; kind != "" {
+	if kind := scalarKind(n.y.Tag); kind != "" {
 		return kind
 	}
 	return "a value tagged " + n.y.Tag

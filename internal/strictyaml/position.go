@@ -99,7 +99,7 @@ func (d *Document) span(lineNumber, column int, text []byte) workflow.Pos {
 
 // dash is the one that begins an empty entry of a list, or where the entry is
 // missing if it has none.
-func (d *Document) dash(n *yaml.Node) workflow.Pos {
+func (d *Document) dash(n *node) workflow.Pos {
 	from := min(d.offset(n.Line, n.Column)+1, len(d.text))
 	at := bytes.LastIndexByte(d.text[:from], '-')
 	number, _ := slices.BinarySearchFunc(d.lines, at+1, func(l line, offset int) int { return l.from - offset })
@@ -112,7 +112,7 @@ func (d *Document) dash(n *yaml.Node) workflow.Pos {
 
 // pos is the tightest range that names a node: a scalar from end to end, a flow
 // collection from bracket to bracket, a block by its first key or dash.
-func (d *Document) pos(n *yaml.Node) workflow.Pos {
+func (d *Document) pos(n *node) workflow.Pos {
 	switch {
 	case n.Kind == yaml.AliasNode:
 		return d.mark(n.Line, n.Column, 1+utf8.RuneCountInString(n.Value))
@@ -130,7 +130,7 @@ func (d *Document) pos(n *yaml.Node) workflow.Pos {
 
 // flowEnd is the byte behind the bracket that closes a flow collection. A pair
 // like `a: b` in a list has no brackets of its own.
-func (d *Document) flowEnd(n *yaml.Node, from int) int {
+func (d *Document) flowEnd(n *node, from int) int {
 	s := d.skipProperties(raw{from: from, line: n.Line})
 	open := s.from < len(d.text) && (d.text[s.from] == '[' || d.text[s.from] == '{')
 	end := s.from
@@ -155,7 +155,7 @@ func (d *Document) flowEnd(n *yaml.Node, from int) int {
 }
 
 // leafEnd is the byte behind an entry of a flow collection.
-func (d *Document) leafEnd(n *yaml.Node) int {
+func (d *Document) leafEnd(n *node) int {
 	from := d.offset(n.Line, n.Column)
 	switch n.Kind {
 	case yaml.ScalarNode:
@@ -172,7 +172,7 @@ func (d *Document) leafEnd(n *yaml.Node) int {
 type raw struct{ from, to, line, column int }
 
 // scalar finds a scalar behind its anchor and tag.
-func (d *Document) scalar(n *yaml.Node) raw {
+func (d *Document) scalar(n *node) raw {
 	s := raw{line: n.Line, column: n.Column}
 	if s.line > len(d.lines) { // an empty value behind the last line
 		s.line = len(d.lines)
@@ -249,7 +249,7 @@ func plainEnd(text []byte, value string) int {
 
 // blockEnd is the byte behind the last line of a block scalar that is not
 // blank.
-func (d *Document) blockEnd(n *yaml.Node, s raw) int {
+func (d *Document) blockEnd(n *node, s raw) int {
 	end, indent := d.lines[s.line-1].to, d.blockIndent(s)
 	if strings.Trim(n.Value, "\n") == "" {
 		return end

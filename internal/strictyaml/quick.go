@@ -18,14 +18,14 @@ type quick struct {
 	lines []line
 	at    int // index of the current line
 	depth int
-	spare []yaml.Node // nodes are allocated many at a time
+	spare []node // nodes are allocated many at a time
 }
 
 // giveUp is the panic with which quick ends early. It never leaves the package.
 type giveUp struct{}
 
 // readQuickly is the root of a document, or nil if the library has to read it.
-func readQuickly(text []byte, lines []line) (root *yaml.Node) {
+func readQuickly(text []byte, lines []line) (root *node) {
 	if !bytes.HasSuffix(text, []byte{'\n'}) || bytes.IndexByte(text, '\r') >= 0 || len(text) > 0 && text[0] == ' ' {
 		return nil
 	}
@@ -42,7 +42,7 @@ func readQuickly(text []byte, lines []line) (root *yaml.Node) {
 	if !ok || indent != 0 {
 		return nil
 	}
-	root = q.mapping(0)
+	root = q.mapping(0, nil, 0)
 	if _, more := q.content(); more {
 		return nil
 	}
@@ -72,9 +72,9 @@ func (q *quick) content() (indent int, ok bool) {
 
 func (q *quick) line() string { return q.text[q.lines[q.at].from:q.lines[q.at].to] }
 
-func (q *quick) node(kind yaml.Kind, column int) *yaml.Node {
+func (q *quick) node(kind yaml.Kind, column int) *node {
 	if len(q.spare) == 0 {
-		q.spare = make([]yaml.Node, min(256, 1+len(q.lines)))
+		q.spare = make([]node, min(256, 1+len(q.lines)))
 	}
 	n := &q.spare[0]
 	q.spare = q.spare[1:]
@@ -83,14 +83,15 @@ func (q *quick) node(kind yaml.Kind, column int) *yaml.Node {
 }
 
 // mapping reads a block map whose keys stand in the given column. Its first key
-// stands in the current line, perhaps behind a dash.
-func (q *quick) mapping(column int) *yaml.Node {
+// stands in the current line, perhaps behind a dash; it is given with the column
+// behind it if it has been read.
+func (q *quick) mapping(column int, key *node, end int) *node {
 	q.enter()
 	m := q.node(yaml.MappingNode, column)
 	m.Tag = "!!map"
-	m.Content = make([]*yaml.Node, 0, 8)
-	for first := true; ; first = false {
-		if !first {
+	m.Content = make([]*node, 0, 8)
+	for {
+		if len(m.Content) > 0 {
 			indent, ok := q.content()
 			if !ok || indent < column {
 				break
@@ -100,9 +101,12 @@ func (q *quick) mapping(column int) *yaml.Node {
 				break // the list around the map, or a mistake that the caller finds
 			}
 		}
-		key, end := q.key(column)
-		q.refuse(key == nil)
+		if key == nil {
+			key, end = q.key(column)
+			q.refuse(key == nil)
+		}
 		m.Content = append(m.Content, key, q.value(end, column, true))
+		key = nil
 	}
 	q.depth--
 	return m
@@ -115,7 +119,7 @@ func (q *quick) enter() {
 
 // key reads a simple key with its colon, and gives the column behind it; nil if
 // none stands there.
-func (q *quick) key(column int) (*yaml.Node, int) {
+func (q *quick) key(column int) (*node, int) {
 	rest := q.line()[column:]
 	if rest[0] == '"' || rest[0] == '\'' {
 		n, end := q.quoted(column)
@@ -147,12 +151,11 @@ func isKeyByte(b byte) bool {
 }
 
 // plain makes a node of plain text.
-func (q *quick) plain(text string, column int) *yaml.Node {
+func (q *quick) plain(text string, column int) *node {
 	n := q.node(yaml.ScalarNode, column)
 	n.Value = text
 	if n.Tag = "!!str"; mayBeOther(text) {
-		n.Tag = ""
-		n.Tag = n.ShortTag()
+		n.Tag = (&yaml.Node{Kind: yaml.ScalarNode, Value: text}).ShortTag()
 	}
 	return n
 }
@@ -167,7 +170,7 @@ func mayBeOther(text string) bool {
 }
 
 // quoted reads a quoted scalar without escapes, and gives the column behind it.
-func (q *quick) quoted(column int) (*yaml.Node, int) {
+func (q *quick) quoted(column int) (*node, int) {
 	l := q.line()
 	quote := l[column]
 	end := strings.IndexByte(l[column+1:], quote)
@@ -189,7 +192,7 @@ func (q *quick) quoted(column int) (*yaml.Node, int) {
 
 // value reads what stands behind a colon or a dash, in a block whose keys or
 // dashes stand in the given column. It leaves the lines of the value.
-func (q *quick) value(from, column int, inMap bool) *yaml.Node {
+func (q *quick) value(from, column int, inMap bool) *node {
 	l := q.line()
 	start := from + len(l[from:]) - len(strings.TrimLeft(l[from:], " "))
 	if start == len(l) || l[start] == '#' {
@@ -239,7 +242,7 @@ func (q *quick) lineEnd(from, column int) {
 }
 
 // below reads a value that begins in a later line: a map, a list, or nothing.
-func (q *quick) below(from, column int, inMap bool) *yaml.Node {
+func (q *quick) below(from, column int, inMap bool) *node {
 	empty := q.node(yaml.ScalarNode, from)
 	empty.Tag = "!!null"
 	q.at++
@@ -255,15 +258,15 @@ func (q *quick) below(from, column int, inMap bool) *yaml.Node {
 		return q.sequence(indent)
 	}
 	q.refuse(q.line()[indent] == '-')
-	return q.mapping(indent)
+	return q.mapping(indent, nil, 0)
 }
 
 // sequence reads a block list whose dashes stand in the given column.
-func (q *quick) sequence(column int) *yaml.Node {
+func (q *quick) sequence(column int) *node {
 	q.enter()
 	s := q.node(yaml.SequenceNode, column)
 	s.Tag = "!!seq"
-	s.Content = make([]*yaml.Node, 0, 4)
+	s.Content = make([]*node, 0, 4)
 	for {
 		indent, ok := q.content()
 		if !ok || indent < column {
@@ -281,18 +284,18 @@ func (q *quick) sequence(column int) *yaml.Node {
 	return s
 }
 
-func (q *quick) entry(column int) *yaml.Node {
+func (q *quick) entry(column int) *node {
 	l := q.line()
 	start := column + 2 + len(l[column+2:]) - len(strings.TrimLeft(l[column+2:], " "))
 	q.refuse(start == len(l) || l[start] == '#' || l[start] == '-')
-	if key, _ := q.key(start); key != nil {
-		return q.mapping(start)
+	if key, end := q.key(start); key != nil {
+		return q.mapping(start, key, end)
 	}
 	return q.value(column+1, column, false)
 }
 
 // literal reads a block scalar under | or |-.
-func (q *quick) literal(start, column int) *yaml.Node {
+func (q *quick) literal(start, column int) *node {
 	header := q.line()[start:]
 	q.refuse(header != "|" && header != "|-")
 	n := q.node(yaml.ScalarNode, start)

@@ -31,11 +31,11 @@ func compareWithLibrary(t *testing.T, text []byte) bool {
 	if _, err := decode(dec); !errors.Is(err, io.EOF) {
 		t.Fatalf("the library finds more: %v\n%s", err, text)
 	}
-	compareNodes(t, want.Content[0], got, text)
+	compareNodes(t, convert(want.Content[0], map[*yaml.Node]*node{}), got, text)
 	return true
 }
 
-func compareNodes(t *testing.T, want, got *yaml.Node, text []byte) {
+func compareNodes(t *testing.T, want, got *node, text []byte) {
 	t.Helper()
 	if want.Kind != got.Kind || want.Style != got.Style || want.Tag != got.Tag || want.Value != got.Value || want.Anchor != got.Anchor ||
 		want.Line != got.Line || want.Column != got.Column || len(want.Content) != len(got.Content) {

@@ -7,7 +7,7 @@ import (
 )
 
 // flow reads a flow collection that begins and ends in the current line.
-func (q *quick) flow(start, column int) *yaml.Node {
+func (q *quick) flow(start, column int) *node {
 	q.refuse(!q.lines[q.at].ascii)
 	n, end := q.collection(start)
 	q.lineEnd(end, column)
@@ -15,7 +15,7 @@ func (q *quick) flow(start, column int) *yaml.Node {
 }
 
 // collection reads [a, b] or {a: b}, and gives the column behind it.
-func (q *quick) collection(start int) (*yaml.Node, int) {
+func (q *quick) collection(start int) (*node, int) {
 	q.enter()
 	defer func() { q.depth-- }()
 	n, closing := q.node(yaml.SequenceNode, start), byte(']')
@@ -42,14 +42,14 @@ func (q *quick) collection(start int) (*yaml.Node, int) {
 }
 
 // flowEntry reads an item, or a key with its value, and the space behind it.
-func (q *quick) flowEntry(n *yaml.Node, at int) int {
+func (q *quick) flowEntry(n *node, at int) int {
 	if n.Kind == yaml.MappingNode {
 		key, end := q.flowScalar(at)
 		q.refuse(!strings.HasPrefix(q.line()[end:], ": ") || end-at > longestKey)
 		n.Content = append(n.Content, key)
 		at = q.skipSpace(end + 1)
 	}
-	var value *yaml.Node
+	var value *node
 	if b := q.byteAt(at); b == '[' || b == '{' {
 		value, at = q.collection(at)
 	} else {
@@ -60,7 +60,7 @@ func (q *quick) flowEntry(n *yaml.Node, at int) int {
 }
 
 // flowScalar reads a quoted scalar or a plain one of simple characters.
-func (q *quick) flowScalar(at int) (*yaml.Node, int) {
+func (q *quick) flowScalar(at int) (*node, int) {
 	if b := q.byteAt(at); b == '"' || b == '\'' {
 		n, end := q.quoted(at)
 		q.refuse(n == nil)

@@ -14,7 +14,7 @@ import (
 // each character of plain, quoted and block scalars. Where the file folds lines
 // the text keeps them apart: for positions that is exact, and a reference reads
 // the same with a line break as with a space.
-func (d *Document) source(n *yaml.Node) workflow.Source {
+func (d *Document) source(n *node) workflow.Source {
 	s := d.scalar(n)
 	switch {
 	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
@@ -58,7 +58,7 @@ func unfold(written []byte, value string) (text string, indent int) {
 
 // blockSource maps the lines of a block scalar: they begin below the header, in
 // the column of the block's indentation.
-func (d *Document) blockSource(n *yaml.Node, s raw) workflow.Source {
+func (d *Document) blockSource(n *node, s raw) workflow.Source {
 	indent := d.blockIndent(s)
 	src := workflow.Source{Text: n.Value, Indent: indent + 1}
 	last := s.line

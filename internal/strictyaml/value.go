@@ -24,10 +24,10 @@ func (n Node) Value() any {
 		}
 		return list
 	case yaml.MappingNode:
-		entries := n.Map().Entries()
-		values := make(map[string]any, len(entries))
-		for _, e := range entries {
-			values[e.Name] = e.Value.Value()
+		m := n.Map()
+		values := make(map[string]any, len(m.entries))
+		for i := range m.entries {
+			values[m.entries[i].name] = m.value(&m.entries[i]).Value()
 		}
 		return values
 	}

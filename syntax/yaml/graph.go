@@ -11,7 +11,11 @@ import (
 func (r *resolver) graph(b *block) workflow.Graph {
 	g := &builder{resolver: r, inLoop: b.owner != nil && b.owner.isLoop()}
 	g.Nodes = make([]workflow.Node, 0, len(b.steps))
-	g.Edges = make([]workflow.Edge, 0, len(b.steps))
+	edges := 0
+	for _, s := range b.steps {
+		edges += len(s.follow)
+	}
+	g.Edges = make([]workflow.Edge, 0, edges)
 	for _, s := range b.steps {
 		g.guard(s)
 		g.step(s)

@@ -59,30 +59,36 @@ func (r *reader) task(m *strictyaml.Map, s *step) {
 	if agent := m.Peek("agent"); agent.Exists() {
 		t.Pos = agent.Pos()
 	}
-	if config := m.Peek("config"); config.Exists() {
-		t.Settings, _ = mapValue(config)
-		t.SettingsPos, t.SettingsSrc = keyPlaces(config, t.Settings), sources(config, t.Settings)
+	if config := m.Peek("config"); config.Exists() && !config.IsNull() {
+		readSettings(config, t)
 	}
 	s.node.Step, s.base = t, orElse(t.Agent, "task")
 }
 
-// sources are where the author wrote the settings.
-func sources(config strictyaml.Node, settings map[string]any) map[string]workflow.Source {
-	if len(settings) == 0 {
-		return nil
+// readSettings reads the settings, and where the author wrote them.
+func readSettings(config strictyaml.Node, t *workflow.Task) {
+	if !config.IsMap() {
+		config.WrongType("a map")
+		return
 	}
-	srcs := make(map[string]workflow.Source, len(settings))
-	for _, e := range config.Map().Entries() {
+	entries := config.Map().Entries()
+	t.Settings = make(map[string]any, len(entries))
+	if len(entries) == 0 {
+		return
+	}
+	t.SettingsPos, t.SettingsSrc = make(map[string]workflow.Pos, len(entries)), make(map[string]workflow.Source, len(entries))
+	for _, e := range entries {
+		key := e.Key.Pos()
+		t.Settings[e.Name], t.SettingsPos[e.Name] = e.Value.Value(), key
 		switch {
 		case e.Value.IsText() && e.Value.Written() != "":
-			srcs[e.Name] = e.Value.Source()
+			t.SettingsSrc[e.Name] = e.Value.Source()
 		case e.Value.IsScalar():
-			srcs[e.Name] = workflow.Source{Pos: e.Value.Pos()}
+			t.SettingsSrc[e.Name] = workflow.Source{Pos: e.Value.Pos()}
 		default:
-			srcs[e.Name] = workflow.Source{Pos: e.Key.Pos()}
+			t.SettingsSrc[e.Name] = workflow.Source{Pos: key}
 		}
 	}
-	return srcs
 }
 
 func (r *reader) call(n strictyaml.Node, m *strictyaml.Map, s *step) {

@@ -54,6 +54,9 @@ func (d *dependents) block(b *block) {
 // pass notes that what follows stands below the step.
 func (d *dependents) pass(s *step) {
 	s.above = true
+	if d.mode == sequential {
+		return // nobody asks who writes what
+	}
 	if name := s.node.Output.Var; name != "" {
 		d.writers[name] = s
 	}

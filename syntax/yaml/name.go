@@ -12,10 +12,10 @@ import (
 // `when`, `until` and `while` become: what it is made from, then that with -2,
 // -3, … in the order in which the steps are written.
 func nameSteps(b *block) *namer {
-	n := &namer{taken: make(map[string]bool, len(b.steps)), last: map[string]int{}}
+	n := &namer{steps: make(map[string]*step, len(b.steps)), last: map[string]int{}}
 	b.each(func(s *step) {
-		if s.node.ID != "" {
-			n.taken[s.node.ID] = true
+		if s.node.ID != "" && n.steps[s.node.ID] == nil {
+			n.steps[s.node.ID] = s
 		}
 	})
 	n.block(b)
@@ -23,36 +23,37 @@ func nameSteps(b *block) *namer {
 }
 
 type namer struct {
-	taken map[string]bool
-	last  map[string]int // number of the last id made from a base
+	steps map[string]*step // by id, of two the first; nil under the id of a choice
+	last  map[string]int   // number of the last id made from a base
 }
 
 func (n *namer) block(b *block) {
 	for _, s := range b.steps {
 		if s.when.Text != "" {
-			s.guard = n.name("choice")
+			s.guard = n.name("choice", nil)
 		}
 		if s.node.ID == "" {
-			s.setID(n.name(slug(s.base)))
+			s.setID(n.name(slug(s.base), s))
 		}
 		if s.body != nil {
 			n.block(s.body)
 		}
 		if s.until.Text != "" || s.while.Text != "" {
-			s.test = n.name("choice")
+			s.test = n.name("choice", nil)
 		}
 	}
 }
 
-func (n *namer) name(base string) string {
+// name makes an id for a step, or for a choice if there is none.
+func (n *namer) name(base string, s *step) string {
 	for {
 		n.last[base]++
 		id := base
 		if number := n.last[base]; number > 1 {
 			id += "-" + strconv.Itoa(number)
 		}
-		if !n.taken[id] {
-			n.taken[id] = true
+		if _, taken := n.steps[id]; !taken {
+			n.steps[id] = s
 			return id
 		}
 	}
@@ -102,17 +103,15 @@ func (b *block) ids() []string {
 // its own, so that ids are unique in the model whatever the file says. A
 // for_each over a single step may share its id with that step.
 func (r *reader) checkNames(names *namer) {
-	first := make(map[string]*step, len(r.body.steps))
 	r.body.each(func(s *step) {
-		other := first[s.node.ID]
+		other := names.steps[s.node.ID]
 		switch {
-		case other == nil:
-			first[s.node.ID] = s
+		case other == s:
 		case s.outer == other && !other.isLoop() && len(other.body.steps) == 1:
 		default:
 			r.doc.Report(workflow.Errorf(s.node.Pos, codeDuplicateID,
 				"the other one is at "+other.node.Pos.String()+"; rename one of them", "id %q is used twice", s.node.ID))
-			s.setID(names.name(slug(s.node.ID)))
+			s.setID(names.name(slug(s.node.ID), s))
 		}
 	})
 }

@@ -22,7 +22,7 @@ func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) 
 	w := r.workflow(doc.Root(), file)
 	names := nameSteps(&r.body)
 	r.checkNames(names)
-	w.Body = newResolver(&r.body, r.settings, w, r.report).resolve()
+	w.Body = newResolver(&r.body, names.steps, r.settings, w, r.report).resolve()
 	expr.Resolve(w, expr.Mixed, r.body.ids())
 	return w, doc.Diagnostics()
 }

@@ -178,7 +178,13 @@ func (p *plan) name(id string) string {
 
 // findFlow asks the reader's resolver what it would make of the steps.
 func (p *plan) findFlow(w *workflow.Workflow) {
-	r := newResolver(p.body, p.settings, w, func(workflow.Diagnostic) {})
+	byID := map[string]*step{}
+	p.body.each(func(s *step) {
+		if byID[s.node.ID] == nil {
+			byID[s.node.ID] = s
+		}
+	})
+	r := newResolver(p.body, byID, p.settings, w, func(workflow.Diagnostic) {})
 	r.findFlow()
 }
 

@@ -2,6 +2,7 @@ package yaml
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -18,7 +19,7 @@ type resolver struct {
 	w      *workflow.Workflow
 	report func(workflow.Diagnostic)
 
-	byID  map[string]*step
+	byID  map[string]*step // nothing under the ids of choices
 	edges int
 }
 
@@ -31,15 +32,9 @@ type flow struct {
 	follow []target // where its plain edges go
 }
 
-func newResolver(body *block, s settings, w *workflow.Workflow, report func(workflow.Diagnostic)) *resolver {
-	r := &resolver{settings: s, body: body, w: w, report: report, byID: make(map[string]*step, len(body.steps))}
-	body.each(func(s *step) {
-		s.flow = flow{}
-		if r.byID[s.node.ID] == nil {
-			r.byID[s.node.ID] = s
-		}
-	})
-	return r
+func newResolver(body *block, byID map[string]*step, s settings, w *workflow.Workflow, report func(workflow.Diagnostic)) *resolver {
+	body.each(func(s *step) { s.flow = flow{} })
+	return &resolver{settings: s, body: body, w: w, report: report, byID: byID}
 }
 
 func (r *resolver) resolve() workflow.Graph {
@@ -269,7 +264,7 @@ func (r *resolver) entries(names []target) []target {
 
 // distinct drops targets that were named before.
 func distinct(targets []target) []target {
-	if len(targets) < 2 {
+	if len(targets) < 2 || len(targets) <= 8 && !anyTwice(targets) {
 		return targets
 	}
 	seen := make(map[string]bool, len(targets))
@@ -283,31 +278,43 @@ func distinct(targets []target) []target {
 	return kept
 }
 
+func anyTwice(targets []target) bool {
+	for i, t := range targets {
+		if slices.ContainsFunc(targets[:i], func(other target) bool { return other.name == t.name }) {
+			return true
+		}
+	}
+	return false
+}
+
 // warnDetached reports what nothing leads to although its author meant it to
 // wait: steps that hold a position in a sequential workflow, and the tests of
 // loops.
 func (r *resolver) warnDetached(g *workflow.Graph) {
-	led := make(map[string]bool, len(g.Edges))
-	allEdges(g, func(e *workflow.Edge) { led[e.To] = true })
+	led := sync.OnceValue(func() map[string]bool {
+		led := make(map[string]bool, len(g.Edges))
+		allEdges(g, func(e *workflow.Edge) { led[e.To] = true })
+		return led
+	})
 	r.warnIn(r.body, led)
 	r.body.each(func(s *step) {
 		if s.body == nil {
 			return
 		}
 		r.warnIn(s.body, led)
-		if s.test != "" && !led[s.test] && len(s.body.steps) > 0 {
+		if s.test != "" && !led()[s.test] && len(s.body.steps) > 0 {
 			r.report(workflow.Errorf(s.node.Pos, codeLoopTest, "let the last step end without a route, or say in its route what is done again", "no step of %q goes on to its until or while", s.node.ID))
 		}
 	})
 }
 
-func (r *resolver) warnIn(b *block, led map[string]bool) {
+func (r *resolver) warnIn(b *block, led func() map[string]bool) {
 	if r.mode != sequential {
 		return
 	}
 	held, starts := positions(b)
 	for _, s := range held[end(starts, 0, len(held)):] {
-		if !led[s.entry()] {
+		if !led()[s.entry()] {
 			r.report(workflow.Warningf(s.node.Pos, codeDetached, "lead to it with `next:` or `route:`, or move it to the top", "nothing leads to %q, so it starts at once", s.node.ID))
 		}
 	}

@@ -55,23 +55,25 @@ type target struct {
 }
 
 func (r *reader) block(nodes []strictyaml.Node, owner *step) block {
-	b := block{owner: owner, steps: make([]*step, 0, len(nodes))}
+	b := block{owner: owner, steps: make([]*step, len(nodes))}
+	steps := make([]step, len(nodes))
 	for i, n := range nodes {
 		if n.IsNull() {
 			n.Errorf(codeStepKind, "give it one of "+kindNames+", or remove the dash", "this step is empty")
 		}
-		s := r.step(n)
+		s := &steps[i]
+		r.step(n, s)
 		s.outer, s.index = owner, i
-		b.steps = append(b.steps, s)
+		b.steps[i] = s
 	}
 	return b
 }
 
 // step reads one step. All keys are read whatever the kind, so that a key that
 // does not go with the kind is reported as that.
-func (r *reader) step(n strictyaml.Node) *step {
+func (r *reader) step(n strictyaml.Node, s *step) {
 	m := n.Map()
-	s := &step{pos: n.Pos()}
+	s.pos = n.Pos()
 	id := m.Get("id")
 	if id.IsText() && id.Written() == "" {
 		id.WrongType("a name")
@@ -86,7 +88,6 @@ func (r *reader) step(n strictyaml.Node) *step {
 	if unknown := m.Done(); s.node.Step == nil {
 		r.nothing(m, s, unknown > 0)
 	}
-	return s
 }
 
 // words reads what a step may say whatever it does.
