@@ -22,6 +22,8 @@ type app struct {
 	outStyle view.Style
 	errStyle view.Style
 	gone     bool // nobody reads standard output any more
+
+	stdinText []byte // what was read from standard input
 }
 
 func newApp(std Stdio) *app {

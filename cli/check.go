@@ -8,11 +8,12 @@ import (
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/project"
+	"github.com/hocket-dev/hocket/syntax"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
 func (a *app) checkVerb() *cobra.Command {
-	var syntaxOnly bool
+	var syntaxOnly, fix bool
 	cmd := &cobra.Command{
 		Use:   "check [FILE...] [FLAGS]",
 		Short: "say what is wrong with workflows",
@@ -26,16 +27,25 @@ cannot run.`,
   # of a file alone, without the agents of the project
   hocket check --syntax-only draft.yml
 
+  # do what the help says, where it is certain
+  hocket check --fix flow.md
+
   # for an editor
   hocket check review.yml --json`,
 		ValidArgsFunction: a.completeWorkflow,
-		RunE:              func(_ *cobra.Command, args []string) error { return a.check(args, syntaxOnly) },
+		RunE:              func(_ *cobra.Command, args []string) error { return a.check(args, syntaxOnly, fix) },
 	}
-	cmd.Flags().BoolVar(&syntaxOnly, "syntax-only", false, "look at the files alone, not at the project's agents and what they call")
+	cmd.Flags().BoolVar(&syntaxOnly, "syntax-only", false, "look at the files alone; at a diagram as its own tool does")
+	cmd.Flags().BoolVar(&fix, "fix", false, "mend the files where the remedy is certain")
 	return cmd
 }
 
-func (a *app) check(files []string, syntaxOnly bool) error {
+func (a *app) check(files []string, syntaxOnly, fix bool) error {
+	if fix {
+		if err := a.fixFiles(files); err != nil {
+			return err
+		}
+	}
 	p, err := a.openProject()
 	if err != nil {
 		return err
@@ -52,7 +62,7 @@ func (a *app) check(files []string, syntaxOnly bool) error {
 		if err != nil {
 			return err
 		}
-		found = append(found, checkOne(l, syntaxOnly)...)
+		found = append(found, a.checkOne(l, file, syntaxOnly)...)
 	}
 	found = found.Sort()
 	if a.json {
@@ -66,9 +76,14 @@ func (a *app) check(files []string, syntaxOnly bool) error {
 	return err
 }
 
-func checkOne(l *project.Loaded, syntaxOnly bool) workflow.Diagnostics {
+func (a *app) checkOne(l *project.Loaded, file string, syntaxOnly bool) workflow.Diagnostics {
 	if !syntaxOnly {
 		return l.Check(nil)
+	}
+	if file, text, err := a.readFile(file, "check"); err == nil {
+		if found, ok := syntax.Diagram(file, text); ok {
+			return found
+		}
 	}
 	if l.Bundle.Root == nil {
 		return l.Diagnostics
@@ -108,6 +123,7 @@ type jsonDiagnostic struct {
 	Code      string            `json:"code"`
 	Summary   string            `json:"summary"`
 	Detail    string            `json:"detail"`
+	Fix       *workflow.Fix     `json:"fix,omitempty"`
 }
 
 func jsonDiagnostics(found workflow.Diagnostics) []jsonDiagnostic {
@@ -115,7 +131,7 @@ func jsonDiagnostics(found workflow.Diagnostics) []jsonDiagnostic {
 	for i, d := range nearPaths(found) {
 		list[i] = jsonDiagnostic{
 			File: filepath.ToSlash(d.File), Line: d.Line, Column: d.Column, EndLine: d.EndLine, EndColumn: d.EndColumn,
-			Severity: d.Severity, Code: d.Code, Summary: d.Summary, Detail: d.Detail,
+			Severity: d.Severity, Code: d.Code, Summary: d.Summary, Detail: d.Detail, Fix: d.Fix,
 		}
 	}
 	return list

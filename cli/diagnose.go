@@ -20,7 +20,7 @@ func (a *app) showDiagnostics(found workflow.Diagnostics, style view.Style) stri
 	if len(found) == 0 {
 		return ""
 	}
-	return view.Diagnostics(nearPaths(found), sourceOf, style) + style.Paint(view.Bold, view.Tally(found)) + "\n"
+	return view.Diagnostics(nearPaths(found), a.sourceOf, style) + style.Paint(view.Bold, view.Tally(found)) + "\n"
 }
 
 // reportDiagnostics says that a verb could not begin.
@@ -33,7 +33,10 @@ func (a *app) reportDiagnostics(found workflow.Diagnostics) {
 }
 
 // sourceOf reads a file for the excerpt. What cannot be read has none.
-func sourceOf(file string) []byte {
+func (a *app) sourceOf(file string) []byte {
+	if file == stdin {
+		return a.stdinText
+	}
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil

@@ -40,10 +40,12 @@ func (a *app) fmt(files []string, write bool) error {
 	list := make([]formatted, 0, len(files))
 	var found workflow.Diagnostics
 	for _, name := range files {
-		file := a.path(name)
-		text, err := os.ReadFile(file)
+		file, text, err := a.readFile(name, "fmt")
 		if err != nil {
-			return usagef("fmt takes files, not names of workflows", "%v", err)
+			return err
+		}
+		if write && file == stdin {
+			return usagef("leave -w out: the result goes to standard output", "standard input cannot be written")
 		}
 		laidOut, wrong := syntax.Fmt(file, text)
 		if wrong.Errors() {

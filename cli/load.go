@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,6 +11,32 @@ import (
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/workflow"
 )
+
+// stdin is the name of standard input in the place of a file's.
+const stdin = "-"
+
+// readStdin reads standard input, once.
+func (a *app) readStdin() ([]byte, error) {
+	if a.stdinText != nil {
+		return a.stdinText, nil
+	}
+	text, err := io.ReadAll(a.std.In)
+	a.stdinText = text
+	return text, err
+}
+
+// readFile reads a file that is to be changed or converted.
+func (a *app) readFile(name, verb string) (file string, text []byte, err error) {
+	if name == stdin {
+		text, err = a.readStdin()
+		return stdin, text, err
+	}
+	file = a.path(name)
+	if text, err = os.ReadFile(file); err != nil {
+		return "", nil, usagef(verb+" takes files, not names of workflows", "%v", err)
+	}
+	return file, text, nil
+}
 
 // load reads a workflow, by file or by name, with all that it calls.
 func (a *app) load(nameOrFile string) (*project.Loaded, error) {
@@ -21,6 +48,13 @@ func (a *app) load(nameOrFile string) (*project.Loaded, error) {
 }
 
 func (a *app) loadFrom(p *project.Project, nameOrFile string) (*project.Loaded, error) {
+	if nameOrFile == stdin {
+		text, err := a.readStdin()
+		if err != nil {
+			return nil, err
+		}
+		return p.LoadText(stdin, text)
+	}
 	if file := a.path(nameOrFile); a.dir != "" && isFile(file) {
 		abs, err := filepath.Abs(file)
 		if err != nil {

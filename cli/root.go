@@ -23,7 +23,7 @@ func (a *app) chapters() []chapter {
 		{"Run workflows", []*cobra.Command{a.runVerb(), a.resumeVerb(), a.retryVerb(), a.forkVerb()}},
 		{"Look at runs", []*cobra.Command{a.runsVerb(), a.showVerb(), a.logsVerb(), a.eventsVerb()}},
 		{"Act on runs", []*cobra.Command{a.answerVerb(), a.cancelVerb(), a.raiseVerb()}},
-		{"Work on workflow files", []*cobra.Command{a.checkVerb(), a.fmtVerb(), a.graphVerb(), a.planVerb(), a.digestVerb(), a.schemaVerb()}},
+		{"Work on workflow files", []*cobra.Command{a.checkVerb(), a.convertVerb(), a.fmtVerb(), a.graphVerb(), a.planVerb(), a.digestVerb(), a.schemaVerb()}},
 		{"Set up", []*cobra.Command{a.initVerb(), a.doctorVerb(), a.completionVerb(), a.versionVerb()}},
 	}
 }

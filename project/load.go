@@ -41,21 +41,39 @@ type place struct{ dir, name string }
 // Load reads a workflow, given by its file or by its name, and everything that
 // it calls.
 func (p *Project) Load(nameOrFile string) (*Loaded, error) {
-	l := &Loaded{project: p, Limits: p.Config.Limits, files: make(map[string]*workflow.Workflow), places: make(map[place][]found)}
-	l.Bundle.Called = make(map[string]*workflow.Workflow)
+	l := p.newLoaded()
 	file, err := l.findRoot(nameOrFile)
 	if err != nil || file == nil {
 		return l, err
 	}
+	return l, l.load(file)
+}
+
+// LoadText is Load of a text that stands in no file. What it calls is looked for
+// beside the given name.
+func (p *Project) LoadText(file string, text []byte) (*Loaded, error) {
+	p.Sources[file] = text
+	l := p.newLoaded()
+	return l, l.load(&found{file, text})
+}
+
+func (p *Project) newLoaded() *Loaded {
+	l := &Loaded{project: p, Limits: p.Config.Limits, files: make(map[string]*workflow.Workflow), places: make(map[place][]found)}
+	l.Bundle.Called = make(map[string]*workflow.Workflow)
+	return l
+}
+
+func (l *Loaded) load(file *found) error {
+	p := l.project
 	l.Bundle.Root = l.parse(*file)
 	if l.Bundle.Root == nil {
-		return l, nil
+		return nil
 	}
 	if err := p.agentsBeside(file.file); err != nil {
-		return l, err
+		return err
 	}
 	l.Limits = check.Override(p.Config.Limits, l.Bundle.Root.Limits)
-	return l, l.follow()
+	return l.follow()
 }
 
 // agentsBeside adds the agents of a project that a workflow's file stands in

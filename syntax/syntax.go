@@ -45,6 +45,13 @@ type Notation struct {
 // Item says how one construct of a workflow came over into a notation.
 type Item = fidelity.Item
 
+// The ways in which something comes over.
+const (
+	Exact    = fidelity.Exact
+	Carried  = fidelity.Carried
+	Rejected = fidelity.Rejected
+)
+
 // notations are tried in this order: those that a text shows clearly come first.
 var notations = []Notation{
 	{
@@ -182,4 +189,17 @@ func unknown(file string) workflow.Diagnostics {
 	return workflow.Diagnostics{workflow.Errorf(pos, codeNotation,
 		"supported are "+strings.Join(Notations(), ", ")+" in files that end in "+strings.Join(endings, " or "),
 		"this is no notation that can be read")}
+}
+
+// Fidelity says how a notation holds a workflow. In one that has a word for
+// everything, all of it is exact.
+func Fidelity(w *workflow.Workflow, n Notation) []Item {
+	if n.Fidelity != nil {
+		return n.Fidelity(w)
+	}
+	items := []Item{{Construct: "workflow", How: Exact}}
+	w.Body.Walk(func(_ *workflow.Graph, node *workflow.Node) {
+		items = append(items, Item{Node: node.ID, Construct: node.Kind(), How: Exact})
+	})
+	return items
 }
