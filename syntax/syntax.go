@@ -62,6 +62,7 @@ var notations = []Notation{
 		Parse:   yaml.Parse,
 		Format:  yaml.Format,
 		Fmt:     yaml.Fmt,
+		Update:  yaml.Update,
 	},
 }
 
