@@ -22,6 +22,11 @@ type Workflow struct {
 	Body   Graph
 
 	Pos Pos
+
+	// Parsed is what package expr remembers of the texts that it has parsed, so
+	// that they are not parsed again. It is no part of the model: nil is as good,
+	// and so is what was true of another text.
+	Parsed any `json:"-"`
 }
 
 // Param declares one input.

@@ -64,7 +64,13 @@ func newFlow(w *workflow.Workflow) *flow {
 		f.numbers[i] = i
 	}
 	f.places[f.end] = place{node: &workflow.Node{}, up: none, each: none, loop: none}
-	f.layOut(&w.Body, nil, 0, place{up: none, each: none, loop: none})
+	f.addNodes(&w.Body, 0, place{up: none, each: none, loop: none})
+	f.addEdges(w.Body.Edges, none)
+	for i := range f.end {
+		if body := f.places[i].node.Body(); body != nil {
+			f.addEdges(body.Edges, i)
+		}
+	}
 	f.enterBodies()
 	f.leaveLoops()
 	f.sort()
@@ -81,56 +87,25 @@ func count(g *workflow.Graph) int {
 	return n
 }
 
-// names finds the nodes of one graph, and of those around it up to the Each
-// that no edge leaves.
-type names struct {
-	nodes map[string]int
-	outer *names
-}
-
-func (s *names) find(id string) (int, bool) {
-	for ; s != nil; s = s.outer {
-		if i, ok := s.nodes[id]; ok {
-			return i, true
-		}
-	}
-	return 0, false
-}
-
-// layOut adds the nodes of a graph, the first of them at the given place, and
-// the links of its edges. around says in which composites they are.
-func (f *flow) layOut(g *workflow.Graph, outer *names, first int, around place) {
-	here := &names{make(map[string]int, len(g.Nodes)), outer}
-	places := make([]int, len(g.Nodes))
-	next := first
+// addNodes adds the nodes of a graph and what is in them, the first at the given
+// place, and gives the place behind the last. around says in which composites
+// they are.
+func (f *flow) addNodes(g *workflow.Graph, at int, around place) int {
 	for i := range g.Nodes {
-		places[i] = next
-		if _, taken := here.nodes[g.Nodes[i].ID]; !taken { // an edge means the first of two
-			here.nodes[g.Nodes[i].ID] = next
+		n, here := &g.Nodes[i], at
+		p := &f.places[here]
+		p.node, p.up, p.each, p.loop = n, around.up, around.each, around.loop
+		f.index(n, here)
+		at++
+		switch s := n.Step.(type) {
+		case *workflow.Loop:
+			at = f.addNodes(&s.Body, at, place{up: here, each: around.each, loop: here})
+		case *workflow.Each:
+			at = f.addNodes(&s.Body, at, place{up: here, each: here, loop: around.loop})
+		case *workflow.Task, *workflow.Human, *workflow.Call, *workflow.Choice, *workflow.Combine:
 		}
-		next++
-		if body := g.Nodes[i].Body(); body != nil {
-			next += count(body)
-		}
 	}
-	for i := range g.Nodes {
-		f.addNode(&g.Nodes[i], places[i], here, around)
-	}
-	f.addEdges(g.Edges, here, around)
-}
-
-// addNode adds a node at its place, and what is in it.
-func (f *flow) addNode(n *workflow.Node, at int, here *names, around place) {
-	p := &f.places[at]
-	p.node, p.up, p.each, p.loop = n, around.up, around.each, around.loop
-	f.index(n, at)
-	switch s := n.Step.(type) {
-	case *workflow.Loop:
-		f.layOut(&s.Body, here, at+1, place{up: at, each: around.each, loop: at})
-	case *workflow.Each:
-		f.layOut(&s.Body, nil, at+1, place{up: at, each: at, loop: around.loop})
-	case *workflow.Task, *workflow.Human, *workflow.Call, *workflow.Choice, *workflow.Combine:
-	}
+	return at
 }
 
 func (f *flow) index(n *workflow.Node, at int) {
@@ -155,16 +130,42 @@ func (f *flow) list(under map[string][]int, name string, at int) {
 	}
 }
 
-// addEdges links what the edges of a graph join. An edge that names no node is
-// left to the rules about edges.
-func (f *flow) addEdges(edges []workflow.Edge, here *names, around place) {
+// local is the node of that id in the body of a composite, or in the workflow's
+// own graph; of two the first. It may be none.
+func (f *flow) local(id string, composite int) int {
+	for _, i := range f.byID[id] {
+		if f.places[i].up == composite {
+			return i
+		}
+	}
+	return none
+}
+
+// target is the node that an edge in the body of a composite means: there, or in
+// a graph around it up to the Each that no edge leaves.
+func (f *flow) target(id string, composite int) int {
+	for {
+		if i := f.local(id, composite); i != none || composite == none || !f.isLoop(composite) {
+			return i
+		}
+		composite = f.places[composite].up
+	}
+}
+
+func (f *flow) isLoop(at int) bool {
+	_, is := f.places[at].node.Step.(*workflow.Loop)
+	return is
+}
+
+// addEdges links what the edges in the body of a composite join. An edge that
+// names no node is left to the rules about edges.
+func (f *flow) addEdges(edges []workflow.Edge, composite int) {
 	from := make([]int, len(edges))
 	for i := range edges {
-		from[i] = none
 		if i > 0 && edges[i].From == edges[i-1].From { // they are mostly written together
 			from[i] = from[i-1]
-		} else if at, ok := here.nodes[edges[i].From]; ok {
-			from[i] = at
+		} else {
+			from[i] = f.local(edges[i].From, composite)
 		}
 		if from[i] != none {
 			f.degree[from[i]]++
@@ -181,21 +182,19 @@ func (f *flow) addEdges(edges []workflow.Edge, here *names, around place) {
 			p.edges, allEdges = allEdges[:0:n], allEdges[n:]
 			p.links, allLinks = allLinks[:0:n], allLinks[n:]
 		}
-		f.addEdge(&edges[i], from[i], here, around)
+		p.edges = append(p.edges, &edges[i])
+		f.addEdge(&edges[i], from[i], composite)
 	}
 }
 
-func (f *flow) addEdge(e *workflow.Edge, from int, here *names, around place) {
-	f.places[from].edges = append(f.places[from].edges, e)
+func (f *flow) addEdge(e *workflow.Edge, from, composite int) {
 	kind := taken
 	if isFailure(e) {
 		kind = failed
 	}
-	to, ok := here.find(e.To)
-	switch {
-	case e.To == workflow.Again && around.up != none && around.up == around.loop:
-		f.link(from, link{to: around.loop, kind: kind, back: true, edge: e})
-	case ok:
+	if e.To == workflow.Again && composite != none && f.isLoop(composite) {
+		f.link(from, link{to: composite, kind: kind, back: true, edge: e})
+	} else if to := f.target(e.To, composite); to != none {
 		f.link(from, link{to: to, kind: kind, edge: e})
 	}
 }
@@ -247,8 +246,7 @@ func (f *flow) leaves(l *link, composite int) bool {
 	if composite == none || l.back || l.kind == enter || f.inside(l.to, composite) {
 		return false
 	}
-	_, isLoop := f.places[composite].node.Step.(*workflow.Loop)
-	return isLoop
+	return f.isLoop(composite)
 }
 
 // sort puts the places in an order in which all links but back links lead

@@ -17,13 +17,17 @@ import (
 // for Problems to report. Resolving a resolved workflow again, in the Canonical
 // dialect, changes nothing.
 func Resolve(w *workflow.Workflow, d Dialect, steps []string) {
+	w.Parsed = nil // what it holds is shared, and must not be resolved in place
 	detach(w, d)
 	f := newFlow(w)
 	r := &resolver{flow: f, dialect: d, steps: steps, texts: f.texts(d), free: map[string]bool{}}
 	r.resolveAll()
+	kept := make(memory, 0, len(r.texts))
 	for i := range r.texts {
 		r.store(&r.texts[i])
+		kept = kept.with(&r.texts[i])
 	}
+	w.Parsed = kept
 }
 
 type resolver struct {
@@ -233,11 +237,13 @@ func (r *resolver) input(rest []Key, alone bool) Ref {
 // store writes the canonical text. A template that did not parse is marked as
 // broken.
 func (r *resolver) store(p *parsed) {
-	if p.err == nil {
-		p.slot.set(p.canonical())
+	switch {
+	case p.err == nil:
+		p.text = p.canonical()
+	case p.isText && r.dialect != Canonical:
+		p.text = brokenMark + p.text
+	default:
 		return
 	}
-	if p.isText && r.dialect != Canonical {
-		p.slot.set(brokenMark + p.text)
-	}
+	p.slot.set(p.text)
 }

@@ -2,6 +2,7 @@ package expr_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -254,5 +255,24 @@ func BenchmarkResolve(b *testing.B) {
 		w, ids := chain(10_000)
 		b.StartTimer()
 		expr.Resolve(w, expr.Mixed, ids)
+	}
+}
+
+func TestTextsThatChangeAreParsedAgain(t *testing.T) {
+	w := &workflow.Workflow{Body: workflow.Graph{Nodes: []workflow.Node{
+		{ID: "a", Step: &workflow.Task{Prompt: workflow.Template{Text: "{{topic}}"}}},
+		{ID: "b", Step: &workflow.Task{Prompt: workflow.Template{Text: "${nodes.c}"}}},
+	}}}
+	expr.Resolve(w, expr.Mixed, nil)
+	if got := expr.FreeInputs(w); !slices.Equal(got, []string{"topic"}) {
+		t.Errorf("inputs %q", got)
+	}
+	w.Body.Nodes[0].Step.(*workflow.Task).Prompt.Text = "${inputs.other}"
+	if got := expr.FreeInputs(w); !slices.Equal(got, []string{"other"}) {
+		t.Errorf("inputs %q after a text has changed", got)
+	}
+	w.Body.Nodes = w.Body.Nodes[1:]
+	if got := expr.Problems(w); len(got) != 1 || got[0].Kind != expr.UnknownNode {
+		t.Errorf("problems %v after a node has gone", got)
 	}
 }

@@ -44,6 +44,9 @@ func (s *slot) set(text string) {
 // order in which the workflow declares them.
 func (f *flow) texts(d Dialect) []parsed {
 	s := &siteList{flow: f, dialect: d, list: make([]parsed, 0, len(f.places))}
+	if d == Canonical {
+		s.kept, _ = f.w.Parsed.(memory)
+	}
 	s.graph(&f.w.Body)
 	s.tmpl(&f.w.Output, point{place: f.end}, &f.w.Pos)
 	return s.list
@@ -54,9 +57,19 @@ type siteList struct {
 	dialect Dialect
 	next    int // place of the next node: Walk's order is the order of places
 	list    []parsed
+	kept    memory // what is left of it
 }
 
-func (s *siteList) add(one site) { s.list = append(s.list, parse(one, s.dialect)) }
+func (s *siteList) add(one site) {
+	p, ok := parsed{}, false
+	if p, s.kept, ok = s.kept.parsed(one); !ok {
+		p = parse(one, s.dialect)
+	}
+	if len(s.list) == cap(s.list) {
+		s.list = slices.Grow(s.list, len(s.list)+1)
+	}
+	s.list = append(s.list, p)
+}
 
 func (s *siteList) graph(g *workflow.Graph) {
 	first := s.next
