@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -26,10 +27,10 @@ type Document struct {
 	root  *node
 	found workflow.Diagnostics
 	seen  place // where the last position was looked up
-	above int   // lines of the file above the text, of which this is a piece
-	left  int   // characters to the left of its first line
+	piece Piece
 
-	spareKeys [][]string // lists of known keys that are in use no more
+	spareKeys [][]string        // lists of known keys that are in use no more
+	sources   []workflow.Source // places of nodes that were composed
 }
 
 // Read parses a file. A file that cannot be parsed has no root, and diagnostics
@@ -39,10 +40,24 @@ func Read(file string, text []byte) *Document {
 }
 
 // ReadAt parses a piece of a file that begins at a line and column: the front
-// matter of a section, the fields of a note. Its other lines are whole lines of
-// the file.
+// matter of a section. Its other lines are whole lines of the file.
 func ReadAt(file string, text []byte, line, column int) *Document {
-	d := &Document{file: file, text: text, above: line - 1, left: column - 1}
+	return ReadPiece(file, text, Piece{Line: line, Column: column})
+}
+
+// Piece says where a text stands in a file, and how it is to be read.
+type Piece struct {
+	Line, Column int // where it begins
+	Indent       int // characters to the left of its other lines
+	// Braces says that a value may begin with {{ without quotes, and is text.
+	Braces bool
+	// Unit is that of a duration without one; zero: that is a mistake.
+	Unit time.Duration
+}
+
+// ReadPiece parses a piece of a file: the fields of a note.
+func ReadPiece(file string, text []byte, piece Piece) *Document {
+	d := &Document{file: file, text: text, piece: piece}
 	if len(d.text) > maxBytes {
 		d.report(workflow.Errorf(workflow.Pos{File: file}, codeSize, "split it into several workflows", "the file is larger than %d MiB", maxBytes>>20))
 		return d
@@ -56,6 +71,10 @@ func ReadAt(file string, text []byte, line, column int) *Document {
 
 // parse fills root, unless the document is not what we can take.
 func (d *Document) parse() {
+	if d.piece.Braces {
+		d.parseBraces()
+		return
+	}
 	if d.root = readQuickly(d.text, d.lines); d.root != nil {
 		return // without aliases, and not deep
 	}

@@ -23,15 +23,16 @@ type Entry struct {
 	Value Node
 }
 
-// entry is an Entry of a map that knows the document.
+// entry is an Entry before anybody asks for it.
 type entry struct {
 	name       string
 	key, value *node
+	doc        *Document
 	used       bool
 }
 
-func (m *Map) value(e *entry) Node { return Node{doc: m.node.doc, y: e.value, key: e.key} }
-func (m *Map) key(e *entry) Node   { return Node{doc: m.node.doc, y: e.key} }
+func (m *Map) value(e *entry) Node { return Node{doc: e.doc, y: e.value, key: e.key} }
+func (m *Map) key(e *entry) Node   { return Node{doc: e.doc, y: e.key} }
 
 // Map is the value, which must be a map. Nothing, written as null, is an empty
 // map. The result is never nil.
@@ -71,7 +72,7 @@ func (m *Map) collect() {
 // small map and hashed in a large one.
 func (m *Map) add(e entry) bool {
 	if m.index == nil && len(m.entries) > 16 {
-		m.index = make(map[string]bool, len(m.node.y.Content)/2)
+		m.index = make(map[string]bool, 2*len(m.entries))
 		for i := range m.entries {
 			m.index[m.entries[i].name] = true
 		}
@@ -108,7 +109,7 @@ func (m *Map) entry(key, value *node) (entry, bool) {
 		k.Errorf(codeKey, detail, "a key must be text, not %s", k.kind())
 		return entry{}, false
 	}
-	return entry{name: k.y.Value, key: k.y, value: resolved(value)}, true
+	return entry{name: k.y.Value, key: k.y, value: resolved(value), doc: k.doc}, true
 }
 
 // merge adds the keys of one map or of a list of maps, the first of which wins.
@@ -120,6 +121,16 @@ func (m *Map) merge(from Node) {
 		}
 		for _, e := range part.Map().entries {
 			m.add(e)
+		}
+	}
+}
+
+// Join takes the entries of another map, of another piece of the file perhaps.
+// A key that both have is a mistake.
+func (m *Map) Join(other *Map) {
+	for _, e := range other.entries {
+		if !m.add(e) {
+			m.key(&e).Errorf(codeDuplicateKey, "remove one of them", "the key %q stands here twice", e.name)
 		}
 	}
 }

@@ -202,6 +202,9 @@ func (n Node) Duration() time.Duration {
 		n.WrongType("a duration")
 		return 0
 	}
+	if n.doc.piece.Unit != 0 && (n.y.Tag == "!!int" || n.y.Tag == "!!float") {
+		return n.inUnits(n.doc.piece.Unit)
+	}
 	d, err := time.ParseDuration(n.y.Value)
 	if err != nil || d < 0 {
 		n.Errorf(codeDuration, "write a number with its unit, such as 90s, 10m, 2h or 1h30m", "%q is not a duration", n.y.Value)

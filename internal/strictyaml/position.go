@@ -78,11 +78,17 @@ func (d *Document) offset(lineNumber, column int) int {
 
 // mark is a range of some characters in one line.
 func (d *Document) mark(lineNumber, column, width int) workflow.Pos {
-	if lineNumber == 1 {
-		column += d.left
-	}
-	lineNumber += d.above
+	column += d.left(lineNumber)
+	lineNumber += d.piece.Line - 1
 	return workflow.Pos{File: d.file, Line: lineNumber, Column: column, EndLine: lineNumber, EndColumn: column + width}
+}
+
+// left is how many characters of the file stand to the left of a line.
+func (d *Document) left(lineNumber int) int {
+	if lineNumber == 1 {
+		return d.piece.Column - 1
+	}
+	return d.piece.Indent
 }
 
 // span is the position of text that begins at a known place.
@@ -90,7 +96,7 @@ func (d *Document) span(lineNumber, column int, text []byte) workflow.Pos {
 	p := d.mark(lineNumber, column, 0)
 	if breaks := bytes.Count(text, []byte{'\n'}); breaks > 0 {
 		p.EndLine += breaks
-		p.EndColumn = 1
+		p.EndColumn = 1 + d.piece.Indent
 		text = text[bytes.LastIndexByte(text, '\n')+1:]
 	}
 	p.EndColumn += utf8.RuneCount(text)

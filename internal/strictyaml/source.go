@@ -26,6 +26,7 @@ func (d *Document) source(n *node) workflow.Source {
 	src := workflow.Source{Text: n.Value, Pos: d.span(s.line, s.column, written)}
 	if bytes.IndexByte(written, '\n') >= 0 {
 		src.Text, src.Indent = unfold(written, n.Value)
+		src.Indent += d.piece.Indent
 	} else if strings.Contains(n.Value, "\n") {
 		src.Text = strings.ReplaceAll(n.Value, "\n", " ") // written as \n, in this one line
 	}
@@ -60,7 +61,8 @@ func unfold(written []byte, value string) (text string, indent int) {
 // the column of the block's indentation.
 func (d *Document) blockSource(n *node, s raw) workflow.Source {
 	indent := d.blockIndent(s)
-	src := workflow.Source{Text: n.Value, Indent: indent + 1}
+	left := d.piece.Indent
+	src := workflow.Source{Text: n.Value, Indent: left + indent + 1}
 	last := s.line
 	for last < len(d.lines) && d.lines[last].from < s.to {
 		last++
@@ -70,8 +72,8 @@ func (d *Document) blockSource(n *node, s raw) workflow.Source {
 	}
 	end := d.lines[last-1]
 	src.Pos = workflow.Pos{
-		File: d.file, Line: d.above + s.line + 1, Column: indent + 1,
-		EndLine: d.above + last, EndColumn: 1 + utf8.RuneCount(d.text[end.from:end.to]),
+		File: d.file, Line: d.piece.Line + s.line, Column: left + indent + 1,
+		EndLine: d.piece.Line - 1 + last, EndColumn: left + 1 + utf8.RuneCount(d.text[end.from:end.to]),
 	}
 	if last == s.line { // an empty block
 		src.Pos = d.mark(s.line, s.column, 1)

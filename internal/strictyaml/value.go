@@ -90,13 +90,15 @@ func (n Node) Float() float64 {
 }
 
 // Minutes is the value, which must be a number of minutes.
-func (n Node) Minutes() time.Duration {
-	minutes := n.Float()
-	if minutes >= time.Duration(math.MaxInt64).Minutes() {
-		n.Errorf(codeNumber, "write fewer minutes", "%s cannot be %s", n.Label(), n.y.Value)
+func (n Node) Minutes() time.Duration { return n.inUnits(time.Minute) }
+
+func (n Node) inUnits(unit time.Duration) time.Duration {
+	number := n.Float()
+	if number >= float64(math.MaxInt64/unit) {
+		n.Errorf(codeNumber, "write a smaller number", "%s cannot be %s", n.Label(), n.y.Value)
 		return 0
 	}
-	return time.Duration(minutes * float64(time.Minute))
+	return time.Duration(number * float64(unit))
 }
 
 func (n Node) wantNumber(wanted string) (json.Number, bool) {

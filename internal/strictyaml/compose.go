@@ -1,0 +1,105 @@
+package strictyaml
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Compose is the document of a file that is not YAML. Its reader makes the values
+// and says where each stands, and what reads YAML reads them: the same words mean
+// the same in every notation, and the same is wrong with them.
+func Compose(file string) *Document { return &Document{file: file} }
+
+// composed remembers the place of a node that was made. A line below zero is the
+// index of its place.
+func (d *Document) composed(y *yaml.Node, src workflow.Source) Node {
+	d.sources = append(d.sources, src)
+	y.Line = -len(d.sources)
+	return Node{doc: d, y: y}
+}
+
+func isComposed(y *yaml.Node) bool { return y.Line < 0 }
+
+func (d *Document) composedSource(y *yaml.Node) workflow.Source { return d.sources[-y.Line-1] }
+
+// untyped is the tag of text in a notation that has no quotes: it is a number or
+// a boolean where one is asked for.
+const untyped = "!!untyped"
+
+// Text makes a scalar that is text, a number or a boolean, as it is asked for.
+func (d *Document) Text(text string, src workflow.Source) Node {
+	return d.composed(&yaml.Node{Kind: yaml.ScalarNode, Tag: untyped, Value: text}, src)
+}
+
+// List makes a list.
+func (d *Document) List(nodes []Node, pos workflow.Pos) Node {
+	y := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Content: make([]*yaml.Node, len(nodes))}
+	for i, n := range nodes {
+		y.Content[i] = n.y
+	}
+	return d.composed(y, workflow.Source{Pos: pos})
+}
+
+// Pair is a key with its value, for Map.
+type Pair struct {
+	Key   string
+	Pos   workflow.Pos // of the key
+	Value Node
+}
+
+// Map makes a map.
+func (d *Document) Map(pairs []Pair, pos workflow.Pos) Node {
+	y := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: make([]*yaml.Node, 0, 2*len(pairs))}
+	for _, p := range pairs {
+		key := d.composed(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: p.Key}, workflow.Source{Text: p.Key, Pos: p.Pos})
+		y.Content = append(y.Content, key.y, p.Value.y)
+	}
+	return d.composed(y, workflow.Source{Pos: pos})
+}
+
+// Of makes a value of the model, all of it at one place.
+func (d *Document) Of(value any, src workflow.Source) Node {
+	switch v := value.(type) {
+	case []any:
+		nodes := make([]Node, len(v))
+		for i, e := range v {
+			nodes[i] = d.Of(e, src)
+		}
+		return d.List(nodes, src.Pos)
+	case map[string]any:
+		pairs := make([]Pair, 0, len(v))
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			pairs = append(pairs, Pair{k, src.Pos, d.Of(v[k], src)})
+		}
+		return d.Map(pairs, src.Pos)
+	}
+	y := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
+	switch v := value.(type) {
+	case string:
+		y.Tag, y.Value, y.Style = "!!str", v, yaml.DoubleQuotedStyle
+	case bool:
+		y.Tag, y.Value = "!!bool", workflow.FormatText(v)
+	case json.Number:
+		y.Tag, y.Value = "!!float", v.String()
+	}
+	return d.composed(y, src)
+}
+
+// is says whether a scalar is of a type, or can be.
+func (n Node) is(tag string) bool {
+	if n.y.Tag != untyped {
+		return n.y.Tag == tag
+	}
+	switch tag {
+	case "!!bool":
+		return n.y.Value == "true" || n.y.Value == "false"
+	case "!!int", "!!float":
+		return isNumber(n.y.Value)
+	}
+	return false
+}
