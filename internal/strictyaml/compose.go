@@ -17,15 +17,15 @@ func Compose(file string) *Document { return &Document{file: file} }
 
 // composed remembers the place of a node that was made. A line below zero is the
 // index of its place.
-func (d *Document) composed(y *yaml.Node, src workflow.Source) Node {
+func (d *Document) composed(y *node, src workflow.Source) Node {
 	d.sources = append(d.sources, src)
 	y.Line = -len(d.sources)
 	return Node{doc: d, y: y}
 }
 
-func isComposed(y *yaml.Node) bool { return y.Line < 0 }
+func isComposed(y *node) bool { return y.Line < 0 }
 
-func (d *Document) composedSource(y *yaml.Node) workflow.Source { return d.sources[-y.Line-1] }
+func (d *Document) composedSource(y *node) workflow.Source { return d.sources[-y.Line-1] }
 
 // untyped is the tag of text in a notation that has no quotes: it is a number or
 // a boolean where one is asked for.
@@ -33,12 +33,12 @@ const untyped = "!!untyped"
 
 // Text makes a scalar that is text, a number or a boolean, as it is asked for.
 func (d *Document) Text(text string, src workflow.Source) Node {
-	return d.composed(&yaml.Node{Kind: yaml.ScalarNode, Tag: untyped, Value: text}, src)
+	return d.composed(&node{Kind: yaml.ScalarNode, Tag: untyped, Value: text}, src)
 }
 
 // List makes a list.
 func (d *Document) List(nodes []Node, pos workflow.Pos) Node {
-	y := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Content: make([]*yaml.Node, len(nodes))}
+	y := &node{Kind: yaml.SequenceNode, Tag: "!!seq", Content: make([]*node, len(nodes))}
 	for i, n := range nodes {
 		y.Content[i] = n.y
 	}
@@ -54,9 +54,9 @@ type Pair struct {
 
 // Map makes a map.
 func (d *Document) Map(pairs []Pair, pos workflow.Pos) Node {
-	y := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: make([]*yaml.Node, 0, 2*len(pairs))}
+	y := &node{Kind: yaml.MappingNode, Tag: "!!map", Content: make([]*node, 0, 2*len(pairs))}
 	for _, p := range pairs {
-		key := d.composed(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: p.Key}, workflow.Source{Text: p.Key, Pos: p.Pos})
+		key := d.composed(&node{Kind: yaml.ScalarNode, Tag: "!!str", Value: p.Key}, workflow.Source{Text: p.Key, Pos: p.Pos})
 		y.Content = append(y.Content, key.y, p.Value.y)
 	}
 	return d.composed(y, workflow.Source{Pos: pos})
@@ -78,7 +78,7 @@ func (d *Document) Of(value any, src workflow.Source) Node {
 		}
 		return d.Map(pairs, src.Pos)
 	}
-	y := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
+	y := &node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
 	switch v := value.(type) {
 	case string:
 		y.Tag, y.Value, y.Style = "!!str", v, yaml.DoubleQuotedStyle

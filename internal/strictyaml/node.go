@@ -40,6 +40,8 @@ func (n Node) Pos() workflow.Pos {
 	switch {
 	case n.y == nil:
 		return workflow.Pos{}
+	case isComposed(n.y):
+		return n.doc.composedSource(n.y).Pos
 	case n.item && n.IsNull() && n.y.Value == "":
 		return n.doc.dash(n.y)
 	case n.key != nil && n.IsNull() && n.y.Value == "":
@@ -52,6 +54,9 @@ func (n Node) Pos() workflow.Pos {
 func (n Node) Source() workflow.Source {
 	if !n.IsScalar() {
 		return workflow.Source{}
+	}
+	if isComposed(n.y) {
+		return n.doc.composedSource(n.y)
 	}
 	return n.doc.source(n.y)
 }
@@ -131,7 +136,7 @@ func (n Node) isBraces() bool {
 // scalarKind is what a scalar of a tag is, or "".
 func scalarKind(tag string) string {
 	switch tag {
-	case "!!str", "!!timestamp", "!!merge":
+	case "!!str", "!!timestamp", "!!merge", untyped:
 		return "text"
 	case "!!int", "!!float":
 		return "a number"
@@ -186,7 +191,7 @@ func (n Node) Bool() bool {
 	if n.y == nil || !n.plainTag() {
 		return false
 	}
-	if n.y.Tag != "!!bool" {
+	if !n.is("!!bool") {
 		n.WrongType("true or false")
 		return false
 	}

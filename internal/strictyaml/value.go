@@ -105,7 +105,7 @@ func (n Node) wantNumber(wanted string) (json.Number, bool) {
 	if n.y == nil || !n.plainTag() {
 		return "", false
 	}
-	if n.y.Tag != "!!int" && n.y.Tag != "!!float" {
+	if !n.is("!!int") && !n.is("!!float") {
 		n.WrongType(wanted)
 		return "", false
 	}

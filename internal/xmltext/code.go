@@ -1,0 +1,32 @@
+package xmltext
+
+// Code is a stable name of a kind of mistake, with its meaning in one line.
+type Code struct{ Name, Meaning string }
+
+// The codes of this package.
+const (
+	codeSyntax    = "xml-syntax"
+	codeEndTag    = "xml-end-tag"
+	codeAttribute = "xml-attribute"
+	codeEntity    = "xml-entity"
+	codeDoctype   = "xml-doctype"
+	codeEncoding  = "xml-encoding"
+	codeSize      = "xml-size"
+	codeRoot      = "xml-root"
+	codePrefix    = "xml-prefix"
+	codeRepaired  = "xml-repaired"
+)
+
+// Codes lists every code that a diagnostic of this package can have.
+var Codes = []Code{
+	{codeSyntax, "The file is not well-formed XML."},
+	{codeEndTag, "An end tag is missing, or closes another element than the one that is open."},
+	{codeAttribute, "An attribute stands twice, or is not written as `name=\"value\"`."},
+	{codeEntity, "A `&` begins no reference that XML knows."},
+	{codeDoctype, "A document type is declared, which is refused."},
+	{codeEncoding, "The file holds bytes or characters that XML does not allow."},
+	{codeSize, "The file is too large or too deeply nested."},
+	{codeRoot, "The file has no root element, or more than one, or text outside of it."},
+	{codePrefix, "A prefix is not declared."},
+	{codeRepaired, "The answer of a model was not well-formed and has been repaired."},
+}

@@ -1,0 +1,230 @@
+package xmltext
+
+import (
+	"iter"
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Bounds of a document. They are far above what people write, and low enough
+// that no file can exhaust time, memory or the stack.
+const (
+	maxBytes    = 64 << 20
+	maxDepth    = 200
+	maxReported = 100 // mistakes; a file with more is something else
+)
+
+// Document is one XML text, read. It is not safe for concurrent use.
+type Document struct {
+	file     string
+	text     string // without byte order mark
+	mark     int    // bytes of the byte order mark
+	elements []element
+	attrs    []attribute
+	pieces   []piece
+	found    workflow.Diagnostics
+	broken   bool
+	places   places
+}
+
+// element is an element, in the order of start tags. Its links are indices, and
+// -1 is none; offsets count bytes of the text.
+type element struct {
+	name              string
+	from, to          int32 // from its start tag to behind its end tag
+	inner, innerEnd   int32 // between its tags
+	attrs, attrsEnd   int32
+	parent            int32
+	first, last, next int32 // children, and the next sibling
+	text, textEnd     int32 // pieces, from the first to the last
+}
+
+// attribute is one attribute; its value is as it is written.
+type attribute struct {
+	name     string
+	at       int32 // of the name
+	from, to int32 // of the value, without quotes
+}
+
+// piece is a run of character data of an element.
+type piece struct {
+	from, to int32
+	next     int32
+	cdata    bool
+}
+
+// Diagnostics are all that was found so far, in the order of the text.
+func (d *Document) Diagnostics() workflow.Diagnostics { return d.found.Sort() }
+
+// Broken says whether the text is not well-formed.
+func (d *Document) Broken() bool { return d.broken }
+
+// Report adds a mistake that a reader of the document found.
+func (d *Document) Report(found workflow.Diagnostic) { d.found = append(d.found, found) }
+
+// Failed says whether an error was found so far.
+func (d *Document) Failed() bool { return d.found.Errors() }
+
+// Text is what was read. Offsets of elements count its bytes.
+func (d *Document) Text() string { return d.text }
+
+// Root is the root element; it does not exist in an empty or broken document.
+func (d *Document) Root() Element {
+	if len(d.elements) == 0 {
+		return Element{}
+	}
+	return Element{d, 0}
+}
+
+// Span is a range of bytes of the text.
+type Span struct{ From, To int }
+
+// Element is an element of a document. The zero Element does not exist.
+type Element struct {
+	doc *Document
+	at  int32
+}
+
+func (d *Document) element(at int32) Element {
+	if at < 0 {
+		return Element{}
+	}
+	return Element{d, at}
+}
+
+func (e Element) data() *element { return &e.doc.elements[e.at] }
+
+// Exists says whether there is such an element.
+func (e Element) Exists() bool { return e.doc != nil }
+
+// Name is the name as it is written, with its prefix.
+func (e Element) Name() string { return e.data().name }
+
+// Parent, First and Next lead through the tree.
+func (e Element) Parent() Element { return e.doc.element(e.data().parent) }
+
+// First is the first child.
+func (e Element) First() Element { return e.doc.element(e.data().first) }
+
+// Next is the next sibling.
+func (e Element) Next() Element { return e.doc.element(e.data().next) }
+
+// Children are the elements in the element, in order.
+func (e Element) Children() iter.Seq[Element] {
+	return func(yield func(Element) bool) {
+		for c := e.First(); c.Exists() && yield(c); c = c.Next() {
+		}
+	}
+}
+
+// Count is how many elements there are in the document.
+func (d *Document) Count() int { return len(d.elements) }
+
+// Index is the place of the element in the order of start tags.
+func (e Element) Index() int { return int(e.at) }
+
+// Span is the element with its tags.
+func (e Element) Span() Span {
+	data := e.data()
+	return Span{int(data.from), int(data.to)}
+}
+
+// Inner is what stands between its tags.
+func (e Element) Inner() Span {
+	data := e.data()
+	return Span{int(data.inner), int(data.innerEnd)}
+}
+
+// NameSpan is its name in the start tag.
+func (e Element) NameSpan() Span {
+	data := e.data()
+	from := int(data.from) + 1
+	return Span{from, from + len(data.name)}
+}
+
+// Pos is the place of its name.
+func (e Element) Pos() workflow.Pos { return e.doc.Pos(e.NameSpan()) }
+
+// Errorf reports a mistake at the element's name.
+func (e Element) Errorf(code, detail, summary string, args ...any) {
+	e.doc.Report(workflow.Errorf(e.Pos(), code, detail, summary, args...))
+}
+
+// Attr is an attribute of an element. The zero Attr does not exist.
+type Attr struct {
+	doc *Document
+	at  int32
+}
+
+// Attrs are the attributes of the element, in order.
+func (e Element) Attrs() iter.Seq[Attr] {
+	return func(yield func(Attr) bool) {
+		data := e.data()
+		for i := data.attrs; i < data.attrsEnd && yield(Attr{e.doc, i}); i++ {
+		}
+	}
+}
+
+// Attr is the attribute of that name.
+func (e Element) Attr(name string) Attr {
+	data := e.data()
+	for i := data.attrs; i < data.attrsEnd; i++ {
+		if e.doc.attrs[i].name == name {
+			return Attr{e.doc, i}
+		}
+	}
+	return Attr{}
+}
+
+// Exists says whether there is such an attribute.
+func (a Attr) Exists() bool { return a.doc != nil }
+
+// Name is the name as it is written, with its prefix.
+func (a Attr) Name() string { return a.doc.attrs[a.at].name }
+
+// Raw is the value as it is written, between its quotes.
+func (a Attr) Raw() Span {
+	data := &a.doc.attrs[a.at]
+	return Span{int(data.from), int(data.to)}
+}
+
+// Span is the attribute from its name to behind the closing quote.
+func (a Attr) Span() Span {
+	data := &a.doc.attrs[a.at]
+	to := int(data.to)
+	if text := a.doc.text; to < len(text) && (text[to] == '"' || text[to] == '\'') && text[data.from-1] == text[to] {
+		to++
+	}
+	return Span{int(data.at), to}
+}
+
+// Pos is the place of the value; NamePos is that of the name.
+func (a Attr) Pos() workflow.Pos { return a.doc.Pos(a.Raw()) }
+
+// NamePos is the place of the name.
+func (a Attr) NamePos() workflow.Pos {
+	data := &a.doc.attrs[a.at]
+	return a.doc.Pos(Span{int(data.at), int(data.at) + len(data.name)})
+}
+
+// Value is the value with its references decoded. Line breaks and tabs in it
+// are spaces, as in all XML, unless they are written as references.
+func (a Attr) Value() string {
+	data := &a.doc.attrs[a.at]
+	raw := a.doc.text[data.from:data.to]
+	if strings.ContainsAny(raw, "\r\n\t") {
+		raw = flatten.Replace(raw)
+	}
+	return decode(raw)
+}
+
+var flatten = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ")
+
+// Source is the value with its place.
+func (a Attr) Source() workflow.Source { return workflow.Source{Text: a.Value(), Pos: a.Pos()} }
+
+// Edit is the edit of the file that replaces a range of the text.
+func (d *Document) Edit(s Span, text string) workflow.Edit {
+	return workflow.Edit{From: s.From + d.mark, To: s.To + d.mark, Text: text}
+}

@@ -1,0 +1,286 @@
+package xmltext
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Layout is white space as XML knows it. A space that is none of these, such as
+// one that does not break, is text.
+const Layout = " \t\r\n"
+
+// Preserve is the attribute that keeps the white space of an element's text.
+const Preserve = "xml:space"
+
+// HasText says whether the element has text of its own that is not layout.
+func (e Element) HasText() bool {
+	for at := e.data().text; at >= 0; at = e.doc.pieces[at].next {
+		p := e.doc.pieces[at]
+		if p.cdata || strings.Trim(e.doc.text[p.from:p.to], Layout) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// Text is the text of the element without its layout: white space around it, and
+// the indentation that its lines share. A CDATA section, a character written as a
+// reference and everything under xml:space="preserve" are taken as they are.
+func (e Element) Text() string {
+	text, _ := e.content()
+	return text
+}
+
+// Source is Text with the place where it begins and ends.
+func (e Element) Source() workflow.Source {
+	text, src := e.content()
+	src.Text = text
+	return src
+}
+
+func (e Element) content() (string, workflow.Source) {
+	first := e.data().text
+	if first < 0 {
+		return "", workflow.Source{Pos: e.doc.Pos(e.Inner())}
+	}
+	p := e.doc.pieces[first]
+	switch {
+	case e.preserves() || e.hasCDATA():
+		return e.exact()
+	case p.next < 0:
+		return e.laidOut(e.doc.text[p.from:p.to], Span{int(p.from), int(p.to)})
+	}
+	var b strings.Builder // a comment stands in the text
+	for at := first; at >= 0; at = e.doc.pieces[at].next {
+		p = e.doc.pieces[at]
+		b.WriteString(e.doc.text[p.from:p.to])
+	}
+	return e.laidOut(b.String(), Span{int(e.doc.pieces[first].from), int(p.to)})
+}
+
+func (e Element) hasCDATA() bool {
+	for at := e.data().text; at >= 0; at = e.doc.pieces[at].next {
+		if e.doc.pieces[at].cdata {
+			return true
+		}
+	}
+	return false
+}
+
+func (e Element) preserves() bool {
+	data := e.data()
+	if data.attrs == data.attrsEnd {
+		return false
+	}
+	a := e.Attr(Preserve)
+	return a.Exists() && a.Value() == "preserve"
+}
+
+// laidOut is text without its layout.
+func (e Element) laidOut(raw string, s Span) (string, workflow.Source) {
+	s = e.doc.trim(s)
+	raw = strings.Trim(raw, Layout)
+	src := workflow.Source{Pos: e.doc.Pos(s)}
+	if strings.IndexByte(raw, '\n') >= 0 || strings.IndexByte(raw, '\r') >= 0 {
+		indent, own := e.doc.indentOf(s.From)
+		raw, src.Indent = dedent(normal(raw), indent, own)
+	}
+	return decode(raw), src
+}
+
+// trim leaves out the white space at both ends.
+func (d *Document) trim(s Span) Span {
+	raw := d.text[s.From:s.To]
+	left := strings.TrimLeft(raw, Layout)
+	return Span{s.To - len(left), s.To - len(left) + len(strings.TrimRight(left, Layout))}
+}
+
+// indentOf is the white space in front of an offset if nothing else stands there
+// in its line; ok is false if something does.
+func (d *Document) indentOf(offset int) (indent string, ok bool) {
+	line := strings.LastIndexByte(d.text[:offset], '\n') + 1
+	indent = d.text[line:offset]
+	return indent, strings.Trim(indent, " \t") == "" && line > 0
+}
+
+// dedent takes the indentation off lines that all lines but the first share, and
+// the first too if it begins its line in the file. The column is where the lines
+// begin.
+func dedent(raw string, first string, own bool) (text string, column int) {
+	lines := strings.Split(raw, "\n")
+	shared, known := first, own
+	for _, l := range lines[1:] {
+		content := strings.TrimLeft(l, " \t")
+		if content == "" {
+			continue
+		}
+		if indent := l[:len(l)-len(content)]; known {
+			shared = common(shared, indent)
+		} else {
+			shared, known = indent, true
+		}
+	}
+	for i, l := range lines[1:] {
+		switch {
+		case strings.HasPrefix(l, shared):
+			lines[i+1] = l[len(shared):]
+		case strings.Trim(l, " \t") == "":
+			lines[i+1] = ""
+		}
+	}
+	if own {
+		lines[0] = first[len(shared):] + lines[0]
+	}
+	return strings.Join(lines, "\n"), len(shared) + 1
+}
+
+func common(a, b string) string {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return a[:n]
+}
+
+// exact is text with a CDATA section, or whose white space counts. White space
+// beside a CDATA section is layout.
+func (e Element) exact() (string, workflow.Source) {
+	keep := e.preserves()
+	var b strings.Builder
+	span := Span{-1, -1}
+	for at := e.data().text; at >= 0; at = e.doc.pieces[at].next {
+		p := e.doc.pieces[at]
+		raw := normal(e.doc.text[p.from:p.to])
+		switch {
+		case p.cdata:
+			b.WriteString(raw)
+		case !keep && strings.Trim(raw, Layout) == "":
+			continue
+		default:
+			b.WriteString(decode(e.edges(raw, at, keep)))
+		}
+		if span.From < 0 {
+			span.From = int(p.from)
+		}
+		span.To = int(p.to)
+	}
+	if span.From < 0 {
+		span = e.Inner()
+	}
+	return b.String(), workflow.Source{Pos: e.doc.Pos(span)}
+}
+
+// edges takes the layout off the first and the last piece.
+func (e Element) edges(raw string, at int32, keep bool) string {
+	data := e.data()
+	if keep {
+		return raw
+	}
+	if at == data.text {
+		raw = strings.TrimLeft(raw, Layout)
+	}
+	if at == data.textEnd {
+		raw = strings.TrimRight(raw, Layout)
+	}
+	return raw
+}
+
+// normal makes every line break one line feed, as all readers of XML do.
+func normal(raw string) string {
+	if strings.IndexByte(raw, '\r') < 0 {
+		return raw
+	}
+	return breaks.Replace(raw)
+}
+
+var breaks = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+// decode replaces references. What is none stays as it is; the tokenizer has
+// reported it.
+func decode(raw string) string {
+	at := strings.IndexByte(raw, '&')
+	if at < 0 {
+		return raw
+	}
+	var b strings.Builder
+	b.Grow(len(raw))
+	for at >= 0 {
+		b.WriteString(raw[:at])
+		char, size := reference(raw[at:])
+		if size == 0 {
+			char, size = "&", 1
+		}
+		b.WriteString(char)
+		raw = raw[at+size:]
+		at = strings.IndexByte(raw, '&')
+	}
+	b.WriteString(raw)
+	return b.String()
+}
+
+// reference is the character that a reference at the beginning of raw stands for,
+// and how long the reference is; 0 if it is none.
+func reference(raw string) (char string, size int) {
+	end := strings.IndexByte(raw[:min(len(raw), 16)], ';')
+	if end < 2 {
+		return "", 0
+	}
+	name := raw[1:end]
+	if name[0] != '#' {
+		char = predefined(name)
+		if char == "" {
+			return "", 0
+		}
+		return char, end + 1
+	}
+	digits, base := name[1:], 10
+	if strings.HasPrefix(digits, "x") {
+		digits, base = digits[1:], 16
+	}
+	code, err := strconv.ParseUint(digits, base, 32)
+	if err != nil || !isChar(rune(code)) {
+		return "", 0
+	}
+	return string(rune(code)), end + 1
+}
+
+func predefined(name string) string {
+	switch name {
+	case "lt":
+		return "<"
+	case "gt":
+		return ">"
+	case "amp":
+		return "&"
+	case "quot":
+		return `"`
+	case "apos":
+		return "'"
+	}
+	return ""
+}
+
+// isChar says whether XML 1.0 can hold a character.
+func isChar(r rune) bool {
+	return r == '\t' || r == '\n' || r == '\r' || r >= 0x20 && r <= 0xD7FF || r >= 0xE000 && r <= 0xFFFD || r >= 0x10000 && r <= utf8.MaxRune
+}
+
+// CanHold says whether a text can stand in XML, escaped or not.
+func CanHold(text string) bool {
+	for i := 0; i < len(text); {
+		r, size := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			if r, size = utf8.DecodeRuneInString(text[i:]); r == utf8.RuneError && size == 1 {
+				return false
+			}
+		}
+		if !isChar(r) {
+			return false
+		}
+		i += size
+	}
+	return true
+}
