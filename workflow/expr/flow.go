@@ -57,8 +57,11 @@ const (
 )
 
 func newFlow(w *workflow.Workflow) *flow {
-	f := &flow{w: w, end: count(&w.Body), writers: map[string][]int{}, groups: map[string][]int{}}
-	f.byID = make(map[string][]int, f.end)
+	nodes, writers := count(&w.Body)
+	f := &flow{
+		w: w, end: nodes,
+		byID: make(map[string][]int, nodes), writers: make(map[string][]int, writers), groups: map[string][]int{},
+	}
 	f.places, f.numbers, f.degree = make([]place, f.end+1), make([]int, f.end), make([]int, f.end)
 	for i := range f.numbers {
 		f.numbers[i] = i
@@ -77,14 +80,20 @@ func newFlow(w *workflow.Workflow) *flow {
 	return f
 }
 
-func count(g *workflow.Graph) int {
-	n := len(g.Nodes)
+// count counts the nodes of a graph and of all in it, and those that write a
+// variable.
+func count(g *workflow.Graph) (nodes, writers int) {
+	nodes = len(g.Nodes)
 	for i := range g.Nodes {
+		if g.Nodes[i].Output.Var != "" {
+			writers++
+		}
 		if body := g.Nodes[i].Body(); body != nil {
-			n += count(body)
+			n, w := count(body)
+			nodes, writers = nodes+n, writers+w
 		}
 	}
-	return n
+	return nodes, writers
 }
 
 // addNodes adds the nodes of a graph and what is in them, the first at the given

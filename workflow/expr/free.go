@@ -7,7 +7,7 @@ import "github.com/hocket-dev/hocket/workflow"
 func FreeInputs(w *workflow.Workflow) []string {
 	var names []string
 	seen := map[string]bool{}
-	texts := newFlow(w).texts(Canonical)
+	texts := newFlow(w).texts(Canonical, false)
 	for i := range texts {
 		for _, ref := range texts[i].refs() {
 			if ref.Kind == Inputs && ref.Name != "" && !seen[ref.Name] {

@@ -53,7 +53,7 @@ func (p Problem) Severity() workflow.Severity {
 // anything as long as the workflow declares none.
 func Problems(w *workflow.Workflow) []Problem {
 	c := newChecker(newFlow(w))
-	texts := c.texts(Canonical)
+	texts := c.texts(Canonical, false)
 	for i := range texts {
 		texts[i].loosen()
 	}

@@ -18,9 +18,8 @@ import (
 // dialect, changes nothing.
 func Resolve(w *workflow.Workflow, d Dialect, steps []string) {
 	w.Parsed = nil // what it holds is shared, and must not be resolved in place
-	detach(w, d)
 	f := newFlow(w)
-	r := &resolver{flow: f, dialect: d, steps: steps, texts: f.texts(d), free: map[string]bool{}}
+	r := &resolver{flow: f, dialect: d, steps: steps, texts: f.texts(d, true), free: map[string]bool{}}
 	r.resolveAll()
 	kept := make(memory, 0, len(r.texts))
 	for i := range r.texts {
@@ -32,51 +31,56 @@ func Resolve(w *workflow.Workflow, d Dialect, steps []string) {
 
 type resolver struct {
 	*flow
-	dialect  Dialect
-	steps    []string
-	texts    []parsed
-	upstream map[*Ref]*query // is the variable of that name written upstream?
-	free     map[string]bool // inputs that are referred to
-	whole    []*Ref          // references to {{input}}, resolved when free is known
+	dialect Dialect
+	steps   []string
+	texts   []parsed
+	free    map[string]bool // inputs that are referred to
+	whole   []*Ref          // references to {{input}}, resolved when free is known
 }
 
 // resolveAll makes the references of all texts canonical.
 func (r *resolver) resolveAll() {
-	r.findUpstream()
+	upstream := r.findUpstream()
 	for i := range r.texts {
 		for _, ref := range r.texts[i].refs() {
-			r.resolve(ref)
+			written := false
+			if r.mayBeVariable(ref) {
+				written, upstream = upstream[0].holds, upstream[1:]
+			}
+			r.resolve(ref, written)
 		}
 	}
 	r.resolveInput()
 }
 
 // findUpstream asks which of the variables that bare names may mean are written
-// upstream of where they stand.
-func (r *resolver) findUpstream() {
-	r.upstream = map[*Ref]*query{}
+// upstream of where they stand. The answers are in the order of the references.
+func (r *resolver) findUpstream() []*query {
 	var queries []*query
 	var spare slab
 	for i := range r.texts {
 		at := r.texts[i].at
 		for _, ref := range r.texts[i].refs() {
-			if ref.Kind != Unresolved || r.writers[ref.Path[0].Name] == nil {
-				continue
+			if r.mayBeVariable(ref) {
+				queries = append(queries, spare.query(query{at: at, node: none, variable: ref.Path[0].Name}))
 			}
-			q := spare.query(query{at: at, node: none, variable: ref.Path[0].Name})
-			r.upstream[ref] = q
-			queries = append(queries, q)
 		}
 	}
 	r.ask(queries)
+	return queries
 }
 
-// resolve makes a reference canonical in place.
-func (r *resolver) resolve(ref *Ref) {
+func (r *resolver) mayBeVariable(ref *Ref) bool {
+	return ref.Kind == Unresolved && r.writers[ref.Path[0].Name] != nil
+}
+
+// resolve makes a reference canonical in place. written says whether a variable
+// of its name is written upstream.
+func (r *resolver) resolve(ref *Ref, written bool) {
 	if ref.Kind == Unresolved {
 		resolved, ok := r.reserved(ref)
 		if !ok {
-			resolved = r.named(ref)
+			resolved = r.named(ref, written)
 		}
 		resolved.From, resolved.To, resolved.guarded = ref.From, ref.To, ref.guarded
 		*ref = resolved
@@ -131,15 +135,14 @@ func (r *resolver) step(ref Ref, rest []Key) Ref {
 }
 
 // named resolves a name that is no reserved word.
-func (r *resolver) named(ref *Ref) Ref {
+func (r *resolver) named(ref *Ref, written bool) Ref {
 	name, rest := ref.Path[0].Name, ref.Path[1:]
 	if len(rest) == 0 {
 		rest = nil
 	}
 	_, isState := r.w.State[name]
-	written := r.upstream[ref]
 	switch {
-	case written != nil && written.holds, isState:
+	case written, isState:
 		return Ref{Kind: Vars, Name: name, Path: rest}
 	case r.declared(name):
 		return Ref{Kind: Inputs, Name: name, Path: rest}

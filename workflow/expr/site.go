@@ -41,9 +41,10 @@ func (s *slot) set(text string) {
 }
 
 // texts are all texts of a workflow that may refer to something, parsed, in the
-// order in which the workflow declares them.
-func (f *flow) texts(d Dialect) []parsed {
-	s := &siteList{flow: f, dialect: d, list: make([]parsed, 0, len(f.places))}
+// order in which the workflow declares them. Where they will be rewritten, no
+// two of them stand in one place.
+func (f *flow) texts(d Dialect, rewritten bool) []parsed {
+	s := &siteList{flow: f, dialect: d, rewritten: rewritten, list: make([]parsed, 0, len(f.places))}
 	if d == Canonical {
 		s.kept, _ = f.w.Parsed.(memory)
 	}
@@ -54,10 +55,11 @@ func (f *flow) texts(d Dialect) []parsed {
 
 type siteList struct {
 	*flow
-	dialect Dialect
-	next    int // place of the next node: Walk's order is the order of places
-	list    []parsed
-	kept    memory // what is left of it
+	dialect   Dialect
+	rewritten bool
+	next      int // place of the next node: Walk's order is the order of places
+	list      []parsed
+	kept      memory // what is left of it
 }
 
 func (s *siteList) add(one site) {
@@ -104,7 +106,8 @@ func (s *siteList) placesOf(g *workflow.Graph, next int) map[string]int {
 		at[g.Nodes[i].ID] = next
 		next++
 		if body := g.Nodes[i].Body(); body != nil {
-			next += count(body)
+			nodes, _ := count(body)
+			next += nodes
 		}
 	}
 	return at
@@ -178,6 +181,12 @@ func (s *siteList) expr(e *workflow.Expr, at point, pos *workflow.Pos) {
 func (s *siteList) bindings(bs []workflow.Binding, at point, pos *workflow.Pos) {
 	for i := range bs {
 		b, own := &bs[i], pos
+		if isPlainTree(b.Value, s.dialect) {
+			continue
+		}
+		if s.rewritten {
+			b.Value = copyTree(b.Value)
+		}
 		if b.Pos != (workflow.Pos{}) {
 			own = &b.Pos
 		}
@@ -188,6 +197,9 @@ func (s *siteList) bindings(bs []workflow.Binding, at point, pos *workflow.Pos) 
 func (s *siteList) settings(t *workflow.Task, at point, pos *workflow.Pos) {
 	if isPlainTree(t.Settings, s.dialect) {
 		return // and nothing needs to be sorted
+	}
+	if s.rewritten {
+		t.Settings, _ = copyTree(t.Settings).(map[string]any)
 	}
 	for _, k := range slices.Sorted(maps.Keys(t.Settings)) {
 		src, own := t.SettingsSrc[k], pos
@@ -218,31 +230,8 @@ func (s *siteList) tree(v any, here site) {
 	}
 }
 
-// detach copies the lists and objects in bindings and settings that will be
-// rewritten, so that a tree that two nodes share is rewritten for each of them.
-func detach(w *workflow.Workflow, d Dialect) {
-	w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
-		switch step := n.Step.(type) {
-		case *workflow.Task:
-			detachBindings(step.Inputs, d)
-			if !isPlainTree(step.Settings, d) {
-				step.Settings, _ = copyTree(step.Settings).(map[string]any)
-			}
-		case *workflow.Call:
-			detachBindings(step.Inputs, d)
-		case *workflow.Human, *workflow.Choice, *workflow.Combine, *workflow.Loop, *workflow.Each:
-		}
-	})
-}
-
-func detachBindings(bs []workflow.Binding, d Dialect) {
-	for i := range bs {
-		if !isPlainTree(bs[i].Value, d) {
-			bs[i].Value = copyTree(bs[i].Value)
-		}
-	}
-}
-
+// copyTree copies the lists and objects of a value, so that one that two nodes
+// share can be rewritten for each of them.
 func copyTree(v any) any {
 	switch v := v.(type) {
 	case []any:

@@ -275,7 +275,7 @@ func (t *Template) Format(d Dialect) string {
 
 // length is about how long the written template is.
 func (t *Template) length() int {
-	const usual = 24 // of an expression
+	const usual = 40 // of an expression
 	n := 0
 	for i := range t.parts {
 		n += max(len(t.parts[i].text), usual)
