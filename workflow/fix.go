@@ -40,19 +40,34 @@ func Apply(text []byte, edits []Edit) []byte {
 }
 
 // Fixed applies the fixes of the diagnostics to the file they were found in. A
-// fix that would touch what another one has changed is left for the next time.
+// fix that would touch what another one changes is left for the next time.
 func (ds Diagnostics) Fixed(text []byte) (fixed []byte, count int) {
-	var edits []Edit
+	var edits []Edit // in the order of the text, none of them overlapping
 	for _, d := range ds {
 		if d.Fix == nil || slices.ContainsFunc(d.Fix.Edits, func(e Edit) bool { return touches(e, edits) }) {
 			continue
 		}
-		edits = append(edits, d.Fix.Edits...)
+		for _, e := range d.Fix.Edits {
+			edits = slices.Insert(edits, place(edits, e), e)
+		}
 		count++
 	}
 	return Apply(text, edits), count
 }
 
+// place is where an edit belongs among others.
+func place(edits []Edit, e Edit) int {
+	i, _ := slices.BinarySearchFunc(edits, e.From, func(o Edit, from int) int {
+		if o.From <= from {
+			return -1
+		}
+		return 1
+	})
+	return i
+}
+
 func touches(e Edit, others []Edit) bool {
-	return slices.ContainsFunc(others, func(o Edit) bool { return e == o || e.From < o.To && o.From < e.To })
+	i := place(others, e)
+	overlaps := func(o Edit) bool { return e == o || e.From < o.To && o.From < e.To }
+	return i > 0 && overlaps(others[i-1]) || i < len(others) && overlaps(others[i])
 }
