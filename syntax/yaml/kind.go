@@ -73,21 +73,25 @@ func readSettings(config strictyaml.Node, t *workflow.Task) {
 	}
 	entries := config.Map().Entries()
 	t.Settings = make(map[string]any, len(entries))
-	if len(entries) == 0 {
-		return
-	}
-	t.SettingsPos, t.SettingsSrc = make(map[string]workflow.Pos, len(entries)), make(map[string]workflow.Source, len(entries))
 	for _, e := range entries {
-		key := e.Key.Pos()
-		t.Settings[e.Name], t.SettingsPos[e.Name] = e.Value.Value(), key
-		switch {
-		case e.Value.IsText() && e.Value.Written() != "":
-			t.SettingsSrc[e.Name] = e.Value.Source()
-		case e.Value.IsScalar():
-			t.SettingsSrc[e.Name] = workflow.Source{Pos: e.Value.Pos()}
-		default:
-			t.SettingsSrc[e.Name] = workflow.Source{Pos: key}
-		}
+		readSetting(e, len(entries), t)
+	}
+}
+
+// readSetting adds one of about n settings to those of a task.
+func readSetting(e strictyaml.Entry, n int, t *workflow.Task) {
+	if t.SettingsPos == nil {
+		t.SettingsPos, t.SettingsSrc = make(map[string]workflow.Pos, n), make(map[string]workflow.Source, n)
+	}
+	key := e.Key.Pos()
+	t.Settings[e.Name], t.SettingsPos[e.Name] = e.Value.Value(), key
+	switch {
+	case e.Value.IsText() && e.Value.Written() != "":
+		t.SettingsSrc[e.Name] = e.Value.Source()
+	case e.Value.IsScalar():
+		t.SettingsSrc[e.Name] = workflow.Source{Pos: e.Value.Pos()}
+	default:
+		t.SettingsSrc[e.Name] = workflow.Source{Pos: key}
 	}
 }
 

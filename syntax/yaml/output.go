@@ -19,9 +19,12 @@ func readOutput(n strictyaml.Node) workflow.Output {
 	if !n.IsMap() {
 		return workflow.Output{Var: n.Name(), Pos: n.Pos()}
 	}
-	m := n.Map()
+	return readOutputMap(n.Map())
+}
+
+func readOutputMap(m *strictyaml.Map) workflow.Output {
 	name := m.Get("var")
-	o := workflow.Output{Var: name.Name(), Pos: n.Pos(), At: &workflow.OutputPos{}}
+	o := workflow.Output{Var: name.Name(), Pos: m.Node().Pos(), At: &workflow.OutputPos{}}
 	if name.Exists() {
 		o.Pos = name.Pos()
 	}
