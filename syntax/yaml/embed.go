@@ -3,6 +3,7 @@ package yaml
 import (
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
 // The other notations show what they have a drawing for, and say the rest in
@@ -21,6 +22,8 @@ type Step struct {
 	// Edges are what next, route, else, error and on_timeout say, without From.
 	// To is a name as it is written: an id, or else what [Mark] knows.
 	Edges []workflow.Edge
+	// When is the condition without which the step is passed by.
+	When workflow.Expr
 	// Leads says that the words tell what follows success, so that the drawing
 	// does not.
 	Leads bool
@@ -58,7 +61,7 @@ func ReadStep(m *strictyaml.Map, kind string) *Step {
 	}
 	s.node.Pos = s.place(id, said)
 	r.words(m, s)
-	out := &Step{Node: s.node, HasOnError: s.onErrorGiven, Leads: s.next != nil || s.branches()}
+	out := &Step{Node: s.node, When: s.when, HasOnError: s.onErrorGiven, Leads: s.next != nil || s.branches()}
 	switch s.node.Step.(type) {
 	case *workflow.Task, *workflow.Call:
 		if m.Get("for_each").Exists() {
@@ -147,6 +150,18 @@ func (s *Step) lead(w way, to []target) {
 // agents, limits and output. The caller says when the map is Done.
 func ReadHead(m *strictyaml.Map, w *workflow.Workflow) { readHead(m, w) }
 
+// ReadParam reads an input that is declared in a list, with its name.
+func ReadParam(n strictyaml.Node) workflow.Param {
+	m := n.Map()
+	name := m.Get("name")
+	p := workflow.Param{Name: name.Name(), Pos: name.Pos()}
+	if n.IsMap() && !name.Exists() {
+		n.Errorf(codeStepKey, "add `name:`", "this input has no name")
+	}
+	readParam(m, &p)
+	return p
+}
+
 // ReadOutput reads `output: name` or its long form.
 func ReadOutput(n strictyaml.Node) workflow.Output { return readOutput(n) }
 
@@ -200,4 +215,24 @@ func IsRepeat(n *workflow.Node) bool {
 
 // Mixed copies a workflow with its texts as they are written where both ${…} and
 // {{…}} are references.
-func Mixed(w *workflow.Workflow) *workflow.Workflow { return inMixed(w) }
+func Mixed(w *workflow.Workflow) *workflow.Workflow { return InDialect(w, expr.Mixed) }
+
+// Namer gives ids to steps that have none, as this notation does. Those that
+// have one must be taken first.
+type Namer struct{ names namer }
+
+// NewNamer is a namer to which every id is free.
+func NewNamer() *Namer { return &Namer{namer{steps: map[string]*step{}, last: map[string]int{}}} }
+
+// Take notes that an id is in use, and says whether it was free.
+func (n *Namer) Take(id string) bool {
+	_, taken := n.names.steps[id]
+	n.names.steps[id] = nil
+	return !taken
+}
+
+// Name is the base, or the base with the first number from 2 on that is free.
+func (n *Namer) Name(base string) string { return n.names.name(base, nil) }
+
+// Slug makes an id of a text: one that can be an id stays as it is.
+func Slug(text string) string { return slug(text) }

@@ -17,7 +17,7 @@ import (
 // not; long texts as blocks; nothing that goes without saying. What it writes
 // has been read again and has the digest of the model.
 func Format(w *workflow.Workflow) ([]byte, error) {
-	digest, written := workflow.Digest(w), inMixed(w)
+	digest, written := workflow.Digest(w), Mixed(w)
 	for _, form := range []struct {
 		fold    bool
 		handler string
@@ -46,78 +46,80 @@ func commonHandler(g *workflow.Graph) string {
 	return best
 }
 
-// inMixed copies a workflow with its texts as YAML writes them: `{{` stands for
-// itself in the model, and for a reference in YAML.
-func inMixed(w *workflow.Workflow) *workflow.Workflow {
+// InDialect copies a workflow with its texts as they are written in a dialect:
+// `{{` stands for itself in the model, and for a reference in YAML.
+func InDialect(w *workflow.Workflow, d expr.Dialect) *workflow.Workflow {
 	written := *w
-	written.Output.Text = mixed(w.Output.Text)
-	written.Body = mixedGraph(&w.Body)
+	written.Output.Text = dialect(d).text(w.Output.Text)
+	written.Body = dialect(d).graph(&w.Body)
 	return &written
 }
 
-func mixedGraph(g *workflow.Graph) workflow.Graph {
+type dialect expr.Dialect
+
+func (d dialect) graph(g *workflow.Graph) workflow.Graph {
 	c := workflow.Graph{Nodes: slices.Clone(g.Nodes), Edges: g.Edges}
 	for i := range c.Nodes {
 		switch s := c.Nodes[i].Step.(type) {
 		case *workflow.Task:
-			c.Nodes[i].Step = &workflow.Task{Agent: s.Agent, Prompt: workflow.Template{Text: mixed(s.Prompt.Text)}, Inputs: mixedBindings(s.Inputs), Settings: mixedMap(s.Settings)}
+			c.Nodes[i].Step = &workflow.Task{Agent: s.Agent, Prompt: workflow.Template{Text: d.text(s.Prompt.Text)}, Inputs: d.bindings(s.Inputs), Settings: d.members(s.Settings)}
 		case *workflow.Human:
 			human := *s
-			human.Question.Text = mixed(s.Question.Text)
+			human.Question.Text = d.text(s.Question.Text)
 			c.Nodes[i].Step = &human
 		case *workflow.Call:
-			c.Nodes[i].Step = &workflow.Call{Workflow: s.Workflow, Inputs: mixedBindings(s.Inputs)}
+			c.Nodes[i].Step = &workflow.Call{Workflow: s.Workflow, Inputs: d.bindings(s.Inputs)}
 		case *workflow.Loop:
-			c.Nodes[i].Step = &workflow.Loop{Max: s.Max, Body: mixedGraph(&s.Body)}
+			c.Nodes[i].Step = &workflow.Loop{Max: s.Max, Body: d.graph(&s.Body)}
 		case *workflow.Each:
-			c.Nodes[i].Step = &workflow.Each{Items: s.Items, As: s.As, Parallel: s.Parallel, Body: mixedGraph(&s.Body)}
+			c.Nodes[i].Step = &workflow.Each{Items: s.Items, As: s.As, Parallel: s.Parallel, Body: d.graph(&s.Body)}
 		case *workflow.Choice, *workflow.Combine:
 		}
 	}
 	return c
 }
 
-func mixedBindings(bs []workflow.Binding) []workflow.Binding {
+func (d dialect) bindings(bs []workflow.Binding) []workflow.Binding {
 	c := slices.Clone(bs)
 	for i := range c {
-		c[i].Value = mixedValue(c[i].Value)
+		c[i].Value = d.value(c[i].Value)
 	}
 	return c
 }
 
-func mixedMap(m map[string]any) map[string]any {
+func (d dialect) members(m map[string]any) map[string]any {
 	if m == nil {
 		return nil
 	}
 	c := make(map[string]any, len(m))
 	for k, v := range m {
-		c[k] = mixedValue(v)
+		c[k] = d.value(v)
 	}
 	return c
 }
 
-func mixedValue(v any) any {
+func (d dialect) value(v any) any {
 	switch v := v.(type) {
 	case string:
-		return mixed(v)
+		return d.text(v)
 	case []any:
 		c := make([]any, len(v))
 		for i, e := range v {
-			c[i] = mixedValue(e)
+			c[i] = d.value(e)
 		}
 		return c
 	case map[string]any:
-		return mixedMap(v)
+		return d.members(v)
 	}
 	return v
 }
 
-func mixed(text string) string {
+func (d dialect) text(text string) string {
 	t, err := expr.ParseTemplate(text, expr.Canonical)
 	if err != nil {
 		return expr.AsWritten(text)
 	}
-	return t.Format(expr.Mixed)
+	return t.Format(expr.Dialect(d))
 }
 
 // write writes the file that a plan describes.
