@@ -163,8 +163,13 @@ func (q *quick) plain(text string, column int) *node {
 // mayBeOther says whether plain text may be a number, a date, or one of null,
 // true and false.
 func mayBeOther(text string) bool {
-	if strings.IndexByte("nNtTfF", text[0]) >= 0 {
-		return len(text) <= len("false")
+	switch text[0] {
+	case 'n', 'N':
+		return strings.EqualFold(text, "null")
+	case 't', 'T':
+		return strings.EqualFold(text, "true")
+	case 'f', 'F':
+		return strings.EqualFold(text, "false")
 	}
 	return strings.IndexByte("+-0123456789.~", text[0]) >= 0
 }

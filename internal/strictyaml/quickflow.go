@@ -20,13 +20,15 @@ func (q *quick) collection(start int) (*node, int) {
 	defer func() { q.depth-- }()
 	n, closing := q.node(yaml.SequenceNode, start), byte(']')
 	n.Tag, n.Style = "!!seq", yaml.FlowStyle
+	usual := 4
 	if q.line()[start] == '{' {
-		n.Kind, n.Tag, closing = yaml.MappingNode, "!!map", '}'
+		n.Kind, n.Tag, closing, usual = yaml.MappingNode, "!!map", '}', 8
 	}
 	at := q.skipSpace(start + 1)
 	if q.byteAt(at) == closing {
 		return n, at + 1
 	}
+	n.Content = make([]*node, 0, usual)
 	for {
 		at = q.flowEntry(n, at)
 		switch q.byteAt(at) {

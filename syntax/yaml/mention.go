@@ -173,6 +173,9 @@ func (d *dependents) value(s *step, v any) {
 			d.value(s, e)
 		}
 	case map[string]any:
+		if len(v) == 0 {
+			return
+		}
 		for _, k := range slices.Sorted(maps.Keys(v)) {
 			d.value(s, v[k])
 		}

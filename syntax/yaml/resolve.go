@@ -142,7 +142,9 @@ func (r *resolver) order(b *block, behind []target) {
 		case s.branches():
 			to = nil
 		}
-		to = slices.Clip(to)
+		if len(s.after) > 0 {
+			to = append(make([]target, 0, len(to)+len(s.after)), to...)
+		}
 		for _, d := range s.after {
 			to = append(to, target{name: d.entry(), pos: d.node.Pos})
 		}

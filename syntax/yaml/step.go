@@ -146,8 +146,9 @@ func readNames(n strictyaml.Node) *[]target {
 }
 
 func readTargets(n strictyaml.Node) []target {
-	var targets []target
-	for _, one := range n.OneOrMany() {
+	list := n.OneOrMany()
+	targets := make([]target, 0, len(list))
+	for _, one := range list {
 		if name := one.Name(); name != "" {
 			targets = append(targets, target{name, one.Pos()})
 		}
