@@ -1,6 +1,9 @@
 package engine
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // around is the region of the same workflow that this one lies in, nil for the
 // workflow's own.
@@ -43,11 +46,38 @@ func (reg *region) appendSuffix(text []byte, iterations bool) []byte {
 	return text
 }
 
-func (reg *region) address(n *node) string {
-	prefix := reg.scope.frame.prefix
+func (reg *region) appendAddress(text []byte, n *node) []byte {
+	text = append(append(text, reg.scope.frame.prefix...), n.place.Node...)
 	if reg.around() == nil {
-		return prefix + n.def.ID
+		return text
 	}
-	text := append(append(make([]byte, 0, 64), prefix...), n.def.ID...)
-	return string(reg.appendSuffix(text, reg.repeated()))
+	return reg.appendSuffix(text, reg.repeated())
+}
+
+func (reg *region) address(n *node) string { return string(reg.appendAddress(nil, n)) }
+
+// address is the address of an instance that is about to be made. Most are the id
+// of the node.
+func (r *Run) address(reg *region, n *node) string {
+	if reg.scope.frame.prefix == "" && reg.around() == nil {
+		return n.place.Node
+	}
+	r.scratch = reg.appendAddress(r.scratch[:0], n)
+	return r.texts.keep(r.scratch)
+}
+
+// texts holds many short texts that live as long as the run, in few pieces.
+type texts struct{ piece strings.Builder }
+
+// keep gives a text as a string that nothing else writes to: a Builder only ever
+// appends, and a piece that is full is left to its strings.
+func (t *texts) keep(text []byte) string {
+	const size = 4 << 10
+	if t.piece.Cap()-t.piece.Len() < len(text) {
+		t.piece.Reset()
+		t.piece.Grow(max(size, len(text)))
+	}
+	from := t.piece.Len()
+	t.piece.Write(text)
+	return t.piece.String()[from:]
 }

@@ -78,32 +78,42 @@ func BenchmarkNesting5(b *testing.B) {
 }
 
 // benchmarkRun times a shape, and beside it, in turns, a chain of 1,000. It
-// reports the medians of both, and two factors, because how a short run is timed
-// matters: one chain alone ends before the first garbage collection.
+// reports the medians of the shape, and two factors, because how a short run is
+// timed matters: one chain alone ends before the first garbage collection.
 //
 //   - x-chain: the shape and the chain over at least 10,000 steps at once, in
 //     several runs where one is shorter, so that both pay for collecting garbage;
 //   - x-lone-chain: one run of the shape against one run of the chain.
+//
+// A factor is the median of those of the turns, so that a busy minute, which
+// slows both, does not show in it.
 func benchmarkRun(b *testing.B, bundle *workflow.Bundle, steps int, inputs map[string]any) {
 	b.Helper()
 	short := shape{compiled: compiled(b, chain(1000)), steps: 1000}
 	it := shape{compiled: compiled(b, bundle), steps: steps, inputs: inputs}
-	var alone, together, loneChain, chains samples
+	var costs [3]samples
+	var factors, loneFactors samples
 	for b.Loop() {
-		loneChain.add(short.time(b, 1))
-		alone.add(it.time(b, 1))
-		chains.add(short.time(b, 10))
-		if runs := max(1, 10000/steps); runs == 1 {
-			together = alone
-		} else {
-			together.add(it.time(b, runs))
+		alone := it.time(b, 1)
+		together := alone
+		if steps < 10000 {
+			together = it.time(b, 10000/steps)
+		}
+		factors.add(together[0] / short.time(b, 10)[0])
+		var lone samples // one alone takes a millisecond, and any other program in it shows
+		for range 5 {
+			lone.add(short.time(b, 1)[0])
+		}
+		loneFactors.add(alone[0] / lone.median())
+		for i := range costs {
+			costs[i].add(together[i])
 		}
 	}
-	b.ReportMetric(together.nanos(), "ns/step")
-	b.ReportMetric(together.median(func(c cost) float64 { return c.allocs }), "allocs/step")
-	b.ReportMetric(together.median(func(c cost) float64 { return c.bytes }), "B/step")
-	b.ReportMetric(together.nanos()/chains.nanos(), "x-chain")
-	b.ReportMetric(alone.nanos()/loneChain.nanos(), "x-lone-chain")
+	for i, unit := range []string{"ns/step", "allocs/step", "B/step"} {
+		b.ReportMetric(costs[i].median(), unit)
+	}
+	b.ReportMetric(factors.median(), "x-chain")
+	b.ReportMetric(loneFactors.median(), "x-lone-chain")
 	b.ReportMetric(0, "ns/op")
 }
 
@@ -123,11 +133,9 @@ type shape struct {
 	inputs   map[string]any
 }
 
-// cost is what one step took.
-type cost struct{ nanos, allocs, bytes float64 }
-
 // time times a number of runs one after the other, all of which stay in memory.
-func (s shape) time(b *testing.B, n int) cost {
+// It gives the nanoseconds, the allocations and the bytes of one step.
+func (s shape) time(b *testing.B, n int) [3]float64 {
 	b.Helper()
 	runs := make([]*engine.Run, n)
 	for i := range runs {
@@ -145,22 +153,16 @@ func (s shape) time(b *testing.B, n int) cost {
 	elapsed := time.Since(start)
 	runtime.ReadMemStats(&after)
 	per := 1 / float64(n*s.steps)
-	return cost{float64(elapsed.Nanoseconds()) * per, float64(after.Mallocs-before.Mallocs) * per, float64(after.TotalAlloc-before.TotalAlloc) * per}
+	return [3]float64{float64(elapsed.Nanoseconds()) * per, float64(after.Mallocs-before.Mallocs) * per, float64(after.TotalAlloc-before.TotalAlloc) * per}
 }
 
-type samples []cost
+type samples []float64
 
-func (s *samples) add(c cost) { *s = append(*s, c) }
+func (s *samples) add(x float64) { *s = append(*s, x) }
 
-func (s samples) nanos() float64 { return s.median(func(c cost) float64 { return c.nanos }) }
-
-func (s samples) median(of func(cost) float64) float64 {
-	list := make([]float64, len(s))
-	for i, c := range s {
-		list[i] = of(c)
-	}
-	slices.Sort(list)
-	return list[len(list)/2]
+func (s samples) median() float64 {
+	sorted := slices.Sorted(slices.Values(s))
+	return sorted[len(sorted)/2]
 }
 
 // drive answers every task at once and gives the number of tasks.

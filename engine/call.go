@@ -35,6 +35,7 @@ func (r *Run) newFrame(in *inst, s *workflow.Call) (*frame, error) {
 	above, p := in.scope().frame, r.programs[w]
 	f := &frame{p: p, limits: w.Limits, depth: above.depth + 1, prefix: in.address + "/"}
 	f.since = r.clock.active
+	f.in(above)
 	if most := r.root.frame.limits.Depth; most > 0 && f.depth >= most {
 		return nil, fmt.Errorf("workflow depth limit exceeded (%d)", most)
 	}

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
@@ -33,38 +35,42 @@ type graph struct {
 }
 
 // node is a compiled workflow.Node.
+//
+// A step of a run begins with a node that is in no cache of the processor, so
+// what every step needs stands together and is not looked up in def.
 type node struct {
-	def   *workflow.Node
 	g     *graph
+	does  workflow.Step
 	local int // index in its graph
 	slot  int // index in its scope's newest instances
-	step  int // index among the steps of the workflow, for people
 
 	in    []*edge // forward edges that lead here, in edge order
-	first int     // index of their first parcel in a region
-	need  int32   // live in-edges that a join waits for; 0: all
 	out   []*edge
+	rest  []*node // what a join cancels when it runs
+	first int     // index of the first parcel in a region
+	need  int32   // live in-edges that a join waits for; 0: all
 
-	conditional bool     // has label or when edges
-	hasElse     bool     // has else edges
-	onFailure   bool     // has error edges
-	onTimeout   bool     // has timeout edges
-	labels      []string // of its label edges, in order, once each
-	rest        []*node  // what a join cancels when it runs
+	conditional bool // has label or when edges
+	onFailure   bool // has error edges
+	onTimeout   bool // has timeout edges
 
-	body     *graph
-	write    int               // variable that success writes; -1 none
-	item     int               // variable that holds the item of an Each; -1 none
-	options  []workflow.Option // of a human
-	prompt   *expr.Template
+	place    Place
+	text     string         // the prompt, where it has no references
+	prompt   *expr.Template // else
 	inputs   []input
 	settings *expr.Value
-	on       *expr.Expr // choice: decision; each: items
-	from     []*expr.Expr
 	extract  *extract.Extractor
+	timeout  time.Duration
+	write    int    // variable that success writes; -1 none
 	factsKey string // "workflow/node", as in Started.Tasks
-	agent    string
-	place    Place
+
+	def     *workflow.Node
+	step    int // index among the steps of the workflow, for people
+	body    *graph
+	item    int               // variable that holds the item of an Each; -1 none
+	options []workflow.Option // of a human
+	on      *expr.Expr        // choice: decision; each: items
+	from    []*expr.Expr
 }
 
 type input struct {
@@ -135,14 +141,20 @@ func (c *compiler) graph(def *workflow.Graph, owner *node) *graph {
 	if owner != nil && owner.isLoop() {
 		g.scope = owner.g.scope
 	}
-	for i := range def.Nodes {
-		c.node(g, &def.Nodes[i])
+	nodes := make([]node, len(def.Nodes))
+	g.nodes = make([]*node, 0, len(nodes))
+	for i := range nodes {
+		c.node(g, &nodes[i], &def.Nodes[i])
 	}
 	return g
 }
 
-func (c *compiler) node(g *graph, def *workflow.Node) {
-	n := &node{def: def, g: g, local: len(g.nodes), slot: g.scope.count, step: c.steps, item: -1, need: int32(def.Join.Need)}
+func (c *compiler) node(g *graph, n *node, def *workflow.Node) {
+	*n = node{
+		def: def, does: def.Step, g: g, local: len(g.nodes), slot: g.scope.count, step: c.steps,
+		item: -1, need: int32(def.Join.Need), timeout: def.Timeout,
+	}
+	n.place = Place{Workflow: c.w.Name, Node: def.ID, Output: &def.Output, Labels: def.Labels}
 	g.scope.count++
 	g.nodes = append(g.nodes, n)
 	n.write = c.variable(def.Output.Var)
@@ -167,16 +179,17 @@ func (c *compiler) node(g *graph, def *workflow.Node) {
 }
 
 func (c *compiler) step(n *node) {
-	switch s := n.def.Step.(type) {
+	switch s := n.does.(type) {
 	case *workflow.Task:
-		n.prompt, n.inputs, n.agent = c.template(s.Prompt.Text), c.bindings(s.Inputs), s.Agent
+		c.prompt(n, s.Prompt.Text)
+		n.inputs, n.place.Agent = c.bindings(s.Inputs), s.Agent
 		if len(s.Settings) > 0 {
 			n.settings = c.value(s.Settings)
 		}
 	case *workflow.Human:
-		n.prompt = c.template(s.Question.Text)
+		c.prompt(n, s.Question.Text)
 	case *workflow.Call:
-		n.inputs, n.agent = c.bindings(s.Inputs), s.Workflow
+		n.inputs, n.place.Agent = c.bindings(s.Inputs), s.Workflow
 	case *workflow.Choice:
 		n.on, n.write = c.expr(s.On.Text), -1
 	case *workflow.Combine:
@@ -195,6 +208,14 @@ func (c *compiler) step(n *node) {
 	}
 }
 
+// prompt compiles what a node says.
+func (c *compiler) prompt(n *node, text string) {
+	n.prompt = c.template(text)
+	if !strings.Contains(text, "${") {
+		n.text, n.prompt = text, nil
+	}
+}
+
 // extractor compiles how a node's value is taken from what it gave; nil: as it
 // is.
 func (c *compiler) extractor(n *node) {
@@ -209,12 +230,12 @@ func (c *compiler) extractor(n *node) {
 }
 
 func (n *node) isChoice() bool {
-	_, ok := n.def.Step.(*workflow.Choice)
+	_, ok := n.does.(*workflow.Choice)
 	return ok
 }
 
 func (n *node) isLoop() bool {
-	_, ok := n.def.Step.(*workflow.Loop)
+	_, ok := n.does.(*workflow.Loop)
 	return ok
 }
 

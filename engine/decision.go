@@ -19,14 +19,14 @@ type verdict struct {
 // decision reads the decision of an instance that ended well.
 func (r *Run) decision(in *inst) (verdict, error) {
 	if !in.n.isChoice() || in.n.on == nil {
-		return readDecision(in.n.labels, in.output), nil
+		return readDecision(in.n.place.Decide, in.output), nil
 	}
 	r.view = view{scope: in.scope(), reg: in.reg, env: in.env, self: in, behind: true}
 	value, err := in.n.on.Eval(&r.view)
 	if err != nil {
 		return verdict{}, err
 	}
-	v := readDecision(in.n.labels, value)
+	v := readDecision(in.n.place.Decide, value)
 	v.rule = strings.Replace(v.rule, "output", "condition", 1)
 	return v, nil
 }

@@ -12,6 +12,7 @@ type each struct {
 	next    int      // first item that has not started
 	open    int      // items under way
 	scopes  []*scope // by item; nil before and after it runs
+	room    []scope  // for items to come
 	outputs []any
 	failed  string // what the first failed item says
 	stopped bool   // no further item starts
@@ -58,7 +59,7 @@ func kindOf(v any) string {
 // none is left.
 func (r *Run) moreItems(in *inst) {
 	x := in.each
-	most := in.n.def.Step.(*workflow.Each).Parallel
+	most := in.n.does.(*workflow.Each).Parallel
 	for !x.stopped && x.next < len(x.items) && (most == 0 || x.open < most) {
 		r.startItem(in, x.next)
 		x.next++
@@ -70,8 +71,7 @@ func (r *Run) moreItems(in *inst) {
 }
 
 func (r *Run) startItem(in *inst, i int) {
-	s := r.newScope(in.scope(), in, in.n.body, in.scope().frame)
-	s.item = i
+	s := in.newItem(i)
 	in.each.scopes[i] = s
 	at := in.env
 	if in.n.item >= 0 {
@@ -79,6 +79,23 @@ func (r *Run) startItem(in *inst, i int) {
 		at = at.set(in.reg.levels(), in.n.item, &write{r.seq, in.each.items[i]})
 	}
 	r.begin(s, at, in.from())
+}
+
+// itemRoom is how many scopes of items are made at once: those that fill 8 KB.
+// Their steps keep them, so nothing is wasted.
+const itemRoom = 27
+
+// newItem makes the scope of an item.
+func (in *inst) newItem(i int) *scope {
+	x := in.each
+	if len(x.room) == 0 {
+		x.room = make([]scope, min(len(x.items)-i, itemRoom))
+	}
+	s := &x.room[0]
+	x.room = x.room[1:]
+	s.item = int32(i)
+	s.open(in.scope(), in, in.n.body, in.scope().frame)
+	return s
 }
 
 func (r *Run) itemEnded(s *scope, status Status, output any, reason string) {
@@ -90,7 +107,7 @@ func (r *Run) itemEnded(s *scope, status Status, output any, reason string) {
 		x.outputs[s.item] = output
 		in.scope().tolerate(reason) // "" where nothing failed
 	case Failed, TimedOut, Cancelled, Running, Waiting, Skipped:
-		r.itemFailed(in, s.item, reason)
+		r.itemFailed(in, int(s.item), reason)
 	}
 	r.moreItems(in)
 }
@@ -120,8 +137,7 @@ func (r *Run) itemFailed(in *inst, item int, reason string) {
 func (r *Run) endEach(in *inst) {
 	x := in.each
 	for ; x.next < len(x.items); x.next++ {
-		s := r.newScope(in.scope(), in, in.n.body, in.scope().frame)
-		s.item = x.next
+		s := in.newItem(x.next)
 		for _, n := range in.n.body.nodes {
 			r.noteSkipped(&s.body, n)
 		}

@@ -64,7 +64,7 @@ func (r *Run) Facts() []Fact {
 	for i, n := range r.notes {
 		f := Fact{Time: r.now, Kind: n.kind, Attempt: int(n.attempt), Status: n.status, Text: n.text, Workflow: r.bundle.Root.Name}
 		if n.in != nil {
-			f.Address, f.Workflow, f.Node, f.Agent = n.in.address, n.in.scope().frame.p.w.Name, n.in.n.def.ID, n.in.n.agent
+			f.Address, f.Workflow, f.Node, f.Agent = n.in.address, n.in.scope().frame.p.w.Name, n.in.n.def.ID, n.in.n.place.Agent
 			f.Usage = n.in.usage
 		}
 		if n.until != nil {

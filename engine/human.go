@@ -10,7 +10,7 @@ import (
 // ask puts a human node's question to people.
 func (r *Run) ask(in *inst, s *workflow.Human) {
 	in.attempt = 1
-	question := ""
+	question := in.n.text
 	if in.n.prompt != nil {
 		r.view = view{scope: in.scope(), reg: in.reg, env: in.env, self: in}
 		text, err := in.n.prompt.Text(&r.view)
@@ -131,12 +131,12 @@ func (r *Run) humanAnswered(ev *HumanAnswered) {
 		text += " (" + ev.By + ")"
 	}
 	r.tell(in, Answered, text)
-	human, ok := in.n.def.Step.(*workflow.Human)
+	human, ok := in.n.does.(*workflow.Human)
 	if !ok {
 		r.lostAnswered(in, value)
 		return
 	}
-	if value == workflow.Reject && len(human.Options) == 0 && len(in.n.labels) == 0 && !human.Custom {
+	if value == workflow.Reject && len(human.Options) == 0 && len(in.n.place.Decide) == 0 && !human.Custom {
 		r.fail(in, &Fault{Kind: FaultError, Message: "rejected" + by(ev), Permanent: true})
 		return
 	}

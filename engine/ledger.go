@@ -42,12 +42,12 @@ func (q *queue) pop() *inst {
 	return nil
 }
 
-// around is the frame that called this one.
-func (f *frame) around() *frame {
-	if f.scope.parent == nil {
+// limitingAround is the next frame out that has limits.
+func (f *frame) limitingAround() *frame {
+	if f.around == nil {
 		return nil
 	}
-	return f.scope.parent.frame
+	return f.around.limiting
 }
 
 func (f *frame) full() bool { return f.limits.Parallel > 0 && f.running >= f.limits.Parallel }
@@ -55,7 +55,7 @@ func (f *frame) full() bool { return f.limits.Parallel > 0 && f.running >= f.lim
 // mayStart says whether a task that has not started may do so. Where a workflow
 // has used up its steps, it ends.
 func (r *Run) mayStart(in *inst) bool {
-	for f := in.scope().frame; f != nil && !in.counted; f = f.around() {
+	for f := in.scope().frame.limiting; f != nil && !in.counted; f = f.limitingAround() {
 		if most := f.limits.Steps; most > 0 && f.steps >= most && r.rehearsal == "" {
 			r.end(f.scope, Failed, fmt.Sprintf("the limit of %d steps was reached before %s", most, in.address))
 			return false
@@ -85,8 +85,8 @@ func (r *Run) Held() []Held {
 }
 
 // overBudget is the workflow whose budget the attempt might exceed, nil if none.
-func (r *Run) overBudget(in *inst, bound TaskFacts) *frame {
-	for f := in.scope().frame; f != nil; f = f.around() {
+func (r *Run) overBudget(in *inst, bound *TaskFacts) *frame {
+	for f := in.scope().frame.limiting; f != nil; f = f.limitingAround() {
 		cost, tokens := f.limits.CostUSD, f.limits.Tokens
 		if bound.UnknownCost && !in.granted && (cost > 0 || tokens > 0) {
 			return f
@@ -103,7 +103,7 @@ func (r *Run) overBudget(in *inst, bound TaskFacts) *frame {
 }
 
 // budgetText says which limit holds a task back.
-func (f *frame) budgetText(bound TaskFacts) string {
+func (f *frame) budgetText(bound *TaskFacts) string {
 	name, l := f.p.w.Name, f.limits
 	used, reserved := f.spent.CostUSD, f.reserved
 	switch {
@@ -117,17 +117,22 @@ func (f *frame) budgetText(bound TaskFacts) string {
 }
 
 // bound is what one attempt of a task may use.
-func (r *Run) bound(in *inst) TaskFacts { return r.tasks[in.n.factsKey] }
+func (r *Run) bound(in *inst) *TaskFacts {
+	if known := r.tasks[in.n.factsKey]; known != nil {
+		return known
+	}
+	return &r.unbounded
+}
 
 // occupy takes a slot and reserves what the attempt may cost.
-func (r *Run) occupy(in *inst) {
-	bound := r.bound(in)
-	first := !in.counted
+func (r *Run) occupy(in *inst, bound *TaskFacts) {
+	step := 1
+	if in.counted {
+		step = 0
+	}
 	in.counted = true
-	for f := in.scope().frame; f != nil; f = f.around() {
-		if first {
-			f.steps++
-		}
+	for f := in.scope().frame; f != nil; f = f.around {
+		f.steps += step
 		f.running++
 		f.reserved += bound.MaxCostUSD
 		f.tokens += bound.MaxTokens
@@ -151,7 +156,7 @@ func (r *Run) vacate(in *inst, used Usage) {
 	if used != (Usage{}) {
 		r.own(in).usage.add(used)
 	}
-	for f := in.scope().frame; f != nil; f = f.around() {
+	for f := in.scope().frame; f != nil; f = f.around {
 		f.running--
 		f.reserved -= bound.MaxCostUSD
 		f.tokens -= bound.MaxTokens
@@ -159,7 +164,7 @@ func (r *Run) vacate(in *inst, used Usage) {
 	}
 	for s := in.scope(); s != nil; s = s.parent {
 		if s.outstanding--; s.outstanding == 0 && (s.ending != "" || s.bodyDone) {
-			r.push(job{scope: s})
+			r.push(job{endScope, &s.body, nil})
 		}
 	}
 }
@@ -173,7 +178,7 @@ func (u *Usage) add(v Usage) {
 
 // seatWaiting starts tasks that waited for a slot in f or around it.
 func (r *Run) seatWaiting(f *frame) {
-	for ; f != nil; f = f.around() {
+	for f = f.limiting; f != nil; f = f.limitingAround() {
 		for !f.full() {
 			in := f.waiting.pop()
 			if in == nil {
@@ -210,7 +215,7 @@ func (r *Run) resumeHeld(grant bool) {
 func (r *Run) limitRaised(ev *LimitRaised) {
 	raise(&r.root.frame.limits, ev.Limits, false)
 	for _, in := range r.paused {
-		for f := in.scope().frame; f.scope.parent != nil; f = f.around() {
+		for f := in.scope().frame; f.around != nil; f = f.around {
 			raise(&f.limits, ev.Limits, true)
 		}
 	}
@@ -271,20 +276,21 @@ func (r *Run) busy() bool { return len(r.attempts) > 0 || r.clock.delays > 0 }
 // advance moves the time to that of the event. No driver ran the run before
 // Recovered and Forked, so that time does not count.
 func (r *Run) advance(ev Event) {
-	at := ev.When()
-	if !at.After(r.now) {
+	at := ev.When().Round(0) // what the wall clock shows, as a replay reads it
+	passed := at.Sub(r.now)
+	if passed <= 0 {
 		return
 	}
 	switch ev.(type) {
 	case *Started:
-		r.began = at.Round(0) // what the wall clock shows, as a replay reads it
+		r.began, passed = at, 0
 	case *Recovered, *Forked:
 	case *TaskEnded, *TimerFired, *HumanAnswered, *CancelAsked, *LimitRaised:
 		if r.busy() {
-			r.clock.active += at.Sub(r.now)
+			r.clock.active += passed
 		}
 	}
-	r.now, r.elapsed = at, at.Sub(r.began)
+	r.now, r.elapsed = at, r.elapsed+passed
 }
 
 // watchRuntime keeps one timer at the moment at which the first workflow will
@@ -305,6 +311,7 @@ func (r *Run) watchRuntime() {
 	}
 	t := r.timers[runtimeTimer]
 	switch {
+	case at.IsZero() && t == nil:
 	case at.IsZero():
 		r.clearTimer(runtimeTimer)
 	case t == nil || !t.at.Equal(at):

@@ -239,14 +239,14 @@ func orEmpty(list []any) []any {
 func (in *inst) value() map[string]any {
 	err, _ := in.field("error")
 	return map[string]any{
-		"node": in.n.def.ID, "agent": in.n.agent, "status": string(in.status), "output": in.output, "error": err,
+		"node": in.n.def.ID, "agent": in.n.place.Agent, "status": string(in.status), "output": in.output, "error": err,
 		"duration_ms": number(in.durationMS()), "attempts": number(int64(in.attempt)), "step_index": number(int64(in.n.step)),
 	}
 }
 
 func skippedResult(n *node) map[string]any {
 	return map[string]any{
-		"node": n.def.ID, "agent": n.agent, "status": string(Skipped), "output": nil, "error": nil,
+		"node": n.def.ID, "agent": n.place.Agent, "status": string(Skipped), "output": nil, "error": nil,
 		"duration_ms": number(0), "attempts": number(0), "step_index": number(int64(n.step)),
 	}
 }
@@ -254,7 +254,7 @@ func skippedResult(n *node) map[string]any {
 // result is the instance as Result lists it.
 func (r *Run) result(in *inst) StepResult {
 	res := StepResult{
-		Address: in.address, Node: in.n.def.ID, Agent: in.n.agent, Status: in.status, Output: in.output, Error: in.err,
+		Address: in.address, Node: in.n.def.ID, Agent: in.n.place.Agent, Status: in.status, Output: in.output, Error: in.err,
 		DurationMS: in.durationMS(), Attempts: int(in.attempt), Iteration: int(in.iteration), StepIndex: in.n.step,
 		Started: r.began.Add(in.started), Usage: in.usage,
 	}

@@ -81,7 +81,7 @@ func (r *Run) iterationSettled(reg *region) {
 }
 
 func maxIterations(n *node) int {
-	if m := n.def.Step.(*workflow.Loop).Max; m > 0 {
+	if m := n.does.(*workflow.Loop).Max; m > 0 {
 		return m
 	}
 	return workflow.DefaultMaxIterations
@@ -142,7 +142,7 @@ func (g *graph) onlyExit() *edge {
 	case exits != 1:
 		return nil
 	}
-	if _, human := exit.from.def.Step.(*workflow.Human); human {
+	if _, human := exit.from.does.(*workflow.Human); human {
 		return nil
 	}
 	return exit

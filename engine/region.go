@@ -85,23 +85,30 @@ func (r *Run) enter(reg *region, from []parcel, at *env) {
 	for i, n := range reg.g.nodes {
 		reg.nodes[i] = nodeState{left: int32(len(n.in))}
 	}
-	for _, n := range reg.g.entries {
-		r.push(job{reg: reg, n: n})
-	}
+	r.push(job{enterRegion, reg, nil})
 	if reg.open == 0 {
-		r.push(job{reg: reg})
+		r.push(job{settleRegion, reg, nil})
 	}
 }
 
 func (reg *region) levels() int { return reg.scope.frame.p.depth }
 
-// job is a decision that is due: about a node; about a region that has settled,
-// where n is nil; about a scope that has ended, where reg is nil.
+// job is a decision that is due.
 type job struct {
-	reg   *region
-	n     *node
-	scope *scope
+	what task
+	reg  *region // a scope's own, if the job is about the scope
+	n    *node   // for decideNode
 }
+
+// task is what a job is about.
+type task int8
+
+const (
+	enterRegion  task = iota // its entries run
+	decideNode               // enough of its in-edges are settled
+	settleRegion             // all its nodes are
+	endScope                 // nothing in it is under way any more
+)
 
 func (r *Run) push(j job) { r.jobs = append(r.jobs, j) }
 
@@ -111,13 +118,17 @@ func (r *Run) work() {
 	for r.next < len(r.jobs) {
 		j := r.jobs[r.next]
 		r.next++
-		switch {
-		case j.n != nil:
+		switch j.what {
+		case enterRegion:
+			for _, n := range j.reg.g.entries {
+				r.decide(j.reg, n)
+			}
+		case decideNode:
 			r.decide(j.reg, j.n)
-		case j.reg != nil:
+		case settleRegion:
 			r.regionSettled(j.reg)
-		default:
-			r.scopeEnded(j.scope)
+		case endScope:
+			r.scopeEnded(j.reg.scope)
 		}
 	}
 	r.jobs, r.next = r.jobs[:0], 0
@@ -160,14 +171,14 @@ func (r *Run) arrive(reg *region, e *edge, state edgeState, p parcel) {
 		st.poisoned = true
 	}
 	if need := e.to.need; st.left == 0 || need > 0 && st.counted >= need {
-		r.push(job{reg: reg, n: e.to})
+		r.push(job{decideNode, reg, e.to})
 	}
 }
 
 // wantsSuccess says whether only edges of successful nodes count for the join,
 // until all are settled.
 func (n *node) wantsSuccess() bool {
-	c, ok := n.def.Step.(*workflow.Combine)
+	c, ok := n.does.(*workflow.Combine)
 	return ok && c.Strategy == workflow.First
 }
 
@@ -226,22 +237,22 @@ func (r *Run) newInst(reg *region, n *node) *inst {
 	return in
 }
 
-// room is how many steps are made at once. A run keeps every step, so that
-// wastes nothing.
-const room = 32
+// stepRoom is how many steps are made at once: those that fill 4 KB. A run keeps
+// every step, so nothing is wasted.
+const stepRoom = 26
 
 // instance makes an instance as of now.
 func (r *Run) instance(reg *region, n *node) *inst {
 	var in *inst
 	if n.isStep() {
 		if len(r.room) == 0 {
-			r.room = make([]inst, room)
+			r.room = make([]inst, stepRoom)
 		}
 		in, r.room = &r.room[0], r.room[1:]
 	} else {
 		in = &inst{}
 	}
-	in.n, in.reg, in.address, in.more = n, reg, reg.address(n), &r.nothing
+	in.n, in.reg, in.address, in.more = n, reg, r.address(reg, n), &r.nothing
 	in.started, in.ended, in.iteration = r.elapsed, r.elapsed, int32(reg.iterationHere())
 	return in
 }
@@ -252,7 +263,7 @@ func (r *Run) launch(in *inst) {
 		in.phase, r.heldBack = held, in
 		return
 	}
-	switch s := in.n.def.Step.(type) {
+	switch s := in.n.does.(type) {
 	case *workflow.Task:
 		r.admitTask(in)
 	case *workflow.Human:
@@ -272,7 +283,7 @@ func (r *Run) launch(in *inst) {
 
 // isStep says whether instances of the node are steps of the result.
 func (n *node) isStep() bool {
-	switch n.def.Step.(type) {
+	switch n.does.(type) {
 	case *workflow.Task, *workflow.Human, *workflow.Call, *workflow.Combine:
 		return true
 	case *workflow.Choice, *workflow.Loop, *workflow.Each:
@@ -332,7 +343,7 @@ func skipState(e *edge, how edgeState) edgeState {
 
 // noteSkipped records that a node, and what is in a loop, will not run.
 func (r *Run) noteSkipped(reg *region, n *node) {
-	switch n.def.Step.(type) {
+	switch n.does.(type) {
 	case *workflow.Loop:
 		// As if its first iteration had begun, for the sake of the addresses.
 		body := &region{g: n.body, scope: reg.scope, loop: &rounds{in: &inst{reg: reg}, iteration: 1}}
@@ -353,7 +364,7 @@ func (r *Run) noteSkipped(reg *region, n *node) {
 func (r *Run) settled(reg *region, n *node) {
 	reg.nodes[n.local].settled = true
 	if reg.open--; reg.open == 0 {
-		r.push(job{reg: reg})
+		r.push(job{settleRegion, reg, nil})
 	}
 }
 

@@ -16,12 +16,13 @@ type Run struct {
 	bundle   *workflow.Bundle
 	programs map[*workflow.Workflow]*program
 
-	id      string
-	began   time.Time
-	now     time.Time
-	elapsed time.Duration // from began to now
-	tasks   map[string]TaskFacts
-	root    *scope // nil before Started
+	id        string
+	began     time.Time
+	now       time.Time
+	elapsed   time.Duration         // from began to now
+	tasks     map[string]*TaskFacts // by node.factsKey
+	unbounded TaskFacts             // of tasks that are not in tasks
+	root      *scope                // nil before Started
 
 	// What was asked for and not answered. Invariant: an instance is in
 	// attempts exactly from StartTask to TaskEnded, in gates exactly from
@@ -51,8 +52,11 @@ type Run struct {
 	spare   []*StartTask // commands that were answered
 	nothing more         // of all instances that have no more; never written to
 
+	texts texts
+
 	commands []Command
 	notes    []note
+	scratch  []byte // of address
 	taken    []bool // scratch of route
 	view     view   // scratch of evaluations
 }
@@ -116,25 +120,27 @@ func called(b *workflow.Bundle) []*workflow.Workflow {
 // not fit the run; the run is then unchanged.
 func (r *Run) Step(ev Event) ([]Command, error) {
 	r.makeRoom(ev)
-	if err := r.Admit(ev); err != nil {
+	about, err := r.admit(ev)
+	if err != nil {
 		return nil, err
 	}
 	r.commands, r.notes = r.commands[:0], r.notes[:0]
 	r.advance(ev)
 	r.unattended = unattended(ev)
-	r.take(ev)
+	r.take(ev, about)
 	r.work()
 	r.watchRuntime()
 	return r.commands, nil
 }
 
-// take is the one place where an event changes the state.
-func (r *Run) take(ev Event) {
+// take is the one place where an event changes the state. about is what admit
+// gave.
+func (r *Run) take(ev Event, about *inst) {
 	switch ev := ev.(type) {
 	case *Started:
 		r.start(ev)
 	case *TaskEnded:
-		r.taskEnded(ev)
+		r.taskEnded(about, ev)
 	case *TimerFired:
 		r.timerFired(ev)
 	case *HumanAnswered:
@@ -185,50 +191,64 @@ func cancelText(ev *CancelAsked) string {
 // Admit says whether Step would take the event now, with an error made for
 // people: an answer that is not offered, a gate that was withdrawn.
 func (r *Run) Admit(ev Event) error {
+	_, err := r.admit(ev)
+	return err
+}
+
+// admit also gives the instance whose attempt ended, if that is the event.
+func (r *Run) admit(ev Event) (*inst, error) {
 	if _, first := ev.(*Started); first != (r.root == nil) {
 		if first {
-			return fmt.Errorf("the run has started already")
+			return nil, fmt.Errorf("the run has started already")
 		}
-		return fmt.Errorf("the run has not started")
+		return nil, fmt.Errorf("the run has not started")
 	}
 	if r.finish != nil {
 		if answer, ok := ev.(*HumanAnswered); ok {
-			return fmt.Errorf("%w; the run is over: %s", r.noGate(answer.Address), r.finish.Status)
+			return nil, fmt.Errorf("%w; the run is over: %s", r.noGate(answer.Address), r.finish.Status)
 		}
-		return fmt.Errorf("the run is over: %s", r.finish.Status)
+		return nil, fmt.Errorf("the run is over: %s", r.finish.Status)
 	}
 	switch ev := ev.(type) {
 	case *Started:
 		if ev.Version < 1 || ev.Version > Version {
-			return fmt.Errorf("the run needs version %d of the engine, and this is version %d; update hocket", ev.Version, Version)
+			return nil, fmt.Errorf("the run needs version %d of the engine, and this is version %d; update hocket", ev.Version, Version)
 		}
 	case *TaskEnded:
-		if in := r.attempts[ev.Address]; in == nil || int(in.attempt) != ev.Attempt {
-			return fmt.Errorf("no attempt %d of %q is under way", ev.Attempt, ev.Address)
+		in := r.attempts[ev.Address]
+		if in == nil || int(in.attempt) != ev.Attempt {
+			return nil, fmt.Errorf("no attempt %d of %q is under way", ev.Attempt, ev.Address)
 		}
+		return in, nil
 	case *TimerFired:
 		if r.timers[ev.ID] == nil {
-			return fmt.Errorf("no timer %q is set", ev.ID)
+			return nil, fmt.Errorf("no timer %q is set", ev.ID)
 		}
 	case *HumanAnswered:
 		_, err := r.answer(ev)
-		return err
+		return nil, err
 	case *CancelAsked:
 		if r.root.ending != "" {
-			return fmt.Errorf("the run is ending already: %s", r.root.ending)
+			return nil, fmt.Errorf("the run is ending already: %s", r.root.ending)
 		}
 	case *LimitRaised:
-		return lowers(r.root.frame.limits, ev.Limits)
+		return nil, lowers(r.root.frame.limits, ev.Limits)
 	case *Recovered, *Forked:
 	}
-	return nil
+	return nil, nil
 }
 
 // start begins the run.
 func (r *Run) start(ev *Started) {
-	r.id, r.tasks, r.rehearsal = ev.Run, ev.Tasks, ev.Rehearse
+	r.id, r.rehearsal = ev.Run, ev.Rehearse
+	r.tasks = make(map[string]*TaskFacts, len(ev.Tasks))
+	for _, key := range sortedKeys(ev.Tasks) {
+		facts := ev.Tasks[key]
+		r.tasks[key] = &facts
+	}
 	p := r.programs[r.bundle.Root]
 	f := &frame{p: p, limits: ev.Limits}
+	f.in(nil)
 	r.root = r.newScope(nil, nil, p.body, f)
 	inputs, err := p.complete(ev.Inputs)
 	f.inputs = inputs

@@ -14,20 +14,20 @@ type scope struct {
 	owner  *inst  // the call or each that it belongs to; nil for the run
 	frame  *frame // of its workflow
 	body   region
-	latest []*inst
+	latest []*inst  // by node.slot; where groups need it, once more with skipped ones
 	one    [1]*inst // latest of a scope with one node
-	last   []*inst  // as latest, but with skipped ones; only where groups need it
-	item   int      // of a for_each: its index
 
-	outstanding int    // attempts in it, and in what it calls, that have not ended
+	item        int32  // of a for_each: its index
+	outstanding int32  // attempts in it, and in what it calls, that have not ended
 	bodyDone    bool   // every path has ended
+	over        bool   // its result was given on
 	ending      Status // it was ended from outside or by a failure; "" not
 	reason      string // why
-	over        bool   // its result was given on
+	tolerated   string // the first failure that no error edge took and that did not end the scope
 
-	tolerated string  // the first failure that no error edge took and that did not end the scope
-	sinks     []*inst // the last steps of paths that ended
-	endEnv    *env    // variables at the ends of all paths
+	sinks  []*inst  // the last steps of paths that ended
+	sink   [1]*inst // room for the first of them
+	endEnv *env     // variables at the ends of all paths
 }
 
 // frame is one running workflow: the run itself, or a call.
@@ -38,19 +38,38 @@ type frame struct {
 	limits workflow.Limits // zero fields do not bind
 	prefix string          // of the addresses in it, e.g. "serve-customers/"
 	depth  int             // 0 for the run itself
+
+	around   *frame // that called it; nil for the run itself
+	limiting *frame // the innermost with limits, this one or one around it; the run's own always
 	ledger
 }
 
+// in makes the frame one inside of another.
+func (f *frame) in(around *frame) {
+	f.around, f.limiting = around, f
+	if around != nil && f.limits == (workflow.Limits{}) {
+		f.limiting = around.limiting
+	}
+}
+
 func (r *Run) newScope(parent *scope, owner *inst, g *graph, f *frame) *scope {
-	s := &scope{parent: parent, owner: owner, frame: f}
-	if s.latest = s.one[:]; g.count != 1 {
+	s := &scope{}
+	s.open(parent, owner, g, f)
+	return s
+}
+
+func (s *scope) open(parent *scope, owner *inst, g *graph, f *frame) {
+	s.parent, s.owner, s.frame = parent, owner, f
+	switch {
+	case len(f.p.groups) > 0:
+		s.latest = make([]*inst, 2*g.count)
+	case g.count == 1:
+		s.latest = s.one[:]
+	default:
 		s.latest = make([]*inst, g.count)
 	}
-	if len(f.p.groups) > 0 {
-		s.last = make([]*inst, g.count)
-	}
+	s.sinks = s.sink[:0]
 	s.body.g, s.body.scope = g, s
-	return s
 }
 
 // begin runs the scope's body.
@@ -77,7 +96,7 @@ func (s *scope) newestOrSkipped(n *node) *inst {
 	if s = s.of(n); s == nil {
 		return nil
 	}
-	return s.last[n.slot]
+	return s.latest[s.body.g.count+n.slot]
 }
 
 // of is the scope, this one or one around it, that a node runs in; nil if the
@@ -94,8 +113,8 @@ func (s *scope) of(n *node) *scope {
 
 // remember makes an instance the newest of its node.
 func (s *scope) remember(in *inst) {
-	if s.last != nil {
-		s.last[in.n.slot] = in
+	if count := s.body.g.count; len(s.latest) > count {
+		s.latest[count+in.n.slot] = in
 	}
 	if in.status != Skipped {
 		s.latest[in.n.slot] = in
@@ -136,7 +155,7 @@ func (r *Run) end(s *scope, status Status, reason string) {
 	s.ending, s.reason = status, reason
 	r.cancelRegion(&s.body)
 	if s.outstanding == 0 {
-		r.push(job{scope: s})
+		r.push(job{endScope, &s.body, nil})
 	}
 }
 
@@ -244,6 +263,9 @@ func (r *Run) outcome(s *scope) (status Status, output any, reason string) {
 // successfulSinks are the sinks that succeeded and that no other step takes up
 // from, without those that a later iteration took the place of.
 func successfulSinks(sinks []*inst) []*inst {
+	if len(sinks) == 1 && sinks[0].status == Success && !sinks[0].continued {
+		return sinks
+	}
 	seen := make(map[*node]bool, len(sinks))
 	var list []*inst
 	for _, in := range slices.Backward(sinks) {

@@ -103,7 +103,7 @@ func (r *Run) route(in *inst, failed bool) *Fault {
 		return nil
 	}
 	var decision verdict
-	if len(n.labels) > 0 && !failed {
+	if len(n.place.Decide) > 0 && !failed {
 		var err error
 		if decision, err = r.decision(in); err != nil {
 			return &Fault{Kind: FaultError, Message: err.Error(), Permanent: true}
@@ -159,10 +159,10 @@ func (r *Run) takeMatching(in *inst, d verdict) (found bool, fault *Fault) {
 }
 
 func noRoute(n *node, d verdict) *Fault {
-	if len(n.labels) == 0 {
+	if len(n.place.Decide) == 0 {
 		return &Fault{Kind: FaultNoRoute, Message: "no condition holds, and there is no else"}
 	}
-	return &Fault{Kind: FaultNoRoute, Message: fmt.Sprintf("the decision %s matches none of the labels %s, and there is no else", brief(d.said), strings.Join(n.labels, ", "))}
+	return &Fault{Kind: FaultNoRoute, Message: fmt.Sprintf("the decision %s matches none of the labels %s, and there is no else", brief(d.said), strings.Join(n.place.Decide, ", "))}
 }
 
 // tellDecision tells which edges were taken and by which rule, e.g.

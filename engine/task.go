@@ -14,7 +14,7 @@ import (
 // attempts of its workflow and of those around it.
 func (r *Run) admitTask(in *inst) {
 	in.phase = queued
-	for f := in.scope().frame; f != nil; f = f.around() {
+	for f := in.scope().frame.limiting; f != nil; f = f.limitingAround() {
 		if f.full() {
 			f.waiting.push(in)
 			return
@@ -43,14 +43,14 @@ func (r *Run) startAttempt(in *inst) {
 		}
 		in.cmd = cmd
 	}
-	r.issue(in)
+	r.issue(in, bound)
 }
 
 // render fills in the task's texts, once for all attempts.
-func (r *Run) render(in *inst, bound TaskFacts) (*StartTask, error) {
+func (r *Run) render(in *inst, bound *TaskFacts) (*StartTask, error) {
 	n := in.n
 	cmd := r.blank()
-	*cmd = StartTask{Place: &n.place, Address: in.address, Timeout: n.def.Timeout}
+	*cmd = StartTask{Place: &n.place, Address: in.address, Timeout: n.timeout, Prompt: n.text}
 	if cmd.Timeout == 0 {
 		cmd.Timeout = bound.Timeout
 	}
@@ -106,7 +106,7 @@ func (r *Run) bind(in *inst, inputs []input) ([]Input, error) {
 
 // issue sends the attempt out. An attempt that was lost, or that met a quota, is
 // sent out again under its old number and key.
-func (r *Run) issue(in *inst) {
+func (r *Run) issue(in *inst, bound *TaskFacts) {
 	if in.attempt == in.failures {
 		in.attempt++
 	}
@@ -118,7 +118,7 @@ func (r *Run) issue(in *inst) {
 	r.issued++
 	in.issued = r.issued
 	in.cmd.Attempt, in.cmd.Again = int(in.attempt), in.losses > 0
-	r.occupy(in)
+	r.occupy(in, bound)
 	r.attempts[in.address] = in
 	r.command(in.cmd)
 	r.tell(in, AttemptStarted, "")
@@ -127,8 +127,7 @@ func (r *Run) issue(in *inst) {
 	}
 }
 
-func (r *Run) taskEnded(ev *TaskEnded) {
-	in := r.attempts[ev.Address]
+func (r *Run) taskEnded(in *inst, ev *TaskEnded) {
 	r.vacate(in, ev.Usage)
 	r.settleAttempt(in, ev)
 	// Last, so that nothing starts in a workflow that this failure ended.

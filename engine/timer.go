@@ -81,7 +81,7 @@ func (r *Run) unanswered(in *inst) {
 
 // gateTimeout is how long a question stays open.
 func gateTimeout(n *node) time.Duration {
-	if _, human := n.def.Step.(*workflow.Human); human && n.def.Timeout > 0 {
+	if _, human := n.does.(*workflow.Human); human && n.def.Timeout > 0 {
 		return n.def.Timeout
 	}
 	return 24 * time.Hour

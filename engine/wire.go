@@ -12,8 +12,9 @@ func (c *compiler) edges(g *graph, def *workflow.Graph) {
 	for _, n := range g.nodes {
 		local[n.def.ID] = n
 	}
-	for i := range def.Edges {
-		c.edge(g, local, &def.Edges[i])
+	edges := make([]edge, len(def.Edges))
+	for i := range edges {
+		c.edge(g, local, &edges[i], &def.Edges[i])
 	}
 	for _, n := range g.nodes {
 		if n.body != nil {
@@ -22,13 +23,13 @@ func (c *compiler) edges(g *graph, def *workflow.Graph) {
 	}
 }
 
-func (c *compiler) edge(g *graph, local map[string]*node, def *workflow.Edge) {
+func (c *compiler) edge(g *graph, local map[string]*node, e *edge, def *workflow.Edge) {
 	from := local[def.From]
 	if from == nil {
 		c.fail("an edge leaves %q, which is no node of its graph", def.From)
 		return
 	}
-	e := &edge{def: def, on: def.On, from: from, again: def.To == workflow.Again}
+	*e = edge{def: def, on: def.On, from: from, again: def.To == workflow.Again}
 	e.told = string(def.On) + " → " + def.To
 	if !e.again && def.To != workflow.End {
 		if e.to = local[def.To]; e.to == nil {
@@ -86,7 +87,6 @@ func (c *compiler) finish(g *graph) {
 		n.first = g.parcels
 		g.parcels += len(n.in)
 		c.summarize(n)
-		n.place = Place{Workflow: c.w.Name, Node: n.def.ID, Agent: n.agent, Decide: n.labels, Output: &n.def.Output, Labels: n.def.Labels}
 		if n.body != nil {
 			c.finish(n.body)
 		}
@@ -104,27 +104,20 @@ func (c *compiler) finish(g *graph) {
 func (c *compiler) summarize(n *node) {
 	seen := map[string]bool{}
 	for _, e := range n.out {
-		switch e.def.On {
-		case workflow.OnSuccess:
+		switch e.on {
+		case workflow.OnSuccess, workflow.OnElse:
 		case workflow.OnLabel:
 			n.conditional = true
 			if !seen[e.def.Label] {
 				seen[e.def.Label] = true
-				n.labels = append(n.labels, e.def.Label)
+				n.place.Decide = append(n.place.Decide, e.def.Label)
 			}
 		case workflow.OnWhen:
 			n.conditional = true
-		case workflow.OnElse:
-			n.hasElse = true
 		case workflow.OnFailure:
 			n.onFailure = true
 		case workflow.OnTimeout:
 			n.onTimeout = true
-		}
-	}
-	if n.conditional { // a plain edge beside conditional ones is an else
-		for _, e := range n.out {
-			n.hasElse = n.hasElse || e.def.On == workflow.OnSuccess
 		}
 	}
 }
