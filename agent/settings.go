@@ -45,13 +45,15 @@ func ValidateSettings(exec Executor, settings map[string]any) []Problem {
 // first use, and safe for concurrent use.
 type Schema struct {
 	source  map[string]any
+	certain func() certain
 	compile func() *jsonschema.Schema
 }
 
 // NewSchema takes a schema as [Executor.Settings] gives it. One that does not
 // compile is a bug of the executor and panics at its first use.
 func NewSchema(source map[string]any) *Schema {
-	return &Schema{source: source, compile: sync.OnceValue(func() *jsonschema.Schema {
+	certain := sync.OnceValue(func() certain { return certainOf(source) })
+	return &Schema{source: source, certain: certain, compile: sync.OnceValue(func() *jsonschema.Schema {
 		const name = "settings.json"
 		doc, err := workflow.Normalize(source)
 		c := jsonschema.NewCompiler()
@@ -72,6 +74,9 @@ func (s *Schema) Check(settings map[string]any) []Problem {
 func (s *Schema) check(settings map[string]any) []Problem {
 	if settings == nil {
 		settings = map[string]any{}
+	}
+	if s.certain().holds(settings) {
+		return nil
 	}
 	var failed *jsonschema.ValidationError
 	if !errors.As(s.compile().Validate(settings), &failed) {
