@@ -48,12 +48,16 @@ const (
 )
 
 // Text is a piece of what the author wrote. The zero Text was not written.
+// [Text.String] is what PlantUML shows.
 type Text struct {
-	// Raw is the text with its escapes, without the lines that PlantUML drops:
-	// comments. Lines end in \n, whatever ends them in the file.
-	Raw string
-	// Span is where it stands in the file, without surrounding blanks.
-	Span source.Span
+	// Raw is the text with its escapes, without what PlantUML drops: comments,
+	// and a backslash at the end of a line. Lines end in \n, whatever ends them
+	// in the file.
+	Raw  string
+	Span source.Span // where it stands in the file; empty with an empty text
+	// Literal says that a backslash stands for itself, as it does in an activity
+	// over several lines.
+	Literal bool
 }
 
 // Line is a line of a note, without the indentation that all lines share.
@@ -89,6 +93,8 @@ type Base struct {
 type Block struct {
 	Opener source.Span
 	Closer source.Span // empty: left open, there is a diagnostic
+
+	last Element // of its body, without marks
 }
 
 // Branch is one way through an if, switch, fork or split.
@@ -99,6 +105,8 @@ type Branch struct {
 	Label  Text        // in the parentheses behind then, else or case
 	Body   []Element
 	Exit   *Arrow // the last arrow before its end
+
+	last Element // of its body, without marks
 }
 
 // Start is a start mark.
@@ -171,6 +179,8 @@ type While struct {
 	// itself. It is the element behind the loop, too.
 	Final *Stop
 	Look  *Look
+
+	breaks bool // a break stands in it
 }
 
 // Repeat tests behind each turn.

@@ -1,0 +1,271 @@
+package plantuml
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-dev/hocket/syntax/plantuml/internal/activity"
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
+)
+
+// ifElse draws a chain of tests. Each elseif is a choice of its own, behind the
+// else of the one before.
+func (r *reader) ifElse(e *activity.If) {
+	if asker := r.asker(e, e.Branches[0].Test); asker != nil && len(e.Branches) == 1 {
+		r.answers(asker, e)
+		return
+	}
+	var done []tail
+	for i := range e.Branches {
+		b := &e.Branches[i]
+		var s *said
+		if i == 0 {
+			s = r.wordsOf(e, "choice")
+		}
+		c := r.choice(b.Test, &e.Base, s)
+		other := activity.Text{}
+		if i+1 < len(e.Branches) {
+			other = e.Branches[i+1].In
+		} else if e.Else != nil {
+			other = e.Else.Label
+		}
+		yes, no := r.test(c, b.Test, b.Label, other)
+		r.open = yes
+		r.body(b.Body)
+		done = append(done, r.open...)
+		r.open = no
+	}
+	if e.Else != nil {
+		r.body(e.Else.Body)
+	}
+	r.open = append(done, r.open...)
+}
+
+// choice draws the choice of a test.
+func (r *reader) choice(test activity.Text, at *activity.Base, s *said) *node {
+	n := workflow.Node{Step: &workflow.Choice{}}
+	if s != nil {
+		n = s.Node
+	}
+	if n.Pos.Line == 0 {
+		n.Pos = r.pos(at.Span)
+		if test.Span.To > test.Span.From {
+			n.Pos = r.pos(test.Span)
+		}
+	}
+	if n.ID == "" {
+		n.ID = r.names.Name("choice")
+	}
+	if c, ok := n.Step.(*workflow.Choice); ok && n.Title == "" && c.On.Text == "" && !isCondition(test.Raw) {
+		n.Title = test.String()
+	}
+	c := r.add(n, s, false)
+	r.enter(c, at)
+	return c
+}
+
+// test opens the two ways behind a choice. A condition holds or does not; what
+// is no condition is a question, and the labels are its answers. A branch that
+// is labelled no is the one for which the condition does not hold.
+func (r *reader) test(c *node, test, label, other activity.Text) (yes, no []tail) {
+	if c.said != nil && c.said.Leads {
+		return nil, nil
+	}
+	hold := tail{from: c, on: workflow.OnWhen, when: r.condition(test), pos: c.Pos}
+	miss := tail{from: c, on: workflow.OnElse, pos: c.Pos}
+	if !isCondition(test.Raw) {
+		return []tail{r.answer(c, label, "yes")}, []tail{r.answer(c, other, "")}
+	}
+	if says(label, "no", "false") && (!other.Written() || says(other, "yes", "true")) {
+		return []tail{miss}, []tail{hold}
+	}
+	return []tail{hold}, []tail{miss}
+}
+
+// answer is the way for an answer. One that is not written is the given one, or
+// any other.
+func (r *reader) answer(c *node, label activity.Text, byDefault string) tail {
+	text := strings.TrimSpace(label.String())
+	if text == "" {
+		text = byDefault
+	}
+	if text == "" || isElse(text) {
+		return tail{from: c, on: workflow.OnElse, pos: c.Pos}
+	}
+	t := tail{from: c, on: workflow.OnLabel, label: text, pos: c.Pos}
+	if label.Span.To > label.Span.From {
+		t.pos = r.pos(label.Span)
+	}
+	return t
+}
+
+func isElse(label string) bool {
+	return strings.EqualFold(label, "else") || strings.EqualFold(label, "default")
+}
+
+func says(label activity.Text, words ...string) bool {
+	text := strings.TrimSpace(label.String())
+	return slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, text) })
+}
+
+// operators are what makes a test a condition even where it does not parse: then
+// it is a mistake, and no question.
+var operators = []string{"==", "!=", "<", ">", "&&", "||", "??", " contains ", " matches "}
+
+// isCondition tells a condition from a question.
+func isCondition(test string) bool {
+	if slices.ContainsFunc(operators, func(op string) bool { return strings.Contains(test, op) }) {
+		return true
+	}
+	_, err := expr.ParseExpr(test, expr.PlantUML)
+	return err == nil
+}
+
+func (r *reader) condition(test activity.Text) workflow.Expr {
+	return workflow.Expr{Text: test.Raw, Src: workflow.Source{Text: test.Raw, Pos: r.pos(test.Span)}}
+}
+
+// asker is the step whose answers a test shows: a person who was just asked, or
+// a router, if the test says no more than a question and has no words of its
+// own.
+func (r *reader) asker(e activity.Element, test activity.Text) *node {
+	if len(r.open) != 1 || r.words[e] != nil {
+		return nil
+	}
+	t := r.open[0]
+	if t.from == nil || t.on != workflow.OnSuccess || t.from.said == nil {
+		return nil
+	}
+	_, isHuman := t.from.Step.(*workflow.Human)
+	if !isHuman && !t.from.said.router {
+		return nil
+	}
+	if slices.ContainsFunc(operators, func(op string) bool { return strings.Contains(test.Raw, op) }) {
+		return nil
+	}
+	return t.from
+}
+
+// answers draws an if whose labels are the answers of the step before it.
+func (r *reader) answers(asker *node, e *activity.If) {
+	b := &e.Branches[0]
+	other := activity.Text{}
+	if e.Else != nil {
+		other = e.Else.Label
+	}
+	no := []tail{r.answer(asker, other, "")}
+	r.open = []tail{r.answer(asker, b.Label, "yes")}
+	r.body(b.Body)
+	done := r.open
+	r.open = no
+	if e.Else != nil {
+		r.body(e.Else.Body)
+	}
+	r.open = append(done, r.open...)
+}
+
+// choose draws a switch: a choice with a way for every case.
+func (r *reader) choose(e *activity.Switch) {
+	r.body(e.Early)
+	c := r.asker(e, e.Test)
+	leads := false
+	if c == nil {
+		s := r.wordsOf(e, "choice")
+		c = r.choice(e.Test, &e.Base, s)
+		leads = s != nil && s.Leads
+		if step, ok := c.Step.(*workflow.Choice); ok && step.On.Text == "" && isCondition(e.Test.Raw) {
+			step.On = r.condition(e.Test)
+		}
+	}
+	for i := range c.routes {
+		c.routes[i] = true // the cases say where they lead
+	}
+	var done []tail
+	for i := range e.Cases {
+		r.open = nil
+		if !leads {
+			r.open = []tail{r.answer(c, e.Cases[i].Label, "")}
+		}
+		r.body(e.Cases[i].Body)
+		done = append(done, r.open...)
+	}
+	r.open = done
+	if len(e.Cases) == 0 && !leads {
+		r.open = []tail{{from: c, on: workflow.OnElse, pos: c.Pos}}
+	}
+}
+
+// branches draws the branches of a fork or a split, each from the same tails.
+func (r *reader) branches(list []activity.Branch, from []tail) []tail {
+	var done []tail
+	for i := range list {
+		r.open = slices.Clone(from)
+		if arrow := firstArrow(list[i].Body); arrow != nil {
+			r.labelled(arrow)
+		}
+		r.body(list[i].Body)
+		done = append(done, r.open...)
+	}
+	return done
+}
+
+// firstArrow is the arrow into a branch, if it has a label.
+func firstArrow(list []activity.Element) *activity.Arrow {
+	for _, e := range list {
+		if a, ok := e.(*activity.Arrow); ok && a.Label.Written() {
+			return a
+		}
+		switch e.(type) {
+		case *activity.LaneMark, *activity.Note, *activity.Arrow:
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// labelled makes the label of an arrow that of a router's edge, if it lists no
+// routes.
+func (r *reader) labelled(a *activity.Arrow) {
+	for i := range r.open {
+		t := &r.open[i]
+		if t.from != nil && t.on == workflow.OnSuccess && t.from.said != nil && t.from.said.router && len(t.from.routes) == 0 {
+			t.on, t.label, t.pos = workflow.OnLabel, strings.TrimSpace(a.Label.String()), r.pos(a.Label.Span)
+		}
+	}
+}
+
+// fork draws branches that run together. The step behind them waits for all of
+// them, unless the end of the fork says otherwise.
+func (r *reader) fork(e *activity.Fork) {
+	done := r.branches(e.Branches, r.open)
+	join := r.joinOf(e)
+	for i := range done {
+		if done[i].join != (workflow.Join{}) && len(e.Branches) > 1 && done[i].join != join {
+			r.report(workflow.Errorf(r.pos(e.Closer), codeJoin, "put a step between them, so that each join has one to wait", "two joins follow each other"))
+			break
+		}
+	}
+	for i := range done {
+		done[i].join = join
+	}
+	r.open = done
+}
+
+// joinOf is how many branches the step behind a fork needs. `end merge` lets the
+// first one through and leaves the others running.
+func (r *reader) joinOf(e *activity.Fork) workflow.Join {
+	spec := strings.ToLower(strings.TrimSpace(e.Join.String()))
+	n, err := strconv.Atoi(spec)
+	switch {
+	case e.Merge:
+		return workflow.Join{Need: 1, Keep: true}
+	case spec == "or" || spec == "any" || spec == "xor":
+		return workflow.Join{Need: 1}
+	case err == nil && n > 0:
+		return workflow.Join{Need: n}
+	}
+	return workflow.Join{}
+}

@@ -1,0 +1,43 @@
+package plantuml
+
+import (
+	"slices"
+
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/syntax/internal/flow"
+	"github.com/hocket-dev/hocket/syntax/plantuml/internal/activity"
+	"github.com/hocket-dev/hocket/syntax/yaml"
+)
+
+// The codes of this package.
+const (
+	codeMark      = "plantuml-mark"
+	codeNote      = "plantuml-note"
+	codeLane      = "plantuml-lane"
+	codeLaneTwice = "plantuml-lane-twice"
+	codeJoin      = "plantuml-join"
+	codeRoute     = "plantuml-route"
+	codeLabel     = "plantuml-label"
+	codeBreak     = "plantuml-break"
+	codeDuplicate = "duplicate-id"
+	codeTarget    = "edge-target-unknown"
+	codeAgain     = "edge-again-outside-loop"
+	codeStepKey   = "step-key"
+	codeDetached  = "step-detached"
+	codeEdges     = "too-many-edges"
+	codeNested    = "nested-too-deep"
+	codeDead      = "unreachable-node"
+)
+
+// Codes lists every code that a diagnostic of Parse can have, with its meaning.
+var Codes = slices.Concat(yaml.Codes, flow.Codes, activity.Codes, []strictyaml.Code{
+	{Name: codeMark, Meaning: "The mark of a note does not exist, or does not go with what the note stands at."},
+	{Name: codeNote, Meaning: "A note with words stands at nothing that could take them."},
+	{Name: codeLane, Meaning: "A step is in a lane that was set inside of a block that has ended."},
+	{Name: codeLaneTwice, Meaning: "Two lanes have names that differ in blanks or case only."},
+	{Name: codeJoin, Meaning: "Two joins follow each other, and wait in different ways."},
+	{Name: codeRoute, Meaning: "A route leads to no lane and to no step."},
+	{Name: codeLabel, Meaning: "A goto leads to a label that does not exist."},
+	{Name: codeBreak, Meaning: "A break stands in no loop."},
+	{Name: codeAgain, Meaning: "A word leads back to the beginning of a loop, but stands in none."},
+})

@@ -1,0 +1,414 @@
+package plantuml
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/syntax/internal/flow"
+	"github.com/hocket-dev/hocket/syntax/internal/source"
+	"github.com/hocket-dev/hocket/syntax/plantuml/internal/activity"
+	"github.com/hocket-dev/hocket/syntax/yaml"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// drawer goes through the elements in the order of the text.
+type drawer struct {
+	parts []*node // all nodes and frames, in order
+	spare []node
+	byID  map[string]*node
+	open  []tail // the edges that lead to the next step
+	frame *node  // the innermost loop, for_each or partition
+	loops []*loop
+	edges int
+
+	lane lane
+}
+
+// node is a node or a frame of the drawing.
+type node struct {
+	workflow.Node
+	said    *said
+	in      *node           // the frame around it
+	isFrame bool            // it stands around others
+	entered bool            // the flow begins here, or that of the frame does
+	out     []workflow.Edge // without From; To is empty while it is not known
+	to      []*node         // of out; nil: @end
+	guard   *node           // the choice of its `when`
+	routes  []bool          // which of its routes lead somewhere
+}
+
+// tail is an edge without an end.
+type tail struct {
+	from  *node // nil: the flow begins here
+	on    workflow.On
+	label string
+	when  workflow.Expr
+	pos   workflow.Pos
+	jump  *place // instead of from: what comes to this place
+	join  workflow.Join
+}
+
+// loop is what a loop needs to know while its body is drawn.
+type loop struct {
+	frame *node
+	exits []tail // those of its breaks
+}
+
+// draw draws the whole diagram.
+func (r *reader) draw() {
+	r.byID = map[string]*node{}
+	r.takeIDs()
+	if !hasStart(r.diagram.Body) {
+		r.open = []tail{{}}
+	}
+	r.elements(r.diagram.Body)
+	r.end(r.open)
+	r.jumpAll()
+	r.leadAll()
+}
+
+// takeIDs takes the ids that the notes give, so that no other step gets them.
+func (r *reader) takeIDs() {
+	for _, w := range r.words {
+		for _, p := range w.parts {
+			if id := p.keys.Peek("id"); id.IsScalar() {
+				r.names.Take(id.Written())
+			}
+		}
+	}
+}
+
+// hasStart says whether a start mark stands outside of all loops.
+func hasStart(list []activity.Element) bool {
+	return slices.ContainsFunc(list, func(e activity.Element) bool {
+		switch e := e.(type) {
+		case *activity.Start:
+			return true
+		case *activity.Group:
+			return hasStart(e.Body)
+		case *activity.If:
+			return slices.ContainsFunc(e.Branches, func(b activity.Branch) bool { return hasStart(b.Body) }) || e.Else != nil && hasStart(e.Else.Body)
+		case *activity.Switch:
+			return hasStartIn(e.Cases)
+		case *activity.Fork:
+			return hasStartIn(e.Branches)
+		case *activity.Split:
+			return hasStartIn(e.Branches)
+		case *activity.While, *activity.Repeat, *activity.Stop, *activity.Activity, *activity.Break, *activity.Goto, *activity.Label,
+			*activity.Connector, *activity.Arrow, *activity.LaneMark, *activity.Note, *activity.Backward, *activity.Kill:
+		}
+		return false
+	})
+}
+
+func hasStartIn(branches []activity.Branch) bool {
+	return slices.ContainsFunc(branches, func(b activity.Branch) bool { return hasStart(b.Body) })
+}
+
+// body draws what stands in a block. A lane that is set in it is not meant for
+// what follows.
+func (r *reader) body(list []activity.Element) {
+	outer := r.lane.block
+	r.lane.blocks++
+	r.lane.block = r.lane.blocks
+	r.elements(list)
+	if r.lane.setIn == r.lane.block {
+		r.lane.setIn, r.lane.inherited = outer, true
+	}
+	r.lane.block = outer
+}
+
+func (r *reader) elements(list []activity.Element) {
+	for _, e := range list {
+		r.element(e)
+		if base := e.Common(); base.Kill != nil {
+			r.kill()
+		}
+	}
+}
+
+func (r *reader) element(e activity.Element) {
+	switch e := e.(type) {
+	case *activity.Start:
+		r.open = append(r.open, tail{pos: r.pos(e.Span)})
+	case *activity.Stop:
+		r.end(r.open)
+		r.open = nil
+	case *activity.Activity:
+		r.activity(e)
+	case *activity.If:
+		r.ifElse(e)
+	case *activity.Switch:
+		r.choose(e)
+	case *activity.While:
+		r.while(e)
+	case *activity.Repeat:
+		r.repeat(e)
+	case *activity.Fork:
+		r.fork(e)
+	case *activity.Split:
+		r.open = r.branches(e.Branches, r.open)
+	case *activity.Group:
+		r.group(e)
+	case *activity.Break:
+		r.leave(e)
+	case *activity.Goto:
+		r.jump(e)
+	case *activity.Label:
+		r.land(e)
+	case *activity.Connector:
+		r.connect(e)
+	case *activity.Kill:
+		if e.On == nil {
+			r.kill()
+		}
+	case *activity.LaneMark:
+		r.lane.setIn, r.lane.inherited = r.lane.block, false
+	case *activity.Arrow, *activity.Note, *activity.Backward:
+	}
+}
+
+// end leads tails to the end.
+func (r *reader) end(tails []tail) {
+	for _, t := range tails {
+		r.tie(t, nil)
+	}
+}
+
+// kill ends the path: what was done has no edge, but a decision needs one.
+func (r *reader) kill() {
+	for _, t := range r.open {
+		if t.on != workflow.OnSuccess || t.jump != nil {
+			r.tie(t, nil)
+		}
+	}
+	r.open = nil
+}
+
+// tie ties a tail to a node; nil: to the end.
+func (r *reader) tie(t tail, to *node) {
+	switch {
+	case t.jump != nil:
+		t.jump.targets = append(t.jump.targets, to)
+	case t.from == nil:
+		if to != nil {
+			to.entered = true
+		}
+	default:
+		r.edges++
+		t.from.out = append(t.from.out, workflow.Edge{On: t.on, Label: t.label, When: t.when, Pos: t.pos})
+		t.from.to = append(t.from.to, to)
+	}
+}
+
+// maxEdges bounds what a short text can ask for: two forks of n branches, one
+// behind the other, are joined by n² edges.
+const maxEdges = 1_000_000
+
+// enter ties all open tails to a node.
+func (r *reader) enter(n *node, at *activity.Base) {
+	if r.edges+len(r.open) > maxEdges {
+		if r.edges <= maxEdges {
+			r.report(workflow.Errorf(n.Pos, codeEdges, "put a step between large forks, so that each waits for one", "the steps are joined by more than %d edges", maxEdges))
+		}
+		r.edges = maxEdges + 1
+		r.open = nil
+	}
+	for i := range r.open {
+		t := &r.open[i]
+		if t.join != (workflow.Join{}) && n.Join == (workflow.Join{}) {
+			n.Join = t.join
+		}
+		if t.from != nil && len(t.from.routes) > 0 && t.on == workflow.OnSuccess && r.routed(*t, n, at) {
+			continue
+		}
+		r.tie(*t, n)
+	}
+	r.open = r.open[:0:0]
+}
+
+// routed ties a tail of a router to the targets that its routes name: the lane
+// or the id of the step.
+func (r *reader) routed(t tail, n *node, at *activity.Base) bool {
+	found := false
+	for i, rt := range t.from.said.routes {
+		if rt.target.name == n.ID || rt.target.name == strings.TrimSpace(at.Lane) && at.Lane != "" {
+			t.from.routes[i], found = true, true
+			r.tie(tail{from: t.from, on: workflow.OnLabel, label: rt.category, pos: rt.target.pos}, n)
+		}
+	}
+	return found
+}
+
+// add makes a node or a frame of the drawing.
+func (r *reader) add(n workflow.Node, s *said, isFrame bool) *node {
+	if len(r.spare) == 0 {
+		r.spare = make([]node, min(256, 16+len(r.parts)))
+	}
+	p := &r.spare[0]
+	r.spare = r.spare[1:]
+	p.Node, p.said, p.in, p.isFrame = n, s, r.frame, isFrame
+	if s == nil || !s.HasOnError {
+		p.OnError = r.head.onError
+		if _, isLoop := n.Step.(*workflow.Loop); isLoop {
+			p.OnError = workflow.Stop
+		}
+	}
+	if other := r.byID[p.ID]; other != nil {
+		r.report(workflow.Errorf(p.Pos, codeDuplicate, "the other one is at "+other.Pos.String()+"; rename one of them", "id %q is used twice", p.ID))
+		p.ID = r.names.Name(yaml.Slug(p.ID))
+	}
+	r.byID[p.ID] = p
+	r.parts = append(r.parts, p)
+	return p
+}
+
+// activity draws a step.
+func (r *reader) activity(e *activity.Activity) {
+	s := r.wordsOf(e, "task")
+	r.step(e.Text, &e.Base, s, e)
+}
+
+// step draws a step with its words, and leaves its edge open.
+func (r *reader) step(text activity.Text, at *activity.Base, s *said, e activity.Element) {
+	shown := text.String()
+	guard := r.guard(s, at)
+	n := r.node(text, shown, at, s)
+	p := r.add(n, s, false)
+	if guard != nil {
+		p.guard = guard
+		r.open = []tail{{from: guard, on: workflow.OnWhen, when: s.When, pos: s.When.Src.Pos}}
+	}
+	r.enter(p, at)
+	if s != nil && len(s.routes) > 0 {
+		p.routes = make([]bool, len(s.routes))
+	}
+	if s == nil || !s.Leads {
+		r.open = append(r.open, tail{from: p, pos: p.Pos})
+		if guard != nil {
+			r.open = append(r.open, tail{from: guard, on: workflow.OnElse, pos: p.Pos})
+		}
+	}
+}
+
+// guard draws the choice that `when` stands for.
+func (r *reader) guard(s *said, at *activity.Base) *node {
+	if s == nil || s.When.Text == "" {
+		return nil
+	}
+	g := r.add(workflow.Node{ID: r.names.Name("choice"), Step: &workflow.Choice{}, Pos: s.When.Src.Pos}, nil, false)
+	r.enter(g, at)
+	return g
+}
+
+// node makes the node of a step: what the words leave unsaid, its text and its
+// lane say.
+func (r *reader) node(text activity.Text, shown string, at *activity.Base, s *said) workflow.Node {
+	span := text.Span
+	if span.To <= span.From {
+		span = at.Span
+	}
+	pos := r.pos(span)
+	if s == nil {
+		n := workflow.Node{Title: shown, Pos: pos}
+		n.Step = &workflow.Task{Agent: r.laneAgent(at, pos), Prompt: r.textTemplate(text, shown, pos)}
+		n.ID = r.names.Name(yaml.Slug(shown))
+		return n
+	}
+	n := &s.Node
+	if n.Pos.Line == 0 {
+		n.Pos = pos
+	}
+	if n.Title == "" {
+		n.Title = shown
+	}
+	switch step := n.Step.(type) {
+	case *workflow.Task:
+		if !s.agent {
+			step.Agent = r.laneAgent(at, pos)
+		}
+		if !s.prompt {
+			step.Prompt = r.textTemplate(text, shown, pos)
+		}
+	case *workflow.Human:
+		if !s.prompt {
+			step.Question = r.textTemplate(text, shown, pos)
+		}
+	case *workflow.Call:
+		if step.Workflow == "" {
+			step.Workflow, step.Pos = shown, pos
+		}
+	case *workflow.Choice, *workflow.Combine, *workflow.Loop, *workflow.Each, nil:
+	}
+	if n.ID == "" {
+		n.ID = r.names.Name(yaml.Slug(shown))
+	}
+	return s.Repeat()
+}
+
+// textTemplate is the text of a step as a prompt or a question.
+func (r *reader) textTemplate(text activity.Text, shown string, pos workflow.Pos) workflow.Template {
+	return workflow.Template{Text: shown, Src: workflow.Source{Text: text.Raw, Pos: pos}}
+}
+
+// lane is where the current lane was set.
+type lane struct {
+	block, blocks int // the block that is being drawn, and how many there were
+	setIn         int // the block with the last lane mark that is still open
+	inherited     bool
+}
+
+// laneAgent is the agent of a step's lane. A lane that was set inside of a block
+// that has ended is easily overlooked.
+func (r *reader) laneAgent(at *activity.Base, pos workflow.Pos) string {
+	name := strings.TrimSpace(at.Lane)
+	if name != "" && r.lane.inherited {
+		r.lane.inherited = false
+		d := workflow.Warningf(pos, codeLane, "write |"+name+"| in a line of its own above it, or the lane that it should be in",
+			"this step is in lane %q of the block above", name)
+		from := at.Span.From
+		for from > 0 && r.src.Bytes[from-1] != '\n' {
+			from--
+		}
+		indent := string(r.src.Bytes[from:at.Span.From])
+		if strings.TrimSpace(indent) == "" {
+			d.Fix = &workflow.Fix{Edits: []workflow.Edit{r.src.Edit(source.Span{From: from, To: from}, indent+"|"+at.Lane+"|\n")}}
+		}
+		r.report(d)
+	}
+	return name
+}
+
+// lift makes the graph of what was drawn.
+func (r *reader) lift() workflow.Graph {
+	r.dropUnreached()
+	d := &flow.Drawing{Nodes: make([]flow.Node, 0, len(r.parts))}
+	for _, p := range r.parts {
+		frame := ""
+		if p.in != nil {
+			frame = p.in.ID
+		}
+		if p.isFrame {
+			d.Frames = append(d.Frames, flow.Frame{Node: p.Node, Frame: frame})
+		} else {
+			d.Nodes = append(d.Nodes, flow.Node{Node: p.Node, Frame: frame})
+		}
+		if p.entered && p.home() == nil {
+			d.Entry, d.EntryPos = append(d.Entry, p.ID), append(d.EntryPos, p.Pos)
+		}
+		for i := range p.out {
+			p.out[i].From = p.ID
+		}
+		d.Edges = append(d.Edges, p.out...)
+	}
+	return d.Lift(r.report)
+}
+
+// home is the loop or the for_each that a node stands in, or nil.
+func (n *node) home() *node {
+	in := n.in
+	for in != nil && in.Step == nil {
+		in = in.in
+	}
+	return in
+}

@@ -1,0 +1,103 @@
+package plantuml
+
+import (
+	"slices"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// rank is the order in which the kinds of edges of a node come, whatever was
+// drawn first.
+func rank(on workflow.On) int {
+	switch on {
+	case workflow.OnSuccess:
+		return 0
+	case workflow.OnLabel, workflow.OnWhen:
+		return 1
+	case workflow.OnElse:
+		return 2
+	case workflow.OnFailure:
+		return 3
+	case workflow.OnTimeout:
+		return 4
+	}
+	return 5
+}
+
+func sortEdges(edges []workflow.Edge) {
+	if len(edges) > 1 {
+		slices.SortStableFunc(edges, func(a, b workflow.Edge) int { return rank(a.On) - rank(b.On) })
+	}
+}
+
+// dropUnreached leaves out what the flow does not come to, and says so once for
+// steps that follow each other.
+func (r *reader) dropUnreached() {
+	reached := r.reach()
+	said := false
+	kept := r.parts[:0]
+	for _, p := range r.parts {
+		if reached[p] || p.isFrame && p.Step == nil {
+			kept, said = append(kept, p), said && p.isFrame
+			continue
+		}
+		if !said {
+			r.report(workflow.Warningf(p.Pos, codeDead, "lead to it, or remove it", "%q is left out: nothing leads to it", p.ID))
+		}
+		said = true
+	}
+	r.parts = kept
+}
+
+// reach finds what the flow comes to: from where it begins along the edges, and
+// into frames.
+func (r *reader) reach() map[*node]bool {
+	reached := make(map[*node]bool, len(r.parts))
+	first := map[*node][]*node{} // where a loop or a for_each begins
+	var todo []*node
+	for _, p := range r.parts {
+		if !p.entered {
+			continue
+		}
+		if home := p.home(); home != nil {
+			first[home] = append(first[home], p)
+		} else {
+			todo = append(todo, p)
+		}
+	}
+	if len(todo) == 0 {
+		todo = r.unled()
+	}
+	for len(todo) > 0 {
+		p := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if reached[p] {
+			continue
+		}
+		reached[p] = true
+		todo = append(todo, first[p]...)
+		for i := range p.out {
+			if to := r.byID[p.out[i].To]; to != nil && !reached[to] {
+				todo = append(todo, to)
+			}
+		}
+	}
+	return reached
+}
+
+// unled are the nodes outside of frames that no edge leads to.
+func (r *reader) unled() []*node {
+	led := map[string]bool{}
+	for _, p := range r.parts {
+		for i := range p.out {
+			led[p.out[i].To] = true
+		}
+	}
+	var list []*node
+	for _, p := range r.parts {
+		if p.home() == nil && p.Step != nil && !led[p.ID] {
+			list = append(list, p)
+		}
+	}
+	return list
+}

@@ -1,0 +1,383 @@
+package activity
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket/syntax/internal/source"
+)
+
+// shared is the folder with files of other people, which are not a part of the
+// project. Without it these tests have nothing to read.
+const shared = "../../../../../shared"
+
+// A verdict is what the real PlantUML said about a file.
+type verdict struct {
+	Name, File string
+	Src        string
+	OK         any
+	Type       string
+	Line       int
+	Body       map[string]any
+	Swimlanes  []map[string]any
+	Title      string
+}
+
+func (v *verdict) accepted() bool {
+	ok := v.OK == true
+	if by, versions := v.OK.(map[string]any); versions {
+		ok = by["1.2026.8"] == true
+	}
+	return ok && v.Type == "ActivityDiagram3"
+}
+
+func verdicts(t *testing.T, path string) []verdict {
+	t.Helper()
+	file, err := os.Open(filepath.Join(shared, path))
+	if err != nil {
+		t.Skip("the shared folder is not here")
+	}
+	defer file.Close()
+	var all []verdict
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		var v verdict
+		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// drawn reads a diagram as PlantUML does, without mending it.
+func drawn(text []byte) *reader {
+	src := source.New("x.puml", text)
+	b := blocks(string(text))[0]
+	r := newReader(src, string(text), b)
+	r.strict = true
+	r.read()
+	return r
+}
+
+// differ are the probes and files that are read differently, and why.
+var differ = map[string]string{}
+
+func TestReadsTheProbesAsPlantUMLDoes(t *testing.T) {
+	all := verdicts(t, "vectors/puml.jsonl")
+	compare(t, all, func(v *verdict) []byte { return []byte(v.Src) })
+}
+
+func TestReadsTheCorpusAsPlantUMLDoes(t *testing.T) {
+	all := verdicts(t, "corpus/puml.golden.jsonl")
+	compare(t, all, func(v *verdict) []byte {
+		v.Name = filepath.Base(v.File)
+		text, err := os.ReadFile(filepath.Join(shared, "corpus", v.File))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	})
+}
+
+func compare(t *testing.T, all []verdict, text func(*verdict) []byte) {
+	t.Helper()
+	verdictsAgree, trees, treesAgree := 0, 0, 0
+	for i := range all {
+		v := &all[i]
+		src := text(v)
+		r := drawn(src)
+		accepted := !r.stopped && !r.foreign && !r.diagram.Preprocessed
+		problem := ""
+		switch {
+		case accepted != v.accepted():
+			problem = fmt.Sprintf("accepted is %v, not %v; %s", accepted, v.accepted(), r.src.Pos(r.stop))
+		case !accepted:
+			verdictsAgree++
+		default:
+			verdictsAgree++
+			trees++
+			if want, got := realTree(v), ourTree(r.diagram); want != got {
+				problem = "tree\n" + want + "\n" + got
+			} else {
+				treesAgree++
+			}
+		}
+		switch reason, listed := differ[v.Name]; {
+		case problem != "" && !listed:
+			t.Errorf("%s: %s\n%s", v.Name, problem, clip(src))
+		case problem == "" && listed:
+			t.Errorf("%s is listed as different (%s), but is not", v.Name, reason)
+		}
+	}
+	t.Logf("verdict: %d of %d, tree: %d of %d", verdictsAgree, len(all), treesAgree, trees)
+}
+
+func clip(b []byte) []byte {
+	if len(b) > 600 {
+		return b[:600]
+	}
+	return b
+}
+
+// realTree prints the parts of a verdict that the two are compared by.
+func realTree(v *verdict) string {
+	var b strings.Builder
+	for _, l := range v.Swimlanes {
+		fmt.Fprintf(&b, "lane %q %q\n", l["name"], l["label"])
+	}
+	if v.Swimlanes != nil || v.Title != "" {
+		fmt.Fprintf(&b, "title %q\n", v.Title)
+	}
+	realBody(&b, v.Body["body"], 0)
+	return b.String()
+}
+
+func realBody(b *strings.Builder, body any, depth int) {
+	list, _ := body.([]any)
+	for _, e := range list {
+		m, _ := e.(map[string]any)
+		realElement(b, m, depth)
+	}
+}
+
+func realElement(b *strings.Builder, m map[string]any, depth int) {
+	kind, _ := m["k"].(string)
+	fields(b, depth, kind, m, "text", "name", "lane", "arrow", "killed", "start", "test", "yes", "not", "title", "style", "label",
+		"backward", "backIn", "backOut", "endArrow")
+	if out, ok := m["out"].(string); ok {
+		fmt.Fprintf(b, " out=%q", out)
+	}
+	b.WriteByte('\n')
+	realNotes(b, m["notes"], depth)
+	realNotes(b, m["backwardNotes"], depth)
+	realBranches(b, m["then"], "then", depth)
+	if e, ok := m["else"].(map[string]any); ok {
+		realBranches(b, []any{e}, "else", depth)
+	}
+	realBranches(b, m["cases"], "case", depth)
+	if branches, ok := m["branches"].([]any); ok {
+		for _, body := range branches {
+			fmt.Fprintf(b, "%*s- branch\n", depth*2+1, "")
+			realBody(b, body, depth+1)
+		}
+	}
+	realBody(b, m["body"], depth+1)
+	if special, ok := m["specialOut"].(map[string]any); ok {
+		realElement(b, special, depth)
+	}
+}
+
+func realBranches(b *strings.Builder, branches any, word string, depth int) {
+	list, _ := branches.([]any)
+	for _, e := range list {
+		m, _ := e.(map[string]any)
+		if body, _ := m["body"].([]any); word == "else" && len(body) == 0 && m["when"] == nil {
+			continue
+		}
+		delete(m, "lane")
+		if word == "case" {
+			delete(m, "test")
+			delete(m, "in")
+		}
+		fields(b, depth, "- "+word, m, "test", "when", "in", "out")
+		b.WriteByte('\n')
+		realBody(b, m["body"], depth+1)
+	}
+}
+
+func fields(b *strings.Builder, depth int, kind string, m map[string]any, keys ...string) {
+	fmt.Fprintf(b, "%*s%s", depth*2, "", kind)
+	for _, key := range keys {
+		if value, ok := m[key]; ok && value != "" && value != nil {
+			fmt.Fprintf(b, " %s=%q", key, fmt.Sprint(value))
+		}
+	}
+}
+
+func realNotes(b *strings.Builder, notes any, depth int) {
+	list, _ := notes.([]any)
+	for _, e := range list {
+		m, _ := e.(map[string]any)
+		fmt.Fprintf(b, "%*s* note %v %v %q\n", depth*2, "", m["pos"], m["type"], m["text"])
+	}
+}
+
+// ourTree prints a diagram in the same way.
+func ourTree(d *Diagram) string {
+	var b strings.Builder
+	for _, l := range d.Lanes {
+		fmt.Fprintf(&b, "lane %q %q\n", l.Name, l.Label)
+	}
+	if len(d.Lanes) > 0 || d.Title != "" {
+		fmt.Fprintf(&b, "title %q\n", d.Title)
+	}
+	ourBody(&b, d.Body, 0)
+	return b.String()
+}
+
+func ourBody(b *strings.Builder, body []Element, depth int) {
+	var final *Stop
+	for _, e := range body {
+		if s, ok := e.(*Stop); ok && s == final && s != nil {
+			continue
+		}
+		m := map[string]any{}
+		base := e.Common()
+		m["lane"] = base.Lane
+		if base.Arrow != nil {
+			m["arrow"] = base.Arrow.Label.String()
+		}
+		if base.Kill != nil {
+			m["killed"] = true
+		}
+		kind := ""
+		var after func()
+		switch e := e.(type) {
+		case *Start:
+			kind = "start"
+		case *Stop:
+			kind = "stop"
+			if e.End {
+				kind = "end"
+			}
+		case *Activity:
+			kind, m["text"] = "simple", e.Text.String()
+		case *Break:
+			kind = "break"
+		case *Goto:
+			kind, m["name"] = "goto", e.Name.Raw
+			delete(m, "arrow")
+		case *Label:
+			kind, m["name"] = "label", e.Name.Raw
+			delete(m, "arrow")
+		case *Connector:
+			kind, m["text"] = "spot", e.Name.Raw
+			delete(m, "killed")
+		case *Group:
+			kind, m["title"] = "group", e.Name.String()
+			delete(m, "lane")
+			after = func() { ourBody(b, e.Body, depth+1) }
+		case *While:
+			kind, m["test"], m["yes"], m["out"] = "while", e.Test.String(), e.Yes.String(), e.Out.String()
+			if e.Backward != nil {
+				m["backward"] = e.Backward.Text.String()
+			}
+			final = e.Final
+			after = func() { ourBody(b, e.Body, depth+1) }
+		case *Repeat:
+			kind, m["test"], m["yes"], m["not"], m["start"] = "repeat", e.Test.String(), e.Yes.String(), e.Not.String(), e.Start.String()
+			if e.Backward != nil {
+				m["backward"], m["backIn"], m["backOut"] = e.Backward.Text.String(), e.Backward.In.String(), e.Backward.Out.String()
+			}
+			if e.Out != nil {
+				m["backIn"] = e.Out.Label.String()
+			}
+			if e.Exit != nil {
+				m["endArrow"] = e.Exit.Label.String()
+			}
+			after = func() { ourBody(b, e.Body, depth+1) }
+		case *Fork:
+			kind, m["style"] = "fork", "FORK"
+			if e.Merge {
+				m["style"] = "MERGE"
+			}
+			if e.Join.Raw != "" {
+				m["label"] = "{" + e.Join.Raw + "}"
+			}
+			after = func() { ourForks(b, e.Branches, depth) }
+		case *Split:
+			kind = "split"
+			after = func() { ourForks(b, e.Branches, depth) }
+		case *Switch:
+			kind, m["test"] = "switch", e.Test.String()
+			after = func() { ourBranches(b, e.Cases, "case", depth, false) }
+		case *If:
+			kind = "if"
+			after = func() {
+				ourBranches(b, e.Branches, "then", depth, e.Closer.To > 0 || e.Else != nil)
+				if e.Else != nil && (e.Else.Label.Raw != "" || slices.ContainsFunc(e.Else.Body, draws)) {
+					ourBranches(b, []Branch{*e.Else}, "else", depth, e.Closer.To > 0)
+				}
+			}
+		case *Arrow, *LaneMark, *Note, *Backward, *Kill:
+			continue
+		}
+		if kind != "simple" && kind != "repeat" && kind != "while" {
+			delete(m, "killed")
+		}
+		fields(b, depth, kind, m, "text", "name", "lane", "arrow", "killed", "start", "test", "yes", "not", "title", "style", "label",
+			"backward", "backIn", "backOut", "endArrow")
+		if out, ok := m["out"]; ok && out != "" {
+			fmt.Fprintf(b, " out=%q", out)
+		}
+		b.WriteByte('\n')
+		ourNotes(b, base.Notes, depth)
+		if r, ok := e.(*Repeat); ok && r.Backward != nil {
+			ourNotes(b, r.Backward.Notes, depth)
+		}
+		if after != nil {
+			after()
+		}
+		if final != nil {
+			ourBody(b, []Element{final}, depth)
+		}
+	}
+}
+
+func draws(e Element) bool {
+	switch e.(type) {
+	case *Arrow, *LaneMark, *Note, *Backward, *Kill:
+		return false
+	}
+	return true
+}
+
+func ourForks(b *strings.Builder, branches []Branch, depth int) {
+	for i := range branches {
+		fmt.Fprintf(b, "%*s- branch\n", depth*2+1, "")
+		ourBody(b, branches[i].Body, depth+1)
+	}
+}
+
+// ourBranches prints branches. PlantUML remembers the arrow at the end of the
+// branches before else and endif only.
+func ourBranches(b *strings.Builder, branches []Branch, word string, depth int, out bool) {
+	for i := range branches {
+		br := &branches[i]
+		m := map[string]any{"test": br.Test.String(), "when": br.Label.String(), "in": br.In.String()}
+		if br.Exit != nil && out && i == len(branches)-1 {
+			m["out"] = br.Exit.Label.String()
+		}
+		fields(b, depth, "- "+word, m, "test", "when", "in", "out")
+		b.WriteByte('\n')
+		ourBody(b, br.Body, depth+1)
+	}
+}
+
+func ourNotes(b *strings.Builder, notes []*Note, depth int) {
+	for _, n := range notes {
+		side, kind := "LEFT", "NOTE"
+		if n.Side == Right {
+			side = "RIGHT"
+		}
+		if n.Floating {
+			kind = "FLOATING_NOTE"
+		}
+		lines := make([]string, len(n.Lines))
+		for i, l := range n.Lines {
+			lines[i] = l.Text
+		}
+		fmt.Fprintf(b, "%*s* note %v %v %q\n", depth*2, "", side, kind, strings.Join(lines, "\n"))
+	}
+}
+
+var _ = bytes.MinRead

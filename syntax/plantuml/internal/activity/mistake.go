@@ -1,0 +1,415 @@
+package activity
+
+import (
+	"strings"
+
+	"github.com/hocket-dev/hocket/syntax/internal/source"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// unknown reads a line that PlantUML refuses. The mistakes that people and
+// models make are mended, in the order in which they are least in doubt.
+func (r *reader) unknown(l *line) {
+	if r.refuse(l) {
+		return
+	}
+	if r.mending < maxMending {
+		for _, mistake := range []func(*line) bool{
+			r.fence, r.dropped, r.endCommentError, r.wrongComment, r.alias, r.caseLabel, r.noteWords, r.thenBelow, r.brace,
+			r.endColon, r.severalError, r.bare, r.wideMarksError, r.wrongArrow,
+		} {
+			if mistake(l) {
+				return
+			}
+		}
+	}
+	if r.otherNotation(l) {
+		return
+	}
+	r.problem(workflow.Error, codeSyntax, l.whole(), "PlantUML knows no line like "+quoted(l.text),
+		r.adviceFor(l.text))
+	r.decor(Misplaced, l)
+}
+
+// adviceFor says what could be meant by a line that nothing is known of.
+func (r *reader) adviceFor(s string) string {
+	switch {
+	case strings.HasSuffix(s, ";"):
+		return "a step begins with a colon: write :" + s
+	case strings.HasPrefix(lower(s), "end"):
+		return "the blocks end with endif, endswitch, endwhile, end fork, end split, } and repeat while (condition)"
+	}
+	return "a step is written :" + s + ";, a comment ' " + s
+}
+
+func (r *reader) severalError(l *line) bool    { return r.severalOnALine(l, workflow.Error) }
+func (r *reader) endCommentError(l *line) bool { return r.endComment(l, workflow.Error) }
+func (r *reader) wideMarksError(l *line) bool  { return r.wideMarks(l, workflow.Error) }
+
+// endComment cuts a comment from the end of a line, if the rest is a statement.
+func (r *reader) endComment(l *line, severity workflow.Severity) bool {
+	s := l.text
+	for i, tries := 1, 0; i < len(s) && tries < 8; i++ {
+		mark := 0
+		switch {
+		case s[i] == '\'', s[i] == '#' && byteAt(s, i+1, ' ') > 0:
+			mark = 1
+		case s[i] == '/' && byteAt(s, i+1, '/') > 0, s[i] == '%' && byteAt(s, i+1, '%') > 0:
+			mark = 2
+		}
+		before := back(s, i)
+		if mark == 0 || before == 0 || before == i && s[before-1] != ';' {
+			continue
+		}
+		tries++
+		if rest := s[:before]; complete(rest) || noteEndExact(rest) {
+			m := mending(l).put("' ").keep(blanks(s, i+mark), len(s)).end().keep(0, before).end()
+			r.replace(severity, codeComment, l.span(i, len(s)), "PlantUML has no comments at the end of a line",
+				"write "+rest+", and the comment on a line of its own above it: ' "+s[blanks(s, i+mark):], m)
+			return true
+		}
+	}
+	return false
+}
+
+func noteEndExact(s string) bool { return endsNote(s) }
+
+// wrongComment reads a line that another language would take for a comment.
+func (r *reader) wrongComment(l *line) bool {
+	s := l.text
+	mark := 0
+	switch {
+	case strings.HasPrefix(s, "//"), strings.HasPrefix(s, "%%"), strings.HasPrefix(s, "--"):
+		mark = 2
+	case s[0] == '#' && (len(s) == 1 || s[1] == ' ' || s[1] == '#'):
+		mark = 1
+	default:
+		return false
+	}
+	m := mending(l).put("' ").keep(blanks(s, mark), len(s)).end()
+	r.replace(workflow.Error, codeComment, l.span(0, mark), quoted(s[:mark])+" begins no comment in PlantUML",
+		"write "+m.lines[0].text, m)
+	return true
+}
+
+// alias reads words that PlantUML has others for.
+func (r *reader) alias(l *line) bool {
+	s := strings.TrimRight(l.text, ";: \t")
+	instead := aliasOf(strings.Join(strings.Fields(lower(s)), " "), r.top().word)
+	if instead == "" {
+		return false
+	}
+	r.instead(workflow.Error, codeKeyword, l.whole(), "PlantUML has no "+quoted(s), mending(l).put(instead))
+	return true
+}
+
+func aliasOf(words, open string) string {
+	switch words {
+	case "end switch", "end case", "endcase", "esac", "switch end":
+		return "endswitch"
+	case "join", "end join", "endjoin", "fork join", "end parallel", "endparallel", "end par":
+		return "end fork"
+	case "parallel", "par":
+		return "fork"
+	case "parallel again":
+		return "fork again"
+	case "end partition", "endpartition", "end package", "end rectangle", "end card", "partition end":
+		return "}"
+	case "end for", "endfor", "end foreach", "endforeach":
+		return "endwhile"
+	case "end loop", "endloop", "end do":
+		if open == "while" {
+			return "endwhile"
+		}
+	case "default", "case default", "otherwise":
+		return "case (default)"
+	case "elif", "elsif", "else if":
+		return ""
+	case "fi":
+		return "endif"
+	}
+	if rest, ok := strings.CutPrefix(words, "endif "); ok && open == "if" && rest != "" || strings.HasPrefix(words, "end if ") && open == "if" {
+		return "endif"
+	}
+	return ""
+}
+
+// caseLabel reads `case x`, `case x:` and `case (x):`.
+func (r *reader) caseLabel(l *line) bool {
+	s := l.text
+	at := word(s, 0, "case")
+	if at < 0 || blanks(s, at) == at && byteAt(s, at, '(') < 0 {
+		return false
+	}
+	from, end := blanks(s, at), len(strings.TrimRight(s, ":; \t"))
+	if from < end && s[from] == '(' && s[end-1] == ')' {
+		from, end = from+1, end-1
+	} else if q := unquote(s[from:max(end, from)]); len(q) < end-from {
+		from += strings.Index(s[from:], q)
+		end = from + len(q)
+	}
+	if from >= end {
+		return false
+	}
+	r.instead(workflow.Error, codeCondition, l.whole(), "the label of a case stands in parentheses",
+		mending(l).put("case (").keep(from, end).put(")"))
+	return true
+}
+
+// bare reads conditions without parentheses, and words for loops that PlantUML
+// does not have.
+func (r *reader) bare(l *line) bool {
+	s := l.text
+	for _, b := range bareWords {
+		at := words(s, 0, b.words...)
+		if at < 0 || at < len(s) && blanks(s, at) == at && s[at] != '(' && s[at] != '"' {
+			continue
+		}
+		test, label, ok := bareTest(s, at, b.label)
+		if !ok {
+			return false
+		}
+		m := mending(l).put(b.instead+" (").keep(test.from, test.to).put(")")
+		switch {
+		case b.until:
+			m.put(" is (no) not (yes)")
+		case label.written():
+			m.put(" "+b.label+" (").keep(label.from, label.to).put(")")
+		case b.label == "then":
+			m.put(" then")
+		}
+		m.end()
+		if !complete(m.lines[0].text) {
+			return false
+		}
+		code, summary := codeCondition, "the condition stands in parentheses"
+		if b.alias {
+			code, summary = codeKeyword, "PlantUML has no "+quoted(strings.Join(b.words, " "))
+		}
+		r.instead(workflow.Error, code, l.whole(), summary, m)
+		return true
+	}
+	return false
+}
+
+type bareWord struct {
+	words   []string
+	instead string
+	label   string // the word before the label
+	alias   bool
+	until   bool
+}
+
+var bareWords = []bareWord{
+	{words: []string{"repeat", "until"}, instead: "repeat while", alias: true, until: true},
+	{words: []string{"until"}, instead: "repeat while", alias: true, until: true},
+	{words: []string{"repeat", "while"}, instead: "repeat while", label: "is"},
+	{words: []string{"else", "if"}, instead: "elseif", label: "then"},
+	{words: []string{"elif"}, instead: "elseif", label: "then", alias: true},
+	{words: []string{"elsif"}, instead: "elseif", label: "then", alias: true},
+	{words: []string{"if"}, instead: "if", label: "then"},
+	{words: []string{"while"}, instead: "while", label: "is"},
+	{words: []string{"switch"}, instead: "switch"},
+	{words: []string{"foreach"}, instead: "while", label: "is", alias: true},
+	{words: []string{"for"}, instead: "while", label: "is", alias: true},
+}
+
+// bareTest is the condition behind a keyword, with or without parentheses, and
+// the label behind it.
+func bareTest(s string, at int, labelWord string) (test, label part, ok bool) {
+	from, end := blanks(s, at), len(strings.TrimRight(s, ":; \t"))
+	if end <= from {
+		return part{}, part{}, false
+	}
+	if labelWord != "" {
+		if w := lastWord(s[:end], from, labelWord); w >= 0 {
+			rest := blanks(s, w+len(labelWord))
+			if rest < end && s[rest] == '(' && s[end-1] == ')' {
+				label = part{rest + 1, end - 1}
+			} else if rest < end {
+				label = part{rest, end}
+			}
+			end = back(s, w)
+		}
+	}
+	if end <= from {
+		return part{}, part{}, false
+	}
+	if s[from] == '(' && balanced(s[:end], from) == end {
+		from, end = from+1, end-1
+	}
+	if label.to <= label.from {
+		label = part{}
+	}
+	return part{from, end}, label, end > from
+}
+
+// lastWord is where a word stands last in a text, or -1.
+func lastWord(s string, from int, want string) int {
+	for i := len(s) - len(want); i > from; i-- {
+		end := i + len(want)
+		if word(s, i, want) > 0 && !isWord(s[i-1]) && (end == len(s) || !isWord(s[end])) {
+			return i
+		}
+	}
+	return -1
+}
+
+// endColon reads statements that end in a colon or a brace, as in other
+// languages.
+func (r *reader) endColon(l *line) bool {
+	s := l.text
+	end := back(s, len(s)-1)
+	if last := s[len(s)-1]; last != ':' && last != ',' && last != '.' || end == 0 || !complete(s[:end]) {
+		return false
+	}
+	r.instead(workflow.Error, codeSyntax, l.span(len(s)-1, len(s)), quoted(s[len(s)-1:])+" does not end a statement in PlantUML",
+		mending(l).keep(0, end))
+	return true
+}
+
+// thenBelow reads a then on a line of its own.
+func (r *reader) thenBelow(l *line) bool {
+	e, ok := r.top().block.(*If)
+	at := word(l.text, 0, "then")
+	if !ok || at < 0 || e.Else != nil || len(r.items) > r.top().from {
+		return false
+	}
+	b := &e.Branches[len(e.Branches)-1]
+	from, end := blanks(l.text, at), len(l.text)
+	if from < end && l.text[from] == '(' && l.text[end-1] == ')' {
+		b.Label = r.text(l, part{from + 1, end - 1})
+	} else if from < end {
+		return false
+	}
+	head := r.scan.text[b.Opener.From:b.Opener.To]
+	r.problem(workflow.Error, codeCondition, l.span(0, at), `"then" belongs on the line of its condition`,
+		"write "+head+" "+l.text, r.src.Edit(source.Span{From: b.Opener.To, To: l.whole().From}, " "))
+	return true
+}
+
+// brace reads a brace below the frame that it opens.
+func (r *reader) brace(l *line) bool {
+	g, ok := r.top().block.(*Group)
+	if !ok || l.text != "{" || len(r.items) > r.top().from || l.made {
+		return false
+	}
+	head := r.scan.text[g.Opener.From:g.Opener.To]
+	r.problem(workflow.Error, codeSyntax, l.whole(), `"{" belongs on the line of what it opens`, "write "+head+" {",
+		r.src.Edit(source.Span{From: g.Opener.To, To: l.whole().From}, " "))
+	return true
+}
+
+// dropped reads statements of other diagrams that say nothing about the flow.
+func (r *reader) dropped(l *line) bool {
+	switch strings.Join(strings.Fields(lower(strings.TrimRight(l.text, ";"))), " ") {
+	case "allowmixing", "allow_mixing", "left to right direction", "top to bottom direction", "newpage",
+		"autonumber", "hide stereotype", "end title":
+	default:
+		return false
+	}
+	r.problem(workflow.Error, codeSyntax, l.whole(), quoted(l.text)+" is not possible in an activity diagram", "remove the line", r.remove(l)...)
+	r.decor(Misplaced, l)
+	return true
+}
+
+// fence reads the fences of Markdown.
+func (r *reader) fence(l *line) bool {
+	if !strings.HasPrefix(l.text, "```") && !strings.HasPrefix(l.text, "~~~") {
+		return false
+	}
+	r.problem(workflow.Error, codeMarker, l.whole(), "a fence of Markdown stands in the diagram", "remove the line", r.remove(l)...)
+	r.decor(Misplaced, l)
+	return true
+}
+
+// wideMarks reads lines with the punctuation of Chinese and Japanese keyboards.
+func (r *reader) wideMarks(l *line, severity workflow.Severity) bool {
+	s := l.text
+	if !strings.ContainsAny(s, "：；（）") {
+		return false
+	}
+	m := mending(l)
+	from := 0
+	for i, c := range s {
+		if narrow := narrowMark(c); narrow != "" {
+			m.keep(from, i).put(narrow)
+			from = i + 3
+		}
+	}
+	m.keep(from, len(s)).end()
+	if !complete(m.lines[0].text) {
+		return false
+	}
+	r.instead(severity, codeSyntax, l.whole(), "PlantUML does not know full-width punctuation", m)
+	return true
+}
+
+func narrowMark(c rune) string {
+	switch c {
+	case '：':
+		return ":"
+	case '；':
+		return ";"
+	case '（':
+		return "("
+	case '）':
+		return ")"
+	}
+	return ""
+}
+
+// wrongArrow reads arrows of other notations.
+func (r *reader) wrongArrow(l *line) bool {
+	s := l.text
+	for _, a := range []string{"==>", "=>", "→", "~>", ".>", "..>", "<-", "<--"} {
+		rest, ok := strings.CutPrefix(s, a)
+		if !ok {
+			continue
+		}
+		from := blanks(s, len(a))
+		m := mending(l).put("->")
+		switch {
+		case strings.HasPrefix(rest, "-"):
+			continue
+		case from < len(s) && s[from] == ':' && s[len(s)-1] == ';':
+			m = mending(l).keep(from, len(s))
+		case from < len(s) && s[len(s)-1] == ';':
+			m.put(" ").keep(from, len(s))
+		case from < len(s):
+			m.put(" ").keep(from, len(s)).put(";")
+		}
+		r.instead(workflow.Error, codeArrow, l.span(0, len(a)), quoted(a)+" is no arrow of an activity diagram", m)
+		return true
+	}
+	return false
+}
+
+// lateLane reports the first lane behind a step.
+func (r *reader) lateLane(l *line, st *stmt) {
+	if r.late {
+		return
+	}
+	r.late = true
+	name := st.test.of(l.text)
+	at := source.Span{From: r.stepAt, To: r.stepAt}
+	indent := r.scan.text[r.stepAt : r.stepAt+leading(r.scan.text[r.stepAt:])]
+	var edits []workflow.Edit
+	if !l.made && !strings.ContainsAny(indent, "\r\n") {
+		edits = append(edits, r.src.Edit(at, indent+"|"+name+"|\n"))
+	}
+	r.problem(workflow.Error, codeLane, l.whole(), "the first lane stands behind the first step (line "+r.lineOf(r.stepAt)+")",
+		"write |"+name+"| before the first step, at line "+r.lineOf(r.stepAt), edits...)
+}
+
+// uselessKill reads a kill with nothing before it that could end. At the
+// beginning of a branch it ends the branch.
+func (r *reader) uselessKill(l *line, last Element) {
+	switch last.(type) {
+	case *Stop, *Goto, *Break:
+		r.problem(workflow.Error, codeKill, l.whole(), quoted(l.text)+" behind a path that has ended already", "remove the line", r.remove(l)...)
+		r.decor(Misplaced, l)
+		return
+	}
+	r.instead(workflow.Error, codeKill, l.whole(), "there is no step before "+quoted(l.text)+" that could end", mending(l).put("stop"))
+}

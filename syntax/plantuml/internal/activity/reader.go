@@ -1,0 +1,235 @@
+package activity
+
+import (
+	"strings"
+
+	"github.com/hocket-dev/hocket/syntax/internal/source"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Parse reads the first activity diagram of a file. The tree holds what could
+// be read even where problems were found.
+func Parse(src *source.Text) (*Diagram, workflow.Diagnostics) {
+	text := string(src.Bytes)
+	var first *reader
+	for _, b := range blocks(text) {
+		r := newReader(src, text, b)
+		r.read()
+		if !r.foreign {
+			return r.done()
+		}
+		if first == nil {
+			first = r
+		}
+	}
+	return first.done()
+}
+
+// maxDepth bounds how deep blocks may stand in each other.
+const maxDepth = 500
+
+// A reader reads one diagram. It goes through the lines once; only a statement
+// over several lines looks ahead.
+type reader struct {
+	src     *source.Text
+	scan    scanner
+	at      int // where the next line begins
+	diagram *Diagram
+	found   workflow.Diagnostics
+
+	// strict has the reader do what PlantUML does, for the tests that compare the
+	// two: it stops where PlantUML stops, and mends nothing.
+	strict  bool
+	stopped bool
+	stop    source.Span
+
+	stack []frame
+	items []Element // of all open bodies, one behind the other
+	lines []line    // of the statement that is being read
+	hide  []line    // of a note, that PlantUML takes away
+	none  [ends]int // from where on a kind of end is known to be missing
+
+	lane    string
+	laned   map[string]int // of each name, in diagram.Lanes
+	steps   bool           // something stands in the diagram before the first lane
+	stepAt  int            // where the line of that begins
+	pending *Arrow         // leads to the next element
+	foreign bool           // no activity diagram
+	mending int            // how deep in replacements of lines the reader is
+
+	late    bool               // a lane behind a step was reported
+	noteOf  Text               // the name behind the place of the next note
+	wrapped bool               // there is no @startuml
+	skip    string             // what ends a definition of the preprocessor
+	texts   map[string]Element // activities by their texts, once a note has asked for one
+
+	activities []Activity
+	notes      []Note
+}
+
+// A frame is a block that is still open. The first one is the diagram.
+type frame struct {
+	block  Element // nil: the diagram
+	from   int     // where its body begins in reader.items
+	last   Element // of its body, without marks
+	opener source.Span
+	word   string // of the opener
+	breaks bool   // a break stands in it
+}
+
+func newReader(src *source.Text, text string, b block) *reader {
+	r := &reader{src: src, diagram: &Diagram{}, wrapped: b.wrapped}
+	r.scan = scanner{text: text, end: b.to, header: b.header, returns: strings.IndexByte(text, '\r') >= 0}
+	r.at = b.from
+	r.items = make([]Element, 0, 1+strings.Count(text[b.from:b.to], "\n"))
+	r.stack = append(r.stack, frame{})
+	d := r.diagram
+	d.Whole, d.Opener, d.Closer = b.whole, b.opener, b.closer
+	d.Name, d.NameSpan = b.name, b.nameSpan
+	return r
+}
+
+func (r *reader) done() (*Diagram, workflow.Diagnostics) {
+	return r.diagram, r.found.Sort()
+}
+
+func (r *reader) read() {
+	r.markers()
+	for !r.stopped {
+		l := r.scan.line(r.at)
+		if l.kind == fileEnd {
+			break
+		}
+		r.at = l.next
+		switch l.kind {
+		case comment:
+			r.comment(&l)
+		case directive:
+			r.directive(&l)
+		default:
+			r.statement(&l)
+		}
+	}
+	r.finish()
+}
+
+// statement reads a line, and more if it goes on.
+func (r *reader) statement(l *line) {
+	if r.skip != "" && !l.made {
+		r.decor(Directive, l)
+		return
+	}
+	st := classify(l.text)
+	if st.kind == kBlank {
+		return
+	}
+	if !r.strict && r.misread(l, &st) {
+		return
+	}
+	r.apply(l, &st)
+}
+
+func (r *reader) apply(l *line, st *stmt) {
+	switch st.kind {
+	case kUnknown:
+		r.unknown(l)
+	case kBlank:
+	case kHeading, kHeadingOpen, kSetting, kStyleOpen, kSkinOpen, kSpriteOpen:
+		r.decoration(l, st)
+	case kLane:
+		r.laneMark(l, st)
+	case kArrow, kLink:
+		r.arrow(l, st)
+	case kArrowOpen:
+		r.arrowOpen(l, st)
+	case kActivity, kListItem:
+		r.activity(l, st)
+	case kActivityOpen:
+		r.activityOpen(l, st)
+	case kStart, kStop, kEnd, kBreak, kConnector, kLabel, kGoto:
+		r.mark(l, st)
+	case kKill:
+		r.kill(l, st)
+	case kNote:
+		r.noteLine(l, st)
+	case kNoteOpen:
+		r.noteOpen(l, st)
+	case kIfOpen, kElseOpen, kElseIfOpen:
+		r.joined(l, st)
+	case kRepeatWhileOpen:
+		r.repeatWhileOpen(l, st)
+	case kBackward:
+		r.backward(l, st)
+	case kBackwardOpen:
+		r.backwardOpen(l, st)
+	case kGroup, kIf, kSwitch, kWhile, kRepeat, kFork, kSplit:
+		r.open(l, st)
+	case kElseIf, kElse, kCase, kForkAgain, kSplitAgain:
+		r.branch(l, st)
+	case kGroupEnd, kEndIf, kEndSwitch, kEndWhile, kRepeatWhile, kEndFork, kEndSplit:
+		r.close(l, st)
+	}
+}
+
+// refuse is called where PlantUML refuses a line. It says whether reading
+// stops there.
+func (r *reader) refuse(l *line) bool {
+	if r.strict {
+		r.stopped, r.stop = true, l.whole()
+	}
+	return r.strict
+}
+
+func (r *reader) problem(severity workflow.Severity, code string, at source.Span, summary, detail string, edits ...workflow.Edit) {
+	if r.strict {
+		return
+	}
+	d := workflow.Diagnostic{Pos: r.src.Pos(at), Severity: severity, Code: code, Summary: summary, Detail: detail}
+	if len(edits) > 0 {
+		d.Fix = &workflow.Fix{Edits: edits}
+	}
+	r.found = append(r.found, d)
+}
+
+func (r *reader) text(l *line, p part) Text {
+	if !p.written() {
+		return Text{}
+	}
+	return Text{Raw: p.of(l.text), Span: l.span(p.from, p.to)}
+}
+
+func (r *reader) decor(kind DecorKind, l *line) {
+	r.diagram.Decor = append(r.diagram.Decor, Decor{kind, source.Span{From: l.from, To: l.to}})
+}
+
+func (r *reader) comment(l *line) {
+	r.decor(Comment, l)
+	if strings.HasPrefix(l.text, "/'") && !strings.HasSuffix(trimSpace(r.scan.text[l.from:l.to]), "'/") {
+		r.problem(workflow.Error, codeComment, l.span(0, 2),
+			"the comment has no end, and hides the rest of the diagram", `write '/ at the end of its last line`)
+	}
+}
+
+// look is how an element is to look, or nil.
+func (r *reader) look(l *line, st *stmt) *Look {
+	if st.color.to == 0 && st.group.to == 0 && st.url.to == 0 {
+		return nil
+	}
+	look := &Look{Color: strings.TrimPrefix(st.color.of(l.text), "#")}
+	if st.url.to > 0 {
+		look.URL = strings.TrimSuffix(strings.TrimPrefix(st.url.of(l.text), "[["), "]]")
+	}
+	for rest := st.group.of(l.text); rest != ""; {
+		open := strings.Index(rest, "<<")
+		if open < 0 {
+			break
+		}
+		end := strings.Index(rest[open:], ">>")
+		if end < 0 {
+			break
+		}
+		look.Stereotypes = append(look.Stereotypes, trimSpace(rest[open+2:open+end]))
+		rest = rest[open+end+2:]
+	}
+	return look
+}

@@ -1,0 +1,172 @@
+package plantuml
+
+import (
+	"strings"
+
+	"github.com/hocket-dev/hocket/syntax/plantuml/internal/activity"
+	"github.com/hocket-dev/hocket/syntax/yaml"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// while draws a loop that begins with its test.
+func (r *reader) while(e *activity.While) {
+	l := r.openLoop(e, &e.Base)
+	c := r.choice(e.Test, &e.Base, r.testWords(e))
+	in, out := r.test(c, e.Test, e.Yes, e.Out)
+	r.open = in
+	r.body(e.Body)
+	if e.Backward != nil {
+		r.backward(e.Backward)
+	}
+	r.again(l.frame)
+	r.closeLoop(l, out)
+}
+
+// repeat draws a loop that ends with its test. A loop without a test is left by
+// its breaks.
+func (r *reader) repeat(e *activity.Repeat) {
+	l := r.openLoop(e, &e.Base)
+	if e.Start.Written() {
+		r.step(e.Start, &e.Base, nil, nil)
+	}
+	r.body(e.Body)
+	var out []tail
+	if e.Test.Written() {
+		c := r.choice(e.Test, &e.Base, r.testWords(e))
+		r.open, out = r.test(c, e.Test, e.Yes, e.Not)
+	}
+	if e.Backward != nil {
+		r.backward(e.Backward)
+	}
+	r.again(l.frame)
+	r.closeLoop(l, out)
+}
+
+// testWords are what a note <<choice>> at a loop says about its test.
+func (r *reader) testWords(e activity.Element) *said {
+	if !r.words[e].has(choiceMark) {
+		return nil
+	}
+	return r.wordsOf(e, "choice", choiceMark)
+}
+
+// openLoop enters the frame of a loop.
+func (r *reader) openLoop(e activity.Element, at *activity.Base) *loop {
+	n := workflow.Node{Step: &workflow.Loop{}}
+	s := r.wordsOf(e, "loop", loopMark, noMark, metricsMark, onErrorMark)
+	if s != nil {
+		n = s.Node
+	}
+	if n.Pos.Line == 0 {
+		n.Pos = r.pos(openerOf(e))
+	}
+	if n.ID == "" {
+		n.ID = r.names.Name("loop")
+	}
+	f := r.add(n, s, true)
+	r.enter(f, at)
+	l := &loop{frame: f}
+	r.loops = append(r.loops, l)
+	r.frame = f
+	r.open = []tail{{}}
+	return l
+}
+
+// again leads what is open back to the beginning of the loop.
+func (r *reader) again(frame *node) {
+	for _, t := range r.open {
+		r.tie(t, frame)
+	}
+	r.open = nil
+}
+
+// closeLoop goes on behind a loop.
+func (r *reader) closeLoop(l *loop, out []tail) {
+	r.loops = r.loops[:len(r.loops)-1]
+	r.frame = l.frame.in
+	r.open = append(out, l.exits...)
+}
+
+// backward draws the step on the way back.
+func (r *reader) backward(e *activity.Backward) {
+	if len(r.open) > 0 {
+		r.step(e.Text, &e.Base, r.wordsOf(e, "task"), e)
+	}
+}
+
+// leave draws a break.
+func (r *reader) leave(e *activity.Break) {
+	if len(r.loops) == 0 {
+		r.report(workflow.Errorf(r.pos(e.Span), codeBreak, "put it into a repeat or a while, or write stop", "break stands in no loop"))
+		return
+	}
+	l := r.loops[len(r.loops)-1]
+	l.exits = append(l.exits, r.open...)
+	r.open = nil
+}
+
+// group draws a partition. Its words may make a loop or a for_each of it.
+func (r *reader) group(e *activity.Group) {
+	s := r.wordsOf(e, "frame")
+	n := workflow.Node{}
+	if s != nil {
+		n = s.Node
+	}
+	name := strings.TrimSpace(e.Name.String())
+	if n.Title == "" {
+		n.Title = name
+	}
+	if n.Pos.Line == 0 {
+		n.Pos = r.pos(e.Opener)
+	}
+	_, isLoop := n.Step.(*workflow.Loop)
+	_, isEach := n.Step.(*workflow.Each)
+	switch {
+	case isLoop || isEach:
+		if n.ID == "" {
+			n.ID = r.names.Name(yaml.Slug(orElse(name, n.Kind())))
+		}
+		r.framed(e, n, s, isLoop)
+	default:
+		n.ID = r.names.Name("frame of " + name) // no step can have this id
+		f := r.add(n, nil, true)
+		outer := r.frame
+		r.frame = f
+		r.body(e.Body)
+		r.frame = outer
+	}
+}
+
+// framed draws a partition that is a loop or a for_each.
+func (r *reader) framed(e *activity.Group, n workflow.Node, s *said, isLoop bool) {
+	f := r.add(n, s, true)
+	r.enter(f, &e.Base)
+	outer := r.frame
+	r.frame = f
+	r.open = []tail{{}}
+	loops := r.loops
+	if isLoop {
+		r.loops = append(r.loops, &loop{frame: f})
+	} else {
+		r.loops = nil // no edge leaves a for_each
+	}
+	r.body(e.Body)
+	exits := r.open
+	if isLoop {
+		exits = append(exits, r.loops[len(r.loops)-1].exits...)
+	} else {
+		r.end(r.open)
+		exits = nil
+		if !s.Leads {
+			exits = []tail{{from: f, pos: f.Pos}}
+		}
+	}
+	r.loops, r.frame, r.open = loops, outer, exits
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}

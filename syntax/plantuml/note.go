@@ -1,0 +1,266 @@
+package plantuml
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/syntax/plantuml/internal/activity"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// mark is what stands in << >> at the beginning of a note: what kind of words
+// follow.
+type mark string
+
+const (
+	noMark         mark = ""
+	promptMark     mark = "prompt"
+	taskMark       mark = "task"
+	routerMark     mark = "router"
+	aggregatorMark mark = "aggregator"
+	includeMark    mark = "include"
+	approvalMark   mark = "approval"
+	choiceMark     mark = "choice"
+	loopMark       mark = "loop"
+	eachMark       mark = "each"
+	onErrorMark    mark = "onError"
+	metricsMark    mark = "metrics"
+	inputMark      mark = "input"
+	workflowMark   mark = "workflow"
+)
+
+var marks = []string{
+	string(promptMark), string(taskMark), string(routerMark), string(aggregatorMark), string(includeMark), string(approvalMark), string(choiceMark),
+	string(loopMark), string(eachMark), string(onErrorMark), string(metricsMark), string(inputMark), string(workflowMark),
+}
+
+// kinds are what the marks of steps make of an activity, in the words of the
+// model. The others add to what it is.
+var kinds = map[mark]string{
+	promptMark: "task", taskMark: "task", routerMark: "task", aggregatorMark: "combine", includeMark: "call",
+	approvalMark: "human", choiceMark: "choice", loopMark: "loop", eachMark: "each",
+}
+
+// words are what the notes at one element say.
+type words struct {
+	parts []part
+}
+
+// part is one note with words.
+type part struct {
+	mark mark
+	note *activity.Note
+	keys *strictyaml.Map
+	doc  *strictyaml.Document
+}
+
+// has says whether one of the notes has the mark.
+func (w *words) has(m mark) bool {
+	return w != nil && slices.ContainsFunc(w.parts, func(p part) bool { return p.mark == m })
+}
+
+// notes reads the words of all notes.
+func (r *reader) notes() { r.notesIn(r.diagram.Body, nil) }
+
+// notesIn reads the notes of a list of elements. Owner is the loop whose body
+// they are, to which notes at its beginning belong that PlantUML attaches to
+// nothing.
+func (r *reader) notesIn(list []activity.Element, owner *activity.Repeat) {
+	beginning := owner != nil
+	for _, e := range list {
+		if n, ok := e.(*activity.Note); ok {
+			on := n.On
+			if on == nil && beginning {
+				on = owner
+			}
+			r.readNote(n, on)
+			continue
+		}
+		beginning = false
+		r.notesBelow(e)
+	}
+}
+
+func (r *reader) notesBelow(e activity.Element) {
+	switch e := e.(type) {
+	case *activity.If:
+		for i := range e.Branches {
+			r.notesIn(e.Branches[i].Body, nil)
+		}
+		if e.Else != nil {
+			r.notesIn(e.Else.Body, nil)
+		}
+	case *activity.Switch:
+		r.notesIn(e.Early, nil)
+		r.notesInBranches(e.Cases)
+	case *activity.Fork:
+		r.notesInBranches(e.Branches)
+	case *activity.Split:
+		r.notesInBranches(e.Branches)
+	case *activity.While:
+		r.notesIn(e.Body, nil)
+	case *activity.Repeat:
+		r.notesIn(e.Body, e)
+	case *activity.Group:
+		r.notesIn(e.Body, nil)
+	case *activity.Start, *activity.Stop, *activity.Activity, *activity.Break, *activity.Goto, *activity.Label, *activity.Connector,
+		*activity.Arrow, *activity.LaneMark, *activity.Note, *activity.Backward, *activity.Kill:
+	}
+}
+
+func (r *reader) notesInBranches(branches []activity.Branch) {
+	for i := range branches {
+		r.notesIn(branches[i].Body, nil)
+	}
+}
+
+// readNote reads one note. One without a mark and without words that we know is
+// decoration.
+func (r *reader) readNote(n *activity.Note, on activity.Element) {
+	m, body := r.markOf(n)
+	if m == noMark && !startsWithWord(body) {
+		return
+	}
+	if m != noMark && !slices.Contains(marks, string(m)) {
+		detail := workflow.DidYouMean(string(m), marks)
+		if detail == "" {
+			detail = "the marks are " + strings.Join(marks, ", ")
+		}
+		r.report(workflow.Errorf(r.src.Pos(n.Lines[0].Span), codeMark, detail, "there is no mark <<%s>>", m))
+		return
+	}
+	if m == noMark && (on == nil || isStart(on)) {
+		m = workflowMark
+	}
+	p := part{mark: m, note: n}
+	p.doc = r.piece(body, n)
+	if root := p.doc.Root(); p.doc.Readable() && (root.IsMap() || !root.Exists()) {
+		p.keys = root.Map()
+	} else if m == noMark {
+		return // text that begins like a word
+	} else {
+		if p.doc.Readable() {
+			root.WrongType("words like `template: x`, one in each line")
+		}
+		r.found = append(r.found, p.doc.Diagnostics()...)
+		p.keys = strictyaml.Node{}.Map()
+	}
+	r.attach(p, on)
+}
+
+func isStart(e activity.Element) bool {
+	_, ok := e.(*activity.Start)
+	return ok
+}
+
+// attach gives the words of a note to what they are about.
+func (r *reader) attach(p part, on activity.Element) {
+	switch p.mark {
+	case workflowMark, inputMark:
+		r.headNote(p)
+		return
+	case onErrorMark:
+		if on == nil || isStart(on) {
+			r.headNote(p)
+			return
+		}
+	case noMark, promptMark, taskMark, routerMark, aggregatorMark, includeMark, approvalMark, choiceMark, loopMark, eachMark, metricsMark:
+	}
+	switch on.(type) {
+	case *activity.Activity, *activity.Backward, *activity.If, *activity.Switch, *activity.While, *activity.Repeat, *activity.Group:
+		w := r.words[on]
+		if w == nil {
+			w = &words{}
+			r.words[on] = w
+		}
+		w.parts = append(w.parts, p)
+	default:
+		r.report(workflow.Errorf(r.notePos(p.note), codeNote, "put it directly behind the step that it is about", "this note stands at no step"))
+	}
+}
+
+func (r *reader) notePos(n *activity.Note) workflow.Pos {
+	if len(n.Lines) > 0 {
+		return r.src.Pos(n.Lines[0].Span)
+	}
+	return r.src.Pos(n.Span)
+}
+
+// markOf takes the mark off a note. It is the first line, or, in new versions of
+// PlantUML, the stereotype of the note.
+func (r *reader) markOf(n *activity.Note) (mark, []activity.Line) {
+	lines := n.Lines
+	for len(lines) > 0 && strings.TrimSpace(lines[0].Text) == "" {
+		lines = lines[1:]
+	}
+	if len(lines) > 0 {
+		first := strings.TrimSpace(lines[0].Text)
+		if inner, ok := strings.CutPrefix(first, "<<"); ok && strings.HasSuffix(inner, ">>") {
+			return mark(strings.TrimSpace(strings.TrimSuffix(inner, ">>"))), lines[1:]
+		}
+	}
+	if n.Look != nil && len(n.Look.Stereotypes) == 1 && slices.Contains(marks, n.Look.Stereotypes[0]) {
+		return mark(n.Look.Stereotypes[0]), lines
+	}
+	return noMark, lines
+}
+
+// startsWithWord says whether a note begins with a word of a step.
+func startsWithWord(lines []activity.Line) bool {
+	for _, l := range lines {
+		if text := strings.TrimSpace(l.Text); text != "" {
+			key, rest, ok := strings.Cut(text, ":")
+			return ok && (rest == "" || rest[0] == ' ') && slices.Contains(stepWords, strings.TrimSpace(key))
+		}
+	}
+	return false
+}
+
+// stepWords are the words that make words of a note without a mark.
+var stepWords = strings.Fields(`id title agent prompt template input inputs output outputMode outputSchema outputPath outputPattern
+	config workflow human combine choice on question options custom required strategy separator retries retry timeout timeout_mins
+	on_error effect labels join rest parallel_group for_each as max_parallel loop max next route routes else error on_timeout when
+	name description state agents limits variables`)
+
+// piece reads the words of a note where they stand in the file.
+func (r *reader) piece(lines []activity.Line, n *activity.Note) *strictyaml.Document {
+	piece := strictyaml.Piece{Line: 1, Column: 1, Braces: true, Unit: time.Second}
+	lead := -1 // blanks that all lines begin with
+	size := 0
+	for i := range lines {
+		text := lines[i].Text
+		size += len(text) + 1
+		if blanks := len(text) - len(strings.TrimLeft(text, " ")); blanks < len(text) && (lead < 0 || blanks < lead) {
+			lead = blanks
+		}
+	}
+	if lead < 0 {
+		return strictyaml.ReadPiece(r.src.File, nil, piece)
+	}
+	for strings.TrimLeft(lines[0].Text, " ") == "" {
+		lines = lines[1:]
+	}
+	text := make([]byte, 0, size)
+	for i := range lines {
+		text = append(text, lines[i].Text[min(lead, len(lines[i].Text)):]...)
+		text = append(text, '\n')
+		if i+1 < len(lines) { // lines that PlantUML drops
+			for range r.breaks(lines[i].Span.To, lines[i+1].Span.From) - 1 {
+				text = append(text, '\n')
+			}
+		}
+	}
+	at := r.src.Pos(lines[0].Span)
+	piece.Line, piece.Column = at.Line, at.Column+lead
+	if n.Opener.To > n.Opener.From {
+		piece.Indent = piece.Column - 1
+	}
+	return strictyaml.ReadPiece(r.src.File, text, piece)
+}
+
+func (r *reader) breaks(from, to int) int {
+	return bytes.Count(r.src.Bytes[from:max(from, to)], []byte{'\n'})
+}

@@ -1,0 +1,144 @@
+package plantuml
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/syntax/internal/source"
+	"github.com/hocket-dev/hocket/syntax/plantuml/internal/activity"
+	"github.com/hocket-dev/hocket/syntax/yaml"
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
+)
+
+// Parse reads a workflow. The diagnostics hold everything that is wrong with
+// the file; the workflow is nil if nothing could be made of it, and must not be
+// run if one of the diagnostics is an error.
+func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) {
+	r := read(file, text)
+	return r.w, r.found.Sort()
+}
+
+// Diagram says what is wrong with a text as a diagram of PlantUML.
+func Diagram(file string, text []byte) workflow.Diagnostics {
+	_, found := activity.Parse(source.New(file, text))
+	return found
+}
+
+// reader makes a workflow of one file.
+type reader struct {
+	src     *source.Text
+	diagram *activity.Diagram
+	found   workflow.Diagnostics
+	w       *workflow.Workflow
+
+	words map[activity.Element]*words // of the elements that have any
+	head  head
+	names *yaml.Namer
+	places
+
+	drawer
+}
+
+func read(file string, text []byte) *reader {
+	src := source.New(file, text)
+	r := &reader{src: src, words: map[activity.Element]*words{}, names: yaml.NewNamer()}
+	r.diagram, r.found = activity.Parse(src)
+	r.w = &workflow.Workflow{Pos: src.Pos(firstLine(src, r.diagram))}
+	r.notes()
+	r.heading(file)
+	r.lanes()
+	r.draw()
+	r.w.Body = r.lift()
+	if r.head.handler != nil {
+		handle(&r.w.Body, r.head.handler.name, r.head.handler.pos, r.report)
+	}
+	expr.Resolve(r.w, expr.PlantUML, ids(&r.w.Body))
+	return r
+}
+
+// firstLine is what a diagnostic about the whole file points to.
+func firstLine(src *source.Text, d *activity.Diagram) source.Span {
+	if d.Opener.To > d.Opener.From {
+		return d.Opener
+	}
+	end := slices.Index(src.Bytes, '\n')
+	if end < 0 {
+		end = len(src.Bytes)
+	}
+	return source.Span{From: 0, To: min(end, 80)}
+}
+
+func (r *reader) report(d workflow.Diagnostic) { r.found = append(r.found, d) }
+
+// ids are those of the nodes of a graph, as steps[0] counts them.
+func ids(g *workflow.Graph) []string {
+	list := make([]string, len(g.Nodes))
+	for i := range g.Nodes {
+		list[i] = g.Nodes[i].ID
+	}
+	return list
+}
+
+// head is what the notes say about the workflow as a whole.
+type head struct {
+	words   *strictyaml.Map // nil: nothing
+	inputs  *strictyaml.Map // of <<input>> notes
+	name    string
+	onError workflow.OnError
+	handler *target
+	docs    []*strictyaml.Document
+	lanes   bool // the words list the agents, so that the lanes do not
+}
+
+// target is the name of a step, where it is written.
+type target struct {
+	name string
+	pos  workflow.Pos
+}
+
+// heading finds out what the workflow is called, and what it says about itself.
+// The name is the one in a note; else the one behind @startuml; else the title;
+// else that of the file. A title that is not the name is the description.
+func (r *reader) heading(file string) {
+	r.readHead()
+	d := r.diagram
+	title := strings.TrimSpace(d.Title)
+	switch {
+	case r.head.name != "":
+		r.w.Name = r.head.name
+	case d.Name != "":
+		r.w.Name, r.w.Pos = d.Name, r.src.Pos(d.NameSpan)
+	case title != "":
+		r.w.Name, r.w.Pos = title, r.src.Pos(d.TitleSpan)
+		return
+	default:
+		r.w.Name = strings.TrimSuffix(path.Base(strings.ReplaceAll(file, `\`, "/")), path.Ext(file))
+	}
+	if r.w.Description == "" && title != r.w.Name {
+		r.w.Description = title
+	}
+}
+
+// lanes makes agents of the lanes, unless a note lists them.
+func (r *reader) lanes() {
+	known := map[string]activity.Lane{}
+	for _, l := range r.diagram.Lanes {
+		name := strings.TrimSpace(l.Name)
+		bare := strings.ToLower(name)
+		if other, ok := known[bare]; ok {
+			r.report(workflow.Errorf(r.src.Pos(l.Span), codeLaneTwice,
+				"write both as |"+strings.TrimSpace(other.Name)+"|; PlantUML compares names as they are written",
+				"lane %q is almost %q", l.Name, other.Name))
+			continue
+		}
+		known[bare] = l
+		if !r.head.lanes && name != "" {
+			r.w.Agents = append(r.w.Agents, workflow.AgentRef{Name: name, Color: l.Color, Pos: r.src.Pos(l.Span)})
+		}
+	}
+}
+
+func (r *reader) pos(s source.Span) workflow.Pos { return r.src.Pos(s) }

@@ -1,0 +1,380 @@
+package plantuml
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/syntax/plantuml/internal/activity"
+	"github.com/hocket-dev/hocket/syntax/yaml"
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
+)
+
+// said is what the notes at an element say about a step.
+type said struct {
+	yaml.Step
+	routes []route
+	router bool // <<router>>: a switch behind the step shows its ways
+	prompt bool // words say the prompt, or the question, be it empty
+	agent  bool // words say the agent, be it none
+}
+
+// route is one of `routes`.
+type route struct {
+	category string
+	target   target
+}
+
+// What a note <<prompt>> leaves unsaid.
+const (
+	promptAttempts = 3
+	promptTimeout  = 120 * time.Second
+)
+
+// wordsOf reads what the notes at an element say about a step of a kind. Only
+// are the marks that it may have; nil: those of steps.
+func (r *reader) wordsOf(e activity.Element, kind string, only ...mark) *said {
+	w := r.words[e]
+	if w == nil {
+		return nil
+	}
+	s := &said{}
+	var m *strictyaml.Map
+	var first mark
+	asPrompt := false
+	for _, p := range w.parts {
+		if !r.belongs(p, only) {
+			continue
+		}
+		switch p.mark {
+		case onErrorMark, metricsMark:
+			continue // they add to the step, once it is read
+		}
+		if k, ok := kinds[p.mark]; ok {
+			if first != "" && kinds[first] != k {
+				r.report(workflow.Errorf(r.notePos(p.note), codeMark, "remove one of them", "a step cannot be both <<%s>> and <<%s>>", first, p.mark))
+				continue
+			}
+			first, kind = p.mark, k
+		}
+		asPrompt = asPrompt || p.mark == promptMark
+		s.router = s.router || p.mark == routerMark
+		if m == nil {
+			m = p.keys
+		} else {
+			m.Join(p.keys)
+		}
+	}
+	if m == nil {
+		m = strictyaml.Node{}.Map()
+	}
+	r.readWords(m, kind, s)
+	if task := s.task(); task != nil && asPrompt {
+		promptDefaults(&s.Node)
+	}
+	for _, p := range w.parts {
+		if r.belongs(p, only) {
+			r.add(p, s)
+			r.found = append(r.found, p.doc.Diagnostics()...)
+		}
+	}
+	return s
+}
+
+// belongs says whether a note is for the step that is asked for: at a loop there
+// are notes for the loop and for its test.
+func (r *reader) belongs(p part, only []mark) bool {
+	return len(only) == 0 || slices.Contains(only, p.mark)
+}
+
+// readWords reads the words of YAML, and then those of seeds and templates.
+func (r *reader) readWords(m *strictyaml.Map, kind string, s *said) {
+	hasID := m.Peek("id").Exists()
+	s.prompt = m.Peek("prompt").Exists() || m.Peek("template").Exists() || m.Peek("question").Exists() || m.Peek("human").Exists()
+	s.agent = m.Peek("agent").Exists()
+	m.Refuse("needs", codeStepKey, "the drawing says what a step waits for; or name the step in `next:` of the other", "a note has no needs")
+	s.Step = *yaml.ReadStep(m, kind)
+	if !hasID {
+		s.Node.Pos = workflow.Pos{}
+	}
+	if t := s.task(); t != nil {
+		r.readPrompt(m, s, t)
+	}
+	readMode(m, &s.Node.Output)
+	m.Done()
+}
+
+// task is the task that the words are about, or nil.
+func (s *said) task() *workflow.Task {
+	t, _ := s.Node.Step.(*workflow.Task)
+	return t
+}
+
+// readPrompt reads the words that only prompts have.
+func (r *reader) readPrompt(m *strictyaml.Map, s *said, t *workflow.Task) {
+	if text, ok := t.Settings["template"].(string); ok && !isTemplateID(text) {
+		t.Prompt = workflow.Template{Text: text, Src: t.SettingsSrc["template"]}
+		delete(t.Settings, "template")
+		delete(t.SettingsPos, "template")
+		delete(t.SettingsSrc, "template")
+		if len(t.Settings) == 0 {
+			t.Settings, t.SettingsPos, t.SettingsSrc = nil, nil, nil
+		}
+	}
+	if in := m.Get("input"); in.Exists() {
+		if m.Peek("inputs").Exists() {
+			in.Key().Errorf(codeStepKey, "keep one of them", "input and inputs say the same")
+		}
+		t.Inputs = readInput(in)
+	}
+	if n := m.Get("retries"); n.Exists() {
+		if m.Peek("retry").Exists() {
+			n.Key().Errorf(codeStepKey, "keep one of them", "retries and retry say the same")
+		}
+		s.Node.Retry.Attempts = int(n.Int(0)) + 1
+	}
+	for _, n := range m.List("routes") {
+		s.routes = append(s.routes, readRoute(n))
+	}
+}
+
+// isTemplateID tells the name of a template from a template: a name is one word.
+func isTemplateID(text string) bool {
+	return text != "" && strings.IndexFunc(text, func(c rune) bool {
+		return !(c == '-' || c == '_' || c == '.' || c == '/' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z')
+	}) < 0
+}
+
+func readRoute(n strictyaml.Node) route {
+	m := n.Map()
+	category, to := m.Get("category"), m.Get("target")
+	rt := route{category: category.Name(), target: target{to.Name(), to.Pos()}}
+	if n.IsMap() && (!category.Exists() || !to.Exists()) {
+		n.Errorf(codeRoute, "write `category:` with a label and `target:` with a lane or an id", "a route needs a category and a target")
+	}
+	m.Done()
+	return rt
+}
+
+// readInput makes bindings of `{{a}}, {{b.c}}`: each under the name of what it
+// refers to, with _ for the dots. What is no list of references is one input.
+func readInput(n strictyaml.Node) []workflow.Binding {
+	if n.IsMap() {
+		var bs []workflow.Binding
+		for _, e := range n.Map().Entries() {
+			bs = append(bs, workflow.Binding{Name: e.Name, Value: e.Value.Value(), Pos: e.Key.Pos()})
+		}
+		return bs
+	}
+	var bs []workflow.Binding
+	for _, one := range n.OneOrMany() {
+		bs = append(bs, inputsOf(one)...)
+	}
+	return bs
+}
+
+func inputsOf(n strictyaml.Node) []workflow.Binding {
+	text, src := n.Name(), n.Source()
+	t, err := expr.ParseTemplate(text, expr.PlantUML)
+	var bs []workflow.Binding
+	if err == nil {
+		at := 0
+		for _, ref := range t.Refs() {
+			if !isComma(text[at:ref.From], at == 0) {
+				bs = nil
+				break
+			}
+			at = ref.To
+			whole := text[ref.From:ref.To]
+			bs = append(bs, workflow.Binding{Name: inputName(ref), Value: whole, Pos: src.At(ref.From, ref.To),
+				Src: workflow.Source{Text: whole, Pos: src.At(ref.From, ref.To)}})
+		}
+		if strings.TrimSpace(text[at:]) != "" || !distinctNames(bs) {
+			bs = nil
+		}
+	}
+	if bs == nil && text != "" {
+		return []workflow.Binding{{Name: "input", Value: text, Src: src, Pos: n.Pos()}}
+	}
+	return bs
+}
+
+func isComma(between string, first bool) bool {
+	between = strings.TrimSpace(between)
+	return first && between == "" || !first && between == ","
+}
+
+func distinctNames(bs []workflow.Binding) bool {
+	for i := range bs {
+		if slices.ContainsFunc(bs[:i], func(b workflow.Binding) bool { return b.Name == bs[i].Name }) {
+			return false
+		}
+	}
+	return true
+}
+
+// inputName is the path of a reference with _ between its parts, without the
+// words that only say where to look.
+func inputName(ref *expr.Ref) string {
+	var parts []string
+	if ref.Name != "" {
+		parts = append(parts, ref.Name)
+	}
+	if ref.Field != "" && (ref.Field != "output" || ref.Name == "") {
+		parts = append(parts, ref.Field)
+	}
+	for _, k := range ref.Path {
+		if !k.IsIndex {
+			parts = append(parts, k.Name)
+		}
+	}
+	if len(parts) == 0 {
+		return "input"
+	}
+	return strings.Join(parts, "_")
+}
+
+// readMode reads what stands beside `output: name`.
+func readMode(m *strictyaml.Map, o *workflow.Output) {
+	mode, schema := m.Get("outputMode"), m.Get("outputSchema")
+	path, pattern := m.Get("outputPath"), m.Get("outputPattern")
+	if !mode.Exists() && !schema.Exists() && !path.Exists() && !pattern.Exists() {
+		return
+	}
+	at := o.Places()
+	o.At = &at
+	if schema.Exists() {
+		o.Schema, at.Schema, o.Mode = yaml.ReadSchema(schema), schema.Pos(), workflow.JSON
+	}
+	if path.Exists() {
+		o.Pattern, at.Pattern, o.Mode = path.Text(), path.Pos(), workflow.JSONPath
+	}
+	if pattern.Exists() {
+		o.Pattern, at.Pattern, o.Mode = pattern.Text(), pattern.Pos(), workflow.Regex
+	}
+	if mode.Exists() {
+		at.Mode = mode.Pos()
+		if word := mode.Word("full", "json", "jsonpath", "regex", "first_line"); word != "full" {
+			o.Mode = workflow.OutputMode(word)
+		} else {
+			o.Mode = workflow.Full
+		}
+	}
+	if o.Pos.Line == 0 {
+		o.Pos = at.Mode
+	}
+}
+
+func promptDefaults(n *workflow.Node) {
+	if n.Retry == (workflow.Retry{}) {
+		n.Retry.Attempts = promptAttempts
+	}
+	if n.Timeout == 0 {
+		n.Timeout = promptTimeout
+	}
+}
+
+// add reads the notes that add to a step: what follows a failure, and labels.
+func (r *reader) add(p part, s *said) {
+	switch p.mark {
+	case onErrorMark:
+		h := readOnError(p.keys)
+		if h.handler != nil {
+			s.Edges = append(s.Edges, workflow.Edge{To: h.handler.name, On: workflow.OnFailure, Pos: h.handler.pos})
+		}
+		if h.given {
+			s.HasOnError, s.Node.OnError = true, h.onError
+		}
+	case metricsMark:
+		entries := p.keys.Entries()
+		if labels := p.keys.Peek("labels"); labels.IsMap() {
+			entries = labels.Map().Entries()
+		}
+		if s.Node.Labels == nil {
+			s.Node.Labels = map[string]string{}
+		}
+		for _, e := range entries {
+			s.Node.Labels[e.Name] = e.Value.Name()
+		}
+	case noMark, promptMark, taskMark, routerMark, aggregatorMark, includeMark, approvalMark, choiceMark, loopMark, eachMark, inputMark, workflowMark:
+	}
+}
+
+// onErrorWords are what an <<onError>> note says.
+type onErrorWords struct {
+	handler *target
+	given   bool
+	onError workflow.OnError
+}
+
+func readOnError(m *strictyaml.Map) onErrorWords {
+	var w onErrorWords
+	for _, key := range []string{"handler", "error"} {
+		if n := m.Get(key); n.Exists() {
+			w.handler = &target{n.Name(), n.Pos()}
+		}
+	}
+	for _, key := range []string{"action", "on_error"} {
+		if n := m.Get(key); n.Exists() {
+			w.given, w.onError = true, yaml.ReadOnError(n)
+		}
+	}
+	m.Done()
+	return w
+}
+
+// headNote reads a note about the whole workflow.
+func (r *reader) headNote(p part) {
+	switch p.mark {
+	case onErrorMark:
+		w := readOnError(p.keys)
+		r.head.onError = w.onError
+		if w.handler != nil {
+			r.head.handler = w.handler
+		}
+		r.found = append(r.found, p.doc.Diagnostics()...)
+	case inputMark:
+		r.join(&r.head.inputs, p)
+	default:
+		r.join(&r.head.words, p)
+	}
+}
+
+func (r *reader) join(to **strictyaml.Map, p part) {
+	r.head.docs = append(r.head.docs, p.doc)
+	if *to == nil {
+		*to = p.keys
+		return
+	}
+	(*to).Join(p.keys)
+}
+
+// readHead reads what the notes say about the workflow.
+func (r *reader) readHead() {
+	if m := r.head.words; m != nil {
+		r.head.name = m.Name("name")
+		yaml.ReadHead(m, r.w)
+		r.head.lanes = m.Peek("agents").Exists()
+		if n := m.Get("on_error"); n.Exists() {
+			r.head.onError = yaml.ReadOnError(n)
+		}
+		if n := m.Get("error"); n.Exists() {
+			r.head.handler = &target{n.Name(), n.Pos()}
+		}
+		if n := m.Get("timeout"); n.Exists() {
+			r.w.Limits.Runtime = n.Duration()
+		}
+		m.Done()
+	}
+	if m := r.head.inputs; m != nil {
+		for _, n := range m.List("variables") {
+			r.w.Inputs = append(r.w.Inputs, yaml.ReadParam(n))
+		}
+		m.Done()
+	}
+	for _, doc := range r.head.docs {
+		r.found = append(r.found, doc.Diagnostics()...)
+	}
+}
