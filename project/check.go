@@ -55,6 +55,9 @@ func isConsequence(d workflow.Diagnostic) bool {
 // doubtful says of what a check found whether it may only follow from an error
 // that a reader found in the same step.
 func (l *Loaded) doubtful() func(workflow.Diagnostic) bool {
+	if !l.read.Errors() {
+		return func(workflow.Diagnostic) bool { return false }
+	}
 	starts := make(map[string][]workflow.Pos) // of steps, by file
 	for _, w := range check.Workflows(l.Bundle) {
 		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {

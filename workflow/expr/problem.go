@@ -235,12 +235,11 @@ func (c *checker) variable(f *finding) {
 	if _, ok := c.w.State[name]; ok {
 		return
 	}
-	if c.writers[name] == nil {
+	if f.forms = c.writers[name]; f.forms == nil {
 		f.report(UnknownName, name, fmt.Sprintf("no node writes the variable %q", name), c.names.nearest(name))
 		return
 	}
-	f.forms = c.writers[name]
-	c.ask(f, query{at: f.text.at, node: none, variable: name})
+	c.ask(f, query{at: f.text.at, node: none, variable: name, writers: f.forms})
 }
 
 func (c *checker) node(f *finding) {

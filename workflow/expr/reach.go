@@ -19,7 +19,8 @@ type query struct {
 	forward  bool   // leave back links out: in this iteration
 	holds    bool   // the answer
 
-	same *query // another that asks for the same fact
+	writers []int  // of the variable; nil: to be looked up
+	same    *query // another that asks for the same fact
 }
 
 // batch is how many facts are followed through the flow at once, in words of 64
@@ -32,9 +33,14 @@ const batch = 16
 func (f *flow) ask(queries []*query) {
 	var back, forward []*query
 	for _, q := range queries {
-		if q.forward {
+		if q.variable != "" && q.writers == nil {
+			q.writers = f.writers[q.variable]
+		}
+		switch {
+		case q.variable != "" && q.writers == nil: // nobody writes it, so it holds nowhere
+		case q.forward:
 			forward = append(forward, q)
-		} else {
+		default:
 			back = append(back, q)
 		}
 	}
@@ -63,27 +69,24 @@ func (f *flow) askFacts(queries []*query, round bool) {
 
 // facts numbers what is asked for.
 type facts struct {
-	count     int
-	variables map[string]int
-	queries   []*query // by number
+	*flow
+	count   int
+	queries []*query // by number
 	// By place, the number of the fact that the node has finished, that it has
 	// written its variable and, in its body, that its item is there; or none.
 	nodes, writes, items []int
 }
 
 func (f *flow) number(queries []*query) *facts {
-	n := &facts{nodes: slices.Repeat([]int{none}, len(f.places)), variables: map[string]int{}}
+	places := len(f.places)
+	all := slices.Repeat([]int{none}, 3*places)
+	n := &facts{flow: f, nodes: all[:places], writes: all[places : 2*places], items: all[2*places:]}
 	for _, q := range queries {
 		k := n.of(q)
 		if k == none {
 			k = n.add(q)
 		}
 		q.same, n.queries[k] = n.queries[k], q
-	}
-	n.writes, n.items = make([]int, len(f.places)), make([]int, len(f.places))
-	for i := range f.places {
-		n.writes[i] = n.variable(f.places[i].node.Output.Var)
-		n.items[i] = n.variable(asOf(f.places[i].node))
 	}
 	return n
 }
@@ -92,29 +95,32 @@ func (n *facts) add(q *query) int {
 	k := n.count
 	n.count++
 	n.queries = append(n.queries, nil)
-	if q.variable != "" {
-		n.variables[q.variable] = k
-	} else {
+	if q.variable == "" {
 		n.nodes[q.node] = k
+		return k
+	}
+	for _, i := range q.writers {
+		if n.places[i].node.Output.Var == q.variable {
+			n.writes[i] = k
+		}
+		if asOf(n.places[i].node) == q.variable {
+			n.items[i] = k
+		}
 	}
 	return k
 }
 
+// of is the number of a fact, or none. That of a variable stands at all nodes
+// that write it.
 func (n *facts) of(q *query) int {
 	if q.variable == "" {
 		return n.nodes[q.node]
 	}
-	return n.variable(q.variable)
-}
-
-func (n *facts) variable(name string) int {
-	if name == "" {
-		return none
+	writer := q.writers[0]
+	if n.places[writer].node.Output.Var == q.variable {
+		return n.writes[writer]
 	}
-	if k, ok := n.variables[name]; ok {
-		return k
-	}
-	return none
+	return n.items[writer]
 }
 
 // spread follows one batch of facts through the flow until nothing changes.
@@ -135,7 +141,7 @@ type spread struct {
 func (s *spread) stretch(asked []*query) interval {
 	in := interval{len(s.places), none}
 	for _, q := range asked {
-		sources := s.writers[q.variable]
+		sources := q.writers
 		if q.variable == "" {
 			sources = s.numbers[q.node : q.node+1]
 		}
@@ -264,7 +270,7 @@ func (s *spread) atEnd(q *query) bool {
 	if q.variable == "" {
 		return s.places[q.node].each == none
 	}
-	return slices.ContainsFunc(s.writers[q.variable], func(i int) bool {
+	return slices.ContainsFunc(q.writers, func(i int) bool {
 		return s.places[i].each == none && s.places[i].node.Output.Var == q.variable
 	})
 }

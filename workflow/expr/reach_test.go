@@ -130,7 +130,7 @@ func TestAskManyFacts(t *testing.T) {
 			w.Body.Edges = append(w.Body.Edges, workflow.Edge{From: w.Body.Nodes[i].ID, To: w.Body.Nodes[i+1].ID})
 		}
 	}
-	if n , _ := count(&w.Body); n < batch*64 {
+	if n, _ := count(&w.Body); n < batch*64 {
 		t.Fatalf("only %d nodes", n)
 	}
 	checkAsk(t, 7, w)

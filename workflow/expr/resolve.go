@@ -44,7 +44,7 @@ func (r *resolver) resolveAll() {
 	for i := range r.texts {
 		for _, ref := range r.texts[i].refs() {
 			written := false
-			if r.mayBeVariable(ref) {
+			if len(upstream) > 0 && upstream[0].ref == ref {
 				written, upstream = upstream[0].holds, upstream[1:]
 			}
 			r.resolve(ref, written)
@@ -55,23 +55,31 @@ func (r *resolver) resolveAll() {
 
 // findUpstream asks which of the variables that bare names may mean are written
 // upstream of where they stand. The answers are in the order of the references.
-func (r *resolver) findUpstream() []*query {
+func (r *resolver) findUpstream() []variableQuery {
+	var list []variableQuery
 	var queries []*query
 	var spare slab
 	for i := range r.texts {
 		at := r.texts[i].at
 		for _, ref := range r.texts[i].refs() {
-			if r.mayBeVariable(ref) {
-				queries = append(queries, spare.query(query{at: at, node: none, variable: ref.Path[0].Name}))
+			if ref.Kind != Unresolved {
+				continue
+			}
+			name := ref.Path[0].Name
+			if writers := r.writers[name]; writers != nil {
+				q := spare.query(query{at: at, node: none, variable: name, writers: writers})
+				list, queries = append(list, variableQuery{ref, q}), append(queries, q)
 			}
 		}
 	}
 	r.ask(queries)
-	return queries
+	return list
 }
 
-func (r *resolver) mayBeVariable(ref *Ref) bool {
-	return ref.Kind == Unresolved && r.writers[ref.Path[0].Name] != nil
+// variableQuery is what is asked about the name that a reference begins with.
+type variableQuery struct {
+	ref *Ref
+	*query
 }
 
 // resolve makes a reference canonical in place. written says whether a variable
