@@ -1,0 +1,175 @@
+package flow
+
+import (
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// arrow is an edge between two parts of the model to be. An edge to or from a
+// frame stands for several.
+type arrow struct {
+	*workflow.Edge
+	from int // a node or a for_each
+	landing
+	item int // of the body at in: what the arrow leaves there
+	// What the loops that are drawn make of it:
+	name  string // the To of its edge; "": it is dropped
+	meets int    // the region around both of its ends
+}
+
+// landing is where an edge comes to.
+type landing struct {
+	in int // the loop or for_each in whose body both ends stand, or none
+	to int // an item of that body, toEnd, or toAgain: the next round of the loop
+
+	// What is wrong with it; all are none if nothing is.
+	left  int // the for_each that the edge leaves
+	outer int // the outermost of those
+	into  int // the loop or for_each that the edge enters in the middle
+}
+
+// land follows an edge to one of its targets.
+func (e *ends) land(k *link, to int) landing {
+	l := landing{in: none, to: to, left: none, outer: none, into: none}
+	if to == toEnd {
+		return l
+	}
+	at := e.inside(k.from)
+	l.in, l.to = e.descend(at, to, func(body, item int) {
+		if e.head[body] != item && l.into == none {
+			l.into = body
+		}
+	})
+	again := e.kind[to] == loop && e.within(at, to)
+	for ; at != l.in; at = e.home[at] {
+		if e.kind[at] != each {
+			continue
+		}
+		if l.outer = at; l.left == none {
+			l.left = at
+		}
+	}
+	switch {
+	case again:
+		l.in, l.to = to, toAgain
+	case l.in != none && e.kind[l.in] == loop && e.head[l.in] == l.to:
+		l.to = toAgain
+	}
+	return l
+}
+
+// makeArrows makes the arrows of all edges, sorted by what they leave: those of
+// part p are from starts[p] to starts[p+1].
+func (e *ends) makeArrows() (arrows []arrow, starts []int) {
+	drawn := make([]arrow, 0, len(e.links))
+	for i := range e.links {
+		k := &e.links[i]
+		from, to := e.sources(k), e.targets(k)
+		if len(from) == 0 || len(to) == 0 {
+			e.reportEmpty(k)
+		}
+		if len(drawn)+len(from)*len(to) > maxEdges {
+			e.report(workflow.Errorf(k.Pos, codeTooManyEdges, "put a step between large frames, so that each waits for one",
+				"the frames are joined by more than %d edges", maxEdges))
+			break
+		}
+		for _, t := range to {
+			l := e.land(k, t)
+			if l.left != none || l.into != none {
+				e.reportLanding(k, t, l)
+			}
+			if l.left != none && l.outer != l.to { // what was meant is reached all the same
+				drawn = append(drawn, arrow{Edge: k.Edge, from: l.outer, landing: l})
+			}
+			for _, f := range from {
+				if l.left == none {
+					drawn = append(drawn, arrow{Edge: k.Edge, from: f, landing: l})
+				}
+			}
+		}
+	}
+	starts = make([]int, len(e.around)+1)
+	for i := range drawn {
+		starts[drawn[i].from+1]++
+	}
+	for p := range e.around {
+		starts[p+1] += starts[p]
+	}
+	arrows = make([]arrow, len(drawn))
+	for i := range drawn {
+		p := drawn[i].from
+		arrows[starts[p]] = drawn[i]
+		starts[p]++
+	}
+	copy(starts[1:], starts)
+	starts[0] = 0
+	return arrows, starts
+}
+
+// reportEmpty reports an edge to or from a frame that holds no step; of a loop or
+// a for_each that was said before.
+func (e *ends) reportEmpty(k *link) {
+	frame := k.to
+	if len(e.sources(k)) == 0 {
+		frame = k.from
+	}
+	if e.node(frame).Step == nil {
+		e.report(workflow.Errorf(k.Pos, codeEdgeTarget, "put a step into it, or lead the edge elsewhere", "there is no step in %q", e.id(frame)))
+	}
+}
+
+// reportLanding reports an edge that cannot be.
+func (e *ends) reportLanding(k *link, to int, l landing) {
+	if l.left == none {
+		e.reportEntry(k.Pos, l.into, to, `, from "`+k.From+`",`)
+		return
+	}
+	e.report(workflow.Errorf(k.Pos, codeLeavesEach,
+		`an item ends in its own steps; what follows all items comes behind the for_each: lead there from "`+e.id(l.outer)+`"`,
+		"%q leads out of for_each %q to %q", k.From, e.id(l.left), k.To))
+}
+
+// reportEntry reports an edge into the middle of a body.
+func (e *ends) reportEntry(pos workflow.Pos, body, to int, from string) {
+	word := "for_each"
+	if e.kind[body] == loop {
+		word = "loop"
+	}
+	first := e.id(e.body[body][0])
+	if other := e.body[body]; first == e.id(to) && len(other) > 1 {
+		first = e.id(other[1])
+	}
+	e.report(workflow.Errorf(pos, codeTwoEntries, `lead to "`+e.id(body)+`" instead, or move the step into it`,
+		"%s %q has two entries: %q and%s %q", word, e.id(body), first, from, e.id(to)))
+}
+
+// roots are the items where the flow begins.
+func (e *ends) roots() []int {
+	var list []int
+	for i, id := range e.Entry {
+		var pos workflow.Pos
+		if i < len(e.EntryPos) {
+			pos = e.EntryPos[i]
+		}
+		part, known := e.byID[id]
+		if !known {
+			e.reportUnknown(pos, id)
+			continue
+		}
+		for _, to := range e.targets(&link{to: part}) {
+			_, item := e.descend(none, to, func(body, item int) {
+				if e.head[body] != item {
+					e.reportEntry(pos, body, item, "")
+				}
+			})
+			list = append(list, item)
+		}
+	}
+	if len(list) > 0 {
+		return list
+	}
+	all := e.items(none)
+	if list = e.shallow(all, e.deepIn, none); len(list) == 0 && len(all) > 0 {
+		list = all[:1]
+	}
+	return list
+}

@@ -1,0 +1,318 @@
+package flow
+
+import (
+	"slices"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// ends finds out which nodes an edge joins that is drawn to or from a frame.
+//
+// Whether a part is an entry of a frame depends on the edges inside of that
+// frame only. So it is enough to know, for every part, how deep the innermost
+// frame is that an edge to it stays in; and with the deepest edges looked at
+// first, the entries of a frame are known before an edge leads to it.
+type ends struct {
+	*parts
+	links  []link
+	deepIn []int // by part: level of the innermost frame around an edge to it; none: no edge
+	// deepOut is the same for the edges that leave a part.
+	deepOut []int
+	firsts  map[int][]int // entries of frames, once asked for
+	lasts   map[int][]int
+	body    [][]int // by loop and for_each: its entries
+	head    []int   // its only entry, or none
+
+	self    []int // every part, to cut lists of one out of
+	unknown int   // edges with an end that does not exist
+}
+
+// link is an edge whose ends exist.
+type link struct {
+	*workflow.Edge
+	from, to int // as they are drawn; to may be toEnd
+	meet     int // the innermost frame around both of them
+}
+
+func newEnds(p *parts) *ends {
+	e := &ends{parts: p, firsts: map[int][]int{}, lasts: map[int][]int{}}
+	size := len(p.around)
+	all := slices.Repeat([]int{none}, 4*size)
+	e.deepIn, e.deepOut, e.head, e.self = all[:size], all[size:2*size], all[2*size:3*size], all[3*size:]
+	for i := range e.self {
+		e.self[i] = i
+	}
+	e.body = make([][]int, size)
+	e.link()
+	order := e.deepestFirst()
+	e.findFirst(order)
+	e.findHeads()
+	e.findLast(order)
+	return e
+}
+
+// link looks the ends of the edges up.
+func (e *ends) link() {
+	e.links = make([]link, 0, len(e.Edges))
+	for i := range e.Edges {
+		edge := &e.Edges[i]
+		k := link{Edge: edge, to: toEnd, meet: none}
+		var known bool
+		if k.from, known = e.byID[edge.From]; !known {
+			e.reportUnknown(edge.Pos, edge.From)
+			continue
+		}
+		if edge.To != workflow.End {
+			if k.to, known = e.byID[edge.To]; !known {
+				e.reportUnknown(edge.Pos, edge.To)
+				continue
+			}
+			k.meet = e.meet(e.frameOf(k.from), e.around[k.to])
+		}
+		e.links = append(e.links, k)
+	}
+}
+
+// frameOf is the frame in which an edge begins: one that is drawn from the frame
+// of a loop begins in that loop.
+func (e *ends) frameOf(from int) int {
+	if e.kind[from] == loop {
+		return from
+	}
+	return e.around[from]
+}
+
+// reportUnknown looks for what was meant only as long as few are wrong.
+func (e *ends) reportUnknown(pos workflow.Pos, id string) {
+	hint := ""
+	if e.unknown++; e.unknown < 20 {
+		ids := make([]string, len(e.self))
+		for i := range ids {
+			ids[i] = e.id(i)
+		}
+		hint = workflow.DidYouMean(id, ids)
+	}
+	if hint == "" {
+		hint = "write the id of a step that is drawn"
+	}
+	e.report(workflow.Errorf(pos, codeEdgeTarget, hint, "there is no step %q", id))
+}
+
+// deepestFirst orders the links by the frame that they stay in.
+func (e *ends) deepestFirst() []int {
+	order := make([]int, len(e.links))
+	for i := range order {
+		order[i] = i
+	}
+	depth := func(i int) int {
+		k := &e.links[i]
+		if k.meet == k.from { // it leaves what comes last in there, so all else there comes before it
+			return 2*e.level(k.meet) - 1
+		}
+		return 2 * e.level(k.meet)
+	}
+	if len(e.Frames) > 0 {
+		slices.SortStableFunc(order, func(a, b int) int { return depth(b) - depth(a) })
+	}
+	return order
+}
+
+// findFirst notes where edges lead to, and how deep.
+func (e *ends) findFirst(order []int) {
+	for _, i := range order {
+		k := &e.links[i]
+		if k.to == toEnd || e.isBody(k.to) && e.within(e.frameOf(k.from), k.to) {
+			continue // to the frame from inside of it
+		}
+		e.deepen(e.deepIn, e.targets(k), k.to, k.meet)
+	}
+}
+
+// deepen notes an edge at its end, which is drawn at a part and means some, and
+// at every loop and for_each that it comes into or leaves there.
+func (e *ends) deepen(deep []int, means []int, drawn, meet int) {
+	level := e.level(meet)
+	for _, i := range means {
+		deep[i] = max(deep[i], level)
+	}
+	for f := e.around[drawn]; e.level(f) > level; f = e.around[f] {
+		if e.isBody(f) {
+			deep[f] = max(deep[f], level)
+		}
+	}
+}
+
+// targets are the parts that an edge leads to.
+func (e *ends) targets(k *link) []int {
+	switch {
+	case k.to == toEnd:
+		return onlyEnd
+	case e.kind[k.to] == plain:
+		return e.firstIn(k.to)
+	}
+	return e.self[k.to : k.to+1]
+}
+
+var onlyEnd = []int{toEnd}
+
+// firstIn is what comes first in a plain frame.
+func (e *ends) firstIn(frame int) []int {
+	first, known := e.firsts[frame]
+	if !known {
+		all := e.items(frame)
+		first = e.shallow(all, e.deepIn, frame)
+		if len(first) == 0 && len(all) > 0 {
+			first = all[:1]
+		}
+		e.firsts[frame] = first
+	}
+	return first
+}
+
+// shallow are the items of a frame at which no edge ends that stays in it.
+func (e *ends) shallow(items, deep []int, frame int) []int {
+	level := e.level(frame)
+	var list []int
+	for _, i := range items {
+		if deep[i] < level {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// findHeads finds where the loops and for_eachs begin.
+func (e *ends) findHeads() {
+	var open []int // those whose beginning only an edge from outside can tell
+	for f := len(e.Nodes); f < len(e.around); f++ {
+		if !e.isBody(f) {
+			continue
+		}
+		all := e.items(f)
+		e.body[f] = e.shallow(all, e.deepIn, f)
+		switch {
+		case len(e.body[f]) == 1:
+			e.head[f] = e.body[f][0]
+		case len(e.body[f]) == 0 && len(all) > 0:
+			e.body[f] = all[:1]
+			open = append(open, f)
+		}
+	}
+	if len(open) == 0 {
+		return
+	}
+	named := e.namedFromOutside()
+	for _, f := range open {
+		if i, ok := named[f]; ok {
+			e.body[f] = []int{i}
+		}
+		e.head[f] = e.body[f][0]
+	}
+}
+
+// namedFromOutside are the first items of loops and for_eachs that an edge from
+// outside leads to.
+func (e *ends) namedFromOutside() map[int]int {
+	named := map[int]int{}
+	enter := func(at, to int) {
+		e.descend(at, to, func(body, item int) {
+			if other, ok := named[body]; !ok || e.rank[item] < e.rank[other] {
+				named[body] = item
+			}
+		})
+	}
+	for i := range e.links {
+		if k := &e.links[i]; k.to != toEnd {
+			for _, to := range e.targets(k) {
+				enter(e.inside(k.from), to)
+			}
+		}
+	}
+	for _, id := range e.Entry {
+		if part, ok := e.byID[id]; ok {
+			for _, to := range e.targets(&link{to: part}) {
+				enter(none, to)
+			}
+		}
+	}
+	return named
+}
+
+// inside is the loop or for_each in which an edge begins.
+func (e *ends) inside(from int) int {
+	if e.kind[from] == loop {
+		return from
+	}
+	return e.home[from]
+}
+
+// descend follows an edge that begins in the body at and leads to a part, and
+// calls enter for every body on its way, from the innermost out, with the item
+// of it that the edge leads to. It gives the body around both ends, and its
+// item.
+func (e *ends) descend(at, to int, enter func(body, item int)) (body, item int) {
+	for at != e.home[to] {
+		if e.level(at) >= e.level(e.home[to]) {
+			at = e.home[at]
+		} else {
+			enter(e.home[to], to)
+			to = e.home[to]
+		}
+	}
+	return at, to
+}
+
+// findLast notes where edges come from, and how deep. What begins the next round
+// of a loop does not count.
+func (e *ends) findLast(order []int) {
+	if !slices.ContainsFunc(e.links, func(k link) bool { return e.kind[k.from] == plain || e.kind[k.from] == loop }) {
+		return
+	}
+	for _, i := range order {
+		k := &e.links[i]
+		if k.to == toEnd {
+			continue
+		}
+		onward := false
+		for _, to := range e.targets(k) {
+			onward = onward || e.land(k, to).to != toAgain
+		}
+		if !onward {
+			continue
+		}
+		e.deepen(e.deepOut, e.sources(k), k.from, k.meet)
+		if e.kind[k.from] == loop && k.meet != k.from {
+			e.deepOut[k.from] = max(e.deepOut[k.from], e.level(k.meet))
+		}
+	}
+}
+
+// sources are the parts that an edge leaves.
+func (e *ends) sources(k *link) []int {
+	if e.kind[k.from] == node || e.kind[k.from] == each {
+		return e.self[k.from : k.from+1]
+	}
+	return e.lastIn(k.from)
+}
+
+// lastIn is what comes last in a frame.
+func (e *ends) lastIn(frame int) []int {
+	last, known := e.lasts[frame]
+	if known {
+		return last
+	}
+	all := e.items(frame)
+	ending := e.shallow(all, e.deepOut, frame)
+	if len(ending) == 0 && len(all) > 0 {
+		ending = all[len(all)-1:]
+	}
+	for _, i := range ending {
+		if e.kind[i] == loop {
+			last = append(last, e.lastIn(i)...)
+		} else {
+			last = append(last, i)
+		}
+	}
+	e.lasts[frame] = last
+	return last
+}

@@ -1,0 +1,194 @@
+package flow
+
+import (
+	"slices"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// findLoops finds the drawn loops and how they nest, innermost first: a loop that
+// is found is one vertex from then on, so that everything is looked at once.
+// Edges that retreat without leading to a dominator have been reported; they
+// make no loop and are dropped.
+func (l *lifter) findLoops() {
+	size := len(l.vertex)
+	over := slices.Repeat([]int{none}, size) // by number: the head of the loop around it
+	isHead := make([]bool, size)
+	seen := slices.Repeat([]int{none}, size)
+	whole := make(union, size)
+	for n := range whole {
+		whole[n] = n
+	}
+	var members []int
+	for h := size - 1; h >= 0; h-- {
+		members = members[:0]
+		add := func(v int) {
+			if n := whole.find(l.num[v]); n != h && seen[n] != h {
+				seen[n] = h
+				members = append(members, n)
+			}
+		}
+		for _, v := range l.before.of(l.vertex[h]) {
+			if l.retreats(v, l.vertex[h]) && l.dominates(l.vertex[h], v) {
+				isHead[h] = true
+				add(v)
+			}
+		}
+		for i := 0; i < len(members); i++ {
+			to := l.vertex[members[i]]
+			for _, v := range l.before.of(to) {
+				if !l.retreats(v, to) {
+					add(v)
+				}
+			}
+		}
+		for _, n := range members {
+			over[n], whole[n] = h, h
+		}
+	}
+	l.nest(over, isHead)
+}
+
+// union says which loop a vertex has become part of.
+type union []int
+
+func (u union) find(n int) int {
+	for u[n] != n {
+		u[n] = u[u[n]]
+		n = u[n]
+	}
+	return n
+}
+
+// nest makes regions of the loops, outermost first. Those that are too deep are
+// none.
+func (l *lifter) nest(over []int, isHead []bool) {
+	loops := slices.Repeat([]int{none}, len(over)) // by number of the head
+	l.up = slices.Repeat([]int{none}, len(l.around))
+	depth := make([]int, len(over))
+	deep := false
+	for n := 1; n < len(over); n++ {
+		v := l.vertex[n]
+		region := l.home[v]
+		if o := over[n]; o != none {
+			region, depth[n] = loops[o], depth[o]
+		} else if region != none {
+			depth[n] = depth[l.num[region]] + 1
+		}
+		if isHead[n] {
+			if depth[n]++; depth[n] > maxNesting {
+				if !deep {
+					l.report(workflow.Errorf(l.node(v).Pos, codeNested, "draw some of them as workflows of their own and call them",
+						"more than %d loops stand in one another", maxNesting))
+				}
+				deep = true
+				loops[n] = region // members stay in the loop around
+			} else {
+				loops[n] = len(l.up)
+				l.up = append(l.up, region)
+				l.heads = append(l.heads, v)
+			}
+			region = loops[n]
+		}
+		l.up[v] = region
+	}
+	for i := range l.arrows {
+		a := &l.arrows[i]
+		if l.reached[a.from] && a.to >= 0 && l.retreats(a.item, a.to) && !(l.dominates(a.to, a.item) && l.begins(a.to)) {
+			a.to = none
+		}
+	}
+	l.doubted = make([]bool, len(l.heads))
+}
+
+// begins says whether an item is the head of a drawn loop.
+func (l *lifter) begins(item int) bool {
+	return l.up[item] != none && l.isDrawn(l.up[item]) && l.headOf(l.up[item]) == item
+}
+
+// reportTwoEntries reports cycles that can be entered at two places. Without the
+// edges that lead to a dominator, they are what is still strongly connected.
+func (l *lifter) reportTwoEntries() {
+	irreducible := func(from, to int) bool { return l.retreats(from, to) && !l.dominates(to, from) }
+	if !slices.ContainsFunc(l.arrows, func(a arrow) bool {
+		return l.reached[a.from] && a.to >= 0 && irreducible(a.item, a.to)
+	}) {
+		return
+	}
+	cycle := l.cycles()
+	entries := map[int][]int{} // by cycle
+	for n := 1; n < len(l.vertex); n++ {
+		v := l.vertex[n]
+		if cycle[n] != none && slices.ContainsFunc(l.before.of(v), func(u int) bool { return cycle[l.num[u]] != cycle[n] }) {
+			entries[cycle[n]] = append(entries[cycle[n]], v)
+		}
+	}
+	for n := range l.vertex {
+		if two := entries[n]; len(two) > 1 {
+			slices.SortFunc(two, func(a, b int) int { return l.rank[a] - l.rank[b] })
+			l.reportCycle(two[0], two[1], func(v int) bool { return cycle[l.num[v]] == n })
+		}
+	}
+}
+
+func (l *lifter) reportCycle(first, second int, inCycle func(v int) bool) {
+	detail := "a loop begins at one step: let every way into it lead to " + `"` + l.id(first) + `"`
+	for i := range l.arrows {
+		if a := &l.arrows[i]; l.reached[a.from] && a.to == second && !inCycle(a.item) {
+			l.report(workflow.Errorf(a.Pos, codeTwoEntries, detail, "a loop has two entries: %q and, from %q, %q", l.id(first), a.From, l.id(second)))
+			return
+		}
+	}
+	l.report(workflow.Errorf(l.node(second).Pos, codeTwoEntries, detail, "a loop has two entries: %q and %q", l.id(first), l.id(second)))
+}
+
+// cycles are the strongly connected parts that are left without the edges that
+// lead to a dominator, after Kosaraju: by number, the number of one vertex of
+// the cycle; none: in no cycle.
+func (l *lifter) cycles() []int {
+	size := len(l.vertex)
+	in := slices.Repeat([]int{none}, size)
+	count := make([]int, size)
+	for _, n := range l.lastLeftFirst() {
+		if in[n] != none {
+			continue
+		}
+		in[n] = n
+		for todo := []int{n}; len(todo) > 0; {
+			to := l.vertex[todo[len(todo)-1]]
+			todo = todo[:len(todo)-1]
+			count[n]++
+			for _, v := range l.before.of(to) {
+				if m := l.num[v]; in[m] == none && !l.dominates(to, v) {
+					in[m] = n
+					todo = append(todo, m)
+				}
+			}
+		}
+	}
+	for n := range in {
+		if count[in[n]] == 1 {
+			in[n] = none
+		}
+	}
+	return in
+}
+
+// lastLeftFirst are the numbers of all vertices, those first that the walk left
+// last.
+func (l *lifter) lastLeftFirst() []int {
+	size := len(l.vertex)
+	list := make([]int, size)
+	place := make([]int, size) // where the next child of a vertex goes
+	for n := range list {
+		at := 0
+		if n > 0 {
+			p := l.parent[n]
+			place[p] -= l.below[n]
+			at = place[p]
+		}
+		list[at] = n
+		place[n] = at + l.below[n]
+	}
+	return list
+}
