@@ -76,7 +76,7 @@ func (r *reader) wordsOf(e activity.Element, kind string, only ...mark) *said {
 	}
 	for _, p := range w.parts {
 		if r.belongs(p, only) {
-			r.add(p, s)
+			r.amend(p, s)
 			r.found = append(r.found, p.doc.Diagnostics()...)
 		}
 	}
@@ -276,8 +276,8 @@ func promptDefaults(n *workflow.Node) {
 	}
 }
 
-// add reads the notes that add to a step: what follows a failure, and labels.
-func (r *reader) add(p part, s *said) {
+// amend reads the notes that add to a step: what follows a failure, and labels.
+func (r *reader) amend(p part, s *said) {
 	switch p.mark {
 	case onErrorMark:
 		h := readOnError(p.keys)

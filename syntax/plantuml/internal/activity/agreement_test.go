@@ -2,7 +2,6 @@ package activity
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -69,7 +68,16 @@ func drawn(text []byte) *reader {
 }
 
 // differ are the probes and files that are read differently, and why.
-var differ = map[string]string{}
+var differ = map[string]string{
+	"define":                         "a line that is a macro is no statement without the preprocessor",
+	"pdiff-8c271fa0572f.puml":        "a line that calls a procedure is no statement without the preprocessor",
+	"percent builtin":                "functions of the preprocessor are not carried out",
+	"pdiff-821ccc4330a4.puml":        "PlantUML shows an image by its hash",
+	"include missing":                "what a file includes is not read",
+	"multi-line with line = include": "what a file includes is not read",
+	"wild-83aaecf09af9.puml":         "what a file includes is not read",
+	"pdiff-6171b364d316.puml":        "a backslash is an escape in <latex>, too: Escape has to be able to write every text",
+}
 
 func TestReadsTheProbesAsPlantUMLDoes(t *testing.T) {
 	all := verdicts(t, "vectors/puml.jsonl")
@@ -95,17 +103,17 @@ func compare(t *testing.T, all []verdict, text func(*verdict) []byte) {
 		v := &all[i]
 		src := text(v)
 		r := drawn(src)
-		accepted := !r.stopped && !r.foreign && !r.diagram.Preprocessed
+		accepted := !r.stopped && !r.foreign
 		problem := ""
 		switch {
 		case accepted != v.accepted():
 			problem = fmt.Sprintf("accepted is %v, not %v; %s", accepted, v.accepted(), r.src.Pos(r.stop))
-		case !accepted:
+		case !accepted, r.diagram.Preprocessed: // then the tree is not what PlantUML reads, and there is an error
 			verdictsAgree++
 		default:
 			verdictsAgree++
 			trees++
-			if want, got := realTree(v), ourTree(r.diagram); want != got {
+			if want, got := realTree(v), ourTree(r.diagram, v.File != ""); want != got {
 				problem = "tree\n" + want + "\n" + got
 			} else {
 				treesAgree++
@@ -134,8 +142,9 @@ func realTree(v *verdict) string {
 	for _, l := range v.Swimlanes {
 		fmt.Fprintf(&b, "lane %q %q\n", l["name"], l["label"])
 	}
-	if v.Swimlanes != nil || v.Title != "" {
-		fmt.Fprintf(&b, "title %q\n", v.Title)
+	fmt.Fprintf(&b, "title %q\n", v.Title)
+	if v.File == "" { // of the probes only the bodies are known
+		b.Reset()
 	}
 	realBody(&b, v.Body["body"], 0)
 	return b.String()
@@ -212,19 +221,20 @@ func realNotes(b *strings.Builder, notes any, depth int) {
 }
 
 // ourTree prints a diagram in the same way.
-func ourTree(d *Diagram) string {
+func ourTree(d *Diagram, all bool) string {
 	var b strings.Builder
 	for _, l := range d.Lanes {
 		fmt.Fprintf(&b, "lane %q %q\n", l.Name, l.Label)
 	}
-	if len(d.Lanes) > 0 || d.Title != "" {
-		fmt.Fprintf(&b, "title %q\n", d.Title)
+	fmt.Fprintf(&b, "title %q\n", d.Title)
+	if !all {
+		b.Reset()
 	}
-	ourBody(&b, d.Body, 0)
+	ourBody(&b, d.Body, 0, map[Element]bool{})
 	return b.String()
 }
 
-func ourBody(b *strings.Builder, body []Element, depth int) {
+func ourBody(b *strings.Builder, body []Element, depth int, killed map[Element]bool) {
 	var final *Stop
 	for _, e := range body {
 		if s, ok := e.(*Stop); ok && s == final && s != nil {
@@ -236,7 +246,7 @@ func ourBody(b *strings.Builder, body []Element, depth int) {
 		if base.Arrow != nil {
 			m["arrow"] = base.Arrow.Label.String()
 		}
-		if base.Kill != nil {
+		if base.Kill != nil || killed[e] {
 			m["killed"] = true
 		}
 		kind := ""
@@ -265,14 +275,14 @@ func ourBody(b *strings.Builder, body []Element, depth int) {
 		case *Group:
 			kind, m["title"] = "group", e.Name.String()
 			delete(m, "lane")
-			after = func() { ourBody(b, e.Body, depth+1) }
+			after = func() { ourBody(b, e.Body, depth+1, killed) }
 		case *While:
 			kind, m["test"], m["yes"], m["out"] = "while", e.Test.String(), e.Yes.String(), e.Out.String()
 			if e.Backward != nil {
 				m["backward"] = e.Backward.Text.String()
 			}
 			final = e.Final
-			after = func() { ourBody(b, e.Body, depth+1) }
+			after = func() { ourBody(b, e.Body, depth+1, killed) }
 		case *Repeat:
 			kind, m["test"], m["yes"], m["not"], m["start"] = "repeat", e.Test.String(), e.Yes.String(), e.Not.String(), e.Start.String()
 			if e.Backward != nil {
@@ -284,7 +294,7 @@ func ourBody(b *strings.Builder, body []Element, depth int) {
 			if e.Exit != nil {
 				m["endArrow"] = e.Exit.Label.String()
 			}
-			after = func() { ourBody(b, e.Body, depth+1) }
+			after = func() { ourBody(b, e.Body, depth+1, killed) }
 		case *Fork:
 			kind, m["style"] = "fork", "FORK"
 			if e.Merge {
@@ -293,19 +303,25 @@ func ourBody(b *strings.Builder, body []Element, depth int) {
 			if e.Join.Raw != "" {
 				m["label"] = "{" + e.Join.Raw + "}"
 			}
-			after = func() { ourForks(b, e.Branches, depth) }
+			after = func() { ourForks(b, e.Branches, depth, killed) }
 		case *Split:
 			kind = "split"
-			after = func() { ourForks(b, e.Branches, depth) }
+			after = func() { ourForks(b, e.Branches, depth, killed) }
 		case *Switch:
 			kind, m["test"] = "switch", e.Test.String()
-			after = func() { ourBranches(b, e.Cases, "case", depth, false) }
+			after = func() { ourBranches(b, e.Cases, "case", depth, false, killed) }
 		case *If:
 			kind = "if"
+			if base.Kill != nil { // PlantUML ends the last steps of two branches instead
+				killed[e.Branches[0].last] = true
+				if e.Else != nil {
+					killed[e.Else.last] = true
+				}
+			}
 			after = func() {
-				ourBranches(b, e.Branches, "then", depth, e.Closer.To > 0 || e.Else != nil)
+				ourBranches(b, e.Branches, "then", depth, e.Closer.To > 0 || e.Else != nil, killed)
 				if e.Else != nil && (e.Else.Label.Raw != "" || slices.ContainsFunc(e.Else.Body, draws)) {
-					ourBranches(b, []Branch{*e.Else}, "else", depth, e.Closer.To > 0)
+					ourBranches(b, []Branch{*e.Else}, "else", depth, e.Closer.To > 0, killed)
 				}
 			}
 		case *Arrow, *LaneMark, *Note, *Backward, *Kill:
@@ -328,7 +344,7 @@ func ourBody(b *strings.Builder, body []Element, depth int) {
 			after()
 		}
 		if final != nil {
-			ourBody(b, []Element{final}, depth)
+			ourBody(b, []Element{final}, depth, killed)
 		}
 	}
 }
@@ -341,16 +357,16 @@ func draws(e Element) bool {
 	return true
 }
 
-func ourForks(b *strings.Builder, branches []Branch, depth int) {
+func ourForks(b *strings.Builder, branches []Branch, depth int, killed map[Element]bool) {
 	for i := range branches {
 		fmt.Fprintf(b, "%*s- branch\n", depth*2+1, "")
-		ourBody(b, branches[i].Body, depth+1)
+		ourBody(b, branches[i].Body, depth+1, killed)
 	}
 }
 
 // ourBranches prints branches. PlantUML remembers the arrow at the end of the
 // branches before else and endif only.
-func ourBranches(b *strings.Builder, branches []Branch, word string, depth int, out bool) {
+func ourBranches(b *strings.Builder, branches []Branch, word string, depth int, out bool, killed map[Element]bool) {
 	for i := range branches {
 		br := &branches[i]
 		m := map[string]any{"test": br.Test.String(), "when": br.Label.String(), "in": br.In.String()}
@@ -359,7 +375,7 @@ func ourBranches(b *strings.Builder, branches []Branch, word string, depth int, 
 		}
 		fields(b, depth, "- "+word, m, "test", "when", "in", "out")
 		b.WriteByte('\n')
-		ourBody(b, br.Body, depth+1)
+		ourBody(b, br.Body, depth+1, killed)
 	}
 }
 
@@ -379,5 +395,3 @@ func ourNotes(b *strings.Builder, notes []*Note, depth int) {
 		fmt.Fprintf(b, "%*s* note %v %v %q\n", depth*2, "", side, kind, strings.Join(lines, "\n"))
 	}
 }
-
-var _ = bytes.MinRead

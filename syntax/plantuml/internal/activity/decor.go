@@ -108,7 +108,7 @@ func setting(s string) stmt {
 	case "scale":
 		known = len(rest) > 0 && strings.Trim(strings.Join(rest, ""), "0123456789./*xmawidtheg") == ""
 	case "sprite":
-		if strings.HasSuffix(s, "{") {
+		if strings.HasSuffix(s, "{") || strings.Contains(s, "<svg") && !strings.HasSuffix(s, "</svg>") {
 			return stmt{kind: kSpriteOpen}
 		}
 		known = len(rest) > 1

@@ -28,7 +28,7 @@ const (
 // statement. It leaves out comments, and asks nobody within an embedded diagram.
 // If stops says that a line is a statement of its own, it ends before that.
 func (r *reader) collect(l *line, kind ending, ends func(*line) bool, stops func(*line) bool) (found, stopped bool) {
-	r.lines = r.lines[:0]
+	r.lines, r.hide = r.lines[:0], r.hide[:0]
 	if from := r.none[kind]; from > 0 && l.next >= from && stops == nil {
 		return false, false
 	}
@@ -41,7 +41,7 @@ func (r *reader) collect(l *line, kind ending, ends func(*line) bool, stops func
 		}
 		at = m.next
 		if m.kind != plain {
-			r.hidden(kind, &m)
+			r.hide = append(r.hide, m)
 			continue
 		}
 		switch {
@@ -66,18 +66,28 @@ func (r *reader) collect(l *line, kind ending, ends func(*line) bool, stops func
 	return false, false
 }
 
-// hidden is called for the lines within a statement that PlantUML takes away.
-func (r *reader) hidden(kind ending, l *line) {
-	if kind != endNote || r.strict {
-		return
-	}
-	r.hide = append(r.hide, *l)
-}
-
 // advance goes on behind the lines of the statement.
 func (r *reader) advance() {
 	if n := len(r.lines); n > 0 {
 		r.at = r.lines[n-1].next
+	}
+	r.hiddenLines(r.at)
+}
+
+// hiddenLines reports the lines of a statement before an offset that PlantUML
+// takes away. A comment within an activity is one; within a note it may have
+// been meant as text.
+func (r *reader) hiddenLines(end int) {
+	for i := range r.hide {
+		m := &r.hide[i]
+		switch {
+		case m.from >= end:
+			return
+		case m.kind == directive:
+			r.diagram.Preprocessed = true
+			r.problem(workflow.Error, codePreprocessor, m.whole(), "PlantUML takes this line of a text for a directive",
+				"begin the line with something else than !")
+		}
 	}
 }
 
@@ -296,7 +306,7 @@ func (r *reader) decoration(l *line, st *stmt) {
 			return strings.EqualFold(m.text, "</style>") || strings.EqualFold(m.text, "<style>")
 		}
 	case kSpriteOpen:
-		end, ends = endSprite, func(m *line) bool { return strings.HasSuffix(m.text, "}") || word(m.text, 0, "endsprite") > 0 }
+		end, ends = endSprite, func(m *line) bool { return endsSprite(l.text, m.text) }
 	case kSkinOpen:
 		r.skinparam(l)
 		return
@@ -327,6 +337,13 @@ func (r *reader) decoration(l *line, st *stmt) {
 	whole.to = r.lines[len(r.lines)-1].to
 	r.decor(kind, &whole)
 	r.advance()
+}
+
+func endsSprite(opener, text string) bool {
+	if !strings.HasSuffix(opener, "{") {
+		return strings.HasSuffix(text, "</svg>")
+	}
+	return strings.HasSuffix(text, "}") || words(text, 0, "end", "sprite") > 0
 }
 
 func closerOf(opener string) string {

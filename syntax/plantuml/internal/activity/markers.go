@@ -188,7 +188,7 @@ func (r *reader) finish() {
 	if r.foreign || r.stopped || r.diagram.Preprocessed {
 		return
 	}
-	if r.stack[0].last == nil && len(r.diagram.Lanes) == 0 && len(r.found.Sort()) == 0 {
+	if !r.drawn() && len(r.diagram.Lanes) == 0 && len(r.found) == 0 {
 		r.foreign = true
 		if r.refuse(&line{from: r.diagram.Whole.From, to: r.diagram.Whole.From}) {
 			return
@@ -196,4 +196,17 @@ func (r *reader) finish() {
 		at := r.diagram.Opener
 		r.problem(workflow.Error, codeNotation, at, "the diagram draws no activity", "write at least one step, like :Read the code;")
 	}
+}
+
+// drawn says whether something stands in the diagram that only an activity
+// diagram has. Labels and notes are possible elsewhere.
+func (r *reader) drawn() bool {
+	for _, e := range r.diagram.Body {
+		switch e.(type) {
+		case *Label, *Note:
+		default:
+			return true
+		}
+	}
+	return false
 }

@@ -117,7 +117,6 @@ func lineBreak(s string, from int) (end, next int) {
 
 // noteOpen reads a note over several lines.
 func (r *reader) noteOpen(l *line, st *stmt) {
-	r.hide = r.hide[:0]
 	ends := func(m *line) bool { return endsNote(m.text) }
 	var stops func(*line) bool
 	if !r.strict {
@@ -152,7 +151,7 @@ func (r *reader) noteOpen(l *line, st *stmt) {
 		n.Closer, end, r.at = m.whole(), m.whole().To, m.next
 		r.badNoteEnd(l, &m)
 	}
-	r.hiddenLines(end)
+	r.lostLines(end)
 	r.addNote(n, source.Span{From: n.Opener.From, To: end})
 }
 
@@ -183,20 +182,13 @@ func (r *reader) noteLines(n *Note, body []line) {
 	}
 }
 
-// hiddenLines warns of lines of a note that PlantUML takes away.
-func (r *reader) hiddenLines(end int) {
+// lostLines warns of lines of a note that PlantUML takes for comments.
+func (r *reader) lostLines(end int) {
 	for i := range r.hide {
-		m := &r.hide[i]
-		if m.from >= end {
-			break
+		if m := &r.hide[i]; m.kind == comment && m.from < end {
+			r.problem(workflow.Warning, codeNote, m.span(0, len(m.text)), "PlantUML takes this line of the note for a comment",
+				"begin the line with something else than ', for example by quoting with \"; or move the comment out of the note")
 		}
-		if m.kind == directive {
-			r.problem(workflow.Error, codePreprocessor, m.whole(), "PlantUML takes this line of the note for a directive",
-				"begin the line with something else than !")
-			continue
-		}
-		r.problem(workflow.Warning, codeNote, m.whole(), "PlantUML takes this line of the note for a comment",
-			"begin the line with something else than ', for example by quoting with \"; or move the comment out of the note")
 	}
 }
 
