@@ -2,5 +2,64 @@ package mermaid
 
 import "github.com/hocket-dev/hocket/internal/strictyaml"
 
+// The codes of this package.
+const (
+	codeHeader      = "mermaid-header"
+	codeNotation    = "mermaid-notation"
+	codeFrontMatter = "mermaid-front-matter"
+	codeDirective   = "mermaid-directive"
+	codeComment     = "mermaid-comment"
+	codeFence       = "mermaid-fence"
+	codeStatement   = "mermaid-statement"
+	codeLabel       = "mermaid-label"
+	codeQuote       = "mermaid-quote"
+	codeSlash       = "mermaid-slash"
+	codeList        = "mermaid-list"
+	codeArrow       = "mermaid-arrow"
+	codeArrowLetter = "mermaid-arrow-letter"
+	codeHead        = "mermaid-head"
+	codeEdgeLabel   = "mermaid-edge-label"
+	codeID          = "mermaid-id"
+	codeCharacter   = "mermaid-character"
+	codeEntity      = "mermaid-entity"
+	codeUnknownNode = "mermaid-unknown-node"
+	codeSubgraph    = "mermaid-subgraph"
+	codeEnd         = "mermaid-end"
+	codeMeta        = "mermaid-meta"
+	codeShape       = "mermaid-shape"
+	codeStyle       = "mermaid-style"
+	codeDirection   = "mermaid-direction"
+	codeVersion     = "mermaid-version"
+	codeEdges       = "mermaid-edges"
+)
+
 // Codes lists every code that a diagnostic of Parse can have, with its meaning.
-var Codes = []strictyaml.Code{}
+var Codes = []strictyaml.Code{
+	{Name: codeHeader, Meaning: "A flowchart does not start with `flowchart` and a direction."},
+	{Name: codeNotation, Meaning: "Another kind of diagram, or a line of one."},
+	{Name: codeFrontMatter, Meaning: "The front matter of a flowchart cannot be read."},
+	{Name: codeDirective, Meaning: "A directive does not end, and takes what follows."},
+	{Name: codeComment, Meaning: "A comment does not stand on a line of its own, or is none."},
+	{Name: codeFence, Meaning: "The mark of a code block stands inside of a flowchart."},
+	{Name: codeStatement, Meaning: "A line of a flowchart is no statement."},
+	{Name: codeLabel, Meaning: "A label without quotes holds a bracket, is empty, or does not end."},
+	{Name: codeQuote, Meaning: "A label holds a quote."},
+	{Name: codeSlash, Meaning: "A label that starts with a slash is read as a slanted shape."},
+	{Name: codeList, Meaning: "A label looks like a Markdown list, which Mermaid does not draw."},
+	{Name: codeArrow, Meaning: "An arrow is not written as Mermaid writes it, or leads nowhere."},
+	{Name: codeArrowLetter, Meaning: "An x or o beside an arrow is read as a part of it."},
+	{Name: codeHead, Meaning: "The two ends of an arrow do not fit, and one is lost."},
+	{Name: codeEdgeLabel, Meaning: "The label of an edge stands in the wrong place."},
+	{Name: codeID, Meaning: "An id is a word of Mermaid's own, or cannot be written."},
+	{Name: codeCharacter, Meaning: "A character that cannot be seen, or only looks like another one."},
+	{Name: codeEntity, Meaning: "Brackets, arrows or newlines are written as HTML."},
+	{Name: codeUnknownNode, Meaning: "A node is called by its label, or styled but nowhere drawn."},
+	{Name: codeSubgraph, Meaning: "The title of a subgraph is not written as Mermaid writes it."},
+	{Name: codeEnd, Meaning: "A subgraph has no `end`, or an `end` has no subgraph."},
+	{Name: codeMeta, Meaning: "What stands in `@{…}` cannot be read."},
+	{Name: codeShape, Meaning: "The shape of a node does not exist."},
+	{Name: codeStyle, Meaning: "A style cannot be read, or is for an edge that does not exist."},
+	{Name: codeDirection, Meaning: "The words `direction LR` in a text make the whole line vanish."},
+	{Name: codeVersion, Meaning: "Not every version of Mermaid reads this."},
+	{Name: codeEdges, Meaning: "A flowchart has more edges than its text can mean."},
+}

@@ -9,3 +9,6 @@ func Escape(text string) string { return text }
 
 // SafeID says whether an id can be written as it is in Mermaid 10, 11 and 12.
 func SafeID(id string) bool { return id != "" }
+
+// isReserved are ids that some version of Mermaid takes for something else.
+var isReserved = map[string]bool{"end": true, "direction": true, "default": true}

@@ -8,5 +8,77 @@ import (
 // Parse reads a flowchart. The chart holds what could be read even where
 // problems were found.
 func Parse(src *source.Text) (*Chart, workflow.Diagnostics) {
-	return &Chart{Direction: "TB"}, nil
+	r := newReader(src)
+	if v, at := r.prepare(newView(src.Bytes)); v != nil {
+		r = r.read(v, at)
+	}
+	return r.chart, r.found.Sort()
+}
+
+// reader reads a chart and reports what is wrong with it.
+type reader struct {
+	*builder
+	src      *source.Text
+	found    workflow.Diagnostics
+	versions []string // what was said about versions
+	budget   int      // what may be spent on mistakes, in bytes
+}
+
+func newReader(src *source.Text) *reader {
+	return &reader{src: src, builder: newBuilder(len(src.Bytes)), budget: 1<<20 + 64*len(src.Bytes)}
+}
+
+// read reads the statements of a chart. If an "end" is missing it reads them
+// once more with it.
+func (r *reader) read(v *view, at int) *reader {
+	begin := *r.chart
+	said, versions := len(r.found), r.versions
+	r.statements(v, at, 0)
+	if len(r.frames) > 0 {
+		again := newReader(r.src)
+		*again.chart, again.versions = begin, versions
+		again.found = append(again.found, r.found[:said]...)
+		again.budget = r.budget
+		var edits []edit
+		for _, f := range missingEnds(v, at, len(r.frames)) {
+			again.wrong(v, f)
+			edits = append(edits, f.edits...)
+		}
+		again.statements(v.changed(0, len(v.text), inOrder(edits)), at, 0)
+		r = again
+	}
+	for len(r.frames) > 0 {
+		r.close(source.Span{})
+	}
+	r.finish()
+	return r
+}
+
+func (r *reader) statements(v *view, at, depth int) {
+	p := newParser(v.text)
+	p.at = at
+	for p.at < len(p.text) {
+		f := p.statement()
+		if f == nil && p.st.form == endForm {
+			f = r.strayEnd(p)
+		}
+		if f != nil {
+			p.at = r.recover(v, &p.st, f, depth)
+			continue
+		}
+		r.commit(v, &p.st)
+	}
+}
+
+// strayEnd is the fault of an "end" that closes nothing, or is meant as a node.
+func (r *reader) strayEnd(p *parser) *fault {
+	after := skipBlanks(p.text, p.st.to)
+	node := after < len(p.text) && (looksLikeLink(p.text, after) || after == p.st.to && isBracket(p.text[after]))
+	switch {
+	case node:
+		return &fault{why: extraEnd, tok: token{kEnd, p.st.from, p.st.to}, place: atStart}
+	case len(r.frames) == 0:
+		return &fault{why: extraEnd, tok: token{kEnd, p.st.from, p.st.to}, place: atStart}
+	}
+	return nil
 }

@@ -1,0 +1,302 @@
+package mermaid
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/hocket-dev/hocket/syntax/internal/source"
+)
+
+// builder makes a chart of statements as Mermaid does: in order, the last text of
+// a node wins, and a node belongs to the first subgraph that is closed around it.
+type builder struct {
+	chart  *Chart
+	nodes  map[string]int32
+	groups map[string]int32 // subgraphs by id
+	edges  map[string]int32 // edges by the ids of their author
+	drawn  map[string]int32 // edges by the ids that Mermaid makes up; see drawnEdge
+	pairs  map[[2]string]int
+	seen   int // edges that drawn knows
+
+	frames []frame
+	closed []bool // subgraphs that are, by index
+	listed []bool // subgraphs that stand inside another one, by index
+	limit  int    // of edges
+	count  int    // subgraphs that were closed
+}
+
+// frame is an open subgraph.
+type frame struct {
+	index int
+	ids   []string // what is mentioned in it
+	named bool
+	head  source.Span
+	first int // index of the statement that opens it
+}
+
+func newBuilder(size int) *builder {
+	lines := size / 40
+	b := &builder{
+		chart: &Chart{Direction: "TB"},
+		nodes: make(map[string]int32, lines),
+		limit: 100_000 + size/2,
+	}
+	return b
+}
+
+// inner is the index of the innermost open subgraph, or -1.
+func (b *builder) inner() int {
+	if len(b.frames) == 0 {
+		return -1
+	}
+	return b.frames[len(b.frames)-1].index
+}
+
+// node is the node of an id, made if there is none; nil if it is the id of an edge.
+func (b *builder) node(id string, at source.Span) *Node {
+	if i, ok := b.nodes[id]; ok {
+		return &b.chart.Nodes[i]
+	}
+	if b.edgeOf(id) != nil {
+		return nil
+	}
+	b.nodes[id] = int32(len(b.chart.Nodes))
+	b.chart.Nodes = append(b.chart.Nodes, Node{ID: id, Text: id, Subgraph: -1, Group: -1, Mention: at, Whole: at})
+	return &b.chart.Nodes[len(b.chart.Nodes)-1]
+}
+
+// edgeOf is the edge of an id, the author's or Mermaid's, or nil.
+func (b *builder) edgeOf(id string) *Edge {
+	if i, ok := b.edges[id]; ok {
+		return &b.chart.Edges[i]
+	}
+	if strings.HasPrefix(id, "L_") {
+		if i, ok := b.drawnEdge(id); ok {
+			return &b.chart.Edges[i]
+		}
+	}
+	return nil
+}
+
+// drawnEdge finds the edge that Mermaid calls L_from_to_0. They are rarely asked
+// for, so they are counted only then.
+func (b *builder) drawnEdge(id string) (int32, bool) {
+	if b.drawn == nil {
+		b.drawn, b.pairs = map[string]int32{}, map[[2]string]int{}
+	}
+	for ; b.seen < len(b.chart.Edges); b.seen++ {
+		e := &b.chart.Edges[b.seen]
+		pair := [2]string{e.From, e.To}
+		n := b.pairs[pair]
+		b.pairs[pair]++
+		if e.ID != "" {
+			continue
+		}
+		if n > 0 {
+			n++
+		}
+		b.drawn["L_"+e.From+"_"+e.To+"_"+strconv.Itoa(n)] = int32(b.seen)
+	}
+	i, ok := b.drawn[id]
+	return i, ok
+}
+
+// mention adds a node of a chain, with what is said of it.
+func (b *builder) mention(v *view, m *mention, meta metaValue) string {
+	id := v.text[m.from:m.to]
+	n := b.node(id, v.span(m.from, m.to))
+	if n == nil {
+		b.edgeMeta(id, v, m)
+		return id
+	}
+	id = n.ID
+	if m.shape != NoShape {
+		n.Shape, n.Text, n.HasText = m.shape, m.label.text, true
+		n.Quoted, n.Markdown = m.label.quoted, m.label.markdown
+		n.Label, n.Whole = v.span(m.label.from, m.label.to), v.span(m.from, m.end)
+	}
+	if m.class[1] > 0 {
+		b.classify(id, v.text[m.class[0]:m.class[1]])
+		n = &b.chart.Nodes[b.nodes[id]]
+	}
+	if m.meta.to > 0 {
+		b.nodeMeta(n, v, m, meta)
+	}
+	return id
+}
+
+func (b *builder) edgeMeta(id string, v *view, m *mention) {
+	if e := b.edgeOf(id); m.meta.to > 0 {
+		e.Meta = append(e.Meta, metaOf(v, m.meta))
+	}
+}
+
+// nodeMeta adds an @{…} to a node, or to the subgraph of its id.
+func (b *builder) nodeMeta(n *Node, v *view, m *mention, meta metaValue) {
+	if g, ok := b.groups[n.ID]; ok && b.closed[g] {
+		b.chart.Subgraphs[g].Meta = append(b.chart.Subgraphs[g].Meta, metaOf(v, m.meta))
+		return
+	}
+	n.Meta = append(n.Meta, metaOf(v, m.meta))
+	if meta.shape != "" {
+		n.Shape = Shape(meta.shape)
+	}
+	switch {
+	case meta.label != "":
+		n.Text, n.HasText, n.Quoted, n.Markdown = meta.label, true, false, !meta.plain
+		n.Label, n.Whole = v.span(m.meta.from, m.meta.to), v.span(m.from, m.meta.to+1)
+	case meta.picture && n.Text == n.ID:
+		n.Text = ""
+	}
+}
+
+func metaOf(v *view, m metaText) Meta { return Meta{YAML: v.span(m.from, m.to), Flow: m.flow} }
+
+// classify gives a class to what has one of some ids.
+func (b *builder) classify(ids, class string) {
+	for id := range strings.SplitSeq(ids, ",") {
+		if i, ok := b.nodes[id]; ok {
+			b.chart.Nodes[i].Classes = append(b.chart.Nodes[i].Classes, class)
+		}
+		if e := b.edgeOf(id); e != nil {
+			e.Classes = append(e.Classes, class)
+		}
+		if g, ok := b.groups[id]; ok && b.closed[g] {
+			b.chart.Subgraphs[g].Classes = append(b.chart.Subgraphs[g].Classes, class)
+		}
+	}
+}
+
+// connect adds the edges between two groups of nodes. It says whether there is
+// still room for edges.
+func (b *builder) connect(from, to []string, v *view, l *link) bool {
+	e := Edge{
+		Text: l.label.text, HasText: l.label.pieces > 0, Quoted: l.label.quoted, Markdown: l.label.markdown,
+		Head: l.style.head, Tail: l.style.tail, Stroke: l.style.stroke, Length: l.style.length,
+		Span: v.span(l.from, l.to),
+	}
+	if e.HasText {
+		e.Label = v.span(l.label.from, l.label.to)
+	}
+	id := v.text[l.id[0]:l.id[1]]
+	for i, a := range from {
+		for j, z := range to {
+			if len(b.chart.Edges) >= b.limit {
+				return false
+			}
+			e.From, e.To, e.ID = a, z, ""
+			if id != "" && i == len(from)-1 && j == 0 {
+				e.ID = b.claim(id)
+			}
+			b.chart.Edges = append(b.chart.Edges, e)
+		}
+	}
+	return true
+}
+
+// claim is the id of an edge unless another edge has it.
+func (b *builder) claim(id string) string {
+	if b.edgeOf(id) != nil {
+		return ""
+	}
+	if b.edges == nil {
+		b.edges = map[string]int32{}
+	}
+	b.edges[id] = int32(len(b.chart.Edges))
+	return id
+}
+
+// open opens a subgraph.
+func (b *builder) open(v *view, s *statement) {
+	f := frame{head: v.span(s.from, s.to), named: s.titled || !s.blank, first: len(b.chart.Statements)}
+	id := s.id.text
+	i, again := b.groups[id]
+	if f.named && again {
+		f.index = int(i)
+		b.frames = append(b.frames, f)
+		return
+	}
+	f.index = len(b.chart.Subgraphs)
+	g := Subgraph{ID: id, Title: id, Named: f.named, Outer: -1, Head: f.head, Span: f.head, Label: v.span(s.id.from, s.id.to)}
+	if s.titled {
+		g.Title, g.HasTitle, g.Label = s.title.text, true, v.span(s.title.from, s.title.to)
+	}
+	b.chart.Subgraphs = append(b.chart.Subgraphs, g)
+	b.closed, b.listed = append(b.closed, false), append(b.listed, false)
+	if f.named {
+		b.name(id, f.index)
+	}
+	b.frames = append(b.frames, f)
+}
+
+func (b *builder) name(id string, index int) {
+	if b.groups == nil {
+		b.groups = map[string]int32{}
+	}
+	b.groups[id] = int32(index)
+}
+
+// close closes the innermost subgraph.
+func (b *builder) close(end source.Span) {
+	f := b.frames[len(b.frames)-1]
+	b.frames = b.frames[:len(b.frames)-1]
+	g := &b.chart.Subgraphs[f.index]
+	if !f.named {
+		g.ID = "subGraph" + strconv.Itoa(b.count)
+		if _, ok := b.groups[g.ID]; !ok {
+			b.name(g.ID, f.index)
+		}
+	}
+	b.count++
+	for _, id := range f.ids {
+		if id != g.ID && b.list(id, f.index) {
+			g.Nodes = append(g.Nodes, id)
+		}
+	}
+	if !b.closed[f.index] {
+		g.Span = source.Span{From: f.head.From, To: max(f.head.To, end.To)}
+	}
+	b.closed[f.index] = true
+	if len(b.frames) > 0 {
+		outer := &b.frames[len(b.frames)-1]
+		outer.ids = append(outer.ids, g.ID)
+	}
+}
+
+// list says whether an id is not in a subgraph yet, and puts it into one.
+func (b *builder) list(id string, index int) bool {
+	i, isNode := b.nodes[id]
+	g, isGroup := b.groups[id]
+	if isNode && b.chart.Nodes[i].Subgraph >= 0 || isGroup && b.listed[g] {
+		return false
+	}
+	if isNode {
+		b.chart.Nodes[i].Subgraph = index
+	}
+	if isGroup && b.closed[g] {
+		b.listed[g] = true
+		if !b.within(index, int(g)) {
+			b.chart.Subgraphs[g].Outer = index
+		}
+	}
+	return isNode || isGroup
+}
+
+// within says whether a subgraph is another one, or stands in it.
+func (b *builder) within(index, other int) bool {
+	for ; index >= 0; index = b.chart.Subgraphs[index].Outer {
+		if index == other {
+			return true
+		}
+	}
+	return false
+}
+
+// finish links nodes to the subgraphs of the same id.
+func (b *builder) finish() {
+	for i := range b.chart.Subgraphs {
+		if n, ok := b.nodes[b.chart.Subgraphs[i].ID]; ok {
+			b.chart.Nodes[n].Group = i
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package mermaid
+
+import (
+	"strings"
+)
+
+// commit puts a statement into the chart.
+func (r *reader) commit(v *view, s *statement) {
+	switch s.form {
+	case noForm:
+		return
+	case chainForm:
+		r.chain(v, s)
+	case subgraphForm:
+		r.open(v, s)
+	case endForm:
+		r.close(v.span(s.from, s.to))
+	case decorForm:
+		r.decor(v, s)
+	}
+	r.chart.Statements = append(r.chart.Statements, v.span(s.from, s.to))
+}
+
+// chain adds the nodes and edges of a chain.
+func (r *reader) chain(v *view, s *statement) {
+	var buffer [16]string
+	ids := buffer[:0]
+	joint, left := 0, 0
+	for i := range s.nodes {
+		m := &s.nodes[i]
+		ids = append(ids, r.mention(v, m, r.meta(v, m)))
+		if i+1 < len(s.nodes) && (joint >= len(s.joints) || s.joints[joint] != i+1) {
+			continue
+		}
+		// A group of nodes is complete.
+		if right := r.start(s, joint-1); joint > 0 {
+			if !r.connect(ids[left:right], ids[right:], v, &s.links[joint-1]) {
+				r.tooManyEdges(v, s)
+			}
+			left = right
+		}
+		joint++
+	}
+	r.inside(s, ids)
+}
+
+// start is the index of the first node behind a link.
+func (r *reader) start(s *statement, link int) int {
+	if link < 0 {
+		return 0
+	}
+	return s.joints[link]
+}
+
+// inside lists the nodes of a chain in the subgraph around it, as Mermaid does:
+// the last ones first.
+func (r *reader) inside(s *statement, ids []string) {
+	if len(r.frames) == 0 {
+		return
+	}
+	f := &r.frames[len(r.frames)-1]
+	end := len(ids)
+	for i := len(s.joints) - 1; i >= 0; i-- {
+		f.ids = append(f.ids, ids[s.joints[i]:end]...)
+		end = s.joints[i]
+	}
+	f.ids = append(f.ids, ids[:end]...)
+}
+
+// decor adds a decoration.
+func (r *reader) decor(v *view, s *statement) {
+	d := Decor{Kind: s.decor, Span: v.span(s.from, s.to), Subgraph: r.inner()}
+	if s.names[1] > s.names[0] {
+		d.IDs = strings.Split(v.text[s.names[0]:s.names[1]], ",")
+	}
+	d.Value = v.text[s.value[0]:max(s.value[0], s.value[1])]
+	switch s.decor {
+	case Direction:
+		d.Value = s.dir
+		if d.Subgraph >= 0 {
+			r.chart.Subgraphs[d.Subgraph].Direction = s.dir
+		}
+	case Style:
+		r.node(v.text[s.names[0]:s.names[1]], v.span(s.names[0], s.names[1]))
+	case Class:
+		r.classify(v.text[s.names[0]:s.names[1]], d.Value)
+	case LinkStyle:
+		r.linkNumbers(v, s, d.IDs)
+	case ClassDef, Click, AccTitle, AccDescr:
+	}
+	r.chart.Decor = append(r.chart.Decor, d)
+}
+
+// linkNumbers looks for edges that a linkStyle is for but that do not exist yet:
+// Mermaid breaks down over them.
+func (r *reader) linkNumbers(v *view, s *statement, numbers []string) {
+	for _, n := range numbers {
+		k := 0
+		for i := range len(n) {
+			k = min(k*10+int(n[i]-'0'), 1<<30)
+		}
+		if n == "default" || k < len(r.chart.Edges) && (len(n) == 1 || n[0] != '0') {
+			continue
+		}
+		f := finding{code: codeStyle, from: s.names[0], to: s.names[1], summary: "there is no edge " + short(n) + " above",
+			remedy: "edges count from 0, and a linkStyle stands below them", edits: []edit{{s.from, s.from, "%% "}}}
+		if line, _ := v.line(s.from); strings.TrimSpace(v.text[line:s.from]) != "" {
+			f.edits = []edit{{s.from, s.to, ""}}
+		}
+		r.wrong(v, f)
+		return
+	}
+}
+
+func (r *reader) tooManyEdges(v *view, s *statement) {
+	if len(r.found) > 0 && r.found[len(r.found)-1].Code == codeEdges {
+		return
+	}
+	r.wrong(v, finding{code: codeEdges, from: s.from, to: s.to, summary: "the chart has too many edges", remedy: "write fewer nodes with & between them"})
+}

@@ -1,0 +1,101 @@
+package mermaid
+
+import "strings"
+
+// block is a subgraph that is still open, with the indentation of its first line
+// and of what it holds; -1 if it holds nothing yet.
+type block struct{ at, indent, body int }
+
+// enders are what people write instead of "end". Mermaid takes them for nodes.
+var enders = map[string]bool{"endsubgraph": true, "endSubgraph": true, "end_subgraph": true, "End": true, "END": true}
+
+// missingEnds finds where the ends of subgraphs belong that are not closed, by
+// the indentation of the lines. If that does not tell they belong to the end.
+func missingEnds(v *view, at, count int) []finding {
+	s := &blocks{v: v}
+	p := newParser(v.text)
+	for p.at = at; p.at < len(p.text); {
+		if f := p.statement(); f != nil {
+			p.at = lineEnd(v.text, p.st.from)
+		} else if p.st.form != noForm {
+			s.statement(&p.st)
+		}
+	}
+	for len(s.open) > 0 {
+		s.drop(len(v.text) - 1)
+	}
+	if len(s.missing) == count {
+		return s.missing
+	}
+	last := s.missing[:0]
+	for i := range count {
+		f := s.missing[min(i, len(s.missing)-1)]
+		f.edits = []edit{s.end(len(v.text)-1, 0)}
+		last = append(last, f)
+	}
+	return last
+}
+
+// blocks follows subgraphs by their indentation.
+type blocks struct {
+	v       *view
+	open    []block
+	missing []finding
+}
+
+func (b *blocks) statement(st *statement) {
+	line, _ := b.v.line(st.from)
+	indent := st.from - line
+	first := strings.TrimSpace(b.v.text[line:st.from]) == ""
+	if n := len(b.open); n > 0 && b.open[n-1].body < 0 {
+		b.open[n-1].body = indent
+	}
+	switch {
+	case st.form == endForm:
+		for first && len(b.open) > 1 && b.open[len(b.open)-1].indent > indent {
+			b.drop(line)
+		}
+		b.pop()
+	case len(b.open) > 0 && st.form == chainForm && len(st.nodes) == 1 && enders[b.v.text[st.from:st.to]]:
+		b.missing = append(b.missing, finding{code: codeEnd, from: st.from, to: st.to, summary: `"` + b.v.text[st.from:st.to] + `" does not close a subgraph`,
+			remedy: "write end", edits: []edit{{st.from, st.to, "end"}}})
+		b.pop()
+	default:
+		for first && len(b.open) > 0 && b.top().body > b.top().indent && indent <= b.top().indent {
+			b.drop(line)
+		}
+	}
+	if st.form == subgraphForm {
+		b.open = append(b.open, block{st.from, indent, -1})
+	}
+}
+
+func (b *blocks) top() block { return b.open[len(b.open)-1] }
+
+func (b *blocks) pop() {
+	if len(b.open) > 0 {
+		b.open = b.open[:len(b.open)-1]
+	}
+}
+
+// drop closes the innermost subgraph at the start of a line.
+func (b *blocks) drop(at int) {
+	f := b.top()
+	b.pop()
+	_, to := b.v.line(f.at)
+	b.missing = append(b.missing, finding{code: codeEnd, from: f.at, to: to, summary: "the subgraph is not closed",
+		remedy: "write end below it", edits: []edit{b.end(at, f.indent)}})
+}
+
+// end is the edit that writes an "end" at a place: the start of a line, or the
+// end of the text.
+func (b *blocks) end(at, indent int) edit {
+	text := strings.Repeat(" ", indent) + "end"
+	switch {
+	case at < len(b.v.text)-1:
+		text += "\n"
+	case at > 0 && b.v.text[at-1] != '\n':
+		text = "\n" + text
+	}
+	return edit{at, at, text}
+}

@@ -1,0 +1,88 @@
+package mermaid
+
+import (
+	"strings"
+
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+)
+
+// frontMatter reads the YAML before the header.
+func (r *reader) frontMatter(v *view, f frontMatter) {
+	if !f.found {
+		return
+	}
+	v = v.cut(newlines(v.text))
+	r.chart.FrontMatter = v.span(0, f.end)
+	if f.indent != "" {
+		r.version(v, 0, len(f.indent), "indented front matter needs Mermaid 12", []edit{{from: 0, to: len(f.indent)}})
+	}
+	text := v.text[f.from:f.to]
+	if f.indent != "" {
+		text = strings.ReplaceAll("\n"+text, "\n"+f.indent, "\n")[1:]
+	}
+	doc := strictyaml.Read("", []byte(text))
+	for _, d := range doc.Diagnostics() {
+		if fatal(d.Code) {
+			at := lineOf(v.text, f.from, d.Line)
+			_, to := v.line(at)
+			r.wrong(v, finding{code: codeFrontMatter, from: at, to: to, summary: "the front matter is no YAML: " + d.Summary,
+				remedy: d.Detail, edits: quotedValue(v, at, to)})
+			return
+		}
+	}
+	if root := doc.Root(); root.IsMap() {
+		if title := root.Map().Peek("title"); title.IsScalar() && !title.IsNull() {
+			r.chart.Title = title.Source().Text
+			if title.IsText() {
+				r.chart.Title = title.Text()
+			}
+		}
+	}
+}
+
+// lineOf is the start of a line that is counted from a place on, from 1.
+func lineOf(s string, at, line int) int {
+	for ; line > 1 && at < len(s); line-- {
+		at = lineEnd(s, at)
+	}
+	return at
+}
+
+// quotedValue puts the value of a line into quotes if that makes it YAML.
+func quotedValue(v *view, from, to int) []edit {
+	line := v.text[from:to]
+	colon := strings.Index(line, ": ")
+	if colon < 0 || strings.ContainsAny(line[colon:], `"'`) {
+		return nil
+	}
+	value := strings.TrimSpace(line[colon+2:])
+	at := from + colon + 2 + strings.Index(line[colon+2:], value)
+	mended := line[:colon+2] + `"` + value + `"`
+	if value == "" || strictyaml.Read("", []byte(mended)).Failed() {
+		return nil
+	}
+	return []edit{{from: at, to: at, text: `"`}, {from: at + len(value), to: at + len(value), text: `"`}}
+}
+
+// unclosedDirective reports a directive that takes the rest of the text.
+func (r *reader) unclosedDirective(v *view, f frontMatter) {
+	at := strings.LastIndex(v.text, "%%{")
+	if at < 0 || strings.Contains(v.text[at:], "}%%") || directiveEnd(v.text, at+3) < len(v.text) {
+		return
+	}
+	_, to := v.line(at)
+	r.warn(v, finding{code: codeDirective, from: at, to: to, summary: "a directive without }%% takes all that follows",
+		remedy: "end it with }%%", edits: []edit{{from: to, to: to, text: "}%%"}}})
+}
+
+// version reports what another version of Mermaid does not read, once for each
+// kind of thing.
+func (r *reader) version(v *view, from, to int, what string, edits []edit) {
+	for _, said := range r.versions {
+		if said == what {
+			return
+		}
+	}
+	r.versions = append(r.versions, what)
+	r.warn(v, finding{code: codeVersion, from: from, to: to, summary: what, edits: edits})
+}

@@ -1,0 +1,474 @@
+package mermaid
+
+import "strings"
+
+// kind is the kind of a token. The names and their order of precedence are those
+// of Mermaid's lexer, whose rules are tried one after the other at every place:
+// the first that fits wins, not the longest. So "end-x" is the keyword "end",
+// and an "o" in front of "--" belongs to the arrow.
+type kind uint8
+
+const (
+	kEOF kind = iota
+	kBad      // no rule fits
+	kSpace
+	kNewline
+	kSemi
+	kLink      // an arrow, with the blanks around it
+	kStartLink // "--", "==" or "-.": the text of the edge follows
+	kLinkID
+	kMeta // "@{"
+	kString
+	kMarkdown
+
+	// What an id is made of.
+	kNum
+	kNode
+	kLetter
+	kMinus
+	kDefault
+	kComma
+	kColon
+	kAmp
+	kHash
+	kStar
+	kDown
+
+	kUp
+	kLess
+	kSep
+	kClassSep // ":::"
+	kStyle
+	kLinkStyle
+	kInterpolate
+	kClassDef
+	kClass
+	kHref
+	kClick
+	kCall
+	kGraph
+	kSubgraph
+	kEnd
+	kTarget
+	kAccTitle
+	kAccDescr
+	kAccBlock
+	kDirection
+
+	// What opens a text.
+	kSquare     // [
+	kRound      // (
+	kDiamond    // {
+	kStadium    // ([
+	kSubroutine // [[
+	kCylinder   // [(
+	kDouble     // (((
+	kEllipse    // (-
+	kSlash      // [/
+	kBackslash  // [\
+	kProps      // [|
+	kTag        // >
+	kPipe       // |
+)
+
+func (k kind) inID() bool    { return k >= kNum && k <= kDown }
+func (k kind) isShape() bool { return k >= kSquare && k <= kTag }
+
+// token is a token of the outermost state of the lexer.
+type token struct {
+	kind     kind
+	from, to int // with the blanks that belong to it
+}
+
+// lexer reads tokens. What stands inside brackets, quotes and edges is read by
+// the parser, which knows where it is: see text.go.
+type lexer struct {
+	text string
+	at   int
+
+	dirs  []phrase // where "direction LR" is written, in order
+	sign  int      // the next "@" at or behind at
+	start int      // where the run that ends with it starts
+	quiet int      // no arrow follows the blanks up to here
+}
+
+// phrase is a place where "direction LR" is written. It takes the whole line,
+// whatever stands before.
+type phrase struct {
+	line     int // where its line starts
+	from, to int
+	dir      string
+}
+
+func newLexer(text string) lexer {
+	l := lexer{text: text, sign: -1}
+	for at := 0; ; {
+		i := strings.Index(text[at:], "direction")
+		if i < 0 {
+			break
+		}
+		from := at + i
+		at = from + len("direction")
+		end := blanks(text, at)
+		if end == at || end+2 > len(text) {
+			continue
+		}
+		switch dir := text[end : end+2]; dir {
+		case "TB", "BT", "RL", "LR", "TD":
+			l.dirs = append(l.dirs, phrase{strings.LastIndexByte(text[:from], '\n') + 1, from, end + 2, dir})
+		}
+	}
+	return l
+}
+
+// next reads a token.
+func (l *lexer) next() token {
+	from := l.at
+	k, to := l.scan()
+	l.at = to
+	return token{k, from, to}
+}
+
+func (l *lexer) scan() (kind, int) {
+	s, at := l.text, l.at
+	if at >= len(s) {
+		return kEOF, at
+	}
+	c := s[at]
+	if c >= 'a' && c <= 'z' || c == '_' {
+		if k, to := keyword(s, at); k != kBad {
+			return k, to
+		}
+	}
+	switch {
+	case c == '@' && strings.HasPrefix(s[at:], "@{"):
+		return kMeta, at + 2
+	case c == '"' && strings.HasPrefix(s[at:], "\"`"):
+		return kMarkdown, at + 2
+	case c == '"':
+		return kString, at + 1
+	}
+	if len(l.dirs) > 0 {
+		if to := l.direction(); to > 0 {
+			return kDirection, to
+		}
+	}
+	if to := l.linkID(); to > 0 {
+		return kLinkID, to
+	}
+	return l.plain(c)
+}
+
+// plain reads what is neither a keyword nor reaches far.
+func (l *lexer) plain(c byte) (kind, int) {
+	s, at := l.text, l.at
+	if n := blankAt(s, at); n > 0 {
+		return l.blank()
+	}
+	switch c {
+	case '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+		for at++; at < len(s) && is(s[at], isDigit); at++ {
+		}
+		return kNum, at
+	case '#':
+		if entityAt(s, at) > 0 {
+			return kBad, at
+		}
+		return kHash, at + 1
+	case ':':
+		if strings.HasPrefix(s[at:], ":::") {
+			return kClassSep, at + 3
+		}
+		return kColon, at + 1
+	case '&':
+		return kAmp, at + 1
+	case ';':
+		return kSemi, at + 1
+	case ',':
+		return kComma, at + 1
+	case '*':
+		return kStar, at + 1
+	case '-', '=', '.', '~', '<', 'x', 'o':
+		if k, to := linkAt(s, at); k != kBad {
+			return k, blanks(s, to)
+		}
+	case '(', '[', '{', '|', '>':
+		return opener(s, at)
+	}
+	return idAt(s, at)
+}
+
+// keyword reads a word that means something wherever it stands.
+func keyword(s string, at int) (kind, int) {
+	switch s[at] {
+	case 'a':
+		if strings.HasPrefix(s[at:], "accTitle") || strings.HasPrefix(s[at:], "accDescr") {
+			return accAt(s, at)
+		}
+	case 'c':
+		switch {
+		case strings.HasPrefix(s[at:], "call"):
+			return spaced(s, at+4, kCall)
+		case wordAt(s, at, "classDef"):
+			return kClassDef, at + 8
+		case wordAt(s, at, "class"):
+			return kClass, at + 5
+		case strings.HasPrefix(s[at:], "click"):
+			return spaced(s, at+5, kClick)
+		}
+	case 'd':
+		if wordAt(s, at, "default") {
+			return kDefault, at + 7
+		}
+	case 'e':
+		if wordAt(s, at, "end") {
+			return kEnd, blanks(s, at+3)
+		}
+	case 'h':
+		if strings.HasPrefix(s[at:], "href") && at+4 < len(s) {
+			if n := blankAt(s, at+4); n > 0 {
+				return kHref, at + 4 + n
+			}
+		}
+	case 'i':
+		if wordAt(s, at, "interpolate") {
+			return kInterpolate, at + 11
+		}
+	case 'l':
+		if wordAt(s, at, "linkStyle") {
+			return kLinkStyle, at + 9
+		}
+	case 'f', 'g', 's':
+		return keywordFGS(s, at)
+	case '_':
+		for _, w := range [...]string{"_self", "_blank", "_parent", "_top"} {
+			if wordAt(s, at, w) {
+				return kTarget, at + len(w)
+			}
+		}
+	}
+	return kBad, at
+}
+
+func keywordFGS(s string, at int) (kind, int) {
+	switch {
+	case wordAt(s, at, "style"):
+		return kStyle, at + 5
+	case wordAt(s, at, "subgraph"):
+		return kSubgraph, at + 8
+	}
+	for _, w := range headers {
+		if wordAt(s, at, w) {
+			return kGraph, at + len(w)
+		}
+	}
+	return kBad, at
+}
+
+// headers are the words that a chart may start with. Where two fit the first wins.
+var headers = [...]string{"flowchart-elk", "swimlane-beta", "graph", "flowchart"}
+
+// spaced is a keyword only in front of a blank; the blanks belong to it.
+func spaced(s string, at int, k kind) (kind, int) {
+	if end := blanks(s, at); end > at {
+		return k, end
+	}
+	return kBad, at
+}
+
+func accAt(s string, at int) (kind, int) {
+	word := s[at : at+8]
+	end := blanks(s, at+8)
+	if end >= len(s) {
+		return kBad, at
+	}
+	switch {
+	case s[end] == ':' && word == "accTitle":
+		return kAccTitle, blanks(s, end+1)
+	case s[end] == ':':
+		return kAccDescr, blanks(s, end+1)
+	case s[end] == '{' && word == "accDescr":
+		return kAccBlock, blanks(s, end+1)
+	}
+	return kBad, at
+}
+
+// direction is the end of the line if "direction LR" is written in the rest of it.
+func (l *lexer) direction() int {
+	for len(l.dirs) > 0 && l.dirs[0].from < l.at {
+		l.dirs = l.dirs[1:]
+	}
+	if len(l.dirs) == 0 || l.dirs[0].line > l.at {
+		return 0
+	}
+	p := l.phrase()
+	if i := strings.IndexByte(l.text[p.to:], '\n'); i >= 0 {
+		return p.to + i
+	}
+	return len(l.text)
+}
+
+// phrase is the direction that counts if the line has several: Mermaid tries one
+// after the other, and takes the last of its kind.
+func (l *lexer) phrase() phrase {
+	best := l.dirs[0]
+	for _, p := range l.dirs[1:] {
+		if p.line != best.line {
+			break
+		}
+		if dirRank(p.dir) <= dirRank(best.dir) {
+			best = p
+		}
+	}
+	return best
+}
+
+func dirRank(dir string) int { return strings.Index("TB BT RL LR TD", dir) }
+
+// linkID is the end of the id of an edge, "e1@", if one stands here.
+func (l *lexer) linkID() int {
+	if l.sign < l.at {
+		l.seekSign()
+	}
+	if l.sign >= len(l.text) || l.start > l.at {
+		return 0
+	}
+	return l.runEnd()
+}
+
+// seekSign looks for the next "@" that can end the id of an edge, and for the
+// start of the run that it ends.
+func (l *lexer) seekSign() {
+	s := l.text
+	for l.sign = l.at; ; l.sign++ {
+		i := strings.IndexByte(s[l.sign:], '@')
+		if i < 0 {
+			l.sign = len(s)
+			return
+		}
+		l.sign += i
+		if l.sign+1 < len(s) && s[l.sign+1] != '{' && s[l.sign+1] != '"' {
+			break
+		}
+	}
+	l.start = l.sign
+	for l.start > l.at && inLinkID(s[l.start-1]) && blanksBefore(s, l.at, l.start) == l.start {
+		l.start--
+	}
+}
+
+// runEnd is behind the last "@" of the run that holds the next one.
+func (l *lexer) runEnd() int {
+	s, end := l.text, l.sign+1
+	for at := end; at < len(s) && inLinkID(s[at]) && blankAt(s, at) == 0; at++ {
+		if s[at] == '@' && at+1 < len(s) && s[at+1] != '{' && s[at+1] != '"' {
+			end = at + 1
+		}
+	}
+	return end
+}
+
+func inLinkID(c byte) bool {
+	switch c {
+	case '"', '[', ']', '(', ')', '{', '}', '|':
+		return false
+	}
+	return true
+}
+
+// blank reads blanks, or the arrow behind them.
+func (l *lexer) blank() (kind, int) {
+	s, at := l.text, l.at
+	if l.quiet <= at {
+		end := blanks(s, at)
+		if end < len(s) {
+			if k, to := linkAt(s, end); k != kBad {
+				return k, blanks(s, to)
+			}
+		}
+		l.quiet = end
+	}
+	if s[at] == '\n' {
+		for at < len(s) && s[at] == '\n' {
+			at++
+		}
+		return kNewline, at
+	}
+	for at < len(s) && s[at] != '\n' {
+		n := blankAt(s, at)
+		if n == 0 {
+			break
+		}
+		at += n
+	}
+	return kSpace, at
+}
+
+// opener reads what opens a text.
+func opener(s string, at int) (kind, int) {
+	rest := s[at:]
+	switch {
+	case rest[0] == '{':
+		return kDiamond, at + 1
+	case rest[0] == '|':
+		return kPipe, at + 1
+	case rest[0] == '>':
+		return kTag, at + 1
+	case strings.HasPrefix(rest, "(-"):
+		return kEllipse, at + 2
+	case strings.HasPrefix(rest, "(["):
+		return kStadium, at + 2
+	case strings.HasPrefix(rest, "[["):
+		return kSubroutine, at + 2
+	case strings.HasPrefix(rest, "[|"):
+		return kProps, at + 2
+	case strings.HasPrefix(rest, "[("):
+		return kCylinder, at + 2
+	case strings.HasPrefix(rest, "((("):
+		return kDouble, at + 3
+	case strings.HasPrefix(rest, "[/"):
+		return kSlash, at + 2
+	case strings.HasPrefix(rest, `[\`):
+		return kBackslash, at + 2
+	case rest[0] == '(':
+		return kRound, at + 1
+	}
+	return kSquare, at + 1
+}
+
+// idAt reads a part of an id, or nothing.
+func idAt(s string, at int) (kind, int) {
+	switch c := s[at]; {
+	case c == '<':
+		return kLess, at + 1
+	case c == '^':
+		return kUp, at + 1
+	case c == '\\' && strings.HasPrefix(s[at:], `\|`):
+		return kSep, at + 2
+	case c == 'v' && wordAt(s, at, "v"):
+		return kDown, at + 1
+	}
+	end := at
+	for end < len(s) {
+		c := s[end]
+		if !is(c, isID) && (c != '-' || !innerDash(s, end)) || c == '#' && entityAt(s, end) > 0 {
+			break
+		}
+		end++
+	}
+	if end > at {
+		return kNode, end
+	}
+	if s[at] == '-' {
+		return kMinus, at + 1
+	}
+	if n := letterAt(s, at); n > 0 {
+		return kLetter, at + n
+	}
+	return kBad, at
+}
+
+// innerDash says whether a dash belongs to an id and not to an arrow.
+func innerDash(s string, at int) bool {
+	return at+1 < len(s) && s[at+1] != '>' && s[at+1] != '-' && s[at+1] != '.'
+}

@@ -1,0 +1,226 @@
+package mermaid
+
+import "strings"
+
+// brackets are what opens and closes a label, the longer ones first.
+var brackets = []struct{ open, close string }{
+	{"(((", ")))"}, {"((", "))"}, {"([", "])"}, {"(-", "-)"}, {"(", ")"},
+	{"[[", "]]"}, {"[(", ")]"}, {"[/", "/]"}, {"[/", `\]`}, {`[\`, `\]`}, {`[\`, "/]"}, {"[", "]"},
+	{"{{", "}}"}, {"{", "}"}, {">", "]"},
+}
+
+// label mends a label that is not quoted but has to be, is not closed, or closed
+// by the wrong bracket: the closer is the first one behind which a node can end.
+func (s *slip) label() (f finding, ok bool) {
+	if s.place != inLabel && s.place != inTitle {
+		return f, false
+	}
+	at := s.open.from
+	if s.why == emptyText {
+		return s.emptyLabel()
+	}
+	for _, b := range brackets {
+		if !strings.HasPrefix(s.s[at:], b.open) {
+			continue
+		}
+		start := at + len(b.open)
+		if to := s.closer(start, b.close); to >= 0 {
+			return s.quoted(at, start, to), true
+		}
+	}
+	return s.unclosed(at)
+}
+
+// closer is where a label is closed, or -1.
+func (s *slip) closer(start int, closer string) int {
+	end := start + len(s.rest(start))
+	if to := s.closerIn(start, end, closer); to >= 0 {
+		return to
+	}
+	const most = 6
+	for range most { // a label over several lines
+		end = lineEnd(s.s, end)
+		next := end + len(s.rest(end))
+		if next >= len(s.s) || strings.TrimSpace(s.s[end:next]) == "" || strings.Contains(s.s[end:next], "-->") {
+			return -1
+		}
+		if to := s.closerIn(start, next, closer); to >= 0 {
+			return to
+		}
+		end = next
+	}
+	return -1
+}
+
+func (s *slip) closerIn(start, end int, closer string) int {
+	plain := -1
+	for at := start; ; at++ {
+		i := strings.Index(s.s[at:end], closer)
+		if i < 0 {
+			break
+		}
+		at += i
+		if at > start && s.endsLabel(at+len(closer)) {
+			plain = at
+			break
+		}
+	}
+	if first := blanks(s.s, start); first >= len(s.s) || s.s[first] != '"' {
+		return plain
+	}
+	if plain >= 0 && strings.Count(s.s[start:plain], `"`) == 1 {
+		return plain
+	}
+	for at := start + 1; at < end; at++ {
+		i := strings.Index(s.s[at:end], `"`+closer)
+		if i < 0 {
+			break
+		}
+		at += i
+		if s.endsLabel(at + 1 + len(closer)) {
+			return at + 1
+		}
+	}
+	return plain
+}
+
+func (s *slip) endsLabel(at int) bool {
+	if s.place == inTitle {
+		return strings.TrimSpace(s.rest(at)) == ""
+	}
+	return endsNode(s.s, at)
+}
+
+// quoted puts a label into quotes.
+func (s *slip) quoted(open, start, end int) finding {
+	f := finding{code: codeLabel, from: s.at, to: s.at + 1, edits: quote(s.s, start, end)}
+	if f.from < start || f.from >= end {
+		f.from, f.to = start, end
+	}
+	name := s.owner(open)
+	what := visible(s.s, f.from)
+	switch {
+	case s.open.kind == kSlash || s.open.kind == kBackslash:
+		f.code, f.from, f.to = codeSlash, s.open.from, s.open.to
+		f.summary = `"` + s.s[s.open.from:s.open.to] + `" starts a slanted shape, not the label` + name
+	case strings.Contains(s.s[start:end], `\"`):
+		f.code = codeQuote
+		f.summary = `Mermaid has no \" in the label` + name
+		f.remedy = "a quote is written #quot;"
+	case s.why == innerQuote || s.why == badMarkdown || what == `"\""`:
+		f.code = codeQuote
+		f.summary = "a quote inside of the label" + name
+		f.remedy = "a quote is written #quot;"
+	default:
+		f.summary = what + " in the label" + name + " needs quotes"
+	}
+	return f
+}
+
+// owner names the node whose label is opened at a place.
+func (s *slip) owner(open int) string {
+	if n := len(s.st.nodes); n > 0 && s.place == inLabel {
+		if m := s.st.nodes[n-1]; m.open.from == open {
+			return " of " + short(s.s[m.from:m.to])
+		}
+	}
+	return ""
+}
+
+// quote are the edits that put a range into quotes, with the quotes inside of it
+// written as entities.
+func quote(s string, start, end int) (edits []edit) {
+	from, to := start, end
+	from = blanks(s[:to], from)
+	to = blanksBefore(s, from, to)
+	open, closed := edit{start, from, `"`}, edit{to, end, `"`}
+	if from < to && s[from] == '"' {
+		from++
+		open.to = from
+	}
+	if from < to && s[to-1] == '"' && s[max(from, to-2):to] != `\"` {
+		to--
+		closed.from = to
+	}
+	edits = append(edits, open)
+	if from < to && s[from] == '`' {
+		edits = append(edits, edit{from, from + 1, "#96;"})
+		from++
+	}
+	for at := from; at < to; at++ {
+		switch {
+		case strings.HasPrefix(s[at:to], `\"`):
+			edits = append(edits, edit{at, at + 2, "#quot;"})
+			at++
+		case s[at] == '"':
+			edits = append(edits, edit{at, at + 1, "#quot;"})
+		}
+	}
+	return append(edits, closed)
+}
+
+// emptyLabel mends brackets without a text.
+func (s *slip) emptyLabel() (finding, bool) {
+	f := finding{code: codeLabel, from: s.open.from, to: s.at, summary: "the label" + s.owner(s.open.from) + " is empty"}
+	if s.place == inTitle {
+		_, to := s.v.line(s.at)
+		f.edits = []edit{{from: blanksBefore(s.s, s.from, s.open.from), to: to}}
+		return f, true
+	}
+	start := s.open.to
+	for start < s.at && (s.s[start] == '(' || s.s[start] == '{') {
+		start++
+	}
+	f.edits = []edit{{from: start, to: s.at, text: `" "`}}
+	f.remedy = "a label that shows nothing is a blank in quotes"
+	return f, true
+}
+
+// unclosed mends a label that is closed by another bracket, or not at all.
+func (s *slip) unclosed(at int) (f finding, ok bool) {
+	start := s.open.to
+	closer := "]"
+	for _, b := range brackets {
+		if strings.HasPrefix(s.s[at:], b.open) {
+			start, closer = at+len(b.open), b.close
+			break
+		}
+	}
+	end := start + len(s.rest(start))
+	f = finding{code: codeLabel, from: at, to: start,
+		summary: `"` + s.s[at:start] + `" is not closed` + strings.Replace(s.owner(at), " of", " in the label of", 1),
+		remedy:  `close it with "` + closer + `"`}
+	for to := start + 1; to < end; to++ {
+		c := s.s[to]
+		if c != ')' && c != ']' && c != '}' {
+			continue
+		}
+		last := to
+		for last < end && (s.s[last] == ')' || s.s[last] == ']' || s.s[last] == '}') {
+			last++
+		}
+		if s.endsLabel(last) {
+			f.from, f.to = to, last
+			f.summary = `"` + s.s[to:last] + `" does not close "` + s.s[at:start] + `"`
+			f.edits = append(quote(s.s, start, to), edit{to, last, closer})
+			return f, true
+		}
+		to = last
+	}
+	to := end
+	for i := start; i < end; i++ {
+		if blankAt(s.s, i) > 0 && looksLikeLink(s.s, skipBlanks(s.s, i)) {
+			to = i
+			break
+		}
+	}
+	to = blanksBefore(s.s, start, to)
+	if to > start && s.s[to-1] == ';' {
+		to--
+	}
+	if to == start {
+		return f, false
+	}
+	f.edits = append(quote(s.s, start, to), edit{to, to, closer})
+	return f, true
+}

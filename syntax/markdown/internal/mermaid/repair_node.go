@@ -1,0 +1,192 @@
+package mermaid
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// reserved mends an id that is a word of Mermaid's own.
+func (s *slip) reserved() (f finding, ok bool) {
+	at := s.at
+	switch s.tok.kind {
+	case kEnd, kStyle, kLinkStyle, kInterpolate, kClassDef, kClass, kHref, kClick, kCall, kGraph, kSubgraph, kTarget:
+		if s.place != atStart && s.place != inNode && s.place != afterEdge && s.place != afterBars {
+			return f, false
+		}
+	default:
+		if at = s.from; s.place == inStyle || s.place == inClick || s.place == inSubgraph || s.why == extraEnd {
+			if k, _ := keyword(s.s, at); k == kBad {
+				return f, false
+			}
+		} else {
+			return f, false
+		}
+	}
+	end := at
+	for end < s.eol && end < len(s.s) && (is(s.s[end], isWord) || strings.IndexByte("-.", s.s[end]) >= 0 && innerDash(s.s, end)) {
+		end++
+	}
+	after := skipBlanks(s.s, end)
+	if at == s.from && (after >= len(s.s) || !looksLikeLink(s.s, after) && (after > end || !isBracket(s.s[after]) && s.s[after] != '>')) {
+		return f, false // the word stands where it means something
+	}
+	word := s.s[at:end]
+	f = finding{code: codeID, from: at, to: end, summary: `"` + short(word) + `" is a word of Mermaid's own`}
+	if word == "end" {
+		f.summary = `"end" closes a subgraph and is no id`
+	}
+	f.remedy = "use another id"
+	text := safeID(word)
+	if end >= len(s.s) || !isBracket(s.s[end]) && s.s[end] != '>' {
+		text += `["` + word + `"]`
+	}
+	f.edits = []edit{{at, end, text}}
+	return f, true
+}
+
+// safeID makes an id that can be written of one that cannot.
+func safeID(id string) string {
+	var b strings.Builder
+	for i, r := range id {
+		switch {
+		case r < utf8.RuneSelf && is(byte(r), isWord) && (i > 0 || !is(byte(r), isDigit)), letterAt(id, i) > 0:
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "_"):
+			b.WriteByte('_')
+		}
+	}
+	text := strings.Trim(b.String(), "_")
+	if text == "" {
+		text = "node"
+		for _, r := range id {
+			text += "_" + strings.ToLower(hex(r))
+		}
+	}
+	if k, _ := keyword(text, 0); k != kBad || isReserved[text] {
+		text += "_"
+	}
+	return text
+}
+
+func hex(r rune) string {
+	const digits = "0123456789abcdef"
+	out := ""
+	for ; r > 0; r >>= 4 {
+		out = string(digits[r&15]) + out
+	}
+	return out
+}
+
+// nodeByLabel mends a node that is called by its label.
+func (s *slip) nodeByLabel() (f finding, ok bool) {
+	from, to, quoted := s.phrase()
+	if to <= from {
+		return f, false
+	}
+	text := s.s[from:to]
+	name := text
+	if quoted {
+		name = strings.Trim(text, `"`)
+	}
+	if !quoted && !hasBlank(name) || strings.TrimSpace(name) == "" {
+		return f, false
+	}
+	f = finding{code: codeUnknownNode, from: from, to: to, summary: `"` + short(name) + `" is no node`}
+	if id := s.idOf(name); id != "" {
+		f.remedy = "did you mean " + id + ", which is called so"
+		f.edits = []edit{{from, to, id}}
+		return f, true
+	}
+	if len(s.st.links) == 0 && !quoted && !looksLikeLinkIn(s.line()) {
+		return f, false
+	}
+	f.remedy = "an id has no blanks"
+	if quoted {
+		f.remedy = "an id has no quotes"
+	}
+	f.edits = []edit{{from, to, safeID(name) + `["` + inQuotes(name) + `"]`}}
+	return f, true
+}
+
+// phrase is what stands in the place of an id: a string, or words up to an arrow.
+func (s *slip) phrase() (from, to int, quoted bool) {
+	switch {
+	case s.tok.kind == kString && (s.place == atStart || s.place == afterEdge || s.place == afterBars || s.place == inNode):
+		end := strings.IndexByte(s.rest(s.at+1), '"')
+		if end < 1 {
+			return 0, 0, false
+		}
+		return s.at, s.at + end + 2, true
+	case s.place == afterNode && len(s.st.nodes) > 0 && s.st.nodes[len(s.st.nodes)-1].end == s.st.nodes[len(s.st.nodes)-1].to:
+		from = s.st.nodes[len(s.st.nodes)-1].from
+	default:
+		return 0, 0, false
+	}
+	eol := from + len(s.rest(from))
+	for to = from; to < eol; to++ {
+		c := s.s[to]
+		if c == ';' || isBracket(c) || c == '"' || blankAt(s.s, to) > 0 && (looksLikeLink(s.s, skipBlanks(s.s, to)) || strings.HasPrefix(s.s[to:], " & ")) {
+			break
+		}
+	}
+	return from, blanksBefore(s.s, from, to), false
+}
+
+// idOf is the id of the only node that has a label, or "".
+func (s *slip) idOf(label string) string {
+	found := ""
+	for _, n := range s.r.chart.Nodes {
+		if n.HasText && strings.EqualFold(Unescape(n.Text), label) {
+			if found != "" && found != n.ID {
+				return ""
+			}
+			found = n.ID
+		}
+	}
+	if found != "" {
+		return found
+	}
+	for _, around := range [...]string{"[" + label + "]", `["` + label + `"]`, "(" + label + ")", "{" + label + "}"} {
+		if i := strings.Index(s.s, around); i > 0 {
+			from := i
+			for from > 0 && is(s.s[from-1], isWord) {
+				from--
+			}
+			return s.s[from:i]
+		}
+	}
+	return ""
+}
+
+// badID mends an id with a character that it cannot have.
+func (s *slip) badID() (f finding, ok bool) {
+	if s.place != atStart && s.place != inNode && s.place != afterEdge && s.place != afterBars && s.place != afterNode {
+		return f, false
+	}
+	if s.tok.kind != kBad && s.tok.kind != kLess && s.tok.kind != kLinkID && s.tok.kind != kUp || s.at >= len(s.s) || isBracket(s.s[s.at]) {
+		return f, false
+	}
+	from, to := s.at, s.at
+	for from > s.from && s.s[from-1] != '>' && !isBracket(s.s[from-1]) && blankAt(s.s, from-1) == 0 && s.s[from-1] != '"' && s.s[from-1] != ';' {
+		from--
+	}
+	for to < s.eol && to < len(s.s) && !isBracket(s.s[to]) && blankAt(s.s, to) == 0 && s.s[to] != '"' && s.s[to] != ';' && !arrowAt(s.s, to) {
+		to++
+	}
+	id := s.s[from:to]
+	if id == "" {
+		return f, false
+	}
+	f = finding{code: codeID, from: s.at, to: s.at + 1, summary: visible(s.s, s.at) + " cannot stand in an id", remedy: "use letters and digits"}
+	text := safeID(id)
+	if to >= len(s.s) || !isBracket(s.s[to]) {
+		text += `["` + inQuotes(id) + `"]`
+	}
+	f.edits = []edit{{from, to, text}}
+	return f, true
+}
+
+func arrowAt(s string, at int) bool {
+	k, _ := linkAt(s, at)
+	return k != kBad && s[at] != 'x' && s[at] != 'o'
+}

@@ -1,0 +1,97 @@
+package mermaid
+
+import (
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// finding is something that is wrong, with what is to be done about it.
+type finding struct {
+	code    string
+	from    int // where it is
+	to      int
+	summary string
+	remedy  string // without the text that is to be written, which follows from the edits
+	edits   []edit // in order; none if only the author can tell
+}
+
+// report reports a finding, and gives the view after its edits.
+func (r *reader) report(v *view, severity workflow.Severity, f finding) {
+	d := workflow.Diagnostic{
+		Pos: r.src.Pos(v.span(f.from, max(f.from, f.to))), Severity: severity,
+		Code: f.code, Summary: f.summary, Detail: f.remedy,
+	}
+	if len(f.edits) > 0 {
+		if line := replacement(v, f.edits); line != "" {
+			if d.Detail != "" {
+				d.Detail += "; "
+			}
+			d.Detail += "write " + line
+		}
+		d.Fix = r.fix(v, f.edits)
+	}
+	r.found = append(r.found, d)
+}
+
+func (r *reader) wrong(v *view, f finding) { r.report(v, workflow.Error, f) }
+
+func (r *reader) warn(v *view, f finding) { r.report(v, workflow.Warning, f) }
+
+// fix is the change of the file. There is none if it would change what another
+// fix has made up: that one has to be made first.
+func (r *reader) fix(v *view, edits []edit) *workflow.Fix {
+	fix := &workflow.Fix{}
+	for _, e := range edits {
+		if !v.written(e.from, e.to) {
+			return nil
+		}
+		fix.Edits = append(fix.Edits, r.src.Edit(v.span(e.from, e.to), e.text))
+	}
+	return fix
+}
+
+// replacement is the line that the author should write instead, if it is one.
+func replacement(v *view, edits []edit) string {
+	from, _ := v.line(edits[0].from)
+	_, to := v.line(edits[len(edits)-1].to)
+	const longest = 400
+	if to-from > longest {
+		return ""
+	}
+	line := strings.TrimSpace(v.changed(from, to, edits).text)
+	if line == "" {
+		return "nothing"
+	}
+	return strings.Join(strings.Split(line, "\n"), " ⏎ ")
+}
+
+// visible is how a character is shown in a message.
+func visible(s string, at int) string {
+	if at >= len(s) {
+		return "the end"
+	}
+	if s[at] == '\n' {
+		return "the end of the line"
+	}
+	for i, c := range s[at:] {
+		if i == 0 {
+			return `"` + string(c) + `"`
+		}
+	}
+	return ""
+}
+
+// short is the beginning of a text, for messages.
+func short(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	const most = 30
+	if len(s) <= most {
+		return s
+	}
+	end := most
+	for end > 0 && s[end]&0xc0 == 0x80 {
+		end--
+	}
+	return s[:end] + "…"
+}
