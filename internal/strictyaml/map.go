@@ -1,6 +1,8 @@
 package strictyaml
 
 import (
+	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -139,15 +141,25 @@ func (m *Map) Join(other *Map) {
 func (m *Map) Node() Node { return m.node }
 
 // Entries are all keys with their values, in order. All of them count as known.
-func (m *Map) Entries() []Entry {
-	list := make([]Entry, len(m.entries))
-	for i := range m.entries {
-		e := &m.entries[i]
-		e.used = true
-		list[i] = Entry{Name: e.name, Key: m.key(e), Value: m.value(e)}
+func (m *Map) Entries() []Entry { return slices.AppendSeq(make([]Entry, 0, m.Len()), m.All()) }
+
+// All visits the Entries without a list of them.
+func (m *Map) All() iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
+		for i := range m.entries {
+			m.entries[i].used = true
+		}
+		for i := range m.entries {
+			e := &m.entries[i]
+			if !yield(Entry{Name: e.name, Key: m.key(e), Value: m.value(e)}) {
+				return
+			}
+		}
 	}
-	return list
 }
+
+// Len is how many keys there are.
+func (m *Map) Len() int { return len(m.entries) }
 
 // Get is the value under a key, which is a known key from then on. It does not
 // exist if the key is missing.

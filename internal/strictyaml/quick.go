@@ -248,22 +248,28 @@ func (q *quick) lineEnd(from, column int) {
 
 // below reads a value that begins in a later line: a map, a list, or nothing.
 func (q *quick) below(from, column int, inMap bool) *node {
-	empty := q.node(yaml.ScalarNode, from)
-	empty.Tag = "!!null"
+	key := q.at
 	q.at++
 	indent, ok := q.content()
 	if !ok || indent < column {
-		return empty
+		return q.empty(key, from)
 	}
 	dash := strings.HasPrefix(q.line()[indent:], "- ")
 	switch {
 	case indent == column && !(dash && inMap):
-		return empty
+		return q.empty(key, from)
 	case dash:
 		return q.sequence(indent)
 	}
 	q.refuse(q.line()[indent] == '-')
 	return q.mapping(indent, nil, 0)
+}
+
+// empty is the value that is missing behind a colon or a dash.
+func (q *quick) empty(line, column int) *node {
+	n := q.node(yaml.ScalarNode, column)
+	n.Tag, n.Line = "!!null", line+1
+	return n
 }
 
 // sequence reads a block list whose dashes stand in the given column.

@@ -8,7 +8,7 @@ import (
 )
 
 // kindKeys are the keys that say what a step does. A task may have two of them.
-var kindKeys = []string{"agent", "prompt", "workflow", "human", "combine", "choice", "loop", "steps"}
+var kindKeys = []string{"agent", "prompt", "template", "workflow", "human", "combine", "choice", "loop", "steps"}
 
 var kindNames = strings.Join(kindKeys, ", ")
 
@@ -19,7 +19,7 @@ func (r *reader) kind(m *strictyaml.Map, s *step) strictyaml.Node {
 	for _, key := range kindKeys {
 		n := m.Get(key)
 		switch {
-		case !n.Exists() || key == "prompt" && name == "agent":
+		case !n.Exists() || name == "agent" && (key == "prompt" || key == "template"):
 		case !first.Exists():
 			first, name = n, key
 		case n.Before(first):
@@ -32,7 +32,7 @@ func (r *reader) kind(m *strictyaml.Map, s *step) strictyaml.Node {
 	m.Get("config")
 	m.Get("inputs")
 	switch name {
-	case "agent", "prompt":
+	case "agent", "prompt", "template":
 		r.task(m, s)
 	case "workflow":
 		r.call(first, m, s)
@@ -62,8 +62,30 @@ func (r *reader) task(m *strictyaml.Map, s *step) {
 	if config := m.Peek("config"); config.Exists() && !config.IsNull() {
 		readSettings(config, t)
 	}
+	readTemplate(m.Get("template"), m.Peek("prompt"), t)
 	s.node.Step, s.base = t, orElse(t.Agent, "task")
 }
+
+// readTemplate reads the name of a prompt of the project. The model has it as a
+// setting, which the project replaces by the prompt.
+func readTemplate(n, prompt strictyaml.Node, t *workflow.Task) {
+	if !n.Exists() {
+		return
+	}
+	if prompt.Exists() {
+		n.Key().Errorf(codeStepKey, "remove one of them", "a step has either a prompt or a template")
+	}
+	if t.Settings == nil {
+		t.Settings = map[string]any{}
+	}
+	readSetting(strictyaml.Entry{Name: Template, Key: n.Key(), Value: n}, 1, t)
+	if t.Settings[Template] = n.Text(); n.IsText() && n.Written() == "" {
+		n.WrongType("the name of a prompt")
+	}
+}
+
+// Template is the setting that names a prompt of the project.
+const Template = "template"
 
 // readSettings reads the settings, and where the author wrote them.
 func readSettings(config strictyaml.Node, t *workflow.Task) {
@@ -71,10 +93,10 @@ func readSettings(config strictyaml.Node, t *workflow.Task) {
 		config.WrongType("a map")
 		return
 	}
-	entries := config.Map().Entries()
-	t.Settings = make(map[string]any, len(entries))
-	for _, e := range entries {
-		readSetting(e, len(entries), t)
+	m := config.Map()
+	t.Settings = make(map[string]any, m.Len())
+	for e := range m.All() {
+		readSetting(e, m.Len(), t)
 	}
 }
 
@@ -199,9 +221,9 @@ func readBindings(n strictyaml.Node) []workflow.Binding {
 	if !n.Exists() {
 		return nil
 	}
-	entries := n.Map().Entries()
-	bs := make([]workflow.Binding, 0, len(entries))
-	for _, e := range entries {
+	m := n.Map()
+	bs := make([]workflow.Binding, 0, m.Len())
+	for e := range m.All() {
 		b := workflow.Binding{Name: e.Name, Value: e.Value.Value(), Pos: e.Key.Pos()}
 		if e.Value.IsText() {
 			b.Src = e.Value.Source()
