@@ -1,6 +1,8 @@
 package yaml
 
 import (
+	"time"
+
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
@@ -53,8 +55,9 @@ func ReadStep(m *strictyaml.Map, kind string) *Step {
 	case saysOther(m):
 		said = r.kind(m, s)
 	case kind == "task":
-		m.Get("config")
-		m.Get("inputs")
+		for _, key := range []string{"agent", "prompt", "config", "inputs"} {
+			m.Get(key)
+		}
 		r.task(m, s)
 	default:
 		s.node.Step = readKind(m, kind)
@@ -79,7 +82,7 @@ func ReadStep(m *strictyaml.Map, kind string) *Step {
 
 // saysOther says whether a key tells what the step does.
 func saysOther(m *strictyaml.Map) bool {
-	for _, key := range []string{"agent", "prompt", "workflow", "human", "combine", "choice"} {
+	for _, key := range []string{"agent", "prompt", "template", "workflow", "human", "combine", "choice"} {
 		if m.Peek(key).Exists() {
 			return true
 		}
@@ -153,10 +156,18 @@ func ReadHead(m *strictyaml.Map, w *workflow.Workflow) { readHead(m, w) }
 // ReadParam reads an input that is declared in a list, with its name.
 func ReadParam(n strictyaml.Node) workflow.Param {
 	m := n.Map()
+	p := ReadParamMap(m)
+	m.Done()
+	return p
+}
+
+// ReadParamMap is ReadParam where the map holds more. The caller says when it is
+// Done.
+func ReadParamMap(m *strictyaml.Map) workflow.Param {
 	name := m.Get("name")
 	p := workflow.Param{Name: name.Name(), Pos: name.Pos()}
-	if n.IsMap() && !name.Exists() {
-		n.Errorf(codeStepKey, "add `name:`", "this input has no name")
+	if m.Node().IsMap() && !name.Exists() {
+		m.Node().Errorf(codeStepKey, "add `name:`", "this input has no name")
 	}
 	readParam(m, &p)
 	return p
@@ -236,3 +247,6 @@ func (n *Namer) Name(base string) string { return n.names.name(base, nil) }
 
 // Slug makes an id of a text: one that can be an id stays as it is.
 func Slug(text string) string { return slug(text) }
+
+// Duration writes 10m rather than 10m0s.
+func Duration(d time.Duration) string { return shortDuration(d) }

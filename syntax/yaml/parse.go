@@ -147,7 +147,9 @@ func readParams(m *strictyaml.Map) []workflow.Param {
 		if e.Value.IsScalar() {
 			p.Type, p.Required = paramType(e.Value), true
 		} else {
-			readParam(e.Value.Map(), &p)
+			m := e.Value.Map()
+			readParam(m, &p)
+			m.Done()
 		}
 		params = append(params, p)
 	}
@@ -166,7 +168,6 @@ func readParam(m *strictyaml.Map, p *workflow.Param) {
 	if n := m.Get("required"); n.Exists() {
 		p.Required = n.Bool()
 	}
-	m.Done()
 }
 
 func paramType(n strictyaml.Node) workflow.ParamType {

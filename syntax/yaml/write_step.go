@@ -1,6 +1,7 @@
 package yaml
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 
@@ -51,12 +52,16 @@ func (out *writer) kind(s *step, n *workflow.Node) {
 	switch step := n.Step.(type) {
 	case *workflow.Task:
 		out.text("agent", step.Agent)
-		if step.Agent == "" && !out.flat || step.Prompt.Text != "" {
+		settings, template := cutTemplate(step)
+		switch {
+		case template != "":
+			out.always("template", template)
+		case step.Agent == "" && !out.flat || step.Prompt.Text != "":
 			out.always("prompt", step.Prompt.Text)
 		}
 		out.bindings(step.Inputs)
-		if len(step.Settings) > 0 {
-			out.nested("config", func() { out.members(step.Settings) })
+		if len(settings) > 0 {
+			out.nested("config", func() { out.members(settings) })
 		}
 	case *workflow.Call:
 		if !out.flat || step.Workflow != "" {
@@ -80,6 +85,18 @@ func (out *writer) kind(s *step, n *workflow.Node) {
 			out.nested("steps", func() { out.steps(s.body) })
 		}
 	}
+}
+
+// cutTemplate takes the name of a prompt from the settings, if it has a word of
+// its own: beside a prompt it has not.
+func cutTemplate(t *workflow.Task) (settings map[string]any, template string) {
+	template, _ = t.Settings[Template].(string)
+	if template == "" || t.Prompt.Text != "" {
+		return t.Settings, ""
+	}
+	settings = maps.Clone(t.Settings)
+	delete(settings, Template)
+	return settings, template
 }
 
 // group writes what a step does below its key, unless the drawing says it.
