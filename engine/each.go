@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -60,6 +61,9 @@ func kindOf(v any) string {
 func (r *Run) moreItems(in *inst) {
 	x := in.each
 	most := in.n.does.(*workflow.Each).Parallel
+	if most == 0 && !x.stopped { // all of them begin at once
+		r.jobs = slices.Grow(r.jobs, len(x.items)-x.next)
+	}
 	for !x.stopped && x.next < len(x.items) && (most == 0 || x.open < most) {
 		r.startItem(in, x.next)
 		x.next++

@@ -49,6 +49,29 @@ func TestDecodeAgreesWithTheEngine(t *testing.T) {
 	}
 }
 
+func TestDecodeTimes(t *testing.T) {
+	var d decoder
+	read := 0
+	for _, stamp := range []string{
+		"2026-01-02T03:04:05Z", "2026-01-02T03:04:05.1Z", "2026-01-02T03:04:59.123456789Z", "2026-01-02T03:05:00.000000001Z",
+		"2026-01-02T03:04:05Z", "2024-02-29T23:59:59.999Z", "2025-02-29T23:59:59Z", "2026-01-02T03:04:60Z", "2026-01-02T03:04:05.Z",
+		"2026-01-02T03:04:05.1234567891Z", "2026-01-02T03:04:5Z", "2026-01-02T03:04:0x.1Z", "2026-01-02T03:04:05,1Z", "2026-01-02T03:04:05.1.2Z",
+		"2026-01-02T03:04:05.1+00:00Z", "2026-01-02T03:04Z", "2026-01-02T03:04:Z", "2026-01-02 03:04:05Z", "2026-01-02T3:04:05.1Z", "Z", "",
+	} {
+		got, ok := d.time(stamp)
+		if !ok {
+			continue
+		}
+		read++
+		if want, err := time.Parse(time.RFC3339Nano, stamp); err != nil || got != want {
+			t.Errorf("%s was read as %s, want %s, %v", stamp, got, want, err)
+		}
+	}
+	if read != 6 {
+		t.Errorf("%d times were read, want 6", read)
+	}
+}
+
 func TestDecodeLeavesTheRestToTheEngine(t *testing.T) {
 	const whole = `{"type":"TaskEnded","time":"2026-01-02T03:04:05Z","address":"a","attempt":1,"output":"ok"}`
 	var d decoder

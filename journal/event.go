@@ -13,13 +13,18 @@ import (
 // because a call per row costs three times as much as the row.
 const chunk = 512
 
+// ahead is how many chunks may wait for the caller. A run that begins with many
+// steps at once is busy with its first event for as long as many others take to
+// read.
+const ahead = 64
+
 // Events reads the events of a run, in order. The next ones are read and decoded
 // while the caller works on those before. After an error nothing follows; what
 // came before it was recorded.
 func (s *Store) Events(ctx context.Context, run string) iter.Seq2[engine.Event, error] {
 	return func(yield func(engine.Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
-		decoded := make(chan part, 4)
+		decoded := make(chan part, ahead)
 		go func() {
 			defer close(decoded)
 			s.decode(ctx, run, decoded)
