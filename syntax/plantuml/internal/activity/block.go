@@ -92,8 +92,7 @@ func (r *reader) branch(l *line, st *stmt) {
 				return
 			}
 			r.problem(workflow.Error, codeStray, l.whole(), "a second else of the if at line "+r.lineOf(e.Opener.From),
-				"an if has one else, as its last branch: close the if with endif before, or write elseif (…) above the else",
-				r.remove(l)...)
+				"close the if with endif before it, or write the first one as elseif (condition)")
 			return
 		}
 		r.endBranch(&e.Branches[len(e.Branches)-1])
@@ -145,6 +144,9 @@ func (r *reader) repeatArrow(l *line, st *stmt) *Arrow {
 	label := st.in
 	if !r.strict && label.written() && l.text[label.to-1] == ';' {
 		label.to--
+		at := l.span(label.to, label.to+1)
+		r.problem(workflow.Warning, codeSemicolon, at, `PlantUML takes the ";" for a part of the label`,
+			"write "+l.text[:label.to], r.src.Edit(at, ""))
 	}
 	a := &Arrow{Style: st.style.of(l.text), Label: r.text(l, label)}
 	a.Span, a.Lane = l.whole(), r.lane

@@ -117,7 +117,7 @@ func dedented(l *line, n int) string {
 }
 
 func (r *reader) activityOpen(l *line, st *stmt) {
-	found, stopped := r.collect(l, endActivity, endsActivity, r.stops(l))
+	found, stopped := r.collect(l, endActivity, endsActivity, r.stops())
 	if !found {
 		if !stopped {
 			if r.refuse(l) {
@@ -178,7 +178,7 @@ func (r *reader) joinText(l *line, first part, cut, end int) string {
 }
 
 func (r *reader) arrowOpen(l *line, st *stmt) {
-	found, stopped := r.collect(l, endArrow, func(m *line) bool { return strings.HasSuffix(m.text, ";") }, r.stops(l))
+	found, stopped := r.collect(l, endArrow, func(m *line) bool { return strings.HasSuffix(m.text, ";") }, r.stops())
 	if !found {
 		if r.strict {
 			*st = listItem(l.text)

@@ -118,7 +118,7 @@ func exactKill(s string) bool {
 // label is a statement of its own, so that a semicolon was forgotten before it.
 // Words that may stand in a text do not count, nor does a line that would close
 // a block that is not the innermost one.
-func (r *reader) stops(*line) func(*line) bool {
+func (r *reader) stops() func(*line) bool {
 	if r.strict {
 		return nil
 	}
@@ -128,17 +128,19 @@ func (r *reader) stops(*line) func(*line) bool {
 func (r *reader) evident(s string) bool {
 	st := classify(s)
 	switch st.kind {
-	case kActivity, kLane, kArrow, kStart, kStop, kEnd, kFork, kSplit, kNoteOpen, kForkAgain, kSplitAgain,
-		kEndFork, kEndSplit, kEndSwitch, kCase, kRepeatWhile, kEndIf, kEndWhile:
-		return st.kind != kNoteOpen || st.side != Unsaid
-	case kNote:
+	case kActivity, kLane, kForkAgain, kSplitAgain, kEndFork, kEndSplit, kEndSwitch, kCase, kRepeatWhile,
+		kEndIf, kEndWhile, kSwitch:
+		return true
+	case kStart, kStop, kEnd, kFork, kSplit, kRepeat, kBreak:
+		return !strings.HasSuffix(s, ";") // with one, it ends the text
+	case kArrow:
+		return len(r.lines) == 0
+	case kNote, kNoteOpen:
 		return st.side != Unsaid
 	case kElse, kElseIf:
 		return r.top().word == "if"
 	case kGroupEnd:
 		return r.top().word == "group"
-	case kRepeat, kBreak:
-		return !st.test.written() || st.kind == kRepeat
 	case kKill:
 		return exactKill(s)
 	case kIf:
@@ -147,8 +149,6 @@ func (r *reader) evident(s string) bool {
 		return st.label.written()
 	case kGroup:
 		return strings.HasSuffix(s, "{")
-	case kSwitch:
-		return true
 	}
 	return false
 }

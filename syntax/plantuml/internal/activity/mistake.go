@@ -15,8 +15,8 @@ func (r *reader) unknown(l *line) {
 	}
 	if r.mending < maxMending {
 		for _, mistake := range []func(*line) bool{
-			r.fence, r.dropped, r.endCommentError, r.wrongComment, r.alias, r.caseLabel, r.noteWords, r.thenBelow, r.brace,
-			r.endColon, r.severalError, r.bare, r.wideMarksError, r.wrongArrow,
+			r.fence, r.dropped, r.endCommentError, r.wrongComment, r.alias, r.overLines, r.caseLabel, r.noteWords,
+			r.thenBelow, r.brace, r.endColon, r.severalError, r.noEnd, r.bare, r.wideMarksError, r.wrongArrow,
 		} {
 			if mistake(l) {
 				return
@@ -24,6 +24,10 @@ func (r *reader) unknown(l *line) {
 		}
 	}
 	if r.otherNotation(l) {
+		return
+	}
+	if strings.HasSuffix(l.text, ";") && r.mending < maxMending {
+		r.instead(workflow.Error, codeSyntax, l.whole(), "a step begins with a colon", mending(l).put(":").keep(0, len(l.text)))
 		return
 	}
 	r.problem(workflow.Error, codeSyntax, l.whole(), "PlantUML knows no line like "+quoted(l.text),
@@ -34,8 +38,8 @@ func (r *reader) unknown(l *line) {
 // adviceFor says what could be meant by a line that nothing is known of.
 func (r *reader) adviceFor(s string) string {
 	switch {
-	case strings.HasSuffix(s, ";"):
-		return "a step begins with a colon: write :" + s
+	case s[0] == '|':
+		return "a lane is written |Name|, |#color|Name| or |Name| Title"
 	case strings.HasPrefix(lower(s), "end"):
 		return "the blocks end with endif, endswitch, endwhile, end fork, end split, } and repeat while (condition)"
 	}
@@ -97,6 +101,9 @@ func (r *reader) alias(l *line) bool {
 	s := strings.TrimRight(l.text, ";: \t")
 	instead := aliasOf(strings.Join(strings.Fields(lower(s)), " "), r.top().word)
 	if instead == "" {
+		instead = extra(s, r.top().word)
+	}
+	if instead == "" {
 		return false
 	}
 	r.instead(workflow.Error, codeKeyword, l.whole(), "PlantUML has no "+quoted(s), mending(l).put(instead))
@@ -128,8 +135,24 @@ func aliasOf(words, open string) string {
 	case "fi":
 		return "endif"
 	}
-	if rest, ok := strings.CutPrefix(words, "endif "); ok && open == "if" && rest != "" || strings.HasPrefix(words, "end if ") && open == "if" {
-		return "endif"
+	return ""
+}
+
+// extra is the statement that a line is, but for what stands behind it: labels
+// of marks and of ends that have none.
+func extra(s, open string) string {
+	for _, mark := range []string{"start", "stop", "end", "fork", "split", "repeat"} {
+		if at := word(s, 0, mark); at > 0 && byteAt(s, blanks(s, at), '(') > 0 && s[len(s)-1] == ')' {
+			return mark
+		}
+	}
+	if c := closer(open); c != "" && c != "}" {
+		if at := words(s, 0, strings.Fields(c)...); at > 0 && at < len(s) && !isWord(s[at]) {
+			return c
+		}
+		if at := words(s, 0, "end", open); at > 0 && at < len(s) && !isWord(s[at]) {
+			return c
+		}
 	}
 	return ""
 }
@@ -142,8 +165,10 @@ func (r *reader) caseLabel(l *line) bool {
 		return false
 	}
 	from, end := blanks(s, at), len(strings.TrimRight(s, ":; \t"))
-	if from < end && s[from] == '(' && s[end-1] == ')' {
-		from, end = from+1, end-1
+	if from < end && s[from] == '(' {
+		if behind := balanced(s[:end], from); behind > 0 {
+			from, end = from+1, behind-1
+		}
 	} else if q := unquote(s[from:max(end, from)]); len(q) < end-from {
 		from += strings.Index(s[from:], q)
 		end = from + len(q)
@@ -166,7 +191,7 @@ func (r *reader) bare(l *line) bool {
 			continue
 		}
 		test, label, ok := bareTest(s, at, b.label)
-		if !ok {
+		if !ok || strings.Count(test.of(s), "(") != strings.Count(test.of(s), ")") {
 			return false
 		}
 		m := mending(l).put(b.instead+" (").keep(test.from, test.to).put(")")
@@ -265,6 +290,50 @@ func (r *reader) endColon(l *line) bool {
 	}
 	r.instead(workflow.Error, codeSyntax, l.span(len(s)-1, len(s)), quoted(s[len(s)-1:])+" does not end a statement in PlantUML",
 		mending(l).keep(0, end))
+	return true
+}
+
+// noEnd reads a repeat or backward whose activity has no semicolon.
+func (r *reader) noEnd(l *line) bool {
+	s := l.text
+	if word(s, 0, "repeat") < 0 && word(s, 0, "backward") < 0 || !complete(s+";") {
+		return false
+	}
+	r.instead(workflow.Error, codeSemicolon, l.whole(), `the activity has no ";"`, mending(l).keep(0, len(s)).put(";"))
+	return true
+}
+
+// overLines reads the conditions that may not go over several lines.
+func (r *reader) overLines(l *line) bool {
+	s := l.text
+	if l.made || word(s, 0, "while") < 0 && word(s, 0, "switch") < 0 && word(s, 0, "case") < 0 {
+		return false
+	}
+	m := mending(l).keep(0, len(s))
+	open := strings.Count(s, "(") - strings.Count(s, ")")
+	at, end := l.next, l.whole().To
+	for n := 0; open > 0 && n < 10; n++ {
+		next := r.scan.line(at)
+		if next.kind != plain {
+			return false
+		}
+		at, end = next.next, next.whole().To
+		m.put(`\n`)
+		m.place = append(m.place, piece{len(m.buf), next.whole().From})
+		m.buf = append(m.buf, next.text...)
+		open += strings.Count(next.text, "(") - strings.Count(next.text, ")")
+	}
+	m.end()
+	if at == l.next || !complete(m.lines[0].text) {
+		return false
+	}
+	r.at = at
+	whole := source.Span{From: l.whole().From, To: end}
+	r.problem(workflow.Error, codeCondition, whole, "this condition may not go over several lines",
+		"write "+m.lines[0].text, r.src.Edit(whole, m.lines[0].text))
+	r.mending++
+	r.statement(&m.lines[0])
+	r.mending--
 	return true
 }
 

@@ -14,7 +14,7 @@ func (r *reader) otherNotation(l *line) bool {
 	if !drawn && len(r.diagram.Lanes) == 0 && !r.found.Errors() {
 		if kind == "" {
 			kind = "another kind of diagram"
-			if r.rest(l) {
+			if first := lower(l.text[:wordEnd(l.text, 0)]); opensStatement(first) || first == "label" || first == "goto" || r.rest(l) {
 				return false
 			}
 		}

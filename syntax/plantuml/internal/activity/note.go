@@ -128,7 +128,7 @@ func (r *reader) noteOpen(l *line, st *stmt) {
 			return
 		}
 		if !stopped {
-			r.openNote(l)
+			found = r.openNote(l)
 		}
 	}
 	n := r.newNote(l, st)

@@ -34,12 +34,18 @@ func (r *reader) badNoteEnd(opener, l *line) {
 }
 
 // openNote gathers the lines of a note without an end: those up to the first
-// one that is a statement.
-func (r *reader) openNote(l *line) {
+// one that is a statement. It says whether the last of them ends the note.
+func (r *reader) openNote(l *line) bool {
 	r.lines = r.lines[:0]
 	at, last := l.next, l
 	for {
 		m := r.scan.line(at)
+		if m.kind == plain && endsNote(m.text) { // it is hidden in an embedded diagram
+			r.problem(workflow.Error, codeNote, l.whole(), `a line {{ of the note opens a diagram that no line }} closes`,
+				"write something else on the line, or close it with a line }}")
+			r.lines = append(r.lines, m)
+			return true
+		}
 		if m.kind == fileEnd || m.kind == plain && r.evident(m.text) {
 			break
 		}
@@ -61,6 +67,7 @@ func (r *reader) openNote(l *line) {
 	}
 	r.problem(workflow.Error, codeNote, l.whole(), "the note at line "+r.lineOf(l.from)+" has no end",
 		"write end note behind line "+r.lineOf(last.to), edits...)
+	return false
 }
 
 // noteWords reads notes with a place that activity diagrams do not have, like

@@ -83,6 +83,9 @@ func (r *reader) reach(l *line, st *stmt) bool {
 			return true
 		}
 	}
+	if r.sibling(l, st) {
+		return false
+	}
 	detail := "remove it"
 	if len(r.stack) > 1 {
 		f := r.top()
@@ -95,6 +98,25 @@ func (r *reader) reach(l *line, st *stmt) bool {
 	r.problem(workflow.Error, codeStray, l.whole(), quoted(l.text)+" without an open "+want, detail, r.remove(l)...)
 	r.decor(Misplaced, l)
 	return false
+}
+
+// sibling reads a line that belongs to a fork in a split, or the other way
+// round.
+func (r *reader) sibling(l *line, st *stmt) bool {
+	f := r.top()
+	if r.mending >= maxMending || f.word != "fork" && f.word != "split" {
+		return false
+	}
+	instead := closer(f.word)
+	switch st.kind {
+	case kForkAgain, kSplitAgain:
+		instead = f.word + " again"
+	case kEndFork, kEndSplit:
+	default:
+		return false
+	}
+	r.instead(workflow.Error, codeKeyword, l.whole(), quoted(l.text)+" in the "+r.nameOf(f), mending(l).put(instead))
+	return true
 }
 
 func (r *reader) nameOf(f *frame) string { return f.word + " at line " + r.lineOf(f.opener.From) }
