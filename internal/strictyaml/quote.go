@@ -3,6 +3,7 @@ package strictyaml
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -67,6 +68,30 @@ func needsEscape(r rune) bool {
 		return true
 	}
 	return r >= 0x80 && r < 0xa0
+}
+
+// QuoteHard writes text other than a word in quotes and escapes everything but letters, digits
+// and a few marks, for a place where other marks may mean something.
+func QuoteHard(s string) string {
+	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_") == "" && IsPlain(s, true) {
+		return s
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch short, ok := escapes[r]; {
+		case ok:
+			b.WriteString(short)
+		case unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" _.,:;=()[]{}/$?&|-", r):
+			b.WriteRune(r)
+		case r > 0xFFFF:
+			fmt.Fprintf(&b, `\U%08X`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04X`, r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
 }
 
 // escapes are the characters that have a short escape.

@@ -181,22 +181,53 @@ func ReadSchema(n strictyaml.Node) any { return readSchema(n) }
 
 // WriteHead writes the words of [ReadHead], with the texts as [Mixed] gives
 // them.
-func WriteHead(w *workflow.Workflow) string {
-	out := &writer{}
-	out.head(w)
-	return out.b.String()
-}
+func WriteHead(w *workflow.Workflow) string { return Style{}.Head(w) }
 
 // WriteStep writes the words of [ReadStep] for a node of its kind, and for the
 // edges that its drawing does not show; nil: it shows all. The id is written if
 // withID says so. The texts of the node are those that [Mixed] gives.
 func WriteStep(n *workflow.Node, edges []workflow.Edge, withID bool) string {
+	return Style{}.Step(n, edges, withID)
+}
+
+// Style is how words are written. The zero Style writes them as in a file.
+type Style struct {
+	// Hard puts every text in one line, and escapes all of it that might mean
+	// something to the notation around it.
+	Hard bool
+}
+
+// Head is [WriteHead] in this style.
+func (st Style) Head(w *workflow.Workflow) string {
+	out := &writer{printer: printer{hard: st.Hard}}
+	out.head(w)
+	return out.b.String()
+}
+
+// Step is [WriteStep] in this style.
+func (st Style) Step(n *workflow.Node, edges []workflow.Edge, withID bool) string {
 	s := &step{node: *n, given: withID}
 	if edges != nil {
 		s.lead(edges)
 	}
-	out := &writer{plan: &plan{}, flat: true}
+	out := &writer{printer: printer{hard: st.Hard}, plan: &plan{}, flat: true}
 	out.step(s)
+	return out.b.String()
+}
+
+// Text is one word with its text.
+func (st Style) Text(key, text string) string {
+	out := &printer{hard: st.Hard}
+	out.always(key, text)
+	return out.b.String()
+}
+
+// Ways writes edges that do not follow success: error and on_timeout.
+func (st Style) Ways(edges []workflow.Edge) string {
+	s := &step{}
+	s.lead(edges)
+	out := &writer{printer: printer{hard: st.Hard}}
+	out.ways(s.ways)
 	return out.b.String()
 }
 

@@ -25,7 +25,7 @@ func TestWordsSayAllOfAStep(t *testing.T) {
 			} else if kind == "each" {
 				kind = n.Body().Nodes[0].Kind()
 			}
-			text := yaml.WriteStep(withoutBody(n), leaving(w, n.ID), true)
+			text := yaml.Style{Hard: i%2 == 1}.Step(withoutBody(n), leaving(w, n.ID), true)
 			doc := strictyaml.Read("", []byte(text))
 			m := doc.Root().Map()
 			read := yaml.ReadStep(m, kind)

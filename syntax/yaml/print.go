@@ -15,7 +15,19 @@ type printer struct {
 	b     strings.Builder
 	depth int
 	dash  bool // the next line begins an entry of a list
+	hard  bool // texts stand in one line, and only what is plain in any notation stands for itself
 }
+
+// quote writes text in one line.
+func (p *printer) quote(s string, inFlow bool) string {
+	if p.hard {
+		return strictyaml.QuoteHard(s)
+	}
+	return strictyaml.Quote(s, inFlow)
+}
+
+// isBlock says whether text is written as a block.
+func (p *printer) isBlock(s string) bool { return !p.hard && isBlock(s) }
 
 // line begins a line: with a dash if it is the first of an entry.
 func (p *printer) line(text string) {
@@ -37,7 +49,7 @@ func (p *printer) blank() { p.b.WriteByte('\n') }
 // key is a key with its colon. A key may have a thousand characters on a line;
 // a longer one is marked as a key.
 func (p *printer) key(name string) string {
-	text := strictyaml.Quote(name, false)
+	text := p.quote(name, false)
 	if len(text) < 1000 {
 		return text + ":"
 	}
@@ -56,8 +68,8 @@ func (p *printer) text(key, s string) {
 }
 
 func (p *printer) always(key, s string) {
-	if !isBlock(s) {
-		p.field(key, strictyaml.Quote(s, false))
+	if !p.isBlock(s) {
+		p.field(key, p.quote(s, false))
 		return
 	}
 	p.field(key, blockHeader(s))
@@ -100,7 +112,7 @@ func (p *printer) value(key string, v any) {
 	case string:
 		p.always(key, v)
 	case []any:
-		if line, ok := flowList(v); ok {
+		if line, ok := p.flowList(v); ok {
 			p.field(key, line)
 			return
 		}
@@ -131,16 +143,16 @@ func (p *printer) items(list []any) {
 func (p *printer) item(v any) {
 	switch v := v.(type) {
 	case string:
-		if isBlock(v) {
+		if p.isBlock(v) {
 			p.line(blockHeader(v))
 			p.depth--
 			p.lines(v)
 			p.depth++
 			return
 		}
-		p.line(strictyaml.Quote(v, false))
+		p.line(p.quote(v, false))
 	case []any:
-		if line, ok := flowList(v); ok {
+		if line, ok := p.flowList(v); ok {
 			p.line(line)
 			return
 		}
@@ -158,12 +170,12 @@ func (p *printer) item(v any) {
 }
 
 // flowList writes a short list of scalars in one line.
-func flowList(list []any) (string, bool) {
+func (p *printer) flowList(list []any) (string, bool) {
 	parts := make([]string, len(list))
 	for i, v := range list {
 		switch v := v.(type) {
 		case string:
-			parts[i] = strictyaml.Quote(v, true)
+			parts[i] = p.quote(v, true)
 		case []any, map[string]any:
 			return "", false
 		default:

@@ -192,7 +192,7 @@ func (out *writer) lanes(lanes []workflow.AgentRef) {
 	for _, a := range lanes {
 		out.entry(func() {
 			if a.Role == "" && a.Color == "" {
-				out.line(strictyaml.Quote(a.Name, false))
+				out.line(out.quote(a.Name, false))
 				return
 			}
 			out.always("name", a.Name)

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -257,17 +256,17 @@ func (out *writer) onError(s *step) {
 // targets writes one name as it is, and none or several as a list.
 func (out *writer) targets(key string, names *[]target) {
 	if names != nil {
-		out.field(key, targetList(*names))
+		out.field(key, out.targetList(*names))
 	}
 }
 
-func targetList(names []target) string {
+func (out *writer) targetList(names []target) string {
 	if len(names) == 1 {
-		return strictyaml.Quote(names[0].name, false)
+		return out.quote(names[0].name, false)
 	}
 	quoted := make([]string, len(names))
 	for i, t := range names {
-		quoted[i] = strictyaml.Quote(t.name, true)
+		quoted[i] = out.quote(t.name, true)
 	}
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
@@ -296,12 +295,12 @@ func (out *writer) ways(ways []way) {
 	default:
 		out.nested("route", func() {
 			for _, w := range route {
-				out.field(w.label, targetList(w.to))
+				out.field(w.label, out.targetList(w.to))
 			}
 		})
 	}
 	for _, w := range rest {
-		out.field(wayKeys[w.on], targetList(w.to))
+		out.field(wayKeys[w.on], out.targetList(w.to))
 	}
 }
 
@@ -332,11 +331,11 @@ func (out *writer) entries(ways []way) {
 			case workflow.OnElse, workflow.OnFailure, workflow.OnTimeout:
 				out.on(string(w.on))
 			}
-			out.field("to", targetList(w.to))
+			out.field("to", out.targetList(w.to))
 		})
 	}
 }
 
 // on writes our own key, which needs no quotes. As a label it gets them, since
 // YAML 1.1 takes it for true.
-func (out *writer) on(text string) { out.line("on: " + strictyaml.Quote(text, false)) }
+func (out *writer) on(text string) { out.line("on: " + out.quote(text, false)) }
