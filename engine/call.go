@@ -8,7 +8,7 @@ import (
 
 // call runs another workflow in a frame of its own.
 func (r *Run) call(in *inst, s *workflow.Call) {
-	r.tell(in, StepStarted, "")
+	r.tell(in, toldStepStarted, "")
 	in.attempt = 1
 	f, err := r.newFrame(in, s)
 	if err != nil {

@@ -25,7 +25,7 @@ type part struct {
 // combine aggregates at once.
 func (r *Run) combine(in *inst, s *workflow.Combine) {
 	in.attempt = 1
-	r.tell(in, StepStarted, "")
+	r.tell(in, toldStepStarted, "")
 	value, err := r.aggregate(in, s)
 	if err != nil {
 		r.fail(in, &Fault{Kind: FaultError, Message: err.Error(), Permanent: true})

@@ -20,7 +20,7 @@ type each struct {
 }
 
 func (r *Run) startEach(in *inst, s *workflow.Each) {
-	r.tell(in, StepStarted, "")
+	r.tell(in, toldStepStarted, "")
 	r.view = view{scope: in.scope(), reg: in.reg, env: in.env, self: in}
 	value, err := in.n.on.Eval(&r.view)
 	if err != nil {

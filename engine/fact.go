@@ -39,22 +39,61 @@ const (
 	RunEnded       FactKind = "run_ended"
 )
 
+// told is a FactKind while a step is under way.
+type told uint8
+
+const (
+	toldStepStarted told = iota
+	toldAttemptStarted
+	toldAttemptFailed
+	toldRetrying
+	toldStepEnded
+	toldStepSkipped
+	toldAsked
+	toldAnswered
+	toldDecided
+	toldIterated
+	toldPaused
+	toldRaised
+	toldWarned
+	toldRunEnded
+)
+
+func (t told) kind() FactKind {
+	return [...]FactKind{
+		toldStepStarted:    StepStarted,
+		toldAttemptStarted: AttemptStarted,
+		toldAttemptFailed:  AttemptFailed,
+		toldRetrying:       Retrying,
+		toldStepEnded:      StepEnded,
+		toldStepSkipped:    StepSkipped,
+		toldAsked:          Asked,
+		toldAnswered:       Answered,
+		toldDecided:        Decided,
+		toldIterated:       Iterated,
+		toldPaused:         Paused,
+		toldRaised:         Raised,
+		toldWarned:         Warned,
+		toldRunEnded:       RunEnded,
+	}[t]
+}
+
 // note is a fact as it is kept during a step: what may change before the step
 // is over, and where to find the rest. A replay never looks at it, so it is
-// small.
+// small, and has few pointers: while garbage is collected each of them costs.
 type note struct {
-	kind    FactKind
 	in      *inst // nil for the run itself
 	status  Status
 	text    string
+	until   time.Duration // for Retrying, since the start of the run
 	attempt int32
-	until   *time.Time
+	kind    told
 }
 
 func (r *Run) note(n note) { r.notes = append(r.notes, n) }
 
 // tell notes a fact about an instance as it is now.
-func (r *Run) tell(in *inst, kind FactKind, text string) {
+func (r *Run) tell(in *inst, kind told, text string) {
 	r.notes = append(r.notes, note{kind: kind, in: in, status: in.status, text: text, attempt: in.attempt})
 }
 
@@ -62,13 +101,14 @@ func (r *Run) tell(in *inst, kind FactKind, text string) {
 func (r *Run) Facts() []Fact {
 	facts := make([]Fact, len(r.notes))
 	for i, n := range r.notes {
-		f := Fact{Time: r.now, Kind: n.kind, Attempt: int(n.attempt), Status: n.status, Text: n.text, Workflow: r.bundle.Root.Name}
+		f := Fact{Time: r.now, Kind: n.kind.kind(), Attempt: int(n.attempt), Status: n.status, Text: n.text, Workflow: r.bundle.Root.Name}
 		if n.in != nil {
-			f.Address, f.Workflow, f.Node, f.Agent = n.in.address, n.in.scope().frame.p.w.Name, n.in.n.def.ID, n.in.n.place.Agent
+			place := &n.in.n.place
+			f.Address, f.Workflow, f.Node, f.Agent = n.in.address, place.Workflow, place.Node, place.Agent
 			f.Usage = n.in.usage
 		}
-		if n.until != nil {
-			f.Until = *n.until
+		if n.kind == toldRetrying {
+			f.Until = r.began.Add(n.until)
 		}
 		facts[i] = f
 	}

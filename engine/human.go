@@ -20,7 +20,7 @@ func (r *Run) ask(in *inst, s *workflow.Human) {
 		}
 		question = text
 	}
-	r.tell(in, StepStarted, "")
+	r.tell(in, toldStepStarted, "")
 	r.open(in, &AskHuman{Question: question, Options: in.n.options, Custom: s.Custom, Required: s.Required})
 }
 
@@ -33,7 +33,7 @@ const (
 
 // askLost asks a person what became of an attempt.
 func (r *Run) askLost(in *inst) {
-	r.tell(in, AttemptFailed, "lost; its effect must happen once, so a person decides")
+	r.tell(in, toldAttemptFailed, "lost; its effect must happen once, so a person decides")
 	r.open(in, &AskHuman{
 		Question: fmt.Sprintf("Nobody knows whether attempt %d of %q did its work, and it must happen once only. What now?", in.attempt, in.address),
 		Options: []workflow.Option{
@@ -55,7 +55,7 @@ func (r *Run) open(in *inst, gate *AskHuman) {
 	in.issued = r.issued
 	r.gates[in.address] = in
 	r.command(gate)
-	r.tell(in, Asked, gate.Question)
+	r.tell(in, toldAsked, gate.Question)
 	r.setTimer(in.timerID(answerTimer), gate.Deadline, in)
 }
 
@@ -130,7 +130,7 @@ func (r *Run) humanAnswered(ev *HumanAnswered) {
 	if ev.By != "" {
 		text += " (" + ev.By + ")"
 	}
-	r.tell(in, Answered, text)
+	r.tell(in, toldAnswered, text)
 	human, ok := in.n.does.(*workflow.Human)
 	if !ok {
 		r.lostAnswered(in, value)

@@ -219,7 +219,7 @@ func (r *Run) limitRaised(ev *LimitRaised) {
 			raise(&f.limits, ev.Limits, true)
 		}
 	}
-	r.note(note{kind: Raised, text: ev.By})
+	r.note(note{kind: toldRaised, text: ev.By})
 	r.resumeHeld(true)
 	r.seatWaiting(r.root.frame)
 }

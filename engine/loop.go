@@ -76,7 +76,7 @@ func (r *Run) iterationSettled(reg *region) {
 	}
 	l.iteration++
 	l.number = nil
-	r.note(note{kind: Iterated, in: l.in, attempt: int32(l.iteration)})
+	r.note(note{kind: toldIterated, in: l.in, attempt: int32(l.iteration)})
 	r.enter(reg, from, at)
 }
 
@@ -158,7 +158,7 @@ func sameExit(a, b *edge) bool {
 func (r *Run) failLimit(reg *region, by *inst) {
 	by.status, by.output = Failed, nil
 	r.setErr(by, "the loop reached its limit without an exit")
-	r.tell(by, StepEnded, by.err)
+	r.tell(by, toldStepEnded, by.err)
 	onError := by.n.def.OnError
 	leaving := func(e *edge) bool { return e.def.On == workflow.OnFailure && len(e.leaves) > 0 }
 	handled := slices.ContainsFunc(by.n.out, leaving)

@@ -355,7 +355,7 @@ func (r *Run) noteSkipped(reg *region, n *node) {
 		in.status, in.phase = Skipped, finished
 		in.scope().remember(in)
 		r.list(in)
-		r.tell(in, StepSkipped, "")
+		r.tell(in, toldStepSkipped, "")
 	case *workflow.Choice:
 	}
 }

@@ -264,10 +264,10 @@ func (r *Run) start(ev *Started) {
 func (r *Run) warn(in *inst, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if in != nil {
-		r.tell(in, Warned, text)
+		r.tell(in, toldWarned, text)
 		text = in.address + ": " + text
 	} else {
-		r.note(note{kind: Warned, text: text})
+		r.note(note{kind: toldWarned, text: text})
 	}
 	r.warnings = append(r.warnings, text)
 }

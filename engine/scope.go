@@ -201,7 +201,7 @@ func (r *Run) cancelInst(in *inst) {
 	}
 	in.scope().remember(in)
 	if !in.n.isLoop() {
-		r.tell(in, StepEnded, "")
+		r.tell(in, toldStepEnded, "")
 	}
 }
 
@@ -303,7 +303,7 @@ func (r *Run) finishRun(status Status, output any, reason string) {
 	}
 	r.clearTimer(runtimeTimer)
 	r.finish = &Finish{Status: status, Output: output, Error: reason}
-	r.note(note{kind: RunEnded, status: status, text: reason})
+	r.note(note{kind: toldRunEnded, status: status, text: reason})
 	r.command(r.finish)
 }
 

@@ -65,7 +65,7 @@ func (r *Run) conclude(in *inst) {
 	in.seq = r.seq
 	in.scope().remember(in)
 	if !in.n.isChoice() || in.err != "" {
-		r.tell(in, StepEnded, in.err)
+		r.tell(in, toldStepEnded, in.err)
 	}
 }
 
@@ -175,7 +175,7 @@ func (r *Run) tellDecision(in *inst, d verdict) {
 		}
 	}
 	if !d.matched && len(taken) == 1 {
-		r.tell(in, Decided, taken[0].told)
+		r.tell(in, toldDecided, taken[0].told)
 		return
 	}
 	text := string(taken[0].def.On)
@@ -187,7 +187,7 @@ func (r *Run) tellDecision(in *inst, d verdict) {
 		text += separator + e.def.To
 		separator = ", "
 	}
-	r.tell(in, Decided, text)
+	r.tell(in, toldDecided, text)
 }
 
 // fail ends an instance for good. Error edges handle the failure; without one

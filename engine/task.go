@@ -32,7 +32,7 @@ func (r *Run) startAttempt(in *inst) {
 	if f := r.overBudget(in, bound); f != nil {
 		in.phase = held
 		r.paused = append(r.paused, in)
-		r.tell(in, Paused, f.budgetText(bound))
+		r.tell(in, toldPaused, f.budgetText(bound))
 		return
 	}
 	if in.cmd == nil {
@@ -112,7 +112,7 @@ func (r *Run) issue(in *inst, bound *TaskFacts) {
 	}
 	if in.attempt == 1 && in.losses == 0 && in.phase != parked {
 		in.started = r.elapsed
-		r.tell(in, StepStarted, "")
+		r.tell(in, toldStepStarted, "")
 	}
 	in.phase, in.expired, in.unsent = running, false, r.unattended
 	r.issued++
@@ -121,7 +121,7 @@ func (r *Run) issue(in *inst, bound *TaskFacts) {
 	r.occupy(in, bound)
 	r.attempts[in.address] = in
 	r.command(in.cmd)
-	r.tell(in, AttemptStarted, "")
+	r.tell(in, toldAttemptStarted, "")
 	if in.cmd.Timeout > 0 {
 		r.setTimer(in.timerID(timeoutTimer), r.now.Add(in.cmd.Timeout), in)
 	}
@@ -159,7 +159,7 @@ func (r *Run) attemptFailed(in *inst, fault *Fault) {
 	r.setErr(in, fault.Message)
 	switch {
 	case fault.Kind == FaultQuota && fault.Until.After(r.now):
-		r.tell(in, AttemptFailed, fault.Message)
+		r.tell(in, toldAttemptFailed, fault.Message)
 		r.wait(in, parked, fault.Until)
 		return
 	case fault.Kind == FaultLost:
@@ -172,7 +172,7 @@ func (r *Run) attemptFailed(in *inst, fault *Fault) {
 		r.fail(in, fault)
 		return
 	}
-	r.tell(in, AttemptFailed, fault.Message)
+	r.tell(in, toldAttemptFailed, fault.Message)
 	again := *in.cmd // the driver may still hold the one before
 	if again.Feedback = ""; fault.Kind == FaultBadOutput || fault.Kind == FaultNoRoute {
 		again.Feedback = fault.Message
@@ -200,7 +200,7 @@ func (r *Run) wait(in *inst, how phase, until time.Time) {
 		r.clock.delays++
 	}
 	r.setTimer(in.timerID(retryTimer), until, in)
-	r.note(note{kind: Retrying, in: in, attempt: in.attempt, text: in.err, until: &until})
+	r.note(note{kind: toldRetrying, in: in, attempt: in.attempt, text: in.err, until: until.Sub(r.began)})
 }
 
 // retryDelay grows as the policy says. The jitter is a hash, so that a replay
@@ -239,7 +239,7 @@ func (r *Run) lost(in *inst) {
 		in.failures++
 		r.fail(in, &Fault{Kind: FaultLost, Message: fmt.Sprintf("was lost %d times", in.losses)})
 	default:
-		r.tell(in, AttemptFailed, "lost; it is made again")
+		r.tell(in, toldAttemptFailed, "lost; it is made again")
 		r.admitTask(in)
 	}
 }
