@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-dev/hocket/draw"
+	"github.com/hocket-dev/hocket/syntax"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 func (a *app) graphVerb() *cobra.Command {
@@ -28,10 +30,21 @@ for Mermaid, PlantUML or Graphviz, or as a finished SVG.`,
 			return a.graph(args[0], form, file)
 		},
 	}
-	cmd.Flags().StringVar(&form, "as", "tree", "draw it as `FORM`: "+strings.Join(draw.Forms(), ", "))
+	cmd.Flags().StringVar(&form, "as", "tree", "draw it as `FORM`: "+strings.Join(forms, ", "))
 	cmd.Flags().StringVarP(&file, "output", "o", "", "write to `FILE`")
-	complete(cmd, "as", cobra.FixedCompletions(draw.Forms(), cobra.ShellCompDirectiveNoFileComp))
+	complete(cmd, "as", cobra.FixedCompletions(forms, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// forms are the ways to draw, and the notation for programs that draw themselves.
+var forms = append(draw.Forms(), "json")
+
+func drawn(w *workflow.Workflow, form string) (string, error) {
+	if form == "json" {
+		text, err := syntax.Format(w, form)
+		return string(text), err
+	}
+	return draw.Draw(w, form)
 }
 
 func (a *app) graph(name, form, file string) error {
@@ -42,9 +55,9 @@ func (a *app) graph(name, form, file string) error {
 	if l.Bundle.Root == nil {
 		return &diagnosticsError{l.Diagnostics}
 	}
-	text, err := draw.Draw(l.Bundle.Root, form)
+	text, err := drawn(l.Bundle.Root, form)
 	if err != nil {
-		return usagef("the forms are "+strings.Join(draw.Forms(), ", "), "%s", strings.TrimPrefix(err.Error(), "draw: "))
+		return usagef("the forms are "+strings.Join(forms, ", "), "%s", strings.TrimPrefix(err.Error(), "draw: "))
 	}
 	if file == "" {
 		return a.print(text)

@@ -1,5 +1,5 @@
 // Package draw shows a workflow as a picture: a tree for the terminal, text for
-// other drawing tools, nodes and edges as JSON, and a finished SVG.
+// other drawing tools, and a finished SVG.
 //
 // A drawing is for people to look at. It leaves out what a picture has no room
 // for (prompts, settings, schemas), so it cannot be read back.
@@ -20,7 +20,6 @@ var forms = []struct {
 	draw func(*workflow.Workflow) string
 }{
 	{"tree", Tree},
-	{"json", JSON},
 	{"mermaid", Mermaid},
 	{"plantuml", PlantUML},
 	{"dot", DOT},

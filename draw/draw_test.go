@@ -1,7 +1,6 @@
 package draw
 
 import (
-	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
@@ -21,7 +20,7 @@ func TestDrawings(t *testing.T) {
 		workflow *workflow.Workflow
 		forms    []string
 	}{
-		{chain(), []string{"tree", "json", "mermaid", "plantuml", "dot"}},
+		{chain(), []string{"tree", "mermaid", "plantuml", "dot"}},
 		{release(), []string{"tree", "mermaid", "plantuml", "dot"}},
 		{book(), []string{"tree", "mermaid"}},
 		{pipeline(), []string{"tree"}},
@@ -70,44 +69,6 @@ func TestUnknownFormNamesTheNearest(t *testing.T) {
 	_, err := Draw(chain(), "svgg")
 	if err == nil || err.Error() != `draw: no form "svgg"; did you mean "svg"?` {
 		t.Errorf("got %v", err)
-	}
-}
-
-// An edge of a condition leaves at true or false, one of a router at its label,
-// and one that goes round again leads to the beginning of its loop.
-func TestJSONHandles(t *testing.T) {
-	var doc document
-	if err := json.Unmarshal([]byte(JSON(release())), &doc); err != nil {
-		t.Fatal(err)
-	}
-	handles := map[string]string{}
-	for _, e := range doc.Edges {
-		handles[e.Source+" "+e.Target] = e.SourceHandle
-		if back := e.Source == "choice" && e.Target == "test"; e.Back != back {
-			t.Errorf("edge %s -> %s: back is %t", e.Source, e.Target, e.Back)
-		}
-	}
-	want := map[string]string{
-		"@start lint": "output", "choice gate": "true", "choice test": "false",
-		"gate upload": "approve", "repair tell": "error", "report @end": "output",
-	}
-	for edge, handle := range want {
-		if handles[edge] != handle {
-			t.Errorf("edge %s leaves at %q, want %q", edge, handles[edge], handle)
-		}
-	}
-	types := map[string]string{}
-	for _, n := range doc.Nodes {
-		types[n.ID] = n.Type
-	}
-	wantTypes := map[string]string{
-		"@start": "workflowStart", "test": "promptBlock", "choice": "evaluator", "gate": "approval",
-		"publish": "include", "report": "aggregator", "fix": "loop", "notify": "forEach", "@end": "output",
-	}
-	for id, kind := range wantTypes {
-		if types[id] != kind {
-			t.Errorf("node %s has the type %q, want %q", id, types[id], kind)
-		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/syntax/internal/fidelity"
+	"github.com/hocket-dev/hocket/syntax/json"
 	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -64,6 +65,22 @@ var notations = []Notation{
 		Fmt:     yaml.Fmt,
 		Update:  yaml.Update,
 	},
+	{
+		Name:    "json",
+		Endings: []string{".json"},
+		Like:    likeJSON,
+		Parse:   json.Parse,
+		Format:  json.Format,
+		Fmt:     json.Fmt,
+		Update:  json.Update,
+	},
+}
+
+// Nodes and edges are an object with both. Any other object may be YAML.
+var jsonKeys = regexp.MustCompile(`"(nodes|edges)"\s*:`)
+
+func likeJSON(text []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) && len(jsonKeys.FindAll(text, 2)) == 2
 }
 
 // A YAML workflow begins with a key, and has a name or steps.
@@ -72,12 +89,14 @@ var (
 	yamlKey   = regexp.MustCompile(`(?m)^\s*\{?\s*["']?(steps|name)["']?:(\s|$)`)
 )
 
-func likeYAML(text []byte) bool { return yamlStart.Match(text) && yamlKey.Match(text) }
+func likeYAML(text []byte) bool {
+	return yamlStart.Match(text) && yamlKey.Match(text) && !likeJSON(text)
+}
 
 const codeNotation = "notation-unknown"
 
 // Codes lists every code that a diagnostic of a notation can have.
-var Codes = append(slices.Clone(yaml.Codes),
+var Codes = append(slices.Concat(yaml.Codes, json.Codes),
 	strictyaml.Code{Name: codeNotation, Meaning: "The file is in no notation that Hocket reads."})
 
 // Notations are the names of all notations.

@@ -16,6 +16,10 @@ func TestPicksTheNotation(t *testing.T) {
 		{"a.xml", "<workflow/>", ""},
 		{"a.puml", "@startuml\n:a;\n@enduml\n", ""},
 		{"", "hello", ""},
+		{"-", "{\"name\": \"x\", \"steps\": []}", "yaml"},
+		{"a.json", "{\"nodes\": [], \"edges\": []}", "json"},
+		{"-", " {\"agents\":[{\n\"name\": \"x\"}],\"nodes\": [], \"edges\": []}", "json"},
+		{"package.json", "{\"name\": \"x\"}", ""},
 	} {
 		n, ok := syntax.Of(c.file, []byte(c.text))
 		if n.Name != c.want || ok != (c.want != "") {

@@ -1,0 +1,383 @@
+package json
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/syntax/internal/flow"
+	"github.com/hocket-dev/hocket/syntax/yaml"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Format writes a workflow. What it writes has been read again and has the
+// digest of the model.
+func Format(w *workflow.Workflow) ([]byte, error) {
+	out := newWriter(w)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(out.document(w)); err != nil {
+		return nil, fmt.Errorf("json: %w", err)
+	}
+	if again, found := Parse("", b.Bytes()); found.Errors() || workflow.Digest(again) != workflow.Digest(w) {
+		return nil, errors.New("json: the workflow " + strconv.Quote(w.Name) + " holds something that nodes and edges cannot say")
+	}
+	return b.Bytes(), nil
+}
+
+// writer knows the drawing of a workflow.
+type writer struct {
+	*flow.Drawing
+	outer  map[string]string // of a node or a frame: the frame around it
+	routes map[string]bool   // nodes with labels at their edges
+	backs  map[string]bool   // nodes with an edge that leads back
+	loops  map[string]bool   // frames of loops: what is in them says how they end
+	ended  bool              // an edge leads to the end
+}
+
+func newWriter(w *workflow.Workflow) *writer {
+	d := flow.Draw(&yaml.Mixed(w).Body)
+	out := &writer{Drawing: d, outer: map[string]string{}, routes: map[string]bool{}, backs: map[string]bool{}, loops: map[string]bool{}}
+	for _, n := range d.Nodes {
+		out.outer[n.ID] = n.Frame
+	}
+	for _, f := range d.Frames {
+		out.outer[f.ID] = f.Frame
+		_, out.loops[f.ID] = f.Step.(*workflow.Loop)
+	}
+	for _, e := range d.Edges {
+		out.routes[e.From] = out.routes[e.From] || e.On == workflow.OnLabel
+		out.backs[e.From] = out.backs[e.From] || out.isBack(e)
+	}
+	return out
+}
+
+func (out *writer) document(w *workflow.Workflow) *document {
+	d := &document{
+		Title: w.Name, Description: w.Description, Output: yaml.Mixed(w).Output.Text,
+		Nodes: []node{}, Edges: []edge{}, Variables: variables(w), Agents: []lane{},
+	}
+	for _, a := range w.Agents {
+		d.Agents = append(d.Agents, lane{a.Name, a.Role, a.Color})
+	}
+	if w.Limits != (workflow.Limits{}) {
+		d.Limits = words(yaml.WriteHead(&workflow.Workflow{Limits: w.Limits})).Map().Get("limits").Value()
+	}
+	d.Edges = out.edges()
+	d.Nodes = out.nodes()
+	return d
+}
+
+// nodes are the start, then the nodes with each frame before what is in it, then
+// the end if an edge leads there.
+func (out *writer) nodes() []node {
+	list := []node{{ID: startID, Type: startType, Data: data{label: "start"}}}
+	written := map[string]bool{}
+	frames := map[string]*flow.Frame{}
+	for i := range out.Frames {
+		frames[out.Frames[i].ID] = &out.Frames[i]
+	}
+	var open func(id string)
+	open = func(id string) {
+		f := frames[id]
+		if f == nil || written[id] {
+			return
+		}
+		written[id] = true
+		open(f.Frame)
+		list = append(list, out.node(&f.Node, f.Frame))
+	}
+	for i := range out.Nodes {
+		n := &out.Nodes[i]
+		open(n.Frame)
+		list = append(list, out.repeated(n)...)
+	}
+	for i := range out.Frames {
+		open(out.Frames[i].ID)
+	}
+	if out.ended {
+		list = append(list, node{ID: endID, Type: outputType, Data: data{label: "end"}})
+	}
+	return list
+}
+
+// The ids of the marks, which no node of a model has.
+const (
+	startID = "@start"
+	endID   = "@end"
+)
+
+// repeated is a node; one that is repeated and says more about its items than a
+// word can is a frame with a node in it.
+func (out *writer) repeated(n *flow.Node) []node {
+	each, ok := n.Step.(*workflow.Each)
+	if !ok || yaml.IsRepeat(&n.Node) {
+		return []node{out.node(&n.Node, n.Frame)}
+	}
+	frame, inner := n.Node, each.Body.Nodes[0]
+	frame.Step = &workflow.Each{Items: each.Items, As: each.As, Parallel: each.Parallel}
+	item := out.node(&inner, n.ID)
+	item.ID, item.Data.id = n.ID+itemSuffix, n.ID
+	return []node{out.node(&frame, n.Frame), item}
+}
+
+// itemSuffix makes the id of an item's node from that of its list.
+const itemSuffix = "@item"
+
+func (out *writer) node(n *workflow.Node, parent string) node {
+	return node{ID: n.ID, Type: out.typeOf(n), Parent: parent, Data: data{
+		label: cmp.Or(n.Title, n.ID), words: words(yaml.WriteStep(n, nil, false)),
+	}}
+}
+
+func (out *writer) typeOf(n *workflow.Node) string {
+	kind := n.Kind()
+	if each, ok := n.Step.(*workflow.Each); ok && yaml.IsRepeat(n) {
+		kind = each.Body.Nodes[0].Kind()
+	}
+	switch {
+	case kind == "task" && out.routes[n.ID]:
+		return "router"
+	case kind == "choice" && out.backs[n.ID]:
+		return "evaluator"
+	}
+	return types[kind]
+}
+
+// isBack says whether an edge leads to a frame that it is in.
+func (out *writer) isBack(e workflow.Edge) bool {
+	for at := out.outer[e.From]; at != ""; at = out.outer[at] {
+		if at == e.To {
+			return true
+		}
+	}
+	return false
+}
+
+// edges are those of the start, then the others.
+func (out *writer) edges() []edge {
+	list := []edge{}
+	led := map[string]bool{}
+	for _, e := range out.Edges {
+		led[e.To] = led[e.To] || !out.isBack(e)
+	}
+	add := func(e edge) {
+		e.ID, e.TargetHandle = fmt.Sprintf("e%d", len(list)+1), "input"
+		list = append(list, e)
+	}
+	for _, id := range out.tops() {
+		if !led[id] {
+			add(edge{Source: startID, Target: id, SourceHandle: "output"})
+		}
+	}
+	conditions, heads, leaves := out.conditions(), out.heads(), map[string]bool{}
+	for _, e := range out.Edges {
+		to := e.To
+		switch {
+		case to == workflow.End:
+			to, out.ended = endID, true
+		case out.isBack(e) && heads[to] != "":
+			to = heads[to]
+		}
+		leaves[e.From] = true
+		drawn := edge{Source: e.From, Target: to, SourceHandle: handle(e, conditions[e.From]), When: e.When.Text, Back: out.isBack(e)}
+		if e.On == workflow.OnLabel {
+			drawn.Label = &e.Label
+		}
+		add(drawn)
+	}
+	for _, id := range out.tops() {
+		if !leaves[id] && !out.loops[id] {
+			add(edge{Source: id, Target: endID, SourceHandle: "output"})
+			out.ended = true
+		}
+	}
+	return list
+}
+
+// heads are the nodes with which loops begin, of those that begin with one.
+func (out *writer) heads() map[string]string {
+	led := map[string]bool{}
+	for _, e := range out.Edges {
+		if !out.isBack(e) {
+			led[e.To] = true
+		}
+	}
+	heads, several := map[string]string{}, map[string]bool{}
+	begin := func(id, frame string) {
+		if !led[id] && frame != "" {
+			several[frame] = several[frame] || heads[frame] != ""
+			heads[frame] = id
+		}
+	}
+	for _, n := range out.Nodes {
+		begin(n.ID, n.Frame)
+	}
+	for _, f := range out.Frames {
+		begin(f.ID, f.Frame)
+	}
+	for frame := range several {
+		if several[frame] {
+			delete(heads, frame)
+		}
+	}
+	return heads
+}
+
+// tops are the nodes and frames that stand in no frame.
+func (out *writer) tops() []string {
+	var ids []string
+	seen := map[string]bool{}
+	for _, n := range out.Nodes {
+		id := n.ID
+		for out.outer[id] != "" {
+			id = out.outer[id]
+		}
+		if !seen[id] {
+			seen[id] = true
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// conditions are the different conditions at the edges of each node.
+func (out *writer) conditions() map[string][]string {
+	found := map[string][]string{}
+	for _, e := range out.Edges {
+		if e.On == workflow.OnWhen && !slices.Contains(found[e.From], e.When.Text) {
+			found[e.From] = append(found[e.From], e.When.Text)
+		}
+	}
+	return found
+}
+
+// handle is the side of the source at which an edge leaves. A condition with one
+// test has the sides true and false; the others are numbered.
+func handle(e workflow.Edge, conditions []string) string {
+	switch e.On {
+	case workflow.OnSuccess:
+		return "output"
+	case workflow.OnLabel:
+		return e.Label
+	case workflow.OnWhen:
+		if len(conditions) == 1 {
+			return "true"
+		}
+		return fmt.Sprintf("when-%d", slices.Index(conditions, e.When.Text)+1)
+	case workflow.OnElse:
+		if len(conditions) == 1 {
+			return "false"
+		}
+		return "else"
+	case workflow.OnFailure, workflow.OnTimeout:
+		return string(e.On)
+	}
+	return "output"
+}
+
+// words are the words of a text.
+func words(text string) strictyaml.Node { return strictyaml.Read("", []byte(text)).Root() }
+
+// MarshalJSON writes the label, then the words but the title, which the label
+// is.
+func (d data) MarshalJSON() ([]byte, error) {
+	b := &object{}
+	b.add("label", d.label)
+	if d.id != "" {
+		b.add("id", d.id)
+	}
+	if d.words.IsMap() {
+		for _, e := range d.words.Map().Entries() {
+			if e.Name != "title" {
+				b.add(e.Name, ordered{e.Value})
+			}
+		}
+	}
+	return b.end()
+}
+
+// ordered is a value whose keys stay in their order.
+type ordered struct{ strictyaml.Node }
+
+// MarshalJSON writes the value.
+func (o ordered) MarshalJSON() ([]byte, error) {
+	switch {
+	case o.IsMap():
+		b := &object{}
+		for _, e := range o.Map().Entries() {
+			b.add(e.Name, ordered{e.Value})
+		}
+		return b.end()
+	case o.IsList():
+		items := []ordered{}
+		for _, n := range o.List() {
+			items = append(items, ordered{n})
+		}
+		return marshal(items)
+	}
+	return marshal(o.Value())
+}
+
+// object writes keys in the order in which they are added.
+type object struct {
+	bytes.Buffer
+	err error
+}
+
+func (b *object) add(key string, value any) {
+	k, err := marshal(key)
+	v, err2 := marshal(value)
+	b.err = errors.Join(b.err, err, err2)
+	if b.Len() > 0 {
+		b.WriteByte(',')
+	}
+	b.Write(k)
+	b.WriteByte(':')
+	b.Write(v)
+}
+
+func (b *object) end() ([]byte, error) {
+	return slices.Concat([]byte("{"), b.Bytes(), []byte("}")), b.err
+}
+
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSpace(b.Bytes()), err
+}
+
+// variables are the inputs, then the rest of the state and what nodes write,
+// each name once per kind.
+func variables(w *workflow.Workflow) []variable {
+	vs := []variable{}
+	for _, in := range w.Inputs {
+		v := variable{Name: in.Name, Kind: "input", Type: string(in.Type), Description: in.Description, Required: in.Required}
+		if in.HasDefault {
+			v.Default = &in.Default
+		}
+		vs = append(vs, v)
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.State)) {
+		value := w.State[name]
+		vs = append(vs, variable{Name: name, Kind: "state", Default: &value})
+	}
+	seen := map[string]bool{}
+	w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+		if name := n.Output.Var; name != "" && !seen[name] {
+			seen[name] = true
+			vs = append(vs, variable{Name: name, Kind: "output"})
+		}
+	})
+	return vs
+}
