@@ -24,7 +24,7 @@ func (r *Run) call(in *inst, s *workflow.Call) {
 	if in.n.def.Timeout > 0 {
 		r.setTimer(in.timerID(timeoutTimer), r.now.Add(in.n.def.Timeout), in)
 	}
-	r.begin(in.child, f.p.initial(), nil)
+	r.begin(in.child, f.p.initial())
 }
 
 func (r *Run) newFrame(in *inst, s *workflow.Call) (*frame, error) {

@@ -82,12 +82,12 @@ func (r *Run) startItem(in *inst, i int) {
 		r.seq++
 		at = at.set(in.reg.levels(), in.n.item, &write{r.seq, in.each.items[i]})
 	}
-	r.begin(s, at, in.from())
+	r.begin(s, at)
 }
 
 // itemRoom is how many scopes of items are made at once: those that fill 8 KB.
 // Their steps keep them, so nothing is wasted.
-const itemRoom = 27
+const itemRoom = 30
 
 // newItem makes the scope of an item.
 func (in *inst) newItem(i int) *scope {

@@ -79,7 +79,7 @@ func (in *inst) from() []parcel {
 	case in.phase == finished:
 		return nil
 	case len(in.n.in) == 0:
-		return in.reg.entry
+		return in.reg.entry()
 	default:
 		return in.reg.parcels[in.n.first:][:in.came]
 	}

@@ -18,6 +18,7 @@ type rounds struct {
 	in        *inst // the loop
 	iteration int
 	number    any      // the iteration as a value, once somebody asks for it
+	entry     []parcel // what the iteration began with
 	again     []parcel // what the live back edges bring
 	by        *inst    // the node that took the first of them
 	exits     []exitState
@@ -48,9 +49,9 @@ func (x *exitState) final() edgeState {
 func (r *Run) startLoop(in *inst) {
 	in.phase = nested
 	body := &region{g: in.n.body, scope: in.scope()}
-	body.loop = &rounds{in: in, iteration: 1, exits: make([]exitState, len(in.n.body.exits))}
+	body.loop = &rounds{in: in, iteration: 1, entry: in.from(), exits: make([]exitState, len(in.n.body.exits))}
 	r.own(in).body = body
-	r.enter(body, in.from(), in.env)
+	r.enter(body, in.env)
 }
 
 // iterationSettled goes round again, or ends the loop.
@@ -69,15 +70,16 @@ func (r *Run) iterationSettled(reg *region) {
 		at = merge(reg.levels(), at, p.env)
 	}
 	if l.by, l.again = nil, nil; l.iteration > 1 {
-		l.again = reg.entry[:0] // nobody looks at what the settled iteration began with
+		l.again = l.entry[:0] // nobody looks at what the settled iteration began with
 	}
+	l.entry = from
 	for i := range l.exits {
 		l.exits[i].now = dead
 	}
 	l.iteration++
 	l.number = nil
 	r.note(note{kind: toldIterated, in: l.in, attempt: int32(l.iteration)})
-	r.enter(reg, from, at)
+	r.enter(reg, at)
 }
 
 func maxIterations(n *node) int {

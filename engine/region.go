@@ -21,8 +21,19 @@ type region struct {
 	open  int
 
 	parcels  []parcel // what reaches the nodes, each from node.first on
-	entry    []parcel // what reaches the entries
-	entryEnv *env
+	entryEnv *env     // what the entries start with
+}
+
+// entry is what reaches the entries.
+func (reg *region) entry() []parcel {
+	switch {
+	case reg.loop != nil:
+		return reg.loop.entry
+	case reg.scope.each() != nil:
+		return reg.scope.owner.from()
+	default:
+		return nil
+	}
 }
 
 // nodeState is what has reached a node of a region so far.
@@ -72,8 +83,8 @@ const (
 )
 
 // enter starts the region, or its next iteration, from its entries.
-func (r *Run) enter(reg *region, from []parcel, at *env) {
-	reg.entry, reg.entryEnv = from, at
+func (r *Run) enter(reg *region, at *env) {
+	reg.entryEnv = at
 	reg.open = len(reg.g.nodes)
 	if reg.nodes == nil {
 		if reg.nodes = reg.one[:]; reg.open != 1 {

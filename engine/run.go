@@ -258,7 +258,7 @@ func (r *Run) start(ev *Started) {
 		r.end(r.root, Failed, err.Error())
 		return
 	}
-	r.begin(r.root, p.initial(), nil)
+	r.begin(r.root, p.initial())
 }
 
 func (r *Run) warn(in *inst, format string, args ...any) {

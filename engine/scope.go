@@ -73,7 +73,7 @@ func (s *scope) open(parent *scope, owner *inst, g *graph, f *frame) {
 }
 
 // begin runs the scope's body.
-func (r *Run) begin(s *scope, at *env, from []parcel) { r.enter(&s.body, from, at) }
+func (r *Run) begin(s *scope, at *env) { r.enter(&s.body, at) }
 
 // each is the for_each whose item the scope is, nil for a workflow's.
 func (s *scope) each() *each {
