@@ -1,0 +1,61 @@
+package markdown
+
+import (
+	"slices"
+
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/syntax/internal/flow"
+	"github.com/hocket-dev/hocket/syntax/markdown/internal/mermaid"
+	"github.com/hocket-dev/hocket/syntax/yaml"
+)
+
+// The codes of this package, beside those of the words and of the flowchart.
+const (
+	codeNoChart   = "markdown-no-flowchart"
+	codeEncoding  = "markdown-encoding"
+	codeFence     = "markdown-fence"
+	codeMatter    = "markdown-front-matter"
+	codeSection   = "markdown-section"
+	codeTwice     = "markdown-section-twice"
+	codeCut       = "markdown-prompt-cut"
+	codeShape     = "markdown-shape"
+	codeArrow     = "markdown-arrow"
+	codeUnusedWay = "markdown-arrow-unused"
+	codePrompt    = "markdown-prompt-file"
+
+	// These have the meaning that they have in YAML.
+	codeDuplicateID = "duplicate-id"
+	codeEdgeTarget  = "edge-target-unknown"
+	codeKey         = "step-key"
+	codeDetached    = "step-detached"
+	codeAgain       = "edge-again-outside-loop"
+	codeDuration    = "yaml-duration"
+)
+
+// Codes lists every code that a diagnostic of Parse can have, with its meaning.
+var Codes = distinctCodes(yaml.Codes, flow.Codes, mermaid.Codes, []strictyaml.Code{
+	{Name: codeNoChart, Meaning: "A Markdown file has no flowchart."},
+	{Name: codeEncoding, Meaning: "A Markdown file is not UTF-8."},
+	{Name: codeFence, Meaning: "A fenced block is not closed, or not as it should be."},
+	{Name: codeMatter, Meaning: "Front matter is not closed."},
+	{Name: codeSection, Meaning: "A heading looks like the one of a node's section, and names no node."},
+	{Name: codeTwice, Meaning: "A node has two sections, or its words stand in two places."},
+	{Name: codeCut, Meaning: "A heading ends a prompt although more of it seems to follow."},
+	{Name: codeShape, Meaning: "A shape says nothing about what a node does."},
+	{Name: codeArrow, Meaning: "An arrow does not say which way it leads."},
+	{Name: codeUnusedWay, Meaning: "An arrow is drawn, but the words of its node say something else."},
+	{Name: codePrompt, Meaning: "The file of a prompt cannot be used here."},
+	{Name: codeAgain, Meaning: "A back edge stands outside of a loop."},
+})
+
+// distinctCodes puts lists of codes together; of one that stands in several the
+// first counts.
+func distinctCodes(lists ...[]strictyaml.Code) []strictyaml.Code {
+	var all []strictyaml.Code
+	for _, c := range slices.Concat(lists...) {
+		if !slices.ContainsFunc(all, func(other strictyaml.Code) bool { return other.Name == c.Name }) {
+			all = append(all, c)
+		}
+	}
+	return all
+}

@@ -1,0 +1,265 @@
+package markdown
+
+import (
+	"strings"
+
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/syntax/internal/flow"
+	"github.com/hocket-dev/hocket/syntax/markdown/internal/mermaid"
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
+)
+
+// canvas is a chart that is being written, with the sections of its nodes.
+type canvas struct {
+	*plan
+	lines  strings.Builder
+	pieces []piece
+	edges  map[string][]workflow.Edge // by where they come from
+	frames map[string]*flow.Frame
+	open   []string // frames around the line that is written
+}
+
+// draw writes the chart: all nodes in their order, then all arrows.
+func (p *plan) draw() *canvas {
+	c := &canvas{plan: p, edges: map[string][]workflow.Edge{}, frames: map[string]*flow.Frame{}}
+	for _, e := range p.drawing.Edges {
+		c.edges[e.From] = append(c.edges[e.From], e)
+	}
+	for i := range p.drawing.Frames {
+		c.frames[p.drawing.Frames[i].ID] = &p.drawing.Frames[i]
+	}
+	c.marks()
+	if p.begin != "" {
+		c.line(p.begin + `(["Start"])`)
+	}
+	for i := range p.drawing.Nodes {
+		n := &p.drawing.Nodes[i]
+		c.enter(n.Frame)
+		c.node(n)
+	}
+	c.enter("")
+	if p.finish != "" {
+		c.line(p.finish + `(["End"])`)
+	}
+	for _, id := range p.starts {
+		c.line(p.begin + " --> " + p.ids[id])
+	}
+	c.arrows()
+	return c
+}
+
+// marks gives the start and the end ids, if they are drawn.
+func (c *canvas) marks() {
+	if len(c.starts) > 0 {
+		c.begin = c.take(c.free("begin"))
+	}
+	for i := range c.drawing.Edges {
+		if c.drawing.Edges[i].To == workflow.End && c.finish == "" {
+			c.finish = c.take(c.free("finish"))
+		}
+	}
+}
+
+func (c *canvas) line(text string) {
+	for range len(c.open) + 1 {
+		c.lines.WriteString("    ")
+	}
+	c.lines.WriteString(text)
+	c.lines.WriteByte('\n')
+}
+
+// enter closes and opens subgraphs so that the next line stands in a frame.
+func (c *canvas) enter(frame string) {
+	var path []string
+	for f := frame; f != ""; f = c.frames[f].Frame {
+		path = append(path, f)
+	}
+	depth := 0
+	for depth < len(c.open) && depth < len(path) && c.open[depth] == path[len(path)-1-depth] {
+		depth++
+	}
+	for len(c.open) > depth {
+		c.open = c.open[:len(c.open)-1]
+		c.line("end")
+	}
+	for ; depth < len(path); depth++ {
+		f := path[len(path)-1-depth]
+		c.frame(c.frames[f])
+		c.open = append(c.open, f)
+	}
+}
+
+// frame opens a subgraph, and writes its section.
+func (c *canvas) frame(f *flow.Frame) {
+	n, id := f.Node, c.ids[f.ID]
+	title := id
+	if labels(n.Title) && n.Title != id {
+		title, n.Title = n.Title, ""
+	}
+	c.line("subgraph " + id + " [" + quoted(title) + "]")
+	c.section(id, c.words(&n, id, c.carry(f.ID)), "")
+}
+
+// node draws a node, and writes its section if it needs one.
+func (c *canvas) node(f *flow.Node) {
+	n := f.Node
+	id, edges := c.drawnNode(f), []workflow.Edge(nil)
+	if c.inner[n.ID] == "" || f.Frame != n.ID {
+		edges = c.carry(n.ID)
+	}
+	inner := &n
+	if each, ok := n.Step.(*workflow.Each); ok {
+		copied := *each
+		copied.Body.Nodes = []workflow.Node{each.Body.Nodes[0]}
+		n.Step, inner = &copied, &copied.Body.Nodes[0]
+	}
+	s := &sketch{canvas: c, id: id, title: &n.Title, forced: c.like != nil && c.like.sections[id]}
+	switch step := inner.Step.(type) {
+	case *workflow.Task:
+		copied := *step
+		inner.Step = &copied
+		s.task(&copied, func() string { return c.words(&n, id, edges) })
+	case *workflow.Human:
+		copied := *step
+		inner.Step = &copied
+		s.human(&copied, func() string { return c.words(&n, id, edges) })
+	case *workflow.Call:
+		copied := *step
+		inner.Step = &copied
+		s.call(&copied)
+	case *workflow.Choice:
+		copied := *step
+		inner.Step = &copied
+		s.choice(&copied)
+	case *workflow.Combine:
+		s.named("[", "]", ":::combine")
+	case *workflow.Loop, *workflow.Each:
+	}
+	c.line(s.drawn)
+	front := c.words(&n, id, edges) + s.more
+	if front != "" || s.body != "" || s.forced {
+		c.section(id, front, s.body)
+	}
+}
+
+func (c *canvas) section(id, front, body string) {
+	c.pieces = append(c.pieces, piece{id: id, front: layOut(front), body: body})
+}
+
+// sketch is how one node is drawn.
+type sketch struct {
+	*canvas
+	id     string
+	title  *string
+	drawn  string
+	body   string
+	more   string // words beside those of the step
+	forced bool   // it has a section, whatever that says
+}
+
+// named draws a node with its title, else its id.
+func (s *sketch) named(open, shut, class string) {
+	label := s.id
+	if labels(*s.title) && *s.title != s.id {
+		label, *s.title = *s.title, ""
+	}
+	if label == s.id && open == "[" {
+		s.drawn = s.id + class
+		return
+	}
+	s.box(open, label, shut, class)
+}
+
+func (s *sketch) box(open, label, shut, class string) {
+	s.drawn = s.id + open + quoted(label) + shut + class
+}
+
+// task draws a short prompt that is all there is to say, and leaves others to
+// the section.
+func (s *sketch) task(t *workflow.Task, words func() string) {
+	prompt := t.Prompt.Text
+	t.Prompt.Text = ""
+	bare := *s.title == "" && !s.forced && words() == ""
+	if bare && prompt != "" && s.fits(prompt) && labels(prompt) {
+		s.box("[", prompt, "]", "")
+		return
+	}
+	s.named("[", "]", "")
+	s.forced = true
+	if holds(prompt, words() != "", s.isID) {
+		s.body = prompt
+		return
+	}
+	t.Prompt.Text = prompt
+}
+
+// human draws the question, if it is short.
+func (s *sketch) human(h *workflow.Human, words func() string) {
+	question := h.Question.Text
+	h.Question.Text = ""
+	if *s.title == "" && s.fits(question) && labels(question) && !s.forced {
+		s.box("{{", question, "}}", "")
+		return
+	}
+	s.named("{{", "}}", "")
+	switch {
+	case holds(question, words() != "", s.isID):
+		s.body = question
+	case question == "":
+		s.more = "question: \"\"\n"
+	default:
+		h.Question.Text = question
+	}
+}
+
+// call draws the name of the workflow.
+func (s *sketch) call(step *workflow.Call) {
+	if *s.title == "" && labels(step.Workflow) {
+		s.box("[[", step.Workflow, "]]", "")
+		step.Workflow = ""
+		return
+	}
+	s.named("[[", "]]", "")
+}
+
+// choice draws the condition. One that is no operation stands in brackets, so
+// that it is told from a question.
+func (s *sketch) choice(step *workflow.Choice) {
+	on := step.On.Text
+	if on != "" && !decides(on) {
+		on = "${" + on + "}"
+	}
+	if *s.title == "" && on != "" && labels(on) && decides(on) && sameExpr(on, step.On.Text) {
+		s.box("{", on, "}", "")
+		step.On.Text = ""
+		return
+	}
+	if decides(*s.title) {
+		s.more = "title: " + strictyaml.Quote(*s.title, false) + "\n"
+		*s.title = ""
+	}
+	s.named("{", "}", "")
+}
+
+func sameExpr(a, b string) bool {
+	x, errX := expr.ParseExpr(a, expr.Mixed)
+	y, errY := expr.ParseExpr(b, expr.Mixed)
+	return errX == nil && errY == nil && x.String() == y.String()
+}
+
+// maxLabel is how long a text in a box may be. Longer ones are read better below
+// a heading.
+const maxLabel = 60
+
+// fits says whether a text is short, or stands in a box already.
+func (s *sketch) fits(text string) bool {
+	return s.like != nil && s.like.drawn[s.id] || len([]rune(text)) <= maxLabel && !strings.Contains(text, "\n")
+}
+
+// labels says whether a text can be a label, and is read as it is.
+func labels(text string) bool {
+	return !strings.ContainsAny(text, "\"#<&`\n") && text != "" && strings.TrimSpace(text) == text && len(text) < 1000 && strictyaml.IsPrintable(text) && mermaid.Unescape(mermaid.Escape(text)) == text
+}
+
+func quoted(text string) string { return `"` + mermaid.Escape(text) + `"` }

@@ -1,0 +1,114 @@
+package markdown
+
+import (
+	"path"
+	"strings"
+
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/syntax/yaml"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// head is what a file sets for all of its nodes.
+type head struct {
+	onError workflow.OnError
+	retry   workflow.Retry
+	max     int // rounds of the loops that arrows draw
+	entry   target
+	handler target // where every failure leads that has no arrow of its own
+}
+
+// target is the name of a node, where it is written; "": none is written.
+type target struct {
+	name string
+	pos  workflow.Pos
+}
+
+// readHead reads the front matter of the file. Its version and, beside a name,
+// its id are for people.
+func (r *reader) readHead() {
+	doc := r.nothing
+	if r.doc != nil && r.doc.front.exists() {
+		doc = r.matter(r.doc.front)
+	}
+	m := doc.Root().Map()
+	m.Get("$schema")
+	name, id := m.Get("name"), m.Get("id")
+	m.Get("version")
+	r.w.Name = name.Name()
+	r.w.Pos = doc.Start()
+	switch {
+	case name.Exists():
+		r.w.Pos = name.Pos()
+	case id.Exists():
+		r.w.Name, r.w.Pos = id.Name(), id.Pos()
+	default:
+		r.w.Name = r.defaultName()
+	}
+	yaml.ReadHead(m, r.w)
+	r.readConfig(m)
+	r.readFailure(m)
+	if n := m.Get("entrypoint"); n.Exists() {
+		r.head.entry = target{n.Name(), n.Pos()}
+	}
+	m.Refuse("steps", codeKey, "draw them in the flowchart", "the steps of this notation are drawn")
+	m.Done()
+	r.collect(doc)
+}
+
+// defaultName is the title of the file, else its name.
+func (r *reader) defaultName() string {
+	if r.doc == nil {
+		return orElse(r.chart.Title, fileName(r.file))
+	}
+	for _, h := range r.doc.headings {
+		if h.level == 1 && h.title.From < h.title.To {
+			return r.doc.title(h)
+		}
+	}
+	return fileName(r.file)
+}
+
+func fileName(file string) string {
+	return strings.TrimSuffix(path.Base(strings.ReplaceAll(file, `\`, "/")), path.Ext(file))
+}
+
+// readConfig reads the bounds of the workflow.
+func (r *reader) readConfig(m *strictyaml.Map) {
+	config := m.Get("config").Map()
+	r.head.max = config.Int("maxIterations", 1)
+	if n := config.Get("timeout"); n.Exists() {
+		if r.w.Limits.Runtime != 0 {
+			n.Key().Errorf(codeKey, "remove one of them", "timeout and max_runtime say the same")
+		}
+		r.w.Limits.Runtime = readTime(n)
+	}
+	config.Done()
+	if n := m.Get("retry"); n.Exists() {
+		r.head.retry = readRetry(n)
+	}
+}
+
+// readFailure reads what a failure does where a node does not say.
+func (r *reader) readFailure(m *strictyaml.Map) {
+	rename(m)
+	if n := m.Get("on_error"); n.Exists() {
+		r.head.onError = yaml.ReadOnError(n)
+	}
+	if n := m.Get("error"); n.Exists() {
+		r.head.handler = target{n.Name(), n.Pos()}
+	}
+}
+
+// matter reads front matter, and says if it is not closed.
+func (r *reader) matter(m matter) *strictyaml.Document {
+	text := r.doc.text
+	if m.open {
+		line := m.whole
+		line.To = line.From + len("---")
+		d := workflow.Errorf(text.Pos(line), codeMatter, "add a line --- below its last key", "this front matter is not closed")
+		r.report(d)
+	}
+	pos := text.Pos(m.yaml)
+	return strictyaml.ReadAt(r.file, text.Bytes[m.yaml.From:m.yaml.To], pos.Line, pos.Column)
+}

@@ -1,0 +1,258 @@
+package markdown
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/syntax/internal/source"
+	"github.com/hocket-dev/hocket/syntax/markdown/internal/mermaid"
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
+)
+
+// kindMark is the start or an end of the flow, which is no node. The other kinds
+// of what is drawn are those of [workflow.Node.Kind].
+const kindMark = "mark"
+
+// shapes say what a node is, by the names that Mermaid has for them. What is not
+// here says nothing, and is a task.
+var shapes = map[mermaid.Shape]string{
+	mermaid.NoShape: "task", mermaid.Square: "task", mermaid.Rect: "task",
+	"rectangle": "task", "proc": "task", "process": "task", "squareRect": "task",
+	mermaid.Hexagon: "human", "hex": "human", "prepare": "human",
+	mermaid.Diamond: "choice", "diam": "choice", "decision": "choice", "question": "choice",
+	mermaid.Subroutine: "call", "subproc": "call", "subprocess": "call", "fr-rect": "call", "framed-rectangle": "call",
+	mermaid.Circle: kindMark, mermaid.DoubleCircle: kindMark, mermaid.Stadium: kindMark,
+	"circ": kindMark, "sm-circ": kindMark, "small-circle": kindMark, "start": kindMark,
+	"dbl-circ": kindMark, "double-circle": kindMark, "fr-circ": kindMark, "framed-circle": kindMark, "stop": kindMark,
+	"terminal": kindMark, "pill": kindMark,
+}
+
+// classes say what a node is, whatever its shape.
+var classes = map[string]string{
+	"human": "human", "agent": "task", "task": "task", "choice": "choice", "combine": "combine", "call": "call",
+	"start": kindMark, "end": kindMark,
+}
+
+// vertex is a node of the flowchart with what the file says about it.
+type vertex struct {
+	kind    string
+	name    string // its id in the model
+	section *section
+	words   *words
+	in, out int32 // arrows
+	mark    bool  // it is the start or an end, and no node of the model
+}
+
+// kindOf is what a node is drawn as.
+func (r *reader) kindOf(n *mermaid.Node) string {
+	for _, c := range n.Classes {
+		if kind, ok := classes[c]; ok {
+			return kind
+		}
+	}
+	kind, ok := shapes[n.Shape]
+	if !ok {
+		r.warnShape(n)
+		return "task"
+	}
+	return kind
+}
+
+// warnShape says once for every shape that it means nothing.
+func (r *reader) warnShape(n *mermaid.Node) {
+	if slices.Contains(r.odd, n.Shape) {
+		return
+	}
+	r.odd = append(r.odd, n.Shape)
+	r.report(workflow.Warningf(r.chartPos(n.Whole), codeShape,
+		"write "+n.ID+`["…"] for a task, {{"…"}} for a question to a person, {"…"} for a choice`,
+		"the shape of %q says nothing, so it is a task", n.ID))
+}
+
+// settleMarks finds out which of the marks are the start or an end. One that has
+// a section, or that arrows lead to and from, is a step.
+func (r *reader) settleMarks() {
+	for i := range r.vertices {
+		v, n := &r.vertices[i], &r.chart.Nodes[i]
+		if v.kind != kindMark {
+			continue
+		}
+		v.kind = "task"
+		switch {
+		case v.section != nil || r.hasWords(n):
+		case v.in == 0 || v.out == 0:
+			v.kind, v.mark = kindMark, true
+		default:
+			r.report(workflow.Warningf(r.chartPos(n.Whole), codeShape, "write "+n.ID+`["…"] if it is a step; a start has no arrow to it, an end none from it`,
+				"%q is drawn as a start or an end, and stands in the middle", n.ID))
+		}
+	}
+}
+
+// hasWords says whether an @{…} of a node says more than how it looks.
+func (r *reader) hasWords(n *mermaid.Node) bool {
+	for _, meta := range n.Meta {
+		m := r.meta(meta).Root().Map()
+		if slices.ContainsFunc(m.Names(), func(name string) bool { return !slices.Contains(mermaidWords, name) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// meta reads an @{…}. On one line it is the inside of a map in braces.
+func (r *reader) meta(m mermaid.Meta) *strictyaml.Document {
+	span := m.YAML
+	if m.Flow {
+		span = source.Span{From: span.From - 1, To: span.To + 1}
+	}
+	pos := r.chartPos(span)
+	return strictyaml.ReadAt(r.file, r.src.Bytes[span.From:span.To], pos.Line, pos.Column)
+}
+
+// readNode completes a node: what its words say, and else what is drawn.
+func (r *reader) readNode(i int) workflow.Node {
+	n, v := &r.chart.Nodes[i], &r.vertices[i]
+	label := strings.TrimSpace(mermaid.Unescape(n.Text))
+	node := workflow.Node{ID: n.ID, Pos: r.chartPos(n.Mention), OnError: r.head.onError}
+	if v.kind == "task" && v.section == nil && len(n.Meta) == 0 { // as most nodes of a large drawing
+		task := &workflow.Task{Prompt: workflow.Template{Text: label}}
+		if n.HasText {
+			task.Prompt.Src = workflow.Source{Text: label, Pos: r.chartPos(n.Label)}
+		}
+		node.Retry, node.Step = r.head.retry, task
+		return node
+	}
+	w := r.wordsOf(v.kind, v.section, n.Meta, n.ID)
+	v.words, v.name = w, orElse(w.Node.ID, n.ID)
+	pos := node.Pos
+	if node = w.Node; !w.HasOnError {
+		node.OnError = r.head.onError
+	}
+	if node.ID, node.Pos = v.name, pos; v.section != nil {
+		node.Pos = r.doc.text.Pos(v.section.heading.title)
+	}
+	if !n.HasText {
+		label = ""
+	}
+	title := r.complete(&node, n, v, label)
+	if title == n.ID || title == v.name {
+		title = ""
+	}
+	node.Title = orElse(node.Title, orElse(title, w.about))
+	w.Node = node
+	return w.Repeat()
+}
+
+// complete gives a node the texts that are not among its words: those of its
+// section, or its label. It gives back the label if that is left as a title.
+func (r *reader) complete(node *workflow.Node, n *mermaid.Node, v *vertex, label string) (title string) {
+	src := workflow.Source{Text: label, Pos: r.chartPos(n.Label)}
+	if label == "" {
+		label, src = n.ID, workflow.Source{}
+	}
+	switch s := node.Step.(type) {
+	case *workflow.Task:
+		if !v.words.hasRetry {
+			node.Retry = r.head.retry
+		}
+		if r.fromSection(&s.Prompt, v) || v.section != nil || v.words.text.Exists() || v.words.file.Exists() {
+			return src.Text
+		}
+		s.Prompt = workflow.Template{Text: label, Src: src}
+	case *workflow.Human:
+		if r.fromSection(&s.Question, v) || s.Question.Text != "" || v.words.text.Exists() {
+			return src.Text
+		}
+		s.Question = workflow.Template{Text: label, Src: src}
+	case *workflow.Call:
+		if s.Workflow != "" {
+			return src.Text
+		}
+		s.Workflow, s.Pos = label, r.chartPos(n.Label)
+	case *workflow.Choice:
+		if s.On.Text != "" || !decides(src.Text) {
+			return src.Text
+		}
+		s.On = workflow.Expr{Text: label, Src: src}
+	case *workflow.Combine:
+		return src.Text
+	case *workflow.Loop, *workflow.Each:
+	}
+	return ""
+}
+
+// fromSection takes the text of a node from its section, and says whether there
+// is one.
+func (r *reader) fromSection(t *workflow.Template, v *vertex) bool {
+	if v.section == nil || v.section.body.From == v.section.body.To {
+		return false
+	}
+	given := v.words.text
+	if v.words.file.Exists() {
+		given = v.words.file
+	}
+	if given.Exists() {
+		given.Key().Errorf(codeKey, "remove one of them", "%s is written here and below", given.Label())
+	}
+	*t = workflow.Template{Text: r.doc.prompt(*v.section), Src: r.doc.text.Source(v.section.body)}
+	return true
+}
+
+// decides says whether the text of a diamond is what it decides by: a condition
+// with an operator, or a reference in brackets. Anything else is a question to
+// the reader, and the diamond decides by what reaches it.
+func decides(text string) bool {
+	if text == "" {
+		return false
+	}
+	e, err := expr.ParseExpr(text, expr.Mixed)
+	return err == nil && (e.Operates() || strings.Contains(text, "{{") || strings.Contains(text, "${"))
+}
+
+// wordsOf reads the words of a node or a subgraph. They stand in one place: in
+// its section or in an @{…}.
+func (r *reader) wordsOf(kind string, s *section, metas []mermaid.Meta, id string) *words {
+	if kind == kindMark {
+		kind = "task"
+	}
+	var doc *strictyaml.Document
+	if s != nil && s.front.exists() {
+		doc = r.matter(s.front)
+	}
+	for _, meta := range metas {
+		d := r.meta(meta)
+		m := d.Root().Map()
+		own := slices.DeleteFunc(m.Names(), func(name string) bool { return slices.Contains(mermaidWords, name) })
+		switch {
+		case len(own) == 0:
+			r.collect(d)
+		case doc != nil:
+			r.collect(d)
+			r.report(workflow.Errorf(d.Root().Pos(), codeTwice, "put all of them into its section", "the words of %q stand in two places", id))
+		default:
+			doc = d
+		}
+	}
+	if doc == nil {
+		return readWords(r.nothing.Root().Map(), kind)
+	}
+	m := doc.Root().Map()
+	if s == nil || !s.front.exists() {
+		for _, key := range mermaidWords {
+			m.Cut(key)
+		}
+	}
+	w := readWords(m, kind)
+	r.collect(doc)
+	return w
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}

@@ -1,0 +1,285 @@
+package markdown
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/syntax/internal/flow"
+	"github.com/hocket-dev/hocket/syntax/internal/source"
+	"github.com/hocket-dev/hocket/syntax/markdown/internal/mermaid"
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
+)
+
+// Parse reads a workflow: Markdown with a flowchart, or a flowchart alone. The
+// diagnostics hold everything that is wrong with the file; the workflow is nil
+// if nothing could be made of it, and must not be run if one of the diagnostics
+// is an error.
+func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) {
+	r := read(file, text)
+	return r.w, r.found.Sort()
+}
+
+// Diagram says what is wrong with the flowchart of a file as a flowchart,
+// whatever it means.
+func Diagram(file string, text []byte) workflow.Diagnostics {
+	r := &reader{file: file}
+	if r.open(text) {
+		_, r.found = mermaid.Parse(r.src)
+	}
+	return r.found.Sort()
+}
+
+// reader reads one file.
+type reader struct {
+	file  string
+	doc   *document    // nil: the file is a flowchart alone
+	fence int          // the block of the flowchart
+	src   *source.Text // the flowchart
+	chart *mermaid.Chart
+	w     *workflow.Workflow
+	found workflow.Diagnostics
+
+	head     head
+	nothing  *strictyaml.Document // without any words
+	sections []section
+	vertices []vertex          // by the node of the chart
+	frames   []frame           // by the subgraph
+	index    map[string]int32  // of nodes and, behind them, of subgraphs
+	byName   map[string]string // id in the drawing by name or id, once it is asked for
+	renamed  bool              // words give an id that is not the drawn one
+	ends     [][2]int32        // of the arrows, indexes of nodes
+	worded   []workflow.Edge
+	odd      []mermaid.Shape // shapes that were warned of
+	drawing  flow.Drawing
+}
+
+// frame is a subgraph with what the file says about it.
+type frame struct {
+	id      string // in the drawing
+	name    string // in the model
+	section *section
+	words   *words
+}
+
+func read(file string, text []byte) *reader {
+	r := &reader{file: file, nothing: strictyaml.Read(file, nil)}
+	if !r.open(text) {
+		return r
+	}
+	var found workflow.Diagnostics
+	r.chart, found = mermaid.Parse(r.src)
+	r.found = append(r.found, found...)
+	r.w = &workflow.Workflow{}
+	r.readHead()
+	r.number()
+	r.findSections()
+	r.draw()
+	r.w.Body = r.drawing.Lift(r.report)
+	r.rename()
+	expr.Resolve(r.w, expr.Mixed, r.ids())
+	return r
+}
+
+// report leaves warnings out where something is wrong already: they would only
+// follow from it.
+func (r *reader) report(d workflow.Diagnostic) {
+	if d.Severity == workflow.Error || !r.found.Errors() {
+		r.found = append(r.found, d)
+	}
+}
+
+// collect takes what was found in a piece of the file.
+func (r *reader) collect(doc *strictyaml.Document) {
+	if doc != r.nothing {
+		r.found = append(r.found, doc.Diagnostics()...)
+	}
+}
+
+func (r *reader) chartPos(s source.Span) workflow.Pos { return r.src.Pos(s) }
+
+// open finds the flowchart of a file.
+func (r *reader) open(text []byte) bool {
+	whole := source.New(r.file, text)
+	if at := invalidUTF8(text); at >= 0 {
+		r.report(workflow.Errorf(whole.Pos(source.Span{From: at, To: at + 1}), codeEncoding, "save the file as UTF-8", "this byte is no UTF-8"))
+		return false
+	}
+	if isBare(text) {
+		r.src = whole
+		return true
+	}
+	r.doc = scan(whole)
+	r.fence = r.doc.chart()
+	r.checkFences()
+	if r.fence < 0 {
+		r.noChart(whole)
+		return false
+	}
+	r.src = r.doc.cut(&r.doc.fences[r.fence])
+	return true
+}
+
+func invalidUTF8(text []byte) int {
+	if utf8.Valid(text) {
+		return -1
+	}
+	for i := 0; i < len(text); {
+		c, size := utf8.DecodeRune(text[i:])
+		if c == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
+	}
+	return -1
+}
+
+func (r *reader) noChart(whole *source.Text) {
+	detail := "add a block that begins with ```mermaid and flowchart TD"
+	for i := range r.doc.fences {
+		if f := &r.doc.fences[i]; isDiagram(f.info) {
+			detail = "the diagram in line " + lineOf(whole, f.open) + " is of another kind; " + detail
+			break
+		}
+	}
+	r.report(workflow.Errorf(whole.Pos(source.Span{To: min(1, len(whole.Bytes))}), codeNoChart, detail, "this file has no flowchart"))
+}
+
+// number finds the nodes of the chart by their ids, and what they are drawn as.
+func (r *reader) number() {
+	nodes, subgraphs := r.chart.Nodes, r.chart.Subgraphs
+	r.vertices, r.frames = make([]vertex, len(nodes)), make([]frame, len(subgraphs))
+	r.index = make(map[string]int32, len(nodes)+len(subgraphs))
+	for i := range nodes {
+		n := &nodes[i]
+		r.vertices[i].name = n.ID
+		r.index[n.ID] = int32(i)
+		if n.Group < 0 {
+			r.vertices[i].kind = r.kindOf(n)
+		}
+	}
+	for i := range subgraphs {
+		r.index[subgraphs[i].ID] = int32(len(nodes) + i)
+		r.frames[i].name, r.frames[i].id = subgraphs[i].ID, subgraphs[i].ID
+	}
+	r.countArrows()
+}
+
+// draw makes the drawing of nodes, subgraphs and arrows.
+func (r *reader) draw() {
+	r.settleMarks()
+	r.readFrames()
+	r.readNodes()
+	r.checkNames()
+	r.place()
+	r.readWays()
+	r.readEdges()
+	r.drawing.Edges = append(r.drawing.Edges, r.worded...)
+	r.drawing.Max = r.head.max
+	r.enter()
+	r.handle()
+}
+
+// readFrames reads what the subgraphs are.
+func (r *reader) readFrames() {
+	r.drawing.Frames = make([]flow.Frame, len(r.frames))
+	for i := range r.frames {
+		g, f := &r.chart.Subgraphs[i], &r.frames[i]
+		node := workflow.Node{Pos: r.chartPos(g.Head)}
+		if f.section != nil || len(g.Meta) > 0 {
+			f.words = r.wordsOf("frame", f.section, g.Meta, g.ID)
+			f.name = orElse(f.words.Node.ID, g.ID)
+			pos := node.Pos
+			if node = f.words.Node; f.section != nil {
+				pos = r.doc.text.Pos(f.section.heading.title)
+			}
+			node.Pos = pos
+			if _, isEach := node.Step.(*workflow.Each); isEach && !f.words.HasOnError {
+				node.OnError = r.head.onError
+			}
+		}
+		if title := strings.TrimSpace(mermaid.Unescape(g.Title)); node.Title == "" && title != g.ID {
+			node.Title = title
+		}
+		r.renamed = r.renamed || f.name != g.ID
+		r.drawing.Frames[i].Node = node
+	}
+}
+
+func (r *reader) readNodes() {
+	r.drawing.Nodes = make([]flow.Node, 0, len(r.vertices))
+	for i := range r.vertices {
+		n, v := &r.chart.Nodes[i], &r.vertices[i]
+		if n.Group >= 0 || v.mark {
+			continue
+		}
+		r.drawing.Nodes = append(r.drawing.Nodes, flow.Node{Node: r.readNode(i)})
+		r.renamed = r.renamed || v.name != n.ID
+	}
+}
+
+// place puts nodes and frames into the frames around them.
+func (r *reader) place() {
+	k := 0
+	for i := range r.vertices {
+		n := &r.chart.Nodes[i]
+		if n.Group >= 0 || r.vertices[i].mark {
+			continue
+		}
+		if n.Subgraph >= 0 {
+			r.drawing.Nodes[k].Frame = r.frames[n.Subgraph].id
+		}
+		k++
+	}
+	for i := range r.frames {
+		r.drawing.Frames[i].ID = r.frames[i].id
+		if outer := r.chart.Subgraphs[i].Outer; outer >= 0 {
+			r.drawing.Frames[i].Frame = r.frames[outer].id
+		}
+	}
+}
+
+// readWays adds the edges that words give.
+func (r *reader) readWays() {
+	for i := range r.vertices {
+		if v := &r.vertices[i]; v.words != nil {
+			r.leadByWords(v.name, r.chart.Nodes[i].Subgraph, v.words)
+		}
+	}
+	for i := range r.frames {
+		if f := &r.frames[i]; f.words != nil {
+			r.leadByWords(f.id, r.chart.Subgraphs[i].Outer, f.words)
+		}
+	}
+}
+
+// enter says where the flow begins, if the file does. The start of a drawing is
+// what follows it.
+func (r *reader) enter() {
+	entry := r.head.entry
+	if entry.name == "" || len(r.drawing.Entry) > 0 {
+		return
+	}
+	id, ok := r.part(entry.name)
+	if !ok {
+		r.report(workflow.Errorf(entry.pos, codeEdgeTarget, r.suggest(entry.name), "there is no step %q to begin with", entry.name))
+		return
+	}
+	r.drawing.Entry, r.drawing.EntryPos = []string{id}, []workflow.Pos{entry.pos}
+}
+
+// handle leads failures to the handler of the file.
+func (r *reader) handle() {
+	handler := r.head.handler
+	if handler.name == "" {
+		return
+	}
+	id, ok := r.part(handler.name)
+	switch {
+	case !ok:
+		r.report(workflow.Errorf(handler.pos, codeEdgeTarget, r.suggest(handler.name), "there is no step %q to go to", handler.name))
+	case !r.drawing.Handle(id, handler.pos):
+		r.report(workflow.Warningf(handler.pos, codeDetached, "a handler handles what runs before it", "%q handles nothing: every other step comes behind it", handler.name))
+	}
+}

@@ -1,0 +1,259 @@
+package markdown
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-dev/hocket/syntax/internal/flow"
+	"github.com/hocket-dev/hocket/syntax/markdown/internal/mermaid"
+	"github.com/hocket-dev/hocket/syntax/yaml"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// plan is how a model is to be drawn: which frames are left, where failures
+// lead, and the ids under which everything stands in the flowchart.
+type plan struct {
+	w       *workflow.Workflow // with its texts as they are written
+	drawing *flow.Drawing
+	onError workflow.OnError // of most nodes
+	handler string           // where failures lead that no arrow shows; "": nowhere
+	entry   string           // named in the front matter; "": the drawing says it
+	starts  []string         // behind a start that is drawn
+
+	ids     map[string]string // drawn ids of nodes and frames
+	inner   map[string]string // drawn ids of nodes that share their id with the frame around them
+	taken   map[string]bool   // drawn ids
+	begin   string            // drawn id of the start
+	finish  string            // drawn id of the end
+	like    *like
+	carried map[string]bool // nodes whose edges stand in words
+}
+
+// form is a way to write a model. The first that says the same is taken.
+type form struct {
+	arrows  bool // loops are drawn by arrows, where they can be
+	handler bool // one word leads failures to where most of them lead
+}
+
+var forms = []form{{true, true}, {true, false}, {false, false}}
+
+// like is what a file has that is to be changed: its ids, and the sections that
+// it writes.
+type like struct {
+	ids      map[string]string // drawn, by those of the model
+	sections map[string]bool   // drawn ids
+	drawn    map[string]bool   // drawn ids of nodes without a section
+}
+
+func newPlan(w *workflow.Workflow, f form, l *like) *plan {
+	p := &plan{w: yaml.Mixed(w), onError: mostOnError(&w.Body), like: l, carried: map[string]bool{}}
+	d := flow.Draw(&p.w.Body)
+	d.Entry = entries(&w.Body)
+	if f.handler {
+		p.handler = dropHandled(d)
+	}
+	if f.arrows {
+		d.Max = commonMax(d)
+		d.Simplify()
+	}
+	p.drawing = d
+	p.enter(d.Entry)
+	p.nameAll()
+	return p
+}
+
+// entries are the nodes that no edge leads to.
+func entries(g *workflow.Graph) []string {
+	led := make(map[string]bool, len(g.Edges))
+	var look func(g *workflow.Graph)
+	look = func(g *workflow.Graph) {
+		for i := range g.Edges {
+			led[g.Edges[i].To] = true
+		}
+		for i := range g.Nodes {
+			if body := g.Nodes[i].Body(); body != nil {
+				look(body)
+			}
+		}
+	}
+	look(g)
+	var ids []string
+	for i := range g.Nodes {
+		if !led[g.Nodes[i].ID] {
+			ids = append(ids, g.Nodes[i].ID)
+		}
+	}
+	return ids
+}
+
+// mostOnError is what most nodes do when they fail.
+func mostOnError(g *workflow.Graph) workflow.OnError {
+	count := map[workflow.OnError]int{}
+	g.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+		if _, isLoop := n.Step.(*workflow.Loop); !isLoop {
+			count[n.OnError]++
+		}
+	})
+	most := workflow.Stop
+	for _, o := range []workflow.OnError{workflow.Continue, workflow.SkipDependents} {
+		if count[o] > count[most] {
+			most = o
+		}
+	}
+	return most
+}
+
+// dropHandled leaves out the arrows that a handler of the file stands for, and
+// names it: the node to which most failures lead, if there are several.
+func dropHandled(d *flow.Drawing) string {
+	count, best := map[string]int{}, ""
+	for i := range d.Edges {
+		if d.Edges[i].On == workflow.OnFailure {
+			count[d.Edges[i].To]++
+		}
+	}
+	for i := range d.Nodes {
+		if id := d.Nodes[i].ID; count[id] > 1 && count[id] > count[best] {
+			best = id
+		}
+	}
+	if best != "" {
+		d.Edges = slices.DeleteFunc(d.Edges, func(e workflow.Edge) bool { return e.On == workflow.OnFailure && e.To == best })
+	}
+	return best
+}
+
+// commonMax is the bound that the loops have which need no frame, if all have
+// the same.
+func commonMax(d *flow.Drawing) int {
+	most := -1
+	for i := range d.Frames {
+		if l, ok := d.Frames[i].Step.(*workflow.Loop); ok {
+			if most >= 0 && l.Max != most {
+				return 0
+			}
+			most = l.Max
+		}
+	}
+	return max(most, 0)
+}
+
+// enter finds out how the drawing says where the flow begins: by itself, by a
+// word in the front matter, or by a start.
+func (p *plan) enter(entries []string) {
+	want := p.lifted(entries)
+	switch {
+	case p.lifted(nil) == want:
+	case len(entries) == 1:
+		p.entry = entries[0]
+	default:
+		p.starts = entries
+	}
+}
+
+// lifted is what the drawing means with these entries.
+func (p *plan) lifted(entries []string) string {
+	d := *p.drawing
+	d.Edges = slices.Clone(d.Edges)
+	if d.Entry = entries; p.handler != "" {
+		d.Handle(p.handler, workflow.Pos{})
+	}
+	return workflow.Print(&workflow.Workflow{Body: d.Lift(func(workflow.Diagnostic) {})})
+}
+
+// nameAll gives everything an id that can be drawn: its own wherever possible.
+func (p *plan) nameAll() {
+	p.split()
+	d := p.drawing
+	p.ids = make(map[string]string, len(d.Nodes)+len(d.Frames))
+	p.taken = make(map[string]bool, len(d.Nodes)+len(d.Frames))
+	var rest []string
+	keep := func(id string) {
+		drawn := id
+		if p.like != nil && p.like.ids[id] != "" {
+			drawn = p.like.ids[id]
+		}
+		if !safeID(drawn) || p.taken[drawn] {
+			rest = append(rest, id)
+			return
+		}
+		p.ids[id] = p.take(drawn)
+	}
+	for i := range d.Nodes {
+		keep(d.Nodes[i].ID)
+	}
+	for i := range d.Frames {
+		if p.inner[d.Frames[i].ID] == "" {
+			keep(d.Frames[i].ID)
+		}
+	}
+	for _, id := range rest {
+		p.ids[id] = p.take(p.free(safe(id)))
+	}
+	for i := range d.Frames {
+		if f := &d.Frames[i]; p.inner[f.ID] != "" {
+			p.inner[f.ID] = p.ids[f.ID]
+			p.ids[f.ID] = p.take(p.free(safe("each_" + f.ID)))
+		}
+	}
+}
+
+// split draws a frame around what is repeated and is no task or call, whose words
+// could say it. Both have the same id in the model.
+func (p *plan) split() {
+	p.inner = map[string]string{}
+	for i := range p.drawing.Nodes {
+		n := &p.drawing.Nodes[i]
+		each, ok := n.Step.(*workflow.Each)
+		if !ok || yaml.IsRepeat(&n.Node) {
+			continue
+		}
+		around := n.Node
+		around.Step = &workflow.Each{Items: each.Items, As: each.As, Parallel: each.Parallel}
+		p.drawing.Frames = append(p.drawing.Frames, flow.Frame{Node: around, Frame: n.Frame})
+		n.Node, n.Frame = each.Body.Nodes[0], n.ID
+		p.inner[n.ID] = n.ID
+	}
+}
+
+func (p *plan) take(id string) string {
+	p.taken[id] = true
+	return id
+}
+
+// free is an id, with the first number that makes it unique.
+func (p *plan) free(id string) string {
+	unique := id
+	for i := 2; p.taken[unique] || !safeID(unique); i++ {
+		unique = id + "_" + strconv.Itoa(i)
+	}
+	return unique
+}
+
+// safe makes an id of letters, digits and underscores.
+func safe(id string) string {
+	made := strings.Map(func(c rune) rune {
+		if c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {
+			return c
+		}
+		return '_'
+	}, id)
+	if made == "" || made[0] >= '0' && made[0] <= '9' {
+		return "n" + made
+	}
+	return made
+}
+
+// drawnNode is the id under which a node is drawn.
+func (p *plan) drawnNode(n *flow.Node) string {
+	if id := p.inner[n.ID]; id != "" && n.Frame == n.ID {
+		return id
+	}
+	return p.ids[n.ID]
+}
+
+// isID says whether a heading with this title begins a section.
+func (p *plan) isID(title string) bool { return p.taken[title] }
+
+func safeID(id string) bool { return mermaid.SafeID(id) && safe(id) == id && id != "end" }

@@ -1,0 +1,234 @@
+package markdown
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/syntax/yaml"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// The words of a node are those of YAML. Beside them this notation has its own
+// names for some, and takes plain numbers for milliseconds.
+
+// agentWords are for the agent alone: they become settings of the task.
+var agentWords = []string{"mode", "model", "temperature", "maxSteps", "tools", "permission"}
+
+// mermaidWords are what Mermaid itself knows in @{…}.
+var mermaidWords = []string{"shape", "label", "icon", "form", "pos", "img", "w", "h", "constraint", "view", "collapsed", "animate", "animation", "curve"}
+
+// words are what the words of a node say.
+type words struct {
+	*yaml.Step
+	text     strictyaml.Node // prompt or question; it may be written as nothing
+	about    string          // a description, for people
+	hasRetry bool
+	file     strictyaml.Node // of the prompt
+}
+
+// readWords reads the words of a node that was drawn as a kind.
+func readWords(m *strictyaml.Map, kind string) *words {
+	w := &words{about: m.String("description")}
+	rename(m)
+	timeout, retry := w.config(m, "timeout"), w.config(m, "retry")
+	settings := w.settings(m)
+	w.promptFile(m)
+	output := m.Peek("output")
+	if output.IsMap() {
+		output = m.Cut("output")
+	}
+	w.Step = yaml.ReadStep(m, kind)
+	w.text = m.Peek(textWord(w.Node.Kind()))
+	w.longOutput(output)
+	for _, t := range timeout {
+		if w.Node.Timeout = readTime(t); w.Node.Timeout == 0 && isNothing(t) {
+			t.Errorf(codeDuration, "give it a time, or leave it out", "%s leaves no time", t.Label())
+		}
+	}
+	for _, r := range retry {
+		w.Node.Retry, w.hasRetry = readRetry(r), true
+	}
+	w.apply(settings)
+	w.nameOptions()
+	m.Refuse("when", codeKey, "draw a diamond in front of it", "the drawing says when a step is passed by")
+	m.Refuse("needs", codeKey, "draw an arrow from the step that is waited for", "the arrows say what a step waits for")
+	m.Done()
+	return w
+}
+
+// textWord is the key under which a kind of node has its text.
+func textWord(kind string) string {
+	switch kind {
+	case "task":
+		return "prompt"
+	case "human":
+		return "question"
+	}
+	return ""
+}
+
+// rename lets the names of this notation count as those of YAML.
+func rename(m *strictyaml.Map) {
+	m.Rename("input", "inputs")
+	m.Rename("onTimeout", "on_timeout")
+	m.Rename("allowCustomInput", "custom")
+	if n := m.Peek("onError"); n.Exists() {
+		if isPolicy(n) {
+			m.Rename("onError", "on_error")
+		} else {
+			m.Rename("onError", "error")
+		}
+	}
+}
+
+// isPolicy tells what a failure does from the step that it leads to.
+func isPolicy(n strictyaml.Node) bool {
+	return slices.Contains([]string{"continue", "stop", "skip_dependents"}, n.Written())
+}
+
+// config takes a word of a node that may stand in its config as well.
+func (w *words) config(m *strictyaml.Map, key string) []strictyaml.Node {
+	var found []strictyaml.Node
+	if m.Peek(key).Exists() {
+		found = append(found, m.Cut(key))
+	} else {
+		m.Get(key)
+	}
+	if config := m.Peek("config"); config.IsMap() {
+		if n := config.Map().Peek(key); n.Exists() {
+			if len(found) > 0 {
+				n.Key().Errorf(codeKey, "remove one of them", "%q stands here twice", key)
+			}
+			found = append(found, n)
+		}
+	}
+	return found
+}
+
+// settings are what only the agent understands: the words for agents, the config
+// without what is the node's, and settings, which are taken as they are.
+func (w *words) settings(m *strictyaml.Map) []strictyaml.Entry {
+	var list []strictyaml.Entry
+	for _, key := range agentWords {
+		if n := m.Cut(key); n.Exists() {
+			list = append(list, strictyaml.Entry{Name: key, Key: n.Key(), Value: n})
+		}
+	}
+	for _, e := range m.Cut("config").Map().Entries() {
+		if e.Name != "timeout" && e.Name != "retry" {
+			list = append(list, e)
+		}
+	}
+	return append(list, m.Cut("settings").Map().Entries()...)
+}
+
+// apply gives a task its settings. No other step has any.
+func (w *words) apply(settings []strictyaml.Entry) {
+	task, isTask := w.Node.Step.(*workflow.Task)
+	for _, e := range settings {
+		if !isTask {
+			e.Key.Errorf(codeKey, "only a task has settings", "%q has no meaning here", e.Name)
+			continue
+		}
+		if _, twice := task.Settings[e.Name]; twice {
+			e.Key.Errorf(codeKey, "remove one of them", "the setting %q stands here twice", e.Name)
+		}
+		yaml.ReadSetting(e, task)
+	}
+	if !w.file.Exists() {
+		return
+	}
+	if !isTask {
+		w.file.Errorf(codePrompt, "write the text below the heading", "only a task has its prompt in a file")
+		return
+	}
+	e := strictyaml.Entry{Name: promptFile, Key: w.file.Key(), Value: w.file}
+	yaml.ReadSetting(e, task)
+	task.Settings[promptFile], _ = filePrompt(w.file.Written())
+}
+
+// promptFile is the setting that names the file of a prompt. A project reads it.
+const promptFile = "prompt_file"
+
+// filePrompt is the path in {file:path}.
+func filePrompt(text string) (path string, ok bool) {
+	path, ok = strings.CutPrefix(strings.TrimSpace(text), "{file:")
+	if !ok || !strings.HasSuffix(path, "}") {
+		return "", false
+	}
+	return strings.TrimSpace(path[:len(path)-1]), true
+}
+
+// promptFile takes the prompt out of the words if it is the name of a file.
+func (w *words) promptFile(m *strictyaml.Map) {
+	if _, ok := filePrompt(m.Peek("prompt").Written()); ok {
+		w.file = m.Cut("prompt")
+	}
+}
+
+// longOutput reads an output in its long form, in which key is the variable.
+func (w *words) longOutput(n strictyaml.Node) {
+	if n.IsMap() {
+		m := n.Map()
+		m.Rename("key", "var")
+		w.Node.Output = yaml.ReadOutputMap(m)
+	}
+}
+
+// nameOptions gives an option that has only a label its label as value.
+func (w *words) nameOptions() {
+	h, ok := w.Node.Step.(*workflow.Human)
+	if !ok {
+		return
+	}
+	for i := range h.Options {
+		if o := &h.Options[i]; o.Value == "" && o.Label != "" {
+			o.Value, o.Label = o.Label, ""
+		}
+	}
+}
+
+// readTime reads a duration such as 90s, or a number of milliseconds.
+func readTime(n strictyaml.Node) time.Duration {
+	if !n.IsScalar() || n.IsText() || n.IsNull() {
+		return n.Duration()
+	}
+	const most = int64(1<<63-1) / int64(time.Millisecond)
+	ms := n.Int(0)
+	if ms > most {
+		n.Errorf(codeDuration, "write a shorter time", "%s is too long", n.Label())
+		return 0
+	}
+	return time.Duration(ms) * time.Millisecond
+}
+
+// isNothing tells no time from what is no time at all, which is reported.
+func isNothing(n strictyaml.Node) bool {
+	d, err := time.ParseDuration(n.Written())
+	return err == nil && d == 0
+}
+
+// readRetry reads the attempts in all, or {attempts, backoff, delay, max_delay}.
+func readRetry(n strictyaml.Node) workflow.Retry {
+	if !n.IsMap() {
+		return workflow.Retry{Attempts: int(n.Int(1))}
+	}
+	m := n.Map()
+	m.Rename("maxAttempts", "attempts")
+	m.Rename("initialDelay", "delay")
+	m.Rename("maxDelay", "max_delay")
+	r := workflow.Retry{Attempts: m.Int("attempts", 1)}
+	if word := m.Word("backoff", "fixed", "linear", "exponential"); word != "fixed" {
+		r.Backoff = workflow.Backoff(word)
+	}
+	if delay := m.Get("delay"); delay.Exists() {
+		r.Delay = readTime(delay)
+	}
+	if most := m.Get("max_delay"); most.Exists() {
+		r.MaxDelay = readTime(most)
+	}
+	m.Done()
+	return r
+}

@@ -1,0 +1,197 @@
+package markdown
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/syntax/yaml"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Format writes a model as a careful person would: the flow as a chart with
+// loops as arrows that lead back, conditions in diamonds and short prompts in
+// the boxes; a section for every node that has more to say; and the rest in the
+// words of YAML. What it writes has been read again and has the digest of the
+// model.
+func Format(w *workflow.Workflow) ([]byte, error) {
+	p, err := write(w, nil)
+	if err != nil {
+		return nil, err
+	}
+	return p.text(), nil
+}
+
+// write finds the first form that means the model.
+func write(w *workflow.Workflow, l *like) (*page, error) {
+	digest := workflow.Digest(w)
+	for _, f := range forms {
+		p := newPlan(w, f, l).page()
+		if again, found := Parse("", p.text()); !found.Errors() && workflow.Digest(again) == digest {
+			return p, nil
+		}
+	}
+	return nil, errors.New("markdown: the workflow " + strconv.Quote(w.Name) + " holds something that Markdown has no words for")
+}
+
+// page is a file in its parts.
+type page struct {
+	front  string // YAML
+	title  string
+	chart  string // with its header
+	pieces []piece
+}
+
+// piece is a section.
+type piece struct {
+	id    string
+	front string // YAML
+	body  string
+}
+
+// chartHeader is the first line of the charts that are written.
+const chartHeader = "flowchart TD\n"
+
+func (p *page) text() []byte {
+	var b strings.Builder
+	b.WriteString("---\n" + p.front + "---\n\n")
+	if p.title != "" {
+		b.WriteString("# " + p.title + "\n\n")
+	}
+	b.WriteString("```mermaid\n" + p.chart + "```\n")
+	for i := range p.pieces {
+		b.WriteString("\n" + p.pieces[i].text())
+	}
+	return []byte(b.String())
+}
+
+func (p *piece) text() string {
+	text := "### " + p.id + "\n"
+	if p.front != "" {
+		text += "\n---\n" + p.front + "---\n"
+	}
+	if p.body != "" {
+		text += "\n" + p.body + "\n"
+	}
+	return text
+}
+
+// page writes what is planned.
+func (p *plan) page() *page {
+	pg := &page{front: p.front()}
+	if isTitle(p.w.Name) {
+		pg.title = p.w.Name
+	}
+	c := p.draw()
+	pg.chart = chartHeader + c.lines.String()
+	pg.pieces = c.pieces
+	return pg
+}
+
+// isTitle says whether a name can be a heading.
+func isTitle(name string) bool {
+	h, ok := atx([]byte("# "+name), 0, len("# "+name))
+	return ok && name != "" && h.title.To-h.title.From == len(name) && !strings.ContainsAny(name, "\r\n") && strictyaml.IsPrintable(name)
+}
+
+// front is the front matter of the file.
+func (p *plan) front() string {
+	name := strictyaml.Quote(p.w.Name, false)
+	text := "name: " + name + "\n" + yaml.WriteHead(p.w)
+	if p.entry != "" {
+		text += "entrypoint: " + strictyaml.Quote(p.entry, false) + "\n"
+	}
+	if p.drawing.Max != 0 {
+		text += "config:\n  maxIterations: " + strconv.Itoa(p.drawing.Max) + "\n"
+	}
+	if p.onError != workflow.Stop {
+		text += "on_error: " + string(p.onError) + "\n"
+	}
+	if p.handler != "" {
+		text += "onError: " + strictyaml.Quote(p.handler, false) + "\n"
+	}
+	return layOut(text)
+}
+
+// layOut lays YAML out in the canonical way.
+func layOut(text string) string {
+	if strings.TrimSpace(text) == "" {
+		return ""
+	}
+	return string(strictyaml.Layout([]byte(text)))
+}
+
+// words are those of a node whose drawing says some of it. What it says is left
+// out of n before.
+func (p *plan) words(n *workflow.Node, drawn string, edges []workflow.Edge) string {
+	w := *n
+	usual := p.onError
+	if _, isLoop := n.Step.(*workflow.Loop); isLoop {
+		usual = workflow.Stop
+	}
+	stops := ""
+	switch {
+	case w.OnError == usual:
+		w.OnError = workflow.Stop
+	case w.OnError == workflow.Stop:
+		stops = "on_error: stop\n"
+	}
+	agent, asIs := takeAgentWords(&w)
+	text := yaml.WriteStep(&w, edges, drawn != n.ID)
+	if asIs {
+		text = renameLine(text, "config:", "settings:")
+	}
+	return text + agent + stops
+}
+
+// takeAgentWords takes the settings that have words of their own out of a task,
+// and writes them. AsIs says that the others include some which config gives to
+// the node.
+func takeAgentWords(n *workflow.Node) (text string, asIs bool) {
+	step := &n.Step
+	if each, ok := n.Step.(*workflow.Each); ok && len(each.Body.Nodes) == 1 {
+		c := *each
+		c.Body.Nodes = slices.Clone(each.Body.Nodes)
+		n.Step, step = &c, &c.Body.Nodes[0].Step
+	}
+	task, ok := (*step).(*workflow.Task)
+	if !ok || len(task.Settings) == 0 {
+		return "", false
+	}
+	own, rest := map[string]any{}, map[string]any{}
+	for k, v := range task.Settings {
+		if slices.Contains(agentWords, k) {
+			own[k] = v
+		} else {
+			rest[k] = v
+		}
+		asIs = asIs || k == "timeout" || k == "retry"
+	}
+	c := *task
+	c.Settings = rest
+	*step = &c
+	if len(own) == 0 {
+		return "", asIs
+	}
+	nested := yaml.WriteStep(&workflow.Node{Step: &workflow.Task{Settings: own}}, nil, false)
+	return dedent(strings.TrimPrefix(nested, "config:\n")), asIs
+}
+
+// dedent takes two blanks off every line.
+func dedent(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(strings.TrimPrefix(line, "  "))
+	}
+	return b.String()
+}
+
+// renameLine replaces the first line that is a key without a value.
+func renameLine(text, key, by string) string {
+	if strings.HasPrefix(text, key+"\n") {
+		return by + text[len(key):]
+	}
+	return strings.Replace(text, "\n"+key+"\n", "\n"+by+"\n", 1)
+}

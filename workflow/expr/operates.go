@@ -1,0 +1,12 @@
+package expr
+
+// Operates says whether the expression does more than to name one value: it
+// compares, combines or negates. A question that people read may be a name too;
+// it is never an operation.
+func (e *Expr) Operates() bool {
+	switch e.root.(type) {
+	case *Ref, *literalNode, listNode:
+		return false
+	}
+	return true
+}
