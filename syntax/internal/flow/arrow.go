@@ -1,6 +1,8 @@
 package flow
 
 import (
+	"slices"
+
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -9,19 +11,23 @@ import (
 type arrow struct {
 	*workflow.Edge
 	from int // a node or a for_each
-	landing
+	place
 	item int // of the body at in: what the arrow leaves there
 	// What the loops that are drawn make of it:
 	name  string // the To of its edge; "": it is dropped
 	meets int    // the region around both of its ends
 }
 
-// landing is where an edge comes to.
-type landing struct {
+// place is where an edge comes to.
+type place struct {
 	in int // the loop or for_each in whose body both ends stand, or none
 	to int // an item of that body, toEnd, or toAgain: the next round of the loop
+}
 
-	// What is wrong with it; all are none if nothing is.
+// landing is where an edge comes to, and what is wrong with that; all of which is
+// none if nothing is.
+type landing struct {
+	place
 	left  int // the for_each that the edge leaves
 	outer int // the outermost of those
 	into  int // the loop or for_each that the edge enters in the middle
@@ -29,7 +35,7 @@ type landing struct {
 
 // land follows an edge to one of its targets.
 func (e *ends) land(k *link, to int) landing {
-	l := landing{in: none, to: to, left: none, outer: none, into: none}
+	l := landing{place{none, to}, none, none, none}
 	if to == toEnd {
 		return l
 	}
@@ -70,6 +76,7 @@ func (e *ends) makeArrows() (arrows []arrow, starts []int) {
 		if len(drawn)+len(from)*len(to) > maxEdges {
 			e.report(workflow.Errorf(k.Pos, codeTooManyEdges, "put a step between large frames, so that each waits for one",
 				"the frames are joined by more than %d edges", maxEdges))
+			e.tooMany = true
 			break
 		}
 		for _, t := range to {
@@ -78,21 +85,29 @@ func (e *ends) makeArrows() (arrows []arrow, starts []int) {
 				e.reportLanding(k, t, l)
 			}
 			if l.left != none && l.outer != l.to { // what was meant is reached all the same
-				drawn = append(drawn, arrow{Edge: k.Edge, from: l.outer, landing: l})
+				drawn = append(drawn, arrow{Edge: k.Edge, from: l.outer, place: l.place})
 			}
 			for _, f := range from {
 				if l.left == none {
-					drawn = append(drawn, arrow{Edge: k.Edge, from: f, landing: l})
+					drawn = append(drawn, arrow{Edge: k.Edge, from: f, place: l.place})
 				}
 			}
 		}
 	}
+	return e.sortArrows(drawn)
+}
+
+// sortArrows sorts by counting, and mostly need not.
+func (e *ends) sortArrows(drawn []arrow) (arrows []arrow, starts []int) {
 	starts = make([]int, len(e.around)+1)
 	for i := range drawn {
 		starts[drawn[i].from+1]++
 	}
 	for p := range e.around {
 		starts[p+1] += starts[p]
+	}
+	if slices.IsSortedFunc(drawn, func(a, b arrow) int { return a.from - b.from }) {
+		return drawn, starts
 	}
 	arrows = make([]arrow, len(drawn))
 	for i := range drawn {

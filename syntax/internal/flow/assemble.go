@@ -24,7 +24,15 @@ func (l *lifter) graph(region int, inner [][]int) workflow.Graph {
 		return workflow.Graph{}
 	}
 	inLoop := region != none && (l.isDrawn(region) || l.kind[region] == loop)
-	g := workflow.Graph{Nodes: make([]workflow.Node, 0, len(items)), Edges: make([]workflow.Edge, 0, len(items))}
+	nodes, edges := len(items), 0
+	for _, i := range items {
+		nodes += len(l.hops[i])
+		edges += len(l.hops[i])
+		if !l.isDrawn(i) {
+			edges += l.starts[i+1] - l.starts[i]
+		}
+	}
+	g := workflow.Graph{Nodes: make([]workflow.Node, 0, nodes), Edges: make([]workflow.Edge, 0, edges)}
 	for _, i := range items {
 		g.Nodes = append(g.Nodes, l.nodeOf(i, inner))
 		if !l.isDrawn(i) {

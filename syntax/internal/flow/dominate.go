@@ -1,5 +1,7 @@
 package flow
 
+import "slices"
+
 // adjacent are the edges of a graph of numbered vertices, by vertex.
 type adjacent struct{ starts, others []int }
 
@@ -144,8 +146,7 @@ func (f *forest) eval(n int) int {
 	for m := n; f.ancestor[f.ancestor[m]] != none; m = f.ancestor[m] {
 		f.path = append(f.path, m)
 	}
-	for i := len(f.path) - 1; i >= 0; i-- {
-		m := f.path[i]
+	for _, m := range slices.Backward(f.path) {
 		above := f.ancestor[m]
 		if f.semi[f.label[above]] < f.semi[f.label[m]] {
 			f.label[m] = f.label[above]

@@ -15,7 +15,7 @@ import (
 
 // Whatever a model holds, its drawing says, with all frames and with few.
 func TestDrawKeepsTheMeaning(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	often(t, func(t *rapid.T) {
 		w := modelgen.Workflow().Draw(t, "workflow")
 		if rapid.Bool().Draw(t, "bare") {
 			bareLoops(t, &w.Body)
@@ -26,6 +26,13 @@ func TestDrawKeepsTheMeaning(t *testing.T) {
 		d.Simplify()
 		keeps(t, w, d)
 	})
+}
+
+// often checks ten times as often as rapid does.
+func often(t *testing.T, check func(*rapid.T)) {
+	for i := range 10 {
+		t.Run(fmt.Sprint(i), func(t *testing.T) { rapid.Check(t, check) })
+	}
 }
 
 func keeps(t *rapid.T, w *workflow.Workflow, d *Drawing) {
@@ -57,7 +64,7 @@ func bareLoops(t *rapid.T, g *workflow.Graph) {
 			loops[i], loops[j] = loops[j], loops[i]
 		}
 	}
-	names, renamed := namer{taken, map[string]int{}}, map[string]string{}
+	names, renamed := namer{taken: taken, last: map[string]int{}}, map[string]string{}
 	for _, n := range loops {
 		old := n.ID
 		*n = workflow.Node{ID: names.name("loop"), Step: n.Step}
@@ -85,7 +92,7 @@ func eachGraph(g *workflow.Graph, visit func(*workflow.Graph)) {
 // Whatever is drawn, Lift makes a sound graph of it, or reports an error; and
 // what it makes of it can be drawn and simplified again.
 func TestLiftMakesSoundGraphs(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) { sound(t, drawing(t)) })
+	often(t, func(t *rapid.T) { sound(t, drawing(t)) })
 }
 
 func sound(t *rapid.T, d *Drawing) {

@@ -25,6 +25,7 @@ type ends struct {
 
 	self    []int // every part, to cut lists of one out of
 	unknown int   // edges with an end that does not exist
+	tooMany bool  // the edges stand for more than a workflow can have
 }
 
 // link is an edge whose ends exist.
@@ -119,12 +120,17 @@ func (e *ends) deepestFirst() []int {
 
 // findFirst notes where edges lead to, and how deep.
 func (e *ends) findFirst(order []int) {
+	count := 0
 	for _, i := range order {
 		k := &e.links[i]
 		if k.to == toEnd || e.isBody(k.to) && e.within(e.frameOf(k.from), k.to) {
 			continue // to the frame from inside of it
 		}
-		e.deepen(e.deepIn, e.targets(k), k.to, k.meet)
+		to := e.targets(k)
+		if count += len(to); count > maxEdges {
+			return // makeArrows says so
+		}
+		e.deepen(e.deepIn, to, k.to, k.meet)
 	}
 }
 
@@ -268,10 +274,14 @@ func (e *ends) findLast(order []int) {
 	if !slices.ContainsFunc(e.links, func(k link) bool { return e.kind[k.from] == plain || e.kind[k.from] == loop }) {
 		return
 	}
+	count := 0
 	for _, i := range order {
 		k := &e.links[i]
 		if k.to == toEnd {
 			continue
+		}
+		if count += len(e.targets(k)); count > maxEdges {
+			return
 		}
 		onward := false
 		for _, to := range e.targets(k) {
@@ -280,7 +290,11 @@ func (e *ends) findLast(order []int) {
 		if !onward {
 			continue
 		}
-		e.deepen(e.deepOut, e.sources(k), k.from, k.meet)
+		from := e.sources(k)
+		if count += len(from); count > 2*maxEdges {
+			return
+		}
+		e.deepen(e.deepOut, from, k.from, k.meet)
 		if e.kind[k.from] == loop && k.meet != k.from {
 			e.deepOut[k.from] = max(e.deepOut[k.from], e.level(k.meet))
 		}

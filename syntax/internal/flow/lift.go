@@ -63,7 +63,8 @@ func (l *lifter) lift() workflow.Graph {
 // hangs below it, and everything is looked at at once.
 func (l *lifter) follow() {
 	root := len(l.around)
-	var from, to []int
+	size := len(l.entries) + len(l.arrows) + len(l.Frames)
+	from, to := make([]int, 0, size), make([]int, 0, size)
 	add := func(a, b int) { from, to = append(from, a), append(to, b) }
 	for _, i := range l.entries {
 		add(root, i)

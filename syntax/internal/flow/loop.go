@@ -34,8 +34,9 @@ func (l *lifter) findLoops() {
 				add(v)
 			}
 		}
-		for i := 0; i < len(members); i++ {
-			to := l.vertex[members[i]]
+		for done := 0; done < len(members); {
+			to := l.vertex[members[done]]
+			done++
 			for _, v := range l.before.of(to) {
 				if !l.retreats(v, to) {
 					add(v)
@@ -123,23 +124,30 @@ func (l *lifter) reportTwoEntries() {
 			entries[cycle[n]] = append(entries[cycle[n]], v)
 		}
 	}
+	entered := map[int]*arrow{} // by entry: the first edge that leads there from outside
+	for i := range l.arrows {
+		a := &l.arrows[i]
+		if l.reached[a.from] && a.to >= 0 && entered[a.to] == nil && cycle[l.num[a.item]] != cycle[l.num[a.to]] {
+			entered[a.to] = a
+		}
+	}
 	for n := range l.vertex {
 		if two := entries[n]; len(two) > 1 {
 			slices.SortFunc(two, func(a, b int) int { return l.rank[a] - l.rank[b] })
-			l.reportCycle(two[0], two[1], func(v int) bool { return cycle[l.num[v]] == n })
+			l.reportCycle(two[0], two[1], entered[two[1]])
 		}
 	}
 }
 
-func (l *lifter) reportCycle(first, second int, inCycle func(v int) bool) {
-	detail := "a loop begins at one step: let every way into it lead to " + `"` + l.id(first) + `"`
-	for i := range l.arrows {
-		if a := &l.arrows[i]; l.reached[a.from] && a.to == second && !inCycle(a.item) {
-			l.report(workflow.Errorf(a.Pos, codeTwoEntries, detail, "a loop has two entries: %q and, from %q, %q", l.id(first), a.From, l.id(second)))
-			return
-		}
+// reportCycle reports a cycle that is entered at a first item and, by an edge or
+// where the flow begins, at a second one.
+func (l *lifter) reportCycle(first, second int, by *arrow) {
+	pos, from := l.node(second).Pos, ""
+	if by != nil {
+		pos, from = by.Pos, `, from "`+by.From+`",`
 	}
-	l.report(workflow.Errorf(l.node(second).Pos, codeTwoEntries, detail, "a loop has two entries: %q and %q", l.id(first), l.id(second)))
+	l.report(workflow.Errorf(pos, codeTwoEntries, `a loop begins at one step: let every way into it lead to "`+l.id(first)+`"`,
+		"a loop has two entries: %q and%s %q", l.id(first), from, l.id(second)))
 }
 
 // cycles are the strongly connected parts that are left without the edges that

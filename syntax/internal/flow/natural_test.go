@@ -18,7 +18,7 @@ import (
 // entries exactly where a cycle is left without the edges that lead to a
 // dominator, by the definition of one.
 func TestLoopsAreNatural(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	often(t, func(t *rapid.T) {
 		d := arrows(t)
 		g, found := lift(d)
 		text := showDrawing(d) + "\n" + show(&g) + "\n" + strings.Join(found, "\n")

@@ -87,7 +87,7 @@ func (p *parts) place() {
 	}
 	deep := p.levelFrames()
 	p.rankParts()
-	p.dropEmpty()
+	p.dropEmpty(deep == none)
 	p.listInner()
 	for i := range p.around {
 		p.home[i] = p.around[i]
@@ -153,7 +153,7 @@ func (p *parts) rankParts() {
 }
 
 // dropEmpty takes loops and for_eachs without steps for frames that mean nothing.
-func (p *parts) dropEmpty() {
+func (p *parts) dropEmpty(tell bool) {
 	for f := len(p.Nodes); f < len(p.kind); f++ {
 		if !p.isBody(f) || p.rank[f] < len(p.Nodes) {
 			continue
@@ -163,7 +163,9 @@ func (p *parts) dropEmpty() {
 			code, word = codeEmptyLoop, "loop"
 		}
 		p.kind[f] = plain
-		p.report(workflow.Errorf(p.node(f).Pos, code, "put the steps that are to be repeated into its frame", "the %s %q has no steps", word, p.id(f)))
+		if tell {
+			p.report(workflow.Errorf(p.node(f).Pos, code, "put the steps that are to be repeated into its frame", "the %s %q has no steps", word, p.id(f)))
+		}
 	}
 }
 

@@ -21,6 +21,9 @@ func (l *lifter) reach() {
 			}
 		}
 	}
+	if l.tooMany {
+		return
+	}
 	for _, i := range l.inOrder() {
 		if inside := l.home[i]; l.kind[i] != plain && !l.reached[i] && (inside == none || l.reached[inside]) {
 			l.report(workflow.Warningf(l.node(i).Pos, codeUnreachable, "lead an edge to it, or remove it",

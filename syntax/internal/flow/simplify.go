@@ -1,8 +1,8 @@
 package flow
 
 import (
+	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -21,9 +21,9 @@ func (d *Drawing) Simplify() {
 		if len(drop) == 0 {
 			break
 		}
-		wrong, same := s.try(drop)
-		if same {
-			s.redraw(drop, d)
+		simple, wrong := s.try(drop)
+		if simple != nil {
+			*d = *simple
 			return
 		}
 		if len(wrong) == 0 {
@@ -33,8 +33,8 @@ func (d *Drawing) Simplify() {
 			delete(drop, part)
 		}
 	}
-	if _, same := s.try(nil); same {
-		s.redraw(nil, d)
+	if simple, _ := s.try(nil); simple != nil {
+		*d = *simple
 	}
 }
 
@@ -55,7 +55,8 @@ func newSimplifier(d *Drawing) *simplifier {
 	return s
 }
 
-// candidates are the frames of loops that say nothing by themselves.
+// candidates are the frames of loops that say nothing by themselves, and whose
+// names come out right if all of them are dropped.
 func (s *simplifier) candidates() map[int]bool {
 	again := map[int]bool{}
 	for i := range s.arrows {
@@ -67,7 +68,7 @@ func (s *simplifier) candidates() map[int]bool {
 	for i := range s.Edges {
 		left[s.Edges[i].From] = true
 	}
-	drop := map[int]bool{}
+	var bare []int
 	for i := range s.Frames {
 		f := len(s.Nodes) + i
 		if s.kind[f] != loop || !s.reached[f] || s.head[f] == none || !again[f] || left[s.id(f)] || !s.isBare(s.node(f)) {
@@ -76,12 +77,37 @@ func (s *simplifier) candidates() map[int]bool {
 		if around := s.home[f]; around != none && s.kind[around] == loop && s.head[around] == f {
 			continue // two loops that begin at one node are one
 		}
-		drop[f] = true
+		bare = append(bare, f)
 	}
-	return drop
+	return s.inOrderOfNames(bare)
 }
 
-// isBare says whether a loop has nothing but a name that Lift could give it.
+// inOrderOfNames are the frames that have the names which Lift gives to drawn
+// loops, one after the other. The names of the others are taken.
+func (s *simplifier) inOrderOfNames(frames []int) map[int]bool {
+	slices.SortStableFunc(frames, func(a, b int) int {
+		return cmp.Or(s.rank[s.head[a]]-s.rank[s.head[b]], s.level(a)-s.level(b))
+	})
+	taken := s.taken()
+	for _, f := range frames {
+		delete(taken, s.id(f))
+	}
+	named, next := map[int]bool{}, 1
+	for _, f := range frames {
+		for taken[numbered("loop", next)] {
+			next++
+		}
+		if s.id(f) == numbered("loop", next) {
+			named[f] = true
+			next++
+		} else {
+			taken[s.id(f)] = true
+		}
+	}
+	return named
+}
+
+// isBare says whether a loop has nothing but a name.
 func (s *simplifier) isBare(n *workflow.Node) bool {
 	l, ok := n.Step.(*workflow.Loop)
 	bound := func(limit int) int {
@@ -90,22 +116,20 @@ func (s *simplifier) isBare(n *workflow.Node) bool {
 		}
 		return limit
 	}
-	named := n.ID == "loop" || strings.HasPrefix(n.ID, "loop-")
-	return ok && named && bound(l.Max) == bound(s.Max) && n.Title == "" && n.Join == (workflow.Join{}) && n.Group == "" &&
+	return ok && bound(l.Max) == bound(s.Max) && n.Title == "" && n.Join == (workflow.Join{}) && n.Group == "" &&
 		n.Output.Var == "" && n.Output.Mode == workflow.Full && n.Output.Pattern == "" && n.Output.Schema == nil &&
 		n.Retry == (workflow.Retry{}) && n.Timeout == 0 && n.OnError == workflow.Stop && !n.Once && len(n.Labels) == 0
 }
 
-// try lifts the drawing without some frames. It says whether the graph is the
-// same, and which of the frames are needed if not.
-func (s *simplifier) try(drop map[int]bool) (wrong []int, same bool) {
-	var d Drawing
-	s.redraw(drop, &d)
+// try makes the drawing without some frames, if that has the same graph. If not,
+// it says which of the frames are needed.
+func (s *simplifier) try(drop map[int]bool) (simple *Drawing, wrong []int) {
+	d := s.redraw(drop)
 	found := 0
-	l := newLifter(&d, func(workflow.Diagnostic) { found++ })
+	l := newLifter(d, func(workflow.Diagnostic) { found++ })
 	graph := l.lift()
 	if found == s.found && sameGraph(&s.graph, &graph) {
-		return nil, true
+		return d, nil
 	}
 	want, got := loopsOf(&s.graph), loopsOf(&graph)
 	for i, doubted := range l.doubted {
@@ -119,11 +143,11 @@ func (s *simplifier) try(drop map[int]bool) (wrong []int, same bool) {
 			wrong = append(wrong, part)
 		}
 	}
-	return wrong, false
+	return nil, wrong
 }
 
 // redraw makes the drawing without some frames.
-func (s *simplifier) redraw(drop map[int]bool, d *Drawing) {
+func (s *simplifier) redraw(drop map[int]bool) *Drawing {
 	around := func(part int) string {
 		f := s.around[part]
 		for drop[f] {
@@ -134,7 +158,7 @@ func (s *simplifier) redraw(drop map[int]bool, d *Drawing) {
 		}
 		return s.id(f)
 	}
-	r := Drawing{Max: s.Max, Entry: slices.Clone(s.Entry), EntryPos: s.EntryPos}
+	r := &Drawing{Max: s.Max, Entry: slices.Clone(s.Entry), EntryPos: s.EntryPos}
 	r.Nodes, r.Edges = slices.Clone(s.Nodes), slices.Clone(s.Edges)
 	for i := range r.Nodes {
 		r.Nodes[i].Frame = around(i)
@@ -152,7 +176,7 @@ func (s *simplifier) redraw(drop map[int]bool, d *Drawing) {
 			r.Entry[i] = s.entry(part, drop)
 		}
 	}
-	*d = r
+	return r
 }
 
 // entry is what stands for a part in a drawing without some frames.
@@ -170,7 +194,9 @@ func (s *simplifier) target(e *workflow.Edge, drop map[int]bool) string {
 		return e.To
 	}
 	from, ok := s.byID[e.From]
-	if head := s.head[to]; ok && !drop[to] && head != none && s.rank[head] == s.rank[to] && s.within(from, to) && !s.within(from, head) {
+	head := s.head[to]
+	begins := head != none && s.rank[head] == s.rank[to] // Lift would see that it is the entry
+	if ok && !drop[to] && begins && s.within(from, to) && (from == head || !s.within(from, head)) {
 		return s.entry(head, drop)
 	}
 	return s.entry(to, drop)

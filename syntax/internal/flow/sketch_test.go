@@ -17,6 +17,7 @@ import (
 //	>a             the flow begins at a
 //	=3             the bound of drawn loops
 //	a~             a skips its dependents when it fails
+//	a_2            is a-2
 func sketch(text string) *Drawing {
 	d := &Drawing{}
 	s := sketcher{d, map[string]bool{}}
@@ -52,7 +53,7 @@ type sketcher struct {
 }
 
 func (s sketcher) frame(word, around string) Frame {
-	id, step, _ := strings.Cut(word, ":")
+	id, step, _ := strings.Cut(dashed(word), ":")
 	f := Frame{Node: workflow.Node{ID: id}, Frame: around}
 	step, limit, _ := strings.Cut(step, "=")
 	switch step {
@@ -82,7 +83,7 @@ func (s sketcher) chain(word, frame string) {
 
 // name declares a node. A name with a capital letter is a frame's, drawn later.
 func (s sketcher) name(id, frame string) string {
-	id, skips := strings.CutSuffix(id, "~")
+	id, skips := strings.CutSuffix(dashed(id), "~")
 	switch {
 	case id == ".":
 		return workflow.End
@@ -97,6 +98,8 @@ func (s sketcher) name(id, frame string) string {
 	s.Nodes = append(s.Nodes, n)
 	return id
 }
+
+func dashed(id string) string { return strings.ReplaceAll(id, "_", "-") }
 
 func edge(from, to, way string) workflow.Edge {
 	e := workflow.Edge{From: from, To: to}

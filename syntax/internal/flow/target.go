@@ -9,45 +9,58 @@ import (
 
 // namer makes ids that are not taken: a word, then that with -2, -3, …
 type namer struct {
+	find  func() map[string]bool // finds what is taken, once a name is asked for
 	taken map[string]bool
 	last  map[string]int // number of the last id made from a word
 }
 
 func (n *namer) name(word string) string {
+	if n.taken == nil {
+		n.taken, n.last = n.find(), map[string]int{}
+	}
 	for {
 		n.last[word]++
-		id := word
-		if number := n.last[word]; number > 1 {
-			id += "-" + strconv.Itoa(number)
-		}
-		if !n.taken[id] {
+		if id := numbered(word, n.last[word]); !n.taken[id] {
 			n.taken[id] = true
 			return id
 		}
 	}
 }
 
+func numbered(word string, number int) string {
+	if number == 1 {
+		return word
+	}
+	return word + "-" + strconv.Itoa(number)
+}
+
 // nameLoops names the drawn loops in the order of their first items.
 func (l *lifter) nameLoops() {
-	l.names = namer{taken: make(map[string]bool, len(l.around)), last: map[string]int{}}
-	for i, reached := range l.reached {
-		if !reached {
-			continue
-		}
-		l.names.taken[l.id(i)] = true
-		if i < len(l.Nodes) && l.node(i).Body() != nil {
-			l.node(i).Body().Walk(func(_ *workflow.Graph, n *workflow.Node) { l.names.taken[n.ID] = true })
-		}
-	}
+	l.names = namer{find: l.taken}
 	order := make([]int, len(l.heads))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return l.rank[l.heads[a]] - l.rank[l.heads[b]] })
+	slices.SortStableFunc(order, func(a, b int) int { return l.rank[l.heads[a]] - l.rank[l.heads[b]] })
 	l.loopIDs = make([]string, len(l.heads))
 	for _, i := range order {
 		l.loopIDs[i] = l.names.name("loop")
 	}
+}
+
+// taken are the ids of the model that is made.
+func (l *lifter) taken() map[string]bool {
+	taken := make(map[string]bool, len(l.around))
+	for i, reached := range l.reached {
+		if !reached {
+			continue
+		}
+		taken[l.id(i)] = true
+		if body := l.node(i).Body(); body != nil {
+			body.Walk(func(_ *workflow.Graph, n *workflow.Node) { taken[n.ID] = true })
+		}
+	}
+	return taken
 }
 
 // idOf is the id of a part or of a drawn loop.
