@@ -80,7 +80,7 @@ func QuoteHard(s string) string {
 	b.WriteByte('"')
 	for _, r := range s {
 		switch short, ok := escapes[r]; {
-		case ok:
+		case ok && r != '\\':
 			b.WriteString(short)
 		case unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" _.,:;=()[]{}/$?&|-", r):
 			b.WriteRune(r)

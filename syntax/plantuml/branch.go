@@ -76,7 +76,7 @@ func (r *reader) test(c *node, test, label, other activity.Text) (yes, no []tail
 	hold := tail{from: c, on: workflow.OnWhen, when: r.condition(test), pos: c.Pos}
 	miss := tail{from: c, on: workflow.OnElse, pos: c.Pos}
 	if !isCondition(test.Raw) {
-		return []tail{r.answer(c, label, "yes")}, []tail{r.answer(c, other, "")}
+		return r.answer(c, label, "yes"), r.answer(c, other, "")
 	}
 	if says(label, "no", "false") && (!other.Written() || says(other, "yes", "true")) {
 		return []tail{miss}, []tail{hold}
@@ -85,20 +85,23 @@ func (r *reader) test(c *node, test, label, other activity.Text) (yes, no []tail
 }
 
 // answer is the way for an answer. One that is not written is the given one, or
-// any other.
-func (r *reader) answer(c *node, label activity.Text, byDefault string) tail {
+// any other. There is none if words say where the step leads.
+func (r *reader) answer(c *node, label activity.Text, byDefault string) []tail {
+	if c.said != nil && c.said.Leads {
+		return nil
+	}
 	text := strings.TrimSpace(label.String())
 	if text == "" {
 		text = byDefault
 	}
 	if text == "" || isElse(text) {
-		return tail{from: c, on: workflow.OnElse, pos: c.Pos}
+		return []tail{{from: c, on: workflow.OnElse, pos: c.Pos}}
 	}
 	t := tail{from: c, on: workflow.OnLabel, label: text, pos: c.Pos}
 	if label.Span.To > label.Span.From {
 		t.pos = r.pos(label.Span)
 	}
-	return t
+	return []tail{t}
 }
 
 func isElse(label string) bool {
@@ -131,21 +134,15 @@ func (r *reader) condition(test activity.Text) workflow.Expr {
 // a router, if the test says no more than a question and has no words of its
 // own.
 func (r *reader) asker(e activity.Element, test activity.Text) *node {
-	if len(r.open) != 1 || r.words[e] != nil {
-		return nil
-	}
-	t := r.open[0]
-	if t.from == nil || t.on != workflow.OnSuccess || t.from.said == nil {
-		return nil
-	}
-	_, isHuman := t.from.Step.(*workflow.Human)
-	if !isHuman && !t.from.said.router {
+	asked := r.asked
+	r.asked = nil
+	if r.words[e] != nil {
 		return nil
 	}
 	if slices.ContainsFunc(operators, func(op string) bool { return strings.Contains(test.Raw, op) }) {
 		return nil
 	}
-	return t.from
+	return asked
 }
 
 // answers draws an if whose labels are the answers of the step before it.
@@ -155,8 +152,8 @@ func (r *reader) answers(asker *node, e *activity.If) {
 	if e.Else != nil {
 		other = e.Else.Label
 	}
-	no := []tail{r.answer(asker, other, "")}
-	r.open = []tail{r.answer(asker, b.Label, "yes")}
+	no := r.answer(asker, other, "")
+	r.open = r.answer(asker, b.Label, "yes")
 	r.body(b.Body)
 	done := r.open
 	r.open = no
@@ -170,11 +167,8 @@ func (r *reader) answers(asker *node, e *activity.If) {
 func (r *reader) choose(e *activity.Switch) {
 	r.body(e.Early)
 	c := r.asker(e, e.Test)
-	leads := false
 	if c == nil {
-		s := r.wordsOf(e, "choice")
-		c = r.choice(e.Test, &e.Base, s)
-		leads = s != nil && s.Leads
+		c = r.choice(e.Test, &e.Base, r.wordsOf(e, "choice"))
 		if step, ok := c.Step.(*workflow.Choice); ok && step.On.Text == "" && isCondition(e.Test.Raw) {
 			step.On = r.condition(e.Test)
 		}
@@ -184,16 +178,13 @@ func (r *reader) choose(e *activity.Switch) {
 	}
 	var done []tail
 	for i := range e.Cases {
-		r.open = nil
-		if !leads {
-			r.open = []tail{r.answer(c, e.Cases[i].Label, "")}
-		}
+		r.open = r.answer(c, e.Cases[i].Label, "")
 		r.body(e.Cases[i].Body)
 		done = append(done, r.open...)
 	}
 	r.open = done
-	if len(e.Cases) == 0 && !leads {
-		r.open = []tail{{from: c, on: workflow.OnElse, pos: c.Pos}}
+	if len(e.Cases) == 0 {
+		r.open = r.answer(c, activity.Text{}, "")
 	}
 }
 

@@ -17,6 +17,7 @@ type drawer struct {
 	spare []node
 	byID  map[string]*node
 	open  []tail // the edges that lead to the next step
+	asked *node  // the step right before, if what follows may show its answers
 	frame *node  // the innermost loop, for_each or partition
 	loops []*loop
 	edges int
@@ -35,6 +36,7 @@ type node struct {
 	to      []*node         // of out; nil: @end
 	guard   *node           // the choice of its `when`
 	routes  []bool          // which of its routes lead somewhere
+	only    *node           // of a for_each: the only step in it, which shares its id
 }
 
 // tail is an edge without an end.
@@ -128,6 +130,11 @@ func (r *reader) elements(list []activity.Element) {
 }
 
 func (r *reader) element(e activity.Element) {
+	switch e.(type) {
+	case *activity.If, *activity.Switch, *activity.Arrow, *activity.Note, *activity.LaneMark:
+	default:
+		r.asked = nil
+	}
 	switch e := e.(type) {
 	case *activity.Start:
 		r.open = append(r.open, tail{pos: r.pos(e.Span)})
@@ -254,23 +261,32 @@ func (r *reader) add(n workflow.Node, s *said, isFrame bool) *node {
 			p.OnError = workflow.Stop
 		}
 	}
-	if other := r.byID[p.ID]; other != nil {
-		r.report(workflow.Errorf(p.Pos, codeDuplicate, "the other one is at "+other.Pos.String()+"; rename one of them", "id %q is used twice", p.ID))
-		p.ID = r.names.Name(yaml.Slug(p.ID))
+	if other := r.byID[p.ID]; other == nil {
+		r.byID[p.ID] = p
+	} else if other == p.in && other.Kind() == "each" && other.only == nil {
+		other.only = p
+	} else {
+		r.rename(p, other)
 	}
-	r.byID[p.ID] = p
 	r.parts = append(r.parts, p)
 	return p
+}
+
+// rename gives a node whose id another one has a name of its own.
+func (r *reader) rename(p, other *node) {
+	r.report(workflow.Errorf(p.Pos, codeDuplicate, "the other one is at "+other.Pos.String()+"; rename one of them", "id %q is used twice", p.ID))
+	p.ID = r.names.Name(yaml.Slug(p.ID))
+	r.byID[p.ID] = p
 }
 
 // activity draws a step.
 func (r *reader) activity(e *activity.Activity) {
 	s := r.wordsOf(e, "task")
-	r.step(e.Text, &e.Base, s, e)
+	r.step(e.Text, &e.Base, s)
 }
 
 // step draws a step with its words, and leaves its edge open.
-func (r *reader) step(text activity.Text, at *activity.Base, s *said, e activity.Element) {
+func (r *reader) step(text activity.Text, at *activity.Base, s *said) {
 	shown := text.String()
 	guard := r.guard(s, at)
 	n := r.node(text, shown, at, s)
@@ -282,6 +298,9 @@ func (r *reader) step(text activity.Text, at *activity.Base, s *said, e activity
 	r.enter(p, at)
 	if s != nil && len(s.routes) > 0 {
 		p.routes = make([]bool, len(s.routes))
+	}
+	if _, isHuman := p.Step.(*workflow.Human); guard == nil && s != nil && (isHuman || s.router) {
+		r.asked = p
 	}
 	if s == nil || !s.Leads {
 		r.open = append(r.open, tail{from: p, pos: p.Pos})
@@ -388,20 +407,31 @@ func (r *reader) lift() workflow.Graph {
 		if p.in != nil {
 			frame = p.in.ID
 		}
-		if p.isFrame {
+		switch {
+		case p.in != nil && p.in.only == p:
+			continue
+		case p.only != nil:
+			p.Step.(*workflow.Each).Body = workflow.Graph{Nodes: []workflow.Node{p.only.Node}, Edges: p.only.edges()}
+			d.Nodes = append(d.Nodes, flow.Node{Node: p.Node, Frame: frame})
+		case p.isFrame:
 			d.Frames = append(d.Frames, flow.Frame{Node: p.Node, Frame: frame})
-		} else {
+		default:
 			d.Nodes = append(d.Nodes, flow.Node{Node: p.Node, Frame: frame})
 		}
 		if p.entered && p.home() == nil {
 			d.Entry, d.EntryPos = append(d.Entry, p.ID), append(d.EntryPos, p.Pos)
 		}
-		for i := range p.out {
-			p.out[i].From = p.ID
-		}
-		d.Edges = append(d.Edges, p.out...)
+		d.Edges = append(d.Edges, p.edges()...)
 	}
 	return d.Lift(r.report)
+}
+
+// edges are those that leave a node.
+func (n *node) edges() []workflow.Edge {
+	for i := range n.out {
+		n.out[i].From = n.ID
+	}
+	return n.out
 }
 
 // home is the loop or the for_each that a node stands in, or nil.

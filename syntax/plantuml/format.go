@@ -1,3 +1,108 @@
 package plantuml
-import "github.com/hocket-dev/hocket/workflow"
-func Format(w *workflow.Workflow) ([]byte, error) { return nil, nil }
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/hocket-dev/hocket/syntax/yaml"
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
+)
+
+// Format draws a model: with blocks where its edges are such, and with the edges
+// in notes where they are not. What it writes has been read again and has the
+// digest of the model.
+func Format(w *workflow.Workflow) ([]byte, error) {
+	text, _, err := format(w)
+	return text, err
+}
+
+// format gives the text and the plan that led to it.
+func format(w *workflow.Workflow) ([]byte, *plan, error) {
+	digest, written := workflow.Digest(w), yaml.InDialect(w, expr.PlantUML)
+	for _, form := range []plan{{}, {hard: true}, {flat: true, hard: true}} {
+		p := form
+		p.w, p.written, p.carried = w, written, map[string]bool{}
+		for range 6 {
+			text := p.write()
+			again, found := Parse("", text)
+			if !found.Errors() && workflow.Digest(again) == digest {
+				return text, &p, nil
+			}
+			if again == nil || !p.carryMore(again) {
+				break
+			}
+		}
+	}
+	return nil, nil, errors.New("plantuml: the workflow " + strconv.Quote(w.Name) + " holds something that PlantUML has no drawing and no words for")
+}
+
+// plan is how a model is to be drawn.
+type plan struct {
+	w, written *workflow.Workflow
+	flat       bool            // without blocks
+	hard       bool            // all words in quotes
+	carried    map[string]bool // nodes whose edges stand in their notes
+}
+
+// carryMore finds the nodes that came out with other edges than they have. It
+// says whether there were any that are not carried yet.
+func (p *plan) carryMore(again *workflow.Workflow) bool {
+	got, want := edgesOf(&again.Body), edgesOf(&p.w.Body)
+	before := len(p.carried)
+	for id, edges := range want {
+		if !sameEdges(got[id], edges) {
+			p.carried[id] = true
+		}
+	}
+	for id := range got {
+		if len(want[id]) == 0 && len(got[id]) > 0 {
+			p.carried[id] = true
+		}
+	}
+	return len(p.carried) > before
+}
+
+// edgesOf are the edges of all nodes, by the keys of where they come from.
+func edgesOf(g *workflow.Graph) map[string][]workflow.Edge {
+	out := map[string][]workflow.Edge{}
+	var collect func(g *workflow.Graph, owner *workflow.Node)
+	collect = func(g *workflow.Graph, owner *workflow.Node) {
+		for _, e := range g.Edges {
+			key := keyIn(owner, e.From)
+			out[key] = append(out[key], e)
+		}
+		for i := range g.Nodes {
+			if body := g.Nodes[i].Body(); body != nil {
+				collect(body, &g.Nodes[i])
+			}
+		}
+	}
+	collect(g, nil)
+	return out
+}
+
+// keyIn is what tells a node from all others: its id, but for the only node of a
+// for_each, which may have the id of that.
+func keyIn(owner *workflow.Node, id string) string {
+	if owner != nil && owner.ID == id {
+		return id + "[]"
+	}
+	return id
+}
+
+func sameEdges(a, b []workflow.Edge) bool {
+	return slices.EqualFunc(a, b, func(x, y workflow.Edge) bool {
+		return x.To == y.To && x.On == y.On && x.Label == y.Label && x.When.Text == y.When.Text
+	})
+}
+
+// write draws the model.
+func (p *plan) write() []byte {
+	out := &writer{plan: p, style: yaml.Style{Hard: p.hard}, edges: edgesOf(&p.written.Body)}
+	body := shape(&p.written.Body, false, p.flat, workflow.End).whole(workflow.End)
+	out.takeIDs(body)
+	out.file(body)
+	return out.b.Bytes()
+}

@@ -27,7 +27,7 @@ func (r *reader) while(e *activity.While) {
 func (r *reader) repeat(e *activity.Repeat) {
 	l := r.openLoop(e, &e.Base)
 	if e.Start.Written() {
-		r.step(e.Start, &e.Base, nil, nil)
+		r.step(e.Start, &e.Base, nil)
 	}
 	r.body(e.Body)
 	var out []tail
@@ -90,7 +90,7 @@ func (r *reader) closeLoop(l *loop, out []tail) {
 // backward draws the step on the way back.
 func (r *reader) backward(e *activity.Backward) {
 	if len(r.open) > 0 {
-		r.step(e.Text, &e.Base, r.wordsOf(e, "task"), e)
+		r.step(e.Text, &e.Base, r.wordsOf(e, "task"))
 	}
 }
 
@@ -156,6 +156,10 @@ func (r *reader) framed(e *activity.Group, n workflow.Node, s *said, isLoop bool
 		exits = append(exits, r.loops[len(r.loops)-1].exits...)
 	} else {
 		r.end(r.open)
+		if f.only != nil && r.parts[len(r.parts)-1] != f.only || f.only != nil && r.parts[len(r.parts)-2] != f {
+			r.rename(f.only, f)
+			f.only = nil
+		}
 		exits = nil
 		if !s.Leads {
 			exits = []tail{{from: f, pos: f.Pos}}

@@ -268,8 +268,8 @@ func (s *shaper) branching(i, hi int, next string, f form, ways []way) (it item,
 		return item{}, 0, false
 	}
 	end = s.meeting(i, last, hi)
-	if f != ifForm && end == last && last < hi && s.led[last] == 1 {
-		end = hi
+	if end == last && last < hi && s.led[last] == 1 && (f != ifForm || hi-last <= 2*(last-i)) {
+		end = hi // nobody else comes to the last branch; but a long way on is no branch of a test
 	}
 	if last > end {
 		return item{}, 0, false
@@ -296,6 +296,7 @@ func (s *shaper) branching(i, hi int, next string, f form, ways []way) (it item,
 				return item{}, 0, false
 			}
 			b.body = s.block(from, to, behind)
+			b.body[0].start = b.body[0].start && i >= 0
 			at = to
 		}
 		it.branches = append(it.branches, b.branch)

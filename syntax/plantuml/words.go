@@ -114,11 +114,11 @@ func (s *said) task() *workflow.Task {
 
 // readPrompt reads the words that only prompts have.
 func (r *reader) readPrompt(m *strictyaml.Map, s *said, t *workflow.Task) {
-	if text, ok := t.Settings["template"].(string); ok && !isTemplateID(text) {
-		t.Prompt = workflow.Template{Text: text, Src: t.SettingsSrc["template"]}
-		delete(t.Settings, "template")
-		delete(t.SettingsPos, "template")
-		delete(t.SettingsSrc, "template")
+	if text, _ := t.Settings[yaml.Template].(string); m.Peek("template").Exists() && !yaml.IsTemplateName(text) {
+		t.Prompt = workflow.Template{Text: text, Src: t.SettingsSrc[yaml.Template]}
+		delete(t.Settings, yaml.Template)
+		delete(t.SettingsPos, yaml.Template)
+		delete(t.SettingsSrc, yaml.Template)
 		if len(t.Settings) == 0 {
 			t.Settings, t.SettingsPos, t.SettingsSrc = nil, nil, nil
 		}
@@ -138,13 +138,6 @@ func (r *reader) readPrompt(m *strictyaml.Map, s *said, t *workflow.Task) {
 	for _, n := range m.List("routes") {
 		s.routes = append(s.routes, readRoute(n))
 	}
-}
-
-// isTemplateID tells the name of a template from a template: a name is one word.
-func isTemplateID(text string) bool {
-	return text != "" && strings.IndexFunc(text, func(c rune) bool {
-		return !(c == '-' || c == '_' || c == '.' || c == '/' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z')
-	}) < 0
 }
 
 func readRoute(n strictyaml.Node) route {

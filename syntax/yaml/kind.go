@@ -87,6 +87,13 @@ func readTemplate(n, prompt strictyaml.Node, t *workflow.Task) {
 // Template is the setting that names a prompt of the project.
 const Template = "template"
 
+// IsTemplateName tells the name of a prompt from a prompt: it is one word.
+func IsTemplateName(text string) bool {
+	return text != "" && strings.IndexFunc(text, func(c rune) bool {
+		return !(c == '-' || c == '_' || c == '.' || c == '/' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z')
+	}) < 0
+}
+
 // readSettings reads the settings, and where the author wrote them.
 func readSettings(config strictyaml.Node, t *workflow.Task) {
 	if !config.IsMap() {

@@ -90,7 +90,7 @@ func (out *writer) kind(s *step, n *workflow.Node) {
 // its own: beside a prompt it has not.
 func cutTemplate(t *workflow.Task) (settings map[string]any, template string) {
 	template, _ = t.Settings[Template].(string)
-	if template == "" || t.Prompt.Text != "" {
+	if !IsTemplateName(template) || t.Prompt.Text != "" {
 		return t.Settings, ""
 	}
 	settings = maps.Clone(t.Settings)

@@ -1,0 +1,181 @@
+package plantuml
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/hocket-dev/hocket/syntax/plantuml/internal/activity"
+	"github.com/hocket-dev/hocket/syntax/yaml"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// marksOf are the marks of the kinds of steps.
+var marksOf = map[string]mark{"task": taskMark, "human": approvalMark, "call": includeMark, "combine": aggregatorMark, "choice": choiceMark, "each": eachMark, "loop": loopMark}
+
+// words are what has to be said about a step beside its text and its lane, with
+// the mark of its note.
+func (out *writer) words(n *workflow.Node) (mark, string) {
+	c := *n
+	work := &c // what is repeated for each item
+	if yaml.IsRepeat(n) {
+		each := *n.Step.(*workflow.Each)
+		inner := each.Body.Nodes[0]
+		each.Body.Nodes = []workflow.Node{inner}
+		c.Step, work = &each, &each.Body.Nodes[0]
+	}
+	m := marksOf[work.Kind()]
+	if c.Title == out.text(n) {
+		c.Title = ""
+	}
+	extra := out.unsay(work, out.text(n))
+	switch step := work.Step.(type) {
+	case *workflow.Task:
+		switch {
+		case out.isRouter(n):
+			m = routerMark
+		case work.Retry == workflow.Retry{Attempts: promptAttempts} && work.Timeout == promptTimeout:
+			m = promptMark
+			work.Retry, work.Timeout = workflow.Retry{}, 0
+		}
+	case *workflow.Each:
+		step = &workflow.Each{Items: step.Items, As: step.As, Parallel: step.Parallel}
+		work.Step = step
+	case *workflow.Human, *workflow.Call, *workflow.Choice, *workflow.Combine, *workflow.Loop:
+	}
+	return m, out.safe(&c, n, extra)
+}
+
+// isRouter says whether a switch behind a task shows its answers.
+func (out *writer) isRouter(n *workflow.Node) bool {
+	ways, _ := waysOf(out.edges[out.key(n)])
+	return len(ways) > 0 && ways[0].on != workflow.OnSuccess && n.Kind() == "task"
+}
+
+// unsay takes out of a step what its text and its lane say. It gives what has to
+// be said to be empty.
+func (out *writer) unsay(n *workflow.Node, text string) (extra func(yaml.Style) string) {
+	var empty []string
+	switch step := n.Step.(type) {
+	case *workflow.Task:
+		t := *step
+		n.Step = &t
+		switch {
+		case t.Agent != "" && t.Agent == out.lane:
+			t.Agent = ""
+		case t.Agent == "" && out.lane != "":
+			empty = append(empty, "agent")
+		}
+		template, _ := t.Settings[yaml.Template].(string)
+		switch {
+		case t.Prompt.Text == text:
+			t.Prompt.Text = ""
+		case t.Prompt.Text == "" && !yaml.IsTemplateName(template):
+			empty = append(empty, "prompt")
+		}
+	case *workflow.Human:
+		h := *step
+		n.Step = &h
+		switch h.Question.Text {
+		case text:
+			h.Question.Text = ""
+		case "":
+			empty = append(empty, "question")
+		}
+	case *workflow.Call, *workflow.Choice, *workflow.Combine, *workflow.Loop, *workflow.Each:
+	}
+	return func(st yaml.Style) string {
+		var b strings.Builder
+		for _, key := range empty {
+			b.WriteString(st.Text(key, ""))
+		}
+		return b.String()
+	}
+}
+
+// safe writes the words of a node so that PlantUML keeps all of their lines.
+func (out *writer) safe(c, n *workflow.Node, extra func(yaml.Style) string) string {
+	return out.safest(func(st yaml.Style) string {
+		text := out.wordsIn(st, c, n)
+		if extra != nil {
+			text += extra(st)
+		}
+		return text
+	})
+}
+
+// safest writes words as in a file, if PlantUML keeps their lines as they are;
+// else in quotes.
+func (out *writer) safest(write func(yaml.Style) string) string {
+	if text := write(out.style); isSafeNote(text) {
+		return text
+	}
+	return write(yaml.Style{Hard: true})
+}
+
+func isSafeNote(text string) bool {
+	for line := range strings.Lines(text) {
+		if !activity.SafeNoteLine(strings.TrimSuffix(line, "\n")) {
+			return false
+		}
+	}
+	// Behind other marks PlantUML takes these for the limits of a diagram.
+	lower := strings.ToLower(text)
+	return !strings.Contains(lower, "@start") && !strings.Contains(lower, "@end") && !strings.Contains(lower, `\start`) && !strings.Contains(lower, `\end`)
+}
+
+// wordsIn writes the words of a node, with the edges that are not drawn.
+func (out *writer) wordsIn(st yaml.Style, c, n *workflow.Node) string {
+	if _, isLoop := n.Step.(*workflow.Loop); isLoop {
+		return st.Step(c, nil, out.given[n.ID])
+	}
+	edges := out.edges[out.key(n)]
+	if out.carried[out.key(n)] {
+		return st.Step(c, out.named(edges), out.given[n.ID])
+	}
+	_, other := waysOf(edges)
+	return st.Step(c, nil, out.given[n.ID]) + st.Ways(out.named(other))
+}
+
+// named are edges with the words for the end and the next round.
+func (out *writer) named(edges []workflow.Edge) []workflow.Edge {
+	list := make([]workflow.Edge, len(edges))
+	for i, e := range edges {
+		switch {
+		case e.To == workflow.End && !out.has("end"):
+			e.To = "end"
+		case e.To == workflow.Again && !out.has("again"):
+			e.To = "again"
+		}
+		list[i] = e
+	}
+	return list
+}
+
+func (out *writer) has(id string) bool { return out.ids[id] }
+
+// choiceNote are the words of a choice that is drawn as a test. Shown is the test.
+func (out *writer) choiceNote(n *workflow.Node, shown string) (mark, string) {
+	c := *n
+	if step, ok := n.Step.(*workflow.Choice); ok && step.On.Text == shown {
+		c.Step = &workflow.Choice{}
+	}
+	if c.Title == shown {
+		c.Title = ""
+	}
+	return choiceMark, out.safe(&c, n, nil)
+}
+
+// loopNote are the words of a loop, of which the drawing shows the title or not.
+func (out *writer) loopNote(n *workflow.Node, title string) (mark, string) {
+	c := *n
+	c.Step = nil
+	if c.Title == title {
+		c.Title = ""
+	}
+	return loopMark, out.safe(&c, n, func(yaml.Style) string {
+		if l, ok := n.Step.(*workflow.Loop); ok && l.Max != 0 {
+			return "max: " + strconv.Itoa(l.Max) + "\n"
+		}
+		return ""
+	})
+}

@@ -1,0 +1,444 @@
+package plantuml
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/syntax/plantuml/internal/activity"
+	"github.com/hocket-dev/hocket/syntax/yaml"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// writer writes the items of a plan.
+type writer struct {
+	*plan
+	style yaml.Style
+	edges map[string][]workflow.Edge
+	b     bytes.Buffer
+	depth int
+
+	ids   map[string]bool // of all nodes
+	given map[string]bool // those that are written
+
+	owners []*workflow.Node // the loops and for_eachs around what is written
+
+	lanes    []string // in the order in which they are declared
+	lane     string   // the current one
+	laneSet  bool     // it was set in the block at hand, or around it
+	openPath bool     // what is written next is led to
+}
+
+func (out *writer) line(parts ...string) {
+	for range out.depth {
+		out.b.WriteString("  ")
+	}
+	for _, s := range parts {
+		out.b.WriteString(s)
+	}
+	out.b.WriteByte('\n')
+}
+
+// file writes the whole diagram.
+func (out *writer) file(body block) {
+	w := out.written
+	out.line("@startuml")
+	title := isSafeName(w.Name)
+	if title {
+		out.line("title ", w.Name)
+	}
+	head := out.head(title)
+	if len(out.lanes) > 0 {
+		out.b.WriteByte('\n')
+		for _, name := range out.lanes {
+			out.line("|", out.color(name), name, "|")
+		}
+		out.lane = out.lanes[len(out.lanes)-1]
+	}
+	out.b.WriteByte('\n')
+	out.line("start")
+	out.note(workflowMark, head)
+	out.openPath = true
+	out.block(body)
+	if out.openPath {
+		out.line("stop")
+	}
+	out.line("@enduml")
+}
+
+// head finds the lanes, and gives the words about the workflow.
+func (out *writer) head(title bool) string {
+	w := *out.written
+	lanes := ""
+	if out.findLanes() {
+		w.Agents = nil
+	} else if len(w.Agents) == 0 {
+		lanes = "agents: []\n"
+	}
+	return out.safest(func(st yaml.Style) string {
+		if title {
+			return lanes + st.Head(&w)
+		}
+		return st.Text("name", w.Name) + lanes + st.Head(&w)
+	})
+}
+
+// findLanes gives a lane to every agent whose name can be that of one. It says
+// whether the lanes are all that is to be said about the agents.
+func (out *writer) findLanes() (native bool) {
+	taken := map[string]bool{}
+	add := func(name string) {
+		if lower := strings.ToLower(name); isSafeName(name) && !taken[lower] {
+			taken[lower] = true
+			out.lanes = append(out.lanes, name)
+		}
+	}
+	native = true
+	for _, a := range out.written.Agents {
+		add(a.Name)
+		native = native && a.Role == "" && isColor(a.Color)
+	}
+	out.written.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+		if t, ok := n.Step.(*workflow.Task); ok {
+			add(t.Agent)
+		}
+	})
+	same := func(a workflow.AgentRef, name string) bool { return a.Name == name }
+	return native && slices.EqualFunc(out.written.Agents, out.lanes, same)
+}
+
+func isColor(s string) bool { return onlyMarks(s, "") && len(s) < 30 }
+
+func (out *writer) color(name string) string {
+	for _, a := range out.written.Agents {
+		if a.Name == name && a.Color != "" && isColor(a.Color) {
+			return "#" + a.Color + "|"
+		}
+	}
+	return ""
+}
+
+// takeIDs finds out which ids have to be written: all that the reader would not
+// make of the text of the step. An id that is written may take the name that
+// another would have got, so it tries until all are right.
+func (out *writer) takeIDs(body block) {
+	var nodes []*workflow.Node
+	var bases []string
+	list := func(n *workflow.Node, base string) { nodes, bases = append(nodes, n), append(bases, base) }
+	out.walk(body, list)
+	out.given, out.ids = map[string]bool{}, map[string]bool{}
+	for i, n := range nodes {
+		out.ids[n.ID] = true
+		if n.ID != bases[i] && !strings.HasPrefix(n.ID, bases[i]+"-") {
+			out.given[n.ID] = true
+		}
+	}
+	for range len(nodes) + 1 {
+		names := yaml.NewNamer()
+		for id := range out.given {
+			names.Take(id)
+		}
+		settled := true
+		for i, n := range nodes {
+			if !out.given[n.ID] && names.Name(bases[i]) != n.ID {
+				out.given[n.ID] = true
+				settled = false
+			}
+		}
+		if settled {
+			return
+		}
+	}
+}
+
+// walk visits the nodes in the order in which the reader names them, with what
+// it makes their ids of.
+func (out *writer) walk(b block, visit func(n *workflow.Node, base string)) {
+	for i := range b {
+		it := &b[i]
+		switch {
+		case it.node == nil:
+		case it.form == ifForm, it.form == switchForm:
+			visit(it.node, "choice")
+		case it.form == whileForm, it.form == repeatForm:
+			visit(it.node, "loop")
+		default:
+			visit(it.node, yaml.Slug(out.text(it.node)))
+		}
+		if it.form == whileForm {
+			visit(it.test, "choice")
+		}
+		out.walk(it.body, visit)
+		if it.form == repeatForm {
+			visit(it.test, "choice")
+		}
+		for k := range it.branches {
+			out.walk(it.branches[k].body, visit)
+		}
+	}
+}
+
+// text is what a step shows: its title, else its id in words.
+func (out *writer) text(n *workflow.Node) string {
+	if isSafeText(n.Title) && (n.Body() == nil || yaml.IsRepeat(n) || isSafeName(n.Title)) {
+		return n.Title
+	}
+	if text := readable(n.ID); isSafeName(text) {
+		return text
+	}
+	return "Step"
+}
+
+func (out *writer) block(b block) {
+	for i := range b {
+		out.item(&b[i])
+	}
+}
+
+// inner writes a block one level deeper. A lane that is set in it does not hold
+// behind it.
+func (out *writer) inner(b block) {
+	set := out.laneSet
+	out.depth++
+	out.block(b)
+	out.depth--
+	out.laneSet = set && out.laneSet
+}
+
+func (out *writer) item(it *item) {
+	if it.start {
+		out.line("start")
+	}
+	switch it.form {
+	case stepForm:
+		if it.node != nil {
+			out.step(it.node)
+		}
+	case ifForm:
+		out.ifElse(it, false)
+		out.line("endif")
+	case switchForm:
+		out.choose(it)
+	case forkForm:
+		out.fork(it)
+	case whileForm:
+		out.while(it)
+	case repeatForm:
+		out.repeat(it)
+	case frameForm:
+		out.frame(it)
+	}
+	out.openPath = true
+	if word := []string{"", "stop", "detach", "break"}[it.end]; word != "" {
+		out.line(word)
+		out.openPath = false
+	}
+}
+
+// step writes an activity with its note.
+func (out *writer) step(n *workflow.Node) {
+	out.intoLane(n)
+	out.line(":", activity.Escape(out.text(n)), ";")
+	mark, words := out.words(n)
+	out.note(mark, words)
+}
+
+// intoLane changes to the lane of a task, if it has one.
+func (out *writer) intoLane(n *workflow.Node) {
+	agent := agentOf(n)
+	if !slices.Contains(out.lanes, agent) || agent == out.lane && out.laneSet {
+		return
+	}
+	out.line("|", agent, "|")
+	out.lane, out.laneSet = agent, true
+}
+
+// agentOf is the agent of a task, also of one for each item.
+func agentOf(n *workflow.Node) string {
+	if yaml.IsRepeat(n) {
+		n = &n.Body().Nodes[0]
+	}
+	if t, ok := n.Step.(*workflow.Task); ok {
+		return t.Agent
+	}
+	return ""
+}
+
+// note writes a note, unless it says nothing.
+func (out *writer) note(m mark, words string) {
+	if words != "" || m == approvalMark || m == routerMark {
+		out.always(m, words)
+	}
+}
+
+func (out *writer) always(m mark, words string) {
+	out.line("note right")
+	out.depth++
+	out.line("<<", string(m), ">>")
+	for line := range strings.Lines(words) {
+		if line = strings.TrimSuffix(line, "\n"); line == "" {
+			out.b.WriteByte('\n')
+			continue
+		}
+		out.line(line)
+	}
+	out.depth--
+	out.line("end note")
+}
+
+// ifElse writes a test with its branches. A test that is all of an else is an
+// elseif.
+func (out *writer) ifElse(it *item, chained bool) {
+	yes, no := "yes", "no"
+	if it.inverted {
+		yes, no = no, yes
+	}
+	word := "if"
+	if chained {
+		word = "elseif"
+	}
+	out.line(word, " (", out.testOf(it), ") then (", yes, ")")
+	if !chained {
+		out.note(out.choiceNote(it.node, ""))
+	}
+	out.inner(it.branches[0].body)
+	other := it.branches[1].body
+	switch {
+	case len(other) == 0:
+	case !it.inverted && len(other) == 1 && other[0].form == ifForm && !other[0].start && out.isBare(other[0].node):
+		out.ifElse(&other[0], true)
+	default:
+		out.line("else (", no, ")")
+		out.inner(other)
+	}
+	out.laneSet = false
+}
+
+// isBare says whether a choice needs no note.
+func (out *writer) isBare(n *workflow.Node) bool {
+	_, words := out.choiceNote(n, "")
+	return words == ""
+}
+
+// testOf is the condition of an if. One that cannot be drawn is carried, and a
+// question stands for it.
+func (out *writer) testOf(it *item) string {
+	w := it.branches[0].way
+	if it.inverted {
+		w = it.branches[1].way
+	}
+	return out.condition(w.when)
+}
+
+const question = "Which way?"
+
+func (out *writer) condition(when string) string {
+	if isSafeTest(when) {
+		return when
+	}
+	return question
+}
+
+// choose writes a switch. Behind a step it shows the answers of that.
+func (out *writer) choose(it *item) {
+	test := question
+	if it.node != nil {
+		if c, ok := it.node.Step.(*workflow.Choice); ok && isSafeTest(c.On.Text) {
+			test = c.On.Text
+		} else if isSafeText(it.node.Title) && isSafeLabel(strings.TrimSuffix(it.node.Title, "?")) && !isCondition(it.node.Title) {
+			test = it.node.Title
+		}
+	}
+	out.line("switch (", test, ")")
+	if it.node != nil {
+		out.note(out.choiceNote(it.node, test))
+	}
+	for k := range it.branches {
+		out.line("case (", caseLabel(it.branches[k].way), ")")
+		out.inner(it.branches[k].body)
+		out.laneSet = false
+	}
+	out.line("endswitch")
+}
+
+// caseLabel is what a branch of a switch shows.
+func caseLabel(w way) string {
+	switch {
+	case w.on == workflow.OnLabel && isSafeLabel(w.label):
+		return w.label
+	case w.on == workflow.OnElse:
+		return "else"
+	case w.on == workflow.OnWhen && isSafeLabel(w.when):
+		return w.when
+	}
+	return "another way"
+}
+
+func (out *writer) fork(it *item) {
+	for k := range it.branches {
+		if k == 0 {
+			out.line("fork")
+		} else {
+			out.line("fork again")
+		}
+		out.inner(it.branches[k].body)
+		out.laneSet = false
+	}
+	out.line("end fork")
+}
+
+func (out *writer) while(it *item) {
+	ways, _ := waysOf(out.edges[out.key(it.test)])
+	in, leave := "yes", "no"
+	if it.inverted {
+		in, leave = leave, in
+	}
+	out.line("while (", out.condition(ways[0].when), ") is (", in, ")")
+	out.note(out.loopNote(it.node, ""))
+	out.note(out.choiceNote(it.test, ""))
+	out.inner(it.body)
+	out.laneSet = false
+	out.line("endwhile (", leave, ")")
+}
+
+func (out *writer) repeat(it *item) {
+	ways, _ := waysOf(out.edges[out.key(it.test)])
+	back, leave := "yes", "no"
+	if it.inverted {
+		back, leave = leave, back
+	}
+	out.line("repeat")
+	out.depth++
+	out.note(out.loopNote(it.node, ""))
+	out.note(out.choiceNote(it.test, ""))
+	out.depth--
+	out.inner(it.body)
+	out.laneSet = false
+	out.line("repeat while (", out.condition(ways[0].when), ") is (", back, ") not (", leave, ")")
+}
+
+// key tells a node from all others.
+func (out *writer) key(n *workflow.Node) string {
+	if len(out.owners) == 0 {
+		return n.ID
+	}
+	return keyIn(out.owners[len(out.owners)-1], n.ID)
+}
+
+// frame writes a loop or a for_each as a partition.
+func (out *writer) frame(it *item) {
+	out.line(`partition "`, out.text(it.node), `" {`)
+	out.depth++
+	if _, isLoop := it.node.Step.(*workflow.Loop); isLoop {
+		_, words := out.loopNote(it.node, out.text(it.node))
+		out.always(loopMark, words)
+	} else {
+		out.note(out.words(it.node))
+	}
+	out.depth--
+	out.owners = append(out.owners, it.node)
+	out.inner(it.body)
+	out.owners = out.owners[:len(out.owners)-1]
+	out.laneSet = false
+	out.line("}")
+}
