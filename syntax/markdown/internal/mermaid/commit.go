@@ -11,12 +11,15 @@ func (r *reader) commit(v *view, s *statement) {
 		return
 	case chainForm:
 		r.chain(v, s)
+		r.misreadChain(v, s)
 	case subgraphForm:
 		r.open(v, s)
+		r.misreadSubgraph(v, s)
 	case endForm:
 		r.close(v.span(s.from, s.to))
 	case decorForm:
 		r.decor(v, s)
+		r.misreadDecor(v, s)
 	}
 	r.chart.Statements = append(r.chart.Statements, v.span(s.from, s.to))
 }

@@ -17,7 +17,9 @@ func missingEnds(v *view, at, count int) []finding {
 	for p.at = at; p.at < len(p.text); {
 		if f := p.statement(); f != nil {
 			p.at = lineEnd(v.text, p.st.from)
-		} else if p.st.form != noForm {
+			p.st.to = p.st.from
+		}
+		if p.st.form != noForm {
 			s.statement(&p.st)
 		}
 	}
@@ -27,13 +29,14 @@ func missingEnds(v *view, at, count int) []finding {
 	if len(s.missing) == count {
 		return s.missing
 	}
-	last := s.missing[:0]
-	for i := range count {
-		f := s.missing[min(i, len(s.missing)-1)]
-		f.edits = []edit{s.end(len(v.text)-1, 0)}
-		last = append(last, f)
+	end := len(v.text) - 1
+	text := strings.Repeat("\nend", count)
+	f := finding{code: codeEnd, from: end, to: end, summary: "a subgraph is not closed", remedy: "write end below it"}
+	if len(s.missing) > 0 {
+		f.from, f.to = s.missing[0].from, s.missing[0].to
 	}
-	return last
+	f.edits = []edit{{end, end, text}}
+	return []finding{f}
 }
 
 // blocks follows subgraphs by their indentation.
@@ -58,7 +61,7 @@ func (b *blocks) statement(st *statement) {
 		b.pop()
 	case len(b.open) > 0 && st.form == chainForm && len(st.nodes) == 1 && enders[b.v.text[st.from:st.to]]:
 		b.missing = append(b.missing, finding{code: codeEnd, from: st.from, to: st.to, summary: `"` + b.v.text[st.from:st.to] + `" does not close a subgraph`,
-			remedy: "write end", edits: []edit{{st.from, st.to, "end"}}})
+			edits: []edit{{st.from, st.to, "end"}}})
 		b.pop()
 	default:
 		for first && len(b.open) > 0 && b.top().body > b.top().indent && indent <= b.top().indent {

@@ -1,6 +1,7 @@
 package mermaid
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/internal/strictyaml"
@@ -75,14 +76,14 @@ func (r *reader) unclosedDirective(v *view, f frontMatter) {
 		remedy: "end it with }%%", edits: []edit{{from: to, to: to, text: "}%%"}}})
 }
 
-// version reports what another version of Mermaid does not read, once for each
-// kind of thing.
+// version reports what another version of Mermaid does not read; once for each
+// kind of thing if there is no other way to write it.
 func (r *reader) version(v *view, from, to int, what string, edits []edit) {
-	for _, said := range r.versions {
-		if said == what {
+	if len(edits) == 0 {
+		if slices.Contains(r.versions, what) {
 			return
 		}
+		r.versions = append(r.versions, what)
 	}
-	r.versions = append(r.versions, what)
 	r.warn(v, finding{code: codeVersion, from: from, to: to, summary: what, edits: edits})
 }

@@ -45,7 +45,7 @@ func preface(v, chart *view, front frontMatter) (f finding, bad bool) {
 			remedy: "leave out what stands before ---", edits: []edit{{from: 0, to: at}}}, true
 	}
 	f = finding{code: codeFrontMatter, from: at, to: at + 3, summary: "the front matter does not end",
-		remedy: "write --- below it, on a line of its own"}
+		remedy: "a line --- ends it"}
 	if head := headerLine(s, at+3); head > 0 {
 		f.edits = []edit{{from: head, to: head, text: "---\n"}}
 	}
@@ -109,7 +109,7 @@ func (r *reader) headerAt(v *view) (from, end int, f finding) {
 			break
 		}
 	}
-	if word == "" {
+	if word == "" || from+len(word) < len(s) && s[from+len(word)] == '-' && looksLikeLinkIn(s[from+len(word):lineEnd(s, from)]) {
 		return 0, 0, noHeader(v, from)
 	}
 	if word == "swimlane-beta" {
@@ -239,7 +239,7 @@ func noHeader(v *view, at int) finding {
 	}
 	lower := strings.ToLower(s[at:min(len(s), at+16)])
 	for _, w := range [...]string{"flowchart", "graph"} {
-		if !strings.HasPrefix(lower, w) {
+		if !strings.HasPrefix(lower, w) || strings.HasPrefix(s[at:], w+"-") {
 			continue
 		}
 		f.to = at + len(w)
@@ -252,7 +252,8 @@ func noHeader(v *view, at int) finding {
 		f.edits = []edit{{from: at, to: f.to, text: text}}
 		return f
 	}
-	if p := newParser(s); p.statement() == nil && (len(p.st.links) > 0 || p.st.form == subgraphForm) {
+	first := s[at:lineEnd(s, at)]
+	if looksLikeLinkIn(first) || wordAt(first, 0, "subgraph") {
 		f.edits = []edit{{from: at, to: at, text: "flowchart TD\n"}}
 	}
 	return f

@@ -200,6 +200,9 @@ func (l *lexer) plain(c byte) (kind, int) {
 
 // keyword reads a word that means something wherever it stands.
 func keyword(s string, at int) (kind, int) {
+	if at >= len(s) {
+		return kBad, at
+	}
 	switch s[at] {
 	case 'a':
 		if strings.HasPrefix(s[at:], "accTitle") || strings.HasPrefix(s[at:], "accDescr") {

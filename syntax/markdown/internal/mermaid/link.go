@@ -5,6 +5,9 @@ import "strings"
 // linkAt reads an arrow, or the half of one that a text follows, without the
 // blanks around it.
 func linkAt(s string, at int) (kind, int) {
+	if at >= len(s) {
+		return kBad, at
+	}
 	body := at
 	if c := s[at]; c == 'x' || c == 'o' || c == '<' {
 		body++

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"html"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,6 +64,7 @@ func readGolden(t *testing.T, name string) (all []golden) {
 }
 
 func loose(s string) string {
+	s = html.UnescapeString(html.UnescapeString(s))
 	if strings.ContainsAny(s, "<&>") {
 		var b strings.Builder
 		in := false

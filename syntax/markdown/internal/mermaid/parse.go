@@ -1,6 +1,9 @@
 package mermaid
 
 import (
+	"html"
+	"strings"
+
 	"github.com/hocket-dev/hocket/syntax/internal/source"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -22,6 +25,8 @@ type reader struct {
 	found    workflow.Diagnostics
 	versions []string // what was said about versions
 	budget   int      // what may be spent on mistakes, in bytes
+	renamed  map[string]string
+	doubts   []doubt
 }
 
 func newReader(src *source.Text) *reader {
@@ -51,6 +56,7 @@ func (r *reader) read(v *view, at int) *reader {
 		r.close(source.Span{})
 	}
 	r.finish()
+	r.resolve()
 	return r
 }
 
@@ -59,8 +65,8 @@ func (r *reader) statements(v *view, at, depth int) {
 	p.at = at
 	for p.at < len(p.text) {
 		f := p.statement()
-		if f == nil && p.st.form == endForm {
-			f = r.strayEnd(p)
+		if f == nil {
+			f = r.doubt(p)
 		}
 		if f != nil {
 			p.at = r.recover(v, &p.st, f, depth)
@@ -70,8 +76,14 @@ func (r *reader) statements(v *view, at, depth int) {
 	}
 }
 
-// strayEnd is the fault of an "end" that closes nothing, or is meant as a node.
-func (r *reader) strayEnd(p *parser) *fault {
+// doubt is the fault of a statement that can be read but cannot stand here.
+func (r *reader) doubt(p *parser) *fault {
+	if p.st.form == chainForm && p.tok.kind == kSemi {
+		return splitEntity(p)
+	}
+	if p.st.form != endForm {
+		return nil
+	}
 	after := skipBlanks(p.text, p.st.to)
 	node := after < len(p.text) && (looksLikeLink(p.text, after) || after == p.st.to && isBracket(p.text[after]))
 	switch {
@@ -79,6 +91,26 @@ func (r *reader) strayEnd(p *parser) *fault {
 		return &fault{why: extraEnd, tok: token{kEnd, p.st.from, p.st.to}, place: atStart}
 	case len(r.frames) == 0:
 		return &fault{why: extraEnd, tok: token{kEnd, p.st.from, p.st.to}, place: atStart}
+	}
+	return nil
+}
+
+// splitEntity is the fault of a statement that ends in the middle of an HTML
+// entity, if the rest of the line makes no sense alone.
+func splitEntity(p *parser) *fault {
+	amp := strings.LastIndexByte(p.text[p.st.from:p.st.to], '&')
+	if amp < 0 {
+		return nil
+	}
+	amp += p.st.from
+	if entity := p.text[amp:p.st.to] + ";"; html.UnescapeString(entity) == entity {
+		return nil
+	}
+	rest := newParser(p.text[p.at:lineEnd(p.text, p.at)])
+	for rest.at < len(rest.text) {
+		if rest.statement() != nil {
+			return &fault{why: unexpected, tok: token{kBad, amp, amp + 1}, place: afterNode}
+		}
 	}
 	return nil
 }

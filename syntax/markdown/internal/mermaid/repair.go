@@ -12,10 +12,10 @@ import (
 var repairs = []func(*slip) (finding, bool){
 	(*slip).fence, (*slip).entities, (*slip).invisible, (*slip).comment, (*slip).foreign,
 	(*slip).endSubgraph, (*slip).brace, (*slip).reserved,
-	(*slip).arrow, (*slip).doubleHead, (*slip).label, (*slip).bars, (*slip).emptyBars, (*slip).edgeText, (*slip).backwards,
+	(*slip).arrow, (*slip).doubleHead, (*slip).label, (*slip).emptyBars, (*slip).bars, (*slip).edgeText, (*slip).backwards,
 	(*slip).lineBreak, (*slip).noTarget, (*slip).gap, (*slip).labelBefore, (*slip).labelBehind, (*slip).labelQuoted,
 	(*slip).colonLabel, (*slip).classBehindMeta, (*slip).meta, (*slip).subgraph, (*slip).style, (*slip).glued,
-	(*slip).nodeByLabel, (*slip).badID, (*slip).secondHeader,
+	(*slip).nodeByLabel, (*slip).badID, (*slip).strayCloser, (*slip).secondHeader,
 }
 
 // slip is a statement that cannot be read.
@@ -60,14 +60,15 @@ func (r *reader) mend(s *slip, f finding, depth int) (next int, done bool) {
 	last := f.edits[len(f.edits)-1].to
 	end := s.regionEnd(last)
 	mended := s.v.changed(s.from, end, f.edits)
-	reached := len(mended.text) - (end - last)
+	mended = mended.cut(comments(mended.text))
 	p := newParser(mended.text)
-	for p.at < reached {
-		if fault := p.statement(); fault != nil && fault.tok.from < reached {
+	for p.at < len(p.text) {
+		if fault := p.statement(); fault == nil {
+			continue
+		} else if mended.offset(fault.tok.from) < s.v.offset(last) {
 			return 0, false
-		} else if fault != nil {
-			break
 		}
+		break
 	}
 	r.wrong(s.v, f)
 	r.statements(mended, 0, depth+1)

@@ -21,7 +21,7 @@ func (s *slip) brace() (f finding, ok bool) {
 	if s.place != atStart || strings.TrimSpace(s.line()) != "}" || len(s.r.frames) == 0 {
 		return f, false
 	}
-	return finding{code: codeEnd, from: s.from, to: s.from + 1, summary: `"}" does not close a subgraph`, remedy: "write end",
+	return finding{code: codeEnd, from: s.from, to: s.from + 1, summary: `"}" does not close a subgraph`,
 		edits: []edit{{s.from, s.from + 1, "end"}}}, true
 }
 
@@ -55,7 +55,10 @@ func subgraphName(name string) string {
 		id++
 	}
 	rest := strings.TrimSpace(name[id:])
-	if id == 0 || rest == "" {
+	if id > 0 && rest == "" {
+		return name
+	}
+	if id == 0 {
 		return `"` + inQuotes(strings.Trim(name, `"`)) + `"`
 	}
 	open, closer := rest[0], rest[len(rest)-1]

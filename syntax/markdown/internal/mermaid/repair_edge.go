@@ -117,6 +117,9 @@ func (s *slip) edgeText() (f finding, ok bool) {
 	f = finding{code: codeEdgeLabel, from: min(s.at, from), to: min(s.at, from) + 1,
 		summary: visible(s.s, min(s.at, from)) + " cannot stand in the text of this edge", remedy: "put the text between bars"}
 	arrow := s.s[from:to]
+	if arrow[0] == '.' {
+		arrow = "-" + arrow
+	}
 	if tail := s.s[open.from]; tail == '<' || tail == 'x' || tail == 'o' {
 		arrow = string(tail) + arrow
 	}

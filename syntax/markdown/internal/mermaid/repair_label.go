@@ -107,7 +107,11 @@ func (s *slip) quoted(open, start, end int) finding {
 		f.code = codeQuote
 		f.summary = `Mermaid has no \" in the label` + name
 		f.remedy = "a quote is written #quot;"
-	case s.why == innerQuote || s.why == badMarkdown || what == `"\""`:
+	case s.why == badMarkdown:
+		f.code = codeQuote
+		f.summary = "the Markdown label" + name + " holds a quote or a backtick"
+		f.remedy = "a backtick is written #96;"
+	case s.why == innerQuote || s.why == badQuote:
 		f.code = codeQuote
 		f.summary = "a quote inside of the label" + name
 		f.remedy = "a quote is written #quot;"
@@ -134,11 +138,12 @@ func quote(s string, start, end int) (edits []edit) {
 	from = blanks(s[:to], from)
 	to = blanksBefore(s, from, to)
 	open, closed := edit{start, from, `"`}, edit{to, end, `"`}
-	if from < to && s[from] == '"' {
+	first, last := from < to && s[from] == '"', from < to-1 && s[to-1] == '"' && s[to-2] != '\\'
+	if alone := strings.Count(s[from:to], `"`) == 1; first && last || first && alone {
 		from++
 		open.to = from
 	}
-	if from < to && s[to-1] == '"' && s[max(from, to-2):to] != `\"` {
+	if alone := strings.Count(s[from:to], `"`) == 1; last && (first || alone) {
 		to--
 		closed.from = to
 	}

@@ -183,7 +183,7 @@ func (s *slip) glued() (f finding, ok bool) {
 	if s.place != afterNode || len(s.st.links) == 0 || !s.tok.kind.inID() || s.at == 0 || blankAt(s.s, s.at-1) == 0 {
 		return f, false
 	}
-	p := newParser(s.s[s.at:s.eol])
+	p := newParser(s.rest(s.at))
 	if p.statement() != nil || len(p.st.links) == 0 || len(p.st.nodes) == 0 {
 		return f, false
 	}

@@ -23,11 +23,12 @@ func (s *slip) reserved() (f finding, ok bool) {
 		}
 	}
 	end := at
-	for end < s.eol && end < len(s.s) && (is(s.s[end], isWord) || strings.IndexByte("-.", s.s[end]) >= 0 && innerDash(s.s, end)) {
+	for end < len(s.s) && (is(s.s[end], isWord) || strings.IndexByte("-./", s.s[end]) >= 0 && innerDash(s.s, end)) {
 		end++
 	}
 	after := skipBlanks(s.s, end)
-	if at == s.from && (after >= len(s.s) || !looksLikeLink(s.s, after) && (after > end || !isBracket(s.s[after]) && s.s[after] != '>')) {
+	longer := words(s.s, at) < end
+	if at == s.from && !longer && (after >= len(s.s) || !looksLikeLink(s.s, after) && (after > end || !isBracket(s.s[after]) && s.s[after] != '>')) {
 		return f, false // the word stands where it means something
 	}
 	word := s.s[at:end]
@@ -36,7 +37,7 @@ func (s *slip) reserved() (f finding, ok bool) {
 		f.summary = `"end" closes a subgraph and is no id`
 	}
 	f.remedy = "use another id"
-	text := safeID(word)
+	text := s.r.rename(word, s.s)
 	if end >= len(s.s) || !isBracket(s.s[end]) && s.s[end] != '>' {
 		text += `["` + word + `"]`
 	}
@@ -62,10 +63,46 @@ func safeID(id string) string {
 			text += "_" + strings.ToLower(hex(r))
 		}
 	}
-	if k, _ := keyword(text, 0); k != kBad || isReserved[text] {
+	if !SafeID(text) && letterAt(text, 0) == 0 {
 		text += "_"
 	}
 	return text
+}
+
+// rename is the id that is written instead of one that cannot be: the same
+// everywhere, and not that of another node.
+func (r *reader) rename(id, text string) string {
+	if name, ok := r.renamed[id]; ok {
+		return name
+	}
+	name := safeID(id)
+	const most = 8
+	for range most {
+		i, taken := r.nodes[name]
+		if !(taken && r.chart.Nodes[i].Text != id || !taken && hasWord(text, name)) {
+			break
+		}
+		name += "_"
+	}
+	if r.renamed == nil {
+		r.renamed = map[string]string{}
+	}
+	r.renamed[id] = name
+	return name
+}
+
+// hasWord says whether a word stands in a text.
+func hasWord(s, word string) bool {
+	for at := 0; ; at++ {
+		i := strings.Index(s[at:], word)
+		if i < 0 {
+			return false
+		}
+		at += i
+		if (at == 0 || !is(s[at-1], isWord)) && wordAt(s, at, word) && !strings.HasPrefix(s[at+len(word):], `["`) {
+			return true
+		}
+	}
 }
 
 func hex(r rune) string {
@@ -104,7 +141,7 @@ func (s *slip) nodeByLabel() (f finding, ok bool) {
 	if quoted {
 		f.remedy = "an id has no quotes"
 	}
-	f.edits = []edit{{from, to, safeID(name) + `["` + inQuotes(name) + `"]`}}
+	f.edits = []edit{{from, to, s.r.rename(name, s.s) + `["` + inQuotes(name) + `"]`}}
 	return f, true
 }
 
@@ -170,7 +207,7 @@ func (s *slip) badID() (f finding, ok bool) {
 	for from > s.from && s.s[from-1] != '>' && !isBracket(s.s[from-1]) && blankAt(s.s, from-1) == 0 && s.s[from-1] != '"' && s.s[from-1] != ';' {
 		from--
 	}
-	for to < s.eol && to < len(s.s) && !isBracket(s.s[to]) && blankAt(s.s, to) == 0 && s.s[to] != '"' && s.s[to] != ';' && !arrowAt(s.s, to) {
+	for to < len(s.s) && !isBracket(s.s[to]) && blankAt(s.s, to) == 0 && s.s[to] != '"' && s.s[to] != ';' && !arrowAt(s.s, to) {
 		to++
 	}
 	id := s.s[from:to]
@@ -178,7 +215,7 @@ func (s *slip) badID() (f finding, ok bool) {
 		return f, false
 	}
 	f = finding{code: codeID, from: s.at, to: s.at + 1, summary: visible(s.s, s.at) + " cannot stand in an id", remedy: "use letters and digits"}
-	text := safeID(id)
+	text := s.r.rename(id, s.s)
 	if to >= len(s.s) || !isBracket(s.s[to]) {
 		text += `["` + inQuotes(id) + `"]`
 	}
@@ -189,4 +226,13 @@ func (s *slip) badID() (f finding, ok bool) {
 func arrowAt(s string, at int) bool {
 	k, _ := linkAt(s, at)
 	return k != kBad && s[at] != 'x' && s[at] != 'o'
+}
+
+// strayCloser leaves out a bracket that closes nothing.
+func (s *slip) strayCloser() (f finding, ok bool) {
+	if s.at >= len(s.s) || strings.IndexByte(")]}", s.s[s.at]) < 0 {
+		return f, false
+	}
+	return finding{code: codeLabel, from: s.at, to: s.at + 1, summary: visible(s.s, s.at) + " closes nothing",
+		remedy: "leave it out", edits: []edit{{s.at, s.at + 1, ""}}}, true
 }

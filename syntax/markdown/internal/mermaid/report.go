@@ -54,15 +54,15 @@ func (r *reader) fix(v *view, edits []edit) *workflow.Fix {
 // replacement is the line that the author should write instead, if it is one.
 func replacement(v *view, edits []edit) string {
 	from, _ := v.line(edits[0].from)
-	_, to := v.line(edits[len(edits)-1].to)
+	to := edits[len(edits)-1].to
+	if to == 0 || v.text[to-1] != '\n' || edits[len(edits)-1].text != "" || edits[len(edits)-1].from == to {
+		_, to = v.line(to)
+	}
 	const longest = 400
 	if to-from > longest {
 		return ""
 	}
 	line := strings.TrimSpace(v.changed(from, to, edits).text)
-	if line == "" {
-		return "nothing"
-	}
 	return strings.Join(strings.Split(line, "\n"), " ⏎ ")
 }
 
@@ -71,8 +71,13 @@ func visible(s string, at int) string {
 	if at >= len(s) {
 		return "the end"
 	}
-	if s[at] == '\n' {
+	switch s[at] {
+	case '\n':
 		return "the end of the line"
+	case '"':
+		return "a quote"
+	case ' ':
+		return "a blank"
 	}
 	for i, c := range s[at:] {
 		if i == 0 {

@@ -90,7 +90,7 @@ func (v *view) written(from, to int) bool {
 	if from == to && i > 0 && v.parts[i].made && v.parts[i].at == from {
 		return true // an insertion in front of what was made up
 	}
-	return !v.parts[i].made && to <= end && v.offset(to) == v.offset(from)+to-from
+	return !v.parts[i].made && to <= end && (from == to || v.behind(to-1) == v.offset(from)+to-from)
 }
 
 // changed is the view from from up to to with some edits, which are in order.
