@@ -99,14 +99,14 @@ func benchmarkRun(b *testing.B, bundle *workflow.Bundle, steps int, inputs map[s
 		if steps < 10000 {
 			together = it.time(b, 10000/steps)
 		}
-		factors.add(together[0] / short.time(b, 10)[0])
+		factors = append(factors, together[0] / short.time(b, 10)[0])
 		var lone samples // one alone takes a millisecond, and any other program in it shows
 		for range 5 {
-			lone.add(short.time(b, 1)[0])
+			lone = append(lone, short.time(b, 1)[0])
 		}
-		loneFactors.add(alone[0] / lone.median())
+		loneFactors = append(loneFactors, alone[0] / lone.median())
 		for i := range costs {
-			costs[i].add(together[i])
+			costs[i] = append(costs[i], together[i])
 		}
 	}
 	for i, unit := range []string{"ns/step", "allocs/step", "B/step"} {
@@ -157,8 +157,6 @@ func (s shape) time(b *testing.B, n int) [3]float64 {
 }
 
 type samples []float64
-
-func (s *samples) add(x float64) { *s = append(*s, x) }
 
 func (s samples) median() float64 {
 	sorted := slices.Sorted(slices.Values(s))
