@@ -99,12 +99,12 @@ func benchmarkRun(b *testing.B, bundle *workflow.Bundle, steps int, inputs map[s
 		if steps < 10000 {
 			together = it.time(b, 10000/steps)
 		}
-		factors = append(factors, together[0] / short.time(b, 10)[0])
+		factors = append(factors, together[0]/short.time(b, 10)[0])
 		var lone samples // one alone takes a millisecond, and any other program in it shows
 		for range 5 {
 			lone = append(lone, short.time(b, 1)[0])
 		}
-		loneFactors = append(loneFactors, alone[0] / lone.median())
+		loneFactors = append(loneFactors, alone[0]/lone.median())
 		for i := range costs {
 			costs[i] = append(costs[i], together[i])
 		}
