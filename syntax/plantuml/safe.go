@@ -24,7 +24,10 @@ func isSafeLabel(s string) bool {
 
 // isSafeName says whether a text can be the name of a lane, a partition or a
 // diagram.
-func isSafeName(s string) bool { return isShort(s) && onlyMarks(s, " ,.-_&+") }
+func isSafeName(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return isShort(s) && onlyMarks(s, " ,.-_&+") && (unicode.IsLetter(r) || unicode.IsDigit(r))
+}
 
 // isSafeTest says whether a condition can stand in parentheses: what follows a
 // closing one must not look like the words behind a test.

@@ -240,6 +240,9 @@ func (s *shaper) item(i, hi int, next string) (items []item, end int) {
 		}
 	}
 	it.end = s.ending(ways, s.after(i+1, hi, next), hi == len(s.g.Nodes) && i+1 == hi)
+	if it.form == frameForm && it.end == detaches {
+		it.end = goesOn // PlantUML detaches steps only; its note says the rest
+	}
 	return []item{it}, i + 1
 }
 
@@ -406,7 +409,7 @@ func (s *shaper) loop(it item, l *workflow.Loop, behind string) item {
 	it.form = frameForm
 	if n := len(body); n > 0 && !s.flat {
 		last, first := &body[n-1], &body[0]
-		if inverted, ok := isTest(last, inner.ways[n-1], workflow.Again, behind); ok && n > 1 {
+		if inverted, ok := isTest(last, inner.ways[n-1], workflow.Again, behind); ok && n > 1 && inner.led[n-1] > 0 {
 			it.form, it.test, it.inverted = repeatForm, last, inverted
 			it.body = inner.upTo(n-1, last.ID)
 			return it

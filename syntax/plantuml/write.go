@@ -107,7 +107,10 @@ func (out *writer) findLanes() (native bool) {
 	return native && slices.EqualFunc(out.written.Agents, out.lanes, same)
 }
 
-func isColor(s string) bool { return onlyMarks(s, "") && len(s) < 30 }
+// isColor says whether a lane without a colour or with this one can be drawn.
+func isColor(s string) bool {
+	return len(s) < 30 && strings.IndexFunc(s, func(c rune) bool { return !(c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z') }) < 0
+}
 
 func (out *writer) color(name string) string {
 	for _, a := range out.written.Agents {
@@ -239,8 +242,9 @@ func (out *writer) item(it *item) {
 func (out *writer) step(n *workflow.Node) {
 	out.intoLane(n)
 	out.line(":", activity.Escape(out.text(n)), ";")
-	mark, words := out.words(n)
-	out.note(mark, words)
+	if m, words := out.words(n); words != "" || m != taskMark {
+		out.always(m, words)
+	}
 }
 
 // intoLane changes to the lane of a task, if it has one.
@@ -266,7 +270,7 @@ func agentOf(n *workflow.Node) string {
 
 // note writes a note, unless it says nothing.
 func (out *writer) note(m mark, words string) {
-	if words != "" || m == approvalMark || m == routerMark {
+	if words != "" {
 		out.always(m, words)
 	}
 }

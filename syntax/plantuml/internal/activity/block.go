@@ -84,6 +84,7 @@ func (r *reader) branch(l *line, st *stmt) {
 	if !r.reach(l, st) {
 		return
 	}
+	r.top().divided = l.whole().To
 	next := Branch{Opener: l.whole(), In: r.text(l, st.in), Test: r.text(l, st.test), Label: r.text(l, st.label)}
 	switch e := r.top().block.(type) {
 	case *If:
@@ -156,9 +157,9 @@ func (r *reader) repeatArrow(l *line, st *stmt) *Arrow {
 // shut ends the innermost block. An empty closer leaves it unclosed.
 func (r *reader) shut(closer source.Span) {
 	f := *r.top()
-	end := f.opener.To
+	end := max(f.opener.To, f.divided)
 	if len(r.items) > f.from {
-		end = r.items[len(r.items)-1].Common().Span.To
+		end = max(end, r.items[len(r.items)-1].Common().Span.To)
 	}
 	var block *Block
 	switch e := f.block.(type) {

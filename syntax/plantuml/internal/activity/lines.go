@@ -44,7 +44,8 @@ func (l *line) span(from, to int) source.Span {
 		at := l.pos(from + l.lead)
 		return source.Span{From: at, To: at}
 	}
-	return source.Span{From: l.pos(from + l.lead), To: l.pos(to+l.lead-1) + 1}
+	at := l.pos(from + l.lead)
+	return source.Span{From: at, To: max(at, min(l.pos(to+l.lead-1)+1, l.to))}
 }
 
 func (l *line) whole() source.Span { return l.span(0, len(l.text)) }
@@ -72,6 +73,15 @@ type scanner struct {
 	end     int    // of the diagram
 	header  string // what stands before @startuml on its line, and is cut from all others
 	returns bool   // the text has carriage returns
+	dashes  bool   // and en dashes
+	inner   bool   // and ends of comments
+}
+
+func newScanner(text string) scanner {
+	return scanner{
+		text: text, end: len(text), returns: strings.IndexByte(text, '\r') >= 0,
+		dashes: strings.Contains(text, enDash), inner: strings.Contains(text, "'/"),
+	}
 }
 
 // physical is the line of the file at an offset, and where the next one begins.
@@ -114,7 +124,7 @@ func (s *scanner) merged(at int) line {
 	}
 	raw, from, next := s.physical(at)
 	l := line{raw: raw, from: from, to: from + len(raw), next: next}
-	if joins(raw) || strings.Contains(raw, enDash) {
+	if joins(raw) || s.dashes && strings.Contains(raw, enDash) {
 		s.assemble(&l)
 	}
 	return l
@@ -210,7 +220,7 @@ func (s *scanner) line(at int) line {
 			return l
 		}
 	}
-	if strings.Contains(l.raw, "'/") {
+	if s.inner && strings.Contains(l.raw, "'/") {
 		cutComments(&l)
 	}
 	l.text = l.raw[l.lead:]

@@ -35,13 +35,17 @@ func (r *reader) collect(l *line, kind ending, ends func(*line) bool, stops func
 	nested := 0
 	at := l.next
 	for {
-		m := r.scan.line(at)
+		n := len(r.lines)
+		r.lines = append(r.lines, r.scan.line(at))
+		m := &r.lines[n]
 		if m.kind == fileEnd {
+			r.lines = r.lines[:n]
 			break
 		}
 		at = m.next
 		if m.kind != plain {
-			r.hide = append(r.hide, m)
+			r.hide = append(r.hide, *m)
+			r.lines = r.lines[:n]
 			continue
 		}
 		switch {
@@ -50,15 +54,15 @@ func (r *reader) collect(l *line, kind ending, ends func(*line) bool, stops func
 		case nested > 0 && m.text == "}}":
 			nested--
 		case nested > 0:
-		case ends(&m) && (stops == nil || !stops(&m)):
-			r.lines = append(r.lines, m)
-			return true, false
-		case stops != nil && stops(&m):
+		case stops != nil && stops(m):
+			r.lines = r.lines[:n]
 			return false, true
+		case ends(m):
+			return true, false
 		case stops != nil && r.none[kind] > 0 && m.from >= r.none[kind]:
+			r.lines = r.lines[:n]
 			return false, false
 		}
-		r.lines = append(r.lines, m)
 	}
 	if r.none[kind] == 0 || l.next < r.none[kind] {
 		r.none[kind] = l.next
@@ -379,12 +383,17 @@ func (r *reader) title(l *line, st *stmt, lines []line) {
 	r.diagram.TitleSpan = source.Span{From: body[0].from, To: body[len(body)-1].to}
 }
 
+// maxSkins is how many blocks of parameters may have no end before the reader
+// looks for no more.
+const maxSkins = 20
+
 // skinparam reads a block of parameters up to the brace that closes it.
 func (r *reader) skinparam(l *line) {
 	level, at, to := 1, l.next, l.to
 	for level > 0 {
 		m := r.scan.line(at)
-		if m.kind == fileEnd || m.kind == plain && !parameter(m.text) {
+		if m.kind == fileEnd || m.kind == plain && !parameter(m.text) || r.skins > maxSkins {
+			r.skins++
 			if r.refuse(l) {
 				return
 			}

@@ -21,17 +21,24 @@ type block struct {
 
 // blocks are the diagrams of a text. If nothing marks one, the whole text is.
 func blocks(text string) []block {
-	s := scanner{text: text, end: len(text), returns: strings.IndexByte(text, '\r') >= 0}
+	s := newScanner(text)
 	var found []block
 	open := -1
 	for at := 0; at < len(text); {
 		raw, from, next := s.physical(at)
+		if strings.IndexByte(raw, '@') < 0 && strings.IndexByte(raw, '\\') < 0 {
+			at = next
+			continue
+		}
 		if header, ok := startHeader(raw); ok {
 			s.header = header
 			raw, from, next = s.physical(at)
 		}
 		switch {
 		case startsWith(raw, "start") && len(trimSpace(raw)) > 6:
+			if open >= 0 {
+				found[open].to, found[open].whole.To = at, at
+			}
 			found = append(found, openBlock(raw, from, next, s.header))
 			open = len(found) - 1
 		case open >= 0 && startsWith(raw, "end"):

@@ -21,7 +21,13 @@ func mending(l *line) *mend { return &mend{of: l} }
 
 // keep takes a range of the line over.
 func (m *mend) keep(from, to int) *mend {
-	m.place = append(m.place, piece{len(m.buf), m.of.pos(from + m.of.lead)})
+	start := from + m.of.lead
+	m.place = append(m.place, piece{len(m.buf), m.of.pos(start)})
+	for _, p := range m.of.pieces {
+		if p.at > start && p.at < to+m.of.lead {
+			m.place = append(m.place, piece{len(m.buf) + p.at - start, p.pos})
+		}
+	}
 	m.buf = append(m.buf, m.of.text[from:to]...)
 	return m
 }
@@ -134,7 +140,7 @@ func (r *reader) evident(s string) bool {
 	case kStart, kStop, kEnd, kFork, kSplit, kRepeat, kBreak:
 		return !strings.HasSuffix(s, ";") // with one, it ends the text
 	case kArrow:
-		return len(r.lines) == 0
+		return len(r.lines) <= 1 // further down it may be text
 	case kNote, kNoteOpen:
 		return st.side != Unsaid
 	case kElse, kElseIf:

@@ -140,12 +140,13 @@ func (r *reader) noteOpen(l *line, st *stmt) {
 	}
 	r.noteLines(n, body)
 	if len(r.lines) > 0 {
-		end = r.lines[len(r.lines)-1].whole().To
+		end = r.lines[len(r.lines)-1].to
 	}
 	r.advance()
 	switch {
 	case found:
 		n.Closer = r.lines[len(r.lines)-1].whole()
+		end = n.Closer.To
 	case stopped:
 		m := r.scan.line(r.closerAt(l))
 		n.Closer, end, r.at = m.whole(), m.whole().To, m.next

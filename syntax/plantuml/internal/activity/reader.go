@@ -33,7 +33,8 @@ const maxDepth = 500
 type reader struct {
 	src     *source.Text
 	scan    scanner
-	at      int // where the next line begins
+	at      int  // where the next line begins
+	line    line // that is being read
 	diagram *Diagram
 	found   workflow.Diagnostics
 
@@ -48,6 +49,7 @@ type reader struct {
 	lines []line    // of the statement that is being read
 	hide  []line    // of a note, that PlantUML takes away
 	none  [ends]int // from where on a kind of end is known to be missing
+	skins int       // blocks of parameters without an end
 
 	lane    string
 	laned   map[string]int // of each name, in diagram.Lanes
@@ -75,11 +77,14 @@ type frame struct {
 	opener source.Span
 	word   string // of the opener
 	breaks bool   // a break stands in it
+
+	divided int // where the line ends that begins its last branch
 }
 
 func newReader(src *source.Text, text string, b block) *reader {
 	r := &reader{src: src, diagram: &Diagram{}, wrapped: b.wrapped}
-	r.scan = scanner{text: text, end: b.to, header: b.header, returns: strings.IndexByte(text, '\r') >= 0}
+	r.scan = newScanner(text)
+	r.scan.end, r.scan.header = b.to, b.header
 	r.at = b.from
 	r.items = make([]Element, 0, 1+strings.Count(text[b.from:b.to], "\n"))
 	r.stack = append(r.stack, frame{})
@@ -95,19 +100,19 @@ func (r *reader) done() (*Diagram, workflow.Diagnostics) {
 
 func (r *reader) read() {
 	r.markers()
-	for !r.stopped {
-		l := r.scan.line(r.at)
+	for l := &r.line; !r.stopped; {
+		*l = r.scan.line(r.at)
 		if l.kind == fileEnd {
 			break
 		}
 		r.at = l.next
 		switch l.kind {
 		case comment:
-			r.comment(&l)
+			r.comment(l)
 		case directive:
-			r.directive(&l)
+			r.directive(l)
 		default:
-			r.statement(&l)
+			r.statement(l)
 		}
 	}
 	r.finish()

@@ -177,6 +177,12 @@ func FuzzParse(f *testing.F) {
 	for _, m := range mistakes {
 		f.Add(marked(m.text))
 	}
+	for _, found := range []string{
+		"00;:;", "000000000\npAr", "000000000\nsplit    '000000000000000000000\nsplitAgAin",
+		"@start0\n:0\nnote right 1\n00\nnot \n!en ", "@start0\n@start0",
+	} {
+		f.Add(found)
+	}
 	f.Add("@startuml\n:a\\\n:b;\nnote right\n{{\n}}\nend note\n/' c\n'/\n!procedure $x()\n!endprocedure\n@enduml")
 	f.Fuzz(func(t *testing.T, text string) {
 		d, ds := Parse(source.New("", []byte(text)))
