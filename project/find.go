@@ -18,7 +18,7 @@ type found struct {
 
 // find finds the file of a workflow. Among is where a name may also stand: the
 // directories of the files that call it. Several files with the same content
-// are one.
+// are one, and a page about a workflow that has its name is none.
 func (p *Project) find(name string, among ...string) ([]found, error) {
 	var list []found
 	for _, file := range p.candidates(name, among) {
@@ -30,7 +30,7 @@ func (p *Project) find(name string, among ...string) ([]found, error) {
 			return nil, err
 		}
 		same := func(f found) bool { return bytes.Equal(f.text, text) }
-		if !slices.ContainsFunc(list, same) {
+		if _, ok := syntax.Of(file, text); ok && !slices.ContainsFunc(list, same) {
 			list = append(list, found{file, text})
 		}
 	}
@@ -97,8 +97,8 @@ func workflowsIn(read func(string) ([]byte, error), dirs []string) []string {
 
 // hasSteps says whether a file may be a workflow. One in YAML has steps.
 func hasSteps(file string, text []byte) bool {
-	n, _ := syntax.Of(file, text)
-	return n.Name != "yaml" || bytes.HasPrefix(text, []byte("{")) || bytes.HasPrefix(text, []byte("steps:")) || bytes.Contains(text, []byte("\nsteps:"))
+	n, ok := syntax.Of(file, text)
+	return ok && (n.Name != "yaml" || bytes.HasPrefix(text, []byte("{")) || bytes.HasPrefix(text, []byte("steps:")) || bytes.Contains(text, []byte("\nsteps:")))
 }
 
 // endings are those of the files of all notations.

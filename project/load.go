@@ -157,6 +157,9 @@ func (l *Loaded) parse(f found) *workflow.Workflow {
 	l.files[key] = w
 	l.read = append(l.read, found...)
 	l.Diagnostics = append(l.Diagnostics, found...)
+	if w != nil {
+		l.readPrompts(w)
+	}
 	if dir := filepath.Dir(f.file); w != nil && !slices.Contains(l.beside, dir) {
 		l.beside = append(l.beside, dir)
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -36,8 +35,6 @@ type page struct {
 
 type fence struct{ language, text string }
 
-var fencePattern = regexp.MustCompile("(?s)```([a-z]+)\n(.*?)```")
-
 func readPage(t *testing.T, file string) page {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -51,10 +48,23 @@ func readPage(t *testing.T, file string) page {
 	return p
 }
 
+// fences are the blocks of a text. A block of Markdown has longer marks than those
+// in it.
 func fences(text string) []fence {
 	var list []fence
-	for _, m := range fencePattern.FindAllStringSubmatch(text, -1) {
-		list = append(list, fence{m[1], m[2]})
+	marks := ""
+	for line := range strings.Lines(text) {
+		rest := strings.TrimLeft(line, "`")
+		here := line[:len(line)-len(rest)]
+		switch {
+		case marks == "" && len(here) >= 3:
+			marks = here
+			list = append(list, fence{language: strings.TrimSpace(rest)})
+		case marks != "" && strings.HasPrefix(here, marks) && strings.TrimSpace(rest) == "":
+			marks = ""
+		case marks != "":
+			list[len(list)-1].text += line
+		}
 	}
 	return list
 }
@@ -83,7 +93,7 @@ func TestRulePages(t *testing.T) {
 			t.Parallel()
 			large, isLarge := tooLarge[p.code]
 			if large != nil {
-				p.wrong = []fence{{"yaml", large()}}
+				p.wrong = []fence{{p.mended[0].language, large()}}
 			}
 			if len(p.mended) == 0 || len(p.wrong) == 0 && !isLarge {
 				t.Fatal("the page has no two examples")
@@ -103,12 +113,19 @@ func TestRulePages(t *testing.T) {
 
 // tooLarge are wrong examples that a page can only describe.
 var tooLarge = map[string]func() string{
-	"yaml-encoding": func() string { return "steps:\n  - agent: writer\n    prompt: a\x01b\n" },
+	"yaml-encoding":     func() string { return "steps:\n  - agent: writer\n    prompt: a\x01b\n" },
+	"markdown-encoding": func() string { return "```mermaid\nflowchart TD\n    write[\"caf\xe9\"]\n```\n" },
 	"yaml-size": func() string {
 		return "state: {list: " + strings.Repeat("[", 300) + strings.Repeat("]", 300) + "}\n" + oneStep
 	},
+	"nested-too-deep": func() string {
+		return "flowchart TD\n" + strings.Repeat("subgraph\n", 200) + "draft\n" + strings.Repeat("end\n", 200)
+	},
 	"too-many-edges": nil, // a million edges take seconds and much memory
 }
+
+// endings are those of the files of a language.
+var endings = map[string]string{"yaml": ".yml", "markdown": ".md", "mermaid": ".mmd"}
 
 // try checks the project that the blocks make.
 func try(t *testing.T, blocks []fence) workflow.Diagnostics {
@@ -126,10 +143,12 @@ func try(t *testing.T, blocks []fence) workflow.Diagnostics {
 	for i, b := range blocks {
 		line, _, _ := strings.Cut(b.text, "\n")
 		name, named := strings.CutPrefix(line, "# ")
+		named = named && filepath.Ext(name) != ""
 		switch {
 		case b.language == "sh":
 			pairs = inputFlags(b.text)
 		case !named:
+			root = "workflow" + endings[b.language]
 			files[root] = b.text
 		default:
 			files[name] = b.text

@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/syntax/internal/fidelity"
 	"github.com/hocket-dev/hocket/syntax/json"
+	"github.com/hocket-dev/hocket/syntax/markdown"
 	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -66,6 +67,18 @@ var notations = []Notation{
 		Update:  yaml.Update,
 	},
 	{
+		Name:     "mermaid",
+		Also:     []string{"markdown"},
+		Endings:  []string{".md", ".markdown", ".mmd", ".mermaid"},
+		Like:     markdown.Like,
+		Parse:    markdown.Parse,
+		Format:   markdown.Format,
+		Fmt:      markdown.Fmt,
+		Update:   markdown.Update,
+		Diagram:  markdown.Diagram,
+		Fidelity: markdown.Fidelity,
+	},
+	{
 		Name:    "json",
 		Endings: []string{".json"},
 		Like:    likeJSON,
@@ -90,13 +103,13 @@ var (
 )
 
 func likeYAML(text []byte) bool {
-	return yamlStart.Match(text) && yamlKey.Match(text) && !likeJSON(text)
+	return yamlStart.Match(text) && yamlKey.Match(text) && !likeJSON(text) && !markdown.Like(text)
 }
 
 const codeNotation = "notation-unknown"
 
 // Codes lists every code that a diagnostic of a notation can have.
-var Codes = append(slices.Concat(yaml.Codes, json.Codes),
+var Codes = append(slices.Concat(yaml.Codes, json.Codes, markdown.Codes),
 	strictyaml.Code{Name: codeNotation, Meaning: "The file is in no notation that Hocket reads."})
 
 // Notations are the names of all notations.
@@ -157,7 +170,8 @@ func find(file string, text []byte) (Notation, []byte, bool) {
 			return n, inner, true
 		}
 	}
-	return Notation{}, text, false
+	n, ok := byEnding(file) // it knows best what is missing
+	return n, text, ok
 }
 
 // Parse reads a workflow in whatever notation it is written. It is nil if

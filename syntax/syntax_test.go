@@ -19,6 +19,12 @@ func TestPicksTheNotation(t *testing.T) {
 		{"-", "{\"name\": \"x\", \"steps\": []}", "yaml"},
 		{"a.json", "{\"nodes\": [], \"edges\": []}", "json"},
 		{"-", " {\"agents\":[{\n\"name\": \"x\"}],\"nodes\": [], \"edges\": []}", "json"},
+		{"a.mmd", "%% c\nflowchart TD\n  a\n", "mermaid"},
+		{"a.md", "# T\n\n```mermaid\nflowchart LR\na\n```\n", "mermaid"},
+		{"-", "---\nname: x\n---\n~~~mermaid\ngraph TD\na\n~~~\n", "mermaid"},
+		{"README.md", "# T\n\n```mermaid\nsequenceDiagram\n```\n", ""},
+		{"README.md", "# T\n\n````\n```mermaid\nflowchart TD\n```\n````\n", ""},
+		{"-", "name: x\nsteps:\n- prompt: |\n   ```mermaid\n   flowchart TD\n   ```\n", "yaml"},
 		{"package.json", "{\"name\": \"x\"}", ""},
 	} {
 		n, ok := syntax.Of(c.file, []byte(c.text))
@@ -45,7 +51,7 @@ func TestReadsAWorkflowInAnAnswer(t *testing.T) {
 
 func TestUnknownNotationSaysWhatIsSupported(t *testing.T) {
 	w, found := syntax.Parse("a.puml", []byte("@startuml\n"))
-	if w != nil || len(found) != 1 || !strings.Contains(found[0].Detail, "yaml in files that end in .yml or .yaml") {
+	if w != nil || len(found) != 1 || !strings.Contains(found[0].Detail, ".yml or .yaml") {
 		t.Errorf("got %v", found)
 	}
 	text, found := syntax.Fmt("a.puml", []byte("@startuml\n"))

@@ -73,11 +73,11 @@ func (b *block) same(t *testing.T, name string) {
 func (b *block) test(t *testing.T, dir, state string) {
 	switch b.kind() {
 	case "text":
-	case "yaml":
+	case "yaml", "mermaid", "markdown":
 		b.noErrors(t, dir, b.text)
 	case "yaml steps":
 		b.noErrors(t, dir, "name: steps\nsteps:\n"+indent(b.text))
-	case "yaml wrong":
+	case "yaml wrong", "mermaid wrong", "markdown wrong":
 		b.wrong(t, dir)
 	case "yaml agent":
 		_, found := agent.ReadDefinition("agent.yml", []byte(b.text))
@@ -110,11 +110,14 @@ func indent(text string) string {
 	return b.String()
 }
 
+// endings are those of the files of a language.
+var endings = map[string]string{"yaml": ".yml", "mermaid": ".mmd", "markdown": ".md"}
+
 // check reads and checks a workflow of the page. Agents that the page does not
 // define count as answered by a reply.
 func (b *block) check(t *testing.T, dir, text string) workflow.Diagnostics {
 	t.Helper()
-	name := filepath.Join(dir, "block.yml")
+	name := filepath.Join(dir, "block"+endings[b.info[0]])
 	if b.file() != "" {
 		name = filepath.Join(dir, filepath.FromSlash(b.file()))
 	} else if err := os.WriteFile(name, []byte(text), 0o644); err != nil {

@@ -55,11 +55,14 @@ func examples(t *testing.T) string {
 }
 
 func TestEveryExampleChecksClean(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(examples(t), "*.yml"))
+	files, err := filepath.Glob(filepath.Join(examples(t), "[a-z]*.*"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no examples: %v", err)
 	}
 	for _, file := range files {
+		if filepath.Base(file) == "README.md" {
+			continue
+		}
 		out, code := hocket(t, examples(t), t.TempDir(), "check", filepath.Base(file))
 		if code != 0 || strings.Contains(out, "warning") {
 			t.Errorf("%s: exit code %d\n%s", file, code, out)
@@ -132,6 +135,11 @@ func TestScriptedExamples(t *testing.T) {
 			steps:  map[string]string{"write#2": "success", "judge#2": "success", "post": "success"},
 		},
 		{
+			name: "change-note.md", input: "target=auth.go", status: "success",
+			output: "posted",
+			steps:  map[string]string{"security": "success", "write#2": "success", "revise": "success", "post": "success"},
+		},
+		{
 			name: "parallel-scan", status: "partial",
 			output: "Two of three scanners ran. 2 findings in all.",
 			steps:  map[string]string{"lint-checker": "error", "report-aggregator": "success"},
@@ -147,7 +155,12 @@ func TestScriptedExamples(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			args := []string{"run", test.name + ".yml", "--replies", filepath.Join("replies", test.name+".yml")}
+			name := strings.TrimSuffix(test.name, filepath.Ext(test.name)) + ".yml"
+			file := test.name
+			if filepath.Ext(file) == "" {
+				file = name
+			}
+			args := []string{"run", file, "--replies", filepath.Join("replies", name)}
 			if test.input != "" {
 				args = append(args, "--input", test.input)
 			}

@@ -21,12 +21,12 @@ type block struct {
 	text string
 }
 
-// kind is the first two words behind the fence.
+// kind is the first two words behind the fence, without the name of a file.
 func (b *block) kind() string {
-	switch len(b.info) {
-	case 0:
+	switch {
+	case len(b.info) == 0:
 		return "text"
-	case 1:
+	case len(b.info) == 1 || strings.Contains(b.info[1], "."):
 		return b.info[0]
 	}
 	return b.info[0] + " " + b.info[1]
@@ -34,8 +34,12 @@ func (b *block) kind() string {
 
 var fileName = regexp.MustCompile(`^# ([\w./-]+\.\w+)\n`)
 
-// file is the file that a block is written to, "" if none.
+// file is the file that a block is written to, "" if none. It is named behind the
+// fence, or in a comment at the top.
 func (b *block) file() string {
+	if len(b.info) > 1 && strings.Contains(b.info[1], ".") {
+		return b.info[1]
+	}
 	if m := fileName.FindStringSubmatch(b.text); m != nil {
 		return m[1]
 	}
@@ -75,14 +79,16 @@ func blocks(t *testing.T, page string) []*block {
 	}
 	var all []*block
 	var open *block
+	fence := ""
 	scanner := bufio.NewScanner(bytes.NewReader(data))
 	for n := 1; scanner.Scan(); n++ {
 		line := scanner.Text()
-		info, fence := strings.CutPrefix(line, "```")
+		info := strings.TrimLeft(line, "`")
+		marks := line[:len(line)-len(info)]
 		switch {
-		case fence && open == nil:
-			open = &block{page: page, line: n + 1, info: strings.Fields(info)}
-		case fence:
+		case len(marks) >= 3 && open == nil:
+			open, fence = &block{page: page, line: n + 1, info: strings.Fields(info)}, marks
+		case open != nil && strings.HasPrefix(marks, fence) && info == "":
 			all = append(all, open)
 			open = nil
 		case open != nil:

@@ -80,10 +80,17 @@ func Like(text []byte) bool {
 	if isBare(text) {
 		return true
 	}
-	if !bytes.Contains(text, []byte("```")) && !bytes.Contains(text, []byte("~~~")) {
+	if !bytes.Contains(text, []byte("```")) && !bytes.Contains(text, []byte("~~~")) || isYAML(text) {
 		return false
 	}
 	return scan(source.New("", text)).chart() >= 0
+}
+
+// isYAML says whether a text is a workflow in YAML, in which a prompt may hold a
+// diagram: it begins with a key, and has steps.
+func isYAML(text []byte) bool {
+	first, _, _ := bytes.Cut(bytes.TrimSpace(text), []byte{'\n'})
+	return isKey(first) && (bytes.HasPrefix(text, []byte("steps:")) || bytes.Contains(text, []byte("\nsteps:")))
 }
 
 // chart finds the block that holds the workflow, an index into fences; -1: there

@@ -21,15 +21,15 @@ const (
 	codeShape     = "markdown-shape"
 	codeArrow     = "markdown-arrow"
 	codeUnusedWay = "markdown-arrow-unused"
-	codePrompt    = "markdown-prompt-file"
 
-	// These have the meaning that they have in YAML.
+	// These have the meaning that they have elsewhere.
 	codeDuplicateID = "duplicate-id"
 	codeEdgeTarget  = "edge-target-unknown"
 	codeKey         = "step-key"
 	codeDetached    = "step-detached"
 	codeAgain       = "edge-again-outside-loop"
 	codeDuration    = "yaml-duration"
+	codePrompt      = "prompt-file"
 )
 
 // Codes lists every code that a diagnostic of Parse can have, with its meaning.
@@ -44,7 +44,7 @@ var Codes = distinctCodes(yaml.Codes, flow.Codes, mermaid.Codes, []strictyaml.Co
 	{Name: codeShape, Meaning: "A shape says nothing about what a node does."},
 	{Name: codeArrow, Meaning: "An arrow does not say which way it leads."},
 	{Name: codeUnusedWay, Meaning: "An arrow is drawn, but the words of its node say something else."},
-	{Name: codePrompt, Meaning: "The file of a prompt cannot be used here."},
+	{Name: codePrompt, Meaning: "The file of a prompt cannot be used."},
 	{Name: codeAgain, Meaning: "A back edge stands outside of a loop."},
 })
 

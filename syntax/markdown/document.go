@@ -88,10 +88,17 @@ func (s *scanner) frontMatter() {
 	if bytes.HasPrefix(s.b, bom) {
 		s.at = len(bom)
 	}
-	s.front = s.matter(s.at)
-	s.at = max(s.at, s.front.whole.To)
-	if s.front.open {
-		s.at = len(s.b)
+	at := s.at
+	for at < len(s.b) { // above a file that was cut out of another one, all is blank
+		end, behind := s.next(at)
+		if len(bytes.TrimSpace(s.b[at:end])) > 0 {
+			break
+		}
+		at = behind
+	}
+	if at < len(s.b) {
+		s.front = s.matter(at)
+		s.at = max(s.at, s.front.whole.To)
 	}
 }
 
@@ -107,7 +114,7 @@ func (s *scanner) matter(at int) matter {
 		if isDashes(s.b[from:end]) {
 			return matter{yaml: source.Span{From: behind, To: from}, whole: source.Span{From: at, To: next}}
 		}
-		if bytes.HasPrefix(s.b[from:end], []byte("### ")) {
+		if line := s.b[from:end]; bytes.HasPrefix(line, []byte("### ")) || bytes.HasPrefix(line, []byte("```")) {
 			return matter{yaml: source.Span{From: behind, To: from}, whole: source.Span{From: at, To: from}, open: true}
 		}
 		from = next

@@ -259,7 +259,8 @@ func (s *sketch) fits(text string) bool {
 
 // labels says whether a text can be a label, and is read as it is.
 func labels(text string) bool {
-	return !strings.ContainsAny(text, "\"#<&`\n") && text != "" && strings.TrimSpace(text) == text && len(text) < 1000 && strictyaml.IsPrintable(text) && mermaid.Unescape(mermaid.Escape(text)) == text
+	return text != "" && len(text) < 1000 && strictyaml.IsPrintable(text) && mermaid.Unescape(mermaid.Escape(text)) == text &&
+		strings.TrimSpace(text) == text
 }
 
 func quoted(text string) string { return `"` + mermaid.Escape(text) + `"` }

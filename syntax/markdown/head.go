@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/syntax/internal/source"
 	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -100,14 +101,14 @@ func (r *reader) readFailure(m *strictyaml.Map) {
 	}
 }
 
-// matter reads front matter, and says if it is not closed.
+// matter reads front matter. Of one that is not closed nobody knows what belongs
+// to it.
 func (r *reader) matter(m matter) *strictyaml.Document {
 	text := r.doc.text
 	if m.open {
-		line := m.whole
-		line.To = line.From + len("---")
-		d := workflow.Errorf(text.Pos(line), codeMatter, "add a line --- below its last key", "this front matter is not closed")
-		r.report(d)
+		line := source.Span{From: m.whole.From, To: m.whole.From + len("---")}
+		r.report(workflow.Errorf(text.Pos(line), codeMatter, "add a line --- below its last key", "this front matter is not closed"))
+		return r.nothing
 	}
 	pos := text.Pos(m.yaml)
 	return strictyaml.ReadAt(r.file, text.Bytes[m.yaml.From:m.yaml.To], pos.Line, pos.Column)

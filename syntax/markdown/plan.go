@@ -174,7 +174,7 @@ func (p *plan) nameAll() {
 		if p.like != nil && p.like.ids[id] != "" {
 			drawn = p.like.ids[id]
 		}
-		if !safeID(drawn) || p.taken[drawn] {
+		if !mermaid.SafeID(drawn) || p.taken[drawn] {
 			rest = append(rest, id)
 			return
 		}
@@ -225,7 +225,7 @@ func (p *plan) take(id string) string {
 // free is an id, with the first number that makes it unique.
 func (p *plan) free(id string) string {
 	unique := id
-	for i := 2; p.taken[unique] || !safeID(unique); i++ {
+	for i := 2; p.taken[unique] || !mermaid.SafeID(unique); i++ {
 		unique = id + "_" + strconv.Itoa(i)
 	}
 	return unique
@@ -255,5 +255,3 @@ func (p *plan) drawnNode(n *flow.Node) string {
 
 // isID says whether a heading with this title begins a section.
 func (p *plan) isID(title string) bool { return p.taken[title] }
-
-func safeID(id string) bool { return mermaid.SafeID(id) && safe(id) == id && id != "end" }

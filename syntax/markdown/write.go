@@ -42,6 +42,7 @@ type page struct {
 	title  string
 	chart  string // with its header
 	pieces []piece
+	plan   *plan
 }
 
 // piece is a section.
@@ -80,7 +81,7 @@ func (p *piece) text() string {
 
 // page writes what is planned.
 func (p *plan) page() *page {
-	pg := &page{front: p.front()}
+	pg := &page{front: p.front(), plan: p}
 	if isTitle(p.w.Name) {
 		pg.title = p.w.Name
 	}

@@ -1,0 +1,103 @@
+package project
+
+import (
+	"maps"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
+)
+
+// codePromptFile is the code of a prompt whose file cannot be used.
+const codePromptFile = "prompt-file"
+
+// promptFile is the setting of a task that names the file of its prompt. It is
+// read here, so that whatever runs the workflow finds the text in it.
+const promptFile = "prompt_file"
+
+// readPrompts gives every task that names a file for its prompt the text of that
+// file, with its references resolved.
+func (l *Loaded) readPrompts(w *workflow.Workflow) {
+	read := false
+	w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+		if task, ok := n.Step.(*workflow.Task); ok && task.Settings[promptFile] != nil {
+			l.readPrompt(w, n, task)
+			read = true
+		}
+	})
+	if read {
+		expr.Resolve(w, expr.Canonical, nil)
+	}
+}
+
+func (l *Loaded) readPrompt(w *workflow.Workflow, n *workflow.Node, task *workflow.Task) {
+	pos := n.Pos
+	if src := task.SettingsSrc[promptFile]; src.Pos.Line > 0 {
+		pos = src.Pos
+	}
+	refuse := func(detail, summary string, args ...any) {
+		l.report(workflow.Errorf(pos, codePromptFile, detail, summary, args...))
+	}
+	name, isText := task.Settings[promptFile].(string)
+	task.Settings = maps.Clone(task.Settings)
+	delete(task.Settings, promptFile)
+	file := filepath.Join(filepath.Dir(w.Pos.File), filepath.FromSlash(name))
+	switch {
+	case !isText || name == "" || strings.Contains(name, "${"):
+		refuse("write the path of a file, without references", "the file of the prompt has no fixed name")
+		return
+	case task.Prompt.Text != "":
+		refuse("remove one of them", "the prompt stands here and in a file")
+		return
+	case filepath.IsAbs(name) || !l.inside(file, filepath.Dir(w.Pos.File)):
+		refuse("give a path inside of the project, relative to the workflow", "%q is outside of the project", name)
+		return
+	}
+	text, err := l.project.read(file)
+	switch {
+	case err != nil:
+		refuse("the path is relative to the file of the workflow", "the prompt %q cannot be read", name)
+	case !utf8.Valid(text):
+		refuse("save the file as UTF-8", "%q is no text", name)
+	default:
+		setPrompt(task, file, string(text))
+	}
+}
+
+// setPrompt takes the text of a file as a prompt, without the line breaks at its
+// end.
+func setPrompt(task *workflow.Task, file, text string) {
+	text = strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	src := workflow.Source{Text: text, Pos: workflow.Pos{File: file, Line: 1, Column: 1, EndLine: 1, EndColumn: 1}}
+	last := text[strings.LastIndexByte(text, '\n')+1:]
+	src.Pos.EndLine += strings.Count(text, "\n")
+	src.Pos.EndColumn += utf8.RuneCountInString(last)
+	task.Prompt = workflow.Template{Text: expr.Late(text, expr.Mixed), Src: src}
+}
+
+// inside says whether a file stands in the project, or below the directory of the
+// workflow, wherever links lead.
+func (l *Loaded) inside(file, dir string) bool {
+	real, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		real = file // it does not exist: then its name counts
+	}
+	for _, root := range []string{l.project.Root, dir} {
+		if resolved, err := filepath.EvalSymlinks(root); err == nil {
+			root = resolved
+		}
+		if isBelow(root, real) || err != nil && isBelow(root, file) {
+			return true
+		}
+	}
+	return false
+}
+
+func isBelow(root, file string) bool {
+	absRoot, errRoot := filepath.Abs(root)
+	abs, errFile := filepath.Abs(file)
+	rel, err := filepath.Rel(absRoot, abs)
+	return errRoot == nil && errFile == nil && err == nil && filepath.IsLocal(rel)
+}
