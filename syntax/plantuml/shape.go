@@ -295,7 +295,7 @@ func (s *shaper) branching(i, hi int, next string, f form, ways []way) (it item,
 		if from < 0 || from >= end {
 			b.body = s.short(b.way, behind)
 		} else {
-			if from != at {
+			if from != at || from >= to {
 				return item{}, 0, false
 			}
 			b.body = s.block(from, to, behind)

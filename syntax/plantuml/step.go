@@ -114,7 +114,8 @@ func (out *writer) safest(write func(yaml.Style) string) string {
 
 func isSafeNote(text string) bool {
 	for line := range strings.Lines(text) {
-		if !activity.SafeNoteLine(strings.TrimSuffix(line, "\n")) {
+		line = strings.TrimSuffix(line, "\n")
+		if !activity.SafeNoteLine(line) || !activity.SafeNoteLine(strings.TrimSpace(line)) {
 			return false
 		}
 	}
