@@ -353,6 +353,7 @@ func draws(e Element) bool {
 	switch e.(type) {
 	case *Arrow, *LaneMark, *Note, *Backward, *Kill:
 		return false
+	case *Start, *Stop, *Activity, *If, *Switch, *While, *Repeat, *Fork, *Split, *Group, *Break, *Goto, *Label, *Connector:
 	}
 	return true
 }

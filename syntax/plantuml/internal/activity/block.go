@@ -17,7 +17,7 @@ func (r *reader) open(l *line, st *stmt) {
 	}
 	look, opener := r.look(l, st), Block{Opener: l.whole()}
 	first := Branch{Opener: opener.Opener}
-	var e Element
+	var e container
 	keep := false
 	switch st.kind {
 	case kIf:
@@ -161,17 +161,14 @@ func (r *reader) shut(closer source.Span) {
 	if len(r.items) > f.from {
 		end = max(end, r.items[len(r.items)-1].Common().Span.To)
 	}
-	var block *Block
 	switch e := f.block.(type) {
 	case *If:
-		block = &e.Block
 		if e.Else != nil {
 			r.endBranch(e.Else)
 		} else {
 			r.endBranch(&e.Branches[len(e.Branches)-1])
 		}
 	case *Switch:
-		block = &e.Block
 		if len(e.Cases) > 0 {
 			r.endBranch(&e.Cases[len(e.Cases)-1])
 		} else {
@@ -179,26 +176,21 @@ func (r *reader) shut(closer source.Span) {
 			r.leave()
 		}
 	case *While:
-		block = &e.Block
 		e.breaks = f.breaks
 		e.Body, e.last = r.take()
 		e.Exit = r.leave()
 	case *Repeat:
-		block = &e.Block
 		e.Body, e.last = r.take()
 		e.Exit = r.leave()
 	case *Fork:
-		block = &e.Block
 		r.endBranch(&e.Branches[len(e.Branches)-1])
 	case *Split:
-		block = &e.Block
 		r.endBranch(&e.Branches[len(e.Branches)-1])
 	case *Group:
-		block = &e.Block
 		e.Body, e.last = r.take()
 		e.Exit = r.pending
 	}
-	block.Closer = closer
+	f.block.ends().Closer = closer
 	base := f.block.Common()
 	base.Span.To = max(base.Span.To, end, closer.To)
 	r.stack = r.stack[:len(r.stack)-1]

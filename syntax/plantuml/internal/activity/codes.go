@@ -4,7 +4,7 @@ import "github.com/hocket-dev/hocket/internal/strictyaml"
 
 // The codes of this package.
 const (
-	codeMarker       = "plantuml-marker"
+	codeMarker       = "plantuml-startuml"
 	codeNotation     = "plantuml-notation"
 	codePreprocessor = "plantuml-preprocessor"
 	codeSyntax       = "plantuml-syntax"
@@ -16,8 +16,8 @@ const (
 	codeComment      = "plantuml-comment"
 	codeKeyword      = "plantuml-keyword"
 	codeCondition    = "plantuml-condition"
-	codeLane         = "plantuml-lane"
-	codeNote         = "plantuml-note"
+	codeLane         = "plantuml-late-lane"
+	codeNote         = "plantuml-note-form"
 	codeKill         = "plantuml-kill"
 	codeVersion      = "plantuml-version"
 	codeDepth        = "plantuml-depth"

@@ -41,7 +41,7 @@ func keyword(s string) stmt {
 	case 'p':
 		return first(s, group, setting)
 	case 'r':
-		return r(s)
+		return letterR(s)
 	case 's':
 		return letterS(s)
 	case 't':
@@ -64,7 +64,7 @@ func first(s string, tries ...func(string) stmt) stmt {
 	return stmt{}
 }
 
-func r(s string) stmt {
+func letterR(s string) stmt {
 	if at := words(s, 0, "repeat", "while"); at > 0 {
 		if st := repeatWhile(s, at); st.kind != kUnknown {
 			return st

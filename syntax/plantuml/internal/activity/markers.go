@@ -209,9 +209,8 @@ func (r *reader) finish() {
 // diagram has. Labels and notes are possible elsewhere.
 func (r *reader) drawn() bool {
 	for _, e := range r.diagram.Body {
-		switch e.(type) {
-		case *Label, *Note:
-		default:
+		_, label := e.(*Label)
+		if _, note := e.(*Note); !label && !note {
 			return true
 		}
 	}

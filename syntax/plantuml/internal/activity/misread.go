@@ -97,7 +97,7 @@ func (r *reader) swallowed(l *line, st *stmt) bool {
 	if strings.IndexByte(test, ')') < 0 {
 		return false
 	}
-	for i := 0; i < len(test); i++ {
+	for i := range len(test) {
 		if test[i] != ')' {
 			continue
 		}

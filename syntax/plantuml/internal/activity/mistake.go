@@ -81,10 +81,9 @@ func noteEndExact(s string) bool { return endsNote(s) }
 // wrongComment reads a line that another language would take for a comment.
 func (r *reader) wrongComment(l *line) bool {
 	s := l.text
-	mark := 0
+	mark := 2
 	switch {
 	case strings.HasPrefix(s, "//"), strings.HasPrefix(s, "%%"), strings.HasPrefix(s, "--"):
-		mark = 2
 	case s[0] == '#' && (len(s) == 1 || s[1] == ' ' || s[1] == '#'):
 		mark = 1
 	default:
@@ -474,8 +473,10 @@ func (r *reader) lateLane(l *line, st *stmt) {
 // uselessKill reads a kill with nothing before it that could end. At the
 // beginning of a branch it ends the branch.
 func (r *reader) uselessKill(l *line, last Element) {
-	switch last.(type) {
-	case *Stop, *Goto, *Break:
+	_, stop := last.(*Stop)
+	_, jump := last.(*Goto)
+	_, leave := last.(*Break)
+	if stop || jump || leave {
 		r.problem(workflow.Error, codeKill, l.whole(), quoted(l.text)+" behind a path that has ended already", "remove the line", r.remove(l)...)
 		r.decor(Misplaced, l)
 		return

@@ -53,15 +53,15 @@ var mistakes = []struct {
 	},
 	{"start and more", "start :a; stop", "plantuml-joined", "2:6", "start\n:a;\nstop"},
 
-	{"late lane", "start\n:a;\n|Writer|\n:b;", "plantuml-lane", "4:1", "|Writer|\nstart\n:a;\n|Writer|\n:b;"},
+	{"late lane", "start\n:a;\n|Writer|\n:b;", "plantuml-late-lane", "4:1", "|Writer|\nstart\n:a;\n|Writer|\n:b;"},
 
-	{"note right of", ":Welcome;\nnote right of Welcome\n  hello\nend note", "plantuml-note", "3:1", ":Welcome;\nnote right\n  hello\nend note"},
-	{"note top", ":a;\nnote top: hello", "plantuml-note", "3:1", ":a;\nnote right: hello"},
-	{"note over", ":a;\nnote over a : hello", "plantuml-note", "3:1", ":a;\nnote right: hello"},
-	{"note left of", ":a;\nnote left of a\nx\nend note\n:b;", "plantuml-note", "3:1", ":a;\nnote left\nx\nend note\n:b;"},
-	{"note without end", ":a;\nnote right\n  agent: x\n:b;", "plantuml-note", "3:1", ":a;\nnote right\n  agent: x\nend note\n:b;"},
-	{"note end with a comment", ":a;\nnote right\n  x\nend note ' done\n:b;", "plantuml-note", "5:1", ":a;\nnote right\n  x\nend note\n' done\n:b;"},
-	{"note end with blanks", ":a;\nnote right\n  x\nend  note\n:b;", "plantuml-note", "5:1", ":a;\nnote right\n  x\nend note\n:b;"},
+	{"note right of", ":Welcome;\nnote right of Welcome\n  hello\nend note", "plantuml-note-form", "3:1", ":Welcome;\nnote right\n  hello\nend note"},
+	{"note top", ":a;\nnote top: hello", "plantuml-note-form", "3:1", ":a;\nnote right: hello"},
+	{"note over", ":a;\nnote over a : hello", "plantuml-note-form", "3:1", ":a;\nnote right: hello"},
+	{"note left of", ":a;\nnote left of a\nx\nend note\n:b;", "plantuml-note-form", "3:1", ":a;\nnote left\nx\nend note\n:b;"},
+	{"note without end", ":a;\nnote right\n  agent: x\n:b;", "plantuml-note-form", "3:1", ":a;\nnote right\n  agent: x\nend note\n:b;"},
+	{"note end with a comment", ":a;\nnote right\n  x\nend note ' done\n:b;", "plantuml-note-form", "5:1", ":a;\nnote right\n  x\nend note\n' done\n:b;"},
+	{"note end with blanks", ":a;\nnote right\n  x\nend  note\n:b;", "plantuml-note-form", "5:1", ":a;\nnote right\n  x\nend note\n:b;"},
 
 	{"comment behind kill", ":a;\nkill ' ends here", "plantuml-comment", "3:6", ":a;\n' ends here\nkill"},
 	{"comment behind an activity", ":a; ' first\n:b;", "plantuml-comment", "2:5", "' first\n:a;\n:b;"},
@@ -111,9 +111,9 @@ var mistakes = []struct {
 	{"full-width punctuation", "：read；\n:b;", "plantuml-syntax", "2:1", ":read;\n:b;"},
 	{"brace below", "partition P\n{\n:a;\n}", "plantuml-syntax", "3:1", "partition P {\n:a;\n}"},
 
-	{"no markers", "start\n:a;\nstop\n", "plantuml-marker", "1:1", "@startuml\nstart\n:a;\nstop\n@enduml\n"},
-	{"no end", "@startuml\n:a;\n", "plantuml-marker", "1:1", "@startuml\n:a;\n@enduml\n"},
-	{"fences", "```plantuml\n:a;\n```", "plantuml-marker", "2:1", ":a;"},
+	{"no markers", "start\n:a;\nstop\n", "plantuml-startuml", "1:1", "@startuml\nstart\n:a;\nstop\n@enduml\n"},
+	{"no end", "@startuml\n:a;\n", "plantuml-startuml", "1:1", "@startuml\n:a;\n@enduml\n"},
+	{"fences", "```plantuml\n:a;\n```", "plantuml-startuml", "2:1", ":a;"},
 }
 
 func marked(text string) string {
@@ -206,7 +206,7 @@ func plantuml(t *testing.T, version string, files []string) []verdict {
 	cmd.Env = append(os.Environ(), "PUML_VERSION="+version)
 	out, _ := cmd.Output() // it fails if one file is refused
 	var all []verdict
-	for _, text := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+	for text := range strings.SplitSeq(strings.TrimSpace(string(out)), "\n") {
 		var v verdict
 		if err := json.Unmarshal([]byte(text), &v); err != nil {
 			t.Fatalf("%v: %s", err, text)

@@ -69,11 +69,20 @@ type reader struct {
 	notes      []Note
 }
 
+// A container is an element that holds others: *If, *Switch, *While, *Repeat,
+// *Fork, *Split or *Group.
+type container interface {
+	Element
+	ends() *Block
+}
+
+func (b *Block) ends() *Block { return b }
+
 // A frame is a block that is still open. The first one is the diagram.
 type frame struct {
-	block  Element // nil: the diagram
-	from   int     // where its body begins in reader.items
-	last   Element // of its body, without marks
+	block  container // nil: the diagram
+	from   int       // where its body begins in reader.items
+	last   Element   // of its body, without marks
 	opener source.Span
 	word   string // of the opener
 	breaks bool   // a break stands in it

@@ -266,8 +266,8 @@ func listItem(s string) stmt {
 		from += n
 	}
 	st := stmt{kind: kListItem}
-	end := 0
-	st.url, end = link(s)
+	url, end := link(s)
+	st.url = url
 	st.group, end = stereotypes(s[:end])
 	st.test = part{from, max(back(s, end), from)}
 	return st

@@ -21,7 +21,7 @@ func Escape(text string) string {
 		return text
 	}
 	var b strings.Builder
-	for i := 0; i < len(text); i++ {
+	for i := range len(text) {
 		switch c := text[i]; c {
 		case '\\':
 			b.WriteString(`\\`)

@@ -309,4 +309,22 @@ type Kill struct {
 // Common is what all elements have.
 func (b *Base) Common() *Base { return b }
 
-func (*Base) element() {}
+func (*Start) element()     {}
+func (*Stop) element()      {}
+func (*Activity) element()  {}
+func (*If) element()        {}
+func (*Switch) element()    {}
+func (*While) element()     {}
+func (*Repeat) element()    {}
+func (*Fork) element()      {}
+func (*Split) element()     {}
+func (*Group) element()     {}
+func (*Break) element()     {}
+func (*Goto) element()      {}
+func (*Label) element()     {}
+func (*Connector) element() {}
+func (*Arrow) element()     {}
+func (*LaneMark) element()  {}
+func (*Note) element()      {}
+func (*Backward) element()  {}
+func (*Kill) element()      {}
