@@ -59,7 +59,7 @@ func unescapeAt(s string, at int) (plain string, n int) {
 
 // entity is the character of an entity, without its marks.
 func entity(name string, n int) (plain string, length int) {
-	if is(name[0], isDigit) {
+	if name != "" && is(name[0], isDigit) {
 		name = "#" + name
 	}
 	written := "&" + name + ";"
