@@ -20,7 +20,7 @@ const (
 	codeNote         = "plantuml-note-form"
 	codeKill         = "plantuml-kill"
 	codeVersion      = "plantuml-version"
-	codeDepth        = "plantuml-depth"
+	codeDepth        = "nested-too-deep" // package flow reports other frames under it
 )
 
 // Codes lists every code that a diagnostic of Parse can have, with its meaning.
@@ -41,5 +41,4 @@ var Codes = []strictyaml.Code{
 	{Name: codeNote, Meaning: "A note is opened or closed in a way that PlantUML does not know, or loses a line."},
 	{Name: codeKill, Meaning: "`kill` or `detach` stands where there is nothing before it that could end."},
 	{Name: codeVersion, Meaning: "Only other versions of PlantUML read this as it is meant."},
-	{Name: codeDepth, Meaning: "Blocks stand too deep in each other."},
 }
