@@ -19,6 +19,7 @@ const (
 	codeLane         = "plantuml-late-lane"
 	codeNote         = "plantuml-note-form"
 	codeKill         = "plantuml-kill"
+	codeColour       = "plantuml-colour"
 	codeVersion      = "plantuml-version"
 	codeDepth        = "nested-too-deep" // package flow reports other frames under it
 )
@@ -40,5 +41,6 @@ var Codes = []strictyaml.Code{
 	{Name: codeLane, Meaning: "The first swimlane stands behind the first step."},
 	{Name: codeNote, Meaning: "A note is opened or closed in a way that PlantUML does not know, or loses a line."},
 	{Name: codeKill, Meaning: "`kill` or `detach` stands where there is nothing before it that could end."},
+	{Name: codeColour, Meaning: "PlantUML does not know a colour, and refuses the diagram."},
 	{Name: codeVersion, Meaning: "Only other versions of PlantUML read this as it is meant."},
 }

@@ -137,7 +137,7 @@ func (r *reader) statement(l *line) {
 	if st.kind == kBlank {
 		return
 	}
-	if !r.strict && r.misread(l, &st) {
+	if !r.strict && r.misread(l, &st) || r.colours(l, &st) {
 		return
 	}
 	r.apply(l, &st)
