@@ -15,6 +15,7 @@ import (
 	"github.com/hocket-dev/hocket/syntax/internal/fidelity"
 	"github.com/hocket-dev/hocket/syntax/json"
 	"github.com/hocket-dev/hocket/syntax/markdown"
+	"github.com/hocket-dev/hocket/syntax/xml"
 	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -67,6 +68,15 @@ var notations = []Notation{
 		Update:  yaml.Update,
 	},
 	{
+		Name:    "xml",
+		Endings: []string{".xml"},
+		Like:    xml.Like,
+		Parse:   xml.Parse,
+		Format:  xml.Format,
+		Fmt:     xml.Fmt,
+		Update:  xml.Update,
+	},
+	{
 		Name:     "mermaid",
 		Also:     []string{"markdown"},
 		Endings:  []string{".md", ".markdown", ".mmd", ".mermaid"},
@@ -109,7 +119,7 @@ func likeYAML(text []byte) bool {
 const codeNotation = "notation-unknown"
 
 // Codes lists every code that a diagnostic of a notation can have.
-var Codes = append(slices.Concat(yaml.Codes, json.Codes, markdown.Codes),
+var Codes = append(slices.Concat(yaml.Codes, xml.Codes, json.Codes, markdown.Codes),
 	strictyaml.Code{Name: codeNotation, Meaning: "The file is in no notation that Hocket reads."})
 
 // Notations are the names of all notations.

@@ -13,7 +13,10 @@ func TestPicksTheNotation(t *testing.T) {
 		{"dir/A.YAML", "anything", "yaml"},
 		{"-", "# c\nname: x\nsteps: []\n", "yaml"},
 		{"a.txt", "steps:\n  - agent: a\n", "yaml"},
-		{"a.xml", "<workflow/>", ""},
+		{"a.xml", "<workflow/>", "xml"},
+		{"-", "<?xml version='1.0'?>\n<!-- c -->\n<root><agents/></root>", "xml"},
+		{"a.xml", "<worfklow name='x'/>", "xml"},
+		{"pom.xml", "<project/>", ""},
 		{"a.puml", "@startuml\n:a;\n@enduml\n", ""},
 		{"", "hello", ""},
 		{"-", "{\"name\": \"x\", \"steps\": []}", "yaml"},
@@ -58,7 +61,7 @@ func TestUnknownNotationSaysWhatIsSupported(t *testing.T) {
 	if string(text) != "@startuml\n" || !found.Errors() {
 		t.Errorf("got %q, %v", text, found)
 	}
-	if _, err := syntax.Format(nil, "xml"); err == nil || !strings.Contains(err.Error(), "there are yaml") {
+	if _, err := syntax.Format(nil, "toml"); err == nil || !strings.Contains(err.Error(), "there are yaml") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -43,10 +43,7 @@ func (s *scanner) attribute(spaced bool) (cut bool) {
 // strayInTag skips what cannot stand in a tag.
 func (s *scanner) strayInTag() {
 	from := s.pos
-	for s.pos < len(s.text) && !isSpace(s.text[s.pos]) && s.text[s.pos] != '>' && s.text[s.pos] != '<' && (s.pos == from || nameEnd(s.text[s.pos:]) == 0) {
-		s.pos++
-	}
-	if s.pos == from {
+	for s.pos++; s.pos < len(s.text) && !isSpace(s.text[s.pos]) && !strings.ContainsRune("<>/", rune(s.text[s.pos])); {
 		s.pos++
 	}
 	s.problems(mistake{
@@ -79,6 +76,10 @@ func (s *scanner) quoted(a attribute) (cut bool) {
 	if i := strings.IndexByte(value, '<'); i >= 0 || end < 0 {
 		return s.unclosed(a, value, i, end < 0)
 	}
+	if cut := s.swallowed(value, from+end+1); cut >= 0 {
+		s.neverClosed(a, from, value[:cut], true)
+		return false
+	}
 	s.pos = from + end + 1
 	a.from, a.to = int32(from), int32(from+end)
 	s.checkReferences(Span{from, from + end})
@@ -104,16 +105,39 @@ func (s *scanner) unclosed(a attribute, value string, bracket int, endless bool)
 	if stop < 0 {
 		stop = len(value)
 	}
-	stop = len(strings.TrimSuffix(strings.TrimRight(value[:stop], Layout), "/"))
-	written := strings.TrimRight(value[:stop], Layout)
-	s.problems(mistake{
-		at: Span{from - 1, from + stop}, code: codeAttribute,
-		summary: "the value of " + a.name + " is never closed", detail: "write " + a.name + `="` + shortened(written) + `"`,
-	})
-	s.pos = from + stop
-	a.from, a.to = int32(from), int32(from+stop)
-	s.add(a)
+	s.neverClosed(a, from, strings.TrimSuffix(strings.TrimRight(value[:stop], Layout), "/"), false)
 	return s.pos >= len(s.text)
+}
+
+// swallowed is how much of a value is meant if its closing quote was forgotten and
+// it ends at the opening quote of the next attribute: name="a id="1". It is -1 if
+// the value is as it should be.
+func (s *scanner) swallowed(value string, behind int) int {
+	before, ok := strings.CutSuffix(strings.TrimRight(value, Layout), "=")
+	if !ok || behind >= len(s.text) || isSpace(s.text[behind]) || s.text[behind] == '/' || s.text[behind] == '>' {
+		return -1
+	}
+	name := strings.LastIndexAny(before, Layout)
+	if name < 0 || !IsName(before[name+1:]) {
+		return -1
+	}
+	return len(strings.TrimRight(before[:name], Layout))
+}
+
+// neverClosed takes a value whose closing quote is missing.
+func (s *scanner) neverClosed(a attribute, from int, value string, certain bool) {
+	end := from + len(value)
+	m := mistake{
+		at: Span{from - 1, end}, code: codeAttribute,
+		summary: "the value of " + a.name + " is never closed", detail: "write " + a.name + `="` + shortened(value) + `"`,
+	}
+	if certain {
+		m = m.mend(Span{end, end}, s.text[from-1:from])
+	}
+	s.problems(m)
+	s.pos = end
+	a.from, a.to = int32(from), int32(end)
+	s.add(a)
 }
 
 func shortened(text string) string {

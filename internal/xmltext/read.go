@@ -86,6 +86,7 @@ type builder struct {
 	*scanner
 	open   []int32 // elements that are not closed
 	closed bool    // the root is
+	cut    bool    // the text ends within a tag or a section, which has been said
 }
 
 // reserve makes room for what the text looks like, so that a large file is not
@@ -101,6 +102,7 @@ func (b *builder) build() {
 	for {
 		attrs := len(b.attrs)
 		t := b.next()
+		b.cut = b.cut || t.cut
 		switch t.kind {
 		case endOfText:
 			b.closeAll(t.from)
@@ -290,10 +292,12 @@ func (b *builder) closeAll(at int) {
 		missing.WriteString("</" + b.elements[b.open[i]].name + ">")
 	}
 	inner := b.elements[b.open[len(b.open)-1]]
-	b.problems(mistake{
-		at: Span{int(inner.from), int(inner.from) + 1 + len(inner.name)}, code: codeEndTag,
-		summary: "<" + inner.name + "> is never closed", detail: "the file ends; write " + missing.String() + " at its end",
-	}.mend(Span{at, at}, missing.String()))
+	if !b.cut {
+		b.problems(mistake{
+			at: Span{int(inner.from), int(inner.from) + 1 + len(inner.name)}, code: codeEndTag,
+			summary: "<" + inner.name + "> is never closed", detail: "the file ends; write " + missing.String() + " at its end",
+		}.mend(Span{at, at}, missing.String()))
+	}
 	for len(b.open) > 0 {
 		b.leave(at, at)
 	}

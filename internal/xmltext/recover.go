@@ -46,17 +46,22 @@ func whole(text string) string {
 // recoverer is a builder that repairs.
 type recoverer struct {
 	builder
-	rules Rules
+	rules   Rules
+	pending []mistake // outside of the document, or in the tag with which it begins
+	before  int       // how much was found before the token
 }
 
 // repaired notes a repair. What stands outside of the document is not looked at.
 func (r *recoverer) repaired(m mistake) {
-	if len(r.open) == 0 || len(r.found) >= maxReported {
+	if len(r.open) == 0 {
+		r.pending = append(r.pending, m)
 		return
 	}
-	found := r.diagnose(m)
-	found.Severity, found.Code = workflow.Warning, codeRepaired
-	r.Report(found)
+	if len(r.found) < maxReported {
+		found := r.diagnose(m)
+		found.Severity, found.Code = workflow.Warning, codeRepaired
+		r.Report(found)
+	}
 }
 
 // known says whether a name is that of an element here: one that may stand in
@@ -90,6 +95,7 @@ func (r *recoverer) restarts(name string) bool {
 func (r *recoverer) build() {
 	for !r.closed {
 		attrs := len(r.attrs)
+		r.pending, r.before = r.pending[:0], len(r.found)
 		t := r.next()
 		switch t.kind {
 		case endOfText:
@@ -123,6 +129,9 @@ func (r *recoverer) start(t token, attrs int) {
 		r.closeTo(max(r.home(t.name), 0), t.from)
 	}
 	r.enter(t, attrs)
+	for _, m := range r.pending {
+		r.repaired(m)
+	}
 	if t.empty {
 		r.leave(t.to, t.to)
 		r.goOn()
@@ -158,7 +167,7 @@ func (r *recoverer) goOn() {
 	}
 }
 
-// forget begins anew.
+// forget begins anew. What is wrong with the tag that begins it stays.
 func (r *recoverer) forget() {
-	r.elements, r.open, r.closed, r.found = r.elements[:0], r.open[:0], false, nil
+	r.elements, r.open, r.closed, r.found = r.elements[:0], r.open[:0], false, r.found[r.before:]
 }

@@ -26,6 +26,17 @@ func (e Element) HasText() bool {
 	return false
 }
 
+// TextSpan is the first text of the element that is not layout.
+func (e Element) TextSpan() Span {
+	for at := e.data().text; at >= 0; at = e.doc.pieces[at].next {
+		p := e.doc.pieces[at]
+		if s := e.doc.trim(Span{int(p.from), int(p.to)}); s.To > s.From {
+			return s
+		}
+	}
+	return e.Inner()
+}
+
 // Text is the text of the element without its layout: white space around it, and
 // the indentation that its lines share. A CDATA section, a character written as a
 // reference and everything under xml:space="preserve" are taken as they are.

@@ -1,0 +1,142 @@
+package xml
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/internal/xmltext"
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
+)
+
+// Parse reads a workflow. The diagnostics hold everything that is wrong with
+// the file; the workflow is nil if nothing could be made of it, and must not be
+// run if one of the diagnostics is an error.
+func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) {
+	doc := xmltext.Read(file, text)
+	if doc.Broken() {
+		return nil, doc.Diagnostics()
+	}
+	r := &reader{doc: doc, file: file}
+	if root := doc.Root(); !isRoot(root.Name()) {
+		r.wrongRoot(root)
+		return nil, doc.Diagnostics()
+	}
+	w := r.workflow()
+	return w, r.diagnostics()
+}
+
+// Recover reads the answer of a language model, whole or still being written: the
+// workflow so far, which is never nil, and what was repaired, as warnings. What
+// cannot be repaired is an error. A longer text has all the steps of a shorter one.
+func Recover(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) {
+	doc := xmltext.Recover(file, text, xmltext.Rules{Root: isRoot, Inside: inside})
+	r := &reader{doc: doc, file: file, lenient: true}
+	if !doc.Root().Exists() {
+		return &workflow.Workflow{Name: nameOf(file)}, doc.Diagnostics()
+	}
+	w := r.workflow()
+	return w, r.diagnostics()
+}
+
+// Like says whether a text looks like a workflow in XML, be its root misspelt.
+func Like(text []byte) bool {
+	rest := strings.TrimLeft(strings.TrimPrefix(string(text[:min(len(text), 4096)]), "\uFEFF"), xmltext.Layout)
+	for strings.HasPrefix(rest, "<?") || strings.HasPrefix(rest, "<!") {
+		closing := ">"
+		if strings.HasPrefix(rest, "<!--") {
+			closing = "-->"
+		}
+		_, behind, _ := strings.Cut(rest, closing)
+		rest = strings.TrimLeft(behind, xmltext.Layout)
+	}
+	name, isTag := strings.CutPrefix(rest, "<")
+	if i := strings.IndexAny(name, " \t\r\n/>"); i >= 0 {
+		name = name[:i]
+	}
+	return isTag && (isRoot(name) || workflow.Nearest(name, roots) == "workflow")
+}
+
+// reader reads one document.
+type reader struct {
+	doc     *xmltext.Document
+	file    string
+	lenient bool // repair what can be repaired
+	onError workflow.OnError
+	steps   []step
+	byID    map[string]int32
+	yaml    *strictyaml.Document // of the words; nil: none so far
+	parts   parts                // of the step that is being read
+	lists   map[string]bool      // variables that a plan repeats over
+	seen    map[string]int       // names in the list of one step, where it is long
+	seenOf  int32
+}
+
+func (r *reader) wrongRoot(root xmltext.Element) {
+	detail := workflow.DidYouMean(root.Name(), roots)
+	if detail == "" {
+		detail = `begin with <workflow name="…">`
+	}
+	r.errorf(root, codeElement, detail, "<%s> is no workflow", root.Name())
+}
+
+// words is the document in which the words of the file are put together for the
+// reader of YAML.
+func (r *reader) words() *strictyaml.Document {
+	if r.yaml == nil {
+		r.yaml = strictyaml.Compose(r.file)
+	}
+	return r.yaml
+}
+
+func (r *reader) diagnostics() workflow.Diagnostics {
+	if r.yaml == nil {
+		return r.doc.Diagnostics()
+	}
+	return slices.Concat(r.doc.Diagnostics(), r.yaml.Diagnostics()).Sort()
+}
+
+// repairable are the mistakes that a lenient reader passes over.
+var repairable = []string{codeElement, codeAttribute, codeText, codeTwice}
+
+func (r *reader) report(d workflow.Diagnostic) {
+	if r.lenient && slices.Contains(repairable, d.Code) {
+		d.Severity = workflow.Warning
+	}
+	r.doc.Report(d)
+}
+
+func (r *reader) errorf(e xmltext.Element, code, detail, summary string, args ...any) {
+	r.report(workflow.Errorf(e.Pos(), code, detail, summary, args...))
+}
+
+// workflow reads the document.
+func (r *reader) workflow() *workflow.Workflow {
+	root := r.doc.Root()
+	r.checkShape(root, rootShape)
+	w := &workflow.Workflow{Name: nameOf(r.file), Pos: root.Pos()}
+	r.head(root, w)
+	r.block(root, &w.Body, -1)
+	r.nameSteps()
+	r.link(w)
+	expr.Resolve(w, expr.Mixed, ids(&w.Body))
+	return w
+}
+
+// nameOf is the name of a workflow that has none: that of its file.
+func nameOf(file string) string {
+	return strings.TrimSuffix(path.Base(strings.ReplaceAll(file, `\`, "/")), path.Ext(file))
+}
+
+func ids(g *workflow.Graph) []string {
+	list := make([]string, len(g.Nodes))
+	for i := range g.Nodes {
+		list[i] = g.Nodes[i].ID
+	}
+	return list
+}
+
+func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }

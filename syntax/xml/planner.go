@@ -1,0 +1,161 @@
+package xml
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/hocket-dev/hocket/internal/xmltext"
+	"github.com/hocket-dev/hocket/syntax/yaml"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Planners of other programs give an agent a list of what it is to do, one after
+// the other. It is one task all the same: the list becomes part of its prompt.
+
+// planParts are the elements around such a list.
+var planParts = func() map[string]*shape {
+	entries := map[string]*shape{}
+	list := &shape{parts: entries}
+	entry := &shape{words: []string{"id", "name", "tool", "input", "output"}, text: true, many: true}
+	entries["node"], entries["step"] = entry, entry
+	entries["forEach"] = &shape{words: []string{"items"}, parts: entries, many: true}
+	entries["watch"] = &shape{words: []string{"event", "loop", "description"}, parts: map[string]*shape{"trigger": list}, many: true}
+	return map[string]*shape{"nodes": list, "steps": list, "workflow": list}
+}()
+
+// readPlan puts the list of a planner into a task. A list that is one forEach over
+// a variable repeats the task; the variable of the last entry that has one is that
+// of the task.
+func (p *parts) readPlan(read *yaml.Step, t *workflow.Task) {
+	plan := &plan{reader: p.reader}
+	for _, e := range p.plan {
+		if sole := e.First(); sole.Exists() && !sole.Next().Exists() && sole.Name() == "forEach" && read.Each == nil {
+			if items, ok := variable(p.reader.word(sole, "items").text); ok {
+				read.Each = &workflow.Each{Items: workflow.Expr{Text: items, Src: workflow.Source{Pos: sole.Pos()}}}
+				e = sole
+			}
+		}
+		plan.list(e, "")
+	}
+	if t.Prompt.Text != "" && plan.text.Len() > 0 {
+		t.Prompt.Text += "\n\n"
+	}
+	t.Prompt = workflow.Template{Text: t.Prompt.Text + strings.TrimSuffix(plan.text.String(), "\n"), Src: workflow.Source{Pos: p.place.Pos()}}
+	if plan.output != "" && read.Node.Output.Var == "" {
+		read.Node.Output = workflow.Output{Var: plan.output, Mode: read.Node.Output.Mode, Pos: p.place.Pos()}
+		if p.repeatsOver(plan.output) && read.Node.Output.Mode == workflow.Full {
+			read.Node.Output.Mode = workflow.JSON
+		}
+	}
+	if len(plan.watched) > 0 {
+		if t.Settings == nil {
+			t.Settings = map[string]any{}
+		}
+		t.Settings["watch"] = plan.watched
+	}
+}
+
+// variable is the name of a variable that a planner wrote, with or without the
+// marks of a reference; ok is false for a list in words.
+func variable(text string) (string, bool) {
+	text = strings.TrimSpace(text)
+	for _, marks := range [][2]string{{"{{", "}}"}, {"${", "}"}, {"$", ""}} {
+		if inner, ok := strings.CutPrefix(text, marks[0]); ok && strings.HasSuffix(inner, marks[1]) {
+			text = strings.TrimSpace(strings.TrimSuffix(inner, marks[1]))
+			break
+		}
+	}
+	for i := range len(text) {
+		c := text[i]
+		letter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !letter && (i == 0 || c != '.' && (c < '0' || c > '9')) {
+			return "", false
+		}
+	}
+	return text, text != ""
+}
+
+// repeatsOver says whether a plan of the file repeats over a variable.
+func (r *reader) repeatsOver(name string) bool {
+	if r.lists == nil {
+		r.lists = map[string]bool{}
+		r.findLists(r.doc.Root())
+	}
+	return r.lists[name]
+}
+
+func (r *reader) findLists(e xmltext.Element) {
+	if e.Name() == "forEach" {
+		if name, ok := variable(r.word(e, "items").text); ok {
+			r.lists[name] = true
+		}
+	}
+	for c := range e.Children() {
+		r.findLists(c)
+	}
+}
+
+// plan writes the list of a planner as text.
+type plan struct {
+	*reader
+	text    strings.Builder
+	output  string // variable of the last entry that has one
+	watched []any
+}
+
+// list writes entries with their numbers, such as 2. and 2.1.
+func (p *plan) list(e xmltext.Element, prefix string) {
+	n := 0
+	for c := range e.Children() {
+		n++
+		number := prefix + strconv.Itoa(n) + "."
+		indent := strings.Repeat("   ", strings.Count(prefix, "."))
+		p.text.WriteString(indent + number + " " + strings.ReplaceAll(p.entry(c), "\n", "\n"+indent+"   ") + "\n")
+		if c.Name() == "forEach" {
+			p.list(c, number)
+		}
+	}
+}
+
+// entry is the text of one entry.
+func (p *plan) entry(c xmltext.Element) string {
+	switch c.Name() {
+	case "forEach":
+		return "For each item of " + p.word(c, "items").text + ":"
+	case "watch":
+		return p.watch(c)
+	}
+	var notes []string
+	for _, name := range []string{"tool", "input", "output"} {
+		if w := p.word(c, name); w.text != "" {
+			notes = append(notes, name+": "+w.text)
+			if name == "output" {
+				p.output = w.text
+			}
+		}
+	}
+	text := c.Text()
+	if len(notes) > 0 {
+		text = strings.TrimSpace(text + " (" + strings.Join(notes, "; ") + ")")
+	}
+	return text
+}
+
+// watch keeps what is to be watched as a setting, which no run carries out.
+func (p *plan) watch(c xmltext.Element) string {
+	event, again := p.word(c, "event").text, p.word(c, "loop").text == "true"
+	inner := &plan{reader: p.reader}
+	if trigger := childOf(c, "trigger"); trigger.Exists() {
+		inner.list(trigger, "")
+	}
+	description, then := p.word(c, "description").text, strings.TrimSuffix(inner.text.String(), "\n")
+	p.watched = append(p.watched, map[string]any{"event": event, "loop": again, "description": description, "then": then})
+	text := "Watch for " + event + ": " + description
+	if again {
+		text = "Watch again and again for " + event + ": " + description
+	}
+	if then != "" {
+		text += "\nThen:\n" + then
+	}
+	return text
+}

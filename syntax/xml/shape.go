@@ -1,0 +1,216 @@
+package xml
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/internal/xmltext"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// shape says what may stand in an element.
+type shape struct {
+	words []string          // attributes; each may be an element with text as well
+	parts map[string]*shape // elements
+	many  bool              // it may stand in its parent more than once
+	steps bool              // steps may stand in it
+	text  bool              // text may
+	open  bool              // anything may: it is a value
+	// instead are names that people write, with what they are here.
+	instead map[string]string
+}
+
+var (
+	// wordShape is an attribute that is written as an element. As JSON it can hold
+	// characters that XML cannot.
+	wordShape = &shape{words: []string{"type", xmltext.Preserve}, text: true}
+	// valueShape is a value, and all that is in it.
+	valueShape = &shape{words: []string{"type", xmltext.Preserve}, text: true, open: true}
+
+	toShape    = &shape{words: []string{"to"}, many: true}
+	inputShape = &shape{words: []string{"name", "type", xmltext.Preserve}, text: true, open: true, many: true}
+	refShape   = &shape{words: []string{"type", xmltext.Preserve}, text: true, many: true}
+)
+
+// stepWords and stepParts are what every step may have.
+var (
+	stepWords = []string{
+		"id", "title", "depends", "dependsOn", "timeout", "timeout_mins", "on_error", "effect",
+		"parallel_group", "join", "rest",
+	}
+	stepParts = map[string]*shape{
+		"next": toShape, "else": toShape, "error": toShape, "on_timeout": toShape,
+		"route":  {words: []string{"label", "when", "to"}, many: true},
+		"output": {words: []string{"var", "mode", "path", "pattern", "type", xmltext.Preserve}, parts: map[string]*shape{"schema": valueShape}, text: true},
+		"retry":  {words: []string{"attempts", "backoff", "delay", "max_delay"}, text: true},
+		"labels": valueShape,
+	}
+	stepInstead = map[string]string{
+		"prompt": "task", "agent": "name", "needs": "depends", "depends_on": "depends", "dependencies": "depends", "after": "depends",
+		"inputs": "input", "settings": "config", "forEach": "for_each", "onError": "on_error", "goto": "next", "if": "route",
+	}
+	eachWords = []string{"for_each", "as", "max_parallel"}
+)
+
+// stepShapes are the elements that are steps.
+var stepShapes = func() map[string]*shape {
+	agent := stepShape(append([]string{"name", "task"}, eachWords...), planParts, map[string]*shape{"input": inputShape, "config": valueShape})
+	node := *agent
+	node.words, node.text = append(slices.Clone(agent.words), "tool", "agent"), true
+	loop, each := stepShape([]string{"max"}), stepShape([]string{"items", "as", "max_parallel"})
+	loop.steps, each.steps = true, true
+	return map[string]*shape{
+		"agent": agent, "node": &node, "step": &node, "loop": loop, "each": each,
+		"human": stepShape([]string{"question", "custom", "required"}, map[string]*shape{
+			"option": {words: []string{"value", "label", "description"}, text: true, many: true},
+		}),
+		"call":    stepShape(append([]string{"workflow"}, eachWords...), map[string]*shape{"input": inputShape}),
+		"choice":  stepShape([]string{"on"}),
+		"combine": stepShape([]string{"strategy", "separator"}, map[string]*shape{"input": refShape}),
+	}
+}()
+
+func stepShape(words []string, parts ...map[string]*shape) *shape {
+	s := &shape{words: slices.Concat(stepWords, words), parts: maps.Clone(stepParts), many: true, instead: stepInstead}
+	for _, more := range parts {
+		maps.Copy(s.parts, more)
+	}
+	return s
+}
+
+// rootShape is the workflow.
+var rootShape = &shape{
+	words: []string{"name", "taskId", "description", "thought", "on_error"},
+	parts: map[string]*shape{
+		"param":  {words: []string{"name", "type", "required", "description"}, parts: map[string]*shape{"default": valueShape}, many: true},
+		"state":  valueShape,
+		"lane":   {words: []string{"name", "role", "color"}, many: true},
+		"limits": {words: []string{"max_steps", "max_parallel", "max_depth", "max_runtime", "max_runtime_mins", "max_cost_usd", "max_tokens"}},
+		"output": wordShape,
+		"agents": stepsShape, "nodes": stepsShape, "steps": stepsShape,
+	},
+	steps: true,
+	instead: map[string]string{
+		"input": "param", "inputs": "param", "parameter": "param", "variable": "state", "variables": "state", "task": "agent", "id": "taskId",
+	},
+}
+
+// stepsShape is an element around steps that says nothing itself.
+var stepsShape = &shape{steps: true, many: true}
+
+// isRoot says whether a workflow may begin with an element of that name.
+func isRoot(name string) bool { return slices.Contains(roots, name) }
+
+var roots = []string{"workflow", "root", "agents"}
+
+// child is the shape of an element in another; nil: it may not stand there.
+func (s *shape) child(name string) *shape {
+	if c := s.parts[name]; c != nil {
+		return c
+	}
+	if s.steps {
+		if c := stepShapes[name]; c != nil {
+			return c
+		}
+	}
+	switch {
+	case slices.Contains(s.words, name) && name != "type" && name != xmltext.Preserve:
+		return wordShape
+	case s.open:
+		return valueShape
+	}
+	return nil
+}
+
+// names are the elements that may stand in one, the usual ones first.
+func (s *shape) names() []string {
+	var all []string
+	if s.steps {
+		all = []string{"agent", "human", "call", "choice", "combine", "loop", "each"}
+	}
+	return slices.Concat(all, slices.Sorted(maps.Keys(s.parts)), s.words)
+}
+
+// inside tells a reader that repairs whether an element may stand in another.
+func inside(parent xmltext.Element, name string) bool {
+	s := shapeOf(parent)
+	return s != nil && s.child(name) != nil
+}
+
+func shapeOf(e xmltext.Element) *shape {
+	parent := e.Parent()
+	if !parent.Exists() {
+		return rootShape
+	}
+	if s := shapeOf(parent); s != nil {
+		return s.child(e.Name())
+	}
+	return nil
+}
+
+// checkShape reports what may not stand where it does.
+func (r *reader) checkShape(e xmltext.Element, s *shape) {
+	for a := range e.Attrs() {
+		r.checkAttr(e, a, s)
+	}
+	if !s.text && e.HasText() {
+		r.strayText(e)
+	}
+	var seen []string
+	for c := e.First(); c.Exists(); c = c.Next() {
+		name := c.Name()
+		in := s.child(name)
+		if in == nil {
+			r.unknownElement(e, c, s)
+			continue
+		}
+		if !in.many && !s.open {
+			if slices.Contains(seen, name) || e.Attr(name).Exists() {
+				r.errorf(c, codeTwice, "remove one of them", "<%s> has %s twice", e.Name(), name)
+			}
+			seen = append(seen, name)
+		}
+		r.checkShape(c, in)
+	}
+}
+
+func (r *reader) checkAttr(e xmltext.Element, a xmltext.Attr, s *shape) {
+	name := a.Name()
+	if slices.Contains(s.words, name) || name == "xmlns" || strings.HasPrefix(name, "xmlns:") || name == xmltext.Preserve || name == "xml:lang" {
+		return
+	}
+	if part := s.parts[name]; part != nil && part.text && !part.open && !part.many {
+		return // output="name", retry="3"
+	}
+	detail := r.meant(name, s, "the attributes here are "+strings.Join(s.words, ", "))
+	if s.parts[name] != nil {
+		detail = "write it as an element: <" + name + " …/>"
+	}
+	r.report(workflow.Errorf(a.NamePos(), codeAttribute, detail, "<%s> has no attribute %q", e.Name(), name))
+}
+
+func (r *reader) unknownElement(e, c xmltext.Element, s *shape) {
+	detail := r.meant(c.Name(), s, "")
+	if detail == "" && len(s.names()) == 0 {
+		detail = "remove it; a < in text is written &lt;"
+	} else if detail == "" {
+		detail = "the elements here are " + strings.Join(s.names(), ", ")
+	}
+	r.report(workflow.Errorf(c.Pos(), codeElement, detail, "<%s> cannot stand in <%s>", c.Name(), e.Name()))
+}
+
+// meant names what was probably meant.
+func (r *reader) meant(name string, s *shape, otherwise string) string {
+	if right := s.instead[name]; right != "" {
+		return "it is called " + right + " here"
+	}
+	if hint := workflow.DidYouMean(name, s.names()); hint != "" {
+		return hint
+	}
+	return otherwise
+}
+
+func (r *reader) strayText(e xmltext.Element) {
+	r.report(workflow.Errorf(r.doc.Pos(e.TextSpan()), codeText, "put it into an element, or make it a comment: <!-- … -->", "text cannot stand in <%s>", e.Name()))
+}

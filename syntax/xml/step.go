@@ -1,0 +1,393 @@
+package xml
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/internal/xmltext"
+	"github.com/hocket-dev/hocket/syntax/yaml"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// step is a step with what is to become edges. Steps stand in the order of their
+// start tags.
+type step struct {
+	node    *workflow.Node
+	graph   *workflow.Graph // in which it stands
+	outer   int32           // the loop or the each around it, or -1
+	place   xmltext.Element
+	depends []target
+	list    xmltext.Attr    // that holds depends; it does not exist if it is an element
+	edges   []workflow.Edge // where it says itself that it leads
+	leads   bool            // it says what follows its success
+}
+
+// target is the name of a step, where it is written.
+type target struct {
+	name string
+	pos  workflow.Pos
+}
+
+// block reads the steps in an element into a graph.
+func (r *reader) block(e xmltext.Element, g *workflow.Graph, outer int32) {
+	n := 0
+	eachStep(e, func(xmltext.Element, string) { n++ })
+	g.Nodes = make([]workflow.Node, n)
+	r.steps = slices.Grow(r.steps, n)
+	n = 0
+	eachStep(e, func(c xmltext.Element, kind string) {
+		r.step(c, kind, &g.Nodes[n], g, outer)
+		n++
+	})
+}
+
+// eachStep visits the steps in an element, and in what only stands around them.
+func eachStep(e xmltext.Element, visit func(c xmltext.Element, kind string)) {
+	for c := e.First(); c.Exists(); c = c.Next() {
+		if kind := kindOf(c.Name()); kind != "" {
+			visit(c, kind)
+		} else if !e.Parent().Exists() && rootShape.parts[c.Name()] == stepsShape {
+			eachStep(c, visit)
+		}
+	}
+}
+
+// kindOf is what an element is in the model, or "" if it is no step.
+func kindOf(name string) string {
+	switch name {
+	case "agent", "node", "step":
+		return "task"
+	case "human", "call", "choice", "combine", "loop", "each":
+		return name
+	}
+	return ""
+}
+
+// step reads one step. The words that XML has its own way for are read here, the
+// others by the reader of YAML.
+func (r *reader) step(e xmltext.Element, kind string, n *workflow.Node, g *workflow.Graph, outer int32) {
+	at := int32(len(r.steps))
+	r.steps = append(r.steps, step{node: n, graph: g, outer: outer, place: e})
+	p := &r.parts // used again: a file has many steps
+	*p = parts{reader: r, place: e, kind: kind, step: &r.steps[at]}
+	p.collect()
+	read := p.read()
+	read.Node.ID, read.Node.Pos = p.id.text, p.id.src.Pos
+	if !p.id.exists {
+		read.Node.Pos = e.Pos()
+	}
+	if !read.HasOnError && p.kind != "loop" {
+		read.Node.OnError = r.onError
+	}
+	*n = read.Repeat()
+	if body := bodyOf(n, p.kind); body != nil {
+		r.block(e, body, at)
+	}
+}
+
+// bodyOf is the graph of a loop or an each that was written as one.
+func bodyOf(n *workflow.Node, kind string) *workflow.Graph {
+	if kind == "loop" || kind == "each" {
+		return n.Body()
+	}
+	return nil
+}
+
+// parts are the words and elements of a step.
+type parts struct {
+	*reader
+	*step
+	place  xmltext.Element
+	kind   string
+	id     word
+	agent  word
+	called word
+	task   word
+	inputs []workflow.Binding
+	config xmltext.Element
+	plan   []xmltext.Element // sub-steps of a planner
+	refs   []strictyaml.Node // inputs of a combine
+	list   []strictyaml.Node // options of a question
+	route  []strictyaml.Node
+	words  []strictyaml.Pair // what YAML has the same word for
+	plain  yaml.Step         // of a step without such words
+}
+
+// collect sorts attributes and elements.
+func (p *parts) collect() {
+	for a := range p.place.Attrs() {
+		switch name := a.Name(); {
+		case slices.Contains(ignored, name) || strings.HasPrefix(name, "xmlns"):
+			continue
+		case strings.HasPrefix(name, "depends"):
+			p.step.list = a
+		}
+		p.word(a.Name(), p.reader.attrWord(a))
+	}
+	for c := p.place.First(); c.Exists(); c = c.Next() {
+		p.element(c)
+	}
+	if p.task.text == "" && p.kind == "task" && p.place.Name() != "agent" && p.place.HasText() {
+		p.task = word{exists: true, text: p.place.Text(), src: p.place.Source()}
+	}
+}
+
+// ignored are attributes that say nothing about a step.
+var ignored = []string{xmltext.Preserve, "xml:lang"}
+
+// word takes a word, however it is written.
+func (p *parts) word(name string, w word) {
+	switch name {
+	case "id":
+		p.id = w
+	case "depends", "dependsOn":
+		p.step.depends = append(p.step.depends, p.targets(w)...)
+	case "name", "tool", "agent":
+		if p.kind == "task" && (name == "name" || !p.agent.exists) {
+			p.agent = w
+		}
+	case "task":
+		p.task = w
+	case "workflow":
+		p.called = w
+	default:
+		p.yamlWord(name, w)
+	}
+}
+
+// yamlWord takes a word that YAML has too.
+func (p *parts) yamlWord(name string, w word) {
+	if !slices.Contains(stepShapes[p.place.Name()].words, name) && stepParts[name] == nil {
+		return // it has been reported
+	}
+	if p.has(name) {
+		return // as this has
+	}
+	value := p.scalar(w)
+	switch {
+	case name == "items":
+		name = "for_each"
+	case name == "join" && w.value == nil && w.text != "" && w.text[0] >= '0' && w.text[0] <= '9':
+		value = p.reader.words().Of(json.Number(w.text), w.src)
+	}
+	p.words = append(p.words, strictyaml.Pair{Key: name, Pos: w.key(), Value: value})
+}
+
+// element takes an element of a step.
+func (p *parts) element(c xmltext.Element) {
+	name := c.Name()
+	switch name {
+	case "input":
+		p.input(c)
+	case "config":
+		p.config = c
+	case "option":
+		p.list = append(p.list, p.option(c))
+	case "next", "route", "else", "error", "on_timeout":
+		p.way(c)
+	case "output":
+		p.add(c, p.output(c))
+	case "retry":
+		p.add(c, p.mapOrText(c))
+	case "labels":
+		p.add(c, p.composed(c))
+	case "task":
+		if p.kind == "task" {
+			p.task = p.wordOf(c)
+		}
+	default:
+		switch {
+		case planParts[name] != nil && p.kind == "task":
+			p.plan = append(p.plan, c)
+		case kindOf(name) != "" && (p.kind == "loop" || p.kind == "each"):
+		case stepShapes[p.place.Name()].child(name) != nil:
+			p.word(name, p.wordOf(c))
+		}
+	}
+}
+
+func (p *parts) add(c xmltext.Element, value strictyaml.Node) {
+	p.words = append(p.words, strictyaml.Pair{Key: c.Name(), Pos: c.Pos(), Value: value})
+}
+
+// mapOrText is an element with words, or with nothing but text.
+func (p *parts) mapOrText(c xmltext.Element) strictyaml.Node {
+	if pairs := p.pairs(c, stepParts[c.Name()].words...); len(pairs) > 0 {
+		return p.reader.words().Map(pairs, c.Pos())
+	}
+	return p.scalar(p.wordOf(c))
+}
+
+func (p *parts) output(c xmltext.Element) strictyaml.Node {
+	pairs := p.pairs(c, "var", "mode", "path", "pattern")
+	if schema := childOf(c, "schema"); schema.Exists() {
+		v := p.value(schema)
+		pairs = append(pairs, strictyaml.Pair{Key: "schema", Pos: schema.Pos(), Value: p.reader.words().Of(v, sourceOf(schema, v))})
+	}
+	if len(pairs) > 0 {
+		return p.reader.words().Map(pairs, c.Pos())
+	}
+	return p.scalar(p.wordOf(c))
+}
+
+func (p *parts) option(c xmltext.Element) strictyaml.Node {
+	if pairs := p.pairs(c, "value", "label", "description"); len(pairs) > 0 {
+		return p.reader.words().Map(pairs, c.Pos())
+	}
+	return p.scalar(p.wordOf(c))
+}
+
+// input takes a value that the step is given.
+func (p *parts) input(c xmltext.Element) {
+	if p.kind == "combine" {
+		p.refs = append(p.refs, p.scalar(p.wordOf(c)))
+		return
+	}
+	b := workflow.Binding{Name: "input", Pos: c.Pos()}
+	if a := c.Attr("name"); a.Exists() {
+		b.Name, b.Pos = a.Value(), a.Pos()
+	}
+	b.Value = p.inputValue(c, &b)
+	if text, ok := b.Value.(string); ok {
+		b.Src = sourceOf(c, text)
+	}
+	if slices.ContainsFunc(p.inputs, func(other workflow.Binding) bool { return other.Name == b.Name }) {
+		p.errorf(c, codeTwice, `give each a name: <input name="…">`, "the input %q stands here twice", b.Name)
+		return
+	}
+	p.inputs = append(p.inputs, b)
+}
+
+// inputValue is the value of an input. A name that no attribute can hold is an
+// element with JSON, beside the element value.
+func (p *parts) inputValue(c xmltext.Element, b *workflow.Binding) any {
+	name := c.First()
+	if !isNameElement(name) || c.Attr("name").Exists() {
+		return p.value(c)
+	}
+	value := name.Next()
+	b.Name, b.Pos = p.wordOf(name).text, name.Source().Pos
+	return p.value(value)
+}
+
+func isNameElement(e xmltext.Element) bool {
+	if !e.Exists() || e.Name() != "name" || !e.Attr("type").Exists() || e.Attr("type").Value() != "json" {
+		return false
+	}
+	value := e.Next()
+	return value.Exists() && value.Name() == "value" && !value.Next().Exists()
+}
+
+// way takes an element that says where the step leads.
+func (p *parts) way(c xmltext.Element) {
+	on := map[string]string{"next": "success", "on_timeout": "timeout"}[c.Name()]
+	if on == "" {
+		on = c.Name()
+	}
+	var pairs []strictyaml.Pair
+	if on == "route" {
+		pairs = p.pairs(c, "label", "when")
+	} else {
+		pairs = []strictyaml.Pair{{Key: "on", Pos: c.Pos(), Value: p.reader.words().Text(on, workflow.Source{Pos: c.Pos()})}}
+	}
+	if to := p.reader.word(c, "to"); to.exists {
+		var names []strictyaml.Node
+		for _, t := range p.targets(to) {
+			names = append(names, p.reader.words().Text(t.name, workflow.Source{Text: t.name, Pos: t.pos}))
+		}
+		pairs = append(pairs, strictyaml.Pair{Key: "to", Pos: to.key(), Value: p.reader.words().List(names, to.src.Pos)})
+	}
+	p.route = append(p.route, p.reader.words().Map(pairs, c.Pos()))
+}
+
+// targets are the names in a list such as "1, 3".
+func (p *parts) targets(w word) []target {
+	var list []target
+	column := 0
+	for name := range strings.SplitSeq(w.text, ",") {
+		trimmed := strings.Trim(name, xmltext.Layout)
+		if from := column + strings.Index(name, trimmed); trimmed != "" {
+			list = append(list, target{trimmed, w.src.At(from, from+len(trimmed))})
+		}
+		column += len(name) + 1
+	}
+	return list
+}
+
+// read makes the step of its parts.
+func (p *parts) read() *yaml.Step {
+	read := &p.plain
+	p.addList("route", p.route)
+	p.addList("options", p.list)
+	p.addList("inputs", p.refs)
+	if len(p.words) > 0 || p.kind != "task" && p.kind != "call" {
+		m := p.reader.words().Map(p.words, p.place.Pos()).Map()
+		read = yaml.ReadStep(m, p.kind)
+		m.Done()
+	}
+	if p.kind == "each" && !p.has("for_each") {
+		p.errorf(p.place, codeStepKind, `write <each items="…"> with what holds the list`, "the each has no items")
+	}
+	p.step.edges, p.step.leads = read.Edges, read.Leads
+	switch p.kind {
+	case "task":
+		p.readTask(read)
+	case "call":
+		call, _ := read.Node.Step.(*workflow.Call)
+		if call == nil {
+			call = &workflow.Call{}
+		}
+		call.Workflow, call.Inputs, call.Pos = p.called.text, p.inputs, p.called.src.Pos
+		if call.Workflow == "" {
+			p.errorf(p.place, codeStepKind, `write <call workflow="…">`, "the call names no workflow")
+		}
+		read.Node.Step = call
+	}
+	return read
+}
+
+func (p *parts) has(key string) bool {
+	return slices.ContainsFunc(p.words, func(w strictyaml.Pair) bool { return w.Key == key })
+}
+
+func (p *parts) addList(key string, list []strictyaml.Node) {
+	if len(list) > 0 {
+		p.words = append(p.words, strictyaml.Pair{Key: key, Value: p.reader.words().List(list, p.place.Pos())})
+	}
+}
+
+func (p *parts) readTask(read *yaml.Step) {
+	t, _ := read.Node.Step.(*workflow.Task)
+	if t == nil {
+		t = &workflow.Task{}
+	}
+	t.Agent, t.Inputs = p.agent.text, p.inputs
+	if p.agent.exists {
+		t.Pos = p.agent.src.Pos
+	}
+	if p.task.exists {
+		t.Prompt = workflow.Template{Text: p.task.text, Src: p.task.src}
+	}
+	if p.config.Exists() {
+		p.settings(t)
+	}
+	read.Node.Step = t
+	if len(p.plan) > 0 {
+		p.readPlan(read, t)
+	}
+}
+
+func (p *parts) settings(t *workflow.Task) {
+	values, places := p.object(p.config)
+	if len(values) == 0 {
+		return
+	}
+	t.Settings = values
+	t.SettingsPos = make(map[string]workflow.Pos, len(values))
+	t.SettingsSrc = make(map[string]workflow.Source, len(values))
+	for name, at := range places {
+		t.SettingsPos[name], t.SettingsSrc[name] = at.Pos(), sourceOf(at, values[name])
+	}
+}

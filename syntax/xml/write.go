@@ -1,0 +1,264 @@
+package xml
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-dev/hocket/internal/xmltext"
+	"github.com/hocket-dev/hocket/syntax/yaml"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Format writes a model as a careful person would: agents that depend on each
+// other, and elements of their own for all other edges; long texts on lines of
+// their own; nothing that goes without saying. What it writes has been read again
+// and has the digest of the model.
+func Format(w *workflow.Workflow) ([]byte, error) {
+	digest, written := workflow.Digest(w), yaml.Mixed(w)
+	for _, results := range []bool{true, false} {
+		p := &printer{}
+		p.element(newWriter(written, results).workflow(), 0)
+		text := []byte(p.String())
+		if again, found := Parse("", text); !found.Errors() && workflow.Digest(again) == digest {
+			return text, nil
+		}
+	}
+	return nil, fmt.Errorf("xml: the workflow %q holds something that XML has no words for: text that is not UTF-8, or a comma in an id", w.Name)
+}
+
+// writer makes the elements of a model whose texts are in the Mixed dialect.
+type writer struct {
+	w       *workflow.Workflow
+	results bool // {{agent_1_result}} stands for the output of the step 1
+	onError workflow.OnError
+	ids     map[string]bool
+	depends map[place][]string // by the step that depends
+	ways    map[place][]workflow.Edge
+}
+
+// place is a step: an each and the only step in it may have one id.
+type place struct {
+	graph *workflow.Graph
+	id    string
+}
+
+func newWriter(w *workflow.Workflow, results bool) *writer {
+	out := &writer{w: w, results: results, onError: mostOnError(&w.Body), ids: map[string]bool{}, depends: map[place][]string{}, ways: map[place][]workflow.Edge{}}
+	w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) { out.ids[n.ID] = true })
+	out.split(&w.Body)
+	return out
+}
+
+// split sorts the edges of a graph into dependencies and ways. The edges of a step
+// that come first, are plain and lead to steps of the graph in their order can be
+// dependencies.
+func (out *writer) split(g *workflow.Graph) {
+	order := make(map[string]int, len(g.Nodes))
+	for i := range g.Nodes {
+		order[g.Nodes[i].ID] = i + 1
+	}
+	last := map[string]int{} // by source: the order of the target of its last dependency
+	for _, e := range g.Edges {
+		at, from, to := place{g, e.To}, place{g, e.From}, order[e.To]
+		if e.On == workflow.OnSuccess && to > last[e.From] && len(out.ways[from]) == 0 {
+			out.depends[at] = append(out.depends[at], e.From)
+			last[e.From] = to
+			continue
+		}
+		out.ways[from] = append(out.ways[from], e)
+	}
+	for i := range g.Nodes {
+		if body := g.Nodes[i].Body(); body != nil && !yaml.IsRepeat(&g.Nodes[i]) {
+			out.split(body)
+		}
+	}
+}
+
+// mostOnError is what most steps do when they fail.
+func mostOnError(g *workflow.Graph) workflow.OnError {
+	count := map[workflow.OnError]int{}
+	var visit func(g *workflow.Graph)
+	visit = func(g *workflow.Graph) {
+		for i := range g.Nodes {
+			n := &g.Nodes[i]
+			if n.Kind() != "loop" {
+				count[n.OnError]++
+			}
+			if body := n.Body(); body != nil && !yaml.IsRepeat(n) {
+				visit(body)
+			}
+		}
+	}
+	visit(g)
+	most := workflow.Stop
+	for _, o := range []workflow.OnError{workflow.Continue, workflow.SkipDependents} {
+		if count[o] > count[most] {
+			most = o
+		}
+	}
+	return most
+}
+
+// workflow is the whole file.
+func (out *writer) workflow() *element {
+	root := out.head()
+	out.steps(root, &out.w.Body)
+	return root
+}
+
+// head is the root without its steps.
+func (out *writer) head() *element {
+	w := out.w
+	e := &element{name: "workflow"}
+	e.always("name", w.Name)
+	if out.onError != workflow.Stop {
+		e.attr("on_error", string(out.onError))
+	}
+	e.word("description", w.Description)
+	for _, p := range w.Inputs {
+		e.add(param(p))
+	}
+	if len(w.State) > 0 {
+		e.add(objectElement("state", w.State))
+	}
+	for _, a := range w.Agents {
+		lane := e.add(&element{name: "lane"})
+		lane.always("name", a.Name)
+		lane.word("role", a.Role)
+		lane.word("color", a.Color)
+	}
+	if w.Limits != (workflow.Limits{}) {
+		e.add(limits(w.Limits))
+	}
+	if w.Output.Text != "" {
+		e.add(textElement("output", out.template(w.Output.Text)))
+	}
+	return e
+}
+
+func param(p workflow.Param) *element {
+	e := &element{name: "param"}
+	e.always("name", p.Name)
+	e.word("type", string(p.Type))
+	if p.Required == p.HasDefault {
+		e.attr("required", strconv.FormatBool(p.Required))
+	}
+	e.word("description", p.Description)
+	if p.HasDefault {
+		e.add(valueElement("default", p.Default))
+	}
+	return e
+}
+
+func limits(l workflow.Limits) *element {
+	e := &element{name: "limits"}
+	e.number("max_steps", l.Steps)
+	e.number("max_parallel", l.Parallel)
+	e.number("max_depth", l.Depth)
+	if l.Runtime != 0 {
+		e.attr("max_runtime", yaml.Duration(l.Runtime))
+	}
+	if l.CostUSD != 0 {
+		e.attr("max_cost_usd", strconv.FormatFloat(l.CostUSD, 'f', -1, 64))
+	}
+	e.number("max_tokens", int(l.Tokens))
+	return e
+}
+
+func (e *element) number(name string, n int) {
+	if n != 0 {
+		e.attr(name, strconv.Itoa(n))
+	}
+}
+
+// template is a text as it is written here: the output of the step 1 is
+// {{agent_1_result}}.
+func (out *writer) template(text string) string {
+	const before, behind = `${nodes["`, `"].output}`
+	if !out.results || !strings.Contains(text, before) {
+		return text
+	}
+	var b strings.Builder
+	for {
+		i := strings.Index(text, before)
+		if i < 0 {
+			b.WriteString(text)
+			return b.String()
+		}
+		id, rest, ok := strings.Cut(text[i+len(before):], behind)
+		escaped := i > 0 && text[i-1] == '$'
+		if !ok || escaped || !isDigits(id) || !out.ids[id] {
+			b.WriteString(text[:i+len(before)])
+			text = text[i+len(before):]
+			continue
+		}
+		b.WriteString(text[:i] + "{{agent_" + id + "_result}}")
+		text = rest
+	}
+}
+
+func isDigits(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
+
+// valueElement is a value that is no template.
+func valueElement(name string, v any) *element {
+	e := &element{name: name, full: true}
+	e.value(v)
+	return e
+}
+
+// value gives an element a value: text as it is, lists and objects as elements or
+// in a line of JSON, all else as JSON.
+func (e *element) value(v any) {
+	switch v := v.(type) {
+	case string:
+		switch {
+		case !xmltext.CanHold(v):
+			e.attr("type", "json")
+			e.text = asJSON(v)
+		default:
+			if !isText(v) {
+				e.attr("type", "string")
+			}
+			e.text = v
+		}
+		return
+	case []any:
+		if text := asJSON(v); len(v) > 0 && (len(text) > 60 || strings.Contains(text, `\n`)) {
+			for _, item := range v {
+				e.add(valueElement("item", item))
+			}
+			return
+		}
+	case map[string]any:
+		if canBeElements(v) {
+			e.members(v)
+			return
+		}
+	}
+	e.text = asJSON(v)
+}
+
+func (e *element) members(object map[string]any) {
+	for _, key := range sortedKeys(object) {
+		e.add(valueElement(key, object[key]))
+	}
+}
+
+// canBeElements says whether the keys of an object can be elements, and are not
+// taken for something else.
+func canBeElements(object map[string]any) bool {
+	keys := sortedKeys(object)
+	if len(keys) == 0 || slices.Equal(keys, []string{"item"}) || slices.Equal(keys, []string{"name", "value"}) {
+		return false
+	}
+	return !slices.ContainsFunc(keys, func(key string) bool { return !xmltext.IsName(key) || len(key) > wide })
+}
+
+// objectElement is a map such as a config.
+func objectElement(name string, object map[string]any) *element {
+	e := &element{name: name, full: true}
+	e.value(object)
+	return e
+}
