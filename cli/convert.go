@@ -53,13 +53,9 @@ func (a *app) convert(name, to, file string, report bool) error {
 	if !ok {
 		return usagef("the notations are "+strings.Join(syntax.Notations(), ", "), "--to wants a notation, not %q", to)
 	}
-	l, err := a.load(name)
+	w, err := a.asWritten(name)
 	if err != nil {
 		return err
-	}
-	w := l.Bundle.Root
-	if w == nil || l.Diagnostics.Errors() {
-		return &diagnosticsError{l.Diagnostics}
 	}
 	text, err := notation.Format(w)
 	if err != nil {
@@ -70,6 +66,30 @@ func (a *app) convert(name, to, file string, report bool) error {
 		c.Report = syntax.Fidelity(w, notation)
 	}
 	return a.putConverted(c, file)
+}
+
+// asWritten reads a workflow as its author wrote it: a prompt that stands in a
+// file of the project stays there.
+func (a *app) asWritten(name string) (*workflow.Workflow, error) {
+	if name != stdin && !isFile(a.path(name)) {
+		l, err := a.load(name)
+		if err != nil {
+			return nil, err
+		}
+		if l.Bundle.Root == nil {
+			return nil, &diagnosticsError{l.Diagnostics}
+		}
+		name = l.Bundle.Root.Pos.File
+	}
+	file, text, err := a.readFile(name, "convert")
+	if err != nil {
+		return nil, err
+	}
+	w, found := syntax.Parse(file, text)
+	if w == nil || found.Errors() {
+		return nil, &diagnosticsError{found}
+	}
+	return w, nil
 }
 
 // putConverted writes the text to the file or to standard output, and the report

@@ -17,20 +17,23 @@ import (
 )
 
 // Format writes a workflow. What it writes has been read again and has the
-// digest of the model.
+// digest of the model. An edge that begins the next round of a loop leads to the
+// node with which the loop begins, or to the loop where that would be ambiguous.
 func Format(w *workflow.Workflow) ([]byte, error) {
-	out := newWriter(w)
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(out.document(w)); err != nil {
-		return nil, fmt.Errorf("json: %w", err)
+	digest := workflow.Digest(w)
+	for _, toHead := range []bool{true, false} {
+		var b bytes.Buffer
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		if err := enc.Encode(newWriter(w, toHead).document(w)); err != nil {
+			return nil, fmt.Errorf("json: %w", err)
+		}
+		if again, found := Parse("", b.Bytes()); !found.Errors() && workflow.Digest(again) == digest {
+			return b.Bytes(), nil
+		}
 	}
-	if again, found := Parse("", b.Bytes()); found.Errors() || workflow.Digest(again) != workflow.Digest(w) {
-		return nil, errors.New("json: the workflow " + strconv.Quote(w.Name) + " holds something that nodes and edges cannot say")
-	}
-	return b.Bytes(), nil
+	return nil, errors.New("json: the workflow " + strconv.Quote(w.Name) + " holds something that nodes and edges cannot say")
 }
 
 // writer knows the drawing of a workflow.
@@ -40,12 +43,13 @@ type writer struct {
 	routes map[string]bool   // nodes with labels at their edges
 	backs  map[string]bool   // nodes with an edge that leads back
 	loops  map[string]bool   // frames of loops: what is in them says how they end
+	toHead bool              // an edge that leads back leads to a node
 	ended  bool              // an edge leads to the end
 }
 
-func newWriter(w *workflow.Workflow) *writer {
+func newWriter(w *workflow.Workflow, toHead bool) *writer {
 	d := flow.Draw(&yaml.Mixed(w).Body)
-	out := &writer{Drawing: d, outer: map[string]string{}, routes: map[string]bool{}, backs: map[string]bool{}, loops: map[string]bool{}}
+	out := &writer{Drawing: d, toHead: toHead, outer: map[string]string{}, routes: map[string]bool{}, backs: map[string]bool{}, loops: map[string]bool{}}
 	for _, n := range d.Nodes {
 		out.outer[n.ID] = n.Frame
 	}
@@ -184,7 +188,7 @@ func (out *writer) edges() []edge {
 		switch {
 		case to == workflow.End:
 			to, out.ended = endID, true
-		case out.isBack(e) && heads[to] != "":
+		case out.toHead && out.isBack(e) && heads[to] != "":
 			to = heads[to]
 		}
 		leaves[e.From] = true
@@ -203,30 +207,14 @@ func (out *writer) edges() []edge {
 	return list
 }
 
-// heads are the nodes with which loops begin, of those that begin with one.
+// heads are the first nodes of loops.
 func (out *writer) heads() map[string]string {
-	led := map[string]bool{}
-	for _, e := range out.Edges {
-		if !out.isBack(e) {
-			led[e.To] = true
-		}
-	}
-	heads, several := map[string]string{}, map[string]bool{}
-	begin := func(id, frame string) {
-		if !led[id] && frame != "" {
-			several[frame] = several[frame] || heads[frame] != ""
-			heads[frame] = id
-		}
-	}
-	for _, n := range out.Nodes {
-		begin(n.ID, n.Frame)
-	}
-	for _, f := range out.Frames {
-		begin(f.ID, f.Frame)
-	}
-	for frame := range several {
-		if several[frame] {
-			delete(heads, frame)
+	heads := map[string]string{}
+	for i := range out.Nodes {
+		for id, frame := out.Nodes[i].ID, out.Nodes[i].Frame; frame != ""; id, frame = frame, out.outer[frame] {
+			if heads[frame] == "" {
+				heads[frame] = id
+			}
 		}
 	}
 	return heads

@@ -1,8 +1,6 @@
 package flow
 
 import (
-	"slices"
-
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -16,16 +14,19 @@ func (d *Drawing) Handle(handler string, pos workflow.Pos) bool {
 	edge := func(from string) workflow.Edge {
 		return workflow.Edge{From: from, To: handler, On: workflow.OnFailure, Pos: pos}
 	}
-	late := map[string]bool{} // those that have an edge for a timeout, which comes last
+	early := make(map[string]bool, len(failing)) // those that have no edge yet
+	for _, id := range failing {
+		early[id] = true
+	}
 	for i := range d.Edges {
-		if e := &d.Edges[i]; e.On == workflow.OnTimeout && slices.Contains(failing, e.From) && !late[e.From] {
-			late[e.From] = true
+		if e := &d.Edges[i]; e.On == workflow.OnTimeout && early[e.From] { // an edge for a timeout comes last
+			delete(early, e.From)
 			edges = append(edges, edge(e.From))
 		}
 		edges = append(edges, d.Edges[i])
 	}
 	for _, id := range failing {
-		if !late[id] {
+		if early[id] {
 			edges = append(edges, edge(id))
 		}
 	}
