@@ -195,11 +195,16 @@ type Style struct {
 	// Hard puts every text in one line, and escapes all of it that might mean
 	// something to the notation around it.
 	Hard bool
+	// NoFences keeps texts with the marks of a fenced block in quotes: over several
+	// lines they would open one in the Markdown around them.
+	NoFences bool
 }
+
+func (st Style) printer() printer { return printer{hard: st.Hard, noFences: st.NoFences} }
 
 // Head is [WriteHead] in this style.
 func (st Style) Head(w *workflow.Workflow) string {
-	out := &writer{printer: printer{hard: st.Hard}}
+	out := &writer{printer: st.printer()}
 	out.head(w)
 	return out.b.String()
 }
@@ -210,7 +215,7 @@ func (st Style) Step(n *workflow.Node, edges []workflow.Edge, withID bool) strin
 	if edges != nil {
 		s.lead(edges)
 	}
-	out := &writer{printer: printer{hard: st.Hard}, plan: &plan{}, flat: true}
+	out := &writer{printer: st.printer(), plan: &plan{}, flat: true}
 	out.step(s)
 	return out.b.String()
 }
@@ -226,7 +231,7 @@ func (st Style) Text(key, text string) string {
 func (st Style) Ways(edges []workflow.Edge) string {
 	s := &step{}
 	s.lead(edges)
-	out := &writer{printer: printer{hard: st.Hard}}
+	out := &writer{printer: st.printer()}
 	out.ways(s.ways)
 	return out.b.String()
 }

@@ -16,6 +16,8 @@ type printer struct {
 	depth int
 	dash  bool // the next line begins an entry of a list
 	hard  bool // texts stand in one line, and only what is plain in any notation stands for itself
+
+	noFences bool // no block holds the marks of a fence
 }
 
 // quote writes text in one line.
@@ -27,7 +29,10 @@ func (p *printer) quote(s string, inFlow bool) string {
 }
 
 // isBlock says whether text is written as a block.
-func (p *printer) isBlock(s string) bool { return !p.hard && isBlock(s) }
+func (p *printer) isBlock(s string) bool {
+	opensFence := p.noFences && (strings.Contains(s, "```") || strings.Contains(s, "~~~"))
+	return !p.hard && !opensFence && isBlock(s)
+}
 
 // line begins a line: with a dash if it is the first of an entry.
 func (p *printer) line(text string) {

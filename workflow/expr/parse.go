@@ -15,6 +15,7 @@ const (
 	Canonical Dialect = iota // ${expr}, and $${ for a literal ${
 	Mixed                    // also {{expr}}
 	PlantUML                 // also $NAME
+	Braces                   // as Mixed; references are written {{expr}}
 )
 
 // The bounds of what is parsed.

@@ -254,17 +254,22 @@ func (p *part) write(env Env) (string, error) {
 func (t *Template) String() string { return t.Format(Canonical) }
 
 // Format writes the template so that ParseTemplate reads it again in the given
-// dialect. It writes references in canonical form as ${expr}; literal text that
-// the dialect would read as an expression becomes a string in one.
+// dialect. It writes references in canonical form as ${expr}, or {{expr}} where
+// that is the usual way; literal text that the dialect would read as an expression
+// becomes a string in one.
 func (t *Template) Format(d Dialect) string {
 	var b strings.Builder
 	b.Grow(t.length())
 	for i := range t.parts {
 		p := &t.parts[i]
 		if p.of != nil {
-			b.WriteString("${")
+			open, shut := "${", "}"
+			if d == Braces && !strings.HasSuffix(b.String(), "{") {
+				open, shut = "{{", "}}"
+			}
+			b.WriteString(open)
 			p.of.print(&b, looseLevel)
-			b.WriteByte('}')
+			b.WriteString(shut)
 			continue
 		}
 		beforeExpr := i+1 < len(t.parts)
