@@ -66,6 +66,7 @@ var rules = []*rule{
 	&agentAmbiguous,
 	&agentNoExecutor,
 	&settingsInvalid,
+	&watchUnsupported,
 	&shellSplice,
 
 	&conditionSyntax,

@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/syntax"
+	"github.com/hocket-dev/hocket/syntax/xml"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -115,6 +116,8 @@ func TestRulePages(t *testing.T) {
 var tooLarge = map[string]func() string{
 	"yaml-encoding":     func() string { return "steps:\n  - agent: writer\n    prompt: a\x01b\n" },
 	"markdown-encoding": func() string { return "```mermaid\nflowchart TD\n    write[\"caf\xe9\"]\n```\n" },
+	"xml-encoding":      func() string { return "<workflow><agent name='writer'><task>a\x01b</task></agent></workflow>" },
+	"xml-size":          func() string { return strings.Repeat("<workflow>", 300) },
 	"yaml-size": func() string {
 		return "state: {list: " + strings.Repeat("[", 300) + strings.Repeat("]", 300) + "}\n" + oneStep
 	},
@@ -125,13 +128,17 @@ var tooLarge = map[string]func() string{
 }
 
 // endings are those of the files of a language.
-var endings = map[string]string{"yaml": ".yml", "markdown": ".md", "mermaid": ".mmd"}
+var endings = map[string]string{"yaml": ".yml", "markdown": ".md", "mermaid": ".mmd", "xml": ".xml", "plantuml": ".puml"}
 
 // try checks the project that the blocks make.
 func try(t *testing.T, blocks []fence) workflow.Diagnostics {
 	t.Helper()
-	if blocks[0].language == "json" {
+	switch blocks[0].language {
+	case "json":
 		return tryStored(t, blocks[0].text)
+	case "answer": // of a model
+		_, found := xml.Recover("answer.txt", []byte(blocks[0].text))
+		return found
 	}
 	files := map[string]string{
 		".hocket/agents/writer.yml":   "agent: shell\nsettings: {command: [cat]}\n",
