@@ -1,6 +1,7 @@
 package mermaid
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,29 +20,53 @@ type builder struct {
 	seen   int // edges that drawn knows
 
 	frames []frame
-	closed []bool // subgraphs that are, by index
-	listed []bool // subgraphs that stand inside another one, by index
-	limit  int    // of edges
-	count  int    // subgraphs that were closed
+	spare  []member // of a subgraph that was closed
+	closed []bool   // subgraphs that are, by index
+	listed []bool   // subgraphs that stand inside another one, by index
+	limit  int      // of edges
+	count  int      // subgraphs that were closed
+	size   int      // of the text
+	read   int      // how much of it was read
 }
 
 // frame is an open subgraph.
 type frame struct {
 	index int
-	ids   []string // what is mentioned in it
+	ids   []member // what is mentioned in it
 	named bool
 	head  source.Span
 	first int // index of the statement that opens it
 }
 
+// member is what is mentioned in a subgraph: a node, or another subgraph.
+type member struct {
+	id   string
+	node int32 // -1: none
+}
+
 func newBuilder(size int) *builder {
-	lines := size / 40
-	b := &builder{
+	return &builder{
 		chart: &Chart{Direction: "TB"},
-		nodes: make(map[string]int32, lines),
+		nodes: make(map[string]int32, size/96),
 		limit: 100_000 + size/2,
+		size:  size,
 	}
-	return b
+}
+
+// grown is a list with room for one more. It grows by what the rest of the text
+// will probably hold, so that large charts are not copied again and again.
+func grown[T any](b *builder, list []T) []T {
+	if len(list) < cap(list) {
+		return list
+	}
+	n := len(list)
+	if n == 0 {
+		return make([]T, 0, 8+b.size/96)
+	}
+	expected := float64(n) * float64(b.size) / float64(max(b.read, 1))
+	more := make([]T, n, max(16, n+n/4, min(int(expected*1.05)+16, 4*n)))
+	copy(more, list)
+	return more
 }
 
 // inner is the index of the innermost open subgraph, or -1.
@@ -52,17 +77,21 @@ func (b *builder) inner() int {
 	return b.frames[len(b.frames)-1].index
 }
 
-// node is the node of an id, made if there is none; nil if it is the id of an edge.
-func (b *builder) node(id string, at source.Span) *Node {
+// node is the index of the node of an id, made if there is none; -1 if it is the
+// id of an edge.
+func (b *builder) node(id string, at source.Span) int32 {
 	if i, ok := b.nodes[id]; ok {
-		return &b.chart.Nodes[i]
+		return i
 	}
 	if b.edgeOf(id) != nil {
-		return nil
+		return -1
 	}
-	b.nodes[id] = int32(len(b.chart.Nodes))
-	b.chart.Nodes = append(b.chart.Nodes, Node{ID: id, Text: id, Subgraph: -1, Group: -1, Mention: at, Whole: at})
-	return &b.chart.Nodes[len(b.chart.Nodes)-1]
+	i := int32(len(b.chart.Nodes))
+	b.nodes[id] = i
+	b.chart.Nodes = grown(b, b.chart.Nodes)[:i+1]
+	n := &b.chart.Nodes[i]
+	n.ID, n.Text, n.Subgraph, n.Group, n.Mention, n.Whole = id, id, -1, -1, at, at
+	return i
 }
 
 // edgeOf is the edge of an id, the author's or Mermaid's, or nil.
@@ -102,14 +131,14 @@ func (b *builder) drawnEdge(id string) (int32, bool) {
 }
 
 // mention adds a node of a chain, with what is said of it.
-func (b *builder) mention(v *view, m *mention, meta metaValue) string {
+func (b *builder) mention(v *view, m *mention, meta metaValue) member {
 	id := v.text[m.from:m.to]
-	n := b.node(id, v.span(m.from, m.to))
-	if n == nil {
+	i := b.node(id, v.span(m.from, m.to))
+	if i < 0 {
 		b.edgeMeta(id, v, m)
-		return id
+		return member{id, -1}
 	}
-	id = n.ID
+	n := &b.chart.Nodes[i]
 	if m.shape != NoShape {
 		n.Shape, n.Text, n.HasText = m.shape, m.label.text, true
 		n.Quoted, n.Markdown = m.label.quoted, m.label.markdown
@@ -117,12 +146,11 @@ func (b *builder) mention(v *view, m *mention, meta metaValue) string {
 	}
 	if m.class[1] > 0 {
 		b.classify(id, v.text[m.class[0]:m.class[1]])
-		n = &b.chart.Nodes[b.nodes[id]]
 	}
 	if m.meta.to > 0 {
 		b.nodeMeta(n, v, m, meta)
 	}
-	return id
+	return member{n.ID, i}
 }
 
 func (b *builder) edgeMeta(id string, v *view, m *mention) {
@@ -169,7 +197,7 @@ func (b *builder) classify(ids, class string) {
 
 // connect adds the edges between two groups of nodes. It says whether there is
 // still room for edges.
-func (b *builder) connect(from, to []string, v *view, l *link) bool {
+func (b *builder) connect(from, to []member, v *view, l *link) bool {
 	e := Edge{
 		Text: l.label.text, HasText: l.label.pieces > 0, Quoted: l.label.quoted, Markdown: l.label.markdown,
 		Head: l.style.head, Tail: l.style.tail, Stroke: l.style.stroke, Length: l.style.length,
@@ -184,11 +212,11 @@ func (b *builder) connect(from, to []string, v *view, l *link) bool {
 			if len(b.chart.Edges) >= b.limit {
 				return false
 			}
-			e.From, e.To, e.ID = a, z, ""
+			e.From, e.To, e.ID = a.id, z.id, ""
 			if id != "" && i == len(from)-1 && j == 0 {
 				e.ID = b.claim(id)
 			}
-			b.chart.Edges = append(b.chart.Edges, e)
+			b.chart.Edges = append(grown(b, b.chart.Edges), e)
 		}
 	}
 	return true
@@ -208,7 +236,8 @@ func (b *builder) claim(id string) string {
 
 // open opens a subgraph.
 func (b *builder) open(v *view, s *statement) {
-	f := frame{head: v.span(s.from, s.to), named: s.titled || !s.blank, first: len(b.chart.Statements)}
+	f := frame{head: v.span(s.from, s.to), named: s.titled || !s.blank, first: len(b.chart.Statements), ids: b.spare}
+	b.spare = nil
 	id := s.id.text
 	i, again := b.groups[id]
 	if f.named && again {
@@ -248,30 +277,43 @@ func (b *builder) close(end source.Span) {
 		}
 	}
 	b.count++
-	for _, id := range f.ids {
-		if id != g.ID && b.list(id, f.index) {
-			g.Nodes = append(g.Nodes, id)
+	kept := f.ids[:0]
+	for _, m := range f.ids {
+		if m.id != g.ID && b.list(m, f.index) {
+			kept = append(kept, m)
 		}
 	}
+	g.Nodes = slices.Grow(g.Nodes, len(kept))
+	for _, m := range kept {
+		g.Nodes = append(g.Nodes, m.id)
+	}
+	b.spare = f.ids[:0]
 	if !b.closed[f.index] {
 		g.Span = source.Span{From: f.head.From, To: max(f.head.To, end.To)}
 	}
 	b.closed[f.index] = true
 	if len(b.frames) > 0 {
 		outer := &b.frames[len(b.frames)-1]
-		outer.ids = append(outer.ids, g.ID)
+		outer.ids = append(outer.ids, b.member(g.ID))
 	}
 }
 
+func (b *builder) member(id string) member {
+	if i, ok := b.nodes[id]; ok {
+		return member{id, i}
+	}
+	return member{id, -1}
+}
+
 // list says whether an id is not in a subgraph yet, and puts it into one.
-func (b *builder) list(id string, index int) bool {
-	i, isNode := b.nodes[id]
-	g, isGroup := b.groups[id]
-	if isNode && b.chart.Nodes[i].Subgraph >= 0 || isGroup && b.listed[g] {
+func (b *builder) list(m member, index int) bool {
+	isNode := m.node >= 0
+	g, isGroup := b.groups[m.id]
+	if isNode && b.chart.Nodes[m.node].Subgraph >= 0 || isGroup && b.listed[g] {
 		return false
 	}
 	if isNode {
-		b.chart.Nodes[i].Subgraph = index
+		b.chart.Nodes[m.node].Subgraph = index
 	}
 	if isGroup && b.closed[g] {
 		b.listed[g] = true

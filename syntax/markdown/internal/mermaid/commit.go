@@ -21,12 +21,12 @@ func (r *reader) commit(v *view, s *statement) {
 		r.decor(v, s)
 		r.misreadDecor(v, s)
 	}
-	r.chart.Statements = append(r.chart.Statements, v.span(s.from, s.to))
+	r.chart.Statements = append(grown(r.builder, r.chart.Statements), v.span(s.from, s.to))
 }
 
 // chain adds the nodes and edges of a chain.
 func (r *reader) chain(v *view, s *statement) {
-	var buffer [16]string
+	var buffer [8]member
 	ids := buffer[:0]
 	joint, left := 0, 0
 	for i := range s.nodes {
@@ -57,7 +57,7 @@ func (r *reader) start(s *statement, link int) int {
 
 // inside lists the nodes of a chain in the subgraph around it, as Mermaid does:
 // the last ones first.
-func (r *reader) inside(s *statement, ids []string) {
+func (r *reader) inside(s *statement, ids []member) {
 	if len(r.frames) == 0 {
 		return
 	}

@@ -22,8 +22,7 @@ const (
 
 // resolve decides what was in doubt, with the whole chart known.
 func (r *reader) resolve() {
-	const most = 1000
-	for _, d := range r.doubts[:min(most, len(r.doubts))] {
+	for _, d := range r.doubts {
 		switch d.kind {
 		case arrowLetter:
 			r.resolveArrow(d)
@@ -42,19 +41,19 @@ func (r *reader) resolveArrow(d doubt) {
 	end := words(t, d.to)
 	whole, rest := t[d.from:end], t[d.to:end]
 	_, known := r.nodes[whole]
-	if !known && mentions(t, rest) > 0 {
+	if !known && (!r.search(t) || mentions(t, rest) > 0) {
 		return
 	}
 	r.warn(d.v, finding{code: codeArrowLetter, from: d.from, to: d.to, summary: "Mermaid reads an arrow to " + short(rest) + ", not to " + short(whole),
 		remedy: `"` + t[d.from:d.to] + `" behind an arrow is a part of it: write a blank between`, edits: []edit{{d.from, d.from, " "}}})
 }
 
-// mentions counts how often a word stands in a text, up to two.
+// mentions counts how often a word stands in a text.
 func mentions(s, word string) (n int) {
 	if word == "" {
 		return 0
 	}
-	for at := 0; n < 2; at += len(word) {
+	for at := 0; at < len(s); at += len(word) {
 		i := strings.Index(s[at:], word)
 		if i < 0 {
 			break
@@ -90,19 +89,16 @@ func (r *reader) resolveStyled(d doubt) {
 		remedy: "nothing else mentions it: is the id right"}
 	if ids := strings.Split(id, ","); len(ids) > 1 {
 		f.remedy = "a style is for one node: write one for each"
-		line := d.v.text[d.to : d.to+len(restOf(d.v.text, d.to))]
+		t := d.v.text
+		start, _ := d.v.line(d.from)
+		rest := strings.TrimRight(t[d.to:lineEnd(t, d.to)], "\n")
 		text := ids[0]
 		for _, other := range ids[1:] {
-			text += line + "\nstyle " + other
+			text += rest + "\n" + t[start:skipBlanks(t, start)] + "style " + other
 		}
 		f.edits = []edit{{d.from, d.to, text}}
 	}
 	r.warn(d.v, f)
-}
-
-func restOf(s string, at int) string {
-	end := lineEnd(s, at)
-	return strings.TrimRight(s[at:end], "\n")
 }
 
 func (r *reader) resolveName(d doubt) {

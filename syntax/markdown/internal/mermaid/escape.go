@@ -63,7 +63,8 @@ func entity(name string, n int) (plain string, length int) {
 		name = "#" + name
 	}
 	written := "&" + name + ";"
-	if plain = html.UnescapeString(written); plain == written {
+	plain = html.UnescapeString(written)
+	if plain == written || plain != ";" && strings.HasSuffix(plain, ";") { // it knows beginnings of names, too
 		return "", 0
 	}
 	return plain, n
@@ -126,13 +127,14 @@ func hazard(s string, at int, r rune, n int) bool {
 		for end < len(s) && (is(s[end], isWord) || s[end] == '#') {
 			end++
 		}
-		return end > at+1 && end < len(s) && s[end] == ';'
+		return end > at+1 && end < len(s) && s[end] == ';' || after == '#' ||
+			after > 0 && after != '&' && after != '\n' && hazard(s, at+1, after, utf8.RuneLen(after))
 	case '*', '~':
 		return !isGap(before) || !isGap(after) || starts(s, at)
 	case '_':
 		return !isWordRune(before) || !isWordRune(after)
-	case '[':
-		return strings.Contains(s[at:], "](")
+	case ']':
+		return after == '(' // a link
 	case '-', '+', '>', '=', '|':
 		return starts(s, at)
 	case '.', ')':
@@ -156,8 +158,10 @@ func hazard(s string, at int, r rune, n int) bool {
 
 // starts says whether a place is the first of its line but for blanks.
 func starts(s string, at int) bool {
-	line := strings.LastIndexByte(s[:at], '\n') + 1
-	return strings.TrimSpace(s[line:at]) == ""
+	for at > 0 && (s[at-1] == ' ' || s[at-1] == '\t') {
+		at--
+	}
+	return at == 0 || s[at-1] == '\n'
 }
 
 func digitsBefore(s string, at int) int {

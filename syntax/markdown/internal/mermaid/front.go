@@ -67,8 +67,11 @@ func quotedValue(v *view, from, to int) []edit {
 
 // unclosedDirective reports a directive that takes the rest of the text.
 func (r *reader) unclosedDirective(v *view, f frontMatter) {
+	if !strings.Contains(v.text, "%%{") {
+		return
+	}
 	at := strings.LastIndex(v.text, "%%{")
-	if at < 0 || strings.Contains(v.text[at:], "}%%") || directiveEnd(v.text, at+3) < len(v.text) {
+	if strings.Contains(v.text[at:], "}%%") || directiveEnd(v.text, at+3) < len(v.text) {
 		return
 	}
 	_, to := v.line(at)

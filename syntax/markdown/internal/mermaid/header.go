@@ -84,6 +84,7 @@ func (r *reader) header(v *view) (*view, int) {
 			return nil, 0
 		}
 		v = v.changed(0, len(v.text), f.edits)
+		v = v.cut(comments(v.text))
 	}
 	return nil, 0
 }

@@ -65,7 +65,7 @@ func (r *reader) misreadLabel(v *view, m *mention) {
 	switch {
 	case m.label.slip && strings.Contains(t[start:end], `\"`):
 		r.warn(v, finding{code: codeQuote, from: start, to: end, summary: "Mermaid shows this label as " + short(m.label.text),
-			remedy: `it has no \": a quote is written #quot;`, edits: quote(t, start, end)})
+			remedy: "#quot; stands for a quote", edits: quote(t, start, end)})
 	case m.open.kind == kSlash && m.shape == LeanRight && isPath(m.label.text) && !m.label.quoted:
 		r.warn(v, finding{code: codeSlash, from: m.open.from, to: m.end, summary: "this is a slanted shape, not the label " + short(t[m.open.from+1:m.end-1]),
 			remedy: "put a path into quotes", edits: quote(t, m.open.from+1, m.end-1)})
@@ -184,7 +184,7 @@ func (r *reader) vanished(v *view, s *statement) {
 		summary: `"` + short(t[s.value[0]:s.value[1]]) + `" makes Mermaid leave out the whole line`}
 	word := s.value[0] + len("direction")
 	if s.value[0] != s.from {
-		f.remedy = "write the blank as #32;"
+		f.remedy = "#32; stands for the blank"
 		f.edits = []edit{{word, s.value[1] - 2, "#32;"}}
 		r.warn(v, f)
 		return

@@ -23,14 +23,25 @@ type reader struct {
 	*builder
 	src      *source.Text
 	found    workflow.Diagnostics
+	said     map[workflow.Severity]int
 	versions []string // what was said about versions
 	budget   int      // what may be spent on mistakes, in bytes
+	lookups  int      // what may be spent on looking for words in the text, in bytes
 	renamed  map[string]string
 	doubts   []doubt
+	fenced   bool // a fence was met
 }
 
 func newReader(src *source.Text) *reader {
-	return &reader{src: src, builder: newBuilder(len(src.Bytes)), budget: 1<<20 + 64*len(src.Bytes)}
+	n := len(src.Bytes)
+	return &reader{src: src, builder: newBuilder(n), budget: 1<<20 + 64*n, lookups: 1<<20 + 64*n, said: map[workflow.Severity]int{}}
+}
+
+// search says whether the text may be searched once more. A text full of
+// mistakes would take for ever otherwise.
+func (r *reader) search(text string) bool {
+	r.lookups -= len(text) + 16
+	return r.lookups > 0
 }
 
 // read reads the statements of a chart. If an "end" is missing it reads them
@@ -72,6 +83,9 @@ func (r *reader) statements(v *view, at, depth int) {
 			p.at = r.recover(v, &p.st, f, depth)
 			continue
 		}
+		if depth == 0 {
+			r.builder.read = p.at
+		}
 		r.commit(v, &p.st)
 	}
 }
@@ -80,6 +94,9 @@ func (r *reader) statements(v *view, at, depth int) {
 func (r *reader) doubt(p *parser) *fault {
 	if p.st.form == chainForm && p.tok.kind == kSemi {
 		return splitEntity(p)
+	}
+	if p.st.form == chainForm && strings.HasPrefix(p.text[p.st.from:], "```") {
+		return r.strayFence(p)
 	}
 	if p.st.form != endForm {
 		return nil
@@ -110,6 +127,22 @@ func splitEntity(p *parser) *fault {
 	for rest.at < len(rest.text) {
 		if rest.statement() != nil {
 			return &fault{why: unexpected, tok: token{kBad, amp, amp + 1}, place: afterNode}
+		}
+	}
+	return nil
+}
+
+// strayFence is the fault of a fence that Mermaid takes for a node, if it cannot
+// read what follows: then the chart ends there.
+func (r *reader) strayFence(p *parser) *fault {
+	if r.fenced {
+		return nil
+	}
+	r.fenced = true
+	rest := newParser(p.text[p.at:])
+	for rest.at < len(rest.text) {
+		if rest.statement() != nil {
+			return &fault{why: unexpected, tok: token{kBad, p.st.from, p.st.from}, place: atStart}
 		}
 	}
 	return nil

@@ -53,6 +53,10 @@ func (r *reader) recover(v *view, st *statement, f *fault, depth int) int {
 
 // mend reads the statement with the edits of a finding, if that gets any further.
 func (r *reader) mend(s *slip, f finding, depth int) (next int, done bool) {
+	if f.last {
+		r.wrong(s.v, f)
+		return len(s.s), true
+	}
 	if len(f.edits) == 0 {
 		r.wrong(s.v, f)
 		return min(s.eol+1, len(s.s)), true
@@ -105,6 +109,12 @@ func endsInArrow(s string) bool {
 		}
 	}
 	return false
+}
+
+// indent is what the line of a place starts with.
+func (s *slip) indent(at int) string {
+	from, _ := s.v.line(at)
+	return s.s[from:min(skipBlanks(s.s, from), at)]
 }
 
 // rest is the line from a place on.

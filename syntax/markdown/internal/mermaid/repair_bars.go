@@ -39,7 +39,7 @@ func (s *slip) quotedBars(start, end int) finding {
 	}
 	f.summary = visible(s.s, f.from) + " in the label of an edge needs quotes"
 	if s.why == innerQuote || s.s[f.from] == '"' {
-		f.code, f.summary, f.remedy = codeQuote, "a quote inside of the label of an edge", "a quote is written #quot;"
+		f.code, f.summary, f.remedy = codeQuote, "a quote inside of the label of an edge", "#quot; stands for a quote"
 	}
 	return f
 }

@@ -8,7 +8,7 @@ func (s *slip) endSubgraph() (f finding, ok bool) {
 	switch {
 	case s.why == untitled && strings.TrimSpace(s.s[before:s.from]) == "end":
 		return finding{code: codeEnd, from: s.from, to: s.from + len("subgraph"), summary: `"subgraph" behind "end"`,
-			remedy: "end alone closes a subgraph", edits: []edit{{s.from, s.eol, ""}}}, true
+			remedy: "end alone closes a subgraph", edits: []edit{{blanksBefore(s.s, before, s.from), s.eol, ""}}}, true
 	case s.why == extraEnd && strings.TrimSpace(s.line()) == "end":
 		return finding{code: codeEnd, from: s.from, to: s.from + len("end"), summary: `"end" without a subgraph`,
 			remedy: "leave the line out", edits: []edit{{before, min(s.eol+1, len(s.s)), ""}}}, true

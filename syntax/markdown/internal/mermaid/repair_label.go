@@ -37,17 +37,20 @@ func (s *slip) closer(start int, closer string) int {
 	if to := s.closerIn(start, end, closer); to >= 0 {
 		return to
 	}
+	if s.place == inTitle {
+		return -1
+	}
 	const most = 6
 	for range most { // a label over several lines
-		end = lineEnd(s.s, end)
-		next := end + len(s.rest(end))
-		if next >= len(s.s) || strings.TrimSpace(s.s[end:next]) == "" || strings.Contains(s.s[end:next], "-->") {
-			return -1
+		line := s.s[start:end]
+		if looksLikeLinkIn(line) || strings.TrimSpace(line) == "" || end >= len(s.s) {
+			break
 		}
-		if to := s.closerIn(start, next, closer); to >= 0 {
+		start = end + 1
+		end = start + len(s.rest(start))
+		if to := s.closerIn(start, end, closer); to >= 0 {
 			return to
 		}
-		end = next
 	}
 	return -1
 }
@@ -106,15 +109,17 @@ func (s *slip) quoted(open, start, end int) finding {
 	case strings.Contains(s.s[start:end], `\"`):
 		f.code = codeQuote
 		f.summary = `Mermaid has no \" in the label` + name
-		f.remedy = "a quote is written #quot;"
+		f.remedy = "#quot; stands for a quote"
 	case s.why == badMarkdown:
 		f.code = codeQuote
 		f.summary = "the Markdown label" + name + " holds a quote or a backtick"
-		f.remedy = "a backtick is written #96;"
+		f.remedy = "#96; stands for a backtick"
+	case s.why == innerQuote && strings.Count(s.s[start:end], `"`) == 2 && strings.TrimLeft(s.s[start:end], " \t\n")[0] == '"':
+		f.summary = "a blank between the bracket and the quote of the label" + name
 	case s.why == innerQuote || s.why == badQuote:
 		f.code = codeQuote
 		f.summary = "a quote inside of the label" + name
-		f.remedy = "a quote is written #quot;"
+		f.remedy = "#quot; stands for a quote"
 	default:
 		f.summary = what + " in the label" + name + " needs quotes"
 	}

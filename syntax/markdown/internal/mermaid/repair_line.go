@@ -9,12 +9,17 @@ import (
 
 // fence ends the chart at the mark of a code block.
 func (s *slip) fence() (f finding, ok bool) {
-	from, _ := s.v.line(s.from)
-	if line := s.line(); !strings.HasPrefix(line, "```") && !strings.HasPrefix(line, "~~~") || strings.TrimSpace(s.s[from:s.from]) != "" {
+	line := s.line()
+	if !strings.HasPrefix(line, "```") && !strings.HasPrefix(line, "~~~") {
 		return f, false
 	}
-	return finding{code: codeFence, from: s.from, to: s.eol, summary: "the mark of a code block inside of the chart",
-		remedy: "the chart ends here: close the block with nothing behind the mark", edits: []edit{{from, len(s.s), ""}}}, true
+	f = finding{code: codeFence, from: s.from, to: s.eol, last: true, summary: "the mark of a code block inside of the chart",
+		remedy: "the chart ends here: leave out what follows"}
+	if mark := run(s.s, s.from, line[0]); mark < s.eol {
+		f.remedy = "a mark with nothing behind it ends the block"
+		f.edits = []edit{{mark, s.eol, ""}}
+	}
+	return f, true
 }
 
 // entities mends brackets and arrows that are written as HTML.
@@ -66,7 +71,7 @@ func (s *slip) breaks() (f finding, ok bool) {
 	}
 	end += s.at + 1
 	return finding{code: codeEntity, from: s.at, to: end, summary: "<br> does not end a statement", remedy: "write a newline",
-		edits: []edit{{s.at, skipBlanks(s.s, end), "\n"}}}, true
+		edits: []edit{{s.at, skipBlanks(s.s, end), "\n" + s.indent(s.at)}}}, true
 }
 
 // invisible leaves out characters that cannot be seen.
@@ -95,11 +100,10 @@ func (s *slip) comment() (f finding, ok bool) {
 		f.summary = `"` + mark + `" starts no comment`
 		f.remedy = "a comment starts with %% and needs a line of its own"
 	}
-	start := blanksBefore(s.s, s.from, at)
+	start := at
 	if before, _ := s.v.line(at); strings.TrimSpace(s.s[before:at]) != "" {
-		text = "\n" + s.s[before:skipBlanks(s.s, before)] + text
-	} else {
-		start = at
+		start = blanksBefore(s.s, before, at)
+		text = "\n" + s.indent(at) + text
 	}
 	next := at + len(mark)
 	if mark != "%%" {
@@ -188,7 +192,7 @@ func (s *slip) glued() (f finding, ok bool) {
 		return f, false
 	}
 	return finding{code: codeStatement, from: s.at, to: s.at + 1, summary: "two statements on one line",
-		remedy: "write a newline between them", edits: []edit{{blanksBefore(s.s, s.from, s.at), s.at, "\n"}}}, true
+		remedy: "write a newline between them", edits: []edit{{blanksBefore(s.s, s.from, s.at), s.at, "\n" + s.indent(s.at)}}}, true
 }
 
 // secondHeader leaves out a header in the middle of a chart.

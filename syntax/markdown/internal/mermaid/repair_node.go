@@ -79,7 +79,7 @@ func (r *reader) rename(id, text string) string {
 	const most = 8
 	for range most {
 		i, taken := r.nodes[name]
-		if !(taken && r.chart.Nodes[i].Text != id || !taken && hasWord(text, name)) {
+		if !(taken && r.chart.Nodes[i].Text != id || !taken && r.search(text) && hasWord(text, name)) {
 			break
 		}
 		name += "_"
@@ -171,6 +171,9 @@ func (s *slip) phrase() (from, to int, quoted bool) {
 
 // idOf is the id of the only node that has a label, or "".
 func (s *slip) idOf(label string) string {
+	if !s.r.search(s.s) {
+		return ""
+	}
 	found := ""
 	for _, n := range s.r.chart.Nodes {
 		if n.HasText && strings.EqualFold(Unescape(n.Text), label) {

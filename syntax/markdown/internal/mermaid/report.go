@@ -14,10 +14,15 @@ type finding struct {
 	summary string
 	remedy  string // without the text that is to be written, which follows from the edits
 	edits   []edit // in order; none if only the author can tell
+	last    bool   // nothing behind it belongs to the chart
 }
 
-// report reports a finding, and gives the view after its edits.
+// report reports a finding, up to a number that nobody reads to the end.
 func (r *reader) report(v *view, severity workflow.Severity, f finding) {
+	const most = 1000
+	if r.said[severity]++; r.said[severity] > most {
+		return
+	}
 	d := workflow.Diagnostic{
 		Pos: r.src.Pos(v.span(f.from, max(f.from, f.to))), Severity: severity,
 		Code: f.code, Summary: f.summary, Detail: f.remedy,
