@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/internal/strictyaml"
@@ -29,8 +30,9 @@ func label(e *workflow.Edge) (text string, ok bool) {
 
 // carry gives the edges of a node for its words, if an arrow cannot say one of
 // them; nil: all are drawn.
-func (c *canvas) carry(id string) []workflow.Edge {
-	all := true
+func (c *canvas) carry(n *workflow.Node) []workflow.Edge {
+	id := n.ID
+	all := slices.IsSortedFunc(c.edges[id], byRank) && !wouldTest(n, c.edges[id])
 	for i := range c.edges[id] {
 		_, ok := label(&c.edges[id][i])
 		all = all && ok
@@ -54,8 +56,13 @@ func (c *canvas) arrows() {
 	for i := range c.drawing.Edges {
 		e := &c.drawing.Edges[i]
 		text, _ := label(e)
-		if c.carried[e.From] {
+		switch {
+		case c.carried[e.From]:
 			text = shown(text)
+		case c.tests[e.From] != "" && e.On == workflow.OnWhen:
+			text = labelYes
+		case c.tests[e.From] != "" && e.On == workflow.OnElse:
+			text = labelNo
 		}
 		to := c.ids[e.To]
 		if e.To == workflow.End {

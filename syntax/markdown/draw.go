@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/hocket-dev/hocket/internal/strictyaml"
@@ -17,12 +18,13 @@ type canvas struct {
 	pieces []piece
 	edges  map[string][]workflow.Edge // by where they come from
 	frames map[string]*flow.Frame
-	open   []string // frames around the line that is written
+	tests  map[string]string // conditions in diamonds
+	open   []string          // frames around the line that is written
 }
 
 // draw writes the chart: all nodes in their order, then all arrows.
 func (p *plan) draw() *canvas {
-	c := &canvas{plan: p, edges: map[string][]workflow.Edge{}, frames: map[string]*flow.Frame{}}
+	c := &canvas{plan: p, edges: map[string][]workflow.Edge{}, frames: map[string]*flow.Frame{}, tests: map[string]string{}}
 	for _, e := range p.drawing.Edges {
 		c.edges[e.From] = append(c.edges[e.From], e)
 	}
@@ -98,7 +100,7 @@ func (c *canvas) frame(f *flow.Frame) {
 		title, n.Title = n.Title, ""
 	}
 	c.line("subgraph " + id + " [" + quoted(title) + "]")
-	c.section(id, c.words(&n, id, c.carry(f.ID)), "")
+	c.section(id, c.words(&n, id, c.carry(&f.Node)), "")
 }
 
 // node draws a node, and writes its section if it needs one.
@@ -106,7 +108,7 @@ func (c *canvas) node(f *flow.Node) {
 	n := f.Node
 	id, edges := c.drawnNode(f), []workflow.Edge(nil)
 	if c.inner[n.ID] == "" || f.Frame != n.ID {
-		edges = c.carry(n.ID)
+		edges = c.carry(&n)
 	}
 	inner := &n
 	if each, ok := n.Step.(*workflow.Each); ok {
@@ -131,7 +133,10 @@ func (c *canvas) node(f *flow.Node) {
 	case *workflow.Choice:
 		copied := *step
 		inner.Step = &copied
-		s.choice(&copied)
+		if edges == nil {
+			c.tests[n.ID] = testOf(&n, c.edges[n.ID])
+		}
+		s.choice(&copied, c.tests[n.ID])
 	case *workflow.Combine:
 		s.named("[", "]", ":::combine")
 	case *workflow.Loop, *workflow.Each:
@@ -179,6 +184,11 @@ func (s *sketch) box(open, label, shut, class string) {
 // the section.
 func (s *sketch) task(t *workflow.Task, words func() string) {
 	prompt := t.Prompt.Text
+	if file, ok := t.Settings[promptFile].(string); ok && prompt == "" {
+		t.Settings = maps.Clone(t.Settings)
+		delete(t.Settings, promptFile)
+		s.more = style.Text("prompt", "{file:"+file+"}")
+	}
 	t.Prompt.Text = ""
 	bare := *s.title == "" && !s.forced && words() == ""
 	if bare && prompt != "" && s.fits(prompt) && labels(prompt) {
@@ -223,9 +233,13 @@ func (s *sketch) call(step *workflow.Call) {
 	s.named("[[", "]]", "")
 }
 
-// choice draws the condition. One that is no operation stands in brackets, so
-// that it is told from a question.
-func (s *sketch) choice(step *workflow.Choice) {
+// choice draws the condition: that of its edges, or its own. One that is no
+// operation stands in brackets, so that it is told from a question.
+func (s *sketch) choice(step *workflow.Choice, test string) {
+	if test != "" {
+		s.box("{", test, "}", "")
+		return
+	}
 	on := step.On.Text
 	if on != "" && !decides(on) {
 		on = "${" + on + "}"

@@ -108,6 +108,10 @@ func (r *reader) readEdges() {
 			r.drawing.Edges = append(r.drawing.Edges, edge)
 		}
 	}
+	r.decide()
+	if !slices.IsSortedFunc(r.drawing.Edges, byRank) { // those of each node keep the order of their kinds
+		slices.SortStableFunc(r.drawing.Edges, byRank)
+	}
 }
 
 // readEdge reads when one arrow is taken.
@@ -174,7 +178,10 @@ func (r *reader) replaced(w *words, edge *workflow.Edge) bool {
 			return false
 		}
 	}
-	shown := func(e workflow.Edge) bool { return e.To == edge.To }
+	shown := func(e workflow.Edge) bool {
+		i, ok := r.index[e.To]
+		return e.To == edge.To || ok && r.vertex(i) == nil // into a subgraph an arrow may lead anywhere
+	}
 	if !slices.ContainsFunc(w.Edges, shown) {
 		r.report(workflow.Warningf(edge.Pos, codeUnusedWay, "change the arrow, or the words `next`, `route` and `else` of "+edge.From,
 			"the words of %q do not lead to %q", edge.From, edge.To))

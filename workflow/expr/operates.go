@@ -10,3 +10,13 @@ func (e *Expr) Operates() bool {
 	}
 	return true
 }
+
+// Tests says whether the value of the expression is true or false, whatever the
+// values in it are.
+func (e *Expr) Tests() bool {
+	switch e.root.(type) {
+	case *compareNode, *notNode, andNode, orNode:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,152 @@
+package markdown
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
+)
+
+// A diamond with a condition whose arrows say yes and no is what other notations
+// write as if and else, and has the same model: the condition belongs to the
+// edge that is taken when it holds.
+
+// The labels of the arrows that leave such a diamond.
+const (
+	labelYes = "yes"
+	labelNo  = "no"
+)
+
+// isTest says whether a text is a condition that holds or does not.
+func isTest(text string) bool {
+	if text == "" {
+		return false
+	}
+	e, err := expr.ParseExpr(text, expr.Mixed)
+	return err == nil && e.Tests()
+}
+
+// decide gives the conditions of such diamonds to their arrows.
+func (r *reader) decide() {
+	tests := map[string]*workflow.Choice{}
+	for i := range r.drawing.Nodes {
+		n := &r.drawing.Nodes[i]
+		if c, ok := n.Step.(*workflow.Choice); ok && isTest(c.On.Text) {
+			tests[n.ID] = c
+		}
+	}
+	if len(tests) == 0 {
+		return
+	}
+	ways := map[string][]*workflow.Edge{}
+	for i := range r.drawing.Edges {
+		if e := &r.drawing.Edges[i]; tests[e.From] != nil {
+			ways[e.From] = append(ways[e.From], e)
+		}
+	}
+	for id, edges := range ways {
+		if c := tests[id]; answer(edges) {
+			test(edges, c.On)
+			c.On = workflow.Expr{}
+		}
+	}
+}
+
+// answer says whether the edges of a choice are for yes and for anything else.
+func answer(edges []*workflow.Edge) bool {
+	yes, no, other := false, false, false
+	for _, e := range edges {
+		switch {
+		case isYes(e):
+			yes = true
+		case isNo(e):
+			no = true
+		case e.On == workflow.OnElse || e.On == workflow.OnSuccess:
+			other = true
+		case e.On == workflow.OnLabel || e.On == workflow.OnWhen:
+			return false
+		}
+	}
+	return yes && !(no && other)
+}
+
+// test lets edges that are answers depend on a condition.
+func test(edges []*workflow.Edge, cond workflow.Expr) {
+	for _, e := range edges {
+		switch {
+		case isYes(e):
+			e.On, e.Label, e.When = workflow.OnWhen, "", cond
+		case isNo(e):
+			e.On, e.Label = workflow.OnElse, ""
+		}
+	}
+}
+
+func isYes(e *workflow.Edge) bool { return says(e, labelYes, "true") }
+
+func isNo(e *workflow.Edge) bool { return says(e, labelNo, "false") }
+
+func says(e *workflow.Edge, words ...string) bool {
+	return e.On == workflow.OnLabel && slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(e.Label, w) })
+}
+
+// rank is the order in which the kinds of edges of a node come, whatever was
+// drawn first.
+func rank(e workflow.Edge) int {
+	switch e.On {
+	case workflow.OnSuccess:
+		return 0
+	case workflow.OnLabel, workflow.OnWhen:
+		return 1
+	case workflow.OnElse:
+		return 2
+	case workflow.OnFailure:
+		return 3
+	case workflow.OnTimeout:
+		return 4
+	}
+	return 5
+}
+
+func byRank(a, b workflow.Edge) int { return rank(a) - rank(b) }
+
+// testOf is the condition that the diamond of a choice shows, so that its arrows
+// say yes and no; "": there is none.
+func testOf(n *workflow.Node, edges []workflow.Edge) string {
+	c, ok := n.Step.(*workflow.Choice)
+	if !ok || c.On.Text != "" || n.Title != "" {
+		return ""
+	}
+	cond := ""
+	for i := range edges {
+		switch e := &edges[i]; e.On {
+		case workflow.OnWhen:
+			if cond != "" && e.When.Text != cond {
+				return ""
+			}
+			cond = e.When.Text
+		case workflow.OnSuccess, workflow.OnLabel:
+			return ""
+		case workflow.OnElse, workflow.OnFailure, workflow.OnTimeout:
+		}
+	}
+	if !isTest(cond) || !labels(cond) {
+		return ""
+	}
+	return cond
+}
+
+// wouldTest says whether drawing the edges of a choice with a condition would
+// make them depend on it, although they are answers in the model.
+func wouldTest(n *workflow.Node, edges []workflow.Edge) bool {
+	c, ok := n.Step.(*workflow.Choice)
+	if !ok || !isTest(c.On.Text) {
+		return false
+	}
+	list := make([]*workflow.Edge, len(edges))
+	for i := range edges {
+		list[i] = &edges[i]
+	}
+	return answer(list)
+}
