@@ -53,6 +53,7 @@ func headerOf(text []byte) header {
 func headerWord(line []byte) header {
 	word, rest, _ := strings.Cut(strings.ReplaceAll(string(line), "\t", " "), " ")
 	direction, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	direction, _, _ = strings.Cut(direction, ";")
 	switch name := strings.ToLower(strings.TrimRight(word, ";:")); {
 	case (name == "flowchart" || name == "graph" || name == "flowchart-elk") && isDirection(direction):
 		return flowchart

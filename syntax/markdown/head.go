@@ -12,6 +12,7 @@ import (
 
 // head is what a file sets for all of its nodes.
 type head struct {
+	unnamed bool // the file's title, or its own name, is the workflow's
 	onError workflow.OnError
 	retry   workflow.Retry
 	max     int // rounds of the loops that arrows draw
@@ -44,7 +45,7 @@ func (r *reader) readHead() {
 	case id.Exists():
 		r.w.Name, r.w.Pos = id.Name(), id.Pos()
 	default:
-		r.w.Name = r.defaultName()
+		r.head.unnamed = true
 	}
 	yaml.ReadHead(m, r.w)
 	r.readConfig(m)
@@ -57,13 +58,18 @@ func (r *reader) readHead() {
 	r.collect(doc)
 }
 
-// defaultName is the title of the file, else its name.
+// defaultName is the title of the file, else its name. A heading in a prompt is no
+// title.
 func (r *reader) defaultName() string {
 	if r.doc == nil {
 		return orElse(r.chart.Title, fileName(r.file))
 	}
+	within := 0
 	for _, h := range r.doc.headings {
-		if h.level == 1 && h.title.From < h.title.To {
+		for within < len(r.sections) && r.sections[within].whole.To <= h.line.From {
+			within++
+		}
+		if inSection := within < len(r.sections) && r.sections[within].whole.From < h.line.From; h.level == 1 && h.title.From < h.title.To && !inSection {
 			return r.doc.title(h)
 		}
 	}

@@ -6,6 +6,9 @@ import "strings"
 // it.
 type entry struct{ key, lines string }
 
+// aliases are the names of this notation for words of YAML.
+var aliases = map[string]string{"input": "inputs", "onTimeout": "on_timeout", "allowCustomInput": "custom"}
+
 // splitKeys cuts YAML at the keys of its outermost map.
 func splitKeys(text string) []entry {
 	var list []entry
@@ -22,7 +25,11 @@ func splitKeys(text string) []entry {
 			}
 		default:
 			key, _, _ := strings.Cut(line, ":")
-			list = append(list, entry{strings.Trim(key, `"' `), above + line})
+			key = strings.Trim(key, `"' `)
+			if other := aliases[key]; other != "" {
+				key = other
+			}
+			list = append(list, entry{key, above + line})
 			above = ""
 		}
 	}

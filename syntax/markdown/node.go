@@ -195,7 +195,7 @@ func (r *reader) fromSection(t *workflow.Template, v *vertex) bool {
 		given = v.words.file
 	}
 	if given.Exists() {
-		given.Key().Errorf(codeKey, "remove one of them", "%s is written here and below", given.Label())
+		r.report(workflow.Errorf(given.Key().Pos(), codeKey, "remove one of them", "%s is written here and below", given.Label()))
 	}
 	*t = workflow.Template{Text: r.doc.prompt(*v.section), Src: r.doc.text.Source(v.section.body)}
 	return true

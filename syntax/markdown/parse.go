@@ -75,6 +75,9 @@ func read(file string, text []byte) *reader {
 	r.readHead()
 	r.number()
 	r.findSections()
+	if r.head.unnamed {
+		r.w.Name = r.defaultName()
+	}
 	r.draw()
 	r.w.Body = r.drawing.Lift(r.report)
 	r.rename()

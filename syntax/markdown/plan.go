@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-dev/hocket/syntax/markdown/internal/mermaid"
 	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
 // plan is how a model is to be drawn: which frames are left, where failures
@@ -20,6 +21,8 @@ type plan struct {
 	handler string           // where failures lead that no arrow shows; "": nowhere
 	entry   string           // named in the front matter; "": the drawing says it
 	starts  []string         // behind a start that is drawn
+	loops   bool             // arrows draw some
+	retry   workflow.Retry   // of most tasks
 
 	ids     map[string]string // drawn ids of nodes and frames
 	inner   map[string]string // drawn ids of nodes that share their id with the frame around them
@@ -47,15 +50,17 @@ type like struct {
 }
 
 func newPlan(w *workflow.Workflow, f form, l *like) *plan {
-	p := &plan{w: yaml.Mixed(w), onError: mostOnError(&w.Body), like: l, carried: map[string]bool{}}
+	p := &plan{w: yaml.InDialect(w, expr.Braces), onError: mostOnError(&w.Body), retry: mostRetry(&w.Body), like: l, carried: map[string]bool{}}
 	d := flow.Draw(&p.w.Body)
 	d.Entry = entries(&w.Body)
 	if f.handler {
 		p.handler = dropHandled(d)
 	}
 	if f.arrows {
+		frames := len(d.Frames)
 		d.Max = commonMax(d)
 		d.Simplify()
+		p.loops = len(d.Frames) < frames
 	}
 	p.drawing = d
 	p.enter(d.Entry)
@@ -100,6 +105,25 @@ func mostOnError(g *workflow.Graph) workflow.OnError {
 		if count[o] > count[most] {
 			most = o
 		}
+	}
+	return most
+}
+
+// mostRetry is how most tasks retry; none if fewer than half of them do.
+func mostRetry(g *workflow.Graph) workflow.Retry {
+	count, tasks := map[workflow.Retry]int{}, 0
+	var most workflow.Retry
+	g.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+		if _, isTask := n.Step.(*workflow.Task); !isTask {
+			return
+		}
+		tasks++
+		if count[n.Retry]++; n.Retry.Attempts > 1 && count[n.Retry] > count[most] {
+			most = n.Retry
+		}
+	})
+	if count[most] < 2 || 2*count[most] < tasks {
+		return workflow.Retry{}
 	}
 	return most
 }

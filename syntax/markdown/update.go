@@ -37,8 +37,8 @@ func Update(file string, text []byte, w *workflow.Workflow) ([]byte, error) {
 		return Format(w)
 	}
 	u := &updater{reader: r, before: before, after: after}
-	for _, thorough := range []bool{false, true} {
-		changed := u.update(thorough)
+	for _, care := range []care{keepKeys, keepParts, keepLittle} {
+		changed := u.update(care)
 		if again, found := Parse(file, changed); !found.Errors() && workflow.Digest(again) == digest {
 			return changed, nil
 		}
@@ -69,33 +69,41 @@ func (r *reader) like() *like {
 	return l
 }
 
+// care is how much of a file is kept. A file may say in its own way what is
+// changed, so that both would stand in it: then less is kept.
+type care int
+
+const (
+	keepKeys   care = iota // keys that mean the same
+	keepParts              // sections, front matter and a flowchart that mean the same
+	keepLittle             // sections; every section that w needs is added, and all is drawn anew
+)
+
 // updater changes one file.
 type updater struct {
 	*reader
 	before, after *page
+	care          care
 	edits         edits
 }
 
-// update makes the changes. Thorough ones take nothing for granted: every section
-// that w needs is there, and what decorates a node does not say what it is.
-func (u *updater) update(thorough bool) []byte {
+// update makes the changes.
+func (u *updater) update(c care) []byte {
+	u.care = c
 	if u.doc == nil {
-		return u.bare(thorough)
+		return []byte(u.redraw())
 	}
 	u.edits = edits{doc: u.doc}
 	u.front()
 	u.title()
-	if u.before.chart != u.after.chart || thorough {
+	if u.before.chart != u.after.chart || c == keepLittle {
 		if span, whole := u.chartSpan(); whole {
-			u.edits.replace(span, u.redraw(thorough))
+			u.edits.replace(span, u.redraw())
 		}
 	}
-	u.changeSections(thorough)
+	u.changeSections()
 	return workflow.Apply(u.doc.text.Bytes, u.edits.list)
 }
-
-// bare changes a file that is a flowchart alone.
-func (u *updater) bare(thorough bool) []byte { return []byte(u.redraw(thorough)) }
 
 // front changes the front matter, key by key.
 func (u *updater) front() {
@@ -108,12 +116,31 @@ func (u *updater) front() {
 		if bytes.HasPrefix(u.doc.text.Bytes, bom) {
 			at = len(bom)
 		}
-		u.edits.replace(source.Span{From: at, To: at}, "---\n"+mergeKeys("", u.before.front, u.after.front)+"---\n\n")
+		u.edits.replace(source.Span{From: at, To: at}, "---\n"+u.merge("", u.before.front, u.after.front)+"---\n\n")
 		return
 	}
 	was := string(u.doc.text.Bytes[f.yaml.From:f.yaml.To])
-	u.edits.replace(f.yaml, mergeKeys(was, u.before.front, u.after.front))
+	u.edits.replace(f.yaml, u.merge(was, u.before.front, u.after.front))
 }
+
+// merge changes front matter. Where keys are not kept, what is only for people
+// still is.
+func (u *updater) merge(was, before, after string) string {
+	if u.care == keepKeys {
+		return mergeKeys(was, before, after)
+	}
+	kept := ""
+	for _, e := range splitKeys(was) {
+		_, said := find(splitKeys(after), e.key)
+		if slices.Contains(forPeople, e.key) && !said {
+			kept += e.lines
+		}
+	}
+	return kept + after
+}
+
+// forPeople are the keys that a workflow does not need.
+var forPeople = []string{"id", "version", "description"}
 
 // title changes the heading that repeats the name of the workflow.
 func (u *updater) title() {
@@ -127,7 +154,7 @@ func (u *updater) title() {
 
 // changeSections changes the sections that mean something else, drops those of
 // nodes that are gone, and adds new ones behind those that stand above them.
-func (u *updater) changeSections(thorough bool) {
+func (u *updater) changeSections() {
 	at := u.lastLine()
 	for i := range u.after.pieces {
 		p := &u.after.pieces[i]
@@ -138,7 +165,7 @@ func (u *updater) changeSections(thorough bool) {
 		case s != nil:
 			u.change(s, old, p)
 			at = s.whole.To
-		case old == nil || *old != *p || thorough:
+		case old == nil || *old != *p || u.care == keepLittle:
 			u.insert(at, p.text())
 		}
 	}
@@ -202,7 +229,7 @@ func (u *updater) change(s *section, old, p *piece) {
 		if s.front.exists() {
 			was = string(u.doc.text.Bytes[s.front.yaml.From:s.front.yaml.To])
 		}
-		merged := mergeKeys(was, old.front, p.front)
+		merged := u.merge(was, old.front, p.front)
 		switch {
 		case s.front.exists() && merged != "":
 			u.edits.replace(s.front.yaml, merged)
@@ -227,7 +254,7 @@ func (u *updater) change(s *section, old, p *piece) {
 }
 
 // redraw is the new chart, with the header of the old one and what decorates it.
-func (u *updater) redraw(thorough bool) string {
+func (u *updater) redraw() string {
 	c := u.chart
 	text := u.src.Bytes
 	_, lines, _ := strings.Cut(u.after.chart, "\n")
@@ -249,7 +276,7 @@ func (u *updater) redraw(thorough bool) string {
 		}
 	}
 	for _, d := range c.Decor {
-		if u.keeps(&d, lines, thorough) {
+		if u.keeps(&d, lines) {
 			b.WriteString("    " + string(bytes.TrimSpace(text[d.Span.From:d.Span.To])) + "\n")
 		}
 	}
@@ -291,7 +318,7 @@ func firstWord(statement string) string {
 
 // keeps says whether a decoration is still of use: it is for nodes that are
 // still there, and arrows are counted as before only if none has changed.
-func (u *updater) keeps(d *mermaid.Decor, lines string, thorough bool) bool {
+func (u *updater) keeps(d *mermaid.Decor, lines string) bool {
 	switch d.Kind {
 	case mermaid.ClassDef, mermaid.AccTitle, mermaid.AccDescr:
 		return true
@@ -300,7 +327,7 @@ func (u *updater) keeps(d *mermaid.Decor, lines string, thorough bool) bool {
 	case mermaid.LinkStyle:
 		return slices.Equal(d.IDs, []string{"default"})
 	case mermaid.Class:
-		if _, says := classes[d.Value]; says && thorough {
+		if _, says := classes[d.Value]; says && u.care == keepLittle {
 			return false
 		}
 	case mermaid.Style, mermaid.Click:

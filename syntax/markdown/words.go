@@ -71,9 +71,9 @@ func textWord(kind string) string {
 
 // rename lets the names of this notation count as those of YAML.
 func rename(m *strictyaml.Map) {
-	m.Rename("input", "inputs")
-	m.Rename("onTimeout", "on_timeout")
-	m.Rename("allowCustomInput", "custom")
+	for _, name := range []string{"input", "onTimeout", "allowCustomInput"} {
+		m.Rename(name, aliases[name])
+	}
 	if n := m.Peek("onError"); n.Exists() {
 		if isPolicy(n) {
 			m.Rename("onError", "on_error")
@@ -154,11 +154,11 @@ const promptFile = "prompt_file"
 
 // filePrompt is the path in {file:path}.
 func filePrompt(text string) (path string, ok bool) {
-	path, ok = strings.CutPrefix(strings.TrimSpace(text), "{file:")
+	path, ok = strings.CutPrefix(text, "{file:")
 	if !ok || !strings.HasSuffix(path, "}") {
 		return "", false
 	}
-	return strings.TrimSpace(path[:len(path)-1]), true
+	return path[:len(path)-1], true
 }
 
 // promptFile takes the prompt out of the words if it is the name of a file.

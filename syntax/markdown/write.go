@@ -52,6 +52,9 @@ type piece struct {
 	body  string
 }
 
+// style is how words are written: a prompt among them must not look like Markdown.
+var style = yaml.Style{NoFences: true}
+
 // chartHeader is the first line of the charts that are written.
 const chartHeader = "flowchart TD\n"
 
@@ -100,12 +103,15 @@ func isTitle(name string) bool {
 // front is the front matter of the file.
 func (p *plan) front() string {
 	name := strictyaml.Quote(p.w.Name, false)
-	text := "name: " + name + "\n" + yaml.WriteHead(p.w)
+	text := "name: " + name + "\n" + style.Head(p.w)
 	if p.entry != "" {
 		text += "entrypoint: " + strictyaml.Quote(p.entry, false) + "\n"
 	}
-	if p.drawing.Max != 0 {
+	if p.loops && p.drawing.Max != 0 {
 		text += "config:\n  maxIterations: " + strconv.Itoa(p.drawing.Max) + "\n"
+	}
+	if p.retry != (workflow.Retry{}) {
+		text += style.Step(&workflow.Node{Step: &workflow.Task{}, Retry: p.retry}, nil, false)
 	}
 	if p.onError != workflow.Stop {
 		text += "on_error: " + string(p.onError) + "\n"
@@ -139,12 +145,33 @@ func (p *plan) words(n *workflow.Node, drawn string, edges []workflow.Edge) stri
 	case w.OnError == workflow.Stop:
 		stops = "on_error: stop\n"
 	}
+	once := p.takeRetry(&w)
 	agent, asIs := takeAgentWords(&w)
-	text := yaml.WriteStep(&w, edges, drawn != n.ID)
+	text := style.Step(&w, edges, drawn != n.ID)
 	if asIs {
 		text = renameLine(text, "config:", "settings:")
 	}
-	return text + agent + stops
+	return text + once + agent + stops
+}
+
+// takeRetry leaves out a retry that the file says for all tasks, and says where
+// there is none.
+func (p *plan) takeRetry(n *workflow.Node) string {
+	if each, ok := n.Step.(*workflow.Each); ok && len(each.Body.Nodes) == 1 {
+		c := *each
+		c.Body.Nodes = slices.Clone(each.Body.Nodes)
+		n.Step, n = &c, &c.Body.Nodes[0]
+	}
+	_, isTask := n.Step.(*workflow.Task)
+	switch none := (workflow.Retry{}); {
+	case !isTask || p.retry == none:
+	case n.Retry == p.retry:
+		n.Retry = none
+	case n.Retry.Attempts < 2:
+		n.Retry = none
+		return "retry: 1\n"
+	}
+	return ""
 }
 
 // takeAgentWords takes the settings that have words of their own out of a task,
@@ -176,7 +203,7 @@ func takeAgentWords(n *workflow.Node) (text string, asIs bool) {
 	if len(own) == 0 {
 		return "", asIs
 	}
-	nested := yaml.WriteStep(&workflow.Node{Step: &workflow.Task{Settings: own}}, nil, false)
+	nested := style.Step(&workflow.Node{Step: &workflow.Task{Settings: own}}, nil, false)
 	return dedent(strings.TrimPrefix(nested, "config:\n")), asIs
 }
 
