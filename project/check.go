@@ -21,7 +21,7 @@ func (l *Loaded) Check(replied func(w *workflow.Workflow, node string) bool) wor
 		Broken:  l.broken,
 	})
 	found = slices.DeleteFunc(found, l.doubtful())
-	return slices.Concat(l.project.Diagnostics(), l.Diagnostics, found).Sort()
+	return slices.Concat(l.project.Diagnostics(), l.Diagnostics, l.missingPrompts(replied), found).Sort()
 }
 
 // callable are the workflows that could be called instead of one that does not

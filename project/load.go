@@ -33,6 +33,7 @@ type Loaded struct {
 	broken  []string                      // names that stand for no one workflow; reported already
 	beside  []string                      // directories of the files that were read
 	places  map[place][]found             // what find found: a name is called many times
+	missing []missing                     // tasks without the prompts that they name
 }
 
 // place is a name and the directory of the file that uses it.

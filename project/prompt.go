@@ -17,13 +17,20 @@ const codePromptFile = "prompt-file"
 // read here, so that whatever runs the workflow finds the text in it.
 const promptFile = "prompt_file"
 
-// readPrompts gives every task that names a file for its prompt the text of that
-// file, with its references resolved.
+// readPrompts gives every task that names its prompt, or the file of it, the text
+// with its references resolved.
 func (l *Loaded) readPrompts(w *workflow.Workflow) {
 	read := false
 	w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
-		if task, ok := n.Step.(*workflow.Task); ok && task.Settings[promptFile] != nil {
+		task, ok := n.Step.(*workflow.Task)
+		switch {
+		case !ok:
+			return
+		case task.Settings[promptFile] != nil:
 			l.readPrompt(w, n, task)
+			read = true
+		case task.Settings[templateName] != nil:
+			l.readTemplate(w, n, task)
 			read = true
 		}
 	})

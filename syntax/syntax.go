@@ -15,6 +15,7 @@ import (
 	"github.com/hocket-dev/hocket/syntax/internal/fidelity"
 	"github.com/hocket-dev/hocket/syntax/json"
 	"github.com/hocket-dev/hocket/syntax/markdown"
+	"github.com/hocket-dev/hocket/syntax/plantuml"
 	"github.com/hocket-dev/hocket/syntax/xml"
 	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
@@ -89,6 +90,19 @@ var notations = []Notation{
 		Fidelity: markdown.Fidelity,
 	},
 	{
+		Name:     "plantuml",
+		Also:     []string{"puml"},
+		Endings:  []string{".puml", ".plantuml", ".uml", ".pu", ".iuml"},
+		Often:    true,
+		Like:     plantuml.Like,
+		Parse:    plantuml.Parse,
+		Format:   plantuml.Format,
+		Fmt:      plantuml.Fmt,
+		Update:   plantuml.Update,
+		Diagram:  plantuml.Diagram,
+		Fidelity: plantuml.Fidelity,
+	},
+	{
 		Name:    "json",
 		Endings: []string{".json"},
 		Like:    likeJSON,
@@ -119,7 +133,7 @@ func likeYAML(text []byte) bool {
 const codeNotation = "notation-unknown"
 
 // Codes lists every code that a diagnostic of a notation can have.
-var Codes = append(slices.Concat(yaml.Codes, xml.Codes, json.Codes, markdown.Codes),
+var Codes = append(slices.Concat(yaml.Codes, xml.Codes, json.Codes, markdown.Codes, plantuml.Codes),
 	strictyaml.Code{Name: codeNotation, Meaning: "The file is in no notation that Hocket reads."})
 
 // Notations are the names of all notations.

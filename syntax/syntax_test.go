@@ -17,7 +17,9 @@ func TestPicksTheNotation(t *testing.T) {
 		{"-", "<?xml version='1.0'?>\n<!-- c -->\n<root><agents/></root>", "xml"},
 		{"a.xml", "<worfklow name='x'/>", "xml"},
 		{"pom.xml", "<project/>", ""},
-		{"a.puml", "@startuml\n:a;\n@enduml\n", ""},
+		{"a.puml", "@startuml\n:a;\n@enduml\n", "plantuml"},
+		{"-", "prose\n  @startuml\n:a;\n@enduml\n", "plantuml"},
+		{"-", "an @startuml in a line\n", ""},
 		{"", "hello", ""},
 		{"-", "{\"name\": \"x\", \"steps\": []}", "yaml"},
 		{"a.json", "{\"nodes\": [], \"edges\": []}", "json"},
@@ -53,12 +55,12 @@ func TestReadsAWorkflowInAnAnswer(t *testing.T) {
 }
 
 func TestUnknownNotationSaysWhatIsSupported(t *testing.T) {
-	w, found := syntax.Parse("a.puml", []byte("@startuml\n"))
+	w, found := syntax.Parse("a.toml", []byte("x = 1\n"))
 	if w != nil || len(found) != 1 || !strings.Contains(found[0].Detail, ".yml or .yaml") {
 		t.Errorf("got %v", found)
 	}
-	text, found := syntax.Fmt("a.puml", []byte("@startuml\n"))
-	if string(text) != "@startuml\n" || !found.Errors() {
+	text, found := syntax.Fmt("a.toml", []byte("x = 1\n"))
+	if string(text) != "x = 1\n" || !found.Errors() {
 		t.Errorf("got %q, %v", text, found)
 	}
 	if _, err := syntax.Format(nil, "toml"); err == nil || !strings.Contains(err.Error(), "there are yaml") {

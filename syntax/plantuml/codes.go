@@ -12,7 +12,7 @@ import (
 // The codes of this package.
 const (
 	codeMark      = "plantuml-mark"
-	codeNote      = "plantuml-note"
+	codeNote      = "plantuml-words"
 	codeLane      = "plantuml-lane"
 	codeLaneTwice = "plantuml-lane-twice"
 	codeJoin      = "plantuml-join"

@@ -36,7 +36,8 @@ type node struct {
 	to      []*node         // of out; nil: @end
 	guard   *node           // the choice of its `when`
 	routes  []bool          // which of its routes lead somewhere
-	only    *node           // of a for_each: the only step in it, which shares its id
+	drawn   *activity.Activity
+	only    *node // of a for_each: the only step in it, which shares its id
 }
 
 // tail is an edge without an end.
@@ -281,12 +282,11 @@ func (r *reader) rename(p, other *node) {
 
 // activity draws a step.
 func (r *reader) activity(e *activity.Activity) {
-	s := r.wordsOf(e, "task")
-	r.step(e.Text, &e.Base, s)
+	r.step(e.Text, &e.Base, r.wordsOf(e, "task")).drawn = e
 }
 
 // step draws a step with its words, and leaves its edge open.
-func (r *reader) step(text activity.Text, at *activity.Base, s *said) {
+func (r *reader) step(text activity.Text, at *activity.Base, s *said) *node {
 	shown := text.String()
 	guard := r.guard(s, at)
 	n := r.node(text, shown, at, s)
@@ -308,6 +308,7 @@ func (r *reader) step(text activity.Text, at *activity.Base, s *said) {
 			r.open = append(r.open, tail{from: guard, on: workflow.OnElse, pos: p.Pos})
 		}
 	}
+	return p
 }
 
 // guard draws the choice that `when` stands for.

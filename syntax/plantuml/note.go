@@ -169,17 +169,52 @@ func (r *reader) attach(p part, on activity.Element) {
 		}
 	case noMark, promptMark, taskMark, routerMark, aggregatorMark, includeMark, approvalMark, choiceMark, loopMark, eachMark, metricsMark:
 	}
-	switch on.(type) {
-	case *activity.Activity, *activity.Backward, *activity.If, *activity.Switch, *activity.While, *activity.Repeat, *activity.Group:
+	taken, ok := takes(on)
+	switch {
+	case !ok:
+		r.report(workflow.Errorf(r.notePos(p.note), codeNote, "put it directly behind the step that it is about", "this note stands at no step"))
+	case !slices.Contains(taken, p.mark):
+		r.report(workflow.Errorf(r.notePos(p.note), codeMark, "put it directly behind the step that it is about", "<<%s>> says nothing about %s", p.mark, elementName(on)))
+	default:
 		w := r.words[on]
 		if w == nil {
 			w = &words{}
 			r.words[on] = w
 		}
 		w.parts = append(w.parts, p)
-	default:
-		r.report(workflow.Errorf(r.notePos(p.note), codeNote, "put it directly behind the step that it is about", "this note stands at no step"))
 	}
+}
+
+// takes are the marks of notes that an element may have; not ok: it takes no
+// words.
+func takes(e activity.Element) (taken []mark, ok bool) {
+	switch e.(type) {
+	case *activity.Activity, *activity.Backward:
+		return []mark{noMark, promptMark, taskMark, routerMark, aggregatorMark, includeMark, approvalMark, choiceMark, onErrorMark, metricsMark}, true
+	case *activity.If, *activity.Switch:
+		return []mark{noMark, choiceMark, metricsMark}, true
+	case *activity.While, *activity.Repeat:
+		return []mark{noMark, loopMark, choiceMark, metricsMark}, true
+	case *activity.Group:
+		return []mark{noMark, loopMark, eachMark, onErrorMark, metricsMark}, true
+	}
+	return nil, false
+}
+
+func elementName(e activity.Element) string {
+	switch e.(type) {
+	case *activity.If:
+		return "an if"
+	case *activity.Switch:
+		return "a switch"
+	case *activity.While:
+		return "a while"
+	case *activity.Repeat:
+		return "a repeat"
+	case *activity.Group:
+		return "a partition"
+	}
+	return "a step"
 }
 
 func (r *reader) notePos(n *activity.Note) workflow.Pos {

@@ -1,6 +1,7 @@
 package plantuml
 
 import (
+	"bytes"
 	"path"
 	"slices"
 	"strings"
@@ -90,6 +91,7 @@ type head struct {
 	onError workflow.OnError
 	handler *target
 	docs    []*strictyaml.Document
+	notes   []*activity.Note
 	lanes   bool // the words list the agents, so that the lanes do not
 }
 
@@ -142,3 +144,13 @@ func (r *reader) lanes() {
 }
 
 func (r *reader) pos(s source.Span) workflow.Pos { return r.src.Pos(s) }
+
+// Like says whether a text holds a diagram of PlantUML.
+func Like(text []byte) bool {
+	for line := range bytes.Lines(text) {
+		if bytes.HasPrefix(bytes.TrimLeft(line, " \t"), []byte("@startuml")) {
+			return true
+		}
+	}
+	return false
+}

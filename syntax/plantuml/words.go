@@ -320,6 +320,7 @@ func readOnError(m *strictyaml.Map) onErrorWords {
 
 // headNote reads a note about the whole workflow.
 func (r *reader) headNote(p part) {
+	r.head.notes = append(r.head.notes, p.note)
 	switch p.mark {
 	case onErrorMark:
 		w := readOnError(p.keys)

@@ -18,8 +18,9 @@ type writer struct {
 	b     bytes.Buffer
 	depth int
 
-	ids   map[string]bool // of all nodes
-	given map[string]bool // those that are written
+	ids   map[string]bool   // of all nodes
+	given map[string]bool   // those that are written
+	texts map[string]string // of steps, by id, where they are not to be changed
 
 	owners []*workflow.Node // the loops and for_eachs around what is written
 
@@ -108,9 +109,7 @@ func (out *writer) findLanes() (native bool) {
 }
 
 // isColor says whether a lane without a colour or with this one can be drawn.
-func isColor(s string) bool {
-	return len(s) < 30 && strings.IndexFunc(s, func(c rune) bool { return !(c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z') }) < 0
-}
+func isColor(s string) bool { return s == "" || activity.KnownColour(s) }
 
 func (out *writer) color(name string) string {
 	for _, a := range out.written.Agents {
@@ -183,6 +182,9 @@ func (out *writer) walk(b block, visit func(n *workflow.Node, base string)) {
 
 // text is what a step shows: its title, else its id in words.
 func (out *writer) text(n *workflow.Node) string {
+	if text, ok := out.texts[n.ID]; ok {
+		return text
+	}
 	if isSafeText(n.Title) && (n.Body() == nil || yaml.IsRepeat(n) || isSafeName(n.Title)) {
 		return n.Title
 	}

@@ -1,0 +1,85 @@
+package project
+
+import (
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// codeTemplate is the code of a prompt that no file of the project holds.
+const codeTemplate = "template-unknown"
+
+// templateName is the setting of a task that names a prompt of the project. It
+// is read here; no agent sees it.
+const templateName = "template"
+
+// missing is a task without the prompt that it names.
+type missing struct {
+	w    *workflow.Workflow
+	node string
+	workflow.Diagnostic
+}
+
+// readTemplate gives a task the prompt of the project that it names.
+func (l *Loaded) readTemplate(w *workflow.Workflow, n *workflow.Node, task *workflow.Task) {
+	name, _ := task.Settings[templateName].(string)
+	task.Settings = maps.Clone(task.Settings)
+	delete(task.Settings, templateName)
+	homes := l.project.homesFor(filepath.Dir(w.Pos.File))
+	if filepath.IsLocal(name) { // else it leads out of the directory
+		for _, home := range homes {
+			file := filepath.Join(home, "prompts", filepath.FromSlash(name)+".md")
+			if text, err := l.project.read(file); err == nil && utf8.Valid(text) {
+				setPrompt(task, file, string(text))
+				return
+			}
+		}
+	}
+	pos := n.Pos
+	if src := task.SettingsSrc[templateName]; src.Pos.Line > 0 {
+		pos = src.Pos
+	}
+	l.missing = append(l.missing, missing{w, n.ID, workflow.Errorf(pos, codeTemplate, templateHint(name, homes), "there is no prompt %q", name)})
+}
+
+// homesFor are the directories whose agents and prompts a workflow may use: those
+// beside its file, and those of the project.
+func (p *Project) homesFor(dir string) []string { return append(homesIn(dir), p.homes...) }
+
+// templateHint says which prompt was meant, or where to write it.
+func templateHint(name string, homes []string) string {
+	var names []string
+	for _, home := range homes {
+		dir := filepath.Join(home, "prompts")
+		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if known, ok := strings.CutSuffix(path, ".md"); ok && err == nil && !d.IsDir() {
+				names = append(names, filepath.ToSlash(strings.TrimPrefix(known, dir+string(filepath.Separator))))
+			}
+			return nil // what cannot be read has no names
+		})
+	}
+	if hint := workflow.DidYouMean(name, names); hint != "" {
+		return hint
+	}
+	if !filepath.IsLocal(name) {
+		return "name a file in .hocket/prompts, without its ending"
+	}
+	return "write it to .hocket/prompts/" + name + ".md, or the prompt itself at the step"
+}
+
+// missingPrompts are the mistakes of tasks without their prompts. One with a
+// scripted reply needs none, so then it is only worth a warning.
+func (l *Loaded) missingPrompts(replied func(w *workflow.Workflow, node string) bool) workflow.Diagnostics {
+	var found workflow.Diagnostics
+	for _, m := range l.missing {
+		if replied != nil && replied(m.w, m.node) {
+			m.Severity, m.Detail = workflow.Warning, "its reply is used instead; "+m.Detail
+		}
+		found = append(found, m.Diagnostic)
+	}
+	return found
+}
