@@ -73,11 +73,13 @@ func (b *block) same(t *testing.T, name string) {
 func (b *block) test(t *testing.T, dir, state string) {
 	switch b.kind() {
 	case "text":
-	case "yaml", "mermaid", "markdown":
+	case "yaml", "xml", "mermaid", "markdown":
 		b.noErrors(t, dir, b.text)
 	case "yaml steps":
 		b.noErrors(t, dir, "name: steps\nsteps:\n"+indent(b.text))
-	case "yaml wrong", "mermaid wrong", "markdown wrong":
+	case "xml steps":
+		b.noErrors(t, dir, "<workflow name=\"steps\">\n"+indent(b.text)+"</workflow>\n")
+	case "yaml wrong", "xml wrong", "mermaid wrong", "markdown wrong":
 		b.wrong(t, dir)
 	case "yaml agent":
 		_, found := agent.ReadDefinition("agent.yml", []byte(b.text))
@@ -111,7 +113,7 @@ func indent(text string) string {
 }
 
 // endings are those of the files of a language.
-var endings = map[string]string{"yaml": ".yml", "mermaid": ".mmd", "markdown": ".md"}
+var endings = map[string]string{"yaml": ".yml", "xml": ".xml", "mermaid": ".mmd", "markdown": ".md"}
 
 // check reads and checks a workflow of the page. Agents that the page does not
 // define count as answered by a reply.

@@ -7,6 +7,7 @@
 //	yaml               a workflow; it must be free of errors
 //	yaml steps         the steps of one
 //	yaml wrong CODE    a workflow with that mistake
+//	xml …              the same three in XML
 //	yaml agent         an agent definition
 //	yaml replies       a file for --replies
 //	yaml config        a project's config.yml
@@ -16,7 +17,8 @@
 //	go                 Go source, or statements of it
 //	text, or nothing   text
 //
-// A block that begins with a comment like "# review.yml" is also written to that
-// file, so that the commands of the same page find it. In expected output … stands
-// for any text, and a line that is … for any lines.
+// A block that begins with a comment like "# review.yml", in XML one like
+// "<!-- review.xml -->", is also written to that file, so that the commands of the
+// same page find it. In expected output … stands for any text, and a line that is …
+// for any lines.
 package doctest

@@ -32,7 +32,7 @@ func (b *block) kind() string {
 	return b.info[0] + " " + b.info[1]
 }
 
-var fileName = regexp.MustCompile(`^# ([\w./-]+\.\w+)\n`)
+var fileName = regexp.MustCompile(`^(?:# |<!-- )([\w./-]+\.\w+)(?: -->)?\n`)
 
 // file is the file that a block is written to, "" if none. It is named behind the
 // fence, or in a comment at the top.
