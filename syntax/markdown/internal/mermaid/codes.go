@@ -30,7 +30,7 @@ const (
 	codeStyle       = "mermaid-style"
 	codeDirection   = "mermaid-direction"
 	codeVersion     = "mermaid-version"
-	codeEdges       = "mermaid-edges"
+	codeEdges       = "too-many-edges" // of all notations
 )
 
 // Codes lists every code that a diagnostic of Parse can have, with its meaning.
@@ -61,5 +61,4 @@ var Codes = []strictyaml.Code{
 	{Name: codeStyle, Meaning: "A style cannot be read, or is for an edge that does not exist."},
 	{Name: codeDirection, Meaning: "The words `direction LR` in a text make the whole line vanish."},
 	{Name: codeVersion, Meaning: "Not every version of Mermaid reads this."},
-	{Name: codeEdges, Meaning: "A flowchart has more edges than its text can mean."},
 }
