@@ -114,15 +114,6 @@ func (s *said) task() *workflow.Task {
 
 // readPrompt reads the words that only prompts have.
 func (r *reader) readPrompt(m *strictyaml.Map, s *said, t *workflow.Task) {
-	if text, _ := t.Settings[yaml.Template].(string); m.Peek("template").Exists() && !yaml.IsTemplateName(text) {
-		t.Prompt = workflow.Template{Text: text, Src: t.SettingsSrc[yaml.Template]}
-		delete(t.Settings, yaml.Template)
-		delete(t.SettingsPos, yaml.Template)
-		delete(t.SettingsSrc, yaml.Template)
-		if len(t.Settings) == 0 {
-			t.Settings, t.SettingsPos, t.SettingsSrc = nil, nil, nil
-		}
-	}
 	if in := m.Get("input"); in.Exists() {
 		if m.Peek("inputs").Exists() {
 			in.Key().Errorf(codeStepKey, "keep one of them", "input and inputs say the same")

@@ -66,8 +66,8 @@ func (r *reader) task(m *strictyaml.Map, s *step) {
 	s.node.Step, s.base = t, orElse(t.Agent, "task")
 }
 
-// readTemplate reads the name of a prompt of the project. The model has it as a
-// setting, which the project replaces by the prompt.
+// readTemplate reads the name of a prompt of the project, which the model has as
+// a setting and the project replaces by the prompt. More than a name is a prompt.
 func readTemplate(n, prompt strictyaml.Node, t *workflow.Task) {
 	if !n.Exists() {
 		return
@@ -75,12 +75,17 @@ func readTemplate(n, prompt strictyaml.Node, t *workflow.Task) {
 	if prompt.Exists() {
 		n.Key().Errorf(codeStepKey, "remove one of them", "a step has either a prompt or a template")
 	}
-	if t.Settings == nil {
-		t.Settings = map[string]any{}
-	}
-	readSetting(strictyaml.Entry{Name: Template, Key: n.Key(), Value: n}, 1, t)
-	if t.Settings[Template] = n.Text(); n.IsText() && n.Written() == "" {
+	switch name := n.Text(); {
+	case IsTemplateName(name):
+		if t.Settings == nil {
+			t.Settings = map[string]any{}
+		}
+		readSetting(strictyaml.Entry{Name: Template, Key: n.Key(), Value: n}, 1, t)
+		t.Settings[Template] = name
+	case n.IsText() && name == "":
 		n.WrongType("the name of a prompt")
+	default:
+		t.Prompt = template(n)
 	}
 }
 
