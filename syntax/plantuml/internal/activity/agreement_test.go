@@ -69,14 +69,15 @@ func drawn(text []byte) *reader {
 
 // differ are the probes and files that are read differently, and why.
 var differ = map[string]string{
-	"define":                         "a line that is a macro is no statement without the preprocessor",
-	"pdiff-8c271fa0572f.puml":        "a line that calls a procedure is no statement without the preprocessor",
-	"percent builtin":                "functions of the preprocessor are not carried out",
-	"pdiff-821ccc4330a4.puml":        "PlantUML shows an image by its hash",
-	"include missing":                "what a file includes is not read",
-	"multi-line with line = include": "what a file includes is not read",
-	"wild-83aaecf09af9.puml":         "what a file includes is not read",
-	"pdiff-6171b364d316.puml":        "a backslash is an escape in <latex>, too: Escape has to be able to write every text",
+	"define":                                "a line that is a macro is no statement without the preprocessor",
+	"pdiff-8c271fa0572f.puml":               "a line that calls a procedure is no statement without the preprocessor",
+	"block comment line then code trailing": "PlantUML draws its welcome where a comment leaves one line of a diagram",
+	"percent builtin":                       "functions of the preprocessor are not carried out",
+	"pdiff-821ccc4330a4.puml":               "PlantUML shows an image by its hash",
+	"include missing":                       "what a file includes is not read",
+	"multi-line with line = include":        "what a file includes is not read",
+	"wild-83aaecf09af9.puml":                "what a file includes is not read",
+	"pdiff-6171b364d316.puml":               "a backslash is an escape in <latex>, too: Escape has to be able to write every text",
 }
 
 func TestReadsTheProbesAsPlantUMLDoes(t *testing.T) {
@@ -230,14 +231,14 @@ func ourTree(d *Diagram, all bool) string {
 	if !all {
 		b.Reset()
 	}
-	ourBody(&b, d.Body, 0, map[Element]bool{})
+	ourBody(&b, d.Body, 0, deaths{})
 	return b.String()
 }
 
-func ourBody(b *strings.Builder, body []Element, depth int, killed map[Element]bool) {
-	var final *Stop
+func ourBody(b *strings.Builder, body []Element, depth int, killed deaths) {
+	var final, done *Stop
 	for _, e := range body {
-		if s, ok := e.(*Stop); ok && s == final && s != nil {
+		if s, ok := e.(*Stop); ok && s == done {
 			continue
 		}
 		m := map[string]any{}
@@ -246,7 +247,10 @@ func ourBody(b *strings.Builder, body []Element, depth int, killed map[Element]b
 		if base.Arrow != nil {
 			m["arrow"] = base.Arrow.Label.String()
 		}
-		if base.Kill != nil || killed[e] {
+		if base.Kill != nil {
+			killed.add(e)
+		}
+		if killed[e] {
 			m["killed"] = true
 		}
 		kind := ""
@@ -312,12 +316,6 @@ func ourBody(b *strings.Builder, body []Element, depth int, killed map[Element]b
 			after = func() { ourBranches(b, e.Cases, "case", depth, false, killed) }
 		case *If:
 			kind = "if"
-			if base.Kill != nil { // PlantUML ends the last steps of two branches instead
-				killed[e.Branches[0].last] = true
-				if e.Else != nil {
-					killed[e.Else.last] = true
-				}
-			}
 			after = func() {
 				ourBranches(b, e.Branches, "then", depth, e.Closer.To > 0 || e.Else != nil, killed)
 				if e.Else != nil && (e.Else.Label.Raw != "" || slices.ContainsFunc(e.Else.Body, draws)) {
@@ -345,7 +343,33 @@ func ourBody(b *strings.Builder, body []Element, depth int, killed map[Element]b
 		}
 		if final != nil {
 			ourBody(b, []Element{final}, depth, killed)
+			final, done = nil, final
 		}
+	}
+}
+
+// deaths are the elements that PlantUML takes for ended.
+type deaths map[Element]bool
+
+// add ends an element, which ends the last ones in it.
+func (d deaths) add(e Element) {
+	switch b := e.(type) {
+	case *Activity, *While, *Repeat:
+		d[e] = true
+	case *If:
+		d.add(b.Branches[0].last)
+		if b.Else != nil {
+			d.add(b.Else.last)
+		}
+	case *Switch:
+		d.add(b.Cases[len(b.Cases)-1].last)
+	case *Fork:
+		d.add(b.Branches[len(b.Branches)-1].last)
+	case *Split:
+		d.add(b.Branches[len(b.Branches)-1].last)
+	case *Group:
+		d.add(b.last)
+	case *Start, *Stop, *Break, *Goto, *Label, *Connector, *Arrow, *LaneMark, *Note, *Backward, *Kill:
 	}
 }
 
@@ -358,7 +382,7 @@ func draws(e Element) bool {
 	return true
 }
 
-func ourForks(b *strings.Builder, branches []Branch, depth int, killed map[Element]bool) {
+func ourForks(b *strings.Builder, branches []Branch, depth int, killed deaths) {
 	for i := range branches {
 		fmt.Fprintf(b, "%*s- branch\n", depth*2+1, "")
 		ourBody(b, branches[i].Body, depth+1, killed)
@@ -367,7 +391,7 @@ func ourForks(b *strings.Builder, branches []Branch, depth int, killed map[Eleme
 
 // ourBranches prints branches. PlantUML remembers the arrow at the end of the
 // branches before else and endif only.
-func ourBranches(b *strings.Builder, branches []Branch, word string, depth int, out bool, killed map[Element]bool) {
+func ourBranches(b *strings.Builder, branches []Branch, word string, depth int, out bool, killed deaths) {
 	for i := range branches {
 		br := &branches[i]
 		m := map[string]any{"test": br.Test.String(), "when": br.Label.String(), "in": br.In.String()}

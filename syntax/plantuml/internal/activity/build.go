@@ -124,10 +124,11 @@ func (r *reader) mark(l *line, st *stmt) {
 	}
 }
 
-// final makes a stop behind a loop without break the exit of the loop. A note
-// behind it goes to the loop, as PlantUML has it.
+// final makes a stop behind a loop without break the exit of the loop. PlantUML
+// does so outside of blocks only, and takes the loop for what stands before the
+// next line then.
 func (r *reader) final(before Element, stop *Stop) {
-	if w, ok := before.(*While); ok && !w.breaks {
+	if w, ok := before.(*While); ok && !w.breaks && len(r.stack) == 1 {
 		w.Final = stop
 		r.top().last = w
 	}
@@ -225,6 +226,9 @@ func (r *reader) addArrow(a *Arrow, span source.Span) {
 	}
 	if w, ok := r.top().block.(*While); ok && r.top().last == nil && a.Label.Raw != "" {
 		w.Yes, a.To = a.Label, w
+		if a.Style != "" {
+			r.pending = nil
+		}
 		return
 	}
 	r.pending = a

@@ -264,10 +264,8 @@ func group(s string) stmt {
 			break
 		}
 	}
-	if at > 0 {
-		if end := words(s, 0, "group", "end"); end > 0 && end <= at+4 && semicolon(s, end) == len(s) {
-			return stmt{kind: kGroupEnd}
-		}
+	if end := word(s, 0, "groupend"); end > 0 && semicolon(s, end) == len(s) {
+		return stmt{kind: kGroupEnd} // `group end` opens a group with the name end
 	}
 	if at < 0 || blanks(s, at) == at {
 		return stmt{}

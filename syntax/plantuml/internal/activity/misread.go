@@ -37,6 +37,11 @@ func (r *reader) misread(l *line, st *stmt) bool {
 		return r.endComment(l, workflow.Error) || r.severalOnALine(l, workflow.Error) || r.endColon(l)
 	case kKill:
 		return r.looseKill(l)
+	case kGroup:
+		if r.top().word == "group" && words(l.text, 0, "group", "end") == len(strings.TrimSuffix(l.text, ";")) {
+			r.instead(workflow.Warning, codeKeyword, l.whole(), "PlantUML opens a group with the name end here", mending(l).put("}"))
+			return true
+		}
 	}
 	return false
 }

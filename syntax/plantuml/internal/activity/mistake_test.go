@@ -81,6 +81,7 @@ var mistakes = []struct {
 	{"join", "fork\n:a;\nfork again\n:b;\njoin", "plantuml-keyword", "6:1", "fork\n:a;\nfork again\n:b;\nend fork"},
 	{"parallel", "parallel\n:a;\nfork again\n:b;\nend parallel", "plantuml-keyword", "2:1", "fork\n:a;\nfork again\n:b;\nend fork"},
 	{"end partition", "partition P {\n:a;\nend partition", "plantuml-keyword", "4:1", "partition P {\n:a;\n}"},
+	{"group end", "group G\n:a;\ngroup end\n:b;", "plantuml-keyword", "4:1", "group G\n:a;\n}\n:b;"},
 	{"for", "for (each file)\n:a;\nend for", "plantuml-keyword", "2:1", "while (each file)\n:a;\nendwhile"},
 	{"for each", "for each file in files\n:a;\nendfor", "plantuml-keyword", "2:1", "while (each file in files)\n:a;\nendwhile"},
 	{"endif with a label", "if (a) then (b)\n:c;\nendif (done)", "plantuml-keyword", "4:1", "if (a) then (b)\n:c;\nendif"},

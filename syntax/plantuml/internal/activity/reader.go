@@ -219,7 +219,6 @@ func (r *reader) decor(kind DecorKind, l *line) {
 func (r *reader) comment(l *line) {
 	r.decor(Comment, l)
 	if strings.HasPrefix(l.text, "/'") && !strings.HasSuffix(trimSpace(r.scan.text[l.from:l.to]), "'/") {
-		r.foreign = r.strict // PlantUML draws its welcome
 		r.problem(workflow.Error, codeComment, l.span(0, 2),
 			"the comment has no end, and hides the rest of the diagram", `write '/ at the end of its last line`)
 	}
