@@ -332,7 +332,7 @@ func (r *reader) node(text activity.Text, shown string, at *activity.Base, s *sa
 	if s == nil {
 		n := workflow.Node{Title: shown, Pos: pos}
 		n.Step = &workflow.Task{Agent: r.laneAgent(at, pos), Prompt: r.textTemplate(text, shown, pos)}
-		n.ID = r.names.Name(yaml.Slug(shown))
+		n.ID = r.names.Name(idOf(shown))
 		return n
 	}
 	n := &s.Node
@@ -361,10 +361,14 @@ func (r *reader) node(text activity.Text, shown string, at *activity.Base, s *sa
 	case *workflow.Choice, *workflow.Combine, *workflow.Loop, *workflow.Each, nil:
 	}
 	if n.ID == "" {
-		n.ID = r.names.Name(yaml.Slug(shown))
+		n.ID = r.names.Name(idOf(shown))
 	}
 	return s.Repeat()
 }
+
+// idOf is the id of a step that shows a text: in lower case, whether it is one
+// word or several.
+func idOf(text string) string { return yaml.Slug(strings.ToLower(text)) }
 
 // textTemplate is the text of a step as a prompt or a question.
 func (r *reader) textTemplate(text activity.Text, shown string, pos workflow.Pos) workflow.Template {

@@ -77,16 +77,15 @@ func (l *layout) from(s source.Span, depth int) {
 	}
 }
 
-// decor keeps the lines of decoration as they are, but for comments between
-// statements, which stand as deep as what follows.
+// decor puts decoration of one line as deep as what follows, and keeps longer
+// decoration as it is.
 func (l *layout) decor(d activity.Decor) {
-	if d.Kind != activity.Comment || l.line(d.Span.From) != l.line(max(d.Span.From, d.Span.To-1)) {
-		return
+	if l.line(d.Span.From) == l.line(max(d.Span.From, d.Span.To-1)) {
+		l.deep[l.line(d.Span.From)] = likeNext
 	}
-	l.deep[l.line(d.Span.From)] = likeNext
 }
 
-// likeNext is the depth of a comment: that of the next statement.
+// likeNext is the depth of decoration: that of the next statement.
 const likeNext = -2
 
 func (l *layout) body(list []activity.Element, depth int) {
@@ -159,7 +158,7 @@ func (l *layout) note(n *activity.Note, depth int) {
 }
 
 func (l *layout) write() []byte {
-	l.placeComments()
+	l.placeDecor()
 	out := make([]byte, 0, len(l.src.Bytes)+len(l.src.Bytes)/8)
 	for i, from := range l.lines {
 		to := len(l.src.Bytes)
@@ -189,8 +188,8 @@ func (l *layout) indented(i int, content []byte) []byte {
 	return append(append(bytes.Repeat([]byte("  "), l.deep[i]), more...), trimmed...)
 }
 
-// placeComments puts comments as deep as the statement below them.
-func (l *layout) placeComments() {
+// placeDecor puts decoration as deep as the statement below it.
+func (l *layout) placeDecor() {
 	below := 0
 	for i := len(l.deep) - 1; i >= 0; i-- {
 		switch {

@@ -24,6 +24,7 @@ func format(w *workflow.Workflow) ([]byte, *plan, error) {
 	for _, form := range []plan{{}, {hard: true}, {flat: true, hard: true}} {
 		p := form
 		p.w, p.written, p.carried = w, written, map[string]bool{}
+		p.carryKnown()
 		for range 6 {
 			text := p.write()
 			again, found := Parse("", text)
@@ -47,21 +48,64 @@ type plan struct {
 }
 
 // carryMore finds the nodes that came out with other edges than they have. It
-// says whether there were any that are not carried yet.
+// says whether there were any that are not carried yet. Nodes that were left out
+// come last: they may come back when the others are right.
 func (p *plan) carryMore(again *workflow.Workflow) bool {
 	got, want := edgesOf(&again.Body), edgesOf(&p.w.Body)
+	there := map[string]bool{}
+	again.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) { there[n.ID], there[n.ID+"[]"] = true, true })
 	before := len(p.carried)
-	for id, edges := range want {
-		if !sameEdges(got[id], edges) {
-			p.carried[id] = true
+	for _, missing := range []bool{false, true} {
+		for id, edges := range want {
+			if there[id] != missing && !sameEdges(got[id], edges) {
+				p.carried[id] = true
+			}
+		}
+		for id := range got {
+			if len(want[id]) == 0 {
+				p.carried[id] = true
+			}
+		}
+		if len(p.carried) > before {
+			return true
 		}
 	}
-	for id := range got {
-		if len(want[id]) == 0 && len(got[id]) > 0 {
-			p.carried[id] = true
+	return false
+}
+
+// carryKnown finds the nodes whose edges no block can show.
+func (p *plan) carryKnown() {
+	edges := edgesOf(&p.w.Body)
+	var look func(g *workflow.Graph, owner *workflow.Node)
+	look = func(g *workflow.Graph, owner *workflow.Node) {
+		for i := range g.Nodes {
+			n := &g.Nodes[i]
+			key := keyIn(owner, n.ID)
+			if ways, _ := waysOf(edges[key]); !canShow(n, ways) {
+				p.carried[key] = true
+			}
+			if body := n.Body(); body != nil {
+				look(body, n)
+			}
 		}
 	}
-	return len(p.carried) > before
+	look(&p.w.Body, nil)
+}
+
+// canShow says whether the ways of a node may be drawn.
+func canShow(n *workflow.Node, ways []way) bool {
+	kind := n.Kind()
+	switch {
+	case len(ways) == 0 || len(ways) == 1 && ways[0].on == workflow.OnSuccess:
+		return true
+	case kind == "choice" && len(ways) == 2 && ways[0].on == workflow.OnWhen && ways[1].on == workflow.OnElse:
+		return isSafeTest(ways[0].when)
+	case kind != "choice" && kind != "task" && kind != "human":
+		return false
+	}
+	return !slices.ContainsFunc(ways, func(w way) bool {
+		return w.on != workflow.OnElse && (w.on != workflow.OnLabel || !isSafeLabel(w.label)) || len(w.to) > 1
+	})
 }
 
 // edgesOf are the edges of all nodes, by the keys of where they come from.

@@ -8,81 +8,68 @@ import (
 
 // handle leads every failure that nothing else handles to one step: from every
 // working node that has no error edge and that the handler does not lead to.
-func handle(g *workflow.Graph, handler string, pos workflow.Pos, report func(workflow.Diagnostic)) {
-	if !contains(g, handler) {
-		var names []string
-		g.Walk(func(_ *workflow.Graph, n *workflow.Node) { names = append(names, n.ID) })
-		report(workflow.Errorf(pos, codeTarget, orElse(workflow.DidYouMean(handler, names), "write the id of a step of this file"), "there is no step %q to go to", handler))
+func (r *reader) handle(handler *target) {
+	h := r.byID[handler.name]
+	if h == nil || h.Step == nil {
+		r.report(workflow.Errorf(handler.pos, codeTarget, r.suggest(handler.name), "there is no step %q to go to", handler.name))
 		return
 	}
-	if !handleIn(g, handler, pos, behind(g, handler)) {
-		report(workflow.Warningf(pos, codeDetached, "move it to the end: a handler handles what runs before it", "%q handles nothing: every other step comes behind it", handler))
-	}
-}
-
-func contains(g *workflow.Graph, id string) bool {
-	found := false
-	g.Walk(func(_ *workflow.Graph, n *workflow.Node) { found = found || n.ID == id })
-	return found
-}
-
-// handleIn says whether there was anything to handle.
-func handleIn(g *workflow.Graph, handler string, pos workflow.Pos, reached map[string]bool) (handled bool) {
-	out := map[string][]workflow.Edge{}
-	for _, e := range g.Edges {
-		out[e.From] = append(out[e.From], e)
-	}
-	edges := make([]workflow.Edge, 0, len(g.Edges)+len(g.Nodes))
-	for i := range g.Nodes {
-		n := &g.Nodes[i]
-		own := out[n.ID]
-		isFailure := func(e workflow.Edge) bool { return e.On == workflow.OnFailure }
-		switch n.Step.(type) {
-		case *workflow.Loop:
-			handled = handleIn(n.Body(), handler, pos, reached) || handled
-		case *workflow.Choice:
-		case *workflow.Task, *workflow.Human, *workflow.Call, *workflow.Combine, *workflow.Each:
-			if slices.ContainsFunc(own, isFailure) {
-				handled = true
-			} else if !reached[n.ID] {
-				handled = true
-				at := slices.IndexFunc(own, func(e workflow.Edge) bool { return e.On == workflow.OnTimeout })
-				if at < 0 {
-					at = len(own)
-				}
-				own = slices.Insert(slices.Clip(own), at, workflow.Edge{From: n.ID, To: handler, On: workflow.OnFailure, Pos: pos})
-			}
+	reached := r.behind(h)
+	handled := false
+	for _, p := range r.parts {
+		if p.Step == nil || p.inEach() || p.Kind() == "choice" || p.Kind() == "loop" {
+			continue
 		}
-		edges = append(edges, own...)
+		isFailure := func(e workflow.Edge) bool { return e.On == workflow.OnFailure }
+		switch {
+		case slices.ContainsFunc(p.out, isFailure):
+			handled = true
+		case !reached[p]:
+			handled = true
+			at := slices.IndexFunc(p.out, func(e workflow.Edge) bool { return e.On == workflow.OnTimeout })
+			if at < 0 {
+				at = len(p.out)
+			}
+			p.out = slices.Insert(p.out, at, workflow.Edge{To: h.ID, On: workflow.OnFailure, Pos: handler.pos})
+		}
 	}
-	g.Edges = edges
-	return handled
+	if !handled {
+		r.report(workflow.Warningf(handler.pos, codeDetached, "move it to the end: a handler handles what runs before it", "%q handles nothing: every other step comes behind it", h.ID))
+	}
+}
+
+// inEach says whether a node is repeated for the items of a list.
+func (n *node) inEach() bool {
+	for in := n.in; in != nil; in = in.in {
+		if in.Step != nil && in.Kind() == "each" {
+			return true
+		}
+	}
+	return false
 }
 
 // behind are the nodes that a node leads to, itself included. Whoever comes into
 // a loop reaches all of it.
-func behind(g *workflow.Graph, from string) map[string]bool {
-	next := map[string][]string{}
-	g.Walk(func(in *workflow.Graph, n *workflow.Node) {
-		if body := n.Body(); body != nil {
-			for i := range body.Nodes {
-				next[n.ID] = append(next[n.ID], body.Nodes[i].ID)
-			}
-			for _, e := range body.Edges {
-				next[e.From] = append(next[e.From], e.To)
-			}
+func (r *reader) behind(from *node) map[*node]bool {
+	inside := map[*node][]*node{}
+	for _, p := range r.parts {
+		if p.in != nil {
+			inside[p.in] = append(inside[p.in], p)
 		}
-	})
-	for _, e := range g.Edges {
-		next[e.From] = append(next[e.From], e.To)
 	}
-	reached, todo := map[string]bool{}, []string{from}
+	reached, todo := map[*node]bool{}, []*node{from}
 	for len(todo) > 0 {
-		id := todo[len(todo)-1]
+		p := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		if !reached[id] {
-			reached[id] = true
-			todo = append(todo, next[id]...)
+		if reached[p] {
+			continue
+		}
+		reached[p] = true
+		todo = append(todo, inside[p]...)
+		for i := range p.out {
+			if to := r.byID[p.out[i].To]; to != nil {
+				todo = append(todo, to)
+			}
 		}
 	}
 	return reached

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/hocket-dev/hocket/syntax/plantuml/internal/activity"
-	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -124,7 +123,7 @@ func (r *reader) group(e *activity.Group) {
 	switch {
 	case isLoop || isEach:
 		if n.ID == "" {
-			n.ID = r.names.Name(yaml.Slug(orElse(name, n.Kind())))
+			n.ID = r.names.Name(idOf(orElse(name, n.Kind())))
 		}
 		r.framed(e, n, s, isLoop)
 	default:

@@ -52,10 +52,10 @@ func read(file string, text []byte) *reader {
 	r.heading(file)
 	r.lanes()
 	r.draw()
-	r.w.Body = r.lift()
 	if r.head.handler != nil {
-		handle(&r.w.Body, r.head.handler.name, r.head.handler.pos, r.report)
+		r.handle(r.head.handler)
 	}
+	r.w.Body = r.lift()
 	expr.Resolve(r.w, expr.PlantUML, ids(&r.w.Body))
 	return r
 }

@@ -72,7 +72,7 @@ func onlyMarks(s, marks string) bool {
 // readable is an id as people would say it, if it can be made of that again.
 func readable(id string) string {
 	text := strings.ReplaceAll(id, "-", " ")
-	if r, size := utf8.DecodeRuneInString(text); unicode.IsLower(r) && strings.Contains(text, " ") {
+	if r, size := utf8.DecodeRuneInString(text); unicode.IsLower(r) {
 		text = string(unicode.ToUpper(r)) + text[size:]
 	}
 	return text

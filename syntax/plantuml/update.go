@@ -162,7 +162,7 @@ func (u *updater) changeNode(was, now *workflow.Node) bool {
 		return false
 	}
 	text := p.drawn.Text.String()
-	u.out.given[now.ID] = yaml.Slug(text) != now.ID
+	u.out.given[now.ID] = idOf(text) != now.ID
 	if now.Title != was.Title && isSafeText(now.Title) && now.Title != "" {
 		text = now.Title
 		u.out.given[now.ID] = true

@@ -165,7 +165,7 @@ func (out *writer) walk(b block, visit func(n *workflow.Node, base string)) {
 		case it.form == whileForm, it.form == repeatForm:
 			visit(it.node, "loop")
 		default:
-			visit(it.node, yaml.Slug(out.text(it.node)))
+			visit(it.node, idOf(out.text(it.node)))
 		}
 		if it.form == whileForm {
 			visit(it.test, "choice")
@@ -277,6 +277,13 @@ func (out *writer) note(m mark, words string) {
 	}
 }
 
+// noteInside writes a note in the block that begins here.
+func (out *writer) noteInside(m mark, words string) {
+	out.depth++
+	out.note(m, words)
+	out.depth--
+}
+
 func (out *writer) always(m mark, words string) {
 	out.line("note right")
 	out.depth++
@@ -305,7 +312,7 @@ func (out *writer) ifElse(it *item, chained bool) {
 	}
 	out.line(word, " (", out.testOf(it), ") then (", yes, ")")
 	if !chained {
-		out.note(out.choiceNote(it.node, ""))
+		out.noteInside(out.choiceNote(it.node, ""))
 	}
 	out.inner(it.branches[0].body)
 	other := it.branches[1].body
@@ -357,7 +364,7 @@ func (out *writer) choose(it *item) {
 	}
 	out.line("switch (", test, ")")
 	if it.node != nil {
-		out.note(out.choiceNote(it.node, test))
+		out.noteInside(out.choiceNote(it.node, test))
 	}
 	for k := range it.branches {
 		out.line("case (", caseLabel(it.branches[k].way), ")")
@@ -400,8 +407,8 @@ func (out *writer) while(it *item) {
 		in, leave = leave, in
 	}
 	out.line("while (", out.condition(ways[0].when), ") is (", in, ")")
-	out.note(out.loopNote(it.node, ""))
-	out.note(out.choiceNote(it.test, ""))
+	out.noteInside(out.loopNote(it.node, ""))
+	out.noteInside(out.choiceNote(it.test, ""))
 	out.inner(it.body)
 	out.laneSet = false
 	out.line("endwhile (", leave, ")")
@@ -414,10 +421,8 @@ func (out *writer) repeat(it *item) {
 		back, leave = leave, back
 	}
 	out.line("repeat")
-	out.depth++
-	out.note(out.loopNote(it.node, ""))
-	out.note(out.choiceNote(it.test, ""))
-	out.depth--
+	out.noteInside(out.loopNote(it.node, ""))
+	out.noteInside(out.choiceNote(it.test, ""))
 	out.inner(it.body)
 	out.laneSet = false
 	out.line("repeat while (", out.condition(ways[0].when), ") is (", back, ") not (", leave, ")")
