@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Text is a text, or a part of one.
+// Text is a text, or a part of one. It is not safe for concurrent use.
 type Text struct {
 	File  string
 	Bytes []byte // what a reader reads
@@ -22,7 +22,11 @@ type Text struct {
 	whole []byte    // the file; Bytes itself unless it was cut out
 	parts []segment // where each run of Bytes stands in whole, in order
 	lines []int     // offset of every line of whole
+	last  place     // that was asked for
 }
+
+// place is a byte of the file.
+type place struct{ line, column, offset int }
 
 // segment says that the bytes from at on stand in the file from offset on.
 type segment struct{ at, offset int }
@@ -83,12 +87,37 @@ func (t *Text) Pos(s Span) workflow.Pos {
 	return p
 }
 
+// place is the line and the column of a byte of the file. It counts from the last
+// place that it was asked for, if that is nearer than the start of the line: a
+// file may have everything in one line.
 func (t *Text) place(offset int) (line, column int) {
+	line = t.line(offset)
+	start := t.lines[line-1]
+	switch last := t.last; {
+	case last.line != line || last.offset > offset && last.offset-offset > offset-start:
+		column = 1 + utf8.RuneCount(t.whole[start:offset])
+	case last.offset <= offset:
+		column = last.column + utf8.RuneCount(t.whole[last.offset:offset])
+	default:
+		column = last.column - utf8.RuneCount(t.whole[offset:last.offset])
+	}
+	t.last = place{line, column, offset}
+	return line, column
+}
+
+// line is the number of the line of a byte, which is often the one of the byte
+// before, or the next.
+func (t *Text) line(offset int) int {
+	for line := t.last.line; line > 0 && line <= len(t.lines) && line < t.last.line+2; line++ {
+		if offset >= t.lines[line-1] && (line == len(t.lines) || offset < t.lines[line]) {
+			return line
+		}
+	}
 	line, found := slices.BinarySearch(t.lines, offset)
 	if found {
 		line++
 	}
-	return line, 1 + utf8.RuneCount(t.whole[t.lines[line-1]:offset])
+	return line
 }
 
 // Source is a range of the text as the author wrote it.

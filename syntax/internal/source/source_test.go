@@ -28,3 +28,20 @@ func TestPositionsOfACutAreThoseOfTheFile(t *testing.T) {
 		t.Errorf("the edit gave %q, not %q", changed, want)
 	}
 }
+
+// Places are the same in whatever order they are asked for.
+func TestPlacesInAnyOrder(t *testing.T) {
+	const file = "über alles\n\n日本語 und mehr\nend"
+	var at []int
+	for i := range file {
+		at = append(at, i)
+	}
+	asked := source.New("x", []byte(file))
+	for i := range 500 {
+		from := i * 7 % len(at)
+		span := source.Span{From: at[from], To: at[min(from+i%5, len(at)-1)]}
+		if got, want := asked.Pos(span), source.New("x", []byte(file)).Pos(span); got != want {
+			t.Fatalf("%v is at %v, not %v", span, got, want)
+		}
+	}
+}
