@@ -93,8 +93,8 @@ func says(e *workflow.Edge, words ...string) bool {
 
 // rank is the order in which the kinds of edges of a node come, whatever was
 // drawn first.
-func rank(e workflow.Edge) int {
-	switch e.On {
+func rank(on workflow.On) int {
+	switch on {
 	case workflow.OnSuccess:
 		return 0
 	case workflow.OnLabel, workflow.OnWhen:
@@ -104,12 +104,29 @@ func rank(e workflow.Edge) int {
 	case workflow.OnFailure:
 		return 3
 	case workflow.OnTimeout:
-		return 4
 	}
-	return 5
+	return lastRank
 }
 
-func byRank(a, b workflow.Edge) int { return rank(a) - rank(b) }
+const lastRank = 4
+
+func byRank(a, b workflow.Edge) int { return rank(a.On) - rank(b.On) }
+
+// sortByRank puts edges into the order of their kinds: so those of each node come.
+func sortByRank(edges []workflow.Edge) []workflow.Edge {
+	if slices.IsSortedFunc(edges, byRank) {
+		return edges
+	}
+	sorted := make([]workflow.Edge, 0, cap(edges))
+	for kind := range lastRank + 1 {
+		for i := range edges {
+			if rank(edges[i].On) == kind {
+				sorted = append(sorted, edges[i])
+			}
+		}
+	}
+	return sorted
+}
 
 // testOf is the condition that the diamond of a choice shows, so that its arrows
 // say yes and no; "": there is none.

@@ -109,9 +109,7 @@ func (r *reader) readEdges() {
 		}
 	}
 	r.decide()
-	if !slices.IsSortedFunc(r.drawing.Edges, byRank) { // those of each node keep the order of their kinds
-		slices.SortStableFunc(r.drawing.Edges, byRank)
-	}
+	r.drawing.Edges = sortByRank(r.drawing.Edges)
 }
 
 // readEdge reads when one arrow is taken.

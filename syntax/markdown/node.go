@@ -117,12 +117,7 @@ func (r *reader) readNode(i int) workflow.Node {
 	n, v := &r.chart.Nodes[i], &r.vertices[i]
 	label := strings.TrimSpace(mermaid.Unescape(n.Text))
 	node := workflow.Node{ID: n.ID, Pos: r.chartPos(n.Mention), OnError: r.head.onError}
-	if v.kind == "task" && v.section == nil && len(n.Meta) == 0 { // as most nodes of a large drawing
-		task := &workflow.Task{Prompt: workflow.Template{Text: label}}
-		if n.HasText {
-			task.Prompt.Src = workflow.Source{Text: label, Pos: r.chartPos(n.Label)}
-		}
-		node.Retry, node.Step = r.head.retry, task
+	if v.section == nil && len(n.Meta) == 0 && r.readBare(&node, n, v.kind, label) { // as most nodes of a large drawing
 		return node
 	}
 	w := r.wordsOf(v.kind, v.section, n.Meta, n.ID)
@@ -144,6 +139,47 @@ func (r *reader) readNode(i int) workflow.Node {
 	node.Title = orElse(node.Title, orElse(title, w.about))
 	w.Node = node
 	return w.Repeat()
+}
+
+// readBare completes a node about which only the drawing says something. It says
+// whether it knows the kind.
+func (r *reader) readBare(node *workflow.Node, n *mermaid.Node, kind, label string) bool {
+	var src workflow.Source
+	if n.HasText {
+		src = workflow.Source{Text: label, Pos: r.chartPos(n.Label)}
+	}
+	switch kind {
+	case "task":
+		task := r.tasks.next()
+		task.Prompt = workflow.Template{Text: label, Src: src}
+		node.Retry, node.Step = r.head.retry, task
+	case "human":
+		node.Step = &workflow.Human{Question: workflow.Template{Text: label, Src: src}}
+	case "call":
+		node.Step = &workflow.Call{Workflow: label, Pos: src.Pos}
+	case "choice":
+		choice := &workflow.Choice{}
+		if node.Step = choice; n.HasText && decides(label) {
+			choice.On = workflow.Expr{Text: label, Src: src}
+		} else if n.HasText && label != n.ID {
+			node.Title = label
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// slab makes tasks, many at a time.
+type slab struct{ spare []workflow.Task }
+
+func (s *slab) next() *workflow.Task {
+	if len(s.spare) == 0 {
+		s.spare = make([]workflow.Task, 64)
+	}
+	t := &s.spare[0]
+	s.spare = s.spare[1:]
+	return t
 }
 
 // complete gives a node the texts that are not among its words: those of its

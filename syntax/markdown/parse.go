@@ -53,6 +53,7 @@ type reader struct {
 	worded   []workflow.Edge
 	odd      []mermaid.Shape // shapes that were warned of
 	drawing  flow.Drawing
+	tasks    slab
 }
 
 // frame is a subgraph with what the file says about it.
