@@ -13,7 +13,7 @@ import (
 // ifElse draws a chain of tests. Each elseif is a choice of its own, behind the
 // else of the one before.
 func (r *reader) ifElse(e *activity.If) {
-	if asker := r.asker(e, e.Branches[0].Test); asker != nil && len(e.Branches) == 1 {
+	if asker := r.asker(e.Branches[0].Test); asker != nil && r.words[e] == nil && len(e.Branches) == 1 {
 		r.answers(asker, e)
 		return
 	}
@@ -131,14 +131,10 @@ func (r *reader) condition(test activity.Text) workflow.Expr {
 }
 
 // asker is the step whose answers a test shows: a person who was just asked, or
-// a router, if the test says no more than a question and has no words of its
-// own.
-func (r *reader) asker(e activity.Element, test activity.Text) *node {
+// a router, if the test says no more than a question.
+func (r *reader) asker(test activity.Text) *node {
 	asked := r.asked
 	r.asked = nil
-	if r.words[e] != nil {
-		return nil
-	}
 	if slices.ContainsFunc(operators, func(op string) bool { return strings.Contains(test.Raw, op) }) {
 		return nil
 	}
@@ -166,8 +162,8 @@ func (r *reader) answers(asker *node, e *activity.If) {
 // choose draws a switch: a choice with a way for every case.
 func (r *reader) choose(e *activity.Switch) {
 	r.body(e.Early)
-	c := r.asker(e, e.Test)
-	if c == nil {
+	c := r.asker(e.Test)
+	if c == nil || r.words[e] != nil {
 		c = r.choice(e.Test, &e.Base, r.wordsOf(e, "choice"))
 		if step, ok := c.Step.(*workflow.Choice); ok && step.On.Text == "" && isCondition(e.Test.Raw) {
 			step.On = r.condition(e.Test)

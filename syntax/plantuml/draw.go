@@ -174,6 +174,17 @@ func (r *reader) element(e activity.Element) {
 		r.lane.setIn, r.lane.inherited = r.lane.block, false
 	case *activity.Arrow, *activity.Note, *activity.Backward:
 	}
+	if isBlock(e) {
+		r.asked = nil // the last step in it is not all that comes before what follows
+	}
+}
+
+func isBlock(e activity.Element) bool {
+	switch e.(type) {
+	case *activity.If, *activity.Switch, *activity.While, *activity.Repeat, *activity.Fork, *activity.Split, *activity.Group:
+		return true
+	}
+	return false
 }
 
 // end leads tails to the end.

@@ -1,6 +1,7 @@
 package plantuml
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -24,9 +25,16 @@ func rank(on workflow.On) int {
 	return 5
 }
 
+// sortEdges brings the edges of a node into the order of their kinds, and answers
+// into that of the text: the way out of a loop is tied after the way back.
 func sortEdges(edges []workflow.Edge) {
 	if len(edges) > 1 {
-		slices.SortStableFunc(edges, func(a, b workflow.Edge) int { return rank(a.On) - rank(b.On) })
+		slices.SortStableFunc(edges, func(a, b workflow.Edge) int {
+			if a.On == workflow.OnLabel && b.On == workflow.OnLabel {
+				return cmp.Or(a.Pos.Line-b.Pos.Line, a.Pos.Column-b.Pos.Column)
+			}
+			return rank(a.On) - rank(b.On)
+		})
 	}
 }
 

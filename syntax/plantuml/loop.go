@@ -30,7 +30,9 @@ func (r *reader) repeat(e *activity.Repeat) {
 	}
 	r.body(e.Body)
 	var out []tail
-	if e.Test.Written() {
+	if asker := r.loopAsker(e); asker != nil {
+		r.open, out = r.answer(asker, e.Yes, "yes"), r.answer(asker, e.Not, "")
+	} else if e.Test.Written() {
 		c := r.choice(e.Test, &e.Base, r.testWords(e))
 		r.open, out = r.test(c, e.Test, e.Yes, e.Not)
 	}
@@ -39,6 +41,14 @@ func (r *reader) repeat(e *activity.Repeat) {
 	}
 	r.again(l.frame)
 	r.closeLoop(l, out)
+}
+
+// loopAsker is the last step of a loop, if its test shows the answers of that.
+func (r *reader) loopAsker(e *activity.Repeat) *node {
+	if !e.Test.Written() || r.words[e].has(choiceMark) {
+		return nil
+	}
+	return r.asker(e.Test)
 }
 
 // testWords are what a note <<choice>> at a loop says about its test.
