@@ -17,7 +17,11 @@ import (
 // if nothing could be made of it, and must not be run if one of the diagnostics
 // is an error.
 func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) {
-	r := read(file, text)
+	r := &reader{file: file}
+	if r.read(text) {
+		r.forget()
+		r.lift()
+	}
 	return r.w, r.found.Sort()
 }
 
@@ -64,10 +68,20 @@ type frame struct {
 	words   *words
 }
 
+// read reads a file, and keeps what it is made of.
 func read(file string, text []byte) *reader {
-	r := &reader{file: file, nothing: strictyaml.Read(file, nil)}
+	r := &reader{file: file}
+	if r.read(text) {
+		r.lift()
+	}
+	return r
+}
+
+// read makes the drawing, and says whether there is one.
+func (r *reader) read(text []byte) bool {
+	r.nothing = strictyaml.Read(r.file, nil)
 	if !r.open(text) {
-		return r
+		return false
 	}
 	var found workflow.Diagnostics
 	r.chart, found = mermaid.Parse(r.src)
@@ -80,10 +94,22 @@ func read(file string, text []byte) *reader {
 		r.w.Name = r.defaultName()
 	}
 	r.draw()
+	return true
+}
+
+// forget lets go of what only the drawing was made from: a large chart need not
+// be there twice.
+func (r *reader) forget() {
+	r.chart, r.vertices, r.index, r.byName, r.ends, r.worded = nil, nil, nil, nil, nil, nil
+}
+
+// lift makes the model of the drawing.
+func (r *reader) lift() {
+	ids := r.ids()
 	r.w.Body = r.drawing.Lift(r.report)
+	r.drawing = flow.Drawing{}
 	r.rename()
-	expr.Resolve(r.w, expr.Mixed, r.ids())
-	return r
+	expr.Resolve(r.w, expr.Mixed, ids)
 }
 
 // report leaves warnings out where something is wrong already: they would only
