@@ -118,6 +118,7 @@ var tooLarge = map[string]func() string{
 	"markdown-encoding": func() string { return "```mermaid\nflowchart TD\n    write[\"caf\xe9\"]\n```\n" },
 	"xml-encoding":      func() string { return "<workflow><agent name='writer'><task>a\x01b</task></agent></workflow>" },
 	"xml-size":          func() string { return strings.Repeat("<workflow>", 300) },
+	"plantuml-encoding": func() string { return "@startuml\n|writer|\n:Write about the caf\xe9;\n@enduml\n" },
 	"yaml-size": func() string {
 		return "state: {list: " + strings.Repeat("[", 300) + strings.Repeat("]", 300) + "}\n" + oneStep
 	},
@@ -128,7 +129,7 @@ var tooLarge = map[string]func() string{
 }
 
 // endings are those of the files of a language.
-var endings = map[string]string{"yaml": ".yml", "markdown": ".md", "mermaid": ".mmd", "xml": ".xml", "plantuml": ".puml"}
+var endings = map[string]string{"yaml": ".yml", "markdown": ".md", "mermaid": ".mmd", "xml": ".xml", "plantuml": ".puml", "json nodes": ".json"}
 
 // try checks the project that the blocks make.
 func try(t *testing.T, blocks []fence) workflow.Diagnostics {

@@ -33,7 +33,9 @@ func Print(w *Workflow) string {
 		p.line("state %s = %s", quote(k), FormatJSON(w.State[k]))
 	}
 	for _, a := range w.Agents {
-		p.line("lane %s%s", quote(a.Name), optional(" role=", a.Role))
+		if a.Role != "" { // a name alone says nothing that tasks do not say
+			p.line("lane %s role=%s", quote(a.Name), quote(a.Role))
+		}
 	}
 	p.limits(w.Limits)
 	p.text("output", w.Output.Text)
