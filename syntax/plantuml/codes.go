@@ -11,6 +11,7 @@ import (
 
 // The codes of this package.
 const (
+	codeEncoding  = "plantuml-encoding"
 	codeMark      = "plantuml-mark"
 	codeNote      = "plantuml-words"
 	codeLane      = "plantuml-lane"
@@ -31,6 +32,7 @@ const (
 
 // Codes lists every code that a diagnostic of Parse can have, with its meaning.
 var Codes = slices.Concat(yaml.Codes, flow.Codes, activity.Codes, []strictyaml.Code{
+	{Name: codeEncoding, Meaning: "The file is not UTF-8."},
 	{Name: codeMark, Meaning: "The mark of a note does not exist, or does not go with what the note stands at."},
 	{Name: codeNote, Meaning: "A note with words stands at nothing that could take them."},
 	{Name: codeLane, Meaning: "A step is in a lane that was set inside of a block that has ended."},

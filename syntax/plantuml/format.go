@@ -70,7 +70,10 @@ func (p *plan) carryMore(again *workflow.Workflow) bool {
 			return true
 		}
 	}
-	return false
+	for id := range want {
+		p.carried[id] = true // edges drawn wrong may make a loop in which they look right
+	}
+	return len(p.carried) > before
 }
 
 // carryKnown finds the nodes whose edges no block can show.
@@ -145,7 +148,7 @@ func sameEdges(a, b []workflow.Edge) bool {
 // write draws the model.
 func (p *plan) write() []byte {
 	out := &writer{plan: p, style: yaml.Style{Hard: p.hard}, edges: edgesOf(&p.written.Body)}
-	body := shape(&p.written.Body, false, p.flat, workflow.End).whole(workflow.End)
+	body := p.shape(&p.written.Body, nil, workflow.End).whole(workflow.End)
 	out.takeIDs(body)
 	out.file(body)
 	return out.b.Bytes()

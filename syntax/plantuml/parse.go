@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/syntax/internal/source"
@@ -47,6 +48,7 @@ func read(file string, text []byte) *reader {
 	src := source.New(file, text)
 	r := &reader{src: src, words: map[activity.Element]*words{}, names: yaml.NewNamer()}
 	r.diagram, r.found = activity.Parse(src)
+	r.checkEncoding()
 	r.w = &workflow.Workflow{Pos: src.Pos(firstLine(src, r.diagram))}
 	r.notes()
 	r.heading(file)
@@ -58,6 +60,23 @@ func read(file string, text []byte) *reader {
 	r.w.Body = r.lift()
 	expr.Resolve(r.w, expr.PlantUML, ids(&r.w.Body))
 	return r
+}
+
+// checkEncoding reports the first byte that is no text.
+func (r *reader) checkEncoding() {
+	text := r.src.Bytes
+	if utf8.Valid(text) {
+		return
+	}
+	at := 0
+	for at < len(text) {
+		c, size := utf8.DecodeRune(text[at:])
+		if c == utf8.RuneError && size == 1 {
+			break
+		}
+		at += size
+	}
+	r.report(workflow.Errorf(r.pos(source.Span{From: at, To: at + 1}), codeEncoding, "save the file as UTF-8", "the file is not valid UTF-8"))
 }
 
 // firstLine is what a diagnostic about the whole file points to.

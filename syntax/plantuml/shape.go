@@ -84,7 +84,9 @@ func waysOf(edges []workflow.Edge) (ways []way, other []workflow.Edge) {
 // shaper draws one graph.
 type shaper struct {
 	g      *workflow.Graph
-	flat   bool // no blocks but those of loops and for_eachs
+	owner  *workflow.Node // the loop or the for_each whose body it is
+	plan   *plan          // which learns the nodes whose edges cannot be drawn
+	flat   bool           // no blocks but those of loops and for_eachs
 	index  map[string]int
 	ways   [][]way
 	leads  []int // by node: the last one that it leads to, itself if none
@@ -94,10 +96,11 @@ type shaper struct {
 	tree   [][]int
 }
 
-// shape draws a graph. Exit is what follows the loop that it is the body of, and
-// next what its last node leads to if nothing else is said.
-func shape(g *workflow.Graph, inLoop, flat bool, exit string) *shaper {
-	s := &shaper{g: g, flat: flat, inLoop: inLoop, exit: exit, index: make(map[string]int, len(g.Nodes))}
+// shape draws a graph, which is that of the workflow or the body of an owner.
+// Exit is what follows the loop that it is the body of.
+func (p *plan) shape(g *workflow.Graph, owner *workflow.Node, exit string) *shaper {
+	s := &shaper{g: g, owner: owner, plan: p, flat: p.flat, exit: exit, index: make(map[string]int, len(g.Nodes))}
+	s.inLoop = owner != nil && owner.Kind() == "loop"
 	s.ways, s.leads, s.led = make([][]way, len(g.Nodes)), make([]int, len(g.Nodes)), make([]int, len(g.Nodes))
 	for i := range g.Nodes {
 		s.index[g.Nodes[i].ID] = i
@@ -223,7 +226,7 @@ func (s *shaper) item(i, hi int, next string) (items []item, end int) {
 	case *workflow.Each:
 		if !yaml.IsRepeat(n) {
 			it.form = frameForm
-			it.body = shape(&step.Body, false, s.flat, workflow.End).whole(workflow.End)
+			it.body = s.plan.shape(&step.Body, n, workflow.End).whole(workflow.End)
 		}
 	case *workflow.Task, *workflow.Human, *workflow.Call, *workflow.Choice, *workflow.Combine:
 	}
@@ -239,12 +242,21 @@ func (s *shaper) item(i, hi int, next string) (items []item, end int) {
 			}
 		}
 	}
-	it.end = s.ending(ways, s.after(i+1, hi, next), hi == len(s.g.Nodes) && i+1 == hi)
+	behind := s.after(i+1, hi, next)
+	it.end = s.ending(ways, behind, hi == len(s.g.Nodes) && i+1 == hi)
 	if it.form == frameForm && it.end == detaches {
 		it.end = goesOn // PlantUML detaches steps only; its note says the rest
+		s.carry(n)
+	}
+	shown := len(ways) == 1 && ways[0].on == workflow.OnSuccess && len(ways[0].to) == 1 && (it.end != goesOn || ways[0].to[0] == behind)
+	if len(ways) > 0 && !shown {
+		s.carry(n)
 	}
 	return []item{it}, i + 1
 }
+
+// carry has the edges of a node stand in its note.
+func (s *shaper) carry(n *workflow.Node) { s.plan.carried[keyIn(s.owner, n.ID)] = true }
 
 // formOf says which block shows the ways of a node, if any does.
 func (s *shaper) formOf(n *workflow.Node, ways []way) (form, bool) {
@@ -293,7 +305,9 @@ func (s *shaper) branching(i, hi int, next string, f form, ways []way) (it item,
 			}
 		}
 		if from < 0 || from >= end {
-			b.body = s.short(b.way, behind)
+			if b.body, ok = s.short(b.way, behind); !ok && i >= 0 {
+				s.carry(&s.g.Nodes[i])
+			}
 		} else {
 			if from != at || from >= to {
 				return item{}, 0, false
@@ -371,18 +385,19 @@ func (s *shaper) meeting(i, last, hi int) int {
 	return hi
 }
 
-// short is the body of a branch without steps of its own.
-func (s *shaper) short(w way, behind string) block {
+// short is the body of a branch without steps of its own; not ok: what it leads to
+// cannot be drawn.
+func (s *shaper) short(w way, behind string) (b block, ok bool) {
 	to := w.to[0]
 	switch {
 	case to == behind:
-		return nil
+		return nil, true
 	case to == workflow.End:
-		return block{{form: stepForm, end: stops}}
+		return block{{form: stepForm, end: stops}}, true
 	case s.inLoop && to == s.exit:
-		return block{{form: stepForm, end: breaks}}
+		return block{{form: stepForm, end: breaks}}, true
 	}
-	return nil
+	return nil, false
 }
 
 // ending is what has to stand behind a step for its path to end there.
@@ -404,7 +419,7 @@ func (s *shaper) ending(ways []way, behind string, last bool) ending {
 
 // loop draws a loop: by its test where it has one, else as a frame.
 func (s *shaper) loop(it item, l *workflow.Loop, behind string) item {
-	inner := shape(&l.Body, true, s.flat, behind)
+	inner := s.plan.shape(&l.Body, it.node, behind)
 	body := l.Body.Nodes
 	it.form = frameForm
 	if n := len(body); n > 0 && !s.flat {
