@@ -354,3 +354,33 @@ func TestReadersHideOnlyConsequences(t *testing.T) {
 		}
 	}
 }
+
+// A prompt may stand in a file of the project. Its references mean what they
+// would mean in the workflow.
+func TestPromptFiles(t *testing.T) {
+	flow := func(path string) string {
+		return "```mermaid\nflowchart TD\n    first --> second\n```\n\n### first\n\n---\nagent: shell\noutput: {key: text}\nconfig: {command: [ls]}\n---\n\n### second\n\n---\nagent: shell\nconfig: {command: [ls]}\nprompt: \"{file:" + path + "}\"\n---\n"
+	}
+	dir := write(t, map[string]string{
+		".hocket/config.yml": "", "prompts/p.md": "About {{text}} and {{broken.\n", "sub/good.md": flow("../prompts/q.md"), "prompts/q.md": "About {{text}}.\n\n",
+		"broken.md": flow("prompts/p.md"), "missing.md": flow("prompts/none.md"), "outside.md": flow("../../secret.md"), "absolute.md": flow("/etc/hostname"), "link.md": flow("prompts/link.md"),
+	})
+	if err := os.Symlink("/etc/hostname", filepath.Join(dir, "prompts", "link.md")); err != nil {
+		t.Skip(err)
+	}
+	p := open(t, dir)
+	l := load(t, p, "sub/good.md")
+	task, ok := l.Bundle.Root.Body.Nodes[1].Step.(*workflow.Task)
+	if ds := l.Check(nil); len(ds) > 0 || !ok || task.Prompt.Text != "About ${vars.text}." || task.Settings["prompt_file"] != nil {
+		t.Errorf("got %+v, %v", task, ds)
+	}
+	for _, name := range []string{"missing.md", "outside.md", "absolute.md", "link.md"} {
+		if got := codes(load(t, p, name).Check(nil)); !slices.Contains(got, "prompt-file") {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	ds := load(t, p, "broken.md").Check(nil)
+	if len(ds) != 1 || ds[0].Code != "ref-syntax" || !strings.HasSuffix(ds[0].File, "p.md") {
+		t.Errorf("a mistake in the file of a prompt: %v", ds)
+	}
+}

@@ -104,12 +104,25 @@ func (r *reader) readEdges() {
 		}
 		edge := r.readEdge(e)
 		edge.From, edge.To = from, orElse(to, workflow.End)
-		if !r.replaced(w, &edge) {
-			r.drawing.Edges = append(r.drawing.Edges, edge)
+		if to == "" && r.endsTwice(&edge) || r.replaced(w, &edge) {
+			continue
 		}
+		r.drawing.Edges = append(r.drawing.Edges, edge)
 	}
 	r.decide()
 	r.drawing.Edges = sortByRank(r.drawing.Edges)
+}
+
+// endsTwice says whether an arrow leads to a second end that is drawn: all ends
+// are one.
+func (r *reader) endsTwice(edge *workflow.Edge) bool {
+	key := [4]string{edge.From, string(edge.On), edge.Label, edge.When.Text}
+	if r.ended == nil {
+		r.ended = map[[4]string]bool{}
+	}
+	twice := r.ended[key]
+	r.ended[key] = true
+	return twice
 }
 
 // readEdge reads when one arrow is taken.

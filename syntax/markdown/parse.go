@@ -55,7 +55,8 @@ type reader struct {
 	renamed  bool              // words give an id that is not the drawn one
 	ends     [][2]int32        // of the arrows, indexes of nodes
 	worded   []workflow.Edge
-	odd      []mermaid.Shape // shapes that were warned of
+	ended    map[[4]string]bool // arrows to ends: where they come from, and when they are taken
+	odd      []mermaid.Shape    // shapes that were warned of
 	drawing  flow.Drawing
 	tasks    slab
 }

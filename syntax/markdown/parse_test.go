@@ -1,0 +1,119 @@
+package markdown_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket/syntax/internal/fidelity"
+	"github.com/hocket-dev/hocket/syntax/markdown"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+const small = "---\nname: small\n---\n\n```mermaid\nflowchart TD\n    a[\"Do it\"] --> b\n```\n\n### b\n\n---\nagent: worker\n---\n\nOne.\n\nTwo {{nodes.a.output}}.\n"
+
+func parse(t *testing.T, file, text string) *workflow.Workflow {
+	t.Helper()
+	w, found := markdown.Parse(file, []byte(text))
+	if found.Errors() {
+		t.Fatal(found)
+	}
+	return w
+}
+
+// Line ends of another system change nothing, and neither does a byte order mark.
+func TestLineEnds(t *testing.T) {
+	want := workflow.Digest(parse(t, "x.md", small))
+	for name, text := range map[string]string{
+		"CRLF": strings.ReplaceAll(small, "\n", "\r\n"),
+		"BOM":  "\uFEFF" + small,
+	} {
+		if got := parse(t, "x.md", text); workflow.Digest(got) != want {
+			t.Errorf("%s:\n%s", name, workflow.Print(got))
+		}
+		laidOut, _ := markdown.Fmt("x.md", []byte(text))
+		if got := parse(t, "x.md", string(laidOut)); workflow.Digest(got) != want {
+			t.Errorf("%s, laid out:\n%s", name, laidOut)
+		}
+	}
+}
+
+// A mistake is reported where it stands in the file, whatever is around it.
+func TestPlaces(t *testing.T) {
+	for _, test := range []struct{ text, code, at string }{
+		{small + "\n### b\n", "markdown-section-twice", "x.md:20:5"},
+		{strings.Replace(small, "agent: worker", "agent: worker\nagnet: x", 1), "yaml-unknown-key", "x.md:14:1"},
+		{"> ```mermaid\n> flowchart TD\n>     a <--> b\n> ```\n", "markdown-arrow", "x.md:3:9"},
+		{"- text\n\n  ~~~mermaid\n  flowchart TD\n      a <--> b\n  ~~~\n", "markdown-arrow", "x.md:5:9"},
+		{"```mermaid\nflowchart TD\n    ä1[\"ö\"] --- b@{ promt: x }\n```\n", "yaml-unknown-key", "x.md:3:21"},
+	} {
+		_, found := markdown.Parse("x.md", []byte(test.text))
+		var at []string
+		for _, d := range found {
+			if d.Code == test.code {
+				at = append(at, d.Pos.String())
+			}
+		}
+		if strings.Join(at, " ") != test.at {
+			t.Errorf("%s is at %v, want %s:\n%v", test.code, at, test.at, found)
+		}
+	}
+}
+
+// The fix of a diagnostic does away with it.
+func TestFixes(t *testing.T) {
+	for _, text := range []string{
+		"```mermaid\nflowchart TD\n    a\n```text\n\nMore.\n",
+		"```mermaid\nflowchart TD\n    a\n",
+		"```\nflowchart TD\n    a\n```\n",
+		"```mermaid\nflowchart TD\n    write_it\n```\n\n### wirte_it\n\nWrite.\n",
+	} {
+		_, found := markdown.Parse("x.md", []byte(text))
+		fixed, count := found.Fixed([]byte(text))
+		if _, left := markdown.Parse("x.md", fixed); count == 0 || len(left) > 0 {
+			t.Errorf("%q: %d fixes, and then %v:\n%s", text, count, left, fixed)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	const chart = "```mermaid\nflowchart TD\n    a\n```\n"
+	for text, want := range map[string]string{
+		"---\nname: N\nid: i\n---\n# T\n" + chart:                     "N",
+		"---\nid: i\n---\n# T\n" + chart:                              "i",
+		"## Flow\n\n# The title #\n" + chart:                          "The title",
+		chart + "\n### a\n\n# In a prompt\n":                          "file",
+		chart:                                                         "file",
+		"flowchart TD\n    a\n":                                       "file",
+		"---\ntitle: Of the chart\n---\nflowchart TD\n    a[\"x\"]\n": "Of the chart",
+	} {
+		if got := parse(t, "dir/file.md", text).Name; got != want {
+			t.Errorf("%q is called %q, want %q", text, got, want)
+		}
+	}
+}
+
+// The report names what is drawn and what stands in words.
+func TestFidelity(t *testing.T) {
+	w := parse(t, "x.md", small)
+	w.Body.Nodes[0].Group = "g"
+	w.Body.Edges = append(w.Body.Edges, workflow.Edge{From: "b", To: workflow.End, On: workflow.OnLabel, Label: "default"})
+	var got []string
+	for _, item := range markdown.Fidelity(w) {
+		if item.How == fidelity.Carried {
+			got = append(got, item.Node+" "+item.Construct)
+		}
+	}
+	if want := "a parallel_group, b agent, b label edge"; strings.Join(got, ", ") != want {
+		t.Errorf("carried are %v, want %s", got, want)
+	}
+}
+
+func TestDiagram(t *testing.T) {
+	if found := markdown.Diagram("x.md", []byte(small)); len(found) > 0 {
+		t.Error(found)
+	}
+	broken := strings.Replace(small, "\"Do it\"", "Do (it)", 1)
+	if found := markdown.Diagram("x.md", []byte(broken)); !found.Errors() || found[0].Line != 7 {
+		t.Errorf("got %v", found)
+	}
+}
