@@ -73,13 +73,15 @@ func (b *block) same(t *testing.T, name string) {
 func (b *block) test(t *testing.T, dir, state string) {
 	switch b.kind() {
 	case "text":
-	case "yaml", "xml", "mermaid", "markdown":
+	case "yaml", "xml", "mermaid", "markdown", "plantuml":
 		b.noErrors(t, dir, b.text)
+	case "plantuml steps":
+		b.noErrors(t, dir, "@startuml\n"+b.text+"@enduml\n")
 	case "yaml steps":
 		b.noErrors(t, dir, "name: steps\nsteps:\n"+indent(b.text))
 	case "xml steps":
 		b.noErrors(t, dir, "<workflow name=\"steps\">\n"+indent(b.text)+"</workflow>\n")
-	case "yaml wrong", "xml wrong", "mermaid wrong", "markdown wrong":
+	case "yaml wrong", "xml wrong", "mermaid wrong", "markdown wrong", "plantuml wrong":
 		b.wrong(t, dir)
 	case "yaml agent":
 		_, found := agent.ReadDefinition("agent.yml", []byte(b.text))
@@ -113,7 +115,7 @@ func indent(text string) string {
 }
 
 // endings are those of the files of a language.
-var endings = map[string]string{"yaml": ".yml", "xml": ".xml", "mermaid": ".mmd", "markdown": ".md"}
+var endings = map[string]string{"yaml": ".yml", "xml": ".xml", "mermaid": ".mmd", "markdown": ".md", "plantuml": ".puml"}
 
 // check reads and checks a workflow of the page. Agents that the page does not
 // define count as answered by a reply.

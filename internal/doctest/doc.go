@@ -8,6 +8,7 @@
 //	yaml steps         the steps of one
 //	yaml wrong CODE    a workflow with that mistake
 //	xml …              the same three in XML
+//	plantuml           the same as an activity diagram; plantuml steps: what stands in one
 //	yaml agent         an agent definition
 //	yaml replies       a file for --replies
 //	yaml config        a project's config.yml

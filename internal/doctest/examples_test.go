@@ -140,6 +140,11 @@ func TestScriptedExamples(t *testing.T) {
 			steps:  map[string]string{"security": "success", "write#2": "success", "revise": "success", "post": "success"},
 		},
 		{
+			name: "code-check.puml", input: "code=eval(input())", status: "success",
+			output: "Do not eval what people type. Everything else can wait.",
+			steps:  map[string]string{"look-for-holes": "success", "put-the-findings-together": "success", "say-what-must-not-wait": "success"},
+		},
+		{
 			name: "parallel-scan", status: "partial",
 			output: "Two of three scanners ran. 2 findings in all.",
 			steps:  map[string]string{"lint-checker": "error", "report-aggregator": "success"},

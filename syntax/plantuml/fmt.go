@@ -150,12 +150,21 @@ func (l *layout) note(n *activity.Note, depth int) {
 	if n.Opener.To <= n.Opener.From {
 		return
 	}
+	least := -1
+	for _, line := range n.Lines {
+		if lead := leading(line.Text); lead < len(line.Text) && (least < 0 || lead < least) {
+			least = lead
+		}
+	}
 	for _, line := range n.Lines {
 		number := l.line(line.Span.From)
 		l.deep[number] = depth + 1
-		l.more[number] = len(line.Text) - len(strings.TrimLeft(line.Text, " \t"))
+		l.more[number] = leading(line.Text) - least
 	}
 }
+
+// leading counts the blanks at the beginning of a line.
+func leading(text string) int { return len(text) - len(strings.TrimLeft(text, " \t")) }
 
 func (l *layout) write() []byte {
 	l.placeDecor()
