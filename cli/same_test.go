@@ -16,25 +16,38 @@ import (
 	"github.com/hocket-dev/hocket/syntax"
 )
 
-// The files in testdata/same hold one workflow in every notation, the replies of
-// its agents and people, and the trace of a run: the steps in the order in which
-// they started, and how it ended. All notations mean the same, and each is what
-// converting any other gives back.
+// The files in testdata/same hold one workflow in every notation, written as a
+// person writes it, the replies of its agents and people, and the trace of a run:
+// the steps in the order in which they started, and how it ended. All notations
+// mean the same and run the same, nothing is wrong with any, and each becomes
+// every other without loss.
 //
 // The lines above the first file are what the scenario shows; one that begins
 // with "flags:" has flags for the run.
 func TestSameInEveryNotation(t *testing.T) {
-	files, err := filepath.Glob("testdata/same/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scenarios: %v", err)
-	}
-	for _, file := range files {
+	for _, file := range scenarios(t) {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			newScenario(t, file).run()
 		})
 	}
+}
+
+func scenarios(t *testing.T) []string {
+	files, err := filepath.Glob("testdata/same/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scenarios: %v", err)
+	}
+	return files
+}
+
+// project is what the scenarios need to have nothing wrong with them: an agent
+// for every task.
+var project = map[string]string{
+	".hocket/config.yml": "agent: anyone\nworkflows: {budgets: {max_steps: 10000}}\n",
+	".hocket/agents/anyone.yml": "agent: shell\nsettings: {command: [cat]}\n" +
+		"capabilities: [bank, clerk, triage, fixer, designer, researcher, writer, publisher]\n",
 }
 
 // scenario is one file, unpacked into a directory.
@@ -53,9 +66,10 @@ func newScenario(t *testing.T, file string) *scenario {
 	}
 	s := &scenario{T: t, file: file, archive: archive, dir: t.TempDir()}
 	for _, f := range archive.Files {
-		if err := os.WriteFile(filepath.Join(s.dir, f.Name), f.Data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		s.write(f.Name, f.Data)
+	}
+	for name, text := range project {
+		s.write(name, []byte(text))
 	}
 	for line := range strings.Lines(string(archive.Comment)) {
 		if flags, ok := strings.CutPrefix(line, "flags:"); ok {
@@ -65,21 +79,29 @@ func newScenario(t *testing.T, file string) *scenario {
 	return s
 }
 
+func (s *scenario) write(name string, text []byte) {
+	file := filepath.Join(s.dir, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		s.Fatal(err)
+	}
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		s.Fatal(err)
+	}
+}
+
 // written are the files in which a scenario's workflow stands.
-var written = []string{"flow.yml"}
+var written = []string{"flow.yml", "flow.md", "flow.xml", "flow.puml"}
 
 func (s *scenario) run() {
-	digests := map[string]string{}
-	for _, name := range written {
-		digests[name] = s.digest(name)
-		if digests[name] != digests["flow.yml"] {
-			s.Errorf("%s does not mean what flow.yml means:\n%s", name, s.difference(name))
+	digests := s.digests(written...)
+	for i, name := range written {
+		if digests[i] != digests[0] {
+			s.Errorf("%s does not mean what %s means:\n%s", name, written[0], s.difference(name))
 			continue
 		}
+		s.check(name)
 		s.trace(name)
-		for _, notation := range syntax.Notations() {
-			s.convert(name, notation, digests["flow.yml"])
-		}
+		s.convert(name, digests[0])
 	}
 }
 
@@ -91,12 +113,17 @@ func (s *scenario) hocket(args ...string) (code int, out, errs string) {
 	return code, stdout.String(), stderr.String()
 }
 
-func (s *scenario) digest(name string) string {
-	code, out, errs := s.hocket("digest", name)
+func (s *scenario) digests(names ...string) []string {
+	code, out, errs := s.hocket(append([]string{"digest"}, names...)...)
 	if code != 0 {
-		s.Fatalf("%s: %s", name, errs)
+		s.Fatalf("%v: %s", names, errs)
 	}
-	return strings.Fields(out)[0]
+	var list []string
+	for line := range strings.Lines(out) {
+		digest, _, _ := strings.Cut(line, " ")
+		list = append(list, digest)
+	}
+	return list
 }
 
 // difference shows both workflows in YAML.
@@ -104,6 +131,18 @@ func (s *scenario) difference(name string) string {
 	_, mine, _ := s.hocket("convert", name, "--to", "yaml")
 	_, theirs, _ := s.hocket("convert", "flow.yml", "--to", "yaml")
 	return mine + "\n--- flow.yml is\n" + theirs
+}
+
+// check expects that there is nothing to say about a file.
+func (s *scenario) check(name string) {
+	code, out, errs := s.hocket("check", "--json", name)
+	var found []struct{ Code, Summary string }
+	if err := json.Unmarshal([]byte(out), &found); err != nil {
+		s.Fatalf("%s: %v\n%s\n%s", name, err, out, errs)
+	}
+	if code != 0 || len(found) > 0 {
+		s.Errorf("%s: exit code %d, %v", name, code, found)
+	}
 }
 
 // trace runs the workflow and compares what happened.
@@ -169,21 +208,32 @@ func (s *scenario) compare(name, got string) {
 	}
 }
 
-// convert writes the workflow in a notation and reads it again.
-func (s *scenario) convert(name, notation, digest string) {
+// convert writes the workflow in all notations and reads it again. What is
+// written is laid out already.
+func (s *scenario) convert(name, digest string) {
+	var files []string
+	for _, notation := range syntax.Notations() {
+		to := converted(name, notation)
+		if code, _, errs := s.hocket("convert", name, "--to", notation, "-o", to); code != 0 {
+			s.Errorf("%s to %s: %s", name, notation, errs)
+			return
+		}
+		code, out, errs := s.hocket("fmt", to)
+		text, err := os.ReadFile(filepath.Join(s.dir, to))
+		if code != 0 || err != nil || out != string(text) {
+			s.Errorf("fmt changes what convert wrote for %s in %s: %s\n%s", name, notation, errs, out)
+		}
+		files = append(files, to)
+	}
+	for i, got := range s.digests(files...) {
+		if got != digest {
+			s.Errorf("%s is another workflow than %s", files[i], name)
+		}
+	}
+}
+
+// converted is the file into which a file is converted.
+func converted(name, notation string) string {
 	n, _ := syntax.Named(notation)
-	to := "from-" + strings.ReplaceAll(name, ".", "-") + n.Endings[0]
-	code, _, errs := s.hocket("convert", name, "--to", notation, "-o", to)
-	if code != 0 {
-		s.Errorf("%s to %s: %s", name, notation, errs)
-		return
-	}
-	if got := s.digest(to); got != digest {
-		s.Errorf("%s to %s is another workflow", name, notation)
-	}
-	code, out, errs := s.hocket("fmt", to)
-	text, err := os.ReadFile(filepath.Join(s.dir, to))
-	if code != 0 || err != nil || out != string(text) {
-		s.Errorf("fmt changes what convert wrote for %s in %s: %s\n%s", name, notation, errs, out)
-	}
+	return "from-" + strings.TrimPrefix(filepath.Ext(name), ".") + n.Endings[0]
 }
