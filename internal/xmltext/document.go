@@ -101,7 +101,7 @@ func (e Element) Exists() bool { return e.doc != nil }
 // Name is the name as it is written, with its prefix.
 func (e Element) Name() string { return e.data().name }
 
-// Parent, First and Next lead through the tree.
+// Parent is the element around it.
 func (e Element) Parent() Element { return e.doc.element(e.data().parent) }
 
 // First is the first child.
@@ -213,10 +213,13 @@ func (a Attr) NamePos() workflow.Pos {
 func (a Attr) Value() string {
 	data := &a.doc.attrs[a.at]
 	raw := a.doc.text[data.from:data.to]
-	if strings.ContainsAny(raw, "\r\n\t") {
-		raw = flatten.Replace(raw)
+	for i := range len(raw) {
+		switch raw[i] {
+		case '&', '\r', '\n', '\t':
+			return decode(flatten.Replace(raw))
+		}
 	}
-	return decode(raw)
+	return raw
 }
 
 var flatten = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ")

@@ -2,6 +2,7 @@ package xmltext
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -55,8 +56,12 @@ func (d *Document) diagnose(m mistake) workflow.Diagnostic {
 func (d *Document) checkCharacters() bool {
 	for i := 0; i < len(d.text); {
 		c := d.text[i]
-		if c < utf8.RuneSelf {
-			if c < 0x20 && !isSpace(c) {
+		if c >= 0x20 && c < utf8.RuneSelf {
+			i++
+			continue
+		}
+		if c < 0x20 {
+			if !isSpace(c) {
 				d.badCharacter(i, 1, fmt.Sprintf("U+%04X", c))
 			}
 			i++
@@ -274,8 +279,8 @@ func (b *builder) wrongEnd(t token) {
 
 // depthOf is where the innermost open element of a name stands, or -1.
 func (b *builder) depthOf(name string) int {
-	for i := len(b.open) - 1; i >= 0; i-- {
-		if b.elements[b.open[i]].name == name {
+	for i, at := range slices.Backward(b.open) {
+		if b.elements[at].name == name {
 			return i
 		}
 	}
@@ -288,8 +293,8 @@ func (b *builder) closeAll(at int) {
 		return
 	}
 	var missing strings.Builder
-	for i := len(b.open) - 1; i >= 0; i-- {
-		missing.WriteString("</" + b.elements[b.open[i]].name + ">")
+	for _, at := range slices.Backward(b.open) {
+		missing.WriteString("</" + b.elements[at].name + ">")
 	}
 	inner := b.elements[b.open[len(b.open)-1]]
 	if !b.cut {

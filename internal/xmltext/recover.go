@@ -1,6 +1,7 @@
 package xmltext
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -78,8 +79,8 @@ func (r *recoverer) known(name string) bool {
 
 // home is where the innermost open element stands that may hold a name, or -1.
 func (r *recoverer) home(name string) int {
-	for i := len(r.open) - 1; i >= 0; i-- {
-		if r.rules.Inside(r.element(r.open[i]), name) {
+	for i, at := range slices.Backward(r.open) {
+		if r.rules.Inside(r.element(at), name) {
 			return i
 		}
 	}

@@ -1,6 +1,7 @@
 package xmltext
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -125,7 +126,7 @@ func isDoctype(rest string) bool {
 
 // isBeginning says whether a text that is cut off may become a declaration.
 func isBeginning(rest string) bool {
-	return strings.HasPrefix("!--", rest) || strings.HasPrefix("![CDATA[", rest) || strings.HasPrefix("!DOCTYPE", rest)
+	return slices.ContainsFunc([]string{"!--", "![CDATA[", "!DOCTYPE"}, func(whole string) bool { return strings.HasPrefix(whole, rest) })
 }
 
 func (s *scanner) strayBracket(at int) {

@@ -41,32 +41,33 @@ func (e Element) TextSpan() Span {
 // the indentation that its lines share. A CDATA section, a character written as a
 // reference and everything under xml:space="preserve" are taken as they are.
 func (e Element) Text() string {
-	text, _ := e.content()
+	text, _, _ := e.content()
 	return text
 }
 
 // Source is Text with the place where it begins and ends.
 func (e Element) Source() workflow.Source {
-	text, src := e.content()
-	src.Text = text
-	return src
+	text, at, indent := e.content()
+	return workflow.Source{Text: text, Pos: e.doc.Pos(at), Indent: indent}
 }
 
-func (e Element) content() (string, workflow.Source) {
+// content is the text, where it stands, and the column of its lines.
+func (e Element) content() (text string, at Span, indent int) {
 	first := e.data().text
 	if first < 0 {
-		return "", workflow.Source{Pos: e.doc.Pos(e.Inner())}
+		return "", e.Inner(), 0
 	}
 	p := e.doc.pieces[first]
 	switch {
 	case e.preserves() || e.hasCDATA():
-		return e.exact()
+		text, at = e.exact()
+		return text, at, 0
 	case p.next < 0:
 		return e.laidOut(e.doc.text[p.from:p.to], Span{int(p.from), int(p.to)})
 	}
 	var b strings.Builder // a comment stands in the text
-	for at := first; at >= 0; at = e.doc.pieces[at].next {
-		p = e.doc.pieces[at]
+	for i := first; i >= 0; i = e.doc.pieces[i].next {
+		p = e.doc.pieces[i]
 		b.WriteString(e.doc.text[p.from:p.to])
 	}
 	return e.laidOut(b.String(), Span{int(e.doc.pieces[first].from), int(p.to)})
@@ -91,22 +92,25 @@ func (e Element) preserves() bool {
 }
 
 // laidOut is text without its layout.
-func (e Element) laidOut(raw string, s Span) (string, workflow.Source) {
-	s = e.doc.trim(s)
+func (e Element) laidOut(raw string, at Span) (string, Span, int) {
+	at, column := e.doc.trim(at), 0
 	raw = strings.Trim(raw, Layout)
-	src := workflow.Source{Pos: e.doc.Pos(s)}
 	if strings.IndexByte(raw, '\n') >= 0 || strings.IndexByte(raw, '\r') >= 0 {
-		indent, own := e.doc.indentOf(s.From)
-		raw, src.Indent = dedent(normal(raw), indent, own)
+		indent, own := e.doc.indentOf(at.From)
+		raw, column = dedent(normal(raw), indent, own)
 	}
-	return decode(raw), src
+	return decode(raw), at, column
 }
 
 // trim leaves out the white space at both ends.
 func (d *Document) trim(s Span) Span {
-	raw := d.text[s.From:s.To]
-	left := strings.TrimLeft(raw, Layout)
-	return Span{s.To - len(left), s.To - len(left) + len(strings.TrimRight(left, Layout))}
+	for s.From < s.To && isSpace(d.text[s.From]) {
+		s.From++
+	}
+	for s.From < s.To && isSpace(d.text[s.To-1]) {
+		s.To--
+	}
+	return s
 }
 
 // indentOf is the white space in front of an offset if nothing else stands there
@@ -158,7 +162,7 @@ func common(a, b string) string {
 
 // exact is text with a CDATA section, or whose white space counts. White space
 // beside a CDATA section is layout.
-func (e Element) exact() (string, workflow.Source) {
+func (e Element) exact() (string, Span) {
 	keep := e.preserves()
 	var b strings.Builder
 	span := Span{-1, -1}
@@ -181,7 +185,7 @@ func (e Element) exact() (string, workflow.Source) {
 	if span.From < 0 {
 		span = e.Inner()
 	}
-	return b.String(), workflow.Source{Pos: e.doc.Pos(span)}
+	return b.String(), span
 }
 
 // edges takes the layout off the first and the last piece.

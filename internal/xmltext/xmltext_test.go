@@ -2,6 +2,7 @@ package xmltext_test
 
 import (
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -70,7 +71,7 @@ func TestMistakes(t *testing.T) {
 		"<a x='1' x='2'/>":          "f.xml:1:10: xml-attribute",
 		"<a x='1'y='2'/>":           "f.xml:1:9: xml-attribute",
 		"<a x='<'/>":                "f.xml:1:7: xml-syntax",
-		"<a x='>\n</a>":                 "f.xml:1:6: xml-attribute",
+		"<a x='>\n</a>":             "f.xml:1:6: xml-attribute",
 		"<a>1 < 2</a>":              "f.xml:1:6: xml-syntax",
 		"<a>ü&</a>":                 "f.xml:1:5: xml-entity",
 		"<a>&foo;</a>":              "f.xml:1:4: xml-entity",
@@ -166,9 +167,10 @@ func TestRecover(t *testing.T) {
 func libraryAccepts(text []byte) error {
 	d := xml.NewDecoder(strings.NewReader(strings.TrimPrefix(string(text), "\uFEFF")))
 	for {
-		if _, err := d.Token(); err == io.EOF {
+		switch _, err := d.Token(); {
+		case errors.Is(err, io.EOF):
 			return nil
-		} else if err != nil {
+		case err != nil:
 			return err
 		}
 	}

@@ -19,6 +19,7 @@ const (
 	codeCycle       = "graph-cycle"
 	codeTooMany     = "too-many-edges"
 	codeStepKind    = "step-kind"
+	codeLoopTest    = "loop-test"
 )
 
 // Codes lists every code that is this notation's own.

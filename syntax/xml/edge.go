@@ -1,6 +1,7 @@
 package xml
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/syntax/yaml"
@@ -54,7 +55,7 @@ func (r *reader) repeats(at int32) bool {
 
 // setID names a step, and what it repeats.
 func (s *step) setID(id string) {
-	if each, ok := s.node.Step.(*workflow.Each); ok && s.place.Name() != "each" && len(each.Body.Nodes) == 1 {
+	if each, ok := s.node.Step.(*workflow.Each); ok && s.kind != "each" && len(each.Body.Nodes) == 1 {
 		each.Body.Nodes[0].ID = id
 	}
 	s.node.ID = id
@@ -88,7 +89,7 @@ type bond struct {
 // step are in the order of the steps that depend on it, then as it says itself.
 func (r *reader) link(w *workflow.Workflow) {
 	r.dropUnknown()
-	l := &linker{reader: r, bonds: r.bonds()}
+	l := &linker{reader: r, bonds: r.bonds(), tested: map[int32]bool{}}
 	l.sort()
 	l.findExits()
 	l.write()
@@ -253,7 +254,7 @@ func (r *reader) around(at, inner int32) bool {
 // another: then an edge can lead out.
 func (r *reader) onlyLoops(at, to int32) bool {
 	for r.steps[at].graph != r.steps[to].graph {
-		if at = r.steps[at].outer; r.steps[at].place.Name() != "loop" {
+		if at = r.steps[at].outer; r.steps[at].kind != "loop" {
 			return false
 		}
 	}
@@ -266,6 +267,7 @@ type linker struct {
 	bonds  []bond // by the step that is waited for
 	starts []int32
 	exits  map[int32][]bond // of loops: where what is in them leads
+	tested map[int32]bool   // tests of loops that something leads to
 	count  int
 }
 
@@ -279,6 +281,9 @@ func (l *linker) sort() {
 	for i := range l.steps {
 		l.starts[i+1] += l.starts[i]
 	}
+	if slices.IsSortedFunc(l.bonds, func(a, b bond) int { return int(a.from) - int(b.from) }) {
+		return
+	}
 	sorted, next := make([]bond, len(l.bonds)), make([]int32, len(l.steps))
 	for _, b := range l.bonds {
 		at := l.starts[b.from] + next[b.from]
@@ -291,7 +296,7 @@ func (l *linker) sort() {
 // waiting are those that wait for a step.
 func (l *linker) waiting(at int32) []bond { return l.bonds[l.starts[at]:l.starts[at+1]] }
 
-func (l *linker) isLoop(at int32) bool { return l.steps[at].place.Name() == "loop" }
+func (l *linker) isLoop(at int32) bool { return l.steps[at].kind == "loop" }
 
 // findExits finds where the ends of loops lead: to what depends on the loop, and
 // if nothing does, to where the loop around it leads.
@@ -303,7 +308,7 @@ func (l *linker) findExits() {
 		}
 		to := l.waiting(at)
 		if len(to) == 0 && l.inLoop(at) {
-			to = l.exits[l.steps[at].outer]
+			to = l.behind(l.steps[at].outer, at)
 		}
 		if len(to) > 0 {
 			if l.exits == nil {
@@ -322,6 +327,7 @@ func (l *linker) inLoop(at int32) bool {
 // write adds the edges of every step to its graph.
 func (l *linker) write() {
 	l.reserve()
+	l.writeTests()
 	led := map[exit]bool{}
 	for i := range l.steps {
 		at := int32(i)
@@ -331,7 +337,7 @@ func (l *linker) write() {
 		}
 		to := l.waiting(at)
 		if len(to) == 0 && !s.leads && l.inLoop(at) {
-			to = l.exits[s.outer]
+			to = l.behind(s.outer, at)
 		}
 		l.count += len(to) + len(s.edges)
 		if l.count > maxEdges {
@@ -343,6 +349,7 @@ func (l *linker) write() {
 		}
 	}
 	l.checkExits(led)
+	l.checkTests()
 }
 
 // exit says that something in a loop leads to a step.

@@ -68,8 +68,10 @@ type reader struct {
 	onError workflow.OnError
 	steps   []step
 	byID    map[string]int32
+	tests   map[int32]test       // of loops
 	yaml    *strictyaml.Document // of the words; nil: none so far
 	parts   parts                // of the step that is being read
+	spare   []target             // memory for lists
 	lists   map[string]bool      // variables that a plan repeats over
 	seen    map[string]int       // names in the list of one step, where it is long
 	seenOf  int32

@@ -58,7 +58,7 @@ var stepShapes = func() map[string]*shape {
 	agent := stepShape(append([]string{"name", "task"}, eachWords...), planParts, map[string]*shape{"input": inputShape, "config": valueShape})
 	node := *agent
 	node.words, node.text = append(slices.Clone(agent.words), "tool", "agent"), true
-	loop, each := stepShape([]string{"max"}), stepShape([]string{"items", "as", "max_parallel"})
+	loop, each := stepShape([]string{"max", "until", "while"}), stepShape([]string{"items", "as", "max_parallel"})
 	loop.steps, each.steps = true, true
 	return map[string]*shape{
 		"agent": agent, "node": &node, "step": &node, "loop": loop, "each": each,
@@ -106,13 +106,11 @@ var roots = []string{"workflow", "root", "agents"}
 
 // child is the shape of an element in another; nil: it may not stand there.
 func (s *shape) child(name string) *shape {
+	if s.steps && kindOf(name) != "" {
+		return stepShapes[name]
+	}
 	if c := s.parts[name]; c != nil {
 		return c
-	}
-	if s.steps {
-		if c := stepShapes[name]; c != nil {
-			return c
-		}
 	}
 	switch {
 	case slices.Contains(s.words, name) && name != "type" && name != xmltext.Preserve:

@@ -17,7 +17,8 @@ type step struct {
 	node    *workflow.Node
 	graph   *workflow.Graph // in which it stands
 	outer   int32           // the loop or the each around it, or -1
-	place   xmltext.Element
+	kind    string          // as its element says it
+	place   xmltext.Element // it does not exist if the step is the test of a loop
 	depends []target
 	list    xmltext.Attr    // that holds depends; it does not exist if it is an element
 	edges   []workflow.Edge // where it says itself that it leads
@@ -34,7 +35,7 @@ type target struct {
 func (r *reader) block(e xmltext.Element, g *workflow.Graph, outer int32) {
 	n := 0
 	eachStep(e, func(xmltext.Element, string) { n++ })
-	g.Nodes = make([]workflow.Node, n)
+	g.Nodes = make([]workflow.Node, n, n+1) // and the test of a loop
 	r.steps = slices.Grow(r.steps, n)
 	n = 0
 	eachStep(e, func(c xmltext.Element, kind string) {
@@ -69,7 +70,7 @@ func kindOf(name string) string {
 // others by the reader of YAML.
 func (r *reader) step(e xmltext.Element, kind string, n *workflow.Node, g *workflow.Graph, outer int32) {
 	at := int32(len(r.steps))
-	r.steps = append(r.steps, step{node: n, graph: g, outer: outer, place: e})
+	r.steps = append(r.steps, step{node: n, graph: g, outer: outer, kind: kind, place: e})
 	p := &r.parts // used again: a file has many steps
 	*p = parts{reader: r, place: e, kind: kind, step: &r.steps[at]}
 	p.collect()
@@ -82,8 +83,10 @@ func (r *reader) step(e xmltext.Element, kind string, n *workflow.Node, g *workf
 		read.Node.OnError = r.onError
 	}
 	*n = read.Repeat()
-	if body := bodyOf(n, p.kind); body != nil {
+	if body := bodyOf(n, kind); body != nil {
+		until, while := p.until, p.while
 		r.block(e, body, at)
+		r.addTest(at, body, until, while)
 	}
 }
 
@@ -105,6 +108,8 @@ type parts struct {
 	agent  word
 	called word
 	task   word
+	until  word
+	while  word
 	inputs []workflow.Binding
 	config xmltext.Element
 	plan   []xmltext.Element // sub-steps of a planner
@@ -143,7 +148,11 @@ func (p *parts) word(name string, w word) {
 	case "id":
 		p.id = w
 	case "depends", "dependsOn":
-		p.step.depends = append(p.step.depends, p.targets(w)...)
+		if list := p.targets(w); p.step.depends == nil {
+			p.step.depends = list
+		} else {
+			p.step.depends = append(p.step.depends, list...)
+		}
 	case "name", "tool", "agent":
 		if p.kind == "task" && (name == "name" || !p.agent.exists) {
 			p.agent = w
@@ -152,6 +161,10 @@ func (p *parts) word(name string, w word) {
 		p.task = w
 	case "workflow":
 		p.called = w
+	case "until":
+		p.until = w
+	case "while":
+		p.while = w
 	default:
 		p.yamlWord(name, w)
 	}
@@ -302,10 +315,11 @@ func (p *parts) way(c xmltext.Element) {
 	p.route = append(p.route, p.reader.words().Map(pairs, c.Pos()))
 }
 
-// targets are the names in a list such as "1, 3".
+// targets are the names in a list such as "1, 3". Lists are short and many, so
+// they share their memory.
 func (p *parts) targets(w word) []target {
-	var list []target
-	column := 0
+	list, column := p.spare, 0
+	first := len(list)
 	for name := range strings.SplitSeq(w.text, ",") {
 		trimmed := strings.Trim(name, xmltext.Layout)
 		if from := column + strings.Index(name, trimmed); trimmed != "" {
@@ -313,7 +327,8 @@ func (p *parts) targets(w word) []target {
 		}
 		column += len(name) + 1
 	}
-	return list
+	p.spare = list
+	return list[first:len(list):len(list)]
 }
 
 // read makes the step of its parts.

@@ -54,7 +54,9 @@ func outline(text []byte) *tree {
 	r.block(t.doc.Root(), &w.Body, -1)
 	r.nameSteps()
 	for i := range r.steps {
-		t.ids[r.steps[i].place.Index()] = r.steps[i].node.ID
+		if s := &r.steps[i]; s.place.Exists() {
+			t.ids[s.place.Index()] = s.node.ID
+		}
 	}
 	return t
 }
@@ -135,13 +137,14 @@ func (m *merger) isStep(after xmltext.Element) bool {
 // sameOwn says whether two steps differ only in the steps in them.
 func (m *merger) sameOwn(before, after xmltext.Element) bool {
 	own := func(t *tree, e xmltext.Element) string {
-		text := t.doc.Text()[e.Span().From:e.Inner().From]
+		var text strings.Builder
+		text.WriteString(t.doc.Text()[e.Span().From:e.Inner().From])
 		for c := range e.Children() {
 			if _, isStep := t.ids[c.Index()]; !isStep {
-				text += t.at(c.Span())
+				text.WriteString(t.at(c.Span()))
 			}
 		}
-		return text
+		return text.String()
 	}
 	return own(m.before, before) == own(m.after, after)
 }

@@ -1,0 +1,79 @@
+package xml
+
+import "github.com/hocket-dev/hocket/workflow"
+
+// addTest adds the choice at the end of a loop's body that until or while stands
+// for.
+func (r *reader) addTest(loop int32, body *workflow.Graph, until, while word) {
+	condition := until
+	switch {
+	case until.exists && while.exists:
+		r.report(workflow.Errorf(while.key(), codeLoopTest, "keep one of them", "a loop has either until or while"))
+	case while.exists:
+		condition = while
+	case !until.exists:
+		return
+	}
+	body.Nodes = append(body.Nodes, workflow.Node{Step: &workflow.Choice{}, OnError: r.onError, Pos: condition.src.Pos})
+	if r.tests == nil {
+		r.tests = map[int32]test{}
+	}
+	r.tests[loop] = test{int32(len(r.steps)), while.exists && !until.exists, workflow.Expr{Text: condition.text, Src: condition.src}}
+	r.steps = append(r.steps, step{node: &body.Nodes[len(body.Nodes)-1], graph: body, outer: loop, kind: "choice", leads: true})
+}
+
+// test is the test of a loop.
+type test struct {
+	step  int32
+	while bool // it goes on as long as the condition holds
+	when  workflow.Expr
+}
+
+// behind is where a step of a loop's body goes on that says nothing about it: to
+// the test of the loop, else to where the loop leads.
+func (l *linker) behind(loop, at int32) []bond {
+	if t, ok := l.tests[loop]; ok && t.step != at {
+		l.tested[t.step] = true
+		return []bond{{from: at, to: t.step, pos: l.steps[at].node.Pos}}
+	}
+	return l.exits[loop]
+}
+
+// writeTests gives the tests of loops their edges: out of the loop, or round again.
+func (l *linker) writeTests() {
+	for loop, t := range l.tests {
+		exits := []string{}
+		for _, b := range l.exits[loop] {
+			exits = append(exits, l.steps[b.to].node.ID)
+		}
+		if len(exits) == 0 {
+			exits = []string{workflow.End}
+		}
+		s := &l.steps[t.step]
+		pos := s.node.Pos
+		again := workflow.Edge{To: workflow.Again, On: workflow.OnElse, Pos: pos}
+		out := workflow.Edge{On: workflow.OnWhen, When: t.when, Pos: pos}
+		if t.while {
+			again.On, again.When, out.On, out.When = workflow.OnWhen, t.when, workflow.OnElse, workflow.Expr{}
+			s.edges = append(s.edges, again)
+		}
+		for _, id := range exits {
+			out.To = id
+			s.edges = append(s.edges, out)
+		}
+		if !t.while {
+			s.edges = append(s.edges, again)
+		}
+	}
+}
+
+// checkTests reports a test that no step of its loop leads to.
+func (l *linker) checkTests() {
+	for loop, t := range l.tests {
+		s := &l.steps[t.step]
+		if len(s.graph.Nodes) > 1 && !l.tested[t.step] {
+			l.report(workflow.Errorf(s.node.Pos, codeLoopTest, "let the last step end without a route, or say in its route what is done again",
+				"no step of %q goes on to its until or while", l.steps[loop].node.ID))
+		}
+	}
+}
