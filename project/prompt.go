@@ -87,15 +87,15 @@ func setPrompt(task *workflow.Task, file, text string) {
 // inside says whether a file stands in the project, or below the directory of the
 // workflow, wherever links lead.
 func (l *Loaded) inside(file, dir string) bool {
-	real, err := filepath.EvalSymlinks(file)
+	resolved, err := filepath.EvalSymlinks(file)
 	if err != nil {
-		real = file // it does not exist: then its name counts
+		resolved = file // it does not exist: then its name counts
 	}
 	for _, root := range []string{l.project.Root, dir} {
-		if resolved, err := filepath.EvalSymlinks(root); err == nil {
-			root = resolved
+		if led, err := filepath.EvalSymlinks(root); err == nil {
+			root = led
 		}
-		if isBelow(root, real) || err != nil && isBelow(root, file) {
+		if isBelow(root, resolved) || err != nil && isBelow(root, file) {
 			return true
 		}
 	}

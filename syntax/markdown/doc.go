@@ -4,7 +4,7 @@
 // Reading goes from the outside to the inside. The file is taken apart into front
 // matter, headings and fenced blocks (document.go); one block is the flowchart
 // (chart.go), which internal/mermaid reads; the headings that name its nodes
-// begin their sections (section.go). What a node is, its shape, its class and
+// begin their sections (section.go, find.go). What a node is, its shape, its class and
 // the words of its section say together (node.go, words.go); what an arrow
 // means, its label says (edge.go). Nodes, arrows and subgraphs are a drawing,
 // which syntax/internal/flow makes a model of (parse.go).

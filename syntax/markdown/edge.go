@@ -273,7 +273,13 @@ func (r *reader) again(t target, frame int) (string, bool) {
 	return "", false
 }
 
+// suggest names the node that was probably meant. In a file of many mistakes it
+// stops to look.
 func (r *reader) suggest(written string) string {
+	const remedy = "write the id of a node of the flowchart"
+	if r.suggested++; r.suggested > 100 {
+		return remedy
+	}
 	names := make([]string, 0, len(r.chart.Nodes)+2)
 	for i := range r.chart.Nodes {
 		names = append(names, orElse(r.vertices[i].name, r.chart.Nodes[i].ID))
@@ -281,5 +287,5 @@ func (r *reader) suggest(written string) string {
 	if hint := workflow.DidYouMean(written, append(names, "end", "again")); hint != "" {
 		return hint
 	}
-	return "write the id of a node of the flowchart"
+	return remedy
 }

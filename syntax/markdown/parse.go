@@ -45,20 +45,21 @@ type reader struct {
 	w     *workflow.Workflow
 	found workflow.Diagnostics
 
-	head     head
-	nothing  *strictyaml.Document // without any words
-	sections []section
-	vertices []vertex          // by the node of the chart
-	frames   []frame           // by the subgraph
-	index    map[string]int32  // of nodes and, behind them, of subgraphs
-	byName   map[string]string // id in the drawing by name or id, once it is asked for
-	renamed  bool              // words give an id that is not the drawn one
-	ends     [][2]int32        // of the arrows, indexes of nodes
-	worded   []workflow.Edge
-	ended    map[[4]string]bool // arrows to ends: where they come from, and when they are taken
-	odd      []mermaid.Shape    // shapes that were warned of
-	drawing  flow.Drawing
-	tasks    slab
+	head      head
+	nothing   *strictyaml.Document // without any words
+	sections  []section
+	vertices  []vertex          // by the node of the chart
+	frames    []frame           // by the subgraph
+	index     map[string]int32  // of nodes and, behind them, of subgraphs
+	byName    map[string]string // id in the drawing by name or id, once it is asked for
+	renamed   bool              // words give an id that is not the drawn one
+	ends      [][2]int32        // of the arrows, indexes of nodes
+	worded    []workflow.Edge
+	ended     map[[4]string]bool // arrows to ends: where they come from, and when they are taken
+	odd       []mermaid.Shape    // shapes that were warned of
+	suggested int                // names that were looked for
+	drawing   flow.Drawing
+	tasks     slab
 }
 
 // frame is a subgraph with what the file says about it.

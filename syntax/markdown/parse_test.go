@@ -78,12 +78,12 @@ func TestFixes(t *testing.T) {
 func TestNames(t *testing.T) {
 	const chart = "```mermaid\nflowchart TD\n    a\n```\n"
 	for text, want := range map[string]string{
-		"---\nname: N\nid: i\n---\n# T\n" + chart:                     "N",
-		"---\nid: i\n---\n# T\n" + chart:                              "i",
-		"## Flow\n\n# The title #\n" + chart:                          "The title",
-		chart + "\n### a\n\n# In a prompt\n":                          "file",
-		chart:                                                         "file",
-		"flowchart TD\n    a\n":                                       "file",
+		"---\nname: N\nid: i\n---\n# T\n" + chart: "N",
+		"---\nid: i\n---\n# T\n" + chart:          "i",
+		"## Flow\n\n# The title #\n" + chart:      "The title",
+		chart + "\n### a\n\n# In a prompt\n":      "file",
+		chart:                                     "file",
+		"flowchart TD\n    a\n":                   "file",
 		"---\ntitle: Of the chart\n---\nflowchart TD\n    a[\"x\"]\n": "Of the chart",
 	} {
 		if got := parse(t, "dir/file.md", text).Name; got != want {

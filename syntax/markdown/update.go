@@ -129,14 +129,14 @@ func (u *updater) merge(was, before, after string) string {
 	if u.care == keepKeys {
 		return mergeKeys(was, before, after)
 	}
-	kept := ""
+	var kept strings.Builder
 	for _, e := range splitKeys(was) {
 		_, said := find(splitKeys(after), e.key)
 		if slices.Contains(forPeople, e.key) && !said {
-			kept += e.lines
+			kept.WriteString(e.lines)
 		}
 	}
-	return kept + after
+	return kept.String() + after
 }
 
 // forPeople are the keys that a workflow does not need.
@@ -155,10 +155,14 @@ func (u *updater) title() {
 // changeSections changes the sections that mean something else, drops those of
 // nodes that are gone, and adds new ones behind those that stand above them.
 func (u *updater) changeSections() {
+	have, before, after := map[string]*section{}, u.before.byID(), u.after.byID()
+	for i := range u.sections {
+		have[u.sections[i].id] = &u.sections[i]
+	}
 	at := u.lastLine()
 	for i := range u.after.pieces {
 		p := &u.after.pieces[i]
-		s, old := u.find(p.id), u.before.find(p.id)
+		s, old := have[p.id], before[p.id]
 		switch {
 		case s != nil && old != nil && *old == *p:
 			at = s.whole.To
@@ -171,7 +175,7 @@ func (u *updater) changeSections() {
 	}
 	for i := range u.sections {
 		s := &u.sections[i]
-		if u.before.find(s.id) != nil && u.after.find(s.id) == nil {
+		if before[s.id] != nil && after[s.id] == nil {
 			u.edits.replace(s.whole, "")
 		}
 	}
@@ -201,22 +205,13 @@ func (u *updater) insert(at int, text string) {
 	u.edits.list = append(u.edits.list, u.doc.text.Edit(source.Span{From: at, To: at}, text))
 }
 
-func (u *updater) find(id string) *section {
-	for i := range u.sections {
-		if u.sections[i].id == id {
-			return &u.sections[i]
-		}
-	}
-	return nil
-}
-
-func (p *page) find(id string) *piece {
+// byID are the sections of a page.
+func (p *page) byID() map[string]*piece {
+	pieces := make(map[string]*piece, len(p.pieces))
 	for i := range p.pieces {
-		if p.pieces[i].id == id {
-			return &p.pieces[i]
-		}
+		pieces[p.pieces[i].id] = &p.pieces[i]
 	}
-	return nil
+	return pieces
 }
 
 // change rewrites the parts of a section that mean something else.
@@ -275,8 +270,9 @@ func (u *updater) redraw() string {
 			b.WriteString("    " + comment + "\n")
 		}
 	}
+	ids := drawnIDs(lines)
 	for _, d := range c.Decor {
-		if u.keeps(&d, lines) {
+		if u.keeps(&d, ids) {
 			b.WriteString("    " + string(bytes.TrimSpace(text[d.Span.From:d.Span.To])) + "\n")
 		}
 	}
@@ -289,7 +285,7 @@ func (u *updater) comments() (by map[string][]string, order []string) {
 	by = map[string][]string{}
 	at := u.chart.Header.To
 	add := func(to int, key string) {
-		for _, line := range bytes.Split(u.src.Bytes[at:to], []byte{'\n'}) {
+		for line := range bytes.SplitSeq(u.src.Bytes[at:to], []byte{'\n'}) {
 			if line = bytes.TrimSpace(line); bytes.HasPrefix(line, []byte("%%")) {
 				if by[key] == nil {
 					order = append(order, key)
@@ -318,7 +314,7 @@ func firstWord(statement string) string {
 
 // keeps says whether a decoration is still of use: it is for nodes that are
 // still there, and arrows are counted as before only if none has changed.
-func (u *updater) keeps(d *mermaid.Decor, lines string) bool {
+func (u *updater) keeps(d *mermaid.Decor, drawn map[string]bool) bool {
 	switch d.Kind {
 	case mermaid.ClassDef, mermaid.AccTitle, mermaid.AccDescr:
 		return true
@@ -332,16 +328,14 @@ func (u *updater) keeps(d *mermaid.Decor, lines string) bool {
 		}
 	case mermaid.Style, mermaid.Click:
 	}
-	return !slices.ContainsFunc(d.IDs, func(id string) bool { return !u.draws(lines, id) })
+	return !slices.ContainsFunc(d.IDs, func(id string) bool { return !drawn[id] })
 }
 
-// draws says whether a chart has a node or subgraph of an id.
-func (u *updater) draws(lines, id string) bool {
+// drawnIDs are the ids of the nodes and subgraphs of a chart.
+func drawnIDs(lines string) map[string]bool {
+	ids := map[string]bool{}
 	for line := range strings.Lines(lines) {
-		word := strings.TrimPrefix(strings.TrimSpace(line), "subgraph ")
-		if firstWord(word) == id {
-			return true
-		}
+		ids[firstWord(strings.TrimPrefix(strings.TrimSpace(line), "subgraph "))] = true
 	}
-	return false
+	return ids
 }

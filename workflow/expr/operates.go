@@ -7,6 +7,7 @@ func (e *Expr) Operates() bool {
 	switch e.root.(type) {
 	case *Ref, *literalNode, listNode:
 		return false
+	case *compareNode, *notNode, andNode, orNode, elseNode:
 	}
 	return true
 }
@@ -17,6 +18,7 @@ func (e *Expr) Tests() bool {
 	switch e.root.(type) {
 	case *compareNode, *notNode, andNode, orNode:
 		return true
+	case *Ref, *literalNode, listNode, elseNode:
 	}
 	return false
 }

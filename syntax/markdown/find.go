@@ -1,0 +1,141 @@
+package markdown
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-dev/hocket/syntax/internal/source"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// findSections finds what the file says about its nodes, and headings that seem
+// to say something about one that is not drawn.
+func (r *reader) findSections() {
+	if r.doc == nil {
+		return
+	}
+	isID := func(id string) bool {
+		_, ok := r.index[id]
+		return ok
+	}
+	r.sections = r.doc.sections(isID)
+	for i := range r.sections {
+		s := &r.sections[i]
+		slot := r.sectionOf(r.index[s.id])
+		if *slot != nil {
+			first := lineOf(r.doc.text, (*slot).heading.title)
+			r.report(workflow.Errorf(r.doc.text.Pos(s.heading.title), codeTwice, "put all of it into the section in line "+first, "%q has two sections", s.id))
+			continue
+		}
+		*slot = s
+		r.checkCut(i)
+	}
+	r.strayHeadings(isID)
+}
+
+// sectionOf is where the section of a node or a subgraph is noted.
+func (r *reader) sectionOf(i int32) **section {
+	if v := r.vertex(i); v != nil {
+		return &v.section
+	}
+	return &r.frames[int(i)-len(r.vertices)].section
+}
+
+// checkCut warns where a heading ends a prompt although more of it seems to
+// follow: text before the next section, or references.
+func (r *reader) checkCut(i int) {
+	s := &r.sections[i]
+	if s.cut.To == 0 || s.body.From == s.body.To {
+		return
+	}
+	text := r.doc.text.Bytes
+	end, next := len(text), i+1 < len(r.sections)
+	if next {
+		end = r.sections[i+1].whole.From
+	}
+	from := s.whole.To
+	if at := slices.Index(text[from:end], '\n'); at >= 0 {
+		from += at
+	}
+	rest := string(text[from:end])
+	refers := strings.Contains(rest, "{{") || strings.Contains(rest, "${")
+	if next && strings.TrimSpace(rest) != "" || refers {
+		r.report(workflow.Warningf(r.doc.text.Pos(s.cut), codeCut, "write it with ### or more if the prompt goes on", "this heading ends the prompt of %q", s.id))
+	}
+}
+
+// strayHeadings warns of headings that are like those of sections, and name no
+// node: front matter follows, or only a letter is wrong.
+func (r *reader) strayHeadings(isID func(string) bool) {
+	var ids []string
+	for _, h := range r.doc.headings {
+		id := r.doc.sectionID(h)
+		if id == "" || isID(id) || strings.ContainsAny(id, " \t") {
+			continue
+		}
+		if ids == nil {
+			for i := range r.chart.Nodes {
+				ids = append(ids, r.chart.Nodes[i].ID)
+			}
+		}
+		near := ""
+		if len(ids)*len(r.doc.headings) < 1_000_000 {
+			near = workflow.Nearest(id, ids)
+		}
+		if near != "" && r.hasSection(near) {
+			near = ""
+		}
+		if near == "" && !h.front.exists() {
+			continue
+		}
+		detail := "write the id of a node of the flowchart"
+		d := workflow.Warningf(r.doc.text.Pos(h.title), codeSection, detail, "no node of the flowchart is called %q", id)
+		if near != "" {
+			d.Detail = workflow.DidYouMean(id, []string{near})
+			d.Fix = &workflow.Fix{Edits: []workflow.Edit{r.doc.text.Edit(h.title, near)}}
+		}
+		r.report(d)
+	}
+}
+
+func (r *reader) hasSection(id string) bool { return *r.sectionOf(r.index[id]) != nil }
+
+// checkFences reports blocks that are not closed as they should be, and a
+// flowchart that does not say that it is one.
+func (r *reader) checkFences() {
+	for i := range r.doc.fences {
+		f := &r.doc.fences[i]
+		text := r.doc.text
+		open := text.Pos(f.open)
+		switch {
+		case !f.ended:
+			at := f.open.To
+			if n := len(f.lines); n > 0 {
+				at = f.lines[n-1].To
+			}
+			d := workflow.Errorf(open, codeFence, "add a line "+f.mark+" below its last line", "the block that begins here is not closed")
+			d.Fix = &workflow.Fix{Edits: []workflow.Edit{text.Edit(source.Span{From: at, To: at}, closing(text.Bytes, at, f.mark))}}
+			r.report(d)
+		case f.tail != "":
+			d := workflow.Errorf(text.Pos(f.shut), codeFence, "write "+f.mark+" alone", "%q does not close the block of line %d", f.mark+f.tail, open.Line)
+			d.Fix = &workflow.Fix{Edits: []workflow.Edit{text.Edit(f.shut, f.mark)}}
+			r.report(d)
+		case i == r.fence && !isDiagram(f.info):
+			d := workflow.Warningf(open, codeFence, "write "+f.mark+"mermaid", "this block does not say that it is a diagram")
+			d.Fix = &workflow.Fix{Edits: []workflow.Edit{text.Edit(f.open, f.mark+"mermaid")}}
+			r.report(d)
+		}
+	}
+}
+
+// closing is the line that closes a block, behind a text that may lack its last
+// line break.
+func closing(text []byte, at int, mark string) string {
+	if at > 0 && text[at-1] != '\n' {
+		return "\n" + mark + "\n"
+	}
+	return mark + "\n"
+}
+
+func lineOf(t *source.Text, s source.Span) string { return strconv.Itoa(t.Pos(s).Line) }
