@@ -3,6 +3,7 @@ package plantuml
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/syntax/internal/flow"
 	"github.com/hocket-dev/hocket/syntax/internal/source"
@@ -13,14 +14,15 @@ import (
 
 // drawer goes through the elements in the order of the text.
 type drawer struct {
-	parts []*node // all nodes and frames, in order
-	spare []node
-	byID  map[string]*node
-	open  []tail // the edges that lead to the next step
-	asked *node  // the step right before, if what follows may show its answers
-	frame *node  // the innermost loop, for_each or partition
-	loops []*loop
-	edges int
+	parts  []*node // all nodes and frames, in order
+	spare  []node  // nodes and arrows are allocated many at a time
+	arrows []arrow
+	byID   map[string]*node
+	open   []tail // the edges that lead to the next step
+	asked  *node  // the step right before, if what follows may show its answers
+	frame  *node  // the innermost loop, for_each or partition
+	loops  []*loop
+	edges  int
 
 	lane lane
 }
@@ -29,15 +31,22 @@ type drawer struct {
 type node struct {
 	workflow.Node
 	said    *said
-	in      *node           // the frame around it
-	isFrame bool            // it stands around others
-	entered bool            // the flow begins here, or that of the frame does
-	out     []workflow.Edge // without From; To is empty while it is not known
-	to      []*node         // of out; nil: @end
-	guard   *node           // the choice of its `when`
-	routes  []bool          // which of its routes lead somewhere
+	in      *node   // the frame around it
+	isFrame bool    // it stands around others
+	entered bool    // the flow begins here, or that of the frame does
+	reached bool    // the flow comes here
+	firsts  []*node // of a loop or a for_each: where it begins
+	out     []arrow
+	guard   *node  // the choice of its `when`
+	routes  []bool // which of its routes lead somewhere
 	drawn   *activity.Activity
 	only    *node // of a for_each: the only step in it, which shares its id
+}
+
+// arrow is an edge that leaves a node. Its To is named when all nodes are.
+type arrow struct {
+	workflow.Edge
+	to *node // nil: the end
 }
 
 // tail is an edge without an end.
@@ -215,8 +224,13 @@ func (r *reader) tie(t tail, to *node) {
 		}
 	default:
 		r.edges++
-		t.from.out = append(t.from.out, workflow.Edge{On: t.on, Label: t.label, When: t.when, Pos: t.pos})
-		t.from.to = append(t.from.to, to)
+		if t.from.out == nil { // most nodes have one edge
+			if len(r.arrows) == 0 {
+				r.arrows = make([]arrow, min(256, 16+len(r.parts)))
+			}
+			t.from.out, r.arrows = r.arrows[:0:1], r.arrows[1:]
+		}
+		t.from.out = append(t.from.out, arrow{workflow.Edge{On: t.on, Label: t.label, When: t.when, Pos: t.pos}, to})
 	}
 }
 
@@ -379,7 +393,29 @@ func (r *reader) node(text activity.Text, shown string, at *activity.Base, s *sa
 
 // idOf is the id of a step that shows a text: in lower case, whether it is one
 // word or several.
-func idOf(text string) string { return yaml.Slug(strings.ToLower(text)) }
+func idOf(text string) string {
+	id := make([]byte, 0, len(text))
+	plain := true // it can be an id as it is
+	for i := range len(text) {
+		c := text[i]
+		switch {
+		case c >= utf8.RuneSelf:
+			return yaml.Slug(strings.ToLower(text))
+		case c >= 'A' && c <= 'Z':
+			c += 'a' - 'A'
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '_':
+		case c == '-':
+			plain = plain && i > 0
+		default:
+			plain = false
+		}
+		id = append(id, c)
+	}
+	if plain && len(id) > 0 {
+		return string(id)
+	}
+	return yaml.Slug(string(id))
+}
 
 // textTemplate is the text of a step as a prompt or a question.
 func (r *reader) textTemplate(text activity.Text, shown string, pos workflow.Pos) workflow.Template {
@@ -417,7 +453,13 @@ func (r *reader) laneAgent(at *activity.Base, pos workflow.Pos) string {
 // lift makes the graph of what was drawn.
 func (r *reader) lift() workflow.Graph {
 	r.dropUnreached()
-	d := &flow.Drawing{Nodes: make([]flow.Node, 0, len(r.parts))}
+	frames, edges := 0, 0
+	for _, p := range r.parts {
+		if edges += len(p.out); p.isFrame {
+			frames++
+		}
+	}
+	d := &flow.Drawing{Nodes: make([]flow.Node, 0, len(r.parts)-frames), Frames: make([]flow.Frame, 0, frames), Edges: make([]workflow.Edge, 0, edges)}
 	for _, p := range r.parts {
 		frame := ""
 		if p.in != nil {
@@ -427,7 +469,7 @@ func (r *reader) lift() workflow.Graph {
 		case p.in != nil && p.in.only == p:
 			continue
 		case p.only != nil:
-			p.Step.(*workflow.Each).Body = workflow.Graph{Nodes: []workflow.Node{p.only.Node}, Edges: p.only.edges()}
+			p.Step.(*workflow.Each).Body = workflow.Graph{Nodes: []workflow.Node{p.only.Node}, Edges: p.only.edges(nil)}
 			d.Nodes = append(d.Nodes, flow.Node{Node: p.Node, Frame: frame})
 		case p.isFrame:
 			d.Frames = append(d.Frames, flow.Frame{Node: p.Node, Frame: frame})
@@ -437,17 +479,18 @@ func (r *reader) lift() workflow.Graph {
 		if p.entered && p.home() == nil {
 			d.Entry, d.EntryPos = append(d.Entry, p.ID), append(d.EntryPos, p.Pos)
 		}
-		d.Edges = append(d.Edges, p.edges()...)
+		d.Edges = p.edges(d.Edges)
 	}
 	return d.Lift(r.report)
 }
 
-// edges are those that leave a node.
-func (n *node) edges() []workflow.Edge {
+// edges adds those that leave a node to a list.
+func (n *node) edges(list []workflow.Edge) []workflow.Edge {
 	for i := range n.out {
 		n.out[i].From = n.ID
+		list = append(list, n.out[i].Edge)
 	}
-	return n.out
+	return list
 }
 
 // home is the loop or the for_each that a node stands in, or nil.

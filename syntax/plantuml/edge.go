@@ -27,9 +27,9 @@ func rank(on workflow.On) int {
 
 // sortEdges brings the edges of a node into the order of their kinds, and answers
 // into that of the text: the way out of a loop is tied after the way back.
-func sortEdges(edges []workflow.Edge) {
+func sortEdges(edges []arrow) {
 	if len(edges) > 1 {
-		slices.SortStableFunc(edges, func(a, b workflow.Edge) int {
+		slices.SortStableFunc(edges, func(a, b arrow) int {
 			if a.On == workflow.OnLabel && b.On == workflow.OnLabel {
 				return cmp.Or(a.Pos.Line-b.Pos.Line, a.Pos.Column-b.Pos.Column)
 			}
@@ -41,11 +41,11 @@ func sortEdges(edges []workflow.Edge) {
 // dropUnreached leaves out what the flow does not come to, and says so once for
 // steps that follow each other.
 func (r *reader) dropUnreached() {
-	reached := r.reach()
+	r.reach()
 	said := false
 	kept := r.parts[:0]
 	for _, p := range r.parts {
-		if reached[p] || p.isFrame && p.Step == nil {
+		if p.reached || p.isFrame && p.Step == nil {
 			kept, said = append(kept, p), said && p.isFrame
 			continue
 		}
@@ -59,16 +59,14 @@ func (r *reader) dropUnreached() {
 
 // reach finds what the flow comes to: from where it begins along the edges, and
 // into frames.
-func (r *reader) reach() map[*node]bool {
-	reached := make(map[*node]bool, len(r.parts))
-	first := map[*node][]*node{} // where a loop or a for_each begins
+func (r *reader) reach() {
 	var todo []*node
 	for _, p := range r.parts {
 		if !p.entered {
 			continue
 		}
 		if home := p.home(); home != nil {
-			first[home] = append(first[home], p)
+			home.firsts = append(home.firsts, p)
 		} else {
 			todo = append(todo, p)
 		}
@@ -79,31 +77,30 @@ func (r *reader) reach() map[*node]bool {
 	for len(todo) > 0 {
 		p := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		if reached[p] {
+		if p.reached {
 			continue
 		}
-		reached[p] = true
-		todo = append(todo, first[p]...)
+		p.reached = true
+		todo = append(todo, p.firsts...)
 		for i := range p.out {
-			if to := r.byID[p.out[i].To]; to != nil && !reached[to] {
+			if to := p.out[i].to; to != nil && !to.reached {
 				todo = append(todo, to)
 			}
 		}
 	}
-	return reached
 }
 
 // unled are the nodes outside of frames that no edge leads to.
 func (r *reader) unled() []*node {
-	led := map[string]bool{}
+	led := map[*node]bool{}
 	for _, p := range r.parts {
 		for i := range p.out {
-			led[p.out[i].To] = true
+			led[p.out[i].to] = true
 		}
 	}
 	var list []*node
 	for _, p := range r.parts {
-		if p.home() == nil && p.Step != nil && !led[p.ID] {
+		if p.home() == nil && p.Step != nil && !led[p] {
 			list = append(list, p)
 		}
 	}

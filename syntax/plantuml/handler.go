@@ -20,17 +20,17 @@ func (r *reader) handle(handler *target) {
 		if p.Step == nil || p.inEach() || p.Kind() == "choice" || p.Kind() == "loop" {
 			continue
 		}
-		isFailure := func(e workflow.Edge) bool { return e.On == workflow.OnFailure }
+		isFailure := func(a arrow) bool { return a.On == workflow.OnFailure }
 		switch {
 		case slices.ContainsFunc(p.out, isFailure):
 			handled = true
 		case !reached[p]:
 			handled = true
-			at := slices.IndexFunc(p.out, func(e workflow.Edge) bool { return e.On == workflow.OnTimeout })
+			at := slices.IndexFunc(p.out, func(a arrow) bool { return a.On == workflow.OnTimeout })
 			if at < 0 {
 				at = len(p.out)
 			}
-			p.out = slices.Insert(p.out, at, workflow.Edge{To: h.ID, On: workflow.OnFailure, Pos: handler.pos})
+			p.out = slices.Insert(p.out, at, arrow{workflow.Edge{To: h.ID, On: workflow.OnFailure, Pos: handler.pos}, h})
 		}
 	}
 	if !handled {
@@ -67,7 +67,7 @@ func (r *reader) behind(from *node) map[*node]bool {
 		reached[p] = true
 		todo = append(todo, inside[p]...)
 		for i := range p.out {
-			if to := r.byID[p.out[i].To]; to != nil {
+			if to := p.out[i].to; to != nil {
 				todo = append(todo, to)
 			}
 		}

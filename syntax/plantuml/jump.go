@@ -112,8 +112,8 @@ func (r *reader) leadAll() {
 		r.routesLeft(p)
 		for i := range p.out {
 			p.out[i].To = workflow.End
-			if p.to[i] != nil {
-				p.out[i].To = p.to[i].ID
+			if to := p.out[i].to; to != nil {
+				p.out[i].To = to.ID
 			}
 		}
 		sortEdges(p.out)
@@ -127,18 +127,19 @@ func (r *reader) leadAll() {
 // leadWords adds the edges that the words of a node say.
 func (r *reader) leadWords(p *node) {
 	for _, e := range p.said.Edges {
-		if to, ok := r.find(p, e); ok {
-			e.To = to
-			p.out = append(p.out, e)
-			if p.guard != nil && e.On == workflow.OnSuccess {
-				e.On = workflow.OnElse
-				e.From = p.guard.ID
-				p.guard.out = append(p.guard.out, e)
-			}
+		to, ok := r.find(p, e)
+		if !ok {
+			continue
+		}
+		e.To = to
+		p.out = append(p.out, arrow{e, r.byID[to]})
+		if p.guard != nil && e.On == workflow.OnSuccess {
+			e.On = workflow.OnElse
+			p.guard.out = append(p.guard.out, arrow{e, r.byID[to]})
 		}
 	}
 	if p.guard != nil && p.said.Leads && len(p.guard.out) == 1 {
-		p.guard.out = append(p.guard.out, workflow.Edge{From: p.guard.ID, To: workflow.End, On: workflow.OnElse, Pos: p.Pos})
+		p.guard.out = append(p.guard.out, arrow{Edge: workflow.Edge{To: workflow.End, On: workflow.OnElse, Pos: p.Pos}})
 	}
 	if !p.said.Leads {
 		sortEdges(p.out)
@@ -201,7 +202,7 @@ func (r *reader) routesLeft(p *node) {
 
 // withoutSoleEnd leaves out the only plain edge of a node if it leads to the
 // end, which says nothing but in a loop.
-func (n *node) withoutSoleEnd() []workflow.Edge {
+func (n *node) withoutSoleEnd() []arrow {
 	if l := n.home(); l != nil && l.Kind() == "loop" {
 		return n.out
 	}
