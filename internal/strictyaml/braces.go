@@ -14,12 +14,16 @@ import (
 // parseBraces is parse for a text in which values may begin with {{.
 func (d *Document) parseBraces() {
 	b := &braces{text: d.text}
-	b.quote()
-	inner := &Document{file: d.file, text: b.out, piece: d.piece}
-	inner.piece.Braces = false
-	inner.lines = splitLines(inner.text)
-	inner.parse()
-	d.root, d.found = inner.root, append(d.found, inner.found...)
+	lines := d.lines
+	if b.quote() {
+		lines = splitLines(b.out)
+	}
+	if d.root = readQuickly(b.out, lines); d.root == nil {
+		inner := &Document{file: d.file, text: b.out, piece: d.piece, lines: lines}
+		inner.piece.Braces = false
+		inner.parse()
+		d.root, d.found = inner.root, append(d.found, inner.found...)
+	}
 	if len(b.places) > 0 && d.root != nil {
 		b.restore(d.root)
 	}
@@ -40,10 +44,11 @@ type braces struct {
 // bracePlace is a value in the text as it is quoted.
 type bracePlace struct{ line, column, added int }
 
-func (b *braces) quote() {
+// quote says whether there was anything to quote.
+func (b *braces) quote() bool {
 	if !bytes.Contains(b.text, []byte("{{")) {
 		b.out = b.text
-		return
+		return false
 	}
 	b.out = make([]byte, 0, len(b.text)+16)
 	b.block = -1
@@ -54,6 +59,7 @@ func (b *braces) quote() {
 		b.read(content)
 		b.out = append(b.out, l[len(content):]...)
 	}
+	return true
 }
 
 // read copies one line.

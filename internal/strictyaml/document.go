@@ -28,9 +28,9 @@ type Document struct {
 	found workflow.Diagnostics
 	seen  place // where the last position was looked up
 	piece Piece
+	own   Pool // if the piece has none
 
-	spareKeys [][]string        // lists of known keys that are in use no more
-	sources   []workflow.Source // places of nodes that were composed
+	sources []workflow.Source // places of nodes that were composed
 }
 
 // Read parses a file. A file that cannot be parsed has no root, and diagnostics
@@ -53,6 +53,14 @@ type Piece struct {
 	Braces bool
 	// Unit is that of a duration without one; zero: that is a mistake.
 	Unit time.Duration
+	// Pool is shared by the pieces of one file; nil: none is.
+	Pool *Pool
+}
+
+// Pool is memory that the documents of one file use one after the other. The
+// zero Pool is ready to use.
+type Pool struct {
+	keys [][]string // lists of known keys that are in use no more
 }
 
 // ReadPiece parses a piece of a file: the fields of a note.
@@ -138,13 +146,24 @@ func (d *Document) Start() workflow.Pos { return d.mark(1, 1, 1) }
 // knownKeys is an empty list for the keys that a map is asked for. A large file
 // has many maps, so their lists are used again.
 func (d *Document) knownKeys() []string {
-	if d == nil || len(d.spareKeys) == 0 { // without document: a map that is not there
+	if d == nil { // a map that is not there
 		return make([]string, 0, 32)
 	}
-	last := len(d.spareKeys) - 1
-	keys := d.spareKeys[last]
-	d.spareKeys = d.spareKeys[:last]
+	p := d.pool()
+	if len(p.keys) == 0 {
+		return make([]string, 0, 64)
+	}
+	last := len(p.keys) - 1
+	keys := p.keys[last]
+	p.keys = p.keys[:last]
 	return keys
+}
+
+func (d *Document) pool() *Pool {
+	if d.piece.Pool != nil {
+		return d.piece.Pool
+	}
+	return &d.own
 }
 
 // Report adds a mistake that the reader found.

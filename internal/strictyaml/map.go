@@ -237,7 +237,7 @@ func (m *Map) Done() (unknown int) {
 		m.key(e).Errorf(codeUnknownKey, detail, "unknown key %q", e.name)
 	}
 	if d := m.node.doc; d != nil {
-		d.spareKeys = append(d.spareKeys, m.known[:0])
+		d.pool().keys = append(d.pool().keys, m.known[:0])
 	}
 	m.known = nil
 	return unknown

@@ -262,7 +262,7 @@ var stepWords = strings.Fields(`id title agent prompt template input inputs outp
 
 // piece reads the words of a note where they stand in the file.
 func (r *reader) piece(lines []activity.Line, n *activity.Note) *strictyaml.Document {
-	piece := strictyaml.Piece{Line: 1, Column: 1, Braces: true, Unit: time.Second}
+	piece := strictyaml.Piece{Line: 1, Column: 1, Braces: true, Unit: time.Second, Pool: &r.pool}
 	lead := -1 // blanks that all lines begin with
 	size := 0
 	for i := range lines {

@@ -39,6 +39,7 @@ type reader struct {
 	words map[activity.Element]*words // of the elements that have any
 	head  head
 	names *yaml.Namer
+	pool  strictyaml.Pool
 	places
 
 	drawer

@@ -161,6 +161,9 @@ func readInput(n strictyaml.Node) []workflow.Binding {
 
 func inputsOf(n strictyaml.Node) []workflow.Binding {
 	text, src := n.Name(), n.Source()
+	if bs := plainInputs(text, src); bs != nil {
+		return bs
+	}
 	t, err := expr.ParseTemplate(text, expr.PlantUML)
 	var bs []workflow.Binding
 	if err == nil {
@@ -183,6 +186,33 @@ func inputsOf(n strictyaml.Node) []workflow.Binding {
 		return []workflow.Binding{{Name: "input", Value: text, Src: src, Pos: n.Pos()}}
 	}
 	return bs
+}
+
+// plainInputs reads the usual `{{a}}, {{b}}`, without parsing expressions; nil: it
+// is something else.
+func plainInputs(text string, src workflow.Source) []workflow.Binding {
+	bs := make([]workflow.Binding, 0, 1+strings.Count(text, ","))
+	for at := 0; ; {
+		rest := text[at:]
+		end := strings.Index(rest, "}}")
+		if !strings.HasPrefix(rest, "{{") || end < 0 || !expr.IsName(rest[2:end]) {
+			return nil
+		}
+		pos := src.At(at, at+end+2)
+		bs = append(bs, workflow.Binding{Name: rest[2:end], Value: rest[:end+2], Pos: pos, Src: workflow.Source{Text: rest[:end+2], Pos: pos}})
+		at += end + 2
+		if at == len(text) {
+			if !distinctNames(bs) {
+				return nil
+			}
+			return bs
+		}
+		blanks := len(text[at:]) - len(strings.TrimLeft(text[at:], ", "))
+		if strings.Count(text[at:at+blanks], ",") != 1 {
+			return nil
+		}
+		at += blanks
+	}
 }
 
 func isComma(between string, first bool) bool {
@@ -215,7 +245,7 @@ func inputName(ref *expr.Ref) string {
 		}
 	}
 	if len(parts) == 0 {
-		return "input"
+		return ref.String() // item, index, iteration, or all inputs
 	}
 	return strings.Join(parts, "_")
 }
