@@ -88,19 +88,20 @@ func (s *scanner) quoted(a attribute) (cut bool) {
 }
 
 // unclosed takes a value that holds a <, or never ends. If its line ends, or a tag
-// does, before the <, the quote was forgotten; else the < was meant as it is.
+// does, before the <, the quote was forgotten; else the < was meant as it is, also
+// while the end of the value is still to come.
 func (s *scanner) unclosed(a attribute, value string, bracket int, endless bool) (cut bool) {
 	from := s.pos
 	stop := strings.IndexAny(value, "\n>")
-	if !endless && (stop < 0 || bracket < stop) {
+	if bracket >= 0 && (stop < 0 || bracket < stop) {
 		s.problems(mistake{
 			at: Span{from + bracket, from + bracket + 1}, code: codeSyntax,
 			summary: "a < cannot stand in the value of " + a.name, detail: "write &lt; for the character itself",
 		}.mend(Span{from + bracket, from + bracket + 1}, "&lt;"))
-		s.pos = from + len(value) + 1
 		a.from, a.to = int32(from), int32(from+len(value))
+		s.pos = min(from+len(value)+1, len(s.text))
 		s.add(a)
-		return false
+		return endless
 	}
 	if stop < 0 {
 		stop = len(value)

@@ -5,6 +5,9 @@ import "github.com/hocket-dev/hocket/workflow"
 // addTest adds the choice at the end of a loop's body that until or while stands
 // for.
 func (r *reader) addTest(loop int32, body *workflow.Graph, until, while word) {
+	if len(body.Nodes) == 0 {
+		r.errorf(r.steps[loop].place, codeLoopTest, "add the steps that are to be repeated", "<%s> has no steps", r.steps[loop].kind)
+	}
 	condition := until
 	switch {
 	case until.exists && while.exists:
@@ -12,6 +15,10 @@ func (r *reader) addTest(loop int32, body *workflow.Graph, until, while word) {
 	case while.exists:
 		condition = while
 	case !until.exists:
+		return
+	}
+	if condition.text == "" {
+		r.report(workflow.Errorf(condition.key(), codeLoopTest, "give it a condition, or leave it out", "the condition of the loop is empty"))
 		return
 	}
 	body.Nodes = append(body.Nodes, workflow.Node{Step: &workflow.Choice{}, OnError: r.onError, Pos: condition.src.Pos})
