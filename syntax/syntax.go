@@ -162,8 +162,11 @@ func IsWorkflow(file string) bool {
 
 // Of finds the notation of a file: by its ending, else by what it looks like.
 func Of(file string, text []byte) (Notation, bool) {
-	if n, ok := byEnding(file); ok && (n.Often || n.Like(text)) {
-		return n, true
+	if n, ok := byEnding(file); ok {
+		if n.Often || n.Like(text) {
+			return n, true
+		}
+		return Notation{}, false
 	}
 	for _, n := range notations {
 		if n.Like(text) {
