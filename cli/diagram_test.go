@@ -15,6 +15,9 @@ import (
 // the diagrams of the scenarios: those that people wrote, and those that every
 // notation becomes.
 func TestRealToolsTakeTheDiagrams(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long to start the real tools")
+	}
 	tools := os.Getenv("HOCKET_ORACLES")
 	if home, err := os.UserHomeDir(); tools == "" && err == nil {
 		tools = filepath.Join(home, ".cache", "hocket-oracles")

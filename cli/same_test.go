@@ -47,7 +47,7 @@ func scenarios(t *testing.T) []string {
 var project = map[string]string{
 	".hocket/config.yml": "agent: anyone\nworkflows: {budgets: {max_steps: 10000}}\n",
 	".hocket/agents/anyone.yml": "agent: shell\nsettings: {command: [cat]}\n" +
-		"capabilities: [bank, clerk, triage, fixer, designer, researcher, writer, publisher]\n",
+		"capabilities: [bank, clerk, triage, fixer, designer, researcher, writer, publisher, browser, llm, Analyzer, SecurityScanner, Reviewer, Reporter]\n",
 }
 
 // scenario is one file, unpacked into a directory.
