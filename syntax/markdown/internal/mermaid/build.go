@@ -35,7 +35,6 @@ type frame struct {
 	ids   []member // what is mentioned in it
 	named bool
 	head  source.Span
-	first int // index of the statement that opens it
 }
 
 // member is what is mentioned in a subgraph: a node, or another subgraph.
@@ -236,7 +235,7 @@ func (b *builder) claim(id string) string {
 
 // open opens a subgraph.
 func (b *builder) open(v *view, s *statement) {
-	f := frame{head: v.span(s.from, s.to), named: s.titled || !s.blank, first: len(b.chart.Statements), ids: b.spare}
+	f := frame{head: v.span(s.from, s.to), named: s.titled || !s.blank, ids: b.spare}
 	b.spare = nil
 	id := s.id.text
 	i, again := b.groups[id]

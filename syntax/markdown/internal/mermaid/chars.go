@@ -16,7 +16,7 @@ const (
 )
 
 var classes = func() (t [128]class) {
-	for c := byte(0); c < 128; c++ {
+	for c := range byte(128) {
 		switch {
 		case c >= '0' && c <= '9':
 			t[c] = isWord | isID | isDigit

@@ -178,7 +178,7 @@ func stylesEnd(s, word string) (edits []edit) {
 // colored says whether a colon is followed by # in the same word.
 func colored(s string) bool {
 	inValue := false
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		switch c := s[i]; {
 		case c == ':':
 			inValue = true
@@ -212,7 +212,6 @@ func braces(s string) (edits []edit) {
 type frontMatter struct {
 	found      bool
 	indent     string
-	start      int // of the first fence, 0
 	from, to   int // the YAML
 	end        int
 	unfinished bool // it starts, but does not end

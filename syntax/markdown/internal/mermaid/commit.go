@@ -1,6 +1,7 @@
 package mermaid
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -63,9 +64,9 @@ func (r *reader) inside(s *statement, ids []member) {
 	}
 	f := &r.frames[len(r.frames)-1]
 	end := len(ids)
-	for i := len(s.joints) - 1; i >= 0; i-- {
-		f.ids = append(f.ids, ids[s.joints[i]:end]...)
-		end = s.joints[i]
+	for _, joint := range slices.Backward(s.joints) {
+		f.ids = append(f.ids, ids[joint:end]...)
+		end = joint
 	}
 	f.ids = append(f.ids, ids[:end]...)
 }

@@ -159,7 +159,6 @@ func (p *parser) styling() *fault {
 	if f := p.styled(word); f != nil {
 		return f
 	}
-	s.values = p.tok.to
 	if f := p.space(word); f != nil {
 		return f
 	}

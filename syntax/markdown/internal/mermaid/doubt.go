@@ -92,11 +92,8 @@ func (r *reader) resolveStyled(d doubt) {
 		t := d.v.text
 		start, _ := d.v.line(d.from)
 		rest := strings.TrimRight(t[d.to:lineEnd(t, d.to)], "\n")
-		text := ids[0]
-		for _, other := range ids[1:] {
-			text += rest + "\n" + t[start:skipBlanks(t, start)] + "style " + other
-		}
-		f.edits = []edit{{d.from, d.to, text}}
+		next := rest + "\n" + t[start:skipBlanks(t, start)] + "style "
+		f.edits = []edit{{d.from, d.to, strings.Join(ids, next)}}
 	}
 	r.warn(d.v, f)
 }

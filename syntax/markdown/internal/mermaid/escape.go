@@ -230,7 +230,7 @@ func SafeID(id string) bool {
 // those of JavaScript, which Mermaid 10 finds in every object.
 var isReserved = func() map[string]bool {
 	m := map[string]bool{}
-	for _, word := range strings.Fields(`
+	for word := range strings.FieldsSeq(`
 		end graph flowchart swimlane subgraph style linkStyle classDef class click call href default interpolate
 		direction accTitle accDescr _self _blank _parent _top
 		constructor hasOwnProperty isPrototypeOf propertyIsEnumerable toLocaleString toString valueOf

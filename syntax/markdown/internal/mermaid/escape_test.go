@@ -38,11 +38,10 @@ var nasty = []string{
 func TestEscapeIsReversible(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for i := range 20_000 {
-		text := fmt.Sprint(i)
+		text := ""
 		if i < len(nasty) {
 			text = nasty[i]
 		} else {
-			text = ""
 			for range 1 + rng.IntN(5) {
 				text += nasty[rng.IntN(len(nasty))]
 			}

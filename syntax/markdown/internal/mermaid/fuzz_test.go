@@ -85,5 +85,6 @@ var seeds = []string{
 	"flowchart TD\nA[\"say \\\"hi\\\"\"] --&gt; B<br/>C -> D: label\nend --> class\n",
 	"flowchart TD\nsubgraph a(b)\nsubgraph c {\nX\n}\nlinkStyle 9 stroke:#000\nclick A href \"x\" _self\n",
 	"flowchart td\nA-->>B e1@--x C~~~D((x(y)))\nA[/api/{id}] direction LR\n```text\n",
+	"subgraph click ",
 	"\xef\xbb\xbfgraph\nTD\n\"q\" --> 🚀\nA\u200b@{ a: {b} }:::c\naccDescr { x\n",
 }

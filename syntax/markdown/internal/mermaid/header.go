@@ -150,29 +150,29 @@ func directionAt(s string, at int) (written, known string) {
 	return written, ""
 }
 
+// likely are the directions that people probably mean.
+var likely = map[string]string{"UD": "TD", "DU": "BT", "DT": "BT", "DOWN": "TD", "UP": "BT", "LEFT": "RL", "RIGHT": "LR"}
+
 // wrongDirection is a direction that Mermaid does not know.
 func wrongDirection(v *view, at int, dir string) finding {
 	f := finding{code: codeHeader, from: at, to: at + max(1, len(dir)), remedy: "the directions are TD, TB, BT, LR and RL"}
 	if dir == "" {
 		f.summary = visible(v.text, at) + " where the direction is expected"
-		end, _ := v.line(at)
-		if rest := v.text[at:lineEnd(v.text, end)]; strings.HasPrefix(rest, "-v") || strings.HasPrefix(rest, "-") {
-			stop := at + 1
-			for stop < len(v.text) && blankAt(v.text, stop) == 0 {
-				stop++
+		f.edits = []edit{{from: at, to: at, text: "TD\n"}}
+		if v.text[at] == '-' { // flowchart-v2
+			for f.to < len(v.text) && blankAt(v.text, f.to) == 0 {
+				f.to++
 			}
-			f.edits = []edit{{from: at, to: stop}}
-			f.to = stop
-		} else {
-			f.edits = []edit{{from: at, to: at, text: "TD\n"}}
+			f.edits = []edit{{from: at, to: f.to}}
 		}
 		return f
 	}
 	f.summary = `"` + short(dir) + `" is no direction`
-	better := map[string]string{"UD": "TD", "DU": "BT", "DT": "BT", "DOWN": "TD", "UP": "BT", "LEFT": "RL", "RIGHT": "LR"}[strings.ToUpper(dir)]
-	switch upper := strings.ToUpper(dir); {
+	upper := strings.ToUpper(dir)
+	better := likely[upper]
+	switch _, known := directionAt(upper, 0); {
 	case better != "":
-	case len(upper) == 2 && strings.Contains("TB TD BT LR RL BR", upper):
+	case known != "":
 		better = upper
 	case strings.HasPrefix(strings.TrimLeft(v.text[at+len(dir):], " "), "\n"):
 		better = "TD"

@@ -102,12 +102,16 @@ type phrase struct {
 
 func newLexer(text string) lexer {
 	l := lexer{text: text, sign: -1}
+	line := 0
 	for at := 0; ; {
 		i := strings.Index(text[at:], "direction")
 		if i < 0 {
 			break
 		}
 		from := at + i
+		if nl := strings.LastIndexByte(text[at:from], '\n'); nl >= 0 {
+			line = at + nl + 1
+		}
 		at = from + len("direction")
 		end := blanks(text, at)
 		if end == at || end+2 > len(text) {
@@ -115,7 +119,7 @@ func newLexer(text string) lexer {
 		}
 		switch dir := text[end : end+2]; dir {
 		case "TB", "BT", "RL", "LR", "TD":
-			l.dirs = append(l.dirs, phrase{strings.LastIndexByte(text[:from], '\n') + 1, from, end + 2, dir})
+			l.dirs = append(l.dirs, phrase{line, from, end + 2, dir})
 		}
 	}
 	return l

@@ -250,10 +250,7 @@ func fieldEnd(s string, at, to int) int {
 // unknownShape reports a shape that does not exist, and gives the one that was
 // probably meant.
 func (r *reader) unknownShape(v *view, from, to int, name string) string {
-	at := from + strings.Index(v.text[from:to], name)
-	if at < from {
-		at = from
-	}
+	at := from + max(0, strings.Index(v.text[from:to], name))
 	f := finding{code: codeShape, from: at, to: at + len(name), summary: `there is no shape "` + short(name) + `"`}
 	near := strings.ReplaceAll(strings.ToLower(name), "_", "-")
 	if !isShapeName[near] {

@@ -206,7 +206,7 @@ func (r *reader) misreadSubgraph(v *view, s *statement) {
 	t := v.text
 	_, eol := v.line(s.from)
 	switch {
-	case s.id.slip && strings.Contains(t[s.id.from:max(s.id.from, s.to)], "\n"):
+	case s.id.slip && s.id.from < eol && strings.Contains(t[s.id.from:max(s.id.from, s.to)], "\n"):
 		r.warn(v, finding{code: codeSubgraph, from: s.id.from, to: eol, summary: `"end" in the name of a subgraph takes the next line`,
 			remedy: "put the name into quotes", edits: quote(t, s.id.from, eol)})
 	case s.blank && !s.titled && !hasBlank(s.id.text):

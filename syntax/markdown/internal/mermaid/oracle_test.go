@@ -111,6 +111,9 @@ func fenced(text string, line int) string {
 // ask asks the real Mermaid about charts. Without it the test is skipped.
 func ask(t *testing.T, version string, sources []string) []verdict {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("Mermaid is slow to start")
+	}
 	dir := os.Getenv("HOCKET_ORACLES")
 	if dir == "" {
 		home, _ := os.UserHomeDir()

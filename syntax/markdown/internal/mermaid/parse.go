@@ -116,14 +116,15 @@ func (r *reader) doubt(p *parser) *fault {
 // entity, if the rest of the line makes no sense alone.
 func splitEntity(p *parser) *fault {
 	amp := strings.LastIndexByte(p.text[p.st.from:p.st.to], '&')
-	if amp < 0 {
+	if amp < 0 || p.at < p.whole {
 		return nil
 	}
 	amp += p.st.from
 	if entity := p.text[amp:p.st.to] + ";"; html.UnescapeString(entity) == entity {
 		return nil
 	}
-	rest := newParser(p.text[p.at:lineEnd(p.text, p.at)])
+	p.whole = lineEnd(p.text, p.at)
+	rest := newParser(p.text[p.at:p.whole])
 	for rest.at < len(rest.text) {
 		if rest.statement() != nil {
 			return &fault{why: unexpected, tok: token{kBad, amp, amp + 1}, place: afterNode}

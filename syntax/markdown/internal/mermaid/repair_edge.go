@@ -240,11 +240,11 @@ func (s *slip) labelBefore() (f finding, ok bool) {
 	if s.place != afterNode || s.tok.kind != kPipe {
 		return f, false
 	}
-	close := strings.IndexByte(s.rest(s.at+1), '|')
-	if close < 0 {
+	bar := strings.IndexByte(s.rest(s.at+1), '|')
+	if bar < 0 {
 		return f, false
 	}
-	end := s.at + 1 + close + 1
+	end := s.at + 1 + bar + 1
 	arrow := skipBlanks(s.s, end)
 	k, to := kBad, 0
 	if arrow < len(s.s) {

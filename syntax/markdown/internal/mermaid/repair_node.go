@@ -1,6 +1,7 @@
 package mermaid
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -59,8 +60,10 @@ func safeID(id string) string {
 	text := strings.Trim(b.String(), "_")
 	if text == "" {
 		text = "node"
-		for _, r := range id {
-			text += "_" + strings.ToLower(hex(r))
+		for i, r := range id {
+			if i < 16 {
+				text += "_" + strconv.FormatInt(int64(r), 16)
+			}
 		}
 	}
 	if !SafeID(text) && letterAt(text, 0) == 0 {
@@ -103,15 +106,6 @@ func hasWord(s, word string) bool {
 			return true
 		}
 	}
-}
-
-func hex(r rune) string {
-	const digits = "0123456789abcdef"
-	out := ""
-	for ; r > 0; r >>= 4 {
-		out = string(digits[r&15]) + out
-	}
-	return out
 }
 
 // nodeByLabel mends a node that is called by its label.

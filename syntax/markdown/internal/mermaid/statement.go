@@ -4,25 +4,24 @@ package mermaid
 type reason uint8
 
 const (
-	fine           reason = iota
-	unexpected            // a token that cannot stand here
-	unclosedQuote         // a string does not end
-	badQuote              // a string ends in front of a backtick
-	badMarkdown           // a Markdown string holds a quote or a backtick
-	innerQuote            // a quote inside of a text
-	innerArrow            // ~~~ at the start of a text
-	wrongCloser           // a bracket that does not end the text
-	emptyText             // no text at all
-	unclosedText          // a text does not end
-	unclosedEdge          // the text of an edge does not end
-	innerLine             // the text of an edge holds what its line is made of
-	unclosedMeta          // an @{ does not end
-	badMeta               // an @{ holds a character that it cannot hold
-	untitled              // a subgraph without a name
-	extraEnd              // an "end" that ends nothing
-	secondHeader          // a second "flowchart"
-	missingTarget         // an arrow leads nowhere
-	missingNewline        // a statement does not end
+	fine          reason = iota
+	unexpected           // a token that cannot stand here
+	unclosedQuote        // a string does not end
+	badQuote             // a string ends in front of a backtick
+	badMarkdown          // a Markdown string holds a quote or a backtick
+	innerQuote           // a quote inside of a text
+	innerArrow           // ~~~ at the start of a text
+	wrongCloser          // a bracket that does not end the text
+	emptyText            // no text at all
+	unclosedText         // a text does not end
+	unclosedEdge         // the text of an edge does not end
+	innerLine            // the text of an edge holds what its line is made of
+	unclosedMeta         // an @{ does not end
+	badMeta              // an @{ holds a character that it cannot hold
+	untitled             // a subgraph without a name
+	extraEnd             // an "end" that ends nothing
+	secondHeader         // a second "flowchart"
+	missingTarget        // an arrow leads nowhere
 )
 
 // fault is where and why reading failed.
@@ -82,7 +81,6 @@ type statement struct {
 	value    [2]int
 	dir      string
 	strayDir bool // "direction" swallows what stands before it
-	values   int  // start of the styles, for messages
 }
 
 // mention is a node in a chain.
@@ -116,8 +114,9 @@ type link struct {
 // parser reads one statement after the other. It changes nothing but itself.
 type parser struct {
 	lexer
-	tok token // the next one
-	st  statement
+	tok   token // the next one
+	st    statement
+	whole int // the line that ends here holds no HTML; see splitEntity
 }
 
 func newParser(text string) *parser { return &parser{lexer: newLexer(text)} }

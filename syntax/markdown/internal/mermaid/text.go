@@ -247,7 +247,8 @@ func (l *lexer) edgeText(c byte, b *label) (arrow token, why reason) {
 // secondHalf is the arrow that ends the text of an edge, or nothing. It takes
 // the blanks before, and an "x" or "o": the author of "--No-->" gets an N.
 func (l *lexer) secondHalf(c byte, start, at int) (from, to int) {
-	s, k := l.text, kBad
+	s := l.text
+	var k kind
 	from = at
 	if c == '.' {
 		if from > start && s[from-1] == '-' {
