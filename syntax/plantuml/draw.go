@@ -3,10 +3,8 @@ package plantuml
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/syntax/internal/flow"
-	"github.com/hocket-dev/hocket/syntax/internal/source"
 	"github.com/hocket-dev/hocket/syntax/plantuml/internal/activity"
 	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
@@ -192,6 +190,8 @@ func isBlock(e activity.Element) bool {
 	switch e.(type) {
 	case *activity.If, *activity.Switch, *activity.While, *activity.Repeat, *activity.Fork, *activity.Split, *activity.Group:
 		return true
+	case *activity.Start, *activity.Stop, *activity.Activity, *activity.Break, *activity.Goto, *activity.Label, *activity.Connector,
+		*activity.Arrow, *activity.LaneMark, *activity.Note, *activity.Backward, *activity.Kill:
 	}
 	return false
 }
@@ -303,151 +303,6 @@ func (r *reader) rename(p, other *node) {
 	r.report(workflow.Errorf(p.Pos, codeDuplicate, "the other one is at "+other.Pos.String()+"; rename one of them", "id %q is used twice", p.ID))
 	p.ID = r.names.Name(yaml.Slug(p.ID))
 	r.byID[p.ID] = p
-}
-
-// activity draws a step.
-func (r *reader) activity(e *activity.Activity) {
-	r.step(e.Text, &e.Base, r.wordsOf(e, "task")).drawn = e
-}
-
-// step draws a step with its words, and leaves its edge open.
-func (r *reader) step(text activity.Text, at *activity.Base, s *said) *node {
-	shown := text.String()
-	guard := r.guard(s, at)
-	n := r.node(text, shown, at, s)
-	p := r.add(n, s, false)
-	if guard != nil {
-		p.guard = guard
-		r.open = []tail{{from: guard, on: workflow.OnWhen, when: s.When, pos: s.When.Src.Pos}}
-	}
-	r.enter(p, at)
-	if s != nil && len(s.routes) > 0 {
-		p.routes = make([]bool, len(s.routes))
-	}
-	if _, isHuman := p.Step.(*workflow.Human); guard == nil && s != nil && (isHuman || s.router) {
-		r.asked = p
-	}
-	if s == nil || !s.Leads {
-		r.open = append(r.open, tail{from: p, pos: p.Pos})
-		if guard != nil {
-			r.open = append(r.open, tail{from: guard, on: workflow.OnElse, pos: p.Pos})
-		}
-	}
-	return p
-}
-
-// guard draws the choice that `when` stands for.
-func (r *reader) guard(s *said, at *activity.Base) *node {
-	if s == nil || s.When.Text == "" {
-		return nil
-	}
-	g := r.add(workflow.Node{ID: r.names.Name("choice"), Step: &workflow.Choice{}, Pos: s.When.Src.Pos}, nil, false)
-	r.enter(g, at)
-	return g
-}
-
-// node makes the node of a step: what the words leave unsaid, its text and its
-// lane say.
-func (r *reader) node(text activity.Text, shown string, at *activity.Base, s *said) workflow.Node {
-	span := text.Span
-	if span.To <= span.From {
-		span = at.Span
-	}
-	pos := r.pos(span)
-	if s == nil {
-		n := workflow.Node{Title: shown, Pos: pos}
-		n.Step = &workflow.Task{Agent: r.laneAgent(at, pos), Prompt: r.textTemplate(text, shown, pos)}
-		n.ID = r.names.Name(idOf(shown))
-		return n
-	}
-	n := &s.Node
-	if n.Pos.Line == 0 {
-		n.Pos = pos
-	}
-	if n.Title == "" {
-		n.Title = shown
-	}
-	switch step := n.Step.(type) {
-	case *workflow.Task:
-		if !s.agent {
-			step.Agent = r.laneAgent(at, pos)
-		}
-		if !s.prompt {
-			step.Prompt = r.textTemplate(text, shown, pos)
-		}
-	case *workflow.Human:
-		if !s.prompt {
-			step.Question = r.textTemplate(text, shown, pos)
-		}
-	case *workflow.Call:
-		if step.Workflow == "" {
-			step.Workflow, step.Pos = shown, pos
-		}
-	case *workflow.Choice, *workflow.Combine, *workflow.Loop, *workflow.Each, nil:
-	}
-	if n.ID == "" {
-		n.ID = r.names.Name(idOf(shown))
-	}
-	return s.Repeat()
-}
-
-// idOf is the id of a step that shows a text: in lower case, whether it is one
-// word or several.
-func idOf(text string) string {
-	id := make([]byte, 0, len(text))
-	plain := true // it can be an id as it is
-	for i := range len(text) {
-		c := text[i]
-		switch {
-		case c >= utf8.RuneSelf:
-			return yaml.Slug(strings.ToLower(text))
-		case c >= 'A' && c <= 'Z':
-			c += 'a' - 'A'
-		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '_':
-		case c == '-':
-			plain = plain && i > 0
-		default:
-			plain = false
-		}
-		id = append(id, c)
-	}
-	if plain && len(id) > 0 {
-		return string(id)
-	}
-	return yaml.Slug(string(id))
-}
-
-// textTemplate is the text of a step as a prompt or a question.
-func (r *reader) textTemplate(text activity.Text, shown string, pos workflow.Pos) workflow.Template {
-	return workflow.Template{Text: shown, Src: workflow.Source{Text: text.Raw, Pos: pos}}
-}
-
-// lane is where the current lane was set.
-type lane struct {
-	block, blocks int // the block that is being drawn, and how many there were
-	setIn         int // the block with the last lane mark that is still open
-	inherited     bool
-}
-
-// laneAgent is the agent of a step's lane. A lane that was set inside of a block
-// that has ended is easily overlooked.
-func (r *reader) laneAgent(at *activity.Base, pos workflow.Pos) string {
-	name := strings.TrimSpace(at.Lane)
-	if name != "" && r.lane.inherited {
-		r.lane.inherited = false
-		d := workflow.Warningf(pos, codeLane, "write |"+name+"| in a line of its own above it, or the lane that it should be in",
-			"this step is in lane %q of the block above", name)
-		from := at.Span.From
-		for from > 0 && r.src.Bytes[from-1] != '\n' {
-			from--
-		}
-		indent := string(r.src.Bytes[from:at.Span.From])
-		if strings.TrimSpace(indent) == "" {
-			d.Fix = &workflow.Fix{Edits: []workflow.Edit{r.src.Edit(source.Span{From: from, To: from}, indent+"|"+at.Lane+"|\n")}}
-		}
-		r.report(d)
-	}
-	return name
 }
 
 // lift makes the graph of what was drawn.

@@ -1,6 +1,7 @@
 package plantuml
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/syntax/plantuml/internal/activity"
@@ -93,7 +94,7 @@ func (r *reader) again(frame *node) {
 func (r *reader) closeLoop(l *loop, out []tail) {
 	r.loops = r.loops[:len(r.loops)-1]
 	r.frame = l.frame.in
-	r.open = append(out, l.exits...)
+	r.open = slices.Concat(out, l.exits)
 }
 
 // backward draws the step on the way back.

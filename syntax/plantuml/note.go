@@ -197,6 +197,8 @@ func takes(e activity.Element) (taken []mark, ok bool) {
 		return []mark{noMark, loopMark, choiceMark, metricsMark}, true
 	case *activity.Group:
 		return []mark{noMark, loopMark, eachMark, onErrorMark, metricsMark}, true
+	case *activity.Start, *activity.Stop, *activity.Fork, *activity.Split, *activity.Break, *activity.Goto, *activity.Label, *activity.Connector,
+		*activity.Arrow, *activity.LaneMark, *activity.Note, *activity.Kill:
 	}
 	return nil, false
 }
@@ -213,8 +215,9 @@ func elementName(e activity.Element) string {
 		return "a repeat"
 	case *activity.Group:
 		return "a partition"
+	default:
+		return "a step"
 	}
-	return "a step"
 }
 
 func (r *reader) notePos(n *activity.Note) workflow.Pos {

@@ -106,14 +106,15 @@ func (p *plan) shape(g *workflow.Graph, owner *workflow.Node, exit string) *shap
 		s.index[g.Nodes[i].ID] = i
 		s.leads[i] = i
 	}
-	var edges []workflow.Edge
-	for at, i := 0, 0; at < len(g.Edges); at = i {
-		for i = at; i < len(g.Edges) && g.Edges[i].From == g.Edges[at].From; i++ {
+	for rest := g.Edges; len(rest) > 0; {
+		end := 1
+		for end < len(rest) && rest[end].From == rest[0].From {
+			end++
 		}
-		edges = g.Edges[at:i]
-		if n, ok := s.index[edges[0].From]; ok && s.ways[n] == nil {
-			s.ways[n], _ = waysOf(edges)
+		if n, ok := s.index[rest[0].From]; ok && s.ways[n] == nil {
+			s.ways[n], _ = waysOf(rest[:end])
 		}
+		rest = rest[end:]
 	}
 	for i := range g.Edges {
 		s.note(s.index[g.Edges[i].From], &g.Edges[i])
