@@ -16,9 +16,9 @@ func (d *Document) parseBraces() {
 	b := &braces{text: d.text}
 	lines := d.lines
 	if b.quote() {
-		lines = splitLines(b.out)
+		lines = d.splitLines(b.out)
 	}
-	if d.root = readQuickly(b.out, lines); d.root == nil {
+	if d.root = readQuickly(b.out, lines, d.piece.Pool); d.root == nil {
 		inner := &Document{file: d.file, text: b.out, piece: d.piece, lines: lines}
 		inner.piece.Braces = false
 		inner.parse()

@@ -60,7 +60,35 @@ type Piece struct {
 // Pool is memory that the documents of one file use one after the other. The
 // zero Pool is ready to use.
 type Pool struct {
-	keys [][]string // lists of known keys that are in use no more
+	keys  [][]string // lists of known keys that are in use no more
+	nodes [][]node   // in pieces that never move
+	piece int        // the one that the next node is taken from
+	taken int        // of that piece
+	lines []line
+}
+
+// Reuse says that nobody looks any more at the documents that were read with the
+// pool. What was taken out of them stays as it is.
+func (p *Pool) Reuse() {
+	for i := range min(p.piece+1, len(p.nodes)) {
+		for j := range p.nodes[i] {
+			n := &p.nodes[i][j]
+			*n = node{Content: n.Content[:0]}
+		}
+	}
+	p.piece, p.taken, p.lines = 0, 0, p.lines[:0]
+}
+
+// node is a new node.
+func (p *Pool) node() *node {
+	if p.piece < len(p.nodes) && p.taken == len(p.nodes[p.piece]) {
+		p.piece, p.taken = p.piece+1, 0
+	}
+	if p.piece == len(p.nodes) {
+		p.nodes = append(p.nodes, make([]node, 32))
+	}
+	p.taken++
+	return &p.nodes[p.piece][p.taken-1]
 }
 
 // ReadPiece parses a piece of a file: the fields of a note.
@@ -70,7 +98,7 @@ func ReadPiece(file string, text []byte, piece Piece) *Document {
 		d.report(workflow.Errorf(workflow.Pos{File: file}, codeSize, "split it into several workflows", "the file is larger than %d MiB", maxBytes>>20))
 		return d
 	}
-	d.lines = splitLines(d.text)
+	d.lines = d.splitLines(d.text)
 	if d.checkCharacters() {
 		d.parse()
 	}
@@ -83,7 +111,7 @@ func (d *Document) parse() {
 		d.parseBraces()
 		return
 	}
-	if d.root = readQuickly(d.text, d.lines); d.root != nil {
+	if d.root = readQuickly(d.text, d.lines, d.piece.Pool); d.root != nil {
 		return // without aliases, and not deep
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(d.text))

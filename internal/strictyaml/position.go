@@ -25,8 +25,19 @@ type line struct {
 // in one long line do not each count from its start.
 type place struct{ line, column, offset int }
 
-func splitLines(text []byte) []line {
-	lines := make([]line, 0, bytes.Count(text, []byte{'\n'})+1)
+// splitLines splits a text that belongs to the document.
+func (d *Document) splitLines(text []byte) []line {
+	p := d.piece.Pool
+	if p == nil {
+		return splitLines(text, make([]line, 0, bytes.Count(text, []byte{'\n'})+1))
+	}
+	from := len(p.lines)
+	p.lines = splitLines(text, p.lines)
+	return p.lines[from:len(p.lines):len(p.lines)]
+}
+
+// splitLines adds the lines of a text to a list.
+func splitLines(text []byte, lines []line) []line {
 	for from := 0; ; {
 		end := bytes.IndexByte(text[from:], '\n')
 		to := from + end

@@ -19,13 +19,15 @@ type quick struct {
 	at    int // index of the current line
 	depth int
 	spare []node // nodes are allocated many at a time
+	pool  *Pool  // or taken from here
 }
 
 // giveUp is the panic with which quick ends early. It never leaves the package.
 type giveUp struct{}
 
-// readQuickly is the root of a document, or nil if the library has to read it.
-func readQuickly(text []byte, lines []line) (root *node) {
+// readQuickly is the root of a document, or nil if the library has to read it. Its
+// nodes are taken from the pool, if there is one.
+func readQuickly(text []byte, lines []line, pool *Pool) (root *node) {
 	if !bytes.HasSuffix(text, []byte{'\n'}) || bytes.IndexByte(text, '\r') >= 0 || len(text) > 0 && text[0] == ' ' {
 		return nil
 	}
@@ -37,7 +39,7 @@ func readQuickly(text []byte, lines []line) (root *node) {
 			root = nil
 		}
 	}()
-	q := &quick{text: string(text), lines: lines}
+	q := &quick{text: string(text), lines: lines, pool: pool}
 	indent, ok := q.content()
 	if !ok || indent != 0 {
 		return nil
@@ -73,11 +75,16 @@ func (q *quick) content() (indent int, ok bool) {
 func (q *quick) line() string { return q.text[q.lines[q.at].from:q.lines[q.at].to] }
 
 func (q *quick) node(kind yaml.Kind, column int) *node {
-	if len(q.spare) == 0 {
-		q.spare = make([]node, min(256, 1+len(q.lines)))
+	var n *node
+	if q.pool != nil {
+		n = q.pool.node()
+	} else {
+		if len(q.spare) == 0 {
+			q.spare = make([]node, min(256, 1+len(q.lines)))
+		}
+		n = &q.spare[0]
+		q.spare = q.spare[1:]
 	}
-	n := &q.spare[0]
-	q.spare = q.spare[1:]
 	n.Kind, n.Line, n.Column = kind, q.at+1, column+1
 	return n
 }
@@ -89,7 +96,9 @@ func (q *quick) mapping(column int, key *node, end int) *node {
 	q.enter()
 	m := q.node(yaml.MappingNode, column)
 	m.Tag = "!!map"
-	m.Content = make([]*node, 0, 8)
+	if m.Content == nil {
+		m.Content = make([]*node, 0, 8)
+	}
 	for {
 		if len(m.Content) > 0 {
 			indent, ok := q.content()
@@ -277,7 +286,9 @@ func (q *quick) sequence(column int) *node {
 	q.enter()
 	s := q.node(yaml.SequenceNode, column)
 	s.Tag = "!!seq"
-	s.Content = make([]*node, 0, 4)
+	if s.Content == nil {
+		s.Content = make([]*node, 0, 4)
+	}
 	for {
 		indent, ok := q.content()
 		if !ok || indent < column {

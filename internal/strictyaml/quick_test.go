@@ -15,11 +15,11 @@ import (
 // of the library. It says whether it did not give up.
 func compareWithLibrary(t *testing.T, text []byte) bool {
 	t.Helper()
-	doc := &Document{text: text, lines: splitLines(text)}
+	doc := &Document{text: text, lines: splitLines(text, nil)}
 	if !doc.checkCharacters() {
 		return false
 	}
-	got := readQuickly(doc.text, doc.lines)
+	got := readQuickly(doc.text, doc.lines, nil)
 	if got == nil {
 		return false
 	}

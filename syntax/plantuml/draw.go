@@ -67,7 +67,6 @@ type loop struct {
 // draw draws the whole diagram.
 func (r *reader) draw() {
 	r.byID = map[string]*node{}
-	r.takeIDs()
 	if !hasStart(r.diagram.Body) {
 		r.open = []tail{{}}
 	}
@@ -75,17 +74,6 @@ func (r *reader) draw() {
 	r.end(r.open)
 	r.jumpAll()
 	r.leadAll()
-}
-
-// takeIDs takes the ids that the notes give, so that no other step gets them.
-func (r *reader) takeIDs() {
-	for _, w := range r.words {
-		for _, p := range w.parts {
-			if id := p.keys.Peek("id"); id.IsScalar() {
-				r.names.Take(id.Written())
-			}
-		}
-	}
 }
 
 // hasStart says whether a start mark stands outside of all loops.

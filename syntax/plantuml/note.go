@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/syntax/plantuml/internal/activity"
 	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
 // mark is what stands in << >> at the beginning of a note: what kind of words
@@ -49,12 +50,14 @@ type words struct {
 	parts []part
 }
 
-// part is one note with words.
+// part is one note with words. They are bound when they are needed, and forgotten
+// then, so that a large file does not hold all of them at once.
 type part struct {
-	mark mark
-	note *activity.Note
-	keys *strictyaml.Map
-	doc  *strictyaml.Document
+	mark  mark
+	note  *activity.Note
+	lines []activity.Line
+	keys  *strictyaml.Map
+	doc   *strictyaml.Document
 }
 
 // has says whether one of the notes has the mark.
@@ -135,20 +138,50 @@ func (r *reader) readNote(n *activity.Note, on activity.Element) {
 	if m == noMark && (on == nil || isStart(on)) {
 		m = workflowMark
 	}
-	p := part{mark: m, note: n}
-	p.doc = r.piece(body, n)
-	if root := p.doc.Root(); p.doc.Readable() && (root.IsMap() || !root.Exists()) {
+	r.attach(&part{mark: m, note: n, lines: body}, on)
+}
+
+// bind reads the words of a note; not ok: it has none, but is text that begins
+// like a word.
+func (r *reader) bind(p *part) (ok bool) {
+	p.doc = r.piece(p.lines, p.note)
+	root := p.doc.Root()
+	if p.doc.Readable() && (root.IsMap() || !root.Exists()) {
 		p.keys = root.Map()
-	} else if m == noMark {
-		return // text that begins like a word
-	} else {
-		if p.doc.Readable() {
-			root.WrongType("words like `template: x`, one in each line")
-		}
-		r.found = append(r.found, p.doc.Diagnostics()...)
-		p.keys = strictyaml.Node{}.Map()
+		return true
 	}
-	r.attach(p, on)
+	p.keys = strictyaml.Node{}.Map()
+	if p.mark == noMark {
+		return false
+	}
+	if p.doc.Readable() {
+		root.WrongType("words like `template: x`, one in each line")
+	}
+	return true
+}
+
+// givenID is the id that a note gives; "": none.
+func (r *reader) givenID(p *part) string {
+	root := -1 // indentation of the words
+	for _, l := range p.lines {
+		text := strings.TrimLeft(l.Text, " ")
+		lead := len(l.Text) - len(text)
+		if text == "" {
+			continue
+		}
+		if root < 0 {
+			root = lead
+		}
+		if lead != root || !strings.HasPrefix(text, "id:") && !strings.HasPrefix(text, `"id":`) {
+			continue
+		}
+		if id := strings.TrimSpace(text[3:]); strings.HasPrefix(text, "id:") && expr.IsName(id) {
+			return id
+		}
+		r.bind(p)
+		return p.keys.Peek("id").Written()
+	}
+	return ""
 }
 
 func isStart(e activity.Element) bool {
@@ -157,7 +190,7 @@ func isStart(e activity.Element) bool {
 }
 
 // attach gives the words of a note to what they are about.
-func (r *reader) attach(p part, on activity.Element) {
+func (r *reader) attach(p *part, on activity.Element) {
 	switch p.mark {
 	case workflowMark, inputMark:
 		r.headNote(p)
@@ -170,6 +203,9 @@ func (r *reader) attach(p part, on activity.Element) {
 	case noMark, promptMark, taskMark, routerMark, aggregatorMark, includeMark, approvalMark, choiceMark, loopMark, eachMark, metricsMark:
 	}
 	taken, ok := takes(on)
+	if _, isStep := on.(*activity.Activity); p.mark == noMark && !isStep && !r.bind(p) {
+		return
+	}
 	switch {
 	case !ok:
 		r.report(workflow.Errorf(r.notePos(p.note), codeNote, "put it directly behind the step that it is about", "this note stands at no step"))
@@ -181,7 +217,10 @@ func (r *reader) attach(p part, on activity.Element) {
 			w = &words{}
 			r.words[on] = w
 		}
-		w.parts = append(w.parts, p)
+		w.parts = append(w.parts, *p)
+		if id := r.givenID(p); id != "" {
+			r.names.Take(id)
+		}
 	}
 }
 

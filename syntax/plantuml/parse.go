@@ -23,9 +23,15 @@ func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) 
 	return r.w, r.found.Sort()
 }
 
-// Diagram says what is wrong with a text as a diagram of PlantUML.
+// Diagram says what is wrong with a text as a diagram of PlantUML. PlantUML has
+// a preprocessor; only a workflow has none.
 func Diagram(file string, text []byte) workflow.Diagnostics {
 	_, found := activity.Parse(source.New(file, text))
+	for i := range found {
+		if found[i].Code == activity.CodePreprocessor {
+			found[i].Severity = workflow.Warning
+		}
+	}
 	return found
 }
 

@@ -44,13 +44,10 @@ func (r *reader) wordsOf(e activity.Element, kind string, only ...mark) *said {
 	var m *strictyaml.Map
 	var first mark
 	asPrompt := false
-	for _, p := range w.parts {
-		if !r.belongs(p, only) {
-			continue
-		}
-		switch p.mark {
-		case onErrorMark, metricsMark:
-			continue // they add to the step, once it is read
+	for i := range w.parts {
+		p := &w.parts[i]
+		if !r.belongs(p, only) || !r.bind(p) || p.mark == onErrorMark || p.mark == metricsMark {
+			continue // those that add to the step come when it is read
 		}
 		if k, ok := kinds[p.mark]; ok {
 			if first != "" && kinds[first] != k {
@@ -74,18 +71,22 @@ func (r *reader) wordsOf(e activity.Element, kind string, only ...mark) *said {
 	if task := s.task(); task != nil && asPrompt {
 		promptDefaults(&s.Node)
 	}
-	for _, p := range w.parts {
-		if r.belongs(p, only) {
+	for i := range w.parts {
+		if p := &w.parts[i]; r.belongs(p, only) && p.doc != nil {
 			r.amend(p, s)
-			r.found = append(r.found, p.doc.Diagnostics()...)
+			if p.mark != noMark || p.doc.Readable() {
+				r.found = append(r.found, p.doc.Diagnostics()...)
+			}
+			p.doc, p.keys = nil, nil
 		}
 	}
+	r.pool.Reuse()
 	return s
 }
 
 // belongs says whether a note is for the step that is asked for: at a loop there
 // are notes for the loop and for its test.
-func (r *reader) belongs(p part, only []mark) bool {
+func (r *reader) belongs(p *part, only []mark) bool {
 	return len(only) == 0 || slices.Contains(only, p.mark)
 }
 
@@ -291,7 +292,7 @@ func promptDefaults(n *workflow.Node) {
 }
 
 // amend reads the notes that add to a step: what follows a failure, and labels.
-func (r *reader) amend(p part, s *said) {
+func (r *reader) amend(p *part, s *said) {
 	switch p.mark {
 	case onErrorMark:
 		h := readOnError(p.keys)
@@ -340,7 +341,8 @@ func readOnError(m *strictyaml.Map) onErrorWords {
 }
 
 // headNote reads a note about the whole workflow.
-func (r *reader) headNote(p part) {
+func (r *reader) headNote(p *part) {
+	r.bind(p)
 	r.head.notes = append(r.head.notes, p.note)
 	switch p.mark {
 	case onErrorMark:
@@ -357,7 +359,7 @@ func (r *reader) headNote(p part) {
 	}
 }
 
-func (r *reader) join(to **strictyaml.Map, p part) {
+func (r *reader) join(to **strictyaml.Map, p *part) {
 	r.head.docs = append(r.head.docs, p.doc)
 	if *to == nil {
 		*to = p.keys
