@@ -14,7 +14,7 @@ import (
 
 // said is what the notes at an element say about a step.
 type said struct {
-	yaml.Step
+	*yaml.Step
 	routes []route
 	router bool // <<router>>: a switch behind the step shows its ways
 	prompt bool // words say the prompt, or the question, be it empty
@@ -96,7 +96,7 @@ func (r *reader) readWords(m *strictyaml.Map, kind string, s *said) {
 	s.prompt = m.Peek("prompt").Exists() || m.Peek("template").Exists() || m.Peek("question").Exists() || m.Peek("human").Exists()
 	s.agent = m.Peek("agent").Exists()
 	m.Refuse("needs", codeStepKey, "the drawing says what a step waits for; or name the step in `next:` of the other", "a note has no needs")
-	s.Step = *yaml.ReadStep(m, kind)
+	s.Step = yaml.ReadStep(m, kind)
 	if !hasID {
 		s.Node.Pos = workflow.Pos{}
 	}
@@ -153,8 +153,11 @@ func readInput(n strictyaml.Node) []workflow.Binding {
 		}
 		return bs
 	}
+	if !n.IsList() {
+		return inputsOf(n)
+	}
 	var bs []workflow.Binding
-	for _, one := range n.OneOrMany() {
+	for _, one := range n.List() {
 		bs = append(bs, inputsOf(one)...)
 	}
 	return bs
