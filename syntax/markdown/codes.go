@@ -17,7 +17,6 @@ const (
 	codeMatter    = "markdown-front-matter"
 	codeSection   = "markdown-section"
 	codeTwice     = "markdown-section-twice"
-	codeCut       = "markdown-prompt-cut"
 	codeShape     = "markdown-shape"
 	codeArrow     = "markdown-arrow"
 	codeUnusedWay = "markdown-arrow-unused"
@@ -40,7 +39,6 @@ var Codes = distinctCodes(yaml.Codes, flow.Codes, mermaid.Codes, []strictyaml.Co
 	{Name: codeMatter, Meaning: "Front matter is not closed."},
 	{Name: codeSection, Meaning: "A heading looks like the one of a node's section, and names no node."},
 	{Name: codeTwice, Meaning: "A node has two sections, or its words stand in two places."},
-	{Name: codeCut, Meaning: "A heading ends a prompt although more of it seems to follow."},
 	{Name: codeShape, Meaning: "A shape says nothing about what a node does."},
 	{Name: codeArrow, Meaning: "An arrow does not say which way it leads."},
 	{Name: codeUnusedWay, Meaning: "An arrow is drawn, but the words of its node say something else."},

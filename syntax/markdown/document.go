@@ -30,11 +30,15 @@ func (m matter) exists() bool { return m.whole.To > m.whole.From }
 // fenced blocks and comments. Lines that are underlined are no headings here:
 // people draw rules below a line of a prompt.
 type heading struct {
-	level int
+	level int         // endMark: the line only ends a section
 	title source.Span // without the signs around it
 	line  source.Span // the whole line, with its end
 	front matter      // right below it
 }
+
+// endMark is the level of the comment <!-- end -->, behind which a file goes on
+// with something else than the section above.
+const endMark = 0
 
 // fence is a fenced block.
 type fence struct {
@@ -169,6 +173,8 @@ func (s *scanner) line() {
 			}
 			s.headings = append(s.headings, h)
 		}
+	case string(bytes.TrimSpace(rest)) == "<!-- end -->":
+		s.headings = append(s.headings, heading{level: endMark, line: source.Span{From: s.at, To: behind}})
 	case bytes.HasPrefix(rest, []byte("<!--")):
 		behind = s.commentEnd(at, behind)
 	}

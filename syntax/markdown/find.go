@@ -1,7 +1,6 @@
 package markdown
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -29,7 +28,6 @@ func (r *reader) findSections() {
 			continue
 		}
 		*slot = s
-		r.checkCut(i)
 	}
 	r.strayHeadings(isID)
 }
@@ -40,29 +38,6 @@ func (r *reader) sectionOf(i int32) **section {
 		return &v.section
 	}
 	return &r.frames[int(i)-len(r.vertices)].section
-}
-
-// checkCut warns where a heading ends a prompt although more of it seems to
-// follow: text before the next section, or references.
-func (r *reader) checkCut(i int) {
-	s := &r.sections[i]
-	if s.cut.To == 0 || s.body.From == s.body.To {
-		return
-	}
-	text := r.doc.text.Bytes
-	end, next := len(text), i+1 < len(r.sections)
-	if next {
-		end = r.sections[i+1].whole.From
-	}
-	from := s.whole.To
-	if at := slices.Index(text[from:end], '\n'); at >= 0 {
-		from += at
-	}
-	rest := string(text[from:end])
-	refers := strings.Contains(rest, "{{") || strings.Contains(rest, "${")
-	if next && strings.TrimSpace(rest) != "" || refers {
-		r.report(workflow.Warningf(r.doc.text.Pos(s.cut), codeCut, "write it with ### or more if the prompt goes on", "this heading ends the prompt of %q", s.id))
-	}
 }
 
 // strayHeadings warns of headings that are like those of sections, and name no

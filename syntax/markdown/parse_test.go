@@ -117,3 +117,18 @@ func TestDiagram(t *testing.T) {
 		t.Errorf("got %v", found)
 	}
 }
+
+// A prompt has headings of its own, of any level; a mark ends it.
+func TestPromptsKeepTheirHeadings(t *testing.T) {
+	prompt := "# Role\n\nYou write.\n\n## Rules\n\n---\n\n| a | b |\n|---|---|\n\n### Not a node\n\n```text\n### review\n```"
+	text := "```mermaid\nflowchart TD\n    write --> review\n```\n\n### write\n\n" + prompt + "\n\n### review\n\nLook.\n\n<!-- end -->\n\n## Licence\n\nFree.\n"
+	w, found := markdown.Parse("x.md", []byte(text))
+	if found.Errors() {
+		t.Fatal(found)
+	}
+	for id, want := range map[string]string{"write": prompt, "review": "Look."} {
+		if got := w.Body.Node(id).Step.(*workflow.Task).Prompt.Text; got != want {
+			t.Errorf("the prompt of %s is %q, not %q", id, got, want)
+		}
+	}
+}

@@ -16,7 +16,6 @@ type section struct {
 	front   matter
 	body    source.Span // its text without blank lines around it, and without its last line break
 	whole   source.Span // from the heading to the next section
-	cut     source.Span // the title of the heading that ended its text although more followed; empty: none
 }
 
 // sections finds the sections of the nodes whose ids are given.
@@ -46,8 +45,8 @@ func (d *document) sectionID(h heading) string {
 }
 
 // section is the one whose heading is the i-th. It goes on up to the next heading
-// that names a node. One of level one or two ends it too, unless the text begins
-// with such a heading: then the text has headings of its own.
+// that names a node, or to the mark that ends it. Any other heading is part of its
+// text: prompts have headings of every level.
 func (d *document) section(id string, i int, isID func(string) bool) section {
 	h := d.headings[i]
 	s := section{id: id, heading: h, front: h.front}
@@ -55,27 +54,16 @@ func (d *document) section(id string, i int, isID func(string) bool) section {
 	if s.front.exists() {
 		from = s.front.whole.To
 	}
-	end, own := len(d.text.Bytes), false
+	end := len(d.text.Bytes)
 	for _, next := range d.headings[i+1:] {
-		if isNode := isID(d.sectionID(next)); isNode || next.level < 3 && !own {
-			if !isNode && d.blank(from, next.line.From) {
-				own = true
-				continue
-			}
+		if next.level == endMark || isID(d.sectionID(next)) {
 			end = next.line.From
-			if !isNode {
-				s.cut = next.title
-			}
 			break
 		}
 	}
 	s.whole = source.Span{From: h.line.From, To: end}
 	s.body = trimLines(d.text.Bytes, from, end)
 	return s
-}
-
-func (d *document) blank(from, to int) bool {
-	return len(bytes.TrimSpace(d.text.Bytes[from:to])) == 0
 }
 
 // trimLines leaves out the blank lines around a text, and its last line break.

@@ -136,6 +136,8 @@ agent:   worker
 
 Do  the rest.
 
+<!-- end -->
+
 ## Notes
 
 Kept.
