@@ -117,6 +117,9 @@ func directiveEnd(s string, at int) int {
 // before them, and the blanks at the start of the text.
 func comments(s string) (edits []edit) {
 	line := 0 // start of the first line of the blanks that come now
+	if !strings.Contains(s, "%%") {
+		line = len(s)
+	}
 	for line < len(s) {
 		at := blanks(s, line)
 		if strings.HasPrefix(s[at:], "%%") && !strings.HasPrefix(s[at+2:], "{") && !strings.HasPrefix(s[at+2:], "\n") && at+2 < len(s) {

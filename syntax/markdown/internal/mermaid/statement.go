@@ -132,15 +132,14 @@ func (p *parser) failAt(why reason, where place, open token) *fault {
 	return &fault{why: why, tok: token{kBad, p.at, p.at}, open: open, place: where}
 }
 
-// statement reads the next statement. Blanks, newlines and semicolons between
-// statements are none: then its form is noForm.
+// statement reads the next statement. At the end of the text its form is noForm.
 func (p *parser) statement() *fault {
 	s := &p.st
+	p.skip()
 	*s = statement{nodes: s.nodes[:0], links: s.links[:0], joints: s.joints[:0], from: p.at}
 	p.step()
-	s.from = blanks(p.text[:p.tok.to], p.tok.from)
 	switch p.tok.kind {
-	case kEOF, kNewline, kSpace, kSemi:
+	case kEOF:
 		s.to = s.from
 		return nil
 	case kSubgraph:
@@ -161,6 +160,19 @@ func (p *parser) statement() *fault {
 		return p.click()
 	}
 	return p.chain()
+}
+
+// skip goes over what stands between statements.
+func (p *parser) skip() {
+	for p.at < len(p.text) {
+		if p.text[p.at] == ';' {
+			p.at++
+		} else if n := blankAt(p.text, p.at); n > 0 {
+			p.at += n
+		} else {
+			return
+		}
+	}
 }
 
 // separator ends a statement.
