@@ -6,7 +6,7 @@ import "github.com/hocket-dev/hocket/internal/strictyaml"
 const (
 	codeMarker       = "plantuml-startuml"
 	codeNotation     = "plantuml-notation"
-	codePreprocessor = "plantuml-preprocessor"
+	CodePreprocessor = "plantuml-preprocessor"
 	codeSyntax       = "plantuml-syntax"
 	codeUnclosed     = "plantuml-unclosed"
 	codeStray        = "plantuml-stray"
@@ -28,7 +28,7 @@ const (
 var Codes = []strictyaml.Code{
 	{Name: codeMarker, Meaning: "`@startuml` or `@enduml` is missing, or Markdown stands in the diagram."},
 	{Name: codeNotation, Meaning: "The diagram, or a line of it, is of another kind than an activity diagram."},
-	{Name: codePreprocessor, Meaning: "A directive of PlantUML's preprocessor would change the diagram."},
+	{Name: CodePreprocessor, Meaning: "A directive of PlantUML's preprocessor would change the diagram."},
 	{Name: codeSyntax, Meaning: "PlantUML knows no such line."},
 	{Name: codeUnclosed, Meaning: "A block is still open where another one ends, or at the end of the diagram."},
 	{Name: codeStray, Meaning: "A line closes or divides a block that is not open."},

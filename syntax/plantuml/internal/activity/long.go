@@ -89,7 +89,7 @@ func (r *reader) hiddenLines(end int) {
 			return
 		case m.kind == directive:
 			r.diagram.Preprocessed = true
-			r.problem(workflow.Error, codePreprocessor, m.whole(), "PlantUML takes this line of a text for a directive",
+			r.problem(workflow.Error, CodePreprocessor, m.whole(), "PlantUML takes this line of a text for a directive",
 				"begin the line with something else than !")
 		}
 	}
@@ -136,8 +136,10 @@ func (r *reader) activityOpen(l *line, st *stmt) {
 	if r.early(l) {
 		return
 	}
+	r.newerLines(l)
 	last := &r.lines[len(r.lines)-1]
 	end, group, url := activityEnd(last.raw)
+	r.newerLook(last.raw, &stmt{group: group, url: url}, func(from, to int) source.Span { return last.span(from-last.lead, to-last.lead) })
 	cut := min(common([]line{*l}), common(r.lines))
 	a := r.newActivity()
 	a.Form, a.Ending = MultiLine, ';'

@@ -170,7 +170,7 @@ func (r *reader) directive(l *line) {
 		return
 	}
 	end := wordEnd(l.text, leading(l.text[1:])+1)
-	r.problem(workflow.Error, codePreprocessor, l.span(0, max(end, 1)), "a workflow has no preprocessor: "+trimDetail(l.text),
+	r.problem(workflow.Error, CodePreprocessor, l.span(0, max(end, 1)), "a workflow has no preprocessor: "+trimDetail(l.text),
 		"write what the line stands for, and remove it; !theme, !pragma and !include may stay")
 }
 

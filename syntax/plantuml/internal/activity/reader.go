@@ -15,6 +15,7 @@ func Parse(src *source.Text) (*Diagram, workflow.Diagnostics) {
 	for _, b := range blocks(text) {
 		r := newReader(src, text, b)
 		r.read()
+		r.swallows(b)
 		if !r.foreign {
 			return r.done()
 		}
@@ -37,6 +38,8 @@ type reader struct {
 	line    line // that is being read
 	diagram *Diagram
 	found   workflow.Diagnostics
+	later   workflow.Diagnostics // about forms that older versions do not know
+	forms   []string             // that were warned of
 
 	// strict has the reader do what PlantUML does, for the tests that compare the
 	// two: it stops where PlantUML stops, and mends nothing.
@@ -104,6 +107,9 @@ func newReader(src *source.Text, text string, b block) *reader {
 }
 
 func (r *reader) done() (*Diagram, workflow.Diagnostics) {
+	if !r.found.Errors() {
+		r.found = append(r.found, r.later...)
+	}
 	return r.diagram, r.found.Sort()
 }
 
@@ -144,6 +150,7 @@ func (r *reader) statement(l *line) {
 }
 
 func (r *reader) apply(l *line, st *stmt) {
+	r.newer(l, st)
 	switch st.kind {
 	case kUnknown:
 		r.unknown(l)

@@ -1,0 +1,101 @@
+package activity
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/syntax/internal/source"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// older is the version that forms which came later are held against: many still
+// have it.
+const older = "1.2024.7"
+
+// newer warns of what an older PlantUML refuses, or reads as something else.
+func (r *reader) newer(l *line, st *stmt) {
+	switch st.kind {
+	case kActivity:
+		r.newerLook(l.text, st, l.span)
+	case kListItem:
+		if l.text[0] == '*' {
+			r.since("a step with *", l.span(0, 1))
+		} else if st.group.written() {
+			r.since("a stereotype behind -", l.span(st.group.from, st.group.to))
+		}
+	case kNote, kNoteOpen:
+		if st.group.written() {
+			r.since("a stereotype of a note", l.span(st.group.from, st.group.to))
+		}
+	case kGroup:
+	default:
+		switch {
+		case st.group.written():
+			r.since("a stereotype here", l.span(st.group.from, st.group.to))
+		case st.url.to > 0:
+			r.since("a link here", l.span(st.url.from, st.url.to))
+		}
+	}
+}
+
+// newerLook looks at what stands behind an activity: older versions know one
+// stereotype, without colours and blanks.
+func (r *reader) newerLook(text string, st *stmt, span func(from, to int) source.Span) {
+	group := st.group.of(text)
+	switch {
+	case strings.Contains(group, "#"):
+		r.since("a colour in a stereotype", span(st.group.from, st.group.to))
+	case strings.Count(group, "<<") > 1:
+		r.since("a second stereotype", span(st.group.from, st.group.to))
+	case strings.ContainsAny(group, " \t"):
+		r.since("a stereotype with blanks", span(st.group.from, st.group.to))
+	}
+	if st.url.to > 0 {
+		r.since("a link behind an activity", span(st.url.from, st.url.to))
+	}
+}
+
+// newerLines looks at an activity over several lines: older versions end it at
+// the first line with one of the old signs at its end.
+func (r *reader) newerLines(l *line) {
+	for i := range r.lines {
+		if s := l.text; s != "" && oldShape(s[len(s)-1]) != "" {
+			r.since("a line that ends in "+s[len(s)-1:], l.span(len(s)-1, len(s)))
+			return
+		}
+		l = &r.lines[i]
+	}
+}
+
+// since warns of a form, at the first place where it is used.
+func (r *reader) since(form string, at source.Span) {
+	if r.strict || slices.Contains(r.forms, form) {
+		return
+	}
+	r.forms = append(r.forms, form)
+	r.later = append(r.later, workflow.Warningf(r.src.Pos(at), codeVersion, "leave it out if older versions are to draw this",
+		"PlantUML %s does not know %s", older, form))
+}
+
+// swallows says whether PlantUML refuses a diagram in which warnings were found:
+// what it takes for something else may be a line that it misses below. Then the
+// last warning above that place is an error.
+func (r *reader) swallows(b block) {
+	if r.strict || len(r.found) == 0 || r.found.Errors() {
+		return
+	}
+	strict := newReader(r.src, r.scan.text, b)
+	strict.strict = true
+	strict.read()
+	if !strict.stopped {
+		return
+	}
+	stop := r.src.Pos(strict.stop)
+	cause := 0
+	for i := range r.found {
+		if r.found[i].Line <= stop.Line {
+			cause = i
+		}
+	}
+	r.found[cause].Severity = workflow.Error
+}

@@ -1,0 +1,80 @@
+package activity
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/hocket-dev/hocket/syntax/internal/source"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// newForms are those that an older PlantUML refuses or reads otherwise, and
+// oldForms others that are like them.
+var (
+	newForms = []string{
+		":a; <<#red>>", ":a; << x >>", ":a; <<output>> <<#red>>", ":a\nb; <<#red>>", ":a; [[http://x.org]]", ":a\nb; [[http://x.org]]",
+		"* a", "**a**", "- a <<x>>",
+		":a;\nnote right <<x>>\nb\nend note", ":a;\nnote right <<x>> : b", "floating note <<x>>\nb\nend note\n:a;",
+		"start <<#green>>\n:a;", ":a;\nstop <<#red>>", "fork <<x>>\n:a;\nend fork",
+		"if (a) then (b) <<x>>\n:a;\nendif", "if (a) then (b)\n:a;\nendif <<x>>", "[[http://x.org]] if (a) then (b)\n:a;\nendif",
+		"while (a) <<x>>\n:a;\nendwhile", "repeat <<x>>\n:a;\nrepeat while (b)", "switch (a) <<x>>\ncase (b)\n:a;\nendswitch",
+		":a|\nb;", ":x\na}\nb;", ":| a | b |\n| c | d |;",
+	}
+	oldForms = []string{
+		":a; <<task>>", ":a; <<x>>", ":a\nb; <<task>>", ":a\nb|;", "partition A <<x>> {\n:a;\n}", "group A <<x>>\n:a;\nend group",
+		":a;\nnote right #red\nb\nend note", "if (a\nb) then (c)\n:x;\nendif", "-[#red]-> x;\n:a;", "repeat\n:a;\nbackward :b;\nrepeat while (c)",
+	}
+)
+
+func TestOlderVersionsAreNamed(t *testing.T) {
+	for _, text := range newForms {
+		_, found := Parse(source.New("", []byte(marked(text))))
+		if len(found) != 1 || found[0].Code != codeVersion || found[0].Severity != workflow.Warning {
+			t.Errorf("%s\ngives %v", text, found)
+		}
+	}
+	for _, text := range oldForms {
+		if _, found := Parse(source.New("", []byte(marked(text)))); len(found) > 0 {
+			t.Errorf("%s\ngives %v", text, found)
+		}
+	}
+}
+
+// The two versions of PlantUML differ where they are said to.
+func TestOlderVersionsDiffer(t *testing.T) {
+	dir := t.TempDir()
+	var files []string
+	for i, text := range slices.Concat(newForms, oldForms) {
+		path := filepath.Join(dir, fmt.Sprintf("%d.puml", i))
+		if err := os.WriteFile(path, []byte(marked(text)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, path)
+	}
+	before, now := plantuml(t, older, files), plantuml(t, "1.2026.8", files)
+	for i := range files {
+		was, is := fmt.Sprint(before[i].Body), fmt.Sprint(now[i].Body)
+		if same := before[i].accepted() && was == is; same != (i >= len(newForms)) || !now[i].accepted() {
+			t.Errorf("%s\nis read as %s, and was as %s", slices.Concat(newForms, oldForms)[i], is, was)
+		}
+	}
+}
+
+// What looks like an activity and takes the next lines is an error only where
+// PlantUML misses one of them.
+func TestSwallowedLines(t *testing.T) {
+	for text, want := range map[string]workflow.Severity{
+		"#red:a;\n:b;":                     workflow.Warning,
+		"#red:a;":                          workflow.Error,
+		":a|\nif (b) then (c)\n:d;\nendif": workflow.Error,
+		":x;\n:a|\n:b;\n:c|\nfork\n:d;\nend fork\n:e;": workflow.Error,
+	} {
+		_, found := Parse(source.New("", []byte(marked(text))))
+		if len(found) == 0 || found[len(found)-1].Severity != want || found[len(found)-1].Code != codeVersion {
+			t.Errorf("%s\ngives %v", text, found)
+		}
+	}
+}
