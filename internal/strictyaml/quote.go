@@ -31,7 +31,7 @@ func IsPlain(s string, inFlow bool) bool {
 	if strings.Contains(s, ": ") || strings.Contains(s, " #") || strings.HasSuffix(s, ":") {
 		return false
 	}
-	if inFlow && strings.ContainsAny(s, ",[]{}:#\"'") {
+	if inFlow && strings.ContainsAny(s, ",[]{}:#?\"'") { // the library takes a ? for the beginning of a key
 		return false
 	}
 	return !otherType(s)
