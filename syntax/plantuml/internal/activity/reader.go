@@ -15,7 +15,7 @@ func Parse(src *source.Text) (*Diagram, workflow.Diagnostics) {
 	for _, b := range blocks(text) {
 		r := newReader(src, text, b)
 		r.read()
-		r.swallows(b)
+		r.swallowing(b)
 		if !r.foreign {
 			return r.done()
 		}

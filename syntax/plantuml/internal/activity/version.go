@@ -77,11 +77,21 @@ func (r *reader) since(form string, at source.Span) {
 		"PlantUML %s does not know %s", older, form))
 }
 
-// swallows says whether PlantUML refuses a diagram in which warnings were found:
-// what it takes for something else may be a line that it misses below. Then the
-// last warning above that place is an error.
-func (r *reader) swallows(b block) {
-	if r.strict || len(r.found) == 0 || r.found.Errors() {
+// swallowing looks whether PlantUML refuses a diagram in which warnings were
+// found: what it takes for something else may be a line that it misses below.
+// Then the last warning above that place is an error.
+func (r *reader) swallowing(b block) {
+	warnings := -1
+	for i := range r.found {
+		switch {
+		case r.found[i].Code == CodePreprocessor: // as a diagram it may be right
+		case r.found[i].Severity == workflow.Error:
+			return
+		default:
+			warnings = i
+		}
+	}
+	if warnings < 0 {
 		return
 	}
 	strict := newReader(r.src, r.scan.text, b)
@@ -90,10 +100,9 @@ func (r *reader) swallows(b block) {
 	if !strict.stopped {
 		return
 	}
-	stop := r.src.Pos(strict.stop)
-	cause := 0
-	for i := range r.found {
-		if r.found[i].Line <= stop.Line {
+	cause, stop := warnings, r.src.Pos(strict.stop).Line
+	for i := range r.found[:warnings+1] {
+		if r.found[i].Severity == workflow.Warning && r.found[i].Line <= stop {
 			cause = i
 		}
 	}

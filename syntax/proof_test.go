@@ -1,0 +1,127 @@
+package syntax_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket/cli"
+	"github.com/hocket-dev/hocket/syntax"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// The tests in this file hold the notations against the real tools, on diagrams
+// that other people drew and on random workflows. Each prints what it found:
+//
+//	go test ./syntax -run Proof -v
+
+// differently are the diagrams that have another verdict than that of the newest
+// real tool, and why.
+var differently = map[string]string{
+	"fence inside":                   "a block of Markdown, which Hocket reads although the file is called .mmd",
+	"include missing":                "what a diagram includes is not read",
+	"puml/wild-83aaecf09af9.puml":    "what a diagram includes is not read",
+	"define":                         "a line that is a macro is no statement without the preprocessor",
+	"puml/pdiff-8c271fa0572f.puml":   "a line that calls a procedure is no statement without the preprocessor",
+	"multi-line with line = include": "what a diagram includes is not read",
+}
+
+// unnamed are the diagrams that an older version is said to refuse, without a
+// warning.
+var unnamed = map[string]string{
+	"mermaid/cypress-acb8904805e5.mmd": "Mermaid 10 refuses it only when it has read others before",
+}
+
+// A diagram has an error exactly where the newest real tool refuses it, and a
+// warning that names versions where an older one does. Only a block that is left
+// open, which PlantUML does not mind, is an error of our own.
+func TestProofVerdicts(t *testing.T) {
+	for _, s := range knownSets(t) {
+		agree, refused, open, named, drifted := 0, 0, 0, 0, 0
+		for _, d := range s.diagrams {
+			found, _ := syntax.Diagram(d.file, d.text)
+			taken := d.taken[s.newest]
+			same := found.Errors() != taken
+			if d.open {
+				open++
+				same = has(found, "unclosed")
+			}
+			if !taken {
+				refused++
+			}
+			if same {
+				agree++
+			}
+			if _, listed := differently[d.name]; same == listed {
+				t.Errorf("%s: %s is taken: %v, and listed as different: %v\n%v", s.name, d.name, taken, listed, found)
+			}
+			if taken && slices.ContainsFunc(s.versions, func(v string) bool { return !d.taken[v] }) {
+				drifted++
+				_, listed := unnamed[d.name]
+				told := has(found, "-version")
+				if told {
+					named++
+				}
+				if told == listed {
+					t.Errorf("%s: %s: a version is named: %v", s.name, d.name, told)
+				}
+			}
+		}
+		t.Logf("%s: %d of %d as the real tool (%d refused or of another kind, %d left open); %d of %d that an older version refuses have a warning",
+			s.name, agree, len(s.diagrams), refused, open, named, drifted)
+		if agree*100 < len(s.diagrams)*98 {
+			t.Errorf("%s: less than 98 %% agree", s.name)
+		}
+	}
+}
+
+func has(found workflow.Diagnostics, code string) bool {
+	return slices.ContainsFunc(found, func(d workflow.Diagnostic) bool { return strings.HasSuffix(d.Code, code) })
+}
+
+// The command says about every file what the package says.
+func TestProofCommand(t *testing.T) {
+	dir := t.TempDir()
+	var names, want []string
+	for _, f := range foreign(t) {
+		names = append(names, f.file)
+		if err := os.WriteFile(filepath.Join(dir, f.file), f.text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		found, _ := syntax.Diagram(f.file, f.text)
+		for _, d := range found {
+			want = append(want, fmt.Sprint(f.file, d.Line, d.Column, d.Severity, d.Code))
+		}
+	}
+	code, out := hocket(dir, append([]string{"check", "--syntax-only", "--json"}, names...)...)
+	var said []struct {
+		File, Severity, Code string
+		Line, Column         int
+	}
+	if err := json.Unmarshal(out, &said); err != nil || code != 2 {
+		t.Fatalf("%d, %v: %.300s", code, err, out)
+	}
+	var got []string
+	for _, d := range said {
+		got = append(got, fmt.Sprint(filepath.Base(d.File), d.Line, d.Column, d.Severity, d.Code))
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("%d diagnostics of the command, %d of the package", len(got), len(want))
+	}
+	t.Logf("hocket check --syntax-only of %d files: %d diagnostics, as of the package", len(names), len(got))
+}
+
+// hocket carries out a command.
+func hocket(dir string, args ...string) (code int, out []byte) {
+	var stdout, stderr bytes.Buffer
+	args = append([]string{"-C", dir, "--state", filepath.Join(dir, ".state")}, args...)
+	code = cli.Main(args, cli.Stdio{In: strings.NewReader(""), Out: &stdout, Err: &stderr})
+	return code, stdout.Bytes()
+}
