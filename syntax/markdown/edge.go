@@ -130,7 +130,7 @@ func (r *reader) readEdge(e *mermaid.Edge) workflow.Edge {
 	if !e.HasText {
 		return workflow.Edge{Pos: r.chartPos(e.Span)}
 	}
-	label := strings.TrimSpace(mermaid.Unescape(e.Text))
+	label := strings.TrimSpace(mermaid.Unescape(e.Text + e.Taken)) // the author's word counts
 	edge := readLabel(label)
 	edge.Pos = r.chartPos(e.Label)
 	if edge.On == workflow.OnWhen {
@@ -147,7 +147,7 @@ func (r *reader) readEdge(e *mermaid.Edge) workflow.Edge {
 func (r *reader) directed(e *mermaid.Edge) bool {
 	plain := func(h mermaid.Head) bool { return h == mermaid.NoHead }
 	switch {
-	case !plain(e.Tail):
+	case !plain(e.Tail) && e.Taken == "":
 		r.report(workflow.Errorf(r.chartPos(e.Span), codeArrow, "draw two arrows: "+e.From+" --> "+e.To+" and "+e.To+" --> "+e.From,
 			"an arrow with two heads leads both ways"))
 		return false

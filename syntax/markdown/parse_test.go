@@ -132,3 +132,14 @@ func TestPromptsKeepTheirHeadings(t *testing.T) {
 		}
 	}
 }
+
+// Mermaid reads the label of --No--> as N. A run goes by what the author wrote.
+func TestTheAuthorsLabelCounts(t *testing.T) {
+	w, found := markdown.Parse("x.mmd", []byte("flowchart TD\n    A{{Go on?}} --No--> B\n    A --yes--> C\n"))
+	if found.Errors() {
+		t.Fatal(found)
+	}
+	if got := w.Body.Edges[0].Label + " " + w.Body.Edges[1].Label; got != "No yes" {
+		t.Errorf("the labels are %s", got)
+	}
+}

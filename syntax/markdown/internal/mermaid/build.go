@@ -203,7 +203,7 @@ func (b *builder) connect(from, to []member, v *view, l *link) bool {
 		Span: v.span(l.from, l.to),
 	}
 	if e.HasText {
-		e.Label = v.span(l.label.from, l.label.to)
+		e.Label, e.Taken = v.span(l.label.from, l.label.to), takenLetter(v.text, l)
 	}
 	id := v.text[l.id[0]:l.id[1]]
 	for i, a := range from {

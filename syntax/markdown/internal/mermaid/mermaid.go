@@ -93,6 +93,7 @@ type Edge struct {
 	From, To string
 	Text     string
 	HasText  bool
+	Taken    string // the letter that Mermaid takes from the end of the text for the arrow: --No--> is "N" for it
 	Quoted   bool
 	Markdown bool
 	Head     Head // at To

@@ -33,10 +33,10 @@ func (r *reader) misreadLink(v *view, l *link, next int) {
 	first := t[l.first.from:l.first.to]
 	if l.second.to > 0 {
 		at := l.second.from
-		if c := t[at]; (c == 'x' || c == 'o') && at > 0 && at == l.label.to && is(t[at-1], isWord) {
+		if c := takenLetter(t, l); c != "" {
 			r.warn(v, finding{code: codeArrowLetter, from: at, to: at + 1,
 				summary: "Mermaid reads the label of this edge as " + short(l.label.text),
-				remedy:  `"` + string(c) + `" in front of an arrow is a part of it: write a blank between`, edits: []edit{{at + 1, at + 1, " "}}})
+				remedy:  `"` + c + `" in front of an arrow is a part of it: write a blank between`, edits: []edit{{at + 1, at + 1, " "}}})
 		}
 	} else if last := first[len(first)-1]; (last == 'x' || last == 'o') && len(first) > 3 && l.label.pieces == 0 && next == l.first.to {
 		r.doubts = append(r.doubts, doubt{arrowLetter, v, next - 1, next})
@@ -56,6 +56,16 @@ func (r *reader) misreadLink(v *view, l *link, next int) {
 		r.version(v, l.to, next, "two blanks behind a label need Mermaid 12", []edit{{l.to, next, " "}})
 	}
 	r.signInLabel(v, &l.label, l.first.to)
+}
+
+// takenLetter is the x or o at the end of a label that Mermaid takes for the tail
+// of the arrow behind it.
+func takenLetter(t string, l *link) string {
+	at := l.second.from
+	if l.second.to > 0 && (t[at] == 'x' || t[at] == 'o') && at > 0 && at == l.label.to && is(t[at-1], isWord) {
+		return t[at : at+1]
+	}
+	return ""
 }
 
 // misreadLabel warns of labels that are not shown as they are written.
