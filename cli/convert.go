@@ -41,11 +41,12 @@ The file may be standard input, and an answer of a model with a workflow in it.`
 
 // converted is a workflow in another notation, with --json.
 type converted struct {
-	File     string        `json:"file"`
-	Notation string        `json:"notation"`
-	Digest   string        `json:"digest"`
-	Text     string        `json:"text"`
-	Report   []syntax.Item `json:"report,omitempty"`
+	File        string           `json:"file"`
+	Notation    string           `json:"notation"`
+	Digest      string           `json:"digest"`
+	Text        string           `json:"text"`
+	Report      []syntax.Item    `json:"report,omitempty"`
+	Diagnostics []jsonDiagnostic `json:"diagnostics,omitempty"` // warnings of the reader
 }
 
 func (a *app) convert(name, to, file string, report bool) error {
@@ -53,7 +54,7 @@ func (a *app) convert(name, to, file string, report bool) error {
 	if !ok {
 		return usagef("the notations are "+strings.Join(syntax.Notations(), ", "), "--to wants a notation, not %q", to)
 	}
-	w, err := a.asWritten(name)
+	w, found, err := a.asWritten(name)
 	if err != nil {
 		return err
 	}
@@ -65,31 +66,37 @@ func (a *app) convert(name, to, file string, report bool) error {
 	if report {
 		c.Report = syntax.Fidelity(w, notation)
 	}
+	if a.json {
+		c.Diagnostics = jsonDiagnostics(found)
+	} else {
+		a.note(a.showDiagnostics(found, a.errStyle))
+	}
 	return a.putConverted(c, file)
 }
 
 // asWritten reads a workflow as its author wrote it: a prompt that stands in a
-// file of the project stays there.
-func (a *app) asWritten(name string) (*workflow.Workflow, error) {
+// file of the project stays there. What was found are warnings.
+func (a *app) asWritten(name string) (*workflow.Workflow, workflow.Diagnostics, error) {
 	if name != stdin && !isFile(a.path(name)) {
 		l, err := a.load(name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if l.Bundle.Root == nil {
-			return nil, &diagnosticsError{l.Diagnostics}
+			return nil, nil, &diagnosticsError{l.Diagnostics}
 		}
 		name = l.Bundle.Root.Pos.File
 	}
 	file, text, err := a.readFile(name, "convert")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	w, found := syntax.Parse(file, text)
+	found = found.Sort()
 	if w == nil || found.Errors() {
-		return nil, &diagnosticsError{found}
+		return nil, nil, &diagnosticsError{found}
 	}
-	return w, nil
+	return w, found, nil
 }
 
 // putConverted writes the text to the file or to standard output, and the report

@@ -32,7 +32,11 @@ type Notation struct {
 	Like  func(text []byte) bool
 	Often bool
 
-	Parse  func(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics)
+	Parse func(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics)
+	// Recover is Parse of what a model answered, which need not be a whole file:
+	// what it repaired are warnings. Nil: the notation is read in one way only.
+	Recover func(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics)
+
 	Format func(w *workflow.Workflow) ([]byte, error)
 	Fmt    func(file string, text []byte) ([]byte, workflow.Diagnostics)
 	// Update changes the text of a file so that it means w, and leaves as it is
@@ -73,6 +77,7 @@ var notations = []Notation{
 		Endings: []string{".xml"},
 		Like:    xml.Like,
 		Parse:   xml.Parse,
+		Recover: recoverXML,
 		Format:  xml.Format,
 		Fmt:     xml.Fmt,
 		Update:  xml.Update,
@@ -186,19 +191,20 @@ func byEnding(file string) (Notation, bool) {
 	return Notation{}, false
 }
 
-// find is Of, and looks into the answer of a model: a workflow in a fence comes
-// back with the rest of the text blanked out, so that positions stay.
+// find is Of, and looks into the answer of a model where the file is in no
+// notation as a whole.
 func find(file string, text []byte) (Notation, []byte, bool) {
+	named, ok := byEnding(file)
+	if ok && named.Recover != nil { // what is repaired in an answer is wrong in a file
+		return named, text, true
+	}
 	if n, ok := Of(file, text); ok {
-		return n, text, true
+		return n.forAnswers(), text, true
 	}
-	for _, inner := range fenced(text) {
-		if n, ok := Of("", bytes.TrimSpace(inner)); ok {
-			return n, inner, true
-		}
+	if n, inner, ok := answered(file, text); ok {
+		return n, inner, true
 	}
-	n, ok := byEnding(file) // it knows best what is missing
-	return n, text, ok
+	return named, text, ok // it knows best what is missing
 }
 
 // Parse reads a workflow in whatever notation it is written. It is nil if

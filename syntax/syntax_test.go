@@ -1,10 +1,12 @@
 package syntax_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hocket-dev/hocket/syntax"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 func TestPicksTheNotation(t *testing.T) {
@@ -51,6 +53,63 @@ func TestReadsAWorkflowInAnAnswer(t *testing.T) {
 	w, found = syntax.Parse("", []byte(answer[:len(answer)-30]))
 	if w == nil || w.Name != "x" {
 		t.Errorf("of an answer under way: got %v, %v", w, found)
+	}
+}
+
+// XML is found in prose, and repaired where it is not well-formed; a file that
+// ends in .xml is not.
+func TestRepairsXMLInAnAnswer(t *testing.T) {
+	const plan = "<workflow name='x'>\n<agent id='1' name='a'><task>salt & pepper</task></agent>\n"
+	for _, c := range []struct {
+		file, text string
+		lines      []int // of the repairs
+	}{
+		{"-", plan + "</workflow>", []int{2}},
+		{"-", plan, []int{1, 2}},
+		{"-", "I'd write a <workflow>:\n\n" + plan + "</workflow>\nDone.", []int{4}},
+		{"a.txt", "Here:\n~~~xml\n" + plan + "</workflow>\n~~~\n", []int{4}},
+		{"a.md", "<think>a <root/>?</think>\n" + strings.ReplaceAll(plan, "&", "&amp;") + "</workflow>", nil},
+	} {
+		w, found := syntax.Parse(c.file, []byte(c.text))
+		if w == nil || w.Name != "x" || len(w.Body.Nodes) != 1 || found.Errors() {
+			t.Errorf("%q: got %v, %v", c.text, w, found)
+			continue
+		}
+		var lines []int
+		for _, d := range found {
+			lines = append(lines, d.Line)
+		}
+		if !slices.Equal(lines, c.lines) {
+			t.Errorf("%q: repairs in lines %v, want %v", c.text, lines, c.lines)
+		}
+		if fixed, n := found.Fixed([]byte(c.text)); n > 0 {
+			if _, left := syntax.Parse(c.file, fixed); len(left) > 0 {
+				t.Errorf("%q: left are %v in %q", c.text, left, fixed)
+			}
+		}
+		if w, found := syntax.Parse("a.xml", []byte(c.text)); w != nil || !found.Errors() {
+			t.Errorf("%q is taken as a file: %v", c.text, found)
+		}
+	}
+	for _, text := range []string{"a <workflow> here", "<wofklow name='x'><agent id='1'/>"} {
+		if w, found := syntax.Parse("-", []byte(text)); w != nil || !found.Errors() {
+			t.Errorf("%q: got %v, %v", text, w, found)
+		}
+	}
+}
+
+// A Markdown file in a fence has fences of its own, which models do not make
+// shorter.
+func TestReadsMarkdownInAFence(t *testing.T) {
+	answer := "Here it is:\n```markdown\n# x\n```mermaid\nflowchart TD\na --> b\n```\n### a\nDo this:\n```json\n{}\n```\n### b\nAnd that.\n```\nRun it:\n```sh\nhocket run x.md\n```\n"
+	w, found := syntax.Parse("-", []byte(answer))
+	if w == nil || len(found) > 0 || len(w.Body.Nodes) != 2 {
+		t.Fatalf("got %v, %v", w, found)
+	}
+	for i, want := range []string{"Do this:\n```json\n{}\n```", "And that."} {
+		if got := w.Body.Nodes[i].Step.(*workflow.Task).Prompt.Text; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }
 

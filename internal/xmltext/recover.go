@@ -143,7 +143,8 @@ func (r *recoverer) start(t token, attrs int) {
 func (r *recoverer) closeTo(depth, at int) {
 	for len(r.open) > depth+1 {
 		name := r.elements[r.open[len(r.open)-1]].name
-		r.repaired(mistake{at: Span{at, at + 1}, summary: "</" + name + "> was missing", detail: "write it in front of this"})
+		missing := "</" + name + ">"
+		r.repaired(mistake{at: Span{at, at + 1}, summary: missing + " was missing", detail: "write it in front of this"}.mend(Span{at, at}, missing))
 		r.leave(at, at)
 	}
 }
@@ -152,7 +153,7 @@ func (r *recoverer) closeTo(depth, at int) {
 func (r *recoverer) end(t token) {
 	depth := r.depthOf(t.name)
 	if depth < 0 {
-		r.repaired(mistake{at: Span{t.from, t.to}, summary: "</" + t.name + "> closes nothing", detail: "remove it"})
+		r.repaired(mistake{at: Span{t.from, t.to}, summary: "</" + t.name + "> closes nothing", detail: "remove it"}.mend(Span{t.from, t.to}, ""))
 		return
 	}
 	r.closeTo(depth, t.from)
