@@ -1,11 +1,14 @@
 package workflow
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Nearest is the name closest to the one that was written, or "" if none is
 // close enough to be what was meant. Earlier names win a tie.
 func Nearest(written string, names []string) string {
-	best, bestDistance := "", len(written)/3+1
+	best, bestDistance := "", utf8.RuneCountInString(written)/3+1
 	lower := strings.ToLower(written)
 	for _, name := range names {
 		if d := editDistance(lower, strings.ToLower(name), bestDistance); d < bestDistance || d == bestDistance && best == "" {

@@ -68,10 +68,29 @@ func (r *reader) strayHeadings(isID func(string) bool) {
 		d := workflow.Warningf(r.doc.text.Pos(h.title), codeSection, detail, "no node of the flowchart is called %q", id)
 		if near != "" {
 			d.Detail = workflow.DidYouMean(id, []string{near})
-			d.Fix = &workflow.Fix{Edits: []workflow.Edit{r.doc.text.Edit(h.title, near)}}
+			if h.front.exists() || isSlip(id, near) { // else it may be a heading of its own
+				d.Fix = &workflow.Fix{Edits: []workflow.Edit{r.doc.text.Edit(h.title, near)}}
+			}
 		}
 		r.report(d)
 	}
+}
+
+// isSlip says whether two words differ by one letter, or by two that changed
+// places. Of short words that says nothing.
+func isSlip(a, b string) bool {
+	x, y := []rune(a), []rune(b)
+	if len(x) < 4 {
+		return false
+	}
+	for len(x) > 0 && len(y) > 0 && x[0] == y[0] {
+		x, y = x[1:], y[1:]
+	}
+	for len(x) > 0 && len(y) > 0 && x[len(x)-1] == y[len(y)-1] {
+		x, y = x[:len(x)-1], y[:len(y)-1]
+	}
+	swapped := len(x) == 2 && len(y) == 2 && x[0] == y[1] && x[1] == y[0]
+	return swapped || len(x) <= 1 && len(y) <= 1
 }
 
 func (r *reader) hasSection(id string) bool { return *r.sectionOf(r.index[id]) != nil }
