@@ -2,6 +2,7 @@ package strictyaml
 
 import (
 	"bytes"
+	"slices"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -13,10 +14,11 @@ import (
 
 // parseBraces is parse for a text in which values may begin with {{.
 func (d *Document) parseBraces() {
-	b := &braces{text: d.text}
+	b := &braces{text: d.text, out: d.pool().quoted[:0]}
 	lines := d.lines
 	if b.quote() {
 		lines = d.splitLines(b.out)
+		d.pool().quoted = b.out
 	}
 	if d.root = readQuickly(b.out, lines, d.piece.Pool); d.root == nil {
 		inner := &Document{file: d.file, text: b.out, piece: d.piece, lines: lines}
@@ -50,7 +52,7 @@ func (b *braces) quote() bool {
 		b.out = b.text
 		return false
 	}
-	b.out = make([]byte, 0, len(b.text)+16)
+	b.out = slices.Grow(b.out, len(b.text)+16)
 	b.block = -1
 	for l := range bytes.Lines(b.text) {
 		b.line++

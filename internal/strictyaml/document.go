@@ -57,43 +57,10 @@ type Piece struct {
 	Pool *Pool
 }
 
-// Pool is memory that the documents of one file use one after the other. The
-// zero Pool is ready to use.
-type Pool struct {
-	keys  [][]string // lists of known keys that are in use no more
-	nodes [][]node   // in pieces that never move
-	piece int        // the one that the next node is taken from
-	taken int        // of that piece
-	lines []line
-}
-
-// Reuse says that nobody looks any more at the documents that were read with the
-// pool. What was taken out of them stays as it is.
-func (p *Pool) Reuse() {
-	for i := range min(p.piece+1, len(p.nodes)) {
-		for j := range p.nodes[i] {
-			n := &p.nodes[i][j]
-			*n = node{Content: n.Content[:0]}
-		}
-	}
-	p.piece, p.taken, p.lines = 0, 0, p.lines[:0]
-}
-
-// node is a new node.
-func (p *Pool) node() *node {
-	if p.piece < len(p.nodes) && p.taken == len(p.nodes[p.piece]) {
-		p.piece, p.taken = p.piece+1, 0
-	}
-	if p.piece == len(p.nodes) {
-		p.nodes = append(p.nodes, make([]node, 32))
-	}
-	p.taken++
-	return &p.nodes[p.piece][p.taken-1]
-}
-
 // ReadPiece parses a piece of a file: the fields of a note.
 func ReadPiece(file string, text []byte, piece Piece) *Document {
-	d := &Document{file: file, text: text, piece: piece}
+	d := newDocument(piece.Pool)
+	d.file, d.text, d.piece = file, text, piece
 	if len(d.text) > maxBytes {
 		d.report(workflow.Errorf(workflow.Pos{File: file}, codeSize, "split it into several workflows", "the file is larger than %d MiB", maxBytes>>20))
 		return d
@@ -170,6 +137,13 @@ func (d *Document) Failed() bool { return d.found.Errors() }
 // Start is the position of the first character of the file, for what is
 // missing from it altogether.
 func (d *Document) Start() workflow.Pos { return d.mark(1, 1, 1) }
+
+func newDocument(p *Pool) *Document {
+	if p == nil {
+		return &Document{}
+	}
+	return p.documents.next()
+}
 
 // knownKeys is an empty list for the keys that a map is asked for. A large file
 // has many maps, so their lists are used again.

@@ -39,16 +39,24 @@ func (m *Map) key(e *entry) Node   { return Node{doc: e.doc, y: e.key} }
 // Map is the value, which must be a map. Nothing, written as null, is an empty
 // map. The result is never nil.
 func (n Node) Map() *Map {
-	m := &Map{node: n}
+	m := n.doc.newMap()
+	m.node = n
 	switch {
 	case n.y == nil || n.IsNull():
 	case !n.IsMap():
 		n.WrongType("a map")
 	case n.plainTag():
-		m.entries = make([]entry, 0, len(n.y.Content)/2)
+		m.entries = slices.Grow(m.entries, len(n.y.Content)/2)
 		m.collect()
 	}
 	return m
+}
+
+func (d *Document) newMap() *Map {
+	if d == nil {
+		return &Map{}
+	}
+	return d.pool().maps.next()
 }
 
 // collect takes the map's own keys, and then what is merged into it, which

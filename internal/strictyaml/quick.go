@@ -77,7 +77,7 @@ func (q *quick) line() string { return q.text[q.lines[q.at].from:q.lines[q.at].t
 func (q *quick) node(kind yaml.Kind, column int) *node {
 	var n *node
 	if q.pool != nil {
-		n = q.pool.node()
+		n = q.pool.nodes.next()
 	} else {
 		if len(q.spare) == 0 {
 			q.spare = make([]node, min(256, 1+len(q.lines)))

@@ -1,0 +1,54 @@
+package strictyaml
+
+// Pool is memory that the documents of one file use one after the other. The
+// zero Pool is ready to use.
+type Pool struct {
+	keys      [][]string // lists of known keys that are in use no more
+	documents slab[Document]
+	nodes     slab[node]
+	maps      slab[Map]
+	lines     []line
+	quoted    []byte // what was put into quotes last
+}
+
+// Reuse says that nobody looks any more at the documents that were read with the
+// pool. What was taken out of them stays as it is.
+func (p *Pool) Reuse() {
+	p.documents.reuse(func(d *Document) { *d = Document{} })
+	p.nodes.reuse(func(n *node) { *n = node{Content: n.Content[:0]} })
+	p.maps.reuse(func(m *Map) { *m = Map{entries: m.entries[:0]} })
+	p.lines = p.lines[:0]
+}
+
+// slab is memory for values that never move.
+type slab[T any] struct {
+	pieces [][]T
+	piece  int // the one that the next value is taken from
+	taken  int // of that piece
+}
+
+// next is a value that nobody uses.
+func (s *slab[T]) next() *T {
+	if s.piece < len(s.pieces) && s.taken == len(s.pieces[s.piece]) {
+		s.piece, s.taken = s.piece+1, 0
+	}
+	if s.piece == len(s.pieces) {
+		s.pieces = append(s.pieces, make([]T, 1<<min(s.piece, 8)))
+	}
+	s.taken++
+	return &s.pieces[s.piece][s.taken-1]
+}
+
+// reuse takes all values back, each of which is cleared.
+func (s *slab[T]) reuse(clear func(*T)) {
+	for i := range min(s.piece+1, len(s.pieces)) {
+		piece := s.pieces[i]
+		if i == s.piece {
+			piece = piece[:s.taken]
+		}
+		for j := range piece {
+			clear(&piece[j])
+		}
+	}
+	s.piece, s.taken = 0, 0
+}
