@@ -66,6 +66,9 @@ func TestFixes(t *testing.T) {
 		"```mermaid\nflowchart TD\n    a\n",
 		"```\nflowchart TD\n    a\n```\n",
 		"```mermaid\nflowchart TD\n    write_it\n```\n\n### wirte_it\n\nWrite.\n",
+		"```mermaid\nflowchart TD\nsubgraph s\n    a\n```\n\nMore.\n",
+		"> ```mermaid\n> flowchart TD\n>     subgraph s\n>     a[\"x\"] %% y\n> ```\n",
+		"1. One\n\n   ```mermaid\n   flowchart TD\n       subgraph s\n\n       a[\"x\"]\n   ```\n",
 	} {
 		_, found := markdown.Parse("x.md", []byte(text))
 		fixed, count := found.Fixed([]byte(text))

@@ -9,6 +9,7 @@ package source
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -125,12 +126,27 @@ func (t *Text) Source(s Span) workflow.Source {
 	return workflow.Source{Text: string(t.Bytes[s.From:s.To]), Pos: t.Pos(s)}
 }
 
-// Edit is the edit of the file that replaces a range of the text.
+// Edit is the edit of the file that replaces a range of the text. Lines that it
+// adds to a cut begin as the lines of the cut do in the file.
 func (t *Text) Edit(s Span, text string) workflow.Edit {
 	from := t.Offset(s.From)
 	to := from
 	if s.To > s.From {
 		to = t.Offset(s.To-1) + 1
+	}
+	if len(t.parts) < 2 {
+		return workflow.Edit{From: from, To: to, Text: text}
+	}
+	first := t.parts[0].offset
+	mark := string(t.whole[t.lines[t.line(first)-1]:first])
+	text = strings.ReplaceAll(text, "\n", "\n"+mark)
+	if s.To == len(t.Bytes) { // the line that follows has its mark
+		text = strings.TrimSuffix(text, mark)
+		if s.From == s.To && t.whole[from-1] == '\n' {
+			text = mark + text
+		}
+	} else if s.To > s.From && t.Bytes[s.To-1] == '\n' {
+		to = t.Offset(s.To)
 	}
 	return workflow.Edit{From: from, To: to, Text: text}
 }

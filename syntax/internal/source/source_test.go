@@ -29,6 +29,30 @@ func TestPositionsOfACutAreThoseOfTheFile(t *testing.T) {
 	}
 }
 
+// Lines that are added to a cut belong to it.
+func TestEditsOfACut(t *testing.T) {
+	const file = "> one\n> two\n> ```\n"
+	cut := source.New("x.md", []byte(file)).Cut(source.Span{From: 2, To: 6}, source.Span{From: 8, To: 12})
+	for _, test := range []struct {
+		from, to   int
+		text, want string
+	}{
+		{0, 0, "new\n", "> new\n> one\n> two\n> ```\n"},
+		{4, 4, "new\n", "> one\n> new\n> two\n> ```\n"},
+		{8, 8, "a\nb\n", "> one\n> two\n> a\n> b\n> ```\n"},
+		{0, 4, "", "> two\n> ```\n"},
+		{0, 4, "new\n", "> new\n> two\n> ```\n"},
+		{0, 3, "a\nb", "> a\n> b\n> two\n> ```\n"},
+		{4, 8, "new\n", "> one\n> new\n> ```\n"},
+		{0, 8, "new\n", "> new\n> ```\n"},
+	} {
+		edit := cut.Edit(source.Span{From: test.from, To: test.to}, test.text)
+		if got := string(workflow.Apply([]byte(file), []workflow.Edit{edit})); got != test.want {
+			t.Errorf("%q in place of %d to %d gives %q, not %q", test.text, test.from, test.to, got, test.want)
+		}
+	}
+}
+
 // Places are the same in whatever order they are asked for.
 func TestPlacesInAnyOrder(t *testing.T) {
 	const file = "über alles\n\n日本語 und mehr\nend"

@@ -30,12 +30,11 @@ func missingEnds(v *view, at, count int) []finding {
 		return s.missing
 	}
 	end := len(v.text) - 1
-	text := strings.Repeat("\nend", count)
 	f := finding{code: codeEnd, from: end, to: end, summary: "a subgraph is not closed", remedy: "write end below it"}
 	if len(s.missing) > 0 {
 		f.from, f.to = s.missing[0].from, s.missing[0].to
 	}
-	f.edits = []edit{{end, end, text}}
+	f.edits = []edit{s.ends(end, strings.Repeat("end\n", count))}
 	return []finding{f}
 }
 
@@ -93,12 +92,14 @@ func (b *blocks) drop(at int) {
 // end is the edit that writes an "end" at a place: the start of a line, or the
 // end of the text.
 func (b *blocks) end(at, indent int) edit {
-	text := strings.Repeat(" ", indent) + "end"
-	switch {
-	case at < len(b.v.text)-1:
-		text += "\n"
-	case at > 0 && b.v.text[at-1] != '\n':
-		text = "\n" + text
+	return b.ends(at, strings.Repeat(" ", indent)+"end\n")
+}
+
+// ends is the edit that writes whole lines at such a place. A text that does not
+// end in a line break still has none.
+func (b *blocks) ends(at int, lines string) edit {
+	if at > 0 && b.v.text[at-1] != '\n' {
+		lines = "\n" + strings.TrimSuffix(lines, "\n")
 	}
-	return edit{at, at, text}
+	return edit{at, at, lines}
 }
