@@ -199,8 +199,24 @@ func TestEveryDependencyHasAFolder(t *testing.T) {
 	}
 }
 
+// isSuite says whether a folder holds a suite of tests for other packages.
+func isSuite(folder string) bool { return strings.HasSuffix(folder, "test") }
+
+// No program is built with a suite of tests.
+func TestOnlyTestsImportSuites(t *testing.T) {
+	_, all := packages(t)
+	for _, p := range all {
+		for _, name := range p.imports() {
+			if strings.HasPrefix(name, module+"/") && isSuite(name) && !isSuite(p.folder) {
+				t.Errorf("%s imports %s", p.folder, name)
+			}
+		}
+	}
+}
+
 // pure are the folders in which the same input always gives the same output, and
-// what they may not touch. A folder below one of them is meant too.
+// what they may not touch. A folder below one of them is meant too, unless it is a
+// suite of tests.
 var pure = []struct {
 	folder  string
 	imports []string
@@ -223,7 +239,7 @@ func TestPureFoldersTouchNothing(t *testing.T) {
 	fset, all := packages(t)
 	for _, p := range all {
 		for _, rule := range pure {
-			if p.folder != rule.folder && !strings.HasPrefix(p.folder, rule.folder+"/") {
+			if p.folder != rule.folder && !strings.HasPrefix(p.folder, rule.folder+"/") || isSuite(p.folder) {
 				continue
 			}
 			for _, name := range p.imports() {

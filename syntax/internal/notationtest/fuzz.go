@@ -1,0 +1,70 @@
+package notationtest
+
+import (
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// seed adds the fixtures, and what stands beside them in the notation.
+func (n *Notation) seed(f *testing.F) {
+	f.Helper()
+	patterns := n.in("*")
+	for _, ending := range []string{"format", "golden", "txt"} {
+		patterns = append(patterns, "testdata/*/*."+ending)
+	}
+	for _, file := range glob(f, patterns...) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	for _, text := range n.Seeds {
+		f.Add([]byte(text))
+	}
+}
+
+// FuzzParse: whatever the text is, reading it ends, in a workflow or in
+// diagnostics with their places; and what was read without error can be written.
+func (n *Notation) FuzzParse(f *testing.F) {
+	n.seed(f)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		w, found := n.Parse(n.file(), text)
+		if i := slices.IndexFunc(found, incomplete); i >= 0 {
+			t.Errorf("incomplete: %+v", found[i])
+		}
+		if w == nil {
+			if !found.Errors() {
+				t.Error("no workflow, and no error")
+			}
+			return
+		}
+		workflow.Print(w)
+		if !found.Errors() && len(text) <= 4000 {
+			n.written(t, w)
+		}
+	})
+}
+
+func incomplete(d workflow.Diagnostic) bool { return d.Code == "" || d.Summary == "" || d.Line == 0 }
+
+// FuzzFmt: Fmt keeps the meaning, doing it twice is doing it once, and a file with
+// errors stays as it is.
+func (n *Notation) FuzzFmt(f *testing.F) {
+	n.seed(f)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		once, found := n.Fmt(n.file(), text)
+		if found.Errors() {
+			if string(once) != string(text) {
+				t.Error("a file with errors was changed")
+			}
+			return
+		}
+		w, _ := n.Parse(n.file(), text)
+		n.means(t, n.file(), once, w)
+		n.settled(t, n.file(), once)
+	})
+}

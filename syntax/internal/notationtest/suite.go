@@ -1,0 +1,66 @@
+// Package notationtest is the suite that every notation passes: the same duties
+// for its reader, its writer, its layout and its updates, on the fixtures of the
+// notation and on random workflows.
+//
+// A notation's own test calls [Notation.Run], and has a fuzz target each for
+// [Notation.FuzzParse] and [Notation.FuzzFmt]. Its fixtures stand in folders of
+// its testdata:
+//
+//   - ok: files that are right. Beside review.xml stand review.format, which is
+//     what Format writes, and what the file means: printed in review.print, or as
+//     the same workflow in review.yml.
+//   - bad: files with mistakes, each expected by a comment; see [Expect].
+//   - fmt: files in disorder, and beside messy.xml what Fmt makes of it,
+//     messy.golden.
+//
+// The flag -update writes anew what stands beside the files.
+package notationtest
+
+import (
+	"testing"
+
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Notation is what the suite has to know of one.
+type Notation struct {
+	Endings []string // of file names, that of what Format writes first
+	Parse   func(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics)
+	Format  func(w *workflow.Workflow) ([]byte, error)
+	Fmt     func(file string, text []byte) ([]byte, workflow.Diagnostics)
+	Update  func(file string, text []byte, w *workflow.Workflow) ([]byte, error)
+	// Like says whether a text looks like the notation; nil: that is not known.
+	Like func(text []byte) bool
+	// Codes are all that its diagnostics may have.
+	Codes []strictyaml.Code
+	// Fixes is how many mistakes in the bad files can be mended, at least.
+	Fixes int
+	// Untidy draws a layout of a file that a person might leave behind; nil: the
+	// layout is tested with the fixtures only.
+	Untidy *Untidy
+	// Seeds are texts to begin fuzzing with, beside the fixtures.
+	Seeds []string
+	// Plain says that the notation has no comments, so that there are no files
+	// with mistakes and none in disorder.
+	Plain bool
+}
+
+// Run runs the whole suite. Only the fuzz targets are left.
+func (n *Notation) Run(t *testing.T) {
+	t.Run("good files", n.good)
+	if !n.Plain {
+		t.Run("bad files", n.bad)
+		t.Run("fixes", n.fixes)
+		t.Run("layout", n.layout)
+	}
+	if n.Untidy != nil {
+		t.Run("untidy files", n.untidy)
+	}
+	t.Run("examples", n.examples)
+	t.Run("random models", n.models)
+	t.Run("random updates", n.updates)
+}
+
+// file is a name for texts that stand in no file.
+func (n *Notation) file() string { return "f" + n.Endings[0] }
