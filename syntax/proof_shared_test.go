@@ -1,7 +1,6 @@
 package syntax_test
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"os"
@@ -52,6 +51,7 @@ func knownSets(t *testing.T) []set {
 		{"Mermaid, probes", mermaidVersions[0], mermaidVersions, probes(t, "vectors/mermaid.jsonl", "flowchart", ".mmd")},
 		{"Mermaid, files", mermaidVersions[0], mermaidVersions, files(t, index, "corpus/mermaid.golden.jsonl", "flowchart")},
 		{"Mermaid, blocks in Markdown", mermaidVersions[0], mermaidVersions[:1], files(t, nil, "corpus/md.golden.jsonl", "flowchart")},
+		{"Markdown, whole files", mermaidVersions[0], mermaidVersions[:1], pages(t)},
 		{"PlantUML, probes", plantumlVersions[0], plantumlVersions, probes(t, "vectors/puml.jsonl", "ActivityDiagram3", ".puml")},
 		{"PlantUML, files", plantumlVersions[0], plantumlVersions, files(t, index, "corpus/puml.golden.jsonl", "ActivityDiagram3")},
 	}
@@ -106,6 +106,33 @@ func files(t *testing.T, index map[string]map[string]bool, name, kind string) (a
 			d.name, d.text = v.File+" between markers", slices.Concat([]byte("@startuml\n"), text, []byte("\n@enduml\n"))
 		}
 		all = append(all, d)
+	})
+	return all
+}
+
+// pages are whole Markdown files. Taken are those whose first flowchart is.
+func pages(t *testing.T) (all []diagram) {
+	t.Helper()
+	at := map[string]int{}
+	eachLine(t, filepath.Join(shared, "corpus/md.golden.jsonl"), func(line []byte) {
+		var v struct {
+			File, Type string
+			OK         bool
+		}
+		decode(t, line, &v)
+		file, _, _ := strings.Cut(v.File, "#")
+		i, ok := at[file]
+		if !ok {
+			text, err := os.ReadFile(filepath.Join(shared, "corpus", file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			i, at[file] = len(all), len(all)
+			all = append(all, diagram{name: file, file: filepath.Base(file), text: text})
+		}
+		if all[i].taken == nil && strings.HasPrefix(v.Type, "flowchart") {
+			all[i].taken = map[string]bool{mermaidVersions[0]: v.OK}
+		}
 	})
 	return all
 }
@@ -191,15 +218,17 @@ func plantuml(version string) tool {
 	return tool{"puml-check", "PUML_VERSION=" + version, ".puml", "ActivityDiagram3"}
 }
 
-// takes says whether a reading is one of a diagram that can be a workflow.
-func (tl tool) takes(r reading) bool { return r.OK && strings.HasPrefix(r.Type, tl.kind) }
+// takes says whether all of a text's diagrams can be workflows.
+func (tl tool) takes(readings []reading) bool {
+	return !slices.ContainsFunc(readings, func(r reading) bool { return !r.OK || !strings.HasPrefix(r.Type, tl.kind) })
+}
 
-// read has a tool read texts, all at once: it takes long to start. Where it is
-// not installed the test is skipped. Of a text with several diagrams the first
-// counts.
-func (tl tool) read(t *testing.T, texts [][]byte) []reading {
+// read has a tool read texts, all at once: it takes long to start. Of each it
+// gives a reading of every diagram in it. Where the tool is not installed the
+// test is skipped.
+func (tl tool) read(t *testing.T, texts [][]byte) [][]reading {
 	t.Helper()
-	dir := t.TempDir()
+	program, dir := tl.path(t), t.TempDir()
 	var list bytes.Buffer
 	at := map[string]int{}
 	for i, text := range texts {
@@ -214,22 +243,25 @@ func (tl tool) read(t *testing.T, texts [][]byte) []reading {
 	if err := os.WriteFile(names, list.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(tl.path(t), "--dump", "@"+names)
+	cmd := exec.Command(program, "--dump", "@"+names)
 	cmd.Env = append(os.Environ(), tl.version)
 	out, err := cmd.Output() // it fails if one of them is refused
-	all, seen := make([]reading, len(texts)), map[int]bool{}
-	lines := bufio.NewScanner(bytes.NewReader(out))
-	lines.Buffer(nil, 1<<28)
-	for lines.Scan() {
+	all := make([][]reading, len(texts))
+	for line := range bytes.Lines(out) {
 		var r reading
-		decode(t, lines.Bytes(), &r)
+		decode(t, line, &r)
 		file, _, _ := strings.Cut(r.File, "#")
-		if i := at[file]; !seen[i] {
-			seen[i], all[i] = true, r
+		i, ok := at[file]
+		if !ok {
+			t.Fatalf("%s speaks of %s", tl.program, r.File)
 		}
+		r.File, r.Line = "", 0 // they change with the layout
+		all[i] = append(all[i], r)
 	}
-	if len(seen) != len(texts) {
-		t.Fatalf("%s said something about %d of %d diagrams: %v", tl.program, len(seen), len(texts), err)
+	for i := range all {
+		if len(all[i]) == 0 {
+			t.Fatalf("%s says nothing about diagram %d of %d: %v", tl.program, i, len(texts), err)
+		}
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -30,9 +31,22 @@ func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) 
 func Diagram(file string, text []byte) workflow.Diagnostics {
 	r := &reader{file: file}
 	if r.open(text) {
-		_, r.found = mermaid.Parse(r.src)
+		_, found := mermaid.Parse(r.src)
+		r.found = append(r.ofChart(), found...)
 	}
 	return r.found.Sort()
+}
+
+// ofChart is what is wrong with the block of the flowchart; that of another one
+// is nothing to Mermaid.
+func (r *reader) ofChart() workflow.Diagnostics {
+	if r.doc == nil {
+		return nil
+	}
+	f := &r.doc.fences[r.fence]
+	from := r.doc.text.Pos(f.open).Line
+	to := max(from, r.doc.text.Pos(f.shut).Line)
+	return slices.DeleteFunc(r.found, func(d workflow.Diagnostic) bool { return d.Line < from || d.Line > to })
 }
 
 // reader reads one file.

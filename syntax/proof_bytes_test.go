@@ -1,0 +1,92 @@
+package syntax_test
+
+import (
+	"bytes"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-dev/hocket/syntax"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Written unchanged, a file has the bytes that it had. A file with errors is left
+// as it is.
+func TestProofBytes(t *testing.T) {
+	written, left := 0, 0
+	all := foreign(t)
+	for _, f := range all {
+		w, found := syntax.Parse(f.file, f.text)
+		n, ok := syntax.Of(f.file, f.text)
+		if w == nil || found.Errors() || !ok {
+			left++
+			if laid, wrong := syntax.Fmt(f.file, f.text); !bytes.Equal(laid, f.text) || !wrong.Errors() {
+				t.Errorf("%s has errors, and Fmt changes it", f.name)
+			}
+			if ok {
+				if _, err := n.Update(f.file, f.text, &workflow.Workflow{Name: "x"}); err == nil {
+					t.Errorf("%s has errors, and Update changes it", f.name)
+				}
+			}
+			continue
+		}
+		written++
+		if same, err := n.Update(f.file, f.text, w); err != nil || !bytes.Equal(same, f.text) {
+			t.Errorf("%s: %v\n%s", f.name, err, cmp.Diff(string(f.text), string(same)))
+		}
+	}
+	t.Logf("%d of %d files come out as they went in; %d with errors are left as they are", written, len(all), left)
+}
+
+// Laid out, a file means the same to Hocket and to the real tool, and laid out
+// again it does not change.
+func TestProofLayout(t *testing.T) {
+	before, after := map[string][]diagram{}, map[string][][]byte{}
+	changed := 0
+	for _, f := range foreign(t) {
+		laid, found := syntax.Fmt(f.file, f.text)
+		if found.Errors() {
+			continue
+		}
+		if again, _ := syntax.Fmt(f.file, laid); !bytes.Equal(again, laid) {
+			t.Errorf("%s is not settled:\n%s", f.name, cmp.Diff(string(laid), string(again)))
+		}
+		if was, is := digest(f.file, f.text), digest(f.file, laid); was != is {
+			t.Errorf("%s means something else", f.name)
+		}
+		ending := filepath.Ext(f.file)
+		before[ending] = append(before[ending], f)
+		after[ending] = append(after[ending], laid)
+		if !bytes.Equal(laid, f.text) {
+			changed++
+		}
+	}
+	same, total := 0, 0
+	for ending, real := range map[string]tool{".mmd": mermaid("12"), ".md": mermaid("12"), ".puml": plantuml("1.2026.8")} {
+		real.ending = ending
+		var texts [][]byte
+		for _, f := range before[ending] {
+			texts = append(texts, f.text)
+		}
+		readings := real.read(t, append(texts, after[ending]...))
+		n := len(texts)
+		for i, was := range readings[:n] {
+			total++
+			if diff := cmp.Diff(was, readings[n+i]); diff != "" {
+				t.Errorf("%s is read differently when it is laid out:\n%s\n%s", before[ending][i].name, diff, after[ending][i])
+				continue
+			}
+			same++
+		}
+	}
+	t.Logf("%d files can be laid out, %d change; %d are the same to the real tool", total, changed, same)
+}
+
+func digest(file string, text []byte) string {
+	w, found := syntax.Parse(file, text)
+	if w == nil || found.Errors() {
+		return ""
+	}
+	return workflow.Digest(w)
+}

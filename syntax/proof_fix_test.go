@@ -1,0 +1,195 @@
+package syntax_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-dev/hocket/syntax"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// notMended are the files that the real tool refuses after `check --fix`.
+var notMended = map[string]string{
+	"puml/wild-83aaecf09af9.puml": "a file that it includes is missing",
+	"puml/wild-adc5ed298e26.puml": "a file that it includes is missing",
+}
+
+// meantOtherwise are the files that mean something else once they are mended.
+var meantOtherwise = map[string]string{
+	"puml/wild-f8310c318cc2.puml": "the first lane comes too late, and now holds the first step",
+}
+
+// lostWords are words of a broken file that are not in the mended one.
+var lostWords = map[string]string{
+	"md/c95132dde8e2.md":          "text",                                                  // behind a fence that was meant to close a block
+	"puml/test-a37868de483f.puml": "and end end end fork fork merge or",                    // ends of what is not open
+	"puml/wild-c062533a07da.puml": "Businesses Check Location Nearby New Welcome of of to", // note right of the step above
+}
+
+// What `check --fix` makes of the files that a real tool refuses is accepted, and
+// keeps what the author wrote and what Hocket read in it.
+func TestProofRepair(t *testing.T) {
+	for _, s := range brokenFiles(t) {
+		mended, files := 0, s.diagrams
+		fixed := fix(t, files)
+		for i, readings := range s.tool.read(t, fixed) {
+			f, text := files[i], fixed[i]
+			taken := s.tool.takes(readings)
+			if _, listed := notMended[f.name]; taken == listed {
+				t.Errorf("%s: taken %v after --fix\n%v\n%s", f.name, taken, readings, cmp.Diff(string(f.text), string(text)))
+			}
+			if !taken {
+				continue
+			}
+			mended++
+			if got := lost(f.text, text); got != lostWords[f.name] {
+				t.Errorf("%s: lost are %q\n%s", f.name, got, cmp.Diff(string(f.text), string(text)))
+			}
+			was, _ := syntax.Parse(f.file, f.text)
+			is, _ := syntax.Parse(f.file, text)
+			if _, listed := meantOtherwise[f.name]; (workflow.Digest(was) == workflow.Digest(is)) == listed {
+				t.Errorf("%s: what it means after --fix\n%s", f.name, cmp.Diff(workflow.Print(was), workflow.Print(is)))
+			}
+		}
+		t.Logf("%s: %d of %d that are refused are mended", s.name, mended, len(files))
+		if strings.HasPrefix(s.name, "Mermaid") && mended*10 < len(files)*9 {
+			t.Errorf("less than nine of ten are mended")
+		}
+	}
+}
+
+type brokenSet struct {
+	name     string
+	tool     tool
+	diagrams []diagram
+}
+
+// brokenFiles are whole files whose diagram the newest tool refuses.
+func brokenFiles(t *testing.T) []brokenSet {
+	t.Helper()
+	index := map[string]diagram{}
+	for _, f := range foreign(t) {
+		index[filepath.Base(filepath.Dir(f.name))+"/"+f.file] = f
+	}
+	charts, pages := brokenSet{name: "Mermaid", tool: mermaid("12")}, brokenSet{name: "Mermaid in Markdown", tool: mermaid("12")}
+	pages.tool.ending, pages.tool.kind = ".md", ""
+	activities, bare := brokenSet{name: "PlantUML", tool: plantuml("1.2026.8")}, brokenSet{name: "PlantUML without markers", tool: plantuml("1.2026.8")}
+	eachLine(t, filepath.Join(shared, "corpus/INDEX.tsv"), func(line []byte) {
+		columns := strings.Split(string(line), "\t")
+		f, ok := index[columns[0]]
+		if !ok {
+			return
+		}
+		f.name = columns[0]
+		refused := strings.HasPrefix(columns[2], "12.3.0=ERR") || strings.HasPrefix(columns[2], "1.2026.8=ERR")
+		switch {
+		case strings.HasPrefix(f.name, "md/") && !strings.Contains(columns[2], " 0 ERR"):
+			pages.diagrams = append(pages.diagrams, f)
+		case strings.HasPrefix(f.name, "mermaid/") && refused:
+			charts.diagrams = append(charts.diagrams, f)
+		case strings.HasPrefix(f.name, "puml/") && refused:
+			activities.diagrams = append(activities.diagrams, f)
+		case strings.HasPrefix(f.name, "puml/") && !bytes.Contains(f.text, []byte("@startuml")):
+			bare.diagrams = append(bare.diagrams, f)
+		}
+	})
+	return []brokenSet{charts, pages, activities, bare}
+}
+
+// fix has the command mend files.
+func fix(t *testing.T, files []diagram) [][]byte {
+	t.Helper()
+	dir := t.TempDir()
+	args := []string{"check", "--fix"}
+	for i, f := range files {
+		name := fmt.Sprintf("%d-%s", i, f.file)
+		args = append(args, name)
+		if err := os.WriteFile(filepath.Join(dir, name), f.text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hocket(dir, args...)
+	var fixed [][]byte
+	for _, name := range args[2:] {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fixed = append(fixed, text)
+	}
+	return fixed
+}
+
+// lost are the words of a text that another has less often.
+func lost(text, in []byte) string {
+	words := func(b []byte) []string {
+		return strings.FieldsFunc(string(b), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	}
+	have := map[string]int{}
+	for _, w := range words(in) {
+		have[w]++
+	}
+	var missing []string
+	for _, w := range words(text) {
+		if have[w]--; have[w] < 0 {
+			missing = append(missing, w)
+		}
+	}
+	slices.Sort(missing)
+	return strings.Join(missing, " ")
+}
+
+// `check --fix` changes how the real tool reads a file that it accepts only where
+// a warning says that it reads something else than what is meant.
+func TestProofFixOfValidFiles(t *testing.T) {
+	all := foreign(t)
+	fixed := fix(t, all)
+	changed, other := 0, 0
+	for ending, real := range map[string]tool{".mmd": mermaid("12"), ".md": mermaid("12"), ".puml": plantuml("1.2026.8")} {
+		real.ending = ending
+		var files []diagram
+		var was, is [][]byte
+		for i, f := range all {
+			if filepath.Ext(f.file) == ending && !bytes.Equal(f.text, fixed[i]) {
+				files, was, is = append(files, f), append(was, f.text), append(is, fixed[i])
+			}
+		}
+		if len(files) == 0 {
+			continue
+		}
+		readings := real.read(t, append(was, is...))
+		for i, f := range files {
+			found, _ := syntax.Diagram(f.file, f.text)
+			if found.Errors() {
+				continue // it is refused, or PlantUML does not see that it is not
+			}
+			changed++
+			if cmp.Equal(readings[i], readings[len(files)+i]) {
+				continue
+			}
+			other++
+			if !misread(found) {
+				t.Errorf("%s is read differently after --fix, without a warning:\n%s", f.name, cmp.Diff(string(f.text), string(is[i])))
+			}
+		}
+	}
+	t.Logf("--fix changes %d valid files of %d, and what the real tool reads in %d of them, each with a warning", changed, len(all), other)
+}
+
+// misread says whether a warning that can be mended is about the diagram.
+func misread(found workflow.Diagnostics) bool {
+	for _, d := range found {
+		if d.Severity == workflow.Warning && d.Fix != nil {
+			return true
+		}
+	}
+	return false
+}
