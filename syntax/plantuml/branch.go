@@ -13,7 +13,7 @@ import (
 // ifElse draws a chain of tests. Each elseif is a choice of its own, behind the
 // else of the one before.
 func (r *reader) ifElse(e *activity.If) {
-	if asker := r.asker(e.Branches[0].Test); asker != nil && r.words[e] == nil && len(e.Branches) == 1 {
+	if asker := r.asker(e.Branches[0].Test); asker != nil && len(r.wordsAt(e).parts) == 0 && len(e.Branches) == 1 {
 		r.answers(asker, e)
 		return
 	}
@@ -56,7 +56,7 @@ func (r *reader) choice(test activity.Text, at *activity.Base, s *said) *node {
 		}
 	}
 	if n.ID == "" {
-		n.ID = r.names.Name("choice")
+		n.ID = r.name("choice")
 	}
 	if c, ok := n.Step.(*workflow.Choice); ok && n.Title == "" && c.On.Text == "" && !isCondition(test.Raw) {
 		n.Title = test.String()
@@ -70,7 +70,7 @@ func (r *reader) choice(test activity.Text, at *activity.Base, s *said) *node {
 // is no condition is a question, and the labels are its answers. A branch that
 // is labelled no is the one for which the condition does not hold.
 func (r *reader) test(c *node, test, label, other activity.Text) (yes, no []tail) {
-	if c.said != nil && c.said.Leads {
+	if c.ways.lead() {
 		return nil, nil
 	}
 	hold := tail{from: c, on: workflow.OnWhen, when: r.condition(test), pos: c.Pos}
@@ -87,7 +87,7 @@ func (r *reader) test(c *node, test, label, other activity.Text) (yes, no []tail
 // answer is the way for an answer. One that is not written is the given one, or
 // any other. There is none if words say where the step leads.
 func (r *reader) answer(c *node, label activity.Text, byDefault string) []tail {
-	if c.said != nil && c.said.Leads {
+	if c.ways.lead() {
 		return nil
 	}
 	text := strings.TrimSpace(label.String())
@@ -163,7 +163,7 @@ func (r *reader) answers(asker *node, e *activity.If) {
 func (r *reader) choose(e *activity.Switch) {
 	r.body(e.Early)
 	c := r.asker(e.Test)
-	if c == nil || r.words[e] != nil {
+	if c == nil || len(r.wordsAt(e).parts) > 0 {
 		c = r.choice(e.Test, &e.Base, r.wordsOf(e, "choice"))
 		if step, ok := c.Step.(*workflow.Choice); ok && step.On.Text == "" && isCondition(e.Test.Raw) {
 			step.On = r.condition(e.Test)
@@ -218,7 +218,7 @@ func firstArrow(list []activity.Element) *activity.Arrow {
 func (r *reader) labelled(a *activity.Arrow) {
 	for i := range r.open {
 		t := &r.open[i]
-		if t.from != nil && t.on == workflow.OnSuccess && t.from.said != nil && t.from.said.router && len(t.from.routes) == 0 {
+		if t.from != nil && t.on == workflow.OnSuccess && t.from.ways != nil && t.from.ways.router && len(t.from.routes) == 0 {
 			t.on, t.label, t.pos = workflow.OnLabel, strings.TrimSpace(a.Label.String()), r.pos(a.Label.Span)
 		}
 	}

@@ -15,10 +15,10 @@ type drawer struct {
 	parts  []*node // all nodes and frames, in order
 	spare  []node  // nodes and arrows are allocated many at a time
 	arrows []arrow
-	byID   map[string]*node
-	open   []tail // the edges that lead to the next step
-	asked  *node  // the step right before, if what follows may show its answers
-	frame  *node  // the innermost loop, for_each or partition
+	byID   map[string]*node // nil: the id is given in a note that comes later
+	open   []tail           // the edges that lead to the next step
+	asked  *node            // the step right before, if what follows may show its answers
+	frame  *node            // the innermost loop, for_each or partition
 	loops  []*loop
 	edges  int
 
@@ -28,7 +28,7 @@ type drawer struct {
 // node is a node or a frame of the drawing.
 type node struct {
 	workflow.Node
-	said    *said
+	ways    *ways   // nil: nothing is said
 	in      *node   // the frame around it
 	isFrame bool    // it stands around others
 	entered bool    // the flow begins here, or that of the frame does
@@ -66,7 +66,6 @@ type loop struct {
 
 // draw draws the whole diagram.
 func (r *reader) draw() {
-	r.byID = map[string]*node{}
 	if !hasStart(r.diagram.Body) {
 		r.open = []tail{{}}
 	}
@@ -252,7 +251,7 @@ func (r *reader) enter(n *node, at *activity.Base) {
 // or the id of the step.
 func (r *reader) routed(t tail, n *node, at *activity.Base) bool {
 	found := false
-	for i, rt := range t.from.said.routes {
+	for i, rt := range t.from.ways.routes {
 		if rt.target.name == n.ID || rt.target.name == strings.TrimSpace(at.Lane) && at.Lane != "" {
 			t.from.routes[i], found = true, true
 			r.tie(tail{from: t.from, on: workflow.OnLabel, label: rt.category, pos: rt.target.pos}, n)
@@ -268,7 +267,7 @@ func (r *reader) add(n workflow.Node, s *said, isFrame bool) *node {
 	}
 	p := &r.spare[0]
 	r.spare = r.spare[1:]
-	p.Node, p.said, p.in, p.isFrame = n, s, r.frame, isFrame
+	p.Node, p.ways, p.in, p.isFrame = n, s.ways(), r.frame, isFrame
 	if s == nil || !s.HasOnError {
 		p.OnError = r.head.onError
 		if _, isLoop := n.Step.(*workflow.Loop); isLoop {
@@ -286,10 +285,18 @@ func (r *reader) add(n workflow.Node, s *said, isFrame bool) *node {
 	return p
 }
 
+// name makes an id that no other node has.
+func (r *reader) name(base string) string {
+	return yaml.FreeName(base, r.last, func(id string) bool {
+		_, taken := r.byID[id]
+		return taken
+	})
+}
+
 // rename gives a node whose id another one has a name of its own.
 func (r *reader) rename(p, other *node) {
 	r.report(workflow.Errorf(p.Pos, codeDuplicate, "the other one is at "+other.Pos.String()+"; rename one of them", "id %q is used twice", p.ID))
-	p.ID = r.names.Name(yaml.Slug(p.ID))
+	p.ID = r.name(yaml.Slug(p.ID))
 	r.byID[p.ID] = p
 }
 

@@ -46,7 +46,7 @@ func (r *reader) guard(s *said, at *activity.Base) *node {
 	if s == nil || s.When.Text == "" {
 		return nil
 	}
-	g := r.add(workflow.Node{ID: r.names.Name("choice"), Step: &workflow.Choice{}, Pos: s.When.Src.Pos}, nil, false)
+	g := r.add(workflow.Node{ID: r.name("choice"), Step: &workflow.Choice{}, Pos: s.When.Src.Pos}, nil, false)
 	r.enter(g, at)
 	return g
 }
@@ -62,7 +62,7 @@ func (r *reader) node(text activity.Text, shown string, at *activity.Base, s *sa
 	if s == nil {
 		n := workflow.Node{Title: shown, Pos: pos}
 		n.Step = &workflow.Task{Agent: r.laneAgent(at, pos), Prompt: r.textTemplate(text, shown, pos)}
-		n.ID = r.names.Name(idOf(shown))
+		n.ID = r.name(idOf(shown))
 		return n
 	}
 	n := &s.Node
@@ -91,7 +91,7 @@ func (r *reader) node(text activity.Text, shown string, at *activity.Base, s *sa
 	case *workflow.Choice, *workflow.Combine, *workflow.Loop, *workflow.Each, nil:
 	}
 	if n.ID == "" {
-		n.ID = r.names.Name(idOf(shown))
+		n.ID = r.name(idOf(shown))
 	}
 	return s.Repeat()
 }

@@ -117,7 +117,7 @@ func (r *reader) leadAll() {
 			}
 		}
 		sortEdges(p.out)
-		if p.said != nil {
+		if p.ways != nil {
 			r.leadWords(p)
 		}
 		p.out = p.withoutSoleEnd()
@@ -126,7 +126,7 @@ func (r *reader) leadAll() {
 
 // leadWords adds the edges that the words of a node say.
 func (r *reader) leadWords(p *node) {
-	for _, e := range p.said.Edges {
+	for _, e := range p.ways.edges {
 		to, ok := r.find(p, e)
 		if !ok {
 			continue
@@ -138,10 +138,10 @@ func (r *reader) leadWords(p *node) {
 			p.guard.out = append(p.guard.out, arrow{e, r.byID[to]})
 		}
 	}
-	if p.guard != nil && p.said.Leads && len(p.guard.out) == 1 {
+	if p.guard != nil && p.ways.leads && len(p.guard.out) == 1 {
 		p.guard.out = append(p.guard.out, arrow{Edge: workflow.Edge{To: workflow.End, On: workflow.OnElse, Pos: p.Pos}})
 	}
-	if !p.said.Leads {
+	if !p.ways.leads {
 		sortEdges(p.out)
 	}
 }
@@ -183,7 +183,7 @@ func (r *reader) routesLeft(p *node) {
 		if done {
 			continue
 		}
-		rt := p.said.routes[i]
+		rt := p.ways.routes[i]
 		if to := r.byID[rt.target.name]; to != nil {
 			r.tie(tail{from: p, on: workflow.OnLabel, label: rt.category, pos: rt.target.pos}, to)
 			continue

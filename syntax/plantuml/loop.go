@@ -46,7 +46,7 @@ func (r *reader) repeat(e *activity.Repeat) {
 
 // loopAsker is the last step of a loop, if its test shows the answers of that.
 func (r *reader) loopAsker(e *activity.Repeat) *node {
-	if !e.Test.Written() || r.words[e].has(choiceMark) {
+	if !e.Test.Written() || r.wordsAt(e).has(choiceMark) {
 		return nil
 	}
 	return r.asker(e.Test)
@@ -54,7 +54,7 @@ func (r *reader) loopAsker(e *activity.Repeat) *node {
 
 // testWords are what a note <<choice>> at a loop says about its test.
 func (r *reader) testWords(e activity.Element) *said {
-	if !r.words[e].has(choiceMark) {
+	if !r.wordsAt(e).has(choiceMark) {
 		return nil
 	}
 	return r.wordsOf(e, "choice", choiceMark)
@@ -71,7 +71,7 @@ func (r *reader) openLoop(e activity.Element, at *activity.Base) *loop {
 		n.Pos = r.pos(openerOf(e))
 	}
 	if n.ID == "" {
-		n.ID = r.names.Name("loop")
+		n.ID = r.name("loop")
 	}
 	f := r.add(n, s, true)
 	r.enter(f, at)
@@ -134,11 +134,11 @@ func (r *reader) group(e *activity.Group) {
 	switch {
 	case isLoop || isEach:
 		if n.ID == "" {
-			n.ID = r.names.Name(idOf(orElse(name, n.Kind())))
+			n.ID = r.name(idOf(orElse(name, n.Kind())))
 		}
 		r.framed(e, n, s, isLoop)
 	default:
-		n.ID = r.names.Name("frame of " + name) // no step can have this id
+		n.ID = r.name("frame of " + name) // no step can have this id
 		f := r.add(n, nil, true)
 		outer := r.frame
 		r.frame = f
@@ -171,7 +171,7 @@ func (r *reader) framed(e *activity.Group, n workflow.Node, s *said, isLoop bool
 			f.only = nil
 		}
 		exits = nil
-		if !s.Leads {
+		if !f.ways.lead() {
 			exits = []tail{{from: f, pos: f.Pos}}
 		}
 	}

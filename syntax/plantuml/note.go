@@ -62,7 +62,7 @@ type part struct {
 
 // has says whether one of the notes has the mark.
 func (w *words) has(m mark) bool {
-	return w != nil && slices.ContainsFunc(w.parts, func(p part) bool { return p.mark == m })
+	return slices.ContainsFunc(w.parts, func(p part) bool { return p.mark == m })
 }
 
 // notes reads the words of all notes.
@@ -212,17 +212,22 @@ func (r *reader) attach(p *part, on activity.Element) {
 	case !slices.Contains(taken, p.mark):
 		r.report(workflow.Errorf(r.notePos(p.note), codeMark, "put it directly behind the step that it is about", "<<%s>> says nothing about %s", p.mark, elementName(on)))
 	default:
-		w := r.words[on]
-		if w == nil {
-			w = &words{}
-			r.words[on] = w
+		w := r.wordsAt(on)
+		if w.parts == nil { // most have one
+			if len(r.spareParts) == 0 {
+				r.spareParts = make([]part, 64)
+			}
+			w.parts, r.spareParts = r.spareParts[:0:1], r.spareParts[1:]
 		}
 		w.parts = append(w.parts, *p)
 		if id := r.givenID(p); id != "" {
-			r.names.Take(id)
+			r.byID[id] = nil
 		}
 	}
 }
+
+// wordsAt are those of an element.
+func (r *reader) wordsAt(e activity.Element) *words { return &r.words[e.Common().Number] }
 
 // takes are the marks of notes that an element may have; not ok: it takes no
 // words.
@@ -320,7 +325,7 @@ func (r *reader) piece(lines []activity.Line, n *activity.Note) *strictyaml.Docu
 	for strings.TrimLeft(lines[0].Text, " ") == "" {
 		lines = lines[1:]
 	}
-	text := make([]byte, 0, size)
+	text := slices.Grow(r.texts, size)
 	for i := range lines {
 		text = append(text, lines[i].Text[min(lead, len(lines[i].Text)):]...)
 		text = append(text, '\n')
@@ -330,6 +335,7 @@ func (r *reader) piece(lines []activity.Line, n *activity.Note) *strictyaml.Docu
 			}
 		}
 	}
+	text, r.texts = text[len(r.texts):len(text):len(text)], text
 	at := r.src.Pos(lines[0].Span)
 	piece.Line, piece.Column = at.Line, at.Column+lead
 	if n.Opener.To > n.Opener.From {

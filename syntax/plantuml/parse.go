@@ -42,19 +42,27 @@ type reader struct {
 	found   workflow.Diagnostics
 	w       *workflow.Workflow
 
-	words map[activity.Element]*words // of the elements that have any
-	head  head
-	names *yaml.Namer
-	pool  strictyaml.Pool
+	words      []words // by the number of the element
+	spareParts []part
+	head       head
+	last       map[string]int // numbers of the ids that were made
 	places
+
+	// What is used again for every note.
+	pool  strictyaml.Pool
+	texts []byte
+	steps yaml.StepReader
+	said  said
 
 	drawer
 }
 
 func read(file string, text []byte) *reader {
 	src := source.New(file, text)
-	r := &reader{src: src, words: map[activity.Element]*words{}, names: yaml.NewNamer()}
+	r := &reader{src: src, last: map[string]int{}}
 	r.diagram, r.found = activity.Parse(src)
+	r.words = make([]words, r.diagram.Size)
+	r.byID = make(map[string]*node, r.diagram.Size/2)
 	r.checkEncoding()
 	r.w = &workflow.Workflow{Pos: src.Pos(firstLine(src, r.diagram))}
 	r.notes()

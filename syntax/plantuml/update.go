@@ -169,14 +169,12 @@ func (u *updater) changeNode(was, now *workflow.Node) bool {
 		u.edits = append(u.edits, u.src.Edit(p.drawn.Text.Span, activity.Escape(text)))
 	}
 	u.out.texts[now.ID] = text
-	u.out.carried[now.ID] = p.said != nil && p.said.Leads
+	u.out.carried[now.ID] = p.ways.lead()
 	u.out.lane, u.out.lanes = strings.TrimSpace(p.drawn.Lane), []string{strings.TrimSpace(p.drawn.Lane)}
 	mark, words := u.out.words(now)
 	var notes []*activity.Note
-	if w := u.words[p.drawn]; w != nil {
-		for _, part := range w.parts {
-			notes = append(notes, part.note)
-		}
+	for _, part := range u.wordsAt(p.drawn).parts {
+		notes = append(notes, part.note)
 	}
 	if len(notes) == 0 {
 		u.insert(p.drawn.Span, mark, words)

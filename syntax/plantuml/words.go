@@ -14,12 +14,30 @@ import (
 
 // said is what the notes at an element say about a step.
 type said struct {
-	*yaml.Step
+	yaml.Step
 	routes []route
 	router bool // <<router>>: a switch behind the step shows its ways
 	prompt bool // words say the prompt, or the question, be it empty
 	agent  bool // words say the agent, be it none
 }
+
+// ways are what the notes of a node say about what follows it.
+type ways struct {
+	edges  []workflow.Edge
+	leads  bool // the drawing does not tell what follows success
+	routes []route
+	router bool
+}
+
+// ways are nil if nothing is said.
+func (s *said) ways() *ways {
+	if s == nil || len(s.Edges) == 0 && !s.Leads && len(s.routes) == 0 && !s.router {
+		return nil
+	}
+	return &ways{s.Edges, s.Leads, s.routes, s.router}
+}
+
+func (w *ways) lead() bool { return w != nil && w.leads }
 
 // route is one of `routes`.
 type route struct {
@@ -34,13 +52,15 @@ const (
 )
 
 // wordsOf reads what the notes at an element say about a step of a kind. Only
-// are the marks that it may have; nil: those of steps.
+// are the marks that it may have; nil: those of steps. What it gives holds until
+// it is called again.
 func (r *reader) wordsOf(e activity.Element, kind string, only ...mark) *said {
-	w := r.words[e]
-	if w == nil {
+	w := r.wordsAt(e)
+	if len(w.parts) == 0 {
 		return nil
 	}
-	s := &said{}
+	s := &r.said
+	*s = said{}
 	var m *strictyaml.Map
 	var first mark
 	asPrompt := false
@@ -81,6 +101,7 @@ func (r *reader) wordsOf(e activity.Element, kind string, only ...mark) *said {
 		}
 	}
 	r.pool.Reuse()
+	r.texts = r.texts[:0]
 	return s
 }
 
@@ -96,7 +117,7 @@ func (r *reader) readWords(m *strictyaml.Map, kind string, s *said) {
 	s.prompt = m.Peek("prompt").Exists() || m.Peek("template").Exists() || m.Peek("question").Exists() || m.Peek("human").Exists()
 	s.agent = m.Peek("agent").Exists()
 	m.Refuse("needs", codeStepKey, "the drawing says what a step waits for; or name the step in `next:` of the other", "a note has no needs")
-	s.Step = yaml.ReadStep(m, kind)
+	r.steps.Read(m, kind, &s.Step)
 	if !hasID {
 		s.Node.Pos = workflow.Pos{}
 	}

@@ -48,7 +48,21 @@ func (s *Step) Repeat() workflow.Node {
 // them, but a key such as `human:` or `workflow:` makes that of the step, whatever
 // was drawn. The caller says when the map is Done.
 func ReadStep(m *strictyaml.Map, kind string) *Step {
-	r, s, said := &reader{}, &step{pos: m.Node().Pos()}, strictyaml.Node{}
+	out := &Step{}
+	new(StepReader).Read(m, kind, out)
+	return out
+}
+
+// StepReader reads the words of one step after the other, with the same memory.
+type StepReader struct {
+	reader reader
+	step   step
+}
+
+// Read is [ReadStep] into a given place.
+func (sr *StepReader) Read(m *strictyaml.Map, kind string, out *Step) {
+	r, s, said := &sr.reader, &sr.step, strictyaml.Node{}
+	*s = step{pos: m.Node().Pos()}
 	id := m.Get("id")
 	s.node.ID, s.node.Title = id.Name(), m.String("title")
 	switch {
@@ -64,7 +78,7 @@ func ReadStep(m *strictyaml.Map, kind string) *Step {
 	}
 	s.node.Pos = s.place(id, said)
 	r.words(m, s)
-	out := &Step{Node: s.node, When: s.when, HasOnError: s.onErrorGiven, Leads: s.next != nil || s.branches()}
+	*out = Step{Node: s.node, When: s.when, HasOnError: s.onErrorGiven, Leads: s.next != nil || s.branches()}
 	switch s.node.Step.(type) {
 	case *workflow.Task, *workflow.Call:
 		if m.Get("for_each").Exists() {
@@ -77,7 +91,6 @@ func ReadStep(m *strictyaml.Map, kind string) *Step {
 	for _, w := range s.ways {
 		out.lead(w, w.to)
 	}
-	return out
 }
 
 // saysOther says whether a key tells what the step does.

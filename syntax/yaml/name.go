@@ -46,14 +46,23 @@ func (n *namer) block(b *block) {
 
 // name makes an id for a step, or for a choice if there is none.
 func (n *namer) name(base string, s *step) string {
-	for {
-		n.last[base]++
-		id := base
-		if number := n.last[base]; number > 1 {
-			id += "-" + strconv.Itoa(number)
-		}
-		if _, taken := n.steps[id]; !taken {
-			n.steps[id] = s
+	id := FreeName(base, n.last, func(id string) bool {
+		_, taken := n.steps[id]
+		return taken
+	})
+	n.steps[id] = s
+	return id
+}
+
+// FreeName is the base, or the base with the first number from 2 on that is not
+// taken. Last has the number of the last name made from a base.
+func FreeName(base string, last map[string]int, taken func(id string) bool) string {
+	if !taken(base) {
+		return base
+	}
+	for number := max(last[base], 1) + 1; ; number++ {
+		if id := base + "-" + strconv.Itoa(number); !taken(id) {
+			last[base] = number
 			return id
 		}
 	}

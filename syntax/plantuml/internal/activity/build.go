@@ -7,14 +7,18 @@ import (
 
 func (r *reader) top() *frame { return &r.stack[len(r.stack)-1] }
 
-// mark adds an element to the open body that draws nothing by itself.
-func (r *reader) addMark(e Element) { r.items = append(r.items, e) }
+// addMark adds an element to the open body that draws nothing by itself.
+func (r *reader) addMark(e Element) {
+	e.Common().Number = r.diagram.Size
+	r.diagram.Size++
+	r.items = append(r.items, e)
+}
 
 // add adds an element to the open body.
 func (r *reader) add(e Element, span source.Span) {
 	base := e.Common()
 	base.Span, base.Lane = span, r.lane
-	r.items = append(r.items, e)
+	r.addMark(e)
 	r.top().last = e
 }
 

@@ -11,6 +11,7 @@ type Diagram struct {
 
 	Lanes []Lane // in the order of their first mark
 	Body  []Element
+	Size  int // how many elements there are, in bodies of bodies too
 	// Decor is everything that draws but says nothing about the flow, and every
 	// comment, in the order of the text.
 	Decor []Decor
@@ -80,7 +81,8 @@ type Element interface {
 
 // Base is what all elements have.
 type Base struct {
-	Span source.Span // all of it, from the first byte of its opener to the last of its closer
+	Span   source.Span // all of it, from the first byte of its opener to the last of its closer
+	Number int         // counts the elements of the diagram, in the order of the text
 	// Lane is the name of the lane that was set last in the text before the
 	// element; "" none. Blocks do not restore it.
 	Lane  string
