@@ -1,52 +1,12 @@
 package xml_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
-
-	"github.com/hocket-dev/hocket/syntax/internal/modelgen"
 	"github.com/hocket-dev/hocket/syntax/xml"
-	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
 )
-
-// Whatever a model holds, XML can say it.
-func TestFormatKeepsTheMeaning(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		want := modelgen.Workflow().Draw(t, "workflow")
-		text, err := xml.Format(want)
-		if err != nil {
-			t.Fatalf("%v\n%s", err, short(workflow.Print(want)))
-		}
-		got, found := xml.Parse("f.xml", text)
-		if found.Errors() {
-			t.Fatalf("%s\n%s", found, short(string(text)))
-		}
-		if diff := cmp.Diff(short(workflow.Print(want)), short(workflow.Print(got))); diff != "" {
-			t.Fatalf("-want +got:\n%s\n%s", diff, short(string(text)))
-		}
-		if again, _ := xml.Fmt("f.xml", text); string(again) != string(text) {
-			t.Fatalf("Fmt changes what Format writes:\n%s", short(cmp.Diff(string(text), string(again))))
-		}
-	})
-}
-
-// short cuts long lines, so that a failure can be read.
-func short(text string) string {
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		if len(line) > 200 {
-			line = line[:200] + "…\n"
-		}
-		b.WriteString(line)
-	}
-	return b.String()
-}
 
 // Texts that XML has trouble with come back byte for byte, wherever they stand.
 func TestTextsSurvive(t *testing.T) {
@@ -95,37 +55,6 @@ func TestFormatSaysWhyItCannot(t *testing.T) {
 		}}
 		if _, err := xml.Format(w); err == nil || !strings.Contains(err.Error(), "not UTF-8, or a comma in an id") {
 			t.Errorf("%q: %v", id, err)
-		}
-	}
-}
-
-// Every example in YAML becomes XML and comes back the same.
-func TestExamplesConvert(t *testing.T) {
-	files, err := filepath.Glob("../../examples/*.yml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no examples: %v", err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w, found := yaml.Parse(file, text)
-		if found.Errors() {
-			t.Fatal(found)
-		}
-		inXML, err := xml.Format(w)
-		if err != nil {
-			t.Errorf("%s: %v", file, err)
-			continue
-		}
-		read, _ := xml.Parse(file, inXML)
-		back, err := yaml.Format(read)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if again, _ := yaml.Parse(file, back); workflow.Digest(again) != workflow.Digest(w) {
-			t.Errorf("%s comes back as something else", file)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hocket-dev/hocket/syntax/internal/notationtest"
 	"github.com/hocket-dev/hocket/syntax/xml"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -12,13 +13,13 @@ import (
 // An answer that is no XML gives the workflow that was meant, and says what was
 // repaired.
 func TestAnswers(t *testing.T) {
-	fixtures(t, "testdata/answer/*.txt", func(t *testing.T, file string, text []byte) {
+	notationtest.Fixtures(t, func(t *testing.T, file string, text []byte) {
 		w, found := xml.Recover(file, text)
-		golden(t, strings.TrimSuffix(file, ".txt")+".print", workflow.Print(w)+"\n"+found.String()+"\n")
+		notationtest.Golden(t, strings.TrimSuffix(file, ".txt")+".print", workflow.Print(w)+"\n"+found.String()+"\n")
 		if found.Errors() {
 			t.Error("an error is left")
 		}
-	})
+	}, "testdata/answer/*.txt")
 }
 
 // A plan that is still being written is read after every byte: there is always a
@@ -42,33 +43,49 @@ func TestEveryPrefixIsAWorkflow(t *testing.T) {
 			t.Error("no steps at all")
 		}
 	}
-	fixtures(t, "testdata/answer/*.txt", check)
-	fixtures(t, "testdata/ok/*.xml", check)
-	fixtures(t, "testdata/fmt/*.xml", check)
-	fixtures(t, "testdata/bad/*.xml", func(t *testing.T, file string, text []byte) {
+	notationtest.Fixtures(t, check, "testdata/answer/*.txt", "testdata/ok/*.xml", "testdata/fmt/*.xml")
+	notationtest.Fixtures(t, func(t *testing.T, file string, text []byte) {
 		if !strings.HasSuffix(file, "root.xml") {
 			check(t, file, text)
 		}
-	})
+	}, "testdata/bad/*.xml")
 }
 
 // What is well-formed is read alike by both readers.
 func TestRecoverReadsWhatIsRight(t *testing.T) {
-	fixtures(t, "testdata/ok/*.xml", func(t *testing.T, file string, text []byte) {
+	notationtest.Fixtures(t, func(t *testing.T, file string, text []byte) {
 		strict, _ := xml.Parse(file, text)
 		repaired, found := xml.Recover(file, text)
 		if workflow.Digest(strict) != workflow.Digest(repaired) || len(found) > 0 {
 			t.Errorf("%s\n%s", found, workflow.Print(repaired))
 		}
-	})
+	}, "testdata/ok/*.xml")
 }
 
 // Every repair is a warning with its place.
 func TestRepairsAreWarnings(t *testing.T) {
-	fixtures(t, "testdata/answer/*.txt", func(t *testing.T, file string, text []byte) {
+	notationtest.Fixtures(t, func(t *testing.T, file string, text []byte) {
 		_, found := xml.Recover(file, text)
 		if i := slices.IndexFunc(found, func(d workflow.Diagnostic) bool { return d.Severity != workflow.Warning || d.Line == 0 }); i >= 0 {
 			t.Error(found[i])
 		}
+	}, "testdata/answer/*.txt")
+}
+
+// FuzzRecover repairs anything. The model that comes out is a model: it can be
+// written, and its steps never become fewer when the answer goes on.
+func FuzzRecover(f *testing.F) {
+	notation.Seed(f)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		steps := func(w *workflow.Workflow) (n int) {
+			w.Body.Walk(func(*workflow.Graph, *workflow.Node) { n++ })
+			return n
+		}
+		half, _ := xml.Recover("f.xml", text[:len(text)/2])
+		w, _ := xml.Recover("f.xml", text)
+		if steps(w) < steps(half) {
+			t.Errorf("%d steps became %d", steps(half), steps(w))
+		}
+		workflow.Print(w)
 	})
 }

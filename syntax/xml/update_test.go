@@ -1,13 +1,9 @@
 package xml_test
 
 import (
-	"os"
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
-	"github.com/hocket-dev/hocket/syntax/internal/modelgen"
 	"github.com/hocket-dev/hocket/syntax/xml"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -69,35 +65,3 @@ func TestUpdateChangesWhatDiffers(t *testing.T) {
 }
 
 func task(w *workflow.Workflow, i int) *workflow.Task { return w.Body.Nodes[i].Step.(*workflow.Task) }
-
-// Whatever becomes of a workflow, the file then means it.
-func TestUpdateMeansTheModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		before, after := modelgen.Workflow().Draw(t, "before"), modelgen.Workflow().Draw(t, "after")
-		if rapid.Bool().Draw(t, "alike") {
-			after.Body.Nodes = before.Body.Nodes
-			after.Body.Edges = before.Body.Edges
-		}
-		text, err := xml.Format(before)
-		if err != nil {
-			t.Fatal(err)
-		}
-		changed, err := xml.Update("f.xml", text, after)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, found := xml.Parse("f.xml", changed); found.Errors() || workflow.Digest(got) != workflow.Digest(after) {
-			t.Fatalf("%s\n%s", found, short(string(changed)))
-		}
-	})
-}
-
-func TestUpdateRefusesBrokenFiles(t *testing.T) {
-	text, err := os.ReadFile("testdata/bad/tags.xml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := xml.Update("tags.xml", text, &workflow.Workflow{}); err == nil {
-		t.Error("a file with mistakes was changed")
-	}
-}

@@ -8,8 +8,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// seed adds the fixtures, and what stands beside them in the notation.
-func (n *Notation) seed(f *testing.F) {
+// Seed adds texts to begin with: the fixtures, what stands beside them, and Seeds.
+func (n *Notation) Seed(f *testing.F) {
 	f.Helper()
 	patterns := n.in("*")
 	for _, ending := range []string{"format", "golden", "txt"} {
@@ -30,7 +30,7 @@ func (n *Notation) seed(f *testing.F) {
 // FuzzParse: whatever the text is, reading it ends, in a workflow or in
 // diagnostics with their places; and what was read without error can be written.
 func (n *Notation) FuzzParse(f *testing.F) {
-	n.seed(f)
+	n.Seed(f)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		w, found := n.Parse(n.file(), text)
 		if i := slices.IndexFunc(found, incomplete); i >= 0 {
@@ -54,7 +54,7 @@ func incomplete(d workflow.Diagnostic) bool { return d.Code == "" || d.Summary =
 // FuzzFmt: Fmt keeps the meaning, doing it twice is doing it once, and a file with
 // errors stays as it is.
 func (n *Notation) FuzzFmt(f *testing.F) {
-	n.seed(f)
+	n.Seed(f)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		once, found := n.Fmt(n.file(), text)
 		if found.Errors() {

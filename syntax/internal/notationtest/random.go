@@ -3,6 +3,7 @@ package notationtest
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,37 +22,38 @@ func (n *Notation) models(t *testing.T) {
 }
 
 // updates: whatever a file says and whatever it is to say, after Update it says
-// it. What changes is little or all.
+// it. First a little changes, then all.
 func (n *Notation) updates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		before, after := modelgen.Workflow().Draw(t, "before"), modelgen.Workflow().Draw(t, "after")
-		switch rapid.IntRange(0, 3).Draw(t, "alike") {
-		case 1:
-			after.Body = before.Body
-		case 2:
-			all := *before
-			all.Description, all.Limits = after.Description, after.Limits
-			after = &all
-		case 3:
-			all := *before
-			all.Body.Nodes = append([]workflow.Node{}, all.Body.Nodes...)
-			rapid.SampledFrom(pointers(all.Body.Nodes)).Draw(t, "node").Timeout += time.Minute
-			after = &all
+		first, last := modelgen.Workflow().Draw(t, "first"), modelgen.Workflow().Draw(t, "last")
+		text := n.written(t, first)
+		for _, next := range []*workflow.Workflow{between(t, first, last), last} {
+			changed, err := n.Update(n.file(), text, next)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n.means(t, n.file(), changed, next)
+			text = changed
 		}
-		changed, err := n.Update(n.file(), n.written(t, before), after)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n.means(t, n.file(), changed, after)
 	})
 }
 
-func pointers(nodes []workflow.Node) []*workflow.Node {
-	list := make([]*workflow.Node, len(nodes))
-	for i := range nodes {
-		list[i] = &nodes[i]
+// between is the first of two workflows with a little of the last.
+func between(t *rapid.T, first, last *workflow.Workflow) *workflow.Workflow {
+	w := *first
+	switch rapid.SampledFrom([]string{"head", "words", "step"}).Draw(t, "change") {
+	case "head":
+		w = *last
+		w.Body = first.Body
+	case "words":
+		w.Description, w.Limits = last.Description, last.Limits
+	case "step":
+		w.Body.Nodes = slices.Clone(w.Body.Nodes)
+		if last := len(w.Body.Nodes) - 1; last >= 0 {
+			w.Body.Nodes[rapid.IntRange(0, last).Draw(t, "step")].Timeout += time.Minute
+		}
 	}
-	return list
+	return &w
 }
 
 // Untidy makes disorder in files that are right.
