@@ -29,6 +29,20 @@ func TestEveryModelComesBack(t *testing.T) {
 	})
 }
 
+// A task without a prompt does not get its label as one.
+func TestTasksWithoutAPrompt(t *testing.T) {
+	for _, n := range []workflow.Node{{ID: "a", Step: &workflow.Task{}}, {ID: "a", Title: "A", Step: &workflow.Task{}}} {
+		w := &workflow.Workflow{Name: "x", Body: workflow.Graph{Nodes: []workflow.Node{n}}}
+		text, err := json.Format(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, found := json.Parse("", text); len(found) > 0 || workflow.Digest(again) != workflow.Digest(w) {
+			t.Errorf("%v\n%s", found, text)
+		}
+	}
+}
+
 // What another program wrote, with no more than the form has.
 func TestReadsPlainNodesAndEdges(t *testing.T) {
 	w, found := json.Parse("x.json", []byte(`{

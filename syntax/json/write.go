@@ -137,9 +137,21 @@ func (out *writer) repeated(n *flow.Node) []node {
 const itemSuffix = "@item"
 
 func (out *writer) node(n *workflow.Node, parent string) node {
-	return node{ID: n.ID, Type: out.typeOf(n), Parent: parent, Data: data{
-		label: cmp.Or(n.Title, n.ID), words: words(yaml.WriteStep(n, nil, false)),
-	}}
+	d := data{label: cmp.Or(n.Title, n.ID), words: words(yaml.WriteStep(n, nil, false))}
+	if _, isTask := n.Step.(*workflow.Task); isTask && d.bare() {
+		d.words = words(`prompt: ""`) // else it would be the label
+	}
+	return node{ID: n.ID, Type: out.typeOf(n), Parent: parent, Data: d}
+}
+
+// bare says whether there are no words but the title.
+func (d data) bare() bool {
+	for _, e := range d.words.Map().Entries() {
+		if e.Name != "title" {
+			return false
+		}
+	}
+	return true
 }
 
 func (out *writer) typeOf(n *workflow.Node) string {
