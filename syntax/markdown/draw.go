@@ -7,6 +7,7 @@ import (
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/syntax/internal/flow"
 	"github.com/hocket-dev/hocket/syntax/markdown/internal/mermaid"
+	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
@@ -194,6 +195,9 @@ func (s *sketch) task(t *workflow.Task, words func() string) {
 	if bare && prompt != "" && s.fits(prompt) && labels(prompt) {
 		s.box("[", prompt, "]", "")
 		return
+	}
+	if _, named := t.Settings[yaml.Template]; prompt == "" && *s.title != "" && !named && s.more == "" {
+		s.more = "prompt: \"\"\n" // else it would be the title
 	}
 	s.named("[", "]", "")
 	s.forced = true

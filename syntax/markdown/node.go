@@ -194,7 +194,7 @@ func (r *reader) complete(node *workflow.Node, n *mermaid.Node, v *vertex, label
 		if !v.words.hasRetry {
 			node.Retry = r.head.retry
 		}
-		if r.fromSection(&s.Prompt, v) || v.section != nil || v.words.text.Exists() || v.words.file.Exists() {
+		if r.fromSection(&s.Prompt, v) || v.words.prompts(s) || v.section != nil && src.Text == "" {
 			return src.Text
 		}
 		s.Prompt = workflow.Template{Text: label, Src: src}

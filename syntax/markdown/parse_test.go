@@ -146,3 +146,31 @@ func TestTheAuthorsLabelCounts(t *testing.T) {
 		t.Errorf("the labels are %s", got)
 	}
 }
+
+// The text of a box is the prompt, unless the section has one.
+func TestPromptOfASection(t *testing.T) {
+	for section, want := range map[string]string{
+		"":                               "Do it",
+		"---\nagent: x\n---\n":           "Do it",
+		"---\nagent: x\n---\n\nLike so.": "Like so.",
+		"---\nprompt: So\n---\n":         "So",
+		"---\nprompt: \"\"\n---\n":       "",
+		"---\ntemplate: named\n---\n":    "",
+	} {
+		w := parse(t, "x.md", "```mermaid\nflowchart TD\n    a[\"Do it\"]\n```\n\n### a\n\n"+section)
+		n := &w.Body.Nodes[0]
+		title := "Do it"
+		if want == title {
+			title = ""
+		}
+		if got := n.Step.(*workflow.Task).Prompt.Text; got != want || n.Title != title {
+			t.Errorf("%q: the prompt is %q, want %q; the title is %q", section, got, want, n.Title)
+		}
+		text, err := markdown.Format(w)
+		if err != nil {
+			t.Errorf("%q: %v", section, err)
+		} else if again := parse(t, "x.md", string(text)); workflow.Digest(again) != workflow.Digest(w) {
+			t.Errorf("%q becomes\n%s", section, text)
+		}
+	}
+}

@@ -149,6 +149,12 @@ func (w *words) apply(settings []strictyaml.Entry) {
 	task.Settings[promptFile], _ = filePrompt(w.file.Written())
 }
 
+// prompts says whether the words of a task say what its prompt is, be it none.
+func (w *words) prompts(t *workflow.Task) bool {
+	_, named := t.Settings[yaml.Template]
+	return named || t.Prompt.Text != "" || w.text.Exists() || w.file.Exists()
+}
+
 // promptFile is the setting that names the file of a prompt. A project reads it.
 const promptFile = "prompt_file"
 
