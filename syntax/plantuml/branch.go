@@ -73,7 +73,8 @@ func (r *reader) test(c *node, test, label, other activity.Text) (yes, no []tail
 	if c.ways.lead() {
 		return nil, nil
 	}
-	hold := tail{from: c, on: workflow.OnWhen, when: r.condition(test), pos: c.Pos}
+	when := r.condition(test)
+	hold := tail{from: c, on: workflow.OnWhen, when: &when, pos: c.Pos}
 	miss := tail{from: c, on: workflow.OnElse, pos: c.Pos}
 	if !isCondition(test.Raw) {
 		return r.answer(c, label, "yes"), r.answer(c, other, "")

@@ -1,8 +1,6 @@
 package plantuml
 
 import (
-	"slices"
-
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/syntax/internal/flow"
 	"github.com/hocket-dev/hocket/syntax/plantuml/internal/activity"
@@ -31,7 +29,7 @@ const (
 )
 
 // Codes lists every code that a diagnostic of Parse can have, with its meaning.
-var Codes = slices.Concat(yaml.Codes, flow.Codes, activity.Codes, []strictyaml.Code{
+var Codes = strictyaml.Distinct(yaml.Codes, flow.Codes, activity.Codes, []strictyaml.Code{
 	{Name: codeEncoding, Meaning: "The file is not UTF-8."},
 	{Name: codeMark, Meaning: "The mark of a note does not exist, or does not go with what the note stands at."},
 	{Name: codeNote, Meaning: "A note with words stands at nothing that could take them."},

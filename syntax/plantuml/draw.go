@@ -16,7 +16,7 @@ type drawer struct {
 	spare  []node  // nodes and arrows are allocated many at a time
 	arrows []arrow
 	byID   map[string]*node // nil: the id is given in a note that comes later
-	open   []tail           // the edges that lead to the next step
+	open   []tail           // the edges that lead to the next step; nothing else may hold this list
 	asked  *node            // the step right before, if what follows may show its answers
 	frame  *node            // the innermost loop, for_each or partition
 	loops  []*loop
@@ -41,10 +41,13 @@ type node struct {
 	only    *node // of a for_each: the only step in it, which shares its id
 }
 
-// arrow is an edge that leaves a node. Its To is named when all nodes are.
+// arrow is an edge that leaves a node.
 type arrow struct {
-	workflow.Edge
-	to *node // nil: the end
+	to    *node // nil: the end
+	on    workflow.On
+	label string
+	when  *workflow.Expr // nil: none
+	pos   workflow.Pos
 }
 
 // tail is an edge without an end.
@@ -52,7 +55,7 @@ type tail struct {
 	from  *node // nil: the flow begins here
 	on    workflow.On
 	label string
-	when  workflow.Expr
+	when  *workflow.Expr
 	pos   workflow.Pos
 	jump  *place // instead of from: what comes to this place
 	join  workflow.Join
@@ -217,7 +220,7 @@ func (r *reader) tie(t tail, to *node) {
 			}
 			t.from.out, r.arrows = r.arrows[:0:1], r.arrows[1:]
 		}
-		t.from.out = append(t.from.out, arrow{workflow.Edge{On: t.on, Label: t.label, When: t.when, Pos: t.pos}, to})
+		t.from.out = append(t.from.out, arrow{to, t.on, t.label, t.when, t.pos})
 	}
 }
 
@@ -244,7 +247,7 @@ func (r *reader) enter(n *node, at *activity.Base) {
 		}
 		r.tie(*t, n)
 	}
-	r.open = r.open[:0:0]
+	r.open = r.open[:0]
 }
 
 // routed ties a tail of a router to the targets that its routes name: the lane
@@ -337,8 +340,15 @@ func (r *reader) lift() workflow.Graph {
 // edges adds those that leave a node to a list.
 func (n *node) edges(list []workflow.Edge) []workflow.Edge {
 	for i := range n.out {
-		n.out[i].From = n.ID
-		list = append(list, n.out[i].Edge)
+		a := &n.out[i]
+		e := workflow.Edge{From: n.ID, To: workflow.End, On: a.on, Label: a.label, Pos: a.pos}
+		if a.to != nil {
+			e.To = a.to.ID
+		}
+		if a.when != nil {
+			e.When = *a.when
+		}
+		list = append(list, e)
 	}
 	return list
 }

@@ -23,7 +23,8 @@ func (r *reader) step(text activity.Text, at *activity.Base, s *said) *node {
 	p := r.add(n, s, false)
 	if guard != nil {
 		p.guard = guard
-		r.open = []tail{{from: guard, on: workflow.OnWhen, when: s.When, pos: s.When.Src.Pos}}
+		when := s.When
+		r.open = append(r.open[:0], tail{from: guard, on: workflow.OnWhen, when: &when, pos: when.Src.Pos})
 	}
 	r.enter(p, at)
 	if s != nil && len(s.routes) > 0 {

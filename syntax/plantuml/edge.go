@@ -30,10 +30,10 @@ func rank(on workflow.On) int {
 func sortEdges(edges []arrow) {
 	if len(edges) > 1 {
 		slices.SortStableFunc(edges, func(a, b arrow) int {
-			if a.On == workflow.OnLabel && b.On == workflow.OnLabel {
-				return cmp.Or(a.Pos.Line-b.Pos.Line, a.Pos.Column-b.Pos.Column)
+			if a.on == workflow.OnLabel && b.on == workflow.OnLabel {
+				return cmp.Or(a.pos.Line-b.pos.Line, a.pos.Column-b.pos.Column)
 			}
-			return rank(a.On) - rank(b.On)
+			return rank(a.on) - rank(b.on)
 		})
 	}
 }

@@ -20,17 +20,17 @@ func (r *reader) handle(handler *target) {
 		if p.Step == nil || p.inEach() || p.Kind() == "choice" || p.Kind() == "loop" {
 			continue
 		}
-		isFailure := func(a arrow) bool { return a.On == workflow.OnFailure }
+		isFailure := func(a arrow) bool { return a.on == workflow.OnFailure }
 		switch {
 		case slices.ContainsFunc(p.out, isFailure):
 			handled = true
 		case !reached[p]:
 			handled = true
-			at := slices.IndexFunc(p.out, func(a arrow) bool { return a.On == workflow.OnTimeout })
+			at := slices.IndexFunc(p.out, func(a arrow) bool { return a.on == workflow.OnTimeout })
 			if at < 0 {
 				at = len(p.out)
 			}
-			p.out = slices.Insert(p.out, at, arrow{workflow.Edge{To: h.ID, On: workflow.OnFailure, Pos: handler.pos}, h})
+			p.out = slices.Insert(p.out, at, arrow{to: h, on: workflow.OnFailure, pos: handler.pos})
 		}
 	}
 	if !handled {

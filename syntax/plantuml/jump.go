@@ -106,16 +106,10 @@ func (r *reader) through(from, to *place, seen map[*place]bool) {
 	}
 }
 
-// leadAll adds the edges that words say, and names the ends of all edges.
+// leadAll adds the edges that words say.
 func (r *reader) leadAll() {
 	for _, p := range r.parts {
 		r.routesLeft(p)
-		for i := range p.out {
-			p.out[i].To = workflow.End
-			if to := p.out[i].to; to != nil {
-				p.out[i].To = to.ID
-			}
-		}
 		sortEdges(p.out)
 		if p.ways != nil {
 			r.leadWords(p)
@@ -131,15 +125,18 @@ func (r *reader) leadWords(p *node) {
 		if !ok {
 			continue
 		}
-		e.To = to
-		p.out = append(p.out, arrow{e, r.byID[to]})
+		a := arrow{to: r.byID[to], on: e.On, label: e.Label, pos: e.Pos}
+		if e.On == workflow.OnWhen {
+			a.when = &e.When
+		}
+		p.out = append(p.out, a)
 		if p.guard != nil && e.On == workflow.OnSuccess {
-			e.On = workflow.OnElse
-			p.guard.out = append(p.guard.out, arrow{e, r.byID[to]})
+			a.on = workflow.OnElse
+			p.guard.out = append(p.guard.out, a)
 		}
 	}
 	if p.guard != nil && p.ways.leads && len(p.guard.out) == 1 {
-		p.guard.out = append(p.guard.out, arrow{Edge: workflow.Edge{To: workflow.End, On: workflow.OnElse, Pos: p.Pos}})
+		p.guard.out = append(p.guard.out, arrow{on: workflow.OnElse, pos: p.Pos})
 	}
 	if !p.ways.leads {
 		sortEdges(p.out)
@@ -208,9 +205,9 @@ func (n *node) withoutSoleEnd() []arrow {
 	}
 	plain, end := 0, -1
 	for i := range n.out {
-		if n.out[i].On == workflow.OnSuccess {
+		if n.out[i].on == workflow.OnSuccess {
 			plain++
-			if n.out[i].To == workflow.End {
+			if n.out[i].to == nil {
 				end = i
 			}
 		}

@@ -170,7 +170,7 @@ func (r *reader) closerAt(l *line) int {
 
 func (r *reader) noteLines(n *Note, body []line) {
 	cut := common(body)
-	n.Lines = make([]Line, 0, len(body))
+	n.Lines = r.newLines(len(body))
 	for i := range body {
 		m := &body[i]
 		text := dedented(m, cut)
@@ -181,6 +181,16 @@ func (r *reader) noteLines(n *Note, body []line) {
 		}
 		n.Lines = append(n.Lines, Line{Text: text, Span: source.Span{From: from, To: max(from, to)}})
 	}
+}
+
+// newLines takes an empty list of lines from a piece of memory for many.
+func (r *reader) newLines(n int) []Line {
+	if len(r.noted) < n {
+		r.noted = make([]Line, max(n, min(1024, 16+r.diagram.Size)))
+	}
+	list := r.noted[:0:n]
+	r.noted = r.noted[n:]
+	return list
 }
 
 // lostLines warns of lines of a note that PlantUML takes for comments.

@@ -70,6 +70,7 @@ type reader struct {
 
 	activities []Activity
 	notes      []Note
+	noted      []Line // of notes
 }
 
 // A container is an element that holds others: *If, *Switch, *While, *Repeat,
@@ -98,7 +99,7 @@ func newReader(src *source.Text, text string, b block) *reader {
 	r.scan = newScanner(text)
 	r.scan.end, r.scan.header = b.to, b.header
 	r.at = b.from
-	r.items = make([]Element, 0, 1+strings.Count(text[b.from:b.to], "\n"))
+	r.items = make([]Element, 0, 16+strings.Count(text[b.from:b.to], "\n")/4)
 	r.stack = append(r.stack, frame{})
 	d := r.diagram
 	d.Whole, d.Opener, d.Closer = b.whole, b.opener, b.closer
