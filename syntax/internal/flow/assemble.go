@@ -8,6 +8,7 @@ import (
 // is declared.
 func (l *lifter) assemble() workflow.Graph {
 	inner := make([][]int, len(l.up)+1) // by region, none first
+	inner[none+1] = make([]int, 0, len(l.Nodes))
 	placed := make([]bool, len(l.up))
 	for i := range l.Nodes {
 		for item := i; l.reached[i] && item != none && !placed[item]; item = l.up[item] {
@@ -34,7 +35,11 @@ func (l *lifter) graph(region int, inner [][]int) workflow.Graph {
 	}
 	g := workflow.Graph{Nodes: make([]workflow.Node, 0, nodes), Edges: make([]workflow.Edge, 0, edges)}
 	for _, i := range items {
-		g.Nodes = append(g.Nodes, l.nodeOf(i, inner))
+		if i < len(l.Nodes) {
+			g.Nodes = append(g.Nodes, l.Nodes[i].Node)
+		} else {
+			g.Nodes = append(g.Nodes, l.composite(i, inner))
+		}
 		if !l.isDrawn(i) {
 			g.Edges = l.leave(g.Edges, i, inLoop)
 		}
@@ -46,8 +51,8 @@ func (l *lifter) graph(region int, inner [][]int) workflow.Graph {
 	return g
 }
 
-// nodeOf makes the node of an item, with its body.
-func (l *lifter) nodeOf(item int, inner [][]int) workflow.Node {
+// composite makes the node of a loop or a for_each, with its body.
+func (l *lifter) composite(item int, inner [][]int) workflow.Node {
 	if l.isDrawn(item) {
 		return workflow.Node{
 			ID:   l.idOf(item),
@@ -56,9 +61,6 @@ func (l *lifter) nodeOf(item int, inner [][]int) workflow.Node {
 		}
 	}
 	n := *l.node(item)
-	if item < len(l.Nodes) {
-		return n
-	}
 	switch s := n.Step.(type) {
 	case *workflow.Loop:
 		n.Step = &workflow.Loop{Max: s.Max, Body: l.graph(item, inner)}

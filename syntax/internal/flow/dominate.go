@@ -26,12 +26,14 @@ func newAdjacent(size int, at, other []int) *adjacent {
 // walk is a depth-first walk through a graph, and what it says about who comes
 // before whom. All lists but num are by the number of a vertex in the walk.
 type walk struct {
-	next, before *adjacent
-	num          []int // of a vertex; none: the walk did not come to it
-	vertex       []int
-	parent       []int // from where the walk came
-	below        []int // how many vertices the walk came to through this one, itself included
+	next   *adjacent
+	num    []int // of a vertex; none: the walk did not come to it
+	vertex []int
+	parent []int // from where the walk came
+	below  []int // how many vertices the walk came to through this one, itself included
+	cyclic bool  // an edge retreats; what follows is only known then
 
+	before *adjacent
 	// The tree of dominators: a vertex is dominated by those on its way up, and
 	// those it dominates are the next ones in an order of the tree.
 	idom      []int
@@ -44,10 +46,13 @@ type walk struct {
 // dominators of all that lead to a node, is quadratic where every step of a long
 // chain leads to one handler.
 func newWalk(size, root int, from, to []int) *walk {
-	w := &walk{next: newAdjacent(size, from, to), before: newAdjacent(size, to, from), num: make([]int, size)}
+	w := &walk{next: newAdjacent(size, from, to), num: make([]int, size), vertex: make([]int, 0, size), parent: make([]int, 0, size)}
 	w.search(root)
-	w.dominate()
-	w.arrange()
+	if w.cyclic = w.hasCycle(); w.cyclic {
+		w.before = newAdjacent(size, to, from)
+		w.dominate()
+		w.arrange()
+	}
 	return w
 }
 
@@ -77,6 +82,17 @@ func (w *walk) search(root int) {
 	for n := len(w.vertex) - 1; n > 0; n-- {
 		w.below[w.parent[n]] += w.below[n]
 	}
+}
+
+func (w *walk) hasCycle() bool {
+	for _, v := range w.vertex {
+		for _, to := range w.next.of(v) {
+			if w.retreats(v, to) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (w *walk) enter(v, parent int) {

@@ -20,8 +20,8 @@ type ends struct {
 	deepOut []int
 	firsts  map[int][]int // entries of frames, once asked for
 	lasts   map[int][]int
-	body    [][]int // by loop and for_each: its entries
-	head    []int   // its only entry, or none
+	body    map[int][]int // by loop and for_each: its entries
+	head    []int         // its only entry, or none
 
 	self    []int // every part, to cut lists of one out of
 	unknown int   // edges with an end that does not exist
@@ -36,14 +36,13 @@ type link struct {
 }
 
 func newEnds(p *parts) *ends {
-	e := &ends{parts: p, firsts: map[int][]int{}, lasts: map[int][]int{}}
+	e := &ends{parts: p, firsts: map[int][]int{}, lasts: map[int][]int{}, body: map[int][]int{}}
 	size := len(p.around)
 	all := slices.Repeat([]int{none}, 4*size)
 	e.deepIn, e.deepOut, e.head, e.self = all[:size], all[size:2*size], all[2*size:3*size], all[3*size:]
 	for i := range e.self {
 		e.self[i] = i
 	}
-	e.body = make([][]int, size)
 	e.link()
 	order := e.deepestFirst()
 	e.findFirst(order)
@@ -55,16 +54,18 @@ func newEnds(p *parts) *ends {
 // link looks the ends of the edges up.
 func (e *ends) link() {
 	e.links = make([]link, 0, len(e.Edges))
+	last := none
 	for i := range e.Edges {
 		edge := &e.Edges[i]
 		k := link{Edge: edge, to: toEnd, meet: none}
 		var known bool
-		if k.from, known = e.byID[edge.From]; !known {
+		if k.from, known = e.find(edge.From, last); !known {
 			e.reportUnknown(edge.Pos, edge.From)
 			continue
 		}
+		last = k.from
 		if edge.To != workflow.End {
-			if k.to, known = e.byID[edge.To]; !known {
+			if k.to, known = e.find(edge.To, last); !known {
 				e.reportUnknown(edge.Pos, edge.To)
 				continue
 			}

@@ -93,10 +93,11 @@ func (l *lifter) follow() {
 // inOrder are the parts that stand in a graph, a loop or a for_each with its
 // first node.
 func (l *lifter) inOrder() []int {
-	list := slices.Clone(l.self)
-	if len(l.Frames) > 0 {
-		slices.SortStableFunc(list, func(a, b int) int { return l.rank[a] - l.rank[b] })
+	if len(l.Frames) == 0 {
+		return l.self
 	}
+	list := slices.Clone(l.self)
+	slices.SortStableFunc(list, func(a, b int) int { return l.rank[a] - l.rank[b] })
 	return list
 }
 

@@ -11,6 +11,13 @@ import (
 // Edges that retreat without leading to a dominator have been reported; they
 // make no loop and are dropped.
 func (l *lifter) findLoops() {
+	l.up = slices.Repeat([]int{none}, len(l.around))
+	if !l.cyclic {
+		for _, v := range l.vertex[1:] {
+			l.up[v] = l.home[v]
+		}
+		return
+	}
 	size := len(l.vertex)
 	over := slices.Repeat([]int{none}, size) // by number: the head of the loop around it
 	isHead := make([]bool, size)
@@ -65,7 +72,6 @@ func (u union) find(n int) int {
 // none.
 func (l *lifter) nest(over []int, isHead []bool) {
 	loops := slices.Repeat([]int{none}, len(over)) // by number of the head
-	l.up = slices.Repeat([]int{none}, len(l.around))
 	depth := make([]int, len(over))
 	deep := false
 	for n := 1; n < len(over); n++ {
@@ -110,6 +116,9 @@ func (l *lifter) begins(item int) bool {
 // reportTwoEntries reports cycles that can be entered at two places. Without the
 // edges that lead to a dominator, they are what is still strongly connected.
 func (l *lifter) reportTwoEntries() {
+	if !l.cyclic {
+		return
+	}
 	irreducible := func(from, to int) bool { return l.retreats(from, to) && !l.dominates(to, from) }
 	if !slices.ContainsFunc(l.arrows, func(a arrow) bool {
 		return l.reached[a.from] && a.to >= 0 && irreducible(a.item, a.to)

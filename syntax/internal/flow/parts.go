@@ -58,6 +58,18 @@ func newParts(d *Drawing, report func(workflow.Diagnostic)) *parts {
 	return p
 }
 
+// find is the part of an id. It looks first at one that is likely, and at the
+// next: most edges lead on to the node that is declared next.
+func (p *parts) find(id string, likely int) (part int, known bool) {
+	for part := max(likely, 0); part < min(likely+2, len(p.Nodes)); part++ {
+		if p.Nodes[part].ID == id {
+			return part, true
+		}
+	}
+	part, known = p.byID[id]
+	return part, known
+}
+
 // node is what a part is in the model; a plain frame is nothing.
 func (p *parts) node(part int) *workflow.Node {
 	if n := len(p.Nodes); part >= n {
@@ -214,6 +226,9 @@ func (p *parts) within(part, frame int) bool {
 // declaration. Plain frames are seen through.
 func (p *parts) items(frame int) []int {
 	var list []int
+	if frame == none {
+		list = make([]int, 0, len(p.Nodes))
+	}
 	var look func(frame int)
 	look = func(frame int) {
 		for i := p.first[frame+1]; i != none; i = p.next[i] {
@@ -225,6 +240,8 @@ func (p *parts) items(frame int) []int {
 		}
 	}
 	look(frame)
-	slices.SortStableFunc(list, func(a, b int) int { return p.rank[a] - p.rank[b] })
+	if len(p.Frames) > 0 {
+		slices.SortStableFunc(list, func(a, b int) int { return p.rank[a] - p.rank[b] })
+	}
 	return list
 }
