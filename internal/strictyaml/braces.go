@@ -2,7 +2,6 @@ package strictyaml
 
 import (
 	"bytes"
-	"slices"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -14,18 +13,19 @@ import (
 
 // parseBraces is parse for a text in which values may begin with {{.
 func (d *Document) parseBraces() {
-	b := &braces{text: d.text, out: d.pool().quoted[:0]}
+	q := quick{text: string(d.text), lines: d.lines, pool: d.piece.Pool, braces: true}
+	if d.root = q.read(); d.root != nil {
+		return
+	}
+	b := &braces{text: d.text}
 	lines := d.lines
 	if b.quote() {
 		lines = d.splitLines(b.out)
-		d.pool().quoted = b.out
 	}
-	if d.root = readQuickly(b.out, lines, d.piece.Pool); d.root == nil {
-		inner := &Document{file: d.file, text: b.out, piece: d.piece, lines: lines}
-		inner.piece.Braces = false
-		inner.parse()
-		d.root, d.found = inner.root, append(d.found, inner.found...)
-	}
+	inner := &Document{file: d.file, text: b.out, piece: d.piece, lines: lines}
+	inner.piece.Braces = false
+	inner.parse()
+	d.root, d.found = inner.root, append(d.found, inner.found...)
 	if len(b.places) > 0 && d.root != nil {
 		b.restore(d.root)
 	}
@@ -52,7 +52,7 @@ func (b *braces) quote() bool {
 		b.out = b.text
 		return false
 	}
-	b.out = slices.Grow(b.out, len(b.text)+16)
+	b.out = make([]byte, 0, len(b.text)+16)
 	b.block = -1
 	for l := range bytes.Lines(b.text) {
 		b.line++

@@ -1,7 +1,21 @@
 package strictyaml
 
+import "slices"
+
 // Code is a stable name of a kind of mistake, with its meaning in one line.
 type Code struct{ Name, Meaning string }
+
+// Distinct puts lists of codes together; of one that stands in several the first
+// counts.
+func Distinct(lists ...[]Code) []Code {
+	var all []Code
+	for _, c := range slices.Concat(lists...) {
+		if !slices.ContainsFunc(all, func(other Code) bool { return other.Name == c.Name }) {
+			all = append(all, c)
+		}
+	}
+	return all
+}
 
 // The codes of this package.
 const (

@@ -8,7 +8,6 @@ type Pool struct {
 	nodes     slab[node]
 	maps      slab[Map]
 	lines     []line
-	quoted    []byte // what was put into quotes last
 }
 
 // Reuse says that nobody looks any more at the documents that were read with the

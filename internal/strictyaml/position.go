@@ -19,6 +19,7 @@ import (
 type line struct {
 	from, to int
 	ascii    bool // a column is a byte
+	plain    bool // of ASCII without control characters but tabs
 }
 
 // place remembers a character of a line that is not ASCII, so that many lookups
@@ -45,12 +46,25 @@ func splitLines(text []byte, lines []line) []line {
 			to = len(text)
 		}
 		content := bytes.TrimSuffix(text[from:to], []byte{'\r'})
-		lines = append(lines, line{from, from + len(content), isASCII(content)})
+		ascii, plain := characters(content)
+		lines = append(lines, line{from, from + len(content), ascii, plain})
 		if end < 0 {
 			return lines
 		}
 		from = to + 1
 	}
+}
+
+// characters says what a line consists of.
+func characters(text []byte) (ascii, plain bool) {
+	plain = true
+	for _, b := range text {
+		if b >= utf8.RuneSelf {
+			return false, false
+		}
+		plain = plain && (b >= ' ' && b != 0x7f || b == '\t')
+	}
+	return true, plain
 }
 
 func isASCII(text []byte) bool {

@@ -1,7 +1,6 @@
 package strictyaml
 
 import (
-	"bytes"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -20,6 +19,8 @@ type quick struct {
 	depth int
 	spare []node // nodes are allocated many at a time
 	pool  *Pool  // or taken from here
+
+	braces bool // a value that begins with {{ is text
 }
 
 // giveUp is the panic with which quick ends early. It never leaves the package.
@@ -27,8 +28,13 @@ type giveUp struct{}
 
 // readQuickly is the root of a document, or nil if the library has to read it. Its
 // nodes are taken from the pool, if there is one.
-func readQuickly(text []byte, lines []line, pool *Pool) (root *node) {
-	if !bytes.HasSuffix(text, []byte{'\n'}) || bytes.IndexByte(text, '\r') >= 0 || len(text) > 0 && text[0] == ' ' {
+func readQuickly(text []byte, lines []line, pool *Pool) *node {
+	q := quick{text: string(text), lines: lines, pool: pool}
+	return q.read()
+}
+
+func (q *quick) read() (root *node) {
+	if !strings.HasSuffix(q.text, "\n") || strings.IndexByte(q.text, '\r') >= 0 || q.text[0] == ' ' {
 		return nil
 	}
 	defer func() {
@@ -39,7 +45,6 @@ func readQuickly(text []byte, lines []line, pool *Pool) (root *node) {
 			root = nil
 		}
 	}()
-	q := &quick{text: string(text), lines: lines, pool: pool}
 	indent, ok := q.content()
 	if !ok || indent != 0 {
 		return nil
@@ -217,6 +222,9 @@ func (q *quick) value(from, column int, inMap bool) *node {
 	case '|':
 		return q.literal(start, column)
 	case '[', '{':
+		if q.braces && strings.Contains(l[start:], "{{") {
+			return q.inBraces(start, column)
+		}
 		return q.flow(start, column)
 	case '"', '\'':
 		n, end := q.quoted(start)
@@ -227,6 +235,17 @@ func (q *quick) value(from, column int, inMap bool) *node {
 	text := plainText(l[start:])
 	q.refuse(text == "")
 	n := q.plain(text, start)
+	q.lineEnd(start+len(text), column)
+	return n
+}
+
+// inBraces reads a value that begins with {{, which is text up to the end of the
+// line.
+func (q *quick) inBraces(start, column int) *node {
+	text := strings.TrimRight(q.line()[start:], " ")
+	q.refuse(!strings.HasPrefix(text, "{{"))
+	n := q.node(yaml.ScalarNode, start)
+	n.Value, n.Tag = text, "!!str"
 	q.lineEnd(start+len(text), column)
 	return n
 }

@@ -20,7 +20,7 @@ var errUnreadable = errors.New("yaml: the structure of the file cannot be read")
 func (d *Document) checkCharacters() bool {
 	for i, l := range d.lines {
 		content := d.text[l.from:l.to]
-		if l.ascii && plainASCII(content) {
+		if l.plain {
 			continue
 		}
 		column := 1
@@ -31,15 +31,6 @@ func (d *Document) checkCharacters() bool {
 				return false
 			}
 			at += size
-		}
-	}
-	return true
-}
-
-func plainASCII(text []byte) bool {
-	for _, b := range text {
-		if b < ' ' && b != '\t' || b == 0x7f {
-			return false
 		}
 	}
 	return true
