@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/hocket-dev/hocket/internal/strictyaml"
-	"github.com/hocket-dev/hocket/syntax/internal/source"
 	"github.com/hocket-dev/hocket/syntax/markdown/internal/mermaid"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
@@ -102,14 +101,17 @@ func (r *reader) hasWords(n *mermaid.Node) bool {
 	return false
 }
 
-// meta reads an @{…}. On one line it is the inside of a map in braces.
+// meta reads an @{…}. On one line it is the inside of a map in braces, of which
+// the last one may be missing.
 func (r *reader) meta(m mermaid.Meta) *strictyaml.Document {
 	span := m.YAML
-	if m.Flow {
-		span = source.Span{From: span.From - 1, To: span.To + 1}
+	if !m.Flow {
+		pos := r.chartPos(span)
+		return strictyaml.ReadAt(r.file, r.src.Bytes[span.From:span.To], pos.Line, pos.Column)
 	}
+	span.From--
 	pos := r.chartPos(span)
-	return strictyaml.ReadAt(r.file, r.src.Bytes[span.From:span.To], pos.Line, pos.Column)
+	return strictyaml.ReadAt(r.file, append(slices.Clone(r.src.Bytes[span.From:span.To]), '}'), pos.Line, pos.Column)
 }
 
 // readNode completes a node: what its words say, and else what is drawn.

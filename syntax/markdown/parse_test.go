@@ -174,3 +174,17 @@ func TestPromptOfASection(t *testing.T) {
 		}
 	}
 }
+
+// A map of words that is cut off is a mistake like others.
+func TestWordsThatAreCutOff(t *testing.T) {
+	const text = "flowchart TD\n    a@{ agent: writer, retry: 2 }"
+	for end := range len(text) {
+		if _, found := markdown.Parse("x.mmd", []byte(text[:end])); end > strings.Index(text, "{") && !found.Errors() {
+			t.Errorf("%q has no mistake", text[:end])
+		}
+	}
+	w, found := markdown.Parse("x.mmd", []byte("flowchart TD\n    a@{ agent: writer\n    a --> b\n"))
+	if task := w.Body.Nodes[0].Step.(*workflow.Task); task.Agent != "writer" || len(found) != 2 {
+		t.Errorf("got %+v, %v", task, found)
+	}
+}
