@@ -1,8 +1,6 @@
 package markdown
 
 import (
-	"slices"
-
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/syntax/internal/flow"
 	"github.com/hocket-dev/hocket/syntax/markdown/internal/mermaid"
@@ -32,7 +30,7 @@ const (
 )
 
 // Codes lists every code that a diagnostic of Parse can have, with its meaning.
-var Codes = distinctCodes(yaml.Codes, flow.Codes, mermaid.Codes, []strictyaml.Code{
+var Codes = strictyaml.Distinct(yaml.Codes, flow.Codes, mermaid.Codes, []strictyaml.Code{
 	{Name: codeNoChart, Meaning: "A Markdown file has no flowchart."},
 	{Name: codeEncoding, Meaning: "A Markdown file is not UTF-8."},
 	{Name: codeFence, Meaning: "A fenced block is not closed, or not as it should be."},
@@ -45,15 +43,3 @@ var Codes = distinctCodes(yaml.Codes, flow.Codes, mermaid.Codes, []strictyaml.Co
 	{Name: codePrompt, Meaning: "The file of a prompt cannot be used."},
 	{Name: codeAgain, Meaning: "A back edge stands outside of a loop."},
 })
-
-// distinctCodes puts lists of codes together; of one that stands in several the
-// first counts.
-func distinctCodes(lists ...[]strictyaml.Code) []strictyaml.Code {
-	var all []strictyaml.Code
-	for _, c := range slices.Concat(lists...) {
-		if !slices.ContainsFunc(all, func(other strictyaml.Code) bool { return other.Name == c.Name }) {
-			all = append(all, c)
-		}
-	}
-	return all
-}

@@ -18,7 +18,7 @@ func Fmt(file string, text []byte) ([]byte, workflow.Diagnostics) {
 	if found.Errors() {
 		return text, found
 	}
-	unix := bytes.ReplaceAll(text, []byte("\r\n"), []byte{'\n'})
+	unix := bytes.ReplaceAll(bytes.TrimPrefix(text, []byte("\uFEFF")), []byte("\r\n"), []byte{'\n'})
 	if len(unix) < len(text) {
 		r = read(file, unix)
 	}

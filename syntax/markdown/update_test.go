@@ -6,9 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
-	"github.com/hocket-dev/hocket/syntax/internal/modelgen"
+	"github.com/hocket-dev/hocket/syntax/internal/notationtest"
 	"github.com/hocket-dev/hocket/syntax/markdown"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -153,29 +151,8 @@ Kept.
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "testdata/redrawn.golden", string(got))
+	notationtest.Golden(t, "testdata/redrawn.golden", string(got))
 	if again, found := markdown.Parse("flow.md", got); found.Errors() || workflow.Digest(again) != workflow.Digest(w) {
 		t.Errorf("it means something else: %v", found)
 	}
-}
-
-// Whatever a file says and whatever it is to say, after Update it says it.
-func TestUpdateMeansTheModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		was, want := modelgen.Workflow().Draw(t, "was"), modelgen.Workflow().Draw(t, "want")
-		if rapid.Bool().Draw(t, "alike") {
-			want.Body = was.Body
-		}
-		text, err := markdown.Format(was)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := markdown.Update("f.md", text, want)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if again, found := markdown.Parse("f.md", got); found.Errors() || workflow.Digest(again) != workflow.Digest(want) {
-			t.Fatalf("it means something else: %v\n%s", found, got)
-		}
-	})
 }
