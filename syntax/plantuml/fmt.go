@@ -18,6 +18,9 @@ func Fmt(file string, text []byte) ([]byte, workflow.Diagnostics) {
 	if found.Errors() {
 		return text, found
 	}
+	if unmarked, marked := bytes.CutPrefix(text, []byte("\uFEFF")); marked {
+		r = read(file, unmarked)
+	}
 	laid := layOut(r.src, r.diagram)
 	again, broken := Parse(file, laid)
 	if broken.Errors() || workflow.Digest(again) != workflow.Digest(r.w) {
@@ -156,6 +159,9 @@ func (l *layout) note(n *activity.Note, depth int) {
 			least = lead
 		}
 	}
+	if least < 0 {
+		return // nothing is in it
+	}
 	for _, line := range n.Lines {
 		number := l.line(line.Span.From)
 		l.deep[number] = depth + 1
@@ -185,11 +191,11 @@ func (l *layout) write() []byte {
 	return append(bytes.TrimRight(out, "\n"), '\n')
 }
 
-// indented is a line at its depth. Blanks at the end of a note's line may be
-// those of a text.
+// indented is a line at its depth. Blanks in a note, also where nothing else is in
+// their line, may be those of a text.
 func (l *layout) indented(i int, content []byte) []byte {
 	trimmed := bytes.TrimLeft(content, " \t")
-	if len(trimmed) == 0 {
+	if len(trimmed) == 0 && l.more[i] <= 0 {
 		return nil
 	}
 	lead := content[:len(content)-len(trimmed)]
