@@ -143,6 +143,17 @@ func (e Element) NameSpan() Span {
 	return Span{from, from + len(data.name)}
 }
 
+// Rename is the edits of the file that give the element another name.
+func (e Element) Rename(name string) []workflow.Edit {
+	edits := []workflow.Edit{e.doc.Edit(e.NameSpan(), name)}
+	end := Span{From: e.Inner().To + len("</")}
+	end.To = end.From + len(e.Name())
+	if end.To < e.Span().To && e.doc.text[end.From:end.To] == e.Name() {
+		edits = append(edits, e.doc.Edit(end, name))
+	}
+	return edits
+}
+
 // Pos is the place of its name.
 func (e Element) Pos() workflow.Pos { return e.doc.Pos(e.NameSpan()) }
 
@@ -202,11 +213,14 @@ func (a Attr) Span() Span {
 // Pos is the place of the value; NamePos is that of the name.
 func (a Attr) Pos() workflow.Pos { return a.doc.Pos(a.Raw()) }
 
-// NamePos is the place of the name.
-func (a Attr) NamePos() workflow.Pos {
+// NameSpan is its name.
+func (a Attr) NameSpan() Span {
 	data := &a.doc.attrs[a.at]
-	return a.doc.Pos(Span{int(data.at), int(data.at) + len(data.name)})
+	return Span{int(data.at), int(data.at) + len(data.name)}
 }
+
+// NamePos is the place of the name.
+func (a Attr) NamePos() workflow.Pos { return a.doc.Pos(a.NameSpan()) }
 
 // Value is the value with its references decoded. Line breaks and tabs in it
 // are spaces, as in all XML, unless they are written as references.

@@ -36,7 +36,7 @@ func Recover(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics
 	doc := xmltext.Recover(file, text, xmltext.Rules{Root: isRoot, Inside: inside})
 	r := &reader{doc: doc, file: file, lenient: true}
 	if !doc.Root().Exists() {
-		return &workflow.Workflow{Name: nameOf(file)}, doc.Diagnostics()
+		return &workflow.Workflow{Name: yaml.NameOf(file)}, doc.Diagnostics()
 	}
 	w := r.workflow()
 	return w, r.diagnostics()
@@ -119,18 +119,13 @@ func (r *reader) errorf(e xmltext.Element, code, detail, summary string, args ..
 func (r *reader) workflow() *workflow.Workflow {
 	root := r.doc.Root()
 	r.checkShape(root, rootShape)
-	w := &workflow.Workflow{Name: nameOf(r.file), Pos: root.Pos()}
+	w := &workflow.Workflow{Name: yaml.NameOf(r.file), Pos: root.Pos()}
 	r.head(root, w)
 	r.block(root, &w.Body, -1)
 	r.nameSteps()
 	r.link(w)
 	expr.Resolve(w, expr.Mixed, ids(&w.Body))
 	return w
-}
-
-// nameOf is the name of a workflow that has none: that of its file.
-func nameOf(file string) string {
-	return strings.TrimSuffix(path.Base(strings.ReplaceAll(file, `\`, "/")), path.Ext(file))
 }
 
 func ids(g *workflow.Graph) []string {

@@ -185,7 +185,11 @@ func (r *reader) checkAttr(e xmltext.Element, a xmltext.Attr, s *shape) {
 	if s.parts[name] != nil {
 		detail = "write it as an element: <" + name + " …/>"
 	}
-	r.report(workflow.Errorf(a.NamePos(), codeAttribute, detail, "<%s> has no attribute %q", e.Name(), name))
+	d := workflow.Errorf(a.NamePos(), codeAttribute, detail, "<%s> has no attribute %q", e.Name(), name)
+	if right := s.surely(name); slices.Contains(s.words, right) && !has(e, right) {
+		d.Detail, d.Fix = s.called(name, right), &workflow.Fix{Edits: []workflow.Edit{r.doc.Edit(a.NameSpan(), right)}}
+	}
+	r.report(d)
 }
 
 func (r *reader) unknownElement(e, c xmltext.Element, s *shape) {
@@ -195,13 +199,55 @@ func (r *reader) unknownElement(e, c xmltext.Element, s *shape) {
 	} else if detail == "" {
 		detail = "the elements here are " + strings.Join(s.names(), ", ")
 	}
-	r.report(workflow.Errorf(c.Pos(), codeElement, detail, "<%s> cannot stand in <%s>", c.Name(), e.Name()))
+	d := workflow.Errorf(c.Pos(), codeElement, detail, "<%s> cannot stand in <%s>", c.Name(), e.Name())
+	right := s.surely(c.Name())
+	if in := s.child(right); in != nil && (in.many || !has(e, right)) {
+		d.Detail, d.Fix = s.called(c.Name(), right), &workflow.Fix{Edits: c.Rename(right)}
+	}
+	r.report(d)
+}
+
+func has(e xmltext.Element, name string) bool {
+	return e.Attr(name).Exists() || childOf(e, name).Exists()
+}
+
+// called says what the right name of something is.
+func (s *shape) called(name, right string) string {
+	if s.instead[name] == right {
+		return "it is called " + right + " here"
+	}
+	return `did you mean "` + right + `"?`
+}
+
+// synonyms are names that can only mean what they stand for in a step.
+var synonyms = []string{"prompt", "needs", "depends_on", "dependencies", "settings"}
+
+// surely is the name that was meant if there is no doubt: the other is a synonym of
+// it, or has the same letters. It may be none.
+func (s *shape) surely(name string) string {
+	if right := s.instead[name]; slices.Contains(synonyms, name) && right != "" && s.child(right) != nil {
+		return right
+	}
+	for _, right := range s.names() {
+		if letters(right) == letters(name) {
+			return right
+		}
+	}
+	if lower := strings.ToLower(name); lower != name {
+		return s.surely(lower)
+	}
+	return ""
+}
+
+// letters is a name without what writers do not agree on.
+func letters(name string) string {
+	return strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(name, "_", ""), "-", ""))
 }
 
 // meant names what was probably meant.
 func (r *reader) meant(name string, s *shape, otherwise string) string {
 	if right := s.instead[name]; right != "" {
-		return "it is called " + right + " here"
+		return s.called(name, right)
 	}
 	if hint := workflow.DidYouMean(name, s.names()); hint != "" {
 		return hint

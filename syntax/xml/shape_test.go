@@ -37,3 +37,27 @@ func TestEveryWordIsDocumented(t *testing.T) {
 		}
 	}
 }
+
+// A name that can only mean one thing is mended, in both tags.
+func TestMendsNames(t *testing.T) {
+	const wrong = `<workflow name="x" taskID="1">
+  <Agent name="a" id="1"><prompt>hi</prompt ></Agent>
+  <agent name="a" id="2" Depends-On="1" maxParallel="2" for_each="inputs.l"><settings/></agent>
+  <agent name="a" id="3" prompt="twice"><task>hi</task><title><Type/></title></agent>
+</workflow>
+`
+	const right = `<workflow name="x" taskId="1">
+  <agent name="a" id="1"><task>hi</task ></agent>
+  <agent name="a" id="2" dependsOn="1" max_parallel="2" for_each="inputs.l"><config/></agent>
+  <agent name="a" id="3" prompt="twice"><task>hi</task><title><Type/></title></agent>
+</workflow>
+`
+	text := []byte(wrong)
+	for range 3 {
+		_, found := Parse("x.xml", text)
+		text, _ = found.Fixed(text)
+	}
+	if string(text) != right {
+		t.Errorf("got\n%s", text)
+	}
+}

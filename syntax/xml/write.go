@@ -45,7 +45,7 @@ type place struct {
 }
 
 func newWriter(w *workflow.Workflow, results bool) *writer {
-	out := &writer{w: w, results: results, onError: mostOnError(&w.Body), ids: map[string]bool{}, depends: map[place][]string{}, ways: map[place][]workflow.Edge{}}
+	out := &writer{w: w, results: results, onError: yaml.MostOnError(&w.Body), ids: map[string]bool{}, depends: map[place][]string{}, ways: map[place][]workflow.Edge{}}
 	w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) { out.ids[n.ID] = true })
 	out.split(&w.Body)
 	return out
@@ -74,31 +74,6 @@ func (out *writer) split(g *workflow.Graph) {
 			out.split(body)
 		}
 	}
-}
-
-// mostOnError is what most steps do when they fail.
-func mostOnError(g *workflow.Graph) workflow.OnError {
-	count := map[workflow.OnError]int{}
-	var visit func(g *workflow.Graph)
-	visit = func(g *workflow.Graph) {
-		for i := range g.Nodes {
-			n := &g.Nodes[i]
-			if n.Kind() != "loop" {
-				count[n.OnError]++
-			}
-			if body := n.Body(); body != nil && !yaml.IsRepeat(n) {
-				visit(body)
-			}
-		}
-	}
-	visit(g)
-	most := workflow.Stop
-	for _, o := range []workflow.OnError{workflow.Continue, workflow.SkipDependents} {
-		if count[o] > count[most] {
-			most = o
-		}
-	}
-	return most
 }
 
 // workflow is the whole file.
