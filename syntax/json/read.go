@@ -1,9 +1,6 @@
 package json
 
 import (
-	"path"
-	"strings"
-
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/syntax/internal/flow"
 	"github.com/hocket-dev/hocket/syntax/yaml"
@@ -85,7 +82,7 @@ func (r *reader) head(m *strictyaml.Map, file string) *workflow.Workflow {
 	if w.Name = title.Name(); title.Exists() {
 		w.Pos = title.Pos()
 	} else {
-		w.Name = strings.TrimSuffix(path.Base(strings.ReplaceAll(file, `\`, "/")), path.Ext(file))
+		w.Name = yaml.NameOf(file)
 	}
 	yaml.ReadHead(m, w)
 	for _, n := range m.List("variables") {

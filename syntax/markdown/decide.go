@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
@@ -91,26 +92,7 @@ func says(e *workflow.Edge, words ...string) bool {
 	return e.On == workflow.OnLabel && slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(e.Label, w) })
 }
 
-// rank is the order in which the kinds of edges of a node come, whatever was
-// drawn first.
-func rank(on workflow.On) int {
-	switch on {
-	case workflow.OnSuccess:
-		return 0
-	case workflow.OnLabel, workflow.OnWhen:
-		return 1
-	case workflow.OnElse:
-		return 2
-	case workflow.OnFailure:
-		return 3
-	case workflow.OnTimeout:
-	}
-	return lastRank
-}
-
-const lastRank = 4
-
-func byRank(a, b workflow.Edge) int { return rank(a.On) - rank(b.On) }
+func byRank(a, b workflow.Edge) int { return yaml.Rank(a.On) - yaml.Rank(b.On) }
 
 // sortByRank puts edges into the order of their kinds: so those of each node come.
 func sortByRank(edges []workflow.Edge) []workflow.Edge {
@@ -118,9 +100,9 @@ func sortByRank(edges []workflow.Edge) []workflow.Edge {
 		return edges
 	}
 	sorted := make([]workflow.Edge, 0, cap(edges))
-	for kind := range lastRank + 1 {
+	for rank := range yaml.Ranks {
 		for i := range edges {
-			if rank(edges[i].On) == kind {
+			if yaml.Rank(edges[i].On) == rank {
 				sorted = append(sorted, edges[i])
 			}
 		}

@@ -1,9 +1,6 @@
 package markdown
 
 import (
-	"path"
-	"strings"
-
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/syntax/internal/source"
 	"github.com/hocket-dev/hocket/syntax/yaml"
@@ -62,7 +59,7 @@ func (r *reader) readHead() {
 // title.
 func (r *reader) defaultName() string {
 	if r.doc == nil {
-		return orElse(r.chart.Title, fileName(r.file))
+		return orElse(r.chart.Title, yaml.NameOf(r.file))
 	}
 	within := 0
 	for _, h := range r.doc.headings {
@@ -73,11 +70,7 @@ func (r *reader) defaultName() string {
 			return r.doc.title(h)
 		}
 	}
-	return fileName(r.file)
-}
-
-func fileName(file string) string {
-	return strings.TrimSuffix(path.Base(strings.ReplaceAll(file, `\`, "/")), path.Ext(file))
+	return yaml.NameOf(r.file)
 }
 
 // readConfig reads the bounds of the workflow.

@@ -50,7 +50,7 @@ type like struct {
 }
 
 func newPlan(w *workflow.Workflow, f form, l *like) *plan {
-	p := &plan{w: yaml.InDialect(w, expr.Braces), onError: mostOnError(&w.Body), retry: mostRetry(&w.Body), like: l, carried: map[string]bool{}}
+	p := &plan{w: yaml.InDialect(w, expr.Braces), onError: yaml.MostOnError(&w.Body), retry: mostRetry(&w.Body), like: l, carried: map[string]bool{}}
 	d := flow.Draw(&p.w.Body)
 	d.Entry = entries(&w.Body)
 	if f.handler {
@@ -90,23 +90,6 @@ func entries(g *workflow.Graph) []string {
 		}
 	}
 	return ids
-}
-
-// mostOnError is what most nodes do when they fail.
-func mostOnError(g *workflow.Graph) workflow.OnError {
-	count := map[workflow.OnError]int{}
-	g.Walk(func(_ *workflow.Graph, n *workflow.Node) {
-		if _, isLoop := n.Step.(*workflow.Loop); !isLoop {
-			count[n.OnError]++
-		}
-	})
-	most := workflow.Stop
-	for _, o := range []workflow.OnError{workflow.Continue, workflow.SkipDependents} {
-		if count[o] > count[most] {
-			most = o
-		}
-	}
-	return most
 }
 
 // mostRetry is how most tasks retry; none if fewer than half of them do.

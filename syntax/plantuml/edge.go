@@ -4,26 +4,9 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
 )
-
-// rank is the order in which the kinds of edges of a node come, whatever was
-// drawn first.
-func rank(on workflow.On) int {
-	switch on {
-	case workflow.OnSuccess:
-		return 0
-	case workflow.OnLabel, workflow.OnWhen:
-		return 1
-	case workflow.OnElse:
-		return 2
-	case workflow.OnFailure:
-		return 3
-	case workflow.OnTimeout:
-		return 4
-	}
-	return 5
-}
 
 // sortEdges brings the edges of a node into the order of their kinds, and answers
 // into that of the text: the way out of a loop is tied after the way back.
@@ -33,7 +16,7 @@ func sortEdges(edges []arrow) {
 			if a.on == workflow.OnLabel && b.on == workflow.OnLabel {
 				return cmp.Or(a.pos.Line-b.pos.Line, a.pos.Column-b.pos.Column)
 			}
-			return rank(a.on) - rank(b.on)
+			return yaml.Rank(a.on) - yaml.Rank(b.on)
 		})
 	}
 }

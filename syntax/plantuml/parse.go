@@ -2,7 +2,6 @@ package plantuml
 
 import (
 	"bytes"
-	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -151,7 +150,7 @@ func (r *reader) heading(file string) {
 		r.w.Name, r.w.Pos = title, r.src.Pos(d.TitleSpan)
 		return
 	default:
-		r.w.Name = strings.TrimSuffix(path.Base(strings.ReplaceAll(file, `\`, "/")), path.Ext(file))
+		r.w.Name = yaml.NameOf(file)
 	}
 	if r.w.Description == "" && title != r.w.Name {
 		r.w.Description = title

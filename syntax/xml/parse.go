@@ -2,12 +2,12 @@ package xml
 
 import (
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/internal/xmltext"
+	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
 )

@@ -197,7 +197,7 @@ func (l *lifter) step(n *workflow.Node, out []*workflow.Edge) *step {
 // leave sorts edges into plain ones and ways, as the reader would have read
 // them. Where they come in another order, all of them are ways.
 func (l *lifter) leave(s *step, out []*workflow.Edge) {
-	inOrder := slices.IsSortedFunc(out, func(a, b *workflow.Edge) int { return rank(a.On) - rank(b.On) })
+	inOrder := slices.IsSortedFunc(out, func(a, b *workflow.Edge) int { return Rank(a.On) - Rank(b.On) })
 	if inOrder {
 		s.want = targets(plainTargets(out))
 		out = out[len(s.want):]
@@ -210,23 +210,6 @@ func (l *lifter) leave(s *step, out []*workflow.Edge) {
 		}
 		s.ways = append(s.ways, way{on: e.On, label: e.Label, when: e.When, to: []target{{name: e.To}}})
 	}
-}
-
-// rank is the order in which the reader writes the kinds of edges.
-func rank(on workflow.On) int {
-	switch on {
-	case workflow.OnSuccess:
-		return 0
-	case workflow.OnLabel, workflow.OnWhen:
-		return 1
-	case workflow.OnElse:
-		return 2
-	case workflow.OnFailure:
-		return 3
-	case workflow.OnTimeout:
-		return 4
-	}
-	return 5
 }
 
 // isRepeat says whether an Each is a task or a call with for_each, as the

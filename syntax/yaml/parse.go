@@ -1,8 +1,6 @@
 package yaml
 
 import (
-	"path"
-	"strings"
 	"time"
 
 	"github.com/hocket-dev/hocket/internal/strictyaml"
@@ -79,7 +77,7 @@ func (r *reader) workflow(root strictyaml.Node, file string) *workflow.Workflow 
 	if w.Name = name.Name(); name.Exists() {
 		w.Pos = name.Pos()
 	} else {
-		w.Name = strings.TrimSuffix(path.Base(strings.ReplaceAll(file, `\`, "/")), path.Ext(file))
+		w.Name = NameOf(file)
 	}
 	readHead(m, w)
 	r.settings.mode = readMode(m.Get("execution"))

@@ -18,7 +18,7 @@ type plan struct {
 // newPlan finds the shortest form that means the model. The handler is the
 // step to which all failures are to lead by a single word, or "".
 func newPlan(w *workflow.Workflow, fold bool, handler string) *plan {
-	p := &plan{settings: settings{onError: mostOnError(&w.Body)}, keep: map[string]bool{}}
+	p := &plan{settings: settings{onError: MostOnError(&w.Body)}, keep: map[string]bool{}}
 	if !fold {
 		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) { p.keep[n.ID] = true })
 	}
@@ -53,23 +53,6 @@ func (p *plan) keepTests(named []target) {
 			p.keep[t.name] = true
 		}
 	}
-}
-
-// mostOnError is what most nodes do when they fail.
-func mostOnError(g *workflow.Graph) workflow.OnError {
-	count := map[workflow.OnError]int{}
-	g.Walk(func(_ *workflow.Graph, n *workflow.Node) {
-		if _, isLoop := n.Step.(*workflow.Loop); !isLoop {
-			count[n.OnError]++
-		}
-	})
-	most := workflow.Stop
-	for _, o := range []workflow.OnError{workflow.Continue, workflow.SkipDependents} {
-		if count[o] > count[most] {
-			most = o
-		}
-	}
-	return most
 }
 
 // lift finds the steps. A folded choice whose name does not come out right, or

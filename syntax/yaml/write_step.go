@@ -309,7 +309,7 @@ func (out *writer) ways(ways []way) {
 func inKeyOrder(ways []way) bool {
 	last := 0
 	for _, w := range ways {
-		r := rank(w.on)
+		r := Rank(w.on)
 		if wayKeys[w.on] == "" || r <= last {
 			return false
 		}
