@@ -54,7 +54,7 @@ func (r *reader) countArrows() {
 	r.ends = make([][2]int32, len(r.chart.Edges))
 	for i := range r.chart.Edges {
 		e := &r.chart.Edges[i]
-		from, to := r.index[e.From], r.index[e.To]
+		from, to := r.partAt(e.Ends[0], e.From), r.partAt(e.Ends[1], e.To)
 		r.ends[i] = [2]int32{from, to}
 		if e.Stroke == mermaid.Invisible {
 			continue
@@ -66,6 +66,18 @@ func (r *reader) countArrows() {
 			v.in++
 		}
 	}
+}
+
+// partAt is the index of what an arrow is drawn to: of a node of the chart, or
+// of the subgraph of its id.
+func (r *reader) partAt(node int32, id string) int32 {
+	if node < 0 {
+		return r.index()[id]
+	}
+	if group := r.chart.Nodes[node].Group; group >= 0 {
+		return int32(len(r.vertices) + group)
+	}
+	return node
 }
 
 // vertex is the node at an end of an arrow; nil: it is a subgraph.
@@ -91,6 +103,7 @@ func (r *reader) end(i int32) (id string, w *words) {
 // readEdges makes the edges of the drawing of the arrows.
 func (r *reader) readEdges() {
 	r.drawing.Edges = make([]workflow.Edge, 0, len(r.chart.Edges)+len(r.worded))
+	leaves := make([]int32, 0, len(r.chart.Edges)) // what each of them does
 	for i := range r.chart.Edges {
 		e := &r.chart.Edges[i]
 		if e.Stroke == mermaid.Invisible || !r.directed(e) {
@@ -107,10 +120,25 @@ func (r *reader) readEdges() {
 		if to == "" && r.endsTwice(&edge) || r.replaced(w, &edge) {
 			continue
 		}
-		r.drawing.Edges = append(r.drawing.Edges, edge)
+		r.drawing.Edges, leaves = append(r.drawing.Edges, edge), append(leaves, r.ends[i][0])
 	}
 	r.decide()
-	r.drawing.Edges = sortByRank(r.drawing.Edges)
+	if !r.ranked(leaves) {
+		r.drawing.Edges = sortByRank(r.drawing.Edges)
+	}
+}
+
+// ranked says whether the edges of every node are in the order of their kinds.
+func (r *reader) ranked(leaves []int32) bool {
+	last := make([]int8, len(r.vertices)+len(r.frames))
+	for i, from := range leaves {
+		kind := int8(yaml.Rank(r.drawing.Edges[i].On))
+		if kind < last[from] {
+			return false
+		}
+		last[from] = kind
+	}
+	return true
 }
 
 // endsTwice says whether an arrow leads to a second end that is drawn: all ends
@@ -190,7 +218,7 @@ func (r *reader) replaced(w *words, edge *workflow.Edge) bool {
 		}
 	}
 	shown := func(e workflow.Edge) bool {
-		i, ok := r.index[e.To]
+		i, ok := r.index()[e.To]
 		return e.To == edge.To || ok && r.vertex(i) == nil // into a subgraph an arrow may lead anywhere
 	}
 	if !slices.ContainsFunc(w.Edges, shown) {
@@ -234,7 +262,7 @@ func (r *reader) target(t target, frame int) (string, bool) {
 // else one of the chart. An end that is drawn is the end.
 func (r *reader) part(name string) (string, bool) {
 	if r.byName == nil {
-		r.byName = make(map[string]string, len(r.index))
+		r.byName = make(map[string]string, len(r.vertices)+len(r.frames))
 		for i := range r.frames {
 			r.byName[r.chart.Subgraphs[i].ID] = r.frames[i].id
 		}

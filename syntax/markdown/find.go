@@ -14,14 +14,15 @@ func (r *reader) findSections() {
 	if r.doc == nil {
 		return
 	}
+	index := r.index()
 	isID := func(id string) bool {
-		_, ok := r.index[id]
+		_, ok := index[id]
 		return ok
 	}
 	r.sections = r.doc.sections(isID)
 	for i := range r.sections {
 		s := &r.sections[i]
-		slot := r.sectionOf(r.index[s.id])
+		slot := r.sectionOf(index[s.id])
 		if *slot != nil {
 			first := lineOf(r.doc.text, (*slot).heading.title)
 			r.report(workflow.Errorf(r.doc.text.Pos(s.heading.title), codeTwice, "put all of it into the section in line "+first, "%q has two sections", s.id))
@@ -93,7 +94,7 @@ func isSlip(a, b string) bool {
 	return swapped || len(x) <= 1 && len(y) <= 1
 }
 
-func (r *reader) hasSection(id string) bool { return *r.sectionOf(r.index[id]) != nil }
+func (r *reader) hasSection(id string) bool { return *r.sectionOf(r.index()[id]) != nil }
 
 // checkFences reports blocks that are not closed as they should be, and a
 // flowchart that does not say that it is one.

@@ -15,7 +15,7 @@ func (r *reader) checkNames() {
 	if !r.renamed {
 		return
 	}
-	taken := make(map[string]workflow.Pos, len(r.index))
+	taken := make(map[string]workflow.Pos, len(r.vertices)+len(r.frames))
 	k := 0
 	for i := range r.vertices {
 		v := &r.vertices[i]
@@ -61,7 +61,7 @@ func (r *reader) repeats(frame int) bool {
 	if !isEach || len(inner) != 1 {
 		return false
 	}
-	v := r.vertex(r.index[inner[0]])
+	v := r.vertex(r.index()[inner[0]])
 	return v != nil && v.name == r.frames[frame].name
 }
 

@@ -64,7 +64,7 @@ type reader struct {
 	sections  []section
 	vertices  []vertex          // by the node of the chart
 	frames    []frame           // by the subgraph
-	index     map[string]int32  // of nodes and, behind them, of subgraphs
+	byID      map[string]int32  // see index
 	byName    map[string]string // id in the drawing by name or id, once it is asked for
 	renamed   bool              // words give an id that is not the drawn one
 	ends      [][2]int32        // of the arrows, indexes of nodes
@@ -116,7 +116,7 @@ func (r *reader) read(text []byte) bool {
 // forget lets go of what only the drawing was made from: a large chart need not
 // be there twice.
 func (r *reader) forget() {
-	r.chart, r.vertices, r.index, r.byName, r.ends, r.worded = nil, nil, nil, nil, nil, nil
+	r.chart, r.vertices, r.byID, r.byName, r.ends, r.worded = nil, nil, nil, nil, nil, nil
 }
 
 // lift makes the model of the drawing.
@@ -192,24 +192,37 @@ func (r *reader) noChart(whole *source.Text) {
 	r.report(workflow.Errorf(whole.Pos(source.Span{To: min(1, len(whole.Bytes))}), codeNoChart, detail, "this file has no flowchart"))
 }
 
-// number finds the nodes of the chart by their ids, and what they are drawn as.
+// number finds out what the nodes of the chart are drawn as.
 func (r *reader) number() {
 	nodes, subgraphs := r.chart.Nodes, r.chart.Subgraphs
 	r.vertices, r.frames = make([]vertex, len(nodes)), make([]frame, len(subgraphs))
-	r.index = make(map[string]int32, len(nodes)+len(subgraphs))
 	for i := range nodes {
 		n := &nodes[i]
 		r.vertices[i].name = n.ID
-		r.index[n.ID] = int32(i)
 		if n.Group < 0 {
 			r.vertices[i].kind = r.kindOf(n)
 		}
 	}
 	for i := range subgraphs {
-		r.index[subgraphs[i].ID] = int32(len(nodes) + i)
 		r.frames[i].name, r.frames[i].id = subgraphs[i].ID, subgraphs[i].ID
 	}
 	r.countArrows()
+}
+
+// index are the numbers of nodes and, behind them, of subgraphs, by their ids. A
+// chart alone does not need it.
+func (r *reader) index() map[string]int32 {
+	if r.byID == nil {
+		nodes, subgraphs := r.chart.Nodes, r.chart.Subgraphs
+		r.byID = make(map[string]int32, len(nodes)+len(subgraphs))
+		for i := range nodes {
+			r.byID[nodes[i].ID] = int32(i)
+		}
+		for i := range subgraphs {
+			r.byID[subgraphs[i].ID] = int32(len(nodes) + i)
+		}
+	}
+	return r.byID
 }
 
 // draw makes the drawing of nodes, subgraphs and arrows.

@@ -1,6 +1,7 @@
 package mermaid
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +18,8 @@ type builder struct {
 	edges  map[string]int32 // edges by the ids of their author
 	drawn  map[string]int32 // edges by the ids that Mermaid makes up; see drawnEdge
 	pairs  map[[2]string]int
-	seen   int // edges that drawn knows
+	seen   int   // edges that drawn knows
+	last   int32 // the node that was mentioned last
 
 	frames []frame
 	spare  []member // of a subgraph that was closed
@@ -43,9 +45,11 @@ type member struct {
 	node int32 // -1: none
 }
 
-func newBuilder(size int) *builder {
+// newBuilder makes room for as many edges as there seem to be.
+func newBuilder(text []byte) *builder {
+	size := len(text)
 	return &builder{
-		chart: &Chart{Direction: "TB"},
+		chart: &Chart{Direction: "TB", Edges: make([]Edge, 0, min(bytes.Count(text, []byte("--")), size/16))},
 		nodes: make(map[string]int32, size/96),
 		limit: 100_000 + size/2,
 		size:  size,
@@ -79,18 +83,31 @@ func (b *builder) inner() int {
 // node is the index of the node of an id, made if there is none; -1 if it is the
 // id of an edge.
 func (b *builder) node(id string, at source.Span) int32 {
-	if i, ok := b.nodes[id]; ok {
+	if i, ok := b.find(id); ok {
+		b.last = i
 		return i
 	}
 	if b.edgeOf(id) != nil {
 		return -1
 	}
 	i := int32(len(b.chart.Nodes))
-	b.nodes[id] = i
+	b.nodes[id], b.last = i, i
 	b.chart.Nodes = grown(b, b.chart.Nodes)[:i+1]
 	n := &b.chart.Nodes[i]
 	n.ID, n.Text, n.Subgraph, n.Group, n.Mention, n.Whole = id, id, -1, -1, at, at
 	return i
+}
+
+// find finds a node. Most mentions are of the same node as the one before, or of
+// the next.
+func (b *builder) find(id string) (int32, bool) {
+	for i := b.last; i < min(b.last+2, int32(len(b.chart.Nodes))); i++ {
+		if b.chart.Nodes[i].ID == id {
+			return i, true
+		}
+	}
+	i, ok := b.nodes[id]
+	return i, ok
 }
 
 // edgeOf is the edge of an id, the author's or Mermaid's, or nil.
@@ -211,7 +228,7 @@ func (b *builder) connect(from, to []member, v *view, l *link) bool {
 			if len(b.chart.Edges) >= b.limit {
 				return false
 			}
-			e.From, e.To, e.ID = a.id, z.id, ""
+			e.From, e.To, e.ID, e.Ends = a.id, z.id, "", [2]int32{a.node, z.node}
 			if id != "" && i == len(from)-1 && j == 0 {
 				e.ID = b.claim(id)
 			}

@@ -245,8 +245,16 @@ func keyword(s string, at int) (kind, int) {
 		if wordAt(s, at, "linkStyle") {
 			return kLinkStyle, at + 9
 		}
-	case 'f', 'g', 's':
-		return keywordFGS(s, at)
+	case 's':
+		switch {
+		case wordAt(s, at, "style"):
+			return kStyle, at + 5
+		case wordAt(s, at, "subgraph"):
+			return kSubgraph, at + 8
+		}
+		return header(s, at)
+	case 'f', 'g':
+		return header(s, at)
 	case '_':
 		for _, w := range [...]string{"_self", "_blank", "_parent", "_top"} {
 			if wordAt(s, at, w) {
@@ -257,13 +265,7 @@ func keyword(s string, at int) (kind, int) {
 	return kBad, at
 }
 
-func keywordFGS(s string, at int) (kind, int) {
-	switch {
-	case wordAt(s, at, "style"):
-		return kStyle, at + 5
-	case wordAt(s, at, "subgraph"):
-		return kSubgraph, at + 8
-	}
+func header(s string, at int) (kind, int) {
 	for _, w := range headers {
 		if wordAt(s, at, w) {
 			return kGraph, at + len(w)

@@ -102,6 +102,8 @@ type Edge struct {
 	Length   int // 1 and more
 	Classes  []string
 	Meta     []Meta
+	// Ends are From and To as indexes into Nodes; -1: there is no such node.
+	Ends [2]int32
 
 	Span  source.Span // arrow and label; edges of one cross product share it
 	Label source.Span // where Text is written, without its quotes

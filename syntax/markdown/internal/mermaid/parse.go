@@ -34,7 +34,7 @@ type reader struct {
 
 func newReader(src *source.Text) *reader {
 	n := len(src.Bytes)
-	return &reader{src: src, builder: newBuilder(n), budget: 1<<20 + 64*n, lookups: 1<<20 + 64*n, said: map[workflow.Severity]int{}}
+	return &reader{src: src, builder: newBuilder(src.Bytes), budget: 1<<20 + 64*n, lookups: 1<<20 + 64*n, said: map[workflow.Severity]int{}}
 }
 
 // search says whether the text may be searched once more. A text full of
