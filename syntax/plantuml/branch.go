@@ -13,7 +13,7 @@ import (
 // ifElse draws a chain of tests. Each elseif is a choice of its own, behind the
 // else of the one before.
 func (r *reader) ifElse(e *activity.If) {
-	if asker := r.asker(e.Branches[0].Test); asker != nil && len(r.wordsAt(e).parts) == 0 && len(e.Branches) == 1 {
+	if asker := r.asker(e.Branches[0].Test); asker != nil && len(r.wordsAt(e).parts) == 0 && showsAnswers(e) {
 		r.answers(asker, e)
 		return
 	}
@@ -118,6 +118,10 @@ func says(label activity.Text, words ...string) bool {
 // it is a mistake, and no question.
 var operators = []string{"==", "!=", "<", ">", "&&", "||", "??", " contains ", " matches "}
 
+func hasOperator(test activity.Text) bool {
+	return slices.ContainsFunc(operators, func(op string) bool { return strings.Contains(test.Raw, op) })
+}
+
 // isCondition tells a condition from a question.
 func isCondition(test string) bool {
 	if slices.ContainsFunc(operators, func(op string) bool { return strings.Contains(test, op) }) {
@@ -136,23 +140,58 @@ func (r *reader) condition(test activity.Text) workflow.Expr {
 func (r *reader) asker(test activity.Text) *node {
 	asked := r.asked
 	r.asked = nil
-	if slices.ContainsFunc(operators, func(op string) bool { return strings.Contains(test.Raw, op) }) {
+	if hasOperator(test) {
 		return nil
 	}
 	return asked
 }
 
+// showsAnswers says whether the branches of an if may be the answers of the step
+// before it. Where there are several, each has to name one.
+func showsAnswers(e *activity.If) bool {
+	for i := range e.Branches {
+		if len(e.Branches) > 1 && (hasOperator(e.Branches[i].Test) || named(&e.Branches[i]) == "") {
+			return false
+		}
+	}
+	return true
+}
+
+// named is the answer that one of several branches is for: its label, or its test
+// where the label says no more than that it holds.
+func named(b *activity.Branch) string {
+	if b.Label.Written() && !says(b.Label, "yes", "true") {
+		return strings.TrimSpace(b.Label.String())
+	}
+	test := strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(b.Test.String()), "?"))
+	if strings.ContainsAny(test, " \t\n()") {
+		return ""
+	}
+	return test
+}
+
 // answers draws an if whose labels are the answers of the step before it.
 func (r *reader) answers(asker *node, e *activity.If) {
-	b := &e.Branches[0]
 	other := activity.Text{}
 	if e.Else != nil {
 		other = e.Else.Label
 	}
+	chain := len(e.Branches) > 1
+	if chain && says(other, "no", "false") {
+		other = activity.Text{}
+	}
 	no := r.answer(asker, other, "")
-	r.open = r.answer(asker, b.Label, "yes")
-	r.body(b.Body)
-	done := r.open
+	var done []tail
+	for i := range e.Branches {
+		b := &e.Branches[i]
+		label, byDefault := b.Label, "yes"
+		if chain && !says(label, named(b)) {
+			label, byDefault = activity.Text{}, named(b)
+		}
+		r.open = r.answer(asker, label, byDefault)
+		r.body(b.Body)
+		done = append(done, r.open...)
+	}
 	r.open = no
 	if e.Else != nil {
 		r.body(e.Else.Body)
