@@ -268,6 +268,9 @@ func (tl tool) read(t *testing.T, texts [][]byte) [][]reading {
 
 func (tl tool) path(t *testing.T) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("the real tools are slow")
+	}
 	dir := os.Getenv("HOCKET_ORACLES")
 	if home, err := os.UserHomeDir(); dir == "" && err == nil {
 		dir = filepath.Join(home, ".cache", "hocket-oracles")

@@ -1,0 +1,150 @@
+package syntax_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket/syntax"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// chart is a flowchart of n nodes, with a choice and a way around at every tenth.
+func chart(n int) []byte {
+	var b bytes.Buffer
+	b.WriteString("flowchart TD\n")
+	for i := range n {
+		if i%10 == 9 {
+			fmt.Fprintf(&b, "    step_%d{\"Is part %d right?\"}\n", i, i)
+		} else {
+			fmt.Fprintf(&b, "    step_%d[\"Do part %d of the work, and look at part %d again\"]\n", i, i, i/2)
+		}
+	}
+	for i := range n - 1 {
+		if i%10 < 9 {
+			fmt.Fprintf(&b, "    step_%d --> step_%d\n", i, i+1)
+			continue
+		}
+		fmt.Fprintf(&b, "    step_%d -->|\"yes\"| step_%d\n", i, i+1)
+		if i+3 < n {
+			fmt.Fprintf(&b, "    step_%d -->|\"no\"| step_%d\n", i, i+3)
+		}
+	}
+	return b.Bytes()
+}
+
+// activities is an activity diagram of n nodes, choices among them.
+func activities(n int) []byte {
+	var b bytes.Buffer
+	b.WriteString("@startuml\n|worker|\nstart\n")
+	for i := 0; i < n; i += 10 {
+		for part := i; part < i+7; part++ {
+			fmt.Fprintf(&b, ":Do part %d of the work, and look at part %d again;\n", part, part/2)
+		}
+		fmt.Fprintf(&b, "if (Is part %[1]d right?) then (yes)\n  :Publish part %[1]d;\nelse (no)\n  :Do part %[1]d once more;\nendif\n", i)
+	}
+	b.WriteString("stop\n@enduml\n")
+	return b.Bytes()
+}
+
+// agents is XML of n agents, each with the result of the one before it.
+func agents(n int) []byte {
+	var b bytes.Buffer
+	b.WriteString("<workflow name=\"long\">\n")
+	for i := range n {
+		fmt.Fprintf(&b, "  <agent name=\"worker\" id=\"%d\"", i)
+		if i > 0 {
+			fmt.Fprintf(&b, " depends=\"%d\"", i-1)
+		}
+		fmt.Fprintf(&b, ">\n    <task>Do part %d of the work, and look at part %d again.</task>\n", i, i/2)
+		if i > 0 {
+			fmt.Fprintf(&b, "    <input>{{agent_%d_result}}</input>\n", i-1)
+		}
+		b.WriteString("  </agent>\n")
+	}
+	b.WriteString("</workflow>\n")
+	return b.Bytes()
+}
+
+// BenchmarkParse reads drawings to the model. Beside XML the standard library
+// reads the tokens of the same bytes.
+func BenchmarkParse(b *testing.B) {
+	for _, n := range []int{1_000, 10_000, 100_000} {
+		for _, c := range []struct {
+			name, file string
+			text       []byte
+		}{{"mermaid", "f.mmd", chart(n)}, {"plantuml", "f.puml", activities(n)}, {"xml", "f.xml", agents(n)}} {
+			w, found := syntax.Parse(c.file, c.text)
+			if found.Errors() || len(w.Body.Nodes) != n {
+				b.Fatalf("%s has %d nodes: %v", c.name, len(w.Body.Nodes), found)
+			}
+			b.Run(fmt.Sprintf("%s/nodes=%d", c.name, n), func(b *testing.B) {
+				measure(b, n, c.text, func() { syntax.Parse(c.file, c.text) })
+			})
+		}
+		text := agents(n)
+		b.Run(fmt.Sprintf("encoding-xml/nodes=%d", n), func(b *testing.B) {
+			measure(b, n, text, func() { tokens(b, text) })
+		})
+	}
+}
+
+// BenchmarkParseWritten reads what Hocket writes: one workflow in every notation,
+// with the prompts of its tasks and what they are made of.
+func BenchmarkParseWritten(b *testing.B) {
+	const n = 10_000
+	w, _ := syntax.Parse("f.mmd", chart(n))
+	for i := range w.Body.Nodes {
+		if task, ok := w.Body.Nodes[i].Step.(*workflow.Task); ok {
+			task.Agent = "worker"
+		}
+	}
+	for _, name := range []string{"yaml", "xml", "mermaid", "plantuml"} {
+		notation, _ := syntax.Named(name)
+		text, err := notation.Format(w)
+		if err != nil {
+			b.Fatal(err)
+		}
+		file := "f" + notation.Endings[0]
+		if again, found := syntax.Parse(file, text); found.Errors() || workflow.Digest(again) != workflow.Digest(w) {
+			b.Fatalf("%s means something else: %v", name, found)
+		}
+		b.Run(name, func(b *testing.B) {
+			measure(b, n, text, func() { syntax.Parse(file, text) })
+		})
+	}
+}
+
+func tokens(b *testing.B, text []byte) {
+	for d := xml.NewDecoder(bytes.NewReader(text)); ; {
+		if _, err := d.Token(); err != nil {
+			if d.InputOffset() != int64(len(text)) {
+				b.Fatal(err)
+			}
+			return
+		}
+	}
+}
+
+// measure says what the best round gave, since a busy machine only ever makes
+// one longer; and how much memory is asked for in all, as a multiple of the text.
+func measure(b *testing.B, nodes int, text []byte, read func()) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	rounds, best := 0, time.Duration(0)
+	for b.Loop() {
+		start := time.Now()
+		read()
+		if took := time.Since(start); rounds == 0 || took < best {
+			best = took
+		}
+		rounds++
+	}
+	runtime.ReadMemStats(&after)
+	b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/float64(rounds)/float64(len(text)), "text/op")
+	b.ReportMetric(float64(nodes)/best.Seconds(), "best-nodes/s")
+	b.ReportMetric(float64(len(text))/best.Seconds()/1e6, "best-MB/s")
+}
