@@ -125,10 +125,11 @@ func likeJSON(text []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) && len(jsonKeys.FindAll(text, 2)) == 2
 }
 
-// A YAML workflow begins with a key, and has a name or steps.
+// A YAML workflow begins with a key, and has a name or steps. As JSON it may have
+// both in one line, without blanks.
 var (
 	yamlStart = regexp.MustCompile(`\A(\s*(#[^\n]*|---)?\n)*(["']?[\w$]+["']?:(\s|\z)|\{)`)
-	yamlKey   = regexp.MustCompile(`(?m)^\s*\{?\s*["']?(steps|name)["']?:(\s|$)`)
+	yamlKey   = regexp.MustCompile(`(?m)^\s*\{?\s*["']?(steps|name)["']?:(\s|$)|\A\s*\{[^\n]*"steps"\s*:`)
 )
 
 func likeYAML(text []byte) bool {

@@ -24,6 +24,7 @@ func TestPicksTheNotation(t *testing.T) {
 		{"-", "an @startuml in a line\n", ""},
 		{"", "hello", ""},
 		{"-", "{\"name\": \"x\", \"steps\": []}", "yaml"},
+		{"-", "{\"description\":\"x\",\"steps\":[]}", "yaml"},
 		{"a.json", "{\"nodes\": [], \"edges\": []}", "json"},
 		{"-", " {\"agents\":[{\n\"name\": \"x\"}],\"nodes\": [], \"edges\": []}", "json"},
 		{"a.mmd", "%% c\nflowchart TD\n  a\n", "mermaid"},
