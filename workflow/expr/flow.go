@@ -10,9 +10,9 @@ type flow struct {
 	places []place // every node in the order of Walk; the last one is the end of the workflow
 	end    int     // no link leads there: at the end everything is visible
 
-	byID    map[string][]int // two where an Each repeats a node under its own id
-	writers map[string][]int // by variable; an Each writes its As
-	groups  map[string][]int
+	byID    *index // two where an Each repeats a node under its own id
+	writers *index // by variable; an Each writes its As
+	groups  *index
 	order   []int // places such that links lead forward, but for back links
 
 	position []int      // by place: its index in order
@@ -42,13 +42,13 @@ const none = -1
 // link leads from a place to another.
 type link struct {
 	to   int
-	kind linkKind
-	back bool // round the loop
 	edge *workflow.Edge
 	left int // how many loops it leaves: they are done then
+	kind linkKind
+	back bool // round the loop
 }
 
-type linkKind int
+type linkKind uint8
 
 const (
 	taken  linkKind = iota // the node succeeded: what it wrote is visible
@@ -58,14 +58,11 @@ const (
 
 func newFlow(w *workflow.Workflow) *flow {
 	nodes, writers := count(&w.Body)
-	f := &flow{
-		w: w, end: nodes,
-		byID: make(map[string][]int, nodes), writers: make(map[string][]int, writers), groups: map[string][]int{},
-	}
-	f.places, f.numbers, f.degree = make([]place, f.end+1), make([]int, f.end), make([]int, f.end)
+	f := &flow{w: w, end: nodes, places: make([]place, nodes+1), numbers: make([]int, nodes), degree: make([]int, nodes)}
 	for i := range f.numbers {
 		f.numbers[i] = i
 	}
+	f.byID, f.writers, f.groups = newIndex(f.numbers, nodes), newIndex(f.numbers, writers), newIndex(f.numbers, 0)
 	f.places[f.end] = place{node: &workflow.Node{}, up: none, each: none, loop: none}
 	f.addNodes(&w.Body, 0, place{up: none, each: none, loop: none})
 	f.addEdges(w.Body.Edges, none)
@@ -118,31 +115,28 @@ func (f *flow) addNodes(g *workflow.Graph, at int, around place) int {
 }
 
 func (f *flow) index(n *workflow.Node, at int) {
-	f.list(f.byID, n.ID, at)
+	f.byID.add(n.ID, at)
 	if n.Output.Var != "" {
-		f.list(f.writers, n.Output.Var, at)
+		f.writers.add(n.Output.Var, at)
 	}
 	if each, ok := n.Step.(*workflow.Each); ok && each.As != "" {
-		f.list(f.writers, each.As, at)
+		f.writers.add(each.As, at)
 	}
 	if n.Group != "" {
-		f.list(f.groups, n.Group, at)
-	}
-}
-
-// list adds a place to those under a name. Nearly all names have one place.
-func (f *flow) list(under map[string][]int, name string, at int) {
-	if known := under[name]; known != nil {
-		under[name] = append(known, at)
-	} else {
-		under[name] = f.numbers[at : at+1 : at+1]
+		f.groups.add(n.Group, at)
 	}
 }
 
 // local is the node of that id in the body of a composite, or in the workflow's
-// own graph; of two the first. It may be none.
-func (f *flow) local(id string, composite int) int {
-	for _, i := range f.byID[id] {
+// own graph; of two the first. It may be none. Where ids are unique it looks first
+// at a likely place and the one behind it: most edges lead to the next node.
+func (f *flow) local(id string, composite, likely int) int {
+	for i := likely; f.byID.all == nil && i < min(likely+2, f.end); i++ {
+		if p := &f.places[i]; p.up == composite && p.node.ID == id {
+			return i
+		}
+	}
+	for _, i := range f.byID.of(id) {
 		if f.places[i].up == composite {
 			return i
 		}
@@ -152,9 +146,9 @@ func (f *flow) local(id string, composite int) int {
 
 // target is the node that an edge in the body of a composite means: there, or in
 // a graph around it up to the Each that no edge leaves.
-func (f *flow) target(id string, composite int) int {
+func (f *flow) target(id string, composite, likely int) int {
 	for {
-		if i := f.local(id, composite); i != none || composite == none || !f.isLoop(composite) {
+		if i := f.local(id, composite, likely); i != none || composite == none || !f.isLoop(composite) {
 			return i
 		}
 		composite = f.places[composite].up
@@ -169,15 +163,11 @@ func (f *flow) isLoop(at int) bool {
 // addEdges links what the edges in the body of a composite join. An edge that
 // names no node is left to the rules about edges.
 func (f *flow) addEdges(edges []workflow.Edge, composite int) {
-	from := make([]int, len(edges))
+	from, last := make([]int, len(edges)), 0
 	for i := range edges {
-		if i > 0 && edges[i].From == edges[i-1].From { // they are mostly written together
-			from[i] = from[i-1]
-		} else {
-			from[i] = f.local(edges[i].From, composite)
-		}
-		if from[i] != none {
-			f.degree[from[i]]++
+		if from[i] = f.local(edges[i].From, composite, last); from[i] != none {
+			last = from[i]
+			f.degree[last]++
 		}
 	}
 	// The edges and links of all nodes are cut from two lists.
@@ -203,7 +193,7 @@ func (f *flow) addEdge(e *workflow.Edge, from, composite int) {
 	}
 	if e.To == workflow.Again && composite != none && f.isLoop(composite) {
 		f.link(from, link{to: composite, kind: kind, back: true, edge: e})
-	} else if to := f.target(e.To, composite); to != none {
+	} else if to := f.target(e.To, composite, from); to != none {
 		f.link(from, link{to: to, kind: kind, edge: e})
 	}
 }

@@ -89,14 +89,14 @@ type checker struct {
 func newChecker(f *flow) *checker {
 	return &checker{
 		flow: f, names: newSuggester(f.names),
-		ids:        newSuggester(func() []string { return slices.Sorted(maps.Keys(f.byID)) }),
-		groupNames: newSuggester(func() []string { return slices.Sorted(maps.Keys(f.groups)) }),
+		ids:        newSuggester(f.byID.names),
+		groupNames: newSuggester(f.groups.names),
 	}
 }
 
 // names are those of variables and inputs.
 func (f *flow) names() []string {
-	names := slices.Concat(slices.Sorted(maps.Keys(f.writers)), slices.Sorted(maps.Keys(f.w.State)))
+	names := slices.Concat(f.writers.names(), slices.Sorted(maps.Keys(f.w.State)))
 	for _, in := range f.w.Inputs {
 		names = append(names, in.Name)
 	}
@@ -207,17 +207,17 @@ func (c *checker) input(f *finding) {
 	case name == "" || declared:
 	case len(c.w.Inputs) > 0:
 		f.report(UnknownName, name, fmt.Sprintf("unknown name %q", name), c.unknownDetail(name))
-	case len(c.writers[name]) > 0 && !f.ref.guarded && f.isBare():
+	case len(c.writers.of(name)) > 0 && !f.ref.guarded && f.isBare():
 		f.report(MaybeUndefined, name, fmt.Sprintf("%q is an input here", name), c.unknownDetail(name))
 	}
 }
 
 // unknownDetail says what an unknown name may have been meant to be.
 func (c *checker) unknownDetail(name string) string {
-	if writers := c.writers[name]; len(writers) > 0 {
+	if writers := c.writers.of(name); len(writers) > 0 {
 		return fmt.Sprintf("%q writes it, but not before this place", c.places[writers[0]].node.ID)
 	}
-	if c.byID[name] != nil {
+	if c.byID.of(name) != nil {
 		return fmt.Sprintf("for the output of the node write %s", (&Ref{Kind: Nodes, Name: name, Field: "output"}))
 	}
 	if hint := c.names.nearest(name); hint != "" {
@@ -235,7 +235,7 @@ func (c *checker) variable(f *finding) {
 	if _, ok := c.w.State[name]; ok {
 		return
 	}
-	if f.forms = c.writers[name]; f.forms == nil {
+	if f.forms = c.writers.of(name); f.forms == nil {
 		f.report(UnknownName, name, fmt.Sprintf("no node writes the variable %q", name), c.names.nearest(name))
 		return
 	}
@@ -248,14 +248,14 @@ func (c *checker) node(f *finding) {
 		f.report(UnknownField, "nodes", "nodes needs the id of a node", "write nodes.ID.output")
 		return
 	}
-	if c.byID[id] == nil {
+	if c.byID.of(id) == nil {
 		f.report(UnknownNode, id, fmt.Sprintf("there is no node %q", id), c.ids.nearest(id))
 		return
 	}
 	if !c.field(f, "a node", NodeFields()) {
 		return
 	}
-	c.nodes(f, c.byID[id])
+	c.nodes(f, c.byID.of(id))
 }
 
 // nodes asks about the nodes that a reference means, as far as they are seen
@@ -287,14 +287,14 @@ func (c *checker) group(f *finding) {
 		f.report(UnknownField, "groups", "groups needs the name of a group", "write groups.NAME.outputs")
 		return
 	}
-	if c.groups[name] == nil {
+	if c.groups.of(name) == nil {
 		f.report(UnknownGroup, name, fmt.Sprintf("there is no parallel group %q", name), c.groupNames.nearest(name))
 		return
 	}
 	if !c.field(f, "a group", GroupFields()) {
 		return
 	}
-	c.nodes(f, c.groups[name])
+	c.nodes(f, c.groups.of(name))
 }
 
 // field says whether the field of a reference exists.

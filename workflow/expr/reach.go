@@ -34,7 +34,7 @@ func (f *flow) ask(queries []*query) {
 	var back, forward []*query
 	for _, q := range queries {
 		if q.variable != "" && q.writers == nil {
-			q.writers = f.writers[q.variable]
+			q.writers = f.writers.of(q.variable)
 		}
 		switch {
 		case q.variable != "" && q.writers == nil: // nobody writes it, so it holds nowhere

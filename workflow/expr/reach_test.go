@@ -152,7 +152,8 @@ func checkAsk(t *testing.T, seed uint64, w *workflow.Workflow) {
 				want = append(want, reached[at])
 			}
 		}
-		for name, writers := range f.writers {
+		for _, name := range f.writers.names() {
+			writers := f.writers.of(name)
 			reached := make([]bool, len(f.places))
 			for _, i := range writers {
 				kinds := []linkKind{}

@@ -66,7 +66,7 @@ func (r *resolver) findUpstream() []variableQuery {
 				continue
 			}
 			name := ref.Path[0].Name
-			if writers := r.writers[name]; writers != nil {
+			if writers := r.writers.of(name); writers != nil {
 				q := spare.query(query{at: at, node: none, variable: name, writers: writers})
 				list, queries = append(list, variableQuery{ref, q}), append(queries, q)
 			}
@@ -154,7 +154,7 @@ func (r *resolver) named(ref *Ref, written bool) Ref {
 		return Ref{Kind: Vars, Name: name, Path: rest}
 	case r.declared(name):
 		return Ref{Kind: Inputs, Name: name, Path: rest}
-	case len(rest) > 0 && r.byID[name] != nil:
+	case len(rest) > 0 && r.byID.of(name) != nil:
 		return r.nodePath(name, rest)
 	}
 	if id, ok := r.agentResult(name); ok {
@@ -172,7 +172,7 @@ func (r *resolver) declared(name string) bool {
 func (r *resolver) nodePath(id string, rest []Key) Ref {
 	ref := Ref{Kind: Nodes, Name: id, Field: "output", Path: rest}
 	first := rest[0]
-	isVar := slices.ContainsFunc(r.byID[id], func(i int) bool { return r.places[i].node.Output.Var == first.Name })
+	isVar := slices.ContainsFunc(r.byID.of(id), func(i int) bool { return r.places[i].node.Output.Var == first.Name })
 	switch {
 	case first.IsIndex:
 	case isVar:
@@ -195,7 +195,7 @@ func (r *resolver) agentResult(name string) (string, bool) {
 		return "", false
 	}
 	for _, id := range []string{number, agent} {
-		if r.byID[id] != nil {
+		if r.byID.of(id) != nil {
 			return id, true
 		}
 	}

@@ -44,7 +44,7 @@ func (s *slot) set(text string) {
 // order in which the workflow declares them. Where they will be rewritten, no
 // two of them stand in one place.
 func (f *flow) texts(d Dialect, rewritten bool) []parsed {
-	s := &siteList{flow: f, dialect: d, rewritten: rewritten, list: make([]parsed, 0, len(f.places))}
+	s := &siteList{flow: f, dialect: d, rewritten: rewritten, list: make([]parsed, 0, 16)}
 	if d == Canonical {
 		s.kept, _ = f.w.Parsed.(memory)
 	}
@@ -67,8 +67,9 @@ func (s *siteList) add(one site) {
 	if p, s.kept, ok = s.kept.parsed(one); !ok {
 		p = parse(one, s.dialect)
 	}
-	if len(s.list) == cap(s.list) {
-		s.list = slices.Grow(s.list, len(s.list)+1)
+	if n := len(s.list); n == cap(s.list) { // what is left of the workflow probably has as many
+		left := n * (s.end - s.next) / max(s.next, 1)
+		s.list = slices.Grow(s.list, max(n/2, min(left, 4*n)))
 	}
 	s.list = append(s.list, p)
 }

@@ -1,0 +1,45 @@
+package expr
+
+import (
+	"maps"
+	"slices"
+)
+
+// index finds the places that have a name. Nearly all names have one, so the
+// lists of one are parts of a list of all places.
+type index struct {
+	numbers []int // 0, 1, 2, …
+	first   map[string]int32
+	all     map[string][]int // where there are several
+}
+
+func newIndex(numbers []int, names int) *index {
+	return &index{numbers: numbers, first: make(map[string]int32, names)}
+}
+
+func (x *index) add(name string, at int) {
+	known := x.of(name)
+	if known == nil {
+		x.first[name] = int32(at)
+		return
+	}
+	if x.all == nil {
+		x.all = map[string][]int{}
+	}
+	x.all[name] = append(known, at)
+}
+
+// of are the places of a name, in order; nil: there is none.
+func (x *index) of(name string) []int {
+	at, ok := x.first[name]
+	if !ok {
+		return nil
+	}
+	if all := x.all[name]; all != nil {
+		return all
+	}
+	return x.numbers[at : at+1 : at+1]
+}
+
+// names are all names, sorted.
+func (x *index) names() []string { return slices.Sorted(maps.Keys(x.first)) }
