@@ -45,11 +45,16 @@ type member struct {
 	node int32 // -1: none
 }
 
-// newBuilder makes room for as many edges as there seem to be.
+// newBuilder makes room for as many edges and statements as there seem to be.
 func newBuilder(text []byte) *builder {
 	size := len(text)
+	edges, lines := bytes.Count(text, []byte("--")), bytes.Count(text, []byte{'\n'})
 	return &builder{
-		chart: &Chart{Direction: "TB", Edges: make([]Edge, 0, min(bytes.Count(text, []byte("--")), size/16))},
+		chart: &Chart{
+			Direction:  "TB",
+			Edges:      make([]Edge, 0, min(edges, size/16)),
+			Statements: make([]source.Span, 0, min(lines, size/8)),
+		},
 		nodes: make(map[string]int32, size/96),
 		limit: 100_000 + size/2,
 		size:  size,
