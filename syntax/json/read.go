@@ -3,6 +3,7 @@ package json
 import (
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/syntax/internal/flow"
+	"github.com/hocket-dev/hocket/syntax/internal/source"
 	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
@@ -55,8 +56,12 @@ func Fmt(file string, text []byte) ([]byte, workflow.Diagnostics) {
 	return written, found
 }
 
-// Update writes the file anew: programs write it, not people.
-func Update(_ string, _ []byte, w *workflow.Workflow) ([]byte, error) { return Format(w) }
+// Update writes the file anew if it does not mean w: programs write it, not
+// people.
+func Update(file string, text []byte, w *workflow.Workflow) ([]byte, error) {
+	u := source.Updater{Notation: "json", Parse: Parse, Format: Format}
+	return u.Update(file, text, w)
+}
 
 type reader struct {
 	doc   *strictyaml.Document
@@ -64,7 +69,8 @@ type reader struct {
 	byID  map[string]*drawn // by the id that edges name
 	marks map[string]string // the type of starts and ends, by id
 	edges []workflow.Edge
-	entry []string
+	// entries are the edges that leave a start.
+	entries []workflow.Edge
 }
 
 // drawn is a node or a frame.
@@ -180,17 +186,23 @@ func (r *reader) edge(n strictyaml.Node) {
 		m.Get(key)
 	}
 	m.Done()
+	if !from.Exists() || !to.Exists() {
+		n.Errorf(codeShape, `add "source" and "target"`, "this edge does not say what it joins")
+		return
+	}
 	e := workflow.Edge{From: from.Name(), To: to.Name(), Pos: n.Pos()}
 	source := r.byID[e.From]
 	if !r.known(from) || !r.known(to) || r.marks[e.From] == outputType {
 		return
 	}
-	if r.marks[e.From] == startType {
-		r.entry = append(r.entry, e.To)
-		return
-	}
 	if r.marks[e.To] == outputType {
 		e.To = workflow.End
+	}
+	if r.marks[e.From] == startType {
+		if e.To != workflow.End {
+			r.entries = append(r.entries, e)
+		}
+		return
 	}
 	r.kind(&e, source, handle, label, when)
 	e.From = source.id
@@ -258,8 +270,8 @@ func (r *reader) drawing() *flow.Drawing {
 		e.From, e.To = r.model(e.From), r.model(e.To)
 		d.Edges = append(d.Edges, e)
 	}
-	for _, id := range r.entry {
-		d.Entry = append(d.Entry, r.model(id))
+	for _, e := range r.entries {
+		d.Entry, d.EntryPos = append(d.Entry, r.model(e.To)), append(d.EntryPos, e.Pos)
 	}
 	return d
 }

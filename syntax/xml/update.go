@@ -2,43 +2,32 @@ package xml
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/hocket-dev/hocket/internal/xmltext"
+	"github.com/hocket-dev/hocket/syntax/internal/source"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
 // Update changes the text of a file so that it means w. Elements that mean the
 // same already stay as they are, with the comments around them; where so little is
 // alike that this is not possible, the file is written anew.
-//
-// What differs is found by writing both workflows, the one in the file and w, in
-// the canonical way: an element that comes out the same in both is not touched.
 func Update(file string, text []byte, w *workflow.Workflow) ([]byte, error) {
-	was, found := Parse(file, text)
-	if found.Errors() {
-		return nil, fmt.Errorf("xml: %s cannot be changed, it has mistakes: %s", file, found[0].Summary)
-	}
-	digest := workflow.Digest(w)
-	if workflow.Digest(was) == digest {
-		return text, nil
-	}
-	before, err := Format(was)
-	if err != nil {
-		return nil, err
-	}
-	after, err := Format(w)
-	if err != nil {
-		return nil, err
-	}
-	for _, whole := range []bool{false, true} {
-		m := &merger{now: outline(text), before: outline(before), after: outline(after), whole: whole}
-		changed := []byte(m.merge())
-		if again, found := Parse(file, changed); !found.Errors() && workflow.Digest(again) == digest {
-			return changed, nil
+	u := source.Updater{Notation: "xml", Parse: Parse, Format: Format, Merge: merge}
+	return u.Update(file, text, w)
+}
+
+// merge keeps the attributes of steps that differ, or else writes such steps anew.
+func merge(text, before, after []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for _, whole := range []bool{false, true} {
+			m := &merger{now: outline(text), before: outline(before), after: outline(after), whole: whole}
+			if !yield([]byte(m.merge())) {
+				return
+			}
 		}
 	}
-	return after, nil
 }
 
 // tree is a file with the names of its steps.

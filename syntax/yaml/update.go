@@ -2,41 +2,20 @@ package yaml
 
 import (
 	"bytes"
-	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/syntax/internal/source"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
 // Update changes the text of a file so that it means w. Keys and steps that mean
 // the same already stay as they are, with their comments; where so little is
 // alike that this is not possible, the file is written anew.
-//
-// What differs is found by writing both workflows, the one in the file and w, in
-// the canonical way: a piece that comes out the same in both is not touched.
 func Update(file string, text []byte, w *workflow.Workflow) ([]byte, error) {
-	was, found := Parse(file, text)
-	if found.Errors() {
-		return nil, fmt.Errorf("yaml: %s cannot be changed, it has mistakes: %s", file, found[0].Summary)
-	}
-	digest := workflow.Digest(w)
-	if workflow.Digest(was) == digest {
-		return text, nil
-	}
-	before, err := Format(was)
-	if err != nil {
-		return nil, err
-	}
-	after, err := Format(w)
-	if err != nil {
-		return nil, err
-	}
-	changed := merge(outline(text), outline(before), outline(after))
-	if again, found := Parse(file, changed); !found.Errors() && workflow.Digest(again) == digest {
-		return changed, nil
-	}
-	return after, nil
+	u := source.Updater{Notation: "yaml", Parse: Parse, Format: Format, Merge: merge}
+	return u.Update(file, text, w)
 }
 
 // piece is some lines of a file that belong together: a key with its value, or a
@@ -162,10 +141,13 @@ func (p *piece) same(q *piece) bool {
 }
 
 // merge writes the file with what differs between before and after.
-func merge(file, before, after *piece) []byte {
-	var b strings.Builder
-	file.merge(&b, before, after, file.depth)
-	return []byte(b.String())
+func merge(text, before, after []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		var b strings.Builder
+		file := outline(text)
+		file.merge(&b, outline(before), outline(after), file.depth)
+		yield([]byte(b.String()))
+	}
 }
 
 func (p *piece) merge(b *strings.Builder, before, after *piece, depth int) {

@@ -1,0 +1,49 @@
+package json_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket/syntax/internal/notationtest"
+	"github.com/hocket-dev/hocket/syntax/json"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+var notation = notationtest.Notation{
+	Endings: []string{".json"},
+	Parse:   json.Parse,
+	Format:  json.Format,
+	Fmt:     json.Fmt,
+	Update:  json.Update,
+	Plain:   true,
+	Seeds: []string{
+		`{"nodes": [{"id": "a", "type": "loop"}, {"id": "b", "parent": "a"}], "edges": [{"source": "b", "target": "a"}]}`,
+	},
+}
+
+func TestNotation(t *testing.T) { notation.Run(t) }
+
+func FuzzParse(f *testing.F) { notation.FuzzParse(f) }
+
+func FuzzFmt(f *testing.F) { notation.FuzzFmt(f) }
+
+func TestMistakes(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"title": "x"}`:                                                                                 "this JSON holds no nodes",
+		`{"nodes": [{"type": "promptBlock"}]}`:                                                           "this node has no id",
+		`{"nodes": [{"id": "a", "type": "promtBlock"}]}`:                                                 `there is no type of node "promtBlock"; did you mean "promptBlock"?`,
+		`{"nodes": [{"id": "a"}, {"id": "a"}]}`:                                                          `id "a" is used twice`,
+		`{"nodes": [{"id": "step"}], "edges": [{"source": "step", "target": "stop"}]}`:                   `there is no node "stop"; did you mean "step"?`,
+		`{"nodes": [{"id": "a"}], "edges": [{"source": "a"}]}`:                                           `this edge does not say what it joins; add "source" and "target"`,
+		`{"nodes": [{"id": "a", "parent": "b"}]}`:                                                        `there is no node "b"`,
+		`{"nodes": [{"id": "a", "data": {"label": "x", "promt": "y"}}]}`:                                 `unknown key "promt"; did you mean "prompt"?`,
+		`{"nodes": [{"id": "a"}], "edges": [{"source": "a", "target": "a", "when": "b >"}], "nods": []}`: `unknown key "nods"`,
+	} {
+		if _, found := json.Parse("", []byte(text)); !strings.Contains(found.String(), want) {
+			t.Errorf("%s: got %v, want %s", text, found, want)
+		}
+		if _, err := json.Update("", []byte(text), &workflow.Workflow{}); err == nil {
+			t.Errorf("%s was changed", text)
+		}
+	}
+}
