@@ -27,6 +27,20 @@ func FuzzParse(f *testing.F) { notation.FuzzParse(f) }
 
 func FuzzFmt(f *testing.F) { notation.FuzzFmt(f) }
 
+// A task without a prompt does not get its label as one.
+func TestTasksWithoutAPrompt(t *testing.T) {
+	for _, n := range []workflow.Node{{ID: "a", Step: &workflow.Task{}}, {ID: "a", Title: "A", Step: &workflow.Task{}}} {
+		w := &workflow.Workflow{Name: "x", Body: workflow.Graph{Nodes: []workflow.Node{n}}}
+		text, err := json.Format(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, found := json.Parse("", text); len(found) > 0 || workflow.Digest(again) != workflow.Digest(w) {
+			t.Errorf("%v\n%s", found, text)
+		}
+	}
+}
+
 func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"title": "x"}`:                                                                                 "this JSON holds no nodes",
