@@ -159,7 +159,7 @@ func (u *updater) changeSections() {
 	for i := range u.sections {
 		have[u.sections[i].id] = &u.sections[i]
 	}
-	at := u.lastLine()
+	at, added := u.lastLine(), false
 	for i := range u.after.pieces {
 		p := &u.after.pieces[i]
 		s, old := have[p.id], before[p.id]
@@ -171,7 +171,11 @@ func (u *updater) changeSections() {
 			at = s.whole.To
 		case old == nil || *old != *p || u.care == keepLittle:
 			u.insert(at, p.text())
+			added = added || at == u.lastLine()
 		}
+	}
+	if added {
+		u.endAbove(u.lastLine())
 	}
 	for i := range u.sections {
 		s := &u.sections[i]
@@ -201,6 +205,26 @@ func (u *updater) insert(at int, text string) {
 	}
 	if at < len(b) && b[at] != '\n' {
 		text += "\n"
+	}
+	u.edits.list = append(u.edits.list, u.doc.text.Edit(source.Span{From: at, To: at}, text))
+}
+
+// endAbove ends new sections above a place where the file goes on with prose.
+func (u *updater) endAbove(at int) {
+	b := u.doc.text.Bytes
+	next := len(b) - len(bytes.TrimLeft(b[at:], " \t\r\n"))
+	if next == len(b) {
+		return
+	}
+	next = bytes.LastIndexByte(b[:next], '\n') + 1
+	begins := func(s section) bool { return s.whole.From == next }
+	ends := func(h heading) bool { return h.level == endMark && h.line.From == next }
+	if slices.ContainsFunc(u.sections, begins) || slices.ContainsFunc(u.doc.headings, ends) {
+		return
+	}
+	text := "\n<!-- end -->\n"
+	if b[at] != '\n' {
+		text = "<!-- end -->\n\n"
 	}
 	u.edits.list = append(u.edits.list, u.doc.text.Edit(source.Span{From: at, To: at}, text))
 }

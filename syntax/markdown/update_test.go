@@ -156,3 +156,22 @@ Kept.
 		t.Errorf("it means something else: %v", found)
 	}
 }
+
+// A new section is not the beginning of the prose behind the flowchart.
+func TestUpdateKeepsProseBehindTheFlowchart(t *testing.T) {
+	for _, prose := range []string{"", "\n## Notes\n\nKept.\n", "Kept.\n", "\n### b\n\nDo it.\n"} {
+		text := "# Flow\n\n```mermaid\nflowchart TD\n    a[\"Do this\"] --> b[\"Do that\"]\n```\n" + prose
+		w, found := markdown.Parse("flow.md", []byte(text))
+		if len(found) > 0 {
+			t.Fatal(found)
+		}
+		w.Body.Nodes[0].Timeout = time.Minute
+		got, err := markdown.Update("flow.md", []byte(text), w)
+		if err != nil || !strings.HasSuffix(string(got), prose) {
+			t.Errorf("%v\n%s", err, got)
+		}
+		if again, _ := markdown.Parse("flow.md", got); workflow.Digest(again) != workflow.Digest(w) {
+			t.Errorf("means something else:\n%s", got)
+		}
+	}
+}
