@@ -28,6 +28,25 @@ func isTest(text string) bool {
 	return err == nil && e.Tests()
 }
 
+// operators are in no sentence. Text with one is a condition even where it cannot
+// be read: then it is a mistake, and no question.
+var operators = []string{"==", "!=", "<=", ">=", "&&", "||", " = "}
+
+// compares says whether a text was meant as a condition.
+func compares(text string) bool {
+	if slices.ContainsFunc(operators, func(op string) bool { return strings.Contains(text, op) }) {
+		return true
+	}
+	for _, marks := range [][2]string{{"{{", "}}"}, {"${", "}"}} {
+		if inner, ok := strings.CutPrefix(text, marks[0]); ok {
+			_, rest, _ := strings.Cut(inner, marks[1])
+			rest = strings.TrimLeft(rest, " ")
+			return rest != "" && strings.ContainsRune("=<>!", rune(rest[0]))
+		}
+	}
+	return false
+}
+
 // decide gives the conditions of such diamonds to their arrows.
 func (r *reader) decide() {
 	tests := map[string]*workflow.Choice{}

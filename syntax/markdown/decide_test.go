@@ -51,3 +51,24 @@ func TestOrderOfKinds(t *testing.T) {
 		t.Error("the order of two arrows changes what the drawing means")
 	}
 }
+
+// What compares is a condition, also where it is written wrongly: it is no question
+// and no answer. A sentence is.
+func TestWrongConditionsAreConditions(t *testing.T) {
+	for text, want := range map[string]bool{
+		"{{x}} = 3": true, "{{x}} >": true, "kind = 'a'": true, "a == ": true, "${x} => 3": true,
+		"Is {{x}} good?": false, "more than 3 > 2 items": false, "{{x": false, "ready?": false,
+	} {
+		w, _ := Parse("x.mmd", []byte("flowchart TD\n    a{\""+text+"\"} -->|good| b\n    a -->|bad| c\n"))
+		if on := w.Body.Nodes[0].Step.(*workflow.Choice).On.Text; (on != "") != want {
+			t.Errorf("the choice %q decides by %q", text, on)
+		}
+		if !strings.HasPrefix(text, "{{") {
+			continue
+		}
+		w, _ = Parse("x.mmd", []byte("flowchart TD\n    a -->|\""+text+"\"| b\n    a -->|else| c\n"))
+		if when := w.Body.Edges[0].On == workflow.OnWhen; when != want {
+			t.Errorf("the arrow %q is taken %s", text, w.Body.Edges[0].On)
+		}
+	}
+}

@@ -46,7 +46,7 @@ func isCondition(label string) bool {
 		return false
 	}
 	_, err := expr.ParseExpr(label, expr.Mixed)
-	return err == nil
+	return err == nil || compares(label)
 }
 
 // countArrows finds the ends of the arrows, and counts those of every node.

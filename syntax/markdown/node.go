@@ -247,7 +247,10 @@ func decides(text string) bool {
 		return false
 	}
 	e, err := expr.ParseExpr(text, expr.Mixed)
-	return err == nil && (e.Operates() || strings.Contains(text, "{{") || strings.Contains(text, "${"))
+	if err != nil {
+		return compares(text)
+	}
+	return e.Operates() || strings.Contains(text, "{{") || strings.Contains(text, "${")
 }
 
 // wordsOf reads the words of a node or a subgraph. They stand in one place: in

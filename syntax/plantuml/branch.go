@@ -116,7 +116,7 @@ func says(label activity.Text, words ...string) bool {
 
 // operators are what makes a test a condition even where it does not parse: then
 // it is a mistake, and no question.
-var operators = []string{"==", "!=", "<", ">", "&&", "||", "??", " contains ", " matches "}
+var operators = []string{"=", "<", ">", "&&", "||", "??", " contains ", " matches "}
 
 func hasOperator(test activity.Text) bool {
 	return slices.ContainsFunc(operators, func(op string) bool { return strings.Contains(test.Raw, op) })
