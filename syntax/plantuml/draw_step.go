@@ -100,27 +100,35 @@ func (r *reader) node(text activity.Text, shown string, at *activity.Base, s *sa
 // idOf is the id of a step that shows a text: in lower case, whether it is one
 // word or several.
 func idOf(text string) string {
+	plain := text != "" && text[0] != '-' // it can be an id as it is
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return yaml.Slug(strings.ToLower(text))
+		}
+		plain = plain && (isIDByte(text[i]) || text[i] == '-')
+	}
+	if plain {
+		return strings.ToLower(text)
+	}
 	id := make([]byte, 0, len(text))
-	plain := true // it can be an id as it is
 	for i := range len(text) {
 		c := text[i]
-		switch {
-		case c >= utf8.RuneSelf:
-			return yaml.Slug(strings.ToLower(text))
-		case c >= 'A' && c <= 'Z':
+		if !isIDByte(c) {
+			continue
+		}
+		if len(id) > 0 && !isIDByte(text[i-1]) {
+			id = append(id, '-')
+		}
+		if c >= 'A' && c <= 'Z' {
 			c += 'a' - 'A'
-		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '_':
-		case c == '-':
-			plain = plain && i > 0
-		default:
-			plain = false
 		}
 		id = append(id, c)
 	}
-	if plain && len(id) > 0 {
-		return string(id)
-	}
-	return yaml.Slug(string(id))
+	return orElse(string(id), "task")
+}
+
+func isIDByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
 }
 
 // textTemplate is the text of a step as a prompt or a question.

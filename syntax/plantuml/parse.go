@@ -18,8 +18,10 @@ import (
 // the file; the workflow is nil if nothing could be made of it, and must not be
 // run if one of the diagnostics is an error.
 func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) {
-	r := read(file, text)
-	return r.w, r.found.Sort()
+	r := readFlow(file, text)
+	w, found := r.w, r.found.Sort()
+	resolve(w) // when all else that was read is in use no more
+	return w, found
 }
 
 // Diagram says what is wrong with a text as a diagram of PlantUML. PlantUML has
@@ -57,6 +59,16 @@ type reader struct {
 }
 
 func read(file string, text []byte) *reader {
+	r := readFlow(file, text)
+	resolve(r.w)
+	return r
+}
+
+// resolve makes references canonical.
+func resolve(w *workflow.Workflow) { expr.Resolve(w, expr.PlantUML, ids(&w.Body)) }
+
+// readFlow makes a workflow with its references as they are written.
+func readFlow(file string, text []byte) *reader {
 	src := source.New(file, text)
 	r := &reader{src: src, last: map[string]int{}}
 	r.diagram, r.found = activity.Parse(src)
@@ -72,7 +84,6 @@ func read(file string, text []byte) *reader {
 		r.handle(r.head.handler)
 	}
 	r.w.Body = r.lift()
-	expr.Resolve(r.w, expr.PlantUML, ids(&r.w.Body))
 	return r
 }
 

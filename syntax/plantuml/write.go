@@ -70,17 +70,14 @@ func (out *writer) file(body block) {
 // head finds the lanes, and gives the words about the workflow.
 func (out *writer) head(title bool) string {
 	w := *out.written
-	lanes := ""
 	if out.findLanes() {
 		w.Agents = nil
-	} else if len(w.Agents) == 0 {
-		lanes = "agents: []\n"
 	}
 	return out.safest(func(st yaml.Style) string {
 		if title {
-			return lanes + st.Head(&w)
+			return st.Head(&w)
 		}
-		return st.Text("name", w.Name) + lanes + st.Head(&w)
+		return st.Text("name", w.Name) + st.Head(&w)
 	})
 }
 

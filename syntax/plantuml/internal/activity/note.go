@@ -79,6 +79,12 @@ func (r *reader) addNote(n *Note, span source.Span) {
 	}
 	if n.On != nil {
 		base := n.On.Common()
+		if base.Notes == nil { // most have one
+			if len(r.attached) == 0 {
+				r.attached = make([]*Note, min(256, 16+r.diagram.Size))
+			}
+			base.Notes, r.attached = r.attached[:0:1], r.attached[1:]
+		}
 		base.Notes = append(base.Notes, n)
 	}
 	r.addMark(n)

@@ -70,7 +70,8 @@ type reader struct {
 
 	activities []Activity
 	notes      []Note
-	noted      []Line // of notes
+	noted      []Line  // of notes
+	attached   []*Note // of elements
 }
 
 // A container is an element that holds others: *If, *Switch, *While, *Repeat,
