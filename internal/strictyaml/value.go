@@ -41,7 +41,10 @@ func (n Node) scalar() any {
 	case "!!bool":
 		return n.Bool()
 	case "!!int", "!!float":
-		return n.number()
+		if num := n.number(); num != "" {
+			return num
+		}
+		return nil
 	}
 	if n.y.Style == 0 && isNumber(n.y.Value) { // too large for the library, not for JSON
 		return json.Number(n.y.Value)
@@ -49,12 +52,13 @@ func (n Node) scalar() any {
 	return n.y.Value
 }
 
-func (n Node) number() any {
-	if num := number(n.y.Value); num != "" {
-		return num
+// number is "" if the value is none, which is reported.
+func (n Node) number() json.Number {
+	num := number(n.y.Value)
+	if num == "" {
+		n.Errorf(codeNumber, "put it in quotes if it is text; otherwise write plain digits", "%s is not one clear number", n.y.Value)
 	}
-	n.Errorf(codeNumber, "put it in quotes if it is text; otherwise write plain digits", "%s is not one clear number", n.y.Value)
-	return nil
+	return num
 }
 
 // Int is the value, which must be a whole number and at least the given one.
@@ -109,6 +113,6 @@ func (n Node) wantNumber(wanted string) (json.Number, bool) {
 		n.WrongType(wanted)
 		return "", false
 	}
-	num, ok := n.number().(json.Number)
-	return num, ok
+	num := n.number()
+	return num, num != ""
 }
