@@ -40,15 +40,15 @@ func TestProofRandomWorkflows(t *testing.T) {
 				t.Errorf("%s: model %d means something else: %v", n.Name, i, found)
 			}
 		}
-		for _, real := range d.tools {
-			accepted(t, real, n, texts)
+		for _, judge := range d.tools {
+			accepted(t, judge, n, texts)
 		}
 	}
 }
 
 // accepted has a real tool read texts that Hocket wrote, or some of them if they
 // are many.
-func accepted(t *testing.T, real tool, n syntax.Notation, texts [][]byte) {
+func accepted(t *testing.T, judge tool, n syntax.Notation, texts [][]byte) {
 	t.Helper()
 	if step := (len(texts) + *models - 1) / *models; step > 1 {
 		var some [][]byte
@@ -57,16 +57,16 @@ func accepted(t *testing.T, real tool, n syntax.Notation, texts [][]byte) {
 		}
 		texts = some
 	}
-	real.ending = n.Endings[0]
+	judge.ending = n.Endings[0]
 	taken := 0
-	for i, r := range real.read(t, texts) {
-		if !real.takes(r) || len(r) != 1 {
-			t.Errorf("%s refuses what was written: %s\n%s", real.version, r[0].Error, texts[i])
+	for i, r := range judge.read(t, texts) {
+		if !judge.takes(r) || len(r) != 1 {
+			t.Errorf("%s refuses what was written: %s\n%s", judge.version, r[0].Error, texts[i])
 			continue
 		}
 		taken++
 	}
-	t.Logf("%s takes %d of %d", real.version, taken, len(texts))
+	t.Logf("%s takes %d of %d", judge.version, taken, len(texts))
 }
 
 func write(t *testing.T, w *workflow.Workflow, notation string) []byte {
@@ -117,8 +117,8 @@ func TestProofForeignWorkflows(t *testing.T) {
 	}
 	for _, d := range drawn {
 		n, _ := syntax.Named(d.notation)
-		for _, real := range d.tools {
-			accepted(t, real, n, written[n.Name])
+		for _, judge := range d.tools {
+			accepted(t, judge, n, written[n.Name])
 		}
 	}
 }

@@ -39,14 +39,14 @@ func (s *slab[T]) next() *T {
 }
 
 // reuse takes all values back, each of which is cleared.
-func (s *slab[T]) reuse(clear func(*T)) {
+func (s *slab[T]) reuse(wipe func(*T)) {
 	for i := range min(s.piece+1, len(s.pieces)) {
 		piece := s.pieces[i]
 		if i == s.piece {
 			piece = piece[:s.taken]
 		}
 		for j := range piece {
-			clear(&piece[j])
+			wipe(&piece[j])
 		}
 	}
 	s.piece, s.taken = 0, 0

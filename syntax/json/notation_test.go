@@ -10,12 +10,12 @@ import (
 )
 
 var notation = notationtest.Notation{
-	Endings: []string{".json"},
-	Parse:   json.Parse,
-	Format:  json.Format,
-	Fmt:     json.Fmt,
-	Update:  json.Update,
-	Plain:   true,
+	Endings:    []string{".json"},
+	Parse:      json.Parse,
+	Format:     json.Format,
+	Fmt:        json.Fmt,
+	Update:     json.Update,
+	NoComments: true,
 	Seeds: []string{
 		`{"nodes": [{"id": "a", "type": "loop"}, {"id": "b", "parent": "a"}], "edges": [{"source": "b", "target": "a"}]}`,
 	},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/syntax/internal/source"
@@ -14,6 +15,7 @@ import (
 // readText reads JSON into values with their places. JSON is YAML for most
 // readers of YAML, but not with a key of more than a thousand characters.
 func readText(file string, text []byte) (*strictyaml.Document, strictyaml.Node, error) {
+	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
 	t := &tokens{doc: strictyaml.Compose(file), src: source.New(file, text), dec: json.NewDecoder(bytes.NewReader(text))}
 	t.dec.UseNumber()
 	root, err := t.value(0)
@@ -52,7 +54,7 @@ func (t *tokens) next() (json.Token, source.Span, error) {
 		err = io.ErrUnexpectedEOF
 	}
 	to := int(t.dec.InputOffset())
-	for from < to && bytes.IndexByte([]byte(" \t\r\n,:"), t.src.Bytes[from]) >= 0 {
+	for from < to && strings.IndexByte(" \t\r\n,:", t.src.Bytes[from]) >= 0 {
 		from++
 	}
 	return token, source.Span{From: from, To: to}, err

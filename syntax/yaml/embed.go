@@ -84,6 +84,7 @@ func (sr *StepReader) Read(m *strictyaml.Map, kind string, out *Step) {
 		if m.Get("for_each").Exists() {
 			out.Each = readEach(m)
 		}
+	case *workflow.Human, *workflow.Choice, *workflow.Combine, *workflow.Loop, *workflow.Each:
 	}
 	if s.next != nil {
 		out.lead(way{}, *s.next)

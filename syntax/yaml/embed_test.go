@@ -52,6 +52,7 @@ func withoutBody(n *workflow.Node) *workflow.Node {
 		c.Step = &workflow.Loop{Max: s.Max}
 	case *workflow.Each:
 		c.Step = &workflow.Each{Items: s.Items, As: s.As, Parallel: s.Parallel}
+	case *workflow.Task, *workflow.Human, *workflow.Call, *workflow.Choice, *workflow.Combine:
 	}
 	return &c
 }

@@ -63,8 +63,8 @@ type siteList struct {
 }
 
 func (s *siteList) add(one site) {
-	p, ok := parsed{}, false
-	if p, s.kept, ok = s.kept.parsed(one); !ok {
+	p, left, ok := s.kept.parsed(one)
+	if s.kept = left; !ok {
 		p = parse(one, s.dialect)
 	}
 	if n := len(s.list); n == cap(s.list) { // what is left of the workflow probably has as many

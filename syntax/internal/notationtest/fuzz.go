@@ -27,8 +27,8 @@ func (n *Notation) Seed(f *testing.F) {
 	}
 }
 
-// FuzzParse: whatever the text is, reading it ends, in a workflow or in
-// diagnostics with their places; and what was read without error can be written.
+// FuzzParse reads any text: that ends, in a workflow or in diagnostics with their
+// places; and what was read without error can be written.
 func (n *Notation) FuzzParse(f *testing.F) {
 	n.Seed(f)
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -51,8 +51,8 @@ func (n *Notation) FuzzParse(f *testing.F) {
 
 func incomplete(d workflow.Diagnostic) bool { return d.Code == "" || d.Summary == "" || d.Line == 0 }
 
-// FuzzFmt: Fmt keeps the meaning, doing it twice is doing it once, and a file with
-// errors stays as it is.
+// FuzzFmt lays any text out: that keeps the meaning, doing it twice is doing it
+// once, and a file with errors stays as it is.
 func (n *Notation) FuzzFmt(f *testing.F) {
 	n.Seed(f)
 	f.Fuzz(func(t *testing.T, text []byte) {

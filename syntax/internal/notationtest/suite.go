@@ -41,19 +41,19 @@ type Notation struct {
 	Untidy *Untidy
 	// Seeds are texts to begin fuzzing with, beside the fixtures.
 	Seeds []string
-	// Plain says that the notation has no comments, so that there are no files
-	// with mistakes and none in disorder.
-	Plain bool
+	// NoComments says that files cannot tell which mistakes they have, so that there
+	// are none with mistakes.
+	NoComments bool
 }
 
 // Run runs the whole suite. Only the fuzz targets are left.
 func (n *Notation) Run(t *testing.T) {
 	t.Run("good files", n.good)
-	if !n.Plain {
+	if !n.NoComments {
 		t.Run("bad files", n.bad)
 		t.Run("fixes", n.fixes)
-		t.Run("layout", n.layout)
 	}
+	t.Run("layout", n.layout)
 	if n.Untidy != nil {
 		t.Run("untidy files", n.untidy)
 	}
