@@ -21,7 +21,7 @@ func Format(w *workflow.Workflow) ([]byte, error) {
 // format gives the text and the plan that led to it.
 func format(w *workflow.Workflow) ([]byte, *plan, error) {
 	digest, written := workflow.Digest(w), yaml.InDialect(w, expr.PlantUML)
-	for _, form := range []plan{{}, {hard: true}, {flat: true, hard: true}} {
+	for _, form := range []plan{{}, {framed: true}, {framed: true, hard: true}, {flat: true, hard: true}} {
 		p := form
 		p.w, p.written, p.carried = w, written, map[string]bool{}
 		p.carryKnown()
@@ -43,8 +43,11 @@ func format(w *workflow.Workflow) ([]byte, *plan, error) {
 type plan struct {
 	w, written *workflow.Workflow
 	flat       bool            // without blocks
+	framed     bool            // loops are frames, unless a choice at one of their ends leaves them
 	hard       bool            // all words in quotes
 	carried    map[string]bool // nodes whose edges stand in their notes
+	noted      []string        // those of them that the drawing could not show, in order
+	frames     map[string]bool // loops that are drawn as frames
 }
 
 // carryMore finds the nodes that came out with other edges than they have. It
@@ -148,6 +151,7 @@ func sameEdges(a, b []workflow.Edge) bool {
 // write draws the model.
 func (p *plan) write() []byte {
 	out := &writer{plan: p, style: yaml.Style{Hard: p.hard}, edges: edgesOf(&p.written.Body)}
+	p.noted, p.frames = nil, map[string]bool{}
 	body := p.shape(&p.written.Body, nil, workflow.End).whole(workflow.End)
 	out.takeIDs(body)
 	out.file(body)

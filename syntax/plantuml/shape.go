@@ -22,7 +22,8 @@ type item struct {
 	node     *workflow.Node // the step, the choice, the loop or the for_each
 	branches []branch
 	body     block          // of a loop or a for_each
-	test     *workflow.Node // the choice of a while or a repeat
+	test     *workflow.Node // the choice of a while or a repeat, or the step whose answers it shows
+	back     *workflow.Node // the step on the way back of a repeat
 	inverted bool           // the test fails on the way in, or on the way back
 	start    bool           // a start mark stands above it
 	end      ending         // what stands below it
@@ -92,7 +93,8 @@ type shaper struct {
 	leads  []int // by node: the last one that it leads to, itself if none
 	led    []int // how many edges lead to a node
 	inLoop bool
-	exit   string // what follows the loop around; @end: nothing
+	exit   string         // what follows the loop around; @end: nothing
+	asker  *workflow.Node // the step whose answers the end of the loop shows
 	tree   [][]int
 }
 
@@ -232,6 +234,9 @@ func (s *shaper) item(i, hi int, next string) (items []item, end int) {
 	case *workflow.Task, *workflow.Human, *workflow.Call, *workflow.Choice, *workflow.Combine:
 	}
 	ways := s.ways[i]
+	if n == s.asker {
+		return []item{it}, i + 1
+	}
 	if !s.flat {
 		if form, ok := s.formOf(n, ways); ok {
 			if branched, to, ok := s.branching(i, hi, next, form, ways); ok {
@@ -257,7 +262,20 @@ func (s *shaper) item(i, hi int, next string) (items []item, end int) {
 }
 
 // carry has the edges of a node stand in its note.
-func (s *shaper) carry(n *workflow.Node) { s.plan.carried[keyIn(s.owner, n.ID)] = true }
+func (s *shaper) carry(n *workflow.Node) {
+	if key := keyIn(s.owner, n.ID); !s.plan.carried[key] {
+		s.plan.carried[key] = true
+		s.plan.noted = append(s.plan.noted, key)
+	}
+}
+
+// forget takes back what was noted since a drawing was begun that is not used.
+func (p *plan) forget(from int) {
+	for _, key := range p.noted[from:] {
+		delete(p.carried, key)
+	}
+	p.noted = p.noted[:from]
+}
 
 // formOf says which block shows the ways of a node, if any does.
 func (s *shaper) formOf(n *workflow.Node, ways []way) (form, bool) {
@@ -284,7 +302,7 @@ func (s *shaper) branching(i, hi int, next string, f form, ways []way) (it item,
 		return item{}, 0, false
 	}
 	end = s.meeting(i, last, hi)
-	if end == last && last < hi && s.led[last] == 1 && (f != ifForm || hi-last <= 2*(last-i)) {
+	if end == last && last < hi && s.led[last] == 1 && (f != ifForm || hi-last <= 2*(last-i) && !s.leaves(ways)) {
 		end = hi // nobody else comes to the last branch; but a long way on is no branch of a test
 	}
 	if last > end {
@@ -416,44 +434,4 @@ func (s *shaper) ending(ways []way, behind string, last bool) ending {
 		return breaks
 	}
 	return goesOn
-}
-
-// loop draws a loop: by its test where it has one, else as a frame.
-func (s *shaper) loop(it item, l *workflow.Loop, behind string) item {
-	inner := s.plan.shape(&l.Body, it.node, behind)
-	body := l.Body.Nodes
-	it.form = frameForm
-	if n := len(body); n > 0 && !s.flat {
-		last, first := &body[n-1], &body[0]
-		if inverted, ok := isTest(last, inner.ways[n-1], workflow.Again, behind); ok && n > 1 && inner.led[n-1] > 0 {
-			it.form, it.test, it.inverted = repeatForm, last, inverted
-			it.body = inner.upTo(n-1, last.ID)
-			return it
-		}
-		if n > 1 {
-			if inverted, ok := isTest(first, inner.ways[0], body[1].ID, behind); ok {
-				it.form, it.test, it.inverted = whileForm, first, inverted
-				it.body = inner.block(1, n, workflow.Again)
-				return it
-			}
-		}
-	}
-	it.body = inner.whole(behind)
-	return it
-}
-
-// isTest says whether a choice does no more than to go on with the loop or to
-// leave it. Inverted: it goes on if its condition does not hold.
-func isTest(n *workflow.Node, ways []way, on, out string) (inverted, ok bool) {
-	if n.Kind() != "choice" || len(ways) != 2 || ways[0].on != workflow.OnWhen || ways[1].on != workflow.OnElse ||
-		len(ways[0].to) != 1 || len(ways[1].to) != 1 {
-		return false, false
-	}
-	switch {
-	case ways[0].to[0] == on && ways[1].to[0] == out:
-		return false, true
-	case ways[0].to[0] == out && ways[1].to[0] == on:
-		return true, true
-	}
-	return false, false
 }

@@ -169,7 +169,12 @@ func (out *writer) walk(b block, visit func(n *workflow.Node, base string)) {
 		}
 		out.walk(it.body, visit)
 		if it.form == repeatForm {
-			visit(it.test, "choice")
+			if it.test != nil && it.test.Kind() == "choice" {
+				visit(it.test, "choice")
+			}
+			if it.back != nil {
+				visit(it.back, idOf(out.text(it.back)))
+			}
 		}
 		for k := range it.branches {
 			out.walk(it.branches[k].body, visit)
@@ -238,9 +243,11 @@ func (out *writer) item(it *item) {
 }
 
 // step writes an activity with its note.
-func (out *writer) step(n *workflow.Node) {
+func (out *writer) step(n *workflow.Node) { out.stepAs(":", n) }
+
+func (out *writer) stepAs(opener string, n *workflow.Node) {
 	out.intoLane(n)
-	out.line(":", activity.Escape(out.text(n)), ";")
+	out.line(opener, activity.Escape(out.text(n)), ";")
 	if m, words := out.words(n); words != "" || m != taskMark {
 		out.always(m, words)
 	}
@@ -355,7 +362,7 @@ func (out *writer) choose(it *item) {
 	if it.node != nil {
 		if c, ok := it.node.Step.(*workflow.Choice); ok && isSafeTest(c.On.Text) {
 			test = c.On.Text
-		} else if isSafeText(it.node.Title) && isSafeLabel(strings.TrimSuffix(it.node.Title, "?")) && !isCondition(it.node.Title) {
+		} else if isQuestion(it.node.Title) {
 			test = it.node.Title
 		}
 	}
@@ -369,6 +376,11 @@ func (out *writer) choose(it *item) {
 		out.laneSet = false
 	}
 	out.line("endswitch")
+}
+
+// isQuestion says whether a text can stand where a test does, without being one.
+func isQuestion(text string) bool {
+	return isSafeText(text) && isSafeLabel(strings.TrimSuffix(text, "?")) && !isCondition(text)
 }
 
 // caseLabel is what a branch of a switch shows.
@@ -412,17 +424,41 @@ func (out *writer) while(it *item) {
 }
 
 func (out *writer) repeat(it *item) {
-	ways, _ := waysOf(out.edges[out.key(it.test)])
-	back, leave := "yes", "no"
-	if it.inverted {
-		back, leave = leave, back
-	}
 	out.line("repeat")
 	out.noteInside(out.loopNote(it.node, ""))
-	out.noteInside(out.choiceNote(it.test, ""))
+	if it.test != nil && it.test.Kind() == "choice" {
+		out.noteInside(out.choiceNote(it.test, ""))
+	}
 	out.inner(it.body)
+	if it.back != nil {
+		out.depth++
+		out.stepAs("backward :", it.back)
+		out.depth--
+	}
 	out.laneSet = false
-	out.line("repeat while (", out.condition(ways[0].when), ") is (", back, ") not (", leave, ")")
+	out.line("repeat while", out.again(it))
+}
+
+// again is what stands behind the end of a repeat: its test, or the question to
+// which the last step has the answers.
+func (out *writer) again(it *item) string {
+	if it.test == nil {
+		return ""
+	}
+	ways, _ := waysOf(out.edges[out.key(it.test)])
+	test, back, leave := out.condition(ways[0].when), "yes", "no"
+	if it.test.Kind() != "choice" {
+		test, back, leave = question, caseLabel(ways[0]), caseLabel(ways[1])
+		if h, ok := it.test.Step.(*workflow.Human); ok && isQuestion(h.Question.Text) {
+			test = h.Question.Text
+		}
+		if to := ways[1].to[0]; to == workflow.Again || it.back != nil && to == it.back.ID {
+			back, leave = leave, back
+		}
+	} else if it.inverted {
+		back, leave = leave, back
+	}
+	return " (" + test + ") is (" + back + ") not (" + leave + ")"
 }
 
 // key tells a node from all others.
