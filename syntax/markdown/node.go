@@ -115,32 +115,30 @@ func (r *reader) meta(m mermaid.Meta) *strictyaml.Document {
 }
 
 // readNode completes a node: what its words say, and else what is drawn.
-func (r *reader) readNode(i int) workflow.Node {
+func (r *reader) readNode(i int, node *workflow.Node) {
 	n, v := &r.chart.Nodes[i], &r.vertices[i]
 	label := strings.TrimSpace(mermaid.Unescape(n.Text))
-	node := workflow.Node{ID: n.ID, Pos: r.chartPos(n.Mention), OnError: r.head.onError}
-	if v.section == nil && len(n.Meta) == 0 && r.readBare(&node, n, v.kind, label) { // as most nodes of a large drawing
-		return node
+	node.ID, node.Pos, node.OnError = n.ID, r.chartPos(n.Mention), r.head.onError
+	if v.section == nil && len(n.Meta) == 0 && r.readBare(node, n, v.kind, label) { // as most nodes of a large drawing
+		return
 	}
 	w := r.wordsOf(v.kind, v.section, n.Meta, n.ID)
 	v.words, v.name = w, orElse(w.Node.ID, n.ID)
-	pos := node.Pos
-	if node = w.Node; !w.HasOnError {
-		node.OnError = r.head.onError
+	if !w.HasOnError {
+		w.Node.OnError = r.head.onError
 	}
-	if node.ID, node.Pos = v.name, pos; v.section != nil {
-		node.Pos = r.doc.text.Pos(v.section.heading.title)
+	if w.Node.ID, w.Node.Pos = v.name, node.Pos; v.section != nil {
+		w.Node.Pos = r.doc.text.Pos(v.section.heading.title)
 	}
 	if !n.HasText {
 		label = ""
 	}
-	title := r.complete(&node, n, v, label)
+	title := r.complete(&w.Node, n, v, label)
 	if title == n.ID || title == v.name {
 		title = ""
 	}
-	node.Title = orElse(node.Title, orElse(title, w.about))
-	w.Node = node
-	return w.Repeat()
+	w.Node.Title = orElse(w.Node.Title, orElse(title, w.about))
+	*node = w.Repeat()
 }
 
 // readBare completes a node about which only the drawing says something. It says

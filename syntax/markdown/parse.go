@@ -267,15 +267,18 @@ func (r *reader) readFrames() {
 }
 
 func (r *reader) readNodes() {
-	r.drawing.Nodes = make([]flow.Node, 0, len(r.vertices))
+	r.drawing.Nodes = make([]flow.Node, len(r.vertices))
+	k := 0
 	for i := range r.vertices {
 		n, v := &r.chart.Nodes[i], &r.vertices[i]
 		if n.Group >= 0 || v.mark {
 			continue
 		}
-		r.drawing.Nodes = append(r.drawing.Nodes, flow.Node{Node: r.readNode(i)})
+		r.readNode(i, &r.drawing.Nodes[k].Node)
+		k++
 		r.renamed = r.renamed || v.name != n.ID
 	}
+	r.drawing.Nodes = r.drawing.Nodes[:k]
 }
 
 // place puts nodes and frames into the frames around them.

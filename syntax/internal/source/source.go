@@ -66,8 +66,11 @@ func (t *Text) Cut(spans ...Span) *Text {
 
 // Offset is where a byte of the text stands in the file.
 func (t *Text) Offset(at int) int {
-	if len(t.parts) == 0 {
+	switch len(t.parts) {
+	case 0:
 		return 0
+	case 1:
+		return t.parts[0].offset + at
 	}
 	i, found := slices.BinarySearchFunc(t.parts, at, func(s segment, at int) int { return s.at - at })
 	if !found {
@@ -79,7 +82,8 @@ func (t *Text) Offset(at int) int {
 // Pos is where a range of the text stands. The end of a range is behind its
 // last byte, also where a cut follows.
 func (t *Text) Pos(s Span) workflow.Pos {
-	from, to := t.Offset(s.From), t.Offset(s.From)
+	from := t.Offset(s.From)
+	to := from
 	if s.To > s.From {
 		to = t.Offset(s.To-1) + 1
 	}
