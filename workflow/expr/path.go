@@ -28,6 +28,34 @@ func (p *parser) reference(first token) (node, error) {
 	return &ref, nil
 }
 
+// plain reads ${name} or {{name}} with no more than names and dots in it, as most
+// expressions are; nil: it is another.
+func (p *parser) plain() *Ref {
+	shut := "}"
+	if p.text[p.pos] == '{' {
+		shut = "}}"
+	}
+	var short [4]Key
+	path, at := short[:0], p.pos+1
+	for more := true; more; more = at < len(p.text) && p.text[at] == '.' {
+		from := at + 1
+		if from == len(p.text) || !isNameStart(p.text[from]) {
+			return nil
+		}
+		at = nameEnd(p.text, from)
+		path = append(path, Key{Name: p.text[from:at]})
+	}
+	if at-p.pos > maxExpr-len(shut) || isWord(path[0].Name) || !strings.HasPrefix(p.text[at:], shut) {
+		return nil
+	}
+	ref, rest := classify(path)
+	ref.Path = slices.Clone(rest)
+	ref.From, ref.To = p.pos, at+len(shut)
+	p.refs = append(p.refs, &ref)
+	p.pos = ref.To
+	return &ref
+}
+
 // key reads .name, [0] or ["name"], if one follows at once.
 func (p *parser) key() (k Key, found bool, err error) {
 	rest := p.text[p.pos:]

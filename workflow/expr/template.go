@@ -45,8 +45,12 @@ func ParseTemplate(text string, d Dialect) (*Template, error) {
 
 func (t *Template) parse(text string, d Dialect) error {
 	p := &parser{text: text}
-	if n := min(strings.Count(text, "{"), 8); n > 0 {
-		t.parts, p.refs = make([]part, 0, 2*n+1), make([]*Ref, 0, n)
+	if n := min(strings.Count(text, "{{")+strings.Count(text, "${"), 8); n > 0 {
+		size := 2*n + 1
+		if n == 1 && strings.IndexByte("{$", text[0]) >= 0 && text[len(text)-1] == '}' {
+			size = 1
+		}
+		t.parts, p.refs = make([]part, 0, size), make([]*Ref, 0, n)
 	}
 	for p.pos < len(text) {
 		at, what := nextMark(text, p.pos, d)
@@ -125,6 +129,10 @@ func shellNameEnd(text string, from int) int {
 
 // expression reads ${expr} or {{expr}}.
 func (t *Template) expression(p *parser) error {
+	if ref := p.plain(); ref != nil {
+		t.parts = append(t.parts, part{of: ref})
+		return nil
+	}
 	at := p.pos
 	n, err := p.primary()
 	if err != nil {
