@@ -109,6 +109,5 @@ func (r *reader) matter(m matter) *strictyaml.Document {
 		r.report(workflow.Errorf(text.Pos(line), codeMatter, "add a line --- below its last key", "this front matter is not closed"))
 		return r.nothing
 	}
-	pos := text.Pos(m.yaml)
-	return strictyaml.ReadAt(r.file, text.Bytes[m.yaml.From:m.yaml.To], pos.Line, pos.Column)
+	return r.piece(text.Bytes[m.yaml.From:m.yaml.To], text.Pos(m.yaml))
 }

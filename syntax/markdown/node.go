@@ -39,9 +39,9 @@ type vertex struct {
 	kind    string
 	name    string // its id in the model
 	section *section
-	words   *words
-	in, out int32 // arrows
-	mark    bool  // it is the start or an end, and no node of the model
+	words   *words // if they say where it goes on
+	in, out int32  // arrows
+	mark    bool   // it is the start or an end, and no node of the model
 }
 
 // kindOf is what a node is drawn as.
@@ -107,11 +107,16 @@ func (r *reader) meta(m mermaid.Meta) *strictyaml.Document {
 	span := m.YAML
 	if !m.Flow {
 		pos := r.chartPos(span)
-		return strictyaml.ReadAt(r.file, r.src.Bytes[span.From:span.To], pos.Line, pos.Column)
+		return r.piece(r.src.Bytes[span.From:span.To], pos)
 	}
 	span.From--
 	pos := r.chartPos(span)
-	return strictyaml.ReadAt(r.file, append(slices.Clone(r.src.Bytes[span.From:span.To]), '}'), pos.Line, pos.Column)
+	return r.piece(append(slices.Clone(r.src.Bytes[span.From:span.To]), '}'), pos)
+}
+
+// piece reads words of the file that begin at a position.
+func (r *reader) piece(text []byte, pos workflow.Pos) *strictyaml.Document {
+	return strictyaml.ReadPiece(r.file, text, strictyaml.Piece{Line: pos.Line, Column: pos.Column, Pool: &r.pool})
 }
 
 // readNode completes a node: what its words say, and else what is drawn.
@@ -123,7 +128,9 @@ func (r *reader) readNode(i int, node *workflow.Node) {
 		return
 	}
 	w := r.wordsOf(v.kind, v.section, n.Meta, n.ID)
-	v.words, v.name = w, orElse(w.Node.ID, n.ID)
+	if v.name = orElse(w.Node.ID, n.ID); w.lead() {
+		v.words = w
+	}
 	if !w.HasOnError {
 		w.Node.OnError = r.head.onError
 	}
@@ -133,7 +140,7 @@ func (r *reader) readNode(i int, node *workflow.Node) {
 	if !n.HasText {
 		label = ""
 	}
-	title := r.complete(&w.Node, n, v, label)
+	title := r.complete(w, n, v, label)
 	if title == n.ID || title == v.name {
 		title = ""
 	}
@@ -184,22 +191,22 @@ func (s *slab) next() *workflow.Task {
 
 // complete gives a node the texts that are not among its words: those of its
 // section, or its label. It gives back the label if that is left as a title.
-func (r *reader) complete(node *workflow.Node, n *mermaid.Node, v *vertex, label string) (title string) {
+func (r *reader) complete(w *words, n *mermaid.Node, v *vertex, label string) (title string) {
 	src := workflow.Source{Text: label, Pos: r.chartPos(n.Label)}
 	if label == "" {
 		label, src = n.ID, workflow.Source{}
 	}
-	switch s := node.Step.(type) {
+	switch s := w.Node.Step.(type) {
 	case *workflow.Task:
-		if !v.words.hasRetry {
-			node.Retry = r.head.retry
+		if !w.hasRetry {
+			w.Node.Retry = r.head.retry
 		}
-		if r.fromSection(&s.Prompt, v) || v.words.prompts(s) || v.section != nil && src.Text == "" {
+		if r.fromSection(&s.Prompt, v.section, w) || w.prompts(s) || v.section != nil && src.Text == "" {
 			return src.Text
 		}
 		s.Prompt = workflow.Template{Text: label, Src: src}
 	case *workflow.Human:
-		if r.fromSection(&s.Question, v) || s.Question.Text != "" || v.words.text.Exists() {
+		if r.fromSection(&s.Question, v.section, w) || s.Question.Text != "" || w.text.Exists() {
 			return src.Text
 		}
 		s.Question = workflow.Template{Text: label, Src: src}
@@ -222,18 +229,18 @@ func (r *reader) complete(node *workflow.Node, n *mermaid.Node, v *vertex, label
 
 // fromSection takes the text of a node from its section, and says whether there
 // is one.
-func (r *reader) fromSection(t *workflow.Template, v *vertex) bool {
-	if v.section == nil || v.section.body.From == v.section.body.To {
+func (r *reader) fromSection(t *workflow.Template, s *section, w *words) bool {
+	if s == nil || s.body.From == s.body.To {
 		return false
 	}
-	given := v.words.text
-	if v.words.file.Exists() {
-		given = v.words.file
+	given := w.text
+	if w.file.Exists() {
+		given = w.file
 	}
 	if given.Exists() {
 		r.report(workflow.Errorf(given.Key().Pos(), codeKey, "remove one of them", "%s is written here and below", given.Label()))
 	}
-	*t = workflow.Template{Text: r.doc.prompt(*v.section), Src: r.doc.text.Source(v.section.body)}
+	*t = workflow.Template{Text: r.doc.prompt(*s), Src: r.doc.text.Source(s.body)}
 	return true
 }
 
@@ -252,8 +259,10 @@ func decides(text string) bool {
 }
 
 // wordsOf reads the words of a node or a subgraph. They stand in one place: in
-// its section or in an @{…}.
+// its section or in an @{…}. Unless they say where it goes on, they are forgotten
+// when those of another are read.
 func (r *reader) wordsOf(kind string, s *section, metas []mermaid.Meta, id string) *words {
+	r.pool.Reuse()
 	if kind == kindMark {
 		kind = "task"
 	}
@@ -276,7 +285,7 @@ func (r *reader) wordsOf(kind string, s *section, metas []mermaid.Meta, id strin
 		}
 	}
 	if doc == nil {
-		return readWords(r.nothing.Root().Map(), kind)
+		doc = r.piece(nil, workflow.Pos{Line: 1, Column: 1})
 	}
 	m := doc.Root().Map()
 	if s == nil || !s.front.exists() {
@@ -284,7 +293,7 @@ func (r *reader) wordsOf(kind string, s *section, metas []mermaid.Meta, id strin
 			m.Cut(key)
 		}
 	}
-	w := readWords(m, kind)
+	w := r.readWords(m, kind)
 	r.collect(doc)
 	return w
 }

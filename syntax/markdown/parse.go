@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-dev/hocket/syntax/internal/flow"
 	"github.com/hocket-dev/hocket/syntax/internal/source"
 	"github.com/hocket-dev/hocket/syntax/markdown/internal/mermaid"
+	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
@@ -74,6 +75,9 @@ type reader struct {
 	suggested int                // names that were looked for
 	drawing   flow.Drawing
 	tasks     slab
+	pool      strictyaml.Pool // of the words that are being read
+	steps     yaml.StepReader
+	spare     *words // see readWords
 }
 
 // frame is a subgraph with what the file says about it.
@@ -81,7 +85,7 @@ type frame struct {
 	id      string // in the drawing
 	name    string // in the model
 	section *section
-	words   *words
+	words   *words // if they say where it goes on
 }
 
 // read reads a file, and keeps what it is made of.
@@ -247,14 +251,16 @@ func (r *reader) readFrames() {
 		g, f := &r.chart.Subgraphs[i], &r.frames[i]
 		node := workflow.Node{Pos: r.chartPos(g.Head)}
 		if f.section != nil || len(g.Meta) > 0 {
-			f.words = r.wordsOf("frame", f.section, g.Meta, g.ID)
-			f.name = orElse(f.words.Node.ID, g.ID)
+			w := r.wordsOf("frame", f.section, g.Meta, g.ID)
+			if f.name = orElse(w.Node.ID, g.ID); w.lead() {
+				f.words = w
+			}
 			pos := node.Pos
-			if node = f.words.Node; f.section != nil {
+			if node = w.Node; f.section != nil {
 				pos = r.doc.text.Pos(f.section.heading.title)
 			}
 			node.Pos = pos
-			if _, isEach := node.Step.(*workflow.Each); isEach && !f.words.HasOnError {
+			if _, isEach := node.Step.(*workflow.Each); isEach && !w.HasOnError {
 				node.OnError = r.head.onError
 			}
 		}

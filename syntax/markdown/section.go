@@ -20,7 +20,13 @@ type section struct {
 
 // sections finds the sections of the nodes whose ids are given.
 func (d *document) sections(isID func(string) bool) []section {
-	var list []section
+	n := 0
+	for i := range d.headings {
+		if d.headings[i].level == 3 {
+			n++
+		}
+	}
+	list := make([]section, 0, n)
 	for i, h := range d.headings {
 		id := d.sectionID(h)
 		if id == "" || !isID(id) {

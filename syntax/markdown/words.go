@@ -21,16 +21,23 @@ var mermaidWords = []string{"shape", "label", "icon", "form", "pos", "img", "w",
 
 // words are what the words of a node say.
 type words struct {
-	*yaml.Step
+	yaml.Step
 	text     strictyaml.Node // prompt or question; it may be written as nothing
 	about    string          // a description, for people
 	hasRetry bool
 	file     strictyaml.Node // of the prompt
 }
 
+// lead says whether the words tell where the node goes on.
+func (w *words) lead() bool { return len(w.Edges) > 0 || w.Leads }
+
 // readWords reads the words of a node that was drawn as a kind.
-func readWords(m *strictyaml.Map, kind string) *words {
-	w := &words{about: m.String("description")}
+func (r *reader) readWords(m *strictyaml.Map, kind string) *words {
+	if r.spare == nil || r.spare.lead() { // then they are still needed
+		r.spare = &words{}
+	}
+	w := r.spare
+	*w = words{about: m.String("description")}
 	rename(m)
 	timeout, retry := w.config(m, "timeout"), w.config(m, "retry")
 	settings := w.settings(m)
@@ -39,7 +46,7 @@ func readWords(m *strictyaml.Map, kind string) *words {
 	if output.IsMap() {
 		output = m.Cut("output")
 	}
-	w.Step = yaml.ReadStep(m, kind)
+	r.steps.Read(m, kind, &w.Step)
 	w.text = m.Peek(textWord(w.Node.Kind()))
 	w.longOutput(output)
 	for _, t := range timeout {
@@ -116,12 +123,17 @@ func (w *words) settings(m *strictyaml.Map) []strictyaml.Entry {
 			list = append(list, strictyaml.Entry{Name: key, Key: n.Key(), Value: n})
 		}
 	}
-	for _, e := range m.Cut("config").Map().Entries() {
-		if e.Name != "timeout" && e.Name != "retry" {
-			list = append(list, e)
+	if config := m.Cut("config"); config.Exists() {
+		for e := range config.Map().All() {
+			if e.Name != "timeout" && e.Name != "retry" {
+				list = append(list, e)
+			}
 		}
 	}
-	return append(list, m.Cut("settings").Map().Entries()...)
+	if settings := m.Cut("settings"); settings.Exists() {
+		list = slices.AppendSeq(list, settings.Map().All())
+	}
+	return list
 }
 
 // apply gives a task its settings. No other step has any.
