@@ -319,6 +319,9 @@ func (p *parts) way(c xmltext.Element) {
 // they share their memory.
 func (p *parts) targets(w word) []target {
 	list, column := p.spare, 0
+	if n := 1 + strings.Count(w.text, ","); n > cap(list)-len(list) {
+		list = make([]target, 0, max(n, 256))
+	}
 	first := len(list)
 	for name := range strings.SplitSeq(w.text, ",") {
 		trimmed := strings.Trim(name, xmltext.Layout)
