@@ -44,6 +44,14 @@ type Task struct {
 	Output   workflow.Output
 	Feedback string // what was wrong with the attempt before
 	Dir      string // the project's root, absolute
+
+	// What follows is for a [Conversant] only.
+
+	Tools        []Tool        // that a model may call, besides the executor's own
+	Servers      []Server      // of tools over MCP, for executors that talk to them themselves
+	Conversation *Conversation // to take up; nil: a new one
+	Ask          Ask           // never nil: it may always say that nobody is here
+	Artifacts    string        // an existing directory for the files that it leaves; "": none are kept
 }
 
 // Input is one named value given to a task.
@@ -52,10 +60,11 @@ type Input struct {
 	Value any
 }
 
-// Result is what a task gave.
+// Result is what a task gave. What was used counts also beside an error.
 type Result struct {
-	Output string
-	Usage  Usage
+	Output       string
+	Usage        Usage
+	Conversation *Conversation // how to take it up again; nil: the executor keeps none
 }
 
 // Usage is what an attempt used. An unknown cost is not zero.

@@ -1,0 +1,72 @@
+package agent
+
+import (
+	"context"
+	"errors"
+)
+
+// Conversant is an executor that works from words: a model, or a program with one
+// inside. Besides its settings it is given what it should know, tools, and the
+// conversation that it goes on with. Its tasks arrive with [Task.Prompt] complete:
+// context, inputs, what was wrong before and how to answer are in it.
+type Conversant interface {
+	Executor
+	// Thinks says whether a task is done from its prompt. One whose settings say
+	// exactly what to do is not.
+	Thinks(task *Task) bool
+	// Resumes says whether the executor itself keeps the conversation that the
+	// task goes on with. Else the history is told in the prompt.
+	Resumes(task *Task) bool
+	// Account names whose quota the task uses, e.g. "anthropic". What one task
+	// learns of a quota holds for all of its account.
+	Account(task *Task) string
+}
+
+// Absent is an executor that may not be usable on this machine.
+type Absent interface {
+	Executor
+	// Absence says what is missing and how to get it; "" nothing is. It is asked
+	// often and looks only at what is at hand: the path, the environment.
+	Absence() string
+}
+
+// Conversation is an executor's own memory of what was said.
+type Conversation struct {
+	Native string // by which the executor knows it; "": it does not
+	// Spent is what it has used in all, for executors that only tell totals.
+	Spent Usage
+}
+
+// Ask puts a question to a person while an attempt runs, and gives one of the
+// options. The error is [ErrNobody] where nobody is there to answer.
+type Ask func(ctx context.Context, q Question) (string, error)
+
+// Question is what an attempt wants to know, most often whether it may do a thing.
+type Question struct {
+	Text    string
+	Detail  string   // e.g. the command that would be run, as it is
+	Options []string // not empty; the first is what lets the attempt go on
+}
+
+// ErrNobody says that nobody is there to answer a question.
+var ErrNobody = errors.New("agent: nobody is here to answer")
+
+// Tool is something that a model can call.
+type Tool struct {
+	Name        string // [a-zA-Z0-9_-]{1,64}
+	Description string
+	Input       map[string]any // JSON Schema of its arguments, an object
+	Approval    bool           // a person is asked before every call
+	// Call does it. What it gives is told to the model, an error too: then the
+	// model may try otherwise. It is safe for concurrent use.
+	Call func(ctx context.Context, args map[string]any, task *Task, log Log) (string, error)
+}
+
+// Server is where tools are found over MCP.
+type Server struct {
+	Name    string
+	Command []string          // to start one that talks over its standard streams,
+	Env     map[string]string // with these variables besides the usual ones;
+	URL     string            // else the address of one that talks HTTP,
+	Headers map[string]string // with these headers
+}
