@@ -14,10 +14,13 @@ type Definition struct {
 	Description  string
 	Role         string
 	Capabilities []string
-	Agent        string // the executor or CLI that does the work; "" chosen by the project
+	Agent        string // the executor or CLI that does the work; "" none was named, and none could be chosen
+	Chosen       string `json:",omitempty"` // why it is Agent; "" the definition says so itself
 	Prompt       string // system prompt
 	Model        string
 	Tools        []string
+	Servers      []string `json:",omitempty"` // of tools over MCP, by their names in config.yml
+	MaxTurns     int      `json:",omitempty"` // most answers of a model in one attempt; zero: the executor's own bound
 	Permissions  map[string]any
 	Settings     map[string]any // of the executor; they hold no references
 	Timeout      time.Duration
@@ -51,6 +54,10 @@ type Source struct {
 	From       string
 	File       string
 	ImportedAt string
+	// Digests of the file that was imported, and of the definition as it was
+	// written: they tell what has changed since.
+	Digest  string `json:",omitempty"`
+	Written string `json:",omitempty"`
 }
 
 // OutputLimit is how many bytes an attempt may give: the task's own limit in KB,

@@ -28,7 +28,8 @@ func (s *Set) Encode() []byte {
 	return data
 }
 
-// DecodeSet reads what Encode wrote, and gives it executors.
+// DecodeSet reads what Encode wrote, and gives it executors. Nothing is chosen anew:
+// another machine may have others.
 func DecodeSet(data []byte, executors map[string]Executor) (*Set, error) {
 	var p pinned
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -36,5 +37,5 @@ func DecodeSet(data []byte, executors map[string]Executor) (*Set, error) {
 	if err := dec.Decode(&p); err != nil {
 		return nil, fmt.Errorf("agent: stored agents: %w", err)
 	}
-	return NewSet(executors, p.Definitions, p.Default), nil
+	return newSet(executors, p.Definitions, p.Default), nil
 }

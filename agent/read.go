@@ -24,6 +24,8 @@ const CodeDefinition = "agent-definition"
 //	prompt         system prompt
 //	model          for agents that have several
 //	tools          list of tools that the agent may use
+//	mcp            list of servers of tools, by their names in config.yml
+//	max_turns      most answers of a model in one attempt
 //	permissions    map; what it may do
 //	settings       map; what only the executor understands. A task's own `config`
 //	               replaces settings key by key. No references here
@@ -32,7 +34,7 @@ const CodeDefinition = "agent-definition"
 //	max_output_kb  most that an attempt may give back
 //	retry          attempts in all, or {attempts, backoff, delay, max_delay}
 //	budget         {max_cost_usd, max_tokens} of one attempt
-//	source         {from, file, imported_at} of an imported agent
+//	source         {from, file, imported_at, digest, written} of an imported agent
 //
 // It reports every mistake. The definition is nil only if the file is not YAML.
 func ReadDefinition(file string, text []byte) (*Definition, workflow.Diagnostics) {
@@ -72,6 +74,8 @@ func (d *Definition) read(m *strictyaml.Map) {
 	d.Prompt = m.String("prompt")
 	d.Model = m.String("model")
 	d.Tools = m.Strings("tools")
+	d.Servers = m.Strings("mcp")
+	d.MaxTurns = m.Int("max_turns", 1)
 	d.Permissions = values(m.Get("permissions"))
 	d.Settings = values(m.Get("settings"))
 	d.Timeout = readTimeout(m)
@@ -133,7 +137,10 @@ func readSource(n strictyaml.Node) *Source {
 		return nil
 	}
 	m := n.Map()
-	s := &Source{From: m.String("from"), File: m.String("file"), ImportedAt: m.Name("imported_at")}
+	s := &Source{
+		From: m.String("from"), File: m.String("file"), ImportedAt: m.Name("imported_at"),
+		Digest: m.String("digest"), Written: m.String("written"),
+	}
 	m.Done()
 	return s
 }

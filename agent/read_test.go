@@ -23,6 +23,8 @@ prompt: |
   You are a security expert.
 model: large
 tools: grep
+mcp: [docs, tickets]
+max_turns: 12
 permissions: {write: false}
 settings: {depth: 3, mode: "on"}
 timeout_mins: 1.5
@@ -33,16 +35,18 @@ source:
   from: claude
   file: .claude/agents/security-scanner.md
   imported_at: 2025-01-09T15:00:00Z
+  digest: sha256:ab
+  written: sha256:cd
 `
 	got, found := agent.ReadDefinition(".hocket/agents/scan.yml", []byte(text))
 	want := &agent.Definition{
 		Name: "security-scanner", ID: "scan", Description: "Scan code", Role: "reviewer", Capabilities: []string{"security", "go"},
-		Agent: "codex", Prompt: "You are a security expert.\n", Model: "large", Tools: []string{"grep"},
+		Agent: "codex", Prompt: "You are a security expert.\n", Model: "large", Tools: []string{"grep"}, Servers: []string{"docs", "tickets"}, MaxTurns: 12,
 		Permissions: map[string]any{"write": false}, Settings: map[string]any{"depth": json.Number("3"), "mode": "on"},
 		Timeout: 90 * time.Second, MaxOutputKB: 50,
 		Retry:  workflow.Retry{Attempts: 3, Backoff: workflow.Exponential, Delay: 2 * time.Second, MaxDelay: time.Minute},
 		Budget: agent.Budget{MaxCostUSD: 0.5, MaxTokens: 10000},
-		Source: &agent.Source{From: "claude", File: ".claude/agents/security-scanner.md", ImportedAt: "2025-01-09T15:00:00Z"},
+		Source: &agent.Source{From: "claude", File: ".claude/agents/security-scanner.md", ImportedAt: "2025-01-09T15:00:00Z", Digest: "sha256:ab", Written: "sha256:cd"},
 		Pos:    workflow.Pos{File: ".hocket/agents/scan.yml", Line: 2, Column: 7, EndLine: 2, EndColumn: 23},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || len(found) > 0 {

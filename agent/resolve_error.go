@@ -27,6 +27,8 @@ type ResolveError struct {
 	Candidates []string
 	Definition *Definition // for NoExecutor
 	Executors  []string    // for NoExecutor: those that there are
+	Usable     []string    // for NoExecutor, where the definition names none: those that could do it
+	Absence    string      // for NoExecutor: what of the executor is missing on this machine; "" it does not exist
 }
 
 func (e *ResolveError) Error() string { return "agent: " + e.Summary() + "; " + e.Advice() }
@@ -76,6 +78,12 @@ func (e *ResolveError) executorAdvice() string {
 	where := "its definition"
 	if d.Pos.File != "" {
 		where = d.Pos.File
+	}
+	switch {
+	case e.Absence != "":
+		return e.Absence + "; or give the step a reply with --replies"
+	case d.Agent == "" && len(e.Usable) > 0:
+		return fmt.Sprintf("set agent in %s, or the default agent in config.yml, to %s", where, oneOf(e.Usable))
 	}
 	advice := fmt.Sprintf("give the step a reply with --replies, or set agent in %s to %s", where, oneOf(e.Executors))
 	if k, ok := known[d.Agent]; ok && slices.Contains(e.Executors, "shell") {

@@ -17,8 +17,15 @@ type Set struct {
 
 // NewSet puts together executors by the names under which definitions ask for
 // them, definitions, and the agent of tasks that name none ("": such a task has no
-// agent).
+// agent). A definition that does not say what does its work is given an executor,
+// where one suggests itself.
 func NewSet(executors map[string]Executor, definitions []*Definition, fallback string) *Set {
+	s := newSet(executors, definitions, fallback)
+	s.employ()
+	return s
+}
+
+func newSet(executors map[string]Executor, definitions []*Definition, fallback string) *Set {
 	s := &Set{executors: executors, schemas: map[string]*Schema{}, agents: slices.Clone(definitions), fallback: fallback}
 	slices.SortStableFunc(s.agents, func(a, b *Definition) int { return strings.Compare(a.Name, b.Name) })
 	for _, name := range s.Executors() {
@@ -41,8 +48,16 @@ func (s *Set) Resolve(name string) (*Definition, Executor, error) {
 		return nil, nil, err
 	}
 	exec, ok := s.executors[d.Agent]
-	if !ok {
-		return d, nil, &ResolveError{Why: NoExecutor, Name: name, Definition: d, Executors: s.Executors()}
+	failed := &ResolveError{Why: NoExecutor, Name: name, Definition: d, Executors: s.Executors()}
+	switch {
+	case !ok && d.Agent == "":
+		failed.Usable = s.Usable()
+		return d, nil, failed
+	case !ok:
+		return d, nil, failed
+	}
+	if failed.Absence = absence(exec); failed.Absence != "" {
+		return d, nil, failed
 	}
 	return d, exec, nil
 }

@@ -1,0 +1,207 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+// Narrow is a Conversant for one kind of work, such as files or web pages. It is
+// not chosen for a task that names no agent.
+type Narrow interface {
+	Conversant
+	Narrow()
+}
+
+// Choice is the agent of a task that names none.
+type Choice struct {
+	Name   string // resolves to the agent
+	Reason string // why it is this one, to go on a sentence
+}
+
+// usable says whether an executor works from words, of any kind, on this machine.
+func usable(e Executor) bool {
+	_, talks := e.(Conversant)
+	_, narrow := e.(Narrow)
+	return talks && !narrow && absence(e) == ""
+}
+
+func absence(e Executor) string {
+	if a, ok := e.(Absent); ok {
+		return a.Absence()
+	}
+	return ""
+}
+
+// Usable are the executors that can work from words on this machine, sorted.
+func (s *Set) Usable() []string {
+	return slices.DeleteFunc(s.Executors(), func(name string) bool { return !usable(s.executors[name]) })
+}
+
+// employ gives a definition that does not say what does its work the executor of
+// the project's default agent, else the only one that is usable here. The files'
+// own definitions stay as they are.
+func (s *Set) employ() {
+	for i, d := range s.agents {
+		if d.Builtin || d.Agent != "" || d.Prompt == "" {
+			continue
+		}
+		if name, reason := s.employer(d); name != "" {
+			employed := *d
+			employed.Agent, employed.Chosen = name, reason
+			s.agents[i] = &employed
+		}
+	}
+}
+
+func (s *Set) employer(d *Definition) (name, reason string) {
+	if s.fallback != "" {
+		def, err := s.find(s.fallback)
+		if err == nil && def != d && def.Agent != "" {
+			if _, talks := s.executors[def.Agent].(Conversant); talks {
+				return def.Agent, "as for the project's default agent"
+			}
+		}
+	}
+	if only := s.Usable(); len(only) == 1 {
+		return only[0], onlyOne
+	}
+	return "", ""
+}
+
+const onlyOne = "the only one that can work from a prompt here"
+
+// Choose gives a task that names no agent one, where the project has no default:
+// the only agent that is usable here, else the one whose description fits the
+// prompt best, else the only executor that is usable here. What is equal on two
+// machines gives the same choice on both. False: nothing speaks for any of them.
+func (s *Set) Choose(prompt string) (Choice, bool) {
+	usable := s.Usable()
+	var able []*Definition
+	for _, d := range s.agents {
+		if slices.Contains(usable, d.Agent) && s.called(d) != "" {
+			able = append(able, d)
+		}
+	}
+	if len(able) == 1 {
+		return Choice{s.called(able[0]), onlyOne}, true
+	}
+	if d, words := bestFit(prompt, able); d != nil {
+		return Choice{s.called(d), "its description fits best: " + strings.Join(words, ", ")}, true
+	}
+	if len(usable) == 1 {
+		return Choice{usable[0], onlyOne + ", and no other agent's description fits"}, s.called(s.builtin(usable[0])) != ""
+	}
+	return Choice{}, false
+}
+
+func (s *Set) builtin(name string) *Definition {
+	for _, d := range s.agents {
+		if d.Builtin && d.Name == name {
+			return d
+		}
+	}
+	return nil
+}
+
+// called is a name under which a definition is found; "" if others hide it.
+func (s *Set) called(d *Definition) string {
+	for _, name := range []string{d.Name, d.ID} {
+		if found, err := s.find(name); err == nil && found == d {
+			return name
+		}
+	}
+	return ""
+}
+
+// bestFit is the agent whose own words occur in a prompt most, and these words.
+// A word says more the fewer agents have it, and nothing if all have it; what an
+// agent is called or can do says more than its description. Nil: none fits, or
+// two fit equally.
+func bestFit(prompt string, agents []*Definition) (*Definition, []string) {
+	asked := wordsOf(prompt)
+	weights := make([]map[string]int, len(agents))
+	holders := map[string]int{}
+	for i, d := range agents {
+		weights[i] = weighed(d)
+		for stem := range weights[i] {
+			holders[stem]++
+		}
+	}
+	best, score, tied := -1, 0, false
+	var said []string
+	for i := range agents {
+		sum := 0
+		var hits []string
+		for _, word := range asked {
+			if w := weights[i][word.stem] * (len(agents) - holders[word.stem]); w > 0 {
+				sum += w
+				hits = append(hits, fmt.Sprintf("%q", word.text))
+			}
+		}
+		tied = tied && sum <= score || sum == score
+		if sum > score {
+			best, score, said = i, sum, hits
+		}
+	}
+	if best < 0 || tied {
+		return nil, nil
+	}
+	return agents[best], said
+}
+
+func weighed(d *Definition) map[string]int {
+	all := map[string]int{}
+	for _, word := range wordsOf(d.Description) {
+		all[word.stem] = 1
+	}
+	for _, word := range wordsOf(strings.Join(append([]string{d.Name, d.Role}, d.Capabilities...), " ")) {
+		all[word.stem] = 3
+	}
+	return all
+}
+
+// word is one of a text, and what is left of it without the endings that English
+// puts on words.
+type word struct{ text, stem string }
+
+// wordsOf are the words of a text that say something, each once, in order.
+func wordsOf(text string) []word {
+	var list []word
+	between := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	for text := range strings.FieldsFuncSeq(strings.ToLower(text), between) {
+		if len(text) < 3 || slices.Contains(fillers(), text) {
+			continue
+		}
+		w := word{text, stemOf(text)}
+		if !slices.ContainsFunc(list, func(other word) bool { return other.stem == w.stem }) {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// fillers are words that descriptions and prompts share whatever they are about.
+var fillers = sync.OnceValue(func() []string {
+	return strings.Fields(`about agent all also and any are but can code does each for from give has have how inputs into its
+		just like make more must new not one only our out please should some step steps task than that the their them then
+		there these they this those use used uses using vars was were what when where which who will with you your`)
+})
+
+var endings = [...]string{"ities", "ings", "ies", "ity", "ing", "ers", "er", "ed", "es", "s", "e", "y"}
+
+func stemOf(word string) string {
+	for _, ending := range endings {
+		stem, ok := strings.CutSuffix(word, ending)
+		if !ok || len(stem) < 4 {
+			continue
+		}
+		if last := len(stem) - 1; stem[last] == stem[last-1] {
+			stem = stem[:last] // scanner, scan
+		}
+		return stem
+	}
+	return word
+}

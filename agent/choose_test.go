@@ -1,0 +1,111 @@
+package agent_test
+
+import (
+	"testing"
+
+	"github.com/hocket-dev/hocket/agent"
+)
+
+// talker works from words; missing is what it lacks on this machine.
+type talker struct {
+	executor
+	missing string
+}
+
+func (talker) Thinks(*agent.Task) bool    { return true }
+func (talker) Resumes(*agent.Task) bool   { return false }
+func (talker) Account(*agent.Task) string { return "" }
+func (t talker) Absence() string          { return t.missing }
+
+// narrow is a talker for one kind of work.
+type narrow struct{ talker }
+
+func (narrow) Narrow() {}
+
+func writes(id, does, description string, capabilities ...string) *agent.Definition {
+	d := definition(id, id, "", does, capabilities...)
+	d.Description, d.Prompt = description, "You are "+id+"."
+	return d
+}
+
+func TestChoose(t *testing.T) {
+	here, gone := talker{}, talker{missing: "install it"}
+	specialists := []*agent.Definition{
+		writes("scanner", "claude", "Finds security vulnerabilities", "security"),
+		writes("author", "claude", "Writes documentation for users"),
+		writes("poet", "codex", "Writes haikus"),
+	}
+	for name, c := range map[string]struct {
+		executors   map[string]agent.Executor
+		definitions []*agent.Definition
+		prompt      string
+		want        string
+	}{
+		"nothing works from words": {map[string]agent.Executor{"shell": executor{}}, nil, "Write.", "? "},
+		"one":                      {map[string]agent.Executor{"shell": executor{}, "claude": here, "codex": gone}, nil, "Write.", "claude the only one that can work from a prompt here"},
+		"two":                      {map[string]agent.Executor{"claude": here, "codex": here}, nil, "Write.", "? "},
+		"a narrow one":             {map[string]agent.Executor{"claude": here, "browser": narrow{}}, nil, "Write.", "claude the only one that can work from a prompt here"},
+		"what it can do": {map[string]agent.Executor{"claude": here, "codex": here}, specialists, "Look at the security of ${inputs.file}.",
+			`scanner its description fits best: "security"`},
+		"what is said of it": {map[string]agent.Executor{"claude": here, "codex": here}, specialists, "Document the API for its users, writing plainly.",
+			`author its description fits best: "users", "writing"`},
+		"what is not here": {map[string]agent.Executor{"claude": here, "codex": gone}, specialists, "A haiku, please.",
+			"claude the only one that can work from a prompt here, and no other agent's description fits"},
+		"two fit equally":      {map[string]agent.Executor{"claude": here, "codex": here}, specialists, "Write something.", "? "},
+		"one that others hide": {map[string]agent.Executor{"claude": here}, []*agent.Definition{definition("x", "claude", "", "shell")}, "Write.", "? "},
+	} {
+		choice, ok := agent.NewSet(c.executors, c.definitions, "").Choose(c.prompt)
+		if got := choice.Name + " " + choice.Reason; ok && got != c.want || !ok && c.want != "? " {
+			t.Errorf("%s: chose %q (%v)", name, got, ok)
+		}
+	}
+}
+
+// An agent with a prompt need not say what does its work.
+func TestEmployed(t *testing.T) {
+	here, gone := talker{}, talker{missing: "install it"}
+	silent := func() *agent.Definition { return writes("silent", "", "") }
+	for name, c := range map[string]struct {
+		executors map[string]agent.Executor
+		fallback  string
+		want      string // executor, or the error
+	}{
+		"the only one":             {map[string]agent.Executor{"claude": here, "codex": gone, "shell": executor{}}, "", "claude"},
+		"the default's":            {map[string]agent.Executor{"claude": here, "codex": here}, "codex", "codex"},
+		"the default is no talker": {map[string]agent.Executor{"claude": here, "shell": executor{}}, "shell", "claude"},
+		"it is the default":        {map[string]agent.Executor{"claude": here}, "silent", "claude"},
+		"none":                     {map[string]agent.Executor{"shell": executor{}}, "", "it does not say what does its work; give the step a reply with --replies, or set agent in .hocket/agents/silent.yml to shell"},
+		"two":                      {map[string]agent.Executor{"claude": here, "codex": here}, "", "set agent in .hocket/agents/silent.yml, or the default agent in config.yml, to claude or codex"},
+		"the default's is gone":    {map[string]agent.Executor{"claude": here, "codex": gone}, "codex", "install it; or give the step a reply with --replies"},
+	} {
+		d := silent()
+		set := agent.NewSet(c.executors, []*agent.Definition{d}, c.fallback)
+		got, _, err := set.Resolve("silent")
+		text := got.Agent
+		if failed, ok := err.(*agent.ResolveError); ok {
+			text = failed.Advice()
+		}
+		if text != c.want || d.Agent != "" {
+			t.Errorf("%s: %q (the file's definition says %q)", name, text, d.Agent)
+		}
+		// On a machine with others nothing changes.
+		elsewhere, err := agent.DecodeSet(set.Encode(), map[string]agent.Executor{"gemini": here})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if moved, _, err := elsewhere.Resolve("silent"); err == nil || moved.Agent != got.Agent || moved.Chosen != got.Chosen {
+			t.Errorf("%s: elsewhere it is done by %q: %v", name, moved.Agent, err)
+		}
+	}
+}
+
+// What is not installed is said before anything runs.
+func TestAbsentExecutor(t *testing.T) {
+	set := agent.NewSet(map[string]agent.Executor{"codex": talker{missing: "codex is not on the path: npm install -g @openai/codex"}},
+		[]*agent.Definition{writes("scanner", "codex", "")}, "")
+	d, exec, err := set.Resolve("scanner")
+	const want = `agent: nothing here can run agent "scanner"; codex is not on the path: npm install -g @openai/codex; or give the step a reply with --replies`
+	if err == nil || err.Error() != want || exec != nil || d == nil {
+		t.Errorf("got %v, %v, %v", d, exec, err)
+	}
+}
