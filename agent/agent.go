@@ -51,7 +51,8 @@ type Task struct {
 	Servers      []Server      // of tools over MCP, for executors that talk to them themselves
 	Conversation *Conversation // to take up; nil: a new one
 	Ask          Ask           // never nil: it may always say that nobody is here
-	Artifacts    string        // an existing directory for the files that it leaves; "": none are kept
+	Artifacts    string        // a directory for the files that it leaves, not made yet; "": none are kept
+	KeepPrompt   func(string)  // takes the whole prompt, for those who look later; nil: nobody does
 }
 
 // Input is one named value given to a task.

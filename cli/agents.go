@@ -30,7 +30,7 @@ type laneAgents struct {
 	pin *journal.Pin
 }
 
-func (l laneAgents) Run(ctx context.Context, run string, task *engine.StartTask, log agent.Log) local.Outcome {
+func (l laneAgents) Run(ctx context.Context, run string, task *engine.StartTask, at local.Attempt) local.Outcome {
 	w := l.pin.Bundle.Root
 	if w.Name != task.Workflow {
 		for _, called := range l.pin.Bundle.Called {
@@ -39,7 +39,7 @@ func (l laneAgents) Run(ctx context.Context, run string, task *engine.StartTask,
 			}
 		}
 	}
-	return local.Executors(lanes{l.set, w}, l.pin.Dir).Run(ctx, run, task, log)
+	return local.Executors(lanes{l.set, w}, l.pin.Dir).Run(ctx, run, task, at)
 }
 
 // lanes are the agents of one workflow.

@@ -25,7 +25,31 @@ type Log struct {
 // LogPath is the file that holds what an attempt printed, if it printed
 // anything.
 func (s *Store) LogPath(run, address string, attempt int) string {
-	return filepath.Join(s.dir, "logs", fileNameOf(run), fileNameOf(address)+"."+strconv.Itoa(attempt)+".log")
+	return s.besideRun(run, address, attempt, ".log")
+}
+
+// PromptPath is the file that holds the whole prompt of an attempt, if an agent was
+// given one.
+func (s *Store) PromptPath(run, address string, attempt int) string {
+	return s.besideRun(run, address, attempt, ".prompt")
+}
+
+// ArtifactsPath is the directory with the files that an attempt left, if it left
+// any.
+func (s *Store) ArtifactsPath(run, address string, attempt int) string {
+	return s.besideRun(run, address, attempt, ".files")
+}
+
+func (s *Store) besideRun(run, address string, attempt int, ending string) string {
+	return filepath.Join(s.dir, "logs", fileNameOf(run), fileNameOf(address)+"."+strconv.Itoa(attempt)+ending)
+}
+
+// WritePrivate writes a file that only its owner may read, with its directory.
+func WritePrivate(path string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return explain(path, err)
+	}
+	return explain(path, os.WriteFile(path, text, 0o600))
 }
 
 // Log opens the log of an attempt.

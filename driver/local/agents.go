@@ -25,19 +25,20 @@ type executors struct {
 	dir      string
 }
 
-func (x executors) Run(ctx context.Context, run string, task *engine.StartTask, log agent.Log) Outcome {
+func (x executors) Run(ctx context.Context, run string, task *engine.StartTask, at Attempt) Outcome {
 	def, exec, err := x.resolver.Resolve(task.Agent)
 	if err != nil {
 		return Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error(), Permanent: true}}
 	}
-	return execute(ctx, exec, agentTask(run, x.dir, def, task), log)
+	return execute(ctx, exec, agentTask(run, x.dir, def, task, at), at.Log)
 }
 
 // agentTask is a command of the engine in the words of executors.
-func agentTask(run, dir string, def *agent.Definition, cmd *engine.StartTask) *agent.Task {
+func agentTask(run, dir string, def *agent.Definition, cmd *engine.StartTask, at Attempt) *agent.Task {
 	t := &agent.Task{
 		Run: run, Address: cmd.Address, Attempt: cmd.Attempt, Key: cmd.Key(run), Again: cmd.Again, Workflow: cmd.Workflow, Node: cmd.Node,
 		Agent: def, Prompt: cmd.Prompt, Settings: def.With(cmd.Settings), Decide: cmd.Decide, Feedback: cmd.Feedback, Dir: dir,
+		Ask: at.Ask, Artifacts: at.Artifacts, KeepPrompt: at.Prompt,
 	}
 	if cmd.Output != nil {
 		t.Output = *cmd.Output

@@ -35,11 +35,11 @@ func TestExecutorsGetTheWholeTask(t *testing.T) {
 		Place:   &engine.Place{Workflow: "demo", Node: "a", Agent: "linter", Decide: []string{"yes"}, Output: &workflow.Output{Mode: workflow.JSON}},
 		Address: "a#2", Attempt: 3, Prompt: "p", Feedback: "wrong",
 		Inputs: []engine.Input{{Name: "x", Value: json.Number("1")}}, Settings: map[string]any{"dir": "sub"},
-	}, nil)
+	}, Attempt{Artifacts: "/files"})
 	want := &agent.Task{
 		Run: "run-1", Address: "a#2", Attempt: 3, Key: "run-1/a#2@3", Workflow: "demo", Node: "a", Prompt: "p", Dir: "/project",
 		Inputs: []agent.Input{{Name: "x", Value: json.Number("1")}}, Settings: map[string]any{"shell": "sh", "dir": "sub"},
-		Decide: []string{"yes"}, Output: workflow.Output{Mode: workflow.JSON}, Feedback: "wrong", Agent: set.Definitions()[0],
+		Decide: []string{"yes"}, Output: workflow.Output{Mode: workflow.JSON}, Feedback: "wrong", Agent: set.Definitions()[0], Artifacts: "/files",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("task (-want +got):\n%s", diff)
@@ -75,7 +75,7 @@ func TestFaults(t *testing.T) {
 	if got := faultOf(ctx, agent.Permanentf("killed")); got.Kind != engine.FaultCancelled || got.Permanent {
 		t.Errorf("after a cancel: %+v", got)
 	}
-	out := Executors(agent.NewSet(nil, nil, ""), "").Run(context.Background(), "r", &engine.StartTask{Place: &engine.Place{Agent: "ghost"}}, nil)
+	out := Executors(agent.NewSet(nil, nil, ""), "").Run(context.Background(), "r", &engine.StartTask{Place: &engine.Place{Agent: "ghost"}}, Attempt{})
 	if out.Fault == nil || !out.Fault.Permanent {
 		t.Errorf("an unknown agent gives %+v", out.Fault)
 	}

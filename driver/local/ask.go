@@ -15,6 +15,7 @@ type answer struct {
 	address, value, by string
 	scripted           *engine.AskHuman // the question, if the script answers it
 	left               bool             // nothing is said, and nothing will be
+	query              *query           // what it answers, if an attempt asks
 	taken              chan error       // gets one value; nil: it was taken
 }
 
@@ -81,6 +82,10 @@ func (l *loop) answerLater(a *answer, delay time.Duration) {
 // answered records an answer that was given here, if it fits. A scripted one that
 // does not is left to people.
 func (l *loop) answered(a *answer) error {
+	if a.query != nil {
+		a.judge(l.answerQuery(a))
+		return nil
+	}
 	if a.left {
 		l.withdraw(a.address)
 		return nil

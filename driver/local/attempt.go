@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
 )
@@ -37,11 +36,11 @@ func newAttempts() *attempts {
 }
 
 // worker makes one attempt.
-type worker func(ctx context.Context, log agent.Log) Outcome
+type worker func(ctx context.Context, at Attempt) Outcome
 
 // start has an attempt made. A panic of an agent, or its runtime.Goexit, is a
 // failed attempt. The result carries the time at which the attempt ended.
-func (as *attempts) start(key attemptKey, work worker, log *attemptLog, clock Clock, mail *mailbox) {
+func (as *attempts) start(key attemptKey, work worker, log *attemptLog, at Attempt, clock Clock, mail *mailbox) {
 	ctx, cancel := context.WithCancelCause(as.base)
 	as.open[key] = cancel
 	as.flying++
@@ -55,7 +54,8 @@ func (as *attempts) start(key attemptKey, work worker, log *attemptLog, clock Cl
 			log.close()
 			mail.post(letter{ended: endedEvent(moment(clock.Now()), key.address, key.attempt, out)})
 		}()
-		out = work(ctx, log.write)
+		at.Log = log.write
+		out = work(ctx, at)
 	}()
 }
 
@@ -95,5 +95,12 @@ func (l *attemptLog) write(piece []byte) {
 func (l *attemptLog) close() {
 	if err := l.file.Close(); err != nil {
 		l.audience.log(l.key.address, l.key.attempt, fmt.Appendf(nil, "[this log is not complete: %v]\n", err))
+	}
+}
+
+// keepPrompt keeps the whole prompt of an agent beside its log.
+func (l *attemptLog) keepPrompt(path, text string) {
+	if err := journal.WritePrivate(path, []byte(text)); err != nil {
+		l.write(fmt.Appendf(nil, "[the prompt could not be kept: %v]\n", err))
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
@@ -21,7 +20,7 @@ import (
 // noop does nothing, as fast as can be.
 type noop struct{}
 
-func (noop) Run(context.Context, string, *engine.StartTask, agent.Log) local.Outcome {
+func (noop) Run(context.Context, string, *engine.StartTask, local.Attempt) local.Outcome {
 	return local.Outcome{Output: "ok"}
 }
 

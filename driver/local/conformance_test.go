@@ -40,7 +40,7 @@ type process struct {
 // agents are all one agent.
 type agents drivertest.Agent
 
-func (a agents) Run(ctx context.Context, _ string, task *engine.StartTask, _ agent.Log) local.Outcome {
+func (a agents) Run(ctx context.Context, _ string, task *engine.StartTask, _ local.Attempt) local.Outcome {
 	return local.Outcome(a(ctx, task))
 }
 

@@ -17,7 +17,7 @@ import (
 // made writes down which nodes are worked on.
 type made struct{ nodes []string }
 
-func (m *made) Run(_ context.Context, _ string, task *engine.StartTask, _ agent.Log) local.Outcome {
+func (m *made) Run(_ context.Context, _ string, task *engine.StartTask, _ local.Attempt) local.Outcome {
 	m.nodes = append(m.nodes, task.Node)
 	return local.Outcome{Output: task.Prompt}
 }

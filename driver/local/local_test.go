@@ -23,8 +23,8 @@ import (
 // agentFunc is an agent for all tasks.
 type agentFunc func(ctx context.Context, task *engine.StartTask, log agent.Log) local.Outcome
 
-func (f agentFunc) Run(ctx context.Context, _ string, task *engine.StartTask, log agent.Log) local.Outcome {
-	return f(ctx, task, log)
+func (f agentFunc) Run(ctx context.Context, _ string, task *engine.StartTask, at local.Attempt) local.Outcome {
+	return f(ctx, task, at.Log)
 }
 
 // echo gives the prompt back.

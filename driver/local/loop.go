@@ -28,6 +28,7 @@ type loop struct {
 	timers   timers
 	script   *script
 	asked    map[string]bool // questions that somebody here may answer; true: a person, false: the script
+	queries  queries         // what attempts ask
 	audience *audience
 	alarm    alarm
 
@@ -150,6 +151,9 @@ func (l *loop) readMail() error {
 		return err
 	}
 	for _, m := range l.letters {
+		if m.query != nil {
+			l.queried(m.query)
+		}
 		if m.answer != nil {
 			if err := l.answered(m.answer); err != nil {
 				return err
@@ -202,7 +206,12 @@ func (l *loop) readInbox() error {
 	for _, m := range messages {
 		ev := at(m.Event, l.now())
 		b := journal.Batch{Events: []engine.Event{ev}, Verdicts: []journal.Verdict{{ID: m.ID}}}
-		if err := l.run.Admit(ev); err != nil {
+		if told, err := l.answersQuery(ev); told {
+			b.Events = nil
+			if err != nil {
+				b.Verdicts[0].Refused = err.Error()
+			}
+		} else if err := l.run.Admit(ev); err != nil {
 			b.Events, b.Verdicts[0].Refused = nil, err.Error()
 		}
 		var gone *journal.WithdrawnError
@@ -249,6 +258,7 @@ func (l *loop) step(seq int, ev engine.Event) ([]engine.Command, error) {
 	switch ev := ev.(type) {
 	case *engine.TaskEnded:
 		l.attempts.ended(attemptKey{ev.Address, ev.Attempt})
+		l.forgetQueries(ev.Address)
 	case *engine.HumanAnswered:
 		l.withdraw(ev.Address)
 	case *engine.Started, *engine.TimerFired, *engine.CancelAsked, *engine.LimitRaised, *engine.Recovered, *engine.Forked:
@@ -281,7 +291,12 @@ func (l *loop) carryOut(c engine.Command) {
 func (l *loop) startTask(task engine.StartTask) {
 	key := attemptKey{task.Address, task.Attempt}
 	log := &attemptLog{l.store.Log(l.writer.Run(), task.Address, task.Attempt), key, l.audience}
-	l.attempts.start(key, l.worker(&task), log, l.o.Clock, l.mail)
+	at := Attempt{
+		Ask:       l.mail.asker(key),
+		Prompt:    func(text string) { log.keepPrompt(l.store.PromptPath(l.writer.Run(), key.address, key.attempt), text) },
+		Artifacts: l.store.ArtifactsPath(l.writer.Run(), key.address, key.attempt),
+	}
+	l.attempts.start(key, l.worker(&task), log, at, l.o.Clock, l.mail)
 }
 
 // worker is who makes an attempt: the script, else the agents.
@@ -289,11 +304,11 @@ func (l *loop) worker(task *engine.StartTask) worker {
 	run := l.writer.Run()
 	if exec, ok := l.script.task(task); ok {
 		def := &agent.Definition{Name: task.Agent, Builtin: true}
-		return func(ctx context.Context, log agent.Log) Outcome {
-			return execute(ctx, exec, agentTask(run, l.pin.Dir, def, task), log)
+		return func(ctx context.Context, at Attempt) Outcome {
+			return execute(ctx, exec, agentTask(run, l.pin.Dir, def, task, at), at.Log)
 		}
 	}
-	return func(ctx context.Context, log agent.Log) Outcome { return l.o.Agents.Run(ctx, run, task, log) }
+	return func(ctx context.Context, at Attempt) Outcome { return l.o.Agents.Run(ctx, run, task, at) }
 }
 
 // interrupted records what had ended before the interruption, and no more: what
@@ -365,6 +380,9 @@ func (l *loop) refuseAnswers() {
 	for _, m := range l.letters {
 		if m.answer != nil {
 			m.answer.judge(fmt.Errorf("the run is not driven any more"))
+		}
+		if m.query != nil {
+			m.query.tell("", agent.ErrNobody)
 		}
 	}
 	l.letters = l.letters[:0]

@@ -7,9 +7,10 @@ import (
 )
 
 // letter is what another goroutine has to say to the loop: the result of an
-// attempt, or a person's answer.
+// attempt, what an attempt asks, or a person's answer.
 type letter struct {
 	ended  *engine.TaskEnded
+	query  *query
 	answer *answer
 }
 

@@ -22,6 +22,9 @@ type Options struct {
 	ScriptAll bool
 	// Asker asks people who are here. Nil: nobody is.
 	Asker Asker
+	// Elsewhere says that what an attempt asks may be answered through the inbox
+	// if nobody is here. Else an attempt is told at once that nobody is.
+	Elsewhere bool
 	// Observer sees what happens. Nil: nobody looks.
 	Observer Observer
 	// Patience is how long a run that waits for people, a quota or a budget is
@@ -36,8 +39,18 @@ type Options struct {
 // Agents make attempts. Run is called from many goroutines at once.
 type Agents interface {
 	// Run makes one attempt. It returns soon after ctx is done and leaves no
-	// process behind. log takes what the attempt prints.
-	Run(ctx context.Context, run string, task *engine.StartTask, log agent.Log) Outcome
+	// process behind.
+	Run(ctx context.Context, run string, task *engine.StartTask, at Attempt) Outcome
+}
+
+// Attempt is what an attempt can use while it runs.
+type Attempt struct {
+	Log agent.Log // takes what it prints
+	Ask agent.Ask // puts a question to a person
+	// Prompt keeps the whole prompt that an agent was given.
+	Prompt func(text string)
+	// Artifacts is a directory for the files that it leaves; it does not exist yet.
+	Artifacts string
 }
 
 // Outcome is what an attempt came to.

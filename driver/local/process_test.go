@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/driver/drivertest"
 	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
@@ -77,7 +76,7 @@ func driveBusy(dir string, agents local.Agents) error {
 // when it ends.
 type appender struct{ dir string }
 
-func (a appender) Run(_ context.Context, run string, task *engine.StartTask, _ agent.Log) local.Outcome {
+func (a appender) Run(_ context.Context, run string, task *engine.StartTask, _ local.Attempt) local.Outcome {
 	file := filepath.Join(a.dir, strings.ReplaceAll(task.Address, "/", "_"))
 	if err := appendLine(file, "begin "+task.Key(run)); err != nil {
 		return local.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error(), Permanent: true}}
@@ -103,7 +102,7 @@ func appendLine(file, line string) error {
 
 type holder struct{}
 
-func (holder) Run(_ context.Context, _ string, task *engine.StartTask, _ agent.Log) local.Outcome {
+func (holder) Run(_ context.Context, _ string, task *engine.StartTask, _ local.Attempt) local.Outcome {
 	fmt.Println("begun", task.Address)
 	io.Copy(io.Discard, os.Stdin)
 	return local.Outcome{Output: task.Prompt}

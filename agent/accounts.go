@@ -1,0 +1,164 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// Accounts share out what providers allow: how many attempts at once, and none
+// until a quota is reset. They are safe for concurrent use.
+//
+// What is known of quotas is kept in a file, so that every process of this user
+// keeps away from an account that another one has used up.
+type Accounts struct {
+	all  chan struct{}            // a slot for every attempt; nil: any number
+	each map[string]chan struct{} // the same by account
+	file string                   // "": other processes are not told
+	now  func() time.Time
+
+	mu     sync.Mutex
+	parked map[string]time.Time
+	read   time.Time // when the file was changed that parked is from
+}
+
+// NewAccounts allows so many attempts in all and for each account; zero, or an
+// account that is not there: any number. File keeps what is known of quotas.
+func NewAccounts(all int, each map[string]int, file string) *Accounts {
+	a := &Accounts{each: map[string]chan struct{}{}, file: file, now: time.Now, parked: map[string]time.Time{}}
+	if all > 0 {
+		a.all = make(chan struct{}, all)
+	}
+	for name, n := range each {
+		if n > 0 {
+			a.each[name] = make(chan struct{}, n)
+		}
+	}
+	return a
+}
+
+// Enter waits until an attempt may use an account. For one whose quota is used up
+// the error says until when; it is not waited for here, because the run can do
+// that better. leave takes the error of the attempt.
+func (a *Accounts) Enter(ctx context.Context, account string) (leave func(error), err error) {
+	release, err := a.seat(ctx, account)
+	if err != nil {
+		return nil, err
+	}
+	if until := a.parkedUntil(account); !until.IsZero() { // perhaps since it waits
+		release()
+		return nil, &Error{
+			Kind: Quota, Until: until,
+			Message: fmt.Sprintf("the quota of %s is used up until %s", account, until.Local().Format(time.DateTime)),
+		}
+	}
+	return func(failed error) {
+		var known *Error
+		if errors.As(failed, &known) && known.Kind == Quota && known.Until.After(a.now()) {
+			a.park(account, known.Until)
+		}
+		release()
+	}, nil
+}
+
+// seat takes a slot of the account, then one of all: who waits for an account
+// keeps nobody else out.
+func (a *Accounts) seat(ctx context.Context, account string) (release func(), err error) {
+	var taken []chan struct{}
+	release = func() {
+		for _, slots := range taken {
+			<-slots
+		}
+	}
+	for _, slots := range []chan struct{}{a.each[account], a.all} {
+		if slots == nil {
+			continue
+		}
+		select {
+		case slots <- struct{}{}:
+			taken = append(taken, slots)
+		case <-ctx.Done():
+			release()
+			return nil, Interrupted(ctx)
+		}
+	}
+	return release, nil
+}
+
+// parkedUntil is when the quota of an account is reset; zero: it is not used up.
+func (a *Accounts) parkedUntil(account string) time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.refresh()
+	if until := a.parked[account]; until.After(a.now()) {
+		return until
+	}
+	return time.Time{}
+}
+
+func (a *Accounts) park(account string, until time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.refresh()
+	if until.After(a.parked[account]) {
+		a.parked[account] = until.UTC().Round(0)
+		a.save()
+	}
+}
+
+// refresh reads what other processes have learned. A file that cannot be read says
+// nothing: the provider will.
+func (a *Accounts) refresh() {
+	if a.file == "" {
+		return
+	}
+	info, err := os.Stat(a.file)
+	if err != nil || info.ModTime().Equal(a.read) {
+		return
+	}
+	data, err := os.ReadFile(a.file)
+	known := map[string]time.Time{}
+	if err != nil || json.Unmarshal(data, &known) != nil {
+		return
+	}
+	a.read = info.ModTime()
+	for account, until := range known {
+		if until.After(a.parked[account]) {
+			a.parked[account] = until
+		}
+	}
+}
+
+// save keeps what is still to come. Two processes that save at once may forget what
+// one of them knew, and learn it again from the provider.
+func (a *Accounts) save() {
+	if a.file == "" {
+		return
+	}
+	still := map[string]time.Time{}
+	for account, until := range a.parked {
+		if until.After(a.now()) {
+			still[account] = until
+		}
+	}
+	data, err := json.Marshal(still)
+	if err != nil || os.MkdirAll(filepath.Dir(a.file), 0o700) != nil {
+		return
+	}
+	temp, err := os.CreateTemp(filepath.Dir(a.file), ".accounts-*")
+	if err != nil {
+		return
+	}
+	_, err = temp.Write(data)
+	if err = errors.Join(err, temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), a.file)
+	}
+	if err != nil {
+		_ = os.Remove(temp.Name())
+	}
+}

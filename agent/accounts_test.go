@@ -1,0 +1,100 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestAccountsShareOutSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := NewAccounts(3, map[string]int{"small": 1}, "")
+		var now, most [2]atomic.Int32
+		var all sync.WaitGroup
+		for i := range 20 {
+			all.Go(func() {
+				account, of := "large", i%2
+				if of == 1 {
+					account = "small"
+				}
+				leave, err := a.Enter(t.Context(), account)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				n := now[of].Add(1)
+				for m := most[of].Load(); n > m && !most[of].CompareAndSwap(m, n); m = most[of].Load() {
+				}
+				if now[0].Load()+now[1].Load() > 3 {
+					t.Error("more than three at once")
+				}
+				time.Sleep(time.Second)
+				now[of].Add(-1)
+				leave(nil)
+			})
+		}
+		all.Wait()
+		if most[1].Load() != 1 || most[0].Load() < 2 {
+			t.Errorf("at most %d large and %d small at once", most[0].Load(), most[1].Load())
+		}
+	})
+}
+
+func TestAccountsParkWhatIsUsedUp(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "state", "accounts.json")
+	one, other := NewAccounts(0, nil, file), NewAccounts(0, nil, file)
+	until := time.Now().Add(time.Hour)
+	leave, err := one.Enter(t.Context(), "anthropic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	leave(&Error{Kind: Quota, Message: "later", Until: until})
+	for name, a := range map[string]*Accounts{"this process": one, "another": other, "one that starts": NewAccounts(0, nil, file)} {
+		_, err := a.Enter(t.Context(), "anthropic")
+		var known *Error
+		if !errors.As(err, &known) || known.Kind != Quota || !known.Until.Equal(until) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if leave, err := a.Enter(t.Context(), "openai"); err != nil {
+			t.Errorf("%s: another account: %v", name, err)
+		} else {
+			leave(nil)
+		}
+		a.now = func() time.Time { return until.Add(time.Second) }
+		if leave, err := a.Enter(t.Context(), "anthropic"); err != nil {
+			t.Errorf("%s: after the reset: %v", name, err)
+		} else {
+			leave(nil)
+		}
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file: %v, %v", info.Mode(), err)
+	}
+}
+
+func TestAccountsWithoutAFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "accounts.json")
+	if err := os.WriteFile(file, []byte("{not JSON"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := NewAccounts(1, nil, file)
+	leave, err := a.Enter(t.Context(), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("stop"))
+	if _, err := a.Enter(ctx, "x"); err == nil {
+		t.Error("entered without a slot")
+	}
+	leave(&Error{Kind: Quota, Until: time.Now().Add(-time.Hour)})
+	if _, err := a.Enter(t.Context(), "x"); err != nil {
+		t.Errorf("a quota that was reset long ago: %v", err)
+	}
+}
