@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"sync"
 
@@ -20,33 +21,27 @@ const (
 type capture struct {
 	limit int
 	log   agent.Log
-	over  chan struct{} // closed when standard output is over the limit
 
 	mu     sync.Mutex
 	out    []byte
 	errors []byte // the end of standard error
-	closed bool
 }
 
-func newCapture(limit int, log agent.Log) *capture {
-	return &capture{limit: limit, log: log, over: make(chan struct{})}
-}
+// errTooMuch ends a command that prints more than it may.
+var errTooMuch = errors.New("shell: too much output")
 
-func (c *capture) stdout(piece []byte) {
+func (c *capture) stdout(piece []byte) error {
 	c.log(piece)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
-		return
+	if len(c.out)+len(piece) > c.limit {
+		return errTooMuch
 	}
-	c.out = append(c.out, piece[:min(len(piece), c.limit+1-len(c.out))]...)
-	if len(c.out) > c.limit {
-		c.closed = true
-		close(c.over)
-	}
+	c.out = append(c.out, piece...)
+	return nil
 }
 
-func (c *capture) stderr(piece []byte) {
+func (c *capture) stderr(piece []byte) error {
 	c.log(piece)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,6 +49,7 @@ func (c *capture) stderr(piece []byte) {
 	if len(c.errors) > 2*maxTail {
 		c.errors = append(c.errors[:0], c.errors[len(c.errors)-maxTail:]...)
 	}
+	return nil
 }
 
 // output is standard output as the task's result.

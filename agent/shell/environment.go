@@ -53,7 +53,6 @@ func attemptVariables(task *agent.Task, dir string) []string {
 		"HOCKET_NODE=" + task.Node,
 		"HOCKET_ADDRESS=" + task.Address,
 		"HOCKET_ATTEMPT=" + strconv.Itoa(task.Attempt),
-		keyVariable + task.Key,
 		"HOCKET_PROJECT=" + task.Dir,
 		"PWD=" + dir,
 	}
@@ -66,9 +65,6 @@ func attemptVariables(task *agent.Task, dir string) []string {
 	}
 	return env
 }
-
-// keyVariable marks every process of an attempt that keeps its environment.
-const keyVariable = "HOCKET_KEY="
 
 const inputPrefix = "HOCKET_INPUT_"
 

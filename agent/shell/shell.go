@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/process"
 )
 
 // Options say how commands are run. The zero value is the default.
@@ -34,9 +35,6 @@ func New(o Options) *Shell {
 	if s.env == nil {
 		s.env = os.Environ()
 	}
-	if s.grace == 0 {
-		s.grace = 5 * time.Second
-	}
 	s.schema = agent.NewSchema(s.Settings())
 	return s
 }
@@ -51,9 +49,9 @@ func (s *Shell) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent
 	if err != nil {
 		return agent.Result{}, err
 	}
-	out := newCapture(task.Agent.OutputLimit(set.MaxOutputKB, defaultOutputKB), log)
-	p := &process{cmd: cmd, key: task.Key, again: task.Again, grace: s.grace, stdin: input(task, &set), out: out}
-	if err := p.run(ctx); err != nil {
+	out := &capture{limit: task.Agent.OutputLimit(set.MaxOutputKB, defaultOutputKB), log: log}
+	p := &process.Command{Cmd: cmd, Key: task.Key, Again: task.Again, Grace: s.grace}
+	if err := p.Run(ctx, input(task, &set), out.stdout, out.stderr); err != nil {
 		return agent.Result{}, failure(ctx, cmd, out, err)
 	}
 	output, err := out.output()
@@ -92,9 +90,6 @@ func input(task *agent.Task, set *settings) string {
 	}
 	return task.Prompt
 }
-
-// errTooMuch ends a command that prints more than it may.
-var errTooMuch = errors.New("shell: too much output")
 
 // failure says why a command failed, in words for the author of the workflow.
 func failure(ctx context.Context, cmd *exec.Cmd, out *capture, err error) error {

@@ -1,4 +1,4 @@
-package shell
+package process
 
 import (
 	"bytes"
@@ -39,7 +39,7 @@ func killMarked(key string, after int) {
 	if key == "" {
 		return
 	}
-	mark := []byte("\x00" + keyVariable + key + "\x00")
+	mark := []byte("\x00" + KeyVariable + "=" + key + "\x00")
 	// A process may start another while we look, and takes a moment to die, so
 	// look until none is found.
 	for deadline := time.Now().Add(killTime); killWith(mark, after) && time.Now().Before(deadline); {

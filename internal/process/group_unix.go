@@ -1,6 +1,6 @@
 //go:build unix
 
-package shell
+package process
 
 import (
 	"os/exec"
@@ -11,8 +11,9 @@ import (
 // stays its own as long as one process is in the group.
 type group struct{ id int }
 
-func startGroup(cmd *exec.Cmd) (*group, error) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+// A session of its own has a group of its own too, with the same id.
+func startGroup(cmd *exec.Cmd, session bool) (*group, error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: !session, Setsid: session}
 	dieWithParent(cmd.SysProcAttr)
 	if err := cmd.Start(); err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package shell
+package process
 
 import (
 	"os/exec"
@@ -15,7 +15,8 @@ type group struct {
 	ended atomic.Bool
 }
 
-func startGroup(cmd *exec.Cmd) (*group, error) {
+// Windows knows no sessions that could be asked for.
+func startGroup(cmd *exec.Cmd, _ bool) (*group, error) {
 	job, err := newJob()
 	if err != nil {
 		return nil, err

@@ -1,0 +1,89 @@
+package process
+
+import (
+	"context"
+	"io"
+	"sync"
+)
+
+// Conversation is a command that runs and is talked with. What it prints has to be
+// read, or it stands still.
+type Conversation struct {
+	Stdin  io.WriteCloser
+	Stdout io.Reader // ends with the command, also where an orphan keeps its pipe open
+
+	stop context.CancelFunc
+	done chan struct{}
+	err  error
+}
+
+// Start starts the command for a conversation. It ends when ctx is done, by Stop, or
+// by itself. Whoever starts one calls Stop or Wait.
+func (c *Command) Start(ctx context.Context, stderr Sink) (*Conversation, error) {
+	p, err := c.connect(true)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	conv := &Conversation{stop: stop, done: make(chan struct{})}
+	started := make(chan struct{})
+	go func() {
+		defer close(conv.done)
+		defer stop()
+		conv.err = c.run(ctx, p, func() {
+			conv.Stdin, conv.Stdout = p.stdin, p.conversation(ctx)
+			p.read(p.stderr, stderr)
+			close(started)
+		})
+	}()
+	select {
+	case <-started:
+		return conv, nil
+	case <-conv.done:
+		select {
+		case <-started: // it was over at once
+			return conv, nil
+		default:
+			return nil, conv.err
+		}
+	}
+}
+
+// Wait waits for the end of the command and all that it started, and says how it
+// ended, as Run does.
+func (c *Conversation) Wait() error {
+	<-c.done
+	return c.err
+}
+
+// Done is closed when the command and all that it started have ended.
+func (c *Conversation) Done() <-chan struct{} { return c.done }
+
+// Stop ends the command, if it has not ended by itself, and waits for that.
+func (c *Conversation) Stop() error {
+	c.stop()
+	return c.Wait()
+}
+
+// conversation is standard output for a reader of the caller's. The pipe stays open
+// until that reader came to its end, nobody wants the conversation any more, or the
+// time for draining is over.
+func (p *pipes) conversation(ctx context.Context) io.Reader {
+	p.readers.Add(1)
+	ended := sync.OnceFunc(p.readers.Done)
+	context.AfterFunc(ctx, ended)
+	return &lastReader{from: onlyReader{p.stdout}, ended: ended}
+}
+
+type lastReader struct {
+	from  onlyReader
+	ended func()
+}
+
+func (r *lastReader) Read(b []byte) (int, error) {
+	n, err := r.from.Read(b)
+	if err != nil {
+		r.ended()
+	}
+	return n, err
+}

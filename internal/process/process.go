@@ -1,0 +1,163 @@
+// Package process runs a command so that all it starts ends with it.
+//
+// A command has a process group of its own; it and all of its group end together:
+// at the end of the command itself, when its context is done, and when whoever
+// reads its output has had enough. They are asked to end first (SIGTERM), and killed
+// after a grace period. On Linux a process that leaves the group is found by the key
+// in its environment and killed at once, and a command is killed when this process
+// dies. Nobody waits for a process that lives on and keeps a pipe open: after two
+// seconds its output is cut off.
+//
+// [Command.Run] gives a command its input and waits for its end. [Command.Start] is
+// for one that is talked with.
+package process
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os/exec"
+	"runtime"
+	"time"
+)
+
+const (
+	drainTime = 2 * time.Second        // for the output of an orphan that keeps a pipe open
+	firstPoll = time.Millisecond       // between the first looks at a group that is to end
+	lastPoll  = 50 * time.Millisecond  // between later ones
+	killTime  = 200 * time.Millisecond // for the system to carry out a kill
+)
+
+// KeyVariable is the environment variable that marks every process of an attempt
+// that keeps its environment.
+const KeyVariable = "HOCKET_KEY"
+
+// Command is one command. It is used once.
+type Command struct {
+	Cmd     *exec.Cmd     // path, arguments, directory and environment; nothing else of it is set
+	Key     string        // marks what the command starts; "": nothing does
+	Again   bool          // processes with this key may be left from a lost try; they are ended first
+	Grace   time.Duration // from SIGTERM to SIGKILL; zero: 5 s
+	Session bool          // it has a session of its own, so that no terminal can be asked for anything
+}
+
+// Sink takes a piece of what a command prints, as it comes. An error ends the
+// command: Run and Wait give it back.
+type Sink func(piece []byte) error
+
+// ErrCutOff says that a command was ended from here, because its context is done.
+var ErrCutOff = errors.New("process: cut off")
+
+// Run gives the command its input and waits until all that it started has ended. It
+// gives nil if the command exited with status 0 by itself, an [exec.ExitError] if with
+// another, what a sink gave, ErrCutOff, or why it could not be started. A command
+// without input reads from the null device.
+func (c *Command) Run(ctx context.Context, stdin string, stdout, stderr Sink) error {
+	p, err := c.connect(stdin != "")
+	if err != nil {
+		return err
+	}
+	return c.run(ctx, p, func() {
+		if p.stdin != nil {
+			go func() {
+				_, _ = io.WriteString(p.stdin, stdin) // a command need not read its input
+				_ = p.stdin.Close()
+			}()
+		}
+		p.read(p.stdout, stdout)
+		p.read(p.stderr, stderr)
+	})
+}
+
+// run starts the command on its pipes and stays until its end.
+func (c *Command) run(ctx context.Context, p *pipes, started func()) error {
+	// The system ties "kill the child when its parent dies" to the thread that
+	// started the child. This goroutine keeps its thread until the child is gone,
+	// so that the thread cannot end before.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer p.close()
+	if err := ctx.Err(); err != nil {
+		p.closeTheirs()
+		return err
+	}
+	if c.Again {
+		killMarked(c.Key, 0)
+	}
+	if c.Key != "" {
+		c.Cmd.Env = append(c.Cmd.Environ(), KeyVariable+"="+c.Key)
+	}
+	g, err := startGroup(c.Cmd, c.Session)
+	p.closeTheirs()
+	if err != nil {
+		return err
+	}
+	defer g.release()
+	started()
+	err = c.await(ctx, g, p)
+	p.drain()
+	select {
+	case refused := <-p.refused: // perhaps only now: the command may end before its output is read
+		return refused
+	default:
+		return err
+	}
+}
+
+// await waits for the command and then ends what is left of its group. The
+// command is not waited for by cmd.Wait alone: that would go on as long as an
+// orphan holds a pipe.
+func (c *Command) await(ctx context.Context, g *group, p *pipes) error {
+	exited, started := make(chan error, 1), time.Now()
+	go func() { exited <- c.Cmd.Wait() }()
+	cut := ErrCutOff
+	select {
+	case err := <-exited:
+		c.end(g)
+		killMarked(c.Key, c.oldest(started))
+		return err
+	case cut = <-p.refused:
+	case <-ctx.Done():
+	}
+	c.end(g)
+	killMarked(c.Key, 0)
+	select {
+	case <-exited:
+	case <-time.After(killTime): // it hangs in the system, and dies when that lets go
+	}
+	return cut
+}
+
+// oldest is the process after which to look for what left the group; zero: look
+// at all. Process ids go up, and start anew after the last one, but not while a
+// short command runs. For a long one the whole look costs nothing beside it.
+func (c *Command) oldest(started time.Time) int {
+	if time.Since(started) > time.Second {
+		return 0
+	}
+	return c.Cmd.Process.Pid
+}
+
+// end asks the group to end, waits for the grace period, and kills what is left.
+func (c *Command) end(g *group) {
+	if !g.alive() {
+		return
+	}
+	grace := c.Grace
+	if grace == 0 {
+		grace = 5 * time.Second
+	}
+	g.ask()
+	gone(g, grace)
+	g.kill()
+	_ = c.Cmd.Process.Kill() // should it have left its own group
+	gone(g, killTime)
+}
+
+// gone waits until nothing of the group is left, at most for a while.
+func gone(g *group, patience time.Duration) {
+	deadline := time.Now().Add(patience)
+	for pause := firstPoll; g.alive() && time.Now().Before(deadline); pause = min(2*pause, lastPoll) {
+		time.Sleep(min(pause, time.Until(deadline)))
+	}
+}

@@ -1,0 +1,191 @@
+//go:build unix
+
+package process_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket/internal/process"
+)
+
+// The tests of agent/shell prove how a command and what it started end.
+
+func command(script string) *process.Command {
+	return &process.Command{Cmd: exec.Command("sh", "-c", script), Key: "process/test", Grace: 100 * time.Millisecond}
+}
+
+func discard([]byte) error { return nil }
+
+func TestRun(t *testing.T) {
+	var out, errs bytes.Buffer
+	sink := func(to *bytes.Buffer) process.Sink {
+		return func(piece []byte) error { to.Write(piece); return nil }
+	}
+	err := command("cat; echo $HOCKET_KEY >&2; exit 3").Run(t.Context(), "hello", sink(&out), sink(&errs))
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 3 || out.String() != "hello" || errs.String() != "process/test\n" {
+		t.Errorf("got %q, %q, %v", out.String(), errs.String(), err)
+	}
+}
+
+func TestNoInputIsTheNullDevice(t *testing.T) {
+	if err := command("! read line").Run(t.Context(), "", discard, discard); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestASinkEndsTheCommand(t *testing.T) {
+	enough := errors.New("enough")
+	for name, script := range map[string]string{"endless": "yes", "over before it is read": "echo x", "waits": "echo x; sleep 60"} {
+		err := command(script).Run(t.Context(), "", func([]byte) error { return enough }, discard)
+		if !errors.Is(err, enough) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func TestCancel(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	err := command("echo started; sleep 60").Run(ctx, "", func([]byte) error { cancel(); return nil }, discard)
+	if !errors.Is(err, process.ErrCutOff) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestASessionOfItsOwn(t *testing.T) {
+	c := command(`test "$(ps -o sid= -p $$ | tr -d ' ')" = $$`)
+	c.Session = true
+	if err := c.Run(t.Context(), "", discard, discard); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestConversation(t *testing.T) {
+	var errs bytes.Buffer
+	conv, err := command(`while read line; do echo "you said $line"; done; echo bye >&2; exit 4`).Start(t.Context(), func(piece []byte) error {
+		errs.Write(piece)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(conv.Stdout)
+	for _, word := range []string{"one", "two"} {
+		if _, err := io.WriteString(conv.Stdin, word+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		if !lines.Scan() || lines.Text() != "you said "+word {
+			t.Errorf("got %q", lines.Text())
+		}
+	}
+	_ = conv.Stdin.Close()
+	if lines.Scan() {
+		t.Errorf("got %q after the end", lines.Text())
+	}
+	err = conv.Wait()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 4 || errs.String() != "bye\n" {
+		t.Errorf("got %v and %q", err, errs.String())
+	}
+}
+
+func TestStop(t *testing.T) {
+	conv, err := command(`trap "" TERM; echo ready; while :; do sleep 1; done`).Start(t.Context(), discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := bufio.NewReader(conv.Stdout)
+	if line, err := out.ReadString('\n'); line != "ready\n" {
+		t.Fatalf("got %q, %v", line, err)
+	}
+	if err := conv.Stop(); !errors.Is(err, process.ErrCutOff) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := out.ReadByte(); err != io.EOF {
+		t.Errorf("a read after the end gave %v", err)
+	}
+}
+
+// A process without the key keeps the pipe of a conversation open.
+func TestAnOrphanedPipeEnds(t *testing.T) {
+	if _, err := exec.LookPath("setsid"); err != nil {
+		t.Skip("no setsid here")
+	}
+	conv, err := command(`unset HOCKET_KEY; setsid sh -c 'echo $$; exec sleep 60'& sleep 0.2`).Start(t.Context(), discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(conv.Stdout)
+	if err != nil || conv.Wait() != nil {
+		t.Errorf("got %v, %v", err, conv.Wait())
+	}
+	if out, err := exec.Command("kill", "-9", strings.TrimSpace(string(data))).CombinedOutput(); err != nil {
+		t.Errorf("the test proves nothing: no process was left: %s", out)
+	}
+}
+
+func TestStartFails(t *testing.T) {
+	c := &process.Command{Cmd: exec.Command("no-such-program-here")}
+	if _, err := c.Start(t.Context(), discard); !errors.Is(err, exec.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := command("true").Start(ctx, discard); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Nothing stays: neither a goroutine nor an open file.
+func TestNothingIsLeft(t *testing.T) {
+	once := func() {
+		_ = command("cat").Run(t.Context(), "x", discard, discard)
+		conv, err := command("cat").Start(t.Context(), discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go io.Copy(io.Discard, conv.Stdout)
+		_ = conv.Stop()
+	}
+	once()
+	before, files := runtime.NumGoroutine(), openFiles()
+	for range 10 {
+		once()
+	}
+	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	if n := runtime.NumGoroutine(); n > before {
+		t.Errorf("%d goroutines, %d before", n, before)
+	}
+	if n := openFiles(); n > files {
+		t.Errorf("%d open files, %d before", n, files)
+	}
+}
+
+// openFiles counts the file descriptors of this process.
+func openFiles() (n int) {
+	for fd := range 256 {
+		var stat syscall.Stat_t
+		if syscall.Fstat(fd, &stat) == nil {
+			n++
+		}
+	}
+	return n
+}
+
+func TestMain(m *testing.M) {
+	os.Unsetenv(process.KeyVariable)
+	os.Exit(m.Run())
+}
