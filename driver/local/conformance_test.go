@@ -5,7 +5,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/driver/drivertest"
 	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
