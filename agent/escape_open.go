@@ -1,0 +1,131 @@
+package agent
+
+import "strings"
+
+// swallowing are what hides all that follows, in XML or in Markdown, until it is
+// ended.
+var swallowing = []struct{ open, end string }{
+	{"<!--", "-->"}, {"<![cdata[", "]]>"}, {"<?", "?>"}, {"<!", ">"},
+	{"<script", "</script"}, {"<style", "</style"}, {"<pre", "</pre"}, {"<textarea", "</textarea"},
+}
+
+// escapeOpen puts a backslash behind the bracket of what is begun and not ended.
+func escapeOpen(text string) string {
+	if !strings.Contains(text, "<") {
+		return text
+	}
+	lower := asciiLower(text)
+	marks := map[int]bool{}
+	for _, s := range swallowing {
+		from := max(0, strings.LastIndex(lower, s.end)-len(s.open)+1)
+		for {
+			at := strings.Index(lower[from:], s.open)
+			if at < 0 {
+				break
+			}
+			marks[from+at] = true
+			from += at + 1
+		}
+	}
+	if len(marks) == 0 {
+		return text
+	}
+	var b strings.Builder
+	for i := range len(text) {
+		b.WriteByte(text[i])
+		if marks[i] {
+			b.WriteByte('\\')
+		}
+	}
+	return b.String()
+}
+
+// asciiLower keeps the places of all bytes, which strings.ToLower does not.
+func asciiLower(text string) string {
+	lower := []byte(text)
+	for i, c := range lower {
+		if c >= 'A' && c <= 'Z' {
+			lower[i] = c + 'a' - 'A'
+		}
+	}
+	return string(lower)
+}
+
+// fenceMark is what opens a code fence: a character, and how many of it.
+type fenceMark struct {
+	char byte
+	n    int
+}
+
+// escapeFences puts a backslash before all code fences of a text, if one might be
+// open at its end.
+func escapeFences(text string) string {
+	if !fenceLeftOpen(text) {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		content := strings.TrimLeft(line, " ")
+		if _, _, ok := fenceOf(content); ok {
+			lines[i] = line[:len(line)-len(content)] + `\` + content
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// fenceLeftOpen reads fences as CommonMark does. One that is indented behind a
+// list may belong to an item, with which it ends, or not: both are followed up.
+// What stands in an item or a quotation ends before our next tag.
+func fenceLeftOpen(text string) bool {
+	const tooMany = 16
+	closed, list := true, false
+	var open []fenceMark
+	for line := range strings.SplitSeq(text, "\n") {
+		content := strings.TrimLeft(line, " ")
+		indent := len(line) - len(content)
+		list = list || isListItem(content)
+		mark, info, ok := fenceOf(content)
+		if !ok || indent > 3 {
+			continue
+		}
+		var next []fenceMark
+		stays := closed && (indent > 0 && list)
+		for _, o := range open {
+			if o.char == mark.char && mark.n >= o.n && strings.Trim(info, " \t") == "" {
+				stays = true
+			} else {
+				next = append(next, o)
+			}
+		}
+		if closed && (mark.char == '~' || !strings.Contains(info, "`")) {
+			next = append(next, mark)
+		} else if closed {
+			stays = true
+		}
+		if closed, open = stays, next; len(open) > tooMany {
+			return true
+		}
+	}
+	return len(open) > 0
+}
+
+// fenceOf reads the fence that a line begins with, and what stands behind it.
+func fenceOf(content string) (mark fenceMark, info string, ok bool) {
+	if !strings.HasPrefix(content, "```") && !strings.HasPrefix(content, "~~~") {
+		return mark, "", false
+	}
+	info = strings.TrimLeft(content, content[:1])
+	return fenceMark{content[0], len(content) - len(info)}, info, true
+}
+
+// isListItem says whether a line may begin an item of a list.
+func isListItem(content string) bool {
+	rest := strings.TrimLeft(content, "0123456789")
+	if rest == "" {
+		return false
+	}
+	if len(rest) < len(content) {
+		return rest[0] == '.' || rest[0] == ')'
+	}
+	return rest[0] == '-' || rest[0] == '*' || rest[0] == '+' || rest[0] == '>'
+}
