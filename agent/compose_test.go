@@ -177,7 +177,7 @@ func unescapeTags(text string) string {
 		r, n := glyph(text[at:])
 		b.WriteString(text[at : at+n])
 		at += n
-		if fold(r) != '<' {
+		if !opens(r) {
 			continue
 		}
 		if name, end := findName(text, at); name >= 0 {
@@ -196,6 +196,15 @@ func TestNothingBreaksOut(t *testing.T) {
 	}
 	for i, a := range breakouts {
 		checkFrame(t, a+breakouts[(i*7+3)%len(breakouts)])
+	}
+}
+
+// Every character that Unicode calls a form of the bracket is known.
+func TestAllBracketsAreKnown(t *testing.T) {
+	for r := rune(1); r <= unicode.MaxRune; r++ {
+		if strings.HasPrefix(norm.NFKD.String(string(r)), "<") != opens(r) && !strings.ContainsRune(twins['<'], r) {
+			t.Errorf("%U %c", r, r)
+		}
 	}
 }
 

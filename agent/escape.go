@@ -93,7 +93,7 @@ func escapeTags(text string) string {
 		}
 		r, n := glyph(text[at:])
 		at += n
-		if fold(r) != '<' {
+		if !opens(r) {
 			continue
 		}
 		name, end := findName(text, at)
@@ -107,6 +107,11 @@ func escapeTags(text string) string {
 		return text
 	}
 	return b.String() + text[done:]
+}
+
+// opens says whether a character looks like the bracket that tags begin with.
+func opens(r rune) bool {
+	return r == '<' || r >= utf8.RuneSelf && strings.ContainsRune(twins['<'], r)
 }
 
 // plainByte says whether no tag, however written, begins with a byte.
@@ -249,7 +254,7 @@ const skipped rune = -1
 // twins are letters of other scripts, and signs, that look like those of a tag.
 // What Unicode itself calls a form of the letter is found without them.
 var twins = map[rune]string{
-	'<': "‹«〈⟨❮❬⧼ᐸ˂≺⋖≤≦⩽⪡≪≲⟪⦑⦓⪕ᚲ𐏒",
+	'<': "＜﹤≮‹«〈⟨❮❬⧼ᐸ˂≺⋖≤≦⩽⪡≪≲⟪⦑⦓⪕ᚲ𐏒",
 	'h': "һнհηꮒᏂĥħʜɦիḩ",
 	'o': "оοօσ0ọө०০੦૦௦೦೧๐໐οჿᴏ◦○°ѳⲟоø",
 	'c': "сϲᴄⲥↄčçćꮯ¢ƈ",
