@@ -32,6 +32,7 @@ type PlanNode struct {
 	ID    string `json:"id"`
 	Kind  string `json:"kind"`
 	Uses  string `json:"uses,omitempty"` // the agent of a task, the workflow of a call
+	Why   string `json:"why,omitempty"`  // why that agent, where the task names none and one was chosen
 	Depth int    `json:"depth"`          // how many loops and for_each are around it
 	Wave  int    `json:"wave"`           // nodes of one graph with the same wave may start together
 	Times Bound  `json:"times"`          // in one run of its workflow

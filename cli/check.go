@@ -106,8 +106,9 @@ func missingCalls(b workflow.Bundle) []string {
 }
 
 func (a *app) verdict(found workflow.Diagnostics, files int) string {
-	if len(found) == 0 {
-		return a.outStyle.Paint(view.Green, "ok") + ": " + view.Count(files, "workflow") + " checked\n"
+	if len(found.Mistakes()) == 0 {
+		notes := view.Diagnostics(nearPaths(found), a.sourceOf, a.outStyle)
+		return notes + a.outStyle.Paint(view.Green, "ok") + ": " + view.Count(files, "workflow") + " checked\n"
 	}
 	return a.showDiagnostics(found, a.outStyle)
 }

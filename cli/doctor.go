@@ -129,7 +129,7 @@ func (a *app) lookAtWorkflows(p *project.Project) []finding {
 		l, err := p.Load(name)
 		if err != nil {
 			f = brokenBy("workflow", err)
-		} else if found := l.Check(nil); len(found) > 0 {
+		} else if found := l.Check(nil).Mistakes(); len(found) > 0 {
 			f.Found, f.Remedy = name+": "+view.Tally(found), "`hocket check "+name+"` shows them"
 			f.State = warning
 			if found.Errors() {

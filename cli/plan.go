@@ -54,6 +54,13 @@ func (a *app) drawPlan(p *check.Plan) string {
 		fact("unknown", why)
 	}
 	for _, w := range p.Workflows {
+		for _, n := range w.Nodes {
+			if n.Why != "" {
+				fact("chosen", fmt.Sprintf("%s for %s/%s, %s", n.Uses, w.Name, n.ID, n.Why))
+			}
+		}
+	}
+	for _, w := range p.Workflows {
 		b.WriteString("\n" + style.Paint(view.Bold, view.Line(w.Name)) + "\n" + planTable(&w).Draw(style))
 	}
 	return b.String()

@@ -11,7 +11,11 @@ import (
 // Check gives everything that is wrong with the workflow, with what it calls and
 // with the project's own files. Replied says which nodes have a scripted reply
 // and need no agent; nil: none.
+//
+// It first gives every task that names no agent one, see [agent.Set.Choose]: what
+// is pinned with a run holds on every machine.
 func (l *Loaded) Check(replied func(w *workflow.Workflow, node string) bool) workflow.Diagnostics {
+	l.choose()
 	found := check.Run(check.Input{
 		Bundle:  l.Bundle,
 		Agents:  directory{l.project.Agents},
@@ -21,7 +25,7 @@ func (l *Loaded) Check(replied func(w *workflow.Workflow, node string) bool) wor
 		Broken:  l.broken,
 	})
 	found = slices.DeleteFunc(found, l.doubtful())
-	return slices.Concat(l.project.Diagnostics(), l.Diagnostics, l.missingPrompts(replied), found).Sort()
+	return slices.Concat(l.project.Diagnostics(), l.Diagnostics, l.missingPrompts(replied), l.chosenAgents(replied), found).Sort()
 }
 
 // callable are the workflows that could be called instead of one that does not
@@ -98,7 +102,18 @@ func comparePlaces(a, b workflow.Pos) int {
 
 // Plan bounds what a run would do.
 func (l *Loaded) Plan() check.Plan {
-	return check.PlanOf(l.Bundle, l.Limits, directory{l.project.Agents})
+	l.choose()
+	plan := check.PlanOf(l.Bundle, l.Limits, directory{l.project.Agents})
+	for _, c := range l.chosen {
+		for _, w := range plan.Workflows {
+			for i := range w.Nodes {
+				if w.Name == c.w.Name && w.Nodes[i].ID == c.node {
+					w.Nodes[i].Why = c.reason
+				}
+			}
+		}
+	}
+	return plan
 }
 
 // Required are the inputs that a run must be given.

@@ -8,6 +8,7 @@ func Codes() []strictyaml.Code {
 		{Name: codeUnknown, Meaning: "A workflow does not exist."},
 		{Name: codeAmbiguous, Meaning: "A name stands for several files."},
 		{Name: codePromptFile, Meaning: "The file of a prompt cannot be used."},
+		{Name: codeChosen, Meaning: "An agent was chosen where none is named."},
 		{Name: codeTemplate, Meaning: "A task names a prompt that does not exist."},
 		{Name: codeInputUnknown, Meaning: "A run is given an input that its workflow does not declare."},
 		{Name: codeInputMissing, Meaning: "A run is not given an input that it needs."},

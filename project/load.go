@@ -34,6 +34,8 @@ type Loaded struct {
 	beside  []string                      // directories of the files that were read
 	places  map[place][]found             // what find found: a name is called many times
 	missing []missing                     // tasks without the prompts that they name
+	chosen  []chosen                      // tasks that were given an agent
+	settled bool                          // choose was here
 }
 
 // place is a name and the directory of the file that uses it.

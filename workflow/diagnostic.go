@@ -30,10 +30,12 @@ func (p Pos) String() string {
 // Severity is how bad a diagnostic is.
 type Severity string
 
-// The severities. An Error keeps a workflow from running.
+// The severities. An Error keeps a workflow from running; a Note says what was
+// decided for the author, and that is no mistake.
 const (
 	Error   Severity = "error"
 	Warning Severity = "warning"
+	Note    Severity = "note"
 )
 
 // Diagnostic is a mistake of the author: data, not a Go error. Its code is
@@ -45,6 +47,7 @@ type Diagnostic struct {
 	Summary  string   `json:"summary"`          // what is wrong, under 60 characters where names allow it
 	Detail   string   `json:"detail,omitempty"` // what to do about it
 	Fix      *Fix     `json:"fix,omitempty"`    // what a program may do about it; nil: a person has to decide
+	Change   Change   `json:"-"`                // what Place makes a Fix of
 }
 
 func (d Diagnostic) String() string {
@@ -61,6 +64,11 @@ type Diagnostics []Diagnostic
 // Errors says whether one of them keeps the workflow from running.
 func (ds Diagnostics) Errors() bool {
 	return slices.ContainsFunc(ds, func(d Diagnostic) bool { return d.Severity == Error })
+}
+
+// Mistakes are those that are more than notes.
+func (ds Diagnostics) Mistakes() Diagnostics {
+	return slices.DeleteFunc(slices.Clone(ds), func(d Diagnostic) bool { return d.Severity == Note })
 }
 
 // Sort orders them by place, and drops what is said twice.
@@ -91,6 +99,11 @@ func (ds Diagnostics) String() string {
 // Errorf and Warningf make a diagnostic at a position.
 func Errorf(pos Pos, code, detail, summary string, args ...any) Diagnostic {
 	return Diagnostic{Pos: pos, Severity: Error, Code: code, Summary: fmt.Sprintf(summary, args...), Detail: detail}
+}
+
+// Notef makes a diagnostic that is no mistake.
+func Notef(pos Pos, code, detail, summary string, args ...any) Diagnostic {
+	return Diagnostic{Pos: pos, Severity: Note, Code: code, Summary: fmt.Sprintf(summary, args...), Detail: detail}
 }
 
 // Warningf makes a diagnostic that does not keep the workflow from running.

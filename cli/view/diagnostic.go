@@ -31,7 +31,7 @@ func Tally(ds workflow.Diagnostics) string {
 		counts[d.Severity]++
 	}
 	var parts []string
-	for _, s := range []workflow.Severity{workflow.Error, workflow.Warning} {
+	for _, s := range []workflow.Severity{workflow.Error, workflow.Warning, workflow.Note} {
 		if n := counts[s]; n > 0 {
 			parts = append(parts, Count(n, string(s)))
 		}
@@ -63,10 +63,15 @@ func (d *drawing) diagnostic(diag *workflow.Diagnostic) {
 }
 
 func severityPaint(s workflow.Severity) Paint {
-	if s == workflow.Error {
+	switch s {
+	case workflow.Error:
 		return BoldRed
+	case workflow.Warning:
+		return BoldYellow
+	case workflow.Note:
+		return BoldBlue
 	}
-	return BoldYellow
+	return Bold
 }
 
 func (d *drawing) blue(s string) string { return d.style.Paint(BoldBlue, s) }
