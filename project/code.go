@@ -5,6 +5,7 @@ import "github.com/hocket-dev/hocket/internal/strictyaml"
 // Codes lists the codes of this package's own diagnostics.
 func Codes() []strictyaml.Code {
 	return []strictyaml.Code{
+		{Name: codeConfig, Meaning: "config.yml says something that cannot be."},
 		{Name: codeUnknown, Meaning: "A workflow does not exist."},
 		{Name: codeAmbiguous, Meaning: "A name stands for several files."},
 		{Name: codePromptFile, Meaning: "The file of a prompt cannot be used."},

@@ -1,8 +1,10 @@
 package project
 
 import (
+	"slices"
 	"time"
 
+	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/workflow"
@@ -10,17 +12,78 @@ import (
 
 // Config is what a project sets for all its workflows, in config.yml.
 type Config struct {
-	// Agent does the tasks that name none. "": such a task is a mistake.
+	// Agent does the tasks that name none. "": see [agent.Set].
 	Agent string
+	// Model is that of agents over an API that name none.
+	Model string
+	// Providers are where models are reached, by name.
+	Providers map[string]Provider
+	// Prices are those of models, over the known ones.
+	Prices map[string]agent.Price
+	// Secrets are where values are found that nobody may see, by name.
+	Secrets map[string]Place
+	// Servers are where tools are found over MCP, in the order of the file.
+	Servers []Server
+	// Parallel bounds attempts of agents that think, in all and by account.
+	Parallel map[string]int
+	// Context bounds what an agent is told besides its task.
+	Context Context
+	// Browser is how pages are opened.
+	Browser Browser
 	// Limits are those of a run whose workflow sets none of its own.
 	Limits workflow.Limits
 	// Generated are the limits of a workflow that was made by an AI.
 	Generated workflow.Limits
 }
 
+// AllAccounts is the key of [Config.Parallel] for all accounts together.
+const AllAccounts = "all"
+
+// Provider is where models are reached.
+type Provider struct {
+	API     string // its protocol
+	BaseURL string // "": that of the provider itself
+	Key     Place  // zero: the usual variable of its API
+}
+
+// Place is where a secret is found: one of its fields.
+type Place struct{ Env, File string }
+
+// Value is a text, or the name of a secret in place of one.
+type Value struct{ Text, Secret string }
+
+// Server is where tools are found over MCP: a command, or an address.
+type Server struct {
+	Name    string
+	Command []string
+	Env     map[string]Value
+	URL     string
+	Headers map[string]Value
+}
+
+// Context bounds what an agent is told besides its task.
+type Context struct {
+	MaxBytes int // of a whole prompt
+	Memories int // how many at most
+}
+
+// Browser is how pages are opened.
+type Browser struct {
+	Program        string // "": the first that is found
+	PrivateNetwork bool   // addresses of this machine and its network may be opened
+}
+
+// codeConfig is the code of the mistakes in config.yml that are not mistakes in its
+// YAML.
+const codeConfig = "config-invalid"
+
+// The APIs that a provider may speak.
+var apis = []string{"anthropic", "openai", "openai-compatible", "google"}
+
 // defaultConfig is what holds where config.yml says nothing.
 func defaultConfig() Config {
 	return Config{
+		Context:   Context{MaxBytes: 400 << 10, Memories: 5},
 		Limits:    check.Defaults(),
 		Generated: workflow.Limits{Steps: 10, Parallel: 3, Depth: 1, Runtime: 5 * time.Minute},
 	}
@@ -33,6 +96,14 @@ func readConfig(file string, text []byte) (Config, workflow.Diagnostics) {
 	doc := strictyaml.Read(file, text)
 	root := doc.Root().Map()
 	c.Agent = root.Name("agent")
+	c.Model = root.Name("model")
+	c.Providers = readProviders(root.Map("providers"))
+	c.Prices = readPrices(root.Map("prices"))
+	c.Secrets = readSecrets(root.Map("secrets"))
+	c.Servers = readServers(root.Map("mcp"), c.Secrets)
+	c.Parallel = readParallel(root.Map("parallel"))
+	c.Context.read(root.Map("context"))
+	c.Browser = readBrowser(root.Map("browser"))
 	w := root.Map("workflows")
 	c.Limits = check.Override(c.Limits, workflow.Limits{Depth: w.Int("max_depth", 1)})
 	c.Limits = check.Override(c.Limits, readBudgets(w.Map("budgets")))
@@ -52,4 +123,123 @@ func readBudgets(m *strictyaml.Map) workflow.Limits {
 	}
 	m.Done()
 	return l
+}
+
+func readProviders(m *strictyaml.Map) map[string]Provider {
+	all := map[string]Provider{}
+	for e := range m.All() {
+		p := e.Value.Map()
+		provider := Provider{API: p.Word("api", apis...), BaseURL: p.String("base_url"), Key: readPlace(p.Get("key"))}
+		p.Done()
+		if provider.API == "" {
+			provider.API = e.Name // for the providers that the APIs are named after
+			if !slices.Contains(apis, e.Name) && !p.Peek("api").Exists() {
+				e.Value.Key().Errorf(codeConfig, "write under api what it speaks, e.g. `api: openai-compatible`", "provider %q has no api", e.Name)
+			}
+		}
+		if provider.API == "openai-compatible" && provider.BaseURL == "" {
+			e.Value.Key().Errorf(codeConfig, "write its address, e.g. `base_url: http://127.0.0.1:11434/v1`", "provider %q has no base_url", e.Name)
+		}
+		all[e.Name] = provider
+	}
+	return all
+}
+
+func readPrices(m *strictyaml.Map) map[string]agent.Price {
+	all := map[string]agent.Price{}
+	for e := range m.All() {
+		p := e.Value.Map()
+		all[e.Name] = agent.Price{Input: p.Float("input"), Output: p.Float("output"), CacheRead: p.Float("cache_read"), CacheWrite: p.Float("cache_write")}
+		p.Done()
+	}
+	return all
+}
+
+func readSecrets(m *strictyaml.Map) map[string]Place {
+	all := map[string]Place{}
+	for e := range m.All() {
+		all[e.Name] = readPlace(e.Value)
+	}
+	return all
+}
+
+// readPlace reads where a secret is. A secret itself does not belong here.
+func readPlace(n strictyaml.Node) Place {
+	if !n.Exists() {
+		return Place{}
+	}
+	if n.IsScalar() {
+		n.Errorf(codeConfig, "write `{env: VARIABLE}` or `{file: PATH}`; the value itself does not belong into a file that is shared", "a secret stands here by its value")
+		return Place{}
+	}
+	m := n.Map()
+	p := Place{Env: m.Name("env"), File: m.String("file")}
+	unknown := m.Done()
+	if (p.Env == "") == (p.File == "") && unknown == 0 && n.IsMap() {
+		n.Errorf(codeConfig, "write either `env: VARIABLE` or `file: PATH`", "it is not clear where the secret is")
+	}
+	return p
+}
+
+func readServers(m *strictyaml.Map, secrets map[string]Place) []Server {
+	var all []Server
+	for e := range m.All() {
+		s := e.Value.Map()
+		server := Server{Name: e.Name, URL: s.String("url"), Env: readValues(s.Map("env"), secrets), Headers: readValues(s.Map("headers"), secrets)}
+		for _, word := range s.Get("command").OneOrMany() {
+			server.Command = append(server.Command, word.Name())
+		}
+		unknown := s.Done()
+		if (len(server.Command) == 0) == (server.URL == "") && unknown == 0 && e.Value.IsMap() {
+			e.Value.Key().Errorf(codeConfig, "write its `command: [PROGRAM, ARGUMENT…]`, or the `url` at which it answers", "MCP server %q needs a command or a url", e.Name)
+		}
+		all = append(all, server)
+	}
+	return all
+}
+
+// readValues reads texts, in place of which a secret may be named.
+func readValues(m *strictyaml.Map, secrets map[string]Place) map[string]Value {
+	if m.Len() == 0 {
+		return nil
+	}
+	all := map[string]Value{}
+	for e := range m.All() {
+		if e.Value.IsScalar() {
+			all[e.Name] = Value{Text: e.Value.Name()}
+			continue
+		}
+		v := e.Value.Map()
+		name := v.Get("secret")
+		all[e.Name] = Value{Secret: name.Name()}
+		v.Done()
+		if _, ok := secrets[name.Name()]; name.Exists() && !ok {
+			name.Errorf(codeConfig, "say under `secrets` where it is found, e.g. `"+name.Name()+": {env: VARIABLE}`", "there is no secret %q", name.Name())
+		}
+	}
+	return all
+}
+
+func readParallel(m *strictyaml.Map) map[string]int {
+	all := map[string]int{}
+	for e := range m.All() {
+		all[e.Name] = int(e.Value.Int(1))
+	}
+	return all
+}
+
+func (c *Context) read(m *strictyaml.Map) {
+	if kb := m.Int("max_kb", 1); kb > 0 {
+		c.MaxBytes = kb << 10
+	}
+	if n := m.Get("memories"); n.Exists() {
+		c.Memories = int(n.Int(0))
+	}
+	m.Done()
+}
+
+func readBrowser(m *strictyaml.Map) Browser {
+	b := Browser{Program: m.String("program"), PrivateNetwork: m.Bool("private_network")}
+	m.Done()
+	return b
 }

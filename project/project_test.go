@@ -33,10 +33,15 @@ func write(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// open opens a project that has an executor called shell.
-func open(t *testing.T, dir string) *project.Project {
+// open opens a project that has an executor called shell, and some that work from
+// words.
+func open(t *testing.T, dir string, talkers ...string) *project.Project {
 	t.Helper()
-	p, err := project.Open(dir, project.Options{StateHome: "/state", Executors: map[string]agent.Executor{"shell": command{}}})
+	executors := map[string]agent.Executor{"shell": command{}}
+	for _, name := range talkers {
+		executors[name] = talker{}
+	}
+	p, err := project.Open(dir, project.Options{StateHome: "/state", Executors: executors})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,17 +119,68 @@ workflows:
   max_depth: 3
   budgets: {max_steps: 7, max_runtime_mins: 1.5, max_cost_usd: 2.5, max_tokens: 1000}
   ai_generated_budgets: {max_parallel: 1}
+model: local/qwen3
+providers:
+  anthropic: {key: {file: /run/secrets/anthropic}}
+  local: {api: openai-compatible, base_url: "http://127.0.0.1:11434/v1"}
+prices: {qwen3: {input: 0.5, output: 2}}
+secrets: {TICKETS: {env: TICKETS_TOKEN}}
+mcp:
+  tickets: {command: [tickets-mcp, --stdio], env: {TOKEN: {secret: TICKETS}, LEVEL: 3}}
+  search: {url: "http://127.0.0.1:9000/mcp", headers: {Authorization: {secret: TICKETS}}}
+parallel: {all: 8, anthropic: 2}
+context: {max_kb: 64, memories: 0}
+browser: {program: /usr/bin/chromium, private_network: true}
 `,
 		".glee/config.yml": "agent: other\n",
 	})
 	p := open(t, dir)
 	want := project.Config{
-		Agent:     "shell",
+		Agent: "shell",
+		Model: "local/qwen3",
+		Providers: map[string]project.Provider{
+			"anthropic": {API: "anthropic", Key: project.Place{File: "/run/secrets/anthropic"}},
+			"local":     {API: "openai-compatible", BaseURL: "http://127.0.0.1:11434/v1"},
+		},
+		Prices:  map[string]agent.Price{"qwen3": {Input: 0.5, Output: 2}},
+		Secrets: map[string]project.Place{"TICKETS": {Env: "TICKETS_TOKEN"}},
+		Servers: []project.Server{
+			{Name: "tickets", Command: []string{"tickets-mcp", "--stdio"}, Env: map[string]project.Value{"TOKEN": {Secret: "TICKETS"}, "LEVEL": {Text: "3"}}},
+			{Name: "search", URL: "http://127.0.0.1:9000/mcp", Headers: map[string]project.Value{"Authorization": {Secret: "TICKETS"}}},
+		},
+		Parallel:  map[string]int{"all": 8, "anthropic": 2},
+		Context:   project.Context{MaxBytes: 64 << 10},
+		Browser:   project.Browser{Program: "/usr/bin/chromium", PrivateNetwork: true},
 		Limits:    workflow.Limits{Steps: 7, Parallel: 10, Depth: 3, Runtime: 90 * time.Second, CostUSD: 2.5, Tokens: 1000},
 		Generated: workflow.Limits{Steps: 10, Parallel: 1, Depth: 1, Runtime: 5 * time.Minute},
 	}
 	if diff := cmp.Diff(want, p.Config); diff != "" {
 		t.Errorf("config (-want +got):\n%s", diff)
+	}
+}
+
+func TestConfigNamesWhatCannotBe(t *testing.T) {
+	dir := write(t, map[string]string{".hocket/config.yml": `providers:
+  mine: {base_url: "http://127.0.0.1:1/v1"}
+  local: {api: openai-compatible}
+  openai: {key: sk-123}
+secrets:
+  A: {env: X, file: y}
+mcp:
+  empty: {}
+  both: {command: [x], url: y}
+  lost: {url: x, headers: {H: {secret: NOWHERE}}}
+`})
+	ds := open(t, dir).Diagnostics()
+	lines := []int{}
+	for _, d := range ds {
+		if d.Code != "config-invalid" || d.Detail == "" {
+			t.Errorf("found %v", d)
+		}
+		lines = append(lines, d.Line)
+	}
+	if want := []int{2, 3, 4, 6, 8, 9, 10}; !slices.Equal(lines, want) {
+		t.Errorf("mistakes in lines %v, want %v:\n%v", lines, want, ds)
 	}
 }
 

@@ -141,6 +141,13 @@ func TestKeysAreThoseOfTheReaders(t *testing.T) {
 		{"config", "properties", readConfig(t), stray},
 		{"config", "properties/workflows/properties", readConfig(t), "workflows: {" + stray + "}"},
 		{"config", "definitions/budgets/properties", readConfig(t), "workflows: {budgets: {" + stray + "}}"},
+		{"config", "properties/providers/additionalProperties/properties", readConfig(t), "providers: {openai: {" + stray + "}}"},
+		{"config", "properties/prices/additionalProperties/properties", readConfig(t), "prices: {m: {" + stray + "}}"},
+		{"config", "definitions/place/properties", readConfig(t), "secrets: {s: {" + stray + "}}"},
+		{"config", "properties/mcp/additionalProperties/properties", readConfig(t), "mcp: {m: {" + stray + "}}"},
+		{"config", "definitions/values/additionalProperties/anyOf/1/properties", readConfig(t), "mcp: {m: {url: x, headers: {h: {" + stray + "}}}}"},
+		{"config", "properties/context/properties", readConfig(t), "context: {" + stray + "}"},
+		{"config", "properties/browser/properties", readConfig(t), "browser: {" + stray + "}"},
 		{"replies", "definitions/long/properties", readReplies, "a: {output: x, " + stray + "}"},
 	} {
 		if diff := cmp.Diff(keysRead(t, c.read(c.text)), properties(t, c.schema, c.path)); diff != "" {
