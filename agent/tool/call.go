@@ -1,0 +1,142 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// call is one call under way.
+type call struct {
+	*Manifest
+	args    map[string]any
+	secrets secrets
+	dir     string // the project
+	key     string // marks the processes of the call
+	env     []string
+	log     agent.Log
+}
+
+// call makes one call: its arguments are checked before and what it gives after.
+// No error and no output holds a secret.
+func (s *Set) call(ctx context.Context, m *Manifest, args map[string]any, task *agent.Task, log agent.Log) (string, error) {
+	if m.needs != "" {
+		return "", agent.Permanentf("%s", m.needs)
+	}
+	args, err := m.arguments(args)
+	if err != nil {
+		return "", err
+	}
+	values, err := s.secretsOf(m)
+	if err != nil {
+		return "", err
+	}
+	c := &call{Manifest: m, args: args, secrets: values, dir: s.dir(task), key: s.key(task), env: s.options.Env, log: log}
+	within, cancel := context.WithTimeout(ctx, m.Timeout)
+	defer cancel()
+	output, err := c.do(within)
+	switch {
+	case err == nil:
+		output = values.hide(output)
+		return output, m.checkOutput(output)
+	case ctx.Err() != nil:
+		return "", agent.Interrupted(ctx)
+	case within.Err() != nil:
+		return "", &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("tool %s took longer than %s", m.Name, m.Timeout)}
+	}
+	return "", c.masked(err)
+}
+
+func (c *call) do(ctx context.Context) (string, error) {
+	switch w := c.Work.(type) {
+	case *Request:
+		return c.request(ctx, w)
+	case *Search:
+		return c.search(ctx, w)
+	case *Command:
+		return c.command(ctx, w)
+	}
+	return "", agent.Permanentf("tool %s: its file is wrong; `hocket tools check` says how", c.Name)
+}
+
+// arguments are those of a call with the defaults, once they match the inputs.
+func (m *Manifest) arguments(args map[string]any) (map[string]any, error) {
+	if m.inputs == nil {
+		return nil, agent.Permanentf("tool %s: its inputs are wrong; `hocket tools check` says how", m.Name)
+	}
+	all, err := workflow.Normalize(m.withDefaults(args))
+	if err != nil {
+		return nil, agent.Permanentf("tool %s: the arguments are no JSON: %v", m.Name, err)
+	}
+	if wrong := m.inputs.Mistakes(all); len(wrong) > 0 {
+		return nil, agent.Permanentf("tool %s: the arguments do not match its inputs:\n- %s", m.Name, strings.Join(wrong, "\n- "))
+	}
+	return all.(map[string]any), nil
+}
+
+// checkOutput holds what a tool gave against its outputs.
+func (m *Manifest) checkOutput(output string) error {
+	if m.Outputs == nil {
+		return nil
+	}
+	value, err := workflow.ParseJSON([]byte(output))
+	if err != nil {
+		return &agent.Error{Kind: agent.BadOutput, Message: fmt.Sprintf("tool %s gave something that is no JSON: %s", m.Name, shorten(output))}
+	}
+	if wrong := m.outputs.Mistakes(value); len(wrong) > 0 {
+		return &agent.Error{Kind: agent.BadOutput, Message: fmt.Sprintf("tool %s gave something that does not match its outputs:\n- %s", m.Name, strings.Join(wrong, "\n- "))}
+	}
+	return nil
+}
+
+// secretsOf are the values of the secrets that a tool may know.
+func (s *Set) secretsOf(m *Manifest) (secrets, error) {
+	values := secrets{}
+	for _, name := range m.Permissions.Secrets {
+		if s.options.Secret == nil {
+			return nil, agent.Permanentf("tool %s needs the secret %s, and there are none here", m.Name, name)
+		}
+		value, err := s.options.Secret(name)
+		if err != nil {
+			return nil, agent.Permanentf("tool %s needs the secret %s: %v", m.Name, name, err)
+		}
+		if value == "" {
+			return nil, agent.Permanentf("tool %s needs the secret %s, which is empty", m.Name, name)
+		}
+		values[name] = value
+	}
+	return values, nil
+}
+
+// masked is an error without the values of secrets.
+func (c *call) masked(err error) error {
+	var known *agent.Error
+	if errors.As(err, &known) {
+		clean := *known
+		clean.Message = fmt.Sprintf("tool %s: %s", c.Name, c.secrets.hide(known.Message))
+		return &clean
+	}
+	return agent.Errorf("tool %s: %s", c.Name, c.secrets.hide(err.Error()))
+}
+
+// limit is how many bytes a call may give.
+func (c *call) limit() int { return c.MaxOutputKB << 10 }
+
+func (c *call) tooMuch() error {
+	return agent.Permanentf("the output is over %d KiB; ask for less, or raise max_output_kb", c.MaxOutputKB)
+}
+
+// names are the names of the arguments, sorted.
+func (c *call) names() []string {
+	var names []string
+	for name := range c.args {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,188 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/process"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+var errTooMuch = errors.New("tool: too much output")
+
+// command starts the program of a tool and gives what it prints.
+func (c *call) command(ctx context.Context, w *Command) (string, error) {
+	cmd, err := c.prepare(w)
+	if err != nil {
+		return "", err
+	}
+	out := &capture{limit: c.limit()}
+	log := &lines{secrets: c.secrets, log: c.log}
+	p := process.Command{Cmd: cmd, Key: c.key, Session: true}
+	err = p.Run(ctx, workflow.FormatJSON(c.args), out.stdout, func(piece []byte) error {
+		log.write(piece)
+		return out.stderr(piece)
+	})
+	log.flush()
+	printed, said := out.end()
+	if err != nil {
+		return "", c.broken(cmd, said, err)
+	}
+	if at := agent.NotText(printed); at > 0 {
+		return "", agent.Errorf("its output is not text (UTF-8) at byte %d", at)
+	}
+	return strings.TrimRight(string(printed), "\r\n"), nil
+}
+
+func (c *call) broken(cmd *exec.Cmd, said string, err error) error {
+	var exit *exec.ExitError
+	switch {
+	case errors.Is(err, errTooMuch):
+		return c.tooMuch()
+	case errors.As(err, &exit):
+		return agent.Errorf("%s%s", exit.ProcessState, said)
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return agent.Permanentf("program %q is not there; is it installed, and on the PATH?", cmd.Path)
+	case errors.Is(err, fs.ErrPermission):
+		return agent.Permanentf("program %q may not be executed", cmd.Path)
+	case errors.Is(err, syscall.E2BIG):
+		return agent.Permanentf("the inputs are larger than the system allows")
+	}
+	return agent.Errorf("program %q: %v", cmd.Path, err)
+}
+
+// prepare is the process to start, with its place and its environment.
+func (c *call) prepare(w *Command) (*exec.Cmd, error) {
+	argv := slices.Clone(w.Argv)
+	if w.File != "" {
+		file, err := inside(c.Dir, w.File)
+		if err != nil {
+			return nil, err
+		}
+		argv = append(argv, file)
+	}
+	dir, err := inside(c.dir, filepath.ToSlash(filepath.Clean("./"+w.Dir)))
+	if err != nil {
+		return nil, err
+	}
+	if strings.Contains(argv[0], "/") && !filepath.IsAbs(argv[0]) {
+		argv[0] = filepath.Join(c.dir, argv[0]) // in the project, wherever it runs
+	}
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env = dir, c.environment(w, dir)
+	return cmd, nil
+}
+
+// inside is a path that exists below a directory, also after links are followed.
+func inside(dir, path string) (string, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", agent.PathError(dir, err)
+	}
+	defer root.Close()
+	if _, err := root.Stat(filepath.FromSlash(path)); err != nil {
+		return "", agent.PathError(path, err)
+	}
+	return filepath.Join(dir, filepath.FromSlash(path)), nil
+}
+
+// harmless are the variables that a program needs to work at all. No other one is
+// handed down: any of them may hold a secret.
+var harmless = strings.Fields(`PATH HOME USER LOGNAME LANG LANGUAGE TZ TMPDIR TEMP TMP TERM
+	SystemRoot SystemDrive ComSpec PATHEXT USERPROFILE APPDATA LOCALAPPDATA ProgramData ProgramFiles WINDIR`)
+
+// largestInput is how long the value of an input may be to be in the environment.
+const largestInput = 32 << 10
+
+// environment is what a program sees: harmless variables, those of the manifest, its
+// secrets and its inputs. The last of a name counts.
+func (c *call) environment(w *Command, dir string) []string {
+	var env []string
+	for _, pair := range c.env {
+		name, _, _ := strings.Cut(pair, "=")
+		if slices.Contains(harmless, name) || strings.HasPrefix(name, "LC_") {
+			env = append(env, pair)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.Env)) {
+		env = append(env, name+"="+w.Env[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.secrets)) {
+		env = append(env, name+"="+c.secrets[name])
+	}
+	for _, name := range c.names() {
+		if text := workflow.FormatText(c.args[name]); len(text) <= largestInput && !strings.ContainsRune(text, 0) {
+			env = append(env, variable(name)+"="+text)
+		}
+	}
+	return append(env, "HOCKET_PROJECT="+c.dir, "HOCKET_TOOL="+c.Dir, "PWD="+dir)
+}
+
+// variable is the environment variable that holds an input.
+func variable(input string) string {
+	return "HOCKET_INPUT_" + strings.Map(func(r rune) rune {
+		if isVariable("x" + string(r)) {
+			return r
+		}
+		return '_'
+	}, input)
+}
+
+// capture keeps what a program prints: all of its output, and the end of what it says
+// about itself. It is safe for concurrent use: a process that lives on may print while
+// it is read.
+type capture struct {
+	limit int
+
+	mu   sync.Mutex
+	out  []byte
+	said []byte
+}
+
+const (
+	maxTail      = 4 << 10
+	maxLastLines = 10
+)
+
+func (c *capture) stdout(piece []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.out)+len(piece) > c.limit {
+		return errTooMuch
+	}
+	c.out = append(c.out, piece...)
+	return nil
+}
+
+func (c *capture) stderr(piece []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.said = append(c.said, piece...)
+	if len(c.said) > 2*maxTail {
+		c.said = append(c.said[:0], c.said[len(c.said)-maxTail:]...)
+	}
+	return nil
+}
+
+// end is the output, and the last lines of the rest, ready to follow the reason of a
+// failure.
+func (c *capture) end() (printed []byte, said string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	text := strings.TrimSpace(strings.ToValidUTF8(string(c.said[max(0, len(c.said)-maxTail):]), "\uFFFD"))
+	if text != "" {
+		lines := strings.Split(text, "\n")
+		said = ": " + strings.Join(lines[max(0, len(lines)-maxLastLines):], "\n")
+	}
+	return slices.Clone(c.out), said
+}

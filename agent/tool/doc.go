@@ -1,0 +1,24 @@
+// Package tool holds the tools of a project, which agents with a model call: each is
+// a folder .hocket/tools/NAME with a tool.yml, and [Load] makes a [Set] of them and
+// of the built-in ones.
+//
+// A manifest says what a tool is given and gives back (JSON Schema), what it may do,
+// and how it works:
+//
+//	http     makes a request; inputs are put into it, each escaped for its place
+//	command  starts a program; inputs are on its standard input and in its
+//	         environment, never in its arguments
+//	script   the same with a file of the tool's folder and the interpreter for it
+//	search   asks a search engine and takes titles, addresses and snippets out of
+//	         its answer
+//
+// # What is enforced
+//
+// A call is checked before it is made and what comes back after. A request reaches
+// only the hosts that the manifest names, after redirects too, and no private network
+// unless its host is named. A program has an environment of a few harmless variables
+// and the secrets that the manifest names; what it starts ends with it. Which files a
+// program opens and whom it talks to is not enforced: the manifest tells people.
+//
+// The value of a secret is masked in outputs, logs and errors.
+package tool

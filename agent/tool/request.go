@@ -1,0 +1,256 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"strings"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/jsonpath"
+)
+
+const (
+	maxRedirects = 5
+	maxErrorBody = 500
+)
+
+// request makes the request of an http tool and gives the body of the answer.
+func (c *call) request(ctx context.Context, r *Request) (string, error) {
+	req, secret, err := c.build(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	where := fmt.Sprintf("%s %s://%s%s", req.Method, req.URL.Scheme, req.URL.Host, req.URL.EscapedPath())
+	client := http.Client{
+		Transport:     &guard{network: c.Permissions.Network, redact: c.secrets.hide},
+		CheckRedirect: redirect(secret),
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return "", c.failed(where, err)
+	}
+	defer resp.Body.Close()
+	c.log([]byte(c.secrets.hide(where + ": " + resp.Status + "\n")))
+	if r.Full {
+		return c.full(where, resp)
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		start, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // as much as came
+		return "", agent.Errorf("%s: %s", where, strings.TrimSpace(resp.Status+" "+strings.ToValidUTF8(string(start), "")))
+	}
+	data, err := c.body(where, resp)
+	if err == nil && len(data) > c.limit() {
+		err = c.tooMuch()
+	}
+	return string(data), err
+}
+
+// failed is why there is no answer, without the query: it may be private.
+func (c *call) failed(where string, err error) error {
+	var withURL *url.Error
+	if errors.As(err, &withURL) {
+		err = withURL.Err
+	}
+	var ours *agent.Error
+	if errors.As(err, &ours) {
+		return ours
+	}
+	return agent.Errorf("%s: %v", where, err)
+}
+
+// body reads an answer that is text, and one byte more than it may have.
+func (c *call) body(where string, resp *http.Response) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(resp.Body, int64(c.limit())+1))
+	if err != nil {
+		return nil, agent.Errorf("%s: the answer broke off: %v", where, err)
+	}
+	at := agent.NotText(data)
+	if at > 0 && len(data) > c.limit() && at > c.limit()-4 {
+		at = 0 // a character was cut off
+	}
+	if at > 0 {
+		return nil, agent.Errorf("%s: the answer (%s) is not text", where, resp.Header.Get("Content-Type"))
+	}
+	return data, nil
+}
+
+// full is the whole of an answer for a model that reads it. One that is too long is
+// cut, and says so.
+func (c *call) full(where string, resp *http.Response) (string, error) {
+	data, err := c.body(where, resp)
+	if err != nil {
+		return "", err
+	}
+	answer := map[string]any{"status": resp.Status, "type": resp.Header.Get("Content-Type")}
+	if to := resp.Header.Get("Location"); to != "" {
+		answer["location"] = to
+	}
+	if len(data) > c.limit() {
+		data = data[:c.limit()]
+		answer["cut_off"] = fmt.Sprintf("the body is longer than these %d KiB", c.MaxOutputKB)
+	}
+	answer["body"] = strings.ToValidUTF8(string(data), "")
+	return workflow.FormatJSON(answer), nil
+}
+
+// build makes the request, and names the headers that hold a secret.
+func (c *call) build(ctx context.Context, r *Request) (*http.Request, []string, error) {
+	u, err := fillURL(r.URL, c.args)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.addQuery(u, r.Query)
+	body, contentType := c.payload(r)
+	method := fillText(r.Method, c.args)
+	if method == "" {
+		method = map[bool]string{true: http.MethodPost, false: http.MethodGet}[body != nil]
+	}
+	req, err := http.NewRequestWithContext(ctx, strings.ToUpper(method), u.String(), body)
+	if err != nil {
+		return nil, nil, agent.Permanentf("method %q or address cannot be used", method)
+	}
+	req.Header.Set("User-Agent", "hocket")
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	secret, err := c.addHeaders(req, r)
+	return req, secret, err
+}
+
+// addQuery adds parameters to an address, escaped. A list gives a parameter several
+// times; an input that was not given leaves it out.
+func (c *call) addQuery(u *url.URL, fields []field) {
+	added := url.Values{}
+	for _, f := range fields {
+		if f.secret != "" {
+			added.Set(f.name, f.prefix+c.secrets[f.secret])
+			continue
+		}
+		value, given := fill(f.value, c.args)
+		if list, ok := value.([]any); ok {
+			for _, item := range list {
+				added.Add(f.name, workflow.FormatText(item))
+			}
+		} else if given && value != nil {
+			added.Set(f.name, workflow.FormatText(value))
+		}
+	}
+	if len(added) > 0 {
+		u.RawQuery = strings.Trim(u.RawQuery+"&"+added.Encode(), "&")
+	}
+}
+
+func (c *call) addHeaders(req *http.Request, r *Request) (secret []string, err error) {
+	set := func(name, value string) {
+		name = textproto.CanonicalMIMEHeaderKey(name)
+		if name == "Host" {
+			req.Host = value
+			return
+		}
+		req.Header.Set(name, value)
+	}
+	for _, f := range r.Headers {
+		if f.secret != "" {
+			set(f.name, f.prefix+c.secrets[f.secret])
+			secret = append(secret, f.name)
+		} else if value, given := fill(f.value, c.args); given && value != nil {
+			set(f.name, workflow.FormatText(value))
+		}
+	}
+	if r.HeadersOf == "" {
+		return secret, nil
+	}
+	more, _ := c.args[r.HeadersOf].(map[string]any)
+	for name, value := range more {
+		if !isHeader(name) {
+			return nil, agent.Permanentf("a header cannot have the name %q", shorten(name))
+		}
+		if !strings.EqualFold(name, "Host") { // it would reach another site than the permissions say
+			set(name, workflow.FormatText(value))
+		}
+	}
+	return secret, nil
+}
+
+// payload is what to send and what it is; nil: nothing.
+func (c *call) payload(r *Request) (io.Reader, string) {
+	if !r.HasBody {
+		return nil, ""
+	}
+	value, given := fill(r.Body, c.args)
+	if !given {
+		return nil, ""
+	}
+	if text, ok := value.(string); ok {
+		return strings.NewReader(text), "text/plain; charset=utf-8"
+	}
+	return bytes.NewReader([]byte(workflow.FormatJSON(value))), "application/json"
+}
+
+// redirect follows a few redirects, and keeps secrets from other servers. Package
+// net/http does that only for the headers that it knows.
+func redirect(secret []string) func(*http.Request, []*http.Request) error {
+	return func(next *http.Request, before []*http.Request) error {
+		if len(before) > maxRedirects {
+			return fmt.Errorf("more than %d redirects", maxRedirects)
+		}
+		first := before[0].URL
+		if next.URL.Scheme != first.Scheme || next.URL.Host != first.Host {
+			for _, name := range secret {
+				next.Header.Del(name)
+			}
+			next.Header.Del("Referer") // the query of the first may hold a secret
+		}
+		return nil
+	}
+}
+
+// search asks a search engine and gives its results as a JSON list.
+func (c *call) search(ctx context.Context, s *Search) (string, error) {
+	answer, err := c.request(ctx, &s.Request)
+	if err != nil {
+		return "", err
+	}
+	doc, err := workflow.ParseJSON([]byte(answer))
+	if err != nil {
+		return "", agent.Errorf("the answer is no JSON: %s", shorten(answer))
+	}
+	found, err := s.Results.Select(doc)
+	if err != nil {
+		return "", agent.Errorf("results: %v", err)
+	}
+	if len(found) == 1 {
+		if list, ok := found[0].([]any); ok {
+			found = list // the path names the list itself
+		}
+	}
+	if n := wantedCount(c.args); len(found) > n {
+		found = found[:n]
+	}
+	list := make([]any, len(found))
+	for i, item := range found {
+		list[i] = map[string]any{"title": first(s.Title, item), "url": first(s.Link, item), "snippet": first(s.Snippet, item)}
+	}
+	return workflow.FormatJSON(list), nil
+}
+
+func wantedCount(args map[string]any) int {
+	n := 0
+	_, _ = fmt.Sscan(workflow.FormatText(args["count"]), &n) // the schema has seen to it
+	return n
+}
+
+// first is the text of what a path finds first; "" it finds nothing.
+func first(p *jsonpath.Path, v any) string {
+	if found, err := p.Select(v); err == nil && len(found) > 0 && found[0] != nil {
+		return workflow.FormatText(found[0])
+	}
+	return ""
+}

@@ -1,0 +1,224 @@
+package tool
+
+import (
+	"context"
+	"crypto/rand"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/extract"
+)
+
+// Options say how tools work here. The zero value is the default.
+type Options struct {
+	// Secret is the value of a secret by its name; nil: there are none. Its error
+	// says how to set it.
+	Secret func(name string) (string, error)
+	// Env is the environment from which programs are given harmless variables; nil:
+	// this process's.
+	Env []string
+}
+
+// Set is all tools of a project, and the built-in ones that it does not replace. It is
+// not changed once made, and safe for concurrent use.
+type Set struct {
+	root    string
+	options Options
+	tools   []*Manifest // the project's, then the built-in ones, each by name
+}
+
+// File is the name of the file that makes a folder a tool.
+const File = "tool.yml"
+
+// homes are the directories of a project that may have tools, the better first.
+var homes = []string{".hocket", ".glee"}
+
+// Load reads the tools of the project in a directory. What is wrong with their files
+// is in the diagnostics; an error is one of the machine.
+func Load(root string, o Options) (*Set, workflow.Diagnostics, error) {
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return nil, nil, fmt.Errorf("tool: %w", err)
+	}
+	if o.Env == nil {
+		o.Env = os.Environ()
+	}
+	s := &Set{root: root, options: o}
+	var found workflow.Diagnostics
+	for _, home := range homes {
+		wrong, err := s.read(filepath.Join(root, home, "tools"))
+		if err != nil {
+			return nil, nil, err
+		}
+		found = append(found, wrong...)
+	}
+	slices.SortFunc(s.tools, func(a, b *Manifest) int { return strings.Compare(a.Name, b.Name) })
+	for _, m := range builtins() {
+		if _, taken := s.Manifest(m.Name); !taken {
+			s.tools = append(s.tools, m)
+		}
+	}
+	return s, found, nil
+}
+
+// read adds the tools of a directory. One that is there already stays.
+func (s *Set) read(dir string) (workflow.Diagnostics, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("tool: %w", err)
+	}
+	var found workflow.Diagnostics
+	for _, e := range entries {
+		file := filepath.Join(dir, e.Name(), File)
+		text, err := os.ReadFile(file)
+		if !e.IsDir() && !isDir(filepath.Dir(file)) || errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("tool: %w", err)
+		}
+		m, wrong := Read(file, text)
+		if m != nil {
+			m.Dir = filepath.Dir(file)
+			wrong = append(wrong, m.missingFile()...)
+			if _, taken := s.Manifest(m.Name); !taken {
+				s.tools = append(s.tools, m)
+			}
+		}
+		found = append(found, wrong...)
+	}
+	return found, nil
+}
+
+// missingFile says that the file of a script is not there.
+func (m *Manifest) missingFile() workflow.Diagnostics {
+	c, ok := m.Work.(*Command)
+	if !ok || c.File == "" || !isInside(c.File) {
+		return nil
+	}
+	if _, err := inside(m.Dir, c.File); err != nil {
+		return workflow.Diagnostics{workflow.Errorf(m.Pos, CodeDefinition, "put it beside "+File, "the script cannot be used: %v", err)}
+	}
+	return nil
+}
+
+//go:embed builtin
+var builtinFiles embed.FS
+
+// builtins are the tools that every project has.
+func builtins() []*Manifest {
+	const file = "builtin/http_request/" + File
+	text, err := builtinFiles.ReadFile(file)
+	if err != nil {
+		panic(fmt.Sprintf("tool: %v", err)) // it is part of the program
+	}
+	request, _ := Read(file, text)
+	request.Builtin = true
+	search := &Manifest{
+		Name: "web_search", Description: "Searches the web and gives titles, addresses and snippets.", Builtin: true,
+		Inputs: searchInputs(), Outputs: searchOutputs(), Timeout: defaultTimeout, MaxOutputKB: defaultOutputKB, Work: &Search{},
+		needs: "web_search has no search engine yet; `hocket tools new web_search --kind search` writes .hocket/tools/web_search/tool.yml, and in it the address of one has to be filled in",
+	}
+	search.inputs, _ = extract.Compile(search.Inputs)
+	return []*Manifest{request, search}
+}
+
+// Manifests are the tools of the project and then the built-in ones, each in order of
+// their names.
+func (s *Set) Manifests() []*Manifest { return slices.Clone(s.tools) }
+
+// Names are the names of all tools, in the same order.
+func (s *Set) Names() []string {
+	names := make([]string, len(s.tools))
+	for i, m := range s.tools {
+		names[i] = m.Name
+	}
+	return names
+}
+
+// Manifest is a tool by its name.
+func (s *Set) Manifest(name string) (*Manifest, bool) {
+	at := slices.IndexFunc(s.tools, func(m *Manifest) bool { return m.Name == name })
+	if at < 0 {
+		return nil, false
+	}
+	return s.tools[at], true
+}
+
+// Tool is a tool that a model can call. The error names those that there are.
+func (s *Set) Tool(name string) (agent.Tool, error) {
+	m, ok := s.Manifest(name)
+	if !ok {
+		return agent.Tool{}, &UnknownError{Name: name, Names: s.Names()}
+	}
+	return agent.Tool{
+		Name: m.Name, Description: m.describe(), Input: m.Inputs, Approval: m.Approval,
+		Call: func(ctx context.Context, args map[string]any, task *agent.Task, log agent.Log) (string, error) {
+			return s.call(ctx, m, args, task, log)
+		},
+	}, nil
+}
+
+// UnknownError says that there is no tool of a name.
+type UnknownError struct {
+	Name  string
+	Names []string
+}
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("there is no tool %q; %s", e.Name, e.Hint())
+}
+
+// Hint says what may have been meant.
+func (e *UnknownError) Hint() string {
+	if hint := workflow.DidYouMean(e.Name, e.Names); hint != "" {
+		return hint
+	}
+	return "there are " + strings.Join(e.Names, ", ")
+}
+
+// describe is the description with the examples: a model learns from them.
+func (m *Manifest) describe() string {
+	text := strings.TrimSpace(m.Description)
+	for i, e := range m.Examples {
+		if i == 0 {
+			text += "\n\nExamples of arguments:"
+		}
+		text += "\n" + workflow.FormatJSON(e.Inputs)
+	}
+	return text
+}
+
+// dir is the project that a call works in.
+func (s *Set) dir(task *agent.Task) string {
+	if task != nil && task.Dir != "" {
+		return task.Dir
+	}
+	return s.root
+}
+
+// key marks the processes of one call. It is that of no other: what is left of a call
+// is ended by its key, while other calls of the same attempt go on.
+func (s *Set) key(task *agent.Task) string {
+	key := "tool/" + rand.Text()
+	if task != nil && task.Key != "" {
+		key = task.Key + "/" + key
+	}
+	return key
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
