@@ -72,7 +72,7 @@ func (s *Store) Create(n NewRun) (*Writer, error) {
 		return w.append(tx, Batch{Events: n.Events})
 	})
 	if err != nil {
-		return nil, errors.Join(err, lease.release())
+		return nil, errors.Join(err, lease.Release())
 	}
 	return w, nil
 }

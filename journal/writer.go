@@ -58,7 +58,7 @@ func (s *Store) Writer(ctx context.Context, run string) (*Writer, error) {
 	w := &Writer{store: s, lease: lease, run: run, number: number}
 	err = s.read.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) + 1 FROM events WHERE run = ?", number).Scan(&w.next)
 	if err != nil {
-		return nil, explain(s.file, errors.Join(err, lease.release()))
+		return nil, explain(s.file, errors.Join(err, lease.Release()))
 	}
 	return w, nil
 }
@@ -70,7 +70,7 @@ func (w *Writer) Run() string { return w.run }
 func (w *Writer) Recorded() int { return w.next - 1 }
 
 // Close gives the run up.
-func (w *Writer) Close() error { return w.lease.release() }
+func (w *Writer) Close() error { return w.lease.Release() }
 
 // Append records a batch: all of it, or with an error nothing. When it returns,
 // the batch is durable. The error is a *ConflictError when somebody else has
