@@ -15,7 +15,7 @@ func (in *Input) agent(w *workflow.Workflow, n *node, t *workflow.Task) *Agent {
 
 func (in *Input) resolve(name, role string) *Agent {
 	if in.Agents == nil {
-		return &Agent{Executor: name, Cost: Cost{Unknown: true}}
+		return &Agent{Executor: name, Cost: UnknownCost}
 	}
 	key := agentKey{name, role}
 	a := in.resolved[key]

@@ -149,7 +149,7 @@ func (b *bounder) node(w *workflow.Workflow, n *node) totals {
 func (b *bounder) task(w *workflow.Workflow, n *node, step *workflow.Task) totals {
 	t := totals{steps: Bound{N: 1}, least: 1, attempts: Bound{N: 1}}
 	tries := int64(max(n.Retry.Attempts, 1))
-	switch cost := b.in.agent(w, n, step).Cost; {
+	switch cost := b.in.agent(w, n, step).cost(step); {
 	case cost.Unknown:
 		t.usdOpen, t.tokens = true, open
 	default:

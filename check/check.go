@@ -45,8 +45,21 @@ type Agent struct {
 	// Validate says what is wrong with settings; nil: anything goes. Strings
 	// in them are templates, of which nobody knows yet what they become.
 	Validate func(settings map[string]any) []Problem
-	Cost     Cost
+	// Cost bounds an attempt of a task with these settings of its own; nil: it
+	// costs nothing.
+	Cost func(settings map[string]any) Cost
 }
+
+// cost bounds an attempt of a task of the agent.
+func (a *Agent) cost(t *workflow.Task) Cost {
+	if a.Cost == nil {
+		return Cost{}
+	}
+	return a.Cost(t.Settings)
+}
+
+// UnknownCost is that of an agent of which nobody knows it.
+func UnknownCost(map[string]any) Cost { return Cost{Unknown: true} }
 
 // Problem is what an agent has against its settings.
 type Problem struct {

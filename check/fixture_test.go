@@ -183,11 +183,11 @@ type cast struct{}
 func (cast) Agent(name, _ string) check.Agent {
 	switch name {
 	case "writer", "reviewer":
-		return check.Agent{Executor: "model", Cost: check.Cost{USD: 0.5, Tokens: 1000}}
+		return check.Agent{Executor: "model", Cost: func(map[string]any) check.Cost { return check.Cost{USD: 0.5, Tokens: 1000} }}
 	case "shell":
 		return check.Agent{Executor: "shell", Validate: needsCommand}
 	case "unpriced":
-		return check.Agent{Executor: "model", Cost: check.Cost{Unknown: true}}
+		return check.Agent{Executor: "model", Cost: check.UnknownCost}
 	case "editor":
 		return check.Agent{Found: check.Ambiguous, Candidates: []string{"anna", "bert"}}
 	case "poet":

@@ -88,6 +88,7 @@ func reportTexts(p *pass) {
 			pos.EndColumn = pos.Column + 1 // what is missing at the end of a text
 		}
 		report(pos, detail, "%s", problem.Summary)
+		p.found[len(p.found)-1].Change = problem.Change
 	}
 }
 

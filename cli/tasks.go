@@ -19,7 +19,7 @@ func taskFacts(b workflow.Bundle, agents *agent.Set, replies *scripted.Replies) 
 			if !ok {
 				return
 			}
-			f := agentFacts(agents, task.Agent, roleOf(w, task.Agent))
+			f := agentFacts(agents, task, roleOf(w, task.Agent))
 			if replies != nil && replies.CoversTask(n.ID) {
 				f = engine.TaskFacts{Timeout: f.Timeout, Retry: f.Retry}
 				f.MaxCostUSD, f.MaxTokens = replies.Most(n.ID)
@@ -32,16 +32,14 @@ func taskFacts(b workflow.Bundle, agents *agent.Set, replies *scripted.Replies) 
 	return facts
 }
 
-// agentFacts is what is known of one agent. What runs on this machine costs
-// nothing.
-func agentFacts(agents *agent.Set, name, role string) engine.TaskFacts {
-	d, _, err := agents.ResolveLane(name, role)
+// agentFacts is what is known of the agent of one task.
+func agentFacts(agents *agent.Set, task *workflow.Task, role string) engine.TaskFacts {
+	d, _, err := agents.ResolveLane(task.Agent, role)
 	if err != nil {
 		return engine.TaskFacts{} // a reply stands in for it, or the check has refused it
 	}
-	f := engine.TaskFacts{MaxCostUSD: d.Budget.MaxCostUSD, MaxTokens: d.Budget.MaxTokens, Timeout: d.Timeout, Retry: d.Retry}
-	if _, free := executors()[d.Agent]; !free && d.Budget == (agent.Budget{}) {
-		f.UnknownCost = true
+	bound, known := agents.Bound(d, task.Settings)
+	return engine.TaskFacts{
+		MaxCostUSD: bound.MaxCostUSD, MaxTokens: bound.MaxTokens, UnknownCost: !known, Timeout: d.Timeout, Retry: d.Retry,
 	}
-	return f
 }

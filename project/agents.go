@@ -67,7 +67,10 @@ func (d directory) Agent(name, role string) check.Agent {
 	return check.Agent{
 		Executor: def.Agent,
 		Settings: def.Settings,
-		Cost:     costOf(def),
+		Cost: func(settings map[string]any) check.Cost {
+			bound, known := d.set.Bound(def, settings)
+			return check.Cost{USD: bound.MaxCostUSD, Tokens: bound.MaxTokens, Unknown: !known}
+		},
 		Validate: func(settings map[string]any) []check.Problem {
 			var list []check.Problem
 			for _, p := range d.set.ValidateSettings(def, settings) {
@@ -83,7 +86,7 @@ func (d directory) Agent(name, role string) check.Agent {
 }
 
 func unresolved(err *agent.ResolveError) check.Agent {
-	a := check.Agent{Candidates: err.Candidates, Install: err.Advice(), Cost: check.Cost{Unknown: true}}
+	a := check.Agent{Candidates: err.Candidates, Install: err.Advice(), Cost: check.UnknownCost}
 	switch err.Why {
 	case agent.Unknown:
 		a.Found = check.Unknown
@@ -93,13 +96,4 @@ func unresolved(err *agent.ResolveError) check.Agent {
 		a.Found = check.NoExecutor
 	}
 	return a
-}
-
-// costOf bounds one attempt of an agent. What runs on this machine costs
-// nothing.
-func costOf(d *agent.Definition) check.Cost {
-	if d.Budget != (agent.Budget{}) {
-		return check.Cost{USD: d.Budget.MaxCostUSD, Tokens: d.Budget.MaxTokens}
-	}
-	return check.Cost{Unknown: !slices.Contains([]string{"shell", "file", "http", "human", "scripted"}, d.Agent)}
 }

@@ -1,0 +1,266 @@
+// Package staff puts agents to work: it gives an executor what it should know and
+// may use, and takes what it gives. It knows the words of package agent only; what
+// remembers, hides and finds tools is handed to it.
+//
+// # What it does for an attempt
+//
+//  1. Everything that the executor says is masked before anybody sees it, and so
+//     are its output and its error.
+//  2. An attempt that thinks takes a slot of its account, or is told that the
+//     quota is used up.
+//  3. Its prompt is composed of the project's instructions, memories, what was said
+//     before, its inputs and its task. The whole of it is kept.
+//  4. It is given the tools and the MCP servers that its definition names.
+//  5. What was asked and answered is kept as a conversation that can be taken up.
+package staff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Options are what a project has for its agents. Every field may be missing.
+type Options struct {
+	// Instructions are those of the project: its AGENTS.md.
+	Instructions func() (string, error)
+	// Memories are what is remembered about a task, the most relevant first.
+	Memories func(ctx context.Context, task string) ([]agent.Passage, error)
+	// Conversations keep what was said.
+	Conversations Conversations
+	// Tools finds those that a task may use, for executors that call them. close
+	// ends what they need.
+	Tools func(ctx context.Context, task *agent.Task) (tools []agent.Tool, close func(), err error)
+	// Servers are those of MCP, by name.
+	Servers func(names []string) ([]agent.Server, error)
+	// Accounts share out slots and quotas.
+	Accounts *agent.Accounts
+	// Mask hides secrets.
+	Mask Mask
+	// MaxBytes bounds a prompt; zero: nothing does.
+	MaxBytes int
+}
+
+// Mask hides secrets.
+type Mask interface {
+	Mask(text string) string
+	// Stream masks what is printed piece by piece. flush gives on what was held
+	// back because it might have been the beginning of a secret.
+	Stream(to func(piece []byte)) (write func(piece []byte), flush func())
+}
+
+// Conversations keep what was said.
+type Conversations interface {
+	// Open gives a conversation by its id; "" begins a new one for the task.
+	Open(task *agent.Task, id string) (Conversation, error)
+}
+
+// Conversation is one of them.
+type Conversation interface {
+	ID() string
+	History() []agent.Message
+	Native() *agent.Conversation // the executor's own; nil: it has none
+	// Add keeps a question with its answer, and how the executor goes on.
+	Add(question, answer string, native *agent.Conversation) error
+}
+
+// SessionSetting is the setting by which a task names the conversation that it goes
+// on with. It is read here; no executor sees it.
+const SessionSetting = "session"
+
+// Staff puts agents to work. It is safe for concurrent use.
+type Staff struct{ o Options }
+
+// New makes the staff of a project.
+func New(o Options) *Staff {
+	if o.Accounts == nil {
+		o.Accounts = agent.NewAccounts(0, nil, "")
+	}
+	if o.Mask == nil {
+		o.Mask = bare{}
+	}
+	return &Staff{o}
+}
+
+// Employ gives an executor that is put to work in every attempt.
+func (s *Staff) Employ(exec agent.Executor) agent.Executor { return &employed{exec, s} }
+
+type employed struct {
+	agent.Executor
+	*Staff
+}
+
+// Run makes one attempt.
+func (e *employed) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
+	write, flush := e.o.Mask.Stream(log)
+	res, err := e.attempt(ctx, task, write)
+	flush()
+	res.Output = e.o.Mask.Mask(res.Output)
+	return res, e.masked(err)
+}
+
+func (e *employed) attempt(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
+	session, task := takeSession(task)
+	thinker, ok := e.Executor.(agent.Conversant)
+	if !ok || !thinker.Thinks(task) {
+		return e.Executor.Run(ctx, task, log)
+	}
+	leave, err := e.o.Accounts.Enter(ctx, thinker.Account(task))
+	if err != nil {
+		return agent.Result{}, err
+	}
+	res, err := e.think(ctx, thinker, task, session, log)
+	leave(err)
+	return res, err
+}
+
+// takeSession takes the name of a conversation out of the settings of a task.
+func takeSession(task *agent.Task) (string, *agent.Task) {
+	named, ok := task.Settings[SessionSetting]
+	if !ok {
+		return "", task
+	}
+	without := *task
+	without.Settings = maps.Clone(task.Settings)
+	delete(without.Settings, SessionSetting)
+	return workflow.FormatText(named), &without
+}
+
+// think has an attempt made from words.
+func (e *employed) think(ctx context.Context, thinker agent.Conversant, task *agent.Task, session string, log agent.Log) (agent.Result, error) {
+	told := *task // the driver's task stays as it is
+	said, err := e.converse(&told, session)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	if err := e.compose(ctx, thinker, &told, said, log); err != nil {
+		return agent.Result{}, err
+	}
+	done, err := e.equip(ctx, &told)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	defer done()
+	res, err := thinker.Run(ctx, &told, log)
+	if err == nil && said != nil {
+		if kept := said.Add(e.o.Mask.Mask(question(task)), e.o.Mask.Mask(res.Output), res.Conversation); kept != nil {
+			log(fmt.Appendf(nil, "[this conversation is not complete: %v]\n", kept))
+		}
+	}
+	return res, err
+}
+
+// converse opens the conversation of a task.
+func (e *employed) converse(task *agent.Task, session string) (Conversation, error) {
+	if e.o.Conversations == nil {
+		return nil, nil
+	}
+	said, err := e.o.Conversations.Open(task, session)
+	if err != nil {
+		return nil, agent.Permanentf("%v", err)
+	}
+	task.Conversation = said.Native()
+	return said, nil
+}
+
+// compose makes the whole prompt of a task.
+func (e *employed) compose(ctx context.Context, thinker agent.Conversant, task *agent.Task, said Conversation, log agent.Log) error {
+	brief := agent.Brief{
+		Inputs: task.Inputs, Prompt: task.Prompt, Feedback: task.Feedback,
+		Decide: task.Decide, Output: task.Output, MaxBytes: e.o.MaxBytes,
+	}
+	var err error
+	if e.o.Instructions != nil {
+		if brief.Instructions, err = e.o.Instructions(); err != nil {
+			return agent.Errorf("the project's instructions cannot be read: %v", err)
+		}
+	}
+	if e.o.Memories != nil {
+		if brief.Memories, err = e.o.Memories(ctx, task.Prompt); err != nil {
+			log(fmt.Appendf(nil, "[memories cannot be read: %v]\n", err)) // nothing that the task depends on
+		}
+	}
+	if said != nil && !thinker.Resumes(task) {
+		brief.Session, brief.History = said.ID(), said.History()
+	}
+	composed := agent.Compose(brief)
+	for _, what := range composed.LeftOut {
+		log([]byte("[" + what + "]\n"))
+	}
+	task.Prompt = composed.Prompt
+	if task.KeepPrompt != nil {
+		task.KeepPrompt(e.o.Mask.Mask(e.whole(task)))
+	}
+	return nil
+}
+
+// whole is all that the executor is told, as people look at it later.
+func (e *employed) whole(task *agent.Task) string {
+	if task.Agent.Prompt == "" {
+		return task.Prompt
+	}
+	return "# System prompt of " + task.Agent.Name + "\n\n" + strings.TrimRight(task.Agent.Prompt, "\n") + "\n\n# Prompt\n\n" + task.Prompt
+}
+
+// equip gives a task its tools and servers.
+func (e *employed) equip(ctx context.Context, task *agent.Task) (done func(), err error) {
+	if e.o.Servers != nil {
+		if task.Servers, err = e.o.Servers(task.Agent.Servers); err != nil {
+			return nil, agent.Permanentf("%v", err)
+		}
+	}
+	if e.o.Tools == nil {
+		return func() {}, nil
+	}
+	tools, done, err := e.o.Tools(ctx, task)
+	if err != nil {
+		return nil, err
+	}
+	task.Tools = append(slices.Clip(task.Tools), tools...)
+	return done, nil
+}
+
+// question is what the conversation keeps of a task: what was asked, without all
+// that came along.
+func question(task *agent.Task) string {
+	parts := []string{}
+	if task.Prompt != "" {
+		parts = append(parts, task.Prompt)
+	}
+	for _, in := range task.Inputs {
+		parts = append(parts, in.Name+": "+workflow.FormatText(in.Value))
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// masked is an error without secrets.
+func (e *employed) masked(err error) error {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	hidden := e.o.Mask.Mask(text)
+	if hidden == text {
+		return err
+	}
+	var known *agent.Error
+	if errors.As(err, &known) {
+		clean := *known
+		clean.Message = hidden
+		return &clean
+	}
+	return errors.New(hidden)
+}
+
+// bare hides nothing.
+type bare struct{}
+
+func (bare) Mask(text string) string { return text }
+
+func (bare) Stream(to func([]byte)) (func([]byte), func()) { return to, func() {} }

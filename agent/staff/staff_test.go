@@ -1,0 +1,223 @@
+package staff_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/staff"
+)
+
+// mind is an executor that works from words, and notes what it was given.
+type mind struct {
+	got     *agent.Task
+	exact   bool
+	resumes bool
+	say     func(log agent.Log) (agent.Result, error)
+}
+
+func (m *mind) Run(_ context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
+	m.got = task
+	if m.say == nil {
+		return agent.Result{Output: "done"}, nil
+	}
+	return m.say(log)
+}
+
+func (m *mind) Settings() map[string]any   { return nil }
+func (m *mind) Thinks(*agent.Task) bool    { return !m.exact }
+func (m *mind) Resumes(*agent.Task) bool   { return m.resumes }
+func (m *mind) Account(*agent.Task) string { return "test" }
+
+// stars hides one secret, wherever it begins.
+type stars struct{}
+
+const secret = "hunter2-hunter2"
+
+func (stars) Mask(text string) string { return strings.ReplaceAll(text, secret, "***") }
+
+func (s stars) Stream(to func([]byte)) (func([]byte), func()) {
+	var held bytes.Buffer
+	return func(p []byte) { held.Write(p) }, func() { to([]byte(s.Mask(held.String()))) }
+}
+
+// diary is the only conversation.
+type diary struct {
+	opened   []string
+	messages []agent.Message
+	native   *agent.Conversation
+	fails    error
+}
+
+func (d *diary) Open(_ *agent.Task, id string) (staff.Conversation, error) {
+	d.opened = append(d.opened, id)
+	return d, d.fails
+}
+func (d *diary) ID() string                  { return "task-1" }
+func (d *diary) History() []agent.Message    { return d.messages }
+func (d *diary) Native() *agent.Conversation { return d.native }
+func (d *diary) Add(q, a string, native *agent.Conversation) error {
+	d.messages = append(d.messages, agent.Message{Role: agent.RoleUser, Content: q}, agent.Message{Role: agent.RoleAssistant, Content: a})
+	d.native = native
+	return nil
+}
+
+func newTask() *agent.Task {
+	return &agent.Task{
+		Agent: &agent.Definition{Name: "writer", Prompt: "You write.", Servers: []string{"tickets"}}, Prompt: "Write it.",
+		Inputs: []agent.Input{{Name: "topic", Value: "owls"}}, Settings: map[string]any{"model": "m", "session": "s-9"},
+	}
+}
+
+func run(t *testing.T, o staff.Options, m *mind, task *agent.Task) (agent.Result, error, string) {
+	t.Helper()
+	var log bytes.Buffer
+	res, err := staff.New(o).Employ(m).Run(t.Context(), task, func(p []byte) { log.Write(p) })
+	return res, err, log.String()
+}
+
+func TestATaskIsGivenAllThatItMayUse(t *testing.T) {
+	var kept, asked string
+	closed := 0
+	d := &diary{messages: []agent.Message{{Role: agent.RoleUser, Content: "Before?"}}}
+	m := &mind{say: func(agent.Log) (agent.Result, error) {
+		return agent.Result{Output: "An owl.", Conversation: &agent.Conversation{Native: "n-1"}}, nil
+	}}
+	task := newTask()
+	task.KeepPrompt = func(text string) { kept = text }
+	res, err, _ := run(t, staff.Options{
+		Instructions: func() (string, error) { return "Be brief.", nil },
+		Memories: func(_ context.Context, task string) ([]agent.Passage, error) {
+			asked = task
+			return []agent.Passage{{Source: "memory:7", Text: "Owls are birds."}}, nil
+		},
+		Conversations: d,
+		Tools: func(context.Context, *agent.Task) ([]agent.Tool, func(), error) {
+			return []agent.Tool{{Name: "look"}}, func() { closed++ }, nil
+		},
+		Servers: func(names []string) ([]agent.Server, error) { return []agent.Server{{Name: names[0]}}, nil },
+	}, m, task)
+	if err != nil || res.Output != "An owl." {
+		t.Fatalf("got %+v, %v", res, err)
+	}
+	for _, part := range []string{"Be brief.", "Owls are birds.", "Before?", "session:task-1", "owls", "Write it."} {
+		if !strings.Contains(m.got.Prompt, part) {
+			t.Errorf("the prompt does not say %q:\n%s", part, m.got.Prompt)
+		}
+	}
+	if !strings.Contains(kept, "You write.") || !strings.Contains(kept, m.got.Prompt) {
+		t.Errorf("kept: %s", kept)
+	}
+	if asked != "Write it." || closed != 1 || len(m.got.Tools) != 1 || m.got.Servers[0].Name != "tickets" {
+		t.Errorf("asked for %q, closed %d times, tools %v, servers %v", asked, closed, m.got.Tools, m.got.Servers)
+	}
+	if diff := cmp.Diff(map[string]any{"model": "m"}, m.got.Settings); diff != "" || d.opened[0] != "s-9" {
+		t.Errorf("opened %q, settings (-want +got):\n%s", d.opened, diff)
+	}
+	want := []agent.Message{{Role: "user", Content: "Before?"}, {Role: "user", Content: "Write it.\n\ntopic: owls"}, {Role: "assistant", Content: "An owl."}}
+	if diff := cmp.Diff(want, d.messages); diff != "" || d.native.Native != "n-1" {
+		t.Errorf("said (-want +got):\n%s", diff)
+	}
+	if task.Prompt != "Write it." || task.Tools != nil {
+		t.Error("the caller's task was changed")
+	}
+}
+
+// An executor that remembers by itself is not told again.
+func TestHistoryIsToldOnce(t *testing.T) {
+	d := &diary{messages: []agent.Message{{Role: agent.RoleUser, Content: "Before?"}}, native: &agent.Conversation{Native: "n-1"}}
+	m := &mind{resumes: true}
+	if _, err, _ := run(t, staff.Options{Conversations: d}, m, newTask()); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(m.got.Prompt, "Before?") || m.got.Conversation.Native != "n-1" {
+		t.Errorf("it was told %q, %v", m.got.Prompt, m.got.Conversation)
+	}
+}
+
+func TestExactSettingsAreLeftAlone(t *testing.T) {
+	m := &mind{exact: true}
+	if _, err, _ := run(t, staff.Options{Instructions: func() (string, error) { return "Be brief.", nil }}, m, newTask()); err != nil {
+		t.Fatal(err)
+	}
+	if m.got.Prompt != "Write it." {
+		t.Errorf("it was told %q", m.got.Prompt)
+	}
+}
+
+func TestNothingSecretComesOut(t *testing.T) {
+	until := time.Now().Add(time.Hour).Round(0)
+	for name, failure := range map[string]error{
+		"success": nil, "plain": errors.New("with " + secret), "known": &agent.Error{Kind: agent.Quota, Message: "with " + secret, Until: until},
+	} {
+		d := &diary{}
+		m := &mind{say: func(log agent.Log) (agent.Result, error) {
+			log([]byte("the key is hunter2-"))
+			log([]byte("hunter2\n"))
+			return agent.Result{Output: secret}, failure
+		}}
+		var kept string
+		task := newTask()
+		task.Prompt, task.KeepPrompt = "Use "+secret, func(text string) { kept = text }
+		res, err, log := run(t, staff.Options{Mask: stars{}, Conversations: d}, m, task)
+		all := res.Output + log + kept
+		for _, said := range d.messages {
+			all += said.Content
+		}
+		if err != nil {
+			all += err.Error()
+		}
+		if strings.Contains(all, "hunter2") || !strings.Contains(all, "***") {
+			t.Errorf("%s: %s", name, all)
+		}
+		var quota *agent.Error
+		if name == "known" && (!errors.As(err, &quota) || quota.Kind != agent.Quota || !quota.Until.Equal(until)) {
+			t.Errorf("the kind of the error is lost: %v", err)
+		}
+	}
+}
+
+// What one task learns of a quota holds for the next one of the account.
+func TestAQuotaParksTheAccount(t *testing.T) {
+	until := time.Now().Add(time.Hour)
+	m := &mind{say: func(agent.Log) (agent.Result, error) {
+		return agent.Result{}, &agent.Error{Kind: agent.Quota, Message: "later", Until: until}
+	}}
+	s := staff.New(staff.Options{})
+	quiet := func([]byte) {}
+	if _, err := s.Employ(m).Run(t.Context(), newTask(), quiet); err == nil {
+		t.Fatal("no error")
+	}
+	m.got = nil
+	_, err := s.Employ(m).Run(t.Context(), newTask(), quiet)
+	var known *agent.Error
+	if !errors.As(err, &known) || known.Kind != agent.Quota || m.got != nil {
+		t.Errorf("the second task: %v, and it was asked: %t", err, m.got != nil)
+	}
+}
+
+func TestWhatIsMissingIsSaid(t *testing.T) {
+	broken := errors.New("broken")
+	for name, o := range map[string]staff.Options{
+		"instructions":  {Instructions: func() (string, error) { return "", broken }},
+		"conversations": {Conversations: &diary{fails: broken}},
+		"servers":       {Servers: func([]string) ([]agent.Server, error) { return nil, broken }},
+		"tools":         {Tools: func(context.Context, *agent.Task) ([]agent.Tool, func(), error) { return nil, nil, broken }},
+	} {
+		m := &mind{}
+		if _, err, _ := run(t, o, m, newTask()); err == nil || !strings.Contains(err.Error(), "broken") || m.got != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	m := &mind{}
+	_, err, log := run(t, staff.Options{Memories: func(context.Context, string) ([]agent.Passage, error) { return nil, broken }}, m, newTask())
+	if err != nil || !strings.Contains(log, "broken") {
+		t.Errorf("memories: %v, %q", err, log)
+	}
+}
