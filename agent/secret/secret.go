@@ -1,0 +1,189 @@
+// Package secret finds values that nobody may see, and hides them in all that is
+// shown or kept. A definition names a secret; its value comes from the environment
+// or from a file. A leaf: it imports nothing of ours.
+//
+// # What is hidden
+//
+// The values of all secrets that the configuration names, those that were asked
+// for, and those of variables in which programs usually expect a key
+// ([Variables]). Each is found as it is and in the forms that it takes on the way:
+// quoted as JSON (once, or inside of another JSON text), escaped for URLs, shells,
+// HTML, in hexadecimal, and in base64 at any place of a longer text. A value of
+// several lines is found line by line too.
+//
+// A value of fewer than [Shortest] characters cannot be a secret: to hide it would
+// make holes into texts that have nothing to do with it. It is refused where it is
+// asked for. Of variables that nobody named only longer values count, since
+// programs are often given a word such as "ollama" where a key is not needed.
+package secret
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Shortest is how many bytes a secret has at least.
+const Shortest = 6
+
+// shortestFound is the same for variables that nobody named.
+const shortestFound = 8
+
+// longest is how much a file with a secret may hold.
+const longest = 64 << 10
+
+// Variables are those in which programs usually expect a key.
+var Variables = []string{
+	"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "OPENAI_API_KEY", "CODEX_API_KEY",
+	"GEMINI_API_KEY", "GOOGLE_API_KEY", "AZURE_OPENAI_API_KEY", "OPENROUTER_API_KEY", "MISTRAL_API_KEY", "GROQ_API_KEY",
+	"DEEPSEEK_API_KEY", "XAI_API_KEY", "COHERE_API_KEY", "TOGETHER_API_KEY", "DASHSCOPE_API_KEY", "CURSOR_API_KEY",
+	"COPILOT_GITHUB_TOKEN", "COPILOT_PROVIDER_API_KEY", "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "HF_TOKEN", "NPM_TOKEN",
+	"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
+}
+
+// Place is where a secret is found: one of its fields.
+type Place struct {
+	Env  string // a variable of the environment
+	File string // a file, seen from the project
+}
+
+// Options say where secrets are.
+type Options struct {
+	Places map[string]Place                 // by name
+	Getenv func(name string) (string, bool) // nil: the process's own environment
+	Dir    string                           // from which relative paths of files are seen
+}
+
+// Store finds secrets. It is safe for concurrent use.
+type Store struct {
+	places map[string]Place
+	getenv func(string) (string, bool)
+	dir    string
+	masker *Masker
+
+	mu    sync.Mutex
+	files map[string]string // that were read, by path
+}
+
+// New makes a store. What of its secrets is there is hidden from now on; that one
+// is missing is told when it is asked for.
+func New(o Options) *Store {
+	s := &Store{places: maps.Clone(o.Places), getenv: o.Getenv, dir: o.Dir, masker: &Masker{}, files: map[string]string{}}
+	if s.getenv == nil {
+		s.getenv = os.LookupEnv
+	}
+	var values []string
+	for _, name := range s.Names() {
+		if value, err := s.read(s.places[name]); err == nil && len(value) >= Shortest {
+			values = append(values, value)
+		}
+	}
+	for _, name := range Variables {
+		if value, _ := s.getenv(name); len(value) >= shortestFound {
+			values = append(values, value)
+		}
+	}
+	s.masker.Add(values...)
+	return s
+}
+
+// Names are those of the secrets that the configuration names, sorted.
+func (s *Store) Names() []string { return slices.Sorted(maps.Keys(s.places)) }
+
+// Masker hides all secrets that are known, also those that become known later.
+func (s *Store) Masker() *Masker { return s.masker }
+
+// Get gives a secret by its name.
+func (s *Store) Get(name string) (string, error) {
+	place, ok := s.places[name]
+	if !ok {
+		return "", &Error{Name: name, Problem: "is not configured", Hint: fmt.Sprintf("write under secrets in config.yml where it is, e.g. `%s: {env: %s}`", name, name)}
+	}
+	return s.find(name, place)
+}
+
+// At gives the secret at a place.
+func (s *Store) At(place Place) (string, error) {
+	name := place.Env
+	if name == "" {
+		name = place.File
+	}
+	return s.find(name, place)
+}
+
+func (s *Store) find(name string, place Place) (string, error) {
+	value, err := s.read(place)
+	switch {
+	case err != nil:
+		return "", &Error{Name: name, Problem: err.Error(), Hint: place.hint()}
+	case value == "":
+		return "", &Error{Name: name, Problem: "is empty", Hint: place.hint()}
+	case len(value) < Shortest:
+		return "", &Error{Name: name, Problem: fmt.Sprintf("has fewer than %d characters, too few to hide it in outputs", Shortest), Hint: "use a longer one"}
+	}
+	s.masker.Add(value)
+	return value, nil
+}
+
+// Error says that there is no secret of a name, and what to do.
+type Error struct{ Name, Problem, Hint string }
+
+func (e *Error) Error() string { return fmt.Sprintf("secret %s %s; %s", e.Name, e.Problem, e.Hint) }
+
+func (p Place) hint() string {
+	if p.Env != "" {
+		return "set the variable " + p.Env + " before you start hocket"
+	}
+	return "put it into the file " + p.File
+}
+
+func (s *Store) read(place Place) (string, error) {
+	if place.Env != "" {
+		value, ok := s.getenv(place.Env)
+		if !ok {
+			return "", errors.New("is not there: the variable " + place.Env + " is not set")
+		}
+		return value, nil
+	}
+	path := place.File
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(s.dir, path)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if value, ok := s.files[path]; ok {
+		return value, nil
+	}
+	value, err := readFile(path)
+	if err == nil {
+		s.files[path] = value
+	}
+	return value, err
+}
+
+// readFile gives what a file holds, without the line end that editors put behind.
+func readFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", errors.New("is not there: there is no file " + path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("cannot be read: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, longest+1))
+	if err != nil {
+		return "", fmt.Errorf("cannot be read: %w", err)
+	}
+	if len(data) > longest {
+		return "", fmt.Errorf("is too long: the file %s holds more than %d KB", path, longest>>10)
+	}
+	return strings.TrimRight(string(data), "\r\n"), nil
+}

@@ -1,0 +1,284 @@
+package secret_test
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hocket-dev/hocket/agent/secret"
+)
+
+func environment(pairs ...string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i] == name {
+				return pairs[i+1], true
+			}
+		}
+		return "", false
+	}
+}
+
+func TestSecretsComeFromTheirPlaces(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"key": "from-a-file\n", "empty": "\n", "huge": strings.Repeat("x", 70<<10)} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := secret.New(secret.Options{Dir: dir, Getenv: environment("TOKEN", "tok-123456", "SHORT", "12345", "EMPTY", "", "OTHER", "other-value"), Places: map[string]secret.Place{
+		"token": {Env: "TOKEN"}, "short": {Env: "SHORT"}, "empty": {Env: "EMPTY"}, "unset": {Env: "UNSET"},
+		"file": {File: "key"}, "absolute": {File: filepath.Join(dir, "key")}, "missing": {File: "none"}, "blank": {File: "empty"}, "huge": {File: "huge"}, "folder": {File: "."},
+	}})
+	for name, want := range map[string]string{"token": "tok-123456", "file": "from-a-file", "absolute": "from-a-file"} {
+		if got, err := s.Get(name); got != want || err != nil {
+			t.Errorf("%s is %q, %v", name, got, err)
+		}
+	}
+	for name, want := range map[string]string{
+		"none": "secret none is not configured; write under secrets in config.yml", "short": "has fewer than 6 characters", "empty": "is empty; set the variable EMPTY",
+		"unset": "the variable UNSET is not set; set the variable UNSET before you start hocket", "missing": "there is no file", "blank": "is empty; put it into the file empty",
+		"huge": "holds more than 64 KB", "folder": "cannot be read",
+	} {
+		_, err := s.Get(name)
+		var typed *secret.Error
+		if !errors.As(err, &typed) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s gives %v, want %q", name, err, want)
+		}
+	}
+	mask := s.Masker().Mask
+	if got := mask("tok-123456 from-a-file other-value 12345"); got != "*** *** other-value 12345" {
+		t.Errorf("masked: %q", got)
+	}
+	if got, err := s.At(secret.Place{Env: "OTHER"}); got != "other-value" || err != nil {
+		t.Errorf("OTHER is %q, %v", got, err)
+	}
+	if got := mask("other-value"); got != "***" {
+		t.Errorf("what was asked for is shown: %q", got)
+	}
+}
+
+func TestUsualVariablesAreSecret(t *testing.T) {
+	s := secret.New(secret.Options{Getenv: environment("ANTHROPIC_API_KEY", "sk-ant-abcdef", "OPENAI_API_KEY", "ollama", "HOME", "/home/somebody")})
+	if got := s.Masker().Mask("key sk-ant-abcdef of ollama in /home/somebody"); got != "key *** of ollama in /home/somebody" {
+		t.Errorf("masked: %q", got)
+	}
+}
+
+// odd is a secret with characters that every form escapes otherwise.
+const odd = `p/a+s"s w<o>r&d'%ü\1`
+
+func TestEveryFormIsHidden(t *testing.T) {
+	m := &secret.Masker{}
+	m.Add(odd)
+	quoted, err := json.Marshal(map[string]any{"k": "x" + odd + "y"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	twice, err := json.Marshal(string(quoted))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]string{
+		"plain": "a " + odd + " b", "json": string(quoted), "json in json": string(twice), "go": fmt.Sprintf("%q", odd), "go ascii": fmt.Sprintf("%+q", odd),
+		"query": "x=" + url.QueryEscape(odd) + "&y", "path": "/" + url.PathEscape(odd) + "/y", "html": html.EscapeString(odd),
+		"shell": `'` + strings.ReplaceAll(odd, "'", `'\''`) + `'`, "hex": hex.EncodeToString([]byte(odd)), "HEX": fmt.Sprintf("%X", odd),
+	}
+	for name, text := range shown {
+		got := m.Mask(text)
+		if !strings.Contains(got, secret.Mark) || strings.Contains(got, "w<o") || len(got) > len(text)-len(odd)+3 {
+			t.Errorf("%s: %s is shown as %s", name, text, got)
+		}
+	}
+	for before := range 5 {
+		for after := range 5 {
+			for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding, base64.RawURLEncoding} {
+				text := encoding.EncodeToString([]byte(strings.Repeat("u", before) + odd + strings.Repeat("z", after)))
+				got := m.Mask(text)
+				// What is left tells of the bytes around it, and of few bits at its ends.
+				if !strings.Contains(got, secret.Mark) || len(got) > len(secret.Mark)+(before+after)*4/3+6 {
+					t.Errorf("base64 with %d before and %d behind: %s is shown as %s", before, after, text, got)
+				}
+			}
+		}
+	}
+}
+
+func TestLinesOfASecretAreHidden(t *testing.T) {
+	lines := []string{"-----BEGIN KEY-----", "MIIEpAIBAAKCAQEA1234", "c2Vjb25kIGxpbmUgaXMgaGVyZQ", "short", "-----END KEY-----"}
+	m := &secret.Masker{}
+	m.Add(strings.Join(lines, "\n"))
+	got := m.Mask("log: " + lines[0] + "\nlog: " + lines[1] + "\nlog: " + lines[2] + "\nlog: " + lines[3])
+	if want := "log: -----BEGIN KEY-----\nlog: ***\nlog: ***\nlog: short"; got != want {
+		t.Errorf("masked: %q", got)
+	}
+	if got := m.Mask("x" + strings.Join(lines, "\n") + "y"); got != "x***y" {
+		t.Errorf("masked: %q", got)
+	}
+}
+
+func TestShortValuesAreNoSecrets(t *testing.T) {
+	m := &secret.Masker{}
+	m.Add("", "a", "12345")
+	if got := m.Mask("a 12345 b"); got != "a 12345 b" {
+		t.Errorf("masked: %q", got)
+	}
+}
+
+// inPieces masks a text that comes in pieces of the lengths.
+func inPieces(m *secret.Masker, text string, lengths ...int) (shown string, calls int) {
+	var b strings.Builder
+	write, flush := m.Stream(func(p []byte) { b.Write(p); calls++ })
+	for i := 0; len(text) > 0; i++ {
+		n := min(len(text), max(1, lengths[i%len(lengths)]))
+		write([]byte(text[:n]))
+		text = text[n:]
+	}
+	flush()
+	return b.String(), calls
+}
+
+func TestStreamHidesAcrossPieces(t *testing.T) {
+	m := &secret.Masker{}
+	m.Add("secret-one", "one-two-three", "aaaaaa", "three3")
+	for text, want := range map[string]string{
+		"":                             "",
+		"nothing":                      "nothing",
+		"x secret-one y":               "x *** y",
+		"secret-on secret-on":          "secret-on secret-on",
+		"secret-one-two-three3":        "***",
+		"secret-one-two-four":          "***-two-four",
+		"secret-onesecret-one":         "******",
+		"aaaaaaaaa":                    "***",
+		"aaaaa aaaaaa":                 "aaaaa ***",
+		"secret-secret-secret-one end": "secret-secret-*** end",
+	} {
+		if got := m.Mask(text); got != want {
+			t.Errorf("Mask(%q) = %q, want %q", text, got, want)
+		}
+		for n := 1; n <= len(text)+1; n++ {
+			if got, _ := inPieces(m, text, n); got != want {
+				t.Errorf("%q in pieces of %d: %q, want %q", text, n, got, want)
+			}
+		}
+	}
+}
+
+// Nothing waits that cannot be the beginning of a secret.
+func TestStreamHoldsBackNoMoreThanItMust(t *testing.T) {
+	m := &secret.Masker{}
+	m.Add("secret-one")
+	var got []string
+	write, flush := m.Stream(func(p []byte) { got = append(got, string(p)) })
+	for _, piece := range []string{"T", "he sec", "ond is ", "se", "cret-", "one", ".", "sec"} {
+		write([]byte(piece))
+		got = append(got, "|")
+	}
+	flush()
+	want := []string{"T", "|", "he ", "|", "second is ", "|", "|", "|", "***", "|", ".", "|", "|", "sec"}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("given on: %q, want %q", got, want)
+	}
+}
+
+func TestSecretsBecomeKnownMeanwhile(t *testing.T) {
+	m := &secret.Masker{}
+	var b strings.Builder
+	write, flush := m.Stream(func(p []byte) { b.Write(p) })
+	write([]byte("token-1 "))
+	m.Add("token-1")
+	write([]byte("token-1 tok"))
+	m.Add("token-2")
+	write([]byte("en-1 token-2"))
+	flush()
+	if got := b.String(); got != "token-1 *** *** ***" {
+		t.Errorf("shown: %q", got)
+	}
+}
+
+func TestMaskerIsSafeForConcurrentUse(t *testing.T) {
+	m := &secret.Masker{}
+	var mu sync.Mutex
+	var b strings.Builder
+	write, flush := m.Stream(func(p []byte) { mu.Lock(); defer mu.Unlock(); b.Write(p) })
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			m.Add(fmt.Sprintf("secret-%d", i))
+			write([]byte("line\n"))
+			m.Mask("secret-1")
+		})
+	}
+	group.Wait()
+	flush()
+	if got := strings.Count(b.String(), "line\n"); got != 8 {
+		t.Errorf("%d lines are left", got)
+	}
+}
+
+// Whatever the text and its pieces: the secret is nowhere, and pieces make no
+// difference.
+func FuzzStream(f *testing.F) {
+	f.Add("xx secret-one yy", "secret-one", "one-tw", uint8(3), uint8(1))
+	f.Add("aaaaaaaaaa", "aaaaaa", "aaaaaaa", uint8(2), uint8(5))
+	f.Add("abcabcabcabd", "abcabd", "bcabca", uint8(1), uint8(7))
+	f.Fuzz(func(t *testing.T, text, one, two string, a, b uint8) {
+		if len(text) > 1<<12 || len(one) > 1<<8 || len(two) > 1<<8 {
+			return
+		}
+		m := &secret.Masker{}
+		m.Add(one, two)
+		want := m.Mask(text)
+		if got, _ := inPieces(m, text, int(a), int(b)); got != want {
+			t.Fatalf("in pieces of %d and %d %q is %q, else %q", a, b, text, got, want)
+		}
+		for _, value := range []string{one, two} {
+			if len(value) >= secret.Shortest && !strings.Contains(value, "*") && strings.Contains(want, value) {
+				t.Fatalf("%q still shows %q", want, value)
+			}
+		}
+	})
+}
+
+func benchmarkMasker() *secret.Masker {
+	m := &secret.Masker{}
+	for i := range 10 {
+		m.Add(fmt.Sprintf("sk-ant-api03-%02d-%s", i, strings.Repeat("Ab9_-", 18)))
+	}
+	return m
+}
+
+func BenchmarkMask(b *testing.B) {
+	m := benchmarkMasker()
+	text := strings.Repeat("The quick brown fox jumps over the lazy dog; skip asks for sk-ant nothing.\n", 14000)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		m.Mask(text)
+	}
+}
+
+func BenchmarkStream(b *testing.B) {
+	m := benchmarkMasker()
+	piece := []byte(strings.Repeat("The quick brown fox jumps over the lazy dog.\n", 90))
+	write, flush := m.Stream(func([]byte) {})
+	b.SetBytes(int64(len(piece)))
+	for b.Loop() {
+		write(piece)
+	}
+	flush()
+}
+
+func BenchmarkAdd(b *testing.B) {
+	for b.Loop() {
+		benchmarkMasker()
+	}
+}
