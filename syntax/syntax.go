@@ -216,7 +216,9 @@ func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) 
 	if !ok {
 		return nil, unknown(file)
 	}
-	return n.Parse(file, text)
+	w, found := n.Parse(file, text)
+	found.Place(file, text)
+	return w, found
 }
 
 // Fmt lays a file out in the canonical way of its notation. A file with errors

@@ -26,6 +26,28 @@ func DidYouMean(written string, names []string) string {
 	return ""
 }
 
+// Meant is the name that was certainly meant: nearest, nearer than all others, and
+// only a slip away. It is "" where a person has to decide.
+func Meant(written string, names []string) string {
+	lower, slip := strings.ToLower(written), 0
+	switch length := utf8.RuneCountInString(written); {
+	case length > 5:
+		slip = 2
+	case length > 3:
+		slip = 1
+	}
+	meant, best := "", slip+1
+	for _, name := range names {
+		switch d := editDistance(lower, strings.ToLower(name), slip); {
+		case d < best:
+			meant, best = name, d
+		case d == best && name != meant && d <= slip:
+			meant = ""
+		}
+	}
+	return meant
+}
+
 // editDistance counts insertions, deletions, replacements and swaps of
 // neighbours between a and b; it gives limit+1 as soon as it is over limit.
 func editDistance(a, b string, limit int) int {

@@ -238,15 +238,25 @@ func (m *Map) Done() (unknown int) {
 			continue
 		}
 		unknown++
-		detail := workflow.DidYouMean(e.name, m.known)
-		if detail == "" {
-			detail = "the keys here are " + strings.Join(m.known, ", ")
-		}
-		m.key(e).Errorf(codeUnknownKey, detail, "unknown key %q", e.name)
+		m.unknown(e)
 	}
 	if d := m.node.doc; d != nil {
 		d.pool().keys = append(d.pool().keys, m.known[:0])
 	}
 	m.known = nil
 	return unknown
+}
+
+// unknown reports a key. One that another key of the map was meant by cannot be
+// meant again.
+func (m *Map) unknown(e *entry) {
+	key := m.key(e)
+	d := workflow.Errorf(key.Pos(), codeUnknownKey, "the keys here are "+strings.Join(m.known, ", "), "unknown key %q", e.name)
+	d = m.translated(d.Near(e.name, m.known), e.name)
+	if word := d.Change.Text; m.find(word) != nil {
+		d.Change = workflow.Change{}
+	} else if word != "" {
+		e.name = word
+	}
+	key.doc.report(d)
 }

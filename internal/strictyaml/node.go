@@ -2,7 +2,6 @@ package strictyaml
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -111,20 +110,14 @@ func (n Node) WrongType(wanted string) {
 		n.Errorf(codeEmpty, "give it a value, or leave the key out", "%s is empty, it must be %s", n.Label(), wanted)
 		return
 	}
-	n.Errorf(codeType, n.remedy(wanted), "%s must be %s, not %s", n.Label(), wanted, n.kind())
-}
-
-// remedy is what to do about the wrong types that people write most.
-func (n Node) remedy(wanted string) string {
-	switch {
-	case wanted == "text" && n.IsScalar():
-		return "put it in quotes"
-	case n.isBraces():
-		return `put it in quotes: "{{…}}"`
-	case wanted == "true or false" && n.IsText() && slices.Contains([]string{"yes", "on", "no", "off"}, strings.ToLower(n.y.Value)):
-		return "write true or false"
+	d := workflow.Errorf(n.Pos(), codeType, "", "%s must be %s, not %s", n.Label(), wanted, n.kind())
+	if was, text := n.instead(wanted); text != "" {
+		d = d.Instead(was, text)
+		if d.Detail = "write " + text; text[0] == '"' || text[0] == '\'' {
+			d.Detail = "put it in quotes: " + text
+		}
 	}
-	return ""
+	n.doc.report(d)
 }
 
 // isBraces recognises {{name}} without quotes, which YAML reads as a map whose
@@ -229,11 +222,7 @@ func (n Node) Word(words ...string) string {
 			return w
 		}
 	}
-	detail := workflow.DidYouMean(text, words)
-	if detail == "" {
-		detail = "write " + alternatives(words)
-	}
-	n.Errorf(codeWord, detail, "%s cannot be %q", n.Label(), text)
+	n.doc.report(workflow.Errorf(n.Pos(), codeWord, "write "+alternatives(words), "%s cannot be %q", n.Label(), text).Near(text, words))
 	return ""
 }
 

@@ -77,14 +77,14 @@ prompt: {{topic}}
 		`a.yml:1:1: error[yaml-unknown-key]: unknown key "nmae"; did you mean "name"?`,
 		`a.yml:2:6: error[yaml-type]: "age" must be a whole number, not text`,
 		`a.yml:3:1: error[yaml-duplicate-key]: the key "age" stands here twice; remove one of them`,
-		`a.yml:4:7: error[yaml-type]: "tall" must be true or false, not text; write true or false`,
+		`a.yml:4:7: error[yaml-type]: "tall" must be true or false, not text; write true`,
 		`a.yml:5:7: error[yaml-duration]: "90" is not a duration; write a number with its unit, such as 90s, 10m, 2h or 1h30m`,
 		`a.yml:6:7: error[yaml-duration]: "-5s" is not a duration; write a number with its unit, such as 90s, 10m, 2h or 1h30m`,
 		`a.yml:7:9: error[yaml-word]: "colour" cannot be "bleu"; did you mean "blue"?`,
 		`a.yml:8:7: error[yaml-type]: "list" must be a list, not a map`,
 		`a.yml:9:1: error[yaml-empty]: "empty" is empty, it must be text; give it a value, or leave the key out`,
 		`a.yml:10:7: error[yaml-number]: "more" cannot be 1; write 2 or more`,
-		`a.yml:11:9: error[yaml-type]: "prompt" must be text, not a map; put it in quotes: "{{…}}"`,
+		`a.yml:11:9: error[yaml-type]: "prompt" must be text, not a map; put it in quotes: "{{topic}}"`,
 	}, "\n")
 	if diff := cmp.Diff(want, doc.Diagnostics().String()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

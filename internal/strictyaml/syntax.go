@@ -59,6 +59,7 @@ type remedy struct {
 	detail  string
 	where   func(line string) (from, width int) // bytes; nil: the whole line
 	opening bool                                // the mistake stands where the library saw it begin
+	quotes  bool                                // it may be a value that needs quotes
 }
 
 // closer are remedies for lines in which their character is found. They win over
@@ -74,26 +75,26 @@ var closer = []remedy{
 var remedies = []remedy{
 	{message: "found unexpected end of stream", summary: "the quote that opens here is not closed", detail: "close the quote", where: lastQuote, opening: true},
 	{message: "found unexpected document indicator", summary: "the quote that opens here is not closed", detail: "close the quote", where: lastQuote, opening: true},
-	{message: "cannot start any token", summary: "no value can begin with this character", detail: "put the text in quotes, and indent with spaces", where: strayCharacter},
+	{message: "cannot start any token", summary: "no value can begin with this character", detail: "put the text in quotes, and indent with spaces", where: strayCharacter, quotes: true},
 	{message: "tab character", summary: "a tab cannot indent", detail: "use spaces instead of the tab", where: firstTab},
-	{message: "mapping values are not allowed", summary: `": " has no place here`, detail: `put the text in quotes if it holds ": "; otherwise check the indentation`, where: lastColon},
+	{message: "mapping values are not allowed", summary: `": " has no place here`, detail: `put the text in quotes if it holds ": "; otherwise check the indentation`, where: lastColon, quotes: true},
 	{message: "block sequence entries are not allowed", summary: "a list cannot begin here", detail: "begin the list in the next line, indented", where: lastDash},
 	{message: "could not find expected ':'", summary: "this is not a key with a value", detail: "write `key: value`; text over several lines begins with `key: |`"},
-	{message: "did not find expected key", summary: "this does not fit the lines above", detail: "give it the indentation of its neighbours; put text with quotes in it in quotes"},
+	{message: "did not find expected key", summary: "this does not fit the lines above", detail: "give it the indentation of its neighbours; put text with quotes in it in quotes", quotes: true},
 	{message: "did not find expected '-' indicator", summary: "this does not fit the list above", detail: "begin it with `- `, or give it the indentation of a key above"},
 	{message: "did not find expected ',' or ']'", summary: "the list in [ ] is not closed or misses a comma", detail: "inside [ ] put text with ${…}, commas or brackets in quotes", where: openBracket},
 	{message: "did not find expected ',' or '}'", summary: "the map in { } is not closed or misses a comma", detail: "inside { } put text with ${…}, commas or brackets in quotes", where: openBracket},
-	{message: "unknown anchor", summary: "an alias without its anchor", detail: "put text that begins with * in quotes", where: firstStar},
+	{message: "unknown anchor", summary: "an alias without its anchor", detail: "put text that begins with * in quotes", where: firstStar, quotes: true},
 	{message: "unknown escape character", summary: "an escape that YAML does not have", detail: `in double quotes write \\ for a backslash, or use single quotes`, where: firstBackslash},
 	{message: "hexdecimal number", summary: "an escape with wrong digits", detail: `write \u with four hexadecimal digits`, where: firstBackslash},
 	{message: "invalid Unicode character", summary: "an escape that is no character", detail: "write the character itself", where: firstBackslash},
-	{message: "alphabetic or numeric character", summary: "no value can begin with this character", detail: "put text that begins with * or & in quotes", where: starOrAmpersand},
+	{message: "alphabetic or numeric character", summary: "no value can begin with this character", detail: "put text that begins with * or & in quotes", where: starOrAmpersand, quotes: true},
 	{message: "exceeded max depth", summary: "too many levels of nesting", detail: "make it flatter"},
-	{message: "tag", summary: "a tag that cannot be read", detail: "put text that begins with ! in quotes", where: firstBang},
-	{message: "expected '>'", summary: "a tag that cannot be read", detail: "put text that begins with ! in quotes", where: firstBang},
-	{message: "expected '!'", summary: "a tag that cannot be read", detail: "put text that begins with ! in quotes", where: firstBang},
+	{message: "tag", summary: "a tag that cannot be read", detail: "put text that begins with ! in quotes", where: firstBang, quotes: true},
+	{message: "expected '>'", summary: "a tag that cannot be read", detail: "put text that begins with ! in quotes", where: firstBang, quotes: true},
+	{message: "expected '!'", summary: "a tag that cannot be read", detail: "put text that begins with ! in quotes", where: firstBang, quotes: true},
 	{message: "directive", summary: "a line that begins with %", detail: "put text that begins with % in quotes"},
-	{message: "node content", summary: "a value is missing here", detail: "put text with special characters in quotes"},
+	{message: "node content", summary: "a value is missing here", detail: "put text with special characters in quotes", quotes: true},
 	{message: "block scalar", summary: "text behind | or >", detail: "begin the text in the next line"},
 	{message: "comment or line break", summary: "text behind | or >", detail: "begin the text in the next line"},
 	{message: "document start", summary: "this does not belong to the lines above", detail: "check the indentation"},
@@ -131,7 +132,11 @@ func (d *Document) syntaxError(err error) workflow.Diagnostic {
 		}
 	}
 	pos := d.mark(number, 1+utf8.RuneCountInString(content[:from]), utf8.RuneCountInString(content[from:from+width]))
-	return workflow.Errorf(pos, codeSyntax, r.detail, "%s", r.summary)
+	found := workflow.Errorf(pos, codeSyntax, r.detail, "%s", r.summary)
+	if r.quotes {
+		found = d.mended(found, number)
+	}
+	return found
 }
 
 func remedyFor(message string) remedy {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/syntax/internal/source"
 	"github.com/hocket-dev/hocket/syntax/plantuml/internal/activity"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
@@ -128,17 +129,23 @@ func (r *reader) readNote(n *activity.Note, on activity.Element) {
 		return
 	}
 	if m != noMark && !slices.Contains(marks, string(m)) {
-		detail := workflow.DidYouMean(string(m), marks)
-		if detail == "" {
-			detail = "the marks are " + strings.Join(marks, ", ")
-		}
-		r.report(workflow.Errorf(r.src.Pos(n.Lines[0].Span), codeMark, detail, "there is no mark <<%s>>", m))
+		r.unknownMark(n.Lines[0].Span, string(m))
 		return
 	}
 	if m == noMark && (on == nil || isStart(on)) {
 		m = workflowMark
 	}
 	r.attach(&part{mark: m, note: n, lines: body}, on)
+}
+
+// unknownMark reports the mark in the first line of a note.
+func (r *reader) unknownMark(line source.Span, written string) {
+	d := workflow.Errorf(r.src.Pos(line), codeMark, "the marks are "+strings.Join(marks, ", "), "there is no mark <<%s>>", written).Near(written, marks)
+	if d.Change.Text != "" {
+		text := string(r.src.Bytes[line.From:line.To])
+		d = d.Instead(text, strings.Replace(text, written, d.Change.Text, 1))
+	}
+	r.report(d)
 }
 
 // bind reads the words of a note; not ok: it has none, but is text that begins

@@ -117,6 +117,10 @@ func (r *reader) readWords(m *strictyaml.Map, kind string, s *said) {
 	s.prompt = m.Peek("prompt").Exists() || m.Peek("template").Exists() || m.Peek("question").Exists() || m.Peek("human").Exists()
 	s.agent = m.Peek("agent").Exists()
 	m.Refuse("needs", codeStepKey, "the drawing says what a step waits for; or name the step in `next:` of the other", "a note has no needs")
+	if kind == "loop" {
+		m.Refuse("until", codeStepKey, "write it as the test: `repeat while (…) is (no) not (yes)`", "the drawing says until when a loop runs")
+		m.Refuse("while", codeStepKey, "write it as the test: `repeat while (…)` or `while (…)`", "the drawing says how long a loop runs")
+	}
 	r.steps.Read(m, kind, &s.Step)
 	if !hasID {
 		s.Node.Pos = workflow.Pos{}

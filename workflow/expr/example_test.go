@@ -29,7 +29,7 @@ func ExampleParseTemplate_error() {
 	_, err := expr.ParseTemplate("Say {{ to begin.", expr.Mixed)
 	fmt.Println(err)
 	// Output:
-	// expr: unexpected "begin" at offset 10; expected }} to close {{
+	// expr: unexpected "begin" at offset 10; write }} to close {{
 }
 
 func ExampleResolve() {

@@ -91,7 +91,7 @@ func (p *parser) whole() (node, error) {
 		return nil, err
 	}
 	if t.kind != endToken {
-		return nil, p.unexpected(t, "the end or one of "+operators)
+		return nil, p.unexpected(t, "put an operator before it, such as == or &&; text is written in quotes")
 	}
 	return n, nil
 }
@@ -131,7 +131,7 @@ func (p *parser) expect(op, why string) error {
 	if err != nil {
 		return err
 	}
-	return p.unexpected(t, op+why)
+	return p.unexpected(t, "write "+op+why)
 }
 
 // unexpected is the mistake that a token stands behind a complete expression.
@@ -145,9 +145,13 @@ func (p *parser) unexpected(t token, want string) *SyntaxError {
 	return unexpected(t, want)
 }
 
+const wantValue = "a value is missing here: a name, a number, or text in quotes"
+
+// unexpected is the mistake that a token stands where something else has to; want
+// says what to do.
 func unexpected(t token, want string) *SyntaxError {
 	if t.kind == endToken {
-		return &SyntaxError{t.from, t.to, "the expression ends too early", "expected " + want}
+		return &SyntaxError{t.from, t.to, "the expression ends too early", want}
 	}
 	detail := hints[t.text]
 	if t.kind == stringToken {
@@ -156,7 +160,7 @@ func unexpected(t token, want string) *SyntaxError {
 		detail = noArithmetic
 	}
 	if detail == "" {
-		detail = "expected " + want
+		detail = want
 	}
 	return &SyntaxError{t.from, t.to, fmt.Sprintf("unexpected %s", shorten(t.text)), detail}
 }
@@ -340,14 +344,14 @@ func (p *parser) primary() (node, error) {
 			return &literalNode{v, t.from, t.to}, nil
 		}
 		if isWord(t.text) {
-			return nil, unexpected(t, "a value")
+			return nil, unexpected(t, wantValue)
 		}
 		return p.reference(t)
 	case opToken:
 		return p.bracketed(t)
 	case endToken:
 	}
-	return nil, unexpected(t, "a value")
+	return nil, unexpected(t, wantValue)
 }
 
 // closer is the end of what a bracket opens around one expression, or "".
@@ -369,7 +373,7 @@ func (p *parser) bracketed(open token) (node, error) {
 	}
 	closer := closer(open.text)
 	if closer == "" {
-		return nil, unexpected(open, "a value")
+		return nil, unexpected(open, wantValue)
 	}
 	n, err := p.nested()
 	if err != nil {

@@ -93,7 +93,7 @@ func (p *parser) indexed() (Key, bool, error) {
 		}
 		k = Key{Index: index, IsIndex: true}
 	} else if t.kind != stringToken {
-		return k, false, unexpected(t, "an index or a name in quotes")
+		return k, false, unexpected(t, "write a whole number or a name in quotes between [ and ]")
 	}
 	p.pos = t.to
 	return k, true, p.expect("]", " behind the index")

@@ -3,22 +3,25 @@ package expr
 import (
 	"slices"
 	"strings"
-
-	"github.com/hocket-dev/hocket/workflow"
 )
 
-// place is where the author wrote what a finding is about: the reference, else
+// locate finds where the author wrote what a problem is about: the reference, else
 // the text, else what holds the text.
-func (f *finding) place() workflow.Pos {
+func (f *finding) locate() {
 	src := f.text.src
 	if src == nil || src.Pos.Line == 0 {
-		return *f.text.pos
+		f.problem.Pos = *f.text.pos
+		return
 	}
 	from, to, ok := f.span(src.Text)
 	if !ok {
-		return src.Pos
+		f.problem.Pos = src.Pos
+		return
 	}
-	return src.At(from, to)
+	f.problem.Pos = src.At(from, to)
+	if f.is(Syntax) {
+		f.change(src.Text, from, to)
+	}
 }
 
 // span finds the finding in the text as it was written. The dialect is not

@@ -35,6 +35,7 @@ type Problem struct {
 	Name    string // of the input, variable, node, group or field
 	Summary string
 	Detail  string // what to do about it; may be ""
+	Change  workflow.Change
 }
 
 // Severity says whether the problem keeps the workflow from running.
@@ -65,7 +66,7 @@ func Problems(w *workflow.Workflow) []Problem {
 	var all []Problem
 	for _, f := range c.findings {
 		if f.problem != nil {
-			f.problem.Pos = f.place()
+			f.locate()
 			all = append(all, *f.problem)
 		}
 	}

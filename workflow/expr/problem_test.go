@@ -248,7 +248,7 @@ func TestProblemsInBrokenTexts(t *testing.T) {
 	tests := []struct{ prompt, want string }{
 		{`a {{n`, `3-5 {{ is never closed; close it, or write ${"{{"} for a literal {{`},
 		{`{{ n } }`, `6-7 {{ is closed by a single }; write }}`},
-		{`{{ topic ?? }}`, `13-14 unexpected "}"; expected a value`},
+		{`{{ topic ?? }}`, `13-14 unexpected "}"; a value is missing here: a name, a number, or text in quotes`},
 		{`${m} ${k.} ${q}`, `9-10 no name follows the dot; write [0] for an index and ["a b"] for a name with other characters
 1-5 unknown name "m"; no input is declared and no variable is written under this name
 12-16 unknown name "q"; no input is declared and no variable is written under this name`},
@@ -303,7 +303,7 @@ func TestConditionsSayWhichOperatorsThereAre(t *testing.T) {
 		"n + 1 > 3": `expr: unexpected "+" at offset 2; there is no arithmetic; let a step compute the value`,
 		"n -1":      `expr: unexpected "-1" at offset 2; there is no arithmetic; let a step compute the value`,
 		"len(n)":    `expr: unexpected "(" at offset 3; there are no functions; the operators are ! == != < <= > >= contains in matches && || ??`,
-		"n m":       `expr: unexpected "m" at offset 2; expected the end or one of == != < <= > >= contains in matches && || ??`,
+		"n m":       `expr: unexpected "m" at offset 2; put an operator before it, such as == or &&; text is written in quotes`,
 	} {
 		if _, err := expr.ParseExpr(text, expr.Canonical); err == nil || err.Error() != want {
 			t.Errorf("%s: %v", text, err)

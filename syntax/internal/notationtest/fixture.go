@@ -209,6 +209,7 @@ func (n *Notation) fixes(t *testing.T) {
 	fixed := 0
 	Fixtures(t, func(t *testing.T, file string, text []byte) {
 		_, found := n.Parse(file, text)
+		found.Place(file, text)
 		for _, d := range found {
 			if d.Fix == nil {
 				continue

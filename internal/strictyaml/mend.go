@@ -1,0 +1,67 @@
+package strictyaml
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// mended adds to a syntax error that a value in quotes does away with, if there is
+// one in the line: the line to write, and the change.
+func (d *Document) mended(found workflow.Diagnostic, number int) workflow.Diagnostic {
+	l := d.lines[number-1]
+	content := d.text[l.from:l.to]
+	_, start := valueStart(content, spaces(content))
+	value := strings.TrimRight(string(content[start:]), " \t")
+	if value == "" || start == spaces(content) || strings.IndexByte("|>[", value[0]) >= 0 || strings.Contains(value, " #") {
+		return found
+	}
+	quoted := Quote(value, false)
+	if quoted == value || value[0] == '{' && !strings.HasPrefix(value, "{{") {
+		return found
+	}
+	end := start + len(value)
+	line := string(content[:start]) + quoted + string(content[end:])
+	if !d.readsUpTo(number, line) {
+		return found
+	}
+	found.Detail = "write " + strings.TrimSpace(line)
+	from := utf8.RuneCount(content[:start])
+	found.Change = workflow.Change{At: d.mark(number, 1+from, utf8.RuneCountInString(value)), Was: value, Text: quoted}
+	return found
+}
+
+// readsUpTo says whether the file is right up to a line, were that another one.
+func (d *Document) readsUpTo(number int, line string) bool {
+	text := append(bytes.Clone(d.text[:d.lines[number-1].from]), line...)
+	dec := yaml.NewDecoder(bytes.NewReader(append(text, '\n')))
+	_, err := decode(dec)
+	return err == nil
+}
+
+// instead is what to write for a value of the wrong type, if that is certain.
+func (n Node) instead(wanted string) (was, text string) {
+	if isComposed(n.y) {
+		return "", ""
+	}
+	switch {
+	case wanted == "text" && n.IsScalar() && n.y.Style == 0:
+		return n.y.Value, doubleQuoted(n.y.Value)
+	case n.isBraces():
+		from := n.doc.offset(n.y.Line, n.y.Column)
+		was = string(n.doc.text[from:n.doc.flowEnd(n.y, from)])
+		return was, Quote(was, false)
+	case wanted == "true or false" && n.IsText() && n.y.Style == 0:
+		switch strings.ToLower(n.y.Value) {
+		case "yes", "on":
+			return n.y.Value, "true"
+		case "no", "off":
+			return n.y.Value, "false"
+		}
+	}
+	return "", ""
+}
