@@ -77,15 +77,24 @@ func (a *app) check(files []string, syntaxOnly, fix bool) error {
 }
 
 func (a *app) checkOne(l *project.Loaded, file string, syntaxOnly bool) workflow.Diagnostics {
-	if !syntaxOnly {
-		return l.Check(nil)
-	}
-	if file, text, err := a.readFile(file, "check"); err == nil {
-		if found, ok := syntax.Diagram(file, text); ok {
+	name, text, err := a.readFile(file, "check")
+	if syntaxOnly && err == nil {
+		if found, ok := syntax.Diagram(name, text); ok {
 			return found
 		}
 	}
-	if l.Bundle.Root == nil {
+	found := a.checkLoaded(l, syntaxOnly)
+	if err == nil {
+		found.Place(name, text)
+	}
+	return found
+}
+
+func (a *app) checkLoaded(l *project.Loaded, syntaxOnly bool) workflow.Diagnostics {
+	switch {
+	case !syntaxOnly:
+		return l.Check(nil)
+	case l.Bundle.Root == nil:
 		return l.Diagnostics
 	}
 	in := check.Input{Bundle: l.Bundle, Limits: l.Limits, Broken: missingCalls(l.Bundle)}
