@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -82,7 +83,8 @@ func TestEmployed(t *testing.T) {
 		set := agent.NewSet(c.executors, []*agent.Definition{d}, c.fallback)
 		got, _, err := set.Resolve("silent")
 		text := got.Agent
-		if failed, ok := err.(*agent.ResolveError); ok {
+		var failed *agent.ResolveError
+		if errors.As(err, &failed) {
 			text = failed.Advice()
 		}
 		if text != c.want || d.Agent != "" {

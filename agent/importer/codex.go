@@ -1,0 +1,99 @@
+package importer
+
+import (
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// readCodex reads a TOML file of one agent, or the configuration, which may name
+// several.
+func readCodex(fsys fs.FS, file string, text []byte) []*reading {
+	values, ok := readTOML(text)
+	if !ok {
+		return []*reading{{refuse: "it cannot be read as TOML", digest: digestOf(text)}}
+	}
+	if path.Base(file) != "config.toml" {
+		r := ofValues(strings.TrimSuffix(path.Base(file), ".toml"), values)
+		r.digest = digestOf(text)
+		r.codex()
+		return []*reading{r}
+	}
+	var list []*reading
+	agents, _ := values["agents"].(map[string]any)
+	for _, name := range sorted(agents) {
+		entry, ok := agents[name].(map[string]any)
+		if !ok {
+			continue // one of the settings for all agents, such as max_threads
+		}
+		r := ofValues(name, entry)
+		r.configured(fsys, path.Dir(file))
+		if r.refuse == "" {
+			r.codex()
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// readTOML reads TOML into plain values.
+func readTOML(text []byte) (values map[string]any, ok bool) {
+	var raw map[string]any
+	if err := toml.Unmarshal(text, &raw); err != nil {
+		return nil, false
+	}
+	v, err := workflow.Normalize(raw)
+	values, isMap := v.(map[string]any)
+	return values, err == nil && isMap
+}
+
+// configured adds the keys of the file that an entry of config.toml names.
+func (r *reading) configured(fsys fs.FS, dir string) {
+	name := r.text("config_file")
+	if name == "" {
+		return
+	}
+	file := path.Join(dir, name)
+	if path.IsAbs(name) || strings.HasPrefix(name, "~") || !fs.ValidPath(file) {
+		r.refuse = "its file " + name + " is elsewhere"
+		return
+	}
+	text, err := readFile(fsys, file)
+	if err != nil {
+		r.refuse = "its file " + name + ": " + err.Error()
+		return
+	}
+	more, ok := readTOML(text)
+	if !ok {
+		r.refuse = "its file " + name + " cannot be read as TOML"
+		return
+	}
+	for _, key := range sorted(more) {
+		if _, own := r.values[key]; !own {
+			r.keys = append(r.keys, key)
+			r.values[key] = more[key]
+		}
+	}
+	r.digest = digestOf(append([]byte(r.digest), text...))
+}
+
+func (r *reading) codex() {
+	r.named(false)
+	r.body = r.text("developer_instructions")
+	if r.body == "" {
+		r.refuse = "it has no developer_instructions, so its own program does not take it for an agent either"
+	}
+	r.model("model")
+	effort, _ := r.get("model_reasoning_effort")
+	r.wish("effort", effort)
+	r.permits(modes{"read-only": readOnly, "workspace-write": edit, "danger-full-access": full}, "sandbox_mode")
+	r.servers("mcp_servers")
+	r.loseAll(forScreens, "nickname_candidates")
+	r.loseAll(noSkills, "skills")
+	r.loseAll("it is a setting of codex itself: write it into its own config.toml",
+		"approval_policy", "model_reasoning_summary", "model_verbosity", "personality", "service_tier", "features", "model_provider", "sandbox_workspace_write", "web_search")
+}

@@ -1,0 +1,110 @@
+// Package importer turns the agents of other programs (claude, codex, copilot,
+// cursor, gemini, opencode, qwen) into definitions of a project. It goes one way:
+// nothing is ever written back.
+//
+// Files are read leniently, since they come from people who wrote them for another
+// program. What cannot be carried over is listed, key by key, with the reason.
+//
+// An imported definition remembers the digests of its source and of itself, so that
+// a later import can tell which of the two has changed, and never replaces what
+// somebody has edited unless told to.
+package importer
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/agent"
+)
+
+// Lost is something that a definition cannot hold.
+type Lost struct {
+	Key    string `json:"key"`
+	Reason string `json:"reason"`
+}
+
+// Found is one agent of another program, as a definition.
+type Found struct {
+	From   string // the program
+	File   string // its file, with slashes, relative to where it was looked for
+	User   bool   // it is the user's own, not the project's
+	Agent  agent.Definition
+	Lost   []Lost
+	Refuse string // why it cannot be imported; then Agent says nothing
+	Digest string // of what was read
+}
+
+// Place is where agents are looked for.
+type Place struct {
+	FS   fs.FS // the project's root, or the user's home
+	User bool
+}
+
+// Target is what the importer must know of where definitions will be used.
+type Target struct {
+	// Knows says whether there is an executor of a name. Nil: there is none.
+	Knows func(executor string) bool
+	// Takes says whether an executor understands a setting. Nil: none does.
+	Takes func(executor, setting string, value any) bool
+}
+
+// Formats are the programs whose agents can be read, sorted.
+func Formats() []string { return slices.Sorted(maps.Keys(formats)) }
+
+// Find reads all agents of a program at a place, in the order of their files. The
+// error is one of the machine: a file that is not an agent is a Found that is
+// refused.
+func Find(from string, place Place, target Target) ([]Found, error) {
+	f, ok := formats[from]
+	if !ok {
+		return nil, fmt.Errorf("importer: agents of %q cannot be read; of %s they can", from, strings.Join(Formats(), ", "))
+	}
+	files, err := f.files(place)
+	if err != nil {
+		return nil, fmt.Errorf("importer: %w", err)
+	}
+	var list []Found
+	for _, file := range files {
+		text, err := readFile(place.FS, file)
+		if err != nil {
+			list = append(list, Found{From: from, File: file, User: place.User, Refuse: err.Error()})
+			continue
+		}
+		for _, r := range f.read(place.FS, file, text) {
+			list = append(list, r.found(from, file, place.User, target))
+		}
+	}
+	return list, nil
+}
+
+// format is how a program keeps its agents.
+type format struct {
+	// files are those that may hold agents, sorted.
+	files func(place Place) ([]string, error)
+	// read gives the agents in a file.
+	read func(fsys fs.FS, file string, text []byte) []*reading
+}
+
+var formats = map[string]format{
+	"claude":   {markdownIn(true, ".claude/agents"), one(readClaude)},
+	"codex":    {codexFiles, readCodex},
+	"copilot":  {copilotFiles, one(readCopilot)},
+	"cursor":   {markdownIn(false, ".cursor/agents"), one(readCursor)},
+	"gemini":   {markdownIn(false, ".gemini/agents"), readGemini},
+	"opencode": {opencodeFiles, readOpencode},
+	"qwen":     {markdownIn(false, ".qwen/agents"), one(readQwen)},
+}
+
+// one reads a Markdown file that holds one agent.
+func one(read func(r *reading)) func(fs.FS, string, []byte) []*reading {
+	return func(_ fs.FS, file string, text []byte) []*reading {
+		r := newReading(file, text)
+		if r.refuse == "" {
+			read(r)
+		}
+		return []*reading{r}
+	}
+}

@@ -1,0 +1,110 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// largest is the size of a file above which it is no agent.
+const largest = 1 << 20
+
+// readFile reads a text of bearable size.
+func readFile(fsys fs.FS, file string) ([]byte, error) {
+	f, err := fsys.Open(file)
+	if err != nil {
+		return nil, plainError(err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, largest+1))
+	switch {
+	case err != nil:
+		return nil, plainError(err)
+	case len(text) > largest:
+		return nil, errors.New("it is larger than 1 MB")
+	case !utf8.Valid(text):
+		return nil, errors.New("it is not UTF-8 text")
+	}
+	return text, nil
+}
+
+// plainError says what is wrong without the path, which stands beside it.
+func plainError(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return fmt.Errorf("it cannot be read: %w", at.Err)
+	}
+	return fmt.Errorf("it cannot be read: %w", err)
+}
+
+// markdownIn finds the Markdown files of directories, those below them too if deep.
+func markdownIn(deep bool, dirs ...string) func(Place) ([]string, error) {
+	return func(p Place) ([]string, error) { return filesIn(p.FS, ".md", deep, dirs...) }
+}
+
+// filesIn are the files with an ending in directories, sorted. Hidden files and
+// those that begin with _ are left out, as every program here does. A directory
+// that is not there has no files.
+func filesIn(fsys fs.FS, ending string, deep bool, dirs ...string) ([]string, error) {
+	var files []string
+	for _, dir := range dirs {
+		err := fs.WalkDir(fsys, dir, func(name string, d fs.DirEntry, err error) error {
+			switch base := path.Base(name); {
+			case errors.Is(err, fs.ErrNotExist):
+				return nil
+			case err != nil:
+				return err
+			case d.IsDir() && name != dir && (!deep || strings.HasPrefix(base, ".")):
+				return fs.SkipDir
+			case !d.IsDir() && strings.HasSuffix(base, ending) && !strings.HasPrefix(base, ".") && !strings.HasPrefix(base, "_"):
+				files = append(files, name)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(files)
+	return files, nil
+}
+
+// existing are those of some files that are there.
+func existing(fsys fs.FS, files ...string) []string {
+	return slices.DeleteFunc(files, func(file string) bool {
+		info, err := fs.Stat(fsys, file)
+		return err != nil || info.IsDir()
+	})
+}
+
+func copilotFiles(p Place) ([]string, error) {
+	dir := ".github/agents"
+	if p.User {
+		dir = ".copilot/agents"
+	}
+	return filesIn(p.FS, ".md", false, dir)
+}
+
+func codexFiles(p Place) ([]string, error) {
+	files, err := filesIn(p.FS, ".toml", false, ".codex/agents")
+	return append(files, existing(p.FS, ".codex/config.toml")...), err
+}
+
+func opencodeFiles(p Place) ([]string, error) {
+	dir, configs := ".opencode", []string{"opencode.json", "opencode.jsonc"}
+	if p.User {
+		dir, configs = ".config/opencode", nil
+	}
+	deep, err := filesIn(p.FS, ".md", true, dir+"/agent", dir+"/agents")
+	if err != nil {
+		return nil, err
+	}
+	flat, err := filesIn(p.FS, ".md", false, dir+"/mode", dir+"/modes")
+	configs = append(configs, dir+"/opencode.json", dir+"/opencode.jsonc")
+	return slices.Concat(deep, flat, existing(p.FS, configs...)), err
+}

@@ -1,0 +1,294 @@
+package importer_test
+
+import (
+	"encoding/json"
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/importer"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+func files(pairs ...string) fs.FS {
+	fsys := fstest.MapFS{}
+	for i := 0; i < len(pairs); i += 2 {
+		fsys[pairs[i]] = &fstest.MapFile{Data: []byte(pairs[i+1])}
+	}
+	return fsys
+}
+
+// target has an executor for every program but cursor, and one setting.
+var target = importer.Target{
+	Knows: func(name string) bool { return name != "cursor" },
+	Takes: func(_, setting string, _ any) bool { return setting == "effort" },
+}
+
+// show is what was found, as people would write it.
+func show(list []importer.Found) string {
+	var b strings.Builder
+	for _, f := range list {
+		b.WriteString("# " + f.File + "\n")
+		if f.Refuse != "" {
+			b.WriteString("refused: " + f.Refuse + "\n")
+			continue
+		}
+		b.Write(importer.Text(&f.Agent))
+		for _, l := range f.Lost {
+			b.WriteString("lost " + l.Key + ": " + l.Reason + "\n")
+		}
+	}
+	return b.String()
+}
+
+func TestFormats(t *testing.T) {
+	for name, c := range map[string]struct {
+		from string
+		user bool
+		fsys fs.FS
+		want string
+	}{
+		"claude": {"claude", false, files(
+			".claude/agents/deep/er/review.md", "---\nname: code-reviewer\ndescription: Use it when: code was written.\\nOften.\ntools: Read, Grep, Bash(git log:*, git diff)\ndisallowedTools: [WebFetch]\nmodel: inherit\neffort: high\npermissionMode: plan\nmaxTurns: 7\nmcpServers:\n  - docs\n  - tickets: {command: x, env: {TOKEN: abc}}\ncolor: red\nhooks: {}\nwhatever: 3\n---\n\nYou review.\n\n  - carefully\n",
+			".claude/agents/README.md", "# Our agents\n",
+			".claude/agents/anonymous.md", "---\ndescription: x\n---\nYou.\n",
+		), `# .claude/agents/README.md
+refused: it has no keys between two lines of --- at its beginning
+# .claude/agents/anonymous.md
+refused: it has no name, so its own program does not take it for an agent either
+# .claude/agents/deep/er/review.md
+name: code-reviewer
+description: |-
+  Use it when: code was written.
+  Often.
+agent: claude
+tools: [Read, Grep, "Bash(git log:*, git diff)"]
+mcp: [docs, tickets]
+permissions:
+  deny: [WebFetch]
+  mode: read-only
+settings:
+  effort: high
+max_turns: 7
+prompt: |
+  You review.
+
+    - carefully
+lost mcpServers: its configuration stays behind: write the server under mcp in config.yml, where its secrets are named, not written
+lost hooks: commands around an agent's steps are steps of a workflow here
+lost color: it is only about how the agent is shown
+lost whatever: it is not known what it means
+`},
+		"gemini": {"gemini", false, files(
+			".gemini/agents/sum.md", "---\nkind: local\nname: sum\ndescription: Sums up\ndisplay_name: Sum\ntools: ['*']\nmodel: gemini-2.5-flash\ntemperature: 0.2\nmax_turns: 5\ntimeout_mins: 2.5\nmcp_servers: {a: {command: b}}\n---\nSum up.",
+			".gemini/agents/_draft.md", "---\nname: draft\n---\nx",
+			".gemini/agents/sub/other.md", "---\nname: other\n---\nx",
+			".gemini/agents/far.md", "---\nkind: remote\nname: far\nagent_card_url: https://a.b\n---\n",
+			".gemini/agents/fars.md", "---\n- kind: remote\n  name: far\n---\n",
+		), `# .gemini/agents/far.md
+refused: it is an agent on another machine, which nothing here can reach
+# .gemini/agents/fars.md
+refused: it is an agent on another machine, which nothing here can reach
+# .gemini/agents/sum.md
+name: sum
+description: Sums up
+agent: gemini
+model: gemini-2.5-flash
+mcp: [a]
+timeout: 2m30s
+max_turns: 5
+prompt: |
+  Sum up.
+lost mcp_servers: its configuration stays behind: write the server under mcp in config.yml, where its secrets are named, not written
+lost display_name: it is only about how the agent is shown
+lost temperature: the executor has no such setting
+`},
+		"codex": {"codex", false, files(
+			".codex/agents/scan.toml", "name = \"scan\"\ndescription = \"Scans\"\ndeveloper_instructions = \"\"\"\nYou scan.\nTwice.\n\"\"\"\nmodel = \"gpt-5.4\"\nmodel_reasoning_effort = \"high\"\nsandbox_mode = \"read-only\"\nnickname_candidates = [\"x\"]\nnew_key = 1979-05-27\n[mcp_servers.docs]\ncommand = \"x\"\n",
+			".codex/agents/empty.toml", "name = \"empty\"\n",
+			".codex/agents/bad.toml", "name = ",
+			".codex/config.toml", "model = \"x\"\n[agents]\nmax_threads = 4\n[agents.helper]\ndescription = \"Helps\"\nconfig_file = \"roles/helper.toml\"\n[agents.lost]\nconfig_file = \"/etc/passwd\"\n",
+			".codex/roles/helper.toml", "developer_instructions = \"You help.\"\n",
+		), `# .codex/agents/bad.toml
+refused: it cannot be read as TOML
+# .codex/agents/empty.toml
+refused: it has no developer_instructions, so its own program does not take it for an agent either
+# .codex/agents/scan.toml
+name: scan
+description: Scans
+agent: codex
+model: gpt-5.4
+mcp: [docs]
+permissions:
+  mode: read-only
+settings:
+  effort: high
+prompt: |
+  You scan.
+  Twice.
+lost mcp_servers: its configuration stays behind: write the server under mcp in config.yml, where its secrets are named, not written
+lost nickname_candidates: it is only about how the agent is shown
+lost new_key: it is not known what it means
+# .codex/config.toml
+name: helper
+description: Helps
+agent: codex
+prompt: |
+  You help.
+# .codex/config.toml
+refused: its file /etc/passwd is elsewhere
+`},
+		"opencode": {"opencode", false, files(
+			".opencode/agent/team/docs.md", "---\ndescription: Docs\nmode: subagent\nmodel: anthropic/claude-sonnet\ntemperature: 0.1\nsteps: 9\ntools: {bash: false, edit: true}\npermission:\n  edit: deny\n  webfetch: ask\n  bash: {\"*\": deny, \"ls*\": allow}\nreasoningEffort: low\n---\nYou write docs.\n",
+			".opencode/modes/plan.md", "---\ndisable: true\n---\nx",
+			"opencode.jsonc", "{ // ours\n \"agent\": {\"ask\": {\"prompt\": \"{file:./p/ask.txt}\", \"tools\": {\"*\": false, \"read\": true,},},\n \"odd\": {\"prompt\": \"{file:../x}\"}, \"none\": 3} /* end */ }",
+			"p/ask.txt", "You ask.\n",
+		), `# .opencode/agent/team/docs.md
+name: team/docs
+description: Docs
+agent: opencode
+model: anthropic/claude-sonnet
+permissions:
+  deny: [bash, edit]
+  mode: ask
+max_turns: 9
+prompt: |
+  You write docs.
+lost permission.bash.ls*: a definition allows or denies a tool as a whole
+lost mode: a workflow can name every agent
+lost reasoningEffort: opencode sends it to the model as it is; no executor here does
+lost temperature: the executor has no such setting
+# .opencode/modes/plan.md
+refused: it is switched off
+# opencode.jsonc
+name: ask
+agent: opencode
+tools: [read]
+prompt: |
+  You ask.
+# opencode.jsonc
+name: odd
+agent: opencode
+lost prompt: its file ../x is elsewhere
+`},
+		"copilot": {"copilot", false, files(
+			".github/agents/plan.agent.md", "---\nname: The Planner\ndescription: Plans\ntools: ['read', 'docs/*']\nmodels: [a, b]\nreasoningEffort: low\ntarget: vscode\nmcp-servers: {docs: {type: local}}\nargument-hint: x\n---\nYou plan.",
+			".github/agents/none.md", "---\ndescription: None\ntools: []\n---\nYou.",
+		), `# .github/agents/none.md
+name: none
+description: None
+agent: copilot
+prompt: |
+  You.
+lost tools: an agent without any tool has to be told so in its prompt, or by permissions
+# .github/agents/plan.agent.md
+name: plan
+description: Plans
+agent: copilot
+model: a
+tools: [read, docs/*]
+mcp: [docs]
+settings:
+  effort: low
+prompt: |
+  You plan.
+lost models: an agent has one model
+lost mcp-servers: its configuration stays behind: write the server under mcp in config.yml, where its secrets are named, not written
+lost target: a definition serves wherever hocket runs
+lost argument-hint: it is only about how the agent is shown
+`},
+		"copilot, of the user": {"copilot", true, files(".copilot/agents/me.md", "---\ndescription: Me\n---\nYou.", ".github/agents/not.md", "---\ndescription: x\n---\nx"), `# .copilot/agents/me.md
+name: me
+description: Me
+agent: copilot
+prompt: |
+  You.
+`},
+		"cursor": {"cursor", false, files(".cursor/agents/look.md", "---\nname: look\ndescription: Looks\nmodel: fast\nreadonly: true\nis_background: true\n---\nYou look.\n", ".cursor/agents/empty.md", "---\nname: empty\n---\n"), `# .cursor/agents/empty.md
+refused: it has no prompt, and nothing here runs cursor
+# .cursor/agents/look.md
+name: look
+description: Looks
+permissions:
+  mode: read-only
+prompt: |
+  You look.
+lost model: fast is no name of a model elsewhere
+lost is_background: whether something runs beside others is said by the workflow
+lost agent: nothing here is called cursor, so the definition does not say what does its work
+`},
+		"qwen": {"qwen", false, files(".qwen/agents/q.md", "---\nname: q\ndescription: Q\ntools: [read_file]\napprovalMode: auto-edit\nmodelConfig: {model: qwen3, temp: 1}\nrunConfig: {max_turns: 4, max_time_minutes: 10, extra: 1}\nmcpServers: {s: {command: x}}\nexecutor: {kind: acp}\n---\nYou are Q."), `# .qwen/agents/q.md
+name: q
+description: Q
+agent: qwen
+model: qwen3
+tools: [read_file]
+mcp: [s]
+permissions:
+  mode: edit
+timeout: 10m0s
+max_turns: 4
+prompt: |
+  You are Q.
+lost runConfig.extra: it is not known what it means
+lost mcpServers: its configuration stays behind: write the server under mcp in config.yml, where its secrets are named, not written
+lost executor: say under agent what does the work
+lost modelConfig: the executor has no such setting
+`},
+		"none": {"claude", false, files(), ""},
+	} {
+		found, err := importer.Find(c.from, importer.Place{FS: c.fsys, User: c.user}, target)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(c.want, show(found)); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+	if _, err := importer.Find("vim", importer.Place{FS: files()}, target); err == nil {
+		t.Error("agents of vim were read")
+	}
+}
+
+// Whatever stands in a file, what is written is a definition that says the same.
+func FuzzFind(f *testing.F) {
+	f.Add("claude", "---\nname: a: b\ndescription: \"x\\ny\"\ntools: a, b(c, d)\n---\n\n  indented\n\ttab\n \n")
+	f.Add("codex", "name = \"x\"\ndeveloper_instructions = '''\n a\r\n'''\nx = inf\n")
+	f.Add("opencode", `{"agent": {"../x": {"prompt": "\u0000 y", "permission": {"*": "allow"}, "tools": {"a": false}}}} // x`)
+	f.Add("qwen", "---\nname: 1\nrunConfig: {max_turns: 1e3}\n---\nx")
+	f.Add("gemini", "---\n- a\n---\n")
+	f.Add("claude", "---\nname: \"\u2028\"\n---\n\ufeff")
+	paths := map[string]string{"claude": ".claude/agents/a.md", "codex": ".codex/agents/a.toml", "opencode": "opencode.json", "qwen": ".qwen/agents/a.md", "gemini": ".gemini/agents/a.md", "copilot": ".github/agents/a.md", "cursor": ".cursor/agents/a.md"}
+	f.Fuzz(func(t *testing.T, from, text string) {
+		file, ok := paths[from]
+		if !ok {
+			return
+		}
+		found, err := importer.Find(from, importer.Place{FS: files(file, text, ".codex/config.toml", text)}, target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range found {
+			if one.Refuse != "" {
+				continue
+			}
+			written := importer.Text(&one.Agent)
+			back, problems := agent.ReadDefinition("a.yml", written)
+			if problems.Errors() {
+				t.Fatalf("wrote\n%s\n%v", written, problems)
+			}
+			want := one.Agent
+			if want.Name == "" {
+				want.Name = "a"
+			}
+			if diff := cmp.Diff(&want, back, cmpopts.IgnoreFields(agent.Definition{}, "ID", "Pos"), cmpopts.EquateEmpty(), cmp.Comparer(func(a, b json.Number) bool { return workflow.FormatJSON(a) == workflow.FormatJSON(b) })); diff != "" {
+				t.Fatalf("wrote\n%s\n%s", written, diff)
+			}
+		}
+	})
+}

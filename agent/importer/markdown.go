@@ -1,0 +1,250 @@
+package importer
+
+import (
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Reasons that several programs share.
+const (
+	forScreens  = "it is only about how the agent is shown"
+	noHooks     = "commands around an agent's steps are steps of a workflow here"
+	noMemory    = "memories belong to the project here; see `hocket memory`"
+	noBehind    = "whether something runs beside others is said by the workflow"
+	noInvoking  = "a workflow says who works; agents are not called by others on their own"
+	inConfig    = "its configuration stays behind: write the server under mcp in config.yml, where its secrets are named, not written"
+	noSkills    = "skills stay with the program"
+	noWorktrees = "the working directory is the project's"
+)
+
+// named reads the name and description that every format has. A file in which the
+// name is required and missing is no agent to its program either.
+func (r *reading) named(required bool) {
+	if r.agent.Name = r.text("name"); r.agent.Name == "" {
+		if required {
+			r.refuse = "it has no name, so its own program does not take it for an agent either"
+		}
+		r.agent.Name = r.id
+	}
+	r.agent.Description = r.text("description")
+}
+
+// model reads the model; words that stand for the usual one say nothing.
+func (r *reading) model(key string, usual ...string) {
+	if m := r.text(key); !slices.Contains(usual, m) {
+		r.agent.Model = m
+	}
+}
+
+// onlyTools are the tools that the agent may use; all of them if it says so.
+func (r *reading) onlyTools(key string) {
+	list := r.words(key)
+	if slices.Contains(list, "*") || slices.Contains(list, "all") {
+		return
+	}
+	r.agent.Tools = list
+}
+
+// servers reads servers of tools as a map by name, or as a list of names and maps.
+// Only their names are kept.
+func (r *reading) servers(key string) {
+	v, _ := r.get(key)
+	configured := false
+	add := func(name string) { r.agent.Servers = append(r.agent.Servers, text(name)) }
+	byName := func(m map[string]any) {
+		for _, name := range sorted(m) {
+			add(name)
+			configured = true
+		}
+	}
+	switch v := v.(type) {
+	case nil:
+	case map[string]any:
+		byName(v)
+	case []any:
+		for _, e := range v {
+			switch e := e.(type) {
+			case string:
+				add(e)
+			case map[string]any:
+				byName(e)
+			default:
+				r.lose(key, "an entry of it is neither a name nor a server")
+			}
+		}
+	default:
+		r.lose(key, "it is neither a list nor a map")
+	}
+	r.agent.Servers = slices.DeleteFunc(r.agent.Servers, func(s string) bool { return s == "" })
+	if configured {
+		r.lose(key, inConfig)
+	}
+}
+
+func readClaude(r *reading) {
+	r.named(true)
+	r.agent.Description = strings.ReplaceAll(r.agent.Description, `\n`, "\n")
+	r.onlyTools("tools")
+	r.permits(modes{"plan": readOnly, "acceptEdits": edit, "bypassPermissions": full, "default": ask, "manual": ask}, "permissionMode")
+	r.denies("disallowedTools")
+	r.model("model", "inherit")
+	effort, _ := r.get("effort")
+	r.wish("effort", effort)
+	r.agent.MaxTurns = r.count("maxTurns")
+	r.servers("mcpServers")
+	r.loseAll(noSkills, "skills")
+	r.loseAll(noHooks, "hooks")
+	r.loseAll(noMemory, "memory")
+	r.loseAll(noBehind, "background")
+	r.loseAll(noWorktrees, "isolation")
+	r.loseAll(forScreens, "color")
+	r.loseAll("a step has its own prompt", "initialPrompt")
+	r.loseAll("it is a detail of the program's own conversations", "omitClaudeMd", "autoCompactWindow", "experimental")
+	r.loseAll("agents do not watch each other here", "observer", "observerMessage", "observeSubagents")
+}
+
+func readQwen(r *reading) {
+	r.named(true)
+	r.onlyTools("tools")
+	r.permits(modes{"plan": readOnly, "auto-edit": edit, "auto_edit": edit, "yolo": full, "default": ask}, "approvalMode")
+	r.permits(modes{"plan": readOnly, "acceptEdits": edit, "bypassPermissions": full, "default": ask}, "permissionMode")
+	r.denies("disallowedTools")
+	r.model("model", "inherit")
+	if old, ok := r.values["modelConfig"].(map[string]any); ok && r.agent.Model == "" {
+		r.agent.Model, _ = old["model"].(string)
+		delete(old, "model")
+		if len(old) == 0 {
+			r.get("modelConfig")
+		}
+	}
+	r.agent.MaxTurns = r.count("maxTurns")
+	r.runConfig()
+	r.servers("mcpServers")
+	r.loseAll(noHooks, "hooks")
+	r.loseAll(noBehind, "background")
+	r.loseAll(forScreens, "color")
+	r.loseAll("say under agent what does the work", "executor")
+	r.loseAll("the executor has no such setting", "modelConfig")
+}
+
+// runConfig reads the bounds of older files of qwen.
+func (r *reading) runConfig() {
+	bounds, ok := r.values["runConfig"].(map[string]any)
+	if !ok {
+		r.loseAll("it is no map", "runConfig")
+		return
+	}
+	r.get("runConfig")
+	inner := ofValues("", bounds)
+	for _, key := range []string{"max_turns", "maxTurns"} {
+		if n := inner.count(key); n > 0 && r.agent.MaxTurns == 0 {
+			r.agent.MaxTurns = n
+		}
+	}
+	for _, key := range []string{"max_time_minutes", "maxTimeMinutes"} {
+		if t := inner.minutes(key); t > 0 {
+			r.agent.Timeout = t
+		}
+	}
+	for _, lost := range inner.lost {
+		r.lose("runConfig."+lost.Key, lost.Reason)
+	}
+	for _, key := range sorted(inner.values) {
+		r.lose("runConfig."+key, "it is not known what it means")
+	}
+}
+
+// minutes takes a number of minutes, up to a year of them.
+func (r *reading) minutes(key string) time.Duration {
+	v, ok := r.get(key)
+	if !ok || v == nil {
+		return 0
+	}
+	n, err := strconv.ParseFloat(workflow.FormatText(v), 64)
+	if err != nil || !(n > 0) || n > 366*24*60 {
+		r.lose(key, "it is no number of minutes")
+		return 0
+	}
+	return time.Duration(n * float64(time.Minute)).Round(time.Second)
+}
+
+func readCopilot(r *reading) {
+	r.id = strings.TrimSuffix(r.id, ".agent")
+	r.named(false)
+	if r.agent.Name != r.id && !isWord(r.agent.Name) {
+		r.agent.Name = r.id // a title; --agent takes the file's name too
+	}
+	list, given := r.values["tools"].([]any)
+	r.onlyTools("tools")
+	if given && len(list) == 0 {
+		r.lose("tools", "an agent without any tool has to be told so in its prompt, or by permissions")
+	}
+	r.model("model")
+	if models := r.words("models"); len(models) > 0 {
+		if r.agent.Model == "" {
+			r.agent.Model, models = models[0], models[1:]
+		}
+		if len(models) > 0 {
+			r.lose("models", "an agent has one model")
+		}
+	}
+	effort, _ := r.get("reasoningEffort")
+	r.wish("effort", effort)
+	r.servers("mcp-servers")
+	r.loseAll("an agent has one model", "modelPolicy")
+	r.loseAll("a definition serves wherever hocket runs", "target")
+	r.loseAll(noInvoking, "disable-model-invocation", "user-invocable", "infer", "handoffs", "sidekick")
+	r.loseAll("what an agent is told besides its task is the same for all of them here", "include-custom-instructions")
+	r.loseAll("it is a detail of the program's own conversations", "deferred-tool-loading", "strict-tools-list")
+	r.loseAll(forScreens, "metadata", "argument-hint")
+}
+
+func readCursor(r *reading) {
+	r.named(false)
+	r.model("model", "inherit")
+	if r.agent.Model == "fast" {
+		r.agent.Model = ""
+		r.lose("model", "fast is no name of a model elsewhere")
+	}
+	if v, ok := r.get("readonly"); ok && v == true {
+		r.mode(readOnly)
+	} else if ok && v != nil && v != false {
+		r.lose("readonly", "it is neither true nor false")
+	}
+	r.loseAll(noBehind, "is_background")
+}
+
+// readGemini reads a file of gemini, which may list agents that are somewhere else.
+func readGemini(_ fs.FS, file string, text []byte) []*reading {
+	r := newReading(file, text)
+	const remote = "it is an agent on another machine, which nothing here can reach"
+	if r.refuse == "its keys are a list" {
+		r.refuse = remote
+	}
+	if r.refuse != "" {
+		return []*reading{r}
+	}
+	if kind := r.text("kind"); kind != "" && kind != "local" {
+		r.refuse = remote
+		return []*reading{r}
+	}
+	r.named(true)
+	r.onlyTools("tools")
+	r.servers("mcp_servers")
+	r.servers("mcpServers")
+	r.model("model", "inherit")
+	temperature, _ := r.get("temperature")
+	r.wish("temperature", temperature)
+	r.agent.MaxTurns = r.count("max_turns")
+	r.agent.Timeout = r.minutes("timeout_mins")
+	r.loseAll(forScreens, "display_name")
+	return []*reading{r}
+}
+
+// isWord says whether a text can be a name as it is.
+func isWord(s string) bool { return s != "" && safeID(s) == s }
