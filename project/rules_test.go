@@ -88,7 +88,7 @@ func readPages(t *testing.T) []page {
 func TestRulePages(t *testing.T) {
 	for _, p := range readPages(t) {
 		t.Run(p.code, func(t *testing.T) {
-			if !strings.HasPrefix(p.text, "# "+p.code+"\n\nAn error: ") && !strings.HasPrefix(p.text, "# "+p.code+"\n\nA warning: ") {
+			if !strings.HasPrefix(p.text, "# "+p.code+"\n\nAn error: ") && !strings.HasPrefix(p.text, "# "+p.code+"\n\nA warning: ") && !strings.HasPrefix(p.text, "# "+p.code+"\n\nA note: ") {
 				t.Error("the page does not begin with its code and what it means")
 			}
 			t.Parallel()
@@ -99,13 +99,13 @@ func TestRulePages(t *testing.T) {
 			if len(p.mended) == 0 || len(p.wrong) == 0 && !isLarge {
 				t.Fatal("the page has no two examples")
 			}
-			if found := try(t, p.mended); found.Errors() || slices.Contains(codes(found), p.code) {
+			if found := try(t, p.code, p.mended); found.Errors() || slices.Contains(codes(found), p.code) {
 				t.Errorf("the mended example gives %v", found)
 			}
 			if len(p.wrong) == 0 {
 				return
 			}
-			if found := try(t, p.wrong); !slices.Contains(codes(found), p.code) {
+			if found := try(t, p.code, p.wrong); !slices.Contains(codes(found), p.code) {
 				t.Errorf("the wrong example gives %v", found)
 			}
 		})
@@ -128,11 +128,14 @@ var tooLarge = map[string]func() string{
 	"too-many-edges": nil, // a million edges take seconds and much memory
 }
 
+// installed are the agents that the page of a code takes for installed.
+var installed = map[string][]string{"agent-chosen": {"claude"}}
+
 // endings are those of the files of a language.
 var endings = map[string]string{"yaml": ".yml", "markdown": ".md", "mermaid": ".mmd", "xml": ".xml", "plantuml": ".puml", "json nodes": ".json"}
 
 // try checks the project that the blocks make.
-func try(t *testing.T, blocks []fence) workflow.Diagnostics {
+func try(t *testing.T, code string, blocks []fence) workflow.Diagnostics {
 	t.Helper()
 	switch blocks[0].language {
 	case "json":
@@ -165,7 +168,7 @@ func try(t *testing.T, blocks []fence) workflow.Diagnostics {
 			}
 		}
 	}
-	l := load(t, open(t, write(t, files)), root)
+	l := load(t, open(t, write(t, files), installed[code]...), root)
 	found := l.Check(nil)
 	if pairs != nil {
 		_, wrong := l.Inputs(nil, pairs)
