@@ -1,0 +1,72 @@
+package syntax_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/syntax"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// A slip in a word can be mended wherever the word stands, and nothing else is
+// touched.
+func TestFixesOfWords(t *testing.T) {
+	for _, test := range []struct{ file, text, want string }{
+		{
+			"flow.yml",
+			"name: über\nsteps:\n  - {id: a, agnet: x, prompt: hi}\n  - agent: y\n    prompt: hi # twice?\n",
+			"name: über\nsteps:\n  - {id: a, agent: x, prompt: hi}\n  - agent: y\n    prompt: hi # twice?\n",
+		},
+		{
+			"flow.yml",
+			"name: 7\nsteps:\n  - agent: x\n    prompt: Ask: {{topic}}\n    on_error: contine\n  - agent: x\n    prompt: {{topic}}\n",
+			"name: 7\nsteps:\n  - agent: x\n    prompt: \"Ask: {{topic}}\"\n    on_error: continue\n  - agent: x\n    prompt: \"{{topic}}\"\n",
+		},
+		{
+			"flow.yml",
+			"\uFEFFnaem: x\r\nsteps:\r\n  - agent: x\r\n    prompt: @home\r\n    when: a = 1 and b\r\n",
+			"\uFEFFname: x\r\nsteps:\r\n  - agent: x\r\n    prompt: \"@home\"\r\n    when: a == 1 && b\r\n",
+		},
+		{
+			"flow.yml",
+			"name: x\nsteps:\n  - human: ok?\n    custom: yes\n",
+			"name: x\nsteps:\n  - human: ok?\n    custom: yes\n",
+		},
+		{
+			"flow.yml",
+			"name: x\nsteps:\n  - human:\n      question: ok?\n      allowCustomInput: yes\n",
+			"name: x\nsteps:\n  - human:\n      question: ok?\n      custom: true\n",
+		},
+		{
+			"flow.puml",
+			"@startuml\nstart\n:Ask;\nnote right\n  <<promt>>\n  agnet: x\n  template: Ask: {{topic}}\n  on_error: contine\nend note\nif (a = 1) then (yes)\n:b;\nendif\nstop\n@enduml\n",
+			"@startuml\nstart\n:Ask;\nnote right\n  <<prompt>>\n  agent: x\n  template: \"Ask: {{topic}}\"\n  on_error: continue\nend note\nif (a == 1) then (yes)\n:b;\nendif\nstop\n@enduml\n",
+		},
+		{
+			"flow.md",
+			"---\ntitle: Über\non_error: contine\n---\n```mermaid\nflowchart TD\n  a --> b\n  b@{ shape: rect, agnet: x }\n```\n\n### a\n\n---\nagnet: x\ntimeout: 1m\nprompt: Ask: {{topic}}\n---\n",
+			"---\nname: Über\non_error: continue\n---\n```mermaid\nflowchart TD\n  a --> b\n  b@{ shape: rect, agent: x }\n```\n\n### a\n\n---\nagent: x\ntimeout: 1m\nprompt: \"Ask: {{topic}}\"\n---\n",
+		},
+		{
+			"flow.xml",
+			"<workflow name=\"x\">\n  <agent id=\"1\" on_error=\"contine\"><task>go</task><output>x</output></agent>\n</workflow>\n",
+			"<workflow name=\"x\">\n  <agent id=\"1\" on_error=\"continue\"><task>go</task><output>x</output></agent>\n</workflow>\n",
+		},
+	} {
+		got := []byte(test.text)
+		for range 5 {
+			w, found := syntax.Parse(test.file, got)
+			if w != nil {
+				inside := check.Run(check.Input{Bundle: workflow.Bundle{Root: w}})
+				inside.Place(test.file, got)
+				found = append(found, inside...)
+			}
+			got, _ = found.Fixed(got)
+		}
+		if diff := cmp.Diff(test.want, string(got)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.file, diff)
+		}
+	}
+}
