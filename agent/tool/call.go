@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/secret"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -15,9 +17,10 @@ import (
 type call struct {
 	*Manifest
 	args    map[string]any
-	secrets secrets
-	dir     string // the project
-	key     string // marks the processes of the call
+	secrets map[string]string // values by name
+	hide    *secret.Masker    // of these values
+	dir     string            // the project
+	key     string            // marks the processes of the call
 	env     []string
 	log     agent.Log
 }
@@ -36,13 +39,17 @@ func (s *Set) call(ctx context.Context, m *Manifest, args map[string]any, task *
 	if err != nil {
 		return "", err
 	}
-	c := &call{Manifest: m, args: args, secrets: values, dir: s.dir(task), key: s.key(task), env: s.options.Env, log: log}
+	c := &call{Manifest: m, args: args, secrets: values, hide: &secret.Masker{}, dir: s.dir(task), key: s.key(task), env: s.options.Env}
+	c.hide.Add(slices.Collect(maps.Values(values))...)
+	write, flush := c.hide.Stream(log)
+	c.log = write
+	defer flush()
 	within, cancel := context.WithTimeout(ctx, m.Timeout)
 	defer cancel()
 	output, err := c.do(within)
 	switch {
 	case err == nil:
-		output = values.hide(output)
+		output = c.hide.Mask(output)
 		return output, m.checkOutput(output)
 	case ctx.Err() != nil:
 		return "", agent.Interrupted(ctx)
@@ -95,8 +102,8 @@ func (m *Manifest) checkOutput(output string) error {
 }
 
 // secretsOf are the values of the secrets that a tool may know.
-func (s *Set) secretsOf(m *Manifest) (secrets, error) {
-	values := secrets{}
+func (s *Set) secretsOf(m *Manifest) (map[string]string, error) {
+	values := map[string]string{}
 	for _, name := range m.Permissions.Secrets {
 		if s.options.Secret == nil {
 			return nil, agent.Permanentf("tool %s needs the secret %s, and there are none here", m.Name, name)
@@ -118,10 +125,10 @@ func (c *call) masked(err error) error {
 	var known *agent.Error
 	if errors.As(err, &known) {
 		clean := *known
-		clean.Message = fmt.Sprintf("tool %s: %s", c.Name, c.secrets.hide(known.Message))
+		clean.Message = fmt.Sprintf("tool %s: %s", c.Name, c.hide.Mask(known.Message))
 		return &clean
 	}
-	return agent.Errorf("tool %s: %s", c.Name, c.secrets.hide(err.Error()))
+	return agent.Errorf("tool %s: %s", c.Name, c.hide.Mask(err.Error()))
 }
 
 // limit is how many bytes a call may give.
@@ -129,14 +136,4 @@ func (c *call) limit() int { return c.MaxOutputKB << 10 }
 
 func (c *call) tooMuch() error {
 	return agent.Permanentf("the output is over %d KiB; ask for less, or raise max_output_kb", c.MaxOutputKB)
-}
-
-// names are the names of the arguments, sorted.
-func (c *call) names() []string {
-	var names []string
-	for name := range c.args {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

@@ -27,13 +27,11 @@ func (c *call) command(ctx context.Context, w *Command) (string, error) {
 		return "", err
 	}
 	out := &capture{limit: c.limit()}
-	log := &lines{secrets: c.secrets, log: c.log}
 	p := process.Command{Cmd: cmd, Key: c.key, Session: true}
 	err = p.Run(ctx, workflow.FormatJSON(c.args), out.stdout, func(piece []byte) error {
-		log.write(piece)
+		c.log(piece)
 		return out.stderr(piece)
 	})
-	log.flush()
 	printed, said := out.end()
 	if err != nil {
 		return "", c.broken(cmd, said, err)
@@ -101,26 +99,33 @@ func inside(dir, path string) (string, error) {
 var harmless = strings.Fields(`PATH HOME USER LOGNAME LANG LANGUAGE TZ TMPDIR TEMP TMP TERM
 	SystemRoot SystemDrive ComSpec PATHEXT USERPROFILE APPDATA LOCALAPPDATA ProgramData ProgramFiles WINDIR`)
 
+// Harmless is what of an environment is handed down to a program that was not asked to
+// know more.
+func Harmless(env []string) []string {
+	var kept []string
+	for _, pair := range env {
+		name, _, _ := strings.Cut(pair, "=")
+		if slices.Contains(harmless, name) || strings.HasPrefix(name, "LC_") {
+			kept = append(kept, pair)
+		}
+	}
+	return kept
+}
+
 // largestInput is how long the value of an input may be to be in the environment.
 const largestInput = 32 << 10
 
 // environment is what a program sees: harmless variables, those of the manifest, its
 // secrets and its inputs. The last of a name counts.
 func (c *call) environment(w *Command, dir string) []string {
-	var env []string
-	for _, pair := range c.env {
-		name, _, _ := strings.Cut(pair, "=")
-		if slices.Contains(harmless, name) || strings.HasPrefix(name, "LC_") {
-			env = append(env, pair)
-		}
-	}
+	env := Harmless(c.env)
 	for _, name := range slices.Sorted(maps.Keys(w.Env)) {
 		env = append(env, name+"="+w.Env[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.secrets)) {
 		env = append(env, name+"="+c.secrets[name])
 	}
-	for _, name := range c.names() {
+	for _, name := range slices.Sorted(maps.Keys(c.args)) {
 		if text := workflow.FormatText(c.args[name]); len(text) <= largestInput && !strings.ContainsRune(text, 0) {
 			env = append(env, variable(name)+"="+text)
 		}

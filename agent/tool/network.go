@@ -1,19 +1,16 @@
 package tool
 
 import (
-	"context"
-	"fmt"
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
-	"sync"
-	"syscall"
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/outbound"
 )
 
 // Network is whom a tool may talk to. The zero value is nobody.
@@ -88,26 +85,29 @@ type guard struct {
 // RoundTrip makes one request. No connection is kept: calls of tools are rare, and
 // nothing of them stays behind.
 func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
-	host, port := req.URL.Hostname(), portOf(req.URL)
-	t := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, ResponseHeaderTimeout: 0, TLSHandshakeTimeout: 10 * time.Second}
-	dialer := &net.Dialer{Timeout: 30 * time.Second}
-	t.DialContext = dialer.DialContext
-	switch g.network.reach(host, port) {
-	case refused:
+	host := req.URL.Hostname()
+	how := g.network.reach(host, portOf(req.URL))
+	if how == refused {
 		return nil, agent.Permanentf("the tool may not talk to %s; its permissions allow %s", g.redact(host), g.network)
-	case public:
-		if via, err := t.Proxy(req); err == nil && via != nil {
-			if err := publicName(host); err != nil { // the proxy finds the address
-				return nil, err
-			}
-			break
-		}
-		dialer.ControlContext = func(_ context.Context, _, address string, _ syscall.RawConn) error {
-			return publicAddress(host, address)
-		}
-	case named:
 	}
-	return t.RoundTrip(req)
+	policy := outbound.Policy{Private: how == named}
+	via, err := http.ProxyFromEnvironment(req)
+	if err != nil {
+		return nil, err
+	}
+	if via != nil { // it finds the address, and may itself be anywhere
+		if how == public && !publicName(host) {
+			return nil, private(host)
+		}
+		policy.Private = true
+	}
+	t := &http.Transport{Proxy: http.ProxyURL(via), DialContext: policy.Dial, DisableKeepAlives: true, TLSHandshakeTimeout: 10 * time.Second}
+	resp, err := t.RoundTrip(req)
+	var not *outbound.Refused
+	if errors.As(err, &not) {
+		return nil, private(host)
+	}
+	return resp, err
 }
 
 func portOf(u *url.URL) string {
@@ -132,50 +132,17 @@ func (n Network) String() string {
 	return "none"
 }
 
-// publicName refuses a host that is an address in a private network, or means this
-// machine.
-func publicName(host string) error {
-	if strings.EqualFold(host, "localhost") || strings.HasSuffix(strings.ToLower(host), ".localhost") {
-		return private(host)
+// publicName says whether a host may be public: it is no address in a private network,
+// and not this machine.
+func publicName(host string) bool {
+	host = strings.ToLower(host)
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return false
 	}
-	if _, err := netip.ParseAddr(host); err == nil {
-		return publicAddress(host, net.JoinHostPort(host, "0"))
-	}
-	return nil
-}
-
-// publicAddress refuses to connect with a private network. It looks at the address
-// that is really used, so that no name can lead there.
-func publicAddress(host, address string) error {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return fmt.Errorf("tool: address %q: %w", address, err)
-	}
-	if isPrivate(at.Addr()) {
-		return private(host)
-	}
-	return nil
+	at, err := netip.ParseAddr(host)
+	return err != nil || outbound.Public(at)
 }
 
 func private(host string) error {
 	return agent.Permanentf("%s is in a private network, which a tool reaches only if its permissions name the host", host)
-}
-
-// special are the networks that are not the public internet, besides those that
-// package netip knows.
-var special = sync.OnceValue(func() []netip.Prefix {
-	var list []netip.Prefix
-	for _, text := range []string{
-		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24",
-		"203.0.113.0/24", "240.0.0.0/4", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "fec0::/10",
-	} {
-		list = append(list, netip.MustParsePrefix(text))
-	}
-	return list
-})
-
-func isPrivate(a netip.Addr) bool {
-	a = a.Unmap().WithZone("")
-	return !a.IsGlobalUnicast() || a.IsPrivate() ||
-		slices.ContainsFunc(special(), func(p netip.Prefix) bool { return p.Contains(a) })
 }

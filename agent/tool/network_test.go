@@ -1,9 +1,6 @@
 package tool
 
-import (
-	"net/netip"
-	"testing"
-)
+import "testing"
 
 func TestReach(t *testing.T) {
 	n := Network{Hosts: []string{"api.example.com", "*.example.org", "localhost:8080", "[::1]:9", "10.0.0.5"}}
@@ -24,27 +21,16 @@ func TestReach(t *testing.T) {
 	}
 }
 
-func TestPrivateNetworks(t *testing.T) {
-	for _, text := range []string{
-		"127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "0.0.0.0", "0.1.2.3", "100.64.0.1", "255.255.255.255", "224.0.0.1",
-		"198.18.0.1", "192.0.0.8", "::1", "::", "fe80::1%eth0", "fc00::1", "fd12::1", "ff02::1", "::ffff:10.0.0.1", "64:ff9b::a00:1", "2002:7f00:1::", "fec0::1",
-	} {
-		if !isPrivate(netip.MustParseAddr(text)) {
-			t.Errorf("%s counts as public", text)
-		}
-	}
-	for _, text := range []string{"1.1.1.1", "93.184.216.34", "172.32.0.1", "2606:4700::1111", "::ffff:8.8.8.8"} {
-		if isPrivate(netip.MustParseAddr(text)) {
-			t.Errorf("%s counts as private", text)
-		}
-	}
+func TestNamesOfPrivateHosts(t *testing.T) {
 	for _, name := range []string{"localhost", "a.LOCALHOST", "127.0.0.1", "::1"} {
-		if publicName(name) == nil {
+		if publicName(name) {
 			t.Errorf("%s counts as public", name)
 		}
 	}
-	if err := publicName("example.com"); err != nil {
-		t.Error(err)
+	for _, name := range []string{"example.com", "1.1.1.1"} {
+		if !publicName(name) {
+			t.Errorf("%s counts as private", name)
+		}
 	}
 }
 
@@ -63,24 +49,5 @@ func TestFixedSchemasCompile(t *testing.T) {
 	}
 	if _, found := Read("builtin/http_request/tool.yml", text); len(found) > 0 {
 		t.Error(found)
-	}
-}
-
-func TestMask(t *testing.T) {
-	s := secrets{"A": "abc", "B": "abcdef\nsecond line"}
-	if got := s.hide("abcdef abc second line x"); got != "*** *** *** x" {
-		t.Error(got)
-	}
-	var logged string
-	l := lines{secrets: s, log: func(b []byte) { logged += string(b) }}
-	for _, piece := range []string{"a", "bc\nre", "st abcde", "f"} {
-		l.write([]byte(piece))
-	}
-	if logged != "***\n" {
-		t.Errorf("%q", logged)
-	}
-	l.flush()
-	if logged != "***\nrest ***" {
-		t.Errorf("%q", logged)
 	}
 }

@@ -114,7 +114,7 @@ func IsName(name string) bool {
 	bad := func(r rune) bool {
 		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	}
-	return name != "" && len(name) <= 64 && !strings.ContainsFunc(name, bad)
+	return name != "" && len(name) <= longestName && !strings.ContainsFunc(name, bad)
 }
 
 func (r *reader) permissions(m *strictyaml.Map) {

@@ -29,7 +29,7 @@ func (c *call) request(ctx context.Context, r *Request) (string, error) {
 	}
 	where := fmt.Sprintf("%s %s://%s%s", req.Method, req.URL.Scheme, req.URL.Host, req.URL.EscapedPath())
 	client := http.Client{
-		Transport:     &guard{network: c.Permissions.Network, redact: c.secrets.hide},
+		Transport:     &guard{network: c.Permissions.Network, redact: c.hide.Mask},
 		CheckRedirect: redirect(secret),
 	}
 	resp, err := client.Do(req)
@@ -37,7 +37,7 @@ func (c *call) request(ctx context.Context, r *Request) (string, error) {
 		return "", c.failed(where, err)
 	}
 	defer resp.Body.Close()
-	c.log([]byte(c.secrets.hide(where + ": " + resp.Status + "\n")))
+	c.log([]byte(where + ": " + resp.Status + "\n"))
 	if r.Full {
 		return c.full(where, resp)
 	}

@@ -1,0 +1,123 @@
+package mcp
+
+import (
+	"context"
+	"time"
+
+	"github.com/hocket-dev/hocket/agent"
+)
+
+// MCP is the agent "mcp": it calls one tool of a server. It is safe for concurrent use.
+//
+// # Settings
+//
+//	server         the name of a server in .hocket/config.yml
+//	tool           the name of a tool of that server
+//	arguments      map; default: the inputs of the task
+//	timeout        duration of the call; default: 5m
+//	max_output_kb  most that the result may hold; default: what the agent's definition
+//	               says, else 1024
+type MCP struct {
+	servers func(names []string) ([]agent.Server, error)
+	options Options
+	schema  *agent.Schema
+}
+
+var _ agent.Executor = (*MCP)(nil)
+
+// New makes the executor. Servers finds those of the project by name, when a task runs;
+// nil: there are none.
+func New(servers func(names []string) ([]agent.Server, error), o Options) *MCP {
+	m := &MCP{servers: servers, options: o}
+	m.schema = agent.NewSchema(m.Settings())
+	return m
+}
+
+const defaultOutputKB = 1024
+
+type settings struct {
+	Server      string         `json:"server"`
+	Tool        string         `json:"tool"`
+	Arguments   map[string]any `json:"arguments"`
+	Timeout     string         `json:"timeout"`
+	MaxOutputKB int            `json:"max_output_kb"`
+}
+
+// Settings is the schema of what the comment of MCP describes.
+func (*MCP) Settings() map[string]any {
+	return map[string]any{
+		"type":                 "object",
+		"additionalProperties": false,
+		"required":             []any{"server", "tool"},
+		"properties": map[string]any{
+			"server":        map[string]any{"description": "Name of an MCP server in config.yml.", "type": "string", "minLength": 1},
+			"tool":          map[string]any{"description": "Name of a tool of that server.", "type": "string", "minLength": 1},
+			"arguments":     map[string]any{"description": "Arguments of the tool. Default: the inputs of the task.", "type": "object"},
+			"timeout":       map[string]any{"description": "Duration of the call, such as 30s. Default: 5m.", "type": "string", "pattern": `^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`},
+			"max_output_kb": map[string]any{"description": "Most that the result may hold, in KiB. Default: 1024.", "type": "integer", "minimum": 1, "maximum": largest >> 10},
+		},
+	}
+}
+
+// Run calls the tool that the settings name.
+func (m *MCP) Run(ctx context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
+	var set settings
+	if err := m.schema.Decode(task.Settings, &set); err != nil {
+		return agent.Result{}, err
+	}
+	o := m.options
+	if o.Dir == "" {
+		o.Dir = task.Dir
+	}
+	if set.Timeout != "" {
+		d, err := time.ParseDuration(set.Timeout)
+		if err != nil || d <= 0 {
+			return agent.Result{}, agent.Permanentf("timeout %q is not a duration", set.Timeout)
+		}
+		o.Call = d
+	}
+	server, err := m.server(set.Server)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	s, err := Open(ctx, server, o)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	defer s.Close()
+	text, err := s.Call(ctx, set.Tool, arguments(task, set.Arguments))
+	if limit := task.Agent.OutputLimit(set.MaxOutputKB, defaultOutputKB); err == nil && len(text) > limit {
+		err = agent.Permanentf("the result is over %d KiB; ask for less, or raise max_output_kb", limit>>10)
+	}
+	if err != nil {
+		return agent.Result{}, err
+	}
+	return agent.Result{Output: text}, nil
+}
+
+// arguments are those of the settings, else the inputs.
+func arguments(task *agent.Task, set map[string]any) map[string]any {
+	if set != nil {
+		return set
+	}
+	all := map[string]any{}
+	for _, in := range task.Inputs {
+		all[in.Name] = in.Value
+	}
+	return all
+}
+
+func (m *MCP) server(name string) (agent.Server, error) {
+	if m.servers != nil {
+		found, err := m.servers([]string{name})
+		if err != nil {
+			return agent.Server{}, agent.Permanentf("%v", err)
+		}
+		for _, s := range found {
+			if s.Name == name {
+				return s, nil
+			}
+		}
+	}
+	return agent.Server{}, agent.Permanentf("there is no MCP server %q; config.yml names them under `mcp`", name)
+}
