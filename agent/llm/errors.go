@@ -1,0 +1,164 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+const (
+	maxTries     = 4                // of one request, where an API is overloaded or not reached
+	firstPause   = time.Second      // between them; each is three times the one before
+	longestPause = 30 * time.Second // that an attempt itself waits
+	longestQuota = 24 * time.Hour   // that a task waits
+)
+
+// pauseBefore is how long to wait before another try; false: no other is worth it
+// now.
+func pauseBefore(err error, try int) (time.Duration, bool) {
+	pause := firstPause
+	for range try - 1 {
+		pause *= 3
+	}
+	pause += rand.N(pause / 4) // so that agents that failed together do not come back together
+	var r *refusal
+	if !errors.As(err, &r) {
+		return pause, true // not reached at all
+	}
+	switch r.trouble() {
+	case overloaded:
+		return max(pause, r.after), r.after <= longestPause
+	case limited:
+		return pause, r.after == 0
+	case unknownTrouble, keyRefused, unpaid, unknownModel, tooLong:
+	}
+	return 0, false
+}
+
+// rest waits, or ends with the context.
+func rest(ctx context.Context, pause time.Duration) error {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// explain says in plain words why there is no answer. The error is what the last
+// try gave, before anything of an answer came.
+func (c *conversation) explain(ctx context.Context, err error, tries int) *agent.Error {
+	var r *refusal
+	if !errors.As(err, &r) {
+		return agent.Errorf("%s cannot be reached: %s%s", c.at.name, plainError(err), tried(tries))
+	}
+	name, key := c.at.name, c.at.KeyName
+	switch r.trouble() {
+	case keyRefused:
+		if key == "" {
+			return agent.Permanentf("%s refuses access: %v", name, r)
+		}
+		return agent.Permanentf("%s refuses the key: %v; set %s to a valid one", name, r, key)
+	case unpaid:
+		return agent.Permanentf("%s does not answer without payment: %v; look at the billing of that account", name, r)
+	case unknownModel:
+		return agent.Permanentf("%s knows no model %q: %v%s", name, c.model, r, c.candidates(ctx))
+	case tooLong:
+		return agent.Permanentf("the prompt is too long for %s: %v; give the task less context or a model with a larger window", c.model, r)
+	case limited:
+		return quota(fmt.Sprintf("%s allows no more requests for now: %v", name, r), r.after, tries)
+	case overloaded:
+		if r.after > longestPause {
+			return quota(fmt.Sprintf("%s is overloaded: %v", name, r), r.after, tries)
+		}
+		return agent.Errorf("%s is overloaded or out of order: %v%s", name, r, tried(tries))
+	case unknownTrouble:
+	}
+	return agent.Permanentf("%s refuses the request: %v", name, r)
+}
+
+// quota is the failure of an account that must wait.
+func quota(message string, after time.Duration, tries int) *agent.Error {
+	if after == 0 {
+		return &agent.Error{Kind: agent.Quota, Message: message + tried(tries)}
+	}
+	until := time.Now().Add(max(after, time.Second))
+	message += "; until " + until.UTC().Format("2006-01-02 15:04:05 MST")
+	if after > longestQuota {
+		return agent.Permanentf("%s, and a task waits at most 24 h", message)
+	}
+	return &agent.Error{Kind: agent.Quota, Message: message, Until: until}
+}
+
+func tried(tries int) string {
+	if tries < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" (tried %d times)", tries)
+}
+
+// brokenOff is the failure of an answer of which a part had come.
+func (c *conversation) brokenOff(err error, said string) *agent.Error {
+	var r *refusal
+	message := plainError(err)
+	if errors.As(err, &r) {
+		message = r.Error()
+	}
+	return agent.Errorf("the answer of %s broke off in turn %d after %d characters: %s", c.at.name, c.turn, len([]rune(said)), message)
+}
+
+// plainError is an error of the network without the address, which is long and
+// known.
+func plainError(err error) string {
+	var withURL *url.Error
+	if errors.As(err, &withURL) {
+		err = withURL.Err
+	}
+	return err.Error()
+}
+
+// candidates names models that the API has, those first whose names are near.
+func (c *conversation) candidates(ctx context.Context) string {
+	within, client, done := listen(ctx, c.exec.transport, 5*time.Second)
+	defer done()
+	names, err := c.api.models(within, client)
+	if err != nil || len(names) == 0 {
+		return fmt.Sprintf("; is %s the right address?", c.at.address())
+	}
+	slices.Sort(names)
+	const most = 12
+	more := ""
+	if len(names) > most {
+		names, more = related(c.model, names)[:most], ", …"
+	}
+	all := strings.Join(names, ", ") + more
+	if near := workflow.Nearest(c.model, names); near != "" {
+		return fmt.Sprintf("; did you mean %s? It has %s", near, all)
+	}
+	return "; it has " + all
+}
+
+// related puts the names first that begin like a name: those of its family.
+func related(name string, names []string) []string {
+	sorted := slices.Clone(names)
+	slices.SortStableFunc(sorted, func(a, b string) int { return common(b, name) - common(a, name) })
+	return sorted
+}
+
+func common(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}

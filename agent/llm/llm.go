@@ -1,0 +1,206 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/agent"
+)
+
+// API is a kind of provider: how it is spoken to.
+type API string
+
+// The APIs.
+const (
+	Anthropic  API = "anthropic"  // Messages
+	OpenAI     API = "openai"     // Responses
+	Compatible API = "compatible" // Chat Completions, as Ollama, vLLM and others have it
+	Gemini     API = "gemini"     // generateContent
+)
+
+// addresses are where the APIs are, where a provider names no other place.
+var addresses = map[API]string{
+	Anthropic:  "https://api.anthropic.com",
+	OpenAI:     "https://api.openai.com/v1",
+	Gemini:     "https://generativelanguage.googleapis.com",
+	Compatible: "", // anywhere
+}
+
+// Provider is an API at an address.
+type Provider struct {
+	API     API
+	BaseURL string                 // "": the API's own; for OpenAI and Compatible it ends in /v1 most often
+	Key     func() (string, error) // nil: none is needed. The error says what to set
+	KeyName string                 // the variable that the key comes from, for messages
+	Headers map[string]string      // sent with every request
+}
+
+func (p Provider) address() string {
+	if p.BaseURL != "" {
+		return strings.TrimSuffix(p.BaseURL, "/")
+	}
+	return addresses[p.API]
+}
+
+// Options say which models there are.
+type Options struct {
+	Providers    map[string]Provider // by name
+	Prices       agent.Prices        // nil: the list of this package
+	DefaultModel string              // for agents that name none; "": there is no default
+	Transport    http.RoundTripper   // nil: one of its own, closed by Close
+}
+
+// Executor does tasks with a model. It is safe for concurrent use.
+type Executor struct {
+	providers map[string]Provider
+	prices    agent.Prices
+	fallback  string
+	transport http.RoundTripper
+	schema    *agent.Schema
+	rest      func(context.Context, time.Duration) error // between tries
+}
+
+var (
+	_ agent.Conversant = (*Executor)(nil)
+	_ agent.Absent     = (*Executor)(nil)
+)
+
+// New makes the executor.
+func New(o Options) *Executor {
+	e := &Executor{providers: o.Providers, prices: o.Prices, fallback: o.DefaultModel, transport: o.Transport, rest: rest}
+	if e.prices == nil {
+		e.prices = Prices(nil)
+	}
+	if e.transport == nil {
+		e.transport = newTransport()
+	}
+	e.schema = agent.NewSchema(e.Settings())
+	return e
+}
+
+// Close lets go of connections that are kept for later.
+func (e *Executor) Close() {
+	if t, ok := e.transport.(interface{ CloseIdleConnections() }); ok {
+		t.CloseIdleConnections()
+	}
+}
+
+// Thinks is true: a model works from words only.
+func (*Executor) Thinks(*agent.Task) bool { return true }
+
+// Resumes is false: the history of a conversation is told in the prompt.
+func (*Executor) Resumes(*agent.Task) bool { return false }
+
+// Account is the name of the provider.
+func (e *Executor) Account(task *agent.Task) string {
+	var set settings
+	if e.schema.Decode(task.Settings, &set) != nil {
+		return ""
+	}
+	at, err := e.find(task.Agent, &set)
+	if err != nil {
+		return ""
+	}
+	return at.name
+}
+
+// Absence says which key to set, where no provider has one.
+func (e *Executor) Absence() string {
+	if len(e.providers) == 0 {
+		return "no provider of models is configured; name one under providers in .hocket/config.yml"
+	}
+	var missing []string
+	for _, name := range slices.Sorted(maps.Keys(e.providers)) {
+		p := e.providers[name]
+		if p.Key == nil {
+			return ""
+		}
+		_, err := p.Key()
+		if err == nil {
+			return ""
+		}
+		if p.KeyName != "" {
+			missing = append(missing, p.KeyName)
+		} else {
+			missing = append(missing, fmt.Sprintf("the key of %s (%v)", name, err))
+		}
+	}
+	return "no provider of models has a key; set " + strings.Join(missing, " or ")
+}
+
+// Run lets the model do the task.
+func (e *Executor) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
+	c, err := e.begin(task, log)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	output, err := c.hold(ctx)
+	result := agent.Result{Output: output, Usage: c.usage()}
+	if err != nil && ctx.Err() != nil {
+		err = agent.Interrupted(ctx)
+	}
+	return result, err
+}
+
+// begin finds the model of a task and prepares what it is told.
+func (e *Executor) begin(task *agent.Task, log agent.Log) (*conversation, error) {
+	c := &conversation{exec: e, task: task, log: &lines{log: log}}
+	if err := e.schema.Decode(task.Settings, &c.set); err != nil {
+		return nil, err
+	}
+	var err error
+	if c.at, err = e.find(task.Agent, &c.set); err != nil {
+		return nil, err
+	}
+	if c.patience, err = c.set.patience(); err != nil {
+		return nil, err
+	}
+	if c.tools, err = newToolbox(task.Tools); err != nil {
+		return nil, err
+	}
+	c.model = c.at.model
+	if c.api, err = c.at.open(); err != nil {
+		return nil, err
+	}
+	return c, c.prepare()
+}
+
+// open makes the client of a provider.
+func (p place) open() (provider, error) {
+	key := ""
+	if p.Key != nil {
+		var err error
+		if key, err = p.Key(); err != nil {
+			return nil, p.noKey(err)
+		}
+	}
+	switch p.API {
+	case Anthropic:
+		return &anthropicAPI{at: p.Provider, key: key}, nil
+	case OpenAI:
+		return &responsesAPI{at: p.Provider, key: key}, nil
+	case Compatible:
+		return &chatAPI{at: p.Provider, key: key}, nil
+	case Gemini:
+		return &geminiAPI{at: p.Provider, key: key}, nil
+	}
+	return nil, agent.Permanentf("provider %s: there is no API %q; use anthropic, openai, gemini or compatible", p.name, p.API)
+}
+
+// noKey keeps an error that says more than that a key is missing.
+func (p place) noKey(err error) error {
+	var known *agent.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	if p.KeyName != "" {
+		return agent.Permanentf("%s needs a key: %v; set %s", p.name, err, p.KeyName)
+	}
+	return agent.Permanentf("%s needs a key: %v", p.name, err)
+}

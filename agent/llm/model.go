@@ -1,0 +1,108 @@
+package llm
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// place is a model at a provider.
+type place struct {
+	Provider
+	name  string // of the provider
+	model string
+}
+
+// families are the models that belong to an API by the beginning of their names.
+var families = []struct {
+	prefix string
+	api    API
+}{
+	{"claude-", Anthropic}, {"gpt-", OpenAI}, {"chatgpt-", OpenAI}, {"codex-", OpenAI}, {"o1", OpenAI}, {"o3", OpenAI}, {"o4", OpenAI}, {"gemini-", Gemini},
+}
+
+// find says which model at which provider a task means. The name of a model may
+// hold slashes of its own: what stands before the first is a provider only if there
+// is one of that name.
+func (e *Executor) find(def *agent.Definition, set *settings) (place, error) {
+	model := set.Model
+	if model == "" && def != nil {
+		model = def.Model
+	}
+	if model == "" {
+		model = e.fallback
+	}
+	if model == "" {
+		return place{}, agent.Permanentf("no model is named; set model on the agent, or a default model in .hocket/config.yml, e.g. claude-sonnet-5-5")
+	}
+	name := set.Provider
+	if before, after, ok := strings.Cut(model, "/"); ok && after != "" {
+		if _, known := e.providers[before]; known && (name == "" || name == before) {
+			name, model = before, after
+		}
+	}
+	if name == "" {
+		var err error
+		if name, err = e.providerOf(model); err != nil {
+			return place{}, err
+		}
+	}
+	p, ok := e.providers[name]
+	if !ok {
+		return place{}, agent.Permanentf("there is no provider %q%s", name, e.choice(name))
+	}
+	return place{Provider: p, name: name, model: model}, nil
+}
+
+// providerOf finds the provider of a model that is named without one.
+func (e *Executor) providerOf(model string) (string, error) {
+	for _, f := range families {
+		if !strings.HasPrefix(model, f.prefix) {
+			continue
+		}
+		if p, ok := e.providers[string(f.api)]; ok && p.API == f.api {
+			return string(f.api), nil
+		}
+		if names := e.speaking(f.api); len(names) == 1 {
+			return names[0], nil
+		}
+	}
+	if names := e.usable(); len(names) == 1 {
+		return names[0], nil
+	}
+	return "", agent.Permanentf("which provider has the model %q is not known; write provider/%s%s", model, model, e.choice(""))
+}
+
+func (e *Executor) speaking(api API) []string {
+	return e.names(func(p Provider) bool { return p.API == api })
+}
+
+// usable are the providers that have a key or need none.
+func (e *Executor) usable() []string {
+	return e.names(func(p Provider) bool {
+		if p.Key == nil {
+			return true
+		}
+		_, err := p.Key()
+		return err == nil
+	})
+}
+
+func (e *Executor) names(which func(Provider) bool) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(e.providers)), func(name string) bool { return !which(e.providers[name]) })
+}
+
+// choice lists the providers, the one first that may be meant.
+func (e *Executor) choice(written string) string {
+	names := slices.Sorted(maps.Keys(e.providers))
+	if len(names) == 0 {
+		return "; none is configured, name one under providers in .hocket/config.yml"
+	}
+	if near := workflow.Nearest(written, names); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return "; there are " + strings.Join(names, ", ")
+}

@@ -1,0 +1,194 @@
+package llm
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// refusal is what an API says instead of an answer.
+type refusal struct {
+	status  int      // of HTTP; 0: it came inside of a stream
+	codes   []string // the API's own words for what is wrong
+	message string
+	after   time.Duration // to wait, as far as the API says; 0: it does not
+}
+
+func (r *refusal) Error() string {
+	switch {
+	case r.message != "":
+		return r.message
+	case r.status != 0:
+		return fmt.Sprintf("%d %s", r.status, http.StatusText(r.status))
+	}
+	return strings.Join(r.codes, " ")
+}
+
+// readRefusal reads a refusal in any of the forms that APIs have for it:
+//
+//	{"type": "error", "error": {"type": "rate_limit_error", "message": "…"}}
+//	{"error": {"message": "…", "type": "invalid_request_error", "code": "model_not_found"}}
+//	{"error": {"code": 429, "message": "…", "status": "RESOURCE_EXHAUSTED", "details": […]}}
+//	{"error": "model not found"}
+//	{"object": "error", "message": "…", "type": "NotFoundError", "code": 404}
+//
+// Anything else is its own message.
+func readRefusal(status int, header http.Header, body []byte) *refusal {
+	r := &refusal{status: status, after: resetIn(header, time.Now())}
+	v, err := workflow.ParseJSON(body)
+	if err != nil {
+		r.message = shorten(strings.ToValidUTF8(string(body), ""))
+		return r
+	}
+	if list, ok := v.([]any); ok && len(list) > 0 {
+		v = list[0]
+	}
+	whole, _ := v.(map[string]any)
+	inner, ok := whole["error"].(map[string]any)
+	if !ok {
+		inner = whole
+		r.message, _ = whole["error"].(string)
+	}
+	if said, ok := inner["message"].(string); ok {
+		r.message = said
+	}
+	r.message = shorten(r.message)
+	for _, key := range []string{"code", "type", "status"} {
+		if word, ok := inner[key].(string); ok && word != "" {
+			r.codes = append(r.codes, word)
+		}
+	}
+	r.readDetails(inner["details"])
+	return r
+}
+
+// readDetails takes what Google says beside the message: a reason, and how long to
+// wait.
+func (r *refusal) readDetails(v any) {
+	details, _ := v.([]any)
+	for _, d := range details {
+		detail, _ := d.(map[string]any)
+		if reason, ok := detail["reason"].(string); ok {
+			r.codes = append(r.codes, reason)
+		}
+		if delay, ok := detail["retryDelay"].(string); ok && r.after == 0 {
+			if wait, err := time.ParseDuration(delay); err == nil && wait > 0 {
+				r.after = wait
+			}
+		}
+	}
+}
+
+// shorten keeps messages readable: some servers answer with a page.
+func shorten(text string) string {
+	const most = 500
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+// resetIn is how long an API wants to be left alone; 0: it does not say.
+func resetIn(header http.Header, now time.Time) time.Duration {
+	if ms, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		return bounded(ms / 1000)
+	}
+	after := strings.TrimSpace(header.Get("Retry-After"))
+	if seconds, err := strconv.ParseFloat(after, 64); err == nil && seconds >= 0 {
+		return max(bounded(seconds), time.Millisecond)
+	}
+	if date, err := http.ParseTime(after); err == nil {
+		return max(date.Sub(now), time.Millisecond)
+	}
+	var longest time.Duration
+	for name := range header {
+		if limit, ok := usedUp(header, name); ok {
+			longest = max(longest, untilReset(header.Get(limit), now))
+		}
+	}
+	return longest
+}
+
+// usedUp says which header tells of the end of a limit of which nothing remains:
+// anthropic-ratelimit-tokens-remaining and -reset, x-ratelimit-remaining-tokens
+// and x-ratelimit-reset-tokens.
+func usedUp(header http.Header, name string) (reset string, ok bool) {
+	lower := strings.ToLower(name)
+	if !strings.Contains(lower, "ratelimit") || !strings.Contains(lower, "remaining") || header.Get(name) != "0" {
+		return "", false
+	}
+	return strings.Replace(lower, "remaining", "reset", 1), true
+}
+
+func untilReset(value string, now time.Time) time.Duration {
+	if at, err := time.Parse(time.RFC3339, value); err == nil {
+		return at.Sub(now)
+	}
+	if d, err := time.ParseDuration(value); err == nil {
+		return d
+	}
+	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
+		return bounded(seconds)
+	}
+	return 0
+}
+
+// bounded is a number of seconds as a duration, for numbers of any size.
+func bounded(seconds float64) time.Duration {
+	const most = 10 * 365 * 24 * 3600
+	return time.Duration(min(max(seconds, 0), most) * float64(time.Second))
+}
+
+// trouble is what kind of refusal one is.
+type trouble int
+
+const (
+	unknownTrouble trouble = iota
+	keyRefused
+	unpaid
+	unknownModel
+	limited
+	overloaded
+	tooLong
+)
+
+// troubles are the words of the APIs for the same thing.
+var troubles = []struct {
+	is       trouble
+	codes    []string
+	statuses []int
+}{
+	{keyRefused, []string{"authentication_error", "permission_error", "invalid_api_key", "API_KEY_INVALID", "UNAUTHENTICATED", "PERMISSION_DENIED"}, nil},
+	{unpaid, []string{"billing_error", "insufficient_quota", "billing_hard_limit_reached"}, nil},
+	{tooLong, []string{"context_length_exceeded", "request_too_large"}, []int{413}},
+	{unknownModel, []string{"not_found_error", "model_not_found", "NOT_FOUND"}, nil},
+	{limited, []string{"rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED"}, nil},
+	{overloaded, []string{"overloaded_error", "api_error", "server_error", "timeout_error", "UNAVAILABLE", "INTERNAL", "DEADLINE_EXCEEDED"}, nil},
+	{keyRefused, nil, []int{401, 403}},
+	{unpaid, nil, []int{402}},
+	{unknownModel, nil, []int{404}},
+	{limited, nil, []int{429}},
+	{overloaded, nil, []int{408, 425, 500, 502, 503, 504, 520, 522, 524, 529}},
+}
+
+// lengthy are the words with which APIs say in a plain message that a prompt is too
+// long.
+var lengthy = []string{"prompt is too long", "maximum context length", "context window", "exceeds the maximum number of tokens", "context length"}
+
+func (r *refusal) trouble() trouble {
+	if r.status == http.StatusBadRequest && slices.ContainsFunc(lengthy, func(words string) bool { return strings.Contains(strings.ToLower(r.message), words) }) {
+		return tooLong
+	}
+	for _, row := range troubles {
+		if slices.Contains(row.statuses, r.status) || slices.ContainsFunc(row.codes, func(c string) bool { return slices.Contains(r.codes, c) }) {
+			return row.is
+		}
+	}
+	return unknownTrouble
+}

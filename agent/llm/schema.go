@@ -1,0 +1,160 @@
+package llm
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// What the APIs take of JSON Schema. What one does not take is left out: the answer
+// is checked against the whole schema in any case.
+var (
+	anthropicKeywords = []string{"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "allOf", "$ref", "$defs", "title", "description", "default"}
+	openAIKeywords    = []string{"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "$ref", "$defs", "title", "description", "pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems", "maxItems"}
+	geminiKeywords    = []string{"type", "properties", "required", "additionalProperties", "items", "prefixItems", "enum", "anyOf", "oneOf", "$ref", "$defs", "title", "description", "format", "minimum", "maximum", "minItems", "maxItems"}
+)
+
+// onlyWith is a schema with some keywords only.
+func onlyWith(keywords []string, schema map[string]any) map[string]any {
+	out := make(map[string]any, len(schema))
+	for key, value := range schema {
+		if key == "oneOf" && schema["anyOf"] == nil && !slices.Contains(keywords, key) {
+			key = "anyOf"
+		}
+		if !slices.Contains(keywords, key) {
+			continue
+		}
+		switch key {
+		case "properties", "$defs":
+			value = eachWith(keywords, value)
+		case "anyOf", "oneOf", "allOf", "prefixItems", "items", "additionalProperties":
+			value = subWith(keywords, value)
+		default:
+			value = plain(value)
+		}
+		out[key] = value
+	}
+	return out
+}
+
+// eachWith does so with the values of an object of schemas.
+func eachWith(keywords []string, v any) any {
+	object, ok := v.(map[string]any)
+	if !ok {
+		return plain(v)
+	}
+	out := make(map[string]any, len(object))
+	for name, schema := range object {
+		out[name] = subWith(keywords, schema)
+	}
+	return out
+}
+
+// subWith does so with a schema or a list of schemas.
+func subWith(keywords []string, v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		return onlyWith(keywords, v)
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = subWith(keywords, item)
+		}
+		return out
+	}
+	return plain(v)
+}
+
+// closed adds to every object of a schema that it has no more properties than it
+// names. An answer that satisfies that satisfies the schema.
+func closed(v any) {
+	walk(v, func(schema map[string]any) {
+		if schema["properties"] != nil || schema["type"] == "object" && schema["additionalProperties"] == nil {
+			schema["additionalProperties"] = false
+		}
+	})
+}
+
+// strict says whether every object of a closed schema requires all of its
+// properties, and allows no others.
+func strict(v any) bool {
+	ok := true
+	walk(v, func(schema map[string]any) {
+		if schema["type"] != "object" {
+			return
+		}
+		properties, _ := schema["properties"].(map[string]any)
+		required, _ := schema["required"].([]any)
+		for name := range properties {
+			ok = ok && slices.Contains(required, any(name))
+		}
+		ok = ok && schema["additionalProperties"] == false
+	})
+	return ok
+}
+
+// walk visits a schema and all schemas in it.
+func walk(v any, visit func(map[string]any)) {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			walk(item, visit)
+		}
+	case map[string]any:
+		visit(v)
+		for key, value := range v {
+			switch key {
+			case "properties", "$defs":
+				schemas, _ := value.(map[string]any)
+				for _, schema := range schemas {
+					walk(schema, visit)
+				}
+			case "anyOf", "oneOf", "allOf", "prefixItems", "items", "additionalProperties":
+				walk(value, visit)
+			}
+		}
+	}
+}
+
+// plain is a value with numbers of Go: the clients of the providers write numbers
+// that are kept as text in quotes.
+func plain(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+		f, err := v.Float64()
+		if err != nil {
+			return v.String()
+		}
+		return f
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = plain(item)
+		}
+		return out
+	case map[string]any:
+		return plainObject(v)
+	}
+	return v
+}
+
+func plainObject(object map[string]any) map[string]any {
+	out := make(map[string]any, len(object))
+	for key, item := range object {
+		out[key] = plain(item)
+	}
+	return out
+}
+
+// inputSchema is the schema of a tool's arguments. One that takes none still is an
+// object.
+func inputSchema(schema map[string]any) map[string]any {
+	out := plainObject(schema)
+	out["type"] = "object"
+	if out["properties"] == nil {
+		out["properties"] = map[string]any{}
+	}
+	return out
+}

@@ -1,0 +1,77 @@
+package llm
+
+import (
+	"time"
+
+	"github.com/hocket-dev/hocket/agent"
+)
+
+const (
+	defaultTurns    = 50
+	defaultSilence  = 5 * time.Minute
+	defaultOutputKB = 1024
+)
+
+type settings struct {
+	Provider       string   `json:"provider"`
+	Model          string   `json:"model"`
+	MaxTurns       int      `json:"max_turns"`
+	MaxTokens      int64    `json:"max_tokens"`
+	Temperature    *float64 `json:"temperature"`
+	TopP           *float64 `json:"top_p"`
+	Effort         string   `json:"effort"`
+	ThinkingTokens int64    `json:"thinking_tokens"`
+	Stop           []string `json:"stop"`
+	Partial        bool     `json:"partial"`
+	Silence        string   `json:"silence"`
+	MaxOutputKB    int      `json:"max_output_kb"`
+}
+
+// efforts are the levels of thinking, from none to most.
+var efforts = []any{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
+
+// Settings is the schema of what a task can say about its model.
+func (*Executor) Settings() map[string]any {
+	count := func(description string, most int) map[string]any {
+		return map[string]any{"description": description, "type": "integer", "minimum": 1, "maximum": most}
+	}
+	text := func(description string) map[string]any {
+		return map[string]any{"description": description, "type": "string", "minLength": 1}
+	}
+	return map[string]any{
+		"type":                 "object",
+		"additionalProperties": false,
+		"properties": map[string]any{
+			"provider":        text("Name of a provider in the configuration, such as anthropic. Default: by the name of the model."),
+			"model":           text("Name of a model, also as provider/model. Default: the agent's, else the project's."),
+			"max_turns":       count("Most answers of the model in one attempt; each may call tools. Default: 50.", 1000),
+			"max_tokens":      count("Most tokens of one answer. Default: the most that the provider gives.", 1<<24),
+			"temperature":     map[string]any{"description": "Randomness, for models that take it.", "type": "number", "minimum": 0, "maximum": 2},
+			"top_p":           map[string]any{"description": "Share of the likely words to choose from, for models that take it.", "type": "number", "minimum": 0, "maximum": 1},
+			"effort":          map[string]any{"description": "How much the model thinks. Default: as the provider has it.", "enum": efforts},
+			"thinking_tokens": count("Most tokens for thinking, for models of Anthropic and Google that take a number instead of effort.", 1<<24),
+			"stop":            map[string]any{"description": "Texts at which the answer ends.", "type": "array", "items": map[string]any{"type": "string", "minLength": 1}, "minItems": 1, "maxItems": 4},
+			"partial":         map[string]any{"description": "Takes an answer that was cut off by max_tokens as it is, instead of failing.", "type": "boolean"},
+			"silence":         map[string]any{"description": "Longest time in which nothing comes from the provider, such as 90s. Default: 5m.", "type": "string", "pattern": `^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`},
+			"max_output_kb":   count("Most that the answer may hold, in KiB. Default: 1024.", 1<<20),
+		},
+	}
+}
+
+func (s *settings) turns() int {
+	if s.MaxTurns == 0 {
+		return defaultTurns
+	}
+	return s.MaxTurns
+}
+
+func (s *settings) patience() (time.Duration, error) {
+	if s.Silence == "" {
+		return defaultSilence, nil
+	}
+	d, err := time.ParseDuration(s.Silence)
+	if err != nil || d <= 0 {
+		return 0, agent.Permanentf("silence %q is not a duration", s.Silence)
+	}
+	return d, nil
+}

@@ -1,0 +1,165 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/extract"
+)
+
+const (
+	maxResult = 256 << 10 // bytes of what a call gave that a model is told
+	maxShown  = 300       // characters of arguments in the log
+)
+
+// toolbox is the tools of a task.
+type toolbox struct {
+	tools []agent.Tool
+	byTag map[string]*tool
+}
+
+type tool struct {
+	agent.Tool
+	check func() *extract.Extractor // of the arguments; nil: its schema is no schema
+}
+
+func newToolbox(tools []agent.Tool) (*toolbox, error) {
+	b := &toolbox{tools: tools, byTag: make(map[string]*tool, len(tools))}
+	for _, t := range tools {
+		if b.byTag[t.Name] != nil {
+			return nil, agent.Permanentf("two tools of the agent are named %q; rename one", t.Name)
+		}
+		b.byTag[t.Name] = &tool{Tool: t, check: sync.OnceValue(func() *extract.Extractor {
+			x, err := extract.New(workflow.Output{Mode: workflow.JSON, Schema: t.Input})
+			if err != nil {
+				return nil // what the tool itself makes of its arguments decides
+			}
+			return x
+		})}
+	}
+	return b, nil
+}
+
+// run does the calls of one answer side by side. The results are in the order of
+// the calls. The error is one of the attempt: what goes wrong in a call is told to
+// the model.
+func (b *toolbox) run(ctx context.Context, c *conversation, calls []call) ([]result, error) {
+	results := make([]result, len(calls))
+	var wg sync.WaitGroup
+	for i, k := range calls {
+		wg.Go(func() {
+			text, err := b.one(ctx, c, k)
+			results[i] = result{call: k, text: text, failed: err != nil}
+			if err != nil {
+				results[i].text = err.Error()
+				c.log.line("tool " + k.name + " failed: " + firstLine(err.Error()))
+			}
+			results[i].text = cutText(results[i].text)
+		})
+	}
+	wg.Wait()
+	return results, ctx.Err()
+}
+
+// one does one call.
+func (b *toolbox) one(ctx context.Context, c *conversation, k call) (string, error) {
+	c.log.line("tool " + k.name + " " + shown(k.args))
+	t := b.byTag[k.name]
+	if t == nil {
+		return "", fmt.Errorf("there is no tool %q%s", k.name, b.choice())
+	}
+	args, err := t.arguments(k.args)
+	if err != nil {
+		return "", err
+	}
+	if t.Approval {
+		if err := allowed(ctx, c.task, t.Name, args); err != nil {
+			return "", err
+		}
+	}
+	return t.Call(ctx, args, c.task, c.log.piece)
+}
+
+// choice says which tools there are.
+func (b *toolbox) choice() string {
+	names := make([]string, len(b.tools))
+	for i, t := range b.tools {
+		names[i] = t.Name
+	}
+	if len(names) == 0 {
+		return "; there are none"
+	}
+	return "; there are " + strings.Join(names, ", ")
+}
+
+// arguments reads what a model wrote as arguments. No text at all is no arguments.
+func (t *tool) arguments(text string) (map[string]any, error) {
+	if strings.TrimSpace(text) == "" {
+		text = "{}"
+	}
+	v, err := workflow.ParseJSON([]byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("the arguments are not valid JSON: %w; give them as one JSON object", err)
+	}
+	args, ok := v.(map[string]any)
+	if !ok {
+		return nil, errors.New("the arguments are not a JSON object; give them as one")
+	}
+	check := t.check()
+	if check == nil {
+		return args, nil
+	}
+	if _, err := check.Value(workflow.FormatJSON(args)); err != nil {
+		_, findings, several := strings.Cut(err.Error(), "\n")
+		if !several {
+			findings = err.Error()
+		}
+		return nil, fmt.Errorf("the arguments do not fit the tool %s:\n%s", t.Name, findings)
+	}
+	return args, nil
+}
+
+// allowed asks a person whether a call may be made.
+func allowed(ctx context.Context, task *agent.Task, name string, args map[string]any) error {
+	const yes = "allow"
+	if task.Ask == nil {
+		return errors.New("this call needs the approval of a person, and nobody is here to give it; go on without it")
+	}
+	said, err := task.Ask(ctx, agent.Question{
+		Text:    fmt.Sprintf("May the agent %s use the tool %s?", task.Agent.Name, name),
+		Detail:  name + " " + workflow.FormatJSON(args),
+		Options: []string{yes, "deny"},
+	})
+	switch {
+	case errors.Is(err, agent.ErrNobody):
+		return errors.New("this call needs the approval of a person, and nobody is here to give it; go on without it")
+	case err != nil:
+		return fmt.Errorf("this call needs the approval of a person, who could not be asked: %w", err)
+	case said != yes:
+		return errors.New("a person was asked and did not allow this call; go on without it")
+	}
+	return nil
+}
+
+// shown is arguments for one line of the log.
+func shown(args string) string {
+	args = strings.Join(strings.Fields(strings.ToValidUTF8(args, "\uFFFD")), " ")
+	if runes := []rune(args); len(runes) > maxShown {
+		return string(runes[:maxShown]) + "…"
+	}
+	return args
+}
+
+// cutText bounds what a model is told of a result.
+func cutText(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= maxResult {
+		return text
+	}
+	return fmt.Sprintf("%s\n(cut off here: %d more bytes)", strings.ToValidUTF8(text[:maxResult], ""), len(text)-maxResult)
+}

@@ -1,0 +1,79 @@
+package llm
+
+import (
+	"context"
+	"maps"
+
+	"github.com/hocket-dev/hocket/agent"
+)
+
+// toolset is an executor that also works from words, by a model with its tools.
+type toolset struct {
+	agent.Executor
+	exact func(*agent.Task) bool
+	tools []agent.Tool
+	model *Executor
+	words map[string]any // the properties of the model's settings
+}
+
+// Toolset makes an agent of an executor and a model: a task whose settings say
+// exactly what to do is done by the executor alone, every other one by the model
+// with the tools, besides those that the task has itself.
+func Toolset(exec agent.Executor, exact func(*agent.Task) bool, tools []agent.Tool, model *Executor) agent.Conversant {
+	return &toolset{Executor: exec, exact: exact, tools: tools, model: model, words: properties(model.Settings())}
+}
+
+// Settings are those of both. What the executor requires holds only where it works
+// alone, and it says so itself then.
+func (t *toolset) Settings() map[string]any {
+	all := maps.Clone(t.words)
+	maps.Copy(all, properties(t.Executor.Settings()))
+	return map[string]any{"type": "object", "additionalProperties": false, "properties": all}
+}
+
+func properties(schema map[string]any) map[string]any {
+	p, _ := schema["properties"].(map[string]any)
+	return p
+}
+
+// Thinks is true where the settings leave open what to do.
+func (t *toolset) Thinks(task *agent.Task) bool { return !t.exact(task) }
+
+// Resumes is the model's.
+func (t *toolset) Resumes(task *agent.Task) bool { return t.Thinks(task) && t.model.Resumes(task) }
+
+// Account is the model's, where there is one at work.
+func (t *toolset) Account(task *agent.Task) string {
+	if !t.Thinks(task) {
+		return ""
+	}
+	return t.model.Account(t.forModel(task))
+}
+
+// Run does the task in one of the two ways.
+func (t *toolset) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
+	if t.Thinks(task) {
+		return t.model.Run(ctx, t.forModel(task), log)
+	}
+	return t.Executor.Run(ctx, t.forExecutor(task), log)
+}
+
+// forModel is the task as the model takes it: with the tools, and without settings
+// that it does not know.
+func (t *toolset) forModel(task *agent.Task) *agent.Task {
+	own := *task
+	own.Tools = append(append([]agent.Tool{}, t.tools...), task.Tools...)
+	own.Settings = maps.Clone(task.Settings)
+	maps.DeleteFunc(own.Settings, func(name string, _ any) bool { return t.words[name] == nil })
+	return &own
+}
+
+// forExecutor is the task without settings that only the model knows, such as those
+// of the agent for all of its tasks.
+func (t *toolset) forExecutor(task *agent.Task) *agent.Task {
+	own := *task
+	mine := properties(t.Executor.Settings())
+	own.Settings = maps.Clone(task.Settings)
+	maps.DeleteFunc(own.Settings, func(name string, _ any) bool { return t.words[name] != nil && mine[name] == nil })
+	return &own
+}

@@ -1,0 +1,91 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// maxBody bounds what one answer may hold on the wire, so that a server that never
+// ends does not fill the memory.
+const maxBody = 256 << 20
+
+// maxRefusal is how much of a refusal is read.
+const maxRefusal = 64 << 10
+
+// errSilent ends a request over which nothing comes any more.
+var errSilent = errors.New("llm: nothing comes")
+
+// newTransport is used by all attempts of an executor, so that connections are.
+func newTransport() *http.Transport {
+	t := &http.Transport{}
+	if std, ok := http.DefaultTransport.(*http.Transport); ok {
+		t = std.Clone()
+	}
+	t.MaxIdleConnsPerHost = 32 // agents that work side by side talk to the same host
+	t.IdleConnTimeout = 30 * time.Second
+	return t
+}
+
+// listen makes a client for one request. The context ends with errSilent where
+// nothing was heard for as long as patience; done must be called at the end.
+func listen(ctx context.Context, base http.RoundTripper, patience time.Duration) (within context.Context, client *http.Client, done func()) {
+	within, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(patience, func() { cancel(errSilent) })
+	ear := &ear{base: base, heard: func() { timer.Reset(patience) }}
+	done = func() {
+		timer.Stop()
+		cancel(context.Canceled)
+	}
+	return within, &http.Client{Transport: ear, CheckRedirect: stay}, done
+}
+
+// stay follows no redirect: it would take the key to whatever address it names.
+func stay(next *http.Request, _ []*http.Request) error {
+	return fmt.Errorf("the server redirects to %s://%s; if that is right, set it as the base_url of the provider", next.URL.Scheme, next.URL.Host)
+}
+
+// ear tells of everything that comes over a connection, whatever the client makes
+// of it: a provider that thinks for minutes sends signs of life.
+type ear struct {
+	base  http.RoundTripper
+	heard func()
+}
+
+// RoundTrip is that of the transport below, with an ear on the body. An answer that
+// refuses the request is an error here already: the clients of the providers keep
+// different parts of it, and none of them all.
+func (e *ear) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := e.base.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	e.heard()
+	if resp.StatusCode >= http.StatusBadRequest {
+		defer resp.Body.Close()
+		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // as much as came
+		return nil, readRefusal(resp.StatusCode, resp.Header, body)
+	}
+	resp.Body = &heardBody{ReadCloser: resp.Body, heard: e.heard}
+	return resp, nil
+}
+
+type heardBody struct {
+	io.ReadCloser
+	heard func()
+	read  int64
+}
+
+func (b *heardBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.heard()
+	}
+	if b.read += int64(n); b.read > maxBody {
+		return 0, fmt.Errorf("more than %d MiB came as one answer", maxBody>>20)
+	}
+	return n, err
+}
