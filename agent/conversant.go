@@ -22,6 +22,13 @@ type Conversant interface {
 	Account(task *Task) string
 }
 
+// Caller is a Conversant that calls the tools of its task. Others have tools of
+// their own, and talk to servers by themselves.
+type Caller interface {
+	Conversant
+	CallsTools()
+}
+
 // Absent is an executor that may not be usable on this machine.
 type Absent interface {
 	Executor

@@ -10,24 +10,26 @@ import (
 	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
+	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// executors are all that can do the work of a task, by the names under which
-// agents ask for them. This is the one place that lists them.
-func executors() map[string]agent.Executor {
+// executors are all that can do the work of a task in a project, by the names
+// under which agents ask for them. This is the one place that lists them.
+func executors(_ string, _ project.Config) (map[string]agent.Executor, workflow.Diagnostics, error) {
 	return map[string]agent.Executor{
 		"file":  file.New(),
 		"http":  http.New(http.Options{}),
 		"shell": shell.New(shell.Options{}),
-	}
+	}, nil, nil
 }
 
 // laneAgents resolve the agent of a task with what its workflow says about the
 // name.
 type laneAgents struct {
-	set *agent.Set
-	pin *journal.Pin
+	set   *agent.Set
+	pin   *journal.Pin
+	place *workplace
 }
 
 func (l laneAgents) Run(ctx context.Context, run string, task *engine.StartTask, at local.Attempt) local.Outcome {
@@ -39,17 +41,22 @@ func (l laneAgents) Run(ctx context.Context, run string, task *engine.StartTask,
 			}
 		}
 	}
-	return local.Executors(lanes{l.set, w}, l.pin.Dir).Run(ctx, run, task, at)
+	return local.Executors(lanes{l.set, l.place, w}, l.pin.Dir).Run(ctx, run, task, at)
 }
 
 // lanes are the agents of one workflow.
 type lanes struct {
-	set *agent.Set
-	w   *workflow.Workflow
+	set   *agent.Set
+	place *workplace
+	w     *workflow.Workflow
 }
 
 func (l lanes) Resolve(name string) (*agent.Definition, agent.Executor, error) {
-	return l.set.ResolveLane(name, roleOf(l.w, name))
+	def, exec, err := l.set.ResolveLane(name, roleOf(l.w, name))
+	if err != nil {
+		return def, nil, err
+	}
+	return def, l.place.Employ(exec), nil
 }
 
 func roleOf(w *workflow.Workflow, name string) string {

@@ -27,6 +27,7 @@ type drive struct {
 	store   *journal.Store
 	pin     *journal.Pin
 	agents  *agent.Set
+	place   *workplace
 	replies *scripted.Replies // nil: none
 	taken   bool              // up again: it has a past to show
 	drawn   bool              // its tree stands on the screen
@@ -69,7 +70,7 @@ func (d *drive) retell(ctx context.Context, w watcher) error {
 }
 
 func (d *drive) options(w watcher) local.Options {
-	o := local.Options{Agents: laneAgents{d.agents, d.pin}, Asker: asker{w}, Observer: observer{w}}
+	o := local.Options{Agents: laneAgents{d.agents, d.pin, d.place}, Asker: asker{w}, Observer: observer{w}}
 	if d.replies != nil {
 		o.Script, o.ScriptAll = d.replies.Script(), d.replies.CoversAll(d.pin.Bundle)
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 func (a *app) logsVerb() *cobra.Command {
-	var follow bool
+	var follow, prompt bool
 	cmd := &cobra.Command{
 		Use:   "logs RUN [NODE] [FLAGS]",
 		Short: "print what the steps of a run have printed",
@@ -29,13 +29,19 @@ address of one; of a step that calls a workflow it means everything below.`,
   hocket logs review-3k7q security-scanner
   hocket logs review-3k7q 'scan[3]'
 
+  # the whole prompt that an agent was given, with its context
+  hocket logs review-3k7q security-scanner --prompt
+
   # watch a run that another process drives
   hocket logs review-3k7q -f`,
 		Args:              argsBetween(1, 2),
 		ValidArgsFunction: a.completeRunThenAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withRun(cmd.Context(), args[0], func(store *journal.Store, info journal.Run) error {
-				l := &logPrinter{app: a, store: store, info: info, done: map[logKey]int64{}}
+				l := &logPrinter{app: a, store: store, info: info, done: map[logKey]int64{}, path: store.LogPath}
+				if prompt {
+					l.path = store.PromptPath
+				}
 				if len(args) == 2 {
 					l.node = args[1]
 				}
@@ -44,6 +50,7 @@ address of one; of a step that calls a workflow it means everything below.`,
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the run ends or waits")
+	cmd.Flags().BoolVar(&prompt, "prompt", false, "print the whole prompts that agents were given instead")
 	return cmd
 }
 
@@ -57,7 +64,8 @@ type logPrinter struct {
 	app   *app
 	store *journal.Store
 	info  journal.Run
-	node  string // "" all
+	node  string                                        // "" all
+	path  func(run, address string, attempt int) string // of what is printed
 	done  map[logKey]int64
 	last  logKey // whose text was printed last
 }
@@ -120,7 +128,7 @@ func (l *logPrinter) unknownNode(p *past) error {
 
 // print prints what is new in the log of one attempt.
 func (l *logPrinter) print(k logKey) error {
-	text, err := readFrom(l.store.LogPath(l.info.ID, k.address, k.attempt), l.done[k])
+	text, err := readFrom(l.path(l.info.ID, k.address, k.attempt), l.done[k])
 	if err != nil || len(text) == 0 {
 		return err
 	}

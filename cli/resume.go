@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/scripted"
 	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
@@ -92,7 +91,7 @@ func (a *app) takeUp(ctx context.Context, store *journal.Store, run, repliesFile
 		return nil, err
 	}
 	d := &drive{id: run, store: store, pin: pin, taken: true}
-	if d.agents, err = agent.DecodeSet(pin.Agents, executors()); err != nil {
+	if err := a.equip(d); err != nil {
 		return nil, err
 	}
 	if repliesFile == "" && pin.Replies != nil {

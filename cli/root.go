@@ -20,7 +20,7 @@ type chapter struct {
 
 func (a *app) chapters() []chapter {
 	return []chapter{
-		{"Run workflows", []*cobra.Command{a.runVerb(), a.resumeVerb(), a.retryVerb(), a.forkVerb()}},
+		{"Run workflows", []*cobra.Command{a.runVerb(), a.taskVerb(), a.resumeVerb(), a.retryVerb(), a.forkVerb()}},
 		{"Look at runs", []*cobra.Command{a.runsVerb(), a.showVerb(), a.logsVerb(), a.eventsVerb()}},
 		{"Act on runs", []*cobra.Command{a.answerVerb(), a.cancelVerb(), a.raiseVerb()}},
 		{"Work on workflow files", []*cobra.Command{a.checkVerb(), a.convertVerb(), a.fmtVerb(), a.graphVerb(), a.planVerb(), a.digestVerb(), a.schemaVerb()}},

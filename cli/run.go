@@ -74,6 +74,11 @@ func (a *app) run(ctx context.Context, name string, f *runFlags) error {
 	if err != nil {
 		return err
 	}
+	return a.start(ctx, p, l, f)
+}
+
+// start checks a workflow and drives a new run of it.
+func (a *app) start(ctx context.Context, p *project.Project, l *project.Loaded, f *runFlags) error {
 	replies, err := a.readReplies(f.replies)
 	if err != nil {
 		return err
@@ -96,7 +101,7 @@ func (a *app) run(ctx context.Context, name string, f *runFlags) error {
 	if f.detach {
 		return a.detachNew(store, spec)
 	}
-	d := &drive{id: spec.Run, store: store, pin: spec.Pin, agents: p.Agents, replies: replies}
+	d := &drive{id: spec.Run, store: store, pin: spec.Pin, agents: p.Agents, place: newWorkplace(p), replies: replies}
 	return a.drive(ctx, d, f.driveFlags, func(ctx context.Context, o local.Options) (engine.Result, error) {
 		return local.Start(ctx, store, spec, o)
 	})

@@ -60,6 +60,14 @@ func (p *Project) LoadText(file string, text []byte) (*Loaded, error) {
 	return l, l.load(&found{file, text})
 }
 
+// LoadModel is Load of a workflow that a program made.
+func (p *Project) LoadModel(w *workflow.Workflow) (*Loaded, error) {
+	l := p.newLoaded()
+	l.Bundle.Root = w
+	l.Limits = check.Override(p.Config.Limits, w.Limits)
+	return l, l.follow()
+}
+
 func (p *Project) newLoaded() *Loaded {
 	l := &Loaded{project: p, Limits: p.Config.Limits, files: make(map[string]*workflow.Workflow), places: make(map[place][]found)}
 	l.Bundle.Called = make(map[string]*workflow.Workflow)

@@ -20,8 +20,15 @@ type Options struct {
 	// StateHome is the user's directory for state: XDG_STATE_HOME, or
 	// ~/.local/state.
 	StateHome string
-	// Executors carry out tasks, by the names under which agents ask for them.
-	Executors map[string]agent.Executor
+	// Executors carry out tasks, by the names under which agents ask for them. They
+	// are made from what the project says; what is wrong with that is in the
+	// diagnostics.
+	Executors func(root string, c Config) (map[string]agent.Executor, workflow.Diagnostics, error)
+}
+
+// Fixed are executors that do not depend on the project.
+func Fixed(executors map[string]agent.Executor) func(string, Config) (map[string]agent.Executor, workflow.Diagnostics, error) {
+	return func(string, Config) (map[string]agent.Executor, workflow.Diagnostics, error) { return executors, nil, nil }
 }
 
 // Project is a directory with workflows and agents. It is not safe for
@@ -59,7 +66,7 @@ func Open(dir string, o Options) (*Project, error) {
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("project: %s is not a directory", dir)
 	}
-	p := &Project{dir: dir, Root: findRoot(abs), Config: defaultConfig(), State: o.State, Sources: make(map[string][]byte), executors: o.Executors}
+	p := &Project{dir: dir, Root: findRoot(abs), Config: defaultConfig(), State: o.State, Sources: make(map[string][]byte)}
 	p.homes = homesIn(p.Root)
 	if p.State == "" {
 		p.State = filepath.Join(o.StateHome, "hocket", key(p.Root))
@@ -67,8 +74,18 @@ func Open(dir string, o Options) (*Project, error) {
 	if err := p.readConfig(); err != nil {
 		return nil, err
 	}
+	if o.Executors != nil {
+		executors, found, err := o.Executors(p.Root, p.Config)
+		if err != nil {
+			return nil, err
+		}
+		p.executors, p.found = executors, append(p.found, found...)
+	}
 	return p, p.readAgents(p.homes)
 }
+
+// Executors are all that can carry out tasks here, by name.
+func (p *Project) Executors() map[string]agent.Executor { return p.executors }
 
 // homesIn are the directories of a project that stand in a directory.
 func homesIn(dir string) []string {

@@ -41,7 +41,7 @@ func open(t *testing.T, dir string, talkers ...string) *project.Project {
 	for _, name := range talkers {
 		executors[name] = talker{}
 	}
-	p, err := project.Open(dir, project.Options{StateHome: "/state", Executors: executors})
+	p, err := project.Open(dir, project.Options{StateHome: "/state", Executors: project.Fixed(executors)})
 	if err != nil {
 		t.Fatal(err)
 	}

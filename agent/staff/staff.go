@@ -34,8 +34,8 @@ type Options struct {
 	Memories func(ctx context.Context, task string) ([]agent.Passage, error)
 	// Conversations keep what was said.
 	Conversations Conversations
-	// Tools finds those that a task may use, for executors that call them. close
-	// ends what they need.
+	// Tools finds those that the task of a Caller may use, also those of its
+	// servers. close ends what they need.
 	Tools func(ctx context.Context, task *agent.Task) (tools []agent.Tool, close func(), err error)
 	// Servers are those of MCP, by name.
 	Servers func(names []string) ([]agent.Server, error)
@@ -142,7 +142,7 @@ func (e *employed) think(ctx context.Context, thinker agent.Conversant, task *ag
 	if err := e.compose(ctx, thinker, &told, said, log); err != nil {
 		return agent.Result{}, err
 	}
-	done, err := e.equip(ctx, &told)
+	done, err := e.equip(ctx, thinker, &told)
 	if err != nil {
 		return agent.Result{}, err
 	}
@@ -209,13 +209,13 @@ func (e *employed) whole(task *agent.Task) string {
 }
 
 // equip gives a task its tools and servers.
-func (e *employed) equip(ctx context.Context, task *agent.Task) (done func(), err error) {
+func (e *employed) equip(ctx context.Context, thinker agent.Conversant, task *agent.Task) (done func(), err error) {
 	if e.o.Servers != nil {
 		if task.Servers, err = e.o.Servers(task.Agent.Servers); err != nil {
 			return nil, agent.Permanentf("%v", err)
 		}
 	}
-	if e.o.Tools == nil {
+	if _, calls := thinker.(agent.Caller); !calls || e.o.Tools == nil {
 		return func() {}, nil
 	}
 	tools, done, err := e.o.Tools(ctx, task)

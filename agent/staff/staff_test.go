@@ -33,6 +33,7 @@ func (m *mind) Run(_ context.Context, task *agent.Task, log agent.Log) (agent.Re
 func (m *mind) Settings() map[string]any   { return nil }
 func (m *mind) Thinks(*agent.Task) bool    { return !m.exact }
 func (m *mind) Resumes(*agent.Task) bool   { return m.resumes }
+func (m *mind) CallsTools()                {}
 func (m *mind) Account(*agent.Task) string { return "test" }
 
 // stars hides one secret, wherever it begins.

@@ -127,9 +127,9 @@ func (b *block) check(t *testing.T, dir, text string) workflow.Diagnostics {
 	} else if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	p, err := project.Open(dir, project.Options{Executors: map[string]agent.Executor{
+	p, err := project.Open(dir, project.Options{Executors: project.Fixed(map[string]agent.Executor{
 		"shell": shell.New(shell.Options{}), "file": file.New(), "http": http.New(http.Options{}),
-	}})
+	})})
 	if err != nil {
 		t.Fatal(err)
 	}

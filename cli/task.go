@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-dev/hocket/agent/staff"
+	"github.com/hocket-dev/hocket/session"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// taskFlags are the flags of task.
+type taskFlags struct {
+	driveFlags
+	limitFlags
+	agent   string
+	session string
+	inputs  []string
+	replies string
+}
+
+func (a *app) taskVerb() *cobra.Command {
+	var f taskFlags
+	cmd := &cobra.Command{
+		Use:   "task PROMPT [FLAGS]",
+		Short: "have one agent do one task",
+		Long: `Have one agent do one task: a run of a workflow with a single step. It is recorded
+like any other, so show, logs, cancel and resume work on it. Without --agent the
+project's default agent does it, else the only one that can, else the one whose
+description fits.
+
+The conversation is kept. With --session the next task goes on with it.`,
+		Example: `  hocket task "Find all REST endpoints" --agent explore
+  hocket task "Now document each of them" --session task-a1b2c3d4
+
+  # a CLI by its own name; a prompt from standard input; a file as an input
+  hocket task "Explain the build" --agent codex
+  hocket task - --agent claude < prompt.md
+  hocket task "Review this" --input diff="$(git diff)" --max-cost 0.50`,
+		Args: argsBetween(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(cmd.Flags()); err != nil {
+				return err
+			}
+			return a.task(cmd.Context(), args[0], &f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&f.agent, "agent", "a", "", "the `NAME` of the agent, its role or what it can do")
+	flags.StringVarP(&f.session, "session", "s", "", "go on with the conversation of this `ID`")
+	flags.StringArrayVarP(&f.inputs, "input", "i", nil, "give an input, as `NAME=VALUE`; may be repeated")
+	flags.StringVar(&f.replies, "replies", "", "take what the agent says from a YAML `FILE`, under task")
+	f.driveFlags.add(flags)
+	f.limitFlags.add(flags)
+	return cmd
+}
+
+func (a *app) task(ctx context.Context, prompt string, f *taskFlags) error {
+	prompt, err := a.promptText(prompt)
+	if err != nil {
+		return err
+	}
+	p, err := a.openProject()
+	if err != nil {
+		return err
+	}
+	if f.session != "" {
+		said, err := session.Open(p.State).Load(f.session)
+		if err != nil {
+			return usagef("`hocket sessions` lists them", "%v", err)
+		}
+		f.session = said.ID
+		if f.agent == "" {
+			f.agent = said.Agent
+		}
+	}
+	w, err := oneTask(prompt, f)
+	if err != nil {
+		return err
+	}
+	l, err := p.LoadModel(w)
+	if err != nil {
+		return err
+	}
+	given := append([]string{promptInput + "=" + prompt}, f.inputs...)
+	return a.start(ctx, p, l, &runFlags{driveFlags: f.driveFlags, limitFlags: f.limitFlags, inputs: given, replies: f.replies})
+}
+
+// promptText is the prompt on the command line, or on standard input.
+func (a *app) promptText(prompt string) (string, error) {
+	if prompt == stdin {
+		text, err := a.readStdin()
+		if err != nil {
+			return "", err
+		}
+		prompt = string(text)
+	}
+	if strings.TrimSpace(prompt) == "" {
+		return "", usagef("say what to do: hocket task \"Find all REST endpoints\"", "the task is empty")
+	}
+	return prompt, nil
+}
+
+// promptInput is the input that holds the prompt: what somebody types is no
+// template.
+const promptInput = "prompt"
+
+// oneTask is a workflow of one step.
+func oneTask(prompt string, f *taskFlags) (*workflow.Workflow, error) {
+	title, _, _ := strings.Cut(strings.TrimSpace(prompt), "\n")
+	task := &workflow.Task{Agent: f.agent, Prompt: workflow.Template{Text: "${inputs." + promptInput + "}"}}
+	if f.session != "" {
+		task.Settings = map[string]any{staff.SessionSetting: f.session}
+	}
+	w := &workflow.Workflow{Name: "task", Inputs: []workflow.Param{{Name: promptInput, Type: workflow.StringType, Required: true}}}
+	for _, pair := range f.inputs {
+		name, _, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return nil, usagef("write --input name=value", "%q gives no input a value", pair)
+		}
+		w.Inputs = append(w.Inputs, workflow.Param{Name: name, Required: true})
+		task.Inputs = append(task.Inputs, workflow.Binding{Name: name, Value: "${inputs[" + strconv.Quote(name) + "]}"})
+	}
+	w.Body.Nodes = []workflow.Node{{ID: "task", Title: title, Step: task}}
+	return w, nil
+}

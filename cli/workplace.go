@@ -1,0 +1,221 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/mcp"
+	"github.com/hocket-dev/hocket/agent/secret"
+	"github.com/hocket-dev/hocket/agent/staff"
+	"github.com/hocket-dev/hocket/agent/tool"
+	"github.com/hocket-dev/hocket/project"
+	"github.com/hocket-dev/hocket/session"
+)
+
+// secretsOf are the secrets of a project.
+func secretsOf(root string, c project.Config) *secret.Store {
+	places := map[string]secret.Place{}
+	for name, place := range c.Secrets {
+		places[name] = secret.Place(place)
+	}
+	return secret.New(secret.Options{Places: places, Dir: root})
+}
+
+// serversOf are the MCP servers of a project, with the secrets that they are given.
+func serversOf(c project.Config, secrets *secret.Store) ([]agent.Server, error) {
+	var servers []agent.Server
+	for _, s := range c.Servers {
+		env, err := texts(s.Env, secrets)
+		headers, wrong := texts(s.Headers, secrets)
+		if err := errors.Join(err, wrong); err != nil {
+			return nil, fmt.Errorf("MCP server %q: %w", s.Name, err)
+		}
+		servers = append(servers, agent.Server{Name: s.Name, Command: s.Command, Env: env, URL: s.URL, Headers: headers})
+	}
+	return servers, nil
+}
+
+// texts are values with the secrets that they name.
+func texts(values map[string]project.Value, secrets *secret.Store) (map[string]string, error) {
+	all := make(map[string]string, len(values))
+	for name, v := range values {
+		all[name] = v.Text
+		if v.Secret != "" {
+			value, err := secrets.Get(v.Secret)
+			if err != nil {
+				return nil, err
+			}
+			all[name] = value
+		}
+	}
+	return all, nil
+}
+
+// workplace is what the agents of a project work with while a run is driven.
+type workplace struct {
+	*staff.Staff
+}
+
+// newWorkplace puts it together. Whoever has it closes it.
+func newWorkplace(p *project.Project) *workplace {
+	w := &workplace{}
+	secrets := secretsOf(p.Root, p.Config)
+	each := map[string]int{}
+	for account, n := range p.Config.Parallel {
+		if account != project.AllAccounts {
+			each[account] = n
+		}
+	}
+	w.Staff = staff.New(staff.Options{
+		Instructions:  func() (string, error) { return instructions(p.Root) },
+		Memories:      w.remember(p),
+		Conversations: conversations{session.Open(p.State)},
+		Tools:         toolsOf(p, secrets),
+		Servers:       func(names []string) ([]agent.Server, error) { return namedServers(p.Config, secrets, names) },
+		Accounts:      agent.NewAccounts(p.Config.Parallel[project.AllAccounts], each, filepath.Join(stateHome(), "hocket", "accounts.json")),
+		Mask:          secrets.Masker(),
+		MaxBytes:      p.Config.Context.MaxBytes,
+	})
+	return w
+}
+
+// instructions are those of the project, for every agent that works in it.
+func instructions(root string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(root, "AGENTS.md"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return string(text), err
+}
+
+// namedServers are the servers that an agent's definition names.
+func namedServers(c project.Config, secrets *secret.Store, names []string) ([]agent.Server, error) {
+	c.Servers = slices.DeleteFunc(slices.Clone(c.Servers), func(s project.Server) bool { return !slices.Contains(names, s.Name) })
+	return serversOf(c, secrets)
+}
+
+// conversations are sessions as the staff wants them.
+type conversations struct{ store *session.Store }
+
+func (c conversations) Open(task *agent.Task, id string) (staff.Conversation, error) {
+	if id == "" {
+		return &conversation{store: c.store, task: task}, nil
+	}
+	said, err := c.store.Load(id)
+	return &conversation{store: c.store, task: task, said: said}, err
+}
+
+// conversation is one session. A new one is kept with its first answer.
+type conversation struct {
+	store *session.Store
+	task  *agent.Task
+	said  *session.Session // nil: it is new
+}
+
+func (c *conversation) ID() string {
+	if c.said == nil {
+		return ""
+	}
+	return c.said.ID
+}
+
+func (c *conversation) History() []agent.Message {
+	if c.said == nil {
+		return nil
+	}
+	return c.said.Messages
+}
+
+// Native is the executor's own conversation, unless another executor had it.
+func (c *conversation) Native() *agent.Conversation {
+	if c.said == nil || c.said.Native == "" || c.said.Executor != c.task.Agent.Agent {
+		return nil
+	}
+	return c.said.Conversation()
+}
+
+func (c *conversation) Add(question, answer string, native *agent.Conversation) (err error) {
+	if c.said == nil {
+		if c.said, err = c.store.Create(c.task.Agent.Name, c.task.Agent.Agent); err != nil {
+			return err
+		}
+	}
+	messages := []agent.Message{{Role: agent.RoleUser, Content: question}, {Role: agent.RoleAssistant, Content: answer}}
+	c.said, err = c.store.Append(c.said.ID, messages, func(s *session.Session) {
+		s.Executor = c.task.Agent.Agent
+		s.Remember(native)
+	})
+	return err
+}
+
+// toolsOf finds the tools that a definition names: the project's own, the built-in
+// ones, and all of the servers that it names.
+func toolsOf(p *project.Project, secrets *secret.Store) func(context.Context, *agent.Task) ([]agent.Tool, func(), error) {
+	return func(ctx context.Context, task *agent.Task) ([]agent.Tool, func(), error) {
+		var all []agent.Tool
+		var opened []func()
+		done := func() {
+			for _, end := range opened {
+				end()
+			}
+		}
+		for _, server := range task.Servers {
+			tools, end, err := mcp.Tools(ctx, server, mcp.Options{})
+			if err != nil {
+				done()
+				return nil, nil, err
+			}
+			all, opened = append(all, tools...), append(opened, end)
+		}
+		set, found, err := tool.Load(p.Root, tool.Options{Secret: secrets.Get})
+		if err == nil && found.Errors() {
+			err = agent.Permanentf("the tools of the project have mistakes; see `hocket tools check`")
+		}
+		for _, name := range task.Agent.Tools {
+			if err != nil {
+				break
+			}
+			var one agent.Tool
+			if one, err = set.Tool(name); err == nil {
+				all = append(all, one)
+			} else {
+				err = agent.Permanentf("%v", err)
+			}
+		}
+		if err != nil {
+			done()
+			return nil, nil, err
+		}
+		return all, done, nil
+	}
+}
+
+// remember finds memories that have to do with a task.
+func (w *workplace) remember(p *project.Project) func(context.Context, string) ([]agent.Passage, error) {
+	return nil
+}
+
+// close lets go of what was opened.
+func (w *workplace) close() {}
+
+// equip gives a run that is taken up what its agents work with: the agents as they
+// were when it started, with the configuration of today.
+func (a *app) equip(d *drive) error {
+	dir := d.pin.Dir
+	if !isDir(dir) { // it may need nothing of it
+		dir = os.TempDir()
+	}
+	p, err := project.Open(dir, project.Options{State: d.store.Dir(), StateHome: stateHome(), Executors: executors})
+	if err != nil {
+		return err
+	}
+	d.place = newWorkplace(p)
+	d.agents, err = agent.DecodeSet(d.pin.Agents, p.Executors())
+	return err
+}
