@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/hocket-dev/hocket/agent"
+)
+
+// account is what a CLI told about what it used: sums that we make, and sums over the
+// whole conversation that it makes itself. Both by model, since models have prices.
+type account struct {
+	added map[string]*figure
+	total map[string]*figure
+}
+
+// figure is what one model used.
+type figure struct {
+	tokens agent.Tokens
+	all    int64 // input with what came from a cache or went into one; zero: not told
+	cost   float64
+	priced bool // the CLI told the cost
+}
+
+// count takes the figures of an event. The model that the rule takes, if any, is whose
+// they are.
+func (a *account) count(rule *rule, e event, model string) {
+	if own := rule.text("model", e); own != "" {
+		model = own
+	}
+	for name, paths := range rule.add {
+		if n, ok := number(paths, e); ok {
+			a.added = ensure(a.added, model)
+			a.added[model].set(name, n, true)
+		}
+	}
+	for name, paths := range rule.total {
+		if n, ok := number(paths, e); ok {
+			a.total = ensure(a.total, model)
+			a.total[model].set(name, n, false)
+		}
+	}
+}
+
+func ensure(m map[string]*figure, model string) map[string]*figure {
+	if m == nil {
+		m = map[string]*figure{}
+	}
+	if m[model] == nil {
+		m[model] = &figure{}
+	}
+	return m
+}
+
+// maxCount keeps a figure that is out of its mind from overflowing.
+const maxCount = 1e15
+
+func (f *figure) set(name string, n float64, add bool) {
+	n = min(max(n, 0), maxCount)
+	if name == "cost_usd" {
+		f.priced = true
+		if add {
+			n += f.cost
+		}
+		f.cost = n
+		return
+	}
+	field := map[string]*int64{
+		"tokens_in": &f.tokens.Input, "tokens_in_all": &f.all, "tokens_out": &f.tokens.Output,
+		"cache_read": &f.tokens.CacheRead, "cache_write": &f.tokens.CacheWrite,
+	}[name]
+	if add {
+		n += float64(*field)
+	}
+	*field = int64(n)
+}
+
+// told says whether the CLI told anything.
+func (a *account) told() bool { return len(a.added)+len(a.total) > 0 }
+
+// usage is what the run used: the sums over the conversation count without what was
+// used before.
+func (a *account) usage(prices agent.Prices, before agent.Usage) agent.Usage {
+	if !a.told() {
+		return agent.Usage{CostUnknown: true}
+	}
+	used, total := sum(a.added, prices), sum(a.total, prices)
+	if len(a.total) > 0 && total.TokensIn >= before.TokensIn && total.TokensOut >= before.TokensOut {
+		total.TokensIn -= before.TokensIn
+		total.TokensOut -= before.TokensOut
+		total.CostUSD = max(0, total.CostUSD-before.CostUSD)
+		total.CostUnknown = total.CostUnknown || before.CostUnknown
+	}
+	return plus(used, total)
+}
+
+func plus(a, b agent.Usage) agent.Usage {
+	return agent.Usage{
+		CostUSD: a.CostUSD + b.CostUSD, CostUnknown: a.CostUnknown || b.CostUnknown,
+		TokensIn: a.TokensIn + b.TokensIn, TokensOut: a.TokensOut + b.TokensOut,
+	}
+}
+
+// sum adds the models up. A cost that the CLI told counts; else tokens have prices.
+func sum(figures map[string]*figure, prices agent.Prices) agent.Usage {
+	var out agent.Usage
+	priced, cost := false, 0.0
+	for _, model := range slices.Sorted(maps.Keys(figures)) {
+		f := figures[model]
+		if f.all > 0 {
+			f.tokens.Input = max(0, f.all-f.tokens.CacheRead-f.tokens.CacheWrite)
+		}
+		priced, cost = priced || f.priced, cost+f.cost
+		if f.tokens == (agent.Tokens{}) {
+			continue
+		}
+		var price agent.Price
+		known := false
+		if prices != nil {
+			price, known = prices(model)
+		}
+		out = plus(out, f.tokens.Usage(price, known))
+	}
+	if priced {
+		out.CostUSD, out.CostUnknown = cost, false
+	}
+	return out
+}

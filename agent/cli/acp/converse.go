@@ -1,0 +1,223 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/coder/acp-go-sdk"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/cli"
+	"github.com/hocket-dev/hocket/internal/process"
+)
+
+const (
+	startPatience  = 2 * time.Minute        // for the program to start and open a conversation
+	cancelPatience = 3 * time.Second        // for an agent that is asked to stop its turn
+	exitPatience   = 2 * time.Second        // for a program whose input has ended
+	replayPatience = 10 * time.Second       // for an agent that repeats a conversation after it has said that it is done
+	replayQuiet    = 300 * time.Millisecond // after which such an agent is taken to be done
+)
+
+// Converse runs a task in one turn of a conversation with the program.
+func Converse(ctx context.Context, start *cli.Start, task *agent.Task, log agent.Log) (agent.Result, error) {
+	turnCtx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	t := &talk{start: start, quirks: start.Quirks, task: task, client: newClient(turnCtx, start, task, log, stop)}
+	if t.quirks.IgnoresEnd {
+		start.Command.Grace = exitPatience / 4
+	}
+	var err error
+	if t.program, err = start.Command.Start(context.WithoutCancel(ctx), t.words.add); err != nil {
+		return agent.Result{}, start.Failure(err.Error(), 0)
+	}
+	defer t.end()
+	if err := t.connect(); err != nil {
+		return agent.Result{}, err
+	}
+	response, err := t.run(turnCtx)
+	return t.result(ctx, turnCtx, response, err)
+}
+
+// talk is one conversation from the start of the program to its end.
+type talk struct {
+	start   *cli.Start
+	quirks  cli.Quirks
+	task    *agent.Task
+	client  *client
+	program *process.Conversation
+	conn    *acp.Connection
+	words   lastWords // on standard error, and what is no message
+	session string
+	can     capabilities
+}
+
+func (t *talk) connect() error {
+	in := newMessages(t.program.Stdout, &t.words, t.client.room)
+	t.conn = acp.NewConnection(t.client.handle, t.program.Stdin, in)
+	t.conn.SetLogger(slog.New(slog.DiscardHandler))
+	in.open() // only now: the logger may not be set while messages come
+	return nil
+}
+
+// end lets the program end by itself, where it does, and sees to it that it and all
+// that it started are gone.
+func (t *talk) end() {
+	_ = t.program.Stdin.Close()
+	if !t.quirks.IgnoresEnd {
+		patience := time.NewTimer(exitPatience)
+		defer patience.Stop()
+		select {
+		case <-t.program.Done():
+		case <-patience.C:
+		}
+	}
+	_ = t.program.Stop() // how it ends no longer matters
+}
+
+// errSilent is why a program that does not open a conversation is ended.
+var errSilent = errors.New("acp: it did not open a conversation")
+
+// run opens the conversation and has one turn in it.
+func (t *talk) run(ctx context.Context) (promptResponse, error) {
+	opening, stop := context.WithTimeoutCause(ctx, startPatience, errSilent)
+	defer stop()
+	if err := t.initialize(opening); err != nil {
+		return promptResponse{}, err
+	}
+	if err := t.open(opening); err != nil {
+		return promptResponse{}, err
+	}
+	if err := t.choose(opening); err != nil {
+		return promptResponse{}, err
+	}
+	return t.prompt(ctx)
+}
+
+// prompt has the turn. When ctx is done the agent is asked to stop, and gets a moment
+// for it: an orderly end keeps the conversation usable, and says what was used.
+func (t *talk) prompt(ctx context.Context) (promptResponse, error) {
+	waiting, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer giveUp()
+	asked := context.AfterFunc(ctx, func() {
+		_ = t.conn.SendNotification(waiting, acp.AgentMethodSessionCancel, acp.CancelNotification{SessionId: acp.SessionId(t.session)})
+		if t.quirks.IgnoresCancel {
+			giveUp()
+			return
+		}
+		select {
+		case <-time.After(cancelPatience):
+		case <-waiting.Done():
+		}
+		giveUp()
+	})
+	defer asked()
+	t.client.listen()
+	return acp.SendRequest[promptResponse](t.conn, waiting, acp.AgentMethodSessionPrompt, acp.PromptRequest{
+		SessionId: acp.SessionId(t.session), Prompt: []acp.ContentBlock{acp.TextBlock(t.text())},
+	})
+}
+
+// text is the prompt, with the system prompt before it where the agent has no other
+// place for that and has not heard it yet.
+func (t *talk) text() string {
+	system := t.task.Agent.Prompt
+	if system == "" || t.can.Session.SystemPrompt != nil || t.resumes() {
+		return t.task.Prompt
+	}
+	return system + "\n\n" + t.task.Prompt
+}
+
+// result is how the turn ended.
+func (t *talk) result(ctx, turnCtx context.Context, response promptResponse, err error) (agent.Result, error) {
+	result := agent.Result{Usage: agent.Usage{CostUnknown: true}}
+	if t.session != "" {
+		spent := t.spent(response)
+		result.Usage = spent.since(t.before())
+		result.Conversation = &agent.Conversation{Native: t.session, Spent: spent.total(t.before())}
+	}
+	if err := t.failure(ctx, turnCtx, response, err); err != nil {
+		return result, err
+	}
+	result.Output = t.client.answer()
+	return result, nil
+}
+
+func (t *talk) before() agent.Usage {
+	if t.task.Conversation == nil {
+		return agent.Usage{}
+	}
+	return t.task.Conversation.Spent
+}
+
+// failure says for the author of the workflow why the turn failed; nil: it did not.
+func (t *talk) failure(ctx, turnCtx context.Context, response promptResponse, err error) error {
+	name := t.start.Manifest.Name
+	var refused *acp.RequestError
+	switch {
+	case ctx.Err() != nil:
+		return agent.Interrupted(ctx)
+	case turnCtx.Err() != nil:
+		return context.Cause(turnCtx)
+	case err != nil && t.gone():
+		return t.died()
+	case errors.As(err, &refused):
+		return t.refused(refused)
+	case err != nil:
+		return agent.Errorf("%s: %v", name, err)
+	}
+	return t.stopped(response)
+}
+
+// gone says whether the program has ended, or no longer talks.
+func (t *talk) gone() bool {
+	select {
+	case <-t.conn.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// died is the failure of a program that ended in the middle of a turn.
+func (t *talk) died() error {
+	_ = t.program.Stdin.Close()
+	exit := t.program.Stop()
+	how := "it ended in the middle"
+	if exit != nil && !errors.Is(exit, process.ErrCutOff) {
+		how = fmt.Sprintf("it ended in the middle: %v", exit)
+	}
+	if last := t.words.last(); last != "" {
+		how += ": " + last
+	}
+	return t.start.Failure(how, 0)
+}
+
+// stopped reads the reason with which a turn ended in order.
+func (t *talk) stopped(response promptResponse) error {
+	name := t.start.Manifest.Name
+	switch response.StopReason {
+	case acp.StopReasonEndTurn:
+		return t.client.silence()
+	case acp.StopReasonMaxTokens:
+		return &agent.Error{Kind: agent.BadOutput, Message: "the answer of " + name + " was cut off: it reached the most tokens that the model gives at once"}
+	case acp.StopReasonMaxTurnRequests:
+		return agent.Permanentf("%s stopped at a limit: it reached the most turns", name)
+	case acp.StopReasonRefusal:
+		return agent.Permanentf("the model of %s refuses to answer", name)
+	case acp.StopReasonCancelled:
+		return agent.Errorf("%s says that it was cancelled", name)
+	}
+	return agent.Errorf("%s stopped for a reason that is not known here: %q", name, response.StopReason)
+}
+
+var _ cli.Driver = Converse
+
+// lastWords keeps the end of what a program says to nobody.
+type lastWords struct{ tail }
+
+var _ io.Writer = (*lastWords)(nil)

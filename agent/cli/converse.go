@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/hocket-dev/hocket/agent"
+)
+
+// converse has a driver talk with the CLI.
+func (x *Executor) converse(ctx context.Context, task *agent.Task, set *settings, allowed permissions, log agent.Log) (agent.Result, error) {
+	if x.m().acp == nil || x.o.Converse == nil {
+		return agent.Result{}, agent.Permanentf("%s cannot ask before it does something; choose one of the modes %s under `permissions`", x.m().Name, x.m().modes())
+	}
+	path := set.Program
+	if path == "" {
+		path = x.acpPath()
+	}
+	if path == "" {
+		return agent.Result{}, agent.Permanentf("%s", x.m().missingForTalk())
+	}
+	l, err := x.prepare(ctx, task, set, allowed, log)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	defer l.close()
+	start := &Start{
+		Manifest: x.m(), Dir: l.dir, Model: l.model, Mode: allowed.mode, Servers: l.servers, Prices: x.o.Prices, Now: time.Now,
+		Command:  l.command(path, arguments(x.m().acp.args, l.values), l.env(slices.Concat(x.m().env, x.m().acp.env))),
+		MaxBytes: task.Agent.OutputLimit(set.MaxOutputKB, defaultOutputKB),
+	}
+	return x.o.Converse(ctx, start, task, log)
+}
+
+func (m *Manifest) missingForTalk() string {
+	if len(m.acp.programs) == 0 {
+		return m.missing()
+	}
+	text := m.acp.programs[0] + " is not installed, or not on the PATH: " + m.Name + " needs it to ask before it does something"
+	if m.acp.install != "" {
+		text += "; " + m.acp.install
+	}
+	return text
+}
+
+// Failure is the error of a task whose CLI said that something went wrong: in words,
+// and by the status of an HTTP answer, zero if there is none.
+func (s *Start) Failure(words string, status int) *agent.Error {
+	return s.Manifest.failure(Failure, words, status, time.Time{}, s.Now())
+}

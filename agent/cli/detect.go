@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/process"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// lookPath finds the first of some programs on a PATH; "" none is there.
+func lookPath(programs []string, env []string) string {
+	path := lookupEnv(env, "PATH")
+	for _, program := range programs {
+		if filepath.Base(program) != program {
+			if found, err := exec.LookPath(program); err == nil {
+				return found
+			}
+			continue
+		}
+		for _, dir := range filepath.SplitList(path) {
+			if !filepath.IsAbs(dir) { // nothing is taken from wherever we happen to be
+				continue
+			}
+			if found, err := exec.LookPath(filepath.Join(dir, program)); err == nil {
+				return found
+			}
+		}
+	}
+	return ""
+}
+
+// lookupEnv is the value of a variable; the last counts.
+func lookupEnv(env []string, name string) string {
+	for i := len(env) - 1; i >= 0; i-- {
+		if value, ok := strings.CutPrefix(env[i], name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// versionPatience is how long a CLI may take to tell its version.
+const versionPatience = 30 * time.Second
+
+var versionText = lazy(`[0-9]+(\.[0-9]+)+`)
+
+// askVersion is what a program says when it is asked for its version.
+func askVersion(ctx context.Context, path string, args, env []string, dir string) (string, error) {
+	ctx, stop := context.WithTimeout(ctx, versionPatience)
+	defer stop()
+	cmd := exec.Command(path, args...)
+	cmd.Env, cmd.Dir = env, dir
+	var said tail
+	p := &process.Command{Cmd: cmd, Grace: time.Second, Session: true}
+	if err := p.Run(ctx, "", said.add, said.add); err != nil {
+		return "", fmt.Errorf("%w: %s", err, said.last())
+	}
+	return versionIn(said.all(), versionText()), nil
+}
+
+func versionIn(text string, pattern *regexp.Regexp) string { return pattern.FindString(text) }
+
+// older says whether a version comes before another one.
+func older(version, than string) bool {
+	a, b := strings.Split(version, "."), strings.Split(than, ".")
+	for i := range max(len(a), len(b)) {
+		x, y := part(a, i), part(b, i)
+		if x != y {
+			return x < y
+		}
+	}
+	return false
+}
+
+func part(version []string, i int) int {
+	if i >= len(version) {
+		return 0
+	}
+	n, _ := strconv.Atoi(version[i]) // only digits get here; too many of them count as the largest number
+	return n
+}
+
+// versions remembers the versions of programs, as long as their files are the same: to
+// ask may take seconds. With a file they are remembered from run to run.
+type versions struct {
+	file string // "" none
+
+	mu    sync.Mutex
+	known map[string]string // by identity
+}
+
+// identity changes when a program is replaced.
+func identity(path string, info fs.FileInfo) string {
+	return fmt.Sprintf("%s %d %d", path, info.Size(), info.ModTime().UnixNano())
+}
+
+// of is the version of a program; "" it tells none.
+func (v *versions) of(path string, ask func() (string, error)) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	id := identity(path, info)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.known == nil {
+		v.known = v.load()
+	}
+	if version, ok := v.known[id]; ok {
+		return version, nil
+	}
+	version, err := ask()
+	if err != nil {
+		return "", err
+	}
+	v.known[id] = version
+	v.save()
+	return version, nil
+}
+
+func (v *versions) load() map[string]string {
+	known := map[string]string{}
+	if v.file == "" {
+		return known
+	}
+	data, err := os.ReadFile(v.file)
+	if err != nil {
+		return known
+	}
+	value, err := workflow.ParseJSON(data)
+	if err != nil {
+		return known // half a file, perhaps: it is asked for again
+	}
+	object, _ := value.(map[string]any)
+	for id, version := range object {
+		if text, ok := version.(string); ok {
+			known[id] = text
+		}
+	}
+	return known
+}
+
+// save keeps what is known. It only saves time, so that it may fail.
+func (v *versions) save() {
+	if v.file == "" || os.MkdirAll(filepath.Dir(v.file), 0o700) != nil {
+		return
+	}
+	all := map[string]any{}
+	for id, version := range v.known {
+		if path, _, _ := strings.Cut(id, " "); path != "" {
+			all[id] = version
+		}
+	}
+	temp, err := os.CreateTemp(filepath.Dir(v.file), ".versions-*")
+	if err != nil {
+		return
+	}
+	_, err = temp.WriteString(workflow.FormatJSON(all))
+	if temp.Close() != nil || err != nil || os.Rename(temp.Name(), v.file) != nil {
+		_ = os.Remove(temp.Name())
+	}
+}
+
+// tooOld is the error of a program that is older than what is known to work.
+func (m *Manifest) tooOld(version string) *agent.Error {
+	return agent.Permanentf("%s is version %s, and %s is the oldest that is known to work; update it: %s. Or set `any_version: true` and try",
+		m.Name, version, m.Oldest, m.Install)
+}

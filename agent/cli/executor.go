@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/process"
+)
+
+// Options say how a CLI is run. All but its manifest have a default.
+type Options struct {
+	Manifest *Manifest // nil: the built-in one of the name Builtin, read when it is needed
+	Builtin  string
+	Env      []string      // environment of the CLI, before its own; nil: this process's
+	Grace    time.Duration // from SIGTERM to SIGKILL; zero: 5 s
+	Prices   agent.Prices  // of models, for CLIs that tell tokens only; nil: none is known
+	// Dir is where the files of runs and the known versions are kept, private to the
+	// user; "": the user's directory for caches.
+	Dir string
+	// Converse drives a CLI through a conversation in which it can ask; nil: none can.
+	Converse Driver
+	// Serve gives the tools of a task to the CLI, as a server that it can reach until
+	// stop is called; nil: tools are not given.
+	Serve func(ctx context.Context, task *agent.Task, log agent.Log) (server agent.Server, stop func(), err error)
+}
+
+// Driver runs a task through a conversation with the CLI.
+type Driver func(ctx context.Context, start *Start, task *agent.Task, log agent.Log) (agent.Result, error)
+
+// Executor runs one CLI. It is safe for concurrent use.
+type Executor struct {
+	o        Options
+	m        func() *Manifest
+	env      []string
+	schema   *agent.Schema
+	versions *versions
+}
+
+var (
+	_ agent.Conversant = (*Executor)(nil)
+	_ agent.Absent     = (*Executor)(nil)
+)
+
+// New makes the executor of a CLI.
+func New(o Options) *Executor {
+	x := &Executor{o: o, env: o.Env, m: sync.OnceValue(func() *Manifest { return BuiltinManifest(o.Builtin) })}
+	if o.Manifest != nil {
+		x.m = func() *Manifest { return o.Manifest }
+	}
+	if x.env == nil {
+		x.env = os.Environ()
+	}
+	if x.o.Dir == "" {
+		if cache, err := os.UserCacheDir(); err == nil {
+			x.o.Dir = filepath.Join(cache, "hocket", "cli")
+		} else {
+			x.o.Dir = filepath.Join(os.TempDir(), "hocket-cli")
+		}
+	}
+	x.versions = &versions{file: filepath.Join(x.o.Dir, "versions.json")}
+	x.schema = agent.NewSchema(x.Settings())
+	return x
+}
+
+// Manifest is that of the CLI.
+func (x *Executor) Manifest() *Manifest { return x.m() }
+
+// Thinks is true of every task: a CLI works from its prompt.
+func (x *Executor) Thinks(*agent.Task) bool { return true }
+
+// Resumes says whether the CLI has the conversation of the task.
+func (x *Executor) Resumes(task *agent.Task) bool {
+	return task.Conversation != nil && task.Conversation.Native != "" && (x.m().Resumes() || x.m().acp != nil)
+}
+
+// Account is whose quota the CLI uses.
+func (x *Executor) Account(*agent.Task) string { return x.m().Account }
+
+// Absence says that the program is not there, and how to get it.
+func (x *Executor) Absence() string {
+	if x.m().headless && lookPath(x.m().Programs, x.env) != "" || x.converses() && x.acpPath() != "" {
+		return ""
+	}
+	return x.m().missing()
+}
+
+func (m *Manifest) missing() string {
+	text := m.Programs[0] + " is not installed, or not on the PATH"
+	if m.Install != "" {
+		text += "; " + m.Install
+	}
+	return text
+}
+
+func (x *Executor) converses() bool { return x.m().acp != nil && x.o.Converse != nil }
+
+// acpPath is the program for a conversation; "" it is not there.
+func (x *Executor) acpPath() string {
+	programs := x.m().acp.programs
+	if len(programs) == 0 {
+		programs = x.m().Programs
+	}
+	return lookPath(programs, x.env)
+}
+
+// Version is the version of the program that is installed; "" it tells none. The error
+// says that it is missing, does not start, or is too old.
+func (x *Executor) Version(ctx context.Context) (string, error) {
+	path := lookPath(x.m().Programs, x.env)
+	if path == "" {
+		return "", agent.Permanentf("%s", x.m().missing())
+	}
+	return x.versionOf(ctx, path)
+}
+
+func (x *Executor) versionOf(ctx context.Context, path string) (string, error) {
+	if len(x.m().versionArgs) == 0 {
+		return "", nil
+	}
+	version, err := x.versions.of(path, func() (string, error) {
+		return askVersion(ctx, path, x.m().versionArgs, x.env, os.TempDir())
+	})
+	switch {
+	case ctx.Err() != nil:
+		return "", agent.Interrupted(ctx)
+	case err != nil:
+		return "", agent.Errorf("%s does not tell its version: %v", x.m().Name, err)
+	case version != "" && x.m().Oldest != "" && older(version, x.m().Oldest):
+		return version, x.m().tooOld(version)
+	}
+	return version, nil
+}
+
+// Run has the CLI do a task.
+func (x *Executor) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
+	var set settings
+	if err := x.schema.Decode(task.Settings, &set); err != nil {
+		return agent.Result{}, err
+	}
+	allowed, err := x.m().permit(task.Agent.Permissions)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	if !x.m().headless || allowed.mode == AskFirst {
+		return x.converse(ctx, task, &set, allowed, log)
+	}
+	path, err := x.program(ctx, &set)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	l, err := x.prepare(ctx, task, &set, allowed, log)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	defer l.close()
+	return x.headless(ctx, task, &set, l.command(path, arguments(x.m().args, l.values), l.env(x.m().env)), l, log)
+}
+
+// program finds the CLI and sees that it is not too old.
+func (x *Executor) program(ctx context.Context, set *settings) (string, error) {
+	programs := x.m().Programs
+	if set.Program != "" {
+		programs = []string{set.Program}
+	}
+	path := lookPath(programs, x.env)
+	switch {
+	case path == "" && set.Program != "":
+		return "", agent.Permanentf("program %q is not there, or may not be executed", set.Program)
+	case path == "":
+		return "", agent.Permanentf("%s", x.m().missing())
+	case set.AnyVersion:
+		return path, nil
+	}
+	_, err := x.versionOf(ctx, path)
+	return path, err
+}
+
+// headless runs the command to its end and reads what it says.
+func (x *Executor) headless(ctx context.Context, task *agent.Task, set *settings, cmd *process.Command, l *launch, log agent.Log) (agent.Result, error) {
+	r := &reading{
+		m: x.m(), log: log, limit: task.Agent.OutputLimit(set.MaxOutputKB, defaultOutputKB), budget: task.Agent.Budget,
+		prices: x.o.Prices, now: time.Now, atStart: true, model: l.model, before: before(task),
+	}
+	var errs tail
+	stdin, _ := x.m().stdin.text(l.values) // "": it is not wanted
+	err := cmd.Run(ctx, stdin, r.take, errs.add)
+	if last := r.end(); err == nil {
+		err = last
+	}
+	o := &outcome{m: x.m(), r: r, err: err, stderr: &errs, program: cmd.Cmd.Path, started: cmd.Cmd.Process != nil}
+	return o.result(ctx, l)
+}
+
+// before is what the conversation of a task used until now.
+func before(task *agent.Task) agent.Usage {
+	if task.Conversation == nil {
+		return agent.Usage{}
+	}
+	return task.Conversation.Spent
+}

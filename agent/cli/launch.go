@@ -1,0 +1,342 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/process"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// launch is a CLI about to be started: the values for its manifest, and what has to be
+// put away afterwards.
+type launch struct {
+	x       *Executor
+	task    *agent.Task
+	set     *settings
+	values  values
+	servers []agent.Server
+	model   string
+	dir     string
+	tmp     string            // "" none
+	passed  map[string]string // variables that servers of tools need
+	stop    []func()
+}
+
+// close puts everything away.
+func (l *launch) close() {
+	for _, stop := range slices.Backward(l.stop) {
+		stop()
+	}
+}
+
+// prepare makes all that a run of the CLI needs.
+func (x *Executor) prepare(ctx context.Context, task *agent.Task, set *settings, allowed permissions, log agent.Log) (_ *launch, err error) {
+	l := &launch{x: x, task: task, set: set, passed: map[string]string{}}
+	defer func() {
+		if err != nil {
+			l.close()
+		}
+	}()
+	if l.dir, err = workDir(task.Dir, set.Dir); err != nil {
+		return nil, err
+	}
+	if l.servers, err = l.allServers(ctx, log); err != nil {
+		return nil, err
+	}
+	l.fillIn(allowed)
+	if l.values["servers"], err = l.writeServers(); err != nil {
+		return nil, err
+	}
+	if err = l.writeFiles(); err != nil {
+		return nil, err
+	}
+	l.warn(log)
+	return l, nil
+}
+
+// fillIn makes the values that a manifest may name.
+func (l *launch) fillIn(allowed permissions) {
+	a := l.task.Agent
+	l.model = cmp.Or(l.set.Model, a.Model)
+	turns := cmp.Or(l.set.MaxTurns, a.MaxTurns)
+	v := values{"prompt": l.task.Prompt, "model": l.model, "dir": l.dir, "allow": allowed.allow, "deny": allowed.deny}
+	if l.x.m().uses["system"] {
+		v["system"] = a.Prompt
+	} else if a.Prompt != "" {
+		v["prompt"] = strings.TrimRight(a.Prompt, "\n") + "\n\n" + l.task.Prompt
+	}
+	if turns > 0 {
+		v["max_turns"] = json.Number(strconv.Itoa(turns))
+	}
+	if a.Budget.MaxCostUSD > 0 {
+		v["max_cost_usd"] = json.Number(strconv.FormatFloat(a.Budget.MaxCostUSD, 'f', -1, 64))
+	}
+	if schema := l.task.Output.Schema; schema != nil {
+		v["schema"] = schema
+		if strict(schema) {
+			v["strict_schema"] = schema
+		}
+	}
+	if l.x.Resumes(l.task) {
+		v["resume"] = l.task.Conversation.Native
+	} else {
+		v["session"] = newID()
+	}
+	extra := []any{}
+	for _, arg := range l.set.Args {
+		extra = append(extra, string(arg))
+	}
+	v["extra"] = extra
+	maps.Copy(v, l.x.m().permissions[allowed.mode])
+	for _, variable := range l.x.env {
+		if name, value, ok := strings.Cut(variable, "="); ok {
+			v["env."+name] = value
+		}
+	}
+	for name, value := range l.set.Env {
+		v["env."+name] = string(value)
+	}
+	for _, c := range l.x.m().chosen {
+		if c.when == "" || v.has(c.when) {
+			v[c.name], _ = fill(c.is, v)
+		}
+	}
+	l.values = v
+}
+
+// newID is a random UUID, of version 4.
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// warn says in the log what the CLI has no means to keep to.
+func (l *launch) warn(log agent.Log) {
+	if l.values.has("max_turns") && !l.x.m().uses["max_turns"] {
+		log([]byte(l.x.m().Name + " has no bound on turns: max_turns does nothing here\n"))
+	}
+}
+
+// workDir is the directory to run in, absolute and inside the project.
+func workDir(project, dir string) (string, error) {
+	if dir == "" {
+		return project, nil
+	}
+	root, err := os.OpenRoot(project)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	info, err := root.Stat(filepath.FromSlash(dir))
+	if err != nil {
+		return "", agent.PathError(dir, err)
+	}
+	if !info.IsDir() {
+		return "", agent.Permanentf("dir %q is not a directory", dir)
+	}
+	return filepath.Join(project, filepath.FromSlash(dir)), nil
+}
+
+// allServers are the servers of tools that the CLI talks to: those of the task, and
+// one with the tools of the task.
+func (l *launch) allServers(ctx context.Context, log agent.Log) ([]agent.Server, error) {
+	servers := slices.Clone(l.task.Servers)
+	if len(l.task.Tools) > 0 && l.x.o.Serve != nil {
+		server, stop, err := l.x.o.Serve(ctx, l.task, log)
+		if err != nil {
+			return nil, fmt.Errorf("cli: tools for %s: %w", l.x.m().Name, err)
+		}
+		l.stop = append(l.stop, stop)
+		servers = append(servers, server)
+	}
+	return servers, nil
+}
+
+var serverName = lazy(`^[a-zA-Z0-9_-]{1,64}$`)
+
+// writeServers puts the servers into the form that the CLI wants.
+func (l *launch) writeServers() (map[string]any, error) {
+	out := map[string]any{}
+	for i := range l.servers {
+		s := &l.servers[i]
+		kind := "url"
+		if len(s.Command) > 0 {
+			kind = "command"
+		}
+		form, ok := l.x.m().serverForms[kind]
+		switch {
+		case !ok:
+			return nil, agent.Permanentf("%s takes no server of tools by its %s, as %q is", l.x.m().Name, kind, s.Name)
+		case !serverName().MatchString(s.Name):
+			return nil, agent.Permanentf("the server of tools %q needs a name of letters, digits, _ and -", s.Name)
+		}
+		v, err := l.serverValues(s)
+		if err != nil {
+			return nil, err
+		}
+		out[s.Name], _ = fill(form, v)
+	}
+	return out, nil
+}
+
+// serverValues are those that the form of a server may name. What is secret among them
+// can be passed by variables of the CLI's environment.
+func (l *launch) serverValues(s *agent.Server) (values, error) {
+	v := values{"name": s.Name, "url": s.URL, "env": object(s.Env), "headers": object(s.Headers)}
+	if len(s.Command) > 0 {
+		v["command"], v["argv"], v["args"] = s.Command[0], list(s.Command), list(s.Command[1:])
+	}
+	if l.x.m().uses["env_names"] {
+		for name, value := range s.Env {
+			if other, taken := l.passed[name]; taken && other != value {
+				return nil, agent.Permanentf("two servers of tools want different values of the variable %s; %s can give them only one", name, l.x.m().Name)
+			}
+			l.passed[name] = value
+		}
+		v["env_names"] = list(slices.Sorted(maps.Keys(s.Env)))
+	}
+	if l.x.m().uses["header_variables"] {
+		names := map[string]any{}
+		for i, header := range slices.Sorted(maps.Keys(s.Headers)) {
+			name := fmt.Sprintf("HOCKET_HEADER_%s_%d", strings.ReplaceAll(s.Name, "-", "_"), i)
+			l.passed[name], names[header] = s.Headers[header], name
+		}
+		v["header_variables"] = names
+	}
+	return v, nil
+}
+
+func object(m map[string]string) map[string]any {
+	out := map[string]any{}
+	for key, value := range m {
+		out[key] = value
+	}
+	return out
+}
+
+func list(texts []string) []any {
+	out := make([]any, len(texts))
+	for i, text := range texts {
+		out[i] = text
+	}
+	return out
+}
+
+// writeFiles writes the files of the run, into a directory of its own that only the user
+// can read.
+func (l *launch) writeFiles() error {
+	m := l.x.m()
+	if len(m.files) == 0 && !m.uses["tmp"] {
+		return nil
+	}
+	if err := l.makeTemp(); err != nil {
+		return fmt.Errorf("cli: files for %s: %w", m.Name, err)
+	}
+	l.values["tmp"] = l.tmp
+	for _, f := range m.files {
+		content, ok := f.fill(l.values)
+		if !ok || f.when != "" && !l.values.has(f.when) {
+			continue
+		}
+		path := filepath.Join(l.tmp, filepath.FromSlash(f.name))
+		err := os.MkdirAll(filepath.Dir(path), 0o700)
+		if err == nil {
+			err = os.WriteFile(path, []byte(content), 0o600)
+		}
+		if err != nil {
+			return fmt.Errorf("cli: files for %s: %w", m.Name, err)
+		}
+		l.values[f.id] = path
+	}
+	return nil
+}
+
+// fill is the content of the file; false: there is nothing to write.
+func (f *file) fill(v values) (string, bool) {
+	if form, isJSON := f.content.(jsonForm); isJSON {
+		value, ok := fill(form.form, v)
+		return workflow.FormatJSON(value), ok
+	}
+	value, ok := fill(f.content, v)
+	return workflow.FormatText(value), ok
+}
+
+// makeTemp makes the directory. Its name comes from the key of the attempt, so that
+// what a crash left is found when the attempt is repeated.
+func (l *launch) makeTemp() error {
+	sum := sha256.Sum256([]byte(l.task.Key))
+	path := filepath.Join(l.x.o.Dir, "run-"+hex.EncodeToString(sum[:8]))
+	if l.task.Key == "" {
+		path = filepath.Join(l.x.o.Dir, "run-"+newID())
+	}
+	if err := os.RemoveAll(path); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return err
+	}
+	l.tmp = path
+	l.stop = append(l.stop, func() { _ = os.RemoveAll(path) }) // a process that hangs may hold it; the next try removes it
+	return nil
+}
+
+// command is the CLI, ready to run.
+func (l *launch) command(path string, args, env []string) *process.Command {
+	cmd := exec.Command(path, args...)
+	cmd.Dir, cmd.Env = l.dir, env
+	return &process.Command{Cmd: cmd, Key: l.task.Key, Again: l.task.Again, Grace: l.x.o.Grace, Session: true}
+}
+
+// env is the environment of the CLI: ours, what the manifest says, what servers need,
+// what the settings say. The last of a name counts.
+func (l *launch) env(of []variable) []string {
+	env := slices.DeleteFunc(slices.Clone(l.x.env), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return strings.HasPrefix(name, "HOCKET_INPUT") || name == "HOCKET_LABELS" || name == "HOCKET_FEEDBACK"
+	})
+	for _, v := range of {
+		if v.unset {
+			env = slices.DeleteFunc(env, func(have string) bool { return strings.HasPrefix(have, v.name+"=") })
+		} else if value, ok := v.value.text(l.values); ok {
+			env = append(env, v.name+"="+value)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.passed)) {
+		env = append(env, name+"="+l.passed[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.set.Env)) {
+		env = append(env, name+"="+string(l.set.Env[name]))
+	}
+	return append(env, "PWD="+l.dir, "HOCKET_RUN="+l.task.Run, "HOCKET_WORKFLOW="+l.task.Workflow, "HOCKET_NODE="+l.task.Node,
+		"HOCKET_ADDRESS="+l.task.Address, "HOCKET_ATTEMPT="+strconv.Itoa(l.task.Attempt), "HOCKET_PROJECT="+l.task.Dir)
+}
+
+// Start is a CLI ready for a conversation, for a [Driver].
+type Start struct {
+	Manifest *Manifest
+	Command  *process.Command // not started
+	Dir      string           // absolute
+	Model    string           // "" the CLI's own
+	Mode     Mode             // what the agent may do; "" nothing was said
+	Servers  []agent.Server   // of tools, one with the tools of the task among them
+	MaxBytes int              // of the answer
+	Prices   agent.Prices     // may be nil
+	Now      func() time.Time
+}

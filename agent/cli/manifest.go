@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Manifest is what there is to know about a CLI. See [ReadManifest] for how one is
+// written.
+type Manifest struct {
+	Name        string
+	Description string
+	Programs    []string // the first that is on the PATH counts
+	Install     string   // how to get it, as a sentence
+	Login       string   // how to log in or give it a key, as a sentence
+	Account     string   // whose quota it uses
+	Oldest      string   // version that is known to work; "" every one
+	Pos         workflow.Pos
+
+	versionArgs []string
+	headless    bool // it can be run without a conversation
+	args        []argument
+	stdin       template
+	env         []variable
+	files       []file
+	permissions map[Mode]values
+	chosen      []choice
+	serverForms map[string]form // by "command" and "url": how a server of tools is written
+	reply       reply
+	exits       map[int]Meaning
+	errors      []errorRule
+	acp         *acp
+	uses        map[string]bool // values that are named anywhere
+}
+
+// variable is one of the environment.
+type variable struct {
+	name  string
+	value template
+	unset bool // it must not be there
+}
+
+// choice is a value that is there only if another one is.
+type choice struct {
+	name, when string
+	is         form
+}
+
+// file is one that is written before a run, into a directory of its own.
+type file struct {
+	id      string // the value of that name is its path
+	name    string
+	when    string // a value that must be there; "" none
+	content form   // text if it is a template that gives text, else JSON
+}
+
+// acp says how the CLI is started for a conversation in the Agent Client Protocol.
+type acp struct {
+	programs []string // none: as for the CLI itself
+	install  string
+	args     []argument
+	env      []variable
+}
+
+// Mode is how much an agent may do.
+type Mode string
+
+// The modes. A CLI carries them out by its own means; what it cannot keep an agent
+// from is on the page of the manifest.
+const (
+	ReadOnly Mode = "read-only" // look at files
+	Edit     Mode = "edit"      // change files of the project too: the default
+	Full     Mode = "full"      // whatever the user may do
+	AskFirst Mode = "ask"       // a person is asked before each thing that is not allowed
+)
+
+// Meaning is what an event, an exit status or the words of an error say about a run.
+type Meaning string
+
+// The meanings. Every one but Success is a failure.
+const (
+	Success Meaning = "success"
+	Failure Meaning = "failure"
+	Quota   Meaning = "quota"   // nothing more until later
+	Login   Meaning = "login"   // not logged in, or the key was refused
+	Model   Meaning = "model"   // there is no such model
+	Limit   Meaning = "limit"   // most turns or most cost reached
+	Session Meaning = "session" // the conversation to take up is not there
+)
+
+var meanings = []string{string(Success), string(Failure), string(Quota), string(Login), string(Model), string(Limit), string(Session)}
+
+// Headless says whether the CLI can be run without a conversation, and Converses
+// whether in one.
+func (m *Manifest) Headless() bool  { return m.headless }
+func (m *Manifest) Converses() bool { return m.acp != nil }
+
+// Resumes says whether the CLI can take up a conversation of its own.
+func (m *Manifest) Resumes() bool { return m.uses["resume"] }
+
+// builtinValues are the values that every manifest may name, with what they are.
+var builtinValues = map[string]string{
+	"prompt":        "the prompt",
+	"system":        "the system prompt",
+	"model":         "the model",
+	"dir":           "the working directory, absolute",
+	"tmp":           "the directory of the files of this run",
+	"resume":        "id of the conversation to take up",
+	"session":       "id for a new conversation, made up by Hocket",
+	"schema":        "JSON Schema of the answer",
+	"strict_schema": "JSON Schema of the answer, if it is strict enough for OpenAI",
+	"servers":       "servers of tools, by their names, each in the form of `servers`",
+	"allow":         "list of what is allowed without asking, in the CLI's own words",
+	"deny":          "list of what is not allowed, in the CLI's own words",
+	"max_turns":     "most answers of the model",
+	"max_cost_usd":  "most that it may cost",
+	"extra":         "list of further arguments from the settings",
+}

@@ -1,0 +1,238 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hocket-dev/hocket/agent"
+)
+
+// outcome is how a run of a CLI ended: by what it said and by how its process ended.
+// It is a success only if both are: a CLI may say nothing, or say that it failed, and
+// exit with 0 all the same.
+type outcome struct {
+	m       *Manifest
+	r       *reading
+	err     error // of the process, or what ended it
+	stderr  *tail
+	program string
+	started bool
+}
+
+func (o *outcome) result(ctx context.Context, l *launch) (agent.Result, error) {
+	failed := o.failure(ctx, l)
+	used := o.used(failed)
+	res := agent.Result{Usage: used}
+	if id := o.session(l); id != "" {
+		res.Conversation = &agent.Conversation{Native: id, Spent: plus(o.r.before, used)}
+	}
+	if failed != nil {
+		return res, failed
+	}
+	res.Output = o.r.output(l.task.Output.Schema != nil)
+	return res, nil
+}
+
+// session is the id of the conversation, if the CLI can take it up again.
+func (o *outcome) session(l *launch) string {
+	if !o.m.Resumes() || !o.r.said && !o.r.success {
+		return ""
+	}
+	if o.r.session != "" {
+		return o.r.session
+	}
+	if resumed, ok := l.values["resume"].(string); ok {
+		return resumed
+	}
+	if made, ok := l.values["session"].(string); ok && o.m.uses["session"] {
+		return made
+	}
+	return ""
+}
+
+// used is what the run used. A CLI that came to nothing before it said a word, for a
+// reason that keeps it from asking a model, has used nothing.
+func (o *outcome) used(failed error) agent.Usage {
+	if !o.r.spent.told() {
+		var e *agent.Error
+		refused := errors.As(failed, &e) && e.Permanent && !o.r.said && o.r.failure != Limit
+		if !o.started || refused {
+			return agent.Usage{}
+		}
+	}
+	return o.r.spent.usage(o.r.prices, o.r.before)
+}
+
+// failure says why the run failed, in words for the author of the workflow; nil: it did
+// not.
+func (o *outcome) failure(ctx context.Context, l *launch) error {
+	name := o.m.Name
+	var exit *exec.ExitError
+	switch {
+	case errors.Is(o.err, errTooMuch):
+		return agent.Permanentf("the answer of %s is over %d KiB; raise max_output_kb, or ask for less", name, o.r.limit>>10)
+	case errors.Is(o.err, errLongLine):
+		return agent.Permanentf("%s printed a line of over %d MiB; ask it for less at once", name, maxLine>>20)
+	case errors.Is(o.err, errBudget):
+		return agent.Permanentf("%s used more than the budget of the agent: %s", name, o.budget())
+	case errors.Is(o.err, errStop):
+		return o.said(Failure)
+	case ctx.Err() != nil:
+		return agent.Interrupted(ctx)
+	case o.err == nil && o.r.failure == "" && o.r.success:
+		return nil
+	case o.err == nil:
+		return o.unfinished()
+	case errors.As(o.err, &exit):
+		return o.exited(exit)
+	case errors.Is(o.err, exec.ErrNotFound), errors.Is(o.err, fs.ErrNotExist):
+		return agent.Permanentf("%q is not there; is it installed?", o.program)
+	case errors.Is(o.err, fs.ErrPermission):
+		return agent.Permanentf("%q may not be executed", o.program)
+	case errors.Is(o.err, syscall.E2BIG):
+		return agent.Permanentf("the prompt is longer than the system allows for an argument, and %s takes it as one", name)
+	default:
+		return agent.Errorf("%s: %v", name, o.err)
+	}
+}
+
+func (o *outcome) budget() string {
+	var parts []string
+	if o.r.budget.MaxTokens > 0 {
+		parts = append(parts, fmt.Sprintf("%d tokens", o.r.budget.MaxTokens))
+	}
+	if o.r.budget.MaxCostUSD > 0 {
+		parts = append(parts, fmt.Sprintf("%g USD", o.r.budget.MaxCostUSD))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// unfinished is the failure of a CLI that exited with 0.
+func (o *outcome) unfinished() error {
+	if o.r.failure != "" {
+		return o.said(o.r.failure)
+	}
+	text := o.m.Name + " ended without saying that it is done"
+	if last := o.lastWords(); last != "" {
+		text += ": " + last
+	}
+	return o.m.failure(Failure, text, 0, o.r.until, o.r.now())
+}
+
+// exited is the failure of a CLI whose exit status is not 0.
+func (o *outcome) exited(exit *exec.ExitError) error {
+	means := o.r.failure
+	if means == "" || means == Failure {
+		if known := o.m.exits[exit.ExitCode()]; known != "" {
+			means = known
+		}
+	}
+	if means == "" {
+		means = Failure
+	}
+	if o.r.failure == "" && exit.ExitCode() < 0 {
+		return agent.Errorf("%s was ended from outside (%s)%s", o.m.Name, exit.ProcessState, o.colon(o.lastWords()))
+	}
+	if o.r.reason == "" {
+		return o.m.failure(means, fmt.Sprintf("%s%s", exit.ProcessState, o.colon(o.lastWords())), o.r.status, o.r.until, o.r.now())
+	}
+	return o.said(means)
+}
+
+func (o *outcome) colon(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}
+
+// said is the failure that the CLI told of itself.
+func (o *outcome) said(means Meaning) error {
+	if o.r.failure != "" && o.r.failure != Failure {
+		means = o.r.failure
+	}
+	reason := o.r.reason
+	if reason == "" {
+		reason = o.lastWords()
+	}
+	return o.m.failure(means, reason, o.r.status, o.r.until, o.r.now())
+}
+
+// lastWords are what the CLI printed last, where nobody expected it.
+func (o *outcome) lastWords() string {
+	if last := o.stderr.last(); last != "" {
+		return last
+	}
+	if last := o.r.stray.last(); last != "" {
+		return last
+	}
+	return o.r.reason
+}
+
+// statusMeans is what the answers of model APIs mean.
+func statusMeans(status int) Meaning {
+	switch status {
+	case 401, 403:
+		return Login
+	case 404:
+		return Model
+	case 429:
+		return Quota
+	default:
+		return Failure
+	}
+}
+
+// failure makes the error of a failure. What it means is found out from its words and
+// the status of an answer, where it is not known already.
+func (m *Manifest) failure(means Meaning, words string, status int, until time.Time, now time.Time) *agent.Error {
+	for _, rule := range m.errors {
+		match := rule.matches.FindStringSubmatch(words)
+		if match == nil || means != Failure && means != rule.means {
+			continue
+		}
+		means = rule.means
+		if i := rule.matches.SubexpIndex("reset"); i >= 0 && until.IsZero() && match[i] != "" {
+			until = parseReset(match[i], now)
+		}
+		break
+	}
+	if means == Failure {
+		means = statusMeans(status)
+	}
+	return m.inWords(means, oneOf(words, "it gives no reason"), until)
+}
+
+func oneOf(words, otherwise string) string {
+	if words = strings.TrimSpace(words); words == "" {
+		return otherwise
+	}
+	return words
+}
+
+func (m *Manifest) inWords(means Meaning, words string, until time.Time) *agent.Error {
+	switch means {
+	case Quota:
+		return &agent.Error{Kind: agent.Quota, Message: fmt.Sprintf("the quota of %s is used up: %s", m.Name, words), Until: until}
+	case Login:
+		hint := ""
+		if m.Login != "" {
+			hint = "; " + m.Login
+		}
+		return agent.Permanentf("%s is not logged in, or its key was refused: %s%s", m.Name, words, hint)
+	case Model:
+		return agent.Permanentf("%s knows no such model: %s", m.Name, words)
+	case Limit:
+		return agent.Permanentf("%s stopped at a limit: %s", m.Name, words)
+	case Session:
+		return agent.Permanentf("%s no longer has the conversation: %s", m.Name, words)
+	case Success, Failure:
+	}
+	return agent.Errorf("%s failed: %s", m.Name, words)
+}

@@ -1,0 +1,353 @@
+package cli
+
+import (
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// CodeManifest is the code of the mistakes in a manifest that are not mistakes in
+// its YAML.
+const CodeManifest = "cli-manifest"
+
+// Codes lists the codes of this package.
+var Codes = []strictyaml.Code{{Name: CodeManifest, Meaning: "A manifest does not say how to run a CLI."}}
+
+// ReadManifest reads the manifest of a CLI, .hocket/clis/NAME.yml. The page
+// docs/spec/10-cli-agents.md says what its keys mean. It reports every mistake; the
+// manifest is nil if there is an error.
+func ReadManifest(file string, text []byte) (*Manifest, workflow.Diagnostics) {
+	doc := strictyaml.Read(file, text)
+	root := doc.Root()
+	if !root.Exists() {
+		found := doc.Diagnostics()
+		if doc.Readable() {
+			found = append(found, workflow.Errorf(doc.Start(), CodeManifest, "write at least `program` and `args`", "the manifest is empty"))
+		}
+		return nil, found
+	}
+	base := filepath.Base(file)
+	m := &Manifest{Name: strings.TrimSuffix(base, filepath.Ext(base)), Pos: root.Pos(), uses: map[string]bool{}}
+	r := &reader{m: m, known: map[string]bool{}}
+	for name := range builtinValues {
+		r.known[name] = true
+	}
+	r.manifest(root.Map())
+	if found := doc.Diagnostics(); found.Errors() {
+		return nil, found
+	}
+	return m, doc.Diagnostics()
+}
+
+// reader reads one manifest. Values have to be known before what names them is read.
+type reader struct {
+	m     *Manifest
+	known map[string]bool
+}
+
+func (r *reader) manifest(m *strictyaml.Map) {
+	m.Get("$schema")
+	r.m.Description = m.String("description")
+	r.m.Programs = m.Strings("program")
+	r.m.Install, r.m.Login = m.String("install"), m.String("login")
+	if r.m.Account = m.Name("account"); r.m.Account == "" {
+		r.m.Account = r.m.Name
+	}
+	r.version(m.Get("version"))
+	r.permissions(m.Get("permissions"))
+	r.choices(m.Get("values"))
+	files := m.Get("files").Map().Entries()
+	for _, e := range files {
+		r.value(e.Key, e.Name)
+	}
+	r.m.args, r.m.headless = r.arguments(m.Get("args")), m.Get("args").Exists()
+	r.m.stdin = r.template(m.Get("stdin"), nil)
+	r.m.env = r.variables(m.Get("env"))
+	r.files(files)
+	r.servers(m.Get("servers"))
+	r.reply(m.Get("reply"))
+	r.exits(m.Get("exit"))
+	r.errors(m.Get("errors"))
+	r.acp(m.Get("acp"))
+	m.Done()
+	r.whole(m.Node())
+}
+
+// whole says what is missing from the manifest as a whole.
+func (r *reader) whole(n strictyaml.Node) {
+	if len(r.m.Programs) == 0 {
+		n.Errorf(CodeManifest, "write the name of the program, as on the command line", "the manifest has no `program`")
+	}
+	if r.m.headless {
+		if !r.m.uses["prompt"] {
+			n.Errorf(CodeManifest, `write stdin: "{prompt}", or "{prompt}" among args`, "the CLI is not given the prompt")
+		}
+		if r.m.reply.format != "text" && !slices.ContainsFunc(r.m.reply.rules, func(rule rule) bool { return rule.means == Success }) {
+			n.Errorf(CodeManifest, "add a rule with `means: success` for the event with which it says that it is done", "no reply of the CLI would be a success")
+		}
+	} else if r.m.acp == nil {
+		n.Errorf(CodeManifest, "write `args` for a run without a conversation, or `acp`", "the manifest does not say how to run the CLI")
+	}
+}
+
+// The names that a manifest may give, and how a version is written.
+var (
+	valueName    = lazy(`^[a-z][a-z0-9_]*$`)
+	variableName = lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	plainVersion = lazy(`^[0-9]+(\.[0-9]+)*$`)
+)
+
+// lazy is a pattern that is compiled when it is first needed.
+func lazy(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
+
+func (r *reader) version(n strictyaml.Node) {
+	m := n.Map()
+	r.m.versionArgs = m.Strings("args")
+	oldest := m.Get("oldest")
+	if oldest.Exists() {
+		if r.m.Oldest = oldest.Name(); !plainVersion().MatchString(r.m.Oldest) {
+			oldest.Errorf(CodeManifest, "write numbers with dots, such as \"2.1.0\"", "%q is not a version", r.m.Oldest)
+		}
+		if len(r.m.versionArgs) == 0 {
+			r.m.versionArgs = []string{"--version"}
+		}
+	}
+	m.Done()
+}
+
+// value declares the name of a value.
+func (r *reader) value(n strictyaml.Node, name string) {
+	if !valueName().MatchString(name) {
+		n.Errorf(CodeManifest, "use small letters, digits and _", "%q cannot be the name of a value", name)
+	} else if builtinValues[name] != "" {
+		n.Errorf(CodeManifest, "choose another name", "the value %q exists already", name)
+	}
+	r.known[name] = true
+}
+
+func (r *reader) permissions(n strictyaml.Node) {
+	if !n.Exists() {
+		return
+	}
+	m, names := n.Map(), map[string]bool{}
+	r.m.permissions = map[Mode]values{}
+	for _, mode := range []Mode{ReadOnly, Edit, Full, AskFirst} {
+		entry := m.Get(string(mode))
+		if !entry.Exists() {
+			continue
+		}
+		set := values{}
+		for _, e := range entry.Map().Entries() {
+			if !names[e.Name] {
+				names[e.Name] = true
+				r.value(e.Key, e.Name)
+			}
+			set[e.Name] = e.Value.Value()
+		}
+		r.m.permissions[mode] = set
+	}
+	m.Done()
+}
+
+func (r *reader) choices(n strictyaml.Node) {
+	for _, e := range n.Map().Entries() {
+		m := e.Value.Map()
+		c := choice{name: e.Name, when: r.known1(m.Get("if")), is: r.form(m.Get("is"), nil)}
+		if c.is == nil {
+			m.Node().Errorf(CodeManifest, "write it under `is`", "the value %q is nothing", e.Name)
+		}
+		m.Done()
+		r.value(e.Key, e.Name)
+		r.m.chosen = append(r.m.chosen, c)
+	}
+}
+
+// name checks the name of a value that is used.
+func (r *reader) name(n strictyaml.Node, name string, more []string) {
+	if strings.HasPrefix(name, "env.") && len(name) > len("env.") {
+		return
+	}
+	if !r.known[name] && !slices.Contains(more, name) {
+		all := slices.Concat(more, slices.Sorted(maps.Keys(r.known)))
+		n.Errorf(CodeManifest, nearest(name, all), "there is no value %q", name)
+	}
+	r.m.uses[name] = true
+}
+
+func nearest(name string, all []string) string {
+	if near := workflow.DidYouMean(name, all); near != "" {
+		return near
+	}
+	return "the values are " + strings.Join(all, ", ")
+}
+
+// template reads a text; more are names that it may use besides those of the manifest.
+func (r *reader) template(n strictyaml.Node, more []string) template {
+	if !n.Exists() {
+		return nil
+	}
+	if !n.IsScalar() || n.IsNull() {
+		n.WrongType("text")
+		return nil
+	}
+	t, wrong := parseTemplate(n.Name())
+	if wrong != "" {
+		n.Errorf(CodeManifest, "write {name} for a value, and {{ and }} for braces", "%s", wrong)
+	}
+	for _, name := range t.names() {
+		r.name(n, name, more)
+	}
+	return t
+}
+
+// form reads a value with templates in it.
+func (r *reader) form(n strictyaml.Node, more []string) form {
+	switch {
+	case n.IsMap():
+		out := map[string]form{}
+		for _, e := range n.Map().Entries() {
+			out[e.Name] = r.form(e.Value, more)
+		}
+		return out
+	case n.IsList():
+		out := []form{}
+		for _, entry := range n.List() {
+			out = append(out, r.form(entry, more))
+		}
+		return out
+	case n.IsText():
+		return r.template(n, more)
+	default:
+		return n.Value()
+	}
+}
+
+// arguments reads a list whose entries are texts, lists of texts that go together, or
+// maps that say when.
+func (r *reader) arguments(n strictyaml.Node) []argument {
+	if !n.Exists() {
+		return nil
+	}
+	var list []argument
+	for _, entry := range n.List() {
+		var a argument
+		switch {
+		case entry.IsMap():
+			a = r.argument(entry.Map())
+		default:
+			a.words = r.words(entry, nil)
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+func (r *reader) argument(m *strictyaml.Map) (a argument) {
+	a.when, a.unless, a.each = r.known1(m.Get("if")), r.known1(m.Get("unless")), r.known1(m.Get("each"))
+	var more []string
+	if a.each != "" {
+		more = []string{"item", "key"}
+	}
+	words := m.Get("args")
+	if a.words = r.words(words, more); len(a.words) == 0 && !words.Exists() {
+		m.Node().Errorf(CodeManifest, "write them under `args`", "there are no arguments here")
+	}
+	m.Done()
+	return a
+}
+
+// known1 reads the name of one value.
+func (r *reader) known1(n strictyaml.Node) string {
+	if !n.Exists() {
+		return ""
+	}
+	name := n.Text()
+	if name != "" {
+		r.name(n, name, nil)
+	}
+	return name
+}
+
+func (r *reader) words(n strictyaml.Node, more []string) []template {
+	var words []template
+	for _, word := range n.OneOrMany() {
+		words = append(words, r.template(word, more))
+	}
+	return words
+}
+
+func (r *reader) variables(n strictyaml.Node) []variable {
+	var list []variable
+	for _, e := range n.Map().Entries() {
+		if !variableName().MatchString(e.Name) {
+			e.Key.Errorf(CodeManifest, "use letters, digits and _", "%q cannot be the name of a variable", e.Name)
+		}
+		v := variable{name: e.Name, unset: e.Value.IsNull()}
+		if !v.unset {
+			v.value = r.template(e.Value, nil)
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+func (r *reader) files(entries []strictyaml.Entry) {
+	for _, e := range entries {
+		m := e.Value.Map()
+		f := file{id: e.Name, name: m.Name("name"), when: r.known1(m.Get("if"))}
+		if f.name == "" {
+			f.name = e.Name
+		}
+		if !filepath.IsLocal(f.name) || strings.ContainsAny(f.name, `\:`) {
+			m.Peek("name").Errorf(CodeManifest, "write a name such as settings.json", "%q leads out of the directory for files", f.name)
+		}
+		text, json := m.Get("text"), m.Get("json")
+		switch {
+		case text.Exists() == json.Exists():
+			m.Node().Errorf(CodeManifest, "write its content under `text` or `json`", "a file has one content")
+		case text.Exists():
+			f.content = r.template(text, nil)
+		default:
+			f.content = jsonForm{r.form(json, nil)}
+		}
+		m.Done()
+		r.m.files = append(r.m.files, f)
+	}
+}
+
+// jsonForm is the content of a file that is JSON, also where it is a text alone.
+type jsonForm struct{ form }
+
+// serverValues are those of one server of tools.
+var serverValues = []string{"name", "command", "args", "argv", "env", "env_names", "url", "headers", "header_variables"}
+
+func (r *reader) servers(n strictyaml.Node) {
+	if !n.Exists() {
+		return
+	}
+	m := n.Map()
+	r.m.serverForms = map[string]form{}
+	for _, kind := range []string{"command", "url"} {
+		if f := m.Get(kind); f.Exists() {
+			r.m.serverForms[kind] = r.form(f, serverValues)
+		}
+	}
+	m.Done()
+}
+
+func (r *reader) acp(n strictyaml.Node) {
+	if !n.Exists() {
+		return
+	}
+	m := n.Map()
+	r.m.acp = &acp{programs: m.Strings("program"), install: m.String("install"), args: r.arguments(m.Get("args")), env: r.variables(m.Get("env"))}
+	m.Done()
+}

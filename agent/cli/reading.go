@@ -1,0 +1,339 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// What ends a CLI from within its reply.
+var (
+	errTooMuch  = errors.New("cli: the answer is too long")
+	errLongLine = errors.New("cli: a line is too long")
+	errStop     = errors.New("cli: a rule says that there is nothing to wait for")
+	errBudget   = errors.New("cli: more was used than allowed")
+)
+
+// maxLine is the longest line that is read as an event. Results of tools are lines too.
+const maxLine = 16 << 20
+
+// reading is what a CLI has said so far. Its methods are called from one goroutine.
+type reading struct {
+	m      *Manifest
+	log    agent.Log
+	limit  int          // of the answer, in bytes
+	budget agent.Budget // that ends the run when more is told; zero: none
+	prices agent.Prices
+	before agent.Usage // of the conversation that is taken up
+	now    func() time.Time
+
+	pending []byte // a line that has not ended
+	stray   tail   // what is no event
+
+	message    strings.Builder // that comes in pieces
+	messageID  string
+	answer     string // the last message
+	result     string // what the CLI itself calls its result
+	structured any
+	session    string
+	model      string
+	said       bool // it has answered or called a tool
+	atStart    bool // of a line of the log
+
+	success bool
+	failure Meaning // "" none
+	reason  string  // of the failure
+	status  int     // of the last HTTP answer that was told of
+	until   time.Time
+	spent   account
+}
+
+// take is a [process.Sink] for standard output.
+func (r *reading) take(piece []byte) error {
+	if r.m.reply.format == "text" {
+		r.log(piece)
+		if r.message.Len()+len(piece) > r.limit {
+			return errTooMuch
+		}
+		r.message.Write(piece)
+		return nil
+	}
+	for {
+		at := bytes.IndexByte(piece, '\n')
+		if at < 0 || r.m.reply.format == "json" {
+			break
+		}
+		line := piece[:at]
+		if len(r.pending) > 0 {
+			line = append(r.pending, line...)
+			r.pending = r.pending[:0]
+		}
+		if err := r.line(line); err != nil {
+			return err
+		}
+		piece = piece[at+1:]
+	}
+	if len(r.pending)+len(piece) > maxLine {
+		return errLongLine
+	}
+	r.pending = append(r.pending, piece...)
+	return nil
+}
+
+// end reads what stands behind the last line break.
+func (r *reading) end() error {
+	line := r.pending
+	r.pending = nil
+	var err error
+	if len(line) > 0 {
+		err = r.line(line)
+	}
+	r.endMessage()
+	if r.m.reply.format == "text" {
+		r.success, r.answer = true, strings.TrimRight(r.answer, "\r\n")
+	}
+	r.logLine("")
+	return err
+}
+
+func (r *reading) line(line []byte) error {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 {
+		return nil
+	}
+	if len(line) > maxLine {
+		return errLongLine
+	}
+	v, err := workflow.ParseJSON(line)
+	if err != nil || !utf8.Valid(line) {
+		r.stray.add(line)
+		r.stray.add([]byte("\n"))
+		return nil
+	}
+	if list, isList := v.([]any); isList { // all events in one document
+		for _, entry := range list {
+			if err := r.event(event{value: entry}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return r.event(event{value: v})
+}
+
+func (r *reading) event(e event) error {
+	for i := range r.m.reply.rules {
+		rule := &r.m.reply.rules[i]
+		for _, entry := range rule.events(e) {
+			if err := r.carryOut(rule, entry); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *reading) carryOut(rule *rule, e event) error {
+	r.identity(rule, e)
+	if err := r.words(rule, e); err != nil {
+		return err
+	}
+	r.judgement(rule, e)
+	if rule.stop {
+		return errStop
+	}
+	if len(rule.add)+len(rule.total) > 0 {
+		r.spent.count(rule, e, r.model)
+		return r.withinBudget()
+	}
+	return nil
+}
+
+func (r *reading) identity(rule *rule, e event) {
+	if session := rule.text("session", e); session != "" {
+		r.session = session
+	}
+	if model := rule.text("model", e); model != "" && len(rule.add)+len(rule.total) == 0 {
+		r.model = model
+	}
+}
+
+// words takes what the agent says and does.
+func (r *reading) words(rule *rule, e event) error {
+	if id := rule.text("message", e); id != "" && id != r.messageID {
+		r.endMessage()
+		r.messageID = id
+	}
+	if delta := rule.text("delta", e); delta != "" {
+		r.said = true
+		r.print(delta)
+		r.message.WriteString(delta)
+	}
+	if text := rule.text("text", e); text != "" {
+		r.said = true
+		if r.message.Len() == 0 { // else its pieces were printed
+			r.print(text)
+		}
+		r.message.Reset()
+		r.message.WriteString(text)
+		r.endMessage()
+	}
+	if tool := rule.text("tool", e); tool != "" {
+		r.said = true
+		r.endMessage()
+		r.logLine("> " + oneLine(tool+" "+rule.text("input", e), maxToolLine))
+	}
+	if note := rule.text("note", e); note != "" {
+		r.logLine(oneLine(r.m.Name+": "+note, maxToolLine))
+	}
+	if result := rule.take["result"].in(e); result != nil {
+		r.result = workflow.FormatText(result)
+	}
+	if structured := rule.take["structured"].in(e); structured != nil {
+		r.structured = structured
+	}
+	if max(r.message.Len(), len(r.answer), len(r.result)) > r.limit {
+		return errTooMuch
+	}
+	return nil
+}
+
+// maxToolLine is how much of a tool call the log shows.
+const maxToolLine = 200
+
+// oneLine is text in one line of at most n characters.
+func oneLine(text string, n int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(text) > n {
+		text = string([]rune(text)[:n-1]) + "…"
+	}
+	return text
+}
+
+// endMessage ends a message that came in pieces.
+func (r *reading) endMessage() {
+	if r.message.Len() > 0 {
+		r.answer = r.message.String()
+		r.message.Reset()
+	}
+	if r.m.reply.format != "text" {
+		r.logLine("")
+	}
+}
+
+// print writes to the log, and logLine a line of its own.
+func (r *reading) print(text string) {
+	if text != "" {
+		r.log([]byte(text))
+		r.atStart = strings.HasSuffix(text, "\n")
+	}
+}
+
+func (r *reading) logLine(text string) {
+	if !r.atStart {
+		r.print("\n")
+	}
+	if text != "" {
+		r.print(text + "\n")
+	}
+}
+
+// judgement takes what an event says about how the run goes.
+func (r *reading) judgement(rule *rule, e event) {
+	if status, err := strconv.Atoi(rule.text("status", e)); err == nil && status > 0 {
+		r.status = status
+	}
+	if reset := rule.text("reset", e); reset != "" {
+		r.until = parseReset(reset, r.now())
+	}
+	reason := rule.text("error", e)
+	switch rule.means {
+	case "":
+		if r.failure == "" && reason != "" { // what it complains of may be the reason why it gives up
+			r.reason = reason
+		}
+	case Success:
+		r.success = true
+	default:
+		r.fail(rule.means, reason)
+	}
+}
+
+// fail notes a failure. What is known more exactly stays.
+func (r *reading) fail(means Meaning, reason string) {
+	if r.failure == "" || r.failure == Failure {
+		r.failure = means
+	}
+	if reason != "" {
+		r.reason = reason
+	}
+}
+
+func (r *reading) withinBudget() error {
+	used := r.spent.usage(r.prices, r.before)
+	if limit := r.budget.MaxTokens; limit > 0 && used.TokensIn+used.TokensOut > limit {
+		return errBudget
+	}
+	if limit := r.budget.MaxCostUSD; limit > 0 && used.CostUSD > limit {
+		return errBudget
+	}
+	return nil
+}
+
+// output is the answer: as a value where one was asked for and given.
+func (r *reading) output(structured bool) string {
+	switch {
+	case structured && r.structured != nil:
+		return workflow.FormatJSON(r.structured)
+	case r.result != "":
+		return r.result
+	default:
+		return r.answer
+	}
+}
+
+// tail keeps the end of what is written to it. It is safe for concurrent use.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// maxTail is how much of the last words is kept, and maxLastLines how many lines of
+// them an error shows.
+const (
+	maxTail      = 8 << 10
+	maxLastLines = 10
+)
+
+func (t *tail) add(piece []byte) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, piece...)
+	if len(t.text) > 2*maxTail {
+		t.text = append(t.text[:0], t.text[len(t.text)-maxTail:]...)
+	}
+	return nil
+}
+
+// last are the last lines.
+func (t *tail) last() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text := strings.TrimSpace(strings.ToValidUTF8(string(t.text[max(0, len(t.text)-maxTail):]), "\uFFFD"))
+	lines := strings.Split(text, "\n")
+	return strings.Join(lines[max(0, len(lines)-maxLastLines):], "\n")
+}
+
+// all is everything that is kept.
+func (t *tail) all() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text)
+}

@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// reply says how what a CLI prints is read.
+type reply struct {
+	format string // lines, json or text
+	rules  []rule
+}
+
+// rule says what an event means. Every rule that fits an event is carried out, in
+// order.
+type rule struct {
+	when  []condition
+	each  path // a list or a map in the event: the rest is about each of its entries
+	where []condition
+	take  map[string]paths
+	add   map[string]paths // numbers that are summed up
+	total map[string]paths // numbers that are sums over the whole conversation already
+	means Meaning
+	stop  bool // the CLI need not go on
+}
+
+// condition is about one value of an event.
+type condition struct {
+	at      path
+	oneOf   []any // nil among them: it may be missing
+	not     bool  // the opposite
+	matches *regexp.Regexp
+}
+
+// path leads to a value in an event: .message.content.0. The empty path is the event
+// itself.
+type path []string
+
+// paths are alternatives; the first that leads to something counts.
+type paths []path
+
+// entryKey is the path to the key of an entry.
+const entryKey = "@"
+
+func parsePath(text string) (path, bool) {
+	if text == "." {
+		return path{}, true
+	}
+	if text == entryKey {
+		return path{entryKey}, true
+	}
+	rest, ok := strings.CutPrefix(text, ".")
+	if !ok || rest == "" {
+		return nil, false
+	}
+	p := path(strings.Split(rest, "."))
+	for _, key := range p {
+		if key == "" {
+			return nil, false
+		}
+	}
+	return p, true
+}
+
+// event is a value with the key under which it stood, if it is an entry.
+type event struct {
+	value any
+	key   string
+}
+
+func (p path) in(e event) any {
+	if len(p) == 1 && p[0] == entryKey {
+		return e.key
+	}
+	v := e.value
+	for _, key := range p {
+		switch at := v.(type) {
+		case map[string]any:
+			v = at[key]
+		case []any:
+			i, err := strconv.Atoi(key)
+			if err != nil || i < 0 || i >= len(at) {
+				return nil
+			}
+			v = at[i]
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
+func (p paths) in(e event) any {
+	for _, alternative := range p {
+		if v := alternative.in(e); v != nil && v != "" {
+			return v
+		}
+	}
+	return nil
+}
+
+func (c *condition) holds(e event) bool {
+	v := c.at.in(e)
+	if c.matches != nil {
+		text, isText := v.(string)
+		return (isText && c.matches.MatchString(text)) != c.not
+	}
+	for _, want := range c.oneOf {
+		if same(v, want) {
+			return !c.not
+		}
+	}
+	return c.not
+}
+
+// same compares scalars. Numbers are the same whatever way they are written.
+func same(a, b any) bool {
+	switch b.(type) {
+	case nil, bool, string:
+		return a == b
+	}
+	x, isNumber := a.(json.Number)
+	y, wantNumber := b.(json.Number)
+	if !isNumber || !wantNumber {
+		return false
+	}
+	f, errF := x.Float64()
+	g, errG := y.Float64()
+	return errF == nil && errG == nil && f == g
+}
+
+func hold(list []condition, e event) bool {
+	for i := range list {
+		if !list[i].holds(e) {
+			return false
+		}
+	}
+	return true
+}
+
+// events are what the rule is about in an event: nothing if it does not fit.
+func (r *rule) events(e event) []event {
+	if !hold(r.when, e) {
+		return nil
+	}
+	if r.each == nil {
+		return []event{e}
+	}
+	var out []event
+	add := func(entry event) {
+		if hold(r.where, entry) {
+			out = append(out, entry)
+		}
+	}
+	switch list := r.each.in(e).(type) {
+	case []any:
+		for i, v := range list {
+			add(event{v, strconv.Itoa(i)})
+		}
+	case map[string]any:
+		for _, key := range sortedKeys(list) {
+			add(event{list[key], key})
+		}
+	}
+	return out
+}
+
+// text is what a field holds as text; "" nothing.
+func (r *rule) text(field string, e event) string {
+	return workflow.FormatText(r.take[field].in(e))
+}
+
+// number is a figure; false: there is none.
+func number(p paths, e event) (float64, bool) {
+	n, ok := p.in(e).(json.Number)
+	if !ok {
+		return 0, false
+	}
+	f, err := n.Float64()
+	return f, err == nil
+}
+
+// errorRule says what the words of an error mean. A group named reset is when a quota
+// ends.
+type errorRule struct {
+	matches *regexp.Regexp
+	means   Meaning
+}

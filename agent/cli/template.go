@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// values are what the words in braces of a manifest stand for. One that is missing or
+// empty is not there, and what names it is left out.
+type values map[string]any
+
+// has says whether there is something to put in.
+func (v values) has(name string) bool {
+	switch value := v[name].(type) {
+	case nil:
+		return false
+	case string:
+		return value != ""
+	case []any:
+		return len(value) > 0
+	case map[string]any:
+		return len(value) > 0
+	default:
+		return true
+	}
+}
+
+// template is a text with words in braces: "--model={model}". Braces that mean
+// themselves are doubled.
+type template []segment
+
+type segment struct {
+	text string // as it is,
+	name string // or the value of that name,
+	form string // as "", "json" or "toml"
+}
+
+// parseTemplate reads a template. The second result says what is wrong with it.
+func parseTemplate(text string) (template, string) {
+	var t template
+	for text != "" {
+		at := strings.IndexAny(text, "{}")
+		if at < 0 {
+			return t.literal(text), ""
+		}
+		t, text = t.literal(text[:at]), text[at:]
+		switch {
+		case strings.HasPrefix(text, "{{"), strings.HasPrefix(text, "}}"):
+			t, text = t.literal(text[:1]), text[2:]
+			continue
+		case text[0] == '}':
+			return nil, "a } stands alone"
+		}
+		end := strings.IndexByte(text, '}')
+		if end < 0 {
+			return nil, "a { is not closed"
+		}
+		name, form, formed := strings.Cut(text[1:end], ":")
+		if formed && form != "json" && form != "toml" {
+			return nil, "a value can be written as json or toml, not as " + form
+		}
+		t, text = append(t, segment{name: name, form: form}), text[end+1:]
+	}
+	return t, ""
+}
+
+// literal puts text at the end of a template.
+func (t template) literal(text string) template {
+	if text == "" {
+		return t
+	}
+	if n := len(t); n > 0 && t[n-1].name == "" {
+		t[n-1].text += text
+		return t
+	}
+	return append(t, segment{text: text})
+}
+
+// names are the values that the template needs.
+func (t template) names() (list []string) {
+	for _, s := range t {
+		if s.name != "" {
+			list = append(list, s.name)
+		}
+	}
+	return list
+}
+
+// value is a template filled in; false if something that it names is not there. One
+// that is a name alone becomes that value, whatever it is.
+func (t template) value(v values) (any, bool) {
+	for _, name := range t.names() {
+		if !v.has(name) {
+			return nil, false
+		}
+	}
+	if len(t) == 1 && t[0].name != "" && t[0].form == "" {
+		return v[t[0].name], true
+	}
+	var b strings.Builder
+	for _, s := range t {
+		b.WriteString(s.format(v))
+	}
+	return b.String(), true
+}
+
+func (s segment) format(v values) string {
+	switch {
+	case s.name == "":
+		return s.text
+	case s.form == "json":
+		return workflow.FormatJSON(v[s.name])
+	case s.form == "toml":
+		return formatTOML(v[s.name])
+	default:
+		return workflow.FormatText(v[s.name])
+	}
+}
+
+// text is the template as text.
+func (t template) text(v values) (string, bool) {
+	value, ok := t.value(v)
+	return workflow.FormatText(value), ok
+}
+
+// form is a value with templates in it, in place of its texts: template,
+// map[string]form, []form, or any other scalar.
+type form any
+
+// fill puts values into a form. Members that need what is not there are left out, and
+// so is what holds nothing after that.
+func fill(f form, v values) (any, bool) {
+	switch f := f.(type) {
+	case template:
+		return f.value(v)
+	case map[string]form:
+		out := map[string]any{}
+		for key, member := range f {
+			if value, ok := fill(member, v); ok {
+				out[key] = value
+			}
+		}
+		return out, len(out) > 0 || len(f) == 0
+	case []form:
+		out := []any{}
+		for _, member := range f {
+			if value, ok := fill(member, v); ok {
+				out = append(out, value)
+			}
+		}
+		return out, len(out) > 0 || len(f) == 0
+	default:
+		return f, f != nil
+	}
+}
+
+// argument is one entry of a list of arguments: words that are used together, if
+// all that they name is there.
+type argument struct {
+	words  []template
+	when   string // a value that must be there, though no word names it; "" none
+	unless string // a value that must not be there; "" none
+	each   string // a list: the words are used for each of its entries; "" none
+}
+
+// arguments fills in a list of arguments. A word that is nothing but the name of a list
+// becomes the entries of that list.
+func arguments(list []argument, v values) []string {
+	var argv []string
+	for _, a := range list {
+		if a.when != "" && !v.has(a.when) || a.unless != "" && v.has(a.unless) {
+			continue
+		}
+		for _, scope := range a.scopes(v) {
+			argv = append(argv, a.fill(scope)...)
+		}
+	}
+	return argv
+}
+
+// scopes are the values that the words are filled with, once for each.
+func (a *argument) scopes(v values) []values {
+	if a.each == "" {
+		return []values{v}
+	}
+	var scopes []values
+	add := func(members values) {
+		for name, value := range v {
+			if _, inner := members[name]; !inner {
+				members[name] = value
+			}
+		}
+		scopes = append(scopes, members)
+	}
+	switch list := v[a.each].(type) {
+	case []any:
+		for _, item := range list {
+			add(values{"item": item})
+		}
+	case map[string]any:
+		for _, key := range sortedKeys(list) {
+			add(values{"key": key, "item": list[key]})
+		}
+	}
+	return scopes
+}
+
+func (a *argument) fill(v values) []string {
+	var argv []string
+	for _, word := range a.words {
+		value, ok := word.value(v)
+		if !ok {
+			return nil
+		}
+		if list, isList := value.([]any); isList {
+			for _, item := range list {
+				argv = append(argv, workflow.FormatText(item))
+			}
+			continue
+		}
+		argv = append(argv, workflow.FormatText(value))
+	}
+	return argv
+}
