@@ -250,13 +250,29 @@ func (c *checker) node(f *finding) {
 		return
 	}
 	if c.byID.of(id) == nil {
-		f.report(UnknownNode, id, fmt.Sprintf("there is no node %q", id), c.ids.nearest(id))
+		f.report(UnknownNode, id, fmt.Sprintf("there is no node %q", id), c.knownNodes(id))
 		return
 	}
 	if !c.field(f, "a node", NodeFields()) {
 		return
 	}
 	c.nodes(f, c.byID.of(id))
+}
+
+// fewNodes is how many can be listed in advice.
+const fewNodes = 12
+
+// knownNodes says which node may have been meant. A number is no slip of another.
+func (c *checker) knownNodes(written string) string {
+	if strings.Trim(written, "0123456789") != "" {
+		if hint := c.ids.nearest(written); hint != "" {
+			return hint
+		}
+	}
+	if ids := c.ids.names(); len(ids) > 0 && len(ids) <= fewNodes {
+		return "there are " + strings.Join(ids, ", ")
+	}
+	return ""
 }
 
 // nodes asks about the nodes that a reference means, as far as they are seen

@@ -325,3 +325,12 @@ func TestResolveWithDuplicateIDs(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// A number of a step that does not exist is no input.
+func TestProblemsOfNumberedSteps(t *testing.T) {
+	w := line("{{agent_9_result}}")
+	expr.Resolve(w, expr.Mixed, []string{"a", "b", "c"})
+	if got, want := problems(w), `error unknown_node: there is no node "9"; there are a, b, c, d`; got != want {
+		t.Errorf("got %s", got)
+	}
+}

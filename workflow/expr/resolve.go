@@ -187,7 +187,7 @@ func (r *resolver) nodePath(id string, rest []Key) Ref {
 }
 
 // agentResult resolves agent_1_result: the node 1, the node agent_1, or else
-// the first step.
+// the first step. There may be no such step: nobody calls an input like that.
 func (r *resolver) agentResult(name string) (string, bool) {
 	agent, ok := strings.CutSuffix(name, "_result")
 	number, isAgent := strings.CutPrefix(agent, "agent_")
@@ -199,7 +199,10 @@ func (r *resolver) agentResult(name string) (string, bool) {
 			return id, true
 		}
 	}
-	return r.numbered(number)
+	if id, ok := r.numbered(number); ok {
+		return id, true
+	}
+	return number, number != "" && strings.Trim(number, "0123456789") == ""
 }
 
 func (r *resolver) numbered(number string) (string, bool) {
