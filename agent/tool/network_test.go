@@ -51,3 +51,23 @@ func TestFixedSchemasCompile(t *testing.T) {
 		t.Error(found)
 	}
 }
+
+// What is made for a new tool has no mistakes.
+func TestSamples(t *testing.T) {
+	for _, kind := range Kinds() {
+		files, err := Sample(kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, found := Read(file, files[File])
+		if len(found) > 0 || m.Kind() != kind {
+			t.Errorf("%s: %v", kind, found)
+		}
+		if c, ok := m.Work.(*Command); ok && c.File != "" && files[c.File] == nil {
+			t.Errorf("%s: there is no %s", kind, c.File)
+		}
+	}
+	if _, err := Sample("magic"); err == nil {
+		t.Error("there is magic")
+	}
+}

@@ -1,0 +1,36 @@
+package tool
+
+import (
+	"slices"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Argument is the value of an input that a person wrote: text where the tool wants
+// text, or says nothing, and JSON elsewhere.
+func (m *Manifest) Argument(name, text string) (any, error) {
+	properties, _ := m.Inputs["properties"].(map[string]any)
+	property, known := properties[name].(map[string]any)
+	if !known && m.Inputs["additionalProperties"] == false {
+		names := propertyNames(properties)
+		hint := workflow.DidYouMean(name, names)
+		if hint == "" {
+			hint = "`hocket tools show " + m.Name + "` lists them"
+		}
+		return nil, agent.Permanentf("tool %s has no input %q; %s", m.Name, name, hint)
+	}
+	if wantsText(property["type"]) {
+		return text, nil
+	}
+	value, err := workflow.ParseJSON([]byte(text))
+	if err != nil {
+		return nil, agent.Permanentf("input %q wants %s, written as JSON, and not %q", name, workflow.FormatText(property["type"]), shorten(text))
+	}
+	return value, nil
+}
+
+func wantsText(kind any) bool {
+	list, several := kind.([]any)
+	return kind == nil || kind == "string" || several && slices.Contains(list, any("string"))
+}

@@ -1,0 +1,227 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/human"
+	"github.com/hocket-dev/hocket/agent/tool"
+	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// toolRunFlags are the flags of tools run.
+type toolRunFlags struct {
+	inputs []string
+	file   string
+	yes    bool
+}
+
+func (a *app) toolsRunVerb() *cobra.Command {
+	var f toolRunFlags
+	cmd := &cobra.Command{
+		Use:   "run NAME [FLAGS]",
+		Short: "call a tool, as an agent would",
+		Long: `Call a tool, as an agent would: its inputs are checked, its permissions hold, and
+what it gives is checked and printed. A tool that needs approval asks first.`,
+		Example: `  hocket tools run http_request --input url=https://example.com
+  hocket tools run weather --inputs place.yml
+  hocket tools run deploy --input to=staging --yes`,
+		Args:              argsBetween(1, 1),
+		ValidArgsFunction: a.completeTool,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.runTool(cmd.Context(), args[0], &f) },
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&f.inputs, "input", "i", nil, "give an input, as `NAME=VALUE`; may be repeated")
+	flags.StringVar(&f.file, "inputs", "", "take inputs from a YAML or JSON `FILE`")
+	flags.BoolVarP(&f.yes, "yes", "y", false, "approve the call of a tool that asks")
+	return cmd
+}
+
+func (a *app) runTool(ctx context.Context, name string, f *toolRunFlags) error {
+	p, set, found, err := a.openTools()
+	if err != nil {
+		return err
+	}
+	m, err := manifest(set, name)
+	if err != nil {
+		return err
+	}
+	if found = mistakesOf(m, found); found.Errors() {
+		return &diagnosticsError{found}
+	}
+	args, err := a.toolInputs(m, f)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer onSignal(func() { cancel(errInterrupted) }, func() {})()
+	if m.Approval && !f.yes {
+		if err := a.approve(ctx, m, args); err != nil {
+			return err
+		}
+	}
+	one, err := set.Tool(name)
+	if err != nil {
+		return err
+	}
+	log := func(piece []byte) { a.note(view.Text(string(piece))) }
+	output, err := one.Call(ctx, args, &agent.Task{Dir: p.Root, Agent: &agent.Definition{Name: name}}, log)
+	if errors.Is(err, errInterrupted) {
+		return exitError(exitInterrupted)
+	}
+	if err != nil {
+		return err
+	}
+	return a.printOutput(m, output)
+}
+
+// mistakesOf are those in the file of one tool.
+func mistakesOf(m *tool.Manifest, found workflow.Diagnostics) workflow.Diagnostics {
+	return slices.DeleteFunc(slices.Clone(found), func(d workflow.Diagnostic) bool {
+		return m.Dir == "" || d.File != filepath.Join(m.Dir, tool.File)
+	})
+}
+
+// printOutput prints what a tool gave: JSON as a value with --json.
+func (a *app) printOutput(m *tool.Manifest, output string) error {
+	if !a.json {
+		return a.print(endLine(a.outText(output)))
+	}
+	var value any = output
+	if m.Outputs != nil {
+		if parsed, err := workflow.ParseJSON([]byte(output)); err == nil {
+			value = parsed
+		}
+	}
+	return a.printJSON(map[string]any{"tool": m.Name, "output": value})
+}
+
+// toolInputs are those of the command line over those of the file.
+func (a *app) toolInputs(m *tool.Manifest, f *toolRunFlags) (map[string]any, error) {
+	if err := onceEach(f.inputs); err != nil {
+		return nil, err
+	}
+	args := map[string]any{}
+	if f.file != "" {
+		in, err := readInputFile(a.path(f.file))
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(args, in.values)
+	}
+	for _, pair := range f.inputs {
+		name, text, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return nil, usagef("write --input name=value", "%q gives no input a value", pair)
+		}
+		value, err := m.Argument(name, text)
+		if err != nil {
+			return nil, usagef("", "%v", err)
+		}
+		args[name] = value
+	}
+	return args, nil
+}
+
+// approve asks the person at the terminal whether a tool may be called.
+func (a *app) approve(ctx context.Context, m *tool.Manifest, args map[string]any) error {
+	in, reads := terminal(a.std.In)
+	if _, shows := terminal(a.std.Err); !reads || !shows {
+		return usagef("look at what it does with `hocket tools show "+m.Name+"`, then give --yes", "tool %s asks a person before every call, and there is no terminal", m.Name)
+	}
+	people := human.NewTerminal(a.std.In, a.std.Err)
+	people.Forget = func() { forgetTyped(in) }
+	answer, err := people.Ask(ctx, human.Question{
+		Text:    "Call " + m.Name + " with " + workflow.FormatJSON(args) + "?",
+		Options: []workflow.Option{{Value: workflow.Approve}, {Value: workflow.Reject}},
+	})
+	switch {
+	case errors.Is(err, errInterrupted):
+		return exitError(exitInterrupted)
+	case err != nil && !errors.Is(err, human.ErrUnanswered):
+		return err
+	case err != nil || answer != workflow.Approve:
+		a.note("not called\n")
+		return exitError(exitFailed)
+	}
+	return nil
+}
+
+func (a *app) toolsNewVerb() *cobra.Command {
+	var kind string
+	cmd := &cobra.Command{
+		Use:   "new NAME --kind KIND",
+		Short: "make a tool",
+		Long: `Make .hocket/tools/NAME with a tool of a kind that is there to be changed:
+  http     makes a request
+  command  starts a program
+  script   runs a file of the tool's folder
+  search   asks a search engine; with the name web_search, that of the built-in tool
+What is there already is never changed.`,
+		Example: `  hocket tools new weather --kind http
+  hocket tools new web_search --kind search`,
+		Args: argsBetween(1, 1),
+		RunE: func(_ *cobra.Command, args []string) error { return a.newTool(args[0], kind) },
+	}
+	cmd.Flags().StringVar(&kind, "kind", "", "how it works: "+strings.Join(tool.Kinds(), ", "))
+	_ = cmd.RegisterFlagCompletionFunc("kind", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return tool.Kinds(), cobra.ShellCompDirectiveNoFileComp
+	})
+	return cmd
+}
+
+func (a *app) newTool(name, kind string) error {
+	if !tool.IsName(name) {
+		return usagef("use letters, digits, - and _, at most 64", "a tool cannot have the name %q", name)
+	}
+	if !slices.Contains(tool.Kinds(), kind) {
+		hint := workflow.DidYouMean(kind, tool.Kinds())
+		if hint == "" {
+			hint = "give --kind " + strings.Join(tool.Kinds(), ", or ")
+		}
+		return usagef(hint, "there is no kind %q of tools", kind)
+	}
+	p, err := a.openProject()
+	if err != nil {
+		return err
+	}
+	files, err := tool.Sample(kind)
+	if err != nil {
+		return err
+	}
+	home := filepath.Join(p.Root, ".hocket")
+	dir := filepath.Join(home, "tools", name)
+	if _, err := os.Stat(dir); err == nil {
+		return usagef("choose another name, or change what is there", "there is a tool %q already", name)
+	}
+	res := initResult{Dir: dir, Made: []string{}, Kept: []string{}}
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		if _, err := writeNew(filepath.Join(dir, file), files[file]); err != nil {
+			return err
+		}
+		res.Made = append(res.Made, file)
+	}
+	if a.json {
+		return a.printJSON(res)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	for _, file := range res.Made {
+		b.WriteString(a.outStyle.Paint(view.Green, "made") + "  " + nearPath(here, filepath.Join(dir, file)) + "\n")
+	}
+	b.WriteString("\nChange it to what you need, then: " + a.self("tools", "check") + "\n")
+	return a.print(b.String())
+}

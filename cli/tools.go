@@ -1,0 +1,247 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-dev/hocket/agent/tool"
+	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/project"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+func (a *app) toolsVerb() *cobra.Command {
+	return withVerbs(&cobra.Command{
+		Use:   "tools [VERB]",
+		Short: "list the tools of agents, try and make them",
+		Long: `List the tools that agents with a model can call: those of the project, in
+.hocket/tools/NAME/tool.yml, and the built-in ones. An agent may use those that
+its definition names under tools.`,
+		Example: `  hocket tools
+  hocket tools show http_request
+  hocket tools check
+
+  # make one, and try it
+  hocket tools new word_count --kind script
+  hocket tools run word_count --input text="one two three"`,
+		RunE: func(*cobra.Command, []string) error { return a.listTools() },
+	}, a.toolsShowVerb(), a.toolsCheckVerb(), a.toolsRunVerb(), a.toolsNewVerb())
+}
+
+// openTools reads the tools of the project around -C or the current directory.
+func (a *app) openTools() (*project.Project, *tool.Set, workflow.Diagnostics, error) {
+	p, err := a.openProject()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	set, found, err := tool.Load(p.Root, tool.Options{Secret: secretsOf(p.Root, p.Config).Get})
+	return p, set, found, err
+}
+
+// toolLine is one tool in tools --json.
+type toolLine struct {
+	Name        string `json:"name"`
+	Kind        string `json:"kind"`
+	Description string `json:"description"`
+	Approval    bool   `json:"approval"`
+	Builtin     bool   `json:"builtin"`
+	File        string `json:"file,omitempty"`
+	Needs       string `json:"needs,omitempty"` // what has to be done before it works
+}
+
+func toolLineOf(m *tool.Manifest) toolLine {
+	l := toolLine{Name: m.Name, Kind: m.Kind(), Description: strings.TrimSpace(m.Description), Approval: m.Approval, Builtin: m.Builtin, Needs: m.Needs()}
+	if m.Dir != "" {
+		l.File = filepath.ToSlash(filepath.Join(m.Dir, tool.File))
+	}
+	return l
+}
+
+func (a *app) listTools() error {
+	_, set, found, err := a.openTools()
+	if err != nil {
+		return err
+	}
+	lines := []toolLine{}
+	for _, m := range set.Manifests() {
+		lines = append(lines, toolLineOf(m))
+	}
+	if a.json {
+		return a.printJSON(lines)
+	}
+	t := &view.Table{Head: []string{"TOOL", "KIND", "FROM", "ASKS", "DESCRIPTION"}}
+	for _, l := range lines {
+		from, asks, about := "project", "no", l.Description
+		if l.Builtin {
+			from = "built-in"
+		}
+		if l.Approval {
+			asks = "yes"
+		}
+		if l.Needs != "" {
+			about = "not set up: see `hocket tools show " + l.Name + "`"
+		}
+		t.Row(view.Cell{Text: l.Name}, view.Cell{Text: l.Kind}, view.Cell{Text: from}, view.Cell{Text: asks}, view.Cell{Text: about})
+	}
+	if found.Errors() {
+		a.note(view.Tally(found) + " in the tools of the project; `hocket tools check` shows them\n")
+	}
+	return a.print(t.Draw(a.outStyle))
+}
+
+func (a *app) toolsShowVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show NAME",
+		Short: "say what a tool takes, gives and may do",
+		Example: `  hocket tools show http_request
+  hocket tools show http_request --json`,
+		Args:              argsBetween(1, 1),
+		ValidArgsFunction: a.completeTool,
+		RunE:              func(_ *cobra.Command, args []string) error { return a.showTool(args[0]) },
+	}
+}
+
+// toolFacts is tools show --json.
+type toolFacts struct {
+	toolLine
+	Inputs      any            `json:"inputs"`
+	Outputs     any            `json:"outputs"` // null: text
+	Permissions toolPermission `json:"permissions"`
+	Timeout     string         `json:"timeout"`
+	MaxOutputKB int            `json:"max_output_kb"`
+	Examples    []toolExample  `json:"examples"`
+}
+
+type toolPermission struct {
+	Network []string `json:"network"` // "*" is every public host
+	Read    []string `json:"read"`
+	Write   []string `json:"write"`
+	Secrets []string `json:"secrets"`
+}
+
+type toolExample struct {
+	Inputs any `json:"inputs"`
+	Output any `json:"output"`
+}
+
+func toolFactsOf(m *tool.Manifest) toolFacts {
+	list := func(names []string) []string { return append([]string{}, names...) }
+	f := toolFacts{
+		toolLine: toolLineOf(m), Inputs: m.Inputs, Outputs: m.Outputs, Timeout: m.Timeout.String(), MaxOutputKB: m.MaxOutputKB, Examples: []toolExample{},
+		Permissions: toolPermission{list(m.Permissions.Network.Hosts), list(m.Permissions.Read), list(m.Permissions.Write), list(m.Permissions.Secrets)},
+	}
+	if m.Permissions.Network.Any {
+		f.Permissions.Network = append([]string{"*"}, f.Permissions.Network...)
+	}
+	for _, e := range m.Examples {
+		f.Examples = append(f.Examples, toolExample{e.Inputs, e.Output})
+	}
+	return f
+}
+
+func (a *app) showTool(name string) error {
+	_, set, _, err := a.openTools()
+	if err != nil {
+		return err
+	}
+	m, err := manifest(set, name)
+	if err != nil {
+		return err
+	}
+	f := toolFactsOf(m)
+	if a.json {
+		return a.printJSON(f)
+	}
+	return a.print(a.drawTool(&f))
+}
+
+func manifest(set *tool.Set, name string) (*tool.Manifest, error) {
+	m, ok := set.Manifest(name)
+	if !ok {
+		unknown := &tool.UnknownError{Name: name, Names: set.Names()}
+		return nil, usagef(unknown.Hint(), "there is no tool %q", name)
+	}
+	return m, nil
+}
+
+func (a *app) drawTool(f *toolFacts) string {
+	var b strings.Builder
+	row := func(name, value string) {
+		if value != "" {
+			b.WriteString(a.outStyle.Paint(view.Bold, view.Pad(name, 9)) + " " + view.Line(value) + "\n")
+		}
+	}
+	row("tool", f.Name)
+	row("does", f.Description)
+	row("kind", f.Kind)
+	row("file", f.File)
+	row("needs", f.Needs)
+	row("inputs", workflow.FormatJSON(f.Inputs))
+	if f.Outputs != nil {
+		row("outputs", workflow.FormatJSON(f.Outputs))
+	} else {
+		row("outputs", "text")
+	}
+	row("network", strings.ReplaceAll(strings.Join(f.Permissions.Network, ", "), "*,", "every public host,"))
+	row("reads", strings.Join(f.Permissions.Read, ", "))
+	row("writes", strings.Join(f.Permissions.Write, ", "))
+	row("secrets", strings.Join(f.Permissions.Secrets, ", "))
+	if f.Approval {
+		row("approval", "a person is asked before every call")
+	}
+	row("limits", fmt.Sprintf("%s, %d KiB of output", f.Timeout, f.MaxOutputKB))
+	for _, e := range f.Examples {
+		row("example", workflow.FormatJSON(e.Inputs))
+	}
+	return b.String()
+}
+
+func (a *app) toolsCheckVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check",
+		Short: "say what is wrong with the tools of the project",
+		Long: `Say everything that is wrong with the tools of the project, at its place and with
+what to do about it. The exit code is 2 if one of them cannot be called.`,
+		Example: `  hocket tools check
+  hocket tools check --json`,
+		Args: noArgs,
+		RunE: func(*cobra.Command, []string) error { return a.checkTools() },
+	}
+}
+
+func (a *app) checkTools() error {
+	_, set, found, err := a.openTools()
+	if err != nil {
+		return err
+	}
+	found = found.Sort()
+	own := slices.DeleteFunc(set.Manifests(), func(m *tool.Manifest) bool { return m.Builtin })
+	switch {
+	case a.json:
+		err = a.printJSON(jsonDiagnostics(found))
+	case len(found) == 0:
+		err = a.print(a.outStyle.Paint(view.Green, "ok") + ": " + view.Count(len(own), "tool") + " checked\n")
+	default:
+		err = a.print(a.showDiagnostics(found, a.outStyle))
+	}
+	if err == nil && found.Errors() {
+		err = exitError(exitUsage)
+	}
+	return err
+}
+
+// completeTool completes the name of a tool.
+func (a *app) completeTool(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	_, set, _, err := a.openTools()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return set.Names(), cobra.ShellCompDirectiveNoFileComp
+}
