@@ -26,7 +26,7 @@ func (x *Executor) converse(ctx context.Context, task *agent.Task, set *settings
 	}
 	defer l.close()
 	start := &Start{
-		Manifest: x.m(), Dir: l.dir, Model: l.model, Mode: allowed.mode, Servers: l.servers, Prices: x.o.Prices, Now: time.Now,
+		Manifest: x.m(), Quirks: x.m().acp.quirks, Dir: l.dir, Model: l.model, Mode: allowed.mode, Servers: l.servers, Prices: x.o.Prices, Now: time.Now,
 		Command:  l.command(path, arguments(x.m().acp.args, l.values), l.env(slices.Concat(x.m().env, x.m().acp.env))),
 		MaxBytes: task.Agent.OutputLimit(set.MaxOutputKB, defaultOutputKB),
 	}

@@ -331,6 +331,7 @@ func (l *launch) env(of []variable) []string {
 // Start is a CLI ready for a conversation, for a [Driver].
 type Start struct {
 	Manifest *Manifest
+	Quirks   Quirks           // of its conversations
 	Command  *process.Command // not started
 	Dir      string           // absolute
 	Model    string           // "" the CLI's own

@@ -59,6 +59,7 @@ type acp struct {
 	install  string
 	args     []argument
 	env      []variable
+	quirks   Quirks
 }
 
 // Mode is how much an agent may do.
@@ -115,3 +116,6 @@ var builtinValues = map[string]string{
 	"max_cost_usd":  "most that it may cost",
 	"extra":         "list of further arguments from the settings",
 }
+
+// Events says whether the CLI prints events. Else its whole output is the answer.
+func (m *Manifest) Events() bool { return m.reply.format != "text" }

@@ -348,6 +348,6 @@ func (r *reader) acp(n strictyaml.Node) {
 		return
 	}
 	m := n.Map()
-	r.m.acp = &acp{programs: m.Strings("program"), install: m.String("install"), args: r.arguments(m.Get("args")), env: r.variables(m.Get("env"))}
+	r.m.acp = &acp{programs: m.Strings("program"), install: m.String("install"), args: r.arguments(m.Get("args")), env: r.variables(m.Get("env")), quirks: r.quirks(m)}
 	m.Done()
 }

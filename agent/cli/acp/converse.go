@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"time"
 
@@ -36,9 +35,7 @@ func Converse(ctx context.Context, start *cli.Start, task *agent.Task, log agent
 		return agent.Result{}, start.Failure(err.Error(), 0)
 	}
 	defer t.end()
-	if err := t.connect(); err != nil {
-		return agent.Result{}, err
-	}
+	t.connect()
 	response, err := t.run(turnCtx)
 	return t.result(ctx, turnCtx, response, err)
 }
@@ -51,17 +48,17 @@ type talk struct {
 	client  *client
 	program *process.Conversation
 	conn    *acp.Connection
-	words   lastWords // on standard error, and what is no message
+	words   tail // on standard error, and what is no message
 	session string
+	opened  sessionResponse
 	can     capabilities
 }
 
-func (t *talk) connect() error {
+func (t *talk) connect() {
 	in := newMessages(t.program.Stdout, &t.words, t.client.room)
 	t.conn = acp.NewConnection(t.client.handle, t.program.Stdin, in)
 	t.conn.SetLogger(slog.New(slog.DiscardHandler))
 	in.open() // only now: the logger may not be set while messages come
-	return nil
 }
 
 // end lets the program end by itself, where it does, and sees to it that it and all
@@ -216,8 +213,3 @@ func (t *talk) stopped(response promptResponse) error {
 }
 
 var _ cli.Driver = Converse
-
-// lastWords keeps the end of what a program says to nobody.
-type lastWords struct{ tail }
-
-var _ io.Writer = (*lastWords)(nil)

@@ -1,0 +1,128 @@
+package acp
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/coder/acp-go-sdk"
+)
+
+// maxMessage is the longest line that is read as a message; the library takes no longer
+// ones than 10 MiB.
+const maxMessage = 9 << 20
+
+// messages reads what a program prints, and gives on only what is a message: agents
+// print warnings and worse. It gives on no more than there is room for, since the
+// library ends a connection that has too much to say.
+type messages struct {
+	from   *bufio.Reader
+	stray  io.Writer
+	room   chan<- struct{}
+	opened chan struct{}
+	rest   []byte
+}
+
+func newMessages(from io.Reader, stray io.Writer, room chan<- struct{}) *messages {
+	return &messages{from: bufio.NewReaderSize(from, 64<<10), stray: stray, room: room, opened: make(chan struct{})}
+}
+
+// open lets the first message through.
+func (m *messages) open() { close(m.opened) }
+
+var errLongMessage = errors.New("acp: a message is too long")
+
+func (m *messages) Read(b []byte) (int, error) {
+	<-m.opened
+	for len(m.rest) == 0 {
+		line, err := m.line()
+		if err != nil {
+			return 0, err
+		}
+		if m.isMessage(line) {
+			m.rest = line
+		}
+	}
+	n := copy(b, m.rest)
+	m.rest = m.rest[n:]
+	return n, nil
+}
+
+// line is the next line, with its end. What stands behind the last line end is none.
+func (m *messages) line() ([]byte, error) {
+	var line []byte
+	for {
+		piece, err := m.from.ReadSlice('\n')
+		line = append(line, piece...)
+		if len(line) > maxMessage {
+			_, _ = m.stray.Write([]byte(errLongMessage.Error()))
+			return nil, errLongMessage
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if err != nil {
+			_, _ = m.stray.Write(line)
+			return nil, err
+		}
+		return line, nil
+	}
+}
+
+func (m *messages) isMessage(line []byte) bool {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 {
+		return false
+	}
+	var head struct {
+		ID     *json.RawMessage  `json:"id"`
+		Method string            `json:"method"`
+		Error  *acp.RequestError `json:"error"`
+	}
+	if line[0] != '{' || json.Unmarshal(line, &head) != nil || head.ID == nil && head.Method == "" {
+		_, _ = m.stray.Write(append(line, '\n'))
+		return false
+	}
+	if head.Method == acp.ClientMethodSessionUpdate && head.ID == nil {
+		m.room <- struct{}{} // given back when it was heard
+	}
+	return true
+}
+
+// tail keeps the end of what is written to it. It is safe for concurrent use.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// maxTail is how much of the last words is kept, and maxLastLines how many lines of
+// them an error shows.
+const (
+	maxTail      = 8 << 10
+	maxLastLines = 10
+)
+
+func (t *tail) Write(piece []byte) (int, error) { return len(piece), t.add(piece) }
+
+func (t *tail) add(piece []byte) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, piece...)
+	if len(t.text) > 2*maxTail {
+		t.text = append(t.text[:0], t.text[len(t.text)-maxTail:]...)
+	}
+	return nil
+}
+
+// last are the last lines.
+func (t *tail) last() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text := strings.TrimSpace(strings.ToValidUTF8(string(t.text[max(0, len(t.text)-maxTail):]), "\uFFFD"))
+	lines := strings.Split(text, "\n")
+	return strings.Join(lines[max(0, len(lines)-maxLastLines):], "\n")
+}

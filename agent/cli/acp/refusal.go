@@ -1,0 +1,76 @@
+package acp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/coder/acp-go-sdk"
+)
+
+// loginCode is the error of the protocol for an agent that is not logged in.
+const loginCode = -32000
+
+// httpStatus is how agents tell the status of a model's answer in words.
+var httpStatus = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(?:API Error|status|code|HTTP)["']?[: =]+(\d{3})\b`)
+})
+
+// refused is the failure of a request that the agent answered with an error.
+func (t *talk) refused(e *acp.RequestError) error {
+	if errors.Is(e, errSilent) || strings.Contains(e.Error(), errSilent.Error()) {
+		return t.start.Failure(fmt.Sprintf("it did not open a conversation in %v; %s", startPatience, t.words.last()), 0)
+	}
+	words, status := wordsOf(e), 0
+	switch {
+	case e.Code == loginCode:
+		status = 401
+	case e.Code >= 400 && e.Code < 600: // gemini
+		status = e.Code
+	default:
+		if found := httpStatus().FindStringSubmatch(words); found != nil {
+			status, _ = strconv.Atoi(found[1])
+		}
+	}
+	return t.start.Failure(words, status)
+}
+
+// wordsOf is what an error says: its message, and what its data add to it.
+func wordsOf(e *acp.RequestError) string {
+	words := innermost(e.Message)
+	switch data := e.Data.(type) {
+	case string:
+		words = join(words, innermost(data))
+	case map[string]any:
+		for _, key := range []string{"details", "message", "error"} {
+			if text, isText := data[key].(string); isText {
+				words = join(words, innermost(text))
+			}
+		}
+	}
+	return words
+}
+
+func join(words, more string) string {
+	if more == "" || strings.Contains(words, more) {
+		return words
+	}
+	return words + ": " + more
+}
+
+// innermost is the message inside of a text that is a model's error in JSON.
+func innermost(text string) string {
+	var body struct {
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if json.Unmarshal([]byte(text), &body) == nil && body.Error.Message != "" {
+		return body.Error.Message
+	}
+	return text
+}

@@ -1,0 +1,101 @@
+package acp
+
+import (
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/cli"
+)
+
+// usage is what an agent says that a turn used, as some of them do.
+type usage struct {
+	Input      int64 `json:"inputTokens"`
+	Output     int64 `json:"outputTokens"`
+	CacheRead  int64 `json:"cachedReadTokens"`
+	CacheWrite int64 `json:"cachedWriteTokens"`
+}
+
+// meta is where agents put what the protocol has no place for.
+type meta struct {
+	Quota struct {
+		Models []struct {
+			Model  string `json:"model"`
+			Tokens struct {
+				Input  int64 `json:"input_tokens"`
+				Output int64 `json:"output_tokens"`
+			} `json:"token_count"`
+		} `json:"model_usage"`
+		Tokens struct {
+			Input  int64 `json:"input_tokens"`
+			Output int64 `json:"output_tokens"`
+		} `json:"token_count"`
+	} `json:"quota"`
+}
+
+// spent is what the agent told of a turn, or of the whole conversation.
+type spent struct {
+	tokens      agent.Tokens
+	told        bool
+	tokensTotal bool // they are of the whole conversation
+	model       string
+	cost        *float64 // of the whole conversation
+	prices      agent.Prices
+}
+
+func (t *talk) spent(r promptResponse) spent {
+	t.client.mu.Lock()
+	s := spent{model: t.client.model, cost: t.client.cost, prices: t.start.Prices}
+	t.client.mu.Unlock()
+	if t.start.Model != "" {
+		s.model = t.start.Model
+	}
+	quota := r.Meta.Quota
+	if len(quota.Models) == 1 && quota.Models[0].Model != "" {
+		s.model = quota.Models[0].Model
+	}
+	switch {
+	case r.Usage != nil:
+		s.told, s.tokensTotal = true, t.quirks.Usage == cli.UsageTotal
+		s.tokens = agent.Tokens{Input: r.Usage.Input, Output: r.Usage.Output, CacheRead: r.Usage.CacheRead, CacheWrite: r.Usage.CacheWrite}
+	case quota.Tokens.Input+quota.Tokens.Output > 0:
+		s.told = true
+		s.tokens = agent.Tokens{Input: quota.Tokens.Input, Output: quota.Tokens.Output}
+	}
+	return s
+}
+
+// since is what the turn used.
+func (s spent) since(before agent.Usage) agent.Usage {
+	used := s.priced()
+	if s.tokensTotal && used.TokensIn >= before.TokensIn && used.TokensOut >= before.TokensOut {
+		used.TokensIn -= before.TokensIn
+		used.TokensOut -= before.TokensOut
+		used.CostUSD = max(0, used.CostUSD-before.CostUSD)
+	}
+	if s.cost != nil {
+		used.CostUSD, used.CostUnknown = *s.cost, false
+		if *s.cost >= before.CostUSD { // else it counts from the start of the program
+			used.CostUSD -= before.CostUSD
+		}
+	}
+	return used
+}
+
+// total is what the conversation used in all.
+func (s spent) total(before agent.Usage) agent.Usage {
+	used := s.since(before)
+	return agent.Usage{
+		CostUSD: before.CostUSD + used.CostUSD, CostUnknown: before.CostUnknown || used.CostUnknown,
+		TokensIn: before.TokensIn + used.TokensIn, TokensOut: before.TokensOut + used.TokensOut,
+	}
+}
+
+func (s spent) priced() agent.Usage {
+	if !s.told {
+		return agent.Usage{CostUnknown: true}
+	}
+	var price agent.Price
+	known := false
+	if s.prices != nil && s.model != "" {
+		price, known = s.prices(s.model)
+	}
+	return s.tokens.Usage(price, known)
+}
