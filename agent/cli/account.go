@@ -2,6 +2,7 @@ package cli
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -88,7 +89,7 @@ func (a *account) usage(prices agent.Prices, before agent.Usage) agent.Usage {
 	if len(a.total) > 0 && total.TokensIn >= before.TokensIn && total.TokensOut >= before.TokensOut {
 		total.TokensIn -= before.TokensIn
 		total.TokensOut -= before.TokensOut
-		total.CostUSD = max(0, total.CostUSD-before.CostUSD)
+		total.CostUSD = max(0, math.Round((total.CostUSD-before.CostUSD)*1e9)/1e9) // a difference of sums has a tail
 		total.CostUnknown = total.CostUnknown || before.CostUnknown
 	}
 	return plus(used, total)

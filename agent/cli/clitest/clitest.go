@@ -1,0 +1,236 @@
+// Package clitest proves a manifest: it puts a fake in the place of its CLI, which
+// prints what the real one printed, and misbehaves in the ways in which programs do.
+//
+// The fake is the test program itself, started anew, so that a test that uses the kit
+// begins with
+//
+//	func TestMain(m *testing.M) { os.Exit(clitest.Main(m)) }
+//
+//	func TestMyCLI(t *testing.T) {
+//		manifest, found := cli.ReadManifest("mine.yml", text)
+//		…
+//		clitest.Prove(t, manifest, clitest.Sample{Name: "answer", Stdout: printed, Output: "42"})
+//	}
+package clitest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/cli"
+)
+
+// Sample is what the real CLI printed in one run, and what has to come of it.
+type Sample struct {
+	Name   string
+	Stdout string
+	Stderr string
+	Exit   int
+
+	Output    string      // the answer, of a run that succeeds
+	Fails     agent.Kind  // of the error; "" it succeeds
+	Says      string      // a part of the error's message
+	Permanent bool        // a retry would be of no use
+	Until     time.Time   // when a quota ends
+	Usage     agent.Usage // zero: not looked at
+	Schema    any         // of the answer that is asked for; nil none
+	Resumes   bool        // the conversation can be taken up afterwards
+}
+
+// Prove runs a manifest on samples, one of which has to be a success. That one is then
+// cut off at every line, mixed with garbage, held up, killed, and ended with another
+// exit status; and none of that may be taken for an answer, or leave a process behind.
+func Prove(t *testing.T, m *cli.Manifest, samples ...Sample) {
+	t.Helper()
+	var good *Sample
+	for i := range samples {
+		s := &samples[i]
+		if s.Fails == "" && good == nil {
+			good = s
+		}
+		t.Run(s.Name, func(t *testing.T) { s.prove(t, m) })
+	}
+	if good == nil {
+		t.Fatal("clitest: no sample is a success")
+	}
+	t.Run("cut off", func(t *testing.T) { cutOff(t, m, good) })
+	t.Run("garbage", func(t *testing.T) { garbage(t, m, good) })
+	t.Run("huge output", func(t *testing.T) { huge(t, m) })
+	t.Run("exit status", func(t *testing.T) { exitStatus(t, m, good) })
+	t.Run("killed", func(t *testing.T) { killed(t, m, good) })
+	t.Run("hang", func(t *testing.T) { hang(t, m, good) })
+	t.Run("grandchild", func(t *testing.T) { grandchild(t, m, good) })
+}
+
+// run has the fake do a task.
+func run(t *testing.T, ctx context.Context, m *cli.Manifest, p play, schema any) (agent.Result, string, error) {
+	t.Helper()
+	dir := t.TempDir()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := cli.New(cli.Options{Manifest: m, Dir: filepath.Join(dir, "private"), Grace: 100 * time.Millisecond})
+	task := &agent.Task{
+		Run: "clitest", Key: "clitest/" + t.Name() + "/" + filepath.Base(dir), Workflow: "clitest", Node: "fake", Dir: dir, Prompt: "Do it.",
+		Agent:    &agent.Definition{Name: m.Name},
+		Settings: map[string]any{"program": program, "any_version": true, "env": map[string]any{fakeVariable: p.write(t, dir)}},
+	}
+	task.Output.Schema = schema
+	var log strings.Builder
+	res, err := x.Run(ctx, task, func(piece []byte) { log.Write(piece) })
+	left, _ := filepath.Glob(filepath.Join(dir, "private", "run-*")) // fails only for a bad pattern
+	if len(left) > 0 {
+		t.Errorf("files are left: %v", left)
+	}
+	return res, log.String(), err
+}
+
+func (s *Sample) prove(t *testing.T, m *cli.Manifest) {
+	res, _, err := run(t, t.Context(), m, s.play(), s.Schema)
+	if s.Usage != (agent.Usage{}) && res.Usage != s.Usage {
+		t.Errorf("used %+v, want %+v", res.Usage, s.Usage)
+	}
+	if s.Fails == "" {
+		if err != nil || res.Output != s.Output {
+			t.Errorf("got %q, %v; want %q", res.Output, err, s.Output)
+		}
+		if s.Resumes && (res.Conversation == nil || res.Conversation.Native == "") {
+			t.Error("the conversation cannot be taken up")
+		}
+		return
+	}
+	var failed *agent.Error
+	if !errors.As(err, &failed) || failed.Kind != s.Fails || failed.Permanent != s.Permanent || !strings.Contains(failed.Message, s.Says) || !failed.Until.Equal(s.Until) {
+		t.Errorf("got %#v\nwant %s, permanent %v, until %v, with %q", err, s.Fails, s.Permanent, s.Until, s.Says)
+	}
+}
+
+func (s *Sample) play() play { return play{Stdout: s.Stdout, Stderr: s.Stderr, Exit: s.Exit} }
+
+// cutOff ends the output after each line but the last that counts. A stream that
+// stops too early is never an answer, though the exit status be 0. Plain text is its
+// own end, and cannot be proved that way.
+func cutOff(t *testing.T, m *cli.Manifest, good *Sample) {
+	lines := strings.SplitAfter(strings.TrimRight(good.Stdout, "\n"), "\n")
+	failures := 0
+	for i := range lines {
+		p := good.play()
+		p.Stdout = strings.Join(lines[:i], "") + lines[i][:len(lines[i])/2]
+		res, _, err := run(t, t.Context(), m, p, good.Schema)
+		if err != nil {
+			failures++
+		} else if res.Output != good.Output {
+			t.Errorf("cut off in line %d: got %q for an answer", i+1, res.Output)
+		}
+	}
+	if failures == 0 && m.Events() {
+		t.Error("no stream that is cut off fails")
+	}
+}
+
+// garbage between the events changes nothing, and garbage alone is a failure.
+func garbage(t *testing.T, m *cli.Manifest, good *Sample) {
+	if !m.Events() {
+		t.Skip("plain text: every garbage is an answer")
+	}
+	const noise = "\x00\xff{\"type\": \n[1, 2\nnull\n\"text\"\n{}\n{\"type\":{\"type\":[]}}\n<html>\n"
+	_, _, err := run(t, t.Context(), m, play{Stdout: noise}, good.Schema)
+	if err == nil {
+		t.Error("garbage is taken for an answer")
+	}
+	p := good.play()
+	p.Stdout = noise + strings.ReplaceAll(strings.TrimRight(good.Stdout, "\n"), "\n", "\n"+noise) + "\n" + noise
+	if res, _, err := run(t, t.Context(), m, p, good.Schema); err != nil || res.Output != good.Output {
+		t.Errorf("with garbage between: got %q, %v", res.Output, err)
+	}
+}
+
+// huge prints without end.
+func huge(t *testing.T, m *cli.Manifest) {
+	_, _, err := run(t, t.Context(), m, play{Mode: "huge"}, nil)
+	var failed *agent.Error
+	if !errors.As(err, &failed) || !failed.Permanent {
+		t.Errorf("got %v", err)
+	}
+}
+
+// exitStatus ends a good run badly: both what it says and how it ends must be good.
+func exitStatus(t *testing.T, m *cli.Manifest, good *Sample) {
+	p := good.play()
+	p.Exit = 7
+	if _, _, err := run(t, t.Context(), m, p, good.Schema); err == nil {
+		t.Error("an exit status of 7 is a success")
+	}
+}
+
+func killed(t *testing.T, m *cli.Manifest, good *Sample) {
+	p := good.play()
+	p.Mode, p.Stdout = "killed", good.Stdout[:len(good.Stdout)/2]
+	_, _, err := run(t, t.Context(), m, p, good.Schema)
+	var failed *agent.Error
+	if !errors.As(err, &failed) || failed.Permanent {
+		t.Errorf("got %v", err)
+	}
+}
+
+// hang prints half of a run and stays, with a child that has left its group.
+func hang(t *testing.T, m *cli.Manifest, good *Sample) {
+	p := good.play()
+	p.Mode, p.Stdout = "hang", good.Stdout[:len(good.Stdout)/2]
+	p.Pids = filepath.Join(t.TempDir(), "pids")
+	ctx, stop := context.WithCancelCause(t.Context())
+	defer stop(nil)
+	go func() {
+		waitFor(p.Pids)
+		stop(context.DeadlineExceeded)
+	}()
+	_, _, err := run(t, ctx, m, p, good.Schema)
+	var failed *agent.Error
+	if !errors.As(err, &failed) || failed.Kind != agent.TimedOut {
+		t.Errorf("got %v", err)
+	}
+	expectGone(t, p.Pids)
+}
+
+// grandchild leaves a process behind that keeps the pipe open.
+func grandchild(t *testing.T, m *cli.Manifest, good *Sample) {
+	p := good.play()
+	p.Mode, p.Pids = "grandchild", filepath.Join(t.TempDir(), "pids")
+	res, _, err := run(t, t.Context(), m, p, good.Schema)
+	if err != nil || res.Output != good.Output {
+		t.Errorf("got %q, %v", res.Output, err)
+	}
+	expectGone(t, p.Pids)
+}
+
+// waitFor waits until a process of the fake has written its id down.
+func waitFor(file string) {
+	for range 2000 {
+		if data, err := os.ReadFile(file); err == nil && strings.HasSuffix(string(data), "\n") {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func expectGone(t *testing.T, file string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, field := range strings.Fields(string(data)) {
+		var pid int
+		if _, err := fmt.Sscan(field, &pid); err == nil && lives(pid) {
+			t.Errorf("process %d is still there", pid)
+		}
+	}
+}
