@@ -42,6 +42,9 @@ const enDash = "–"
 func (l *line) span(from, to int) source.Span {
 	if from >= to {
 		at := l.pos(from + l.lead)
+		if from > 0 && from == len(l.text) { // not in a line that adds nothing
+			at = min(at, l.whole().To)
+		}
 		return source.Span{From: at, To: at}
 	}
 	at := l.pos(from + l.lead)
