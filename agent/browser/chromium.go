@@ -1,0 +1,142 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/hocket-dev/hocket/internal/process"
+)
+
+// chromium is one browser process with a profile of its own, from its start to the
+// end of all that it started.
+type chromium struct {
+	path    string
+	proxy   string
+	key     string
+	again   bool
+	sandbox bool
+
+	dir   string // profile and home
+	wire  *wire
+	stop  context.CancelFunc
+	ended chan struct{}
+	said  tail
+}
+
+// flags make a browser quiet and closed: no window, nothing kept, nothing sent on
+// its own behalf, and no way to a network but the proxy.
+func (c *chromium) flags() []string {
+	flags := []string{
+		"--headless=new", "--remote-debugging-pipe", "--user-data-dir=" + filepath.Join(c.dir, "profile"),
+		// The proxy is asked for this machine too, and resolves every name.
+		"--proxy-server=" + c.proxy, "--proxy-bypass-list=<-loopback>", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+		"--disable-quic", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+		"--no-first-run", "--no-default-browser-check", "--no-pings", "--no-service-autorun", "--disable-default-apps", "--disable-extensions",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-breakpad", "--disable-crash-reporter",
+		"--disable-client-side-phishing-detection", "--disable-domain-reliability", "--disable-dev-shm-usage", "--disable-gpu",
+		"--disable-hang-monitor", "--disable-prompt-on-repost", "--disable-features=Translate,MediaRouter,OptimizationHints,DialMediaRouteProvider",
+		"--metrics-recording-only", "--password-store=basic", "--use-mock-keychain", "--mute-audio", "--hide-scrollbars",
+		"--force-color-profile=srgb", "--window-size=1280,800",
+	}
+	if !c.sandbox {
+		flags = append(flags, "--no-sandbox")
+	}
+	return append(flags, "about:blank")
+}
+
+// environment keeps what the browser needs and nothing else: keys and tokens are
+// none of its business. What it writes outside of its profile goes to a home that
+// is removed with it.
+func (c *chromium) environment() []string {
+	env := []string{"HOME=" + c.dir, "TMPDIR=" + c.dir, "XDG_CONFIG_HOME=" + c.dir, "XDG_CACHE_HOME=" + c.dir, "XDG_DATA_HOME=" + c.dir}
+	for _, name := range []string{"PATH", "LANG", "LC_ALL", "TZ", "XDG_RUNTIME_DIR", "SYSTEMROOT", "TEMP", "TMP", "LOCALAPPDATA", "USERPROFILE", "LD_LIBRARY_PATH", "FONTCONFIG_FILE", "FONTCONFIG_PATH"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+// start starts the process. Whoever starts one closes it. onEnd is called when it has
+// ended, by itself or not.
+func (c *chromium) start(onEvent func(event), onEnd func()) (err error) {
+	if c.dir, err = os.MkdirTemp("", "hocket-browser-"); err != nil {
+		return err
+	}
+	cmd := exec.Command(c.path, c.flags()...)
+	cmd.Dir, cmd.Env = c.dir, c.environment()
+	fromUs, toThem, err := os.Pipe()
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(c.dir))
+	}
+	toUs, fromThem, err := os.Pipe()
+	if err != nil {
+		return errors.Join(err, fromUs.Close(), toThem.Close(), os.RemoveAll(c.dir))
+	}
+	give(cmd, fromUs, fromThem)
+	c.wire = &wire{PipeConn: chromedp.NewPipeConn(toUs, toThem), onEvent: onEvent}
+	c.ended = make(chan struct{})
+	ctx, stop := context.WithCancel(context.Background())
+	c.stop = stop
+	// A browser has nothing to save, so it gets no time to do so.
+	command := process.Command{Cmd: cmd, Key: c.key, Again: c.again, Grace: time.Millisecond}
+	go func() {
+		defer close(c.ended)
+		if err := command.Run(ctx, "", c.said.add, c.said.add); err != nil && ctx.Err() == nil {
+			_ = c.said.add([]byte(err.Error()))
+		}
+		// These are its own ends: only now can the reader of the other ones see that
+		// nobody writes any more.
+		_, _ = fromUs.Close(), fromThem.Close()
+		onEnd()
+	}()
+	return nil
+}
+
+// close ends the process and removes all that it left.
+func (c *chromium) close() {
+	c.stop()
+	<-c.ended
+	_ = c.wire.Close()
+	// A process that dies at this moment may still write a file.
+	for deadline := time.Now().Add(removeTime); os.RemoveAll(c.dir) != nil && time.Now().Before(deadline); {
+		time.Sleep(removePause)
+	}
+}
+
+const (
+	removeTime  = 5 * time.Second
+	removePause = 20 * time.Millisecond
+)
+
+// tail is the end of what a process prints. It is safe for concurrent use.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+const maxTail = 4 << 10
+
+func (t *tail) add(piece []byte) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, piece...)
+	if len(t.text) > 2*maxTail {
+		t.text = append(t.text[:0], t.text[len(t.text)-maxTail:]...)
+	}
+	return nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(strings.ToValidUTF8(string(t.text), ""))
+}

@@ -1,0 +1,227 @@
+package browser
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/chromedp/cdproto"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+
+	"github.com/hocket-dev/hocket/agent"
+)
+
+//go:embed page.js
+var pageJS string
+
+const (
+	// stragglers is how long a page whose text is there may go on loading pictures
+	// and scripts before nobody waits for them any more.
+	stragglers = 5 * time.Second
+	// pause is between two looks at a page that has not yet what is asked for.
+	pause = 50 * time.Millisecond
+)
+
+// state is where the page is.
+type state struct {
+	URL    string `json:"url"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+}
+
+// call asks the page something. A document that goes away meanwhile is asked again
+// under its successor.
+func call[T any](ctx context.Context, s *session, name string, args ...any) (T, error) {
+	for {
+		v, err := callOnce[T](ctx, s, name, args...)
+		var protocol *cdproto.Error
+		if !errors.As(err, &protocol) {
+			return v, err
+		}
+		if err := s.pause(ctx); err != nil {
+			return v, err
+		}
+	}
+}
+
+func callOnce[T any](ctx context.Context, s *session, name string, args ...any) (v T, err error) {
+	world, err := cdp.Call(ctx, s.target, page.CreateIsolatedWorld, page.CreateIsolatedWorldParams{FrameID: s.frame, WorldName: "hocket"})
+	if err != nil {
+		return v, err
+	}
+	yes := true
+	params := runtime.CallFunctionOnParams{FunctionDeclaration: pageJS, ExecutionContextID: world.ExecutionContextID, ReturnByValue: &yes}
+	for _, arg := range append([]any{name}, args...) {
+		data, err := json.Marshal(arg)
+		if err != nil {
+			return v, err
+		}
+		params.Arguments = append(params.Arguments, &runtime.CallArgument{Value: data})
+	}
+	result, err := cdp.Call(ctx, s.target, runtime.CallFunctionOn, params)
+	if err != nil {
+		return v, err
+	}
+	if result.ExceptionDetails != nil {
+		return v, exception(result.ExceptionDetails)
+	}
+	if result.Result == nil || len(result.Result.Value) == 0 {
+		return v, agent.Errorf("the page gave no answer")
+	}
+	return v, json.Unmarshal(result.Result.Value, &v)
+}
+
+// exception is what the page's functions throw, which is about a selector.
+func exception(e *runtime.ExceptionDetails) error {
+	text := e.Text
+	if e.Exception != nil && e.Exception.Description != "" {
+		text, _, _ = strings.Cut(e.Exception.Description, "\n")
+	}
+	if strings.Contains(text, "not a valid selector") {
+		return agent.Permanentf("the selector cannot be understood; write a CSS selector such as h1, #name or .price a")
+	}
+	return agent.Errorf("the page: %.300s", text)
+}
+
+// pause waits a moment.
+func (s *session) pause(ctx context.Context) error { return s.idle(ctx, pause) }
+
+// idle waits for a time.
+func (*session) idle(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+// navigate opens an address and waits for the page.
+func (s *session) navigate(ctx context.Context, address string) error {
+	if err := s.allowed(address); err != nil {
+		return agent.Permanentf("%v", err)
+	}
+	s.begin()
+	result, err := cdp.Call(ctx, s.target, page.Navigate, page.NavigateParams{URL: address})
+	if err != nil {
+		return err
+	}
+	if result.IsDownload {
+		return agent.Permanentf("%s is a download, and no files are downloaded; an http or shell step can get it", short(address))
+	}
+	if result.ErrorText != "" {
+		s.change(func() { s.loading = false })
+		return s.unloaded(address, result.ErrorText)
+	}
+	return s.settle(ctx)
+}
+
+// begin forgets what was seen before the next action.
+func (s *session) begin() {
+	s.change(func() { s.opened, s.blocked, s.unreachable = "", nil, "" })
+	s.proxy.forget()
+}
+
+// settle waits until the page has loaded whatever it loads now, and says whether it
+// is one that may be looked at.
+func (s *session) settle(ctx context.Context) error {
+	var late <-chan time.Time
+	for {
+		s.mu.Lock()
+		loading, ready, changed := s.loading, s.ready, s.changed
+		s.mu.Unlock()
+		if !loading {
+			return s.outcome()
+		}
+		if ready && late == nil {
+			timer := time.NewTimer(stragglers)
+			defer timer.Stop()
+			late = timer.C
+		}
+		select {
+		case <-changed:
+		case <-late:
+			s.logf("the page is still loading; going on with what is there")
+			return s.outcome()
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// outcome is why the page cannot be looked at, nil if it can.
+func (s *session) outcome() error {
+	s.mu.Lock()
+	blocked, unreachable := s.blocked, s.unreachable
+	s.mu.Unlock()
+	if blocked != nil {
+		return agent.Permanentf("%v", blocked)
+	}
+	if unreachable != "" {
+		return s.unloaded(unreachable, "")
+	}
+	return nil
+}
+
+// unloaded says why an address could not be opened.
+func (s *session) unloaded(address, reason string) error {
+	s.mu.Lock()
+	blocked := s.blocked
+	s.mu.Unlock()
+	if blocked != nil {
+		return agent.Permanentf("%v", blocked)
+	}
+	refused := s.proxy.why()
+	switch {
+	case refused != nil && (reason == "" || strings.Contains(reason, "ERR_SOCKS_CONNECTION")):
+		return agent.Permanentf("%v; the setting private_network allows such pages", refused)
+	case strings.Contains(reason, "ERR_TOO_MANY_REDIRECTS"):
+		return agent.Permanentf("%s leads from one redirect to the next without end", short(address))
+	case strings.Contains(reason, "ERR_UNSAFE_REDIRECT"):
+		return agent.Permanentf("%s leads to an address that may not be opened: %v", short(address), errScheme)
+	case strings.Contains(reason, "ERR_SOCKS_CONNECTION"):
+		return agent.Errorf("%s could not be reached", short(address))
+	case reason != "":
+		return agent.Errorf("%s could not be opened: %s", short(address), strings.TrimPrefix(reason, "net::"))
+	}
+	return agent.Errorf("%s could not be opened", short(address))
+}
+
+// found waits until an element is there.
+func (s *session) found(ctx context.Context, at spot) error {
+	for {
+		n, err := call[int](ctx, s, "count", at)
+		if n > 0 || err != nil {
+			return err
+		}
+		if err := s.pause(ctx); err != nil {
+			return notThere{at}
+		}
+	}
+}
+
+// notThere says that nothing on the page is what is looked for.
+type notThere struct{ spot }
+
+func (n notThere) Error() string { return fmt.Sprintf("nothing on the page matches %s", n.spot) }
+
+// spot is an element of a page: by a selector, or by what can be read on it.
+type spot struct {
+	Selector string `json:"selector,omitempty"`
+	Text     string `json:"text,omitempty"`
+}
+
+func (s spot) String() string {
+	if s.Selector != "" {
+		return fmt.Sprintf("the selector %q", s.Selector)
+	}
+	return fmt.Sprintf("the text %q", s.Text)
+}

@@ -1,0 +1,12 @@
+//go:build unix
+
+package browser
+
+import (
+	"os"
+	"os/exec"
+)
+
+// give hands a browser its ends of the pipes: it reads from descriptor 3 and writes
+// to 4.
+func give(cmd *exec.Cmd, in, out *os.File) { cmd.ExtraFiles = []*os.File{in, out} }

@@ -1,0 +1,271 @@
+package browser
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/outbound"
+)
+
+const (
+	defaultOutputKB = 1024
+	defaultTimeout  = 30 * time.Second
+	maxSteps        = 200
+)
+
+type settings struct {
+	Steps       []step          `json:"steps"`
+	URL         string          `json:"url"`
+	Extract     json.RawMessage `json:"extract"`
+	Private     reach           `json:"private_network"`
+	Timeout     string          `json:"timeout"`
+	MaxOutputKB int             `json:"max_output_kb"`
+}
+
+// step is one action with its arguments.
+type step struct {
+	Action string
+	arguments
+	patience time.Duration
+}
+
+// arguments are the arguments of all actions.
+type arguments struct {
+	URL       string     `json:"url"`
+	Selector  string     `json:"selector"`
+	Text      agent.Text `json:"text"`
+	Attribute string     `json:"attribute"`
+	Name      string     `json:"name"`
+	As        string     `json:"as"`
+	Time      string     `json:"time"`
+	Timeout   string     `json:"timeout"`
+	All       bool       `json:"all"`
+	Full      bool       `json:"full"`
+	Submit    bool       `json:"submit"`
+}
+
+// short is, for each action, the argument that stands for all where a text is
+// written instead of them.
+var shortForm = map[string]string{
+	"open": "url", "click": "selector", "type": "", "wait": "selector", "extract": "selector", "text": "selector",
+	"links": "", "screenshot": "name", "back": "",
+}
+
+// UnmarshalJSON reads "back", {"open": "…"} and {"open": {"url": "…"}}.
+func (s *step) UnmarshalJSON(data []byte) error {
+	if bytes.HasPrefix(data, []byte(`"`)) {
+		return json.Unmarshal(data, &s.Action)
+	}
+	var written map[string]json.RawMessage
+	if err := json.Unmarshal(data, &written); err != nil {
+		return err
+	}
+	for action, args := range written {
+		s.Action = action
+		if bytes.HasPrefix(args, []byte("{")) {
+			return json.Unmarshal(args, &s.arguments)
+		}
+		var text agent.Text
+		if err := json.Unmarshal(args, &text); err != nil {
+			return err
+		}
+		return json.Unmarshal([]byte(fmt.Sprintf(`{%q: %s}`, shortForm[action], quoted(string(text)))), &s.arguments)
+	}
+	return nil
+}
+
+func quoted(text string) string {
+	data, _ := json.Marshal(text) // a string can always be written
+	return string(data)
+}
+
+// reach is whether private networks may be reached: all, or some hosts of them.
+type reach struct{ outbound.Policy }
+
+func (r *reach) UnmarshalJSON(data []byte) error {
+	if bytes.HasPrefix(data, []byte("[")) {
+		return json.Unmarshal(data, &r.Allowed)
+	}
+	return json.Unmarshal(data, &r.Private)
+}
+
+// plan is what the settings ask for.
+type plan struct {
+	steps   []step
+	network outbound.Policy
+	limit   int // bytes of the output
+}
+
+func (b *Browser) plan(task *agent.Task) (*plan, error) {
+	var set settings
+	if err := b.schema.Decode(task.Settings, &set); err != nil {
+		return nil, err
+	}
+	patience, err := duration(set.Timeout, defaultTimeout)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{steps: set.Steps, network: set.Private.Policy, limit: task.Agent.OutputLimit(set.MaxOutputKB, defaultOutputKB)}
+	if set.URL != "" {
+		more, err := set.short()
+		if err != nil {
+			return nil, err
+		}
+		p.steps = append([]step{{Action: "open", arguments: arguments{URL: set.URL}}}, more...)
+	}
+	for i := range p.steps {
+		if p.steps[i].patience, err = duration(p.steps[i].Timeout, patience); err != nil {
+			return nil, err
+		}
+	}
+	return p, distinct(p.steps)
+}
+
+// short are the steps that follow the url of the short form: one extract, one for
+// each name, or else the text of the page.
+func (s *settings) short() ([]step, error) {
+	switch {
+	case len(s.Extract) == 0:
+		return []step{{Action: "text"}}, nil
+	case bytes.HasPrefix(s.Extract, []byte(`"`)):
+		one := step{Action: "extract"}
+		err := json.Unmarshal(s.Extract, &one.Selector)
+		return []step{one}, err
+	}
+	var named map[string]json.RawMessage
+	if err := json.Unmarshal(s.Extract, &named); err != nil {
+		return nil, err
+	}
+	var steps []step
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		one := step{}
+		if err := one.UnmarshalJSON(fmt.Appendf(nil, `{"extract": %s}`, named[name])); err != nil {
+			return nil, err
+		}
+		one.As = name
+		steps = append(steps, one)
+	}
+	return steps, nil
+}
+
+// distinct says whether what the steps give can be told apart.
+func distinct(steps []step) error {
+	seen := map[string]bool{}
+	for _, s := range steps {
+		if !s.gives() {
+			continue
+		}
+		if seen[s.key()] {
+			return agent.Permanentf("two steps give %q; tell them apart with as, such as %s: {as: first, …}", s.key(), s.Action)
+		}
+		seen[s.key()] = true
+	}
+	return nil
+}
+
+// gives says whether a step adds to the output.
+func (s *step) gives() bool {
+	return s.Action == "extract" || s.Action == "text" || s.Action == "links" || s.Action == "screenshot"
+}
+
+// key is the name of what the step gives.
+func (s *step) key() string {
+	if s.As != "" {
+		return s.As
+	}
+	return s.Action
+}
+
+// duration reads a duration that the schema has let through.
+func duration(text string, otherwise time.Duration) (time.Duration, error) {
+	if text == "" {
+		return otherwise, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, agent.Permanentf("%q is not a duration; write one such as 20s", text)
+	}
+	return d, nil
+}
+
+// Settings is the schema of what the package comment describes.
+func (*Browser) Settings() map[string]any {
+	text := func(about string) map[string]any {
+		return map[string]any{"description": about, "type": "string", "minLength": 1}
+	}
+	yes := func(about string) map[string]any { return map[string]any{"description": about, "type": "boolean"} }
+	// either is an action that takes one text or its arguments by name.
+	either := func(about string, taken map[string]any, required ...any) map[string]any {
+		schema := map[string]any{"description": about, "type": []any{"string", "object"}, "minLength": 1, "properties": taken, "additionalProperties": false}
+		if len(required) > 0 {
+			schema["required"] = required
+		}
+		return schema
+	}
+	span := map[string]any{"description": "Duration, such as 20s.", "type": "string", "pattern": `^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`}
+	address := map[string]any{"description": "Address of a page: http or https.", "type": "string", "pattern": "^https?://."}
+	selector, as := text("CSS selector."), text("Name of what the step gives, in the output.")
+	extract := map[string]any{"selector": selector, "attribute": text("Attribute to take instead of the text."), "all": yes("All elements that match, as a list."), "as": as, "timeout": span}
+	spotOr := func(more map[string]any) map[string]any {
+		all := map[string]any{"selector": selector, "text": map[string]any{"description": "What can be read on the element.", "type": []any{"string", "number"}}, "timeout": span}
+		maps.Copy(all, more)
+		return all
+	}
+	fileName := map[string]any{"description": "Name of the file: letters, digits, dots, dashes.", "type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"}
+	open := either("Opens a page.", map[string]any{"url": address, "timeout": span}, "url")
+	open["pattern"] = "^https?://."
+	screenshot := either("A picture of the page, kept as a file.", map[string]any{"name": fileName, "full": yes("All of the page, not only what a window shows."), "as": as}, "name")
+	screenshot["pattern"] = fileName["pattern"]
+	actions := map[string]any{
+		"open":       open,
+		"click":      either("Clicks on an element.", spotOr(nil)),
+		"type":       map[string]any{"description": "Types into a field.", "type": "object", "properties": spotOr(map[string]any{"submit": yes("Then press Enter.")}), "required": []any{"selector", "text"}, "additionalProperties": false},
+		"wait":       either("Waits for an element, or for a time.", spotOr(map[string]any{"time": span})),
+		"extract":    either("Takes the text or an attribute of an element.", extract, "selector"),
+		"text":       either("The text of the page, or of an element.", map[string]any{"selector": selector, "as": as}),
+		"links":      either("The links of the page.", map[string]any{"as": as}),
+		"screenshot": screenshot,
+		"back":       map[string]any{"description": "To the page before.", "type": "object", "properties": map[string]any{}, "additionalProperties": false},
+	}
+	delete(actions["links"].(map[string]any), "minLength")
+	actions["links"].(map[string]any)["type"] = "object"
+	return map[string]any{
+		"type":                 "object",
+		"additionalProperties": false,
+		"oneOf":                []any{map[string]any{"required": []any{"steps"}}, map[string]any{"required": []any{"url"}}},
+		"properties": map[string]any{
+			"steps": map[string]any{
+				"description": "What to do in the browser, in order.", "type": "array", "minItems": 1, "maxItems": maxSteps,
+				"items": map[string]any{
+					"description": "One action: open, click, type, wait, extract, text, links, screenshot or back", "type": []any{"string", "object"}, "pattern": "^(text|links|back)$",
+					"properties": actions, "additionalProperties": false, "minProperties": 1, "maxProperties": 1,
+				},
+			},
+			"url": address,
+			"extract": map[string]any{
+				"description": "With url: what to take from the page, as a selector or as names with selectors. Default: its text.",
+				"type":        []any{"string", "object"}, "minLength": 1, "minProperties": 1,
+				"additionalProperties": either("CSS selector, or {selector, attribute, all}.", without(extract, "as"), "selector"),
+			},
+			"private_network": map[string]any{
+				"description": "Whether pages may come from private networks: true, or a list of hosts.",
+				"type":        []any{"boolean", "array"}, "items": text("Host, such as intranet.example or localhost:8080."),
+			},
+			"timeout":       map[string]any{"description": "Duration for each step, such as 20s. Default: 30s.", "type": "string", "pattern": span["pattern"]},
+			"max_output_kb": map[string]any{"description": "Most that may be given back, in KiB. Default: 1024.", "type": "integer", "minimum": 1, "maximum": 1 << 20},
+		},
+		"if":   map[string]any{"required": []any{"steps"}},
+		"then": map[string]any{"properties": map[string]any{"extract": false}},
+	}
+}
+
+func without(properties map[string]any, name string) map[string]any {
+	rest := maps.Clone(properties)
+	delete(rest, name)
+	return rest
+}
