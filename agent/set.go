@@ -47,19 +47,26 @@ func (s *Set) Resolve(name string) (*Definition, Executor, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if failed := s.Missing(d); failed != nil {
+		failed.Name = name
+		return d, nil, failed
+	}
+	return d, s.executors[d.Agent], nil
+}
+
+// Missing is why the agent of a definition cannot work here; nil: it can.
+func (s *Set) Missing(d *Definition) *ResolveError {
+	failed := &ResolveError{Why: NoExecutor, Name: d.Name, Definition: d, Executors: s.Executors()}
 	exec, ok := s.executors[d.Agent]
-	failed := &ResolveError{Why: NoExecutor, Name: name, Definition: d, Executors: s.Executors()}
 	switch {
-	case !ok && d.Agent == "":
+	case ok:
+		if failed.Absence = absence(exec); failed.Absence == "" {
+			return nil
+		}
+	case d.Agent == "":
 		failed.Usable = s.Usable()
-		return d, nil, failed
-	case !ok:
-		return d, nil, failed
 	}
-	if failed.Absence = absence(exec); failed.Absence != "" {
-		return d, nil, failed
-	}
-	return d, exec, nil
+	return failed
 }
 
 // ResolveLane is Resolve for a name of which a workflow says a role: a lane that

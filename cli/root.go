@@ -24,6 +24,7 @@ func (a *app) chapters() []chapter {
 		{"Look at runs", []*cobra.Command{a.runsVerb(), a.showVerb(), a.logsVerb(), a.eventsVerb()}},
 		{"Act on runs", []*cobra.Command{a.answerVerb(), a.cancelVerb(), a.raiseVerb()}},
 		{"Work on workflow files", []*cobra.Command{a.checkVerb(), a.convertVerb(), a.fmtVerb(), a.graphVerb(), a.planVerb(), a.digestVerb(), a.schemaVerb()}},
+		{"Work with agents", []*cobra.Command{a.agentsVerb(), a.toolsVerb()}},
 		{"Set up", []*cobra.Command{a.initVerb(), a.doctorVerb(), a.completionVerb(), a.versionVerb()}},
 	}
 }
@@ -74,10 +75,10 @@ before it counts, so a run that is cut off goes on where it was.`,
 		Use:   "help [VERB]",
 		Short: "say what a verb does",
 		Long:  "Say what a verb does, with examples; without one, list the verbs.",
-		Args:  argsBetween(0, 1),
+		Args:  argsBetween(0, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			verb, _, err := root.Find(args)
-			if err != nil || len(args) == 1 && verb == root {
+			verb, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
 				return unknownVerb(root, args)
 			}
 			return verb.Help()
@@ -163,6 +164,12 @@ func (a *app) help(cmd *cobra.Command, chapters []chapter) {
 			for _, verb := range c.verbs {
 				fmt.Fprintf(&b, "  %-11s %s\n", verb.Name(), verb.Short)
 			}
+		}
+	}
+	if cmd.HasParent() && cmd.HasAvailableSubCommands() {
+		b.WriteString("\n" + head("Verbs"))
+		for _, verb := range cmd.Commands() {
+			fmt.Fprintf(&b, "  %-11s %s\n", verb.Name(), verb.Short)
 		}
 	}
 	if cmd.Example != "" {

@@ -176,7 +176,7 @@ func (r *reading) minutes(key string) time.Duration {
 func readCopilot(r *reading) {
 	r.id = strings.TrimSuffix(r.id, ".agent")
 	r.named(false)
-	if r.agent.Name != r.id && !isWord(r.agent.Name) {
+	if r.agent.Name != r.id && !IsID(r.agent.Name) {
 		r.agent.Name = r.id // a title; --agent takes the file's name too
 	}
 	list, given := r.values["tools"].([]any)
@@ -245,6 +245,3 @@ func readGemini(_ fs.FS, file string, text []byte) []*reading {
 	r.loseAll(forScreens, "display_name")
 	return []*reading{r}
 }
-
-// isWord says whether a text can be a name as it is.
-func isWord(s string) bool { return s != "" && safeID(s) == s }

@@ -36,6 +36,9 @@ func safeID(name string) string {
 	return id
 }
 
+// IsID says whether a name is safe as the name of a file.
+func IsID(name string) bool { return safeID(name) == name }
+
 // isName says whether an agent can keep its name: one line of words that nothing
 // takes for a path out of a directory.
 func isName(name string) bool {

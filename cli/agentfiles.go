@@ -1,0 +1,317 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/importer"
+	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/project"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+func (a *app) agentsVerb() *cobra.Command {
+	return withVerbs(&cobra.Command{
+		Use:   "agents [VERB]",
+		Short: "list the agents of this project, make and import them",
+		Long: `List the agents of this project and the built-in ones: what does their work, and
+whether that is possible on this machine. The verbs below show one, make one, and
+import the agents of other programs.`,
+		Example: `  hocket agents
+  hocket agents show reviewer
+  hocket agents new poet --agent claude --prompt 'You write haikus.'
+  hocket agents import --from claude,gemini
+
+  # what cannot run here, and why
+  hocket agents --json | jq '.[] | select(.usable | not) | {name, missing}'`,
+		RunE: func(*cobra.Command, []string) error { return a.agents() },
+	}, a.agentsShowVerb(), a.agentsNewVerb(), a.agentsImportVerb())
+}
+
+// agentLine is one agent with --json.
+type agentLine struct {
+	Name         string   `json:"name"`
+	Source       string   `json:"source"` // native, built-in, or the program that it was imported from
+	Agent        string   `json:"agent"`  // what does the work
+	Usable       bool     `json:"usable"`
+	Missing      string   `json:"missing,omitempty"` // what keeps it from working here
+	Description  string   `json:"description,omitempty"`
+	Role         string   `json:"role,omitempty"`
+	Capabilities []string `json:"capabilities,omitempty"`
+	File         string   `json:"file,omitempty"`
+}
+
+// The sources of agents that were not imported.
+const (
+	sourceNative  = "native"
+	sourceBuiltin = "built-in"
+)
+
+func lineOf(set *agent.Set, d *agent.Definition) agentLine {
+	l := agentLine{
+		Name: d.Name, Source: sourceNative, Agent: d.Agent, Usable: true, Description: d.Description,
+		Role: d.Role, Capabilities: d.Capabilities, File: d.Pos.File,
+	}
+	switch {
+	case d.Builtin:
+		l.Source = sourceBuiltin
+	case d.Source != nil && d.Source.From != "":
+		l.Source = d.Source.From
+	}
+	if failed := set.Missing(d); failed != nil {
+		l.Usable, l.Missing = false, failed.Advice()
+	}
+	return l
+}
+
+func (a *app) agents() error {
+	p, err := a.openProject()
+	if err != nil {
+		return err
+	}
+	lines := []agentLine{}
+	for _, d := range p.Agents.Definitions() {
+		lines = append(lines, lineOf(p.Agents, d))
+	}
+	if a.json {
+		return a.printJSON(lines)
+	}
+	t := &view.Table{Head: []string{"AGENT", "RUNS ON", "HERE", "SOURCE", "DESCRIPTION"}}
+	for _, l := range lines {
+		here := view.Cell{Text: "yes", Paint: view.Green}
+		if !l.Usable {
+			here = view.Cell{Text: "no", Paint: view.Red}
+		}
+		t.Row(view.Cell{Text: l.Name}, view.Cell{Text: l.Agent}, here, view.Cell{Text: l.Source, Paint: view.Dim}, view.Cell{Text: firstLine(l.Description)})
+	}
+	return a.print(t.Draw(a.outStyle) + a.missingAgents(lines))
+}
+
+// missingAgents says of what cannot run here what to do about it, each thing once.
+func (a *app) missingAgents(lines []agentLine) string {
+	var b strings.Builder
+	var said []string
+	for _, l := range lines {
+		if l.Usable || slices.Contains(said, l.Missing) {
+			continue
+		}
+		said = append(said, l.Missing)
+		b.WriteString("\n" + a.outStyle.Paint(view.Bold, view.Line(l.Name)) + ": " + view.Line(l.Missing) + "\n")
+	}
+	return b.String()
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+func (a *app) agentsShowVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show NAME",
+		Short: "show what an agent is made of",
+		Long: `Show the definition of an agent as it counts: what does the work, also where that
+was chosen, its prompt and its bounds. NAME is whatever a step could write: a
+name, a role, or a capability.`,
+		Example: `  hocket agents show reviewer
+  hocket agents show reviewer --json | jq -r .prompt`,
+		Args:              argsBetween(1, 1),
+		ValidArgsFunction: a.completeAgent,
+		RunE:              func(_ *cobra.Command, args []string) error { return a.showAgent(args[0]) },
+	}
+}
+
+// agentDetail is agents show --json.
+type agentDetail struct {
+	agentLine
+	Chosen      string         `json:"chosen,omitempty"` // why agent is what it is, where the file does not say
+	Model       string         `json:"model,omitempty"`
+	Tools       []string       `json:"tools,omitempty"`
+	Servers     []string       `json:"mcp,omitempty"`
+	Permissions map[string]any `json:"permissions,omitempty"`
+	Settings    map[string]any `json:"settings,omitempty"`
+	Timeout     string         `json:"timeout,omitempty"`
+	MaxTurns    int            `json:"max_turns,omitempty"`
+	MaxCostUSD  float64        `json:"max_cost_usd,omitempty"`
+	MaxTokens   int64          `json:"max_tokens,omitempty"`
+	Prompt      string         `json:"prompt,omitempty"`
+	From        *agentSource   `json:"from,omitempty"`
+}
+
+type agentSource struct {
+	File       string `json:"file"`
+	ImportedAt string `json:"imported_at"`
+}
+
+func (a *app) showAgent(name string) error {
+	p, err := a.openProject()
+	if err != nil {
+		return err
+	}
+	d, _, err := p.Agents.Resolve(name)
+	if d == nil {
+		what, hint := explain(err)
+		return usagef(hint, "%s", strings.TrimPrefix(what, "agent: "))
+	}
+	detail := agentDetail{
+		agentLine: lineOf(p.Agents, d), Chosen: d.Chosen, Model: d.Model, Tools: d.Tools, Servers: d.Servers,
+		Permissions: d.Permissions, Settings: d.Settings, MaxTurns: d.MaxTurns,
+		MaxCostUSD: d.Budget.MaxCostUSD, MaxTokens: d.Budget.MaxTokens, Prompt: d.Prompt,
+	}
+	if d.Timeout > 0 {
+		detail.Timeout = d.Timeout.String()
+	}
+	if d.Source != nil {
+		detail.From = &agentSource{d.Source.File, d.Source.ImportedAt}
+	}
+	if a.json {
+		return a.printJSON(detail)
+	}
+	return a.print(a.drawAgent(&detail))
+}
+
+func (a *app) drawAgent(d *agentDetail) string {
+	var b strings.Builder
+	fact := func(name, text string) {
+		if text != "" {
+			b.WriteString(a.outStyle.Paint(view.Dim, view.Pad(name, 12)) + " " + view.Line(text) + "\n")
+		}
+	}
+	values := func(m map[string]any) string {
+		if len(m) == 0 {
+			return ""
+		}
+		return workflow.FormatJSON(m)
+	}
+	b.WriteString(a.outStyle.Paint(view.Bold, view.Line(d.Name)) + "\n")
+	fact("description", d.Description)
+	fact("role", d.Role)
+	fact("capabilities", strings.Join(d.Capabilities, ", "))
+	fact("runs on", strings.TrimSuffix(d.Agent+", "+d.Chosen, ", "))
+	fact("missing", d.Missing)
+	fact("model", d.Model)
+	fact("tools", strings.Join(d.Tools, ", "))
+	fact("mcp", strings.Join(d.Servers, ", "))
+	fact("permissions", values(d.Permissions))
+	fact("settings", values(d.Settings))
+	fact("timeout", d.Timeout)
+	if d.MaxTurns > 0 {
+		fact("max turns", fmt.Sprint(d.MaxTurns))
+	}
+	if d.MaxCostUSD > 0 {
+		fact("max cost", view.Cost(d.MaxCostUSD))
+	}
+	if d.MaxTokens > 0 {
+		fact("max tokens", fmt.Sprint(d.MaxTokens))
+	}
+	fact("file", d.File)
+	if d.From != nil {
+		fact("imported", d.Source+" "+d.From.File+", "+d.From.ImportedAt)
+	}
+	if d.Prompt != "" {
+		b.WriteString("\n" + endLine(view.Text(d.Prompt)))
+	}
+	return b.String()
+}
+
+// newAgentFlags are the flags of agents new.
+type newAgentFlags struct{ agent, prompt, model, description string }
+
+func (a *app) agentsNewVerb() *cobra.Command {
+	var f newAgentFlags
+	cmd := &cobra.Command{
+		Use:   "new NAME --prompt TEXT [FLAGS]",
+		Short: "make an agent",
+		Long: `Make an agent: a file in .hocket/agents with what it is told before every task.
+Without --agent the project's default does the work, or the only one that can.
+What is there already is never changed.`,
+		Example: `  hocket agents new poet --prompt 'You write haikus.'
+  hocket agents new scanner --agent codex --model gpt-5.4 --prompt - < scanner.md`,
+		Args: argsBetween(1, 1),
+		RunE: func(_ *cobra.Command, args []string) error { return a.newAgent(args[0], f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.prompt, "prompt", "", "what the agent is told before every task; - reads standard input")
+	flags.StringVar(&f.agent, "agent", "", "what does the work, such as claude or llm")
+	flags.StringVar(&f.model, "model", "", "the model, where there are several")
+	flags.StringVar(&f.description, "description", "", "for people, and for whoever chooses an agent")
+	return cmd
+}
+
+func (a *app) newAgent(name string, f newAgentFlags) error {
+	p, err := a.openProject()
+	if err != nil {
+		return err
+	}
+	if f.prompt == stdin {
+		text, err := a.readStdin()
+		if err != nil {
+			return err
+		}
+		f.prompt = string(text)
+	}
+	switch {
+	case !importer.IsID(name):
+		return usagef("it is the name of a file: use letters, digits, -, _ and .", "an agent cannot be called %q", name)
+	case strings.TrimSpace(f.prompt) == "":
+		return usagef("--prompt 'You …' says what it is, and --prompt - reads that from standard input", "the agent needs a prompt")
+	case f.agent != "" && !slices.Contains(p.Agents.Executors(), f.agent):
+		return usagef(orList(f.agent, p.Agents.Executors()), "nothing here is called %q", f.agent)
+	}
+	if d, _, err := p.Agents.Resolve(name); d != nil || isAmbiguous(err) {
+		return usagef("`hocket agents show "+name+"` shows it", "there is an agent %q already", name)
+	}
+	def := &agent.Definition{Name: name, Description: f.description, Agent: f.agent, Model: f.model, Prompt: endLine(strings.TrimSpace(f.prompt))}
+	file := filepath.Join(agentsDir(p), name+".yml")
+	made, err := writeNew(file, importer.Text(def))
+	if err == nil && !made {
+		err = usagef("choose another name", "%s is there already", file)
+	}
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(map[string]string{"name": name, "file": file})
+	}
+	return a.print(a.outStyle.Paint(view.Green, "made") + "  " + a.nearFile(file) + "\n")
+}
+
+// orList names the nearest of some names, else all of them.
+func orList(name string, names []string) string {
+	if hint := workflow.DidYouMean(name, names); hint != "" {
+		return hint
+	}
+	return "there are " + strings.Join(names, ", ")
+}
+
+func isAmbiguous(err error) bool {
+	var failed *agent.ResolveError
+	return errors.As(err, &failed) && failed.Why == agent.Ambiguous
+}
+
+// agentsDir is where the project's own agents are written.
+func agentsDir(p *project.Project) string { return filepath.Join(p.Root, ".hocket", "agents") }
+
+// nearFile is a path as it looks from here.
+func (a *app) nearFile(file string) string {
+	here, err := os.Getwd()
+	if err != nil {
+		return file
+	}
+	return nearPath(here, file)
+}
+
+func (a *app) completeAgent(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	p, err := a.openProject()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return p.Agents.Names(), cobra.ShellCompDirectiveNoFileComp
+}
