@@ -145,7 +145,7 @@ func (x *Executor) Run(ctx context.Context, task *agent.Task, log agent.Log) (ag
 	if err != nil {
 		return agent.Result{}, err
 	}
-	if !x.m().headless || allowed.mode == AskFirst {
+	if x.talks(allowed) {
 		return x.converse(ctx, task, &set, allowed, log)
 	}
 	path, err := x.program(ctx, &set)
@@ -159,6 +159,9 @@ func (x *Executor) Run(ctx context.Context, task *agent.Task, log agent.Log) (ag
 	defer l.close()
 	return x.headless(ctx, task, &set, l.command(path, arguments(x.m().args, l.values), l.env(x.m().env)), l, log)
 }
+
+// talks says whether the CLI is talked with, and not run headless.
+func (x *Executor) talks(allowed permissions) bool { return !x.m().headless || allowed.mode == AskFirst }
 
 // program finds the CLI and sees that it is not too old.
 func (x *Executor) program(ctx context.Context, set *settings) (string, error) {

@@ -59,8 +59,10 @@ func (x *Executor) prepare(ctx context.Context, task *agent.Task, set *settings,
 		return nil, err
 	}
 	l.fillIn(allowed)
-	if l.values["servers"], err = l.writeServers(); err != nil {
-		return nil, err
+	if !x.talks(allowed) { // else they are told in the conversation
+		if l.values["servers"], err = l.writeServers(); err != nil {
+			return nil, err
+		}
 	}
 	if err = l.writeFiles(); err != nil {
 		return nil, err

@@ -66,14 +66,19 @@ func (t *talk) connect() {
 func (t *talk) end() {
 	_ = t.program.Stdin.Close()
 	if !t.quirks.IgnoresEnd {
-		patience := time.NewTimer(exitPatience)
-		defer patience.Stop()
-		select {
-		case <-t.program.Done():
-		case <-patience.C:
-		}
+		t.await()
 	}
 	_ = t.program.Stop() // how it ends no longer matters
+}
+
+// await gives a program that is to end a moment.
+func (t *talk) await() {
+	patience := time.NewTimer(exitPatience)
+	defer patience.Stop()
+	select {
+	case <-t.program.Done():
+	case <-patience.C:
+	}
 }
 
 // errSilent is why a program that does not open a conversation is ended.
@@ -155,11 +160,14 @@ func (t *talk) before() agent.Usage {
 func (t *talk) failure(ctx, turnCtx context.Context, response promptResponse, err error) error {
 	name := t.start.Manifest.Name
 	var refused *acp.RequestError
+	var known *agent.Error
 	switch {
 	case ctx.Err() != nil:
 		return agent.Interrupted(ctx)
 	case turnCtx.Err() != nil:
 		return context.Cause(turnCtx)
+	case errors.As(err, &known):
+		return known
 	case err != nil && t.gone():
 		return t.died()
 	case errors.As(err, &refused):
@@ -183,6 +191,7 @@ func (t *talk) gone() bool {
 // died is the failure of a program that ended in the middle of a turn.
 func (t *talk) died() error {
 	_ = t.program.Stdin.Close()
+	t.await()
 	exit := t.program.Stop()
 	how := "it ended in the middle"
 	if exit != nil && !errors.Is(exit, process.ErrCutOff) {

@@ -1,0 +1,304 @@
+package acp_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/cli"
+	"github.com/hocket-dev/hocket/agent/cli/acp"
+)
+
+// attempt is a task for the fake agent, and what came of it.
+type attempt struct {
+	odd     string // what is odd about the agent
+	quirks  string // what its manifest says about that
+	task    agent.Task
+	result  agent.Result
+	err     error
+	mu      sync.Mutex
+	log     strings.Builder
+	heard   chan struct{} // gets a token for each piece of the log, if it is not nil
+	asked   []agent.Question
+	answers func(agent.Question) (string, error)
+}
+
+func (a *attempt) run(ctx context.Context, t *testing.T) {
+	t.Helper()
+	before := runtime.NumGoroutine()
+	manifest, found := cli.ReadManifest("fake.yml", fmt.Appendf(nil, "program: %q\nlogin: log in\nerrors: [{matches: quota, means: quota}]\nacp: {env: {%s: %s}, %s}\n",
+		os.Args[0], fakeVariable, a.odd, a.quirks))
+	if len(found) > 0 {
+		t.Fatal(found)
+	}
+	x := cli.New(cli.Options{Manifest: manifest, Dir: t.TempDir(), Grace: 200 * time.Millisecond, Converse: acp.Converse})
+	if a.task.Agent == nil {
+		a.task.Agent = &agent.Definition{Name: "fake"}
+	}
+	a.task.Key, a.task.Dir = "acp-test-"+strings.ReplaceAll(t.Name(), "/", "-"), t.TempDir()
+	a.task.Ask = func(_ context.Context, q agent.Question) (string, error) {
+		a.asked = append(a.asked, q)
+		if a.answers == nil {
+			return "", agent.ErrNobody
+		}
+		return a.answers(q)
+	}
+	a.result, a.err = x.Run(ctx, &a.task, func(piece []byte) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.log.Write(piece)
+		if a.heard != nil {
+			select {
+			case a.heard <- struct{}{}:
+			default:
+			}
+		}
+	})
+	settle(t, before)
+}
+
+// settle waits until no goroutine is left that was not there before.
+func settle(t *testing.T, before int) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; {
+		if time.Now().After(deadline) {
+			stacks := make([]byte, 1<<20)
+			t.Errorf("goroutines are left:\n%s", stacks[:runtime.Stack(stacks, true)])
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
+func TestConversation(t *testing.T) {
+	a := attempt{odd: "none", task: agent.Task{Prompt: "say Hel\nsay lo\nrun touch x\nsay bye\nspend 0.02"}}
+	a.run(t.Context(), t)
+	if a.err != nil || a.result.Output != "bye" {
+		t.Errorf("%+v, %v", a.result, a.err)
+	}
+	if want := "Hello\n> touch x\nbye\n"; a.log.String() != want {
+		t.Errorf("log %q, want %q", a.log.String(), want)
+	}
+	if want := (agent.Usage{CostUSD: 0.02, TokensIn: 1000, TokensOut: 50}); a.result.Usage != want {
+		t.Errorf("usage %+v", a.result.Usage)
+	}
+	if c := a.result.Conversation; c == nil || c.Native != "s1" || c.Spent.CostUSD != 0.02 {
+		t.Errorf("conversation %+v", c)
+	}
+}
+
+func TestServersAndSystemPrompt(t *testing.T) {
+	a := attempt{odd: "none", task: agent.Task{
+		Prompt: "echo", Agent: &agent.Definition{Name: "fake", Prompt: "say be brief"},
+		Servers: []agent.Server{{Name: "tools", Command: []string{"/bin/server", "-x"}, Env: map[string]string{"K": "v"}}},
+	}}
+	a.run(t.Context(), t)
+	for _, want := range []string{`"args":["-x"]`, `"command":"/bin/server"`, `"env":[{"name":"K","value":"v"}]`, `"name":"tools"`} {
+		if !strings.Contains(a.result.Output, want) {
+			t.Errorf("%s is not in %s, %v", want, a.result.Output, a.err)
+		}
+	}
+	if !strings.HasPrefix(a.log.String(), "be brief") {
+		t.Errorf("the system prompt was not said: %s", a.log.String())
+	}
+	a = attempt{odd: "none", task: agent.Task{Prompt: "say x", Servers: []agent.Server{{Name: "far", URL: "http://localhost/"}}}}
+	a.run(t.Context(), t)
+	fails(t, a.err, agent.Failed, true, `takes no server of tools by its address, as "far" is`)
+}
+
+func TestModeAndModel(t *testing.T) {
+	a := attempt{odd: "none", quirks: "mode: careful, sets_model: true", task: agent.Task{Prompt: "echo", Agent: &agent.Definition{Name: "fake", Model: "large"}}}
+	a.run(t.Context(), t)
+	if !strings.Contains(a.result.Output, `"modeId":"careful"`) || !strings.Contains(a.result.Output, `"modelId":"large"`) {
+		t.Errorf("%s, %v", a.result.Output, a.err)
+	}
+}
+
+func TestPermission(t *testing.T) {
+	for _, c := range []struct {
+		name, answer, want string
+		err                error
+	}{
+		{"once", "allow once", "selected yes", nil},
+		{"always", "allow always", "selected always-x", nil},
+		{"reject", "reject", "selected no", nil},
+		{"nobody", "", "selected no", agent.ErrNobody},
+		{"nonsense", "perhaps", "selected no", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := attempt{odd: "none", task: agent.Task{Prompt: "ask rm -rf x"}, answers: func(agent.Question) (string, error) { return c.answer, c.err }}
+			a.run(t.Context(), t)
+			if a.err != nil || a.result.Output != c.want {
+				t.Errorf("%q, %v", a.result.Output, a.err)
+			}
+			want := agent.Question{Text: "May fake run this command?", Detail: "rm -rf x", Options: []string{"allow once", "allow always", "reject"}}
+			if len(a.asked) != 1 || a.asked[0].Text != want.Text || a.asked[0].Detail != want.Detail || !slices.Equal(a.asked[0].Options, want.Options) {
+				t.Errorf("asked %+v", a.asked)
+			}
+		})
+	}
+}
+
+// Some agents end their turn when they are not allowed something.
+func TestRejectedAndSilent(t *testing.T) {
+	a := attempt{odd: "sulks", task: agent.Task{Prompt: "ask rm x"}}
+	a.run(t.Context(), t)
+	fails(t, a.err, agent.Failed, true, "not allowed to go on with: rm x")
+	if !strings.Contains(a.log.String(), "not allowed, as nobody is here to be asked: rm x") {
+		t.Errorf("log: %s", a.log.String())
+	}
+}
+
+func TestCancel(t *testing.T) {
+	for _, odd := range []string{"none", "deaf"} {
+		t.Run(odd, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			a := attempt{odd: odd, task: agent.Task{Prompt: "child\nhang"}, heard: make(chan struct{}, 1)}
+			if odd == "deaf" {
+				a.quirks = "ignores_cancel: true"
+			}
+			stopped := errors.New("enough")
+			go func() {
+				<-a.heard
+				cancel(stopped)
+			}()
+			a.run(ctx, t)
+			if !errors.Is(a.err, stopped) {
+				t.Errorf("%v", a.err)
+			}
+			pid, err := strconv.Atoi(strings.TrimSpace(a.log.String()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if runtime.GOOS == "linux" && runs(pid) {
+				t.Errorf("process %d is left", pid)
+			}
+		})
+	}
+}
+
+// runs says whether a process is there and has not ended.
+func runs(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && !strings.Contains(string(stat), ") Z ") && syscall.Kill(pid, 0) == nil
+}
+
+func TestCancelWhileAsking(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	a := attempt{odd: "none", task: agent.Task{Prompt: "ask x"}, answers: func(agent.Question) (string, error) {
+		cancel(nil)
+		return "", context.Canceled
+	}}
+	a.run(ctx, t)
+	if !errors.Is(a.err, context.Canceled) {
+		t.Errorf("%v", a.err)
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	a := attempt{odd: "none", task: agent.Task{Prompt: "hang"}}
+	a.run(ctx, t)
+	fails(t, a.err, agent.TimedOut, false, "took too long")
+}
+
+func TestResume(t *testing.T) {
+	for _, c := range []struct{ odd, quirks string }{{"none", ""}, {"late", "late_replay: true"}, {"resumes", ""}} {
+		t.Run(c.odd, func(t *testing.T) {
+			a := attempt{odd: c.odd, quirks: c.quirks, task: agent.Task{Prompt: "say new\nspend 0.03", Conversation: &agent.Conversation{
+				Native: "s1", Spent: agent.Usage{CostUSD: 0.02, TokensIn: 100, TokensOut: 10}}}}
+			a.run(t.Context(), t)
+			if a.err != nil || a.result.Output != "new" || a.log.String() != "new\n" {
+				t.Errorf("%+v, %v, log %q", a.result, a.err, a.log.String())
+			}
+			if used := a.result.Usage; used.CostUSD < 0.0099 || used.CostUSD > 0.0101 || a.result.Conversation.Spent.TokensIn != 1100 {
+				t.Errorf("%+v, %+v", used, a.result.Conversation)
+			}
+		})
+	}
+	a := attempt{odd: "none", task: agent.Task{Prompt: "say x", Conversation: &agent.Conversation{Native: "s2"}}}
+	a.run(t.Context(), t)
+	fails(t, a.err, agent.Failed, false, "Session not found")
+	a = attempt{odd: "forgets", task: agent.Task{Prompt: "say x", Conversation: &agent.Conversation{Native: "s1"}}}
+	a.run(t.Context(), t)
+	fails(t, a.err, agent.Failed, true, "cannot take up a conversation")
+}
+
+func TestFailures(t *testing.T) {
+	for _, c := range []struct {
+		name, odd, quirks, prompt string
+		kind                      agent.Kind
+		permanent                 bool
+		want                      string
+	}{
+		{"error", "none", "", "say so far\nfail API Error: 500 oops", agent.Failed, false, "API Error: 500 oops"},
+		{"quota", "none", "", "fail your quota is over", agent.Quota, false, "your quota is over"},
+		{"bad key", "none", "", "fail API Error: 401 no", agent.Failed, true, "log in"},
+		{"not logged in", "login", "", "say x", agent.Failed, true, "Authentication required; log in"},
+		{"error as text", "none", "failed_text: ^Error", "say Error: 400", agent.Failed, false, "Error: 400"},
+		{"dies", "none", "", "say a\ndie out of memory", agent.Failed, false, "exit status 7: out of memory"},
+		{"does not speak", "dumb", "", "say a", agent.Failed, false, "exit status 2: Usage: fake [options]"},
+		{"newer", "newer", "", "say a", agent.Failed, true, "speaks version 2"},
+		{"silent", "none", "", "", agent.BadOutput, false, "without an answer"},
+		{"cut off", "none", "", "say a\nstop max_tokens", agent.BadOutput, false, "cut off"},
+		{"refusal", "none", "", "stop refusal", agent.Failed, true, "refuses"},
+		{"odd end", "none", "", "stop because", agent.Failed, false, `"because"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := attempt{odd: c.odd, quirks: c.quirks, task: agent.Task{Prompt: c.prompt}}
+			a.run(t.Context(), t)
+			fails(t, a.err, c.kind, c.permanent, c.want)
+		})
+	}
+}
+
+func fails(t *testing.T, err error, kind agent.Kind, permanent bool, want string) {
+	t.Helper()
+	var failure *agent.Error
+	if !errors.As(err, &failure) || failure.Kind != kind || failure.Permanent != permanent || !strings.Contains(failure.Message, want) {
+		t.Errorf("%#v, want %s, permanent %v, with %q", err, kind, permanent, want)
+	}
+}
+
+func TestGarbage(t *testing.T) {
+	a := attempt{odd: "garbage", task: agent.Task{Prompt: "say fine"}}
+	a.run(t.Context(), t)
+	if a.err != nil || a.result.Output != "fine" {
+		t.Errorf("%+v, %v", a.result, a.err)
+	}
+}
+
+func TestDoesNotExit(t *testing.T) {
+	a := attempt{odd: "stays", quirks: "ignores_end: true", task: agent.Task{Prompt: "say fine"}}
+	a.run(t.Context(), t)
+	if a.err != nil || a.result.Output != "fine" {
+		t.Errorf("%+v, %v", a.result, a.err)
+	}
+}
+
+// Many messages at once are more than the library would take.
+func TestFlood(t *testing.T) {
+	a := attempt{odd: "none", task: agent.Task{Prompt: "repeat 0123456789"}}
+	a.run(t.Context(), t)
+	if a.err != nil || len(a.result.Output) != 30000 {
+		t.Errorf("%d, %v", len(a.result.Output), a.err)
+	}
+	a = attempt{odd: "none", task: agent.Task{Prompt: "repeat 0123456789\nhang", Agent: &agent.Definition{Name: "fake", MaxOutputKB: 1}}}
+	a.run(t.Context(), t)
+	fails(t, a.err, agent.Failed, true, "over 1 KiB")
+	a = attempt{odd: "none", task: agent.Task{Prompt: "spend 3\nhang", Agent: &agent.Definition{Name: "fake", Budget: agent.Budget{MaxCostUSD: 1}}}}
+	a.run(t.Context(), t)
+	fails(t, a.err, agent.Failed, true, "more than the budget")
+}
