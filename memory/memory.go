@@ -1,0 +1,226 @@
+// Package memory keeps what agents and people want remembered about a project, and
+// finds what may help with a task. It is a leaf over SQLite and its full-text
+// search; agent/staff is given it, and cli shows it.
+//
+// # What holds
+//
+//  1. Any text can be searched for, a whole task with code and punctuation too.
+//     It has no syntax.
+//  2. The best come first: those that share rare words with the query, and of
+//     equal ones the newest. Words are the same in upper and lower case, with and
+//     without accents, in singular and plural.
+//  3. A search looks at a bounded number of memories, however many there are.
+//  4. The files are private to the user, and several processes may use them at
+//     once.
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Memory is one thing to remember.
+type Memory struct {
+	ID      int64     `json:"id"`
+	Text    string    `json:"text"`
+	Tags    []string  `json:"tags"`   // lower case, sorted
+	Source  string    `json:"source"` // where it is from; may be empty
+	Created time.Time `json:"created_at"`
+}
+
+// Found is a memory that fits a query.
+type Found struct {
+	Memory
+	Score float64 `json:"score"` // the higher, the better; comparable within one search only
+}
+
+const (
+	// MaxText is how many bytes a memory may have: it has to fit into a prompt.
+	MaxText = 64 << 10
+	maxTag  = 64
+	maxTags = 32
+)
+
+// InvalidError says why a memory cannot be kept.
+type InvalidError struct{ Problem, Hint string }
+
+func (e *InvalidError) Error() string { return e.Problem + "; " + e.Hint }
+
+// Add keeps a text, with tags and where it is from.
+func (s *Store) Add(ctx context.Context, text string, tags []string, source string) (Memory, error) {
+	tags, err := normalTags(tags)
+	if err != nil {
+		return Memory{}, err
+	}
+	m := Memory{Text: strings.TrimSpace(text), Tags: tags, Source: source, Created: time.Now().UTC().Truncate(time.Microsecond)}
+	switch {
+	case m.Text == "":
+		return m, &InvalidError{"there is nothing to remember", "write a text"}
+	case len(m.Text) > MaxText:
+		return m, &InvalidError{fmt.Sprintf("the text has %d bytes, and a memory at most %d", len(m.Text), MaxText), "keep it in a file, and remember where that is"}
+	case !utf8.ValidString(m.Text) || !utf8.ValidString(source):
+		return m, &InvalidError{"the text is not UTF-8", "convert it first"}
+	}
+	err = s.transact(ctx, func(tx *sql.Tx) error { return insert(ctx, tx, &m) })
+	return m, err
+}
+
+func insert(ctx context.Context, tx *sql.Tx, m *Memory) error {
+	list, err := json.Marshal(m.Tags)
+	if err != nil {
+		return err
+	}
+	res, err := tx.ExecContext(ctx, "INSERT INTO memories (text, tags, source, created) VALUES (?, ?, ?, ?)", m.Text, list, m.Source, m.Created.UnixMicro())
+	if err != nil {
+		return err
+	}
+	if m.ID, err = res.LastInsertId(); err != nil {
+		return err
+	}
+	all := m.words()
+	if _, err := tx.ExecContext(ctx, "INSERT INTO words (rowid, text, tags) VALUES (?, ?, ?)", m.ID, strings.Join(all, " "), strings.Join(tagWords(m.Tags), " ")); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, "UPDATE totals SET memories = memories + 1, words = words + ?", len(all)); err != nil {
+		return err
+	}
+	return count(ctx, tx, all, "INSERT INTO terms (term, memories) VALUES (?, 1) ON CONFLICT DO UPDATE SET memories = memories + 1")
+}
+
+// count carries out a statement for every different word.
+func count(ctx context.Context, tx *sql.Tx, all []string, statement string) error {
+	each, err := tx.PrepareContext(ctx, statement)
+	if err != nil {
+		return err
+	}
+	defer each.Close()
+	for _, word := range distinct(all) {
+		if _, err := each.ExecContext(ctx, word); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// words are those by which a memory is found.
+func (m *Memory) words() []string {
+	return words(m.Text + "\n" + strings.Join(m.Tags, "\n"))
+}
+
+// List gives the newest memories that have all of the tags; a limit of zero: all.
+func (s *Store) List(ctx context.Context, limit int, tags []string) ([]Memory, error) {
+	tags, err := normalTags(tags)
+	if err != nil {
+		return nil, err
+	}
+	if limit <= 0 {
+		limit = -1
+	}
+	which, args := "true", []any{}
+	if len(tags) > 0 {
+		which, args = "id IN (SELECT rowid FROM words WHERE words MATCH ?)", append(args, strings.Join(tagTerms(tags), " AND "))
+	}
+	return s.load(ctx, which+" ORDER BY id DESC LIMIT ?", append(args, limit)...)
+}
+
+// load reads memories by a condition.
+func (s *Store) load(ctx context.Context, which string, args ...any) ([]Memory, error) {
+	rows, err := s.read.QueryContext(ctx, "SELECT id, text, tags, source, created FROM memories WHERE "+which, args...)
+	if err != nil {
+		return nil, explain(s.file, err)
+	}
+	defer rows.Close()
+	all := []Memory{}
+	for rows.Next() {
+		m, err := scan(rows)
+		if err != nil {
+			return nil, explain(s.file, err)
+		}
+		all = append(all, m)
+	}
+	return all, explain(s.file, rows.Err())
+}
+
+// Delete forgets a memory. The error is an *UnknownError where there is none.
+func (s *Store) Delete(ctx context.Context, id int64) error {
+	return s.transact(ctx, func(tx *sql.Tx) error {
+		m, err := scan(tx.QueryRowContext(ctx, "SELECT id, text, tags, source, created FROM memories WHERE id = ?", id))
+		if errors.Is(err, sql.ErrNoRows) {
+			return &UnknownError{id}
+		}
+		if err != nil {
+			return err
+		}
+		for _, statement := range []string{"DELETE FROM memories WHERE id = ?", "DELETE FROM words WHERE rowid = ?"} {
+			if _, err := tx.ExecContext(ctx, statement, id); err != nil {
+				return err
+			}
+		}
+		all := m.words()
+		if _, err := tx.ExecContext(ctx, "UPDATE totals SET memories = memories - 1, words = words - ?", len(all)); err != nil {
+			return err
+		}
+		return count(ctx, tx, all, "UPDATE terms SET memories = memories - 1 WHERE term = ?")
+	})
+}
+
+// UnknownError says that there is no memory with a number.
+type UnknownError struct{ ID int64 }
+
+func (e *UnknownError) Error() string { return fmt.Sprintf("there is no memory %d", e.ID) }
+
+// scan reads a row of memories.
+func scan(row interface{ Scan(to ...any) error }) (Memory, error) {
+	var m Memory
+	var tags string
+	var created int64
+	if err := row.Scan(&m.ID, &m.Text, &tags, &m.Source, &created); err != nil {
+		return m, err
+	}
+	m.Created = time.UnixMicro(created).UTC()
+	return m, json.Unmarshal([]byte(tags), &m.Tags)
+}
+
+// tagWords are tags as words of the index: a tag may hold any character.
+func tagWords(tags []string) []string {
+	all := make([]string, len(tags))
+	for i, t := range tags {
+		all[i] = hex.EncodeToString([]byte(t))
+	}
+	return all
+}
+
+// tagTerms are tags as a query says them.
+func tagTerms(tags []string) []string {
+	all := tagWords(tags)
+	for i, t := range all {
+		all[i] = `tags : "` + t + `"`
+	}
+	return all
+}
+
+// normalTags makes tags the same that people write in different ways.
+func normalTags(tags []string) ([]string, error) {
+	all := []string{}
+	for _, t := range tags {
+		t = strings.ToLower(strings.TrimSpace(t))
+		if t == "" || len(t) > maxTag || !utf8.ValidString(t) || strings.ContainsFunc(t, unicode.IsControl) {
+			return nil, &InvalidError{fmt.Sprintf("%q cannot be a tag", t), fmt.Sprintf("use a word of at most %d bytes", maxTag)}
+		}
+		all = append(all, t)
+	}
+	slices.Sort(all)
+	if all = slices.Compact(all); len(all) > maxTags {
+		return nil, &InvalidError{fmt.Sprintf("%d tags are too many", len(all)), fmt.Sprintf("keep at most %d", maxTags)}
+	}
+	return all, nil
+}

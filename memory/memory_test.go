@@ -1,0 +1,338 @@
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func open(t testing.TB, dir string) *Store {
+	t.Helper()
+	s, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func add(t testing.TB, s *Store, text string, tags ...string) Memory {
+	t.Helper()
+	m, err := s.Add(context.Background(), text, tags, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func search(t testing.TB, s *Store, query string, tags ...string) []string {
+	t.Helper()
+	found, err := s.Search(context.Background(), query, 5, tags)
+	if err != nil {
+		t.Fatalf("%q: %v", query, err)
+	}
+	texts := []string{}
+	for _, f := range found {
+		texts = append(texts, f.Text)
+	}
+	return texts
+}
+
+func TestSearchFindsTheBestFirst(t *testing.T) {
+	s := open(t, t.TempDir())
+	const (
+		port   = "The staging server listens on port 8443."
+		deploy = "Deployments to staging need an approval by Ada."
+		parse  = "parseConfig in internal/config panics on empty files"
+		french = "Le café n'accepte pas les cartes."
+		kyoto  = "京都のサーバーは毎晩再起動する"
+		tests  = "Integration tests are flaky on Fridays"
+	)
+	for _, text := range []string{port, deploy, parse, french, kyoto, tests} {
+		add(t, s, text)
+	}
+	for query, want := range map[string]string{
+		"which port does the staging server use?": port, "Who approves deployments?": deploy, "fix the config parser: parse_config()": parse,
+		"parseConfig": parse, "CONFIG": parse, "cafe": french, "CAFÉS": french, "京都": kyoto, "再起動": kyoto, "サーバー": kyoto,
+		"a flaky test": tests, "testing on friday": tests, "8443": port,
+	} {
+		if got := search(t, s, query); len(got) == 0 || got[0] != want {
+			t.Errorf("%q finds %q, want %q first", query, got, want)
+		}
+	}
+	for _, query := range []string{"", " ", "the and of", "zebra", "東京", "?!", "\x00", "\xff\xfe"} {
+		if got := search(t, s, query); len(got) != 0 {
+			t.Errorf("%q finds %q", query, got)
+		}
+	}
+}
+
+func TestOfEqualOnesTheNewestIsFirst(t *testing.T) {
+	s := open(t, t.TempDir())
+	for i := range 3 {
+		add(t, s, fmt.Sprintf("release number%d", i))
+	}
+	if got := search(t, s, "release"); !reflect.DeepEqual(got, []string{"release number2", "release number1", "release number0"}) {
+		t.Errorf("found %q", got)
+	}
+}
+
+// Who has more of the words, more often and in fewer others, is better.
+func TestRanking(t *testing.T) {
+	s := open(t, t.TempDir())
+	for _, text := range []string{"apple banana", "apple", "apple apple apple", "apple " + strings.Repeat("filler stuffing ", 20)} {
+		add(t, s, text)
+	}
+	if got := search(t, s, "banana apple"); len(got) != 4 || got[0] != "apple banana" || got[1] != "apple apple apple" || got[2] != "apple" {
+		t.Errorf("found %q", got)
+	}
+}
+
+// A word that very many have is still found, and the newest first.
+func TestFrequentWords(t *testing.T) {
+	s := open(t, t.TempDir())
+	err := s.transact(context.Background(), func(tx *sql.Tx) error {
+		for i := range maxEach + 100 {
+			m := Memory{Text: "common", Tags: []string{fmt.Sprintf("n%d", i)}}
+			if err := insert(context.Background(), tx, &m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := s.Search(context.Background(), "common", 2, nil)
+	if err != nil || len(found) != 2 || found[0].ID != maxEach+100 || found[1].ID != maxEach+99 {
+		t.Errorf("found %+v, %v", found, err)
+	}
+	if found, err = s.Search(context.Background(), "common", 2, []string{"n0"}); err != nil || len(found) != 1 || found[0].ID != 1 {
+		t.Errorf("with a tag: %+v, %v", found, err)
+	}
+}
+
+// A query is text, whatever a search engine would make of it.
+func TestAQueryHasNoSyntax(t *testing.T) {
+	s := open(t, t.TempDir())
+	add(t, s, "alpha beta")
+	for _, query := range []string{
+		`"alpha`, `alpha AND`, `alpha* NEAR(`, `text:alpha`, `-alpha`, `^alpha`, `{text} : alpha`, `alpha"; DROP TABLE memories; --`, `(((alpha`, `alpha' OR '1'='1`,
+		"NOT alpha", "alpha\x00beta", "func f(a <-chan int) { alpha() }", strings.Repeat("alpha ", 20000),
+	} {
+		if got := search(t, s, query); len(got) != 1 {
+			t.Errorf("%.40q finds %q", query, got)
+		}
+	}
+}
+
+func TestTags(t *testing.T) {
+	s := open(t, t.TempDir())
+	both := add(t, s, "one build", "CI", " docs ", "ci")
+	add(t, s, "two build", "ci")
+	add(t, s, "three build")
+	if !reflect.DeepEqual(both.Tags, []string{"ci", "docs"}) {
+		t.Errorf("tags %q", both.Tags)
+	}
+	if got := search(t, s, "build", "Docs", "ci"); !reflect.DeepEqual(got, []string{"one build"}) {
+		t.Errorf("with both tags: %q", got)
+	}
+	if got := search(t, s, "build", "ci"); len(got) != 2 {
+		t.Errorf("with a tag: %q", got)
+	}
+	if got := search(t, s, "docs"); !reflect.DeepEqual(got, []string{"one build"}) {
+		t.Errorf("a tag is a word too: %q", got)
+	}
+	list, err := s.List(context.Background(), 0, []string{"ci"})
+	if err != nil || len(list) != 2 || list[0].Text != "two build" || list[1].Source != "test" || !reflect.DeepEqual(list[1], both) {
+		t.Errorf("the list is %+v, %v", list, err)
+	}
+	if list, err = s.List(context.Background(), 1, nil); err != nil || len(list) != 1 || list[0].Text != "three build" {
+		t.Errorf("the list is %+v, %v", list, err)
+	}
+}
+
+func TestForgottenIsGone(t *testing.T) {
+	s := open(t, t.TempDir())
+	first, second := add(t, s, "alpha shared", "x"), add(t, s, "beta shared")
+	if err := s.Delete(context.Background(), first.ID); err != nil {
+		t.Fatal(err)
+	}
+	var unknown *UnknownError
+	if err := s.Delete(context.Background(), first.ID); !errors.As(err, &unknown) || err.Error() != "there is no memory 1" {
+		t.Errorf("a second time: %v", err)
+	}
+	if got := search(t, s, "alpha"); len(got) != 0 {
+		t.Errorf("still found: %q", got)
+	}
+	if got := search(t, s, "shared"); !reflect.DeepEqual(got, []string{second.Text}) {
+		t.Errorf("found %q", got)
+	}
+	if third := add(t, s, "gamma"); third.ID <= second.ID {
+		t.Errorf("the number %d is used again", third.ID)
+	}
+}
+
+func TestWhatCannotBeKept(t *testing.T) {
+	s := open(t, t.TempDir())
+	var invalid *InvalidError
+	for _, tt := range []struct {
+		text string
+		tags []string
+		want string
+	}{
+		{" \n", nil, "nothing to remember"}, {strings.Repeat("x", MaxText+1), nil, "and a memory at most 65536"}, {"a\xff", nil, "not UTF-8"},
+		{"a", []string{""}, `"" cannot be a tag`}, {"a", []string{"x\ny"}, "cannot be a tag"}, {"a", []string{strings.Repeat("t", 65)}, "cannot be a tag"},
+		{"a", strings.Split("abcdefghijklmnopqrstuvwxyz0123456789", ""), "36 tags are too many"},
+	} {
+		if _, err := s.Add(context.Background(), tt.text, tt.tags, ""); !errors.As(err, &invalid) || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%.10q %q gives %v", tt.text, tt.tags, err)
+		}
+	}
+	if list, err := s.List(context.Background(), 0, nil); err != nil || len(list) != 0 {
+		t.Errorf("kept: %v, %v", list, err)
+	}
+}
+
+func TestFilesArePrivate(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	if _, err := OpenExisting(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without memories: %v", err)
+	}
+	s := open(t, dir)
+	add(t, s, "x")
+	again, err := OpenExisting(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if runtime.GOOS == "windows" {
+		return // its files have no modes
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) < 2 {
+		t.Fatalf("%v, %v", entries, err)
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v, %v", e.Name(), info.Mode(), err)
+		}
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the directory has mode %v, %v", info.Mode(), err)
+	}
+}
+
+func TestManyWriteAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	var group sync.WaitGroup
+	for i := range 4 {
+		group.Go(func() {
+			s, err := Open(dir)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for j := range 5 {
+				if _, err := s.Add(context.Background(), fmt.Sprintf("shared %d %d", i, j), nil, ""); err != nil {
+					t.Error(err)
+				}
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if list, err := open(t, dir).List(context.Background(), 0, nil); err != nil || len(list) != 20 {
+		t.Errorf("%d memories, %v", len(list), err)
+	}
+}
+
+func TestFilesOfOthersAreRefused(t *testing.T) {
+	for name, tt := range map[string]struct {
+		prepare func(t *testing.T, dir string)
+		want    string
+	}{
+		"text": {func(t *testing.T, dir string) {
+			if err := os.WriteFile(filepath.Join(dir, fileName), []byte(strings.Repeat("no database ", 100)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, "the file is no database"},
+		"newer":  {func(t *testing.T, dir string) { change(t, dir, "PRAGMA user_version = 99") }, "its schema has version 99, this program knows version 1"},
+		"others": {func(t *testing.T, dir string) { change(t, dir, "PRAGMA application_id = 7") }, "it is the database of another program"},
+	} {
+		dir := t.TempDir()
+		tt.prepare(t, dir)
+		_, err := Open(dir)
+		var e *Error
+		if !errors.As(err, &e) || !strings.Contains(err.Error(), tt.want) || e.Hint() == "" {
+			t.Errorf("%s: %v, want %q", name, err, tt.want)
+		}
+	}
+}
+
+// change does something to the database that the program does not do.
+func change(t *testing.T, dir, statement string) {
+	t.Helper()
+	s, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.write.Exec(statement); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWords(t *testing.T) {
+	for text, want := range map[string]string{
+		"The tests were tested by testing":       "test test test",
+		"stopped stopping stops":                 "stop stop stop",
+		"classes, cache caches cached caching":   "class cach cach cach cach",
+		"policies policy":                        "policy policy",
+		"parseConfigFile parse_config HTTP2":     "parseconfigfil pars config file pars config http2",
+		"Straße ÜBER naïve Ångström":             "straße uber naiv angstrom",
+		"ﬁle ｆｕｌｌ①":                              "file full1",
+		"日本語text한국어":                             "日本 本語 text 한국 국어",
+		"string process status analysis boss":    "string process status analysis boss",
+		strings.Repeat("x", 65) + " short a 1 x": "short",
+	} {
+		if got := strings.Join(words(text), " "); got != want {
+			t.Errorf("words of %q are %q, want %q", text, got, want)
+		}
+	}
+}
+
+func FuzzSearch(f *testing.F) {
+	s := open(f, f.TempDir())
+	add(f, s, "alpha beta")
+	for _, query := range []string{`"`, "a AND (", "日本", "\x00\xff", "x* y^2", "ＡＬＰＨＡ", "e\u0301"} {
+		f.Add(query)
+	}
+	f.Fuzz(func(t *testing.T, query string) {
+		search(t, s, query)
+		for _, w := range words(query) {
+			if strings.ContainsFunc(w, func(r rune) bool { return !inWord(r) }) {
+				t.Errorf("%q gives the word %q", query, w)
+			}
+		}
+	})
+}
