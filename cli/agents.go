@@ -2,13 +2,22 @@ package cli
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/browser"
+	agentcli "github.com/hocket-dev/hocket/agent/cli"
 	"github.com/hocket-dev/hocket/agent/file"
 	"github.com/hocket-dev/hocket/agent/http"
+	"github.com/hocket-dev/hocket/agent/llm"
+	"github.com/hocket-dev/hocket/agent/mcp"
+	"github.com/hocket-dev/hocket/agent/secret"
 	"github.com/hocket-dev/hocket/agent/shell"
 	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/outbound"
 	"github.com/hocket-dev/hocket/journal"
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/workflow"
@@ -16,12 +25,82 @@ import (
 
 // executors are all that can do the work of a task in a project, by the names
 // under which agents ask for them. This is the one place that lists them.
-func executors(_ string, _ project.Config) (map[string]agent.Executor, workflow.Diagnostics, error) {
-	return map[string]agent.Executor{
-		"file":  file.New(),
-		"http":  http.New(http.Options{}),
-		"shell": shell.New(shell.Options{}),
-	}, nil, nil
+func executors(root string, c project.Config) (map[string]agent.Executor, workflow.Diagnostics, error) {
+	secrets := secretsOf(root, c)
+	prices := llm.Prices(c.Prices)
+	all := map[string]agent.Executor{
+		"file":    file.New(),
+		"http":    http.New(http.Options{}),
+		"shell":   shell.New(shell.Options{}),
+		"browser": browser.New(browser.Options{Path: c.Browser.Program, Network: outbound.Policy{Private: c.Browser.PrivateNetwork}}),
+		"llm":     llm.New(llm.Options{Providers: providersOf(c, secrets), Prices: prices, DefaultModel: c.Model}),
+		"mcp":     mcp.New(func(names []string) ([]agent.Server, error) { return namedServers(c, secrets, names) }, mcp.Options{}),
+	}
+	for _, name := range agentcli.Builtin() {
+		all[name] = agentcli.New(agentcli.Options{Builtin: name, Prices: prices})
+	}
+	found, err := ownCLIs(root, all, prices)
+	return all, found, err
+}
+
+// ownCLIs adds the CLIs whose manifests stand in the project. One of the same name
+// as a built-in one replaces it.
+func ownCLIs(root string, all map[string]agent.Executor, prices agent.Prices) (workflow.Diagnostics, error) {
+	files, err := filepath.Glob(filepath.Join(root, ".hocket", "clis", "*.yml"))
+	if err != nil {
+		return nil, err
+	}
+	var found workflow.Diagnostics
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		manifest, wrong := agentcli.ReadManifest(file, text)
+		found = append(found, wrong...)
+		if manifest != nil && !wrong.Errors() {
+			all[manifest.Name] = agentcli.New(agentcli.Options{Manifest: manifest, Prices: prices})
+		}
+	}
+	return found, nil
+}
+
+// providersOf are where models are reached: what the project says, and the usual
+// ones, whose keys stand in the usual variables.
+func providersOf(c project.Config, secrets *secret.Store) map[string]llm.Provider {
+	all := map[string]llm.Provider{}
+	for name, variables := range usualKeys {
+		all[name] = llm.Provider{API: apis[name], Key: usualKey(secrets, variables), KeyName: strings.Join(variables, " or ")}
+	}
+	for name, p := range c.Providers {
+		made := llm.Provider{API: apis[p.API], BaseURL: p.BaseURL}
+		if variables, ok := usualKeys[p.API]; ok {
+			made.Key, made.KeyName = usualKey(secrets, variables), strings.Join(variables, " or ")
+		}
+		if place := secret.Place(p.Key); place != (secret.Place{}) {
+			made.Key, made.KeyName = func() (string, error) { return secrets.At(place) }, place.Env
+		}
+		all[name] = made
+	}
+	return all
+}
+
+// apis are the words for APIs in config.yml.
+var apis = map[string]llm.API{"anthropic": llm.Anthropic, "openai": llm.OpenAI, "openai-compatible": llm.Compatible, "google": llm.Gemini}
+
+// usualKeys are the variables that hold the keys of providers, the better first.
+var usualKeys = map[string][]string{"anthropic": {"ANTHROPIC_API_KEY"}, "openai": {"OPENAI_API_KEY"}, "google": {"GEMINI_API_KEY", "GOOGLE_API_KEY"}}
+
+// usualKey is the first of the variables that is set.
+func usualKey(secrets *secret.Store, variables []string) func() (string, error) {
+	return func() (string, error) {
+		for _, name := range variables {
+			if os.Getenv(name) != "" {
+				return secrets.At(secret.Place{Env: name})
+			}
+		}
+		return secrets.At(secret.Place{Env: variables[0]})
+	}
 }
 
 // laneAgents resolve the agent of a task with what its workflow says about the

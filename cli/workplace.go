@@ -8,12 +8,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"sync"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/mcp"
 	"github.com/hocket-dev/hocket/agent/secret"
 	"github.com/hocket-dev/hocket/agent/staff"
 	"github.com/hocket-dev/hocket/agent/tool"
+	"github.com/hocket-dev/hocket/memory"
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/session"
 )
@@ -60,6 +63,7 @@ func texts(values map[string]project.Value, secrets *secret.Store) (map[string]s
 // workplace is what the agents of a project work with while a run is driven.
 type workplace struct {
 	*staff.Staff
+	closers []func() error
 }
 
 // newWorkplace puts it together. Whoever has it closes it.
@@ -198,11 +202,39 @@ func toolsOf(p *project.Project, secrets *secret.Store) func(context.Context, *a
 
 // remember finds memories that have to do with a task.
 func (w *workplace) remember(p *project.Project) func(context.Context, string) ([]agent.Passage, error) {
-	return nil
+	if p.Config.Context.Memories == 0 {
+		return nil
+	}
+	open := sync.OnceValues(func() (*memory.Store, error) {
+		store, err := memory.OpenExisting(p.State)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, nil
+		case err == nil:
+			w.closers = append(w.closers, store.Close)
+		}
+		return store, err
+	})
+	return func(ctx context.Context, task string) ([]agent.Passage, error) {
+		store, err := open()
+		if err != nil || store == nil {
+			return nil, err
+		}
+		found, err := store.Search(ctx, task, p.Config.Context.Memories, nil)
+		var passages []agent.Passage
+		for _, m := range found {
+			passages = append(passages, agent.Passage{Source: "memory:" + strconv.FormatInt(m.ID, 10), Text: m.Text})
+		}
+		return passages, err
+	}
 }
 
 // close lets go of what was opened.
-func (w *workplace) close() {}
+func (w *workplace) close() {
+	for _, end := range w.closers {
+		_ = end() // nothing is lost by it
+	}
+}
 
 // equip gives a run that is taken up what its agents work with: the agents as they
 // were when it started, with the configuration of today.
