@@ -1,0 +1,247 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Permission says whether an agent may do something.
+type Permission string
+
+// The permissions, from the widest to the narrowest.
+const (
+	Allow    Permission = "allow"
+	AskFirst Permission = "ask" // a person, before every time
+	Deny     Permission = "deny"
+)
+
+// Power is a kind of thing that an agent may be permitted to do.
+type Power string
+
+// The powers, by the words of a definition.
+const (
+	MayRead  Power = "read"    // files of the project; what is read is its path
+	MayWrite Power = "write"   // files of the project; the path
+	MayRun   Power = "shell"   // commands; the command line
+	MayReach Power = "network" // pages and requests; the address, after the method where that is not GET or HEAD
+)
+
+// powers in the order in which they are told.
+var powers = []Power{MayRead, MayWrite, MayRun, MayReach}
+
+// modes are sets of permissions under one name; "" is what holds where a definition
+// names none.
+var modes = map[string]map[Power][]rule{
+	"":          {MayRead: {{"*", Allow}}, MayWrite: {{"*", AskFirst}}, MayRun: {{"*", AskFirst}}, MayReach: onlyGet(AskFirst)},
+	"read-only": {MayRead: {{"*", Allow}}, MayWrite: {{"*", Deny}}, MayRun: {{"*", Deny}}, MayReach: onlyGet(Deny)},
+	"edit":      {MayRead: {{"*", Allow}}, MayWrite: {{"*", Allow}}, MayRun: {{"*", AskFirst}}, MayReach: onlyGet(AskFirst)},
+	"full":      {MayRead: {{"*", Allow}}, MayWrite: {{"*", Allow}}, MayRun: {{"*", Allow}}, MayReach: {{"*", Allow}}},
+	"ask":       {MayRead: {{"*", Allow}}, MayWrite: {{"*", AskFirst}}, MayRun: {{"*", AskFirst}}, MayReach: {{"*", AskFirst}}},
+}
+
+// onlyGet allows to look at what is in the network, and says what holds for requests
+// that change something.
+func onlyGet(others Permission) []rule {
+	return []rule{{"http://*", Allow}, {"https://*", Allow}, {"*", others}}
+}
+
+// guarded are paths through which who may write could run commands, or permit itself
+// more. A definition that means them names them.
+var guarded = []rule{{".git/*", AskFirst}, {"*/.git/*", AskFirst}, {".hocket/*", AskFirst}, {".glee/*", AskFirst}}
+
+// Permissions are what an agent may do. The zero value permits nothing.
+type Permissions struct{ rules map[Power][]rule }
+
+// rule is a permission for what a pattern matches, in which * stands for any text.
+type rule struct {
+	pattern    string
+	permission Permission
+}
+
+// ReadPermissions reads the permissions of a definition: a mode, and for each power
+// a permission or a map of patterns to permissions.
+//
+//	mode: edit                         # read-only, edit, full or ask
+//	shell: {"go test *": allow, "*": ask}
+//	network: deny
+func ReadPermissions(written map[string]any) (Permissions, []Problem) {
+	r := permissionReader{rules: map[Power][]rule{}}
+	mode, _ := written["mode"].(string)
+	if _, known := modes[mode]; !known || mode == "" && written["mode"] != nil {
+		r.problem([]string{"mode"}, "write one of read-only, edit, full, ask", "mode cannot be %s", workflow.FormatJSON(written["mode"]))
+	}
+	maps.Copy(r.rules, modes[mode])
+	if mode == "edit" {
+		r.rules[MayWrite] = append(slices.Clone(guarded), r.rules[MayWrite]...)
+	}
+	for _, key := range slices.Sorted(maps.Keys(written)) {
+		switch power := Power(key); {
+		case key == "mode":
+		case slices.Contains(powers, power):
+			r.read(power, written[key])
+		default:
+			names := []string{"mode", "network", "read", "shell", "write"}
+			detail := workflow.DidYouMean(key, names)
+			if detail == "" {
+				detail = "there are: " + strings.Join(names, ", ")
+			}
+			r.problem([]string{key}, detail, "unknown permission %q", key)
+		}
+	}
+	return Permissions{r.rules}, r.problems
+}
+
+type permissionReader struct {
+	rules    map[Power][]rule
+	problems []Problem
+}
+
+func (r *permissionReader) problem(path []string, detail, summary string, args ...any) {
+	r.problems = append(r.problems, Problem{Path: path, Summary: fmt.Sprintf(summary, args...), Detail: detail})
+}
+
+// read reads the permission of one power.
+func (r *permissionReader) read(power Power, written any) {
+	patterns, isMap := written.(map[string]any)
+	if !isMap {
+		patterns = map[string]any{"*": written}
+	}
+	rules := []rule{}
+	for _, pattern := range slices.Sorted(maps.Keys(patterns)) {
+		text, _ := patterns[pattern].(string)
+		if p := Permission(text); p == Allow || p == AskFirst || p == Deny {
+			rules = append(rules, rule{pattern, p})
+			continue
+		}
+		path := []string{string(power)}
+		if isMap {
+			path = append(path, pattern)
+		}
+		r.problem(path, "write one of allow, ask, deny", "%s cannot be %s", strings.Join(path, "."), workflow.FormatJSON(patterns[pattern]))
+	}
+	if power == MayWrite {
+		rules = append(rules, guarded...)
+	}
+	// What no pattern matches is asked for.
+	r.rules[power] = append(rules, rule{"", AskFirst})
+}
+
+// For says whether something may be done. Of the patterns that match, the one with
+// the most characters counts, and of equals the narrowest permission.
+func (p Permissions) For(power Power, what string) Permission {
+	permission, _ := p.decide(power, what)
+	return permission
+}
+
+func (p Permissions) decide(power Power, what string) (Permission, rule) {
+	best := rule{permission: Deny}
+	found := false
+	for _, r := range p.rules[power] {
+		if r.pattern != "" && !matches(r.pattern, what) {
+			continue
+		}
+		if !found || len(r.pattern) > len(best.pattern) || len(r.pattern) == len(best.pattern) && narrower(r.permission, best.permission) {
+			best, found = r, true
+		}
+	}
+	return best.permission, best
+}
+
+// Never says that something of a kind is never permitted, so that the means to do it
+// need not be offered.
+func (p Permissions) Never(power Power) bool {
+	return !slices.ContainsFunc(p.rules[power], func(r rule) bool { return r.permission != Deny && r.pattern != "" }) && p.For(power, "") == Deny
+}
+
+// ForCommand is For of a command that a shell will read. A pattern cannot see through
+// a script: one that does more than run one program needs the permission of each part,
+// and a pattern that is not * is then not enough to go unasked.
+func (p Permissions) ForCommand(script string) Permission {
+	permission, by := p.decide(MayRun, strings.TrimSpace(script))
+	if !strings.ContainsAny(script, "\n;&|<>()$`{}") {
+		return permission
+	}
+	if permission == Allow && by.pattern != "*" {
+		permission = AskFirst
+	}
+	for part := range strings.FieldsFuncSeq(script, func(r rune) bool { return strings.ContainsRune("\n;&|()`{}", r) }) {
+		if part = strings.TrimSpace(part); part != "" {
+			if own, _ := p.decide(MayRun, part); narrower(own, permission) {
+				permission = own
+			}
+		}
+	}
+	return permission
+}
+
+func narrower(a, b Permission) bool {
+	order := []Permission{Allow, AskFirst, Deny}
+	return slices.Index(order, a) > slices.Index(order, b)
+}
+
+// matches says whether a text is what a pattern describes.
+func matches(pattern, text string) bool {
+	parts := strings.Split(pattern, "*")
+	rest, ok := strings.CutPrefix(text, parts[0])
+	if !ok || len(parts) == 1 {
+		return ok && rest == ""
+	}
+	for _, part := range parts[1 : len(parts)-1] {
+		at := strings.Index(rest, part)
+		if at < 0 {
+			return false
+		}
+		rest = rest[at+len(part):]
+	}
+	return strings.HasSuffix(rest, parts[len(parts)-1])
+}
+
+// questions are asked where a person decides.
+var questions = map[Power]string{
+	MayRead:  "May the agent %s read this?",
+	MayWrite: "May the agent %s change this?",
+	MayRun:   "May the agent %s run this command?",
+	MayReach: "May the agent %s make this request?",
+}
+
+// Permit gives nil if something may be done: because it is permitted, or because a
+// person who is asked allows it. The error is for the agent, which goes on without.
+// detail is shown to the person: all of what would be done.
+func (t *Task) Permit(ctx context.Context, permission Permission, power Power, detail string) error {
+	switch permission {
+	case Allow:
+		return nil
+	case AskFirst:
+		return t.askTo(ctx, power, detail)
+	case Deny:
+	}
+	return fmt.Errorf("the permissions of this agent do not allow it (%s); go on without it", power)
+}
+
+func (t *Task) askTo(ctx context.Context, power Power, detail string) error {
+	nobody := fmt.Errorf("this needs the approval of a person, and nobody is here to give it; go on without it, or have it permitted (%s)", power)
+	if t.Ask == nil {
+		return nobody
+	}
+	name := ""
+	if t.Agent != nil {
+		name = t.Agent.Name
+	}
+	options := []string{string(Allow), string(Deny)}
+	said, err := t.Ask(ctx, Question{Text: fmt.Sprintf(questions[power], name), Detail: detail, Options: options})
+	switch {
+	case errors.Is(err, ErrNobody):
+		return nobody
+	case err != nil:
+		return fmt.Errorf("this needs the approval of a person, who could not be asked: %w", err)
+	case said != options[0]:
+		return errors.New("a person was asked and did not allow this; go on without it")
+	}
+	return nil
+}
