@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -108,7 +110,7 @@ func (a *app) toolsShowVerb() *cobra.Command {
 // toolFacts is tools show --json.
 type toolFacts struct {
 	toolLine
-	Inputs      any            `json:"inputs"`
+	Inputs      map[string]any `json:"inputs"`
 	Outputs     any            `json:"outputs"` // null: text
 	Permissions toolPermission `json:"permissions"`
 	Timeout     string         `json:"timeout"`
@@ -178,13 +180,15 @@ func (a *app) drawTool(f *toolFacts) string {
 	row("tool", f.Name)
 	row("does", f.Description)
 	row("kind", f.Kind)
-	row("file", f.File)
+	if here, err := os.Getwd(); err == nil {
+		row("file", nearPath(here, filepath.FromSlash(f.File)))
+	}
 	row("needs", f.Needs)
-	row("inputs", workflow.FormatJSON(f.Inputs))
+	drawInputs(row, f.Inputs)
 	if f.Outputs != nil {
-		row("outputs", workflow.FormatJSON(f.Outputs))
+		row("output", workflow.FormatJSON(f.Outputs))
 	} else {
-		row("outputs", "text")
+		row("output", "text")
 	}
 	row("network", strings.ReplaceAll(strings.Join(f.Permissions.Network, ", "), "*,", "every public host,"))
 	row("reads", strings.Join(f.Permissions.Read, ", "))
@@ -198,6 +202,32 @@ func (a *app) drawTool(f *toolFacts) string {
 		row("example", workflow.FormatJSON(e.Inputs))
 	}
 	return b.String()
+}
+
+// drawInputs draws a line for each input of a schema.
+func drawInputs(row func(name, value string), schema map[string]any) {
+	properties, _ := schema["properties"].(map[string]any)
+	required, _ := schema["required"].([]any)
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		property, _ := properties[name].(map[string]any)
+		parts := []string{name}
+		if kind, ok := property["type"]; ok {
+			parts = append(parts, workflow.FormatText(kind))
+		}
+		if words, ok := property["enum"]; ok {
+			parts = append(parts, "one of "+workflow.FormatJSON(words))
+		}
+		if value, ok := property["default"]; ok {
+			parts = append(parts, "default "+workflow.FormatJSON(value))
+		} else if !slices.Contains(required, any(name)) {
+			parts = append(parts, "may be left out")
+		}
+		line := strings.Join(parts, ", ")
+		if about, ok := property["description"].(string); ok {
+			line += ": " + about
+		}
+		row("input", line)
+	}
 }
 
 func (a *app) toolsCheckVerb() *cobra.Command {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/scripted"
+	"github.com/hocket-dev/hocket/agent/tool"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/schema"
@@ -23,7 +24,7 @@ import (
 )
 
 func TestNames(t *testing.T) {
-	if diff := cmp.Diff([]string{"agent", "config", "replies", "workflow"}, schema.Names()); diff != "" {
+	if diff := cmp.Diff([]string{"agent", "config", "replies", "tool", "workflow"}, schema.Names()); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := schema.JSON("task"); err == nil || !strings.Contains(err.Error(), "there are agent, config") {
@@ -62,6 +63,7 @@ func TestAcceptedFilesAreValid(t *testing.T) {
 	for name, patterns := range map[string][]string{
 		"workflow": {"../syntax/yaml/testdata/ok/*.yml", "../syntax/yaml/testdata/ok/*.format", "../syntax/yaml/testdata/fmt/*.yml", "../examples/*.yml"},
 		"replies":  {"../examples/replies/*.yml"},
+		"tool":     {"../agent/tool/sample/*/tool.yml", "../agent/tool/builtin/*/tool.yml", "../examples/.hocket/tools/*/tool.yml"},
 	} {
 		compiled := compile(t, name)
 		for _, pattern := range patterns {
@@ -116,6 +118,10 @@ func TestKeysAreThoseOfTheReaders(t *testing.T) {
 		_, found := scripted.Parse("f.yml", []byte(text))
 		return found
 	}
+	readTool := func(text string) workflow.Diagnostics {
+		_, found := tool.Read("f/tool.yml", []byte(text))
+		return found
+	}
 	for _, c := range []struct {
 		schema, path string
 		read         func(string) workflow.Diagnostics
@@ -138,6 +144,15 @@ func TestKeysAreThoseOfTheReaders(t *testing.T) {
 		{"agent", "properties/retry/anyOf/1/properties", readAgent, "retry: {" + stray + "}"},
 		{"agent", "properties/budget/properties", readAgent, "budget: {" + stray + "}"},
 		{"agent", "properties/source/properties", readAgent, "source: {" + stray + "}"},
+		{"tool", "properties", readTool, stray},
+		{"tool", "properties/permissions/properties", readTool, "permissions: {" + stray + "}"},
+		{"tool", "properties/permissions/properties/fs/anyOf/1/properties", readTool, "permissions: {fs: {" + stray + "}}"},
+		{"tool", "properties/examples/items/properties", readTool, "examples: [{" + stray + "}]"},
+		{"tool", "properties/http/properties", readTool, "kind: http\nhttp: {" + stray + "}"},
+		{"tool", "definitions/field/anyOf/1/properties", readTool, "kind: http\nhttp: {query: {a: {" + stray + "}}}"},
+		{"tool", "properties/command/anyOf/1/properties", readTool, "kind: command\ncommand: {" + stray + "}"},
+		{"tool", "properties/script/properties", readTool, "kind: script\nscript: {" + stray + "}"},
+		{"tool", "properties/search/properties", readTool, "kind: search\nsearch: {" + stray + "}"},
 		{"config", "properties", readConfig(t), stray},
 		{"config", "properties/workflows/properties", readConfig(t), "workflows: {" + stray + "}"},
 		{"config", "definitions/budgets/properties", readConfig(t), "workflows: {budgets: {" + stray + "}}"},

@@ -124,7 +124,9 @@ func (r *reader) permissions(m *strictyaml.Map) {
 		r.Permissions.Read, r.Permissions.Write = f.Strings("read"), f.Strings("write")
 		f.Done()
 	} else {
-		r.Permissions.Read = m.Strings("fs")
+		for _, n := range fs.OneOrMany() {
+			r.Permissions.Read = append(r.Permissions.Read, n.Text())
+		}
 	}
 	for _, n := range m.Get("secrets").OneOrMany() {
 		name := n.Text()

@@ -22,7 +22,7 @@ func (r *reader) request(m *strictyaml.Map) *Request {
 		req.Method = n.Text()
 		r.known(n, req.Method)
 	} else {
-		req.Method = m.Word("method", methods...)
+		req.Method = n.Word(methods...)
 	}
 	r.url(req, m)
 	req.Query = r.fields(m.Get("query"))

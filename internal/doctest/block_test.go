@@ -15,6 +15,7 @@ import (
 	"github.com/hocket-dev/hocket/agent/http"
 	"github.com/hocket-dev/hocket/agent/scripted"
 	"github.com/hocket-dev/hocket/agent/shell"
+	"github.com/hocket-dev/hocket/agent/tool"
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -88,6 +89,9 @@ func (b *block) test(t *testing.T, dir, state string) {
 		b.report(t, found)
 	case "yaml replies":
 		_, found := scripted.Parse("replies.yml", []byte(b.text))
+		b.report(t, found)
+	case "yaml tool":
+		_, found := tool.Read(b.file(), []byte(b.text))
 		b.report(t, found)
 	case "yaml config":
 		b.config(t)

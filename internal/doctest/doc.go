@@ -11,6 +11,7 @@
 //	plantuml           the same as an activity diagram; plantuml steps: what stands in one
 //	yaml agent         an agent definition
 //	yaml replies       a file for --replies
+//	yaml tool          the file of a tool, whose name is in its first line
 //	yaml config        a project's config.yml
 //	sh                 commands after "$ " with the output that follows them, or
 //	                   commands alone, which are not carried out
