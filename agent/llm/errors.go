@@ -59,8 +59,13 @@ func rest(ctx context.Context, pause time.Duration) error {
 // try gave, before anything of an answer came.
 func (c *conversation) explain(ctx context.Context, err error, tries int) *agent.Error {
 	var r *refusal
-	if !errors.As(err, &r) {
+	var network *url.Error
+	switch {
+	case errors.As(err, &r):
+	case errors.As(err, &network):
 		return agent.Errorf("%s cannot be reached: %s%s", c.at.name, plainError(err), tried(tries))
+	default:
+		return agent.Errorf("what %s answers cannot be understood: %v%s", c.at.name, err, tried(tries))
 	}
 	name, key := c.at.name, c.at.KeyName
 	switch r.trouble() {

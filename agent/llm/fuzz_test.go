@@ -1,0 +1,111 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"unicode/utf8"
+
+	"github.com/hocket-dev/hocket/agent"
+)
+
+// What the reader of events finds does not depend on how the bytes come.
+func FuzzEvents(f *testing.F) {
+	for _, seed := range []string{
+		"data: {\"a\":1}\n\ndata: b\n\n", "data: one\r\ndata: two\r\n\r\n", "data:x\r\rdata:y\n\r", ": comment\nevent: e\nid: 1\n\n",
+		"data\n\n", "data: cut off", "\n\n\n", "data: a\n\r\n", "\r", "data: \xff\n\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, stream []byte) {
+		whole := collect(t, stream, false)
+		if single := collect(t, stream, true); !slices.Equal(whole, single) {
+			t.Errorf("%q: %q, byte by byte %q", stream, whole, single)
+		}
+		for _, e := range whole {
+			if strings.ContainsRune(e, '\r') {
+				t.Errorf("a line end is left in %q", e)
+			}
+		}
+	})
+}
+
+func collect(t *testing.T, stream []byte, single bool) []string {
+	t.Helper()
+	var got []string
+	var r interface{ Read([]byte) (int, error) } = bytes.NewReader(stream)
+	if single {
+		r = iotest.OneByteReader(r)
+	}
+	for data, err := range events(r) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, string(data))
+	}
+	return got
+}
+
+// Whatever a model writes as arguments is an object that fits the schema, or an
+// error that can be told.
+func FuzzArguments(f *testing.F) {
+	for _, seed := range []string{`{"a":1,"b":2}`, `{"a":"x"}`, `{`, ``, ` `, `[]`, `null`, `"{}"`, `{"a":1,"b":2} {}`, "{\"a\":1e999,\"b\":2}", "\xff", strings.Repeat("[", 10000), `{"a":0,"b":1,"a":-5}`} {
+		f.Add(seed)
+	}
+	box, err := newToolbox([]agent.Tool{adder()})
+	if err != nil {
+		f.Fatal(err)
+	}
+	add := box.byTag["add"]
+	f.Fuzz(func(t *testing.T, text string) {
+		args, err := add.arguments(text)
+		if err != nil {
+			if args != nil || err.Error() == "" {
+				t.Errorf("%v with %v", args, err)
+			}
+			return
+		}
+		for _, name := range []string{"a", "b"} {
+			if _, ok := args[name].(json.Number); !ok {
+				t.Errorf("%q: %s is %T", text, name, args[name])
+			}
+		}
+		if !utf8.ValidString(shown(text)) {
+			t.Errorf("the log would hold %q", shown(text))
+		}
+	})
+}
+
+func FuzzRefusal(f *testing.F) {
+	f.Add(429, "30", []byte(`{"error":{"message":"m","type":"t","code":"c","details":[{"reason":"r","retryDelay":"3s"},7]}}`))
+	f.Add(400, "Fri, 02 Jan 2026 03:05:05 GMT", []byte(`[{"error":"x"}]`))
+	f.Add(500, "1e309", []byte("<html>\xff"))
+	f.Fuzz(func(t *testing.T, status int, after string, body []byte) {
+		r := readRefusal(status, http.Header{"Retry-After": {after}}, body)
+		if r.after < 0 || !utf8.ValidString(r.Error()) || len(r.Error()) > 600 && len(r.codes) == 0 {
+			t.Errorf("%+v", r)
+		}
+		r.trouble()
+	})
+}
+
+func FuzzGemini(f *testing.F) {
+	f.Add([]byte(`{"candidates":[{"content":{"parts":[{"text":"a"},{"functionCall":{"name":"f","args":{"x":1}}},{"text":"b","thoughtSignature":"s"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":3}}`))
+	f.Add([]byte(`{"promptFeedback":{"blockReason":"SAFETY"}}`))
+	f.Add([]byte(`{"error":{"code":500}}`))
+	f.Add([]byte(`{"candidates":[{"content":{"parts":[null,7]}}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var a geminiAnswer
+		var said strings.Builder
+		_ = a.take(data, func(s string) { said.WriteString(s) })
+		out := a.whole()
+		body, err := json.Marshal(geminiContents([]message{{answered: &out}}))
+		if err != nil || !json.Valid(body) {
+			t.Errorf("%q goes back as %s, %v", data, body, err)
+		}
+	})
+}

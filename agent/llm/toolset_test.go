@@ -1,0 +1,55 @@
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/fakemodel"
+)
+
+// exactly is an executor that gives back its one setting.
+type exactly struct{}
+
+func (x exactly) Run(_ context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
+	var set struct{ Command string }
+	if err := agent.NewSchema(x.Settings()).Decode(task.Settings, &set); err != nil {
+		return agent.Result{}, err
+	}
+	return agent.Result{Output: "ran " + set.Command}, nil
+}
+
+func (exactly) Settings() map[string]any {
+	return map[string]any{"type": "object", "additionalProperties": false, "required": []any{"command"}, "properties": map[string]any{
+		"command": map[string]any{"type": "string"}, "max_output_kb": map[string]any{"type": "integer"},
+	}}
+}
+
+func TestToolset(t *testing.T) {
+	fake := fakemodel.Start(t)
+	model := executor(t, Anthropic, fake.URL, "k")
+	set := Toolset(exactly{}, func(task *agent.Task) bool { return task.Settings["command"] != nil }, []agent.Tool{adder()}, model)
+	agent.NewSchema(set.Settings()).Check(nil) // compiles
+
+	exact := task("")
+	exact.Settings = map[string]any{"command": "ls", "max_turns": json.Number("3")}
+	got, err := set.Run(t.Context(), exact, func([]byte) {})
+	if err != nil || got.Output != "ran ls" || set.Thinks(exact) || set.Account(exact) != "" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	words := task(fakemodel.Prompt(fakemodel.Step{Tool: "add", Args: map[string]any{"a": 1, "b": 1}}, fakemodel.Step{Text: "two"}))
+	words.Settings = map[string]any{"max_output_kb": json.Number("9")}
+	got, err = set.Run(t.Context(), words, func([]byte) {})
+	if err != nil || got.Output != "two" || !set.Thinks(words) || set.Account(words) != "fake" || set.Resumes(words) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, good := range []map[string]any{{}, {"command": "ls"}, {"model": "m"}} {
+		if found := agent.ValidateSettings(set, good); len(found) > 0 {
+			t.Errorf("%v: %v", good, found)
+		}
+	}
+	if len(agent.ValidateSettings(set, map[string]any{"comand": "ls"})) == 0 {
+		t.Error("an unknown setting is taken")
+	}
+}
