@@ -23,9 +23,6 @@ type Options struct {
 	Dir string
 	// Converse drives a CLI through a conversation in which it can ask; nil: none can.
 	Converse Driver
-	// Serve gives the tools of a task to the CLI, as a server that it can reach until
-	// stop is called; nil: tools are not given.
-	Serve func(ctx context.Context, task *agent.Task, log agent.Log) (server agent.Server, stop func(), err error)
 }
 
 // Driver runs a task through a conversation with the CLI.
@@ -161,7 +158,9 @@ func (x *Executor) Run(ctx context.Context, task *agent.Task, log agent.Log) (ag
 }
 
 // talks says whether the CLI is talked with, and not run headless.
-func (x *Executor) talks(allowed permissions) bool { return !x.m().headless || allowed.mode == AskFirst }
+func (x *Executor) talks(allowed permissions) bool {
+	return !x.m().headless || allowed.mode == AskFirst
+}
 
 // program finds the CLI and sees that it is not too old.
 func (x *Executor) program(ctx context.Context, set *settings) (string, error) {

@@ -160,8 +160,8 @@ func workDir(project, dir string) (string, error) {
 // one with the tools of the task.
 func (l *launch) allServers(ctx context.Context, log agent.Log) ([]agent.Server, error) {
 	servers := slices.Clone(l.task.Servers)
-	if len(l.task.Tools) > 0 && l.x.o.Serve != nil {
-		server, stop, err := l.x.o.Serve(ctx, l.task, log)
+	if len(l.task.Tools) > 0 {
+		server, stop, err := serve(ctx, l.task, log)
 		if err != nil {
 			return nil, fmt.Errorf("cli: tools for %s: %w", l.x.m().Name, err)
 		}

@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// serverOfTools is the name under which a CLI finds the tools of its task.
+const serverOfTools = "hocket"
+
+// serve offers the tools of a task to the CLI: as a server on loopback, for whoever has
+// its key, until stop is called.
+func serve(ctx context.Context, task *agent.Task, log agent.Log) (_ agent.Server, stop func(), err error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return agent.Server{}, nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	server := mcp.NewServer(&mcp.Implementation{Name: serverOfTools, Version: "1"}, nil)
+	for i := range task.Tools {
+		offer(ctx, server, &task.Tools[i], task, log)
+	}
+	key := newKey()
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true})
+	web := &http.Server{Handler: onlyWith(key, handler), ReadHeaderTimeout: 10 * time.Second}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = web.Serve(listener) // until it is closed
+	}()
+	return agent.Server{
+			Name: serverOfTools, URL: "http://" + listener.Addr().String() + "/mcp",
+			Headers: map[string]string{"Authorization": "Bearer " + key},
+		}, func() {
+			cancel()
+			_ = web.Close()
+			<-done
+		}, nil
+}
+
+// newKey is one that nobody guesses.
+func newKey() string {
+	var b [24]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// onlyWith refuses a request without the key: other users of the machine can reach the
+// address too.
+func onlyWith(key string, next http.Handler) http.Handler {
+	want := []byte("Bearer " + key)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), want) != 1 {
+			http.Error(w, "not for you", http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// offer adds a tool. ctx ends a call that the CLI does not end itself.
+func offer(ctx context.Context, server *mcp.Server, tool *agent.Tool, task *agent.Task, log agent.Log) {
+	input := tool.Input
+	if input["type"] != "object" {
+		input = map[string]any{"type": "object"}
+	}
+	server.AddTool(&mcp.Tool{Name: tool.Name, Description: tool.Description, InputSchema: input}, func(callCtx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		callCtx, stop := context.WithCancel(callCtx)
+		defer stop()
+		defer context.AfterFunc(ctx, stop)()
+		go keepAlive(callCtx, req)
+		text, err := call(callCtx, tool, req.Params.Arguments, task, log)
+		if err != nil {
+			text = err.Error()
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, IsError: err != nil}, nil
+	})
+}
+
+// call runs a tool, after a person was asked where that is wanted.
+func call(ctx context.Context, tool *agent.Tool, arguments []byte, task *agent.Task, log agent.Log) (string, error) {
+	args := map[string]any{}
+	if len(arguments) > 0 {
+		v, err := workflow.ParseJSON(arguments)
+		object, isObject := v.(map[string]any)
+		if err != nil || v != nil && !isObject {
+			return "", errors.New("the arguments must be a JSON object")
+		}
+		if isObject {
+			args = object
+		}
+	}
+	if tool.Approval {
+		answer, err := task.Ask(ctx, agent.Question{Text: "May the agent call the tool " + tool.Name + "?", Detail: tool.Name + " " + workflow.FormatJSON(args), Options: []string{"allow", "deny"}})
+		switch {
+		case errors.Is(err, agent.ErrNobody):
+			return "", errors.New("a person has to allow this tool, and nobody is here to be asked; do without it")
+		case err != nil:
+			return "", err
+		case answer != "allow":
+			return "", errors.New("a person did not allow this call; do without it")
+		}
+	}
+	return tool.Call(ctx, args, task, log)
+}
+
+// stillThere is how often a CLI is told that a call goes on. The most impatient gives up
+// after a minute of silence.
+const stillThere = 10 * time.Second
+
+// keepAlive tells the CLI that a call goes on.
+func keepAlive(ctx context.Context, req *mcp.CallToolRequest) {
+	token := req.Params.GetProgressToken()
+	if token == nil {
+		return
+	}
+	tick := time.NewTicker(stillThere)
+	defer tick.Stop()
+	for n := 1.0; ; n++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: n}) != nil {
+				return
+			}
+		}
+	}
+}
