@@ -25,7 +25,10 @@ func (d *Document) parseBraces() {
 	inner := &Document{file: d.file, text: b.out, piece: d.piece, lines: lines}
 	inner.piece.Braces = false
 	inner.parse()
-	d.root, d.found = inner.root, append(d.found, inner.found...)
+	d.root, d.found, d.broken = inner.root, append(d.found, inner.found...), inner.broken
+	for _, found := range inner.found {
+		d.mend(found.Change)
+	}
 	if len(b.places) > 0 && d.root != nil {
 		b.restore(d.root)
 	}

@@ -30,6 +30,8 @@ type Document struct {
 	piece Piece
 	own   Pool // if the piece has none
 
+	broken int // how often it was not well-formed
+
 	sources []workflow.Source // places of nodes that were composed
 }
 
@@ -87,7 +89,12 @@ func (d *Document) parse() {
 		return
 	}
 	if err != nil {
-		d.report(d.syntaxError(err))
+		d.broken++
+		found := d.syntaxError(err)
+		d.report(found)
+		if d.mend(found.Change) {
+			d.parse()
+		}
 		return
 	}
 	if second, err := decode(dec); !errors.Is(err, io.EOF) {
@@ -126,7 +133,7 @@ func decode(dec *yaml.Decoder) (n *yaml.Node, err error) {
 func (d *Document) Root() Node { return Node{doc: d, y: resolved(d.root)} }
 
 // Readable says whether the file is well-formed, whatever it holds.
-func (d *Document) Readable() bool { return d.root != nil || !d.found.Errors() }
+func (d *Document) Readable() bool { return d.broken == 0 && (d.root != nil || !d.found.Errors()) }
 
 // Diagnostics are all that was found so far, in the order of the file.
 func (d *Document) Diagnostics() workflow.Diagnostics { return d.found.Sort() }

@@ -2,6 +2,7 @@ package strictyaml
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -33,6 +34,27 @@ func (d *Document) mended(found workflow.Diagnostic, number int) workflow.Diagno
 	from := utf8.RuneCount(content[:start])
 	found.Change = workflow.Change{At: d.mark(number, 1+from, utf8.RuneCountInString(value)), Was: value, Text: quoted}
 	return found
+}
+
+// maxMended bounds how often a file is read again with a value in quotes.
+const maxMended = 20
+
+// mend makes a change of one line, so that what stands elsewhere can be read: one
+// mistake hides no others. A value that it puts in quotes is the last of its line,
+// so nothing else moves.
+func (d *Document) mend(c workflow.Change) bool {
+	if c.Text == "" || d.broken > maxMended {
+		return false
+	}
+	number := c.At.Line - d.piece.Line + 1
+	l := d.lines[number-1]
+	start := d.offset(number, c.At.Column-d.left(number))
+	if !bytes.HasPrefix(d.text[start:l.to], []byte(c.Was)) {
+		return false
+	}
+	d.text = slices.Concat(d.text[:start], []byte(c.Text), d.text[start+len(c.Was):])
+	d.lines, d.seen = d.splitLines(d.text), place{}
+	return true
 }
 
 // readsUpTo says whether the file is right up to a line, were that another one.

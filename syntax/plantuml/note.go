@@ -129,8 +129,9 @@ func (r *reader) readNote(n *activity.Note, on activity.Element) {
 		return
 	}
 	if m != noMark && !slices.Contains(marks, string(m)) {
-		r.unknownMark(n.Lines[0].Span, string(m))
-		return
+		if m = r.unknownMark(n.Lines[0].Span, string(m)); m == noMark {
+			return
+		}
 	}
 	if m == noMark && (on == nil || isStart(on)) {
 		m = workflowMark
@@ -138,14 +139,17 @@ func (r *reader) readNote(n *activity.Note, on activity.Element) {
 	r.attach(&part{mark: m, note: n, lines: body}, on)
 }
 
-// unknownMark reports the mark in the first line of a note.
-func (r *reader) unknownMark(line source.Span, written string) {
+// unknownMark reports the mark in the first line of a note, and gives the one that
+// was meant.
+func (r *reader) unknownMark(line source.Span, written string) mark {
 	d := workflow.Errorf(r.src.Pos(line), codeMark, "the marks are "+strings.Join(marks, ", "), "there is no mark <<%s>>", written).Near(written, marks)
-	if d.Change.Text != "" {
+	meant := d.Change.Text
+	if meant != "" {
 		text := string(r.src.Bytes[line.From:line.To])
-		d = d.Instead(text, strings.Replace(text, written, d.Change.Text, 1))
+		d = d.Instead(text, strings.Replace(text, written, meant, 1))
 	}
 	r.report(d)
+	return mark(meant)
 }
 
 // bind reads the words of a note; not ok: it has none, but is text that begins
@@ -153,7 +157,7 @@ func (r *reader) unknownMark(line source.Span, written string) {
 func (r *reader) bind(p *part) (ok bool) {
 	p.doc = r.piece(p.lines, p.note)
 	root := p.doc.Root()
-	if p.doc.Readable() && (root.IsMap() || !root.Exists()) {
+	if (p.doc.Readable() || p.mark != noMark) && (root.IsMap() || !root.Exists()) {
 		p.keys = root.Map()
 		return true
 	}

@@ -94,15 +94,25 @@ func (r *reader) wordsOf(e activity.Element, kind string, only ...mark) *said {
 	for i := range w.parts {
 		if p := &w.parts[i]; r.belongs(p, only) && p.doc != nil {
 			r.amend(p, s)
-			if p.mark != noMark || p.doc.Readable() {
-				r.found = append(r.found, p.doc.Diagnostics()...)
-			}
+			r.collect(p)
 			p.doc, p.keys = nil, nil
 		}
 	}
 	r.pool.Reuse()
 	r.texts = r.texts[:0]
 	return s
+}
+
+// collect takes what is wrong with the words of a note. One without a mark that is
+// no YAML may be text that begins like a word: its author has to say.
+func (r *reader) collect(p *part) {
+	for _, d := range p.doc.Diagnostics() {
+		if p.mark == noMark && !p.doc.Readable() {
+			d.Severity, d.Change = workflow.Warning, workflow.Change{}
+			d.Summary += ", so these are no words of the step"
+		}
+		r.found = append(r.found, d)
+	}
 }
 
 // belongs says whether a note is for the step that is asked for: at a loop there

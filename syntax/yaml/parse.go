@@ -13,7 +13,7 @@ import (
 // run if one of the diagnostics is an error.
 func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) {
 	doc := strictyaml.Read(file, text)
-	if !doc.Readable() {
+	if !doc.Readable() && !doc.Root().Exists() {
 		return nil, doc.Diagnostics()
 	}
 	r := &reader{doc: doc}
