@@ -75,7 +75,8 @@ func (a *app) runTool(ctx context.Context, name string, f *toolRunFlags) error {
 		return err
 	}
 	log := func(piece []byte) { a.note(view.Text(string(piece))) }
-	output, err := one.Call(ctx, args, &agent.Task{Dir: p.Root, Agent: &agent.Definition{Name: name}}, log)
+	you := &agent.Definition{Name: "you", Permissions: map[string]any{"mode": "full"}}
+	output, err := one.Call(ctx, args, &agent.Task{Dir: p.Root, Agent: you}, log)
 	if errors.Is(err, errInterrupted) {
 		return exitError(exitInterrupted)
 	}

@@ -23,6 +23,7 @@ type call struct {
 	key     string            // marks the processes of the call
 	env     []string
 	log     agent.Log
+	allowed *agent.Permissions // of the agent, where it chose the address; nil: it did not
 }
 
 // call makes one call: its arguments are checked before and what it gives after.
@@ -44,6 +45,9 @@ func (s *Set) call(ctx context.Context, m *Manifest, args map[string]any, task *
 	write, flush := c.hide.Stream(log)
 	c.log = write
 	defer flush()
+	if err := c.permit(ctx, task); err != nil {
+		return "", err
+	}
 	within, cancel := context.WithTimeout(ctx, m.Timeout)
 	defer cancel()
 	output, err := c.do(within)

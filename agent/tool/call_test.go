@@ -79,7 +79,7 @@ func callLogged(ctx context.Context, t *testing.T, s *tool.Set, name string, arg
 		t.Fatal(err)
 	}
 	var r record
-	out, err := one.Call(ctx, args, &agent.Task{Key: "run/a@1"}, r.log)
+	out, err := one.Call(ctx, args, &agent.Task{Key: "run/a@1", Agent: &agent.Definition{Permissions: map[string]any{"mode": "full"}}}, r.log)
 	for what, text := range map[string]string{"output": out, "log": r.String(), "error": fmt.Sprint(err)} {
 		if strings.Contains(text, "s3cr3t") {
 			t.Errorf("the %s of %s has the secret: %s", what, name, text)
@@ -236,4 +236,57 @@ func TestCancelledCall(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+}
+
+// Where the agent chooses the address, its own permissions count.
+func TestPermissionsOfTheAgent(t *testing.T) {
+	server := echo(t)
+	text, err := os.ReadFile("builtin/http_request/tool.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := project(t, server.URL, map[string]string{"http_request": strings.Replace(string(text), "network: true", "network: [127.0.0.1]", 1)})
+	one, err := s.Tool("http_request")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		permissions map[string]any
+		answer      string
+		args        map[string]any
+		asked, want string
+	}{
+		{nil, "", map[string]any{"url": "HOST/echo/a"}, "", "GET /echo/a"},
+		{nil, "allow", map[string]any{"url": "HOST/echo/", "body": "hi"}, "POST HOST/echo/\n\nhi", "body=hi"},
+		{nil, "deny", map[string]any{"url": "HOST/echo/", "body": "hi"}, "POST HOST/echo/\n\nhi", "a person was asked and did not allow this"},
+		{map[string]any{"network": "deny"}, "", map[string]any{"url": "HOST/echo/"}, "", "the permissions of this agent do not allow it"},
+		{map[string]any{"network": map[string]any{"HOST/goto*": "allow", "*": "deny"}}, "", map[string]any{"url": "HOST/goto?to=/echo/"}, "", "it leads on to HOST/echo/, which the permissions of the agent do not allow"},
+		{map[string]any{"mode": "nonsense"}, "", map[string]any{"url": "HOST/echo/"}, "", "permissions: mode cannot be"},
+	} {
+		asked := ""
+		task := &agent.Task{Agent: &agent.Definition{Name: "a", Permissions: hosts(c.permissions, server.URL)}, Ask: func(_ context.Context, q agent.Question) (string, error) {
+			asked = q.Detail
+			return c.answer, nil
+		}}
+		got, err := one.Call(t.Context(), hosts(c.args, server.URL), task, func([]byte) {})
+		here := func(s string) string { return strings.ReplaceAll(s, "HOST", server.URL) }
+		if !strings.Contains(got+fmt.Sprint(err), here(c.want)) || asked != here(c.asked) {
+			t.Errorf("%v %v\ngot  %s, %v, asked %q\nwant %s", c.permissions, c.args, got, err, asked, here(c.want))
+		}
+	}
+}
+
+// hosts puts the server into the texts of a map.
+func hosts(m map[string]any, host string) map[string]any {
+	out := map[string]any{}
+	for key, value := range m {
+		switch v := value.(type) {
+		case string:
+			value = strings.ReplaceAll(v, "HOST", host)
+		case map[string]any:
+			value = hosts(v, host)
+		}
+		out[strings.ReplaceAll(key, "HOST", host)] = value
+	}
+	return out
 }

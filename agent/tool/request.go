@@ -21,6 +21,46 @@ const (
 	maxErrorBody = 500
 )
 
+// permit asks the permissions of the agent, and a person if they say so, where the
+// agent says whom to talk to. To call a tool that knows that itself, it is enough that
+// the agent is given the tool.
+func (c *call) permit(ctx context.Context, task *agent.Task) error {
+	r, ok := c.Work.(*Request)
+	if !ok || task == nil || whole(r.URL) == "" {
+		return nil
+	}
+	permissions, err := task.Permitted()
+	if err != nil {
+		return err
+	}
+	req, _, err := c.build(ctx, r)
+	if err != nil {
+		return c.masked(err)
+	}
+	c.allowed = &permissions
+	what := reached(req)
+	detail := what
+	if req.Body != nil {
+		body, err := io.ReadAll(req.Body)
+		if err != nil {
+			return c.masked(err)
+		}
+		detail += "\n\n" + string(body)
+	}
+	if err := task.Permit(ctx, permissions.For(agent.MayReach, what), agent.MayReach, detail); err != nil {
+		return c.masked(err)
+	}
+	return nil
+}
+
+// reached is a request as permissions speak of it.
+func reached(req *http.Request) string {
+	if req.Method == http.MethodGet || req.Method == http.MethodHead {
+		return req.URL.String()
+	}
+	return req.Method + " " + req.URL.String()
+}
+
 // request makes the request of an http tool and gives the body of the answer.
 func (c *call) request(ctx context.Context, r *Request) (string, error) {
 	req, secret, err := c.build(ctx, r)
@@ -30,7 +70,7 @@ func (c *call) request(ctx context.Context, r *Request) (string, error) {
 	where := fmt.Sprintf("%s %s://%s%s", req.Method, req.URL.Scheme, req.URL.Host, req.URL.EscapedPath())
 	client := http.Client{
 		Transport:     &guard{network: c.Permissions.Network, redact: c.hide.Mask},
-		CheckRedirect: redirect(secret),
+		CheckRedirect: c.redirect(secret),
 	}
 	resp, err := client.Do(req)
 	if err != nil {
@@ -196,10 +236,13 @@ func (c *call) payload(r *Request) (io.Reader, string) {
 
 // redirect follows a few redirects, and keeps secrets from other servers. Package
 // net/http does that only for the headers that it knows.
-func redirect(secret []string) func(*http.Request, []*http.Request) error {
+func (c *call) redirect(secret []string) func(*http.Request, []*http.Request) error {
 	return func(next *http.Request, before []*http.Request) error {
 		if len(before) > maxRedirects {
 			return fmt.Errorf("more than %d redirects", maxRedirects)
+		}
+		if c.allowed != nil && c.allowed.For(agent.MayReach, reached(next)) != agent.Allow {
+			return agent.Permanentf("it leads on to %s, which the permissions of the agent do not allow", shorten(next.URL.String()))
 		}
 		first := before[0].URL
 		if next.URL.Scheme != first.Scheme || next.URL.Host != first.Host {
