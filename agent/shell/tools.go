@@ -1,0 +1,186 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/process"
+)
+
+// Exact says whether the settings of a task say which command to run. Otherwise its
+// prompt says what to do, and a model with the tools of [Shell.Tools] works it out.
+func (*Shell) Exact(task *agent.Task) bool {
+	_, command := task.Settings["command"]
+	_, script := task.Settings["script"]
+	return command || script
+}
+
+const (
+	toolTime    = 2 * time.Minute // for a command that names no time
+	maxToolTime = time.Hour
+	toolOutput  = 64 << 10 // bytes of what a command printed that a model is told
+)
+
+// Tools are what a model needs to do with a shell what its task asks for: a tool that
+// runs a command. The agent's permissions say which commands, `ask` unless they say
+// otherwise. A command sees no variable of the environment whose name says that it is
+// a secret.
+func (s *Shell) Tools(task *agent.Task) ([]agent.Tool, func(), error) {
+	permitted, err := task.Permitted()
+	if err != nil {
+		return nil, nil, err
+	}
+	none := func() {}
+	if permitted.Never(agent.MayRun) {
+		return nil, none, nil
+	}
+	typist := &typist{shell: &Shell{env: withoutSecrets(s.env), grace: s.grace}, permitted: permitted}
+	text := func(about string) map[string]any { return map[string]any{"type": "string", "description": about} }
+	return []agent.Tool{{
+		Name:        "shell",
+		Description: "Runs a command in the project and gives what it printed and how it ended. Nobody can type into it while it runs; what it starts in the background ends with it.",
+		Input: map[string]any{
+			"type": "object", "additionalProperties": false, "required": []any{"command"},
+			"properties": map[string]any{
+				"command": map[string]any{
+					"description": "A script for sh -c, or a list: a program with its arguments, which no shell reads.",
+					"type":        []any{"string", "array"}, "items": map[string]any{"type": "string"}, "minItems": 1, "minLength": 1,
+				},
+				"dir":             text("Directory to run in, relative to the project. Default: the project."),
+				"stdin":           text("Text for standard input."),
+				"timeout_seconds": map[string]any{"type": "integer", "minimum": 1, "maximum": int(maxToolTime.Seconds()), "description": "Longest time. Default: 120."},
+			},
+		},
+		Call: typist.run,
+	}}, none, nil
+}
+
+// typist runs what a model types.
+type typist struct {
+	shell     *Shell
+	permitted agent.Permissions
+	calls     atomic.Int64
+}
+
+type typed struct {
+	Command command     `json:"command"`
+	Dir     string      `json:"dir"`
+	Stdin   *agent.Text `json:"stdin"`
+	Seconds int64       `json:"timeout_seconds"`
+}
+
+func (t *typist) run(ctx context.Context, args map[string]any, task *agent.Task, log agent.Log) (string, error) {
+	var in typed
+	if err := agent.DecodeArguments(args, &in); err != nil {
+		return "", err
+	}
+	permission, line := t.permitted.ForCommand(in.Command.text), in.Command.text
+	if in.Command.argv != nil {
+		line = strings.Join(texts(in.Command.argv), " ")
+		permission = t.permitted.For(agent.MayRun, line)
+		line = fmt.Sprintf("%q", texts(in.Command.argv)) // a person sees where an argument ends
+	}
+	if strings.TrimSpace(strings.Join(texts(in.Command.argv), "")+in.Command.text) == "" {
+		return "", errors.New("the command is empty")
+	}
+	if err := task.Permit(ctx, permission, agent.MayRun, line); err != nil {
+		return "", err
+	}
+	cmd, err := t.shell.command(task, &settings{Command: in.Command, Dir: in.Dir})
+	if err != nil {
+		return "", err
+	}
+	patience := toolTime
+	if in.Seconds > 0 {
+		patience = min(time.Duration(in.Seconds)*time.Second, maxToolTime)
+	}
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	// What is left of a command is found by its key: commands that run side by side
+	// have different ones.
+	key := fmt.Sprintf("%s#shell%d", task.Key, t.calls.Add(1))
+	out := &middle{log: log}
+	stdin := ""
+	if in.Stdin != nil {
+		stdin = string(*in.Stdin)
+	}
+	err = (&process.Command{Cmd: cmd, Key: key, Grace: t.shell.grace}).Run(within, stdin, out.add, out.add)
+	return t.told(ctx, within, cmd, out, patience, err)
+}
+
+// told is what the model hears. That a command failed is a result like any other.
+func (t *typist) told(ctx, within context.Context, cmd *exec.Cmd, out *middle, patience time.Duration, err error) (string, error) {
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return "", agent.Interrupted(ctx)
+	case within.Err() != nil:
+		return out.with(fmt.Sprintf("ended after %s: it took too long", patience)), nil
+	case errors.As(err, &exit):
+		return out.with(exit.String()), nil
+	case err != nil:
+		return "", failure(ctx, cmd, &capture{}, err)
+	}
+	return out.with("exit status 0"), nil
+}
+
+// secretName is how variables are called that hold what nobody should see.
+var secretName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(^|_)(key|token|secret|password|passwd|credentials?|auth)(_|$)|APIKEY`)
+})
+
+func withoutSecrets(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return secretName().MatchString(name)
+	})
+}
+
+// middle keeps the beginning and the end of what a command prints: of long output,
+// what is in the middle matters least. It is safe for concurrent use.
+type middle struct {
+	log agent.Log
+
+	mu          sync.Mutex
+	first, last []byte
+	lost        int
+}
+
+func (m *middle) add(piece []byte) error {
+	m.log(piece)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := min(len(piece), toolOutput/4-len(m.first))
+	m.first = append(m.first, piece[:n]...)
+	m.last = append(m.last, piece[n:]...)
+	if over := len(m.last) - toolOutput; over > 0 { // seldom, so that it costs little
+		over += toolOutput / 4
+		m.lost += over
+		m.last = append(m.last[:0], m.last[over:]...)
+	}
+	return nil
+}
+
+// with is what was printed, and how it ended.
+func (m *middle) with(end string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	text := string(m.first)
+	if m.lost > 0 {
+		text += fmt.Sprintf("\n(%d bytes left out)\n", m.lost)
+	}
+	text = strings.TrimRight(strings.ToValidUTF8(text+string(m.last), "\uFFFD"), "\r\n")
+	if text == "" {
+		return end
+	}
+	return text + "\n" + end
+}
