@@ -1,0 +1,225 @@
+// Package real drives the real CLI agents, installed by the script setup, against a
+// scripted model. Where they are not installed, its tests are skipped.
+package real
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/cli"
+	"github.com/hocket-dev/hocket/agent/cli/acp"
+	"github.com/hocket-dev/hocket/internal/fakemodel"
+)
+
+// patience is for a case. It bounds what hangs; nothing depends on it.
+const patience = 3 * time.Minute
+
+// clis is where the CLIs are installed.
+func clis(t *testing.T) string {
+	dir := os.Getenv("HOCKET_CLIS")
+	if dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			t.Skip(err)
+		}
+		dir = filepath.Join(cache, "hocket-clis")
+	}
+	return filepath.Join(dir, "node_modules", ".bin")
+}
+
+// fixture is one CLI with a home, a project and a model of its own.
+type fixture struct {
+	cli     string
+	server  *fakemodel.Server
+	home    string
+	project string
+	env     []string
+	prices  agent.Prices
+	mu      sync.Mutex
+	log     bytes.Buffer
+}
+
+// homes are what each CLI needs to find the scripted model: variables, and files in
+// its home. KEY is its key, URL the model's address.
+var homes = map[string]struct {
+	env   []string
+	files map[string]string
+}{
+	"claude": {env: []string{"ANTHROPIC_BASE_URL=URL", "ANTHROPIC_API_KEY=KEY", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}},
+	"codex": {
+		env: []string{"FAKE_KEY=KEY", "CODEX_HOME=HOME/.codex", "MODEL_PROVIDER=fake"},
+		files: map[string]string{".codex/config.toml": `model = "gpt-5.4"
+model_provider = "fake"
+[model_providers.fake]
+name = "fake"
+base_url = "URL/v1"
+env_key = "FAKE_KEY"
+wire_api = "responses"
+request_max_retries = 1
+stream_max_retries = 1
+`},
+	},
+	"gemini": {
+		env:   []string{"GEMINI_API_KEY=KEY", "GOOGLE_GEMINI_BASE_URL=URL", "GEMINI_CLI_HOME=HOME"},
+		files: map[string]string{".gemini/settings.json": `{"security":{"auth":{"selectedType":"gemini-api-key"}},"telemetry":{"enabled":false},"privacy":{"usageStatisticsEnabled":false}}`},
+	},
+	"opencode": {
+		env: []string{"OPENCODE_DISABLE_MODELS_FETCH=1"},
+		files: map[string]string{".config/opencode/opencode.json": `{"model":"fake/fake-model","small_model":"fake/fake-model","provider":{"fake":{
+"npm":"@ai-sdk/openai-compatible","options":{"baseURL":"URL/v1","apiKey":"KEY"},
+"models":{"fake-model":{"name":"F","limit":{"context":200000,"output":8000},"cost":{"input":3,"output":15}}}}}}`},
+	},
+}
+
+// models are those that the cases name: a CLI left to itself may ask another one first
+// which to take.
+var models = map[string]string{"claude": "sonnet", "codex": "gpt-5.4", "gemini": "gemini-2.5-flash", "opencode": "fake/fake-model"}
+
+func newFixture(t *testing.T, name, key string) *fixture {
+	t.Helper()
+	bin := clis(t)
+	if _, err := os.Stat(filepath.Join(bin, name)); err != nil {
+		t.Skipf("%s is not installed; agent/cli/real/setup does that", name)
+	}
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("node is not installed")
+	}
+	f := &fixture{cli: name, server: fakemodel.Start(t), home: t.TempDir(), project: t.TempDir()}
+	fill := strings.NewReplacer("URL", f.server.URL, "KEY", key, "HOME", f.home)
+	f.env = []string{"HOME=" + f.home, "PATH=" + bin + ":" + filepath.Dir(node) + ":/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "TMPDIR=" + t.TempDir()}
+	for _, v := range homes[name].env {
+		variable, value, _ := strings.Cut(v, "=")
+		f.env = append(f.env, variable+"="+fill.Replace(value))
+	}
+	for path, text := range homes[name].files {
+		path = filepath.Join(f.home, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(fill.Replace(text)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			f.report(t)
+		}
+	})
+	return f
+}
+
+// report shows what the CLI printed and asked.
+func (f *fixture) report(t *testing.T) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t.Logf("log:\n%s", f.log.String())
+	for _, r := range f.server.All() {
+		body := r.Body
+		if len(body) > 300 {
+			body = append(append([]byte{}, body[:200]...), body[len(body)-100:]...)
+		}
+		t.Logf("asked: %s, %d turns: %s", r.Path, r.Turns, body)
+	}
+}
+
+// attempt is one task; steps are what the model does.
+type attempt struct {
+	mode         string // of permissions; "" the default
+	system       string
+	steps        []fakemodel.Step
+	schema       any
+	servers      []agent.Server
+	conversation *agent.Conversation
+	ask          agent.Ask
+	maxOutputKB  int
+}
+
+func (f *fixture) run(ctx context.Context, t *testing.T, a attempt) (agent.Result, error) {
+	t.Helper()
+	ctx, stop := context.WithTimeoutCause(ctx, patience, errors.New("the case took too long"))
+	defer stop()
+	x := cli.New(cli.Options{
+		Builtin: f.cli, Env: f.env, Dir: filepath.Join(f.home, "hocket"), Prices: f.prices, Grace: 2 * time.Second, Converse: acp.Converse,
+	})
+	task := &agent.Task{
+		Key: f.key(t), Dir: f.project, Prompt: "Do as the script says.\n\n" + fakemodel.Prompt(a.steps...), Settings: map[string]any{},
+		Agent: &agent.Definition{Name: f.cli, Model: models[f.cli], Prompt: a.system, MaxOutputKB: a.maxOutputKB},
+		Ask:   a.ask, Servers: a.servers, Conversation: a.conversation,
+	}
+	if a.mode != "" {
+		task.Agent.Permissions = map[string]any{"mode": a.mode}
+	}
+	task.Output.Schema = schemaOf(a.schema)
+	if task.Ask == nil {
+		task.Ask = func(context.Context, agent.Question) (string, error) { return "", agent.ErrNobody }
+	}
+	result, err := x.Run(ctx, task, func(piece []byte) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.log.Write(piece)
+	})
+	if left := f.left(t); len(left) > 0 {
+		t.Errorf("processes are left: %s", strings.Join(left, ", "))
+	}
+	return result, err
+}
+
+func (f *fixture) key(t *testing.T) string {
+	return fmt.Sprintf("real-%d-%s", os.Getpid(), strings.ReplaceAll(t.Name(), "/", "-"))
+}
+
+// left are the processes of the attempt that still run: those with its key in their
+// environment. Zombies of whoever does not wait for them are none.
+func (f *fixture) left(t *testing.T) []string {
+	var found []string
+	paths, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		env, err := os.ReadFile(path)
+		if err != nil || !bytes.Contains(env, []byte("="+f.key(t)+"\x00")) {
+			continue
+		}
+		name, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
+		found = append(found, filepath.Base(filepath.Dir(path))+" "+strings.ReplaceAll(string(name), "\x00", " "))
+	}
+	return found
+}
+
+// file is a path in the project.
+func (f *fixture) file(name string) string { return filepath.Join(f.project, name) }
+
+func (f *fixture) has(name string) bool {
+	_, err := os.Stat(f.file(name))
+	return err == nil
+}
+
+func (f *fixture) logged() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.log.String()
+}
+
+// await waits until something is so. The model and the CLI are other processes: there
+// is nothing that would tell.
+func await(t *testing.T, what string, so func() bool) bool {
+	for deadline := time.Now().Add(patience); !so(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Errorf("waited in vain for %s", what)
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,292 @@
+package real
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/fakemodel"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// say is a step in which the model says something.
+func say(text string) fakemodel.Step { return fakemodel.Step{Text: text} }
+
+func shell(command string) fakemodel.Step { return fakemodel.Step{Tool: "$shell", Cmd: command} }
+
+// schemaOf gives a schema the form in which workflows hold one.
+func schemaOf(schema any) any {
+	if schema == nil {
+		return nil
+	}
+	data, err := json.Marshal(schema)
+	if err != nil {
+		panic(err) // the test is wrong
+	}
+	value, err := workflow.ParseJSON(data)
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// The cases that every CLI passes. Each has a home and a model of its own.
+var cases = []struct {
+	name string
+	key  string // "" one that is taken
+	run  func(t *testing.T, f *fixture)
+}{
+	{name: "answer", run: answer},
+	{name: "structured answer", run: structured},
+	{name: "system prompt", run: system},
+	{name: "tool call", run: toolCall},
+	{name: "tool call refused", run: toolRefused},
+	{name: "resume", run: resume},
+	{name: "resume unknown", run: resumeUnknown},
+	{name: "cancel", run: cancel},
+	{name: "timeout", run: timeout},
+	{name: "quota", run: quota},
+	{name: "bad key", key: fakemodel.BadKey, run: badKey},
+	{name: "bad request", run: badRequest},
+	{name: "big output", run: bigOutput},
+	{name: "MCP tool", run: mcpTool},
+	{name: "permission asked", run: permission},
+	{name: "cost", run: cost},
+}
+
+// notOffered are the cases that a CLI has no means for, and why.
+var notOffered = map[string]map[string]string{
+	"codex": {"permission asked": "it asks for no command, its sandbox decides; it asks for tools of servers, see TestACP"},
+}
+
+func TestCLIs(t *testing.T) {
+	for _, name := range []string{"claude", "codex", "gemini", "opencode"} {
+		t.Run(name, func(t *testing.T) {
+			for _, c := range cases {
+				t.Run(c.name, func(t *testing.T) {
+					if why := notOffered[name][c.name]; why != "" {
+						t.Skip("not offered: " + why)
+					}
+					key := c.key
+					if key == "" {
+						key = "dummy"
+					}
+					c.run(t, newFixture(t, name, key))
+				})
+			}
+		})
+	}
+}
+
+func answer(t *testing.T, f *fixture) {
+	const text = "Hello <world> & \"you\",\n\n```go\nfunc main() {}\n```"
+	result, err := f.run(t.Context(), t, attempt{steps: []fakemodel.Step{say(text)}})
+	if err != nil || result.Output != text {
+		t.Errorf("%q, %v", result.Output, err)
+	}
+	if result.Conversation == nil || result.Conversation.Native == "" {
+		t.Error("no conversation that could be taken up")
+	}
+	if !strings.Contains(f.logged(), "Hello <world>") {
+		t.Error("the answer is not in the log")
+	}
+}
+
+func structured(t *testing.T, f *fixture) {
+	schema := map[string]any{"type": "object", "properties": map[string]any{"n": map[string]any{"type": "integer"}}, "required": []any{"n"}, "additionalProperties": false}
+	result, err := f.run(t.Context(), t, attempt{schema: schema, steps: []fakemodel.Step{{JSON: map[string]any{"n": 42}}}})
+	var got struct{ N int }
+	if err != nil || json.Unmarshal([]byte(result.Output), &got) != nil || got.N != 42 {
+		t.Errorf("%q, %v", result.Output, err)
+	}
+}
+
+func system(t *testing.T, f *fixture) {
+	result, err := f.run(t.Context(), t, attempt{system: "You are the cat of the house.", steps: []fakemodel.Step{say("meow")}})
+	if err != nil || result.Output != "meow" {
+		t.Errorf("%q, %v", result.Output, err)
+	}
+	if !slices.ContainsFunc(f.server.Requests(), func(r *fakemodel.Request) bool { return strings.Contains(string(r.Body), "the cat of the house") }) {
+		t.Error("the model was not told")
+	}
+}
+
+func toolCall(t *testing.T, f *fixture) {
+	result, err := f.run(t.Context(), t, attempt{mode: "full", steps: []fakemodel.Step{shell("touch made.txt"), say("done it")}})
+	if err != nil || result.Output != "done it" || !f.has("made.txt") {
+		t.Errorf("%q, %v, made %v", result.Output, err, f.has("made.txt"))
+	}
+	if !strings.Contains(f.logged(), "touch made.txt") {
+		t.Error("the call is not in the log")
+	}
+}
+
+// toolRefused lets the agent read only. Some CLIs do not offer their shell to the model
+// then, so that the model calls what is not there.
+func toolRefused(t *testing.T, f *fixture) {
+	names := map[string]string{"claude": "Bash", "codex": "$shell", "gemini": "run_shell_command", "opencode": "bash"}
+	step := fakemodel.Step{Tool: names[f.cli], Cmd: "touch made.txt", Args: map[string]any{"command": "touch made.txt", "description": "make it"}}
+	if f.cli == "codex" {
+		step.Args = nil
+	}
+	if _, err := f.run(t.Context(), t, attempt{mode: "read-only", steps: []fakemodel.Step{step, say("could not")}}); err != nil {
+		t.Error(err)
+	}
+	if f.has("made.txt") {
+		t.Error("it made a file")
+	}
+}
+
+func resume(t *testing.T, f *fixture) {
+	f.prices = func(string) (agent.Price, bool) { return agent.Price{Input: 3, Output: 15}, true }
+	first, err := f.run(t.Context(), t, attempt{steps: []fakemodel.Step{say("the first answer")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := f.run(t.Context(), t, attempt{steps: []fakemodel.Step{say("the second answer")}, conversation: first.Conversation})
+	if err != nil || second.Output != "the second answer" {
+		t.Errorf("%q, %v", second.Output, err)
+	}
+	if !slices.ContainsFunc(f.server.Requests(), func(r *fakemodel.Request) bool { return strings.Contains(string(r.Body), "the first answer") }) {
+		t.Error("the model was not told what was said before")
+	}
+	if second.Usage.TokensIn != 1000 || second.Usage.TokensOut != 50 {
+		t.Errorf("the second turn used %+v", second.Usage)
+	}
+	if second.Usage.CostUnknown || second.Usage.CostUSD > 1.5*first.Usage.CostUSD {
+		t.Errorf("the first turn cost %v, the second %v", first.Usage, second.Usage)
+	}
+}
+
+func resumeUnknown(t *testing.T, f *fixture) {
+	id := "11111111-2222-4333-8444-555555555555"
+	if f.cli == "opencode" {
+		id = "ses_0123456789abcdefghijABCDEF"
+	}
+	_, err := f.run(t.Context(), t, attempt{steps: []fakemodel.Step{say("x")}, conversation: &agent.Conversation{Native: id}})
+	fails(t, err, agent.Failed, true, "no longer has the conversation")
+}
+
+// cancel ends the CLI and the command that it runs, wherever that went.
+func cancel(t *testing.T, f *fixture) {
+	ctx, stop := context.WithCancelCause(t.Context())
+	defer stop(nil)
+	go func() {
+		await(t, "the command", func() bool { return f.has("pid") })
+		stop(context.Canceled)
+	}()
+	_, err := f.run(ctx, t, attempt{mode: "full", steps: []fakemodel.Step{shell("echo $$ > pid; exec sleep 600"), say("x")}})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	pid, err := os.ReadFile(f.file("pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id, err := strconv.Atoi(strings.TrimSpace(string(pid))); err == nil && f.cli != "codex" && runs(id) { // codex has process ids of its own
+		t.Errorf("the command %d still runs", id)
+	}
+}
+
+func runs(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	return err == nil && !strings.Contains(string(stat), ") Z ")
+}
+
+func timeout(t *testing.T, f *fixture) {
+	ctx, stop := context.WithCancelCause(t.Context())
+	defer stop(nil)
+	go func() {
+		await(t, "a request", func() bool { return len(f.server.Requests()) > 0 })
+		stop(context.DeadlineExceeded)
+	}()
+	_, err := f.run(ctx, t, attempt{steps: []fakemodel.Step{{Hang: true}}})
+	fails(t, err, agent.TimedOut, false, "took too long")
+}
+
+func quota(t *testing.T, f *fixture) {
+	step := fakemodel.Step{Status: 429, Message: "You exceeded your current quota, please try again later."}
+	_, err := f.run(t.Context(), t, attempt{steps: []fakemodel.Step{step}})
+	fails(t, err, agent.Quota, false, "the quota of "+f.cli+" is used up")
+}
+
+func badKey(t *testing.T, f *fixture) {
+	_, err := f.run(t.Context(), t, attempt{steps: []fakemodel.Step{say("x")}})
+	fails(t, err, agent.Failed, true, f.cli+" is not logged in, or its key was refused")
+}
+
+func badRequest(t *testing.T, f *fixture) {
+	_, err := f.run(t.Context(), t, attempt{steps: []fakemodel.Step{{Status: 400, Message: "that is too odd"}}})
+	fails(t, err, agent.Failed, false, "that is too odd")
+}
+
+func bigOutput(t *testing.T, f *fixture) {
+	big := fakemodel.Step{Text: "0123456789abcde\n", Repeat: 20000, Pieces: 200}
+	result, err := f.run(t.Context(), t, attempt{steps: []fakemodel.Step{big}})
+	if want := strings.Repeat(big.Text, big.Repeat); err != nil || strings.TrimSpace(result.Output) != strings.TrimSpace(want) {
+		t.Errorf("%d bytes of %d, %v", len(result.Output), len(want), err)
+	}
+	_, err = f.run(t.Context(), t, attempt{steps: []fakemodel.Step{big}, maxOutputKB: 10})
+	fails(t, err, agent.Failed, true, "over 10 KiB")
+}
+
+func mcpTool(t *testing.T, f *fixture) {
+	steps := []fakemodel.Step{{Tool: "$add", Args: map[string]any{"a": 2, "b": 40}}, say("added")}
+	result, err := f.run(t.Context(), t, attempt{steps: steps, servers: []agent.Server{f.engine()}})
+	calls, _ := os.ReadFile(f.file("calls"))
+	if err != nil || result.Output != "added" || string(calls) != "2+40\n" {
+		t.Errorf("%q, %v, calls %q", result.Output, err, calls)
+	}
+	if !slices.ContainsFunc(f.server.Requests(), func(r *fakemodel.Request) bool { return r.Turns > 0 && strings.Contains(string(r.Body), "42") }) {
+		t.Error("the model was not told the sum")
+	}
+}
+
+func permission(t *testing.T, f *fixture) {
+	for _, c := range []struct {
+		answer string
+		made   bool
+	}{{"allow once", true}, {"reject", false}} {
+		var asked []agent.Question
+		ask := func(_ context.Context, q agent.Question) (string, error) {
+			asked = append(asked, q)
+			return c.answer, nil
+		}
+		_, err := f.run(t.Context(), t, attempt{mode: "ask", ask: ask, steps: []fakemodel.Step{shell("touch " + strings.ReplaceAll(c.answer, " ", "-")), say("so be it")}})
+		if made := f.has(strings.ReplaceAll(c.answer, " ", "-")); made != c.made || c.made && err != nil {
+			t.Errorf("%s: made %v, %v", c.answer, made, err)
+		}
+		if len(asked) != 1 || !strings.Contains(asked[0].Detail, "touch "+strings.ReplaceAll(c.answer, " ", "-")) || asked[0].Options[0] != "allow once" {
+			t.Errorf("%s: asked %+v", c.answer, asked)
+		}
+	}
+}
+
+// cost is told by the CLI itself, or known from the prices of what it says that it used.
+func cost(t *testing.T, f *fixture) {
+	steps := []fakemodel.Step{{Text: "x", Usage: &fakemodel.Usage{In: 2000, Out: 100}}}
+	tells := f.cli == "claude" || f.cli == "opencode"
+	result, err := f.run(t.Context(), t, attempt{steps: steps})
+	if u := result.Usage; err != nil || u.TokensIn != 2000 || u.TokensOut != 100 || u.CostUnknown == tells || tells && u.CostUSD <= 0 {
+		t.Errorf("without prices: %+v, %v", u, err)
+	}
+	f.prices = func(string) (agent.Price, bool) { return agent.Price{Input: 1, Output: 10}, true }
+	result, err = f.run(t.Context(), t, attempt{steps: steps})
+	if u := result.Usage; err != nil || u.CostUnknown || u.CostUSD <= 0 || !tells && (u.CostUSD < 0.00299 || u.CostUSD > 0.00301) {
+		t.Errorf("with prices: %+v, %v", u, err)
+	}
+}
+
+func fails(t *testing.T, err error, kind agent.Kind, permanent bool, want string) {
+	t.Helper()
+	var failure *agent.Error
+	if !errors.As(err, &failure) || failure.Kind != kind || failure.Permanent != permanent || !strings.Contains(failure.Message, want) {
+		t.Errorf("%#v, want %s, permanent %v, with %q", err, kind, permanent, want)
+	}
+}
