@@ -51,12 +51,16 @@ func onlyGet(others Permission) []rule {
 	return []rule{{"http://*", Allow}, {"https://*", Allow}, {"*", others}}
 }
 
-// guarded are paths through which who may write could run commands, or permit itself
-// more. A definition that means them names them.
-var guarded = []rule{{".git/*", AskFirst}, {"*/.git/*", AskFirst}, {".hocket/*", AskFirst}, {".glee/*", AskFirst}}
+// guarded are directories through which who may write could run commands, or permit
+// itself more. A pattern that means them names them; in the mode full nothing is
+// guarded.
+var guarded = []string{".git", ".hocket", ".glee"}
 
 // Permissions are what an agent may do. The zero value permits nothing.
-type Permissions struct{ rules map[Power][]rule }
+type Permissions struct {
+	rules map[Power][]rule
+	full  bool
+}
 
 // rule is a permission for what a pattern matches, in which * stands for any text.
 type rule struct {
@@ -77,9 +81,6 @@ func ReadPermissions(written map[string]any) (Permissions, []Problem) {
 		r.problem([]string{"mode"}, "write one of read-only, edit, full, ask", "mode cannot be %s", workflow.FormatJSON(written["mode"]))
 	}
 	maps.Copy(r.rules, modes[mode])
-	if mode == "edit" {
-		r.rules[MayWrite] = append(slices.Clone(guarded), r.rules[MayWrite]...)
-	}
 	for _, key := range slices.Sorted(maps.Keys(written)) {
 		switch power := Power(key); {
 		case key == "mode":
@@ -94,7 +95,7 @@ func ReadPermissions(written map[string]any) (Permissions, []Problem) {
 			r.problem([]string{key}, detail, "unknown permission %q", key)
 		}
 	}
-	return Permissions{r.rules}, r.problems
+	return Permissions{r.rules, mode == "full"}, r.problems
 }
 
 type permissionReader struct {
@@ -125,9 +126,6 @@ func (r *permissionReader) read(power Power, written any) {
 		}
 		r.problem(path, "write one of allow, ask, deny", "%s cannot be %s", strings.Join(path, "."), workflow.FormatJSON(patterns[pattern]))
 	}
-	if power == MayWrite {
-		rules = append(rules, guarded...)
-	}
 	// What no pattern matches is asked for.
 	r.rules[power] = append(rules, rule{"", AskFirst})
 }
@@ -135,8 +133,19 @@ func (r *permissionReader) read(power Power, written any) {
 // For says whether something may be done. Of the patterns that match, the one with
 // the most characters counts, and of equals the narrowest permission.
 func (p Permissions) For(power Power, what string) Permission {
-	permission, _ := p.decide(power, what)
+	permission, by := p.decide(power, what)
+	if power == MayWrite && permission == Allow && !p.full && guards(by.pattern, what) {
+		return AskFirst
+	}
 	return permission
+}
+
+// guards says whether a path leads into a guarded directory that the pattern which
+// allows it does not name. There are systems on which .GIT is .git.
+func guards(pattern, path string) bool {
+	return slices.ContainsFunc(strings.Split(path, "/"), func(part string) bool {
+		return slices.ContainsFunc(guarded, func(name string) bool { return strings.EqualFold(name, part) && !strings.Contains(pattern, name) })
+	})
 }
 
 func (p Permissions) decide(power Power, what string) (Permission, rule) {

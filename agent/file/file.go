@@ -131,6 +131,6 @@ func (s *settings) do(ctx context.Context, root *os.Root, task *agent.Task) (str
 	case "append":
 		return s.Path, appendTo(root, s.Path, workflow.FormatText(s.Content))
 	default:
-		return list(ctx, root, s.Path, s.Glob, limit)
+		return listed(ctx, root, s.Path, s.Glob, limit)
 	}
 }

@@ -13,8 +13,25 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// list gives the paths below a directory that a pattern matches, as JSON.
-func list(ctx context.Context, root *os.Root, dir, glob string, limit int64) (string, error) {
+// listed gives the paths below a directory that a pattern matches, as JSON.
+func listed(ctx context.Context, root *os.Root, dir, glob string, limit int64) (string, error) {
+	found, err := list(ctx, root, dir, glob)
+	if err != nil {
+		return "", err
+	}
+	paths := make([]any, len(found))
+	for i, p := range found {
+		paths[i] = p
+	}
+	output := workflow.FormatJSON(paths)
+	if int64(len(output)) > limit {
+		return "", agent.Permanentf("the list of %d paths is over %d KiB; narrow the glob, or raise max_output_kb", len(paths), limit>>10)
+	}
+	return output, nil
+}
+
+// list gives the paths below a directory that a pattern matches, sorted.
+func list(ctx context.Context, root *os.Root, dir, glob string) ([]string, error) {
 	if dir == "" {
 		dir = "."
 	}
@@ -24,24 +41,16 @@ func list(ctx context.Context, root *os.Root, dir, glob string, limit int64) (st
 	l := &lister{ctx: ctx, files: root.FS(), dirs: strings.HasSuffix(glob, "/"), seen: map[place]bool{}}
 	var err error
 	if l.pattern, err = split(glob); err != nil {
-		return "", err
+		return nil, err
 	}
 	if _, err := root.Stat(filepath.FromSlash(dir)); err != nil {
-		return "", agent.PathError(dir, err)
+		return nil, agent.PathError(dir, err)
 	}
 	if err := l.walk(path.Clean(filepath.ToSlash(dir)), 0); err != nil {
-		return "", err
+		return nil, err
 	}
 	slices.Sort(l.found)
-	paths := make([]any, 0, len(l.found))
-	for _, p := range slices.Compact(l.found) {
-		paths = append(paths, p)
-	}
-	output := workflow.FormatJSON(paths)
-	if int64(len(output)) > limit {
-		return "", agent.Permanentf("the list of %d paths is over %d KiB; narrow the glob, or raise max_output_kb", len(paths), limit>>10)
-	}
-	return output, nil
+	return slices.Compact(l.found), nil
 }
 
 const anyDirs = "**"

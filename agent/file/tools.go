@@ -1,0 +1,291 @@
+package file
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/hocket-dev/hocket/agent"
+)
+
+// Exact says whether the settings of a task say what to do. Otherwise its prompt does,
+// and a model with the tools of [File.Tools] works it out.
+func (*File) Exact(task *agent.Task) bool {
+	_, action := task.Settings["action"]
+	return action
+}
+
+const (
+	toolOutput = 64 << 10 // bytes that a model is told at once
+	toolFile   = 8 << 20  // bytes of a file that is searched or edited
+	maxLine    = 500      // bytes of a line that a search shows
+)
+
+// Tools are what a model needs to work on the files of the project: read, list,
+// search, write and edit. The agent's permissions say which files; reading is
+// permitted and writing asked for unless they say otherwise. No path leads out of the
+// project.
+func (*File) Tools(task *agent.Task) ([]agent.Tool, func(), error) {
+	permitted, err := task.Permitted()
+	if err != nil {
+		return nil, nil, err
+	}
+	c := &clerk{permitted: permitted}
+	text := func(about string) map[string]any { return map[string]any{"type": "string", "description": about} }
+	number := func(about string) map[string]any {
+		return map[string]any{"type": "integer", "minimum": 1, "description": about}
+	}
+	file, dir := text("The file, relative to the project."), text("The directory, relative to the project. Default: the project.")
+	glob := text("Which names: * ? [a-z] within a name, ** for any number of directories, such as **/*.go.")
+	var tools []agent.Tool
+	add := func(power agent.Power, name, about string, call toolCall, properties map[string]any, required ...any) {
+		if permitted.Never(power) {
+			return
+		}
+		tools = append(tools, agent.Tool{Name: name, Description: about, Call: call.inProject, Input: map[string]any{
+			"type": "object", "additionalProperties": false, "properties": properties, "required": append([]any{}, required...),
+		}})
+	}
+	add(agent.MayRead, "read_file", "Gives the lines of a text file, each after its number.", c.read,
+		map[string]any{"path": file, "from": number("First line. Default: 1."), "lines": number("How many lines. Default: as many as fit.")}, "path")
+	add(agent.MayRead, "list_files", "Lists the files of the project that a pattern matches, sorted.", c.list,
+		map[string]any{"path": dir, "glob": glob})
+	add(agent.MayRead, "search_files", "Finds the lines of text files that a regular expression (RE2) matches.", c.search,
+		map[string]any{"pattern": text("Regular expression; (?i) before it ignores case."), "path": dir, "glob": glob}, "pattern")
+	add(agent.MayWrite, "write_file", "Writes a file, in place of the one that is there.", c.write,
+		map[string]any{"path": file, "content": text("All of the file.")}, "path", "content")
+	add(agent.MayWrite, "edit_file", "Replaces a text in a file by another one.", c.edit, map[string]any{
+		"path": file, "old": text("What to replace, exactly as it stands in the file, without line numbers. It must occur once, unless all is true."),
+		"new": text("What to put in its place."), "all": map[string]any{"type": "boolean", "description": "Replace it wherever it occurs."},
+	}, "path", "old", "new")
+	return tools, func() {}, nil
+}
+
+// clerk does what a model asks for.
+type clerk struct {
+	permitted agent.Permissions
+	writing   sync.Mutex // one change at a time, so that none undoes another
+}
+
+// permit asks whether a file may be changed.
+func (c *clerk) permit(ctx context.Context, task *agent.Task, path, detail string) error {
+	return task.Permit(ctx, c.permitted.For(agent.MayWrite, path), agent.MayWrite, detail)
+}
+
+type request struct {
+	Path    string `json:"path"`
+	From    int    `json:"from"`
+	Lines   int    `json:"lines"`
+	Glob    string `json:"glob"`
+	Pattern string `json:"pattern"`
+	Content string `json:"content"`
+	Old     string `json:"old"`
+	New     string `json:"new"`
+	All     bool   `json:"all"`
+}
+
+type toolCall func(ctx context.Context, root *os.Root, in *request, task *agent.Task) (string, error)
+
+// inProject opens the project for a call.
+func (call toolCall) inProject(ctx context.Context, args map[string]any, task *agent.Task, log agent.Log) (string, error) {
+	var in request
+	if err := agent.DecodeArguments(args, &in); err != nil {
+		return "", err
+	}
+	root, err := os.OpenRoot(task.Dir)
+	if err != nil {
+		return "", fmt.Errorf("the project: %w", err)
+	}
+	defer root.Close()
+	// Permissions are about the file, however it is written.
+	in.Path = path.Clean(filepath.ToSlash(in.Path))
+	return call(ctx, root, &in, task)
+}
+
+// read gives the lines of a file from one on, as many as fit.
+func (c *clerk) read(ctx context.Context, root *os.Root, in *request, task *agent.Task) (string, error) {
+	if err := task.Permit(ctx, c.permitted.For(agent.MayRead, in.Path), agent.MayRead, in.Path); err != nil {
+		return "", err
+	}
+	text, err := read(root, in.Path, toolFile)
+	if err != nil {
+		return "", err
+	}
+	lines := strings.SplitAfter(text, "\n")
+	if lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	from := max(in.From, 1)
+	if len(lines) == 0 {
+		return "(the file is empty)", nil
+	}
+	if from > len(lines) {
+		return "", fmt.Errorf("%q has %d lines", in.Path, len(lines))
+	}
+	to := len(lines)
+	if in.Lines > 0 && in.Lines < to-from+1 {
+		to = from + in.Lines - 1
+	}
+	var out strings.Builder
+	for n := from; n <= to; n++ {
+		line := strings.TrimRight(lines[n-1], "\n")
+		if out.Len() > 0 && out.Len()+len(line) > toolOutput {
+			fmt.Fprintf(&out, "(%d more lines; go on with from: %d)", len(lines)-n+1, n)
+			return out.String(), nil
+		}
+		fmt.Fprintf(&out, "%6d\t%s\n", n, cut(line, toolOutput))
+	}
+	if to < len(lines) {
+		fmt.Fprintf(&out, "(%d more lines; go on with from: %d)", len(lines)-to, to+1)
+	}
+	return out.String(), nil
+}
+
+// cut shortens a text to a number of bytes, and says so.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most] + "… (cut off)"
+}
+
+func (c *clerk) list(ctx context.Context, root *os.Root, in *request, task *agent.Task) (string, error) {
+	if err := task.Permit(ctx, c.permitted.For(agent.MayRead, in.Path), agent.MayRead, in.Path); err != nil {
+		return "", err
+	}
+	paths, err := list(ctx, root, in.Path, in.Glob)
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	for i, p := range paths {
+		if out.Len()+len(p) > toolOutput {
+			fmt.Fprintf(&out, "(%d more; narrow the glob)", len(paths)-i)
+			break
+		}
+		out.WriteString(p + "\n")
+	}
+	if len(paths) == 0 {
+		return "(no files)", nil
+	}
+	return out.String(), nil
+}
+
+// search shows the lines that match. A file that may not be read, that is not text or
+// that is too large is passed over.
+func (c *clerk) search(ctx context.Context, root *os.Root, in *request, task *agent.Task) (string, error) {
+	pattern, err := regexp.Compile(in.Pattern)
+	if err != nil {
+		return "", fmt.Errorf("the pattern cannot be understood: %w", err)
+	}
+	if in.Glob == "" {
+		in.Glob = "**"
+	}
+	paths, err := list(ctx, root, in.Path, in.Glob)
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	for _, p := range paths {
+		if ctx.Err() != nil {
+			return "", agent.Interrupted(ctx)
+		}
+		if c.permitted.For(agent.MayRead, p) != agent.Allow {
+			continue
+		}
+		if !matching(root, p, pattern, &out) {
+			out.WriteString("(more matches; narrow the pattern or the glob)")
+			return out.String(), nil
+		}
+	}
+	if out.Len() == 0 {
+		return fmt.Sprintf("(nothing in %d files)", len(paths)), nil
+	}
+	return out.String(), nil
+}
+
+// matching adds the lines of a file that match; false: no more fit.
+func matching(root *os.Root, name string, pattern *regexp.Regexp, out *strings.Builder) bool {
+	info, err := root.Stat(filepath.FromSlash(name))
+	if err != nil || !info.Mode().IsRegular() || info.Size() > toolFile {
+		return true
+	}
+	f, err := root.Open(filepath.FromSlash(name))
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, toolFile))
+	if err != nil || bytes.IndexByte(data, 0) >= 0 {
+		return true
+	}
+	n := 0
+	for line := range bytes.Lines(data) {
+		n++
+		line = bytes.TrimRight(line, "\r\n")
+		if !pattern.Match(line) {
+			continue
+		}
+		shown := fmt.Sprintf("%s:%d:%s\n", name, n, cut(strings.ToValidUTF8(string(line), "\uFFFD"), maxLine))
+		if out.Len()+len(shown) > toolOutput {
+			return false
+		}
+		out.WriteString(shown)
+	}
+	return true
+}
+
+func (c *clerk) write(ctx context.Context, root *os.Root, in *request, task *agent.Task) (string, error) {
+	if err := c.permit(ctx, task, in.Path, in.Path+"\n\n"+in.Content); err != nil {
+		return "", err
+	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	if err := write(root, in.Path, in.Content, task.Key); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("wrote %s (%d bytes)", in.Path, len(in.Content)), nil
+}
+
+func (c *clerk) edit(ctx context.Context, root *os.Root, in *request, task *agent.Task) (string, error) {
+	change := fmt.Sprintf("%s\n\n%s\n\n→\n\n%s", in.Path, in.Old, in.New)
+	if err := c.permit(ctx, task, in.Path, change); err != nil {
+		return "", err
+	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	text, err := read(root, in.Path, toolFile)
+	if err != nil {
+		return "", err
+	}
+	count := 0
+	if in.Old != "" {
+		count = strings.Count(text, in.Old)
+	}
+	switch {
+	case in.Old == "":
+		return "", errors.New("old is empty; write_file writes a whole file")
+	case in.Old == in.New:
+		return "", errors.New("old and new are the same")
+	case count == 0:
+		return "", fmt.Errorf("the text does not occur in %q; read the file and copy it exactly, spaces included", in.Path)
+	case count > 1 && !in.All:
+		return "", fmt.Errorf("the text occurs %d times in %q; give more of what is around it, or set all", count, in.Path)
+	}
+	if err := write(root, in.Path, strings.ReplaceAll(text, in.Old, in.New), task.Key); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("changed %s in %d places", in.Path, count), nil
+}
