@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/scripted"
+	"github.com/hocket-dev/hocket/agent/tool"
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/project"
@@ -152,7 +153,7 @@ func try(t *testing.T, code string, blocks []fence) workflow.Diagnostics {
 	root := "workflow.yml"
 	var pairs []string
 	for i, b := range blocks {
-		line, _, _ := strings.Cut(b.text, "\n")
+		line, _, _ := strings.Cut(strings.TrimPrefix(b.text, "---\n"), "\n") // or a comment in keys in front
 		name, named := strings.CutPrefix(line, "# ")
 		named = named && filepath.Ext(name) != ""
 		switch {
@@ -174,11 +175,18 @@ func try(t *testing.T, code string, blocks []fence) workflow.Diagnostics {
 		_, wrong := l.Inputs(nil, pairs)
 		found = append(found, wrong...)
 	}
+	if text, ok := files[weatherTool]; ok {
+		_, wrong := tool.Read(weatherTool, []byte(text))
+		found = append(found, wrong...)
+	}
 	if text, ok := files["replies.yml"]; ok {
 		found = append(found, tryReplies(l, text)...)
 	}
 	return found
 }
+
+// weatherTool is the tool of which a page speaks.
+const weatherTool = ".hocket/tools/weather/tool.yml"
 
 func tryReplies(l *project.Loaded, text string) workflow.Diagnostics {
 	replies, found := scripted.Parse("replies.yml", []byte(text))
@@ -217,7 +225,7 @@ func allCodes() map[string]string {
 			all[c.Name] = ""
 		}
 	}
-	for _, code := range []string{agent.CodeDefinition, scripted.CodeReplies, "reply-unused"} {
+	for _, code := range []string{agent.CodeDefinition, tool.CodeDefinition, scripted.CodeReplies, "reply-unused"} {
 		all[code] = ""
 	}
 	for _, r := range check.Rules() {
