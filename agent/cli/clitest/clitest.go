@@ -115,10 +115,12 @@ func (s *Sample) prove(t *testing.T, m *cli.Manifest) {
 
 func (s *Sample) play() play { return play{Stdout: s.Stdout, Stderr: s.Stderr, Exit: s.Exit} }
 
-// cutOff ends the output after each line but the last that counts. A stream that
-// stops too early is never an answer, though the exit status be 0. Plain text is its
-// own end, and cannot be proved that way.
+// cutOff ends the output in the middle of each line. A stream that stops too early is
+// never another answer, though the exit status be 0.
 func cutOff(t *testing.T, m *cli.Manifest, good *Sample) {
+	if !m.Events() {
+		t.Skip("plain text: nothing tells its end")
+	}
 	lines := strings.SplitAfter(strings.TrimRight(good.Stdout, "\n"), "\n")
 	failures := 0
 	for i := range lines {
@@ -131,7 +133,7 @@ func cutOff(t *testing.T, m *cli.Manifest, good *Sample) {
 			t.Errorf("cut off in line %d: got %q for an answer", i+1, res.Output)
 		}
 	}
-	if failures == 0 && m.Events() {
+	if failures == 0 {
 		t.Error("no stream that is cut off fails")
 	}
 }
