@@ -2,9 +2,16 @@ package agent
 
 import "strings"
 
-// Toolset gives the tools with which a model does the work of an executor, for one
-// attempt. done ends what they hold; it is never nil where there is no error.
-type Toolset func(task *Task) (tools []Tool, done func(), err error)
+// Equipped is an executor whose work a model can do as well, with tools.
+type Equipped interface {
+	Executor
+	// Exact says whether the settings of a task say what to do. Otherwise its
+	// prompt does, and it takes a model.
+	Exact(task *Task) bool
+	// Tools are those for one attempt of a model. done ends what they hold; it is
+	// never nil where there is no error.
+	Tools(task *Task) (tools []Tool, done func(), err error)
+}
 
 // Permitted are the permissions of the agent of a task. The error is permanent.
 func (t *Task) Permitted() (Permissions, error) {

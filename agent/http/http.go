@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/outbound"
 )
 
 const (
@@ -23,12 +24,14 @@ const (
 type Options struct {
 	Transport nethttp.RoundTripper                      // nil: net/http's own
 	Getenv    func(name string) (value string, ok bool) // where secrets come from; nil: this process's environment
+	Network   outbound.Policy                           // what requests that a model thinks of may reach besides public addresses; of no use with a Transport
 }
 
 // HTTP makes requests. It is safe for concurrent use.
 type HTTP struct {
 	transport nethttp.RoundTripper
 	getenv    func(string) (string, bool)
+	network   outbound.Policy
 	schema    *agent.Schema
 }
 
@@ -36,7 +39,7 @@ var _ agent.Executor = (*HTTP)(nil)
 
 // New makes the executor.
 func New(o Options) *HTTP {
-	h := &HTTP{transport: o.Transport, getenv: o.Getenv}
+	h := &HTTP{transport: o.Transport, getenv: o.Getenv, network: o.Network}
 	if h.getenv == nil {
 		h.getenv = os.LookupEnv
 	}

@@ -9,9 +9,7 @@ import (
 
 // toolset is an executor that also works from words, by a model with its tools.
 type toolset struct {
-	agent.Executor
-	exact func(*agent.Task) bool
-	tools []agent.Tool
+	agent.Equipped
 	model *Executor
 	words map[string]any // the properties of the model's settings
 }
@@ -19,15 +17,15 @@ type toolset struct {
 // Toolset makes an agent of an executor and a model: a task whose settings say
 // exactly what to do is done by the executor alone, every other one by the model
 // with the tools, besides those that the task has itself.
-func Toolset(exec agent.Executor, exact func(*agent.Task) bool, tools []agent.Tool, model *Executor) agent.Conversant {
-	return &toolset{Executor: exec, exact: exact, tools: tools, model: model, words: properties(model.Settings())}
+func Toolset(exec agent.Equipped, model *Executor) agent.Conversant {
+	return &toolset{Equipped: exec, model: model, words: properties(model.Settings())}
 }
 
 // Settings are those of both. What the executor requires holds only where it works
 // alone, and it says so itself then.
 func (t *toolset) Settings() map[string]any {
 	all := maps.Clone(t.words)
-	maps.Copy(all, properties(t.Executor.Settings()))
+	maps.Copy(all, properties(t.Equipped.Settings()))
 	return map[string]any{"type": "object", "additionalProperties": false, "properties": all}
 }
 
@@ -37,7 +35,22 @@ func properties(schema map[string]any) map[string]any {
 }
 
 // Thinks is true where the settings leave open what to do.
-func (t *toolset) Thinks(task *agent.Task) bool { return !t.exact(task) }
+func (t *toolset) Thinks(task *agent.Task) bool { return !t.Exact(task) }
+
+// Absence is what the executor misses: the model is missed only by some tasks, and
+// says so itself.
+func (t *toolset) Absence() string {
+	if a, ok := t.Equipped.(agent.Absent); ok {
+		return a.Absence()
+	}
+	return ""
+}
+
+// Narrow keeps it from being chosen for a task that names no agent.
+func (t *toolset) Narrow() {}
+
+// CallsTools is what the model does.
+func (t *toolset) CallsTools() {}
 
 // Resumes is the model's.
 func (t *toolset) Resumes(task *agent.Task) bool { return t.Thinks(task) && t.model.Resumes(task) }
@@ -52,17 +65,31 @@ func (t *toolset) Account(task *agent.Task) string {
 
 // Run does the task in one of the two ways.
 func (t *toolset) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
-	if t.Thinks(task) {
-		return t.model.Run(ctx, t.forModel(task), log)
+	if !t.Thinks(task) {
+		return t.Equipped.Run(ctx, t.forExecutor(task), log)
 	}
-	return t.Executor.Run(ctx, t.forExecutor(task), log)
+	own := t.forModel(task)
+	if t.modelless(own) {
+		return agent.Result{}, agent.Permanentf("the settings of this task do not say what to do, so it takes a model, and none is named; say it exactly under config, or set model on the agent or in .hocket/config.yml")
+	}
+	tools, done, err := t.Tools(task)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	defer done()
+	own.Tools = append(tools, task.Tools...)
+	return t.model.Run(ctx, own, log)
 }
 
-// forModel is the task as the model takes it: with the tools, and without settings
-// that it does not know.
+// modelless says that no model is named for a task, neither by it nor for all.
+func (t *toolset) modelless(task *agent.Task) bool {
+	named, _ := task.Settings["model"].(string)
+	return named == "" && (task.Agent == nil || task.Agent.Model == "") && t.model.fallback == ""
+}
+
+// forModel is the task as the model takes it: without settings that it does not know.
 func (t *toolset) forModel(task *agent.Task) *agent.Task {
 	own := *task
-	own.Tools = append(append([]agent.Tool{}, t.tools...), task.Tools...)
 	own.Settings = maps.Clone(task.Settings)
 	maps.DeleteFunc(own.Settings, func(name string, _ any) bool { return t.words[name] == nil })
 	return &own
@@ -72,7 +99,7 @@ func (t *toolset) forModel(task *agent.Task) *agent.Task {
 // of the agent for all of its tasks.
 func (t *toolset) forExecutor(task *agent.Task) *agent.Task {
 	own := *task
-	mine := properties(t.Executor.Settings())
+	mine := properties(t.Equipped.Settings())
 	own.Settings = maps.Clone(task.Settings)
 	maps.DeleteFunc(own.Settings, func(name string, _ any) bool { return t.words[name] != nil && mine[name] == nil })
 	return &own

@@ -9,8 +9,15 @@ import (
 	"github.com/hocket-dev/hocket/internal/fakemodel"
 )
 
-// exactly is an executor that gives back its one setting.
-type exactly struct{}
+// exactly is an executor that gives back its one setting, and counts the attempts whose
+// tools were put away.
+type exactly struct{ done *int }
+
+func (exactly) Exact(task *agent.Task) bool { return task.Settings["command"] != nil }
+
+func (x exactly) Tools(*agent.Task) ([]agent.Tool, func(), error) {
+	return []agent.Tool{adder()}, func() { *x.done++ }, nil
+}
 
 func (x exactly) Run(_ context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
 	var set struct{ Command string }
@@ -29,7 +36,8 @@ func (exactly) Settings() map[string]any {
 func TestToolset(t *testing.T) {
 	fake := fakemodel.Start(t)
 	model := executor(t, Anthropic, fake.URL, "k")
-	set := Toolset(exactly{}, func(task *agent.Task) bool { return task.Settings["command"] != nil }, []agent.Tool{adder()}, model)
+	done := 0
+	set := Toolset(exactly{&done}, model)
 	agent.NewSchema(set.Settings()).Check(nil) // compiles
 
 	exact := task("")
@@ -44,6 +52,9 @@ func TestToolset(t *testing.T) {
 	if err != nil || got.Output != "two" || !set.Thinks(words) || set.Account(words) != "fake" || set.Resumes(words) {
 		t.Errorf("%+v, %v", got, err)
 	}
+	if done != 1 {
+		t.Errorf("the tools of an attempt were put away %d times", done)
+	}
 	for _, good := range []map[string]any{{}, {"command": "ls"}, {"model": "m"}} {
 		if found := agent.ValidateSettings(set, good); len(found) > 0 {
 			t.Errorf("%v: %v", good, found)
@@ -51,5 +62,19 @@ func TestToolset(t *testing.T) {
 	}
 	if len(agent.ValidateSettings(set, map[string]any{"comand": "ls"})) == 0 {
 		t.Error("an unknown setting is taken")
+	}
+}
+
+func TestToolsetWithoutAModel(t *testing.T) {
+	done := 0
+	set := Toolset(exactly{&done}, New(Options{}))
+	words := &agent.Task{Agent: &agent.Definition{Name: "shell"}, Prompt: "tidy up"}
+	_, err := set.Run(t.Context(), words, func([]byte) {})
+	wantError(t, err, agent.Failed, true, "do not say what to do", "none is named")
+	if done != 0 {
+		t.Error("tools were taken out for nothing")
+	}
+	if _, narrow := set.(agent.Narrow); !narrow {
+		t.Error("it would be chosen for tasks that name no agent")
 	}
 }
