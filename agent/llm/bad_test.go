@@ -75,7 +75,7 @@ func TestRateLimitWithoutTime(t *testing.T) {
 
 func TestNoMoney(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(429)
+		w.WriteHeader(http.StatusTooManyRequests)
 		_, _ = io.WriteString(w, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`)
 	}))
 	defer server.Close()

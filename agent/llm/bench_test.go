@@ -128,9 +128,9 @@ func peakRSS() int64 {
 		return 0
 	}
 	if runtime.GOOS == "darwin" {
-		return int64(u.Maxrss)
+		return u.Maxrss // in bytes, elsewhere in KiB
 	}
-	return int64(u.Maxrss) << 10
+	return u.Maxrss << 10
 }
 
 // watchHeap gives the most memory that the heap took, when it is stopped.

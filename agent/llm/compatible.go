@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/openai/openai-go/v3"
@@ -151,8 +152,8 @@ func (a *chatAnswer) take(chunk *openai.ChatCompletionChunk, text func(string)) 
 // call is the one that a part belongs to. Some servers give every call the same
 // index, and a new id.
 func (a *chatAnswer) call(index int64, id string) *chatCall {
-	for i := len(a.calls) - 1; i >= 0; i-- {
-		if k := a.calls[i]; k.index == index && (id == "" || id == k.id) {
+	for _, k := range slices.Backward(a.calls) {
+		if k.index == index && (id == "" || id == k.id) {
 			return k
 		}
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // geminiAPI is generateContent of Google, without its client: see
-// docs/decisions/0019-gemini-by-hand.md.
+// docs/decisions/0020-gemini-by-hand.md.
 type geminiAPI struct {
 	at  Provider
 	key string

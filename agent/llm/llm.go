@@ -3,7 +3,6 @@ package llm
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -118,17 +117,13 @@ func (e *Executor) Absence() string {
 	var missing []string
 	for _, name := range slices.Sorted(maps.Keys(e.providers)) {
 		p := e.providers[name]
-		if p.Key == nil {
+		switch {
+		case p.usable():
 			return ""
-		}
-		_, err := p.Key()
-		if err == nil {
-			return ""
-		}
-		if p.KeyName != "" {
+		case p.KeyName != "":
 			missing = append(missing, p.KeyName)
-		} else {
-			missing = append(missing, fmt.Sprintf("the key of %s (%v)", name, err))
+		default:
+			missing = append(missing, "the key of "+name)
 		}
 	}
 	return "no provider of models has a key; set " + strings.Join(missing, " or ")

@@ -66,29 +66,27 @@ func (e *Executor) providerOf(model string) (string, error) {
 		if p, ok := e.providers[string(f.api)]; ok && p.API == f.api {
 			return string(f.api), nil
 		}
-		if names := e.speaking(f.api); len(names) == 1 {
-			return names[0], nil
+		speaking := e.names(func(p Provider) bool { return p.API == f.api })
+		if len(speaking) > 1 {
+			speaking = e.names(func(p Provider) bool { return p.API == f.api && p.usable() })
+		}
+		if len(speaking) == 1 {
+			return speaking[0], nil
 		}
 	}
-	if names := e.usable(); len(names) == 1 {
+	if names := e.names(Provider.usable); len(names) == 1 {
 		return names[0], nil
 	}
 	return "", agent.Permanentf("which provider has the model %q is not known; write provider/%s%s", model, model, e.choice(""))
 }
 
-func (e *Executor) speaking(api API) []string {
-	return e.names(func(p Provider) bool { return p.API == api })
-}
-
-// usable are the providers that have a key or need none.
-func (e *Executor) usable() []string {
-	return e.names(func(p Provider) bool {
-		if p.Key == nil {
-			return true
-		}
-		_, err := p.Key()
-		return err == nil
-	})
+// usable says whether there is a key, or none is needed.
+func (p Provider) usable() bool {
+	if p.Key == nil {
+		return true
+	}
+	_, err := p.Key()
+	return err == nil
 }
 
 func (e *Executor) names(which func(Provider) bool) []string {
