@@ -1,5 +1,5 @@
 // Package schema holds the published JSON Schemas of the files that people
-// write: workflows, agents, tools, project settings and replies. Editors use them, and
+// write: workflows, agents, tools, CLIs, project settings and replies. Editors use them, and
 // the command line prints them. Its tests keep them equal to what the readers
 // accept. It imports nothing of ours.
 package schema
@@ -15,7 +15,7 @@ var files embed.FS
 
 const ending = ".schema.json"
 
-// Names are the names of the schemas: agent, config, replies, tool and workflow.
+// Names are the names of the schemas: agent, cli, config, replies, tool and workflow.
 func Names() []string {
 	entries, err := files.ReadDir(".")
 	if err != nil {

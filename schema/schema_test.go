@@ -14,6 +14,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/cli"
 	"github.com/hocket-dev/hocket/agent/scripted"
 	"github.com/hocket-dev/hocket/agent/tool"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
@@ -24,10 +25,10 @@ import (
 )
 
 func TestNames(t *testing.T) {
-	if diff := cmp.Diff([]string{"agent", "config", "replies", "tool", "workflow"}, schema.Names()); diff != "" {
+	if diff := cmp.Diff([]string{"agent", "cli", "config", "replies", "tool", "workflow"}, schema.Names()); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := schema.JSON("task"); err == nil || !strings.Contains(err.Error(), "there are agent, config") {
+	if _, err := schema.JSON("task"); err == nil || !strings.Contains(err.Error(), "there are agent, cli, config") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -63,6 +64,7 @@ func TestAcceptedFilesAreValid(t *testing.T) {
 	for name, patterns := range map[string][]string{
 		"workflow": {"../syntax/yaml/testdata/ok/*.yml", "../syntax/yaml/testdata/ok/*.format", "../syntax/yaml/testdata/fmt/*.yml", "../examples/*.yml"},
 		"replies":  {"../examples/replies/*.yml"},
+		"cli":      {"../agent/cli/manifests/*.yml"},
 		"tool":     {"../agent/tool/sample/*/tool.yml", "../agent/tool/builtin/*/tool.yml", "../examples/.hocket/tools/*/tool.yml"},
 	} {
 		compiled := compile(t, name)
@@ -122,6 +124,10 @@ func TestKeysAreThoseOfTheReaders(t *testing.T) {
 		_, found := tool.Read("f/tool.yml", []byte(text))
 		return found
 	}
+	readCLI := func(text string) workflow.Diagnostics {
+		_, found := cli.ReadManifest("f.yml", []byte(text))
+		return found
+	}
 	for _, c := range []struct {
 		schema, path string
 		read         func(string) workflow.Diagnostics
@@ -163,6 +169,20 @@ func TestKeysAreThoseOfTheReaders(t *testing.T) {
 		{"config", "definitions/values/additionalProperties/anyOf/1/properties", readConfig(t), "mcp: {m: {url: x, headers: {h: {" + stray + "}}}}"},
 		{"config", "properties/context/properties", readConfig(t), "context: {" + stray + "}"},
 		{"config", "properties/browser/properties", readConfig(t), "browser: {" + stray + "}"},
+		{"cli", "properties", readCLI, stray},
+		{"cli", "properties/version/properties", readCLI, "version: {" + stray + "}"},
+		{"cli", "properties/permissions/properties", readCLI, "permissions: {" + stray + "}"},
+		{"cli", "properties/values/additionalProperties/properties", readCLI, "values: {a: {" + stray + "}}"},
+		{"cli", "properties/files/additionalProperties/properties", readCLI, "files: {a: {" + stray + "}}"},
+		{"cli", "properties/servers/properties", readCLI, "servers: {" + stray + "}"},
+		{"cli", "properties/reply/properties", readCLI, "reply: {" + stray + "}"},
+		{"cli", "properties/errors/items/properties", readCLI, "errors: [{" + stray + "}]"},
+		{"cli", "properties/acp/properties", readCLI, "acp: {" + stray + "}"},
+		{"cli", "definitions/arguments/items/anyOf/1/properties", readCLI, "args: [{" + stray + "}]"},
+		{"cli", "definitions/rule/properties", readCLI, "reply: {rules: [{" + stray + "}]}"},
+		{"cli", "definitions/rule/properties/take/properties", readCLI, "reply: {rules: [{take: {" + stray + "}}]}"},
+		{"cli", "definitions/figures/properties", readCLI, "reply: {rules: [{add: {" + stray + "}}]}"},
+		{"cli", "definitions/conditions/additionalProperties/anyOf/1/properties", readCLI, "reply: {rules: [{when: {a: {" + stray + "}}}]}"},
 		{"replies", "definitions/long/properties", readReplies, "a: {output: x, " + stray + "}"},
 	} {
 		if diff := cmp.Diff(keysRead(t, c.read(c.text)), properties(t, c.schema, c.path)); diff != "" {

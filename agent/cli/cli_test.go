@@ -12,12 +12,3 @@ func TestBuiltin(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkBuiltin(b *testing.B) {
-	for b.Loop() {
-		for _, name := range Builtin() {
-			text, _ := manifests.ReadFile("manifests/" + name + ".yml")
-			ReadManifest(name+".yml", text)
-		}
-	}
-}

@@ -66,7 +66,8 @@ func (r *reader) manifest(m *strictyaml.Map) {
 	for _, e := range files {
 		r.value(e.Key, e.Name)
 	}
-	r.m.args, r.m.headless = r.arguments(m.Get("args")), m.Get("args").Exists()
+	args := m.Get("args")
+	r.m.args, r.m.headless = r.arguments(args), args.Exists()
 	r.m.stdin = r.template(m.Get("stdin"), nil)
 	r.m.env = r.variables(m.Get("env"))
 	r.files(files)
