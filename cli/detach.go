@@ -44,7 +44,7 @@ func (a *app) spawn(run, replies string) error {
 	if err != nil {
 		return fmt.Errorf("the program does not know where it is: %w", err)
 	}
-	args := []string{"resume", run, "--quiet"}
+	args := []string{"resume", run, "--quiet", "--apart"}
 	if replies != "" {
 		args = append(args, "--replies", replies)
 	}

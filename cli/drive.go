@@ -19,6 +19,7 @@ type driveFlags struct {
 	quiet  bool
 	plain  bool
 	detach bool
+	apart  bool // nobody is here, but somebody may answer from elsewhere
 }
 
 // drive is a run about to be driven.
@@ -49,7 +50,7 @@ func (a *app) drive(ctx context.Context, d *drive, flags driveFlags, begin func(
 	err := d.retell(ctx, w)
 	var res engine.Result
 	if err == nil {
-		res, err = begin(ctx, d.options(w))
+		res, err = begin(ctx, d.options(w, flags))
 	}
 	forget()
 	closed()
@@ -70,8 +71,8 @@ func (d *drive) retell(ctx context.Context, w watcher) error {
 	return err
 }
 
-func (d *drive) options(w watcher) local.Options {
-	o := local.Options{Agents: laneAgents{d.agents, d.pin, d.place}, Asker: asker{w}, Observer: observer{w}}
+func (d *drive) options(w watcher, flags driveFlags) local.Options {
+	o := local.Options{Elsewhere: flags.apart, Agents: laneAgents{d.agents, d.pin, d.place}, Asker: asker{w}, Observer: observer{w}}
 	if d.replies != nil {
 		o.Script, o.ScriptAll = d.replies.Script(), d.replies.CoversAll(d.pin.Bundle)
 	}

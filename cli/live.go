@@ -16,6 +16,7 @@ import (
 
 const (
 	framePause  = 80 * time.Millisecond // between frames, while something moves
+	newsPause   = 10 * time.Millisecond // before a frame, when an agent says something
 	questionMax = 8                     // lines of a question that stay in the frame
 )
 
@@ -33,6 +34,7 @@ type live struct {
 	stop     func()
 	forget   func() // ends the wait for signals
 	finished chan struct{}
+	news     chan struct{} // holds one token when an agent has said something
 	still    chan struct{} // closed when nothing is drawn any more
 
 	pen     sync.Mutex // taken before mu
@@ -59,7 +61,7 @@ type prompt struct {
 func (p *prompt) deaf(now time.Time) bool { return p.shown.IsZero() || now.Sub(p.shown) < deafness }
 
 func newLive(out *os.File, in io.Reader, style view.Style, tree *view.Tree, stop func()) *live {
-	l := &live{out: out, style: style, stop: stop, tree: tree, finished: make(chan struct{}), still: make(chan struct{})}
+	l := &live{out: out, style: style, stop: stop, tree: tree, finished: make(chan struct{}), news: make(chan struct{}, 1), still: make(chan struct{})}
 	if f, ok := terminal(in); ok {
 		l.in = f
 		l.hush()
@@ -106,6 +108,10 @@ func (l *live) log(address string, piece []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.tree.Log(address, piece)
+	select {
+	case l.news <- struct{}{}:
+	default:
+	}
 }
 
 func (l *live) ask(q *engine.AskHuman, answer reply) bool {
@@ -166,19 +172,26 @@ func (l *live) close() {
 }
 
 // animate draws frames until the run is over. The first comes after a pause, so
-// that a short run draws only its end.
+// that a short run draws only its end. What an agent says is drawn soon, but not
+// for every piece.
 func (l *live) animate() {
 	defer close(l.still)
-	pause := framePause
+	cost := time.Duration(0) // of a frame; a huge tree takes at most a tenth of the time
 	for {
 		select {
 		case <-l.finished:
 			return
-		case <-time.After(pause):
+		case <-time.After(max(framePause, 10*cost)):
+		case <-l.news:
+			select {
+			case <-l.finished:
+				return
+			case <-time.After(max(newsPause, 10*cost)):
+			}
 		}
 		began := time.Now()
 		l.draw()
-		pause = max(framePause, 10*time.Since(began)) // a huge tree costs at most a tenth of the time
+		cost = time.Since(began)
 	}
 }
 

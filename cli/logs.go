@@ -89,14 +89,38 @@ func (l *logPrinter) run(ctx context.Context, follow bool) error {
 		if !follow || !p.driven || l.app.gone {
 			return nil
 		}
-		pause := max(200*time.Millisecond, 4*time.Since(began)) // a long journal is not read all the time
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return ctx.Err()
+		// A long journal is not read all the time; logs that are known are.
+		if err := l.watch(ctx, keys, max(200*time.Millisecond, 4*time.Since(began))); err != nil {
+			return err
 		}
 	}
 }
+
+// watch prints what is added to logs, for a while.
+func (l *logPrinter) watch(ctx context.Context, keys []logKey, patience time.Duration) error {
+	if len(keys) > watched {
+		keys = keys[len(keys)-watched:]
+	}
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for over := time.After(patience); ; {
+		select {
+		case <-over:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-look.C:
+		}
+		for _, k := range keys {
+			if err := l.print(k); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// watched is how many logs are looked at all the time: the newest.
+const watched = 20
 
 // keys are the attempts to print, in the order in which their steps started.
 func (l *logPrinter) keys(p *past) []logKey {

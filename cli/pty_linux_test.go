@@ -19,7 +19,7 @@ import (
 // console is a pseudo terminal with a program in it, and a screen that shows
 // what a person would see.
 type console struct {
-	t    *testing.T
+	t    testing.TB
 	cmd  *exec.Cmd
 	pty  *os.File
 	done chan error
@@ -30,7 +30,7 @@ type console struct {
 }
 
 // startConsole starts the real command in a terminal of its own.
-func startConsole(t *testing.T, dir string, rows, cols int, args ...string) *console {
+func startConsole(t testing.TB, dir string, rows, cols int, args ...string) *console {
 	t.Helper()
 	pty, tty := openPTY(t, rows, cols)
 	self, err := os.Executable()
@@ -52,7 +52,7 @@ func startConsole(t *testing.T, dir string, rows, cols int, args ...string) *con
 	return c
 }
 
-func openPTY(t *testing.T, rows, cols int) (pty, tty *os.File) {
+func openPTY(t testing.TB, rows, cols int) (pty, tty *os.File) {
 	t.Helper()
 	pty, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
@@ -74,7 +74,7 @@ func openPTY(t *testing.T, rows, cols int) (pty, tty *os.File) {
 	return pty, tty
 }
 
-func resize(t *testing.T, pty *os.File, rows, cols int) {
+func resize(t testing.TB, pty *os.File, rows, cols int) {
 	t.Helper()
 	if err := unix.IoctlSetWinsize(int(pty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(rows), Col: uint16(cols)}); err != nil {
 		t.Fatal(err)

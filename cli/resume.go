@@ -45,6 +45,7 @@ started with, whatever has become of the files.`,
 		},
 	}
 	f.add(cmd.Flags())
+	cmd.Flags().BoolVar(&f.apart, "apart", false, "wait for what agents ask to be answered from elsewhere")
 	cmd.Flags().StringVar(&replies, "replies", "", "take what agents and people say from `FILE`, not the run's own replies")
 	return cmd
 }
