@@ -24,7 +24,7 @@ func (l *Loaded) Check(replied func(w *workflow.Workflow, node string) bool) wor
 		Names:   l.callable(),
 		Broken:  l.broken,
 	})
-	found = slices.DeleteFunc(found, l.doubtful())
+	found = slices.DeleteFunc(slices.DeleteFunc(found, l.isUnmet), l.doubtful())
 	return slices.Concat(l.project.Diagnostics(), l.Diagnostics, l.missingPrompts(replied), l.chosenAgents(replied), found).Sort()
 }
 

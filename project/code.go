@@ -11,6 +11,8 @@ func Codes() []strictyaml.Code {
 		{Name: codePromptFile, Meaning: "The file of a prompt cannot be used."},
 		{Name: codeChosen, Meaning: "An agent was chosen where none is named."},
 		{Name: codeTemplate, Meaning: "A task names a prompt that does not exist."},
+		{Name: codeTemplateKeys, Meaning: "The keys in front of a prompt say something that they cannot."},
+		{Name: codeTemplateVariable, Meaning: "A prompt uses a variable that nothing gives."},
 		{Name: codeInputUnknown, Meaning: "A run is given an input that its workflow does not declare."},
 		{Name: codeInputMissing, Meaning: "A run is not given an input that it needs."},
 		{Name: codeInputType, Meaning: "A run is given an input of the wrong type."},

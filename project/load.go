@@ -27,15 +27,18 @@ type Loaded struct {
 	// Diagnostics are the mistakes that the readers found. A check finds more.
 	Diagnostics workflow.Diagnostics
 
-	project *Project
-	read    workflow.Diagnostics          // what the readers found, without what this package did
-	files   map[string]*workflow.Workflow // by file; nil: not readable
-	broken  []string                      // names that stand for no one workflow; reported already
-	beside  []string                      // directories of the files that were read
-	places  map[place][]found             // what find found: a name is called many times
-	missing []missing                     // tasks without the prompts that they name
-	chosen  []chosen                      // tasks that were given an agent
-	settled bool                          // choose was here
+	project   *Project
+	read      workflow.Diagnostics          // what the readers found, without what this package did
+	files     map[string]*workflow.Workflow // by file; nil: not readable
+	broken    []string                      // names that stand for no one workflow; reported already
+	beside    []string                      // directories of the files that were read
+	places    map[place][]found             // what find found: a name is called many times
+	missing   []missing                     // tasks without the prompts that they name
+	templates map[string]*template          // by file
+	uses      []use                         // tasks with prompts of the project
+	unmet     []workflow.Pos                // references of these prompts that nothing gives; reported already
+	chosen    []chosen                      // tasks that were given an agent
+	settled   bool                          // choose was here
 }
 
 // place is a name and the directory of the file that uses it.

@@ -21,6 +21,7 @@ const promptFile = "prompt_file"
 // with its references resolved.
 func (l *Loaded) readPrompts(w *workflow.Workflow) {
 	read := false
+	var before []string // inputs that are asked for without the prompts
 	w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
 		task, ok := n.Step.(*workflow.Task)
 		switch {
@@ -30,12 +31,16 @@ func (l *Loaded) readPrompts(w *workflow.Workflow) {
 			l.readPrompt(w, n, task)
 			read = true
 		case task.Settings[templateName] != nil:
+			if before == nil {
+				before = expr.FreeInputs(w)
+			}
 			l.readTemplate(w, n, task)
 			read = true
 		}
 	})
 	if read {
 		expr.Resolve(w, expr.Canonical, nil)
+		l.unmetVariables(w, before)
 	}
 }
 

@@ -30,20 +30,38 @@ func (l *Loaded) readTemplate(w *workflow.Workflow, n *workflow.Node, task *work
 	task.Settings = maps.Clone(task.Settings)
 	delete(task.Settings, templateName)
 	homes := l.project.homesFor(filepath.Dir(w.Pos.File))
-	if filepath.IsLocal(name) { // else it leads out of the directory
-		for _, home := range homes {
-			file := filepath.Join(home, "prompts", filepath.FromSlash(name)+".md")
-			if text, err := l.project.read(file); err == nil && utf8.Valid(text) {
-				setPrompt(task, file, string(text))
-				return
-			}
-		}
-	}
 	pos := n.Pos
 	if src := task.SettingsSrc[templateName]; src.Pos.Line > 0 {
 		pos = src.Pos
 	}
+	if t := l.template(name, homes); t != nil {
+		l.apply(use{w: w, node: n, task: task, template: t, name: name, pos: pos})
+		return
+	}
 	l.missing = append(l.missing, missing{w, n.ID, workflow.Errorf(pos, codeTemplate, templateHint(name, homes), "there is no prompt %q", name)})
+}
+
+// template is the prompt of a name, nil if no file holds it. A file is read once.
+func (l *Loaded) template(name string, homes []string) *template {
+	if !filepath.IsLocal(name) { // it leads out of the directory
+		return nil
+	}
+	for _, home := range homes {
+		file := filepath.Join(home, "prompts", filepath.FromSlash(name)+".md")
+		if t := l.templates[file]; t != nil {
+			return t
+		}
+		if text, err := l.project.read(file); err == nil && utf8.Valid(text) {
+			t, found := readFront(file, text)
+			l.Diagnostics = append(l.Diagnostics, found...)
+			if l.templates == nil {
+				l.templates = map[string]*template{}
+			}
+			l.templates[file] = t
+			return t
+		}
+	}
+	return nil
 }
 
 // homesFor are the directories whose agents and prompts a workflow may use: those

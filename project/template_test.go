@@ -45,3 +45,88 @@ func TestMissingPrompts(t *testing.T) {
 		t.Errorf("with a reply for one of them: %v", found)
 	}
 }
+
+// The keys in front of a prompt count where the step says nothing itself.
+func TestKeysOfPrompts(t *testing.T) {
+	dir := write(t, map[string]string{
+		".hocket/prompts/sum.md":    "---\ndescription: Sums up\ninputs: {text: , reader: everybody, tone: {description: how, default: 3}}\noutput: {mode: json, schema: {type: object}}\nagent: writer\nmodel: large\n---\n\nSum up {{text}} for {{reader}},\r\n  {{tone}} times; ${text.title}, {{text ?? reader}}.\n\n",
+		".hocket/agents/writer.yml": "agent: claude\nprompt: You write.\n",
+		"a.yml": "steps:\n  - {id: draft, agent: shell, config: {command: [ls]}, output: draft}\n" +
+			"  - {id: one, template: sum, inputs: {text: '${draft}'}}\n" +
+			"  - {id: two, template: sum, agent: claude, config: {model: small}, inputs: {text: '${draft}', reader: 'all $${x} of you'}, output: {mode: first_line}}\n",
+	})
+	l := load(t, open(t, dir, "claude"), "a.yml")
+	if found := l.Check(nil); found.Errors() {
+		t.Fatal(found)
+	}
+	node := l.Bundle.Root.Body.Node("one")
+	one := node.Step.(*workflow.Task)
+	want := "\nSum up ${vars.draft} for everybody,\r\n  3 times; ${vars.draft.title}, ${vars.draft ?? \"everybody\"}."
+	if one.Prompt.Text != want || one.Agent != "writer" || one.Settings["model"] != "large" || node.Output.Mode != workflow.JSON || node.Output.Schema == nil {
+		t.Errorf("one is %q by %s with %v and %+v", one.Prompt.Text, one.Agent, one.Settings, node.Output)
+	}
+	node = l.Bundle.Root.Body.Node("two")
+	two := node.Step.(*workflow.Task)
+	want = "\nSum up ${vars.draft} for all $${x} of you,\r\n  3 times; ${vars.draft.title}, ${vars.draft ?? \"all ${x} of you\"}."
+	if two.Prompt.Text != want || two.Agent != "claude" || two.Settings["model"] != "small" || node.Output.Mode != workflow.FirstLine {
+		t.Errorf("two is %q by %s with %v and %+v", two.Prompt.Text, two.Agent, two.Settings, node.Output)
+	}
+}
+
+// What a prompt uses and nothing gives is a mistake of the step.
+func TestVariablesOfPrompts(t *testing.T) {
+	const listed = "---\ninputs: [text, reader]\n---\nSum up {{text}}\nfor {{reader}}.\n"
+	const step = "  - {id: sum, agent: shell, template: sum, config: {command: [cat]}"
+	for name, c := range map[string]struct{ prompt, flow, want string }{
+		"given at the step":            {listed, "steps:\n" + step + ", inputs: {text: a, reader: b}}\n", ""},
+		"given by the workflow":        {listed, "inputs: {reader: string}\nstate: {text: a}\nsteps:\n" + step + "}\n", ""},
+		"asked for elsewhere":          {listed, "steps:\n  - {id: a, agent: shell, config: {command: [cat]}, prompt: 'For ${reader}.', output: text}\n" + step + "}\n", ""},
+		"not listed, an input of runs": {"Sum up {{text}}.", "steps:\n" + step + "}\n", ""},
+		"listed, and not given": {listed, "steps:\n" + step + ", inputs: {text: a}}\n",
+			`a.yml:2:39: error[template-variable]: nothing gives "reader", which the prompt "sum" uses in sum.md:5; give it at the step, ` + "`inputs: {reader: …}`, or to the workflow"},
+		"not listed, and not declared": {"Sum up.\n{{text}} and {{text}}.", "inputs: {other: string}\nsteps:\n" + step + ", inputs: {x: '${other}'}}\n",
+			`a.yml:3:39: error[template-variable]: nothing gives "text", which the prompt "sum" uses in sum.md:2; give it at the step, ` + "`inputs: {text: …}`, or to the workflow"},
+		"has a default there": {"---\ninputs: [text]\n---\nSum up {{text ?? 'it'}}.", "steps:\n" + step + "}\n", ""},
+		"a part of a text": {"---\ninputs: [text]\n---\nSum up {{text.title}}.", "steps:\n" + step + ", inputs: {text: plain}}\n",
+			`a.yml:2:39: error[template-variable]: the prompt "sum" cannot use "text" as sum.md:4 does; give it a reference alone, such as ${draft}, or change the prompt`},
+	} {
+		dir := write(t, map[string]string{".hocket/prompts/sum.md": c.prompt, "a.yml": c.flow})
+		found := load(t, open(t, dir), "a.yml").Check(nil)
+		var errs []string
+		for _, d := range found {
+			if d.Severity == workflow.Error {
+				errs = append(errs, strings.TrimPrefix(d.String(), dir+"/"))
+			}
+		}
+		if got := strings.Join(errs, "\n"); got != c.want {
+			t.Errorf("%s:\n%s", name, got)
+		}
+	}
+}
+
+func TestWrongKeysOfPrompts(t *testing.T) {
+	dir := write(t, map[string]string{
+		".hocket/prompts/sum.md":  "---\ninput: [text]\ninputs: a\nvariables: b\noutput: {var: x, mode: jsn}\n---\nSum up.\n",
+		".hocket/prompts/dash.md": "---\nNo keys, a line.\n",
+		"a.yml":                   "steps:\n  - {id: a, agent: shell, template: sum, config: {command: [cat]}}\n  - {id: b, agent: shell, template: sum, config: {command: [cat]}}\n  - {id: c, agent: shell, template: dash, config: {command: [cat]}}\n",
+	})
+	l := load(t, open(t, dir), "a.yml")
+	var got []string
+	for _, d := range l.Check(nil) {
+		_, name, _ := strings.Cut(d.String(), "/prompts/")
+		got = append(got, name)
+	}
+	want := []string{
+		`sum.md:2:1: error[yaml-unknown-key]: unknown key "input"; it is called "inputs" here`,
+		"sum.md:4:1: error[template-keys]: both inputs and variables are given; keep one of them: they mean the same",
+		"sum.md:5:9: error[template-keys]: a prompt does not say where its output goes; write the name of the variable at the step",
+		`sum.md:5:24: error[yaml-word]: "mode" cannot be "jsn"; did you mean "json"?`,
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("found\n%s", strings.Join(got, "\n"))
+	}
+	task := l.Bundle.Root.Body.Node("c").Step.(*workflow.Task)
+	if task.Prompt.Text != "---\nNo keys, a line." {
+		t.Errorf("the prompt is %q", task.Prompt.Text)
+	}
+}
