@@ -66,8 +66,8 @@ type Executor struct {
 }
 
 var (
-	_ agent.Conversant = (*Executor)(nil)
-	_ agent.Absent     = (*Executor)(nil)
+	_ agent.Caller = (*Executor)(nil)
+	_ agent.Absent = (*Executor)(nil)
 )
 
 // New makes the executor.
@@ -95,6 +95,9 @@ func (*Executor) Thinks(*agent.Task) bool { return true }
 
 // Resumes is false: the history of a conversation is told in the prompt.
 func (*Executor) Resumes(*agent.Task) bool { return false }
+
+// CallsTools says that it calls those of its tasks.
+func (*Executor) CallsTools() {}
 
 // Account is the name of the provider.
 func (e *Executor) Account(task *agent.Task) string {
