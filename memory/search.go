@@ -135,16 +135,20 @@ func (r *ranking) add(t term, ids []int64) {
 
 // best are the memories that look best, as a list for SQL.
 func (r *ranking) best(n int) string {
-	ids := make([]int64, 0, len(r.scores))
-	for id := range r.scores {
-		ids = append(ids, id)
+	type scored struct {
+		id    int64
+		score float64
 	}
-	slices.SortFunc(ids, func(a, b int64) int {
-		return cmp.Or(cmp.Compare(r.scores[b], r.scores[a]), cmp.Compare(b, a))
+	all := make([]scored, 0, len(r.scores))
+	for id, score := range r.scores {
+		all = append(all, scored{id, score})
+	}
+	slices.SortFunc(all, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.id, a.id))
 	})
 	list := make([]string, 0, n)
-	for _, id := range ids[:min(n, len(ids))] {
-		list = append(list, strconv.FormatInt(id, 10))
+	for _, m := range all[:min(n, len(all))] {
+		list = append(list, strconv.FormatInt(m.id, 10))
 	}
 	return strings.Join(list, ",")
 }

@@ -104,7 +104,7 @@ func (s *Store) Masker() *Masker { return s.masker }
 func (s *Store) Get(name string) (string, error) {
 	place, ok := s.places[name]
 	if !ok {
-		return "", &Error{Name: name, Problem: "is not configured", Hint: fmt.Sprintf("write under secrets in config.yml where it is, e.g. `%s: {env: %s}`", name, name)}
+		return "", &Error{Name: name, Problem: "is not configured", Advice: fmt.Sprintf("write under secrets in config.yml where it is, e.g. `%s: {env: %s}`", name, name)}
 	}
 	return s.find(name, place)
 }
@@ -122,20 +122,23 @@ func (s *Store) find(name string, place Place) (string, error) {
 	value, err := s.read(place)
 	switch {
 	case err != nil:
-		return "", &Error{Name: name, Problem: err.Error(), Hint: place.hint()}
+		return "", &Error{Name: name, Problem: err.Error(), Advice: place.hint()}
 	case value == "":
-		return "", &Error{Name: name, Problem: "is empty", Hint: place.hint()}
+		return "", &Error{Name: name, Problem: "is empty", Advice: place.hint()}
 	case len(value) < Shortest:
-		return "", &Error{Name: name, Problem: fmt.Sprintf("has fewer than %d characters, too few to hide it in outputs", Shortest), Hint: "use a longer one"}
+		return "", &Error{Name: name, Problem: fmt.Sprintf("has fewer than %d characters, too few to hide it in outputs", Shortest), Advice: "use a longer one"}
 	}
 	s.masker.Add(value)
 	return value, nil
 }
 
 // Error says that there is no secret of a name, and what to do.
-type Error struct{ Name, Problem, Hint string }
+type Error struct{ Name, Problem, Advice string }
 
-func (e *Error) Error() string { return fmt.Sprintf("secret %s %s; %s", e.Name, e.Problem, e.Hint) }
+func (e *Error) Error() string { return fmt.Sprintf("secret %s %s; %s", e.Name, e.Problem, e.Advice) }
+
+// Hint says what to do.
+func (e *Error) Hint() string { return e.Advice }
 
 func (p Place) hint() string {
 	if p.Env != "" {

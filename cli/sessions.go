@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/session"
+)
+
+func (a *app) sessionsVerb() *cobra.Command {
+	return withVerbs(&cobra.Command{
+		Use:   "sessions [VERB]",
+		Short: "list conversations with agents, show and delete them",
+		Long: `List the conversations with agents that are kept for this project, the last one
+first. A task goes on with one where it is given its id.`,
+		Example: `  hocket sessions
+  hocket sessions show task-1a2b3c4d
+  hocket task 'Now document each of them.' --session task-1a2b3c4d
+  hocket sessions delete task-1a2b3c4d`,
+		RunE: func(*cobra.Command, []string) error { return a.sessions() },
+	}, a.sessionsShowVerb(), a.sessionsDeleteVerb())
+}
+
+// sessionLine is one session with --json.
+type sessionLine struct {
+	SessionID string        `json:"session_id"`
+	AgentName string        `json:"agent_name"`
+	AgentCLI  string        `json:"agent_cli"`
+	Created   time.Time     `json:"created_at"`
+	Changed   time.Time     `json:"updated_at"`
+	Native    string        `json:"native_id,omitempty"`
+	Spent     session.Usage `json:"spent"`
+	Messages  int           `json:"messages"`
+}
+
+func (a *app) sessions() error {
+	dir, err := a.stateDir()
+	if err != nil {
+		return err
+	}
+	all, broken, err := session.Open(dir).List()
+	if err != nil {
+		return err
+	}
+	switch {
+	case a.json:
+		err = a.printJSON(sessionLines(all))
+	case len(all)+len(broken) == 0:
+		a.note("no sessions yet; `hocket task TEXT` begins one\n")
+	case len(all) > 0:
+		err = a.print(sessionTable(all).Draw(a.outStyle))
+	}
+	// One file that cannot be read hides no other.
+	for _, b := range broken {
+		what, hint := explain(b)
+		a.note(a.errStyle.Paint(paintError, damaged) + ": " + view.Line(what) + "\n" + a.errStyle.Paint(paintHint, "  help") + ": " + view.Line(hint) + "\n")
+		err = errors.Join(err, exitError(exitFailed))
+	}
+	return err
+}
+
+func sessionLines(all []*session.Session) []sessionLine {
+	lines := make([]sessionLine, len(all))
+	for i, s := range all {
+		lines[i] = sessionLine{s.ID, s.Agent, s.Executor, s.Created, s.Changed, s.Native, s.Spent, len(s.Messages)}
+	}
+	return lines
+}
+
+func sessionTable(all []*session.Session) *view.Table {
+	t := &view.Table{Head: []string{"SESSION", "AGENT", "RUNS ON", "LAST", "MESSAGES", "BEGAN WITH"}, Right: []bool{4: true}}
+	for _, s := range all {
+		first := ""
+		if len(s.Messages) > 0 {
+			first = s.Messages[0].Content
+		}
+		t.Row(view.Cell{Text: s.ID}, view.Cell{Text: s.Agent}, view.Cell{Text: s.Executor}, view.Cell{Text: s.Changed.Local().Format(time.DateTime), Paint: view.Dim},
+			view.Cell{Text: fmt.Sprint(len(s.Messages))}, view.Cell{Text: first})
+	}
+	return t
+}
+
+func (a *app) sessionsShowVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show SESSION",
+		Short: "show what was said",
+		Long:  "Show what was said in a conversation. The beginning of its id is enough.",
+		Example: `  hocket sessions show task-1a2b
+  hocket sessions show task-1a2b --json | jq -r '.messages[-1].content'`,
+		Args: argsBetween(1, 1),
+		RunE: func(_ *cobra.Command, args []string) error { return a.showSession(args[0]) },
+	}
+}
+
+func (a *app) showSession(id string) error {
+	dir, err := a.stateDir()
+	if err != nil {
+		return err
+	}
+	s, err := session.Open(dir).Load(id)
+	if err != nil {
+		return sessionUsage(err)
+	}
+	if a.json {
+		return a.printJSON(s)
+	}
+	return a.print(a.sessionText(s))
+}
+
+// sessionText is a conversation as people read it.
+func (a *app) sessionText(s *session.Session) string {
+	var b strings.Builder
+	row := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%-9s %s\n", name, view.Line(value))
+		}
+	}
+	row("session", s.ID)
+	row("agent", s.Agent)
+	row("runs on", s.Executor)
+	row("native id", s.Native)
+	row("began", s.Created.Local().Format(time.DateTime))
+	if used := agent.Usage(s.Spent); used != (agent.Usage{}) {
+		cost := view.Cost(used.CostUSD)
+		if used.CostUnknown {
+			cost = "unknown"
+		}
+		row("used", fmt.Sprintf("%d tokens in, %d out, cost %s", used.TokensIn, used.TokensOut, cost))
+	}
+	for _, m := range s.Messages {
+		b.WriteString("\n" + a.outStyle.Paint(view.Bold, view.Line(m.Role)))
+		if !m.At.IsZero() {
+			b.WriteString(a.outStyle.Paint(view.Dim, "  "+m.At.Local().Format(time.DateTime)))
+		}
+		b.WriteString("\n")
+		for line := range strings.SplitSeq(strings.TrimRight(view.Text(m.Content), "\n"), "\n") {
+			b.WriteString(strings.TrimRight("  "+line, " ") + "\n")
+		}
+	}
+	return b.String()
+}
+
+func (a *app) sessionsDeleteVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "delete SESSION",
+		Short: "forget a conversation",
+		Long: `Forget a conversation. The beginning of its id is enough. What a CLI agent keeps of
+it by itself is not touched.`,
+		Example: `  hocket sessions delete task-1a2b
+  hocket sessions delete task-1a2b3c4d --json`,
+		Args: argsBetween(1, 1),
+		RunE: func(_ *cobra.Command, args []string) error { return a.deleteSession(args[0]) },
+	}
+}
+
+func (a *app) deleteSession(prefix string) error {
+	dir, err := a.stateDir()
+	if err != nil {
+		return err
+	}
+	id, err := session.Open(dir).Delete(prefix)
+	if err != nil {
+		return sessionUsage(err)
+	}
+	if a.json {
+		return a.printJSON(map[string]any{"deleted": id})
+	}
+	return a.print("forgot " + id + "\n")
+}
+
+// sessionUsage makes a session that is not there a mistake of the caller.
+func sessionUsage(err error) error {
+	var unknown *session.UnknownError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	if len(unknown.Candidates) > 0 {
+		return usagef("write more of the id", "%v", err)
+	}
+	return usagef("`hocket sessions` lists them", "%v", err)
+}
