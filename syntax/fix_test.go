@@ -50,6 +50,11 @@ func TestFixesOfWords(t *testing.T) {
 			"---\nname: Über\non_error: continue\n---\n```mermaid\nflowchart TD\n  a --> b\n  b@{ shape: rect, agent: x }\n```\n\n### a\n\n---\nagent: x\ntimeout: 1m\nprompt: \"Ask: {{topic}}\"\n---\n",
 		},
 		{
+			"flow.md",
+			"```mermaid\r\nflowchart TD\r\n  a[\"say \"hi\"\"] --> b\r\n  subgraph x\r\n  b --> c\r\n```\r\n",
+			"```mermaid\r\nflowchart TD\r\n  a[\"say #quot;hi#quot;\"] --> b\r\n  subgraph x\r\n  b --> c\r\n  end\r\n```\r\n",
+		},
+		{
 			"flow.xml",
 			"<workflow name=\"x\">\n  <agent id=\"1\" on_error=\"contine\"><task>go</task><output>x</output></agent>\n</workflow>\n",
 			"<workflow name=\"x\">\n  <agent id=\"1\" on_error=\"continue\"><task>go</task><output>x</output></agent>\n</workflow>\n",

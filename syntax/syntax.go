@@ -247,7 +247,9 @@ func Diagram(file string, text []byte) (found workflow.Diagnostics, ok bool) {
 	if !known || n.Diagram == nil {
 		return nil, false
 	}
-	return n.Diagram(file, text), true
+	found = n.Diagram(file, text)
+	found.Place(file, text)
+	return found, true
 }
 
 func unknown(file string) workflow.Diagnostics {

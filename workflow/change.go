@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"bytes"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -33,12 +34,24 @@ func (d Diagnostic) Near(written string, words []string) Diagnostic {
 	return d
 }
 
-// Place makes fixes of the changes in a file.
+// Place makes fixes of the changes in a file. The lines that a fix adds end as
+// those of the file.
 func (ds Diagnostics) Place(file string, text []byte) {
 	p := placer{text: text}
 	for i := range ds {
 		if d := &ds[i]; d.Fix == nil && d.Change != (Change{}) && d.Change.At.File == file {
 			d.Fix = p.fix(d.Change)
+		}
+	}
+	if i := bytes.IndexByte(text, '\n'); i < 1 || text[i-1] != '\r' {
+		return
+	}
+	for i := range ds {
+		if d := &ds[i]; d.Fix != nil && d.File == file {
+			for j := range d.Fix.Edits {
+				e := &d.Fix.Edits[j]
+				e.Text = strings.ReplaceAll(strings.ReplaceAll(e.Text, "\r\n", "\n"), "\n", "\r\n")
+			}
 		}
 	}
 }

@@ -217,9 +217,12 @@ func (r *reader) replaced(w *words, edge *workflow.Edge) bool {
 			return false
 		}
 	}
-	shown := func(e workflow.Edge) bool {
-		i, ok := r.index()[e.To]
-		return e.To == edge.To || ok && r.vertex(i) == nil // into a subgraph an arrow may lead anywhere
+	into := func(id string) bool {
+		i, ok := r.index()[id]
+		return ok && r.vertex(i) == nil
+	}
+	shown := func(e workflow.Edge) bool { // into a subgraph both may lead anywhere
+		return e.To == edge.To || into(e.To) || into(edge.To)
 	}
 	if !slices.ContainsFunc(w.Edges, shown) {
 		r.report(workflow.Warningf(edge.Pos, codeUnusedWay, "change the arrow, or the words `next`, `route` and `else` of "+edge.From,

@@ -31,7 +31,7 @@ var shapes = map[mermaid.Shape]string{
 // classes say what a node is, whatever its shape.
 var classes = map[string]string{
 	"human": "human", "agent": "task", "task": "task", "choice": "choice", "combine": "combine", "call": "call",
-	"start": kindMark, "end": kindMark,
+	"start": kindMark, "stop": kindMark, // Mermaid takes no class "end"
 }
 
 // vertex is a node of the flowchart with what the file says about it.

@@ -30,7 +30,7 @@ func missingEnds(v *view, at, count int) []finding {
 		return s.missing
 	}
 	end := len(v.text) - 1
-	f := finding{code: codeEnd, from: end, to: end, summary: "a subgraph is not closed", remedy: "write end below it"}
+	f := finding{code: codeEnd, from: end, to: end, summary: "a subgraph is not closed", remedy: "write end below its last line", exact: true}
 	if len(s.missing) > 0 {
 		f.from, f.to = s.missing[0].from, s.missing[0].to
 	}
@@ -86,7 +86,7 @@ func (b *blocks) drop(at int) {
 	b.pop()
 	_, to := b.v.line(f.at)
 	b.missing = append(b.missing, finding{code: codeEnd, from: f.at, to: to, summary: "the subgraph is not closed",
-		remedy: "write end below it", edits: []edit{b.end(at, f.indent)}})
+		remedy: "write end below its last line", exact: true, edits: []edit{b.end(at, f.indent)}})
 }
 
 // end is the edit that writes an "end" at a place: the start of a line, or the

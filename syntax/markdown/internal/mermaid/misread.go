@@ -73,7 +73,7 @@ func (r *reader) misreadLabel(v *view, m *mention) {
 	t := v.text
 	start, end := inner(m)
 	switch {
-	case m.label.slip && strings.Contains(t[start:end], `\"`):
+	case m.label.slip && (strings.Contains(t[start:end], `\"`) || quotesInside(t[start:end])):
 		r.warn(v, finding{code: codeQuote, from: start, to: end, summary: "Mermaid shows this label as " + short(m.label.text),
 			remedy: "#quot; stands for a quote", edits: quote(t, start, end)})
 	case m.open.kind == kSlash && m.shape == LeanRight && isPath(m.label.text) && !m.label.quoted:
@@ -85,6 +85,12 @@ func (r *reader) misreadLabel(v *view, m *mention) {
 			edits: []edit{{at, at + 1, escaped(rune(t[at]))}}})
 	}
 	r.signInLabel(v, &m.label, start)
+}
+
+// quotesInside says whether a label in quotes has others in it, which are lost.
+func quotesInside(label string) bool {
+	label = strings.TrimSpace(label)
+	return strings.HasPrefix(label, `"`) && strings.HasSuffix(label, `"`) && strings.Count(label, `"`) > 2
 }
 
 // inner is the range between the brackets of a node.

@@ -13,6 +13,7 @@ type finding struct {
 	to      int
 	summary string
 	remedy  string // without the text that is to be written, which follows from the edits
+	exact   bool   // the remedy says what is to be written
 	edits   []edit // in order; none if only the author can tell
 	last    bool   // nothing behind it belongs to the chart
 }
@@ -28,7 +29,7 @@ func (r *reader) report(v *view, severity workflow.Severity, f finding) {
 		Code: f.code, Summary: f.summary, Detail: f.remedy,
 	}
 	if len(f.edits) > 0 {
-		if line := replacement(v, f.edits); line != "" {
+		if line := replacement(v, f.edits); line != "" && !f.exact && d.Detail != "write "+line {
 			if d.Detail != "" {
 				d.Detail += "; "
 			}
