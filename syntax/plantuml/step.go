@@ -157,10 +157,11 @@ func (out *writer) has(id string) bool { return out.ids[id] }
 // choiceNote are the words of a choice that is drawn as a test. Shown is the test.
 func (out *writer) choiceNote(n *workflow.Node, shown string) (mark, string) {
 	c := *n
-	if step, ok := n.Step.(*workflow.Choice); ok && step.On.Text == shown {
+	step, ok := n.Step.(*workflow.Choice)
+	switch {
+	case ok && step.On.Text == shown:
 		c.Step = &workflow.Choice{}
-	}
-	if c.Title == shown {
+	case c.Title == shown && (!ok || step.On.Text == ""): // else the words have both
 		c.Title = ""
 	}
 	return choiceMark, out.safe(&c, n, nil)

@@ -117,11 +117,12 @@ func (p *piece) text(b *strings.Builder, depth int) {
 }
 
 // move writes lines with another indentation. What is less indented than it
-// would have to move stays at the margin.
+// would have to move stays at the margin. Blanks alone in a line may be those of a
+// text.
 func move(b *strings.Builder, lines []string, by int) {
 	for _, line := range lines {
-		switch blank := strings.TrimSpace(line) == ""; {
-		case blank:
+		switch {
+		case line == "":
 		case by > 0:
 			b.WriteString(strings.Repeat(" ", by) + line)
 		default:

@@ -180,6 +180,19 @@ func (n *Notation) means(t failer, file string, text []byte, w *workflow.Workflo
 	if diff := cmp.Diff(workflow.Print(w), workflow.Print(got)); diff != "" {
 		t.Fatalf("it means something else (-want +got):\n%s\n%s", short(diff), short(string(text)))
 	}
+	kept := titles(got)
+	for title, given := range titles(w) {
+		if given && !kept[title] {
+			t.Fatalf("the title is lost of %s\n%s", title, short(string(text)))
+		}
+	}
+}
+
+// titles are those of the steps, which a digest does not see.
+func titles(w *workflow.Workflow) map[string]bool {
+	all := map[string]bool{}
+	w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) { all[n.ID+": "+n.Title] = n.Title != "" })
+	return all
 }
 
 // settled demands that Fmt changes nothing.
