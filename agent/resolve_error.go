@@ -2,7 +2,6 @@ package agent
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -62,15 +61,6 @@ func (e *ResolveError) Advice() string {
 	return ""
 }
 
-// known are coding agents that can be run as a command: what to install, and the
-// command that takes the prompt on its standard input.
-var known = map[string]struct{ install, command string }{
-	"claude":   {"npm install -g @anthropic-ai/claude-code", "[claude, -p]"},
-	"codex":    {"npm install -g @openai/codex", "[codex, exec, -]"},
-	"gemini":   {"npm install -g @google/gemini-cli", "[gemini]"},
-	"opencode": {"npm install -g opencode-ai", "[opencode, run]"},
-}
-
 // executorAdvice knows only which executors there are, so it stays true when
 // there are more.
 func (e *ResolveError) executorAdvice() string {
@@ -86,10 +76,6 @@ func (e *ResolveError) executorAdvice() string {
 		return fmt.Sprintf("set agent in %s, or the default agent in config.yml, to %s", where, oneOf(e.Usable))
 	}
 	advice := fmt.Sprintf("give the step a reply with --replies, or set agent in %s to %s", where, oneOf(e.Executors))
-	if k, ok := known[d.Agent]; ok && slices.Contains(e.Executors, "shell") {
-		return fmt.Sprintf("it needs %s, which runs here as a command: install it (%s) and write in %s `agent: shell` with `settings: {command: %s}`; or give the step a reply with --replies",
-			d.Agent, k.install, where, k.command)
-	}
 	if near := workflow.Nearest(d.Agent, e.Executors); d.Agent != "" && near != "" {
 		return fmt.Sprintf("did you mean agent: %s? Else ", near) + advice
 	}

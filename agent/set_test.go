@@ -52,7 +52,7 @@ func TestResolve(t *testing.T) {
 		{"tester", "agent: agent \"tester\" may be any of 2; name one of them: tester (.hocket/agents/tester.yml), tester (.hocket/agents/copy.yml)"},
 		{"twice", "agent: agent \"twice\" may be any of 2; name one of them: first (.hocket/agents/one.yml), second (.hocket/agents/two.yml)"},
 		{"fast", "agent: agent \"fast\" may be any of 2; name one of them: go-linter (.hocket/agents/linter.yml), tester (.hocket/agents/tester.yml)"},
-		{"scanner", "agent: nothing here can run agent \"security-scanner\"; it needs codex, which runs here as a command: install it (npm install -g @openai/codex) and write in .hocket/agents/scanner.yml `agent: shell` with `settings: {command: [codex, exec, -]}`; or give the step a reply with --replies"},
+		{"scanner", "agent: nothing here can run agent \"security-scanner\"; it needs \"codex\", and there is no such executor; give the step a reply with --replies, or set agent in .hocket/agents/scanner.yml to http or shell"},
 		{"talker", "agent: nothing here can run agent \"talker\"; it does not say what does its work; give the step a reply with --replies, or set agent in .hocket/agents/talker.yml to http or shell"},
 		{"typo", "agent: nothing here can run agent \"typo\"; did you mean agent: shell? Else give the step a reply with --replies, or set agent in .hocket/agents/typo.yml to http or shell"},
 	} {

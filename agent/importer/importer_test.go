@@ -67,9 +67,9 @@ description: |-
   Use it when: code was written.
   Often.
 agent: claude
-tools: [Read, Grep, "Bash(git log:*, git diff)"]
 mcp: [docs, tickets]
 permissions:
+  allow: [Read, Grep, "Bash(git log:*, git diff)"]
   deny: [WebFetch]
   mode: read-only
 settings:
@@ -82,6 +82,7 @@ prompt: |
 lost mcpServers: its configuration stays behind: write the server under mcp in config.yml, where its secrets are named, not written
 lost hooks: commands around an agent's steps are steps of a workflow here
 lost color: it is only about how the agent is shown
+lost tools: they are allowed; others are not taken away, but bounded by the mode of the permissions
 lost whatever: it is not known what it means
 `},
 		"gemini": {"gemini", false, files(
@@ -154,8 +155,7 @@ description: Docs
 agent: opencode
 model: anthropic/claude-sonnet
 permissions:
-  deny: [bash, edit]
-  mode: ask
+  mode: read-only
 max_turns: 9
 prompt: |
   You write docs.
@@ -168,9 +168,11 @@ refused: it is switched off
 # opencode.jsonc
 name: ask
 agent: opencode
-tools: [read]
+permissions:
+  mode: read-only
 prompt: |
   You ask.
+lost tools: there is only a mode for all of them
 # opencode.jsonc
 name: odd
 agent: opencode
@@ -191,8 +193,10 @@ name: plan
 description: Plans
 agent: copilot
 model: a
-tools: [read, docs/*]
 mcp: [docs]
+permissions:
+  allow: [read, docs/*]
+  mode: read-only
 settings:
   effort: low
 prompt: |
@@ -201,6 +205,7 @@ lost models: an agent has one model
 lost mcp-servers: its configuration stays behind: write the server under mcp in config.yml, where its secrets are named, not written
 lost target: a definition serves wherever hocket runs
 lost argument-hint: it is only about how the agent is shown
+lost tools: they are allowed; others are not taken away, but bounded by the mode of the permissions
 `},
 		"copilot, of the user": {"copilot", true, files(".copilot/agents/me.md", "---\ndescription: Me\n---\nYou.", ".github/agents/not.md", "---\ndescription: x\n---\nx"), `# .copilot/agents/me.md
 name: me
@@ -227,7 +232,6 @@ name: q
 description: Q
 agent: qwen
 model: qwen3
-tools: [read_file]
 mcp: [s]
 permissions:
   mode: edit
@@ -239,6 +243,7 @@ lost runConfig.extra: it is not known what it means
 lost mcpServers: its configuration stays behind: write the server under mcp in config.yml, where its secrets are named, not written
 lost executor: say under agent what does the work
 lost modelConfig: the executor has no such setting
+lost tools: there is only a mode for all of them
 `},
 		"none": {"claude", false, files(), ""},
 	} {

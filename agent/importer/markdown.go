@@ -41,15 +41,6 @@ func (r *reading) model(key string, usual ...string) {
 	}
 }
 
-// onlyTools are the tools that the agent may use; all of them if it says so.
-func (r *reading) onlyTools(key string) {
-	list := r.words(key)
-	if slices.Contains(list, "*") || slices.Contains(list, "all") {
-		return
-	}
-	r.agent.Tools = list
-}
-
 // servers reads servers of tools as a map by name, or as a list of names and maps.
 // Only their names are kept.
 func (r *reading) servers(key string) {

@@ -104,14 +104,14 @@ func (r *reading) switchedTools() {
 	if switches["*"] == false {
 		for _, name := range sorted(switches) {
 			if switches[name] == true {
-				r.agent.Tools = append(r.agent.Tools, name)
+				r.only = append(r.only, name)
 			}
 		}
 		return
 	}
 	for _, name := range sorted(switches) {
 		if switches[name] == false {
-			r.listed("deny", []string{name})
+			r.denied = append(r.denied, name)
 		}
 	}
 }
@@ -151,8 +151,9 @@ func (r *reading) allowance(key, tool string, v any) {
 		r.mode(full)
 	case tool == "*" && v == "deny":
 		r.mode(readOnly)
-	case v == "allow" || v == "deny":
-		r.listed(v.(string), []string{tool})
+	case v == "allow":
+	case v == "deny":
+		r.denied = append(r.denied, tool)
 	default:
 		r.lose(key+"."+tool, "it is neither ask, allow nor deny")
 	}

@@ -27,6 +27,8 @@ type reading struct {
 	refuse string
 	agent  agent.Definition
 	wishes map[string]any // settings, if the executor takes them
+	only   []string       // tools of its program that it may use; none: all
+	denied []string       // tools of its program that it may not use
 }
 
 // newReading reads a Markdown file with its keys in front.
@@ -143,6 +145,7 @@ func (r *reading) found(from, file string, user bool, target Target) Found {
 		}
 		r.lose("agent", "nothing here is called "+from+", so the definition does not say what does its work")
 	}
+	r.settlePermissions(from)
 	for _, key := range sorted(r.wishes) {
 		if r.agent.Agent != "" && target.Takes != nil && target.Takes(r.agent.Agent, key, r.wishes[key]) {
 			r.set(key, r.wishes[key])
