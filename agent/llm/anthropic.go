@@ -115,7 +115,8 @@ func anthropicThinking(set *settings, params *anthropic.MessageNewParams) error 
 	switch set.Effort {
 	case "":
 	case "none":
-		params.Thinking = anthropic.ThinkingConfigParamUnion{OfDisabled: &anthropic.ThinkingConfigDisabledParam{}}
+		disabled := anthropic.NewThinkingConfigDisabledParam()
+		params.Thinking = anthropic.ThinkingConfigParamUnion{OfDisabled: &disabled}
 	case "minimal":
 		params.OutputConfig.Effort = anthropic.OutputConfigEffortLow
 	default:

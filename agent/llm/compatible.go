@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/openai/openai-go/v3"
@@ -166,7 +167,10 @@ func (a *chatAnswer) whole() answer {
 	u := a.usage
 	out := answer{why: a.refusal.String(), counted: u.JSON.CompletionTokens.Valid()}
 	out.tokens = openAITokens(u.PromptTokens, u.CompletionTokens, u.PromptTokensDetails.CachedTokens, u.PromptTokensDetails.CacheWriteTokens)
-	for _, k := range a.calls {
+	for i, k := range a.calls {
+		if k.id == "" { // some servers give none, and want one back
+			k.id = ownCallID + strconv.Itoa(i+1)
+		}
 		out.calls = append(out.calls, call{id: k.id, name: k.name, args: k.args.String()})
 	}
 	switch {

@@ -217,9 +217,6 @@ func encoded(part geminiPart) json.RawMessage {
 	return data
 }
 
-// ownCallID begins the ids of calls to which the API gave none.
-const ownCallID = "call-"
-
 // geminiAnswer puts an answer together from the chunks of a stream.
 type geminiAnswer struct {
 	parts []json.RawMessage

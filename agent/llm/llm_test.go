@@ -163,9 +163,9 @@ func TestToolCalls(t *testing.T) {
 		if first < 0 || second < first {
 			t.Errorf("results are not in order: %s", body)
 		}
-		minimum, _ := requests[0].Tools[0].Schema["properties"].(map[string]any)["a"].(map[string]any)["minimum"].(float64)
-		if _, ok := requests[0].Tools[0].Schema["properties"].(map[string]any)["a"].(map[string]any)["minimum"].(float64); !ok || minimum != 0 {
-			t.Errorf("the schema of the tool arrived as %v", requests[0].Tools[0].Schema)
+		want := `{"properties":{"a":{"minimum":0,"type":"integer"},"b":{"type":"integer"}},"required":["a","b"],"type":"object"}`
+		if got := workflow.FormatJSON(requests[0].Tools[0].Schema); got != want {
+			t.Errorf("the schema of the tool arrived as %s", got)
 		}
 	})
 }
@@ -442,6 +442,64 @@ func TestSettingsReachTheProvider(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestEffortNone(t *testing.T) {
+	want := map[API]string{
+		Anthropic: `"thinking":{"type":"disabled"}`, OpenAI: `"reasoning":{"effort":"none"}`,
+		Compatible: `"reasoning_effort":"none"`, Gemini: `"thinkingConfig":{"thinkingBudget":0}`,
+	}
+	each(t, func(t *testing.T, api API) {
+		fake := fakemodel.Start(t)
+		tk := task("hello")
+		tk.Settings = map[string]any{"effort": "none"}
+		if _, err := executor(t, api, fake.URL, "k").Run(t.Context(), tk, func([]byte) {}); err != nil {
+			t.Fatal(err)
+		}
+		if body := string(fake.Requests()[0].Body); !strings.Contains(body, want[api]) {
+			t.Errorf("no %s in %s", want[api], body)
+		}
+	})
+}
+
+func TestThinkingTokens(t *testing.T) {
+	each(t, func(t *testing.T, api API) {
+		fake := fakemodel.Start(t)
+		tk := task("hello")
+		tk.Settings = map[string]any{"thinking_tokens": json.Number("2048")}
+		_, err := executor(t, api, fake.URL, "k").Run(t.Context(), tk, func([]byte) {})
+		if api == OpenAI || api == Compatible {
+			wantError(t, err, agent.Failed, true, "no thinking_tokens", "effort")
+			return
+		}
+		if err != nil || !strings.Contains(string(fake.Requests()[0].Body), "2048") {
+			t.Errorf("%v: %s", err, fake.Requests()[0].Body)
+		}
+	})
+	tk := task("hello")
+	tk.Settings = map[string]any{"thinking_tokens": json.Number("2048"), "max_tokens": json.Number("1000")}
+	_, err := executor(t, Anthropic, "http://127.0.0.1:1", "k").Run(t.Context(), tk, func([]byte) {})
+	wantError(t, err, agent.Failed, true, "raise max_tokens")
+}
+
+// What a model of OpenAI thought is asked for, and sent back, where it thinks.
+func TestThoughtsTravel(t *testing.T) {
+	fake := fakemodel.Start(t)
+	e := executor(t, OpenAI, fake.URL, "k")
+	for _, model := range []string{"gpt-6-sol", "gpt-4o-mini"} {
+		tk := task(fakemodel.Prompt(fakemodel.Step{Think: "deep thought", Tool: "add", Args: map[string]any{"a": 1, "b": 2}}, fakemodel.Step{Text: "3"}))
+		tk.Agent.Model, tk.Tools = model, []agent.Tool{adder()}
+		if _, err := e.Run(t.Context(), tk, func([]byte) {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	requests := fake.Requests()
+	if body := string(requests[1].Body); !strings.Contains(body, "encrypted_content") || strings.Count(body, `"type":"reasoning"`) != 1 {
+		t.Errorf("second request: %s", body)
+	}
+	if body := string(requests[2].Body); strings.Contains(body, "encrypted_content") {
+		t.Errorf("a model that does not think: %s", body)
+	}
 }
 
 func TestSettingsSchema(t *testing.T) {

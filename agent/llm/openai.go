@@ -93,9 +93,10 @@ func responsesParams(r *request) (responses.ResponseNewParams, error) {
 	params := responses.ResponseNewParams{
 		Model: r.model,
 		Input: responses.ResponseNewParamsInputUnion{OfInputItemList: responsesItems(r.messages)},
-		// Nothing is stored there, so what the model thought travels with the conversation.
-		Store:   openai.Bool(false),
-		Include: []responses.ResponseIncludable{responses.ResponseIncludableReasoningEncryptedContent},
+		Store: openai.Bool(false),
+	}
+	if reasons(r.model) { // nothing is stored, so what it thought travels with the conversation
+		params.Include = []responses.ResponseIncludable{responses.ResponseIncludableReasoningEncryptedContent}
 	}
 	if r.system != "" {
 		params.Instructions = openai.String(r.system)
@@ -124,6 +125,13 @@ func responsesParams(r *request) (responses.ResponseNewParams, error) {
 		params.Text.Format.OfJSONSchema = &responses.ResponseFormatTextJSONSchemaConfigParam{Name: "answer", Schema: schema, Strict: openai.Bool(isStrict)}
 	}
 	return params, nil
+}
+
+// reasons says whether a model thinks before it answers. The API refuses to give
+// the thoughts of one that does not.
+func reasons(model string) bool {
+	model = strings.TrimPrefix(model, "ft:")
+	return !strings.HasPrefix(model, "gpt-3") && !strings.HasPrefix(model, "gpt-4") && !strings.HasPrefix(model, "chatgpt-") && !strings.Contains(model, "-chat")
 }
 
 // openAISchema is a schema as the API can hold an answer to it strictly, where that

@@ -65,6 +65,9 @@ type call struct {
 	args     string // JSON, or what the model takes for it
 }
 
+// ownCallID begins the ids of calls to which the API gave none.
+const ownCallID = "call-"
+
 // result is what a call gave.
 type result struct {
 	call   call
