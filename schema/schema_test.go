@@ -176,7 +176,7 @@ func TestKeysAreThoseOfTheReaders(t *testing.T) {
 		{"cli", "properties/files/additionalProperties/properties", readCLI, "files: {a: {" + stray + "}}"},
 		{"cli", "properties/servers/properties", readCLI, "servers: {" + stray + "}"},
 		{"cli", "properties/reply/properties", readCLI, "reply: {" + stray + "}"},
-		{"cli", "properties/errors/items/properties", readCLI, "errors: [{" + stray + "}]"},
+		{"cli", "definitions/errors/items/properties", readCLI, "errors: [{" + stray + "}]"},
 		{"cli", "properties/acp/properties", readCLI, "acp: {" + stray + "}"},
 		{"cli", "definitions/arguments/items/anyOf/1/properties", readCLI, "args: [{" + stray + "}]"},
 		{"cli", "definitions/rule/properties", readCLI, "reply: {rules: [{" + stray + "}]}"},

@@ -187,13 +187,13 @@ func (x *Executor) headless(ctx context.Context, task *agent.Task, set *settings
 		m: x.m(), log: log, limit: task.Agent.OutputLimit(set.MaxOutputKB, defaultOutputKB), budget: task.Agent.Budget,
 		prices: x.o.Prices, now: time.Now, atStart: true, model: l.model, before: before(task),
 	}
-	var errs tail
+	errs := complaints{rules: x.m().complaints}
 	stdin, _ := x.m().stdin.text(l.values) // "": it is not wanted
 	err := cmd.Run(ctx, stdin, r.take, errs.add)
 	if last := r.end(); err == nil {
 		err = last
 	}
-	o := &outcome{m: x.m(), r: r, err: err, stderr: &errs, program: cmd.Cmd.Path, started: cmd.Cmd.Process != nil}
+	o := &outcome{m: x.m(), r: r, err: err, stderr: &errs.tail, program: cmd.Cmd.Path, started: cmd.Cmd.Process != nil}
 	return o.result(ctx, l)
 }
 

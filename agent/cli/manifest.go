@@ -28,6 +28,7 @@ type Manifest struct {
 	reply       reply
 	exits       map[int]Meaning
 	errors      []errorRule
+	complaints  []errorRule // of lines on standard error, after which there is nothing to wait for
 	acp         *acp
 	uses        map[string]bool // values that are named anywhere
 }

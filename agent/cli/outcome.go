@@ -74,7 +74,10 @@ func (o *outcome) used(failed error) agent.Usage {
 func (o *outcome) failure(ctx context.Context, l *launch) error {
 	name := o.m.Name
 	var exit *exec.ExitError
+	var complained *complaint
 	switch {
+	case errors.As(o.err, &complained):
+		return o.m.failure(complained.means, complained.words, o.r.status, o.r.until, o.r.now())
 	case errors.Is(o.err, errTooMuch):
 		return agent.Permanentf("the answer of %s is over %d KiB; raise max_output_kb, or ask for less", name, o.r.limit>>10)
 	case errors.Is(o.err, errLongLine):

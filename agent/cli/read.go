@@ -74,7 +74,7 @@ func (r *reader) manifest(m *strictyaml.Map) {
 	r.servers(m.Get("servers"))
 	r.reply(m.Get("reply"))
 	r.exits(m.Get("exit"))
-	r.errors(m.Get("errors"))
+	r.m.errors, r.m.complaints = r.errors(m.Get("errors")), r.errors(m.Get("stderr"))
 	r.acp(m.Get("acp"))
 	m.Done()
 	r.whole(m.Node())

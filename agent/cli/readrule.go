@@ -146,7 +146,7 @@ func (r *reader) exits(n strictyaml.Node) {
 	}
 }
 
-func (r *reader) errors(n strictyaml.Node) {
+func (r *reader) errors(n strictyaml.Node) (list []errorRule) {
 	for _, entry := range n.List() {
 		m := entry.Map()
 		rule := errorRule{means: Meaning(m.Word("means", failures...))}
@@ -156,7 +156,8 @@ func (r *reader) errors(n strictyaml.Node) {
 		}
 		m.Done()
 		if rule.matches != nil {
-			r.m.errors = append(r.m.errors, rule)
+			list = append(list, rule)
 		}
 	}
+	return list
 }
