@@ -17,6 +17,11 @@ func answered(file string, text []byte) (Notation, []byte, bool) {
 			return n.forAnswers(), inner, true
 		}
 	}
+	if inner, ok := unfenced(text); ok {
+		if n, ok := Of("", bytes.TrimSpace(inner)); ok {
+			return n.forAnswers(), inner, true
+		}
+	}
 	if w, _ := xml.Recover(file, text); len(w.Body.Nodes) > 0 {
 		n, ok := Named("xml")
 		return n.forAnswers(), text, ok
@@ -72,6 +77,18 @@ func fenced(text []byte) [][]byte {
 		found = append(found, alone(text, open[0].from, len(text)))
 	}
 	return found
+}
+
+// unfenced is a text that was copied out of a fence with the word that stood behind
+// the mark of the fence, which is blanked out.
+func unfenced(text []byte) (inner []byte, ok bool) {
+	start := len(text) - len(bytes.TrimLeft(text, " \t\r\n"))
+	first, _, _ := bytes.Cut(text[start:], []byte{'\n'})
+	word := strings.ToLower(string(bytes.TrimSpace(first)))
+	if _, known := Named(word); !known {
+		return nil, false
+	}
+	return alone(text, start+len(first), len(text)), true
 }
 
 // opened is a fence that is not closed yet. Models write fences into the fence of

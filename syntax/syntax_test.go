@@ -22,6 +22,8 @@ func TestPicksTheNotation(t *testing.T) {
 		{"a.puml", "@startuml\n:a;\n@enduml\n", "plantuml"},
 		{"-", "prose\n  @startuml\n:a;\n@enduml\n", "plantuml"},
 		{"-", "an @startuml in a line\n", ""},
+		{"-", "' c\nstart\n:a;\nstop\n", "plantuml"},
+		{"-", "start\nnothing\n", ""},
 		{"", "hello", ""},
 		{"-", "{\"name\": \"x\", \"steps\": []}", "yaml"},
 		{"-", "{\"description\":\"x\",\"steps\":[]}", "yaml"},

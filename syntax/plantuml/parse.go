@@ -189,10 +189,21 @@ func (r *reader) lanes() {
 
 func (r *reader) pos(s source.Span) workflow.Pos { return r.src.Pos(s) }
 
-// Like says whether a text holds a diagram of PlantUML.
+// Like says whether a text holds a diagram of PlantUML, also one that is not in its
+// marks: it begins as an activity diagram does, and has an activity.
 func Like(text []byte) bool {
+	begun, begins := false, false
 	for line := range bytes.Lines(text) {
-		if bytes.HasPrefix(bytes.TrimLeft(line, " \t"), []byte("@startuml")) {
+		line = bytes.TrimSpace(line)
+		activity := bytes.HasPrefix(line, []byte(":")) && bytes.HasSuffix(line, []byte(";"))
+		switch {
+		case bytes.HasPrefix(line, []byte("@startuml")):
+			return true
+		case !begun && len(line) > 0 && line[0] != '\'':
+			lane := line[0] == '|' && line[len(line)-1] == '|'
+			begun, begins = true, activity || lane || string(line) == "start" || bytes.HasPrefix(line, []byte("title "))
+		}
+		if begins && activity {
 			return true
 		}
 	}

@@ -12,6 +12,9 @@ import (
 
 // NameOf is the name of a workflow that has none: that of its file.
 func NameOf(file string) string {
+	if file == "-" { // standard input
+		return "workflow"
+	}
 	return strings.TrimSuffix(path.Base(strings.ReplaceAll(file, `\`, "/")), path.Ext(file))
 }
 
