@@ -13,7 +13,8 @@ func (a *app) schemaVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema [NAME]",
 		Short: "print the JSON Schema of a kind of file",
-		Long: `Print the JSON Schema of a kind of file that people write: ` + strings.Join(schema.Names(), ", ") + `.
+		Long: `Print the JSON Schema of a kind of file that people write:
+` + strings.Join(schema.Names(), ", ") + `.
 Without a name, list them. Editors complete and check files with them.`,
 		Example: `  hocket schema
   hocket schema workflow > workflow.schema.json
