@@ -230,7 +230,7 @@ func TestResume(t *testing.T) {
 	}
 	a := attempt{odd: "none", task: agent.Task{Prompt: "say x", Conversation: &agent.Conversation{Native: "s2"}}}
 	a.run(t.Context(), t)
-	fails(t, a.err, agent.Failed, false, "Session not found")
+	fails(t, a.err, agent.Failed, true, "no longer has the conversation: Session not found")
 	a = attempt{odd: "forgets", task: agent.Task{Prompt: "say x", Conversation: &agent.Conversation{Native: "s1"}}}
 	a.run(t.Context(), t)
 	fails(t, a.err, agent.Failed, true, "cannot take up a conversation")

@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/coder/acp-go-sdk"
+
+	"github.com/hocket-dev/hocket/agent"
 )
 
 // loginCode is the error of the protocol for an agent that is not logged in.
@@ -36,7 +38,11 @@ func (t *talk) refused(e *acp.RequestError) error {
 			status, _ = strconv.Atoi(found[1])
 		}
 	}
-	return t.start.Failure(words, status)
+	failure := t.start.Failure(words, status)
+	if t.session == "" && t.resumes() && failure.Kind == agent.Failed && !failure.Permanent {
+		return agent.Permanentf("%s no longer has the conversation: %s", t.start.Manifest.Name, words)
+	}
+	return failure
 }
 
 // wordsOf is what an error says: its message, and what its data add to it.

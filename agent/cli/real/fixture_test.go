@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -50,19 +51,19 @@ type fixture struct {
 }
 
 // homes are what each CLI needs to find the scripted model: variables, and files in
-// its home. KEY is its key, URL the model's address.
+// its home.
 var homes = map[string]struct {
 	env   []string
 	files map[string]string
 }{
-	"claude": {env: []string{"ANTHROPIC_BASE_URL=URL", "ANTHROPIC_API_KEY=KEY", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}},
+	"claude": {env: []string{"ANTHROPIC_BASE_URL={url}", "ANTHROPIC_API_KEY={key}", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}},
 	"codex": {
-		env: []string{"FAKE_KEY=KEY", "CODEX_HOME=HOME/.codex", "MODEL_PROVIDER=fake"},
+		env: []string{"FAKE_KEY={key}", "CODEX_HOME={home}/.codex", "MODEL_PROVIDER=fake"},
 		files: map[string]string{".codex/config.toml": `model = "gpt-5.4"
 model_provider = "fake"
 [model_providers.fake]
 name = "fake"
-base_url = "URL/v1"
+base_url = "{url}/v1"
 env_key = "FAKE_KEY"
 wire_api = "responses"
 request_max_retries = 1
@@ -70,13 +71,13 @@ stream_max_retries = 1
 `},
 	},
 	"gemini": {
-		env:   []string{"GEMINI_API_KEY=KEY", "GOOGLE_GEMINI_BASE_URL=URL", "GEMINI_CLI_HOME=HOME"},
+		env:   []string{"GEMINI_API_KEY={key}", "GOOGLE_GEMINI_BASE_URL={url}", "GEMINI_CLI_HOME={home}"},
 		files: map[string]string{".gemini/settings.json": `{"security":{"auth":{"selectedType":"gemini-api-key"}},"telemetry":{"enabled":false},"privacy":{"usageStatisticsEnabled":false}}`},
 	},
 	"opencode": {
 		env: []string{"OPENCODE_DISABLE_MODELS_FETCH=1"},
 		files: map[string]string{".config/opencode/opencode.json": `{"model":"fake/fake-model","small_model":"fake/fake-model","provider":{"fake":{
-"npm":"@ai-sdk/openai-compatible","options":{"baseURL":"URL/v1","apiKey":"KEY"},
+"npm":"@ai-sdk/openai-compatible","options":{"baseURL":"{url}/v1","apiKey":"{key}"},
 "models":{"fake-model":{"name":"F","limit":{"context":200000,"output":8000},"cost":{"input":3,"output":15}}}}}}`},
 	},
 }
@@ -96,7 +97,7 @@ func newFixture(t *testing.T, name, key string) *fixture {
 		t.Skip("node is not installed")
 	}
 	f := &fixture{cli: name, server: fakemodel.Start(t), home: t.TempDir(), project: t.TempDir()}
-	fill := strings.NewReplacer("URL", f.server.URL, "KEY", key, "HOME", f.home)
+	fill := strings.NewReplacer("{url}", f.server.URL, "{key}", key, "{home}", f.home)
 	f.env = []string{"HOME=" + f.home, "PATH=" + bin + ":" + filepath.Dir(node) + ":/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "TMPDIR=" + t.TempDir()}
 	for _, v := range homes[name].env {
 		variable, value, _ := strings.Cut(v, "=")
@@ -206,20 +207,26 @@ func (f *fixture) has(name string) bool {
 	return err == nil
 }
 
+// told says whether the model was sent some words.
+func (f *fixture) told(words string) bool {
+	return slices.ContainsFunc(f.server.Requests(), func(r *fakemodel.Request) bool { return bytes.Contains(r.Body, []byte(words)) })
+}
+
 func (f *fixture) logged() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.log.String()
 }
 
-// await waits until something is so. The model and the CLI are other processes: there
-// is nothing that would tell.
-func await(t *testing.T, what string, so func() bool) bool {
-	for deadline := time.Now().Add(patience); !so(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Errorf("waited in vain for %s", what)
-			return false
+// when does something once something is so, unless ctx is done before. The model and
+// the CLI are other processes: there is nothing that would tell.
+func when(ctx context.Context, so func() bool, do func()) {
+	for !so() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	return true
+	do()
 }

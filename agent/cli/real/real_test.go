@@ -112,7 +112,7 @@ func system(t *testing.T, f *fixture) {
 	if err != nil || result.Output != "meow" {
 		t.Errorf("%q, %v", result.Output, err)
 	}
-	if !slices.ContainsFunc(f.server.Requests(), func(r *fakemodel.Request) bool { return strings.Contains(string(r.Body), "the cat of the house") }) {
+	if !f.told("the cat of the house") {
 		t.Error("the model was not told")
 	}
 }
@@ -153,7 +153,7 @@ func resume(t *testing.T, f *fixture) {
 	if err != nil || second.Output != "the second answer" {
 		t.Errorf("%q, %v", second.Output, err)
 	}
-	if !slices.ContainsFunc(f.server.Requests(), func(r *fakemodel.Request) bool { return strings.Contains(string(r.Body), "the first answer") }) {
+	if !f.told("the first answer") {
 		t.Error("the model was not told what was said before")
 	}
 	if second.Usage.TokensIn != 1000 || second.Usage.TokensOut != 50 {
@@ -177,10 +177,7 @@ func resumeUnknown(t *testing.T, f *fixture) {
 func cancel(t *testing.T, f *fixture) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	defer stop(nil)
-	go func() {
-		await(t, "the command", func() bool { return f.has("pid") })
-		stop(context.Canceled)
-	}()
+	go when(ctx, func() bool { return f.has("pid") }, func() { stop(context.Canceled) })
 	_, err := f.run(ctx, t, attempt{mode: "full", steps: []fakemodel.Step{shell("echo $$ > pid; exec sleep 600"), say("x")}})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
@@ -202,10 +199,7 @@ func runs(pid int) bool {
 func timeout(t *testing.T, f *fixture) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	defer stop(nil)
-	go func() {
-		await(t, "a request", func() bool { return len(f.server.Requests()) > 0 })
-		stop(context.DeadlineExceeded)
-	}()
+	go when(ctx, func() bool { return len(f.server.Requests()) > 0 }, func() { stop(context.DeadlineExceeded) })
 	_, err := f.run(ctx, t, attempt{steps: []fakemodel.Step{{Hang: true}}})
 	fails(t, err, agent.TimedOut, false, "took too long")
 }
