@@ -8,11 +8,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/journal"
 	"github.com/hocket-dev/hocket/project"
@@ -22,9 +24,10 @@ func (a *app) doctorVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "say what works here and what does not",
-		Long: `Look at everything that hocket needs here: the project, its settings, agents and
-workflows, the place where runs are kept, the disk, git and the terminal. What
-does not work comes with what to do about it. The exit code is 1 if something
+		Long: `Look at everything that hocket needs here: the project, its settings, what can do
+the work of agents and in which version, the agents and workflows, the place where
+runs are kept, the disk, git and the terminal. What does not work comes with what
+to do about it. The exit code is 1 if something
 is broken.`,
 		Example: `  hocket doctor
   hocket doctor --json | jq '.[] | select(.state != "ok")'`,
@@ -36,15 +39,16 @@ is broken.`,
 // finding is one thing that the doctor looked at.
 type finding struct {
 	What   string `json:"what"`
-	State  string `json:"state"` // ok, warning or broken
+	State  string `json:"state"` // ok, absent, warning or broken
 	Found  string `json:"found"`
 	Remedy string `json:"remedy,omitempty"`
 }
 
 const (
-	fine    = "ok"
-	warning = "warning"
-	broken  = "broken"
+	fine       = "ok"
+	absentHere = "absent" // and nobody needs it
+	warning    = "warning"
+	broken     = "broken"
 )
 
 func (a *app) doctor(ctx context.Context) error {
@@ -55,6 +59,7 @@ func (a *app) doctor(ctx context.Context) error {
 	var list []finding
 	for _, look := range []func() []finding{
 		func() []finding { return lookAtProject(p) },
+		func() []finding { return lookAtExecutors(ctx, p) },
 		func() []finding { return lookAtAgents(p) },
 		func() []finding { return a.lookAtWorkflows(p) },
 		func() []finding { return lookAtState(ctx, p) },
@@ -80,7 +85,7 @@ func (a *app) drawFindings(list []finding) string {
 	marks := map[string]struct {
 		word  string
 		paint view.Paint
-	}{fine: {"ok", view.Green}, warning: {"warning", view.Yellow}, broken: {"broken", view.BoldRed}}
+	}{fine: {"ok", view.Green}, absentHere: {"absent", view.Dim}, warning: {"warning", view.Yellow}, broken: {"broken", view.BoldRed}}
 	var b strings.Builder
 	for _, f := range list {
 		m := marks[f.State]
@@ -113,13 +118,66 @@ func lookAtAgents(p *project.Project) []finding {
 		if d.Builtin {
 			continue
 		}
-		f := finding{"agent", fine, d.Name + " runs on " + d.Agent, ""}
-		if _, _, err := p.Agents.Resolve(d.Name); err != nil {
-			f = brokenBy("agent", err)
+		f := finding{"agent", fine, strings.TrimSuffix(d.Name+" runs on "+d.Agent+", "+d.Chosen, ", "), ""}
+		if failed := p.Agents.Missing(d); failed != nil {
+			f = brokenBy("agent", failed)
 		}
 		list = append(list, f)
 	}
-	return append(list, finding{"executors", fine, strings.Join(p.Agents.Executors(), ", "), ""})
+	return append(list, lookAtDefault(p))
+}
+
+// lookAtDefault says who does tasks that name no agent.
+func lookAtDefault(p *project.Project) finding {
+	if p.Config.Agent != "" {
+		if _, _, err := p.Agents.Resolve(""); err != nil {
+			return brokenBy("default", err)
+		}
+		return finding{"default", fine, p.Config.Agent, ""}
+	}
+	if c, ok := p.Agents.Choose(""); ok {
+		return finding{"default", fine, c.Name + ", " + c.Reason, ""}
+	}
+	return finding{"default", fine, "none: a step names its agent, or is given one whose description fits", ""}
+}
+
+// versionPatience is how long all programs together may take to tell their
+// versions.
+const versionPatience = 10 * time.Second
+
+// lookAtExecutors says what can do the work of agents here. What is not installed
+// is no mistake: only what the project uses is needed.
+func lookAtExecutors(ctx context.Context, p *project.Project) []finding {
+	ctx, cancel := context.WithTimeout(ctx, versionPatience)
+	defer cancel()
+	executors := p.Executors()
+	names := p.Agents.Executors()
+	list := make([]finding, len(names))
+	var asked sync.WaitGroup
+	for i, name := range names {
+		asked.Go(func() { list[i] = lookAtExecutor(ctx, name, executors[name]) })
+	}
+	asked.Wait()
+	return list
+}
+
+func lookAtExecutor(ctx context.Context, name string, exec agent.Executor) finding {
+	if absent, ok := exec.(agent.Absent); ok {
+		if missing := absent.Absence(); missing != "" {
+			return finding{"executor", absentHere, name, missing}
+		}
+	}
+	versioned, ok := exec.(interface {
+		Version(ctx context.Context) (string, error)
+	})
+	if !ok {
+		return finding{"executor", fine, name, ""}
+	}
+	version, err := versioned.Version(ctx)
+	if err != nil {
+		return finding{"executor", warning, name + " does not tell its version: " + view.Line(err.Error()), ""}
+	}
+	return finding{"executor", fine, strings.TrimSpace(name + " " + version), ""}
 }
 
 func (a *app) lookAtWorkflows(p *project.Project) []finding {
