@@ -70,7 +70,7 @@ var preamble string
 // Where the prompt would be longer than it may, memories are left out, the least
 // relevant first, then what was said, the oldest first. All else always stays.
 func Compose(b Brief) Composed {
-	head := []string{preamble}
+	head := []string{strings.TrimSpace(preamble)}
 	if b.Instructions != "" {
 		head = append(head, section("context", Escape(b.Instructions, true), "source", "AGENTS.md", "trusted", "true"))
 	}
