@@ -37,6 +37,10 @@ type Absent interface {
 	Absence() string
 }
 
+// SessionSetting is the setting by which a task of a Conversant names the session
+// that it goes on with. No executor sees it.
+const SessionSetting = "session"
+
 // Conversation is an executor's own memory of what was said.
 type Conversation struct {
 	Native string // by which the executor knows it; "": it does not

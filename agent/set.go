@@ -143,8 +143,18 @@ func (s *Set) Executors() []string { return slices.Sorted(maps.Keys(s.executors)
 // its own together, as the function of the same name does. Settings of an agent
 // that has no executor are not checked.
 func (s *Set) ValidateSettings(d *Definition, settings map[string]any) []Problem {
-	if schema, ok := s.schemas[d.Agent]; ok {
-		return schema.CheckTemplates(settings)
+	schema, ok := s.schemas[d.Agent]
+	if !ok {
+		return nil
+	}
+	if _, talks := s.executors[d.Agent].(Conversant); talks {
+		if _, named := settings[SessionSetting]; named {
+			settings = maps.Clone(settings)
+			delete(settings, SessionSetting)
+		}
+	}
+	if found := schema.CheckTemplates(settings); len(found) > 0 {
+		return found
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/browser"
 	agentcli "github.com/hocket-dev/hocket/agent/cli"
+	"github.com/hocket-dev/hocket/agent/cli/acp"
 	"github.com/hocket-dev/hocket/agent/file"
 	"github.com/hocket-dev/hocket/agent/http"
 	"github.com/hocket-dev/hocket/agent/llm"
@@ -25,19 +26,21 @@ import (
 
 // executors are all that can do the work of a task in a project, by the names
 // under which agents ask for them. This is the one place that lists them.
-func executors(root string, c project.Config) (map[string]agent.Executor, workflow.Diagnostics, error) {
+func (a *app) executors(root string, c project.Config) (map[string]agent.Executor, workflow.Diagnostics, error) {
 	secrets := secretsOf(root, c)
+	a.secrets = secrets
 	prices := llm.Prices(c.Prices)
+	model := llm.New(llm.Options{Providers: providersOf(c, secrets), Prices: prices, DefaultModel: c.Model})
 	all := map[string]agent.Executor{
-		"file":    file.New(),
-		"http":    http.New(http.Options{}),
-		"shell":   shell.New(shell.Options{}),
+		"llm":     model,
+		"file":    llm.Toolset(file.New(), model),
+		"http":    llm.Toolset(http.New(http.Options{}), model),
+		"shell":   llm.Toolset(shell.New(shell.Options{}), model),
 		"browser": browser.New(browser.Options{Path: c.Browser.Program, Network: outbound.Policy{Private: c.Browser.PrivateNetwork}}),
-		"llm":     llm.New(llm.Options{Providers: providersOf(c, secrets), Prices: prices, DefaultModel: c.Model}),
 		"mcp":     mcp.New(func(names []string) ([]agent.Server, error) { return namedServers(c, secrets, names) }, mcp.Options{}),
 	}
 	for _, name := range agentcli.Builtin() {
-		all[name] = agentcli.New(agentcli.Options{Builtin: name, Prices: prices})
+		all[name] = agentcli.New(agentcli.Options{Builtin: name, Prices: prices, Converse: acp.Converse})
 	}
 	found, err := ownCLIs(root, all, prices)
 	return all, found, err
@@ -59,7 +62,7 @@ func ownCLIs(root string, all map[string]agent.Executor, prices agent.Prices) (w
 		manifest, wrong := agentcli.ReadManifest(file, text)
 		found = append(found, wrong...)
 		if manifest != nil && !wrong.Errors() {
-			all[manifest.Name] = agentcli.New(agentcli.Options{Manifest: manifest, Prices: prices})
+			all[manifest.Name] = agentcli.New(agentcli.Options{Manifest: manifest, Prices: prices, Converse: acp.Converse})
 		}
 	}
 	return found, nil

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/hocket-dev/hocket/agent/secret"
 	"github.com/hocket-dev/hocket/cli/view"
 )
 
@@ -23,7 +24,8 @@ type app struct {
 	errStyle view.Style
 	gone     bool // nobody reads standard output any more
 
-	stdinText []byte // what was read from standard input
+	stdinText []byte        // what was read from standard input
+	secrets   *secret.Store // of the project that was opened
 }
 
 func newApp(std Stdio) *app {

@@ -18,7 +18,7 @@ func (a *app) openProject() (*project.Project, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, usagef("-C names the directory of a project", "there is no directory %s", dir)
 	}
-	return project.Open(dir, project.Options{State: a.state, StateHome: stateHome(), Executors: executors})
+	return project.Open(dir, project.Options{State: a.state, StateHome: stateHome(), Executors: a.executors})
 }
 
 // stateDir is where the project's runs are kept.

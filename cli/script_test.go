@@ -21,6 +21,7 @@ import (
 	_ "modernc.org/sqlite" // to damage a journal
 
 	"github.com/hocket-dev/hocket/cli"
+	"github.com/hocket-dev/hocket/internal/fakemodel"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/jsonpath"
 )
@@ -45,6 +46,7 @@ func hocket() {
 var update = flag.Bool("update", false, "write what the scripts print into them")
 
 func TestScripts(t *testing.T) {
+	model := fakemodel.Start(t)
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
@@ -52,6 +54,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".state"))
 			env.Setenv("USER", "tester")
+			env.Setenv("MODEL", model.URL) // answers as the prompt says
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hocket-dev/hocket/agent/staff"
+	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/session"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -113,7 +113,7 @@ func oneTask(prompt string, f *taskFlags) (*workflow.Workflow, error) {
 	title, _, _ := strings.Cut(strings.TrimSpace(prompt), "\n")
 	task := &workflow.Task{Agent: f.agent, Prompt: workflow.Template{Text: "${inputs." + promptInput + "}"}}
 	if f.session != "" {
-		task.Settings = map[string]any{staff.SessionSetting: f.session}
+		task.Settings = map[string]any{agent.SessionSetting: f.session}
 	}
 	w := &workflow.Workflow{Name: "task", Inputs: []workflow.Param{{Name: promptInput, Type: workflow.StringType, Required: true}}}
 	for _, pair := range f.inputs {

@@ -67,9 +67,8 @@ type workplace struct {
 }
 
 // newWorkplace puts it together. Whoever has it closes it.
-func newWorkplace(p *project.Project) *workplace {
+func newWorkplace(p *project.Project, secrets *secret.Store) *workplace {
 	w := &workplace{}
-	secrets := secretsOf(p.Root, p.Config)
 	each := map[string]int{}
 	for account, n := range p.Config.Parallel {
 		if account != project.AllAccounts {
@@ -158,46 +157,70 @@ func (c *conversation) Add(question, answer string, native *agent.Conversation) 
 	return err
 }
 
-// toolsOf finds the tools that a definition names: the project's own, the built-in
-// ones, and all of the servers that it names.
-func toolsOf(p *project.Project, secrets *secret.Store) func(context.Context, *agent.Task) ([]agent.Tool, func(), error) {
-	return func(ctx context.Context, task *agent.Task) ([]agent.Tool, func(), error) {
-		var all []agent.Tool
-		var opened []func()
-		done := func() {
-			for _, end := range opened {
-				end()
-			}
-		}
-		for _, server := range task.Servers {
-			tools, end, err := mcp.Tools(ctx, server, mcp.Options{})
-			if err != nil {
-				done()
-				return nil, nil, err
-			}
-			all, opened = append(all, tools...), append(opened, end)
-		}
-		set, found, err := tool.Load(p.Root, tool.Options{Secret: secrets.Get})
-		if err == nil && found.Errors() {
-			err = agent.Permanentf("the tools of the project have mistakes; see `hocket tools check`")
-		}
-		for _, name := range task.Agent.Tools {
-			if err != nil {
-				break
-			}
-			var one agent.Tool
-			if one, err = set.Tool(name); err == nil {
-				all = append(all, one)
-			} else {
-				err = agent.Permanentf("%v", err)
-			}
+// toolbox is the tools that one task may use.
+type toolbox struct {
+	tools []agent.Tool
+	ends  []func()
+}
+
+func (b *toolbox) close() {
+	for _, end := range b.ends {
+		end()
+	}
+}
+
+// toolsOf finds the tools that a definition names: the project's own and the
+// built-in ones, and for executors that call tools all of its servers'.
+func toolsOf(p *project.Project, secrets *secret.Store) func(context.Context, *agent.Task, bool) ([]agent.Tool, func(), error) {
+	return func(ctx context.Context, task *agent.Task, calls bool) ([]agent.Tool, func(), error) {
+		b := &toolbox{}
+		err := b.named(p.Root, secrets, task.Agent.Tools, calls)
+		if calls && err == nil {
+			err = b.served(ctx, task.Servers)
 		}
 		if err != nil {
-			done()
+			b.close()
 			return nil, nil, err
 		}
-		return all, done, nil
+		return b.tools, b.close, nil
 	}
+}
+
+// named adds tools of the project. A name that it does not have is a mistake, or
+// means a tool that the executor has itself.
+func (b *toolbox) named(root string, secrets *secret.Store, names []string, strict bool) error {
+	if len(names) == 0 {
+		return nil
+	}
+	set, found, err := tool.Load(root, tool.Options{Secret: secrets.Get})
+	if err != nil {
+		return err
+	}
+	if found.Errors() {
+		return agent.Permanentf("the tools of the project have mistakes; `hocket tools check` names them")
+	}
+	for _, name := range names {
+		one, err := set.Tool(name)
+		switch {
+		case err == nil:
+			b.tools = append(b.tools, one)
+		case strict:
+			return agent.Permanentf("%v", err)
+		}
+	}
+	return nil
+}
+
+// served adds the tools of MCP servers.
+func (b *toolbox) served(ctx context.Context, servers []agent.Server) error {
+	for _, server := range servers {
+		tools, end, err := mcp.Tools(ctx, server, mcp.Options{})
+		if err != nil {
+			return err
+		}
+		b.tools, b.ends = append(b.tools, tools...), append(b.ends, end)
+	}
+	return nil
 }
 
 // remember finds memories that have to do with a task.
@@ -243,11 +266,11 @@ func (a *app) equip(d *drive) error {
 	if !isDir(dir) { // it may need nothing of it
 		dir = os.TempDir()
 	}
-	p, err := project.Open(dir, project.Options{State: d.store.Dir(), StateHome: stateHome(), Executors: executors})
+	p, err := project.Open(dir, project.Options{State: d.store.Dir(), StateHome: stateHome(), Executors: a.executors})
 	if err != nil {
 		return err
 	}
-	d.place = newWorkplace(p)
+	d.place = newWorkplace(p, a.secrets)
 	d.agents, err = agent.DecodeSet(d.pin.Agents, p.Executors())
 	return err
 }

@@ -34,9 +34,11 @@ type Options struct {
 	Memories func(ctx context.Context, task string) ([]agent.Passage, error)
 	// Conversations keep what was said.
 	Conversations Conversations
-	// Tools finds those that the task of a Caller may use, also those of its
-	// servers. close ends what they need.
-	Tools func(ctx context.Context, task *agent.Task) (tools []agent.Tool, close func(), err error)
+	// Tools finds those that a task may use. For an executor that calls them itself
+	// that is all that its definition names, and those of its servers; others have
+	// tools of their own, and are given only what the project has. close ends what
+	// they need.
+	Tools func(ctx context.Context, task *agent.Task, calls bool) (tools []agent.Tool, close func(), err error)
 	// Servers are those of MCP, by name.
 	Servers func(names []string) ([]agent.Server, error)
 	// Accounts share out slots and quotas.
@@ -69,10 +71,6 @@ type Conversation interface {
 	// Add keeps a question with its answer, and how the executor goes on.
 	Add(question, answer string, native *agent.Conversation) error
 }
-
-// SessionSetting is the setting by which a task names the conversation that it goes
-// on with. It is read here; no executor sees it.
-const SessionSetting = "session"
 
 // Staff puts agents to work. It is safe for concurrent use.
 type Staff struct{ o Options }
@@ -122,13 +120,13 @@ func (e *employed) attempt(ctx context.Context, task *agent.Task, log agent.Log)
 
 // takeSession takes the name of a conversation out of the settings of a task.
 func takeSession(task *agent.Task) (string, *agent.Task) {
-	named, ok := task.Settings[SessionSetting]
+	named, ok := task.Settings[agent.SessionSetting]
 	if !ok {
 		return "", task
 	}
 	without := *task
 	without.Settings = maps.Clone(task.Settings)
-	delete(without.Settings, SessionSetting)
+	delete(without.Settings, agent.SessionSetting)
 	return workflow.FormatText(named), &without
 }
 
@@ -215,10 +213,11 @@ func (e *employed) equip(ctx context.Context, thinker agent.Conversant, task *ag
 			return nil, agent.Permanentf("%v", err)
 		}
 	}
-	if _, calls := thinker.(agent.Caller); !calls || e.o.Tools == nil {
+	if e.o.Tools == nil {
 		return func() {}, nil
 	}
-	tools, done, err := e.o.Tools(ctx, task)
+	_, calls := thinker.(agent.Caller)
+	tools, done, err := e.o.Tools(ctx, task, calls)
 	if err != nil {
 		return nil, err
 	}

@@ -99,7 +99,7 @@ func TestATaskIsGivenAllThatItMayUse(t *testing.T) {
 			return []agent.Passage{{Source: "memory:7", Text: "Owls are birds."}}, nil
 		},
 		Conversations: d,
-		Tools: func(context.Context, *agent.Task) ([]agent.Tool, func(), error) {
+		Tools: func(context.Context, *agent.Task, bool) ([]agent.Tool, func(), error) {
 			return []agent.Tool{{Name: "look"}}, func() { closed++ }, nil
 		},
 		Servers: func(names []string) ([]agent.Server, error) { return []agent.Server{{Name: names[0]}}, nil },
@@ -209,7 +209,7 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 		"instructions":  {Instructions: func() (string, error) { return "", broken }},
 		"conversations": {Conversations: &diary{fails: broken}},
 		"servers":       {Servers: func([]string) ([]agent.Server, error) { return nil, broken }},
-		"tools":         {Tools: func(context.Context, *agent.Task) ([]agent.Tool, func(), error) { return nil, nil, broken }},
+		"tools":         {Tools: func(context.Context, *agent.Task, bool) ([]agent.Tool, func(), error) { return nil, nil, broken }},
 	} {
 		m := &mind{}
 		if _, err, _ := run(t, o, m, newTask()); err == nil || !strings.Contains(err.Error(), "broken") || m.got != nil {
