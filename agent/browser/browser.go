@@ -27,7 +27,10 @@ type Browser struct {
 	schema  *agent.Schema
 }
 
-var _ agent.Absent = (*Browser)(nil)
+var (
+	_ agent.Absent   = (*Browser)(nil)
+	_ agent.Equipped = (*Browser)(nil)
+)
 
 // New makes the executor.
 func New(o Options) *Browser {

@@ -35,11 +35,16 @@ type state struct {
 	Status int    `json:"status"`
 }
 
-// call asks the page something. A document that goes away meanwhile is asked again
-// under its successor.
+// call asks the page something.
 func call[T any](ctx context.Context, s *session, name string, args ...any) (T, error) {
+	return again(ctx, s, func() (T, error) { return callOnce[T](ctx, s, name, args...) })
+}
+
+// again asks until there is an answer: a document that goes away meanwhile is asked
+// again under its successor.
+func again[T any](ctx context.Context, s *session, ask func() (T, error)) (T, error) {
 	for {
-		v, err := callOnce[T](ctx, s, name, args...)
+		v, err := ask()
 		var protocol *cdproto.Error
 		if !errors.As(err, &protocol) {
 			return v, err

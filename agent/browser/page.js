@@ -96,6 +96,22 @@ function (name, ...args) {
       }
       return {links};
     },
+    // What can be filled in or pressed, with a selector for each.
+    fields(most) {
+      const found = [];
+      for (const el of document.querySelectorAll('input:not([type=hidden]),textarea,select,button,[contenteditable=true]')) {
+        if (found.length >= most) break;
+        if (!shown(el)) continue;
+        const tag = el.tagName.toLowerCase();
+        let selector = tag;
+        if (el.id) selector = '#' + CSS.escape(el.id);
+        else if (el.name) selector = tag + '[name=' + JSON.stringify(el.name) + ']';
+        const index = [...document.querySelectorAll(selector)].indexOf(el);
+        const label = (el.labels && el.labels[0] && clean(el.labels[0].innerText)) || el.placeholder || said(el);
+        found.push({kind: el.type || tag, label: clean(label).slice(0, 100), selector, unique: index === 0});
+      }
+      return found.filter((f) => f.unique).map(({kind, label, selector}) => ({kind, label, selector}));
+    },
     text(selector, limit) {
       const el = selector ? document.querySelector(selector) : document.body || document.documentElement;
       if (!el) return {missing: true};

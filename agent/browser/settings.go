@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -193,6 +195,11 @@ func duration(text string, otherwise time.Duration) (time.Duration, error) {
 	return d, nil
 }
 
+// fileNamePattern is what a screenshot may be called.
+const fileNamePattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+
+var fileName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(fileNamePattern) })
+
 // Settings is the schema of what the package comment describes.
 func (*Browser) Settings() map[string]any {
 	text := func(about string) map[string]any {
@@ -216,7 +223,7 @@ func (*Browser) Settings() map[string]any {
 		maps.Copy(all, more)
 		return all
 	}
-	fileName := map[string]any{"description": "Name of the file: letters, digits, dots, dashes.", "type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"}
+	fileName := map[string]any{"description": "Name of the file: letters, digits, dots, dashes.", "type": "string", "pattern": fileNamePattern}
 	open := either("Opens a page.", map[string]any{"url": address, "timeout": span}, "url")
 	open["pattern"] = "^https?://."
 	screenshot := either("A picture of the page, kept as a file.", map[string]any{"name": fileName, "full": yes("All of the page, not only what a window shows."), "as": as}, "name")

@@ -290,11 +290,20 @@ func (s *session) screenshot(ctx context.Context, task *agent.Task, name string,
 	if !strings.HasSuffix(name, ".png") {
 		name += ".png"
 	}
+	picture, err := again(ctx, s, func() ([]byte, error) { return s.capture(ctx, full) })
+	if err != nil {
+		return "", err
+	}
+	return keep(task, name, picture)
+}
+
+// capture gives a picture of the page.
+func (s *session) capture(ctx context.Context, full bool) ([]byte, error) {
 	params := page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng}
 	if full {
 		size, err := cdp.Call(ctx, s.target, page.GetLayoutMetrics, cdp.Empty{})
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		if size.CSSContentSize != nil {
 			yes := true
@@ -303,10 +312,7 @@ func (s *session) screenshot(ctx context.Context, task *agent.Task, name string,
 		}
 	}
 	picture, err := cdp.Call(ctx, s.target, page.CaptureScreenshot, params)
-	if err != nil {
-		return "", err
-	}
-	return keep(task, name, picture.Data)
+	return picture.Data, err
 }
 
 // keep writes an artifact and gives its path: within the project, where it is there.
