@@ -1,0 +1,289 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hocket-dev/hocket/agent"
+)
+
+const (
+	toolText   = 16 << 10 // characters of a page that a model is told at once
+	toolLinks  = 32 << 10 // characters of a list of links
+	toolFields = 100      // fields and buttons that a model is told of
+	maxText    = 2 << 20  // characters of a page that can be read at all
+)
+
+// Tools are what a model needs to do in a browser what its task asks for: it opens,
+// reads, clicks, types, goes back, lists links and fields, and takes pictures. They
+// share one browser, which starts with the first call and ends with done. The agent's
+// permissions say which pages may be opened; all that are public are, unless they say
+// otherwise.
+func (b *Browser) Tools(task *agent.Task) ([]agent.Tool, func(), error) {
+	permitted, err := task.Permitted()
+	if err != nil {
+		return nil, nil, err
+	}
+	if permitted.Never(agent.MayReach) {
+		return nil, func() {}, nil
+	}
+	d := &desk{browser: b, task: task, permitted: permitted, approved: map[string]bool{}}
+	own := map[string]any{}
+	for _, name := range []string{"private_network", "timeout"} {
+		if value, given := task.Settings[name]; given {
+			own[name] = value
+		}
+	}
+	if err := agent.DecodeArguments(own, &d.set); err != nil {
+		return nil, nil, agent.Permanentf("%v", err)
+	}
+	if d.patience, err = duration(d.set.Timeout, defaultTimeout); err != nil {
+		return nil, nil, err
+	}
+	return d.tools(), d.close, nil
+}
+
+// desk is the browser of a model, at which it does one thing at a time.
+type desk struct {
+	browser   *Browser
+	task      *agent.Task
+	set       settings
+	patience  time.Duration
+	permitted agent.Permissions
+
+	mu      sync.Mutex // held during a call
+	session *session
+
+	approving sync.Mutex // of approved, which is looked at while a page loads
+	approved  map[string]bool
+}
+
+type toolRequest struct {
+	URL      string `json:"url"`
+	Selector string `json:"selector"`
+	Text     string `json:"text"`
+	Name     string `json:"name"`
+	From     int    `json:"from"`
+	Submit   bool   `json:"submit"`
+	Full     bool   `json:"full"`
+}
+
+type toolDo func(ctx context.Context, s *session, in *toolRequest) (string, error)
+
+func (d *desk) tools() []agent.Tool {
+	text := func(about string) map[string]any { return map[string]any{"type": "string", "description": about} }
+	yes := func(about string) map[string]any { return map[string]any{"type": "boolean", "description": about} }
+	tool := func(name, about string, do toolDo, properties map[string]any, required ...any) agent.Tool {
+		return agent.Tool{Name: "browser_" + name, Description: about, Call: d.call(do), Input: map[string]any{
+			"type": "object", "additionalProperties": false, "properties": properties, "required": append([]any{}, required...),
+		}}
+	}
+	selector := text("CSS selector.")
+	return []agent.Tool{
+		tool("open", "Opens a page and gives the beginning of its text.", d.open, map[string]any{"url": text("http:// or https:// address.")}, "url"),
+		tool("read", "Gives the text of the page, or of an element.", d.read,
+			map[string]any{"selector": selector, "from": map[string]any{"type": "integer", "minimum": 0, "description": "Number of characters to leave out at the beginning. Default: 0."}}),
+		tool("links", "Lists the links of the page.", d.links, map[string]any{}),
+		tool("fields", "Lists what can be filled in or pressed on the page, with a selector for each.", d.fields, map[string]any{}),
+		tool("click", "Clicks on an element, and gives the beginning of the page where that leads.", d.click,
+			map[string]any{"text": text("What can be read on the element."), "selector": selector}),
+		tool("type", "Fills in a field, in place of what is in it. Of a list, chooses an option.", d.enter,
+			map[string]any{"selector": selector, "text": text("What to type."), "submit": yes("Then press Enter.")}, "selector", "text"),
+		tool("back", "Goes to the page before.", d.back, map[string]any{}),
+		tool("screenshot", "Keeps a picture of the page as a file, and gives its path.", d.picture,
+			map[string]any{"name": map[string]any{"type": "string", "pattern": fileNamePattern, "description": "Name of the file, such as result.png."}, "full": yes("All of the page, not only what a window shows.")}, "name"),
+	}
+}
+
+// call does one thing in the browser, which is started if it does not run.
+func (d *desk) call(do toolDo) func(context.Context, map[string]any, *agent.Task, agent.Log) (string, error) {
+	return func(ctx context.Context, args map[string]any, task *agent.Task, log agent.Log) (string, error) {
+		var in toolRequest
+		if err := agent.DecodeArguments(args, &in); err != nil {
+			return "", err
+		}
+		if in.URL != "" {
+			if err := d.permit(ctx, in.URL, task); err != nil {
+				return "", err
+			}
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		s, err := d.running(ctx, log)
+		if err != nil {
+			return "", err
+		}
+		within, cancel := s.within(ctx, d.patience)
+		defer cancel()
+		said, err := do(within, s, &in)
+		if err != nil {
+			return "", explain(ctx, within, "the browser", d.patience, err)
+		}
+		return said, nil
+	}
+}
+
+// permit asks whether a page may be opened, before time runs.
+func (d *desk) permit(ctx context.Context, address string, task *agent.Task) error {
+	if err := task.Permit(ctx, d.permitted.For(agent.MayReach, address), agent.MayReach, address); err != nil {
+		return err
+	}
+	d.approving.Lock()
+	defer d.approving.Unlock()
+	d.approved[address] = true
+	return nil
+}
+
+// mayOpen says whether the page may go to an address by itself, as after a click.
+func (d *desk) mayOpen(address string) error {
+	d.approving.Lock()
+	defer d.approving.Unlock()
+	if d.approved[address] || d.permitted.For(agent.MayReach, address) == agent.Allow {
+		return nil
+	}
+	return fmt.Errorf("%s is not permitted unasked; open it itself", short(address))
+}
+
+// running is the browser, after the last one has ended a new one.
+func (d *desk) running(ctx context.Context, log agent.Log) (*session, error) {
+	if d.session != nil && d.session.broken.Err() == nil {
+		return d.session, nil
+	}
+	d.shut()
+	own := *d.task
+	// Commands that run beside it end what carries their key.
+	own.Key, own.Again = own.Key+"#browser", false
+	s, err := d.browser.start(ctx, &own, d.set.Private.Policy, d.mayOpen, log)
+	if err == nil {
+		d.session = s
+	}
+	return s, err
+}
+
+func (d *desk) shut() {
+	if d.session != nil {
+		d.session.close()
+		d.session = nil
+	}
+}
+
+// close ends the browser.
+func (d *desk) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.shut()
+}
+
+func (d *desk) open(ctx context.Context, s *session, in *toolRequest) (string, error) {
+	if err := s.navigate(ctx, in.URL); err != nil {
+		return "", err
+	}
+	return d.look(ctx, s)
+}
+
+func (d *desk) click(ctx context.Context, s *session, in *toolRequest) (string, error) {
+	at := spot{Selector: in.Selector, Text: in.Text}
+	if at == (spot{}) || in.Selector != "" && in.Text != "" {
+		return "", errors.New("give text or selector, one of them")
+	}
+	if err := s.click(ctx, at); err != nil {
+		return "", err
+	}
+	return d.look(ctx, s)
+}
+
+func (d *desk) enter(ctx context.Context, s *session, in *toolRequest) (string, error) {
+	if err := s.enter(ctx, spot{Selector: in.Selector}, in.Text, in.Submit); err != nil {
+		return "", err
+	}
+	if !in.Submit {
+		return "typed", nil
+	}
+	return d.look(ctx, s)
+}
+
+func (d *desk) back(ctx context.Context, s *session, _ *toolRequest) (string, error) {
+	if err := s.back(ctx); err != nil {
+		return "", err
+	}
+	return d.look(ctx, s)
+}
+
+// look says where the page is now, and gives its beginning.
+func (d *desk) look(ctx context.Context, s *session) (string, error) {
+	at, err := call[state](ctx, s, "state")
+	if err != nil {
+		return "", err
+	}
+	text, err := d.read(ctx, s, &toolRequest{})
+	head := at.URL + "\n" + at.Title
+	if at.Status >= 400 {
+		head += fmt.Sprintf("\n(status %d)", at.Status)
+	}
+	return head + "\n\n" + text, err
+}
+
+func (d *desk) read(ctx context.Context, s *session, in *toolRequest) (string, error) {
+	got, err := call[pageText](ctx, s, "text", in.Selector, maxText)
+	if err != nil {
+		return "", err
+	}
+	if got.Missing {
+		return "", notThere{spot{Selector: in.Selector}}
+	}
+	runes := []rune(got.Text)
+	from := min(max(in.From, 0), len(runes))
+	to := min(from+toolText, len(runes))
+	text := string(runes[from:to])
+	if to < len(runes) {
+		text += fmt.Sprintf("\n(%d more characters; go on with browser_read from: %d)", len(runes)-to, to)
+	}
+	if text == "" {
+		return "(no text)", nil
+	}
+	return text, nil
+}
+
+func (d *desk) links(ctx context.Context, s *session, _ *toolRequest) (string, error) {
+	got, err := call[pageLinks](ctx, s, "links", toolLinks)
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	for _, l := range got.Links {
+		fmt.Fprintf(&out, "%s\t%s\n", l.Text, l.URL)
+	}
+	if got.Over {
+		out.WriteString("(and more)")
+	}
+	if out.Len() == 0 {
+		return "(no links)", nil
+	}
+	return out.String(), nil
+}
+
+func (d *desk) fields(ctx context.Context, s *session, _ *toolRequest) (string, error) {
+	got, err := call[[]struct{ Kind, Label, Selector string }](ctx, s, "fields", toolFields)
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	for _, f := range got {
+		fmt.Fprintf(&out, "%s\t%s\t%s\n", f.Kind, f.Label, f.Selector)
+	}
+	if out.Len() == 0 {
+		return "(no fields)", nil
+	}
+	return out.String(), nil
+}
+
+func (d *desk) picture(ctx context.Context, s *session, in *toolRequest) (string, error) {
+	if !fileName().MatchString(in.Name) {
+		return "", errors.New("the name of a file has letters, digits, dots and dashes, such as result.png")
+	}
+	return s.screenshot(ctx, d.task, in.Name, in.Full)
+}
