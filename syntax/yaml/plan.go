@@ -25,15 +25,36 @@ func newPlan(w *workflow.Workflow, fold bool, handler string) *plan {
 	for {
 		p.mode = sequential
 		p.lift(w, handler)
-		if p.sequential(w) || fold && p.dag(w) {
+		if p.sequential(w) {
+			p.free(w)
+			return p
+		}
+		if fold && p.dag(w) {
 			return p
 		}
 		p.mode = sequential
 		p.explicit(w)
 		if !p.keepNext() {
+			p.free(w)
 			return p
 		}
 	}
+}
+
+// free says of the steps that nothing leads to that they need nothing.
+func (p *plan) free(w *workflow.Workflow) {
+	led := ledTo(&w.Body)
+	in := func(b *block) {
+		for s := range detached(b, led) {
+			s.needs = &[]target{}
+		}
+	}
+	in(p.body)
+	p.body.each(func(s *step) {
+		if s.body != nil {
+			in(s.body)
+		}
+	})
 }
 
 // keepNext keeps the tests of loops that a `next` would have to name.

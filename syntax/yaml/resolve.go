@@ -1,6 +1,7 @@
 package yaml
 
 import (
+	"iter"
 	"slices"
 	"sync"
 
@@ -293,11 +294,7 @@ func anyTwice(targets []target) bool {
 // wait: steps that hold a position in a sequential workflow, and the tests of
 // loops.
 func (r *resolver) warnDetached(g *workflow.Graph) {
-	led := sync.OnceValue(func() map[string]bool {
-		led := make(map[string]bool, len(g.Edges))
-		allEdges(g, func(e *workflow.Edge) { led[e.To] = true })
-		return led
-	})
+	led := ledTo(g)
 	r.warnIn(r.body, led)
 	r.body.each(func(s *step) {
 		if s.body == nil {
@@ -314,10 +311,29 @@ func (r *resolver) warnIn(b *block, led func() map[string]bool) {
 	if r.mode != sequential {
 		return
 	}
-	held, starts := positions(b)
-	for _, s := range held[end(starts, 0, len(held)):] {
-		if !led()[s.entry()] {
-			r.report(workflow.Warningf(s.node.Pos, codeDetached, "lead to it with `next:` or `route:`, or move it to the top", "nothing leads to %q, so it starts at once", s.node.ID))
+	for s := range detached(b, led) {
+		r.report(workflow.Warningf(s.node.Pos, codeDetached, "lead to it with `next:` or `route:`; or write `needs: []` if it is meant to", "nothing leads to %q, so it starts at once", s.node.ID))
+	}
+}
+
+// detached are the steps of a block that hold a position, that nothing leads to,
+// and whose author does not say that they need nothing.
+func detached(b *block, led func() map[string]bool) iter.Seq[*step] {
+	return func(yield func(*step) bool) {
+		held, starts := positions(b)
+		for _, s := range held[end(starts, 0, len(held)):] {
+			if free := s.needs != nil && len(*s.needs) == 0; !free && !led()[s.entry()] && !yield(s) {
+				return
+			}
 		}
 	}
+}
+
+// ledTo are the nodes that an edge leads to.
+func ledTo(g *workflow.Graph) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		led := make(map[string]bool, len(g.Edges))
+		allEdges(g, func(e *workflow.Edge) { led[e.To] = true })
+		return led
+	})
 }
