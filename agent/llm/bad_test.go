@@ -228,6 +228,19 @@ func TestCutOff(t *testing.T) {
 	})
 }
 
+func TestEmptyAnswer(t *testing.T) {
+	each(t, func(t *testing.T, api API) {
+		fake := fakemodel.Start(t)
+		e := executor(t, api, fake.URL, "k")
+		got, err := e.Run(t.Context(), task(fakemodel.Prompt(fakemodel.Step{Think: "hm"}, fakemodel.Step{Text: "now"})), func([]byte) {})
+		if err != nil || got.Output != "now" {
+			t.Fatalf("%q, %v", got.Output, err)
+		}
+		_, err = e.Run(t.Context(), task(fakemodel.Forever(fakemodel.Step{Think: "hm"})), func([]byte) {})
+		wantError(t, err, agent.BadOutput, false, "it is empty")
+	})
+}
+
 func TestRefusal(t *testing.T) {
 	streams := map[API]string{
 		Anthropic: "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":7}}}\n\n" +
@@ -327,6 +340,29 @@ func TestInvalidArguments(t *testing.T) {
 	}
 	if !got.Usage.CostUnknown {
 		t.Error("a server that counts nothing leaves the cost unknown")
+	}
+}
+
+// A call that Gemini itself could not read is told to the model.
+func TestGarbledCall(t *testing.T) {
+	turn := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		if turn++; turn == 1 {
+			_, _ = io.WriteString(w, "data: {\"candidates\":[{\"finishReason\":\"MALFORMED_FUNCTION_CALL\",\"finishMessage\":\"print(add(1,2))\"}]}\n\n")
+			return
+		}
+		text := "told"
+		if !strings.Contains(string(body), "print(add(1,2))") {
+			text = "not told"
+		}
+		_, _ = io.WriteString(w, "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\""+text+"\"}]},\"finishReason\":\"STOP\"}]}\n\n")
+	}))
+	defer server.Close()
+	got, err := executor(t, Gemini, server.URL, "k").Run(t.Context(), task("hello"), func([]byte) {})
+	if err != nil || got.Output != "told" {
+		t.Fatalf("%q, %v", got.Output, err)
 	}
 }
 

@@ -115,6 +115,9 @@ func (c *conversation) unusable(a *answer) error {
 		return fmt.Errorf("it calls a tool in a way that cannot be read: %s", a.why)
 	case finished, refused, contextFull:
 	}
+	if strings.TrimSpace(a.text) == "" {
+		return errors.New("it is empty")
+	}
 	_, err := c.extract.Value(a.text)
 	return err
 }

@@ -15,6 +15,7 @@ import (
 const (
 	maxResult = 256 << 10 // bytes of what a call gave that a model is told
 	maxShown  = 300       // characters of arguments in the log
+	maxAtOnce = 16        // calls of one answer that run side by side
 )
 
 // toolbox is the tools of a task.
@@ -51,8 +52,11 @@ func newToolbox(tools []agent.Tool) (*toolbox, error) {
 func (b *toolbox) run(ctx context.Context, c *conversation, calls []call) ([]result, error) {
 	results := make([]result, len(calls))
 	var wg sync.WaitGroup
+	slots := make(chan struct{}, maxAtOnce)
 	for i, k := range calls {
+		slots <- struct{}{}
 		wg.Go(func() {
+			defer func() { <-slots }()
 			text, err := b.one(ctx, c, k)
 			results[i] = result{call: k, text: text, failed: err != nil}
 			if err != nil {
