@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/cli"
 	"github.com/hocket-dev/hocket/agent/scripted"
 	"github.com/hocket-dev/hocket/agent/tool"
 	"github.com/hocket-dev/hocket/check"
@@ -179,14 +180,21 @@ func try(t *testing.T, code string, blocks []fence) workflow.Diagnostics {
 		_, wrong := tool.Read(weatherTool, []byte(text))
 		found = append(found, wrong...)
 	}
+	if text, ok := files[poetCLI]; ok {
+		_, wrong := cli.ReadManifest(poetCLI, []byte(text))
+		found = append(found, wrong...)
+	}
 	if text, ok := files["replies.yml"]; ok {
 		found = append(found, tryReplies(l, text)...)
 	}
 	return found
 }
 
-// weatherTool is the tool of which a page speaks.
-const weatherTool = ".hocket/tools/weather/tool.yml"
+// The tool and the CLI of which pages speak.
+const (
+	weatherTool = ".hocket/tools/weather/tool.yml"
+	poetCLI     = ".hocket/clis/poet.yml"
+)
 
 func tryReplies(l *project.Loaded, text string) workflow.Diagnostics {
 	replies, found := scripted.Parse("replies.yml", []byte(text))
@@ -225,7 +233,7 @@ func allCodes() map[string]string {
 			all[c.Name] = ""
 		}
 	}
-	for _, code := range []string{agent.CodeDefinition, tool.CodeDefinition, scripted.CodeReplies, "reply-unused"} {
+	for _, code := range []string{agent.CodeDefinition, cli.CodeManifest, tool.CodeDefinition, scripted.CodeReplies, "reply-unused"} {
 		all[code] = ""
 	}
 	for _, r := range check.Rules() {

@@ -52,7 +52,7 @@ reply:
 errors:
   - {matches: "slow down", means: quota}
 stderr:
-  - {matches: "^I wait", means: quota}
+  - {matches: "^I wait (?P<words>.*)", means: quota}
 `
 
 // place is a directory with a program in it, and an executor that finds it.
@@ -190,7 +190,7 @@ func TestFailures(t *testing.T) {
 		{"model", `echo '{"type":"failed","why":"no","status":404}'; exit 1`, agent.Failed, true, "tool knows no such model: no", nil},
 		{"quota by status", `echo '{"type":"failed","why":"no","status":429}'`, agent.Quota, false, "the quota of tool is used up: no", nil},
 		{"quota by words", `echo please slow down >&2; exit 1`, agent.Quota, false, "please slow down", nil},
-		{"quota that it would wait for", `echo I try >&2; printf 'I wai' >&2; sleep 0.1; echo t for hours >&2; sleep 60`, agent.Quota, false, "used up: I wait for hours", nil},
+		{"quota that it would wait for", `echo I try >&2; printf 'I wai' >&2; sleep 0.1; echo t for hours >&2; sleep 60`, agent.Quota, false, "used up: for hours", nil},
 		{"nothing said", "exit 0", agent.Failed, false, "tool ended without saying that it is done", nil},
 		{"garbage", "echo 'usage: tool [options]'", agent.Failed, false, "tool ended without saying that it is done: usage: tool [options]", nil},
 		{"cut off", `echo '{"type":"say","text":"half"}'; echo '{"type":"do'`, agent.Failed, false, "ended without saying", nil},

@@ -46,9 +46,15 @@ func (c *complaints) add(piece []byte) error {
 
 func (c *complaints) look(line string) error {
 	for _, rule := range c.rules {
-		if rule.matches.MatchString(line) {
-			return &complaint{means: rule.means, words: oneLine(strings.ToValidUTF8(line, "\uFFFD"), maxToolLine)}
+		match := rule.matches.FindStringSubmatch(line)
+		if match == nil {
+			continue
 		}
+		words := line
+		if i := rule.matches.SubexpIndex("words"); i >= 0 {
+			words = match[i]
+		}
+		return &complaint{means: rule.means, words: oneLine(strings.ToValidUTF8(words, "\uFFFD"), maxToolLine)}
 	}
 	return nil
 }

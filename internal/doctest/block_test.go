@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/cli"
 	"github.com/hocket-dev/hocket/agent/file"
 	"github.com/hocket-dev/hocket/agent/http"
 	"github.com/hocket-dev/hocket/agent/scripted"
@@ -89,6 +90,9 @@ func (b *block) test(t *testing.T, dir, state string) {
 		b.report(t, found)
 	case "yaml replies":
 		_, found := scripted.Parse("replies.yml", []byte(b.text))
+		b.report(t, found)
+	case "yaml cli":
+		_, found := cli.ReadManifest(b.file(), []byte(b.text))
 		b.report(t, found)
 	case "yaml tool":
 		_, found := tool.Read(b.file(), []byte(b.text))

@@ -68,6 +68,8 @@ func TestOpencode(t *testing.T) {
 		clitest.Sample{Name: "failure", Exit: 1, Fails: agent.Failed, Says: "bad thing", Stdout: `{"type":"error","sessionID":"ses_1","error":{"name":"APIError","data":{"message":"bad thing","statusCode":400}}}`},
 		clitest.Sample{Name: "key refused", Exit: 1, Fails: agent.Failed, Permanent: true, Says: "opencode auth login", Stdout: `{"type":"error","error":{"name":"APIError","data":{"message":"no","statusCode":401}}}`},
 		clitest.Sample{Name: "quota", Exit: 1, Fails: agent.Quota, Says: "used up", Stdout: `{"type":"error","error":{"name":"APIError","data":{"message":"no","statusCode":429}}}`},
+		clitest.Sample{Name: "waits for the quota", Fails: agent.Quota, Says: "used up: AI_APICallError: rate limited",
+			Stderr: `level=ERROR message="stream error" modelID=m small=false agent=build error.error="AI_APICallError: rate limited"` + "\n"},
 		clitest.Sample{Name: "answer cut off", Fails: agent.Failed, Says: "length", Stdout: `{"type":"text","part":{"text":"half"}}` + "\n" + `{"type":"step_finish","part":{"reason":"length"}}`},
 	)
 }
