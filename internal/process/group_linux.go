@@ -76,6 +76,42 @@ func hasMark(pid int, mark []byte) bool {
 	return err == nil && bytes.Contains(append([]byte{0}, env...), mark)
 }
 
+// descendants are the processes that one has started, and those that they have: also
+// such as have left its group and lost the key. They are held, so that no other process
+// can take their place.
+func descendants(pid int) []*os.Process {
+	children := map[int][]int{}
+	for _, id := range processes(0) {
+		if parent := parentOf(id); parent > 0 {
+			children[parent] = append(children[parent], id)
+		}
+	}
+	var found []*os.Process
+	for next := []int{pid}; len(next) > 0; next = next[1:] {
+		for _, id := range children[next[0]] {
+			if p, err := os.FindProcess(id); err == nil && parentOf(id) == next[0] {
+				found = append(found, p)
+			}
+			next = append(next, id)
+		}
+	}
+	return found
+}
+
+// parentOf is the process that started one; zero: it has ended.
+func parentOf(pid int) int {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0
+	}
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 2 {
+		return 0
+	}
+	parent, _ := strconv.Atoi(string(fields[1])) // a number, or the system is another one
+	return parent
+}
+
 // maxGuess is up to how many process ids are tried one by one, which is cheaper
 // than a list of all processes.
 const maxGuess = 256

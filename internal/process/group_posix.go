@@ -2,7 +2,10 @@
 
 package process
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
 // Only Linux can tie a child to the life of its parent, and tell the state and
 // the environment of a process.
@@ -12,3 +15,5 @@ func dieWithParent(*syscall.SysProcAttr) {}
 func runs(int) bool { return true }
 
 func killMarked(string, int) {}
+
+func descendants(int) []*os.Process { return nil }

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"os"
 	"os/exec"
 	"sync/atomic"
 	"unsafe"
@@ -77,3 +78,6 @@ func (g *group) release() { _ = windows.CloseHandle(g.job) }
 
 // killMarked has nothing to do: no process can leave a job.
 func killMarked(string, int) {}
+
+// descendants are all in the job.
+func descendants(int) []*os.Process { return nil }

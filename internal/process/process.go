@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"runtime"
 	"time"
@@ -34,11 +35,14 @@ const KeyVariable = "HOCKET_KEY"
 
 // Command is one command. It is used once.
 type Command struct {
-	Cmd     *exec.Cmd     // path, arguments, directory and environment; nothing else of it is set
-	Key     string        // marks what the command starts; "": nothing does
-	Again   bool          // processes with this key may be left from a lost try; they are ended first
-	Grace   time.Duration // from SIGTERM to SIGKILL; zero: 5 s
-	Session bool          // it has a session of its own, so that no terminal can be asked for anything
+	Cmd   *exec.Cmd     // path, arguments, directory and environment; nothing else of it is set
+	Key   string        // marks what the command starts; "": nothing does
+	Again bool          // processes with this key may be left from a lost try; they are ended first
+	Grace time.Duration // from SIGTERM to SIGKILL; zero: 5 s
+	// Session gives it a session of its own, so that no terminal can be asked for
+	// anything. If it is cut off, all of its descendants end on Linux, also such as
+	// have lost the key.
+	Session bool
 }
 
 // Sink takes a piece of what a command prints, as it comes. An error ends the
@@ -119,8 +123,16 @@ func (c *Command) await(ctx context.Context, g *group, p *pipes) error {
 	case cut = <-p.refused:
 	case <-ctx.Done():
 	}
+	var kin []*os.Process
+	if c.Session {
+		kin = descendants(c.Cmd.Process.Pid)
+	}
 	c.end(g)
 	killMarked(c.Key, 0)
+	for _, p := range kin {
+		_ = p.Kill() // most have ended
+		_ = p.Release()
+	}
 	select {
 	case <-exited:
 	case <-time.After(killTime): // it hangs in the system, and dies when that lets go

@@ -71,6 +71,32 @@ func TestASessionOfItsOwn(t *testing.T) {
 	}
 }
 
+// A process that has left the group and thrown the key away ends with a session that is
+// cut off.
+func TestDescendantsOfASession(t *testing.T) {
+	if _, err := exec.LookPath("setsid"); err != nil || runtime.GOOS != "linux" {
+		t.Skip("needs setsid, and Linux")
+	}
+	c := command(`env -u HOCKET_KEY setsid sh -c 'echo $$; exec sleep 60' & wait`)
+	c.Session = true
+	ctx, cancel := context.WithCancel(t.Context())
+	var out bytes.Buffer
+	err := c.Run(ctx, "", func(piece []byte) error { out.Write(piece); cancel(); return nil }, discard)
+	if !errors.Is(err, process.ErrCutOff) {
+		t.Errorf("got %v", err)
+	}
+	pid := strings.TrimSpace(out.String())
+	for range 200 { // the system takes a moment to carry out a kill
+		state, _ := exec.Command("ps", "-o", "stat=", "-p", pid).Output() // fails where there is none
+		if pid != "" && (len(state) == 0 || state[0] == 'Z') {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("process %q is still there", pid)
+	_ = exec.Command("kill", "-9", pid).Run()
+}
+
 func TestConversation(t *testing.T) {
 	var errs bytes.Buffer
 	conv, err := command(`while read line; do echo "you said $line"; done; echo bye >&2; exit 4`).Start(t.Context(), func(piece []byte) error {
