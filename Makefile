@@ -1,10 +1,12 @@
 # `make` prints what can be done; `make test` is what CI runs.
 
 .DEFAULT_GOAL := help
-.PHONY: help test race lint bench sim fuzz build install
+.PHONY: help test race lint bench sim fuzz clis build install
 
 # Each fuzz target runs this long.
 FUZZTIME ?= 60s
+# Where `make clis` installs the CLI agents.
+HOCKET_CLIS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hocket-clis
 # Random workflows that `make sim` runs through the engine.
 SIM ?= 1000000
 
@@ -35,6 +37,10 @@ fuzz: ## Run every fuzz target for a minute (FUZZTIME=10s for less)
 			go test $$pkg -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) || exit 1; \
 		done; \
 	done
+
+clis: ## Install the real CLI agents and drive them against a scripted model (needs npm)
+	HOCKET_CLIS="$(HOCKET_CLIS)" agent/cli/real/setup
+	HOCKET_CLIS="$(HOCKET_CLIS)" go test ./agent/cli/real -count 1 -timeout 1h
 
 build: ## Build bin/hocket
 	CGO_ENABLED=0 go build -trimpath -o bin/hocket ./cmd/hocket

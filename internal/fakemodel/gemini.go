@@ -92,6 +92,12 @@ func (gemini) failure(s Step) any {
 		status = "INTERNAL"
 	}
 	details := []any{}
+	if s.Status == http.StatusTooManyRequests && s.RetryAfter >= 60 { // no passing rush, but a quota
+		details = append(details, object{"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": []any{object{
+			"quotaMetric": "generativelanguage.googleapis.com/generate_content_free_tier_requests",
+			"quotaId":     "GenerateRequestsPerDayPerProjectPerModel-FreeTier", "quotaValue": "20",
+		}}})
+	}
 	if s.RetryAfter > 0 {
 		details = append(details, object{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": fmt.Sprintf("%ds", s.RetryAfter)})
 	}

@@ -206,6 +206,9 @@ func timeout(t *testing.T, f *fixture) {
 
 func quota(t *testing.T, f *fixture) {
 	step := fakemodel.Step{Status: 429, Message: "You exceeded your current quota, please try again later."}
+	if f.cli == "gemini" { // which tries on for minutes where it is not told that the quota is that of a day
+		step.RetryAfter, step.Message = 3600, step.Message+" Please retry in 1h0m0s."
+	}
 	_, err := f.run(t.Context(), t, attempt{steps: []fakemodel.Step{step}})
 	fails(t, err, agent.Quota, false, "the quota of "+f.cli+" is used up")
 }
