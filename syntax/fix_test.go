@@ -56,6 +56,16 @@ func TestFixesOfWords(t *testing.T) {
 		},
 		{
 			"flow.xml",
+			"<workflw name=\"x\">\n  <agnet id=\"1\"><task>go</task></agent>\n</workflow>\n",
+			"<workflow name=\"x\">\n  <agent id=\"1\"><task>go</task></agent>\n</workflow>\n",
+		},
+		{
+			"flow.xml",
+			"<workflw name=\"x\">\n  <agent id=\"1\"><task>go</task></agent>\n</workflw>\n",
+			"<workflow name=\"x\">\n  <agent id=\"1\"><task>go</task></agent>\n</workflow>\n",
+		},
+		{
+			"flow.xml",
 			"<workflow name=\"x\">\n  <agent id=\"1\" on_error=\"contine\"><task>go</task><output>x</output></agent>\n</workflow>\n",
 			"<workflow name=\"x\">\n  <agent id=\"1\" on_error=\"continue\"><task>go</task><output>x</output></agent>\n</workflow>\n",
 		},

@@ -9,8 +9,10 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Read reads a file strictly. All that is not well-formed is reported.
-func Read(file string, text []byte) *Document {
+// Read reads a file strictly. All that is not well-formed is reported. Known says
+// which names elements have, so that of two tags that do not fit the wrong one is
+// named; nil: nobody knows.
+func Read(file string, text []byte, known func(name string) bool) *Document {
 	d := newDocument(file, string(text))
 	if len(d.text) > maxBytes {
 		d.broken = true
@@ -20,7 +22,7 @@ func Read(file string, text []byte) *Document {
 	if !d.checkCharacters() {
 		return d
 	}
-	b := &builder{scanner: &scanner{Document: d, problems: d.wrong}}
+	b := &builder{scanner: &scanner{Document: d, problems: d.wrong}, known: known}
 	b.reserve()
 	b.build()
 	if !d.broken && len(d.elements) == 0 {
@@ -92,6 +94,7 @@ type builder struct {
 	open   []int32 // elements that are not closed
 	closed bool    // the root is
 	cut    bool    // the text ends within a tag or a section, which has been said
+	known  func(name string) bool
 }
 
 // reserve makes room for what the text looks like, so that a large file is not
@@ -255,10 +258,7 @@ func (b *builder) wrongEnd(t token) {
 	opened := fmt.Sprintf("<%s> was opened in line %d", inner.name, b.Line(int(inner.from)))
 	depth := b.depthOf(t.name)
 	if depth < 0 {
-		b.problems(mistake{
-			at: Span{t.from, t.to}, code: codeEndTag,
-			summary: fmt.Sprintf("</%s> does not close <%s>", t.name, inner.name), detail: opened + ": write </" + inner.name + ">",
-		}.mend(Span{t.from, t.to}, "</"+inner.name+">"))
+		b.problems(b.otherEnd(t, inner, opened))
 		b.leave(t.from, t.to)
 		return
 	}
@@ -275,6 +275,23 @@ func (b *builder) wrongEnd(t token) {
 		b.leave(t.from, t.from)
 	}
 	b.leave(t.from, t.to)
+}
+
+// otherEnd is the mistake in an end tag of another name, or in the start tag if only
+// the name in the end tag is known.
+func (b *builder) otherEnd(t token, inner element, opened string) mistake {
+	if b.known != nil && b.known(t.name) && !b.known(inner.name) {
+		from := int(inner.from) + 1
+		name := Span{from, from + len(inner.name)}
+		return mistake{
+			at: name, code: codeEndTag, summary: fmt.Sprintf("<%s> is closed by </%s> in line %d", inner.name, t.name, b.Line(t.from)),
+			detail: "write <" + t.name,
+		}.mend(name, t.name)
+	}
+	return mistake{
+		at: Span{t.from, t.to}, code: codeEndTag,
+		summary: fmt.Sprintf("</%s> does not close <%s>", t.name, inner.name), detail: opened + ": write </" + inner.name + ">",
+	}.mend(Span{t.from, t.to}, "</"+inner.name+">")
 }
 
 // depthOf is where the innermost open element of a name stands, or -1.

@@ -16,7 +16,7 @@ import (
 // the file; the workflow is nil if nothing could be made of it, and must not be
 // run if one of the diagnostics is an error.
 func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) {
-	doc := xmltext.Read(file, text)
+	doc := xmltext.Read(file, text, isElement)
 	if doc.Broken() {
 		return nil, doc.Diagnostics()
 	}
@@ -82,7 +82,11 @@ func (r *reader) wrongRoot(root xmltext.Element) {
 	if detail == "" {
 		detail = `begin with <workflow name="…">`
 	}
-	r.errorf(root, codeElement, detail, "<%s> is no workflow", root.Name())
+	d := workflow.Errorf(root.Pos(), codeElement, detail, "<%s> is no workflow", root.Name())
+	if name := workflow.Meant(root.Name(), roots); name != "" {
+		d.Fix = &workflow.Fix{Edits: root.Rename(name)}
+	}
+	r.report(d)
 }
 
 // words is the document in which the words of the file are put together for the

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hocket-dev/hocket/internal/xmltext"
 	"github.com/hocket-dev/hocket/workflow"
@@ -103,6 +104,36 @@ var stepsShape = &shape{steps: true, many: true}
 func isRoot(name string) bool { return slices.Contains(roots, name) }
 
 var roots = []string{"workflow", "root", "agents"}
+
+// isElement says whether an element of a workflow may have that name.
+func isElement(name string) bool { return elementNames()[name] }
+
+var elementNames = sync.OnceValue(func() map[string]bool {
+	known, seen := map[string]bool{}, map[*shape]bool{}
+	var add func(s *shape)
+	add = func(s *shape) {
+		if seen[s] {
+			return
+		}
+		seen[s] = true
+		for _, word := range s.words {
+			known[word] = true
+		}
+		for name, part := range s.parts {
+			known[name] = true
+			add(part)
+		}
+	}
+	for _, name := range roots {
+		known[name] = true
+	}
+	add(rootShape)
+	for name, s := range stepShapes {
+		known[name] = true
+		add(s)
+	}
+	return known
+})
 
 // child is the shape of an element in another; nil: it may not stand there.
 func (s *shape) child(name string) *shape {

@@ -37,7 +37,7 @@ type tree struct {
 }
 
 func outline(text []byte) *tree {
-	t := &tree{doc: xmltext.Read("", text), ids: map[int]string{}}
+	t := &tree{doc: xmltext.Read("", text, nil), ids: map[int]string{}}
 	r := &reader{doc: t.doc}
 	w := &workflow.Workflow{}
 	r.block(t.doc.Root(), &w.Body, -1)
