@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -192,12 +193,7 @@ func explain(file string, err error) error {
 		code = lite.Code() & 0xff
 	}
 	for _, p := range problems {
-		for _, c := range p.codes {
-			if c == code {
-				return &Error{file, p.problem, p.advice, err}
-			}
-		}
-		if p.err != nil && errors.Is(err, p.err) {
+		if slices.Contains(p.codes, code) || p.err != nil && errors.Is(err, p.err) {
 			return &Error{file, p.problem, p.advice, err}
 		}
 	}

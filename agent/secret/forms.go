@@ -63,7 +63,9 @@ func quoteJSON(value string, escapeHTML bool) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(escapeHTML)
-	_ = enc.Encode(value) // a text can always be written
+	if err := enc.Encode(value); err != nil {
+		return value // cannot be: a text can always be written
+	}
 	return unquote(strings.TrimSuffix(b.String(), "\n"))
 }
 

@@ -112,7 +112,7 @@ func (s *stream) write(piece []byte) {
 	read := len(s.held)
 	all := piece
 	if read > 0 {
-		all = append(s.held, piece...)
+		all = slices.Concat(s.held, piece)
 	}
 	for i := read; i < len(all); i++ {
 		s.state = s.finder.step(s.state, all[i])
