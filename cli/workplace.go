@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -106,18 +107,30 @@ func namedServers(c project.Config, secrets *secret.Store, names []string) ([]ag
 // conversations are sessions as the staff wants them.
 type conversations struct{ store *session.Store }
 
-func (c conversations) Open(task *agent.Task, id string) (staff.Conversation, error) {
-	if id == "" {
-		return &conversation{store: c.store, task: task}, nil
+// Open opens the session of an id. A name that is no id is one of the run's own: its
+// steps that give the same name talk on.
+func (c conversations) Open(task *agent.Task, name string) (staff.Conversation, error) {
+	made := &conversation{store: c.store, task: task}
+	if name == "" {
+		return made, nil
 	}
-	said, err := c.store.Load(id)
-	return &conversation{store: c.store, task: task, said: said}, err
+	var err error
+	var unknown *session.UnknownError
+	if made.said, err = c.store.Load(name); err == nil || strings.HasPrefix(name, "task-") || !errors.As(err, &unknown) {
+		return made, err
+	}
+	made.id = session.IDFor(task.Run + "\x00" + name)
+	if made.said, err = c.store.Load(made.id); errors.As(err, &unknown) {
+		return made, nil
+	}
+	return made, err
 }
 
 // conversation is one session. A new one is kept with its first answer.
 type conversation struct {
 	store *session.Store
 	task  *agent.Task
+	id    string           // that it will have; "": any
 	said  *session.Session // nil: it is new
 }
 
@@ -145,7 +158,12 @@ func (c *conversation) Native() *agent.Conversation {
 
 func (c *conversation) Add(question, answer string, native *agent.Conversation) (err error) {
 	if c.said == nil {
-		if c.said, err = c.store.Create(c.task.Agent.Name, c.task.Agent.Agent); err != nil {
+		if c.id != "" {
+			c.said, err = c.store.Take(c.id, c.task.Agent.Name, c.task.Agent.Agent)
+		} else {
+			c.said, err = c.store.Create(c.task.Agent.Name, c.task.Agent.Agent)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,7 @@ package session
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -77,22 +78,39 @@ func Open(state string) *Store { return &Store{filepath.Join(state, "sessions")}
 
 // Create begins a session with an agent that an executor runs.
 func (s *Store) Create(agentName, executor string) (*Session, error) {
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("session: %w", err)
-	}
-	now := time.Now().UTC().Round(time.Millisecond)
 	for {
-		made := &Session{ID: newID(), Agent: agentName, Executor: executor, Created: now, Changed: now, Messages: []agent.Message{}}
-		err := s.locked(made.ID, func() error {
-			if _, err := os.Lstat(s.file(made.ID)); err == nil {
-				return fs.ErrExist
-			}
-			return s.write(made)
-		})
+		made, err := s.begin(newID(), agentName, executor)
 		if !errors.Is(err, fs.ErrExist) {
 			return made, err
 		}
 	}
+}
+
+// Take gives the session of an id that IDFor gave. It is begun if it is not there.
+func (s *Store) Take(id, agentName, executor string) (*Session, error) {
+	if !isID(id) {
+		return nil, &UnknownError{ID: id}
+	}
+	made, err := s.begin(id, agentName, executor)
+	if errors.Is(err, fs.ErrExist) {
+		return s.read(id)
+	}
+	return made, err
+}
+
+// begin begins a session, unless there is one of its id.
+func (s *Store) begin(id, agentName, executor string) (*Session, error) {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("session: %w", err)
+	}
+	now := time.Now().UTC().Round(time.Millisecond)
+	made := &Session{ID: id, Agent: agentName, Executor: executor, Created: now, Changed: now, Messages: []agent.Message{}}
+	return made, s.locked(id, func() error {
+		if _, err := os.Lstat(s.file(id)); err == nil {
+			return fs.ErrExist
+		}
+		return s.write(made)
+	})
 }
 
 // Load reads the session whose id is given, or begins so.
@@ -217,6 +235,12 @@ func newID() string {
 	random := make([]byte, idDigits/2)
 	_, _ = rand.Read(random) // never fails
 	return idPrefix + hex.EncodeToString(random)
+}
+
+// IDFor is the id of the session that goes by a name, the same for the same name.
+func IDFor(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return idPrefix + hex.EncodeToString(sum[:idDigits/2])
 }
 
 // isID says whether a name is one that newID gives.

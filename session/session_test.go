@@ -284,3 +284,25 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+func TestTakeBeginsOrGoesOn(t *testing.T) {
+	s := session.Open(t.TempDir())
+	id := session.IDFor("run-1\x00review")
+	if id != session.IDFor("run-1\x00review") || id == session.IDFor("run-2\x00review") {
+		t.Error("a name has not one id of its own")
+	}
+	first, err := s.Take(id, "writer", "llm")
+	if err != nil || first.ID != id {
+		t.Fatalf("Take = %+v, %v", first, err)
+	}
+	if _, err := s.Append(id, []agent.Message{{Role: agent.RoleUser, Content: "hello"}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	again, err := s.Take(id, "another", "cli")
+	if err != nil || len(again.Messages) != 1 || again.Agent != "writer" {
+		t.Errorf("Take = %+v, %v", again, err)
+	}
+	if _, err := s.Take("../../etc", "writer", "llm"); err == nil {
+		t.Error("something that is no id was taken")
+	}
+}
