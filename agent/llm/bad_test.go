@@ -73,6 +73,34 @@ func TestRateLimitWithoutTime(t *testing.T) {
 	wantError(t, err, agent.Quota, false, "tried 4 times")
 }
 
+// In the middle of a conversation a short limit is waited for, and a long one not.
+func TestRateLimitBetweenTurns(t *testing.T) {
+	fake := fakemodel.Start(t)
+	wait, limited := 20, false
+	fake.Reply(func(r *fakemodel.Request) fakemodel.Step {
+		switch {
+		case r.Turns == 0:
+			return fakemodel.Step{Tool: "add", Args: map[string]any{"a": 1, "b": 1}}
+		case !limited:
+			limited = true
+			return fakemodel.Step{Status: 429, RetryAfter: wait}
+		}
+		return fakemodel.Step{Text: "two"}
+	})
+	e := executor(t, Anthropic, fake.URL, "k")
+	var pauses []time.Duration
+	e.rest = func(_ context.Context, d time.Duration) error { pauses = append(pauses, d); return nil }
+	tk := task("hello")
+	tk.Tools = []agent.Tool{adder()}
+	got, err := e.Run(t.Context(), tk, func([]byte) {})
+	if err != nil || got.Output != "two" || len(pauses) != 1 || pauses[0] != 20*time.Second {
+		t.Errorf("%q, %v, pauses %v", got.Output, err, pauses)
+	}
+	wait, limited = 600, false
+	_, err = e.Run(t.Context(), tk, func([]byte) {})
+	wantError(t, err, agent.Quota, false, "until")
+}
+
 func TestNoMoney(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusTooManyRequests)
@@ -286,9 +314,9 @@ func TestSilence(t *testing.T) {
 		fake := fakemodel.Start(t)
 		e := executor(t, api, fake.URL, "k")
 		tk := task(fakemodel.Prompt(fakemodel.Step{Text: "one", Hang: true}))
-		tk.Settings = map[string]any{"silence": "50ms"}
+		tk.Settings = map[string]any{"silence": "100ms"}
 		_, err := e.Run(t.Context(), tk, func([]byte) {})
-		wantError(t, err, agent.TimedOut, false, "nothing came from fake for 50ms", "after 3 characters")
+		wantError(t, err, agent.TimedOut, false, "nothing came from fake for 100ms", "characters")
 	})
 }
 

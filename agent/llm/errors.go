@@ -18,12 +18,14 @@ const (
 	maxTries     = 4                // of one request, where an API is overloaded or not reached
 	firstPause   = time.Second      // between them; each is three times the one before
 	longestPause = 30 * time.Second // that an attempt itself waits
+	longestHold  = 2 * time.Minute  // the same, where a conversation would be lost otherwise
 	longestQuota = 24 * time.Hour   // that a task waits
 )
 
 // pauseBefore is how long to wait before another try; false: no other is worth it
-// now.
-func pauseBefore(err error, try int) (time.Duration, bool) {
+// now. A limit at the first turn is told at once, so that the whole account waits;
+// later, what the tools did would have to be done again.
+func pauseBefore(err error, try, turn int) (time.Duration, bool) {
 	pause := firstPause
 	for range try - 1 {
 		pause *= 3
@@ -37,7 +39,7 @@ func pauseBefore(err error, try int) (time.Duration, bool) {
 	case overloaded:
 		return max(pause, r.after), r.after <= longestPause
 	case limited:
-		return pause, r.after == 0
+		return max(pause, r.after), r.after == 0 || turn > 1 && r.after <= longestHold
 	case unknownTrouble, keyRefused, unpaid, unknownModel, tooLong:
 	}
 	return 0, false

@@ -146,7 +146,7 @@ func (c *conversation) ask(ctx context.Context) (answer, error) {
 		if c.withoutFormat(err) {
 			continue
 		}
-		pause, again := pauseBefore(err, try)
+		pause, again := pauseBefore(err, try, c.turn)
 		if !again || try == maxTries {
 			return a, c.explain(ctx, err, try)
 		}
