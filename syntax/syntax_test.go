@@ -144,3 +144,24 @@ func TestReadsAndWrites(t *testing.T) {
 		t.Errorf("got %q", text)
 	}
 }
+
+// A text keeps its last line break, or has none, in every notation.
+func TestLastLineBreak(t *testing.T) {
+	for _, mark := range []string{"|", "|-", "|+"} {
+		text := "name: x\nsteps:\n  - id: a\n    agent: x\n    prompt: " + mark + "\n      one\n\n      two\n\n  - human:\n      question: " + mark + "\n        three\n"
+		w, found := syntax.Parse("a.yml", []byte(text))
+		if len(found) > 0 {
+			t.Fatal(found)
+		}
+		for _, notation := range syntax.Notations() {
+			n, _ := syntax.Named(notation)
+			written, err := n.Format(w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again, _ := n.Parse("a"+n.Endings[0], written); workflow.Digest(again) != workflow.Digest(w) {
+				t.Errorf("under %s the text is another in %s:\n%s", mark, notation, written)
+			}
+		}
+	}
+}
