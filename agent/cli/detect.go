@@ -7,7 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -42,8 +42,8 @@ func lookPath(programs []string, env []string) string {
 
 // lookupEnv is the value of a variable; the last counts.
 func lookupEnv(env []string, name string) string {
-	for i := len(env) - 1; i >= 0; i-- {
-		if value, ok := strings.CutPrefix(env[i], name+"="); ok {
+	for _, variable := range slices.Backward(env) {
+		if value, ok := strings.CutPrefix(variable, name+"="); ok {
 			return value
 		}
 	}
@@ -62,14 +62,13 @@ func askVersion(ctx context.Context, path string, args, env []string, dir string
 	cmd := exec.Command(path, args...)
 	cmd.Env, cmd.Dir = env, dir
 	var said tail
+	keep := func(piece []byte) error { said.keep(piece); return nil }
 	p := &process.Command{Cmd: cmd, Grace: time.Second, Session: true}
-	if err := p.Run(ctx, "", said.add, said.add); err != nil {
+	if err := p.Run(ctx, "", keep, keep); err != nil {
 		return "", fmt.Errorf("%w: %s", err, said.last())
 	}
-	return versionIn(said.all(), versionText()), nil
+	return versionText().FindString(said.all()), nil
 }
-
-func versionIn(text string, pattern *regexp.Regexp) string { return pattern.FindString(text) }
 
 // older says whether a version comes before another one.
 func older(version, than string) bool {
@@ -156,17 +155,11 @@ func (v *versions) save() {
 	if v.file == "" || os.MkdirAll(filepath.Dir(v.file), 0o700) != nil {
 		return
 	}
-	all := map[string]any{}
-	for id, version := range v.known {
-		if path, _, _ := strings.Cut(id, " "); path != "" {
-			all[id] = version
-		}
-	}
 	temp, err := os.CreateTemp(filepath.Dir(v.file), ".versions-*")
 	if err != nil {
 		return
 	}
-	_, err = temp.WriteString(workflow.FormatJSON(all))
+	_, err = temp.WriteString(workflow.FormatJSON(v.known))
 	if temp.Close() != nil || err != nil || os.Rename(temp.Name(), v.file) != nil {
 		_ = os.Remove(temp.Name())
 	}

@@ -91,9 +91,10 @@ const (
 
 var meanings = []string{string(Success), string(Failure), string(Quota), string(Login), string(Model), string(Limit), string(Session)}
 
-// Headless says whether the CLI can be run without a conversation, and Converses
-// whether in one.
-func (m *Manifest) Headless() bool  { return m.headless }
+// Headless says whether the CLI can be run without a conversation.
+func (m *Manifest) Headless() bool { return m.headless }
+
+// Converses says whether the CLI can be run in a conversation.
 func (m *Manifest) Converses() bool { return m.acp != nil }
 
 // Resumes says whether the CLI can take up a conversation of its own.

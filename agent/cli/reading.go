@@ -110,10 +110,10 @@ func (r *reading) line(line []byte) error {
 	if len(line) > maxLine {
 		return errLongLine
 	}
-	v, err := workflow.ParseJSON(line)
-	if err != nil || !utf8.Valid(line) {
-		r.stray.add(line)
-		r.stray.add([]byte("\n"))
+	v, ok := parseEvent(line)
+	if !ok {
+		r.stray.keep(line)
+		r.stray.keep([]byte("\n"))
 		return nil
 	}
 	if list, isList := v.([]any); isList { // all events in one document
@@ -125,6 +125,12 @@ func (r *reading) line(line []byte) error {
 		return nil
 	}
 	return r.event(event{value: v})
+}
+
+// parseEvent reads a line; false: it is no event.
+func parseEvent(line []byte) (any, bool) {
+	v, err := workflow.ParseJSON(line)
+	return v, err == nil && utf8.Valid(line)
 }
 
 func (r *reading) event(e event) error {

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -58,12 +59,7 @@ func parsePath(text string) (path, bool) {
 		return nil, false
 	}
 	p := path(strings.Split(rest, "."))
-	for _, key := range p {
-		if key == "" {
-			return nil, false
-		}
-	}
-	return p, true
+	return p, !slices.Contains(p, "")
 }
 
 // event is a value with the key under which it stood, if it is an entry.

@@ -27,8 +27,9 @@ const maxComplaint = 64 << 10
 
 // add is a [process.Sink].
 func (c *complaints) add(piece []byte) error {
-	if err := c.tail.add(piece); err != nil || len(c.rules) == 0 {
-		return err
+	c.keep(piece)
+	if len(c.rules) == 0 {
+		return nil
 	}
 	for len(piece) > 0 {
 		part, rest, ended := bytes.Cut(piece, []byte("\n"))
@@ -72,14 +73,13 @@ const (
 	maxLastLines = 10
 )
 
-func (t *tail) add(piece []byte) error {
+func (t *tail) keep(piece []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.text = append(t.text, piece...)
 	if len(t.text) > 2*maxTail {
 		t.text = append(t.text[:0], t.text[len(t.text)-maxTail:]...)
 	}
-	return nil
 }
 
 // last are the last lines.

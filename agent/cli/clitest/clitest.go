@@ -229,7 +229,7 @@ func expectGone(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, field := range strings.Fields(string(data)) {
+	for field := range strings.FieldsSeq(string(data)) {
 		var pid int
 		if _, err := fmt.Sscan(field, &pid); err == nil && lives(pid) {
 			t.Errorf("process %d is still there", pid)

@@ -24,7 +24,7 @@ type play struct {
 	Pids   string // file for the id of the process that it leaves behind
 }
 
-func (p play) write(t *testing.T, dir string) string {
+func (p *play) write(t *testing.T, dir string) string {
 	t.Helper()
 	data, err := json.Marshal(p)
 	if err != nil {
