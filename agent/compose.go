@@ -3,6 +3,7 @@ package agent
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,7 +91,7 @@ func Compose(b Brief) Composed {
 	whole := room.used
 	memories = room.fit(memories, true)
 	history = room.fit(history, false)
-	parts := append(head, memories...)
+	parts := slices.Concat(head, memories)
 	if len(history) > 0 {
 		parts = append(parts, b.conversation(strings.Join(history, "\n\n")))
 	}

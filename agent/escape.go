@@ -210,42 +210,34 @@ func number(s string) (r rune, size int) {
 	return rune(value), n
 }
 
-// backslashed reads \u003c, \u{3c}, \x3c and \74.
+// backslashed reads \u003c, \u{3c}, \x3c and \074.
 func backslashed(s string) (rune, int) {
-	digits, base, from, to := 0, 16, 2, 0
+	base, from, to := 16, 2, 0
 	switch s[1] {
-	case 'u':
-		digits = 4
-	case 'U':
-		digits = 8
 	case 'x':
-		digits = 2
-	case '0', '1', '7':
-		digits, base, from = 3, 8, 1
+		to = 4
+	case 'u':
+		to = 6
+	case 'U':
+		to = 10
+	case '0', '1':
+		base, from, to = 8, 1, 4
 	default:
 		return '\\', 1
 	}
+	size := to
 	if strings.HasPrefix(s[from:], "{") {
-		length := strings.IndexByte(s[:min(len(s), 12)], '}')
-		if length < 0 {
-			return '\\', 1
-		}
-		from, to = from+1, length
-		digits = to - from
-	} else {
-		to = from + digits
+		from, to = from+1, strings.IndexByte(s[:min(len(s), 12)], '}')
+		size = to + 1
 	}
-	if to > len(s) {
+	if to < from || to > len(s) {
 		return '\\', 1
 	}
 	n, err := strconv.ParseUint(s[from:to], base, 21)
 	if err != nil {
 		return '\\', 1
 	}
-	if from == 3 && s[2] == '{' {
-		to++
-	}
-	return rune(n), to
+	return rune(n), size
 }
 
 // skipped is what fold gives for characters that nobody sees.
