@@ -212,7 +212,8 @@ func number(s string) (r rune, size int) {
 
 // backslashed reads \u003c, \u{3c}, \x3c and \074.
 func backslashed(s string) (rune, int) {
-	base, from, to := 16, 2, 0
+	base, from := 16, 2
+	var to int
 	switch s[1] {
 	case 'x':
 		to = 4
