@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -126,6 +127,10 @@ func (s *Session) failure(ctx, within context.Context, late string, err error) e
 		return agent.Interrupted(ctx)
 	case within.Err() != nil || errors.Is(err, context.DeadlineExceeded):
 		return &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("MCP server %q %s%s", s.server.Name, late, s.peer.explain())}
+	}
+	var refused *jsonrpc.Error
+	if errors.As(err, &refused) { // by a server that is well
+		return agent.Errorf("MCP server %q: %v", s.server.Name, err)
 	}
 	return agent.Errorf("MCP server %q: %v%s", s.server.Name, err, s.peer.explain())
 }

@@ -24,6 +24,9 @@ import (
 // leaveTime is how long a server may take to end by itself once nobody talks to it.
 const leaveTime = 2 * time.Second
 
+// endTime is how long a program whose streams have ended may take to end itself.
+const endTime = 500 * time.Millisecond
+
 // program is a server that was started.
 type program struct {
 	talk *process.Conversation
@@ -71,7 +74,8 @@ func (p *program) close() {
 	_ = p.talk.Stop() // how it ends is of no interest
 }
 
-// explain is how the program ended, if it did, and what it said last.
+// explain is how the program ended, if it did, and what it said last. Its streams end a
+// moment before it does.
 func (p *program) explain() string {
 	ended := ""
 	select {
@@ -79,7 +83,7 @@ func (p *program) explain() string {
 		if err := p.talk.Wait(); err != nil && !errors.Is(err, process.ErrCutOff) {
 			ended = "; the program ended: " + err.Error()
 		}
-	default:
+	case <-time.After(endTime):
 	}
 	return ended + p.said.String()
 }

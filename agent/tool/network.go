@@ -103,7 +103,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	t := &http.Transport{Proxy: http.ProxyURL(via), DialContext: policy.Dial, DisableKeepAlives: true, TLSHandshakeTimeout: 10 * time.Second}
 	resp, err := t.RoundTrip(req)
-	var not *outbound.Refused
+	var not *outbound.RefusedError
 	if errors.As(err, &not) {
 		return nil, private(host)
 	}

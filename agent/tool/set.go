@@ -190,14 +190,14 @@ func (e *UnknownError) Hint() string {
 
 // describe is the description with the examples: a model learns from them.
 func (m *Manifest) describe() string {
-	text := strings.TrimSpace(m.Description)
-	for i, e := range m.Examples {
-		if i == 0 {
-			text += "\n\nExamples of arguments:"
-		}
-		text += "\n" + workflow.FormatJSON(e.Inputs)
+	parts := []string{strings.TrimSpace(m.Description)}
+	if len(m.Examples) > 0 {
+		parts = append(parts, "", "Examples of arguments:")
 	}
-	return text
+	for _, e := range m.Examples {
+		parts = append(parts, workflow.FormatJSON(e.Inputs))
+	}
+	return strings.Join(parts, "\n")
 }
 
 // dir is the project that a call works in.
