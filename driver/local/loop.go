@@ -292,7 +292,7 @@ func (l *loop) startTask(task engine.StartTask) {
 	key := attemptKey{task.Address, task.Attempt}
 	log := &attemptLog{l.store.Log(l.writer.Run(), task.Address, task.Attempt), key, l.audience}
 	at := Attempt{
-		Ask:       l.mail.asker(key),
+		Ask:       log.noting(l.mail.asker(key)),
 		Prompt:    func(text string) { log.keepPrompt(l.store.PromptPath(l.writer.Run(), key.address, key.attempt), text) },
 		Artifacts: l.store.ArtifactsPath(l.writer.Run(), key.address, key.attempt),
 	}

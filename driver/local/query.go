@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -51,6 +52,25 @@ func (m *mailbox) asker(key attemptKey) agent.Ask {
 			m.post(letter{query: q}) // so that it is taken back
 			return "", context.Cause(ctx)
 		}
+	}
+}
+
+// noting has what an attempt asks, and what it is told, stand in its log.
+func (l *attemptLog) noting(ask agent.Ask) agent.Ask {
+	return func(ctx context.Context, q agent.Question) (string, error) {
+		text := "[asks] " + q.Text
+		if q.Detail != "" {
+			text += "\n" + q.Detail
+		}
+		l.write([]byte(text + "\n[answers] " + strings.Join(q.Options, ", ") + "\n"))
+		value, err := ask(ctx, q)
+		switch {
+		case err == nil:
+			l.write([]byte("[answered] " + value + "\n"))
+		case errors.Is(err, agent.ErrNobody):
+			l.write([]byte("[nobody is here to answer]\n"))
+		}
+		return value, err
 	}
 }
 
