@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -227,6 +228,19 @@ func TestResume(t *testing.T) {
 				t.Errorf("%+v, %+v", used, a.result.Conversation)
 			}
 		})
+	}
+	home := t.TempDir()
+	file := filepath.Join(home, "c-"+time.Now().UTC().Format("2006-01-02T15-04")+"-s1")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOCKET_TEST_HOME", home)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond) // it would wait for the next minute
+	defer cancel()
+	waits := attempt{odd: "none", quirks: "minute_files: ['$NOT_THERE/*', '$HOCKET_TEST_HOME/c-{minute}-{id}']", task: agent.Task{Prompt: "say x", Conversation: &agent.Conversation{Native: "s1"}}}
+	waits.run(ctx, t)
+	if waits.err == nil && time.Now().UTC().Format("15-04") == file[len(file)-8:len(file)-3] {
+		t.Error("did not wait")
 	}
 	a := attempt{odd: "none", task: agent.Task{Prompt: "say x", Conversation: &agent.Conversation{Native: "s2"}}}
 	a.run(t.Context(), t)

@@ -244,6 +244,13 @@ func (c *client) line(text string) {
 	}
 }
 
+// note puts a line of ours into the log.
+func (c *client) note(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.line(text)
+}
+
 // listen begins to take what is said as said now.
 func (c *client) listen() {
 	c.mu.Lock()

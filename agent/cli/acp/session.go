@@ -105,6 +105,9 @@ func (t *talk) open(ctx context.Context) error {
 			method = acp.AgentMethodSessionResume
 		case t.can.LoadSession:
 			method = acp.AgentMethodSessionLoad
+			if err := t.awaitMinute(ctx, request.SessionID); err != nil {
+				return err
+			}
 		default:
 			return agent.Permanentf("%s cannot take up a conversation; leave the session out", t.start.Manifest.Name)
 		}
