@@ -1,6 +1,7 @@
 package project_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -34,9 +35,7 @@ func TestChosenAgents(t *testing.T) {
 		"none of two": {nil, []string{"claude", "codex"}, " ", ""},
 	} {
 		files := map[string]string{"flow.yml": unnamed}
-		for file, text := range c.files {
-			files[file] = text
-		}
+		maps.Copy(files, c.files)
 		l := load(t, open(t, write(t, files), c.talkers...), "flow.yml")
 		digest := workflow.Digest(l.Bundle.Root)
 		var notes, agents []string
