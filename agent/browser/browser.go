@@ -131,7 +131,7 @@ func (s *session) within(ctx context.Context, patience time.Duration) (context.C
 // explain says why an action failed, in words for the author of the workflow.
 func explain(ctx, within context.Context, what string, patience time.Duration, err error) error {
 	var known *agent.Error
-	var lost notThere
+	var lost missingError
 	switch {
 	case ctx.Err() != nil:
 		return agent.Interrupted(ctx)

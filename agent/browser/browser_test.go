@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,12 +34,7 @@ type site struct {
 func (s *site) asked(path string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, seen := range s.seen {
-		if seen == path {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(s.seen, path)
 }
 
 func newSite(t *testing.T) *site {
@@ -320,7 +316,7 @@ func TestPrivateNetworkIsAllowedByTheSetting(t *testing.T) {
 func TestCancelLeavesNothingBehind(t *testing.T) {
 	s := newSite(t)
 	before := runtime.NumGoroutine()
-	temp, err := os.MkdirTemp("", "t") // not t.TempDir: the path of a socket must be short
+	temp, err := os.MkdirTemp("", "t") //nolint:usetesting // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}

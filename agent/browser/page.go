@@ -208,15 +208,15 @@ func (s *session) found(ctx context.Context, at spot) error {
 			return err
 		}
 		if err := s.pause(ctx); err != nil {
-			return notThere{at}
+			return missingError{at}
 		}
 	}
 }
 
-// notThere says that nothing on the page is what is looked for.
-type notThere struct{ spot }
+// missingError says that nothing on the page is what is looked for.
+type missingError struct{ spot }
 
-func (n notThere) Error() string { return fmt.Sprintf("nothing on the page matches %s", n.spot) }
+func (n missingError) Error() string { return fmt.Sprintf("nothing on the page matches %s", n.spot) }
 
 // spot is an element of a page: by a selector, or by what can be read on it.
 type spot struct {

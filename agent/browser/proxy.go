@@ -101,7 +101,7 @@ func (p *proxy) serve(conn net.Conn) {
 
 // note keeps refusals only: what the network does the browser says itself.
 func (p *proxy) note(err error) {
-	var refused *outbound.Refused
+	var refused *outbound.RefusedError
 	if !errors.As(err, &refused) {
 		return
 	}
@@ -174,7 +174,7 @@ func readHost(r io.Reader, kind byte) (string, error) {
 
 // reply says how connecting went.
 func reply(err error) []byte {
-	var refused *outbound.Refused
+	var refused *outbound.RefusedError
 	code := byte(0)
 	switch {
 	case errors.As(err, &refused):

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/internal/outbound"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 const (
@@ -51,7 +52,7 @@ type arguments struct {
 	Submit    bool       `json:"submit"`
 }
 
-// short is, for each action, the argument that stands for all where a text is
+// shortForm is, for each action, the argument that stands for all where a text is
 // written instead of them.
 var shortForm = map[string]string{
 	"open": "url", "click": "selector", "type": "", "wait": "selector", "extract": "selector", "text": "selector",
@@ -76,14 +77,9 @@ func (s *step) UnmarshalJSON(data []byte) error {
 		if err := json.Unmarshal(args, &text); err != nil {
 			return err
 		}
-		return json.Unmarshal([]byte(fmt.Sprintf(`{%q: %s}`, shortForm[action], quoted(string(text)))), &s.arguments)
+		return json.Unmarshal([]byte(fmt.Sprintf(`{%q: %s}`, shortForm[action], workflow.FormatJSON(string(text)))), &s.arguments)
 	}
 	return nil
-}
-
-func quoted(text string) string {
-	data, _ := json.Marshal(text) // a string can always be written
-	return string(data)
 }
 
 // reach is whether private networks may be reached: all, or some hosts of them.

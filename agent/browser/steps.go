@@ -104,7 +104,7 @@ func (r *runner) extract(ctx context.Context, s *step) (any, error) {
 	case s.All:
 		return append([]any{}, got.Values...), nil
 	case len(got.Values) == 0: // it has gone since
-		return nil, notThere{spot{Selector: s.Selector}}
+		return nil, missingError{spot{Selector: s.Selector}}
 	case got.Values[0] == nil:
 		return nil, agent.Errorf("the element has no attribute %q", s.Attribute)
 	}
@@ -168,7 +168,7 @@ func (s *session) click(ctx context.Context, at spot) error {
 	case err != nil:
 		return err
 	case place.Missing:
-		return notThere{at}
+		return missingError{at}
 	case place.Hidden:
 		return agent.Errorf("%s: the element is not visible", at)
 	}
@@ -214,7 +214,7 @@ func (s *session) enter(ctx context.Context, at spot, text string, submit bool) 
 	case err != nil:
 		return err
 	case field.Missing:
-		return notThere{at}
+		return missingError{at}
 	case field.Hidden:
 		return agent.Errorf("%s: the element is not visible", at)
 	case field.Locked:

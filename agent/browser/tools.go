@@ -233,7 +233,7 @@ func (d *desk) read(ctx context.Context, s *session, in *toolRequest) (string, e
 		return "", err
 	}
 	if got.Missing {
-		return "", notThere{spot{Selector: in.Selector}}
+		return "", missingError{spot{Selector: in.Selector}}
 	}
 	runes := []rune(got.Text)
 	from := min(max(in.From, 0), len(runes))

@@ -149,7 +149,7 @@ func (c *caller) answer(req *nethttp.Request, log agent.Log) (string, error) {
 	where := place(req.Method, req.URL)
 	resp, err := client.Do(req)
 	if err != nil {
-		var refused *outbound.Refused
+		var refused *outbound.RefusedError
 		var withURL *url.Error
 		if errors.As(err, &refused) {
 			return "", fmt.Errorf("%s: %w", where, refused)

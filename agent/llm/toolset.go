@@ -3,6 +3,7 @@ package llm
 import (
 	"context"
 	"maps"
+	"slices"
 
 	"github.com/hocket-dev/hocket/agent"
 )
@@ -77,7 +78,7 @@ func (t *toolset) Run(ctx context.Context, task *agent.Task, log agent.Log) (age
 		return agent.Result{}, err
 	}
 	defer done()
-	own.Tools = append(tools, task.Tools...)
+	own.Tools = slices.Concat(tools, task.Tools)
 	return t.model.Run(ctx, own, log)
 }
 

@@ -124,7 +124,7 @@ func (t *typist) told(ctx, within context.Context, cmd *exec.Cmd, out *middle, p
 	case ctx.Err() != nil:
 		return "", agent.Interrupted(ctx)
 	case within.Err() != nil:
-		return out.with(fmt.Sprintf("ended after %s: it took too long", patience)), nil
+		return out.with(fmt.Sprintf("ended after %s: it took too long", patience)), nil //nolint:nilerr // how it ended is what the model is told
 	case errors.As(err, &exit):
 		return out.with(exit.String()), nil
 	case err != nil:

@@ -11,9 +11,11 @@ import (
 	"testing"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/browser"
 	"github.com/hocket-dev/hocket/agent/cli"
 	"github.com/hocket-dev/hocket/agent/file"
 	"github.com/hocket-dev/hocket/agent/http"
+	"github.com/hocket-dev/hocket/agent/llm"
 	"github.com/hocket-dev/hocket/agent/scripted"
 	"github.com/hocket-dev/hocket/agent/shell"
 	"github.com/hocket-dev/hocket/agent/tool"
@@ -135,8 +137,10 @@ func (b *block) check(t *testing.T, dir, text string) workflow.Diagnostics {
 	} else if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	model := llm.New(llm.Options{})
 	p, err := project.Open(dir, project.Options{Executors: project.Fixed(map[string]agent.Executor{
-		"shell": shell.New(shell.Options{}), "file": file.New(), "http": http.New(http.Options{}),
+		"shell": llm.Toolset(shell.New(shell.Options{}), model), "file": llm.Toolset(file.New(), model),
+		"http": llm.Toolset(http.New(http.Options{}), model), "browser": llm.Toolset(browser.New(browser.Options{}), model),
 	})})
 	if err != nil {
 		t.Fatal(err)

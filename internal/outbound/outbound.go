@@ -21,20 +21,20 @@ type Policy struct {
 	Allowed []string // hosts ("intranet.example", "10.0.0.7") or hosts with a port ("localhost:8080") that may be anywhere
 }
 
-// Refused says that an address is not public.
-type Refused struct {
+// RefusedError says that an address is not public.
+type RefusedError struct {
 	Host    string // as it was asked for
 	Address string // what it leads to
 }
 
-func (r *Refused) Error() string {
+func (r *RefusedError) Error() string {
 	if r.Host == r.Address {
 		return fmt.Sprintf("%s is not a public address", r.Host)
 	}
 	return fmt.Sprintf("%s leads to %s, which is not a public address", r.Host, r.Address)
 }
 
-// Dial connects to "host:port". The error is a [Refused] where the policy forbids it.
+// Dial connects to "host:port". The error is a [RefusedError] where the policy forbids it.
 func (p Policy) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -46,13 +46,13 @@ func (p Policy) Dial(ctx context.Context, network, address string) (net.Conn, er
 		// resolved: a name that is resolved twice may lead to two places.
 		dialer.Control = func(_, to string, _ syscall.RawConn) error {
 			if at, err := netip.ParseAddrPort(to); err != nil || !Public(at.Addr()) {
-				return &Refused{Host: host, Address: at.Addr().String()}
+				return &RefusedError{Host: host, Address: at.Addr().String()}
 			}
 			return nil
 		}
 	}
 	conn, err := dialer.DialContext(ctx, network, address)
-	var refused *Refused
+	var refused *RefusedError
 	if errors.As(err, &refused) {
 		return nil, refused
 	}

@@ -55,13 +55,13 @@ func TestDial(t *testing.T) {
 		if conn != nil {
 			conn.Close()
 		}
-		var refused *outbound.Refused
+		var refused *outbound.RefusedError
 		if c.want == "" && err != nil || c.want != "" && (!errors.As(err, &refused) || err.Error() != c.want) {
 			t.Errorf("%+v %s: got %v, want %q", c.policy, c.host, err, c.want)
 		}
 	}
 	// A name is judged by where it leads.
-	var refused *outbound.Refused
+	var refused *outbound.RefusedError
 	if _, err := (outbound.Policy{}).Dial(t.Context(), "tcp", "localhost:"+port); !errors.As(err, &refused) || refused.Host != "localhost" {
 		t.Errorf("got %v", err)
 	}
