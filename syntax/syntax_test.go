@@ -145,6 +145,24 @@ func TestReadsAndWrites(t *testing.T) {
 	}
 }
 
+// A workflow may have no name, in every notation.
+func TestNoName(t *testing.T) {
+	w, found := syntax.Parse("a.yml", []byte("name: \"\"\nsteps:\n  - agent: x\n"))
+	if len(found) > 0 {
+		t.Fatal(found)
+	}
+	for _, notation := range syntax.Notations() {
+		n, _ := syntax.Named(notation)
+		written, err := n.Format(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, _ := n.Parse("a"+n.Endings[0], written); again == nil || again.Name != "" {
+			t.Errorf("%s gives it a name:\n%s", notation, written)
+		}
+	}
+}
+
 // A text keeps its last line break, or has none, in every notation.
 func TestLastLineBreak(t *testing.T) {
 	for _, mark := range []string{"|", "|-", "|+"} {

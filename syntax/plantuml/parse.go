@@ -132,6 +132,7 @@ type head struct {
 	words   *strictyaml.Map // nil: nothing
 	inputs  *strictyaml.Map // of <<input>> notes
 	name    string
+	named   bool // the words give the name, which may be empty
 	onError workflow.OnError
 	handler *target
 	docs    []*strictyaml.Document
@@ -153,7 +154,7 @@ func (r *reader) heading(file string) {
 	d := r.diagram
 	title := strings.TrimSpace(d.Title)
 	switch {
-	case r.head.name != "":
+	case r.head.named:
 		r.w.Name = r.head.name
 	case d.Name != "":
 		r.w.Name, r.w.Pos = d.Name, r.src.Pos(d.NameSpan)

@@ -108,8 +108,8 @@ func (u *updater) changeHead() bool {
 	}
 	words := u.out.safest(func(st yaml.Style) string {
 		text := ""
-		if c.Name != u.w.Name || u.head.name != "" {
-			text = st.Text("name", c.Name)
+		if c.Name != u.w.Name || u.head.named {
+			text = nameWord(st, c.Name)
 		}
 		return text + st.Head(&c)
 	})

@@ -409,7 +409,8 @@ func (r *reader) join(to **strictyaml.Map, p *part) {
 // readHead reads what the notes say about the workflow.
 func (r *reader) readHead() {
 	if m := r.head.words; m != nil {
-		r.head.name = m.Name("name")
+		name := m.Get("name")
+		r.head.name, r.head.named = name.Name(), name.Exists()
 		yaml.ReadHead(m, r.w)
 		r.head.lanes = m.Peek("agents").Exists()
 		if n := m.Get("on_error"); n.Exists() {

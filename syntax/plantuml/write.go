@@ -77,8 +77,16 @@ func (out *writer) head(title bool) string {
 		if title {
 			return st.Head(&w)
 		}
-		return st.Text("name", w.Name) + st.Head(&w)
+		return nameWord(st, w.Name) + st.Head(&w)
 	})
+}
+
+// nameWord gives a name that no title can hold, be it none.
+func nameWord(st yaml.Style, name string) string {
+	if name == "" {
+		return "name: \"\"\n"
+	}
+	return st.Text("name", name)
 }
 
 // findLanes gives a lane to every agent whose name can be that of one. It says
