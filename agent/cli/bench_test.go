@@ -39,7 +39,7 @@ func BenchmarkStep(b *testing.B) {
 	b.Run("step", func(b *testing.B) {
 		b.ReportAllocs()
 		x := New(Options{Builtin: "claude", Env: []string{"PATH=" + dir + ":/usr/bin:/bin"}, Dir: filepath.Join(dir, "private")})
-		task := &agent.Task{Key: "bench/n@1", Dir: dir, Prompt: "Do it.", Agent: &agent.Definition{Prompt: "You are kind."}}
+		task := &agent.Task{Key: dir + "@1", Dir: dir, Prompt: "Do it.", Agent: &agent.Definition{Prompt: "You are kind."}}
 		for b.Loop() {
 			if res, err := x.Run(b.Context(), task, func([]byte) {}); err != nil || res.Output != "done" {
 				b.Fatal(res, err)

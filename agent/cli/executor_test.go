@@ -76,7 +76,8 @@ func install(t *testing.T, manifest, script string) *place {
 }
 
 func (p *place) task() *agent.Task {
-	return &agent.Task{Key: "run/node@1", Dir: p.dir, Prompt: "Do it.\nNow.", Agent: &agent.Definition{Name: "tool"}, Settings: map[string]any{}}
+	// The key is of this test alone: what carries it is killed, on all of the machine.
+	return &agent.Task{Key: p.dir + "@1", Dir: p.dir, Prompt: "Do it.\nNow.", Agent: &agent.Definition{Name: "tool"}, Settings: map[string]any{}}
 }
 
 func quiet([]byte) {}
@@ -108,11 +109,11 @@ func TestWhatTheCLIIsGiven(t *testing.T) {
 	want := `args: --level low --model m-1 --id UUID --turns 4 --cost 1.5 --system TMP/system.md --mcp TMP/conf/mcp.json --allow a b -v
 file 600: You are kind.
 file 600: {"servers":{"one":{"command":["srv","-x"],"env":{"K":"V"}},"two":{"url":"http://h/mcp"}}}
-env: low,gone,unset,run/node@1,more
+env: low,gone,unset,DIR@1,more
 input: Do it. Now.
 `
-	if log.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", log.String(), want)
+	if got := strings.ReplaceAll(log.String(), p.dir, "DIR"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	if left, _ := filepath.Glob(filepath.Join(p.dir, "private", "run-*")); len(left) > 0 {
 		t.Errorf("left %v", left)

@@ -9,11 +9,16 @@ import (
 // longestReset is the latest end of a quota that is believed.
 const longestReset = 32 * 24 * time.Hour
 
+// maxReset is the longest text that says when.
+const maxReset = 100
+
 // parseReset reads when a quota ends, as CLIs say it: seconds since 1970, a moment of
 // RFC 3339, "in 3 hours 20 minutes", "3:30 PM", "Nov 20th, 2026 3pm (Europe/Berlin)".
 // The zero time: it cannot be read, is over, or is too far away.
 func parseReset(text string, now time.Time) time.Time {
-	text = strings.TrimSpace(text)
+	if text = strings.TrimSpace(text); len(text) > maxReset {
+		return time.Time{}
+	}
 	for _, read := range []func(string, time.Time) time.Time{resetNumber, resetMoment, resetSpan, resetClock} {
 		at := read(text, now)
 		if !at.IsZero() && at.After(now) && at.Sub(now) <= longestReset {
