@@ -4,13 +4,13 @@ package agent
 // settings are the task's own. What does exactly what its settings say, on this
 // machine, costs nothing; what thinks costs what its definition allows, if it says.
 func (s *Set) Bound(d *Definition, settings map[string]any) (Budget, bool) {
-	if d.Budget != (Budget{}) {
+	if d.Budget.MaxCostUSD > 0 {
 		return d.Budget, true
 	}
 	exec, ok := s.executors[d.Agent]
 	if !ok {
-		return Budget{}, false
+		return d.Budget, false
 	}
 	thinker, ok := exec.(Conversant)
-	return Budget{}, !ok || !thinker.Thinks(&Task{Agent: d, Settings: d.With(settings)})
+	return d.Budget, !ok || !thinker.Thinks(&Task{Agent: d, Settings: d.With(settings)})
 }

@@ -36,7 +36,7 @@ func (a *app) executors(root string, c project.Config) (map[string]agent.Executo
 		"file":    llm.Toolset(file.New(), model),
 		"http":    llm.Toolset(http.New(http.Options{}), model),
 		"shell":   llm.Toolset(shell.New(shell.Options{}), model),
-		"browser": browser.New(browser.Options{Path: c.Browser.Program, Network: outbound.Policy{Private: c.Browser.PrivateNetwork}}),
+		"browser": llm.Toolset(browser.New(browser.Options{Path: c.Browser.Program, Network: outbound.Policy{Private: c.Browser.PrivateNetwork}}), model),
 		"mcp":     mcp.New(func(names []string) ([]agent.Server, error) { return namedServers(c, secrets, names) }, mcp.Options{}),
 	}
 	for _, name := range agentcli.Builtin() {

@@ -194,13 +194,13 @@ func toolsOf(p *project.Project, secrets *secret.Store) func(context.Context, *a
 		b := &toolbox{}
 		err := b.named(p.Root, secrets, task.Agent.Tools, calls)
 		if calls && err == nil {
-			err = b.served(ctx, task.Servers)
+			err = b.served(ctx, p.Root, task.Servers)
 		}
 		if err != nil {
 			b.close()
 			return nil, nil, err
 		}
-		return b.tools, b.close, nil
+		return tool.Distinct(b.tools), b.close, nil
 	}
 }
 
@@ -230,9 +230,9 @@ func (b *toolbox) named(root string, secrets *secret.Store, names []string, stri
 }
 
 // served adds the tools of MCP servers.
-func (b *toolbox) served(ctx context.Context, servers []agent.Server) error {
+func (b *toolbox) served(ctx context.Context, dir string, servers []agent.Server) error {
 	for _, server := range servers {
-		tools, end, err := mcp.Tools(ctx, server, mcp.Options{})
+		tools, end, err := mcp.Tools(ctx, server, mcp.Options{Dir: dir})
 		if err != nil {
 			return err
 		}
