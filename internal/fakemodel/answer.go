@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -39,7 +40,7 @@ func prepare(s Step, req *Request, id string) (answer, error) {
 		a.usage = *s.Usage
 	}
 	if s.Repeat > 1 {
-		a.text = strings.Repeat(s.Text, s.Repeat)
+		a.text = repeat(s.Text, s.Repeat)
 	}
 	steps := s.Calls
 	if s.Tool != "" {
@@ -60,6 +61,16 @@ func prepare(s Step, req *Request, id string) (answer, error) {
 		a.calls = append(a.calls, c)
 	}
 	return a, nil
+}
+
+// repeat numbers what it repeats: some programs cut a model off that says the same over
+// and over.
+func repeat(text string, times int) string {
+	var out strings.Builder
+	for i := range times {
+		out.WriteString(strings.ReplaceAll(text, "{i}", strconv.Itoa(i)))
+	}
+	return out.String()
 }
 
 // structured puts an answer by schema into words, or into a call of the tool that

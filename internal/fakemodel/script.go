@@ -12,7 +12,7 @@ type Step struct {
 	Text   string `json:"text,omitempty"`
 	JSON   any    `json:"json,omitempty"`   // an answer by schema: as text, or through the tool that takes such answers
 	Think  string `json:"think,omitempty"`  // said before the text, where the API has a place for it
-	Repeat int    `json:"repeat,omitempty"` // the text so many times over
+	Repeat int    `json:"repeat,omitempty"` // the text so many times over; {i} in it counts them
 	Pieces int    `json:"pieces,omitempty"` // of a streamed text; zero: by words
 	Delay  int    `json:"delay,omitempty"`  // milliseconds before each piece
 

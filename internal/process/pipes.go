@@ -30,6 +30,7 @@ func (c *Command) connect(withInput bool) (_ *pipes, err error) {
 	if p.stdout, c.Cmd.Stdout, err = p.output(); err != nil {
 		return nil, err
 	}
+	widen(p.stdout)
 	if p.stderr, c.Cmd.Stderr, err = p.output(); err != nil || !withInput {
 		return p, err
 	}

@@ -42,6 +42,7 @@ type fixture struct {
 	server  *fakemodel.Server
 	home    string
 	project string
+	files   string // of runs; gemini reads none below a directory that all may write to, as that of tests is
 	env     []string
 	prices  agent.Prices
 	mu      sync.Mutex
@@ -95,6 +96,10 @@ func newFixture(t *testing.T, name, key string) *fixture {
 		t.Skip("node is not installed")
 	}
 	f := &fixture{cli: name, server: fakemodel.Start(t), home: t.TempDir(), project: t.TempDir()}
+	if f.files, err = os.MkdirTemp(os.Getenv("HOCKET_CLIS"), "files-"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(f.files) })
 	fill := strings.NewReplacer("{url}", f.server.URL, "{key}", key, "{home}", f.home)
 	f.env = []string{"HOME=" + f.home, "PATH=" + bin + ":" + filepath.Dir(node) + ":/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "TMPDIR=" + t.TempDir()}
 	for _, v := range homes[name].env {
@@ -149,7 +154,7 @@ func (f *fixture) run(ctx context.Context, t *testing.T, a attempt) (agent.Resul
 	ctx, stop := context.WithTimeoutCause(ctx, patience, errors.New("the case took too long"))
 	defer stop()
 	x := cli.New(cli.Options{
-		Builtin: f.cli, Env: f.env, Dir: filepath.Join(f.home, "hocket"), Prices: f.prices, Grace: 2 * time.Second, Converse: acp.Converse,
+		Builtin: f.cli, Env: f.env, Dir: f.files, Prices: f.prices, Grace: 2 * time.Second, Converse: acp.Converse,
 	})
 	task := &agent.Task{
 		Key: f.key(t), Dir: f.project, Prompt: "Do as the script says.\n\n" + fakemodel.Prompt(a.steps...), Settings: map[string]any{},
@@ -168,6 +173,9 @@ func (f *fixture) run(ctx context.Context, t *testing.T, a attempt) (agent.Resul
 		defer f.mu.Unlock()
 		f.log.Write(piece)
 	})
+	gone, cancel := context.WithTimeout(context.Background(), 5*time.Second) // the system may take a moment to carry out a kill
+	defer cancel()
+	when(gone, func() bool { return len(f.left(t)) == 0 }, func() {})
 	if left := f.left(t); len(left) > 0 {
 		t.Errorf("processes are left: %s", strings.Join(left, ", "))
 	}

@@ -224,9 +224,13 @@ func badRequest(t *testing.T, f *fixture) {
 }
 
 func bigOutput(t *testing.T, f *fixture) {
-	big := fakemodel.Step{Text: "0123456789abcde\n", Repeat: 20000, Pieces: 200}
+	big := fakemodel.Step{Text: "This is line {i} of the answer.\n", Repeat: 10000, Pieces: 200}
+	var text strings.Builder
+	for i := range big.Repeat {
+		text.WriteString(strings.ReplaceAll(big.Text, "{i}", strconv.Itoa(i)))
+	}
 	result, err := f.run(t.Context(), t, attempt{steps: []fakemodel.Step{big}})
-	if want := strings.Repeat(big.Text, big.Repeat); err != nil || strings.TrimSpace(result.Output) != strings.TrimSpace(want) {
+	if want := text.String(); err != nil || strings.TrimSpace(result.Output) != strings.TrimSpace(want) {
 		t.Errorf("%d bytes of %d, %v", len(result.Output), len(want), err)
 	}
 	_, err = f.run(t.Context(), t, attempt{steps: []fakemodel.Step{big}, maxOutputKB: 10})
