@@ -467,6 +467,22 @@ func TestQuotaOverADay(t *testing.T) {
 	}
 }
 
+// Checking such numbers against a schema would take for ever.
+func TestMonstrousNumbers(t *testing.T) {
+	box, err := newToolbox([]agent.Tool{adder()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range []string{`{"a":1e999999,"b":2}`, `{"a":1,"b":2,"c":[[1e-999999]]}`, `{"a":1,"b":` + strings.Repeat("9", 500) + `}`} {
+		if _, err := box.byTag["add"].arguments(args); err == nil || !strings.Contains(err.Error(), "too large or too small") {
+			t.Errorf("%.40s: %v", args, err)
+		}
+	}
+	if _, err := box.byTag["add"].arguments(`{"a":0,"b":-12345678901234567890,"c":[1.5e300,0.0]}`); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestLongResultsAreCut(t *testing.T) {
 	got := cutText(strings.Repeat("é", maxResult))
 	if len(got) > maxResult+100 || !strings.Contains(got, fmt.Sprintf("(cut off here: %d more bytes)", maxResult)) {

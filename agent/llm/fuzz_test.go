@@ -53,7 +53,7 @@ func collect(t *testing.T, stream []byte, single bool) []string {
 // Whatever a model writes as arguments is an object that fits the schema, or an
 // error that can be told.
 func FuzzArguments(f *testing.F) {
-	for _, seed := range []string{`{"a":1,"b":2}`, `{"a":"x"}`, `{`, ``, ` `, `[]`, `null`, `"{}"`, `{"a":1,"b":2} {}`, "{\"a\":1e999,\"b\":2}", "\xff", strings.Repeat("[", 10000), `{"a":0,"b":1,"a":-5}`} {
+	for _, seed := range []string{`{"a":1,"b":2}`, `{"a":"x"}`, `{`, ``, ` `, `[]`, `null`, `"{}"`, `{"a":1,"b":2} {}`, "{\"a\":1e999,\"b\":2}", "\xff", strings.Repeat("[", 10000), `{"a":0,"b":1,"a":-5}`, `{"a":1e999999,"b":2}`, `{"a":1,"b":2,"c":[1e-999999]}`} {
 		f.Add(seed)
 	}
 	box, err := newToolbox([]agent.Tool{adder()})
