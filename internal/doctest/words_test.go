@@ -18,8 +18,10 @@ func TestEveryWordIsDocumented(t *testing.T) {
 	tests := map[string]string{
 		"workflow": "docs/spec/02-yaml.md",
 		"agent":    "docs/spec/05-agents.md",
+		"cli":      "docs/spec/10-cli-agents.md",
 		"config":   "docs/spec/05-agents.md",
 		"replies":  "docs/spec/05-agents.md",
+		"tool":     "docs/spec/12-tools.md",
 	}
 	for _, name := range schema.Names() {
 		text, err := schema.JSON(name)
