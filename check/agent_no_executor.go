@@ -7,8 +7,8 @@ var agentNoExecutor = rule{
 	severity: workflow.Error,
 	summary:  "an agent is defined, but nothing here can carry it out",
 	node: func(p *pass, n *node) {
-		if t, a := p.agentOf(n); t != nil && a.Found == NoExecutor {
-			p.reportAgent(n, agentPos(n), a.Install, "nothing here can run agent %q", t.Agent)
+		if t, a := p.agentOf(n); t != nil && a.Found == NoExecutor && !p.in.replied(p.w, n.ID) {
+			p.errorf(agentPos(n), a.Install, "nothing here can run agent %q", t.Agent)
 		}
 	},
 }

@@ -54,7 +54,21 @@ func examples(t *testing.T) string {
 	return dir
 }
 
+// onPath puts programs on the path that are there and do nothing, in place of CLI
+// agents that may not be installed.
+func onPath(t *testing.T, names ...string) {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range names {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+}
+
 func TestEveryExampleChecksClean(t *testing.T) {
+	onPath(t, "claude", "codex")
 	files, err := filepath.Glob(filepath.Join(examples(t), "[a-z]*.*"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no examples: %v", err)
