@@ -3,6 +3,7 @@ package fakemodel
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,7 +48,8 @@ func prepare(s Step, req *Request, id string) (answer, error) {
 		steps = append([]Step{s}, steps...)
 	}
 	if s.JSON != nil {
-		steps = append(steps, a.structured(req)...)
+		text, calls := s.structured(req)
+		a.text, steps = text, append(steps, calls...)
 	}
 	if len(req.Tools) == 0 && len(steps) > 0 {
 		a.text = "no tools"
@@ -75,20 +77,19 @@ func repeat(text string, times int) string {
 
 // structured puts an answer by schema into words, or into a call of the tool that
 // the program has for such answers.
-func (a *answer) structured(req *Request) []Step {
-	if args, isObject := a.JSON.(map[string]any); isObject {
+func (s Step) structured(req *Request) (text string, calls []Step) {
+	if args, isObject := s.JSON.(map[string]any); isObject {
 		for _, name := range []string{"StructuredOutput", "structured_output"} {
 			if slices.ContainsFunc(req.Tools, func(t Tool) bool { return t.Name == name }) {
-				return []Step{{Tool: name, Args: args}}
+				return s.Text, []Step{{Tool: name, Args: args}}
 			}
 		}
 	}
-	data, err := json.Marshal(a.JSON)
+	data, err := json.Marshal(s.JSON)
 	if err != nil {
 		panic(fmt.Sprintf("fakemodel: answer: %v", err)) // it came from JSON, or the test is wrong
 	}
-	a.text = string(data)
-	return nil
+	return string(data), nil
 }
 
 func makeCall(s Step, req *Request, id string) (call, error) {
@@ -144,9 +145,7 @@ func shellArguments(tool Tool, s Step) map[string]any {
 			args[name] = []any{"/bin/sh", "-c", s.Cmd}
 		}
 	}
-	for name, value := range s.Args {
-		args[name] = value
-	}
+	maps.Copy(args, s.Args)
 	return args
 }
 

@@ -2,6 +2,7 @@ package fakemodel
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 )
 
@@ -193,10 +194,7 @@ func streamMessage(send func(string, object), i int, item object, a answer, out 
 }
 
 func streamCall(send func(string, object), i int, item object) {
-	started := object{}
-	for key, value := range item {
-		started[key] = value
-	}
+	started := maps.Clone(item)
 	started["arguments"], started["status"] = "", "in_progress"
 	send("response.output_item.added", object{"output_index": i, "item": started})
 	send("response.function_call_arguments.delta", object{"item_id": item["id"], "output_index": i, "delta": item["arguments"]})

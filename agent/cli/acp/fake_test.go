@@ -138,7 +138,7 @@ func (f *fake) note(method string, params map[string]any) {
 
 // do carries out a prompt: a line each.
 func (f *fake) do(prompt string) {
-	for _, line := range strings.Split(prompt, "\n") {
+	for line := range strings.SplitSeq(prompt, "\n") {
 		verb, rest, _ := strings.Cut(line, " ")
 		switch verb {
 		case "say":

@@ -1,7 +1,7 @@
-// Package real drives the real CLI agents, installed by the script setup, against a
+// Package realtest drives the real CLI agents, installed by the script setup, against a
 // scripted model. That takes minutes, so it is done only where HOCKET_CLIS says where
 // they are: `make clis` does both.
-package real
+package realtest
 
 import (
 	"bytes"
@@ -96,7 +96,7 @@ func newFixture(t *testing.T, name, key string) *fixture {
 		t.Skip("node is not installed")
 	}
 	f := &fixture{cli: name, server: fakemodel.Start(t), home: t.TempDir(), project: t.TempDir()}
-	if f.files, err = os.MkdirTemp(os.Getenv("HOCKET_CLIS"), "files-"); err != nil {
+	if f.files, err = os.MkdirTemp(os.Getenv("HOCKET_CLIS"), "files-"); err != nil { //nolint:usetesting // see files
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(f.files) })

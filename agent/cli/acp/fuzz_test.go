@@ -1,0 +1,66 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/cli"
+)
+
+// FuzzMessages has an agent say anything. What it asks, nobody is there to allow.
+func FuzzMessages(f *testing.F) {
+	f.Add(`{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":"hi"}}}}` + "\n")
+	f.Add(`{"method":"session/update","params":{"update":{"sessionUpdate":"tool_call","toolCallId":"t","status":"completed","rawInput":{"command":["a","b"]}}}}` + "\nWelcome\n{}\n")
+	f.Add(`{"id":1,"method":"session/request_permission","params":{"options":[{"optionId":"a","kind":"allow_once"},{"optionId":"b","kind":"allow_once"},{"kind":"reject_once"}],"toolCall":{"kind":"edit","title":"t","content":[{"type":"diff","path":"p","newText":"n"}]}}}` + "\n")
+	f.Add(`{"method":"session/update","params":{"update":{"sessionUpdate":"usage_update","cost":{"amount":1e999}}}}` + "\n" + `{"id":2,"method":"fs/read_text_file"}` + "\n" + `{"half": `)
+	f.Fuzz(func(t *testing.T, said string) {
+		ctx, stop := context.WithCancelCause(t.Context())
+		defer stop(nil)
+		task := &agent.Task{Agent: &agent.Definition{Budget: agent.Budget{MaxCostUSD: 1}},
+			Ask: func(context.Context, agent.Question) (string, error) { return "", agent.ErrNobody }}
+		c := newClient(ctx, &cli.Start{Manifest: &cli.Manifest{Name: "fuzz"}, MaxBytes: 1 << 10}, task, func([]byte) {}, stop)
+		c.listen()
+		in := newMessages(strings.NewReader(said), &tail{}, make(chan struct{}, len(said)+1))
+		in.open()
+		lines, err := io.ReadAll(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(lines)) {
+			var m struct {
+				Method string          `json:"method"`
+				Params json.RawMessage `json:"params"`
+			}
+			if json.Unmarshal([]byte(line), &m) != nil {
+				t.Fatalf("%q is no message", line)
+			}
+			answer, _ := c.handle(ctx, m.Method, m.Params)
+			if p, isPermission := answer.(permissionResponse); isPermission && p.Outcome.Outcome == "selected" && p.Outcome.OptionID != "" && !rejects(m.Params, p.Outcome.OptionID) {
+				t.Fatalf("allowed %s by %q", m.Params, p.Outcome.OptionID)
+			}
+		}
+		if len(c.answer()) > 1<<10 {
+			t.Error("the answer is over its limit")
+		}
+	})
+}
+
+// rejects says whether one of the options of that id rejects.
+func rejects(params json.RawMessage, id string) bool {
+	var p permissionRequest
+	if json.Unmarshal(params, &p) != nil {
+		return false
+	}
+	for _, o := range p.Options {
+		if o.ID == id && (o.Kind == string(sdk.PermissionOptionKindRejectOnce) || o.Kind == string(sdk.PermissionOptionKindRejectAlways)) {
+			return true
+		}
+	}
+	return false
+}
