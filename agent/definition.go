@@ -30,6 +30,16 @@ type Definition struct {
 	Source       *Source // where an imported agent comes from
 	Builtin      bool    // not from a file
 	Pos          workflow.Pos
+
+	Keys map[string]workflow.Pos `json:"-"` // where its keys stand
+}
+
+// At is where a key of the definition stands; where it does not, its name.
+func (d *Definition) At(key string) workflow.Pos {
+	if pos, ok := d.Keys[key]; ok {
+		return pos
+	}
+	return d.Pos
 }
 
 // With gives the settings of a task of this agent: the definition's, and the

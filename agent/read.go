@@ -85,6 +85,12 @@ func (d *Definition) read(m *strictyaml.Map) {
 	d.Budget = Budget{MaxCostUSD: budget.Float("max_cost_usd"), MaxTokens: budget.Get("max_tokens").Int(1)}
 	budget.Done()
 	d.Source = readSource(m.Get("source"))
+	d.Keys = map[string]workflow.Pos{}
+	for _, key := range []string{"permissions", "mcp", "tools"} {
+		if n := m.Peek(key); n.Exists() {
+			d.Keys[key] = n.Key().Pos()
+		}
+	}
 	m.Done()
 }
 

@@ -6,15 +6,18 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // readAgents adds the agents of homes to those of the project. Of two whose
 // files have the same name the first wins: one in .hocket over one in .glee,
 // and one of the project over one beside a workflow.
 func (p *Project) readAgents(homes []string) error {
+	before := len(p.definitions)
 	for _, home := range homes {
 		files, err := definitionFiles(filepath.Join(home, "agents"))
 		if err != nil {
@@ -33,7 +36,34 @@ func (p *Project) readAgents(homes []string) error {
 		}
 	}
 	p.Agents = agent.NewSet(p.executors, p.definitions, p.Config.Agent)
+	p.checkAgents(before)
 	return nil
+}
+
+// checkAgents finds what of new definitions does not fit what does their work, or
+// the project's configuration.
+func (p *Project) checkAgents(before int) {
+	var servers []string
+	for _, s := range p.Config.Servers {
+		servers = append(servers, s.Name)
+	}
+	for _, d := range p.Agents.Definitions() {
+		if d.Builtin || !slices.ContainsFunc(p.definitions[before:], func(one *agent.Definition) bool { return one.ID == d.ID }) {
+			continue
+		}
+		for _, problem := range p.Agents.CheckPermissions(d) {
+			p.found = append(p.found, workflow.Errorf(d.At("permissions"), agent.CodeDefinition, problem.Detail, "permissions of %q: %s", d.Name, strings.TrimPrefix(problem.Summary, "permissions: ")))
+		}
+		for _, name := range d.Servers {
+			if !slices.Contains(servers, name) {
+				hint := workflow.DidYouMean(name, servers)
+				if hint == "" {
+					hint = "say under `mcp` in config.yml how it is reached"
+				}
+				p.found = append(p.found, workflow.Errorf(d.At("mcp"), agent.CodeDefinition, hint, "%q names the MCP server %q, which the project does not have", d.Name, name))
+			}
+		}
+	}
 }
 
 // definitionFiles are the agent files of a directory, sorted.

@@ -51,6 +51,12 @@ type permissions struct {
 	deny  []any
 }
 
+// Permits says why the CLI cannot keep to permissions.
+func (x *Executor) Permits(written map[string]any) error {
+	_, err := x.m().permit(written)
+	return err
+}
+
 // permit reads the permissions of a definition: mode, allow and deny. A mode that the
 // CLI cannot keep to is an error: the author relies on it.
 func (m *Manifest) permit(written map[string]any) (permissions, error) {

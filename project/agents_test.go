@@ -1,0 +1,55 @@
+package project_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/project"
+)
+
+// strict is an executor that keeps to one mode only.
+type strict struct{}
+
+func (strict) Run(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
+	return agent.Result{}, nil
+}
+func (strict) Settings() map[string]any { return nil }
+func (strict) Permits(written map[string]any) error {
+	if written["mode"] != "read-only" {
+		return errors.New("it can only read")
+	}
+	return nil
+}
+
+// What an agent may do, and where its tools are, is known before anything runs.
+func TestDefinitionsFitTheProject(t *testing.T) {
+	dir := write(t, map[string]string{
+		".hocket/config.yml":      "mcp: {tickets: {command: [x]}}\n",
+		".hocket/agents/good.yml": "agent: strict\npermissions: {mode: read-only}\nmcp: [tickets]\n",
+		".hocket/agents/wild.yml": "agent: strict\npermissions: {mode: full}\n",
+		".hocket/agents/lost.yml": "agent: strict\nprompt: x\nmcp: [tickest]\n",
+	})
+	p, err := project.Open(dir, project.Options{State: dir, Executors: project.Fixed(map[string]agent.Executor{"strict": strict{}})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, d := range p.Diagnostics() {
+		if d.Code != agent.CodeDefinition {
+			t.Errorf("found %v", d)
+		}
+		found = append(found, strings.TrimPrefix(d.Pos.String(), dir+"/")+" "+d.Summary+"; "+d.Detail)
+	}
+	slices.Sort(found)
+	want := []string{
+		`.hocket/agents/lost.yml:3:1 "lost" names the MCP server "tickest", which the project does not have; did you mean "tickets"?`,
+		`.hocket/agents/wild.yml:2:1 permissions of "wild": it can only read; `,
+	}
+	if !slices.Equal(found, want) {
+		t.Errorf("found\n%s\nwant\n%s", strings.Join(found, "\n"), strings.Join(want, "\n"))
+	}
+}
