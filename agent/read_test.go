@@ -49,6 +49,10 @@ source:
 		Source: &agent.Source{From: "claude", File: ".claude/agents/security-scanner.md", ImportedAt: "2025-01-09T15:00:00Z", Digest: "sha256:ab", Written: "sha256:cd"},
 		Pos:    workflow.Pos{File: ".hocket/agents/scan.yml", Line: 2, Column: 7, EndLine: 2, EndColumn: 23},
 	}
+	if at := got.At("permissions"); at.Line != 13 || at.Column != 1 {
+		t.Errorf("the permissions stand at %v", at)
+	}
+	got.Keys = nil
 	if diff := cmp.Diff(want, got); diff != "" || len(found) > 0 {
 		t.Errorf("%s\n%s", found, diff)
 	}
