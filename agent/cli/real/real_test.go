@@ -105,6 +105,10 @@ func structured(t *testing.T, f *fixture) {
 	if err != nil || json.Unmarshal([]byte(result.Output), &got) != nil || got.N != 42 {
 		t.Errorf("%q, %v", result.Output, err)
 	}
+	// Those that have schemas of their own give it to the model, as a tool or a format.
+	if own := map[string]string{"claude": `"StructuredOutput"`, "codex": `"json_schema"`}[f.cli]; own != "" && !f.told(own) {
+		t.Errorf("the model was not given the schema")
+	}
 }
 
 func system(t *testing.T, f *fixture) {
