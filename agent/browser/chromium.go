@@ -6,8 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/chromedp/chromedp"
@@ -28,7 +26,7 @@ type chromium struct {
 	wire  *wire
 	stop  context.CancelFunc
 	ended chan struct{}
-	said  tail
+	said  process.Tail
 }
 
 // flags make a browser quiet and closed: no window, nothing kept, nothing sent on
@@ -90,8 +88,8 @@ func (c *chromium) start(onEvent func(event), onEnd func()) (err error) {
 	command := process.Command{Cmd: cmd, Key: c.key, Again: c.again, Grace: time.Millisecond}
 	go func() {
 		defer close(c.ended)
-		if err := command.Run(ctx, "", c.said.add, c.said.add); err != nil && ctx.Err() == nil {
-			_ = c.said.add([]byte(err.Error()))
+		if err := command.Run(ctx, "", c.said.Add, c.said.Add); err != nil && ctx.Err() == nil {
+			_ = c.said.Add([]byte(err.Error()))
 		}
 		// These are its own ends: only now can the reader of the other ones see that
 		// nobody writes any more.
@@ -116,27 +114,3 @@ const (
 	removeTime  = 5 * time.Second
 	removePause = 20 * time.Millisecond
 )
-
-// tail is the end of what a process prints. It is safe for concurrent use.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-const maxTail = 4 << 10
-
-func (t *tail) add(piece []byte) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, piece...)
-	if len(t.text) > 2*maxTail {
-		t.text = append(t.text[:0], t.text[len(t.text)-maxTail:]...)
-	}
-	return nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return strings.TrimSpace(strings.ToValidUTF8(string(t.text), ""))
-}

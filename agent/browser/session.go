@@ -82,7 +82,7 @@ func start(ctx context.Context, l launch, log agent.Log) (_ *session, err error)
 		if ctx.Err() != nil {
 			return nil, agent.Interrupted(ctx)
 		}
-		return nil, agent.Errorf("the browser %q did not start: %s", l.path, firstOf(s.chromium.said.String(), err.Error()))
+		return nil, agent.Errorf("the browser %q did not start: %s", l.path, firstOf(s.chromium.said.Last(), err.Error()))
 	}
 	return s, nil
 }

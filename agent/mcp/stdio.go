@@ -10,14 +10,12 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hocket-dev/hocket/agent"
-	"github.com/hocket-dev/hocket/agent/tool"
+	"github.com/hocket-dev/hocket/agent/secret"
 	"github.com/hocket-dev/hocket/internal/process"
 )
 
@@ -30,7 +28,7 @@ const endTime = 500 * time.Millisecond
 // program is a server that was started.
 type program struct {
 	talk *process.Conversation
-	said tail
+	said process.Tail
 }
 
 // start starts the program of a server.
@@ -40,13 +38,13 @@ func start(ctx context.Context, server agent.Server, o Options) (*program, error
 		base = os.Environ()
 	}
 	cmd := exec.Command(server.Command[0], server.Command[1:]...)
-	cmd.Dir, cmd.Env = o.Dir, tool.Harmless(base)
+	cmd.Dir, cmd.Env = o.Dir, secret.Harmless(base)
 	for _, name := range slices.Sorted(maps.Keys(server.Env)) {
 		cmd.Env = append(cmd.Env, name+"="+server.Env[name])
 	}
 	p := &program{}
 	command := process.Command{Cmd: cmd, Key: "mcp/" + rand.Text(), Grace: leaveTime, Session: true}
-	talk, err := command.Start(ctx, p.said.add)
+	talk, err := command.Start(ctx, p.said.Add)
 	switch {
 	case err == nil:
 		p.talk = talk
@@ -85,38 +83,8 @@ func (p *program) explain() string {
 		}
 	case <-time.After(endTime):
 	}
-	return ended + p.said.String()
-}
-
-// tail keeps the end of what a program says about itself. It is safe for concurrent
-// use.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-const (
-	maxTail      = 2 << 10
-	maxLastLines = 10
-)
-
-func (t *tail) add(piece []byte) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, piece...)
-	if len(t.text) > 2*maxTail {
-		t.text = append(t.text[:0], t.text[len(t.text)-maxTail:]...)
+	if said := p.said.Last(); said != "" {
+		return ended + "; it said: " + said
 	}
-	return nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	text := strings.TrimSpace(strings.ToValidUTF8(string(t.text[max(0, len(t.text)-maxTail):]), "\uFFFD"))
-	if text == "" {
-		return ""
-	}
-	lines := strings.Split(text, "\n")
-	return "; it said: " + strings.Join(lines[max(0, len(lines)-maxLastLines):], "\n")
+	return ended
 }

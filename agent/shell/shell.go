@@ -49,7 +49,7 @@ func (s *Shell) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent
 	if err != nil {
 		return agent.Result{}, err
 	}
-	out := &capture{limit: task.Agent.OutputLimit(set.MaxOutputKB, defaultOutputKB), log: log}
+	out := &capture{log: log, out: process.Output{Limit: task.Agent.OutputLimit(set.MaxOutputKB, defaultOutputKB)}}
 	p := &process.Command{Cmd: cmd, Key: task.Key, Again: task.Again, Grace: s.grace}
 	if err := p.Run(ctx, input(task, &set), out.stdout, out.stderr); err != nil {
 		return agent.Result{}, failure(ctx, cmd, out, err)
@@ -95,8 +95,8 @@ func input(task *agent.Task, set *settings) string {
 func failure(ctx context.Context, cmd *exec.Cmd, out *capture, err error) error {
 	var exit *exec.ExitError
 	switch {
-	case errors.Is(err, errTooMuch):
-		return agent.Permanentf("the output is over %d KiB; raise max_output_kb, or print less", out.limit>>10)
+	case errors.Is(err, process.ErrTooMuch):
+		return agent.Permanentf("the output is over %d KiB; raise max_output_kb, or print less", out.out.Limit>>10)
 	case ctx.Err() != nil:
 		return agent.Interrupted(ctx)
 	case errors.As(err, &exit):

@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/secret"
 	"github.com/hocket-dev/hocket/internal/process"
 )
 
@@ -43,7 +42,7 @@ func (s *Shell) Tools(task *agent.Task) ([]agent.Tool, func(), error) {
 	if permitted.Never(agent.MayRun) {
 		return nil, none, nil
 	}
-	typist := &typist{shell: &Shell{env: withoutSecrets(s.env), grace: s.grace}, permitted: permitted}
+	typist := &typist{shell: &Shell{env: secret.Unsecret(s.env), grace: s.grace}, permitted: permitted}
 	text := func(about string) map[string]any { return map[string]any{"type": "string", "description": about} }
 	return []agent.Tool{{
 		Name:        "shell",
@@ -131,18 +130,6 @@ func (t *typist) told(ctx, within context.Context, cmd *exec.Cmd, out *middle, p
 		return "", failure(ctx, cmd, &capture{}, err)
 	}
 	return out.with("exit status 0"), nil
-}
-
-// secretName is how variables are called that hold what nobody should see.
-var secretName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(^|_)(key|token|secret|password|passwd|credentials?|auth)(_|$)|APIKEY`)
-})
-
-func withoutSecrets(env []string) []string {
-	return slices.DeleteFunc(slices.Clone(env), func(v string) bool {
-		name, _, _ := strings.Cut(v, "=")
-		return secretName().MatchString(name)
-	})
 }
 
 // middle keeps the beginning and the end of what a command prints: of long output,

@@ -10,15 +10,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/secret"
 	"github.com/hocket-dev/hocket/internal/process"
 	"github.com/hocket-dev/hocket/workflow"
 )
-
-var errTooMuch = errors.New("tool: too much output")
 
 // command starts the program of a tool and gives what it prints.
 func (c *call) command(ctx context.Context, w *Command) (string, error) {
@@ -26,16 +24,16 @@ func (c *call) command(ctx context.Context, w *Command) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out := &capture{limit: c.limit()}
+	out, said := process.Output{Limit: c.limit()}, process.Tail{}
 	p := process.Command{Cmd: cmd, Key: c.key, Session: true}
-	err = p.Run(ctx, workflow.FormatJSON(c.args), out.stdout, func(piece []byte) error {
+	err = p.Run(ctx, workflow.FormatJSON(c.args), out.Add, func(piece []byte) error {
 		c.log(piece)
-		return out.stderr(piece)
+		return said.Add(piece)
 	})
-	printed, said := out.end()
 	if err != nil {
-		return "", c.broken(cmd, said, err)
+		return "", c.broken(cmd, said.Last(), err)
 	}
+	printed := out.Bytes()
 	if at := agent.NotText(printed); at > 0 {
 		return "", agent.Errorf("its output is not text (UTF-8) at byte %d", at)
 	}
@@ -45,10 +43,12 @@ func (c *call) command(ctx context.Context, w *Command) (string, error) {
 func (c *call) broken(cmd *exec.Cmd, said string, err error) error {
 	var exit *exec.ExitError
 	switch {
-	case errors.Is(err, errTooMuch):
+	case errors.Is(err, process.ErrTooMuch):
 		return c.tooMuch()
+	case errors.As(err, &exit) && said == "":
+		return agent.Errorf("%s", exit.ProcessState)
 	case errors.As(err, &exit):
-		return agent.Errorf("%s%s", exit.ProcessState, said)
+		return agent.Errorf("%s: %s", exit.ProcessState, said)
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		return agent.Permanentf("program %q is not there; is it installed, and on the PATH?", cmd.Path)
 	case errors.Is(err, fs.ErrPermission):
@@ -94,31 +94,13 @@ func inside(dir, path string) (string, error) {
 	return filepath.Join(dir, filepath.FromSlash(path)), nil
 }
 
-// harmless are the variables that a program needs to work at all. No other one is
-// handed down: any of them may hold a secret.
-var harmless = strings.Fields(`PATH HOME USER LOGNAME LANG LANGUAGE TZ TMPDIR TEMP TMP TERM
-	SystemRoot SystemDrive ComSpec PATHEXT USERPROFILE APPDATA LOCALAPPDATA ProgramData ProgramFiles WINDIR`)
-
-// Harmless is what of an environment is handed down to a program that was not asked to
-// know more.
-func Harmless(env []string) []string {
-	var kept []string
-	for _, pair := range env {
-		name, _, _ := strings.Cut(pair, "=")
-		if slices.Contains(harmless, name) || strings.HasPrefix(name, "LC_") {
-			kept = append(kept, pair)
-		}
-	}
-	return kept
-}
-
 // largestInput is how long the value of an input may be to be in the environment.
 const largestInput = 32 << 10
 
 // environment is what a program sees: harmless variables, those of the manifest, its
 // secrets and its inputs. The last of a name counts.
 func (c *call) environment(w *Command, dir string) []string {
-	env := Harmless(c.env)
+	env := secret.Harmless(c.env)
 	for _, name := range slices.Sorted(maps.Keys(w.Env)) {
 		env = append(env, name+"="+w.Env[name])
 	}
@@ -141,53 +123,4 @@ func variable(input string) string {
 		}
 		return '_'
 	}, input)
-}
-
-// capture keeps what a program prints: all of its output, and the end of what it says
-// about itself. It is safe for concurrent use: a process that lives on may print while
-// it is read.
-type capture struct {
-	limit int
-
-	mu   sync.Mutex
-	out  []byte
-	said []byte
-}
-
-const (
-	maxTail      = 4 << 10
-	maxLastLines = 10
-)
-
-func (c *capture) stdout(piece []byte) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.out)+len(piece) > c.limit {
-		return errTooMuch
-	}
-	c.out = append(c.out, piece...)
-	return nil
-}
-
-func (c *capture) stderr(piece []byte) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.said = append(c.said, piece...)
-	if len(c.said) > 2*maxTail {
-		c.said = append(c.said[:0], c.said[len(c.said)-maxTail:]...)
-	}
-	return nil
-}
-
-// end is the output, and the last lines of the rest, ready to follow the reason of a
-// failure.
-func (c *capture) end() (printed []byte, said string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	text := strings.TrimSpace(strings.ToValidUTF8(string(c.said[max(0, len(c.said)-maxTail):]), "\uFFFD"))
-	if text != "" {
-		lines := strings.Split(text, "\n")
-		said = ": " + strings.Join(lines[max(0, len(lines)-maxLastLines):], "\n")
-	}
-	return slices.Clone(c.out), said
 }

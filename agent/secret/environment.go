@@ -1,0 +1,39 @@
+package secret
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// harmless are the variables that a program needs to work at all.
+var harmless = strings.Fields(`PATH HOME USER LOGNAME LANG LANGUAGE TZ TMPDIR TEMP TMP TERM
+	SystemRoot SystemDrive ComSpec PATHEXT USERPROFILE APPDATA LOCALAPPDATA ProgramData ProgramFiles WINDIR`)
+
+// Harmless is what of an environment is handed down to a program that was not asked to
+// know more: any other variable may hold a secret.
+func Harmless(env []string) []string {
+	var kept []string
+	for _, pair := range env {
+		name, _, _ := strings.Cut(pair, "=")
+		if slices.Contains(harmless, name) || strings.HasPrefix(name, "LC_") {
+			kept = append(kept, pair)
+		}
+	}
+	return kept
+}
+
+// telling is how variables are called that hold what nobody should see.
+var telling = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(^|_)(key|token|secret|password|passwd|credentials?|auth)(_|$)|APIKEY`)
+})
+
+// Unsecret is an environment without the variables whose names say that they hold a
+// secret: for commands that a model types, which may need any other one.
+func Unsecret(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return telling().MatchString(name)
+	})
+}
