@@ -31,7 +31,7 @@ func Converse(ctx context.Context, start *cli.Start, task *agent.Task, log agent
 		start.Command.Grace = exitPatience / 4
 	}
 	var err error
-	if t.program, err = start.Command.Start(context.WithoutCancel(ctx), t.words.add); err != nil {
+	if t.program, err = start.Command.Start(context.WithoutCancel(ctx), t.words.Add); err != nil {
 		return agent.Result{}, start.Failure(err.Error(), 0)
 	}
 	defer t.end()
@@ -48,7 +48,7 @@ type talk struct {
 	client  *client
 	program *process.Conversation
 	conn    *acp.Connection
-	words   tail // on standard error, and what is no message
+	words   process.Tail // on standard error, and what is no message
 	session string
 	opened  sessionResponse
 	can     capabilities
@@ -197,7 +197,7 @@ func (t *talk) died() error {
 	if exit != nil && !errors.Is(exit, process.ErrCutOff) {
 		how = fmt.Sprintf("it ended in the middle: %v", exit)
 	}
-	if last := t.words.last(); last != "" {
+	if last := t.words.Last(); last != "" {
 		how += ": " + last
 	}
 	return t.start.Failure(how, 0)

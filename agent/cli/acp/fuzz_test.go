@@ -11,6 +11,7 @@ import (
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/cli"
+	"github.com/hocket-dev/hocket/internal/process"
 )
 
 // FuzzMessages has an agent say anything. What it asks, nobody is there to allow.
@@ -26,7 +27,7 @@ func FuzzMessages(f *testing.F) {
 			Ask: func(context.Context, agent.Question) (string, error) { return "", agent.ErrNobody }}
 		c := newClient(ctx, &cli.Start{Manifest: &cli.Manifest{Name: "fuzz"}, MaxBytes: 1 << 10}, task, func([]byte) {}, stop)
 		c.listen()
-		in := newMessages(strings.NewReader(said), &tail{}, make(chan struct{}, len(said)+1))
+		in := newMessages(strings.NewReader(said), &process.Tail{}, make(chan struct{}, len(said)+1))
 		in.open()
 		lines, err := io.ReadAll(in)
 		if err != nil {

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"strings"
-	"sync"
 
 	"github.com/coder/acp-go-sdk"
 )
@@ -91,38 +89,4 @@ func (m *messages) isMessage(line []byte) bool {
 		m.room <- struct{}{} // given back when it was heard
 	}
 	return true
-}
-
-// tail keeps the end of what is written to it. It is safe for concurrent use.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-// maxTail is how much of the last words is kept, and maxLastLines how many lines of
-// them an error shows.
-const (
-	maxTail      = 8 << 10
-	maxLastLines = 10
-)
-
-func (t *tail) Write(piece []byte) (int, error) { return len(piece), t.add(piece) }
-
-func (t *tail) add(piece []byte) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, piece...)
-	if len(t.text) > 2*maxTail {
-		t.text = append(t.text[:0], t.text[len(t.text)-maxTail:]...)
-	}
-	return nil
-}
-
-// last are the last lines.
-func (t *tail) last() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	text := strings.TrimSpace(strings.ToValidUTF8(string(t.text[max(0, len(t.text)-maxTail):]), "\uFFFD"))
-	lines := strings.Split(text, "\n")
-	return strings.Join(lines[max(0, len(lines)-maxLastLines):], "\n")
 }

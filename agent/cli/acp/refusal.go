@@ -25,7 +25,7 @@ var httpStatus = sync.OnceValue(func() *regexp.Regexp {
 // refused is the failure of a request that the agent answered with an error.
 func (t *talk) refused(e *acp.RequestError) error {
 	if errors.Is(e, errSilent) || strings.Contains(e.Error(), errSilent.Error()) {
-		return t.start.Failure(fmt.Sprintf("it did not open a conversation in %v; %s", startPatience, t.words.last()), 0)
+		return t.start.Failure(fmt.Sprintf("it did not open a conversation in %v; %s", startPatience, t.words.Last()), 0)
 	}
 	words, status := wordsOf(e), 0
 	switch {
