@@ -163,19 +163,23 @@ func (r *reader) readPrompt(m *strictyaml.Map, s *said, t *workflow.Task) {
 		s.Node.Retry.Attempts = int(n.Int(0)) + 1
 	}
 	for _, n := range m.List("routes") {
-		s.routes = append(s.routes, readRoute(n))
+		if rt, ok := readRoute(n); ok {
+			s.routes = append(s.routes, rt)
+		}
 	}
 }
 
-func readRoute(n strictyaml.Node) route {
+// readRoute reads one route; false: it is none.
+func readRoute(n strictyaml.Node) (route, bool) {
 	m := n.Map()
 	category, to := m.Get("category"), m.Get("target")
 	rt := route{category: category.Name(), target: target{to.Name(), to.Pos()}}
-	if n.IsMap() && (!category.Exists() || !to.Exists()) {
+	whole := category.Exists() && to.Exists()
+	if !whole && (n.IsMap() || n.IsNull()) {
 		n.Errorf(codeRoute, "write `category:` with a label and `target:` with a lane or an id", "a route needs a category and a target")
 	}
 	m.Done()
-	return rt
+	return rt, whole
 }
 
 // readInput makes bindings of `{{a}}, {{b.c}}`: each under the name of what it
