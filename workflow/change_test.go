@@ -6,7 +6,7 @@ import "testing"
 func TestMeant(t *testing.T) {
 	names := []string{"agent", "agents", "on_error", "on", "when", "max", "prompt"}
 	for written, want := range map[string]string{
-		"agnet": "agent", "Agent": "agent", "agentt": "", "onError": "on_error", "no": "", "wehn": "when", "mix": "", "MAX": "max", "propmt": "prompt", "pompous": "",
+		"agnet": "agent", "Agent": "agent", "agentt": "", "sattus": "", "onError": "on_error", "no": "", "wehn": "when", "mix": "", "MAX": "max", "propmt": "prompt", "pompous": "",
 	} {
 		if got := Meant(written, names); got != want {
 			t.Errorf("%s is taken for %q, not %q", written, got, want)

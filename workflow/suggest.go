@@ -31,7 +31,7 @@ func DidYouMean(written string, names []string) string {
 func Meant(written string, names []string) string {
 	lower, slip := strings.ToLower(written), 0
 	switch length := utf8.RuneCountInString(written); {
-	case length > 5:
+	case length > 8:
 		slip = 2
 	case length > 3:
 		slip = 1

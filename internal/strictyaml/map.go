@@ -233,12 +233,15 @@ func (m *Map) Refuse(key, code, detail, summary string) {
 // It is the last call.
 func (m *Map) Done() (unknown int) {
 	for i := range m.entries {
-		e := &m.entries[i]
-		if e.used {
-			continue
+		if !m.entries[i].used {
+			unknown++
 		}
-		unknown++
-		m.unknown(e)
+	}
+	alien := unknown > 2 && 2*unknown > len(m.entries) // it is for another program
+	for i := range m.entries {
+		if e := &m.entries[i]; !e.used {
+			m.unknown(e, alien)
+		}
 	}
 	if d := m.node.doc; d != nil {
 		d.pool().keys = append(d.pool().keys, m.known[:0])
@@ -249,11 +252,11 @@ func (m *Map) Done() (unknown int) {
 
 // unknown reports a key. One that another key of the map was meant by cannot be
 // meant again.
-func (m *Map) unknown(e *entry) {
+func (m *Map) unknown(e *entry, alien bool) {
 	key := m.key(e)
 	d := workflow.Errorf(key.Pos(), codeUnknownKey, "the keys here are "+strings.Join(m.known, ", "), "unknown key %q", e.name)
 	d = m.translated(d.Near(e.name, m.known), e.name)
-	if word := d.Change.Text; m.find(word) != nil {
+	if word := d.Change.Text; alien || m.find(word) != nil {
 		d.Change = workflow.Change{}
 	} else if word != "" {
 		e.name = word

@@ -112,3 +112,34 @@ func TestMistakesBehindASyntaxError(t *testing.T) {
 		t.Errorf("found are %s, not %s", got, want)
 	}
 }
+
+// A slip in a key can be mended, unless the right key is there or the map is meant
+// for somebody else.
+func TestChangesOfKeys(t *testing.T) {
+	for text, want := range map[string]int{
+		"agnet: x\n":                       1,
+		"agnet: x\nprompt: y\n":            1,
+		"agnet: x\nagent: y\n":             0,
+		"agnet: x\nAgent: y\n":             1,
+		"Agent: x\nTicket: y\nTopics: z\n": 0,
+		"title: x\ntopics: y\n":            0,
+		"agnet: x\npropmt: y\ntopics: z\n": 0,
+		"agnet: x\npropmt: y\n":            2,
+	} {
+		doc := strictyaml.Read("f", []byte(text))
+		m := doc.Root().Map()
+		for _, key := range []string{"id", "agent", "prompt"} {
+			m.Get(key)
+		}
+		m.Done()
+		changes := 0
+		for _, d := range doc.Diagnostics() {
+			if d.Change.Text != "" {
+				changes++
+			}
+		}
+		if changes != want {
+			t.Errorf("%q: %d changes, not %d", text, changes, want)
+		}
+	}
+}
