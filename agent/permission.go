@@ -144,15 +144,19 @@ func (p Permissions) For(power Power, what string) Permission {
 // allows it does not name. There are systems on which .GIT is .git.
 func guards(pattern, path string) bool {
 	return slices.ContainsFunc(strings.Split(path, "/"), func(part string) bool {
-		return slices.ContainsFunc(guarded, func(name string) bool { return strings.EqualFold(name, part) && !strings.Contains(pattern, name) })
+		part = strings.TrimRight(strings.ToLower(part), ". ") // Windows takes ".git. " for .git
+		return slices.ContainsFunc(guarded, func(name string) bool { return name == part && !strings.Contains(pattern, name) })
 	})
 }
 
 func (p Permissions) decide(power Power, what string) (Permission, rule) {
+	if power == MayReach {
+		what = Address(what)
+	}
 	best := rule{permission: Deny}
 	found := false
 	for _, r := range p.rules[power] {
-		if r.pattern != "" && !matches(r.pattern, what) {
+		if r.pattern != "" && !r.fits(power, what) {
 			continue
 		}
 		if !found || len(r.pattern) > len(best.pattern) || len(r.pattern) == len(best.pattern) && narrower(r.permission, best.permission) {
@@ -172,7 +176,7 @@ func (p Permissions) Never(power Power) bool {
 // a script: one that does more than run one program needs the permission of each part,
 // and a pattern that is not * is then not enough to go unasked.
 func (p Permissions) ForCommand(script string) Permission {
-	permission, by := p.decide(MayRun, strings.TrimSpace(script))
+	permission, by := p.command(script)
 	if !strings.ContainsAny(script, "\n;&|<>()$`{}") {
 		return permission
 	}
@@ -180,18 +184,48 @@ func (p Permissions) ForCommand(script string) Permission {
 		permission = AskFirst
 	}
 	for part := range strings.FieldsFuncSeq(script, func(r rune) bool { return strings.ContainsRune("\n;&|()`{}", r) }) {
-		if part = strings.TrimSpace(part); part != "" {
-			if own, _ := p.decide(MayRun, part); narrower(own, permission) {
-				permission = own
-			}
+		if strings.TrimSpace(part) != "" {
+			own, _ := p.command(part)
+			permission = Stricter(permission, own)
 		}
 	}
 	return permission
 }
 
+// command decides about one command. It may be written so that a pattern which forbids
+// it does not match, as in `\rm x` or `A=1 "rm" x`: then the words count that a shell
+// makes of it.
+func (p Permissions) command(text string) (Permission, rule) {
+	permission, by := p.decide(MayRun, strings.TrimSpace(text))
+	words := strings.Fields(strings.NewReplacer(`\`, "", `"`, "", "'", "").Replace(text))
+	for len(words) > 1 && strings.Contains(words[0], "=") {
+		words = words[1:]
+	}
+	if plain, why := p.decide(MayRun, strings.Join(words, " ")); narrower(plain, permission) && len(why.pattern) > len(by.pattern) {
+		return plain, why
+	}
+	return permission, by
+}
+
+// Stricter is the narrower of two permissions.
+func Stricter(a, b Permission) Permission {
+	if narrower(a, b) {
+		return a
+	}
+	return b
+}
+
 func narrower(a, b Permission) bool {
 	order := []Permission{Allow, AskFirst, Deny}
 	return slices.Index(order, a) > slices.Index(order, b)
+}
+
+// fits says whether something is what the pattern of a rule describes.
+func (r rule) fits(power Power, what string) bool {
+	if power == MayReach {
+		return leads(r.pattern, what)
+	}
+	return matches(r.pattern, what)
 }
 
 // matches says whether a text is what a pattern describes.

@@ -46,6 +46,7 @@ func TestPermissions(t *testing.T) {
 		{`{"write": "allow"}`, MayWrite, "src/a.go", Allow},
 		{`{"write": "allow"}`, MayWrite, "vendor/x/.git/hooks/post-checkout", AskFirst},
 		{`{"write": "allow"}`, MayWrite, ".GIT/config", AskFirst},
+		{`{"write": "allow"}`, MayWrite, ".git. /config", AskFirst},
 		{`{"write": "allow"}`, MayWrite, ".github/a.yml", Allow},
 		{`{"write": "deny"}`, MayWrite, ".git/config", Deny},
 		{`{"write": {"*/hooks/*": "allow"}}`, MayWrite, ".git/hooks/x", AskFirst},
@@ -61,6 +62,15 @@ func TestPermissions(t *testing.T) {
 		{`{"network": {"https://docs.example.com/*": "allow", "*": "deny"}}`, MayReach, "https://docs.example.com/x", Allow},
 		{`{"network": {"https://docs.example.com/*": "allow", "*": "deny"}}`, MayReach, "https://docs.example.com.evil.net/x", Deny},
 		{`{"network": {"https://docs.example.com/*": "allow"}}`, MayReach, "POST https://docs.example.com/x", AskFirst},
+		{`{"network": {"https://*.example.com/*": "allow", "*": "deny"}}`, MayReach, "https://api.example.com/x", Allow},
+		{`{"network": {"https://*.example.com/*": "allow", "*": "deny"}}`, MayReach, "https://evil.net/a.example.com/", Deny},
+		{`{"network": {"https://*.example.com/*": "allow", "*": "deny"}}`, MayReach, "https://evil.net?a.example.com/", Deny},
+		{`{"network": {"https://*.example.com/*": "allow", "*": "deny"}}`, MayReach, "https://a.example.com@evil.net/", Deny},
+		{`{"network": {"https://example.com/*": "deny", "*": "allow"}}`, MayReach, "HTTPS://u@EXAMPLE.com.:443/x", Deny},
+		{`{"network": {"https://example.com/private/*": "deny", "*": "allow"}}`, MayReach, "https://example.com/a/%2e%2e/%70rivate/x", Deny},
+		{`{"network": {"https://example.com": "allow", "*": "deny"}}`, MayReach, "https://example.com/", Allow},
+		{`{"network": {"https://example.com": "allow", "*": "deny"}}`, MayReach, "https://example.com.evil.net/", Deny},
+		{`{"network": {"POST https://*.example.com/*": "allow", "*": "deny"}}`, MayReach, "POST https://a.example.com/x?y=1#z", Allow},
 		{`{"read": {"secrets/*": "deny", "*": "allow"}}`, MayRead, "secrets/key", Deny},
 	} {
 		p, problems := permissions(t, c.written)
@@ -93,6 +103,12 @@ func TestCommandsOfManyParts(t *testing.T) {
 		{most, "ls | wc -l", Allow},
 		{most, "ls; rm -rf .", Deny},
 		{most, "rm x", Deny},
+		{most, `\rm x`, Deny},
+		{most, `r"m"  'x'`, Deny},
+		{most, "A=1 B=2 rm\tx", Deny},
+		{most, `ls; 'rm' x`, Deny},
+		{some, "A=1 git status", AskFirst},
+		{`{"shell": {"*": "deny", "say \"*\"": "allow"}}`, `say "a b"`, Allow},
 	} {
 		p, _ := permissions(t, c.written)
 		if got := p.ForCommand(c.script); got != c.want {
