@@ -76,9 +76,39 @@ type clerk struct {
 	writing   sync.Mutex // one change at a time, so that none undoes another
 }
 
-// permit asks whether a file may be changed.
-func (c *clerk) permit(ctx context.Context, task *agent.Task, path, detail string) error {
-	return task.Permit(ctx, c.permitted.For(agent.MayWrite, path), agent.MayWrite, detail)
+// may says whether something may be done with a file: under the name that it is given,
+// and under the one that links lead to.
+func (c *clerk) may(power agent.Power, dir, path string) agent.Permission {
+	return agent.Stricter(c.permitted.For(power, path), c.permitted.For(power, target(dir, path)))
+}
+
+// permit asks whether something may be done with a file.
+func (c *clerk) permit(ctx context.Context, task *agent.Task, power agent.Power, path, content string) error {
+	detail := path
+	if to := target(task.Dir, path); to != path {
+		detail += " → " + to
+	}
+	return task.Permit(ctx, c.may(power, task.Dir, path), power, detail+content)
+}
+
+// target is where a path of the project leads once links are followed. What is not
+// there yet stays as it is written.
+func target(project, name string) string {
+	top, err := filepath.EvalSymlinks(project)
+	if err != nil {
+		return name
+	}
+	for at, rest := path.Clean(name), ""; ; at, rest = path.Dir(at), path.Join(path.Base(at), rest) {
+		if found, err := filepath.EvalSymlinks(filepath.Join(top, filepath.FromSlash(at))); err == nil {
+			if to, err := filepath.Rel(top, filepath.Join(found, filepath.FromSlash(rest))); err == nil {
+				return filepath.ToSlash(to)
+			}
+			return name
+		}
+		if at == "." || at == "/" {
+			return name
+		}
+	}
 }
 
 type request struct {
@@ -113,7 +143,7 @@ func (call toolCall) inProject(ctx context.Context, args map[string]any, task *a
 
 // read gives the lines of a file from one on, as many as fit.
 func (c *clerk) read(ctx context.Context, root *os.Root, in *request, task *agent.Task) (string, error) {
-	if err := task.Permit(ctx, c.permitted.For(agent.MayRead, in.Path), agent.MayRead, in.Path); err != nil {
+	if err := c.permit(ctx, task, agent.MayRead, in.Path, ""); err != nil {
 		return "", err
 	}
 	text, err := read(root, in.Path, toolFile)
@@ -162,7 +192,7 @@ func cut(text string, most int) string {
 }
 
 func (c *clerk) list(ctx context.Context, root *os.Root, in *request, task *agent.Task) (string, error) {
-	if err := task.Permit(ctx, c.permitted.For(agent.MayRead, in.Path), agent.MayRead, in.Path); err != nil {
+	if err := c.permit(ctx, task, agent.MayRead, in.Path, ""); err != nil {
 		return "", err
 	}
 	paths, err := list(ctx, root, in.Path, in.Glob)
@@ -202,7 +232,7 @@ func (c *clerk) search(ctx context.Context, root *os.Root, in *request, task *ag
 		if ctx.Err() != nil {
 			return "", agent.Interrupted(ctx)
 		}
-		if c.permitted.For(agent.MayRead, p) != agent.Allow {
+		if c.may(agent.MayRead, task.Dir, p) != agent.Allow {
 			continue
 		}
 		if !matching(root, p, pattern, &out) {
@@ -248,7 +278,7 @@ func matching(root *os.Root, name string, pattern *regexp.Regexp, out *strings.B
 }
 
 func (c *clerk) write(ctx context.Context, root *os.Root, in *request, task *agent.Task) (string, error) {
-	if err := c.permit(ctx, task, in.Path, in.Path+"\n\n"+in.Content); err != nil {
+	if err := c.permit(ctx, task, agent.MayWrite, in.Path, "\n\n"+in.Content); err != nil {
 		return "", err
 	}
 	c.writing.Lock()
@@ -260,8 +290,8 @@ func (c *clerk) write(ctx context.Context, root *os.Root, in *request, task *age
 }
 
 func (c *clerk) edit(ctx context.Context, root *os.Root, in *request, task *agent.Task) (string, error) {
-	change := fmt.Sprintf("%s\n\n%s\n\n→\n\n%s", in.Path, in.Old, in.New)
-	if err := c.permit(ctx, task, in.Path, change); err != nil {
+	change := fmt.Sprintf("\n\n%s\n\n→\n\n%s", in.Old, in.New)
+	if err := c.permit(ctx, task, agent.MayWrite, in.Path, change); err != nil {
 		return "", err
 	}
 	c.writing.Lock()
@@ -283,6 +313,8 @@ func (c *clerk) edit(ctx context.Context, root *os.Root, in *request, task *agen
 		return "", fmt.Errorf("the text does not occur in %q; read the file and copy it exactly, spaces included", in.Path)
 	case count > 1 && !in.All:
 		return "", fmt.Errorf("the text occurs %d times in %q; give more of what is around it, or set all", count, in.Path)
+	case len(text) > toolFile-count*max(0, len(in.New)-len(in.Old)):
+		return "", fmt.Errorf("%q would become larger than %d MiB", in.Path, toolFile>>20)
 	}
 	if err := write(root, in.Path, strings.ReplaceAll(text, in.Old, in.New), task.Key); err != nil {
 		return "", err

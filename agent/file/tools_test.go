@@ -54,7 +54,7 @@ func TestToolsRead(t *testing.T) {
 		{"list_files", `{"glob": "**/*.go"}`, "a.go\nsub/c.go\nsub/deep/d.go\n"},
 		{"list_files", `{"path": "sub", "glob": "*.py"}`, "(no files)"},
 		{"search_files", `{"pattern": "^(?i:PACKAGE)"}`, "a.go:1:package a\n"},
-		{"search_files", `{"pattern": "B"}`, "in:1:B\n"},
+		{"search_files", `{"pattern": "B"}`, "(nothing in 10 files)"}, // in is a link to b.txt
 		{"search_files", `{"pattern": "t[hw]", "glob": "li*"}`, "lines:2:two\nlines:3:three\n"},
 		{"search_files", `{"pattern": "nothing like it"}`, "(nothing in 10 files)"},
 	} {
@@ -157,5 +157,45 @@ func TestExact(t *testing.T) {
 		if got := file.New().Exact(&agent.Task{Settings: object(t, settings)}); got != want {
 			t.Errorf("%s: exact %v", settings, got)
 		}
+	}
+}
+
+// A link of a project that somebody else made must not lead around what is forbidden.
+func TestToolsSeeThroughLinks(t *testing.T) {
+	dir := project(t)
+	put(t, filepath.Join(dir, ".git", "config"), "[core]\n")
+	put(t, filepath.Join(dir, "secret", "key"), "hidden\n")
+	for link, to := range map[string]string{"docs": ".git", "open": "secret", "note.txt": "secret/key"} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Skip("no links here")
+		}
+	}
+	call := tools(t, &agent.Task{Dir: dir}, `{"mode": "edit", "read": {"*": "allow", "secret/*": "deny"}}`)
+	for _, c := range []struct{ name, args string }{
+		{"write_file", `{"path": "docs/config", "content": "evil"}`},
+		{"write_file", `{"path": "docs/new/hook", "content": "evil"}`},
+		{"edit_file", `{"path": "docs/config", "old": "core", "new": "evil"}`},
+		{"read_file", `{"path": "open/key"}`},
+		{"read_file", `{"path": "note.txt"}`},
+	} {
+		if got, err := call(c.name, c.args); err == nil {
+			t.Errorf("%s %s: it gave %q", c.name, c.args, got)
+		}
+	}
+	if got, err := call("search_files", `{"pattern": "hidden", "glob": "*/*"}`); err != nil || strings.Contains(got, "key") {
+		t.Errorf("search gave %q, %v", got, err)
+	}
+	if got, err := call("search_files", `{"pattern": "hidden", "glob": "*"}`); err != nil || strings.Contains(got, "note") {
+		t.Errorf("search gave %q, %v", got, err)
+	}
+}
+
+func TestToolsEditStaysSmall(t *testing.T) {
+	dir := project(t)
+	put(t, filepath.Join(dir, "many"), strings.Repeat("a", 1<<20))
+	call := tools(t, &agent.Task{Dir: dir}, `{"mode": "edit"}`)
+	args := fmt.Sprintf(`{"path": "many", "old": "a", "new": %q, "all": true}`, strings.Repeat("b", 1<<20))
+	if got, err := call("edit_file", args); err == nil || !strings.Contains(err.Error(), "would become larger than 8 MiB") {
+		t.Errorf("got %q, %v", got, err)
 	}
 }
