@@ -26,7 +26,7 @@ func Harmless(env []string) []string {
 
 // telling is how variables are called that hold what nobody should see.
 var telling = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(^|_)(key|token|secret|password|passwd|credentials?|auth)(_|$)|APIKEY`)
+	return regexp.MustCompile(`(?i)(^|_)(keys?|pat|pass|credentials?|auth)(_|$)|apikey|tokens?(_|$)|secret|passw|passphrase|._pwd$|sshpass`)
 })
 
 // Unsecret is an environment without the variables whose names say that they hold a

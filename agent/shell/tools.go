@@ -77,6 +77,17 @@ type typed struct {
 	Seconds int64       `json:"timeout_seconds"`
 }
 
+// around is a command with all that decides what it does: "sh" does what it reads.
+func (in *typed) around(line string) string {
+	if in.Dir != "" {
+		line += "\n\nin " + in.Dir
+	}
+	if in.Stdin != nil && *in.Stdin != "" {
+		line += "\n\nwith the input:\n" + string(*in.Stdin)
+	}
+	return line
+}
+
 func (t *typist) run(ctx context.Context, args map[string]any, task *agent.Task, log agent.Log) (string, error) {
 	var in typed
 	if err := agent.DecodeArguments(args, &in); err != nil {
@@ -91,7 +102,7 @@ func (t *typist) run(ctx context.Context, args map[string]any, task *agent.Task,
 	if strings.TrimSpace(strings.Join(texts(in.Command.argv), "")+in.Command.text) == "" {
 		return "", errors.New("the command is empty")
 	}
-	if err := task.Permit(ctx, permission, agent.MayRun, line); err != nil {
+	if err := task.Permit(ctx, permission, agent.MayRun, in.around(line)); err != nil {
 		return "", err
 	}
 	cmd, err := t.shell.command(task, &settings{Command: in.Command, Dir: in.Dir})
