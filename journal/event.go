@@ -73,7 +73,7 @@ func (s *Store) decode(ctx context.Context, run string, out chan<- part) {
 		var ev engine.Event
 		if err == nil {
 			if ev, err = dec.decode(line); err != nil {
-				err = &Error{File: s.file, Problem: Corrupt, Err: fmt.Errorf("event %d of run %s: %w", seq, run, err)}
+				err = s.damaged("", fmt.Errorf("event %d of run %s: %w", seq, run, err))
 			}
 		}
 		if err != nil {
@@ -151,11 +151,11 @@ func (s *Store) linesOneByOne(ctx context.Context, number int64, first int, yiel
 			return n, err
 		}
 		if seq != first+n {
-			return n, &Error{File: s.file, Problem: Corrupt, Detail: fmt.Sprintf("event %d is missing", first+n)}
+			return n, s.damaged(fmt.Sprintf("event %d is missing", first+n), nil)
 		}
 		if places != "" {
 			if data, err = s.putBack(ctx, data, places); err != nil {
-				return n, &Error{File: s.file, Problem: Corrupt, Err: fmt.Errorf("event %d: %w", seq, err)}
+				return n, s.damaged("", fmt.Errorf("event %d: %w", seq, err))
 			}
 		}
 		n++

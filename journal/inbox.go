@@ -90,7 +90,7 @@ func (w *Writer) Inbox(ctx context.Context) ([]Message, error) {
 			return nil, explain(s.file, err)
 		}
 		if m.Event, err = engine.Decode([]byte(data)); err != nil {
-			return nil, &Error{File: s.file, Problem: Corrupt, Err: fmt.Errorf("message %d: %w", m.ID, err)}
+			return nil, s.damaged("", fmt.Errorf("message %d: %w", m.ID, err))
 		}
 		m.Sent = fromMicros(sent)
 		ms = append(ms, m)

@@ -115,7 +115,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 			}
 		}, 2},
 		{"older schema", func(t *testing.T, dir string) {
-			old := database(t, strings.ReplaceAll(firstVersion(t), "old-1", "demo-1"))
+			old := foreign(t, strings.ReplaceAll(firstVersion(t), "old-1", "demo-1"))
 			copyTo(t, filepath.Join(dir, fileName), filepath.Join(old, fileName))
 		}, 3},
 	}

@@ -54,7 +54,7 @@ func (s *Store) Pin(ctx context.Context, run string) (*Pin, error) {
 	dec.UseNumber() // values keep their numbers as they are written
 	p := &Pin{}
 	if err := dec.Decode(p); err != nil {
-		return nil, &Error{File: s.file, Problem: Corrupt, Err: fmt.Errorf("definition of run %s: %w", run, err)}
+		return nil, s.damaged("", fmt.Errorf("definition of run %s: %w", run, err))
 	}
 	return p, nil
 }

@@ -2,12 +2,13 @@ package journal
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/hocket-dev/hocket/internal/database"
 )
 
 // OpenReadOnly opens a journal to look at it, and does all it can to succeed: it
@@ -20,7 +21,7 @@ func OpenReadOnly(dir string) (*Store, error) {
 	}
 	file := filepath.Join(abs, fileName)
 	if _, err := os.Stat(file); err != nil {
-		return nil, &Error{File: file, Problem: Unreadable, Err: err}
+		return nil, &Error{Kind: kind, File: file, Problem: Unreadable, Err: err}
 	}
 	s, err := Open(abs, Options{})
 	if err == nil || !IsProblem(err, ReadOnly, Unreadable, Full, Broken) {
@@ -42,7 +43,7 @@ func asReadOnly(file string, cause error) error {
 	if IsProblem(cause, Full) {
 		return cause
 	}
-	return &Error{File: file, Problem: ReadOnly, Err: cause}
+	return &Error{Kind: kind, File: file, Problem: ReadOnly, Err: cause}
 }
 
 // openShared reads beside a process that has the journal open: its -shm file is
@@ -66,18 +67,17 @@ func openStill(file string) (*Store, error) {
 // openWith refuses a schema that is not the newest: it cannot be migrated in
 // place, so a copy has to do.
 func openWith(file string, options ...string) (*Store, error) {
-	db, err := sql.Open("sqlite", dsn(file, options...))
+	db, err := database.OpenReader(database.Source(file, options...))
 	if err != nil {
 		return nil, err
 	}
-	version, err := schemaVersion(context.Background(), db, file)
-	if err == nil && version != len(migrations) {
+	newest, err := kind.Newest(context.Background(), db, file)
+	if err == nil && !newest {
 		err = errors.New("the schema is older")
 	}
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	db.SetMaxOpenConns(maxReaders)
 	return &Store{read: db}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/database"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -60,7 +61,7 @@ func (s *Store) Create(n NewRun) (*Writer, error) {
 		at := micros(n.Created)
 		res, err := tx.Exec("INSERT INTO runs (id, workflow, digest, pin, created, status, changed, origin) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 			n.ID, root.Name, workflow.Digest(root), hash, at, string(cmp.Or(n.Status, engine.Running)), at, n.Origin)
-		if conflicts(err) {
+		if database.IsTaken(err) {
 			return &ExistsError{n.ID}
 		}
 		if err != nil {

@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/database"
 )
 
-// database makes a database with SQL, as another program or version would.
-func database(t *testing.T, script string) (dir string) {
+// foreign makes a database with SQL, as another program or version would.
+func foreign(t *testing.T, script string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	db, err := sql.Open("sqlite", dsn(filepath.Join(dir, fileName)))
+	db, err := sql.Open("sqlite", database.Source(filepath.Join(dir, fileName)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +37,7 @@ func firstVersion(t *testing.T) string {
 }
 
 func TestOlderJournalIsMigrated(t *testing.T) {
-	dir := database(t, firstVersion(t))
+	dir := foreign(t, firstVersion(t))
 	for range 2 { // the second time there is nothing to do
 		s := openStore(t, dir)
 		wantEvents(t, s, "old-1", []engine.Event{
@@ -77,7 +78,7 @@ func TestJournalsThatAreRefused(t *testing.T) {
 		{"other program with id", "CREATE TABLE songs (x); PRAGMA application_id = 7; PRAGMA user_version = 1", NotDatabase, "another program"},
 	}
 	for _, c := range cases {
-		dir := database(t, c.script)
+		dir := foreign(t, c.script)
 		for name, open := range map[string]func() (*Store, error){
 			"Open":         func() (*Store, error) { return Open(dir, Options{}) },
 			"OpenReadOnly": func() (*Store, error) { return OpenReadOnly(dir) },
@@ -92,7 +93,7 @@ func TestJournalsThatAreRefused(t *testing.T) {
 
 // Every process may be the one that makes or migrates the journal.
 func TestManyOpenAtOnce(t *testing.T) {
-	for _, dir := range []string{t.TempDir(), database(t, firstVersion(t))} {
+	for _, dir := range []string{t.TempDir(), foreign(t, firstVersion(t))} {
 		errs := make(chan error)
 		for range 8 {
 			go func() {

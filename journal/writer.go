@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/database"
 )
 
 // Writer is the right to record events of one run. Only one exists at a time,
@@ -133,7 +134,7 @@ func (w *Writer) mark(tx *sql.Tx, b Batch) error {
 }
 
 func (s *Store) explainAppend(w *Writer, err error) error {
-	if conflicts(err) {
+	if database.IsTaken(err) {
 		return &ConflictError{Run: w.run, Seq: w.next}
 	}
 	return explain(s.file, err)
