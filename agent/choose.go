@@ -154,8 +154,10 @@ func bestFit(prompt string, agents []*Definition) (*Definition, []string) {
 
 func weighed(d *Definition) map[string]int {
 	all := map[string]int{}
-	for _, word := range wordsOf(d.Description) {
-		all[word.stem] = 1
+	if !d.Builtin { // what every project has speaks for none
+		for _, word := range wordsOf(d.Description) {
+			all[word.stem] = 1
+		}
 	}
 	for _, word := range wordsOf(strings.Join(append([]string{d.Name, d.Role}, d.Capabilities...), " ")) {
 		all[word.stem] = 3

@@ -30,7 +30,7 @@ func newSet(executors map[string]Executor, definitions []*Definition, fallback s
 	slices.SortStableFunc(s.agents, func(a, b *Definition) int { return strings.Compare(a.Name, b.Name) })
 	for _, name := range s.Executors() {
 		s.schemas[name] = NewSchema(executors[name].Settings())
-		s.agents = append(s.agents, &Definition{Name: name, Agent: name, Builtin: true})
+		s.agents = append(s.agents, &Definition{Name: name, Agent: name, Description: about(executors[name]), Builtin: true})
 	}
 	return s
 }
@@ -157,4 +157,12 @@ func (s *Set) ValidateSettings(d *Definition, settings map[string]any) []Problem
 		return found
 	}
 	return nil
+}
+
+// about is what an executor does, in a few words; "": it does not say.
+func about(e Executor) string {
+	if a, ok := e.(interface{ About() string }); ok {
+		return a.About()
+	}
+	return ""
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-dev/hocket/agent/mcp"
 	"github.com/hocket-dev/hocket/agent/secret"
 	"github.com/hocket-dev/hocket/agent/shell"
+	"github.com/hocket-dev/hocket/agent/tool"
 	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/internal/outbound"
@@ -43,7 +44,11 @@ func (a *app) executors(root string, c project.Config) (map[string]agent.Executo
 		all[name] = agentcli.New(agentcli.Options{Builtin: name, Prices: prices, Converse: acp.Converse})
 	}
 	found, err := ownCLIs(root, all, prices)
-	return all, found, err
+	if err != nil {
+		return nil, nil, err
+	}
+	_, wrong, err := tool.Load(root, tool.Options{Secret: secrets.Get})
+	return all, append(found, wrong...), err
 }
 
 // ownCLIs adds the CLIs whose manifests stand in the project. One of the same name

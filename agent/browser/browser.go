@@ -168,3 +168,6 @@ func (p *plan) output(given map[string]any) (string, error) {
 func tooMuch(limit int) error {
 	return agent.Permanentf("what the page gives is over %d KiB; choose less with a selector, or raise max_output_kb", limit>>10)
 }
+
+// About says what it does.
+func (*Browser) About() string { return "Opens web pages, reads and operates them" }

@@ -204,3 +204,11 @@ func before(task *agent.Task) agent.Usage {
 	}
 	return task.Conversation.Spent
 }
+
+// About says what it is.
+func (x *Executor) About() string {
+	if x.o.Manifest != nil {
+		return "The CLI agent " + x.o.Manifest.Name + " of the project"
+	}
+	return "The CLI agent " + x.o.Builtin
+}

@@ -134,3 +134,6 @@ func (s *settings) do(ctx context.Context, root *os.Root, task *agent.Task) (str
 		return listed(ctx, root, s.Path, s.Glob, limit)
 	}
 }
+
+// About says what it does.
+func (*File) About() string { return "Reads, writes and lists files of the project" }

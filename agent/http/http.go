@@ -160,3 +160,6 @@ func read(where string, body io.Reader, limit int64) (string, error) {
 	}
 	return string(data), nil
 }
+
+// About says what it does.
+func (*HTTP) About() string { return "Makes HTTP requests" }

@@ -202,3 +202,6 @@ func (p place) noKey(err error) error {
 	}
 	return agent.Permanentf("%s needs a key: %v", p.name, err)
 }
+
+// About says what it does.
+func (*Executor) About() string { return "Works with a model over its API" }

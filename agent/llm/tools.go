@@ -2,10 +2,8 @@ package llm
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
@@ -116,9 +114,6 @@ func (t *tool) arguments(text string) (map[string]any, error) {
 	if !ok {
 		return nil, errors.New("the arguments are not a JSON object; give them as one")
 	}
-	if !handy(args) {
-		return nil, errors.New("the arguments hold a number that is too large or too small; give it as text")
-	}
 	check := t.check()
 	if check == nil {
 		return args, nil
@@ -131,25 +126,6 @@ func (t *tool) arguments(text string) (map[string]any, error) {
 		return nil, fmt.Errorf("the arguments do not fit the tool %s:\n%s", t.Name, findings)
 	}
 	return args, nil
-}
-
-// handy says whether the numbers of a value are of a size that can be worked with.
-// To check 1e999999 against a schema takes seconds, and a list may hold many.
-func handy(v any) bool {
-	switch v := v.(type) {
-	case json.Number:
-		f, err := v.Float64()
-		return err == nil && len(v) <= 400 && (f != 0 || !strings.ContainsAny(v.String(), "eE"))
-	case []any:
-		return !slices.ContainsFunc(v, func(item any) bool { return !handy(item) })
-	case map[string]any:
-		for _, item := range v {
-			if !handy(item) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // allowed asks a person whether a call may be made.

@@ -105,3 +105,11 @@ func (t *toolset) forExecutor(task *agent.Task) *agent.Task {
 	maps.DeleteFunc(own.Settings, func(name string, _ any) bool { return t.words[name] != nil && mine[name] == nil })
 	return &own
 }
+
+// About says what the executor does.
+func (t *toolset) About() string {
+	if a, ok := t.Equipped.(interface{ About() string }); ok {
+		return a.About() + ", exactly or with a model"
+	}
+	return ""
+}

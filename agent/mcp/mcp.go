@@ -121,3 +121,6 @@ func (m *MCP) server(name string) (agent.Server, error) {
 	}
 	return agent.Server{}, agent.Permanentf("there is no MCP server %q; config.yml names them under `mcp`", name)
 }
+
+// About says what it does.
+func (*MCP) About() string { return "Calls one tool of an MCP server" }

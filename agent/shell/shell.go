@@ -111,3 +111,6 @@ func failure(ctx context.Context, cmd *exec.Cmd, out *capture, err error) error 
 		return agent.Errorf("command %q: %v", cmd.Path, err)
 	}
 }
+
+// About says what it does.
+func (*Shell) About() string { return "Runs commands" }

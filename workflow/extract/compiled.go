@@ -34,7 +34,7 @@ func (s *Schema) Mistakes(v any) []string {
 		return []string{err.Error()}
 	}
 	var wrong *jsonschema.ValidationError
-	if err := s.compiled.Validate(v); err == nil {
+	if err := validate(s.compiled, v); err == nil {
 		return nil
 	} else if !errors.As(err, &wrong) {
 		return []string{err.Error()}

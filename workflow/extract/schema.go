@@ -55,22 +55,49 @@ func schemaError(err error) error {
 // checked validates a value. A text that the schema does not take may be meant
 // as JSON: a regular expression can only give text, but 8 is a number.
 func (x *Extractor) checked(v any) (any, error) {
-	err := x.schema.Validate(v)
+	err := validate(x.schema, v)
 	if err == nil {
 		return v, nil
 	}
 	if text, ok := v.(string); ok {
-		if parsed, bad := workflow.ParseJSON([]byte(text)); bad == nil && x.schema.Validate(parsed) == nil {
+		if parsed, bad := workflow.ParseJSON([]byte(text)); bad == nil && validate(x.schema, parsed) == nil {
 			return parsed, nil
 		}
 	}
 	var wrong *jsonschema.ValidationError
 	if !errors.As(err, &wrong) {
-		return nil, fmt.Errorf("extract: %w", err)
+		return nil, fmt.Errorf("the output cannot be checked: %w", err)
 	}
 	lines := findings(wrong, v)
 	slices.Sort(lines) // the validator looks at properties in any order
 	return nil, fmt.Errorf("the output does not match its schema:\n%s", bullets(lines))
+}
+
+// validate checks a value against a schema.
+func validate(schema *jsonschema.Schema, v any) error {
+	if !handy(v) {
+		return errors.New("it holds a number that is too large or too small; give it as text")
+	}
+	return schema.Validate(v)
+}
+
+// handy says whether the numbers of a value are of a size that can be worked with.
+// To check 1e999999 against a schema takes seconds, and a list may hold many.
+func handy(v any) bool {
+	switch v := v.(type) {
+	case json.Number:
+		f, err := v.Float64()
+		return err == nil && len(v) <= 400 && (f != 0 || !strings.ContainsAny(v.String(), "eE"))
+	case []any:
+		return !slices.ContainsFunc(v, func(item any) bool { return !handy(item) })
+	case map[string]any:
+		for _, item := range v {
+			if !handy(item) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 const maxFindings = 10
@@ -102,7 +129,7 @@ func findings(wrong *jsonschema.ValidationError, whole any) []string {
 
 // explain says what was expected at a place and what was found there.
 func explain(wrong *jsonschema.ValidationError, whole any) string {
-	found := outline(at(whole, wrong.InstanceLocation))
+	found := outline(workflow.At(whole, wrong.InstanceLocation))
 	switch k := wrong.ErrorKind.(type) {
 	case *kind.Type:
 		if whole == nil {
@@ -123,23 +150,6 @@ func formatAll(values []any) string {
 		texts[i] = workflow.FormatJSON(v)
 	}
 	return strings.Join(texts, ", ")
-}
-
-// at is the part of a value that a path of keys and indexes leads to.
-func at(v any, path []string) any {
-	for _, key := range path {
-		switch parent := v.(type) {
-		case map[string]any:
-			v = parent[key]
-		case []any:
-			i, err := strconv.Atoi(key)
-			if err != nil || i >= len(parent) {
-				return nil
-			}
-			v = parent[i]
-		}
-	}
-	return v
 }
 
 // outline names a value shortly: an object by its keys, a list by its length.
