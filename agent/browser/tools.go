@@ -134,7 +134,7 @@ func (d *desk) permit(ctx context.Context, address string, task *agent.Task) err
 	}
 	d.approving.Lock()
 	defer d.approving.Unlock()
-	d.approved[address] = true
+	d.approved[agent.Address(address)] = true // a browser writes it in its own way
 	return nil
 }
 
@@ -142,7 +142,7 @@ func (d *desk) permit(ctx context.Context, address string, task *agent.Task) err
 func (d *desk) mayOpen(address string) error {
 	d.approving.Lock()
 	defer d.approving.Unlock()
-	if d.approved[address] || d.permitted.For(agent.MayReach, address) == agent.Allow {
+	if d.approved[agent.Address(address)] || d.permitted.For(agent.MayReach, address) == agent.Allow {
 		return nil
 	}
 	return fmt.Errorf("%s is not permitted unasked; open it itself", short(address))
