@@ -4,8 +4,8 @@
 //
 // # What it does for an attempt
 //
-//  1. Everything that the executor says is masked before anybody sees it, and so
-//     are its output and its error.
+//  1. Everything that the executor says or asks is masked before anybody sees it,
+//     and so are its output and its error.
 //  2. An attempt that thinks takes a slot of its account, or is told that the
 //     quota is used up.
 //  3. Its prompt is composed of the project's instructions, memories, what was said
@@ -97,10 +97,23 @@ type employed struct {
 // Run makes one attempt.
 func (e *employed) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
 	write, flush := e.o.Mask.Stream(log)
-	res, err := e.attempt(ctx, task, write)
+	res, err := e.attempt(ctx, e.discreet(task), write)
 	flush()
 	res.Output = e.o.Mask.Mask(res.Output)
 	return res, e.masked(err)
+}
+
+// discreet is a task whose questions hold no secret: they are shown and kept.
+func (e *employed) discreet(task *agent.Task) *agent.Task {
+	if task.Ask == nil {
+		return task
+	}
+	masked := *task
+	masked.Ask = func(ctx context.Context, q agent.Question) (string, error) {
+		q.Text, q.Detail = e.o.Mask.Mask(q.Text), e.o.Mask.Mask(q.Detail)
+		return task.Ask(ctx, q)
+	}
+	return &masked
 }
 
 func (e *employed) attempt(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {

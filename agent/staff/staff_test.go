@@ -222,3 +222,19 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 		t.Errorf("memories: %v, %q", err, log)
 	}
 }
+
+func TestQuestionsHoldNoSecret(t *testing.T) {
+	m := &mind{}
+	var asked agent.Question
+	task := &agent.Task{Agent: &agent.Definition{}, Ask: func(_ context.Context, q agent.Question) (string, error) {
+		asked = q
+		return "allow", nil
+	}}
+	if _, err := staff.New(staff.Options{Mask: stars{}}).Employ(m).Run(t.Context(), task, func([]byte) {}); err != nil {
+		t.Fatal(err)
+	}
+	said, err := m.got.Ask(t.Context(), agent.Question{Text: "Send " + secret + "?", Detail: "GET /?key=" + secret, Options: []string{"allow"}})
+	if err != nil || said != "allow" || asked.Text != "Send ***?" || asked.Detail != "GET /?key=***" {
+		t.Errorf("asked %+v, got %q, %v", asked, said, err)
+	}
+}
