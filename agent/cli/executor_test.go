@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -335,4 +337,37 @@ func TestToolsOfTheTask(t *testing.T) {
 			t.Errorf("%s: got %q, error %v", name, text, res.IsError)
 		}
 	}
+}
+
+// What a tool does ends before the attempt does, also where the CLI did not wait for it.
+func TestCallsEndWithTheAttempt(t *testing.T) {
+	begun, ended := make(chan struct{}), atomic.Bool{}
+	task := &agent.Task{Agent: &agent.Definition{}, Tools: []agent.Tool{{Name: "slow", Call: func(ctx context.Context, _ map[string]any, _ *agent.Task, _ agent.Log) (string, error) {
+		close(begun)
+		<-ctx.Done()
+		time.Sleep(50 * time.Millisecond) // it puts away what it used
+		ended.Store(true)
+		return "", ctx.Err()
+	}}}}
+	server, stop, err := serve(t.Context(), task, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil)
+	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: server.URL, HTTPClient: withHeaders(server.Headers), MaxRetries: -1}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		_, _ = session.CallTool(t.Context(), &mcp.CallToolParams{Name: "slow"})
+	}()
+	<-begun
+	stop()
+	if !ended.Load() {
+		t.Error("the call goes on")
+	}
+	_ = session.Close()
+	<-gone
 }

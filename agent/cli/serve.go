@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -28,8 +29,9 @@ func serve(ctx context.Context, task *agent.Task, log agent.Log) (_ agent.Server
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	server := mcp.NewServer(&mcp.Implementation{Name: serverOfTools, Version: "1"}, nil)
+	var calls sync.RWMutex // held by calls under way
 	for i := range task.Tools {
-		offer(ctx, server, &task.Tools[i], task, log)
+		offer(ctx, server, &calls, &task.Tools[i], task, log)
 	}
 	key := newKey()
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true})
@@ -46,6 +48,7 @@ func serve(ctx context.Context, task *agent.Task, log agent.Log) (_ agent.Server
 			cancel()
 			_ = web.Close()
 			<-done
+			calls.Lock() // nothing that a tool does goes on after the attempt
 		}, nil
 }
 
@@ -70,12 +73,16 @@ func onlyWith(key string, next http.Handler) http.Handler {
 }
 
 // offer adds a tool. ctx ends a call that the CLI does not end itself.
-func offer(ctx context.Context, server *mcp.Server, tool *agent.Tool, task *agent.Task, log agent.Log) {
+func offer(ctx context.Context, server *mcp.Server, calls *sync.RWMutex, tool *agent.Tool, task *agent.Task, log agent.Log) {
 	input := tool.Input
 	if input["type"] != "object" {
 		input = map[string]any{"type": "object"}
 	}
 	server.AddTool(&mcp.Tool{Name: tool.Name, Description: tool.Description, InputSchema: input}, func(callCtx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if !calls.TryRLock() {
+			return nil, context.Canceled
+		}
+		defer calls.RUnlock()
 		callCtx, stop := context.WithCancel(callCtx)
 		defer stop()
 		defer context.AfterFunc(ctx, stop)()
