@@ -6,12 +6,14 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/term"
 
 	"github.com/hocket-dev/hocket/agent/secret"
 	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/session"
 )
 
 // app is one command line under way: the global flags and where to write.
@@ -24,8 +26,9 @@ type app struct {
 	errStyle view.Style
 	gone     bool // nobody reads standard output any more
 
-	stdinText []byte        // what was read from standard input
-	secrets   *secret.Store // of the project that was opened
+	stdinText []byte                          // what was read from standard input
+	secrets   *secret.Store                   // of the project that was opened
+	session   atomic.Pointer[session.Session] // in which an agent spoke last
 }
 
 func newApp(std Stdio) *app {

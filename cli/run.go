@@ -101,7 +101,7 @@ func (a *app) start(ctx context.Context, p *project.Project, l *project.Loaded, 
 	if f.detach {
 		return a.detachNew(store, spec)
 	}
-	d := &drive{id: spec.Run, store: store, pin: spec.Pin, agents: p.Agents, place: newWorkplace(p, a.secrets), replies: replies}
+	d := &drive{id: spec.Run, store: store, pin: spec.Pin, agents: p.Agents, place: a.newWorkplace(p), replies: replies}
 	return a.drive(ctx, d, f.driveFlags, func(ctx context.Context, o local.Options) (engine.Result, error) {
 		return local.Start(ctx, store, spec, o)
 	})

@@ -86,7 +86,11 @@ func (a *app) task(ctx context.Context, prompt string, f *taskFlags) error {
 		return err
 	}
 	given := append([]string{promptInput + "=" + prompt}, f.inputs...)
-	return a.start(ctx, p, l, &runFlags{driveFlags: f.driveFlags, limitFlags: f.limitFlags, inputs: given, replies: f.replies})
+	err = a.start(ctx, p, l, &runFlags{driveFlags: f.driveFlags, limitFlags: f.limitFlags, inputs: given, replies: f.replies})
+	if said := a.session.Load(); said != nil && !f.quiet {
+		a.note("to go on with the conversation:\n  " + a.self("task", "PROMPT", "--session", said.ID) + "\n")
+	}
+	return err
 }
 
 // promptText is the prompt on the command line, or on standard input.

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/mcp"
@@ -68,8 +69,8 @@ type workplace struct {
 }
 
 // newWorkplace puts it together. Whoever has it closes it.
-func newWorkplace(p *project.Project, secrets *secret.Store) *workplace {
-	w := &workplace{}
+func (a *app) newWorkplace(p *project.Project) *workplace {
+	w, secrets := &workplace{}, a.secrets
 	each := map[string]int{}
 	for account, n := range p.Config.Parallel {
 		if account != project.AllAccounts {
@@ -79,7 +80,7 @@ func newWorkplace(p *project.Project, secrets *secret.Store) *workplace {
 	w.Staff = staff.New(staff.Options{
 		Instructions:  func() (string, error) { return instructions(p.Root) },
 		Memories:      w.remember(p),
-		Conversations: conversations{session.Open(p.State)},
+		Conversations: conversations{session.Open(p.State), &a.session},
 		Tools:         toolsOf(p, secrets),
 		Servers:       func(names []string) ([]agent.Server, error) { return namedServers(p.Config, secrets, names) },
 		Accounts:      agent.NewAccounts(p.Config.Parallel[project.AllAccounts], each, filepath.Join(stateHome(), "hocket", "accounts.json")),
@@ -105,12 +106,15 @@ func namedServers(c project.Config, secrets *secret.Store, names []string) ([]ag
 }
 
 // conversations are sessions as the staff wants them.
-type conversations struct{ store *session.Store }
+type conversations struct {
+	store *session.Store
+	last  *atomic.Pointer[session.Session] // in which something was said
+}
 
 // Open opens the session of an id. A name that is no id is one of the run's own: its
 // steps that give the same name talk on.
 func (c conversations) Open(task *agent.Task, name string) (staff.Conversation, error) {
-	made := &conversation{store: c.store, task: task}
+	made := &conversation{conversations: c, task: task}
 	if name == "" {
 		return made, nil
 	}
@@ -128,10 +132,10 @@ func (c conversations) Open(task *agent.Task, name string) (staff.Conversation, 
 
 // conversation is one session. A new one is kept with its first answer.
 type conversation struct {
-	store *session.Store
-	task  *agent.Task
-	id    string           // that it will have; "": any
-	said  *session.Session // nil: it is new
+	conversations
+	task *agent.Task
+	id   string           // that it will have; "": any
+	said *session.Session // nil: it is new
 }
 
 func (c *conversation) ID() string {
@@ -172,6 +176,9 @@ func (c *conversation) Add(question, answer string, native *agent.Conversation) 
 		s.Executor = c.task.Agent.Agent
 		s.Remember(native)
 	})
+	if err == nil {
+		c.last.Store(c.said)
+	}
 	return err
 }
 
@@ -288,7 +295,7 @@ func (a *app) equip(d *drive) error {
 	if err != nil {
 		return err
 	}
-	d.place = newWorkplace(p, a.secrets)
+	d.place = a.newWorkplace(p)
 	d.agents, err = agent.DecodeSet(d.pin.Agents, p.Executors())
 	return err
 }
