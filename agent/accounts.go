@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/hocket-dev/hocket/internal/wholefile"
 )
 
 // Accounts share out what providers allow: how many attempts at once, and none
@@ -150,15 +152,5 @@ func (a *Accounts) save() {
 	if err != nil || os.MkdirAll(filepath.Dir(a.file), 0o700) != nil {
 		return
 	}
-	temp, err := os.CreateTemp(filepath.Dir(a.file), ".accounts-*")
-	if err != nil {
-		return
-	}
-	_, err = temp.Write(data)
-	if err = errors.Join(err, temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), a.file)
-	}
-	if err != nil {
-		_ = os.Remove(temp.Name())
-	}
+	_ = wholefile.Write(a.file, data, 0o600) // else it is learned again
 }

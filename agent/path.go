@@ -6,6 +6,10 @@ import (
 	"strings"
 )
 
+// Homes are the directories of a project in which its agents, tools and prompts
+// stand, the better first. They make a directory a project.
+var Homes = []string{".hocket", ".glee"}
+
 // PathError says why a path of the project cannot be used, for executors that
 // open paths by an [os.Root]. A path that leads out of the project fails for good;
 // what else is wrong with one may have changed at the next attempt.

@@ -54,7 +54,7 @@ func onlyGet(others Permission) []rule {
 // guarded are directories through which who may write could run commands, or permit
 // itself more. A pattern that means them names them; in the mode full nothing is
 // guarded.
-var guarded = []string{".git", ".hocket", ".glee"}
+var guarded = append([]string{".git"}, Homes...)
 
 // Permissions are what an agent may do. The zero value permits nothing.
 type Permissions struct {

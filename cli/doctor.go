@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -99,7 +100,7 @@ func (a *app) drawFindings(list []finding) string {
 
 func lookAtProject(p *project.Project) []finding {
 	list := []finding{{"project", fine, p.Root, ""}}
-	if !isDir(filepath.Join(p.Root, ".hocket")) && !isDir(filepath.Join(p.Root, ".glee")) {
+	if !slices.ContainsFunc(agent.Homes, func(home string) bool { return isDir(filepath.Join(p.Root, home)) }) {
 		list[0] = finding{"project", warning, "no .hocket here or above " + p.Root, "`hocket init` makes one; files can be run without it"}
 	}
 	config := finding{"config", fine, "valid", ""}

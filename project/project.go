@@ -28,7 +28,9 @@ type Options struct {
 
 // Fixed are executors that do not depend on the project.
 func Fixed(executors map[string]agent.Executor) func(string, Config) (map[string]agent.Executor, workflow.Diagnostics, error) {
-	return func(string, Config) (map[string]agent.Executor, workflow.Diagnostics, error) { return executors, nil, nil }
+	return func(string, Config) (map[string]agent.Executor, workflow.Diagnostics, error) {
+		return executors, nil, nil
+	}
 }
 
 // Project is a directory with workflows and agents. It is not safe for
@@ -48,10 +50,6 @@ type Project struct {
 	definitions []*agent.Definition
 	found       workflow.Diagnostics
 }
-
-// homeNames are the directories that make a directory a project, the better
-// first.
-var homeNames = []string{".hocket", ".glee"}
 
 // Open opens the project around a directory: the nearest directory upward that
 // has .hocket or .glee, else the directory itself. What is wrong with its files
@@ -90,7 +88,7 @@ func (p *Project) Executors() map[string]agent.Executor { return p.executors }
 // homesIn are the directories of a project that stand in a directory.
 func homesIn(dir string) []string {
 	var homes []string
-	for _, name := range homeNames {
+	for _, name := range agent.Homes {
 		if home := filepath.Join(dir, name); isDir(home) {
 			homes = append(homes, home)
 		}
@@ -104,7 +102,7 @@ func (p *Project) Diagnostics() workflow.Diagnostics { return p.found }
 
 func findRoot(dir string) string {
 	for at := dir; ; at = filepath.Dir(at) {
-		for _, name := range homeNames {
+		for _, name := range agent.Homes {
 			if isDir(filepath.Join(at, name)) {
 				return at
 			}

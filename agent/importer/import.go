@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/wholefile"
 )
 
 // Action is what an import does with an agent.
@@ -240,17 +241,7 @@ func (im *importing) write(file string, def *agent.Definition) error {
 	if err := os.MkdirAll(im.Dir, 0o777); err != nil {
 		return fmt.Errorf("importer: %w", err)
 	}
-	f, err := os.CreateTemp(im.Dir, ".import-*")
-	if err != nil {
-		return fmt.Errorf("importer: %w", err)
-	}
-	_, err = f.Write(Text(def))
-	err = errors.Join(err, f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), file)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // what failed before matters more
+	if err := wholefile.Write(file, Text(def), 0o644); err != nil {
 		return fmt.Errorf("importer: %w", err)
 	}
 	return nil

@@ -38,9 +38,6 @@ type Set struct {
 // File is the name of the file that makes a folder a tool.
 const File = "tool.yml"
 
-// homes are the directories of a project that may have tools, the better first.
-var homes = []string{".hocket", ".glee"}
-
 // Load reads the tools of the project in a directory. What is wrong with their files
 // is in the diagnostics; an error is one of the machine.
 func Load(root string, o Options) (*Set, workflow.Diagnostics, error) {
@@ -53,7 +50,7 @@ func Load(root string, o Options) (*Set, workflow.Diagnostics, error) {
 	}
 	s := &Set{root: root, options: o}
 	var found workflow.Diagnostics
-	for _, home := range homes {
+	for _, home := range agent.Homes {
 		wrong, err := s.read(filepath.Join(root, home, "tools"))
 		if err != nil {
 			return nil, nil, err
