@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -93,7 +92,7 @@ func (s *Schema) check(settings map[string]any) []Problem {
 // with a reference in it may become anything.
 func (s *Schema) CheckTemplates(settings map[string]any) []Problem {
 	return slices.DeleteFunc(s.check(settings), func(p Problem) bool {
-		text, ok := valueAt(settings, p.Path).(string)
+		text, ok := workflow.At(settings, p.Path).(string)
 		return ok && hasReference(text)
 	})
 }
@@ -129,25 +128,6 @@ func (s *Schema) collect(e *jsonschema.ValidationError, settings map[string]any,
 		}
 	}
 	*found = append(*found, s.problems(e, settings)...)
-}
-
-// valueAt is the value at a path in settings, nil if there is none.
-func valueAt(v any, path []string) any {
-	for _, key := range path {
-		switch at := v.(type) {
-		case map[string]any:
-			v = at[key]
-		case []any:
-			i, err := strconv.Atoi(key)
-			if err != nil || i < 0 || i >= len(at) {
-				return nil
-			}
-			v = at[i]
-		default:
-			return nil
-		}
-	}
-	return v
 }
 
 // hasReference says whether a canonical template has a reference in it: a ${

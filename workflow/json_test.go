@@ -2,6 +2,7 @@ package workflow_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -75,5 +76,19 @@ func TestDigestLeavesOutDecoration(t *testing.T) {
 	decorated.Body.Nodes[1].Join.Need = 2
 	if workflow.Digest(plain) == workflow.Digest(decorated) {
 		t.Error("a changed join did not change the digest")
+	}
+}
+
+func TestAt(t *testing.T) {
+	v, err := workflow.ParseJSON([]byte(`{"a": [{"b": 1}, null], "": "x"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"a/0/b": "1", "a/1": "", "a/2": "", "a/-1": "", "a/x": "", "a/0/b/c": "", "": "x", "missing/0": "",
+	} {
+		if got := workflow.FormatText(workflow.At(v, strings.Split(path, "/"))); got != want {
+			t.Errorf("%q leads to %q, want %q", path, got, want)
+		}
 	}
 }

@@ -96,6 +96,25 @@ func Normalize(v any) (any, error) {
 	}
 }
 
+// At is what a path of keys and indexes leads to in a value, nil if that is nothing.
+func At(v any, path []string) any {
+	for _, key := range path {
+		switch parent := v.(type) {
+		case map[string]any:
+			v = parent[key]
+		case []any:
+			i, err := strconv.Atoi(key)
+			if err != nil || i < 0 || i >= len(parent) {
+				return nil
+			}
+			v = parent[i]
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
 // unmarshal is json.Unmarshal that keeps numbers as they are written.
 func unmarshal(data []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
