@@ -2,7 +2,9 @@ package cli
 
 import (
 	"bytes"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/internal/strictyaml"
@@ -74,3 +76,17 @@ func onceEach(pairs []string) error {
 	}
 	return nil
 }
+
+// refuseSecrets refuses inputs that hold a secret by its value: what a run is given is
+// kept with it, and told to agents.
+func (a *app) refuseSecrets(inputs map[string]any) error {
+	for _, name := range slices.Sorted(maps.Keys(inputs)) {
+		if a.holdsSecret(workflow.FormatText(inputs[name])) {
+			return usagef("what a run is given is kept with it, and told to agents; let the step find the secret in its environment, or name it in config.yml", "the input %q holds the value of a secret", name)
+		}
+	}
+	return nil
+}
+
+// holdsSecret says whether a text holds a secret of the project that was opened.
+func (a *app) holdsSecret(text string) bool { return a.secrets.Masker().Mask(text) != text }

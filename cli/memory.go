@@ -55,11 +55,19 @@ func (a *app) memoryAddVerb() *cobra.Command {
 }
 
 func (a *app) addMemory(ctx context.Context, text string, tags []string, source string) error {
-	dir, err := a.stateDir()
+	p, err := a.openProject()
 	if err != nil {
 		return err
 	}
-	store, err := memory.Open(dir)
+	if a.state == "" {
+		if err := needState(p); err != nil {
+			return err
+		}
+	}
+	if a.holdsSecret(text) {
+		return usagef("memories are told to agents; leave the value out", "the text holds the value of a secret")
+	}
+	store, err := memory.Open(p.State)
 	if err != nil {
 		return err
 	}

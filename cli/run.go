@@ -128,6 +128,9 @@ func (a *app) checked(l *project.Loaded, replies *scripted.Replies, f *runFlags)
 	if wrong.Errors() {
 		return nil, &diagnosticsError{given.place(wrong, l)}
 	}
+	if err := a.refuseSecrets(inputs); err != nil {
+		return nil, err
+	}
 	if replies != nil {
 		unfit, err := checkReplies(replies, &l.Bundle, a.path(f.replies))
 		if err != nil {

@@ -23,13 +23,20 @@ import (
 	"github.com/hocket-dev/hocket/session"
 )
 
-// secretsOf are the secrets of a project.
+// secretsOf are the secrets of a project. The keys of its providers are among them
+// before anybody asks for one: a command may print what it finds in its environment.
 func secretsOf(root string, c project.Config) *secret.Store {
 	places := map[string]secret.Place{}
 	for name, place := range c.Secrets {
 		places[name] = secret.Place(place)
 	}
-	return secret.New(secret.Options{Places: places, Dir: root})
+	var keys []secret.Place
+	for _, p := range c.Providers {
+		if p.Key != (project.Place{}) {
+			keys = append(keys, secret.Place(p.Key))
+		}
+	}
+	return secret.New(secret.Options{Places: places, Hidden: keys, Dir: root})
 }
 
 // serversOf are the MCP servers of a project, with the secrets that they are given.

@@ -57,6 +57,7 @@ type Place struct {
 // Options say where secrets are.
 type Options struct {
 	Places map[string]Place                 // by name
+	Hidden []Place                          // of values that have no name here, and are secret all the same
 	Getenv func(name string) (string, bool) // nil: the process's own environment
 	Dir    string                           // from which relative paths of files are seen
 }
@@ -80,8 +81,8 @@ func New(o Options) *Store {
 		s.getenv = os.LookupEnv
 	}
 	var values []string
-	for _, name := range s.Names() {
-		if value, err := s.read(s.places[name]); err == nil && len(value) >= Shortest {
+	for _, place := range slices.AppendSeq(slices.Clone(o.Hidden), maps.Values(s.places)) {
+		if value, err := s.read(place); err == nil && len(value) >= Shortest {
 			values = append(values, value)
 		}
 	}

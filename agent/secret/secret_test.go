@@ -74,6 +74,16 @@ func TestUsualVariablesAreSecret(t *testing.T) {
 	}
 }
 
+func TestValuesWithoutANameAreSecret(t *testing.T) {
+	s := secret.New(secret.Options{Getenv: environment("OWL_KEY", "sk-owl-abcdef", "UNNAMED", "plain-text"), Hidden: []secret.Place{{Env: "OWL_KEY"}, {Env: "MISSING"}, {File: "none"}}})
+	if got := s.Masker().Mask("key sk-owl-abcdef, plain-text"); got != "key ***, plain-text" {
+		t.Errorf("masked: %q", got)
+	}
+	if len(s.Names()) > 0 {
+		t.Errorf("they have names: %q", s.Names())
+	}
+}
+
 // odd is a secret with characters that every form escapes otherwise.
 const odd = `p/a+s"s w<o>r&d'%ü\1`
 
