@@ -127,9 +127,9 @@ type chatAnswer struct {
 }
 
 type chatCall struct {
-	index    int64
-	id, name string
-	args     strings.Builder
+	index      int64
+	id         string
+	name, args strings.Builder
 }
 
 func (a *chatAnswer) take(chunk *openai.ChatCompletionChunk, text func(string)) {
@@ -141,7 +141,7 @@ func (a *chatAnswer) take(chunk *openai.ChatCompletionChunk, text func(string)) 
 		a.refusal.WriteString(choice.Delta.Refusal)
 		for _, part := range choice.Delta.ToolCalls {
 			k := a.call(part.Index, part.ID)
-			k.name += part.Function.Name
+			k.name.WriteString(part.Function.Name)
 			k.args.WriteString(part.Function.Arguments)
 		}
 		if choice.FinishReason != "" {
@@ -158,6 +158,9 @@ func (a *chatAnswer) call(index int64, id string) *chatCall {
 			return k
 		}
 	}
+	if len(a.calls) > maxCalls { // none of them is made
+		return a.calls[0]
+	}
 	k := &chatCall{index: index, id: id}
 	a.calls = append(a.calls, k)
 	return k
@@ -171,7 +174,7 @@ func (a *chatAnswer) whole() answer {
 		if k.id == "" { // some servers give none, and want one back
 			k.id = ownCallID + strconv.Itoa(i+1)
 		}
-		out.calls = append(out.calls, call{id: k.id, name: k.name, args: k.args.String()})
+		out.calls = append(out.calls, call{id: k.id, name: k.name.String(), args: k.args.String()})
 	}
 	switch {
 	case a.stop == "length":

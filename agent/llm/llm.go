@@ -63,6 +63,7 @@ type Executor struct {
 	transport http.RoundTripper
 	schema    *agent.Schema
 	rest      func(context.Context, time.Duration) error // between tries
+	longest   time.Duration                              // of one answer
 }
 
 var (
@@ -72,7 +73,7 @@ var (
 
 // New makes the executor.
 func New(o Options) *Executor {
-	e := &Executor{providers: o.Providers, prices: o.Prices, fallback: o.DefaultModel, transport: o.Transport, rest: rest}
+	e := &Executor{providers: o.Providers, prices: o.Prices, fallback: o.DefaultModel, transport: o.Transport, rest: rest, longest: longestAnswer}
 	if e.prices == nil {
 		e.prices = Prices(nil)
 	}

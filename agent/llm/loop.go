@@ -69,6 +69,9 @@ func (c *conversation) hold(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
+		if len(a.calls) > maxCalls {
+			return "", &agent.Error{Kind: agent.BadOutput, Message: fmt.Sprintf("the model calls more than %d tools in one answer", maxCalls)}
+		}
 		c.messages = append(c.messages, message{answered: &a})
 		if len(a.calls) > 0 {
 			results, err := c.tools.run(ctx, c, a.calls)
@@ -175,7 +178,9 @@ func (c *conversation) withoutFormat(err error) bool {
 
 // once makes one request.
 func (c *conversation) once(ctx context.Context, limit int64) (answer, error) {
-	within, client, done := listen(ctx, c.exec.transport, c.patience)
+	bounded, end := context.WithTimeoutCause(ctx, c.exec.longest, errEndless)
+	defer end()
+	within, client, done := listen(bounded, c.exec.transport, c.patience)
 	defer done()
 	within, stop := context.WithCancelCause(within)
 	defer stop(nil)
@@ -197,6 +202,8 @@ func (c *conversation) once(ctx context.Context, limit int64) (answer, error) {
 	switch cause := context.Cause(within); {
 	case errors.Is(cause, errTooMuch):
 		return a, agent.Permanentf("the answer is over %d KiB; raise max_output_kb, or ask for less", most>>10)
+	case err != nil && errors.Is(cause, errEndless):
+		return a, &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("the answer of %s did not end within %s, in turn %d after %d characters", c.at.name, c.exec.longest, c.turn, len([]rune(a.text)))}
 	case err != nil && errors.Is(cause, errSilent):
 		return a, &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("nothing came from %s for %s, in turn %d after %d characters", c.at.name, c.patience, c.turn, len([]rune(a.text)))}
 	}

@@ -16,6 +16,7 @@ const (
 	maxResult = 256 << 10 // bytes of what a call gave that a model is told
 	maxShown  = 300       // characters of arguments in the log
 	maxAtOnce = 16        // calls of one answer that run side by side
+	maxCalls  = 256       // calls of one answer: what they give is kept until the end
 )
 
 // toolbox is the tools of a task.

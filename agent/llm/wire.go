@@ -19,6 +19,12 @@ const maxRefusal = 64 << 10
 // errSilent ends a request over which nothing comes any more.
 var errSilent = errors.New("llm: nothing comes")
 
+// longestAnswer bounds an answer of which a little comes again and again.
+const longestAnswer = 2 * time.Hour
+
+// errEndless ends a request whose answer does not end.
+var errEndless = errors.New("llm: no end comes")
+
 // newTransport is used by all attempts of an executor, so that connections are.
 func newTransport() *http.Transport {
 	t := &http.Transport{}
