@@ -107,6 +107,17 @@ func Permanentf(format string, args ...any) *Error {
 	return &Error{Kind: Failed, Message: fmt.Sprintf(format, args...), Permanent: true}
 }
 
+// Reworded is an error of the same kind that says something else.
+func Reworded(err error, text string) error {
+	var known *Error
+	if errors.As(err, &known) {
+		other := *known
+		other.Message = text
+		return &other
+	}
+	return errors.New(text)
+}
+
 // Interrupted is the error of an attempt whose context is done: a timeout where
 // a deadline passed, else the reason of the cancellation.
 func Interrupted(ctx context.Context) error {

@@ -16,7 +16,6 @@ package staff
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -261,13 +260,7 @@ func (e *employed) masked(err error) error {
 	if hidden == text {
 		return err
 	}
-	var known *agent.Error
-	if errors.As(err, &known) {
-		clean := *known
-		clean.Message = hidden
-		return &clean
-	}
-	return errors.New(hidden)
+	return agent.Reworded(err, hidden)
 }
 
 // bare hides nothing.

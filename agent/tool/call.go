@@ -2,7 +2,6 @@ package tool
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -60,7 +59,7 @@ func (s *Set) call(ctx context.Context, m *Manifest, args map[string]any, task *
 	case within.Err() != nil:
 		return "", &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("tool %s took longer than %s", m.Name, m.Timeout)}
 	}
-	return "", c.masked(err)
+	return "", agent.Reworded(err, fmt.Sprintf("tool %s: %s", m.Name, c.hide.Mask(err.Error())))
 }
 
 func (c *call) do(ctx context.Context) (string, error) {
@@ -122,17 +121,6 @@ func (s *Set) secretsOf(m *Manifest) (map[string]string, error) {
 		values[name] = value
 	}
 	return values, nil
-}
-
-// masked is an error without the values of secrets.
-func (c *call) masked(err error) error {
-	var known *agent.Error
-	if errors.As(err, &known) {
-		clean := *known
-		clean.Message = fmt.Sprintf("tool %s: %s", c.Name, c.hide.Mask(known.Message))
-		return &clean
-	}
-	return agent.Errorf("tool %s: %s", c.Name, c.hide.Mask(err.Error()))
 }
 
 // limit is how many bytes a call may give.
