@@ -1,6 +1,6 @@
 // Package memory keeps what agents and people want remembered about a project, and
-// finds what may help with a task. It is a leaf over SQLite and its full-text
-// search; agent/staff is given it, and cli shows it.
+// finds what may help with a task. It stands on SQLite and its full-text search; cli
+// imports it, and hands it to agent/staff.
 //
 // # What holds
 //

@@ -1,6 +1,6 @@
 // Package session keeps conversations with agents, so that they can be taken up
 // again: one JSON file for each, private to the user. It imports what an agent is;
-// agent/staff and cli import it.
+// cli imports it, and hands it to agent/staff.
 //
 // # What holds
 //

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -40,13 +41,25 @@ func (p *pkg) imports() []string {
 	return slices.Compact(all)
 }
 
-// packages parses every folder, whatever its build tags say.
+// packages are all folders, whatever their build tags say.
 func packages(t *testing.T) (*token.FileSet, []*pkg) {
 	t.Helper()
-	fset := token.NewFileSet()
+	all, err := parseOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.fset, all.packages
+}
+
+type tree struct {
+	fset     *token.FileSet
+	packages []*pkg
+}
+
+var parseOnce = sync.OnceValues(func() (*tree, error) {
+	all := &tree{fset: token.NewFileSet()}
 	byFolder := map[string]*pkg{}
-	var all []*pkg
-	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+	return all, filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -56,7 +69,7 @@ func packages(t *testing.T) (*token.FileSet, []*pkg) {
 		if d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 			return nil
 		}
-		file, err := parser.ParseFile(fset, name, nil, parser.ParseComments|parser.SkipObjectResolution)
+		file, err := parser.ParseFile(all.fset, name, nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}
@@ -67,16 +80,12 @@ func packages(t *testing.T) (*token.FileSet, []*pkg) {
 		folder := filepath.ToSlash(rel)
 		if byFolder[folder] == nil {
 			byFolder[folder] = &pkg{folder: folder}
-			all = append(all, byFolder[folder])
+			all.packages = append(all.packages, byFolder[folder])
 		}
 		byFolder[folder].files = append(byFolder[folder].files, file)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fset, all
-}
+})
 
 // table reads the rows of the Markdown table in ARCHITECTURE.md whose heading
 // begins with a cell.
@@ -153,6 +162,30 @@ func TestImportsFollowTheTable(t *testing.T) {
 	for folder := range allowed {
 		if !here[folder] {
 			t.Errorf("ARCHITECTURE.md lists %s, which holds no package", folder)
+		}
+	}
+}
+
+// A line that allows what nobody uses tells the reader of a tie that is not there.
+func TestTheTableAllowsNoMoreThanIsUsed(t *testing.T) {
+	used := map[string][]string{}
+	_, all := packages(t)
+	for _, p := range all {
+		for _, name := range p.imports() {
+			if folder, ours := strings.CutPrefix(name, module+"/"); ours {
+				used[p.folder] = append(used[p.folder], folder)
+			}
+		}
+	}
+	for _, row := range table(t, "folder") {
+		var theirs []string
+		for _, folder := range quoted(row[0]) {
+			theirs = append(theirs, used[folder]...)
+		}
+		for _, pattern := range quoted(row[len(row)-1]) {
+			if !slices.ContainsFunc(theirs, func(folder string) bool { return matches(folder, pattern) }) {
+				t.Errorf("ARCHITECTURE.md allows %s to import %s, which it does not", row[0], pattern)
+			}
 		}
 	}
 }
