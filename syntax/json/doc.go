@@ -47,9 +47,10 @@ type node struct {
 // data is the label of a node and its words, in the order of YAML: that of inputs
 // means something.
 type data struct {
-	label string
-	id    string // of the model, if the node's is another
-	words strictyaml.Node
+	label  string
+	id     string // of the model, if the node's is another
+	words  strictyaml.Node
+	titled bool // the title is the id
 }
 
 type edge struct {

@@ -61,3 +61,16 @@ func TestMistakes(t *testing.T) {
 		}
 	}
 }
+
+// A title that is the id of its node is a title.
+func TestTitlesLikeIDs(t *testing.T) {
+	w := &workflow.Workflow{Name: "x", Body: workflow.Graph{Nodes: []workflow.Node{{ID: "a", Title: "a", Step: &workflow.Task{}}, {ID: "b", Step: &workflow.Task{}}}}}
+	text, err := json.Format(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, found := json.Parse("x.json", text)
+	if len(found) > 0 || again.Body.Nodes[0].Title != "a" || again.Body.Nodes[1].Title != "" {
+		t.Errorf("%v\n%s", found, text)
+	}
+}

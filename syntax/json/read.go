@@ -161,11 +161,11 @@ func (d *drawn) read(m *strictyaml.Map, kind string) {
 	d.step = yaml.ReadStep(m, kind)
 	m.Done()
 	n := &d.step.Node
-	if n.Title == "" && label != d.id {
-		n.Title = label
-	}
 	if n.ID == "" {
 		n.ID = d.id
+	}
+	if n.Title == "" && label != n.ID {
+		n.Title = label
 	}
 	if condition.Exists() {
 		d.on = condition.Name()

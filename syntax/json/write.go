@@ -141,6 +141,7 @@ func (out *writer) node(n *workflow.Node, parent string) node {
 	if _, isTask := n.Step.(*workflow.Task); isTask && d.bare() {
 		d.words = words(`prompt: ""`) // else it would be the label
 	}
+	d.titled = n.Title != "" && n.Title == n.ID // the label alone would be no title
 	return node{ID: n.ID, Type: out.typeOf(n), Parent: parent, Data: d}
 }
 
@@ -294,6 +295,9 @@ func (d data) MarshalJSON() ([]byte, error) {
 	b.add("label", d.label)
 	if d.id != "" {
 		b.add("id", d.id)
+	}
+	if d.titled {
+		b.add("title", d.label)
 	}
 	if d.words.IsMap() {
 		for _, e := range d.words.Map().Entries() {
