@@ -59,7 +59,7 @@ func (s *Set) call(ctx context.Context, m *Manifest, args map[string]any, task *
 	case within.Err() != nil:
 		return "", &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("tool %s took longer than %s", m.Name, m.Timeout)}
 	}
-	return "", agent.Reworded(err, fmt.Sprintf("tool %s: %s", m.Name, c.hide.Mask(err.Error())))
+	return "", c.masked(err)
 }
 
 func (c *call) do(ctx context.Context) (string, error) {
@@ -121,6 +121,11 @@ func (s *Set) secretsOf(m *Manifest) (map[string]string, error) {
 		values[name] = value
 	}
 	return values, nil
+}
+
+// masked is an error without the values of secrets.
+func (c *call) masked(err error) error {
+	return agent.Reworded(err, fmt.Sprintf("tool %s: %s", c.Name, c.hide.Mask(err.Error())))
 }
 
 // limit is how many bytes a call may give.
