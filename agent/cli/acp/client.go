@@ -26,6 +26,7 @@ type client struct {
 
 	mu        sync.Mutex
 	listening bool      // else the past is being repeated
+	over      bool      // nothing is heard any more: the attempt has ended
 	heard     time.Time // when something came last
 	replayed  chan struct{}
 	message   strings.Builder
@@ -118,7 +119,7 @@ func (c *client) hear(u *update) {
 		c.cost = &u.Cost.Amount
 		c.withinBudget()
 	}
-	if !c.listening {
+	if !c.listening || c.over {
 		if u.Kind == "available_commands_update" {
 			select {
 			case c.replayed <- struct{}{}:
@@ -229,7 +230,7 @@ func (c *client) endMessage() {
 
 // print writes to the log, and line a line of its own.
 func (c *client) print(text string) {
-	if text != "" {
+	if text != "" && !c.over {
 		c.log([]byte(text))
 		c.atStart = strings.HasSuffix(text, "\n")
 	}
@@ -249,6 +250,13 @@ func (c *client) note(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.line(text)
+}
+
+// leave ends all listening: what was read and is still to be heard says nothing any more.
+func (c *client) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.over = true
 }
 
 // listen begins to take what is said as said now.

@@ -69,6 +69,7 @@ func (t *talk) end() {
 		t.await()
 	}
 	_ = t.program.Stop() // how it ends no longer matters
+	t.client.leave()
 }
 
 // await gives a program that is to end a moment.

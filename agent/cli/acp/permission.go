@@ -56,7 +56,11 @@ var kinds = []struct{ kind, words string }{
 func (c *client) permit(ctx context.Context, p *permissionRequest) permissionResponse {
 	c.mu.Lock()
 	call := *c.tool(&p.ToolCall.toolUpdate, true)
+	over := c.over
 	c.mu.Unlock()
+	if over {
+		return permissionResponse{outcome{Outcome: "cancelled"}}
+	}
 	words, byWords := offer(p.Options)
 	if len(words) == 0 {
 		return c.refuse(p, call)
