@@ -222,6 +222,43 @@ func TestGarbageInTheStream(t *testing.T) {
 	})
 }
 
+// Behind a wrong address, or a proxy, there may be anything.
+func TestNoAPIThere(t *testing.T) {
+	for kind, body := range map[string]string{"text/html; charset=utf-8": "<html><p>Please &lt;log&gt; in</p></html>", "application/json": `{"hello": "Please <log> in"}`} {
+		each(t, func(t *testing.T, api API) {
+			var requests atomic.Int32
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				requests.Add(1)
+				w.Header().Set("Content-Type", kind)
+				_, _ = io.WriteString(w, body)
+			}))
+			defer server.Close()
+			got, err := executor(t, api, server.URL, "k").Run(t.Context(), task("hello"), func([]byte) {})
+			wantError(t, err, agent.Failed, true, "fake answers", "Please <log> in", "is base_url the address")
+			if n := requests.Load(); n != 1 {
+				t.Errorf("%d requests", n)
+			}
+			if got.Usage != (agent.Usage{}) {
+				t.Errorf("usage %+v", got.Usage)
+			}
+		})
+	}
+}
+
+func TestNothingInTheStream(t *testing.T) {
+	each(t, func(t *testing.T, api API) {
+		_, err := executor(t, api, serve(t, ""), "k").Run(t.Context(), task("hello"), func([]byte) {})
+		wantError(t, err, agent.Failed, false, "fake ends its answer before it has begun", "tried 4 times")
+	})
+}
+
+func TestRefusalAsAPage(t *testing.T) {
+	got := readRefusal(502, http.Header{}, []byte("\n<html><head><title>502 Bad Gateway</title></head>\n<body>nginx</body><"))
+	if got.Error() != "502 Bad Gateway nginx" {
+		t.Errorf("%q", got.Error())
+	}
+}
+
 func TestNotReached(t *testing.T) {
 	each(t, func(t *testing.T, api API) {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -231,7 +268,7 @@ func TestNotReached(t *testing.T) {
 		address := "http://" + listener.Addr().String()
 		_ = listener.Close()
 		got, err := executor(t, api, address, "k").Run(t.Context(), task("hello"), func([]byte) {})
-		wantError(t, err, agent.Failed, false, "fake cannot be reached", "refused", "tried 4 times")
+		wantError(t, err, agent.Failed, false, "fake cannot be reached", "refused", "tried 4 times", address)
 		if got.Usage.CostUnknown {
 			t.Error("nothing was used")
 		}
@@ -403,7 +440,7 @@ func TestNoRedirects(t *testing.T) {
 		server := httptest.NewServer(http.RedirectHandler(thief.URL+"/v1/x", http.StatusTemporaryRedirect))
 		defer server.Close()
 		_, err := executor(t, api, server.URL, "k").Run(t.Context(), task("hello"), func([]byte) {})
-		wantError(t, err, agent.Failed, false, "redirects to", "base_url")
+		wantError(t, err, agent.Failed, true, "redirects to", "base_url")
 		if stolen.Load() {
 			t.Error("the redirect was followed")
 		}
@@ -446,7 +483,7 @@ func TestRefusals(t *testing.T) {
 		{404, `{"error":"model \"x\" not found, try pulling it first"}`, unknownModel, "try pulling"},
 		{400, `{"object":"error","message":"bad","type":"BadRequestError","code":400}`, unknownTrouble, "bad"},
 		{400, `[{"error":{"code":400,"message":"API key not valid","status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]}}]`, keyRefused, "not valid"},
-		{502, "<html>\n<b>Bad gateway</b></html>", overloaded, "<html> <b>Bad gateway"},
+		{502, "<html>\n<b>Bad gateway</b></html>", overloaded, "Bad gateway"},
 		{500, "", overloaded, "500 Internal Server Error"},
 		{400, `{"error":{"code":"context_length_exceeded"}}`, tooLong, "400 Bad Request"},
 		{0, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, overloaded, "Overloaded"},

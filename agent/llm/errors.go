@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/url"
 	"slices"
@@ -32,7 +33,11 @@ func pauseBefore(err error, try, turn int) (time.Duration, bool) {
 	}
 	pause += rand.N(pause / 4) // so that agents that failed together do not come back together
 	var r *refusal
-	if !errors.As(err, &r) {
+	var elsewhere *misled
+	switch {
+	case errors.As(err, &elsewhere):
+		return 0, false
+	case !errors.As(err, &r):
 		return pause, true // not reached at all
 	}
 	switch r.trouble() {
@@ -62,10 +67,15 @@ func rest(ctx context.Context, pause time.Duration) error {
 func (c *conversation) explain(ctx context.Context, err error, tries int) *agent.Error {
 	var r *refusal
 	var network *url.Error
+	var elsewhere *misled
 	switch {
 	case errors.As(err, &r):
+	case errors.As(err, &elsewhere):
+		return agent.Permanentf("%s %v", c.at.name, elsewhere)
 	case errors.As(err, &network):
-		return agent.Errorf("%s cannot be reached: %s%s", c.at.name, plainError(err), tried(tries))
+		return agent.Errorf("%s cannot be reached: %s%s; is the network up, and %s the right address?", c.at.name, plainError(err), tried(tries), c.at.address())
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return agent.Errorf("%s ends its answer before it has begun%s", c.at.name, tried(tries))
 	default:
 		return agent.Errorf("what %s answers cannot be understood: %v%s", c.at.name, err, tried(tries))
 	}

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"slices"
 	"strconv"
@@ -42,7 +43,7 @@ func readRefusal(status int, header http.Header, body []byte) *refusal {
 	r := &refusal{status: status, after: resetIn(header, time.Now())}
 	v, err := workflow.ParseJSON(body)
 	if err != nil {
-		r.message = shorten(strings.ToValidUTF8(string(body), ""))
+		r.message = shorten(plainText(body))
 		return r
 	}
 	if list, ok := v.([]any); ok && len(list) > 0 {
@@ -92,6 +93,22 @@ func shorten(text string) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+// plainText is a body that is no JSON, without the marks of a page.
+func plainText(body []byte) string {
+	text := strings.ToValidUTF8(string(body), "")
+	if !strings.HasPrefix(strings.TrimSpace(text), "<") {
+		return text
+	}
+	var b strings.Builder
+	for text != "" {
+		before, rest, _ := strings.Cut(text, "<")
+		_, after, _ := strings.Cut(rest, ">")
+		b.WriteString(before + " ")
+		text = after
+	}
+	return html.UnescapeString(b.String())
 }
 
 // resetIn is how long an API wants to be left alone; 0: it does not say.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"time"
 )
@@ -51,7 +52,25 @@ func listen(ctx context.Context, base http.RoundTripper, patience time.Duration)
 
 // stay follows no redirect: it would take the key to whatever address it names.
 func stay(next *http.Request, _ []*http.Request) error {
-	return fmt.Errorf("the server redirects to %s://%s; if that is right, set it as the base_url of the provider", next.URL.Scheme, next.URL.Host)
+	return &misled{fmt.Sprintf("redirects to %s://%s; if that is right, set it as the base_url of the provider", next.URL.Scheme, next.URL.Host)}
+}
+
+// misled is the failure of a request that did not come to the API of a model. Another
+// try would come to the same place.
+type misled struct{ why string }
+
+func (m *misled) Error() string { return m.why }
+
+// notStreaming says what an answer is that is no stream, where it says so itself: a
+// page of a proxy or of a server that has nothing to do with models.
+func notStreaming(resp *http.Response) error {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // what cannot be read is none of these
+	if kind != "text/html" && (kind != "application/json" || resp.Request.Method == http.MethodGet) {
+		return nil
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // as much as came
+	return &misled{fmt.Sprintf("answers %s and no stream of a model: %s; is base_url the address of its API, and no proxy in between?", kind, shorten(plainText(body)))}
 }
 
 // ear tells of everything that comes over a connection, whatever the client makes
@@ -74,6 +93,9 @@ func (e *ear) RoundTrip(req *http.Request) (*http.Response, error) {
 		defer resp.Body.Close()
 		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // as much as came
 		return nil, readRefusal(resp.StatusCode, resp.Header, body)
+	}
+	if err := notStreaming(resp); err != nil {
+		return nil, err
 	}
 	resp.Body = &heardBody{ReadCloser: resp.Body, heard: e.heard}
 	return resp, nil
