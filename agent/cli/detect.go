@@ -15,6 +15,7 @@ import (
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/internal/process"
+	"github.com/hocket-dev/hocket/internal/wholefile"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -61,13 +62,12 @@ func askVersion(ctx context.Context, path string, args, env []string, dir string
 	defer stop()
 	cmd := exec.Command(path, args...)
 	cmd.Env, cmd.Dir = env, dir
-	var said tail
-	keep := func(piece []byte) error { said.keep(piece); return nil }
+	var said process.Tail
 	p := &process.Command{Cmd: cmd, Grace: time.Second, Session: true}
-	if err := p.Run(ctx, "", keep, keep); err != nil {
-		return "", fmt.Errorf("%w: %s", err, said.last())
+	if err := p.Run(ctx, "", said.Add, said.Add); err != nil {
+		return "", fmt.Errorf("%w: %s", err, said.Last())
 	}
-	return versionText().FindString(said.all()), nil
+	return versionText().FindString(said.String()), nil
 }
 
 // older says whether a version comes before another one.
@@ -155,14 +155,7 @@ func (v *versions) save() {
 	if v.file == "" || os.MkdirAll(filepath.Dir(v.file), 0o700) != nil {
 		return
 	}
-	temp, err := os.CreateTemp(filepath.Dir(v.file), ".versions-*")
-	if err != nil {
-		return
-	}
-	_, err = temp.WriteString(workflow.FormatJSON(v.known))
-	if temp.Close() != nil || err != nil || os.Rename(temp.Name(), v.file) != nil {
-		_ = os.Remove(temp.Name())
-	}
+	_ = wholefile.Write(v.file, []byte(workflow.FormatJSON(v.known)), 0o600)
 }
 
 // tooOld is the error of a program that is older than what is known to work.

@@ -193,7 +193,7 @@ func (x *Executor) headless(ctx context.Context, task *agent.Task, set *settings
 	if last := r.end(); err == nil {
 		err = last
 	}
-	o := &outcome{m: x.m(), r: r, err: err, stderr: &errs.tail, program: cmd.Cmd.Path, started: cmd.Cmd.Process != nil}
+	o := &outcome{m: x.m(), r: r, err: err, stderr: &errs.said, program: cmd.Cmd.Path, started: cmd.Cmd.Process != nil}
 	return o.result(ctx, l)
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/process"
 )
 
 // outcome is how a run of a CLI ended: by what it said and by how its process ended.
@@ -20,7 +21,7 @@ type outcome struct {
 	m       *Manifest
 	r       *reading
 	err     error // of the process, or what ended it
-	stderr  *tail
+	stderr  *process.Tail
 	program string
 	started bool
 }
@@ -169,10 +170,10 @@ func (o *outcome) said(means Meaning) error {
 
 // lastWords are what the CLI printed last, where nobody expected it.
 func (o *outcome) lastWords() string {
-	if last := o.stderr.last(); last != "" {
+	if last := o.stderr.Last(); last != "" {
 		return last
 	}
-	if last := o.r.stray.last(); last != "" {
+	if last := o.r.stray.Last(); last != "" {
 		return last
 	}
 	return o.r.reason

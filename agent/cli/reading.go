@@ -3,12 +3,14 @@ package cli
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/process"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -33,8 +35,8 @@ type reading struct {
 	before agent.Usage // of the conversation that is taken up
 	now    func() time.Time
 
-	pending []byte // a line that has not ended
-	stray   tail   // what is no event
+	pending []byte       // a line that has not ended
+	stray   process.Tail // what is no event
 
 	message    strings.Builder // that comes in pieces
 	messageID  string
@@ -112,8 +114,7 @@ func (r *reading) line(line []byte) error {
 	}
 	v, ok := parseEvent(line)
 	if !ok {
-		r.stray.keep(line)
-		r.stray.keep([]byte("\n"))
+		_, _ = fmt.Fprintf(&r.stray, "%s\n", line)
 		return nil
 	}
 	if list, isList := v.([]any); isList { // all events in one document

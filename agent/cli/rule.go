@@ -72,22 +72,7 @@ func (p path) in(e event) any {
 	if len(p) == 1 && p[0] == entryKey {
 		return e.key
 	}
-	v := e.value
-	for _, key := range p {
-		switch at := v.(type) {
-		case map[string]any:
-			v = at[key]
-		case []any:
-			i, err := strconv.Atoi(key)
-			if err != nil || i < 0 || i >= len(at) {
-				return nil
-			}
-			v = at[i]
-		default:
-			return nil
-		}
-	}
-	return v
+	return workflow.At(e.value, p)
 }
 
 func (p paths) in(e event) any {
