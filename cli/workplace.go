@@ -295,8 +295,8 @@ func (w *workplace) close() {
 // were when it started, with the configuration of today.
 func (a *app) equip(d *drive) error {
 	dir := d.pin.Dir
-	if !isDir(dir) { // it may need nothing of it
-		dir = os.TempDir()
+	if !isDir(dir) { // it may need nothing of it, and no other place may stand for it
+		dir = d.store.Dir()
 	}
 	p, err := project.Open(dir, project.Options{State: d.store.Dir(), StateHome: stateHome(), Executors: a.executors})
 	if err != nil {

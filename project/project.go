@@ -100,10 +100,13 @@ func homesIn(dir string) []string {
 // agents.
 func (p *Project) Diagnostics() workflow.Diagnostics { return p.found }
 
+// findRoot is the nearest directory from one upwards that is a project. Further up a
+// stranger may have put one, as into /tmp, and with it programs that would be run: who
+// works in a directory has only meant what is theirs.
 func findRoot(dir string) string {
 	for at := dir; ; at = filepath.Dir(at) {
 		for _, name := range agent.Homes {
-			if isDir(filepath.Join(at, name)) {
+			if home := filepath.Join(at, name); isDir(home) && (at == dir || !foreign(home, dir)) {
 				return at
 			}
 		}
