@@ -45,7 +45,7 @@ func (p Policy) Dial(ctx context.Context, network, address string) (net.Conn, er
 		// The address is looked at when the connection is made, after the name was
 		// resolved: a name that is resolved twice may lead to two places.
 		dialer.Control = func(_, to string, _ syscall.RawConn) error {
-			if at, err := netip.ParseAddrPort(to); err != nil || !Public(at.Addr()) {
+			if at, err := netip.ParseAddrPort(to); err != nil || !Public(at.Addr()) || near(at.Addr(), networks()) {
 				return &RefusedError{Host: host, Address: at.Addr().String()}
 			}
 			return nil
@@ -80,6 +80,33 @@ func Public(a netip.Addr) bool {
 		return false
 	}
 	return !slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// near says whether an address is one of this machine, or of a network that it is in.
+// Such an address may look public: most of IPv6 are, and guarded by a firewall that a
+// connection from here does not pass. Networks that are too large to be a local one do
+// not count.
+func near(a netip.Addr, networks []netip.Prefix) bool {
+	const local4, local6 = 24, 64
+	a = a.Unmap().WithZone("")
+	return slices.ContainsFunc(networks, func(n netip.Prefix) bool {
+		return n.Addr() == a || n.Contains(a) && (a.Is4() && n.Bits() >= local4 || a.Is6() && n.Bits() >= local6)
+	})
+}
+
+// networks are those of this machine, each with its address in it.
+func networks() []netip.Prefix {
+	addresses, _ := net.InterfaceAddrs() // what could be found out
+	var all []netip.Prefix
+	for _, a := range addresses {
+		if n, ok := a.(*net.IPNet); ok {
+			if ip, ok := netip.AddrFromSlice(n.IP); ok {
+				ones, _ := n.Mask.Size()
+				all = append(all, netip.PrefixFrom(ip.Unmap(), ones))
+			}
+		}
+	}
+	return all
 }
 
 // global6 holds all addresses of IPv6 that are given out.
