@@ -171,7 +171,7 @@ func told(resp *nethttp.Response) (string, error) {
 	out.WriteString(resp.Status + "\n")
 	for _, name := range []string{"Content-Type", "Location", "Retry-After", "Link", "ETag", "Last-Modified"} {
 		if value := resp.Header.Get(name); value != "" {
-			fmt.Fprintf(&out, "%s: %s\n", name, value)
+			fmt.Fprintf(&out, "%s: %.1000s\n", name, value) // a server may send megabytes
 		}
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, toolOutput+1))

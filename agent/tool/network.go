@@ -135,12 +135,16 @@ func (n Network) String() string {
 // publicName says whether a host may be public: it is no address in a private network,
 // and not this machine.
 func publicName(host string) bool {
-	host = strings.ToLower(host)
+	host = strings.TrimRight(strings.ToLower(host), ".")
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return false
 	}
-	at, err := netip.ParseAddr(host)
-	return err != nil || outbound.Public(at)
+	if at, err := netip.ParseAddr(host); err == nil {
+		return outbound.Public(at)
+	}
+	// 2130706433, 0x7f.1 and 127.1 are addresses too, for whoever reads them so.
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	return last != "" && (last[0] < '0' || last[0] > '9')
 }
 
 func private(host string) error {

@@ -22,12 +22,12 @@ func TestReach(t *testing.T) {
 }
 
 func TestNamesOfPrivateHosts(t *testing.T) {
-	for _, name := range []string{"localhost", "a.LOCALHOST", "127.0.0.1", "::1"} {
+	for _, name := range []string{"localhost", "a.LOCALHOST", "localhost.", "127.0.0.1", "127.0.0.1.", "::1", "2130706433", "0x7f.1", "127.1", "017700000001", ""} {
 		if publicName(name) {
 			t.Errorf("%s counts as public", name)
 		}
 	}
-	for _, name := range []string{"example.com", "1.1.1.1"} {
+	for _, name := range []string{"example.com", "example.com.", "1.1.1.1", "9.example.com"} {
 		if !publicName(name) {
 			t.Errorf("%s counts as private", name)
 		}
