@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"strings"
 	"time"
 
 	"github.com/hocket-dev/hocket/engine"
@@ -44,7 +45,7 @@ func (t *Tree) applyStep(it *item, f engine.Fact) {
 		t.steps += btoi(it.isWork())
 		it.set(running, f.Time)
 	case engine.AttemptStarted:
-		it.attempt, it.note = f.Attempt, ""
+		it.attempt, it.note, it.line = f.Attempt, "", nil
 		it.set(running, f.Time)
 	case engine.AttemptFailed:
 		if !Lost(f) {
@@ -113,13 +114,45 @@ func endState(s engine.Status) state {
 	return succeeded
 }
 
-// Log takes what an attempt has printed; its last line is shown beside it.
+// Log takes what an attempt has printed; its last line is shown beside it. A line
+// may come in many pieces, as models speak; of a long one its end is shown while it
+// grows.
 func (t *Tree) Log(address string, piece []byte) {
-	if it := t.find(address); it != nil && it.state == running {
-		if line := LastLine(lastOf(piece)); line != "" {
-			it.note = line
-		}
+	it := t.find(address)
+	if it == nil || it.state != running {
+		return
 	}
+	all := append(it.line, piece...)
+	it.line = all[bytes.LastIndexAny(all, "\r\n")+1:]
+	growing := len(bytes.TrimSpace(it.line)) > 0
+	if len(it.line) > maxGrowing {
+		it.line = bytes.Clone(it.line[len(it.line)-maxGrowing:])
+	}
+	text := lastOf(all)
+	if growing {
+		text = endOf(string(it.line))
+	}
+	if line := LastLine(text); line != "" {
+		it.note = line
+	}
+}
+
+const (
+	maxGrowing = 1000 // bytes that are kept of a line that grows
+	maxShown   = 60   // characters that are shown of it
+)
+
+// endOf is the end of a long line, from the beginning of a word on.
+func endOf(line string) string {
+	runes := []rune(strings.ToValidUTF8(strings.TrimSpace(line), ""))
+	if len(runes) <= maxShown {
+		return string(runes)
+	}
+	end := string(runes[len(runes)-maxShown:])
+	if _, rest, ok := strings.Cut(end, " "); ok {
+		end = rest
+	}
+	return "… " + end
 }
 
 // lastOf is the beginning of the last line of a piece: more is never shown.

@@ -63,6 +63,7 @@ type item struct {
 	until   time.Time
 	usage   engine.Usage
 	note    string
+	line    []byte // of its log, as far as it goes
 	body    *scope // the called workflow, or the current round of a loop
 	round   int
 	items   []*scope // of an Each, in the order in which they began

@@ -53,7 +53,7 @@ func tell(t *testing.T, tree *view.Tree, script string) {
 		}
 		switch f.Kind {
 		case "log":
-			tree.Log(f.Address, []byte(f.Text))
+			tree.Log(f.Address, []byte(f.Text+"\n"))
 			continue
 		case "ok":
 			f.Kind, f.Status = engine.StepEnded, engine.Success
