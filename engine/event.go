@@ -99,6 +99,9 @@ type Recovered struct {
 	Time time.Time `json:"time"`
 	// Unattended is as in Started: nobody takes the run up yet.
 	Unattended bool `json:"unattended,omitempty"`
+	// Unsettled says that a lost attempt may have cost what it could: its cost is
+	// not known. Without it, as in older runs, such an attempt cost nothing.
+	Unsettled bool `json:"unsettled,omitempty"`
 }
 
 // Forked says that the events before it were taken from another run, without

@@ -150,10 +150,10 @@ func (r *Run) take(ev Event, about *inst) {
 	case *LimitRaised:
 		r.limitRaised(ev)
 	case *Recovered:
-		r.recovered()
+		r.recovered(ev.Unsettled)
 	case *Forked:
 		r.clock.active = 0
-		r.recovered()
+		r.recovered(false) // what was lost is the other run's
 		r.endRehearsal()
 	}
 }

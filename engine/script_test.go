@@ -321,7 +321,7 @@ func (s *script) fire() error {
 
 // crash builds the run again from the events and carries out what is pending.
 func (s *script) crash() error {
-	return s.rebuild(s.events, &engine.Recovered{Time: s.now})
+	return s.rebuild(s.events, &engine.Recovered{Time: s.now, Unsettled: true})
 }
 
 func (s *script) fork(address string) error {
@@ -375,7 +375,7 @@ func TestEventsComeBack(t *testing.T) {
 		&engine.HumanAnswered{Time: at, Address: "gate", Value: "yes", By: "ann"},
 		&engine.CancelAsked{Time: at, By: "ann", Reason: "enough"},
 		&engine.LimitRaised{Time: at, Limits: workflow.Limits{CostUSD: 5}, By: "ann"},
-		&engine.Recovered{Time: at},
+		&engine.Recovered{Time: at, Unsettled: true},
 		&engine.Forked{Time: at, From: "old", Address: "a"},
 	} {
 		line, err := engine.Encode(ev)

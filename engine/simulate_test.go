@@ -246,7 +246,7 @@ func (s *simulation) crash() error {
 	}
 	s.run = run
 	s.now = s.now.Add(time.Hour)
-	ev := &engine.Recovered{Time: s.now}
+	ev := &engine.Recovered{Time: s.now, Unsettled: true}
 	s.events = append(s.events, ev)
 	if _, err := run.Step(ev); err != nil {
 		return err

@@ -247,10 +247,12 @@ func (r *Run) lost(in *inst) {
 // recovered takes every attempt without an answer as lost, because the process
 // that made it is gone. First all slots are given back, then the lost attempts
 // take them in their old order, before anything that still waited.
-func (r *Run) recovered() {
+func (r *Run) recovered(unsettled bool) {
 	open := slices.SortedFunc(maps.Values(r.attempts), func(a, b *inst) int { return int(a.issued - b.issued) })
 	for _, in := range open {
-		r.vacate(in, Usage{})
+		bound := r.bound(in)
+		costs := bound.UnknownCost || bound.MaxCostUSD > 0
+		r.vacate(in, Usage{CostUnknown: unsettled && costs && !in.unsent})
 	}
 	for _, in := range open {
 		switch {

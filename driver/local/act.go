@@ -90,7 +90,7 @@ func recordIdle(ctx context.Context, store *journal.Store, w *journal.Writer, ev
 		return err
 	}
 	_, cancel := ev.(*engine.CancelAsked)
-	recovered := &engine.Recovered{Time: now, Unattended: true}
+	recovered := &engine.Recovered{Time: now, Unattended: true, Unsettled: true}
 	if r.Status() == engine.Running && !cancel {
 		// It was interrupted. The time since then must not count as its own.
 		err = add(recovered)

@@ -107,7 +107,7 @@ func (l *loop) recover(ctx context.Context) error {
 		l.over = true
 		return nil
 	}
-	if err := l.takeUp(&engine.Recovered{Time: l.now()}); err != nil {
+	if err := l.takeUp(&engine.Recovered{Time: l.now(), Unsettled: true}); err != nil {
 		return err
 	}
 	for _, c := range l.run.Pending() {
