@@ -206,7 +206,7 @@ func (l *loop) readInbox() error {
 	for _, m := range messages {
 		ev := at(m.Event, l.now())
 		b := journal.Batch{Events: []engine.Event{ev}, Verdicts: []journal.Verdict{{ID: m.ID}}}
-		if told, err := l.answersQuery(ev); told {
+		if told, err := l.answersQuery(ev, m.Sent); told {
 			b.Events = nil
 			if err != nil {
 				b.Verdicts[0].Refused = err.Error()

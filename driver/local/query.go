@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/engine"
@@ -19,6 +20,7 @@ type query struct {
 	question agent.Question
 	over     <-chan struct{} // closed when the attempt does not wait any more
 	reply    chan queryReply // gets one value
+	shown    time.Time       // since when it can be answered
 }
 
 type queryReply struct {
@@ -95,6 +97,7 @@ func (l *loop) queried(q *query) {
 // showQuery puts a question to a person who is here. If nobody is, it waits for
 // the inbox where somebody may look into that, and else nobody answers it.
 func (l *loop) showQuery(q *query) {
+	q.shown = time.Now().Truncate(time.Microsecond) // messages have no finer time
 	mail := l.mail
 	post := func(a *answer) error {
 		a.address, a.query, a.taken = q.key.address, q, make(chan error, 1)
@@ -137,13 +140,18 @@ func (l *loop) answerQuery(a *answer) error {
 	return l.settleQuery(a.query, a.value)
 }
 
-// answersQuery takes an answer from the inbox; false: it is not for an attempt.
-func (l *loop) answersQuery(ev engine.Event) (bool, error) {
+// answersQuery takes an answer from the inbox; false: it is not for an attempt. One
+// that was sent before the question could be seen is about another one.
+func (l *loop) answersQuery(ev engine.Event, sent time.Time) (bool, error) {
 	a, ok := ev.(*engine.HumanAnswered)
 	if !ok || len(l.queries[a.Address]) == 0 {
 		return false, nil
 	}
-	return true, l.settleQuery(l.queries[a.Address][0], a.Value)
+	q := l.queries[a.Address][0]
+	if sent.Before(q.shown) {
+		return true, fmt.Errorf("there is another question now, which was asked after this answer; look at it first")
+	}
+	return true, l.settleQuery(q, a.Value)
 }
 
 func (l *loop) settleQuery(q *query, value string) error {
