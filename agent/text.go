@@ -1,6 +1,9 @@
 package agent
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // NotText is the number of the first byte that is not part of UTF-8 text, counted
 // from 1; zero if all of it is text. Outputs are text: what is not would reach the
@@ -14,4 +17,13 @@ func NotText(data []byte) int {
 		at += size
 	}
 	return 0
+}
+
+// OneLine is text in one line of at most so many characters.
+func OneLine(text string, most int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(text) > most {
+		text = string([]rune(text)[:most-1]) + "…"
+	}
+	return text
 }

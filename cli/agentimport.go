@@ -208,9 +208,5 @@ func shorten(text string) string {
 	if text == "" {
 		return "nothing"
 	}
-	runes := []rune(strings.Join(strings.Fields(text), " "))
-	if len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return string(runes)
+	return agent.OneLine(text, most)
 }

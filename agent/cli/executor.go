@@ -184,8 +184,8 @@ func (x *Executor) program(ctx context.Context, set *settings) (string, error) {
 // headless runs the command to its end and reads what it says.
 func (x *Executor) headless(ctx context.Context, task *agent.Task, set *settings, cmd *process.Command, l *launch, log agent.Log) (agent.Result, error) {
 	r := &reading{
-		m: x.m(), log: log, limit: task.Agent.OutputLimit(set.MaxOutputKB, defaultOutputKB), budget: task.Agent.Budget,
-		prices: x.o.Prices, now: time.Now, atStart: true, model: l.model, before: before(task),
+		m: x.m(), log: agent.NewLines(log), limit: task.Agent.OutputLimit(set.MaxOutputKB, defaultOutputKB), budget: task.Agent.Budget,
+		prices: x.o.Prices, now: time.Now, model: l.model, before: before(task),
 	}
 	errs := complaints{rules: x.m().complaints}
 	stdin, _ := x.m().stdin.text(l.values) // "": it is not wanted

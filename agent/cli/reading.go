@@ -28,7 +28,7 @@ const maxLine = 16 << 20
 // reading is what a CLI has said so far. Its methods are called from one goroutine.
 type reading struct {
 	m      *Manifest
-	log    agent.Log
+	log    *agent.Lines
 	limit  int          // of the answer, in bytes
 	budget agent.Budget // that ends the run when more is told; zero: none
 	prices agent.Prices
@@ -46,7 +46,6 @@ type reading struct {
 	session    string
 	model      string
 	said       bool // it has answered or called a tool
-	atStart    bool // of a line of the log
 
 	success bool
 	failure Meaning // "" none
@@ -59,7 +58,7 @@ type reading struct {
 // take is a [process.Sink] for standard output.
 func (r *reading) take(piece []byte) error {
 	if r.m.reply.format == "text" {
-		r.log(piece)
+		r.log.Piece(piece)
 		if r.message.Len()+len(piece) > r.limit {
 			return errTooMuch
 		}
@@ -100,7 +99,7 @@ func (r *reading) end() error {
 	if r.m.reply.format == "text" {
 		r.success, r.answer = true, strings.TrimRight(r.answer, "\r\n")
 	}
-	r.logLine("")
+	r.log.End()
 	return err
 }
 
@@ -179,13 +178,13 @@ func (r *reading) words(rule *rule, e event) error {
 	}
 	if delta := rule.text("delta", e); delta != "" {
 		r.said = true
-		r.print(delta)
+		r.log.Write(delta)
 		r.message.WriteString(delta)
 	}
 	if text := rule.text("text", e); text != "" {
 		r.said = true
 		if r.message.Len() == 0 { // else its pieces were printed
-			r.print(text)
+			r.log.Write(text)
 		}
 		r.message.Reset()
 		r.message.WriteString(text)
@@ -194,10 +193,10 @@ func (r *reading) words(rule *rule, e event) error {
 	if tool := rule.text("tool", e); tool != "" {
 		r.said = true
 		r.endMessage()
-		r.logLine("> " + oneLine(tool+" "+rule.text("input", e), maxToolLine))
+		r.log.Line("> " + agent.OneLine(tool+" "+rule.text("input", e), maxToolLine))
 	}
 	if note := rule.text("note", e); note != "" {
-		r.logLine(oneLine(r.m.Name+": "+note, maxToolLine))
+		r.log.Line(agent.OneLine(r.m.Name+": "+note, maxToolLine))
 	}
 	if result := rule.take["result"].in(e); result != nil {
 		r.result = workflow.FormatText(result)
@@ -214,15 +213,6 @@ func (r *reading) words(rule *rule, e event) error {
 // maxToolLine is how much of a tool call the log shows.
 const maxToolLine = 200
 
-// oneLine is text in one line of at most n characters.
-func oneLine(text string, n int) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if utf8.RuneCountInString(text) > n {
-		text = string([]rune(text)[:n-1]) + "…"
-	}
-	return text
-}
-
 // endMessage ends a message that came in pieces.
 func (r *reading) endMessage() {
 	if r.message.Len() > 0 {
@@ -230,24 +220,7 @@ func (r *reading) endMessage() {
 		r.message.Reset()
 	}
 	if r.m.reply.format != "text" {
-		r.logLine("")
-	}
-}
-
-// print writes to the log, and logLine a line of its own.
-func (r *reading) print(text string) {
-	if text != "" {
-		r.log([]byte(text))
-		r.atStart = strings.HasSuffix(text, "\n")
-	}
-}
-
-func (r *reading) logLine(text string) {
-	if !r.atStart {
-		r.print("\n")
-	}
-	if text != "" {
-		r.print(text + "\n")
+		r.log.End()
 	}
 }
 

@@ -16,7 +16,7 @@ var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
 // readAll reads what a CLI printed, in pieces of a given size.
 func readAll(m *Manifest, text []byte, size int, log agent.Log) (*reading, error) {
-	r := &reading{m: m, log: log, limit: 1 << 20, now: func() time.Time { return noon }, atStart: true, prices: func(string) (agent.Price, bool) {
+	r := &reading{m: m, log: agent.NewLines(log), limit: 1 << 20, now: func() time.Time { return noon }, prices: func(string) (agent.Price, bool) {
 		return agent.Price{Input: 1, Output: 10}, true
 	}}
 	for len(text) > 0 {
@@ -33,7 +33,7 @@ func readAll(m *Manifest, text []byte, size int, log agent.Log) (*reading, error
 func (r *reading) summary() string {
 	used := r.spent.usage(r.prices, r.before)
 	return fmt.Sprintf("success=%v failure=%q status=%d session=%t usage=%d+%d $%.6f unknown=%v reason=%q output=%q",
-		r.success, r.failure, r.status, r.session != "", used.TokensIn, used.TokensOut, used.CostUSD, used.CostUnknown, oneLine(r.reason, 60), oneLine(r.output(true), 60))
+		r.success, r.failure, r.status, r.session != "", used.TokensIn, used.TokensOut, used.CostUSD, used.CostUnknown, agent.OneLine(r.reason, 60), agent.OneLine(r.output(true), 60))
 }
 
 // What the real CLIs printed, where those files are.

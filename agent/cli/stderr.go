@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/internal/process"
 )
 
@@ -56,7 +57,7 @@ func (c *complaints) look(line string) error {
 		if i := rule.matches.SubexpIndex("words"); i >= 0 {
 			words = match[i]
 		}
-		return &complaint{means: rule.means, words: oneLine(strings.ToValidUTF8(words, "\uFFFD"), maxToolLine)}
+		return &complaint{means: rule.means, words: agent.OneLine(strings.ToValidUTF8(words, "\uFFFD"), maxToolLine)}
 	}
 	return nil
 }

@@ -149,7 +149,7 @@ func (e *Executor) Run(ctx context.Context, task *agent.Task, log agent.Log) (ag
 
 // begin finds the model of a task and prepares what it is told.
 func (e *Executor) begin(task *agent.Task, log agent.Log) (*conversation, error) {
-	c := &conversation{exec: e, task: task, log: &lines{log: log}}
+	c := &conversation{exec: e, task: task, log: agent.NewLines(log)}
 	if err := e.schema.Decode(task.Settings, &c.set); err != nil {
 		return nil, err
 	}
@@ -189,7 +189,7 @@ func (p place) open() (provider, error) {
 	case Gemini:
 		return &geminiAPI{at: p.Provider, key: key}, nil
 	}
-	return nil, agent.Permanentf("provider %s: there is no API %q; use anthropic, openai, gemini or compatible", p.name, p.API)
+	return nil, agent.Permanentf("provider %s: there is no API %q; use anthropic, openai, google or openai-compatible", p.name, p.API)
 }
 
 // noKey keeps an error that says more than that a key is missing.
@@ -198,7 +198,7 @@ func (p place) noKey(err error) error {
 	if errors.As(err, &known) {
 		return err
 	}
-	if p.KeyName != "" {
+	if p.KeyName != "" && !strings.Contains(err.Error(), p.KeyName) {
 		return agent.Permanentf("%s needs a key: %v; set %s", p.name, err, p.KeyName)
 	}
 	return agent.Permanentf("%s needs a key: %v", p.name, err)

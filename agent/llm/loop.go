@@ -23,7 +23,7 @@ var errTooMuch = errors.New("llm: the answer is too long")
 type conversation struct {
 	exec     *Executor
 	task     *agent.Task
-	log      *lines
+	log      *agent.Lines
 	set      settings
 	at       place
 	model    string
@@ -88,7 +88,7 @@ func (c *conversation) hold(ctx context.Context) (string, error) {
 		if c.repairs++; c.repairs > maxRepairs {
 			return "", &agent.Error{Kind: agent.BadOutput, Message: fmt.Sprintf("the answer cannot be used, also after %d corrections: %v", maxRepairs, wrong)}
 		}
-		c.log.line("the answer cannot be used, asking again: " + firstLine(wrong.Error()))
+		c.log.Line("the answer cannot be used, asking again: " + firstLine(wrong.Error()))
 		c.messages = append(c.messages, message{told: fmt.Sprintf("Your answer cannot be used: %v\nGive the whole answer again, corrected, and nothing else.", wrong)})
 	}
 	return "", c.endless()
@@ -153,7 +153,7 @@ func (c *conversation) ask(ctx context.Context) (answer, error) {
 		if !again || try == maxTries {
 			return a, c.explain(ctx, err, try)
 		}
-		c.log.line(fmt.Sprintf("%s does not answer (%s), next try in %s", c.at.name, firstLine(plainError(err)), pause.Round(time.Second/10)))
+		c.log.Line(fmt.Sprintf("%s does not answer (%s), next try in %s", c.at.name, firstLine(plainError(err)), pause.Round(time.Second/10)))
 		if err := c.exec.rest(ctx, pause); err != nil {
 			return a, err
 		}
@@ -171,7 +171,7 @@ func (c *conversation) withoutFormat(err error) bool {
 	if c.schema == nil || !errors.As(err, &r) || r.status != 400 || r.trouble() != unknownTrouble {
 		return false
 	}
-	c.log.line("the provider does not take the schema (" + firstLine(r.Error()) + "), the answer is checked here")
+	c.log.Line("the provider does not take the schema (" + firstLine(r.Error()) + "), the answer is checked here")
 	c.schema = nil
 	return true
 }
@@ -195,10 +195,10 @@ func (c *conversation) once(ctx context.Context, limit int64) (answer, error) {
 			return
 		}
 		text.WriteString(piece)
-		c.log.write(piece)
+		c.log.Write(piece)
 	})
 	a.text = strings.ToValidUTF8(text.String(), "\uFFFD")
-	c.log.end()
+	c.log.End()
 	switch cause := context.Cause(within); {
 	case errors.Is(cause, errTooMuch):
 		return a, agent.Permanentf("the answer is over %d KiB; raise max_output_kb, or ask for less", most>>10)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -86,14 +87,7 @@ func (r *refusal) readDetails(v any) {
 }
 
 // shorten keeps messages readable: some servers answer with a page.
-func shorten(text string) string {
-	const most = 500
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
-}
+func shorten(text string) string { return agent.OneLine(text, 500) }
 
 // plainText is a body that is no JSON, without the marks of a page.
 func plainText(body []byte) string {

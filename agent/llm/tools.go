@@ -62,7 +62,7 @@ func (b *toolbox) run(ctx context.Context, c *conversation, calls []call) ([]res
 			results[i] = result{call: k, text: text, failed: err != nil}
 			if err != nil {
 				results[i].text = err.Error()
-				c.log.line("tool " + k.name + " failed: " + firstLine(err.Error()))
+				c.log.Line("tool " + k.name + " failed: " + firstLine(err.Error()))
 			}
 			results[i].text = cutText(results[i].text)
 		})
@@ -73,7 +73,7 @@ func (b *toolbox) run(ctx context.Context, c *conversation, calls []call) ([]res
 
 // one does one call.
 func (b *toolbox) one(ctx context.Context, c *conversation, k call) (string, error) {
-	c.log.line("tool " + k.name + " " + shown(k.args))
+	c.log.Line("tool " + k.name + " " + shown(k.args))
 	t := b.byTag[k.name]
 	if t == nil {
 		return "", fmt.Errorf("there is no tool %q%s", k.name, b.choice())
@@ -87,7 +87,7 @@ func (b *toolbox) one(ctx context.Context, c *conversation, k call) (string, err
 			return "", err
 		}
 	}
-	return t.Call(ctx, args, c.task, c.log.piece)
+	return t.Call(ctx, args, c.task, c.log.Piece)
 }
 
 // choice says which tools there are.

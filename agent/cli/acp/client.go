@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/coder/acp-go-sdk"
 
@@ -21,7 +20,7 @@ type client struct {
 	stop  context.CancelCauseFunc
 	start *cli.Start
 	task  *agent.Task
-	log   agent.Log
+	log   *agent.Lines
 	room  chan struct{} // for messages that were read and not heard yet
 
 	mu        sync.Mutex
@@ -32,7 +31,6 @@ type client struct {
 	message   strings.Builder
 	messageID string
 	last      string // the last message that has ended
-	atStart   bool   // of a line of the log
 	tools     map[string]*toolCall
 	rejected  string // what the agent was not allowed to do last
 	model     string
@@ -51,8 +49,8 @@ const maxQueued = 512
 
 func newClient(ctx context.Context, start *cli.Start, task *agent.Task, log agent.Log, stop context.CancelCauseFunc) *client {
 	return &client{
-		ctx: ctx, stop: stop, start: start, task: task, log: log, room: make(chan struct{}, maxQueued),
-		atStart: true, tools: map[string]*toolCall{}, replayed: make(chan struct{}, 1),
+		ctx: ctx, stop: stop, start: start, task: task, log: agent.NewLines(log), room: make(chan struct{}, maxQueued),
+		tools: map[string]*toolCall{}, replayed: make(chan struct{}, 1),
 	}
 }
 
@@ -182,7 +180,7 @@ func (c *client) tool(u *toolUpdate, known bool) *toolCall {
 		if call.input != "" && call.input != call.title {
 			text += " " + call.input
 		}
-		c.line("> " + oneLine(text, maxToolLine))
+		c.line("> " + agent.OneLine(text, maxToolLine))
 	}
 	return call
 }
@@ -225,23 +223,21 @@ func (c *client) endMessage() {
 		c.last = c.message.String()
 		c.message.Reset()
 	}
-	c.line("")
+	if !c.over {
+		c.log.End()
+	}
 }
 
 // print writes to the log, and line a line of its own.
 func (c *client) print(text string) {
-	if text != "" && !c.over {
-		c.log([]byte(text))
-		c.atStart = strings.HasSuffix(text, "\n")
+	if !c.over {
+		c.log.Write(text)
 	}
 }
 
 func (c *client) line(text string) {
-	if !c.atStart {
-		c.print("\n")
-	}
-	if text != "" {
-		c.print(text + "\n")
+	if !c.over {
+		c.log.Line(text)
 	}
 }
 
@@ -312,19 +308,10 @@ func (c *client) silence() error {
 	case answer != "":
 		return nil
 	case c.rejected != "":
-		return agent.Permanentf("%s stopped, because it was not allowed to go on with: %s", name, oneLine(c.rejected, maxToolLine))
+		return agent.Permanentf("%s stopped, because it was not allowed to go on with: %s", name, agent.OneLine(c.rejected, maxToolLine))
 	}
 	return &agent.Error{Kind: agent.BadOutput, Message: name + " ended its turn without an answer"}
 }
 
 // maxToolLine is how much of a tool call the log shows.
 const maxToolLine = 200
-
-// oneLine is text in one line of at most n characters.
-func oneLine(text string, n int) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if utf8.RuneCountInString(text) > n {
-		text = string([]rune(text)[:n-1]) + "…"
-	}
-	return text
-}

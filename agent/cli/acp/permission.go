@@ -79,7 +79,7 @@ func (c *client) permit(ctx context.Context, p *permissionRequest) permissionRes
 			why = "not allowed, as nobody is here to be asked"
 		}
 		c.mu.Lock()
-		c.line(why + ": " + oneLine(detail(p, call), maxToolLine))
+		c.line(why + ": " + agent.OneLine(detail(p, call), maxToolLine))
 		c.mu.Unlock()
 		return c.refuse(p, call)
 	case strings.HasPrefix(chosen.Kind, "reject"):
@@ -122,7 +122,7 @@ func offer(options []option) (words []string, byWords map[string]option) {
 		for i, o := range same {
 			text := kind.words
 			if len(same) > 1 {
-				text = fmt.Sprintf("%s: %s", text, oneLine(o.Name, 60))
+				text = fmt.Sprintf("%s: %s", text, agent.OneLine(o.Name, 60))
 			}
 			if _, taken := byWords[text]; taken {
 				text = fmt.Sprintf("%s (%d)", text, i+1)
