@@ -19,7 +19,8 @@ type Options struct {
 	Grace    time.Duration // from SIGTERM to SIGKILL; zero: 5 s
 	Prices   agent.Prices  // of models, for CLIs that tell tokens only; nil: none is known
 	// Dir is where the files of runs and the known versions are kept, private to the
-	// user; "": the user's directory for caches.
+	// user; "": the user's directory for caches. A user who has none gets a new one for
+	// each run: a name in a directory of all users may be taken by another one.
 	Dir string
 	// Converse drives a CLI through a conversation in which it can ask; nil: none can.
 	Converse Driver
@@ -54,11 +55,12 @@ func New(o Options) *Executor {
 	if x.o.Dir == "" {
 		if cache, err := os.UserCacheDir(); err == nil {
 			x.o.Dir = filepath.Join(cache, "hocket", "cli")
-		} else {
-			x.o.Dir = filepath.Join(os.TempDir(), "hocket-cli")
 		}
 	}
-	x.versions = &versions{file: filepath.Join(x.o.Dir, "versions.json")}
+	x.versions = &versions{}
+	if x.o.Dir != "" {
+		x.versions.file = filepath.Join(x.o.Dir, "versions.json")
+	}
 	x.schema = agent.NewSchema(x.Settings())
 	return x
 }

@@ -371,3 +371,26 @@ func TestCallsEndWithTheAttempt(t *testing.T) {
 	_ = session.Close()
 	<-gone
 }
+
+// Without a directory of the user's own, nothing stands under a name that another user
+// may have taken.
+func TestNoPrivateDirectory(t *testing.T) {
+	shared := t.TempDir()
+	for name, value := range map[string]string{"HOME": "", "XDG_CACHE_HOME": "", "TMPDIR": shared} {
+		t.Setenv(name, value)
+	}
+	if _, err := os.UserCacheDir(); err == nil {
+		t.Skip("this system has one without HOME")
+	}
+	p := install(t, described, `ls -d "$TMPDIR"/* >&2; ls -ld "$TMPDIR"/* | grep -q '^drwx------' && echo '{"type":"done","result":"fine"}'`)
+	p.Executor = New(Options{Manifest: p.m(), Env: append(p.env, "TMPDIR="+shared)})
+	task := p.task()
+	task.Agent.Prompt = "You are kind."
+	res, err := p.Run(t.Context(), task, quiet)
+	if err != nil || res.Output != "fine" {
+		t.Errorf("%+v, %v", res, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(shared, "*")); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}

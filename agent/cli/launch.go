@@ -288,10 +288,13 @@ func (l *launch) makeTemp() error {
 	if l.task.Key == "" {
 		path = filepath.Join(l.x.o.Dir, "run-"+newID())
 	}
-	if err := os.RemoveAll(path); err != nil {
-		return err
+	var err error
+	if l.x.o.Dir == "" {
+		path, err = os.MkdirTemp("", "hocket-cli-")
+	} else if err = os.RemoveAll(path); err == nil {
+		err = os.MkdirAll(path, 0o700)
 	}
-	if err := os.MkdirAll(path, 0o700); err != nil {
+	if err != nil {
 		return err
 	}
 	l.tmp = path
