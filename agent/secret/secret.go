@@ -152,7 +152,7 @@ func (s *Store) read(place Place) (string, error) {
 	if place.Env != "" {
 		value, ok := s.getenv(place.Env)
 		if !ok {
-			return "", errors.New("is not there: the variable " + place.Env + " is not set")
+			return "", errors.New("is not there")
 		}
 		return value, nil
 	}

@@ -46,7 +46,7 @@ func TestSecretsComeFromTheirPlaces(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"none": "secret none is not configured; write under secrets in config.yml", "short": "has fewer than 6 characters", "empty": "is empty; set the variable EMPTY",
-		"unset": "the variable UNSET is not set; set the variable UNSET before you start hocket", "missing": "there is no file", "blank": "is empty; put it into the file empty",
+		"unset": "unset is not there; set the variable UNSET before you start hocket", "missing": "there is no file", "blank": "is empty; put it into the file empty",
 		"huge": "holds more than 64 KB", "folder": "cannot be read",
 	} {
 		_, err := s.Get(name)
