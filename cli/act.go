@@ -17,6 +17,7 @@ type act struct {
 	resume bool
 	record func(ctx context.Context, store *journal.Store, run string) (local.Receipt, error)
 	done   string // what is said when it was recorded
+	driver string // what another process does then that drives the run
 }
 
 func (a *app) actOn(cmd *cobra.Command, id string, v act) error {
@@ -56,7 +57,7 @@ func (a *app) acknowledge(run string, v act, receipt local.Receipt) error {
 	text := v.done + "\n"
 	switch {
 	case receipt.Driven:
-		text += "another process drives the run and goes on with it\n"
+		text += "another process drives the run and " + v.driver + "\n"
 	case !receipt.Status.Done():
 		text += "to go on: " + a.self("resume", run) + "\n"
 	}
@@ -89,7 +90,7 @@ is not offered changes nothing; the exit code is then 2.`,
 			v.record = func(ctx context.Context, store *journal.Store, run string) (local.Receipt, error) {
 				return local.Answer(ctx, store, run, args[1], args[2], userName())
 			}
-			v.done = "answered"
+			v.done, v.driver = "answered", "goes on with it"
 			return a.actOn(cmd, args[0], v)
 		},
 	}
@@ -134,7 +135,7 @@ started, also where another process drives the run.`,
 			v.record = func(ctx context.Context, store *journal.Store, run string) (local.Receipt, error) {
 				return local.Cancel(ctx, store, run, userName(), reason)
 			}
-			v.done = "cancelled"
+			v.done, v.driver = "cancelled", "ends it"
 			return a.actOn(cmd, args[0], v)
 		},
 	}
@@ -165,7 +166,7 @@ that waits because nobody knows what it may cost goes on with any raise.`,
 			v.record = func(ctx context.Context, store *journal.Store, run string) (local.Receipt, error) {
 				return local.Raise(ctx, store, run, limits.limits, userName())
 			}
-			v.done = "raised"
+			v.done, v.driver = "raised", "goes on with it"
 			return a.actOn(cmd, args[0], v)
 		},
 	}

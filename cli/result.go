@@ -28,19 +28,25 @@ type stepResult struct {
 	Attempts   int     `json:"attempts"`
 	Iteration  int     `json:"iteration"`
 	StepIndex  int     `json:"step_index"`
+
+	Usage *stepUsage `json:"usage,omitempty"` // of a step that used something
 }
 
-type usageResult struct {
-	Steps     int      `json:"steps"`
+type stepUsage struct {
 	CostUSD   *float64 `json:"cost_usd"` // null: some of it is not known
 	TokensIn  int64    `json:"tokens_in"`
 	TokensOut int64    `json:"tokens_out"`
 }
 
+type usageResult struct {
+	Steps int `json:"steps"`
+	stepUsage
+}
+
 func newRunResult(res engine.Result, workflow, digest string) runResult {
 	out := runResult{
 		RunID: res.Run, Workflow: workflow, Digest: digest, Status: string(res.Status), Output: res.Output,
-		Steps: make([]stepResult, len(res.Steps)), Warnings: append([]string{}, res.Warnings...), Usage: newUsage(res.Usage),
+		Steps: make([]stepResult, len(res.Steps)), Warnings: append([]string{}, res.Warnings...), Usage: usageResult{res.Usage.Steps, newUsage(res.Usage.Usage)},
 	}
 	if res.Error != "" {
 		out.Error = &res.Error
@@ -59,11 +65,15 @@ func newStepResult(s engine.StepResult) stepResult {
 	if s.Error != "" {
 		out.Error = &s.Error
 	}
+	if s.Usage != (engine.Usage{}) {
+		used := newUsage(s.Usage)
+		out.Usage = &used
+	}
 	return out
 }
 
-func newUsage(u engine.RunUsage) usageResult {
-	out := usageResult{Steps: u.Steps, TokensIn: u.TokensIn, TokensOut: u.TokensOut}
+func newUsage(u engine.Usage) stepUsage {
+	out := stepUsage{TokensIn: u.TokensIn, TokensOut: u.TokensOut}
 	if !u.CostUnknown {
 		out.CostUSD = &u.CostUSD
 	}

@@ -126,6 +126,10 @@ func usageText(u engine.RunUsage) string {
 
 func stepTable(steps []engine.StepResult) *view.Table {
 	t := &view.Table{Head: []string{"STEP", "AGENT", "STATUS", "TIME", "TRIES", "RESULT"}, Right: []bool{3: true, 4: true}}
+	costs := slices.ContainsFunc(steps, func(s engine.StepResult) bool { return s.Usage != (engine.Usage{}) })
+	if costs {
+		t.Head, t.Right = slices.Insert(t.Head, 5, "COST"), append(t.Right, true)
+	}
 	for _, s := range steps {
 		result := view.Cell{Text: view.Style{}.Cut(view.Line(workflow.FormatText(s.Output)), 100)}
 		if s.Error != "" {
@@ -135,9 +139,24 @@ func stepTable(steps []engine.StepResult) *view.Table {
 		if s.Attempts > 0 {
 			took, tries = stepTime(s), fmt.Sprint(s.Attempts)
 		}
-		t.Row(view.Cell{Text: s.Address}, view.Cell{Text: s.Agent, Paint: view.Dim}, view.Status(s.Status), view.Cell{Text: took}, view.Cell{Text: tries}, result)
+		row := []view.Cell{{Text: s.Address}, {Text: s.Agent, Paint: view.Dim}, view.Status(s.Status), {Text: took}, {Text: tries}, result}
+		if costs {
+			row = slices.Insert(row, 5, view.Cell{Text: stepCost(s.Usage)})
+		}
+		t.Row(row...)
 	}
 	return t
+}
+
+// stepCost is what a step cost, of those that cost something.
+func stepCost(u engine.Usage) string {
+	switch {
+	case u.CostUnknown:
+		return "unknown"
+	case u == engine.Usage{}:
+		return ""
+	}
+	return view.Cost(u.CostUSD)
 }
 
 // stepTime is how long a step took, or has taken so far.
