@@ -200,10 +200,14 @@ func (s *session) unloaded(address, reason string) error {
 	return agent.Errorf("%s could not be opened", short(address))
 }
 
-// found waits until an element is there.
+// found waits until an element is there. Whether the time runs out between two looks
+// or during one makes no difference, once the page has answered at all.
 func (s *session) found(ctx context.Context, at spot) error {
-	for {
+	for looked := false; ; looked = true {
 		n, err := call[int](ctx, s, "count", at)
+		if err != nil && looked && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+			return missingError{at}
+		}
 		if n > 0 || err != nil {
 			return err
 		}
