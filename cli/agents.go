@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -36,7 +37,7 @@ func (a *app) executors(root string, c project.Config) (map[string]agent.Executo
 		"llm":     model,
 		"file":    llm.Toolset(file.New(), model),
 		"http":    llm.Toolset(http.New(http.Options{}), model),
-		"shell":   llm.Toolset(shell.New(shell.Options{}), model),
+		"shell":   llm.Toolset(shell.New(shell.Options{Secret: secretVariables(c)}), model),
 		"browser": llm.Toolset(browser.New(browser.Options{Path: c.Browser.Program, Network: outbound.Policy{Private: c.Browser.PrivateNetwork}}), model),
 		"mcp":     mcp.New(func(names []string) ([]agent.Server, error) { return namedServers(c, secrets, names) }, mcp.Options{}),
 	}
@@ -49,6 +50,18 @@ func (a *app) executors(root string, c project.Config) (map[string]agent.Executo
 	}
 	_, wrong, err := tool.Load(root, tool.Options{Secret: secrets.Get})
 	return all, append(found, wrong...), err
+}
+
+// secretVariables are those in which a project has its secrets.
+func secretVariables(c project.Config) []string {
+	var names []string
+	for _, place := range c.Secrets {
+		names = append(names, place.Env)
+	}
+	for _, p := range c.Providers {
+		names = append(names, p.Key.Env)
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" }) // those in files
 }
 
 // ownCLIs adds the CLIs whose manifests stand in the project. One of the same name

@@ -29,11 +29,12 @@ var telling = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(^|_)(keys?|pat|pass|credentials?|auth)(_|$)|apikey|tokens?(_|$)|secret|passw|passphrase|._pwd$|sshpass`)
 })
 
-// Unsecret is an environment without the variables whose names say that they hold a
-// secret: for commands that a model types, which may need any other one.
-func Unsecret(env []string) []string {
+// Unsecret is an environment without the variables that are named, and those whose names
+// say that they hold a secret: for commands that a model types, which may need any other
+// one.
+func Unsecret(env []string, names ...string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(pair string) bool {
 		name, _, _ := strings.Cut(pair, "=")
-		return telling().MatchString(name)
+		return slices.Contains(names, name) || telling().MatchString(name)
 	})
 }

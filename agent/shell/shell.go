@@ -18,12 +18,16 @@ import (
 type Options struct {
 	Env   []string      // environment of every command, before its own; nil: this process's
 	Grace time.Duration // from SIGTERM to SIGKILL; zero: 5 s
+	// Secret are variables that a command of a model does not see, besides those whose
+	// names say so.
+	Secret []string
 }
 
 // Shell runs commands. It is safe for concurrent use.
 type Shell struct {
 	env    []string
 	grace  time.Duration
+	secret []string
 	schema *agent.Schema
 }
 
@@ -31,7 +35,7 @@ var _ agent.Executor = (*Shell)(nil)
 
 // New makes the executor.
 func New(o Options) *Shell {
-	s := &Shell{env: o.Env, grace: o.Grace}
+	s := &Shell{env: o.Env, grace: o.Grace, secret: o.Secret}
 	if s.env == nil {
 		s.env = os.Environ()
 	}

@@ -19,7 +19,7 @@ import (
 func tool(t *testing.T, task *agent.Task, permissions string) func(args string) (string, error) {
 	t.Helper()
 	task.Agent.Permissions, _ = parse(t, permissions).(map[string]any)
-	tools, done, err := shell.New(shell.Options{Env: []string{"PATH=" + os.Getenv("PATH"), "API_KEY=s3cret", "GITHUB_TOKEN=s3cret", "PGPASSWORD=s3cret", "GH_PAT=s3cret", "MYSQL_PWD=s3cret", "NPM_AUTHTOKEN=s3cret", "KEYBOARD=de"}}).Tools(task)
+	tools, done, err := shell.New(shell.Options{Secret: []string{"TICKETS"}, Env: []string{"TICKETS=s3cret", "PATH=" + os.Getenv("PATH"), "API_KEY=s3cret", "GITHUB_TOKEN=s3cret", "PGPASSWORD=s3cret", "GH_PAT=s3cret", "MYSQL_PWD=s3cret", "NPM_AUTHTOKEN=s3cret", "KEYBOARD=de"}}).Tools(task)
 	if err != nil || len(tools) != 1 {
 		t.Fatalf("got %d tools, %v", len(tools), err)
 	}
@@ -53,7 +53,7 @@ func TestToolRunsCommands(t *testing.T) {
 		{`{"command": "cat"}`, "exit status 0"},
 		{`{"command": "basename $PWD", "dir": "sub"}`, "sub\nexit status 0"},
 		{`{"command": "sleep 60", "timeout_seconds": 1}`, "ended after 1s: it took too long"},
-		{`{"command": "echo $API_KEY$GITHUB_TOKEN$PGPASSWORD$GH_PAT$MYSQL_PWD$NPM_AUTHTOKEN$KEYBOARD"}`, "de\nexit status 0"},
+		{`{"command": "echo $API_KEY$GITHUB_TOKEN$PGPASSWORD$GH_PAT$MYSQL_PWD$NPM_AUTHTOKEN$TICKETS$KEYBOARD"}`, "de\nexit status 0"},
 		{`{"command": "printf '\\377'"}`, "\uFFFD\nexit status 0"},
 	} {
 		if got, err := call(c.args); err != nil || got != c.want {
