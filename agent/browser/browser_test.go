@@ -2,6 +2,7 @@ package browser_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
@@ -114,7 +115,7 @@ func (s *site) task(t *testing.T, settings string) *agent.Task {
 	if err := os.MkdirAll(artifacts, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return &agent.Task{Key: "run/" + t.Name(), Agent: &agent.Definition{Name: "browser", Builtin: true}, Settings: v.(map[string]any), Dir: dir, Artifacts: artifacts}
+	return &agent.Task{Key: "run/" + t.Name() + rand.Text(), Agent: &agent.Definition{Name: "browser", Builtin: true}, Settings: v.(map[string]any), Dir: dir, Artifacts: artifacts}
 }
 
 // run runs settings in a browser for which this site is public and all else private.

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"crypto/rand"
 	"testing"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -9,7 +10,7 @@ import (
 
 // Shared gives one browser for many tasks, and closes it with the test.
 func Shared(t *testing.T, b *Browser, log agent.Log) (func(*agent.Task) (string, error), error) {
-	s, err := b.start(t.Context(), &agent.Task{Key: t.Name()}, outbound.Policy{}, nil, log)
+	s, err := b.start(t.Context(), &agent.Task{Key: t.Name() + rand.Text()}, outbound.Policy{}, nil, log)
 	if err != nil {
 		return nil, err
 	}
