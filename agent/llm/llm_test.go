@@ -202,9 +202,13 @@ func TestWrongCallsAreToldToTheModel(t *testing.T) {
 			fakemodel.Step{Text: "given up"},
 		))
 		tk.Tools = []agent.Tool{adder(), broken}
-		got, err := e.Run(t.Context(), tk, func([]byte) {})
+		var log strings.Builder
+		got, err := e.Run(t.Context(), tk, func(p []byte) { log.Write(p) })
 		if err != nil || got.Output != "given up" {
 			t.Fatalf("%q, %v", got.Output, err)
+		}
+		if !strings.Contains(log.String(), `do not fit the tool add: - /a: expected integer, found the text "one"`) {
+			t.Errorf("the log does not say what is wrong: %s", &log)
 		}
 		requests := fake.Requests()
 		for i, words := range []string{"do not fit the tool add", "there is no tool", "the disk is full"} {

@@ -88,7 +88,7 @@ func (c *conversation) hold(ctx context.Context) (string, error) {
 		if c.repairs++; c.repairs > maxRepairs {
 			return "", &agent.Error{Kind: agent.BadOutput, Message: fmt.Sprintf("the answer cannot be used, also after %d corrections: %v", maxRepairs, wrong)}
 		}
-		c.log.Line("the answer cannot be used, asking again: " + firstLine(wrong.Error()))
+		c.log.Line("the answer cannot be used, asking again: " + shorten(wrong.Error()))
 		c.messages = append(c.messages, message{told: fmt.Sprintf("Your answer cannot be used: %v\nGive the whole answer again, corrected, and nothing else.", wrong)})
 	}
 	return "", c.endless()
@@ -153,7 +153,7 @@ func (c *conversation) ask(ctx context.Context) (answer, error) {
 		if !again || try == maxTries {
 			return a, c.explain(ctx, err, try)
 		}
-		c.log.Line(fmt.Sprintf("%s does not answer (%s), next try in %s", c.at.name, firstLine(plainError(err)), pause.Round(time.Second/10)))
+		c.log.Line(fmt.Sprintf("%s does not answer (%s), next try in %s", c.at.name, shorten(plainError(err)), pause.Round(time.Second/10)))
 		if err := c.exec.rest(ctx, pause); err != nil {
 			return a, err
 		}
@@ -171,7 +171,7 @@ func (c *conversation) withoutFormat(err error) bool {
 	if c.schema == nil || !errors.As(err, &r) || r.status != 400 || r.trouble() != unknownTrouble {
 		return false
 	}
-	c.log.Line("the provider does not take the schema (" + firstLine(r.Error()) + "), the answer is checked here")
+	c.log.Line("the provider does not take the schema (" + shorten(r.Error()) + "), the answer is checked here")
 	c.schema = nil
 	return true
 }
@@ -251,9 +251,4 @@ func tail(text string) string {
 		return "…" + string(runes[len(runes)-most:])
 	}
 	return text
-}
-
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
-	return line
 }

@@ -62,7 +62,7 @@ func (b *toolbox) run(ctx context.Context, c *conversation, calls []call) ([]res
 			results[i] = result{call: k, text: text, failed: err != nil}
 			if err != nil {
 				results[i].text = err.Error()
-				c.log.Line("tool " + k.name + " failed: " + firstLine(err.Error()))
+				c.log.Line("tool " + k.name + " failed: " + shorten(err.Error()))
 			}
 			results[i].text = cutText(results[i].text)
 		})
