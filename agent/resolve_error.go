@@ -52,7 +52,10 @@ func (e *ResolveError) Summary() string {
 func (e *ResolveError) Advice() string {
 	switch e.Why {
 	case Unknown:
-		return strings.TrimSpace(workflow.DidYouMean(e.Name, e.Candidates) + " there are: " + strings.Join(e.Candidates, ", "))
+		if near := workflow.DidYouMean(e.Name, e.Candidates); near != "" {
+			return near
+		}
+		return "there are: " + strings.Join(e.Candidates, ", ")
 	case Ambiguous:
 		return "name one of them: " + strings.Join(e.Candidates, ", ")
 	case NoExecutor:

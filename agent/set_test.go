@@ -46,7 +46,7 @@ func TestResolve(t *testing.T) {
 		{"http", "http http"}, // the built-in agent, before the capability
 		{"lint", "go-linter shell"},
 		{"copy", "tester http"},
-		{"Linter", "agent: there is no agent \"Linter\"; did you mean \"go-linter\"? there are: first, go-linter, second, security-scanner, talker, tester, typo, http, shell"},
+		{"Linter", "agent: there is no agent \"Linter\"; did you mean \"go-linter\"?"},
 		{"nobody", "agent: there is no agent \"nobody\"; there are: first, go-linter, second, security-scanner, talker, tester, typo, http, shell"},
 		{"", "agent: no agent is named, and the project has no default agent; there are: first, go-linter, second, security-scanner, talker, tester, typo, http, shell"},
 		{"tester", "agent: agent \"tester\" may be any of 2; name one of them: tester (.hocket/agents/tester.yml), tester (.hocket/agents/copy.yml)"},

@@ -56,7 +56,7 @@ func callPos(n *node) workflow.Pos {
 
 func suggestAgent(written string, names []string) string {
 	if hint := workflow.DidYouMean(written, names); hint != "" {
-		return hint + " there are: " + strings.Join(names, ", ")
+		return hint
 	}
 	return "there are: " + strings.Join(names, ", ")
 }

@@ -47,7 +47,9 @@ func scenarios(t *testing.T) []string {
 var project = map[string]string{
 	".hocket/config.yml": "agent: anyone\nworkflows: {budgets: {max_steps: 10000}}\n",
 	".hocket/agents/anyone.yml": "agent: shell\nsettings: {command: [cat]}\n" +
-		"capabilities: [bank, clerk, triage, fixer, designer, researcher, writer, publisher, browser, llm, Analyzer, SecurityScanner, Reviewer, Reporter]\n",
+		"capabilities: [bank, clerk, triage, fixer, designer, researcher, writer, publisher, Analyzer, SecurityScanner, Reviewer, Reporter]\n",
+	".hocket/agents/browser.yml": "agent: shell\nsettings: {command: [cat]}\n",
+	".hocket/agents/llm.yml":     "agent: shell\nsettings: {command: [cat]}\n",
 }
 
 // scenario is one file, unpacked into a directory.
