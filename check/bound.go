@@ -155,6 +155,9 @@ func (b *bounder) task(w *workflow.Workflow, n *node, step *workflow.Task) total
 	default:
 		t.usd = cost.USD * float64(tries)
 		t.tokens = Bound{N: cost.Tokens}.times(Bound{N: tries})
+		if cost.USD > 0 && cost.Tokens == 0 { // a bound of money alone
+			t.tokens = open
+		}
 	}
 	return t
 }

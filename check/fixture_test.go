@@ -186,6 +186,8 @@ func (cast) Agent(name, _ string) check.Agent {
 		return check.Agent{Executor: "model", Cost: func(map[string]any) check.Cost { return check.Cost{USD: 0.5, Tokens: 1000} }}
 	case "shell":
 		return check.Agent{Executor: "shell", Validate: needsCommand}
+	case "thrifty":
+		return check.Agent{Executor: "model", Cost: func(map[string]any) check.Cost { return check.Cost{USD: 0.5} }}
 	case "unpriced":
 		return check.Agent{Executor: "model", Cost: check.UnknownCost}
 	case "editor":

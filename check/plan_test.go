@@ -96,6 +96,14 @@ steps:
 	}
 }
 
+// A bound of money says nothing about tokens.
+func TestPlanDoesNotTakeNoBoundForZero(t *testing.T) {
+	p := check.PlanOf(bundle(t, [2]string{"root", "steps: [{agent: thrifty}, {agent: shell}]"}), workflow.Limits{}, cast{})
+	if p.CostUSD == nil || *p.CostUSD != 0.5 || !p.Tokens.Open {
+		t.Errorf("plan %+v", p)
+	}
+}
+
 func TestPlanOfNestedLoopsDoesNotOverflow(t *testing.T) {
 	text := "steps: [{agent: writer}]"
 	for range 12 {
