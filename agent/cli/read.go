@@ -307,7 +307,7 @@ func (r *reader) files(entries []strictyaml.Entry) {
 		if f.name == "" {
 			f.name = e.Name
 		}
-		if !filepath.IsLocal(f.name) || strings.ContainsAny(f.name, `\:`) {
+		if !localName(f.name) {
 			m.Peek("name").Errorf(CodeManifest, "write a name such as settings.json", "%q leads out of the directory for files", f.name)
 		}
 		text, json := m.Get("text"), m.Get("json")
@@ -322,6 +322,11 @@ func (r *reader) files(entries []strictyaml.Entry) {
 		m.Done()
 		r.m.files = append(r.m.files, f)
 	}
+}
+
+// localName says whether a name is that of a file inside of a directory, on every system.
+func localName(name string) bool {
+	return filepath.IsLocal(name) && !strings.ContainsAny(name, `\:`)
 }
 
 // jsonForm is the content of a file that is JSON, also where it is a text alone.

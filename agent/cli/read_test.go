@@ -56,6 +56,8 @@ func TestMistakes(t *testing.T) {
 		{"variable", small + "env: {A-B: x}", "cannot be the name of a variable", "letters"},
 		{"argument", strings.Replace(small, "run,", "{if: model},", 1), "there are no arguments here", "`args`"},
 		{"text with rules", strings.Replace(small, "reply:", "reply:\n  format: text", 1), "plain text has no events", "leave them out"},
+		{"reply file", strings.Replace(small, "reply:", "reply:\n  file: ../usage.json", 1), "leads out", "usage.json"},
+		{"reply file nobody knows of", strings.Replace(small, "reply:", "reply:\n  file: usage.json", 1), "is not told where to write", "{tmp}/usage.json"},
 		{"mode", small + "permissions: {all: {x: 1}}", "all", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -101,6 +103,25 @@ func (r *reading) end() error {
 	}
 	r.log.End()
 	return err
+}
+
+// file reads the file that the CLI was to write, as one more event. One that is not
+// there, or nothing to read, tells nothing.
+func (r *reading) file(dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("what it used: %w", err)
+	}
+	defer root.Close()
+	name := filepath.FromSlash(r.m.reply.file)
+	if info, err := root.Lstat(name); err != nil || !info.Mode().IsRegular() || info.Size() > maxLine {
+		return nil
+	}
+	text, err := root.ReadFile(name)
+	if err != nil {
+		return fmt.Errorf("what it used: %w", err)
+	}
+	return r.line(text)
 }
 
 func (r *reading) line(line []byte) error {

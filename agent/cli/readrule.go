@@ -19,6 +19,9 @@ func (r *reader) reply(n strictyaml.Node) {
 	if r.m.reply.format = m.Word("format", "lines", "json", "text"); r.m.reply.format == "" {
 		r.m.reply.format = "lines"
 	}
+	if file := m.Get("file"); file.Exists() {
+		r.replyFile(file)
+	}
 	rules := m.Get("rules")
 	for _, entry := range rules.List() {
 		r.m.reply.rules = append(r.m.reply.rules, r.rule(entry.Map()))
@@ -27,6 +30,18 @@ func (r *reader) reply(n strictyaml.Node) {
 		rules.Key().Errorf(CodeManifest, "leave them out, or write another `format`", "plain text has no events for rules")
 	}
 	m.Done()
+}
+
+// replyFile reads the name of a file that the CLI writes.
+func (r *reader) replyFile(n strictyaml.Node) {
+	name := n.Name()
+	r.m.reply.file = name
+	switch {
+	case !localName(name):
+		n.Errorf(CodeManifest, "write a name such as usage.json", "%q leads out of the directory for files", name)
+	case !r.m.uses["tmp"]:
+		n.Errorf(CodeManifest, `write "{tmp}/`+name+`" among args`, "the CLI is not told where to write %q", name)
+	}
 }
 
 func (r *reader) rule(m *strictyaml.Map) rule {

@@ -13,6 +13,7 @@ import (
 // reply says how what a CLI prints is read.
 type reply struct {
 	format string // lines, json or text
+	file   string // that it writes, in the directory of the run's files: one more event; "" none
 	rules  []rule
 }
 

@@ -95,14 +95,22 @@ func (t template) value(v values) (any, bool) {
 			return nil, false
 		}
 	}
-	if len(t) == 1 && t[0].name != "" && t[0].form == "" {
-		return v[t[0].name], true
+	if value := t.whole(v); value != nil {
+		return value, true
 	}
 	var b strings.Builder
 	for _, s := range t {
 		b.WriteString(s.format(v))
 	}
 	return b.String(), true
+}
+
+// whole is the value of a template that is a name alone; nil: it is not.
+func (t template) whole(v values) any {
+	if len(t) == 1 && t[0].name != "" && t[0].form == "" {
+		return v[t[0].name]
+	}
+	return nil
 }
 
 func (s segment) format(v values) string {
@@ -133,6 +141,9 @@ type form any
 func fill(f form, v values) (any, bool) {
 	switch f := f.(type) {
 	case template:
+		if list, isList := f.whole(v).([]any); isList && list != nil {
+			return list, true // also one without entries: some CLIs insist on it
+		}
 		return f.value(v)
 	case map[string]form:
 		out := map[string]any{}
