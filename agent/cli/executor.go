@@ -71,9 +71,10 @@ func (x *Executor) Manifest() *Manifest { return x.m() }
 // Thinks is true of every task: a CLI works from its prompt.
 func (x *Executor) Thinks(*agent.Task) bool { return true }
 
-// Resumes says whether the CLI has the conversation of the task.
+// Resumes says whether the CLI has the conversation of the task. What it would take for
+// an option is no name of one.
 func (x *Executor) Resumes(task *agent.Task) bool {
-	return task.Conversation != nil && task.Conversation.Native != "" && (x.m().Resumes() || x.m().acp != nil)
+	return task.Conversation != nil && task.Conversation.Native != "" && task.Conversation.Native[0] != '-' && (x.m().Resumes() || x.m().acp != nil)
 }
 
 // Account is whose quota the CLI uses.
@@ -192,7 +193,11 @@ func (x *Executor) headless(ctx context.Context, task *agent.Task, set *settings
 	errs := complaints{rules: x.m().complaints}
 	stdin, _ := x.m().stdin.text(l.values) // "": it is not wanted
 	err := cmd.Run(ctx, stdin, r.take, errs.add)
-	if last := r.end(); err == nil {
+	last := r.end()
+	if x.m().reply.file != "" && last == nil {
+		last = r.file(l.tmp)
+	}
+	if err == nil {
 		err = last
 	}
 	o := &outcome{m: x.m(), r: r, err: err, stderr: &errs.said, program: cmd.Cmd.Path, started: cmd.Cmd.Process != nil}

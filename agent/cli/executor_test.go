@@ -129,6 +129,9 @@ func TestTakingUpAConversation(t *testing.T) {
 	p := install(t, described, echo)
 	task := p.task()
 	task.Conversation = &agent.Conversation{Native: "old", Spent: agent.Usage{CostUSD: 0.3, TokensIn: 60, TokensOut: 4}}
+	if p.Resumes(&agent.Task{Conversation: &agent.Conversation{Native: "--full-auto"}}) {
+		t.Error("an option is a conversation")
+	}
 	if !p.Resumes(task) {
 		t.Error("it is not taken up")
 	}
