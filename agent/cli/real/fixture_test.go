@@ -79,11 +79,15 @@ stream_max_retries = 1
 "npm":"@ai-sdk/openai-compatible","options":{"baseURL":"{url}/v1","apiKey":"{key}"},
 "models":{"fake-model":{"name":"F","limit":{"context":200000,"output":8000},"cost":{"input":3,"output":15}}}}}}`},
 	},
+	"qwen": {env: []string{"OPENAI_API_KEY={key}", "OPENAI_BASE_URL={url}/v1", "OPENAI_MODEL=fake-model"}},
+	// It unpacks 190 MB into its cache when it is first run.
+	"copilot": {env: []string{"COPILOT_PROVIDER_BASE_URL={url}/v1", "COPILOT_PROVIDER_API_KEY={key}", "COPILOT_MODEL=fake-model", "COPILOT_OFFLINE=true", "XDG_CACHE_HOME={clis}/cache"}},
+	"goose":   {env: []string{"GOOSE_PROVIDER=openai", "GOOSE_MODEL=gpt-4o", "OPENAI_API_KEY={key}", "OPENAI_HOST={url}", "OPENAI_BASE_PATH=v1/chat/completions", "GOOSE_DISABLE_KEYRING=1"}},
 }
 
 // models are those that the cases name: a CLI left to itself may ask another one first
 // which to take.
-var models = map[string]string{"claude": "sonnet", "codex": "gpt-5.4", "gemini": "gemini-2.5-flash", "opencode": "fake/fake-model"}
+var models = map[string]string{"claude": "sonnet", "codex": "gpt-5.4", "gemini": "gemini-2.5-flash", "opencode": "fake/fake-model", "qwen": "fake-model", "copilot": "fake-model", "goose": "gpt-4o"}
 
 func newFixture(t *testing.T, name, key string) *fixture {
 	t.Helper()
@@ -100,7 +104,7 @@ func newFixture(t *testing.T, name, key string) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(f.files) })
-	fill := strings.NewReplacer("{url}", f.server.URL, "{key}", key, "{home}", f.home)
+	fill := strings.NewReplacer("{url}", f.server.URL, "{key}", key, "{home}", f.home, "{clis}", os.Getenv("HOCKET_CLIS"))
 	f.env = []string{"HOME=" + f.home, "PATH=" + bin + ":" + filepath.Dir(node) + ":/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "TMPDIR=" + t.TempDir()}
 	for _, v := range homes[name].env {
 		variable, value, _ := strings.Cut(v, "=")

@@ -63,10 +63,14 @@ var cases = []struct {
 // notOffered are the cases that a CLI has no means for, and why.
 var notOffered = map[string]map[string]string{
 	"codex": {"permission asked": "it asks for no command, its sandbox decides; it asks for tools of servers, see TestACP"},
+	"goose": {"tool call refused": "it has no mode that reads only, and an agent with that mode does not start"},
 }
 
+// names are those of the CLIs.
+var names = []string{"claude", "codex", "gemini", "opencode", "qwen", "copilot", "goose"}
+
 func TestCLIs(t *testing.T) {
-	for _, name := range []string{"claude", "codex", "gemini", "opencode"} {
+	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			for _, c := range cases {
 				t.Run(c.name, func(t *testing.T) {
@@ -106,7 +110,7 @@ func structured(t *testing.T, f *fixture) {
 		t.Errorf("%q, %v", result.Output, err)
 	}
 	// Those that have schemas of their own give it to the model, as a tool or a format.
-	if own := map[string]string{"claude": `"StructuredOutput"`, "codex": `"json_schema"`}[f.cli]; own != "" && !f.told(own) {
+	if own := map[string]string{"claude": `"StructuredOutput"`, "codex": `"json_schema"`, "qwen": `"structured_output"`}[f.cli]; own != "" && !f.told(own) {
 		t.Errorf("the model was not given the schema")
 	}
 }
@@ -134,8 +138,8 @@ func toolCall(t *testing.T, f *fixture) {
 // toolRefused lets the agent read only. Some CLIs do not offer their shell to the model
 // then, so that the model calls what is not there.
 func toolRefused(t *testing.T, f *fixture) {
-	names := map[string]string{"claude": "Bash", "codex": "$shell", "gemini": "run_shell_command", "opencode": "bash"}
-	step := fakemodel.Step{Tool: names[f.cli], Cmd: "touch made.txt", Args: map[string]any{"command": "touch made.txt", "description": "make it"}}
+	shells := map[string]string{"claude": "Bash", "codex": "$shell", "gemini": "run_shell_command", "opencode": "bash", "qwen": "run_shell_command", "copilot": "bash", "goose": "shell"}
+	step := fakemodel.Step{Tool: shells[f.cli], Cmd: "touch made.txt", Args: map[string]any{"command": "touch made.txt", "description": "make it"}}
 	if f.cli == "codex" {
 		step.Args = nil
 	}
@@ -276,7 +280,7 @@ func permission(t *testing.T, f *fixture) {
 // cost is told by the CLI itself, or known from the prices of what it says that it used.
 func cost(t *testing.T, f *fixture) {
 	steps := []fakemodel.Step{{Text: "x", Usage: &fakemodel.Usage{In: 2000, Out: 100}}}
-	tells := f.cli == "claude" || f.cli == "opencode"
+	tells := f.cli == "claude" || f.cli == "opencode" || f.cli == "goose"
 	result, err := f.run(t.Context(), t, attempt{steps: steps})
 	if u := result.Usage; err != nil || u.TokensIn != 2000 || u.TokensOut != 100 || u.CostUnknown == tells || tells && u.CostUSD <= 0 {
 		t.Errorf("without prices: %+v, %v", u, err)

@@ -3,6 +3,8 @@ package realtest
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"testing"
 
@@ -36,6 +38,10 @@ type terms struct {
 }
 
 func serveAdd(file string) error {
+	return adder(file).Run(context.Background(), &mcp.StdioTransport{})
+}
+
+func adder(file string) *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "engine", Version: "1"}, nil)
 	mcp.AddTool(server, &mcp.Tool{Name: "add", Description: "Adds two numbers."}, func(_ context.Context, _ *mcp.CallToolRequest, in terms) (*mcp.CallToolResult, sum, error) {
 		note, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -48,10 +54,18 @@ func serveAdd(file string) error {
 		}
 		return nil, sum{in.A + in.B}, err
 	})
-	return server.Run(context.Background(), &mcp.StdioTransport{})
+	return server
 }
 
-// engine is the server, as a task is given it.
+// engine is the server, as a task is given it: by its command.
 func (f *fixture) engine() agent.Server {
 	return agent.Server{Name: "engine", Command: []string{os.Args[0]}, Env: map[string]string{serverVariable: f.file("calls")}}
+}
+
+// address is the same server, by its address.
+func (f *fixture) address(t *testing.T) agent.Server {
+	server := adder(f.file("calls"))
+	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true}))
+	t.Cleanup(web.Close)
+	return agent.Server{Name: "engine", URL: web.URL}
 }
