@@ -67,6 +67,9 @@ func lineOf(set *agent.Set, d *agent.Definition) agentLine {
 	}
 	if failed := set.Missing(d); failed != nil {
 		l.Usable, l.Missing = false, failed.Advice()
+		if failed.Absence != "" {
+			l.Missing = failed.Absence
+		}
 	}
 	return l
 }
@@ -79,6 +82,9 @@ func (a *app) agents() error {
 	lines := []agentLine{}
 	for _, d := range p.Agents.Definitions() {
 		lines = append(lines, lineOf(p.Agents, d))
+	}
+	if wrong := len(p.Diagnostics().Mistakes()); wrong > 0 {
+		a.note(view.Count(wrong, "mistake") + " in the files of the project, whose agents may be missing here; `hocket check` shows them\n")
 	}
 	if a.json {
 		return a.printJSON(lines)

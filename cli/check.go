@@ -53,10 +53,12 @@ func (a *app) check(files []string, syntaxOnly, fix bool) error {
 	if len(files) == 0 {
 		files = p.Names()
 	}
-	if len(files) == 0 {
-		return usagef("name a file, or make a project with `hocket init`", "this project has no workflows")
-	}
 	var found workflow.Diagnostics
+	if len(files) == 0 { // then its other files
+		if found = p.Diagnostics(); len(found) == 0 {
+			return usagef("name a file, or make a project with `hocket init`", "this project has no workflows")
+		}
+	}
 	for _, file := range files {
 		l, err := a.loadFrom(p, file)
 		if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/journal"
 	"github.com/hocket-dev/hocket/project"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 func (a *app) doctorVerb() *cobra.Command {
@@ -103,14 +104,31 @@ func lookAtProject(p *project.Project) []finding {
 	if !slices.ContainsFunc(agent.Homes, func(home string) bool { return isDir(filepath.Join(p.Root, home)) }) {
 		list[0] = finding{"project", warning, "no .hocket here or above " + p.Root, "`hocket init` makes one; files can be run without it"}
 	}
-	config := finding{"config", fine, "valid", ""}
-	if found := p.Diagnostics(); len(found) > 0 {
-		config = finding{"config", broken, found[0].String(), "`hocket check` shows all mistakes in the files of the project"}
-		if !found.Errors() {
-			config.State = warning
+	return append(list, lookAtFiles(p.Diagnostics())...)
+}
+
+// lookAtFiles tells the first mistake of every file of the project. Its configuration
+// is one that everything depends on, so that it is told too where it is valid.
+func lookAtFiles(found workflow.Diagnostics) []finding {
+	list := []finding{{"config", fine, "valid", ""}}
+	var seen []string
+	for _, d := range found.Mistakes() {
+		if slices.Contains(seen, d.Pos.File) {
+			continue
 		}
+		seen = append(seen, d.Pos.File)
+		f := finding{"file", warning, d.String(), "`hocket check` shows all mistakes in the files of the project"}
+		if d.Severity == workflow.Error {
+			f.State = broken
+		}
+		if filepath.Base(d.Pos.File) == "config.yml" {
+			f.What = "config"
+			list[0] = f
+			continue
+		}
+		list = append(list, f)
 	}
-	return append(list, config)
+	return list
 }
 
 func lookAtAgents(p *project.Project) []finding {
@@ -246,7 +264,7 @@ func lookAtJournal(ctx context.Context, dir string) finding {
 
 func brokenBy(what string, err error) finding {
 	text, remedy := explain(err)
-	return finding{what, broken, text, remedy}
+	return finding{what, broken, strings.TrimPrefix(text, "agent: "), remedy}
 }
 
 // lowDisk is the free space under which a long run may fail.
