@@ -8,7 +8,7 @@ type agentKey struct{ name, role string }
 // agents are not checked it is one of which only the name is known.
 func (in *Input) agent(w *workflow.Workflow, n *node, t *workflow.Task) *Agent {
 	if n.agent == nil { // many rules ask
-		n.agent = in.resolve(t.Agent, laneRole(w, t.Agent))
+		n.agent = in.resolve(t.Agent, w.RoleOf(t.Agent))
 	}
 	return n.agent
 }
@@ -28,15 +28,6 @@ func (in *Input) resolve(name, role string) *Agent {
 		in.resolved[key] = a
 	}
 	return a
-}
-
-func laneRole(w *workflow.Workflow, name string) string {
-	for i := range w.Agents {
-		if w.Agents[i].Name == name {
-			return w.Agents[i].Role
-		}
-	}
-	return ""
 }
 
 // replied says whether a node has a scripted reply.

@@ -152,18 +152,9 @@ type lanes struct {
 }
 
 func (l lanes) Resolve(name string) (*agent.Definition, agent.Executor, error) {
-	def, exec, err := l.set.ResolveLane(name, roleOf(l.w, name))
+	def, exec, err := l.set.ResolveLane(name, l.w.RoleOf(name))
 	if err != nil {
 		return def, nil, err
 	}
 	return def, l.place.Employ(exec), nil
-}
-
-func roleOf(w *workflow.Workflow, name string) string {
-	for _, lane := range w.Agents {
-		if lane.Name == name {
-			return lane.Role
-		}
-	}
-	return ""
 }

@@ -19,7 +19,7 @@ func taskFacts(b workflow.Bundle, agents *agent.Set, replies *scripted.Replies) 
 			if !ok {
 				return
 			}
-			f := agentFacts(agents, task, roleOf(w, task.Agent))
+			f := agentFacts(agents, task, w.RoleOf(task.Agent))
 			if replies != nil && replies.CoversTask(n.ID) {
 				f = engine.TaskFacts{Timeout: f.Timeout, Retry: f.Retry}
 				f.MaxCostUSD, f.MaxTokens = replies.Most(n.ID)

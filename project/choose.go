@@ -57,7 +57,7 @@ func (l *Loaded) chosenAgents(replied func(w *workflow.Workflow, node string) bo
 			if !ok || replied != nil && replied(w, n.ID) {
 				return
 			}
-			d, _, err := l.project.Agents.ResolveLane(task.Agent, roleOf(w, task.Agent))
+			d, _, err := l.project.Agents.ResolveLane(task.Agent, w.RoleOf(task.Agent))
 			if err == nil && d.Chosen != "" && !slices.Contains(seen, d.ID) {
 				seen = append(seen, d.ID)
 				found = append(found, workflow.Notef(d.Pos, codeChosen, "write under agent what does the work, if that is wrong",
@@ -66,13 +66,4 @@ func (l *Loaded) chosenAgents(replied func(w *workflow.Workflow, node string) bo
 		})
 	}
 	return found
-}
-
-func roleOf(w *workflow.Workflow, name string) string {
-	for _, lane := range w.Agents {
-		if lane.Name == name {
-			return lane.Role
-		}
-	}
-	return ""
 }

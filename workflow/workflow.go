@@ -63,6 +63,16 @@ type AgentRef struct {
 	Pos   Pos
 }
 
+// RoleOf is the role that the workflow gives the name of an agent; "": none.
+func (w *Workflow) RoleOf(agent string) string {
+	for i := range w.Agents {
+		if w.Agents[i].Name == agent {
+			return w.Agents[i].Role
+		}
+	}
+	return ""
+}
+
 // Limits bound a run and everything below it. Zero: not set here, so the
 // project's limit holds.
 type Limits struct {
