@@ -107,6 +107,19 @@ type toolUpdate struct {
 	Locations []struct {
 		Path string `json:"path"`
 	} `json:"locations"`
+	Meta json.RawMessage `json:"_meta"`
+}
+
+// name is what the agent calls the call; "" nothing. Where that is its input once more, the
+// name of the tool has to be looked for elsewhere.
+func (u *toolUpdate) name() string {
+	var meta struct {
+		Tool string `json:"toolName"`
+	}
+	if strings.HasPrefix(u.Title, "{") && json.Unmarshal(u.Meta, &meta) == nil && meta.Tool != "" {
+		return meta.Tool
+	}
+	return u.Title
 }
 
 func (c *client) hear(u *update) {
@@ -167,8 +180,8 @@ func (c *client) tool(u *toolUpdate, known bool) *toolCall {
 		c.tools[u.ID] = call
 		c.endMessage()
 	}
-	if u.Title != "" {
-		call.title = u.Title
+	if name := u.name(); name != "" {
+		call.title = name
 	}
 	if input := command(u.Input); input != "" {
 		call.input = input

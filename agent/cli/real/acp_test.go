@@ -15,6 +15,7 @@ import (
 func TestACP(t *testing.T) {
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			if programs := map[string]string{"claude": "claude-agent-acp", "codex": "codex-acp"}; programs[name] != "" {
 				if _, err := os.Stat(clis(t) + "/" + programs[name]); err != nil {
 					t.Skipf("%s is not installed; agent/cli/real/setup does that", programs[name])
@@ -58,6 +59,10 @@ func talkServer(t *testing.T, f *fixture) {
 	if f.cli == "copilot" { // which takes none by its command
 		server = f.address(t)
 	}
+	call := fakemodel.Step{Tool: "$add", Args: map[string]any{"a": 2, "b": 40}}
+	if f.cli == "qwen" { // whose model is to look for such a tool, and to call it through another
+		call = fakemodel.Step{Tool: "tool_call", Args: map[string]any{"name": "mcp__engine__add", "arguments": call.Args}}
+	}
 	for _, c := range []struct{ answer, calls string }{{"allow once", "2+40\n"}, {"reject", ""}} {
 		if err := os.RemoveAll(f.file("calls")); err != nil {
 			t.Fatal(err)
@@ -67,7 +72,7 @@ func talkServer(t *testing.T, f *fixture) {
 			asked = append(asked, q)
 			return c.answer, nil
 		}
-		steps := []fakemodel.Step{{Tool: "$add", Args: map[string]any{"a": 2, "b": 40}}, say("so be it")}
+		steps := []fakemodel.Step{call, say("so be it")}
 		_, err := f.run(t.Context(), t, attempt{mode: "ask", ask: ask, steps: steps, servers: []agent.Server{server}})
 		if calls, _ := os.ReadFile(f.file("calls")); string(calls) != c.calls || c.calls != "" && err != nil {
 			t.Errorf("%s: calls %q, %v", c.answer, calls, err)

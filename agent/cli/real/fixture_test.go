@@ -24,7 +24,7 @@ import (
 )
 
 // patience is for a case. It bounds what hangs; nothing depends on it.
-const patience = 3 * time.Minute
+const patience = 5 * time.Minute
 
 // clis is where the programs of the CLIs are.
 func clis(t *testing.T) string {

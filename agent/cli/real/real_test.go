@@ -72,6 +72,7 @@ var names = []string{"claude", "codex", "gemini", "opencode", "qwen", "copilot",
 func TestCLIs(t *testing.T) {
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			for _, c := range cases {
 				t.Run(c.name, func(t *testing.T) {
 					if why := notOffered[name][c.name]; why != "" {
