@@ -39,7 +39,7 @@ The conversation is kept. With --session the next task goes on with it.`,
   # a CLI by its own name; a prompt from standard input; a file as an input
   hocket task "Explain the build" --agent codex
   hocket task - --agent claude < prompt.md
-  hocket task "Review this" --input diff="$(git diff)" --max-cost 0.50`,
+  hocket task "Review this" --input diff="$(git diff)"`,
 		Args: argsBetween(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(cmd.Flags()); err != nil {

@@ -37,7 +37,10 @@ func (a *app) heldText(p *past, style view.Style) string {
 		}
 	}
 	for _, h := range held {
-		step("waits for a budget", h.Address, h.Reason, a.raiseCommand(p.info.ID, h.Reason))
+		step("waits for a budget", h.Address, h.Reason, a.raiseCommand(p.info.ID, h))
+		if h.Unknown {
+			b.WriteString("  an agent whose definition has a budget, such as `budget: {max_cost_usd: 0.50}`, costs no more;\n  once the limit is raised this step goes on without a bound\n")
+		}
 	}
 	for _, l := range p.later {
 		step("waits until "+l.until.Local().Format(time.DateTime), l.address, l.why, a.self("resume", p.info.ID))
@@ -50,9 +53,8 @@ func (a *app) heldText(p *past, style view.Style) string {
 }
 
 // raiseCommand is the command that lets a step go on which a budget holds back.
-// The reason begins with what the step may cost or use.
-func (a *app) raiseCommand(run, reason string) string {
-	if strings.HasPrefix(reason, "it may use ") {
+func (a *app) raiseCommand(run string, h engine.Held) string {
+	if h.Tokens {
 		return a.self("raise", run, "--max-tokens", "N", "--resume")
 	}
 	return a.self("raise", run, "--max-cost", "USD", "--resume")
@@ -135,7 +137,7 @@ func (a *app) waitingList(p *past) []waitingFor {
 		})
 	}
 	for _, h := range p.run.Held() {
-		list = append(list, waitingFor{Address: h.Address, For: "budget", Reason: h.Reason, Command: a.raiseCommand(p.info.ID, h.Reason)})
+		list = append(list, waitingFor{Address: h.Address, For: "budget", Reason: h.Reason, Command: a.raiseCommand(p.info.ID, h)})
 	}
 	for _, l := range p.later {
 		list = append(list, waitingFor{Address: l.address, For: "time", Reason: l.why, Until: l.until, Command: a.self("resume", p.info.ID)})

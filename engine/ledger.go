@@ -70,6 +70,8 @@ type Held struct {
 	Node     string
 	Workflow string
 	Reason   string
+	Unknown  bool // what an attempt may use is not known; any raise lets it go on
+	Tokens   bool // the limit to raise is that on tokens, and not that on cost
 }
 
 // Held are the tasks that a budget holds back, in the order in which they came.
@@ -78,7 +80,7 @@ func (r *Run) Held() []Held {
 	for _, in := range r.paused {
 		bound := r.bound(in)
 		if f := r.overBudget(in, bound); in.phase == held && f != nil {
-			list = append(list, Held{in.address, in.n.def.ID, in.scope().frame.p.w.Name, f.budgetText(bound)})
+			list = append(list, Held{in.address, in.n.def.ID, in.scope().frame.p.w.Name, f.budgetText(bound), bound.UnknownCost, f.bindsTokens(bound)})
 		}
 	}
 	return list
@@ -102,6 +104,14 @@ func (r *Run) overBudget(in *inst, bound *TaskFacts) *frame {
 	return nil
 }
 
+// bindsTokens says whether it is the limit on tokens that holds a task back.
+func (f *frame) bindsTokens(bound *TaskFacts) bool {
+	if f.limits.CostUSD == 0 || bound.UnknownCost {
+		return f.limits.CostUSD == 0
+	}
+	return f.spent.CostUSD+f.reserved+bound.MaxCostUSD <= f.limits.CostUSD
+}
+
 // budgetText says which limit holds a task back.
 func (f *frame) budgetText(bound *TaskFacts) string {
 	name, l := f.p.w.Name, f.limits
@@ -109,7 +119,7 @@ func (f *frame) budgetText(bound *TaskFacts) string {
 	switch {
 	case bound.UnknownCost:
 		return fmt.Sprintf("what it may cost is unknown, and workflow %q has a budget", name)
-	case l.CostUSD > 0 && used+reserved+bound.MaxCostUSD > l.CostUSD:
+	case !f.bindsTokens(bound):
 		return fmt.Sprintf("it may cost $%.2f; workflow %q has used $%.2f and reserved $%.2f of $%.2f", bound.MaxCostUSD, name, used, reserved, l.CostUSD)
 	default:
 		return fmt.Sprintf("it may use %d tokens; workflow %q has used %d and reserved %d of %d", bound.MaxTokens, name, f.spent.TokensIn+f.spent.TokensOut, f.tokens, l.Tokens)
