@@ -48,7 +48,8 @@ func (a *app) executors(root string, c project.Config) (map[string]agent.Executo
 	if err != nil {
 		return nil, nil, err
 	}
-	_, wrong, err := tool.Load(root, tool.Options{Secret: secrets.Get})
+	tools, wrong, err := tool.Load(root, tool.Options{Secret: secrets.Get})
+	a.tools = tools
 	return all, append(found, wrong...), err
 }
 

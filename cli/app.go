@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/hocket-dev/hocket/agent/secret"
+	"github.com/hocket-dev/hocket/agent/tool"
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/session"
 )
@@ -28,6 +29,7 @@ type app struct {
 
 	stdinText []byte                          // what was read from standard input
 	secrets   *secret.Store                   // of the project that was opened
+	tools     *tool.Set                       // of the same
 	session   atomic.Pointer[session.Session] // in which an agent spoke last
 }
 

@@ -1,12 +1,16 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"os/user"
 	"path/filepath"
 	"runtime"
 
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/tool"
 	"github.com/hocket-dev/hocket/project"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // openProject opens the project around -C or the current directory.
@@ -18,7 +22,29 @@ func (a *app) openProject() (*project.Project, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, usagef("-C names the directory of a project", "there is no directory %s", dir)
 	}
-	return project.Open(dir, project.Options{State: a.state, StateHome: stateHome(), Executors: a.executors})
+	p, err := project.Open(dir, project.Options{State: a.state, StateHome: stateHome(), Executors: a.executors})
+	if err == nil {
+		p.Report(a.unknownTools(p))
+	}
+	return p, err
+}
+
+// unknownTools finds the tools that agents name and the project does not have. An
+// agent that brings tools of its own may mean one of those.
+func (a *app) unknownTools(p *project.Project) workflow.Diagnostics {
+	var found workflow.Diagnostics
+	for _, d := range p.Agents.Definitions() {
+		if _, calls := p.Executors()[d.Agent].(agent.Caller); !calls {
+			continue
+		}
+		for _, name := range d.Tools {
+			var unknown *tool.UnknownError
+			if _, err := a.tools.Tool(name); errors.As(err, &unknown) {
+				found = append(found, workflow.Errorf(d.At("tools"), agent.CodeDefinition, unknown.Hint(), "%q names the tool %q, which the project does not have", d.Name, name))
+			}
+		}
+	}
+	return found
 }
 
 // stateDir is where the project's runs are kept.

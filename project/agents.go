@@ -66,6 +66,9 @@ func (p *Project) checkAgents(before int) {
 	}
 }
 
+// Report adds what only the caller can find wrong with the project's files.
+func (p *Project) Report(found workflow.Diagnostics) { p.found = append(p.found, found...) }
+
 // definitionFiles are the agent files of a directory, sorted.
 func definitionFiles(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
