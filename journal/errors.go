@@ -10,11 +10,11 @@ import (
 	"github.com/hocket-dev/hocket/internal/database"
 )
 
-// Problem is what is wrong with a journal, and Error says so to a person.
-type (
-	Problem = database.Problem
-	Error   = database.Error
-)
+// Problem is what is wrong with a journal.
+type Problem = database.Problem
+
+// Error says to a person what is wrong with a journal.
+type Error = database.Error
 
 // The problems that a person can do something about.
 const (

@@ -76,11 +76,11 @@ func newTask() *agent.Task {
 	}
 }
 
-func run(t *testing.T, o staff.Options, m *mind, task *agent.Task) (agent.Result, error, string) {
+func run(t *testing.T, o staff.Options, m *mind, task *agent.Task) (agent.Result, string, error) {
 	t.Helper()
 	var log bytes.Buffer
 	res, err := staff.New(o).Employ(m).Run(t.Context(), task, func(p []byte) { log.Write(p) })
-	return res, err, log.String()
+	return res, log.String(), err
 }
 
 func TestATaskIsGivenAllThatItMayUse(t *testing.T) {
@@ -92,7 +92,7 @@ func TestATaskIsGivenAllThatItMayUse(t *testing.T) {
 	}}
 	task := newTask()
 	task.KeepPrompt = func(text string) { kept = text }
-	res, err, _ := run(t, staff.Options{
+	res, _, err := run(t, staff.Options{
 		Instructions: func() (string, error) { return "Be brief.", nil },
 		Memories: func(_ context.Context, task string) ([]agent.Passage, error) {
 			asked = task
@@ -134,7 +134,7 @@ func TestATaskIsGivenAllThatItMayUse(t *testing.T) {
 func TestHistoryIsToldOnce(t *testing.T) {
 	d := &diary{messages: []agent.Message{{Role: agent.RoleUser, Content: "Before?"}}, native: &agent.Conversation{Native: "n-1"}}
 	m := &mind{resumes: true}
-	if _, err, _ := run(t, staff.Options{Conversations: d}, m, newTask()); err != nil {
+	if _, _, err := run(t, staff.Options{Conversations: d}, m, newTask()); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(m.got.Prompt, "Before?") || m.got.Conversation.Native != "n-1" {
@@ -144,7 +144,7 @@ func TestHistoryIsToldOnce(t *testing.T) {
 
 func TestExactSettingsAreLeftAlone(t *testing.T) {
 	m := &mind{exact: true}
-	if _, err, _ := run(t, staff.Options{Instructions: func() (string, error) { return "Be brief.", nil }}, m, newTask()); err != nil {
+	if _, _, err := run(t, staff.Options{Instructions: func() (string, error) { return "Be brief.", nil }}, m, newTask()); err != nil {
 		t.Fatal(err)
 	}
 	if m.got.Prompt != "Write it." {
@@ -166,7 +166,7 @@ func TestNothingSecretComesOut(t *testing.T) {
 		var kept string
 		task := newTask()
 		task.Prompt, task.KeepPrompt = "Use "+secret, func(text string) { kept = text }
-		res, err, log := run(t, staff.Options{Mask: stars{}, Conversations: d}, m, task)
+		res, log, err := run(t, staff.Options{Mask: stars{}, Conversations: d}, m, task)
 		all := res.Output + log + kept
 		for _, said := range d.messages {
 			all += said.Content
@@ -212,12 +212,12 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 		"tools":         {Tools: func(context.Context, *agent.Task, bool) ([]agent.Tool, func(), error) { return nil, nil, broken }},
 	} {
 		m := &mind{}
-		if _, err, _ := run(t, o, m, newTask()); err == nil || !strings.Contains(err.Error(), "broken") || m.got != nil {
+		if _, _, err := run(t, o, m, newTask()); err == nil || !strings.Contains(err.Error(), "broken") || m.got != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	m := &mind{}
-	_, err, log := run(t, staff.Options{Memories: func(context.Context, string) ([]agent.Passage, error) { return nil, broken }}, m, newTask())
+	_, log, err := run(t, staff.Options{Memories: func(context.Context, string) ([]agent.Passage, error) { return nil, broken }}, m, newTask())
 	if err != nil || !strings.Contains(log, "broken") {
 		t.Errorf("memories: %v, %q", err, log)
 	}

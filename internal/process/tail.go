@@ -2,6 +2,7 @@ package process
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -77,5 +78,5 @@ func (o *Output) Add(piece []byte) error {
 func (o *Output) Bytes() []byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.text[:len(o.text):len(o.text)]
+	return slices.Clip(o.text)
 }
