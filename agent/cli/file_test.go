@@ -56,6 +56,14 @@ func TestServerWithoutArguments(t *testing.T) {
 	if _, err := p.Run(t.Context(), task, func([]byte) {}); err != nil {
 		t.Fatal(err)
 	}
+	task.Conversation = &agent.Conversation{Native: "c1"}
+	if _, err := p.Run(t.Context(), task, func([]byte) {}); err != nil {
+		t.Error(err)
+	}
+	stuck := install(t, strings.Replace(manifest, "servers:\n  command", "servers:\n  new_only: true\n  command", 1), `echo '{"type":"done","result":"ok"}'`)
+	if _, err := stuck.Run(t.Context(), task, func([]byte) {}); err == nil || !strings.Contains(err.Error(), "takes no tools into a conversation that goes on") {
+		t.Errorf("new servers in an old conversation: %v", err)
+	}
 	written, err := os.ReadFile(p.dir + "/mcp.json")
 	if err != nil || !strings.Contains(string(written), `"args":[]`) || strings.Contains(string(written), "env") {
 		t.Errorf("%s, %v", written, err)

@@ -176,6 +176,9 @@ var serverName = lazy(`^[a-zA-Z0-9_-]{1,64}$`)
 // writeServers puts the servers into the form that the CLI wants.
 func (l *launch) writeServers() (map[string]any, error) {
 	out := map[string]any{}
+	if l.x.m().newServers && len(l.servers) > 0 && l.values.has("resume") {
+		return nil, agent.Permanentf("%s takes no tools into a conversation that goes on, as it keeps those that it began with; leave the session or the tools out, or choose the mode ask", l.x.m().Name)
+	}
 	for i := range l.servers {
 		s := &l.servers[i]
 		kind := "url"

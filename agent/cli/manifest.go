@@ -25,6 +25,7 @@ type Manifest struct {
 	permissions map[Mode]values
 	chosen      []choice
 	serverForms map[string]form // by "command" and "url": how a server of tools is written
+	newServers  bool            // a conversation that is taken up has those that it began with
 	reply       reply
 	exits       map[int]Meaning
 	errors      []errorRule

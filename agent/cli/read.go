@@ -346,6 +346,7 @@ func (r *reader) servers(n strictyaml.Node) {
 			r.m.serverForms[kind] = r.form(f, serverValues)
 		}
 	}
+	r.m.newServers = m.Bool("new_only")
 	m.Done()
 }
 
