@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/workflow"
@@ -32,7 +33,8 @@ type Options struct {
 type Set struct {
 	root    string
 	options Options
-	tools   []*Manifest // the project's, then the built-in ones, each by name
+	own     []*Manifest        // the project's, by name
+	all     func() []*Manifest // and then the built-in ones
 }
 
 // File is the name of the file that makes a folder a tool.
@@ -57,12 +59,17 @@ func Load(root string, o Options) (*Set, workflow.Diagnostics, error) {
 		}
 		found = append(found, wrong...)
 	}
-	slices.SortFunc(s.tools, func(a, b *Manifest) int { return strings.Compare(a.Name, b.Name) })
-	for _, m := range builtins() {
-		if _, taken := s.Manifest(m.Name); !taken {
-			s.tools = append(s.tools, m)
+	slices.SortFunc(s.own, func(a, b *Manifest) int { return strings.Compare(a.Name, b.Name) })
+	// Most commands ask for none, and to read a schema takes time.
+	s.all = sync.OnceValue(func() []*Manifest {
+		all := slices.Clone(s.own)
+		for _, m := range builtins() {
+			if !slices.ContainsFunc(s.own, func(o *Manifest) bool { return o.Name == m.Name }) {
+				all = append(all, m)
+			}
 		}
-	}
+		return all
+	})
 	return s, found, nil
 }
 
@@ -89,8 +96,8 @@ func (s *Set) read(dir string) (workflow.Diagnostics, error) {
 		if m != nil {
 			m.Dir = filepath.Dir(file)
 			wrong = append(wrong, m.missingFile()...)
-			if _, taken := s.Manifest(m.Name); !taken {
-				s.tools = append(s.tools, m)
+			if !slices.ContainsFunc(s.own, func(o *Manifest) bool { return o.Name == m.Name }) {
+				s.own = append(s.own, m)
 			}
 		}
 		found = append(found, wrong...)
@@ -133,12 +140,12 @@ func builtins() []*Manifest {
 
 // Manifests are the tools of the project and then the built-in ones, each in order of
 // their names.
-func (s *Set) Manifests() []*Manifest { return slices.Clone(s.tools) }
+func (s *Set) Manifests() []*Manifest { return slices.Clone(s.all()) }
 
 // Names are the names of all tools, in the same order.
 func (s *Set) Names() []string {
-	names := make([]string, len(s.tools))
-	for i, m := range s.tools {
+	names := make([]string, len(s.all()))
+	for i, m := range s.all() {
 		names[i] = m.Name
 	}
 	return names
@@ -146,11 +153,12 @@ func (s *Set) Names() []string {
 
 // Manifest is a tool by its name.
 func (s *Set) Manifest(name string) (*Manifest, bool) {
-	at := slices.IndexFunc(s.tools, func(m *Manifest) bool { return m.Name == name })
+	all := s.all()
+	at := slices.IndexFunc(all, func(m *Manifest) bool { return m.Name == name })
 	if at < 0 {
 		return nil, false
 	}
-	return s.tools[at], true
+	return all[at], true
 }
 
 // Tool is a tool that a model can call. The error names those that there are.
