@@ -68,9 +68,24 @@ type logPrinter struct {
 	path  func(run, address string, attempt int) string // of what is printed
 	done  map[logKey]int64
 	last  logKey // whose text was printed last
+	open  bool   // its last line has not ended
 }
 
 func (l *logPrinter) run(ctx context.Context, follow bool) error {
+	err := l.printAll(ctx, follow)
+	return errors.Join(err, l.app.print(l.close()))
+}
+
+// close ends the line that is open: more may have come for it until now.
+func (l *logPrinter) close() string {
+	if !l.open {
+		return ""
+	}
+	l.open = false
+	return "\n"
+}
+
+func (l *logPrinter) printAll(ctx context.Context, follow bool) error {
 	for {
 		began := time.Now()
 		p, err := replay(ctx, l.store, l.info, nil)
@@ -162,10 +177,10 @@ func (l *logPrinter) print(k logKey) error {
 	}
 	head := ""
 	if k != l.last {
-		head = l.head(k)
+		head = l.close() + l.head(k)
 	}
-	l.last = k
-	return l.app.print(head + endLine(l.app.outText(string(text))))
+	l.last, l.open = k, text[len(text)-1] != '\n'
+	return l.app.print(head + l.app.outText(string(text)))
 }
 
 // head says whose text follows. Where only one attempt can be meant there is
