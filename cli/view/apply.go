@@ -122,7 +122,8 @@ func (t *Tree) Log(address string, piece []byte) {
 	if it == nil || it.state != running {
 		return
 	}
-	all := append(it.line, piece...)
+	it.line = append(it.line, piece...)
+	all := it.line
 	it.line = all[bytes.LastIndexAny(all, "\r\n")+1:]
 	growing := len(bytes.TrimSpace(it.line)) > 0
 	if len(it.line) > maxGrowing {
