@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -86,14 +87,16 @@ func (l *logPrinter) close() string {
 }
 
 func (l *logPrinter) printAll(ctx context.Context, follow bool) error {
-	for {
+	for start := time.Now(); ; {
 		began := time.Now()
 		p, err := replay(ctx, l.store, l.info, nil)
 		if err != nil {
 			return err
 		}
 		keys := l.keys(p)
-		if l.node != "" && len(keys) == 0 && !(follow && p.driven) {
+		// A run that was just detached is not driven yet.
+		more := follow && (p.driven || p.run.Status() == engine.Running && time.Since(start) < driverPatience)
+		if l.node != "" && len(keys) == 0 && !more {
 			return l.unknownNode(p)
 		}
 		for _, k := range keys {
@@ -101,7 +104,7 @@ func (l *logPrinter) printAll(ctx context.Context, follow bool) error {
 				return err
 			}
 		}
-		if !follow || !p.driven || l.app.gone {
+		if !more || l.app.gone {
 			return nil
 		}
 		// A long journal is not read all the time; logs that are known are.
@@ -110,6 +113,10 @@ func (l *logPrinter) printAll(ctx context.Context, follow bool) error {
 		}
 	}
 }
+
+// driverPatience is how long a run may take to be driven by a process that was
+// started for it.
+const driverPatience = 3 * time.Second
 
 // watch prints what is added to logs, for a while.
 func (l *logPrinter) watch(ctx context.Context, keys []logKey, patience time.Duration) error {
