@@ -87,6 +87,9 @@ is not offered changes nothing; the exit code is then 2.`,
 		Args:              argsBetween(3, 3),
 		ValidArgsFunction: a.completeAnswer,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.refuseSecret("the answer", args[2]); err != nil {
+				return err
+			}
 			v.record = func(ctx context.Context, store *journal.Store, run string) (local.Receipt, error) {
 				return local.Answer(ctx, store, run, args[1], args[2], userName())
 			}

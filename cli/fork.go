@@ -66,6 +66,9 @@ the run goes on from there.`,
 		ValidArgsFunction: a.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("output") {
+				if err := a.refuseSecret("the output", output); err != nil {
+					return err
+				}
 				return a.again(cmd.Context(), args[0], &f, &output)
 			}
 			return a.again(cmd.Context(), args[0], &f, nil)

@@ -90,3 +90,16 @@ func (a *app) refuseSecrets(inputs map[string]any) error {
 
 // holdsSecret says whether a text holds a secret of the project that was opened.
 func (a *app) holdsSecret(text string) bool { return a.secrets.Masker().Mask(text) != text }
+
+// refuseSecret refuses an answer or an output that holds a secret by its value.
+func (a *app) refuseSecret(what, text string) error {
+	if a.secrets == nil {
+		if _, err := a.openProject(); err != nil {
+			return err
+		}
+	}
+	if a.holdsSecret(text) {
+		return usagef("it would be kept with the run, and told to agents; leave the value out", "%s holds the value of a secret", what)
+	}
+	return nil
+}
