@@ -231,8 +231,15 @@ func expectGone(t *testing.T, file string) {
 	}
 	for field := range strings.FieldsSeq(string(data)) {
 		var pid int
-		if _, err := fmt.Sscan(field, &pid); err == nil && lives(pid) {
-			t.Errorf("process %d is still there", pid)
+		if _, err := fmt.Sscan(field, &pid); err != nil {
+			continue
+		}
+		// One that was killed takes a moment to be gone.
+		for deadline := time.Now().Add(5 * time.Second); lives(pid); time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Errorf("process %d is still there", pid)
+				break
+			}
 		}
 	}
 }
