@@ -100,7 +100,7 @@ func listRuns(ctx context.Context, store *journal.Store, limit int) ([]runLine, 
 	lines := make([]runLine, len(found))
 	for i, r := range found {
 		_, driven := store.Driver(r.ID)
-		used, err := spentBy(ctx, store, r.ID)
+		used, err := spentBy(ctx, store, r)
 		lines[i] = runLine{
 			RunID: r.ID, Workflow: r.Workflow, Digest: r.Digest, Status: string(r.Status), Driven: driven,
 			Started: r.Created, DurationMS: elapsed(r).Milliseconds(), Origin: r.Origin,

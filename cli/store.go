@@ -171,11 +171,19 @@ func elapsed(info journal.Run) time.Duration {
 }
 
 // spentBy adds up what the attempts of a run used.
-func spentBy(ctx context.Context, store *journal.Store, run string) (engine.Usage, error) {
+func spentBy(ctx context.Context, store *journal.Store, run journal.Run) (engine.Usage, error) {
 	var sum engine.Usage
-	for ev, err := range store.Events(ctx, run) {
+	for ev, err := range store.Events(ctx, run.ID) {
 		if err != nil {
 			return sum, err
+		}
+		if taken, ok := ev.(*engine.Recovered); ok && taken.Unsettled {
+			// What was lost then is known to the engine only.
+			p, err := replay(ctx, store, run, nil)
+			if err != nil {
+				return sum, err
+			}
+			return p.run.Usage().Usage, nil
 		}
 		if ended, ok := ev.(*engine.TaskEnded); ok {
 			sum.CostUSD += ended.Usage.CostUSD
