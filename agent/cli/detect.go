@@ -65,7 +65,10 @@ func askVersion(ctx context.Context, path string, args, env []string, dir string
 	var said process.Tail
 	p := &process.Command{Cmd: cmd, Grace: time.Second, Session: true}
 	if err := p.Run(ctx, "", said.Add, said.Add); err != nil {
-		return "", fmt.Errorf("%w: %s", err, said.Last())
+		if last := said.Last(); last != "" {
+			return "", fmt.Errorf("%w: %s", err, last)
+		}
+		return "", err
 	}
 	return versionText().FindString(said.String()), nil
 }

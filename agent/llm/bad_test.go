@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/agenttest"
 	"github.com/hocket-dev/hocket/internal/fakemodel"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -125,8 +126,8 @@ func TestOverloaded(t *testing.T) {
 		e := executor(t, api, fake.URL, "k")
 		var pauses []time.Duration
 		e.rest = func(_ context.Context, d time.Duration) error { pauses = append(pauses, d); return nil }
-		var log record
-		got, err := e.Run(t.Context(), task("hello"), log.log)
+		var log agenttest.Log
+		got, err := e.Run(t.Context(), task("hello"), log.Add)
 		if err != nil || got.Output != "at last" || got.Usage.TokensIn != 1000 {
 			t.Fatalf("%+v, %v", got, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/agenttest"
 	"github.com/hocket-dev/hocket/internal/fakemodel"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -44,24 +45,6 @@ func executor(t testing.TB, api API, url, key string) *Executor {
 	e.rest = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 	t.Cleanup(e.Close)
 	return e
-}
-
-// record is a log that is looked at.
-type record struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (r *record) log(p []byte) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.text.Write(p)
-}
-
-func (r *record) String() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.text.String()
 }
 
 func task(prompt string) *agent.Task {
@@ -107,10 +90,10 @@ func TestAnswer(t *testing.T) {
 	each(t, func(t *testing.T, api API) {
 		fake := fakemodel.Start(t)
 		e := executor(t, api, fake.URL, "k")
-		var log record
+		var log agenttest.Log
 		tk := task(fakemodel.Prompt(fakemodel.Step{Think: "hm", Text: "one two three", Usage: &fakemodel.Usage{In: 1000, Out: 100, CacheRead: 500}}))
 		tk.Agent.Prompt = "be brief"
-		got, err := e.Run(t.Context(), tk, log.log)
+		got, err := e.Run(t.Context(), tk, log.Add)
 		if err != nil || got.Output != "one two three" {
 			t.Fatalf("%q, %v", got.Output, err)
 		}
@@ -133,7 +116,7 @@ func TestToolCalls(t *testing.T) {
 	each(t, func(t *testing.T, api API) {
 		fake := fakemodel.Start(t)
 		e := executor(t, api, fake.URL, "k")
-		var log record
+		var log agenttest.Log
 		tk := task(fakemodel.Prompt(
 			fakemodel.Step{Think: "let me see", Text: "I add.", Calls: []fakemodel.Step{
 				{Tool: "add", Args: map[string]any{"a": 1, "b": 2}},
@@ -142,7 +125,7 @@ func TestToolCalls(t *testing.T) {
 			fakemodel.Step{Text: "3 and 34"},
 		))
 		tk.Tools = []agent.Tool{adder()}
-		got, err := e.Run(t.Context(), tk, log.log)
+		got, err := e.Run(t.Context(), tk, log.Add)
 		if err != nil || got.Output != "3 and 34" {
 			t.Fatalf("%q, %v", got.Output, err)
 		}
@@ -308,8 +291,8 @@ func TestSchemaRefused(t *testing.T) {
 	e := executor(t, Compatible, fake.URL, "k")
 	tk := task("give me a")
 	tk.Output = workflow.Output{Schema: map[string]any{"type": "object", "required": []any{"a"}}}
-	var log record
-	if got, err := e.Run(t.Context(), tk, log.log); err != nil || got.Output != `{"a": 1}` {
+	var log agenttest.Log
+	if got, err := e.Run(t.Context(), tk, log.Add); err != nil || got.Output != `{"a": 1}` {
 		t.Fatalf("%q, %v", got.Output, err)
 	}
 	if !strings.Contains(log.String(), "does not take the schema") {
@@ -381,9 +364,9 @@ func TestStreaming(t *testing.T) {
 		e := executor(t, api, fake.URL, "k")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		enough := errors.New("enough")
-		var log record
+		var log agenttest.Log
 		got, err := e.Run(ctx, task(fakemodel.Prompt(fakemodel.Step{Text: "first words", Hang: true})), func(p []byte) {
-			log.log(p)
+			log.Add(p)
 			if strings.Contains(log.String(), "first") {
 				cancel(enough)
 			}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/agenttest"
 	"github.com/hocket-dev/hocket/agent/shell"
 )
 
@@ -61,7 +62,7 @@ func lives(pid int) bool {
 func underway(ctx context.Context, task *agent.Task, grace time.Duration) <-chan error {
 	done := make(chan error, 1)
 	go func() {
-		_, err := shell.New(shell.Options{Grace: grace}).Run(ctx, task, new(log).add)
+		_, err := shell.New(shell.Options{Grace: grace}).Run(ctx, task, new(agenttest.Log).Add)
 		done <- err
 	}()
 	return done
@@ -115,7 +116,7 @@ func TestTimeoutLeavesNoProcessBehind(t *testing.T) {
 
 func TestWhatACommandStartsEndsWithIt(t *testing.T) {
 	task := attempt(t, `{"command": "sh -c 'echo $$ >> pids; trap \"\" TERM; while :; do sleep 1; done' & until test -s pids; do sleep 0.01; done; echo ready"}`)
-	out, err := shell.New(shell.Options{Grace: 50 * time.Millisecond}).Run(t.Context(), task, new(log).add)
+	out, err := shell.New(shell.Options{Grace: 50 * time.Millisecond}).Run(t.Context(), task, new(agenttest.Log).Add)
 	if err != nil || out.Output != "ready" {
 		t.Errorf("got %q, %v", out.Output, err)
 	}
@@ -240,7 +241,7 @@ func TestCancelBeforeTheStart(t *testing.T) {
 	task := attempt(t, `{"command": "touch started"}`)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := shell.New(shell.Options{}).Run(ctx, task, new(log).add); !errors.Is(err, context.Canceled) {
+	if _, err := shell.New(shell.Options{}).Run(ctx, task, new(agenttest.Log).Add); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(task.Dir, "started")); err == nil {
@@ -255,7 +256,7 @@ func TestManyAtOnce(t *testing.T) {
 		task := attempt(t, fmt.Sprintf(`{"command": "cat; echo %d"}`, i))
 		task.Prompt, task.Key = "n ", fmt.Sprintf("many/n[%d]@1", i)
 		go func() {
-			r, err := s.Run(t.Context(), task, new(log).add)
+			r, err := s.Run(t.Context(), task, new(agenttest.Log).Add)
 			if want := fmt.Sprintf("n %d", i); err == nil && r.Output != want {
 				err = fmt.Errorf("got %q, want %q", r.Output, want)
 			}

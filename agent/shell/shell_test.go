@@ -9,32 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/agenttest"
 	"github.com/hocket-dev/hocket/agent/shell"
 	"github.com/hocket-dev/hocket/workflow"
 )
-
-// log collects what an attempt prints.
-type log struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *log) add(piece []byte) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.text.Write(piece)
-}
-
-func (l *log) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
 
 // attempt is a task in a project of its own.
 func attempt(t *testing.T, settings string) *agent.Task {
@@ -53,7 +35,7 @@ func run(t *testing.T, task *agent.Task) (string, error) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
 	defer stop()
-	r, err := shell.New(shell.Options{}).Run(ctx, task, new(log).add)
+	r, err := shell.New(shell.Options{}).Run(ctx, task, new(agenttest.Log).Add)
 	return r.Output, err
 }
 
@@ -254,8 +236,8 @@ func TestLargeInputAndOutput(t *testing.T) {
 }
 
 func TestTheLogHasBoth(t *testing.T) {
-	l := new(log)
-	_, err := shell.New(shell.Options{}).Run(t.Context(), attempt(t, `{"command": "echo out; echo err >&2"}`), l.add)
+	l := new(agenttest.Log)
+	_, err := shell.New(shell.Options{}).Run(t.Context(), attempt(t, `{"command": "echo out; echo err >&2"}`), l.Add)
 	if err != nil || !strings.Contains(l.String(), "out\n") || !strings.Contains(l.String(), "err\n") {
 		t.Errorf("log %q, %v", l, err)
 	}

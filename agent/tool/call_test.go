@@ -11,10 +11,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/agenttest"
 	"github.com/hocket-dev/hocket/agent/tool"
 )
 
@@ -48,24 +48,6 @@ func secret(name string) (string, error) {
 	return "", errors.New("set the variable " + name)
 }
 
-// record takes what a call logs.
-type record struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (r *record) log(piece []byte) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.text.Write(piece)
-}
-
-func (r *record) String() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.text.String()
-}
-
 func call(t *testing.T, s *tool.Set, name string, args map[string]any) (string, error) {
 	t.Helper()
 	out, _, err := callLogged(t.Context(), t, s, name, args)
@@ -78,8 +60,8 @@ func callLogged(ctx context.Context, t *testing.T, s *tool.Set, name string, arg
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r record
-	out, err := one.Call(ctx, args, &agent.Task{Key: "run/a@1", Agent: &agent.Definition{Permissions: map[string]any{"mode": "full"}}}, r.log)
+	var r agenttest.Log
+	out, err := one.Call(ctx, args, &agent.Task{Key: "run/a@1", Agent: &agent.Definition{Permissions: map[string]any{"mode": "full"}}}, r.Add)
 	for what, text := range map[string]string{"output": out, "log": r.String(), "error": fmt.Sprint(err)} {
 		if strings.Contains(text, "s3cr3t") {
 			t.Errorf("the %s of %s has the secret: %s", what, name, text)

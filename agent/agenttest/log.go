@@ -1,0 +1,28 @@
+// Package agenttest is what the tests of executors share.
+package agenttest
+
+import (
+	"strings"
+	"sync"
+)
+
+// Log collects what an attempt prints. Its zero value is empty; it is safe for
+// concurrent use.
+type Log struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// Add is an agent.Log.
+func (l *Log) Add(piece []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text.Write(piece)
+}
+
+// String is all that was printed so far.
+func (l *Log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
