@@ -49,7 +49,7 @@ func (a *app) executors(root string, c project.Config) (map[string]agent.Executo
 		return nil, nil, err
 	}
 	tools, wrong, err := tool.Load(root, tool.Options{Secret: secrets.Get})
-	a.tools = tools
+	a.tools, a.toolMistakes = tools, wrong
 	return all, append(found, wrong...), err
 }
 

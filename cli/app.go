@@ -15,6 +15,7 @@ import (
 	"github.com/hocket-dev/hocket/agent/tool"
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/session"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // app is one command line under way: the global flags and where to write.
@@ -27,10 +28,11 @@ type app struct {
 	errStyle view.Style
 	gone     bool // nobody reads standard output any more
 
-	stdinText []byte                          // what was read from standard input
-	secrets   *secret.Store                   // of the project that was opened
-	tools     *tool.Set                       // of the same
-	session   atomic.Pointer[session.Session] // in which an agent spoke last
+	stdinText    []byte                          // what was read from standard input
+	secrets      *secret.Store                   // of the project that was opened
+	tools        *tool.Set                       // of that project
+	toolMistakes workflow.Diagnostics            // in their files
+	session      atomic.Pointer[session.Session] // in which an agent spoke last
 }
 
 func newApp(std Stdio) *app {

@@ -40,8 +40,7 @@ func (a *app) openTools() (*project.Project, *tool.Set, workflow.Diagnostics, er
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	set, found, err := tool.Load(p.Root, tool.Options{Secret: a.secrets.Get})
-	return p, set, found, err
+	return p, a.tools, a.toolMistakes, nil
 }
 
 // toolLine is one tool in tools --json.

@@ -21,6 +21,7 @@ import (
 	"github.com/hocket-dev/hocket/memory"
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/session"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // secretsOf are the secrets of a project. The keys of its providers are among them
@@ -88,7 +89,7 @@ func (a *app) newWorkplace(p *project.Project) *workplace {
 		Instructions:  func() (string, error) { return instructions(p.Root) },
 		Memories:      w.remember(p),
 		Conversations: conversations{session.Open(p.State), &a.session},
-		Tools:         toolsOf(p, secrets),
+		Tools:         a.toolsFor(p.Root),
 		Servers:       func(names []string) ([]agent.Server, error) { return namedServers(p.Config, secrets, names) },
 		Accounts:      agent.NewAccounts(p.Config.Parallel[project.AllAccounts], each, filepath.Join(stateHome(), "hocket", "accounts.json")),
 		Mask:          secrets.Masker(),
@@ -201,14 +202,14 @@ func (b *toolbox) close() {
 	}
 }
 
-// toolsOf finds the tools that a definition names: the project's own and the
+// toolsFor finds the tools that a definition names: the project's own and the
 // built-in ones, and for executors that call tools all of its servers'.
-func toolsOf(p *project.Project, secrets *secret.Store) func(context.Context, *agent.Task, bool) ([]agent.Tool, func(), error) {
+func (a *app) toolsFor(root string) func(context.Context, *agent.Task, bool) ([]agent.Tool, func(), error) {
 	return func(ctx context.Context, task *agent.Task, calls bool) ([]agent.Tool, func(), error) {
 		b := &toolbox{}
-		err := b.named(p.Root, secrets, task.Agent.Tools, calls)
+		err := b.named(a.tools, a.toolMistakes, task.Agent.Tools, calls)
 		if calls && err == nil {
-			err = b.served(ctx, p.Root, task.Servers)
+			err = b.served(ctx, root, task.Servers)
 		}
 		if err != nil {
 			b.close()
@@ -220,15 +221,8 @@ func toolsOf(p *project.Project, secrets *secret.Store) func(context.Context, *a
 
 // named adds tools of the project. A name that it does not have is a mistake, or
 // means a tool that the executor has itself.
-func (b *toolbox) named(root string, secrets *secret.Store, names []string, strict bool) error {
-	if len(names) == 0 {
-		return nil
-	}
-	set, found, err := tool.Load(root, tool.Options{Secret: secrets.Get})
-	if err != nil {
-		return err
-	}
-	if found.Errors() {
+func (b *toolbox) named(set *tool.Set, mistakes workflow.Diagnostics, names []string, strict bool) error {
+	if len(names) > 0 && mistakes.Errors() {
 		return agent.Permanentf("the tools of the project have mistakes; `hocket tools check` names them")
 	}
 	for _, name := range names {
