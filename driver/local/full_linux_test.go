@@ -1,0 +1,33 @@
+package local_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/hocket-dev/hocket/driver/local"
+	"github.com/hocket-dev/hocket/engine"
+)
+
+// A disk that is full while an attempt talks costs its log and its prompt, not its
+// result.
+func TestDiskFullWhileLogging(t *testing.T) {
+	s := openStore(t)
+	for _, path := range []string{s.LogPath("demo-1", "a", 1), s.PromptPath("demo-1", "a", 1)} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink("/dev/full", path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	res := start(t, s, chain(task("a", "x")), local.Options{Agents: agentWith(func(_ context.Context, at local.Attempt) local.Outcome {
+		at.Prompt("all of it")
+		at.Log([]byte("so far\n"))
+		return local.Outcome{Output: "done"}
+	})})
+	if res.Status != engine.Success || res.Output != "done" {
+		t.Errorf("%s: %v, %s", res.Status, res.Output, res.Error)
+	}
+}
