@@ -1,7 +1,7 @@
 // Package journal keeps runs durably in one SQLite database: their events, the
-// definitions they are pinned to, large values, and an inbox through which
-// another process answers, cancels or raises. It imports the model and the
-// engine's events; drivers and commands import it.
+// definitions they are pinned to, large values, an inbox through which another
+// process answers, cancels or raises, and what attempts ask at this moment. It
+// imports the model and the engine's events; drivers and commands import it.
 //
 // # What holds
 //

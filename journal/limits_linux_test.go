@@ -86,6 +86,8 @@ func nobodyRole(args []string) error {
 	fmt.Println(n)
 	runs, err := s.Runs(context.Background(), 0)
 	fmt.Println(len(runs), err)
+	questions, err := s.Questions(context.Background(), "demo-1")
+	fmt.Println(len(questions), err)
 	_, err = s.Writer(context.Background(), "demo-1")
 	fmt.Println(IsProblem(err, ReadOnly), IsProblem(s.Writable(), ReadOnly))
 	_, err = s.Send(context.Background(), "demo-1", &engine.CancelAsked{})
@@ -114,8 +116,12 @@ func TestReadOnlyDirectory(t *testing.T) {
 				copyTo(t, filepath.Join(dir, name), filepath.Join(live, name))
 			}
 		}, 2},
-		{"older schema", func(t *testing.T, dir string) {
+		{"oldest schema", func(t *testing.T, dir string) {
 			old := foreign(t, strings.ReplaceAll(firstVersion(t), "old-1", "demo-1"))
+			copyTo(t, filepath.Join(dir, fileName), filepath.Join(old, fileName))
+		}, 3},
+		{"older schema", func(t *testing.T, dir string) {
+			old := foreign(t, strings.ReplaceAll(secondVersion(t), "old-1", "demo-1"))
 			copyTo(t, filepath.Join(dir, fileName), filepath.Join(old, fileName))
 		}, 3},
 	}
@@ -125,7 +131,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 			c.make(t, dir)
 			readOnly(t, dir)
 			child := startChild(t, "nobody", dir)
-			for _, line := range []string{"true", fmt.Sprint(c.want), "1 <nil>", "true true", "true"} {
+			for _, line := range []string{"true", fmt.Sprint(c.want), "1 <nil>", "0 <nil>", "true true", "true"} {
 				child.expect(t, line)
 			}
 		})

@@ -53,4 +53,14 @@ var migrations = []string{
 	CREATE INDEX inbox_waiting ON inbox (run) WHERE verdict IS NULL;
 	ALTER TABLE runs ADD COLUMN origin TEXT NOT NULL DEFAULT '';
 	ALTER TABLE runs ADD COLUMN problem TEXT NOT NULL DEFAULT '';`,
+
+	`CREATE TABLE questions (
+		run     INTEGER NOT NULL,
+		address TEXT NOT NULL,      -- of the step whose attempt asks
+		number  INTEGER NOT NULL,   -- from 1; no two questions of a step have the same
+		asked   INTEGER NOT NULL,
+		data    TEXT,               -- JSON; NULL when the question is over
+		PRIMARY KEY (run, address, number)
+	) WITHOUT ROWID;
+	CREATE INDEX questions_open ON questions (run) WHERE data IS NOT NULL;`,
 }

@@ -36,15 +36,30 @@ func firstVersion(t *testing.T) string {
 	return string(script)
 }
 
+func secondVersion(t *testing.T) string {
+	t.Helper()
+	script, err := os.ReadFile("testdata/v2.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return firstVersion(t) + string(script)
+}
+
 func TestOlderJournalIsMigrated(t *testing.T) {
-	dir := foreign(t, firstVersion(t))
+	t.Run("1", func(t *testing.T) { testMigrated(t, foreign(t, firstVersion(t)), "", 0) })
+	t.Run("2", func(t *testing.T) { testMigrated(t, foreign(t, secondVersion(t)), "older-1", 1) })
+}
+
+// testMigrated reads and goes on with a journal whose run came from another, and
+// has had messages.
+func testMigrated(t *testing.T, dir, origin string, messages int) {
 	for range 2 { // the second time there is nothing to do
 		s := openStore(t, dir)
 		wantEvents(t, s, "old-1", []engine.Event{
 			started("old-1"), ended(1, strings.Repeat("y", 80_000)), ended(2, "x"),
 		})
 		r, err := s.Find(context.Background(), "old-1")
-		if err != nil || r.Status != engine.Waiting || r.Workflow != "old" || !r.Created.Equal(start) {
+		if err != nil || r.Status != engine.Waiting || r.Workflow != "old" || !r.Created.Equal(start) || r.Origin != origin {
 			t.Errorf("old run: %+v, %v", r, err)
 		}
 		if err := s.Close(); err != nil {
@@ -61,9 +76,14 @@ func TestOlderJournalIsMigrated(t *testing.T) {
 	if _, err := s.Send(context.Background(), "old-1", &engine.CancelAsked{Time: start}); err != nil {
 		t.Error(err)
 	}
-	if ms, err := w.Inbox(context.Background()); err != nil || len(ms) != 1 {
+	if ms, err := w.Inbox(context.Background()); err != nil || len(ms) != messages+1 {
 		t.Errorf("inbox of a migrated journal: %d, %v", len(ms), err)
 	}
+	wantQuestions(t, s, "old-1")
+	if err := w.SetQuestions([]Question{question("work", 1)}); err != nil {
+		t.Error(err)
+	}
+	wantQuestions(t, s, "old-1", question("work", 1))
 }
 
 func TestJournalsThatAreRefused(t *testing.T) {
@@ -73,7 +93,7 @@ func TestJournalsThatAreRefused(t *testing.T) {
 		says         string
 	}{
 		{"newer", "CREATE TABLE new (x); PRAGMA application_id = 1212369748; PRAGMA user_version = 99", Newer,
-			"its schema has version 99, this program knows version 2); update hocket"},
+			"its schema has version 99, this program knows version 3); update hocket"},
 		{"other program", "CREATE TABLE songs (x)", NotDatabase, "it is the database of another program"},
 		{"other program with id", "CREATE TABLE songs (x); PRAGMA application_id = 7; PRAGMA user_version = 1", NotDatabase, "another program"},
 	}
@@ -93,7 +113,7 @@ func TestJournalsThatAreRefused(t *testing.T) {
 
 // Every process may be the one that makes or migrates the journal.
 func TestManyOpenAtOnce(t *testing.T) {
-	for _, dir := range []string{t.TempDir(), foreign(t, firstVersion(t))} {
+	for _, dir := range []string{t.TempDir(), foreign(t, firstVersion(t)), foreign(t, secondVersion(t))} {
 		errs := make(chan error)
 		for range 8 {
 			go func() {

@@ -58,6 +58,9 @@ func (s *Store) Writer(ctx context.Context, run string) (*Writer, error) {
 	}
 	w := &Writer{store: s, lease: lease, run: run, number: number}
 	err = s.read.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) + 1 FROM events WHERE run = ?", number).Scan(&w.next)
+	if err == nil {
+		err = w.forgetQuestions(ctx)
+	}
 	if err != nil {
 		return nil, explain(s.file, errors.Join(err, lease.Release()))
 	}
