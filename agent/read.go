@@ -3,6 +3,7 @@ package agent
 import (
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -62,8 +63,11 @@ func (d *Definition) read(m *strictyaml.Map) {
 	d.Name = d.ID
 	if n := m.Get("name"); n.Exists() {
 		d.Name = n.Name()
-		if strings.TrimSpace(d.Name) == "" && !n.IsNull() && n.IsScalar() {
-			n.Errorf(CodeDefinition, "write a name, or leave the key out: then it is the file's", "the agent's name is empty")
+		if strings.TrimSpace(d.Name) == "" {
+			if !n.IsNull() && n.IsScalar() {
+				n.Errorf(CodeDefinition, "write a name, or leave the key out: then it is the file's", "the agent's name is empty")
+			}
+			d.Name = d.ID // for whoever lists what cannot be used
 		}
 		d.Pos = n.Pos()
 	}
@@ -81,14 +85,12 @@ func (d *Definition) read(m *strictyaml.Map) {
 	d.Timeout = readTimeout(m)
 	d.MaxOutputKB = m.Int("max_output_kb", 1)
 	d.Retry = readRetry(m.Get("retry"))
-	budget := m.Map("budget")
-	d.Budget = Budget{MaxCostUSD: budget.Float("max_cost_usd"), MaxTokens: budget.Get("max_tokens").Int(1)}
-	budget.Done()
+	d.Budget = readBudget(m.Map("budget"))
 	d.Source = readSource(m.Get("source"))
 	d.Keys = map[string]workflow.Pos{}
-	for _, key := range []string{"permissions", "mcp", "tools"} {
-		if n := m.Peek(key); n.Exists() {
-			d.Keys[key] = n.Key().Pos()
+	for _, about := range aboutWords {
+		if n := m.Peek(about.key); n.Exists() {
+			d.Keys[about.key] = n.Key().Pos()
 		}
 	}
 	m.Done()
@@ -108,18 +110,28 @@ func values(n strictyaml.Node) map[string]any {
 
 func readTimeout(m *strictyaml.Map) time.Duration {
 	timeout, mins := m.Get("timeout"), m.Get("timeout_mins")
-	if !mins.Exists() {
-		return timeout.Duration()
+	given, length := timeout, timeout.Duration()
+	if mins.Exists() {
+		given, length = mins, mins.Minutes()
+		if timeout.Exists() {
+			mins.Key().Errorf(CodeDefinition, "keep one of them", "both timeout and timeout_mins are given")
+		}
 	}
-	if timeout.Exists() {
-		mins.Key().Errorf(CodeDefinition, "keep one of them", "both timeout and timeout_mins are given")
+	if length == 0 && given.IsScalar() && isZero(given.Written()) {
+		given.Errorf(CodeDefinition, "give it a time, or leave it out", "%s leaves no time", given.Label())
 	}
-	minutes := mins.Float()
-	if longest := time.Duration(1<<63 - 1).Minutes(); minutes >= longest {
-		mins.Errorf(CodeDefinition, "write fewer minutes", "%s minutes are too many", mins.Written())
-		return 0
+	return length
+}
+
+// isZero tells a zero, which would be as if the key were not there, from what is no
+// number or time at all, which is reported.
+func isZero(written string) bool {
+	number, err := strconv.ParseFloat(written, 64)
+	if err == nil {
+		return number == 0
 	}
-	return time.Duration(minutes * float64(time.Minute))
+	length, err := time.ParseDuration(written)
+	return err == nil && length == 0
 }
 
 func readRetry(n strictyaml.Node) workflow.Retry {
@@ -130,12 +142,25 @@ func readRetry(n strictyaml.Node) workflow.Retry {
 		return workflow.Retry{Attempts: int(n.Int(1))}
 	}
 	m := n.Map()
+	if n.IsMap() && !m.Peek("attempts").Exists() {
+		n.Errorf(CodeDefinition, "write attempts: 3, say, or leave retry out", "retry does not say how many attempts there are")
+	}
 	r := workflow.Retry{Attempts: m.Int("attempts", 1), Delay: m.Duration("delay"), MaxDelay: m.Duration("max_delay")}
 	if word := m.Word("backoff", "fixed", string(workflow.Linear), string(workflow.Exponential)); word != "fixed" {
 		r.Backoff = workflow.Backoff(word)
 	}
 	m.Done()
 	return r
+}
+
+func readBudget(m *strictyaml.Map) Budget {
+	cost := m.Get("max_cost_usd")
+	b := Budget{MaxCostUSD: cost.Float(), MaxTokens: m.Get("max_tokens").Int(1)}
+	if cost.IsScalar() && isZero(cost.Written()) {
+		cost.Errorf(CodeDefinition, "write more than 0, or leave it out: then nothing bounds it", "%s allows nothing", cost.Label())
+	}
+	m.Done()
+	return b
 }
 
 func readSource(n strictyaml.Node) *Source {

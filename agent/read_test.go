@@ -72,7 +72,13 @@ func TestReadDefinitionMistakes(t *testing.T) {
 		{"agent: shell\nretry: {attempts: 0}", `a.yml:2:19: error[yaml-number]: "attempts" cannot be 0; write 1 or more`},
 		{"agent: shell\ntimeout: 5", `a.yml:2:10: error[yaml-duration]: "5" is not a duration; write a number with its unit, such as 90s, 10m, 2h or 1h30m`},
 		{"agent: shell\ntimeout: 5s\ntimeout_mins: 5", `a.yml:3:1: error[agent-definition]: both timeout and timeout_mins are given; keep one of them`},
-		{"agent: shell\ntimeout_mins: 1e300", `a.yml:2:15: error[agent-definition]: 1e300 minutes are too many; write fewer minutes`},
+		{"agent: shell\ntimeout_mins: 1e300", `a.yml:2:15: error[yaml-number]: "timeout_mins" cannot be 1e300; write a smaller number`},
+		{"agent: shell\ntimeout: 0s", `a.yml:2:10: error[agent-definition]: "timeout" leaves no time; give it a time, or leave it out`},
+		{"agent: shell\ntimeout_mins: 0.0", `a.yml:2:15: error[agent-definition]: "timeout_mins" leaves no time; give it a time, or leave it out`},
+		{"agent: shell\ntimeout: -1s", `a.yml:2:10: error[yaml-duration]: "-1s" is not a duration; write a number with its unit, such as 90s, 10m, 2h or 1h30m`},
+		{"agent: shell\nretry: {delay: 2s}", `a.yml:2:8: error[agent-definition]: retry does not say how many attempts there are; write attempts: 3, say, or leave retry out`},
+		{"agent: shell\nbudget: {max_cost_usd: 0}", `a.yml:2:24: error[agent-definition]: "max_cost_usd" allows nothing; write more than 0, or leave it out: then nothing bounds it`},
+		{"agent: shell\nbudget: {max_cost_usd: x}", `a.yml:2:24: error[yaml-type]: "max_cost_usd" must be a number, not text`},
 		{"name: ''\nagent: shell", `a.yml:1:7: error[agent-definition]: the agent's name is empty; write a name, or leave the key out: then it is the file's`},
 		{"description: only this", `a.yml:1:1: error[agent-definition]: agent "a" is given nothing to do; write its prompt, or name under ` + "`agent`" + ` what does the work`},
 		{"", `a.yml:1:1: error[agent-definition]: agent "a" is given nothing to do; write its prompt, or name under ` + "`agent`" + ` what does the work`},
@@ -82,6 +88,15 @@ func TestReadDefinitionMistakes(t *testing.T) {
 		_, found := agent.ReadDefinition("a.yml", []byte(c.text))
 		if diff := cmp.Diff(c.want, found.String()); diff != "" {
 			t.Errorf("%s\n%s", c.text, diff)
+		}
+	}
+}
+
+// One whose name is none is still told apart from others.
+func TestReadDefinitionAlwaysHasAName(t *testing.T) {
+	for _, text := range []string{"name: [x]", "name: ''", "name:", "name: '  '", "- a"} {
+		if d, _ := agent.ReadDefinition("poet.yml", []byte(text)); d == nil || d.Name != "poet" {
+			t.Errorf("%q: %+v", text, d)
 		}
 	}
 }

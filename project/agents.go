@@ -54,6 +54,9 @@ func (p *Project) checkAgents(before int) {
 		for _, problem := range p.Agents.CheckPermissions(d) {
 			p.found = append(p.found, workflow.Errorf(d.At("permissions"), agent.CodeDefinition, problem.Detail, "permissions of %q: %s", d.Name, strings.TrimPrefix(problem.Summary, "permissions: ")))
 		}
+		for _, problem := range p.Agents.Unheeded(d) {
+			p.found = append(p.found, workflow.Errorf(d.At(problem.Path[0]), agent.CodeDefinition, problem.Detail, "agent %q: %s", d.Name, problem.Summary))
+		}
 		for _, name := range d.Servers {
 			if !slices.Contains(servers, name) {
 				hint := workflow.DidYouMean(name, servers)

@@ -11,13 +11,18 @@ import (
 	"github.com/hocket-dev/hocket/project"
 )
 
-// strict is an executor that keeps to one mode only.
+// strict is an executor that works from words, keeps to one mode only, and cannot be
+// told how many turns it has.
 type strict struct{}
 
 func (strict) Run(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
 	return agent.Result{}, nil
 }
-func (strict) Settings() map[string]any { return nil }
+func (strict) Settings() map[string]any                   { return nil }
+func (strict) Thinks(*agent.Task) bool                    { return true }
+func (strict) Resumes(*agent.Task) bool                   { return false }
+func (strict) Account(*agent.Task) string                 { return "" }
+func (strict) Heeds(_ *agent.Definition, key string) bool { return key != "max_turns" }
 func (strict) Permits(written map[string]any) error {
 	if written["mode"] != "read-only" {
 		return errors.New("it can only read")
@@ -32,6 +37,7 @@ func TestDefinitionsFitTheProject(t *testing.T) {
 		".hocket/agents/good.yml": "agent: strict\npermissions: {mode: read-only}\nmcp: [tickets]\n",
 		".hocket/agents/wild.yml": "agent: strict\npermissions: {mode: full}\n",
 		".hocket/agents/lost.yml": "agent: strict\nprompt: x\nmcp: [tickest]\n",
+		".hocket/agents/deaf.yml": "agent: strict\nprompt: x\nmax_turns: 5\n",
 	})
 	p, err := project.Open(dir, project.Options{State: dir, Executors: project.Fixed(map[string]agent.Executor{"strict": strict{}})})
 	if err != nil {
@@ -46,6 +52,7 @@ func TestDefinitionsFitTheProject(t *testing.T) {
 	}
 	slices.Sort(found)
 	want := []string{
+		`.hocket/agents/deaf.yml:3:1 agent "deaf": "max_turns" has no effect: strict has no means to keep to it; remove it, or name under ` + "`agent`" + ` who has`,
 		`.hocket/agents/lost.yml:3:1 "lost" names the MCP server "tickest", which the project does not have; did you mean "tickets"?`,
 		`.hocket/agents/wild.yml:2:1 permissions of "wild": it can only read; `,
 	}

@@ -308,6 +308,9 @@ func TestEndlessCalls(t *testing.T) {
 		tk.Tools, tk.Settings = []agent.Tool{adder()}, map[string]any{"max_turns": json.Number("5")}
 		got, err := e.Run(t.Context(), tk, func([]byte) {})
 		wantError(t, err, agent.Failed, false, "after 5 turns", "last add", "max_turns")
+		tk.Agent, tk.Settings = &agent.Definition{MaxTurns: 3}, nil // of the definition
+		_, err = e.Run(t.Context(), tk, func([]byte) {})
+		wantError(t, err, agent.Failed, false, "after 3 turns")
 		if got.Usage.TokensIn != 5000 {
 			t.Errorf("usage %+v", got.Usage)
 		}

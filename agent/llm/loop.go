@@ -64,7 +64,7 @@ func formatOf(o workflow.Output) map[string]any {
 
 // hold lets the model speak and act until it is done, or until a bound is reached.
 func (c *conversation) hold(ctx context.Context) (string, error) {
-	for c.turn = 1; c.turn <= c.set.turns(); c.turn++ {
+	for c.turn = 1; c.turn <= c.turns(); c.turn++ {
 		a, err := c.ask(ctx)
 		if err != nil {
 			return "", err
@@ -103,9 +103,9 @@ func (c *conversation) endless() error {
 		}
 	}
 	if len(names) == 0 {
-		return agent.Errorf("there is no usable answer after %d turns", c.set.turns())
+		return agent.Errorf("there is no usable answer after %d turns", c.turns())
 	}
-	return agent.Errorf("the model is not done after %d turns and still calls tools, last %s; raise max_turns, or say in the prompt when it is done", c.set.turns(), names[len(names)-1])
+	return agent.Errorf("the model is not done after %d turns and still calls tools, last %s; raise max_turns, or say in the prompt when it is done", c.turns(), names[len(names)-1])
 }
 
 // unusable says why the output is none; nil: it is one. An answer that may be

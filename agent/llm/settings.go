@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -44,7 +45,7 @@ func (*Executor) Settings() map[string]any {
 		"properties": map[string]any{
 			"provider":        text("Name of a provider in the configuration, such as anthropic. Default: by the name of the model."),
 			"model":           text("Name of a model, also as provider/model. Default: the agent's, else the project's."),
-			"max_turns":       count("Most answers of the model in one attempt; each may call tools. Default: 50.", 1000),
+			"max_turns":       count("Most answers of the model in one attempt; each may call tools. Default: that of the agent, else 50.", 1000),
 			"max_tokens":      count("Most tokens of one answer. Default: the most that the provider gives.", 1<<24),
 			"temperature":     map[string]any{"description": "Randomness, for models that take it.", "type": "number", "minimum": 0, "maximum": 2},
 			"top_p":           map[string]any{"description": "Share of the likely words to choose from, for models that take it.", "type": "number", "minimum": 0, "maximum": 1},
@@ -58,12 +59,8 @@ func (*Executor) Settings() map[string]any {
 	}
 }
 
-func (s *settings) turns() int {
-	if s.MaxTurns == 0 {
-		return defaultTurns
-	}
-	return s.MaxTurns
-}
+// turns is how often the model may answer: as the task says, else its agent.
+func (c *conversation) turns() int { return cmp.Or(c.set.MaxTurns, c.task.Agent.MaxTurns, defaultTurns) }
 
 func (s *settings) patience() (time.Duration, error) {
 	if s.Silence == "" {

@@ -38,6 +38,16 @@ func properties(schema map[string]any) map[string]any {
 // Thinks is true where the settings leave open what to do.
 func (t *toolset) Thinks(task *agent.Task) bool { return !t.Exact(task) }
 
+// Heeds is true of all keys where a model works. What the executor alone takes notice
+// of, it says itself.
+func (t *toolset) Heeds(d *agent.Definition, key string) bool {
+	if t.Thinks(&agent.Task{Agent: d, Settings: d.Settings}) {
+		return true
+	}
+	h, ok := t.Equipped.(agent.Heeding)
+	return ok && h.Heeds(d, key)
+}
+
 // Absence is what the executor misses: the model is missed only by some tasks, and
 // says so itself.
 func (t *toolset) Absence() string {

@@ -55,6 +55,10 @@ func TestToolset(t *testing.T) {
 	if done != 1 {
 		t.Errorf("the tools of an attempt were put away %d times", done)
 	}
+	heeding := set.(agent.Heeding)
+	if d := (&agent.Definition{Settings: map[string]any{"command": "ls"}}); heeding.Heeds(d, "model") || !heeding.Heeds(&agent.Definition{}, "model") {
+		t.Error("a model counts where none is asked, or not where one is")
+	}
 	for _, good := range []map[string]any{{}, {"command": "ls"}, {"model": "m"}} {
 		if found := agent.ValidateSettings(set, good); len(found) > 0 {
 			t.Errorf("%v: %v", good, found)

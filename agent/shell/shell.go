@@ -116,5 +116,8 @@ func failure(ctx context.Context, cmd *exec.Cmd, out *capture, err error) error 
 	}
 }
 
+// Heeds is true of the prompt alone, which a command finds on its standard input.
+func (*Shell) Heeds(_ *agent.Definition, key string) bool { return key == "prompt" }
+
 // About says what it does.
 func (*Shell) About() string { return "Runs commands" }
