@@ -2,6 +2,8 @@ package agent
 
 import (
 	"maps"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -57,6 +59,17 @@ func (d *Definition) With(settings map[string]any) map[string]any {
 type Budget struct {
 	MaxCostUSD float64
 	MaxTokens  int64
+}
+
+func (b Budget) String() string {
+	var parts []string
+	if b.MaxCostUSD > 0 {
+		parts = append(parts, workflow.FormatUSD(b.MaxCostUSD))
+	}
+	if b.MaxTokens > 0 {
+		parts = append(parts, strconv.FormatInt(b.MaxTokens, 10)+" tokens")
+	}
+	return strings.Join(parts, " and ")
 }
 
 // Source says where an imported agent comes from.

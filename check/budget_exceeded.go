@@ -1,10 +1,6 @@
 package check
 
-import (
-	"fmt"
-
-	"github.com/hocket-dev/hocket/workflow"
-)
+import "github.com/hocket-dev/hocket/workflow"
 
 var budgetExceeded = rule{
 	code:     "budget-exceeded",
@@ -44,11 +40,9 @@ func (c *bundlePass) budget(p *pass, t totals, limits workflow.Limits, isRoot bo
 		c.warnf(p.w.Pos, raise, "a run may start %d tasks, but max_steps is %d", t.steps.N, steps)
 	}
 	if limits.CostUSD > 0 && !t.usdOpen && t.usd > limits.CostUSD {
-		c.warnf(p.w.Pos, raise, "a run may cost %s, but max_cost_usd is %s", dollars(t.usd), dollars(limits.CostUSD))
+		c.warnf(p.w.Pos, raise, "a run may cost %s, but max_cost_usd is %s", workflow.FormatUSD(t.usd), workflow.FormatUSD(limits.CostUSD))
 	}
 	if t.tokens.Over(limits.Tokens) {
 		c.warnf(p.w.Pos, raise, "a run may use %d tokens, but max_tokens is %d", t.tokens.N, limits.Tokens)
 	}
 }
-
-func dollars(usd float64) string { return fmt.Sprintf("$%.2f", usd) }

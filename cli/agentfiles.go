@@ -212,7 +212,7 @@ func (a *app) drawAgent(d *agentDetail) string {
 		fact("max turns", fmt.Sprint(d.MaxTurns))
 	}
 	if d.MaxCostUSD > 0 {
-		fact("max cost", view.Cost(d.MaxCostUSD))
+		fact("max cost", workflow.FormatUSD(d.MaxCostUSD))
 	}
 	if d.MaxTokens > 0 {
 		fact("max tokens", fmt.Sprint(d.MaxTokens))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 func (a *app) planVerb() *cobra.Command {
@@ -69,10 +70,10 @@ func (a *app) drawPlan(p *check.Plan) string {
 func costText(p *check.Plan) string {
 	text := "not known"
 	if p.CostUSD != nil {
-		text = "at most " + view.Cost(*p.CostUSD)
+		text = "at most " + workflow.FormatUSD(*p.CostUSD)
 	}
 	if p.Limits.CostUSD > 0 {
-		text += "; the limit is " + view.Cost(p.Limits.CostUSD)
+		text += "; the limit is " + workflow.FormatUSD(p.Limits.CostUSD)
 	}
 	return text
 }

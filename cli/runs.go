@@ -10,6 +10,7 @@ import (
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 func (a *app) runsVerb() *cobra.Command {
@@ -19,12 +20,13 @@ func (a *app) runsVerb() *cobra.Command {
 		Use:   "runs [FLAGS]",
 		Short: "list the runs of this project",
 		Long: `List the runs of this project, the newest first. A run that was cut off shows as
-interrupted; hocket resume takes it up.`,
+interrupted; hocket resume takes it up. One in which an agent asks something shows
+as waiting; hocket show says what.`,
 		Example: `  hocket runs
   hocket runs --all
 
   # the ids of all runs that wait for a person
-  hocket runs --all --json | jq -r '.[] | select(.status == "waiting") | .run_id'`,
+  hocket runs --all --json | jq -r '.[] | select(.status == "waiting" or .questions > 0) | .run_id'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if all {
@@ -46,7 +48,8 @@ type runLine struct {
 	Workflow   string    `json:"workflow"`
 	Digest     string    `json:"digest"`
 	Status     string    `json:"status"`
-	Driven     bool      `json:"driven"` // a process works on it now
+	Driven     bool      `json:"driven"`              // a process works on it now
+	Questions  int       `json:"questions,omitempty"` // that its attempts ask now
 	Started    time.Time `json:"started"`
 	DurationMS int64     `json:"duration_ms"`
 	CostUSD    *float64  `json:"cost_usd"`
@@ -99,10 +102,11 @@ func listRuns(ctx context.Context, store *journal.Store, limit int) ([]runLine, 
 	}
 	lines := make([]runLine, len(found))
 	for i, r := range found {
-		_, driven := store.Driver(r.ID)
+		asks, driven, unread := asked(ctx, store, r.ID)
 		used, err := spentBy(ctx, store, r)
+		err = errors.Join(unread, err)
 		lines[i] = runLine{
-			RunID: r.ID, Workflow: r.Workflow, Digest: r.Digest, Status: string(r.Status), Driven: driven,
+			RunID: r.ID, Workflow: r.Workflow, Digest: r.Digest, Status: string(r.Status), Driven: driven, Questions: len(asks),
 			Started: r.Created, DurationMS: elapsed(r).Milliseconds(), Origin: r.Origin,
 		}
 		if err != nil {
@@ -121,14 +125,13 @@ func listRuns(ctx context.Context, store *journal.Store, limit int) ([]runLine, 
 func runTable(lines []runLine) *view.Table {
 	t := &view.Table{Head: []string{"RUN", "WORKFLOW", "STATUS", "STARTED", "TIME", "COST"}, Right: []bool{4: true, 5: true}}
 	for _, l := range lines {
-		status := view.Status(engine.Status(l.Status))
-		status.Text = word(engine.Status(l.Status), l.Driven)
+		status := state(engine.Status(l.Status), l.Driven, l.Questions)
 		if l.Status == damaged {
 			status.Paint = view.Red
 		}
 		cost := "unknown"
 		if l.CostUSD != nil {
-			cost = view.Cost(*l.CostUSD)
+			cost = workflow.FormatUSD(*l.CostUSD)
 		}
 		t.Row(view.Cell{Text: l.RunID}, view.Cell{Text: l.Workflow}, status, view.Cell{Text: l.Started.Local().Format(time.DateTime)},
 			view.Cell{Text: view.Took(time.Duration(l.DurationMS) * time.Millisecond)}, view.Cell{Text: cost})

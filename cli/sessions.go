@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/session"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 func (a *app) sessionsVerb() *cobra.Command {
@@ -127,7 +128,7 @@ func (a *app) sessionText(s *session.Session) string {
 	row("native id", s.Native)
 	row("began", s.Created.Local().Format(time.DateTime))
 	if used := agent.Usage(s.Spent); used != (agent.Usage{}) {
-		cost := view.Cost(used.CostUSD)
+		cost := workflow.FormatUSD(used.CostUSD)
 		if used.CostUnknown {
 			cost = "unknown"
 		}

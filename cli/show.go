@@ -72,12 +72,12 @@ func (a *app) shown(p *past) shownRun {
 func (a *app) drawRun(p *past) string {
 	res, style := p.run.Result(), a.outStyle
 	var b strings.Builder
-	status := view.Status(res.Status)
+	status := state(res.Status, p.driven, len(p.asks))
 	after := " after "
 	if res.Status.Done() {
 		after = " in "
 	}
-	b.WriteString(style.Paint(view.Bold, p.info.ID) + "  " + style.Paint(status.Paint, word(res.Status, p.driven)) + after + view.Took(elapsed(p.info)) + "\n")
+	b.WriteString(style.Paint(view.Bold, p.info.ID) + "  " + style.Paint(status.Paint, status.Text) + after + view.Took(elapsed(p.info)) + "\n")
 	fact := func(name, text string) {
 		if text != "" {
 			b.WriteString(style.Paint(view.Dim, view.Pad(name, 9)) + " " + view.Line(text) + "\n")
@@ -116,7 +116,7 @@ func usageText(u engine.RunUsage) string {
 	case u.CostUnknown:
 		parts = append(parts, "cost unknown")
 	case u.CostUSD > 0:
-		parts = append(parts, view.Cost(u.CostUSD))
+		parts = append(parts, workflow.FormatUSD(u.CostUSD))
 	}
 	if n := u.TokensIn + u.TokensOut; n > 0 {
 		parts = append(parts, view.Tokens(n)+" tokens")
@@ -156,7 +156,7 @@ func stepCost(u engine.Usage) string {
 	case u == engine.Usage{}:
 		return ""
 	}
-	return view.Cost(u.CostUSD)
+	return workflow.FormatUSD(u.CostUSD)
 }
 
 // stepTime is how long a step took, or has taken so far.

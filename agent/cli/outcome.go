@@ -84,7 +84,7 @@ func (o *outcome) failure(ctx context.Context, l *launch) error {
 	case errors.Is(o.err, errLongLine):
 		return agent.Permanentf("%s printed a line of over %d MiB; ask it for less at once", name, maxLine>>20)
 	case errors.Is(o.err, errBudget):
-		return agent.Permanentf("%s used more than the budget of the agent: %s", name, o.budget())
+		return agent.Permanentf("%s used more than the budget of the agent: %s", name, o.r.budget)
 	case errors.Is(o.err, errStop):
 		return o.said(Failure)
 	case ctx.Err() != nil:
@@ -104,17 +104,6 @@ func (o *outcome) failure(ctx context.Context, l *launch) error {
 	default:
 		return agent.Errorf("%s: %v", name, o.err)
 	}
-}
-
-func (o *outcome) budget() string {
-	var parts []string
-	if o.r.budget.MaxTokens > 0 {
-		parts = append(parts, fmt.Sprintf("%d tokens", o.r.budget.MaxTokens))
-	}
-	if o.r.budget.MaxCostUSD > 0 {
-		parts = append(parts, fmt.Sprintf("%g USD", o.r.budget.MaxCostUSD))
-	}
-	return strings.Join(parts, ", ")
 }
 
 // unfinished is the failure of a CLI that exited with 0.

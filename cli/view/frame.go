@@ -278,7 +278,7 @@ func (d *frame) info(it *item) string {
 	}
 	add(it.attempt > 1, "attempt %d", it.attempt)
 	add(it.state == retrying && !it.until.IsZero(), "again in %s", Duration(it.until.Sub(d.now)))
-	add(it.usage.CostUSD > 0, "%s", Cost(it.usage.CostUSD))
+	add(it.usage.CostUSD > 0, "%s", workflow.FormatUSD(it.usage.CostUSD))
 	return strings.Join(parts, "  ")
 }
 
@@ -338,7 +338,7 @@ func (d *frame) footer() string {
 	}
 	parts := []string{t.run, words, Count(t.steps, "task")}
 	if t.usage.CostUSD > 0 {
-		parts = append(parts, Cost(t.usage.CostUSD))
+		parts = append(parts, workflow.FormatUSD(t.usage.CostUSD))
 	}
 	if n := t.usage.TokensIn + t.usage.TokensOut; n > 0 {
 		parts = append(parts, Tokens(n)+" tokens")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // Plain writes facts as lines for a log: time, address, what happened. It
@@ -120,7 +121,7 @@ func spent(u engine.Usage) string {
 	if u.CostUSD == 0 {
 		return ""
 	}
-	return Cost(u.CostUSD)
+	return workflow.FormatUSD(u.CostUSD)
 }
 
 func optional(before, s string) string {

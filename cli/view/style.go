@@ -78,18 +78,6 @@ func Took(d time.Duration) string {
 	return Duration(d)
 }
 
-// Cost is an amount of US dollars, precise enough to be seen.
-func Cost(usd float64) string {
-	switch {
-	case usd == 0:
-		return "$0"
-	case usd < 0.01:
-		return "$" + strconv.FormatFloat(usd, 'f', 4, 64)
-	default:
-		return "$" + strconv.FormatFloat(usd, 'f', 2, 64)
-	}
-}
-
 // Count is a number with its noun: 1 step, 2 steps.
 func Count(n int, noun string) string {
 	if n == 1 {

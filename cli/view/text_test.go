@@ -88,11 +88,6 @@ func TestUnits(t *testing.T) {
 			t.Errorf("Duration(%s) = %q, want %q", d, got, want)
 		}
 	}
-	for usd, want := range map[float64]string{0: "$0", 0.0012: "$0.0012", 1.234: "$1.23"} {
-		if got := view.Cost(usd); got != want {
-			t.Errorf("Cost(%v) = %q, want %q", usd, got, want)
-		}
-	}
 	for n, want := range map[uint64]string{12: "12 B", 3_400_000_000: "3.4 GB", 123_456: "123 kB"} {
 		if got := view.Bytes(n); got != want {
 			t.Errorf("Bytes(%d) = %q, want %q", n, got, want)

@@ -227,7 +227,7 @@ func (c *client) withinBudget() {
 		before = c.task.Conversation.Spent.CostUSD
 	}
 	if limit > 0 && *c.cost-before > limit {
-		c.stop(agent.Permanentf("%s used more than the budget of the agent: %g USD", c.start.Manifest.Name, limit))
+		c.stop(agent.Permanentf("%s used more than the budget of the agent: %s", c.start.Manifest.Name, agent.Budget{MaxCostUSD: limit}))
 	}
 }
 
