@@ -24,6 +24,9 @@ type StartTask struct {
 	Feedback string        // what was wrong with the attempt before; "" nothing
 	Timeout  time.Duration // the engine cancels the attempt after this; zero: never
 	Again    bool          // an earlier try of this same attempt was lost
+
+	MaxCostUSD float64 // that it may cost, and that is reserved for it; zero: nothing says
+	MaxTokens  int64   // the same, for tokens
 }
 
 // Place is where a task stands, and what all its attempts in all runs have in

@@ -39,10 +39,13 @@ type Started struct {
 
 // TaskFacts is what the driver knows of a task before it starts.
 type TaskFacts struct {
-	MaxCostUSD  float64       `json:"max_cost_usd,omitempty"` // bound for one attempt
-	MaxTokens   int64         `json:"max_tokens,omitempty"`   // bound for one attempt
-	UnknownCost bool          `json:"unknown_cost,omitempty"` // no bound is known
-	Timeout     time.Duration `json:"timeout,omitempty"`      // the agent's own; the node's wins
+	MaxCostUSD  float64 `json:"max_cost_usd,omitempty"` // bound for one attempt
+	MaxTokens   int64   `json:"max_tokens,omitempty"`   // bound for one attempt
+	UnknownCost bool    `json:"unknown_cost,omitempty"` // no bound is known
+	// Rest: its agent keeps to what it is given. An attempt may use what the limits
+	// leave, within the bounds above where they are set.
+	Rest    bool          `json:"rest,omitempty"`
+	Timeout time.Duration `json:"timeout,omitempty"` // the agent's own; the node's wins
 
 	Retry workflow.Retry `json:"retry,omitzero"` // the agent's own; the node's wins
 }

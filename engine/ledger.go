@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -93,37 +94,67 @@ func (r *Run) overBudget(in *inst, bound *TaskFacts) *frame {
 		if bound.UnknownCost && !in.granted && (cost > 0 || tokens > 0) {
 			return f
 		}
-		const cent = 1e-9 // sums of decimals are not exact
-		if cost > 0 && f.spent.CostUSD+f.reserved+bound.MaxCostUSD > cost+cent {
-			return f
-		}
-		if tokens > 0 && f.spent.TokensIn+f.spent.TokensOut+f.tokens+bound.MaxTokens > tokens {
+		if !f.affords(bound) || !f.affordsTokens(bound) {
 			return f
 		}
 	}
 	return nil
 }
 
+const mite = 1e-9 // sums of decimals are not exact
+
+// affords says whether the limit on cost leaves what an attempt may cost; where that
+// is the rest, whether there is any.
+func (f *frame) affords(bound *TaskFacts) bool {
+	switch {
+	case f.limits.CostUSD == 0:
+		return true
+	case bound.Rest:
+		return f.costLeft() > mite
+	}
+	return bound.MaxCostUSD <= f.costLeft()+mite
+}
+
+func (f *frame) costLeft() float64 { return f.limits.CostUSD - f.spent.CostUSD - f.reserved }
+
+func (f *frame) affordsTokens(bound *TaskFacts) bool {
+	switch {
+	case f.limits.Tokens == 0:
+		return true
+	case bound.Rest:
+		return f.tokensLeft() > 0
+	}
+	return bound.MaxTokens <= f.tokensLeft()
+}
+
+func (f *frame) tokensLeft() int64 {
+	return f.limits.Tokens - f.spent.TokensIn - f.spent.TokensOut - f.tokens
+}
+
 // bindsTokens says whether it is the limit on tokens that holds a task back.
 func (f *frame) bindsTokens(bound *TaskFacts) bool {
-	if f.limits.CostUSD == 0 || bound.UnknownCost {
+	if bound.UnknownCost {
 		return f.limits.CostUSD == 0
 	}
-	return f.spent.CostUSD+f.reserved+bound.MaxCostUSD <= f.limits.CostUSD
+	return f.affords(bound)
 }
 
 // budgetText says which limit holds a task back.
 func (f *frame) budgetText(bound *TaskFacts) string {
-	name, l := f.p.w.Name, f.limits
-	used, reserved := f.spent.CostUSD, f.reserved
-	switch {
-	case bound.UnknownCost:
-		return fmt.Sprintf("what it may cost is unknown, and workflow %q has a budget", name)
-	case !f.bindsTokens(bound):
-		return fmt.Sprintf("it may cost $%.2f; workflow %q has used $%.2f and reserved $%.2f of $%.2f", bound.MaxCostUSD, name, used, reserved, l.CostUSD)
-	default:
-		return fmt.Sprintf("it may use %d tokens; workflow %q has used %d and reserved %d of %d", bound.MaxTokens, name, f.spent.TokensIn+f.spent.TokensOut, f.tokens, l.Tokens)
+	if bound.UnknownCost {
+		return fmt.Sprintf("what it may cost is unknown, and workflow %q has a budget", f.p.w.Name)
 	}
+	usd := workflow.FormatUSD
+	most, used, reserved, limit := "cost "+usd(bound.MaxCostUSD), usd(f.spent.CostUSD), usd(f.reserved), usd(f.limits.CostUSD)
+	if f.bindsTokens(bound) {
+		count := func(n int64) string { return strconv.FormatInt(n, 10) }
+		most, used, reserved, limit = "use "+count(bound.MaxTokens)+" tokens", count(f.spent.TokensIn+f.spent.TokensOut), count(f.tokens), count(f.limits.Tokens)+" tokens"
+	}
+	why := "it may " + most
+	if bound.Rest {
+		why = "nothing is left for it"
+	}
+	return fmt.Sprintf("%s; workflow %q has used %s and reserved %s of %s", why, f.p.w.Name, used, reserved, limit)
 }
 
 // bound is what one attempt of a task may use.
@@ -134,8 +165,22 @@ func (r *Run) bound(in *inst) *TaskFacts {
 	return &r.unbounded
 }
 
-// occupy takes a slot and reserves what the attempt may cost.
-func (r *Run) occupy(in *inst, bound *TaskFacts) {
+// share is what an attempt may use: its bound, or what the limits leave of it.
+func (r *Run) share(in *inst, bound *TaskFacts) (usd float64, tokens int64) {
+	usd, tokens = bound.MaxCostUSD, bound.MaxTokens
+	for f := in.scope().frame.limiting; f != nil && bound.Rest; f = f.limitingAround() {
+		if f.limits.CostUSD > 0 && (usd == 0 || f.costLeft() < usd) {
+			usd = f.costLeft()
+		}
+		if f.limits.Tokens > 0 && (tokens == 0 || f.tokensLeft() < tokens) {
+			tokens = f.tokensLeft()
+		}
+	}
+	return usd, tokens
+}
+
+// occupy takes a slot and reserves what the attempt may use.
+func (r *Run) occupy(in *inst) {
 	step := 1
 	if in.counted {
 		step = 0
@@ -144,8 +189,8 @@ func (r *Run) occupy(in *inst, bound *TaskFacts) {
 	for f := in.scope().frame; f != nil; f = f.around {
 		f.steps += step
 		f.running++
-		f.reserved += bound.MaxCostUSD
-		f.tokens += bound.MaxTokens
+		f.reserved += in.cmd.MaxCostUSD
+		f.tokens += in.cmd.MaxTokens
 	}
 	for s := in.scope(); s != nil; s = s.parent {
 		s.outstanding++
@@ -153,23 +198,22 @@ func (r *Run) occupy(in *inst, bound *TaskFacts) {
 }
 
 // vacate gives the slot back and settles what the attempt used. A cost that is
-// not known counts as its bound.
+// not known counts as what was reserved.
 func (r *Run) vacate(in *inst, used Usage) {
 	delete(r.attempts, in.address)
 	if in.cmd.Timeout > 0 {
 		r.clearTimer(in.timerID(timeoutTimer))
 	}
-	bound := r.bound(in)
 	if used.CostUnknown {
-		used.CostUSD = bound.MaxCostUSD
+		used.CostUSD = in.cmd.MaxCostUSD
 	}
 	if used != (Usage{}) {
 		r.own(in).usage.add(used)
 	}
 	for f := in.scope().frame; f != nil; f = f.around {
 		f.running--
-		f.reserved -= bound.MaxCostUSD
-		f.tokens -= bound.MaxTokens
+		f.reserved -= in.cmd.MaxCostUSD
+		f.tokens -= in.cmd.MaxTokens
 		f.spent.add(used)
 	}
 	for s := in.scope(); s != nil; s = s.parent {

@@ -138,7 +138,7 @@ func (s *script) do(verb string, args []string, line string) error {
 		address, output, _ := strings.Cut(rest, " ")
 		return s.step(&engine.TaskEnded{Time: s.now, Address: address, Attempt: s.attempt(address), Output: unquote(output), Usage: s.usage()})
 	case "fail":
-		return s.step(&engine.TaskEnded{Time: s.now, Address: args[0], Attempt: s.attempt(args[0]), Fault: s.fault(args[1], args[2])})
+		return s.step(&engine.TaskEnded{Time: s.now, Address: args[0], Attempt: s.attempt(args[0]), Fault: s.fault(args[1], args[2]), Usage: s.usage()})
 	case "answer", "leave-answer":
 		address, value, _ := strings.Cut(rest, " ")
 		return s.step(&engine.HumanAnswered{Time: s.now, Address: address, Value: unquote(value), By: "ann", Unattended: verb != "answer"})
@@ -172,13 +172,14 @@ func (s *script) do(verb string, args []string, line string) error {
 	return fmt.Errorf("no such verb: %s", verb)
 }
 
-// cost sets what an attempt of a task may cost: cost NODE DOLLARS or cost NODE ?
+// cost sets what an attempt of a task may cost: cost NODE DOLLARS, cost NODE ?, or
+// cost NODE rest for one that keeps to what is left.
 func (s *script) cost(args []string) error {
 	if s.tasks == nil {
 		s.tasks = map[string]engine.TaskFacts{}
 	}
-	dollars, err := strconv.ParseFloat(args[1], 64)
-	s.tasks[s.bundle.Root.Name+"/"+args[0]] = engine.TaskFacts{MaxCostUSD: dollars, UnknownCost: err != nil}
+	dollars, _ := strconv.ParseFloat(args[1], 64)
+	s.tasks[s.bundle.Root.Name+"/"+args[0]] = engine.TaskFacts{MaxCostUSD: dollars, UnknownCost: args[1] == "?", Rest: args[1] == "rest"}
 	return nil
 }
 
@@ -256,6 +257,9 @@ func (s *script) show(commands []engine.Command) {
 			fmt.Fprintf(&s.out, "  start %s", c.Address)
 			if c.Attempt > 1 {
 				fmt.Fprintf(&s.out, " attempt=%d", c.Attempt)
+			}
+			if c.MaxCostUSD > 0 {
+				fmt.Fprintf(&s.out, " most=%s", workflow.FormatUSD(c.MaxCostUSD))
 			}
 			printField(&s.out, "prompt", c.Prompt)
 			for _, in := range c.Inputs {

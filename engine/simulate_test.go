@@ -79,6 +79,9 @@ func simulate(seed uint64, logf func(string, ...any)) (err error) {
 	if s.IntN(4) == 0 {
 		s.limits.CostUSD = 0.2
 		s.bound = engine.TaskFacts{MaxCostUSD: 0.02, UnknownCost: s.IntN(10) == 0}
+		if s.IntN(3) == 0 {
+			s.bound.Rest, s.bound.MaxCostUSD = true, 0.15*float64(s.IntN(2))
+		}
 	}
 	if err := s.play(); err != nil {
 		return fmt.Errorf("%w\n%s", err, s.story())
@@ -196,7 +199,7 @@ func (s *simulation) next() error {
 }
 
 func (s *simulation) answerTask(c *engine.StartTask) engine.Event {
-	ev := &engine.TaskEnded{Time: s.now, Address: c.Address, Attempt: c.Attempt, Usage: engine.Usage{CostUSD: s.bound.MaxCostUSD * s.Float64(), TokensIn: 3}}
+	ev := &engine.TaskEnded{Time: s.now, Address: c.Address, Attempt: c.Attempt, Usage: engine.Usage{CostUSD: c.MaxCostUSD * s.Float64(), TokensIn: 3}}
 	switch k := s.IntN(100); {
 	case s.stop[c.Address]:
 		ev.Fault = &engine.Fault{Kind: engine.FaultCancelled, Message: "cancelled"}
@@ -321,7 +324,10 @@ func (s *simulation) checkBudget() error {
 	if usage.Steps > s.limits.Steps {
 		return fmt.Errorf("%d steps, and %d are allowed", usage.Steps, s.limits.Steps)
 	}
-	reserved := float64(len(s.tasks)) * s.bound.MaxCostUSD
+	reserved := 0.0
+	for _, c := range s.tasks {
+		reserved += c.MaxCostUSD
+	}
 	if most := s.limits.CostUSD; most > 0 && usage.CostUSD+reserved > most+1e-6 {
 		return fmt.Errorf("cost %g and reserved %g, and %g is allowed", usage.CostUSD, reserved, most)
 	}

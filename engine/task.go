@@ -118,7 +118,8 @@ func (r *Run) issue(in *inst, bound *TaskFacts) {
 	r.issued++
 	in.issued = r.issued
 	in.cmd.Attempt, in.cmd.Again = int(in.attempt), in.losses > 0
-	r.occupy(in, bound)
+	in.cmd.MaxCostUSD, in.cmd.MaxTokens = r.share(in, bound)
+	r.occupy(in)
 	r.attempts[in.address] = in
 	r.command(in.cmd)
 	r.tell(in, toldAttemptStarted, "")
@@ -250,8 +251,7 @@ func (r *Run) lost(in *inst) {
 func (r *Run) recovered(unsettled bool) {
 	open := slices.SortedFunc(maps.Values(r.attempts), func(a, b *inst) int { return int(a.issued - b.issued) })
 	for _, in := range open {
-		bound := r.bound(in)
-		costs := bound.UnknownCost || bound.MaxCostUSD > 0
+		costs := r.bound(in).UnknownCost || in.cmd.MaxCostUSD > 0
 		r.vacate(in, Usage{CostUnknown: unsettled && costs && !in.unsent})
 	}
 	for _, in := range open {
