@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
 	"sync"
@@ -77,13 +76,21 @@ type lines struct {
 	people *human.Terminal // nil: nobody
 	plain  view.Plain
 
-	mu    sync.Mutex
-	out   io.Writer
-	asked map[string]context.CancelFunc
+	mu      sync.Mutex
+	out     io.Writer
+	waiting []*asking // in the order in which they came; the first is shown
+}
+
+// asking is a question that is open.
+type asking struct {
+	q      *engine.AskHuman
+	answer reply
+	ctx    context.Context // done when it is withdrawn
+	end    context.CancelFunc
 }
 
 func (a *app) newLines() *lines {
-	l := &lines{out: a.std.Err, plain: view.Plain{Style: a.errStyle}, asked: map[string]context.CancelFunc{}}
+	l := &lines{out: a.std.Err, plain: view.Plain{Style: a.errStyle}}
 	in, reads := terminal(a.std.In)
 	if _, shows := terminal(a.std.Err); reads && shows {
 		l.people = human.NewTerminal(a.std.In, a.std.Err)
@@ -104,34 +111,58 @@ func (l *lines) ask(q *engine.AskHuman, answer reply) bool {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	l.mu.Lock()
-	l.asked[q.Address] = cancel
-	l.mu.Unlock()
-	question := human.Question{Text: q.Question, Options: q.Options, Custom: q.Custom}
-	go func() {
-		defer cancel()
-		for {
-			value, err := l.people.Ask(ctx, question)
-			if errors.Is(err, human.ErrUnanswered) {
-				answer.leave()
-			}
-			if err != nil {
-				return // withdrawn, or nobody is there any more
-			}
-			if err = answer.give(value); err == nil {
-				return
-			}
-			l.say(view.Line(err.Error()))
-		}
-	}()
+	defer l.mu.Unlock()
+	l.waiting = append(l.waiting, &asking{q, answer, ctx, cancel})
+	if len(l.waiting) == 1 {
+		go l.serve()
+	}
 	return true
 }
 
+// serve asks one question after the other until none is left.
+func (l *lines) serve() {
+	for {
+		l.mu.Lock()
+		first := l.waiting[0]
+		l.mu.Unlock()
+		l.put(first)
+		first.end()
+		l.mu.Lock()
+		l.waiting = l.waiting[1:]
+		left := len(l.waiting)
+		l.mu.Unlock()
+		if left == 0 {
+			return
+		}
+	}
+}
+
+// put asks one question until it is answered, left or withdrawn.
+func (l *lines) put(one *asking) {
+	question := human.Question{Text: one.q.Address + ": " + one.q.Question, Options: one.q.Options, Custom: one.q.Custom}
+	for {
+		value, err := l.people.Ask(one.ctx, question)
+		if err != nil && one.ctx.Err() == nil {
+			one.answer.leave() // nobody is there any more
+		}
+		if err != nil {
+			return
+		}
+		if err = one.answer.give(value); err == nil {
+			return
+		}
+		l.say(view.Line(err.Error()))
+	}
+}
+
+// withdraw takes a question back. One that waits for its turn is not shown then.
 func (l *lines) withdraw(address string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if cancel := l.asked[address]; cancel != nil {
-		cancel()
-		delete(l.asked, address)
+	for _, w := range l.waiting {
+		if w.q.Address == address {
+			w.end()
+		}
 	}
 }
 

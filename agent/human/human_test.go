@@ -99,7 +99,8 @@ func TestTerminal(t *testing.T) {
 
 func TestWithdrawnWhileThePersonTypes(t *testing.T) {
 	r, w := io.Pipe()
-	term := human.NewTerminal(r, io.Discard)
+	var out bytes.Buffer
+	term := human.NewTerminal(r, &out)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	withdrawn := errors.New("withdrawn")
 	time.AfterFunc(20*time.Millisecond, func() { cancel(withdrawn) })
@@ -109,6 +110,13 @@ func TestWithdrawnWhileThePersonTypes(t *testing.T) {
 	go func() { _, _ = io.WriteString(w, "reject\n") }()
 	if got, err := term.Ask(t.Context(), gate()); err != nil || got != "reject" {
 		t.Errorf("the next question: got %q, %v", got, err)
+	}
+	// One that is withdrawn before its turn is not shown.
+	if _, err := term.Ask(ctx, gate()); !errors.Is(err, withdrawn) {
+		t.Errorf("got %v", err)
+	}
+	if shown := out.String(); strings.Count(shown, "Release 1.2?") != 2 || strings.Count(shown, "> (this question is over)\n") != 1 {
+		t.Errorf("shown: %s", shown)
 	}
 }
 

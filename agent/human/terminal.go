@@ -47,10 +47,14 @@ func NewTerminal(in io.Reader, out io.Writer) *Terminal {
 }
 
 // Ask shows a question until a line answers it. The error is [ErrUnanswered], or
-// says that ctx is done or the terminal broken.
+// says that ctx is done or the terminal broken. A question that is withdrawn before
+// its turn is not shown.
 func (t *Terminal) Ask(ctx context.Context, q Question) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if ctx.Err() != nil {
+		return "", withdrawn(ctx)
+	}
 	t.forget()
 	if _, err := io.WriteString(t.out, Render(q)); err != nil {
 		return "", fmt.Errorf("human: %w", err)
@@ -61,6 +65,10 @@ func (t *Terminal) Ask(ctx context.Context, q Question) (string, error) {
 			return "", fmt.Errorf("human: %w", err)
 		}
 		said, err := t.read(ctx)
+		if ctx.Err() != nil {
+			fmt.Fprintln(t.out, "(this question is over)") // behind the prompt, which stands there
+			return "", withdrawn(ctx)
+		}
 		if err != nil {
 			return "", err
 		}
@@ -125,6 +133,8 @@ func (t *Terminal) read(ctx context.Context) (string, error) {
 		}
 		return l.text, nil
 	case <-ctx.Done():
-		return "", fmt.Errorf("human: %w", context.Cause(ctx))
+		return "", withdrawn(ctx)
 	}
 }
+
+func withdrawn(ctx context.Context) error { return fmt.Errorf("human: %w", context.Cause(ctx)) }

@@ -79,7 +79,7 @@ func recordIdle(ctx context.Context, store *journal.Store, w *journal.Writer, ev
 		now = last
 	}
 	ev = unattended(at(ev, now))
-	if err := r.Admit(ev); err != nil {
+	if err := admitIdle(r, ev); err != nil {
 		return Receipt{}, &RefusedError{w.Run(), err.Error()}
 	}
 	add := func(ev engine.Event) error {
@@ -105,6 +105,19 @@ func recordIdle(ctx context.Context, store *journal.Store, w *journal.Writer, ev
 		err = w.Append(journal.Batch{Status: r.Status()})
 	}
 	return Receipt{Status: r.Status()}, err
+}
+
+// admitIdle says why a run that nobody drives does not take an event. What its
+// attempts asked went with the process that made them.
+func admitIdle(r *engine.Run, ev engine.Event) error {
+	a, answers := ev.(*engine.HumanAnswered)
+	if !answers || r.Status().Done() {
+		return r.Admit(ev)
+	}
+	if _, _, numbered := journal.SplitQuestion(a.Address); numbered {
+		return fmt.Errorf("the question %s is over: the process that asked it has ended; when the run is resumed, its step asks again", a.Address)
+	}
+	return r.Admit(ev)
 }
 
 // unattended marks an event that nobody is there to act on.

@@ -83,7 +83,7 @@ func (l *loop) answerLater(a *answer, delay time.Duration) {
 // does not is left to people.
 func (l *loop) answered(a *answer) error {
 	if a.query != nil {
-		a.judge(l.answerQuery(a))
+		a.judge(l.answerHere(a))
 		return nil
 	}
 	if a.left {

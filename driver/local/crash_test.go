@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/driver/drivertest"
+	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
 )
@@ -219,5 +221,30 @@ func TestManyResumeAtOnce(t *testing.T) {
 	}
 	if finished == 0 {
 		t.Error("no process drove the run to its end")
+	}
+}
+
+// TestKilledWhileAnAttemptAsks kills a process whose attempt asks. What it asked is
+// over; the attempt is made again and asks again, by other names.
+func TestKilledWhileAnAttemptAsks(t *testing.T) {
+	d := &driven{t: t, store: openStore(t), done: make(chan engine.Result, 1)}
+	c := startChild(t, "ask", d.store.Dir())
+	d.until("a@1", "a@2")
+	c.kill()
+	if _, driven := d.store.Driver("demo-1"); driven {
+		t.Error("the run is still driven")
+	}
+	go func() {
+		res, err := local.Resume(context.Background(), d.store, "demo-1", local.Options{Agents: asking{[]agent.Question{mayI}}, Elsewhere: true, Poll: time.Millisecond})
+		if err != nil {
+			t.Error(err)
+		}
+		d.done <- res
+	}()
+	d.until("a@3")
+	d.refuses("a@1", "allow", "the question a@1 is over: it was asked before the run was taken up again")
+	d.answer("a@3", "deny")
+	if res := <-d.done; res.Output != "deny;" {
+		t.Errorf("%s: %v, %s", res.Status, res.Output, res.Error)
 	}
 }

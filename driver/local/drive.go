@@ -107,6 +107,9 @@ func (l *loop) recover(ctx context.Context) error {
 		l.over = true
 		return nil
 	}
+	if l.mail.numbers, err = l.writer.LastQuestions(ctx); err != nil {
+		return err
+	}
 	if err := l.takeUp(&engine.Recovered{Time: l.now(), Unsettled: true}); err != nil {
 		return err
 	}

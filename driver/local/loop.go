@@ -90,6 +90,7 @@ func (l *loop) turn(ctx context.Context) error {
 		if err := l.noteStatus(); err != nil {
 			return err
 		}
+		l.noteQueries()
 		if l.idle() {
 			return nil
 		}
@@ -197,31 +198,6 @@ func (l *loop) fireTimers() error {
 	return nil
 }
 
-// readInbox takes or refuses what other processes have sent.
-func (l *loop) readInbox() error {
-	messages, err := l.writer.Inbox(context.Background())
-	if err != nil {
-		return err
-	}
-	for _, m := range messages {
-		ev := at(m.Event, l.now())
-		b := journal.Batch{Events: []engine.Event{ev}, Verdicts: []journal.Verdict{{ID: m.ID}}}
-		if told, err := l.answersQuery(ev, m.Sent); told {
-			b.Events = nil
-			if err != nil {
-				b.Verdicts[0].Refused = err.Error()
-			}
-		} else if err := l.run.Admit(ev); err != nil {
-			b.Events, b.Verdicts[0].Refused = nil, err.Error()
-		}
-		var gone *journal.WithdrawnError
-		if err := l.record(b); err != nil && !errors.As(err, &gone) {
-			return err
-		}
-	}
-	return nil
-}
-
 // record does the driver's duty: it stores events, steps them and carries out
 // the commands.
 func (l *loop) record(b journal.Batch) error {
@@ -258,7 +234,7 @@ func (l *loop) step(seq int, ev engine.Event) ([]engine.Command, error) {
 	switch ev := ev.(type) {
 	case *engine.TaskEnded:
 		l.attempts.ended(attemptKey{ev.Address, ev.Attempt})
-		l.forgetQueries(ev.Address)
+		l.endQueries(attemptOver, func(q *query) bool { return q.key == attemptKey{ev.Address, ev.Attempt} })
 	case *engine.HumanAnswered:
 		l.withdraw(ev.Address)
 	case *engine.Started, *engine.TimerFired, *engine.CancelAsked, *engine.LimitRaised, *engine.Recovered, *engine.Forked:
@@ -292,7 +268,7 @@ func (l *loop) startTask(task engine.StartTask) {
 	key := attemptKey{task.Address, task.Attempt}
 	log := &attemptLog{l.store.Log(l.writer.Run(), task.Address, task.Attempt), key, l.audience}
 	at := Attempt{
-		Ask:       log.noting(l.mail.asker(key)),
+		Ask:       l.asking(key, log),
 		Prompt:    func(text string) { log.keepPrompt(l.store.PromptPath(l.writer.Run(), key.address, key.attempt), text) },
 		Artifacts: l.store.ArtifactsPath(l.writer.Run(), key.address, key.attempt),
 	}
@@ -354,6 +330,8 @@ const grace = 10 * time.Second
 // recorded. A run that the engine cannot go on with is marked.
 func (l *loop) settle(err error) error {
 	l.attempts.cancel(errInterrupted)
+	l.endQueries("the run is not driven any more", func(*query) bool { return true })
+	l.noteQueries()
 	l.refuseAnswers()
 	deadline := time.After(grace)
 	for l.attempts.flying > 0 {

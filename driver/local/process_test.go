@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/driver/drivertest"
 	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
@@ -36,9 +37,21 @@ func TestMain(m *testing.M) {
 }
 
 // roles are given the state directory.
-var roles = map[string]func(dir string) error{"work": workRole, "hold": holdRole}
+var roles = map[string]func(dir string) error{"work": workRole, "hold": holdRole, "ask": askRole}
 
 const busyRun = "busy-1"
+
+// askRole drives a run whose only attempt asks two questions.
+func askRole(dir string) error {
+	store, err := journal.Open(dir, journal.Options{})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	agents := asking{[]agent.Question{mayI, mayI}}
+	_, err = local.Start(context.Background(), store, spec(chain(task("a", "x"))), local.Options{Agents: agents, Elsewhere: true})
+	return err
+}
 
 // workRole starts the busy workflow, or takes it up, and prints "open" when the
 // journal is open, and then its outcome. Its agents append to files.

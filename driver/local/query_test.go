@@ -2,14 +2,21 @@ package local_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/journal"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // asking is an agent that asks a person, and gives what it was told.
@@ -39,16 +46,20 @@ func (a asking) Run(ctx context.Context, _ string, _ *engine.StartTask, at local
 // one that is not offered.
 type clerk struct {
 	mu      sync.Mutex
-	say     string
+	say     string // "": the person leaves
+	silent  bool   // nothing is said at all
 	shown   []string
 	refused []error
-	gone    int
+	gone    []string
 }
 
 func (c *clerk) Ask(q *engine.AskHuman, answer func(value, by string) error, leave func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.shown = append(c.shown, q.Address+": "+q.Question)
+	if c.silent {
+		return true
+	}
 	go func() {
 		if c.say == "" {
 			leave()
@@ -63,10 +74,10 @@ func (c *clerk) Ask(q *engine.AskHuman, answer func(value, by string) error, lea
 	return true
 }
 
-func (c *clerk) Withdraw(string) {
+func (c *clerk) Withdraw(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.gone++
+	c.gone = append(c.gone, name)
 }
 
 var mayI = agent.Question{Text: "May it run this?", Detail: "rm -r build", Options: []string{"allow", "deny"}}
@@ -77,8 +88,9 @@ func TestAttemptAsksAPerson(t *testing.T) {
 	if res.Output != "deny;deny;" {
 		t.Errorf("the attempt was told %q", res.Output)
 	}
-	if len(c.shown) != 2 || c.shown[0] != "a: May it run this?\n\nrm -r build" || c.gone < 2 {
-		t.Errorf("shown: %q, %d taken back", c.shown, c.gone)
+	if len(c.shown) != 2 || c.shown[0] != "a@1: May it run this?\n\nrm -r build" || c.shown[1] != "a@2: May it run this?\n\nrm -r build" ||
+		len(c.gone) != 2 || c.gone[0] == c.gone[1] {
+		t.Errorf("shown: %q, %q taken back", c.shown, c.gone)
 	}
 	if len(c.refused) == 0 || c.refused[0] == nil {
 		t.Error("an answer that is not offered was taken")
@@ -94,31 +106,171 @@ func TestAttemptAsksWhereNobodyIs(t *testing.T) {
 	}
 }
 
-// A question of an attempt is answered as that of a human node is: by anybody who
-// can reach the run.
-func TestAttemptIsAnsweredFromElsewhere(t *testing.T) {
-	s := openStore(t)
-	asked := make(chan struct{})
-	var once sync.Once
-	agents := agentWith(func(ctx context.Context, at local.Attempt) local.Outcome {
-		once.Do(func() { close(asked) })
-		return asking{[]agent.Question{mayI}}.Run(ctx, "", nil, at)
-	})
-	done := make(chan engine.Result, 1)
-	go func() { done <- start(t, s, chain(task("a", "x")), local.Options{Agents: agents, Elsewhere: true}) }()
-	<-asked
-	var refused *local.RefusedError
-	for {
-		_, err := local.Answer(t.Context(), s, "demo-1", "a", "allow", "ann")
-		if err == nil {
-			break
+// driven is a run that another goroutine drives.
+type driven struct {
+	t     *testing.T
+	store *journal.Store
+	done  chan engine.Result
+}
+
+// askFrom starts a run whose attempts are answered from elsewhere.
+func askFrom(t *testing.T, agents local.Agents, b *workflow.Bundle) *driven {
+	d := &driven{t, openStore(t), make(chan engine.Result, 1)}
+	go func() {
+		res, err := local.Start(context.Background(), d.store, spec(b), local.Options{Agents: agents, Elsewhere: true, Poll: time.Millisecond})
+		if err != nil {
+			t.Error(err)
 		}
-		if !errors.As(err, &refused) { // the question may not have come yet
-			t.Fatal(err)
+		d.done <- res
+	}()
+	return d
+}
+
+// until waits until the open questions have these names.
+func (d *driven) until(names ...string) []journal.Question {
+	d.t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		open, err := d.store.Questions(context.Background(), "demo-1")
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		var got []string
+		for _, q := range open {
+			got = append(got, q.Name())
+		}
+		if slices.Equal(got, names) {
+			return open
+		}
+		if time.Now().After(deadline) {
+			d.t.Fatalf("open are %q, want %q", got, names)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func (d *driven) answer(name, value string) {
+	d.t.Helper()
+	receipt, err := local.Answer(context.Background(), d.store, "demo-1", name, value, "ann")
+	if err != nil || !receipt.Driven {
+		d.t.Errorf("answer to %s: %+v, %v", name, receipt, err)
+	}
+}
+
+func (d *driven) refuses(name, value, want string) {
+	d.t.Helper()
+	_, err := local.Answer(context.Background(), d.store, "demo-1", name, value, "ann")
+	var refused *local.RefusedError
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(), want) {
+		d.t.Errorf("answer to %s: %v; want %s", name, err, want)
+	}
+}
+
+// What an attempt asks is answered by anybody who can reach the run, each question
+// by its own name.
+func TestAttemptIsAnsweredFromElsewhere(t *testing.T) {
+	other := agent.Question{Text: "May it read this?", Detail: "notes.txt", Options: []string{"allow", "deny", "always"}}
+	d := askFrom(t, asking{[]agent.Question{mayI, other}}, chain(task("a", "x")))
+	open := d.until("a@1", "a@2")
+	texts := map[string]string{}
+	for _, q := range open {
+		texts[q.Text] = q.Name()
+		if q.Address != "a" || q.Asked.IsZero() {
+			t.Errorf("listed: %+v", q)
 		}
 	}
-	if res := <-done; res.Output != "allow;" {
-		t.Errorf("the attempt was told %q", res.Output)
+	run := texts["May it run this?\n\nrm -r build"]
+	d.refuses("a", "allow", `"a" asks 2 questions; answer one by its own name:`)
+	d.refuses("b", "allow", "no question waits for an answer; agents ask:\n  a@1: ")
+	d.refuses(run, "always", run+` does not offer "always"; it offers allow, deny`)
+	d.answer("a@2", "deny")
+	d.refuses("a@2", "allow", `the question a@2 is over: it was answered with "deny" by ann`)
+	d.until("a@1")
+	d.answer("a", "allow") // there is only one now
+	want := "allow;deny;"
+	if run == "a@2" {
+		want = "deny;allow;"
+	}
+	if res := <-d.done; res.Output != want {
+		t.Errorf("the attempt was told %q, want %q", res.Output, want)
+	}
+	d.until()
+}
+
+// A question that an agent takes back, or that is left behind by its attempt, is
+// over; the next one has another number.
+func TestQuestionsThatAreWithdrawn(t *testing.T) {
+	withdraw := make(chan struct{})
+	attempts := 0
+	agents := agentWith(func(ctx context.Context, at local.Attempt) local.Outcome {
+		attempts++
+		if attempts == 1 {
+			asking, end := context.WithCancel(ctx)
+			go func() { <-withdraw; end() }()
+			_, err := at.Ask(asking, mayI)
+			left := make(chan struct{})
+			go func() { close(left); at.Ask(ctx, mayI) }()
+			<-left
+			<-withdraw
+			return local.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error()}}
+		}
+		return asking{[]agent.Question{mayI}}.Run(ctx, "", nil, at)
+	})
+	b := chain(task("a", "x"))
+	b.Root.Body.Nodes[0].Retry = workflow.Retry{Attempts: 2}
+	d := askFrom(t, agents, b)
+	d.until("a@1")
+	withdraw <- struct{}{}
+	d.until("a@2")
+	d.refuses("a@1", "allow", "the question a@1 is over: it was withdrawn")
+	withdraw <- struct{}{}
+	d.until("a@3")
+	d.refuses("a@2", "allow", "the question a@2 is over: the attempt that asked it has ended")
+	d.answer("a@3", "deny")
+	if res := <-d.done; res.Output != "deny;" {
+		t.Errorf("%s: %v, %s", res.Status, res.Output, res.Error)
+	}
+	d.refuses("a@3", "allow", "the run is over")
+}
+
+// An interrupted run leaves no question behind.
+func TestInterruptedWhileAnAttemptAsks(t *testing.T) {
+	d := &driven{t: t, store: openStore(t)}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error)
+	c := &clerk{silent: true}
+	go func() {
+		_, err := local.Start(ctx, d.store, spec(chain(task("a", "x"))), local.Options{Agents: asking{[]agent.Question{mayI}}, Asker: c})
+		done <- err
+	}()
+	d.until("a@1")
+	stop()
+	var interrupted *local.InterruptedError
+	if err := <-done; !errors.As(err, &interrupted) {
+		t.Error(err)
+	}
+	d.until()
+	if len(c.gone) != 1 || c.gone[0] != "a@1" {
+		t.Errorf("taken back: %q", c.gone)
+	}
+	d.refuses("a@1", "allow", "the question a@1 is over: the process that asked it has ended; when the run is resumed, its step asks again")
+}
+
+// That others cannot be told of a question is no reason to fail: whoever is here is
+// asked.
+func TestQuestionsThatCannotBeKept(t *testing.T) {
+	s := openStore(t)
+	db, err := sql.Open("sqlite", filepath.Join(s.Dir(), "journal.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("DROP TABLE questions"); err != nil {
+		t.Fatal(err)
+	}
+	res := start(t, s, chain(task("a", "x")), local.Options{Agents: asking{[]agent.Question{mayI}}, Asker: &clerk{say: "deny"}})
+	if res.Status != engine.Success || res.Output != "deny;" {
+		t.Errorf("%s: %v, %s", res.Status, res.Output, res.Error)
 	}
 }
 
