@@ -109,10 +109,27 @@ func (e *employed) discreet(task *agent.Task) *agent.Task {
 	}
 	masked := *task
 	masked.Ask = func(ctx context.Context, q agent.Question) (string, error) {
-		q.Text, q.Detail = e.o.Mask.Mask(q.Text), e.o.Mask.Mask(q.Detail)
-		return task.Ask(ctx, q)
+		own := q.Options
+		q.Text, q.Detail, q.Options = e.o.Mask.Mask(q.Text), e.o.Mask.Mask(q.Detail), e.maskedOptions(own)
+		said, err := task.Ask(ctx, q)
+		if i := slices.Index(q.Options, said); i >= 0 {
+			said = own[i]
+		}
+		return said, err
 	}
 	return &masked
+}
+
+// maskedOptions are options that hold no secret. Each stays one of its own.
+func (e *employed) maskedOptions(own []string) []string {
+	masked := make([]string, len(own))
+	for i, o := range own {
+		masked[i] = e.o.Mask.Mask(o)
+		if slices.Contains(masked[:i], masked[i]) {
+			masked[i] += fmt.Sprintf(" (%d)", i+1)
+		}
+	}
+	return masked
 }
 
 func (e *employed) attempt(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {

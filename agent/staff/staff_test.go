@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -228,13 +229,15 @@ func TestQuestionsHoldNoSecret(t *testing.T) {
 	var asked agent.Question
 	task := &agent.Task{Agent: &agent.Definition{}, Ask: func(_ context.Context, q agent.Question) (string, error) {
 		asked = q
-		return "allow", nil
+		return q.Options[len(q.Options)-1], nil
 	}}
 	if _, err := staff.New(staff.Options{Mask: stars{}}).Employ(m).Run(t.Context(), task, func([]byte) {}); err != nil {
 		t.Fatal(err)
 	}
-	said, err := m.got.Ask(t.Context(), agent.Question{Text: "Send " + secret + "?", Detail: "GET /?key=" + secret, Options: []string{"allow"}})
-	if err != nil || said != "allow" || asked.Text != "Send ***?" || asked.Detail != "GET /?key=***" {
+	own := []string{"deny", "allow ***", "allow " + secret} // the agent knows what it offered
+	said, err := m.got.Ask(t.Context(), agent.Question{Text: "Send " + secret + "?", Detail: "GET /?key=" + secret, Options: own})
+	if err != nil || said != own[2] || asked.Text != "Send ***?" || asked.Detail != "GET /?key=***" ||
+		!slices.Equal(asked.Options, []string{"deny", "allow ***", "allow *** (3)"}) {
 		t.Errorf("asked %+v, got %q, %v", asked, said, err)
 	}
 }
