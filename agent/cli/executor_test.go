@@ -253,8 +253,14 @@ func TestUsage(t *testing.T) {
 		"missing":       {"", agent.Usage{}},
 	} {
 		p := install(t, described, c.script)
-		if res, _ := p.Run(t.Context(), p.task(), quiet); res.Usage != c.want {
+		task := p.task()
+		task.Agent.Budget.MaxCostUSD = 5
+		var log strings.Builder
+		if res, _ := p.Run(t.Context(), task, func(piece []byte) { log.Write(piece) }); res.Usage != c.want {
 			t.Errorf("%s: got %+v, want %+v", name, res.Usage, c.want)
+		}
+		if said := strings.Contains(log.String(), "what it cost is not known: nothing kept to the budget of $5.00\n"); said != c.want.CostUnknown {
+			t.Errorf("%s: log %q", name, log.String())
 		}
 	}
 }

@@ -67,7 +67,9 @@ func (x *Executor) prepare(ctx context.Context, task *agent.Task, set *settings,
 	if err = l.writeFiles(); err != nil {
 		return nil, err
 	}
-	l.warn(log)
+	if l.values.has("max_turns") && !x.keeps("max_turns", x.talks(allowed)) {
+		log([]byte(x.m().Name + " has no bound on turns: max_turns does nothing here\n"))
+	}
 	return l, nil
 }
 
@@ -127,13 +129,6 @@ func newID() string {
 	_, _ = rand.Read(b[:]) // never fails
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
-}
-
-// warn says in the log what the CLI has no means to keep to.
-func (l *launch) warn(log agent.Log) {
-	if l.values.has("max_turns") && !l.x.m().uses["max_turns"] {
-		log([]byte(l.x.m().Name + " has no bound on turns: max_turns does nothing here\n"))
-	}
 }
 
 // workDir is the directory to run in, absolute and inside the project.

@@ -29,6 +29,9 @@ type outcome struct {
 func (o *outcome) result(ctx context.Context, l *launch) (agent.Result, error) {
 	failed := o.failure(ctx, l)
 	used := o.used(failed)
+	if b := o.r.budget; b.MaxCostUSD > 0 && used.CostUnknown {
+		o.r.log.Line(fmt.Sprintf("what it cost is not known: nothing kept to the budget of %s", b))
+	}
 	res := agent.Result{Usage: used}
 	if id := o.session(l); id != "" {
 		res.Conversation = &agent.Conversation{Native: id, Spent: plus(o.r.before, used)}

@@ -123,6 +123,35 @@ func TestModeAndModel(t *testing.T) {
 	if !strings.Contains(a.result.Output, `"modeId":"careful"`) || !strings.Contains(a.result.Output, `"modelId":"large"`) {
 		t.Errorf("%s, %v", a.result.Output, a.err)
 	}
+	a.odd = "picky"
+	a.task.Agent.Name, a.quirks = "fake", "sets_model: true"
+	a.run(t.Context(), t)
+	fails(t, a.err, agent.Failed, true, `does not take the model "large" (Invalid params)`)
+}
+
+// What a turn used is known when it ends, for agents that tell no sooner.
+func TestBudgetOfATurn(t *testing.T) {
+	for _, c := range []struct {
+		budget agent.Budget
+		prompt string
+		want   string
+	}{
+		{agent.Budget{MaxTokens: 2000}, "say a", ""},
+		{agent.Budget{MaxTokens: 1000}, "say a", "more than the budget of the agent: 1000 tokens"},
+		{agent.Budget{MaxCostUSD: 1}, "say a\nspend 0.5", ""},
+		{agent.Budget{MaxCostUSD: 0.25}, "say a\nspend 0.5", "more than the budget of the agent: $0.25"},
+	} {
+		a := attempt{odd: "none", task: agent.Task{Prompt: c.prompt, Agent: &agent.Definition{Name: "fake", Budget: c.budget}}}
+		a.run(t.Context(), t)
+		if c.want != "" {
+			fails(t, a.err, agent.Failed, true, c.want)
+		} else if a.err != nil {
+			t.Errorf("%+v: %v", c.budget, a.err)
+		}
+		if a.result.Usage.TokensIn != 1000 {
+			t.Errorf("%+v: what was used is lost: %+v", c.budget, a.result.Usage)
+		}
+	}
 }
 
 func TestPermission(t *testing.T) {

@@ -227,8 +227,12 @@ func (c *client) withinBudget() {
 		before = c.task.Conversation.Spent.CostUSD
 	}
 	if limit > 0 && *c.cost-before > limit {
-		c.stop(agent.Permanentf("%s used more than the budget of the agent: %s", c.start.Manifest.Name, agent.Budget{MaxCostUSD: limit}))
+		c.stop(c.overBudget())
 	}
+}
+
+func (c *client) overBudget() error {
+	return agent.Permanentf("%s used more than the budget of the agent: %s", c.start.Manifest.Name, c.task.Agent.Budget)
 }
 
 func (c *client) endMessage() {

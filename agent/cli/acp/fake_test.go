@@ -95,6 +95,10 @@ func (f *fake) take(m *fakeMessage) {
 		f.note("session/resume", m.Params)
 		f.reply(m.ID, map[string]any{})
 	case "session/set_mode", "session/set_model":
+		if f.odd == "picky" {
+			f.send(map[string]any{"id": m.ID, "error": map[string]any{"code": -32602, "message": "Invalid params"}})
+			return
+		}
 		f.note(m.Method, m.Params)
 		f.reply(m.ID, map[string]any{})
 	case "session/prompt":

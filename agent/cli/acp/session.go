@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"github.com/coder/acp-go-sdk"
@@ -172,11 +173,22 @@ func (t *talk) setMode(ctx context.Context, mode string) error {
 
 func (t *talk) setModel(ctx context.Context, model string) error {
 	t.client.model = model
-	if t.has("model") {
-		return t.setOption(ctx, "model", model)
+	set := func() error {
+		return t.conn.SendRequestNoResult(ctx, acp.AgentMethodSessionSetModel, map[string]any{"sessionId": t.session, "modelId": model})
 	}
-	return t.conn.SendRequestNoResult(ctx, acp.AgentMethodSessionSetModel, map[string]any{"sessionId": t.session, "modelId": model})
+	if t.has("model") {
+		set = func() error { return t.setOption(ctx, "model", model) }
+	}
+	err := set()
+	var refused *acp.RequestError
+	if errors.As(err, &refused) && refused.Code == invalidParams { // most agents say no more than that
+		return agent.Permanentf("%s does not take the model %q (%s); name another one", t.start.Manifest.Name, model, wordsOf(refused))
+	}
+	return err
 }
+
+// invalidParams is the error of JSON-RPC for a request that is not as it should be.
+const invalidParams = -32602
 
 func (t *talk) has(option string) bool {
 	for _, o := range t.opened.Options {

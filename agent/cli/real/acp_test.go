@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,6 +29,7 @@ func TestACP(t *testing.T) {
 			}{
 				{"answer", "dummy", talkAnswer}, {"tool of a server", "dummy", talkServer}, {"load", "dummy", talkLoad},
 				{"cancel", "dummy", talkCancel}, {"error", "dummy", talkError}, {"bad key", fakemodel.BadKey, talkBadKey},
+				{"model", "dummy", talkModel},
 			} {
 				t.Run(c.name, func(t *testing.T) { c.run(t, newFixture(t, name, c.key)) })
 			}
@@ -50,6 +52,21 @@ func talkAnswer(t *testing.T, f *fixture) {
 	}
 	if !f.told("the cat of the house") {
 		t.Error("the model was not told the system prompt")
+	}
+}
+
+// talkModel has another model asked than the one that the environment names.
+func talkModel(t *testing.T, f *fixture) {
+	others := map[string]string{"claude": "haiku", "codex": "gpt-5.5", "gemini": "gemini-2.5-pro", "copilot": "other-model", "goose": "gpt-4o-mini", "qwen": "other-model"}
+	if others[f.cli] == "" {
+		t.Skip("its configuration has one model only")
+	}
+	result, err := f.run(t.Context(), t, attempt{mode: "ask", model: others[f.cli], steps: []fakemodel.Step{say("hello")}})
+	if err != nil || result.Output != "hello" {
+		t.Errorf("%+v, %v", result, err)
+	}
+	if !slices.ContainsFunc(f.server.Requests(), func(r *fakemodel.Request) bool { return strings.Contains(r.Model, others[f.cli]) }) {
+		t.Errorf("%s was not asked", others[f.cli])
 	}
 }
 

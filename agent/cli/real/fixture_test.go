@@ -5,6 +5,7 @@ package realtest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -144,6 +145,7 @@ func (f *fixture) report(t *testing.T) {
 // attempt is one task; steps are what the model does.
 type attempt struct {
 	mode         string // of permissions; "" the default
+	model        string // "" that of models
 	system       string
 	steps        []fakemodel.Step
 	schema       any
@@ -162,7 +164,7 @@ func (f *fixture) run(ctx context.Context, t *testing.T, a attempt) (agent.Resul
 	})
 	task := &agent.Task{
 		Key: f.key(t), Dir: f.project, Prompt: "Do as the script says.\n\n" + fakemodel.Prompt(a.steps...), Settings: map[string]any{},
-		Agent: &agent.Definition{Name: f.cli, Model: models[f.cli], Prompt: a.system, MaxOutputKB: a.maxOutputKB},
+		Agent: &agent.Definition{Name: f.cli, Model: cmp.Or(a.model, models[f.cli]), Prompt: a.system, MaxOutputKB: a.maxOutputKB},
 		Ask:   a.ask, Servers: a.servers, Conversation: a.conversation,
 	}
 	if a.mode != "" {
