@@ -147,8 +147,45 @@ type agentDetail struct {
 	MaxTurns    int            `json:"max_turns,omitempty"`
 	MaxCostUSD  float64        `json:"max_cost_usd,omitempty"`
 	MaxTokens   int64          `json:"max_tokens,omitempty"`
+	MaxOutputKB int            `json:"max_output_kb,omitempty"`
+	Retry       *agentRetry    `json:"retry,omitempty"`
 	Prompt      string         `json:"prompt,omitempty"`
 	From        *agentSource   `json:"from,omitempty"`
+}
+
+type agentRetry struct {
+	Attempts int    `json:"attempts"`
+	Backoff  string `json:"backoff,omitempty"`
+	Delay    string `json:"delay,omitempty"`
+	MaxDelay string `json:"max_delay,omitempty"`
+}
+
+func retryOf(r workflow.Retry) *agentRetry {
+	if r.Attempts == 0 {
+		return nil
+	}
+	out := &agentRetry{Attempts: r.Attempts, Backoff: string(r.Backoff)}
+	if r.Delay > 0 {
+		out.Delay = r.Delay.String()
+	}
+	if r.MaxDelay > 0 {
+		out.MaxDelay = r.MaxDelay.String()
+	}
+	return out
+}
+
+func (r *agentRetry) String() string {
+	text := fmt.Sprintf("%d attempts", r.Attempts)
+	if r.Backoff != "" {
+		text += ", " + r.Backoff
+	}
+	if r.Delay != "" {
+		text += ", " + r.Delay + " between"
+	}
+	if r.MaxDelay != "" {
+		text += ", at most " + r.MaxDelay
+	}
+	return text
 }
 
 type agentSource struct {
@@ -170,6 +207,7 @@ func (a *app) showAgent(name string) error {
 		agentLine: lineOf(p.Agents, d), Chosen: d.Chosen, Model: d.Model, Tools: d.Tools, Servers: d.Servers,
 		Permissions: d.Permissions, Settings: d.Settings, MaxTurns: d.MaxTurns,
 		MaxCostUSD: d.Budget.MaxCostUSD, MaxTokens: d.Budget.MaxTokens, Prompt: d.Prompt,
+		MaxOutputKB: d.MaxOutputKB, Retry: retryOf(d.Retry),
 	}
 	if d.Timeout > 0 {
 		detail.Timeout = d.Timeout.String()
@@ -216,6 +254,12 @@ func (a *app) drawAgent(d *agentDetail) string {
 	}
 	if d.MaxTokens > 0 {
 		fact("max tokens", fmt.Sprint(d.MaxTokens))
+	}
+	if d.MaxOutputKB > 0 {
+		fact("max output", fmt.Sprintf("%d KiB", d.MaxOutputKB))
+	}
+	if d.Retry != nil {
+		fact("retry", d.Retry.String())
 	}
 	fact("file", d.File)
 	if d.From != nil {
