@@ -1,7 +1,11 @@
 package llm
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -9,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/packages/respjson"
 	"github.com/openai/openai-go/v3/shared"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -18,6 +24,10 @@ import (
 type chatAPI struct {
 	at  Provider
 	key string
+
+	// What the server turned out not to know: to count the tokens of a stream, the
+	// older word for their limit, thoughts that come back.
+	uncounted, newLimit, thoughtless bool
 }
 
 func (p *chatAPI) models(ctx context.Context, client *http.Client) ([]string, error) {
@@ -25,34 +35,71 @@ func (p *chatAPI) models(ctx context.Context, client *http.Client) ([]string, er
 }
 
 func (p *chatAPI) answer(ctx context.Context, r *request, text func(string)) (answer, error) {
-	params, err := chatParams(r)
+	for {
+		a, err := p.once(ctx, r, text)
+		if !p.without(err) {
+			return a, err
+		}
+	}
+}
+
+// without leaves out of the next request what a server refuses to know, or says it in
+// another word; false: that is not what is wrong.
+func (p *chatAPI) without(err error) bool {
+	var r *refusal
+	if !errors.As(err, &r) || !r.wrong() {
+		return false
+	}
+	for _, q := range []struct {
+		words string
+		given *bool
+	}{{"stream_options", &p.uncounted}, {"max_completion_tokens", &p.newLimit}, {"reasoning", &p.thoughtless}} {
+		if !*q.given && strings.Contains(r.message, q.words) {
+			*q.given = true
+			return true
+		}
+	}
+	return false
+}
+
+func (p *chatAPI) once(ctx context.Context, r *request, text func(string)) (answer, error) {
+	params, err := p.params(r)
 	if err != nil {
 		return answer{}, err
 	}
 	service := openai.NewChatCompletionService(openAIOptions(p.at, p.key, r.client)...)
-	stream := service.NewStreaming(ctx, params)
-	defer stream.Close()
+	var resp *http.Response
+	if _, err := service.New(ctx, params, option.WithJSONSet("stream", true), option.WithResponseBodyInto(&resp)); err != nil {
+		return answer{}, err
+	}
+	defer resp.Body.Close()
 	var got chatAnswer
-	for stream.Next() {
-		chunk := stream.Current()
-		got.take(&chunk, text)
+	for data, err := range events(resp.Body) {
+		if err == nil {
+			err = got.take(data, text)
+		}
+		if err != nil {
+			return got.whole(), err
+		}
 	}
-	err = openAIError(stream.Err())
-	if err == nil && got.stop == "" {
-		err = io.ErrUnexpectedEOF
+	if got.stop == "" && !got.done {
+		return got.whole(), io.ErrUnexpectedEOF
 	}
-	return got.whole(), err
+	return got.whole(), nil
 }
 
-func chatParams(r *request) (openai.ChatCompletionNewParams, error) {
+func (p *chatAPI) params(r *request) (openai.ChatCompletionNewParams, error) {
 	if r.set.ThinkingTokens > 0 {
 		return openai.ChatCompletionNewParams{}, agent.Permanentf("an OpenAI-compatible provider takes no thinking_tokens; use effort")
 	}
-	params := openai.ChatCompletionNewParams{
-		Model: r.model, Messages: chatMessages(r.system, r.messages),
-		StreamOptions: openai.ChatCompletionStreamOptionsParam{IncludeUsage: openai.Bool(true)},
+	params := openai.ChatCompletionNewParams{Model: r.model, Messages: p.messages(r.system, r.messages)}
+	if !p.uncounted {
+		params.StreamOptions.IncludeUsage = openai.Bool(true)
 	}
-	if r.maxTokens > 0 { // the older word, which all servers know
+	switch {
+	case r.maxTokens > 0 && p.newLimit:
+		params.MaxCompletionTokens = openai.Int(r.maxTokens)
+	case r.maxTokens > 0: // the older word, which most servers know
 		params.MaxTokens = openai.Int(r.maxTokens)
 	}
 	if r.set.Temperature != nil {
@@ -81,7 +128,7 @@ func chatParams(r *request) (openai.ChatCompletionNewParams, error) {
 	return params, nil
 }
 
-func chatMessages(system string, messages []message) []openai.ChatCompletionMessageParamUnion {
+func (p *chatAPI) messages(system string, messages []message) []openai.ChatCompletionMessageParamUnion {
 	var out []openai.ChatCompletionMessageParamUnion
 	if system != "" {
 		out = append(out, openai.SystemMessage(system))
@@ -89,7 +136,7 @@ func chatMessages(system string, messages []message) []openai.ChatCompletionMess
 	for _, m := range messages {
 		switch {
 		case m.answered != nil:
-			out = append(out, chatAnswered(m.answered))
+			out = append(out, p.answered(m.answered))
 		case m.results != nil:
 			for _, res := range m.results {
 				out = append(out, openai.ToolMessage(openAIResult(res), res.call.id))
@@ -101,60 +148,157 @@ func chatMessages(system string, messages []message) []openai.ChatCompletionMess
 	return out
 }
 
-func chatAnswered(a *answer) openai.ChatCompletionMessageParamUnion {
+func (p *chatAPI) answered(a *answer) openai.ChatCompletionMessageParamUnion {
 	said := openai.ChatCompletionAssistantMessageParam{}
 	if a.text != "" || len(a.calls) == 0 {
 		said.Content.OfString = openai.String(a.text)
 	}
-	for _, k := range a.calls {
+	beside, _ := a.native.(chatBeside)
+	for i, k := range a.calls {
 		args := k.args
 		if strings.TrimSpace(args) == "" {
 			args = "{}"
 		}
-		said.ToolCalls = append(said.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{OfFunction: &openai.ChatCompletionMessageFunctionToolCallParam{
+		one := &openai.ChatCompletionMessageFunctionToolCallParam{
 			ID: k.id, Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{Name: k.name, Arguments: args},
-		}})
+		}
+		if i < len(beside.calls) && beside.calls[i] != "" {
+			one.SetExtraFields(map[string]any{extraContent: json.RawMessage(beside.calls[i])})
+		}
+		said.ToolCalls = append(said.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{OfFunction: one})
+	}
+	if len(a.calls) > 0 && !p.thoughtless { // thoughts before an answer are not asked for
+		said.SetExtraFields(beside.thoughts)
 	}
 	return openai.ChatCompletionMessageParamUnion{OfAssistant: &said}
 }
+
+// chatBeside is what comes with an answer and goes back as it came.
+type chatBeside struct {
+	thoughts map[string]any
+	calls    []string // for each call, as JSON; "": nothing
+}
+
+// extraContent is where Google's own compatible API signs calls.
+const extraContent = "extra_content"
 
 // chatAnswer puts an answer together from the chunks of a stream.
 type chatAnswer struct {
 	calls   []*chatCall
 	refusal strings.Builder
+	thought [2]strings.Builder // by thoughtKeys
+	details []json.RawMessage
 	usage   openai.CompletionUsage
 	stop    string
+	done    bool
 }
+
+// thoughtKeys are where servers tell what a model thinks, piece by piece; what
+// OpenRouter has besides is a list.
+var thoughtKeys = [2]string{"reasoning_content", "reasoning"}
+
+const thoughtDetails = "reasoning_details"
 
 type chatCall struct {
 	index      int64
-	id         string
+	id, extra  string
 	name, args strings.Builder
 }
 
-func (a *chatAnswer) take(chunk *openai.ChatCompletionChunk, text func(string)) {
+func (a *chatAnswer) take(data []byte, text func(string)) error {
+	if bytes.HasPrefix(data, []byte("[DONE]")) {
+		a.done = true
+		return nil
+	}
+	var chunk openai.ChatCompletionChunk
+	if !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+		return fmt.Errorf("an event of the stream is not what it should be: %s", shorten(string(data)))
+	}
+	if err := json.Unmarshal(data, &chunk); err != nil {
+		return fmt.Errorf("an event of the stream is not what it should be: %w", err)
+	}
+	if given(chunk.JSON.ExtraFields["error"]) || chunk.JSON.Object.Raw() == `"error"` {
+		return readRefusal(0, nil, data)
+	}
 	if chunk.JSON.Usage.Valid() {
 		a.usage = chunk.Usage
 	}
 	for _, choice := range chunk.Choices {
-		text(choice.Delta.Content)
-		a.refusal.WriteString(choice.Delta.Refusal)
-		for _, part := range choice.Delta.ToolCalls {
-			k := a.call(part.Index, part.ID)
-			k.name.WriteString(part.Function.Name)
-			k.args.WriteString(part.Function.Arguments)
+		if choice.Index != 0 {
+			continue
 		}
+		a.delta(&choice.Delta, text)
 		if choice.FinishReason != "" {
 			a.stop = choice.FinishReason
 		}
 	}
+	if a.stop == "error" {
+		return &refusal{message: "the server ends it with an error"}
+	}
+	return nil
+}
+
+// given says whether there is a field that the client does not know.
+func given(f respjson.Field) bool { return f.Raw() != "" && f.Raw() != "null" }
+
+func (a *chatAnswer) delta(delta *openai.ChatCompletionChunkChoiceDelta, text func(string)) {
+	if raw := delta.JSON.Content.Raw(); strings.HasPrefix(raw, "[") {
+		text(textOfParts(raw))
+	} else {
+		text(delta.Content)
+	}
+	a.refusal.WriteString(delta.Refusal)
+	for i, key := range thoughtKeys {
+		var piece string
+		if json.Unmarshal([]byte(delta.JSON.ExtraFields[key].Raw()), &piece) == nil {
+			a.thought[i].WriteString(piece)
+		}
+	}
+	var details []json.RawMessage
+	if json.Unmarshal([]byte(delta.JSON.ExtraFields[thoughtDetails].Raw()), &details) == nil {
+		a.details = append(a.details, details...)
+	}
+	for i := range delta.ToolCalls {
+		a.part(&delta.ToolCalls[i])
+	}
+}
+
+// textOfParts is the text of a content that is a list of parts, as those have it that
+// put thoughts among them.
+func textOfParts(raw string) string {
+	var parts []struct{ Type, Text string }
+	if json.Unmarshal([]byte(raw), &parts) != nil {
+		return ""
+	}
+	var text strings.Builder
+	for _, p := range parts {
+		if p.Type == "text" {
+			text.WriteString(p.Text)
+		}
+	}
+	return text.String()
+}
+
+// part adds what came of a call.
+func (a *chatAnswer) part(part *openai.ChatCompletionChunkChoiceDeltaToolCall) {
+	k := a.call(part.Index, part.ID, part.Function.Name)
+	if k.name.String() != part.Function.Name { // some name it with every piece
+		k.name.WriteString(part.Function.Name)
+	}
+	k.args.WriteString(part.Function.Arguments)
+	if extra := part.JSON.ExtraFields[extraContent]; given(extra) {
+		k.extra = extra.Raw()
+	}
 }
 
 // call is the one that a part belongs to. Some servers give every call the same
-// index, and a new id.
-func (a *chatAnswer) call(index int64, id string) *chatCall {
+// index, and a new id; some not even that.
+func (a *chatAnswer) call(index int64, id, name string) *chatCall {
 	for _, k := range slices.Backward(a.calls) {
 		if k.index == index && (id == "" || id == k.id) {
+			if id == "" && k.isFollowedBy(name) {
+				break
+			}
 			return k
 		}
 	}
@@ -166,16 +310,27 @@ func (a *chatAnswer) call(index int64, id string) *chatCall {
 	return k
 }
 
+// isFollowedBy says whether a part without an id begins a new call: it has a name, and
+// this call has one already, and is whole or a call of something else.
+func (k *chatCall) isFollowedBy(name string) bool {
+	return name != "" && k.name.Len() > 0 && (name != k.name.String() || json.Valid([]byte(k.args.String())))
+}
+
 func (a *chatAnswer) whole() answer {
 	u := a.usage
 	out := answer{why: a.refusal.String(), counted: u.JSON.CompletionTokens.Valid()}
 	out.tokens = openAITokens(u.PromptTokens, u.CompletionTokens, u.PromptTokensDetails.CachedTokens, u.PromptTokensDetails.CacheWriteTokens)
+	beside := chatBeside{thoughts: a.thoughts()}
+	seen := map[string]bool{"": true} // some servers give no ids, or the same to all, and want one back
 	for i, k := range a.calls {
-		if k.id == "" { // some servers give none, and want one back
-			k.id = ownCallID + strconv.Itoa(i+1)
+		for n := i + 1; seen[k.id]; n++ {
+			k.id = ownCallID + strconv.Itoa(n)
 		}
+		seen[k.id] = true
 		out.calls = append(out.calls, call{id: k.id, name: k.name.String(), args: k.args.String()})
+		beside.calls = append(beside.calls, k.extra)
 	}
+	out.native = beside
 	switch {
 	case a.stop == "length":
 		out.stop = cutOff
@@ -185,4 +340,17 @@ func (a *chatAnswer) whole() answer {
 		out.stop = refused
 	}
 	return out
+}
+
+func (a *chatAnswer) thoughts() map[string]any {
+	thoughts := map[string]any{}
+	for i, key := range thoughtKeys {
+		if a.thought[i].Len() > 0 {
+			thoughts[key] = a.thought[i].String()
+		}
+	}
+	if len(a.details) > 0 {
+		thoughts[thoughtDetails] = a.details
+	}
+	return thoughts
 }

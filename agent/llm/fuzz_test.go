@@ -109,3 +109,33 @@ func FuzzGemini(f *testing.F) {
 		}
 	})
 }
+
+// Whatever a compatible server streams goes back to it as JSON, every call under an id
+// of its own.
+func FuzzChat(f *testing.F) {
+	f.Add([]byte(`{"choices":[{"index":0,"delta":{"content":"a","reasoning_content":"t","reasoning_details":[{"a":1}],"tool_calls":[{"index":0,"id":"x","extra_content":{"s":1},"function":{"name":"f","arguments":"{}"}}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`),
+		[]byte(`{"choices":[{"delta":{"content":[{"type":"text","text":"b"}],"tool_calls":[{"function":{"name":"f","arguments":{"a":1}}},{"id":"x","function":{}}]}}]}`))
+	f.Add([]byte(`{"error":null,"object":"error"}`), []byte(`[DONE]`))
+	f.Add([]byte(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call-2","function":{"name":"f"}},{"index":1,"function":{"name":"f"}}]}}]}`), []byte(``))
+	f.Add([]byte(`{"choices":[null,7,{"delta":[]}]}`), []byte(`{"choices":{}}`))
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		var a chatAnswer
+		for _, data := range [][]byte{first, second} {
+			if a.take(data, func(string) {}) != nil {
+				break
+			}
+		}
+		out := a.whole()
+		ids := map[string]bool{}
+		for _, k := range out.calls {
+			if k.id == "" || ids[k.id] {
+				t.Errorf("a call has the id %q", k.id)
+			}
+			ids[k.id] = true
+		}
+		body, err := json.Marshal((&chatAPI{}).messages("", []message{{answered: &out}}))
+		if err != nil || !json.Valid(body) {
+			t.Errorf("%q, %q go back as %s, %v", first, second, body, err)
+		}
+	})
+}

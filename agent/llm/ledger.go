@@ -3,37 +3,76 @@ package llm
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptrace"
+	"slices"
+	"sync/atomic"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // ledger counts what an attempt used, and what its budget leaves.
 type ledger struct {
 	tokens  agent.Tokens
 	price   agent.Price
-	known   bool  // the price is
-	unknown bool  // something was used that nobody counted
-	last    int64 // tokens that the last request began with
-	tight   bool  // the budget bounds the answer more than anything else
+	known   bool        // the price is
+	unknown bool        // something may have been used that nobody counted
+	last    int64       // tokens that the last request began with
+	tight   bool        // the budget bounds the answer more than anything else
+	asked   atomic.Bool // the request at hand has begun to reach the API
 }
 
 // openLedger finds the price. A budget in money for a model whose price is not
 // known cannot be kept.
 func (c *conversation) openLedger() error {
 	l := &c.ledger
-	l.price, l.known = c.exec.prices(c.model)
-	if !l.known {
-		l.price, l.known = c.exec.prices(c.at.name + "/" + c.model)
-	}
-	if c.task.Agent.Budget.MaxCostUSD > 0 && !l.known {
-		return agent.Permanentf("what %s costs is not known, so its budget of %g USD cannot be kept; set its price in .hocket/config.yml, or use max_tokens", c.model, c.task.Agent.Budget.MaxCostUSD)
+	l.price, l.known = c.exec.priceOf(c.at)
+	if usd := c.task.Agent.Budget.MaxCostUSD; usd > 0 && !l.known {
+		return agent.Permanentf("what %s costs is not known, so a budget of %s cannot be kept; set its price under prices in .hocket/config.yml, or use max_tokens", c.model, workflow.FormatUSD(usd))
 	}
 	l.last = int64(len(c.task.Prompt)+len(c.task.Agent.Prompt)) / 4 // about four bytes are a token
 	return nil
 }
 
-// add counts an answer, also one that broke off. A request that was refused used
-// nothing.
+// priceOf is the price of a model, by its name alone or with its provider's.
+func (e *Executor) priceOf(at place) (agent.Price, bool) {
+	if price, known := e.prices(at.model); known {
+		return price, true
+	}
+	return e.prices(at.name + "/" + at.model)
+}
+
+// Unbounded says that a budget of money cannot be kept where the price of the model is
+// not known.
+func (e *Executor) Unbounded(task *agent.Task, most agent.Budget) string {
+	var set settings
+	if most.MaxCostUSD == 0 || e.schema.Decode(task.Settings, &set) != nil {
+		return ""
+	}
+	at, err := e.find(task.Agent, &set)
+	if err != nil {
+		return "" // the attempt says so
+	}
+	if _, known := e.priceOf(at); known {
+		return ""
+	}
+	return "what " + at.model + " costs is not known; set its price under prices in .hocket/config.yml"
+}
+
+// Unbounded is that of the model.
+func (t *toolset) Unbounded(task *agent.Task, most agent.Budget) string {
+	return t.model.Unbounded(t.forModel(task), most)
+}
+
+// watch notes whether a request in a context reaches an API.
+func (l *ledger) watch(ctx context.Context) context.Context {
+	l.asked.Store(false)
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { l.asked.Store(true) }})
+}
+
+// add counts an answer, also one that broke off. Where the API does not count it
+// itself, only what was never asked or was refused is certain to have used nothing.
 func (l *ledger) add(a answer, err error) {
 	t := a.tokens
 	l.tokens.Input += t.Input
@@ -43,24 +82,38 @@ func (l *ledger) add(a answer, err error) {
 	if in := t.Input + t.CacheRead + t.CacheWrite; in > 0 {
 		l.last = in + t.Output
 	}
-	if !a.counted && (err == nil || a.begun() || t != agent.Tokens{} || interrupted(err)) {
+	if !a.counted && (err == nil || a.begun() || t != agent.Tokens{} || l.asked.Load() && !free(err)) {
 		l.unknown = true
 	}
 }
 
-// interrupted says that we ended a request ourselves, and so do not know what
-// became of it.
-func interrupted(err error) bool {
-	var ours *agent.Error
-	return errors.As(err, &ours) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+// free says of the failure of a request that nothing was generated for it: the API
+// refused it, or was too busy to begin. A server that fails, a gateway that has lost
+// its server, a connection that breaks or that we end ourselves may have left an answer
+// behind that nobody saw.
+func free(err error) bool {
+	var r *refusal
+	if !errors.As(err, &r) {
+		return false
+	}
+	switch r.trouble() {
+	case keyRefused, unpaid, unknownModel, limited, tooLong:
+		return true
+	case overloaded:
+		busy := r.status == http.StatusServiceUnavailable || r.status == 529
+		return busy || slices.Contains(r.codes, "overloaded_error") || slices.Contains(r.codes, "UNAVAILABLE")
+	case unknownTrouble:
+	}
+	return r.status != 0 && r.status < http.StatusInternalServerError
 }
 
 // usage is all that was used.
 func (c *conversation) usage() agent.Usage {
 	l := &c.ledger
 	u := l.tokens.Usage(l.price, l.known)
-	free := l.known && l.price == agent.Price{}
-	u.CostUnknown = u.CostUnknown || l.unknown && !free
+	unpriced := !l.known && l.tokens != agent.Tokens{}
+	costly := !l.known || l.price != agent.Price{}
+	u.CostUnknown = unpriced || l.unknown && costly
 	return u
 }
 
@@ -79,14 +132,14 @@ func (l *ledger) room(c *conversation) (int64, error) {
 	if budget.MaxTokens > 0 {
 		room := budget.MaxTokens - used.TokensIn - used.TokensOut - l.last
 		if room < 1 {
-			return 0, agent.Errorf("the budget of the agent, %d tokens, does not reach for turn %d: %d are used, and it would begin with about %d", budget.MaxTokens, c.turn, used.TokensIn+used.TokensOut, l.last)
+			return 0, agent.Errorf("the budget of %d tokens does not reach for turn %d: %d are used, and it would begin with about %d", budget.MaxTokens, c.turn, used.TokensIn+used.TokensOut, l.last)
 		}
 		bound(room)
 	}
 	if budget.MaxCostUSD > 0 {
 		left := budget.MaxCostUSD - used.CostUSD - float64(l.last)*l.price.Input/1e6
 		if left <= 0 {
-			return 0, agent.Errorf("the budget of the agent, %g USD, does not reach for turn %d: %.4f USD are used, and it would begin with about %d tokens", budget.MaxCostUSD, c.turn, used.CostUSD, l.last)
+			return 0, agent.Errorf("the budget of %s does not reach for turn %d: %s is used, and it would begin with about %d tokens", workflow.FormatUSD(budget.MaxCostUSD), c.turn, workflow.FormatUSD(used.CostUSD), l.last)
 		}
 		if l.price.Output > 0 {
 			bound(max(1, int64(min(left/l.price.Output*1e6, 1<<40))))

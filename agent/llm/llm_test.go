@@ -331,7 +331,7 @@ func TestBudget(t *testing.T) {
 		t.Errorf("%d tokens", n)
 	}
 	got, err = run(agent.Budget{MaxCostUSD: 0.01}, "")
-	wantError(t, err, agent.Failed, false, "0.01 USD", "does not reach")
+	wantError(t, err, agent.Failed, false, "$0.01", "does not reach")
 	if got.Usage.CostUSD > 0.01 || got.Usage.CostUSD < 0.005 {
 		t.Errorf("cost %v", got.Usage.CostUSD)
 	}

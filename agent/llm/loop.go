@@ -168,7 +168,7 @@ func (a *answer) begun() bool { return a.text != "" || len(a.calls) > 0 }
 // none. The answer is checked in any case.
 func (c *conversation) withoutFormat(err error) bool {
 	var r *refusal
-	if c.schema == nil || !errors.As(err, &r) || r.status != 400 || r.trouble() != unknownTrouble {
+	if c.schema == nil || !errors.As(err, &r) || !r.wrong() {
 		return false
 	}
 	c.log.Line("the provider does not take the schema (" + shorten(r.Error()) + "), the answer is checked here")
@@ -180,7 +180,7 @@ func (c *conversation) withoutFormat(err error) bool {
 func (c *conversation) once(ctx context.Context, limit int64) (answer, error) {
 	bounded, end := context.WithTimeoutCause(ctx, c.exec.longest, errEndless)
 	defer end()
-	within, client, done := listen(bounded, c.exec.transport, c.patience)
+	within, client, done := listen(c.ledger.watch(bounded), c.exec.transport, c.patience)
 	defer done()
 	within, stop := context.WithCancelCause(within)
 	defer stop(nil)
@@ -238,7 +238,7 @@ func (c *conversation) cutOff(a *answer) error {
 	}
 	remedy := "raise max_tokens, ask for less, or take what there is with partial: true"
 	if c.ledger.tight {
-		remedy = "that is what the budget of the agent allows"
+		remedy = "that is what its budget allows"
 	}
 	return agent.Errorf("the answer was cut off at the limit of its tokens (%d); %s. It ends with: %s", a.tokens.Output, remedy, tail(a.text))
 }

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"encoding/json"
 	"fmt"
 	"html"
 	"net/http"
@@ -15,7 +16,7 @@ import (
 
 // refusal is what an API says instead of an answer.
 type refusal struct {
-	status  int      // of HTTP; 0: it came inside of a stream
+	status  int      // of HTTP; 0: it came inside of a stream, and says none
 	codes   []string // the API's own words for what is wrong
 	message string
 	after   time.Duration // to wait, as far as the API says; 0: it does not
@@ -38,6 +39,7 @@ func (r *refusal) Error() string {
 //	{"error": {"code": 429, "message": "…", "status": "RESOURCE_EXHAUSTED", "details": […]}}
 //	{"error": "model not found"}
 //	{"object": "error", "message": "…", "type": "NotFoundError", "code": 404}
+//	{"detail": "…"}
 //
 // Anything else is its own message.
 func readRefusal(status int, header http.Header, body []byte) *refusal {
@@ -59,7 +61,15 @@ func readRefusal(status int, header http.Header, body []byte) *refusal {
 	if said, ok := inner["message"].(string); ok {
 		r.message = said
 	}
+	if detail, ok := whole["detail"]; ok && r.message == "" {
+		r.message = workflow.FormatText(detail)
+	}
 	r.message = shorten(r.message)
+	if code, ok := inner["code"].(json.Number); ok && status < http.StatusBadRequest { // the answer began well
+		if n, err := strconv.Atoi(code.String()); err == nil {
+			r.status = n
+		}
+	}
 	for _, key := range []string{"code", "type", "status"} {
 		if word, ok := inner[key].(string); ok && word != "" {
 			r.codes = append(r.codes, word)
@@ -154,6 +164,11 @@ func untilReset(value string, now time.Time) time.Duration {
 func bounded(seconds float64) time.Duration {
 	const most = 10 * 365 * 24 * 3600
 	return time.Duration(min(max(seconds, 0), most) * float64(time.Second))
+}
+
+// wrong says that it is something in the request itself that is refused.
+func (r *refusal) wrong() bool {
+	return (r.status == http.StatusBadRequest || r.status == http.StatusUnprocessableEntity) && r.trouble() == unknownTrouble
 }
 
 // trouble is what kind of refusal one is.

@@ -60,7 +60,9 @@ func (*Executor) Settings() map[string]any {
 }
 
 // turns is how often the model may answer: as the task says, else its agent.
-func (c *conversation) turns() int { return cmp.Or(c.set.MaxTurns, c.task.Agent.MaxTurns, defaultTurns) }
+func (c *conversation) turns() int {
+	return cmp.Or(c.set.MaxTurns, c.task.Agent.MaxTurns, defaultTurns)
+}
 
 func (s *settings) patience() (time.Duration, error) {
 	if s.Silence == "" {

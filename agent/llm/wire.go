@@ -2,6 +2,7 @@ package llm
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -62,7 +63,8 @@ type misled struct{ why string }
 func (m *misled) Error() string { return m.why }
 
 // notStreaming says what an answer is that is no stream, where it says so itself: a
-// page of a proxy or of a server that has nothing to do with models.
+// page of a proxy or of a server that has nothing to do with models, or an error of one
+// that calls all of its answers good.
 func notStreaming(resp *http.Response) error {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // what cannot be read is none of these
 	if kind != "text/html" && (kind != "application/json" || resp.Request.Method == http.MethodGet) {
@@ -70,6 +72,10 @@ func notStreaming(resp *http.Response) error {
 	}
 	defer resp.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // as much as came
+	var said struct{ Error any }
+	if json.Unmarshal(body, &said) == nil && said.Error != nil {
+		return readRefusal(resp.StatusCode, resp.Header, body)
+	}
 	return &misled{fmt.Sprintf("answers %s and no stream of a model: %s; is base_url the address of its API, and no proxy in between?", kind, shorten(plainText(body)))}
 }
 
