@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -131,6 +132,9 @@ func (c *conversation) ask(ctx context.Context) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if c.set.MaxTokens == 0 && limit >= longestOf(c.at.API) {
+		limit, c.ledger.tight = 0, false
+	}
 	for try := 1; ; try++ {
 		a, err := c.once(ctx, limit)
 		c.ledger.add(a, err)
@@ -146,6 +150,10 @@ func (c *conversation) ask(ctx context.Context) (answer, error) {
 		if a.begun() {
 			return a, c.brokenOff(err, a.text)
 		}
+		if c.ledger.tight && overlong(err) { // so the limit of the model keeps the budget too
+			limit, c.ledger.tight = 0, false
+			continue
+		}
 		if c.withoutFormat(err) {
 			continue
 		}
@@ -158,6 +166,22 @@ func (c *conversation) ask(ctx context.Context) (answer, error) {
 			return a, err
 		}
 	}
+}
+
+// longestOf is how many tokens one answer of an API has at most, where nobody says: a
+// budget that leaves more bounds nothing.
+func longestOf(api API) int64 {
+	if api == Anthropic {
+		return anthropicTokens
+	}
+	return 200_000 // no model gives more
+}
+
+// overlong says that a request asks for longer answers than the model gives.
+func overlong(err error) bool {
+	var r *refusal
+	return errors.As(err, &r) && r.badRequest() && slices.ContainsFunc([]string{"max_tokens", "max_output_tokens", "max_completion_tokens", "maxOutputTokens"},
+		func(word string) bool { return strings.Contains(r.message, word) })
 }
 
 // begun says whether anything of an answer came.

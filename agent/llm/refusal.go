@@ -166,10 +166,13 @@ func bounded(seconds float64) time.Duration {
 	return time.Duration(min(max(seconds, 0), most) * float64(time.Second))
 }
 
-// wrong says that it is something in the request itself that is refused.
-func (r *refusal) wrong() bool {
-	return (r.status == http.StatusBadRequest || r.status == http.StatusUnprocessableEntity) && r.trouble() == unknownTrouble
+// badRequest says that it is something in the request itself that is refused.
+func (r *refusal) badRequest() bool {
+	return r.status == http.StatusBadRequest || r.status == http.StatusUnprocessableEntity
 }
+
+// wrong says so where nothing else is known of it.
+func (r *refusal) wrong() bool { return r.badRequest() && r.trouble() == unknownTrouble }
 
 // trouble is what kind of refusal one is.
 type trouble int

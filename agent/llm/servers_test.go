@@ -2,6 +2,7 @@ package llm
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/fakemodel"
 )
 
 // turns answers the requests to a server one after the other, each with a stream, and
@@ -248,4 +250,37 @@ func decode(t *testing.T, body string, into any) {
 	if err := json.Unmarshal([]byte(body), into); err != nil {
 		t.Fatalf("%v: %s", err, body)
 	}
+}
+
+// What a budget leaves for an answer may be more than the model can give, which APIs
+// refuse. Then what the API has for a limit is the smaller one.
+func TestBudgetOverTheLimitOfTheModel(t *testing.T) {
+	limits := map[API]struct{ key, message string }{
+		Anthropic:  {"max_tokens", "max_tokens: %s > 64000, which is the maximum allowed number of output tokens for m"},
+		OpenAI:     {"max_output_tokens", "Invalid 'max_output_tokens': integer above maximum value. Expected a value <= 16384, but got %s instead."},
+		Compatible: {"max_tokens", "'max_tokens' or 'max_completion_tokens' is too large: %s. This model's maximum context length is 8192 tokens and your request has 9 input tokens"},
+		Gemini:     {"maxOutputTokens", "Unable to submit request because it has a maxOutputTokens value of %s but the supported range is from 1 (inclusive) to 65537 (exclusive)."},
+	}
+	each(t, func(t *testing.T, api API) {
+		for budget, most := range map[int64]int{100_000: 2, 10_000_000: 1} {
+			var bodies []string
+			fake := fakemodel.Start(t)
+			fake.Reply(func(r *fakemodel.Request) fakemodel.Step {
+				bodies = append(bodies, string(r.Body))
+				if _, after, ok := strings.Cut(string(r.Body), `"`+limits[api].key+`":`); ok {
+					digits := after[:len(after)-len(strings.TrimLeft(after, "0123456789"))]
+					if len(digits) > 5 || digits > "64000" {
+						return fakemodel.Step{Status: 400, Message: fmt.Sprintf(limits[api].message, digits)}
+					}
+				}
+				return fakemodel.Step{Text: "short"}
+			})
+			tk := task("hello")
+			tk.Agent.Budget.MaxTokens = budget
+			got, err := executor(t, api, fake.URL, "k").Run(t.Context(), tk, func([]byte) {})
+			if err != nil || got.Output != "short" || len(bodies) > most {
+				t.Errorf("%d: %q, %v, after %d requests", budget, got.Output, err, len(bodies))
+			}
+		}
+	})
 }
