@@ -18,14 +18,16 @@ import (
 //
 //  1. What looks like one of our tags gets a backslash before its name:
 //     <\hocket:task>. It does not matter whether it is written with other letters
-//     that look the same, with invisible characters or white space inside, with
+//     that look the same, with signs, white space or what nobody sees inside, with
 //     entities, in any case, or is escaped already.
-//  2. Comments, CDATA sections and the like that are begun and not ended get a
-//     backslash behind their bracket: <\!--. So do code fences, "\```", where one
-//     might still be open at the end. Else they would swallow what follows.
+//  2. Comments, CDATA sections, quotes in tags and the like that are begun and not
+//     ended get a backslash behind their bracket: <\!--. So do code fences, "\```",
+//     where one might still be open at the end. Else they would swallow what follows.
 //  3. Control characters become U+FFFD and line ends "\n".
-//  4. Unless the text is trusted, characters that turn the direction of writing
-//     and invisible copies of ASCII become visible: \u{202e}.
+//  4. Invisible copies of ASCII, and what nobody sees where several of it stand in a
+//     row, become visible: \u{e0041}. People who look at a text would not know that
+//     it says more. So do characters that turn the direction of writing, unless the
+//     text is trusted.
 func Escape(text string, trusted bool) string {
 	text = withoutControls(text, trusted)
 	text = escapeTags(text)
@@ -51,31 +53,49 @@ func attribute(text string) string {
 
 // withoutControls replaces what no text holds and what nobody sees.
 func withoutControls(text string, trusted bool) string {
-	text = strings.ToValidUTF8(text, "\ufffd")
+	text = strings.ToValidUTF8(strings.TrimPrefix(text, "\ufeff"), "\ufffd")
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
-	odd := func(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r) || !trusted && hides(r) }
-	if !strings.ContainsFunc(text, odd) {
+	suspect := func(r rune) bool {
+		return r != '\n' && r != '\t' && (unicode.IsControl(r) || invisible(r))
+	}
+	if !strings.ContainsFunc(text, suspect) {
 		return text
 	}
 	var b strings.Builder
+	row := 0
 	for _, r := range text {
+		if row++; !invisible(r) {
+			row = 0
+		}
 		switch {
-		case !odd(r):
+		case !suspect(r):
 			b.WriteRune(r)
 		case unicode.IsControl(r):
 			b.WriteRune(utf8.RuneError)
-		default:
+		case smuggles(r) || row > longestRow || !trusted && turns(r):
 			fmt.Fprintf(&b, `\u{%x}`, r)
+		default:
+			b.WriteRune(r)
 		}
 	}
 	return b.String()
 }
 
-// hides says whether a character makes a text look like another one: it turns
-// the direction of writing, or is an invisible copy of an ASCII character.
-func hides(r rune) bool {
-	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r >= 0xe0000 && r <= 0xe007f
+// longestRow is how many characters that nobody sees stand in a row in honest texts,
+// as in some emoji. More of them are a message.
+const longestRow = 2
+
+// invisible says whether a character takes no place of its own.
+func invisible(r rune) bool {
+	return (r == 0xad || r > 0x2ff) && unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
+
+// smuggles says whether a character is an invisible copy of an ASCII character.
+func smuggles(r rune) bool { return r >= 0xe0000 && r <= 0xe007f }
+
+// turns says whether a character turns the direction of writing, so that a text
+// looks like another one.
+func turns(r rune) bool { return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 }
 
 // tagName is what the names of all our tags begin with.
 const tagName = "hocket"
@@ -119,33 +139,73 @@ func plainByte(c byte) bool {
 	return c < utf8.RuneSelf && c != '<' && c != '&' && c != '%' && c != '\\'
 }
 
+const (
+	// mostBetween is how many signs may stand between the letters of a name, and
+	// before it, so that it is still seen as one.
+	mostBetween = 24
+	// leastKnown is how many letters of a name must be known, so that others whose
+	// looks nobody knows count as the missing ones.
+	leastKnown = 3
+)
+
 // findName gives the bounds of the name of our tags, should it come next at a
-// place; else -1.
+// place; else -1. What is neither a letter nor a digit is passed over.
 func findName(text string, at int) (start, end int) {
 	start = -1
+	between, known := 0, 0
 	for found := 0; found < len(tagName); {
 		r, n := glyph(text[at:])
 		if n == 0 {
 			return -1, 0
 		}
 		letter := fold(r)
+		counts := letter == rune(tagName[found])
 		switch {
-		case letter == rune(tagName[found]):
+		case counts || letter >= utf8.RuneSelf && unicode.IsLetter(letter):
 			if found == 0 {
 				start = at
 			}
-			found++
-		case letter != skipped && (found > 0 || !strings.ContainsRune(`/\!?`, letter)):
+			if found++; counts {
+				known++
+			}
+		case unicode.IsLetter(letter) || unicode.IsDigit(letter):
 			return -1, 0
+		default:
+			if between++; between > mostBetween {
+				return -1, 0
+			}
 		}
 		at += n
+	}
+	if known < leastKnown {
+		return -1, 0
 	}
 	return start, at
 }
 
+// mostNested is how often a character may be escaped again.
+const mostNested = 8
+
 // glyph reads the character that a text begins with, as a lenient reader would:
-// entities and the escapes of programming languages count as what they mean.
-func glyph(s string) (r rune, size int) {
+// entities and the escapes of programming languages count as what they mean, also
+// where the sign with which they begin is escaped itself.
+func glyph(s string) (r rune, size int) { return escaped(s, mostNested) }
+
+func escaped(s string, nested int) (r rune, size int) {
+	r, size = unescaped(s)
+	if size < 2 || nested == 0 || r != '&' && r != '%' && r != '\\' {
+		return r, size
+	}
+	const longest = 64 // of one escape
+	inner, n := escaped(string(r)+s[size:min(len(s), size+longest)], nested-1)
+	if n < 2 {
+		return r, size
+	}
+	return inner, size + n - 1
+}
+
+// unescaped reads a character, and what it means where it is escaped once.
+func unescaped(s string) (r rune, size int) {
 	switch {
 	case s == "":
 		return 0, 0
@@ -161,34 +221,33 @@ func glyph(s string) (r rune, size int) {
 	return utf8.DecodeRuneInString(s)
 }
 
-// entity reads an entity, also one whose ampersand is an entity, and also the
-// forms without a semicolon that browsers take.
+// entity reads an entity, also of the forms without a semicolon that browsers take.
 func entity(s string) (rune, int) {
 	rest := s[1:]
-	for len(rest) > 4 && strings.EqualFold(rest[:4], "amp;") {
-		rest = rest[4:]
-	}
-	before := len(s) - len(rest)
 	if strings.HasPrefix(rest, "#") {
 		if r, n := number(rest[1:]); n > 0 {
-			return r, before + 1 + n
+			return r, 2 + n
 		}
 		return '&', 1
 	}
-	if end := strings.IndexByte(rest[:min(len(rest), 32)], ';'); end > 0 {
+	end := strings.IndexFunc(rest[:min(len(rest), 32)], func(r rune) bool { return r >= utf8.RuneSelf || !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	if end > 0 && rest[end] == ';' {
 		for _, name := range []string{rest[:end], strings.ToLower(rest[:end])} {
 			text := html.UnescapeString("&" + name + ";")
 			if !strings.HasSuffix(text, ";") {
 				r, _ := utf8.DecodeRuneInString(text)
-				return r, before + end + 1
+				return r, 1 + end + 1
 			}
 		}
 	}
 	if len(rest) >= 2 && strings.EqualFold(rest[:2], "lt") {
-		return '<', before + 2
+		return '<', 3
 	}
 	return '&', 1
 }
+
+// longestNumber is how many digits a number may have, most of them zeros.
+const longestNumber = 40
 
 // number reads 60; or x3c;, with or without the semicolon.
 func number(s string) (r rune, size int) {
@@ -197,7 +256,7 @@ func number(s string) (r rune, size int) {
 		base, from = 16, 1
 	}
 	n := from
-	for n < len(s) && n < 16 && strings.IndexByte("0123456789abcdefABCDEF"[:base+base/16*6], s[n]) >= 0 {
+	for n < len(s) && n < longestNumber && strings.IndexByte("0123456789abcdefABCDEF"[:base+base/16*6], s[n]) >= 0 {
 		n++
 	}
 	value, err := strconv.ParseUint(s[from:n], base, 21)
@@ -214,21 +273,24 @@ func number(s string) (r rune, size int) {
 func backslashed(s string) (rune, int) {
 	base, from := 16, 2
 	var to int
-	switch s[1] {
-	case 'x':
+	switch c := s[1]; {
+	case c == 'x':
 		to = 4
-	case 'u':
+	case c == 'u':
 		to = 6
-	case 'U':
+	case c == 'U':
 		to = 10
-	case '0', '1':
-		base, from, to = 8, 1, 4
+	case c >= '0' && c <= '7':
+		base, from, to = 8, 1, 2
+		for to < min(4, len(s)) && s[to] >= '0' && s[to] <= '7' {
+			to++
+		}
 	default:
 		return '\\', 1
 	}
 	size := to
-	if strings.HasPrefix(s[from:], "{") {
-		from, to = from+1, strings.IndexByte(s[:min(len(s), 12)], '}')
+	if base == 16 && strings.HasPrefix(s[from:], "{") {
+		from, to = from+1, strings.IndexByte(s[:min(len(s), longestNumber)], '}')
 		size = to + 1
 	}
 	if to < from || to > len(s) {
@@ -247,7 +309,7 @@ const skipped rune = -1
 // twins are letters of other scripts, and signs, that look like those of a tag.
 // What Unicode itself calls a form of the letter is found without them.
 var twins = map[rune]string{
-	'<': "＜﹤≮‹«〈⟨❮❬⧼ᐸ˂≺⋖≤≦⩽⪡≪≲⟪⦑⦓⪕ᚲ𐏒",
+	'<': "＜﹤≮‹«〈\u2329︿⟨❮❬❰⧼ᐸ˂≺⋖≤≦⩽⩹⪡≪≲≰≴⊀⟪⦑⦓⪕⍃ᚲ𐏒",
 	'h': "һнհηꮒᏂĥħʜɦիḩ",
 	'o': "оοօσ0ọө०০੦૦௦೦೧๐໐οჿᴏ◦○°ѳⲟоø",
 	'c': "сϲᴄⲥↄčçćꮯ¢ƈ",

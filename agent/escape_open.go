@@ -6,7 +6,8 @@ import "strings"
 // ended.
 var swallowing = []struct{ open, end string }{
 	{"<!--", "-->"}, {"<![cdata[", "]]>"}, {"<?", "?>"}, {"<!", ">"},
-	{"<script", "</script"}, {"<style", "</style"}, {"<pre", "</pre"}, {"<textarea", "</textarea"},
+	{"<script", "</script"}, {"<style", "</style"}, {"<pre", "</pre"}, {"<textarea", "</textarea"}, {"<title", "</title"}, {"<xmp", "</xmp"},
+	{"<iframe", "</iframe"}, {"<noscript", "</noscript"}, {"<noembed", "</noembed"}, {"<noframes", "</noframes"}, {"<plaintext", "\x00"}, // nothing ends it
 }
 
 // escapeOpen puts a backslash behind the bracket of what is begun and not ended.
@@ -17,6 +18,9 @@ func escapeOpen(text string) string {
 	lower := asciiLower(text)
 	marks := map[int]bool{}
 	for _, s := range swallowing {
+		if !strings.Contains(lower, s.open) {
+			continue
+		}
 		from := max(0, strings.LastIndex(lower, s.end)-len(s.open)+1)
 		for {
 			at := strings.Index(lower[from:], s.open)
@@ -27,6 +31,7 @@ func escapeOpen(text string) string {
 			from += at + 1
 		}
 	}
+	markQuoted(text, marks)
 	if len(marks) == 0 {
 		return text
 	}
@@ -38,6 +43,26 @@ func escapeOpen(text string) string {
 		}
 	}
 	return b.String()
+}
+
+// markQuoted marks the brackets of tags in which a quote is begun, as the value of an
+// attribute, and not ended.
+func markQuoted(text string, marks map[int]bool) {
+	for _, quote := range []byte{'"', '\''} {
+		at := strings.LastIndexByte(text, quote)
+		if at < 0 || !strings.HasSuffix(strings.TrimRight(text[:at], " \t\n"), "=") {
+			continue
+		}
+		from := strings.LastIndexByte(text[:at], '>') + 1
+		if strings.Count(text[from:at], string(quote))%2 != 0 { // it ends one
+			continue
+		}
+		for i := from; i < at; i++ {
+			if next := text[i+1] | 0x20; text[i] == '<' && next >= 'a' && next <= 'z' {
+				marks[i] = true
+			}
+		}
+	}
 }
 
 // asciiLower keeps the places of all bytes, which strings.ToLower does not.
