@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/journal"
 	"github.com/hocket-dev/hocket/workflow"
@@ -76,11 +77,17 @@ func (a *app) answerVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "answer RUN ADDRESS VALUE [FLAGS]",
 		Short: "answer a question that a run asks",
-		Long: `Answer a question that a run asks. A process that drives the run goes on by
-itself; else hocket resume does, or this command with --resume. An answer that
-is not offered changes nothing; the exit code is then 2.`,
+		Long: `Answer a question that a run asks; hocket show lists them. A process that drives
+the run goes on by itself; else hocket resume does, or this command with --resume.
+An answer that is not offered changes nothing; the exit code is then 2.
+
+What an agent asks while it works has a name of its own: review@2 is the second
+question of the step review. The address of the step will do while it asks only one.`,
 		Example: `  hocket answer release-3k7q approve yes
   hocket answer release-3k7q approve yes --resume
+
+  # what an agent asks while it works
+  hocket answer release-3k7q review@2 allow
 
   # one of several instances of a question
   hocket answer release-3k7q 'review#2/approve[0]' reject`,
@@ -108,10 +115,10 @@ func (a *app) completeAnswer(cmd *cobra.Command, args []string, typed string) ([
 	}
 	return a.addresses(cmd.Context(), args[0], func(p *past) []string {
 		var list []string
-		for _, q := range p.run.Waiting() {
+		for _, q := range p.questions() {
 			switch {
 			case len(args) == 1:
-				list = append(list, q.Address)
+				list = append(list, q.Address+"\t"+view.Style{}.Cut(view.Line(q.Question), 80))
 			case len(args) == 2 && args[1] == q.Address:
 				for _, o := range q.Options {
 					list = append(list, o.Value)

@@ -32,6 +32,7 @@ type drive struct {
 	replies *scripted.Replies // nil: none
 	taken   bool              // up again: it has a past to show
 	drawn   bool              // its tree stands on the screen
+	told    bool              // what happened was told line by line
 }
 
 // drive drives a run and shows it. begin starts or resumes it.
@@ -55,6 +56,7 @@ func (a *app) drive(ctx context.Context, d *drive, flags driveFlags, begin func(
 	forget()
 	closed()
 	d.drawn = w.drawn()
+	d.told = !d.drawn && !flags.quiet
 	return a.outcome(ctx, d, res, err)
 }
 

@@ -31,7 +31,7 @@ func (a *app) outcome(ctx context.Context, d *drive, res engine.Result, err erro
 		// What it waits for is told without the cancelled context.
 		a.noteWaiting(context.WithoutCancel(ctx), d)
 	case exitFor(res.Status) != nil:
-		a.note(a.failedText(d.id, res))
+		a.note(a.failedText(d, res))
 	}
 	return exitFor(res.Status)
 }
@@ -70,9 +70,10 @@ func (a *app) unusedReplies(p *past, replies *scripted.Replies) string {
 	return ""
 }
 
-func (a *app) failedText(id string, res engine.Result) string {
+// failedText says why a run failed, in short where that was told as it happened.
+func (a *app) failedText(d *drive, res engine.Result) string {
 	var b strings.Builder
-	reason := view.Because(res.Status, res.Error)
+	id, reason := d.id, view.Because(res.Status, res.Error)
 	switch {
 	case res.Error == "":
 		reason = ": the run ended so"
@@ -80,6 +81,9 @@ func (a *app) failedText(id string, res engine.Result) string {
 		reason = ": " + view.Line(reason)
 	default:
 		reason = " " + view.Line(reason)
+	}
+	if d.told {
+		reason = view.Style{}.Cut(reason, 100)
 	}
 	b.WriteString(a.errStyle.Paint(paintError, string(res.Status)) + reason + "\n")
 	b.WriteString("  " + a.self("show", id) + "\n")

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
 	"github.com/hocket-dev/hocket/workflow"
@@ -93,6 +94,7 @@ type past struct {
 	run    *engine.Run
 	later  []later // steps that wait for a time
 	driven bool
+	asks   []journal.Question // what its attempts ask now
 }
 
 // later is a step that is tried again at a time.
@@ -114,7 +116,8 @@ func replay(ctx context.Context, store *journal.Store, info journal.Run, see fun
 		return nil, fmt.Errorf("run %s: %w", info.ID, err)
 	}
 	p := &past{info: info, pin: pin, run: run}
-	_, p.driven = store.Driver(info.ID)
+	var unread error // hides nothing else
+	p.asks, p.driven, unread = asked(ctx, store, info.ID)
 	for ev, err := range store.Events(ctx, info.ID) {
 		if err == nil {
 			_, err = run.Step(ev)
@@ -129,7 +132,17 @@ func replay(ctx context.Context, store *journal.Store, info journal.Run, see fun
 			}
 		}
 	}
-	return p, nil
+	return p, unread
+}
+
+// asked is what the attempts of a run ask now, and whether a process drives it: what
+// one asked that has gone, nobody waits for.
+func asked(ctx context.Context, store *journal.Store, run string) ([]journal.Question, bool, error) {
+	if _, driven := store.Driver(run); !driven {
+		return nil, false, nil
+	}
+	open, err := store.Questions(ctx, run)
+	return open, true, err
 }
 
 // note remembers which steps are put off.
@@ -153,13 +166,16 @@ func (p *past) result() runResult {
 	return newRunResult(p.run.Result(), p.info.Workflow, p.info.Digest)
 }
 
-// word is the status of a run as people want to know it: one that nobody drives
-// any more does not run.
-func word(s engine.Status, driven bool) string {
-	if s == engine.Running && !driven {
-		return "interrupted"
+// state is the status of a run as people want to know it: one that nobody drives
+// any more does not run, and one with an attempt that asks waits for an answer.
+func state(s engine.Status, driven bool, asks int) view.Cell {
+	switch {
+	case s == engine.Running && !driven:
+		return view.Cell{Text: "interrupted", Paint: view.Status(s).Paint}
+	case s == engine.Running && asks > 0:
+		return view.Status(engine.Waiting)
 	}
-	return string(s)
+	return view.Status(s)
 }
 
 // elapsed is how long a run took, or has taken so far.

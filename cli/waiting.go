@@ -7,6 +7,7 @@ import (
 
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // waitingText says what a run waits for, and the exact commands that go on.
@@ -15,7 +16,7 @@ func (a *app) waitingText(p *past, style view.Style) string {
 		return ""
 	}
 	var b strings.Builder
-	for _, q := range p.run.Waiting() {
+	for _, q := range p.questions() {
 		b.WriteString(a.questionText(p.info.ID, q, style))
 	}
 	b.WriteString(a.heldText(p, style))
@@ -60,11 +61,34 @@ func (a *app) raiseCommand(run string, h engine.Held) string {
 	return a.self("raise", run, "--max-cost", "USD", "--resume")
 }
 
-func (a *app) questionText(run string, q *engine.AskHuman, style view.Style) string {
+// question is what a run asks a person.
+type question struct {
+	*engine.AskHuman
+	resume bool // an answer alone does not make the run go on
+}
+
+// questions are all that wait for an answer: those of the run, and those of its
+// attempts, of which each has a name of its own.
+func (p *past) questions() []question {
+	var all []question
+	for _, q := range p.run.Waiting() {
+		all = append(all, question{q, true})
+	}
+	for _, q := range p.asks {
+		h := &engine.AskHuman{Address: q.Name(), Question: q.Text}
+		for _, o := range q.Options {
+			h.Options = append(h.Options, workflow.Option{Value: o})
+		}
+		all = append(all, question{h, false})
+	}
+	return all
+}
+
+func (a *app) questionText(run string, q question, style view.Style) string {
 	var b strings.Builder
 	b.WriteString("\n" + style.Paint(view.BoldYellow, "waits for an answer") + ": " + view.Line(q.Address) + "\n")
 	for line := range strings.SplitSeq(strings.TrimSpace(view.Text(q.Question)), "\n") {
-		b.WriteString("  " + line + "\n")
+		b.WriteString(strings.TrimRight("  "+line, " ") + "\n")
 	}
 	b.WriteString(style.Paint(view.Dim, "to answer:") + "\n")
 	for _, o := range q.Options {
@@ -88,12 +112,16 @@ func aboutOption(label, value, description string) string {
 }
 
 // answerCommand is the command that answers a question and goes on.
-func (a *app) answerCommand(run string, q *engine.AskHuman, value string) string {
-	return a.self("answer", run, q.Address, value, "--resume")
+func (a *app) answerCommand(run string, q question, value string) string {
+	words := []string{"answer", run, q.Address, value}
+	if q.resume {
+		words = append(words, "--resume")
+	}
+	return a.self(words...)
 }
 
 // firstAnswer is an answer that a question takes.
-func (a *app) firstAnswer(q *engine.AskHuman) string {
+func (a *app) firstAnswer(q question) string {
 	if len(q.Options) > 0 {
 		return q.Options[0].Value
 	}
@@ -126,7 +154,7 @@ func (a *app) waitingList(p *past) []waitingFor {
 	if p.run.Status().Done() {
 		return list
 	}
-	for _, q := range p.run.Waiting() {
+	for _, q := range p.questions() {
 		options := make([]optionFor, len(q.Options))
 		for i, o := range q.Options {
 			options[i] = optionFor(o)

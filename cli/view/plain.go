@@ -10,15 +10,17 @@ import (
 )
 
 // Plain writes facts as lines for a log: time, address, what happened. It
-// remembers when steps began, to say how long they took.
+// remembers when steps began, to say how long they took, and why steps failed, to
+// say it once.
 type Plain struct {
-	Style Style
-	began map[string]time.Time
+	Style  Style
+	began  map[string]time.Time
+	failed map[string]int // ADDRESS: WHY, with the length of the address
 }
 
 // Line is one fact as one line, "" for facts that say nothing new to a reader.
 func (p *Plain) Line(f engine.Fact) string {
-	word, paint, detail := plainWords(f)
+	word, paint, detail := plainWords(p.once(f))
 	took := p.took(f)
 	if word == "" {
 		return ""
@@ -34,6 +36,29 @@ func (p *Plain) Line(f engine.Fact) string {
 		}
 	}
 	return strings.Join(parts, " ")
+}
+
+// once is a fact without the reason that was told before, of a step inside of what
+// it ends: that is named, and of a run not even that.
+func (p *Plain) once(f engine.Fact) engine.Fact {
+	if f.Kind != engine.StepEnded && f.Kind != engine.RunEnded || f.Text == "" {
+		return f
+	}
+	for rest, more := f.Text, true; more; _, rest, more = strings.Cut(rest, ": ") {
+		if named, told := p.failed[rest]; told {
+			if f.Text = f.Text[:len(f.Text)-len(rest)+named]; f.Kind == engine.RunEnded {
+				f.Text = ""
+			}
+			return f
+		}
+	}
+	if f.Kind == engine.StepEnded && (f.Status == engine.Failed || f.Status == engine.TimedOut) {
+		if p.failed == nil {
+			p.failed = map[string]int{}
+		}
+		p.failed[f.Address+": "+f.Text] = len(f.Address)
+	}
+	return f
 }
 
 // took is how long what a fact ends took; "" where it ends nothing. The run

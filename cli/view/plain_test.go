@@ -44,3 +44,29 @@ func TestPlainLines(t *testing.T) {
 12:00:01.500 error in 1.5s it broke
 `)
 }
+
+// Why a step failed is told where it happens, and not again by what it is part of.
+func TestPlainTellsAFailureOnce(t *testing.T) {
+	var p view.Plain
+	var got []string
+	for _, f := range []engine.Fact{
+		{Kind: engine.StepEnded, Address: "call/each[0]", Status: engine.Failed, Text: "exit status 3"},
+		{Kind: engine.StepEnded, Address: "call/each", Status: engine.Failed, Text: "item 0: call/each[0]: exit status 3"},
+		{Kind: engine.StepEnded, Address: "call", Status: engine.Failed, Text: "call/each: item 0: call/each[0]: exit status 3"},
+		{Kind: engine.StepEnded, Address: "other", Status: engine.TimedOut, Text: "exit status 3"},
+		{Kind: engine.StepEnded, Address: "gone", Status: engine.Cancelled, Text: "other: exit status 3"},
+		{Kind: engine.RunEnded, Status: engine.Failed, Text: "call: call/each: item 0: call/each[0]: exit status 3"},
+		{Kind: engine.RunEnded, Status: engine.Failed, Text: "it took too long"},
+	} {
+		_, line, _ := strings.Cut(p.Line(f), " ")
+		got = append(got, line)
+	}
+	same(t, strings.Join(got, "\n")+"\n", `call/each[0] error exit status 3
+call/each error item 0: call/each[0]
+call error call/each: item 0: call/each[0]
+other timeout exit status 3
+gone cancelled other
+error in 0ms
+error it took too long
+`)
+}
