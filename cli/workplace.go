@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -96,15 +95,6 @@ func (a *app) newWorkplace(p *project.Project) *workplace {
 		MaxBytes:      p.Config.Context.MaxBytes,
 	})
 	return w
-}
-
-// instructions are those of the project, for every agent that works in it.
-func instructions(root string) (string, error) {
-	text, err := os.ReadFile(filepath.Join(root, "AGENTS.md"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	return string(text), err
 }
 
 // namedServers are the servers that an agent's definition names.

@@ -205,7 +205,7 @@ func (e *employed) compose(ctx context.Context, thinker agent.Conversant, task *
 	var err error
 	if e.o.Instructions != nil {
 		if brief.Instructions, err = e.o.Instructions(); err != nil {
-			return agent.Errorf("the project's instructions cannot be read: %v", err)
+			return agent.Reworded(err, fmt.Sprintf("the project's instructions cannot be read: %v", err))
 		}
 	}
 	if e.o.Memories != nil {
