@@ -309,10 +309,14 @@ func touches(fset *token.FileSet, file *ast.File, calls []string, spawn bool) []
 	return found
 }
 
-// No package does anything by being imported.
+// No package does anything by being imported, but for the one by which a program
+// starts once more to confine itself: that has to be before everything else.
 func TestNoInitFunctions(t *testing.T) {
 	fset, all := packages(t)
 	for _, p := range all {
+		if p.folder == "internal/sandbox" {
+			continue
+		}
 		for _, file := range p.files {
 			for _, decl := range file.Decls {
 				if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "init" {

@@ -1,0 +1,347 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// attackVariable says what the program of a test tries.
+const attackVariable = "HOCKET_TEST_ATTACK"
+
+var errWorks = errors.New("works")
+
+// attack tries something and prints how it went.
+func attack(words string) {
+	what, rest, _ := strings.Cut(words, " ")
+	try, ok := map[string]func(string) error{
+		"tcp": tcp, "blocking": blocking, "mapped": mapped, "many": many, "thread": thread, "races": races, "grandchild": grandchild,
+		"fastopen": fastopen, "routed": routed, "datagrams": datagrams, "pair": pair,
+		"mptcp":    func(string) error { return socket(unix.AF_INET, unix.SOCK_STREAM, 262) },
+		"udp":      func(string) error { return socket(unix.AF_INET, unix.SOCK_DGRAM, 0) },
+		"netlink":  func(string) error { return socket(unix.AF_NETLINK, unix.SOCK_RAW, 0) },
+		"raw":      func(string) error { return socket(unix.AF_PACKET, unix.SOCK_RAW, 0) },
+		"unix":     func(path string) error { _, err := net.Dial("unix", path); return err },
+		"listen":   func(string) error { _, err := net.Listen("tcp4", "127.0.0.1:0"); return err },
+		"truncate": func(path string) error { return unix.Truncate(path, 0) },
+		"open":     func(path string) error { _, err := unix.Open(path, unix.O_RDONLY|unix.O_TRUNC, 0); return err },
+		"environ":  func(string) error { _, err := os.ReadFile(of("environ")); return err },
+		"root":     func(string) error { _, err := os.ReadDir(of("root/root")); return err },
+		"memory":   memoryOf,
+		"trace":    func(string) error { return unix.PtraceAttach(os.Getppid()) },
+		"signal":   func(string) error { return unix.Kill(os.Getppid(), 0) },
+		"sigio":    sigio,
+		"limit": func(string) error {
+			return unix.Prlimit(os.Getppid(), unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 64, Max: 64}, nil)
+		},
+		"uring":   func(string) error { return call(unix.SYS_IO_URING_SETUP, 1, uintptr(unsafe.Pointer(new([256]byte)))) },
+		"unshare": func(string) error { return unix.Unshare(unix.CLONE_NEWUSER) },
+		"clone":   func(string) error { return call(unix.SYS_CLONE, unix.CLONE_NEWUSER|uintptr(unix.SIGCHLD)) },
+		"clone3":  func(string) error { return call(unix.SYS_CLONE3, uintptr(unsafe.Pointer(new([88]byte))), 88) },
+		"mount":   func(string) error { return unix.Mount("none", "/mnt", "tmpfs", 0, "") },
+		"keys": func(string) error {
+			_, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_SESSION_KEYRING, false)
+			return err
+		},
+		"shared": func(string) error { return call(unix.SYS_SHMGET, 0, 4096, 0o1600) },
+		"watch":  func(string) error { _, err := unix.InotifyInit1(0); return err },
+		"handle": func(string) error {
+			_, err := unix.OpenByHandleAt(unix.AT_FDCWD, unix.NewFileHandle(1, []byte("12345678")), 0)
+			return err
+		},
+		"newest":   func(string) error { return call(newest+1, 0) },
+		"chmod":    func(string) error { return os.Chmod(os.Getenv("DIR")+"/out/a", 0o777) },
+		"utime":    func(string) error { return os.Chtimes(os.Getenv("DIR")+"/out/a", time.Now(), time.Now()) },
+		"xattr":    func(string) error { return unix.Setxattr(os.Getenv("DIR")+"/out/a", "user.x", []byte("x"), 0) },
+		"touch":    touch,
+		"setuid":   setuid,
+		"own":      own,
+		"personal": func(string) error { _, err := os.ReadFile("/proc/self/environ"); return orWorks(err) },
+		"parent":   func(string) error { parent(); return nil },
+	}[what]
+	if !ok {
+		fmt.Println("there is no attack", what)
+		os.Exit(2)
+	}
+	err := try(rest)
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		err = errno
+	}
+	fmt.Println(err)
+}
+
+func orWorks(err error) error {
+	if err == nil {
+		return errWorks
+	}
+	return err
+}
+
+// of is a file of the process that started this one.
+func of(file string) string { return "/proc/" + strconv.Itoa(os.Getppid()) + "/" + file }
+
+func call(number uintptr, args ...uintptr) error {
+	args = append(args, 0, 0, 0, 0, 0, 0)
+	if _, _, errno := unix.RawSyscall6(number, args[0], args[1], args[2], args[3], args[4], args[5]); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+func socket(family, kind, protocol int) error {
+	_, err := unix.Socket(family, kind, protocol)
+	return err
+}
+
+func tcp(address string) error {
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		return err
+	}
+	return heard(c)
+}
+
+// heard is what a server says, as an error.
+func heard(r io.Reader) error {
+	said, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	return errors.New(string(said))
+}
+
+func sockaddr(address string) *unix.SockaddrInet4 {
+	to := netip.MustParseAddrPort(address)
+	return &unix.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()}
+}
+
+func blocking(address string) error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return err
+	}
+	if err := unix.Connect(fd, sockaddr(address)); err != nil {
+		return err
+	}
+	return heard(os.NewFile(uintptr(fd), "socket"))
+}
+
+func mapped(address string) error {
+	fd, err := unix.Socket(unix.AF_INET6, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return err
+	}
+	to := netip.MustParseAddrPort(address)
+	if err := unix.Connect(fd, &unix.SockaddrInet6{Port: int(to.Port()), Addr: to.Addr().As16()}); err != nil {
+		return err
+	}
+	return heard(os.NewFile(uintptr(fd), "socket"))
+}
+
+func many(address string) error {
+	var all sync.WaitGroup
+	var failed atomic.Value
+	for range 200 {
+		all.Go(func() {
+			if err := tcp(address); err.Error() != "hello" {
+				failed.Store(err)
+			}
+		})
+	}
+	all.Wait()
+	if err, ok := failed.Load().(error); ok {
+		return err
+	}
+	return errors.New("hello")
+}
+
+// thread connects from a thread that is not the first of its process.
+func thread(address string) error {
+	done := make(chan error)
+	for range 3 {
+		go func() {
+			runtime.LockOSThread()
+			done <- blocking(address)
+			select {}
+		}()
+		if err := <-done; err.Error() != "hello" {
+			return err
+		}
+	}
+	return errors.New("hello")
+}
+
+// races changes the address while it is looked at.
+func races(addresses string) error {
+	first, second, _ := strings.Cut(addresses, " ")
+	_, port, _ := net.SplitHostPort(second)
+	good, bad := sockaddr(first), port
+	var raw unix.RawSockaddrInet4
+	raw.Family, raw.Addr = unix.AF_INET, good.Addr
+	at := (*uint16)(unsafe.Pointer(&raw.Port))
+	swap := func(n int) uint16 { return uint16(n)<<8 | uint16(n)>>8 }
+	other, _ := strconv.Atoi(bad)
+	var stop atomic.Bool
+	go func() {
+		for !stop.Load() {
+			*at = swap(good.Port)
+			*at = swap(other)
+		}
+	}()
+	defer stop.Store(true)
+	for range 2000 {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+		if err != nil {
+			return err
+		}
+		_ = call(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&raw)), unix.SizeofSockaddrInet4)
+		peer, err := unix.Getpeername(fd)
+		if to, ok := peer.(*unix.SockaddrInet4); ok && err == nil && to.Port == other {
+			return errors.New("it reached another address")
+		}
+		_ = unix.Close(fd)
+	}
+	return errors.New("never")
+}
+
+func grandchild(what string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(self)
+	cmd.Env = []string{attackVariable + "=" + what}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return err
+	}
+	return errors.New(strings.TrimSpace(string(out)))
+}
+
+func fastopen(address string) error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return err
+	}
+	return unix.Sendto(fd, []byte("x"), unix.MSG_FASTOPEN, sockaddr(address))
+}
+
+func routed(string) error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return err
+	}
+	return unix.SetsockoptString(fd, unix.IPPROTO_IP, unix.IP_OPTIONS, "\x83\x07\x04\x01\x01\x01\x01\x00")
+}
+
+// datagrams sends one to a socket that has a path, by one of a pair.
+func datagrams(path string) error {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
+	if err != nil {
+		return err
+	}
+	return unix.Sendto(pair[0], []byte("x"), 0, &unix.SockaddrUnix{Name: path})
+}
+
+func pair(string) error {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	_, err = unix.Write(pair[0], []byte("x"))
+	return orWorks(err)
+}
+
+func memoryOf(string) error {
+	var b [8]byte
+	ours := []unix.Iovec{{Base: &b[0]}}
+	ours[0].SetLen(len(b))
+	_, err := unix.ProcessVMReadv(os.Getppid(), ours, []unix.RemoteIovec{{Base: 0x400000, Len: len(b)}}, 0)
+	return err
+}
+
+// sigio has the kernel send a signal to the parent.
+func sigio(string) error {
+	// If it arrived, the parent would have told: a test does not expect SIGUSR1 and ends.
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return err
+	}
+	for _, step := range [][2]int{{unix.F_SETOWN, os.Getppid()}, {unix.F_SETSIG, int(unix.SIGUSR1)}, {unix.F_SETFL, unix.O_ASYNC | unix.O_NONBLOCK}} {
+		if _, err := unix.FcntlInt(uintptr(pair[0]), step[0], step[1]); err != nil {
+			return err
+		}
+	}
+	_, err = unix.Write(pair[1], []byte("x"))
+	return errors.Join(err, errors.New("no signal"))
+}
+
+// touch marks a temporary file by its number, as touch and cp do.
+func touch(string) error {
+	fd, err := unix.MemfdCreate("x", 0)
+	if err != nil {
+		return err
+	}
+	f := os.NewFile(uintptr(fd), "x")
+	if err := f.Chmod(0o600); err != nil {
+		return err
+	}
+	return orWorks(call(unix.SYS_UTIMENSAT, f.Fd(), 0, 0, 0))
+}
+
+// setuid starts a program that belongs to root and would run as root.
+func setuid(string) error {
+	for _, program := range []string{"/usr/bin/su", "/bin/su", "/usr/bin/passwd"} {
+		info, err := os.Stat(program)
+		if err != nil || info.Mode()&os.ModeSetuid == 0 || os.Geteuid() == 0 {
+			continue
+		}
+		cmd := exec.Command(program, "--help")
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		status, err := os.ReadFile("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/status")
+		_ = cmd.Wait()
+		if err == nil && !strings.Contains(string(status), fmt.Sprintf("Uid:\t%d\t%[1]d\t%[1]d", os.Getuid())) {
+			return fmt.Errorf("it has other users: %s", status)
+		}
+	}
+	return errWorks
+}
+
+// own does to processes of one's own what cannot be done to others.
+func own(string) error {
+	got := make(chan os.Signal, 1)
+	signal.Notify(got, unix.SIGUSR1)
+	if err := unix.Kill(os.Getpid(), unix.SIGUSR1); err != nil {
+		return err
+	}
+	<-got
+	cmd := exec.Command("sleep", "60")
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	defer cmd.Wait()
+	if _, err := os.ReadFile("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/environ"); err != nil {
+		return err
+	}
+	return orWorks(cmd.Process.Kill())
+}

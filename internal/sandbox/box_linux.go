@@ -1,0 +1,209 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Box is a confined program. It is used once.
+type Box struct {
+	talk   *os.File   // our end of the socket
+	theirs []*os.File // what the process is given
+	done   chan struct{}
+	cancel context.CancelFunc
+	asked  sync.WaitGroup // those who look at addresses
+	failed *StartError    // of listen; after done
+}
+
+// Supported says what this system can enforce.
+func Supported() Support {
+	v, err := version()
+	switch {
+	case errors.Is(err, unix.EOPNOTSUPP):
+		return Support{None: "Landlock is switched off in this kernel; it is switched on by lsm=landlock,… on its command line"}
+	case err != nil:
+		return Support{None: "this kernel has no Landlock, or forbids it to programs in this container; it is there from Linux 5.13 on"}
+	}
+	action := uint32(unix.SECCOMP_RET_USER_NOTIF)
+	if err := seccomp(unix.SECCOMP_GET_ACTION_AVAIL, &action); err != nil {
+		return Support{None: "this kernel does not let programs filter their system calls (seccomp)"}
+	}
+	if v < versionScopes {
+		return Support{Gaps: []string{"it may send signals to your other programs, and so end them; from Linux 6.12 on that is refused"}}
+	}
+	return Support{}
+}
+
+// Confine makes a command start confined. Its path, arguments and environment are set,
+// and its extra files are not. The box has to be closed once the command has ended.
+func Confine(cmd *exec.Cmd, p *Policy) (*Box, error) {
+	v, err := version()
+	if err != nil {
+		return nil, &StartError{Stage: "ask for Landlock", Err: err}
+	}
+	return confine(cmd, p, v)
+}
+
+func confine(cmd *exec.Cmd, p *Policy, version int) (_ *Box, err error) {
+	b := &Box{done: make(chan struct{})}
+	defer func() {
+		if err != nil {
+			b.closeTheirs()
+		}
+	}()
+	rules, err := p.rules(cmd.Path, version)
+	if err != nil {
+		return nil, err
+	}
+	b.theirs = append(b.theirs, rules)
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("socketpair", err)
+	}
+	b.talk = os.NewFile(uintptr(pair[0]), "sandbox")
+	b.theirs = append(b.theirs, os.NewFile(uintptr(pair[1]), "sandbox"))
+	values, err := memory(encodeValues(cmd.Environ()))
+	if err != nil {
+		_ = b.talk.Close()
+		return nil, err
+	}
+	b.theirs = append(b.theirs, values)
+	m := mode{network: p.Connect != nil, write: len(p.Write) > 0, truncate: version < versionTruncate}
+	cmd.Args = append([]string{name, m.encode(), cmd.Path}, cmd.Args...)
+	cmd.Path, cmd.Env, cmd.ExtraFiles = "/proc/self/exe", []string{}, b.theirs
+	ctx, cancel := context.WithCancel(context.Background())
+	b.cancel = cancel
+	go b.listen(ctx, p.Connect)
+	return b, nil
+}
+
+// rules are those for the files of a policy.
+func (p *Policy) rules(program string, version int) (_ *os.File, err error) {
+	r, err := newRules(version)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = r.file.Close()
+		}
+	}()
+	for _, file := range append(append([]string{program}, systemPlaces...), settings()...) {
+		if err := r.system(file, toRead); err != nil {
+			return nil, err
+		}
+	}
+	for _, file := range devices {
+		if err := r.system(file, toUse); err != nil {
+			return nil, err
+		}
+	}
+	var at *PlaceError
+	for _, place := range installed(program, p) {
+		if err := r.place(place, toRead); err != nil && !errors.As(err, &at) { // most of them are not there
+			return nil, err
+		}
+	}
+	for _, place := range p.Read {
+		if err := r.place(place, toRead); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+	}
+	for _, place := range p.Write {
+		if err := r.place(place, toWrite); err != nil {
+			return nil, err
+		}
+	}
+	return r.file, nil
+}
+
+// memory is a file that is nowhere.
+func memory(content string) (*os.File, error) {
+	fd, err := unix.MemfdCreate("environment", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, os.NewSyscallError("memfd_create", err)
+	}
+	f := os.NewFile(uintptr(fd), "environment")
+	if _, err := f.WriteString(content); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// farewell is how long a process that has ended may take to be heard.
+const farewell = time.Second
+
+// Failed says why the command did not become the program, once it has ended: a
+// [*StartError], or nil if it did.
+func (b *Box) Failed() error {
+	b.closeTheirs()
+	_ = b.talk.SetReadDeadline(time.Now().Add(farewell))
+	<-b.done
+	if b.failed == nil {
+		return nil
+	}
+	return b.failed
+}
+
+// Close ends what the box does for its program, and waits for that.
+func (b *Box) Close() {
+	b.closeTheirs()
+	_ = b.talk.Close()
+	b.cancel()
+	<-b.done
+	b.asked.Wait()
+}
+
+func (b *Box) closeTheirs() {
+	for _, f := range b.theirs {
+		_ = f.Close() // some are closed already
+	}
+}
+
+// listen hears what the process that confines itself has to say: the file at which
+// is asked, or what went wrong.
+func (b *Box) listen(ctx context.Context, connect connectFunc) {
+	defer close(b.done)
+	conn, err := b.talk.SyscallConn()
+	if err != nil {
+		return
+	}
+	said, rights := make([]byte, 256), make([]byte, unix.CmsgSpace(4))
+	for {
+		var n, with int
+		err := conn.Read(func(fd uintptr) bool {
+			n, with, _, _, err = unix.Recvmsg(int(fd), said, rights, unix.MSG_CMSG_CLOEXEC)
+			return !errors.Is(err, unix.EAGAIN)
+		})
+		switch fd := handed(rights[:with]); {
+		case err != nil || n <= 0:
+			return
+		case fd >= 0:
+			b.asked.Go(func() { answer(ctx, fd, connect) })
+		default:
+			b.failed = parseFailure(string(said[:n]))
+		}
+	}
+}
+
+// handed is the file that came with a message; -1: none.
+func handed(rights []byte) int {
+	messages, err := unix.ParseSocketControlMessage(rights)
+	if err != nil || len(messages) == 0 {
+		return -1
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil || len(fds) == 0 {
+		return -1
+	}
+	return fds[0]
+}

@@ -1,0 +1,544 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestMain is also the program that the tests confine: with attackVariable it tries what
+// that says, and prints how it went.
+func TestMain(m *testing.M) {
+	if what := os.Getenv(attackVariable); what != "" {
+		attack(what)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func needed(t testing.TB) {
+	t.Helper()
+	if s := Supported(); s.None != "" {
+		t.Skip(s.None)
+	}
+}
+
+// run starts a program confined and gives all that it prints.
+func run(t testing.TB, p *Policy, env []string, argv ...string) (string, error) {
+	t.Helper()
+	return runAs(t, p, highest, env, argv...)
+}
+
+const highest = 1000 // a version of Landlock: that of the system
+
+func runAs(t testing.TB, p *Policy, most int, env []string, argv ...string) (string, error) {
+	t.Helper()
+	v, err := version()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(argv[0], argv[1:]...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, env...)
+	box, err := confine(cmd, p, min(v, most))
+	if err != nil {
+		return "", err
+	}
+	defer box.Close()
+	err = cmd.Run()
+	if failed := box.Failed(); failed != nil {
+		err = failed
+	}
+	return strings.TrimSpace(out.String()), err
+}
+
+// attacks runs this program confined, with something to try.
+func attacks(t testing.TB, p *Policy, what string, env ...string) string {
+	t.Helper()
+	return attacksAs(t, p, highest, what, env...)
+}
+
+func attacksAs(t testing.TB, p *Policy, most int, what string, env ...string) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := runAs(t, p, most, append(env, attackVariable+"="+what), self)
+	if err != nil {
+		out += "\n" + err.Error()
+	}
+	return out
+}
+
+func write(t testing.TB, file, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func link(t testing.TB, target, at string) {
+	t.Helper()
+	if err := os.Symlink(target, at); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// dir has a folder "in", which is the project of a test, and one beside it.
+func dir(t testing.TB) string {
+	t.Helper()
+	d, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(d, "in/read/a"), "inside")
+	write(t, filepath.Join(d, "in/write/a"), "inside")
+	write(t, filepath.Join(d, "out/a"), "outside")
+	link(t, filepath.Join(d, "out"), filepath.Join(d, "in/read/out"))
+	link(t, "../../out/a", filepath.Join(d, "in/write/out"))
+	return d
+}
+
+func TestFiles(t *testing.T) {
+	needed(t)
+	for _, most := range []int{1, 2, 3, 4, 5, 6, highest} { // versions of Landlock
+		d := dir(t)
+		in := filepath.Join(d, "in")
+		p := &Policy{Read: []Place{{in, "read"}, {in, "absent"}}, Write: []Place{{in, "write"}, {in, "made/by/us/"}}}
+		for _, c := range []struct {
+			script string
+			want   string // "": it fails
+		}{
+			{"cat in/read/a", "inside"},
+			{"cat in/write/a", "inside"},
+			{"cat <in/read/a | cat", "inside"},
+			{"cp in/read/a in/write/b && mv in/write/b in/write/c && cat in/write/c && rm in/write/c", "inside"},
+			{"mkdir in/write/d && echo x >in/write/d/x && ln -s /etc in/write/d/y && rm -r in/write/d && echo gone", "gone"},
+			{"echo new >in/made/by/us/x; cat in/made/by/us/x", "new"},
+			{"cat /dev/null; echo x >/dev/null; head -c 3 /dev/zero | wc -c", "3"},
+			{"sh -c 'sh -c \"cat in/read/a\"'", "inside"},
+			{"test -s out/a && echo exists", "exists"},
+			{"cat out/a", ""},
+			{"sh -c 'sh -c \"cat out/a\"'", ""},
+			{"ls out", ""},
+			{"ls in", ""},
+			{"cat in/read/out/a", ""},
+			{"cat in/write/out", ""},
+			{"echo x >in/write/out", ""},
+			{"ln -s ../../out in/write/o; cat in/write/o/a", ""},
+			{"ln out/a in/write/hard", ""},
+			{"ln in/read/a in/write/hard && echo x >in/write/hard", ""},
+			{"mv in/write/a out/", ""},
+			{"mv out/a in/write/stolen", ""},
+			{"mv in/read/a in/write/stolen", ""},
+			{"echo x >in/read/a", ""},
+			{"echo x >in/read/new", ""},
+			{"echo x >out/new", ""},
+			{"rm out/a", ""},
+			{"mkdir out/d", ""},
+			{": >out/a", ""},
+			{"cd out && cat a", ""},
+			{"cat /proc/self/cwd/out/a", ""},
+			{"mkfifo in/write/f && mknod in/write/m c 1 3", ""},
+			{"echo x >/proc/self/comm", ""},
+		} {
+			cmd := []string{"sh", "-c", "cd '" + d + "' && { " + c.script + "; }"}
+			out, err := runAs(t, p, most, nil, cmd...)
+			if c.want == "" && err == nil || c.want != "" && (err != nil || out != c.want) {
+				t.Errorf("Landlock %d: %s\ngot  %q, %v\nwant %q", most, c.script, out, err, c.want)
+			}
+		}
+		for _, empty := range []string{"truncate " + d + "/out/a", "open " + d + "/out/a", "truncate " + d + "/in/read/a", "open " + d + "/in/read/a"} {
+			if got := attacksAs(t, p, most, empty); !strings.Contains(got, "ermission denied") && !strings.Contains(got, "not permitted") {
+				t.Errorf("Landlock %d: %s: %s", most, empty, got)
+			}
+		}
+		for file, want := range map[string]string{"out/a": "outside", "in/read/a": "inside", "in/write/a": "inside"} {
+			if got, err := os.ReadFile(filepath.Join(d, file)); err != nil || string(got) != want {
+				t.Errorf("Landlock %d: afterwards %s is %q, %v", most, file, got, err)
+			}
+		}
+	}
+}
+
+// A place is opened without its links, wherever they lead.
+func TestPlaces(t *testing.T) {
+	needed(t)
+	d := dir(t)
+	in := filepath.Join(d, "in")
+	link(t, "read", filepath.Join(in, "near"))
+	link(t, in, filepath.Join(d, "base"))
+	for _, c := range []struct {
+		place Place
+		want  string
+	}{
+		{Place{in, "read"}, ""},
+		{Place{in, "read/a"}, ""},
+		{Place{in, "."}, ""},
+		{Place{in, ""}, ""},
+		{Place{filepath.Join(d, "base"), "read"}, ""},
+		{Place{"/", in}, ""},
+		{Place{in, "../out"}, "../out: no such file or directory"}, // never above the base
+		{Place{in, "near"}, "near: near is a link to read"},
+		{Place{in, "near/a"}, "near/a: near is a link to read"},
+		{Place{in, "near/x/"}, "near/x/: near is a link to read"},
+		{Place{in, "read/out"}, "read/out: read/out is a link to " + filepath.Join(d, "out")},
+		{Place{in, "read/out/a"}, "read/out/a: read/out is a link to " + filepath.Join(d, "out")},
+		{Place{in, "absent"}, "absent: no such file or directory"},
+		{Place{in, "read/a/"}, "read/a/: not a directory"},
+		{Place{in, "read/a/x"}, "read/a/x: not a directory"},
+		{Place{in, "new/below/"}, ""},
+		{Place{filepath.Join(d, "nowhere"), "x/"}, "x/: no such file or directory"},
+	} {
+		box, err := Confine(exec.Command("/bin/true"), &Policy{Write: []Place{c.place}})
+		if box != nil {
+			box.Close()
+		}
+		if got := errorText(err); got != c.want {
+			t.Errorf("%v: %q, want %q", c.place, got, c.want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(in, "new/below")); err != nil {
+		t.Error(err)
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// What the program is given is what it would have without a box.
+func TestHandedOver(t *testing.T) {
+	needed(t)
+	d := dir(t)
+	cmd := exec.Command("sh", "-c", `printf '%s|' "$0" "$@" "$A" "$B" "$(cat)"; pwd; exec 2>&1; ls /proc/self/fd | tr '\n' ' '`, "zero", "a b", "", "$(id)")
+	cmd.Env = []string{"PATH=/usr/bin:/bin", "A=1", "A=2", "B=x\ny"}
+	cmd.Dir, cmd.Stdin = filepath.Join(d, "in"), strings.NewReader("input")
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	box, err := Confine(cmd, &Policy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer box.Close()
+	// A file that Hocket was started with, and does not know of.
+	leak, err := unix.Open(filepath.Join(d, "out/a"), unix.O_RDONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(leak)
+	if err := cmd.Run(); err != nil || box.Failed() != nil {
+		t.Fatal(err, box.Failed())
+	}
+	want := "zero|a b||$(id)|2|x\ny|input|" + cmd.Dir + "\n0 1 2 3 "
+	if out.String() != want {
+		t.Errorf("got  %q\nwant %q", out.String(), want)
+	}
+}
+
+// A program that cannot be confined, or is none, does not run, and the box says why.
+func TestNotStarted(t *testing.T) {
+	needed(t)
+	d := dir(t)
+	write(t, filepath.Join(d, "text"), "no program")
+	write(t, filepath.Join(d, "script"), "#!"+filepath.Join(d, "out/a")+"\n")
+	for _, file := range []string{"script", "out/a"} {
+		if err := os.Chmod(filepath.Join(d, file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		program string
+		spoil   func(*exec.Cmd)
+		stage   string
+		want    error
+	}{
+		{filepath.Join(d, "absent"), nil, "", fs.ErrNotExist},
+		{filepath.Join(d, "text"), nil, "", fs.ErrPermission},
+		{filepath.Join(d, "script"), nil, "", fs.ErrPermission}, // what runs it is outside
+		{"/bin/true", func(c *exec.Cmd) { c.ExtraFiles[0] = c.ExtraFiles[1] }, "set the rules for files", syscall.EBADFD},
+	} {
+		cmd := exec.Command(c.program)
+		box, err := Confine(cmd, &Policy{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.spoil != nil {
+			c.spoil(cmd)
+		}
+		err = cmd.Run()
+		var failed *StartError
+		if !errors.As(box.Failed(), &failed) || failed.Stage != c.stage || !errors.Is(failed, c.want) || cmd.ProcessState.ExitCode() != exitNotStarted {
+			t.Errorf("%s %q: %v, %#v", c.program, c.stage, err, failed)
+		}
+		box.Close()
+	}
+}
+
+// It ends with Hocket, as other commands do.
+func TestDiesWithItsParent(t *testing.T) {
+	needed(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent := exec.Command(self)
+	parent.Env = append(os.Environ(), attackVariable+"=parent")
+	out, err := parent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := make([]byte, 16)
+	if n, err := out.Read(said); err != nil || string(said[:n]) != "ready\n" {
+		t.Fatal(n, err)
+	}
+	_ = parent.Process.Kill()
+	if _, err := out.Read(said); err == nil { // it has the same standard output
+		t.Error("it lives on")
+	}
+	_ = parent.Wait()
+}
+
+// parent starts a confined program that would go on for long, and stays.
+func parent() {
+	cmd := exec.Command("sh", "-c", "echo ready; exec sleep 600")
+	cmd.Stdout = os.Stdout
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	box, err := Confine(cmd, &Policy{})
+	if err != nil {
+		panic(err)
+	}
+	defer box.Close()
+	_ = cmd.Run()
+}
+
+func TestConnections(t *testing.T) {
+	needed(t)
+	serve := func(network, address string) net.Addr {
+		l, err := net.Listen(network, address)
+		if err != nil {
+			t.Skip(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				c.Write([]byte("hello"))
+				c.Close()
+			}
+		}()
+		return l.Addr()
+	}
+	good, bad := serve("tcp4", "127.0.0.1:0").String(), serve("tcp4", "127.0.0.1:0").String()
+	path := filepath.Join(t.TempDir(), "s")
+	serve("unix", path)
+	serve("unix", "@hocket-sandbox-test")
+	_, goodPort, _ := net.SplitHostPort(good)
+	only := func(_ context.Context, to netip.AddrPort) bool { return to.String() == good }
+	for _, c := range []struct {
+		connect func(context.Context, netip.AddrPort) bool
+		what    string
+		want    string
+	}{
+		{only, "tcp " + good, "hello"},
+		{only, "blocking " + good, "hello"},
+		{only, "mapped " + good, "hello"},
+		{only, "many " + good, "hello"},
+		{only, "grandchild tcp " + good, "hello"},
+		{only, "thread " + good, "hello"},
+		{only, "tcp " + bad, "permission denied"},
+		{only, "tcp 127.0.0.2:" + goodPort, "permission denied"}, // the same port of another address
+		{only, "grandchild tcp " + bad, "permission denied"},
+		{only, "fastopen " + good, "operation not permitted"},
+		{only, "fastopen " + bad, "operation not permitted"},
+		{only, "mptcp " + good, "permission denied"},
+		{only, "udp " + good, "permission denied"},
+		{only, "listen", "permission denied"},
+		{only, "unix " + path, "permission denied"},
+		{only, "unix @hocket-sandbox-test", "permission denied"},
+		{only, "datagrams " + path, "permission denied"},
+		{only, "routed " + good, "operation not permitted"},
+		{only, "races " + good + " " + bad, "never"},
+		{nil, "tcp " + good, "permission denied"},
+		{nil, "udp " + good, "permission denied"},
+		{nil, "unix " + path, "permission denied"},
+		{nil, "unix @hocket-sandbox-test", "permission denied"},
+		{nil, "netlink", "permission denied"},
+		{nil, "raw", "permission denied"},
+		{nil, "pair", "works"},
+		{only, "pair", "works"},
+	} {
+		if got := attacks(t, &Policy{Connect: c.connect}, c.what); got != c.want {
+			t.Errorf("%v, network %v\ngot  %s\nwant %s", c.what, c.connect != nil, got, c.want)
+		}
+	}
+}
+
+// What a program does to others comes to nothing.
+func TestOtherProcesses(t *testing.T) {
+	needed(t)
+	v, _ := version()
+	for what, want := range map[string]string{
+		"environ":  "permission denied", // of this process
+		"memory":   "operation not permitted",
+		"trace":    "operation not permitted",
+		"root":     "permission denied",
+		"limit":    "operation not permitted",
+		"uring":    "operation not permitted",
+		"unshare":  "operation not permitted",
+		"clone":    "operation not permitted",
+		"clone3":   "function not implemented",
+		"mount":    "operation not permitted",
+		"keys":     "operation not permitted",
+		"shared":   "operation not permitted",
+		"watch":    "operation not permitted",
+		"handle":   "operation not permitted",
+		"newest":   "function not implemented",
+		"chmod":    "operation not permitted",
+		"utime":    "operation not permitted",
+		"xattr":    "operation not permitted",
+		"touch":    "works",
+		"setuid":   "works", // without effect
+		"own":      "works",
+		"personal": "works",
+	} {
+		d := dir(t)
+		if got := attacks(t, &Policy{Read: []Place{{d, "in/read"}}}, what, "DIR="+d); got != want {
+			t.Errorf("%s\ngot  %s\nwant %s", what, got, want)
+		}
+	}
+	if v >= versionScopes {
+		for _, what := range []string{"signal", "sigio"} {
+			if got := attacks(t, &Policy{}, what); got != "operation not permitted" && got != "no signal" {
+				t.Errorf("%s: %s", what, got)
+			}
+		}
+	}
+	if out, err := run(t, &Policy{}, nil, "sh", "-c", "grep -E 'NoNewPrivs|Seccomp:' /proc/self/status"); err != nil || strings.Join(strings.Fields(out), " ") != "NoNewPrivs: 1 Seccomp: 2" {
+		t.Errorf("%s, %v", out, err)
+	}
+}
+
+// A policy of somebody who is not root holds as well, and root loses what is root's only.
+func TestRoot(t *testing.T) {
+	needed(t)
+	if os.Geteuid() != 0 {
+		t.Skip("only root can show this")
+	}
+	out, err := run(t, &Policy{}, nil, "sh", "-c", "cat /etc/passwd >/dev/null && grep CapEff /proc/self/status")
+	if err != nil || !strings.HasSuffix(out, "00000000000000fb") {
+		t.Errorf("%s, %v", out, err)
+	}
+	if _, err := os.Stat("/etc/shadow"); err == nil {
+		if out, err := run(t, &Policy{}, nil, "cat", "/etc/shadow"); err == nil {
+			t.Errorf("%s", out)
+		}
+	}
+}
+
+// What an author of a tool puts into the environment counts for the program only.
+func TestEnvironmentOfTheProgram(t *testing.T) {
+	needed(t)
+	d := dir(t)
+	cmd := exec.Command("sh", "-c", "true")
+	cmd.Env = []string{"LD_PRELOAD=" + d + "/evil.so", "GODEBUG=inittrace=1"}
+	box, err := Confine(cmd, &Policy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer box.Close()
+	if len(cmd.Environ()) != 0 {
+		t.Errorf("the process that confines itself has %q", cmd.Environ())
+	}
+	for _, word := range cmd.Args {
+		if strings.Contains(word, "evil.so") {
+			t.Errorf("others can see %q", cmd.Args)
+		}
+	}
+}
+
+func TestInstalled(t *testing.T) {
+	d := dir(t)
+	home := filepath.Join(d, "home")
+	for _, file := range []string{
+		".pyenv/shims/python", ".pyenv/versions/3/bin/python", ".local/bin/x", ".local/lib/l", ".local/share/keyrings/k",
+		".local/share/pipx/venvs/tool/bin/tool", ".local/share/pipx/venvs/tool/lib/l", "bin/own", "lib/l", "private", "work/bin/w", "work/src/s",
+	} {
+		write(t, filepath.Join(home, file), "x")
+	}
+	link(t, "../share/pipx/venvs/tool/bin/tool", filepath.Join(home, ".local/bin/tool"))
+	link(t, filepath.Join(home, "private"), filepath.Join(home, "work/lib"))
+	dirs := []string{home + "/.pyenv/shims", home + "/.local/bin", home + "/bin", home + "/work/bin", home, "/", "", ".", d, home + "/absent/bin"}
+	p := &Policy{Programs: dirs, Home: home}
+	opened := func(program string) []string {
+		var all []string
+		for _, place := range installed(filepath.Join(home, program), p) {
+			if fd, err := place.open(); err == nil {
+				_ = unix.Close(fd)
+				below, _ := filepath.Rel(home, filepath.Join(place.Base, place.Path))
+				all = append(all, below)
+			}
+		}
+		return all
+	}
+	always := ".pyenv/shims .pyenv/versions .local/bin .local/lib bin work/bin"
+	for program, want := range map[string]string{
+		"bin/own":         always,
+		".local/bin/tool": always + " .local/share/pipx/venvs/tool/bin .local/share/pipx/venvs/tool/lib",
+		"work/src/s":      always,
+	} {
+		if got := strings.Join(opened(program), " "); got != want {
+			t.Errorf("%s\ngot  %s\nwant %s", program, got, want)
+		}
+	}
+}
+
+func TestNothingIsLeft(t *testing.T) {
+	needed(t)
+	open := func() int {
+		names, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(names)
+	}
+	once := func() {
+		_, _ = run(t, &Policy{Connect: func(context.Context, netip.AddrPort) bool { return false }}, nil, "true")
+		_, _ = run(t, &Policy{Write: []Place{{"/", "nowhere"}}}, nil, "true")
+	}
+	once() // the first use opens what stays
+	before := open()
+	for range 5 {
+		once()
+	}
+	if after := open(); after > before {
+		t.Errorf("%d files are open, %d before", after, before)
+	}
+}

@@ -1,0 +1,187 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import "golang.org/x/sys/unix"
+
+// What becomes of a system call.
+const (
+	allow   = unix.SECCOMP_RET_ALLOW
+	kill    = unix.SECCOMP_RET_KILL_PROCESS
+	ask     = unix.SECCOMP_RET_USER_NOTIF
+	denied  = unix.SECCOMP_RET_ERRNO | uint32(unix.EACCES) // a person reads "Permission denied"
+	refused = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	unknown = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS) // programs know another way
+)
+
+// newest is the highest system call that somebody has looked at. What is newer does not
+// exist for a confined program. On x86-64 that is also all of the x32 ABI.
+const newest = unix.SYS_RSEQ_SLICE_YIELD
+
+// rule is what becomes of a system call. The first that applies counts.
+type rule struct {
+	call uint32
+	then uint32
+	when []test
+}
+
+// test looks at half of an argument. Most are numbers of 32 bits, of which the kernel
+// looks at the lower half only.
+type test struct {
+	arg  int
+	high bool
+	mask uint32
+	want uint32
+	not  bool // it must be anything else
+}
+
+func is(arg int, want uint32) test           { return test{arg: arg, mask: ^uint32(0), want: want} }
+func isNot(arg int, want uint32) test        { return test{arg: arg, mask: ^uint32(0), want: want, not: true} }
+func masked(arg int, mask, want uint32) test { return test{arg: arg, mask: mask, want: want} }
+func has(arg int, bits uint32) test          { return test{arg: arg, mask: bits, not: true} }
+
+// mode says which of the rules that differ hold.
+type mode struct {
+	network  bool // TCP, and every connect is asked about
+	write    bool // there is something to write
+	truncate bool // Landlock does not know how to keep a program from emptying files
+}
+
+// ways are system calls by which a program could do what no rule for files is asked about.
+var ways = []uint32{
+	// Into other namespaces, where it would have all privileges, and other trees of files.
+	unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_CHROOT, unix.SYS_PIVOT_ROOT, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_FSOPEN, unix.SYS_FSCONFIG,
+	unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR, unix.SYS_MOUNT_SETATTR, unix.SYS_OPEN_BY_HANDLE_AT,
+	// Around this filter.
+	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
+	// To other programs: memory and queues that have no path, and keys.
+	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
+	unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
+	unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL,
+	// To the names of files that others use.
+	unix.SYS_INOTIFY_INIT1, unix.SYS_INOTIFY_ADD_WATCH, unix.SYS_FANOTIFY_INIT, unix.SYS_FANOTIFY_MARK,
+	// Into the kernel.
+	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE,
+	unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_REBOOT, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD,
+	unix.SYS_SYSLOG, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_VHANGUP, unix.SYS_NFSSERVCTL, unix.SYS_LOOKUP_DCOOKIE,
+}
+
+// marks are system calls that change what is known about a file, found by its path.
+// Landlock has no rules for them.
+var marks = []uint32{
+	unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT, unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_SETXATTRAT,
+	unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR,
+}
+
+const (
+	namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+	kindOf     = 0xf // of a socket, without its flags
+)
+
+// rulesOf are the rules of a mode.
+func rulesOf(m mode) []rule {
+	list := sockets(m.network)
+	for _, call := range append(ways, oldWays...) {
+		list = append(list, rule{call: call, then: refused})
+	}
+	list = append(list,
+		rule{unix.SYS_CLONE, refused, []test{has(0, namespaces)}},
+		rule{unix.SYS_CLONE3, unknown, nil}, // its flags are in memory; the C library falls back to clone
+		// Limits of other processes can end them.
+		rule{unix.SYS_PRLIMIT64, refused, []test{isNot(0, 0)}})
+	if !m.write {
+		// By an open file it may: temporary files are marked so. And that is a path of none.
+		list = append(list, rule{unix.SYS_UTIMENSAT, allow, []test{is(1, 0), {arg: 1, high: true, mask: ^uint32(0)}}})
+		for _, call := range append(marks, oldMarks...) {
+			list = append(list, rule{call: call, then: refused})
+		}
+	}
+	if m.truncate {
+		// To open a file for reading can empty it.
+		emptied := []test{masked(2, unix.O_ACCMODE|unix.O_TRUNC, unix.O_TRUNC)}
+		list = append(list,
+			rule{unix.SYS_TRUNCATE, denied, nil},
+			rule{unix.SYS_OPENAT, denied, emptied},
+			rule{unix.SYS_OPENAT2, unknown, nil}) // its flags are in memory
+		list = append(list, oldTruncate...)
+	}
+	return list
+}
+
+// sockets are the rules for those.
+func sockets(network bool) []rule {
+	pair := func(kind uint32) rule { // of datagrams one could be sent to any socket that has a path
+		return rule{unix.SYS_SOCKETPAIR, allow, []test{is(0, unix.AF_UNIX), masked(1, kindOf, kind)}}
+	}
+	list := []rule{
+		pair(unix.SOCK_STREAM), pair(unix.SOCK_SEQPACKET), {unix.SYS_SOCKETPAIR, denied, nil},
+		{unix.SYS_BIND, denied, nil}, {unix.SYS_LISTEN, denied, nil},
+	}
+	if !network {
+		return append(list, rule{unix.SYS_SOCKET, denied, nil}, rule{unix.SYS_CONNECT, denied, nil})
+	}
+	for _, family := range []uint32{unix.AF_INET, unix.AF_INET6} {
+		for _, protocol := range []uint32{0, unix.IPPROTO_TCP} {
+			list = append(list, rule{unix.SYS_SOCKET, allow, []test{is(0, family), masked(1, kindOf, unix.SOCK_STREAM), is(2, protocol)}})
+		}
+	}
+	fast := func(call uint32, arg int) rule { // connects without connect
+		return rule{call, refused, []test{has(arg, unix.MSG_FASTOPEN)}}
+	}
+	routed := func(level, option uint32) rule { // goes by way of another host
+		return rule{unix.SYS_SETSOCKOPT, refused, []test{is(1, level), is(2, option)}}
+	}
+	return append(list,
+		rule{unix.SYS_SOCKET, denied, nil}, rule{unix.SYS_CONNECT, ask, nil},
+		fast(unix.SYS_SENDTO, 3), fast(unix.SYS_SENDMSG, 2), fast(unix.SYS_SENDMMSG, 3),
+		routed(unix.IPPROTO_IP, unix.IP_OPTIONS), routed(unix.IPPROTO_IPV6, unix.IPV6_RTHDR),
+		routed(unix.IPPROTO_IPV6, unix.IPV6_2292RTHDR), routed(unix.IPPROTO_IPV6, unix.IPV6_2292PKTOPTIONS))
+}
+
+// Where the kernel shows a system call to a filter.
+const (
+	atCall         = 0
+	atArchitecture = 4
+	atArguments    = 16
+)
+
+// program is the filter of a mode, for the machine in the kernel that runs it.
+func program(m mode) []unix.SockFilter {
+	var p []unix.SockFilter
+	load := func(at uint32) { p = append(p, unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: at}) }
+	give := func(what uint32) { p = append(p, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: what}) }
+	jump := func(how uint16, than uint32, yes, no int) {
+		p = append(p, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_K | how, K: than, Jt: uint8(yes), Jf: uint8(no)})
+	}
+	load(atArchitecture)
+	jump(unix.BPF_JEQ, architecture, 1, 0)
+	give(kill) // its numbers mean something else
+	load(atCall)
+	jump(unix.BPF_JGT, newest, 0, 1)
+	give(unknown)
+	for _, r := range rulesOf(m) {
+		const each = 3 // instructions of a test
+		left := each * len(r.when)
+		jump(unix.BPF_JEQ, r.call, 0, left+1)
+		for _, t := range r.when {
+			at := uint32(atArguments + 8*t.arg)
+			if t.high {
+				at += 4
+			}
+			load(at)
+			p = append(p, unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: t.mask})
+			left -= each
+			if t.not {
+				jump(unix.BPF_JEQ, t.want, left+1, 0)
+			} else {
+				jump(unix.BPF_JEQ, t.want, 0, left+1)
+			}
+		}
+		give(r.then)
+		if len(r.when) > 0 {
+			load(atCall) // a test has looked at something else
+		}
+	}
+	give(allow)
+	return p
+}

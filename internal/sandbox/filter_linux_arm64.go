@@ -1,0 +1,11 @@
+package sandbox
+
+import "golang.org/x/sys/unix"
+
+const architecture = unix.AUDIT_ARCH_AARCH64
+
+// This architecture never had the older system calls.
+var (
+	oldWays, oldMarks []uint32
+	oldTruncate       []rule
+)

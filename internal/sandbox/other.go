@@ -1,0 +1,28 @@
+//go:build !linux || !(amd64 || arm64)
+
+package sandbox
+
+import (
+	"errors"
+	"os/exec"
+	"runtime"
+)
+
+// Supported says what this system can enforce.
+func Supported() Support {
+	return Support{None: "Hocket can confine programs on Linux on x86-64 and ARM64 only, and this is " + runtime.GOOS + " on " + runtime.GOARCH}
+}
+
+// Box is a confined program.
+type Box struct{}
+
+// Confine makes a command start confined.
+func Confine(*exec.Cmd, *Policy) (*Box, error) {
+	return nil, errors.New("sandbox: " + Supported().None)
+}
+
+// Failed says why the command did not become the program, once it has ended.
+func (*Box) Failed() error { return nil }
+
+// Close ends what the box does for its program.
+func (*Box) Close() {}

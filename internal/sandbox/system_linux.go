@@ -1,0 +1,124 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// What programs need to run at all, on the systems that there are. Of /proc the kernel
+// itself shows nothing of other processes but what everybody may see.
+var (
+	systemPlaces = strings.Fields(`/usr /bin /sbin /lib /lib32 /lib64 /libx32 /opt /nix /gnu/store /snap /proc
+		/sys/devices/system /sys/fs/cgroup /sys/kernel/mm /var/lib/ca-certificates /run/current-system`)
+	devices = strings.Fields("/dev/null /dev/zero /dev/full /dev/random /dev/urandom")
+)
+
+// settings are what of /etc may be read. For most users the system sees to that. Root
+// could read all, so for root it is what others may read too: no keys, no passwords.
+var settings = sync.OnceValue(func() []string {
+	if os.Geteuid() != 0 {
+		return []string{"/etc"}
+	}
+	shown, _ := public("/etc")
+	return shown
+})
+
+// public are the parts of a directory that everybody may read, and whether that is all
+// of it.
+func public(dir string) (shown []string, all bool) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, false
+	}
+	all = true
+	for _, e := range entries {
+		info, err := e.Info()
+		file := filepath.Join(dir, e.Name())
+		switch {
+		case err != nil:
+			all = false
+		case info.Mode()&fs.ModeSymlink != 0: // what it leads to has its own rules
+		case info.IsDir() && info.Mode().Perm()&0o005 == 0o005:
+			part, whole := public(file)
+			if shown = append(shown, part...); !whole {
+				all = false
+			}
+		case info.Mode().IsRegular() && info.Mode().Perm()&0o004 != 0:
+			shown = append(shown, file)
+		default:
+			all = false
+		}
+	}
+	if all {
+		return []string{dir}, true
+	}
+	return shown, false
+}
+
+// beside is what a program may need that stands beside the directory it is in.
+var beside = map[string][]string{
+	"bin":   {"lib", "lib32", "lib64", "libexec", "include", "opt", "Cellar", "ssl", "pyvenv.cfg"},
+	"shims": {"bin", "lib", "libexec", "versions", "installs", "plugins", "version", "pyenv.d", "rbenv.d"},
+}
+
+// installed are the places that belong to programs outside of the system's directories:
+// pyenv, nvm and pipx install into the home directory. That directory itself is not
+// among them, nor one that it is in.
+func installed(program string, p *Policy) []Place {
+	home := resolved(p.Home)
+	var places []Place
+	add := func(dir string) {
+		if dir = resolved(dir); dir != "" && !contains(dir, home) {
+			places = append(places, Place{Base: dir})
+			if prefix := filepath.Dir(dir); !contains(prefix, home) {
+				for _, part := range beside[filepath.Base(dir)] {
+					places = append(places, Place{Base: prefix, Path: part})
+				}
+			}
+		}
+	}
+	for _, dir := range p.Programs {
+		if filepath.IsAbs(dir) {
+			add(dir)
+		}
+	}
+	onPath := slices.Contains(p.Programs, filepath.Dir(program))
+	const mostLinks = 40
+	for range mostLinks {
+		target, err := os.Readlink(program)
+		if err != nil {
+			break
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(program), target)
+		}
+		if program = target; onPath {
+			add(filepath.Dir(program))
+		}
+	}
+	return places
+}
+
+// resolved is a path without links; "": it is not there.
+func resolved(file string) string {
+	if file == "" {
+		return ""
+	}
+	file, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		return ""
+	}
+	return file
+}
+
+// contains says whether a directory holds another, or is it.
+func contains(dir, other string) bool {
+	below, err := filepath.Rel(dir, other)
+	return other != "" && err == nil && below != ".." && !strings.HasPrefix(below, "../")
+}
