@@ -14,7 +14,7 @@ func (r *reader) readInputs(n strictyaml.Node) {
 	r.Inputs = object(nil, nil)
 	if n.Exists() {
 		m := n.Map() // reports what is no map
-		if isSchema(n.Value()) {
+		if n.IsMap() && isSchema(n.Value()) {
 			r.Inputs = r.objectSchema(n)
 		} else {
 			r.Inputs = r.byName(m)
