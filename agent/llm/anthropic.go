@@ -97,7 +97,7 @@ func anthropicParams(r *request) (anthropic.MessageNewParams, error) {
 	for _, t := range r.tools {
 		params.Tools = append(params.Tools, anthropicTool(t))
 	}
-	if r.schema != nil {
+	if r.schema != nil && !open(r.schema) {
 		schema := onlyWith(anthropicKeywords, r.schema)
 		closed(schema)
 		params.OutputConfig.Format = anthropic.JSONOutputFormatParam{Schema: schema}

@@ -160,7 +160,9 @@ func geminiConfig(r *request) map[string]any {
 	}
 	if r.schema != nil && len(r.tools) == 0 { // many models refuse both together
 		config["responseMimeType"] = "application/json"
-		config["responseJsonSchema"] = onlyWith(geminiKeywords, r.schema)
+		if !open(r.schema) {
+			config["responseJsonSchema"] = onlyWith(geminiKeywords, r.schema)
+		}
 	}
 	switch {
 	case r.set.ThinkingTokens > 0:

@@ -139,7 +139,7 @@ func reasons(model string) bool {
 func openAISchema(schema map[string]any) (map[string]any, bool) {
 	narrow := onlyWith(openAIKeywords, schema)
 	closed(narrow)
-	if strict(narrow) {
+	if strict(narrow) && !open(schema) {
 		return narrow, true
 	}
 	return plainObject(schema), false

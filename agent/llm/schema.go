@@ -20,6 +20,9 @@ func onlyWith(keywords []string, schema map[string]any) map[string]any {
 		if key == "oneOf" && schema["anyOf"] == nil && !slices.Contains(keywords, key) {
 			key = "anyOf"
 		}
+		if key == "const" && schema["enum"] == nil && !slices.Contains(keywords, key) {
+			key, value = "enum", []any{value}
+		}
 		if !slices.Contains(keywords, key) {
 			continue
 		}
@@ -64,8 +67,38 @@ func subWith(keywords []string, v any) any {
 	return plain(v)
 }
 
-// closed adds to every object of a schema that it has no more properties than it
-// names. An answer that satisfies that satisfies the schema.
+// open says whether some object of a schema may have properties that are not named
+// in the same place. An API that knows only closed objects would leave no room for
+// them.
+func open(v any) bool {
+	found := false
+	walk(v, func(schema map[string]any) {
+		found = found || schema["allOf"] != nil || isObject(schema) && (leavesRoom(schema) || isComposed(schema))
+	})
+	return found
+}
+
+func isObject(schema map[string]any) bool {
+	types, _ := schema["type"].([]any)
+	return schema["type"] == "object" || slices.Contains(types, any("object")) || schema["properties"] != nil
+}
+
+// leavesRoom says so of one object.
+func leavesRoom(schema map[string]any) bool {
+	properties, _ := schema["properties"].(map[string]any)
+	required, _ := schema["required"].([]any)
+	unnamed := func(name any) bool { text, ok := name.(string); return !ok || properties[text] == nil }
+	more, given := schema["additionalProperties"]
+	return given && more != false || !given && len(properties) == 0 || schema["patternProperties"] != nil || slices.ContainsFunc(required, unnamed)
+}
+
+// isComposed says whether a schema holds together with others that may name more.
+func isComposed(schema map[string]any) bool {
+	return slices.ContainsFunc([]string{"allOf", "anyOf", "oneOf", "$ref", "then", "else", "dependentSchemas"}, func(key string) bool { return schema[key] != nil })
+}
+
+// closed adds to every object of a schema that is not open that it has no more
+// properties than it names. An answer that satisfies that satisfies the schema.
 func closed(v any) {
 	walk(v, func(schema map[string]any) {
 		if schema["properties"] != nil || schema["type"] == "object" && schema["additionalProperties"] == nil {
@@ -103,7 +136,7 @@ func walk(v any, visit func(map[string]any)) {
 		visit(v)
 		for key, value := range v {
 			switch key {
-			case "properties", "$defs":
+			case "properties", "$defs", "definitions":
 				schemas, _ := value.(map[string]any)
 				for _, schema := range schemas {
 					walk(schema, visit)
@@ -148,13 +181,23 @@ func plainObject(object map[string]any) map[string]any {
 	return out
 }
 
-// inputSchema is the schema of a tool's arguments. One that takes none still is an
-// object.
+// inputSchema is the schema of a tool's arguments, as all APIs take it: an object, also
+// where it takes none, without a choice of several at its top, and with lists that say
+// what they hold. The arguments are checked against the whole schema.
 func inputSchema(schema map[string]any) map[string]any {
 	out := plainObject(schema)
+	for _, key := range []string{"oneOf", "anyOf", "allOf", "not", "enum"} {
+		delete(out, key)
+	}
 	out["type"] = "object"
 	if out["properties"] == nil {
 		out["properties"] = map[string]any{}
 	}
+	walk(out, func(schema map[string]any) {
+		types, _ := schema["type"].([]any)
+		if (schema["type"] == "array" || slices.Contains(types, any("array"))) && schema["items"] == nil {
+			schema["items"] = map[string]any{}
+		}
+	})
 	return out
 }
