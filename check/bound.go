@@ -82,6 +82,19 @@ func (t totals) repeated(times Bound) totals {
 	return t
 }
 
+// plus adds what a node does, which may be certain to run. What is done at once is
+// left out: it does not add up.
+func (t totals) plus(node totals, certain bool) totals {
+	t.steps = t.steps.plus(node.steps)
+	t.tokens = t.tokens.plus(node.tokens)
+	t.usd += node.usd
+	t.usdOpen = t.usdOpen || node.usdOpen
+	if certain {
+		t.least += node.least
+	}
+	return t
+}
+
 // bounder adds up workflows. A called workflow is added up once.
 type bounder struct {
 	in      *Input
@@ -109,15 +122,8 @@ func (b *bounder) graph(w *workflow.Workflow, s *scope) totals {
 	each := make([]totals, len(s.nodes))
 	certain := s.certain()
 	for i, n := range s.nodes {
-		t := b.node(w, n)
-		each[i] = t
-		sum.steps = sum.steps.plus(t.steps)
-		sum.tokens = sum.tokens.plus(t.tokens)
-		sum.usd += t.usd
-		sum.usdOpen = sum.usdOpen || t.usdOpen
-		if certain[i] {
-			sum.least += t.least
-		}
+		each[i] = b.node(w, n)
+		sum = sum.plus(each[i], certain[i])
 	}
 	sum.attempts = s.width(func(n *node) Bound { return each[n.order].attempts })
 	return sum
@@ -148,16 +154,15 @@ func (b *bounder) node(w *workflow.Workflow, n *node) totals {
 
 func (b *bounder) task(w *workflow.Workflow, n *node, step *workflow.Task) totals {
 	t := totals{steps: Bound{N: 1}, least: 1, attempts: Bound{N: 1}}
-	tries := int64(max(n.Retry.Attempts, 1))
-	switch cost := b.in.agent(w, n, step).cost(step); {
-	case cost.Unknown:
-		t.usdOpen, t.tokens = true, open
-	default:
-		t.usd = cost.USD * float64(tries)
-		t.tokens = Bound{N: cost.Tokens}.times(Bound{N: tries})
-		if cost.USD > 0 && cost.Tokens == 0 { // a bound of money alone
-			t.tokens = open
-		}
+	by := b.in.agent(w, n, step)
+	tries := Bound{N: int64(max(n.Retry.Attempts, 1))}
+	if n.Retry.Attempts == 0 {
+		tries.N = int64(max(by.Attempts, 1))
+	}
+	cost := by.cost(step)
+	t.usd, t.usdOpen = cost.USD*float64(tries.N), cost.USD == 0 && !cost.Free
+	if t.tokens = (Bound{N: cost.Tokens}).times(tries); cost.Tokens == 0 && !cost.Free {
+		t.tokens = open
 	}
 	return t
 }

@@ -17,7 +17,7 @@ var budgetExceeded = rule{
 			if i == 0 {
 				limits = c.in.Limits
 			}
-			c.budget(p, sum.workflow(p.w), limits, i == 0)
+			c.budget(p, sum, limits, i == 0)
 		}
 	},
 }
@@ -26,23 +26,42 @@ var budgetExceeded = rule{
 // steps that every run starts is certain, so only that is an error: what a run
 // may do at most adds up branches that exclude each other. A called workflow that
 // is stopped by its limits is a failure that its caller may look after, so there
-// it is a warning.
-func (c *bundlePass) budget(p *pass, t totals, limits workflow.Limits, isRoot bool) {
+// it is a warning. Each stands at the step that passes the limit.
+func (c *bundlePass) budget(p *pass, sum *bounder, limits workflow.Limits, isRoot bool) {
 	report := c.warnf
 	if isRoot {
 		report = c.errorf
 	}
-	const raise = "lower max of its loops, or raise the limit"
-	switch steps := int64(limits.Steps); {
-	case steps > 0 && t.least > steps:
-		report(p.w.Pos, "raise max_steps, or split the workflow", "every run starts %d tasks, but max_steps is %d", t.least, steps)
-	case t.steps.Over(steps):
-		c.warnf(p.w.Pos, raise, "a run may start %d tasks, but max_steps is %d", t.steps.N, steps)
+	t, steps := sum.workflow(p.w), int64(limits.Steps)
+	certain := func(t totals) bool { return steps > 0 && t.least > steps }
+	possible := func(t totals) bool { return t.steps.Over(steps) }
+	costly := func(t totals) bool { return limits.CostUSD > 0 && !t.usdOpen && t.usd > limits.CostUSD }
+	wordy := func(t totals) bool { return t.tokens.Over(limits.Tokens) }
+	switch {
+	case certain(t):
+		report(sum.passes(p, certain), "this step passes the limit; raise max_steps, or split the workflow", "every run starts %d tasks, but max_steps is %d", t.least, steps)
+	case possible(t):
+		c.warnf(sum.passes(p, possible), "this step passes the limit; lower max of loops, or raise max_steps", "a run may start %d tasks, but max_steps is %d", t.steps.N, steps)
 	}
-	if limits.CostUSD > 0 && !t.usdOpen && t.usd > limits.CostUSD {
-		c.warnf(p.w.Pos, raise, "a run may cost %s, but max_cost_usd is %s", workflow.FormatUSD(t.usd), workflow.FormatUSD(limits.CostUSD))
+	const lower = "this step passes the limit; lower the budgets of agents or max of loops, or raise "
+	if costly(t) {
+		c.warnf(sum.passes(p, costly), lower+"max_cost_usd", "a run may cost %s, but max_cost_usd is %s", workflow.FormatUSD(t.usd), workflow.FormatUSD(limits.CostUSD))
 	}
-	if t.tokens.Over(limits.Tokens) {
-		c.warnf(p.w.Pos, raise, "a run may use %d tokens, but max_tokens is %d", t.tokens.N, limits.Tokens)
+	if wordy(t) {
+		c.warnf(sum.passes(p, wordy), lower+"max_tokens", "a run may use %d tokens, but max_tokens is %d", t.tokens.N, limits.Tokens)
 	}
+}
+
+// passes is where the step stands with which a workflow does too much, counted in
+// the order in which steps may run.
+func (b *bounder) passes(p *pass, tooMuch func(totals) bool) workflow.Pos {
+	var t totals
+	s := p.index.root
+	certain := s.certain()
+	for _, n := range s.inOrder() {
+		if t = t.plus(b.node(p.w, n), certain[n.order]); tooMuch(t) {
+			return p.place(n.Pos)
+		}
+	}
+	return p.w.Pos
 }

@@ -48,18 +48,21 @@ type Agent struct {
 	// Cost bounds an attempt of a task with these settings of its own; nil: it
 	// costs nothing.
 	Cost func(settings map[string]any) Cost
+	// Attempts is how often a task of the agent is tried, where it does not say so
+	// itself; 0: once.
+	Attempts int
 }
 
 // cost bounds an attempt of a task of the agent.
 func (a *Agent) cost(t *workflow.Task) Cost {
 	if a.Cost == nil {
-		return Cost{}
+		return Cost{Free: true}
 	}
 	return a.Cost(t.Settings)
 }
 
 // UnknownCost is that of an agent of which nobody knows it.
-func UnknownCost(map[string]any) Cost { return Cost{Unknown: true} }
+func UnknownCost(map[string]any) Cost { return Cost{} }
 
 // Problem is what an agent has against its settings.
 type Problem struct {
@@ -80,11 +83,12 @@ const (
 	NoExecutor       // there is a definition, but nothing that could carry it out
 )
 
-// Cost bounds one attempt of a task.
+// Cost bounds one attempt of a task. A bound of zero is one that nobody knows,
+// unless the attempt is free.
 type Cost struct {
-	USD     float64
-	Tokens  int64
-	Unknown bool // no bound is known; USD and Tokens say nothing
+	USD    float64
+	Tokens int64
+	Free   bool
 }
 
 // Run applies every rule to every workflow of the bundle.

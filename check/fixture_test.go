@@ -188,6 +188,8 @@ func (cast) Agent(name, _ string) check.Agent {
 		return check.Agent{Executor: "shell", Validate: needsCommand}
 	case "thrifty":
 		return check.Agent{Executor: "model", Cost: func(map[string]any) check.Cost { return check.Cost{USD: 0.5} }}
+	case "counted":
+		return check.Agent{Executor: "model", Cost: func(map[string]any) check.Cost { return check.Cost{Tokens: 350} }, Attempts: 2}
 	case "unpriced":
 		return check.Agent{Executor: "model", Cost: check.UnknownCost}
 	case "editor":

@@ -91,7 +91,7 @@ func (p *Plan) layout(one *WorkflowPlan, sum *bounder, w *workflow.Workflow) {
 func (b *bounder) describe(w *workflow.Workflow, n *node) (uses string, inside Bound, why string) {
 	switch step := n.Step.(type) {
 	case *workflow.Task:
-		if b.in.agent(w, n, step).cost(step).Unknown {
+		if cost := b.in.agent(w, n, step).cost(step); cost.USD == 0 && !cost.Free {
 			why = "the cost of its agent is not known"
 		}
 		return step.Agent, Bound{}, why

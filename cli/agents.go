@@ -142,14 +142,16 @@ func (l laneAgents) Run(ctx context.Context, run string, task *engine.StartTask,
 			}
 		}
 	}
-	return local.Executors(lanes{l.set, l.place, w}, l.pin.Dir).Run(ctx, run, task, at)
+	most := agent.Budget{MaxCostUSD: task.MaxCostUSD, MaxTokens: task.MaxTokens}
+	return local.Executors(lanes{l.set, l.place, w, most}, l.pin.Dir).Run(ctx, run, task, at)
 }
 
-// lanes are the agents of one workflow.
+// lanes are the agents of one workflow, for an attempt.
 type lanes struct {
 	set   *agent.Set
 	place *workplace
 	w     *workflow.Workflow
+	most  agent.Budget // that the attempt may use
 }
 
 func (l lanes) Resolve(name string) (*agent.Definition, agent.Executor, error) {
@@ -157,5 +159,5 @@ func (l lanes) Resolve(name string) (*agent.Definition, agent.Executor, error) {
 	if err != nil {
 		return def, nil, err
 	}
-	return def, l.place.Employ(exec), nil
+	return def.Within(l.most), l.place.Employ(exec), nil
 }

@@ -22,6 +22,7 @@ type runFlags struct {
 	inputs  []string
 	file    string
 	replies string
+	only    *workflow.Task // the run is this task alone; nil: it is a workflow
 }
 
 func (a *app) runVerb() *cobra.Command {
@@ -98,6 +99,9 @@ func (a *app) start(ctx context.Context, p *project.Project, l *project.Loaded, 
 	}
 	defer store.Close()
 	spec := newSpec(p, l, replies, inputs, check.Override(l.Limits, f.limits))
+	if f.only != nil && (replies == nil || !replies.CoversTask(onlyTask)) {
+		a.holdToLimits(&spec, f.only, p.Agents)
+	}
 	if f.detach {
 		return a.detachNew(store, spec)
 	}
@@ -203,6 +207,6 @@ func newSpec(p *project.Project, l *project.Loaded, replies *scripted.Replies, i
 	}
 	return local.Spec{
 		Run: local.NewID(l.Bundle.Root.Name), Pin: pin, Inputs: inputs, Limits: limits,
-		Tasks: taskFacts(l.Bundle, p.Agents, replies),
+		Tasks: taskFacts(l.Bundle, p.Agents, replies, limits),
 	}
 }

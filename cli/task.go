@@ -77,7 +77,7 @@ func (a *app) task(ctx context.Context, prompt string, f *taskFlags) error {
 			f.agent = said.Agent
 		}
 	}
-	w, err := oneTask(prompt, f)
+	w, task, err := oneTask(prompt, f)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (a *app) task(ctx context.Context, prompt string, f *taskFlags) error {
 		return err
 	}
 	given := append([]string{promptInput + "=" + prompt}, f.inputs...)
-	err = a.start(ctx, p, l, &runFlags{driveFlags: f.driveFlags, limitFlags: f.limitFlags, inputs: given, replies: f.replies})
+	err = a.start(ctx, p, l, &runFlags{driveFlags: f.driveFlags, limitFlags: f.limitFlags, inputs: given, replies: f.replies, only: task})
 	if said := a.session.Load(); said != nil && !f.quiet {
 		a.note("to go on with the conversation:\n  " + a.self("task", "PROMPT", "--session", said.ID) + "\n")
 	}
@@ -112,22 +112,25 @@ func (a *app) promptText(prompt string) (string, error) {
 // template.
 const promptInput = "prompt"
 
-// oneTask is a workflow of one step.
-func oneTask(prompt string, f *taskFlags) (*workflow.Workflow, error) {
+// onlyTask is the name of the workflow and of its step.
+const onlyTask = "task"
+
+// oneTask is a workflow of one step, and that step.
+func oneTask(prompt string, f *taskFlags) (*workflow.Workflow, *workflow.Task, error) {
 	title, _, _ := strings.Cut(strings.TrimSpace(prompt), "\n")
 	task := &workflow.Task{Agent: f.agent, Prompt: workflow.Template{Text: "${inputs." + promptInput + "}"}}
 	if f.session != "" {
 		task.Settings = map[string]any{agent.SessionSetting: f.session}
 	}
-	w := &workflow.Workflow{Name: "task", Inputs: []workflow.Param{{Name: promptInput, Type: workflow.StringType, Required: true}}}
+	w := &workflow.Workflow{Name: onlyTask, Inputs: []workflow.Param{{Name: promptInput, Type: workflow.StringType, Required: true}}}
 	for _, pair := range f.inputs {
 		name, _, ok := strings.Cut(pair, "=")
 		if !ok || name == "" {
-			return nil, usagef("write --input name=value", "%q gives no input a value", pair)
+			return nil, nil, usagef("write --input name=value", "%q gives no input a value", pair)
 		}
 		w.Inputs = append(w.Inputs, workflow.Param{Name: name, Required: true})
 		task.Inputs = append(task.Inputs, workflow.Binding{Name: name, Value: "${inputs[" + strconv.Quote(name) + "]}"})
 	}
-	w.Body.Nodes = []workflow.Node{{ID: "task", Title: title, Step: task}}
-	return w, nil
+	w.Body.Nodes = []workflow.Node{{ID: onlyTask, Title: title, Step: task}}
+	return w, task, nil
 }

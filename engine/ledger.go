@@ -150,6 +150,9 @@ func (f *frame) budgetText(bound *TaskFacts) string {
 		count := func(n int64) string { return strconv.FormatInt(n, 10) }
 		most, used, reserved, limit = "use "+count(bound.MaxTokens)+" tokens", count(f.spent.TokensIn+f.spent.TokensOut), count(f.tokens), count(f.limits.Tokens)+" tokens"
 	}
+	if f.spent.CostUnknown { // what is not known counts as what it may have been
+		used = "up to " + used
+	}
 	why := "it may " + most
 	if bound.Rest {
 		why = "nothing is left for it"

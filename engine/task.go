@@ -251,7 +251,7 @@ func (r *Run) lost(in *inst) {
 func (r *Run) recovered(unsettled bool) {
 	open := slices.SortedFunc(maps.Values(r.attempts), func(a, b *inst) int { return int(a.issued - b.issued) })
 	for _, in := range open {
-		costs := r.bound(in).UnknownCost || in.cmd.MaxCostUSD > 0
+		costs := r.bound(in).UnknownCost || in.cmd.MaxCostUSD > 0 || in.cmd.MaxTokens > 0
 		r.vacate(in, Usage{CostUnknown: unsettled && costs && !in.unsent})
 	}
 	for _, in := range open {

@@ -103,9 +103,10 @@ func (d directory) Agent(name, role string) check.Agent {
 	return check.Agent{
 		Executor: def.Agent,
 		Settings: def.Settings,
+		Attempts: def.Retry.Attempts,
 		Cost: func(settings map[string]any) check.Cost {
-			bound, known := d.set.Bound(def, settings)
-			return check.Cost{USD: bound.MaxCostUSD, Tokens: bound.MaxTokens, Unknown: !known}
+			most, free := d.set.Bound(def, settings)
+			return check.Cost{USD: most.MaxCostUSD, Tokens: most.MaxTokens, Free: free}
 		},
 		Validate: func(settings map[string]any) []check.Problem {
 			var list []check.Problem

@@ -16,11 +16,15 @@ import (
 // is pinned with a run holds on every machine.
 func (l *Loaded) Check(replied func(w *workflow.Workflow, node string) bool) workflow.Diagnostics {
 	l.choose()
+	limits := l.Limits
+	if l.alone { // what they leave is given to the task
+		limits.CostUSD, limits.Tokens = 0, 0
+	}
 	found := check.Run(check.Input{
 		Bundle:  l.Bundle,
 		Agents:  directory{l.project.Agents},
 		Replied: replied,
-		Limits:  l.Limits,
+		Limits:  limits,
 		Names:   l.callable(),
 		Broken:  l.broken,
 	})

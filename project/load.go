@@ -39,6 +39,7 @@ type Loaded struct {
 	unmet     []workflow.Pos                // references of these prompts that nothing gives; reported already
 	chosen    []chosen                      // tasks that were given an agent
 	settled   bool                          // choose was here
+	alone     bool                          // it is one task, that somebody wants done now
 }
 
 // place is a name and the directory of the file that uses it.
@@ -63,10 +64,11 @@ func (p *Project) LoadText(file string, text []byte) (*Loaded, error) {
 	return l, l.load(&found{file, text})
 }
 
-// LoadModel is Load of a workflow that a program made.
+// LoadModel is Load of a workflow that a program made: a task alone, which is given
+// what its limits leave, or waits.
 func (p *Project) LoadModel(w *workflow.Workflow) (*Loaded, error) {
 	l := p.newLoaded()
-	l.Bundle.Root = w
+	l.Bundle.Root, l.alone = w, true
 	l.Limits = check.Override(p.Config.Limits, w.Limits)
 	return l, l.follow()
 }

@@ -1,0 +1,29 @@
+package cli
+
+import (
+	"testing"
+
+	"github.com/hocket-dev/hocket/agent"
+)
+
+// Which CLIs can be held to a budget is known before they run.
+func TestUnbounded(t *testing.T) {
+	usd, tokens := agent.Budget{MaxCostUSD: 0.5}, agent.Budget{MaxTokens: 500}
+	for _, c := range []struct {
+		cli, mode string
+		most      agent.Budget
+		want      string
+	}{
+		{"claude", "edit", usd, ""},
+		{"claude", "ask", usd, "claude has no bound on its cost"},
+		{"claude", "edit", tokens, "claude has no bound on tokens"},
+		{"codex", "edit", usd, "codex has no bound on its cost"},
+		{"gemini", "edit", usd, "gemini has no bound on its cost"},
+		{"gemini", "no such mode", usd, ""}, // the attempt says so
+	} {
+		task := &agent.Task{Agent: &agent.Definition{Permissions: map[string]any{"mode": c.mode}}}
+		if got := New(Options{Builtin: c.cli}).Unbounded(task, c.most); got != c.want {
+			t.Errorf("%s in mode %s, within %s: %q", c.cli, c.mode, c.most, got)
+		}
+	}
+}
