@@ -88,13 +88,14 @@ func (l *ledger) add(a answer, err error) {
 }
 
 // free says of the failure of a request that nothing was generated for it: the API
-// refused it, or was too busy to begin. A server that fails, a gateway that has lost
-// its server, a connection that breaks or that we end ourselves may have left an answer
-// behind that nobody saw.
+// refused it, was too busy to begin, or is not there at all. A server that fails, a
+// gateway that has lost its server, a connection that breaks or that we end ourselves
+// may have left an answer behind that nobody saw.
 func free(err error) bool {
 	var r *refusal
+	var elsewhere *misled
 	if !errors.As(err, &r) {
-		return false
+		return errors.As(err, &elsewhere)
 	}
 	switch r.trouble() {
 	case keyRefused, unpaid, unknownModel, limited, tooLong:
