@@ -18,10 +18,24 @@ var shells = []struct {
 	name  string
 	write func(root *cobra.Command, w io.Writer) error
 }{
-	{"bash", func(root *cobra.Command, w io.Writer) error { return root.GenBashCompletionV2(w, true) }},
+	{"bash", bashCompletion},
 	{"zsh", func(root *cobra.Command, w io.Writer) error { return root.GenZshCompletion(w) }},
 	{"fish", func(root *cobra.Command, w io.Writer) error { return root.GenFishCompletion(w, true) }},
 	{"powershell", func(root *cobra.Command, w io.Writer) error { return root.GenPowerShellCompletionWithDesc(w) }},
+}
+
+// bashCompletion is cobra's script, taught to keep a word with an @ together, as it
+// does one with a colon: bash takes such words apart, and names of questions have one.
+func bashCompletion(root *cobra.Command, w io.Writer) error {
+	var script strings.Builder
+	if err := root.GenBashCompletionV2(&script, true); err != nil {
+		return err
+	}
+	const colon = `_handle_special_char "$cur" :`
+	at := strings.TrimSuffix(colon, ":") + "@"
+	taught := strings.NewReplacer("_init_completion -n =:", "_init_completion -n =:@", colon, colon+"\n    __"+root.Name()+at)
+	_, err := taught.WriteString(w, script.String())
+	return err
 }
 
 func (a *app) completionVerb() *cobra.Command {

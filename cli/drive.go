@@ -38,6 +38,7 @@ type drive struct {
 // drive drives a run and shows it. begin starts or resumes it.
 func (a *app) drive(ctx context.Context, d *drive, flags driveFlags, begin func(ctx context.Context, o local.Options) (engine.Result, error)) error {
 	defer d.place.close()
+	d.place.journal = d.store
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var w watcher

@@ -38,7 +38,7 @@ func (a *app) outcome(ctx context.Context, d *drive, res engine.Result, err erro
 
 func (a *app) printResult(d *drive, res engine.Result) error {
 	if a.json {
-		return a.printJSON(newRunResult(res, d.pin.Bundle.Root.Name, workflow.Digest(d.pin.Bundle.Root)))
+		return a.printJSON(newRunResult(d.store, res, d.pin.Bundle.Root.Name, workflow.Digest(d.pin.Bundle.Root)))
 	}
 	if !res.Status.Done() || res.Output == nil {
 		return nil

@@ -1,7 +1,11 @@
 package cli
 
 import (
+	"os"
+	"strings"
+
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/journal"
 )
 
 // runResult is what run, resume, show and their kin print with --json.
@@ -29,7 +33,8 @@ type stepResult struct {
 	Iteration  int     `json:"iteration"`
 	StepIndex  int     `json:"step_index"`
 
-	Usage *stepUsage `json:"usage,omitempty"` // of a step that used something
+	Usage     *stepUsage `json:"usage,omitempty"`      // of a step that used something
+	SessionID string     `json:"session_id,omitempty"` // of the conversation with the agent, if it was kept
 }
 
 type stepUsage struct {
@@ -43,7 +48,7 @@ type usageResult struct {
 	stepUsage
 }
 
-func newRunResult(res engine.Result, workflow, digest string) runResult {
+func newRunResult(store *journal.Store, res engine.Result, workflow, digest string) runResult {
 	out := runResult{
 		RunID: res.Run, Workflow: workflow, Digest: digest, Status: string(res.Status), Output: res.Output,
 		Steps: make([]stepResult, len(res.Steps)), Warnings: append([]string{}, res.Warnings...), Usage: usageResult{res.Usage.Steps, newUsage(res.Usage.Usage)},
@@ -52,12 +57,12 @@ func newRunResult(res engine.Result, workflow, digest string) runResult {
 		out.Error = &res.Error
 	}
 	for i, s := range res.Steps {
-		out.Steps[i] = newStepResult(s)
+		out.Steps[i] = newStepResult(store, res.Run, s)
 	}
 	return out
 }
 
-func newStepResult(s engine.StepResult) stepResult {
+func newStepResult(store *journal.Store, run string, s engine.StepResult) stepResult {
 	out := stepResult{
 		Address: s.Address, Node: s.Node, Agent: s.Agent, Status: string(s.Status), Output: s.Output,
 		DurationMS: s.DurationMS, Attempts: s.Attempts, Iteration: s.Iteration, StepIndex: s.StepIndex,
@@ -69,7 +74,20 @@ func newStepResult(s engine.StepResult) stepResult {
 		used := newUsage(s.Usage)
 		out.Usage = &used
 	}
+	if s.Agent != "" && s.Attempts > 0 {
+		out.SessionID = sessionOf(store, run, s)
+	}
 	return out
+}
+
+// sessionOf is the conversation that the last attempt of a step was part of; "" if
+// none was kept.
+func sessionOf(store *journal.Store, run string, s engine.StepResult) string {
+	id, err := os.ReadFile(store.SessionPath(run, s.Address, s.Attempts))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(id))
 }
 
 func newUsage(u engine.Usage) stepUsage {

@@ -57,15 +57,15 @@ func (a *app) show(ctx context.Context, store *journal.Store, info journal.Run) 
 	case p == nil || err != nil && a.json:
 		return err
 	case a.json:
-		return a.printJSON(a.shown(p))
+		return a.printJSON(a.shown(store, p))
 	}
 	// A run that cannot be read to its end is shown up to there.
 	return errors.Join(a.print(a.drawRun(p)), err)
 }
 
-func (a *app) shown(p *past) shownRun {
+func (a *app) shown(store *journal.Store, p *past) shownRun {
 	return shownRun{
-		runResult: p.result(), Started: p.info.Created, Driven: p.driven, Origin: p.info.Origin, Waiting: a.waitingList(p),
+		runResult: p.result(store), Started: p.info.Created, Driven: p.driven, Origin: p.info.Origin, Waiting: a.waitingList(p),
 	}
 }
 
@@ -177,7 +177,7 @@ func (a *app) showStep(ctx context.Context, store *journal.Store, info journal.R
 		return err
 	}
 	if a.json {
-		return a.printJSON(newStepResult(step))
+		return a.printJSON(newStepResult(store, info.ID, step))
 	}
 	return a.print(stepTable([]engine.StepResult{step}).Draw(a.outStyle) + "\n" + endLine(a.outText(workflow.FormatText(step.Output))))
 }

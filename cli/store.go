@@ -162,8 +162,8 @@ func (p *past) forget(address string) {
 	p.later = slices.DeleteFunc(p.later, func(l later) bool { return l.address == address })
 }
 
-func (p *past) result() runResult {
-	return newRunResult(p.run.Result(), p.info.Workflow, p.info.Digest)
+func (p *past) result(store *journal.Store) runResult {
+	return newRunResult(store, p.run.Result(), p.info.Workflow, p.info.Digest)
 }
 
 // state is the status of a run as people want to know it: one that nobody drives

@@ -17,6 +17,7 @@ import (
 	"github.com/hocket-dev/hocket/agent/secret"
 	"github.com/hocket-dev/hocket/agent/staff"
 	"github.com/hocket-dev/hocket/agent/tool"
+	"github.com/hocket-dev/hocket/journal"
 	"github.com/hocket-dev/hocket/memory"
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/session"
@@ -72,6 +73,7 @@ func texts(values map[string]project.Value, secrets *secret.Store) (map[string]s
 // workplace is what the agents of a project work with while a run is driven.
 type workplace struct {
 	*staff.Staff
+	journal *journal.Store // of the run that is driven
 	closers []func() error
 }
 
@@ -87,7 +89,7 @@ func (a *app) newWorkplace(p *project.Project) *workplace {
 	w.Staff = staff.New(staff.Options{
 		Instructions:  func() (string, error) { return instructions(p.Root) },
 		Memories:      w.remember(p),
-		Conversations: conversations{session.Open(p.State), &a.session},
+		Conversations: conversations{session.Open(p.State), &a.session, w},
 		Tools:         a.toolsFor(p.Root),
 		Servers:       func(names []string) ([]agent.Server, error) { return namedServers(p.Config, secrets, names) },
 		Accounts:      agent.NewAccounts(p.Config.Parallel[project.AllAccounts], each, filepath.Join(stateHome(), "hocket", "accounts.json")),
@@ -107,6 +109,7 @@ func namedServers(c project.Config, secrets *secret.Store, names []string) ([]ag
 type conversations struct {
 	store *session.Store
 	last  *atomic.Pointer[session.Session] // in which something was said
+	place *workplace
 }
 
 // Open opens the session of an id. A name that is no id is one of the run's own: its
@@ -176,8 +179,16 @@ func (c *conversation) Add(question, answer string, native *agent.Conversation) 
 	})
 	if err == nil {
 		c.last.Store(c.said)
+		c.place.noteSession(c.task, c.said.ID)
 	}
 	return err
+}
+
+// noteSession notes which conversation an attempt was part of.
+func (w *workplace) noteSession(task *agent.Task, id string) {
+	if w.journal != nil {
+		_ = journal.WritePrivate(w.journal.SessionPath(task.Run, task.Address, task.Attempt), []byte(id+"\n")) // the conversation itself is kept
+	}
 }
 
 // toolbox is the tools that one task may use.

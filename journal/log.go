@@ -34,6 +34,12 @@ func (s *Store) PromptPath(run, address string, attempt int) string {
 	return s.besideRun(run, address, attempt, ".prompt")
 }
 
+// SessionPath is the file that holds the id of the conversation that an attempt was
+// part of, if one was kept.
+func (s *Store) SessionPath(run, address string, attempt int) string {
+	return s.besideRun(run, address, attempt, ".session")
+}
+
 // ArtifactsPath is the directory with the files that an attempt left, if it left
 // any.
 func (s *Store) ArtifactsPath(run, address string, attempt int) string {
