@@ -60,12 +60,13 @@ func (*MCP) Settings() map[string]any {
 }
 
 // Run calls the tool that the settings name.
-func (m *MCP) Run(ctx context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
+func (m *MCP) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
 	var set settings
 	if err := m.schema.Decode(task.Settings, &set); err != nil {
 		return agent.Result{}, err
 	}
 	o := m.options
+	o.Ask = task.Ask
 	if o.Dir == "" {
 		o.Dir = task.Dir
 	}
@@ -85,7 +86,7 @@ func (m *MCP) Run(ctx context.Context, task *agent.Task, _ agent.Log) (agent.Res
 		return agent.Result{}, err
 	}
 	defer s.Close()
-	text, err := s.Call(ctx, set.Tool, arguments(task, set.Arguments))
+	text, err := s.Call(ctx, set.Tool, arguments(task, set.Arguments), log)
 	if limit := task.Agent.OutputLimit(set.MaxOutputKB, defaultOutputKB); err == nil && len(text) > limit {
 		err = agent.Permanentf("the result is over %d KiB; ask for less, or raise max_output_kb", limit>>10)
 	}

@@ -1,25 +1,33 @@
 // Package mcp talks to servers of tools over the Model Context Protocol: programs that
 // are started and talked with over their standard streams, and addresses that speak
-// streamable HTTP.
+// streamable HTTP, or the older HTTP with server-sent events.
 //
 // [Tools] gives the tools of a server to agents with a model. [MCP] is the built-in
-// agent "mcp", which calls one tool as its settings say, without any model.
+// agent "mcp", which calls one tool as its settings say, without any model. [Relay] is
+// for programs that talk to servers by themselves, and have no login.
 //
 // A server that is a program has the environment that tools have, see package tool,
 // and what its own definition names; it ends with its session, and all that it started
-// with it.
+// with it. One that ends before that is started again for the next call.
+//
+// A server may ask a person something while it works, see elicit.go. It is told nothing
+// of the project and has no use of a model: what it may do is in its own settings.
 package mcp
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/mcp/login"
 )
 
 // Options say how servers are talked with. The zero value is the default.
@@ -28,6 +36,8 @@ type Options struct {
 	Env     []string      // from which programs are given harmless variables; nil: this process's
 	Connect time.Duration // longest time until a server has answered for the first time; zero: 30 s
 	Call    time.Duration // longest time of a call; zero: 5 min
+	Logins  *login.Store  // of people, for servers that want one; nil: there are none
+	Ask     agent.Ask     // puts to a person what a server wants to know; nil: nobody is asked
 }
 
 const (
@@ -39,21 +49,54 @@ const (
 
 // Session is a server that is talked with. It is safe for concurrent use.
 type Session struct {
-	server  agent.Server
-	options Options
-	client  *sdk.ClientSession
-	peer    peer
-	tools   []*sdk.Tool
+	server   agent.Server
+	options  Options
+	ctx      context.Context // until which it lasts
+	asking   atomic.Int32    // questions that a person has not answered yet,
+	answered atomic.Int32    // and those before
+	progress progress
+
+	mu  sync.Mutex // held while a link is made
+	way way        // that worked
+	now *link
 }
 
-// peer is the other side of a session: a program or an address.
-type peer interface {
-	transport() sdk.Transport
-	// close ends what is left once the session is closed.
-	close()
-	// explain says what the peer knows of a failure; "" nothing.
-	explain() string
+// link is a connection with a server.
+type link struct {
+	client *sdk.ClientSession
+	peer   peer
+	tools  []*sdk.Tool
+	end    context.CancelFunc
+	lost   atomic.Bool // it is of no use any more
 }
+
+// peer is the other side of a link: a program or an address.
+type peer interface {
+	transport(w way) sdk.Transport
+	// close ends what is left once the link is closed.
+	close()
+	// gone says whether nobody is there any more.
+	gone() bool
+	// trouble says in plain words what an error means, as far as the peer knows;
+	// nil: it knows nothing. begun: it has worked before.
+	trouble(err error, begun bool) *agent.Error
+	// said is what the peer said besides messages, as the end of a sentence.
+	said() string
+}
+
+// way is how a link is begun.
+type way int
+
+// Most servers want to be initialized, and some of them say nothing to anything else;
+// new ones may have forgotten that, and very old ones talk over another transport.
+const (
+	byInitialize way = iota
+	byDiscovery
+	byEvents
+)
+
+// handshake is the newest version of the protocol that begins with initialize.
+const handshake = "2025-11-25"
 
 // Open begins a session with a server and asks for its tools. It ends when ctx is done
 // or it is closed.
@@ -64,18 +107,84 @@ func Open(ctx context.Context, server agent.Server, o Options) (*Session, error)
 	if o.Call == 0 {
 		o.Call = defaultCall
 	}
-	s := &Session{server: server, options: o}
+	s := &Session{server: server, options: o, ctx: ctx}
 	var err error
-	if s.peer, err = s.reach(ctx); err != nil {
+	if s.now, err = s.connect(ctx); err != nil {
 		return nil, err
 	}
-	within, cancel := context.WithTimeout(ctx, o.Connect)
-	defer cancel()
-	if err := s.begin(within); err != nil {
-		s.Close()
-		return nil, s.failure(ctx, within, fmt.Sprintf("gave no answer within %s", o.Connect), err)
-	}
 	return s, nil
+}
+
+// link is the connection for a call: a new one if the old one was lost.
+func (s *Session) link(ctx context.Context) (*link, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.now.lost.Load() && !s.now.peer.gone() {
+		return s.now, nil
+	}
+	next, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.now.close()
+	s.now = next
+	return next, nil
+}
+
+// connect makes a link, in the way that worked before or the first that does.
+func (s *Session) connect(ctx context.Context) (*link, error) {
+	within, cancel := context.WithTimeout(ctx, s.options.Connect)
+	defer cancel()
+	first := s.way
+	l, err := s.begin(within)
+	if next := s.way.after(err, s.server.URL != ""); next != s.way && within.Err() == nil {
+		s.way = next
+		other, wrong := s.begin(within)
+		if wrong == nil {
+			l.close()
+			return other, nil
+		}
+		if other != nil {
+			other.close()
+		}
+		s.way = first // and what it said is more to the point
+	}
+	if err == nil {
+		return l, nil
+	}
+	err = s.failure(ctx, within, l, "", err)
+	if l != nil {
+		l.close()
+	}
+	return nil, err
+}
+
+// after is the next way to try after one that failed; the same: there is none.
+func (w way) after(err error, web bool) way {
+	var answer *jsonrpc.Error
+	var status *statusError
+	switch {
+	case w == byInitialize && errors.As(err, &answer) && slices.Contains([]int64{jsonrpc.CodeMethodNotFound, sdk.CodeUnsupportedProtocolVersion}, answer.Code):
+		return byDiscovery
+	case w == byInitialize && web && errors.As(err, &status) && slices.Contains([]int{400, 404, 405}, status.code):
+		return byEvents
+	}
+	return w
+}
+
+// begin reaches the server, agrees with it on the protocol and asks for its tools. Where
+// the server was reached there is a link also beside an error.
+func (s *Session) begin(ctx context.Context) (*link, error) {
+	life, end := context.WithCancel(s.ctx)
+	peer, err := s.reach(life)
+	if err != nil {
+		end()
+		return nil, err
+	}
+	l := &link{peer: peer, end: end}
+	stop := context.AfterFunc(ctx, end) // what lasts longer than ctx is only wanted if it begins well
+	defer stop()
+	return l, l.begin(ctx, life, s.client(), s.way)
 }
 
 // reach starts the program, or prepares to talk to the address.
@@ -86,27 +195,49 @@ func (s *Session) reach(ctx context.Context) (peer, error) {
 	case len(s.server.Command) > 0:
 		return start(ctx, s.server, s.options)
 	case s.server.URL != "":
-		return dial(s.server)
+		return dial(s.server, s.options.Logins)
 	}
 	return nil, agent.Permanentf("MCP server %q has neither a command nor an address", s.server.Name)
 }
 
-// begin agrees on the protocol and asks for the tools.
-func (s *Session) begin(ctx context.Context) error {
-	client := sdk.NewClient(&sdk.Implementation{Name: "hocket", Version: "1"}, &sdk.ClientOptions{Capabilities: &sdk.ClientCapabilities{}})
+// client is what Hocket is to a server.
+func (s *Session) client() *sdk.Client {
+	o := &sdk.ClientOptions{Capabilities: &sdk.ClientCapabilities{}, ProgressNotificationHandler: s.progress.notify}
+	if s.options.Ask != nil {
+		o.ElicitationHandler = s.elicit
+	}
+	return sdk.NewClient(&sdk.Implementation{Name: "hocket", Version: "1"}, o)
+}
+
+func (l *link) begin(ctx, life context.Context, client *sdk.Client, w way) error {
+	o := &sdk.ClientSessionOptions{ProtocolVersion: handshake}
+	if w == byDiscovery {
+		o = nil
+	}
 	var err error
-	if s.client, err = client.Connect(ctx, s.peer.transport(), nil); err != nil {
+	if l.client, err = client.Connect(ctx, lasting{l.peer.transport(w), life}, o); err != nil {
 		return err
 	}
-	for t, err := range s.client.Tools(ctx, nil) {
+	for t, err := range l.client.Tools(ctx, nil) {
 		if err != nil {
 			return err
 		}
-		if s.tools = append(s.tools, t); len(s.tools) > maxTools {
+		if l.tools = append(l.tools, t); len(l.tools) > maxTools {
 			return fmt.Errorf("it has more than %d tools", maxTools)
 		}
 	}
 	return nil
+}
+
+// lasting is a transport whose connection lasts as long as its link, and not only until
+// it is made.
+type lasting struct {
+	sdk.Transport
+	life context.Context
+}
+
+func (l lasting) Connect(context.Context) (sdk.Connection, error) {
+	return l.Transport.Connect(l.life)
 }
 
 // maxTools ends a list that a server never ends.
@@ -114,23 +245,15 @@ const maxTools = 2000
 
 // Close ends the session, and the program if the server is one.
 func (s *Session) Close() {
-	if s.client != nil {
-		_ = s.client.Close() // the session is over in any case
-	}
-	s.peer.close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now.close()
 }
 
-// failure says why a server could not do its part.
-func (s *Session) failure(ctx, within context.Context, late string, err error) error {
-	switch {
-	case ctx.Err() != nil:
-		return agent.Interrupted(ctx)
-	case within.Err() != nil || errors.Is(err, context.DeadlineExceeded):
-		return &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("MCP server %q %s%s", s.server.Name, late, s.peer.explain())}
+func (l *link) close() {
+	if l.client != nil {
+		_ = l.client.Close() // it is over in any case
 	}
-	var refused *jsonrpc.Error
-	if errors.As(err, &refused) { // by a server that is well
-		return agent.Errorf("MCP server %q: %v", s.server.Name, err)
-	}
-	return agent.Errorf("MCP server %q: %v%s", s.server.Name, err, s.peer.explain())
+	l.peer.close()
+	l.end()
 }

@@ -1,20 +1,26 @@
 package mcp
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/mcp/login"
 	"github.com/hocket-dev/hocket/agent/secret"
 	"github.com/hocket-dev/hocket/internal/process"
 )
@@ -27,8 +33,10 @@ const endTime = 500 * time.Millisecond
 
 // program is a server that was started.
 type program struct {
-	talk *process.Conversation
-	said process.Tail
+	name   string
+	talk   *process.Conversation
+	words  process.Tail // that it said on standard error
+	strays process.Tail // and what of its output is no message
 }
 
 // start starts the program of a server.
@@ -42,9 +50,9 @@ func start(ctx context.Context, server agent.Server, o Options) (*program, error
 	for _, name := range slices.Sorted(maps.Keys(server.Env)) {
 		cmd.Env = append(cmd.Env, name+"="+server.Env[name])
 	}
-	p := &program{}
+	p := &program{name: server.Name}
 	command := process.Command{Cmd: cmd, Key: "mcp/" + rand.Text(), Grace: leaveTime, Session: true}
-	talk, err := command.Start(ctx, p.said.Add)
+	talk, err := command.Start(ctx, p.words.Add)
 	switch {
 	case err == nil:
 		p.talk = talk
@@ -52,13 +60,26 @@ func start(ctx context.Context, server agent.Server, o Options) (*program, error
 	case ctx.Err() != nil:
 		return nil, agent.Interrupted(ctx)
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return nil, agent.Permanentf("MCP server %q does not start: program %q is not there; is it installed, and on the PATH?", server.Name, server.Command[0])
+		return nil, agent.Permanentf("MCP server %q does not start: program %q is not there; %s", server.Name, server.Command[0], installing(server.Command[0]))
 	}
-	return nil, agent.Permanentf("MCP server %q does not start: %v", server.Name, err)
+	return nil, agent.Permanentf("MCP server %q does not start: program %q cannot be run: %v", server.Name, server.Command[0], login.Cause(err))
 }
 
-func (p *program) transport() sdk.Transport {
-	return &sdk.IOTransport{Reader: io.NopCloser(p.talk.Stdout), Writer: p.talk.Stdin, MaxLineLength: largest}
+// installing says how to come by a program.
+func installing(program string) string {
+	for pack, names := range map[string]string{"Node.js": "node npm npx", "uv (a package manager of Python)": "uv uvx", "Docker": "docker"} {
+		if slices.Contains(strings.Fields(names), program) {
+			return "it comes with " + pack
+		}
+	}
+	if filepath.Base(program) != program {
+		return "is the path right, as seen from the project?"
+	}
+	return "is it installed, and on the PATH?"
+}
+
+func (p *program) transport(way) sdk.Transport {
+	return &sdk.IOTransport{Reader: io.NopCloser(&messages{from: bufio.NewReader(p.talk.Stdout), stray: p.strays.Add}), Writer: p.talk.Stdin, MaxLineLength: largest}
 }
 
 // close lets the program end by itself, which it should once its input is closed, and
@@ -72,19 +93,97 @@ func (p *program) close() {
 	_ = p.talk.Stop() // how it ends is of no interest
 }
 
-// explain is how the program ended, if it did, and what it said last. Its streams end a
-// moment before it does.
-func (p *program) explain() string {
-	ended := ""
+func (p *program) gone() bool {
 	select {
 	case <-p.talk.Done():
-		if err := p.talk.Wait(); err != nil && !errors.Is(err, process.ErrCutOff) {
-			ended = "; the program ended: " + err.Error()
-		}
+		return true
+	default:
+		return false
+	}
+}
+
+// trouble finds out how the program ended, if it did. Its streams end a moment before it
+// does.
+func (p *program) trouble(err error, begun bool) *agent.Error {
+	select {
+	case <-p.talk.Done():
 	case <-time.After(endTime):
+		return agent.Errorf("MCP server %q sent what is no message of the protocol (%s)%s", p.name, shown(lastPart(err)), p.said())
 	}
-	if said := p.said.Last(); said != "" {
-		return ended + "; it said: " + said
+	how := "ended"
+	if !begun {
+		how = "ended before it answered"
 	}
-	return ended
+	if err := p.talk.Wait(); err != nil && !errors.Is(err, process.ErrCutOff) {
+		how += ", with " + err.Error()
+	}
+	said := p.said()
+	if said == "" && !begun {
+		said = "; is it an MCP server that talks over its standard streams?"
+	}
+	return agent.Errorf("MCP server %q %s%s", p.name, how, said)
+}
+
+// lastPart is what an error says behind all that was put before it.
+func lastPart(err error) string {
+	parts := strings.Split(err.Error(), ": ")
+	return parts[len(parts)-1]
+}
+
+// said is what the program said last.
+func (p *program) said() string {
+	text := ""
+	if words := p.words.Last(); words != "" {
+		text = "; it said: " + words
+	}
+	if strays := p.strays.Last(); strays != "" {
+		text += fmt.Sprintf("; it printed what is no message: %s", strays)
+	}
+	return text
+}
+
+// messages are the lines of a program that may be messages. Many a server greets on its
+// output, or logs there, which the protocol forbids: such lines go elsewhere.
+type messages struct {
+	from  *bufio.Reader
+	stray func(piece []byte) error
+	rest  []byte // of a message
+}
+
+func (m *messages) Read(b []byte) (int, error) {
+	for len(m.rest) == 0 {
+		line, err := m.line()
+		if isMessage(line) {
+			m.rest = line
+		} else if len(bytes.TrimSpace(line)) > 0 {
+			_ = m.stray(line) // it takes everything
+		}
+		if err != nil && len(m.rest) == 0 {
+			return 0, err
+		}
+	}
+	n := copy(b, m.rest)
+	m.rest = m.rest[n:]
+	return n, nil
+}
+
+// line reads a line, or what is left at the end.
+func (m *messages) line() ([]byte, error) {
+	var line []byte
+	for {
+		piece, err := m.from.ReadSlice('\n')
+		line = append(line, piece...)
+		if len(line) > largest {
+			return nil, fmt.Errorf("a message over %d MiB", largest>>20)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+}
+
+// isMessage tells messages from what else a program prints, such as logs in JSON.
+func isMessage(line []byte) bool {
+	line = bytes.TrimSpace(line)
+	return len(line) > 0 && (line[0] == '{' || line[0] == '[') && bytes.Contains(line, []byte(`"jsonrpc"`))
 }

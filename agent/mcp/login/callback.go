@@ -37,7 +37,7 @@ type answer struct {
 func listen(port int, issuer string, tells bool) (*callback, error) {
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
-		return nil, failf("end the program that uses it, or write another `port` under login", "port %d of this machine cannot be used: %s", port, plain(last(err).Error()))
+		return nil, failf("end the program that uses it, or write another `port` under login", "port %d of this machine cannot be used: %s", port, plain(Cause(err).Error()))
 	}
 	c := &callback{
 		address: "http://" + l.Addr().String() + "/callback", state: rand.Text(), issuer: issuer, tells: tells,

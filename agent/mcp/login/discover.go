@@ -88,7 +88,7 @@ func (f *flow) probe(ctx context.Context) (wantsLogin bool, _ []oauthex.Challeng
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return false, nil, failf("is the address right, and the network there?", "the server at %s cannot be reached: %s", f.server.Address, plain(last(err).Error()))
+		return false, nil, failf("is the address right, and the network there?", "the server at %s cannot be reached: %s", f.server.Address, plain(Cause(err).Error()))
 	}
 	_ = resp.Body.Close() // only its head matters
 	challenges, err := oauthex.ParseWWWAuthenticate(resp.Header.Values("WWW-Authenticate"))
@@ -161,7 +161,7 @@ func (f *flow) getJSON(ctx context.Context, address string, value any) (bool, er
 		return false, interrupted(ctx)
 	}
 	if err != nil {
-		return false, failf("try again later", "%s cannot be read: %s", address, plain(last(err).Error()))
+		return false, failf("try again later", "%s cannot be read: %s", address, plain(Cause(err).Error()))
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
@@ -184,7 +184,7 @@ func (f *flow) authority(ctx context.Context, issuer string, old bool) (*oauthex
 	case ctx.Err() != nil:
 		return nil, interrupted(ctx)
 	case err != nil:
-		return nil, bad(last(err))
+		return nil, bad(Cause(err))
 	case meta == nil && !old:
 		return nil, bad(errors.New("it does not say how"))
 	case meta == nil:

@@ -41,12 +41,12 @@ func (k *kept) post(ctx context.Context, net *network, address string, form url.
 	}
 	resp, err := net.client().Do(req)
 	if err != nil {
-		return nil, 0, fmt.Errorf("%s cannot be reached: %s", k.Issuer, plain(last(err).Error()))
+		return nil, 0, fmt.Errorf("%s cannot be reached: %s", k.Issuer, plain(Cause(err).Error()))
 	}
 	defer resp.Body.Close()
 	body, err = io.ReadAll(resp.Body)
 	if err != nil {
-		return nil, 0, fmt.Errorf("the answer of %s broke off: %s", k.Issuer, plain(last(err).Error()))
+		return nil, 0, fmt.Errorf("the answer of %s broke off: %s", k.Issuer, plain(Cause(err).Error()))
 	}
 	return body, resp.StatusCode, nil
 }
@@ -152,25 +152,22 @@ func (k *kept) revoke(ctx context.Context, net *network) error {
 	return nil
 }
 
-// last is the innermost of errors that wrap each other: what really happened, without
+// Cause is the innermost of errors that wrap each other: what really happened, without
 // the words of those who passed it on.
-func last(err error) error {
+func Cause(err error) error {
 	for {
 		switch e := err.(type) {
 		case interface{ Unwrap() error }:
-			inner := e.Unwrap()
-			if inner == nil {
-				return err
+			if inner := e.Unwrap(); inner != nil {
+				err = inner
+				continue
 			}
-			err = inner
 		case interface{ Unwrap() []error }:
-			all := e.Unwrap()
-			if len(all) == 0 {
-				return err
+			if all := e.Unwrap(); len(all) > 0 {
+				err = all[len(all)-1]
+				continue
 			}
-			err = all[len(all)-1]
-		default:
-			return err
 		}
+		return err
 	}
 }
