@@ -1,12 +1,14 @@
 # `make` prints what can be done; `make test` is what CI runs.
 
 .DEFAULT_GOAL := help
-.PHONY: help test race lint bench sim fuzz clis build install
+.PHONY: help test race lint bench sim fuzz clis servers build install
 
 # Each fuzz target runs this long.
 FUZZTIME ?= 60s
 # Where `make clis` installs the CLI agents.
 HOCKET_CLIS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hocket-clis
+# Where `make servers` installs MCP servers.
+HOCKET_SERVERS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hocket-servers
 # Random workflows that `make sim` runs through the engine.
 SIM ?= 1000000
 
@@ -41,6 +43,10 @@ fuzz: ## Run every fuzz target for a minute (FUZZTIME=10s for less)
 clis: ## Install the real CLI agents and drive them against a scripted model (needs npm)
 	HOCKET_CLIS="$(HOCKET_CLIS)" agent/cli/real/setup
 	HOCKET_CLIS="$(HOCKET_CLIS)" go test ./agent/cli/real -count 1 -timeout 1h
+
+servers: ## Install real MCP servers and talk with them (needs npm)
+	npm install --prefix "$(HOCKET_SERVERS)" --no-audit --no-fund @modelcontextprotocol/server-everything@2026.8.31 @modelcontextprotocol/server-filesystem@2026.8.31
+	HOCKET_SERVERS="$(HOCKET_SERVERS)" go test ./agent/mcp -run Real -count 1
 
 build: ## Build bin/hocket
 	CGO_ENABLED=0 go build -trimpath -o bin/hocket ./cmd/hocket
