@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -173,6 +174,7 @@ type anthropicAnswer struct {
 
 type anthropicBlock struct {
 	kind, id, name, data string
+	input                string // of a call that comes at once; most come in pieces
 	text, signature      strings.Builder
 }
 
@@ -183,7 +185,7 @@ func (a *anthropicAnswer) take(event anthropic.MessageStreamEventUnion, text fun
 		a.usage = agent.Tokens{Input: u.InputTokens, Output: u.OutputTokens, CacheRead: u.CacheReadInputTokens, CacheWrite: u.CacheCreationInputTokens}
 	case "content_block_start":
 		b := event.ContentBlock
-		block := &anthropicBlock{kind: b.Type, id: b.ID, name: b.Name, data: b.Data}
+		block := &anthropicBlock{kind: b.Type, id: b.ID, name: b.Name, data: b.Data, input: b.JSON.Input.Raw()}
 		block.text.WriteString(b.Text + b.Thinking)
 		block.signature.WriteString(b.Signature)
 		a.blocks = append(a.blocks, block)
@@ -229,21 +231,26 @@ func (a *anthropicAnswer) grow(event anthropic.MessageStreamEventUnion, text fun
 func (a *anthropicAnswer) whole() answer {
 	out := answer{tokens: a.usage, counted: a.ended, why: a.why}
 	var native []anthropic.ContentBlockParamUnion
+	said := false // the API does not take back thoughts that nothing follows
 	for _, b := range a.blocks {
 		text := b.text.String()
 		switch b.kind {
 		case "text":
-			if text != "" {
-				native = append(native, anthropic.NewTextBlock(text))
+			if strings.TrimSpace(text) != "" {
+				native, said = append(native, anthropic.NewTextBlock(text)), true
 			}
 		case "thinking":
 			native = append(native, anthropic.NewThinkingBlock(b.signature.String(), text))
 		case "redacted_thinking":
 			native = append(native, anthropic.NewRedactedThinkingBlock(b.data))
 		case "tool_use":
+			text = cmp.Or(text, b.input)
 			out.calls = append(out.calls, call{id: b.id, name: b.name, args: text})
-			native = append(native, anthropic.NewToolUseBlock(b.id, anthropicInput(text), b.name))
+			native, said = append(native, anthropic.NewToolUseBlock(b.id, anthropicInput(text), b.name)), true
 		}
+	}
+	if !said {
+		native = []anthropic.ContentBlockParamUnion{anthropic.NewTextBlock(nothing)}
 	}
 	out.native = native
 	switch a.stop {

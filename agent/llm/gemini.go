@@ -241,7 +241,7 @@ func (a *geminiAnswer) take(data []byte, text func(string)) error {
 		a.usage = chunk.Usage
 	}
 	if reason := chunk.PromptFeedback.BlockReason; reason != "" {
-		a.stop, a.why = reason, strings.TrimSpace("the prompt is blocked: "+reason+" "+chunk.PromptFeedback.BlockReasonMessage)
+		a.stop, a.why = blocked, strings.TrimSpace("the prompt is blocked: "+reason+" "+chunk.PromptFeedback.BlockReasonMessage)
 	}
 	if len(chunk.Candidates) == 0 {
 		return nil
@@ -308,13 +308,18 @@ func (a *geminiAnswer) whole() answer {
 	case "", "STOP", "FINISH_REASON_UNSPECIFIED":
 	case "MAX_TOKENS":
 		out.stop = cutOff
-	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL":
+	case "MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS":
 		out.stop = garbled
-	default: // SAFETY, RECITATION, BLOCKLIST, PROHIBITED_CONTENT, SPII and what may come
+	case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "MODEL_ARMOR", "JAILBREAK", blocked:
 		out.stop = refused
-		if out.why == "" {
-			out.why = "stopped by the provider: " + a.stop
-		}
+	default: // OTHER, and what may come
+		out.stop = stopped
+	}
+	if out.why == "" {
+		out.why = a.stop
 	}
 	return out
 }
+
+// blocked is why an answer ends that never began: the prompt itself is refused.
+const blocked = "blocked"

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,7 +118,7 @@ func (c *conversation) unusable(a *answer) error {
 		return nil
 	case garbled:
 		return fmt.Errorf("it calls a tool in a way that cannot be read: %s", a.why)
-	case finished, refused, contextFull:
+	case finished, refused, contextFull, stopped:
 	}
 	if strings.TrimSpace(a.text) == "" {
 		return errors.New("it is empty")
@@ -221,7 +222,7 @@ func (c *conversation) once(ctx context.Context, limit int64) (answer, error) {
 		text.WriteString(piece)
 		c.log.Write(piece)
 	})
-	a.text = strings.ToValidUTF8(text.String(), "\uFFFD")
+	a.text = strings.ToValidUTF8(cmp.Or(a.final, text.String()), "\uFFFD")
 	c.log.End()
 	switch cause := context.Cause(within); {
 	case errors.Is(cause, errTooMuch):
@@ -250,6 +251,8 @@ func (c *conversation) finished(a *answer) error {
 		return agent.Permanentf("the model refuses: %s", shorten(why))
 	case contextFull:
 		return agent.Permanentf("the conversation is too long for %s: it is full in turn %d; give the task less context or a model with a larger window", c.model, c.turn)
+	case stopped:
+		return agent.Errorf("%s stops the answer in turn %d: %s", c.at.name, c.turn, shorten(a.why))
 	case finished, garbled:
 	}
 	return nil

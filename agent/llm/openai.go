@@ -180,6 +180,7 @@ type responsesAnswer struct {
 	items   []json.RawMessage
 	calls   []call
 	refusal strings.Builder
+	final   strings.Builder
 	end     responses.Response
 	ended   bool
 }
@@ -191,11 +192,7 @@ func (a *responsesAnswer) take(event *responses.ResponseStreamEventUnion, text f
 	case "response.refusal.delta":
 		a.refusal.WriteString(event.Delta)
 	case "response.output_item.done":
-		a.items = append(a.items, json.RawMessage(event.Item.RawJSON()))
-		if event.Item.Type == "function_call" {
-			f := event.Item.AsFunctionCall()
-			a.calls = append(a.calls, call{id: f.CallID, name: f.Name, args: f.Arguments})
-		}
+		a.item(&event.Item)
 	case "response.completed", "response.incomplete":
 		a.end, a.ended = event.Response, true
 	case "response.failed":
@@ -208,9 +205,24 @@ func (a *responsesAnswer) take(event *responses.ResponseStreamEventUnion, text f
 	return nil
 }
 
+// item takes one that is whole. What is said on the way to an answer is an item of its
+// own, told apart from the answer by its phase.
+func (a *responsesAnswer) item(item *responses.ResponseOutputItemUnion) {
+	a.items = append(a.items, json.RawMessage(item.RawJSON()))
+	switch {
+	case item.Type == "function_call":
+		f := item.AsFunctionCall()
+		a.calls = append(a.calls, call{id: f.CallID, name: f.Name, args: f.Arguments})
+	case item.Type == "message" && item.Phase == responses.ResponseOutputMessagePhaseFinalAnswer:
+		for _, part := range item.AsMessage().Content {
+			a.final.WriteString(part.Text)
+		}
+	}
+}
+
 func (a *responsesAnswer) whole() answer {
 	u := a.end.Usage
-	out := answer{calls: a.calls, native: a.items, why: a.refusal.String(), counted: u.JSON.OutputTokens.Valid()}
+	out := answer{calls: a.calls, native: a.items, final: a.final.String(), why: a.refusal.String(), counted: u.JSON.OutputTokens.Valid()}
 	out.tokens = openAITokens(u.InputTokens, u.OutputTokens, u.InputTokensDetails.CachedTokens, u.InputTokensDetails.CacheWriteTokens)
 	switch {
 	case a.end.IncompleteDetails.Reason == "max_output_tokens":

@@ -40,6 +40,7 @@ type message struct {
 // answer is one answer of a model.
 type answer struct {
 	text    string
+	final   string // the part of the text that the API marks as the answer itself; "": all of it
 	calls   []call
 	tokens  agent.Tokens
 	counted bool // the API said how many tokens those were
@@ -56,6 +57,7 @@ const (
 	cutOff        // by the limit of its tokens
 	refused
 	contextFull
+	stopped // by the API, for a reason of its own
 	garbled // by a call of a tool that the API itself could not read
 )
 
@@ -64,6 +66,9 @@ type call struct {
 	id, name string
 	args     string // JSON, or what the model takes for it
 }
+
+// nothing is told where there are no words: some APIs take no empty text.
+const nothing = "(nothing)"
 
 // ownCallID begins the ids of calls to which the API gave none.
 const ownCallID = "call-"

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,7 +65,7 @@ func (b *toolbox) run(ctx context.Context, c *conversation, calls []call) ([]res
 				results[i].text = err.Error()
 				c.log.Line("tool " + k.name + " failed: " + shorten(err.Error()))
 			}
-			results[i].text = cutText(results[i].text)
+			results[i].text = cmp.Or(cutText(results[i].text), nothing)
 		})
 	}
 	wg.Wait()
