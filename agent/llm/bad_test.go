@@ -49,14 +49,14 @@ func TestUnknownModel(t *testing.T) {
 func TestRateLimit(t *testing.T) {
 	each(t, func(t *testing.T, api API) {
 		fake := fakemodel.Start(t)
-		fake.Reply(func(*fakemodel.Request) fakemodel.Step { return fakemodel.Step{Status: 429, RetryAfter: 90} })
+		fake.Reply(func(*fakemodel.Request) fakemodel.Step { return fakemodel.Step{Status: 429, RetryAfter: 50} })
 		e := executor(t, api, fake.URL, "k")
 		start := time.Now()
 		_, err := e.Run(t.Context(), task("hello"), func([]byte) {})
 		wantError(t, err, agent.Quota, false, "allows no more requests")
 		var known *agent.Error
 		errors.As(err, &known)
-		if known.Until.Before(start.Add(89*time.Second)) || known.Until.After(time.Now().Add(91*time.Second)) {
+		if known.Until.Before(start.Add(49*time.Second)) || known.Until.After(time.Now().Add(51*time.Second)) {
 			t.Errorf("until %s", known.Until)
 		}
 		if n := len(fake.Requests()); n != 1 {
@@ -496,6 +496,36 @@ func TestRefusals(t *testing.T) {
 		if r.trouble() != c.is || !strings.Contains(r.Error(), c.said) {
 			t.Errorf("%d %.60s: %v, %s", c.status, c.body, r.trouble(), r.Error())
 		}
+	}
+}
+
+// How long to wait may stand in the message only, or be too short for what is used up.
+func TestWaits(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	day := `{"error":{"code":429,"message":"You exceeded your current quota.","status":"RESOURCE_EXHAUSTED","details":[
+		{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaId":"GenerateRequestsPerDayPerProjectPerModel-FreeTier","quotaValue":"%s"}]},
+		{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"12s"}]}}`
+	for _, c := range []struct {
+		body string
+		is   trouble
+		want time.Duration
+	}{
+		{`{"error":{"message":"Rate limit reached for gpt-6 on tokens per min. Limit 30000, Used 29000, Requested 2000. Please try again in 6.5s. Visit x","code":"rate_limit_exceeded"}}`, limited, 6500 * time.Millisecond},
+		{`{"error":{"message":"Please try again in 7m12.48s.","code":"rate_limit_exceeded"}}`, limited, 7*time.Minute + 12480*time.Millisecond},
+		{`{"error":{"message":"Please try again in 250ms.","code":"rate_limit_exceeded"}}`, limited, 250 * time.Millisecond},
+		{`{"error":{"message":"Please try again in a moment","code":"rate_limit_exceeded"}}`, limited, 0},
+		{`{"error":{"code":429,"message":"m","status":"RESOURCE_EXHAUSTED","details":[{"retryDelay":"12.5s"}]}}`, limited, 12500 * time.Millisecond},
+		{fmt.Sprintf(day, "20"), limited, 4*time.Hour + 55*time.Minute + 55*time.Second}, // midnight at Google
+		{fmt.Sprintf(day, "0"), unpaid, 4*time.Hour + 55*time.Minute + 55*time.Second},
+		{`{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`, unpaid, 0},
+	} {
+		r := refusalAt(429, nil, []byte(c.body), now)
+		if r.after != c.want || r.trouble() != c.is {
+			t.Errorf("%s: %s, %v", c.body, r.after, r.trouble())
+		}
+	}
+	if r := refusalAt(429, http.Header{"Retry-After": {"30"}}, []byte(`{"error":{"message":"try again in 5s"}}`), now); r.after != 30*time.Second {
+		t.Errorf("the header counts: %s", r.after)
 	}
 }
 

@@ -43,7 +43,11 @@ func (r *refusal) Error() string {
 //
 // Anything else is its own message.
 func readRefusal(status int, header http.Header, body []byte) *refusal {
-	r := &refusal{status: status, after: resetIn(header, time.Now())}
+	return refusalAt(status, header, body, time.Now())
+}
+
+func refusalAt(status int, header http.Header, body []byte, now time.Time) *refusal {
+	r := &refusal{status: status, after: resetIn(header, now)}
 	v, err := workflow.ParseJSON(body)
 	if err != nil {
 		r.message = shorten(plainText(body))
@@ -75,25 +79,62 @@ func readRefusal(status int, header http.Header, body []byte) *refusal {
 			r.codes = append(r.codes, word)
 		}
 	}
-	r.readDetails(inner["details"])
+	r.readDetails(inner["details"], now)
+	if r.after == 0 {
+		r.after = saidIn(r.message)
+	}
 	return r
 }
 
-// readDetails takes what Google says beside the message: a reason, and how long to
-// wait.
-func (r *refusal) readDetails(v any) {
-	details, _ := v.([]any)
-	for _, d := range details {
-		detail, _ := d.(map[string]any)
+// readDetails takes what Google says beside the message: a reason, how long to wait,
+// and which limit was reached. One of a day is over at midnight in California, in winter
+// eight hours after the world's; the delay that comes with it is far too short.
+func (r *refusal) readDetails(v any, now time.Time) {
+	for _, detail := range objects(v) {
 		if reason, ok := detail["reason"].(string); ok {
 			r.codes = append(r.codes, reason)
 		}
-		if delay, ok := detail["retryDelay"].(string); ok && r.after == 0 {
+		if delay, ok := detail["retryDelay"].(string); ok && r.after == 0 { // what a header or a day says counts
 			if wait, err := time.ParseDuration(delay); err == nil && wait > 0 {
 				r.after = wait
 			}
 		}
+		for _, violation := range objects(detail["violations"]) {
+			if id, ok := violation["quotaId"].(string); ok && strings.Contains(id, "PerDay") {
+				midnight := now.UTC().Add(-8 * time.Hour).Truncate(24 * time.Hour).Add(32 * time.Hour)
+				r.after = max(r.after, midnight.Sub(now))
+			}
+			if violation["quotaValue"] == "0" { // no waiting helps
+				r.codes = append(r.codes, "insufficient_quota")
+			}
+		}
 	}
+}
+
+// objects are those in a list.
+func objects(v any) []map[string]any {
+	list, _ := v.([]any)
+	out := make([]map[string]any, 0, len(list))
+	for _, item := range list {
+		if object, ok := item.(map[string]any); ok {
+			out = append(out, object)
+		}
+	}
+	return out
+}
+
+// saidIn is how long to wait after a message that says so in words; 0: it does not.
+func saidIn(message string) time.Duration {
+	_, after, ok := strings.Cut(message, "try again in ")
+	if !ok {
+		return 0
+	}
+	word, _, _ := strings.Cut(after, " ")
+	wait, err := time.ParseDuration(strings.TrimRight(word, ".,"))
+	if err != nil || wait < 0 {
+		return 0
+	}
+	return wait
 }
 
 // shorten keeps messages readable: some servers answer with a page.
