@@ -1,0 +1,84 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket/internal/fakemodel"
+)
+
+// twoCalls is a task in which the model wants to run two commands at once.
+const twoCalls = `Do both. FAKE{"steps":[{"tool":"$shell","cmd":"touch one","calls":[{"tool":"$shell","cmd":"touch two"}]},{"text":"done"}]}`
+
+// birdsDir is a project whose agent asks before it runs a command.
+func birdsDir(t *testing.T) string {
+	t.Helper()
+	t.Setenv("OWL_KEY", "sk-owl-0123456789")
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"config.yml":       "providers:\n  birds: {api: anthropic, base_url: \"" + fakemodel.Start(t).URL + "\", key: {env: OWL_KEY}}\n",
+		"agents/fixer.yml": "agent: shell\nmodel: birds/owl-1\ndescription: Fixes things.\n",
+	} {
+		path := filepath.Join(dir, ".hocket", name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// Two questions of one attempt stand one after the other in the terminal. When the
+// first is answered elsewhere, the second comes up, and takes its own answer.
+func TestAgentsAskInATerminal(t *testing.T) {
+	for _, mode := range []struct {
+		flag          string
+		first, second string // how the questions stand there
+	}{
+		{"--plain=false", "? task@1  (1 more question after this)", "? task@2"},
+		{"--plain", "task@1: May the agent fixer run this command?", "task@2: May the agent fixer run this command?"},
+	} {
+		dir := birdsDir(t)
+		c := startConsole(t, dir, 30, 80, "task", twoCalls, "--agent", "fixer", mode.flag)
+		c.until(mode.first)
+		other := startConsole(t, dir, 30, 80, "answer", "task-", "task@1", "allow")
+		if code := other.exit(); code != 0 {
+			t.Fatalf("%s: answer from elsewhere: exit code %d\n%s", mode.flag, code, other.see())
+		}
+		seen := c.until(mode.second)
+		if mode.flag == "--plain" && !strings.Contains(seen, "> (this question is over)") {
+			t.Errorf("%s: the screen:\n%s", mode.flag, seen)
+		}
+		time.Sleep(500 * time.Millisecond) // a person reads before answering
+		c.press("deny\n")
+		if code := c.exit(); code != 0 || !strings.Contains(c.see(), "\ndone\n") {
+			t.Errorf("%s: exit code %d, the screen:\n%s", mode.flag, code, c.see())
+		}
+		made, err := filepath.Glob(filepath.Join(dir, "[ot][nw]*"))
+		if err != nil || len(made) != 1 {
+			t.Errorf("%s: made %q, %v", mode.flag, made, err)
+		}
+	}
+}
+
+// What a person leaves is not run, and the agent goes on without.
+func TestAgentsAskSomebodyWhoLeaves(t *testing.T) {
+	dir := birdsDir(t)
+	c := startConsole(t, dir, 30, 80, "task", twoCalls, "--agent", "fixer")
+	for _, name := range []string{"? task@1", "? task@2"} {
+		c.until(name)
+		time.Sleep(500 * time.Millisecond) // it listens by then
+		c.press("\x04")
+	}
+	if code := c.exit(); code != 0 || !strings.Contains(c.see(), "\ndone\n") {
+		t.Errorf("exit code %d, the screen:\n%s", code, c.see())
+	}
+	if made, err := filepath.Glob(filepath.Join(dir, "[ot][nw]*")); err != nil || len(made) != 0 {
+		t.Errorf("made %q, %v", made, err)
+	}
+}
