@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // Conversant is an executor that works from words: a model, or a program with one
@@ -80,4 +81,6 @@ type Server struct {
 	Env     map[string]string // with these variables besides the usual ones;
 	URL     string            // else the address of one that talks HTTP,
 	Headers map[string]string // with these headers
+	Start   time.Duration     // longest time until it has answered for the first time; zero: the usual
+	Call    time.Duration     // longest time of a call; zero: the usual
 }

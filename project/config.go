@@ -1,7 +1,9 @@
 package project
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -49,8 +51,8 @@ type Provider struct {
 // Place is where a secret is found: one of its fields.
 type Place struct{ Env, File string }
 
-// Value is a text, or the name of a secret in place of one.
-type Value struct{ Text, Secret string }
+// Value is a text, or the name of a secret in place of one, behind a prefix.
+type Value struct{ Text, Secret, Prefix string }
 
 // Server is where tools are found over MCP: a command, or an address.
 type Server struct {
@@ -59,6 +61,17 @@ type Server struct {
 	Env     map[string]Value
 	URL     string
 	Headers map[string]Value
+	Login   Login         // how people log in
+	Start   time.Duration // longest time until it has answered for the first time; zero: the usual
+	Call    time.Duration // longest time of a call; zero: the usual
+}
+
+// Login is how people log in to a server. The zero value: as the server says.
+type Login struct {
+	ClientID     string   // that Hocket has there; "": it registers itself
+	ClientSecret string   // the name of a secret; "": it has none
+	Scopes       []string // to ask for; none: those that the server names
+	Port         int      // to which the browser comes back; zero: any
 }
 
 // Context bounds what an agent is told besides its task.
@@ -185,7 +198,10 @@ func readServers(m *strictyaml.Map, secrets map[string]Place) []Server {
 	var all []Server
 	for e := range m.All() {
 		s := e.Value.Map()
-		server := Server{Name: e.Name, URL: s.String("url"), Env: readValues(s.Map("env"), secrets), Headers: readValues(s.Map("headers"), secrets)}
+		server := Server{
+			Name: e.Name, URL: s.String("url"), Env: readValues(s.Map("env"), secrets), Headers: readValues(s.Map("headers"), secrets),
+			Start: s.Duration("start_timeout"), Call: s.Duration("call_timeout"), Login: readLogin(s.Map("login"), secrets),
+		}
 		for _, word := range s.Get("command").OneOrMany() {
 			server.Command = append(server.Command, word.Name())
 		}
@@ -193,9 +209,46 @@ func readServers(m *strictyaml.Map, secrets map[string]Place) []Server {
 		if (len(server.Command) == 0) == (server.URL == "") && unknown == 0 && e.Value.IsMap() {
 			e.Value.Key().Errorf(codeConfig, "write its `command: [PROGRAM, ARGUMENT…]`, or the `url` at which it answers", "MCP server %q needs a command or a url", e.Name)
 		}
+		if login := s.Peek("login"); login.Exists() {
+			switch hasKey := slices.ContainsFunc(slices.Collect(maps.Keys(server.Headers)), func(name string) bool { return strings.EqualFold(name, "Authorization") }); {
+			case server.URL == "" && len(server.Command) > 0:
+				login.Key().Errorf(codeConfig, "remove it; give the program a key under `env`", "MCP server %q is a program, to which nobody logs in", e.Name)
+			case hasKey:
+				login.Key().Errorf(codeConfig, "keep one of them", "MCP server %q has a login and an Authorization header", e.Name)
+			}
+		}
 		all = append(all, server)
 	}
 	return all
+}
+
+func readLogin(m *strictyaml.Map, secrets map[string]Place) Login {
+	l := Login{ClientID: m.Name("client_id"), Scopes: m.Strings("scopes"), Port: m.Int("port", 1)}
+	if n := m.Get("client_secret"); n.Exists() {
+		if n.IsScalar() {
+			n.Errorf(codeConfig, "write `{secret: NAME}`, and under `secrets` where it is; the value itself does not belong into a file that is shared", "a secret stands here by its value")
+		} else {
+			l.ClientSecret = readSecret(n.Map(), secrets)
+		}
+		if l.ClientID == "" {
+			n.Key().Errorf(codeConfig, "write the `client_id` that it belongs to", "a client_secret has no client_id")
+		}
+	}
+	if l.Port > 65535 {
+		m.Get("port").Errorf(codeConfig, "write one between 1024 and 65535", "there is no port %d", l.Port)
+	}
+	m.Done()
+	return l
+}
+
+// readSecret reads the name of a secret, which has to be one of the project's.
+func readSecret(m *strictyaml.Map, secrets map[string]Place) string {
+	name := m.Get("secret")
+	m.Done()
+	if _, ok := secrets[name.Name()]; name.Exists() && !ok {
+		name.Errorf(codeConfig, "say under `secrets` where it is found, e.g. `"+name.Name()+": {env: VARIABLE}`", "there is no secret %q", name.Name())
+	}
+	return name.Name()
 }
 
 // readValues reads texts, in place of which a secret may be named.
@@ -210,12 +263,8 @@ func readValues(m *strictyaml.Map, secrets map[string]Place) map[string]Value {
 			continue
 		}
 		v := e.Value.Map()
-		name := v.Get("secret")
-		all[e.Name] = Value{Secret: name.Name()}
-		v.Done()
-		if _, ok := secrets[name.Name()]; name.Exists() && !ok {
-			name.Errorf(codeConfig, "say under `secrets` where it is found, e.g. `"+name.Name()+": {env: VARIABLE}`", "there is no secret %q", name.Name())
-		}
+		prefix := v.String("prefix")
+		all[e.Name] = Value{Secret: readSecret(v, secrets), Prefix: prefix}
 	}
 	return all
 }

@@ -127,7 +127,8 @@ prices: {qwen3: {input: 0.5, output: 2}}
 secrets: {TICKETS: {env: TICKETS_TOKEN}}
 mcp:
   tickets: {command: [tickets-mcp, --stdio], env: {TOKEN: {secret: TICKETS}, LEVEL: 3}}
-  search: {url: "http://127.0.0.1:9000/mcp", headers: {Authorization: {secret: TICKETS}}}
+  search: {url: "http://127.0.0.1:9000/mcp", headers: {Authorization: {secret: TICKETS, prefix: "Bearer "}}, start_timeout: 2m, call_timeout: 1h}
+  wiki: {url: "https://wiki.example/mcp", login: {client_id: hocket, client_secret: {secret: TICKETS}, scopes: [read, write], port: 8123}}
 parallel: {all: 8, anthropic: 2}
 context: {max_kb: 64, memories: 0}
 browser: {program: /usr/bin/chromium, private_network: true}
@@ -146,7 +147,8 @@ browser: {program: /usr/bin/chromium, private_network: true}
 		Secrets: map[string]project.Place{"TICKETS": {Env: "TICKETS_TOKEN"}},
 		Servers: []project.Server{
 			{Name: "tickets", Command: []string{"tickets-mcp", "--stdio"}, Env: map[string]project.Value{"TOKEN": {Secret: "TICKETS"}, "LEVEL": {Text: "3"}}},
-			{Name: "search", URL: "http://127.0.0.1:9000/mcp", Headers: map[string]project.Value{"Authorization": {Secret: "TICKETS"}}},
+			{Name: "search", URL: "http://127.0.0.1:9000/mcp", Headers: map[string]project.Value{"Authorization": {Secret: "TICKETS", Prefix: "Bearer "}}, Start: 2 * time.Minute, Call: time.Hour},
+			{Name: "wiki", URL: "https://wiki.example/mcp", Login: project.Login{ClientID: "hocket", ClientSecret: "TICKETS", Scopes: []string{"read", "write"}, Port: 8123}},
 		},
 		Parallel:  map[string]int{"all": 8, "anthropic": 2},
 		Context:   project.Context{MaxBytes: 64 << 10},
@@ -170,6 +172,11 @@ mcp:
   empty: {}
   both: {command: [x], url: y}
   lost: {url: x, headers: {H: {secret: NOWHERE}}}
+  program: {command: [x], login: {port: 99}}
+  twice: {url: x, headers: {authorization: k}, login: {scopes: read}}
+  plain: {url: x, login: {client_id: a, client_secret: abc}}
+  nobody: {url: x, login: {client_secret: {secret: A}}}
+  high: {url: x, login: {port: 70000}}
 `})
 	ds := open(t, dir).Diagnostics()
 	lines := []int{}
@@ -179,7 +186,7 @@ mcp:
 		}
 		lines = append(lines, d.Line)
 	}
-	if want := []int{2, 3, 4, 6, 8, 9, 10}; !slices.Equal(lines, want) {
+	if want := []int{2, 3, 4, 6, 8, 9, 10, 11, 12, 13, 14, 15}; !slices.Equal(lines, want) {
 		t.Errorf("mistakes in lines %v, want %v:\n%v", lines, want, ds)
 	}
 }

@@ -167,6 +167,8 @@ func TestKeysAreThoseOfTheReaders(t *testing.T) {
 		{"config", "definitions/place/properties", readConfig(t), "secrets: {s: {" + stray + "}}"},
 		{"config", "properties/mcp/additionalProperties/properties", readConfig(t), "mcp: {m: {" + stray + "}}"},
 		{"config", "definitions/values/additionalProperties/anyOf/1/properties", readConfig(t), "mcp: {m: {url: x, headers: {h: {" + stray + "}}}}"},
+		{"config", "properties/mcp/additionalProperties/properties/login/properties", readConfig(t), "mcp: {m: {url: x, login: {" + stray + "}}}"},
+		{"config", "properties/mcp/additionalProperties/properties/login/properties/client_secret/properties", readConfig(t), "mcp: {m: {url: x, login: {client_id: a, client_secret: {" + stray + "}}}}"},
 		{"config", "properties/context/properties", readConfig(t), "context: {" + stray + "}"},
 		{"config", "properties/browser/properties", readConfig(t), "browser: {" + stray + "}"},
 		{"cli", "properties", readCLI, stray},

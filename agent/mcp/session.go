@@ -15,6 +15,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,8 +35,8 @@ import (
 type Options struct {
 	Dir     string        // where programs run; "": the current directory
 	Env     []string      // from which programs are given harmless variables; nil: this process's
-	Connect time.Duration // longest time until a server has answered for the first time; zero: 30 s
-	Call    time.Duration // longest time of a call; zero: 5 min
+	Connect time.Duration // longest time until a server has answered for the first time; zero: what it says itself, else 30 s
+	Call    time.Duration // longest time of a call; zero: what the server says itself, else 5 min
 	Logins  *login.Store  // of people, for servers that want one; nil: there are none
 	Ask     agent.Ask     // puts to a person what a server wants to know; nil: nobody is asked
 }
@@ -101,12 +102,8 @@ const handshake = "2025-11-25"
 // Open begins a session with a server and asks for its tools. It ends when ctx is done
 // or it is closed.
 func Open(ctx context.Context, server agent.Server, o Options) (*Session, error) {
-	if o.Connect == 0 {
-		o.Connect = defaultConnect
-	}
-	if o.Call == 0 {
-		o.Call = defaultCall
-	}
+	o.Connect = cmp.Or(o.Connect, server.Start, defaultConnect)
+	o.Call = cmp.Or(o.Call, server.Call, defaultCall)
 	s := &Session{server: server, options: o, ctx: ctx}
 	var err error
 	if s.now, err = s.connect(ctx); err != nil {
