@@ -65,7 +65,7 @@ func start(ctx context.Context, l launch, log agent.Log) (_ *session, err error)
 	}
 	s.chromium = &chromium{path: l.path, proxy: s.proxy.address(), key: l.key, again: l.again, sandbox: l.sandbox}
 	if err = s.chromium.start(s.happened, func() { s.fail(errEnded) }); err != nil {
-		s.proxy.close()
+		s.proxy.Close()
 		return nil, agent.Errorf("the browser did not start: %v", err)
 	}
 	if !l.sandbox {
@@ -135,7 +135,7 @@ func (s *session) close() {
 	s.chromium.stop()
 	s.cancel()
 	s.chromium.close()
-	s.proxy.close()
+	s.proxy.Close()
 	s.work.Wait()
 }
 

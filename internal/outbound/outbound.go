@@ -34,6 +34,9 @@ func (r *RefusedError) Error() string {
 	return fmt.Sprintf("%s leads to %s, which is not a public address", r.Host, r.Address)
 }
 
+// Is says that it is [ErrRefused].
+func (r *RefusedError) Is(target error) bool { return target == ErrRefused }
+
 // Dial connects to "host:port". The error is a [RefusedError] where the policy forbids it.
 func (p Policy) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
@@ -45,7 +48,7 @@ func (p Policy) Dial(ctx context.Context, network, address string) (net.Conn, er
 		// The address is looked at when the connection is made, after the name was
 		// resolved: a name that is resolved twice may lead to two places.
 		dialer.Control = func(_, to string, _ syscall.RawConn) error {
-			if at, err := netip.ParseAddrPort(to); err != nil || !Public(at.Addr()) || near(at.Addr(), networks()) {
+			if at, err := netip.ParseAddrPort(to); err != nil || !Outside(at.Addr()) {
 				return &RefusedError{Host: host, Address: at.Addr().String()}
 			}
 			return nil
@@ -65,6 +68,9 @@ func (p Policy) anywhere(host, port string) bool {
 		return strings.EqualFold(allowed, host) || strings.EqualFold(allowed, net.JoinHostPort(host, port))
 	})
 }
+
+// Outside says whether an address is public, and none of this machine or its networks.
+func Outside(a netip.Addr) bool { return Public(a) && !near(a, networks()) }
 
 // Public says whether an address belongs to the internet at large: not to this
 // machine, its networks, or the services that a cloud offers its machines.

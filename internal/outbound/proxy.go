@@ -1,0 +1,239 @@
+package outbound
+
+import (
+	"bufio"
+	"context"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Proxy is the only way by which a program reaches a network. Whatever asks for a
+// connection, the name is resolved and the rules are applied here, where the connection is
+// made. It speaks SOCKS 5 (RFC 1928) without a log-in, which hands names on unresolved,
+// and HTTP (RFC 9110): CONNECT, and requests with a whole address.
+type Proxy struct {
+	options  ProxyOptions
+	listener net.Listener
+	server   *http.Server
+	forward  *httputil.ReverseProxy
+	queue    chan net.Conn // that speak HTTP
+	ctx      context.Context
+	cancel   context.CancelFunc
+
+	mu     sync.Mutex // guards ended
+	ended  bool
+	served sync.WaitGroup
+}
+
+// ProxyOptions are how a proxy works.
+type ProxyOptions struct {
+	// Dial makes every connection but those of Forward. An error that is [ErrRefused]
+	// says that the rules forbid it.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Forward makes requests that come as such. nil: by connections of Dial.
+	Forward http.RoundTripper
+	// Token is what a program has to know to be served. "": nothing. Then it speaks
+	// SOCKS too.
+	Token string
+}
+
+// ErrRefused is what every error is that says that an address must not be reached.
+var ErrRefused = errors.New("outbound: refused")
+
+// handshakeTime bounds how long a program may take to say where to connect.
+const handshakeTime = 30 * time.Second
+
+// StartProxy starts a proxy on this machine. It has to be closed.
+func StartProxy(o ProxyOptions) (*Proxy, error) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	if o.Forward == nil {
+		o.Forward = &http.Transport{DialContext: o.Dial, DisableKeepAlives: true, DisableCompression: true}
+	}
+	p := &Proxy{options: o, listener: l, queue: make(chan net.Conn)}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	silent := log.New(io.Discard, "", 0)
+	p.forward = &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.Out.Host = "" }, Transport: o.Forward, FlushInterval: -1, ErrorLog: silent, ErrorHandler: p.failed}
+	p.server = &http.Server{Handler: p, ReadHeaderTimeout: handshakeTime, ErrorLog: silent, BaseContext: func(net.Listener) context.Context { return p.ctx }}
+	p.served.Go(p.accept)
+	p.served.Go(func() { _ = p.server.Serve(spoken{p}) }) // until it is closed
+	return p, nil
+}
+
+// Address is where programs find the proxy.
+func (p *Proxy) Address() netip.AddrPort {
+	return p.listener.Addr().(*net.TCPAddr).AddrPort()
+}
+
+// Close ends all connections and waits for that.
+func (p *Proxy) Close() {
+	p.mu.Lock()
+	p.ended = true
+	p.mu.Unlock()
+	p.cancel()
+	_ = p.listener.Close()
+	_ = p.server.Close()
+	p.served.Wait()
+}
+
+// begin says whether work may still begin, which Close then waits for.
+func (p *Proxy) begin() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.ended {
+		p.served.Add(1)
+	}
+	return !p.ended
+}
+
+func (p *Proxy) accept() {
+	for {
+		conn, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		p.served.Go(func() { p.hear(conn) })
+	}
+}
+
+// hear finds out what a program speaks.
+func (p *Proxy) hear(conn net.Conn) {
+	h := &heard{Conn: conn, r: bufio.NewReader(conn)}
+	h.stop = context.AfterFunc(p.ctx, func() { _ = conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(handshakeTime))
+	first, err := h.r.Peek(1)
+	if err == nil && (first[0] != socksVersion || p.options.Token != "") {
+		_ = conn.SetDeadline(time.Time{})
+		select {
+		case p.queue <- h: // and the server closes it
+			return
+		case <-p.ctx.Done():
+		}
+	} else if err == nil {
+		p.socks(h)
+	}
+	_ = h.Close()
+}
+
+// heard is a connection of which a part has been read already. It ends with its proxy.
+type heard struct {
+	net.Conn
+	r    *bufio.Reader
+	stop func() bool
+}
+
+func (h *heard) Read(b []byte) (int, error) { return h.r.Read(b) }
+
+// Close closes it.
+func (h *heard) Close() error {
+	h.stop()
+	return h.Conn.Close()
+}
+
+// CloseWrite says to the other side that nothing more comes.
+func (h *heard) CloseWrite() error {
+	if half, ok := h.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// spoken are the connections that speak HTTP.
+type spoken struct{ *Proxy }
+
+func (s spoken) Accept() (net.Conn, error) {
+	select {
+	case conn := <-s.queue:
+		return conn, nil
+	case <-s.ctx.Done():
+		return nil, net.ErrClosed
+	}
+}
+
+func (s spoken) Close() error   { return nil }
+func (s spoken) Addr() net.Addr { return s.listener.Addr() }
+
+// ServeHTTP serves one request, which may be for a connection.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !p.begin() {
+		return
+	}
+	defer p.served.Done()
+	switch {
+	case !p.known(r):
+		w.Header().Set("Proxy-Authenticate", `Basic realm="hocket"`)
+		http.Error(w, "this proxy serves somebody else", http.StatusProxyAuthRequired)
+	case r.Method == http.MethodConnect:
+		p.tunnel(w, r)
+	case r.URL.Scheme != "http" || r.URL.Host == "":
+		http.Error(w, "this is a proxy: ask for a whole address that begins with http://, or use CONNECT", http.StatusBadRequest)
+	default:
+		p.forward.ServeHTTP(w, r)
+	}
+}
+
+// known says whether a program has the token.
+func (p *Proxy) known(r *http.Request) bool {
+	if p.options.Token == "" {
+		return true
+	}
+	kind, given, _ := strings.Cut(r.Header.Get("Proxy-Authorization"), " ")
+	pair, err := base64.StdEncoding.DecodeString(strings.TrimSpace(given))
+	_, password, _ := strings.Cut(string(pair), ":")
+	return err == nil && strings.EqualFold(kind, "Basic") && subtle.ConstantTimeCompare([]byte(password), []byte(p.options.Token)) == 1
+}
+
+func (p *Proxy) failed(w http.ResponseWriter, _ *http.Request, err error) {
+	status := http.StatusBadGateway
+	if errors.Is(err, ErrRefused) {
+		status = http.StatusForbidden
+	}
+	http.Error(w, err.Error(), status)
+}
+
+func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request) {
+	far, err := p.options.Dial(p.ctx, "tcp", r.Host)
+	if err != nil {
+		p.failed(w, r, err)
+		return
+	}
+	defer far.Close()
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		p.failed(w, r, err)
+		return
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Time{})
+	if _, err := io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n"); err == nil {
+		p.splice(&heard{Conn: conn, r: buffered.Reader}, far)
+	}
+}
+
+// splice copies both ways until both are done, or the proxy is, with which a ends.
+func (p *Proxy) splice(a, b net.Conn) {
+	stop := context.AfterFunc(p.ctx, func() { _ = b.Close() })
+	defer stop()
+	var both sync.WaitGroup
+	forward := func(to, from net.Conn) {
+		_, _ = io.Copy(to, from)
+		if half, ok := to.(interface{ CloseWrite() error }); ok {
+			_ = half.CloseWrite()
+		}
+	}
+	both.Go(func() { forward(a, b) })
+	both.Go(func() { forward(b, a) })
+	both.Wait()
+}

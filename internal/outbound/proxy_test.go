@@ -1,0 +1,148 @@
+package outbound_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket/internal/outbound"
+)
+
+func page(t *testing.T) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "%s %s%s %q %s", r.Method, r.Host, r.URL, r.Header["Proxy-Authorization"], body)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// only connects to one address, and says of all others that they are refused.
+func only(allowed string) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		if address != allowed {
+			return nil, &outbound.RefusedError{Host: address, Address: "nowhere"}
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	}
+}
+
+func start(t *testing.T, o outbound.ProxyOptions) *outbound.Proxy {
+	t.Helper()
+	p, err := outbound.StartProxy(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+// What programs say to a proxy, and what they hear.
+func TestProxySpeaks(t *testing.T) {
+	there := strings.TrimPrefix(page(t).URL, "http://")
+	_, port, _ := net.SplitHostPort(there)
+	number := 0
+	fmt.Sscan(port, &number)
+	ip := "\x7f\x00\x00\x01" + string([]byte{byte(number >> 8), byte(number)})
+	login := "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("x:T")) + "\r\n"
+	get := "GET /p HTTP/1.1\r\nHost: " + there + "\r\nConnection: close\r\n\r\n"
+	for _, c := range []struct {
+		token, said, want string
+	}{
+		{"", "GET http://" + there + "/p HTTP/1.1\r\nHost: other\r\nConnection: close\r\n\r\n", "GET " + there + "/p [] "},
+		{"T", "GET http://" + there + "/p HTTP/1.1\r\nHost: other\r\nConnection: close\r\n" + login + "\r\n", "GET " + there + "/p [] "},
+		{"", "POST http://" + there + "/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nhi", "POST " + there + "/ [] hi"},
+		{"", "CONNECT " + there + " HTTP/1.1\r\n\r\n" + get, "GET " + there + "/p [] "},
+		{"T", "CONNECT " + there + " HTTP/1.1\r\n" + login + "\r\n" + get, "GET " + there + "/p [] "},
+		{"", "\x05\x01\x00\x05\x01\x00\x01" + ip + get, "GET " + there + "/p [] "},
+		{"", "GET http://elsewhere/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "403 Forbidden"},
+		{"", "CONNECT elsewhere:443 HTTP/1.1\r\nConnection: close\r\n\r\n", "elsewhere:443 leads to nowhere, which is not a public address"},
+		{"", "\x05\x01\x00\x05\x01\x00\x03\x01a\x00\x01", "\x05\x02"},
+		{"", "GET / HTTP/1.1\r\nHost: " + there + "\r\nConnection: close\r\n\r\n", "this is a proxy"},
+		{"", "GET https://" + there + "/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "this is a proxy"},
+		{"", "\x04\x01\r\n\r\n", "400 Bad Request"},
+		{"T", "GET http://" + there + "/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "407 Proxy Authentication Required"},
+		{"T", "CONNECT " + there + " HTTP/1.1\r\nConnection: close\r\nProxy-Authorization: Basic eDp5\r\n\r\n", "407 Proxy Authentication Required"},
+		{"T", "\x05\x01\x00\x05\x01\x00\x01" + ip + get, "400 Bad Request"},
+	} {
+		p := start(t, outbound.ProxyOptions{Dial: only(there), Token: c.token})
+		conn, err := net.Dial("tcp", p.Address().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(conn, c.said)
+		if heard, _ := io.ReadAll(conn); !strings.Contains(string(heard), c.want) {
+			t.Errorf("%q\ngot  %q\nwant %q", c.said, heard, c.want)
+		}
+		conn.Close()
+		p.Close()
+	}
+}
+
+// Where nobody can be reached the program is told so, as of a server that is down.
+func TestProxyCannotReach(t *testing.T) {
+	p := start(t, outbound.ProxyOptions{Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no way") }})
+	client := http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: p.Address().String()}), DisableKeepAlives: true}}
+	resp, err := client.Get("http://example.com/")
+	if err != nil || resp.StatusCode != http.StatusBadGateway {
+		t.Fatal(resp, err)
+	}
+	if body, _ := io.ReadAll(resp.Body); string(body) != "no way\n" {
+		t.Errorf("%q", body)
+	}
+	resp.Body.Close()
+	if _, err := client.Get("https://example.com/"); err == nil || !strings.Contains(err.Error(), "Bad Gateway") {
+		t.Error(err)
+	}
+}
+
+// The end of a proxy is the end of all that goes through it, and it leaves nothing.
+func TestProxyEnds(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	before := runtime.NumGoroutine()
+	p, err := outbound.StartProxy(outbound.ProxyOptions{Dial: only(silent.Addr().String())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var open []net.Conn
+	for _, said := range []string{"", "G", "\x05", "CONNECT " + silent.Addr().String() + " HTTP/1.1\r\n\r\n"} {
+		conn, err := net.Dial("tcp", p.Address().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(conn, said)
+		open = append(open, conn)
+	}
+	r := bufio.NewReader(open[len(open)-1])
+	if line, err := r.ReadString('\n'); err != nil || line != "HTTP/1.1 200 Connection established\r\n" {
+		t.Fatal(line, err)
+	}
+	p.Close()
+	for _, conn := range open {
+		if _, err := io.Copy(io.Discard, conn); err != nil && !strings.Contains(err.Error(), "reset") {
+			t.Error(err)
+		}
+		conn.Close()
+	}
+	for i := 0; runtime.NumGoroutine() > before && i < 1e7; i++ {
+		runtime.Gosched()
+	}
+	if n := runtime.NumGoroutine(); n > before {
+		t.Errorf("%d goroutines, %d before", n, before)
+	}
+}
