@@ -17,6 +17,17 @@ func (l *limitFlags) add(flags *pflag.FlagSet) {
 	flags.Int64Var(&l.limits.Tokens, "max-tokens", 0, "pause before a step that could use more than `N` tokens in all")
 	flags.IntVar(&l.limits.Steps, "max-steps", 0, "end the run when it would start more than `N` tasks")
 	flags.IntVar(&l.limits.Parallel, "max-parallel", 0, "at most `N` attempts at once")
+	l.addRuntime(flags)
+}
+
+// addToTask adds those that mean something for one task alone.
+func (l *limitFlags) addToTask(flags *pflag.FlagSet) {
+	flags.Float64Var(&l.limits.CostUSD, "max-cost", 0, "spend at most `USD` on it")
+	flags.Int64Var(&l.limits.Tokens, "max-tokens", 0, "use at most `N` tokens for it")
+	l.addRuntime(flags)
+}
+
+func (l *limitFlags) addRuntime(flags *pflag.FlagSet) {
 	flags.DurationVar(&l.limits.Runtime, "max-runtime", 0, "end the run after this `TIME` of work, such as 90s or 2h")
 }
 

@@ -32,14 +32,20 @@ like any other, so show, logs, cancel and resume work on it. Without --agent the
 project's default agent does it, else the only one that can, else the one whose
 description fits.
 
-The conversation is kept. With --session the next task goes on with it.`,
+The conversation is kept. With --session the next task goes on with it.
+
+--max-cost and --max-tokens are the budget of the task, where its agent can be held
+to one. One that cannot says so, and waits before it begins.`,
 		Example: `  hocket task "Find all REST endpoints" --agent explore
   hocket task "Now document each of them" --session task-a1b2c3d4
 
   # a CLI by its own name; a prompt from standard input; a file as an input
   hocket task "Explain the build" --agent codex
   hocket task - --agent claude < prompt.md
-  hocket task "Review this" --input diff="$(git diff)"`,
+  hocket task "Review this" --input diff="$(git diff)"
+
+  # at most fifty cents
+  hocket task "Find all REST endpoints" --agent explore --max-cost 0.50`,
 		Args: argsBetween(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(cmd.Flags()); err != nil {
@@ -54,7 +60,7 @@ The conversation is kept. With --session the next task goes on with it.`,
 	flags.StringArrayVarP(&f.inputs, "input", "i", nil, "give an input, as `NAME=VALUE`; may be repeated")
 	flags.StringVar(&f.replies, "replies", "", "take what the agent says from a YAML `FILE`, under task")
 	f.driveFlags.add(flags)
-	f.limitFlags.add(flags)
+	f.limitFlags.addToTask(flags)
 	return cmd
 }
 
