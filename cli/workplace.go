@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -120,11 +119,12 @@ func (c conversations) Open(task *agent.Task, name string) (staff.Conversation, 
 		return made, nil
 	}
 	var err error
-	var unknown *session.UnknownError
-	if made.said, err = c.store.Load(name); err == nil || strings.HasPrefix(name, "task-") || !errors.As(err, &unknown) {
+	if session.IsID(name) {
+		made.said, err = c.store.Load(name)
 		return made, err
 	}
 	made.id = session.IDFor(task.Run + "\x00" + name)
+	var unknown *session.UnknownError
 	if made.said, err = c.store.Load(made.id); errors.As(err, &unknown) {
 		return made, nil
 	}
@@ -155,13 +155,13 @@ func (c *conversation) History() []agent.Message {
 
 // Native is the executor's own conversation, unless another executor had it.
 func (c *conversation) Native() *agent.Conversation {
-	if c.said == nil || c.said.Native == "" || c.said.Executor != c.task.Agent.Agent {
+	if c.said == nil {
 		return nil
 	}
-	return c.said.Conversation()
+	return c.said.Conversation(c.task.Agent.Agent)
 }
 
-func (c *conversation) Add(question, answer string, native *agent.Conversation) (err error) {
+func (c *conversation) Add(question string, res agent.Result) (err error) {
 	if c.said == nil {
 		if c.id != "" {
 			c.said, err = c.store.Take(c.id, c.task.Agent.Name, c.task.Agent.Agent)
@@ -172,10 +172,9 @@ func (c *conversation) Add(question, answer string, native *agent.Conversation) 
 			return err
 		}
 	}
-	messages := []agent.Message{{Role: agent.RoleUser, Content: question}, {Role: agent.RoleAssistant, Content: answer}}
+	messages := []agent.Message{{Role: agent.RoleUser, Content: question}, {Role: agent.RoleAssistant, Content: res.Output}}
 	c.said, err = c.store.Append(c.said.ID, messages, func(s *session.Session) {
-		s.Executor = c.task.Agent.Agent
-		s.Remember(native)
+		s.Remember(c.task.Agent.Agent, res.Usage, res.Conversation)
 	})
 	if err == nil {
 		c.last.Store(c.said)

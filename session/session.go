@@ -31,8 +31,13 @@ import (
 	"github.com/hocket-dev/hocket/internal/filelock"
 )
 
+// version is that of the files that are written here. One without a number is of the
+// first version.
+const version = 1
+
 // Session is a conversation with an agent.
 type Session struct {
+	Version  int       `json:"version"`
 	ID       string    `json:"session_id"`
 	Agent    string    `json:"agent_name"`
 	Executor string    `json:"agent_cli"`
@@ -40,9 +45,12 @@ type Session struct {
 	Changed  time.Time `json:"updated_at"`
 	// Native is by what the executor itself knows the conversation; "": it does
 	// not, and is told the messages.
-	Native   string          `json:"native_id,omitempty"`
-	Spent    Usage           `json:"spent"`
-	Messages []agent.Message `json:"messages"`
+	Native string `json:"native_id,omitempty"`
+	// NativeSpent is what the executor says that its own conversation has used; nil:
+	// the same as Spent.
+	NativeSpent *Usage          `json:"native_spent,omitempty"`
+	Spent       Usage           `json:"spent"` // by all who worked in it
+	Messages    []agent.Message `json:"messages"`
 }
 
 // Usage is what a conversation has used in all.
@@ -53,15 +61,33 @@ type Usage struct {
 	TokensOut   int64   `json:"tokens_out"`
 }
 
-// Conversation is what an executor needs to take the session up.
-func (s *Session) Conversation() *agent.Conversation {
-	return &agent.Conversation{Native: s.Native, Spent: agent.Usage(s.Spent)}
+// Conversation is what an executor needs to take the session up by itself; nil: it
+// has to be told what was said.
+func (s *Session) Conversation(executor string) *agent.Conversation {
+	if s.Native == "" || s.Executor != executor {
+		return nil
+	}
+	spent := s.Spent
+	if s.NativeSpent != nil {
+		spent = *s.NativeSpent
+	}
+	return &agent.Conversation{Native: s.Native, Spent: agent.Usage(spent)}
 }
 
-// Remember notes what an executor gave to take the session up again.
-func (s *Session) Remember(c *agent.Conversation) {
-	if c != nil {
-		s.Native, s.Spent = c.Native, Usage(c.Spent)
+// Remember notes what an executor used, and what it gave to take the session up again;
+// nil: it cannot. What another one knew of it is then no longer all of it.
+func (s *Session) Remember(executor string, used agent.Usage, own *agent.Conversation) {
+	s.Executor, s.Native, s.NativeSpent = executor, "", nil
+	s.Spent.CostUSD += used.CostUSD
+	s.Spent.CostUnknown = s.Spent.CostUnknown || used.CostUnknown
+	s.Spent.TokensIn += used.TokensIn
+	s.Spent.TokensOut += used.TokensOut
+	if own == nil {
+		return
+	}
+	s.Native = own.Native
+	if spent := Usage(own.Spent); spent != s.Spent {
+		s.NativeSpent = &spent
 	}
 }
 
@@ -88,7 +114,7 @@ func (s *Store) Create(agentName, executor string) (*Session, error) {
 
 // Take gives the session of an id that IDFor gave. It is begun if it is not there.
 func (s *Store) Take(id, agentName, executor string) (*Session, error) {
-	if !isID(id) {
+	if !IsID(id) {
 		return nil, &UnknownError{ID: id}
 	}
 	made, err := s.begin(id, agentName, executor)
@@ -104,7 +130,7 @@ func (s *Store) begin(id, agentName, executor string) (*Session, error) {
 		return nil, fmt.Errorf("session: %w", err)
 	}
 	now := time.Now().UTC().Round(time.Millisecond)
-	made := &Session{ID: id, Agent: agentName, Executor: executor, Created: now, Changed: now, Messages: []agent.Message{}}
+	made := &Session{Version: version, ID: id, Agent: agentName, Executor: executor, Created: now, Changed: now, Messages: []agent.Message{}}
 	return made, s.locked(id, func() error {
 		if _, err := os.Lstat(s.file(id)); err == nil {
 			return fs.ErrExist
@@ -243,8 +269,8 @@ func IDFor(name string) string {
 	return idPrefix + hex.EncodeToString(sum[:idDigits/2])
 }
 
-// isID says whether a name is one that newID gives.
-func isID(name string) bool {
+// IsID says whether a name is one that a session may have.
+func IsID(name string) bool {
 	digits, ok := strings.CutPrefix(name, idPrefix)
 	return ok && len(digits) == idDigits && strings.Trim(digits, "0123456789abcdef") == ""
 }
@@ -260,7 +286,7 @@ func (s *Store) ids() ([]string, error) {
 	}
 	var ids []string
 	for _, e := range entries {
-		if id, ok := strings.CutSuffix(e.Name(), extension); ok && isID(id) {
+		if id, ok := strings.CutSuffix(e.Name(), extension); ok && IsID(id) {
 			ids = append(ids, id)
 		}
 	}
@@ -286,6 +312,12 @@ func (s *Store) read(id string) (*Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("session %s: %w", id, err)
 	}
+	var head struct {
+		Version int `json:"version"`
+	}
+	if json.Unmarshal(data, &head) == nil && head.Version > version {
+		return nil, &NewerError{id, s.file(id)}
+	}
 	var one Session
 	if err := json.Unmarshal(data, &one); err != nil {
 		return nil, &BrokenError{id, s.file(id), err.Error()}
@@ -296,8 +328,19 @@ func (s *Store) read(id string) (*Session, error) {
 	if one.Messages == nil {
 		one.Messages = []agent.Message{}
 	}
+	one.Version = version
 	return &one, nil
 }
+
+// NewerError says that the file of a session says more than is understood here.
+type NewerError struct{ ID, File string }
+
+func (e *NewerError) Error() string {
+	return fmt.Sprintf("session %s: the file %s was written by a newer version of hocket", e.ID, e.File)
+}
+
+// Hint says what to do.
+func (e *NewerError) Hint() string { return "update hocket, or begin another session" }
 
 // BrokenError says that the file of a session cannot be understood.
 type BrokenError struct{ ID, File, Problem string }

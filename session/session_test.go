@@ -63,7 +63,7 @@ func TestConversationComesBack(t *testing.T) {
 	said := []agent.Message{{Role: agent.RoleUser, Content: "hi\n<b>"}, {Role: agent.RoleAssistant, Content: "ho \u202e \x00"}}
 	usage := agent.Usage{CostUSD: 0.5, CostUnknown: true, TokensIn: 3, TokensOut: 4}
 	want, err := s.Append(made.ID, said, func(now *session.Session) {
-		now.Remember(&agent.Conversation{Native: "abc", Spent: usage})
+		now.Remember("claude", usage, &agent.Conversation{Native: "abc", Spent: usage})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -80,8 +80,69 @@ func TestConversationComesBack(t *testing.T) {
 	if len(want.Messages) != 2 || want.Messages[0].At.IsZero() || want.Messages[0].Content != said[0].Content {
 		t.Errorf("the messages are %+v", want.Messages)
 	}
-	if c := want.Conversation(); c.Native != "abc" || c.Spent != usage {
+	if c := want.Conversation("claude"); c == nil || c.Native != "abc" || c.Spent != usage {
 		t.Errorf("the conversation is %+v", c)
+	}
+}
+
+// What was used is counted whoever worked; an executor's own memory of a conversation
+// is of use to that executor, and only until another one has gone on with it.
+func TestSeveralExecutorsInOneConversation(t *testing.T) {
+	s := session.Open(t.TempDir())
+	id := create(t, s).ID
+	own := func(native string, cents float64) *agent.Conversation {
+		return &agent.Conversation{Native: native, Spent: agent.Usage{CostUSD: cents, TokensIn: 1}}
+	}
+	for _, turn := range []struct {
+		executor string
+		used     agent.Usage
+		gave     *agent.Conversation
+		spent    session.Usage
+		claude   string // what claude may take up afterwards
+	}{
+		{"claude", agent.Usage{CostUSD: 1, TokensIn: 10}, own("c-1", 1), session.Usage{CostUSD: 1, TokensIn: 10}, "c-1"},
+		{"llm", agent.Usage{CostUSD: 2, TokensOut: 5}, nil, session.Usage{CostUSD: 3, TokensIn: 10, TokensOut: 5}, ""},
+		{"claude", agent.Usage{CostUnknown: true}, own("c-2", 4), session.Usage{CostUSD: 3, CostUnknown: true, TokensIn: 10, TokensOut: 5}, "c-2"},
+		{"codex", agent.Usage{}, own("x-1", 9), session.Usage{CostUSD: 3, CostUnknown: true, TokensIn: 10, TokensOut: 5}, ""},
+	} {
+		got, err := s.Append(id, nil, func(now *session.Session) { now.Remember(turn.executor, turn.used, turn.gave) })
+		if err != nil || got.Spent != turn.spent || got.Executor != turn.executor {
+			t.Errorf("after %s: %+v, %v", turn.executor, got, err)
+		}
+		if got, err = s.Load(id); err != nil {
+			t.Fatal(err)
+		}
+		c := got.Conversation("claude")
+		if (c != nil) != (turn.claude != "") || c != nil && (c.Native != turn.claude || c.Spent != turn.gave.Spent) {
+			t.Errorf("after %s claude may take up %+v", turn.executor, c)
+		}
+	}
+}
+
+// A file of a version that says more is left as it is.
+func TestANewerFileIsLeftAlone(t *testing.T) {
+	dir := t.TempDir()
+	s := session.Open(dir)
+	file := filepath.Join(dir, "sessions", create(t, s).ID+".json")
+	id := strings.TrimSuffix(filepath.Base(file), ".json")
+	text := fmt.Sprintf(`{"version": 99, "session_id": %q, "messages": {"by": "branch"}}`, id)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, loads := s.Load(id)
+	_, appends := s.Append(id, []agent.Message{{Role: "user", Content: "x"}}, nil)
+	_, broken, err := s.List()
+	if err != nil || len(broken) != 1 {
+		t.Fatalf("%v, %v", broken, err)
+	}
+	for _, err := range []error{loads, appends, broken[0]} {
+		var newer *session.NewerError
+		if !errors.As(err, &newer) || !strings.Contains(err.Error(), "newer version") || !strings.Contains(newer.Hint(), "update") {
+			t.Errorf("it gives %v", err)
+		}
+	}
+	if now, err := os.ReadFile(file); err != nil || string(now) != text {
+		t.Errorf("the file became %s, %v", now, err)
 	}
 }
 
@@ -93,7 +154,7 @@ func TestTheFileIsThatOfTheFormat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{`"session_id": "` + made.ID, `"agent_name": "reviewer"`, `"agent_cli": "claude"`, `"created_at": "20`, `"messages": []`} {
+	for _, key := range []string{`"session_id": "` + made.ID, `"agent_name": "reviewer"`, `"agent_cli": "claude"`, `"created_at": "20`, `"messages": []`, `"version": 1`} {
 		if !strings.Contains(string(data), key) {
 			t.Errorf("no %s in\n%s", key, data)
 		}

@@ -67,8 +67,9 @@ type Conversation interface {
 	ID() string
 	History() []agent.Message
 	Native() *agent.Conversation // the executor's own; nil: it has none
-	// Add keeps a question with its answer, and how the executor goes on.
-	Add(question, answer string, native *agent.Conversation) error
+	// Add keeps a question with what came of it: the answer, what it used, and how the
+	// executor goes on.
+	Add(question string, res agent.Result) error
 }
 
 // Staff puts agents to work. It is safe for concurrent use.
@@ -176,7 +177,9 @@ func (e *employed) think(ctx context.Context, thinker agent.Conversant, task *ag
 	defer done()
 	res, err := thinker.Run(ctx, &told, log)
 	if err == nil && said != nil {
-		if kept := said.Add(e.o.Mask.Mask(question(task)), e.o.Mask.Mask(res.Output), res.Conversation); kept != nil {
+		shown := res
+		shown.Output = e.o.Mask.Mask(res.Output)
+		if kept := said.Add(e.o.Mask.Mask(question(task)), shown); kept != nil {
 			log(fmt.Appendf(nil, "[this conversation is not complete: %v]\n", kept))
 		}
 	}

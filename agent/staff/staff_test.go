@@ -64,9 +64,9 @@ func (d *diary) Open(_ *agent.Task, id string) (staff.Conversation, error) {
 func (d *diary) ID() string                  { return "task-1" }
 func (d *diary) History() []agent.Message    { return d.messages }
 func (d *diary) Native() *agent.Conversation { return d.native }
-func (d *diary) Add(q, a string, native *agent.Conversation) error {
-	d.messages = append(d.messages, agent.Message{Role: agent.RoleUser, Content: q}, agent.Message{Role: agent.RoleAssistant, Content: a})
-	d.native = native
+func (d *diary) Add(q string, res agent.Result) error {
+	d.messages = append(d.messages, agent.Message{Role: agent.RoleUser, Content: q}, agent.Message{Role: agent.RoleAssistant, Content: res.Output})
+	d.native = res.Conversation
 	return nil
 }
 
