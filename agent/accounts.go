@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,11 +18,15 @@ import (
 // until a quota is reset. They are safe for concurrent use.
 //
 // What is known of quotas is kept in a file, so that every process of this user
-// keeps away from an account that another one has used up.
+// keeps away from an account that another one has used up. Slots are files beside it
+// that are locked, so that the attempts of all processes are counted.
+//
+// An account has a name, and behind a "#" perhaps what tells it from others of that
+// name in other projects: its address and key. People see and write names.
 type Accounts struct {
-	all  chan struct{}            // a slot for every attempt; nil: any number
-	each map[string]chan struct{} // the same by account
-	file string                   // "": other processes are not told
+	all  *slots            // for every attempt; nil: any number
+	each map[string]*slots // the same by the name of the account
+	file string            // "": other processes are not told
 	now  func() time.Time
 
 	mu     sync.Mutex
@@ -32,16 +37,22 @@ type Accounts struct {
 // NewAccounts allows so many attempts in all and for each account; zero, or an
 // account that is not there: any number. File keeps what is known of quotas.
 func NewAccounts(all int, each map[string]int, file string) *Accounts {
-	a := &Accounts{each: map[string]chan struct{}{}, file: file, now: time.Now, parked: map[string]time.Time{}}
+	a := &Accounts{each: map[string]*slots{}, file: file, now: time.Now, parked: map[string]time.Time{}}
 	if all > 0 {
-		a.all = make(chan struct{}, all)
+		a.all = newSlots(all, file)
 	}
 	for name, n := range each {
 		if n > 0 {
-			a.each[name] = make(chan struct{}, n)
+			a.each[name] = newSlots(n, file)
 		}
 	}
 	return a
+}
+
+// accountName is what people call an account.
+func accountName(account string) string {
+	name, _, _ := strings.Cut(account, "#")
+	return name
 }
 
 // Enter waits until an attempt may use an account. For one whose quota is used up
@@ -56,7 +67,7 @@ func (a *Accounts) Enter(ctx context.Context, account string) (leave func(error)
 		release()
 		return nil, &Error{
 			Kind: Quota, Until: until,
-			Message: fmt.Sprintf("the quota of %s is used up until %s", account, until.Local().Format(time.DateTime)),
+			Message: fmt.Sprintf("the quota of %s is used up until %s", accountName(account), until.Local().Format(time.DateTime)),
 		}
 	}
 	return func(failed error) {
@@ -71,25 +82,16 @@ func (a *Accounts) Enter(ctx context.Context, account string) (leave func(error)
 // seat takes a slot of the account, then one of all: who waits for an account
 // keeps nobody else out.
 func (a *Accounts) seat(ctx context.Context, account string) (release func(), err error) {
-	var taken []chan struct{}
-	release = func() {
-		for _, slots := range taken {
-			<-slots
-		}
+	mine, err := a.each[accountName(account)].take(ctx, account)
+	if err != nil {
+		return nil, Interrupted(ctx)
 	}
-	for _, slots := range []chan struct{}{a.each[account], a.all} {
-		if slots == nil {
-			continue
-		}
-		select {
-		case slots <- struct{}{}:
-			taken = append(taken, slots)
-		case <-ctx.Done():
-			release()
-			return nil, Interrupted(ctx)
-		}
+	general, err := a.all.take(ctx, "")
+	if err != nil {
+		mine()
+		return nil, Interrupted(ctx)
 	}
-	return release, nil
+	return func() { general(); mine() }, nil
 }
 
 // parkedUntil is when the quota of an account is reset; zero: it is not used up.

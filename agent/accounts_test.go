@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -75,6 +76,78 @@ func TestAccountsParkWhatIsUsedUp(t *testing.T) {
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file: %v, %v", info.Mode(), err)
+	}
+}
+
+// Processes share slots too: an account is the same whoever uses it.
+func TestAccountsCountAllProcesses(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "accounts.json")
+	var processes [4]*Accounts
+	for i := range processes {
+		processes[i] = NewAccounts(3, map[string]int{"small": 2}, file)
+	}
+	var small, all, most, mostOfAll atomic.Int32
+	raise := func(n int32, most *atomic.Int32) {
+		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+		}
+	}
+	var group sync.WaitGroup
+	for i := range 40 {
+		group.Go(func() {
+			account := []string{"small#1", "other"}[i/4%2]
+			leave, err := processes[i%4].Enter(t.Context(), account)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			raise(all.Add(1), &mostOfAll)
+			if account == "small#1" {
+				raise(small.Add(1), &most)
+				small.Add(-1)
+			}
+			all.Add(-1)
+			leave(nil)
+		})
+	}
+	group.Wait()
+	if most.Load() > 2 || mostOfAll.Load() > 3 {
+		t.Errorf("%d of one account at once, %d of all", most.Load(), mostOfAll.Load())
+	}
+}
+
+// Who waits for a slot that another process holds gives up with its context, and waits
+// for nobody of another account that has the same name.
+func TestAccountsOfOneName(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "accounts.json")
+	one, other := NewAccounts(0, map[string]int{"work": 1}, file), NewAccounts(0, map[string]int{"work": 1}, file)
+	until := time.Now().Add(time.Hour)
+	leave, err := one.Enter(t.Context(), "work#a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	var known *Error
+	if _, err := other.Enter(ctx, "work#a"); !errors.As(err, &known) || known.Kind != TimedOut {
+		t.Errorf("a slot that is held: %v", err)
+	}
+	second, err := other.Enter(t.Context(), "work#b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	second(nil)
+	leave(&Error{Kind: Quota, Until: until})
+	if third, err := other.Enter(t.Context(), "work#b"); err != nil {
+		t.Errorf("the account of another key: %v", err)
+	} else {
+		third(nil)
+	}
+	if _, err := other.Enter(t.Context(), "work#a"); !errors.As(err, &known) || known.Kind != Quota || !strings.HasPrefix(known.Message, "the quota of work is used up") {
+		t.Errorf("the account that is used up: %v", err)
+	}
+	left, err := os.ReadDir(filepath.Join(filepath.Dir(file), "slots"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("%v is left, %v", left, err)
 	}
 }
 

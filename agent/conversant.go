@@ -18,8 +18,8 @@ type Conversant interface {
 	// Resumes says whether the executor itself keeps the conversation that the
 	// task goes on with. Else the history is told in the prompt.
 	Resumes(task *Task) bool
-	// Account names whose quota the task uses, e.g. "anthropic". What one task
-	// learns of a quota holds for all of its account.
+	// Account names whose quota the task uses, e.g. "anthropic", as [Accounts] know
+	// it. What one task learns of a quota holds for all of its account.
 	Account(task *Task) string
 }
 

@@ -2,6 +2,8 @@ package llm
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"maps"
 	"net/http"
@@ -100,7 +102,8 @@ func (*Executor) Resumes(*agent.Task) bool { return false }
 // CallsTools says that it calls those of its tasks.
 func (*Executor) CallsTools() {}
 
-// Account is the name of the provider.
+// Account is the name of the provider, with what tells it from one of that name that
+// has another address or another key: the quota of one is not that of the other.
 func (e *Executor) Account(task *agent.Task) string {
 	var set settings
 	if e.schema.Decode(task.Settings, &set) != nil {
@@ -110,7 +113,12 @@ func (e *Executor) Account(task *agent.Task) string {
 	if err != nil {
 		return ""
 	}
-	return at.name
+	key := ""
+	if at.Key != nil {
+		key, _ = at.Key() // the attempt says what is wrong with it
+	}
+	sum := sha256.Sum256([]byte(at.address() + "\n" + key))
+	return at.name + "#" + hex.EncodeToString(sum[:4])
 }
 
 // Absence says which key to set, where no provider has one.

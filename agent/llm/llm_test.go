@@ -532,7 +532,7 @@ func TestModels(t *testing.T) {
 			t.Errorf("%+v: %s", c, got)
 		}
 	}
-	if e.Absence() != "" || e.Account(task("x")) != "openai" {
+	if e.Absence() != "" || !strings.HasPrefix(e.Account(task("x")), "openai#") {
 		t.Errorf("%q %q", e.Absence(), e.Account(task("x")))
 	}
 	only := New(Options{Providers: map[string]Provider{"a": {API: Compatible, Key: key}, "b": {API: Compatible, Key: none}}})
@@ -604,5 +604,24 @@ func TestNarrowSchemas(t *testing.T) {
 	}
 	if !slices.Contains(schema["required"].([]any), any("a")) || schema["additionalProperties"] != nil {
 		t.Error("the schema itself was changed")
+	}
+}
+
+// A quota belongs to a key at an address, whatever a project calls the provider.
+func TestAccounts(t *testing.T) {
+	key := "one"
+	account := func(url string) string {
+		return New(Options{DefaultModel: "m", Providers: map[string]Provider{"work": {API: Compatible, BaseURL: url, Key: func() (string, error) { return key, nil }}}}).Account(task("x"))
+	}
+	first := account("http://a/v1")
+	if again := account("http://a/v1/"); again != first || strings.Contains(first, key) {
+		t.Errorf("%q, then %q", first, again)
+	}
+	if other := account("http://b/v1"); other == first {
+		t.Errorf("another address is %q too", other)
+	}
+	key = "two"
+	if other := account("http://a/v1"); other == first {
+		t.Errorf("another key is %q too", other)
 	}
 }

@@ -1,0 +1,90 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hocket-dev/hocket/internal/filelock"
+)
+
+// slots are how many attempts may be made at once: by this process, in the order in
+// which they come, and by all processes that use the same directory.
+type slots struct {
+	own chan struct{}
+	dir string // of the files that are locked; "": other processes do not count
+}
+
+func newSlots(n int, file string) *slots {
+	s := &slots{own: make(chan struct{}, n)}
+	if file != "" {
+		s.dir = filepath.Join(filepath.Dir(file), "slots")
+	}
+	return s
+}
+
+// take waits for a slot of what has a name. The error is that of the context.
+func (s *slots) take(ctx context.Context, name string) (release func(), err error) {
+	if s == nil {
+		return func() {}, nil
+	}
+	select {
+	case s.own <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	give := func() { <-s.own }
+	if s.dir == "" {
+		return give, nil
+	}
+	lock, err := s.shared(ctx, name)
+	if err != nil {
+		give()
+		return nil, err
+	}
+	return func() {
+		if lock != nil {
+			_ = lock.Release() // the end of the process does it too
+		}
+		give()
+	}, nil
+}
+
+// shared waits until fewer processes are at work than may be. Where nothing can be
+// locked there is nil: the provider has limits of its own.
+func (s *slots) shared(ctx context.Context, name string) (*filelock.Lock, error) {
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
+		lock, err := s.lock(name)
+		if !errors.Is(err, filelock.ErrLocked) {
+			return lock, nil
+		}
+		timer := time.NewTimer(pause + rand.N(pause)) // who waits longest has no better chance, nor a worse one
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// lock takes the first slot that nobody holds.
+func (s *slots) lock(name string) (lock *filelock.Lock, err error) {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256([]byte(name)) // a name may hold anything
+	for i := range cap(s.own) {
+		lock, err = filelock.Take(filepath.Join(s.dir, fmt.Sprintf("%s-%d", hex.EncodeToString(sum[:8]), i)))
+		if !errors.Is(err, filelock.ErrLocked) {
+			return lock, err
+		}
+	}
+	return nil, err
+}
