@@ -39,7 +39,7 @@ func (a *app) executors(root string, c project.Config) (map[string]agent.Executo
 		"http":    llm.Toolset(http.New(http.Options{}), model),
 		"shell":   llm.Toolset(shell.New(shell.Options{Secret: secretVariables(c)}), model),
 		"browser": llm.Toolset(browser.New(browser.Options{Path: c.Browser.Program, Network: outbound.Policy{Private: c.Browser.PrivateNetwork}}), model),
-		"mcp":     mcp.New(func(names []string) ([]agent.Server, error) { return namedServers(c, secrets, names) }, mcp.Options{}),
+		"mcp":     mcp.New(func(names []string) ([]agent.Server, error) { return namedServers(c, secrets, names) }, mcp.Options{Logins: loginsOf(secrets)}),
 	}
 	for _, name := range agentcli.Builtin() {
 		all[name] = agentcli.New(agentcli.Options{Builtin: name, Prices: prices, Converse: acp.Converse})

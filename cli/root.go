@@ -24,7 +24,7 @@ func (a *app) chapters() []chapter {
 		{"Look at runs", []*cobra.Command{a.runsVerb(), a.showVerb(), a.logsVerb(), a.eventsVerb()}},
 		{"Act on runs", []*cobra.Command{a.answerVerb(), a.cancelVerb(), a.raiseVerb()}},
 		{"Work on workflow files", []*cobra.Command{a.checkVerb(), a.convertVerb(), a.fmtVerb(), a.graphVerb(), a.planVerb(), a.digestVerb(), a.schemaVerb()}},
-		{"Work with agents", []*cobra.Command{a.agentsVerb(), a.toolsVerb(), a.sessionsVerb(), a.memoryVerb()}},
+		{"Work with agents", []*cobra.Command{a.agentsVerb(), a.toolsVerb(), a.mcpVerb(), a.sessionsVerb(), a.memoryVerb()}},
 		{"Set up", []*cobra.Command{a.initVerb(), a.doctorVerb(), a.completionVerb(), a.versionVerb()}},
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/mcp"
+	"github.com/hocket-dev/hocket/agent/mcp/login"
 	"github.com/hocket-dev/hocket/agent/secret"
 	"github.com/hocket-dev/hocket/agent/staff"
 	"github.com/hocket-dev/hocket/agent/tool"
@@ -48,9 +49,14 @@ func serversOf(c project.Config, secrets *secret.Store) ([]agent.Server, error) 
 		if err := errors.Join(err, wrong); err != nil {
 			return nil, fmt.Errorf("MCP server %q: %w", s.Name, err)
 		}
-		servers = append(servers, agent.Server{Name: s.Name, Command: s.Command, Env: env, URL: s.URL, Headers: headers})
+		servers = append(servers, agent.Server{Name: s.Name, Command: s.Command, Env: env, URL: s.URL, Headers: headers, Start: s.Start, Call: s.Call})
 	}
 	return servers, nil
+}
+
+// loginsOf are the user's logins at MCP servers.
+func loginsOf(secrets *secret.Store) *login.Store {
+	return login.Open(login.Options{Dir: filepath.Join(stateHome(), "hocket", "mcp"), Secret: secrets.Masker().Add})
 }
 
 // texts are values with the secrets that they name.
@@ -63,7 +69,7 @@ func texts(values map[string]project.Value, secrets *secret.Store) (map[string]s
 			if err != nil {
 				return nil, err
 			}
-			all[name] = value
+			all[name] = v.Prefix + value
 		}
 	}
 	return all, nil
@@ -78,7 +84,10 @@ type workplace struct {
 
 // newWorkplace puts it together. Whoever has it closes it.
 func (a *app) newWorkplace(p *project.Project) *workplace {
-	w, secrets := &workplace{}, a.secrets
+	w, secrets, logins := &workplace{}, a.secrets, loginsOf(a.secrets)
+	for _, s := range p.Config.Servers {
+		logins.Hide(s.URL) // a command may print what it finds in their files
+	}
 	each := map[string]int{}
 	for account, n := range p.Config.Parallel {
 		if account != project.AllAccounts {
@@ -89,7 +98,7 @@ func (a *app) newWorkplace(p *project.Project) *workplace {
 		Instructions:  func() (string, error) { return instructions(p.Root) },
 		Memories:      w.remember(p),
 		Conversations: conversations{session.Open(p.State), &a.session, w},
-		Tools:         a.toolsFor(p.Root),
+		Tools:         a.toolsFor(p.Root, logins),
 		Servers:       func(names []string) ([]agent.Server, error) { return namedServers(p.Config, secrets, names) },
 		Accounts:      agent.NewAccounts(p.Config.Parallel[project.AllAccounts], each, filepath.Join(stateHome(), "hocket", "accounts.json")),
 		Mask:          secrets.Masker(),
@@ -203,13 +212,18 @@ func (b *toolbox) close() {
 }
 
 // toolsFor finds the tools that a definition names: the project's own and the
-// built-in ones, and for executors that call tools all of its servers'.
-func (a *app) toolsFor(root string) func(context.Context, *agent.Task, bool) ([]agent.Tool, func(), error) {
+// built-in ones, and for executors that call tools all of its servers'. Others talk to
+// the servers of their task by themselves, where need be through a relay.
+func (a *app) toolsFor(root string, logins *login.Store) func(context.Context, *agent.Task, bool) ([]agent.Tool, func(), error) {
 	return func(ctx context.Context, task *agent.Task, calls bool) ([]agent.Tool, func(), error) {
 		b := &toolbox{}
 		err := b.named(a.tools, a.toolMistakes, task.Agent.Tools, calls)
-		if calls && err == nil {
-			err = b.served(ctx, root, task.Servers)
+		switch o := (mcp.Options{Dir: root, Logins: logins, Ask: task.Ask}); {
+		case err != nil:
+		case calls:
+			err = b.served(ctx, task.Servers, o)
+		default:
+			task.Servers, err = b.relayed(ctx, task.Servers, o)
 		}
 		if err != nil {
 			b.close()
@@ -238,15 +252,29 @@ func (b *toolbox) named(set *tool.Set, mistakes workflow.Diagnostics, names []st
 }
 
 // served adds the tools of MCP servers.
-func (b *toolbox) served(ctx context.Context, dir string, servers []agent.Server) error {
+func (b *toolbox) served(ctx context.Context, servers []agent.Server, o mcp.Options) error {
 	for _, server := range servers {
-		tools, end, err := mcp.Tools(ctx, server, mcp.Options{Dir: dir})
+		tools, end, err := mcp.Tools(ctx, server, o)
 		if err != nil {
 			return err
 		}
 		b.tools, b.ends = append(b.tools, tools...), append(b.ends, end)
 	}
 	return nil
+}
+
+// relayed are MCP servers as a program can talk to them that has no login.
+func (b *toolbox) relayed(ctx context.Context, servers []agent.Server, o mcp.Options) ([]agent.Server, error) {
+	all := make([]agent.Server, len(servers))
+	for i, server := range servers {
+		var end func()
+		var err error
+		if all[i], end, err = mcp.Relay(ctx, server, o); err != nil {
+			return nil, err
+		}
+		b.ends = append(b.ends, end)
+	}
+	return all, nil
 }
 
 // remember finds memories that have to do with a task.

@@ -66,6 +66,11 @@ type Server struct {
 	Call    time.Duration // longest time of a call; zero: the usual
 }
 
+// HasKey says whether the settings of a server say who asks: then nobody logs in.
+func (s *Server) HasKey() bool {
+	return slices.ContainsFunc(slices.Collect(maps.Keys(s.Headers)), func(name string) bool { return strings.EqualFold(name, "Authorization") })
+}
+
 // Login is how people log in to a server. The zero value: as the server says.
 type Login struct {
 	ClientID     string   // that Hocket has there; "": it registers itself
@@ -210,10 +215,10 @@ func readServers(m *strictyaml.Map, secrets map[string]Place) []Server {
 			e.Value.Key().Errorf(codeConfig, "write its `command: [PROGRAM, ARGUMENT…]`, or the `url` at which it answers", "MCP server %q needs a command or a url", e.Name)
 		}
 		if login := s.Peek("login"); login.Exists() {
-			switch hasKey := slices.ContainsFunc(slices.Collect(maps.Keys(server.Headers)), func(name string) bool { return strings.EqualFold(name, "Authorization") }); {
+			switch {
 			case server.URL == "" && len(server.Command) > 0:
 				login.Key().Errorf(codeConfig, "remove it; give the program a key under `env`", "MCP server %q is a program, to which nobody logs in", e.Name)
-			case hasKey:
+			case server.HasKey():
 				login.Key().Errorf(codeConfig, "keep one of them", "MCP server %q has a login and an Authorization header", e.Name)
 			}
 		}

@@ -30,20 +30,29 @@ const maxResult = 256 << 10
 
 // Tools are the tools of the server, under names that models take: SERVER_TOOL.
 func (s *Session) Tools() []agent.Tool {
+	list := s.List()
+	for i := range list {
+		list[i].Name = s.server.Name + "_" + list[i].Name
+	}
+	return tool.Distinct(list)
+}
+
+// List are the tools of the server, under the names that it gives them.
+func (s *Session) List() []agent.Tool {
 	s.mu.Lock()
 	tools := s.now.tools
 	s.mu.Unlock()
 	list := make([]agent.Tool, len(tools))
 	for i, t := range tools {
 		list[i] = agent.Tool{
-			Name: s.server.Name + "_" + t.Name, Description: describe(t), Input: inputOf(t), Approval: destroys(t),
+			Name: t.Name, Description: describe(t), Input: inputOf(t), Approval: destroys(t),
 			Call: func(ctx context.Context, args map[string]any, _ *agent.Task, log agent.Log) (string, error) {
 				text, err := s.Call(ctx, t.Name, args, log)
 				return cut(text), err
 			},
 		}
 	}
-	return tool.Distinct(list)
+	return list
 }
 
 // What a server says about a tool goes into every request to a model, so it has a limit.

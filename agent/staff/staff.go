@@ -35,8 +35,8 @@ type Options struct {
 	Conversations Conversations
 	// Tools finds those that a task may use. For an executor that calls them itself
 	// that is all that its definition names, and those of its servers; others have
-	// tools of their own, and are given only what the project has. done ends what
-	// they need.
+	// tools of their own, and are given only what the project has, and servers that
+	// they can talk to in place of those of the task. done ends what they need.
 	Tools func(ctx context.Context, task *agent.Task, calls bool) (tools []agent.Tool, done func(), err error)
 	// Servers are those of MCP, by name.
 	Servers func(names []string) ([]agent.Server, error)

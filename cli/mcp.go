@@ -1,0 +1,335 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/mcp"
+	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/project"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+func (a *app) mcpVerb() *cobra.Command {
+	return withVerbs(&cobra.Command{
+		Use:   "mcp [VERB]",
+		Short: "list MCP servers, look at their tools, log in to them",
+		Long: `List the MCP servers of the project, which config.yml names under mcp, and say how
+they are reached and whether you are logged in. An agent may use the tools of
+those that its definition names under mcp.`,
+		Example: `  hocket mcp
+  hocket mcp check
+
+  # what a server can do, and how to log in to one that wants it
+  hocket mcp show notes
+  hocket mcp login tracker`,
+		RunE: func(*cobra.Command, []string) error { return a.listServers() },
+	}, a.mcpCheckVerb(), a.mcpShowVerb(), a.mcpLoginVerb(), a.mcpLogoutVerb())
+}
+
+// serverLine is one server in mcp --json and mcp check --json.
+type serverLine struct {
+	Name    string   `json:"name"`
+	Command []string `json:"command,omitempty"`
+	URL     string   `json:"url,omitempty"`
+	Login   string   `json:"login"` // one of the words below
+	Answers *bool    `json:"answers,omitempty"`
+	Tools   *int     `json:"tools,omitempty"`
+	Error   string   `json:"error,omitempty"`
+}
+
+// What can be said about the login at a server.
+const (
+	loginNone  = "none"  // nobody logs in to a program
+	loginKey   = "key"   // it has one in the settings instead
+	loginNo    = "no"    // nobody has logged in; it may not want that
+	loginYes   = "yes"   // somebody has
+	loginEnded = "ended" // somebody had
+)
+
+func (a *app) serverLineOf(s *project.Server) (serverLine, error) {
+	l := serverLine{Name: s.Name, Command: s.Command, URL: s.URL, Login: loginNo}
+	switch {
+	case s.URL == "":
+		l.Login = loginNone
+	case s.HasKey():
+		l.Login = loginKey
+	default:
+		found, there, err := loginsOf(a.secrets).Find(s.URL)
+		switch {
+		case err != nil:
+			return l, err
+		case there && found.Ended:
+			l.Login = loginEnded
+		case there:
+			l.Login = loginYes
+		}
+	}
+	return l, nil
+}
+
+func (a *app) serverLines(p *project.Project, names []string) ([]serverLine, error) {
+	for _, name := range names {
+		if _, err := findServer(p, name); err != nil {
+			return nil, err
+		}
+	}
+	lines := []serverLine{}
+	for i := range p.Config.Servers {
+		s := &p.Config.Servers[i]
+		if len(names) > 0 && !slices.Contains(names, s.Name) {
+			continue
+		}
+		l, err := a.serverLineOf(s)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, l)
+	}
+	return lines, nil
+}
+
+// findServer finds a server of the project by its name.
+func findServer(p *project.Project, name string) (*project.Server, error) {
+	var names []string
+	for i := range p.Config.Servers {
+		if p.Config.Servers[i].Name == name {
+			return &p.Config.Servers[i], nil
+		}
+		names = append(names, p.Config.Servers[i].Name)
+	}
+	hint := workflow.DidYouMean(name, names)
+	switch {
+	case hint == "" && len(names) > 0:
+		hint = "it has " + strings.Join(names, ", ")
+	case hint == "":
+		hint = "say under `mcp` in .hocket/config.yml how it is reached"
+	}
+	return nil, usagef(hint, "the project has no MCP server %q", name)
+}
+
+func (a *app) listServers() error {
+	p, err := a.openProject()
+	if err != nil {
+		return err
+	}
+	lines, err := a.serverLines(p, nil)
+	if err != nil {
+		return err
+	}
+	return a.printServers(lines)
+}
+
+// printServers prints a table of servers, with what they answered if they were asked.
+func (a *app) printServers(lines []serverLine) error {
+	if a.json {
+		return a.printJSON(lines)
+	}
+	if len(lines) == 0 {
+		a.note("the project has no MCP servers; name them under `mcp` in .hocket/config.yml\n")
+		return nil
+	}
+	t := &view.Table{Head: []string{"SERVER", "LOGIN", "REACHED BY"}}
+	asked := lines[0].Answers != nil
+	if asked {
+		t.Head = []string{"SERVER", "LOGIN", "ANSWER", "REACHED BY"}
+	}
+	for _, l := range lines {
+		by := l.URL
+		if by == "" {
+			by = strings.Join(l.Command, " ")
+		}
+		row := []view.Cell{{Text: l.Name}, {Text: loginWords[l.Login], Paint: loginPaint[l.Login]}}
+		if asked {
+			row = append(row, answerCell(&l))
+		}
+		t.Row(append(row, view.Cell{Text: by, Paint: view.Dim})...)
+	}
+	return a.print(t.Draw(a.outStyle))
+}
+
+// loginWords are what people read, and loginPaint how it looks.
+var (
+	loginWords = map[string]string{loginNone: "-", loginKey: "has a key", loginNo: "no", loginYes: "yes", loginEnded: "has ended"}
+	loginPaint = map[string]view.Paint{loginYes: view.Green, loginEnded: view.Red}
+)
+
+func answerCell(l *serverLine) view.Cell {
+	if l.Tools == nil {
+		return view.Cell{Text: "fails", Paint: view.Red}
+	}
+	return view.Cell{Text: view.Count(*l.Tools, "tool"), Paint: view.Green}
+}
+
+func (a *app) mcpCheckVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check [NAME…]",
+		Short: "say which servers answer, and how many tools they have",
+		Long: `Start or reach the MCP servers of the project, all or those that are named, and say
+what they answer. The exit code is 1 if one of them does not work.`,
+		Example: `  hocket mcp check
+  hocket mcp check tracker --json`,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: a.completeServer,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.checkServers(cmd.Context(), args) },
+	}
+}
+
+func (a *app) checkServers(ctx context.Context, names []string) error {
+	p, err := a.openProject()
+	if err != nil {
+		return err
+	}
+	lines, err := a.serverLines(p, names)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer onSignal(func() { cancel(errInterrupted) }, func() {})()
+	failed := make([]error, len(lines))
+	var all sync.WaitGroup
+	for i := range lines {
+		all.Go(func() { failed[i] = a.checkServer(ctx, p, &lines[i]) })
+	}
+	all.Wait()
+	if ctx.Err() != nil {
+		return exitError(exitInterrupted)
+	}
+	if err := a.printServers(lines); err != nil {
+		return err
+	}
+	for _, err := range failed {
+		if err != nil && !a.json {
+			a.report(explain(err))
+		}
+	}
+	if errors.Join(failed...) != nil {
+		return exitError(exitFailed)
+	}
+	return nil
+}
+
+// checkServer asks a server for its tools.
+func (a *app) checkServer(ctx context.Context, p *project.Project, l *serverLine) error {
+	s, err := a.openServer(ctx, p, l.Name)
+	works := err == nil
+	l.Answers = &works
+	if err != nil {
+		l.Error = a.secrets.Masker().Mask(err.Error())
+		return err
+	}
+	defer s.Close()
+	n := len(s.List())
+	l.Tools = &n
+	return nil
+}
+
+// openServer begins to talk with a server of the project.
+func (a *app) openServer(ctx context.Context, p *project.Project, name string) (*mcp.Session, error) {
+	found, err := namedServers(p.Config, a.secrets, []string{name})
+	if err != nil {
+		return nil, err
+	}
+	return mcp.Open(ctx, found[0], mcp.Options{Dir: p.Root, Logins: loginsOf(a.secrets)})
+}
+
+func (a *app) mcpShowVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show NAME",
+		Short: "list the tools of a server",
+		Long: `List the tools of a server, as it describes them. The agent mcp calls them by these
+names; agents with a model see them as SERVER_TOOL.`,
+		Example: `  hocket mcp show notes
+  hocket mcp show notes --json`,
+		Args:              argsBetween(1, 1),
+		ValidArgsFunction: a.completeServer,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.showServer(cmd.Context(), args[0]) },
+	}
+}
+
+// serverTool is a tool in mcp show --json.
+type serverTool struct {
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	Approval    bool           `json:"approval"`
+	Inputs      map[string]any `json:"inputs"`
+}
+
+func (a *app) showServer(ctx context.Context, name string) error {
+	p, err := a.openProject()
+	if err != nil {
+		return err
+	}
+	if _, err := findServer(p, name); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer onSignal(func() { cancel(errInterrupted) }, func() {})()
+	s, err := a.openServer(ctx, p, name)
+	if errors.Is(err, errInterrupted) {
+		return exitError(exitInterrupted)
+	}
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return a.printServerTools(name, s.List())
+}
+
+func (a *app) printServerTools(name string, list []agent.Tool) error {
+	tools := []serverTool{}
+	t := &view.Table{Head: []string{"TOOL", "ASKS", "TAKES", "DESCRIPTION"}}
+	for _, one := range list {
+		tools = append(tools, serverTool{one.Name, one.Description, one.Approval, one.Input})
+		asks := "no"
+		if one.Approval {
+			asks = "yes"
+		}
+		t.Row(view.Cell{Text: one.Name}, view.Cell{Text: asks}, view.Cell{Text: takes(one.Input)}, view.Cell{Text: one.Description})
+	}
+	switch {
+	case a.json:
+		return a.printJSON(map[string]any{"name": name, "tools": tools})
+	case len(tools) == 0:
+		a.note(view.Line(name) + " has no tools\n")
+		return nil
+	}
+	return a.print(t.Draw(a.outStyle))
+}
+
+// takes names the arguments of a tool; those that may be left out stand in brackets.
+func takes(schema map[string]any) string {
+	properties, _ := schema["properties"].(map[string]any)
+	required, _ := schema["required"].([]any)
+	var names, more []string
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		if slices.Contains(required, any(name)) {
+			names = append(names, name)
+		} else {
+			more = append(more, "["+name+"]")
+		}
+	}
+	return agent.OneLine(strings.Join(append(names, more...), " "), 40)
+}
+
+// completeServer completes the name of a server.
+func (a *app) completeServer(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	p, err := a.openProject()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var names []string
+	for _, s := range p.Config.Servers {
+		names = append(names, s.Name)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-dev/hocket/agent/mcp/login"
+	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/project"
+)
+
+// loginFlags are the flags of mcp login.
+type loginFlags struct {
+	noBrowser bool
+	timeout   time.Duration
+}
+
+func (a *app) mcpLoginVerb() *cobra.Command {
+	var f loginFlags
+	cmd := &cobra.Command{
+		Use:   "login NAME [FLAGS]",
+		Short: "log in to a server that wants to know who asks",
+		Long: `Log in to an MCP server that has an address. A browser opens and asks you; what it
+brings back is kept for you, for all your projects, and renewed by itself.
+Runs use it; they never open a browser, and never wait for one.`,
+		Example: `  hocket mcp login tracker
+
+  # over ssh: open the address elsewhere, and paste the one at which it ends
+  hocket mcp login tracker --no-browser`,
+		Args:              argsBetween(1, 1),
+		ValidArgsFunction: a.completeServer,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.login(cmd.Context(), args[0], &f) },
+	}
+	cmd.Flags().BoolVar(&f.noBrowser, "no-browser", false, "only print the address to open")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 5*time.Minute, "give up after this `TIME`")
+	return cmd
+}
+
+func (a *app) login(ctx context.Context, name string, f *loginFlags) error {
+	p, err := a.openProject()
+	if err != nil {
+		return err
+	}
+	server, err := a.loginServer(p, name)
+	if err != nil {
+		return err
+	}
+	if f.timeout <= 0 {
+		return usagef("leave it out for 5m", "--timeout must be more than nothing")
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer onSignal(func() { cancel(errInterrupted) }, func() {})()
+	made, err := loginsOf(a.secrets).Login(ctx, server, a.person(name, f))
+	if errors.Is(err, errInterrupted) {
+		a.note("not logged in\n")
+		return exitError(exitInterrupted)
+	}
+	if err != nil {
+		return err
+	}
+	s, err := a.openServer(ctx, p, name)
+	if err != nil {
+		a.note("logged in to " + view.Line(name) + ", but it cannot be used:\n")
+		return err
+	}
+	defer s.Close()
+	return a.printLogin(name, server.Address, made, len(s.List()))
+}
+
+// loginServer is a server of the project as one to log in to.
+func (a *app) loginServer(p *project.Project, name string) (login.Server, error) {
+	s, err := findServer(p, name)
+	if err != nil {
+		return login.Server{}, err
+	}
+	switch {
+	case s.URL == "":
+		return login.Server{}, usagef("if it wants a key, give it one under `env` in config.yml", "%q is a program, to which nobody logs in", name)
+	case s.HasKey():
+		return login.Server{}, usagef("remove that header first, if you want to log in instead", "config.yml gives %q an Authorization header", name)
+	case stateHome() == "":
+		return login.Server{}, usagef("set HOME or XDG_STATE_HOME", "there is no home directory to keep logins in")
+	}
+	headers, err := texts(s.Headers, a.secrets)
+	if err != nil {
+		return login.Server{}, err
+	}
+	server := login.Server{Address: s.URL, Headers: headers, ClientID: s.Login.ClientID, Scopes: s.Login.Scopes, Port: s.Login.Port}
+	if s.Login.ClientSecret != "" {
+		server.ClientSecret, err = a.secrets.Get(s.Login.ClientSecret)
+	}
+	return server, err
+}
+
+// person is who sits at this terminal.
+func (a *app) person(name string, f *loginFlags) login.Person {
+	person := login.Person{Wait: f.timeout, Tell: func(note string) { a.note(view.Line(note) + "\n") }}
+	if in, ok := terminal(a.std.In); ok {
+		person.Pasted = linesOf(in)
+	}
+	person.Show = func(address string) {
+		text := "Open this address in a browser to log in to " + view.Line(name) + ":"
+		if !f.noBrowser && openBrowser(address) {
+			text = "Log in to " + view.Line(name) + " in the browser that opens. If none does, open this address yourself:"
+		}
+		text += "\n\n  " + view.Line(address) + "\n\n"
+		if person.Pasted != nil {
+			text += "If that browser is on another machine, it ends at an address that cannot be\nopened: paste that address here.\n"
+		}
+		a.note(text + "Waiting for at most " + view.Duration(f.timeout) + "; Ctrl-C stops.\n")
+	}
+	return person
+}
+
+// linesOf are the lines that somebody types. The reading ends with the process.
+func linesOf(in *os.File) <-chan string {
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		for s := bufio.NewScanner(in); s.Scan(); {
+			if strings.TrimSpace(s.Text()) != "" {
+				lines <- s.Text()
+			}
+		}
+	}()
+	return lines
+}
+
+// openBrowser has the system open an address. false: it has nothing to do that with.
+func openBrowser(address string) bool {
+	var command []string
+	switch runtime.GOOS {
+	case "darwin":
+		command = []string{"open", address}
+	case "windows":
+		command = []string{"rundll32", "url.dll,FileProtocolHandler", address}
+	default:
+		if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
+			return false // it would be one in this terminal, or none
+		}
+		command = []string{"xdg-open", address}
+	}
+	cmd := exec.Command(command[0], command[1:]...)
+	setsid(cmd) // it is not ended with this command
+	if cmd.Start() != nil {
+		return false
+	}
+	go func() { _ = cmd.Wait() }() // what comes of it shows in the login
+	return true
+}
+
+func (a *app) printLogin(name, address string, made login.Login, tools int) error {
+	if a.json {
+		facts := map[string]any{"name": name, "url": address, "issuer": made.Issuer, "scopes": append([]string{}, made.Scopes...), "renews": made.Renews, "tools": tools}
+		if !made.Expires.IsZero() {
+			facts["expires"] = made.Expires
+		}
+		return a.printJSON(facts)
+	}
+	text := "logged in to " + view.Line(name) + ", which has " + view.Count(tools, "tool")
+	if !made.Renews && !made.Expires.IsZero() {
+		text += "; the login ends " + made.Expires.Local().Format(time.DateTime)
+	}
+	return a.print(text + "\n")
+}
+
+func (a *app) mcpLogoutVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "logout NAME",
+		Short: "forget the login at a server",
+		Long: `Forget the login at an MCP server, and tell those who gave it that it is over. NAME is
+a server of the project, or the address of one that the project has no more.`,
+		Example: `  hocket mcp logout tracker
+  hocket mcp logout https://tracker.example.com/mcp`,
+		Args:              argsBetween(1, 1),
+		ValidArgsFunction: a.completeServer,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.logout(cmd.Context(), args[0]) },
+	}
+}
+
+func (a *app) logout(ctx context.Context, name string) error {
+	p, err := a.openProject()
+	if err != nil {
+		return err
+	}
+	address := name
+	if !strings.Contains(name, "://") {
+		s, err := findServer(p, name)
+		if err != nil {
+			return err
+		}
+		address = s.URL
+	}
+	there, err := loginsOf(a.secrets).Logout(ctx, address)
+	switch {
+	case err != nil && !there:
+		return err
+	case err != nil:
+		a.note("the login is forgotten here, but " + view.Line(err.Error()) + "\n")
+	}
+	if a.json {
+		return a.printJSON(map[string]any{"name": name, "logged_out": there})
+	}
+	if !there {
+		return a.print("nobody was logged in to " + view.Line(name) + "\n")
+	}
+	return a.print("logged out of " + view.Line(name) + "\n")
+}
