@@ -1,6 +1,7 @@
 package local
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -69,7 +70,7 @@ func TestQuestionOfAnAttemptThatHasEnded(t *testing.T) {
 	q := newQuery(attemptKey{"a", 1}, agent.Question{Text: "may I?", Options: []string{"yes"}}, nil)
 	l.mail.ask(q)
 	l.queried(q)
-	if r := <-q.reply; r.err != agent.ErrNobody || len(l.queries.open) != 0 {
+	if r := <-q.reply; !errors.Is(r.err, agent.ErrNobody) || len(l.queries.open) != 0 {
 		t.Errorf("told %v, %d are open", r, len(l.queries.open))
 	}
 }
