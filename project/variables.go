@@ -122,7 +122,7 @@ func inPlace(value any, path []expr.Key, alone bool) (string, bool) {
 	case len(path) > 0:
 		return "", false
 	case alone:
-		return text, true
+		return expr.Closed(text), true
 	case len(parsed.Refs()) == 0 && !isText:
 		return workflow.FormatJSON(value), true
 	case len(parsed.Refs()) == 0:

@@ -325,6 +325,15 @@ func formatLiteral(b *strings.Builder, text string, d Dialect, beforeExpr bool) 
 	}
 }
 
+// Closed is a canonical template that means the same whatever is written behind it:
+// the dollar signs at its end, which a brace would make a mark of, stand in an
+// expression.
+func Closed(text string) string {
+	var b strings.Builder
+	b.WriteString(quoteDollars(&b, text, 0))
+	return b.String()
+}
+
 // quoteDollars writes plain text with the dollar signs at its end, and more,
 // as an expression. If there are none, it leaves the text to be written.
 func quoteDollars(b *strings.Builder, plain string, more int) string {
