@@ -57,8 +57,8 @@ func accountName(account string) string {
 
 // Enter waits until an attempt may use an account. For one whose quota is used up
 // the error says until when; it is not waited for here, because the run can do
-// that better. leave takes the error of the attempt.
-func (a *Accounts) Enter(ctx context.Context, account string) (leave func(error), err error) {
+// that better.
+func (a *Accounts) Enter(ctx context.Context, account string) (*Seat, error) {
 	release, err := a.seat(ctx, account)
 	if err != nil {
 		return nil, err
@@ -70,13 +70,58 @@ func (a *Accounts) Enter(ctx context.Context, account string) (leave func(error)
 			Message: fmt.Sprintf("the quota of %s is used up until %s", accountName(account), until.Local().Format(time.DateTime)),
 		}
 	}
-	return func(failed error) {
-		var known *Error
-		if errors.As(failed, &known) && known.Kind == Quota && known.Until.After(a.now()) {
-			a.park(account, known.Until)
+	return &Seat{accounts: a, account: account, release: release}, nil
+}
+
+// Seat is a place at an account. It is safe for concurrent use.
+type Seat struct {
+	accounts *Accounts
+	account  string
+
+	mu      sync.Mutex
+	resting int // of those who have it, how many wait for a person
+	left    bool
+	release func()
+}
+
+// Leave gives the seat back. What the error of the attempt says of the quota holds for
+// all.
+func (s *Seat) Leave(failed error) {
+	var known *Error
+	if errors.As(failed, &known) && known.Kind == Quota && known.Until.After(s.accounts.now()) {
+		s.accounts.park(s.account, known.Until)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stand()
+	s.left = true
+}
+
+// stand frees the seat, if it is taken.
+func (s *Seat) stand() {
+	s.release()
+	s.release = func() {}
+}
+
+// Rest waits for something that has nothing to do with the account and may take long,
+// as people do. Others may sit here meanwhile.
+func (s *Seat) Rest(ctx context.Context, wait func()) {
+	s.mu.Lock()
+	if s.resting++; s.resting == 1 {
+		s.stand()
+	}
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.resting--; s.resting > 0 || s.left {
+			return
 		}
-		release()
-	}, nil
+		if release, err := s.accounts.seat(ctx, s.account); err == nil { // else the attempt is at its end
+			s.release = release
+		}
+	}()
+	wait()
 }
 
 // seat takes a slot of the account, then one of all: who waits for an account

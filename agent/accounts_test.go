@@ -24,7 +24,7 @@ func TestAccountsShareOutSlots(t *testing.T) {
 				if of == 1 {
 					account = "small"
 				}
-				leave, err := a.Enter(t.Context(), account)
+				seat, err := a.Enter(t.Context(), account)
 				if err != nil {
 					t.Error(err)
 					return
@@ -37,7 +37,7 @@ func TestAccountsShareOutSlots(t *testing.T) {
 				}
 				time.Sleep(time.Second)
 				now[of].Add(-1)
-				leave(nil)
+				seat.Leave(nil)
 			})
 		}
 		all.Wait()
@@ -51,27 +51,27 @@ func TestAccountsParkWhatIsUsedUp(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "state", "accounts.json")
 	one, other := NewAccounts(0, nil, file), NewAccounts(0, nil, file)
 	until := time.Now().Add(time.Hour)
-	leave, err := one.Enter(t.Context(), "anthropic")
+	seat, err := one.Enter(t.Context(), "anthropic")
 	if err != nil {
 		t.Fatal(err)
 	}
-	leave(&Error{Kind: Quota, Message: "later", Until: until})
+	seat.Leave(&Error{Kind: Quota, Message: "later", Until: until})
 	for name, a := range map[string]*Accounts{"this process": one, "another": other, "one that starts": NewAccounts(0, nil, file)} {
 		_, err := a.Enter(t.Context(), "anthropic")
 		var known *Error
 		if !errors.As(err, &known) || known.Kind != Quota || !known.Until.Equal(until) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if leave, err := a.Enter(t.Context(), "openai"); err != nil {
+		if seat, err := a.Enter(t.Context(), "openai"); err != nil {
 			t.Errorf("%s: another account: %v", name, err)
 		} else {
-			leave(nil)
+			seat.Leave(nil)
 		}
 		a.now = func() time.Time { return until.Add(time.Second) }
-		if leave, err := a.Enter(t.Context(), "anthropic"); err != nil {
+		if seat, err := a.Enter(t.Context(), "anthropic"); err != nil {
 			t.Errorf("%s: after the reset: %v", name, err)
 		} else {
-			leave(nil)
+			seat.Leave(nil)
 		}
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
@@ -95,7 +95,7 @@ func TestAccountsCountAllProcesses(t *testing.T) {
 	for i := range 40 {
 		group.Go(func() {
 			account := []string{"small#1", "other"}[i/4%2]
-			leave, err := processes[i%4].Enter(t.Context(), account)
+			seat, err := processes[i%4].Enter(t.Context(), account)
 			if err != nil {
 				t.Error(err)
 				return
@@ -106,7 +106,7 @@ func TestAccountsCountAllProcesses(t *testing.T) {
 				small.Add(-1)
 			}
 			all.Add(-1)
-			leave(nil)
+			seat.Leave(nil)
 		})
 	}
 	group.Wait()
@@ -121,7 +121,7 @@ func TestAccountsOfOneName(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "accounts.json")
 	one, other := NewAccounts(0, map[string]int{"work": 1}, file), NewAccounts(0, map[string]int{"work": 1}, file)
 	until := time.Now().Add(time.Hour)
-	leave, err := one.Enter(t.Context(), "work#a")
+	seat, err := one.Enter(t.Context(), "work#a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,12 +135,12 @@ func TestAccountsOfOneName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	second(nil)
-	leave(&Error{Kind: Quota, Until: until})
+	second.Leave(nil)
+	seat.Leave(&Error{Kind: Quota, Until: until})
 	if third, err := other.Enter(t.Context(), "work#b"); err != nil {
 		t.Errorf("the account of another key: %v", err)
 	} else {
-		third(nil)
+		third.Leave(nil)
 	}
 	if _, err := other.Enter(t.Context(), "work#a"); !errors.As(err, &known) || known.Kind != Quota || !strings.HasPrefix(known.Message, "the quota of work is used up") {
 		t.Errorf("the account that is used up: %v", err)
@@ -151,13 +151,46 @@ func TestAccountsOfOneName(t *testing.T) {
 	}
 }
 
+// Who waits for a person keeps nobody from the account, and has its seat again after.
+func TestASeatIsFreeWhilePeopleThink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := NewAccounts(1, map[string]int{"x": 1}, "")
+		seat, err := a.Enter(t.Context(), "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var group sync.WaitGroup
+		for i := range 2 { // calls of one answer that both ask
+			group.Go(func() { seat.Rest(t.Context(), func() { time.Sleep(time.Duration(i+1) * time.Hour) }) })
+		}
+		synctest.Wait()
+		other, err := a.Enter(t.Context(), "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Hour)
+		done := make(chan struct{})
+		go func() { group.Wait(); close(done) }()
+		synctest.Wait()
+		select {
+		case <-done:
+			t.Error("two have one seat")
+		default:
+		}
+		other.Leave(nil)
+		<-done
+		seat.Leave(nil)
+		seat.Rest(t.Context(), func() {}) // does no harm
+	})
+}
+
 func TestAccountsWithoutAFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "accounts.json")
 	if err := os.WriteFile(file, []byte("{not JSON"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	a := NewAccounts(1, nil, file)
-	leave, err := a.Enter(t.Context(), "x")
+	seat, err := a.Enter(t.Context(), "x")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +199,7 @@ func TestAccountsWithoutAFile(t *testing.T) {
 	if _, err := a.Enter(ctx, "x"); err == nil {
 		t.Error("entered without a slot")
 	}
-	leave(&Error{Kind: Quota, Until: time.Now().Add(-time.Hour)})
+	seat.Leave(&Error{Kind: Quota, Until: time.Now().Add(-time.Hour)})
 	if _, err := a.Enter(t.Context(), "x"); err != nil {
 		t.Errorf("a quota that was reset long ago: %v", err)
 	}

@@ -139,13 +139,26 @@ func (e *employed) attempt(ctx context.Context, task *agent.Task, log agent.Log)
 	if !ok || !thinker.Thinks(task) {
 		return e.Executor.Run(ctx, task, log)
 	}
-	leave, err := e.o.Accounts.Enter(ctx, thinker.Account(task))
+	seat, err := e.o.Accounts.Enter(ctx, thinker.Account(task))
 	if err != nil {
 		return agent.Result{}, err
 	}
-	res, err := e.think(ctx, thinker, task, session, log)
-	leave(err)
+	res, err := e.think(ctx, thinker, unseated(task, seat), session, log)
+	seat.Leave(err)
 	return res, err
+}
+
+// unseated is a task that keeps no seat while it waits for a person.
+func unseated(task *agent.Task, seat *agent.Seat) *agent.Task {
+	if task.Ask == nil {
+		return task
+	}
+	patient := *task
+	patient.Ask = func(ctx context.Context, q agent.Question) (said string, err error) {
+		seat.Rest(ctx, func() { said, err = task.Ask(ctx, q) })
+		return said, err
+	}
+	return &patient
 }
 
 // takeSession takes the name of a conversation out of the settings of a task.

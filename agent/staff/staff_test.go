@@ -241,3 +241,24 @@ func TestQuestionsHoldNoSecret(t *testing.T) {
 		t.Errorf("asked %+v, got %q, %v", asked, said, err)
 	}
 }
+
+// While one task waits for a person, another may use the account.
+func TestAQuestionLeavesTheSeat(t *testing.T) {
+	s := staff.New(staff.Options{Accounts: agent.NewAccounts(1, nil, "")})
+	asking := &mind{}
+	asking.say = func(agent.Log) (agent.Result, error) {
+		said, err := asking.got.Ask(t.Context(), agent.Question{Text: "May I?", Options: []string{"yes"}})
+		return agent.Result{Output: said}, err
+	}
+	task := &agent.Task{Agent: &agent.Definition{}, Ask: func(ctx context.Context, _ agent.Question) (string, error) {
+		if _, err := s.Employ(&mind{}).Run(ctx, newTask(), func([]byte) {}); err != nil { // would wait for ever
+			return "", err
+		}
+		return "yes", nil
+	}}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if res, err := s.Employ(asking).Run(ctx, task, func([]byte) {}); err != nil || res.Output != "yes" {
+		t.Errorf("%q, %v", res.Output, err)
+	}
+}
