@@ -1,10 +1,10 @@
 package project
 
 import (
+	"errors"
 	"maps"
 	"path/filepath"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
@@ -24,18 +24,17 @@ func (l *Loaded) readPrompts(w *workflow.Workflow) {
 	var before []string // inputs that are asked for without the prompts
 	w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
 		task, ok := n.Step.(*workflow.Task)
-		switch {
-		case !ok:
+		if !ok || task.Settings[promptFile] == nil && task.Settings[templateName] == nil {
 			return
-		case task.Settings[promptFile] != nil:
+		}
+		if !read {
+			before = expr.FreeInputs(w)
+		}
+		read = true
+		if task.Settings[promptFile] != nil {
 			l.readPrompt(w, n, task)
-			read = true
-		case task.Settings[templateName] != nil:
-			if before == nil {
-				before = expr.FreeInputs(w)
-			}
+		} else {
 			l.readTemplate(w, n, task)
-			read = true
 		}
 	})
 	if read {
@@ -53,40 +52,30 @@ func (l *Loaded) readPrompt(w *workflow.Workflow, n *workflow.Node, task *workfl
 		l.report(workflow.Errorf(pos, codePromptFile, detail, summary, args...))
 	}
 	name, isText := task.Settings[promptFile].(string)
+	_, twice := task.Settings[templateName]
 	task.Settings = maps.Clone(task.Settings)
 	delete(task.Settings, promptFile)
+	delete(task.Settings, templateName)
 	file := filepath.Join(filepath.Dir(w.Pos.File), filepath.FromSlash(name))
 	switch {
 	case !isText || name == "" || strings.Contains(name, "${"):
 		refuse("write the path of a file, without references", "the file of the prompt has no fixed name")
 		return
-	case task.Prompt.Text != "":
+	case task.Prompt.Text != "" || twice:
 		refuse("remove one of them", "the prompt stands here and in a file")
 		return
 	case filepath.IsAbs(name) || !l.inside(file, filepath.Dir(w.Pos.File)):
 		refuse("give a path inside of the project, relative to the workflow", "%q is outside of the project", name)
 		return
 	}
-	text, err := l.project.read(file)
-	switch {
+	switch t, err := l.templateIn(file); {
+	case errors.Is(err, errNoText):
+		refuse("save the file as UTF-8", "%q is no text", name)
 	case err != nil:
 		refuse("the path is relative to the file of the workflow", "the prompt %q cannot be read", name)
-	case !utf8.Valid(text):
-		refuse("save the file as UTF-8", "%q is no text", name)
 	default:
-		setPrompt(task, file, string(text))
+		l.apply(use{w: w, node: n, task: task, template: t, name: name, pos: pos})
 	}
-}
-
-// setPrompt takes the text of a file as a prompt, without the line breaks at its
-// end.
-func setPrompt(task *workflow.Task, file, text string) {
-	text = strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
-	src := workflow.Source{Text: text, Pos: workflow.Pos{File: file, Line: 1, Column: 1, EndLine: 1, EndColumn: 1}}
-	last := text[strings.LastIndexByte(text, '\n')+1:]
-	src.Pos.EndLine += strings.Count(text, "\n")
-	src.Pos.EndColumn += utf8.RuneCountInString(last)
-	task.Prompt = workflow.Template{Text: expr.Late(text, expr.Mixed), Src: src}
 }
 
 // inside says whether a file stands in the project, or below the directory of the

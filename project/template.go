@@ -1,6 +1,7 @@
 package project
 
 import (
+	"errors"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -41,27 +42,40 @@ func (l *Loaded) readTemplate(w *workflow.Workflow, n *workflow.Node, task *work
 	l.missing = append(l.missing, missing{w, n.ID, workflow.Errorf(pos, codeTemplate, templateHint(name, homes), "there is no prompt %q", name)})
 }
 
-// template is the prompt of a name, nil if no file holds it. A file is read once.
+// template is the prompt of a name, nil if no file holds it.
 func (l *Loaded) template(name string, homes []string) *template {
 	if !filepath.IsLocal(name) { // it leads out of the directory
 		return nil
 	}
 	for _, home := range homes {
-		file := filepath.Join(home, "prompts", filepath.FromSlash(name)+".md")
-		if t := l.templates[file]; t != nil {
-			return t
-		}
-		if text, err := l.project.read(file); err == nil && utf8.Valid(text) {
-			t, found := readFront(file, text)
-			l.Diagnostics = append(l.Diagnostics, found...)
-			if l.templates == nil {
-				l.templates = map[string]*template{}
-			}
-			l.templates[file] = t
+		if t, err := l.templateIn(filepath.Join(home, "prompts", filepath.FromSlash(name)+".md")); err == nil {
 			return t
 		}
 	}
 	return nil
+}
+
+var errNoText = errors.New("project: the file is no text")
+
+// templateIn is the prompt in a file, which is read once.
+func (l *Loaded) templateIn(file string) (*template, error) {
+	if t := l.templates[file]; t != nil {
+		return t, nil
+	}
+	text, err := l.project.read(file)
+	if err != nil {
+		return nil, err
+	}
+	if !utf8.Valid(text) {
+		return nil, errNoText
+	}
+	t, found := readFront(file, text)
+	l.Diagnostics = append(l.Diagnostics, found...)
+	if l.templates == nil {
+		l.templates = map[string]*template{}
+	}
+	l.templates[file] = t
+	return t, nil
 }
 
 // homesFor are the directories whose agents and prompts a workflow may use: those

@@ -73,6 +73,38 @@ func TestKeysOfPrompts(t *testing.T) {
 	}
 }
 
+// A file that a step names itself is read as a prompt of the project is.
+func TestKeysOfPromptFiles(t *testing.T) {
+	const prompt = "---\ninputs: {text: , reader: everybody}\noutput: {mode: json}\nmodel: large\n---\nSum up {{text}} for {{reader}}.\n"
+	const steps = "steps:\n  - {id: draft, agent: shell, config: {command: [ls]}, output: draft}\n  - {id: sum, agent: claude, config: {prompt_file: sum.md}"
+	dir := write(t, map[string]string{
+		"sum.md":                 prompt,
+		".hocket/prompts/sum.md": prompt,
+		"good.yml":               steps + ", inputs: {text: '${draft}'}}\n",
+		"less.yml":               steps + "}\n",
+		"twice.yml":              steps + ", template: sum, inputs: {text: a}}\n",
+	})
+	p := open(t, dir, "claude")
+	l := load(t, p, "good.yml")
+	if found := l.Check(nil); found.Errors() {
+		t.Fatal(found)
+	}
+	node := l.Bundle.Root.Body.Node("sum")
+	task := node.Step.(*workflow.Task)
+	if task.Prompt.Text != "Sum up ${vars.draft} for everybody." || task.Settings["model"] != "large" || node.Output.Mode != workflow.JSON {
+		t.Errorf("it is %q with %v and %+v", task.Prompt.Text, task.Settings, node.Output)
+	}
+	for name, want := range map[string]string{
+		"less.yml":  `less.yml:3:52: error[template-variable]: nothing gives "text", which the prompt "sum.md" uses in sum.md:6; give it at the step, ` + "`inputs: {text: …}`, or to the workflow",
+		"twice.yml": "twice.yml:3:52: error[prompt-file]: the prompt stands here and in a file; remove one of them",
+	} {
+		found := load(t, p, name).Check(nil)
+		if len(found) != 1 || strings.TrimPrefix(found[0].String(), dir+"/") != want {
+			t.Errorf("%s: %v", name, found)
+		}
+	}
+}
+
 // What a prompt uses and nothing gives is a mistake of the step.
 func TestVariablesOfPrompts(t *testing.T) {
 	const listed = "---\ninputs: [text, reader]\n---\nSum up {{text}}\nfor {{reader}}.\n"
