@@ -35,12 +35,12 @@ func (c *conversation) openLedger() error {
 	return nil
 }
 
-// priceOf is the price of a model, by its name alone or with its provider's.
+// priceOf is the price of a model at its provider, else its price anywhere.
 func (e *Executor) priceOf(at place) (agent.Price, bool) {
-	if price, known := e.prices(at.model); known {
+	if price, known := e.prices(at.name + "/" + at.model); known {
 		return price, true
 	}
-	return e.prices(at.name + "/" + at.model)
+	return e.prices(at.model)
 }
 
 // Unbounded says that a budget of money cannot be kept where the price of the model is

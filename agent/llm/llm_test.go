@@ -360,6 +360,19 @@ func TestUnknownPrice(t *testing.T) {
 	}
 }
 
+// What a model costs at a provider counts more than what it costs elsewhere.
+func TestPriceAtAProvider(t *testing.T) {
+	fake := fakemodel.Start(t)
+	e := New(Options{
+		Providers: map[string]Provider{"fake": at(Compatible, fake.URL, "k")}, DefaultModel: "gpt-4o",
+		Prices: Prices(map[string]agent.Price{"fake/gpt-4o": {Input: 1000}, "gpt-4o": {Input: 1}}),
+	})
+	t.Cleanup(e.Close)
+	if got, err := e.Run(t.Context(), task("hello"), func([]byte) {}); err != nil || !near(got.Usage.CostUSD, 1) {
+		t.Errorf("%+v, %v", got.Usage, err)
+	}
+}
+
 // The first piece is in the log while the answer still comes.
 func TestStreaming(t *testing.T) {
 	each(t, func(t *testing.T, api API) {
