@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -77,36 +78,34 @@ func sessionLines(all []*session.Session) []sessionLine {
 func sessionTable(all []*session.Session) *view.Table {
 	t := &view.Table{Head: []string{"SESSION", "AGENT", "RUNS ON", "LAST", "MESSAGES", "BEGAN WITH"}, Right: []bool{4: true}}
 	for _, s := range all {
-		first := ""
-		if len(s.Messages) > 0 {
-			first = s.Messages[0].Content
-		}
 		t.Row(view.Cell{Text: s.ID}, view.Cell{Text: s.Agent}, view.Cell{Text: s.Executor}, view.Cell{Text: s.Changed.Local().Format(time.DateTime), Paint: view.Dim},
-			view.Cell{Text: fmt.Sprint(len(s.Messages))}, view.Cell{Text: first})
+			view.Cell{Text: fmt.Sprint(len(s.Messages))}, view.Cell{Text: beganWith(s)})
 	}
 	return t
 }
 
 func (a *app) sessionsShowVerb() *cobra.Command {
 	return &cobra.Command{
-		Use:   "show SESSION",
+		Use:   "show SESSION|RUN",
 		Short: "show what was said",
-		Long:  "Show what was said in a conversation. The beginning of its id is enough.",
+		Long: `Show what was said in a conversation, or in that of a run, where it had only one.
+The beginning of the id is enough.`,
 		Example: `  hocket sessions show task-1a2b
   hocket sessions show task-1a2b --json | jq -r '.messages[-1].content'`,
-		Args: argsBetween(1, 1),
-		RunE: func(_ *cobra.Command, args []string) error { return a.showSession(args[0]) },
+		Args:              argsBetween(1, 1),
+		ValidArgsFunction: a.completeSession,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.showSession(cmd.Context(), args[0]) },
 	}
 }
 
-func (a *app) showSession(id string) error {
+func (a *app) showSession(ctx context.Context, id string) error {
 	dir, err := a.stateDir()
 	if err != nil {
 		return err
 	}
-	s, err := session.Open(dir).Load(id)
+	s, err := a.findSession(ctx, dir, id)
 	if err != nil {
-		return sessionUsage(err)
+		return err
 	}
 	if a.json {
 		return a.printJSON(s)
@@ -155,8 +154,9 @@ func (a *app) sessionsDeleteVerb() *cobra.Command {
 it by itself is not touched.`,
 		Example: `  hocket sessions delete task-1a2b
   hocket sessions delete task-1a2b3c4d --json`,
-		Args: argsBetween(1, 1),
-		RunE: func(_ *cobra.Command, args []string) error { return a.deleteSession(args[0]) },
+		Args:              argsBetween(1, 1),
+		ValidArgsFunction: a.completeSession,
+		RunE:              func(_ *cobra.Command, args []string) error { return a.deleteSession(args[0]) },
 	}
 }
 
@@ -173,16 +173,4 @@ func (a *app) deleteSession(prefix string) error {
 		return a.printJSON(map[string]any{"deleted": id})
 	}
 	return a.print("forgot " + id + "\n")
-}
-
-// sessionUsage makes a session that is not there a mistake of the caller.
-func sessionUsage(err error) error {
-	var unknown *session.UnknownError
-	if !errors.As(err, &unknown) {
-		return err
-	}
-	if len(unknown.Candidates) > 0 {
-		return usagef("write more of the id", "%v", err)
-	}
-	return usagef("`hocket sessions` lists them", "%v", err)
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-dev/hocket/agent"
-	"github.com/hocket-dev/hocket/session"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -32,7 +31,8 @@ like any other, so show, logs, cancel and resume work on it. Without --agent the
 project's default agent does it, else the only one that can, else the one whose
 description fits.
 
-The conversation is kept. With --session the next task goes on with it.
+The conversation is kept. With --session the next task goes on with it; the id of
+the run will do as well.
 
 --max-cost and --max-tokens are the budget of the task, where its agent can be held
 to one. One that cannot says so, and waits before it begins.`,
@@ -56,7 +56,8 @@ to one. One that cannot says so, and waits before it begins.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.agent, "agent", "a", "", "the `NAME` of the agent, its role or what it can do")
-	flags.StringVarP(&f.session, "session", "s", "", "go on with the conversation of this `ID`")
+	flags.StringVarP(&f.session, "session", "s", "", "go on with the conversation of this `ID`, or of the run with this id")
+	complete(cmd, "session", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) { return a.sessionIDs() })
 	flags.StringArrayVarP(&f.inputs, "input", "i", nil, "give an input, as `NAME=VALUE`; may be repeated")
 	flags.StringVar(&f.replies, "replies", "", "take what the agent says from a YAML `FILE`, under task")
 	f.driveFlags.add(flags)
@@ -74,9 +75,9 @@ func (a *app) task(ctx context.Context, prompt string, f *taskFlags) error {
 		return err
 	}
 	if f.session != "" {
-		said, err := session.Open(p.State).Load(f.session)
+		said, err := a.findSession(ctx, p.State, f.session)
 		if err != nil {
-			return usagef("`hocket sessions` lists them", "%v", err)
+			return err
 		}
 		f.session = said.ID
 		if f.agent == "" {
