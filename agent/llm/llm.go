@@ -1,10 +1,12 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -129,16 +131,30 @@ func (e *Executor) Absence() string {
 	var missing []string
 	for _, name := range slices.Sorted(maps.Keys(e.providers)) {
 		p := e.providers[name]
-		switch {
-		case p.usable():
+		if p.usable() {
 			return ""
-		case p.KeyName != "":
-			missing = append(missing, p.KeyName)
-		default:
-			missing = append(missing, "the key of "+name)
 		}
+		if unfit := p.unfit(); unfit != nil {
+			return fmt.Sprintf("the key of %s cannot be used: %v", name, unfit)
+		}
+		missing = append(missing, cmp.Or(p.KeyName, "the key of "+name))
 	}
-	return "no provider of models has a key; set " + strings.Join(missing, " or ")
+	slices.Sort(missing)
+	return "no provider of models has a key; set " + strings.Join(slices.Compact(missing), " or ")
+}
+
+// unfit is what is wrong with a key that is there; nil: there is none.
+func (p Provider) unfit() error {
+	_, err := p.Key()
+	var hinted interface{ Hint() string }
+	if !errors.As(err, &hinted) {
+		return nil
+	}
+	names := strings.Split(p.KeyName, " or ")
+	if p.KeyName == "" || slices.ContainsFunc(names, func(name string) bool { return strings.Contains(hinted.Hint(), name) }) {
+		return nil // the advice is to set it
+	}
+	return err
 }
 
 // Run lets the model do the task.

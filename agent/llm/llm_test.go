@@ -14,6 +14,7 @@ import (
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/agenttest"
+	"github.com/hocket-dev/hocket/agent/secret"
 	"github.com/hocket-dev/hocket/internal/fakemodel"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -564,6 +565,19 @@ func TestAbsence(t *testing.T) {
 	}
 	if got := New(Options{}).Absence(); !strings.Contains(got, "config.yml") {
 		t.Error(got)
+	}
+	env := func(value string) func() (string, error) {
+		store := secret.New(secret.Options{Dir: t.TempDir(), Getenv: func(string) (string, bool) { return value, value != "" }})
+		return func() (string, error) { return store.At(secret.Place{Env: "WORK_KEY"}) }
+	}
+	for value, want := range map[string]string{
+		"":  "no provider of models has a key; set WORK_KEY",
+		"k": "the key of a cannot be used: secret WORK_KEY has fewer than 6 characters, too few to hide it in outputs; use a longer one",
+	} {
+		work := Provider{API: OpenAI, Key: env(value), KeyName: "WORK_KEY"}
+		if got := New(Options{Providers: map[string]Provider{"a": work, "b": work}}).Absence(); got != want {
+			t.Errorf("%q: %s", value, got)
+		}
 	}
 	tk := task("x")
 	tk.Agent.Model = "claude-opus-5"
