@@ -200,7 +200,7 @@ func TestStreamWithoutEnd(t *testing.T) {
 	each(t, func(t *testing.T, api API) {
 		e := executor(t, api, serve(t, streams[api]), "k")
 		_, err := e.Run(t.Context(), task("hello"), func([]byte) {})
-		wantError(t, err, agent.Failed, false, "after 3 characters", "EOF")
+		wantError(t, err, agent.Failed, false, "after 3 characters", "the connection ended")
 	})
 }
 

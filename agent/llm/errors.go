@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -135,11 +136,18 @@ func (c *conversation) brokenOff(err error, said string) *agent.Error {
 }
 
 // plainError is an error of the network without the address, which is long and
-// known.
+// known, and in words.
 func plainError(err error) string {
 	var withURL *url.Error
 	if errors.As(err, &withURL) {
 		err = withURL.Err
+	}
+	var system *os.SyscallError
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
+		return "the connection ended"
+	case errors.As(err, &system):
+		return system.Err.Error()
 	}
 	return err.Error()
 }
