@@ -12,6 +12,7 @@
 //  3. A search looks at a bounded number of memories, however many there are.
 //  4. The files are private to the user, and several processes may use them at
 //     once.
+//  5. What is forgotten is nowhere in the files any more.
 package memory
 
 import (
@@ -86,34 +87,7 @@ func insert(ctx context.Context, tx *sql.Tx, m *Memory) error {
 	if m.ID, err = res.LastInsertId(); err != nil {
 		return err
 	}
-	all := m.words()
-	if _, err := tx.ExecContext(ctx, "INSERT INTO words (rowid, text, tags) VALUES (?, ?, ?)", m.ID, strings.Join(all, " "), strings.Join(tagWords(m.Tags), " ")); err != nil {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, "UPDATE totals SET memories = memories + 1, words = words + ?", len(all)); err != nil {
-		return err
-	}
-	return count(ctx, tx, all, "INSERT INTO terms (term, memories) VALUES (?, 1) ON CONFLICT DO UPDATE SET memories = memories + 1")
-}
-
-// count carries out a statement for every different word.
-func count(ctx context.Context, tx *sql.Tx, all []string, statement string) error {
-	each, err := tx.PrepareContext(ctx, statement)
-	if err != nil {
-		return err
-	}
-	defer each.Close()
-	for _, word := range distinct(all) {
-		if _, err := each.ExecContext(ctx, word); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// words are those by which a memory is found.
-func (m *Memory) words() []string {
-	return words(m.Text + "\n" + strings.Join(m.Tags, "\n"))
+	return m.index(ctx, tx)
 }
 
 // List gives the newest memories that have all of the tags; a limit of zero: all.
@@ -150,28 +124,33 @@ func (s *Store) load(ctx context.Context, which string, args ...any) ([]Memory, 
 	return all, explain(s.file, rows.Err())
 }
 
-// Delete forgets a memory. The error is an *UnknownError where there is none.
+// Delete forgets a memory: nothing of it stays in the file. The error is an
+// *UnknownError where there is none.
 func (s *Store) Delete(ctx context.Context, id int64) error {
-	return s.transact(ctx, func(tx *sql.Tx) error {
+	err := s.transact(ctx, func(tx *sql.Tx) error {
 		m, err := scan(tx.QueryRowContext(ctx, "SELECT id, text, tags, source, created FROM memories WHERE id = ?", id))
-		if errors.Is(err, sql.ErrNoRows) {
+		if isMissing(err) {
 			return &UnknownError{id}
 		}
 		if err != nil {
 			return err
 		}
-		for _, statement := range []string{"DELETE FROM memories WHERE id = ?", "DELETE FROM words WHERE rowid = ?"} {
-			if _, err := tx.ExecContext(ctx, statement, id); err != nil {
-				return err
-			}
-		}
-		all := m.words()
-		if _, err := tx.ExecContext(ctx, "UPDATE totals SET memories = memories - 1, words = words - ?", len(all)); err != nil {
+		if err := m.unindex(ctx, tx); err != nil {
 			return err
 		}
-		return count(ctx, tx, all, "UPDATE terms SET memories = memories - 1 WHERE term = ?")
+		_, err = tx.ExecContext(ctx, "DELETE FROM memories WHERE id = ?", id)
+		return err
 	})
+	if err != nil {
+		return err
+	}
+	// The text may still stand in the log of changes. Where another process looks at it,
+	// that process takes it out when it is done.
+	_, _ = s.write.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	return nil
 }
+
+func isMissing(err error) bool { return errors.Is(err, sql.ErrNoRows) }
 
 // UnknownError says that there is no memory with a number.
 type UnknownError struct{ ID int64 }

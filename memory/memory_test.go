@@ -1,8 +1,10 @@
 package memory
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/hocket-dev/hocket/internal/database"
 )
 
 func open(t testing.TB, dir string) *Store {
@@ -76,6 +80,31 @@ func TestSearchFindsTheBestFirst(t *testing.T) {
 	for _, query := range []string{"", " ", "the and of", "zebra", "東京", "?!", "\x00", "\xff\xfe"} {
 		if got := search(t, s, query); len(got) != 0 {
 			t.Errorf("%q finds %q", query, got)
+		}
+	}
+}
+
+// Other languages than English are searched as well: without spaces, with vowel points
+// or not, with articles and endings.
+func TestSearchInOtherLanguages(t *testing.T) {
+	s := open(t, t.TempDir())
+	memories := map[string]string{
+		"zh": "预发布服务器监听端口八千，喝茶的时候重启。", "ja": "ステージングサーバーはポートで待ち受けます。", "ko": "스테이징 서버는 포트에서 대기합니다.",
+		"ar": "الخادم التجريبي يستمع على المنفذ", "he": "שרת הבדיקות מאזין בפורט של המערכת", "th": "เซิร์ฟเวอร์ทดสอบฟังที่พอร์ต",
+		"ru": "Тестовый сервер слушает порт", "hi": "स्टेजिंग सर्वर पोर्ट पर सुनता है", "de": "Der Prüfserver steht in der Hauptstraße", "tr": "Sunucu İSTANBUL şehrinde", "pl": "Serwer stoi w mieście Łódź",
+		"vi": "Máy chủ thử nghiệm ở Hà Nội", "fa": "سرور آزمایشی روی پورت گوش می‌دهد",
+	}
+	for _, text := range memories {
+		add(t, s, text)
+	}
+	for _, c := range []struct{ language, query string }{
+		{"zh", "服务器"}, {"zh", "端口"}, {"zh", "茶"}, {"zh", "服务器的端口是什么？"}, {"ja", "サーバー"}, {"ja", "ﾎﾟｰﾄ"}, {"ko", "서버"},
+		{"ar", "الخادم"}, {"ar", "خادم"}, {"ar", "الْخَادِمُ"}, {"ar", "والخادم"}, {"ar", "منفذ"}, {"he", "פורט"}, {"he", "בדיקות"}, {"he", "מערכת"}, {"he", "שֶׁרֶת"},
+		{"th", "พอร์ต"}, {"ru", "СЕРВЕРА"}, {"ru", "серверами"}, {"ru", "порты"}, {"hi", "सर्वर"}, {"de", "HAUPTSTRASSE"}, {"de", "prufserver"}, {"tr", "istanbul"}, {"tr", "İstanbul"}, {"pl", "lodz"}, {"pl", "ŁÓDŹ"},
+		{"vi", "ha noi"}, {"fa", "پورت"}, {"fa", "سرور"},
+	} {
+		if got := search(t, s, c.query); len(got) == 0 || got[0] != memories[c.language] {
+			t.Errorf("%s finds %q, want %q first", c.query, got, memories[c.language])
 		}
 	}
 }
@@ -186,6 +215,97 @@ func TestForgottenIsGone(t *testing.T) {
 	}
 }
 
+// Nothing of what was forgotten is left in the files, neither the text nor its words.
+func TestForgottenLeavesTheFiles(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	add(t, s, "ordinary things")
+	var ids []int64
+	for i := range 50 {
+		ids = append(ids, add(t, s, fmt.Sprintf("The passphrase is xylophoneword%d.", i), "quokkatag").ID)
+	}
+	if !inFiles(t, dir, "xylophoneword") {
+		t.Fatal("it never was in the files: this test would see nothing")
+	}
+	for _, id := range ids {
+		if err := s.Delete(context.Background(), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, word := range []string{"xylophoneword", "xylophon", "passphras", "quokkatag", hex.EncodeToString([]byte("quokkatag"))} {
+		if inFiles(t, dir, word) {
+			t.Errorf("%q is still in the files", word)
+		}
+	}
+	if got := search(t, s, "ordinary"); len(got) != 1 {
+		t.Errorf("found %q", got)
+	}
+}
+
+func inFiles(t *testing.T, dir, word string) bool {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(data, []byte(word)) {
+			return true
+		}
+	}
+	return false
+}
+
+// Memories of a version that made other words of a text are found all the same, and
+// forgotten as well.
+func TestAnOlderIndexIsMadeAnew(t *testing.T) {
+	dir := t.TempDir()
+	old := &database.Kind{Name: kind.Name, Magic: kind.Magic, Steps: migrations[:1]}
+	write, read, err := old.Open(filepath.Join(dir, fileName), database.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{
+		`INSERT INTO memories (text, tags, source, created) VALUES ('Die Straße ist gesperrt', '["weg"]', '', 1), ('eine andere', '[]', '', 2)`,
+		`INSERT INTO words (rowid, text, tags) VALUES (1, 'die straße ist gesperrt', ''), (2, 'eine andere', '')`,
+		`INSERT INTO terms VALUES ('straße', 1), ('andere', 1)`, `UPDATE totals SET memories = 2, words = 6`,
+	} {
+		if _, err := write.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := database.Close(read, write); err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup // that find it at once
+	for range 4 {
+		group.Go(func() {
+			s, err := Open(dir)
+			if err == nil {
+				err = s.Close()
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	s := open(t, dir)
+	if got := search(t, s, "STRASSE", "weg"); len(got) != 1 {
+		t.Errorf("found %q", got)
+	}
+	if err := s.Delete(context.Background(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if got := search(t, s, "strasse andere"); len(got) != 1 || got[0] != "eine andere" {
+		t.Errorf("found %q", got)
+	}
+}
+
 func TestWhatCannotBeKept(t *testing.T) {
 	s := open(t, t.TempDir())
 	var invalid *InvalidError
@@ -274,7 +394,7 @@ func TestFilesOfOthersAreRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "the file is no database"},
-		"newer":  {func(t *testing.T, dir string) { change(t, dir, "PRAGMA user_version = 99") }, "its schema has version 99, this program knows version 1"},
+		"newer":  {func(t *testing.T, dir string) { change(t, dir, "PRAGMA user_version = 99") }, "its schema has version 99, this program knows version 2"},
 		"others": {func(t *testing.T, dir string) { change(t, dir, "PRAGMA application_id = 7") }, "it is the database of another program"},
 	} {
 		dir := t.TempDir()
@@ -309,7 +429,8 @@ func TestWords(t *testing.T) {
 		"classes, cache caches cached caching":   "class cach cach cach cach",
 		"policies policy":                        "policy policy",
 		"parseConfigFile parse_config HTTP2":     "parseconfigfil pars config file pars config http2",
-		"Straße ÜBER naïve Ångström":             "straße uber naiv angstrom",
+		"Straße ÜBER naïve Ångström":             "strass uber naiv angstrom",
+		"Łódź øre Æther":                         "lodz ore aether",
 		"ﬁle ｆｕｌｌ①":                              "file full1",
 		"日本語text한국어":                             "日本 本語 text 한국 국어",
 		"string process status analysis boss":    "string process status analysis boss",

@@ -27,4 +27,10 @@ var migrations = []string{
 		memories INTEGER NOT NULL
 	) WITHOUT ROWID;
 	CREATE VIRTUAL TABLE words USING fts5 (text, tags, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0');`,
+	// What is forgotten leaves the index too, and nothing of it stays in the file. The
+	// index is made anew, see index.go.
+	`DROP TABLE words;
+	CREATE VIRTUAL TABLE words USING fts5 (text, tags, content='', tokenize='unicode61 remove_diacritics 0');
+	INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
+	ALTER TABLE totals ADD COLUMN indexed INTEGER NOT NULL DEFAULT 0; -- by which version of words.go`,
 }

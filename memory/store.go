@@ -27,8 +27,11 @@ func Open(dir string) (*Store, error) {
 		return nil, explain(dir, err)
 	}
 	s := &Store{file: filepath.Join(abs, fileName)}
-	if s.write, s.read, err = kind.Open(s.file, database.Options{}); err != nil {
+	if s.write, s.read, err = kind.Open(s.file, database.Options{Secure: true}); err != nil {
 		return nil, err
+	}
+	if err := s.reindex(context.Background()); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }

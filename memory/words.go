@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -12,21 +13,40 @@ import (
 // maxWord is how long a word may be; what is longer is no word, but data.
 const maxWord = 64
 
-// words are those of a text by which it is found, in order: without case, accents
-// and the ends of English words, and without words that are everywhere. A name
-// such as parseConfig is there as a whole and in its parts. Of scripts that put no
-// spaces between words, every two characters in sequence are a word.
+// words are those of a query, in order: without case, accents and the ends of
+// words, and without words that are everywhere. A name such as parseConfig is there
+// as a whole and in its parts. Of scripts that put no spaces between words, every two
+// characters in sequence are a word.
 //
-// They hold letters, digits and marks only. Index and query both are made of
-// them, so a change here needs a new index: a migration.
-func words(text string) []string {
+// They hold letters, digits and marks only.
+func words(text string) []string { return split(text, pairs) }
+
+// indexWords are the words by which a text is found: those of words, and each Chinese
+// character, as many are words by themselves. See [wordsVersion].
+func indexWords(text string) []string {
+	return split(text, func(piece []rune) []string {
+		all := pairs(piece)
+		if len(piece) > 1 {
+			for _, r := range piece {
+				if unicode.Is(unicode.Han, r) {
+					all = append(all, string(r))
+				}
+			}
+		}
+		return all
+	})
+}
+
+// split gives the words of a text; unspaced are those of characters that stand in
+// sequence in a script without spaces.
+func split(text string, unspaced func(piece []rune) []string) []string {
 	var all []string
 	text = fold(text)
 	for _, run := range strings.FieldsFunc(text, func(r rune) bool { return !inWord(r) }) {
 		for _, piece := range pieces(run) {
 			switch {
 			case dense(piece[0]):
-				all = append(all, pairs(piece)...)
+				all = append(all, unspaced(piece)...)
 			default:
 				all = append(all, named(string(piece))...)
 			}
@@ -36,16 +56,32 @@ func words(text string) []string {
 	return slices.DeleteFunc(all, func(w string) bool { return len(w) > maxWord || len(w) < 2 || empty[w] })
 }
 
-// fold makes forms of the same letter the same, and takes off accents.
+// fold makes forms of the same letter the same, and takes off accents, vowel points
+// and what only stretches a word.
 func fold(text string) string {
 	bare := strings.Map(func(r rune) rune {
-		if r >= 0x300 && r <= 0x36f {
+		if r >= 0x300 && unicode.In(r, accents) {
 			return -1
 		}
 		return r
 	}, norm.NFKD.String(text))
-	return norm.NFKC.String(bare)
+	return alike().Replace(norm.NFKC.String(bare))
 }
+
+// accents are marks that people leave out: of Latin, Greek and Cyrillic letters, of
+// Hebrew and Arabic.
+var accents = &unicode.RangeTable{R16: []unicode.Range16{
+	{Lo: 0x300, Hi: 0x36f, Stride: 1}, {Lo: 0x591, Hi: 0x5bd, Stride: 1}, {Lo: 0x5bf, Hi: 0x5bf, Stride: 1}, {Lo: 0x5c1, Hi: 0x5c2, Stride: 1},
+	{Lo: 0x5c4, Hi: 0x5c5, Stride: 1}, {Lo: 0x5c7, Hi: 0x5c7, Stride: 1}, {Lo: 0x610, Hi: 0x61a, Stride: 1}, {Lo: 0x640, Hi: 0x640, Stride: 1},
+	{Lo: 0x64b, Hi: 0x65f, Stride: 1}, {Lo: 0x670, Hi: 0x670, Stride: 1}, {Lo: 0x6d6, Hi: 0x6dc, Stride: 1}, {Lo: 0x6df, Hi: 0x6e8, Stride: 1}, {Lo: 0x6ea, Hi: 0x6ed, Stride: 1},
+}}
+
+// alike are letters that Unicode does not take apart, and that people write in several
+// ways.
+var alike = sync.OnceValue(func() *strings.Replacer {
+	return strings.NewReplacer("ß", "ss", "ẞ", "SS", "æ", "ae", "Æ", "AE", "œ", "oe", "Œ", "OE", "ø", "o", "Ø", "O", "đ", "d", "Đ", "D", "ð", "d", "Ð", "D",
+		"þ", "th", "Þ", "TH", "ł", "l", "Ł", "L", "ħ", "h", "Ħ", "H", "ı", "i", "ى", "ي", "ی", "ي", "ة", "ه", "ک", "ك")
+})
 
 func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) }
 
@@ -98,9 +134,12 @@ func named(run string) []string {
 	return all
 }
 
-// stem takes the ends off English words, so that test, tests, tested and testing
-// are one. What it leaves need not be a word.
+// stem takes the ends off words, so that test, tests, tested and testing are one. What
+// it leaves need not be a word.
 func stem(w string) string {
+	if strings.ContainsFunc(w, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return withoutAffixes(w)
+	}
 	if len(w) < 4 || strings.ContainsFunc(w, func(r rune) bool { return r < 'a' || r > 'z' }) {
 		return w
 	}
@@ -120,6 +159,48 @@ func stem(w string) string {
 		w = strings.TrimSuffix(w, "e")
 	}
 	return w
+}
+
+// affixes are what languages put before and behind their words. What is left has at
+// least so many letters.
+var affixes = sync.OnceValue(func() []affix {
+	return []affix{
+		{unicode.Arabic, strings.Fields("وال بال كال فال لل ال"), strings.Fields("ها ان ات ون ين يه ه ي"), 3},
+		{unicode.Hebrew, strings.Fields("ה ו ב כ ל מ ש"), strings.Fields("ים ות"), 3},
+		{unicode.Cyrillic, nil, strings.Fields("иями ями ами иях ах ях ого его ому ему ыми ими ов ев ей ой ый ий ая яя ое ее ые ие ую юю ом ем ам ям ия ию ии а я о е ы и у ю ь й"), 4},
+	}
+})
+
+type affix struct {
+	script         *unicode.RangeTable
+	before, behind []string
+	least          int
+}
+
+// withoutAffixes takes off what stands before a word, as often as it does, and one
+// ending. It does so to every word alike, so it does no harm where it takes off what
+// belongs to the word.
+func withoutAffixes(w string) string {
+	first, _ := utf8.DecodeRuneInString(w)
+	for _, a := range affixes() {
+		if !unicode.Is(a.script, first) {
+			continue
+		}
+		for cut := true; cut; {
+			w, cut = cutOne(w, a.before, a.least, strings.CutPrefix)
+		}
+		w, _ = cutOne(w, a.behind, a.least, strings.CutSuffix)
+	}
+	return w
+}
+
+func cutOne(w string, parts []string, least int, cut func(w, part string) (string, bool)) (string, bool) {
+	for _, part := range parts {
+		if rest, ok := cut(w, part); ok && utf8.RuneCountInString(rest) >= least {
+			return rest, true
+		}
+	}
+	return w, false
 }
 
 // undouble makes stopp, of stopped, the same as stop.

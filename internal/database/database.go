@@ -38,7 +38,9 @@ type Options struct {
 	// Relaxed leaves the last moments to a power failure (synchronous=NORMAL): a
 	// crash of the process still loses nothing.
 	Relaxed bool
-	VFS     string // SQLite's way to the files; "": the system's own
+	// Secure overwrites what is deleted, so that the file does not hold it any more.
+	Secure bool
+	VFS    string // SQLite's way to the files; "": the system's own
 }
 
 const (
@@ -63,8 +65,12 @@ func (k *Kind) Open(file string, o Options) (write, read *sql.DB, err error) {
 	if o.Relaxed {
 		synchronous = "NORMAL"
 	}
+	secure := ""
+	if o.Secure {
+		secure = "secure_delete(1)"
+	}
 	write, err = sql.Open("sqlite", Source(file, "vfs", o.VFS, "_pragma", "journal_mode(WAL)", "_pragma", "synchronous("+synchronous+")",
-		"_pragma", "fullfsync(1)", "_pragma", "checkpoint_fullfsync(1)", "_pragma", "journal_size_limit(67108864)", "_txlock", "immediate"))
+		"_pragma", secure, "_pragma", "fullfsync(1)", "_pragma", "checkpoint_fullfsync(1)", "_pragma", "journal_size_limit(67108864)", "_txlock", "immediate"))
 	if err != nil {
 		return nil, nil, err
 	}

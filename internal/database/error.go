@@ -92,6 +92,8 @@ var codes = map[int]Problem{
 	sqlite3.SQLITE_LOCKED:   Busy,
 	sqlite3.SQLITE_PROTOCOL: Busy,
 	sqlite3.SQLITE_IOERR:    Broken,
+	// SQLite finds no room for the file that its processes share.
+	sqlite3.SQLITE_IOERR_SHMSIZE: Full,
 }
 
 // systemErrors are the system's errors that mean one of our problems.
@@ -109,8 +111,10 @@ var systemErrors = []struct {
 func problemOf(err error) (Problem, bool) {
 	var lite *sqlite.Error
 	if errors.As(err, &lite) {
-		if problem, ok := codes[lite.Code()&0xff]; ok {
-			return problem, true
+		for _, code := range []int{lite.Code(), lite.Code() & 0xff} { // the exact one, and what it is one of
+			if problem, ok := codes[code]; ok {
+				return problem, true
+			}
 		}
 	}
 	for _, s := range systemErrors {
