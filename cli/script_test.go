@@ -31,6 +31,10 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asHocket) != "" {
 		hocket()
 	}
+	if os.Getenv(asAgent) != "" {
+		callServer()
+		return
+	}
 	testscript.Main(m, map[string]func(){
 		"hocket": hocket,
 	})
