@@ -84,6 +84,7 @@ func (it *item) isWork() bool { return it.def.Kind() == "task" }
 // spend takes over what an instance has used so far, all attempts together.
 func (t *Tree) spend(it *item, u engine.Usage) {
 	t.usage.CostUSD += u.CostUSD - it.usage.CostUSD
+	t.usage.CostUnknown = t.usage.CostUnknown || u.CostUnknown // for good: what was not known once stays so
 	t.usage.TokensIn += u.TokensIn - it.usage.TokensIn
 	t.usage.TokensOut += u.TokensOut - it.usage.TokensOut
 	it.usage = u

@@ -278,7 +278,7 @@ func (d *frame) info(it *item) string {
 	}
 	add(it.attempt > 1, "attempt %d", it.attempt)
 	add(it.state == retrying && !it.until.IsZero(), "again in %s", Duration(it.until.Sub(d.now)))
-	add(it.usage.CostUSD > 0, "%s", workflow.FormatUSD(it.usage.CostUSD))
+	add(spent(it.usage) != "", "%s", spent(it.usage))
 	return strings.Join(parts, "  ")
 }
 
@@ -337,8 +337,8 @@ func (d *frame) footer() string {
 		words += " in " + Took(end.Sub(t.began))
 	}
 	parts := []string{t.run, words, Count(t.steps, "task")}
-	if t.usage.CostUSD > 0 {
-		parts = append(parts, workflow.FormatUSD(t.usage.CostUSD))
+	if cost := spent(t.usage); cost != "" {
+		parts = append(parts, cost)
 	}
 	if n := t.usage.TokensIn + t.usage.TokensOut; n > 0 {
 		parts = append(parts, Tokens(n)+" tokens")

@@ -142,8 +142,12 @@ func Lost(f engine.Fact) bool {
 	return f.Kind == engine.AttemptFailed && strings.HasPrefix(f.Text, "lost; it is made again")
 }
 
+// spent is what something cost; "": nothing. What is not known is not nothing.
 func spent(u engine.Usage) string {
-	if u.CostUSD == 0 {
+	switch {
+	case u.CostUnknown:
+		return "cost unknown"
+	case u.CostUSD == 0:
 		return ""
 	}
 	return workflow.FormatUSD(u.CostUSD)

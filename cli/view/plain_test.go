@@ -21,6 +21,7 @@ func TestPlainLines(t *testing.T) {
 		{Time: at(10), Kind: engine.AttemptStarted, Address: "scan[3]", Attempt: 2},
 		{Time: at(15), Kind: engine.AttemptFailed, Address: "scan[3]", Attempt: 2, Text: "lost; it is made again"},
 		{Time: at(20), Kind: engine.StepEnded, Address: "scan[3]", Status: engine.Success, Usage: engine.Usage{CostUSD: 0.5}},
+		{Time: at(20), Kind: engine.StepEnded, Address: "ask", Status: engine.Success, Usage: engine.Usage{CostUSD: 0.5, CostUnknown: true}},
 		{Time: at(20), Kind: engine.Asked, Address: "gate", Text: "Ship?"},
 		{Time: at(20), Kind: engine.Answered, Address: "gate", Text: "yes (ada)"},
 		{Time: at(20), Kind: engine.StepSkipped, Address: "rest"},
@@ -37,6 +38,7 @@ func TestPlainLines(t *testing.T) {
 12:00:00.010 scan[3] attempt 2
 12:00:00.015 scan[3] again no result was recorded
 12:00:00.020 scan[3] success in 20ms $0.50
+12:00:00.020 ask success cost unknown
 12:00:00.020 gate asks Ship?
 12:00:00.020 gate answered yes (ada)
 12:00:00.020 rest skipped

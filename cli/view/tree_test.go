@@ -275,3 +275,20 @@ func TestPlainTerminalsGetASCII(t *testing.T) {
 		}
 	}
 }
+
+// What one step cost is not known, so what all of them cost is not known either.
+func TestTreeTellsUnknownCosts(t *testing.T) {
+	tree := view.NewTree("r", release())
+	for _, f := range []engine.Fact{
+		{Time: at(0), Kind: engine.StepStarted, Address: "plan"},
+		{Time: at(1), Kind: engine.StepEnded, Address: "plan", Status: engine.Success, Usage: engine.Usage{CostUSD: 0.5}},
+		{Time: at(1), Kind: engine.StepStarted, Address: "approve"},
+		{Time: at(2), Kind: engine.StepEnded, Address: "approve", Status: engine.Success, Usage: engine.Usage{CostUnknown: true}},
+	} {
+		tree.Apply(f)
+	}
+	got := strings.Join(tree.Frame(at(3), view.Style{Width: 80}, 40), "\n")
+	if strings.Count(got, "cost unknown") != 2 || strings.Count(got, "$0.50") != 1 {
+		t.Error(got)
+	}
+}
