@@ -23,6 +23,9 @@ type call struct {
 	env     []string
 	log     agent.Log
 	allowed *agent.Permissions // of the agent, where it chose the address; nil: it did not
+
+	sandbox  Sandbox
+	enforced Enforcement
 }
 
 // call makes one call: its arguments are checked before and what it gives after.
@@ -44,6 +47,10 @@ func (s *Set) call(ctx context.Context, m *Manifest, args map[string]any, task *
 	write, flush := c.hide.Stream(log)
 	c.log = write
 	defer flush()
+	if _, ok := m.Work.(*Command); ok {
+		c.sandbox, c.enforced = s.options.Sandbox, s.Enforcement()
+		c.tellOnce(&s.told, attemptOf(task))
+	}
 	if err := c.permit(ctx, task); err != nil {
 		return "", err
 	}

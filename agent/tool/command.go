@@ -15,13 +15,23 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/secret"
 	"github.com/hocket-dev/hocket/internal/process"
+	"github.com/hocket-dev/hocket/internal/sandbox"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
 // command starts the program of a tool and gives what it prints.
 func (c *call) command(ctx context.Context, w *Command) (string, error) {
-	cmd, err := c.prepare(w)
+	h, err := c.hold()
 	if err != nil {
+		return "", err
+	}
+	defer h.release()
+	cmd, err := c.prepare(w, h)
+	if err != nil {
+		return "", err
+	}
+	name := cmd.Path
+	if err := c.confine(h, cmd); err != nil {
 		return "", err
 	}
 	out, said := process.Output{Limit: c.limit()}, process.Tail{}
@@ -31,7 +41,7 @@ func (c *call) command(ctx context.Context, w *Command) (string, error) {
 		return said.Add(piece)
 	})
 	if err != nil {
-		return "", c.broken(cmd, said.Last(), err)
+		return "", c.broken(h, name, said.Last(), err)
 	}
 	printed := out.Bytes()
 	if at := agent.NotText(printed); at > 0 {
@@ -40,27 +50,34 @@ func (c *call) command(ctx context.Context, w *Command) (string, error) {
 	return strings.TrimRight(string(printed), "\r\n"), nil
 }
 
-func (c *call) broken(cmd *exec.Cmd, said string, err error) error {
+// broken says why a program failed, which it was told or said itself.
+func (c *call) broken(h *hold, program, said string, err error) error {
 	var exit *exec.ExitError
+	var not *sandbox.StartError
+	if errors.As(err, &exit) && errors.As(h.failed(), &not) {
+		err, exit = not, nil
+	}
 	switch {
 	case errors.Is(err, process.ErrTooMuch):
 		return c.tooMuch()
-	case errors.As(err, &exit) && said == "":
-		return agent.Errorf("%s", exit.ProcessState)
-	case errors.As(err, &exit):
-		return agent.Errorf("%s: %s", exit.ProcessState, said)
+	case exit != nil && said == "":
+		return agent.Errorf("%s%s", exit.ProcessState, c.hint(h, exit.String()))
+	case exit != nil:
+		return agent.Errorf("%s: %s%s", exit.ProcessState, said, c.hint(h, said))
+	case not != nil && not.Stage != "":
+		return agent.Permanentf("it could not be confined to its permissions, and was not started: %v", not)
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return agent.Permanentf("program %q is not there; is it installed, and on the PATH?", cmd.Path)
+		return agent.Permanentf("program %q is not there; is it installed, and on the PATH?", program)
 	case errors.Is(err, fs.ErrPermission):
-		return agent.Permanentf("program %q may not be executed", cmd.Path)
+		return agent.Permanentf("program %q may not be executed%s", program, c.hint(h, fs.ErrPermission.Error()))
 	case errors.Is(err, syscall.E2BIG):
 		return agent.Permanentf("the inputs are larger than the system allows")
 	}
-	return agent.Errorf("program %q: %v", cmd.Path, err)
+	return agent.Errorf("program %q: %v", program, err)
 }
 
 // prepare is the process to start, with its place and its environment.
-func (c *call) prepare(w *Command) (*exec.Cmd, error) {
+func (c *call) prepare(w *Command, h *hold) (*exec.Cmd, error) {
 	argv := slices.Clone(w.Argv)
 	if w.File != "" {
 		file, err := inside(c.Dir, w.File)
@@ -77,7 +94,7 @@ func (c *call) prepare(w *Command) (*exec.Cmd, error) {
 		argv[0] = filepath.Join(c.dir, argv[0]) // in the project, wherever it runs
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env = dir, c.environment(w, dir)
+	cmd.Dir, cmd.Env = dir, c.environment(w, h, dir)
 	return cmd, nil
 }
 
@@ -97,10 +114,13 @@ func inside(dir, path string) (string, error) {
 // largestInput is how long the value of an input may be to be in the environment.
 const largestInput = 32 << 10
 
-// environment is what a program sees: harmless variables, those of the manifest, its
-// secrets and its inputs. The last of a name counts.
-func (c *call) environment(w *Command, dir string) []string {
-	env := secret.Harmless(c.env)
+// environment is what a program sees: harmless variables, those of what holds it, those of
+// the manifest, its secrets and its inputs. The last of a name counts.
+func (c *call) environment(w *Command, h *hold, dir string) []string {
+	env := append(secret.Harmless(c.env), h.variables()...)
+	if h.forced {
+		env = append(env, c.unread()...)
+	}
 	for _, name := range slices.Sorted(maps.Keys(w.Env)) {
 		env = append(env, name+"="+w.Env[name])
 	}

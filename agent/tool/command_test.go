@@ -32,7 +32,7 @@ func programs(t *testing.T) *tool.Set {
 		"absent":       head + "command: [no-such-program-here]",
 		"latin":        head + "command: [printf, '\\351']",
 		"orphan":       head + "command: [sh, -c, 'sleep 60 >/dev/null 2>&1 & echo $!']",
-		"hang":         head + "command: [sh, -c, 'echo $$ > pid; exec sleep 60']",
+		"hang":         head + "permissions: {fs: {write: [out/]}}\ncommand: [sh, -c, 'echo $$ > out/pid; exec sleep 60']",
 		"typed":        head + "outputs: {n: integer}\ncommand: [echo, '{\"n\": 1}']",
 		"script":       "description: d\nkind: script\ninputs: {who: string}\nscript: {file: hi.sh, interpreter: sh}",
 		"script/hi.sh": "echo \"hi $HOCKET_INPUT_who\"; basename \"$HOCKET_TOOL\"",
@@ -77,7 +77,7 @@ func TestEnvironment(t *testing.T) {
 	for _, line := range lines {
 		name, _, _ := strings.Cut(line, "=")
 		switch name {
-		case "PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TERM", "CONST", "KEY", "PWD", "_", "SHLVL", "OLDPWD":
+		case "PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TMP", "TEMP", "GIT_CONFIG_GLOBAL", "TERM", "CONST", "KEY", "PWD", "_", "SHLVL", "OLDPWD":
 		default:
 			if !strings.HasPrefix(name, "HOCKET_") && !strings.HasPrefix(name, "LC_") {
 				t.Errorf("the program sees %s", line)
@@ -120,7 +120,7 @@ func TestNothingIsLeft(t *testing.T) {
 	gone(t, out)
 	ctx, cancel := context.WithCancel(t.Context())
 	m, _ := s.Manifest("hang")
-	file := filepath.Join(filepath.Dir(filepath.Dir(filepath.Dir(m.Dir))), "pid")
+	file := filepath.Join(filepath.Dir(filepath.Dir(filepath.Dir(m.Dir))), "out", "pid")
 	done := make(chan error)
 	go func() {
 		_, _, err := callLogged(ctx, t, s, "hang", nil)

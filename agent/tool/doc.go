@@ -17,8 +17,10 @@
 // A call is checked before it is made and what comes back after. A request reaches
 // only the hosts that the manifest names, after redirects too, and no private network
 // unless its host is named. A program has an environment of a few harmless variables
-// and the secrets that the manifest names; what it starts ends with it. Which files a
-// program opens and whom it talks to is not enforced: the manifest tells people.
+// and the secrets that the manifest names; what it starts ends with it. On Linux it is
+// confined (see internal/sandbox) to the files that the manifest names, and to the
+// same hosts as a request: it reaches them through a proxy. Elsewhere the log says
+// that this is not so; see [Set.Enforcement].
 //
 // The value of a secret is masked in outputs, logs and errors.
 package tool

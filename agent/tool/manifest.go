@@ -48,8 +48,8 @@ func (m *Manifest) Needs() string { return m.needs }
 // Permissions are what a tool may do.
 type Permissions struct {
 	Network Network
-	Read    []string // paths that it reads
-	Write   []string // and writes; both for people, see the package comment
+	Read    []string // paths that its program reads: of the project, ~/… or /…
+	Write   []string // and writes
 	Secrets []string // by name
 }
 

@@ -1,11 +1,18 @@
 package tool
 
 import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -75,40 +82,156 @@ func badHost(entry string) string {
 	return ""
 }
 
-// guard lets requests through to the hosts that a network permission allows. Every
-// redirect passes it too.
+// guard lets requests and connections through to the hosts that a network permission
+// allows. Every redirect passes it too.
 type guard struct {
 	network Network
 	redact  func(string) string
+	heard   func(host string, err error) // is told of every host that is not reached; nil: nobody is
+}
+
+// refusedError says that a host is not allowed.
+type refusedError struct{ error }
+
+func (e refusedError) Unwrap() error      { return e.error }
+func (refusedError) Is(target error) bool { return target == outbound.ErrRefused }
+
+// way is how a host may be reached: the rules for its address, and the proxy of this machine on
+// the way to it; nil: none.
+func (g *guard) way(host, port string, proxy func() (*url.URL, error)) (outbound.Policy, *url.URL, error) {
+	how := g.network.reach(host, port)
+	if how == refused {
+		return outbound.Policy{}, nil, refusedError{agent.Permanentf("the tool may not talk to %s; its permissions allow %s", g.redact(host), g.network)}
+	}
+	policy := outbound.Policy{Private: how == named}
+	via, err := proxy()
+	if err != nil {
+		return policy, nil, err
+	}
+	if via != nil { // it finds the address, and may itself be anywhere
+		if how == public && !publicName(host) {
+			return policy, nil, refusedError{private(host)}
+		}
+		policy.Private = true
+	}
+	return policy, via, nil
+}
+
+// missed tells that a host was not reached, and why.
+func (g *guard) missed(host, port string, err error) error {
+	if err != nil && g.heard != nil {
+		if port != "80" && port != "443" {
+			host = net.JoinHostPort(host, port)
+		}
+		g.heard(host, err)
+	}
+	return err
 }
 
 // RoundTrip makes one request. No connection is kept: calls of tools are rare, and
 // nothing of them stays behind.
 func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
-	host := req.URL.Hostname()
-	how := g.network.reach(host, portOf(req.URL))
-	if how == refused {
-		return nil, agent.Permanentf("the tool may not talk to %s; its permissions allow %s", g.redact(host), g.network)
-	}
-	policy := outbound.Policy{Private: how == named}
-	via, err := http.ProxyFromEnvironment(req)
+	host, port := req.URL.Hostname(), portOf(req.URL)
+	policy, via, err := g.way(host, port, func() (*url.URL, error) { return http.ProxyFromEnvironment(req) })
 	if err != nil {
-		return nil, err
-	}
-	if via != nil { // it finds the address, and may itself be anywhere
-		if how == public && !publicName(host) {
-			return nil, private(host)
-		}
-		policy.Private = true
+		return nil, g.missed(host, port, err)
 	}
 	t := &http.Transport{Proxy: http.ProxyURL(via), DialContext: policy.Dial, DisableKeepAlives: true, TLSHandshakeTimeout: 10 * time.Second}
 	resp, err := t.RoundTrip(req)
-	var not *outbound.RefusedError
-	if errors.As(err, &not) {
-		return nil, private(host)
+	if errors.Is(err, outbound.ErrRefused) {
+		err = refusedError{private(host)}
 	}
-	return resp, err
+	return resp, g.missed(host, port, err)
 }
+
+// Dial makes a connection to "host:port", whatever is said over it.
+func (g *guard) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	policy, via, err := g.way(host, port, func() (*url.URL, error) {
+		return http.ProxyFromEnvironment(&http.Request{URL: &url.URL{Scheme: "https", Host: address}})
+	})
+	var conn net.Conn
+	switch {
+	case err != nil:
+	case via != nil:
+		conn, err = tunnel(ctx, via, address)
+	default:
+		if conn, err = policy.Dial(ctx, network, address); errors.Is(err, outbound.ErrRefused) {
+			err = refusedError{private(host)}
+		}
+	}
+	return conn, g.missed(host, port, err)
+}
+
+// tunnel connects through a proxy of HTTP.
+func tunnel(ctx context.Context, via *url.URL, address string) (_ net.Conn, err error) {
+	if via.Scheme != "http" && via.Scheme != "https" {
+		return nil, agent.Permanentf("programs of tools cannot use the proxy %s://%s, which is not one of HTTP", via.Scheme, via.Host)
+	}
+	at := net.JoinHostPort(via.Hostname(), portOf(via))
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", at)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = conn.Close()
+		}
+	}()
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	if via.Scheme == "https" {
+		conn = tls.Client(conn, &tls.Config{ServerName: via.Hostname()})
+	}
+	ask := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: http.Header{}}
+	if password, ok := via.User.Password(); ok {
+		ask.Header.Set("Proxy-Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(via.User.Username()+":"+password)))
+	}
+	if err := ask.Write(conn); err != nil {
+		return nil, err
+	}
+	r := bufio.NewReader(conn)
+	resp, err := http.ReadResponse(r, ask)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the proxy %s says %s", via.Host, resp.Status)
+	}
+	if r.Buffered() > 0 {
+		return nil, fmt.Errorf("the proxy %s says more than it was asked", via.Host)
+	}
+	return conn, nil
+}
+
+// direct says whether an address may be connected to without the proxy: the rules are those
+// for a host of that name, and of every host that the list names and that is there.
+func (n Network) direct(ctx context.Context, to netip.AddrPort) bool {
+	port := strconv.Itoa(int(to.Port()))
+	switch n.reach(to.Addr().String(), port) {
+	case named:
+		return true
+	case public:
+		if outbound.Outside(to.Addr()) {
+			return true
+		}
+	case refused:
+	}
+	return slices.ContainsFunc(n.Hosts, func(entry string) bool {
+		name, _ := splitHost(entry)
+		if _, err := netip.ParseAddr(name); err == nil || n.reach(name, port) != named {
+			return false
+		}
+		at, err := net.DefaultResolver.LookupNetIP(ctx, "ip", name)
+		return err == nil && slices.ContainsFunc(at, func(a netip.Addr) bool { return a.Unmap() == to.Addr() })
+	})
+}
+
+// nobody says whether no host is allowed.
+func (n Network) nobody() bool { return !n.Any && len(n.Hosts) == 0 }
 
 func portOf(u *url.URL) string {
 	if p := u.Port(); p != "" {

@@ -119,15 +119,7 @@ func IsName(name string) bool {
 
 func (r *reader) permissions(m *strictyaml.Map) {
 	r.Permissions.Network = readNetwork(m.Get("network"))
-	if fs := m.Get("fs"); fs.IsMap() {
-		f := fs.Map()
-		r.Permissions.Read, r.Permissions.Write = f.Strings("read"), f.Strings("write")
-		f.Done()
-	} else {
-		for _, n := range fs.OneOrMany() {
-			r.Permissions.Read = append(r.Permissions.Read, n.Text())
-		}
-	}
+	r.paths(m.Get("fs"))
 	for _, n := range m.Get("secrets").OneOrMany() {
 		name := n.Text()
 		if name != "" && !isVariable(name) {

@@ -26,15 +26,18 @@ type Options struct {
 	// Env is the environment from which programs are given harmless variables; nil:
 	// this process's.
 	Env []string
+	// Sandbox is whether programs are held to their permissions.
+	Sandbox Sandbox
 }
 
-// Set is all tools of a project, and the built-in ones that it does not replace. It is
-// not changed once made, and safe for concurrent use.
+// Set is all tools of a project, and the built-in ones that it does not replace. What it
+// holds is not changed once made, and it is safe for concurrent use.
 type Set struct {
 	root    string
 	options Options
 	own     []*Manifest        // the project's, by name
 	all     func() []*Manifest // and then the built-in ones
+	told    sync.Map           // attempts whose logs say what does not hold programs
 }
 
 // File is the name of the file that makes a folder a tool.
@@ -211,6 +214,14 @@ func (s *Set) dir(task *agent.Task) string {
 		return task.Dir
 	}
 	return s.root
+}
+
+// attemptOf names the attempt that a call belongs to; "" none.
+func attemptOf(task *agent.Task) string {
+	if task == nil {
+		return ""
+	}
+	return task.Key
 }
 
 // key marks the processes of one call. It is that of no other: what is left of a call

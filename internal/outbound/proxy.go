@@ -77,6 +77,9 @@ func (p *Proxy) Address() netip.AddrPort {
 	return p.listener.Addr().(*net.TCPAddr).AddrPort()
 }
 
+// Token is what a program has to know to be served.
+func (p *Proxy) Token() string { return p.options.Token }
+
 // Close ends all connections and waits for that.
 func (p *Proxy) Close() {
 	p.mu.Lock()

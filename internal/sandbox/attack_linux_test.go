@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -66,15 +67,20 @@ func attack(words string) {
 			_, err := unix.OpenByHandleAt(unix.AT_FDCWD, unix.NewFileHandle(1, []byte("12345678")), 0)
 			return err
 		},
-		"newest":   func(string) error { return call(newest+1, 0) },
-		"chmod":    func(string) error { return os.Chmod(os.Getenv("DIR")+"/out/a", 0o777) },
-		"utime":    func(string) error { return os.Chtimes(os.Getenv("DIR")+"/out/a", time.Now(), time.Now()) },
-		"xattr":    func(string) error { return unix.Setxattr(os.Getenv("DIR")+"/out/a", "user.x", []byte("x"), 0) },
-		"touch":    touch,
-		"setuid":   setuid,
-		"own":      own,
-		"personal": func(string) error { _, err := os.ReadFile("/proc/self/environ"); return orWorks(err) },
-		"parent":   func(string) error { parent(); return nil },
+		"newest":    func(string) error { return call(newest+1, 0) },
+		"chmod":     func(string) error { return os.Chmod(os.Getenv("DIR")+"/out/a", 0o777) },
+		"utime":     func(string) error { return os.Chtimes(os.Getenv("DIR")+"/out/a", time.Now(), time.Now()) },
+		"xattr":     func(string) error { return unix.Setxattr(os.Getenv("DIR")+"/out/a", "user.x", []byte("x"), 0) },
+		"touch":     touch,
+		"flags":     flags,
+		"opened":    opened,
+		"pointer":   func(string) error { return call(unix.SYS_FCHMODAT, ^uintptr(99), 8, 0o777) },
+		"nested":    func(string) error { return nested(nil) },
+		"nestednet": func(string) error { return nested(func(context.Context, netip.AddrPort) bool { return true }) },
+		"setuid":    setuid,
+		"own":       own,
+		"personal":  func(string) error { _, err := os.ReadFile("/proc/self/environ"); return orWorks(err) },
+		"parent":    func(string) error { parent(); return nil },
 	}[what]
 	if !ok {
 		fmt.Println("there is no attack", what)
@@ -305,6 +311,40 @@ func touch(string) error {
 		return err
 	}
 	return orWorks(call(unix.SYS_UTIMENSAT, f.Fd(), 0, 0, 0))
+}
+
+// opened changes a file that it could open to read.
+func opened(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return orWorks(errors.Join(f.Chmod(0o604), f.Chown(os.Getuid(), -1)))
+}
+
+// flags has a file that it may read not be written to the backup of a disk any more.
+func flags(string) error {
+	f, err := os.Open(os.Getenv("DIR") + "/in/read/a")
+	if err != nil {
+		return err
+	}
+	return unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, 0x40)
+}
+
+// nested confines a program once more.
+func nested(connect connectFunc) error {
+	cmd := exec.Command("cat", os.Getenv("DIR")+"/in/read/a")
+	var out strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &out
+	box, err := Confine(cmd, &Policy{Read: []Place{{os.Getenv("DIR"), "in"}}, Connect: connect})
+	if err != nil {
+		return err
+	}
+	defer box.Close()
+	if err := cmd.Run(); err != nil {
+		return errors.Join(box.Failed(), err)
+	}
+	return errors.New(out.String())
 }
 
 // setuid starts a program that belongs to root and would run as root.

@@ -19,7 +19,7 @@ type Box struct {
 	theirs []*os.File // what the process is given
 	done   chan struct{}
 	cancel context.CancelFunc
-	asked  sync.WaitGroup // those who look at addresses
+	asked  sync.WaitGroup // the clerk
 	failed *StartError    // of listen; after done
 }
 
@@ -63,7 +63,7 @@ func confine(cmd *exec.Cmd, p *Policy, version int) (_ *Box, err error) {
 	if err != nil {
 		return nil, err
 	}
-	b.theirs = append(b.theirs, rules)
+	b.theirs = append(b.theirs, rules.file)
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("socketpair", err)
@@ -76,17 +76,17 @@ func confine(cmd *exec.Cmd, p *Policy, version int) (_ *Box, err error) {
 		return nil, err
 	}
 	b.theirs = append(b.theirs, values)
-	m := mode{network: p.Connect != nil, write: len(p.Write) > 0, truncate: version < versionTruncate}
+	m := mode{network: p.Connect != nil, truncate: version < versionTruncate}
 	cmd.Args = append([]string{name, m.encode(), cmd.Path}, cmd.Args...)
 	cmd.Path, cmd.Env, cmd.ExtraFiles = "/proc/self/exe", []string{}, b.theirs
 	ctx, cancel := context.WithCancel(context.Background())
 	b.cancel = cancel
-	go b.listen(ctx, p.Connect)
+	go b.listen(ctx, &clerk{connect: p.Connect, areas: rules.areas})
 	return b, nil
 }
 
 // rules are those for the files of a policy.
-func (p *Policy) rules(program string, version int) (_ *os.File, err error) {
+func (p *Policy) rules(program string, version int) (_ *rules, err error) {
 	r, err := newRules(version)
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (p *Policy) rules(program string, version int) (_ *os.File, err error) {
 			return nil, err
 		}
 	}
-	return r.file, nil
+	return r, nil
 }
 
 // memory is a file that is nowhere.
@@ -171,7 +171,7 @@ func (b *Box) closeTheirs() {
 
 // listen hears what the process that confines itself has to say: the file at which
 // is asked, or what went wrong.
-func (b *Box) listen(ctx context.Context, connect connectFunc) {
+func (b *Box) listen(ctx context.Context, c *clerk) {
 	defer close(b.done)
 	conn, err := b.talk.SyscallConn()
 	if err != nil {
@@ -188,7 +188,7 @@ func (b *Box) listen(ctx context.Context, connect connectFunc) {
 		case err != nil || n <= 0:
 			return
 		case fd >= 0:
-			b.asked.Go(func() { answer(ctx, fd, connect) })
+			b.asked.Go(func() { c.work(ctx, fd) })
 		default:
 			b.failed = parseFailure(string(said[:n]))
 		}

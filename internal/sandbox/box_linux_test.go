@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -406,28 +407,31 @@ func TestOtherProcesses(t *testing.T) {
 	needed(t)
 	v, _ := version()
 	for what, want := range map[string]string{
-		"environ":  "permission denied", // of this process
-		"memory":   "operation not permitted",
-		"trace":    "operation not permitted",
-		"root":     "permission denied",
-		"limit":    "operation not permitted",
-		"uring":    "operation not permitted",
-		"unshare":  "operation not permitted",
-		"clone":    "operation not permitted",
-		"clone3":   "function not implemented",
-		"mount":    "operation not permitted",
-		"keys":     "operation not permitted",
-		"shared":   "operation not permitted",
-		"watch":    "operation not permitted",
-		"handle":   "operation not permitted",
-		"newest":   "function not implemented",
-		"chmod":    "operation not permitted",
-		"utime":    "operation not permitted",
-		"xattr":    "operation not permitted",
-		"touch":    "works",
-		"setuid":   "works", // without effect
-		"own":      "works",
-		"personal": "works",
+		"environ":   "permission denied", // of this process
+		"memory":    "operation not permitted",
+		"trace":     "operation not permitted",
+		"root":      "permission denied",
+		"limit":     "operation not permitted",
+		"uring":     "operation not permitted",
+		"unshare":   "operation not permitted",
+		"clone":     "operation not permitted",
+		"clone3":    "function not implemented",
+		"mount":     "operation not permitted",
+		"keys":      "operation not permitted",
+		"shared":    "operation not permitted",
+		"watch":     "operation not permitted",
+		"handle":    "operation not permitted",
+		"newest":    "function not implemented",
+		"chmod":     "operation not permitted",
+		"utime":     "operation not permitted",
+		"xattr":     "operation not supported",
+		"flags":     "operation not permitted",
+		"nested":    "inside",
+		"nestednet": "device or resource busy", // it is asked here already
+		"touch":     "works",
+		"setuid":    "works", // without effect
+		"own":       "works",
+		"personal":  "works",
 	} {
 		d := dir(t)
 		if got := attacks(t, &Policy{Read: []Place{{d, "in/read"}}}, what, "DIR="+d); got != want {
@@ -443,6 +447,50 @@ func TestOtherProcesses(t *testing.T) {
 	}
 	if out, err := run(t, &Policy{}, nil, "sh", "-c", "grep -E 'NoNewPrivs|Seccomp:' /proc/self/status"); err != nil || strings.Join(strings.Fields(out), " ") != "NoNewPrivs: 1 Seccomp: 2" {
 		t.Errorf("%s, %v", out, err)
+	}
+}
+
+// What is known about a file changes only where it may be written, however it is meant.
+func TestMarks(t *testing.T) {
+	needed(t)
+	d := dir(t)
+	in := filepath.Join(d, "in")
+	p := &Policy{Read: []Place{{in, "read"}}, Write: []Place{{in, "write"}}}
+	if _, err := run(t, p, nil, "sh", "-c", "cd "+in+`/write && ln -s ../read/a toread && ln -s ../../out toout && ln -s a towrite && mkdir sub && touch -d @1 a && chmod 640 a && chmod 600 towrite && touch -h -d @2 toout &&
+		cd sub && chmod 604 ../a && umask 0 && cp -p ../a b && chmod -R 700 . && chown "$(id -u)" b && test -x b`); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Stat(filepath.Join(in, "write/a")); err != nil || info.Mode().Perm() != 0o604 || info.ModTime().Unix() != 1 {
+		t.Error(info, err)
+	}
+	if info, err := os.Lstat(filepath.Join(in, "write/toout")); err != nil || info.ModTime().Unix() != 2 {
+		t.Error(info, err)
+	}
+	before := time.Unix(1e9, 0)
+	files := []string{filepath.Join(d, "out/a"), filepath.Join(in, "read/a")}
+	for _, file := range files {
+		if err := os.Chtimes(file, before, before); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, script := range []string{
+		"chmod 777 ../../out/a", "chmod 777 toread", "chmod 777 toout/a", "chmod 777 " + d + "/out/a", "chmod 777 /proc/self/cwd/toout/a", "cd toout && chmod 777 a",
+		"cd .. && cd read && chmod 777 a", "touch -c toout/a", "touch -c toread", "touch -h ../read/out", "chown \"$(id -u)\" toread", "chgrp \"$(id -g)\" toout/a",
+		"chmod 777 /dev/null", "chmod 777 /usr", "chmod 777 .. ", "cp -p a ../read/b", "chmod 777 $(printf '%4200s' | tr ' ' /)usr", "chmod 777 ''",
+	} {
+		if out, err := run(t, p, nil, "sh", "-c", "cd "+in+"/write && { "+script+"; }"); err == nil {
+			t.Errorf("%s: %s", script, out)
+		}
+	}
+	for what, want := range map[string]string{"opened " + in + "/read/a": "operation not permitted", "opened /dev/null": "operation not permitted", "opened " + in + "/write/a": "works", "pointer": "bad address"} {
+		if got := attacks(t, p, what); got != want {
+			t.Errorf("%s: %s", what, got)
+		}
+	}
+	for _, file := range files {
+		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o644 || !info.ModTime().Equal(before) {
+			t.Errorf("%s: %v, %v", file, info, err)
+		}
 	}
 }
 

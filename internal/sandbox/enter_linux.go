@@ -70,7 +70,7 @@ func enter(how, path string, argv []string) (stage string, err error) {
 // encode is a mode for an argument of the process that confines itself.
 func (m mode) encode() string {
 	flags := ""
-	for letter, set := range map[string]bool{"n": m.network, "w": m.write, "t": m.truncate} {
+	for letter, set := range map[string]bool{"n": m.network, "t": m.truncate} {
 		if set {
 			flags += letter
 		}
@@ -79,7 +79,7 @@ func (m mode) encode() string {
 }
 
 func decodeMode(flags string) mode {
-	return mode{network: strings.Contains(flags, "n"), write: strings.Contains(flags, "w"), truncate: strings.Contains(flags, "t")}
+	return mode{network: strings.Contains(flags, "n"), truncate: strings.Contains(flags, "t")}
 }
 
 // readValues are the variables of the program.
@@ -131,30 +131,33 @@ func restrictFiles() error {
 	return nil
 }
 
-// filterCalls sets the filter, and hands over the file at which is asked.
+// filterCalls sets the filter, and hands over the file at which is asked. There can be one such
+// file only: what somebody else set up for this process before may have it.
 func filterCalls(m mode) error {
-	code := program(m)
-	set := func(flags uintptr) (int, error) {
-		p := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
-		fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&p)))
-		if errno != 0 {
-			return -1, errno
-		}
-		return int(fd), nil
-	}
-	if !m.network {
-		_, err := set(0)
-		return err
-	}
 	// While an answer is on its way a signal must not have the program ask again.
-	fd, err := set(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
+	fd, err := setFilter(m, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
 	if errors.Is(err, unix.EINVAL) { // before Linux 5.19
-		fd, err = set(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
+		fd, err = setFilter(m, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
+	}
+	if errors.Is(err, unix.EBUSY) && !m.network {
+		m.silent = true
+		_, err = setFilter(m, 0)
+		return err
 	}
 	if err != nil {
 		return err
 	}
 	return unix.Sendmsg(talkFD, []byte{0}, unix.UnixRights(fd), nil, 0)
+}
+
+func setFilter(m mode, flags uintptr) (int, error) {
+	code := program(m)
+	p := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
+	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&p)))
+	if errno != 0 {
+		return -1, errno
+	}
+	return int(fd), nil
 }
 
 // failure is what a process tells that did not become its program.

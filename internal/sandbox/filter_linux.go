@@ -11,7 +11,8 @@ const (
 	ask     = unix.SECCOMP_RET_USER_NOTIF
 	denied  = unix.SECCOMP_RET_ERRNO | uint32(unix.EACCES) // a person reads "Permission denied"
 	refused = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
-	unknown = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS) // programs know another way
+	without = unix.SECCOMP_RET_ERRNO | uint32(unix.EOPNOTSUPP) // as on a file system that has no such thing
+	unknown = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)     // programs know another way
 )
 
 // newest is the highest system call that somebody has looked at. What is newer does not
@@ -43,7 +44,7 @@ func has(arg int, bits uint32) test          { return test{arg: arg, mask: bits,
 // mode says which of the rules that differ hold.
 type mode struct {
 	network  bool // TCP, and every connect is asked about
-	write    bool // there is something to write
+	silent   bool // nobody can be asked
 	truncate bool // Landlock does not know how to keep a program from emptying files
 }
 
@@ -66,11 +67,20 @@ var ways = []uint32{
 	unix.SYS_SYSLOG, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_VHANGUP, unix.SYS_NFSSERVCTL, unix.SYS_LOOKUP_DCOOKIE,
 }
 
-// marks are system calls that change what is known about a file, found by its path.
-// Landlock has no rules for them.
-var marks = []uint32{
-	unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT, unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_SETXATTRAT,
-	unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR,
+// more are system calls that add to what is known about a file. Programs do without.
+var more = []uint32{
+	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR,
+}
+
+// newer are system calls that do the same in a way that could not be looked at. Programs
+// know the older ones.
+var newer = []uint32{unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR}
+
+// requests are those to an open file (ioctl) that change what is known about it, also where it
+// may only be read, and those that type into a terminal.
+var requests = []uint32{
+	unix.FS_IOC_SETFLAGS, 0x40087602 /* FS_IOC_SETVERSION */, 0x401c5820 /* FS_IOC_FSSETXATTR */, unix.FS_IOC_ENABLE_VERITY,
+	unix.FS_IOC_SET_ENCRYPTION_POLICY, unix.FS_IOC_ADD_ENCRYPTION_KEY, unix.TIOCSTI, unix.TIOCLINUX,
 }
 
 const (
@@ -81,21 +91,29 @@ const (
 // rulesOf are the rules of a mode.
 func rulesOf(m mode) []rule {
 	list := sockets(m.network)
-	for _, call := range append(ways, oldWays...) {
-		list = append(list, rule{call: call, then: refused})
+	for _, calls := range []struct {
+		list []uint32
+		then uint32
+	}{{ways, refused}, {oldWays, refused}, {more, without}, {newer, unknown}} {
+		for _, call := range calls.list {
+			list = append(list, rule{call: call, then: calls.then})
+		}
+	}
+	for call := range marks {
+		then := uint32(ask)
+		if m.silent {
+			then = refused
+		}
+		list = append(list, rule{call: uint32(call), then: then})
+	}
+	for _, request := range requests {
+		list = append(list, rule{unix.SYS_IOCTL, refused, []test{is(1, request)}})
 	}
 	list = append(list,
 		rule{unix.SYS_CLONE, refused, []test{has(0, namespaces)}},
 		rule{unix.SYS_CLONE3, unknown, nil}, // its flags are in memory; the C library falls back to clone
 		// Limits of other processes can end them.
 		rule{unix.SYS_PRLIMIT64, refused, []test{isNot(0, 0)}})
-	if !m.write {
-		// By an open file it may: temporary files are marked so. And that is a path of none.
-		list = append(list, rule{unix.SYS_UTIMENSAT, allow, []test{is(1, 0), {arg: 1, high: true, mask: ^uint32(0)}}})
-		for _, call := range append(marks, oldMarks...) {
-			list = append(list, rule{call: call, then: refused})
-		}
-	}
 	if m.truncate {
 		// To open a file for reading can empty it.
 		emptied := []test{masked(2, unix.O_ACCMODE|unix.O_TRUNC, unix.O_TRUNC)}

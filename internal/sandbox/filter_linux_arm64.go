@@ -6,6 +6,7 @@ const architecture = unix.AUDIT_ARCH_AARCH64
 
 // This architecture never had the older system calls.
 var (
-	oldWays, oldMarks []uint32
-	oldTruncate       []rule
+	oldWays     []uint32
+	oldMarks    map[int32]mark
+	oldTruncate []rule
 )

@@ -61,6 +61,7 @@ func handled(version int) unix.LandlockRulesetAttr {
 type rules struct {
 	file    *os.File
 	handled uint64
+	areas   areas // what is granted to be written
 }
 
 func newRules(version int) (*rules, error) {
@@ -116,7 +117,10 @@ func (r *rules) place(p Place, rights uint64) error {
 		return err
 	}
 	defer unix.Close(fd)
-	return r.grant(fd, rights)
+	if rights == toWrite {
+		err = r.areas.add(fd)
+	}
+	return errors.Join(err, r.grant(fd, rights))
 }
 
 // open opens a place only to name it. No link below the base is followed: whoever can

@@ -13,9 +13,8 @@
 //     files, and cannot trace or end them.
 //   - It has no privileges besides those over files, and none that a program could give it.
 //
-// What no system call on a path is kept from is that it finds out whether a file exists, and
-// its size and times. Where the policy has something to write, it can change the
-// permission bits, the owner and the times of whatever its user may.
+// It can find out of every file whether it exists, its size and its times, and where a
+// link leads.
 //
 // # How
 //
@@ -31,9 +30,11 @@
 // program is handed over in a file: had the process of ours that variables, those of a
 // tool's author could lead its dynamic linker astray before anything is confined.
 //
-// A filter sees numbers, not addresses. So a connect is held, and told to this process,
-// which looks at the address, makes the connection itself on the same socket, and
-// answers: what it has looked at cannot be another address a moment later.
+// A filter sees numbers, not addresses or paths, and Landlock has no rules for the
+// permission bits, owners and times of files. So these system calls are held, and told to this
+// process (see clerk), which looks at what is meant, makes the system call itself, on the
+// same socket or file, and answers: what it has looked at cannot be another address or
+// another file a moment later.
 package sandbox
 
 import (

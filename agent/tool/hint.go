@@ -1,0 +1,64 @@
+package tool
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// What programs say when they were refused something: of files, of names of hosts, and of
+// connections.
+var (
+	saidOfFiles = []string{"permission denied", "operation not permitted", "eacces", "eperm", "read-only file system", "bad system call"}
+	saidOfNames = []string{
+		"could not resolve", "couldn't resolve", "name or service not known", "name resolution", "enotfound", "eai_again", "getaddrinfo", "no such host",
+	}
+	saidOfConnections = []string{"address family not supported", "network is unreachable", "tunnel failed", "fetch failed", "socket", "connect"}
+)
+
+// hint is what may help where a confined program failed because it was refused something;
+// "": it does not look like that.
+func (c *call) hint(h *hold, said string) string {
+	if h.box == nil {
+		return ""
+	}
+	said = strings.ToLower(said)
+	says := func(list []string) bool {
+		return slices.ContainsFunc(list, func(words string) bool { return strings.Contains(said, words) })
+	}
+	files, names, connections := says(saidOfFiles), says(saidOfNames), says(saidOfConnections)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	text, more := "", []string{}
+	if files && len(h.denied) == 0 {
+		more = append(more, "`fs: {read: [PATH], write: [PATH]}`")
+	}
+	switch {
+	case len(h.denied) > 0:
+		more = append(more, "`network: ["+strings.Join(h.denied, ", ")+"]`")
+	case h.proxy == nil && (names || connections):
+		more = append(more, "`network: [HOST]`")
+	case len(h.missed) > 0 && (names || connections):
+		text = " Not reached were " + strings.Join(h.missed, ", ") + "."
+	case names:
+		text = " It finds hosts only through the proxy in HTTP_PROXY and HTTPS_PROXY, which this program may not use."
+	}
+	if len(more) > 0 {
+		text += fmt.Sprintf(" If it needs more, write %s under `permissions` in %s.", strings.Join(more, " or "), c.file())
+	}
+	if text == "" {
+		return ""
+	}
+	return "\nThe tool " + c.Permissions.allowed() + "." + text
+}
+
+// allowed says what a program may do, as the end of a sentence.
+func (p *Permissions) allowed() string {
+	or := func(list []string, none string) string {
+		if len(list) == 0 {
+			return none
+		}
+		return strings.Join(list, ", ")
+	}
+	return fmt.Sprintf("may read %s, write %s and reach %s", or(slices.Concat(p.Read, p.Write), "nothing of the project"), or(p.Write, "nothing"), strings.Replace(p.Network.String(), "none", "no host", 1))
+}

@@ -1,0 +1,98 @@
+package tool
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/sandbox"
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+)
+
+// paths reads the permission fs: {read, write}, or what may be read alone.
+func (r *reader) paths(n strictyaml.Node) {
+	if !n.IsMap() {
+		r.Permissions.Read = readPaths(n)
+		return
+	}
+	m := n.Map()
+	r.Permissions.Read, r.Permissions.Write = readPaths(m.Get("read")), readPaths(m.Get("write"))
+	for _, n := range m.Peek("write").OneOrMany() {
+		if n.IsText() && r.rewrites(n.Text()) {
+			n.Warningf(CodeDefinition, "name the folders that it writes, such as `write: [src, docs]`", "the tool may write its own %s, and so allow itself everything", File)
+		}
+	}
+	m.Done()
+}
+
+func readPaths(n strictyaml.Node) []string {
+	var list []string
+	for _, n := range n.OneOrMany() {
+		if n.IsNull() && n.Written() == "~" {
+			n.Errorf(CodeDefinition, `write "~" in quotes: without them YAML takes it for nothing`, "a path is missing")
+			continue
+		}
+		p := n.Text()
+		if why := badPath(p); why != "" && n.IsText() {
+			n.Errorf(CodeDefinition, why, "%q cannot be a path of a permission", p)
+			continue
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// badPath says why an entry of fs cannot be used; "" it can.
+func badPath(p string) string {
+	switch {
+	case p == "":
+		return "write a path of the project, or one that begins with ~/ or /"
+	case strings.ContainsAny(p, "*?"):
+		return "name a folder: it stands for all that is in it"
+	case strings.HasPrefix(p, "$") || strings.HasPrefix(p, "%"):
+		return "variables are not filled in; write ~/… for the home directory"
+	case strings.HasPrefix(p, "~") && p != "~" && !strings.HasPrefix(p, "~/"):
+		return "write ~/… for a path in the home directory"
+	case strings.ContainsFunc(p, func(r rune) bool { return r < ' ' }):
+		return "remove the control character"
+	case !isHome(p) && !isAbsolute(p) && !isInside(p):
+		return "a path that leads out of the project begins with ~/ or /"
+	}
+	return ""
+}
+
+func isHome(p string) bool { return p == "~" || strings.HasPrefix(p, "~/") }
+
+// isAbsolute says whether a path is a whole one, on any system.
+func isAbsolute(p string) bool {
+	return path.IsAbs(p) || len(p) > 2 && p[1] == ':' && strings.ContainsRune(`\/`, rune(p[2]))
+}
+
+// rewrites says whether a tool that may write a path may write its own file.
+func (r *reader) rewrites(p string) bool {
+	if clean := path.Clean(p); clean == "." || clean == "/" || clean == "~" {
+		return true
+	}
+	return slices.ContainsFunc(agent.Homes, func(home string) bool {
+		below, err := filepath.Rel(filepath.FromSlash(p), filepath.Join(home, "tools", r.Name, File))
+		return err == nil && filepath.IsLocal(below)
+	})
+}
+
+// places are the paths of a permission in a project and a home directory.
+func places(paths []string, project, home string) []sandbox.Place {
+	var all []sandbox.Place
+	for _, p := range paths {
+		switch {
+		case isHome(p):
+			all = append(all, sandbox.Place{Base: home, Path: strings.TrimPrefix(p[1:], "/")})
+		case filepath.IsAbs(p):
+			all = append(all, sandbox.Place{Base: "/", Path: strings.TrimPrefix(p, "/")})
+		default:
+			all = append(all, sandbox.Place{Base: project, Path: p})
+		}
+	}
+	return all
+}

@@ -1,0 +1,215 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// question is a system call of a program that waits for an answer, as the kernel tells it.
+//
+// The program can change its memory and its files while we look. So everything is
+// taken from there once, and what was taken is used: the system call is made by us, not
+// by the program with our leave.
+type question struct {
+	id    uint64
+	task  uint32
+	flags uint32
+	call  struct {
+		number       int32
+		architecture uint32
+		pointer      uint64
+		arguments    [6]uint64
+	}
+}
+
+// answer is what the system call gives, without being made.
+type answer struct {
+	id    uint64
+	value int64
+	err   int32
+	flags uint32
+}
+
+// isValid asks whether a question still waits, in the number that all kernels know.
+const isValid = 0x80082102
+
+// most is how many questions are looked at at once. Others wait.
+const most = 64
+
+// clerk answers the questions of one program.
+type clerk struct {
+	file    *os.File
+	conn    syscall.RawConn
+	connect connectFunc
+	areas   areas
+}
+
+// work answers until the program has ended or ctx is done.
+func (c *clerk) work(ctx context.Context, fd int) {
+	_ = unix.SetNonblock(fd, true) // then the file can be waited for, and closed meanwhile
+	c.file = os.NewFile(uintptr(fd), "questions")
+	defer c.file.Close()
+	stop := context.AfterFunc(ctx, func() { _ = c.file.Close() })
+	defer stop()
+	var err error
+	if c.conn, err = c.file.SyscallConn(); err != nil {
+		return
+	}
+	var answers sync.WaitGroup
+	defer answers.Wait()
+	slots := make(chan struct{}, most)
+	for {
+		q, ended := c.next()
+		if ended {
+			return
+		}
+		if q == nil {
+			continue // whoever asked is gone
+		}
+		slots <- struct{}{}
+		answers.Go(func() {
+			defer func() { <-slots }()
+			a := answer{id: q.id, err: -int32(c.decide(ctx, q))}
+			_ = c.control(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&a)) // nobody may wait for it any more
+		})
+	}
+}
+
+// next waits for a question.
+func (c *clerk) next() (q *question, ended bool) {
+	err := c.conn.Read(func(fd uintptr) bool {
+		now := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		if n, _ := unix.Poll(now, 0); n <= 0 {
+			return false
+		}
+		if ended = now[0].Revents&unix.POLLIN == 0; !ended {
+			var heard question
+			if control(fd, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&heard)) == nil {
+				q = &heard
+			}
+		}
+		return true
+	})
+	return q, ended || err != nil
+}
+
+// decide does what a program asks for, if it may, and gives the error of that.
+func (c *clerk) decide(ctx context.Context, q *question) syscall.Errno {
+	var errno syscall.Errno
+	err := error(unix.ENOSYS)
+	if how, ok := marks[q.call.number]; ok {
+		err = c.mark(q, how)
+	} else if q.call.number == unix.SYS_CONNECT && c.connect != nil {
+		err = c.connects(ctx, q)
+	}
+	if err != nil && !errors.As(err, &errno) {
+		errno = unix.EACCES
+	}
+	return errno
+}
+
+// waits says whether the question still waits. If not, the number of its process may by
+// now be that of another, and what was taken from there is not the program's.
+func (c *clerk) waits(q *question) error {
+	if c.control(isValid, unsafe.Pointer(&q.id)) != nil {
+		return unix.EINTR
+	}
+	return nil
+}
+
+func (c *clerk) control(request uintptr, with unsafe.Pointer) (err error) {
+	return errors.Join(c.conn.Control(func(fd uintptr) { err = control(fd, request, with) }), err)
+}
+
+// number is an argument that is one of 32 bits.
+func (q *question) number(arg int) int { return int(int32(q.call.arguments[arg])) }
+
+// read takes from the memory of the program what an argument points to.
+func (q *question) read(arg, size int) ([]byte, error) {
+	data, err := q.readAt(uintptr(q.call.arguments[arg]), size)
+	if err != nil || len(data) < size {
+		return nil, unix.EFAULT
+	}
+	return data, nil
+}
+
+// readAt takes as much as there is.
+func (q *question) readAt(at uintptr, size int) ([]byte, error) {
+	data := make([]byte, size)
+	ours := []unix.Iovec{{Base: unsafe.SliceData(data)}}
+	ours[0].SetLen(size)
+	n, err := unix.ProcessVMReadv(int(q.task), ours, []unix.RemoteIovec{{Base: at, Len: size}}, 0)
+	return data[:max(n, 0)], err
+}
+
+// text takes the text that an argument points to, which is some path. It is read in parts
+// that end with a page of memory: the next one may not be there.
+func (q *question) text(arg int) (string, error) {
+	const page = 4096
+	var text strings.Builder
+	for at := uintptr(q.call.arguments[arg]); text.Len() < unix.PathMax; {
+		data, err := q.readAt(at, page-int(at%page))
+		if err != nil || len(data) == 0 {
+			return "", unix.EFAULT
+		}
+		part, _, found := bytes.Cut(data, []byte{0})
+		text.Write(part)
+		if found {
+			return text.String(), nil
+		}
+		at += uintptr(len(data))
+	}
+	return "", unix.ENAMETOOLONG
+}
+
+// open takes the file that the program knows by a number.
+func (q *question) open(number int) (int, error) {
+	leader, err := leaderOf(int(q.task))
+	if err != nil {
+		return -1, err
+	}
+	process, err := unix.PidfdOpen(leader, 0)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(process)
+	return unix.PidfdGetfd(process, number, 0)
+}
+
+// leaderOf is the process that a thread belongs to.
+func leaderOf(thread int) (int, error) {
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(thread) + "/status")
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := bytes.Cut(status, []byte("\nTgid:"))
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	return strconv.Atoi(string(bytes.TrimSpace(line)))
+}
+
+// control makes a request to an open file.
+func control(fd, request uintptr, with unsafe.Pointer) error {
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, fd, request, uintptr(with)); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// seccomp asks what filters can do.
+func seccomp(operation uintptr, with *uint32) error {
+	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, operation, 0, uintptr(unsafe.Pointer(with))); errno != 0 {
+		return errno
+	}
+	return nil
+}
