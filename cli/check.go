@@ -66,7 +66,11 @@ func (a *app) check(files []string, syntaxOnly, fix bool) error {
 		}
 		found = append(found, a.checkOne(l, file, syntaxOnly)...)
 	}
-	found = found.Sort()
+	if found = found.Sort(); !found.Errors() {
+		if err := a.refuseExposed(p); err != nil {
+			return err
+		}
+	}
 	if a.json {
 		err = a.printJSON(jsonDiagnostics(found))
 	} else {

@@ -88,6 +88,9 @@ func (a *app) start(ctx context.Context, p *project.Project, l *project.Loaded, 
 	if err != nil {
 		return err
 	}
+	if err := a.refuseExposed(p); err != nil {
+		return err
+	}
 	if a.state == "" {
 		if err := needState(p); err != nil {
 			return err
@@ -115,6 +118,9 @@ func (a *app) start(ctx context.Context, p *project.Project, l *project.Loaded, 
 // the inputs. Warnings are shown and do not stop it.
 func (a *app) checked(l *project.Loaded, replies *scripted.Replies, f *runFlags) (map[string]any, error) {
 	found := l.Check(repliedBy(replies))
+	if f.only != nil {
+		adviseTask(found)
+	}
 	if l.Bundle.Root == nil || found.Errors() {
 		return nil, &diagnosticsError{found}
 	}

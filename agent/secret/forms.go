@@ -40,6 +40,10 @@ func formsOf(value string) []string {
 		html.EscapeString(value), strings.ReplaceAll(value, "'", `'\''`),
 		hex.EncodeToString([]byte(value)), strings.ToUpper(hex.EncodeToString([]byte(value))),
 	}
+	for _, end := range []string{"\n", "\r\n", `\n`} { // as xxd, openssl and base64 break lines
+		text := base64.StdEncoding.EncodeToString([]byte(value))
+		all = append(all, broken(hex.EncodeToString([]byte(value)), 60, end), broken(text, 64, end), broken(text, 76, end))
+	}
 	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
 		all = append(all, encoding.EncodeToString([]byte(value)))
 		for before := range 3 {
@@ -47,6 +51,15 @@ func formsOf(value string) []string {
 		}
 	}
 	return slices.DeleteFunc(all, func(f string) bool { return len(f) < Shortest })
+}
+
+// broken is a text in lines of a width.
+func broken(text string, width int, end string) string {
+	var b strings.Builder
+	for ; len(text) > width; text = text[width:] {
+		b.WriteString(text[:width] + end)
+	}
+	return b.String() + text
 }
 
 // inside is what of a base64 text depends on the value alone, where it stands

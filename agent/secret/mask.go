@@ -24,6 +24,7 @@ func (m *Masker) Add(values ...string) {
 	defer m.mu.Unlock()
 	before := len(m.known)
 	for _, v := range values {
+		v = strings.TrimSpace(v) // who says it may leave out the space around it
 		if len(v) >= Shortest && !slices.Contains(m.known, v) {
 			m.known = append(m.known, v)
 		}

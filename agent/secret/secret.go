@@ -68,6 +68,7 @@ type Store struct {
 	getenv func(string) (string, bool)
 	dir    string
 	masker *Masker
+	short  []string // names of secrets that are there, and too short to be hidden
 
 	mu    sync.Mutex
 	files map[string]string // that were read, by path
@@ -81,13 +82,20 @@ func New(o Options) *Store {
 		s.getenv = os.LookupEnv
 	}
 	var values []string
-	for _, place := range slices.AppendSeq(slices.Clone(o.Hidden), maps.Values(s.places)) {
-		if value, err := s.read(place); err == nil && len(value) >= Shortest {
+	for _, place := range o.Hidden {
+		if value, err := s.read(place); err == nil {
 			values = append(values, value)
 		}
 	}
+	for _, name := range s.Names() {
+		value, err := s.read(s.places[name])
+		if err == nil && value != "" && len(value) < Shortest {
+			s.short = append(s.short, name)
+		}
+		values = append(values, value)
+	}
 	for _, name := range Variables {
-		if value, _ := s.getenv(name); len(value) >= shortestFound {
+		if value, _ := s.getenv(name); len(strings.TrimSpace(value)) >= shortestFound {
 			values = append(values, value)
 		}
 	}
@@ -97,6 +105,18 @@ func New(o Options) *Store {
 
 // Names are those of the secrets that the configuration names, sorted.
 func (s *Store) Names() []string { return slices.Sorted(maps.Keys(s.places)) }
+
+// TooShort says that a secret which is there cannot be hidden; nil: all can.
+func (s *Store) TooShort() error {
+	if len(s.short) == 0 {
+		return nil
+	}
+	return tooShort(s.short[0])
+}
+
+func tooShort(name string) *Error {
+	return &Error{Name: name, Problem: fmt.Sprintf("has fewer than %d characters, too few to hide it in outputs", Shortest), Advice: "use a longer one, or take it out of config.yml: then it is shown as it is"}
+}
 
 // Masker hides all secrets that are known, also those that become known later.
 func (s *Store) Masker() *Masker { return s.masker }
@@ -127,7 +147,7 @@ func (s *Store) find(name string, place Place) (string, error) {
 	case value == "":
 		return "", &Error{Name: name, Problem: "is empty", Advice: place.hint()}
 	case len(value) < Shortest:
-		return "", &Error{Name: name, Problem: fmt.Sprintf("has fewer than %d characters, too few to hide it in outputs", Shortest), Advice: "use a longer one"}
+		return "", tooShort(name)
 	}
 	s.masker.Add(value)
 	return value, nil
@@ -154,7 +174,7 @@ func (s *Store) read(place Place) (string, error) {
 		if !ok {
 			return "", errors.New("is not there")
 		}
-		return value, nil
+		return withoutLineEnd(value), nil
 	}
 	path := place.File
 	if !filepath.IsAbs(path) {
@@ -189,5 +209,8 @@ func readFile(path string) (string, error) {
 	if len(data) > longest {
 		return "", fmt.Errorf("is too long: the file %s holds more than %d KB", path, longest>>10)
 	}
-	return strings.TrimRight(string(data), "\r\n"), nil
+	return withoutLineEnd(string(data)), nil
 }
+
+// withoutLineEnd takes off the line end that editors and scripts put behind a value.
+func withoutLineEnd(value string) string { return strings.TrimRight(value, "\r\n") }

@@ -84,6 +84,52 @@ func TestValuesWithoutANameAreSecret(t *testing.T) {
 	}
 }
 
+// A line end behind a variable, or space around it, is no part of the secret.
+func TestSpaceAroundASecret(t *testing.T) {
+	s := secret.New(secret.Options{Getenv: environment("TOKEN", "tok-123456\r\n", "WIDE", " wide-secret ", "GITHUB_TOKEN", "ghp-abcdef\n"),
+		Places: map[string]secret.Place{"token": {Env: "TOKEN"}, "wide": {Env: "WIDE"}}})
+	if got, err := s.Get("token"); got != "tok-123456" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	if got := s.Masker().Mask("<tok-123456> <wide-secret> <ghp-abcdef>"); got != "<***> <***> <***>" {
+		t.Errorf("masked: %q", got)
+	}
+}
+
+func TestTooShortToHide(t *testing.T) {
+	places := map[string]secret.Place{"gone": {Env: "GONE"}, "empty": {Env: "EMPTY"}, "long": {Env: "LONG"}}
+	getenv := environment("EMPTY", "", "LONG", "long-enough", "PIN", "1234\n")
+	if err := secret.New(secret.Options{Getenv: getenv, Places: places}).TooShort(); err != nil {
+		t.Error(err)
+	}
+	places["pin"] = secret.Place{Env: "PIN"}
+	if err := secret.New(secret.Options{Getenv: getenv, Places: places}).TooShort(); err == nil || !strings.Contains(err.Error(), "secret pin has fewer than 6 characters") {
+		t.Error(err)
+	}
+}
+
+// Programs break long texts into lines.
+func TestBrokenLinesAreHidden(t *testing.T) {
+	m := &secret.Masker{}
+	key := "sk-ant-api03-" + strings.Repeat("Ab9_-", 19)
+	m.Add(key)
+	text := base64.StdEncoding.EncodeToString([]byte(key))
+	for _, c := range []struct {
+		text  string
+		width int
+	}{{text, 64}, {text, 76}, {hex.EncodeToString([]byte(key)), 60}} {
+		var lines []string
+		for rest := c.text; rest != ""; rest = rest[min(c.width, len(rest)):] {
+			lines = append(lines, rest[:min(c.width, len(rest))])
+		}
+		for _, end := range []string{"\n", "\r\n"} {
+			if got := m.Mask("a " + strings.Join(lines, end) + " b"); got != "a *** b" {
+				t.Errorf("lines of %d: %q", c.width, got)
+			}
+		}
+	}
+}
+
 // odd is a secret with characters that every form escapes otherwise.
 const odd = `p/a+s"s w<o>r&d'%ü\1`
 

@@ -18,6 +18,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -95,12 +96,17 @@ type employed struct {
 }
 
 // Run makes one attempt.
-func (e *employed) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
+func (e *employed) Run(ctx context.Context, task *agent.Task, log agent.Log) (res agent.Result, err error) {
 	write, flush := e.o.Mask.Stream(log)
-	res, err := e.attempt(ctx, e.discreet(task), write)
-	flush()
-	res.Output = e.o.Mask.Mask(res.Output)
-	return res, e.masked(err)
+	defer func() {
+		if p := recover(); p != nil { // what it says may hold anything
+			write(fmt.Appendf(nil, "panic: %v\n%s", p, debug.Stack()))
+			err = agent.Errorf("the agent panicked: %v", p)
+		}
+		flush()
+		res.Output, err = e.o.Mask.Mask(res.Output), e.masked(err)
+	}()
+	return e.attempt(ctx, e.discreet(task), write)
 }
 
 // discreet is a task whose questions hold no secret: they are shown and kept.

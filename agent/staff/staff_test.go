@@ -262,3 +262,18 @@ func TestAQuestionLeavesTheSeat(t *testing.T) {
 		t.Errorf("%q, %v", res.Output, err)
 	}
 }
+
+// What an agent says when it panics is hidden as all else, and costs one attempt.
+func TestPanicsHoldNoSecret(t *testing.T) {
+	m := &mind{say: func(log agent.Log) (agent.Result, error) {
+		log([]byte("so far " + secret[:4]))
+		panic("no such key: " + secret)
+	}}
+	_, log, err := run(t, staff.Options{Mask: stars{}}, m, newTask())
+	if err == nil || err.Error() != "the agent panicked: no such key: ***" {
+		t.Errorf("it gives %v", err)
+	}
+	if strings.Contains(log, secret) || !strings.Contains(log, "so far hunt") || !strings.Contains(log, "panic: no such key: ***") {
+		t.Errorf("the log is %q", log)
+	}
+}
