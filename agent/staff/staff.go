@@ -5,7 +5,7 @@
 // # What it does for an attempt
 //
 //  1. Everything that the executor says or asks is masked before anybody sees it,
-//     and so are its output and its error.
+//     and so are its output and its error, what it is told, and what tools give it.
 //  2. An attempt that thinks takes a slot of its account, or is told that the
 //     quota is used up.
 //  3. Its prompt is composed of the project's instructions, memories, what was said
@@ -242,7 +242,7 @@ func (e *employed) compose(ctx context.Context, thinker agent.Conversant, task *
 	for _, what := range composed.LeftOut {
 		log([]byte("[" + what + "]\n"))
 	}
-	task.Prompt = composed.Prompt
+	task.Prompt = e.o.Mask.Mask(composed.Prompt) // whoever runs the model is no one to tell a secret
 	if task.KeepPrompt != nil {
 		task.KeepPrompt(e.o.Mask.Mask(e.whole(task)))
 	}
@@ -272,9 +272,23 @@ func (e *employed) equip(ctx context.Context, thinker agent.Conversant, task *ag
 	if err != nil {
 		return nil, err
 	}
+	for i := range tools {
+		tools[i].Call = e.discreetCall(tools[i].Call)
+	}
 	task.Tools = append(slices.Clip(task.Tools), tools...)
 	return done, nil
 }
+
+// discreetCall is the call of a tool of the project, which may know secrets that the
+// model who is told its result may not.
+func (e *employed) discreetCall(call toolCall) toolCall {
+	return func(ctx context.Context, args map[string]any, task *agent.Task, log agent.Log) (string, error) {
+		text, err := call(ctx, args, task, log)
+		return e.o.Mask.Mask(text), e.masked(err)
+	}
+}
+
+type toolCall = func(ctx context.Context, args map[string]any, task *agent.Task, log agent.Log) (string, error)
 
 // question is what the conversation keeps of a task: what was asked, without all
 // that came along.

@@ -167,8 +167,14 @@ func TestNothingSecretComesOut(t *testing.T) {
 		var kept string
 		task := newTask()
 		task.Prompt, task.KeepPrompt = "Use "+secret, func(text string) { kept = text }
-		res, log, err := run(t, staff.Options{Mask: stars{}, Conversations: d}, m, task)
-		all := res.Output + log + kept
+		speaks := agent.Tool{Name: "speak", Call: func(context.Context, map[string]any, *agent.Task, agent.Log) (string, error) {
+			return "said " + secret, errors.New("also " + secret)
+		}}
+		res, log, err := run(t, staff.Options{Mask: stars{}, Conversations: d, Tools: func(context.Context, *agent.Task, bool) ([]agent.Tool, func(), error) {
+			return []agent.Tool{speaks}, func() {}, nil
+		}}, m, task)
+		told, wrong := m.got.Tools[0].Call(t.Context(), nil, m.got, func([]byte) {})
+		all := res.Output + log + kept + m.got.Prompt + told + wrong.Error()
 		for _, said := range d.messages {
 			all += said.Content
 		}
