@@ -317,12 +317,15 @@ func (s *session) capture(ctx context.Context, full bool) ([]byte, error) {
 
 // keep writes an artifact and gives its path: within the project, where it is there.
 func keep(task *agent.Task, name string, data []byte) (string, error) {
+	if err := os.MkdirAll(task.Artifacts, 0o700); err != nil {
+		return "", agent.Errorf("the artifacts: %v", err)
+	}
 	root, err := os.OpenRoot(task.Artifacts)
 	if err != nil {
 		return "", agent.Errorf("the artifacts: %v", err)
 	}
 	defer root.Close()
-	if err := root.WriteFile(name, data, 0o644); err != nil {
+	if err := root.WriteFile(name, data, 0o600); err != nil {
 		return "", agent.PathError(name, err)
 	}
 	full := filepath.Join(task.Artifacts, name)
