@@ -48,7 +48,7 @@ func (a *app) executors(root string, c project.Config) (map[string]agent.Executo
 	if err != nil {
 		return nil, nil, err
 	}
-	tools, wrong, err := tool.Load(root, tool.Options{Secret: secrets.Get})
+	tools, wrong, err := tool.Load(root, tool.Options{Secret: secrets.Get, Sandbox: tool.Sandbox(c.Sandbox)})
 	a.tools, a.toolMistakes = tools, wrong
 	return all, append(found, wrong...), err
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/tool"
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/journal"
 	"github.com/hocket-dev/hocket/project"
@@ -64,6 +65,7 @@ func (a *app) doctor(ctx context.Context) error {
 		func() []finding { return lookAtExecutors(ctx, p) },
 		func() []finding { return lookAtAgents(p) },
 		func() []finding { return a.lookAtWorkflows(p) },
+		func() []finding { return []finding{a.lookAtSandbox(p)} },
 		func() []finding { return lookAtState(ctx, p) },
 		lookAtGit,
 		a.lookAtTerminal,
@@ -216,6 +218,24 @@ func (a *app) lookAtWorkflows(p *project.Project) []finding {
 		list = append(list, f)
 	}
 	return list
+}
+
+// lookAtSandbox says whether the programs of tools are held to their permissions.
+func (a *app) lookAtSandbox(p *project.Project) finding {
+	e := a.tools.Enforcement()
+	needed := slices.ContainsFunc(a.tools.Manifests(), isProgram)
+	const held = "programs of tools are held to their permissions"
+	switch {
+	case e.Held && len(e.Gaps) == 0:
+		return finding{"sandbox", fine, held, ""}
+	case e.Held:
+		return finding{"sandbox", fine, held + ", but a program can do this: " + strings.Join(e.Gaps, "; "), ""}
+	case !needed:
+		return finding{"sandbox", absentHere, "programs of tools would not be held to their permissions: " + e.Why, ""}
+	case p.Config.Sandbox == string(tool.SandboxRequired):
+		return finding{"sandbox", broken, "tools that are programs cannot be called: " + e.Why, "config.yml says `sandbox: required`; remove it to call them without"}
+	}
+	return finding{"sandbox", warning, "programs of tools can do whatever you can: " + e.Why, ""}
 }
 
 // lookAtState looks at the place where runs are kept, without making it.

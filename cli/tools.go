@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -115,6 +116,8 @@ type toolFacts struct {
 	Timeout     string         `json:"timeout"`
 	MaxOutputKB int            `json:"max_output_kb"`
 	Examples    []toolExample  `json:"examples"`
+	Enforced    []string       `json:"enforced"`               // permissions that it is held to
+	NotEnforced string         `json:"not_enforced,omitempty"` // and why it is not held to the others
 }
 
 type toolPermission struct {
@@ -129,7 +132,7 @@ type toolExample struct {
 	Output any `json:"output"`
 }
 
-func toolFactsOf(m *tool.Manifest) toolFacts {
+func toolFactsOf(m *tool.Manifest, e tool.Enforcement) toolFacts {
 	list := func(names []string) []string { return append([]string{}, names...) }
 	f := toolFacts{
 		toolLine: toolLineOf(m), Inputs: m.Inputs, Outputs: m.Outputs, Timeout: m.Timeout.String(), MaxOutputKB: m.MaxOutputKB, Examples: []toolExample{},
@@ -141,7 +144,22 @@ func toolFactsOf(m *tool.Manifest) toolFacts {
 	for _, e := range m.Examples {
 		f.Examples = append(f.Examples, toolExample{e.Inputs, e.Output})
 	}
+	switch {
+	case !isProgram(m):
+		f.Enforced = []string{"network", "secrets"}
+	case e.Held:
+		f.Enforced = []string{"network", "fs", "secrets"}
+		f.NotEnforced = strings.Join(e.Gaps, "; ")
+	default:
+		f.Enforced, f.NotEnforced = []string{"secrets"}, e.Why
+	}
 	return f
+}
+
+// isProgram says whether a tool starts a program.
+func isProgram(m *tool.Manifest) bool {
+	_, ok := m.Work.(*tool.Command)
+	return ok
 }
 
 func (a *app) showTool(name string) error {
@@ -153,7 +171,7 @@ func (a *app) showTool(name string) error {
 	if err != nil {
 		return err
 	}
-	f := toolFactsOf(m)
+	f := toolFactsOf(m, set.Enforcement())
 	if a.json {
 		return a.printJSON(f)
 	}
@@ -189,10 +207,7 @@ func (a *app) drawTool(f *toolFacts) string {
 	} else {
 		row("output", "text")
 	}
-	row("network", strings.ReplaceAll(strings.Join(f.Permissions.Network, ", "), "*,", "every public host,"))
-	row("reads", strings.Join(f.Permissions.Read, ", "))
-	row("writes", strings.Join(f.Permissions.Write, ", "))
-	row("secrets", strings.Join(f.Permissions.Secrets, ", "))
+	a.drawPermissions(row, f)
 	if f.Approval {
 		row("approval", "a person is asked before every call")
 	}
@@ -201,6 +216,31 @@ func (a *app) drawTool(f *toolFacts) string {
 		row("example", workflow.FormatJSON(e.Inputs))
 	}
 	return b.String()
+}
+
+// drawPermissions draws what a tool may do, and whether it is held to that.
+func (a *app) drawPermissions(row func(name, value string), f *toolFacts) {
+	p, none, noHost := f.Permissions, "", ""
+	if f.Kind == "command" || f.Kind == "script" { // what it does not have counts too
+		none, noHost = "nothing", "no host"
+	}
+	list := func(names []string) string { return cmp.Or(strings.Join(names, ", "), none) }
+	if i := slices.Index(p.Network, "*"); i >= 0 {
+		p.Network = slices.Concat(p.Network[:i], []string{"every public host"}, p.Network[i+1:])
+	}
+	row("network", cmp.Or(strings.Join(p.Network, ", "), noHost))
+	row("reads", list(slices.Concat(p.Read, p.Write)))
+	row("writes", list(p.Write))
+	row("secrets", strings.Join(p.Secrets, ", "))
+	switch held := slices.Contains(f.Enforced, "fs"); {
+	case none == "":
+	case held && f.NotEnforced != "":
+		row("enforced", "yes, but "+f.NotEnforced)
+	case held:
+		row("enforced", "yes")
+	default:
+		row("enforced", "no, it can do whatever you can: "+f.NotEnforced)
+	}
 }
 
 // drawInputs draws a line for each input of a schema.

@@ -21,7 +21,7 @@ func TestToolAsksInTheTerminal(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		text := "description: Deploys.\nkind: command\napproval: true\ninputs: {to: string}\ncommand: [touch, deployed]\n"
+		text := "description: Deploys.\nkind: command\napproval: true\ninputs: {to: string}\npermissions: {fs: {write: [out/]}}\ncommand: [touch, out/deployed]\n"
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -32,7 +32,7 @@ func TestToolAsksInTheTerminal(t *testing.T) {
 		time.Sleep(400 * time.Millisecond) // a person reads before answering
 		c.press(answer)
 		code := c.exit()
-		_, err := os.Stat(filepath.Join(dir, "deployed"))
+		_, err := os.Stat(filepath.Join(dir, "out", "deployed"))
 		if code != want.code || (err == nil) != want.called {
 			t.Errorf("%q: exit code %d, called %v, the screen:\n%s", answer, code, err == nil, c.see())
 		}

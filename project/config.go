@@ -32,6 +32,9 @@ type Config struct {
 	Context Context
 	// Browser is how pages are opened.
 	Browser Browser
+	// Sandbox is whether the programs of tools are held to their permissions: "" where
+	// the system can, "required" or "none".
+	Sandbox string
 	// Limits are those of a run whose workflow sets none of its own.
 	Limits workflow.Limits
 	// Generated are the limits of a workflow that was made by an AI.
@@ -122,6 +125,9 @@ func readConfig(file string, text []byte) (Config, workflow.Diagnostics) {
 	c.Parallel = readParallel(root.Map("parallel"))
 	c.Context.read(root.Map("context"))
 	c.Browser = readBrowser(root.Map("browser"))
+	tools := root.Map("tools")
+	c.Sandbox = tools.Word("sandbox", "required", "none")
+	tools.Done()
 	w := root.Map("workflows")
 	c.Limits = check.Override(c.Limits, workflow.Limits{Depth: w.Int("max_depth", 1)})
 	c.Limits = check.Override(c.Limits, readBudgets(w.Map("budgets")))

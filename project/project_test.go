@@ -132,6 +132,7 @@ mcp:
 parallel: {all: 8, anthropic: 2}
 context: {max_kb: 64, memories: 0}
 browser: {program: /usr/bin/chromium, private_network: true}
+tools: {sandbox: required}
 `,
 		".glee/config.yml": "agent: other\n",
 	})
@@ -153,6 +154,7 @@ browser: {program: /usr/bin/chromium, private_network: true}
 		Parallel:  map[string]int{"all": 8, "anthropic": 2},
 		Context:   project.Context{MaxBytes: 64 << 10},
 		Browser:   project.Browser{Program: "/usr/bin/chromium", PrivateNetwork: true},
+		Sandbox:   "required",
 		Limits:    workflow.Limits{Steps: 7, Parallel: 10, Depth: 3, Runtime: 90 * time.Second, CostUSD: 2.5, Tokens: 1000},
 		Generated: workflow.Limits{Steps: 10, Parallel: 1, Depth: 1, Runtime: 5 * time.Minute},
 	}

@@ -26,7 +26,7 @@ type Sandbox string
 // The zero value is where the system can.
 const (
 	SandboxRequired Sandbox = "required" // a program that cannot be held to them is not started
-	SandboxOff      Sandbox = "off"      // no program is
+	SandboxNone     Sandbox = "none"     // no program is
 )
 
 // Enforcement is how programs are held to their permissions here.
@@ -40,8 +40,8 @@ type Enforcement struct {
 func (s *Set) Enforcement() Enforcement {
 	support := sandbox.Supported()
 	switch {
-	case s.options.Sandbox == SandboxOff:
-		return Enforcement{Why: "config.yml says `sandbox: off` under `tools`"}
+	case s.options.Sandbox == SandboxNone:
+		return Enforcement{Why: "config.yml says `sandbox: none` under `tools`"}
 	case support.None != "":
 		return Enforcement{Why: support.None}
 	}

@@ -9,7 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -79,6 +81,9 @@ func TestFilesOfPrograms(t *testing.T) {
 		"home_path":    {"fs: [~/data]", "cat ~/data/x", "data"},
 		"other_path":   {"fs: [~/data]", "cat ~/.ssh/key", hint},
 		"absolute":     {"fs: [DIR/home/data]", "cat ~/data/x", "data"},
+		"above":        {"fs: [../home/data]", "cat ../home/data/x", "data"},
+		"above_only":   {"fs: [../home/data]", "cat ../home/.ssh/key", hint},
+		"far_above":    {"fs: [..]", "cat ../home/.ssh/key", "private"},
 		"links":        {"fs: [src]", "cat src/leak", "ermission denied"},
 		"leaks":        {"fs: [leak]", "echo ran", `fs names "leak", and in it "leak" is a link to "../home/.ssh"; write the path without links in .hocket/tools/leaks/tool.yml`},
 		"leaks_below":  {"fs: {write: [leak/key]}", "echo ran", `in it "leak" is a link`},
@@ -179,8 +184,11 @@ func TestProgramsGoThroughTheProxy(t *testing.T) {
 		if _, err := exec.LookPath("curl"); err != nil {
 			t.Skip(err)
 		}
+		var mu sync.Mutex
 		var seen []string
 		proxy := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
 			seen = append(seen, r.Method+" "+r.RequestURI+" "+r.Header.Get("Proxy-Authorization"))
 			w.WriteHeader(http.StatusTeapot)
 		})}
@@ -193,7 +201,10 @@ func TestProgramsGoThroughTheProxy(t *testing.T) {
 		self := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
 		self.Env = append(os.Environ(), "HOCKET_TEST_PROXY=1", "HTTP_PROXY=http://"+l.Addr().String(), "HTTPS_PROXY=http://u:p@"+l.Addr().String())
 		out, err := self.CombinedOutput()
-		want := "GET http://a.example/ |CONNECT a.example:443 Basic dTpw"
+		mu.Lock()
+		defer mu.Unlock()
+		slices.Sort(seen)
+		want := "CONNECT a.example:443 Basic dTpw|GET http://a.example/ "
 		if err != nil || strings.Join(seen, "|") != want {
 			t.Errorf("%v, the proxy saw %q, want %s\n%s", err, seen, want, out)
 		}
@@ -217,7 +228,7 @@ func TestProgramsGoThroughTheProxy(t *testing.T) {
 
 // Where nothing holds a program the log says so, once in an attempt, unless that is required.
 func TestNotEnforced(t *testing.T) {
-	s, _ := confined(t, tool.Options{Sandbox: tool.SandboxOff}, map[string][2]string{"free": {"", "cat ~/.ssh/key; test -d \"$TMPDIR\" && rmdir \"$TMPDIR\""}})
+	s, _ := confined(t, tool.Options{Sandbox: tool.SandboxNone}, map[string][2]string{"free": {"", "cat ~/.ssh/key; test -d \"$TMPDIR\" && rmdir \"$TMPDIR\""}})
 	one, err := s.Tool("free")
 	if err != nil {
 		t.Fatal(err)
@@ -228,7 +239,7 @@ func TestNotEnforced(t *testing.T) {
 			t.Errorf("%s, %v", out, err)
 		}
 	}
-	line := "what the permissions of tools say about network and files is not enforced for programs: config.yml says `sandbox: off` under `tools`\n"
+	line := "what the permissions of tools say about network and files is not enforced for programs: config.yml says `sandbox: none` under `tools`\n"
 	if log.String() != line+line {
 		t.Errorf("the log is %q", log.String())
 	}

@@ -57,23 +57,21 @@ func badPath(p string) string {
 		return "write ~/… for a path in the home directory"
 	case strings.ContainsFunc(p, func(r rune) bool { return r < ' ' }):
 		return "remove the control character"
-	case !isHome(p) && !isAbsolute(p) && !isInside(p):
-		return "a path that leads out of the project begins with ~/ or /"
 	}
 	return ""
 }
 
 func isHome(p string) bool { return p == "~" || strings.HasPrefix(p, "~/") }
 
-// isAbsolute says whether a path is a whole one, on any system.
-func isAbsolute(p string) bool {
-	return path.IsAbs(p) || len(p) > 2 && p[1] == ':' && strings.ContainsRune(`\/`, rune(p[2]))
-}
-
 // rewrites says whether a tool that may write a path may write its own file.
 func (r *reader) rewrites(p string) bool {
-	if clean := path.Clean(p); clean == "." || clean == "/" || clean == "~" {
+	switch clean := path.Clean(p); clean {
+	case ".", "/", "~":
 		return true
+	default:
+		if strings.Trim(clean, "./") == "" { // above the project
+			return true
+		}
 	}
 	return slices.ContainsFunc(agent.Homes, func(home string) bool {
 		below, err := filepath.Rel(filepath.FromSlash(p), filepath.Join(home, "tools", r.Name, File))
@@ -85,14 +83,22 @@ func (r *reader) rewrites(p string) bool {
 func places(paths []string, project, home string) []sandbox.Place {
 	var all []sandbox.Place
 	for _, p := range paths {
+		place := sandbox.Place{Base: project, Path: p, Name: p}
 		switch {
 		case isHome(p):
-			all = append(all, sandbox.Place{Base: home, Path: strings.TrimPrefix(p[1:], "/")})
+			place.Base, place.Path = home, strings.TrimPrefix(p[1:], "/")
 		case filepath.IsAbs(p):
-			all = append(all, sandbox.Place{Base: "/", Path: strings.TrimPrefix(p, "/")})
-		default:
-			all = append(all, sandbox.Place{Base: project, Path: p})
+			place.Base = "/"
 		}
+		for above := true; above; { // the project's own directory may be found through a link
+			if place.Path, above = strings.CutPrefix(place.Path, "../"); above {
+				place.Base += "/.."
+			}
+		}
+		if place.Path == ".." {
+			place.Base, place.Path = place.Base+"/..", ""
+		}
+		all = append(all, place)
 	}
 	return all
 }

@@ -336,7 +336,7 @@ func nested(connect connectFunc) error {
 	cmd := exec.Command("cat", os.Getenv("DIR")+"/in/read/a")
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &out
-	box, err := Confine(cmd, &Policy{Read: []Place{{os.Getenv("DIR"), "in"}}, Connect: connect})
+	box, err := Confine(cmd, &Policy{Read: []Place{{Base: os.Getenv("DIR"), Path: "in"}}, Connect: connect})
 	if err != nil {
 		return err
 	}

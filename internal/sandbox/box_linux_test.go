@@ -123,7 +123,7 @@ func TestFiles(t *testing.T) {
 	for _, most := range []int{1, 2, 3, 4, 5, 6, highest} { // versions of Landlock
 		d := dir(t)
 		in := filepath.Join(d, "in")
-		p := &Policy{Read: []Place{{in, "read"}, {in, "absent"}}, Write: []Place{{in, "write"}, {in, "made/by/us/"}}}
+		p := &Policy{Read: []Place{{Base: in, Path: "read"}, {Base: in, Path: "absent"}}, Write: []Place{{Base: in, Path: "write"}, {Base: in, Path: "made/by/us/"}}}
 		for _, c := range []struct {
 			script string
 			want   string // "": it fails
@@ -191,23 +191,23 @@ func TestPlaces(t *testing.T) {
 		place Place
 		want  string
 	}{
-		{Place{in, "read"}, ""},
-		{Place{in, "read/a"}, ""},
-		{Place{in, "."}, ""},
-		{Place{in, ""}, ""},
-		{Place{filepath.Join(d, "base"), "read"}, ""},
-		{Place{"/", in}, ""},
-		{Place{in, "../out"}, "../out: no such file or directory"}, // never above the base
-		{Place{in, "near"}, "near: near is a link to read"},
-		{Place{in, "near/a"}, "near/a: near is a link to read"},
-		{Place{in, "near/x/"}, "near/x/: near is a link to read"},
-		{Place{in, "read/out"}, "read/out: read/out is a link to " + filepath.Join(d, "out")},
-		{Place{in, "read/out/a"}, "read/out/a: read/out is a link to " + filepath.Join(d, "out")},
-		{Place{in, "absent"}, "absent: no such file or directory"},
-		{Place{in, "read/a/"}, "read/a/: not a directory"},
-		{Place{in, "read/a/x"}, "read/a/x: not a directory"},
-		{Place{in, "new/below/"}, ""},
-		{Place{filepath.Join(d, "nowhere"), "x/"}, "x/: no such file or directory"},
+		{Place{Base: in, Path: "read"}, ""},
+		{Place{Base: in, Path: "read/a"}, ""},
+		{Place{Base: in, Path: "."}, ""},
+		{Place{Base: in, Path: ""}, ""},
+		{Place{Base: filepath.Join(d, "base"), Path: "read"}, ""},
+		{Place{Base: "/", Path: in}, ""},
+		{Place{Base: in, Path: "../out"}, "../out: no such file or directory"}, // never above the base
+		{Place{Base: in, Path: "near"}, "near: near is a link to read"},
+		{Place{Base: in, Path: "near/a"}, "near/a: near is a link to read"},
+		{Place{Base: in, Path: "near/x/"}, "near/x/: near is a link to read"},
+		{Place{Base: in, Path: "read/out"}, "read/out: read/out is a link to " + filepath.Join(d, "out")},
+		{Place{Base: in, Path: "read/out/a"}, "read/out/a: read/out is a link to " + filepath.Join(d, "out")},
+		{Place{Base: in, Path: "absent"}, "absent: no such file or directory"},
+		{Place{Base: in, Path: "read/a/"}, "read/a/: not a directory"},
+		{Place{Base: in, Path: "read/a/x"}, "read/a/x: not a directory"},
+		{Place{Base: in, Path: "new/below/"}, ""},
+		{Place{Base: filepath.Join(d, "nowhere"), Path: "x/"}, "x/: no such file or directory"},
 	} {
 		box, err := Confine(exec.Command("/bin/true"), &Policy{Write: []Place{c.place}})
 		if box != nil {
@@ -434,7 +434,7 @@ func TestOtherProcesses(t *testing.T) {
 		"personal":  "works",
 	} {
 		d := dir(t)
-		if got := attacks(t, &Policy{Read: []Place{{d, "in/read"}}}, what, "DIR="+d); got != want {
+		if got := attacks(t, &Policy{Read: []Place{{Base: d, Path: "in/read"}}}, what, "DIR="+d); got != want {
 			t.Errorf("%s\ngot  %s\nwant %s", what, got, want)
 		}
 	}
@@ -455,7 +455,7 @@ func TestMarks(t *testing.T) {
 	needed(t)
 	d := dir(t)
 	in := filepath.Join(d, "in")
-	p := &Policy{Read: []Place{{in, "read"}}, Write: []Place{{in, "write"}}}
+	p := &Policy{Read: []Place{{Base: in, Path: "read"}}, Write: []Place{{Base: in, Path: "write"}}}
 	if _, err := run(t, p, nil, "sh", "-c", "cd "+in+`/write && ln -s ../read/a toread && ln -s ../../out toout && ln -s a towrite && mkdir sub && touch -d @1 a && chmod 640 a && chmod 600 towrite && touch -h -d @2 toout &&
 		cd sub && chmod 604 ../a && umask 0 && cp -p ../a b && chmod -R 700 . && chown "$(id -u)" b && test -x b`); err != nil {
 		t.Error(err)
@@ -579,7 +579,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 	once := func() {
 		_, _ = run(t, &Policy{Connect: func(context.Context, netip.AddrPort) bool { return false }}, nil, "true")
-		_, _ = run(t, &Policy{Write: []Place{{"/", "nowhere"}}}, nil, "true")
+		_, _ = run(t, &Policy{Write: []Place{{Base: "/", Path: "nowhere"}}}, nil, "true")
 	}
 	once() // the first use opens what stays
 	before := open()

@@ -38,6 +38,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -64,9 +65,10 @@ type Policy struct {
 type Place struct {
 	Base string // a directory, which may be found through links
 	Path string // below it, with slashes, without any link. One that ends in a slash is a directory, and made if it is not there
+	Name string // what people call it; "": the path
 }
 
-func (p Place) String() string { return p.Path }
+func (p Place) String() string { return cmp.Or(p.Name, p.Path) }
 
 // PlaceError says why a place cannot be opened for a program. It wraps the error of the
 // system, where there is one.
