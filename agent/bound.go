@@ -1,7 +1,5 @@
 package agent
 
-import "maps"
-
 // Bounded is a Conversant that can keep to a budget.
 type Bounded interface {
 	Conversant
@@ -32,9 +30,7 @@ func (s *Set) Unbounded(d *Definition, settings map[string]any, most Budget) str
 		return ""
 	}
 	if b, ok := s.executors[d.Agent].(Bounded); ok {
-		own := maps.Clone(d.With(settings))
-		delete(own, SessionSetting)
-		return b.Unbounded(&Task{Agent: d, Settings: own}, most)
+		return b.Unbounded(&Task{Agent: d, Settings: withoutSession(d.With(settings))}, most)
 	}
 	return d.Agent + " has no bound of its own"
 }

@@ -15,6 +15,24 @@ type Narrow interface {
 	Narrow()
 }
 
+// Demanding is a Conversant that cannot do every task from its prompt: something else
+// must be said too, such as the model.
+type Demanding interface {
+	Conversant
+	// Lacks says what a task lacks, and then, behind a semicolon, what to do; "":
+	// nothing. Strings in its settings may still be templates.
+	Lacks(task *Task) string
+}
+
+// lack is what a task of a definition lacks that is done from words; "": nothing.
+func lack(exec Executor, d *Definition, settings map[string]any) string {
+	task := &Task{Agent: d, Settings: settings}
+	if demanding, ok := exec.(Demanding); ok && demanding.Thinks(task) {
+		return demanding.Lacks(task)
+	}
+	return ""
+}
+
 // Choice is the agent of a task that names none.
 type Choice struct {
 	Name   string // resolves to the agent
@@ -65,7 +83,8 @@ func (s *Set) employer(d *Definition) (name, reason string) {
 			}
 		}
 	}
-	if only := s.Usable(); len(only) == 1 {
+	only := slices.DeleteFunc(s.Usable(), func(name string) bool { return lack(s.executors[name], d, d.Settings) != "" })
+	if len(only) == 1 {
 		return only[0], onlyOne
 	}
 	return "", ""
@@ -75,40 +94,38 @@ const onlyOne = "the only one that can work from a prompt here"
 
 // Choose gives a task that names no agent one, where the project has no default:
 // the only agent that is usable here, else the one whose description fits the
-// prompt best, else the only executor that is usable here. What is equal on two
-// machines gives the same choice on both. False: nothing speaks for any of them.
-func (s *Set) Choose(prompt string) (Choice, bool) {
-	usable := s.Usable()
-	var able []*Definition
-	for _, d := range s.agents {
-		if slices.Contains(usable, d.Agent) && s.called(d) != "" {
-			able = append(able, d)
-		}
-	}
+// prompt best, else the only executor that is usable here. The settings are the
+// task's own. What is equal on two machines gives the same choice on both. False:
+// nothing speaks for any of them.
+func (s *Set) Choose(prompt string, settings map[string]any) (Choice, bool) {
+	able := s.able(settings)
 	if len(able) == 1 {
 		return Choice{s.called(able[0]), onlyOne}, true
 	}
 	if d, words := bestFit(prompt, able); d != nil {
 		return Choice{s.called(d), "its description fits best: " + strings.Join(words, ", ")}, true
 	}
-	if len(usable) == 1 {
-		return Choice{usable[0], onlyOne + ", and no other agent's description fits"}, s.called(s.builtin(usable[0])) != ""
+	if bare := slices.DeleteFunc(able, func(d *Definition) bool { return !d.Builtin }); len(bare) == 1 {
+		return Choice{bare[0].Name, onlyOne + ", and no other agent's description fits"}, true
 	}
 	return Choice{}, false
 }
 
-func (s *Set) builtin(name string) *Definition {
-	for _, d := range s.agents {
-		if d.Builtin && d.Name == name {
-			return d
-		}
-	}
-	return nil
+// able are the agents that could do a task from its prompt on this machine, and that
+// can be named.
+func (s *Set) able(settings map[string]any) []*Definition {
+	usable := s.Usable()
+	return slices.DeleteFunc(slices.Clone(s.agents), func(d *Definition) bool {
+		return !slices.Contains(usable, d.Agent) || s.called(d) == "" || lack(s.executors[d.Agent], d, d.With(settings)) != ""
+	})
 }
 
 // called is a name under which a definition is found; "" if others hide it.
 func (s *Set) called(d *Definition) string {
 	for _, name := range []string{d.Name, d.ID} {
+		if name == "" {
+			continue
+		}
 		if found, err := s.find(name); err == nil && found == d {
 			return name
 		}

@@ -23,6 +23,16 @@ type narrow struct{ talker }
 
 func (narrow) Narrow() {}
 
+// modelless is a talker that needs a model.
+type modelless struct{ talker }
+
+func (modelless) Lacks(task *agent.Task) string {
+	if task.Agent.Model != "" || task.Settings["model"] != nil {
+		return ""
+	}
+	return "no model is named; name one"
+}
+
 func writes(id, does, description string, capabilities ...string) *agent.Definition {
 	d := definition(id, id, "", does, capabilities...)
 	d.Description, d.Prompt = description, "You are "+id+"."
@@ -53,9 +63,10 @@ func TestChoose(t *testing.T) {
 		"what is not here": {map[string]agent.Executor{"claude": here, "codex": gone}, specialists, "A haiku, please.",
 			"claude the only one that can work from a prompt here, and no other agent's description fits"},
 		"two fit equally":      {map[string]agent.Executor{"claude": here, "codex": here}, specialists, "Write something.", "? "},
+		"one without a model":  {map[string]agent.Executor{"claude": here, "llm": modelless{}}, nil, "Write.", "claude the only one that can work from a prompt here"},
 		"one that others hide": {map[string]agent.Executor{"claude": here}, []*agent.Definition{definition("x", "claude", "", "shell")}, "Write.", "? "},
 	} {
-		choice, ok := agent.NewSet(c.executors, c.definitions, "").Choose(c.prompt)
+		choice, ok := agent.NewSet(c.executors, c.definitions, "").Choose(c.prompt, nil)
 		if got := choice.Name + " " + choice.Reason; ok && got != c.want || !ok && c.want != "? " {
 			t.Errorf("%s: chose %q (%v)", name, got, ok)
 		}

@@ -21,8 +21,9 @@ const (
 type ResolveError struct {
 	Why  Why
 	Name string // "": no agent was named, and there is none for that case
-	// Candidates are the agents that the name may mean when it is Ambiguous, and
-	// all agents there are when it is Unknown.
+	// Candidates are the agents that the name may mean when it is Ambiguous, and all
+	// agents there are when it is Unknown; where none was named, those that could do
+	// a task from its prompt here, if there are any.
 	Candidates []string
 	Definition *Definition // for NoExecutor
 	Executors  []string    // for NoExecutor: those that there are

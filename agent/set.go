@@ -106,7 +106,14 @@ func (s *Set) find(name string) (*Definition, *ResolveError) {
 			return nil, &ResolveError{Why: Ambiguous, Name: name, Candidates: labels(found)}
 		}
 	}
-	return nil, &ResolveError{Why: Unknown, Name: name, Candidates: s.Names()}
+	candidates := s.Names()
+	if able := s.able(nil); name == "" && len(able) > 0 {
+		candidates = nil
+		for _, d := range able {
+			candidates = append(candidates, s.called(d))
+		}
+	}
+	return nil, &ResolveError{Why: Unknown, Name: name, Candidates: candidates}
 }
 
 // labels name definitions with their files, because their names may be the same.
@@ -147,16 +154,27 @@ func (s *Set) ValidateSettings(d *Definition, settings map[string]any) []Problem
 	if !ok {
 		return nil
 	}
-	if _, talks := s.executors[d.Agent].(Conversant); talks {
-		if _, named := settings[SessionSetting]; named {
-			settings = maps.Clone(settings)
-			delete(settings, SessionSetting)
-		}
+	exec := s.executors[d.Agent]
+	if _, talks := exec.(Conversant); talks {
+		settings = withoutSession(settings)
 	}
 	if found := schema.CheckTemplates(settings); len(found) > 0 {
 		return found
 	}
+	if summary, detail, _ := strings.Cut(lack(exec, d, settings), "; "); summary != "" {
+		return []Problem{{Summary: summary, Detail: detail}}
+	}
 	return nil
+}
+
+// withoutSession are the settings that an executor sees.
+func withoutSession(settings map[string]any) map[string]any {
+	if _, named := settings[SessionSetting]; !named {
+		return settings
+	}
+	own := maps.Clone(settings)
+	delete(own, SessionSetting)
+	return own
 }
 
 // about is what an executor does, in a few words; "": it does not say.

@@ -156,7 +156,7 @@ func lookAtDefault(p *project.Project) finding {
 		}
 		return finding{"default", fine, p.Config.Agent, ""}
 	}
-	if c, ok := p.Agents.Choose(""); ok {
+	if c, ok := p.Agents.Choose("", nil); ok {
 		return finding{"default", fine, c.Name + ", " + c.Reason, ""}
 	}
 	return finding{"default", fine, "none: a step names its agent, or is given one whose description fits", ""}

@@ -58,7 +58,8 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".state"))
 			env.Setenv("USER", "tester")
-			env.Setenv("MODEL", model.URL) // answers as the prompt says
+			env.Setenv("MODEL", model.URL)                                 // answers as the prompt says
+			env.Setenv("ALONE", filepath.SplitList(env.Getenv("PATH"))[0]) // a PATH with this program only
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){

@@ -119,6 +119,21 @@ func (a *app) promptText(prompt string) (string, error) {
 // template.
 const promptInput = "prompt"
 
+// adviseTask says what to do on the command line: there is no file to edit.
+func adviseTask(found workflow.Diagnostics) {
+	for i := range found {
+		switch d := &found[i]; {
+		case d.File != "":
+		case d.Code == "agent-missing":
+			_, candidates, _ := strings.Cut(d.Detail, "; ")
+			d.Summary = "no agent is named"
+			d.Detail = "name one with --agent NAME, or set a default agent in config.yml; " + candidates
+		case d.Code == "agent-chosen":
+			d.Detail = "name another with --agent NAME, or set a default agent in config.yml, if that is wrong"
+		}
+	}
+}
+
 // onlyTask is the name of the workflow and of its step.
 const onlyTask = "task"
 

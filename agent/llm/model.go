@@ -57,6 +57,18 @@ func (e *Executor) find(def *agent.Definition, set *settings) (place, error) {
 	return place{Provider: p, name: name, model: model}, nil
 }
 
+// Lacks says that no model is named, or none of which the provider is known.
+func (e *Executor) Lacks(task *agent.Task) string {
+	var set settings
+	if e.schema.Decode(task.Settings, &set) != nil || strings.Contains(set.Model+set.Provider, "${") {
+		return ""
+	}
+	if _, err := e.find(task.Agent, &set); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
 // providerOf finds the provider of a model that is named without one.
 func (e *Executor) providerOf(model string) (string, error) {
 	for _, f := range families {

@@ -81,7 +81,7 @@ func (t *toolset) Run(ctx context.Context, task *agent.Task, log agent.Log) (age
 	}
 	own := t.forModel(task)
 	if t.modelless(own) {
-		return agent.Result{}, agent.Permanentf("the settings of this task do not say what to do, so it takes a model, and none is named; say it exactly under config, or set model on the agent or in .hocket/config.yml")
+		return agent.Result{}, agent.Permanentf("%s", modelless)
 	}
 	tools, done, err := t.Tools(task)
 	if err != nil {
@@ -91,6 +91,17 @@ func (t *toolset) Run(ctx context.Context, task *agent.Task, log agent.Log) (age
 	own.Tools = slices.Concat(tools, task.Tools)
 	return t.model.Run(ctx, own, log)
 }
+
+// Lacks is what the model lacks.
+func (t *toolset) Lacks(task *agent.Task) string {
+	own := t.forModel(task)
+	if t.modelless(own) {
+		return modelless
+	}
+	return t.model.Lacks(own)
+}
+
+const modelless = "the settings of this task do not say what to do, so it takes a model, and none is named; say it exactly under config, or set model on the agent or in .hocket/config.yml"
 
 // modelless says that no model is named for a task, neither by it nor for all.
 func (t *toolset) modelless(task *agent.Task) bool {

@@ -137,7 +137,7 @@ func (b *block) check(t *testing.T, dir, text string) workflow.Diagnostics {
 	} else if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	model := llm.New(llm.Options{})
+	model := llm.New(llm.Options{Providers: map[string]llm.Provider{"any": {API: llm.Compatible}}, DefaultModel: "any/model"})
 	p, err := project.Open(dir, project.Options{Executors: project.Fixed(map[string]agent.Executor{
 		"shell": llm.Toolset(shell.New(shell.Options{}), model), "file": llm.Toolset(file.New(), model),
 		"http": llm.Toolset(http.New(http.Options{}), model), "browser": llm.Toolset(browser.New(browser.Options{}), model),
