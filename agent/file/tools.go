@@ -100,10 +100,14 @@ func target(project, name string) string {
 	}
 	for at, rest := path.Clean(name), ""; ; at, rest = path.Dir(at), path.Join(path.Base(at), rest) {
 		if found, err := filepath.EvalSymlinks(filepath.Join(top, filepath.FromSlash(at))); err == nil {
-			if to, err := filepath.Rel(top, filepath.Join(found, filepath.FromSlash(rest))); err == nil {
-				return filepath.ToSlash(to)
+			to, err := filepath.Rel(top, filepath.Join(found, filepath.FromSlash(rest)))
+			if err != nil {
+				return name
 			}
-			return name
+			if to = filepath.ToSlash(to); to != path.Clean(name) {
+				to = speltBelow(top, to) // a link may say it otherwise
+			}
+			return to
 		}
 		if at == "." || at == "/" {
 			return name
@@ -137,7 +141,7 @@ func (call toolCall) inProject(ctx context.Context, args map[string]any, task *a
 	}
 	defer root.Close()
 	// Permissions are about the file, however it is written.
-	in.Path = path.Clean(filepath.ToSlash(in.Path))
+	in.Path = spelt(inRoot{root}, filepath.ToSlash(in.Path))
 	return call(ctx, root, &in, task)
 }
 
