@@ -35,10 +35,10 @@ func asking(t *testing.T, forms map[string]string) agent.Server {
 		})
 	}
 	tool("model", func(ctx context.Context, req *sdk.CallToolRequest) (any, error) {
-		return req.Session.CreateMessage(ctx, &sdk.CreateMessageParams{MaxTokens: 9, Messages: []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: "hi"}}}})
+		return req.Session.CreateMessage(ctx, &sdk.CreateMessageParams{MaxTokens: 9, Messages: []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: "hi"}}}}) //nolint:staticcheck // servers still do
 	})
 	tool("roots", func(ctx context.Context, req *sdk.CallToolRequest) (any, error) {
-		return req.Session.ListRoots(ctx, nil)
+		return req.Session.ListRoots(ctx, nil) //nolint:staticcheck // servers still do
 	})
 	tool("steps", func(ctx context.Context, req *sdk.CallToolRequest) (any, error) {
 		for i := range 3 {

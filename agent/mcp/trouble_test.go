@@ -89,8 +89,10 @@ func TestServersThatDoNotWork(t *testing.T) {
 		{"forbidden", status(t, 403, "text/plain", "no"), `MCP server "x" forbids it (403 Forbidden); ask who runs it`, true},
 		{"gone", agent.Server{Name: "x", URL: gone.URL}, `MCP server "x" cannot be reached: nothing answers at ` + gone.Listener.Addr().String() + `; is it running?`, false},
 		{"no host", agent.Server{Name: "x", URL: "http://no-such-host.invalid/mcp"}, `MCP server "x" cannot be reached…`, false},
-		{"elsewhere", web(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://other.example/mcp", 307) }), `MCP server "x" sends everybody on to https://other.example/mcp; if that is right, write it as its url in config.yml`, true},
-		{"another path", web(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", 302) }), `MCP server "x" sends everybody on to http://…/login; if that is right, write it as its url in config.yml`, true},
+		{"elsewhere", web(t, func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://other.example/mcp", http.StatusTemporaryRedirect)
+		}), `MCP server "x" sends everybody on to https://other.example/mcp; if that is right, write it as its url in config.yml`, true},
+		{"another path", web(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", http.StatusFound) }), `MCP server "x" sends everybody on to http://…/login; if that is right, write it as its url in config.yml`, true},
 		{"certificate", agent.Server{Name: "x", URL: tls(t)}, `MCP server "x" cannot be reached at https://…: x509: certificate signed by unknown authority`, false},
 		{"version", initialized(t, `"result":{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"a","version":"1"}}`), `MCP server "x" speaks a version of the protocol that Hocket does not know (unsupported protocol version: "1999-01-01"); update the server, or Hocket`, true},
 		{"refusal", initialized(t, `"error":{"code":-32000,"message":"no\nlicence"}`), `MCP server "x" does not begin: no licence`, true},

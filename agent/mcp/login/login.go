@@ -22,6 +22,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -141,9 +142,7 @@ func authorization(at *place, who *client, back *callback, verifier string) stri
 	}
 	u, _ := url.Parse(at.meta.AuthorizationEndpoint) // discover has looked at it
 	given := u.Query()
-	for name, values := range query {
-		given[name] = values
-	}
+	maps.Copy(given, query)
 	u.RawQuery = given.Encode()
 	return u.String()
 }

@@ -156,7 +156,7 @@ func (k *kept) revoke(ctx context.Context, net *network) error {
 // the words of those who passed it on.
 func Cause(err error) error {
 	for {
-		switch e := err.(type) {
+		switch e := err.(type) { //nolint:errorlint // each of them is looked at
 		case interface{ Unwrap() error }:
 			if inner := e.Unwrap(); inner != nil {
 				err = inner
