@@ -35,6 +35,7 @@ type stepResult struct {
 
 	Usage     *stepUsage `json:"usage,omitempty"`      // of a step that used something
 	SessionID string     `json:"session_id,omitempty"` // of the conversation with the agent, if it was kept
+	Artifacts []string   `json:"artifacts,omitempty"`  // the files that its attempts left
 }
 
 type stepUsage struct {
@@ -75,7 +76,7 @@ func newStepResult(store *journal.Store, run string, s engine.StepResult) stepRe
 		out.Usage = &used
 	}
 	if s.Agent != "" && s.Attempts > 0 {
-		out.SessionID = sessionOf(store, run, s)
+		out.SessionID, out.Artifacts = sessionOf(store, run, s), artifactsOf(store, run, s)
 	}
 	return out
 }

@@ -60,7 +60,7 @@ func (a *app) show(ctx context.Context, store *journal.Store, info journal.Run) 
 		return a.printJSON(a.shown(store, p))
 	}
 	// A run that cannot be read to its end is shown up to there.
-	return errors.Join(a.print(a.drawRun(p)), err)
+	return errors.Join(a.print(a.drawRun(store, p)), err)
 }
 
 func (a *app) shown(store *journal.Store, p *past) shownRun {
@@ -69,7 +69,7 @@ func (a *app) shown(store *journal.Store, p *past) shownRun {
 	}
 }
 
-func (a *app) drawRun(p *past) string {
+func (a *app) drawRun(store *journal.Store, p *past) string {
 	res, style := p.run.Result(), a.outStyle
 	var b strings.Builder
 	status := state(res.Status, p.driven, len(p.asks))
@@ -91,6 +91,7 @@ func (a *app) drawRun(p *past) string {
 	fact("problem", p.info.Problem)
 	if len(res.Steps) > 0 {
 		b.WriteString("\n" + stepTable(res.Steps).Draw(style))
+		b.WriteString(artifactText(store, p.info.ID, res.Steps, style))
 	}
 	if len(res.Warnings) > 0 {
 		b.WriteString("\n")
@@ -179,7 +180,8 @@ func (a *app) showStep(ctx context.Context, store *journal.Store, info journal.R
 	if a.json {
 		return a.printJSON(newStepResult(store, info.ID, step))
 	}
-	return a.print(stepTable([]engine.StepResult{step}).Draw(a.outStyle) + "\n" + endLine(a.outText(workflow.FormatText(step.Output))))
+	left := artifactText(store, info.ID, []engine.StepResult{step}, a.outStyle)
+	return a.print(stepTable([]engine.StepResult{step}).Draw(a.outStyle) + left + "\n" + endLine(a.outText(workflow.FormatText(step.Output))))
 }
 
 func findStep(p *past, address string) (engine.StepResult, error) {

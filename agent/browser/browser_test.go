@@ -396,6 +396,20 @@ func TestTheBrowserIsKilled(t *testing.T) {
 	}
 }
 
+// A browser has a socket in its directory, whose path may not be long.
+func TestALongTemporaryDirectory(t *testing.T) {
+	s := newSite(t)
+	task := s.task(t, `{"url": "HOST/two", "extract": "h1"}`)
+	long := filepath.Join(t.TempDir(), strings.Repeat("long", 20))
+	if err := os.Mkdir(long, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", long)
+	if got, log, err := s.attempt(t.Context(), task); err != nil || got != "Second" {
+		t.Errorf("got %q, %v\n%s", got, err, log)
+	}
+}
+
 func TestAbsence(t *testing.T) {
 	if got := browser.New(browser.Options{Path: "/none/such"}).Absence(); !strings.Contains(got, `"/none/such"`) {
 		t.Errorf("got %q", got)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/chromedp/chromedp"
@@ -63,10 +64,21 @@ func (c *chromium) environment() []string {
 	return env
 }
 
+// tempDir is where the directory of a browser is made: not too deep for the path of the
+// socket that the browser has in it, of which the system allows a hundred bytes or so.
+func tempDir() string {
+	const longest, usual = 32, "/tmp"
+	dir := os.TempDir()
+	if info, err := os.Stat(usual); len(dir) > longest && runtime.GOOS == "linux" && err == nil && info.IsDir() {
+		return usual
+	}
+	return dir
+}
+
 // start starts the process. Whoever starts one closes it. onEnd is called when it has
 // ended, by itself or not.
 func (c *chromium) start(onEvent func(event), onEnd func()) (err error) {
-	if c.dir, err = os.MkdirTemp("", "hocket-browser-"); err != nil {
+	if c.dir, err = os.MkdirTemp(tempDir(), "hocket-browser-"); err != nil {
 		return err
 	}
 	cmd := exec.Command(c.path, c.flags()...)
