@@ -31,7 +31,7 @@ func (c *call) command(ctx context.Context, w *Command) (string, error) {
 		return "", err
 	}
 	name := cmd.Path
-	if err := c.confine(h, cmd); err != nil {
+	if err := c.confine(w, h, cmd); err != nil {
 		return "", err
 	}
 	out, said := process.Output{Limit: c.limit()}, process.Tail{}

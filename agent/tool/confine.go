@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -117,13 +118,13 @@ func (c *call) unread() []string {
 }
 
 // confine makes the command of a call start held to the permissions of its tool.
-func (c *call) confine(h *hold, cmd *exec.Cmd) (err error) {
+func (c *call) confine(w *Command, h *hold, cmd *exec.Cmd) (err error) {
 	if !h.forced || cmd.Err != nil { // which starting it will give
 		return nil
 	}
 	p := &sandbox.Policy{Home: c.variable("HOME"), Programs: filepath.SplitList(c.variable("PATH"))}
-	p.Read = append(c.places(c.Permissions.Read), sandbox.Place{Base: c.Dir})
-	p.Write = append(c.places(c.Permissions.Write), sandbox.Place{Base: h.temp})
+	p.Read = append(c.places(c.Permissions.Read), c.own(w)...)
+	p.Write = append(c.places(c.Permissions.Write), itself(h.temp))
 	if h.proxy != nil {
 		p.Connect = func(ctx context.Context, to netip.AddrPort) bool {
 			may := to == h.proxy.Address() || c.Permissions.Network.direct(ctx, to)
@@ -135,6 +136,23 @@ func (c *call) confine(h *hold, cmd *exec.Cmd) (err error) {
 	}
 	h.box, err = sandbox.Confine(cmd, p)
 	return c.badPlace(err)
+}
+
+// own is what a program may always read of its tool: the folder. One that is a link leads to
+// whatever its author liked, so that of it there is no more than the script.
+func (c *call) own(w *Command) []sandbox.Place {
+	if info, err := os.Lstat(c.Dir); err == nil && info.IsDir() {
+		return []sandbox.Place{itself(c.Dir)}
+	}
+	if w.File == "" {
+		return nil
+	}
+	return []sandbox.Place{{Base: c.Dir, Path: filepath.ToSlash(w.File)}}
+}
+
+// itself is a path whose last part is no link.
+func itself(path string) sandbox.Place {
+	return sandbox.Place{Base: filepath.Dir(path), Path: filepath.Base(path)}
 }
 
 // places are the paths of a permission, here.
@@ -210,20 +228,39 @@ func (h *hold) release() {
 	if h.proxy != nil {
 		h.proxy.Close()
 	}
-	if os.RemoveAll(h.temp) == nil {
+	remove(h.temp)
+}
+
+// remove removes a directory in which a program could do whatever it liked: its own may be
+// closed to their owner, and deeper than there are files to open. Every directory is moved
+// to the top before it is emptied. What cannot be removed even so is left to the system.
+func remove(dir string) {
+	defer os.Remove(dir)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
 		return
 	}
-	// Directories that their owner may not change.
-	if root, err := os.OpenRoot(h.temp); err == nil {
-		_ = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, _ error) error {
-			if d != nil && d.IsDir() {
-				_ = root.Chmod(path, 0o700)
+	defer root.Close()
+	for left := []string{"."}; len(left) > 0; {
+		at := left[len(left)-1]
+		left = left[:len(left)-1]
+		_ = root.Chmod(at, 0o700)
+		entries, _ := fs.ReadDir(root.FS(), at) // as many as can be read
+		for _, e := range entries {
+			below := path.Join(at, e.Name())
+			if !e.IsDir() {
+				_ = root.Remove(below)
+				continue
 			}
-			return nil
-		})
-		_ = root.Close()
+			_ = root.Chmod(below, 0o700)
+			if top := rand.Text(); root.Rename(below, top) == nil {
+				left = append(left, top)
+			}
+		}
+		if at != "." {
+			_ = root.Remove(at)
+		}
 	}
-	_ = os.RemoveAll(h.temp) // what cannot be removed even so the system removes some day
 }
 
 // tellOnce writes into the log of an attempt what does not hold its programs.

@@ -125,6 +125,24 @@ func TestFilesOfPrograms(t *testing.T) {
 	}
 }
 
+// A tool whose folder is a link has its script, and not what the link leads to.
+func TestLinkedFolder(t *testing.T) {
+	enforced(t)
+	s, dir := confined(t, tool.Options{}, map[string][2]string{"a": {"", "cat \"$HOCKET_TOOL\"/tool.yml || cat src/x"}})
+	folder := filepath.Join(dir, "project/.hocket/tools/a")
+	for _, file := range []string{tool.File, "run.sh"} {
+		if err := os.Rename(filepath.Join(folder, file), filepath.Join(dir, "project", file)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Remove(folder), os.Symlink("../..", folder)); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := call(t, s, "a", nil); err == nil || strings.Count(err.Error(), "ermission denied") != 2 {
+		t.Error(out, err)
+	}
+}
+
 func containsAny(text, wanted string) bool {
 	for want := range strings.SplitSeq(wanted, "|") {
 		if strings.Contains(text, want) {

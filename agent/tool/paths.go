@@ -21,7 +21,7 @@ func (r *reader) paths(n strictyaml.Node) {
 	r.Permissions.Read, r.Permissions.Write = readPaths(m.Get("read")), readPaths(m.Get("write"))
 	for _, n := range m.Peek("write").OneOrMany() {
 		if n.IsText() && r.rewrites(n.Text()) {
-			n.Warningf(CodeDefinition, "name the folders that it writes, such as `write: [src, docs]`", "the tool may write its own %s, and so allow itself everything", File)
+			n.Warningf(CodeDefinition, "name the folders that it writes, such as `write: [src, docs]`", "the tool may write what says how Hocket works, and so allow itself everything")
 		}
 	}
 	m.Done()
@@ -63,21 +63,27 @@ func badPath(p string) string {
 
 func isHome(p string) bool { return p == "~" || strings.HasPrefix(p, "~/") }
 
-// rewrites says whether a tool that may write a path may write its own file.
+// rewrites says whether a tool that may write a path may write what says how Hocket works.
+// A folder in its own it may.
 func (r *reader) rewrites(p string) bool {
-	switch clean := path.Clean(p); clean {
-	case ".", "/", "~":
+	if strings.Trim(path.Clean(p), "./~") == "" { // all, or what is above the project
 		return true
-	default:
-		if strings.Trim(clean, "./") == "" { // above the project
-			return true
-		}
+	}
+	within := func(file, dir string) bool {
+		below, err := filepath.Rel(filepath.FromSlash(dir), filepath.FromSlash(file))
+		return err == nil && filepath.IsLocal(below)
 	}
 	return slices.ContainsFunc(agent.Homes, func(home string) bool {
-		below, err := filepath.Rel(filepath.FromSlash(p), filepath.Join(home, "tools", r.Name, File))
-		return err == nil && filepath.IsLocal(below)
+		own := path.Join(home, "tools", r.Name)
+		if within(p, own) && !within(path.Join(own, File), p) {
+			return false
+		}
+		return within(home, p) || slices.ContainsFunc(settled, func(part string) bool { return within(p, path.Join(home, part)) })
 	})
 }
+
+// settled is what says how Hocket works, in its folder of a project.
+var settled = []string{"config.yml", "tools", "agents", "clis", "prompts", "workflows"}
 
 // places are the paths of a permission in a project and a home directory.
 func places(paths []string, project, home string) []sandbox.Place {

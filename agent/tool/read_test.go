@@ -98,15 +98,16 @@ func TestMistakesAreReportedAtTheirPlace(t *testing.T) {
 		{"description: d\nkind: command\ncommand: {argv: [ls], env: {a-b: c}}", `a variable cannot have the name "a-b"`},
 		{"description: d\nkind: script\nscript: {file: ../x.py, interpreter: python3}", `"../x.py" leads out of the folder`},
 		{"description: d\nkind: script\nscript: {}", "the script has no file; the script has no interpreter"},
-		{"description: d\nkind: command\npermissions: {fs: {write: [..]}}\ncommand: [ls]", `3:28: warning[tool-definition]: the tool may write its own tool.yml`},
+		{"description: d\nkind: command\npermissions: {fs: {write: [..]}}\ncommand: [ls]", `3:28: warning[tool-definition]: the tool may write what says how Hocket works`},
 		{"description: d\nkind: command\npermissions: {fs: {read: ['src/*.go']}}\ncommand: [ls]", `"src/*.go" cannot be a path of a permission; name a folder`},
 		{"description: d\nkind: command\npermissions: {fs: {read: [$HOME/x]}}\ncommand: [ls]", `variables are not filled in`},
 		{"description: d\nkind: command\npermissions: {fs: {read: [~ada/x]}}\ncommand: [ls]", `write ~/… for a path in the home directory`},
 		{"description: d\nkind: command\npermissions: {fs: {read: ['']}}\ncommand: [ls]", `"" cannot be a path of a permission`},
 		{"description: d\nkind: command\npermissions: {fs: {read: [~]}}\ncommand: [ls]", `3:27: error[tool-definition]: a path is missing; write "~" in quotes`},
-		{"description: d\nkind: command\npermissions: {fs: {write: [.]}}\ncommand: [ls]", `3:28: warning[tool-definition]: the tool may write its own tool.yml`},
-		{"description: d\nkind: command\npermissions: {fs: {write: [.hocket/tools]}}\ncommand: [ls]", `the tool may write its own tool.yml`},
-		{"description: d\nkind: command\npermissions: {fs: {write: [.glee/tools/weather/]}}\ncommand: [ls]", `the tool may write its own tool.yml`},
+		{"description: d\nkind: command\npermissions: {fs: {write: [.]}}\ncommand: [ls]", `3:28: warning[tool-definition]: the tool may write what says how Hocket works`},
+		{"description: d\nkind: command\npermissions: {fs: {write: [.hocket/tools]}}\ncommand: [ls]", `the tool may write what says how Hocket works`},
+		{"description: d\nkind: command\npermissions: {fs: {write: [.hocket/tools/other/run.sh]}}\ncommand: [ls]", `the tool may write what says how Hocket works`},
+		{"description: d\nkind: command\npermissions: {fs: {write: [.glee/tools/weather/]}}\ncommand: [ls]", `the tool may write what says how Hocket works`},
 		{"description: d\nkind: search\ninputs: {}\npermissions: {network: true}\nsearch: {url: 'https://a.b?q={query}', results: '$.a['}", `a tool of kind search has inputs and outputs of its own; "$.a[" is no JSONPath`},
 		{"description: d\nkind: search\npermissions: {network: true}\nsearch: {url: 'https://a.b?q={query}'}", "the search does not say where its results are"},
 	} {
@@ -131,7 +132,7 @@ func TestMistakesAreReportedAtTheirPlace(t *testing.T) {
 // What is right can be read by every kind.
 func TestOtherKinds(t *testing.T) {
 	for kind, text := range map[string]string{
-		"command": "description: d\nkind: command\npermissions: {fs: {read: [., ../.git, ~/.gitconfig, /srv, 'C:\\\\x'], write: [out/, .hocket/tools/weather/data]}}\ninputs: {x: string}\ncommand: {argv: [awk, '{print}'], dir: src, env: {A: 1}}",
+		"command": "description: d\nkind: command\npermissions: {fs: {read: [., ../.git, ~/.gitconfig, /srv, 'C:\\\\x'], write: [out/, .hocketed, .hocket/cache, .hocket/tools/weather/data]}}\ninputs: {x: string}\ncommand: {argv: [awk, '{print}'], dir: src, env: {A: 1}}",
 		"script":  "description: d\nkind: script\nscript: {file: run.py, interpreter: [python3, -u]}",
 		"search":  "description: d\nkind: search\npermissions: {network: [s.example.com], secrets: KEY}\nsearch: {url: 'https://s.example.com/?q={query}&n={count}', headers: {X-Key: {secret: KEY}}, results: '$.r[*]'}",
 	} {

@@ -27,6 +27,7 @@ type Proxy struct {
 	server   *http.Server
 	forward  *httputil.ReverseProxy
 	queue    chan net.Conn // that speak HTTP
+	slots    chan struct{} // one for every connection
 	ctx      context.Context
 	cancel   context.CancelFunc
 
@@ -53,6 +54,10 @@ var ErrRefused = errors.New("outbound: refused")
 // handshakeTime bounds how long a program may take to say where to connect.
 const handshakeTime = 30 * time.Second
 
+// mostConnections is how many a proxy has at once, so that no program can use up what a
+// process may have open. Others wait.
+const mostConnections = 256
+
 // StartProxy starts a proxy on this machine. It has to be closed.
 func StartProxy(o ProxyOptions) (*Proxy, error) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -62,7 +67,7 @@ func StartProxy(o ProxyOptions) (*Proxy, error) {
 	if o.Forward == nil {
 		o.Forward = &http.Transport{DialContext: o.Dial, DisableKeepAlives: true, DisableCompression: true}
 	}
-	p := &Proxy{options: o, listener: l, queue: make(chan net.Conn)}
+	p := &Proxy{options: o, listener: l, queue: make(chan net.Conn), slots: make(chan struct{}, mostConnections)}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	silent := log.New(io.Discard, "", 0)
 	p.forward = &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.Out.Host = "" }, Transport: o.Forward, FlushInterval: -1, ErrorLog: silent, ErrorHandler: p.failed}
@@ -103,6 +108,11 @@ func (p *Proxy) begin() bool {
 
 func (p *Proxy) accept() {
 	for {
+		select {
+		case p.slots <- struct{}{}:
+		case <-p.ctx.Done():
+			return
+		}
 		conn, err := p.listener.Accept()
 		if err != nil {
 			return
@@ -114,7 +124,8 @@ func (p *Proxy) accept() {
 // hear finds out what a program speaks.
 func (p *Proxy) hear(conn net.Conn) {
 	h := &heard{Conn: conn, r: bufio.NewReader(conn)}
-	h.stop = context.AfterFunc(p.ctx, func() { _ = conn.Close() })
+	stop := context.AfterFunc(p.ctx, func() { _ = conn.Close() })
+	h.end = sync.OnceFunc(func() { stop(); <-p.slots })
 	_ = conn.SetDeadline(time.Now().Add(handshakeTime))
 	first, err := h.r.Peek(1)
 	if err == nil && (first[0] != socksVersion || p.options.Token != "") {
@@ -133,15 +144,15 @@ func (p *Proxy) hear(conn net.Conn) {
 // heard is a connection of which a part has been read already. It ends with its proxy.
 type heard struct {
 	net.Conn
-	r    *bufio.Reader
-	stop func() bool
+	r   *bufio.Reader
+	end func()
 }
 
 func (h *heard) Read(b []byte) (int, error) { return h.r.Read(b) }
 
 // Close closes it.
 func (h *heard) Close() error {
-	h.stop()
+	defer h.end()
 	return h.Conn.Close()
 }
 
@@ -221,7 +232,7 @@ func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Time{})
 	if _, err := io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n"); err == nil {
-		p.splice(&heard{Conn: conn, r: buffered.Reader}, far)
+		p.splice(&heard{Conn: conn, r: buffered.Reader, end: func() {}}, far)
 	}
 }
 

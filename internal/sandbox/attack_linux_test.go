@@ -52,11 +52,13 @@ func attack(words string) {
 		"limit": func(string) error {
 			return unix.Prlimit(os.Getppid(), unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 64, Max: 64}, nil)
 		},
-		"uring":   func(string) error { return call(unix.SYS_IO_URING_SETUP, 1, uintptr(unsafe.Pointer(new([256]byte)))) },
-		"unshare": func(string) error { return unix.Unshare(unix.CLONE_NEWUSER) },
-		"clone":   func(string) error { return call(unix.SYS_CLONE, unix.CLONE_NEWUSER|uintptr(unix.SIGCHLD)) },
-		"clone3":  func(string) error { return call(unix.SYS_CLONE3, uintptr(unsafe.Pointer(new([88]byte))), 88) },
-		"mount":   func(string) error { return unix.Mount("none", "/mnt", "tmpfs", 0, "") },
+		"priority": func(string) error { return unix.Setpriority(unix.PRIO_PROCESS, os.Getppid(), 19) },
+		"allnice":  func(string) error { return unix.Setpriority(unix.PRIO_USER, 0, 19) },
+		"uring":    func(string) error { return call(unix.SYS_IO_URING_SETUP, 1, uintptr(unsafe.Pointer(new([256]byte)))) },
+		"unshare":  func(string) error { return unix.Unshare(unix.CLONE_NEWUSER) },
+		"clone":    func(string) error { return call(unix.SYS_CLONE, unix.CLONE_NEWUSER|uintptr(unix.SIGCHLD)) },
+		"clone3":   func(string) error { return call(unix.SYS_CLONE3, uintptr(unsafe.Pointer(new([88]byte))), 88) },
+		"mount":    func(string) error { return unix.Mount("none", "/mnt", "tmpfs", 0, "") },
 		"keys": func(string) error {
 			_, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_SESSION_KEYRING, false)
 			return err

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"time"
 
@@ -96,7 +97,11 @@ func (p *Policy) rules(program string, version int) (_ *rules, err error) {
 			_ = r.file.Close()
 		}
 	}()
-	for _, file := range append(append([]string{program}, systemPlaces...), settings()...) {
+	files := append(slices.Clone(systemPlaces), settings()...)
+	if info, err := os.Stat(program); err == nil && info.Mode().IsRegular() {
+		files = append(files, program)
+	}
+	for _, file := range files {
 		if err := r.system(file, toRead); err != nil {
 			return nil, err
 		}

@@ -412,6 +412,8 @@ func TestOtherProcesses(t *testing.T) {
 		"trace":     "operation not permitted",
 		"root":      "permission denied",
 		"limit":     "operation not permitted",
+		"priority":  "operation not permitted",
+		"allnice":   "operation not permitted",
 		"uring":     "operation not permitted",
 		"unshare":   "operation not permitted",
 		"clone":     "operation not permitted",

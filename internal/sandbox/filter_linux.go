@@ -112,8 +112,10 @@ func rulesOf(m mode) []rule {
 	list = append(list,
 		rule{unix.SYS_CLONE, refused, []test{has(0, namespaces)}},
 		rule{unix.SYS_CLONE3, unknown, nil}, // its flags are in memory; the C library falls back to clone
-		// Limits of other processes can end them.
-		rule{unix.SYS_PRLIMIT64, refused, []test{isNot(0, 0)}})
+		// Limits and priorities of other processes can end them, or nearly so.
+		rule{unix.SYS_PRLIMIT64, refused, []test{isNot(0, 0)}},
+		rule{unix.SYS_SETPRIORITY, refused, []test{isNot(1, 0)}},
+		rule{unix.SYS_SETPRIORITY, refused, []test{is(0, unix.PRIO_USER)}})
 	if m.truncate {
 		// To open a file for reading can empty it.
 		emptied := []test{masked(2, unix.O_ACCMODE|unix.O_TRUNC, unix.O_TRUNC)}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -142,17 +143,12 @@ func (a areas) hold(fd int) bool {
 	if err := unix.Fstat(fd, &is); err != nil {
 		return false
 	}
-	if kind := is.Mode & unix.S_IFMT; is.Nlink == 0 || kind == unix.S_IFSOCK {
-		return true
-	}
 	path, err := os.Readlink(byNumber(fd))
 	if err != nil {
 		return false
 	}
-	for _, area := range a {
-		if path == area || strings.HasPrefix(path, area+"/") {
-			return true
-		}
+	if !strings.HasPrefix(path, "/") || is.Nlink == 0 && strings.HasSuffix(path, " (deleted)") {
+		return true
 	}
-	return strings.HasPrefix(path, "pipe:[")
+	return slices.ContainsFunc(a, func(area string) bool { return path == area || strings.HasPrefix(path, area+"/") })
 }
