@@ -112,7 +112,7 @@ func findAgents(p *project.Project, froms []string, user bool) ([]importer.Found
 	var all []importer.Found
 	for _, from := range froms {
 		for _, place := range places {
-			found, err := importer.Find(from, place, importTarget(p.Agents))
+			found, err := importer.Find(from, place, importTarget(p))
 			if err != nil {
 				return nil, err
 			}
@@ -122,9 +122,20 @@ func findAgents(p *project.Project, froms []string, user bool) ([]importer.Found
 	return all, nil
 }
 
-// importTarget is what executors understand.
-func importTarget(set *agent.Set) importer.Target {
+// importTarget is what executors understand, and the project has.
+func importTarget(p *project.Project) importer.Target {
+	set := p.Agents
 	return importer.Target{
+		Serves: func(name string) bool {
+			return slices.ContainsFunc(p.Config.Servers, func(s project.Server) bool { return s.Name == name })
+		},
+		Unheeded: func(d *agent.Definition) []string {
+			var keys []string
+			for _, problem := range set.Unheeded(d) {
+				keys = append(keys, problem.Path[0])
+			}
+			return keys
+		},
 		Knows: func(name string) bool { return slices.Contains(set.Executors(), name) },
 		Takes: func(executor, setting string, value any) bool {
 			problems := set.ValidateSettings(&agent.Definition{Agent: executor}, map[string]any{setting: value})

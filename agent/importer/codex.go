@@ -90,7 +90,11 @@ func (r *reading) codex() {
 	r.model("model")
 	effort, _ := r.get("model_reasoning_effort")
 	r.wish("effort", effort)
-	r.permits(modes{"read-only": readOnly, "workspace-write": edit, "danger-full-access": full}, "sandbox_mode")
+	if r.values["sandbox_mode"] == "danger-full-access" {
+		r.get("sandbox_mode")
+		r.lose("sandbox_mode", "codex itself does not give it to an agent; write mode: full under permissions if it is to have it")
+	}
+	r.permits(modes{"read-only": readOnly, "workspace-write": edit}, "sandbox_mode")
 	r.servers("mcp_servers")
 	r.loseAll(forScreens, "nickname_candidates")
 	r.loseAll(noSkills, "skills")

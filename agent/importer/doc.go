@@ -49,6 +49,10 @@ type Target struct {
 	Knows func(executor string) bool
 	// Takes says whether an executor understands a setting. Nil: none does.
 	Takes func(executor, setting string, value any) bool
+	// Serves says whether the project has an MCP server of a name. Nil: it has none.
+	Serves func(server string) bool
+	// Unheeded are the keys of a definition that would do nothing. Nil: none would.
+	Unheeded func(d *agent.Definition) []string
 }
 
 // Formats are the programs whose agents can be read, sorted.

@@ -14,8 +14,16 @@ import (
 // largest is the size of a file above which it is no agent.
 const largest = 1 << 20
 
-// readFile reads a text of bearable size.
+// readFile reads a text of bearable size. What is no file is not opened: whoever
+// opens a pipe waits for its other end.
 func readFile(fsys fs.FS, file string) ([]byte, error) {
+	info, err := fs.Stat(fsys, file)
+	switch {
+	case err != nil:
+		return nil, plainError(err)
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is no file")
+	}
 	f, err := fsys.Open(file)
 	if err != nil {
 		return nil, plainError(err)
@@ -37,7 +45,10 @@ func readFile(fsys fs.FS, file string) ([]byte, error) {
 func plainError(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
-		return fmt.Errorf("it cannot be read: %w", at.Err)
+		err = at.Err
+	}
+	if strings.Contains(err.Error(), "escapes from parent") { // package os has no name for this error
+		return errors.New("it leads out of the project")
 	}
 	return fmt.Errorf("it cannot be read: %w", err)
 }

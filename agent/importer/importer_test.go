@@ -3,6 +3,10 @@ package importer_test
 import (
 	"encoding/json"
 	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -23,10 +27,18 @@ func files(pairs ...string) fs.FS {
 	return fsys
 }
 
-// target has an executor for every program but cursor, and one setting.
+// target has an executor for every program but cursor, one setting, and every server but
+// one. In the mode ask turns cannot be bounded.
 var target = importer.Target{
-	Knows: func(name string) bool { return name != "cursor" },
-	Takes: func(_, setting string, _ any) bool { return setting == "effort" },
+	Knows:  func(name string) bool { return name != "cursor" },
+	Takes:  func(_, setting string, _ any) bool { return setting == "effort" },
+	Serves: func(name string) bool { return name != "tickets" },
+	Unheeded: func(d *agent.Definition) []string {
+		if d.Permissions["mode"] == "ask" && d.MaxTurns > 0 {
+			return []string{"max_turns"}
+		}
+		return nil
+	},
 }
 
 // show is what was found, as people would write it.
@@ -44,6 +56,77 @@ func show(list []importer.Found) string {
 		}
 	}
 	return b.String()
+}
+
+// What is no file is refused, and nothing waits for it; a link is as good as what it
+// leads to, in the project.
+func TestWhatIsNoFile(t *testing.T) {
+	dir := t.TempDir()
+	agents := filepath.Join(dir, ".claude", "agents")
+	if err := os.MkdirAll(filepath.Join(agents, "folder.md"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(agents, "real.md"), []byte("---\nname: real\n---\nYou.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, to := range map[string]string{"gone.md": "nowhere", "null.md": os.DevNull, "link.md": "real.md", "loop.md": "loop.md"} {
+		if err := os.Symlink(to, filepath.Join(agents, name)); err != nil {
+			t.Skip("this system has no links")
+		}
+	}
+	pipe := exec.Command("mkfifo", filepath.Join(agents, "pipe.md")).Run() // where there is such a thing
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	found, err := importer.Find("claude", importer.Place{FS: root.FS()}, target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reasons := map[string]string{}
+	for _, f := range found {
+		reasons[path.Base(f.File)] = f.Refuse
+	}
+	if reasons["link.md"] != "" || reasons["real.md"] != "" {
+		t.Errorf("what is an agent is refused: %v", reasons)
+	}
+	for name, want := range map[string]string{"gone.md": "it cannot be read", "null.md": "it leads out of the project", "loop.md": "it cannot be read", "pipe.md": "it is no file"} {
+		if got := reasons[name]; !strings.Contains(got, want) && (name != "pipe.md" || pipe == nil) {
+			t.Errorf("%s is refused with %q, want %q", name, got, want)
+		}
+	}
+}
+
+// What an agent asks for and nobody here would keep to is left out, and said.
+func TestWhatNobodyWouldKeepTo(t *testing.T) {
+	found, err := importer.Find("claude", importer.Place{FS: files(".claude/agents/a.md", "---\nname: a\npermissionMode: default\nmaxTurns: 9\n---\nYou.\n")}, target)
+	if err != nil || len(found) != 1 || found[0].Agent.MaxTurns != 0 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	if got := show(found); !strings.Contains(got, "lost max_turns: the executor has no means to keep to it") {
+		t.Error(got)
+	}
+}
+
+// An import gives an agent no more than it had: not where it may use no tool at all, nor
+// where a file asks for what its own program does not give.
+func TestNoMoreThanBefore(t *testing.T) {
+	for from, c := range map[string]struct{ file, text, want string }{
+		"claude":   {".claude/agents/a.md", "---\nname: a\ntools: []\n---\nYou.\n", "read-only"},
+		"gemini":   {".gemini/agents/a.md", "---\nname: a\ntools: []\n---\nYou.\n", "read-only"},
+		"opencode": {".opencode/agent/a.md", "---\ntools: {\"*\": false, bash: false}\n---\nYou.\n", "read-only"},
+		"qwen":     {".qwen/agents/a.md", "---\nname: a\ntools: []\napprovalMode: yolo\n---\nYou.\n", "read-only"},
+		"codex":    {".codex/agents/a.toml", "name = 'a'\ndeveloper_instructions = 'You.'\nsandbox_mode = 'danger-full-access'\n", ""},
+	} {
+		found, err := importer.Find(from, importer.Place{FS: files(c.file, c.text)}, target)
+		if err != nil || len(found) != 1 {
+			t.Fatalf("%s: %v, %v", from, found, err)
+		}
+		if got, _ := found[0].Agent.Permissions["mode"].(string); got != c.want {
+			t.Errorf("%s: the mode is %q, want %q", from, got, c.want)
+		}
+	}
 }
 
 func TestFormats(t *testing.T) {
@@ -67,7 +150,7 @@ description: |-
   Use it when: code was written.
   Often.
 agent: claude
-mcp: [docs, tickets]
+mcp: [docs]
 permissions:
   allow: [Read, Grep, "Bash(git log:*, git diff)"]
   deny: [WebFetch]
@@ -79,10 +162,11 @@ prompt: |
   You review.
 
     - carefully
-lost mcpServers: its configuration stays behind: write the server under mcp in config.yml, where its secrets are named, not written
+lost mcpServers: the configuration of servers stays behind, as it may hold secrets
 lost hooks: commands around an agent's steps are steps of a workflow here
 lost color: it is only about how the agent is shown
 lost tools: they are allowed; others are not taken away, but bounded by the mode of the permissions
+lost server tickets: config.yml has none of this name; write it there under mcp, then name it under mcp of the agent
 lost whatever: it is not known what it means
 `},
 		"gemini": {"gemini", false, files(
@@ -105,7 +189,7 @@ timeout: 2m30s
 max_turns: 5
 prompt: |
   Sum up.
-lost mcp_servers: its configuration stays behind: write the server under mcp in config.yml, where its secrets are named, not written
+lost mcp_servers: the configuration of servers stays behind, as it may hold secrets
 lost display_name: it is only about how the agent is shown
 lost temperature: the executor has no such setting
 `},
@@ -132,7 +216,7 @@ settings:
 prompt: |
   You scan.
   Twice.
-lost mcp_servers: its configuration stays behind: write the server under mcp in config.yml, where its secrets are named, not written
+lost mcp_servers: the configuration of servers stays behind, as it may hold secrets
 lost nickname_candidates: it is only about how the agent is shown
 lost new_key: it is not known what it means
 # .codex/config.toml
@@ -142,7 +226,7 @@ agent: codex
 prompt: |
   You help.
 # .codex/config.toml
-refused: its file /etc/passwd is elsewhere
+refused: lost: its file /etc/passwd is elsewhere
 `},
 		"opencode": {"opencode", false, files(
 			".opencode/agent/team/docs.md", "---\ndescription: Docs\nmode: subagent\nmodel: anthropic/claude-sonnet\ntemperature: 0.1\nsteps: 9\ntools: {bash: false, edit: true}\npermission:\n  edit: deny\n  webfetch: ask\n  bash: {\"*\": deny, \"ls*\": allow}\nreasoningEffort: low\n---\nYou write docs.\n",
@@ -174,9 +258,7 @@ prompt: |
   You ask.
 lost tools: there is only a mode for all of them
 # opencode.jsonc
-name: odd
-agent: opencode
-lost prompt: its file ../x is elsewhere
+refused: odd: the file of its prompt, ../x, is elsewhere
 `},
 		"copilot": {"copilot", false, files(
 			".github/agents/plan.agent.md", "---\nname: The Planner\ndescription: Plans\ntools: ['read', 'docs/*']\nmodels: [a, b]\nreasoningEffort: low\ntarget: vscode\nmcp-servers: {docs: {type: local}}\nargument-hint: x\n---\nYou plan.",
@@ -185,9 +267,11 @@ lost prompt: its file ../x is elsewhere
 name: none
 description: None
 agent: copilot
+permissions:
+  mode: read-only
 prompt: |
   You.
-lost tools: an agent without any tool has to be told so in its prompt, or by permissions
+lost tools: an agent without any tool can only be bounded to looking here
 # .github/agents/plan.agent.md
 name: plan
 description: Plans
@@ -201,8 +285,9 @@ settings:
   effort: low
 prompt: |
   You plan.
+lost name: "The Planner" is a title; the agent is called by its file, as --agent of copilot takes it
 lost models: an agent has one model
-lost mcp-servers: its configuration stays behind: write the server under mcp in config.yml, where its secrets are named, not written
+lost mcp-servers: the configuration of servers stays behind, as it may hold secrets
 lost target: a definition serves wherever hocket runs
 lost argument-hint: it is only about how the agent is shown
 lost tools: they are allowed; others are not taken away, but bounded by the mode of the permissions
@@ -240,7 +325,7 @@ max_turns: 4
 prompt: |
   You are Q.
 lost runConfig.extra: it is not known what it means
-lost mcpServers: its configuration stays behind: write the server under mcp in config.yml, where its secrets are named, not written
+lost mcpServers: the configuration of servers stays behind, as it may hold secrets
 lost executor: say under agent what does the work
 lost modelConfig: the executor has no such setting
 lost tools: there is only a mode for all of them

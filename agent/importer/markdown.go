@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"fmt"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -17,7 +18,7 @@ const (
 	noMemory    = "memories belong to the project here; see `hocket memory`"
 	noBehind    = "whether something runs beside others is said by the workflow"
 	noInvoking  = "a workflow says who works; agents are not called by others on their own"
-	inConfig    = "its configuration stays behind: write the server under mcp in config.yml, where its secrets are named, not written"
+	inConfig    = "the configuration of servers stays behind, as it may hold secrets"
 	noSkills    = "skills stay with the program"
 	noWorktrees = "the working directory is the project's"
 )
@@ -77,10 +78,22 @@ func (r *reading) servers(key string) {
 	}
 }
 
+// tools reads the tools of its program that an agent may use. One that may use none has
+// no more than it needs to look.
+func (r *reading) tools() {
+	if list, given := r.values["tools"].([]any); given && len(list) == 0 {
+		r.get("tools")
+		r.lose("tools", "an agent without any tool can only be bounded to looking here")
+		r.bare = true
+		return
+	}
+	r.onlyTools("tools")
+}
+
 func readClaude(r *reading) {
 	r.named(true)
 	r.agent.Description = strings.ReplaceAll(r.agent.Description, `\n`, "\n")
-	r.onlyTools("tools")
+	r.tools()
 	r.permits(modes{"plan": readOnly, "acceptEdits": edit, "bypassPermissions": full, "default": ask, "manual": ask}, "permissionMode")
 	r.denies("disallowedTools")
 	r.model("model", "inherit")
@@ -101,7 +114,7 @@ func readClaude(r *reading) {
 
 func readQwen(r *reading) {
 	r.named(true)
-	r.onlyTools("tools")
+	r.tools()
 	r.permits(modes{"plan": readOnly, "auto-edit": edit, "auto_edit": edit, "yolo": full, "default": ask}, "approvalMode")
 	r.permits(modes{"plan": readOnly, "acceptEdits": edit, "bypassPermissions": full, "default": ask}, "permissionMode")
 	r.denies("disallowedTools")
@@ -168,13 +181,10 @@ func readCopilot(r *reading) {
 	r.id = strings.TrimSuffix(r.id, ".agent")
 	r.named(false)
 	if r.agent.Name != r.id && !IsID(r.agent.Name) {
-		r.agent.Name = r.id // a title; --agent takes the file's name too
+		r.lose("name", fmt.Sprintf("%q is a title; the agent is called by its file, as --agent of copilot takes it", r.agent.Name))
+		r.agent.Name = r.id
 	}
-	list, given := r.values["tools"].([]any)
-	r.onlyTools("tools")
-	if given && len(list) == 0 {
-		r.lose("tools", "an agent without any tool has to be told so in its prompt, or by permissions")
-	}
+	r.tools()
 	r.model("model")
 	if models := r.words("models"); len(models) > 0 {
 		if r.agent.Model == "" {
@@ -225,7 +235,7 @@ func readGemini(_ fs.FS, file string, text []byte) []*reading {
 		return []*reading{r}
 	}
 	r.named(true)
-	r.onlyTools("tools")
+	r.tools()
 	r.servers("mcp_servers")
 	r.servers("mcpServers")
 	r.model("model", "inherit")

@@ -96,7 +96,7 @@ func (r *reading) opencode() {
 // switchedTools reads the old map of tools that are on or off.
 func (r *reading) switchedTools() {
 	if _, isMap := r.values["tools"].(map[string]any); !isMap {
-		r.onlyTools("tools")
+		r.tools()
 		return
 	}
 	v, _ := r.get("tools")
@@ -107,6 +107,7 @@ func (r *reading) switchedTools() {
 				r.only = append(r.only, name)
 			}
 		}
+		r.bare = len(r.only) == 0
 		return
 	}
 	for _, name := range sorted(switches) {
@@ -169,12 +170,12 @@ func (r *reading) included(fsys fs.FS, dir string) {
 	r.body = ""
 	file := path.Join(dir, name)
 	if path.IsAbs(name) || strings.HasPrefix(name, "~") || !fs.ValidPath(file) {
-		r.lose("prompt", "its file "+name+" is elsewhere")
+		r.refuse = "the file of its prompt, " + name + ", is elsewhere"
 		return
 	}
 	text, err := readFile(fsys, file)
 	if err != nil {
-		r.lose("prompt", "its file "+name+": "+err.Error())
+		r.refuse = "the file of its prompt, " + name + ": " + err.Error()
 		return
 	}
 	r.body = string(text)

@@ -29,6 +29,7 @@ type reading struct {
 	wishes map[string]any // settings, if the executor takes them
 	only   []string       // tools of its program that it may use; none: all
 	denied []string       // tools of its program that it may not use
+	bare   bool           // it may use none
 }
 
 // newReading reads a Markdown file with its keys in front.
@@ -131,6 +132,9 @@ func quoteLines(front []byte) []byte {
 func (r *reading) found(from, file string, user bool, target Target) Found {
 	f := Found{From: from, File: file, User: user, Digest: r.digest, Refuse: r.refuse}
 	if f.Refuse != "" {
+		if f.shared() && r.id != "" {
+			f.Refuse = r.id + ": " + f.Refuse
+		}
 		return f
 	}
 	if r.agent.Prompt = text(r.body); r.agent.Prompt != "" {
@@ -146,6 +150,11 @@ func (r *reading) found(from, file string, user bool, target Target) Found {
 		r.lose("agent", "nothing here is called "+from+", so the definition does not say what does its work")
 	}
 	r.settlePermissions(from)
+	if r.bare {
+		r.mode(readOnly)
+	}
+	r.settleServers(target)
+	r.settleBounds(target)
 	for _, key := range sorted(r.wishes) {
 		if r.agent.Agent != "" && target.Takes != nil && target.Takes(r.agent.Agent, key, r.wishes[key]) {
 			r.set(key, r.wishes[key])
@@ -160,6 +169,41 @@ func (r *reading) found(from, file string, user bool, target Target) Found {
 	}
 	f.Agent, f.Lost = r.agent, r.lost
 	return f
+}
+
+// settleServers keeps the servers that the project has. An agent that names another
+// one could not run.
+func (r *reading) settleServers(target Target) {
+	var kept []string
+	for _, name := range r.agent.Servers {
+		if target.Serves != nil && target.Serves(name) {
+			kept = append(kept, name)
+		} else {
+			r.lose("server "+name, "config.yml has none of this name; write it there under mcp, then name it under mcp of the agent")
+		}
+	}
+	r.agent.Servers = kept
+}
+
+// settleBounds gives up what the executor has no means to keep to: a definition that
+// asks for it could not run.
+func (r *reading) settleBounds(target Target) {
+	if target.Unheeded == nil {
+		return
+	}
+	for _, key := range target.Unheeded(&r.agent) {
+		switch key {
+		case "model":
+			r.agent.Model = ""
+		case "mcp":
+			r.agent.Servers = nil
+		case "max_turns":
+			r.agent.MaxTurns = 0
+		default:
+			continue // no source has it
+		}
+		r.lose(key, "the executor has no means to keep to it")
+	}
 }
 
 func (r *reading) set(key string, value any) {

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -193,11 +194,15 @@ func changes(was, is *agent.Definition) []Change {
 		}
 	}
 	words := func(list []string) string { return strings.Join(list, ", ") }
-	values := func(m map[string]any) string {
-		if len(m) == 0 {
-			return ""
+	each := func(key string, before, after map[string]any) {
+		all := maps.Clone(before)
+		if all == nil {
+			all = map[string]any{}
 		}
-		return workflow.FormatJSON(m)
+		maps.Copy(all, after)
+		for _, name := range sorted(all) {
+			add(key+"."+name, plain(before[name]), plain(after[name]))
+		}
 	}
 	duration := func(d time.Duration) string {
 		if d == 0 {
@@ -216,14 +221,22 @@ func changes(was, is *agent.Definition) []Change {
 	add("model", was.Model, is.Model)
 	add("tools", words(was.Tools), words(is.Tools))
 	add("mcp", words(was.Servers), words(is.Servers))
-	add("permissions", values(was.Permissions), values(is.Permissions))
-	add("settings", values(was.Settings), values(is.Settings))
+	each("permissions", was.Permissions, is.Permissions)
+	each("settings", was.Settings, is.Settings)
 	add("timeout", duration(was.Timeout), duration(is.Timeout))
 	add("max_turns", number(was.MaxTurns), number(is.MaxTurns))
 	if before, after := lineChanges(was.Prompt, is.Prompt); before != after {
 		add("prompt", before, after)
 	}
 	return list
+}
+
+// plain is a value as people read it; nothing for one that is not there.
+func plain(v any) string {
+	if v == nil {
+		return ""
+	}
+	return workflow.FormatText(v)
 }
 
 // lineChanges are the lines that only one of two texts has.
