@@ -142,7 +142,7 @@ func explain(ctx, within context.Context, what string, patience time.Duration, e
 	case errors.Is(context.Cause(within), errCrashed), errors.Is(context.Cause(within), errEnded):
 		return agent.Errorf("%s: %v", what, context.Cause(within))
 	case errors.Is(within.Err(), context.DeadlineExceeded):
-		return &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("%s: the page did not answer within %s", what, patience)}
+		return &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("%s: the page did not answer within %s; raise timeout if it needs longer", what, patience)}
 	case errors.Is(err, context.Canceled): // the client has noticed it first
 		return agent.Errorf("%s: %v", what, errEnded)
 	}

@@ -255,9 +255,9 @@ func TestRefusals(t *testing.T) {
 		{`{"steps": [{"open": "HOST/"}, "text", "text"]}`, `two steps give "text"; tell them apart with as, such as text: {as: first, …}`},
 		{`{"url": "HOST/huge", "max_output_kb": 100}`, "step 2 (text): what the page gives is over 100 KiB; choose less with a selector, or raise max_output_kb"},
 		{`{"url": "HOST/huge", "extract": "p", "max_output_kb": 100}`, "step 2 (extract): what the page gives is over 100 KiB; choose less with a selector, or raise max_output_kb"},
-		{`{"url": "HOST/silent", "timeout": "1s"}`, "step 1 (open): the page did not answer within 1s"},
-		{`{"url": "HOST/endless", "timeout": "2s"}`, "step 1 (open): the page did not answer within 2s"},
-		{`{"steps": [{"open": "HOST/busy"}, {"click": {"text": "spin", "timeout": "2s"}}]}`, "step 2 (click): the page did not answer within 2s"},
+		{`{"url": "HOST/silent", "timeout": "1s"}`, "step 1 (open): the page did not answer within 1s; raise timeout if it needs longer"},
+		{`{"url": "HOST/endless", "timeout": "2s"}`, "step 1 (open): the page did not answer within 2s; raise timeout if it needs longer"},
+		{`{"steps": [{"open": "HOST/busy"}, {"click": {"text": "spin", "timeout": "2s"}}]}`, "step 2 (click): the page did not answer within 2s; raise timeout if it needs longer"},
 	} {
 		_, log, err := run(c.settings)
 		if want := strings.ReplaceAll(c.want, "HOST", s.URL); err == nil || err.Error() != want {

@@ -195,9 +195,28 @@ func (s *session) unloaded(address, reason string) error {
 	case strings.Contains(reason, "ERR_SOCKS_CONNECTION"):
 		return agent.Errorf("%s could not be reached", short(address))
 	case reason != "":
-		return agent.Errorf("%s could not be opened: %s", short(address), strings.TrimPrefix(reason, "net::"))
+		return agent.Errorf("%s could not be opened: %s", short(address), netError(strings.TrimPrefix(reason, "net::")))
 	}
 	return agent.Errorf("%s could not be opened", short(address))
+}
+
+// netError says in words what the browser has a code for.
+func netError(code string) string {
+	switch {
+	case strings.HasPrefix(code, "ERR_CERT_"):
+		return "its certificate is not valid (" + code + ")"
+	case strings.HasPrefix(code, "ERR_SSL_"):
+		return "no secure connection could be made (" + code + ")"
+	case code == "ERR_INVALID_AUTH_CREDENTIALS":
+		return "it asks for a name and a password"
+	case code == "ERR_ABORTED":
+		return "it gives no page"
+	case code == "ERR_EMPTY_RESPONSE":
+		return "it gives no answer"
+	case strings.HasPrefix(code, "ERR_CONNECTION_"):
+		return "the connection broke (" + code + ")"
+	}
+	return code
 }
 
 // found waits until an element is there. Whether the time runs out between two looks

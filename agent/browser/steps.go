@@ -115,6 +115,7 @@ type pageText struct {
 	Text    string `json:"text"`
 	Over    bool   `json:"over"`
 	Missing bool   `json:"missing"`
+	Kind    string `json:"kind"` // of a document that has no text
 }
 
 func (r *runner) text(ctx context.Context, selector string) (any, error) {
@@ -124,10 +125,15 @@ func (r *runner) text(ctx context.Context, selector string) (any, error) {
 		}
 	}
 	got, err := call[pageText](ctx, r.session, "text", selector, r.limit)
-	if err == nil && got.Over {
+	switch {
+	case err != nil:
+		return nil, err
+	case got.Kind != "":
+		return nil, agent.Permanentf("the page is of the type %s, which has no text; an http or shell step can get it", got.Kind)
+	case got.Over:
 		return nil, tooMuch(r.limit)
 	}
-	return got.Text, err
+	return got.Text, nil
 }
 
 type link struct {
@@ -209,6 +215,7 @@ func (s *session) enter(ctx context.Context, at spot, text string, submit bool) 
 	field, err := call[struct {
 		Missing, Hidden, Locked, Unfit, Done bool
 		Options                              []string
+		Wants                                string
 	}](ctx, s, "focus", at, text)
 	switch {
 	case err != nil:
@@ -221,6 +228,8 @@ func (s *session) enter(ctx context.Context, at spot, text string, submit bool) 
 		return agent.Errorf("%s: the field cannot be changed", at)
 	case field.Unfit:
 		return agent.Errorf("%s: one cannot type into this element", at)
+	case field.Wants != "":
+		return agent.Errorf("%s: the field takes %s, and %q is none", at, wanted(field.Wants), text)
 	case field.Options != nil:
 		return agent.Errorf("%s: there is no option %q; there are: %s", at, text, strings.Join(field.Options, ", "))
 	}
@@ -236,6 +245,17 @@ func (s *session) enter(ctx context.Context, at spot, text string, submit bool) 
 		}
 	}
 	return s.follow(ctx)
+}
+
+// wanted says what a field of a type takes.
+func wanted(kind string) string {
+	if like, ok := map[string]string{
+		"number": "a number", "range": "a number within its bounds", "date": "a date such as 2026-01-31", "time": "a time such as 14:30",
+		"datetime-local": "a time such as 2026-01-31T14:30", "month": "a month such as 2026-01", "week": "a week such as 2026-W05", "color": "a colour such as #ff8800",
+	}[kind]; ok {
+		return like
+	}
+	return "a " + kind
 }
 
 // insert types over what is selected; nothing typed over it deletes it.

@@ -235,6 +235,9 @@ func (d *desk) read(ctx context.Context, s *session, in *toolRequest) (string, e
 	if got.Missing {
 		return "", missingError{spot{Selector: in.Selector}}
 	}
+	if got.Kind != "" {
+		return fmt.Sprintf("(no text: the page is of the type %s)", got.Kind), nil
+	}
 	runes := []rune(got.Text)
 	from := min(max(in.From, 0), len(runes))
 	to := min(from+toolText, len(runes))
