@@ -86,7 +86,7 @@ func TestEmployed(t *testing.T) {
 		"the default's":            {map[string]agent.Executor{"claude": here, "codex": here}, "codex", "codex"},
 		"the default is no talker": {map[string]agent.Executor{"claude": here, "shell": executor{}}, "shell", "claude"},
 		"it is the default":        {map[string]agent.Executor{"claude": here}, "silent", "claude"},
-		"none":                     {map[string]agent.Executor{"shell": executor{}}, "", "it does not say what does its work; give the step a reply with --replies, or set agent in .hocket/agents/silent.yml to shell"},
+		"none":                     {map[string]agent.Executor{"shell": executor{}}, "", "it does not say what does its work, and nothing here works from a prompt yet; `hocket doctor` says what to install or to set; or give the step a reply with --replies"},
 		"two":                      {map[string]agent.Executor{"claude": here, "codex": here}, "", "set agent in .hocket/agents/silent.yml, or the default agent in config.yml, to claude or codex"},
 		"the default's is gone":    {map[string]agent.Executor{"claude": here, "codex": gone}, "codex", "install it; or give the step a reply with --replies"},
 	} {

@@ -23,7 +23,7 @@ type ResolveError struct {
 	Name string // "": no agent was named, and there is none for that case
 	// Candidates are the agents that the name may mean when it is Ambiguous, and all
 	// agents there are when it is Unknown; where none was named, those that could do
-	// a task from its prompt here, if there are any.
+	// a task from its prompt here.
 	Candidates []string
 	Definition *Definition // for NoExecutor
 	Executors  []string    // for NoExecutor: those that there are
@@ -56,6 +56,9 @@ func (e *ResolveError) Advice() string {
 		if near := workflow.DidYouMean(e.Name, e.Candidates); near != "" {
 			return near
 		}
+		if len(e.Candidates) == 0 {
+			return nobodyHere
+		}
 		return "there are: " + strings.Join(e.Candidates, ", ")
 	case Ambiguous:
 		return "name one of them: " + strings.Join(e.Candidates, ", ")
@@ -64,6 +67,9 @@ func (e *ResolveError) Advice() string {
 	}
 	return ""
 }
+
+// nobodyHere is the advice where no executor could do a task from its prompt.
+const nobodyHere = "nothing here works from a prompt yet; `hocket doctor` says what to install or to set"
 
 // executorAdvice knows only which executors there are, so it stays true when
 // there are more.
@@ -79,14 +85,17 @@ func (e *ResolveError) executorAdvice() string {
 	case d.Agent == "" && len(e.Usable) > 0:
 		return fmt.Sprintf("set agent in %s, or the default agent in config.yml, to %s", where, oneOf(e.Usable))
 	}
+	if d.Agent == "" && d.Prompt != "" {
+		return "it does not say what does its work, and " + nobodyHere + "; or give the step a reply with --replies"
+	}
 	advice := fmt.Sprintf("give the step a reply with --replies, or set agent in %s to %s", where, oneOf(e.Executors))
-	if near := workflow.Nearest(d.Agent, e.Executors); d.Agent != "" && near != "" {
+	if d.Agent == "" {
+		return "it does not say what does its work; " + advice
+	}
+	if near := workflow.Nearest(d.Agent, e.Executors); near != "" {
 		return fmt.Sprintf("did you mean agent: %s? Else ", near) + advice
 	}
-	if d.Agent != "" {
-		return fmt.Sprintf("it needs %q, and there is no such executor; %s", d.Agent, advice)
-	}
-	return "it does not say what does its work; " + advice
+	return fmt.Sprintf("it needs %q, and there is no such executor; %s", d.Agent, advice)
 }
 
 func oneOf(names []string) string {

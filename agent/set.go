@@ -106,14 +106,14 @@ func (s *Set) find(name string) (*Definition, *ResolveError) {
 			return nil, &ResolveError{Why: Ambiguous, Name: name, Candidates: labels(found)}
 		}
 	}
-	candidates := s.Names()
-	if able := s.able(nil); name == "" && len(able) > 0 {
-		candidates = nil
-		for _, d := range able {
-			candidates = append(candidates, s.called(d))
-		}
+	if name != "" {
+		return nil, &ResolveError{Why: Unknown, Name: name, Candidates: s.Names()}
 	}
-	return nil, &ResolveError{Why: Unknown, Name: name, Candidates: candidates}
+	var able []string
+	for _, d := range s.able(nil) {
+		able = append(able, s.called(d))
+	}
+	return nil, &ResolveError{Why: Unknown, Candidates: able}
 }
 
 // labels name definitions with their files, because their names may be the same.

@@ -48,7 +48,7 @@ func TestResolve(t *testing.T) {
 		{"copy", "tester http"},
 		{"Linter", "agent: there is no agent \"Linter\"; did you mean \"go-linter\"?"},
 		{"nobody", "agent: there is no agent \"nobody\"; there are: first, go-linter, second, security-scanner, talker, tester, typo, http, shell"},
-		{"", "agent: no agent is named, and the project has no default agent; there are: first, go-linter, second, security-scanner, talker, tester, typo, http, shell"},
+		{"", "agent: no agent is named, and the project has no default agent; nothing here works from a prompt yet; `hocket doctor` says what to install or to set"},
 		{"tester", "agent: agent \"tester\" may be any of 2; name one of them: tester (.hocket/agents/tester.yml), tester (.hocket/agents/copy.yml)"},
 		{"twice", "agent: agent \"twice\" may be any of 2; name one of them: first (.hocket/agents/one.yml), second (.hocket/agents/two.yml)"},
 		{"fast", "agent: agent \"fast\" may be any of 2; name one of them: go-linter (.hocket/agents/linter.yml), tester (.hocket/agents/tester.yml)"},

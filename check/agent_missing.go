@@ -12,7 +12,11 @@ var agentMissing = rule{
 	summary:  "a task names no agent and the project has no default",
 	node: func(p *pass, n *node) {
 		if t, a := p.agentOf(n); t != nil && t.Agent == "" && a.Found == Unknown {
-			p.reportAgent(n, agentPos(n), "name an agent, or set a default agent in config.yml; there are: "+strings.Join(a.Candidates, ", "), "%q names no agent", n.ID)
+			detail := a.Install
+			if len(a.Candidates) > 0 {
+				detail = "name an agent, or set a default agent in config.yml; there are: " + strings.Join(a.Candidates, ", ")
+			}
+			p.reportAgent(n, agentPos(n), detail, "%q names no agent", n.ID)
 		}
 	},
 }

@@ -36,7 +36,8 @@ type Agent struct {
 	// Candidates are the agents that the name may mean when it is Ambiguous,
 	// and all agents there are when it is Unknown.
 	Candidates []string
-	// Install says what to do when Found is NoExecutor.
+	// Install says what to do when Found is NoExecutor, and when it is Unknown and
+	// there are no Candidates.
 	Install string
 	// Executor is what does the work, such as "shell".
 	Executor string

@@ -108,8 +108,11 @@ func (a *app) missingAgents(lines []agentLine) string {
 		if l.Usable || slices.Contains(said, l.Missing) {
 			continue
 		}
+		if len(said) == 0 {
+			b.WriteString("\n")
+		}
 		said = append(said, l.Missing)
-		b.WriteString("\n" + a.outStyle.Paint(view.Bold, view.Line(l.Name)) + ": " + view.Line(l.Missing) + "\n")
+		b.WriteString(a.outStyle.Paint(view.Bold, view.Line(l.Name)) + ": " + view.Line(a.nearIn(l.Missing, l.File)) + "\n")
 	}
 	return b.String()
 }
@@ -239,7 +242,7 @@ func (a *app) drawAgent(d *agentDetail) string {
 	fact("role", d.Role)
 	fact("capabilities", strings.Join(d.Capabilities, ", "))
 	fact("runs on", strings.TrimSuffix(d.Agent+", "+d.Chosen, ", "))
-	fact("missing", d.Missing)
+	fact("missing", a.nearIn(d.Missing, d.File))
 	fact("model", d.Model)
 	fact("tools", strings.Join(d.Tools, ", "))
 	fact("mcp", strings.Join(d.Servers, ", "))
@@ -261,7 +264,7 @@ func (a *app) drawAgent(d *agentDetail) string {
 	if d.Retry != nil {
 		fact("retry", d.Retry.String())
 	}
-	fact("file", d.File)
+	fact("file", a.nearFile(d.File))
 	if d.From != nil {
 		fact("imported", d.Source+" "+d.From.File+", "+d.From.ImportedAt)
 	}
@@ -288,10 +291,10 @@ What is there already is never changed.`,
 		RunE: func(_ *cobra.Command, args []string) error { return a.newAgent(args[0], f) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.prompt, "prompt", "", "what the agent is told before every task; - reads standard input")
-	flags.StringVar(&f.agent, "agent", "", "what does the work, such as claude or llm")
-	flags.StringVar(&f.model, "model", "", "the model, where there are several")
-	flags.StringVar(&f.description, "description", "", "for people, and for whoever chooses an agent")
+	flags.StringVar(&f.prompt, "prompt", "", "the `TEXT` that the agent is told before every task; - reads standard input")
+	flags.StringVar(&f.agent, "agent", "", "the `NAME` of what does the work, such as claude or llm")
+	flags.StringVar(&f.model, "model", "", "the `MODEL`, where there are several")
+	flags.StringVar(&f.description, "description", "", "a `TEXT` for people, and for whoever chooses an agent")
 	return cmd
 }
 
@@ -330,7 +333,24 @@ func (a *app) newAgent(name string, f newAgentFlags) error {
 	if a.json {
 		return a.printJSON(map[string]string{"name": name, "file": file})
 	}
-	return a.print(a.outStyle.Paint(view.Green, "made") + "  " + a.nearFile(file) + "\n")
+	return a.print(a.outStyle.Paint(view.Green, "made") + "  " + a.nearFile(file) + "\n\n" + a.nextStep(name))
+}
+
+// nextStep says what to do with an agent that was made.
+func (a *app) nextStep(name string) string {
+	try := "Now try: " + a.self("task", "PROMPT", "--agent", name) + "\n"
+	p, err := a.openProject()
+	if err != nil {
+		return try
+	}
+	d, _, _ := p.Agents.Resolve(name)
+	if d == nil {
+		return try
+	}
+	if l := lineOf(p.Agents, d); !l.Usable {
+		return "It cannot work here yet: " + view.Line(a.nearIn(l.Missing, l.File)) + "\n"
+	}
+	return try
 }
 
 // orList names the nearest of some names, else all of them.
@@ -348,6 +368,14 @@ func isAmbiguous(err error) bool {
 
 // agentsDir is where the project's own agents are written.
 func agentsDir(p *project.Project) string { return filepath.Join(p.Root, ".hocket", "agents") }
+
+// nearIn is a text with the path of a file in it as it looks from here.
+func (a *app) nearIn(text, file string) string {
+	if file == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, file, a.nearFile(file))
+}
 
 // nearFile is a path as it looks from here.
 func (a *app) nearFile(file string) string {

@@ -98,7 +98,11 @@ func unknownVerb(cmd *cobra.Command, args []string) error {
 		names = append(names, verb.Name())
 	}
 	hint := workflow.DidYouMean(args[0], names)
-	if hint == "" {
+	switch {
+	case hint != "":
+	case cmd.HasParent():
+		hint = cmd.Name() + " has " + strings.Join(names, ", ")
+	default:
 		hint = "`hocket help` lists the verbs"
 	}
 	return usagef(hint, "unknown verb %q", args[0])

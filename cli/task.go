@@ -125,9 +125,10 @@ func adviseTask(found workflow.Diagnostics) {
 		switch d := &found[i]; {
 		case d.File != "":
 		case d.Code == "agent-missing":
-			_, candidates, _ := strings.Cut(d.Detail, "; ")
 			d.Summary = "no agent is named"
-			d.Detail = "name one with --agent NAME, or set a default agent in config.yml; " + candidates
+			if _, candidates, ok := strings.Cut(d.Detail, "; there are: "); ok {
+				d.Detail = "name one with --agent NAME, or set a default agent in config.yml; there are: " + candidates
+			}
 		case d.Code == "agent-chosen":
 			d.Detail = "name another with --agent NAME, or set a default agent in config.yml, if that is wrong"
 		}
