@@ -1,10 +1,13 @@
 package project
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -48,7 +51,11 @@ func (l *Loaded) template(name string, homes []string) *template {
 		return nil
 	}
 	for _, home := range homes {
-		if t, err := l.templateIn(filepath.Join(home, "prompts", filepath.FromSlash(name)+".md")); err == nil {
+		file := filepath.Join(home, "prompts", filepath.FromSlash(name)+".md")
+		if !l.inside(file, home) { // a link: no other file of the user is told to a model
+			continue
+		}
+		if t, err := l.templateIn(file); err == nil {
 			return t
 		}
 	}
@@ -62,6 +69,9 @@ func (l *Loaded) templateIn(file string) (*template, error) {
 	if t := l.templates[file]; t != nil {
 		return t, nil
 	}
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return nil, errNoText
+	}
 	text, err := l.project.read(file)
 	if err != nil {
 		return nil, err
@@ -69,7 +79,7 @@ func (l *Loaded) templateIn(file string) (*template, error) {
 	if !utf8.Valid(text) {
 		return nil, errNoText
 	}
-	t, found := readFront(file, text)
+	t, found := readFront(file, bytes.TrimPrefix(text, []byte("\ufeff")))
 	l.Diagnostics = append(l.Diagnostics, found...)
 	if l.templates == nil {
 		l.templates = map[string]*template{}
@@ -94,11 +104,14 @@ func templateHint(name string, homes []string) string {
 			return nil // what cannot be read has no names
 		})
 	}
-	if hint := workflow.DidYouMean(name, names); hint != "" {
-		return hint
-	}
 	if !filepath.IsLocal(name) {
 		return "name a file in .hocket/prompts, without its ending"
+	}
+	if slices.Contains(names, name) {
+		return "there is a file, but it is no text in UTF-8, or a link that leads out of the project"
+	}
+	if hint := workflow.DidYouMean(name, names); hint != "" {
+		return hint
 	}
 	return "write it to .hocket/prompts/" + name + ".md, or the prompt itself at the step"
 }

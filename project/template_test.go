@@ -1,6 +1,8 @@
 package project_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -43,6 +45,44 @@ func TestMissingPrompts(t *testing.T) {
 	replied := func(_ *workflow.Workflow, node string) bool { return node == "a" }
 	if found = l.Check(replied); found[0].Severity != workflow.Warning || found[1].Severity != workflow.Error {
 		t.Errorf("with a reply for one of them: %v", found)
+	}
+}
+
+// A prompt is a text of the project, as editors of all systems write it.
+func TestFilesOfPrompts(t *testing.T) {
+	dir := write(t, map[string]string{
+		".hocket/prompts/windows.md": "\ufeff---\r\ninputs: {reader: everybody}\r\n---\r\nFor {{reader}}.\r\n",
+		".hocket/prompts/binary.md":  "\xff\xfe",
+		"docs/house.md":              "The house.\n",
+		"a.yml":                      "steps:\n  - {id: a, agent: shell, template: windows, config: {command: [cat]}}\n  - {id: b, agent: shell, template: linked, config: {command: [cat]}}\n",
+		"b.yml":                      "steps:\n  - {id: a, agent: shell, template: outside, config: {command: [cat]}}\n  - {id: b, agent: shell, template: binary, config: {command: [cat]}}\n  - {id: c, agent: shell, template: device, config: {command: [cat]}}\n",
+	})
+	other := filepath.Join(t.TempDir(), "key.md")
+	if err := os.WriteFile(other, []byte("private\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, to := range map[string]string{"linked": filepath.Join(dir, "docs", "house.md"), "outside": other, "device": os.DevNull} {
+		if err := os.Symlink(to, filepath.Join(dir, ".hocket", "prompts", name+".md")); err != nil {
+			t.Skip("this system has no links")
+		}
+	}
+	l := load(t, open(t, dir), "a.yml")
+	if found := l.Check(nil); found.Errors() {
+		t.Fatal(found)
+	}
+	for id, want := range map[string]string{"a": "For everybody.", "b": "The house."} {
+		if got := l.Bundle.Root.Body.Node(id).Step.(*workflow.Task).Prompt.Text; got != want {
+			t.Errorf("the prompt of %s is %q, want %q", id, got, want)
+		}
+	}
+	found := load(t, open(t, dir), "b.yml").Check(nil)
+	for i, d := range found {
+		if d.Code != "template-unknown" || d.Line != i+2 || i < 2 && !strings.Contains(d.Detail, "leads out of the project") {
+			t.Errorf("found %v", d)
+		}
+	}
+	if len(found) != 3 {
+		t.Errorf("found %v", found)
 	}
 }
 
