@@ -36,7 +36,7 @@ func (a *app) executors(root string, c project.Config) (map[string]agent.Executo
 	all := map[string]agent.Executor{
 		"llm":     model,
 		"file":    llm.Toolset(file.New(), model),
-		"http":    llm.Toolset(http.New(http.Options{}), model),
+		"http":    llm.Toolset(http.New(http.Options{Getenv: hidden(secrets)}), model),
 		"shell":   llm.Toolset(shell.New(shell.Options{Secret: secretVariables(c)}), model),
 		"browser": llm.Toolset(browser.New(browser.Options{Path: c.Browser.Program, Network: outbound.Policy{Private: c.Browser.PrivateNetwork}}), model),
 		"mcp":     mcp.New(func(names []string) ([]agent.Server, error) { return namedServers(c, secrets, names) }, mcp.Options{Logins: loginsOf(secrets)}),
@@ -51,6 +51,15 @@ func (a *app) executors(root string, c project.Config) (map[string]agent.Executo
 	tools, wrong, err := tool.Load(root, tool.Options{Secret: secrets.Get, Sandbox: tool.Sandbox(c.Sandbox)})
 	a.tools, a.toolMistakes = tools, wrong
 	return all, append(found, wrong...), err
+}
+
+// hidden gives variables whose values nobody may see from then on.
+func hidden(secrets *secret.Store) func(name string) (string, bool) {
+	return func(name string) (string, bool) {
+		value, ok := os.LookupEnv(name)
+		secrets.Masker().Add(value)
+		return value, ok
+	}
 }
 
 // secretVariables are those in which a project has its secrets.
