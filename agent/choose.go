@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Narrow is a Conversant for one kind of work, such as files or web pages. It is
@@ -190,16 +191,38 @@ type word struct{ text, stem string }
 func wordsOf(text string) []word {
 	var list []word
 	between := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
-	for text := range strings.FieldsFuncSeq(strings.ToLower(text), between) {
-		if len(text) < 3 || slices.Contains(fillers(), text) {
-			continue
-		}
-		w := word{text, stemOf(text)}
-		if !slices.ContainsFunc(list, func(other word) bool { return other.stem == w.stem }) {
-			list = append(list, w)
+	for field := range strings.FieldsFuncSeq(strings.ToLower(text), between) {
+		for _, text := range unspaced(field) {
+			if len(text) < 3 || slices.Contains(fillers(), text) {
+				continue
+			}
+			w := word{text, stemOf(text)}
+			if !slices.ContainsFunc(list, func(other word) bool { return other.stem == w.stem }) {
+				list = append(list, w)
+			}
 		}
 	}
 	return list
+}
+
+// unspaced are the words of a text without spaces. Of scripts that put none between
+// words, every two characters in sequence count as one.
+func unspaced(text string) []string {
+	var all []string
+	rest, before, length := 0, 0, 0
+	for at, r := range text {
+		if !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) {
+			length = 0
+			continue
+		}
+		from, end := before, at+utf8.RuneLen(r)
+		if length++; length == 1 {
+			from, end = rest, at
+		}
+		all = append(all, text[from:end])
+		before, rest = at, at+utf8.RuneLen(r)
+	}
+	return append(all, text[rest:])
 }
 
 // fillers are words that descriptions and prompts share whatever they are about.

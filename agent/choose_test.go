@@ -122,3 +122,17 @@ func TestAbsentExecutor(t *testing.T) {
 		t.Errorf("got %v, %v, %v", d, exec, err)
 	}
 }
+
+// Descriptions fit in languages without spaces between words too.
+func TestChooseInOtherLanguages(t *testing.T) {
+	set := agent.NewSet(map[string]agent.Executor{"claude": talker{}, "codex": talker{}}, []*agent.Definition{
+		writes("scanner", "claude", "扫描代码中的安全漏洞"), writes("author", "claude", "ユーザーのためのAPI文書を書く"), writes("tester", "codex", "เขียนและรันการทดสอบ"),
+	}, "")
+	for prompt, want := range map[string]string{
+		"请检查登录代码的安全漏洞": "scanner", "このAPIの文書を更新してください": "author", "ช่วยรันการทดสอบ": "tester", "唱一首歌": "",
+	} {
+		if got, _ := set.Choose(prompt, nil); got.Name != want {
+			t.Errorf("%s is for %q (%s), want %q", prompt, got.Name, got.Reason, want)
+		}
+	}
+}
