@@ -4,14 +4,41 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"net"
+	"net/url"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/iotest"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-dev/hocket/agent"
 )
+
+// What the network says, which no test can bring about everywhere.
+func TestTroubleOnTheWay(t *testing.T) {
+	s, err := dial(agent.Server{Name: "x", URL: "https://no.example/mcp"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{&net.DNSError{Err: "no such host", Name: "no.example", IsNotFound: true}, `MCP server "x" cannot be reached: there is no host no.example; is the address right?`},
+		{&net.DNSError{Err: "server misbehaving", Name: "no.example"}, `MCP server "x" cannot be reached at https://no.example/mcp: lookup no.example: server misbehaving`},
+		{syscall.ECONNRESET, `MCP server "x" cannot be reached at https://no.example/mcp: connection reset by peer`},
+	} {
+		got := s.trouble(fmt.Errorf("sending: %w", &url.Error{Op: "Post", URL: "https://no.example/mcp", Err: &net.OpError{Op: "dial", Err: c.err}}), false)
+		if got == nil || got.Message != c.want || got.Permanent {
+			t.Errorf("got  %v\nwant %s", got, c.want)
+		}
+	}
+}
 
 // Whatever a program prints, its messages arrive, each in a line, and nothing else does.
 func FuzzMessages(f *testing.F) {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -163,6 +164,38 @@ func TestRelay(t *testing.T) {
 	}
 }
 
+// Nothing is left of a login, and of what passes on what it is needed for.
+func TestLoginsLeaveNothing(t *testing.T) {
+	site, server, o := private(t)
+	http.DefaultClient.CloseIdleConnections()
+	before := runtime.NumGoroutine()
+	for range 3 {
+		logIn(t, site, o)
+		there, done, err := mcp.Relay(t.Context(), server, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := mcp.Open(t.Context(), there, mcp.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := add(t, s); err != nil {
+			t.Error(err)
+		}
+		s.Close()
+		done()
+	}
+	http.DefaultClient.CloseIdleConnections()
+	deadline := time.Now().Add(10 * time.Second)
+	for runtime.NumGoroutine() > before && time.Now().Before(deadline) {
+		runtime.Gosched()
+	}
+	if n := runtime.NumGoroutine(); n > before {
+		stacks := make([]byte, 1<<20)
+		t.Errorf("%d goroutines, %d before\n%s", n, before, stacks[:runtime.Stack(stacks, true)])
+	}
+}
+
 func TestRelayOfOthers(t *testing.T) {
 	_, server, o := private(t)
 	empty := mcp.Options{Logins: login.Open(login.Options{Dir: t.TempDir()})}
@@ -186,7 +219,7 @@ func TestNamesOfTools(t *testing.T) {
 	long := strings.Repeat("long.", 30)
 	names := []string{long + "a", long + "b", "größe", "gr__e"}
 	for _, name := range names {
-		s.AddTool(&sdk.Tool{Name: name, Description: strings.Repeat("ö", 1<<20), InputSchema: map[string]any{"type": "object", "description": strings.Repeat("x", 1<<17)}},
+		s.AddTool(&sdk.Tool{Name: name, Description: strings.Repeat("ö", 1<<14), InputSchema: map[string]any{"type": "object", "description": strings.Repeat("x", 1<<17)}},
 			func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 				return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: name}}}, nil
 			})

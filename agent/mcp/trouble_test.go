@@ -88,7 +88,6 @@ func TestServersThatDoNotWork(t *testing.T) {
 		{"other key", other, "MCP server \"test\" wants to know who asks, and the headers of config.yml do not tell (401 Unauthorized); mend them, or log in with `hocket mcp login test`", true},
 		{"forbidden", status(t, 403, "text/plain", "no"), `MCP server "x" forbids it (403 Forbidden); ask who runs it`, true},
 		{"gone", agent.Server{Name: "x", URL: gone.URL}, `MCP server "x" cannot be reached: nothing answers at ` + gone.Listener.Addr().String() + `; is it running?`, false},
-		{"no host", agent.Server{Name: "x", URL: "http://no-such-host.invalid/mcp"}, `MCP server "x" cannot be reached…`, false},
 		{"elsewhere", web(t, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://other.example/mcp", http.StatusTemporaryRedirect)
 		}), `MCP server "x" sends everybody on to https://other.example/mcp; if that is right, write it as its url in config.yml`, true},
