@@ -92,7 +92,7 @@ func TestSearchInOtherLanguages(t *testing.T) {
 		"zh": "预发布服务器监听端口八千，喝茶的时候重启。", "ja": "ステージングサーバーはポートで待ち受けます。", "ko": "스테이징 서버는 포트에서 대기합니다.",
 		"ar": "الخادم التجريبي يستمع على المنفذ", "he": "שרת הבדיקות מאזין בפורט של המערכת", "th": "เซิร์ฟเวอร์ทดสอบฟังที่พอร์ต",
 		"ru": "Тестовый сервер слушает порт", "hi": "स्टेजिंग सर्वर पोर्ट पर सुनता है", "de": "Der Prüfserver steht in der Hauptstraße", "tr": "Sunucu İSTANBUL şehrinde", "pl": "Serwer stoi w mieście Łódź",
-		"vi": "Máy chủ thử nghiệm ở Hà Nội", "fa": "سرور آزمایشی روی پورت گوش می‌دهد",
+		"vi": "Máy chủ thử nghiệm ở Hà Nội", "fa": "سرور آزمایشی روی پورت گوش می\u200cدهد",
 	}
 	for _, text := range memories {
 		add(t, s, text)
