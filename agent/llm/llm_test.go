@@ -535,6 +535,7 @@ func TestModels(t *testing.T) {
 		{"local/meta/llama", "", "", "local meta/llama"},
 		{"meta/llama", "", "local", "local meta/llama"},
 		{"llama", "", "", "not known; write provider/llama; there are anthropic, google, local, openai"},
+		{"antropic/claude-x", "", "", `there is no provider "antropic", and which one has the model "antropic/claude-x" is not known; did you mean anthropic?`},
 		{"llama", "", "locl", `no provider "locl"; did you mean local?`},
 	} {
 		at, err := e.find(&agent.Definition{Model: c.def}, &settings{Model: c.set, Provider: c.provider})

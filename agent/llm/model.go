@@ -89,6 +89,9 @@ func (e *Executor) providerOf(model string) (string, error) {
 	if names := e.names(Provider.usable); len(names) == 1 {
 		return names[0], nil
 	}
+	if before, after, ok := strings.Cut(model, "/"); ok && after != "" {
+		return "", agent.Permanentf("there is no provider %q, and which one has the model %q is not known%s", before, model, e.choice(before))
+	}
 	return "", agent.Permanentf("which provider has the model %q is not known; write provider/%s%s", model, model, e.choice(""))
 }
 
