@@ -31,7 +31,7 @@ func TestTroubleOnTheWay(t *testing.T) {
 	}{
 		{&net.DNSError{Err: "no such host", Name: "no.example", IsNotFound: true}, `MCP server "x" cannot be reached: there is no host no.example; is the address right?`},
 		{&net.DNSError{Err: "server misbehaving", Name: "no.example"}, `MCP server "x" cannot be reached at https://no.example/mcp: lookup no.example: server misbehaving`},
-		{syscall.ECONNRESET, `MCP server "x" cannot be reached at https://no.example/mcp: connection reset by peer`},
+		{syscall.ECONNRESET, `MCP server "x" cannot be reached at https://no.example/mcp: ` + syscall.ECONNRESET.Error()},
 	} {
 		got := s.trouble(fmt.Errorf("sending: %w", &url.Error{Op: "Post", URL: "https://no.example/mcp", Err: &net.OpError{Op: "dial", Err: c.err}}), false)
 		if got == nil || got.Message != c.want || got.Permanent {

@@ -19,9 +19,10 @@ type Site struct {
 	Address   string
 	Authority *Authority
 
-	Says     func(meta map[string]any) // changes what it says about itself; may be set
-	Metadata string                    // where its challenge says that this stands; "": at its own place, "-": it does not say
-	Tokens   atomic.Int64              // how many requests came with a token
+	Says      func(meta map[string]any) // changes what it says about itself; may be set
+	Metadata  string                    // where its challenge says that this stands; "": at its own place, "-": it does not say
+	Stateless bool                      // it keeps no sessions
+	Tokens    atomic.Int64              // how many requests came with a token
 }
 
 // Start starts a server, and its authority, for a test.
@@ -32,7 +33,11 @@ func Start(t testing.TB, server *sdk.Server) *Site {
 	t.Cleanup(web.Close)
 	s.Address = web.URL + "/mcp"
 	known := "/.well-known/oauth-protected-resource/mcp"
-	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
+	choose := func(*http.Request) *sdk.Server { return server }
+	handlers := map[bool]http.Handler{
+		false: sdk.NewStreamableHTTPHandler(choose, nil),
+		true:  sdk.NewStreamableHTTPHandler(choose, &sdk.StreamableHTTPOptions{Stateless: true}),
+	}
 	good := func(_ context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
 		s.Tokens.Add(1)
 		if !s.Authority.Good(token, s.Address) {
@@ -48,7 +53,7 @@ func Start(t testing.TB, server *sdk.Server) *Site {
 		case "-":
 			place = ""
 		}
-		auth.RequireBearerToken(good, &auth.RequireBearerTokenOptions{ResourceMetadataURL: place})(handler).ServeHTTP(w, r)
+		auth.RequireBearerToken(good, &auth.RequireBearerTokenOptions{ResourceMetadataURL: place})(handlers[s.Stateless]).ServeHTTP(w, r)
 	})
 	mux.HandleFunc(known, func(w http.ResponseWriter, _ *http.Request) {
 		meta := map[string]any{"resource": s.Address, "authorization_servers": []string{s.Authority.URL}, "scopes_supported": []string{"tools"}}
