@@ -109,7 +109,7 @@ func anthropicParams(r *request) (anthropic.MessageNewParams, error) {
 func anthropicThinking(set *settings, params *anthropic.MessageNewParams) error {
 	if n := set.ThinkingTokens; n > 0 {
 		if n >= params.MaxTokens {
-			return agent.Permanentf("thinking_tokens is %d, and an answer has %d tokens in all; raise max_tokens above it", n, params.MaxTokens)
+			return agent.Permanentf("thinking_tokens is %d, and an answer has %d tokens in all; raise max_tokens or the budget above it, or think less", n, params.MaxTokens)
 		}
 		params.Thinking = anthropic.ThinkingConfigParamOfEnabled(n)
 	}

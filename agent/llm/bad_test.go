@@ -354,7 +354,7 @@ func TestSilence(t *testing.T) {
 		tk := task(fakemodel.Prompt(fakemodel.Step{Text: "one", Hang: true}))
 		tk.Settings = map[string]any{"silence": "100ms"}
 		_, err := e.Run(t.Context(), tk, func([]byte) {})
-		wantError(t, err, agent.TimedOut, false, "nothing came from fake for 100ms", "characters")
+		wantError(t, err, agent.TimedOut, false, "nothing came from fake for 100ms", "characters", "raise silence")
 	})
 }
 

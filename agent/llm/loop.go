@@ -230,7 +230,7 @@ func (c *conversation) once(ctx context.Context, limit int64) (answer, error) {
 	case err != nil && errors.Is(cause, errEndless):
 		return a, &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("the answer of %s did not end within %s, in turn %d after %d characters", c.at.name, c.exec.longest, c.turn, len([]rune(a.text)))}
 	case err != nil && errors.Is(cause, errSilent):
-		return a, &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("nothing came from %s for %s, in turn %d after %d characters", c.at.name, c.patience, c.turn, len([]rune(a.text)))}
+		return a, &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("nothing came from %s for %s, in turn %d after %d characters; raise silence if it may think for longer", c.at.name, c.patience, c.turn, len([]rune(a.text)))}
 	}
 	return a, err
 }
