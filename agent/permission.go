@@ -32,12 +32,12 @@ const (
 	MayReach Power = "network" // pages and requests; the address, after the method where that is not GET or HEAD
 )
 
-// powers in the order in which they are told.
-var powers = []Power{MayRead, MayWrite, MayRun, MayReach}
+// Powers are all of them, in the order in which they are told.
+var Powers = []Power{MayRead, MayWrite, MayRun, MayReach}
 
 // modes are sets of permissions under one name; "" is what holds where a definition
 // names none.
-var modes = map[string]map[Power][]rule{
+var modes = map[string]map[Power][]Rule{
 	"":          {MayRead: {{"*", Allow}}, MayWrite: {{"*", AskFirst}}, MayRun: {{"*", AskFirst}}, MayReach: onlyGet(AskFirst)},
 	"read-only": {MayRead: {{"*", Allow}}, MayWrite: {{"*", Deny}}, MayRun: {{"*", Deny}}, MayReach: onlyGet(Deny)},
 	"edit":      {MayRead: {{"*", Allow}}, MayWrite: {{"*", Allow}}, MayRun: {{"*", AskFirst}}, MayReach: onlyGet(AskFirst)},
@@ -47,8 +47,8 @@ var modes = map[string]map[Power][]rule{
 
 // onlyGet allows to look at what is in the network, and says what holds for requests
 // that change something.
-func onlyGet(others Permission) []rule {
-	return []rule{{"http://*", Allow}, {"https://*", Allow}, {"*", others}}
+func onlyGet(others Permission) []Rule {
+	return []Rule{{"http://*", Allow}, {"https://*", Allow}, {"*", others}}
 }
 
 // guarded are directories through which who may write could run commands, or permit
@@ -58,24 +58,26 @@ var guarded = append([]string{".git"}, Homes...)
 
 // Permissions are what an agent may do. The zero value permits nothing.
 type Permissions struct {
-	rules map[Power][]rule
+	rules map[Power][]Rule
+	named map[Power][]Rule // as the definition writes them
 	full  bool
 }
 
-// rule is a permission for what a pattern matches, in which * stands for any text.
-type rule struct {
-	pattern    string
-	permission Permission
+// Rule is a permission for what a pattern matches, in which * stands for any text.
+type Rule struct {
+	Pattern    string
+	Permission Permission
 }
 
 // ReadPermissions reads the permissions of a definition: a mode, and for each power
-// a permission or a map of patterns to permissions.
+// a permission or a map of patterns to permissions. Keys in others are left to who
+// asks.
 //
 //	mode: edit                         # read-only, edit, full or ask
 //	shell: {"go test *": allow, "*": ask}
 //	network: deny
-func ReadPermissions(written map[string]any) (Permissions, []Problem) {
-	r := permissionReader{rules: map[Power][]rule{}}
+func ReadPermissions(written map[string]any, others ...string) (Permissions, []Problem) {
+	r := permissionReader{rules: map[Power][]Rule{}, named: map[Power][]Rule{}}
 	mode, _ := written["mode"].(string)
 	if _, known := modes[mode]; !known || mode == "" && written["mode"] != nil {
 		r.problem([]string{"mode"}, "write one of read-only, edit, full, ask", "mode cannot be %s", workflow.FormatJSON(written["mode"]))
@@ -83,11 +85,13 @@ func ReadPermissions(written map[string]any) (Permissions, []Problem) {
 	maps.Copy(r.rules, modes[mode])
 	for _, key := range slices.Sorted(maps.Keys(written)) {
 		switch power := Power(key); {
-		case key == "mode":
-		case slices.Contains(powers, power):
+		case key == "mode" || slices.Contains(others, key):
+		case slices.Contains(Powers, power):
 			r.read(power, written[key])
+		case key == "allow" || key == "deny":
+			r.problem([]string{key}, "write read, write, shell or network, which mean the same for all agents", "`%s` is a list in the words of a CLI agent, and this is none", key)
 		default:
-			names := []string{"mode", "network", "read", "shell", "write"}
+			names := slices.Sorted(slices.Values(append([]string{"mode", "network", "read", "shell", "write"}, others...)))
 			detail := workflow.DidYouMean(key, names)
 			if detail == "" {
 				detail = "there are: " + strings.Join(names, ", ")
@@ -95,11 +99,25 @@ func ReadPermissions(written map[string]any) (Permissions, []Problem) {
 			r.problem([]string{key}, detail, "unknown permission %q", key)
 		}
 	}
-	return Permissions{r.rules, mode == "full"}, r.problems
+	return Permissions{r.rules, r.named, mode == "full"}, r.problems
+}
+
+// Named are the rules that a definition writes for a power, by their patterns; none:
+// what its mode says holds.
+func (p Permissions) Named(power Power) []Rule { return p.named[power] }
+
+// Whole is the permission that rules give to all of a kind; "" it depends on what is
+// done.
+func Whole(rules []Rule) Permission {
+	if len(rules) == 1 && rules[0].Pattern == "*" {
+		return rules[0].Permission
+	}
+	return ""
 }
 
 type permissionReader struct {
-	rules    map[Power][]rule
+	rules    map[Power][]Rule
+	named    map[Power][]Rule
 	problems []Problem
 }
 
@@ -113,11 +131,11 @@ func (r *permissionReader) read(power Power, written any) {
 	if !isMap {
 		patterns = map[string]any{"*": written}
 	}
-	rules := []rule{}
+	rules := []Rule{}
 	for _, pattern := range slices.Sorted(maps.Keys(patterns)) {
 		text, _ := patterns[pattern].(string)
 		if p := Permission(text); p == Allow || p == AskFirst || p == Deny {
-			rules = append(rules, rule{pattern, p})
+			rules = append(rules, Rule{pattern, p})
 			continue
 		}
 		path := []string{string(power)}
@@ -126,15 +144,16 @@ func (r *permissionReader) read(power Power, written any) {
 		}
 		r.problem(path, "write one of allow, ask, deny", "%s cannot be %s", strings.Join(path, "."), workflow.FormatJSON(patterns[pattern]))
 	}
+	r.named[power] = rules
 	// What no pattern matches is asked for.
-	r.rules[power] = append(rules, rule{"", AskFirst})
+	r.rules[power] = append(slices.Clone(rules), Rule{"", AskFirst})
 }
 
 // For says whether something may be done. Of the patterns that match, the one with
 // the most characters counts, and of equals the narrowest permission.
 func (p Permissions) For(power Power, what string) Permission {
 	permission, by := p.decide(power, what)
-	if power == MayWrite && permission == Allow && !p.full && guards(by.pattern, what) {
+	if power == MayWrite && permission == Allow && !p.full && guards(by.Pattern, what) {
 		return AskFirst
 	}
 	return permission
@@ -149,27 +168,27 @@ func guards(pattern, path string) bool {
 	})
 }
 
-func (p Permissions) decide(power Power, what string) (Permission, rule) {
+func (p Permissions) decide(power Power, what string) (Permission, Rule) {
 	if power == MayReach {
 		what = Address(what)
 	}
-	best := rule{permission: Deny}
+	best := Rule{Permission: Deny}
 	found := false
 	for _, r := range p.rules[power] {
-		if r.pattern != "" && !r.fits(power, what) {
+		if r.Pattern != "" && !r.fits(power, what) {
 			continue
 		}
-		if !found || len(r.pattern) > len(best.pattern) || len(r.pattern) == len(best.pattern) && narrower(r.permission, best.permission) {
+		if !found || len(r.Pattern) > len(best.Pattern) || len(r.Pattern) == len(best.Pattern) && narrower(r.Permission, best.Permission) {
 			best, found = r, true
 		}
 	}
-	return best.permission, best
+	return best.Permission, best
 }
 
 // Never says that something of a kind is never permitted, so that the means to do it
 // need not be offered.
 func (p Permissions) Never(power Power) bool {
-	return !slices.ContainsFunc(p.rules[power], func(r rule) bool { return r.permission != Deny && r.pattern != "" }) && p.For(power, "") == Deny
+	return !slices.ContainsFunc(p.rules[power], func(r Rule) bool { return r.Permission != Deny && r.Pattern != "" }) && p.For(power, "") == Deny
 }
 
 // ForCommand is For of a command that a shell will read. A pattern cannot see through
@@ -180,7 +199,7 @@ func (p Permissions) ForCommand(script string) Permission {
 	if !strings.ContainsAny(script, "\n;&|<>()$`{}") {
 		return permission
 	}
-	if permission == Allow && by.pattern != "*" {
+	if permission == Allow && by.Pattern != "*" {
 		permission = AskFirst
 	}
 	for part := range strings.FieldsFuncSeq(script, func(r rune) bool { return strings.ContainsRune("\n;&|()`{}", r) }) {
@@ -195,13 +214,13 @@ func (p Permissions) ForCommand(script string) Permission {
 // command decides about one command. It may be written so that a pattern which forbids
 // it does not match, as in `\rm x` or `A=1 "rm" x`: then the words count that a shell
 // makes of it.
-func (p Permissions) command(text string) (Permission, rule) {
+func (p Permissions) command(text string) (Permission, Rule) {
 	permission, by := p.decide(MayRun, strings.TrimSpace(text))
 	words := strings.Fields(strings.NewReplacer(`\`, "", `"`, "", "'", "").Replace(text))
 	for len(words) > 1 && strings.Contains(words[0], "=") {
 		words = words[1:]
 	}
-	if plain, why := p.decide(MayRun, strings.Join(words, " ")); narrower(plain, permission) && len(why.pattern) > len(by.pattern) {
+	if plain, why := p.decide(MayRun, strings.Join(words, " ")); narrower(plain, permission) && len(why.Pattern) > len(by.Pattern) {
 		return plain, why
 	}
 	return permission, by
@@ -221,11 +240,17 @@ func narrower(a, b Permission) bool {
 }
 
 // fits says whether something is what the pattern of a rule describes.
-func (r rule) fits(power Power, what string) bool {
-	if power == MayReach {
-		return leads(r.pattern, what)
+func (r Rule) fits(power Power, what string) bool {
+	switch power {
+	case MayReach:
+		return leads(r.Pattern, what)
+	case MayRun: // "ls *" is ls too, as CLI agents read it
+		if program, open := strings.CutSuffix(r.Pattern, " *"); open && matches(program, what) {
+			return true
+		}
+	case MayRead, MayWrite:
 	}
-	return matches(r.pattern, what)
+	return matches(r.Pattern, what)
 }
 
 // matches says whether a text is what a pattern describes.

@@ -59,6 +59,9 @@ func TestPermissions(t *testing.T) {
 		{`{"shell": {"git *": "allow", "git push*": "deny", "*": "ask"}}`, MayRun, "git push -f", Deny},
 		{`{"shell": {"git *": "allow", "git push*": "deny", "*": "ask"}}`, MayRun, "gitk", AskFirst},
 		{`{"shell": {"a*": "allow", "*a": "deny"}}`, MayRun, "aba", Deny},
+		{`{"shell": {"go test *": "allow"}}`, MayRun, "go test", Allow},
+		{`{"shell": {"go test *": "allow"}}`, MayRun, "go tests", AskFirst},
+		{`{"shell": {"*": "allow", "rm *": "deny"}}`, MayRun, "rm", Deny},
 		{`{"network": {"https://docs.example.com/*": "allow", "*": "deny"}}`, MayReach, "https://docs.example.com/x", Allow},
 		{`{"network": {"https://docs.example.com/*": "allow", "*": "deny"}}`, MayReach, "https://docs.example.com.evil.net/x", Deny},
 		{`{"network": {"https://docs.example.com/*": "allow"}}`, MayReach, "POST https://docs.example.com/x", AskFirst},
@@ -135,6 +138,7 @@ func TestNever(t *testing.T) {
 func TestBadPermissions(t *testing.T) {
 	for written, want := range map[string]string{
 		`{"shel": "allow"}`:                    `unknown permission "shel"; did you mean "shell"?`,
+		`{"allow": ["x"]}`:                     "`allow` is a list in the words of a CLI agent, and this is none; write read, write, shell or network, which mean the same for all agents",
 		`{"bash": "allow"}`:                    `unknown permission "bash"; there are: mode, network, read, shell, write`,
 		`{"shell": "yes"}`:                     `shell cannot be "yes"; write one of allow, ask, deny`,
 		`{"shell": true}`:                      `shell cannot be true; write one of allow, ask, deny`,
@@ -204,7 +208,7 @@ func FuzzPermissions(f *testing.F) {
 			return
 		}
 		p, _ := ReadPermissions(written)
-		for _, power := range powers {
+		for _, power := range Powers {
 			p.For(power, what)
 			if p.Never(power) && p.For(power, what) != Deny {
 				t.Errorf("never, and yet %s %q", power, what)

@@ -1,13 +1,11 @@
 package agent
 
-import "errors"
-
 // Permitting is an executor that keeps to permissions in its own way.
 type Permitting interface {
 	Executor
-	// Permits says why it cannot keep to the permissions of a definition; nil: it
-	// can.
-	Permits(written map[string]any) error
+	// Permits says which of the permissions of a definition it cannot keep to, and
+	// what to write instead; none: it keeps to all of them.
+	Permits(written map[string]any) []Problem
 }
 
 // CheckPermissions says what is wrong with the permissions of a definition, for what
@@ -18,13 +16,7 @@ func (s *Set) CheckPermissions(d *Definition) []Problem {
 	}
 	switch x := s.executors[d.Agent].(type) {
 	case Permitting:
-		if err := x.Permits(d.Permissions); err != nil {
-			var known *Error
-			if errors.As(err, &known) {
-				return []Problem{{Summary: known.Message}}
-			}
-			return []Problem{{Summary: err.Error()}}
-		}
+		return x.Permits(d.Permissions)
 	case Caller:
 		_, problems := ReadPermissions(d.Permissions)
 		return problems

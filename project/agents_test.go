@@ -2,7 +2,6 @@ package project_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -23,9 +22,9 @@ func (strict) Thinks(*agent.Task) bool                    { return true }
 func (strict) Resumes(*agent.Task) bool                   { return false }
 func (strict) Account(*agent.Task) string                 { return "" }
 func (strict) Heeds(_ *agent.Definition, key string) bool { return key != "max_turns" }
-func (strict) Permits(written map[string]any) error {
+func (strict) Permits(written map[string]any) []agent.Problem {
 	if written["mode"] != "read-only" {
-		return errors.New("it can only read")
+		return []agent.Problem{{Summary: "it can only read", Detail: "choose the mode read-only"}}
 	}
 	return nil
 }
@@ -54,7 +53,7 @@ func TestDefinitionsFitTheProject(t *testing.T) {
 	want := []string{
 		`.hocket/agents/deaf.yml:3:1 agent "deaf": "max_turns" has no effect: strict has no means to keep to it; remove it, or name under ` + "`agent`" + ` who has`,
 		`.hocket/agents/lost.yml:3:1 "lost" names the MCP server "tickest", which the project does not have; did you mean "tickets"?`,
-		`.hocket/agents/wild.yml:2:1 permissions of "wild": it can only read; `,
+		`.hocket/agents/wild.yml:2:1 permissions of "wild": it can only read; choose the mode read-only`,
 	}
 	if !slices.Equal(found, want) {
 		t.Errorf("found\n%s\nwant\n%s", strings.Join(found, "\n"), strings.Join(want, "\n"))

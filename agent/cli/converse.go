@@ -25,8 +25,11 @@ func (x *Executor) converse(ctx context.Context, task *agent.Task, set *settings
 		return agent.Result{}, err
 	}
 	defer l.close()
+	filled, _ := fill(x.m().acp.meta, l.values)
+	meta, _ := filled.(map[string]any) // else there is nothing to say
 	start := &Start{
 		Manifest: x.m(), Quirks: x.m().acp.quirks, Dir: l.dir, Model: l.model, Mode: allowed.mode, Servers: l.servers, Prices: x.o.Prices, Now: time.Now,
+		Meta: meta, Permissions: allowed.common,
 		Command:  l.command(path, arguments(x.m().acp.args, l.values), l.env(slices.Concat(x.m().env, x.m().acp.env))),
 		MaxBytes: task.Agent.OutputLimit(set.MaxOutputKB, defaultOutputKB),
 	}

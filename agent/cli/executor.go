@@ -141,11 +141,11 @@ func (x *Executor) Run(ctx context.Context, task *agent.Task, log agent.Log) (ag
 	if err := x.schema.Decode(task.Settings, &set); err != nil {
 		return agent.Result{}, err
 	}
-	allowed, err := x.m().permit(task.Agent.Permissions)
-	if err != nil {
-		return agent.Result{}, err
+	allowed, problems := x.m().permit(task.Agent.Permissions)
+	if len(problems) > 0 {
+		return agent.Result{}, refuse(problems)
 	}
-	if x.talks(allowed) {
+	if x.m().talks(allowed.mode) {
 		return x.converse(ctx, task, &set, allowed, log)
 	}
 	path, err := x.program(ctx, &set)
@@ -158,11 +158,6 @@ func (x *Executor) Run(ctx context.Context, task *agent.Task, log agent.Log) (ag
 	}
 	defer l.close()
 	return x.headless(ctx, task, &set, l.command(path, arguments(x.m().args, l.values), l.env(x.m().env)), l, log)
-}
-
-// talks says whether the CLI is talked with, and not run headless.
-func (x *Executor) talks(allowed permissions) bool {
-	return !x.m().headless || allowed.mode == AskFirst
 }
 
 // program finds the CLI and sees that it is not too old.

@@ -1,16 +1,12 @@
 package cli
 
-import (
-	"slices"
-
-	"github.com/hocket-dev/hocket/agent"
-)
+import "github.com/hocket-dev/hocket/agent"
 
 var _ agent.Heeding = (*Executor)(nil)
 
 // Heeds says whether the CLI has means to keep to a key of a definition.
 func (x *Executor) Heeds(d *agent.Definition, key string) bool {
-	return x.keeps(key, x.talks(permissions{mode: modeOf(d)}))
+	return x.keeps(key, x.m().talks(modeOf(d)))
 }
 
 func modeOf(d *agent.Definition) Mode {
@@ -22,35 +18,29 @@ func modeOf(d *agent.Definition) Mode {
 func (x *Executor) keeps(key string, talks bool) bool {
 	switch key {
 	case "model", "max_turns":
-		if talks {
-			return x.m().tells(key) || key == "model" && x.m().acp != nil && x.m().acp.quirks.SetsModel
-		}
-		return x.m().uses[key]
+		return x.m().tells(key, talks) || key == "model" && talks && x.m().acp != nil && x.m().acp.quirks.SetsModel
 	case "tools", "mcp":
 		return talks || len(x.m().serverForms) > 0
 	}
 	return true
 }
 
-// tells says whether a value reaches a CLI that is talked with: by its arguments, its
-// environment or a file.
-func (m *Manifest) tells(name string) bool {
-	if m.acp == nil {
-		return false
+// tells says whether a value reaches the CLI: by its arguments, its environment, a file,
+// or what a conversation is opened with.
+func (m *Manifest) tells(name string, talks bool) bool {
+	if talks {
+		return m.acp != nil && m.usesTalking[name]
 	}
-	without, with := values{}, values{name: "x"}
-	if !slices.Equal(arguments(m.acp.args, without), arguments(m.acp.args, with)) {
-		return true
-	}
-	for _, v := range slices.Concat(m.env, m.acp.env) {
-		before, _ := v.value.text(without)
-		if after, _ := v.value.text(with); after != before {
-			return true
+	return m.usesAlone[name]
+}
+
+// tellsAll says whether all of some values do: what nothing names would be said to
+// nobody.
+func (m *Manifest) tellsAll(said values, talks bool) bool {
+	for name := range said {
+		if !m.tells(name, talks) {
+			return false
 		}
 	}
-	return slices.ContainsFunc(m.files, func(f file) bool {
-		before, _ := f.fill(without)
-		after, _ := f.fill(with)
-		return before != after
-	})
+	return true
 }

@@ -59,7 +59,7 @@ func (x *Executor) prepare(ctx context.Context, task *agent.Task, set *settings,
 		return nil, err
 	}
 	l.fillIn(allowed)
-	if !x.talks(allowed) { // else they are told in the conversation
+	if !x.m().talks(allowed.mode) { // else they are told in the conversation
 		if l.values["servers"], err = l.writeServers(); err != nil {
 			return nil, err
 		}
@@ -67,7 +67,7 @@ func (x *Executor) prepare(ctx context.Context, task *agent.Task, set *settings,
 	if err = l.writeFiles(); err != nil {
 		return nil, err
 	}
-	if l.values.has("max_turns") && !x.keeps("max_turns", x.talks(allowed)) {
+	if l.values.has("max_turns") && !x.keeps("max_turns", x.m().talks(allowed.mode)) {
 		log([]byte(x.m().Name + " has no bound on turns: max_turns does nothing here\n"))
 	}
 	return l, nil
@@ -78,7 +78,7 @@ func (l *launch) fillIn(allowed permissions) {
 	a := l.task.Agent
 	l.model = cmp.Or(l.set.Model, a.Model)
 	turns := cmp.Or(l.set.MaxTurns, a.MaxTurns)
-	v := values{"prompt": l.task.Prompt, "model": l.model, "dir": l.dir, "allow": allowed.allow, "deny": allowed.deny}
+	v := values{"prompt": l.task.Prompt, "model": l.model, "dir": l.dir}
 	if l.x.m().uses["system"] {
 		v["system"] = a.Prompt
 	} else if a.Prompt != "" {
@@ -106,7 +106,7 @@ func (l *launch) fillIn(allowed permissions) {
 		extra = append(extra, string(arg))
 	}
 	v["extra"] = extra
-	maps.Copy(v, l.x.m().permissions[allowed.mode])
+	maps.Copy(v, allowed.values)
 	for _, variable := range l.x.env {
 		if name, value, ok := strings.Cut(variable, "="); ok {
 			v["env."+name] = value
@@ -339,8 +339,11 @@ type Start struct {
 	Dir      string           // absolute
 	Model    string           // "" the CLI's own
 	Mode     Mode             // what the agent may do; "" nothing was said
-	Servers  []agent.Server   // of tools, one with the tools of the task among them
-	MaxBytes int              // of the answer
-	Prices   agent.Prices     // may be nil
-	Now      func() time.Time
+	Meta     map[string]any   // what the conversation is opened with besides; nil nothing
+	// Permissions decide what the CLI asks for, as far as the definition names it.
+	Permissions agent.Permissions
+	Servers     []agent.Server // of tools, one with the tools of the task among them
+	MaxBytes    int            // of the answer
+	Prices      agent.Prices   // may be nil
+	Now         func() time.Time
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -23,6 +24,7 @@ type Manifest struct {
 	env         []variable
 	files       []file
 	permissions map[Mode]values
+	powers      map[agent.Power]means
 	chosen      []choice
 	serverForms map[string]form // by "command" and "url": how a server of tools is written
 	newServers  bool            // a conversation that is taken up has those that it began with
@@ -32,6 +34,15 @@ type Manifest struct {
 	complaints  []errorRule // of lines on standard error, after which there is nothing to wait for
 	acp         *acp
 	uses        map[string]bool // values that are named anywhere
+	usesAlone   map[string]bool // of these, what a run without a conversation is told
+	usesTalking map[string]bool // and what one in a conversation is
+}
+
+// means are how a CLI is told about a power.
+type means struct {
+	told    map[agent.Permission]values // about all of its kind; ask: that everything of it is to be asked for
+	some    values                      // where patterns allow some of it
+	pattern template                    // how a pattern is written in the lists allow and deny; nil: it keeps to none
 }
 
 // variable is one of the environment.
@@ -61,6 +72,8 @@ type acp struct {
 	install  string
 	args     []argument
 	env      []variable
+	meta     form                 // what a conversation is opened with besides; nil nothing
+	asks     map[agent.Power]bool // what it asks for
 	quirks   Quirks
 }
 

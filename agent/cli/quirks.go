@@ -19,10 +19,12 @@ type Quirks struct {
 	// conversation anew, over the old one, as long as the minute lasts in which it was
 	// opened before: {minute} is that minute, {id} begins the conversation's id, and $NAME is
 	// a variable of its environment.
-	MinuteFiles []string
-	Usage       Usage          // what the tokens that it tells are about
-	Notice      *regexp.Regexp // messages that are not the model's; nil: none
-	FailedText  *regexp.Regexp // answers that stand for a failure; nil: none
+	MinuteFiles  []string
+	TitleCommand bool                      // what it asks for in order to run a command has the command as its title
+	Kinds        map[string]*regexp.Regexp // by kinds of the protocol: titles of tools of which it does not tell the kind
+	Usage        Usage                     // what the tokens that it tells are about
+	Notice       *regexp.Regexp            // messages that are not the model's; nil: none
+	FailedText   *regexp.Regexp            // answers that stand for a failure; nil: none
 }
 
 // Usage is what the tokens that an agent tells at the end of a turn are about.
@@ -39,7 +41,7 @@ func (r *reader) quirks(m *strictyaml.Map) Quirks {
 	q := Quirks{
 		Mode: m.String("mode"), SetsModel: m.Bool("sets_model"), LateReplay: m.Bool("late_replay"), IgnoresEnd: m.Bool("ignores_end"),
 		IgnoresCancel: m.Bool("ignores_cancel"), NoCommandServers: m.Bool("no_command_servers"),
-		MinuteFiles: m.Strings("minute_files"),
+		MinuteFiles: m.Strings("minute_files"), TitleCommand: m.Bool("title_command"), Kinds: r.kinds(m.Get("kinds")),
 	}
 	if n := m.Get("notice"); n.Exists() {
 		q.Notice = r.pattern(n)
@@ -49,4 +51,20 @@ func (r *reader) quirks(m *strictyaml.Map) Quirks {
 	}
 	q.Usage = Usage(m.Word("usage", string(UsageTurn), string(UsageTotal), string(UsageLast)))
 	return q
+}
+
+// toolKinds are those of the protocol that permissions are about.
+var toolKinds = []string{"execute", "edit", "delete", "move", "read", "search", "fetch"}
+
+func (r *reader) kinds(n strictyaml.Node) map[string]*regexp.Regexp {
+	m, out := n.Map(), map[string]*regexp.Regexp{}
+	for _, kind := range toolKinds {
+		if title := m.Get(kind); title.Exists() {
+			if pattern := r.pattern(title); pattern != nil {
+				out[kind] = pattern
+			}
+		}
+	}
+	m.Done()
+	return out
 }

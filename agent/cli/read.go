@@ -33,8 +33,8 @@ func ReadManifest(file string, text []byte) (*Manifest, workflow.Diagnostics) {
 		return nil, found
 	}
 	base := filepath.Base(file)
-	m := &Manifest{Name: strings.TrimSuffix(base, filepath.Ext(base)), Pos: root.Pos(), uses: map[string]bool{}}
-	r := &reader{m: m, known: map[string]bool{}}
+	m := &Manifest{Name: strings.TrimSuffix(base, filepath.Ext(base)), Pos: root.Pos(), uses: map[string]bool{}, usesAlone: map[string]bool{}, usesTalking: map[string]bool{}}
+	r := &reader{m: m, known: map[string]bool{}, scopes: []map[string]bool{m.usesAlone, m.usesTalking}}
 	for name := range builtinValues {
 		r.known[name] = true
 	}
@@ -47,8 +47,17 @@ func ReadManifest(file string, text []byte) (*Manifest, workflow.Diagnostics) {
 
 // reader reads one manifest. Values have to be known before what names them is read.
 type reader struct {
-	m     *Manifest
-	known map[string]bool
+	m      *Manifest
+	known  map[string]bool
+	scopes []map[string]bool // where a name that is read now is used
+}
+
+// within reads something that only some runs are told.
+func (r *reader) within(scope map[string]bool, read func()) {
+	before := r.scopes
+	r.scopes = []map[string]bool{scope}
+	read()
+	r.scopes = before
 }
 
 func (r *reader) manifest(m *strictyaml.Map) {
@@ -67,15 +76,17 @@ func (r *reader) manifest(m *strictyaml.Map) {
 		r.value(e.Key, e.Name)
 	}
 	args := m.Get("args")
-	r.m.args, r.m.headless = r.arguments(args), args.Exists()
-	r.m.stdin = r.template(m.Get("stdin"), nil)
+	r.within(r.m.usesAlone, func() {
+		r.m.args, r.m.headless = r.arguments(args), args.Exists()
+		r.m.stdin = r.template(m.Get("stdin"), nil)
+	})
 	r.m.env = r.variables(m.Get("env"))
+	r.within(r.m.usesTalking, func() { r.acp(m.Get("acp")) })
 	r.files(files)
 	r.servers(m.Get("servers"))
 	r.reply(m.Get("reply"))
 	r.exits(m.Get("exit"))
 	r.m.errors, r.m.complaints = r.errors(m.Get("errors")), r.errors(m.Get("stderr"))
-	r.acp(m.Get("acp"))
 	m.Done()
 	r.whole(m.Node())
 }
@@ -134,30 +145,6 @@ func (r *reader) value(n strictyaml.Node, name string) {
 	r.known[name] = true
 }
 
-func (r *reader) permissions(n strictyaml.Node) {
-	if !n.Exists() {
-		return
-	}
-	m, names := n.Map(), map[string]bool{}
-	r.m.permissions = map[Mode]values{}
-	for _, mode := range []Mode{ReadOnly, Edit, Full, AskFirst} {
-		entry := m.Get(string(mode))
-		if !entry.Exists() {
-			continue
-		}
-		set := values{}
-		for _, e := range entry.Map().Entries() {
-			if !names[e.Name] {
-				names[e.Name] = true
-				r.value(e.Key, e.Name)
-			}
-			set[e.Name] = e.Value.Value()
-		}
-		r.m.permissions[mode] = set
-	}
-	m.Done()
-}
-
 func (r *reader) choices(n strictyaml.Node) {
 	for _, e := range n.Map().Entries() {
 		m := e.Value.Map()
@@ -181,6 +168,9 @@ func (r *reader) name(n strictyaml.Node, name string, more []string) {
 		n.Errorf(CodeManifest, nearest(name, all), "there is no value %q", name)
 	}
 	r.m.uses[name] = true
+	for _, scope := range r.scopes {
+		scope[name] = true
+	}
 }
 
 func nearest(name string, all []string) string {
@@ -300,28 +290,38 @@ func (r *reader) variables(n strictyaml.Node) []variable {
 	return list
 }
 
+// files reads the files that are written before a run. What stands in one is told where
+// its path is: one may name those before it, so that they are read from the last on.
 func (r *reader) files(entries []strictyaml.Entry) {
-	for _, e := range entries {
-		m := e.Value.Map()
-		f := file{id: e.Name, name: m.Name("name"), when: r.known1(m.Get("if"))}
-		if f.name == "" {
-			f.name = e.Name
-		}
-		if !localName(f.name) {
-			m.Peek("name").Errorf(CodeManifest, "write a name such as settings.json", "%q leads out of the directory for files", f.name)
-		}
-		text, json := m.Get("text"), m.Get("json")
-		switch {
-		case text.Exists() == json.Exists():
-			m.Node().Errorf(CodeManifest, "write its content under `text` or `json`", "a file has one content")
-		case text.Exists():
-			f.content = r.template(text, nil)
-		default:
-			f.content = jsonForm{r.form(json, nil)}
-		}
-		m.Done()
-		r.m.files = append(r.m.files, f)
+	scopes := r.scopes
+	for _, e := range slices.Backward(entries) {
+		r.scopes = slices.DeleteFunc(slices.Clone(scopes), func(scope map[string]bool) bool { return !scope[e.Name] })
+		r.m.files = append(r.m.files, r.file(e))
 	}
+	r.scopes = scopes
+	slices.Reverse(r.m.files)
+}
+
+func (r *reader) file(e strictyaml.Entry) file {
+	m := e.Value.Map()
+	f := file{id: e.Name, name: m.Name("name"), when: r.known1(m.Get("if"))}
+	if f.name == "" {
+		f.name = e.Name
+	}
+	if !localName(f.name) {
+		m.Peek("name").Errorf(CodeManifest, "write a name such as settings.json", "%q leads out of the directory for files", f.name)
+	}
+	text, json := m.Get("text"), m.Get("json")
+	switch {
+	case text.Exists() == json.Exists():
+		m.Node().Errorf(CodeManifest, "write its content under `text` or `json`", "a file has one content")
+	case text.Exists():
+		f.content = r.template(text, nil)
+	default:
+		f.content = jsonForm{r.form(json, nil)}
+	}
+	m.Done()
+	return f
 }
 
 // localName says whether a name is that of a file inside of a directory, on every system.
@@ -355,6 +355,9 @@ func (r *reader) acp(n strictyaml.Node) {
 		return
 	}
 	m := n.Map()
-	r.m.acp = &acp{programs: m.Strings("program"), install: m.String("install"), args: r.arguments(m.Get("args")), env: r.variables(m.Get("env")), quirks: r.quirks(m)}
+	r.m.acp = &acp{
+		programs: m.Strings("program"), install: m.String("install"), args: r.arguments(m.Get("args")), env: r.variables(m.Get("env")),
+		meta: r.form(m.Get("meta"), nil), asks: r.asks(m.Get("asks")), quirks: r.quirks(m),
+	}
 	m.Done()
 }

@@ -59,6 +59,13 @@ func TestMistakes(t *testing.T) {
 		{"reply file", strings.Replace(small, "reply:", "reply:\n  file: ../usage.json", 1), "leads out", "usage.json"},
 		{"reply file nobody knows of", strings.Replace(small, "reply:", "reply:\n  file: usage.json", 1), "is not told where to write", "{tmp}/usage.json"},
 		{"mode", small + "permissions: {all: {x: 1}}", "all", ""},
+		{"power", small + "permissions: {shel: {deny: {x: 1}}}", "shel", "shell"},
+		{"permission of a power", small + "permissions: {shell: {forbid: {x: 1}}}", "forbid", ""},
+		{"list", small + "permissions: {shell: {deny: {deny: x}}}", "", "a list"},
+		{"pattern of nothing", small + "permissions: {shell: {pattern: Bash}}", "says nothing about a pattern", "{pattern}"},
+		{"value of a power", small + "permissions: {shell: {deny: {model: x}}}", `the value "model" exists already`, "another name"},
+		{"asks", small + "acp: {asks: [shell, files]}", "files", "write"},
+		{"kinds", small + "acp: {kinds: {run: x}}", "run", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, found := ReadManifest("tool.yml", []byte(c.text))
@@ -185,6 +192,8 @@ func FuzzReadManifest(f *testing.F) {
 		f.Add(text)
 	}
 	f.Add([]byte(small))
+	f.Add([]byte(small + "permissions: {edit: {m: {a: b}}, shell: {deny: {m: {c: d}}, some: {m: 1}, pattern: \"x {pattern}\"}}\nacp: {asks: shell, kinds: {edit: y}, meta: {a: \"{m}\"}}\n"))
+	may := []map[string]any{{"shell": "deny", "write": "deny"}, {"mode": "ask", "shell": map[string]any{"a *": "allow"}}, {"shell": map[string]any{"a *": "allow", "a b*": "deny"}, "deny": []any{"x"}}}
 	v := values{"prompt": "p", "servers": map[string]any{"x": map[string]any{"url": "u"}}, "allow": []any{"a"}}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		m, found := ReadManifest("f.yml", text)
@@ -195,6 +204,11 @@ func FuzzReadManifest(f *testing.F) {
 			return
 		}
 		arguments(m.args, v)
+		for _, written := range may {
+			if allowed, problems := m.permit(written); len(problems) == 0 {
+				arguments(m.args, allowed.values)
+			}
+		}
 		for i := range m.files {
 			m.files[i].fill(v)
 		}

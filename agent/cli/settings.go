@@ -2,10 +2,8 @@ package cli
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
-	"github.com/hocket-dev/hocket/workflow"
 )
 
 // defaultOutputKB bounds the answer of a task that names no bound.
@@ -42,85 +40,6 @@ func (*Executor) Settings() map[string]any {
 			"max_output_kb": map[string]any{"description": "Most that the answer may hold, in KiB. Default: 1024.", "type": "integer", "minimum": 1, "maximum": 1 << 20},
 		},
 	}
-}
-
-// permissions are what an agent may do.
-type permissions struct {
-	mode  Mode // "" the manifest knows no modes
-	allow []any
-	deny  []any
-}
-
-// Permits says why the CLI cannot keep to permissions.
-func (x *Executor) Permits(written map[string]any) error {
-	_, err := x.m().permit(written)
-	return err
-}
-
-// permit reads the permissions of a definition: mode, allow and deny. A mode that the
-// CLI cannot keep to is an error: the author relies on it.
-func (m *Manifest) permit(written map[string]any) (permissions, error) {
-	p := permissions{}
-	known := []string{"mode", "allow", "deny"}
-	for _, key := range sortedKeys(written) {
-		if !slices.Contains(known, key) {
-			return p, agent.Permanentf("permissions: unknown key %q; the keys are %s", key, strings.Join(known, ", "))
-		}
-	}
-	if mode, given := written["mode"]; given {
-		text, _ := mode.(string)
-		p.mode = Mode(text)
-		if !slices.Contains([]Mode{ReadOnly, Edit, Full, AskFirst}, p.mode) {
-			return p, agent.Permanentf("permissions: mode is read-only, edit, full or ask, not %s", workflow.FormatJSON(mode))
-		}
-		if _, can := m.permissions[p.mode]; !can && (p.mode != AskFirst || m.acp == nil) {
-			return p, agent.Permanentf("%s has no way to keep to the permissions %q; its modes are %s", m.Name, p.mode, m.modes())
-		}
-	} else if _, can := m.permissions[Edit]; can {
-		p.mode = Edit
-	}
-	var err error
-	if p.allow, err = m.list(written, "allow"); err == nil {
-		p.deny, err = m.list(written, "deny")
-	}
-	return p, err
-}
-
-func (m *Manifest) modes() string {
-	var names []string
-	for _, mode := range []Mode{ReadOnly, Edit, Full} {
-		if _, can := m.permissions[mode]; can {
-			names = append(names, string(mode))
-		}
-	}
-	if m.acp != nil {
-		names = append(names, string(AskFirst))
-	}
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
-}
-
-// list is a list of the CLI's own words for what it may do.
-func (m *Manifest) list(written map[string]any, key string) ([]any, error) {
-	value, given := written[key]
-	if !given || value == nil {
-		return nil, nil
-	}
-	list, isList := value.([]any)
-	for _, entry := range list {
-		if text, isText := entry.(string); !isText || text == "" {
-			isList = false
-		}
-	}
-	if !isList {
-		return nil, agent.Permanentf("permissions: %s is a list of texts, in the words of %s", key, m.Name)
-	}
-	if len(list) > 0 && !m.uses[key] {
-		return nil, agent.Permanentf("%s knows no list of what to %s; leave `permissions.%s` out, or choose a mode", m.Name, key, key)
-	}
-	return list, nil
 }
 
 // strict says whether a schema keeps to what OpenAI asks of one: every object names all

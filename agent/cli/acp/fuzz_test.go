@@ -25,7 +25,9 @@ func FuzzMessages(f *testing.F) {
 		defer stop(nil)
 		task := &agent.Task{Agent: &agent.Definition{Budget: agent.Budget{MaxCostUSD: 1}},
 			Ask: func(context.Context, agent.Question) (string, error) { return "", agent.ErrNobody }}
-		c := newClient(ctx, &cli.Start{Manifest: &cli.Manifest{Name: "fuzz"}, MaxBytes: 1 << 10}, task, func([]byte) {}, stop)
+		permissions, _ := agent.ReadPermissions(map[string]any{"mode": "ask", "shell": "deny", "write": map[string]any{"*": "deny"}, "network": "ask"})
+		start := &cli.Start{Manifest: &cli.Manifest{Name: "fuzz"}, MaxBytes: 1 << 10, Permissions: permissions}
+		c := newClient(ctx, start, task, func([]byte) {}, stop)
 		c.listen()
 		in := newMessages(strings.NewReader(said), &process.Tail{}, make(chan struct{}, len(said)+1))
 		in.open()

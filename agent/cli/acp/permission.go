@@ -52,7 +52,8 @@ var kinds = []struct{ kind, words string }{
 	{string(acp.PermissionOptionKindRejectAlways), "reject always"},
 }
 
-// permit has a person decide. Where nobody is there, it is not allowed.
+// permit decides by the permissions of the definition; for the rest, a person does. Where
+// nobody is there, it is not allowed.
 func (c *client) permit(ctx context.Context, p *permissionRequest) permissionResponse {
 	c.mu.Lock()
 	call := *c.tool(&p.ToolCall.toolUpdate, true)
@@ -61,9 +62,21 @@ func (c *client) permit(ctx context.Context, p *permissionRequest) permissionRes
 	if over {
 		return permissionResponse{outcome{Outcome: "cancelled"}}
 	}
+	if c.named() {
+		p.Options = once(p.Options)
+	}
 	words, byWords := offer(p.Options)
 	if len(words) == 0 {
 		return c.refuse(p, call)
+	}
+	w := c.wish(p, call)
+	switch c.decide(w) {
+	case agent.Allow:
+		return permissionResponse{outcome{Outcome: "selected", OptionID: byWords[words[0]].ID}}
+	case agent.Deny:
+		c.note(fmt.Sprintf("not allowed by the permissions (%s): %s", w.power, agent.OneLine(detail(p, call), maxToolLine)))
+		return c.refuse(p, call)
+	case agent.AskFirst:
 	}
 	asking, done := context.WithCancel(c.ctx)
 	defer done()

@@ -35,6 +35,7 @@ type (
 		Cwd          string          `json:"cwd"`
 		Servers      []acp.McpServer `json:"mcpServers"`
 		SystemPrompt *systemPrompt   `json:"systemPrompt,omitempty"`
+		Meta         map[string]any  `json:"_meta,omitempty"`
 	}
 	systemPrompt struct {
 		Mode    string             `json:"mode"`
@@ -87,7 +88,7 @@ func (t *talk) resumes() bool { return t.task.Conversation != nil && t.task.Conv
 // open begins a conversation, or takes one up. What was said in it before is repeated
 // by some agents; nobody listens to that.
 func (t *talk) open(ctx context.Context) error {
-	request := sessionRequest{Cwd: t.start.Dir, Servers: []acp.McpServer{}}
+	request := sessionRequest{Cwd: t.start.Dir, Servers: []acp.McpServer{}, Meta: t.start.Meta}
 	for _, s := range t.start.Servers {
 		server, err := t.server(s)
 		if err != nil {

@@ -1,0 +1,274 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// permissions are what an agent may do: as the CLI is told it, and as is decided here
+// when the CLI asks.
+type permissions struct {
+	mode   Mode // "" the manifest knows no modes
+	values values
+	common agent.Permissions
+}
+
+// Permits says which permissions the CLI cannot keep to.
+func (x *Executor) Permits(written map[string]any) []agent.Problem {
+	_, problems := x.m().permit(written)
+	return problems
+}
+
+// permit reads the permissions of a definition: mode and powers, which mean the same
+// for all agents, and the lists allow and deny in the words of the CLI. What the CLI
+// has no means for is a mistake: the author relies on it.
+func (m *Manifest) permit(written map[string]any) (permissions, []agent.Problem) {
+	common, problems := agent.ReadPermissions(written, "allow", "deny")
+	p := &permitting{m: m, permissions: permissions{common: common, values: values{}}, problems: problems}
+	if len(problems) == 0 {
+		p.choose(written)
+	}
+	if len(p.problems) == 0 {
+		p.values.add(m.permissions[p.mode])
+		for _, power := range agent.Powers {
+			if rules := common.Named(power); len(rules) > 0 {
+				p.power(power, rules)
+			}
+		}
+	}
+	for _, key := range []string{"allow", "deny"} {
+		p.list(written, key)
+	}
+	return p.permissions, p.problems
+}
+
+type permitting struct {
+	m *Manifest
+	permissions
+	problems []agent.Problem
+}
+
+func (p *permitting) problem(power agent.Power, detail, summary string, args ...any) {
+	p.problems = append(p.problems, agent.Problem{Path: []string{string(power)}, Summary: fmt.Sprintf(summary, args...), Detail: detail})
+}
+
+// choose finds the mode. Who may write, or may not, is what tells edit and read-only
+// apart where nobody can be asked, so that it decides between the two.
+func (p *permitting) choose(written map[string]any) {
+	if mode, given := written["mode"].(string); given {
+		p.mode = Mode(mode)
+		if _, can := p.m.permissions[p.mode]; !can && (p.mode != AskFirst || p.m.acp == nil) {
+			p.problem("mode", "its modes are "+p.m.modes(), "%s has no way to keep to the permissions %q", p.m.Name, mode)
+		}
+	} else if _, can := p.m.permissions[Edit]; can {
+		p.mode = Edit
+	}
+	other := map[Mode]Mode{Edit: ReadOnly, ReadOnly: Edit}[p.mode]
+	wanted := map[Mode]agent.Permission{Edit: agent.Deny, ReadOnly: agent.Allow}[p.mode]
+	if _, can := p.m.permissions[other]; can && agent.Whole(p.common.Named(agent.MayWrite)) == wanted {
+		p.mode = other
+	}
+}
+
+func (p *permitting) talks() bool { return p.m.talks(p.mode) }
+
+// talks says whether an agent of a mode is talked with, and not run headless.
+func (m *Manifest) talks(mode Mode) bool { return !m.headless || mode == AskFirst }
+
+// granted and withheld are what a mode says about all of a kind.
+var (
+	granted = map[Mode][]agent.Power{
+		ReadOnly: {agent.MayRead}, Edit: {agent.MayRead, agent.MayWrite}, Full: agent.Powers, AskFirst: {agent.MayRead},
+	}
+	withheld = map[Mode][]agent.Power{ReadOnly: {agent.MayWrite}}
+)
+
+// power sees to one that the definition names.
+func (p *permitting) power(power agent.Power, rules []agent.Rule) {
+	whole := agent.Whole(rules)
+	switch {
+	case whole == agent.Allow && slices.Contains(granted[p.mode], power), whole == agent.Deny && slices.Contains(withheld[p.mode], power):
+	case p.talks():
+		p.talking(power, whole)
+	case slices.ContainsFunc(rules, func(r agent.Rule) bool { return r.Permission == agent.AskFirst }):
+		p.problem(power, p.instead(power), "`%s` says ask, and %s has nobody to ask in the mode %s", power, p.m.Name, p.mode)
+	case whole != "":
+		if !p.tell(power, whole) {
+			p.problem(power, p.instead(power), "%s has no way to keep to `%s: %s` in the mode %s", p.m.Name, power, whole, p.mode)
+		}
+	default:
+		p.patterns(power, rules)
+	}
+}
+
+// talking sees to a power in a conversation. There the CLI asks, and who decides is
+// the definition. What is denied as a whole the CLI is told too, where it can be: its
+// model then sees no such tool, and goes on without.
+func (p *permitting) talking(power agent.Power, whole agent.Permission) {
+	asks := p.m.acp != nil && p.m.acp.asks[power]
+	switch {
+	case whole == agent.Deny && p.tell(power, whole):
+	case whole == agent.Allow && (asks || p.tell(power, whole)):
+	case asks:
+		p.tell(power, agent.AskFirst) // where it would do some of it unasked
+	default:
+		p.problem(power, p.instead(power), "%s does not ask for what `%s` is about, so that nobody could decide it", p.m.Name, power)
+	}
+}
+
+// tell says something about all of a kind to the CLI; false: it has no means for it,
+// or none in this run.
+func (p *permitting) tell(power agent.Power, permission agent.Permission) bool {
+	said, can := p.m.powers[power].told[permission]
+	if !can || !p.m.tellsAll(said, p.talks()) {
+		return false
+	}
+	p.values.add(said)
+	return true
+}
+
+// patterns writes patterns into the lists of the CLI. There a denial counts more than
+// any allowance, and what is in neither list is refused.
+func (p *permitting) patterns(power agent.Power, rules []agent.Rule) {
+	how := p.m.powers[power]
+	all := slices.Contains(rules, agent.Rule{Pattern: "*", Permission: agent.Allow})
+	if how.pattern == nil {
+		p.problem(power, p.instead(power), "%s keeps to no patterns of `%s` in the mode %s", p.m.Name, power, p.mode)
+		return
+	}
+	switch {
+	case !all && p.mode == Full:
+		p.problem(power, "choose the mode edit or read-only, or allow \"*\"", "the mode full allows what no pattern of `%s` matches", power)
+		return
+	case all && p.mode != Full && !p.tell(power, agent.Allow):
+		p.problem(power, p.instead(power), "%s has no way to allow all of `%s`", p.m.Name, power)
+		return
+	case !all:
+		p.values.add(how.some)
+	}
+	for _, rule := range rules {
+		if rule.Pattern == "*" {
+			continue
+		}
+		if wrong := unclear(rule, rules); wrong != "" {
+			p.problem(power, p.instead(power), "%s cannot keep to the pattern %q of `%s`: %s", p.m.Name, rule.Pattern, power, wrong)
+			continue
+		}
+		if word, ok := how.pattern.text(values{"pattern": rule.Pattern}); ok {
+			p.values.add(values{string(rule.Permission): []any{word}})
+		}
+	}
+}
+
+// unclear says why a CLI would understand a pattern otherwise than it is meant; "" it
+// would not.
+func unclear(rule agent.Rule, rules []agent.Rule) string {
+	open := strings.TrimSuffix(rule.Pattern, "*")
+	switch {
+	case open == "" || strings.Contains(open, "*"):
+		return "a * can only stand at its end, after something"
+	case strings.ContainsAny(open, "(),\\\n") || strings.HasSuffix(rule.Pattern, ":*"):
+		return "brackets, commas, backslashes and :* mean something else there"
+	}
+	for _, other := range rules {
+		shorter := strings.TrimSuffix(other.Pattern, "*")
+		if rule.Permission == agent.Allow && other.Permission == agent.Deny && other.Pattern != "*" && len(other.Pattern) < len(rule.Pattern) && strings.HasPrefix(open, strings.TrimRight(shorter, " ")) {
+			return fmt.Sprintf("%q denies it, and there a denial always counts more", other.Pattern)
+		}
+	}
+	return ""
+}
+
+// instead says what an author can write about a power in place of what cannot be
+// kept to.
+func (p *permitting) instead(power agent.Power) string {
+	var advice []string
+	here := p.kept(power, p.talks())
+	if slices.Contains(granted[p.mode], power) && !slices.Contains(here, "allow") {
+		here = slices.Insert(here, 0, "allow")
+	}
+	if len(here) > 0 {
+		advice = append(advice, "it keeps to "+spell(power, here)+" there")
+	}
+	switch {
+	case p.talks() && p.m.headless:
+		if there := p.kept(power, false); len(there) > 0 {
+			advice = append(advice, "in its other modes it keeps to "+spell(power, there))
+		}
+	case !p.talks() && p.m.acp != nil && p.m.acp.asks[power]:
+		advice = append(advice, "or choose `mode: ask`: Hocket then decides by these permissions, and a person is asked for the rest")
+	}
+	if len(advice) == 0 {
+		return fmt.Sprintf("leave `%s` out; its modes are %s", power, p.m.modes())
+	}
+	return strings.Join(advice, "; ")
+}
+
+// kept are the permissions for all of a kind that the CLI can be told.
+func (p *permitting) kept(power agent.Power, talks bool) (words []string) {
+	for _, permission := range []agent.Permission{agent.Allow, agent.Deny} {
+		if said, can := p.m.powers[power].told[permission]; can && p.m.tellsAll(said, talks) {
+			words = append(words, string(permission))
+		}
+	}
+	return words
+}
+
+func spell(power agent.Power, permissions []string) string {
+	out := make([]string, len(permissions))
+	for i, permission := range permissions {
+		out[i] = fmt.Sprintf("`%s: %s`", power, permission)
+	}
+	return strings.Join(out, " and ")
+}
+
+func (m *Manifest) modes() string {
+	var names []string
+	for _, mode := range []Mode{ReadOnly, Edit, Full} {
+		if _, can := m.permissions[mode]; can {
+			names = append(names, string(mode))
+		}
+	}
+	if m.acp != nil {
+		names = append(names, string(AskFirst))
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+// list adds a list of the CLI's own words for what it may do.
+func (p *permitting) list(written map[string]any, key string) {
+	value, given := written[key]
+	if !given || value == nil {
+		return
+	}
+	list, isList := value.([]any)
+	for _, entry := range list {
+		if text, isText := entry.(string); !isText || text == "" {
+			isList = false
+		}
+	}
+	switch {
+	case !isList:
+		p.problem(agent.Power(key), fmt.Sprintf("write a list of texts, in the words of %s", p.m.Name), "%s cannot be %s", key, workflow.FormatJSON(value))
+	case len(list) > 0 && !p.m.tells(key, p.talks()):
+		p.problem(agent.Power(key), fmt.Sprintf("leave `%s` out, and say with read, write, shell and network what it may do", key), "%s takes no list of what to %s in the mode %s", p.m.Name, key, p.mode)
+	default:
+		p.values.add(values{key: list})
+	}
+}
+
+// refuse is the failure of a task whose permissions the CLI cannot keep to.
+func refuse(problems []agent.Problem) error {
+	lines := make([]string, len(problems))
+	for i, p := range problems {
+		lines[i] = p.String()
+	}
+	return agent.Permanentf("permissions: %s", strings.Join(lines, "; "))
+}

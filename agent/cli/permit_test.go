@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+func written(t *testing.T, text string) map[string]any {
+	t.Helper()
+	v, err := workflow.ParseJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v.(map[string]any)
+}
+
+// What the built-in CLIs are told, and what they cannot be.
+func TestPermit(t *testing.T) {
+	const someTests = `"shell": {"go test *": "allow", "go test -exec*": "deny"}`
+	for _, c := range []struct{ cli, written, want string }{
+		{"claude", `{}`, `edit {"deny":["Edit(.hocket/**)","Edit(.glee/**)"],"permission":"acceptEdits"}`},
+		{"claude", `{"mode": "read-only", "shell": "deny"}`, `read-only {"deny":["Edit","Write","NotebookEdit","Bash"],"permission":"dontAsk"}`},
+		{"claude", `{"mode": "read-only", "shell": "allow", "network": "deny", "deny": ["Task"]}`, `read-only {"allow":["Bash"],"deny":["Edit","Write","NotebookEdit","WebFetch","WebSearch","Task"],"permission":"dontAsk"}`},
+		{"claude", `{"mode": "edit", "write": "deny"}`, `read-only {"deny":["Edit","Write","NotebookEdit"],"permission":"dontAsk"}`},
+		{"claude", `{"mode": "read-only", "write": "allow"}`, `edit {"deny":["Edit(.hocket/**)","Edit(.glee/**)"],"permission":"acceptEdits"}`},
+		{"claude", `{"mode": "full", "write": "deny", "shell": "allow"}`, `full {"deny":["Edit","Write","NotebookEdit"],"in_sandbox":"1","permission":"bypassPermissions"}`},
+		{"claude", `{"mode": "edit", ` + someTests + `}`, `edit {"allow":["Edit(./**)","Bash(go test *)"],"deny":["Edit(.hocket/**)","Edit(.glee/**)","Bash(go test -exec*)"],"permission":"dontAsk"}`},
+		{"claude", `{"mode": "full", "shell": {"*": "allow", "rm *": "deny"}}`, `full {"deny":["Bash(rm *)"],"in_sandbox":"1","permission":"bypassPermissions"}`},
+		{"claude", `{"mode": "full", ` + someTests + `}`, "the mode full allows what no pattern of `shell` matches"},
+		{"claude", `{"shell": {"git *": "deny", "git log *": "allow"}}`, `"git *" denies it, and there a denial always counts more`},
+		{"claude", `{"shell": {"* x": "allow"}}`, "a * can only stand at its end"},
+		{"claude", `{"shell": {"npm run x:*": "allow"}}`, "mean something else there"},
+		{"claude", `{"shell": {"a (b": "deny"}}`, "mean something else there"},
+		{"claude", `{"shell": {"go test *": "allow", "*": "ask"}}`, "`shell` says ask, and claude has nobody to ask in the mode edit; it keeps to `shell: allow` and `shell: deny` there; or choose `mode: ask`: Hocket then decides by these permissions, and a person is asked for the rest"},
+		{"claude", `{"write": {"docs/*": "allow"}}`, "claude keeps to no patterns of `write` in the mode edit"},
+		{"claude", `{"mode": "ask", "write": "allow", "shell": {"go test *": "allow"}, "read": {"secrets/*": "deny", "*": "allow"}}`, `ask {"ask":["Read","Glob","Grep","Bash"]}`},
+		{"claude", `{"mode": "ask", "shell": "deny", "deny": ["Task"]}`, `ask {"deny":["Bash","Task"]}`},
+
+		{"codex", `{"mode": "edit", "shell": "deny", "network": "deny"}`, `edit {"network_access":false,"sandbox":"workspace-write","web_search":"disabled","without":"shell_tool"}`},
+		{"codex", `{"mode": "edit", "shell": "allow"}`, `edit {"sandbox":"workspace-write"}`},
+		{"codex", `{"mode": "full", "write": "deny"}`, "codex has no way to keep to `write: deny` in the mode full"},
+		{"codex", `{"read": "deny"}`, "codex has no way to keep to `read: deny` in the mode edit"},
+		{"codex", `{` + someTests + `}`, "codex keeps to no patterns of `shell` in the mode edit; it keeps to `shell: allow` and `shell: deny` there"},
+		{"codex", `{"mode": "ask", "shell": "deny"}`, "codex does not ask for what `shell` is about, so that nobody could decide it; it keeps to `shell: allow` there; in its other modes it keeps to `shell: allow` and `shell: deny`"},
+
+		{"gemini", `{"mode": "edit", "shell": "allow", "network": "deny"}`, `edit {"allow":["run_shell_command"],"approval":"auto_edit","deny":["web_fetch","google_web_search"],"guard":true}`},
+		{"gemini", `{` + someTests + `}`, "gemini keeps to no patterns of `shell` in the mode edit"},
+		{"gemini", `{"mode": "ask", ` + someTests + `, "write": "allow"}`, `ask {"ask":["run_shell_command"]}`},
+		{"gemini", `{"mode": "ask", "allow": ["x"]}`, "gemini takes no list of what to allow in the mode ask"},
+
+		{"opencode", `{"mode": "read-only", "shell": "allow"}`, `read-only {"permission":{"*":"allow","bash":"allow","edit":"deny","external_directory":"deny","question":"deny"}}`},
+		{"opencode", `{"mode": "full", "network": "deny"}`, `full {"permission":{"*":"allow","question":"deny","webfetch":"deny","websearch":"deny"}}`},
+		{"opencode", `{` + someTests + `}`, "opencode keeps to no patterns of `shell`"},
+		{"opencode", `{"deny": ["x"]}`, "opencode takes no list of what to deny in the mode edit"},
+
+		{"qwen", `{"mode": "full", "shell": "deny"}`, `full {"approval":"yolo","deny":["run_shell_command"]}`},
+		{"qwen", `{` + someTests + `}`, "qwen keeps to no patterns of `shell`"},
+		{"copilot", `{"mode": "edit", "shell": "allow", "network": "deny"}`, `edit {"allow":["write"],"commands":"--allow-tool=shell","deny":["url"]}`},
+		{"copilot", `{"mode": "ask", "shell": "deny"}`, `ask {"deny":["shell"]}`},
+		{"copilot", `{"mode": "ask", "read": {"*.key": "deny"}}`, "copilot does not ask for what `read` is about"},
+		{"goose", `{"mode": "full", "shell": "deny"}`, "goose has no way to keep to `shell: deny` in the mode full; it keeps to `shell: allow` there; or choose `mode: ask`"},
+		{"goose", `{"mode": "ask", ` + someTests + `, "write": "deny"}`, `ask {}`},
+		{"goose", `{"mode": "ask", "network": "deny"}`, "goose does not ask for what `network` is about"},
+		{"goose", `{"mode": "edit"}`, `goose has no way to keep to the permissions "edit"; its modes are full, ask`},
+	} {
+		allowed, problems := BuiltinManifest(c.cli).permit(written(t, c.written))
+		got := string(allowed.mode) + " " + workflow.FormatJSON(allowed.values)
+		if len(problems) > 0 {
+			got = problems[0].String()
+		}
+		if len(problems) > 1 || len(problems) == 0 && got != c.want || !strings.Contains(got, c.want) {
+			t.Errorf("%s %s\ngot  %s %v\nwant %s", c.cli, c.written, got, problems, c.want)
+		}
+	}
+}
+
+// Of every built-in CLI: nothing that a definition names goes unsaid.
+func TestPermitSaysEverything(t *testing.T) {
+	for _, name := range Builtin() {
+		m := BuiltinManifest(name)
+		for _, mode := range []Mode{ReadOnly, Edit, Full, AskFirst} {
+			for _, power := range agent.Powers {
+				for _, permission := range []agent.Permission{agent.Allow, agent.AskFirst, agent.Deny} {
+					if _, problems := m.permit(map[string]any{"mode": string(mode), string(power): string(permission)}); len(problems) > 0 || permission == agent.Allow {
+						continue
+					}
+					said := len(m.powers[power].told[permission]) > 0
+					decided := m.talks(mode) && m.acp.asks[power]
+					held := permission == agent.Deny && power == agent.MayWrite && (mode == ReadOnly || mode == Edit)
+					if !said && !decided && !held {
+						t.Errorf("%s in the mode %s: %s: %s changes nothing", name, mode, power, permission)
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+)
+
+// permissions reads how the CLI is told what an agent may do: for each mode the values
+// that say it, and for each power that a definition may name besides.
+func (r *reader) permissions(n strictyaml.Node) {
+	if !n.Exists() {
+		return
+	}
+	m, names := n.Map(), map[string]bool{}
+	r.m.permissions, r.m.powers = map[Mode]values{}, map[agent.Power]means{}
+	for _, mode := range []Mode{ReadOnly, Edit, Full, AskFirst} {
+		if entry := m.Get(string(mode)); entry.Exists() {
+			r.m.permissions[mode] = r.saying(entry, names)
+		}
+	}
+	for _, power := range agent.Powers {
+		if entry := m.Get(string(power)); entry.Exists() {
+			r.m.powers[power] = r.means(entry.Map(), names)
+		}
+	}
+	m.Done()
+}
+
+// saying reads values that say something to the CLI. allow and deny are there anyway:
+// what stands here is added to them.
+func (r *reader) saying(n strictyaml.Node, names map[string]bool) values {
+	set := values{}
+	for _, e := range n.Map().Entries() {
+		if isList := e.Name == "allow" || e.Name == "deny"; isList && !e.Value.IsList() {
+			e.Value.WrongType("a list")
+		} else if !isList && !names[e.Name] {
+			names[e.Name] = true
+			r.value(e.Key, e.Name)
+		}
+		set[e.Name] = e.Value.Value()
+	}
+	return set
+}
+
+func (r *reader) means(m *strictyaml.Map, names map[string]bool) means {
+	out := means{told: map[agent.Permission]values{}}
+	for _, permission := range []agent.Permission{agent.Allow, agent.AskFirst, agent.Deny} {
+		if entry := m.Get(string(permission)); entry.Exists() {
+			out.told[permission] = r.saying(entry, names)
+		}
+	}
+	if entry := m.Get("some"); entry.Exists() {
+		out.some = r.saying(entry, names)
+	}
+	if entry := m.Get("pattern"); entry.Exists() {
+		out.pattern = r.template(entry, []string{"pattern"})
+		if !slices.Contains(out.pattern.names(), "pattern") {
+			entry.Errorf(CodeManifest, "write {pattern} where it stands", "this says nothing about a pattern")
+		}
+	}
+	m.Done()
+	return out
+}
+
+// asks reads the powers for which the CLI asks in a conversation.
+func (r *reader) asks(n strictyaml.Node) map[agent.Power]bool {
+	words := make([]string, len(agent.Powers))
+	for i, power := range agent.Powers {
+		words[i] = string(power)
+	}
+	out := map[agent.Power]bool{}
+	for _, entry := range n.OneOrMany() {
+		if entry.Exists() {
+			out[agent.Power(entry.Word(words...))] = true
+		}
+	}
+	return out
+}
+
+// add puts more values to those that are there: entries to a list, members to a map,
+// and anything else in place of what was said before.
+func (v values) add(more values) {
+	for name, value := range more {
+		v[name] = merged(v[name], value)
+	}
+}
+
+func merged(before, value any) any {
+	switch value := value.(type) {
+	case []any:
+		if list, isList := before.([]any); isList {
+			return slices.Concat(list, value)
+		}
+	case map[string]any:
+		if members, isMap := before.(map[string]any); isMap {
+			out := maps.Clone(members)
+			for key, member := range value {
+				out[key] = merged(out[key], member)
+			}
+			return out
+		}
+	}
+	return value
+}
