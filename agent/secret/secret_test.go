@@ -297,7 +297,7 @@ func FuzzStream(f *testing.F) {
 		if got, _ := inPieces(m, text, int(a), int(b)); got != want {
 			t.Fatalf("in pieces of %d and %d %q is %q, else %q", a, b, text, got, want)
 		}
-		for _, value := range []string{one, two} {
+		for _, value := range []string{strings.TrimSpace(one), strings.TrimSpace(two)} {
 			if len(value) >= secret.Shortest && !strings.Contains(value, "*") && strings.Contains(want, value) {
 				t.Fatalf("%q still shows %q", want, value)
 			}
