@@ -53,6 +53,10 @@ type Task struct {
 	Ask          Ask           // never nil: it may always say that nobody is here
 	Artifacts    string        // a directory for the files that it leaves, not made yet; "": none are kept
 	KeepPrompt   func(string)  // takes the whole prompt, for those who look later; nil: nobody does
+
+	// Hide hides secrets in what a model is told of the calls of its tools; nil: there
+	// are none.
+	Hide func(text string) string
 }
 
 // Input is one named value given to a task.

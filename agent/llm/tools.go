@@ -65,6 +65,9 @@ func (b *toolbox) run(ctx context.Context, c *conversation, calls []call) ([]res
 				results[i].text = err.Error()
 				c.log.Line("tool " + k.name + " failed: " + shorten(err.Error()))
 			}
+			if c.task.Hide != nil {
+				results[i].text = c.task.Hide(results[i].text)
+			}
 			results[i].text = cmp.Or(cutText(results[i].text), nothing)
 		})
 	}

@@ -3,6 +3,7 @@ package llm
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -67,6 +68,26 @@ func TestToolset(t *testing.T) {
 	}
 	if len(agent.ValidateSettings(set, map[string]any{"comand": "ls"})) == 0 {
 		t.Error("an unknown setting is taken")
+	}
+}
+
+// A tool may come upon a secret. Who runs the model is no one to tell it.
+func TestResultsHoldNoSecret(t *testing.T) {
+	fake := fakemodel.Start(t)
+	tk := task(fakemodel.Prompt(fakemodel.Step{Calls: []fakemodel.Step{{Tool: "look"}, {Tool: "fail"}}}, fakemodel.Step{Text: "ok"}))
+	look := func(_ context.Context, _ map[string]any, _ *agent.Task, _ agent.Log) (string, error) {
+		return "the key is hush", nil
+	}
+	fail := func(_ context.Context, _ map[string]any, _ *agent.Task, _ agent.Log) (string, error) {
+		return "", errors.New("no such host: hush")
+	}
+	tk.Tools = []agent.Tool{{Name: "look", Input: map[string]any{}, Call: look}, {Name: "fail", Input: map[string]any{}, Call: fail}}
+	tk.Hide = func(text string) string { return strings.ReplaceAll(text, "hush", "***") }
+	if _, err := executor(t, OpenAI, fake.URL, "k").Run(t.Context(), tk, func([]byte) {}); err != nil {
+		t.Fatal(err)
+	}
+	if body := string(fake.Requests()[1].Body); strings.Contains(body, "hush") || strings.Count(body, "***") != 2 {
+		t.Error(body)
 	}
 }
 

@@ -182,6 +182,7 @@ func takeSession(task *agent.Task) (string, *agent.Task) {
 // think has an attempt made from words.
 func (e *employed) think(ctx context.Context, thinker agent.Conversant, task *agent.Task, session string, log agent.Log) (agent.Result, error) {
 	told := *task // the driver's task stays as it is
+	told.Hide = e.o.Mask.Mask
 	said, err := e.converse(&told, session)
 	if err != nil {
 		return agent.Result{}, err
