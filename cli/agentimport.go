@@ -176,7 +176,7 @@ var importPaint = map[importer.Action]view.Paint{
 
 func (a *app) drawImport(list []importer.Outcome, f *importFlags) string {
 	if len(list) == 0 {
-		hint := "`hocket agents import --user` looks in your home directory too"
+		hint := "`" + a.self("agents", "import", "--from", strings.Join(f.from, ","), "--user") + "` looks in your home directory too"
 		if f.user {
 			hint = "there are none in the project and none in your home directory"
 		}

@@ -41,16 +41,16 @@ func (a *app) memoryAddVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add TEXT [FLAGS]",
 		Short: "remember a text",
-		Long:  "Remember a text. Its number is printed.",
+		Long:  "Remember a text; - reads it from standard input. Its number is printed.",
 		Example: `  hocket memory add 'Integration tests are flaky on Fridays.'
-  hocket memory add "$(cat notes.md)" --tag design --tag api --source notes.md`,
+  hocket memory add - --tag design --tag api --source notes.md < notes.md`,
 		Args: argsBetween(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.addMemory(cmd.Context(), args[0], tags, source)
 		},
 	}
 	cmd.Flags().StringArrayVarP(&tags, "tag", "t", nil, "give it a `TAG`; may be repeated")
-	cmd.Flags().StringVar(&source, "source", "", "say where it is from")
+	cmd.Flags().StringVar(&source, "source", "", "say where it is from, in a `TEXT`")
 	return cmd
 }
 
@@ -63,6 +63,13 @@ func (a *app) addMemory(ctx context.Context, text string, tags []string, source 
 		if err := needState(p); err != nil {
 			return err
 		}
+	}
+	if text == stdin {
+		read, err := a.readStdin()
+		if err != nil {
+			return err
+		}
+		text = string(read)
 	}
 	if a.holdsSecret(text) {
 		return usagef("memories are told to agents; leave the value out", "the text holds the value of a secret")
@@ -176,6 +183,9 @@ func (a *app) listMemories(ctx context.Context, limit int, tags []string) error 
 		return err
 	case a.json:
 		return a.printJSON(all)
+	case len(all) == 0 && len(tags) > 0:
+		a.note("nothing that is remembered has the tag " + view.Line(strings.Join(tags, " and the tag ")) + "\n")
+		return nil
 	case len(all) == 0:
 		a.note("nothing is remembered yet; `hocket memory add TEXT` does it\n")
 		return nil

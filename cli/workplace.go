@@ -183,6 +183,7 @@ func (c *conversation) Add(question string, res agent.Result) (err error) {
 	}
 	messages := []agent.Message{{Role: agent.RoleUser, Content: question}, {Role: agent.RoleAssistant, Content: res.Output}}
 	c.said, err = c.store.Append(c.said.ID, messages, func(s *session.Session) {
+		s.Agent = c.task.Agent.Name // who spoke last goes on with it
 		s.Remember(c.task.Agent.Agent, res.Usage, res.Conversation)
 	})
 	if err == nil {
