@@ -10,6 +10,9 @@ import (
 	"testing/iotest"
 	"unicode/utf8"
 
+	"github.com/anthropics/anthropic-sdk-go"
+	"github.com/openai/openai-go/v3/responses"
+
 	"github.com/hocket-dev/hocket/agent"
 )
 
@@ -134,6 +137,46 @@ func FuzzChat(f *testing.F) {
 			ids[k.id] = true
 		}
 		body, err := json.Marshal((&chatAPI{}).messages("", []message{{answered: &out}}))
+		if err != nil || !json.Valid(body) {
+			t.Errorf("%q, %q go back as %s, %v", first, second, body, err)
+		}
+	})
+}
+
+func FuzzAnthropic(f *testing.F) {
+	f.Add([]byte(`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"c","name":"f","input":{"a":1}}}`), []byte(`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"a\":"}}`))
+	f.Add([]byte(`{"type":"message_start","message":{"usage":{"input_tokens":3}}}`), []byte(`{"type":"message_delta","delta":{"stop_reason":"refusal","stop_details":{"explanation":"no"}},"usage":{"output_tokens":1}}`))
+	f.Add([]byte(`{"type":"content_block_start","content_block":{"type":"thinking","thinking":"a","signature":"s"}}`), []byte(`{"type":"content_block_delta","index":9,"delta":null}`))
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		var a anthropicAnswer
+		for _, data := range [][]byte{first, second} {
+			var event anthropic.MessageStreamEventUnion
+			if json.Unmarshal(data, &event) == nil {
+				a.take(event, func(string) {})
+			}
+		}
+		out := a.whole()
+		body, err := json.Marshal(anthropicMessages([]message{{answered: &out}}))
+		if err != nil || !json.Valid(body) {
+			t.Errorf("%q, %q go back as %s, %v", first, second, body, err)
+		}
+	})
+}
+
+func FuzzResponses(f *testing.F) {
+	f.Add([]byte(`{"type":"response.output_item.done","item":{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}}`), []byte(`{"type":"response.completed","response":{"usage":{"input_tokens":1,"output_tokens":2}}}`))
+	f.Add([]byte(`{"type":"response.output_item.done","item":{"type":"message","phase":"final_answer","content":[{"type":"output_text","text":"a"}]}}`), []byte(`{"type":"response.incomplete","response":{"incomplete_details":{"reason":"max_output_tokens"}}}`))
+	f.Add([]byte(`{"type":"response.output_item.done"}`), []byte(`{"type":"response.failed","response":{"error":{"code":"x","message":"m"}}}`))
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		var a responsesAnswer
+		for _, data := range [][]byte{first, second} {
+			var event responses.ResponseStreamEventUnion
+			if json.Unmarshal(data, &event) == nil && a.take(&event, func(string) {}) != nil {
+				break
+			}
+		}
+		out := a.whole()
+		body, err := json.Marshal(responsesItems([]message{{answered: &out}}))
 		if err != nil || !json.Valid(body) {
 			t.Errorf("%q, %q go back as %s, %v", first, second, body, err)
 		}

@@ -208,6 +208,9 @@ func (a *responsesAnswer) take(event *responses.ResponseStreamEventUnion, text f
 // item takes one that is whole. What is said on the way to an answer is an item of its
 // own, told apart from the answer by its phase.
 func (a *responsesAnswer) item(item *responses.ResponseOutputItemUnion) {
+	if item.Type == "" {
+		return // nothing that could go back
+	}
 	a.items = append(a.items, json.RawMessage(item.RawJSON()))
 	switch {
 	case item.Type == "function_call":
