@@ -40,7 +40,11 @@ func (a *app) heldText(p *past, style view.Style) string {
 	for _, h := range held {
 		step("waits for a budget", h.Address, h.Reason, a.raiseCommand(p.info.ID, h))
 		if h.Unknown {
-			b.WriteString("  an agent whose definition has a budget, such as `budget: {max_cost_usd: 0.50}`, costs no more;\n  once the limit is raised this step goes on without a bound\n")
+			budget := "{max_cost_usd: 0.50}`, costs no more"
+			if h.Tokens {
+				budget = "{max_tokens: 20000}`, uses no more"
+			}
+			b.WriteString("  an agent whose definition has a budget, such as `budget: " + budget + ";\n  once the limit is raised this step goes on without a bound\n")
 		}
 	}
 	for _, l := range p.later {

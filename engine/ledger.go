@@ -133,14 +133,17 @@ func (f *frame) tokensLeft() int64 {
 
 // bindsTokens says whether it is the limit on tokens that holds a task back.
 func (f *frame) bindsTokens(bound *TaskFacts) bool {
-	if bound.UnknownCost {
-		return f.limits.CostUSD == 0
+	if bound.UnknownCost { // of one kind at least
+		return f.limits.CostUSD == 0 || f.limits.Tokens > 0 && bound.MaxCostUSD > 0
 	}
 	return f.affords(bound)
 }
 
 // budgetText says which limit holds a task back.
 func (f *frame) budgetText(bound *TaskFacts) string {
+	if bound.UnknownCost && f.bindsTokens(bound) {
+		return fmt.Sprintf("how many tokens it may use is unknown, and workflow %q has a budget", f.p.w.Name)
+	}
 	if bound.UnknownCost {
 		return fmt.Sprintf("what it may cost is unknown, and workflow %q has a budget", f.p.w.Name)
 	}
