@@ -87,9 +87,12 @@ func FuzzRefusal(f *testing.F) {
 	f.Add(429, "30", []byte(`{"error":{"message":"m","type":"t","code":"c","details":[{"reason":"r","retryDelay":"3s"},7]}}`))
 	f.Add(400, "Fri, 02 Jan 2026 03:05:05 GMT", []byte(`[{"error":"x"}]`))
 	f.Add(500, "1e309", []byte("<html>\xff"))
+	f.Add(500, "", []byte(strings.Repeat("漢", 600)))
+	f.Add(0, "", []byte(`{"error":{"type":"`+strings.Repeat("x", 600)+`"}}`))
+	f.Add(429, "", []byte(`{"detail":[{"msg":"try again in 3s"}],"code":1e3}`))
 	f.Fuzz(func(t *testing.T, status int, after string, body []byte) {
 		r := readRefusal(status, http.Header{"Retry-After": {after}}, body)
-		if r.after < 0 || !utf8.ValidString(r.Error()) || len(r.Error()) > 600 && len(r.codes) == 0 {
+		if r.after < 0 || !utf8.ValidString(r.Error()) || utf8.RuneCountInString(r.Error()) > 500 {
 			t.Errorf("%+v", r)
 		}
 		r.trouble()

@@ -29,7 +29,7 @@ func (r *refusal) Error() string {
 	case r.status != 0:
 		return fmt.Sprintf("%d %s", r.status, http.StatusText(r.status))
 	}
-	return strings.Join(r.codes, " ")
+	return shorten(strings.Join(r.codes, " "))
 }
 
 // readRefusal reads a refusal in any of the forms that APIs have for it:
