@@ -199,12 +199,12 @@ func (c *call) file() string {
 func (h *hold) note(host string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if badHost(host) != "" || strings.Contains(host, "[") { // which YAML would take for a list
+		host = strconv.Quote(shorten(host))
+	}
 	list, entry := &h.missed, host+" ("+err.Error()+")"
 	if errors.Is(err, outbound.ErrRefused) {
 		list, entry = &h.denied, host
-		if strings.Contains(host, "[") { // which YAML would take for a list
-			entry = strconv.Quote(host)
-		}
 	}
 	const most = 5
 	if !slices.Contains(*list, entry) && len(*list) < most {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hocket-dev/hocket/internal/sandbox/inside"
 )
 
 // Box is a confined program. It is used once.
@@ -71,14 +73,22 @@ func confine(cmd *exec.Cmd, p *Policy, version int) (_ *Box, err error) {
 	}
 	b.talk = os.NewFile(uintptr(pair[0]), "sandbox")
 	b.theirs = append(b.theirs, os.NewFile(uintptr(pair[1]), "sandbox"))
-	values, err := memory(encodeValues(cmd.Environ()))
-	if err != nil {
-		_ = b.talk.Close()
-		return nil, err
-	}
-	b.theirs = append(b.theirs, values)
 	m := mode{network: p.Connect != nil, truncate: version < versionTruncate}
-	cmd.Args = append([]string{name, m.encode(), cmd.Path}, cmd.Args...)
+	silent := m
+	silent.silent = true
+	for _, content := range []string{inside.EncodeValues(cmd.Environ()), program(m), program(silent)} {
+		file, err := memory(content)
+		if err != nil {
+			_ = b.talk.Close()
+			return nil, err
+		}
+		b.theirs = append(b.theirs, file)
+	}
+	asks := ""
+	if m.network {
+		asks = inside.Asks
+	}
+	cmd.Args = append([]string{inside.Name, asks, cmd.Path}, cmd.Args...)
 	cmd.Path, cmd.Env, cmd.ExtraFiles = "/proc/self/exe", []string{}, b.theirs
 	ctx, cancel := context.WithCancel(context.Background())
 	b.cancel = cancel
@@ -132,11 +142,11 @@ func (p *Policy) rules(program string, version int) (_ *rules, err error) {
 
 // memory is a file that is nowhere.
 func memory(content string) (*os.File, error) {
-	fd, err := unix.MemfdCreate("environment", unix.MFD_CLOEXEC)
+	fd, err := unix.MemfdCreate("sandbox", unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, os.NewSyscallError("memfd_create", err)
 	}
-	f := os.NewFile(uintptr(fd), "environment")
+	f := os.NewFile(uintptr(fd), "sandbox")
 	if _, err := f.WriteString(content); err != nil {
 		_ = f.Close()
 		return nil, err
@@ -195,7 +205,8 @@ func (b *Box) listen(ctx context.Context, c *clerk) {
 		case fd >= 0:
 			b.asked.Go(func() { c.work(ctx, fd) })
 		default:
-			b.failed = parseFailure(string(said[:n]))
+			stage, err := inside.ParseFailure(string(said[:n]))
+			b.failed = &StartError{Stage: stage, Err: err}
 		}
 	}
 }

@@ -290,7 +290,7 @@ func TestNotStarted(t *testing.T) {
 		}
 		err = cmd.Run()
 		var failed *StartError
-		if !errors.As(box.Failed(), &failed) || failed.Stage != c.stage || !errors.Is(failed, c.want) || cmd.ProcessState.ExitCode() != exitNotStarted {
+		if !errors.As(box.Failed(), &failed) || failed.Stage != c.stage || !errors.Is(failed, c.want) || cmd.ProcessState.ExitCode() != 125 {
 			t.Errorf("%s %q: %v, %#v", c.program, c.stage, err, failed)
 		}
 		box.Close()

@@ -2,7 +2,11 @@
 
 package sandbox
 
-import "golang.org/x/sys/unix"
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
 
 // What becomes of a system call.
 const (
@@ -166,7 +170,7 @@ const (
 )
 
 // program is the filter of a mode, for the machine in the kernel that runs it.
-func program(m mode) []unix.SockFilter {
+func program(m mode) string {
 	var p []unix.SockFilter
 	load := func(at uint32) { p = append(p, unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: at}) }
 	give := func(what uint32) { p = append(p, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: what}) }
@@ -203,5 +207,5 @@ func program(m mode) []unix.SockFilter {
 		}
 	}
 	give(allow)
-	return p
+	return string(unsafe.Slice((*byte)(unsafe.Pointer(&p[0])), len(p)*unix.SizeofSockFilter))
 }

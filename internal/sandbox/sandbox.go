@@ -20,7 +20,7 @@
 //
 // Linux has no way to start a program confined, only ways to confine oneself. So what
 // is started first is this program once more (/proc/self/exe), which knows by its name
-// that it is to confine itself (see enter): it gives up its privileges, puts itself
+// that it is to confine itself (see package inside): it gives up its privileges, puts itself
 // under a set of rules for files (Landlock) and a filter for system calls (seccomp), and
 // becomes the program. If one of these steps fails it ends: the program never runs
 // with more than it should have. [Box.Failed] says so.

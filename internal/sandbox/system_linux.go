@@ -71,6 +71,9 @@ var beside = map[string][]string{
 // pyenv, nvm and pipx install into the home directory. That directory itself is not
 // among them, nor one that it is in.
 func installed(program string, p *Policy) []Place {
+	if p.Home == "" {
+		return nil // then it could be any of them
+	}
 	home := resolved(p.Home)
 	var places []Place
 	add := func(dir string) {

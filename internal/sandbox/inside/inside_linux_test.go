@@ -1,0 +1,53 @@
+//go:build amd64 || arm64
+
+package inside
+
+import (
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestNumbers(t *testing.T) {
+	for name, pair := range map[string][2]int{
+		"close_range": {sysCloseRange, unix.SYS_CLOSE_RANGE}, "restrict": {sysRestrictSelf, unix.SYS_LANDLOCK_RESTRICT_SELF}, "seccomp": {sysSeccomp, unix.SYS_SECCOMP},
+		"cloexec": {closeOnExec, unix.CLOSE_RANGE_CLOEXEC}, "privileges": {setNoNewPrivs, unix.PR_SET_NO_NEW_PRIVS}, "filter": {setFilter, unix.SECCOMP_SET_MODE_FILTER},
+		"listener": {newListener, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER}, "wait": {waitKillable, unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV},
+		"capabilities": {capabilities, unix.LINUX_CAPABILITY_VERSION_3}, "size": {sizeOfOneFilter, unix.SizeofSockFilter},
+		"kept": {kept, 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID | 1<<unix.CAP_KILL | 1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID},
+	} {
+		if pair[0] != pair[1] {
+			t.Errorf("%s is %d, and not %d", name, pair[1], pair[0])
+		}
+	}
+}
+
+func FuzzValues(f *testing.F) {
+	f.Add("A=1\nB=2")
+	f.Add("")
+	f.Fuzz(func(t *testing.T, lines string) {
+		env := strings.Split(strings.ReplaceAll(lines, "\x00", ""), "\n")
+		if got := decodeValues(EncodeValues(env)); !slices.Equal(got, env) && lines != "" {
+			t.Errorf("%q became %q", env, got)
+		}
+	})
+}
+
+func FuzzFailure(f *testing.F) {
+	f.Add("13 ")
+	f.Add("1 set the rules for files")
+	f.Add("-1")
+	f.Fuzz(func(t *testing.T, said string) {
+		stage, err := ParseFailure(said)
+		errno, ok := err.(syscall.Errno)
+		if !ok || errno == 0 {
+			t.Fatalf("%q is no failure", said)
+		}
+		if again, same := ParseFailure(string(failure(stage, err))); again != stage || same != err {
+			t.Errorf("%q, %v became %q, %v", stage, err, again, same)
+		}
+	})
+}
