@@ -75,11 +75,15 @@ func secretVariables(c project.Config) []string {
 }
 
 // ownCLIs adds the CLIs whose manifests stand in the project. One of the same name
-// as a built-in one replaces it.
+// as a built-in one replaces it, and one in .hocket one in .glee.
 func ownCLIs(root string, all map[string]agent.Executor, prices agent.Prices) (workflow.Diagnostics, error) {
-	files, err := filepath.Glob(filepath.Join(root, ".hocket", "clis", "*.yml"))
-	if err != nil {
-		return nil, err
+	var files []string
+	for _, home := range slices.Backward(agent.Homes) {
+		here, err := filepath.Glob(filepath.Join(root, home, "clis", "*.yml"))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, here...)
 	}
 	var found workflow.Diagnostics
 	for _, file := range files {

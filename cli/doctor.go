@@ -162,9 +162,9 @@ func lookAtDefault(p *project.Project) finding {
 	return finding{"default", fine, "none: a step names its agent, or is given one whose description fits", ""}
 }
 
-// versionPatience is how long all programs together may take to tell their
-// versions.
-const versionPatience = 10 * time.Second
+// versionPatience is how long all programs together may take to tell their versions, all
+// at once. What is known of a program is kept, so that only a new one is waited for.
+const versionPatience = 40 * time.Second
 
 // lookAtExecutors says what can do the work of agents here. What is not installed
 // is no mistake: only what the project uses is needed.

@@ -51,8 +51,9 @@ func lookupEnv(env []string, name string) string {
 	return ""
 }
 
-// versionPatience is how long a CLI may take to tell its version.
-const versionPatience = 30 * time.Second
+// versionPatience is how long a CLI may take to tell its version, also where much else
+// is going on.
+const versionPatience = time.Minute
 
 var versionText = lazy(`[0-9]+(\.[0-9]+)+`)
 
@@ -115,20 +116,34 @@ func (v *versions) of(path string, ask func() (string, error)) (string, error) {
 	}
 	id := identity(path, info)
 	v.mu.Lock()
-	defer v.mu.Unlock()
 	if v.known == nil {
 		v.known = v.load()
 	}
-	if version, ok := v.known[id]; ok {
+	version, known := v.known[id]
+	v.mu.Unlock()
+	if known {
 		return version, nil
 	}
-	version, err := ask()
-	if err != nil {
+	if version, err = ask(); err != nil { // others need not wait for it
 		return "", err
 	}
-	v.known[id] = version
-	v.save()
+	v.keep(id, version)
 	return version, nil
+}
+
+// keeping is for one program at a time: several are asked at once, and what one keeps
+// may not undo what another one did.
+var keeping sync.Mutex
+
+func (v *versions) keep(id, version string) {
+	keeping.Lock()
+	defer keeping.Unlock()
+	all := v.load()
+	all[id] = version
+	v.save(all)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.known = all
 }
 
 func (v *versions) load() map[string]string {
@@ -154,11 +169,11 @@ func (v *versions) load() map[string]string {
 }
 
 // save keeps what is known. It only saves time, so that it may fail.
-func (v *versions) save() {
+func (v *versions) save(known map[string]string) {
 	if v.file == "" || os.MkdirAll(filepath.Dir(v.file), 0o700) != nil {
 		return
 	}
-	_ = wholefile.Write(v.file, []byte(workflow.FormatJSON(v.known)), 0o600)
+	_ = wholefile.Write(v.file, []byte(workflow.FormatJSON(known)), 0o600)
 }
 
 // tooOld is the error of a program that is older than what is known to work.

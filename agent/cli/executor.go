@@ -122,7 +122,7 @@ func (x *Executor) versionOf(ctx context.Context, path string) (string, error) {
 		return "", nil
 	}
 	version, err := x.versions.of(path, func() (string, error) {
-		return askVersion(ctx, path, x.m().versionArgs, x.env, os.TempDir())
+		return askVersion(ctx, path, x.m().versionArgs, with(x.env, x.m().env, values{}), os.TempDir())
 	})
 	switch {
 	case ctx.Err() != nil:

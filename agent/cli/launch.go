@@ -307,6 +307,19 @@ func (l *launch) command(path string, args, env []string) *process.Command {
 	return &process.Command{Cmd: cmd, Key: l.task.Key, Again: l.task.Again, Grace: l.x.o.Grace, Session: true}
 }
 
+// with is an environment with what a manifest says about variables.
+func with(env []string, of []variable, known values) []string {
+	env = slices.Clone(env)
+	for _, v := range of {
+		if v.unset {
+			env = slices.DeleteFunc(env, func(have string) bool { return strings.HasPrefix(have, v.name+"=") })
+		} else if value, ok := v.value.text(known); ok {
+			env = append(env, v.name+"="+value)
+		}
+	}
+	return env
+}
+
 // env is the environment of the CLI: ours, what the manifest says, what servers need,
 // what the settings say. The last of a name counts.
 func (l *launch) env(of []variable) []string {
@@ -314,13 +327,7 @@ func (l *launch) env(of []variable) []string {
 		name, _, _ := strings.Cut(v, "=")
 		return strings.HasPrefix(name, "HOCKET_INPUT") || name == "HOCKET_LABELS" || name == "HOCKET_FEEDBACK"
 	})
-	for _, v := range of {
-		if v.unset {
-			env = slices.DeleteFunc(env, func(have string) bool { return strings.HasPrefix(have, v.name+"=") })
-		} else if value, ok := v.value.text(l.values); ok {
-			env = append(env, v.name+"="+value)
-		}
-	}
+	env = with(env, of, l.values)
 	for _, name := range slices.Sorted(maps.Keys(l.passed)) {
 		env = append(env, name+"="+l.passed[name])
 	}

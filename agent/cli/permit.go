@@ -200,7 +200,11 @@ func (p *permitting) instead(power agent.Power) string {
 			advice = append(advice, "in its other modes it keeps to "+spell(power, there))
 		}
 	case !p.talks() && p.m.acp != nil && p.m.acp.asks[power]:
-		advice = append(advice, "or choose `mode: ask`: Hocket then decides by these permissions, and a person is asked for the rest")
+		asking := "`mode: ask`"
+		if p.mode == Edit && power != agent.MayWrite {
+			asking += " with `write: allow`"
+		}
+		advice = append(advice, "or write "+asking+": Hocket then decides by these permissions, and a person is asked for the rest")
 	}
 	if len(advice) == 0 {
 		return fmt.Sprintf("leave `%s` out; its modes are %s", power, p.m.modes())

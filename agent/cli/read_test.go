@@ -64,6 +64,8 @@ func TestMistakes(t *testing.T) {
 		{"list", small + "permissions: {shell: {deny: {deny: x}}}", "", "a list"},
 		{"pattern of nothing", small + "permissions: {shell: {pattern: Bash}}", "says nothing about a pattern", "{pattern}"},
 		{"value of a power", small + "permissions: {shell: {deny: {model: x}}}", `the value "model" exists already`, "another name"},
+		{"note", strings.Replace(small, "take:", `note: "{error}", take:`, 1), `"error" is no path`, "{.error.status}"},
+		{"note that does not end", strings.Replace(small, "take:", `note: "{.error", take:`, 1), "a { is not closed", "{.path}"},
 		{"asks", small + "acp: {asks: [shell, files]}", "files", "write"},
 		{"kinds", small + "acp: {kinds: {run: x}}", "run", ""},
 	} {

@@ -216,7 +216,7 @@ func (r *reading) words(rule *rule, e event) error {
 		r.endMessage()
 		r.log.Line("> " + agent.OneLine(tool+" "+rule.text("input", e), maxToolLine))
 	}
-	if note := rule.text("note", e); note != "" {
+	if note := rule.line(e); note != "" {
 		r.log.Line(agent.OneLine(r.m.Name+": "+note, maxToolLine))
 	}
 	if result := rule.take["result"].in(e); result != nil {

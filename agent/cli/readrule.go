@@ -57,12 +57,33 @@ func (r *reader) rule(m *strictyaml.Map) rule {
 		where.Key().Errorf(CodeManifest, "write it under `when`, or say with `each` where the entries are", "`where` is about the entries of a list, and there is none")
 	}
 	rule.take = r.fields(m.Get("take"), takes)
+	rule.note = r.notes(m.Get("note"))
 	rule.add = r.fields(m.Get("add"), figures)
 	rule.total = r.fields(m.Get("total"), figures)
 	rule.means = Meaning(m.Word("means", meanings...))
 	rule.stop = m.Bool("stop")
 	m.Done()
 	return rule
+}
+
+// notes reads lines for the log, in which a path in braces stands for what it leads to.
+func (r *reader) notes(n strictyaml.Node) (list []template) {
+	for _, entry := range n.OneOrMany() {
+		if !entry.Exists() {
+			continue
+		}
+		words, wrong := parseTemplate(entry.Name())
+		if wrong != "" {
+			entry.Errorf(CodeManifest, "write {.path} for a value of the event, and {{ and }} for braces", "%s", wrong)
+		}
+		for _, name := range words.names() {
+			if _, ok := parsePath(name); !ok {
+				entry.Errorf(CodeManifest, "write the keys that lead to it with a dot before each: {.error.status}", "%q is no path", name)
+			}
+		}
+		list = append(list, words)
+	}
+	return list
 }
 
 // path reads a path; nil if it is none.

@@ -24,6 +24,7 @@ type rule struct {
 	each  path // a list or a map in the event: the rest is about each of its entries
 	where []condition
 	take  map[string]paths
+	note  []template       // lines for the log, with paths in braces; the first of which all is there counts
 	add   map[string]paths // numbers that are summed up
 	total map[string]paths // numbers that are sums over the whole conversation already
 	means Meaning
@@ -154,6 +155,21 @@ func (r *rule) events(e event) []event {
 // text is what a field holds as text; "" nothing.
 func (r *rule) text(field string, e event) string {
 	return workflow.FormatText(r.take[field].in(e))
+}
+
+// line is what the rule says in the log of an event; "" nothing.
+func (r *rule) line(e event) string {
+	for _, words := range r.note {
+		found := values{}
+		for _, name := range words.names() {
+			p, _ := parsePath(name) // the reader has seen to it
+			found[name] = p.in(e)
+		}
+		if line, ok := words.text(found); ok {
+			return line
+		}
+	}
+	return r.text("note", e)
 }
 
 // number is a figure; false: there is none.

@@ -23,6 +23,8 @@ type call struct {
 	name  string
 	space string
 	args  map[string]any
+	plain bool // it is given text, and no arguments
+	text  string
 }
 
 func (c call) arguments() string {
@@ -104,7 +106,7 @@ func makeCall(s Step, req *Request, id string) (call, error) {
 			if args == nil {
 				args = map[string]any{}
 			}
-			return call{id: id, name: tool.Name, space: tool.Space, args: args}, nil
+			return call{id: id, name: tool.Name, space: tool.Space, args: args, plain: tool.Plain, text: s.Cmd}, nil
 		}
 	}
 	if !loose { // a model may well call what is not there

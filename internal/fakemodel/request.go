@@ -31,6 +31,7 @@ type Tool struct {
 	Name   string
 	Space  string // around the name, in Responses
 	Schema map[string]any
+	Plain  bool // takes text and no arguments, in Responses
 }
 
 // Decode reads the body.

@@ -39,6 +39,8 @@ func (responses) read(_ *http.Request, req *Request) error {
 		switch t.Type {
 		case "function":
 			req.Tools = append(req.Tools, Tool{Name: t.Name, Schema: t.Parameters})
+		case "custom":
+			req.Tools = append(req.Tools, Tool{Name: t.Name, Plain: true})
 		case "namespace":
 			for _, inner := range t.Tools {
 				req.Tools = append(req.Tools, Tool{Name: inner.Name, Space: t.Name, Schema: inner.Parameters})
@@ -126,6 +128,9 @@ func responsesItems(a answer) []object {
 	for _, c := range a.calls {
 		item := object{"type": "function_call", "id": "fc_" + c.id, "call_id": c.id, "name": c.name,
 			"arguments": c.arguments(), "status": "completed"}
+		if c.plain {
+			item = object{"type": "custom_tool_call", "id": "ctc_" + c.id, "call_id": c.id, "name": c.name, "input": c.text, "status": "completed"}
+		}
 		if c.space != "" {
 			item["namespace"] = c.space
 		}
@@ -156,7 +161,7 @@ func (responses) stream(req *Request, a answer, out *stream) {
 			goesOn = streamMessage(send, i, item, a, out, fail)
 		case "function_call":
 			streamCall(send, i, item)
-		case "reasoning":
+		case "reasoning", "custom_tool_call":
 			send("response.output_item.added", object{"output_index": i, "item": item})
 		}
 		if !goesOn {

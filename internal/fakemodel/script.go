@@ -19,7 +19,7 @@ type Step struct {
 	// A call of a tool. "$shell" is whatever the program calls its shell, "$add"
 	// any tool whose name ends in add, as the names of MCP tools do.
 	Tool  string         `json:"tool,omitempty"`
-	Cmd   string         `json:"cmd,omitempty"` // for $shell
+	Cmd   string         `json:"cmd,omitempty"` // for $shell, and for tools that take text
 	Args  map[string]any `json:"args,omitempty"`
 	Calls []Step         `json:"calls,omitempty"` // several at once
 

@@ -313,15 +313,20 @@ func (c *client) answer() string {
 }
 
 // silence is the failure of a turn that ended without an answer, or with words that
-// stand for a failure; nil: it has one.
-func (c *client) silence() error {
+// stand for a failure; nil: it has one. A model can say these words too. What they mean
+// for a whole account is believed only where the agent shows that no model spoke.
+func (c *client) silence(unused bool) error {
 	answer := c.answer()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	name := c.start.Manifest.Name
 	switch failed := c.start.Quirks.FailedText; {
 	case failed != nil && failed.MatchString(answer):
-		return c.start.Failure(strings.TrimSpace(answer), 0)
+		failure := c.start.Failure(strings.TrimSpace(answer), 0)
+		if failure.Kind == agent.Quota && !unused {
+			return agent.Errorf("%s failed: %s", name, strings.TrimSpace(answer))
+		}
+		return failure
 	case answer != "":
 		return nil
 	case c.rejected != "":

@@ -212,7 +212,8 @@ func (t *talk) stopped(response promptResponse) error {
 	name := t.start.Manifest.Name
 	switch response.StopReason {
 	case acp.StopReasonEndTurn:
-		return t.client.silence()
+		spent := t.spent(response)
+		return t.client.silence(t.quirks.Usage != "" && spent.tokens.Output == 0)
 	case acp.StopReasonMaxTokens:
 		return &agent.Error{Kind: agent.BadOutput, Message: "the answer of " + name + " was cut off: it reached the most tokens that the model gives at once"}
 	case acp.StopReasonMaxTurnRequests:

@@ -184,7 +184,11 @@ func (f *fake) do(prompt string) {
 
 func (f *fake) stop(reason string) {
 	if f.turn != nil {
-		f.reply(f.turn, map[string]any{"stopReason": reason, "usage": map[string]any{"inputTokens": 1000, "outputTokens": 50, "totalTokens": 1050}})
+		end := map[string]any{"stopReason": reason}
+		if f.odd != "mute" { // which has not heard a model
+			end["usage"] = map[string]any{"inputTokens": 1000, "outputTokens": 50, "totalTokens": 1050}
+		}
+		f.reply(f.turn, end)
 		f.turn = nil
 	}
 }

@@ -17,11 +17,7 @@ func TestACP(t *testing.T) {
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if programs := map[string]string{"claude": "claude-agent-acp", "codex": "codex-acp"}; programs[name] != "" {
-				if _, err := os.Stat(clis(t) + "/" + programs[name]); err != nil {
-					t.Skipf("%s is not installed; agent/cli/real/setup does that", programs[name])
-				}
-			}
+			talkProgram(t, name)
 			for _, c := range []struct {
 				name string
 				key  string
@@ -34,6 +30,16 @@ func TestACP(t *testing.T) {
 				t.Run(c.name, func(t *testing.T) { c.run(t, newFixture(t, name, c.key)) })
 			}
 		})
+	}
+}
+
+// talkProgram skips where the program that the CLI is talked with through is missing.
+func talkProgram(t *testing.T, name string) {
+	t.Helper()
+	if programs := map[string]string{"claude": "claude-agent-acp", "codex": "codex-acp"}; programs[name] != "" {
+		if _, err := os.Stat(clis(t) + "/" + programs[name]); err != nil {
+			t.Skipf("%s is not installed; agent/cli/real/setup does that", programs[name])
+		}
 	}
 }
 

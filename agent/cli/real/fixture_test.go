@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -144,8 +145,9 @@ func (f *fixture) report(t *testing.T) {
 
 // attempt is one task; steps are what the model does.
 type attempt struct {
-	mode         string // of permissions; "" the default
-	model        string // "" that of models
+	mode         string         // of permissions; "" the default
+	permissions  map[string]any // besides the mode
+	model        string         // "" that of models
 	system       string
 	steps        []fakemodel.Step
 	schema       any
@@ -169,6 +171,7 @@ func (f *fixture) run(ctx context.Context, t *testing.T, a attempt) (agent.Resul
 	}
 	if a.mode != "" {
 		task.Agent.Permissions = map[string]any{"mode": a.mode}
+		maps.Copy(task.Agent.Permissions, a.permissions)
 	}
 	task.Output.Schema = schemaOf(a.schema)
 	if task.Ask == nil {

@@ -139,12 +139,7 @@ func toolCall(t *testing.T, f *fixture) {
 // toolRefused lets the agent read only. Some CLIs do not offer their shell to the model
 // then, so that the model calls what is not there.
 func toolRefused(t *testing.T, f *fixture) {
-	shells := map[string]string{"claude": "Bash", "codex": "$shell", "gemini": "run_shell_command", "opencode": "bash", "qwen": "run_shell_command", "copilot": "bash", "goose": "shell"}
-	step := fakemodel.Step{Tool: shells[f.cli], Cmd: "touch made.txt", Args: map[string]any{"command": "touch made.txt", "description": "make it"}}
-	if f.cli == "codex" {
-		step.Args = nil
-	}
-	if _, err := f.run(t.Context(), t, attempt{mode: "read-only", steps: []fakemodel.Step{step, say("could not")}}); err != nil {
+	if _, err := f.run(t.Context(), t, attempt{mode: "read-only", steps: []fakemodel.Step{f.command("touch made.txt"), say("could not")}}); err != nil {
 		t.Error(err)
 	}
 	if f.has("made.txt") {
