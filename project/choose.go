@@ -32,7 +32,7 @@ func (l *Loaded) choose() {
 			if !ok || task.Agent != "" {
 				return
 			}
-			if c, ok := l.project.Agents.Choose(n.ID + " " + n.Title + " " + task.Prompt.Text, task.Settings); ok {
+			if c, ok := l.project.Agents.Choose(n.ID+" "+n.Title+" "+task.Prompt.Text, task.Settings); ok {
 				task.Agent = c.Name
 				l.chosen = append(l.chosen, chosen{w, n.ID, n.Pos, c.Name, c.Reason})
 			}
