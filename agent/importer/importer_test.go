@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/cli"
 	"github.com/hocket-dev/hocket/agent/importer"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -152,9 +153,10 @@ description: |-
 agent: claude
 mcp: [docs]
 permissions:
-  allow: [Read, Grep, "Bash(git log:*, git diff)"]
+  allow: ["Bash(git log:*, git diff)"]
   deny: [WebFetch]
   mode: read-only
+  network: deny
 settings:
   effort: high
 max_turns: 7
@@ -165,7 +167,7 @@ prompt: |
 lost mcpServers: the configuration of servers stays behind, as it may hold secrets
 lost hooks: commands around an agent's steps are steps of a workflow here
 lost color: it is only about how the agent is shown
-lost tools: they are allowed; others are not taken away, but bounded by the mode of the permissions
+lost tools: others than those for files, commands and the network are not taken away
 lost server tickets: config.yml has none of this name; write it there under mcp, then name it under mcp of the agent
 lost whatever: it is not known what it means
 `},
@@ -240,6 +242,7 @@ agent: opencode
 model: anthropic/claude-sonnet
 permissions:
   mode: read-only
+  shell: deny
 max_turns: 9
 prompt: |
   You write docs.
@@ -254,9 +257,11 @@ name: ask
 agent: opencode
 permissions:
   mode: read-only
+  network: deny
+  shell: deny
 prompt: |
   You ask.
-lost tools: there is only a mode for all of them
+lost tools: others than those for files, commands and the network are not taken away
 # opencode.jsonc
 refused: odd: the file of its prompt, ../x, is elsewhere
 `},
@@ -279,8 +284,10 @@ agent: copilot
 model: a
 mcp: [docs]
 permissions:
-  allow: [read, docs/*]
+  allow: [docs/*]
   mode: read-only
+  network: deny
+  shell: deny
 settings:
   effort: low
 prompt: |
@@ -290,7 +297,7 @@ lost models: an agent has one model
 lost mcp-servers: the configuration of servers stays behind, as it may hold secrets
 lost target: a definition serves wherever hocket runs
 lost argument-hint: it is only about how the agent is shown
-lost tools: they are allowed; others are not taken away, but bounded by the mode of the permissions
+lost tools: others than those for files, commands and the network are not taken away
 `},
 		"copilot, of the user": {"copilot", true, files(".copilot/agents/me.md", "---\ndescription: Me\n---\nYou.", ".github/agents/not.md", "---\ndescription: x\n---\nx"), `# .copilot/agents/me.md
 name: me
@@ -320,6 +327,9 @@ model: qwen3
 mcp: [s]
 permissions:
   mode: edit
+  network: deny
+  shell: deny
+  write: deny
 timeout: 10m0s
 max_turns: 4
 prompt: |
@@ -328,7 +338,7 @@ lost runConfig.extra: it is not known what it means
 lost mcpServers: the configuration of servers stays behind, as it may hold secrets
 lost executor: say under agent what does the work
 lost modelConfig: the executor has no such setting
-lost tools: there is only a mode for all of them
+lost tools: others than those for files, commands and the network are not taken away
 `},
 		"none": {"claude", false, files(), ""},
 	} {
@@ -381,4 +391,29 @@ func FuzzFind(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Tools of other programs become the words that mean the same for all agents.
+func TestToolsAsPowers(t *testing.T) {
+	target := importer.Target{Knows: func(string) bool { return true }}
+	for _, c := range []struct{ from, file, keys, want string }{
+		{"claude", ".claude/agents/a.md", "tools: Read, Bash, WebFetch, WebSearch", `{"mode":"read-only","network":"allow","shell":"allow"}`},
+		{"claude", ".claude/agents/a.md", "tools: Read, Write, WebFetch", `{"allow":["WebFetch"],"mode":"edit","shell":"deny"}`},
+		{"claude", ".claude/agents/a.md", "tools: Read, Bash\npermissionMode: default", `{"mode":"ask","network":"deny","write":"deny"}`},
+		{"claude", ".claude/agents/a.md", "disallowedTools: Bash, WebFetch, WebSearch, Task", `{"deny":["Task"],"network":"deny","shell":"deny"}`},
+		{"claude", ".claude/agents/a.md", "disallowedTools: Bash(rm *)", `{"deny":["Bash(rm *)"]}`},
+		{"gemini", ".gemini/agents/a.md", "description: A\ntools: [read_file, run_shell_command]", `{"mode":"read-only","network":"deny","shell":"allow"}`},
+		{"qwen", ".qwen/agents/a.md", "description: A\ndisallowedTools: [run_shell_command, web_fetch]", `{"network":"deny","shell":"deny"}`},
+	} {
+		found, err := importer.Find(c.from, importer.Place{FS: files(c.file, "---\nname: a\n"+c.keys+"\n---\nYou.\n")}, target)
+		if err != nil || len(found) != 1 || found[0].Refuse != "" {
+			t.Fatalf("%s: %v, %v", c.keys, found, err)
+		}
+		if got := workflow.FormatJSON(found[0].Agent.Permissions); got != c.want {
+			t.Errorf("%s: %s\ngot  %s\nwant %s", c.from, c.keys, got, c.want)
+		}
+		if problems := cli.New(cli.Options{Builtin: c.from}).Permits(found[0].Agent.Permissions); len(problems) > 0 {
+			t.Errorf("%s: %s: cannot be kept to: %v", c.from, c.keys, problems)
+		}
+	}
 }
