@@ -31,6 +31,9 @@ func (c *call) command(ctx context.Context, w *Command) (string, error) {
 		return "", err
 	}
 	name := cmd.Path
+	if cmd.Err != nil {
+		return "", c.broken(h, name, "", cmd.Err)
+	}
 	if err := c.confine(w, h, cmd); err != nil {
 		return "", err
 	}

@@ -119,7 +119,7 @@ func (c *call) unread() []string {
 
 // confine makes the command of a call start held to the permissions of its tool.
 func (c *call) confine(w *Command, h *hold, cmd *exec.Cmd) (err error) {
-	if !h.forced || cmd.Err != nil { // which starting it will give
+	if !h.forced {
 		return nil
 	}
 	p := &sandbox.Policy{Home: c.variable("HOME"), Programs: filepath.SplitList(c.variable("PATH"))}

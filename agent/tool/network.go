@@ -198,6 +198,7 @@ func tunnel(ctx context.Context, via *url.URL, address string) (_ net.Conn, err 
 	if err != nil {
 		return nil, err
 	}
+	defer resp.Body.Close() // there is none
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the proxy %s says %s", via.Host, resp.Status)
 	}

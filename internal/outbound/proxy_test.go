@@ -102,7 +102,11 @@ func TestProxyCannotReach(t *testing.T) {
 		t.Errorf("%q", body)
 	}
 	resp.Body.Close()
-	if _, err := client.Get("https://example.com/"); err == nil || !strings.Contains(err.Error(), "Bad Gateway") {
+	resp, err = client.Get("https://example.com/")
+	if err == nil {
+		resp.Body.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "Bad Gateway") {
 		t.Error(err)
 	}
 }

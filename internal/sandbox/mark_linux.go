@@ -131,12 +131,6 @@ func byNumber(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 // areas are the paths of what a program may write. It can move nothing into them or out.
 type areas []string
 
-func (a *areas) add(fd int) error {
-	path, err := os.Readlink(byNumber(fd))
-	*a = append(*a, strings.TrimSuffix(path, "/"))
-	return err
-}
-
 // hold says whether an open file is in one of them, or nowhere at all.
 func (a areas) hold(fd int) bool {
 	var is unix.Stat_t

@@ -103,12 +103,11 @@ func (r *rules) grant(fd int, rights uint64) error {
 // system gives rights over a file of the system or the person, found as everybody finds it.
 // One that is not there, or not for this user, needs no rule.
 func (r *rules) system(file string, rights uint64) error {
-	fd, err := open(unix.AT_FDCWD, file, 0)
-	if err != nil {
-		return nil //nolint:nilerr // see above
+	if fd, err := open(unix.AT_FDCWD, file, 0); err == nil {
+		defer unix.Close(fd)
+		return r.grant(fd, rights)
 	}
-	defer unix.Close(fd)
-	return r.grant(fd, rights)
+	return nil
 }
 
 // place gives rights over a place.
@@ -119,9 +118,13 @@ func (r *rules) place(p Place, rights uint64) error {
 	}
 	defer unix.Close(fd)
 	if rights == toWrite {
-		err = r.areas.add(fd)
+		area, err := os.Readlink(byNumber(fd))
+		if err != nil {
+			return err
+		}
+		r.areas = append(r.areas, strings.TrimSuffix(area, "/"))
 	}
-	return errors.Join(err, r.grant(fd, rights))
+	return r.grant(fd, rights)
 }
 
 // open opens a place only to name it. No link below the base is followed: whoever can

@@ -3,6 +3,7 @@
 package inside
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"syscall"
@@ -42,11 +43,11 @@ func FuzzFailure(f *testing.F) {
 	f.Add("-1")
 	f.Fuzz(func(t *testing.T, said string) {
 		stage, err := ParseFailure(said)
-		errno, ok := err.(syscall.Errno)
-		if !ok || errno == 0 {
+		var errno syscall.Errno
+		if !errors.As(err, &errno) || errno == 0 {
 			t.Fatalf("%q is no failure", said)
 		}
-		if again, same := ParseFailure(string(failure(stage, err))); again != stage || same != err {
+		if again, same := ParseFailure(string(failure(stage, err))); again != stage || !errors.Is(same, err) {
 			t.Errorf("%q, %v became %q, %v", stage, err, again, same)
 		}
 	})
