@@ -46,6 +46,18 @@ func TestUnknownModel(t *testing.T) {
 	})
 }
 
+// A server that has the model, and no such address, speaks another API.
+func TestAnotherAPI(t *testing.T) {
+	fake := fakemodel.Start(t)
+	fake.Reply(func(*fakemodel.Request) fakemodel.Step {
+		return fakemodel.Step{Status: 404, Message: "404 page not found"}
+	})
+	tk := task("hello")
+	tk.Agent.Model = "fake-model"
+	_, err := executor(t, OpenAI, fake.URL, "k").Run(t.Context(), tk, func([]byte) {})
+	wantError(t, err, agent.Failed, true, "fake refuses the request: 404 page not found", "it has fake-model, so it may speak another API; is api: openai right?")
+}
+
 func TestRateLimit(t *testing.T) {
 	each(t, func(t *testing.T, api API) {
 		fake := fakemodel.Start(t)

@@ -90,7 +90,11 @@ func (c *conversation) explain(ctx context.Context, err error, tries int) *agent
 	case unpaid:
 		return agent.Permanentf("%s does not answer without payment: %v; look at the billing of that account", name, r)
 	case unknownModel:
-		return agent.Permanentf("%s knows no model %q: %v%s", name, c.model, r, c.candidates(ctx))
+		has, others := c.candidates(ctx)
+		if has {
+			return agent.Permanentf("%s refuses the request: %v; it has %s, so it may speak another API; is api: %s right?", name, r, c.model, c.at.API.word())
+		}
+		return agent.Permanentf("%s knows no model %q: %v%s", name, c.model, r, others)
 	case tooLong:
 		return agent.Permanentf("the prompt is too long for %s: %v; give the task less context or a model with a larger window", c.model, r)
 	case limited:
@@ -152,13 +156,17 @@ func plainError(err error) string {
 	return err.Error()
 }
 
-// candidates names models that the API has, those first whose names are near.
-func (c *conversation) candidates(ctx context.Context) string {
+// candidates says whether the API has the model after all, and names others, those
+// first whose names are near.
+func (c *conversation) candidates(ctx context.Context) (has bool, others string) {
 	within, client, done := listen(ctx, c.exec.transport, 5*time.Second)
 	defer done()
 	names, err := c.api.models(within, client)
 	if err != nil || len(names) == 0 {
-		return fmt.Sprintf("; is %s the right address?", c.at.address())
+		return false, fmt.Sprintf("; is %s the right address?", c.at.address())
+	}
+	if slices.Contains(names, c.model) {
+		return true, ""
 	}
 	slices.Sort(names)
 	const most = 12
@@ -168,9 +176,9 @@ func (c *conversation) candidates(ctx context.Context) string {
 	}
 	all := strings.Join(names, ", ") + more
 	if near := workflow.Nearest(c.model, names); near != "" {
-		return fmt.Sprintf("; did you mean %s? It has %s", near, all)
+		return false, fmt.Sprintf("; did you mean %s? It has %s", near, all)
 	}
-	return "; it has " + all
+	return false, "; it has " + all
 }
 
 // related puts the names first that begin like a name: those of its family.

@@ -27,6 +27,18 @@ const (
 	Gemini     API = "gemini"     // generateContent
 )
 
+// word is the API in config.yml.
+func (a API) word() string {
+	switch a {
+	case Compatible:
+		return "openai-compatible"
+	case Gemini:
+		return "google"
+	case Anthropic, OpenAI:
+	}
+	return string(a)
+}
+
 // addresses are where the APIs are, where a provider names no other place.
 var addresses = map[API]string{
 	Anthropic:  "https://api.anthropic.com",
