@@ -82,7 +82,7 @@ func TestPowers(t *testing.T) {
 				run  func(t *testing.T, f *fixture)
 			}{
 				{"shell denied", noPowers, shellDenied}, {"shell allowed", noPowers, shellAllowed}, {"network denied", noPowers, networkDenied},
-				{"pattern", nil, pattern}, {"own directories", ownDirectories, guarded},
+				{"read denied", noReading, readDenied}, {"pattern", nil, pattern}, {"own directories", ownDirectories, guarded},
 			} {
 				t.Run(c.name, func(t *testing.T) {
 					if why := c.lack[name]; why != "" {
@@ -116,6 +116,26 @@ func shellAllowed(t *testing.T, f *fixture) {
 	})
 	if err != nil || result.Output != "done it" || !f.has("good") {
 		t.Errorf("%q, %v, ran %v", result.Output, err, f.has("good"))
+	}
+}
+
+var noReading = map[string]string{"codex": "it reads by commands", "goose": noPowers["goose"]}
+
+// readDenied tells the model nothing of a file.
+func readDenied(t *testing.T, f *fixture) {
+	if err := os.WriteFile(f.file("open.txt"), []byte("the open words"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	step := map[string]fakemodel.Step{
+		"claude": {Tool: "Read", Args: map[string]any{"file_path": f.file("open.txt")}}, "opencode": {Tool: "read", Args: map[string]any{"filePath": f.file("open.txt")}},
+		"gemini": {Tool: "read_file", Args: map[string]any{"file_path": "open.txt"}}, "qwen": {Tool: "read_file", Args: map[string]any{"file_path": f.file("open.txt")}},
+		"copilot": {Tool: "view", Args: map[string]any{"path": f.file("open.txt")}},
+	}[f.cli]
+	for _, read := range []string{"deny", "allow"} {
+		_, err := f.run(t.Context(), t, attempt{mode: "read-only", permissions: map[string]any{"read": read, "shell": "deny"}, steps: []fakemodel.Step{step, say("so be it")}})
+		if err != nil || f.told("the open words") != (read == "allow") {
+			t.Errorf("%s: told %v, %v", read, f.told("the open words"), err)
+		}
 	}
 }
 
