@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/hocket-dev/hocket/agent/browser"
@@ -83,5 +85,60 @@ customElements.define('my-leaf', class extends HTMLElement { connectedCallback()
 		if c.failure == "" && (err != nil || got != fill.Replace(c.want)) || c.failure != "" && (err == nil || !strings.Contains(err.Error(), fill.Replace(c.failure))) {
 			t.Errorf("%s\ngot  %q, %v\nwant %q %s", c.settings, got, err, c.want, c.failure)
 		}
+	}
+}
+
+// TestNothingPrivateIsReached has pages that try every way to another server. Nobody
+// connects to it.
+func TestNothingPrivateIsReached(t *testing.T) {
+	s := newSite(t)
+	var reached atomic.Int32
+	private := httptest.NewUnstartedServer(http.NotFoundHandler())
+	private.Config.ConnState = func(net.Conn, http.ConnState) { reached.Add(1) }
+	private.Start()
+	defer private.Close()
+	udp, err := net.ListenPacket("udp", strings.TrimPrefix(private.URL, "http://"))
+	if err != nil {
+		t.Skip(err)
+	}
+	heard := make(chan struct{})
+	go func() {
+		defer close(heard)
+		for buf := make([]byte, 2000); ; reached.Add(1) {
+			if _, _, err := udp.ReadFrom(buf); err != nil {
+				return
+			}
+		}
+	}()
+	mux := http.NewServeMux()
+	serve := func(path, kind, body string) {
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			fmt.Fprint(w, strings.ReplaceAll(body, "PRIVATE", strings.TrimPrefix(private.URL, "http://")))
+		})
+	}
+	serve("/ways", "text/html", `<h1>-</h1><link rel=preconnect href="http://PRIVATE"><link rel=dns-prefetch href="http://PRIVATE"><link rel=prefetch href="http://PRIVATE/p"><link rel=stylesheet href="http://PRIVATE/s.css">
+<img src="http://PRIVATE/i"><video src="http://PRIVATE/v" autoplay></video><iframe src="http://PRIVATE/f"></iframe><object data="http://PRIVATE/o"></object><script src="http://PRIVATE/j.js"></script>
+<script>
+navigator.sendBeacon('http://PRIVATE/b'); new WebSocket('ws://PRIVATE/w'); new EventSource('http://PRIVATE/e'); fetch('http://PRIVATE/c', {mode: 'no-cors'}).catch(() => {});
+new Worker(URL.createObjectURL(new Blob(["fetch('http://PRIVATE/worker', {mode: 'no-cors'})"])));
+try { new WebTransport('https://PRIVATE/t') } catch {}
+const peer = new RTCPeerConnection({iceServers: [{urls: 'stun:PRIVATE'}, {urls: 'turn:PRIVATE?transport=tcp', username: 'a', credential: 'b'}]});
+peer.createDataChannel('x'); peer.createOffer().then((o) => peer.setLocalDescription(o));
+peer.onicegatheringstatechange = () => { if (peer.iceGatheringState === 'complete') document.querySelector('h1').id = 'gathered' };
+navigator.serviceWorker.register('/worker.js').then(() => navigator.serviceWorker.ready).then(() => document.querySelector('h1').className = 'ready');
+</script>`)
+	serve("/worker.js", "text/javascript", "fetch('http://PRIVATE/service', {mode: 'no-cors'}).catch(() => {}); new WebSocket('ws://PRIVATE/s')")
+	own := httptest.NewServer(mux)
+	defer own.Close()
+	b := browser.New(browser.Options{Network: outbound.Policy{Allowed: []string{strings.TrimPrefix(own.URL, "http://")}}})
+	task := s.task(t, `{"steps": [{"open": "`+own.URL+`/ways"}, {"wait": "h1.ready"}, {"wait": "#gathered"}, {"wait": {"time": "500ms"}}, {"extract": "h1"}]}`)
+	if got, err := b.Run(t.Context(), task, func([]byte) {}); err != nil || got.Output != "-" {
+		t.Errorf("got %q, %v", got.Output, err)
+	}
+	_ = udp.Close()
+	<-heard
+	if n := reached.Load(); n > 0 {
+		t.Errorf("the other server was reached %d times", n)
 	}
 }
