@@ -129,7 +129,7 @@ func (s *Store) begin(id, agentName, executor string) (*Session, error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("session: %w", err)
 	}
-	now := time.Now().UTC().Round(time.Millisecond)
+	now := time.Now().UTC().Truncate(time.Microsecond)
 	made := &Session{Version: version, ID: id, Agent: agentName, Executor: executor, Created: now, Changed: now, Messages: []agent.Message{}}
 	return made, s.locked(id, func() error {
 		if _, err := os.Lstat(s.file(id)); err == nil {
@@ -160,7 +160,7 @@ func (s *Store) Append(id string, messages []agent.Message, update func(*Session
 		if now, err = s.read(id); err != nil {
 			return err
 		}
-		now.Changed = time.Now().UTC().Round(time.Millisecond)
+		now.Changed = time.Now().UTC().Truncate(time.Microsecond)
 		for _, m := range messages {
 			if m.At.IsZero() {
 				m.At = now.Changed
