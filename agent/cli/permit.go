@@ -56,6 +56,14 @@ func (p *permitting) problem(power agent.Power, detail, summary string, args ...
 	p.problems = append(p.problems, agent.Problem{Path: []string{string(power)}, Summary: fmt.Sprintf(summary, args...), Detail: detail})
 }
 
+// here says where something holds that is wrong.
+func (p *permitting) here() string {
+	if p.mode == "" {
+		return " without a mode"
+	}
+	return " in the mode " + string(p.mode)
+}
+
 // choose finds the mode. Who may write, or may not, is what tells edit and read-only
 // apart where nobody can be asked, so that it decides between the two.
 func (p *permitting) choose(written map[string]any) {
@@ -95,10 +103,10 @@ func (p *permitting) power(power agent.Power, rules []agent.Rule) {
 	case p.talks():
 		p.talking(power, whole)
 	case slices.ContainsFunc(rules, func(r agent.Rule) bool { return r.Permission == agent.AskFirst }):
-		p.problem(power, p.instead(power), "`%s` says ask, and %s has nobody to ask in the mode %s", power, p.m.Name, p.mode)
+		p.problem(power, p.instead(power), "`%s` says ask, and %s has nobody to ask%s", power, p.m.Name, p.here())
 	case whole != "":
 		if !p.tell(power, whole) {
-			p.problem(power, p.instead(power), "%s has no way to keep to `%s: %s` in the mode %s", p.m.Name, power, whole, p.mode)
+			p.problem(power, p.instead(power), "%s has no way to keep to `%s: %s`%s", p.m.Name, power, whole, p.here())
 		}
 	default:
 		p.patterns(power, rules)
@@ -137,7 +145,7 @@ func (p *permitting) patterns(power agent.Power, rules []agent.Rule) {
 	how := p.m.powers[power]
 	all := slices.Contains(rules, agent.Rule{Pattern: "*", Permission: agent.Allow})
 	if how.pattern == nil {
-		p.problem(power, p.instead(power), "%s keeps to no patterns of `%s` in the mode %s", p.m.Name, power, p.mode)
+		p.problem(power, p.instead(power), "%s keeps to no patterns of `%s`%s", p.m.Name, power, p.here())
 		return
 	}
 	switch {
@@ -204,7 +212,12 @@ func (p *permitting) instead(power agent.Power) string {
 		if p.mode == Edit && power != agent.MayWrite {
 			asking += " with `write: allow`"
 		}
-		advice = append(advice, "or write "+asking+": Hocket then decides by these permissions, and a person is asked for the rest")
+		if len(advice) > 0 {
+			asking = "or write " + asking
+		} else {
+			asking = "write " + asking
+		}
+		advice = append(advice, asking+": Hocket then decides by these permissions, and a person is asked for the rest")
 	}
 	if len(advice) == 0 {
 		return fmt.Sprintf("leave `%s` out; its modes are %s", power, p.m.modes())
@@ -262,7 +275,7 @@ func (p *permitting) list(written map[string]any, key string) {
 	case !isList:
 		p.problem(agent.Power(key), fmt.Sprintf("write a list of texts, in the words of %s", p.m.Name), "%s cannot be %s", key, workflow.FormatJSON(value))
 	case len(list) > 0 && !p.m.tells(key, p.talks()):
-		p.problem(agent.Power(key), fmt.Sprintf("leave `%s` out, and say with read, write, shell and network what it may do", key), "%s takes no list of what to %s in the mode %s", p.m.Name, key, p.mode)
+		p.problem(agent.Power(key), fmt.Sprintf("leave `%s` out, and say with read, write, shell and network what it may do", key), "%s takes no list of what to %s%s", p.m.Name, key, p.here())
 	default:
 		p.values.add(values{key: list})
 	}

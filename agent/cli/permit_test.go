@@ -64,6 +64,7 @@ func TestPermit(t *testing.T) {
 		{"goose", `{"mode": "full", "shell": "deny"}`, "goose has no way to keep to `shell: deny` in the mode full; it keeps to `shell: allow` there; or write `mode: ask`"},
 		{"goose", `{"mode": "ask", ` + someTests + `, "write": "deny"}`, `ask {}`},
 		{"goose", `{"mode": "ask", "network": "deny"}`, "goose does not ask for what `network` is about"},
+		{"goose", `{"shell": "deny"}`, "goose has no way to keep to `shell: deny` without a mode; write `mode: ask`: Hocket then decides"},
 		{"goose", `{"mode": "edit"}`, `goose has no way to keep to the permissions "edit"; its modes are full, ask`},
 	} {
 		allowed, problems := BuiltinManifest(c.cli).permit(written(t, c.written))

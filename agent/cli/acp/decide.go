@@ -118,7 +118,11 @@ func (c *client) decideOne(power agent.Power, what string, whole agent.Permissio
 
 // inProject is a path relative to the project: as it is written, and where links lead.
 func inProject(project, dir, path string) (written, leadsTo string, inside bool) {
-	if !filepath.IsAbs(path) {
+	switch {
+	case filepath.IsAbs(path):
+	case filepath.VolumeName(path) != "" || strings.HasPrefix(path, "/") || strings.HasPrefix(path, `\`): // of a drive, on Windows
+		return "", "", false
+	default:
 		path = filepath.Join(dir, path)
 	}
 	written, err := filepath.Rel(project, filepath.Clean(path))

@@ -47,6 +47,7 @@ type Sample struct {
 // Prove runs a manifest on samples, one of which has to be a success. That one is then
 // cut off at every line, mixed with garbage, held up, killed, and ended with another
 // exit status; and none of that may be taken for an answer, or leave a process behind.
+// It is also run with every permission that the manifest has means for.
 func Prove(t *testing.T, m *cli.Manifest, samples ...Sample) {
 	t.Helper()
 	var good *Sample
@@ -67,10 +68,17 @@ func Prove(t *testing.T, m *cli.Manifest, samples ...Sample) {
 	t.Run("killed", func(t *testing.T) { killed(t, m, good) })
 	t.Run("hang", func(t *testing.T) { hang(t, m, good) })
 	t.Run("grandchild", func(t *testing.T) { grandchild(t, m, good) })
+	t.Run("permissions", func(t *testing.T) { permissions(t, m, good) })
 }
 
 // run has the fake do a task.
 func run(t *testing.T, ctx context.Context, m *cli.Manifest, p play, schema any) (agent.Result, string, error) {
+	t.Helper()
+	return runWith(t, ctx, m, p, schema, nil)
+}
+
+// runWith has the fake do a task of an agent with permissions.
+func runWith(t *testing.T, ctx context.Context, m *cli.Manifest, p play, schema any, permissions map[string]any) (agent.Result, string, error) {
 	t.Helper()
 	dir := t.TempDir()
 	program, err := os.Executable()
@@ -80,7 +88,7 @@ func run(t *testing.T, ctx context.Context, m *cli.Manifest, p play, schema any)
 	x := cli.New(cli.Options{Manifest: m, Dir: filepath.Join(dir, "private"), Grace: 100 * time.Millisecond})
 	task := &agent.Task{
 		Run: "clitest", Key: "clitest/" + t.Name() + "/" + filepath.Base(dir), Workflow: "clitest", Node: "fake", Dir: dir, Prompt: "Do it.",
-		Agent:    &agent.Definition{Name: m.Name},
+		Agent:    &agent.Definition{Name: m.Name, Permissions: permissions},
 		Settings: map[string]any{"program": program, "any_version": true, "env": map[string]any{fakeVariable: p.write(t, dir)}},
 	}
 	task.Output.Schema = schema
@@ -211,6 +219,31 @@ func grandchild(t *testing.T, m *cli.Manifest, good *Sample) {
 		t.Errorf("got %q, %v", res.Output, err)
 	}
 	expectGone(t, p.Pids)
+}
+
+// permissions that the manifest has means for change nothing of a good run. For all others
+// it says what to write instead, and the CLI is not started.
+func permissions(t *testing.T, m *cli.Manifest, good *Sample) {
+	x := cli.New(cli.Options{Manifest: m})
+	for _, mode := range []cli.Mode{cli.ReadOnly, cli.Edit, cli.Full} {
+		if len(x.Permits(map[string]any{"mode": string(mode)})) > 0 {
+			continue
+		}
+		for _, power := range agent.Powers {
+			for _, permission := range []any{"allow", "deny", "ask", map[string]any{"some *": "allow", "some more*": "deny"}} {
+				written := map[string]any{"mode": string(mode), string(power): permission}
+				problems := x.Permits(written)
+				res, _, err := runWith(t, t.Context(), m, good.play(), good.Schema, written)
+				var failed *agent.Error
+				switch {
+				case len(problems) == 0 && (err != nil || res.Output != good.Output):
+					t.Errorf("%v: got %q, %v", written, res.Output, err)
+				case len(problems) > 0 && (!errors.As(err, &failed) || !failed.Permanent || !strings.Contains(failed.Message, problems[0].Summary) || problems[0].Detail == ""):
+					t.Errorf("%v: %v, and the task says %v", written, problems, err)
+				}
+			}
+		}
+	}
 }
 
 // waitFor waits until a process of the fake has written its id down.
