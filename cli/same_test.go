@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 	"github.com/hocket-dev/hocket/cli"
 	"github.com/hocket-dev/hocket/syntax"
 )
+
+var update = flag.Bool("update", false, "write what tests print into their files")
 
 // The files in testdata/same hold one workflow in every notation, written as a
 // person writes it, the replies of its agents and people, and the trace of a run:

@@ -5,7 +5,6 @@ package cli_test
 import (
 	"database/sql"
 	"errors"
-	"flag"
 	"maps"
 	"os"
 	"os/exec"
@@ -46,8 +45,6 @@ const asHocket = "HOCKET_TEST_AS_COMMAND"
 func hocket() {
 	os.Exit(cli.Main(os.Args[1:], cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }
-
-var update = flag.Bool("update", false, "write what the scripts print into them")
 
 func TestScripts(t *testing.T) {
 	model := fakemodel.Start(t)
