@@ -120,7 +120,7 @@ func (c *call) unread() []string {
 // confine makes the command of a call start held to the permissions of its tool.
 func (c *call) confine(w *Command, h *hold, cmd *exec.Cmd) (err error) {
 	if !h.forced {
-		return nil
+		return c.makeFolders()
 	}
 	p := &sandbox.Policy{Home: c.variable("HOME"), Programs: filepath.SplitList(c.variable("PATH"))}
 	p.Read = append(c.places(c.Permissions.Read), c.own(w)...)
@@ -136,6 +136,18 @@ func (c *call) confine(w *Command, h *hold, cmd *exec.Cmd) (err error) {
 	}
 	h.box, err = sandbox.Confine(cmd, p)
 	return c.badPlace(err)
+}
+
+// makeFolders makes the folders that a program is to write, where nothing confines it.
+func (c *call) makeFolders() error {
+	for _, p := range c.places(c.Permissions.Write) {
+		if strings.HasSuffix(p.Path, "/") {
+			if err := os.MkdirAll(filepath.Join(p.Base, filepath.FromSlash(p.Path)), 0o777); err != nil {
+				return agent.PathError(p.Name, err)
+			}
+		}
+	}
+	return nil
 }
 
 // own is what a program may always read of its tool: the folder. One that is a link leads to

@@ -246,7 +246,7 @@ func TestProgramsGoThroughTheProxy(t *testing.T) {
 
 // Where nothing holds a program the log says so, once in an attempt, unless that is required.
 func TestNotEnforced(t *testing.T) {
-	s, _ := confined(t, tool.Options{Sandbox: tool.SandboxNone}, map[string][2]string{"free": {"", "cat ~/.ssh/key; test -d \"$TMPDIR\" && rmdir \"$TMPDIR\""}})
+	s, _ := confined(t, tool.Options{Sandbox: tool.SandboxNone}, map[string][2]string{"free": {"fs: {write: [made/here/]}", "cat ~/.ssh/key; echo >made/here/x; test -d \"$TMPDIR\" && rmdir \"$TMPDIR\""}})
 	one, err := s.Tool("free")
 	if err != nil {
 		t.Fatal(err)
