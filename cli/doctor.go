@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -142,6 +143,11 @@ func lookAtAgents(p *project.Project) []finding {
 		f := finding{"agent", fine, strings.TrimSuffix(d.Name+" runs on "+d.Agent+", "+d.Chosen, ", "), ""}
 		if failed := p.Agents.Missing(d); failed != nil {
 			f = brokenBy("agent", failed)
+			// What several agents lack is told once.
+			if i := slices.IndexFunc(list, func(o finding) bool { return o.State == broken && o.Remedy == f.Remedy }); i >= 0 {
+				list[i].Found += ", " + strconv.Quote(d.Name)
+				continue
+			}
 		}
 		list = append(list, f)
 	}
