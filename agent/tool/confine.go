@@ -126,6 +126,7 @@ func (c *call) confine(w *Command, h *hold, cmd *exec.Cmd) (err error) {
 	p.Read = append(c.places(c.Permissions.Read), c.own(w)...)
 	p.Write = append(c.places(c.Permissions.Write), itself(h.temp))
 	if h.proxy != nil {
+		p.Ports = append(c.Permissions.Network.ports(), h.proxy.Address().Port())
 		p.Connect = func(ctx context.Context, to netip.AddrPort) bool {
 			may := to == h.proxy.Address() || c.Permissions.Network.direct(ctx, to)
 			if !may {

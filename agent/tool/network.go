@@ -231,6 +231,18 @@ func (n Network) direct(ctx context.Context, to netip.AddrPort) bool {
 	})
 }
 
+// ports are those that the list names.
+func (n Network) ports() []uint16 {
+	var all []uint16
+	for _, entry := range n.Hosts {
+		_, port := splitHost(entry)
+		if number, err := strconv.ParseUint(port, 10, 16); err == nil {
+			all = append(all, uint16(number))
+		}
+	}
+	return all
+}
+
 // nobody says whether no host is allowed.
 func (n Network) nobody() bool { return !n.Any && len(n.Hosts) == 0 }
 

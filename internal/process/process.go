@@ -35,7 +35,7 @@ const KeyVariable = "HOCKET_KEY"
 
 // Command is one command. It is used once.
 type Command struct {
-	Cmd   *exec.Cmd     // path, arguments, directory and environment; nothing else of it is set
+	Cmd   *exec.Cmd     // path, arguments, directory, environment and extra files; nothing else of it is set
 	Key   string        // marks what the command starts; "": nothing does
 	Again bool          // processes with this key may be left from a lost try; they are ended first
 	Grace time.Duration // from SIGTERM to SIGKILL; zero: 5 s

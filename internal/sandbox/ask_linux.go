@@ -52,8 +52,12 @@ type clerk struct {
 	file    *os.File
 	conn    syscall.RawConn
 	connect connectFunc
+	take    bool // sockets can be taken from the program
 	areas   areas
 }
+
+// errItself says that the program may make its system call itself.
+var errItself = errors.New("sandbox: it may do so itself")
 
 // work answers until the program has ended or ctx is done.
 func (c *clerk) work(ctx context.Context, fd int) {
@@ -80,7 +84,12 @@ func (c *clerk) work(ctx context.Context, fd int) {
 		slots <- struct{}{}
 		answers.Go(func() {
 			defer func() { <-slots }()
-			a := answer{id: q.id, err: -int32(c.decide(ctx, q))}
+			a := answer{id: q.id}
+			if err := c.decide(ctx, q); errors.Is(err, errItself) {
+				a.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
+			} else {
+				a.err = -int32(number(err))
+			}
 			_ = c.control(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&a)) // nobody may wait for it any more
 		})
 	}
@@ -105,16 +114,21 @@ func (c *clerk) next() (q *question, ended bool) {
 }
 
 // decide does what a program asks for, if it may, and gives the error of that.
-func (c *clerk) decide(ctx context.Context, q *question) syscall.Errno {
-	var errno syscall.Errno
-	err := error(unix.ENOSYS)
+func (c *clerk) decide(ctx context.Context, q *question) error {
 	if how, ok := marks[q.call.number]; ok {
-		err = c.mark(q, how)
-	} else if q.call.number == unix.SYS_CONNECT && c.connect != nil {
-		err = c.connects(ctx, q)
+		return c.mark(q, how)
 	}
+	if q.call.number == unix.SYS_CONNECT && c.connect != nil {
+		return c.connects(ctx, q)
+	}
+	return unix.ENOSYS
+}
+
+// number is an error as a program is told it.
+func number(err error) syscall.Errno {
+	var errno syscall.Errno
 	if err != nil && !errors.As(err, &errno) {
-		errno = unix.EACCES
+		return unix.EACCES
 	}
 	return errno
 }
@@ -173,8 +187,20 @@ func (q *question) text(arg int) (string, error) {
 	return "", unix.ENAMETOOLONG
 }
 
-// open takes the file that the program knows by a number.
+// open opens the file that the program knows by a number, only to name it.
 func (q *question) open(number int) (int, error) {
+	if number < 0 {
+		return -1, unix.EBADF
+	}
+	fd, err := open(unix.AT_FDCWD, "/proc/"+strconv.Itoa(int(q.task))+"/fd/"+strconv.Itoa(number), 0)
+	if errors.Is(err, unix.ENOENT) {
+		err = unix.EBADF
+	}
+	return fd, err
+}
+
+// take is a file that the program knows by a number, in full.
+func (q *question) take(number int) (int, error) {
 	leader, err := leaderOf(int(q.task))
 	if err != nil {
 		return -1, err

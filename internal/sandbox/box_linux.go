@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -28,7 +29,7 @@ type Box struct {
 
 // Supported says what this system can enforce.
 func Supported() Support {
-	v, err := version()
+	can, err := abilities()
 	switch {
 	case errors.Is(err, unix.EOPNOTSUPP):
 		return Support{None: "Landlock is switched off in this kernel; it is switched on by lsm=landlock,… on its command line"}
@@ -39,30 +40,64 @@ func Supported() Support {
 	if err := seccomp(unix.SECCOMP_GET_ACTION_AVAIL, &action); err != nil {
 		return Support{None: "this kernel does not let programs filter their system calls (seccomp)"}
 	}
-	if v < versionScopes {
-		return Support{Gaps: []string{"it may send signals to your other programs, and so end them; from Linux 6.12 on that is refused"}}
+	var s Support
+	if can.landlock < versionScopes {
+		s.Gaps = append(s.Gaps, "it may send signals to your other programs, and so end them, which is refused from Linux 6.12 on")
 	}
-	return Support{}
+	if can.look && !can.take {
+		s.Gaps = append(s.Gaps, "one that may reach some hosts may by a trick reach others, because pidfd_getfd is forbidden here, as in most containers")
+	}
+	return s
 }
+
+// ability is what can be done here to hold a program.
+type ability struct {
+	landlock int  // version
+	look     bool // into the memory of a program
+	take     bool // and take its sockets
+}
+
+func abilities() (ability, error) {
+	v, err := version()
+	look, take := reach()
+	return ability{landlock: v, look: look, take: look && take}, err
+}
+
+// reach says what a process may take of those that it has started, here. A container may
+// forbid it by its own filter, and a system by a setting.
+var reach = sync.OnceValues(func() (look, take bool) {
+	q := question{task: uint32(os.Getpid())}
+	_, err := q.readAt(uintptr(unsafe.Pointer(&q)), 1)
+	scope, _ := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope") // most systems have none, or 1
+	look = err == nil && (len(scope) == 0 || scope[0] < '2' || scope[0] == '2' && os.Geteuid() == 0)
+	fd, err := q.take(0)
+	if err == nil {
+		_ = unix.Close(fd)
+	}
+	return look, err == nil || errors.Is(err, unix.EBADF)
+})
 
 // Confine makes a command start confined. Its path, arguments and environment are set,
 // and its extra files are not. The box has to be closed once the command has ended.
 func Confine(cmd *exec.Cmd, p *Policy) (*Box, error) {
-	v, err := version()
+	can, err := abilities()
 	if err != nil {
 		return nil, &StartError{Stage: "ask for Landlock", Err: err}
 	}
-	return confine(cmd, p, v)
+	return confine(cmd, p, can)
 }
 
-func confine(cmd *exec.Cmd, p *Policy, version int) (_ *Box, err error) {
+func confine(cmd *exec.Cmd, p *Policy, can ability) (_ *Box, err error) {
+	if p.Connect != nil && !can.look {
+		return nil, &StartError{Stage: "look at connections, which needs kernel.yama.ptrace_scope below 2 and a container that allows process_vm_readv", Err: unix.EPERM}
+	}
 	b := &Box{done: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			b.closeTheirs()
 		}
 	}()
-	rules, err := p.rules(cmd.Path, version)
+	rules, err := p.rules(cmd.Path, can)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +108,7 @@ func confine(cmd *exec.Cmd, p *Policy, version int) (_ *Box, err error) {
 	}
 	b.talk = os.NewFile(uintptr(pair[0]), "sandbox")
 	b.theirs = append(b.theirs, os.NewFile(uintptr(pair[1]), "sandbox"))
-	m := mode{network: p.Connect != nil, truncate: version < versionTruncate}
+	m := mode{network: p.Connect != nil, truncate: can.landlock < versionTruncate, silent: !can.look}
 	silent := m
 	silent.silent = true
 	for _, content := range []string{inside.EncodeValues(cmd.Environ()), program(m), program(silent)} {
@@ -92,13 +127,13 @@ func confine(cmd *exec.Cmd, p *Policy, version int) (_ *Box, err error) {
 	cmd.Path, cmd.Env, cmd.ExtraFiles = "/proc/self/exe", []string{}, b.theirs
 	ctx, cancel := context.WithCancel(context.Background())
 	b.cancel = cancel
-	go b.listen(ctx, &clerk{connect: p.Connect, areas: rules.areas})
+	go b.listen(ctx, &clerk{connect: p.Connect, take: can.take, areas: rules.areas})
 	return b, nil
 }
 
 // rules are those for the files of a policy.
-func (p *Policy) rules(program string, version int) (_ *rules, err error) {
-	r, err := newRules(version)
+func (p *Policy) rules(program string, can ability) (_ *rules, err error) {
+	r, err := newRules(can.landlock)
 	if err != nil {
 		return nil, err
 	}
@@ -135,6 +170,13 @@ func (p *Policy) rules(program string, version int) (_ *rules, err error) {
 	for _, place := range p.Write {
 		if err := r.place(place, toWrite); err != nil {
 			return nil, err
+		}
+	}
+	if !can.take && can.landlock >= versionTCP {
+		for _, port := range p.Ports {
+			if err := r.port(port); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return r, nil

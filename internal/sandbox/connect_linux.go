@@ -24,16 +24,21 @@ func (c *clerk) connects(ctx context.Context, q *question) error {
 	if errno != 0 {
 		return errno
 	}
-	socket, err := q.open(q.number(0))
-	if err != nil {
-		return unix.EBADF
+	socket := -1
+	if c.take {
+		if socket, err = q.take(q.number(0)); err != nil {
+			return unix.EBADF
+		}
+		defer unix.Close(socket)
 	}
-	defer unix.Close(socket)
 	if err := c.waits(q); err != nil {
 		return err
 	}
 	if !c.connect(ctx, to) {
 		return unix.EACCES
+	}
+	if !c.take {
+		return errItself
 	}
 	stop := context.AfterFunc(ctx, func() { _ = unix.Shutdown(socket, unix.SHUT_RDWR) })
 	defer stop()

@@ -49,7 +49,7 @@ func handled(version int) unix.LandlockRulesetAttr {
 			a.Handled_access_fs |= since.right
 		}
 	}
-	if version >= versionTCP { // and no rule grants them: connections are made here
+	if version >= versionTCP { // and mostly no rule grants them: connections are made here
 		a.Handled_access_net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
 	}
 	if version >= versionScopes {
@@ -94,6 +94,17 @@ func (r *rules) grant(fd int, rights uint64) error {
 	}
 	attr := unix.LandlockPathBeneathAttr{Allowed_access: rights & r.handled, Parent_fd: int32(fd)}
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, r.file.Fd(), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
+	if errno != 0 {
+		return os.NewSyscallError("landlock_add_rule", errno)
+	}
+	return nil
+}
+
+// port lets the program itself connect to a port, of any host.
+func (r *rules) port(number uint16) error {
+	const rulePort = 2
+	attr := struct{ access, port uint64 }{unix.LANDLOCK_ACCESS_NET_CONNECT_TCP, uint64(number)}
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, r.file.Fd(), rulePort, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
 	if errno != 0 {
 		return os.NewSyscallError("landlock_add_rule", errno)
 	}

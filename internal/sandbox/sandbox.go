@@ -34,7 +34,8 @@
 // permission bits, owners and times of files. So these system calls are held, and told to this
 // process (see clerk), which looks at what is meant, makes the system call itself, on the
 // same socket or file, and answers: what it has looked at cannot be another address or
-// another file a moment later.
+// another file a moment later. Where a container forbids to take the socket, the program
+// connects itself after that look, which is not as good; [Supported] says so.
 package sandbox
 
 import (
@@ -59,6 +60,9 @@ type Policy struct {
 	// no sockets at all. It is called from several goroutines, and its context is
 	// done when nobody waits for the answer.
 	Connect func(ctx context.Context, to netip.AddrPort) bool
+	// Ports are those of addresses that it may connect to. Where connections cannot be
+	// made for a program (see [Support]) it makes them itself, and only to these.
+	Ports []uint16
 }
 
 // Place is a file, or a directory with all that is in it.
