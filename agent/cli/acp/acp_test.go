@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -223,7 +222,7 @@ func TestCancel(t *testing.T) {
 // runs says whether a process is there and has not ended.
 func runs(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return err == nil && !strings.Contains(string(stat), ") Z ") && syscall.Kill(pid, 0) == nil
+	return err == nil && !strings.Contains(string(stat), ") Z ")
 }
 
 func TestCancelWhileAsking(t *testing.T) {
