@@ -305,11 +305,12 @@ func (r *reader) files(entries []strictyaml.Entry) {
 func (r *reader) file(e strictyaml.Entry) file {
 	m := e.Value.Map()
 	f := file{id: e.Name, name: m.Name("name"), when: r.known1(m.Get("if"))}
+	at := m.Peek("name")
 	if f.name == "" {
-		f.name = e.Name
+		f.name, at = e.Name, e.Key
 	}
 	if !localName(f.name) {
-		m.Peek("name").Errorf(CodeManifest, "write a name such as settings.json", "%q leads out of the directory for files", f.name)
+		at.Errorf(CodeManifest, "write a name such as settings.json", "%q leads out of the directory for files", f.name)
 	}
 	text, json := m.Get("text"), m.Get("json")
 	switch {
