@@ -4,9 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/internal/database"
 )
 
@@ -43,7 +42,10 @@ func (s *Store) damaged(detail string, err error) error {
 // that a person can act on.
 func explain(file string, err error) error {
 	var typed interface{ explained() }
-	if errors.As(err, &typed) {
+	var held *driver.HeldError
+	var unknown *driver.UnknownRunError
+	var exists *driver.ExistsError
+	if errors.As(err, &typed) || errors.As(err, &held) || errors.As(err, &unknown) || errors.As(err, &exists) {
 		return err
 	}
 	return kind.Explain(file, err)
@@ -61,38 +63,11 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("journal: event %d of run %s exists already: another process drives this run", e.Seq, e.Run)
 }
 
-// HeldError says that another process drives a run.
-type HeldError struct {
-	Run string
-	Holder
-}
+func (*ConflictError) explained() {}
 
-func (e *HeldError) Error() string {
-	if e.PID == 0 {
-		return fmt.Sprintf("run %s is driven by another process", e.Run)
-	}
-	return fmt.Sprintf("run %s is driven by process %d on %s since %s", e.Run, e.PID, e.Host, e.Since.Local().Format(time.DateTime))
-}
-
-// UnknownRunError says that no run has an id, or that several begin with it.
-type UnknownRunError struct {
-	ID         string
-	Candidates []string // several runs begin with ID; none: no run does
-}
-
-func (e *UnknownRunError) Error() string {
-	if len(e.Candidates) == 0 {
-		return fmt.Sprintf("no run %s is recorded", e.ID)
-	}
-	return fmt.Sprintf("several runs begin with %s: %s", e.ID, strings.Join(e.Candidates, ", "))
-}
-
-// ExistsError says that a run's id is taken.
-type ExistsError struct{ Run string }
-
-func (e *ExistsError) Error() string { return fmt.Sprintf("run %s exists already", e.Run) }
-
-func (*ConflictError) explained()   {}
-func (*HeldError) explained()       {}
-func (*UnknownRunError) explained() {}
-func (*ExistsError) explained()     {}
+// The errors of the seam that a journal returns.
+type (
+	HeldError       = driver.HeldError
+	UnknownRunError = driver.UnknownRunError
+	ExistsError     = driver.ExistsError
+)

@@ -8,15 +8,12 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/internal/filelock"
 )
 
 // Holder is a process that drives a run.
-type Holder struct {
-	PID   int       `json:"pid"`
-	Host  string    `json:"host"`
-	Since time.Time `json:"since"`
-}
+type Holder = driver.Holder
 
 // lease is the right to drive one run: a lock of the operating system on a file.
 // The kernel lets go of it when the process ends, even by SIGKILL, so a run can

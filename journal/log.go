@@ -1,11 +1,14 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
+
+	"github.com/hocket-dev/hocket/driver"
 )
 
 // Log keeps what one attempt prints, in a file of its own. The file is made with
@@ -20,6 +23,18 @@ type Log struct {
 	size int64
 	done bool
 	err  error // the first failure; nothing is written after it
+}
+
+// endings are how the names of an attempt's files end, by stream.
+var endings = map[driver.Stream]string{
+	driver.Output:     ".log",
+	driver.Prompt:     ".prompt",
+	driver.Transcript: ".transcript",
+}
+
+// Path is the file of a stream of an attempt, if it left anything there.
+func (s *Store) Path(a driver.AttemptID, stream driver.Stream) string {
+	return s.besideRun(a.Run, a.Address, a.Attempt, endings[stream])
 }
 
 // LogPath is the file that holds what an attempt printed, if it printed
@@ -47,15 +62,43 @@ func (s *Store) ArtifactsPath(run, address string, attempt int) string {
 }
 
 func (s *Store) besideRun(run, address string, attempt int, ending string) string {
-	return filepath.Join(s.dir, "logs", fileNameOf(run), fileNameOf(address)+"."+strconv.Itoa(attempt)+ending)
+	return filepath.Join(s.runFiles(run), fileNameOf(address)+"."+strconv.Itoa(attempt)+ending)
 }
+
+func (s *Store) runFiles(run string) string { return filepath.Join(s.dir, "logs", fileNameOf(run)) }
 
 // WritePrivate writes a file that only its owner may read, with its directory.
 func WritePrivate(path string, text []byte) error {
+	return writePrivate(path, text, os.O_TRUNC)
+}
+
+func writePrivate(path string, text []byte, how int) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return explain(path, err)
 	}
-	return explain(path, os.WriteFile(path, text, 0o600))
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|how, 0o600)
+	if err != nil {
+		return explain(path, err)
+	}
+	_, err = f.Write(text)
+	return explain(path, errors.Join(err, f.Close()))
+}
+
+// Keep replaces the prompt of an attempt, or appends to another of its streams.
+func (s *Store) Keep(a driver.AttemptID, stream driver.Stream, text []byte) error {
+	how := os.O_APPEND
+	if stream == driver.Prompt {
+		how = os.O_TRUNC
+	}
+	return writePrivate(s.Path(a, stream), text, how)
+}
+
+// Note keeps the session and the model of an attempt.
+func (s *Store) Note(a driver.AttemptID, session, model string) error {
+	if session == "" {
+		return nil
+	}
+	return WritePrivate(s.SessionPath(a.Run, a.Address, a.Attempt), []byte(session+"\n"))
 }
 
 // Log opens the log of an attempt.

@@ -10,25 +10,14 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/driver"
 )
 
-// Pin is everything that a run was started with and that could change
-// afterwards: editing a file does not touch a run under way. It is stored once,
-// by the hash of its JSON, for all runs that use the same.
-type Pin struct {
-	Bundle *workflow.Bundle `json:"bundle"`
-	// Sources are the texts of the files that were read, by path.
-	Sources map[string]string `json:"sources,omitempty"`
-	// Agents and Replies are documents of whoever runs the tasks; the journal
-	// does not look into them.
-	Agents  json.RawMessage `json:"agents,omitempty"`
-	Replies json.RawMessage `json:"replies,omitempty"`
-	// Dir is the project's root, absolute.
-	Dir string `json:"dir,omitempty"`
-}
+// Pin is what a run was started with. It is stored once, by the hash of its JSON,
+// for all runs that use the same.
+type Pin = driver.Pin
 
-func (p *Pin) encode() (hash string, data []byte, err error) {
+func encodePin(p *Pin) (hash string, data []byte, err error) {
 	if p == nil || p.Bundle == nil || p.Bundle.Root == nil {
 		return "", nil, errors.New("journal: a pin needs a workflow")
 	}

@@ -44,7 +44,7 @@ func (s *Store) Create(n NewRun) (*Writer, error) {
 	if s.write == nil {
 		return nil, s.reason
 	}
-	hash, data, err := n.Pin.encode()
+	hash, data, err := encodePin(n.Pin)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (s *Store) Create(n NewRun) (*Writer, error) {
 		res, err := tx.Exec("INSERT INTO runs (id, workflow, digest, pin, created, status, changed, origin) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 			n.ID, root.Name, workflow.Digest(root), hash, at, string(cmp.Or(n.Status, engine.Running)), at, n.Origin)
 		if database.IsTaken(err) {
-			return &ExistsError{n.ID}
+			return &ExistsError{Run: n.ID}
 		}
 		if err != nil {
 			return err

@@ -11,24 +11,6 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Receipt says what became of an answer, a cancel or a raise that was recorded.
-type Receipt struct {
-	// Driven says that another process drives the run and goes on with it by
-	// itself. Else Resume has to.
-	Driven bool
-	// Status is the run's, when it is not driven.
-	Status engine.Status
-}
-
-// RefusedError says why an answer, a cancel or a raise was not taken. Nothing
-// was recorded.
-type RefusedError struct {
-	Run    string
-	Reason string
-}
-
-func (e *RefusedError) Error() string { return fmt.Sprintf("run %s: %s", e.Run, e.Reason) }
-
 // Answer records the answer to a question.
 func Answer(ctx context.Context, store *journal.Store, run, address, value, by string) (Receipt, error) {
 	return act(ctx, store, run, &engine.HumanAnswered{Address: address, Value: valid(value), By: valid(by)})
@@ -80,7 +62,7 @@ func recordIdle(ctx context.Context, store *journal.Store, w *journal.Writer, ev
 	}
 	ev = unattended(at(ev, now))
 	if err := admitIdle(r, ev); err != nil {
-		return Receipt{}, &RefusedError{w.Run(), err.Error()}
+		return Receipt{}, &RefusedError{Run: w.Run(), Reason: err.Error()}
 	}
 	add := func(ev engine.Event) error {
 		if err := w.Append(journal.Batch{Events: []engine.Event{ev}}); err != nil {
@@ -175,7 +157,7 @@ func send(ctx context.Context, store *journal.Store, held *journal.HeldError, ev
 		case err != nil:
 			return false, err
 		case ok && v.Refused != "":
-			return true, &RefusedError{held.Run, v.Refused}
+			return true, &RefusedError{Run: held.Run, Reason: v.Refused}
 		case ok:
 			return true, nil
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 )
 
@@ -38,7 +39,10 @@ func agentTask(run, dir string, def *agent.Definition, cmd *engine.StartTask, at
 	t := &agent.Task{
 		Run: run, Address: cmd.Address, Attempt: cmd.Attempt, Key: cmd.Key(run), Again: cmd.Again, Workflow: cmd.Workflow, Node: cmd.Node,
 		Agent: def, Prompt: cmd.Prompt, Settings: def.With(cmd.Settings), Decide: cmd.Decide, Feedback: cmd.Feedback, Dir: dir,
-		Ask: at.Ask, Artifacts: at.Artifacts, KeepPrompt: at.Prompt,
+		Ask: at.Ask, Artifacts: at.Artifacts,
+	}
+	if at.Keep != nil {
+		t.KeepPrompt = func(text string) { at.Keep(driver.Prompt, []byte(text)) }
 	}
 	if cmd.Output != nil {
 		t.Output = *cmd.Output

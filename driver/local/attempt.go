@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
 )
@@ -98,9 +99,20 @@ func (l *attemptLog) close() {
 	}
 }
 
-// keepPrompt keeps the whole prompt of an agent beside its log.
-func (l *attemptLog) keepPrompt(path, text string) {
-	if err := journal.WritePrivate(path, []byte(text)); err != nil {
-		l.write(fmt.Appendf(nil, "[the prompt could not be kept: %v]\n", err))
+// keep keeps a stream of the attempt beside its log.
+func (l *attemptLog) keep(store *journal.Store, run string, s driver.Stream, text []byte) {
+	if s == driver.Output {
+		l.write(text)
+		return
+	}
+	if err := store.Keep(driver.AttemptID{Run: run, Address: l.key.address, Attempt: l.key.attempt}, s, text); err != nil {
+		l.write(fmt.Appendf(nil, "[the %s could not be kept: %v]\n", s, err))
+	}
+}
+
+// note keeps the session and the model of the attempt.
+func (l *attemptLog) note(store *journal.Store, run, session, model string) {
+	if err := store.Note(driver.AttemptID{Run: run, Address: l.key.address, Attempt: l.key.attempt}, session, model); err != nil {
+		l.write(fmt.Appendf(nil, "[the session could not be kept: %v]\n", err))
 	}
 }

@@ -16,8 +16,8 @@ func Start(ctx context.Context, store *journal.Store, spec Spec, o Options) (eng
 	if err != nil {
 		return engine.Result{}, err
 	}
-	started, err := l.create(spec)
-	if err != nil {
+	var started *engine.Started
+	if l.writer, started, err = create(store, spec, o.Clock, false); err != nil {
 		l.audience.close()
 		return engine.Result{}, err
 	}
@@ -30,8 +30,9 @@ func Start(ctx context.Context, store *journal.Store, spec Spec, o Options) (eng
 	})
 }
 
-// create records the run with its first event.
-func (l *loop) create(spec Spec) (engine.Event, error) {
+// create records a run with its first event. An unattended one is begun by whoever
+// takes it up.
+func create(store *journal.Store, spec Spec, clock Clock, unattended bool) (*journal.Writer, *engine.Started, error) {
 	const tries = 5 // ids made by chance that happen to be taken
 	for try := 1; ; try++ {
 		id := spec.Run
@@ -39,18 +40,18 @@ func (l *loop) create(spec Spec) (engine.Event, error) {
 			id = NewID(spec.Pin.Bundle.Root.Name)
 		}
 		ev, err := roundTrip(&engine.Started{
-			Time: moment(l.o.Clock.Now()), Run: id, Version: engine.Version,
+			Time: moment(clock.Now()), Run: id, Version: engine.Version, Unattended: unattended,
 			Inputs: spec.Inputs, Limits: spec.Limits, Tasks: spec.Tasks,
 		})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		l.writer, err = l.store.Create(journal.NewRun{ID: id, Pin: spec.Pin, Created: ev.When(), Events: []engine.Event{ev}})
+		w, err := store.Create(journal.NewRun{ID: id, Pin: spec.Pin, Created: ev.When(), Events: []engine.Event{ev}})
 		var exists *journal.ExistsError
 		if errors.As(err, &exists) && spec.Run == "" && try < tries {
 			continue
 		}
-		return ev, err
+		return w, ev.(*engine.Started), err
 	}
 }
 

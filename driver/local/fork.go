@@ -10,16 +10,6 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// ForkSpec is a new run that repeats another up to a step.
-type ForkSpec struct {
-	From    string // the other run
-	Address string // the step that is made again
-	// Output, if not nil, is what the step gives, in place of making it again:
-	// the raw output of a task, or the answer to a question.
-	Output *string
-	Run    string // the new run's id; "": NewID makes one
-}
-
 // Fork records the new run and gives its id. Resume drives it.
 func Fork(ctx context.Context, store *journal.Store, spec ForkSpec) (string, error) {
 	info, err := store.Find(ctx, spec.From)
@@ -41,7 +31,7 @@ func Fork(ctx context.Context, store *journal.Store, spec ForkSpec) (string, err
 	now := moment(time.Now())
 	events, err := engine.Fork(pin.Bundle, old, spec.Address, id, now)
 	if err != nil {
-		return "", &RefusedError{info.ID, err.Error()}
+		return "", &RefusedError{Run: info.ID, Reason: err.Error()}
 	}
 	r, err := engine.New(pin.Bundle)
 	if err != nil {
@@ -54,7 +44,7 @@ func Fork(ctx context.Context, store *journal.Store, spec ForkSpec) (string, err
 	}
 	rest, err := instead(r, pin.Bundle, spec, now)
 	if err != nil {
-		return "", &RefusedError{info.ID, err.Error()}
+		return "", &RefusedError{Run: info.ID, Reason: err.Error()}
 	}
 	w, err := store.Create(journal.NewRun{
 		ID: id, Pin: pin, Origin: info.ID, Created: now,

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
 )
@@ -23,7 +24,7 @@ func TestDiskFullWhileLogging(t *testing.T) {
 		}
 	}
 	res := start(t, s, chain(task("a", "x")), local.Options{Agents: agentWith(func(_ context.Context, at local.Attempt) local.Outcome {
-		at.Prompt("all of it")
+		at.Keep(driver.Prompt, []byte("all of it"))
 		at.Log([]byte("so far\n"))
 		return local.Outcome{Output: "done"}
 	})})

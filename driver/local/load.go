@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
-	"strings"
 
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
@@ -42,26 +41,6 @@ func replay(ctx context.Context, store *journal.Store, run string, r *engine.Run
 		see(ev, cmds)
 	}
 	return nil
-}
-
-// BrokenError says that the engine cannot go on with a run: a defect of the
-// program. The events are as they were.
-type BrokenError struct {
-	Run   string
-	Seq   int          // of the event at which it happened, from 1
-	Event engine.Event // nil if it is not known
-	Cause any          // what the engine said or panicked with
-	Stack []byte       // of the panic; nil if it did not panic
-}
-
-func (e *BrokenError) Error() string {
-	what := "refuses"
-	if e.Stack != nil {
-		what = "fails at"
-	}
-	kind := strings.TrimPrefix(fmt.Sprintf("%T", e.Event), "*engine.")
-	return fmt.Sprintf("run %s is broken: the engine %s event %d (%s): %v; this is a defect of hocket, and what is recorded of the run is intact",
-		e.Run, what, e.Seq, kind, e.Cause)
 }
 
 // step steps the engine. What is stored must never be refused, so an error is a

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
 )
@@ -269,7 +270,8 @@ func (l *loop) startTask(task engine.StartTask) {
 	log := &attemptLog{l.store.Log(l.writer.Run(), task.Address, task.Attempt), key, l.audience}
 	at := Attempt{
 		Ask:       l.asking(key, log),
-		Prompt:    func(text string) { log.keepPrompt(l.store.PromptPath(l.writer.Run(), key.address, key.attempt), text) },
+		Keep:      func(s driver.Stream, text []byte) { log.keep(l.store, l.writer.Run(), s, text) },
+		Note:      func(session, model string) { log.note(l.store, l.writer.Run(), session, model) },
 		Artifacts: l.store.ArtifactsPath(l.writer.Run(), key.address, key.attempt),
 	}
 	l.attempts.start(key, l.worker(&task), log, at, l.o.Clock, l.mail)
@@ -309,19 +311,6 @@ func (l *loop) interrupted(cause error) error {
 	}
 	return &InterruptedError{Run: l.writer.Run(), Cause: cause}
 }
-
-// InterruptedError says that a run was stopped from outside before its end.
-// Resume goes on with it.
-type InterruptedError struct {
-	Run   string
-	Cause error
-}
-
-func (e *InterruptedError) Error() string {
-	return fmt.Sprintf("run %s was interrupted: %v", e.Run, e.Cause)
-}
-
-func (e *InterruptedError) Unwrap() error { return e.Cause }
 
 // grace is how long attempts may take to end when the loop does.
 const grace = 10 * time.Second

@@ -1,17 +1,16 @@
 package local
 
 import (
-	"context"
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
-	"github.com/hocket-dev/hocket/engine"
-	"github.com/hocket-dev/hocket/journal"
-	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/driver"
 )
 
 // Options say with what a run is driven. Only Agents is required.
 type Options struct {
+	// ReadOnly refuses everything that would record something.
+	ReadOnly bool
 	// Agents do the work of tasks.
 	Agents Agents
 	// Script answers tasks and people before Agents and Asker are asked. It
@@ -36,52 +35,21 @@ type Options struct {
 	Clock Clock
 }
 
-// Agents make attempts. Run is called from many goroutines at once.
-type Agents interface {
-	// Run makes one attempt. It returns soon after ctx is done and leaves no
-	// process behind.
-	Run(ctx context.Context, run string, task *engine.StartTask, at Attempt) Outcome
-}
+// What crosses the seam.
+type (
+	Agents   = driver.Agents
+	Attempt  = driver.Attempt
+	Outcome  = driver.Outcome
+	Asker    = driver.Asker
+	Observer = driver.Observer
+	Spec     = driver.Spec
+	ForkSpec = driver.ForkSpec
+	Receipt  = driver.Receipt
 
-// Attempt is what an attempt can use while it runs.
-type Attempt struct {
-	Log agent.Log // takes what it prints
-	Ask agent.Ask // puts a question to a person
-	// Prompt keeps the whole prompt that an agent was given.
-	Prompt func(text string)
-	// Artifacts is a directory for the files that it leaves; it does not exist yet.
-	Artifacts string
-}
-
-// Outcome is what an attempt came to.
-type Outcome struct {
-	Output string
-	Fault  *engine.Fault // nil: it did its work
-	Usage  engine.Usage
-}
-
-// Asker puts questions to people who are here. Its methods are called by the
-// loop and return at once.
-type Asker interface {
-	// Ask shows a question until it is answered, left or withdrawn. false: nobody
-	// here can answer it. answer, called from another goroutine, records an
-	// answer; its error, made for people, says why it is not taken, and the
-	// question stays. leave says that nobody here will answer: the run does not
-	// wait here for it any more.
-	Ask(q *engine.AskHuman, answer func(value, by string) error, leave func()) bool
-	// Withdraw takes a question back: it was answered, here or elsewhere, or it
-	// is moot.
-	Withdraw(address string)
-}
-
-// Observer sees what happens, in order, on a goroutine of its own: however slow
-// it is, the run does not wait for it.
-type Observer interface {
-	Fact(f engine.Fact)
-	// Log is what an attempt prints. Where an attempt prints faster than the
-	// observer looks, pieces are left out.
-	Log(address string, attempt int, piece []byte)
-}
+	RefusedError     = driver.RefusedError
+	InterruptedError = driver.InterruptedError
+	BrokenError      = driver.BrokenError
+)
 
 // Clock is a source of time.
 type Clock interface {
@@ -115,13 +83,4 @@ func (o Options) withDefaults() Options {
 		o.Clock = systemClock{}
 	}
 	return o
-}
-
-// Spec is a run to start.
-type Spec struct {
-	Run    string // its id; "": NewID makes one
-	Pin    *journal.Pin
-	Inputs map[string]any
-	Limits workflow.Limits // of the whole run, defaults filled in
-	Tasks  map[string]engine.TaskFacts
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
@@ -283,7 +284,7 @@ func (f agentWith) Run(ctx context.Context, _ string, _ *engine.StartTask, at lo
 func TestPromptsAreKept(t *testing.T) {
 	s := openStore(t)
 	start(t, s, chain(task("a", "x")), local.Options{Agents: agentWith(func(_ context.Context, at local.Attempt) local.Outcome {
-		at.Prompt("all of it")
+		at.Keep(driver.Prompt, []byte("all of it"))
 		return local.Outcome{}
 	})})
 	got, err := os.ReadFile(s.PromptPath("demo-1", "a", 1))

@@ -1,0 +1,92 @@
+package driver
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/engine"
+)
+
+// HeldError says that another process drives a run.
+type HeldError struct {
+	Run string
+	Holder
+}
+
+func (e *HeldError) Error() string {
+	if e.PID == 0 {
+		return fmt.Sprintf("run %s is driven by another process", e.Run)
+	}
+	return fmt.Sprintf("run %s is driven by process %d on %s since %s", e.Run, e.PID, e.Host, e.Since.Local().Format(time.DateTime))
+}
+
+// UnknownRunError says that no run has an id, or that several begin with it.
+type UnknownRunError struct {
+	ID         string
+	Candidates []string // several runs begin with ID; none: no run does
+}
+
+func (e *UnknownRunError) Error() string {
+	if len(e.Candidates) == 0 {
+		return fmt.Sprintf("no run %s is recorded", e.ID)
+	}
+	return fmt.Sprintf("several runs begin with %s: %s", e.ID, strings.Join(e.Candidates, ", "))
+}
+
+// ExistsError says that a run's id is taken.
+type ExistsError struct{ Run string }
+
+func (e *ExistsError) Error() string { return fmt.Sprintf("run %s exists already", e.Run) }
+
+// KeyError says that a start key was used for another request.
+type KeyError struct {
+	Key string
+	Run string // that was started with the key
+}
+
+func (e *KeyError) Error() string {
+	return fmt.Sprintf("the key %q started run %s with another workflow, inputs or limits; use a new key", e.Key, e.Run)
+}
+
+// RefusedError says why an answer, a cancellation, a raised limit, a fork or a
+// deletion was not taken. Nothing was recorded.
+type RefusedError struct {
+	Run    string
+	Reason string
+}
+
+func (e *RefusedError) Error() string { return fmt.Sprintf("run %s: %s", e.Run, e.Reason) }
+
+// InterruptedError says that a run was stopped from outside before its end. Drive
+// goes on with it.
+type InterruptedError struct {
+	Run   string
+	Cause error
+}
+
+func (e *InterruptedError) Error() string {
+	return fmt.Sprintf("run %s was interrupted: %v", e.Run, e.Cause)
+}
+
+func (e *InterruptedError) Unwrap() error { return e.Cause }
+
+// BrokenError says that the engine cannot go on with a run: a defect of the
+// program. The events are as they were.
+type BrokenError struct {
+	Run   string
+	Seq   int          // of the event at which it happened, from 1
+	Event engine.Event // nil if it is not known
+	Cause any          // what the engine said or panicked with
+	Stack []byte       // of the panic; nil if it did not panic
+}
+
+func (e *BrokenError) Error() string {
+	what := "refuses"
+	if e.Stack != nil {
+		what = "fails at"
+	}
+	kind := strings.TrimPrefix(fmt.Sprintf("%T", e.Event), "*engine.")
+	return fmt.Sprintf("run %s is broken: the engine %s event %d (%s): %v; this is a defect of hocket, and what is recorded of the run is intact",
+		e.Run, what, e.Seq, kind, e.Cause)
+}

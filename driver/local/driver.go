@@ -1,0 +1,271 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/journal"
+)
+
+// Driver keeps the runs of a project in a journal and drives them in this process.
+// It is safe for concurrent use.
+type Driver struct {
+	dir string
+	o   Options
+
+	mu     sync.Mutex
+	store  *journal.Store // nil until it is needed and exists
+	closed bool
+}
+
+var _ driver.Driver = (*Driver)(nil)
+
+// Open opens the runs in a state directory. It makes nothing: the journal is made
+// when the first run starts.
+func Open(dir string, o Options) (*Driver, error) {
+	return &Driver{dir: dir, o: o.withDefaults()}, nil
+}
+
+// Close closes the journal. All calls of Drive must have returned.
+func (d *Driver) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	if d.store == nil {
+		return nil
+	}
+	err := d.store.Close()
+	d.store = nil
+	return err
+}
+
+var (
+	errClosed   = errors.New("driver: closed")
+	errReadOnly = errors.New("driver: opened to read only")
+)
+
+// reading is the journal, to look at it; nil: there is none.
+func (d *Driver) reading() (*journal.Store, error) {
+	return d.open(func() (*journal.Store, error) {
+		if !journal.Exists(d.dir) {
+			return nil, nil
+		}
+		return journal.OpenReadOnly(d.dir)
+	})
+}
+
+// writing is the journal, which is made where there is none.
+func (d *Driver) writing() (*journal.Store, error) {
+	if d.o.ReadOnly {
+		return nil, errReadOnly
+	}
+	s, err := d.open(func() (*journal.Store, error) { return journal.Open(d.dir, journal.Options{}) })
+	if err != nil {
+		return nil, err
+	}
+	return s, s.Writable()
+}
+
+func (d *Driver) open(open func() (*journal.Store, error)) (*journal.Store, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, errClosed
+	}
+	if d.store != nil {
+		return d.store, nil
+	}
+	s, err := open()
+	if err == nil {
+		d.store = s
+	}
+	return s, err
+}
+
+// known is the journal that has a run.
+func (d *Driver) known(run string) (*journal.Store, error) {
+	s, err := d.reading()
+	if err == nil && s == nil {
+		err = &driver.UnknownRunError{ID: run}
+	}
+	return s, err
+}
+
+// Start records a run.
+func (d *Driver) Start(_ context.Context, spec driver.Spec) (driver.Created, error) {
+	s, err := d.writing()
+	if err != nil {
+		return driver.Created{}, err
+	}
+	w, ev, err := create(s, spec, d.o.Clock, true)
+	if err != nil {
+		return driver.Created{}, err
+	}
+	return driver.Created{Run: ev.Run}, w.Close()
+}
+
+// Drive takes a run up.
+func (d *Driver) Drive(ctx context.Context, run string, w driver.Work) (engine.Result, error) {
+	s, err := d.writing()
+	if err != nil {
+		return engine.Result{}, err
+	}
+	return Resume(ctx, s, run, Options{
+		Agents: w.Agents, Script: w.Script, ScriptAll: w.ScriptAll, Asker: w.Asker, Elsewhere: w.Elsewhere,
+		Observer: w.Observer, Patience: w.Patience, Poll: d.o.Poll, Clock: d.o.Clock,
+	})
+}
+
+// Find finds a run by its id or a unique prefix.
+func (d *Driver) Find(ctx context.Context, prefix string) (driver.Info, error) {
+	s, err := d.known(prefix)
+	if err != nil {
+		return driver.Info{}, err
+	}
+	r, err := s.Find(ctx, prefix)
+	if err != nil {
+		return driver.Info{}, err
+	}
+	return info(s, r), nil
+}
+
+// info is a run as the seam has it.
+func info(s *journal.Store, r journal.Run) driver.Info {
+	i := driver.Info{
+		ID: r.ID, Workflow: r.Workflow, Digest: r.Digest, Created: r.Created, Changed: r.Changed,
+		Status: r.Status, Origin: r.Origin, Problem: r.Problem,
+	}
+	if !r.Status.Done() {
+		i.Holder, i.Driven = s.Driver(r.ID)
+	}
+	return i
+}
+
+// Runs lists runs, newest first.
+func (d *Driver) Runs(ctx context.Context, f driver.Filter) ([]driver.Info, error) {
+	s, err := d.reading()
+	if err != nil || s == nil {
+		return nil, err
+	}
+	all, err := s.Runs(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	if f.Before != "" {
+		at := slices.IndexFunc(all, func(r journal.Run) bool { return r.ID == f.Before })
+		if at < 0 {
+			return nil, &driver.UnknownRunError{ID: f.Before}
+		}
+		all = all[at+1:]
+	}
+	var list []driver.Info
+	for _, r := range all {
+		if f.Limit > 0 && len(list) == f.Limit {
+			break
+		}
+		if (f.Workflow == "" || f.Workflow == r.Workflow) && (f.Origin == "" || f.Origin == r.Origin) &&
+			(f.Status == nil || slices.Contains(f.Status, r.Status)) {
+			list = append(list, info(s, r))
+		}
+	}
+	return list, nil
+}
+
+// Pin is what a run was started with.
+func (d *Driver) Pin(ctx context.Context, run string) (*driver.Pin, error) {
+	s, err := d.known(run)
+	if err != nil {
+		return nil, err
+	}
+	return s.Pin(ctx, run)
+}
+
+// Act records an answer, a cancellation or a raised limit.
+func (d *Driver) Act(ctx context.Context, run string, ev engine.Event) (driver.Receipt, error) {
+	if _, err := d.known(run); err != nil {
+		return driver.Receipt{}, err
+	}
+	s, err := d.writing()
+	if err != nil {
+		return driver.Receipt{}, err
+	}
+	return act(ctx, s, run, ev)
+}
+
+// Fork records a run that repeats another up to a step.
+func (d *Driver) Fork(ctx context.Context, spec driver.ForkSpec) (driver.Created, error) {
+	if _, err := d.known(spec.From); err != nil {
+		return driver.Created{}, err
+	}
+	s, err := d.writing()
+	if err != nil {
+		return driver.Created{}, err
+	}
+	id, err := Fork(ctx, s, spec)
+	return driver.Created{Run: id}, err
+}
+
+// Delete removes a run that nobody drives.
+func (d *Driver) Delete(ctx context.Context, run string) error {
+	if _, err := d.known(run); err != nil {
+		return err
+	}
+	s, err := d.writing()
+	if err != nil {
+		return err
+	}
+	return s.Delete(ctx, run)
+}
+
+// Watch reports changes to runs.
+func (d *Driver) Watch(ctx context.Context) iter.Seq2[driver.Change, error] {
+	return func(yield func(driver.Change, error) bool) {
+		seen := map[string]driver.Info{}
+		for ctx.Err() == nil {
+			now, err := d.Runs(ctx, driver.Filter{})
+			if err != nil {
+				yield(driver.Change{}, err)
+				return
+			}
+			gone := make(map[string]bool, len(seen))
+			for id := range seen {
+				gone[id] = true
+			}
+			for _, i := range slices.Backward(now) {
+				delete(gone, i.ID)
+				old, known := seen[i.ID]
+				seen[i.ID] = i
+				kind := driver.Appeared
+				if known {
+					kind = driver.Moved
+				}
+				if old != i && !yield(driver.Change{Run: i.ID, Kind: kind, Info: i}, nil) {
+					return
+				}
+			}
+			for id := range gone {
+				delete(seen, id)
+				if !yield(driver.Change{Run: id, Kind: driver.Deleted, Info: driver.Info{ID: id}}, nil) {
+					return
+				}
+			}
+			d.pause(ctx)
+		}
+	}
+}
+
+const watchPoll = 50 * time.Millisecond
+
+// pause waits until it is time to look again.
+func (d *Driver) pause(ctx context.Context) {
+	select {
+	case <-time.After(watchPoll):
+	case <-ctx.Done():
+	}
+}
