@@ -12,15 +12,15 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Executor carries out tasks of one kind: a shell, a file, an HTTP request.
-// It is safe for concurrent use.
+// Executor carries out tasks of one kind: a shell, an HTTP request, a model. [Func]
+// and [New] make one of a function. It is safe for concurrent use.
 type Executor interface {
 	// Run makes one attempt. It returns soon after ctx is done, and leaves no
 	// process behind. The error is an *Error where the executor knows more than
 	// that it failed.
 	Run(ctx context.Context, task *Task, log Log) (Result, error)
-	// Settings is the JSON Schema of Task.Settings, as a value.
-	Settings() map[string]any
+	// Traits describes the executor. It always returns the same traits.
+	Traits() Traits
 }
 
 // Log takes what an attempt prints while it runs, in pieces as they come. It is
@@ -45,7 +45,7 @@ type Task struct {
 	Feedback string // what was wrong with the attempt before
 	Dir      string // the project's root, absolute
 
-	// What follows is for a [Conversant] only.
+	// What follows is for tasks that are done from a prompt, see [Traits.Prompted].
 
 	Tools        []Tool        // that a model may call, besides the executor's own
 	Servers      []Server      // of tools over MCP, for executors that talk to them themselves

@@ -1,38 +1,25 @@
 package agent
 
-// Bounded is a Conversant that can keep to a budget.
-type Bounded interface {
-	Conversant
-	// Unbounded says why a task may use more than a budget all the same, to go on a
-	// sentence; "": it keeps to it, to within one request.
-	Unbounded(task *Task, most Budget) string
-}
-
-// Bound is what one attempt of an agent may use at most, as its definition says: a
-// bound of zero is one that nobody knows, unless the attempt is free. The settings are
-// the task's own. What does exactly what its settings say, on this machine, is free;
-// what thinks is not.
+// Bound is what one attempt of an agent may use at most, as its definition says: zero
+// means that no bound is known, unless the attempt is free. The settings are
+// the task's own. A task that is not done from its prompt is free.
 func (s *Set) Bound(d *Definition, settings map[string]any) (most Budget, free bool) {
-	exec, ok := s.executors[d.Agent]
-	if !ok {
-		return d.Budget, false
-	}
-	if thinker, ok := exec.(Conversant); ok && thinker.Thinks(&Task{Agent: d, Settings: d.With(settings)}) {
+	t, known := s.traits[d.Agent]
+	if !known || t.FromPrompt(&Task{Agent: d, Settings: d.With(settings)}) {
 		return d.Budget, false
 	}
 	return Budget{}, true
 }
 
-// Unbounded says why an attempt of an agent may use more than a budget that it is
-// given; "": it keeps to it.
+// Unbounded reports why an attempt of an agent may exceed a budget; "": it cannot.
 func (s *Set) Unbounded(d *Definition, settings map[string]any, most Budget) string {
 	if _, free := s.Bound(d, settings); free || most == (Budget{}) {
 		return ""
 	}
-	if b, ok := s.executors[d.Agent].(Bounded); ok {
-		return b.Unbounded(&Task{Agent: d, Settings: withoutSession(d.With(settings))}, most)
+	if unbounded := s.traits[d.Agent].Unbounded; unbounded != nil {
+		return unbounded(&Task{Agent: d, Settings: withoutSession(d.With(settings))}, most)
 	}
-	return d.Agent + " has no bound of its own"
+	return d.Agent + " does not enforce budgets"
 }
 
 // Within is the definition with a budget that is no larger than one that it is given.

@@ -6,19 +6,19 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// thrifty is a talker that keeps to money and not to tokens.
-type thrifty struct{ talker }
-
-func (thrifty) Unbounded(task *agent.Task, most agent.Budget) string {
-	if most.MaxTokens > 0 || task.Settings[agent.SessionSetting] != nil {
-		return "it does not count"
+// thrifty is a talker that enforces limits on money and not on tokens.
+var thrifty = talker(func(t *agent.Traits) {
+	t.Unbounded = func(task *agent.Task, most agent.Budget) string {
+		if most.MaxTokens > 0 || task.Settings[agent.SessionSetting] != nil {
+			return "it does not count"
+		}
+		return ""
 	}
-	return ""
-}
+})
 
 func TestBound(t *testing.T) {
 	half := agent.Budget{MaxCostUSD: 0.5}
-	set := agent.NewSet(map[string]agent.Executor{"claude": thrifty{}, "codex": talker{}, "shell": exact{}, "mcp": executor{}}, nil, "")
+	set := agent.NewSet(map[string]agent.Executor{"claude": thrifty, "codex": talker(), "shell": exact, "mcp": plain}, nil, "")
 	for _, c := range []struct {
 		executor string
 		settings map[string]any
@@ -30,12 +30,12 @@ func TestBound(t *testing.T) {
 		{"claude", nil, half, half, false, ""},
 		{"claude", map[string]any{agent.SessionSetting: "s"}, half, half, false, ""},
 		{"claude", nil, agent.Budget{MaxTokens: 9}, half, false, "it does not count"},
-		{"codex", nil, half, half, false, "codex has no bound of its own"},
+		{"codex", nil, half, half, false, "codex does not enforce budgets"},
 		{"codex", nil, agent.Budget{}, half, false, ""},
-		{"nobody", nil, half, half, false, "nobody has no bound of its own"},
+		{"nobody", nil, half, half, false, "nobody does not enforce budgets"},
 		{"mcp", nil, half, agent.Budget{}, true, ""},
 		{"shell", map[string]any{"command": "ls"}, half, agent.Budget{}, true, ""},
-		{"shell", nil, half, half, false, "shell has no bound of its own"},
+		{"shell", nil, half, half, false, "shell does not enforce budgets"},
 	} {
 		d := &agent.Definition{Name: "x", Agent: c.executor, Budget: half}
 		if bound, free := set.Bound(d, c.settings); bound != c.bound || free != c.free {

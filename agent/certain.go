@@ -19,7 +19,7 @@ type certain struct {
 
 var unsure = certain{holds: func(any) bool { return false }}
 
-// certainOf reads a schema as [Executor.Settings] gives it.
+// certainOf reads a schema.
 func certainOf(schema any) certain {
 	keywords, ok := schema.(map[string]any)
 	if !ok {

@@ -9,54 +9,18 @@ import (
 	"unicode/utf8"
 )
 
-// Narrow is a Conversant for one kind of work, such as files or web pages. It is
-// not chosen for a task that names no agent.
-type Narrow interface {
-	Conversant
-	Narrow()
-}
-
-// Demanding is a Conversant that cannot do every task from its prompt: something else
-// must be said too, such as the model.
-type Demanding interface {
-	Conversant
-	// Lacks says what a task lacks, and then, behind a semicolon, what to do; "":
-	// nothing. Strings in its settings may still be templates.
-	Lacks(task *Task) string
-}
-
-// lack is what a task of a definition lacks that is done from words; "": nothing.
-func lack(exec Executor, d *Definition, settings map[string]any) string {
-	task := &Task{Agent: d, Settings: settings}
-	if demanding, ok := exec.(Demanding); ok && demanding.Thinks(task) {
-		return demanding.Lacks(task)
-	}
-	return ""
-}
-
 // Choice is the agent of a task that names none.
 type Choice struct {
 	Name   string // resolves to the agent
 	Reason string // why it is this one, to go on a sentence
 }
 
-// usable says whether an executor works from words, of any kind, on this machine.
-func usable(e Executor) bool {
-	_, talks := e.(Conversant)
-	_, narrow := e.(Narrow)
-	return talks && !narrow && absence(e) == ""
-}
-
-func absence(e Executor) string {
-	if a, ok := e.(Absent); ok {
-		return a.Absence()
-	}
-	return ""
-}
-
-// Usable are the executors that can work from words on this machine, sorted.
+// Usable are the executors that can work from any prompt on this machine, sorted.
 func (s *Set) Usable() []string {
-	return slices.DeleteFunc(s.Executors(), func(name string) bool { return !usable(s.executors[name]) })
+	return slices.DeleteFunc(s.Executors(), func(name string) bool {
+		t := s.traits[name]
+		return !t.Prompted || t.Specialist || t.missing() != ""
+	})
 }
 
 // employ gives a definition that does not say what does its work the executor of
@@ -78,13 +42,11 @@ func (s *Set) employ() {
 func (s *Set) employer(d *Definition) (name, reason string) {
 	if s.fallback != "" {
 		def, err := s.find(s.fallback)
-		if err == nil && def != d && def.Agent != "" {
-			if _, talks := s.executors[def.Agent].(Conversant); talks {
-				return def.Agent, "as for the project's default agent"
-			}
+		if err == nil && def != d && s.traits[def.Agent].Prompted {
+			return def.Agent, "as for the project's default agent"
 		}
 	}
-	only := slices.DeleteFunc(s.Usable(), func(name string) bool { return lack(s.executors[name], d, d.Settings) != "" })
+	only := slices.DeleteFunc(s.Usable(), func(name string) bool { return s.traits[name].incomplete(d, d.Settings) != "" })
 	if len(only) == 1 {
 		return only[0], onlyOne
 	}
@@ -117,7 +79,7 @@ func (s *Set) Choose(prompt string, settings map[string]any) (Choice, bool) {
 func (s *Set) able(settings map[string]any) []*Definition {
 	usable := s.Usable()
 	return slices.DeleteFunc(slices.Clone(s.agents), func(d *Definition) bool {
-		return !slices.Contains(usable, d.Agent) || s.called(d) == "" || lack(s.executors[d.Agent], d, d.With(settings)) != ""
+		return !slices.Contains(usable, d.Agent) || s.called(d) == "" || s.traits[d.Agent].incomplete(d, d.With(settings)) != ""
 	})
 }
 

@@ -7,31 +7,32 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// talker works from words; missing is what it lacks on this machine.
-type talker struct {
-	executor
-	missing string
+// talker makes an executor that works from a prompt.
+func talker(changes ...func(*agent.Traits)) agent.Executor {
+	traits := agent.Traits{Prompted: true, Supports: func(*agent.Definition, string) bool { return true }}
+	for _, change := range changes {
+		change(&traits)
+	}
+	return agent.New(traits, nil)
 }
 
-func (talker) Thinks(*agent.Task) bool    { return true }
-func (talker) Resumes(*agent.Task) bool   { return false }
-func (talker) Account(*agent.Task) string { return "" }
-func (t talker) Absence() string          { return t.missing }
+// gone makes a talker that is not installed.
+func gone(missing string) agent.Executor {
+	return talker(func(t *agent.Traits) { t.Missing = func() string { return missing } })
+}
 
-// narrow is a talker for one kind of work.
-type narrow struct{ talker }
-
-func (narrow) Narrow() {}
+// specialist is a talker for one kind of work.
+var specialist = talker(func(t *agent.Traits) { t.Specialist = true })
 
 // modelless is a talker that needs a model.
-type modelless struct{ talker }
-
-func (modelless) Lacks(task *agent.Task) string {
-	if task.Agent.Model != "" || task.Settings["model"] != nil {
-		return ""
+var modelless = talker(func(t *agent.Traits) {
+	t.Incomplete = func(task *agent.Task) string {
+		if task.Agent.Model != "" || task.Settings["model"] != nil {
+			return ""
+		}
+		return "no model is named; name one"
 	}
-	return "no model is named; name one"
-}
+})
 
 func writes(id, does, description string, capabilities ...string) *agent.Definition {
 	d := definition(id, id, "", does, capabilities...)
@@ -40,7 +41,7 @@ func writes(id, does, description string, capabilities ...string) *agent.Definit
 }
 
 func TestChoose(t *testing.T) {
-	here, gone := talker{}, talker{missing: "install it"}
+	here, gone := talker(), gone("install it")
 	specialists := []*agent.Definition{
 		writes("scanner", "claude", "Finds security vulnerabilities", "security"),
 		writes("author", "claude", "Writes documentation for users"),
@@ -52,10 +53,10 @@ func TestChoose(t *testing.T) {
 		prompt      string
 		want        string
 	}{
-		"nothing works from words": {map[string]agent.Executor{"shell": executor{}}, nil, "Write.", "? "},
-		"one":                      {map[string]agent.Executor{"shell": executor{}, "claude": here, "codex": gone}, nil, "Write.", "claude the only one that can work from a prompt here"},
-		"two":                      {map[string]agent.Executor{"claude": here, "codex": here}, nil, "Write.", "? "},
-		"a narrow one":             {map[string]agent.Executor{"claude": here, "browser": narrow{}}, nil, "Write.", "claude the only one that can work from a prompt here"},
+		"nothing works from a prompt": {map[string]agent.Executor{"shell": plain}, nil, "Write.", "? "},
+		"one":                         {map[string]agent.Executor{"shell": plain, "claude": here, "codex": gone}, nil, "Write.", "claude the only one that can work from a prompt here"},
+		"two":                         {map[string]agent.Executor{"claude": here, "codex": here}, nil, "Write.", "? "},
+		"a specialist":                {map[string]agent.Executor{"claude": here, "browser": specialist}, nil, "Write.", "claude the only one that can work from a prompt here"},
 		"what it can do": {map[string]agent.Executor{"claude": here, "codex": here}, specialists, "Look at the security of ${inputs.file}.",
 			`scanner its description fits best: "security"`},
 		"what is said of it": {map[string]agent.Executor{"claude": here, "codex": here}, specialists, "Document the API for its users, writing plainly.",
@@ -63,7 +64,7 @@ func TestChoose(t *testing.T) {
 		"what is not here": {map[string]agent.Executor{"claude": here, "codex": gone}, specialists, "A haiku, please.",
 			"claude the only one that can work from a prompt here, and no other agent's description fits"},
 		"two fit equally":      {map[string]agent.Executor{"claude": here, "codex": here}, specialists, "Write something.", "? "},
-		"one without a model":  {map[string]agent.Executor{"claude": here, "llm": modelless{}}, nil, "Write.", "claude the only one that can work from a prompt here"},
+		"one without a model":  {map[string]agent.Executor{"claude": here, "llm": modelless}, nil, "Write.", "claude the only one that can work from a prompt here"},
 		"one that others hide": {map[string]agent.Executor{"claude": here}, []*agent.Definition{definition("x", "claude", "", "shell")}, "Write.", "? "},
 	} {
 		choice, ok := agent.NewSet(c.executors, c.definitions, "").Choose(c.prompt, nil)
@@ -75,18 +76,18 @@ func TestChoose(t *testing.T) {
 
 // An agent with a prompt need not say what does its work.
 func TestEmployed(t *testing.T) {
-	here, gone := talker{}, talker{missing: "install it"}
+	here, gone := talker(), gone("install it")
 	silent := func() *agent.Definition { return writes("silent", "", "") }
 	for name, c := range map[string]struct {
 		executors map[string]agent.Executor
 		fallback  string
 		want      string // executor, or the error
 	}{
-		"the only one":             {map[string]agent.Executor{"claude": here, "codex": gone, "shell": executor{}}, "", "claude"},
+		"the only one":             {map[string]agent.Executor{"claude": here, "codex": gone, "shell": plain}, "", "claude"},
 		"the default's":            {map[string]agent.Executor{"claude": here, "codex": here}, "codex", "codex"},
-		"the default is no talker": {map[string]agent.Executor{"claude": here, "shell": executor{}}, "shell", "claude"},
+		"the default is no talker": {map[string]agent.Executor{"claude": here, "shell": plain}, "shell", "claude"},
 		"it is the default":        {map[string]agent.Executor{"claude": here}, "silent", "claude"},
-		"none":                     {map[string]agent.Executor{"shell": executor{}}, "", "it does not say what does its work, and nothing here works from a prompt yet; `hocket doctor` says what to install or to set; or give the step a reply with --replies"},
+		"none":                     {map[string]agent.Executor{"shell": plain}, "", "it does not say what does its work, and nothing here works from a prompt yet; `hocket doctor` says what to install or to set; or give the step a reply with --replies"},
 		"two":                      {map[string]agent.Executor{"claude": here, "codex": here}, "", "set agent in .hocket/agents/silent.yml, or the default agent in config.yml, to claude or codex"},
 		"the default's is gone":    {map[string]agent.Executor{"claude": here, "codex": gone}, "codex", "install it; or give the step a reply with --replies"},
 	} {
@@ -114,7 +115,7 @@ func TestEmployed(t *testing.T) {
 
 // What is not installed is said before anything runs.
 func TestAbsentExecutor(t *testing.T) {
-	set := agent.NewSet(map[string]agent.Executor{"codex": talker{missing: "codex is not on the path: npm install -g @openai/codex"}},
+	set := agent.NewSet(map[string]agent.Executor{"codex": gone("codex is not on the path: npm install -g @openai/codex")},
 		[]*agent.Definition{writes("scanner", "codex", "")}, "")
 	d, exec, err := set.Resolve("scanner")
 	const want = `agent: nothing here can run agent "scanner"; codex is not on the path: npm install -g @openai/codex; or give the step a reply with --replies`
@@ -125,7 +126,7 @@ func TestAbsentExecutor(t *testing.T) {
 
 // Descriptions fit in languages without spaces between words too.
 func TestChooseInOtherLanguages(t *testing.T) {
-	set := agent.NewSet(map[string]agent.Executor{"claude": talker{}, "codex": talker{}}, []*agent.Definition{
+	set := agent.NewSet(map[string]agent.Executor{"claude": talker(), "codex": talker()}, []*agent.Definition{
 		writes("scanner", "claude", "扫描代码中的安全漏洞"), writes("author", "claude", "ユーザーのためのAPI文書を書く"), writes("tester", "codex", "เขียนและรันการทดสอบ"),
 	}, "")
 	for prompt, want := range map[string]string{

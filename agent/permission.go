@@ -278,6 +278,19 @@ var questions = map[Power]string{
 	MayReach: "May the agent %s make this request?",
 }
 
+// Permitted are the permissions of the agent of a task. The error is permanent.
+func (t *Task) Permitted() (Permissions, error) {
+	var written map[string]any
+	if t.Agent != nil {
+		written = t.Agent.Permissions
+	}
+	permissions, problems := ReadPermissions(written)
+	if len(problems) == 0 {
+		return permissions, nil
+	}
+	return permissions, Permanentf("permissions: %s", join(problems))
+}
+
 // Permit gives nil if something may be done: because it is permitted, or because a
 // person who is asked allows it. The error is for the agent, which goes on without.
 // detail is shown to the person: all of what would be done.

@@ -14,7 +14,7 @@ func TestPinnedAgents(t *testing.T) {
 	d := definition("linter", "go-linter", "reviewer", "shell", "lint")
 	d.Settings = map[string]any{"n": json.Number("12345678901234567890"), "l": []any{"a", nil, true}}
 	d.Timeout, d.Source = time.Minute, &agent.Source{From: "claude"}
-	executors := map[string]agent.Executor{"shell": executor{}}
+	executors := map[string]agent.Executor{"shell": plain}
 	before := agent.NewSet(executors, []*agent.Definition{d}, "reviewer")
 	after, err := agent.DecodeSet(before.Encode(), executors)
 	if err != nil {

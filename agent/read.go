@@ -88,9 +88,9 @@ func (d *Definition) read(m *strictyaml.Map) {
 	d.Budget = readBudget(m.Map("budget"))
 	d.Source = readSource(m.Get("source"))
 	d.Keys = map[string]workflow.Pos{}
-	for _, about := range aboutWords {
-		if n := m.Peek(about.key); n.Exists() {
-			d.Keys[about.key] = n.Key().Pos()
+	for _, optional := range optionalKeys {
+		if n := m.Peek(optional.key); n.Exists() {
+			d.Keys[optional.key] = n.Key().Pos()
 		}
 	}
 	m.Done()

@@ -28,7 +28,7 @@ type ResolveError struct {
 	Definition *Definition // for NoExecutor
 	Executors  []string    // for NoExecutor: those that there are
 	Usable     []string    // for NoExecutor, where the definition names none: those that could do it
-	Absence    string      // for NoExecutor: what of the executor is missing on this machine; "" it does not exist
+	Missing    string      // for NoExecutor: what the executor needs and this machine lacks; "": there is no such executor
 }
 
 func (e *ResolveError) Error() string { return "agent: " + e.Summary() + "; " + e.Advice() }
@@ -80,8 +80,8 @@ func (e *ResolveError) executorAdvice() string {
 		where = d.Pos.File
 	}
 	switch {
-	case e.Absence != "":
-		return e.Absence + "; or give the step a reply with --replies"
+	case e.Missing != "":
+		return e.Missing + "; or give the step a reply with --replies"
 	case d.Agent == "" && len(e.Usable) > 0:
 		return fmt.Sprintf("set agent in %s, or the default agent in config.yml, to %s", where, oneOf(e.Usable))
 	}

@@ -10,8 +10,8 @@ import (
 // for every executor. It is not changed once made, and safe for concurrent use.
 type Set struct {
 	executors map[string]Executor
-	schemas   map[string]*Schema
-	agents    []*Definition // the project's, then the built-in ones, by name
+	traits    map[string]Traits // of the executors
+	agents    []*Definition     // the project's, then the built-in ones, by name
 	fallback  string
 }
 
@@ -26,11 +26,11 @@ func NewSet(executors map[string]Executor, definitions []*Definition, fallback s
 }
 
 func newSet(executors map[string]Executor, definitions []*Definition, fallback string) *Set {
-	s := &Set{executors: executors, schemas: map[string]*Schema{}, agents: slices.Clone(definitions), fallback: fallback}
+	s := &Set{executors: executors, traits: map[string]Traits{}, agents: slices.Clone(definitions), fallback: fallback}
 	slices.SortStableFunc(s.agents, func(a, b *Definition) int { return strings.Compare(a.Name, b.Name) })
 	for _, name := range s.Executors() {
-		s.schemas[name] = NewSchema(executors[name].Settings())
-		s.agents = append(s.agents, &Definition{Name: name, Agent: name, Description: about(executors[name]), Builtin: true})
+		s.traits[name] = executors[name].Traits()
+		s.agents = append(s.agents, &Definition{Name: name, Agent: name, Description: s.traits[name].About, Builtin: true})
 	}
 	return s
 }
@@ -57,10 +57,10 @@ func (s *Set) Resolve(name string) (*Definition, Executor, error) {
 // Missing is why the agent of a definition cannot work here; nil: it can.
 func (s *Set) Missing(d *Definition) *ResolveError {
 	failed := &ResolveError{Why: NoExecutor, Name: d.Name, Definition: d, Executors: s.Executors()}
-	exec, ok := s.executors[d.Agent]
+	t, known := s.traits[d.Agent]
 	switch {
-	case ok:
-		if failed.Absence = absence(exec); failed.Absence == "" {
+	case known:
+		if failed.Missing = t.missing(); failed.Missing == "" {
 			return nil
 		}
 	case d.Agent == "":
@@ -146,22 +146,21 @@ func (s *Set) Names() []string {
 // Executors are the names of the executors, sorted.
 func (s *Set) Executors() []string { return slices.Sorted(maps.Keys(s.executors)) }
 
+// Traits describe an executor; the zero value: there is none of that name.
+func (s *Set) Traits(executor string) Traits { return s.traits[executor] }
+
 // ValidateSettings checks the settings of a task of an agent, the definition's and
-// its own together, as the function of the same name does. Settings of an agent
-// that has no executor are not checked.
+// its own together, as [Schema.CheckTemplates] does. Settings of an agent that has no
+// executor are not checked.
 func (s *Set) ValidateSettings(d *Definition, settings map[string]any) []Problem {
-	schema, ok := s.schemas[d.Agent]
-	if !ok {
-		return nil
-	}
-	exec := s.executors[d.Agent]
-	if _, talks := exec.(Conversant); talks {
+	t := s.traits[d.Agent]
+	if t.Prompted {
 		settings = withoutSession(settings)
 	}
-	if found := schema.CheckTemplates(settings); len(found) > 0 {
+	if found := t.Settings.CheckTemplates(settings); len(found) > 0 {
 		return found
 	}
-	if summary, detail, _ := strings.Cut(lack(exec, d, settings), "; "); summary != "" {
+	if summary, detail, _ := strings.Cut(t.incomplete(d, settings), "; "); summary != "" {
 		return []Problem{{Summary: summary, Detail: detail}}
 	}
 	return nil
@@ -175,12 +174,4 @@ func withoutSession(settings map[string]any) map[string]any {
 	own := maps.Clone(settings)
 	delete(own, SessionSetting)
 	return own
-}
-
-// about is what an executor does, in a few words; "": it does not say.
-func about(e Executor) string {
-	if a, ok := e.(interface{ About() string }); ok {
-		return a.About()
-	}
-	return ""
 }

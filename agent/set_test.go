@@ -1,7 +1,6 @@
 package agent_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 
@@ -11,13 +10,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// executor is one of which only the schema matters.
-type executor struct{ schema map[string]any }
-
-func (executor) Run(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
-	return agent.Result{}, nil
-}
-func (e executor) Settings() map[string]any { return e.schema }
+// plain is an executor that has nothing special about it.
+var plain = agent.New(agent.Traits{}, nil)
 
 func definition(id, name, role, does string, capabilities ...string) *agent.Definition {
 	return &agent.Definition{ID: id, Name: name, Role: role, Agent: does, Capabilities: capabilities,
@@ -25,7 +19,7 @@ func definition(id, name, role, does string, capabilities ...string) *agent.Defi
 }
 
 func set(fallback string) *agent.Set {
-	return agent.NewSet(map[string]agent.Executor{"shell": executor{}, "http": executor{}}, []*agent.Definition{
+	return agent.NewSet(map[string]agent.Executor{"shell": plain, "http": plain}, []*agent.Definition{
 		definition("linter", "go-linter", "reviewer", "shell", "lint", "fast"),
 		definition("tester", "tester", "tester", "shell", "fast", "http"),
 		definition("copy", "tester", "", "http"),

@@ -33,23 +33,24 @@ func (p Problem) String() string {
 	return s
 }
 
-// ValidateSettings checks settings as their author wrote them against the schema
-// of an executor. A string with a reference in it counts as any value. A caller
-// with many settings keeps a [Schema] instead, which compiles only once.
-func ValidateSettings(exec Executor, settings map[string]any) []Problem {
-	return NewSchema(exec.Settings()).CheckTemplates(settings)
+func join(problems []Problem) string {
+	lines := make([]string, len(problems))
+	for i, p := range problems {
+		lines[i] = p.String()
+	}
+	return strings.Join(lines, "; ")
 }
 
 // Schema is the JSON Schema of an executor's settings. It is compiled at its
-// first use, and safe for concurrent use.
+// first use, and safe for concurrent use. A nil Schema accepts everything.
 type Schema struct {
 	source  map[string]any
 	certain func() certain
 	compile func() *jsonschema.Schema
 }
 
-// NewSchema takes a schema as [Executor.Settings] gives it. One that does not
-// compile is a bug of the executor and panics at its first use.
+// NewSchema makes a Schema of a JSON document, as a value. One that does not compile
+// is a bug of the executor and panics at its first use.
 func NewSchema(source map[string]any) *Schema {
 	certain := sync.OnceValue(func() certain { return certainOf(source) })
 	return &Schema{source: source, certain: certain, compile: sync.OnceValue(func() *jsonschema.Schema {
@@ -64,6 +65,15 @@ func NewSchema(source map[string]any) *Schema {
 	})}
 }
 
+// Properties are the schemas of the single settings, by name.
+func (s *Schema) Properties() map[string]any {
+	if s == nil {
+		return nil
+	}
+	properties, _ := s.source["properties"].(map[string]any)
+	return properties
+}
+
 // Check says what is wrong with rendered settings. Where a path leads is left to
 // the executor, which opens it.
 func (s *Schema) Check(settings map[string]any) []Problem {
@@ -74,7 +84,7 @@ func (s *Schema) check(settings map[string]any) []Problem {
 	if settings == nil {
 		settings = map[string]any{}
 	}
-	if s.certain().holds(settings) {
+	if s == nil || s.certain().holds(settings) {
 		return nil
 	}
 	var failed *jsonschema.ValidationError
@@ -101,11 +111,7 @@ func (s *Schema) CheckTemplates(settings map[string]any) []Problem {
 // The error is permanent and names every problem.
 func (s *Schema) Decode(settings map[string]any, into any) error {
 	if found := s.Check(settings); len(found) > 0 {
-		lines := make([]string, len(found))
-		for i, p := range found {
-			lines[i] = p.String()
-		}
-		return Permanentf("settings: %s", strings.Join(lines, "; "))
+		return Permanentf("settings: %s", join(found))
 	}
 	dec := json.NewDecoder(strings.NewReader(workflow.FormatJSON(settings)))
 	dec.UseNumber()

@@ -61,7 +61,7 @@ func TestValidateSettings(t *testing.T) {
 		{`{"mode": "$${x} ${y}", "left": "a"}`, ""},
 	} {
 		var lines []string
-		for _, p := range agent.ValidateSettings(executor{schema}, settings(t, c.settings)) {
+		for _, p := range agent.NewSchema(schema).CheckTemplates(settings(t, c.settings)) {
 			lines = append(lines, p.String())
 		}
 		if diff := cmp.Diff(c.want, strings.Join(lines, "\n")); diff != "" {
@@ -71,7 +71,7 @@ func TestValidateSettings(t *testing.T) {
 }
 
 func TestValidateNoSettings(t *testing.T) {
-	if got := agent.ValidateSettings(executor{schema}, nil); len(got) != 2 {
+	if got := agent.NewSchema(schema).CheckTemplates(nil); len(got) != 2 {
 		t.Errorf("got %v", got)
 	}
 }
@@ -93,7 +93,7 @@ func TestDecodeSettings(t *testing.T) {
 }
 
 func TestSetValidates(t *testing.T) {
-	s := agent.NewSet(map[string]agent.Executor{"x": executor{schema}}, nil, "")
+	s := agent.NewSet(map[string]agent.Executor{"x": agent.New(agent.Traits{Settings: agent.NewSchema(schema)}, nil)}, nil, "")
 	d, _, err := s.Resolve("x")
 	if err != nil || len(s.ValidateSettings(d, nil)) == 0 || len(s.ValidateSettings(d, settings(t, `{"mode": "fast", "left": "a"}`))) > 0 {
 		t.Errorf("the set does not check settings: %v", err)

@@ -78,7 +78,7 @@ type troupe struct {
 	shell *agent.Schema
 }
 
-func newTroupe() troupe { return troupe{shell: agent.NewSchema((&shell.Shell{}).Settings())} }
+func newTroupe() troupe { return troupe{shell: shell.New(shell.Options{}).Traits().Settings} }
 
 func (t troupe) Agent(name, role string) check.Agent {
 	a := t.cast.Agent(name, role)

@@ -67,8 +67,8 @@ func lineOf(set *agent.Set, d *agent.Definition) agentLine {
 	}
 	if failed := set.Missing(d); failed != nil {
 		l.Usable, l.Missing = false, failed.Advice()
-		if failed.Absence != "" {
-			l.Missing = failed.Absence
+		if failed.Missing != "" {
+			l.Missing = failed.Missing
 		}
 	}
 	return l

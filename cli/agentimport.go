@@ -129,9 +129,9 @@ func importTarget(p *project.Project) importer.Target {
 		Serves: func(name string) bool {
 			return slices.ContainsFunc(p.Config.Servers, func(s project.Server) bool { return s.Name == name })
 		},
-		Unheeded: func(d *agent.Definition) []string {
+		Ignored: func(d *agent.Definition) []string {
 			var keys []string
-			for _, problem := range set.Unheeded(d) {
+			for _, problem := range set.Ignored(d) {
 				keys = append(keys, problem.Path[0])
 			}
 			return keys

@@ -177,30 +177,26 @@ const versionPatience = 40 * time.Second
 func lookAtExecutors(ctx context.Context, p *project.Project) []finding {
 	ctx, cancel := context.WithTimeout(ctx, versionPatience)
 	defer cancel()
-	executors := p.Executors()
 	names := p.Agents.Executors()
 	list := make([]finding, len(names))
 	var asked sync.WaitGroup
 	for i, name := range names {
-		asked.Go(func() { list[i] = lookAtExecutor(ctx, name, executors[name]) })
+		asked.Go(func() { list[i] = lookAtExecutor(ctx, name, p.Agents.Traits(name)) })
 	}
 	asked.Wait()
 	return list
 }
 
-func lookAtExecutor(ctx context.Context, name string, exec agent.Executor) finding {
-	if absent, ok := exec.(agent.Absent); ok {
-		if missing := absent.Absence(); missing != "" {
+func lookAtExecutor(ctx context.Context, name string, traits agent.Traits) finding {
+	if traits.Missing != nil {
+		if missing := traits.Missing(); missing != "" {
 			return finding{"executor", absentHere, name, missing}
 		}
 	}
-	versioned, ok := exec.(interface {
-		Version(ctx context.Context) (string, error)
-	})
-	if !ok {
+	if traits.Version == nil {
 		return finding{"executor", fine, name, ""}
 	}
-	version, err := versioned.Version(ctx)
+	version, err := traits.Version(ctx)
 	if err != nil {
 		return finding{"executor", warning, name + " does not tell its version: " + view.Line(err.Error()), ""}
 	}

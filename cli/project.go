@@ -34,7 +34,7 @@ func (a *app) openProject() (*project.Project, error) {
 func (a *app) unknownTools(p *project.Project) workflow.Diagnostics {
 	var found workflow.Diagnostics
 	for _, d := range p.Agents.Definitions() {
-		if _, calls := p.Executors()[d.Agent].(agent.Caller); !calls {
+		if !p.Agents.Traits(d.Agent).CallsTools {
 			continue
 		}
 		for _, name := range d.Tools {

@@ -54,7 +54,7 @@ func (p *Project) checkAgents(before int) {
 		for _, problem := range p.Agents.CheckPermissions(d) {
 			p.found = append(p.found, workflow.Errorf(d.At("permissions"), agent.CodeDefinition, problem.Detail, "permissions of %q: %s", d.Name, strings.TrimPrefix(problem.Summary, "permissions: ")))
 		}
-		for _, problem := range p.Agents.Unheeded(d) {
+		for _, problem := range p.Agents.Ignored(d) {
 			p.found = append(p.found, workflow.Errorf(d.At(problem.Path[0]), agent.CodeDefinition, problem.Detail, "agent %q: %s", d.Name, problem.Summary))
 		}
 		for _, name := range d.Servers {

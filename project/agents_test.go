@@ -1,7 +1,6 @@
 package project_test
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -10,24 +9,18 @@ import (
 	"github.com/hocket-dev/hocket/project"
 )
 
-// strict is an executor that works from words, keeps to one mode only, and cannot be
-// told how many turns it has.
-type strict struct{}
-
-func (strict) Run(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
-	return agent.Result{}, nil
-}
-func (strict) Settings() map[string]any                   { return nil }
-func (strict) Thinks(*agent.Task) bool                    { return true }
-func (strict) Resumes(*agent.Task) bool                   { return false }
-func (strict) Account(*agent.Task) string                 { return "" }
-func (strict) Heeds(_ *agent.Definition, key string) bool { return key != "max_turns" }
-func (strict) Permits(written map[string]any) []agent.Problem {
-	if written["mode"] != "read-only" {
-		return []agent.Problem{{Summary: "it can only read", Detail: "choose the mode read-only"}}
-	}
-	return nil
-}
+// strict is an executor that works from a prompt, enforces one mode only, and does not
+// support a limit on turns.
+var strict = agent.New(agent.Traits{
+	Prompted: true,
+	Supports: func(_ *agent.Definition, key string) bool { return key != "max_turns" },
+	Permissions: func(written map[string]any) []agent.Problem {
+		if written["mode"] != "read-only" {
+			return []agent.Problem{{Summary: "it can only read", Detail: "choose the mode read-only"}}
+		}
+		return nil
+	},
+}, nil)
 
 // What an agent may do, and where its tools are, is known before anything runs.
 func TestDefinitionsFitTheProject(t *testing.T) {
@@ -38,7 +31,7 @@ func TestDefinitionsFitTheProject(t *testing.T) {
 		".hocket/agents/lost.yml": "agent: strict\nprompt: x\nmcp: [tickest]\n",
 		".hocket/agents/deaf.yml": "agent: strict\nprompt: x\nmax_turns: 5\n",
 	})
-	p, err := project.Open(dir, project.Options{State: dir, Executors: project.Fixed(map[string]agent.Executor{"strict": strict{}})})
+	p, err := project.Open(dir, project.Options{State: dir, Executors: project.Fixed(map[string]agent.Executor{"strict": strict})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +44,7 @@ func TestDefinitionsFitTheProject(t *testing.T) {
 	}
 	slices.Sort(found)
 	want := []string{
-		`.hocket/agents/deaf.yml:3:1 agent "deaf": "max_turns" has no effect: strict has no means to keep to it; remove it, or name under ` + "`agent`" + ` who has`,
+		`.hocket/agents/deaf.yml:3:1 agent "deaf": strict does not support "max_turns"; remove it, or set ` + "`agent` to one that supports it",
 		`.hocket/agents/lost.yml:3:1 "lost" names the MCP server "tickest", which the project does not have; did you mean "tickets"?`,
 		`.hocket/agents/wild.yml:2:1 permissions of "wild": it can only read; choose the mode read-only`,
 	}

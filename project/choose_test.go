@@ -9,13 +9,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// talker works from words.
-type talker struct{ command }
-
-func (talker) Thinks(*agent.Task) bool    { return true }
-func (talker) Resumes(*agent.Task) bool   { return false }
-func (talker) Account(*agent.Task) string { return "" }
-func (talker) Settings() map[string]any   { return map[string]any{"type": "object"} }
+// talker works from a prompt.
+var talker = agent.New(agent.Traits{Prompted: true, Supports: agent.Keys("prompt")}, nil)
 
 const unnamed = "name: flow\nsteps:\n  - {id: look, prompt: Look for security holes.}\n  - {id: say, prompt: Say hello.}\n"
 

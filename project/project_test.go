@@ -1,7 +1,6 @@
 package project_test
 
 import (
-	"context"
 	"maps"
 	"os"
 	"path/filepath"
@@ -37,9 +36,9 @@ func write(t *testing.T, files map[string]string) string {
 // words.
 func open(t *testing.T, dir string, talkers ...string) *project.Project {
 	t.Helper()
-	executors := map[string]agent.Executor{"shell": command{}}
+	executors := map[string]agent.Executor{"shell": command}
 	for _, name := range talkers {
-		executors[name] = talker{}
+		executors[name] = talker
 	}
 	p, err := project.Open(dir, project.Options{StateHome: "/state", Executors: project.Fixed(executors)})
 	if err != nil {
@@ -58,18 +57,10 @@ func load(t *testing.T, p *project.Project, name string) *project.Loaded {
 }
 
 // command is an executor that takes a command and is never asked to run it.
-type command struct{}
-
-func (command) Run(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
-	panic("a project runs nothing")
-}
-
-func (command) Settings() map[string]any {
-	return map[string]any{
-		"type": "object", "additionalProperties": false, "required": []any{"command"},
-		"properties": map[string]any{"command": map[string]any{}, "args": map[string]any{}, "script": map[string]any{}},
-	}
-}
+var command = agent.New(agent.Traits{Settings: agent.NewSchema(map[string]any{
+	"type": "object", "additionalProperties": false, "required": []any{"command"},
+	"properties": map[string]any{"command": map[string]any{}, "args": map[string]any{}, "script": map[string]any{}},
+})}, nil)
 
 const oneStep = "steps: [{agent: shell, config: {command: [ls]}}]\n"
 

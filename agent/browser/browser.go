@@ -27,20 +27,23 @@ type Browser struct {
 	schema  *agent.Schema
 }
 
-var (
-	_ agent.Absent   = (*Browser)(nil)
-	_ agent.Equipped = (*Browser)(nil)
-)
+var _ agent.Executor = (*Browser)(nil)
 
 // New makes the executor.
 func New(o Options) *Browser {
-	b := &Browser{options: o}
-	b.schema = agent.NewSchema(b.Settings())
-	return b
+	return &Browser{options: o, schema: agent.NewSchema(schema())}
 }
 
-// Absence says what is missing where there is no browser.
-func (b *Browser) Absence() string {
+// Traits describes it.
+func (b *Browser) Traits() agent.Traits {
+	return agent.Traits{
+		About: "Opens web pages, reads and operates them", Settings: b.schema,
+		Missing: b.missing, Exact: exact, Tools: b.tools,
+	}
+}
+
+// missing reports that there is no browser, and how to get one.
+func (b *Browser) missing() string {
 	switch {
 	case find(b.options.Path) != "":
 		return ""
@@ -50,9 +53,9 @@ func (b *Browser) Absence() string {
 	return "Chromium is not installed; " + install()
 }
 
-// Exact says whether the settings of a task say what to do. Otherwise its prompt does,
-// and a model with the tools of [Browser.Tools] has to work it out.
-func (*Browser) Exact(task *agent.Task) bool {
+// exact reports whether the settings of a task say what to do. Otherwise its prompt
+// does, and a model with the tools works it out.
+func exact(task *agent.Task) bool {
 	_, steps := task.Settings["steps"]
 	_, url := task.Settings["url"]
 	return steps || url
@@ -80,7 +83,7 @@ func (b *Browser) start(ctx context.Context, task *agent.Task, network outbound.
 	}
 	path := find(b.options.Path)
 	if path == "" {
-		return nil, agent.Permanentf("%s", b.Absence())
+		return nil, agent.Permanentf("%s", b.missing())
 	}
 	network.Private = network.Private || b.options.Network.Private
 	network.Allowed = append(network.Allowed, b.options.Network.Allowed...)
@@ -168,6 +171,3 @@ func (p *plan) output(given map[string]any) (string, error) {
 func tooMuch(limit int) error {
 	return agent.Permanentf("what the page gives is over %d KiB; choose less with a selector, or raise max_output_kb", limit>>10)
 }
-
-// About says what it does.
-func (*Browser) About() string { return "Opens web pages, reads and operates them" }

@@ -40,7 +40,7 @@ func (s *site) asked(path string) bool {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	if reason := browser.New(browser.Options{}).Absence(); reason != "" {
+	if reason := browser.New(browser.Options{}).Traits().Missing(); reason != "" {
 		t.Skip(reason)
 	}
 	s := &site{}
@@ -410,8 +410,8 @@ func TestALongTemporaryDirectory(t *testing.T) {
 	}
 }
 
-func TestAbsence(t *testing.T) {
-	if got := browser.New(browser.Options{Path: "/none/such"}).Absence(); !strings.Contains(got, `"/none/such"`) {
+func TestMissing(t *testing.T) {
+	if got := browser.New(browser.Options{Path: "/none/such"}).Traits().Missing(); !strings.Contains(got, `"/none/such"`) {
 		t.Errorf("got %q", got)
 	}
 	t.Setenv("PATH", "")

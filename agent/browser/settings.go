@@ -196,8 +196,8 @@ const fileNamePattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 
 var fileName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(fileNamePattern) })
 
-// Settings is the schema of what the package comment describes.
-func (*Browser) Settings() map[string]any {
+// schema is that of what the package comment describes.
+func schema() map[string]any {
 	text := func(about string) map[string]any {
 		return map[string]any{"description": about, "type": "string", "minLength": 1}
 	}

@@ -18,12 +18,12 @@ const (
 	maxText    = 2 << 20  // characters of a page that can be read at all
 )
 
-// Tools are what a model needs to do in a browser what its task asks for: it opens,
+// tools are what a model needs to do in a browser what its task asks for: it opens,
 // reads, clicks, types, goes back, lists links and fields, and takes pictures. They
 // share one browser, which starts with the first call and ends with done. The agent's
 // permissions say which pages may be opened; all that are public are, unless they say
 // otherwise.
-func (b *Browser) Tools(task *agent.Task) ([]agent.Tool, func(), error) {
+func (b *Browser) tools(task *agent.Task) ([]agent.Tool, func(), error) {
 	permitted, err := task.Permitted()
 	if err != nil {
 		return nil, nil, err

@@ -17,7 +17,7 @@ import (
 func (s *site) tools(t *testing.T, task *agent.Task) func(name, args string) (string, error) {
 	t.Helper()
 	b := browser.New(browser.Options{Network: outbound.Policy{Allowed: []string{s.host}}})
-	tools, done, err := b.Tools(task)
+	tools, done, err := b.Traits().Tools(task)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestToolsKeepToPermissions(t *testing.T) {
 		t.Error("a page was opened that may not be")
 	}
 	task.Agent.Permissions = map[string]any{"network": "deny"}
-	if tools, done, err := browser.New(browser.Options{}).Tools(task); err != nil || len(tools) > 0 {
+	if tools, done, err := browser.New(browser.Options{}).Traits().Tools(task); err != nil || len(tools) > 0 {
 		t.Errorf("got %v, %v", tools, err)
 	} else {
 		done()

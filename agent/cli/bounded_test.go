@@ -15,14 +15,14 @@ func TestUnbounded(t *testing.T) {
 		want      string
 	}{
 		{"claude", "edit", usd, ""},
-		{"claude", "ask", usd, "claude has no bound on its cost"},
-		{"claude", "edit", tokens, "claude has no bound on tokens"},
-		{"codex", "edit", usd, "codex has no bound on its cost"},
-		{"gemini", "edit", usd, "gemini has no bound on its cost"},
+		{"claude", "ask", usd, "claude does not support a limit on its cost"},
+		{"claude", "edit", tokens, "claude does not support a limit on tokens"},
+		{"codex", "edit", usd, "codex does not support a limit on its cost"},
+		{"gemini", "edit", usd, "gemini does not support a limit on its cost"},
 		{"gemini", "no such mode", usd, ""}, // the attempt says so
 	} {
 		task := &agent.Task{Agent: &agent.Definition{Permissions: map[string]any{"mode": c.mode}}}
-		if got := New(Options{Builtin: c.cli}).Unbounded(task, c.most); got != c.want {
+		if got := New(Options{Builtin: c.cli}).unbounded(task, c.most); got != c.want {
 			t.Errorf("%s in mode %s, within %s: %q", c.cli, c.mode, c.most, got)
 		}
 	}

@@ -38,10 +38,7 @@ type Executor struct {
 	versions *versions
 }
 
-var (
-	_ agent.Conversant = (*Executor)(nil)
-	_ agent.Absent     = (*Executor)(nil)
-)
+var _ agent.Executor = (*Executor)(nil)
 
 // New makes the executor of a CLI.
 func New(o Options) *Executor {
@@ -61,27 +58,42 @@ func New(o Options) *Executor {
 	if x.o.Dir != "" {
 		x.versions.file = filepath.Join(x.o.Dir, "versions.json")
 	}
-	x.schema = agent.NewSchema(x.Settings())
+	x.schema = agent.NewSchema(schema())
 	return x
 }
 
 // Manifest is that of the CLI.
 func (x *Executor) Manifest() *Manifest { return x.m() }
 
-// Thinks is true of every task: a CLI works from its prompt.
-func (x *Executor) Thinks(*agent.Task) bool { return true }
+// Traits describes the CLI. It does not read the manifest, which is read only for a CLI
+// that is used.
+func (x *Executor) Traits() agent.Traits {
+	about := "The CLI agent " + x.o.Builtin
+	if x.o.Manifest != nil {
+		about = "The CLI agent " + x.o.Manifest.Name + " of the project"
+	}
+	return agent.Traits{
+		About:       about,
+		Settings:    x.schema,
+		Supports:    x.supports,
+		Permissions: x.checkPermissions,
+		Missing:     x.missing,
+		Version:     x.Version,
+		Prompted:    true,
+		Resumes:     x.resumes,
+		Account:     func(*agent.Task) string { return x.m().Account },
+		Unbounded:   x.unbounded,
+	}
+}
 
-// Resumes says whether the CLI has the conversation of the task. What it would take for
-// an option is no name of one.
-func (x *Executor) Resumes(task *agent.Task) bool {
+// resumes reports whether the CLI has the conversation of the task. What it would take
+// for an option is not the name of one.
+func (x *Executor) resumes(task *agent.Task) bool {
 	return task.Conversation != nil && task.Conversation.Native != "" && task.Conversation.Native[0] != '-' && (x.m().Resumes() || x.m().acp != nil)
 }
 
-// Account is whose quota the CLI uses.
-func (x *Executor) Account(*agent.Task) string { return x.m().Account }
-
-// Absence says that the program is not there, and how to get it.
-func (x *Executor) Absence() string {
+// missing reports that the program is not installed, and how to get it.
+func (x *Executor) missing() string {
 	if x.m().headless && lookPath(x.m().Programs, x.env) != "" || x.converses() && x.acpPath() != "" {
 		return ""
 	}
@@ -205,12 +217,4 @@ func before(task *agent.Task) agent.Usage {
 		return agent.Usage{}
 	}
 	return task.Conversation.Spent
-}
-
-// About says what it is.
-func (x *Executor) About() string {
-	if x.o.Manifest != nil {
-		return "The CLI agent " + x.o.Manifest.Name + " of the project"
-	}
-	return "The CLI agent " + x.o.Builtin
 }

@@ -129,10 +129,10 @@ func TestTakingUpAConversation(t *testing.T) {
 	p := install(t, described, echo)
 	task := p.task()
 	task.Conversation = &agent.Conversation{Native: "old", Spent: agent.Usage{CostUSD: 0.3, TokensIn: 60, TokensOut: 4}}
-	if p.Resumes(&agent.Task{Conversation: &agent.Conversation{Native: "--full-auto"}}) {
+	if p.resumes(&agent.Task{Conversation: &agent.Conversation{Native: "--full-auto"}}) {
 		t.Error("an option is a conversation")
 	}
-	if !p.Resumes(task) {
+	if !p.resumes(task) {
 		t.Error("it is not taken up")
 	}
 	var log strings.Builder
@@ -230,11 +230,11 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-func TestAbsence(t *testing.T) {
-	if got := install(t, described, echo).Absence(); got != "" {
+func TestMissing(t *testing.T) {
+	if got := install(t, described, echo).missing(); got != "" {
 		t.Errorf("got %q", got)
 	}
-	if got := install(t, described, "").Absence(); got != "tool is not installed, or not on the PATH; ask its author" {
+	if got := install(t, described, "").missing(); got != "tool is not installed, or not on the PATH; ask its author" {
 		t.Errorf("got %q", got)
 	}
 }

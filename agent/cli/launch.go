@@ -68,7 +68,7 @@ func (x *Executor) prepare(ctx context.Context, task *agent.Task, set *settings,
 		return nil, err
 	}
 	if l.values.has("max_turns") && !x.keeps("max_turns", x.m().talks(allowed.mode)) {
-		log([]byte(x.m().Name + " has no bound on turns: max_turns does nothing here\n"))
+		log([]byte(x.m().Name + " does not support max_turns: it has no effect here\n"))
 	}
 	return l, nil
 }
@@ -96,7 +96,7 @@ func (l *launch) fillIn(allowed permissions) {
 			v["strict_schema"] = schema
 		}
 	}
-	if l.x.Resumes(l.task) {
+	if l.x.resumes(l.task) {
 		v["resume"] = l.task.Conversation.Native
 	} else {
 		v["session"] = newID()

@@ -17,8 +17,8 @@ type permissions struct {
 	common agent.Permissions
 }
 
-// Permits says which permissions the CLI cannot keep to.
-func (x *Executor) Permits(written map[string]any) []agent.Problem {
+// checkPermissions reports which permissions the CLI cannot enforce.
+func (x *Executor) checkPermissions(written map[string]any) []agent.Problem {
 	_, problems := x.m().permit(written)
 	return problems
 }

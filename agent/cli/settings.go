@@ -20,8 +20,8 @@ type settings struct {
 	MaxOutputKB int                   `json:"max_output_kb"`
 }
 
-// Settings is the schema of what a task of a CLI can be given besides its prompt.
-func (*Executor) Settings() map[string]any {
+// schema is that of what a task of a CLI can be given besides its prompt.
+func schema() map[string]any {
 	scalar := map[string]any{"type": []any{"string", "number", "boolean"}}
 	return map[string]any{
 		"type":                 "object",

@@ -52,9 +52,12 @@ var _ agent.Executor = (*File)(nil)
 
 // New makes the executor.
 func New() *File {
-	f := &File{}
-	f.schema = agent.NewSchema(f.Settings())
-	return f
+	return &File{agent.NewSchema(schema())}
+}
+
+// Traits describes it.
+func (f *File) Traits() agent.Traits {
+	return agent.Traits{About: "Reads, writes and lists files of the project", Settings: f.schema, Exact: exact, Tools: tools}
 }
 
 type settings struct {
@@ -65,8 +68,8 @@ type settings struct {
 	MaxOutputKB int    `json:"max_output_kb"`
 }
 
-// Settings is the schema of what the package comment describes.
-func (*File) Settings() map[string]any {
+// schema is that of what the package comment describes.
+func schema() map[string]any {
 	when := func(actions []any, then map[string]any) any {
 		return map[string]any{
 			"if":   map[string]any{"properties": map[string]any{"action": map[string]any{"enum": actions}}, "required": []any{"action"}},
@@ -134,6 +137,3 @@ func (s *settings) do(ctx context.Context, root *os.Root, task *agent.Task) (str
 		return listed(ctx, root, s.Path, s.Glob, limit)
 	}
 }
-
-// About says what it does.
-func (*File) About() string { return "Reads, writes and lists files of the project" }

@@ -77,7 +77,7 @@ func TestDeniedInAnyCase(t *testing.T) {
 		t.Skip(err)
 	}
 	task := &agent.Task{Dir: dir, Agent: &agent.Definition{Permissions: map[string]any{"read": map[string]any{"*": "allow", "secrets/*": "deny"}}}}
-	tools, done, err := New().Tools(task)
+	tools, done, err := tools(task)
 	if err != nil {
 		t.Fatal(err)
 	}

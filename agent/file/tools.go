@@ -17,9 +17,9 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// Exact says whether the settings of a task say what to do. Otherwise its prompt does,
-// and a model with the tools of [File.Tools] works it out.
-func (*File) Exact(task *agent.Task) bool {
+// exact reports whether the settings of a task say what to do. Otherwise its prompt
+// does, and a model with the tools works it out.
+func exact(task *agent.Task) bool {
 	_, action := task.Settings["action"]
 	return action
 }
@@ -30,11 +30,11 @@ const (
 	maxLine    = 500      // bytes of a line that a search shows
 )
 
-// Tools are what a model needs to work on the files of the project: read, list,
+// tools are what a model needs to work on the files of the project: read, list,
 // search, write and edit. The agent's permissions say which files; reading is
 // permitted and writing asked for unless they say otherwise. No path leads out of the
 // project.
-func (*File) Tools(task *agent.Task) ([]agent.Tool, func(), error) {
+func tools(task *agent.Task) ([]agent.Tool, func(), error) {
 	permitted, err := task.Permitted()
 	if err != nil {
 		return nil, nil, err

@@ -18,7 +18,7 @@ import (
 func tools(t *testing.T, task *agent.Task, permissions string) func(name, args string) (string, error) {
 	t.Helper()
 	task.Agent = &agent.Definition{Name: "file", Permissions: object(t, permissions)}
-	all, done, err := file.New().Tools(task)
+	all, done, err := file.New().Traits().Tools(task)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestEditsSideBySide(t *testing.T) {
 
 func TestExact(t *testing.T) {
 	for settings, want := range map[string]bool{`{}`: false, `{"path": "x"}`: false, `{"action": "read", "path": "x"}`: true} {
-		if got := file.New().Exact(&agent.Task{Settings: object(t, settings)}); got != want {
+		if got := file.New().Traits().Exact(&agent.Task{Settings: object(t, settings)}); got != want {
 			t.Errorf("%s: exact %v", settings, got)
 		}
 	}

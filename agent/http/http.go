@@ -43,8 +43,13 @@ func New(o Options) *HTTP {
 	if h.getenv == nil {
 		h.getenv = os.LookupEnv
 	}
-	h.schema = agent.NewSchema(h.Settings())
+	h.schema = agent.NewSchema(schema())
 	return h
+}
+
+// Traits describes it.
+func (h *HTTP) Traits() agent.Traits {
+	return agent.Traits{About: "Makes HTTP requests", Settings: h.schema, Exact: exact, Tools: h.tools}
 }
 
 // Run makes the request that the settings describe, and reads the answer.
@@ -160,6 +165,3 @@ func read(where string, body io.Reader, limit int64) (string, error) {
 	}
 	return string(data), nil
 }
-
-// About says what it does.
-func (*HTTP) About() string { return "Makes HTTP requests" }

@@ -240,7 +240,7 @@ func TestDefinitionLimits(t *testing.T) {
 }
 
 func TestSchemaIsDescribed(t *testing.T) {
-	properties := http.New(http.Options{}).Settings()["properties"].(map[string]any)
+	properties := http.New(http.Options{}).Traits().Settings.Properties()
 	for name, p := range properties {
 		if p.(map[string]any)["description"] == nil {
 			t.Errorf("setting %q has no description", name)

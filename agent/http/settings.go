@@ -74,8 +74,8 @@ func (s statuses) redirects() bool {
 	return slices.ContainsFunc(s, func(want agent.Text) bool { return want[0] == '3' })
 }
 
-// Settings is the schema of what the package comment describes.
-func (*HTTP) Settings() map[string]any {
+// schema is that of what the package comment describes.
+func schema() map[string]any {
 	scalar := []any{"string", "number", "boolean"}
 	status := map[string]any{"type": []any{"integer", "string"}, "minimum": 100, "maximum": 599, "pattern": "^[1-5](xx|[0-9][0-9])$"}
 	return map[string]any{

@@ -15,9 +15,9 @@ import (
 	"github.com/hocket-dev/hocket/internal/outbound"
 )
 
-// Exact says whether the settings of a task say which request to make. Otherwise its
-// prompt says what to do, and a model with the tools of [HTTP.Tools] works it out.
-func (*HTTP) Exact(task *agent.Task) bool {
+// exact reports whether the settings of a task say which request to make. Otherwise its
+// prompt says what to do, and a model with the tools works it out.
+func exact(task *agent.Task) bool {
 	_, address := task.Settings["url"]
 	return address
 }
@@ -25,11 +25,11 @@ func (*HTTP) Exact(task *agent.Task) bool {
 // toolOutput is how much of an answer a model is told, in bytes.
 const toolOutput = 64 << 10
 
-// Tools are what a model needs to make the requests that its task asks for. The
+// tools are what a model needs to make the requests that its task asks for. The
 // agent's permissions say which; to look at something is permitted, and to change
 // something asked for, unless they say otherwise. Only public addresses are reached,
 // and no secret of the environment can be named.
-func (h *HTTP) Tools(task *agent.Task) ([]agent.Tool, func(), error) {
+func (h *HTTP) tools(task *agent.Task) ([]agent.Tool, func(), error) {
 	permitted, err := task.Permitted()
 	if err != nil {
 		return nil, nil, err

@@ -23,7 +23,7 @@ func tool(t *testing.T, task *agent.Task, o http.Options, permissions string) fu
 		return v.(map[string]any)
 	}
 	task.Agent = &agent.Definition{Name: "http", Permissions: object(permissions)}
-	tools, done, err := http.New(o).Tools(task)
+	tools, done, err := http.New(o).Traits().Tools(task)
 	if err != nil || len(tools) != 1 {
 		t.Fatalf("got %d tools, %v", len(tools), err)
 	}
@@ -98,7 +98,7 @@ func TestToolAsksBeforeItSends(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	task.Agent.Permissions = map[string]any{"network": "deny"}
-	if tools, done, err := http.New(here).Tools(task); err != nil || len(tools) > 0 {
+	if tools, done, err := http.New(here).Traits().Tools(task); err != nil || len(tools) > 0 {
 		t.Errorf("got %v, %v", tools, err)
 	} else {
 		done()
@@ -106,8 +106,8 @@ func TestToolAsksBeforeItSends(t *testing.T) {
 }
 
 func TestExact(t *testing.T) {
-	h := http.New(http.Options{})
-	if h.Exact(&agent.Task{}) || !h.Exact(&agent.Task{Settings: map[string]any{"url": "http://a"}}) {
+	exact := http.New(http.Options{}).Traits().Exact
+	if exact(&agent.Task{}) || !exact(&agent.Task{Settings: map[string]any{"url": "http://a"}}) {
 		t.Error("a url, and nothing else, is exact")
 	}
 }

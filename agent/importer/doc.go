@@ -51,8 +51,8 @@ type Target struct {
 	Takes func(executor, setting string, value any) bool
 	// Serves says whether the project has an MCP server of a name. Nil: it has none.
 	Serves func(server string) bool
-	// Unheeded are the keys of a definition that would do nothing. Nil: none would.
-	Unheeded func(d *agent.Definition) []string
+	// Ignored are the keys of a definition that its executor ignores. Nil: none are.
+	Ignored func(d *agent.Definition) []string
 }
 
 // Formats are the programs whose agents can be read, sorted.

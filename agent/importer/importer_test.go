@@ -34,7 +34,7 @@ var target = importer.Target{
 	Knows:  func(name string) bool { return name != "cursor" },
 	Takes:  func(_, setting string, _ any) bool { return setting == "effort" },
 	Serves: func(name string) bool { return name != "tickets" },
-	Unheeded: func(d *agent.Definition) []string {
+	Ignored: func(d *agent.Definition) []string {
 		if d.Permissions["mode"] == "ask" && d.MaxTurns > 0 {
 			return []string{"max_turns"}
 		}
@@ -105,7 +105,7 @@ func TestWhatNobodyWouldKeepTo(t *testing.T) {
 	if err != nil || len(found) != 1 || found[0].Agent.MaxTurns != 0 {
 		t.Fatalf("%+v, %v", found, err)
 	}
-	if got := show(found); !strings.Contains(got, "lost max_turns: the executor has no means to keep to it") {
+	if got := show(found); !strings.Contains(got, "lost max_turns: the executor does not support it") {
 		t.Error(got)
 	}
 }
@@ -412,7 +412,7 @@ func TestToolsAsPowers(t *testing.T) {
 		if got := workflow.FormatJSON(found[0].Agent.Permissions); got != c.want {
 			t.Errorf("%s: %s\ngot  %s\nwant %s", c.from, c.keys, got, c.want)
 		}
-		if problems := cli.New(cli.Options{Builtin: c.from}).Permits(found[0].Agent.Permissions); len(problems) > 0 {
+		if problems := cli.New(cli.Options{Builtin: c.from}).Traits().Permissions(found[0].Agent.Permissions); len(problems) > 0 {
 			t.Errorf("%s: %s: cannot be kept to: %v", c.from, c.keys, problems)
 		}
 	}

@@ -185,13 +185,13 @@ func (r *reading) settleServers(target Target) {
 	r.agent.Servers = kept
 }
 
-// settleBounds gives up what the executor has no means to keep to: a definition that
-// asks for it could not run.
+// settleBounds removes keys that the executor does not support: a definition that has
+// one could not run.
 func (r *reading) settleBounds(target Target) {
-	if target.Unheeded == nil {
+	if target.Ignored == nil {
 		return
 	}
-	for _, key := range target.Unheeded(&r.agent) {
+	for _, key := range target.Ignored(&r.agent) {
 		switch key {
 		case "model":
 			r.agent.Model = ""
@@ -202,7 +202,7 @@ func (r *reading) settleBounds(target Target) {
 		default:
 			continue // no source has it
 		}
-		r.lose(key, "the executor has no means to keep to it")
+		r.lose(key, "the executor does not support it")
 	}
 }
 

@@ -43,9 +43,9 @@ func (e *Executor) priceOf(at place) (agent.Price, bool) {
 	return e.prices(at.model)
 }
 
-// Unbounded says that a budget of money cannot be kept where the price of the model is
-// not known.
-func (e *Executor) Unbounded(task *agent.Task, most agent.Budget) string {
+// unbounded reports that a budget in money cannot be enforced where the price of the
+// model is not known.
+func (e *Executor) unbounded(task *agent.Task, most agent.Budget) string {
 	var set settings
 	if most.MaxCostUSD == 0 || e.schema.Decode(task.Settings, &set) != nil {
 		return ""
@@ -58,11 +58,6 @@ func (e *Executor) Unbounded(task *agent.Task, most agent.Budget) string {
 		return ""
 	}
 	return "what " + at.model + " costs is not known; set its price under prices in .hocket/config.yml"
-}
-
-// Unbounded is that of the model.
-func (t *toolset) Unbounded(task *agent.Task, most agent.Budget) string {
-	return t.model.Unbounded(t.forModel(task), most)
 }
 
 // watch notes whether a request in a context reaches an API.

@@ -103,7 +103,7 @@ func TestUnbounded(t *testing.T) {
 	} {
 		tk := task("hello")
 		tk.Agent.Model = c.model
-		if got := e.Unbounded(tk, c.most); got != c.want {
+		if got := e.unbounded(tk, c.most); got != c.want {
 			t.Errorf("%s within %s: %q", c.model, c.most, got)
 		}
 	}

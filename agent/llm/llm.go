@@ -82,10 +82,7 @@ type Executor struct {
 	longest   time.Duration                              // of one answer
 }
 
-var (
-	_ agent.Caller = (*Executor)(nil)
-	_ agent.Absent = (*Executor)(nil)
-)
+var _ agent.Executor = (*Executor)(nil)
 
 // New makes the executor.
 func New(o Options) *Executor {
@@ -96,7 +93,7 @@ func New(o Options) *Executor {
 	if e.transport == nil {
 		e.transport = newTransport()
 	}
-	e.schema = agent.NewSchema(e.Settings())
+	e.schema = agent.NewSchema(schema())
 	return e
 }
 
@@ -107,18 +104,24 @@ func (e *Executor) Close() {
 	}
 }
 
-// Thinks is true: a model works from words only.
-func (*Executor) Thinks(*agent.Task) bool { return true }
+// Traits describes it.
+func (e *Executor) Traits() agent.Traits {
+	return agent.Traits{
+		About:      "Works with a model over its API",
+		Settings:   e.schema,
+		Supports:   func(*agent.Definition, string) bool { return true },
+		Missing:    e.missing,
+		Prompted:   true,
+		CallsTools: true,
+		Incomplete: e.incomplete,
+		Account:    e.account,
+		Unbounded:  e.unbounded,
+	}
+}
 
-// Resumes is false: the history of a conversation is told in the prompt.
-func (*Executor) Resumes(*agent.Task) bool { return false }
-
-// CallsTools says that it calls those of its tasks.
-func (*Executor) CallsTools() {}
-
-// Account is the name of the provider, with what tells it from one of that name that
+// account is the name of the provider, with what tells it from one of that name that
 // has another address or another key: the quota of one is not that of the other.
-func (e *Executor) Account(task *agent.Task) string {
+func (e *Executor) account(task *agent.Task) string {
 	var set settings
 	if e.schema.Decode(task.Settings, &set) != nil {
 		return ""
@@ -135,8 +138,8 @@ func (e *Executor) Account(task *agent.Task) string {
 	return at.name + "#" + hex.EncodeToString(sum[:4])
 }
 
-// Absence says which key to set, where no provider has one.
-func (e *Executor) Absence() string {
+// missing reports which key to set, where no provider has one.
+func (e *Executor) missing() string {
 	if len(e.providers) == 0 {
 		return "no provider of models is configured; name one under providers in .hocket/config.yml"
 	}
@@ -239,6 +242,3 @@ func (p place) noKey(err error) error {
 	}
 	return agent.Permanentf("%s needs a key: %v", p.name, err)
 }
-
-// About says what it does.
-func (*Executor) About() string { return "Works with a model over its API" }

@@ -511,11 +511,11 @@ func TestSettingsSchema(t *testing.T) {
 	for _, bad := range []map[string]any{
 		{"max_turns": json.Number("0")}, {"effort": "huge"}, {"silence": "soon"}, {"modle": "x"}, {"stop": "x"},
 	} {
-		if len(agent.ValidateSettings(e, bad)) == 0 {
+		if len(e.schema.CheckTemplates(bad)) == 0 {
 			t.Errorf("%v is taken", bad)
 		}
 	}
-	if found := agent.ValidateSettings(e, map[string]any{"model": "claude-x", "max_turns": json.Number("3"), "partial": true}); len(found) > 0 {
+	if found := e.schema.CheckTemplates(map[string]any{"model": "claude-x", "max_turns": json.Number("3"), "partial": true}); len(found) > 0 {
 		t.Error(found)
 	}
 }
@@ -547,8 +547,8 @@ func TestModels(t *testing.T) {
 			t.Errorf("%+v: %s", c, got)
 		}
 	}
-	if e.Absence() != "" || !strings.HasPrefix(e.Account(task("x")), "openai#") {
-		t.Errorf("%q %q", e.Absence(), e.Account(task("x")))
+	if e.missing() != "" || !strings.HasPrefix(e.account(task("x")), "openai#") {
+		t.Errorf("%q %q", e.missing(), e.account(task("x")))
 	}
 	only := New(Options{Providers: map[string]Provider{"a": {API: Compatible, Key: key}, "b": {API: Compatible, Key: none}}})
 	if at, err := only.find(&agent.Definition{Model: "llama"}, &settings{}); err != nil || at.name != "a" {
@@ -558,13 +558,13 @@ func TestModels(t *testing.T) {
 	wantError(t, err, agent.Failed, true, "no model is named")
 }
 
-func TestAbsence(t *testing.T) {
+func TestMissing(t *testing.T) {
 	none := func() (string, error) { return "", errors.New("it is not set") }
 	e := New(Options{Providers: map[string]Provider{"anthropic": {API: Anthropic, Key: none, KeyName: "ANTHROPIC_API_KEY"}, "openai": {API: OpenAI, Key: none, KeyName: "OPENAI_API_KEY"}}})
-	if got := e.Absence(); !strings.Contains(got, "set ANTHROPIC_API_KEY or OPENAI_API_KEY") {
+	if got := e.missing(); !strings.Contains(got, "set ANTHROPIC_API_KEY or OPENAI_API_KEY") {
 		t.Error(got)
 	}
-	if got := New(Options{}).Absence(); !strings.Contains(got, "config.yml") {
+	if got := New(Options{}).missing(); !strings.Contains(got, "config.yml") {
 		t.Error(got)
 	}
 	env := func(value string) func() (string, error) {
@@ -576,7 +576,7 @@ func TestAbsence(t *testing.T) {
 		"k": "the key of a cannot be used: secret WORK_KEY has fewer than 6 characters, too few to hide it in outputs",
 	} {
 		work := Provider{API: OpenAI, Key: env(value), KeyName: "WORK_KEY"}
-		if got := New(Options{Providers: map[string]Provider{"a": work, "b": work}}).Absence(); !strings.HasPrefix(got, want) {
+		if got := New(Options{Providers: map[string]Provider{"a": work, "b": work}}).missing(); !strings.HasPrefix(got, want) {
 			t.Errorf("%q: %s", value, got)
 		}
 	}
@@ -639,7 +639,7 @@ func TestNarrowSchemas(t *testing.T) {
 func TestAccounts(t *testing.T) {
 	key := "one"
 	account := func(url string) string {
-		return New(Options{DefaultModel: "m", Providers: map[string]Provider{"work": {API: Compatible, BaseURL: url, Key: func() (string, error) { return key, nil }}}}).Account(task("x"))
+		return New(Options{DefaultModel: "m", Providers: map[string]Provider{"work": {API: Compatible, BaseURL: url, Key: func() (string, error) { return key, nil }}}}).account(task("x"))
 	}
 	first := account("http://a/v1")
 	if again := account("http://a/v1/"); again != first || strings.Contains(first, key) {

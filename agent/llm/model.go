@@ -57,8 +57,8 @@ func (e *Executor) find(def *agent.Definition, set *settings) (place, error) {
 	return place{Provider: p, name: name, model: model}, nil
 }
 
-// Lacks says that no model is named, or none of which the provider is known.
-func (e *Executor) Lacks(task *agent.Task) string {
+// incomplete reports that no model is named, or one whose provider is unknown.
+func (e *Executor) incomplete(task *agent.Task) string {
 	var set settings
 	if e.schema.Decode(task.Settings, &set) != nil || strings.Contains(set.Model+set.Provider, "${") {
 		return ""

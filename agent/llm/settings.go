@@ -31,8 +31,8 @@ type settings struct {
 // efforts are the levels of thinking, from none to most.
 var efforts = []any{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-// Settings is the schema of what a task can say about its model.
-func (*Executor) Settings() map[string]any {
+// schema is that of what a task can say about its model.
+func schema() map[string]any {
 	count := func(description string, most int) map[string]any {
 		return map[string]any{"description": description, "type": "integer", "minimum": 1, "maximum": most}
 	}

@@ -15,24 +15,24 @@ import (
 // tools were put away.
 type exactly struct{ done *int }
 
-func (exactly) Exact(task *agent.Task) bool { return task.Settings["command"] != nil }
-
-func (x exactly) Tools(*agent.Task) ([]agent.Tool, func(), error) {
-	return []agent.Tool{adder()}, func() { *x.done++ }, nil
-}
-
 func (x exactly) Run(_ context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
 	var set struct{ Command string }
-	if err := agent.NewSchema(x.Settings()).Decode(task.Settings, &set); err != nil {
+	if err := x.Traits().Settings.Decode(task.Settings, &set); err != nil {
 		return agent.Result{}, err
 	}
 	return agent.Result{Output: "ran " + set.Command}, nil
 }
 
-func (exactly) Settings() map[string]any {
-	return map[string]any{"type": "object", "additionalProperties": false, "required": []any{"command"}, "properties": map[string]any{
-		"command": map[string]any{"type": "string"}, "max_output_kb": map[string]any{"type": "integer"},
-	}}
+func (x exactly) Traits() agent.Traits {
+	return agent.Traits{
+		Settings: agent.NewSchema(map[string]any{"type": "object", "additionalProperties": false, "required": []any{"command"}, "properties": map[string]any{
+			"command": map[string]any{"type": "string"}, "max_output_kb": map[string]any{"type": "integer"},
+		}}),
+		Exact: func(task *agent.Task) bool { return task.Settings["command"] != nil },
+		Tools: func(*agent.Task) ([]agent.Tool, func(), error) {
+			return []agent.Tool{adder()}, func() { *x.done++ }, nil
+		},
+	}
 }
 
 func TestToolset(t *testing.T) {
@@ -40,33 +40,32 @@ func TestToolset(t *testing.T) {
 	model := executor(t, Anthropic, fake.URL, "k")
 	done := 0
 	set := Toolset(exactly{&done}, model)
-	agent.NewSchema(set.Settings()).Check(nil) // compiles
+	traits := set.Traits()
 
 	exact := task("")
 	exact.Settings = map[string]any{"command": "ls", "max_turns": json.Number("3")}
 	got, err := set.Run(t.Context(), exact, func([]byte) {})
-	if err != nil || got.Output != "ran ls" || set.Thinks(exact) || set.Account(exact) != "" {
+	if err != nil || got.Output != "ran ls" || traits.FromPrompt(exact) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	words := task(fakemodel.Prompt(fakemodel.Step{Tool: "add", Args: map[string]any{"a": 1, "b": 1}}, fakemodel.Step{Text: "two"}))
 	words.Settings = map[string]any{"max_output_kb": json.Number("9")}
 	got, err = set.Run(t.Context(), words, func([]byte) {})
-	if err != nil || got.Output != "two" || !set.Thinks(words) || !strings.HasPrefix(set.Account(words), "fake#") || set.Resumes(words) {
+	if err != nil || got.Output != "two" || !traits.FromPrompt(words) || !strings.HasPrefix(traits.Account(words), "fake#") || traits.Resumes != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if done != 1 {
 		t.Errorf("the tools of an attempt were put away %d times", done)
 	}
-	heeding := set.(agent.Heeding)
-	if d := (&agent.Definition{Settings: map[string]any{"command": "ls"}}); heeding.Heeds(d, "model") || !heeding.Heeds(&agent.Definition{}, "model") {
+	if d := (&agent.Definition{Settings: map[string]any{"command": "ls"}}); traits.Supports(d, "model") || !traits.Supports(&agent.Definition{}, "model") {
 		t.Error("a model counts where none is asked, or not where one is")
 	}
 	for _, good := range []map[string]any{{}, {"command": "ls"}, {"model": "m"}} {
-		if found := agent.ValidateSettings(set, good); len(found) > 0 {
+		if found := traits.Settings.CheckTemplates(good); len(found) > 0 {
 			t.Errorf("%v: %v", good, found)
 		}
 	}
-	if len(agent.ValidateSettings(set, map[string]any{"comand": "ls"})) == 0 {
+	if len(traits.Settings.CheckTemplates(map[string]any{"comand": "ls"})) == 0 {
 		t.Error("an unknown setting is taken")
 	}
 }
@@ -100,7 +99,7 @@ func TestToolsetWithoutAModel(t *testing.T) {
 	if done != 0 {
 		t.Error("tools were taken out for nothing")
 	}
-	if _, narrow := set.(agent.Narrow); !narrow {
+	if !set.Traits().Specialist {
 		t.Error("it would be chosen for tasks that name no agent")
 	}
 }

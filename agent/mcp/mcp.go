@@ -28,9 +28,12 @@ var _ agent.Executor = (*MCP)(nil)
 // New makes the executor. Servers finds those of the project by name, when a task runs;
 // nil: there are none.
 func New(servers func(names []string) ([]agent.Server, error), o Options) *MCP {
-	m := &MCP{servers: servers, options: o}
-	m.schema = agent.NewSchema(m.Settings())
-	return m
+	return &MCP{servers: servers, options: o, schema: agent.NewSchema(schema())}
+}
+
+// Traits describes it.
+func (m *MCP) Traits() agent.Traits {
+	return agent.Traits{About: "Calls one tool of an MCP server", Settings: m.schema}
 }
 
 const defaultOutputKB = 1024
@@ -43,8 +46,8 @@ type settings struct {
 	MaxOutputKB int            `json:"max_output_kb"`
 }
 
-// Settings is the schema of what the comment of MCP describes.
-func (*MCP) Settings() map[string]any {
+// schema is that of what the comment of MCP describes.
+func schema() map[string]any {
 	return map[string]any{
 		"type":                 "object",
 		"additionalProperties": false,
@@ -122,6 +125,3 @@ func (m *MCP) server(name string) (agent.Server, error) {
 	}
 	return agent.Server{}, agent.Permanentf("there is no MCP server %q; config.yml names them under `mcp`", name)
 }
-
-// About says what it does.
-func (*MCP) About() string { return "Calls one tool of an MCP server" }

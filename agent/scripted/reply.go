@@ -34,9 +34,9 @@ func (r Reply) Run(ctx context.Context, _ *agent.Task, log agent.Log) (agent.Res
 	return agent.Result{Output: r.Output, Usage: used}, nil
 }
 
-// Settings allows everything: a scripted step keeps the settings of the agent
-// that it stands in for.
-func (Reply) Settings() map[string]any { return map[string]any{} }
+// Traits returns the zero value: a scripted step may have any settings, because it
+// keeps those of the agent that it replaces.
+func (Reply) Traits() agent.Traits { return agent.Traits{} }
 
 func (r Reply) wait(ctx context.Context) error {
 	if ctx.Err() != nil {

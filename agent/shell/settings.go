@@ -36,8 +36,8 @@ func (c *command) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &c.text)
 }
 
-// Settings is the schema of what the package comment describes.
-func (*Shell) Settings() map[string]any {
+// schema is that of what the package comment describes.
+func schema() map[string]any {
 	scalar := map[string]any{"type": []any{"string", "number", "boolean"}}
 	return map[string]any{
 		"type":                 "object",

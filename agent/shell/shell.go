@@ -39,8 +39,13 @@ func New(o Options) *Shell {
 	if s.env == nil {
 		s.env = os.Environ()
 	}
-	s.schema = agent.NewSchema(s.Settings())
+	s.schema = agent.NewSchema(schema())
 	return s
+}
+
+// Traits describes it. A command finds the prompt of its agent on standard input.
+func (s *Shell) Traits() agent.Traits {
+	return agent.Traits{About: "Runs commands", Settings: s.schema, Exact: exact, Tools: s.tools, Supports: agent.Keys("prompt")}
 }
 
 // Run runs the command that the settings describe, to its end.
@@ -115,9 +120,3 @@ func failure(ctx context.Context, cmd *exec.Cmd, out *capture, err error) error 
 		return agent.Errorf("command %q: %v", cmd.Path, err)
 	}
 }
-
-// Heeds is true of the prompt alone, which a command finds on its standard input.
-func (*Shell) Heeds(_ *agent.Definition, key string) bool { return key == "prompt" }
-
-// About says what it does.
-func (*Shell) About() string { return "Runs commands" }

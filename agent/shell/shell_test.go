@@ -244,7 +244,7 @@ func TestTheLogHasBoth(t *testing.T) {
 }
 
 func TestSchemaIsDescribed(t *testing.T) {
-	properties := shell.New(shell.Options{}).Settings()["properties"].(map[string]any)
+	properties := shell.New(shell.Options{}).Traits().Settings.Properties()
 	for name, p := range properties {
 		if p.(map[string]any)["description"] == nil {
 			t.Errorf("setting %q has no description", name)

@@ -15,9 +15,9 @@ import (
 	"github.com/hocket-dev/hocket/internal/process"
 )
 
-// Exact says whether the settings of a task say which command to run. Otherwise its
-// prompt says what to do, and a model with the tools of [Shell.Tools] works it out.
-func (*Shell) Exact(task *agent.Task) bool {
+// exact reports whether the settings of a task say which command to run. Otherwise its
+// prompt says what to do, and a model with the tools works it out.
+func exact(task *agent.Task) bool {
 	_, command := task.Settings["command"]
 	_, script := task.Settings["script"]
 	return command || script
@@ -29,11 +29,11 @@ const (
 	toolOutput  = 64 << 10 // bytes of what a command printed that a model is told
 )
 
-// Tools are what a model needs to do with a shell what its task asks for: a tool that
+// tools are what a model needs to do with a shell what its task asks for: a tool that
 // runs a command. The agent's permissions say which commands, `ask` unless they say
 // otherwise. A command sees no variable of the environment whose name says that it is
 // a secret.
-func (s *Shell) Tools(task *agent.Task) ([]agent.Tool, func(), error) {
+func (s *Shell) tools(task *agent.Task) ([]agent.Tool, func(), error) {
 	permitted, err := task.Permitted()
 	if err != nil {
 		return nil, nil, err

@@ -19,7 +19,7 @@ import (
 func tool(t *testing.T, task *agent.Task, permissions string) func(args string) (string, error) {
 	t.Helper()
 	task.Agent.Permissions, _ = parse(t, permissions).(map[string]any)
-	tools, done, err := shell.New(shell.Options{Secret: []string{"TICKETS"}, Env: []string{"TICKETS=s3cret", "PATH=" + os.Getenv("PATH"), "API_KEY=s3cret", "GITHUB_TOKEN=s3cret", "PGPASSWORD=s3cret", "GH_PAT=s3cret", "MYSQL_PWD=s3cret", "NPM_AUTHTOKEN=s3cret", "KEYBOARD=de"}}).Tools(task)
+	tools, done, err := shell.New(shell.Options{Secret: []string{"TICKETS"}, Env: []string{"TICKETS=s3cret", "PATH=" + os.Getenv("PATH"), "API_KEY=s3cret", "GITHUB_TOKEN=s3cret", "PGPASSWORD=s3cret", "GH_PAT=s3cret", "MYSQL_PWD=s3cret", "NPM_AUTHTOKEN=s3cret", "KEYBOARD=de"}}).Traits().Tools(task)
 	if err != nil || len(tools) != 1 {
 		t.Fatalf("got %d tools, %v", len(tools), err)
 	}
@@ -128,18 +128,18 @@ func TestToolAsks(t *testing.T) {
 		t.Error("a command was run that was not allowed")
 	}
 	task.Agent.Permissions = map[string]any{"shell": "deny"}
-	if tools, _, err := shell.New(shell.Options{}).Tools(task); err != nil || len(tools) > 0 {
+	if tools, _, err := shell.New(shell.Options{}).Traits().Tools(task); err != nil || len(tools) > 0 {
 		t.Errorf("got %v, %v", tools, err)
 	}
 	task.Agent.Permissions = map[string]any{"shell": "perhaps"}
-	if _, _, err := shell.New(shell.Options{}).Tools(task); err == nil {
+	if _, _, err := shell.New(shell.Options{}).Traits().Tools(task); err == nil {
 		t.Error("bad permissions are no error")
 	}
 }
 
 func TestExact(t *testing.T) {
 	for settings, want := range map[string]bool{`{}`: false, `{"dir": "x"}`: false, `{"command": "ls"}`: true, `{"script": "x.sh"}`: true} {
-		if got := shell.New(shell.Options{}).Exact(attempt(t, settings)); got != want {
+		if got := shell.New(shell.Options{}).Traits().Exact(attempt(t, settings)); got != want {
 			t.Errorf("%s: exact %v", settings, got)
 		}
 	}

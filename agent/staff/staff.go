@@ -6,8 +6,8 @@
 //
 //  1. Everything that the executor says or asks is masked before anybody sees it,
 //     and so are its output and its error, what it is told, and what tools give it.
-//  2. An attempt that thinks takes a slot of its account, or is told that the
-//     quota is used up.
+//  2. An attempt from a prompt takes a slot of its account, or fails if the quota
+//     is used up.
 //  3. Its prompt is composed of the project's instructions, memories, what was said
 //     before, its inputs and its task. The whole of it is kept.
 //  4. It is given the tools and the MCP servers that its definition names.
@@ -88,10 +88,13 @@ func New(o Options) *Staff {
 }
 
 // Employ gives an executor that is put to work in every attempt.
-func (s *Staff) Employ(exec agent.Executor) agent.Executor { return &employed{exec, s} }
+func (s *Staff) Employ(exec agent.Executor) agent.Executor {
+	return &employed{exec, exec.Traits(), s}
+}
 
 type employed struct {
 	agent.Executor
+	traits agent.Traits
 	*Staff
 }
 
@@ -141,15 +144,18 @@ func (e *employed) maskedOptions(own []string) []string {
 
 func (e *employed) attempt(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
 	session, task := takeSession(task)
-	thinker, ok := e.Executor.(agent.Conversant)
-	if !ok || !thinker.Thinks(task) {
+	if !e.traits.FromPrompt(task) {
 		return e.Executor.Run(ctx, task, log)
 	}
-	seat, err := e.o.Accounts.Enter(ctx, thinker.Account(task))
+	account := ""
+	if e.traits.Account != nil {
+		account = e.traits.Account(task)
+	}
+	seat, err := e.o.Accounts.Enter(ctx, account)
 	if err != nil {
 		return agent.Result{}, err
 	}
-	res, err := e.think(ctx, thinker, unseated(task, seat), session, log)
+	res, err := e.prompt(ctx, unseated(task, seat), session, log)
 	seat.Leave(err)
 	return res, err
 }
@@ -179,23 +185,23 @@ func takeSession(task *agent.Task) (string, *agent.Task) {
 	return workflow.FormatText(named), &without
 }
 
-// think has an attempt made from words.
-func (e *employed) think(ctx context.Context, thinker agent.Conversant, task *agent.Task, session string, log agent.Log) (agent.Result, error) {
+// prompt makes an attempt from a prompt.
+func (e *employed) prompt(ctx context.Context, task *agent.Task, session string, log agent.Log) (agent.Result, error) {
 	told := *task // the driver's task stays as it is
 	told.Hide = e.o.Mask.Mask
 	said, err := e.converse(&told, session)
 	if err != nil {
 		return agent.Result{}, err
 	}
-	if err := e.compose(ctx, thinker, &told, said, log); err != nil {
+	if err := e.compose(ctx, &told, said, log); err != nil {
 		return agent.Result{}, err
 	}
-	done, err := e.equip(ctx, thinker, &told)
+	done, err := e.equip(ctx, &told)
 	if err != nil {
 		return agent.Result{}, err
 	}
 	defer done()
-	res, err := thinker.Run(ctx, &told, log)
+	res, err := e.Executor.Run(ctx, &told, log)
 	if err == nil && said != nil {
 		shown := res
 		shown.Output = e.o.Mask.Mask(res.Output)
@@ -220,7 +226,7 @@ func (e *employed) converse(task *agent.Task, session string) (Conversation, err
 }
 
 // compose makes the whole prompt of a task.
-func (e *employed) compose(ctx context.Context, thinker agent.Conversant, task *agent.Task, said Conversation, log agent.Log) error {
+func (e *employed) compose(ctx context.Context, task *agent.Task, said Conversation, log agent.Log) error {
 	brief := agent.Brief{
 		Inputs: task.Inputs, Prompt: task.Prompt, Feedback: task.Feedback,
 		Decide: task.Decide, Output: task.Output, MaxBytes: e.o.MaxBytes,
@@ -236,7 +242,7 @@ func (e *employed) compose(ctx context.Context, thinker agent.Conversant, task *
 			log(fmt.Appendf(nil, "[memories cannot be read: %v]\n", err)) // nothing that the task depends on
 		}
 	}
-	if said != nil && !thinker.Resumes(task) {
+	if resumes := e.traits.Resumes; said != nil && (resumes == nil || !resumes(task)) {
 		brief.Session, brief.History = said.ID(), said.History()
 	}
 	composed := agent.Compose(brief)
@@ -259,7 +265,7 @@ func (e *employed) whole(task *agent.Task) string {
 }
 
 // equip gives a task its tools and servers.
-func (e *employed) equip(ctx context.Context, thinker agent.Conversant, task *agent.Task) (done func(), err error) {
+func (e *employed) equip(ctx context.Context, task *agent.Task) (done func(), err error) {
 	if e.o.Servers != nil {
 		if task.Servers, err = e.o.Servers(task.Agent.Servers); err != nil {
 			return nil, agent.Permanentf("%v", err)
@@ -268,8 +274,7 @@ func (e *employed) equip(ctx context.Context, thinker agent.Conversant, task *ag
 	if e.o.Tools == nil {
 		return func() {}, nil
 	}
-	_, calls := thinker.(agent.Caller)
-	tools, done, err := e.o.Tools(ctx, task, calls)
+	tools, done, err := e.o.Tools(ctx, task, e.traits.CallsTools)
 	if err != nil {
 		return nil, err
 	}

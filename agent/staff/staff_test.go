@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-dev/hocket/agent/staff"
 )
 
-// mind is an executor that works from words, and notes what it was given.
+// mind is an executor that works from a prompt, and records its task.
 type mind struct {
 	got     *agent.Task
 	exact   bool
@@ -31,11 +31,14 @@ func (m *mind) Run(_ context.Context, task *agent.Task, log agent.Log) (agent.Re
 	return m.say(log)
 }
 
-func (m *mind) Settings() map[string]any   { return nil }
-func (m *mind) Thinks(*agent.Task) bool    { return !m.exact }
-func (m *mind) Resumes(*agent.Task) bool   { return m.resumes }
-func (m *mind) CallsTools()                {}
-func (m *mind) Account(*agent.Task) string { return "test" }
+func (m *mind) Traits() agent.Traits {
+	return agent.Traits{
+		Prompted: true, CallsTools: true,
+		Exact:   func(*agent.Task) bool { return m.exact },
+		Resumes: func(*agent.Task) bool { return m.resumes },
+		Account: func(*agent.Task) string { return "test" },
+	}
+}
 
 // stars hides one secret, wherever it begins.
 type stars struct{}

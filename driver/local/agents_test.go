@@ -16,18 +16,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// executorFunc is an executor.
-type executorFunc func(ctx context.Context, task *agent.Task) (agent.Result, error)
-
-func (f executorFunc) Run(ctx context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
-	return f(ctx, task)
-}
-
-func (executorFunc) Settings() map[string]any { return map[string]any{} }
-
 func TestExecutorsGetTheWholeTask(t *testing.T) {
 	var got *agent.Task
-	set := agent.NewSet(map[string]agent.Executor{"shell": executorFunc(func(_ context.Context, task *agent.Task) (agent.Result, error) {
+	set := agent.NewSet(map[string]agent.Executor{"shell": agent.Func(func(_ context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
 		got = task
 		return agent.Result{Output: "out", Usage: agent.Usage{CostUSD: 0.5, CostUnknown: true, TokensIn: 1, TokensOut: 2}}, nil
 	})}, []*agent.Definition{{Name: "linter", Agent: "shell", Settings: map[string]any{"shell": "sh", "dir": "."}}}, "")
@@ -65,7 +56,7 @@ func TestFaults(t *testing.T) {
 		{fmt.Errorf("wrapped: %w", agent.Permanentf("never")), engine.Fault{Kind: engine.FaultError, Message: "never", Permanent: true}},
 	}
 	for _, c := range cases {
-		exec := executorFunc(func(context.Context, *agent.Task) (agent.Result, error) { return agent.Result{}, c.err })
+		exec := agent.Func(func(context.Context, *agent.Task, agent.Log) (agent.Result, error) { return agent.Result{}, c.err })
 		if got := execute(context.Background(), exec, &agent.Task{}, nil); !cmp.Equal(*got.Fault, c.want) {
 			t.Errorf("%v became %+v, want %+v", c.err, *got.Fault, c.want)
 		}

@@ -182,7 +182,9 @@ type fakeScript struct {
 func (f *fakeScript) Task(address, node string, attempt int) (agent.Executor, bool) {
 	out, ok := f.tasks[node]
 	f.told = append(f.told, "task "+address)
-	return fixed(out), ok
+	return agent.Func(func(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
+		return agent.Result{Output: out}, nil
+	}), ok
 }
 
 func (f *fakeScript) Person(address, node string) (string, time.Duration, bool) {
@@ -192,15 +194,6 @@ func (f *fakeScript) Person(address, node string) (string, time.Duration, bool) 
 }
 
 func (f *fakeScript) Ended(address string) { f.told = append(f.told, "ended "+address) }
-
-// fixed is an executor with one output.
-type fixed string
-
-func (f fixed) Run(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
-	return agent.Result{Output: string(f)}, nil
-}
-
-func (fixed) Settings() map[string]any { return nil }
 
 func TestScript(t *testing.T) {
 	s := openStore(t)

@@ -226,13 +226,13 @@ func grandchild(t *testing.T, m *cli.Manifest, good *Sample) {
 func permissions(t *testing.T, m *cli.Manifest, good *Sample) {
 	x := cli.New(cli.Options{Manifest: m})
 	for _, mode := range []cli.Mode{cli.ReadOnly, cli.Edit, cli.Full} {
-		if len(x.Permits(map[string]any{"mode": string(mode)})) > 0 {
+		if len(x.Traits().Permissions(map[string]any{"mode": string(mode)})) > 0 {
 			continue
 		}
 		for _, power := range agent.Powers {
 			for _, permission := range []any{"allow", "deny", "ask", map[string]any{"some *": "allow", "some more*": "deny"}} {
 				written := map[string]any{"mode": string(mode), string(power): permission}
-				problems := x.Permits(written)
+				problems := x.Traits().Permissions(written)
 				res, _, err := runWith(t, t.Context(), m, good.play(), good.Schema, written)
 				var failed *agent.Error
 				switch {

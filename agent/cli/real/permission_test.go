@@ -176,7 +176,7 @@ func pattern(t *testing.T, f *fixture) {
 			mode = "full"
 		}
 		permissions["mode"] = mode
-		problems := cli.New(cli.Options{Builtin: f.cli}).Permits(permissions)
+		problems := cli.New(cli.Options{Builtin: f.cli}).Traits().Permissions(permissions)
 		if len(problems) != 1 || !strings.Contains(problems[0].Summary, "patterns of `shell`") || problems[0].Detail == "" {
 			t.Errorf("a pattern that it does not keep to: %v", problems)
 		}

@@ -2,10 +2,8 @@ package cli
 
 import "github.com/hocket-dev/hocket/agent"
 
-var _ agent.Heeding = (*Executor)(nil)
-
-// Heeds says whether the CLI has means to keep to a key of a definition.
-func (x *Executor) Heeds(d *agent.Definition, key string) bool {
+// supports reports whether the CLI supports a key of a definition.
+func (x *Executor) supports(d *agent.Definition, key string) bool {
 	return x.keeps(key, x.m().talks(modeOf(d)))
 }
 
@@ -14,7 +12,7 @@ func modeOf(d *agent.Definition) Mode {
 	return Mode(mode)
 }
 
-// keeps is Heeds for a CLI that is talked with, or run headless.
+// keeps is supports for a CLI that is talked with, or run headless.
 func (x *Executor) keeps(key string, talks bool) bool {
 	switch key {
 	case "model", "max_turns":

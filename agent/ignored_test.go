@@ -7,19 +7,21 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// exact is done without words where its settings name a command.
-type exact struct{ narrow }
+// exact is a specialist that needs no prompt where its settings name a command.
+var exact = talker(func(t *agent.Traits) {
+	t.Specialist = true
+	t.Exact = func(task *agent.Task) bool { return task.Settings["command"] != nil }
+	t.Supports = func(d *agent.Definition, _ string) bool { return d.Settings["command"] == nil }
+})
 
-func (exact) Thinks(task *agent.Task) bool { return task.Settings["command"] == nil }
-
-// unbounded is a talker that cannot be told how many turns it has.
-type unbounded struct{ talker }
-
-func (unbounded) Heeds(_ *agent.Definition, key string) bool { return key != "max_turns" }
+// endless is a talker that does not support a limit on turns.
+var endless = talker(func(t *agent.Traits) {
+	t.Supports = func(_ *agent.Definition, key string) bool { return key != "max_turns" }
+})
 
 // What is written and does nothing is said, whatever does the work.
-func TestUnheeded(t *testing.T) {
-	executors := map[string]agent.Executor{"claude": talker{}, "codex": unbounded{}, "shell": exact{}, "mcp": executor{}}
+func TestIgnored(t *testing.T) {
+	executors := map[string]agent.Executor{"claude": talker(), "codex": endless, "shell": exact, "mcp": plain}
 	const all = "prompt: p\nmodel: m\ntools: [t]\nmcp: [s]\npermissions: {mode: edit}\nmax_turns: 3\nbudget: {max_tokens: 9}\ntimeout: 5s\nretry: 2\nmax_output_kb: 9\n"
 	for _, c := range []struct{ text, want string }{
 		{"agent: claude\n" + all, ""},
@@ -36,7 +38,7 @@ func TestUnheeded(t *testing.T) {
 			t.Fatal(found)
 		}
 		var keys []string
-		for _, p := range agent.NewSet(executors, []*agent.Definition{d}, "").Unheeded(d) {
+		for _, p := range agent.NewSet(executors, []*agent.Definition{d}, "").Ignored(d) {
 			keys = append(keys, p.Path[0])
 			if at := d.At(p.Path[0]); at == d.Pos || p.Summary == "" || p.Detail == "" {
 				t.Errorf("%s: %+v at %v", c.text, p, at)

@@ -6,40 +6,8 @@ import (
 	"time"
 )
 
-// Conversant is an executor that works from words: a model, or a program with one
-// inside. Besides its settings it is given what it should know, tools, and the
-// conversation that it goes on with. Its tasks arrive with [Task.Prompt] complete:
-// context, inputs, what was wrong before and how to answer are in it.
-type Conversant interface {
-	Executor
-	// Thinks says whether a task is done from its prompt. One whose settings say
-	// exactly what to do is not.
-	Thinks(task *Task) bool
-	// Resumes says whether the executor itself keeps the conversation that the
-	// task goes on with. Else the history is told in the prompt.
-	Resumes(task *Task) bool
-	// Account names whose quota the task uses, e.g. "anthropic", as [Accounts] know
-	// it. What one task learns of a quota holds for all of its account.
-	Account(task *Task) string
-}
-
-// Caller is a Conversant that calls the tools of its task. Others have tools of
-// their own, and talk to servers by themselves.
-type Caller interface {
-	Conversant
-	CallsTools()
-}
-
-// Absent is an executor that may not be usable on this machine.
-type Absent interface {
-	Executor
-	// Absence says what is missing and how to get it; "" nothing is. It is asked
-	// often and looks only at what is at hand: the path, the environment.
-	Absence() string
-}
-
-// SessionSetting is the setting by which a task of a Conversant names the session
-// that it goes on with. No executor sees it.
+// SessionSetting is the setting by which a task of a [Traits.Prompted] executor names
+// the session that it continues. No executor sees it.
 const SessionSetting = "session"
 
 // Conversation is an executor's own memory of what was said.

@@ -11,10 +11,10 @@ import (
 
 // What a task must say besides its prompt is a mistake where it does not, and no
 // reason to choose an agent.
-func TestLacks(t *testing.T) {
+func TestIncomplete(t *testing.T) {
 	with, without := writes("with", "llm", ""), writes("without", "llm", "")
 	with.Model = "large"
-	set := agent.NewSet(map[string]agent.Executor{"llm": modelless{}}, []*agent.Definition{with, without}, "")
+	set := agent.NewSet(map[string]agent.Executor{"llm": modelless}, []*agent.Definition{with, without}, "")
 	for _, c := range []struct {
 		d        *agent.Definition
 		settings map[string]any
@@ -46,7 +46,7 @@ func TestEmployedByOneThatHasAllItNeeds(t *testing.T) {
 	for model, want := range map[string]string{"": "claude", "large": ""} {
 		d := writes("poet", "", "")
 		d.Model = model
-		set := agent.NewSet(map[string]agent.Executor{"claude": talker{}, "llm": modelless{}}, []*agent.Definition{d}, "")
+		set := agent.NewSet(map[string]agent.Executor{"claude": talker(), "llm": modelless}, []*agent.Definition{d}, "")
 		if got := set.Definitions()[0].Agent; got != want {
 			t.Errorf("with the model %q it runs on %q", model, got)
 		}
@@ -59,8 +59,8 @@ func TestCandidatesForNobody(t *testing.T) {
 		executors map[string]agent.Executor
 		want      []string
 	}{
-		{map[string]agent.Executor{"claude": talker{}, "codex": talker{missing: "install it"}, "llm": modelless{}, "shell": exact{}}, []string{"scanner", "claude"}},
-		{map[string]agent.Executor{"codex": talker{missing: "install it"}, "shell": exact{}}, nil},
+		{map[string]agent.Executor{"claude": talker(), "codex": gone("install it"), "llm": modelless, "shell": exact}, []string{"scanner", "claude"}},
+		{map[string]agent.Executor{"codex": gone("install it"), "shell": exact}, nil},
 	} {
 		_, _, err := agent.NewSet(c.executors, []*agent.Definition{writes("scanner", "claude", "")}, "").Resolve("")
 		var failed *agent.ResolveError

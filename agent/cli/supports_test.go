@@ -7,7 +7,7 @@ import (
 )
 
 // What a CLI cannot be told is known before it runs, also in a conversation.
-func TestHeeds(t *testing.T) {
+func TestSupports(t *testing.T) {
 	asks := map[string]any{"mode": "ask"}
 	for _, c := range []struct {
 		cli         string
@@ -28,13 +28,13 @@ func TestHeeds(t *testing.T) {
 		{"codex", "prompt", nil, true},
 		{"codex", "budget", nil, true},
 	} {
-		if got := New(Options{Builtin: c.cli}).Heeds(&agent.Definition{Permissions: c.permissions}, c.key); got != c.want {
+		if got := New(Options{Builtin: c.cli}).supports(&agent.Definition{Permissions: c.permissions}, c.key); got != c.want {
 			t.Errorf("%s heeds %s with %v: %t", c.cli, c.key, c.permissions, got)
 		}
 	}
 	bare := New(Options{Manifest: mustRead(t, "program: x\nargs: [\"{prompt}\"]\nreply: {format: text}\n")})
 	for _, key := range []string{"model", "tools", "mcp", "max_turns"} {
-		if bare.Heeds(&agent.Definition{}, key) {
+		if bare.supports(&agent.Definition{}, key) {
 			t.Errorf("a CLI that is given nothing but a prompt heeds %s", key)
 		}
 	}
