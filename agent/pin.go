@@ -11,11 +11,12 @@ import (
 type pinned struct {
 	Default     string        `json:"default,omitempty"`
 	Definitions []*Definition `json:"definitions"`
+	Reserved    []string      `json:"reserved,omitempty"`
 }
 
 // Encode is the set without its executors, as JSON, the same for equal sets.
 func (s *Set) Encode() []byte {
-	p := pinned{Default: s.fallback, Definitions: []*Definition{}}
+	p := pinned{Default: s.fallback, Definitions: []*Definition{}, Reserved: s.reserved}
 	for _, d := range s.agents {
 		if !d.Builtin {
 			p.Definitions = append(p.Definitions, d)
@@ -37,5 +38,5 @@ func DecodeSet(data []byte, executors map[string]Executor) (*Set, error) {
 	if err := dec.Decode(&p); err != nil {
 		return nil, fmt.Errorf("agent: stored agents: %w", err)
 	}
-	return newSet(executors, p.Definitions, p.Default), nil
+	return newSet(executors, p.Definitions, p.Default, p.Reserved), nil
 }

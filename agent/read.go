@@ -93,6 +93,9 @@ func (d *Definition) read(m *strictyaml.Map) {
 			d.Keys[optional.key] = n.Key().Pos()
 		}
 	}
+	if n := m.Peek("role"); n.Exists() {
+		d.Keys["role"] = n.Key().Pos()
+	}
 	m.Done()
 }
 

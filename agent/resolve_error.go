@@ -27,6 +27,7 @@ type ResolveError struct {
 	Candidates []string
 	Definition *Definition // for NoExecutor
 	Executors  []string    // for NoExecutor: those that there are
+	Reserved   bool        // for NoExecutor: the executor is one of another program
 	Usable     []string    // for NoExecutor, where the definition names none: those that could do it
 	Missing    string      // for NoExecutor: what the executor needs and this machine lacks; "": there is no such executor
 }
@@ -82,6 +83,8 @@ func (e *ResolveError) executorAdvice() string {
 	switch {
 	case e.Missing != "":
 		return e.Missing + "; or give the step a reply with --replies"
+	case e.Reserved:
+		return fmt.Sprintf("%q is an executor of the program that started the run: resume it there, or give the step a reply with --replies", d.Agent)
 	case d.Agent == "" && len(e.Usable) > 0:
 		return fmt.Sprintf("set agent in %s, or the default agent in config.yml, to %s", where, oneOf(e.Usable))
 	}

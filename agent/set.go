@@ -13,30 +13,40 @@ type Set struct {
 	traits    map[string]Traits // of the executors
 	agents    []*Definition     // the project's, then the built-in ones, by name
 	fallback  string
+	reserved  []string // sorted
 }
 
 // NewSet puts together executors by the names under which definitions ask for
 // them, definitions, and the agent of tasks that name none ("": such a task has no
 // agent). A definition that does not say what does its work is given an executor,
-// where one suggests itself.
-func NewSet(executors map[string]Executor, definitions []*Definition, fallback string) *Set {
-	s := newSet(executors, definitions, fallback)
+// where one suggests itself. A reserved name always means the executor of that name,
+// and no definition.
+func NewSet(executors map[string]Executor, definitions []*Definition, fallback string, reserved ...string) *Set {
+	s := newSet(executors, definitions, fallback, reserved)
 	s.employ()
 	return s
 }
 
-func newSet(executors map[string]Executor, definitions []*Definition, fallback string) *Set {
-	s := &Set{executors: executors, traits: map[string]Traits{}, agents: slices.Clone(definitions), fallback: fallback}
+func newSet(executors map[string]Executor, definitions []*Definition, fallback string, reserved []string) *Set {
+	s := &Set{
+		executors: executors, traits: map[string]Traits{}, agents: slices.Clone(definitions), fallback: fallback,
+		reserved: slices.Sorted(slices.Values(reserved)),
+	}
 	slices.SortStableFunc(s.agents, func(a, b *Definition) int { return strings.Compare(a.Name, b.Name) })
 	for _, name := range s.Executors() {
 		s.traits[name] = executors[name].Traits()
 		s.agents = append(s.agents, &Definition{Name: name, Agent: name, Description: s.traits[name].About, Builtin: true})
 	}
+	for _, name := range s.reserved {
+		if _, here := executors[name]; !here { // it is known to be missing, and nothing else takes its place
+			s.agents = append(s.agents, &Definition{Name: name, Agent: name, Builtin: true})
+		}
+	}
 	return s
 }
 
-// Resolve finds the agent that a task names. In this order a name is: the name or
-// id of a definition, a role, a built-in agent, a capability that exactly one
+// Resolve finds the agent that a task names. In this order a name is: a reserved
+// executor, the name or id of a definition, a role, a built-in agent, a capability that exactly one
 // agent has. The error is a [*ResolveError]. Where only the executor is missing,
 // the definition comes with the error.
 func (s *Set) Resolve(name string) (*Definition, Executor, error) {
@@ -56,7 +66,7 @@ func (s *Set) Resolve(name string) (*Definition, Executor, error) {
 
 // Missing is why the agent of a definition cannot work here; nil: it can.
 func (s *Set) Missing(d *Definition) *ResolveError {
-	failed := &ResolveError{Why: NoExecutor, Name: d.Name, Definition: d, Executors: s.Executors()}
+	failed := &ResolveError{Why: NoExecutor, Name: d.Name, Definition: d, Executors: s.Executors(), Reserved: slices.Contains(s.reserved, d.Agent)}
 	t, known := s.traits[d.Agent]
 	switch {
 	case known:
@@ -87,6 +97,7 @@ func (s *Set) unknown(name string) bool {
 // first that has an answer, or too many, decides.
 func (s *Set) find(name string) (*Definition, *ResolveError) {
 	meanings := [...]func(*Definition) bool{
+		func(d *Definition) bool { return d.Builtin && d.Name == name && slices.Contains(s.reserved, name) },
 		func(d *Definition) bool { return !d.Builtin && (d.Name == name || d.ID == name) },
 		func(d *Definition) bool { return d.Role == name },
 		func(d *Definition) bool { return d.Builtin && d.Name == name },

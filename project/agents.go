@@ -35,7 +35,7 @@ func (p *Project) readAgents(homes []string) error {
 			}
 		}
 	}
-	p.Agents = agent.NewSet(p.executors, p.definitions, p.Config.Agent)
+	p.Agents = agent.NewSet(p.executors, p.definitions, p.Config.Agent, p.reserved...)
 	p.checkAgents(before)
 	return nil
 }
@@ -51,6 +51,7 @@ func (p *Project) checkAgents(before int) {
 		if d.Builtin || !slices.ContainsFunc(p.definitions[before:], func(one *agent.Definition) bool { return one.ID == d.ID }) {
 			continue
 		}
+		p.found = append(p.found, p.Agents.Reserved(d)...)
 		for _, problem := range p.Agents.CheckPermissions(d) {
 			p.found = append(p.found, workflow.Errorf(d.At("permissions"), agent.CodeDefinition, problem.Detail, "permissions of %q: %s", d.Name, strings.TrimPrefix(problem.Summary, "permissions: ")))
 		}

@@ -24,6 +24,8 @@ type Options struct {
 	// are made from what the project says; what is wrong with that is in the
 	// diagnostics.
 	Executors func(root string, c Config) (map[string]agent.Executor, workflow.Diagnostics, error)
+	// Reserved are names of executors that no file of the project can take.
+	Reserved []string
 }
 
 // Fixed are executors that do not depend on the project.
@@ -47,6 +49,7 @@ type Project struct {
 	dir         string   // where relative paths begin
 	homes       []string // .hocket and .glee, those that exist
 	executors   map[string]agent.Executor
+	reserved    []string
 	definitions []*agent.Definition
 	found       workflow.Diagnostics
 }
@@ -64,7 +67,7 @@ func Open(dir string, o Options) (*Project, error) {
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("project: %s is not a directory", dir)
 	}
-	p := &Project{dir: dir, Root: findRoot(abs), Config: defaultConfig(), State: o.State, Sources: make(map[string][]byte)}
+	p := &Project{dir: dir, Root: findRoot(abs), Config: defaultConfig(), State: o.State, reserved: o.Reserved, Sources: make(map[string][]byte)}
 	p.homes = homesIn(p.Root)
 	if p.State == "" {
 		p.State = filepath.Join(o.StateHome, "hocket", key(p.Root))

@@ -32,15 +32,19 @@ func write(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// open opens a project that has an executor called shell, and some that work from
-// words.
+// reservedName is that of an executor that no file of a project can take.
+const reservedName = "translate"
+
+// open opens a project that has an executor called shell, and some that work from a
+// prompt.
 func open(t *testing.T, dir string, talkers ...string) *project.Project {
 	t.Helper()
 	executors := map[string]agent.Executor{"shell": command}
 	for _, name := range talkers {
 		executors[name] = talker
 	}
-	p, err := project.Open(dir, project.Options{StateHome: "/state", Executors: project.Fixed(executors)})
+	reserved := slices.DeleteFunc(slices.Clone(talkers), func(name string) bool { return name != reservedName })
+	p, err := project.Open(dir, project.Options{StateHome: "/state", Executors: project.Fixed(executors), Reserved: reserved})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -131,7 +131,7 @@ var tooLarge = map[string]func() string{
 }
 
 // installed are the agents that the page of a code takes for installed.
-var installed = map[string][]string{"agent-chosen": {"claude"}}
+var installed = map[string][]string{"agent-chosen": {"claude"}, "agent-reserved": {reservedName}}
 
 // endings are those of the files of a language.
 var endings = map[string]string{"yaml": ".yml", "markdown": ".md", "mermaid": ".mmd", "xml": ".xml", "plantuml": ".puml", "json nodes": ".json"}
@@ -233,7 +233,7 @@ func allCodes() map[string]string {
 			all[c.Name] = ""
 		}
 	}
-	for _, code := range []string{agent.CodeDefinition, cli.CodeManifest, tool.CodeDefinition, scripted.CodeReplies, "reply-unused"} {
+	for _, code := range []string{agent.CodeDefinition, agent.CodeReserved, cli.CodeManifest, tool.CodeDefinition, scripted.CodeReplies, "reply-unused"} {
 		all[code] = ""
 	}
 	for _, r := range check.Rules() {

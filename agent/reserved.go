@@ -1,0 +1,36 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// CodeReserved is the code of a name in a project's file that belongs to an executor
+// of the program.
+const CodeReserved = "agent-reserved"
+
+// Reserved reports the reserved names that a definition takes. They mean the executor
+// all the same.
+func (s *Set) Reserved(d *Definition) workflow.Diagnostics {
+	var found workflow.Diagnostics
+	report := func(pos workflow.Pos, what, name string) {
+		if !d.Builtin && slices.Contains(s.reserved, name) {
+			found = append(found, ReservedName(pos, what, name))
+		}
+	}
+	report(d.Pos, "agent name", d.Name)
+	if d.ID != d.Name {
+		report(workflow.Pos{File: d.Pos.File, Line: 1, Column: 1}, "file name", d.ID)
+	}
+	report(d.At("role"), "role", d.Role)
+	return found
+}
+
+// ReservedName is the mistake of a project's file that takes a reserved name. What says
+// what the name is there, such as "agent name".
+func ReservedName(pos workflow.Pos, what, name string) workflow.Diagnostic {
+	return workflow.Errorf(pos, CodeReserved, fmt.Sprintf("choose another name: %q is an executor of the program that opened the project", name),
+		"the %s %q is reserved", what, name)
+}
