@@ -39,9 +39,6 @@ type Notation struct {
 
 	Format func(w *workflow.Workflow) ([]byte, error)
 	Fmt    func(file string, text []byte) ([]byte, workflow.Diagnostics)
-	// Update changes the text of a file so that it means w, and leaves as it is
-	// what means the same already.
-	Update func(file string, text []byte, w *workflow.Workflow) ([]byte, error)
 	// Diagram says what is wrong with a text as a diagram, as the diagram's own
 	// tool would; nil: the notation is no diagram.
 	Diagram func(file string, text []byte) workflow.Diagnostics
@@ -70,7 +67,6 @@ var notations = []Notation{
 		Parse:   yaml.Parse,
 		Format:  yaml.Format,
 		Fmt:     yaml.Fmt,
-		Update:  yaml.Update,
 	},
 	{
 		Name:    "xml",
@@ -80,7 +76,6 @@ var notations = []Notation{
 		Recover: recoverXML,
 		Format:  xml.Format,
 		Fmt:     xml.Fmt,
-		Update:  xml.Update,
 	},
 	{
 		Name:     "mermaid",
@@ -90,7 +85,6 @@ var notations = []Notation{
 		Parse:    markdown.Parse,
 		Format:   markdown.Format,
 		Fmt:      markdown.Fmt,
-		Update:   markdown.Update,
 		Diagram:  markdown.Diagram,
 		Fidelity: markdown.Fidelity,
 	},
@@ -103,7 +97,6 @@ var notations = []Notation{
 		Parse:    plantuml.Parse,
 		Format:   plantuml.Format,
 		Fmt:      plantuml.Fmt,
-		Update:   plantuml.Update,
 		Diagram:  plantuml.Diagram,
 		Fidelity: plantuml.Fidelity,
 	},
@@ -114,7 +107,6 @@ var notations = []Notation{
 		Parse:   json.Parse,
 		Format:  json.Format,
 		Fmt:     json.Fmt,
-		Update:  json.Update,
 	},
 }
 

@@ -18,10 +18,8 @@ type Cell struct {
 // Row adds a row.
 func (t *Table) Row(cells ...Cell) { t.rows = append(t.rows, cells) }
 
-// String draws the table. The last column is cut where the width is bounded.
-func (t *Table) String() string { return t.Draw(Style{}) }
-
-// Draw draws the table in a style.
+// Draw draws the table in a style. The last column is cut where the width is
+// bounded.
 func (t *Table) Draw(style Style) string {
 	for _, row := range t.rows {
 		for i := range row {

@@ -118,12 +118,6 @@ func (e Element) Children() iter.Seq[Element] {
 	}
 }
 
-// Count is how many elements there are in the document.
-func (d *Document) Count() int { return len(d.elements) }
-
-// Index is the place of the element in the order of start tags.
-func (e Element) Index() int { return int(e.at) }
-
 // Span is the element with its tags.
 func (e Element) Span() Span {
 	data := e.data()
@@ -156,11 +150,6 @@ func (e Element) Rename(name string) []workflow.Edit {
 
 // Pos is the place of its name.
 func (e Element) Pos() workflow.Pos { return e.doc.Pos(e.NameSpan()) }
-
-// Errorf reports a mistake at the element's name.
-func (e Element) Errorf(code, detail, summary string, args ...any) {
-	e.doc.Report(workflow.Errorf(e.Pos(), code, detail, summary, args...))
-}
 
 // Attr is an attribute of an element. The zero Attr does not exist.
 type Attr struct {
@@ -198,16 +187,6 @@ func (a Attr) Name() string { return a.doc.attrs[a.at].name }
 func (a Attr) Raw() Span {
 	data := &a.doc.attrs[a.at]
 	return Span{int(data.from), int(data.to)}
-}
-
-// Span is the attribute from its name to behind the closing quote.
-func (a Attr) Span() Span {
-	data := &a.doc.attrs[a.at]
-	to := int(data.to)
-	if text := a.doc.text; to < len(text) && (text[to] == '"' || text[to] == '\'') && text[data.from-1] == text[to] {
-		to++
-	}
-	return Span{int(data.at), to}
 }
 
 // Pos is the place of the value; NamePos is that of the name.

@@ -3,7 +3,6 @@ package json
 import (
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/syntax/internal/flow"
-	"github.com/hocket-dev/hocket/syntax/internal/source"
 	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
@@ -54,13 +53,6 @@ func Fmt(file string, text []byte) ([]byte, workflow.Diagnostics) {
 		return text, found
 	}
 	return written, found
-}
-
-// Update writes the file anew if it does not mean w: programs write it, not
-// people.
-func Update(file string, text []byte, w *workflow.Workflow) ([]byte, error) {
-	u := source.Updater{Notation: "json", Parse: Parse, Format: Format}
-	return u.Update(file, text, w)
 }
 
 type reader struct {

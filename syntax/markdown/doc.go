@@ -9,9 +9,8 @@
 // means, its label says (edge.go). Nodes, arrows and subgraphs are a drawing,
 // which syntax/internal/flow makes a model of (parse.go).
 //
-// Format goes the other way (write.go). Fmt and Update change files that people
-// wrote, and only where they must: both work with the ranges of the file that
-// its parts have.
+// Format goes the other way (write.go). Fmt changes a file that a person wrote
+// only where it must (fmt.go): it edits ranges of the text.
 //
 // It depends on the model, on workflow/expr, on the words of syntax/yaml, on
 // syntax/internal/flow and on internal/strictyaml.

@@ -117,7 +117,7 @@ func (c *canvas) node(f *flow.Node) {
 		copied.Body.Nodes = []workflow.Node{each.Body.Nodes[0]}
 		n.Step, inner = &copied, &copied.Body.Nodes[0]
 	}
-	s := &sketch{canvas: c, id: id, title: &n.Title, forced: c.like != nil && c.like.sections[id]}
+	s := &sketch{canvas: c, id: id, title: &n.Title}
 	switch step := inner.Step.(type) {
 	case *workflow.Task:
 		copied := *step
@@ -191,8 +191,8 @@ func (s *sketch) task(t *workflow.Task, words func() string) {
 		s.more = style.Text("prompt", "{file:"+file+"}")
 	}
 	t.Prompt.Text = ""
-	bare := *s.title == "" && !s.forced && words() == ""
-	if bare && prompt != "" && s.fits(prompt) && labels(prompt) {
+	bare := *s.title == "" && words() == ""
+	if bare && prompt != "" && fits(prompt) && labels(prompt) {
 		s.box("[", prompt, "]", "")
 		return
 	}
@@ -212,7 +212,7 @@ func (s *sketch) task(t *workflow.Task, words func() string) {
 func (s *sketch) human(h *workflow.Human, words func() string) {
 	question := h.Question.Text
 	h.Question.Text = ""
-	if *s.title == "" && s.fits(question) && labels(question) && !s.forced {
+	if *s.title == "" && fits(question) && labels(question) {
 		s.box("{{", question, "}}", "")
 		return
 	}
@@ -270,9 +270,9 @@ func sameExpr(a, b string) bool {
 // a heading.
 const maxLabel = 60
 
-// fits says whether a text is short, or stands in a box already.
-func (s *sketch) fits(text string) bool {
-	return s.like != nil && s.like.drawn[s.id] || len([]rune(text)) <= maxLabel && !strings.Contains(text, "\n")
+// fits says whether a text is short.
+func fits(text string) bool {
+	return len([]rune(text)) <= maxLabel && !strings.Contains(text, "\n")
 }
 
 // labels says whether a text can be a label, and is read as it is.

@@ -11,7 +11,7 @@ import (
 // Fidelity says how what Format writes holds a workflow: drawn or in a word that
 // this notation has itself, or carried in the front matter in a word of YAML.
 func Fidelity(w *workflow.Workflow) []fidelity.Item {
-	p, err := write(w, nil)
+	p, err := write(w)
 	if err != nil {
 		return []fidelity.Item{{Construct: "workflow", How: fidelity.Rejected, Note: err.Error()}}
 	}

@@ -12,7 +12,6 @@ var notation = notationtest.Notation{
 	Parse:   markdown.Parse,
 	Format:  markdown.Format,
 	Fmt:     markdown.Fmt,
-	Update:  markdown.Update,
 	Like:    markdown.Like,
 	Codes:   markdown.Codes,
 	Seeds: []string{

@@ -29,8 +29,7 @@ type plan struct {
 	taken   map[string]bool   // drawn ids
 	begin   string            // drawn id of the start
 	finish  string            // drawn id of the end
-	like    *like
-	carried map[string]bool // nodes whose edges stand in words
+	carried map[string]bool   // nodes whose edges stand in words
 }
 
 // form is a way to write a model. The first that says the same is taken.
@@ -41,16 +40,8 @@ type form struct {
 
 var forms = []form{{true, true}, {true, false}, {false, false}}
 
-// like is what a file has that is to be changed: its ids, and the sections that
-// it writes.
-type like struct {
-	ids      map[string]string // drawn, by those of the model
-	sections map[string]bool   // drawn ids
-	drawn    map[string]bool   // drawn ids of nodes without a section
-}
-
-func newPlan(w *workflow.Workflow, f form, l *like) *plan {
-	p := &plan{w: yaml.InDialect(w, expr.Braces), onError: yaml.MostOnError(&w.Body), retry: mostRetry(&w.Body), like: l, carried: map[string]bool{}}
+func newPlan(w *workflow.Workflow, f form) *plan {
+	p := &plan{w: yaml.InDialect(w, expr.Braces), onError: yaml.MostOnError(&w.Body), retry: mostRetry(&w.Body), carried: map[string]bool{}}
 	d := flow.Draw(&p.w.Body)
 	d.Entry = entries(&w.Body)
 	if f.handler {
@@ -177,15 +168,11 @@ func (p *plan) nameAll() {
 	p.taken = make(map[string]bool, len(d.Nodes)+len(d.Frames))
 	var rest []string
 	keep := func(id string) {
-		drawn := id
-		if p.like != nil && p.like.ids[id] != "" {
-			drawn = p.like.ids[id]
-		}
-		if !mermaid.SafeID(drawn) || p.taken[drawn] {
+		if !mermaid.SafeID(id) || p.taken[id] {
 			rest = append(rest, id)
 			return
 		}
-		p.ids[id] = p.take(drawn)
+		p.ids[id] = p.take(id)
 	}
 	for i := range d.Nodes {
 		keep(d.Nodes[i].ID)

@@ -78,9 +78,9 @@ func textWord(kind string) string {
 
 // rename lets the names of this notation count as those of YAML.
 func rename(m *strictyaml.Map) {
-	for _, name := range []string{"input", "onTimeout", "allowCustomInput"} {
-		m.Rename(name, aliases[name])
-	}
+	m.Rename("input", "inputs")
+	m.Rename("onTimeout", "on_timeout")
+	m.Rename("allowCustomInput", "custom")
 	if n := m.Peek("onError"); n.Exists() {
 		if isPolicy(n) {
 			m.Rename("onError", "on_error")

@@ -17,7 +17,7 @@ import (
 // words of YAML. What it writes has been read again and has the digest of the
 // model.
 func Format(w *workflow.Workflow) ([]byte, error) {
-	p, err := write(w, nil)
+	p, err := write(w)
 	if err != nil {
 		return nil, err
 	}
@@ -25,10 +25,10 @@ func Format(w *workflow.Workflow) ([]byte, error) {
 }
 
 // write finds the first form that means the model.
-func write(w *workflow.Workflow, l *like) (*page, error) {
+func write(w *workflow.Workflow) (*page, error) {
 	digest := workflow.Digest(w)
 	for _, f := range forms {
-		p := newPlan(w, f, l).page()
+		p := newPlan(w, f).page()
 		if again, found := Parse("", p.text()); !found.Errors() && workflow.Digest(again) == digest {
 			return p, nil
 		}

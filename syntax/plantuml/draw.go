@@ -37,8 +37,7 @@ type node struct {
 	out     []arrow
 	guard   *node  // the choice of its `when`
 	routes  []bool // which of its routes lead somewhere
-	drawn   *activity.Activity
-	only    *node // of a for_each: the only step in it, which shares its id
+	only    *node  // of a for_each: the only step in it, which shares its id
 }
 
 // arrow is an edge that leaves a node.

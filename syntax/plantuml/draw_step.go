@@ -12,7 +12,7 @@ import (
 
 // activity draws a step.
 func (r *reader) activity(e *activity.Activity) {
-	r.step(e.Text, &e.Base, r.wordsOf(e, "task")).drawn = e
+	r.step(e.Text, &e.Base, r.wordsOf(e, "task"))
 }
 
 // step draws a step with its words, and leaves its edge open.

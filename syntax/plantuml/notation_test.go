@@ -12,7 +12,6 @@ var notation = notationtest.Notation{
 	Parse:   plantuml.Parse,
 	Format:  plantuml.Format,
 	Fmt:     plantuml.Fmt,
-	Update:  plantuml.Update,
 	Like:    plantuml.Like,
 	Codes:   plantuml.Codes,
 }

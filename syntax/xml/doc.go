@@ -9,9 +9,8 @@
 // (parse.go, edge.go), values (value.go), and the plans of other programs
 // (planner.go). shape.go says what may stand where.
 //
-// Format writes any model (write.go, write_step.go), Fmt lays out what people
-// wrote (layout.go), Update changes what differs and nothing else (update.go).
-// Recover reads what a language model is still writing.
+// Format writes any model (write.go, write_step.go), and Fmt lays out what people
+// wrote (layout.go). Recover reads what a language model is still writing.
 //
 // It depends on the model, on workflow/expr, on internal/xmltext, and for the
 // words on syntax/yaml and internal/strictyaml.

@@ -21,7 +21,6 @@ var notation = notationtest.Notation{
 	Parse:   xml.Parse,
 	Format:  xml.Format,
 	Fmt:     xml.Fmt,
-	Update:  xml.Update,
 	Like:    xml.Like,
 	Codes:   slices.Concat(yaml.Codes, xml.Codes, []strictyaml.Code{{Name: "graph-cycle", Meaning: "As in package check."}}),
 	Fixes:   8,

@@ -15,7 +15,6 @@ var notation = notationtest.Notation{
 	Parse:   yaml.Parse,
 	Format:  yaml.Format,
 	Fmt:     yaml.Fmt,
-	Update:  yaml.Update,
 	Codes:   yaml.Codes,
 	Untidy:  &notationtest.Untidy{Disturb: disturb, Comment: "#", Least: 50},
 }

@@ -12,15 +12,6 @@ import (
 	"github.com/hocket-dev/hocket/workflow/extract"
 )
 
-func parse(t testing.TB, text string) any {
-	t.Helper()
-	v, err := workflow.ParseJSON([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
 func TestValue(t *testing.T) {
 	full, jsonMode := workflow.Output{}, workflow.Output{Mode: workflow.JSON}
 	path := func(p string) workflow.Output { return workflow.Output{Mode: workflow.JSONPath, Pattern: p} }
@@ -129,40 +120,6 @@ func TestNewErrors(t *testing.T) {
 		_, err := extract.New(tt.output)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: got %v, want %s", tt.output, err, tt.want)
-		}
-	}
-}
-
-func TestSchemaOf(t *testing.T) {
-	tests := []struct{ written, want string }{
-		{`{"issues": [], "suggestions": []}`, `{"type": "object", "required": ["issues", "suggestions"], "properties": {"issues": {"type": "array"}, "suggestions": {"type": "array"}}}`},
-		{`{"summary": "string", "issues": [{"severity": "string"}], "score": "number"}`, `{"type": "object", "required": ["issues", "score", "summary"], "properties": {
-			"summary": {"type": "string"}, "score": {"type": "number"},
-			"issues": {"type": "array", "items": {"type": "object", "required": ["severity"], "properties": {"severity": {"type": "string"}}}}}}`},
-		{`{"type": "object", "properties": {"a": {"type": "string"}}}`, `{"type": "object", "properties": {"a": {"type": "string"}}}`},
-		{`{"type": ["string", "null"]}`, `{"type": ["string", "null"]}`},
-		{`{"enum": ["a"]}`, `{"enum": ["a"]}`},
-		{`{"$ref": "#/$defs/a", "$defs": {"a": {}}}`, `{"$ref": "#/$defs/a", "$defs": {"a": {}}}`},
-		{`{}`, `{}`},
-		{`true`, `true`},
-		{`{"type": "bug"}`, `{"type": "object", "required": ["type"], "properties": {"type": {"type": "string"}}}`},
-		{`{"type": "string", "severity": "string"}`, `{"type": "object", "required": ["severity", "type"], "properties": {"type": {"type": "string"}, "severity": {"type": "string"}}}`},
-		{`{"title": "string", "description": "string"}`, `{"type": "object", "required": ["description", "title"], "properties": {"title": {"type": "string"}, "description": {"type": "string"}}}`},
-		{`{"items": ["string"]}`, `{"type": "object", "required": ["items"], "properties": {"items": {"type": "array", "items": {"type": "string"}}}}`},
-		{`["string", 1, "int"]`, `{"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "integer"}]}}`},
-		{`{"a": {}, "b": null, "c": false, "d": "any"}`, `{"type": "object", "required": ["a", "b", "c", "d"], "properties": {"a": {"type": "object"}, "b": {}, "c": {"type": "boolean"}, "d": {}}}`},
-		{`"string"`, `{"type": "string"}`},
-	}
-	for _, tt := range tests {
-		got := extract.SchemaOf(parse(t, tt.written))
-		if diff := cmp.Diff(parse(t, tt.want), got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.written, diff)
-		}
-		if diff := cmp.Diff(got, extract.SchemaOf(got)); diff != "" {
-			t.Errorf("%s: the schema changed when read again:\n%s", tt.written, diff)
-		}
-		if _, err := extract.New(workflow.Output{Schema: got}); err != nil {
-			t.Errorf("%s: %v", tt.written, err)
 		}
 	}
 }

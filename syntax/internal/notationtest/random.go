@@ -3,10 +3,8 @@ package notationtest
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -19,41 +17,6 @@ import (
 // models: whatever a model holds, the notation can say it.
 func (n *Notation) models(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { n.written(t, modelgen.Workflow().Draw(t, "workflow")) })
-}
-
-// updates: whatever a file says and whatever it is to say, after Update it says
-// it. First a little changes, then all.
-func (n *Notation) updates(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		first, last := modelgen.Workflow().Draw(t, "first"), modelgen.Workflow().Draw(t, "last")
-		text := n.written(t, first)
-		for _, next := range []*workflow.Workflow{between(t, first, last), last} {
-			changed, err := n.Update(n.file(), text, next)
-			if err != nil {
-				t.Fatal(err)
-			}
-			n.means(t, n.file(), changed, next)
-			text = changed
-		}
-	})
-}
-
-// between is the first of two workflows with a little of the last.
-func between(t *rapid.T, first, last *workflow.Workflow) *workflow.Workflow {
-	w := *first
-	switch rapid.SampledFrom([]string{"head", "words", "step"}).Draw(t, "change") {
-	case "head":
-		w = *last
-		w.Body = first.Body
-	case "words":
-		w.Description, w.Limits = last.Description, last.Limits
-	case "step":
-		w.Body.Nodes = slices.Clone(w.Body.Nodes)
-		if last := len(w.Body.Nodes) - 1; last >= 0 {
-			w.Body.Nodes[rapid.IntRange(0, last).Draw(t, "step")].Timeout += time.Minute
-		}
-	}
-	return &w
 }
 
 // Untidy makes disorder in files that are right.

@@ -1,5 +1,5 @@
 // Package notationtest is the suite that every notation passes: the same duties
-// for its reader, its writer, its layout and its updates, on the fixtures of the
+// for its reader, its writer and its layout, on the fixtures of the
 // notation and on random workflows.
 //
 // A notation's own test calls [Notation.Run], and has a fuzz target each for
@@ -29,7 +29,6 @@ type Notation struct {
 	Parse   func(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics)
 	Format  func(w *workflow.Workflow) ([]byte, error)
 	Fmt     func(file string, text []byte) ([]byte, workflow.Diagnostics)
-	Update  func(file string, text []byte, w *workflow.Workflow) ([]byte, error)
 	// Like says whether a text looks like the notation; nil: that is not known.
 	Like func(text []byte) bool
 	// Codes are all that its diagnostics may have.
@@ -59,7 +58,6 @@ func (n *Notation) Run(t *testing.T) {
 	}
 	t.Run("examples", n.examples)
 	t.Run("random models", n.models)
-	t.Run("random updates", n.updates)
 }
 
 // file is a name for texts that stand in no file.

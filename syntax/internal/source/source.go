@@ -1,8 +1,7 @@
-// Package source knows where the bytes of a text stand in the file that an
-// author sees: readers of diagrams work with byte offsets, diagnostics with
-// lines and columns. The text may be cut out of a larger file, as a diagram is
-// out of Markdown. It also knows how such a file changes and keeps what its author
-// wrote.
+// Package source maps the bytes of a text to places in the file that an author
+// sees: readers of diagrams work with byte offsets, diagnostics with lines and
+// columns. The text may be cut out of a larger file, as a diagram is out of
+// Markdown.
 //
 // It depends on the model only.
 package source

@@ -63,9 +63,6 @@ func TestChart(t *testing.T) {
 	for _, g := range c.Subgraphs {
 		fmt.Fprintf(&b, "subgraph %s %q in %d %v %s %d: %q %q\n", g.ID, g.Title, g.Outer, g.Nodes, g.Direction, len(g.Meta), text(g.Head), text(g.Label))
 	}
-	for _, d := range c.Decor {
-		fmt.Fprintf(&b, "decor %d %v %q in %d\n", d.Kind, d.IDs, d.Value, d.Subgraph)
-	}
 	const want = `LR "Notes" "flowchart LR"
 node start "Begin" circle [] sub -1 group -1: "start" "Begin" "start((Begin))"
 node draft "Draft \"it\"" square [hot] sub -1 group -1: "draft" "Draft #quot;it#quot;" "draft[\"Draft #quot;it#quot;\"]"
@@ -81,13 +78,6 @@ edge  review done "" arrow_pointdotted1 0: "-.->" ""
 edge  outer start "" double_arrow_pointthick1 0: "<==>" ""
 subgraph outer "The outer" in -1 [inner plan] TB 1: "subgraph outer [The outer]" "The outer"
 subgraph inner "inner" in 0 [done review]  0: "subgraph inner" "inner"
-decor 7 [] "TB" in 0
-decor 0 [hot] "fill:#f00" in -1
-decor 1 [plan review] "hot" in -1
-decor 2 [done] "fill:#0f0" in -1
-decor 3 [0] "stroke:#00f" in -1
-decor 4 [plan] "\"https://example.org\"" in -1
-decor 5 [] "Notes" in -1
 `
 	if got := b.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

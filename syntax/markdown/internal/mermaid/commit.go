@@ -71,28 +71,24 @@ func (r *reader) inside(s *statement, ids []member) {
 	f.ids = append(f.ids, ids[:end]...)
 }
 
-// decor adds a decoration.
+// decor does what a decoration means for nodes and edges.
 func (r *reader) decor(v *view, s *statement) {
-	d := Decor{Kind: s.decor, Span: v.span(s.from, s.to), Subgraph: r.inner()}
-	if s.names[1] > s.names[0] {
-		d.IDs = strings.Split(v.text[s.names[0]:s.names[1]], ",")
-	}
-	d.Value = v.text[s.value[0]:max(s.value[0], s.value[1])]
+	names := v.text[s.names[0]:s.names[1]]
 	switch s.decor {
 	case Direction:
-		d.Value = s.dir
-		if d.Subgraph >= 0 {
-			r.chart.Subgraphs[d.Subgraph].Direction = s.dir
+		if inner := r.inner(); inner >= 0 {
+			r.chart.Subgraphs[inner].Direction = s.dir
 		}
 	case Style:
-		r.node(v.text[s.names[0]:s.names[1]], v.span(s.names[0], s.names[1]))
+		r.node(names, v.span(s.names[0], s.names[1]))
 	case Class:
-		r.classify(v.text[s.names[0]:s.names[1]], d.Value)
+		r.classify(names, v.text[s.value[0]:max(s.value[0], s.value[1])])
 	case LinkStyle:
-		r.linkNumbers(v, s, d.IDs)
+		if names != "" {
+			r.linkNumbers(v, s, strings.Split(names, ","))
+		}
 	case ClassDef, Click, AccTitle, AccDescr:
 	}
-	r.chart.Decor = append(r.chart.Decor, d)
 }
 
 // linkNumbers looks for edges that a linkStyle is for but that do not exist yet:

@@ -66,9 +66,6 @@ func checkPlaces(t *testing.T, c *Chart, size int) {
 			}
 		}
 	}
-	for _, d := range c.Decor {
-		in("decoration", d.Span)
-	}
 }
 
 func FuzzParse(f *testing.F) {

@@ -29,7 +29,6 @@ type Chart struct {
 	Nodes     []Node // in the order of their first mention
 	Edges     []Edge // in order; A & B --> C & D gives all four
 	Subgraphs []Subgraph
-	Decor     []Decor
 
 	// Statements are where the statements stand, in order; one that opens a
 	// subgraph and the "end" that closes it are two. Between them are blanks,
@@ -149,7 +148,8 @@ type Subgraph struct {
 	Label source.Span // where the title is written, without its quotes
 }
 
-// DecorKind says what a decoration is.
+// DecorKind says what a decoration is: a statement that changes only how a chart
+// looks, or what a browser does with it.
 type DecorKind uint8
 
 // The decorations.
@@ -163,13 +163,3 @@ const (
 	AccDescr
 	Direction
 )
-
-// Decor is a statement that changes only how a chart looks, or what a browser
-// does with it.
-type Decor struct {
-	Kind     DecorKind
-	Span     source.Span
-	IDs      []string // what it is for: nodes, classes of a ClassDef; of a LinkStyle its numbers
-	Value    string   // the class of a Class; otherwise the rest of the statement
-	Subgraph int      // where it stands, an index into Subgraphs; -1: in none
-}

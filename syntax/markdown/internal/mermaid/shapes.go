@@ -37,32 +37,3 @@ var isShapeName = func() map[string]bool {
 	}
 	return m
 }()
-
-// outlines are the names that stand for a shape that brackets give.
-var outlines = map[Shape]Shape{
-	"rect": Square, "proc": Square, "process": Square, "rectangle": Square,
-	"rounded": Round, "event": Round,
-	"terminal": Stadium, "pill": Stadium,
-	"fr-rect": Subroutine, "subprocess": Subroutine, "subproc": Subroutine, "framed-rectangle": Subroutine,
-	"cyl": Cylinder, "db": Cylinder, "database": Cylinder,
-	"circ": Circle,
-	"diam": Diamond, "decision": Diamond, "question": Diamond,
-	"hex": Hexagon, "prepare": Hexagon,
-	"lean-r": LeanRight, "lean-right": LeanRight, "in-out": LeanRight,
-	"lean-l": LeanLeft, "lean-left": LeanLeft, "out-in": LeanLeft,
-	"trap-b": Trapezoid, "priority": Trapezoid, "trapezoid-bottom": Trapezoid,
-	"trap-t": InvTrapezoid, "manual": InvTrapezoid, "trapezoid-top": InvTrapezoid, "inv-trapezoid": InvTrapezoid,
-	"dbl-circ": DoubleCircle, "double-circle": DoubleCircle,
-}
-
-// Outline is the shape without synonyms: the one that brackets give if it looks
-// the same, Square for a bare id.
-func (s Shape) Outline() Shape {
-	if s == NoShape {
-		return Square
-	}
-	if o, ok := outlines[s]; ok {
-		return o
-	}
-	return s
-}
