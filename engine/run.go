@@ -63,13 +63,13 @@ type Run struct {
 
 // Result is the outcome of a run, also of one that is still under way.
 type Result struct {
-	Run      string
-	Status   Status
-	Output   any
-	Error    string
-	Steps    []StepResult // in the order in which they started, skipped ones where that was decided
-	Warnings []string
-	Usage    RunUsage
+	Run      string       `json:"run"`
+	Status   Status       `json:"status"`
+	Output   any          `json:"output"`
+	Error    string       `json:"error,omitempty"`
+	Steps    []StepResult `json:"steps"` // in the order in which they started, skipped ones where that was decided
+	Warnings []string     `json:"warnings,omitempty"`
+	Usage    RunUsage     `json:"usage"`
 }
 
 // RunUsage is what a run has used so far.

@@ -1,6 +1,10 @@
 package engine
 
-import "time"
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+)
 
 // Status is how far a run, or one step of it, has come.
 type Status string
@@ -32,7 +36,27 @@ type StepResult struct {
 	Attempts   int       `json:"attempts"`
 	Iteration  int       `json:"iteration"`
 	StepIndex  int       `json:"step_index"` // of the node among the steps of its workflow, from 0
-	Started    time.Time `json:"-"`
-	Ended      time.Time `json:"-"`
-	Usage      Usage     `json:"-"`
+	Started    time.Time `json:"started,omitzero"`
+	Ended      time.Time `json:"ended,omitzero"`
+	Usage      Usage     `json:"usage,omitzero"`
+}
+
+// UnmarshalJSON reads a result as encoding/json writes it, with the numbers of its
+// output as they are written.
+func (s *StepResult) UnmarshalJSON(data []byte) error {
+	type plain StepResult
+	return unmarshal(data, (*plain)(s))
+}
+
+// UnmarshalJSON reads a result as encoding/json writes it, with the numbers of its
+// output as they are written.
+func (r *Result) UnmarshalJSON(data []byte) error {
+	type plain Result
+	return unmarshal(data, (*plain)(r))
+}
+
+func unmarshal(data []byte, to any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	return dec.Decode(to)
 }

@@ -19,6 +19,7 @@ const roleVariable = "JOURNAL_TEST_ROLE"
 var roles = map[string]func(args []string) error{
 	"hold":   holdRole,
 	"create": createRole,
+	"key":    keyRole,
 }
 
 func TestMain(m *testing.M) {

@@ -45,7 +45,8 @@ func explain(file string, err error) error {
 	var held *driver.HeldError
 	var unknown *driver.UnknownRunError
 	var exists *driver.ExistsError
-	if errors.As(err, &typed) || errors.As(err, &held) || errors.As(err, &unknown) || errors.As(err, &exists) {
+	var key *driver.KeyError
+	if errors.As(err, &typed) || errors.As(err, &held) || errors.As(err, &unknown) || errors.As(err, &exists) || errors.As(err, &key) {
 		return err
 	}
 	return kind.Explain(file, err)
@@ -64,6 +65,7 @@ func (e *ConflictError) Error() string {
 }
 
 func (*ConflictError) explained() {}
+func (*UsedKeyError) explained()  {}
 
 // The errors of the seam that a journal returns.
 type (

@@ -30,6 +30,11 @@ func ended(i int, output string) engine.Event {
 	return &engine.TaskEnded{Time: start.Add(time.Duration(i) * time.Second), Address: fmt.Sprintf("work[%d]", i), Attempt: 1, Output: output}
 }
 
+// endedWith is the end of an attempt that used something.
+func endedWith(address string, used engine.Usage) engine.Event {
+	return &engine.TaskEnded{Time: start, Address: address, Attempt: 1, Usage: used}
+}
+
 func openStore(t testing.TB, dir string) *Store {
 	t.Helper()
 	s, err := Open(dir, Options{})

@@ -93,14 +93,6 @@ func (s *Store) Keep(a driver.AttemptID, stream driver.Stream, text []byte) erro
 	return writePrivate(s.Path(a, stream), text, how)
 }
 
-// Note keeps the session and the model of an attempt.
-func (s *Store) Note(a driver.AttemptID, session, model string) error {
-	if session == "" {
-		return nil
-	}
-	return WritePrivate(s.SessionPath(a.Run, a.Address, a.Attempt), []byte(session+"\n"))
-}
-
 // Log opens the log of an attempt.
 func (s *Store) Log(run, address string, attempt int) *Log {
 	return &Log{path: s.LogPath(run, address, attempt), max: s.maxLog}

@@ -4,42 +4,54 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"math"
+	"strings"
 	"time"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/internal/database"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Run is one line of the list of runs.
+// Run is one line of the list of runs. Its status, due time, usage and number of
+// open questions are a cache of what follows from the events, see [Summary]. Who
+// drives it is not in there: [Store.Driver] says so.
 type Run struct {
-	ID       string
-	Workflow string
-	Digest   string // of the workflow
-	Created  time.Time
-	Changed  time.Time // when Status changed
-	// Status is how far the run had come when its driver last said so. It is a
-	// cache: a driver that was killed says nothing, so Running may mean that the
-	// run was interrupted (see Store.Driver).
-	Status  engine.Status
-	Origin  string // the run that this one was forked from
-	Problem string // why the engine could not go on, a defect of the program
-	number  int64
+	driver.Info
+	// Stale says that the cache misses events: the last driver was killed, or the
+	// journal is of an older version.
+	Stale bool
+
+	number int64
+	noted  int
 }
 
 // NewRun is what Create records.
 type NewRun struct {
-	ID      string
-	Pin     *Pin
-	Origin  string
-	Created time.Time
-	Events  []engine.Event // the first ones, Started at least
-	Status  engine.Status  // "": running
+	ID           string
+	Pin          *Pin
+	Origin       string
+	Owner        driver.Owner
+	Key, Request string // see driver.Spec
+	Created      time.Time
+	Events       []engine.Event // the first ones, Started at least
+	Summary      *Summary       // after them; nil: the run goes on
+}
+
+// UsedKeyError says that a run was started with the same key for the same request.
+type UsedKeyError struct{ Key, Run string }
+
+func (e *UsedKeyError) Error() string {
+	return fmt.Sprintf("the key %q has started run %s already", e.Key, e.Run)
 }
 
 // Create records a new run with its first events, in one transaction, and gives
-// the right to go on with it.
+// the right to go on with it. The error is a *[UsedKeyError] or a
+// *[driver.KeyError] if the key was used before.
 func (s *Store) Create(n NewRun) (*Writer, error) {
 	if s.write == nil {
 		return nil, s.reason
@@ -53,24 +65,17 @@ func (s *Store) Create(n NewRun) (*Writer, error) {
 		return nil, err
 	}
 	w := &Writer{store: s, lease: lease, run: n.ID, next: 1}
-	root := n.Pin.Bundle.Root
 	err = s.transact(func(tx *sql.Tx) error {
+		if err := n.checkKey(tx); err != nil {
+			return err
+		}
 		if _, err := tx.Exec("INSERT INTO pins (hash, data) VALUES (?, ?) ON CONFLICT DO NOTHING", hash, string(data)); err != nil {
 			return err
 		}
-		at := micros(n.Created)
-		res, err := tx.Exec("INSERT INTO runs (id, workflow, digest, pin, created, status, changed, origin) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-			n.ID, root.Name, workflow.Digest(root), hash, at, string(cmp.Or(n.Status, engine.Running)), at, n.Origin)
-		if database.IsTaken(err) {
-			return &ExistsError{Run: n.ID}
-		}
-		if err != nil {
+		if w.number, err = n.insert(tx, hash); err != nil {
 			return err
 		}
-		if w.number, err = res.LastInsertId(); err != nil {
-			return err
-		}
-		return w.append(tx, Batch{Events: n.Events})
+		return w.append(tx, Batch{Events: n.Events, Summary: n.Summary})
 	})
 	if err != nil {
 		return nil, errors.Join(err, lease.Release())
@@ -78,14 +83,75 @@ func (s *Store) Create(n NewRun) (*Writer, error) {
 	return w, nil
 }
 
-const runColumns = "SELECT number, id, workflow, digest, created, changed, status, origin, problem FROM runs "
+// checkKey refuses a key that was used. The transaction has the only right to
+// write, so no other process can use the key in between.
+func (n *NewRun) checkKey(tx *sql.Tx) error {
+	if n.Key == "" {
+		return nil
+	}
+	var run, request string
+	err := tx.QueryRow("SELECT id, request FROM runs WHERE key = ?", n.Key).Scan(&run, &request)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
+		return err
+	case request != n.Request:
+		return &driver.KeyError{Key: n.Key, Run: run}
+	}
+	return &UsedKeyError{n.Key, run}
+}
+
+func (n *NewRun) insert(tx *sql.Tx, pin string) (number int64, err error) {
+	root, at := n.Pin.Bundle.Root, micros(n.Created)
+	res, err := tx.Exec(`INSERT INTO runs (id, workflow, digest, pin, created, status, changed, origin, owner, key, request, noted, version)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, ''), ?, ?, `+nextVersion+`)`,
+		n.ID, root.Name, workflow.Digest(root), pin, at, string(engine.Running), at, n.Origin,
+		workflow.FormatJSON(n.Owner), n.Key, n.Request, len(n.Events))
+	if database.IsTaken(err) {
+		return 0, &ExistsError{Run: n.ID}
+	}
+	if err != nil {
+		return 0, err
+	}
+	return res.LastInsertId()
+}
+
+const runColumns = `SELECT number, id, workflow, digest, created, changed, status, origin, problem, owner, due, usage, noted,
+	(SELECT count(*) FROM asked WHERE run = number),
+	CASE WHEN status IN ('running', 'waiting') THEN (SELECT coalesce(max(seq), 0) FROM events WHERE run = number) ELSE noted END
+	FROM runs `
 
 // Runs lists the newest runs first; a limit of zero means all.
 func (s *Store) Runs(ctx context.Context, limit int) ([]Run, error) {
-	if limit == 0 {
-		limit = -1
+	return s.List(ctx, driver.Filter{Limit: limit})
+}
+
+// List lists the runs that a filter selects, newest first.
+func (s *Store) List(ctx context.Context, f driver.Filter) ([]Run, error) {
+	before := int64(math.MaxInt64)
+	if f.Before != "" {
+		var err error
+		if before, err = s.number(ctx, f.Before); err != nil {
+			return nil, err
+		}
 	}
-	return s.runs(ctx, "ORDER BY number DESC LIMIT ?", limit)
+	where, args := "WHERE number < ?", []any{before}
+	also := func(text string, values ...any) { where, args = where+" AND "+text, append(args, values...) }
+	if len(f.Status) > 0 {
+		values := make([]any, len(f.Status))
+		for i, status := range f.Status {
+			values[i] = string(status)
+		}
+		also("status IN (?"+strings.Repeat(", ?", len(values)-1)+")", values...)
+	}
+	if f.Workflow != "" {
+		also("workflow = ?", f.Workflow)
+	}
+	if f.Origin != "" {
+		also("origin = ?", f.Origin)
+	}
+	return s.runs(ctx, where+" ORDER BY number DESC LIMIT ?", append(args, cmp.Or(f.Limit, -1))...)
 }
 
 // Find finds a run by its id or by the beginning of it, if only one run begins
@@ -116,15 +182,36 @@ func (s *Store) runs(ctx context.Context, where string, args ...any) ([]Run, err
 	defer rows.Close()
 	var runs []Run
 	for rows.Next() {
-		var r Run
-		var created, changed int64
-		if err := rows.Scan(&r.number, &r.ID, &r.Workflow, &r.Digest, &created, &changed, &r.Status, &r.Origin, &r.Problem); err != nil {
+		r, err := scanRun(rows)
+		if err != nil {
 			return nil, explain(s.file, err)
 		}
-		r.Created, r.Changed = fromMicros(created), fromMicros(changed)
 		runs = append(runs, r)
 	}
 	return runs, explain(s.file, rows.Err())
+}
+
+func scanRun(rows *sql.Rows) (r Run, err error) {
+	var created, changed int64
+	var due sql.NullInt64
+	var owner, usage string
+	var last int
+	err = rows.Scan(&r.number, &r.ID, &r.Workflow, &r.Digest, &created, &changed, &r.Status, &r.Origin, &r.Problem,
+		&owner, &due, &usage, &r.noted, &r.Open, &last)
+	if err != nil {
+		return r, err
+	}
+	r.Created, r.Changed, r.Stale = fromMicros(created), fromMicros(changed), r.noted == 0 || r.noted != last
+	if due.Valid {
+		r.Due = fromMicros(due.Int64)
+	}
+	if err := json.Unmarshal([]byte(owner), &r.Owner); err != nil {
+		return r, fmt.Errorf("owner of run %s: %w", r.ID, err)
+	}
+	if json.Unmarshal([]byte(usage), &r.Usage) != nil {
+		r.Stale = true // a cache
+	}
+	return r, nil
 }
 
 // number is the key of a run in the tables.

@@ -63,4 +63,34 @@ var migrations = []string{
 		PRIMARY KEY (run, address, number)
 	) WITHOUT ROWID;
 	CREATE INDEX questions_open ON questions (run) WHERE data IS NOT NULL;`,
+	`ALTER TABLE runs ADD COLUMN key TEXT;                          -- makes starting idempotent; NULL: none
+	ALTER TABLE runs ADD COLUMN request TEXT NOT NULL DEFAULT ''; -- digest of what was asked for with the key
+	ALTER TABLE runs ADD COLUMN owner TEXT NOT NULL DEFAULT '{}'; -- JSON: who started it, and who may take it up
+	ALTER TABLE runs ADD COLUMN due INTEGER;                      -- when it wants to be driven; a cache like status, as are
+	ALTER TABLE runs ADD COLUMN usage TEXT NOT NULL DEFAULT '{}'; -- JSON of what it used, and the table asked
+	ALTER TABLE runs ADD COLUMN noted INTEGER NOT NULL DEFAULT 0; -- seq of the last event that the caches know of
+	ALTER TABLE runs ADD COLUMN version INTEGER NOT NULL DEFAULT 0; -- goes up with every change, over all runs
+	CREATE UNIQUE INDEX runs_key ON runs (key) WHERE key IS NOT NULL;
+	CREATE INDEX runs_version ON runs (version);
+	CREATE INDEX runs_due ON runs (due) WHERE due IS NOT NULL;
+	CREATE TABLE deleted (
+		version INTEGER PRIMARY KEY, -- in one sequence with those of runs
+		id      TEXT NOT NULL
+	);
+	CREATE TABLE asked (
+		run  INTEGER NOT NULL,
+		id   TEXT NOT NULL,          -- of an open question
+		data TEXT NOT NULL,          -- JSON
+		PRIMARY KEY (run, id)
+	) WITHOUT ROWID;
+	CREATE TABLE attempts (
+		run     INTEGER NOT NULL,
+		address TEXT NOT NULL,
+		attempt INTEGER NOT NULL,
+		session TEXT NOT NULL DEFAULT '',
+		model   TEXT NOT NULL DEFAULT '',
+		usage   TEXT NOT NULL DEFAULT '{}', -- JSON
+		PRIMARY KEY (run, address, attempt)
+	) WITHOUT ROWID;
+	CREATE INDEX events_blobs ON events (run) WHERE blobs IS NOT NULL;`,
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/internal/database"
 )
@@ -43,6 +44,34 @@ func secondVersion(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return firstVersion(t) + string(script)
+}
+
+// TestThirdVersion reads a journal that the program wrote before lists had more
+// than a status. What it does not say is missing, and its runs are stale.
+func TestThirdVersion(t *testing.T) {
+	script, err := os.ReadFile("testdata/v3.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := foreign(t, string(script))
+	s := openStore(t, dir)
+	runs, err := s.Runs(context.Background(), 0)
+	if err != nil || len(runs) != 3 {
+		t.Fatalf("%d runs, %v", len(runs), err)
+	}
+	for i, want := range []struct {
+		id     string
+		status engine.Status
+		events int
+	}{{"gated-s7yw63t2", engine.Waiting, 2}, {"gated-cnj019dq", engine.Success, 5}, {"once-0a7qty78", engine.Running, 2}} {
+		r := runs[i]
+		if r.ID != want.id || r.Status != want.status || !r.Stale || r.Open != 0 || r.Owner != (driver.Owner{}) {
+			t.Errorf("run %d: %+v", i, r)
+		}
+		if n := len(readEvents(t, s, r.ID)); n != want.events {
+			t.Errorf("%s has %d events, want %d", r.ID, n, want.events)
+		}
+	}
 }
 
 func TestOlderJournalIsMigrated(t *testing.T) {
@@ -93,7 +122,7 @@ func TestJournalsThatAreRefused(t *testing.T) {
 		says         string
 	}{
 		{"newer", "CREATE TABLE new (x); PRAGMA application_id = 1212369748; PRAGMA user_version = 99", Newer,
-			"its schema has version 99, this program knows version 3); update hocket"},
+			"its schema has version 99, this program knows version 4); update hocket"},
 		{"other program", "CREATE TABLE songs (x)", NotDatabase, "it is the database of another program"},
 		{"other program with id", "CREATE TABLE songs (x); PRAGMA application_id = 7; PRAGMA user_version = 1", NotDatabase, "another program"},
 	}

@@ -115,7 +115,7 @@ func TestListOfRuns(t *testing.T) {
 	ctx := context.Background()
 	for _, id := range []string{"demo-a1", "demo-a2", "other-b", "demo-a"} {
 		w := createRun(t, s, id)
-		if err := w.Append(Batch{Events: []engine.Event{ended(1, "x")}, Status: engine.Success}); err != nil {
+		if err := w.Append(Batch{Events: []engine.Event{ended(1, "x")}, Summary: &Summary{Status: engine.Success}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -171,9 +171,9 @@ func TestStatusAndProblem(t *testing.T) {
 		problem string
 	}{
 		{Batch{}, engine.Running, ""},
-		{Batch{Status: engine.Waiting}, engine.Waiting, ""},
+		{Batch{Summary: &Summary{Status: engine.Waiting}}, engine.Waiting, ""},
 		{Batch{Problem: "it panicked"}, engine.Waiting, "it panicked"},
-		{Batch{Status: engine.Running}, engine.Running, ""},
+		{Batch{Summary: &Summary{Status: engine.Running}}, engine.Running, ""},
 	}
 	for i, step := range steps {
 		if err := w.Append(step.batch); err != nil {
@@ -206,7 +206,7 @@ func TestConflict(t *testing.T) {
 func TestBatchIsAllOrNothing(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	w := createRun(t, s, "demo-1")
-	err := w.Append(Batch{Events: []engine.Event{ended(1, "x")}, Status: engine.Success, Verdicts: []Verdict{{ID: 99}}})
+	err := w.Append(Batch{Events: []engine.Event{ended(1, "x")}, Summary: &Summary{Status: engine.Success}, Verdicts: []Verdict{{ID: 99}}})
 	var withdrawn *WithdrawnError
 	if !errors.As(err, &withdrawn) {
 		t.Fatalf("a verdict on a message that is not there gives %v", err)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -27,10 +28,10 @@ type Writer struct {
 // Batch is what one Append records.
 type Batch struct {
 	Events []engine.Event
-	// Status, if not empty, is the new status in the list of runs.
-	Status engine.Status
-	// Problem, if not empty, says why the engine cannot go on. A Status without
-	// a Problem takes it back.
+	// Summary, if not nil, is what the list of runs says after the events. It takes
+	// a Problem back.
+	Summary *Summary
+	// Problem, if not empty, says why the engine cannot go on.
 	Problem string
 	// Verdicts settle messages of the inbox, those that led to the events among
 	// them.
@@ -39,7 +40,13 @@ type Batch struct {
 
 // plain says whether there is nothing but events.
 func (b *Batch) plain() bool {
-	return b.Status == "" && b.Problem == "" && len(b.Verdicts) == 0
+	return b.Summary == nil && b.Problem == "" && len(b.Verdicts) == 0 && !slices.ContainsFunc(b.Events, costs)
+}
+
+// costs says whether an event is kept beside the others too, see noteUsage.
+func costs(ev engine.Event) bool {
+	ended, ok := ev.(*engine.TaskEnded)
+	return ok && ended.Usage != engine.Usage{}
 }
 
 // Writer takes a run up. The error is a *HeldError when another process has it,
@@ -128,11 +135,22 @@ func (w *Writer) record(tx *sql.Tx, rows rows, b Batch) error {
 
 // mark notes in the list of runs what a batch says about the whole run.
 func (w *Writer) mark(tx *sql.Tx, b Batch) error {
-	if b.Status == "" && b.Problem == "" {
+	for _, ev := range b.Events {
+		if costs(ev) {
+			if err := w.noteUsage(tx, ev.(*engine.TaskEnded)); err != nil {
+				return err
+			}
+		}
+	}
+	if b.Summary != nil {
+		if err := b.Summary.record(tx, w.number, w.next-1); err != nil {
+			return err
+		}
+	}
+	if b.Problem == "" {
 		return nil
 	}
-	_, err := tx.Exec("UPDATE runs SET status = coalesce(nullif(?, ''), status), problem = ?, changed = ? WHERE number = ?",
-		string(b.Status), b.Problem, micros(time.Now()), w.number)
+	_, err := tx.Exec("UPDATE runs SET problem = ?, changed = ?, version = "+nextVersion+" WHERE number = ?", b.Problem, micros(time.Now()), w.number)
 	return err
 }
 

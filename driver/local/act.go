@@ -84,7 +84,7 @@ func recordIdle(ctx context.Context, store *journal.Store, w *journal.Writer, ev
 		err = add(recovered) // what was under way is gone
 	}
 	if err == nil {
-		err = w.Append(journal.Batch{Status: r.Status()})
+		err = w.Append(journal.Batch{Summary: summary(r)})
 	}
 	return Receipt{Status: r.Status()}, err
 }

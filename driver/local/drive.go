@@ -46,7 +46,10 @@ func create(store *journal.Store, spec Spec, clock Clock, unattended bool) (*jou
 		if err != nil {
 			return nil, nil, err
 		}
-		w, err := store.Create(journal.NewRun{ID: id, Pin: spec.Pin, Created: ev.When(), Events: []engine.Event{ev}})
+		w, err := store.Create(journal.NewRun{
+			ID: id, Pin: spec.Pin, Owner: spec.Owner, Key: spec.Key, Request: spec.Request,
+			Created: ev.When(), Events: []engine.Event{ev},
+		})
 		var exists *journal.ExistsError
 		if errors.As(err, &exists) && spec.Run == "" && try < tries {
 			continue

@@ -104,6 +104,10 @@ func (d *Driver) Start(_ context.Context, spec driver.Spec) (driver.Created, err
 		return driver.Created{}, err
 	}
 	w, ev, err := create(s, spec, d.o.Clock, true)
+	var used *journal.UsedKeyError
+	if errors.As(err, &used) {
+		return driver.Created{Run: used.Run, Existed: true}, nil
+	}
 	if err != nil {
 		return driver.Created{}, err
 	}
@@ -132,19 +136,7 @@ func (d *Driver) Find(ctx context.Context, prefix string) (driver.Info, error) {
 	if err != nil {
 		return driver.Info{}, err
 	}
-	return info(s, r), nil
-}
-
-// info is a run as the seam has it.
-func info(s *journal.Store, r journal.Run) driver.Info {
-	i := driver.Info{
-		ID: r.ID, Workflow: r.Workflow, Digest: r.Digest, Created: r.Created, Changed: r.Changed,
-		Status: r.Status, Origin: r.Origin, Problem: r.Problem,
-	}
-	if !r.Status.Done() {
-		i.Holder, i.Driven = s.Driver(r.ID)
-	}
-	return i
+	return info(ctx, s, r), nil
 }
 
 // Runs lists runs, newest first.
@@ -153,26 +145,13 @@ func (d *Driver) Runs(ctx context.Context, f driver.Filter) ([]driver.Info, erro
 	if err != nil || s == nil {
 		return nil, err
 	}
-	all, err := s.Runs(ctx, 0)
+	runs, err := s.List(ctx, f)
 	if err != nil {
 		return nil, err
 	}
-	if f.Before != "" {
-		at := slices.IndexFunc(all, func(r journal.Run) bool { return r.ID == f.Before })
-		if at < 0 {
-			return nil, &driver.UnknownRunError{ID: f.Before}
-		}
-		all = all[at+1:]
-	}
-	var list []driver.Info
-	for _, r := range all {
-		if f.Limit > 0 && len(list) == f.Limit {
-			break
-		}
-		if (f.Workflow == "" || f.Workflow == r.Workflow) && (f.Origin == "" || f.Origin == r.Origin) &&
-			(f.Status == nil || slices.Contains(f.Status, r.Status)) {
-			list = append(list, info(s, r))
-		}
+	list := make([]driver.Info, len(runs))
+	for i, r := range runs {
+		list[i] = info(ctx, s, r)
 	}
 	return list, nil
 }

@@ -48,7 +48,7 @@ func Fork(ctx context.Context, store *journal.Store, spec ForkSpec) (string, err
 	}
 	w, err := store.Create(journal.NewRun{
 		ID: id, Pin: pin, Origin: info.ID, Created: now,
-		Events: append(events, rest...), Status: r.Status(),
+		Events: append(events, rest...), Owner: spec.Owner, Summary: summary(r),
 	})
 	if err != nil {
 		return "", err

@@ -131,7 +131,7 @@ func TestStaleListIsCorrected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(w.Append(journal.Batch{Status: engine.Running}), w.Close()); err != nil {
+	if err := errors.Join(w.Append(journal.Batch{Summary: &journal.Summary{Status: engine.Running}}), w.Close()); err != nil {
 		t.Fatal(err)
 	}
 	resume(t, s, local.Options{Agents: echo})

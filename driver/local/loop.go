@@ -131,7 +131,7 @@ func (l *loop) noteStatus() error {
 		return nil
 	}
 	l.status = status
-	return l.writer.Append(journal.Batch{Status: status})
+	return l.writer.Append(journal.Batch{Summary: summary(l.run)})
 }
 
 // now is the time for a new event; time never goes back within a run.

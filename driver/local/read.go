@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"iter"
 	"os"
-	"strings"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
@@ -122,7 +121,7 @@ func readFrom(path string, offset int64, yield func([]byte, error) bool) (n int6
 }
 
 // Kept is what is kept about an attempt.
-func (d *Driver) Kept(_ context.Context, a driver.AttemptID) (driver.Kept, error) {
+func (d *Driver) Kept(ctx context.Context, a driver.AttemptID) (driver.Kept, error) {
 	s, err := d.known(a.Run)
 	if err != nil {
 		return driver.Kept{}, err
@@ -133,8 +132,8 @@ func (d *Driver) Kept(_ context.Context, a driver.AttemptID) (driver.Kept, error
 			k.Sizes[stream] = f.Size()
 		}
 	}
-	if id, err := os.ReadFile(s.SessionPath(a.Run, a.Address, a.Attempt)); err == nil {
-		k.Session = strings.TrimSpace(string(id))
+	if k.Session, k.Model, k.Usage, err = s.Attempt(ctx, a); err != nil {
+		return driver.Kept{}, err
 	}
 	dir := s.ArtifactsPath(a.Run, a.Address, a.Attempt)
 	if f, err := os.Stat(dir); err == nil && f.IsDir() {

@@ -1,0 +1,58 @@
+package local
+
+import (
+	"context"
+	"time"
+
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/journal"
+)
+
+// summary is what the list of runs says about a run.
+func summary(r *engine.Run) *journal.Summary {
+	m := &journal.Summary{Status: r.Status(), Usage: r.Usage()}
+	if m.Status == engine.Waiting {
+		m.Due = due(r)
+	}
+	for _, q := range r.Waiting() {
+		m.Questions = append(m.Questions, driver.Question{ID: q.Address, AskHuman: *q})
+	}
+	return m
+}
+
+// due is when the first timer of a run that waits rings.
+func due(r *engine.Run) (first time.Time) {
+	for _, c := range r.Pending() {
+		if t, ok := c.(*engine.SetTimer); ok && (first.IsZero() || t.At.Before(first)) {
+			first = t.At
+		}
+	}
+	return first
+}
+
+// info is a run as the seam has it. What the list of runs says of a run that its
+// driver left behind is brought up to date first.
+func info(ctx context.Context, s *journal.Store, r journal.Run) driver.Info {
+	if !r.Status.Done() {
+		r.Holder, r.Driven = s.Driver(r.ID)
+	}
+	if r.Stale && !r.Driven {
+		refresh(ctx, s, &r)
+	}
+	return r.Info
+}
+
+// refresh replays a run to bring its line in the list of runs up to date. A run
+// that cannot be replayed keeps the line that it has.
+func refresh(ctx context.Context, s *journal.Store, r *journal.Run) {
+	run, events, err := Load(ctx, s, r.ID)
+	if err != nil {
+		return
+	}
+	m := summary(run)
+	r.Status, r.Due, r.Usage, r.Open = m.Status, m.Due, m.Usage, len(m.Questions)
+	if s.Writable() == nil {
+		_ = s.Refresh(*r, len(events), *m) // a cache: the next one tries again
+	}
+}

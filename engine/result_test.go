@@ -1,0 +1,37 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-dev/hocket/engine"
+)
+
+// A result that a server sends is the result that its client has.
+func TestResultSurvivesJSON(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)
+	used := engine.Usage{CostUSD: 0.25, CostUnknown: true, TokensIn: 10, TokensOut: 20}
+	want := engine.Result{
+		Run: "demo-1", Status: engine.Partial, Error: "boom", Warnings: []string{"careful"}, Usage: engine.RunUsage{Steps: 2, Usage: used},
+		Output: map[string]any{"exact": json.Number("12345678901234567890"), "list": []any{"x", nil, true}},
+		Steps: []engine.StepResult{
+			{Address: "a#2", Node: "a", Agent: "shell", Status: engine.Success, Output: json.Number("1.10"), DurationMS: 5, Attempts: 2, Iteration: 2, StepIndex: 1,
+				Started: at, Ended: at.Add(5 * time.Millisecond), Usage: used},
+			{Address: "b", Node: "b", Status: engine.Skipped},
+		},
+	}
+	data, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got engine.Result
+	if err := json.Unmarshal(data, &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-sent +received):\n%s", diff)
+	}
+}

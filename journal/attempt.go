@@ -1,0 +1,54 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Note keeps the session and the model of an attempt. An empty string leaves what
+// was noted before.
+func (s *Store) Note(a driver.AttemptID, session, model string) error {
+	return s.transact(func(tx *sql.Tx) error {
+		_, err := tx.Exec(`INSERT INTO attempts (run, address, attempt, session, model) SELECT number, ?2, ?3, ?4, ?5 FROM runs WHERE id = ?1
+			ON CONFLICT DO UPDATE SET session = coalesce(nullif(?4, ''), session), model = coalesce(nullif(?5, ''), model)`,
+			a.Run, a.Address, a.Attempt, session, model)
+		return err
+	})
+}
+
+// noteUsage keeps what an attempt used, for those who ask about this attempt
+// alone. An attempt that used nothing needs no row.
+func (w *Writer) noteUsage(tx *sql.Tx, ev *engine.TaskEnded) error {
+	_, err := tx.Exec(`INSERT INTO attempts (run, address, attempt, usage) VALUES (?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET usage = excluded.usage`, w.number, ev.Address, ev.Attempt, workflow.FormatJSON(ev.Usage))
+	return err
+}
+
+// Attempt reads what was noted of an attempt.
+func (s *Store) Attempt(ctx context.Context, a driver.AttemptID) (session, model string, used engine.Usage, err error) {
+	usage := "{}"
+	err = s.read.QueryRowContext(ctx, `SELECT a.session, a.model, a.usage FROM attempts a JOIN runs r ON r.number = a.run
+		WHERE r.id = ? AND a.address = ? AND a.attempt = ?`, a.Run, a.Address, a.Attempt).Scan(&session, &model, &usage)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return "", "", used, explain(s.file, err)
+	}
+	if err := json.Unmarshal([]byte(usage), &used); err != nil {
+		return "", "", used, s.damaged("", fmt.Errorf("usage of %s@%d: %w", a.Address, a.Attempt, err))
+	}
+	if session == "" { // version 3 kept it in a file
+		text, err := os.ReadFile(s.besideRun(a.Run, a.Address, a.Attempt, ".session"))
+		if err == nil {
+			session = strings.TrimSpace(string(text))
+		}
+	}
+	return session, model, used, nil
+}

@@ -1,0 +1,86 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Summary is what follows from the events of a run, kept beside them so that lists
+// need no replay. The driver of a run keeps it true. A driver that was killed may
+// leave it behind the events: then [Run.Stale] says so, and [Store.Refresh] takes a
+// new one.
+type Summary struct {
+	Status    engine.Status
+	Due       time.Time // when the run wants to be driven again; zero: not by itself
+	Usage     engine.RunUsage
+	Questions []driver.Question // that are open
+}
+
+// nextVersion is the version of the next change of the list of runs.
+const nextVersion = "(SELECT 1 + max(coalesce((SELECT max(version) FROM runs), 0), coalesce((SELECT max(version) FROM deleted), 0)))"
+
+// record keeps a summary of a run after an event.
+func (m *Summary) record(tx *sql.Tx, number int64, seq int) error {
+	var due any
+	if !m.Due.IsZero() {
+		due = micros(m.Due)
+	}
+	_, err := tx.Exec(`UPDATE runs SET changed = iif(status <> ?1, ?2, changed), status = ?1, due = ?3, usage = ?4, noted = ?5, problem = '',
+		version = `+nextVersion+` WHERE number = ?6`,
+		string(m.Status), micros(time.Now()), due, workflow.FormatJSON(m.Usage), seq, number)
+	if err == nil {
+		_, err = tx.Exec("DELETE FROM asked WHERE run = ?", number)
+	}
+	for _, q := range m.Questions {
+		if err != nil {
+			return err
+		}
+		q.Run = "" // the row says it
+		_, err = tx.Exec("INSERT INTO asked (run, id, data) VALUES (?, ?, ?)", number, q.ID, workflow.FormatJSON(q))
+	}
+	return err
+}
+
+// Refresh replaces the summary of a run that has fallen behind by that of its
+// events up to seq. If another process has been faster, it does nothing.
+func (s *Store) Refresh(r Run, seq int, m Summary) error {
+	return s.transact(func(tx *sql.Tx) error {
+		var noted int
+		if err := tx.QueryRow("SELECT noted FROM runs WHERE number = ?", r.number).Scan(&noted); err != nil || noted != r.noted {
+			return err
+		}
+		return m.record(tx, r.number, seq)
+	})
+}
+
+// Open are the questions that are open: of one run, or of all if run is "". The
+// oldest run comes first.
+func (s *Store) Open(ctx context.Context, run string) ([]driver.Question, error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT r.id, a.id, a.data FROM asked a JOIN runs r ON r.number = a.run
+		WHERE r.id = ?1 OR ?1 = '' ORDER BY a.run, a.id`, run)
+	if err != nil {
+		return nil, explain(s.file, err)
+	}
+	defer rows.Close()
+	var open []driver.Question
+	for rows.Next() {
+		var run, id, data string
+		if err := rows.Scan(&run, &id, &data); err != nil {
+			return nil, explain(s.file, err)
+		}
+		var q driver.Question
+		if err := json.Unmarshal([]byte(data), &q); err != nil {
+			return nil, s.damaged("", fmt.Errorf("question %s of run %s: %w", id, run, err))
+		}
+		q.Run = run
+		open = append(open, q)
+	}
+	return open, explain(s.file, rows.Err())
+}

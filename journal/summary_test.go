@@ -1,0 +1,194 @@
+package journal
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
+)
+
+func find(t *testing.T, s *Store, id string) Run {
+	t.Helper()
+	r, err := s.Find(context.Background(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func wantOpen(t *testing.T, s *Store, run string, want ...string) {
+	t.Helper()
+	open, err := s.Open(context.Background(), run)
+	var got []string
+	for _, q := range open {
+		got = append(got, q.Run+" "+q.ID)
+	}
+	if err != nil || !cmp.Equal(want, got) {
+		t.Errorf("questions of %q: %q, %v, want %q", run, got, err, want)
+	}
+}
+
+func asks(id string) (q driver.Question) {
+	q.ID = id
+	return q
+}
+
+func TestSummary(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	n := keyed("a-1", "", "")
+	n.Owner = driver.Owner{By: "ada", Via: "cli", Claim: "p1"}
+	w, err := s.Create(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	other := createRun(t, s, "b-1")
+	if r := find(t, s, "a-1"); r.Stale || r.Owner != n.Owner || r.Status != engine.Running {
+		t.Errorf("a new run: %+v", r)
+	}
+	appendEvents(t, w, ended(1, "x"))
+	if r := find(t, s, "a-1"); !r.Stale {
+		t.Errorf("an event was recorded, and the summary does not say that it is behind: %+v", r)
+	}
+	m := &Summary{
+		Status: engine.Waiting, Due: start.Add(time.Hour), Usage: engine.RunUsage{Steps: 2, Usage: engine.Usage{TokensIn: 7}},
+		Questions: list(asks("ok"), asks("work@1")),
+	}
+	if err := w.Append(Batch{Summary: m}); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Append(Batch{Summary: &Summary{Status: engine.Waiting, Questions: list(asks("ok"))}}); err != nil {
+		t.Fatal(err)
+	}
+	r := find(t, s, "a-1")
+	if r.Stale || r.Status != m.Status || !r.Due.Equal(m.Due) || r.Usage != m.Usage || r.Open != 2 {
+		t.Errorf("summary: %+v", r)
+	}
+	wantOpen(t, s, "a-1", "a-1 ok", "a-1 work@1")
+	wantOpen(t, s, "", "a-1 ok", "a-1 work@1", "b-1 ok")
+
+	appendEvents(t, w, ended(2, "x"))
+	behind := find(t, s, "a-1")
+	if err := s.Refresh(behind, 3, Summary{Status: engine.Running}); err != nil {
+		t.Fatal(err)
+	}
+	if r := find(t, s, "a-1"); r.Stale || r.Status != engine.Running || r.Open != 0 || !r.Due.IsZero() {
+		t.Errorf("refreshed: %+v", r)
+	}
+	if err := s.Refresh(behind, 3, Summary{Status: engine.Success}); err != nil || find(t, s, "a-1").Status != engine.Running {
+		t.Errorf("a summary that somebody else has refreshed was replaced, %v", err)
+	}
+}
+
+func TestFilter(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	for _, n := range []NewRun{keyed("a-1", "", ""), keyed("b-1", "", ""), keyed("a-2", "", ""), keyed("a-3", "", "")} {
+		n.Pin = testPin(n.ID[:1])
+		if n.ID == "a-3" {
+			n.Origin, n.Summary = "a-1", &Summary{Status: engine.Waiting}
+		}
+		w, err := s.Create(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Close()
+	}
+	for _, c := range []struct {
+		f    driver.Filter
+		want string
+	}{
+		{driver.Filter{}, "a-3 a-2 b-1 a-1 "},
+		{driver.Filter{Limit: 2}, "a-3 a-2 "},
+		{driver.Filter{Before: "a-2", Limit: 1}, "b-1 "},
+		{driver.Filter{Workflow: "a"}, "a-3 a-2 a-1 "},
+		{driver.Filter{Workflow: "a", Status: list(engine.Running, engine.Success)}, "a-2 a-1 "},
+		{driver.Filter{Origin: "a-1"}, "a-3 "},
+	} {
+		runs, err := s.List(context.Background(), c.f)
+		got := ""
+		for _, r := range runs {
+			got += r.ID + " "
+		}
+		if err != nil || got != c.want {
+			t.Errorf("%+v selects %q, %v, want %q", c.f, got, err, c.want)
+		}
+	}
+}
+
+func TestAttemptsAreNoted(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "a-1")
+	a := driver.AttemptID{Run: "a-1", Address: "work", Attempt: 1}
+	note := func(session, model string) {
+		t.Helper()
+		if err := s.Note(a, session, model); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(session, model string, used engine.Usage) {
+		t.Helper()
+		gotSession, gotModel, gotUsed, err := s.Attempt(context.Background(), a)
+		if err != nil || gotSession != session || gotModel != model || gotUsed != used {
+			t.Errorf("kept %q %q %+v, %v", gotSession, gotModel, gotUsed, err)
+		}
+	}
+	check("", "", engine.Usage{})
+	note("s-1", "")
+	note("", "model-2")
+	check("s-1", "model-2", engine.Usage{})
+	used := engine.Usage{CostUSD: 0.25, TokensIn: 10, TokensOut: 3}
+	if err := w.Append(Batch{Events: list(endedWith("work", used))}); err != nil {
+		t.Fatal(err)
+	}
+	check("s-1", "model-2", used)
+	a.Attempt = 2
+	if err := WritePrivate(s.besideRun("a-1", "work", 2, ".session"), []byte("s-0\n")); err != nil {
+		t.Fatal(err)
+	}
+	check("s-0", "", engine.Usage{})
+}
+
+// Deleting a run deletes what nobody else has, and nothing more.
+func TestDelete(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	ctx := context.Background()
+	long := func(word string) string { return strings.Repeat(word, MaxInline) }
+	for _, id := range []string{"a-1", "b-1"} {
+		w := createRun(t, s, id)
+		appendEvents(t, w, ended(1, long("shared")), ended(2, long(id)))
+		if err := s.Keep(driver.AttemptID{Run: id, Address: "work", Attempt: 1}, driver.Transcript, []byte("{}\n")); err != nil {
+			t.Fatal(err)
+		}
+		if id == "a-1" {
+			if err := s.Delete(ctx, id); err == nil {
+				t.Error("a run that is driven was deleted")
+			}
+		}
+		w.Close()
+	}
+	if err := s.Delete(ctx, "a-1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Find(ctx, "a-1"); err == nil {
+		t.Error("the run is still there")
+	}
+	if got := readEvents(t, s, "b-1"); len(got) != 3 {
+		t.Errorf("the other run has %d events", len(got))
+	}
+	var blobs int
+	if err := s.read.QueryRow("SELECT count(*) FROM blobs").Scan(&blobs); err != nil || blobs != 2 {
+		t.Errorf("%d long strings are left, %v", blobs, err)
+	}
+	if _, err := os.Stat(s.runFiles("a-1")); !os.IsNotExist(err) {
+		t.Errorf("files of the run are left: %v", err)
+	}
+	if _, err := os.Stat(s.runFiles("b-1")); err != nil {
+		t.Error(err)
+	}
+}
