@@ -44,6 +44,9 @@ type Task struct {
 	Output   workflow.Output
 	Feedback string // what was wrong with the attempt before
 	Dir      string // the project's root, absolute
+	// Untrusted: nobody has trusted the project yet. What the task starts sees no
+	// secrets in its environment, and takes no settings of its own from the project.
+	Untrusted bool
 
 	// What follows is for tasks that are done from a prompt, see [Traits.Prompted].
 

@@ -103,18 +103,19 @@ type versions struct {
 	known map[string]string // by identity
 }
 
-// identity changes when a program is replaced.
-func identity(path string, info fs.FileInfo) string {
-	return fmt.Sprintf("%s %d %d", path, info.Size(), info.ModTime().UnixNano())
+// identity is what was run: it changes when a program is replaced, and when it is asked
+// in another way.
+func identity(path string, args []string, info fs.FileInfo) string {
+	return fmt.Sprintf("%s %q %d %d", path, args, info.Size(), info.ModTime().UnixNano())
 }
 
 // of is the version of a program; "" it tells none.
-func (v *versions) of(path string, ask func() (string, error)) (string, error) {
+func (v *versions) of(path string, args []string, ask func() (string, error)) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", err
 	}
-	id := identity(path, info)
+	id := identity(path, args, info)
 	v.mu.Lock()
 	if v.known == nil {
 		v.known = v.load()

@@ -23,7 +23,7 @@ func TestVersionsAreKept(t *testing.T) {
 	var done sync.WaitGroup
 	for _, name := range names {
 		done.Go(func() {
-			_, err := (&versions{file: file}).of(filepath.Join(dir, name), func() (string, error) {
+			_, err := (&versions{file: file}).of(filepath.Join(dir, name), nil, func() (string, error) {
 				met.Done()
 				met.Wait()
 				return "1." + name, nil
@@ -35,7 +35,7 @@ func TestVersionsAreKept(t *testing.T) {
 	}
 	done.Wait()
 	for _, name := range names {
-		got, err := (&versions{file: file}).of(filepath.Join(dir, name), func() (string, error) { return "", os.ErrInvalid })
+		got, err := (&versions{file: file}).of(filepath.Join(dir, name), nil, func() (string, error) { return "", os.ErrInvalid })
 		if got != "1."+name || err != nil {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}

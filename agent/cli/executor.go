@@ -120,8 +120,12 @@ func (x *Executor) acpPath() string {
 }
 
 // Version is the version of the program that is installed; "" it tells none. The error
-// says that it is missing, does not start, or is too old.
+// says that it is missing, does not start, or is too old. A program that a project's own
+// manifest names is not started for that: it may do anything, and to look starts nothing.
 func (x *Executor) Version(ctx context.Context) (string, error) {
+	if x.o.Manifest != nil {
+		return "", nil
+	}
 	path := lookPath(x.m().Programs, x.env)
 	if path == "" {
 		return "", agent.Permanentf("%s", x.m().missing())
@@ -133,7 +137,7 @@ func (x *Executor) versionOf(ctx context.Context, path string) (string, error) {
 	if len(x.m().versionArgs) == 0 {
 		return "", nil
 	}
-	version, err := x.versions.of(path, func() (string, error) {
+	version, err := x.versions.of(path, x.m().versionArgs, func() (string, error) {
 		return askVersion(ctx, path, x.m().versionArgs, with(x.env, x.m().env, values{}), os.TempDir())
 	})
 	switch {

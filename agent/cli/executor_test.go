@@ -151,7 +151,7 @@ func TestTakingUpAConversation(t *testing.T) {
 func TestVersions(t *testing.T) {
 	p := install(t, described, echo)
 	for range 3 {
-		if version, err := p.Version(t.Context()); version != "1.10.3" || err != nil {
+		if version, err := p.versionOf(t.Context(), lookPath(p.m().Programs, p.env)); version != "1.10.3" || err != nil {
 			t.Errorf("got %q, %v", version, err)
 		}
 	}
@@ -401,5 +401,16 @@ func TestNoPrivateDirectory(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(shared, "*")); len(left) > 0 {
 		t.Errorf("left: %v", left)
+	}
+}
+
+// A program that a project's manifest names is not started to look at its version.
+func TestVersionOfAProjectsProgram(t *testing.T) {
+	p := install(t, described, echo)
+	if version, err := p.Version(t.Context()); version != "" || err != nil {
+		t.Errorf("got %q, %v", version, err)
+	}
+	if _, err := os.Stat(filepath.Join(p.dir, "asked")); err == nil {
+		t.Error("it was started")
 	}
 }

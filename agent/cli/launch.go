@@ -55,6 +55,9 @@ func (x *Executor) prepare(ctx context.Context, task *agent.Task, set *settings,
 	if l.dir, err = workDir(task.Dir, set.Dir); err != nil {
 		return nil, err
 	}
+	if err = x.isolate(task, l.dir, x.m().talks(allowed.mode)); err != nil {
+		return nil, err
+	}
 	if l.servers, err = l.allServers(ctx, log); err != nil {
 		return nil, err
 	}
@@ -107,7 +110,10 @@ func (l *launch) fillIn(allowed permissions) {
 	}
 	v["extra"] = extra
 	maps.Copy(v, allowed.values)
-	for _, variable := range l.x.env {
+	if l.task.Untrusted {
+		v["isolated"] = "1"
+	}
+	for _, variable := range l.x.environment(l.task) {
 		if name, value, ok := strings.Cut(variable, "="); ok {
 			v["env."+name] = value
 		}
@@ -323,7 +329,7 @@ func with(env []string, of []variable, known values) []string {
 // env is the environment of the CLI: ours, what the manifest says, what servers need,
 // what the settings say. The last of a name counts.
 func (l *launch) env(of []variable) []string {
-	env := slices.DeleteFunc(slices.Clone(l.x.env), func(v string) bool {
+	env := slices.DeleteFunc(slices.Clone(l.x.environment(l.task)), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
 		return strings.HasPrefix(name, "HOCKET_INPUT") || name == "HOCKET_LABELS" || name == "HOCKET_FEEDBACK"
 	})

@@ -15,7 +15,11 @@ type Manifest struct {
 	Login       string   // how to log in or give it a key, as a sentence
 	Account     string   // whose quota it uses
 	Oldest      string   // version that is known to work; "" every one
-	Pos         workflow.Pos
+	Keys        []string // variables in which it expects its own key
+	// ProjectFiles are where it looks for settings in a project: hooks, servers,
+	// plugins. They are paths, seen from the working directory and those above it.
+	ProjectFiles []string
+	Pos          workflow.Pos
 
 	versionArgs []string
 	headless    bool // it can be run without a conversation
@@ -75,6 +79,7 @@ type acp struct {
 	meta     form                 // what a conversation is opened with besides; nil nothing
 	asks     map[agent.Power]bool // what it asks for
 	quirks   Quirks
+	files    []string // as ProjectFiles; nil: the same
 }
 
 // Mode is how much an agent may do.
@@ -131,6 +136,7 @@ var builtinValues = map[string]string{
 	"max_turns":     "most answers of the model",
 	"max_cost_usd":  "most that it may cost",
 	"extra":         "list of further arguments from the settings",
+	"isolated":      "1 where the CLI is not to use the project's own settings, as nobody has trusted the project",
 }
 
 // Events says whether the CLI prints events. Else its whole output is the answer.

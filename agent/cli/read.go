@@ -68,6 +68,8 @@ func (r *reader) manifest(m *strictyaml.Map) {
 	if r.m.Account = m.Name("account"); r.m.Account == "" {
 		r.m.Account = r.m.Name
 	}
+	r.m.Keys = m.Strings("keys")
+	r.m.ProjectFiles = projectFiles(m.Get("project_files"))
 	r.version(m.Get("version"))
 	r.permissions(m.Get("permissions"))
 	r.choices(m.Get("values"))
@@ -120,6 +122,18 @@ func lazy(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
+func projectFiles(n strictyaml.Node) (files []string) {
+	for _, entry := range n.OneOrMany() {
+		name := entry.Name()
+		if !localName(name) {
+			entry.Errorf(CodeManifest, "write a path inside of the project, such as .claude/settings.json", "%q is not inside of a project", name)
+			continue
+		}
+		files = append(files, name)
+	}
+	return files
+}
+
 func (r *reader) version(n strictyaml.Node) {
 	m := n.Map()
 	r.m.versionArgs = m.Strings("args")
@@ -146,6 +160,9 @@ func (r *reader) value(n strictyaml.Node, name string) {
 }
 
 func (r *reader) choices(n strictyaml.Node) {
+	before := r.scopes
+	defer func() { r.scopes = before }()
+	r.scopes = nil // to choose a value tells nobody; what names it does, see name
 	for _, e := range n.Map().Entries() {
 		m := e.Value.Map()
 		c := choice{name: e.Name, when: r.known1(m.Get("if")), is: r.form(m.Get("is"), nil)}
@@ -170,6 +187,11 @@ func (r *reader) name(n strictyaml.Node, name string, more []string) {
 	r.m.uses[name] = true
 	for _, scope := range r.scopes {
 		scope[name] = true
+		for _, c := range r.m.chosen {
+			if c.name == name {
+				scope[c.when] = true
+			}
+		}
 	}
 }
 
@@ -358,7 +380,7 @@ func (r *reader) acp(n strictyaml.Node) {
 	m := n.Map()
 	r.m.acp = &acp{
 		programs: m.Strings("program"), install: m.String("install"), args: r.arguments(m.Get("args")), env: r.variables(m.Get("env")),
-		meta: r.form(m.Get("meta"), nil), asks: r.asks(m.Get("asks")), quirks: r.quirks(m),
+		meta: r.form(m.Get("meta"), nil), asks: r.asks(m.Get("asks")), quirks: r.quirks(m), files: projectFiles(m.Get("project_files")),
 	}
 	m.Done()
 }

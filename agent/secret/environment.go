@@ -26,15 +26,18 @@ func Harmless(env []string) []string {
 
 // telling is how variables are called that hold what nobody should see.
 var telling = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(^|_)(keys?|pat|pass|credentials?|auth)(_|$)|apikey|tokens?(_|$)|secret|passw|passphrase|._pwd$|sshpass`)
+	return regexp.MustCompile(`(?i)(^|_)(keys?|pat|pass|credentials?|auth|jwt|bearer|cookies?|dsn|webhook|sas)(_|$)|apikey|tokens?(_|$)|secret|passw|passphrase|._pwd$|sshpass|privkey|^aws_(access|session|container|web|role)`)
 })
 
-// Unsecret is an environment without the variables that are named, and those whose names
-// say that they hold a secret: for commands that a model types, which may need any other
-// one.
+// loginURL is a value with a password in it: postgres://me:password@host/db.
+var loginURL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`://[^/?#\s:@]*:[^/?#\s@]+@`) })
+
+// Unsecret is an environment without the variables that are named, those whose names
+// say that they hold a secret, and addresses with a password: for commands that a model
+// types and for projects that nobody has trusted, which may need any other variable.
 func Unsecret(env []string, names ...string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(pair string) bool {
-		name, _, _ := strings.Cut(pair, "=")
-		return slices.Contains(names, name) || telling().MatchString(name)
+		name, value, _ := strings.Cut(pair, "=")
+		return slices.Contains(names, name) || telling().MatchString(name) || loginURL().MatchString(value)
 	})
 }

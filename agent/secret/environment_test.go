@@ -20,3 +20,22 @@ func TestEnvironment(t *testing.T) {
 		t.Errorf("the environment itself was changed: %q", env)
 	}
 }
+
+// What programs and services call their secrets is known, and so is an address with a
+// password in it.
+func TestSecretVariables(t *testing.T) {
+	for _, pair := range []string{
+		"ANTHROPIC_API_KEY=x", "GITHUB_TOKEN=x", "GH_TOKEN=x", "AWS_ACCESS_KEY_ID=x", "AWS_SESSION_TOKEN=x", "AWS_ROLE_ARN=x", "NPM_TOKEN=x", "SLACK_WEBHOOK_URL=x",
+		"SENTRY_DSN=x", "PGPASSWORD=x", "GOOGLE_APPLICATION_CREDENTIALS=x", "SSH_AUTH_SOCK=x", "SESSION_COOKIE=x", "CI_JOB_JWT=x", "DATABASE_URL=postgres://me:word@host/db",
+		"REDIS=redis://:word@host:6379", "https_proxy=http://me:word@proxy:3128",
+	} {
+		if left := secret.Unsecret([]string{pair}); len(left) > 0 {
+			t.Errorf("%s is left", pair)
+		}
+	}
+	for _, pair := range []string{"AWS_REGION=eu", "HOME=/home/me", "KEYBOARD=de", "EDITOR=vi", "URL=https://host/a:b@c", "MAIL=me@host", "http_proxy=http://proxy:3128", "PATTERN=x", "WEBHOOKS=1"} {
+		if left := secret.Unsecret([]string{pair}); len(left) == 0 {
+			t.Errorf("%s is gone", pair)
+		}
+	}
+}

@@ -32,7 +32,8 @@
 //   - Standard input is stdin, where it is set; else the prompt of the definition
 //     and the prompt of the task, with a blank line between them.
 //   - The rest of the environment is that of Hocket itself. `env` wins over
-//     inputs, and Hocket's own variables win over both.
+//     inputs, and Hocket's own variables win over both. Until the project is
+//     trusted, variables that hold secrets are left out.
 //
 // A variable can hold at most 128 KiB on Linux. Inputs that are larger, taken
 // together as JSON, are refused with an error that says so; standard input has no

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/secret"
 	"github.com/hocket-dev/hocket/internal/process"
 )
 
@@ -18,8 +19,8 @@ import (
 type Options struct {
 	Env   []string      // environment of every command, before its own; nil: this process's
 	Grace time.Duration // from SIGTERM to SIGKILL; zero: 5 s
-	// Secret are variables that a command of a model does not see, besides those whose
-	// names say so.
+	// Secret are variables that a command of a model, or of a project that nobody has
+	// trusted, does not see, besides those whose names say so.
 	Secret []string
 }
 
@@ -77,7 +78,11 @@ func (s *Shell) command(task *agent.Task, set *settings) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	env, err := environment(s.env, task, set.Env, dir)
+	base := s.env
+	if task.Untrusted {
+		base = secret.Unsecret(base, s.secret...)
+	}
+	env, err := environment(base, task, set.Env, dir)
 	if err != nil {
 		return nil, err
 	}
