@@ -1,0 +1,36 @@
+package trust
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// ancestors are the processes above this one, the nearest first, as far as they may be
+// looked at.
+func ancestors() []ancestor {
+	var list []ancestor
+	for pid := os.Getppid(); pid > 1; {
+		dir := fmt.Sprintf("/proc/%d/", pid)
+		args, _ := os.ReadFile(dir + "cmdline") // of another user: it cannot be looked at
+		env, _ := os.ReadFile(dir + "environ")
+		list = append(list, ancestor{args: words(args), env: words(env)})
+		status, err := os.ReadFile(dir + "status")
+		if err != nil {
+			break // it has ended meanwhile
+		}
+		_, after, _ := strings.Cut(string(status), "\nPPid:")
+		line, _, _ := strings.Cut(after, "\n")
+		above, err := strconv.Atoi(strings.TrimSpace(line))
+		if err != nil || above == pid {
+			break
+		}
+		pid = above
+	}
+	return list
+}
+
+func words(text []byte) []string {
+	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
+}

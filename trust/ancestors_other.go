@@ -1,0 +1,5 @@
+//go:build !linux
+
+package trust
+
+func ancestors() []ancestor { return nil }

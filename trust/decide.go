@@ -1,0 +1,95 @@
+package trust
+
+import (
+	"fmt"
+)
+
+// Decision is what was found out about a project.
+type Decision struct {
+	// Trusted: a person has approved all powers. Until then steps see no secrets in
+	// their environment, and CLI agents take no settings from the project.
+	Trusted bool
+	// Missing are the powers that no person has approved.
+	Missing Powers
+}
+
+// Err is nil where a run may start: trusted, or without any power that needs it. The
+// settings that a project has for CLI agents do not keep a run from starting: it goes on
+// without them.
+func (d Decision) Err(root string, powers Powers) error {
+	if d.Trusted || len(d.Missing.Without(Settings)) == 0 {
+		return nil
+	}
+	return &UntrustedError{Powers: powers, Missing: d.Missing, Digest: powers.Digest(), Root: root}
+}
+
+// Left says in one line what a run goes on without; "" nothing.
+func (d Decision) Left() string {
+	if d.Trusted || len(d.Missing) == 0 || len(d.Missing.Without(Settings)) > 0 {
+		return ""
+	}
+	text := d.Missing[0].What
+	if n := len(d.Missing) - 1; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return "the project is not trusted, so CLI agents start without its own settings (" + text + "); `hocket trust` shows and allows them"
+}
+
+// Decide says whether powers of a project are approved: by the digest that the caller
+// was given, or by an approval in the store. Granted are kinds that the user allows in
+// every project.
+func (s *Store) Decide(root string, powers Powers, given string, granted ...Kind) (Decision, error) {
+	if given != "" && given == powers.Digest() {
+		return Decision{Trusted: true}, nil
+	}
+	approved, found, err := s.Find(root, powers)
+	if err != nil {
+		return Decision{}, err
+	}
+	missing := powers.Minus(approved.Powers).Without(granted...)
+	return Decision{Trusted: found && len(missing) == 0, Missing: missing}, nil
+}
+
+// UntrustedError says that a project wants to do what no person has approved.
+type UntrustedError struct {
+	Powers  Powers // all of the project
+	Missing Powers // of these, what is not approved
+	Digest  string // of Powers
+	Root    string
+}
+
+func (e *UntrustedError) Error() string {
+	return fmt.Sprintf("the project %s is not trusted, and its files can do this:\n%s%s", e.Root, e.Missing, e.Hint())
+}
+
+// Hint says what to do.
+func (e *UntrustedError) Hint() string {
+	return "if you trust it, run `hocket trust`; where nobody can be asked, give --trust " + e.Digest
+}
+
+// Question is the question to a person whether to trust a project.
+type Question struct {
+	Text    string
+	Detail  string // the powers, a line each
+	Options []string
+	Digest  string // of what was shown: the answer holds for exactly this
+}
+
+// The answers to a [Question].
+const (
+	Yes = "trust"
+	No  = "stop"
+)
+
+// Ask is the question about a project that no person has approved yet, or not in all.
+func Ask(root string, powers, missing Powers) Question {
+	text := "Do you trust " + root + "?"
+	if len(powers) > len(missing) {
+		text = "The project " + root + " can do more than you approved. Do you trust it?"
+	}
+	detail := "Its files can do this:\n" + missing.String() + "Its steps and CLI agents will see the secrets in your environment.\n"
+	if len(missing) == 0 {
+		detail = "Its files can do nothing that needs approval by itself.\nIts steps and CLI agents will see the secrets in your environment.\n"
+	}
+	return Question{Text: text, Detail: detail, Options: []string{Yes, No}, Digest: powers.Digest()}
+}

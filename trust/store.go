@@ -1,0 +1,158 @@
+package trust
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/internal/wholefile"
+)
+
+// Approval is what a person approved for a project at a place.
+type Approval struct {
+	Root   string    `json:"root"`   // absolute; a project that is moved is another one
+	Digest string    `json:"digest"` // of Powers
+	Powers Powers    `json:"powers"`
+	At     time.Time `json:"at"`
+	By     string    `json:"by,omitempty"`
+	// Repository is the git directory that the project and its linked worktrees share,
+	// and Below where the project is inside of a worktree. "" it is in no repository.
+	Repository string `json:"repository,omitempty"`
+	Below      string `json:"below,omitempty"`
+}
+
+// Store keeps approvals in a directory of the user's state that nobody else can read. It
+// is safe for use by several processes: every file is replaced in one step.
+type Store struct{ dir string }
+
+// Open opens the store below the user's directory for state. It makes nothing yet.
+func Open(stateHome string) *Store {
+	return &Store{dir: filepath.Join(stateHome, "hocket", "trust")}
+}
+
+// Approve keeps that a person approved powers of a project, besides those approved
+// before.
+func (s *Store) Approve(root string, powers Powers, by string, at time.Time) (Approval, error) {
+	before, err := s.at(root)
+	if err != nil {
+		return Approval{}, err
+	}
+	a := Approval{Root: root, Powers: powers.Union(before.Powers), At: at.UTC(), By: by}
+	a.Digest = a.Powers.Digest()
+	a.Repository, a.Below = repository(root)
+	data, err := json.MarshalIndent(a, "", "  ")
+	if err == nil {
+		err = os.MkdirAll(s.dir, 0o700)
+	}
+	if err == nil {
+		err = os.Chmod(s.dir, 0o700) // it may be older than this program
+	}
+	if err == nil {
+		err = wholefile.Write(s.file(root), append(data, '\n'), 0o600)
+	}
+	if err != nil {
+		return Approval{}, fmt.Errorf("trust: %w", err)
+	}
+	return a, nil
+}
+
+// Replace is Approve without what was approved before.
+func (s *Store) Replace(root string, powers Powers, by string, at time.Time) (Approval, error) {
+	if _, err := s.Revoke(root); err != nil {
+		return Approval{}, err
+	}
+	return s.Approve(root, powers, by, at)
+}
+
+// Find is the approval that holds for a project with some powers: its own, or that of
+// another worktree of its repository if the digest is the same.
+func (s *Store) Find(root string, powers Powers) (Approval, bool, error) {
+	own, err := s.at(root)
+	if err != nil || own.Root != "" {
+		return own, own.Root != "", err
+	}
+	link := readLink(root)
+	if link.file == "" {
+		return Approval{}, false, nil
+	}
+	all, err := s.List()
+	for _, a := range all {
+		if a.Digest == powers.Digest() && link.belongsTo(a) {
+			return a, true, err
+		}
+	}
+	return Approval{}, false, err
+}
+
+// List is all approvals, by place.
+func (s *Store) List() ([]Approval, error) {
+	entries, err := os.ReadDir(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("trust: %w", err)
+	}
+	var all []Approval
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".json") {
+			continue
+		}
+		a, err := read(filepath.Join(s.dir, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, a)
+	}
+	slices.SortFunc(all, func(a, b Approval) int { return cmp.Compare(a.Root, b.Root) })
+	return all, nil
+}
+
+// Revoke forgets the approval of a project; false: there was none.
+func (s *Store) Revoke(root string) (bool, error) {
+	err := os.Remove(s.file(root))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("trust: %w", err)
+	}
+	return true, nil
+}
+
+// at is the approval of a project; the zero value: there is none.
+func (s *Store) at(root string) (Approval, error) {
+	a, err := read(s.file(root))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && a.Root != root {
+		return Approval{}, nil
+	}
+	return a, err
+}
+
+func (s *Store) file(root string) string {
+	sum := sha256.Sum256([]byte(root))
+	return filepath.Join(s.dir, hex.EncodeToString(sum[:16])+".json")
+}
+
+// read reads an approval. One that does not hold what its digest says was changed by
+// somebody else, and counts for nothing.
+func read(file string) (Approval, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return Approval{}, fmt.Errorf("trust: %w", err)
+	}
+	var a Approval
+	if err := json.Unmarshal(data, &a); err != nil || a.Digest != a.Powers.Digest() {
+		return Approval{}, fmt.Errorf("trust: %s is damaged; remove it and run `hocket trust` again", file)
+	}
+	return a, nil
+}

@@ -1,0 +1,72 @@
+//go:build unix
+
+package trust_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket/trust"
+)
+
+// As a program of its own the test tells who supervises it.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "who" {
+		var supervised *trust.SupervisedError
+		if err := trust.Person("answer", os.Environ()); errors.As(err, &supervised) {
+			os.Stdout.WriteString(supervised.By)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// Real processes, each started as a step or an agent would start it.
+func TestSupervisor(t *testing.T) {
+	if by := trust.Supervisor(nil); by != "" {
+		t.Skipf("the test itself is run by %s", by)
+	}
+	me, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	for name, text := range map[string]string{
+		"claude": "#!/bin/sh\nenv -i " + me + " who\n", "sub": "#!/bin/sh\n" + me + " who\n", "clean": "#!/bin/sh\nenv -i " + me + " who; true\n",
+	} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		why       string
+		argv, env []string
+		want      string
+		linux     bool // only there programs above can be looked at
+	}{
+		{"a person", []string{me, "who"}, nil, "", false},
+		{"a script of a person", []string{filepath.Join(bin, "clean")}, nil, "", false},
+		{"an attempt", []string{me, "who"}, []string{"HOCKET_KEY=x"}, "an attempt of a run", false},
+		{"an attempt", []string{me, "who"}, []string{"HOCKET_RUN=x"}, "an attempt of a run", false},
+		{"what an attempt starts", []string{filepath.Join(bin, "sub")}, []string{"HOCKET_RUN=x"}, "an attempt of a run", false},
+		{"an attempt that hides", []string{filepath.Join(bin, "clean")}, []string{"HOCKET_RUN=x"}, "an attempt of a run", true},
+		{"a CLI agent", []string{me, "who"}, []string{"CLAUDECODE=1"}, "claude", false},
+		{"a variable without a value", []string{me, "who"}, []string{"CLAUDECODE="}, "", false},
+		{"a CLI agent that hides", []string{filepath.Join(bin, "claude")}, nil, "claude", true},
+	} {
+		if c.linux && runtime.GOOS != "linux" {
+			continue
+		}
+		cmd := exec.Command(c.argv[0], c.argv[1:]...)
+		cmd.Env = append([]string{"PATH=/usr/bin:/bin"}, c.env...)
+		out, err := cmd.CombinedOutput()
+		if got := strings.TrimSpace(string(out)); err != nil || got != c.want {
+			t.Errorf("%s %q %q: %q, %v; want %q", c.why, c.argv, c.env, got, err, c.want)
+		}
+	}
+}
