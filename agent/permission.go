@@ -89,7 +89,7 @@ func ReadPermissions(written map[string]any, others ...string) (Permissions, []P
 		case slices.Contains(Powers, power):
 			r.read(power, written[key])
 		case key == "allow" || key == "deny":
-			r.problem([]string{key}, "write read, write, shell or network, which mean the same for all agents", "`%s` is a list in the words of a CLI agent, and this is none", key)
+			r.problem([]string{key}, "use read, write, shell or network, which all agents support", "`%s` is supported for CLI agents only", key)
 		default:
 			names := slices.Sorted(slices.Values(append([]string{"mode", "network", "read", "shell", "write"}, others...)))
 			detail := workflow.DidYouMean(key, names)

@@ -138,7 +138,7 @@ func TestNever(t *testing.T) {
 func TestBadPermissions(t *testing.T) {
 	for written, want := range map[string]string{
 		`{"shel": "allow"}`:                    `unknown permission "shel"; did you mean "shell"?`,
-		`{"allow": ["x"]}`:                     "`allow` is a list in the words of a CLI agent, and this is none; write read, write, shell or network, which mean the same for all agents",
+		`{"allow": ["x"]}`:                     "`allow` is supported for CLI agents only; use read, write, shell or network, which all agents support",
 		`{"bash": "allow"}`:                    `unknown permission "bash"; there are: mode, network, read, shell, write`,
 		`{"shell": "yes"}`:                     `shell cannot be "yes"; write one of allow, ask, deny`,
 		`{"shell": true}`:                      `shell cannot be true; write one of allow, ask, deny`,

@@ -41,11 +41,11 @@ func (e *ResolveError) Summary() string {
 		if e.Name == "" {
 			return "no agent is named, and the project has no default agent"
 		}
-		return fmt.Sprintf("there is no agent %q", e.Name)
+		return fmt.Sprintf("unknown agent %q", e.Name)
 	case Ambiguous:
-		return fmt.Sprintf("agent %q may be any of %d", e.Name, len(e.Candidates))
+		return fmt.Sprintf("agent %q is ambiguous: %d agents match", e.Name, len(e.Candidates))
 	case NoExecutor:
-		return fmt.Sprintf("nothing here can run agent %q", e.Definition.Name)
+		return fmt.Sprintf("cannot run agent %q", e.Definition.Name)
 	}
 	return string(e.Why)
 }
@@ -58,7 +58,7 @@ func (e *ResolveError) Advice() string {
 			return near
 		}
 		if len(e.Candidates) == 0 {
-			return nobodyHere
+			return noPrompted
 		}
 		return "there are: " + strings.Join(e.Candidates, ", ")
 	case Ambiguous:
@@ -69,8 +69,8 @@ func (e *ResolveError) Advice() string {
 	return ""
 }
 
-// nobodyHere is the advice where no executor could do a task from its prompt.
-const nobodyHere = "nothing here works from a prompt yet; `hocket doctor` says what to install or to set"
+// noPrompted is the advice where no executor could do a task from its prompt.
+const noPrompted = "no executor here works from a prompt; run `hocket doctor` to see what to install or set"
 
 // executorAdvice knows only which executors there are, so it stays true when
 // there are more.
@@ -89,16 +89,16 @@ func (e *ResolveError) executorAdvice() string {
 		return fmt.Sprintf("set agent in %s, or the default agent in config.yml, to %s", where, oneOf(e.Usable))
 	}
 	if d.Agent == "" && d.Prompt != "" {
-		return "it does not say what does its work, and " + nobodyHere + "; or give the step a reply with --replies"
+		return "it does not name an executor, and " + noPrompted + "; or give the step a reply with --replies"
 	}
 	advice := fmt.Sprintf("give the step a reply with --replies, or set agent in %s to %s", where, oneOf(e.Executors))
 	if d.Agent == "" {
-		return "it does not say what does its work; " + advice
+		return "it does not name an executor; " + advice
 	}
 	if near := workflow.Nearest(d.Agent, e.Executors); near != "" {
-		return fmt.Sprintf("did you mean agent: %s? Else ", near) + advice
+		return fmt.Sprintf("did you mean agent: %s? Otherwise ", near) + advice
 	}
-	return fmt.Sprintf("it needs %q, and there is no such executor; %s", d.Agent, advice)
+	return fmt.Sprintf("there is no executor %q; %s", d.Agent, advice)
 }
 
 func oneOf(names []string) string {

@@ -40,15 +40,15 @@ func TestResolve(t *testing.T) {
 		{"http", "http http"}, // the built-in agent, before the capability
 		{"lint", "go-linter shell"},
 		{"copy", "tester http"},
-		{"Linter", "agent: there is no agent \"Linter\"; did you mean \"go-linter\"?"},
-		{"nobody", "agent: there is no agent \"nobody\"; there are: first, go-linter, second, security-scanner, talker, tester, typo, http, shell"},
-		{"", "agent: no agent is named, and the project has no default agent; nothing here works from a prompt yet; `hocket doctor` says what to install or to set"},
-		{"tester", "agent: agent \"tester\" may be any of 2; name one of them: tester (.hocket/agents/tester.yml), tester (.hocket/agents/copy.yml)"},
-		{"twice", "agent: agent \"twice\" may be any of 2; name one of them: first (.hocket/agents/one.yml), second (.hocket/agents/two.yml)"},
-		{"fast", "agent: agent \"fast\" may be any of 2; name one of them: go-linter (.hocket/agents/linter.yml), tester (.hocket/agents/tester.yml)"},
-		{"scanner", "agent: nothing here can run agent \"security-scanner\"; it needs \"codex\", and there is no such executor; give the step a reply with --replies, or set agent in .hocket/agents/scanner.yml to http or shell"},
-		{"talker", "agent: nothing here can run agent \"talker\"; it does not say what does its work; give the step a reply with --replies, or set agent in .hocket/agents/talker.yml to http or shell"},
-		{"typo", "agent: nothing here can run agent \"typo\"; did you mean agent: shell? Else give the step a reply with --replies, or set agent in .hocket/agents/typo.yml to http or shell"},
+		{"Linter", "agent: unknown agent \"Linter\"; did you mean \"go-linter\"?"},
+		{"nobody", "agent: unknown agent \"nobody\"; there are: first, go-linter, second, security-scanner, talker, tester, typo, http, shell"},
+		{"", "agent: no agent is named, and the project has no default agent; no executor here works from a prompt; run `hocket doctor` to see what to install or set"},
+		{"tester", "agent: agent \"tester\" is ambiguous: 2 agents match; name one of them: tester (.hocket/agents/tester.yml), tester (.hocket/agents/copy.yml)"},
+		{"twice", "agent: agent \"twice\" is ambiguous: 2 agents match; name one of them: first (.hocket/agents/one.yml), second (.hocket/agents/two.yml)"},
+		{"fast", "agent: agent \"fast\" is ambiguous: 2 agents match; name one of them: go-linter (.hocket/agents/linter.yml), tester (.hocket/agents/tester.yml)"},
+		{"scanner", "agent: cannot run agent \"security-scanner\"; there is no executor \"codex\"; give the step a reply with --replies, or set agent in .hocket/agents/scanner.yml to http or shell"},
+		{"talker", "agent: cannot run agent \"talker\"; it does not name an executor; give the step a reply with --replies, or set agent in .hocket/agents/talker.yml to http or shell"},
+		{"typo", "agent: cannot run agent \"typo\"; did you mean agent: shell? Otherwise give the step a reply with --replies, or set agent in .hocket/agents/typo.yml to http or shell"},
 	} {
 		got := ""
 		if d, exec, err := set("").Resolve(c.ask); err != nil {

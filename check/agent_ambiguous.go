@@ -12,7 +12,7 @@ var agentAmbiguous = rule{
 	summary:  "several agents answer to the name that a task gives",
 	node: func(p *pass, n *node) {
 		if t, a := p.agentOf(n); t != nil && a.Found == Ambiguous {
-			p.reportAgent(n, agentPos(n), "name one of them: "+strings.Join(a.Candidates, ", "), "agent %q may be any of %d", t.Agent, len(a.Candidates))
+			p.reportAgent(n, agentPos(n), "name one of them: "+strings.Join(a.Candidates, ", "), "agent %q is ambiguous: %d agents match", t.Agent, len(a.Candidates))
 		}
 	},
 }

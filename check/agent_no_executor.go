@@ -8,7 +8,7 @@ var agentNoExecutor = rule{
 	summary:  "an agent is defined, but nothing here can carry it out",
 	node: func(p *pass, n *node) {
 		if t, a := p.agentOf(n); t != nil && a.Found == NoExecutor && !p.in.replied(p.w, n.ID) {
-			p.errorf(agentPos(n), a.Install, "nothing here can run agent %q", t.Agent)
+			p.errorf(agentPos(n), a.Install, "cannot run agent %q", t.Agent)
 		}
 	},
 }

@@ -12,7 +12,7 @@ var agentUnknown = rule{
 	summary:  "a task names an agent that does not exist",
 	node: func(p *pass, n *node) {
 		if t, a := p.agentOf(n); t != nil && t.Agent != "" && a.Found == Unknown {
-			p.reportAgent(n, agentPos(n), suggestAgent(t.Agent, a.Candidates), "there is no agent %q", t.Agent)
+			p.reportAgent(n, agentPos(n), suggestAgent(t.Agent, a.Candidates), "unknown agent %q", t.Agent)
 		}
 	},
 }

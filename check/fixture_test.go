@@ -18,7 +18,7 @@ import (
 // A fixture is a workflow in testdata. What a check must find in a line stands
 // in a comment at the end of that line:
 //
-//	agent: wirter # want: agent-unknown "there is no agent"
+//	agent: wirter # want: agent-unknown "unknown agent"
 //
 // Several are joined by commas; a warning has the word before its code. A file calls others of its directory by name;
 // a directory below testdata is one fixture, whose root is root.yml.

@@ -210,12 +210,12 @@ func TestFailures(t *testing.T) {
 		{"settings", "true", agent.Failed, true, `unknown setting "modl"; did you mean "model"?`, func(task *agent.Task) { task.Settings["modl"] = "x" }},
 		{"dir", "true", agent.Failed, true, "leads out of the project", func(task *agent.Task) { task.Settings["dir"] = "../" }},
 		{"no such mode", "true", agent.Failed, true, `mode cannot be "some"; write one of read-only, edit, full, ask`, func(task *agent.Task) { task.Agent.Permissions = map[string]any{"mode": "some"} }},
-		{"mode of others", "true", agent.Failed, true, `no way to keep to the permissions "full"; its modes are read-only, edit`,
+		{"mode of others", "true", agent.Failed, true, `does not support the mode "full"; its modes are read-only, edit`,
 			func(task *agent.Task) { task.Agent.Permissions = map[string]any{"mode": "full"} }},
-		{"ask", "true", agent.Failed, true, `no way to keep to the permissions "ask"`, func(task *agent.Task) { task.Agent.Permissions = map[string]any{"mode": "ask"} }},
+		{"ask", "true", agent.Failed, true, `does not support the mode "ask"`, func(task *agent.Task) { task.Agent.Permissions = map[string]any{"mode": "ask"} }},
 		{"key of permissions", "true", agent.Failed, true, `unknown permission "modes"; did you mean "mode"?`, func(task *agent.Task) { task.Agent.Permissions = map[string]any{"modes": "x"} }},
 		{"list of permissions", "true", agent.Failed, true, `allow cannot be "x"; write a list of texts, in the words of tool`, func(task *agent.Task) { task.Agent.Permissions = map[string]any{"allow": "x"} }},
-		{"list it has not", "true", agent.Failed, true, "takes no list of what to deny in the mode edit", func(task *agent.Task) { task.Agent.Permissions = map[string]any{"deny": []any{"x"}} }},
+		{"list it has not", "true", agent.Failed, true, "does not support a list of what to deny in the mode edit", func(task *agent.Task) { task.Agent.Permissions = map[string]any{"deny": []any{"x"}} }},
 		{"name of a server", "true", agent.Failed, true, "needs a name of letters", func(task *agent.Task) { task.Servers = []agent.Server{{Name: "a.b", URL: "x"}} }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -70,7 +70,7 @@ func (p *permitting) choose(written map[string]any) {
 	if mode, given := written["mode"].(string); given {
 		p.mode = Mode(mode)
 		if _, can := p.m.permissions[p.mode]; !can && (p.mode != AskFirst || p.m.acp == nil) {
-			p.problem("mode", "its modes are "+p.m.modes(), "%s has no way to keep to the permissions %q", p.m.Name, mode)
+			p.problem("mode", "its modes are "+p.m.modes(), "%s does not support the mode %q", p.m.Name, mode)
 		}
 	} else if _, can := p.m.permissions[Edit]; can {
 		p.mode = Edit
@@ -103,10 +103,10 @@ func (p *permitting) power(power agent.Power, rules []agent.Rule) {
 	case p.talks():
 		p.talking(power, whole)
 	case slices.ContainsFunc(rules, func(r agent.Rule) bool { return r.Permission == agent.AskFirst }):
-		p.problem(power, p.instead(power), "`%s` says ask, and %s has nobody to ask%s", power, p.m.Name, p.here())
+		p.problem(power, p.instead(power), "`%s` uses ask, which %s does not support%s", power, p.m.Name, p.here())
 	case whole != "":
 		if !p.tell(power, whole) {
-			p.problem(power, p.instead(power), "%s has no way to keep to `%s: %s`%s", p.m.Name, power, whole, p.here())
+			p.problem(power, p.instead(power), "%s does not support `%s: %s`%s", p.m.Name, power, whole, p.here())
 		}
 	default:
 		p.patterns(power, rules)
@@ -124,7 +124,7 @@ func (p *permitting) talking(power agent.Power, whole agent.Permission) {
 	case asks:
 		p.tell(power, agent.AskFirst) // where it would do some of it unasked
 	default:
-		p.problem(power, p.instead(power), "%s does not ask for what `%s` is about, so that nobody could decide it", p.m.Name, power)
+		p.problem(power, p.instead(power), "%s does not ask before it uses `%s`, so Hocket cannot enforce it", p.m.Name, power)
 	}
 }
 
@@ -145,7 +145,7 @@ func (p *permitting) patterns(power agent.Power, rules []agent.Rule) {
 	how := p.m.powers[power]
 	all := slices.Contains(rules, agent.Rule{Pattern: "*", Permission: agent.Allow})
 	if how.pattern == nil {
-		p.problem(power, p.instead(power), "%s keeps to no patterns of `%s`%s", p.m.Name, power, p.here())
+		p.problem(power, p.instead(power), "%s does not support patterns for `%s`%s", p.m.Name, power, p.here())
 		return
 	}
 	switch {
@@ -153,7 +153,7 @@ func (p *permitting) patterns(power agent.Power, rules []agent.Rule) {
 		p.problem(power, "choose the mode edit or read-only, or allow \"*\"", "the mode full allows what no pattern of `%s` matches", power)
 		return
 	case all && p.mode != Full && !p.tell(power, agent.Allow):
-		p.problem(power, p.instead(power), "%s has no way to allow all of `%s`", p.m.Name, power)
+		p.problem(power, p.instead(power), "%s cannot allow all of `%s`", p.m.Name, power)
 		return
 	case !all:
 		p.values.add(how.some)
@@ -163,7 +163,7 @@ func (p *permitting) patterns(power agent.Power, rules []agent.Rule) {
 			continue
 		}
 		if wrong := unclear(rule, rules); wrong != "" {
-			p.problem(power, p.instead(power), "%s cannot keep to the pattern %q of `%s`: %s", p.m.Name, rule.Pattern, power, wrong)
+			p.problem(power, p.instead(power), "%s does not support the pattern %q of `%s`: %s", p.m.Name, rule.Pattern, power, wrong)
 			continue
 		}
 		if word, ok := how.pattern.text(values{"pattern": rule.Pattern}); ok {
@@ -200,12 +200,12 @@ func (p *permitting) instead(power agent.Power) string {
 		here = slices.Insert(here, 0, "allow")
 	}
 	if len(here) > 0 {
-		advice = append(advice, "it keeps to "+spell(power, here)+" there")
+		advice = append(advice, "it supports "+spell(power, here)+" there")
 	}
 	switch {
 	case p.talks() && p.m.headless:
 		if there := p.kept(power, false); len(there) > 0 {
-			advice = append(advice, "in its other modes it keeps to "+spell(power, there))
+			advice = append(advice, "in its other modes it supports "+spell(power, there))
 		}
 	case !p.talks() && p.m.acp != nil && p.m.acp.asks[power]:
 		asking := "`mode: ask`"
@@ -275,7 +275,7 @@ func (p *permitting) list(written map[string]any, key string) {
 	case !isList:
 		p.problem(agent.Power(key), fmt.Sprintf("write a list of texts, in the words of %s", p.m.Name), "%s cannot be %s", key, workflow.FormatJSON(value))
 	case len(list) > 0 && !p.m.tells(key, p.talks()):
-		p.problem(agent.Power(key), fmt.Sprintf("leave `%s` out, and say with read, write, shell and network what it may do", key), "%s takes no list of what to %s%s", p.m.Name, key, p.here())
+		p.problem(agent.Power(key), fmt.Sprintf("leave `%s` out, and say with read, write, shell and network what it may do", key), "%s does not support a list of what to %s%s", p.m.Name, key, p.here())
 	default:
 		p.values.add(values{key: list})
 	}

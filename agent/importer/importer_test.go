@@ -317,7 +317,7 @@ prompt: |
   You look.
 lost model: fast is no name of a model elsewhere
 lost is_background: whether something runs beside others is said by the workflow
-lost agent: nothing here is called cursor, so the definition does not say what does its work
+lost agent: nothing here is called cursor, so the definition does not name an executor
 `},
 		"qwen": {"qwen", false, files(".qwen/agents/q.md", "---\nname: q\ndescription: Q\ntools: [read_file]\napprovalMode: auto-edit\nmodelConfig: {model: qwen3, temp: 1}\nrunConfig: {max_turns: 4, max_time_minutes: 10, extra: 1}\nmcpServers: {s: {command: x}}\nexecutor: {kind: acp}\n---\nYou are Q."), `# .qwen/agents/q.md
 name: q

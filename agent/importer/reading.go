@@ -147,7 +147,7 @@ func (r *reading) found(from, file string, user bool, target Target) Found {
 			f.Refuse = "it has no prompt, and nothing here runs " + from
 			return f
 		}
-		r.lose("agent", "nothing here is called "+from+", so the definition does not say what does its work")
+		r.lose("agent", "nothing here is called "+from+", so the definition does not name an executor")
 	}
 	r.settlePermissions(from)
 	if r.bare {
