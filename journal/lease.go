@@ -25,7 +25,7 @@ type lease struct{ *filelock.Lock }
 const patience = 200 * time.Millisecond
 
 func (s *Store) leasePath(run string) string {
-	return filepath.Join(s.dir, "leases", fileNameOf(run)+".lock")
+	return filepath.Join(s.leases(), LeaseName(run))
 }
 
 // take locks a run. The error is a *HeldError when another process has it.
@@ -88,13 +88,18 @@ func signature(path string) Holder {
 // Driver says which process drives a run, if one does.
 func (s *Store) Driver(run string) (Holder, bool) {
 	path := s.leasePath(run)
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
+	if !held(path) {
 		return Holder{}, false
 	}
-	defer f.Close()
-	if filelock.Try(f) == nil {
-		return Holder{}, false // nobody did; closing the file unlocks it
-	}
 	return signature(path), true
+}
+
+// held says whether a process holds the lock on a file.
+func held(path string) bool {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close() // unlocks it, if nobody had it
+	return filelock.Try(f) != nil
 }

@@ -175,20 +175,25 @@ func (s *Store) Find(ctx context.Context, id string) (Run, error) {
 }
 
 func (s *Store) runs(ctx context.Context, where string, args ...any) ([]Run, error) {
-	rows, err := s.read.QueryContext(ctx, runColumns+where, args...)
+	runs, err := queryRuns(ctx, s.read, where, args...)
+	return runs, explain(s.file, err)
+}
+
+func queryRuns(ctx context.Context, q querier, where string, args ...any) ([]Run, error) {
+	rows, err := q.QueryContext(ctx, runColumns+where, args...)
 	if err != nil {
-		return nil, explain(s.file, err)
+		return nil, err
 	}
 	defer rows.Close()
 	var runs []Run
 	for rows.Next() {
 		r, err := scanRun(rows)
 		if err != nil {
-			return nil, explain(s.file, err)
+			return nil, err
 		}
 		runs = append(runs, r)
 	}
-	return runs, explain(s.file, rows.Err())
+	return runs, rows.Err()
 }
 
 func scanRun(rows *sql.Rows) (r Run, err error) {

@@ -3,8 +3,6 @@ package local
 import (
 	"context"
 	"errors"
-	"iter"
-	"slices"
 	"sync"
 	"time"
 
@@ -16,8 +14,9 @@ import (
 // Driver keeps the runs of a project in a journal and drives them in this process.
 // It is safe for concurrent use.
 type Driver struct {
-	dir string
-	o   Options
+	dir   string
+	o     Options
+	pulse *pulse
 
 	mu     sync.Mutex
 	store  *journal.Store // nil until it is needed and exists
@@ -29,7 +28,9 @@ var _ driver.Driver = (*Driver)(nil)
 // Open opens the runs in a state directory. It makes nothing: the journal is made
 // when the first run starts.
 func Open(dir string, o Options) (*Driver, error) {
-	return &Driver{dir: dir, o: o.withDefaults()}, nil
+	d := &Driver{dir: dir, o: o.withDefaults()}
+	d.pulse = newPulse(d.o.Poll, d.look)
+	return d, nil
 }
 
 // Close closes the journal. All calls of Drive must have returned.
@@ -200,43 +201,6 @@ func (d *Driver) Delete(ctx context.Context, run string) error {
 		return err
 	}
 	return s.Delete(ctx, run)
-}
-
-// Watch reports changes to runs.
-func (d *Driver) Watch(ctx context.Context) iter.Seq2[driver.Change, error] {
-	return func(yield func(driver.Change, error) bool) {
-		seen := map[string]driver.Info{}
-		for ctx.Err() == nil {
-			now, err := d.Runs(ctx, driver.Filter{})
-			if err != nil {
-				yield(driver.Change{}, err)
-				return
-			}
-			gone := make(map[string]bool, len(seen))
-			for id := range seen {
-				gone[id] = true
-			}
-			for _, i := range slices.Backward(now) {
-				delete(gone, i.ID)
-				old, known := seen[i.ID]
-				seen[i.ID] = i
-				kind := driver.Appeared
-				if known {
-					kind = driver.Moved
-				}
-				if old != i && !yield(driver.Change{Run: i.ID, Kind: kind, Info: i}, nil) {
-					return
-				}
-			}
-			for id := range gone {
-				delete(seen, id)
-				if !yield(driver.Change{Run: id, Kind: driver.Deleted, Info: driver.Info{ID: id}}, nil) {
-					return
-				}
-			}
-			d.pause(ctx)
-		}
-	}
 }
 
 const watchPoll = 50 * time.Millisecond

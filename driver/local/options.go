@@ -29,7 +29,8 @@ type Options struct {
 	// Patience is how long a run that waits for people, a quota or a budget is
 	// kept waiting for a timer before it is given up. Zero: one minute.
 	Patience time.Duration
-	// Poll is how often the inbox is looked at. Zero: 200 ms.
+	// Poll is how often it is looked for changes that other processes make. Zero:
+	// 20 ms.
 	Poll time.Duration
 	// Clock is the time. Nil: the system's.
 	Clock Clock
@@ -69,7 +70,7 @@ func (systemClock) Timer(d time.Duration) (<-chan time.Time, func()) {
 
 const (
 	defaultPatience = time.Minute
-	defaultPoll     = 200 * time.Millisecond
+	defaultPoll     = 20 * time.Millisecond
 )
 
 func (o Options) withDefaults() Options {

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 }
 
 // roles are given the state directory.
-var roles = map[string]func(dir string) error{"work": workRole, "hold": holdRole, "ask": askRole}
+var roles = map[string]func(dir string) error{"work": workRole, "hold": holdRole, "ask": askRole, "start": startRole}
 
 const busyRun = "busy-1"
 
@@ -124,7 +124,7 @@ func (holder) Run(_ context.Context, _ string, task *engine.StartTask, _ local.A
 // child is a process with a role.
 type child struct {
 	cmd   *exec.Cmd
-	stdin io.Closer
+	stdin io.WriteCloser
 	lines *bufio.Scanner
 }
 

@@ -1,0 +1,131 @@
+package local
+
+import (
+	"context"
+	"time"
+
+	"github.com/hocket-dev/hocket/journal"
+)
+
+// looker is what the goroutine of a pulse knows.
+type looker struct {
+	journal func() (*journal.Store, error)
+	clock   Clock
+	began   time.Time
+	drift   time.Duration // of the wall clock against the monotonic one
+
+	store *journal.Store
+	pulse *journal.Pulse
+	last  journal.Beat
+
+	leased []string // the lock files that were there
+	next   int      // the one to try next
+}
+
+func (d *Driver) look() looker {
+	l := looker{journal: d.reading, clock: d.o.Clock, began: time.Now()}
+	l.drift = l.drifted()
+	return l
+}
+
+func (l *looker) drifted() time.Duration {
+	return l.clock.Now().Round(0).Sub(l.began.Round(0)) - time.Since(l.began)
+}
+
+func (l *looker) close() {
+	if l.pulse != nil {
+		_ = l.pulse.Close() // it was only read
+	}
+}
+
+// look tells the listeners what has changed. Where it cannot look, it wakes them
+// all: what they do next gives them the error.
+func (l *looker) look(p *pulse) {
+	ctx := context.Background()
+	// A clock that is set rings no alarm, and a computer that slept has missed some.
+	if drift := l.drifted(); (drift - l.drift).Abs() > time.Second/10 {
+		l.drift = drift
+		p.tell(mail, nil)
+	}
+	err := l.open(ctx)
+	if err == nil && l.pulse == nil {
+		return
+	}
+	var now journal.Beat
+	if err == nil {
+		now, err = l.pulse.Beat(ctx)
+	}
+	if err != nil {
+		p.tell(change, nil)
+		p.tell(mail, nil)
+		return
+	}
+	moved := !now.Leases.Equal(l.last.Leases)
+	recorded := now.Data != l.last.Data
+	l.last = now
+	if p.heard(change) {
+		if moved || l.killed() {
+			l.list()
+			p.leases.Add(1)
+			moved = true
+		}
+		if moved || recorded {
+			p.tell(change, nil)
+		}
+	}
+	if recorded && p.heard(mail) {
+		l.deliver(ctx, p)
+	}
+}
+
+// open connects to the journal, if there is one.
+func (l *looker) open(ctx context.Context) (err error) {
+	if l.pulse != nil {
+		return nil
+	}
+	if l.store, err = l.journal(); err == nil && l.store != nil {
+		l.pulse, err = l.store.Pulse(ctx)
+	}
+	return err
+}
+
+// deliver wakes the runs that have mail.
+func (l *looker) deliver(ctx context.Context, p *pulse) {
+	runs, err := l.store.Mail(ctx)
+	if err != nil {
+		p.tell(mail, nil)
+		return
+	}
+	if len(runs) == 0 {
+		return
+	}
+	meant := make(map[string]bool, len(runs))
+	for _, run := range runs {
+		meant[run] = true
+	}
+	p.tell(mail, meant)
+}
+
+func (l *looker) list() {
+	l.leased = l.leased[:0]
+	for name := range l.store.Leased() {
+		if l.store.Holds(name) {
+			l.leased = append(l.leased, name)
+		}
+	}
+}
+
+// tries is how many locks are tried at a look. A process that is killed changes no
+// file.
+const tries = 16
+
+// killed says whether a lock is free that was held.
+func (l *looker) killed() bool {
+	for range min(tries, len(l.leased)) {
+		l.next = (l.next + 1) % len(l.leased)
+		if !l.store.Holds(l.leased[l.next]) {
+			return true
+		}
+	}
+	return false
+}

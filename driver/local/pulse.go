@@ -1,0 +1,143 @@
+package local
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// pulse notices changes of the journal for everybody in this process who waits for
+// one: watchers, followers, and driven runs, for their inbox. One goroutine looks
+// for all of them, and only while somebody waits.
+type pulse struct {
+	look  func() looker
+	every time.Duration
+	hurry chan struct{} // holds a token when this process has changed something
+	// leases counts how often the runs that are driven have changed.
+	leases atomic.Int64
+
+	mu        sync.Mutex
+	listeners map[hearing]map[*listener]bool
+	number    int           // of listeners
+	stop      chan struct{} // closed to end the goroutine; nil: none runs
+	ended     chan struct{}
+}
+
+// listener is somebody who waits.
+type listener struct {
+	of   *pulse
+	wake chan struct{} // holds a token when it is time to look
+	to   hearing
+	run  string // for mail
+}
+
+// hearing is what a listener waits for.
+type hearing string
+
+const (
+	change hearing = "change" // something was recorded, or a run was taken up or put down
+	mail   hearing = "mail"   // there is something in the inbox of a run, or the clock was set
+	tick   hearing = "tick"   // some time has passed
+)
+
+func newPulse(every time.Duration, look func() looker) *pulse {
+	return &pulse{look: look, every: every, hurry: make(chan struct{}, 1), listeners: map[hearing]map[*listener]bool{change: {}, mail: {}, tick: {}}}
+}
+
+// listen begins to wait. The first token is there at once: what happened before is
+// not reported.
+func (p *pulse) listen(to hearing, run string) *listener {
+	l := &listener{of: p, wake: make(chan struct{}, 1), to: to, run: run}
+	l.wake <- struct{}{}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.listeners[to][l] = true
+	p.number++
+	if p.stop == nil {
+		p.stop, p.ended = make(chan struct{}), make(chan struct{})
+		go p.beat(p.stop, p.ended)
+	}
+	return l
+}
+
+// wait waits for the next token; false: ctx is done.
+func (l *listener) wait(ctx context.Context) bool {
+	select {
+	case <-l.wake:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// close ends the waiting. The last one to go ends the goroutine, so that nobody
+// uses the journal any more.
+func (l *listener) close() {
+	p := l.of
+	p.mu.Lock()
+	delete(p.listeners[l.to], l)
+	p.number--
+	var ended chan struct{}
+	if p.number == 0 {
+		close(p.stop)
+		p.stop, ended = nil, p.ended
+	}
+	p.mu.Unlock()
+	if ended != nil {
+		<-ended
+	}
+}
+
+// changed says that this process has changed something: those who wait need not
+// wait for the next look.
+func (p *pulse) changed() {
+	select {
+	case p.hurry <- struct{}{}:
+	default:
+	}
+}
+
+// rest is the least time between two looks. However much is recorded, nobody is
+// woken more often.
+const rest = 5 * time.Millisecond
+
+func (p *pulse) beat(stop, ended chan struct{}) {
+	defer close(ended)
+	l := p.look()
+	defer l.close()
+	ticks := time.NewTicker(p.every)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-ticks.C:
+			p.tell(tick, nil)
+		case <-p.hurry:
+			time.Sleep(rest)
+		}
+		l.look(p)
+	}
+}
+
+// tell wakes those who listen to something: all, or those whose run is meant.
+func (p *pulse) tell(to hearing, meant map[string]bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for l := range p.listeners[to] {
+		if meant == nil || meant[l.run] {
+			select {
+			case l.wake <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+// heard says whether somebody listens to something.
+func (p *pulse) heard(to hearing) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.listeners[to]) > 0
+}

@@ -1,0 +1,143 @@
+package local_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/driver/local"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// watching is a watch under way.
+type watching struct {
+	t       testing.TB
+	changes <-chan driver.Change
+}
+
+func watch(t testing.TB, d driver.Driver) *watching {
+	ctx, cancel := context.WithCancel(context.Background())
+	changes, done := make(chan driver.Change, 10_000), make(chan struct{})
+	go func() {
+		defer close(done)
+		for c, err := range d.Watch(ctx) {
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			changes <- c
+		}
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	return &watching{t, changes}
+}
+
+// until waits for a change.
+func (w *watching) until(what string, is func(driver.Change) bool) driver.Change {
+	w.t.Helper()
+	var seen []string
+	for {
+		select {
+		case c := <-w.changes:
+			if is(c) {
+				return c
+			}
+			seen = append(seen, fmt.Sprintf("%s %s %s %v", c.Run, c.Kind, c.Info.Status, c.Info.Driven))
+		case <-time.After(20 * time.Second):
+			w.t.Fatalf("no change %q; there were %s", what, strings.Join(seen, ", "))
+		}
+	}
+}
+
+// TestWatchSeesOtherProcesses watches a directory in which there is nothing yet,
+// while another process starts a run in it and is killed.
+func TestWatchSeesOtherProcesses(t *testing.T) {
+	dir := t.TempDir()
+	d := openDriver(t, dir)
+	w := watch(t, d)
+	if files, _ := os.ReadDir(dir); len(files) != 0 {
+		t.Errorf("watching left %v", files)
+	}
+	c := startChild(t, "hold", dir)
+	first := w.until("appeared", func(c driver.Change) bool { return c.Run == busyRun && c.Kind == driver.Appeared })
+	if !first.Info.Driven {
+		w.until("driven", func(c driver.Change) bool { return c.Kind == driver.Moved && c.Info.Driven })
+	}
+	c.kill()
+	w.until("killed", func(c driver.Change) bool { return c.Kind == driver.Moved && !c.Info.Driven })
+	if err := d.Delete(context.Background(), busyRun); err != nil {
+		t.Fatal(err)
+	}
+	w.until("deleted", func(c driver.Change) bool { return c.Run == busyRun && c.Kind == driver.Deleted })
+}
+
+// startRole starts runs, one for every line of its input, and prints when it did.
+func startRole(dir string) error {
+	d, err := local.Open(dir, local.Options{})
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	var line string
+	for i := 0; ; i++ {
+		if _, err := fmt.Scanln(&line); err != nil {
+			return nil
+		}
+		before := time.Now()
+		_, err := d.Start(context.Background(), driver.Spec{Run: fmt.Sprintf("run-%d", i), Pin: &driver.Pin{Bundle: chain(task("a", "x"))}, Limits: workflow.Limits{Parallel: 1}})
+		if err != nil {
+			return err
+		}
+		fmt.Println(before.UnixMicro(), time.Now().UnixMicro())
+	}
+}
+
+// BenchmarkWatch measures how long it takes until a run that another process
+// starts is seen: from before it is recorded, and from when Start has returned.
+func BenchmarkWatch(b *testing.B) {
+	dir := b.TempDir()
+	d, err := local.Open(dir, local.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer d.Close()
+	c := startChild(b, "start", dir)
+	ctx, cancel := context.WithCancel(context.Background())
+	next, stop := iter.Pull2(d.Watch(ctx))
+	defer stop()
+	defer cancel()
+	var whole, after []time.Duration
+	for b.Loop() {
+		fmt.Fprintln(c.stdin, "go")
+		for {
+			change, err, _ := next()
+			if err != nil {
+				b.Fatal(err)
+			}
+			if change.Kind == driver.Appeared {
+				break
+			}
+		}
+		seen := time.Now()
+		var before, done int64
+		fmt.Sscan(c.line(), &before, &done)
+		whole = append(whole, seen.Sub(time.UnixMicro(before)))
+		after = append(after, seen.Sub(time.UnixMicro(done)))
+	}
+	slices.Sort(whole)
+	slices.Sort(after)
+	b.ReportMetric(ms(whole[len(whole)/2]), "median-ms")
+	b.ReportMetric(ms(whole[len(whole)-1]), "max-ms")
+	b.ReportMetric(ms(after[len(after)/2]), "median-after-start-ms")
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -1,0 +1,118 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Pulse notices changes of a journal, whichever process makes them. Looking costs
+// a few microseconds. It is not safe for concurrent use.
+type Pulse struct {
+	store *Store
+	conn  *sql.Conn
+	stmt  *sql.Stmt
+}
+
+// Pulse keeps a connection open to look for changes. Close it before the Store.
+func (s *Store) Pulse(ctx context.Context) (*Pulse, error) {
+	conn, err := s.read.Conn(ctx)
+	if err != nil {
+		return nil, explain(s.file, err)
+	}
+	stmt, err := conn.PrepareContext(ctx, "PRAGMA data_version")
+	if err != nil {
+		return nil, explain(s.file, errors.Join(err, conn.Close()))
+	}
+	return &Pulse{s, conn, stmt}, nil
+}
+
+// Beat is a state of a journal. When it differs from the one before, something was
+// recorded, or a process has begun or ceased to drive a run.
+type Beat struct {
+	Data   int64     // changes with every commit
+	Leases time.Time // changes when a run is taken up or put down, unless its driver is killed
+}
+
+// Beat looks at the journal.
+func (p *Pulse) Beat(ctx context.Context) (b Beat, err error) {
+	if err = p.stmt.QueryRowContext(ctx).Scan(&b.Data); err != nil {
+		return b, explain(p.store.file, err)
+	}
+	if f, err := os.Stat(p.store.leases()); err == nil {
+		b.Leases = f.ModTime()
+	}
+	return b, nil
+}
+
+// Close closes the connection.
+func (p *Pulse) Close() error { return errors.Join(p.stmt.Close(), p.conn.Close()) }
+
+// Changes are the runs that have changed since a version of the list of runs, and
+// the ids of those that were deleted since. Before the first version is -1.
+func (s *Store) Changes(ctx context.Context, since int64) (changed []Run, deleted []string, version int64, err error) {
+	tx, err := s.read.BeginTx(ctx, nil) // both lists are of one moment
+	if err != nil {
+		return nil, nil, since, explain(s.file, err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	err = tx.QueryRow("SELECT " + nextVersion + " - 1").Scan(&version)
+	if err == nil && version > since {
+		changed, err = queryRuns(ctx, tx, "WHERE version > ? ORDER BY version, number", since)
+	}
+	if err == nil && version > since && since >= 0 {
+		deleted, err = texts(ctx, tx, "SELECT id FROM deleted WHERE version > ?", since)
+	}
+	return changed, deleted, version, explain(s.file, err)
+}
+
+// Mail are the runs that have messages in their inbox.
+func (s *Store) Mail(ctx context.Context) ([]string, error) {
+	runs, err := texts(ctx, s.read, "SELECT DISTINCT r.id FROM inbox i JOIN runs r ON r.number = i.run WHERE i.verdict IS NULL")
+	return runs, explain(s.file, err)
+}
+
+// querier is a database or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+func texts(ctx context.Context, q querier, query string, args ...any) ([]string, error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []string
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, err
+		}
+		all = append(all, text)
+	}
+	return all, rows.Err()
+}
+
+// leases is the directory of the locks of runs.
+func (s *Store) leases() string { return filepath.Join(s.dir, "leases") }
+
+// Leased are the names of runs, as [LeaseName] gives them, for which there is a
+// lock file. Mostly a process holds it; one that was killed leaves its file.
+func (s *Store) Leased() map[string]bool {
+	files, _ := os.ReadDir(s.leases()) // no directory: no lease
+	names := make(map[string]bool, len(files))
+	for _, f := range files {
+		names[f.Name()] = true
+	}
+	return names
+}
+
+// LeaseName is the name of a run among those of [Store.Leased].
+func LeaseName(run string) string { return fileNameOf(run) + ".lock" }
+
+// Holds says whether a process holds the lock of a run, by its name.
+func (s *Store) Holds(name string) bool { return held(filepath.Join(s.leases(), name)) }
