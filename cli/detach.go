@@ -15,11 +15,11 @@ import (
 
 // detachNew records a new run and leaves it to a process of its own.
 func (a *app) detachNew(store *journal.Store, spec local.Spec) error {
-	started := &engine.Started{
-		Time: time.Now().UTC(), Run: spec.Run, Version: engine.Version, Inputs: spec.Inputs, Limits: spec.Limits, Tasks: spec.Tasks,
-		Unattended: true, // the process that takes it up begins
+	started := engine.Envelope{
+		Time: time.Now().UTC(), Unattended: true, // the process that takes it up begins
+		Event: &engine.Started{Run: spec.Run, Version: engine.Version, Inputs: spec.Inputs, Limits: spec.Limits, Tasks: spec.Tasks},
 	}
-	w, err := store.Create(journal.NewRun{ID: spec.Run, Pin: spec.Pin, Created: started.Time, Events: []engine.Event{started}})
+	w, err := store.Create(journal.NewRun{ID: spec.Run, Pin: spec.Pin, Created: started.Time, Events: []engine.Envelope{started}})
 	if err != nil {
 		return err
 	}

@@ -193,7 +193,7 @@ func spentBy(ctx context.Context, store *journal.Store, run journal.Run) (engine
 		if err != nil {
 			return sum, err
 		}
-		if taken, ok := ev.(*engine.Recovered); ok && taken.Unsettled {
+		if taken, ok := ev.Event.(*engine.Recovered); ok && taken.Unsettled {
 			// What was lost then is known to the engine only.
 			p, err := replay(ctx, store, run, nil)
 			if err != nil {
@@ -201,7 +201,7 @@ func spentBy(ctx context.Context, store *journal.Store, run journal.Run) (engine
 			}
 			return p.run.Usage().Usage, nil
 		}
-		if ended, ok := ev.(*engine.TaskEnded); ok {
+		if ended, ok := ev.Event.(*engine.TaskEnded); ok {
 			sum.CostUSD += ended.Usage.CostUSD
 			sum.CostUnknown = sum.CostUnknown || ended.Usage.CostUnknown
 			sum.TokensIn += ended.Usage.TokensIn

@@ -44,7 +44,7 @@ type Driver interface {
 
 	// Events yields the recorded events of a run after a sequence number. With
 	// follow it then waits for more, until the run is over or ctx is done.
-	Events(ctx context.Context, run string, after int, follow bool) iter.Seq2[engine.Event, error]
+	Events(ctx context.Context, run string, after int, follow bool) iter.Seq2[engine.Envelope, error]
 	// Read yields what an attempt left in a stream from a byte offset on. With
 	// follow it waits for more until the attempt has ended or ctx is done.
 	Read(ctx context.Context, a AttemptID, s Stream, offset int64, follow bool) iter.Seq2[[]byte, error]

@@ -167,7 +167,7 @@ func (s samples) median() float64 {
 func drive(b *testing.B, run *engine.Run, inputs map[string]any) int {
 	b.Helper()
 	now := time.Unix(1e9, 0)
-	commands, err := run.Step(&engine.Started{Time: now, Run: "bench", Version: engine.Version, Inputs: inputs, Limits: workflow.Limits{Parallel: 100}})
+	commands, err := run.Step(engine.Envelope{Time: now, Event: &engine.Started{Run: "bench", Version: engine.Version, Inputs: inputs, Limits: workflow.Limits{Parallel: 100}}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func drive(b *testing.B, run *engine.Run, inputs map[string]any) int {
 		open = open[:len(open)-1]
 		steps++
 		now = now.Add(time.Microsecond)
-		if commands, err = run.Step(&engine.TaskEnded{Time: now, Address: c.Address, Attempt: c.Attempt, Output: "done"}); err != nil {
+		if commands, err = run.Step(engine.Envelope{Time: now, Event: &engine.TaskEnded{Address: c.Address, Attempt: c.Attempt, Output: "done"}}); err != nil {
 			b.Fatal(err)
 		}
 	}

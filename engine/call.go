@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -22,7 +23,7 @@ func (r *Run) call(in *inst, s *workflow.Call) {
 		r.clock.frames = append(r.clock.frames, f)
 	}
 	if in.n.def.Timeout > 0 {
-		r.setTimer(in.timerID(timeoutTimer), r.now.Add(in.n.def.Timeout), in)
+		r.setTimer(in.timerID(timeoutTimer), in, in.n.def.Timeout, time.Time{})
 	}
 	r.begin(in.child, f.p.initial())
 }

@@ -2,8 +2,10 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"time"
 )
 
 // names are the event types as the journal spells them.
@@ -53,39 +55,61 @@ func newEvent(name string) Event {
 
 const typeKey = `{"type":"`
 
-// Encode writes an event as one line of JSON, with its name under "type" in the
-// first place.
-func Encode(ev Event) ([]byte, error) {
+// head is what a line of JSON has of the envelope. Its fields are in one object
+// with those of the event: so were they when every event had them.
+type head struct {
+	Time       time.Time     `json:"time"`
+	Clock      time.Duration `json:"clock"`
+	Unattended bool          `json:"unattended"`
+}
+
+// Encode writes an event as one line of JSON: its name under "type" in the first
+// place, then the envelope, then the event. The sequence number is left out: a
+// line has a place.
+func Encode(e Envelope) ([]byte, error) {
+	name := nameOf(e.Event)
+	stamp, err := e.Time.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("engine: encode %s: %w", name, err)
+	}
 	var b bytes.Buffer
-	b.WriteString(typeKey)
-	b.WriteString(nameOf(ev))
-	b.WriteString(`",`)
+	b.WriteString(typeKey + name + `","time":`)
+	b.Write(stamp)
+	if e.Clock != 0 {
+		fmt.Fprintf(&b, `,"clock":%d`, e.Clock)
+	}
+	if e.Unattended {
+		b.WriteString(`,"unattended":true`)
+	}
 	head := b.Len()
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(ev); err != nil {
-		return nil, fmt.Errorf("engine: encode %s: %w", nameOf(ev), err)
+	if err := enc.Encode(e.Event); err != nil {
+		return nil, fmt.Errorf("engine: encode %s: %w", name, err)
 	}
-	out := b.Bytes()
-	copy(out[head:], out[head+1:]) // over the opening brace
-	return out[:len(out)-2], nil   // without it, and without the newline
+	line := b.Bytes()[:b.Len()-1] // without the newline
+	if line[head] = ','; string(line[head+1:]) == "}" {
+		line = append(line[:head], '}')
+	}
+	return line, nil
 }
 
-// Decode reads what Encode wrote.
-func Decode(data []byte) (Event, error) {
+// Decode reads what Encode wrote, in this version and in all before.
+func Decode(data []byte) (Envelope, error) {
 	rest, ok := bytes.CutPrefix(data, []byte(typeKey))
 	name, _, found := bytes.Cut(rest, []byte{'"'})
 	if !ok || !found {
-		return nil, fmt.Errorf("engine: not an event: %.60q", data)
+		return Envelope{}, fmt.Errorf("engine: not an event: %.60q", data)
 	}
 	ev := newEvent(string(name))
 	if ev == nil {
-		return nil, fmt.Errorf("engine: the event %q is unknown; update hocket", name)
+		return Envelope{}, fmt.Errorf("engine: the event %q is unknown; update hocket", name)
 	}
+	var h head
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
-	if err := dec.Decode(ev); err != nil {
-		return nil, fmt.Errorf("engine: decode %s: %w", name, err)
+	if err := cmp.Or(json.Unmarshal(data, &h), dec.Decode(ev)); err != nil {
+		return Envelope{}, fmt.Errorf("engine: decode %s: %w", name, err)
 	}
-	return ev, nil
+	return Envelope{Time: h.Time, Clock: h.Clock, Unattended: h.Unattended, Event: ev}, nil
 }

@@ -57,11 +57,12 @@ type CancelTask struct {
 	Attempt int
 }
 
-// SetTimer asks for a TimerFired at a time. A timer with the same ID is
-// replaced.
+// SetTimer asks for a TimerFired when its time has come, on one of two clocks. A
+// timer with the same ID is replaced.
 type SetTimer struct {
-	ID string
-	At time.Time
+	ID    string
+	Clock time.Duration // on the run's own clock: a duration has passed
+	At    time.Time     // on the wall clock: a deadline; zero: Clock counts
 }
 
 // CancelTimer withdraws a timer.

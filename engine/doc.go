@@ -10,7 +10,9 @@
 //     never stored would be forgotten by a crash, and a result that something
 //     already depends on would be lost.
 //  3. Answer every StartTask with one TaskEnded, also when it was cancelled; and
-//     every SetTimer with TimerFired when its time has come.
+//     every SetTimer with TimerFired when its time has come, on the clock that it
+//     names. Measure [Envelope.Clock] with a monotonic clock, from zero at Started
+//     and from [Run.ClockAt] where a run is taken up.
 //  4. Ask [Run.Admit] before storing what came from outside (answers, cancels,
 //     raised limits), because a stored event must never be refused.
 //  5. To take up a run after a crash: step the stored events and throw the

@@ -6,21 +6,35 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
+// Envelope is an event with what is the same for all events: when it happened.
+type Envelope struct {
+	// Seq is the number of the event in its run, from 1. Zero: not numbered.
+	Seq int
+	// Time is what the wall clock showed. It counts for what people and quotas
+	// agree on: deadlines and the times at which a quota is reset.
+	Time time.Time
+	// Clock is the run's own monotonic clock: the time since the run began, as
+	// measured by the processes that drove it. It counts for durations. Between
+	// two processes the wall clock fills the gap, see [Run.ClockAt]. Zero: it was
+	// not measured, as in runs of version 1, and Time counts.
+	Clock time.Duration
+	// Unattended says that no driver carries out what the event leads to: nothing
+	// starts before the next Recovered.
+	Unattended bool
+
+	Event Event
+}
+
 // Event is something that happened. Events are the only input of a [Run], the
 // only thing that a journal stores, and all that time and chance can say to the
-// engine. Every event carries the time at which it happened.
+// engine.
 //
 //sumtype:decl
-type Event interface {
-	// When is the time of the event.
-	When() time.Time
-	event()
-}
+type Event interface{ event() }
 
 // Started is the first event of every run. It carries what the engine may not
 // look up.
 type Started struct {
-	Time    time.Time       `json:"time"`
 	Run     string          `json:"run"`
 	Version int             `json:"version"` // of the engine's behaviour, see Version
 	Inputs  map[string]any  `json:"inputs,omitempty"`
@@ -32,9 +46,6 @@ type Started struct {
 	// instance at this address is held back, and what was recorded may start
 	// beyond the limits.
 	Rehearse string `json:"rehearse,omitempty"`
-	// Unattended: nobody is there to carry out what the event asks for, so
-	// nothing has started until the next Recovered.
-	Unattended bool `json:"unattended,omitempty"`
 }
 
 // TaskFacts is what the driver knows of a task before it starts.
@@ -52,56 +63,42 @@ type TaskFacts struct {
 
 // TaskEnded answers StartTask, always, also after CancelTask.
 type TaskEnded struct {
-	Time    time.Time `json:"time"`
-	Address string    `json:"address"`
-	Attempt int       `json:"attempt"`
-	Output  string    `json:"output,omitempty"` // raw; the node's output mode is applied by the engine
-	Fault   *Fault    `json:"fault,omitempty"`  // nil: the agent did its work
-	Usage   Usage     `json:"usage,omitzero"`
-	// Unattended is as in Started.
-	Unattended bool `json:"unattended,omitempty"`
+	Address string `json:"address"`
+	Attempt int    `json:"attempt"`
+	Output  string `json:"output,omitempty"` // raw; the node's output mode is applied by the engine
+	Fault   *Fault `json:"fault,omitempty"`  // nil: the agent did its work
+	Usage   Usage  `json:"usage,omitzero"`
 }
 
 // TimerFired answers SetTimer, unless CancelTimer came first.
 type TimerFired struct {
-	Time time.Time `json:"time"`
-	ID   string    `json:"id"`
+	ID string `json:"id"`
 }
 
 // HumanAnswered answers AskHuman. [Run.Admit] says beforehand whether it would
 // be taken.
 type HumanAnswered struct {
-	Time    time.Time `json:"time"`
-	Address string    `json:"address"`
-	Value   string    `json:"value"`
-	By      string    `json:"by,omitempty"`
-	// Unattended is as in Started.
-	Unattended bool `json:"unattended,omitempty"`
+	Address string `json:"address"`
+	Value   string `json:"value"`
+	By      string `json:"by,omitempty"`
 }
 
 // CancelAsked ends the run: everything under way is cancelled.
 type CancelAsked struct {
-	Time   time.Time `json:"time"`
-	By     string    `json:"by,omitempty"`
-	Reason string    `json:"reason,omitempty"`
+	By     string `json:"by,omitempty"`
+	Reason string `json:"reason,omitempty"`
 }
 
 // LimitRaised sets limits of the whole run anew; zero fields stay as they are.
 // A task that waits because its cost is unknown goes on.
 type LimitRaised struct {
-	Time   time.Time       `json:"time"`
 	Limits workflow.Limits `json:"limits"`
 	By     string          `json:"by,omitempty"`
-	// Unattended is as in Started.
-	Unattended bool `json:"unattended,omitempty"`
 }
 
 // Recovered says that a new process has taken the run up. Attempts without an
 // answer are lost, and the time since the last event does not count.
 type Recovered struct {
-	Time time.Time `json:"time"`
-	// Unattended is as in Started: nobody takes the run up yet.
-	Unattended bool `json:"unattended,omitempty"`
 	// Unsettled says that a lost attempt may have cost what it could: its cost is
 	// not known. Without it, as in older runs, such an attempt cost nothing.
 	Unsettled bool `json:"unsettled,omitempty"`
@@ -111,9 +108,8 @@ type Recovered struct {
 // the instance at Address and what followed from it. It recovers like Recovered,
 // unattended, and the clock of the run begins anew.
 type Forked struct {
-	Time    time.Time `json:"time"`
-	From    string    `json:"from"` // the other run
-	Address string    `json:"address"`
+	From    string `json:"from"` // the other run
+	Address string `json:"address"`
 }
 
 // Usage is what an attempt used.
@@ -147,15 +143,6 @@ const (
 	FaultCancelled FaultKind = "cancelled"
 	FaultLimit     FaultKind = "limit" // a loop reached its bound without an exit
 )
-
-func (e *Started) When() time.Time       { return e.Time }
-func (e *TaskEnded) When() time.Time     { return e.Time }
-func (e *TimerFired) When() time.Time    { return e.Time }
-func (e *HumanAnswered) When() time.Time { return e.Time }
-func (e *CancelAsked) When() time.Time   { return e.Time }
-func (e *LimitRaised) When() time.Time   { return e.Time }
-func (e *Recovered) When() time.Time     { return e.Time }
-func (e *Forked) When() time.Time        { return e.Time }
 
 func (*Started) event()       {}
 func (*TaskEnded) event()     {}

@@ -85,7 +85,7 @@ type note struct {
 	in      *inst // nil for the run itself
 	status  Status
 	text    string
-	until   time.Duration // for Retrying, since the start of the run
+	until   time.Time // for Retrying
 	attempt int32
 	kind    told
 }
@@ -101,14 +101,11 @@ func (r *Run) tell(in *inst, kind told, text string) {
 func (r *Run) Facts() []Fact {
 	facts := make([]Fact, len(r.notes))
 	for i, n := range r.notes {
-		f := Fact{Time: r.now, Kind: n.kind.kind(), Attempt: int(n.attempt), Status: n.status, Text: n.text, Workflow: r.bundle.Root.Name}
+		f := Fact{Time: r.now, Kind: n.kind.kind(), Attempt: int(n.attempt), Status: n.status, Text: n.text, Until: n.until, Workflow: r.bundle.Root.Name}
 		if n.in != nil {
 			place := &n.in.n.place
 			f.Address, f.Workflow, f.Node, f.Agent = n.in.address, place.Workflow, place.Node, place.Agent
 			f.Usage = n.in.usage
-		}
-		if n.kind == toldRetrying {
-			f.Until = r.began.Add(n.until)
 		}
 		facts[i] = f
 	}

@@ -15,26 +15,27 @@ import (
 //
 // The new run rehearses the events: the instance is held back, so that whatever
 // follows from it never starts, and the events that belong to it find no place.
-func Fork(b *workflow.Bundle, events []Event, address, run string, now time.Time) ([]Event, error) {
+func Fork(b *workflow.Bundle, events []Envelope, address, run string, now time.Time) ([]Envelope, error) {
 	r, err := New(b)
 	if err != nil {
 		return nil, err
 	}
 	from := ""
-	var kept []Event
-	for _, ev := range events {
-		switch started, ok := ev.(*Started); {
+	var kept []Envelope
+	for _, e := range events {
+		switch started, ok := e.Event.(*Started); {
 		case ok:
 			again := *started
 			from, again.Run, again.Rehearse = started.Run, run, address
-			ev = &again
-		case !r.survives(ev):
+			e.Event = &again
+		case !r.survives(e):
 			continue
 		}
-		if _, err := r.Step(ev); err != nil {
+		e.Seq = len(kept) + 1
+		if _, err := r.Step(e); err != nil {
 			return nil, err
 		}
-		kept = append(kept, ev)
+		kept = append(kept, e)
 	}
 	if r.heldBack == nil {
 		return nil, fmt.Errorf("the run has no step %q to start again from%s", address, suggestStep(b, events, address))
@@ -42,7 +43,7 @@ func Fork(b *workflow.Bundle, events []Event, address, run string, now time.Time
 	if r.finish != nil || r.heldBack.phase != held {
 		return nil, fmt.Errorf("%q would be cancelled again: %s; start again from the step that failed", address, r.whyEnding())
 	}
-	return append(kept, &Forked{Time: now, From: from, Address: address}), nil
+	return append(kept, Envelope{Seq: len(kept) + 1, Time: now, Clock: r.ClockAt(now), Event: &Forked{From: from, Address: address}}), nil
 }
 
 // whyEnding is the failure that ends what the instance that is held back is in.
@@ -58,8 +59,8 @@ func (r *Run) whyEnding() string {
 // survives says whether an event has a place in the forked run: it does not if
 // what it answers never starts there. Whatever cancelled an attempt did so in
 // the old run only, unless the attempt is told to stop here too.
-func (r *Run) survives(ev Event) bool {
-	switch ev := ev.(type) {
+func (r *Run) survives(e Envelope) bool {
+	switch ev := e.Event.(type) {
 	case *TaskEnded:
 		in := r.attempts[ev.Address]
 		told := in != nil && (in.phase == stopping || in.expired)
@@ -74,8 +75,9 @@ func (r *Run) survives(ev Event) bool {
 		return false
 	case *Started, *HumanAnswered, *LimitRaised, *Recovered:
 	}
-	r.makeRoom(ev)
-	return r.Admit(ev) == nil
+	r.makeRoom(e.Event)
+	e.Seq = 0
+	return r.Admit(e) == nil
 }
 
 // makeRoom lets start what an event of the old run answers: there it had found
@@ -156,13 +158,13 @@ func (g *graph) holds(each *inst, item int, address string) bool {
 }
 
 // suggestStep is the step of the old run that was meant.
-func suggestStep(b *workflow.Bundle, events []Event, address string) string {
+func suggestStep(b *workflow.Bundle, events []Envelope, address string) string {
 	r, err := New(b)
 	if err != nil {
 		return ""
 	}
-	for _, ev := range events {
-		if _, err := r.Step(ev); err != nil {
+	for _, e := range events {
+		if _, err := r.Step(e); err != nil {
 			return ""
 		}
 	}

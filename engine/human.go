@@ -56,7 +56,7 @@ func (r *Run) open(in *inst, gate *AskHuman) {
 	r.gates[in.address] = in
 	r.command(gate)
 	r.tell(in, toldAsked, gate.Question)
-	r.setTimer(in.timerID(answerTimer), gate.Deadline, in)
+	r.setTimer(in.timerID(answerTimer), in, 0, gate.Deadline)
 }
 
 // withdraw closes a gate without an answer.

@@ -333,24 +333,36 @@ type clock struct {
 
 func (r *Run) busy() bool { return len(r.attempts) > 0 || r.clock.delays > 0 }
 
-// advance moves the time to that of the event. No driver ran the run before
-// Recovered and Forked, so that time does not count.
-func (r *Run) advance(ev Event) {
-	at := ev.When().Round(0) // what the wall clock shows, as a replay reads it
-	passed := at.Sub(r.now)
-	if passed <= 0 {
-		return
-	}
-	switch ev.(type) {
+// advance moves both clocks to the event. Neither ever goes back. No driver ran
+// the run before Recovered and Forked, so that time is not the run's own.
+func (r *Run) advance(e Envelope) {
+	at := e.Time.Round(0) // what the wall clock shows, as a replay reads it
+	first, taken := false, false
+	switch e.Event.(type) {
 	case *Started:
-		r.began, passed = at, 0
+		first = true
+		r.began, r.now = at, at
 	case *Recovered, *Forked:
+		taken = true
 	case *TaskEnded, *TimerFired, *HumanAnswered, *CancelAsked, *LimitRaised:
-		if r.busy() {
-			r.clock.active += passed
-		}
 	}
-	r.now, r.elapsed = at, r.elapsed+passed
+	passed := e.Clock - r.elapsed
+	if e.Clock == 0 && !first {
+		passed = at.Sub(r.now)
+	}
+	if passed = max(0, passed); r.busy() && !taken {
+		r.clock.active += passed
+	}
+	r.elapsed += passed
+	if at.After(r.now) {
+		r.now = at
+	}
+}
+
+// ClockAt is what the run's clock shows when a process takes the run up at a
+// time: what no process measured is taken from the wall clock.
+func (r *Run) ClockAt(now time.Time) time.Duration {
+	return r.elapsed + max(0, now.Round(0).Sub(r.now))
 }
 
 // watchRuntime keeps one timer at the moment at which the first workflow will
@@ -361,21 +373,21 @@ func (r *Run) watchRuntime() {
 		return
 	}
 	r.clock.frames = slices.DeleteFunc(r.clock.frames, func(f *frame) bool { return f.scope.closed() })
-	var at time.Time
+	due := notYet
 	for _, f := range r.clock.frames {
 		if most := f.limits.Runtime; most > 0 && r.busy() {
-			if due := r.now.Add(f.since + most - r.clock.active); at.IsZero() || due.Before(at) {
-				at = due
+			if left := f.since + most - r.clock.active; due == notYet || r.elapsed+left < due {
+				due = r.elapsed + left
 			}
 		}
 	}
 	t := r.timers[runtimeTimer]
 	switch {
-	case at.IsZero() && t == nil:
-	case at.IsZero():
+	case due == notYet && t == nil:
+	case due == notYet:
 		r.clearTimer(runtimeTimer)
-	case t == nil || !t.at.Equal(at):
-		r.setTimer(runtimeTimer, at, nil)
+	case t == nil || t.Clock != due:
+		r.setTimer(runtimeTimer, nil, due-r.elapsed, time.Time{})
 	}
 }
 

@@ -158,7 +158,7 @@ func driveFlat(t *testing.T, w *workflow.Workflow, r *rand.Rand) map[string]engi
 		t.Fatal(err)
 	}
 	open := map[string]*engine.StartTask{}
-	commands, err := run.Step(&engine.Started{Time: time.Unix(0, 0), Run: "flat", Version: engine.Version})
+	commands, err := run.Step(engine.Envelope{Time: time.Unix(0, 0), Event: &engine.Started{Run: "flat", Version: engine.Version}})
 	for {
 		if err != nil {
 			t.Fatal(err)
@@ -173,13 +173,13 @@ func driveFlat(t *testing.T, w *workflow.Workflow, r *rand.Rand) map[string]engi
 		}
 		c := pick(r, open)
 		delete(open, c.Address)
-		ev := &engine.TaskEnded{Time: time.Unix(1, 0), Address: c.Address, Attempt: c.Attempt}
+		ev := &engine.TaskEnded{Address: c.Address, Attempt: c.Attempt}
 		if failed, label := outcome(c.Address); failed {
 			ev.Fault = &engine.Fault{Kind: engine.FaultError, Message: "boom"}
 		} else {
 			ev.Output = label
 		}
-		commands, err = run.Step(ev)
+		commands, err = run.Step(engine.Envelope{Time: time.Unix(1, 0), Event: ev})
 	}
 	statuses := map[string]engine.Status{}
 	for _, step := range run.Result().Steps {

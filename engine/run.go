@@ -9,7 +9,7 @@ import (
 
 // Version is the version of the engine's behaviour. A run keeps the version it
 // was started with; a program that does not know it refuses the run.
-const Version = 1
+const Version = 2
 
 // Run is the state of one run. It is not safe for concurrent use.
 type Run struct {
@@ -19,7 +19,8 @@ type Run struct {
 	id        string
 	began     time.Time
 	now       time.Time
-	elapsed   time.Duration         // from began to now
+	elapsed   time.Duration         // the run's own clock
+	count     int                   // events so far
 	tasks     map[string]*TaskFacts // by node.factsKey
 	unbounded TaskFacts             // of tasks that are not in tasks
 	root      *scope                // nil before Started
@@ -118,16 +119,18 @@ func called(b *workflow.Bundle) []*workflow.Workflow {
 // Step takes one event and says what to do about it. The commands, and what
 // Facts gives, are valid until the next Step. An error means that the event does
 // not fit the run; the run is then unchanged.
-func (r *Run) Step(ev Event) ([]Command, error) {
-	r.makeRoom(ev)
-	about, err := r.admit(ev)
+func (r *Run) Step(e Envelope) ([]Command, error) {
+	r.makeRoom(e.Event)
+	about, err := r.admit(e)
 	if err != nil {
 		return nil, err
 	}
 	r.commands, r.notes = r.commands[:0], r.notes[:0]
-	r.advance(ev)
-	r.unattended = unattended(ev)
-	r.take(ev, about)
+	r.count++
+	r.advance(e)
+	_, forked := e.Event.(*Forked)
+	r.unattended = e.Unattended || forked
+	r.take(e.Event, about)
 	r.work()
 	r.watchRuntime()
 	return r.commands, nil
@@ -158,25 +161,6 @@ func (r *Run) take(ev Event, about *inst) {
 	}
 }
 
-func unattended(ev Event) bool {
-	switch ev := ev.(type) {
-	case *Started:
-		return ev.Unattended
-	case *TaskEnded:
-		return ev.Unattended
-	case *HumanAnswered:
-		return ev.Unattended
-	case *LimitRaised:
-		return ev.Unattended
-	case *Recovered:
-		return ev.Unattended
-	case *Forked:
-		return true
-	case *TimerFired, *CancelAsked:
-	}
-	return false
-}
-
 func cancelText(ev *CancelAsked) string {
 	text := "cancelled"
 	if ev.By != "" {
@@ -190,26 +174,29 @@ func cancelText(ev *CancelAsked) string {
 
 // Admit says whether Step would take the event now, with an error made for
 // people: an answer that is not offered, a gate that was withdrawn.
-func (r *Run) Admit(ev Event) error {
-	_, err := r.admit(ev)
+func (r *Run) Admit(e Envelope) error {
+	_, err := r.admit(e)
 	return err
 }
 
 // admit also gives the instance whose attempt ended, if that is the event.
-func (r *Run) admit(ev Event) (*inst, error) {
-	if _, first := ev.(*Started); first != (r.root == nil) {
+func (r *Run) admit(e Envelope) (*inst, error) {
+	if e.Seq != 0 && e.Seq != r.count+1 {
+		return nil, fmt.Errorf("event %d cannot follow event %d", e.Seq, r.count)
+	}
+	if _, first := e.Event.(*Started); first != (r.root == nil) {
 		if first {
 			return nil, fmt.Errorf("the run has started already")
 		}
 		return nil, fmt.Errorf("the run has not started")
 	}
 	if r.finish != nil {
-		if answer, ok := ev.(*HumanAnswered); ok {
+		if answer, ok := e.Event.(*HumanAnswered); ok {
 			return nil, fmt.Errorf("%w; the run is over: %s", r.noGate(answer.Address), r.finish.Status)
 		}
 		return nil, fmt.Errorf("the run is over: %s", r.finish.Status)
 	}
-	switch ev := ev.(type) {
+	switch ev := e.Event.(type) {
 	case *Started:
 		if ev.Version < 1 || ev.Version > Version {
 			return nil, fmt.Errorf("the run needs version %d of the engine, and this is version %d; update hocket", ev.Version, Version)

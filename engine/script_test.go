@@ -78,7 +78,7 @@ type script struct {
 	t      *testing.T
 	bundle *workflow.Bundle
 	run    *engine.Run
-	events []engine.Event
+	events []engine.Envelope
 	now    time.Time
 	timers map[string]time.Time
 	limits workflow.Limits
@@ -136,12 +136,12 @@ func (s *script) do(verb string, args []string, line string) error {
 		return s.start(rest)
 	case "ok":
 		address, output, _ := strings.Cut(rest, " ")
-		return s.step(&engine.TaskEnded{Time: s.now, Address: address, Attempt: s.attempt(address), Output: unquote(output), Usage: s.usage()})
+		return s.step(&engine.TaskEnded{Address: address, Attempt: s.attempt(address), Output: unquote(output), Usage: s.usage()})
 	case "fail":
-		return s.step(&engine.TaskEnded{Time: s.now, Address: args[0], Attempt: s.attempt(args[0]), Fault: s.fault(args[1], args[2]), Usage: s.usage()})
+		return s.step(&engine.TaskEnded{Address: args[0], Attempt: s.attempt(args[0]), Fault: s.fault(args[1], args[2]), Usage: s.usage()})
 	case "answer", "leave-answer":
 		address, value, _ := strings.Cut(rest, " ")
-		return s.step(&engine.HumanAnswered{Time: s.now, Address: address, Value: unquote(value), By: "ann", Unattended: verb != "answer"})
+		return s.step(&engine.HumanAnswered{Address: address, Value: unquote(value), By: "ann"}, verb != "answer")
 	case "wait":
 		seconds, err := strconv.Atoi(rest)
 		s.now = s.now.Add(time.Duration(seconds) * time.Second)
@@ -149,7 +149,7 @@ func (s *script) do(verb string, args []string, line string) error {
 	case "fire":
 		return s.fire()
 	case "cancel":
-		return s.step(&engine.CancelAsked{Time: s.now, By: "ann"})
+		return s.step(&engine.CancelAsked{By: "ann"})
 	case "cost":
 		return s.cost(args)
 	case "raise":
@@ -157,7 +157,7 @@ func (s *script) do(verb string, args []string, line string) error {
 		if err != nil {
 			return err
 		}
-		return s.step(&engine.LimitRaised{Time: s.now, Limits: workflow.Limits{CostUSD: cost}})
+		return s.step(&engine.LimitRaised{Limits: workflow.Limits{CostUSD: cost}})
 	case "crash":
 		return s.crash()
 	case "fork":
@@ -202,7 +202,7 @@ func (s *script) start(rest string) error {
 	if s.run, err = engine.New(s.bundle); err != nil {
 		return err
 	}
-	s.timers = map[string]time.Time{}
+	s.events, s.timers = nil, map[string]time.Time{}
 	inputs := map[string]any{}
 	for pair := range strings.FieldsSeq(rest) {
 		name, value, _ := strings.Cut(pair, "=")
@@ -211,7 +211,7 @@ func (s *script) start(rest string) error {
 			inputs[name] = parsed
 		}
 	}
-	return s.step(&engine.Started{Time: s.now, Run: "run", Version: engine.Version, Inputs: inputs, Limits: s.limits, Tasks: s.tasks})
+	return s.step(&engine.Started{Run: "run", Version: engine.Version, Inputs: inputs, Limits: s.limits, Tasks: s.tasks})
 }
 
 func (s *script) attempt(address string) int {
@@ -235,12 +235,13 @@ func (s *script) fault(kind, message string) *engine.Fault {
 	return f
 }
 
-func (s *script) step(ev engine.Event) error {
-	commands, err := s.run.Step(ev)
+func (s *script) step(ev engine.Event, unattended ...bool) error {
+	e := engine.Envelope{Seq: len(s.events) + 1, Time: s.now, Event: ev, Unattended: len(unattended) > 0 && unattended[0]}
+	commands, err := s.run.Step(e)
 	if err != nil {
 		return err
 	}
-	s.events = append(s.events, ev)
+	s.events = append(s.events, e)
 	if s.facts {
 		for _, f := range s.run.Facts() {
 			fmt.Fprintf(&s.out, "  · %s\n", strings.TrimSpace(fmt.Sprintf("%s %s %s", f.Kind, f.Address, f.Text)))
@@ -273,9 +274,13 @@ func (s *script) show(commands []engine.Command) {
 		case *engine.CancelTask:
 			fmt.Fprintf(&s.out, "  cancel %s\n", c.Address)
 		case *engine.SetTimer:
-			s.timers[c.ID] = c.At
+			at := c.At
+			if at.IsZero() {
+				at = time.Unix(0, 0).UTC().Add(c.Clock) // nothing sets the clock here
+			}
+			s.timers[c.ID] = at
 			if c.ID != "runtime" {
-				fmt.Fprintf(&s.out, "  timer %s in %s\n", c.ID, c.At.Sub(s.now).Round(time.Second))
+				fmt.Fprintf(&s.out, "  timer %s in %s\n", c.ID, at.Sub(s.now).Round(time.Second))
 			}
 		case *engine.CancelTimer:
 			delete(s.timers, c.ID)
@@ -320,12 +325,12 @@ func (s *script) fire() error {
 	}
 	delete(s.timers, first)
 	fmt.Fprintf(&s.out, "  fired %s\n", first)
-	return s.step(&engine.TimerFired{Time: s.now, ID: first})
+	return s.step(&engine.TimerFired{ID: first})
 }
 
 // crash builds the run again from the events and carries out what is pending.
 func (s *script) crash() error {
-	return s.rebuild(s.events, &engine.Recovered{Time: s.now, Unsettled: true})
+	return s.rebuild(append(slices.Clip(s.events), engine.Envelope{Time: s.now, Event: &engine.Recovered{Unsettled: true}}))
 }
 
 func (s *script) fork(address string) error {
@@ -337,18 +342,18 @@ func (s *script) fork(address string) error {
 	return s.rebuild(events)
 }
 
-func (s *script) rebuild(events []engine.Event, more ...engine.Event) error {
+func (s *script) rebuild(events []engine.Envelope) error {
 	run, err := engine.New(s.bundle)
 	if err != nil {
 		return err
 	}
 	s.run, s.events = run, nil
 	clear(s.timers)
-	for _, ev := range append(slices.Clip(events), more...) {
-		if _, err := run.Step(ev); err != nil {
+	for _, e := range events {
+		if _, err := run.Step(e); err != nil {
 			return err
 		}
-		s.events = append(s.events, ev)
+		s.events = append(s.events, e)
 	}
 	s.show(run.Pending())
 	return nil
@@ -372,17 +377,19 @@ func (s *script) printSteps() {
 func TestEventsComeBack(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	for _, ev := range []engine.Event{
-		&engine.Started{Time: at, Run: "r", Version: 1, Inputs: map[string]any{"n": json.Number("12345678901234567890"), "t": "<&>"}, Limits: workflow.Limits{Steps: 3, Runtime: time.Minute}, Tasks: map[string]engine.TaskFacts{"w/n": {MaxCostUSD: 0.5, Timeout: time.Second}}},
-		&engine.TaskEnded{Time: at, Address: "a#2[3]", Attempt: 2, Output: "x\n\"y\"", Usage: engine.Usage{CostUSD: 0.25, TokensOut: 7}},
-		&engine.TaskEnded{Time: at, Address: "a", Attempt: 1, Fault: &engine.Fault{Kind: engine.FaultQuota, Message: "later", Until: at}},
-		&engine.TimerFired{Time: at, ID: "runtime"},
-		&engine.HumanAnswered{Time: at, Address: "gate", Value: "yes", By: "ann"},
-		&engine.CancelAsked{Time: at, By: "ann", Reason: "enough"},
-		&engine.LimitRaised{Time: at, Limits: workflow.Limits{CostUSD: 5}, By: "ann"},
-		&engine.Recovered{Time: at, Unsettled: true},
-		&engine.Forked{Time: at, From: "old", Address: "a"},
+		&engine.Started{Run: "r", Version: 1, Inputs: map[string]any{"n": json.Number("12345678901234567890"), "t": "<&>"}, Limits: workflow.Limits{Steps: 3, Runtime: time.Minute}, Tasks: map[string]engine.TaskFacts{"w/n": {MaxCostUSD: 0.5, Timeout: time.Second}}},
+		&engine.TaskEnded{Address: "a#2[3]", Attempt: 2, Output: "x\n\"y\"", Usage: engine.Usage{CostUSD: 0.25, TokensOut: 7}},
+		&engine.TaskEnded{Address: "a", Attempt: 1, Fault: &engine.Fault{Kind: engine.FaultQuota, Message: "later", Until: at}},
+		&engine.TimerFired{ID: "runtime"},
+		&engine.HumanAnswered{Address: "gate", Value: "yes", By: "ann"},
+		&engine.CancelAsked{By: "ann", Reason: "enough"},
+		&engine.LimitRaised{Limits: workflow.Limits{CostUSD: 5}, By: "ann"},
+		&engine.Recovered{Unsettled: true},
+		&engine.Forked{From: "old", Address: "a"},
+		&engine.Recovered{},
 	} {
-		line, err := engine.Encode(ev)
+		e := engine.Envelope{Time: at, Clock: 77 * time.Second, Unattended: true, Event: ev}
+		line, err := engine.Encode(e)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -390,7 +397,7 @@ func TestEventsComeBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(ev, got); diff != "" {
+		if diff := cmp.Diff(e, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", line, diff)
 		}
 		if strings.Contains(string(line), "\n") {

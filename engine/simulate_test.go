@@ -43,15 +43,16 @@ type simulation struct {
 	*rand.Rand
 	bundle *workflow.Bundle
 	run    *engine.Run
-	events []engine.Event
-	now    time.Time
+	events []engine.Envelope
+	now    time.Time     // the wall clock, which somebody sets now and then
+	clock  time.Duration // the run's own
 	limits workflow.Limits
 	bound  engine.TaskFacts
 	logf   func(string, ...any)
 
 	tasks  map[string]*engine.StartTask // issued and not answered
 	stop   map[string]bool              // told to stop
-	timers map[string]time.Time
+	timers map[string]*engine.SetTimer
 	gates  map[string]*engine.AskHuman
 	ended  *engine.Finish
 	sent   map[string]bool // keys issued since the last recovery
@@ -60,7 +61,7 @@ type simulation struct {
 func simulate(seed uint64, logf func(string, ...any)) (err error) {
 	s := &simulation{
 		Rand: rand.New(rand.NewPCG(seed, 7)), now: time.Unix(1e9, 0).UTC(), logf: logf,
-		tasks: map[string]*engine.StartTask{}, stop: map[string]bool{}, timers: map[string]time.Time{}, gates: map[string]*engine.AskHuman{}, sent: map[string]bool{},
+		tasks: map[string]*engine.StartTask{}, stop: map[string]bool{}, timers: map[string]*engine.SetTimer{}, gates: map[string]*engine.AskHuman{}, sent: map[string]bool{},
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -96,7 +97,7 @@ func (s *simulation) play() error {
 			w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) { tasks[w.Name+"/"+n.ID] = s.bound })
 		}
 	}
-	err := s.step(&engine.Started{Time: s.now, Run: "sim", Version: engine.Version, Limits: s.limits, Tasks: tasks, Inputs: map[string]any{"items": []any{"i", "j", "k"}[:s.IntN(4)]}})
+	err := s.step(&engine.Started{Run: "sim", Version: engine.Version, Limits: s.limits, Tasks: tasks, Inputs: map[string]any{"items": []any{"i", "j", "k"}[:s.IntN(4)]}})
 	for i := 0; err == nil && s.ended == nil; i++ {
 		if i > 5000 {
 			return fmt.Errorf("no end after %d events", i)
@@ -163,10 +164,10 @@ func (s *simulation) checkFork() error {
 }
 
 // raised is the cost to which a run's limit was raised.
-func raised(events []engine.Event) float64 {
+func raised(events []engine.Envelope) float64 {
 	cost := 0.0
 	for _, ev := range events {
-		if r, ok := ev.(*engine.LimitRaised); ok {
+		if r, ok := ev.Event.(*engine.LimitRaised); ok {
 			cost = max(cost, r.Limits.CostUSD)
 		}
 	}
@@ -175,12 +176,15 @@ func raised(events []engine.Event) float64 {
 
 // next makes one thing happen.
 func (s *simulation) next() error {
-	s.now = s.now.Add(time.Duration(s.IntN(2000)) * time.Millisecond)
+	s.pass(time.Duration(1+s.IntN(2000)) * time.Millisecond)
+	if s.IntN(100) == 0 { // somebody sets the clock
+		s.now = s.now.Add(time.Duration(s.IntN(4000)-2000) * time.Second)
+	}
 	switch k := s.IntN(200); {
 	case k == 0:
 		return s.crash()
-	case k == 1 && s.run.Admit(&engine.CancelAsked{}) == nil:
-		return s.step(&engine.CancelAsked{Time: s.now, By: "sim"})
+	case k == 1 && s.run.Admit(engine.Envelope{Event: &engine.CancelAsked{}}) == nil:
+		return s.step(&engine.CancelAsked{By: "sim"})
 	}
 	if len(s.tasks) > 0 && (s.IntN(10) > 0 || len(s.timers)+len(s.gates) == 0) {
 		return s.step(s.answerTask(pick(s.Rand, s.tasks)))
@@ -195,11 +199,11 @@ func (s *simulation) next() error {
 		return fmt.Errorf("stuck: nothing is under way and the run is %s", s.run.Status())
 	}
 	s.limits.CostUSD += 0.5
-	return s.step(&engine.LimitRaised{Time: s.now, Limits: workflow.Limits{CostUSD: s.limits.CostUSD}})
+	return s.step(&engine.LimitRaised{Limits: workflow.Limits{CostUSD: s.limits.CostUSD}})
 }
 
 func (s *simulation) answerTask(c *engine.StartTask) engine.Event {
-	ev := &engine.TaskEnded{Time: s.now, Address: c.Address, Attempt: c.Attempt, Usage: engine.Usage{CostUSD: c.MaxCostUSD * s.Float64(), TokensIn: 3}}
+	ev := &engine.TaskEnded{Address: c.Address, Attempt: c.Attempt, Usage: engine.Usage{CostUSD: c.MaxCostUSD * s.Float64(), TokensIn: 3}}
 	switch k := s.IntN(100); {
 	case s.stop[c.Address]:
 		ev.Fault = &engine.Fault{Kind: engine.FaultCancelled, Message: "cancelled"}
@@ -220,23 +224,31 @@ func (s *simulation) answerGate(c *engine.AskHuman) engine.Event {
 	if len(c.Options) > 0 {
 		value = c.Options[s.IntN(len(c.Options))].Value
 	}
-	return &engine.HumanAnswered{Time: s.now, Address: c.Address, Value: value}
+	return &engine.HumanAnswered{Address: c.Address, Value: value}
+}
+
+func (s *simulation) pass(d time.Duration) { s.now, s.clock = s.now.Add(d), s.clock+d }
+
+// left is the time until a timer is due.
+func (s *simulation) left(id string) time.Duration {
+	if t := s.timers[id]; !t.At.IsZero() {
+		return t.At.Sub(s.now)
+	}
+	return s.timers[id].Clock - s.clock
 }
 
 // fireNext fires the timer that is due first. A fired timeout is followed by the
 // end of its attempt sooner or later.
 func (s *simulation) fireNext() error {
 	first := ""
-	for id, at := range s.timers {
-		if first == "" || at.Before(s.timers[first]) || at.Equal(s.timers[first]) && id < first {
+	for id := range s.timers {
+		if first == "" || s.left(id) < s.left(first) || s.left(id) == s.left(first) && id < first {
 			first = id
 		}
 	}
-	if at := s.timers[first]; at.After(s.now) {
-		s.now = at
-	}
+	s.pass(max(0, s.left(first)))
 	delete(s.timers, first)
-	return s.step(&engine.TimerFired{Time: s.now, ID: first})
+	return s.step(&engine.TimerFired{ID: first})
 }
 
 // crash forgets everything but the events.
@@ -249,9 +261,10 @@ func (s *simulation) crash() error {
 	}
 	s.run = run
 	s.now = s.now.Add(time.Hour)
-	ev := &engine.Recovered{Time: s.now, Unsettled: true}
-	s.events = append(s.events, ev)
-	if _, err := run.Step(ev); err != nil {
+	s.clock = run.ClockAt(s.now)
+	e := s.envelope(&engine.Recovered{Unsettled: true})
+	s.events = append(s.events, e)
+	if _, err := run.Step(e); err != nil {
 		return err
 	}
 	clear(s.tasks)
@@ -262,10 +275,15 @@ func (s *simulation) crash() error {
 	return s.carryOut(run.Pending())
 }
 
+func (s *simulation) envelope(ev engine.Event) engine.Envelope {
+	return engine.Envelope{Seq: len(s.events) + 1, Time: s.now, Clock: s.clock, Event: ev}
+}
+
 func (s *simulation) step(ev engine.Event) error {
-	s.events = append(s.events, ev)
+	e := s.envelope(ev)
+	s.events = append(s.events, e)
 	if s.logf != nil {
-		line, _ := engine.Encode(ev)
+		line, _ := engine.Encode(e)
 		s.logf("%s", line)
 	}
 	if ended, ok := ev.(*engine.TaskEnded); ok {
@@ -279,7 +297,7 @@ func (s *simulation) step(ev engine.Event) error {
 		delete(s.gates, answered.Address)
 		clear(s.sent) // a person may have an attempt made again
 	}
-	commands, err := s.run.Step(ev)
+	commands, err := s.run.Step(e)
 	if err != nil {
 		return err
 	}
@@ -302,7 +320,7 @@ func (s *simulation) carryOut(commands []engine.Command) error {
 		case *engine.CancelTask:
 			s.stop[c.Address] = true
 		case *engine.SetTimer:
-			s.timers[c.ID] = c.At
+			s.timers[c.ID] = c
 		case *engine.CancelTimer:
 			delete(s.timers, c.ID)
 		case *engine.AskHuman:
@@ -355,10 +373,10 @@ func (s *simulation) compareReplay() error {
 	return nil
 }
 
-func throughJSON(ev engine.Event) (engine.Event, error) {
-	line, err := engine.Encode(ev)
+func throughJSON(e engine.Envelope) (engine.Envelope, error) {
+	line, err := engine.Encode(e)
 	if err != nil {
-		return nil, err
+		return e, err
 	}
 	return engine.Decode(line)
 }
@@ -380,7 +398,7 @@ func (s *simulation) checkEnd() error {
 	if result.Status != engine.Success && result.Error == "" {
 		return fmt.Errorf("%s without a reason", result.Status)
 	}
-	if err := s.run.Admit(&engine.CancelAsked{}); err == nil {
+	if err := s.run.Admit(engine.Envelope{Event: &engine.CancelAsked{}}); err == nil {
 		return fmt.Errorf("an event is admitted after the end")
 	}
 	return nil

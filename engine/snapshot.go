@@ -31,7 +31,7 @@ func (r *Run) Pending() []Command {
 		all = append(all, entry{r.gates[address].issued, r.gates[address].gate})
 	}
 	for _, id := range sortedKeys(r.timers) {
-		all = append(all, entry{r.timers[id].issued, &SetTimer{ID: id, At: r.timers[id].at}})
+		all = append(all, entry{r.timers[id].issued, &r.timers[id].SetTimer})
 	}
 	slices.SortStableFunc(all, func(a, b entry) int { return int(a.issued - b.issued) })
 	out := make([]Command, len(all))
@@ -45,7 +45,7 @@ func (r *Run) Pending() []Command {
 // and for looking at, not for restoring: that is what the events are for.
 func (r *Run) Snapshot() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "run %s %s at %s, clock %s\n", r.id, r.Status(), r.now.UTC().Format("15:04:05.000"), r.clock.active)
+	fmt.Fprintf(&b, "run %s %s at %s, clock %s, active %s\n", r.id, r.Status(), r.now.UTC().Format("15:04:05.000"), r.elapsed, r.clock.active)
 	if r.root != nil {
 		r.printScope(&b, r.root, "")
 	}
@@ -99,6 +99,9 @@ func describe(c Command) string {
 	case *CancelTask:
 		return fmt.Sprintf("cancel %s attempt=%d", c.Address, c.Attempt)
 	case *SetTimer:
+		if c.At.IsZero() {
+			return fmt.Sprintf("timer %s clock=%s", c.ID, c.Clock)
+		}
 		return fmt.Sprintf("timer %s at=%s", c.ID, c.At.UTC().Format("15:04:05.000"))
 	case *CancelTimer:
 		return "clear " + c.ID

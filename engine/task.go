@@ -124,7 +124,7 @@ func (r *Run) issue(in *inst, bound *TaskFacts) {
 	r.command(in.cmd)
 	r.tell(in, toldAttemptStarted, "")
 	if in.cmd.Timeout > 0 {
-		r.setTimer(in.timerID(timeoutTimer), r.now.Add(in.cmd.Timeout), in)
+		r.setTimer(in.timerID(timeoutTimer), in, in.cmd.Timeout, time.Time{})
 	}
 }
 
@@ -161,7 +161,7 @@ func (r *Run) attemptFailed(in *inst, fault *Fault) {
 	switch {
 	case fault.Kind == FaultQuota && fault.Until.After(r.now):
 		r.tell(in, toldAttemptFailed, fault.Message)
-		r.wait(in, parked, fault.Until)
+		r.wait(in, parked, 0, fault.Until)
 		return
 	case fault.Kind == FaultLost:
 		r.lost(in)
@@ -180,7 +180,7 @@ func (r *Run) attemptFailed(in *inst, fault *Fault) {
 	}
 	in.cmd = &again
 	if delay := r.retryDelay(in, retry); delay > 0 {
-		r.wait(in, delayed, r.now.Add(delay))
+		r.wait(in, delayed, delay, time.Time{})
 	} else {
 		r.admitTask(in)
 	}
@@ -194,14 +194,17 @@ func (r *Run) retryOf(in *inst) workflow.Retry {
 	return r.bound(in).Retry
 }
 
-// wait puts the next attempt off.
-func (r *Run) wait(in *inst, how phase, until time.Time) {
+// wait puts the next attempt off: for a while, or until a time if it is given.
+func (r *Run) wait(in *inst, how phase, delay time.Duration, until time.Time) {
 	in.phase = how
 	if how == delayed {
 		r.clock.delays++
 	}
-	r.setTimer(in.timerID(retryTimer), until, in)
-	r.note(note{kind: toldRetrying, in: in, attempt: in.attempt, text: in.err, until: until.Sub(r.began)})
+	r.setTimer(in.timerID(retryTimer), in, delay, until)
+	if until.IsZero() {
+		until = r.now.Add(delay)
+	}
+	r.note(note{kind: toldRetrying, in: in, attempt: in.attempt, text: in.err, until: until})
 }
 
 // retryDelay grows as the policy says. The jitter is a hash, so that a replay

@@ -9,7 +9,7 @@ import (
 
 // timer is a SetTimer that has not fired.
 type timer struct {
-	at     time.Time
+	SetTimer
 	in     *inst // nil for the run's own
 	issued int32
 }
@@ -29,10 +29,15 @@ func (in *inst) timerID(what string) string {
 	return what + " " + in.address + "@" + strconv.Itoa(int(in.attempt))
 }
 
-func (r *Run) setTimer(id string, at time.Time, in *inst) {
+// setTimer sets a timer that fires after a duration, or at a time if it is given.
+func (r *Run) setTimer(id string, in *inst, after time.Duration, at time.Time) {
 	r.issued++
-	r.timers[id] = &timer{at, in, r.issued}
-	r.command(&SetTimer{ID: id, At: at})
+	t := &timer{SetTimer{ID: id, At: at}, in, r.issued}
+	if at.IsZero() {
+		t.Clock = r.elapsed + after
+	}
+	r.timers[id] = t
+	r.command(&t.SetTimer)
 }
 
 func (r *Run) clearTimer(id string) {
@@ -71,6 +76,21 @@ func (r *Run) timerFired(ev *TimerFired) {
 		r.end(in.child, TimedOut, "took longer than "+in.n.def.Timeout.String())
 	case queued, held, stopping, finished:
 	}
+}
+
+// Due is when the next timer is due, as the wall clock will show it; zero: there
+// is none.
+func (r *Run) Due() (first time.Time) {
+	for _, t := range r.timers {
+		at := t.At
+		if at.IsZero() {
+			at = r.now.Add(t.Clock - r.elapsed)
+		}
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	return first
 }
 
 // unanswered fails a gate that nobody answered in time.

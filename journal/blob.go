@@ -43,15 +43,15 @@ type place struct {
 }
 
 // encode makes rows of events.
-func encode(events []engine.Event) (rows, error) {
+func encode(events []engine.Envelope) (rows, error) {
 	out := make(rows, len(events))
-	for i, ev := range events {
-		data, err := engine.Encode(ev)
+	for i, e := range events {
+		data, err := engine.Encode(e)
 		if err != nil {
-			return nil, fmt.Errorf("journal: %T: %w", ev, err)
+			return nil, fmt.Errorf("journal: %T: %w", e.Event, err)
 		}
 		if out[i], err = takeOut(string(data)); err != nil {
-			return nil, fmt.Errorf("journal: %T: %w", ev, err)
+			return nil, fmt.Errorf("journal: %T: %w", e.Event, err)
 		}
 	}
 	return out, nil

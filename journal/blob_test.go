@@ -17,7 +17,7 @@ func TestLongStringsAreStoredOnceByHash(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	w := createRun(t, s, "demo-1")
 	long := strings.Repeat("a \"quoted\" \\ line\n\u2028<&>\x01", 10_000)
-	want := []engine.Event{
+	want := []engine.Envelope{
 		started("demo-1"),
 		ended(1, long),
 		ended(2, "short"),
@@ -50,13 +50,13 @@ func TestLongStringsDeepInValues(t *testing.T) {
 		"$blob":     "a value that looks like a mark",
 		"reference": map[string]any{"at": json.Number("3"), "hash": "00"},
 	}
-	first := &engine.Started{Time: start, Run: "demo-1", Version: engine.Version, Inputs: inputs}
-	w, err := s.Create(NewRun{ID: "demo-1", Pin: testPin("demo"), Events: []engine.Event{first}})
+	first := engine.Envelope{Time: start, Event: &engine.Started{Run: "demo-1", Version: engine.Version, Inputs: inputs}}
+	w, err := s.Create(NewRun{ID: "demo-1", Pin: testPin("demo"), Events: []engine.Envelope{first}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	got, ok := readEvents(t, s, "demo-1")[0].(*engine.Started)
+	got, ok := readEvents(t, s, "demo-1")[0].Event.(*engine.Started)
 	if !ok {
 		t.Fatal("the first event is not Started")
 	}

@@ -112,12 +112,12 @@ func createRole(args []string) error {
 	}
 	for i := range 20 {
 		id := fmt.Sprintf("%s-%d", args[1], i)
-		w, err := s.Create(NewRun{ID: id, Pin: testPin("demo"), Created: start, Events: []engine.Event{started(id)}})
+		w, err := s.Create(NewRun{ID: id, Pin: testPin("demo"), Created: start, Events: []engine.Envelope{started(id)}})
 		if err != nil {
 			return err
 		}
 		for j := range 10 {
-			if err := w.Append(Batch{Events: []engine.Event{ended(j+1, "x")}}); err != nil {
+			if err := w.Append(Batch{Events: []engine.Envelope{ended(j+1, "x")}}); err != nil {
 				return err
 			}
 		}

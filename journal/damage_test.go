@@ -20,18 +20,18 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 	limit("40")
-	want := []engine.Event{started("demo-1")}
+	want := []engine.Envelope{started("demo-1")}
 	var full error
 	for full == nil {
 		ev := ended(len(want), strings.Repeat("x", 3000))
-		if full = w.Append(Batch{Events: []engine.Event{ev}}); full == nil {
+		if full = w.Append(Batch{Events: []engine.Envelope{ev}}); full == nil {
 			want = append(want, ev)
 		}
 	}
 	if !IsProblem(full, Full) || !strings.Contains(full.Error(), s.file) || !strings.Contains(full.Error(), "free some space") {
 		t.Errorf("a full disk gives %v", full)
 	}
-	if err := w.Append(Batch{Events: []engine.Event{ended(99, strings.Repeat("y", 2*MaxInline))}}); !IsProblem(err, Full) {
+	if err := w.Append(Batch{Events: []engine.Envelope{ended(99, strings.Repeat("y", 2*MaxInline))}}); !IsProblem(err, Full) {
 		t.Errorf("a large value on a full disk gives %v", err)
 	}
 	wantEvents(t, s, "demo-1", want)
@@ -80,7 +80,7 @@ func TestDamagedFile(t *testing.T) {
 	s := openStore(t, dir)
 	w := createRun(t, s, "demo-1")
 	const n = 4000
-	var batch []engine.Event
+	var batch []engine.Envelope
 	for i := range n {
 		batch = append(batch, ended(i+1, strings.Repeat("x", 200)))
 	}
@@ -110,7 +110,7 @@ func TestDamagedFile(t *testing.T) {
 	for ev, err := range s.Events(context.Background(), "demo-1") {
 		if last = err; err == nil {
 			read++
-			if ev == nil {
+			if ev.Event == nil {
 				t.Fatal("no event and no error")
 			}
 		}

@@ -17,56 +17,66 @@ type decoder struct {
 	minute time.Time          // when that minute began
 }
 
-func (d *decoder) decode(line string) (engine.Event, error) {
-	if ev := d.taskEnded(line); ev != nil {
-		return ev, nil
+func (d *decoder) decode(line string) (engine.Envelope, error) {
+	if e, ok := d.taskEnded(line); ok {
+		return e, nil
 	}
 	return engine.Decode([]byte(line))
 }
 
 // taskEnded reads an event of the form
 //
-//	{"type":"TaskEnded","time":"…","address":"…","attempt":1,"output":"…"}
+//	{"type":"TaskEnded","time":"…","clock":1,"address":"…","attempt":1,"output":"…"}
 //
-// as the engine writes it, or gives nil. Strings with escapes, faults and usage
-// are not of this form.
-func (d *decoder) taskEnded(line string) *engine.TaskEnded {
+// as the engine writes it, and as it did without a clock. Strings with escapes,
+// faults and usage are not of this form.
+func (d *decoder) taskEnded(line string) (e engine.Envelope, ok bool) {
 	rest, ok := strings.CutPrefix(line, `{"type":"TaskEnded","time":`)
 	if !ok {
-		return nil
+		return e, false
 	}
 	stamp, rest, ok := quoted(rest)
 	if !ok {
-		return nil
+		return e, false
 	}
-	at, ok := d.time(stamp)
-	if !ok {
-		return nil
+	if e.Time, ok = d.time(stamp); !ok {
+		return e, false
 	}
+	clock, rest, _ := number(rest, `,"clock":`)
 	address, rest, ok := field(rest, `,"address":`)
 	if !ok {
-		return nil
+		return e, false
 	}
-	rest, ok = strings.CutPrefix(rest, `,"attempt":`)
-	digits := strings.IndexAny(rest, ",}")
-	if !ok || digits < 0 {
-		return nil
+	attempt, rest, ok := number(rest, `,"attempt":`)
+	if !ok {
+		return e, false
 	}
-	attempt, err := strconv.Atoi(rest[:digits])
-	if err != nil {
-		return nil
-	}
-	output, rest, _ := field(rest[digits:], `,"output":`)
+	output, rest, _ := field(rest, `,"output":`)
 	if rest != "}" {
-		return nil
+		return e, false
 	}
 	if len(d.room) == 0 {
 		d.room = make([]engine.TaskEnded, chunk)
 	}
 	ev := &d.room[0]
 	d.room = d.room[1:]
-	ev.Time, ev.Address, ev.Attempt, ev.Output = at, address, attempt, output
-	return ev
+	ev.Address, ev.Attempt, ev.Output = address, int(attempt), output
+	e.Clock, e.Event = time.Duration(clock), ev
+	return e, true
+}
+
+// number reads a key and its number; where the key is missing, rest is all of it.
+func number(text, key string) (value int64, rest string, ok bool) {
+	after, found := strings.CutPrefix(text, key)
+	digits := strings.IndexAny(after, ",}")
+	if !found || digits < 0 {
+		return 0, text, false
+	}
+	value, err := strconv.ParseInt(after[:digits], 10, 64)
+	if err != nil {
+		return 0, text, false
+	}
+	return value, after[digits:], true
 }
 
 // time reads a time in UTC. The times of a run are close together, so most differ

@@ -18,7 +18,6 @@ func TestDecodeAgreesWithTheEngine(t *testing.T) {
 	quick := 0
 	rapid.Check(t, func(t *rapid.T) {
 		ev := &engine.TaskEnded{
-			Time:    time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "s"), rapid.Int64Range(0, 999_999_999).Draw(t, "ns")).UTC(),
 			Address: strings.ToValidUTF8(text.Draw(t, "address"), ""),
 			Attempt: rapid.IntRange(0, 1<<40).Draw(t, "attempt"),
 			Output:  strings.ToValidUTF8(text.Draw(t, "output"), ""),
@@ -27,7 +26,13 @@ func TestDecodeAgreesWithTheEngine(t *testing.T) {
 			ev.Fault = &engine.Fault{Kind: engine.FaultError, Message: text.Draw(t, "message")}
 			ev.Usage.TokensIn = 3
 		}
-		data, err := engine.Encode(ev)
+		e := engine.Envelope{
+			Time:       time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "s"), rapid.Int64Range(0, 999_999_999).Draw(t, "ns")).UTC(),
+			Clock:      time.Duration(rapid.OneOf(rapid.Just(int64(0)), rapid.Int64()).Draw(t, "clock")),
+			Unattended: rapid.IntRange(0, 9).Draw(t, "unattended") == 0,
+			Event:      ev,
+		}
+		data, err := engine.Encode(e)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +45,7 @@ func TestDecodeAgreesWithTheEngine(t *testing.T) {
 		if err != nil || !cmp.Equal(want, got) {
 			t.Fatalf("%s: %v\n%s", data, err, cmp.Diff(want, got))
 		}
-		if d.taskEnded(string(data)) != nil {
+		if _, ok := d.taskEnded(string(data)); ok {
 			quick++
 		}
 	})
@@ -73,13 +78,13 @@ func TestDecodeTimes(t *testing.T) {
 }
 
 func TestDecodeLeavesTheRestToTheEngine(t *testing.T) {
-	const whole = `{"type":"TaskEnded","time":"2026-01-02T03:04:05Z","address":"a","attempt":1,"output":"ok"}`
+	const whole = `{"type":"TaskEnded","time":"2026-01-02T03:04:05Z","clock":77,"address":"a","attempt":1,"output":"ok"}`
 	var d decoder
-	if d.taskEnded(whole) == nil {
+	if _, ok := d.taskEnded(whole); !ok {
 		t.Fatal("the commonest event is not read the short way")
 	}
 	for i := range whole {
-		if ev := d.taskEnded(whole[:i]); ev != nil {
+		if ev, ok := d.taskEnded(whole[:i]); ok {
 			t.Errorf("%q was read as %+v", whole[:i], ev)
 		}
 	}
@@ -87,8 +92,9 @@ func TestDecodeLeavesTheRestToTheEngine(t *testing.T) {
 		strings.Replace(whole, "Z", "+01:00", 1), strings.Replace(whole, "1", "x", 1), whole + " ", whole + "}",
 		strings.Replace(whole, `"ok"`, `"a\nb"`, 1), strings.Replace(whole, `"ok"`, `"ok","usage":{"tokens_in":1}`, 1),
 		strings.Replace(whole, "TaskEnded", "TimerFired", 1), strings.Replace(whole, `:1,`, `:1.5,`, 1),
+		strings.Replace(whole, `:77,`, `:7.7,`, 1), strings.Replace(whole, `"clock"`, `"unattended":true,"clock"`, 1),
 	} {
-		if ev := d.taskEnded(line); ev != nil {
+		if ev, ok := d.taskEnded(line); ok {
 			t.Errorf("%q was read as %+v", line, ev)
 		}
 	}

@@ -21,8 +21,8 @@ const ahead = 64
 // Events reads the events of a run, in order. The next ones are read and decoded
 // while the caller works on those before. After an error nothing follows; what
 // came before it was recorded.
-func (s *Store) Events(ctx context.Context, run string) iter.Seq2[engine.Event, error] {
-	return func(yield func(engine.Event, error) bool) {
+func (s *Store) Events(ctx context.Context, run string) iter.Seq2[engine.Envelope, error] {
+	return func(yield func(engine.Envelope, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		decoded := make(chan part, ahead)
 		go func() {
@@ -35,25 +35,25 @@ func (s *Store) Events(ctx context.Context, run string) iter.Seq2[engine.Event, 
 			}
 		}()
 		for p := range decoded {
-			for _, ev := range p.events {
-				if !yield(ev, nil) {
+			for _, e := range p.events {
+				if !yield(e, nil) {
 					return
 				}
 			}
 			if p.err != nil {
-				yield(nil, p.err)
+				yield(engine.Envelope{}, p.err)
 				return
 			}
 		}
 		if err := ctx.Err(); err != nil {
-			yield(nil, err)
+			yield(engine.Envelope{}, err)
 		}
 	}
 }
 
 // part is a piece of a run on its way from the reader to the caller.
 type part struct {
-	events []engine.Event
+	events []engine.Envelope
 	err    error // after the events
 }
 
@@ -66,13 +66,13 @@ func (s *Store) decode(ctx context.Context, run string, out chan<- part) {
 			return false
 		}
 	}
-	p := part{events: make([]engine.Event, 0, chunk)}
+	p := part{events: make([]engine.Envelope, 0, chunk)}
 	seq, dec := 0, decoder{}
 	for line, err := range s.Lines(ctx, run) {
 		seq++
-		var ev engine.Event
+		var e engine.Envelope
 		if err == nil {
-			if ev, err = dec.decode(line); err != nil {
+			if e, err = dec.decode(line); err != nil {
 				err = s.damaged("", fmt.Errorf("event %d of run %s: %w", seq, run, err))
 			}
 		}
@@ -80,12 +80,13 @@ func (s *Store) decode(ctx context.Context, run string, out chan<- part) {
 			p.err = err
 			break
 		}
-		p.events = append(p.events, ev)
+		e.Seq = seq
+		p.events = append(p.events, e)
 		if len(p.events) == chunk {
 			if !send(p) {
 				return
 			}
-			p = part{events: make([]engine.Event, 0, chunk)}
+			p = part{events: make([]engine.Envelope, 0, chunk)}
 		}
 	}
 	send(p)

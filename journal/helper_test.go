@@ -21,18 +21,19 @@ func testPin(name string) *Pin {
 	}}}
 }
 
-func started(run string) engine.Event {
-	return &engine.Started{Time: start, Run: run, Version: engine.Version}
+func started(run string) engine.Envelope {
+	return engine.Envelope{Time: start, Event: &engine.Started{Run: run, Version: engine.Version}}
 }
 
 // ended is the i-th event after Started.
-func ended(i int, output string) engine.Event {
-	return &engine.TaskEnded{Time: start.Add(time.Duration(i) * time.Second), Address: fmt.Sprintf("work[%d]", i), Attempt: 1, Output: output}
+func ended(i int, output string) engine.Envelope {
+	passed := time.Duration(i) * time.Second
+	return engine.Envelope{Time: start.Add(passed), Clock: passed, Event: &engine.TaskEnded{Address: fmt.Sprintf("work[%d]", i), Attempt: 1, Output: output}}
 }
 
 // endedWith is the end of an attempt that used something.
-func endedWith(address string, used engine.Usage) engine.Event {
-	return &engine.TaskEnded{Time: start, Address: address, Attempt: 1, Usage: used}
+func endedWith(address string, used engine.Usage) engine.Envelope {
+	return engine.Envelope{Time: start, Event: &engine.TaskEnded{Address: address, Attempt: 1, Usage: used}}
 }
 
 func openStore(t testing.TB, dir string) *Store {
@@ -51,7 +52,7 @@ func openStore(t testing.TB, dir string) *Store {
 
 func createRun(t testing.TB, s *Store, id string) *Writer {
 	t.Helper()
-	w, err := s.Create(NewRun{ID: id, Pin: testPin("demo"), Created: start, Events: []engine.Event{started(id)}})
+	w, err := s.Create(NewRun{ID: id, Pin: testPin("demo"), Created: start, Events: []engine.Envelope{started(id)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,26 +60,30 @@ func createRun(t testing.TB, s *Store, id string) *Writer {
 	return w
 }
 
-func appendEvents(t testing.TB, w *Writer, events ...engine.Event) {
+func appendEvents(t testing.TB, w *Writer, events ...engine.Envelope) {
 	t.Helper()
 	if err := w.Append(Batch{Events: events}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func readEvents(t testing.TB, s *Store, run string) []engine.Event {
+func readEvents(t testing.TB, s *Store, run string) []engine.Envelope {
 	t.Helper()
-	var events []engine.Event
+	var events []engine.Envelope
 	for ev, err := range s.Events(context.Background(), run) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if ev.Seq != len(events)+1 {
+			t.Fatalf("event %d has the number %d", len(events)+1, ev.Seq)
+		}
+		ev.Seq = 0
 		events = append(events, ev)
 	}
 	return events
 }
 
-func wantEvents(t testing.TB, s *Store, run string, want []engine.Event) {
+func wantEvents(t testing.TB, s *Store, run string, want []engine.Envelope) {
 	t.Helper()
 	if diff := cmp.Diff(want, readEvents(t, s, run)); diff != "" {
 		t.Errorf("events of %s (-want +got):\n%s", run, diff)

@@ -58,7 +58,7 @@ func (s *Store) Send(ctx context.Context, run string, ev engine.Event) (int64, e
 	if err != nil {
 		return 0, err
 	}
-	data, err := engine.Encode(ev)
+	data, err := engine.Encode(engine.Envelope{Event: ev})
 	if err != nil {
 		return 0, fmt.Errorf("journal: %T: %w", ev, err)
 	}
@@ -89,10 +89,11 @@ func (w *Writer) Inbox(ctx context.Context) ([]Message, error) {
 		if err := rows.Scan(&m.ID, &data, &sent); err != nil {
 			return nil, explain(s.file, err)
 		}
-		if m.Event, err = engine.Decode([]byte(data)); err != nil {
+		e, err := engine.Decode([]byte(data))
+		if err != nil {
 			return nil, s.damaged("", fmt.Errorf("message %d: %w", m.ID, err))
 		}
-		m.Sent = fromMicros(sent)
+		m.Event, m.Sent = e.Event, fromMicros(sent)
 		ms = append(ms, m)
 	}
 	return ms, explain(s.file, rows.Err())

@@ -17,9 +17,9 @@ func TestInbox(t *testing.T) {
 	w := createRun(t, driver, "demo-1")
 	createRun(t, driver, "demo-2")
 
-	answer := &engine.HumanAnswered{Time: start, Address: "gate", Value: "yes", By: "ann"}
-	cancel := &engine.CancelAsked{Time: start, Reason: "enough"}
-	raise := &engine.LimitRaised{Time: start}
+	answer := &engine.HumanAnswered{Address: "gate", Value: "yes", By: "ann"}
+	cancel := &engine.CancelAsked{Reason: "enough"}
+	raise := &engine.LimitRaised{}
 	var ids []int64
 	for _, ev := range []engine.Event{answer, cancel, raise} {
 		id, err := sender.Send(ctx, "demo-1", ev)
@@ -54,7 +54,7 @@ func TestInbox(t *testing.T) {
 	}
 
 	verdicts := []Verdict{{ID: ids[0]}, {ID: ids[1], Refused: "the run is over"}}
-	if err := w.Append(Batch{Events: []engine.Event{answer}, Verdicts: verdicts}); err != nil {
+	if err := w.Append(Batch{Events: []engine.Envelope{{Time: start, Event: answer}}, Verdicts: verdicts}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range verdicts {

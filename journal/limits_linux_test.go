@@ -29,13 +29,13 @@ func smallRole(args []string) error {
 	if err != nil {
 		return err
 	}
-	w, err := s.Create(NewRun{ID: "demo-1", Pin: testPin("demo"), Events: []engine.Event{started("demo-1")}})
+	w, err := s.Create(NewRun{ID: "demo-1", Pin: testPin("demo"), Events: []engine.Envelope{started("demo-1")}})
 	if err != nil {
 		return err
 	}
 	var failed error
 	for failed == nil {
-		failed = w.Append(Batch{Events: []engine.Event{ended(w.Recorded(), strings.Repeat("x", 50_000))}})
+		failed = w.Append(Batch{Events: []engine.Envelope{ended(w.Recorded(), strings.Repeat("x", 50_000))}})
 	}
 	n := 0
 	for _, err := range s.Events(context.Background(), "demo-1") {

@@ -72,7 +72,7 @@ func writeHistory(t *testing.T, o Options) history {
 	defer w.Close()
 	h := history{marks: []mark{{len(recorded()), w.Recorded()}}}
 	for i := range 40 {
-		var batch []engine.Event
+		var batch []engine.Envelope
 		for range []int{1, 3, 17}[i%3] {
 			n := w.Recorded() + len(batch)
 			batch = append(batch, ended(n, strings.Repeat(fmt.Sprint(n, " "), 1+n%200)))
@@ -221,7 +221,7 @@ func (f files) events(t *testing.T, dir string) int {
 		if err != nil {
 			t.Fatalf("after a power failure: event %d: %v", n+1, err)
 		}
-		if e, ok := ev.(*engine.TaskEnded); ok && e.Address != fmt.Sprintf("work[%d]", n) {
+		if e, ok := ev.Event.(*engine.TaskEnded); ok && e.Address != fmt.Sprintf("work[%d]", n) {
 			t.Fatalf("event %d is of %s", n+1, e.Address)
 		}
 		n++

@@ -38,8 +38,8 @@ type NewRun struct {
 	Owner        driver.Owner
 	Key, Request string // see driver.Spec
 	Created      time.Time
-	Events       []engine.Event // the first ones, Started at least
-	Summary      *Summary       // after them; nil: the run goes on
+	Events       []engine.Envelope // the first ones, Started at least
+	Summary      *Summary          // after them; nil: the run goes on
 }
 
 // UsedKeyError says that a run was started with the same key for the same request.

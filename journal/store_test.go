@@ -21,10 +21,10 @@ func TestEventsComeBackInOrder(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
 	w := createRun(t, s, "demo-1")
-	want := []engine.Event{started("demo-1")}
+	want := []engine.Envelope{started("demo-1")}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, size := range []int{1, 1, 2, 63, 64, 65, 200, 1, 700} {
-		var batch []engine.Event
+		var batch []engine.Envelope
 		for range size {
 			batch = append(batch, ended(len(want)+len(batch), strings.Repeat("x\n\"", rng.IntN(40))))
 		}
@@ -53,7 +53,7 @@ func TestEventsComeBackInOrder(t *testing.T) {
 func TestReadingCanStopAnywhere(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	w := createRun(t, s, "demo-1")
-	var batch []engine.Event
+	var batch []engine.Envelope
 	for i := range 3 * chunk {
 		batch = append(batch, ended(i, "x"))
 	}
@@ -91,7 +91,7 @@ func TestPinComesBack(t *testing.T) {
 	pin.Replies = json.RawMessage(`{"*":"ok"}`)
 	pin.Dir = "/project"
 	for _, id := range []string{"demo-1", "demo-2"} {
-		w, err := s.Create(NewRun{ID: id, Pin: pin, Created: start, Events: []engine.Event{started(id)}})
+		w, err := s.Create(NewRun{ID: id, Pin: pin, Created: start, Events: []engine.Envelope{started(id)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +115,7 @@ func TestListOfRuns(t *testing.T) {
 	ctx := context.Background()
 	for _, id := range []string{"demo-a1", "demo-a2", "other-b", "demo-a"} {
 		w := createRun(t, s, id)
-		if err := w.Append(Batch{Events: []engine.Event{ended(1, "x")}, Summary: &Summary{Status: engine.Success}}); err != nil {
+		if err := w.Append(Batch{Events: []engine.Envelope{ended(1, "x")}, Summary: &Summary{Status: engine.Success}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -149,7 +149,7 @@ func TestListOfRuns(t *testing.T) {
 		}
 	}
 	var exists *ExistsError
-	if _, err := s.Create(NewRun{ID: "other-b", Pin: testPin("demo"), Events: []engine.Event{started("other-b")}}); err == nil {
+	if _, err := s.Create(NewRun{ID: "other-b", Pin: testPin("demo"), Events: []engine.Envelope{started("other-b")}}); err == nil {
 		t.Error("a run was created while another driver holds its id")
 	}
 	if _, err := s.Runs(ctx, 1); err != nil {
@@ -157,7 +157,7 @@ func TestListOfRuns(t *testing.T) {
 	}
 	w := createRun(t, s, "twice")
 	w.Close()
-	if _, err := s.Create(NewRun{ID: "twice", Pin: testPin("demo"), Events: []engine.Event{started("twice")}}); !errors.As(err, &exists) {
+	if _, err := s.Create(NewRun{ID: "twice", Pin: testPin("demo"), Events: []engine.Envelope{started("twice")}}); !errors.As(err, &exists) {
 		t.Errorf("creating a run twice gives %v", err)
 	}
 }
@@ -194,26 +194,26 @@ func TestConflict(t *testing.T) {
 	w := createRun(t, s, "demo-1")
 	rival := *w // as if the lock had not held, on a disk without locks
 	appendEvents(t, &rival, ended(1, "rival"))
-	for _, batch := range [][]engine.Event{{ended(1, "mine")}, {ended(1, "mine"), ended(2, "mine")}} {
+	for _, batch := range [][]engine.Envelope{{ended(1, "mine")}, {ended(1, "mine"), ended(2, "mine")}} {
 		var conflict *ConflictError
 		if err := w.Append(Batch{Events: batch}); !errors.As(err, &conflict) || conflict.Seq != 2 || conflict.Run != "demo-1" {
 			t.Errorf("a second writer gets %v", err)
 		}
 	}
-	wantEvents(t, s, "demo-1", []engine.Event{started("demo-1"), ended(1, "rival")})
+	wantEvents(t, s, "demo-1", []engine.Envelope{started("demo-1"), ended(1, "rival")})
 }
 
 func TestBatchIsAllOrNothing(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	w := createRun(t, s, "demo-1")
-	err := w.Append(Batch{Events: []engine.Event{ended(1, "x")}, Summary: &Summary{Status: engine.Success}, Verdicts: []Verdict{{ID: 99}}})
+	err := w.Append(Batch{Events: []engine.Envelope{ended(1, "x")}, Summary: &Summary{Status: engine.Success}, Verdicts: []Verdict{{ID: 99}}})
 	var withdrawn *WithdrawnError
 	if !errors.As(err, &withdrawn) {
 		t.Fatalf("a verdict on a message that is not there gives %v", err)
 	}
-	wantEvents(t, s, "demo-1", []engine.Event{started("demo-1")})
+	wantEvents(t, s, "demo-1", []engine.Envelope{started("demo-1")})
 	appendEvents(t, w, ended(1, "y"))
-	wantEvents(t, s, "demo-1", []engine.Event{started("demo-1"), ended(1, "y")})
+	wantEvents(t, s, "demo-1", []engine.Envelope{started("demo-1"), ended(1, "y")})
 }
 
 func TestModes(t *testing.T) {

@@ -27,7 +27,7 @@ type Writer struct {
 
 // Batch is what one Append records.
 type Batch struct {
-	Events []engine.Event
+	Events []engine.Envelope
 	// Summary, if not nil, is what the list of runs says after the events. It takes
 	// a Problem back.
 	Summary *Summary
@@ -44,8 +44,8 @@ func (b *Batch) plain() bool {
 }
 
 // costs says whether an event is kept beside the others too, see noteUsage.
-func costs(ev engine.Event) bool {
-	ended, ok := ev.(*engine.TaskEnded)
+func costs(e engine.Envelope) bool {
+	ended, ok := e.Event.(*engine.TaskEnded)
 	return ok && ended.Usage != engine.Usage{}
 }
 
@@ -135,9 +135,9 @@ func (w *Writer) record(tx *sql.Tx, rows rows, b Batch) error {
 
 // mark notes in the list of runs what a batch says about the whole run.
 func (w *Writer) mark(tx *sql.Tx, b Batch) error {
-	for _, ev := range b.Events {
-		if costs(ev) {
-			if err := w.noteUsage(tx, ev.(*engine.TaskEnded)); err != nil {
+	for _, e := range b.Events {
+		if costs(e) {
+			if err := w.noteUsage(tx, e.Event.(*engine.TaskEnded)); err != nil {
 				return err
 			}
 		}

@@ -128,7 +128,7 @@ func crashAt(t *testing.T, w World, b *workflow.Bundle, run string, n int, after
 		t.Fatalf("resume after a crash at attempt %d: %v", n, err)
 	}
 	for _, ev := range recorded {
-		if ended, ok := ev.(*engine.TaskEnded); ok {
+		if ended, ok := ev.Event.(*engine.TaskEnded); ok {
 			if key := fmt.Sprintf("%s@%d", ended.Address, ended.Attempt); seen.count(key) != 1 {
 				t.Errorf("%s was recorded and made %d times (crash at attempt %d; before it: %v)", key, seen.count(key), n, before)
 			}

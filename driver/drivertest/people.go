@@ -74,7 +74,7 @@ func answerWhileDriven(t *testing.T, w World) {
 	}
 }
 
-func eventsOrNone(d Driver) []engine.Event {
+func eventsOrNone(d Driver) []engine.Envelope {
 	evs, err := d.Events(context.Background(), runID)
 	if err != nil {
 		return nil

@@ -32,7 +32,7 @@ type Driver interface {
 	Cancel(ctx context.Context, run, reason string) error
 	Raise(ctx context.Context, run string, limits workflow.Limits) error
 	// Events are what is recorded of a run.
-	Events(ctx context.Context, run string) ([]engine.Event, error)
+	Events(ctx context.Context, run string) ([]engine.Envelope, error)
 	// Kill makes this driver die: from now on it records nothing and begins
 	// nothing, and others may take its runs up. Start and Resume return some
 	// error soon.

@@ -115,7 +115,7 @@ func agree(t *testing.T, d Driver, b *workflow.Bundle, got engine.Result) {
 	}
 	for i, ev := range events(t, d) {
 		if _, err := r.Step(ev); err != nil {
-			t.Fatalf("recorded event %d (%T) does not fit: %v", i+1, ev, err)
+			t.Fatalf("recorded event %d (%T) does not fit: %v", i+1, ev.Event, err)
 		}
 	}
 	if diff := cmp.Diff(r.Result(), got, cmpopts.EquateEmpty()); diff != "" {
@@ -123,7 +123,7 @@ func agree(t *testing.T, d Driver, b *workflow.Bundle, got engine.Result) {
 	}
 }
 
-func events(t *testing.T, d Driver) []engine.Event {
+func events(t *testing.T, d Driver) []engine.Envelope {
 	t.Helper()
 	evs, err := d.Events(t.Context(), runID)
 	if err != nil {
@@ -137,7 +137,7 @@ func count[E engine.Event](t *testing.T, d Driver) int {
 	t.Helper()
 	n := 0
 	for _, ev := range events(t, d) {
-		if _, ok := ev.(E); ok {
+		if _, ok := ev.Event.(E); ok {
 			n++
 		}
 	}

@@ -56,29 +56,27 @@ func recordIdle(ctx context.Context, store *journal.Store, w *journal.Writer, ev
 	if err != nil {
 		return Receipt{}, err
 	}
-	now := moment(time.Now())
-	if last := events[len(events)-1].When(); now.Before(last) {
-		now = last
-	}
-	ev = unattended(at(ev, now))
-	if err := admitIdle(r, ev); err != nil {
+	e := idle(r, events, ev)
+	if err := admitIdle(r, e); err != nil {
 		return Receipt{}, &RefusedError{Run: w.Run(), Reason: err.Error()}
 	}
-	add := func(ev engine.Event) error {
-		if err := w.Append(journal.Batch{Events: []engine.Event{ev}}); err != nil {
+	add := func(e engine.Envelope) error {
+		if err := w.Append(journal.Batch{Events: []engine.Envelope{e}}); err != nil {
 			return err
 		}
-		_, err := step(r, w.Run(), w.Recorded(), ev)
+		e.Seq = w.Recorded()
+		_, err := step(r, w.Run(), e)
 		return err
 	}
 	_, cancel := ev.(*engine.CancelAsked)
-	recovered := &engine.Recovered{Time: now, Unattended: true, Unsettled: true}
+	recovered := e
+	recovered.Event = &engine.Recovered{Unsettled: true}
 	if r.Status() == engine.Running && !cancel {
 		// It was interrupted. The time since then must not count as its own.
 		err = add(recovered)
 	}
 	if err == nil {
-		err = add(ev)
+		err = add(e)
 	}
 	if err == nil && cancel && !r.Status().Done() {
 		err = add(recovered) // what was under way is gone
@@ -91,47 +89,25 @@ func recordIdle(ctx context.Context, store *journal.Store, w *journal.Writer, ev
 
 // admitIdle says why a run that nobody drives does not take an event. What its
 // attempts asked went with the process that made them.
-func admitIdle(r *engine.Run, ev engine.Event) error {
-	a, answers := ev.(*engine.HumanAnswered)
+func admitIdle(r *engine.Run, e engine.Envelope) error {
+	a, answers := e.Event.(*engine.HumanAnswered)
 	if !answers || r.Status().Done() {
-		return r.Admit(ev)
+		return r.Admit(e)
 	}
 	if _, _, numbered := journal.SplitQuestion(a.Address); numbered {
 		return fmt.Errorf("the question %s is over: the process that asked it has ended; when the run is resumed, its step asks again", a.Address)
 	}
-	return r.Admit(ev)
+	return r.Admit(e)
 }
 
-// unattended marks an event that nobody is there to act on.
-func unattended(ev engine.Event) engine.Event {
-	switch ev := ev.(type) {
-	case *engine.HumanAnswered:
-		ev.Unattended = true
-	case *engine.LimitRaised:
-		ev.Unattended = true
-	case *engine.Started, *engine.TaskEnded, *engine.TimerFired, *engine.CancelAsked, *engine.Recovered, *engine.Forked:
+// idle is an event that happens now in a run that nobody drives. Time never goes
+// back within a run.
+func idle(r *engine.Run, events []engine.Envelope, ev engine.Event) engine.Envelope {
+	now := moment(time.Now())
+	if last := events[len(events)-1].Time; now.Before(last) {
+		now = last
 	}
-	return ev
-}
-
-// at is an event of the inbox as it happens at a time.
-func at(ev engine.Event, now time.Time) engine.Event {
-	switch ev := ev.(type) {
-	case *engine.HumanAnswered:
-		e := *ev
-		e.Time = now
-		return &e
-	case *engine.CancelAsked:
-		e := *ev
-		e.Time = now
-		return &e
-	case *engine.LimitRaised:
-		e := *ev
-		e.Time = now
-		return &e
-	case *engine.Started, *engine.TaskEnded, *engine.TimerFired, *engine.Recovered, *engine.Forked:
-	}
-	return ev // Admit refuses it, or nobody sends it
+	return engine.Envelope{Time: now, Clock: r.ClockAt(now), Unattended: true, Event: ev}
 }
 
 const (

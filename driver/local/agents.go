@@ -89,8 +89,8 @@ func faultOf(ctx context.Context, err error) *engine.Fault {
 
 // endedEvent is the event of an outcome, with everything in it as it will come
 // back from the journal: a replay must see what the run saw.
-func endedEvent(at time.Time, address string, attempt int, out Outcome) *engine.TaskEnded {
-	ev := &engine.TaskEnded{Time: at, Address: address, Attempt: attempt, Output: valid(out.Output), Usage: out.Usage}
+func endedEvent(address string, attempt int, out Outcome) *engine.TaskEnded {
+	ev := &engine.TaskEnded{Address: address, Attempt: attempt, Output: valid(out.Output), Usage: out.Usage}
 	if c := ev.Usage.CostUSD; math.IsNaN(c) || math.IsInf(c, 0) {
 		ev.Usage.CostUSD, ev.Usage.CostUnknown = 0, true
 	}

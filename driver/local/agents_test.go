@@ -82,19 +82,19 @@ func TestEventsSurviveTheJournal(t *testing.T) {
 		{Usage: engine.Usage{CostUSD: math.Inf(1), TokensIn: 5}},
 		{Fault: &engine.Fault{Kind: engine.FaultQuota, Message: "\xc3", Until: time.Now().In(local)}},
 	} {
-		ev := endedEvent(moment(time.Now()), "a", 1, out)
+		ev := engine.Envelope{Time: moment(time.Now()), Clock: 1, Event: endedEvent("a", 1, out)}
 		back, err := roundTrip(ev)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(engine.Event(ev), back); diff != "" {
+		if diff := cmp.Diff(ev, back); diff != "" {
 			t.Errorf("%+v (-stepped +replayed):\n%s", out, diff)
 		}
 	}
 }
 
 func TestEnginePanicIsABrokenRun(t *testing.T) {
-	_, err := step(nil, "demo-1", 7, &engine.Recovered{}) // a run that is not there
+	_, err := step(nil, "demo-1", engine.Envelope{Seq: 7, Event: &engine.Recovered{}}) // a run that is not there
 	var broken *BrokenError
 	if !errors.As(err, &broken) || broken.Stack == nil || broken.Seq != 7 {
 		t.Errorf("a panic of the engine gives %v", err)

@@ -90,8 +90,8 @@ func (l *loop) answered(a *answer) error {
 		l.withdraw(a.address)
 		return nil
 	}
-	ev := &engine.HumanAnswered{Time: l.now(), Address: a.address, Value: valid(a.value), By: valid(a.by)}
-	if err := l.run.Admit(ev); err != nil {
+	e := l.now(&engine.HumanAnswered{Address: a.address, Value: valid(a.value), By: valid(a.by)})
+	if err := l.run.Admit(e); err != nil {
 		a.judge(err)
 		if _, open := l.asked[a.address]; open && a.scripted != nil {
 			delete(l.asked, a.address)
@@ -99,7 +99,7 @@ func (l *loop) answered(a *answer) error {
 		}
 		return nil
 	}
-	err := l.record(journal.Batch{Events: []engine.Event{ev}})
+	err := l.record(journal.Batch{Events: []engine.Envelope{e}})
 	a.judge(err)
 	return err
 }

@@ -41,7 +41,7 @@ type worker func(ctx context.Context, at Attempt) Outcome
 
 // start has an attempt made. A panic of an agent, or its runtime.Goexit, is a
 // failed attempt. The result carries the time at which the attempt ended.
-func (as *attempts) start(key attemptKey, work worker, log *attemptLog, at Attempt, clock Clock, mail *mailbox) {
+func (as *attempts) start(key attemptKey, work worker, log *attemptLog, at Attempt, clock runClock, mail *mailbox) {
 	ctx, cancel := context.WithCancelCause(as.base)
 	as.open[key] = cancel
 	as.flying++
@@ -53,7 +53,7 @@ func (as *attempts) start(key attemptKey, work worker, log *attemptLog, at Attem
 				out = failed("the agent panicked: %v", p)
 			}
 			log.close()
-			mail.post(letter{ended: endedEvent(moment(clock.Now()), key.address, key.attempt, out)})
+			mail.post(letter{ended: clock.stamp(endedEvent(key.address, key.attempt, out))})
 		}()
 		at.Log = log.write
 		out = work(ctx, at)

@@ -92,7 +92,7 @@ func bare(b *testing.B, steps int) time.Duration {
 		b.Fatal(err)
 	}
 	defer insert.Close()
-	event, err := engine.Encode(&engine.TaskEnded{Time: time.Now().UTC(), Address: "n500", Attempt: 1, Output: "ok"})
+	event, err := engine.Encode(engine.Envelope{Time: time.Now().UTC(), Clock: time.Minute, Event: &engine.TaskEnded{Address: "n500", Attempt: 1, Output: "ok"}})
 	if err != nil {
 		b.Fatal(err)
 	}

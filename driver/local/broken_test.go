@@ -19,8 +19,8 @@ func TestBrokenRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bad := &engine.TaskEnded{Address: "nowhere", Attempt: 1}
-	if err := errors.Join(w.Append(journal.Batch{Events: []engine.Event{bad}}), w.Close()); err != nil {
+	bad := engine.Envelope{Event: &engine.TaskEnded{Address: "nowhere", Attempt: 1}}
+	if err := errors.Join(w.Append(journal.Batch{Events: []engine.Envelope{bad}}), w.Close()); err != nil {
 		t.Fatal(err)
 	}
 	_, err = local.Resume(t.Context(), s, "demo-1", local.Options{Agents: echo})

@@ -67,7 +67,7 @@ func (p *process) Raise(ctx context.Context, run string, limits workflow.Limits)
 	return err
 }
 
-func (p *process) Events(ctx context.Context, run string) ([]engine.Event, error) {
+func (p *process) Events(ctx context.Context, run string) ([]engine.Envelope, error) {
 	_, events, err := local.Load(ctx, p.store, run)
 	return events, err
 }

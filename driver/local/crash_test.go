@@ -150,7 +150,7 @@ func replayBusy(t *testing.T, store *journal.Store, recorded func(key string)) (
 				issued[start.Key(busyRun)] = true
 			}
 		}
-		if ended, ok := ev.(*engine.TaskEnded); ok {
+		if ended, ok := ev.Event.(*engine.TaskEnded); ok {
 			recorded(fmt.Sprintf("%s/%s@%d", busyRun, ended.Address, ended.Attempt))
 		}
 	}

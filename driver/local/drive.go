@@ -16,11 +16,12 @@ func Start(ctx context.Context, store *journal.Store, spec Spec, o Options) (eng
 	if err != nil {
 		return engine.Result{}, err
 	}
-	var started *engine.Started
+	var started engine.Envelope
 	if l.writer, started, err = create(store, spec, o.Clock, false); err != nil {
 		l.audience.close()
 		return engine.Result{}, err
 	}
+	l.clock = newRunClock(o.Clock, 0)
 	return l.drive(ctx, func() error {
 		cmds, err := l.step(1, started)
 		for _, c := range cmds {
@@ -32,38 +33,37 @@ func Start(ctx context.Context, store *journal.Store, spec Spec, o Options) (eng
 
 // create records a run with its first event. An unattended one is begun by whoever
 // takes it up.
-func create(store *journal.Store, spec Spec, clock Clock, unattended bool) (*journal.Writer, *engine.Started, error) {
+func create(store *journal.Store, spec Spec, clock Clock, unattended bool) (*journal.Writer, engine.Envelope, error) {
 	const tries = 5 // ids made by chance that happen to be taken
 	for try := 1; ; try++ {
 		id := spec.Run
 		if id == "" {
 			id = NewID(spec.Pin.Bundle.Root.Name)
 		}
-		ev, err := roundTrip(&engine.Started{
-			Time: moment(clock.Now()), Run: id, Version: engine.Version, Unattended: unattended,
-			Inputs: spec.Inputs, Limits: spec.Limits, Tasks: spec.Tasks,
-		})
+		e, err := roundTrip(engine.Envelope{Time: moment(clock.Now()), Unattended: unattended, Event: &engine.Started{
+			Run: id, Version: engine.Version, Inputs: spec.Inputs, Limits: spec.Limits, Tasks: spec.Tasks,
+		}})
 		if err != nil {
-			return nil, nil, err
+			return nil, e, err
 		}
 		w, err := store.Create(journal.NewRun{
 			ID: id, Pin: spec.Pin, Owner: spec.Owner, Key: spec.Key, Request: spec.Request,
-			Created: ev.When(), Events: []engine.Event{ev},
+			Created: e.Time, Events: []engine.Envelope{e},
 		})
 		var exists *journal.ExistsError
 		if errors.As(err, &exists) && spec.Run == "" && try < tries {
 			continue
 		}
-		return w, ev.(*engine.Started), err
+		return w, e, err
 	}
 }
 
 // roundTrip is an event as it will come back from the journal, whatever Go
 // values the caller put into it.
-func roundTrip(ev engine.Event) (engine.Event, error) {
-	data, err := engine.Encode(ev)
+func roundTrip(e engine.Envelope) (engine.Envelope, error) {
+	data, err := engine.Encode(e)
 	if err != nil {
-		return nil, err
+		return e, err
 	}
 	return engine.Decode(data)
 }
@@ -99,9 +99,9 @@ func Resume(ctx context.Context, store *journal.Store, run string, o Options) (e
 // recover replays the run, says so in the journal, and carries out what is
 // asked for and not answered.
 func (l *loop) recover(ctx context.Context) error {
-	err := replay(ctx, l.store, l.writer.Run(), l.run, func(ev engine.Event, cmds []engine.Command) {
-		l.last = ev.When()
-		l.script.happened(ev)
+	err := replay(ctx, l.store, l.writer.Run(), l.run, func(e engine.Envelope, cmds []engine.Command) {
+		l.last = e.Time
+		l.script.happened(e.Event)
 		l.script.commanded(cmds)
 	})
 	if err != nil {
@@ -114,7 +114,8 @@ func (l *loop) recover(ctx context.Context) error {
 	if l.mail.numbers, err = l.writer.LastQuestions(ctx); err != nil {
 		return err
 	}
-	if err := l.takeUp(&engine.Recovered{Time: l.now(), Unsettled: true}); err != nil {
+	l.clock = newRunClock(l.o.Clock, l.run.ClockAt(l.o.Clock.Now()))
+	if err := l.takeUp(l.now(&engine.Recovered{Unsettled: true})); err != nil {
 		return err
 	}
 	for _, c := range l.run.Pending() {
@@ -125,11 +126,11 @@ func (l *loop) recover(ctx context.Context) error {
 
 // takeUp records and steps an event of the recovery. Its commands are not
 // carried out: Pending has them.
-func (l *loop) takeUp(ev engine.Event) error {
-	if err := l.writer.Append(journal.Batch{Events: []engine.Event{ev}}); err != nil {
+func (l *loop) takeUp(e engine.Envelope) error {
+	if err := l.writer.Append(journal.Batch{Events: []engine.Envelope{e}}); err != nil {
 		return err
 	}
-	cmds, err := l.step(l.writer.Recorded(), ev)
+	cmds, err := l.step(l.writer.Recorded(), e)
 	if err == nil {
 		l.script.commanded(cmds)
 	}

@@ -104,7 +104,7 @@ func (d *Driver) Start(_ context.Context, spec driver.Spec) (driver.Created, err
 	if err != nil {
 		return driver.Created{}, err
 	}
-	w, ev, err := create(s, spec, d.o.Clock, true)
+	w, _, err := create(s, spec, d.o.Clock, true)
 	var used *journal.UsedKeyError
 	if errors.As(err, &used) {
 		return driver.Created{Run: used.Run, Existed: true}, nil
@@ -112,7 +112,7 @@ func (d *Driver) Start(_ context.Context, spec driver.Spec) (driver.Created, err
 	if err != nil {
 		return driver.Created{}, err
 	}
-	return driver.Created{Run: ev.Run}, w.Close()
+	return driver.Created{Run: w.Run()}, w.Close()
 }
 
 // Drive takes a run up.

@@ -37,8 +37,8 @@ func Fork(ctx context.Context, store *journal.Store, spec ForkSpec) (string, err
 	if err != nil {
 		return "", err
 	}
-	for i, ev := range events {
-		if _, err := step(r, id, i+1, ev); err != nil {
+	for _, e := range events {
+		if _, err := step(r, id, e); err != nil {
 			return "", err
 		}
 	}
@@ -60,14 +60,15 @@ func Fork(ctx context.Context, store *journal.Store, spec ForkSpec) (string, err
 const forker = "hocket: the run was forked here"
 
 // instead are the events that follow the fork: the output, if it is given.
-func instead(r *engine.Run, b *workflow.Bundle, spec ForkSpec, now time.Time) ([]engine.Event, error) {
-	var events []engine.Event
+func instead(r *engine.Run, b *workflow.Bundle, spec ForkSpec, now time.Time) ([]engine.Envelope, error) {
+	var events []engine.Envelope
 	answer := func(value string) engine.Event {
-		return &engine.HumanAnswered{Time: now, Address: spec.Address, Value: value, By: forker, Unattended: true}
+		return &engine.HumanAnswered{Address: spec.Address, Value: value, By: forker}
 	}
 	add := func(ev engine.Event) error {
-		_, err := r.Step(ev)
-		events = append(events, ev)
+		e := engine.Envelope{Time: now, Clock: r.ClockAt(now), Unattended: true, Event: ev}
+		_, err := r.Step(e)
+		events = append(events, e)
 		return err
 	}
 	if spec.Output == nil {
@@ -76,7 +77,7 @@ func instead(r *engine.Run, b *workflow.Bundle, spec ForkSpec, now time.Time) ([
 	var err error
 	switch c := pendingAt(r, spec.Address).(type) {
 	case *engine.StartTask:
-		err = add(&engine.TaskEnded{Time: now, Address: c.Address, Attempt: c.Attempt, Output: valid(*spec.Output), Unattended: true})
+		err = add(&engine.TaskEnded{Address: c.Address, Attempt: c.Attempt, Output: valid(*spec.Output)})
 	case *engine.AskHuman:
 		if c.Required {
 			return nil, fmt.Errorf("a required gate is answered by a person; fork without an output, and answer %q", spec.Address)

@@ -135,8 +135,8 @@ func TestRecordedByOneDrivenByAnother(t *testing.T) {
 	s := openStore(t)
 	once := task("deploy", "deployed")
 	once.Once = true
-	started := &engine.Started{Time: time.Now().UTC(), Run: "demo-1", Version: engine.Version, Unattended: true}
-	w, err := s.Create(journal.NewRun{ID: "demo-1", Pin: &journal.Pin{Bundle: chain(once)}, Created: started.Time, Events: []engine.Event{started}})
+	started := engine.Envelope{Time: time.Now().UTC(), Unattended: true, Event: &engine.Started{Run: "demo-1", Version: engine.Version}}
+	w, err := s.Create(journal.NewRun{ID: "demo-1", Pin: &journal.Pin{Bundle: chain(once)}, Created: started.Time, Events: []engine.Envelope{started}})
 	if err != nil {
 		t.Fatal(err)
 	}

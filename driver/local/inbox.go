@@ -30,21 +30,21 @@ func (l *loop) readInbox() error {
 // readMessage takes or refuses one message. An attempt is told an answer after the
 // verdict is recorded: its sender may have taken it back.
 func (l *loop) readMessage(m journal.Message) error {
-	ev := at(m.Event, l.now())
-	q, reason := l.judge(ev, m)
+	e := l.now(m.Event)
+	q, reason := l.judge(e, m)
 	b := journal.Batch{Verdicts: []journal.Verdict{{ID: m.ID}}}
 	switch {
 	case reason != nil:
 		b.Verdicts[0].Refused = reason.Error()
 	case q == nil:
-		b.Events = []engine.Event{ev}
+		b.Events = []engine.Envelope{e}
 	}
 	err := l.record(b)
 	var gone *journal.WithdrawnError
 	if errors.As(err, &gone) {
 		return nil
 	}
-	if a, ok := ev.(*engine.HumanAnswered); ok && q != nil && reason == nil && err == nil {
+	if a, ok := m.Event.(*engine.HumanAnswered); ok && q != nil && reason == nil && err == nil {
 		l.answerQuery(q, a.Value, a.By)
 	}
 	return err
@@ -52,14 +52,14 @@ func (l *loop) readMessage(m journal.Message) error {
 
 // judge says which question of an attempt a message answers, if it does, or why it
 // is not taken.
-func (l *loop) judge(ev engine.Event, m journal.Message) (*query, error) {
-	a, answers := ev.(*engine.HumanAnswered)
+func (l *loop) judge(e engine.Envelope, m journal.Message) (*query, error) {
+	a, answers := m.Event.(*engine.HumanAnswered)
 	if answers {
 		if q, err := l.queryFor(a, m.Sent); q != nil || err != nil {
 			return q, err
 		}
 	}
-	err := l.run.Admit(ev)
+	err := l.run.Admit(e)
 	if err != nil && answers && len(l.queries.open) > 0 {
 		err = fmt.Errorf("%w; agents ask:%s", err, list(l.queries.open))
 	}

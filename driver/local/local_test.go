@@ -370,12 +370,52 @@ func TestClockGoesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, ev := range events {
-		if !ev.When().Equal(now) {
-			t.Errorf("event %d happened at %s", i+1, ev.When())
+		if !ev.Time.Equal(now) {
+			t.Errorf("event %d happened at %s", i+1, ev.Time)
 		}
 	}
 }
 
+// Whatever the wall clock shows, a duration is a duration: a timeout and a retry
+// come when they are due, and nothing ends early.
+func TestWallClockIsSet(t *testing.T) {
+	for name, by := range map[string]time.Duration{"back": -time.Hour, "forward": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &setClock{now: time.Now()}
+				slow, flaky, steady := task("slow", ""), task("flaky", ""), task("steady", "fine")
+				slow.Timeout, slow.OnError = 2*time.Second, workflow.Continue
+				flaky.Retry = workflow.Retry{Attempts: 2, Delay: 10 * time.Second}
+				steady.Timeout = 10 * time.Minute
+				began := time.Now()
+				res := start(t, openStore(t), chain(slow, flaky, steady), local.Options{Clock: c, Poll: 200 * time.Millisecond, Agents: agentFunc(func(ctx context.Context, task *engine.StartTask, _ agent.Log) local.Outcome {
+					time.Sleep(500 * time.Millisecond)
+					c.set(c.Now().Add(by))
+					switch {
+					case task.Node == "slow":
+						<-ctx.Done()
+					case task.Node == "flaky" && task.Attempt == 1:
+						return local.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: "boom"}}
+					}
+					time.Sleep(500 * time.Millisecond)
+					return local.Outcome{Output: task.Prompt}
+				})})
+				if res.Status != engine.Partial || res.Output != "fine" || res.Steps[0].Status != engine.TimedOut || res.Steps[1].Attempts != 2 {
+					t.Errorf("%s %v: %+v", res.Status, res.Output, res.Steps)
+				}
+				if took := time.Since(began); took < 13*time.Second || took > 16*time.Second {
+					t.Errorf("it took %s", took)
+				}
+				if ms := res.Steps[0].DurationMS; ms < 2000 || ms > 2600 {
+					t.Errorf("a timeout of 2s ended the step after %d ms", ms)
+				}
+			})
+		})
+	}
+}
+
+// setClock is a clock whose wall clock shows what it is set to. Its own time goes
+// on as time does.
 type setClock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -393,4 +433,11 @@ func (c *setClock) Now() time.Time {
 	return c.now
 }
 
-func (c *setClock) Timer(time.Duration) (<-chan time.Time, func()) { return nil, func() {} }
+var began = time.Now()
+
+func (c *setClock) Elapsed() time.Duration { return time.Since(began) }
+
+func (c *setClock) Timer(d time.Duration) (<-chan time.Time, func()) {
+	timer := time.NewTimer(d)
+	return timer.C, func() { timer.Stop() }
+}

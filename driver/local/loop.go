@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ type loop struct {
 
 	mail     *mailbox
 	letters  []letter // those taken last
-	batch    []engine.Event
+	batch    []engine.Envelope
 	attempts *attempts
 	timers   timers
 	script   *script
@@ -33,6 +34,7 @@ type loop struct {
 	audience *audience
 	alarm    alarm
 
+	clock  runClock
 	last   time.Time     // of the newest event
 	status engine.Status // as the list of runs has it
 	over   bool          // Finish came
@@ -101,10 +103,10 @@ func (l *loop) turn(ctx context.Context) error {
 			err = l.interrupted(context.Cause(ctx))
 		case <-l.mail.wake:
 			err = l.readMail()
-		case <-l.alarm.at(&l.timers, l.o.Clock):
+		case <-l.alarm.at(&l.timers, l.clock):
 			err = l.fireTimers()
-		case <-poll.C:
-			err = l.readInbox()
+		case <-poll.C: // a clock that was set rings no alarm
+			err = cmp.Or(l.readInbox(), l.fireTimers())
 		}
 		if err != nil {
 			return err
@@ -119,8 +121,8 @@ func (l *loop) idle() bool {
 	if len(l.attempts.open) > 0 || len(l.asked) > 0 || l.run.Status() != engine.Waiting {
 		return false
 	}
-	at, set := l.timers.next()
-	return !set || at.Sub(l.o.Clock.Now()) > l.o.Patience
+	left, set := l.timers.left(l.clock)
+	return !set || left > l.o.Patience
 }
 
 // noteStatus keeps the list of runs true. While a run goes on its status stays
@@ -134,14 +136,15 @@ func (l *loop) noteStatus() error {
 	return l.writer.Append(journal.Batch{Summary: summary(l.run)})
 }
 
-// now is the time for a new event; time never goes back within a run.
-func (l *loop) now() time.Time { return l.after(moment(l.o.Clock.Now())) }
+// now is an event that happens now.
+func (l *loop) now(ev engine.Event) engine.Envelope { return l.after(l.clock.stamp(ev)) }
 
-func (l *loop) after(t time.Time) time.Time {
-	if t.Before(l.last) {
-		return l.last
+// after is an event with a time that does not go back: within a run none does.
+func (l *loop) after(e engine.Envelope) engine.Envelope {
+	if e.Time.Before(l.last) {
+		e.Time = l.last
 	}
-	return t
+	return e
 }
 
 // readMail stores all results that have come in one transaction, then steps
@@ -170,11 +173,11 @@ func (l *loop) collect() {
 	l.letters = l.mail.take(l.letters)
 	l.batch = l.batch[:0]
 	for _, m := range l.letters {
-		if m.ended != nil {
+		if m.ended.Event != nil {
 			l.attempts.flying--
-			m.ended.Time = l.after(m.ended.Time)
-			l.last = m.ended.Time
-			l.batch = append(l.batch, m.ended)
+			e := l.after(m.ended)
+			l.last = e.Time
+			l.batch = append(l.batch, e)
 		}
 	}
 }
@@ -184,15 +187,15 @@ func (l *loop) collect() {
 func (l *loop) fireTimers() error {
 	l.alarm.stop() // it has rung
 	for !l.over {
-		id, ok := l.timers.due(l.o.Clock.Now())
+		id, ok := l.timers.due(l.clock)
 		if !ok {
 			return nil
 		}
-		ev := &engine.TimerFired{Time: l.now(), ID: id}
-		if l.run.Admit(ev) != nil {
+		e := l.now(&engine.TimerFired{ID: id})
+		if l.run.Admit(e) != nil {
 			continue
 		}
-		if err := l.record(journal.Batch{Events: []engine.Event{ev}}); err != nil {
+		if err := l.record(journal.Batch{Events: []engine.Envelope{e}}); err != nil {
 			return err
 		}
 	}
@@ -209,8 +212,8 @@ func (l *loop) record(b journal.Batch) error {
 	if err := l.writer.Append(b); err != nil {
 		return err
 	}
-	for i, ev := range b.Events {
-		cmds, err := l.step(seq+1+i, ev)
+	for i, e := range b.Events {
+		cmds, err := l.step(seq+1+i, e)
 		if err != nil {
 			return err
 		}
@@ -222,17 +225,17 @@ func (l *loop) record(b journal.Batch) error {
 }
 
 // step steps one stored event.
-func (l *loop) step(seq int, ev engine.Event) ([]engine.Command, error) {
-	l.last = ev.When()
-	cmds, err := step(l.run, l.writer.Run(), seq, ev)
+func (l *loop) step(seq int, e engine.Envelope) ([]engine.Command, error) {
+	e.Seq, l.last = seq, e.Time
+	cmds, err := step(l.run, l.writer.Run(), e)
 	if err != nil {
 		return nil, err
 	}
 	if l.audience != nil {
 		l.audience.facts(l.run.Facts())
 	}
-	l.script.happened(ev)
-	switch ev := ev.(type) {
+	l.script.happened(e.Event)
+	switch ev := e.Event.(type) {
 	case *engine.TaskEnded:
 		l.attempts.ended(attemptKey{ev.Address, ev.Attempt})
 		l.endQueries(attemptOver, func(q *query) bool { return q.key == attemptKey{ev.Address, ev.Attempt} })
@@ -252,7 +255,7 @@ func (l *loop) carryOut(c engine.Command) {
 	case *engine.CancelTask:
 		l.attempts.stop(attemptKey{c.Address, c.Attempt})
 	case *engine.SetTimer:
-		l.timers.set(c.ID, c.At)
+		l.timers.set(c)
 	case *engine.CancelTimer:
 		l.timers.cancel(c.ID)
 	case *engine.AskHuman:
@@ -274,7 +277,7 @@ func (l *loop) startTask(task engine.StartTask) {
 		Note:      func(session, model string) { log.note(l.store, l.writer.Run(), session, model) },
 		Artifacts: l.store.ArtifactsPath(l.writer.Run(), key.address, key.attempt),
 	}
-	l.attempts.start(key, l.worker(&task), log, at, l.o.Clock, l.mail)
+	l.attempts.start(key, l.worker(&task), log, at, l.clock, l.mail)
 }
 
 // worker is who makes an attempt: the script, else the agents.
@@ -300,8 +303,8 @@ func (l *loop) interrupted(cause error) error {
 			return err
 		}
 	}
-	for i, ev := range l.batch {
-		if _, err := l.step(seq+1+i, ev); err != nil { // nothing is begun any more
+	for i, e := range l.batch {
+		if _, err := l.step(seq+1+i, e); err != nil { // nothing is begun any more
 			return err
 		}
 	}

@@ -9,7 +9,7 @@ import (
 // letter is what another goroutine has to say to the loop: the result of an
 // attempt, what an attempt asks, or a person's answer.
 type letter struct {
-	ended  *engine.TaskEnded
+	ended  engine.Envelope // of a TaskEnded, if it has an event
 	query  *query
 	answer *answer
 }

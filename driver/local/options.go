@@ -54,14 +54,21 @@ type (
 
 // Clock is a source of time.
 type Clock interface {
+	// Now is what the wall clock shows, which somebody may set.
 	Now() time.Time
+	// Elapsed is the time since some moment in the past, which nobody can set.
+	Elapsed() time.Duration
 	// Timer sends once after d, unless stop is called before.
 	Timer(d time.Duration) (fires <-chan time.Time, stop func())
 }
 
 type systemClock struct{}
 
+var processStart = time.Now()
+
 func (systemClock) Now() time.Time { return time.Now() }
+
+func (systemClock) Elapsed() time.Duration { return time.Since(processStart) }
 
 func (systemClock) Timer(d time.Duration) (<-chan time.Time, func()) {
 	t := time.NewTimer(d)

@@ -76,8 +76,8 @@ func TestPersonAtTheTerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, ok := events[1].(*engine.HumanAnswered); !ok || got.By != "ann" || got.Value != "yes" {
-		t.Errorf("recorded: %+v", events[1])
+	if got, ok := events[1].Event.(*engine.HumanAnswered); !ok || got.By != "ann" || got.Value != "yes" {
+		t.Errorf("recorded: %+v", events[1].Event)
 	}
 }
 

@@ -14,17 +14,17 @@ import (
 )
 
 // Events yields the events of a run after a sequence number.
-func (d *Driver) Events(ctx context.Context, run string, after int, follow bool) iter.Seq2[engine.Event, error] {
-	return func(yield func(engine.Event, error) bool) {
+func (d *Driver) Events(ctx context.Context, run string, after int, follow bool) iter.Seq2[engine.Envelope, error] {
+	return func(yield func(engine.Envelope, error) bool) {
 		s, err := d.known(run)
 		if err != nil {
-			yield(nil, err)
+			yield(engine.Envelope{}, err)
 			return
 		}
 		for {
 			over, err := ended(ctx, s, run) // before the events: what ends a run comes first
 			if err != nil {
-				yield(nil, err)
+				yield(engine.Envelope{}, err)
 				return
 			}
 			seq := 0
@@ -87,7 +87,7 @@ func attemptEnded(ctx context.Context, s *journal.Store, a driver.AttemptID) (bo
 		return true, nil
 	}
 	for ev, err := range s.Events(ctx, a.Run) {
-		if e, ok := ev.(*engine.TaskEnded); err != nil || ok && e.Address == a.Address && e.Attempt >= a.Attempt {
+		if e, ok := ev.Event.(*engine.TaskEnded); err != nil || ok && e.Address == a.Address && e.Attempt >= a.Attempt {
 			return err == nil, err
 		}
 	}

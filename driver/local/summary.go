@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"time"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
@@ -13,22 +12,12 @@ import (
 func summary(r *engine.Run) *journal.Summary {
 	m := &journal.Summary{Status: r.Status(), Usage: r.Usage()}
 	if m.Status == engine.Waiting {
-		m.Due = due(r)
+		m.Due = r.Due()
 	}
 	for _, q := range r.Waiting() {
 		m.Questions = append(m.Questions, driver.Question{ID: q.Address, AskHuman: *q})
 	}
 	return m
-}
-
-// due is when the first timer of a run that waits rings.
-func due(r *engine.Run) (first time.Time) {
-	for _, c := range r.Pending() {
-		if t, ok := c.(*engine.SetTimer); ok && (first.IsZero() || t.At.Before(first)) {
-			first = t.At
-		}
-	}
-	return first
 }
 
 // info is a run as the seam has it. What the list of runs says of a run that its

@@ -3,104 +3,145 @@ package local
 import (
 	"container/heap"
 	"time"
+
+	"github.com/hocket-dev/hocket/engine"
 )
 
-// timers are the timers of a run, the earliest first. They are owned by the
-// loop.
-type timers struct {
+// timers are the timers of a run, on its own clock and on the wall clock. They are
+// owned by the loop.
+type timers struct{ clock, wall schedule }
+
+func (ts *timers) set(c *engine.SetTimer) {
+	ts.cancel(c.ID)
+	if c.At.IsZero() {
+		ts.clock.set(c.ID, int64(c.Clock))
+	} else {
+		ts.wall.set(c.ID, c.At.UnixNano())
+	}
+}
+
+func (ts *timers) cancel(id string) {
+	ts.clock.cancel(id)
+	ts.wall.cancel(id)
+}
+
+// left is the time until the next timer is due; !ok: there is none.
+func (ts *timers) left(c runClock) (left time.Duration, ok bool) {
+	due, ok := ts.clock.next()
+	left = time.Duration(due) - c.elapsed()
+	if at, set := ts.wall.next(); set {
+		if d := time.Unix(0, at).Sub(c.clock.Now()); !ok || d < left {
+			left, ok = d, true
+		}
+	}
+	return left, ok
+}
+
+// due takes out a timer whose time has come.
+func (ts *timers) due(c runClock) (id string, ok bool) {
+	if id, ok = ts.wall.due(c.clock.Now().UnixNano()); !ok {
+		id, ok = ts.clock.due(int64(c.elapsed()))
+	}
+	return id, ok
+}
+
+// schedule holds timers on one clock, the earliest first.
+type schedule struct {
 	order []*timer
 	byID  map[string]*timer
 }
 
 type timer struct {
 	id    string
-	at    time.Time
-	index int // in order
+	due   int64 // nanoseconds
+	index int   // in order
 }
 
 // set sets a timer; one with the same id is replaced.
-func (ts *timers) set(id string, at time.Time) {
-	if t := ts.byID[id]; t != nil {
-		t.at = at
-		heap.Fix(ts, t.index)
+func (s *schedule) set(id string, due int64) {
+	if t := s.byID[id]; t != nil {
+		t.due = due
+		heap.Fix(s, t.index)
 		return
 	}
-	if ts.byID == nil {
-		ts.byID = map[string]*timer{}
+	if s.byID == nil {
+		s.byID = map[string]*timer{}
 	}
-	t := &timer{id: id, at: at}
-	ts.byID[id] = t
-	heap.Push(ts, t)
+	t := &timer{id: id, due: due}
+	s.byID[id] = t
+	heap.Push(s, t)
 }
 
-func (ts *timers) cancel(id string) {
-	if t := ts.byID[id]; t != nil {
-		delete(ts.byID, id)
-		heap.Remove(ts, t.index)
+func (s *schedule) cancel(id string) {
+	if t := s.byID[id]; t != nil {
+		delete(s.byID, id)
+		heap.Remove(s, t.index)
 	}
 }
 
-// next is the time of the earliest timer.
-func (ts *timers) next() (at time.Time, ok bool) {
-	if len(ts.order) == 0 {
-		return time.Time{}, false
+// next is when the earliest timer is due.
+func (s *schedule) next() (due int64, ok bool) {
+	if len(s.order) == 0 {
+		return 0, false
 	}
-	return ts.order[0].at, true
+	return s.order[0].due, true
 }
 
 // due takes out the earliest timer if its time has come.
-func (ts *timers) due(now time.Time) (id string, ok bool) {
-	if at, set := ts.next(); !set || at.After(now) {
+func (s *schedule) due(now int64) (id string, ok bool) {
+	if due, set := s.next(); !set || due > now {
 		return "", false
 	}
-	id = ts.order[0].id
-	ts.cancel(id)
+	id = s.order[0].id
+	s.cancel(id)
 	return id, true
 }
 
 // The methods of heap.Interface.
 
-func (ts *timers) Len() int           { return len(ts.order) }
-func (ts *timers) Less(i, j int) bool { return ts.order[i].at.Before(ts.order[j].at) }
+func (s *schedule) Len() int           { return len(s.order) }
+func (s *schedule) Less(i, j int) bool { return s.order[i].due < s.order[j].due }
 
-func (ts *timers) Swap(i, j int) {
-	ts.order[i], ts.order[j] = ts.order[j], ts.order[i]
-	ts.order[i].index, ts.order[j].index = i, j
+func (s *schedule) Swap(i, j int) {
+	s.order[i], s.order[j] = s.order[j], s.order[i]
+	s.order[i].index, s.order[j].index = i, j
 }
 
-func (ts *timers) Push(x any) {
+func (s *schedule) Push(x any) {
 	t := x.(*timer)
-	t.index = len(ts.order)
-	ts.order = append(ts.order, t)
+	t.index = len(s.order)
+	s.order = append(s.order, t)
 }
 
-func (ts *timers) Pop() any {
-	last := len(ts.order) - 1
-	t := ts.order[last]
-	ts.order[last] = nil
-	ts.order = ts.order[:last]
+func (s *schedule) Pop() any {
+	last := len(s.order) - 1
+	t := s.order[last]
+	s.order[last] = nil
+	s.order = s.order[:last]
 	return t
 }
 
 // alarm is the channel of the earliest timer. It is made anew only when that
 // changes: while a run goes on, its earliest timer is mostly the same.
 type alarm struct {
-	time  time.Time
-	fires <-chan time.Time
-	end   func()
+	clock, wall int64 // the earliest timers for which it was made
+	fires       <-chan time.Time
+	end         func()
 }
 
-func (a *alarm) at(ts *timers, clock Clock) <-chan time.Time {
-	next, set := ts.next()
-	if set && a.end != nil && next.Equal(a.time) {
+func (a *alarm) at(ts *timers, c runClock) <-chan time.Time {
+	clock, _ := ts.clock.next()
+	wall, _ := ts.wall.next()
+	if a.end != nil && clock == a.clock && wall == a.wall {
 		return a.fires
 	}
 	a.stop()
+	left, set := ts.left(c)
 	if !set {
 		return nil
 	}
-	a.time = next
-	a.fires, a.end = clock.Timer(max(0, next.Sub(clock.Now())))
+	a.clock, a.wall = clock, wall
+	a.fires, a.end = c.clock.Timer(max(0, left))
 	return a.fires
 }
 

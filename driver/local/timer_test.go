@@ -3,7 +3,6 @@ package local
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 )
@@ -11,14 +10,14 @@ import (
 // The heap gives what a list that is searched through would give.
 func TestTimers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var ts timers
+		var ts schedule
 		model := map[string]int{}
 		id := rapid.Custom(func(t *rapid.T) string { return fmt.Sprint("t", rapid.IntRange(0, 8).Draw(t, "id")) })
 		second := rapid.IntRange(0, 50)
 		t.Repeat(map[string]func(*rapid.T){
 			"set": func(t *rapid.T) {
 				name, at := id.Draw(t, "name"), second.Draw(t, "at")
-				ts.set(name, time.Unix(int64(at), 0))
+				ts.set(name, int64(at))
 				model[name] = at
 			},
 			"cancel": func(t *rapid.T) {
@@ -28,7 +27,7 @@ func TestTimers(t *testing.T) {
 			},
 			"fire": func(t *rapid.T) {
 				now := second.Draw(t, "now")
-				name, ok := ts.due(time.Unix(int64(now), 0))
+				name, ok := ts.due(int64(now))
 				for other, at := range model {
 					if at <= now && (!ok || at < model[name]) {
 						t.Fatalf("%s at %d is due at %d before %s", other, at, now, name)

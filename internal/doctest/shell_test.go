@@ -115,7 +115,7 @@ func split(command string) []string {
 
 // fleeting is what differs from run to run by itself: times, durations, and the
 // ends of run ids.
-var fleeting = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?|\b\d\d:\d\d:\d\d\.\d{3}|\bin (?:…|\d+(?:\.\d+)?m?s\b)|-[0-9a-z]{8}\b`)
+var fleeting = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?|\b\d\d:\d\d:\d\d\.\d{3}|"clock":\d+|\bin (?:…|\d+(?:\.\d+)?m?s\b)|-[0-9a-z]{8}\b`)
 
 // matches compares output with what is expected, in which … stands for any text
 // in a line, and as a line for any lines.
