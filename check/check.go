@@ -146,6 +146,7 @@ type pass struct {
 }
 
 func (p *pass) run() {
+	p.found = append(p.found, p.w.Mistakes...)
 	for _, r := range rules {
 		p.code = r.code
 		if r.workflow != nil {

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -17,6 +19,10 @@ var modelInvalid = rule{
 			if !slices.Contains(paramTypes, in.Type) {
 				p.broken(in.Pos, "input %q has the unknown type %q", in.Name, in.Type)
 			}
+			p.isValue(in.Pos, "the default of input", in.Name, in.Default)
+		}
+		for _, name := range slices.Sorted(maps.Keys(p.w.State)) {
+			p.isValue(p.w.StatePos[name], "state", name, p.w.State[name])
 		}
 	},
 	node: func(p *pass, n *node) {
@@ -33,6 +39,7 @@ var modelInvalid = rule{
 	},
 	edge: func(p *pass, e *edge) {
 		switch {
+		case e.from == nil && e.Pos.Part != "": // needsUnknown reports it
 		case e.from == nil:
 			p.broken(e.Pos, "an edge leaves %q, which is not in its graph", e.From)
 		case e.from.isLoop():
@@ -55,6 +62,23 @@ var (
 	edgeKinds   = []workflow.On{workflow.OnSuccess, workflow.OnLabel, workflow.OnWhen, workflow.OnElse, workflow.OnFailure, workflow.OnTimeout}
 	strategies  = []workflow.Strategy{workflow.Concatenate, workflow.Merge, workflow.Array, workflow.First, workflow.Vote}
 )
+
+// isValue reports a Go value that a run cannot compute with, such as an int.
+func (p *pass) isValue(pos workflow.Pos, what, name string, v any) {
+	switch v := v.(type) {
+	case nil, bool, string, json.Number:
+	case []any:
+		for _, item := range v {
+			p.isValue(pos, what, name, item)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			p.isValue(pos, what, name, v[key])
+		}
+	default:
+		p.errorf(pos, "pass it through workflow.Normalize", "%s %q holds a Go %T", what, name, v)
+	}
+}
 
 func (p *pass) broken(pos workflow.Pos, summary string, args ...any) {
 	p.errorf(pos, "mend the program that made this definition", summary, args...)

@@ -81,7 +81,11 @@ func reportTexts(p *pass) {
 		if problem.Severity() == workflow.Warning {
 			report = p.warnf
 		}
-		if detail == "" {
+		switch {
+		case detail != "":
+		case problem.Kind == expr.UnknownName && pos.Part != "":
+			detail = "write inputs.NAME for an input, vars.NAME for a variable, nodes.ID.output for a result"
+		default:
 			detail = remedy(problem.Kind)
 		}
 		if pos.EndLine == pos.Line && pos.EndColumn <= pos.Column {

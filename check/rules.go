@@ -29,6 +29,7 @@ var rules = []*rule{
 	&inputDefault,
 	&limitNegative,
 
+	&needsUnknown,
 	&edgeTargetUnknown,
 	&edgeAgainOutsideLoop,
 	&edgeLeavesEach,
@@ -80,6 +81,7 @@ var rules = []*rule{
 	&refFailure,
 	&refMaybeUndefined,
 	&refQuoted,
+	&refNotation,
 
 	&workflowUnknown,
 	&duplicateWorkflow,

@@ -1,9 +1,13 @@
 package workflow_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"reflect"
 	"testing"
+	"time"
 
+	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/syntax/xml"
 	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
@@ -49,6 +53,135 @@ func ExampleSteps() {
 	//   edge 1 -> 2
 	//   edge 2 -> 3
 }
+
+// A loop whose reviewer decides whether to go round again, a person who can stop
+// it, and everything else that belongs to the workflow.
+func ExampleRepeat() {
+	w := workflow.Sequence("Essay",
+		workflow.Repeat(3,
+			workflow.Agent("writer", "Write about ${inputs.topic}. Advice: ${vars.advice ?? \"none\"}").ID("draft").Output("essay"),
+			workflow.Agent("editor", "Is this good?\n${vars.essay}").ID("review").Output("advice").
+				OnLabel("revise", workflow.Again).OnLabel("good", "release")),
+		workflow.Ask("Publish it?").ID("release").Timeout(24*time.Hour).OnTimeout(workflow.End),
+		workflow.Agent("publisher", "Publish: ${vars.essay}").Once())
+	w.Inputs = []workflow.Param{{Name: "topic", Type: workflow.StringType, Required: true}}
+	w.Limits.CostUSD = 2
+	w.Output.Text = "${vars.essay}"
+
+	text, err := yaml.Format(w)
+	if err != nil {
+		fmt.Println(err)
+	}
+	fmt.Printf("%s", text)
+	// Output:
+	// name: Essay
+	// inputs:
+	//   topic: string
+	// limits:
+	//   max_cost_usd: 2
+	// output: ${vars.essay}
+	//
+	// steps:
+	//   - id: "1"
+	//     loop:
+	//       max: 3
+	//       steps:
+	//         - id: draft
+	//           agent: writer
+	//           prompt: 'Write about ${inputs.topic}. Advice: ${vars.advice ?? "none"}'
+	//           output: essay
+	//
+	//         - id: review
+	//           agent: editor
+	//           prompt: |-
+	//             Is this good?
+	//             ${vars.essay}
+	//           output: advice
+	//           route:
+	//             revise: again
+	//             good: release
+	//
+	//   - id: release
+	//     human: Publish it?
+	//     timeout: 24h
+	//     on_timeout: end
+	//
+	//   - id: "5"
+	//     agent: publisher
+	//     prompt: "Publish: ${vars.essay}"
+	//     effect: once
+}
+
+// Steps side by side, and one that waits for the first two of them.
+func ExampleJob_Join() {
+	w := workflow.Sequence("Search",
+		workflow.Agent("google", "Find ${inputs.what}").Group("engines"),
+		workflow.Agent("bing", "Find ${inputs.what}").Group("engines"),
+		workflow.Agent("kagi", "Find ${inputs.what}").Group("engines").OnError(workflow.Continue),
+		workflow.Gather(workflow.Array).Join(2))
+	fmt.Print(workflow.Print(w))
+	// Output:
+	// workflow Search
+	//   node 1 task
+	//     agent google
+	//     prompt "Find ${inputs.what}"
+	//     group engines
+	//   node 2 task
+	//     agent bing
+	//     prompt "Find ${inputs.what}"
+	//     group engines
+	//   node 3 task
+	//     agent kagi
+	//     prompt "Find ${inputs.what}"
+	//     group engines
+	//     on_error continue
+	//   node 4 combine
+	//     strategy array
+	//     join need=2 keep=false
+	//   edge 1 -> 4
+	//   edge 2 -> 4
+	//   edge 3 -> 4
+}
+
+// A step for each item of a list.
+func ExampleForEach() {
+	w := workflow.Sequence("Translate",
+		workflow.Agent("planner", "Which languages?").Extract(workflow.JSON, "").Output("languages"),
+		workflow.ForEach("vars.languages",
+			workflow.Agent("translator", "Translate into ${item}").Retry(workflow.Retry{Attempts: 3})).
+			ID("translate").Parallel(4))
+	fmt.Print(workflow.Print(w))
+	// Output:
+	// workflow Translate
+	//   node 1 task
+	//     agent planner
+	//     prompt "Which languages?"
+	//     output var=languages mode=json
+	//   node translate each
+	//     items vars.languages
+	//     parallel 4
+	//     node translate task
+	//       agent translator
+	//       prompt "Translate into ${item}"
+	//       retry attempts=3 backoff=fixed delay=0s max_delay=0s
+	//   edge 1 -> translate
+}
+
+// What is wrong with a built workflow is found by a check, at the step.
+func ExampleSteps_mistakes() {
+	w := workflow.Steps("Report",
+		workflow.Agent("researcher", "Search").ID("search"),
+		workflow.Agent("writer", "Summarize").Depends("serach").Input("results", "{{search}}"))
+	fmt.Println(check.Run(check.Input{Bundle: workflow.Bundle{Root: w}, Agents: anyAgent{}}))
+	// Output:
+	// Report: step 2 of the builder: error[needs-unknown]: "2" depends on "serach", which does not exist; did you mean "search"?
+	// Report: step 2 of the builder, input "results": error[ref-notation]: {{search}} is plain text in a built workflow; write ${inputs.NAME}, ${vars.NAME} or ${nodes.ID.output}; literal braces are ${"{{"}
+}
+
+// anyAgent knows every agent.
+type anyAgent struct{}
+
+func (anyAgent) Agent(string, string) check.Agent { return check.Agent{} }
 
 // A workflow that a program made is the one that a file says.
 func TestBuiltAndWrittenAreTheSame(t *testing.T) {
@@ -99,5 +232,84 @@ func TestSequenceOfYAML(t *testing.T) {
 	}
 	if empty := workflow.Sequence("none"); len(empty.Body.Nodes) != 0 {
 		t.Error("steps out of nothing")
+	}
+}
+
+// Loops, groups, routes and steps that routes name are joined as in YAML.
+func TestBuiltAsYAMLIsJoined(t *testing.T) {
+	task := func(id string) *workflow.Job { return workflow.Agent("w", "").ID(id) }
+	for _, tc := range []struct {
+		name, yaml string
+		built      *workflow.Workflow
+	}{
+		{"a group side by side", `
+steps:
+  - {id: a, agent: w}
+  - {id: b, agent: w, parallel_group: g}
+  - {id: c, agent: w, parallel_group: g}
+  - {id: d, agent: w}
+`, workflow.Sequence("n", task("a"), task("b").Group("g"), task("c").Group("g"), task("d"))},
+		{"named steps hold no position", `
+steps:
+  - {id: a, agent: w, route: {bug: fix, question: answer}}
+  - {id: fix, agent: w}
+  - {id: answer, agent: w, error: fix}
+  - {id: d, agent: w}
+`, workflow.Sequence("n", task("a").OnLabel("bug", "fix").OnLabel("question", "answer"), task("fix"), task("answer").OnFailure("fix"), task("d"))},
+		{"a loop goes on behind it", `
+steps:
+  - id: l
+    loop:
+      max: 3
+      steps:
+        - {id: a, agent: w}
+        - {id: b, agent: w, route: {more: again}, else: end}
+        - {id: c, agent: w}
+  - {id: d, agent: w}
+`, workflow.Sequence("n", workflow.Repeat(3, task("a"), task("b").OnLabel("more", workflow.Again).Else(workflow.End), task("c")).ID("l"), task("d"))},
+		{"a step that depends on a loop", `
+execution: dag
+on_error: stop
+steps:
+  - id: l
+    loop:
+      max: 3
+      steps:
+        - {id: a, agent: w}
+        - {id: b, agent: w, needs: a}
+  - {id: c, agent: w, needs: l}
+`, workflow.Steps("n", workflow.Repeat(3, task("a"), task("b").Depends("a")).ID("l"), task("c").Depends("l"))},
+		{"each item", `
+steps:
+  - {id: e, for_each: "${inputs.list}", as: one, max_parallel: 2, agent: w, output: all}
+  - {id: d, agent: w, next: end}
+`, workflow.Sequence("n", workflow.ForEach("inputs.list", workflow.Agent("w", "")).As("one").Parallel(2).ID("e").Output("all"), task("d").Then(workflow.End))},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			want, found := yaml.Parse("n.yml", []byte("name: n"+tc.yaml))
+			if found.Errors() {
+				t.Fatal(found)
+			}
+			if got, want := workflow.Print(tc.built), workflow.Print(want); got != want {
+				t.Errorf("built\n%s\nYAML\n%s", got, want)
+			}
+		})
+	}
+}
+
+// A program may build with the same jobs again, and change them afterwards.
+func TestBuildingChangesNoJob(t *testing.T) {
+	a, b := workflow.Agent("w", "a").Input("x", []int{1}).Setting("k", 1).Label("team", "docs"), workflow.Agent("w", "b")
+	first, again := workflow.Sequence("n", a, b), workflow.Sequence("n", a, b)
+	if !reflect.DeepEqual(first, again) {
+		t.Errorf("%s\n%s", workflow.Print(first), workflow.Print(again))
+	}
+	digest := workflow.Digest(first)
+	a.Input("y", 2).Setting("k", 3).Label("team", "ops").ID("other").Then()
+	if workflow.Digest(first) != digest {
+		t.Errorf("a job that was changed later changed the workflow:\n%s", workflow.Print(first))
+	}
+	if third := workflow.Sequence("n", workflow.Agent("w", "a").Setting("m", 1), b); third.Body.Nodes[0].Step.(*workflow.Task).Settings["m"] != json.Number("1") {
+		t.Error("a setting is not a value of the model")
 	}
 }

@@ -14,10 +14,17 @@ type Pos struct {
 	Column    int    `json:"column"`
 	EndLine   int    `json:"end_line"`
 	EndColumn int    `json:"end_column"`
+	// Part names a part of a workflow that a program built, such as "step 3 of the
+	// builder". There is no file then, and lines and columns only say what comes first:
+	// the line is the number of the step.
+	Part string `json:"part,omitempty"`
 }
 
-// String is file:line:column, as compilers print it.
+// String is file:line:column, as compilers print it, or the part.
 func (p Pos) String() string {
+	if p.Part != "" {
+		return p.Part
+	}
 	if p.Line == 0 {
 		return p.File
 	}

@@ -30,7 +30,7 @@ type Source struct {
 // exact where the notation writes text as it is, and within the line where the
 // notation escapes characters.
 func (s Source) At(from, to int) Pos {
-	if s.Pos.Line == 0 {
+	if s.Pos.Line == 0 || s.Pos.Part != "" {
 		return s.Pos
 	}
 	line, col := s.place(from)

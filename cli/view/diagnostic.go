@@ -78,7 +78,7 @@ func (d *drawing) blue(s string) string { return d.style.Paint(BoldBlue, s) }
 
 func (d *drawing) excerpt(diag *workflow.Diagnostic, margin int, paint Paint) {
 	lines := d.lines(diag.File)
-	if diag.Line < 1 || diag.Line > len(lines) {
+	if diag.Part != "" || diag.Line < 1 || diag.Line > len(lines) {
 		return
 	}
 	bar := strings.Repeat(" ", margin) + " " + d.blue("|")

@@ -105,3 +105,15 @@ func TestTally(t *testing.T) {
 	same(t, view.Tally(ds), "2 errors, 1 warning")
 	same(t, view.Tally(nil), "")
 }
+
+// What a program built has no lines to show.
+func TestDiagnosticsOfBuiltWorkflows(t *testing.T) {
+	pos := workflow.Pos{Part: "Essay: step 3 of the builder", Line: 3, EndLine: 3}
+	got := draw(workflow.Diagnostics{workflow.Errorf(pos, "duplicate-id", "rename one of them", `id "a" is used twice`)}, view.Style{})
+	same(t, got, `
+error[duplicate-id]: id "a" is used twice
+ --> Essay: step 3 of the builder
+  = help: rename one of them
+
+`)
+}

@@ -1,0 +1,82 @@
+package check
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
+)
+
+// refNotation finds references that a program wrote as a notation has them. In
+// the canonical form of the model they are plain text, which is never meant.
+var refNotation = rule{
+	code:     "ref-notation",
+	severity: workflow.Error,
+	summary:  "a program wrote a reference in the form of a notation",
+	workflow: func(p *pass) {
+		if p.w.Pos.Part != "" {
+			p.braces(p.w.Pos, p.w.Output.Text)
+		}
+	},
+	node: func(p *pass, n *node) {
+		if n.Pos.Part == "" {
+			return
+		}
+		switch s := n.Step.(type) {
+		case *workflow.Task:
+			p.braces(n.Pos, s.Prompt.Text)
+			p.bracesOf(n, s.Inputs)
+			for _, name := range slices.Sorted(maps.Keys(s.Settings)) {
+				p.braces(placeOr(s.SettingsPos[name], n.Pos), s.Settings[name])
+			}
+		case *workflow.Human:
+			p.braces(n.Pos, s.Question.Text)
+		case *workflow.Call:
+			p.bracesOf(n, s.Inputs)
+		case *workflow.Choice, *workflow.Combine, *workflow.Loop, *workflow.Each:
+		}
+	},
+}
+
+func (p *pass) bracesOf(n *node, inputs []workflow.Binding) {
+	for i := range inputs {
+		p.braces(placeOr(inputs[i].Pos, n.Pos), inputs[i].Value)
+	}
+}
+
+var (
+	inBraces    = regexp.MustCompile(`\{\{[^{}]*\}\}`)
+	agentResult = regexp.MustCompile(`^\{\{\s*agent_(.+)_result\s*\}\}$`)
+)
+
+// braces reports the references in braces of all texts in a value.
+func (p *pass) braces(pos workflow.Pos, value any) {
+	switch v := value.(type) {
+	case string:
+		for _, at := range inBraces.FindAllStringIndex(v, -1) {
+			written := v[at[0]:at[1]]
+			ref, err := expr.ParseTemplate(written, expr.Mixed)
+			if err != nil || len(ref.Refs()) == 0 {
+				continue
+			}
+			if _, inside := expr.ParseTemplate(v[:at[0]], expr.Canonical); inside != nil {
+				continue // a literal in ${…}
+			}
+			instead := "${inputs.NAME}, ${vars.NAME} or ${nodes.ID.output}"
+			if m := agentResult.FindStringSubmatch(written); m != nil {
+				instead = workflow.Result(m[1])
+			}
+			p.errorf(pos, "write "+instead+"; literal braces are ${\"{{\"}", "%s is plain text in a built workflow", written)
+		}
+	case []any:
+		for _, item := range v {
+			p.braces(pos, item)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			p.braces(pos, v[key])
+		}
+	}
+}
