@@ -3,6 +3,7 @@ package journal
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -31,27 +32,53 @@ func (s *Store) leasePath(run string) string {
 // take locks a run. The error is a *HeldError when another process has it.
 func (s *Store) take(run string) (*lease, error) {
 	path := s.leasePath(run)
+	l, err := takeLease(path)
+	if errors.Is(err, filelock.ErrLocked) {
+		return nil, &HeldError{Run: run, Holder: signature(path)}
+	}
+	return l, explain(path, err)
+}
+
+func takeLease(path string) (*lease, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, explain(path, err)
+		return nil, err
 	}
-	deadline := time.Now().Add(patience)
-	for {
-		lock, err := filelock.Take(path)
-		if err == nil {
-			l := &lease{lock}
-			if err = l.sign(); err == nil {
-				return l, nil
-			}
-			err = errors.Join(err, l.Release())
-		}
-		if !errors.Is(err, filelock.ErrLocked) {
-			return nil, explain(path, err)
-		}
-		if time.Now().After(deadline) {
-			return nil, &HeldError{Run: run, Holder: signature(path)}
-		}
-		time.Sleep(10 * time.Millisecond)
+	lock, err := filelock.Wait(path, patience)
+	if err != nil {
+		return nil, err
 	}
+	l := &lease{lock}
+	if err := l.sign(); err != nil {
+		return nil, errors.Join(err, l.Release())
+	}
+	return l, nil
+}
+
+// Claim is the right of a process to take up the runs that carry its name. It ends
+// with the process.
+type Claim struct{ *lease }
+
+func (s *Store) claimPath(name string) string {
+	return filepath.Join(s.dir, "claims", fileNameOf(name)+".lock")
+}
+
+// Claim takes a name. The error says so if another process has it.
+func (s *Store) Claim(name string) (Claim, error) {
+	path := s.claimPath(name)
+	l, err := takeLease(path)
+	if errors.Is(err, filelock.ErrLocked) {
+		return Claim{}, fmt.Errorf("journal: the claim %q belongs to process %d", name, signature(path).PID)
+	}
+	return Claim{l}, explain(path, err)
+}
+
+// Claimer says which process has a name, if one does.
+func (s *Store) Claimer(name string) (Holder, bool) {
+	path := s.claimPath(name)
+	if !held(path) {
+		return Holder{}, false
+	}
+	return signature(path), true
 }
 
 // sign writes who holds the lease, for the message that others get.
