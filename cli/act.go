@@ -1,13 +1,14 @@
 package cli
 
 import (
-	"context"
 	"errors"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/local"
+	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -16,7 +17,7 @@ import (
 type act struct {
 	driveFlags
 	resume bool
-	record func(ctx context.Context, store *journal.Store, run string) (local.Receipt, error)
+	event  engine.Event
 	done   string // what is said when it was recorded
 	driver string // what another process does then that drives the run
 }
@@ -24,8 +25,12 @@ type act struct {
 func (a *app) actOn(cmd *cobra.Command, id string, v act) error {
 	ctx := cmd.Context()
 	return a.withJournal(ctx, id, func(store *journal.Store, info journal.Run) error {
-		receipt, err := v.record(ctx, store, info.ID)
+		runs, err := local.Open(store.Dir(), local.Options{})
 		if err != nil {
+			return err
+		}
+		receipt, err := runs.Act(ctx, info.ID, v.event)
+		if err := errors.Join(err, runs.Close()); err != nil {
 			return refused(err)
 		}
 		if v.resume && !receipt.Driven {
@@ -37,7 +42,7 @@ func (a *app) actOn(cmd *cobra.Command, id string, v act) error {
 
 // refused makes an event that the run does not take a mistake of the caller.
 func refused(err error) error {
-	var no *local.RefusedError
+	var no *driver.RefusedError
 	if errors.As(err, &no) {
 		return usagef("nothing was changed", "%v", err)
 	}
@@ -51,7 +56,7 @@ type acknowledgement struct {
 	Status string `json:"status,omitempty"` // of a run that nobody drives
 }
 
-func (a *app) acknowledge(run string, v act, receipt local.Receipt) error {
+func (a *app) acknowledge(run string, v act, receipt driver.Receipt) error {
 	if a.json {
 		return a.printJSON(acknowledgement{run, receipt.Driven, string(receipt.Status)})
 	}
@@ -97,9 +102,7 @@ question of the step review. The address of the step will do while it asks only 
 			if err := a.refuseSecret("the answer", args[2]); err != nil {
 				return err
 			}
-			v.record = func(ctx context.Context, store *journal.Store, run string) (local.Receipt, error) {
-				return local.Answer(ctx, store, run, args[1], args[2], userName())
-			}
+			v.event = &engine.HumanAnswered{Address: args[1], Value: args[2], By: userName()}
 			v.done, v.driver = "answered", "goes on with it"
 			return a.actOn(cmd, args[0], v)
 		},
@@ -142,9 +145,7 @@ started, also where another process drives the run.`,
 		Args:              argsBetween(1, 1),
 		ValidArgsFunction: a.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			v.record = func(ctx context.Context, store *journal.Store, run string) (local.Receipt, error) {
-				return local.Cancel(ctx, store, run, userName(), reason)
-			}
+			v.event = &engine.CancelAsked{By: userName(), Reason: reason}
 			v.done, v.driver = "cancelled", "ends it"
 			return a.actOn(cmd, args[0], v)
 		},
@@ -173,9 +174,7 @@ that waits because nobody knows what it may cost goes on with any raise.`,
 			if limits.limits == (workflow.Limits{}) {
 				return usagef("such as --max-cost 5", "raise needs at least one limit")
 			}
-			v.record = func(ctx context.Context, store *journal.Store, run string) (local.Receipt, error) {
-				return local.Raise(ctx, store, run, limits.limits, userName())
-			}
+			v.event = &engine.LimitRaised{Limits: limits.limits, By: userName()}
 			v.done, v.driver = "raised", "goes on with it"
 			return a.actOn(cmd, args[0], v)
 		},

@@ -18,7 +18,7 @@ import (
 	"github.com/hocket-dev/hocket/agent/secret"
 	"github.com/hocket-dev/hocket/agent/shell"
 	"github.com/hocket-dev/hocket/agent/tool"
-	"github.com/hocket-dev/hocket/driver/local"
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/internal/outbound"
 	"github.com/hocket-dev/hocket/journal"
@@ -146,7 +146,7 @@ type laneAgents struct {
 	place *workplace
 }
 
-func (l laneAgents) Run(ctx context.Context, run string, task *engine.StartTask, at local.Attempt) local.Outcome {
+func (l laneAgents) Run(ctx context.Context, run string, task *engine.StartTask, at driver.Attempt) driver.Outcome {
 	w := l.pin.Bundle.Root
 	if w.Name != task.Workflow {
 		for _, called := range l.pin.Bundle.Called {
@@ -156,7 +156,7 @@ func (l laneAgents) Run(ctx context.Context, run string, task *engine.StartTask,
 		}
 	}
 	most := agent.Budget{MaxCostUSD: task.MaxCostUSD, MaxTokens: task.MaxTokens}
-	return local.Executors(lanes{l.set, l.place, w, most}, l.pin.Dir).Run(ctx, run, task, at)
+	return driver.Executors(lanes{l.set, l.place, w, most}, l.pin.Dir).Run(ctx, run, task, at)
 }
 
 // lanes are the agents of one workflow, for an attempt.

@@ -1,29 +1,28 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/local"
-	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
 )
 
 // detachNew records a new run and leaves it to a process of its own.
-func (a *app) detachNew(store *journal.Store, spec local.Spec) error {
-	started := engine.Envelope{
-		Time: time.Now().UTC(), Unattended: true, // the process that takes it up begins
-		Event: &engine.Started{Run: spec.Run, Version: engine.Version, Inputs: spec.Inputs, Limits: spec.Limits, Tasks: spec.Tasks},
-	}
-	w, err := store.Create(journal.NewRun{ID: spec.Run, Pin: spec.Pin, Created: started.Time, Events: []engine.Envelope{started}})
+func (a *app) detachNew(store *journal.Store, spec driver.Spec) error {
+	runs, err := local.Open(store.Dir(), local.Options{})
 	if err != nil {
 		return err
 	}
-	if err := w.Close(); err != nil {
+	spec.Owner = driver.Owner{By: userName(), Via: "cli"}
+	_, err = runs.Start(context.Background(), spec)
+	if err := errors.Join(err, runs.Close()); err != nil {
 		return err
 	}
 	return a.detach(spec.Run, "")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/user"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/scripted"
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
@@ -36,7 +38,7 @@ type drive struct {
 }
 
 // drive drives a run and shows it. begin starts or resumes it.
-func (a *app) drive(ctx context.Context, d *drive, flags driveFlags, begin func(ctx context.Context, o local.Options) (engine.Result, error)) error {
+func (a *app) drive(ctx context.Context, d *drive, flags driveFlags, begin func(ctx context.Context, runs driver.Driver, w driver.Work) (engine.Result, error)) error {
 	defer d.place.close()
 	d.place.journal = d.store
 	ctx, stop := context.WithCancelCause(ctx)
@@ -52,7 +54,11 @@ func (a *app) drive(ctx context.Context, d *drive, flags driveFlags, begin func(
 	err := d.retell(ctx, w)
 	var res engine.Result
 	if err == nil {
-		res, err = begin(ctx, d.options(w, flags))
+		var runs driver.Driver
+		if runs, err = local.Open(d.store.Dir(), local.Options{}); err == nil {
+			res, err = begin(ctx, runs, d.options(w, flags))
+			err = errors.Join(err, runs.Close())
+		}
 	}
 	forget()
 	closed()
@@ -74,8 +80,8 @@ func (d *drive) retell(ctx context.Context, w watcher) error {
 	return err
 }
 
-func (d *drive) options(w watcher, flags driveFlags) local.Options {
-	o := local.Options{Elsewhere: flags.apart, Agents: laneAgents{d.agents, d.pin, d.place}, Asker: asker{w}, Observer: observer{w}}
+func (d *drive) options(w watcher, flags driveFlags) driver.Work {
+	o := driver.Work{Elsewhere: flags.apart, Agents: laneAgents{d.agents, d.pin, d.place}, Asker: asker{w}, Observer: observer{w}}
 	if d.replies != nil {
 		o.Script, o.ScriptAll = d.replies.Script(), d.replies.CoversAll(d.pin.Bundle)
 	}

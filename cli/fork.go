@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/journal"
 )
@@ -84,10 +86,15 @@ func (a *app) again(ctx context.Context, id string, f *forkFlags, output *string
 		return usagef("`hocket show "+id+"` lists the addresses", "--from ADDRESS is missing")
 	}
 	return a.withJournal(ctx, id, func(store *journal.Store, info journal.Run) error {
-		run, err := local.Fork(ctx, store, local.ForkSpec{From: info.ID, Address: f.from, Output: output})
+		runs, err := local.Open(store.Dir(), local.Options{})
 		if err != nil {
+			return err
+		}
+		made, err := runs.Fork(ctx, driver.ForkSpec{From: info.ID, Address: f.from, Output: output, Owner: driver.Owner{By: userName(), Via: "cli"}})
+		if err := errors.Join(err, runs.Close()); err != nil {
 			return refused(err)
 		}
+		run := made.Run
 		if !a.json || f.noRun || f.detach {
 			if err := a.printID(run); err != nil {
 				return err

@@ -7,7 +7,7 @@ import (
 
 	"github.com/hocket-dev/hocket/agent/scripted"
 	"github.com/hocket-dev/hocket/cli/view"
-	"github.com/hocket-dev/hocket/driver/local"
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
 	"github.com/hocket-dev/hocket/workflow"
@@ -15,7 +15,7 @@ import (
 
 // outcome prints what a run has come to, and gives its exit code.
 func (a *app) outcome(ctx context.Context, d *drive, res engine.Result, err error) error {
-	var interrupted *local.InterruptedError
+	var interrupted *driver.InterruptedError
 	stopped := errors.As(err, &interrupted)
 	if err != nil && !stopped {
 		return a.driveFailed(ctx, d, err)

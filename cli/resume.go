@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hocket-dev/hocket/agent/scripted"
-	"github.com/hocket-dev/hocket/driver/local"
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
 )
@@ -80,8 +80,8 @@ func (a *app) resume(ctx context.Context, store *journal.Store, run, repliesFile
 	if f.detach {
 		return a.detach(run, repliesFile)
 	}
-	return a.drive(ctx, d, f, func(ctx context.Context, o local.Options) (engine.Result, error) {
-		return local.Resume(ctx, store, run, o)
+	return a.drive(ctx, d, f, func(ctx context.Context, runs driver.Driver, w driver.Work) (engine.Result, error) {
+		return runs.Drive(ctx, run, w)
 	})
 }
 

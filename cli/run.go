@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-dev/hocket/agent/scripted"
 	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
@@ -109,8 +110,12 @@ func (a *app) start(ctx context.Context, p *project.Project, l *project.Loaded, 
 		return a.detachNew(store, spec)
 	}
 	d := &drive{id: spec.Run, store: store, pin: spec.Pin, agents: p.Agents, place: a.newWorkplace(p), replies: replies}
-	return a.drive(ctx, d, f.driveFlags, func(ctx context.Context, o local.Options) (engine.Result, error) {
-		return local.Start(ctx, store, spec, o)
+	return a.drive(ctx, d, f.driveFlags, func(ctx context.Context, runs driver.Driver, w driver.Work) (engine.Result, error) {
+		spec.Owner = driver.Owner{By: userName(), Via: "cli", Claim: spec.Run} // this process drives it
+		if _, err := runs.Start(ctx, spec); err != nil {
+			return engine.Result{}, err
+		}
+		return runs.Drive(ctx, spec.Run, w)
 	})
 }
 
@@ -203,7 +208,7 @@ func strangers(replies *scripted.Replies, b *workflow.Bundle, file string) workf
 }
 
 // newSpec pins everything that the run depends on.
-func newSpec(p *project.Project, l *project.Loaded, replies *scripted.Replies, inputs map[string]any, limits workflow.Limits) local.Spec {
+func newSpec(p *project.Project, l *project.Loaded, replies *scripted.Replies, inputs map[string]any, limits workflow.Limits) driver.Spec {
 	pin := &journal.Pin{Bundle: &l.Bundle, Sources: map[string]string{}, Agents: p.Agents.Encode(), Dir: p.Root}
 	for file, text := range p.Sources {
 		pin.Sources[file] = string(text)
@@ -211,7 +216,7 @@ func newSpec(p *project.Project, l *project.Loaded, replies *scripted.Replies, i
 	if replies != nil {
 		pin.Replies = replies.Encode()
 	}
-	return local.Spec{
+	return driver.Spec{
 		Run: local.NewID(l.Bundle.Root.Name), Pin: pin, Inputs: inputs, Limits: limits,
 		Tasks: taskFacts(l.Bundle, p.Agents, replies, limits),
 	}

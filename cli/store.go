@@ -118,7 +118,7 @@ func replay(ctx context.Context, store *journal.Store, info journal.Run, see fun
 	p := &past{info: info, pin: pin, run: run}
 	var unread error // hides nothing else
 	p.asks, p.driven, unread = asked(ctx, store, info.ID)
-	for ev, err := range store.Events(ctx, info.ID) {
+	for ev, err := range store.Events(ctx, info.ID, 0) {
 		if err == nil {
 			_, err = run.Step(ev)
 		}
@@ -189,7 +189,7 @@ func elapsed(info journal.Run) time.Duration {
 // spentBy adds up what the attempts of a run used.
 func spentBy(ctx context.Context, store *journal.Store, run journal.Run) (engine.Usage, error) {
 	var sum engine.Usage
-	for ev, err := range store.Events(ctx, run.ID) {
+	for ev, err := range store.Events(ctx, run.ID, 0) {
 		if err != nil {
 			return sum, err
 		}

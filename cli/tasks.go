@@ -4,7 +4,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/scripted"
 	"github.com/hocket-dev/hocket/check"
-	"github.com/hocket-dev/hocket/driver/local"
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -55,7 +55,7 @@ func agentFacts(agents *agent.Set, task *workflow.Task, role string, limits work
 // holdToLimits gives the only task of a run what its limits leave, where its agent keeps
 // to that: the limits are its budget. Else it says why not, and what a limit would stop
 // waits before it begins, as in any run.
-func (a *app) holdToLimits(spec *local.Spec, task *workflow.Task, agents *agent.Set) {
+func (a *app) holdToLimits(spec *driver.Spec, task *workflow.Task, agents *agent.Set) {
 	most := agent.Budget{MaxCostUSD: spec.Limits.CostUSD, MaxTokens: spec.Limits.Tokens}
 	d, _, err := agents.Resolve(task.Agent)
 	if err != nil || most == (agent.Budget{}) {

@@ -52,3 +52,11 @@ func (s *Store) Attempt(ctx context.Context, a driver.AttemptID) (session, model
 	}
 	return session, model, used, nil
 }
+
+// Ended says whether the end of an attempt is recorded after an event, or that of
+// a later attempt at the same step, and how far it has looked.
+func (s *Store) Ended(ctx context.Context, a driver.AttemptID, after int) (ended bool, last int, err error) {
+	err = s.read.QueryRowContext(ctx, `SELECT coalesce(max(seq), ?2), coalesce(max(data ->> 'type' = 'TaskEnded' AND data ->> 'address' = ?3 AND data ->> 'attempt' >= ?4), 0)
+		FROM events WHERE run = (SELECT number FROM runs WHERE id = ?1) AND seq > ?2`, a.Run, after, a.Address, a.Attempt).Scan(&last, &ended)
+	return ended, last, explain(s.file, err)
+}

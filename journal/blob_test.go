@@ -80,7 +80,7 @@ func TestDamagedValueIsFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		n, last := 0, error(nil)
-		for _, err := range s.Events(context.Background(), "demo-1") {
+		for _, err := range s.Events(context.Background(), "demo-1", 0) {
 			if last = err; err == nil {
 				n++
 			}

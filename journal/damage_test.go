@@ -107,7 +107,7 @@ func TestDamagedFile(t *testing.T) {
 		t.Errorf("Check gives %v", err)
 	}
 	read, last := 0, error(nil)
-	for ev, err := range s.Events(context.Background(), "demo-1") {
+	for ev, err := range s.Events(context.Background(), "demo-1", 0) {
 		if last = err; err == nil {
 			read++
 			if ev.Event == nil {
@@ -131,7 +131,7 @@ func TestMissingEventIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	read, last := 0, error(nil)
-	for _, err := range s.Events(context.Background(), "demo-1") {
+	for _, err := range s.Events(context.Background(), "demo-1", 0) {
 		if last = err; err == nil {
 			read++
 		}

@@ -18,16 +18,16 @@ const chunk = 512
 // read.
 const ahead = 64
 
-// Events reads the events of a run, in order. The next ones are read and decoded
+// Events reads the events of a run after a sequence number, in order. The next ones are read and decoded
 // while the caller works on those before. After an error nothing follows; what
 // came before it was recorded.
-func (s *Store) Events(ctx context.Context, run string) iter.Seq2[engine.Envelope, error] {
+func (s *Store) Events(ctx context.Context, run string, after int) iter.Seq2[engine.Envelope, error] {
 	return func(yield func(engine.Envelope, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		decoded := make(chan part, ahead)
 		go func() {
 			defer close(decoded)
-			s.decode(ctx, run, decoded)
+			s.decode(ctx, run, after, decoded)
 		}()
 		defer func() { // the reader must be gone before the caller closes the store
 			cancel()
@@ -57,7 +57,7 @@ type part struct {
 	err    error // after the events
 }
 
-func (s *Store) decode(ctx context.Context, run string, out chan<- part) {
+func (s *Store) decode(ctx context.Context, run string, after int, out chan<- part) {
 	send := func(p part) bool {
 		select {
 		case out <- p:
@@ -66,9 +66,9 @@ func (s *Store) decode(ctx context.Context, run string, out chan<- part) {
 			return false
 		}
 	}
-	p := part{events: make([]engine.Envelope, 0, chunk)}
-	seq, dec := 0, decoder{}
-	for line, err := range s.Lines(ctx, run) {
+	var p part // small at first: those who follow a run read a few events at a time
+	seq, dec := after, decoder{}
+	for line, err := range s.lines(ctx, run, after) {
 		seq++
 		var e engine.Envelope
 		if err == nil {
@@ -94,14 +94,18 @@ func (s *Store) decode(ctx context.Context, run string, out chan<- part) {
 
 // Lines reads the events of a run as they are stored: one JSON text each.
 func (s *Store) Lines(ctx context.Context, run string) iter.Seq2[string, error] {
+	return s.lines(ctx, run, 0)
+}
+
+func (s *Store) lines(ctx context.Context, run string, after int) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		number, err := s.number(ctx, run)
 		if err != nil {
 			yield("", err)
 			return
 		}
-		for first := 1; ; first += chunk {
-			n, err := s.lines(ctx, number, first, yield)
+		for first := after + 1; ; first += chunk {
+			n, err := s.chunk(ctx, number, first, yield)
 			if err != nil {
 				yield("", explain(s.file, fmt.Errorf("run %s: %w", run, err)))
 				return
@@ -113,11 +117,12 @@ func (s *Store) Lines(ctx context.Context, run string) iter.Seq2[string, error] 
 	}
 }
 
-// stopped is the number of events that lines gives when its caller has enough.
+// stopped is the number of events that chunk gives when its caller has enough.
 const stopped = -1
 
-// lines yields the events from first on, at most a chunk, and says how many.
-func (s *Store) lines(ctx context.Context, number int64, first int, yield func(string, error) bool) (int, error) {
+// chunk yields the events from first on, as many as are read at once, and says how
+// many.
+func (s *Store) chunk(ctx context.Context, number int64, first int, yield func(string, error) bool) (int, error) {
 	var joined string
 	var n, last, blobs int
 	err := s.read.QueryRowContext(ctx, `SELECT coalesce(group_concat(data, char(10)), ''), count(*), coalesce(max(seq), 0), count(blobs)

@@ -70,7 +70,7 @@ func appendEvents(t testing.TB, w *Writer, events ...engine.Envelope) {
 func readEvents(t testing.TB, s *Store, run string) []engine.Envelope {
 	t.Helper()
 	var events []engine.Envelope
-	for ev, err := range s.Events(context.Background(), run) {
+	for ev, err := range s.Events(context.Background(), run, 0) {
 		if err != nil {
 			t.Fatal(err)
 		}

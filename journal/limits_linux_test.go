@@ -38,7 +38,7 @@ func smallRole(args []string) error {
 		failed = w.Append(Batch{Events: []engine.Envelope{ended(w.Recorded(), strings.Repeat("x", 50_000))}})
 	}
 	n := 0
-	for _, err := range s.Events(context.Background(), "demo-1") {
+	for _, err := range s.Events(context.Background(), "demo-1", 0) {
 		if err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func nobodyRole(args []string) error {
 		return err
 	}
 	n := 0
-	for _, err := range s.Events(context.Background(), "demo-1") {
+	for _, err := range s.Events(context.Background(), "demo-1", 0) {
 		if err != nil {
 			return err
 		}

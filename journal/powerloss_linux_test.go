@@ -213,7 +213,7 @@ func (f files) events(t *testing.T, dir string) int {
 	}
 	defer s.Close()
 	n := 0
-	for ev, err := range s.Events(context.Background(), "demo-1") {
+	for ev, err := range s.Events(context.Background(), "demo-1", 0) {
 		var unknown *UnknownRunError
 		if errors.As(err, &unknown) {
 			return 0

@@ -154,6 +154,18 @@ func (s *Store) List(ctx context.Context, f driver.Filter) ([]Run, error) {
 	return s.runs(ctx, where+" ORDER BY number DESC LIMIT ?", append(args, cmp.Or(f.Limit, -1))...)
 }
 
+// Run is the run with an id. The error is an *UnknownRunError.
+func (s *Store) Run(ctx context.Context, id string) (Run, error) {
+	found, err := s.runs(ctx, "WHERE id = ?", id)
+	if err == nil && len(found) == 0 {
+		err = &UnknownRunError{ID: id}
+	}
+	if err != nil {
+		return Run{}, err
+	}
+	return found[0], nil
+}
+
 // Find finds a run by its id or by the beginning of it, if only one run begins
 // so. The error is an *UnknownRunError.
 func (s *Store) Find(ctx context.Context, id string) (Run, error) {

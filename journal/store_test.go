@@ -60,7 +60,7 @@ func TestReadingCanStopAnywhere(t *testing.T) {
 	appendEvents(t, w, batch...)
 	for _, n := range []int{1, chunk, chunk + 1, 2 * chunk} {
 		seen := 0
-		for _, err := range s.Events(context.Background(), "demo-1") {
+		for _, err := range s.Events(context.Background(), "demo-1", 0) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,7 +75,7 @@ func TestReadingCanStopAnywhere(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	var last error
-	for _, err := range s.Events(ctx, "demo-1") {
+	for _, err := range s.Events(ctx, "demo-1", 0) {
 		last = err
 	}
 	if !errors.Is(last, context.Canceled) {

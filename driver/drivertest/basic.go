@@ -14,7 +14,7 @@ import (
 )
 
 func sequence(t *testing.T, w World) {
-	d := w.Driver(t, echo)
+	d := open(t, w, echo)
 	s := starting(bundle(chain(task("a", "one ${inputs.x}"), task("b", "two ${nodes.a.output}"), task("c", "three ${nodes.b.output}"))))
 	s.Inputs = map[string]any{"x": "zero"}
 	want(t, start(t, d, s),
@@ -27,7 +27,7 @@ func sequence(t *testing.T, w World) {
 func fanOut(t *testing.T, w World) {
 	const items, parallel = 20, 4
 	var now, most atomic.Int32
-	d := w.Driver(t, func(_ context.Context, task *engine.StartTask) Outcome {
+	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
 		n := now.Add(1)
 		defer now.Add(-1)
 		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
@@ -58,7 +58,7 @@ func fanOut(t *testing.T, w World) {
 }
 
 func failures(t *testing.T, w World) {
-	d := w.Driver(t, func(_ context.Context, task *engine.StartTask) Outcome {
+	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
 		switch task.Node {
 		case "error":
 			return Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: "boom"}}
@@ -91,7 +91,7 @@ func failures(t *testing.T, w World) {
 }
 
 func panics(t *testing.T, w World) {
-	d := w.Driver(t, func(_ context.Context, task *engine.StartTask) Outcome {
+	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
 		if task.Attempt == 1 {
 			panic("a defect of an agent")
 		}
@@ -104,7 +104,7 @@ func panics(t *testing.T, w World) {
 
 func retries(t *testing.T, w World) {
 	var seen calls
-	d := w.Driver(t, func(_ context.Context, task *engine.StartTask) Outcome {
+	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
 		seen.note(task)
 		if task.Attempt < 3 {
 			return Outcome{Output: "x", Fault: &engine.Fault{Kind: engine.FaultError, Message: fmt.Sprint("failure ", task.Attempt)}}
@@ -131,7 +131,7 @@ func retries(t *testing.T, w World) {
 
 func quota(t *testing.T, w World) {
 	var n atomic.Int32
-	d := w.Driver(t, func(_ context.Context, task *engine.StartTask) Outcome {
+	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
 		if n.Add(1) == 1 {
 			return Outcome{Fault: &engine.Fault{Kind: engine.FaultQuota, Message: "not now", Until: time.Now().Add(50 * time.Millisecond)}}
 		}
@@ -147,7 +147,7 @@ func untilDone(ctx context.Context, _ *engine.StartTask) Outcome {
 }
 
 func attemptTimesOut(t *testing.T, w World) {
-	d := w.Driver(t, untilDone)
+	d := open(t, w, untilDone)
 	n := task("slow", "")
 	n.Timeout = 30 * time.Millisecond
 	res := start(t, d, starting(bundle(chain(n, task("after", "")))))
@@ -157,7 +157,7 @@ func attemptTimesOut(t *testing.T, w World) {
 }
 
 func runTimesOut(t *testing.T, w World) {
-	d := w.Driver(t, untilDone)
+	d := open(t, w, untilDone)
 	s := starting(bundle(chain(task("slow", ""), task("after", ""))))
 	s.Limits.Runtime = 50 * time.Millisecond
 	if res := start(t, d, s); res.Status != engine.TimedOut {
@@ -167,14 +167,14 @@ func runTimesOut(t *testing.T, w World) {
 
 func cancelWhileDriven(t *testing.T, w World) {
 	began := make(chan struct{})
-	d := w.Driver(t, func(ctx context.Context, task *engine.StartTask) Outcome {
+	d := open(t, w, func(ctx context.Context, task *engine.StartTask) Outcome {
 		close(began)
 		return untilDone(ctx, task)
 	})
 	s := starting(bundle(chain(task("a", ""), task("b", ""))))
 	call := goStart(t, d, s)
 	<-began
-	other := w.Driver(t, echo)
+	other := open(t, w, echo)
 	if err := other.Cancel(t.Context(), runID, "enough"); err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func cancelWhileDriven(t *testing.T, w World) {
 }
 
 func cancelWhileIdle(t *testing.T, w World) {
-	d := w.Driver(t, echo)
+	d := open(t, w, echo)
 	b := bundle(chain(task("a", "x"), gate("ok", "yes"), task("b", "y")))
 	if res := start(t, d, starting(b)); res.Status != engine.Waiting {
 		t.Fatalf("%s", outline(res))
@@ -206,7 +206,7 @@ func interrupt(t *testing.T, w World) {
 	var seen calls
 	began := make(chan struct{}, 2)
 	var again atomic.Bool
-	d := w.Driver(t, func(ctx context.Context, task *engine.StartTask) Outcome {
+	d := open(t, w, func(ctx context.Context, task *engine.StartTask) Outcome {
 		seen.note(task)
 		if task.Node == "slow" && !again.Load() {
 			began <- struct{}{}
@@ -238,7 +238,7 @@ func interrupt(t *testing.T, w World) {
 // over: a run that is over stays as it is.
 func over(t *testing.T, w World) {
 	var seen calls
-	d := w.Driver(t, func(_ context.Context, task *engine.StartTask) Outcome {
+	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
 		seen.note(task)
 		return Outcome{Output: "x"}
 	})

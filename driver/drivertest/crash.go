@@ -87,8 +87,8 @@ func crashAt(t *testing.T, w World, b *workflow.Bundle, run string, n int, after
 	t.Helper()
 	var seen calls
 	var dead atomic.Bool
-	var d Driver
-	d = w.Driver(t, func(ctx context.Context, task *engine.StartTask) Outcome {
+	var d *process
+	d = open(t, w, func(ctx context.Context, task *engine.StartTask) Outcome {
 		if dead.Load() {
 			<-ctx.Done() // a process that is gone does nothing
 			return Outcome{}
@@ -115,7 +115,7 @@ func crashAt(t *testing.T, w World, b *workflow.Bundle, run string, n int, after
 	if err == nil {
 		t.Fatalf("a driver that was killed returned %s", outline(res))
 	}
-	next := w.Driver(t, func(ctx context.Context, task *engine.StartTask) Outcome {
+	next := open(t, w, func(ctx context.Context, task *engine.StartTask) Outcome {
 		seen.note(task)
 		return echo(ctx, task)
 	})
@@ -142,15 +142,15 @@ func lost(t *testing.T, w World) {
 	n := task("deploy", "")
 	n.Once = true
 	b := bundle(chain(n))
-	var d Driver
-	d = w.Driver(t, func(context.Context, *engine.StartTask) Outcome {
+	var d *process
+	d = open(t, w, func(context.Context, *engine.StartTask) Outcome {
 		d.Kill()
 		return Outcome{}
 	})
 	if res, err := d.Start(t.Context(), starting(b)); err == nil {
 		t.Fatalf("a driver that was killed returned %s", outline(res))
 	}
-	next := w.Driver(t, echo)
+	next := open(t, w, echo)
 	if res := resume(t, next, b); res.Status != engine.Waiting {
 		t.Fatalf("%s", outline(res))
 	}
@@ -169,7 +169,7 @@ func answerBeforeOnce(t *testing.T, w World) {
 	n.Once = true
 	b := bundle(chain(gate("ok", "yes"), n))
 	var seen calls
-	d := w.Driver(t, func(ctx context.Context, task *engine.StartTask) Outcome {
+	d := open(t, w, func(ctx context.Context, task *engine.StartTask) Outcome {
 		seen.note(task)
 		return echo(ctx, task)
 	})
@@ -188,7 +188,7 @@ func answerBeforeOnce(t *testing.T, w World) {
 // twoDrivers: one drives, the other says so.
 func twoDrivers(t *testing.T, w World) {
 	began, release := make(chan struct{}), make(chan struct{})
-	d := w.Driver(t, func(_ context.Context, task *engine.StartTask) Outcome {
+	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
 		close(began)
 		<-release
 		return Outcome{Output: task.Node}
@@ -196,7 +196,7 @@ func twoDrivers(t *testing.T, w World) {
 	b := bundle(chain(task("a", "")))
 	call := goStart(t, d, starting(b))
 	<-began
-	second := w.Driver(t, func(context.Context, *engine.StartTask) Outcome {
+	second := open(t, w, func(context.Context, *engine.StartTask) Outcome {
 		t.Error("the second driver begins an attempt")
 		return Outcome{}
 	})

@@ -16,7 +16,7 @@ func answerWhileIdle(t *testing.T, w World) {
 		seen.note(task)
 		return Outcome{Output: task.Prompt}
 	}
-	d := w.Driver(t, count)
+	d := open(t, w, count)
 	b := bundle(chain(task("a", "x"), gate("ok", "yes", "no"), task("b", "answer ${nodes.ok.output}")))
 	for _, res := range []engine.Result{start(t, d, starting(b)), resume(t, d, b)} { // waiting is durable
 		want(t, res, `waiting null`, `a success "x"`, `ok waiting null`)
@@ -32,7 +32,8 @@ func answerWhileIdle(t *testing.T, w World) {
 	if err := d.Answer(t.Context(), runID, "ok", "no"); err == nil || !strings.Contains(err.Error(), "already") {
 		t.Errorf("a second answer gives %v", err)
 	}
-	next := w.Driver(t, count)
+	d.Kill()
+	next := open(t, w, count)
 	want(t, resume(t, next, b), `success "answer yes"`, `a success "x"`, `ok success "yes"`, `b success "answer yes"`)
 	if n := len(seen.all()); n != 2 {
 		t.Errorf("%d attempts were made, want 2", n)
@@ -43,7 +44,7 @@ func answerWhileIdle(t *testing.T, w World) {
 // by itself.
 func answerWhileDriven(t *testing.T, w World) {
 	release := make(chan struct{})
-	d := w.Driver(t, func(_ context.Context, task *engine.StartTask) Outcome {
+	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
 		switch task.Node {
 		case "long":
 			<-release
@@ -57,7 +58,7 @@ func answerWhileDriven(t *testing.T, w World) {
 		Edges: []workflow.Edge{{From: "ok", To: "after"}},
 	})
 	call := goStart(t, d, starting(b))
-	other := w.Driver(t, echo)
+	other := open(t, w, echo)
 	eventually(t, "the question", func() bool {
 		return other.Answer(t.Context(), runID, "ok", "perhaps") != nil && len(eventsOrNone(other)) > 0
 	})
@@ -74,7 +75,7 @@ func answerWhileDriven(t *testing.T, w World) {
 	}
 }
 
-func eventsOrNone(d Driver) []engine.Envelope {
+func eventsOrNone(d *process) []engine.Envelope {
 	evs, err := d.Events(context.Background(), runID)
 	if err != nil {
 		return nil
@@ -84,7 +85,7 @@ func eventsOrNone(d Driver) []engine.Envelope {
 
 // nobodyAnswers: a question has a deadline, and an edge for it.
 func nobodyAnswers(t *testing.T, w World) {
-	d := w.Driver(t, echo)
+	d := open(t, w, echo)
 	ok := gate("ok", "yes")
 	ok.Timeout = 50 * time.Millisecond
 	b := bundle(workflow.Graph{
@@ -99,7 +100,7 @@ func nobodyAnswers(t *testing.T, w World) {
 
 func budget(t *testing.T, w World) {
 	var seen calls
-	d := w.Driver(t, func(_ context.Context, task *engine.StartTask) Outcome {
+	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
 		seen.note(task)
 		return Outcome{Output: task.Node, Usage: engine.Usage{CostUSD: 0.4, TokensIn: 10}}
 	})
@@ -121,7 +122,7 @@ func budget(t *testing.T, w World) {
 }
 
 func unknownCost(t *testing.T, w World) {
-	d := w.Driver(t, echo)
+	d := open(t, w, echo)
 	s := starting(bundle(chain(task("a", "x"))))
 	s.Limits.CostUSD = 1
 	s.Tasks = map[string]engine.TaskFacts{"demo/a": {UnknownCost: true}}

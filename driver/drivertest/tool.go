@@ -86,7 +86,7 @@ func (c *calls) all() []string {
 }
 
 // start starts a run and fails the test on an error.
-func start(t *testing.T, d Driver, s Start) engine.Result {
+func start(t *testing.T, d *process, s Start) engine.Result {
 	t.Helper()
 	res, err := d.Start(t.Context(), s)
 	if err != nil {
@@ -96,7 +96,7 @@ func start(t *testing.T, d Driver, s Start) engine.Result {
 	return res
 }
 
-func resume(t *testing.T, d Driver, b *workflow.Bundle) engine.Result {
+func resume(t *testing.T, d *process, b *workflow.Bundle) engine.Result {
 	t.Helper()
 	res, err := d.Resume(t.Context(), runID)
 	if err != nil {
@@ -107,7 +107,7 @@ func resume(t *testing.T, d Driver, b *workflow.Bundle) engine.Result {
 }
 
 // agree checks that the events lead to the result.
-func agree(t *testing.T, d Driver, b *workflow.Bundle, got engine.Result) {
+func agree(t *testing.T, d *process, b *workflow.Bundle, got engine.Result) {
 	t.Helper()
 	r, err := engine.New(b)
 	if err != nil {
@@ -123,7 +123,7 @@ func agree(t *testing.T, d Driver, b *workflow.Bundle, got engine.Result) {
 	}
 }
 
-func events(t *testing.T, d Driver) []engine.Envelope {
+func events(t *testing.T, d *process) []engine.Envelope {
 	t.Helper()
 	evs, err := d.Events(t.Context(), runID)
 	if err != nil {
@@ -133,7 +133,7 @@ func events(t *testing.T, d Driver) []engine.Envelope {
 }
 
 // count counts the recorded events of a type.
-func count[E engine.Event](t *testing.T, d Driver) int {
+func count[E engine.Event](t *testing.T, d *process) int {
 	t.Helper()
 	n := 0
 	for _, ev := range events(t, d) {
@@ -186,7 +186,7 @@ type async struct {
 	err  error
 }
 
-func goStart(t *testing.T, d Driver, s Start) *async {
+func goStart(t *testing.T, d *process, s Start) *async {
 	a := &async{done: make(chan struct{})}
 	ctx := t.Context()
 	go func() {

@@ -6,53 +6,53 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
-	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Answer records the answer to a question.
-func Answer(ctx context.Context, store *journal.Store, run, address, value, by string) (Receipt, error) {
-	return act(ctx, store, run, &engine.HumanAnswered{Address: address, Value: valid(value), By: valid(by)})
-}
-
-// Cancel ends a run. One that nobody drives ends without starting anything.
-func Cancel(ctx context.Context, store *journal.Store, run, by, reason string) (Receipt, error) {
-	return act(ctx, store, run, &engine.CancelAsked{By: valid(by), Reason: valid(reason)})
-}
-
-// Raise sets limits of a run anew; zero fields stay as they are.
-func Raise(ctx context.Context, store *journal.Store, run string, limits workflow.Limits, by string) (Receipt, error) {
-	return act(ctx, store, run, &engine.LimitRaised{Limits: limits, By: valid(by)})
-}
-
-// act records an event of somebody who does not drive the run: by itself, or
+// Act records an event of somebody who does not drive the run: by itself, or
 // through the inbox of the process that does.
-func act(ctx context.Context, store *journal.Store, run string, ev engine.Event) (Receipt, error) {
-	info, err := store.Find(ctx, run)
+func (d *Driver) Act(ctx context.Context, run string, ev engine.Event) (driver.Receipt, error) {
+	s, err := d.changing(run)
+	if err != nil {
+		return Receipt{}, err
+	}
+	e, err := roundTrip(engine.Envelope{Event: ev})
 	if err != nil {
 		return Receipt{}, err
 	}
 	for {
-		writer, err := store.Writer(ctx, info.ID)
+		writer, err := s.Writer(ctx, run)
 		if err == nil {
-			receipt, err := recordIdle(ctx, store, writer, ev)
+			receipt, err := recordIdle(ctx, s, writer, e.Event)
+			d.pulse.changed(change)
 			return receipt, errors.Join(err, writer.Close())
 		}
-		var held *journal.HeldError
+		var held *driver.HeldError
 		if !errors.As(err, &held) {
 			return Receipt{}, err
 		}
-		settled, err := send(ctx, store, held, ev)
+		settled, err := d.send(ctx, s, held, e.Event)
 		if settled || err != nil {
 			return Receipt{Driven: true}, err
 		}
 	}
 }
 
+// roundTrip is an event as it will come back from the journal, whatever Go
+// values the caller put into it.
+func roundTrip(e engine.Envelope) (engine.Envelope, error) {
+	data, err := engine.Encode(e)
+	if err != nil {
+		return e, err
+	}
+	return engine.Decode(data)
+}
+
 // recordIdle records an event in a run that nobody drives.
 func recordIdle(ctx context.Context, store *journal.Store, w *journal.Writer, ev engine.Event) (Receipt, error) {
-	r, events, err := Load(ctx, store, w.Run())
+	r, events, err := load(ctx, store, w.Run())
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -65,7 +65,7 @@ func recordIdle(ctx context.Context, store *journal.Store, w *journal.Writer, ev
 			return err
 		}
 		e.Seq = w.Recorded()
-		_, err := step(r, w.Run(), e)
+		_, err := driver.Step(r, w.Run(), e)
 		return err
 	}
 	_, cancel := ev.(*engine.CancelAsked)
@@ -110,23 +110,21 @@ func idle(r *engine.Run, events []engine.Envelope, ev engine.Event) engine.Envel
 	return engine.Envelope{Time: now, Clock: r.ClockAt(now), Unattended: true, Event: ev}
 }
 
-const (
-	verdictPoll = 20 * time.Millisecond
-	verdictWait = 30 * time.Second
-)
+const verdictWait = 30 * time.Second
 
 // send puts an event into the inbox of the process that drives the run, and
 // waits for its verdict. !settled: that process has gone; the message was taken
 // back.
-func send(ctx context.Context, store *journal.Store, held *journal.HeldError, ev engine.Event) (settled bool, err error) {
+func (d *Driver) send(ctx context.Context, store *journal.Store, held *driver.HeldError, ev engine.Event) (settled bool, err error) {
+	changes := d.pulse.listen(change, "")
+	defer changes.close()
 	id, err := store.Send(ctx, held.Run, ev)
 	if err != nil {
 		return false, err
 	}
+	d.pulse.changed(mail)
 	ctx, cancel := context.WithTimeoutCause(ctx, verdictWait, fmt.Errorf("%w, and it does not answer", held))
 	defer cancel()
-	tick := time.NewTicker(verdictPoll)
-	defer tick.Stop()
 	for {
 		v, ok, err := store.Verdict(context.WithoutCancel(ctx), id)
 		switch {
@@ -148,9 +146,6 @@ func send(ctx context.Context, store *journal.Store, held *journal.HeldError, ev
 			}
 			continue // the verdict came in this moment
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-		}
+		changes.wait(ctx)
 	}
 }

@@ -67,7 +67,7 @@ func (l *loop) answerLater(a *answer, delay time.Duration) {
 		mail.post(letter{answer: a})
 		return
 	}
-	fires, stop := l.o.Clock.Timer(delay)
+	fires, stop := l.d.o.Clock.Timer(delay)
 	done := l.attempts.base.Done()
 	go func() {
 		defer stop()

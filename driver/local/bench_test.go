@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hocket-dev/hocket/driver/local"
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
 	"github.com/hocket-dev/hocket/workflow"
@@ -20,8 +20,8 @@ import (
 // noop does nothing, as fast as can be.
 type noop struct{}
 
-func (noop) Run(context.Context, string, *engine.StartTask, local.Attempt) local.Outcome {
-	return local.Outcome{Output: "ok"}
+func (noop) Run(context.Context, string, *engine.StartTask, driver.Attempt) driver.Outcome {
+	return driver.Outcome{Output: "ok"}
 }
 
 func chainOf(n int) *workflow.Bundle {
@@ -64,9 +64,9 @@ func benchStore(b *testing.B) *journal.Store {
 // drive runs a workflow once and gives the time it took.
 func drive(b *testing.B, s *journal.Store, bundle *workflow.Bundle, inputs map[string]any, parallel int) time.Duration {
 	b.Helper()
-	spec := local.Spec{Pin: &journal.Pin{Bundle: bundle}, Inputs: inputs, Limits: workflow.Limits{Parallel: parallel, Runtime: time.Hour}}
+	spec := driver.Spec{Pin: &journal.Pin{Bundle: bundle}, Inputs: inputs, Limits: workflow.Limits{Parallel: parallel, Runtime: time.Hour}}
 	began := time.Now()
-	res, err := local.Start(context.Background(), s, spec, local.Options{Agents: noop{}})
+	res, err := startRun(context.Background(), s, spec, work{Agents: noop{}})
 	took := time.Since(began)
 	if err != nil || res.Status != engine.Success {
 		b.Fatalf("%s %v %s", res.Status, err, res.Error)
@@ -148,9 +148,9 @@ func BenchmarkRecovery(b *testing.B) {
 	body := &bundle.Root.Body
 	body.Nodes = append(body.Nodes, gate("ok", "yes"))
 	body.Edges = append(body.Edges, workflow.Edge{From: "work", To: "ok"})
-	spec := local.Spec{Run: "long-1", Pin: &journal.Pin{Bundle: bundle}, Inputs: items(events - 1), Limits: workflow.Limits{Parallel: 100}}
-	o := local.Options{Agents: noop{}}
-	res, err := local.Start(context.Background(), s, spec, o)
+	spec := driver.Spec{Run: "long-1", Pin: &journal.Pin{Bundle: bundle}, Inputs: items(events - 1), Limits: workflow.Limits{Parallel: 100}}
+	o := work{Agents: noop{}}
+	res, err := startRun(context.Background(), s, spec, o)
 	if err != nil || res.Status != engine.Waiting {
 		b.Fatal(res.Status, err)
 	}
@@ -162,7 +162,7 @@ func BenchmarkRecovery(b *testing.B) {
 				res = engine.Result{}
 				runtime.GC()
 				began := time.Now()
-				res, err = local.Resume(context.Background(), s, "long-1", o)
+				res, err = driveRun(context.Background(), s, "long-1", o)
 				took = append(took, time.Since(began))
 				if err != nil || res.Status != engine.Waiting || len(res.Steps) != events {
 					b.Fatal(res.Status, err)

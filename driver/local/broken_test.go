@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/hocket-dev/hocket/driver/local"
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
 )
@@ -14,7 +14,7 @@ import (
 func TestBrokenRun(t *testing.T) {
 	s := openStore(t)
 	b := chain(gate("ok", "yes"))
-	start(t, s, b, local.Options{Agents: echo})
+	start(t, s, b, work{Agents: echo})
 	w, err := s.Writer(t.Context(), "demo-1")
 	if err != nil {
 		t.Fatal(err)
@@ -23,8 +23,8 @@ func TestBrokenRun(t *testing.T) {
 	if err := errors.Join(w.Append(journal.Batch{Events: []engine.Envelope{bad}}), w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	_, err = local.Resume(t.Context(), s, "demo-1", local.Options{Agents: echo})
-	var broken *local.BrokenError
+	_, err = driveRun(t.Context(), s, "demo-1", work{Agents: echo})
+	var broken *driver.BrokenError
 	if !errors.As(err, &broken) || broken.Seq != 2 || broken.Event == nil {
 		t.Fatalf("resume gives %v", err)
 	}
@@ -33,7 +33,7 @@ func TestBrokenRun(t *testing.T) {
 		t.Errorf("the list has no mark: %+v, %v", info, err)
 	}
 	n := 0
-	for _, err := range s.Events(t.Context(), "demo-1") {
+	for _, err := range s.Events(t.Context(), "demo-1", 0) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,13 +42,13 @@ func TestBrokenRun(t *testing.T) {
 	if n != 2 {
 		t.Errorf("%d events are left", n)
 	}
-	if _, events, err := local.Load(t.Context(), s, "demo-1"); len(events) != 1 || !errors.As(err, &broken) {
+	if _, events, err := loadRun(t.Context(), s, "demo-1"); len(events) != 1 || !errors.As(err, &broken) {
 		t.Errorf("Load gives %d events and %v", len(events), err)
 	}
 	for _, act := range []func() error{
-		func() error { _, err := local.Answer(t.Context(), s, "demo-1", "ok", "yes", ""); return err },
+		func() error { _, err := answerRun(t.Context(), s, "demo-1", "ok", "yes", ""); return err },
 		func() error {
-			_, err := local.Fork(t.Context(), s, local.ForkSpec{From: "demo-1", Address: "ok"})
+			_, err := forkRun(t.Context(), s, driver.ForkSpec{From: "demo-1", Address: "ok"})
 			return err
 		},
 	} {
@@ -61,7 +61,7 @@ func TestBrokenRun(t *testing.T) {
 // A program that can go on with a run takes the mark back.
 func TestMendedRun(t *testing.T) {
 	s := openStore(t)
-	start(t, s, chain(gate("ok", "yes")), local.Options{Agents: echo})
+	start(t, s, chain(gate("ok", "yes")), work{Agents: echo})
 	w, err := s.Writer(t.Context(), "demo-1")
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestMendedRun(t *testing.T) {
 	if err := errors.Join(w.Append(journal.Batch{Problem: "an old program failed"}), w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	resume(t, s, local.Options{Agents: echo})
+	resume(t, s, work{Agents: echo})
 	if info, err := s.Find(t.Context(), "demo-1"); err != nil || info.Problem != "" || info.Status != engine.Waiting {
 		t.Errorf("%+v, %v", info, err)
 	}
@@ -78,13 +78,13 @@ func TestMendedRun(t *testing.T) {
 func TestUnknownRun(t *testing.T) {
 	s := openStore(t)
 	var unknown *journal.UnknownRunError
-	if _, err := local.Resume(t.Context(), s, "nope", local.Options{Agents: echo}); !errors.As(err, &unknown) {
+	if _, err := driveRun(t.Context(), s, "nope", work{Agents: echo}); !errors.As(err, &unknown) {
 		t.Errorf("Resume gives %v", err)
 	}
-	if _, err := local.Answer(t.Context(), s, "nope", "a", "b", ""); !errors.As(err, &unknown) {
+	if _, err := answerRun(t.Context(), s, "nope", "a", "b", ""); !errors.As(err, &unknown) {
 		t.Errorf("Answer gives %v", err)
 	}
-	if _, _, err := local.Load(t.Context(), s, "nope"); !errors.As(err, &unknown) {
+	if _, _, err := loadRun(t.Context(), s, "nope"); !errors.As(err, &unknown) {
 		t.Errorf("Load gives %v", err)
 	}
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/driver/drivertest"
-	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
 )
@@ -137,7 +136,7 @@ func replayBusy(t *testing.T, store *journal.Store, recorded func(key string)) (
 		t.Fatal(err)
 	}
 	issued = map[string]bool{}
-	for ev, err := range store.Events(context.Background(), busyRun) {
+	for ev, err := range store.Events(context.Background(), busyRun, 0) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -237,7 +236,7 @@ func TestKilledWhileAnAttemptAsks(t *testing.T) {
 		t.Error("the run is still driven")
 	}
 	go func() {
-		res, err := local.Resume(context.Background(), d.store, "demo-1", local.Options{Agents: asking{[]agent.Question{mayI}}, Elsewhere: true, Poll: time.Millisecond})
+		res, err := driveRun(context.Background(), d.store, "demo-1", work{Agents: asking{[]agent.Question{mayI}}, Elsewhere: true, Poll: time.Millisecond})
 		if err != nil {
 			t.Error(err)
 		}

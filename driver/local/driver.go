@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"github.com/hocket-dev/hocket/driver"
-	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
 )
 
@@ -20,6 +18,8 @@ type Driver struct {
 
 	mu     sync.Mutex
 	store  *journal.Store // nil until it is needed and exists
+	claims map[string]journal.Claim
+	fresh  map[string]bool // runs that this driver has recorded and not begun
 	closed bool
 }
 
@@ -28,7 +28,7 @@ var _ driver.Driver = (*Driver)(nil)
 // Open opens the runs in a state directory. It makes nothing: the journal is made
 // when the first run starts.
 func Open(dir string, o Options) (*Driver, error) {
-	d := &Driver{dir: dir, o: o.withDefaults()}
+	d := &Driver{dir: dir, o: o.withDefaults(), claims: map[string]journal.Claim{}, fresh: map[string]bool{}}
 	d.pulse = newPulse(d.o.Poll, d.look)
 	return d, nil
 }
@@ -38,12 +38,15 @@ func (d *Driver) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.closed = true
-	if d.store == nil {
-		return nil
+	var errs []error
+	for _, c := range d.claims {
+		errs = append(errs, c.Release())
 	}
-	err := d.store.Close()
-	d.store = nil
-	return err
+	if d.store != nil {
+		errs = append(errs, d.store.Close())
+	}
+	d.claims, d.store = nil, nil
+	return errors.Join(errs...)
 }
 
 var (
@@ -98,33 +101,12 @@ func (d *Driver) known(run string) (*journal.Store, error) {
 	return s, err
 }
 
-// Start records a run.
-func (d *Driver) Start(_ context.Context, spec driver.Spec) (driver.Created, error) {
-	s, err := d.writing()
-	if err != nil {
-		return driver.Created{}, err
+// changing is the journal that has a run, to change the run.
+func (d *Driver) changing(run string) (*journal.Store, error) {
+	if _, err := d.known(run); err != nil {
+		return nil, err
 	}
-	w, _, err := create(s, spec, d.o.Clock, true)
-	var used *journal.UsedKeyError
-	if errors.As(err, &used) {
-		return driver.Created{Run: used.Run, Existed: true}, nil
-	}
-	if err != nil {
-		return driver.Created{}, err
-	}
-	return driver.Created{Run: w.Run()}, w.Close()
-}
-
-// Drive takes a run up.
-func (d *Driver) Drive(ctx context.Context, run string, w driver.Work) (engine.Result, error) {
-	s, err := d.writing()
-	if err != nil {
-		return engine.Result{}, err
-	}
-	return Resume(ctx, s, run, Options{
-		Agents: w.Agents, Script: w.Script, ScriptAll: w.ScriptAll, Asker: w.Asker, Elsewhere: w.Elsewhere,
-		Observer: w.Observer, Patience: w.Patience, Poll: d.o.Poll, Clock: d.o.Clock,
-	})
+	return d.writing()
 }
 
 // Find finds a run by its id or a unique prefix.
@@ -166,49 +148,56 @@ func (d *Driver) Pin(ctx context.Context, run string) (*driver.Pin, error) {
 	return s.Pin(ctx, run)
 }
 
-// Act records an answer, a cancellation or a raised limit.
-func (d *Driver) Act(ctx context.Context, run string, ev engine.Event) (driver.Receipt, error) {
-	if _, err := d.known(run); err != nil {
-		return driver.Receipt{}, err
-	}
-	s, err := d.writing()
-	if err != nil {
-		return driver.Receipt{}, err
-	}
-	return act(ctx, s, run, ev)
-}
-
-// Fork records a run that repeats another up to a step.
-func (d *Driver) Fork(ctx context.Context, spec driver.ForkSpec) (driver.Created, error) {
-	if _, err := d.known(spec.From); err != nil {
-		return driver.Created{}, err
-	}
-	s, err := d.writing()
-	if err != nil {
-		return driver.Created{}, err
-	}
-	id, err := Fork(ctx, s, spec)
-	return driver.Created{Run: id}, err
-}
-
 // Delete removes a run that nobody drives.
 func (d *Driver) Delete(ctx context.Context, run string) error {
-	if _, err := d.known(run); err != nil {
-		return err
+	s, err := d.changing(run)
+	if err == nil {
+		err = s.Delete(ctx, run)
+		d.pulse.changed(change)
 	}
-	s, err := d.writing()
-	if err != nil {
-		return err
-	}
-	return s.Delete(ctx, run)
+	return err
 }
 
-const watchPoll = 50 * time.Millisecond
-
-// pause waits until it is time to look again.
-func (d *Driver) pause(ctx context.Context) {
-	select {
-	case <-time.After(watchPoll):
-	case <-ctx.Done():
+// claim takes the name by which this driver claims runs, until it is closed.
+func (d *Driver) claim(s *journal.Store, name string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, mine := d.claims[name]; mine || name == "" {
+		return nil
 	}
+	c, err := s.Claim(name)
+	if err == nil {
+		d.claims[name] = c
+	}
+	return err
+}
+
+// claimedByOthers says whether another process that lives means to drive a run.
+func (d *Driver) claimedByOthers(s *journal.Store, name string) (driver.Holder, bool) {
+	d.mu.Lock()
+	_, mine := d.claims[name]
+	d.mu.Unlock()
+	if mine || name == "" {
+		return driver.Holder{}, false
+	}
+	return s.Claimer(name)
+}
+
+// begun notes that this driver has recorded a run that only it may begin.
+func (d *Driver) begun(run string, owner driver.Owner) {
+	if owner.Claim != "" {
+		d.mu.Lock()
+		d.fresh[run] = true
+		d.mu.Unlock()
+	}
+	d.pulse.changed(change)
+}
+
+// isNew says, once, whether this driver has recorded a run and not begun it.
+func (d *Driver) isNew(run string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	fresh := d.fresh[run]
+	delete(d.fresh, run)
+	return fresh
 }

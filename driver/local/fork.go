@@ -5,49 +5,58 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Fork records the new run and gives its id. Resume drives it.
-func Fork(ctx context.Context, store *journal.Store, spec ForkSpec) (string, error) {
-	info, err := store.Find(ctx, spec.From)
+// Fork records a run that repeats another up to a step.
+func (d *Driver) Fork(ctx context.Context, spec driver.ForkSpec) (driver.Created, error) {
+	s, err := d.changing(spec.From)
+	if err == nil {
+		err = d.claim(s, spec.Owner.Claim)
+	}
+	if err != nil {
+		return driver.Created{}, err
+	}
+	id, err := fork(ctx, s, spec, moment(d.o.Clock.Now()))
+	d.pulse.changed(change)
+	return driver.Created{Run: id}, err
+}
+
+func fork(ctx context.Context, store *journal.Store, spec driver.ForkSpec, now time.Time) (string, error) {
+	pin, err := store.Pin(ctx, spec.From)
 	if err != nil {
 		return "", err
 	}
-	pin, err := store.Pin(ctx, info.ID)
-	if err != nil {
-		return "", err
-	}
-	_, old, err := Load(ctx, store, info.ID)
+	_, old, err := load(ctx, store, spec.From)
 	if err != nil {
 		return "", err
 	}
 	id := spec.Run
 	if id == "" {
-		id = NewID(info.Workflow)
+		id = NewID(pin.Bundle.Root.Name)
 	}
-	now := moment(time.Now())
 	events, err := engine.Fork(pin.Bundle, old, spec.Address, id, now)
 	if err != nil {
-		return "", &RefusedError{Run: info.ID, Reason: err.Error()}
+		return "", &RefusedError{Run: spec.From, Reason: err.Error()}
 	}
 	r, err := engine.New(pin.Bundle)
 	if err != nil {
 		return "", err
 	}
 	for _, e := range events {
-		if _, err := step(r, id, e); err != nil {
+		if _, err := driver.Step(r, id, e); err != nil {
 			return "", err
 		}
 	}
 	rest, err := instead(r, pin.Bundle, spec, now)
 	if err != nil {
-		return "", &RefusedError{Run: info.ID, Reason: err.Error()}
+		return "", &RefusedError{Run: spec.From, Reason: err.Error()}
 	}
 	w, err := store.Create(journal.NewRun{
-		ID: id, Pin: pin, Origin: info.ID, Created: now,
+		ID: id, Pin: pin, Origin: spec.From, Created: now,
 		Events: append(events, rest...), Owner: spec.Owner, Summary: summary(r),
 	})
 	if err != nil {
@@ -60,7 +69,7 @@ func Fork(ctx context.Context, store *journal.Store, spec ForkSpec) (string, err
 const forker = "hocket: the run was forked here"
 
 // instead are the events that follow the fork: the output, if it is given.
-func instead(r *engine.Run, b *workflow.Bundle, spec ForkSpec, now time.Time) ([]engine.Envelope, error) {
+func instead(r *engine.Run, b *workflow.Bundle, spec driver.ForkSpec, now time.Time) ([]engine.Envelope, error) {
 	var events []engine.Envelope
 	answer := func(value string) engine.Event {
 		return &engine.HumanAnswered{Address: spec.Address, Value: value, By: forker}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
-	"github.com/hocket-dev/hocket/driver/local"
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
 	"github.com/hocket-dev/hocket/workflow"
@@ -17,41 +17,41 @@ import (
 // made writes down which nodes are worked on.
 type made struct{ nodes []string }
 
-func (m *made) Run(_ context.Context, _ string, task *engine.StartTask, _ local.Attempt) local.Outcome {
+func (m *made) Run(_ context.Context, _ string, task *engine.StartTask, _ driver.Attempt) driver.Outcome {
 	m.nodes = append(m.nodes, task.Node)
-	return local.Outcome{Output: task.Prompt}
+	return driver.Outcome{Output: task.Prompt}
 }
 
 func TestFork(t *testing.T) {
 	ptr := func(s string) *string { return &s }
 	cases := []struct {
 		name string
-		spec local.ForkSpec
+		spec driver.ForkSpec
 		made string // nodes that the new run works on
 		want string // its output; "" it waits
 	}{
-		{"retry the middle", local.ForkSpec{Address: "b"}, "b c", "c b a yes"},
-		{"another output", local.ForkSpec{Address: "b", Output: ptr("B")}, "c", "c B"},
-		{"another answer", local.ForkSpec{Address: "ok", Output: ptr("no")}, "b c", "c b a no"},
-		{"ask again", local.ForkSpec{Address: "ok"}, "", ""},
-		{"retry what must happen once", local.ForkSpec{Address: "c"}, "c", "c b a yes"},
-		{"give what must happen once", local.ForkSpec{Address: "c", Output: ptr("C")}, "", "C"},
+		{"retry the middle", driver.ForkSpec{Address: "b"}, "b c", "c b a yes"},
+		{"another output", driver.ForkSpec{Address: "b", Output: ptr("B")}, "c", "c B"},
+		{"another answer", driver.ForkSpec{Address: "ok", Output: ptr("no")}, "b c", "c b a no"},
+		{"ask again", driver.ForkSpec{Address: "ok"}, "", ""},
+		{"retry what must happen once", driver.ForkSpec{Address: "c"}, "c", "c b a yes"},
+		{"give what must happen once", driver.ForkSpec{Address: "c", Output: ptr("C")}, "", "C"},
 	}
 	s := openStore(t)
 	once := task("c", "c ${nodes.b.output}")
 	once.Once = true
 	b := chain(task("a", "a"), gate("ok", "yes", "no"), task("b", "b ${nodes.a.output} ${nodes.ok.output}"), once)
-	start(t, s, b, local.Options{Agents: echo})
-	if _, err := local.Answer(t.Context(), s, "demo-1", "ok", "yes", ""); err != nil {
+	start(t, s, b, work{Agents: echo})
+	if _, err := answerRun(t.Context(), s, "demo-1", "ok", "yes", ""); err != nil {
 		t.Fatal(err)
 	}
-	if res := resume(t, s, local.Options{Agents: echo}); res.Output != "c b a yes" {
+	if res := resume(t, s, work{Agents: echo}); res.Output != "c b a yes" {
 		t.Fatalf("%s %v", res.Status, res.Output)
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			c.spec.From = "demo-1"
-			id, err := local.Fork(t.Context(), s, c.spec)
+			id, err := forkRun(t.Context(), s, c.spec)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,7 +60,7 @@ func TestFork(t *testing.T) {
 				t.Errorf("forked run %s: %+v, %v", id, info, err)
 			}
 			var m made
-			res, err := local.Resume(t.Context(), s, id, local.Options{Agents: &m})
+			res, err := driveRun(t.Context(), s, id, work{Agents: &m})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -72,7 +72,7 @@ func TestFork(t *testing.T) {
 			}
 		})
 	}
-	old, _, err := local.Load(t.Context(), s, "demo-1")
+	old, _, err := loadRun(t.Context(), s, "demo-1")
 	if err != nil || old.Result().Output != "c b a yes" {
 		t.Errorf("the old run changed: %v", err)
 	}
@@ -80,14 +80,14 @@ func TestFork(t *testing.T) {
 
 func TestForkThatIsRefused(t *testing.T) {
 	s := openStore(t)
-	start(t, s, chain(task("build", "x"), task("test", "y"), gate("ok", "yes")), local.Options{Agents: echo})
+	start(t, s, chain(task("build", "x"), task("test", "y"), gate("ok", "yes")), work{Agents: echo})
 	answer := "perhaps"
-	for _, spec := range []local.ForkSpec{
+	for _, spec := range []driver.ForkSpec{
 		{From: "demo-1", Address: "biuld"},
 		{From: "demo-1", Address: "ok", Output: &answer}, // not answered yet
 	} {
-		_, err := local.Fork(t.Context(), s, spec)
-		var refused *local.RefusedError
+		_, err := forkRun(t.Context(), s, spec)
+		var refused *driver.RefusedError
 		if !errors.As(err, &refused) {
 			t.Errorf("fork from %q gives %v", spec.Address, err)
 		}
@@ -107,24 +107,24 @@ func TestForkAsksAboutOtherTasks(t *testing.T) {
 	b := &workflow.Bundle{Root: &workflow.Workflow{Name: "demo", Body: workflow.Graph{Nodes: []workflow.Node{task("a", "x"), deploy}}}}
 	ctx, cancel := context.WithCancel(t.Context())
 	began := make(chan struct{})
-	_, err := local.Start(ctx, s, spec(b), local.Options{Agents: agentFunc(func(ctx context.Context, task *engine.StartTask, _ agent.Log) local.Outcome {
+	_, err := startRun(ctx, s, spec(b), work{Agents: agentFunc(func(ctx context.Context, task *engine.StartTask, _ agent.Log) driver.Outcome {
 		if task.Node == "deploy" {
 			close(began)
 			<-ctx.Done()
-			return local.Outcome{}
+			return driver.Outcome{}
 		}
 		<-began
-		return local.Outcome{Output: "x"}
+		return driver.Outcome{Output: "x"}
 	}), Observer: stopAt{"step_ended", cancel}})
 	if err == nil {
 		t.Fatal("the driver was not interrupted")
 	}
-	id, err := local.Fork(t.Context(), s, local.ForkSpec{From: "demo-1", Address: "a"})
+	id, err := forkRun(t.Context(), s, driver.ForkSpec{From: "demo-1", Address: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var m made
-	res, err := local.Resume(t.Context(), s, id, local.Options{Agents: &m})
+	res, err := driveRun(t.Context(), s, id, work{Agents: &m})
 	if err != nil || res.Status != engine.Waiting || strings.Join(m.nodes, " ") != "a" {
 		t.Errorf("%s %v, worked on %v", res.Status, err, m.nodes)
 	}
@@ -141,7 +141,7 @@ func TestRecordedByOneDrivenByAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Close()
-	if res := resume(t, s, local.Options{Agents: echo}); res.Status != engine.Success || res.Output != "deployed" {
+	if res := resume(t, s, work{Agents: echo}); res.Status != engine.Success || res.Output != "deployed" {
 		t.Errorf("%s %v", res.Status, res.Output)
 	}
 }

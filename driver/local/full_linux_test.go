@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/hocket-dev/hocket/driver"
-	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
 )
 
@@ -23,10 +22,10 @@ func TestDiskFullWhileLogging(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	res := start(t, s, chain(task("a", "x")), local.Options{Agents: agentWith(func(_ context.Context, at local.Attempt) local.Outcome {
+	res := start(t, s, chain(task("a", "x")), work{Agents: agentWith(func(_ context.Context, at driver.Attempt) driver.Outcome {
 		at.Keep(driver.Prompt, []byte("all of it"))
 		at.Log([]byte("so far\n"))
-		return local.Outcome{Output: "done"}
+		return driver.Outcome{Output: "done"}
 	})})
 	if res.Status != engine.Success || res.Output != "done" {
 		t.Errorf("%s: %v, %s", res.Status, res.Output, res.Error)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
@@ -21,19 +22,21 @@ import (
 )
 
 // agentFunc is an agent for all tasks.
-type agentFunc func(ctx context.Context, task *engine.StartTask, log agent.Log) local.Outcome
+type agentFunc func(ctx context.Context, task *engine.StartTask, log agent.Log) driver.Outcome
 
-func (f agentFunc) Run(ctx context.Context, _ string, task *engine.StartTask, at local.Attempt) local.Outcome {
+func (f agentFunc) Run(ctx context.Context, _ string, task *engine.StartTask, at driver.Attempt) driver.Outcome {
 	return f(ctx, task, at.Log)
 }
 
 // echo gives the prompt back.
-var echo = agentFunc(func(_ context.Context, task *engine.StartTask, _ agent.Log) local.Outcome {
-	return local.Outcome{Output: task.Prompt}
+var echo = agentFunc(func(_ context.Context, task *engine.StartTask, _ agent.Log) driver.Outcome {
+	return driver.Outcome{Output: task.Prompt}
 })
 
 func failing(fault engine.Fault) agentFunc {
-	return func(context.Context, *engine.StartTask, agent.Log) local.Outcome { return local.Outcome{Fault: &fault} }
+	return func(context.Context, *engine.StartTask, agent.Log) driver.Outcome {
+		return driver.Outcome{Fault: &fault}
+	}
 }
 
 func openStore(t testing.TB) *journal.Store {
@@ -66,22 +69,22 @@ func chain(nodes ...workflow.Node) *workflow.Bundle {
 	return &workflow.Bundle{Root: &workflow.Workflow{Name: "demo", Body: g}}
 }
 
-func spec(b *workflow.Bundle) local.Spec {
-	return local.Spec{Run: "demo-1", Pin: &journal.Pin{Bundle: b, Dir: "/project"}, Limits: workflow.Limits{Steps: 100, Parallel: 10, Runtime: time.Hour}}
+func spec(b *workflow.Bundle) driver.Spec {
+	return driver.Spec{Run: "demo-1", Pin: &journal.Pin{Bundle: b, Dir: "/project"}, Limits: workflow.Limits{Steps: 100, Parallel: 10, Runtime: time.Hour}}
 }
 
-func start(t *testing.T, s *journal.Store, b *workflow.Bundle, o local.Options) engine.Result {
+func start(t *testing.T, s *journal.Store, b *workflow.Bundle, o work) engine.Result {
 	t.Helper()
-	res, err := local.Start(t.Context(), s, spec(b), o)
+	res, err := startRun(t.Context(), s, spec(b), o)
 	if err != nil {
 		t.Fatalf("start: %v", err)
 	}
 	return res
 }
 
-func resume(t *testing.T, s *journal.Store, o local.Options) engine.Result {
+func resume(t *testing.T, s *journal.Store, o work) engine.Result {
 	t.Helper()
-	res, err := local.Resume(t.Context(), s, "demo-1", o)
+	res, err := driveRun(t.Context(), s, "demo-1", o)
 	if err != nil {
 		t.Fatalf("resume: %v", err)
 	}
@@ -101,23 +104,23 @@ func listed(t *testing.T, s *journal.Store) engine.Status {
 func TestListOfRunsFollows(t *testing.T) {
 	s := openStore(t)
 	b := chain(task("a", "x"), gate("ok", "yes"), task("b", "y"))
-	start(t, s, b, local.Options{Agents: echo})
+	start(t, s, b, work{Agents: echo})
 	if got := listed(t, s); got != engine.Waiting {
 		t.Errorf("at the gate the list says %s", got)
 	}
-	receipt, err := local.Answer(t.Context(), s, "demo-1", "ok", "yes", "ann")
+	receipt, err := answerRun(t.Context(), s, "demo-1", "ok", "yes", "ann")
 	if err != nil || receipt.Driven || receipt.Status != engine.Running {
 		t.Errorf("Answer = %+v, %v", receipt, err)
 	}
 	if got := listed(t, s); got != engine.Running {
 		t.Errorf("after the answer the list says %s", got)
 	}
-	resume(t, s, local.Options{Agents: echo})
+	resume(t, s, work{Agents: echo})
 	if got := listed(t, s); got != engine.Success {
 		t.Errorf("at the end the list says %s", got)
 	}
-	receipt, err = local.Cancel(t.Context(), s, "demo-1", "ann", "")
-	var refused *local.RefusedError
+	receipt, err = cancelRun(t.Context(), s, "demo-1", "ann", "")
+	var refused *driver.RefusedError
 	if !errors.As(err, &refused) {
 		t.Errorf("Cancel at the end = %+v, %v", receipt, err)
 	}
@@ -126,7 +129,7 @@ func TestListOfRunsFollows(t *testing.T) {
 // A driver that was killed before it could say that the run is over.
 func TestStaleListIsCorrected(t *testing.T) {
 	s := openStore(t)
-	start(t, s, chain(task("a", "x")), local.Options{Agents: echo})
+	start(t, s, chain(task("a", "x")), work{Agents: echo})
 	w, err := s.Writer(t.Context(), "demo-1")
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +137,7 @@ func TestStaleListIsCorrected(t *testing.T) {
 	if err := errors.Join(w.Append(journal.Batch{Summary: &journal.Summary{Status: engine.Running}}), w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	resume(t, s, local.Options{Agents: echo})
+	resume(t, s, work{Agents: echo})
 	if got := listed(t, s); got != engine.Success {
 		t.Errorf("the list says %s", got)
 	}
@@ -161,12 +164,12 @@ func TestNewID(t *testing.T) {
 func TestLogsAndFacts(t *testing.T) {
 	s := openStore(t)
 	watch := &recorder{}
-	res, err := local.Start(t.Context(), s, spec(chain(task("a", "x"))), local.Options{
+	res, err := startRun(t.Context(), s, spec(chain(task("a", "x"))), work{
 		Observer: watch,
-		Agents: agentFunc(func(_ context.Context, _ *engine.StartTask, log agent.Log) local.Outcome {
+		Agents: agentFunc(func(_ context.Context, _ *engine.StartTask, log agent.Log) driver.Outcome {
 			log([]byte("one\n"))
 			log([]byte("two\n"))
-			return local.Outcome{Output: "done"}
+			return driver.Outcome{Output: "done"}
 		}),
 	})
 	if err != nil || res.Status != engine.Success {
@@ -208,16 +211,16 @@ func TestSlowObserver(t *testing.T) {
 	s := openStore(t)
 	done := make(chan struct{})
 	watch := &recorder{stop: func() { <-done }}
-	loud := agentFunc(func(_ context.Context, task *engine.StartTask, log agent.Log) local.Outcome {
+	loud := agentFunc(func(_ context.Context, task *engine.StartTask, log agent.Log) driver.Outcome {
 		for range 5000 {
 			log([]byte("x"))
 		}
 		if task.Node == "b" {
 			close(done)
 		}
-		return local.Outcome{}
+		return driver.Outcome{}
 	})
-	if res := start(t, s, chain(task("a", ""), task("b", "")), local.Options{Agents: loud, Observer: watch}); res.Status != engine.Success {
+	if res := start(t, s, chain(task("a", ""), task("b", "")), work{Agents: loud, Observer: watch}); res.Status != engine.Success {
 		t.Errorf("the run is %s", res.Status)
 	}
 	facts := 0
@@ -233,8 +236,8 @@ func TestSlowObserver(t *testing.T) {
 
 func TestPanicIsInTheLog(t *testing.T) {
 	s := openStore(t)
-	res := start(t, s, chain(task("a", "")), local.Options{Agents: agentFunc(
-		func(context.Context, *engine.StartTask, agent.Log) local.Outcome { panic("oh no") })})
+	res := start(t, s, chain(task("a", "")), work{Agents: agentFunc(
+		func(context.Context, *engine.StartTask, agent.Log) driver.Outcome { panic("oh no") })})
 	if res.Status != engine.Failed || !strings.Contains(res.Steps[0].Error, "the agent panicked: oh no") {
 		t.Errorf("%s: %s", res.Status, res.Steps[0].Error)
 	}
@@ -252,11 +255,11 @@ func TestPatience(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := openStore(t)
 			began := time.Now()
-			o := local.Options{Poll: time.Hour, Agents: agentFunc(func(context.Context, *engine.StartTask, agent.Log) local.Outcome {
+			o := work{Poll: time.Hour, Agents: agentFunc(func(context.Context, *engine.StartTask, agent.Log) driver.Outcome {
 				if time.Since(began) < c.quota {
-					return local.Outcome{Fault: &engine.Fault{Kind: engine.FaultQuota, Message: "wait", Until: began.Add(c.quota)}}
+					return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultQuota, Message: "wait", Until: began.Add(c.quota)}}
 				}
-				return local.Outcome{Output: "ok"}
+				return driver.Outcome{Output: "ok"}
 			})}
 			if res := start(t, s, chain(task("a", "")), o); res.Status != c.want {
 				t.Errorf("quota of %s: the run is %s", c.quota, res.Status)
@@ -277,7 +280,7 @@ func TestTimeInARun(t *testing.T) {
 		n := task("a", "")
 		n.Retry = workflow.Retry{Attempts: 4, Backoff: workflow.Exponential, Delay: time.Minute}
 		began := time.Now()
-		res := start(t, s, chain(n), local.Options{Poll: time.Hour, Agents: failing(engine.Fault{Kind: engine.FaultError, Message: "no"})})
+		res := start(t, s, chain(n), work{Poll: time.Hour, Agents: failing(engine.Fault{Kind: engine.FaultError, Message: "no"})})
 		took := time.Since(began)
 		if res.Status != engine.Failed || took < 6*time.Minute || took > 7*time.Minute {
 			t.Errorf("%s after %s", res.Status, took)
@@ -287,16 +290,16 @@ func TestTimeInARun(t *testing.T) {
 		s := openStore(t)
 		sp := spec(chain(task("a", ""), gate("ok", "yes"), task("b", "")))
 		sp.Limits.Runtime = 10 * time.Minute
-		slow := agentFunc(func(ctx context.Context, _ *engine.StartTask, _ agent.Log) local.Outcome {
+		slow := agentFunc(func(ctx context.Context, _ *engine.StartTask, _ agent.Log) driver.Outcome {
 			time.Sleep(4 * time.Minute)
-			return local.Outcome{}
+			return driver.Outcome{}
 		})
-		o := local.Options{Poll: time.Hour, Agents: slow}
-		if _, err := local.Start(t.Context(), s, sp, o); err != nil {
+		o := work{Poll: time.Hour, Agents: slow}
+		if _, err := startRun(t.Context(), s, sp, o); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(20 * time.Hour)
-		if _, err := local.Answer(t.Context(), s, "demo-1", "ok", "yes", ""); err != nil {
+		if _, err := answerRun(t.Context(), s, "demo-1", "ok", "yes", ""); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(20 * time.Hour)
@@ -312,25 +315,25 @@ func TestAnswerAfterInterruption(t *testing.T) {
 		s := openStore(t)
 		b := &workflow.Bundle{Root: &workflow.Workflow{Name: "demo", Body: workflow.Graph{Nodes: []workflow.Node{task("a", ""), gate("ok", "yes")}}}}
 		ctx, cancel := context.WithCancel(t.Context())
-		_, err := local.Start(ctx, s, spec(b), local.Options{Agents: agentFunc(func(ctx context.Context, _ *engine.StartTask, _ agent.Log) local.Outcome {
+		_, err := startRun(ctx, s, spec(b), work{Agents: agentFunc(func(ctx context.Context, _ *engine.StartTask, _ agent.Log) driver.Outcome {
 			cancel()
 			<-ctx.Done()
-			return local.Outcome{}
+			return driver.Outcome{}
 		})})
-		var interrupted *local.InterruptedError
+		var interrupted *driver.InterruptedError
 		if !errors.As(err, &interrupted) || !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Hour)
-		if _, err := local.Answer(t.Context(), s, "demo-1", "ok", "yes", ""); err != nil {
+		if _, err := answerRun(t.Context(), s, "demo-1", "ok", "yes", ""); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Hour)
-		slow := agentFunc(func(context.Context, *engine.StartTask, agent.Log) local.Outcome {
+		slow := agentFunc(func(context.Context, *engine.StartTask, agent.Log) driver.Outcome {
 			time.Sleep(time.Minute) // long enough for every timer that is due
-			return local.Outcome{}
+			return driver.Outcome{}
 		})
-		if res := resume(t, s, local.Options{Agents: slow}); res.Status != engine.Success {
+		if res := resume(t, s, work{Agents: slow}); res.Status != engine.Success {
 			t.Errorf("the run is %s: %s", res.Status, res.Error)
 		}
 	})
@@ -342,10 +345,10 @@ func TestStubbornAgent(t *testing.T) {
 		s := openStore(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		release := make(chan struct{})
-		_, err := local.Start(ctx, s, spec(chain(task("a", ""))), local.Options{Poll: time.Hour, Agents: agentFunc(func(context.Context, *engine.StartTask, agent.Log) local.Outcome {
+		_, err := startRun(ctx, s, spec(chain(task("a", ""))), work{Poll: time.Hour, Agents: agentFunc(func(context.Context, *engine.StartTask, agent.Log) driver.Outcome {
 			cancel()
 			<-release
-			return local.Outcome{}
+			return driver.Outcome{}
 		})})
 		if err == nil || !strings.Contains(err.Error(), "1 attempts did not end within 10s") {
 			t.Errorf("%v", err)
@@ -359,13 +362,13 @@ func TestClockGoesBack(t *testing.T) {
 	s := openStore(t)
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	c := &setClock{now: now}
-	start(t, s, chain(task("a", ""), task("b", ""), task("c", "")), local.Options{Clock: c, Agents: agentFunc(func(_ context.Context, task *engine.StartTask, _ agent.Log) local.Outcome {
+	start(t, s, chain(task("a", ""), task("b", ""), task("c", "")), work{Clock: c, Agents: agentFunc(func(_ context.Context, task *engine.StartTask, _ agent.Log) driver.Outcome {
 		if task.Node == "b" {
 			c.set(now.Add(-time.Hour))
 		}
-		return local.Outcome{}
+		return driver.Outcome{}
 	})})
-	_, events, err := local.Load(t.Context(), s, "demo-1")
+	_, events, err := loadRun(t.Context(), s, "demo-1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -388,17 +391,17 @@ func TestWallClockIsSet(t *testing.T) {
 				flaky.Retry = workflow.Retry{Attempts: 2, Delay: 10 * time.Second}
 				steady.Timeout = 10 * time.Minute
 				began := time.Now()
-				res := start(t, openStore(t), chain(slow, flaky, steady), local.Options{Clock: c, Poll: 200 * time.Millisecond, Agents: agentFunc(func(ctx context.Context, task *engine.StartTask, _ agent.Log) local.Outcome {
+				res := start(t, openStore(t), chain(slow, flaky, steady), work{Clock: c, Poll: 200 * time.Millisecond, Agents: agentFunc(func(ctx context.Context, task *engine.StartTask, _ agent.Log) driver.Outcome {
 					time.Sleep(500 * time.Millisecond)
 					c.set(c.Now().Add(by))
 					switch {
 					case task.Node == "slow":
 						<-ctx.Done()
 					case task.Node == "flaky" && task.Attempt == 1:
-						return local.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: "boom"}}
+						return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: "boom"}}
 					}
 					time.Sleep(500 * time.Millisecond)
-					return local.Outcome{Output: task.Prompt}
+					return driver.Outcome{Output: task.Prompt}
 				})})
 				if res.Status != engine.Partial || res.Output != "fine" || res.Steps[0].Status != engine.TimedOut || res.Steps[1].Attempts != 2 {
 					t.Errorf("%s %v: %+v", res.Status, res.Output, res.Steps)

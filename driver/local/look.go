@@ -11,7 +11,6 @@ import (
 type looker struct {
 	journal func() (*journal.Store, error)
 	clock   Clock
-	began   time.Time
 	drift   time.Duration // of the wall clock against the monotonic one
 
 	store *journal.Store
@@ -23,13 +22,13 @@ type looker struct {
 }
 
 func (d *Driver) look() looker {
-	l := looker{journal: d.reading, clock: d.o.Clock, began: time.Now()}
+	l := looker{journal: d.reading, clock: d.o.Clock}
 	l.drift = l.drifted()
 	return l
 }
 
 func (l *looker) drifted() time.Duration {
-	return l.clock.Now().Round(0).Sub(l.began.Round(0)) - time.Since(l.began)
+	return time.Duration(l.clock.Now().UnixNano()) - l.clock.Elapsed()
 }
 
 func (l *looker) close() {

@@ -17,10 +17,11 @@ import (
 // loop drives one run. All its fields are owned by the goroutine of drive;
 // others talk to it through mail.
 type loop struct {
-	o      Options
+	d      *Driver
+	o      driver.Work
 	store  *journal.Store
 	writer *journal.Writer
-	pin    *journal.Pin
+	pin    *driver.Pin
 	run    *engine.Run
 
 	mail     *mailbox
@@ -37,16 +38,19 @@ type loop struct {
 	clock  runClock
 	last   time.Time     // of the newest event
 	status engine.Status // as the list of runs has it
+	noted  int           // the last event that the list of runs knows of
+	unsaid bool          // the list of runs does not have the questions that are open now
 	over   bool          // Finish came
 }
 
-func newLoop(store *journal.Store, pin *journal.Pin, o Options) (*loop, error) {
+func newLoop(d *Driver, store *journal.Store, writer *journal.Writer, pin *driver.Pin, o driver.Work) (*loop, error) {
 	run, err := engine.New(pin.Bundle)
 	if err != nil {
 		return nil, err
 	}
+	o.Patience = cmp.Or(o.Patience, defaultPatience)
 	return &loop{
-		o: o, store: store, pin: pin, run: run, status: engine.Running,
+		d: d, o: o, store: store, writer: writer, pin: pin, run: run,
 		mail: newMailbox(), attempts: newAttempts(), asked: map[string]bool{},
 		script: newScript(o.Script, pin.Bundle, o.ScriptAll), audience: newAudience(o.Observer),
 	}, nil
@@ -87,8 +91,8 @@ func (l *loop) guard(do func() error) (err error) {
 
 // turn is the loop itself.
 func (l *loop) turn(ctx context.Context) error {
-	poll := time.NewTicker(l.o.Poll)
-	defer poll.Stop()
+	changes := l.d.pulse.listen(mail, l.writer.Run())
+	defer changes.close()
 	for !l.over {
 		if err := l.noteStatus(); err != nil {
 			return err
@@ -105,7 +109,7 @@ func (l *loop) turn(ctx context.Context) error {
 			err = l.readMail()
 		case <-l.alarm.at(&l.timers, l.clock):
 			err = l.fireTimers()
-		case <-poll.C: // a clock that was set rings no alarm
+		case <-changes.wake: // there is mail, or the clock was set, which rings no alarm
 			err = cmp.Or(l.readInbox(), l.fireTimers())
 		}
 		if err != nil {
@@ -129,11 +133,18 @@ func (l *loop) idle() bool {
 // the same, so this is no commit per step.
 func (l *loop) noteStatus() error {
 	status := l.run.Status()
-	if status == l.status {
+	if status == l.status && !l.unsaid {
 		return nil
 	}
-	l.status = status
-	return l.writer.Append(journal.Batch{Summary: summary(l.run)})
+	l.status, l.unsaid, l.noted = status, false, l.writer.Recorded()
+	return l.append(journal.Batch{Summary: summary(l.run)})
+}
+
+// append records a batch, and lets those know who follow the run in this process.
+func (l *loop) append(b journal.Batch) error {
+	err := l.writer.Append(b)
+	l.d.pulse.changed(change)
+	return err
 }
 
 // now is an event that happens now.
@@ -209,7 +220,7 @@ func (l *loop) record(b journal.Batch) error {
 		return nil
 	}
 	seq := l.writer.Recorded()
-	if err := l.writer.Append(b); err != nil {
+	if err := l.append(b); err != nil {
 		return err
 	}
 	for i, e := range b.Events {
@@ -227,7 +238,7 @@ func (l *loop) record(b journal.Batch) error {
 // step steps one stored event.
 func (l *loop) step(seq int, e engine.Envelope) ([]engine.Command, error) {
 	e.Seq, l.last = seq, e.Time
-	cmds, err := step(l.run, l.writer.Run(), e)
+	cmds, err := driver.Step(l.run, l.writer.Run(), e)
 	if err != nil {
 		return nil, err
 	}
@@ -240,6 +251,7 @@ func (l *loop) step(seq int, e engine.Envelope) ([]engine.Command, error) {
 		l.attempts.ended(attemptKey{ev.Address, ev.Attempt})
 		l.endQueries(attemptOver, func(q *query) bool { return q.key == attemptKey{ev.Address, ev.Attempt} })
 	case *engine.HumanAnswered:
+		l.unsaid = true
 		l.withdraw(ev.Address)
 	case *engine.Started, *engine.TimerFired, *engine.CancelAsked, *engine.LimitRaised, *engine.Recovered, *engine.Forked:
 	}
@@ -259,8 +271,10 @@ func (l *loop) carryOut(c engine.Command) {
 	case *engine.CancelTimer:
 		l.timers.cancel(c.ID)
 	case *engine.AskHuman:
+		l.unsaid = true
 		l.ask(*c)
 	case *engine.WithdrawHuman:
+		l.unsaid = true
 		l.script.withdrawn(c.Address)
 		l.withdraw(c.Address)
 	case *engine.Finish:
@@ -286,7 +300,7 @@ func (l *loop) worker(task *engine.StartTask) worker {
 	if exec, ok := l.script.task(task); ok {
 		def := &agent.Definition{Name: task.Agent, Builtin: true}
 		return func(ctx context.Context, at Attempt) Outcome {
-			return execute(ctx, exec, agentTask(run, l.pin.Dir, def, task, at), at.Log)
+			return driver.Execute(ctx, exec, def, l.pin.Dir, run, task, at)
 		}
 	}
 	return func(ctx context.Context, at Attempt) Outcome { return l.o.Agents.Run(ctx, run, task, at) }
@@ -299,7 +313,7 @@ func (l *loop) interrupted(cause error) error {
 	l.refuseAnswers()
 	seq := l.writer.Recorded()
 	if len(l.batch) > 0 {
-		if err := l.writer.Append(journal.Batch{Events: l.batch}); err != nil {
+		if err := l.append(journal.Batch{Events: l.batch}); err != nil {
 			return err
 		}
 	}
@@ -312,7 +326,7 @@ func (l *loop) interrupted(cause error) error {
 		l.over = true // it came too late
 		return nil
 	}
-	return &InterruptedError{Run: l.writer.Run(), Cause: cause}
+	return &driver.InterruptedError{Run: l.writer.Run(), Cause: cause}
 }
 
 // grace is how long attempts may take to end when the loop does.
@@ -340,7 +354,11 @@ func (l *loop) settle(err error) error {
 	l.refuseAnswers()
 	var broken *BrokenError
 	if errors.As(err, &broken) {
-		err = errors.Join(err, l.writer.Append(journal.Batch{Problem: broken.Error()}))
+		return errors.Join(err, l.append(journal.Batch{Problem: broken.Error()}))
+	}
+	if l.noted != l.writer.Recorded() { // so that lists need no replay
+		l.status = ""
+		err = errors.Join(err, l.guard(l.noteStatus))
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package local
 import (
 	"sync"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 )
 
@@ -13,7 +14,7 @@ const maxPieces = 1000
 // audience passes on to the observer what happens, on a goroutine of its own. A
 // nil audience has no observer.
 type audience struct {
-	observer Observer
+	observer driver.Observer
 	done     chan struct{}
 
 	mu     sync.Mutex
@@ -30,7 +31,7 @@ type notice struct {
 	piece   []byte // not nil: a piece of a log
 }
 
-func newAudience(o Observer) *audience {
+func newAudience(o driver.Observer) *audience {
 	if o == nil {
 		return nil
 	}

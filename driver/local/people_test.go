@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-dev/hocket/agent"
-	"github.com/hocket-dev/hocket/driver/local"
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -61,7 +61,7 @@ func (p *person) Withdraw(address string) { p.withdrawn = append(p.withdrawn, ad
 func TestPersonAtTheTerminal(t *testing.T) {
 	s := openStore(t)
 	p := &person{words: []string{"perhaps", "yes", "no"}, done: make(chan struct{})}
-	res := start(t, s, chain(gate("ok", "yes", "no"), task("b", "${nodes.ok.output}")), local.Options{Agents: echo, Asker: p})
+	res := start(t, s, chain(gate("ok", "yes", "no"), task("b", "${nodes.ok.output}")), work{Agents: echo, Asker: p})
 	if res.Status != engine.Success || res.Output != "yes" {
 		t.Errorf("%s %v", res.Status, res.Output)
 	}
@@ -72,7 +72,7 @@ func TestPersonAtTheTerminal(t *testing.T) {
 	if diff := cmp.Diff([]string{"ok"}, p.withdrawn); diff != "" {
 		t.Errorf("withdrawn (-want +got):\n%s", diff)
 	}
-	_, events, err := local.Load(t.Context(), s, "demo-1")
+	_, events, err := loadRun(t.Context(), s, "demo-1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestPersonAtTheTerminal(t *testing.T) {
 func TestNobodyIsHere(t *testing.T) {
 	s := openStore(t)
 	p := &person{absent: true}
-	if res := start(t, s, chain(gate("ok", "yes")), local.Options{Agents: echo, Asker: p}); res.Status != engine.Waiting {
+	if res := start(t, s, chain(gate("ok", "yes")), work{Agents: echo, Asker: p}); res.Status != engine.Waiting {
 		t.Errorf("the run is %s", res.Status)
 	}
 }
@@ -94,7 +94,7 @@ func TestNobodyIsHere(t *testing.T) {
 func TestPersonLeaves(t *testing.T) {
 	s := openStore(t)
 	p := &person{leaves: true}
-	if res := start(t, s, chain(gate("ok", "yes")), local.Options{Agents: echo, Asker: p}); res.Status != engine.Waiting {
+	if res := start(t, s, chain(gate("ok", "yes")), work{Agents: echo, Asker: p}); res.Status != engine.Waiting {
 		t.Errorf("the run is %s", res.Status)
 	}
 }
@@ -103,11 +103,11 @@ func TestPersonLeaves(t *testing.T) {
 func TestScriptedAnswerThatIsNotOffered(t *testing.T) {
 	script := func() *fakeScript { return &fakeScript{people: map[string]string{"ok": "perhaps"}} }
 	s := openStore(t)
-	if res := start(t, s, chain(gate("ok", "yes")), local.Options{Agents: echo, Script: script()}); res.Status != engine.Waiting {
+	if res := start(t, s, chain(gate("ok", "yes")), work{Agents: echo, Script: script()}); res.Status != engine.Waiting {
 		t.Errorf("nobody is here: the run is %s", res.Status)
 	}
 	p := &person{words: []string{"yes"}, done: make(chan struct{})}
-	if res := resume(t, s, local.Options{Agents: echo, Script: script(), Asker: p}); res.Status != engine.Success {
+	if res := resume(t, s, work{Agents: echo, Script: script(), Asker: p}); res.Status != engine.Success {
 		t.Errorf("a person is here: the run is %s", res.Status)
 	}
 }
@@ -118,7 +118,7 @@ func TestPersonSaysNothing(t *testing.T) {
 		s := openStore(t)
 		p := &person{done: make(chan struct{})}
 		began := time.Now()
-		res := start(t, s, chain(gate("ok", "yes")), local.Options{Agents: echo, Asker: p, Poll: time.Hour})
+		res := start(t, s, chain(gate("ok", "yes")), work{Agents: echo, Asker: p, Poll: time.Hour})
 		if res.Status != engine.Failed || time.Since(began) != 24*time.Hour {
 			t.Errorf("%s after %s", res.Status, time.Since(began))
 		}
@@ -134,14 +134,14 @@ func TestAnsweredElsewhere(t *testing.T) {
 	p := &person{done: make(chan struct{})}
 	result := make(chan engine.Result)
 	go func() {
-		res, err := local.Start(context.Background(), s, spec(chain(gate("ok", "yes"))), local.Options{Agents: echo, Asker: p, Poll: time.Millisecond})
+		res, err := startRun(context.Background(), s, spec(chain(gate("ok", "yes"))), work{Agents: echo, Asker: p, Poll: time.Millisecond})
 		if err != nil {
 			t.Error(err)
 		}
 		result <- res
 	}()
 	<-p.done // it has been asked
-	receipt, err := local.Answer(t.Context(), s, "demo-1", "ok", "yes", "bob")
+	receipt, err := answerRun(t.Context(), s, "demo-1", "ok", "yes", "bob")
 	if err != nil || !receipt.Driven {
 		t.Errorf("Answer = %+v, %v", receipt, err)
 	}
@@ -156,13 +156,13 @@ func TestAnsweredElsewhere(t *testing.T) {
 // A message whose sender has died is taken by the next driver.
 func TestMessageWaitsForADriver(t *testing.T) {
 	s := openStore(t)
-	start(t, s, chain(gate("ok", "yes")), local.Options{Agents: echo})
+	start(t, s, chain(gate("ok", "yes")), work{Agents: echo})
 	for _, value := range []string{"perhaps", "yes", "yes"} {
 		if _, err := s.Send(t.Context(), "demo-1", &engine.HumanAnswered{Address: "ok", Value: value}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if res := resume(t, s, local.Options{Agents: echo}); res.Status != engine.Success {
+	if res := resume(t, s, work{Agents: echo}); res.Status != engine.Success {
 		t.Errorf("the run is %s", res.Status)
 	}
 	for id, want := range map[int64]string{1: "does not offer", 2: "", 3: "the run is over"} {
@@ -203,7 +203,7 @@ func TestScript(t *testing.T) {
 		return &fakeScript{tasks: map[string]string{"a": "scripted"}, people: map[string]string{"ok": "no", "sure": "yes"}}
 	}
 	first := script()
-	res := start(t, s, b, local.Options{Agents: echo, Script: first})
+	res := start(t, s, b, work{Agents: echo, Script: first})
 	if res.Status != engine.Waiting || res.Steps[0].Output != "scripted" || res.Steps[1].Output != "real b" || res.Steps[2].Output != "no" {
 		t.Errorf("%s %+v", res.Status, res.Steps)
 	}
@@ -213,7 +213,7 @@ func TestScript(t *testing.T) {
 
 	// A replay tells a new script the same, and then goes on.
 	second := script()
-	if res := resume(t, s, local.Options{Agents: echo, Script: second, ScriptAll: true}); res.Status != engine.Success {
+	if res := resume(t, s, work{Agents: echo, Script: second, ScriptAll: true}); res.Status != engine.Success {
 		t.Errorf("the run is %s", res.Status)
 	}
 	told := strings.Join(second.told, ", ")
@@ -225,12 +225,12 @@ func TestScript(t *testing.T) {
 // A defect in whoever asks stops the driver and not the run.
 func TestAskerPanics(t *testing.T) {
 	s := openStore(t)
-	_, err := local.Start(t.Context(), s, spec(chain(gate("ok", "yes"))), local.Options{Agents: echo, Asker: panicking{}})
-	var broken *local.BrokenError
+	_, err := startRun(t.Context(), s, spec(chain(gate("ok", "yes"))), work{Agents: echo, Asker: panicking{}})
+	var broken *driver.BrokenError
 	if !errors.As(err, &broken) || broken.Stack == nil {
 		t.Errorf("%v", err)
 	}
-	if res := resume(t, s, local.Options{Agents: echo}); res.Status != engine.Waiting {
+	if res := resume(t, s, work{Agents: echo}); res.Status != engine.Waiting {
 		t.Errorf("the run is %s", res.Status)
 	}
 }

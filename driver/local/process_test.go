@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/drivertest"
-	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
 	"github.com/hocket-dev/hocket/workflow"
@@ -49,7 +49,7 @@ func askRole(dir string) error {
 	}
 	defer store.Close()
 	agents := asking{[]agent.Question{mayI, mayI}}
-	_, err = local.Start(context.Background(), store, spec(chain(task("a", "x"))), local.Options{Agents: agents, Elsewhere: true})
+	_, err = startRun(context.Background(), store, spec(chain(task("a", "x"))), work{Agents: agents, Elsewhere: true})
 	return err
 }
 
@@ -62,18 +62,18 @@ func workRole(dir string) error {
 // holdRole does the same with agents that wait until their input ends.
 func holdRole(dir string) error { return driveBusy(dir, holder{}) }
 
-func driveBusy(dir string, agents local.Agents) error {
+func driveBusy(dir string, agents driver.Agents) error {
 	store, err := journal.Open(dir, journal.Options{})
 	if err != nil {
 		return err
 	}
 	defer store.Close()
 	fmt.Println("open")
-	ctx, o := context.Background(), local.Options{Agents: agents}
-	res, err := local.Resume(ctx, store, busyRun, o)
+	ctx, o := context.Background(), work{Agents: agents}
+	res, err := driveRun(ctx, store, busyRun, o)
 	var unknown *journal.UnknownRunError
 	if errors.As(err, &unknown) {
-		res, err = local.Start(ctx, store, local.Spec{
+		res, err = startRun(ctx, store, driver.Spec{
 			Run: busyRun, Pin: &journal.Pin{Bundle: drivertest.Busy()}, Inputs: drivertest.BusyInputs(12),
 			Limits: workflow.Limits{Steps: 100, Parallel: 4, Runtime: time.Hour},
 		}, o)
@@ -89,16 +89,16 @@ func driveBusy(dir string, agents local.Agents) error {
 // when it ends.
 type appender struct{ dir string }
 
-func (a appender) Run(_ context.Context, run string, task *engine.StartTask, _ local.Attempt) local.Outcome {
+func (a appender) Run(_ context.Context, run string, task *engine.StartTask, _ driver.Attempt) driver.Outcome {
 	file := filepath.Join(a.dir, strings.ReplaceAll(task.Address, "/", "_"))
 	if err := appendLine(file, "begin "+task.Key(run)); err != nil {
-		return local.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error(), Permanent: true}}
+		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error(), Permanent: true}}
 	}
 	time.Sleep(time.Duration(len(task.Address)%7) * time.Millisecond)
 	if err := appendLine(file, "end "+task.Key(run)); err != nil {
-		return local.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error(), Permanent: true}}
+		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error(), Permanent: true}}
 	}
-	return local.Outcome{Output: task.Prompt}
+	return driver.Outcome{Output: task.Prompt}
 }
 
 func appendLine(file, line string) error {
@@ -115,10 +115,10 @@ func appendLine(file, line string) error {
 
 type holder struct{}
 
-func (holder) Run(_ context.Context, _ string, task *engine.StartTask, _ local.Attempt) local.Outcome {
+func (holder) Run(_ context.Context, _ string, task *engine.StartTask, _ driver.Attempt) driver.Outcome {
 	fmt.Println("begun", task.Address)
 	io.Copy(io.Discard, os.Stdin)
-	return local.Outcome{Output: task.Prompt}
+	return driver.Outcome{Output: task.Prompt}
 }
 
 // child is a process with a role.

@@ -89,9 +89,12 @@ func (l *listener) close() {
 	}
 }
 
-// changed says that this process has changed something: those who wait need not
-// wait for the next look.
-func (p *pulse) changed() {
+// changed says that this process has changed something: those who wait for it need
+// not wait for the next look.
+func (p *pulse) changed(to hearing) {
+	if !p.heard(to) {
+		return
+	}
 	select {
 	case p.hurry <- struct{}{}:
 	default:

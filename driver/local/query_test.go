@@ -2,10 +2,8 @@ package local_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -14,7 +12,6 @@ import (
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/driver"
-	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
 	"github.com/hocket-dev/hocket/workflow"
@@ -23,7 +20,7 @@ import (
 // asking is an agent that asks a person, and gives what it was told.
 type asking struct{ questions []agent.Question }
 
-func (a asking) Run(ctx context.Context, _ string, _ *engine.StartTask, at local.Attempt) local.Outcome {
+func (a asking) Run(ctx context.Context, _ string, _ *engine.StartTask, at driver.Attempt) driver.Outcome {
 	out := make([]string, len(a.questions))
 	var all sync.WaitGroup
 	for i, q := range a.questions {
@@ -40,7 +37,7 @@ func (a asking) Run(ctx context.Context, _ string, _ *engine.StartTask, at local
 	for _, o := range out {
 		text += o + ";"
 	}
-	return local.Outcome{Output: text}
+	return driver.Outcome{Output: text}
 }
 
 // clerk answers every question that it is shown with the same words, first with
@@ -85,7 +82,7 @@ var mayI = agent.Question{Text: "May it run this?", Detail: "rm -r build", Optio
 
 func TestAttemptAsksAPerson(t *testing.T) {
 	c := &clerk{say: "deny"}
-	res := start(t, openStore(t), chain(task("a", "x")), local.Options{Agents: asking{[]agent.Question{mayI, mayI}}, Asker: c})
+	res := start(t, openStore(t), chain(task("a", "x")), work{Agents: asking{[]agent.Question{mayI, mayI}}, Asker: c})
 	if res.Output != "deny;deny;" {
 		t.Errorf("the attempt was told %q", res.Output)
 	}
@@ -99,8 +96,8 @@ func TestAttemptAsksAPerson(t *testing.T) {
 }
 
 func TestAttemptAsksWhereNobodyIs(t *testing.T) {
-	for name, asker := range map[string]local.Asker{"nobody": nil, "somebody who leaves": &clerk{}} {
-		res := start(t, openStore(t), chain(task("a", "x")), local.Options{Agents: asking{[]agent.Question{mayI}}, Asker: asker})
+	for name, asker := range map[string]driver.Asker{"nobody": nil, "somebody who leaves": &clerk{}} {
+		res := start(t, openStore(t), chain(task("a", "x")), work{Agents: asking{[]agent.Question{mayI}}, Asker: asker})
 		if res.Output != "error: "+agent.ErrNobody.Error()+";" {
 			t.Errorf("%s: the attempt was told %q", name, res.Output)
 		}
@@ -115,10 +112,10 @@ type driven struct {
 }
 
 // askFrom starts a run whose attempts are answered from elsewhere.
-func askFrom(t *testing.T, agents local.Agents, b *workflow.Bundle) *driven {
+func askFrom(t *testing.T, agents driver.Agents, b *workflow.Bundle) *driven {
 	d := &driven{t, openStore(t), make(chan engine.Result, 1)}
 	go func() {
-		res, err := local.Start(context.Background(), d.store, spec(b), local.Options{Agents: agents, Elsewhere: true, Poll: time.Millisecond})
+		res, err := startRun(context.Background(), d.store, spec(b), work{Agents: agents, Elsewhere: true, Poll: time.Millisecond})
 		if err != nil {
 			t.Error(err)
 		}
@@ -152,7 +149,7 @@ func (d *driven) until(names ...string) []journal.Question {
 
 func (d *driven) answer(name, value string) {
 	d.t.Helper()
-	receipt, err := local.Answer(context.Background(), d.store, "demo-1", name, value, "ann")
+	receipt, err := answerRun(context.Background(), d.store, "demo-1", name, value, "ann")
 	if err != nil || !receipt.Driven {
 		d.t.Errorf("answer to %s: %+v, %v", name, receipt, err)
 	}
@@ -160,8 +157,8 @@ func (d *driven) answer(name, value string) {
 
 func (d *driven) refuses(name, value, want string) {
 	d.t.Helper()
-	_, err := local.Answer(context.Background(), d.store, "demo-1", name, value, "ann")
-	var refused *local.RefusedError
+	_, err := answerRun(context.Background(), d.store, "demo-1", name, value, "ann")
+	var refused *driver.RefusedError
 	if !errors.As(err, &refused) || !strings.Contains(err.Error(), want) {
 		d.t.Errorf("answer to %s: %v; want %s", name, err, want)
 	}
@@ -203,7 +200,7 @@ func TestAttemptIsAnsweredFromElsewhere(t *testing.T) {
 func TestQuestionsThatAreWithdrawn(t *testing.T) {
 	withdraw := make(chan struct{})
 	attempts := 0
-	agents := agentWith(func(ctx context.Context, at local.Attempt) local.Outcome {
+	agents := agentWith(func(ctx context.Context, at driver.Attempt) driver.Outcome {
 		attempts++
 		if attempts == 1 {
 			asking, end := context.WithCancel(ctx)
@@ -213,7 +210,7 @@ func TestQuestionsThatAreWithdrawn(t *testing.T) {
 			go func() { close(left); at.Ask(ctx, mayI) }()
 			<-left
 			<-withdraw
-			return local.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error()}}
+			return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error()}}
 		}
 		return asking{[]agent.Question{mayI}}.Run(ctx, "", nil, at)
 	})
@@ -241,12 +238,12 @@ func TestInterruptedWhileAnAttemptAsks(t *testing.T) {
 	done := make(chan error)
 	c := &clerk{silent: true}
 	go func() {
-		_, err := local.Start(ctx, d.store, spec(chain(task("a", "x"))), local.Options{Agents: asking{[]agent.Question{mayI}}, Asker: c})
+		_, err := startRun(ctx, d.store, spec(chain(task("a", "x"))), work{Agents: asking{[]agent.Question{mayI}}, Asker: c})
 		done <- err
 	}()
 	d.until("a@1")
 	stop()
-	var interrupted *local.InterruptedError
+	var interrupted *driver.InterruptedError
 	if err := <-done; !errors.As(err, &interrupted) {
 		t.Error(err)
 	}
@@ -257,35 +254,17 @@ func TestInterruptedWhileAnAttemptAsks(t *testing.T) {
 	d.refuses("a@1", "allow", "the question a@1 is over: the process that asked it has ended; when the run is resumed, its step asks again")
 }
 
-// That others cannot be told of a question is no reason to fail: whoever is here is
-// asked.
-func TestQuestionsThatCannotBeKept(t *testing.T) {
-	s := openStore(t)
-	db, err := sql.Open("sqlite", filepath.Join(s.Dir(), "journal.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if _, err := db.Exec("DROP TABLE questions"); err != nil {
-		t.Fatal(err)
-	}
-	res := start(t, s, chain(task("a", "x")), local.Options{Agents: asking{[]agent.Question{mayI}}, Asker: &clerk{say: "deny"}})
-	if res.Status != engine.Success || res.Output != "deny;" {
-		t.Errorf("%s: %v, %s", res.Status, res.Output, res.Error)
-	}
-}
+type agentWith func(ctx context.Context, at driver.Attempt) driver.Outcome
 
-type agentWith func(ctx context.Context, at local.Attempt) local.Outcome
-
-func (f agentWith) Run(ctx context.Context, _ string, _ *engine.StartTask, at local.Attempt) local.Outcome {
+func (f agentWith) Run(ctx context.Context, _ string, _ *engine.StartTask, at driver.Attempt) driver.Outcome {
 	return f(ctx, at)
 }
 
 func TestPromptsAreKept(t *testing.T) {
 	s := openStore(t)
-	start(t, s, chain(task("a", "x")), local.Options{Agents: agentWith(func(_ context.Context, at local.Attempt) local.Outcome {
+	start(t, s, chain(task("a", "x")), work{Agents: agentWith(func(_ context.Context, at driver.Attempt) driver.Outcome {
 		at.Keep(driver.Prompt, []byte("all of it"))
-		return local.Outcome{}
+		return driver.Outcome{}
 	})})
 	got, err := os.ReadFile(s.PromptPath("demo-1", "a", 1))
 	if err != nil || string(got) != "all of it" {

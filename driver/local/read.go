@@ -21,31 +21,36 @@ func (d *Driver) Events(ctx context.Context, run string, after int, follow bool)
 			yield(engine.Envelope{}, err)
 			return
 		}
-		for {
-			over, err := ended(ctx, s, run) // before the events: what ends a run comes first
-			if err != nil {
-				yield(engine.Envelope{}, err)
-				return
-			}
-			seq := 0
-			for ev, err := range s.Events(ctx, run) {
-				seq++
-				if (err != nil || seq > after) && !yield(ev, err) || err != nil {
+		var changes *listener
+		if follow {
+			changes = d.pulse.listen(change, "")
+			defer changes.close()
+		}
+		for !follow || changes.wait(ctx) {
+			over := !follow
+			if follow {
+				if over, err = ended(ctx, s, run); err != nil { // looked at before the events: they come first
+					yield(engine.Envelope{}, err)
 					return
 				}
 			}
-			after = max(after, seq)
-			if over || !follow || ctx.Err() != nil {
+			for e, err := range s.Events(ctx, run, after) {
+				if !yield(e, err) || err != nil {
+					return
+				}
+				after = e.Seq
+			}
+			if over {
 				return
 			}
-			d.pause(ctx)
 		}
 	}
 }
 
+// ended says whether a run is over.
 func ended(ctx context.Context, s *journal.Store, run string) (bool, error) {
-	r, err := s.Find(ctx, run)
-	return r.Status.Done(), err
+	r, err := s.Run(ctx, run)
+	return err == nil && info(ctx, s, r).Status.Done(), err
 }
 
 // Read yields what an attempt left in a stream.
@@ -56,10 +61,20 @@ func (d *Driver) Read(ctx context.Context, a driver.AttemptID, stream driver.Str
 			yield(nil, err)
 			return
 		}
-		for {
-			over := !follow || ctx.Err() != nil
-			if !over {
-				if over, err = attemptEnded(ctx, s, a); err != nil {
+		if _, err := s.Run(ctx, a.Run); err != nil {
+			yield(nil, err)
+			return
+		}
+		var ticks *listener
+		if follow { // what is printed is in files, of which the journal knows nothing
+			ticks = d.pulse.listen(tick, "")
+			defer ticks.close()
+		}
+		seen := 0
+		for !follow || ticks.wait(ctx) {
+			over := !follow
+			if follow {
+				if over, seen, err = attemptEnded(ctx, s, a, seen); err != nil {
 					yield(nil, err)
 					return
 				}
@@ -67,31 +82,22 @@ func (d *Driver) Read(ctx context.Context, a driver.AttemptID, stream driver.Str
 			n, goOn, err := readFrom(s.Path(a, stream), offset, yield)
 			if err != nil {
 				yield(nil, err)
+			}
+			if over || !goOn || err != nil {
 				return
 			}
 			offset += n
-			if over || !goOn {
-				return
-			}
-			d.pause(ctx)
 		}
 	}
 }
 
-// attemptEnded says whether an attempt prints nothing more.
-func attemptEnded(ctx context.Context, s *journal.Store, a driver.AttemptID) (bool, error) {
-	if over, err := ended(ctx, s, a.Run); over || err != nil {
-		return over, err
-	}
+// attemptEnded says whether an attempt prints nothing more: its end is recorded,
+// or nobody drives its run. Events up to seen need not be looked at again.
+func attemptEnded(ctx context.Context, s *journal.Store, a driver.AttemptID, seen int) (bool, int, error) {
 	if _, driven := s.Driver(a.Run); !driven {
-		return true, nil
+		return true, seen, nil
 	}
-	for ev, err := range s.Events(ctx, a.Run) {
-		if e, ok := ev.Event.(*engine.TaskEnded); err != nil || ok && e.Address == a.Address && e.Attempt >= a.Attempt {
-			return err == nil, err
-		}
-	}
-	return false, nil
+	return s.Ended(ctx, a, seen)
 }
 
 // readFrom yields what a file holds from an offset on, and says how much.
@@ -148,37 +154,17 @@ func (d *Driver) Questions(ctx context.Context, run string) ([]driver.Question, 
 	if err != nil || s == nil {
 		return nil, err
 	}
-	runs := []string{run}
-	if run == "" {
-		runs = nil
-		all, err := s.Runs(ctx, 0)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range all {
-			if !r.Status.Done() {
-				runs = append(runs, r.ID)
-			}
-		}
+	f := driver.Filter{Status: []engine.Status{engine.Running, engine.Waiting}}
+	runs, err := s.List(ctx, f)
+	if run != "" {
+		runs = make([]journal.Run, 1)
+		runs[0], err = s.Run(ctx, run)
 	}
-	var open []driver.Question
-	for _, run := range runs {
-		r, _, err := Load(ctx, s, run)
-		if err != nil {
-			return nil, err
-		}
-		for _, q := range r.Waiting() {
-			open = append(open, driver.Question{Run: run, ID: q.Address, AskHuman: *q})
-		}
-		asked, err := s.Questions(ctx, run)
-		if err != nil {
-			return nil, err
-		}
-		if _, driven := s.Driver(run); driven {
-			for _, q := range asked {
-				open = append(open, driver.Question{Run: run, ID: q.Name(), AskHuman: *(&query{Question: q}).human()})
-			}
-		}
+	if err != nil {
+		return nil, err
 	}
-	return open, nil
+	for _, r := range runs {
+		info(ctx, s, r) // brings the questions up to date that a killed driver left
+	}
+	return s.Open(ctx, run)
 }

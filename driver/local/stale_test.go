@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 )
 
 // Who says yes twice has not said yes to what is asked next.
 func TestAnswerToAnotherQuestion(t *testing.T) {
-	l := &loop{o: Options{Elsewhere: true}, mail: newMailbox(), attempts: newAttempts()}
+	l := &loop{o: driver.Work{Elsewhere: true}, mail: newMailbox(), attempts: newAttempts()}
 	key := attemptKey{"a", 1}
 	l.attempts.open[key] = func(error) {}
 	ask := func(text string) *query {
@@ -66,7 +67,7 @@ func TestAnswerToAnotherQuestion(t *testing.T) {
 
 // What an attempt asks that has ended is not shown.
 func TestQuestionOfAnAttemptThatHasEnded(t *testing.T) {
-	l := &loop{o: Options{Elsewhere: true}, mail: newMailbox(), attempts: newAttempts()}
+	l := &loop{o: driver.Work{Elsewhere: true}, mail: newMailbox(), attempts: newAttempts()}
 	q := newQuery(attemptKey{"a", 1}, agent.Question{Text: "may I?", Options: []string{"yes"}}, nil)
 	l.mail.ask(q)
 	l.queried(q)

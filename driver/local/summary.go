@@ -35,7 +35,7 @@ func info(ctx context.Context, s *journal.Store, r journal.Run) driver.Info {
 // refresh replays a run to bring its line in the list of runs up to date. A run
 // that cannot be replayed keeps the line that it has.
 func refresh(ctx context.Context, s *journal.Store, r *journal.Run) {
-	run, events, err := Load(ctx, s, r.ID)
+	run, events, err := load(ctx, s, r.ID)
 	if err != nil {
 		return
 	}

@@ -1,11 +1,10 @@
-package local
+package driver
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"testing"
 	"time"
 
@@ -57,12 +56,12 @@ func TestFaults(t *testing.T) {
 	}
 	for _, c := range cases {
 		exec := agent.Func(func(context.Context, *agent.Task, agent.Log) (agent.Result, error) { return agent.Result{}, c.err })
-		if got := execute(context.Background(), exec, &agent.Task{}, nil); !cmp.Equal(*got.Fault, c.want) {
+		if got := Execute(context.Background(), exec, &agent.Definition{}, "", "r", &engine.StartTask{Place: &engine.Place{}}, Attempt{}); !cmp.Equal(*got.Fault, c.want) {
 			t.Errorf("%v became %+v, want %+v", c.err, *got.Fault, c.want)
 		}
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
-	cancel(errCancelled)
+	cancel(errors.New("cancelled"))
 	if got := faultOf(ctx, agent.Permanentf("killed")); got.Kind != engine.FaultCancelled || got.Permanent {
 		t.Errorf("after a cancel: %+v", got)
 	}
@@ -72,29 +71,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// What is stepped is what will be replayed, whatever agents give back.
-func TestEventsSurviveTheJournal(t *testing.T) {
-	local := time.FixedZone("somewhere", 3600)
-	for _, out := range []Outcome{
-		{Output: "plain"},
-		{Output: "bytes \xff\xfe and \x00 and <&> and \u2028"},
-		{Usage: engine.Usage{CostUSD: math.NaN()}},
-		{Usage: engine.Usage{CostUSD: math.Inf(1), TokensIn: 5}},
-		{Fault: &engine.Fault{Kind: engine.FaultQuota, Message: "\xc3", Until: time.Now().In(local)}},
-	} {
-		ev := engine.Envelope{Time: moment(time.Now()), Clock: 1, Event: endedEvent("a", 1, out)}
-		back, err := roundTrip(ev)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(ev, back); diff != "" {
-			t.Errorf("%+v (-stepped +replayed):\n%s", out, diff)
-		}
-	}
-}
-
 func TestEnginePanicIsABrokenRun(t *testing.T) {
-	_, err := step(nil, "demo-1", engine.Envelope{Seq: 7, Event: &engine.Recovered{}}) // a run that is not there
+	_, err := Step(nil, "demo-1", engine.Envelope{Seq: 7, Event: &engine.Recovered{}}) // a run that is not there
 	var broken *BrokenError
 	if !errors.As(err, &broken) || broken.Stack == nil || broken.Seq != 7 {
 		t.Errorf("a panic of the engine gives %v", err)

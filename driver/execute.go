@@ -1,14 +1,10 @@
-package local
+package driver
 
 import (
 	"context"
 	"errors"
-	"math"
-	"strings"
-	"time"
 
 	"github.com/hocket-dev/hocket/agent"
-	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 )
 
@@ -31,7 +27,7 @@ func (x executors) Run(ctx context.Context, run string, task *engine.StartTask, 
 	if err != nil {
 		return Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error(), Permanent: true}}
 	}
-	return execute(ctx, exec, agentTask(run, x.dir, def, task, at), at.Log)
+	return Execute(ctx, exec, def, x.dir, run, task, at)
 }
 
 // agentTask is a command of the engine in the words of executors.
@@ -42,7 +38,7 @@ func agentTask(run, dir string, def *agent.Definition, cmd *engine.StartTask, at
 		Ask: at.Ask, Artifacts: at.Artifacts,
 	}
 	if at.Keep != nil {
-		t.KeepPrompt = func(text string) { at.Keep(driver.Prompt, []byte(text)) }
+		t.KeepPrompt = func(text string) { at.Keep(Prompt, []byte(text)) }
 	}
 	if cmd.Output != nil {
 		t.Output = *cmd.Output
@@ -53,9 +49,9 @@ func agentTask(run, dir string, def *agent.Definition, cmd *engine.StartTask, at
 	return t
 }
 
-// execute makes an attempt and puts its end into the engine's words.
-func execute(ctx context.Context, exec agent.Executor, task *agent.Task, log agent.Log) Outcome {
-	res, err := exec.Run(ctx, task, log)
+// Execute has an executor make an attempt, and puts its end into the engine's words.
+func Execute(ctx context.Context, exec agent.Executor, def *agent.Definition, dir, run string, task *engine.StartTask, at Attempt) Outcome {
+	res, err := exec.Run(ctx, agentTask(run, dir, def, task, at), at.Log)
 	out := Outcome{Output: res.Output, Usage: engine.Usage(res.Usage)}
 	if err != nil {
 		out.Fault = faultOf(ctx, err)
@@ -85,30 +81,4 @@ func faultOf(ctx context.Context, err error) *engine.Fault {
 		kind = engine.FaultError
 	}
 	return &engine.Fault{Kind: kind, Message: known.Message, Permanent: known.Permanent, Until: known.Until}
-}
-
-// endedEvent is the event of an outcome, with everything in it as it will come
-// back from the journal: a replay must see what the run saw.
-func endedEvent(address string, attempt int, out Outcome) *engine.TaskEnded {
-	ev := &engine.TaskEnded{Address: address, Attempt: attempt, Output: valid(out.Output), Usage: out.Usage}
-	if c := ev.Usage.CostUSD; math.IsNaN(c) || math.IsInf(c, 0) {
-		ev.Usage.CostUSD, ev.Usage.CostUnknown = 0, true
-	}
-	if out.Fault != nil {
-		fault := *out.Fault
-		fault.Message, fault.Until = valid(fault.Message), moment(fault.Until)
-		ev.Fault = &fault
-	}
-	return ev
-}
-
-// valid replaces what is not UTF-8, as JSON does.
-func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
-
-// moment is a time as the journal keeps it.
-func moment(t time.Time) time.Time {
-	if t.IsZero() {
-		return time.Time{}
-	}
-	return t.Round(0).UTC()
 }

@@ -1,0 +1,35 @@
+package local
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/engine"
+)
+
+// endedEvent is the event of an outcome, with everything in it as it will come
+// back from the journal: a replay must see what the run saw.
+func endedEvent(address string, attempt int, out Outcome) *engine.TaskEnded {
+	ev := &engine.TaskEnded{Address: address, Attempt: attempt, Output: valid(out.Output), Usage: out.Usage}
+	if c := ev.Usage.CostUSD; math.IsNaN(c) || math.IsInf(c, 0) {
+		ev.Usage.CostUSD, ev.Usage.CostUnknown = 0, true
+	}
+	if out.Fault != nil {
+		fault := *out.Fault
+		fault.Message, fault.Until = valid(fault.Message), moment(fault.Until)
+		ev.Fault = &fault
+	}
+	return ev
+}
+
+// valid replaces what is not UTF-8, as JSON does.
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// moment is a time as the journal keeps it.
+func moment(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return t.Round(0).UTC()
+}
