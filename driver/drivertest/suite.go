@@ -75,5 +75,16 @@ func scenarios() []scenario {
 		{"lost", lost},
 		{"answer before once", answerBeforeOnce},
 		{"two drivers", twoDrivers},
+
+		{"start key", startKey},
+		{"start key race", startKeyRace},
+		{"claim", claim},
+		{"recorded and not begun", begun},
+		{"find", find},
+		{"delete", deleted},
+		{"fork", forked},
+		{"follow", follow},
+		{"output", output},
+		{"watch", watched},
 	}
 }

@@ -1,0 +1,338 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
+)
+
+// startKey: a request that is made again, after a lost reply or by two clients at
+// once, starts one run.
+func startKey(t *testing.T, w World) {
+	d := open(t, w, echo).raw
+	spec := Start{Bundle: bundle(chain(task("a", "x"))), Limits: limits}.spec()
+	spec.Key, spec.Request = "order 66", "sha256:1"
+	first, err := d.Start(t.Context(), spec)
+	if err != nil || first.Existed || first.Run == "" {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	for range 2 {
+		again, err := open(t, w, echo).raw.Start(t.Context(), spec)
+		if err != nil || !again.Existed || again.Run != first.Run {
+			t.Errorf("the same request again: %+v, %v", again, err)
+		}
+	}
+	other := spec
+	other.Request = "sha256:2"
+	var wrong *driver.KeyError
+	if made, err := d.Start(t.Context(), other); !errors.As(err, &wrong) || wrong.Run != first.Run {
+		t.Errorf("another request with the same key: %+v, %v", made, err)
+	}
+	other.Key = ""
+	if made, err := d.Start(t.Context(), other); err != nil || made.Run == first.Run {
+		t.Errorf("without a key: %+v, %v", made, err)
+	}
+	wantRuns(t, d, 2)
+}
+
+// startKeyRace: of many processes that start with one key at once, one starts.
+func startKeyRace(t *testing.T, w World) {
+	const starters = 6
+	spec := Start{Bundle: bundle(chain(task("a", "x"))), Limits: limits}.spec()
+	spec.Key, spec.Request = "order 67", "sha256:1"
+	made := make([]driver.Created, starters)
+	var all sync.WaitGroup
+	for i := range starters {
+		d := open(t, w, echo).raw
+		all.Go(func() {
+			var err error
+			if made[i], err = d.Start(context.Background(), spec); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	fresh := 0
+	for _, m := range made {
+		if m.Run != made[0].Run {
+			t.Errorf("one key started %s and %s", m.Run, made[0].Run)
+		}
+		if !m.Existed {
+			fresh++
+		}
+	}
+	if fresh != 1 {
+		t.Errorf("%d say that they started the run", fresh)
+	}
+	wantRuns(t, open(t, w, echo).raw, 1)
+}
+
+func wantRuns(t *testing.T, d driver.Driver, n int) {
+	t.Helper()
+	if runs, err := d.Runs(t.Context(), driver.Filter{}); err != nil || len(runs) != n {
+		t.Errorf("%d runs, %v, want %d", len(runs), err, n)
+	}
+}
+
+// claim: while the process lives that means to drive a run, no other takes it up.
+func claim(t *testing.T, w World) {
+	d, next := open(t, w, echo), open(t, w, echo)
+	spec := starting(bundle(chain(task("a", "x")))).spec()
+	spec.Owner = driver.Owner{By: "ann", Via: "test", Claim: "first"}
+	if _, err := d.raw.Start(t.Context(), spec); err != nil {
+		t.Fatal(err)
+	}
+	i, err := next.raw.Find(t.Context(), runID)
+	if err != nil || i.Owner != spec.Owner || i.Status != engine.Running {
+		t.Errorf("%+v, %v", i, err)
+	}
+	var held *driver.HeldError
+	if res, err := next.Resume(t.Context(), runID); !errors.As(err, &held) {
+		t.Errorf("another process took a claimed run up: %s, %v", outline(res), err)
+	}
+	d.Kill()
+	want(t, resume(t, next, spec.Pin.Bundle), `success "x"`, `a success "x"`)
+}
+
+// begun: a run that was recorded, and that no process had begun, loses nothing: a
+// task that must happen once only has not happened.
+func begun(t *testing.T, w World) {
+	n := task("deploy", "x")
+	n.Once = true
+	spec := starting(bundle(chain(n))).spec()
+	d := open(t, w, echo)
+	if _, err := d.raw.Start(t.Context(), spec); err != nil {
+		t.Fatal(err)
+	}
+	d.Kill()
+	want(t, resume(t, open(t, w, echo), spec.Pin.Bundle), `success "x"`, `deploy success "x"`)
+}
+
+// find: ids, prefixes, lists and pins.
+func find(t *testing.T, w World) {
+	d := open(t, w, echo).raw
+	for _, id := range []string{"alpha-1", "alpha-2", "beta-1"} {
+		s := starting(bundle(chain(task("a", id))))
+		s.Run = id
+		if _, err := d.Start(t.Context(), s.spec()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Start(t.Context(), s.spec()); !errors.As(err, new(*driver.ExistsError)) {
+			t.Errorf("an id that is taken: %v", err)
+		}
+	}
+	for prefix, id := range map[string]string{"b": "beta-1", "alpha-1": "alpha-1", "alpha": "", "gamma": "", "": ""} {
+		i, err := d.Find(t.Context(), prefix)
+		if i.ID != id || (err != nil) != (id == "") || err != nil && !errors.As(err, new(*driver.UnknownRunError)) {
+			t.Errorf("%q finds %q, %v", prefix, i.ID, err)
+		}
+	}
+	if _, err := d.Drive(t.Context(), "b", driver.Work{}); !errors.As(err, new(*driver.UnknownRunError)) {
+		t.Errorf("driving a prefix: %v", err)
+	}
+	if pin, err := d.Pin(t.Context(), "alpha-2"); err != nil || pin.Bundle.Root.Name != "demo" {
+		t.Errorf("pin %+v, %v", pin, err)
+	}
+	runs, err := d.Runs(t.Context(), driver.Filter{Limit: 1, Before: "beta-1"})
+	if err != nil || len(runs) != 1 || runs[0].ID != "alpha-2" {
+		t.Errorf("the page before beta-1: %+v, %v", runs, err)
+	}
+}
+
+// deleted: a run that is over goes, with all that was kept; one that is driven
+// does not.
+func deleted(t *testing.T, w World) {
+	began, release := make(chan struct{}), make(chan struct{})
+	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
+		close(began)
+		<-release
+		return Outcome{Output: task.Prompt}
+	})
+	s := starting(bundle(chain(task("a", "x"))))
+	call := goStart(t, d, s)
+	<-began
+	other := open(t, w, echo)
+	if err := other.raw.Delete(t.Context(), runID); !errors.As(err, new(*driver.HeldError)) {
+		t.Errorf("a run that is driven was deleted: %v", err)
+	}
+	close(release)
+	if _, err := call.wait(t); err != nil {
+		t.Fatal(err)
+	}
+	d.Kill()
+	for range 2 {
+		if err := other.raw.Delete(t.Context(), runID); err != nil {
+			t.Fatal(err)
+		}
+		_, find := other.raw.Find(t.Context(), runID)
+		_, pin := other.raw.Pin(t.Context(), runID)
+		_, events := other.Events(t.Context(), runID)
+		for _, err := range []error{find, pin, events, other.raw.Delete(t.Context(), runID)} {
+			if !errors.As(err, new(*driver.UnknownRunError)) {
+				t.Errorf("a deleted run gives %v", err)
+			}
+		}
+		want(t, start(t, other, s), `success "x"`, `a success "x"`) // the id is free again
+	}
+}
+
+// forked: a fork repeats what came before a step, and makes the step again.
+func forked(t *testing.T, w World) {
+	var seen calls
+	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
+		seen.note(task)
+		return Outcome{Output: task.Prompt}
+	})
+	b := bundle(chain(task("a", "one"), task("b", "two ${nodes.a.output}"), task("c", "three ${nodes.b.output}")))
+	start(t, d, starting(b))
+	output := "deux"
+	for _, c := range []struct {
+		output *string
+		want   string
+		calls  int
+	}{{nil, "three two one", 2}, {&output, "three deux", 1}} {
+		before := len(seen.all())
+		made, err := d.raw.Fork(t.Context(), driver.ForkSpec{From: runID, Address: "b", Output: c.output, Owner: driver.Owner{By: "ann"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := d.Resume(t.Context(), made.Run)
+		if err != nil || res.Output != c.want || len(seen.all())-before != c.calls {
+			t.Errorf("%s, %v after %d attempts", outline(res), err, len(seen.all())-before)
+		}
+		if i, err := d.raw.Find(t.Context(), made.Run); err != nil || i.Origin != runID || i.Owner.By != "ann" {
+			t.Errorf("%+v, %v", i, err)
+		}
+	}
+	if made, err := d.raw.Fork(t.Context(), driver.ForkSpec{From: runID, Address: "nowhere"}); !errors.As(err, new(*driver.RefusedError)) {
+		t.Errorf("forked at a step that does not exist: %+v, %v", made, err)
+	}
+}
+
+// follow: whoever follows a run sees every event once, in order, from any process,
+// and is done when the run is.
+func follow(t *testing.T, w World) {
+	other := open(t, w, echo)
+	release := make(chan struct{})
+	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
+		<-release
+		return Outcome{Output: task.Prompt}
+	})
+	spec := starting(bundle(chain(task("a", "1"), task("b", "2"), task("c", "3")))).spec()
+	if _, err := d.raw.Start(t.Context(), spec); err != nil {
+		t.Fatal(err)
+	}
+	followed := make(chan []int, 2)
+	for _, after := range []int{0, 2} {
+		go func() {
+			var seqs []int
+			for e, err := range other.raw.Events(t.Context(), runID, after, true) {
+				if err != nil {
+					t.Error(err)
+				}
+				seqs = append(seqs, e.Seq)
+			}
+			followed <- seqs
+		}()
+	}
+	close(release)
+	if _, err := d.Resume(t.Context(), runID); err != nil {
+		t.Fatal(err)
+	}
+	last := len(events(t, d))
+	for range 2 {
+		select {
+		case seqs := <-followed:
+			for i, seq := range seqs {
+				if seq != last-len(seqs)+i+1 {
+					t.Fatalf("followed %v of %d events", seqs, last)
+				}
+			}
+			if n := last - len(seqs); n != 0 && n != 2 {
+				t.Errorf("followed %v of %d events", seqs, last)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("who follows a run that is over is not done")
+		}
+	}
+}
+
+// output: what attempts print is kept whole, and read from any byte on.
+func output(t *testing.T, w World) {
+	var printed strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&printed, "line %d\n", i)
+	}
+	whole, half := printed.String(), make(chan struct{})
+	d := open(t, w, nil)
+	d.work.Agents = attempts(func(at driver.Attempt) Outcome {
+		at.Log([]byte(whole[:1000]))
+		<-half
+		for rest := whole[1000:]; rest != ""; {
+			n := min(len(rest), 777)
+			at.Log([]byte(rest[:n]))
+			rest = rest[n:]
+		}
+		at.Keep(driver.Prompt, []byte("first"))
+		at.Keep(driver.Prompt, []byte("second"))
+		at.Keep(driver.Transcript, []byte("{}\n"))
+		at.Keep(driver.Transcript, []byte("[]\n"))
+		at.Note("s-1", "")
+		at.Note("", "m-1")
+		return Outcome{Output: "x", Usage: engine.Usage{TokensIn: 3}}
+	})
+	call := goStart(t, d, starting(bundle(chain(task("a", "")))))
+	other := open(t, w, echo).raw
+	a := driver.AttemptID{Run: runID, Address: "a", Attempt: 1}
+	eventually(t, "the beginning of the output", func() bool {
+		kept, err := other.Kept(t.Context(), a)
+		return err == nil && kept.Sizes[driver.Output] == 1000
+	})
+	close(half)
+	for _, from := range []int64{0, 12_345} {
+		if got := read(t, other, a, driver.Output, from, true); got != whole[from:] {
+			t.Errorf("from byte %d there are %d bytes, want %d", from, len(got), len(whole[from:]))
+		}
+	}
+	if _, err := call.wait(t); err != nil {
+		t.Fatal(err)
+	}
+	for s, text := range map[driver.Stream]string{driver.Prompt: "second", driver.Transcript: "{}\n[]\n", driver.Output: whole} {
+		if got := read(t, other, a, s, 0, false); got != text {
+			t.Errorf("%s: %d bytes, want %d", s, len(got), len(text))
+		}
+	}
+	kept, err := other.Kept(t.Context(), a)
+	sizes := map[driver.Stream]int64{driver.Output: int64(len(whole)), driver.Prompt: 6, driver.Transcript: 6}
+	if err != nil || kept.Session != "s-1" || kept.Model != "m-1" || kept.Usage.TokensIn != 3 || !cmp.Equal(kept.Sizes, sizes) {
+		t.Errorf("%+v, %v", kept, err)
+	}
+}
+
+// attempts are agents that use what attempts can use.
+type attempts func(at driver.Attempt) Outcome
+
+func (f attempts) Run(_ context.Context, _ string, _ *engine.StartTask, at driver.Attempt) Outcome {
+	return f(at)
+}
+
+func read(t *testing.T, d driver.Driver, a driver.AttemptID, s driver.Stream, offset int64, follow bool) string {
+	t.Helper()
+	var b strings.Builder
+	for piece, err := range d.Read(t.Context(), a, s, offset, follow) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(piece)
+	}
+	return b.String()
+}

@@ -1,0 +1,74 @@
+package drivertest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
+)
+
+// watched: whoever watches sees runs come, move and go, whichever process they are
+// in, also before there is anything to see.
+func watched(t *testing.T, w World) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	changes := make(chan driver.Change, 1000)
+	watcher := open(t, w, echo).raw
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for c, err := range watcher.Watch(ctx) {
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			changes <- c
+		}
+	}()
+	d := open(t, w, echo)
+	b := bundle(chain(task("a", "x"), gate("ok", "yes")))
+	until := waitFor(t, changes)
+
+	if _, err := d.raw.Start(t.Context(), starting(b).spec()); err != nil {
+		t.Fatal(err)
+	}
+	until("appeared", func(c driver.Change) bool { return c.Run == runID && c.Kind == driver.Appeared })
+	resume(t, d, b)
+	until("waits for an answer", func(c driver.Change) bool {
+		return c.Kind == driver.Moved && c.Info.Status == engine.Waiting && c.Info.Open == 1 && !c.Info.Driven && !c.Info.Due.IsZero()
+	})
+	if err := d.Answer(t.Context(), runID, "ok", "yes"); err != nil {
+		t.Fatal(err)
+	}
+	until("answered", func(c driver.Change) bool { return c.Info.Open == 0 })
+	resume(t, d, b)
+	until("over", func(c driver.Change) bool { return c.Info.Status == engine.Success && c.Info.Usage.Steps == 1 })
+	if err := d.raw.Delete(t.Context(), runID); err != nil {
+		t.Fatal(err)
+	}
+	until("deleted", func(c driver.Change) bool { return c.Run == runID && c.Kind == driver.Deleted })
+	cancel()
+	<-done
+}
+
+// waitFor waits until a change is one that is meant.
+func waitFor(t *testing.T, changes <-chan driver.Change) func(what string, is func(driver.Change) bool) {
+	return func(what string, is func(driver.Change) bool) {
+		t.Helper()
+		seen := ""
+		for {
+			select {
+			case c := <-changes:
+				if is(c) {
+					return
+				}
+				seen += fmt.Sprintf("\n%s %s: %s, driven %v, %d open", c.Kind, c.Run, c.Info.Status, c.Info.Driven, c.Info.Open)
+			case <-time.After(20 * time.Second):
+				t.Fatalf("no change %q is reported; there were:%s", what, seen)
+			}
+		}
+	}
+}

@@ -1,0 +1,103 @@
+//go:build unix
+
+package local_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/driver/local"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// patient is somebody who is here and never answers.
+type patient struct{ asked *sync.WaitGroup }
+
+func (p patient) Ask(*engine.AskHuman, func(string, string) error, func()) bool {
+	p.asked.Done()
+	return true
+}
+
+func (patient) Withdraw(string) {}
+
+// used is the time that the processor has spent on this process.
+func used() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// load reports how much of a core the process uses while nothing happens.
+func load(b *testing.B) {
+	b.Helper()
+	time.Sleep(time.Second)
+	before, began := used(), time.Now()
+	for b.Loop() {
+		time.Sleep(5 * time.Second)
+	}
+	b.ReportMetric(100*(used()-before).Seconds()/time.Since(began).Seconds(), "%-of-a-core")
+}
+
+// BenchmarkWaiting drives runs that all wait for a person, in one process.
+func BenchmarkWaiting(b *testing.B) {
+	for _, runs := range []int{1, 1000} {
+		b.Run(fmt.Sprint(runs), func(b *testing.B) {
+			d := benchDriver(b)
+			ctx, cancel := context.WithCancel(context.Background())
+			var asked, done sync.WaitGroup
+			asked.Add(runs)
+			for i := range runs {
+				done.Go(func() {
+					id := fmt.Sprint("w-", i)
+					_, _ = d.Start(ctx, driver.Spec{Run: id, Pin: &driver.Pin{Bundle: chain(gate("ok", "yes"))}, Limits: workflow.Limits{Parallel: 1}, Owner: driver.Owner{Claim: "bench"}})
+					_, _ = d.Drive(ctx, id, driver.Work{Agents: noop{}, Asker: patient{&asked}})
+				})
+			}
+			asked.Wait()
+			load(b)
+			cancel()
+			done.Wait()
+		})
+	}
+}
+
+// BenchmarkFollowing has followers wait for events of runs that wait.
+func BenchmarkFollowing(b *testing.B) {
+	const followers = 1000
+	d := benchDriver(b)
+	made, err := d.Start(context.Background(), driver.Spec{Pin: &driver.Pin{Bundle: chain(gate("ok", "yes"))}, Limits: workflow.Limits{Parallel: 1}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var begun, done sync.WaitGroup
+	begun.Add(followers)
+	for range followers {
+		done.Go(func() {
+			first := sync.OnceFunc(begun.Done)
+			for range d.Events(ctx, made.Run, 0, true) {
+				first()
+			}
+		})
+	}
+	begun.Wait()
+	load(b)
+	cancel()
+	done.Wait()
+}
+
+func benchDriver(b *testing.B) *local.Driver {
+	b.Helper()
+	d, err := local.Open(b.TempDir(), local.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { d.Close() })
+	return d
+}
