@@ -56,6 +56,7 @@ type Task struct {
 	Ask          Ask           // never nil: it may always say that nobody is here
 	Artifacts    string        // a directory for the files that it leaves, not made yet; "": none are kept
 	KeepPrompt   func(string)  // takes the whole prompt, for those who look later; nil: nobody does
+	NoteSession  func(string)  // takes the id of the session that the attempt is part of; nil: nobody wants it
 
 	// Hide hides secrets in what a model is told of the calls of its tools; nil: there
 	// are none.

@@ -1,15 +1,13 @@
 package cli
 
 import (
+	"context"
 	"errors"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
-	"github.com/hocket-dev/hocket/driver"
-	"github.com/hocket-dev/hocket/driver/local"
-	"github.com/hocket-dev/hocket/engine"
-	"github.com/hocket-dev/hocket/journal"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -17,32 +15,28 @@ import (
 type act struct {
 	driveFlags
 	resume bool
-	event  engine.Event
+	record func(ctx context.Context, r *hocket.Run) (hocket.Receipt, error)
 	done   string // what is said when it was recorded
 	driver string // what another process does then that drives the run
 }
 
 func (a *app) actOn(cmd *cobra.Command, id string, v act) error {
 	ctx := cmd.Context()
-	return a.withJournal(ctx, id, func(store *journal.Store, info journal.Run) error {
-		runs, err := local.Open(store.Dir(), local.Options{})
+	return a.withRun(ctx, id, func(r *hocket.Run) error {
+		receipt, err := v.record(ctx, r)
 		if err != nil {
-			return err
-		}
-		receipt, err := runs.Act(ctx, info.ID, v.event)
-		if err := errors.Join(err, runs.Close()); err != nil {
 			return refused(err)
 		}
 		if v.resume && !receipt.Driven {
-			return a.resume(ctx, store, info.ID, "", v.driveFlags)
+			return a.resume(ctx, r, "", v.driveFlags)
 		}
-		return a.acknowledge(info.ID, v, receipt)
+		return a.acknowledge(r.ID(), v, receipt)
 	})
 }
 
 // refused makes an event that the run does not take a mistake of the caller.
 func refused(err error) error {
-	var no *driver.RefusedError
+	var no *hocket.RefusedError
 	if errors.As(err, &no) {
 		return usagef("nothing was changed", "%v", err)
 	}
@@ -56,7 +50,7 @@ type acknowledgement struct {
 	Status string `json:"status,omitempty"` // of a run that nobody drives
 }
 
-func (a *app) acknowledge(run string, v act, receipt driver.Receipt) error {
+func (a *app) acknowledge(run string, v act, receipt hocket.Receipt) error {
 	if a.json {
 		return a.printJSON(acknowledgement{run, receipt.Driven, string(receipt.Status)})
 	}
@@ -79,6 +73,7 @@ func (v *act) flags(cmd *cobra.Command) {
 
 func (a *app) answerVerb() *cobra.Command {
 	var v act
+	var comment string
 	cmd := &cobra.Command{
 		Use:   "answer RUN ADDRESS VALUE [FLAGS]",
 		Short: "answer a question that a run asks",
@@ -99,14 +94,14 @@ question of the step review. The address of the step will do while it asks only 
 		Args:              argsBetween(3, 3),
 		ValidArgsFunction: a.completeAnswer,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.refuseSecret("the answer", args[2]); err != nil {
-				return err
+			v.record = func(ctx context.Context, r *hocket.Run) (hocket.Receipt, error) {
+				return r.Answer(ctx, args[1], hocket.Answer{Value: args[2], Comment: comment})
 			}
-			v.event = &engine.HumanAnswered{Address: args[1], Value: args[2], By: userName()}
 			v.done, v.driver = "answered", "goes on with it"
 			return a.actOn(cmd, args[0], v)
 		},
 	}
+	cmd.Flags().StringVar(&comment, "comment", "", "record `TEXT` with the answer")
 	v.flags(cmd)
 	return cmd
 }
@@ -116,13 +111,13 @@ func (a *app) completeAnswer(cmd *cobra.Command, args []string, typed string) ([
 	if len(args) == 0 {
 		return a.completeRun(cmd, args, typed)
 	}
-	return a.addresses(cmd.Context(), args[0], func(p *past) []string {
+	return a.addresses(cmd.Context(), args[0], func(s *hocket.State) []string {
 		var list []string
-		for _, q := range p.questions() {
+		for _, q := range s.Questions {
 			switch {
 			case len(args) == 1:
-				list = append(list, q.Address+"\t"+view.Style{}.Cut(view.Line(q.Question), 80))
-			case len(args) == 2 && args[1] == q.Address:
+				list = append(list, q.ID+"\t"+view.Style{}.Cut(view.Line(q.AskHuman.Question), 80))
+			case len(args) == 2 && args[1] == q.ID:
 				for _, o := range q.Options {
 					list = append(list, o.Value)
 				}
@@ -145,7 +140,7 @@ started, also where another process drives the run.`,
 		Args:              argsBetween(1, 1),
 		ValidArgsFunction: a.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			v.event = &engine.CancelAsked{By: userName(), Reason: reason}
+			v.record = func(ctx context.Context, r *hocket.Run) (hocket.Receipt, error) { return r.Cancel(ctx, reason) }
 			v.done, v.driver = "cancelled", "ends it"
 			return a.actOn(cmd, args[0], v)
 		},
@@ -174,7 +169,7 @@ that waits because nobody knows what it may cost goes on with any raise.`,
 			if limits.limits == (workflow.Limits{}) {
 				return usagef("such as --max-cost 5", "raise needs at least one limit")
 			}
-			v.event = &engine.LimitRaised{Limits: limits.limits, By: userName()}
+			v.record = func(ctx context.Context, r *hocket.Run) (hocket.Receipt, error) { return r.Raise(ctx, limits.limits) }
 			v.done, v.driver = "raised", "goes on with it"
 			return a.actOn(cmd, args[0], v)
 		},

@@ -3,17 +3,16 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/agent"
-	"github.com/hocket-dev/hocket/agent/importer"
 	"github.com/hocket-dev/hocket/cli/view"
-	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -80,8 +79,8 @@ func (a *app) agents() error {
 		return err
 	}
 	lines := []agentLine{}
-	for _, d := range p.Agents.Definitions() {
-		lines = append(lines, lineOf(p.Agents, d))
+	for _, d := range p.Agents().Definitions() {
+		lines = append(lines, lineOf(p.Agents(), d))
 	}
 	if wrong := len(p.Diagnostics().Mistakes()); wrong > 0 {
 		a.note(view.Count(wrong, "mistake") + " in the files of the project, whose agents may be missing here; `hocket check` shows them\n")
@@ -201,13 +200,13 @@ func (a *app) showAgent(name string) error {
 	if err != nil {
 		return err
 	}
-	d, _, err := p.Agents.Resolve(name)
+	d, _, err := p.Agents().Resolve(name)
 	if d == nil {
 		what, hint := explain(err)
 		return usagef(hint, "%s", strings.TrimPrefix(what, "agent: "))
 	}
 	detail := agentDetail{
-		agentLine: lineOf(p.Agents, d), Chosen: d.Chosen, Model: d.Model, Tools: d.Tools, Servers: d.Servers,
+		agentLine: lineOf(p.Agents(), d), Chosen: d.Chosen, Model: d.Model, Tools: d.Tools, Servers: d.Servers,
 		Permissions: d.Permissions, Settings: d.Settings, MaxTurns: d.MaxTurns,
 		MaxCostUSD: d.Budget.MaxCostUSD, MaxTokens: d.Budget.MaxTokens, Prompt: d.Prompt,
 		MaxOutputKB: d.MaxOutputKB, Retry: retryOf(d.Retry),
@@ -311,21 +310,20 @@ func (a *app) newAgent(name string, f newAgentFlags) error {
 		f.prompt = string(text)
 	}
 	switch {
-	case !importer.IsID(name):
+	case !hocket.IsAgentName(name):
 		return usagef("it is the name of a file: use letters, digits, -, _ and .", "an agent cannot be called %q", name)
 	case strings.TrimSpace(f.prompt) == "":
 		return usagef("--prompt 'You …' says what it is, and --prompt - reads that from standard input", "the agent needs a prompt")
-	case f.agent != "" && !slices.Contains(p.Agents.Executors(), f.agent):
-		return usagef(orList(f.agent, p.Agents.Executors()), "nothing here is called %q", f.agent)
+	case f.agent != "" && !slices.Contains(p.Agents().Executors(), f.agent):
+		return usagef(orList(f.agent, p.Agents().Executors()), "nothing here is called %q", f.agent)
 	}
-	if d, _, err := p.Agents.Resolve(name); d != nil || isAmbiguous(err) {
+	if d, _, err := p.Agents().Resolve(name); d != nil || isAmbiguous(err) {
 		return usagef("`hocket agents show "+name+"` shows it", "there is an agent %q already", name)
 	}
 	def := &agent.Definition{Name: name, Description: f.description, Agent: f.agent, Model: f.model, Prompt: endLine(strings.TrimSpace(f.prompt))}
-	file := filepath.Join(agentsDir(p), name+".yml")
-	made, err := writeNew(file, importer.Text(def))
-	if err == nil && !made {
-		err = usagef("choose another name", "%s is there already", file)
+	file, err := p.NewAgent(def)
+	if errors.Is(err, fs.ErrExist) {
+		return usagef("choose another name", "%s exists already", file)
 	}
 	if err != nil {
 		return err
@@ -339,15 +337,15 @@ func (a *app) newAgent(name string, f newAgentFlags) error {
 // nextStep says what to do with an agent that was made.
 func (a *app) nextStep(name string) string {
 	try := "Now try: " + a.self("task", "PROMPT", "--agent", name) + "\n"
-	p, err := a.openProject()
+	p, err := a.reopenProject()
 	if err != nil {
 		return try
 	}
-	d, _, _ := p.Agents.Resolve(name)
+	d, _, _ := p.Agents().Resolve(name)
 	if d == nil {
 		return try
 	}
-	if l := lineOf(p.Agents, d); !l.Usable {
+	if l := lineOf(p.Agents(), d); !l.Usable {
 		return "It cannot work here yet: " + view.Line(a.nearIn(l.Missing, l.File)) + "\n"
 	}
 	return try
@@ -365,9 +363,6 @@ func isAmbiguous(err error) bool {
 	var failed *agent.ResolveError
 	return errors.As(err, &failed) && failed.Why == agent.Ambiguous
 }
-
-// agentsDir is where the project's own agents are written.
-func agentsDir(p *project.Project) string { return filepath.Join(p.Root, ".hocket", "agents") }
 
 // nearIn is a text with the path of a file in it as it looks from here.
 func (a *app) nearIn(text, file string) string {
@@ -391,5 +386,5 @@ func (a *app) completeAgent(_ *cobra.Command, args []string, _ string) ([]string
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return p.Agents.Names(), cobra.ShellCompDirectiveNoFileComp
+	return p.Agents().Names(), cobra.ShellCompDirectiveNoFileComp
 }

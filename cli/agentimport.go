@@ -1,18 +1,14 @@
 package cli
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/agent"
-	"github.com/hocket-dev/hocket/agent/importer"
 	"github.com/hocket-dev/hocket/cli/view"
-	"github.com/hocket-dev/hocket/project"
 )
 
 // importFlags are the flags of agents import.
@@ -27,7 +23,7 @@ func (a *app) agentsImportVerb() *cobra.Command {
 		Use:   "import --from PROGRAM [FLAGS]",
 		Short: "make agents of those of other programs",
 		Long: `Make agents in .hocket/agents of those that other programs keep in this project:
-` + strings.Join(importer.Formats(), ", ") + `. What cannot be carried over is listed.
+` + strings.Join(hocket.ImportFormats(), ", ") + `. What cannot be carried over is listed.
 It goes one way: the files of the other program are never changed.
 
 Imported again, an agent follows its source. One that was edited here is kept as
@@ -46,7 +42,7 @@ it is; --overwrite replaces it.`,
 	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing, only say what would happen")
 	flags.BoolVar(&f.overwrite, "overwrite", false, "replace agents that were edited here")
 	complete(cmd, "from", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return append(importer.Formats(), "all"), cobra.ShellCompDirectiveNoFileComp
+		return append(hocket.ImportFormats(), "all"), cobra.ShellCompDirectiveNoFileComp
 	})
 	return cmd
 }
@@ -60,14 +56,7 @@ func (a *app) importAgents(f *importFlags) error {
 	if err != nil {
 		return err
 	}
-	found, err := findAgents(p, froms, f.user)
-	if err != nil {
-		return err
-	}
-	list, err := importer.Import(found, froms, importer.Options{
-		Dir: agentsDir(p), Agents: ownAgents(p.Agents), Executors: p.Agents.Executors(),
-		Now: time.Now(), User: f.user, Overwrite: f.overwrite, DryRun: f.dryRun,
-	})
+	list, err := p.ImportAgents(hocket.ImportOptions{From: froms, User: f.user, Overwrite: f.overwrite, DryRun: f.dryRun})
 	if err != nil {
 		return err
 	}
@@ -79,7 +68,7 @@ func (a *app) importAgents(f *importFlags) error {
 
 // importFrom are the programs that --from names.
 func importFrom(given []string) ([]string, error) {
-	formats := importer.Formats()
+	formats := hocket.ImportFormats()
 	var froms []string
 	for _, name := range given {
 		switch name = strings.TrimSpace(name); {
@@ -97,84 +86,33 @@ func importFrom(given []string) ([]string, error) {
 	return froms, nil
 }
 
-func findAgents(p *project.Project, froms []string, user bool) ([]importer.Found, error) {
-	root, err := os.OpenRoot(p.Root) // a link that leads out of the project is not followed
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	places := []importer.Place{{FS: root.FS()}}
-	if home, err := os.UserHomeDir(); user && err == nil && filepath.Clean(home) != p.Root {
-		places = append(places, importer.Place{FS: os.DirFS(home), User: true})
-	} else if user && err != nil {
-		return nil, usagef("set HOME, or leave --user out", "there is no home directory")
-	}
-	var all []importer.Found
-	for _, from := range froms {
-		for _, place := range places {
-			found, err := importer.Find(from, place, importTarget(p))
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, found...)
-		}
-	}
-	return all, nil
-}
-
-// importTarget is what executors understand, and the project has.
-func importTarget(p *project.Project) importer.Target {
-	set := p.Agents
-	return importer.Target{
-		Serves: func(name string) bool {
-			return slices.ContainsFunc(p.Config.Servers, func(s project.Server) bool { return s.Name == name })
-		},
-		Ignored: func(d *agent.Definition) []string {
-			var keys []string
-			for _, problem := range set.Ignored(d) {
-				keys = append(keys, problem.Path[0])
-			}
-			return keys
-		},
-		Knows: func(name string) bool { return slices.Contains(set.Executors(), name) },
-		Takes: func(executor, setting string, value any) bool {
-			problems := set.ValidateSettings(&agent.Definition{Agent: executor}, map[string]any{setting: value})
-			return !slices.ContainsFunc(problems, func(p agent.Problem) bool { return len(p.Path) > 0 && p.Path[0] == setting })
-		},
-	}
-}
-
-func ownAgents(set *agent.Set) []*agent.Definition {
-	return slices.DeleteFunc(set.Definitions(), func(d *agent.Definition) bool { return d.Builtin })
-}
-
 // importLine is one agent with --json.
 type importLine struct {
-	Action  importer.Action   `json:"action"`
-	From    string            `json:"from"`
-	File    string            `json:"file"`
-	Name    string            `json:"name,omitempty"`
-	Target  string            `json:"target,omitempty"`
-	Edited  bool              `json:"edited"`
-	Reason  string            `json:"reason,omitempty"`
-	Lost    []importer.Lost   `json:"lost"`
-	Changes []importer.Change `json:"changes"`
+	Action  hocket.ImportAction   `json:"action"`
+	From    string                `json:"from"`
+	File    string                `json:"file"`
+	Name    string                `json:"name,omitempty"`
+	Target  string                `json:"target,omitempty"`
+	Edited  bool                  `json:"edited"`
+	Reason  string                `json:"reason,omitempty"`
+	Lost    []hocket.ImportLost   `json:"lost"`
+	Changes []hocket.ImportChange `json:"changes"`
 }
 
-func importLines(list []importer.Outcome) []importLine {
+func importLines(list []hocket.Imported) []importLine {
 	lines := make([]importLine, len(list))
 	for i, o := range list {
-		lines[i] = importLine{o.Action, o.From, o.File, o.Name, o.Target, o.Edited, o.Reason, append([]importer.Lost{}, o.Lost...), append([]importer.Change{}, o.Changes...)}
+		lines[i] = importLine{o.Action, o.From, o.File, o.Name, o.Target, o.Edited, o.Reason, append([]hocket.ImportLost{}, o.Lost...), append([]hocket.ImportChange{}, o.Changes...)}
 	}
 	return lines
 }
 
-var importPaint = map[importer.Action]view.Paint{
-	importer.Made: view.Green, importer.Updated: view.Green, importer.Unchanged: view.Dim,
-	importer.Kept: view.Yellow, importer.Refused: view.Red, importer.Gone: view.Yellow,
+var importPaint = map[hocket.ImportAction]view.Paint{
+	hocket.ImportMade: view.Green, hocket.ImportUpdated: view.Green, hocket.ImportUnchanged: view.Dim,
+	hocket.ImportKept: view.Yellow, hocket.ImportRefused: view.Red, hocket.ImportGone: view.Yellow,
 }
 
-func (a *app) drawImport(list []importer.Outcome, f *importFlags) string {
+func (a *app) drawImport(list []hocket.Imported, f *importFlags) string {
 	if len(list) == 0 {
 		hint := "`" + a.self("agents", "import", "--from", strings.Join(f.from, ","), "--user") + "` looks in your home directory too"
 		if f.user {
@@ -191,17 +129,17 @@ func (a *app) drawImport(list []importer.Outcome, f *importFlags) string {
 		b.WriteString(a.outStyle.Paint(importPaint[o.Action], view.Pad(string(o.Action), 9)) + "  " + view.Line(line) + "\n")
 		detail := func(text string) { b.WriteString(strings.Repeat(" ", 11) + view.Line(text) + "\n") }
 		switch {
-		case o.Action == importer.Refused:
+		case o.Action == hocket.ImportRefused:
 			detail(o.Reason)
-		case o.Action == importer.Kept:
+		case o.Action == hocket.ImportKept:
 			detail("it was edited here, and its source has changed; --overwrite replaces it")
-		case o.Action == importer.Gone:
+		case o.Action == hocket.ImportGone:
 			detail("its source is gone; the agent stays")
 		}
 		for _, c := range o.Changes {
 			detail(c.Key + ": " + shorten(c.Was) + " is now " + shorten(c.Is))
 		}
-		if o.Action != importer.Unchanged {
+		if o.Action != hocket.ImportUnchanged {
 			for _, l := range o.Lost {
 				detail("left out: " + l.Key + ": " + l.Reason)
 			}

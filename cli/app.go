@@ -6,16 +6,12 @@ import (
 	"io"
 	"os"
 	"strings"
-	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/term"
 
-	"github.com/hocket-dev/hocket/agent/secret"
-	"github.com/hocket-dev/hocket/agent/tool"
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
-	"github.com/hocket-dev/hocket/session"
-	"github.com/hocket-dev/hocket/workflow"
 )
 
 // app is one command line under way: the global flags and where to write.
@@ -28,15 +24,21 @@ type app struct {
 	errStyle view.Style
 	gone     bool // nobody reads standard output any more
 
-	stdinText    []byte                          // what was read from standard input
-	secrets      *secret.Store                   // of the project that was opened
-	tools        *tool.Set                       // of that project
-	toolMistakes workflow.Diagnostics            // in their files
-	session      atomic.Pointer[session.Session] // in which an agent spoke last
+	stdinText []byte // what was read from standard input
+	with      With
+	opened    []*hocket.Project
 }
 
 func newApp(std Stdio) *app {
 	return &app{std: std, outStyle: styleOf(std.Out), errStyle: styleOf(std.Err)}
+}
+
+// close closes the projects that were opened. What was recorded is durable, so a
+// failure changes nothing.
+func (a *app) close() {
+	for _, p := range a.opened {
+		_ = p.Close()
+	}
 }
 
 const (

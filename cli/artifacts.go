@@ -1,33 +1,37 @@
 package cli
 
 import (
-	"os"
+	"context"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/engine"
-	"github.com/hocket-dev/hocket/journal"
 )
 
 // artifactsOf are the files that the attempts of a step left, such as screenshots.
-func artifactsOf(store *journal.Store, run string, s engine.StepResult) []string {
+func artifactsOf(ctx context.Context, r *hocket.Run, s engine.StepResult) []string {
 	var files []string
 	for attempt := 1; s.Agent != "" && attempt <= s.Attempts; attempt++ {
-		dir := store.ArtifactsPath(run, s.Address, attempt)
-		entries, _ := os.ReadDir(dir) // most leave none, and have no directory
+		kept, err := r.Kept(ctx, s.Address, attempt)
+		if err != nil || kept.Files == nil {
+			continue // most leave none
+		}
+		entries, _ := fs.ReadDir(kept.Files, ".")
 		for _, e := range entries {
-			files = append(files, filepath.Join(dir, e.Name()))
+			files = append(files, filepath.Join(kept.Dir, e.Name()))
 		}
 	}
 	return files
 }
 
 // artifactText lists the files of steps for people; "" if there are none.
-func artifactText(store *journal.Store, run string, steps []engine.StepResult, style view.Style) string {
+func artifactText(ctx context.Context, r *hocket.Run, steps []engine.StepResult, style view.Style) string {
 	widest, lines := 0, [][2]string{}
 	for _, s := range steps {
-		for _, file := range artifactsOf(store, run, s) {
+		for _, file := range artifactsOf(ctx, r, s) {
 			lines = append(lines, [2]string{view.Line(s.Address), view.Line(file)})
 			widest = max(widest, len(view.Line(s.Address)))
 		}

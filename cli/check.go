@@ -5,9 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
-	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/syntax"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -51,7 +50,7 @@ func (a *app) check(files []string, syntaxOnly, fix bool) error {
 		return err
 	}
 	if len(files) == 0 {
-		files = p.Names()
+		files = p.Workflows()
 	}
 	var found workflow.Diagnostics
 	if len(files) == 0 { // then its other files
@@ -60,15 +59,15 @@ func (a *app) check(files []string, syntaxOnly, fix bool) error {
 		}
 	}
 	for _, file := range files {
-		l, err := a.loadFrom(p, file)
+		w, err := a.load(file)
 		if err != nil {
 			return err
 		}
-		found = append(found, a.checkOne(l, file, syntaxOnly)...)
+		found = append(found, a.checkOne(w, file, syntaxOnly)...)
 	}
 	if found = found.Sort(); !found.Errors() {
-		if err := a.refuseExposed(p); err != nil {
-			return err
+		if err := p.CheckExposed(); err != nil {
+			return a.nearSecret(err)
 		}
 	}
 	if a.json {
@@ -82,42 +81,22 @@ func (a *app) check(files []string, syntaxOnly, fix bool) error {
 	return err
 }
 
-func (a *app) checkOne(l *project.Loaded, file string, syntaxOnly bool) workflow.Diagnostics {
+func (a *app) checkOne(w *hocket.Workflow, file string, syntaxOnly bool) workflow.Diagnostics {
 	name, text, err := a.readFile(file, "check")
 	if syntaxOnly && err == nil {
 		if found, ok := syntax.Diagram(name, text); ok {
 			return found
 		}
 	}
-	found := a.checkLoaded(l, syntaxOnly)
+	check := func() workflow.Diagnostics { return w.Check(nil) }
+	if syntaxOnly {
+		check = w.CheckAlone
+	}
+	found := check()
 	if err == nil {
 		found.Place(name, text)
 	}
 	return found
-}
-
-func (a *app) checkLoaded(l *project.Loaded, syntaxOnly bool) workflow.Diagnostics {
-	switch {
-	case !syntaxOnly:
-		return l.Check(nil)
-	case l.Bundle.Root == nil:
-		return l.Diagnostics
-	}
-	in := check.Input{Bundle: l.Bundle, Limits: l.Limits, Broken: missingCalls(l.Bundle)}
-	return append(l.Diagnostics, check.Run(in)...)
-}
-
-// missingCalls are the workflows that are called and were not found.
-func missingCalls(b workflow.Bundle) []string {
-	var names []string
-	for _, w := range check.Workflows(b) {
-		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
-			if call, ok := n.Step.(*workflow.Call); ok && b.Called[call.Workflow] == nil {
-				names = append(names, call.Workflow)
-			}
-		})
-	}
-	return names
 }
 
 func (a *app) verdict(found workflow.Diagnostics, files int) string {

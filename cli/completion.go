@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hocket-dev/hocket/journal"
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -87,7 +87,7 @@ func (a *app) completeWorkflow(_ *cobra.Command, _ []string, _ string) ([]string
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	return p.Names(), cobra.ShellCompDirectiveDefault
+	return p.Workflows(), cobra.ShellCompDirectiveDefault
 }
 
 // completeRun offers the ids of runs, with what they are.
@@ -95,12 +95,11 @@ func (a *app) completeRun(cmd *cobra.Command, args []string, _ string) ([]string
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	store, err := a.readStore()
-	if err != nil || store == nil {
+	p, err := a.openProject()
+	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	defer store.Close()
-	runs, err := store.Runs(cmd.Context(), 50)
+	runs, err := p.Runs(cmd.Context(), hocket.Filter{Limit: 50})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -116,22 +115,22 @@ func (a *app) completeRunThenAddress(cmd *cobra.Command, args []string, typed st
 	if len(args) != 1 {
 		return a.completeRun(cmd, args, typed)
 	}
-	return a.addresses(cmd.Context(), args[0], func(p *past) []string {
+	return a.addresses(cmd.Context(), args[0], func(s *hocket.State) []string {
 		var list []string
-		for _, s := range p.run.Result().Steps {
-			list = append(list, s.Address)
+		for _, step := range s.Result().Steps {
+			list = append(list, step.Address)
 		}
 		return list
 	})
 }
 
 // addresses offers what a run has to choose from.
-func (a *app) addresses(ctx context.Context, id string, choose func(p *past) []string) ([]string, cobra.ShellCompDirective) {
+func (a *app) addresses(ctx context.Context, id string, choose func(s *hocket.State) []string) ([]string, cobra.ShellCompDirective) {
 	var list []string
-	err := a.withRun(ctx, id, func(store *journal.Store, info journal.Run) error {
-		p, err := replay(ctx, store, info, nil)
+	err := a.withRun(ctx, id, func(r *hocket.Run) error {
+		s, err := r.State(ctx)
 		if err == nil {
-			list = choose(p)
+			list = choose(s)
 		}
 		return err
 	})

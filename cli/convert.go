@@ -82,10 +82,10 @@ func (a *app) asWritten(name string) (*workflow.Workflow, workflow.Diagnostics, 
 		if err != nil {
 			return nil, nil, err
 		}
-		if l.Bundle.Root == nil {
-			return nil, nil, &diagnosticsError{l.Diagnostics}
+		if l.Model() == nil {
+			return nil, nil, &diagnosticsError{l.Diagnostics()}
 		}
-		name = l.Bundle.Root.Pos.File
+		name = l.Model().Pos.File
 	}
 	file, text, err := a.readFile(name, "convert")
 	if err != nil {

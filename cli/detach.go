@@ -1,32 +1,12 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
-
-	"github.com/hocket-dev/hocket/driver"
-	"github.com/hocket-dev/hocket/driver/local"
-	"github.com/hocket-dev/hocket/journal"
 )
-
-// detachNew records a new run and leaves it to a process of its own.
-func (a *app) detachNew(store *journal.Store, spec driver.Spec) error {
-	runs, err := local.Open(store.Dir(), local.Options{})
-	if err != nil {
-		return err
-	}
-	spec.Owner = driver.Owner{By: userName(), Via: "cli"}
-	_, err = runs.Start(context.Background(), spec)
-	if err := errors.Join(err, runs.Close()); err != nil {
-		return err
-	}
-	return a.detach(spec.Run, "")
-}
 
 // detach starts a process that drives a run, and prints the id of the run.
 func (a *app) detach(run, replies string) error {

@@ -34,10 +34,10 @@ func (a *app) digest(files []string) error {
 		if err != nil {
 			return err
 		}
-		if l.Bundle.Root == nil || l.Diagnostics.Errors() {
-			return &diagnosticsError{l.Diagnostics}
+		if l.Model() == nil || l.Diagnostics().Errors() {
+			return &diagnosticsError{l.Diagnostics()}
 		}
-		list[i] = fileDigest{file, l.Bundle.Root.Name, workflow.Digest(l.Bundle.Root)}
+		list[i] = fileDigest{file, l.Model().Name, workflow.Digest(l.Model())}
 	}
 	if a.json {
 		return a.printJSON(list)

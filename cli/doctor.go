@@ -16,11 +16,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/agent"
-	"github.com/hocket-dev/hocket/agent/tool"
 	"github.com/hocket-dev/hocket/cli/view"
-	"github.com/hocket-dev/hocket/journal"
-	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -102,10 +100,10 @@ func (a *app) drawFindings(list []finding) string {
 	return b.String()
 }
 
-func lookAtProject(p *project.Project) []finding {
-	list := []finding{{"project", fine, p.Root, ""}}
-	if !slices.ContainsFunc(agent.Homes, func(home string) bool { return isDir(filepath.Join(p.Root, home)) }) {
-		list[0] = finding{"project", warning, "no .hocket here or above " + p.Root, "`hocket init` makes one; files can be run without it"}
+func lookAtProject(p *hocket.Project) []finding {
+	list := []finding{{"project", fine, p.Root(), ""}}
+	if !slices.ContainsFunc(agent.Homes, func(home string) bool { return isDir(filepath.Join(p.Root(), home)) }) {
+		list[0] = finding{"project", warning, "no .hocket here or above " + p.Root(), "`hocket init` makes one; files can be run without it"}
 	}
 	return append(list, lookAtFiles(p.Diagnostics())...)
 }
@@ -134,14 +132,14 @@ func lookAtFiles(found workflow.Diagnostics) []finding {
 	return list
 }
 
-func lookAtAgents(p *project.Project) []finding {
+func lookAtAgents(p *hocket.Project) []finding {
 	var list []finding
-	for _, d := range p.Agents.Definitions() {
+	for _, d := range p.Agents().Definitions() {
 		if d.Builtin {
 			continue
 		}
 		f := finding{"agent", fine, strings.TrimSuffix(d.Name+" runs on "+d.Agent+", "+d.Chosen, ", "), ""}
-		if failed := p.Agents.Missing(d); failed != nil {
+		if failed := p.Agents().Missing(d); failed != nil {
 			f = brokenBy("agent", failed)
 			// What several agents lack is told once.
 			if i := slices.IndexFunc(list, func(o finding) bool { return o.State == broken && o.Remedy == f.Remedy }); i >= 0 {
@@ -155,14 +153,14 @@ func lookAtAgents(p *project.Project) []finding {
 }
 
 // lookAtDefault says who does tasks that name no agent.
-func lookAtDefault(p *project.Project) finding {
-	if p.Config.Agent != "" {
-		if _, _, err := p.Agents.Resolve(""); err != nil {
+func lookAtDefault(p *hocket.Project) finding {
+	if p.Config().Agent != "" {
+		if _, _, err := p.Agents().Resolve(""); err != nil {
 			return brokenBy("default", err)
 		}
-		return finding{"default", fine, p.Config.Agent, ""}
+		return finding{"default", fine, p.Config().Agent, ""}
 	}
-	if c, ok := p.Agents.Choose("", nil); ok {
+	if c, ok := p.Agents().Choose("", nil); ok {
 		return finding{"default", fine, c.Name + ", " + c.Reason, ""}
 	}
 	return finding{"default", fine, "none: a step names its agent, or is given one whose description fits", ""}
@@ -174,14 +172,14 @@ const versionPatience = 40 * time.Second
 
 // lookAtExecutors says what can do the work of agents here. What is not installed
 // is no mistake: only what the project uses is needed.
-func lookAtExecutors(ctx context.Context, p *project.Project) []finding {
+func lookAtExecutors(ctx context.Context, p *hocket.Project) []finding {
 	ctx, cancel := context.WithTimeout(ctx, versionPatience)
 	defer cancel()
-	names := p.Agents.Executors()
+	names := p.Agents().Executors()
 	list := make([]finding, len(names))
 	var asked sync.WaitGroup
 	for i, name := range names {
-		asked.Go(func() { list[i] = lookAtExecutor(ctx, name, p.Agents.Traits(name)) })
+		asked.Go(func() { list[i] = lookAtExecutor(ctx, name, p.Agents().Traits(name)) })
 	}
 	asked.Wait()
 	return list
@@ -203,14 +201,14 @@ func lookAtExecutor(ctx context.Context, name string, traits agent.Traits) findi
 	return finding{"executor", fine, strings.TrimSpace(name + " " + version), ""}
 }
 
-func (a *app) lookAtWorkflows(p *project.Project) []finding {
+func (a *app) lookAtWorkflows(p *hocket.Project) []finding {
 	var list []finding
-	for _, name := range p.Names() {
+	for _, name := range p.Workflows() {
 		f := finding{"workflow", fine, name, ""}
-		l, err := p.Load(name)
+		w, err := p.Load(name)
 		if err != nil {
 			f = brokenBy("workflow", err)
-		} else if found := l.Check(nil).Mistakes(); len(found) > 0 {
+		} else if found := w.Check(nil).Mistakes(); len(found) > 0 {
 			f.Found, f.Remedy = name+": "+view.Tally(found), "`hocket check "+name+"` shows them"
 			f.State = warning
 			if found.Errors() {
@@ -223,9 +221,9 @@ func (a *app) lookAtWorkflows(p *project.Project) []finding {
 }
 
 // lookAtSandbox says whether the programs of tools are held to their permissions.
-func (a *app) lookAtSandbox(p *project.Project) finding {
-	e := a.tools.Enforcement()
-	needed := slices.ContainsFunc(a.tools.Manifests(), isProgram)
+func (a *app) lookAtSandbox(p *hocket.Project) finding {
+	e := p.ToolEnforcement()
+	needed := slices.ContainsFunc(p.Tools(), hocket.IsProgram)
 	const held = "programs of tools are held to their permissions"
 	switch {
 	case e.Held && len(e.Gaps) == 0:
@@ -234,23 +232,23 @@ func (a *app) lookAtSandbox(p *project.Project) finding {
 		return finding{"sandbox", fine, held + ", but a program can do this: " + strings.Join(e.Gaps, "; "), ""}
 	case !needed:
 		return finding{"sandbox", absentHere, "programs of tools would not be held to their permissions: " + e.Why, ""}
-	case p.Config.Sandbox == string(tool.SandboxRequired):
+	case p.Config().Sandbox == "required":
 		return finding{"sandbox", broken, "tools that are programs cannot be called: " + e.Why, "config.yml says `sandbox: required`; remove it to call them without"}
 	}
 	return finding{"sandbox", warning, "programs of tools can do whatever you can: " + e.Why, ""}
 }
 
 // lookAtState looks at the place where runs are kept, without making it.
-func lookAtState(ctx context.Context, p *project.Project) []finding {
-	place := p.State
+func lookAtState(ctx context.Context, p *hocket.Project) []finding {
+	place := p.State()
 	for !isDir(place) && filepath.Dir(place) != place {
 		place = filepath.Dir(place)
 	}
-	state := finding{"state", fine, p.State, ""}
+	state := finding{"state", fine, p.State(), ""}
 	if err := writable(place); err != nil {
 		state = finding{"state", broken, err.Error(), "make " + place + " writable, or name another place with --state DIR"}
 	}
-	return []finding{state, lookAtJournal(ctx, p.State), lookAtDisk(place)}
+	return []finding{state, lookAtJournal(ctx, p), lookAtDisk(place)}
 }
 
 func writable(dir string) error {
@@ -261,27 +259,15 @@ func writable(dir string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-func lookAtJournal(ctx context.Context, dir string) finding {
-	store, err := journal.OpenReadOnly(dir)
-	if errors.Is(err, os.ErrNotExist) {
+func lookAtJournal(ctx context.Context, p *hocket.Project) finding {
+	n, err := p.CheckRuns(ctx)
+	switch {
+	case err != nil:
+		return brokenBy("journal", err)
+	case n < 0:
 		return finding{"journal", fine, "none yet; the first run makes it", ""}
 	}
-	if err != nil {
-		return brokenBy("journal", err)
-	}
-	defer store.Close()
-	if err := store.Check(ctx); err != nil {
-		return brokenBy("journal", err)
-	}
-	runs, err := store.Runs(ctx, 0)
-	if err != nil {
-		return brokenBy("journal", err)
-	}
-	f := finding{"journal", fine, "up to date and sound, " + view.Count(len(runs), "run"), ""}
-	if err := store.Writable(); err != nil {
-		return brokenBy("journal", err)
-	}
-	return f
+	return finding{"journal", fine, "up to date and sound, " + view.Count(n, "run"), ""}
 }
 
 func brokenBy(what string, err error) finding {

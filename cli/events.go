@@ -6,7 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hocket-dev/hocket/journal"
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/engine"
 )
 
 func (a *app) eventsVerb() *cobra.Command {
@@ -21,13 +22,17 @@ says about it follows from these lines.`,
 		Args:              argsBetween(1, 1),
 		ValidArgsFunction: a.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withRun(cmd.Context(), args[0], func(store *journal.Store, run journal.Run) error {
+			return a.withRun(cmd.Context(), args[0], func(r *hocket.Run) error {
 				out := bufio.NewWriter(a.std.Out)
-				for line, err := range store.Lines(cmd.Context(), run.ID) {
+				for e, err := range r.Recorded(cmd.Context()) {
+					var line []byte
+					if err == nil {
+						line, err = engine.Encode(e)
+					}
 					if err != nil {
 						return errors.Join(err, out.Flush())
 					}
-					if _, err := out.WriteString(a.outText(line) + "\n"); err != nil {
+					if _, err := out.WriteString(a.outText(string(line)) + "\n"); err != nil {
 						return err
 					}
 				}

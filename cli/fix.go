@@ -3,10 +3,8 @@ package cli
 import (
 	"bytes"
 
-	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
-	"github.com/hocket-dev/hocket/syntax"
-	"github.com/hocket-dev/hocket/workflow"
 )
 
 // fixFiles mends files where the remedy of a diagnostic is certain.
@@ -40,23 +38,11 @@ const maxFixRounds = 50
 
 func fixText(file string, text []byte) (fixed []byte, count int) {
 	for range maxFixRounds {
-		next, n := mistakes(file, text).Fixed(text)
+		next, n := hocket.CheckText(file, text).Fixed(text)
 		if n == 0 || bytes.Equal(next, text) {
 			break
 		}
 		text, count = next, count+n
 	}
 	return text, count
-}
-
-// mistakes are all that are found in a file alone.
-func mistakes(file string, text []byte) workflow.Diagnostics {
-	w, found := syntax.Parse(file, text)
-	if w == nil {
-		return found
-	}
-	bundle := workflow.Bundle{Root: w}
-	inside := check.Run(check.Input{Bundle: bundle, Broken: missingCalls(bundle)})
-	inside.Place(file, text)
-	return append(found, inside...)
 }

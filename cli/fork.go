@@ -2,13 +2,10 @@ package cli
 
 import (
 	"context"
-	"errors"
 
 	"github.com/spf13/cobra"
 
-	"github.com/hocket-dev/hocket/driver"
-	"github.com/hocket-dev/hocket/driver/local"
-	"github.com/hocket-dev/hocket/journal"
+	"github.com/hocket-dev/hocket"
 )
 
 // forkFlags are the flags of retry and fork.
@@ -68,9 +65,6 @@ the run goes on from there.`,
 		ValidArgsFunction: a.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("output") {
-				if err := a.refuseSecret("the output", output); err != nil {
-					return err
-				}
 				return a.again(cmd.Context(), args[0], &f, &output)
 			}
 			return a.again(cmd.Context(), args[0], &f, nil)
@@ -85,29 +79,24 @@ func (a *app) again(ctx context.Context, id string, f *forkFlags, output *string
 	if f.from == "" {
 		return usagef("`hocket show "+id+"` lists the addresses", "--from ADDRESS is missing")
 	}
-	return a.withJournal(ctx, id, func(store *journal.Store, info journal.Run) error {
-		runs, err := local.Open(store.Dir(), local.Options{})
+	return a.withRun(ctx, id, func(old *hocket.Run) error {
+		r, err := old.Fork(ctx, f.from, output)
 		if err != nil {
-			return err
-		}
-		made, err := runs.Fork(ctx, driver.ForkSpec{From: info.ID, Address: f.from, Output: output, Owner: driver.Owner{By: userName(), Via: "cli"}})
-		if err := errors.Join(err, runs.Close()); err != nil {
 			return refused(err)
 		}
-		run := made.Run
 		if !a.json || f.noRun || f.detach {
-			if err := a.printID(run); err != nil {
+			if err := a.printID(r.ID()); err != nil {
 				return err
 			}
 		}
 		switch {
 		case f.noRun:
-			a.note("to run it: " + a.self("resume", run) + "\n")
+			a.note("to run it: " + a.self("resume", r.ID()) + "\n")
 			return nil
 		case f.detach:
-			return a.spawn(run, "")
+			return a.spawn(r.ID(), "")
 		}
-		return a.resume(ctx, store, run, "", f.driveFlags)
+		return a.resume(ctx, r, "", f.driveFlags)
 	})
 }
 

@@ -52,10 +52,10 @@ func (a *app) graph(name, form, file string) error {
 	if err != nil {
 		return err
 	}
-	if l.Bundle.Root == nil {
-		return &diagnosticsError{l.Diagnostics}
+	if l.Model() == nil {
+		return &diagnosticsError{l.Diagnostics()}
 	}
-	text, err := drawn(l.Bundle.Root, form)
+	text, err := drawn(l.Model(), form)
 	if err != nil {
 		return usagef("the forms are "+strings.Join(forms, ", "), "%s", strings.TrimPrefix(err.Error(), "draw: "))
 	}

@@ -2,13 +2,12 @@ package cli
 
 import (
 	"bytes"
-	"maps"
+	"errors"
 	"os"
-	"slices"
 	"strings"
 
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
-	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -43,7 +42,7 @@ func readInputFile(file string) (inputFile, error) {
 
 // place moves mistakes to where they stand in the file. What an input is told
 // when it is given alone is about that input, but for what is missing then.
-func (in *inputFile) place(wrong workflow.Diagnostics, l *project.Loaded) workflow.Diagnostics {
+func (in *inputFile) place(wrong workflow.Diagnostics, l *hocket.Workflow) workflow.Diagnostics {
 	type mistake struct{ code, summary string }
 	at := map[mistake]workflow.Pos{}
 	for name, pos := range in.places {
@@ -77,29 +76,13 @@ func onceEach(pairs []string) error {
 	return nil
 }
 
-// refuseSecrets refuses inputs that hold a secret by its value: what a run is given is
-// kept with it, and told to agents.
-func (a *app) refuseSecrets(inputs map[string]any) error {
-	for _, name := range slices.Sorted(maps.Keys(inputs)) {
-		if a.holdsSecret(workflow.FormatText(inputs[name])) {
-			return usagef("what a run is given is kept with it, and told to agents; let the step find the secret in its environment, or name it in config.yml", "the input %q holds the value of a secret", name)
-		}
+// nearSecret is an error that names a file as it looks from here.
+func (a *app) nearSecret(err error) error {
+	var exposed *hocket.SecretError
+	if errors.As(err, &exposed) && exposed.File != "" {
+		near := *exposed
+		near.File = a.nearFile(near.File)
+		return &near
 	}
-	return nil
-}
-
-// holdsSecret says whether a text holds a secret of the project that was opened.
-func (a *app) holdsSecret(text string) bool { return a.secrets.Masker().Mask(text) != text }
-
-// refuseSecret refuses an answer or an output that holds a secret by its value.
-func (a *app) refuseSecret(what, text string) error {
-	if a.secrets == nil {
-		if _, err := a.openProject(); err != nil {
-			return err
-		}
-	}
-	if a.holdsSecret(text) {
-		return usagef("it would be kept with the run, and told to agents; leave the value out", "%s holds the value of a secret", what)
-	}
-	return nil
+	return err
 }

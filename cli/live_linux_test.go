@@ -235,6 +235,9 @@ func TestQuestionAnsweredElsewhere(t *testing.T) {
 	dir := flowDir(t, map[string]string{"gate.yml": "name: gate\nsteps:\n  - {id: ask, human: {question: 'Go?', options: ['yes', 'no']}}\n"})
 	c := startConsole(t, dir, 24, 80, "run", "gate.yml")
 	_, footer, _ := strings.Cut(c.until("  1 yes"), "\n? gate-")
+	if footer == "" {
+		t.Fatalf("the screen:\n%s", c.see())
+	}
 	run := "gate-" + strings.Fields(footer)[0]
 	other := startConsole(t, dir, 24, 80, "answer", run, "ask", "no")
 	if code := other.exit(); code != 0 || !strings.Contains(other.see(), "another process drives the run") {

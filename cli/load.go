@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/hocket-dev/hocket/project"
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -39,15 +39,11 @@ func (a *app) readFile(name, verb string) (file string, text []byte, err error) 
 }
 
 // load reads a workflow, by file or by name, with all that it calls.
-func (a *app) load(nameOrFile string) (*project.Loaded, error) {
+func (a *app) load(nameOrFile string) (*hocket.Workflow, error) {
 	p, err := a.openProject()
 	if err != nil {
 		return nil, err
 	}
-	return a.loadFrom(p, nameOrFile)
-}
-
-func (a *app) loadFrom(p *project.Project, nameOrFile string) (*project.Loaded, error) {
 	if nameOrFile == stdin {
 		text, err := a.readStdin()
 		if err != nil {
@@ -62,21 +58,22 @@ func (a *app) loadFrom(p *project.Project, nameOrFile string) (*project.Loaded, 
 		}
 		nameOrFile = abs
 	}
-	l, err := p.Load(nameOrFile)
+	w, err := p.Load(nameOrFile)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return nil, usagef("make it readable for you", "%s", strings.TrimPrefix(err.Error(), "project: "))
-	case err == nil && isUnknown(l.Diagnostics) && isDir(a.path(nameOrFile)):
+	case err == nil && isUnknown(w.Diagnostics()) && isDir(a.path(nameOrFile)):
 		return nil, usagef("name a file in it, or work on the project there with -C "+quoteWord(nameOrFile), "%s is a directory", nameOrFile)
-	case err == nil && l.Bundle.Root == nil:
-		suggestFile(l.Diagnostics, nameOrFile)
-		for i := range l.Diagnostics {
-			if l.Diagnostics[i].File == "" {
-				l.Diagnostics[i].File = nameOrFile
+	case err == nil && w.Model() == nil:
+		found := w.Diagnostics()
+		suggestFile(found, nameOrFile)
+		for i := range found {
+			if found[i].File == "" {
+				found[i].File = nameOrFile
 			}
 		}
 	}
-	return l, err
+	return w, err
 }
 
 // isUnknown says whether nothing was found but that there is no such workflow.

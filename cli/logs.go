@@ -4,17 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/engine"
-	"github.com/hocket-dev/hocket/journal"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -38,15 +35,15 @@ address of one; of a step that calls a workflow it means everything below.`,
 		Args:              argsBetween(1, 2),
 		ValidArgsFunction: a.completeRunThenAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withRun(cmd.Context(), args[0], func(store *journal.Store, info journal.Run) error {
-				l := &logPrinter{app: a, store: store, info: info, done: map[logKey]int64{}, path: store.LogPath}
+			return a.withRun(cmd.Context(), args[0], func(r *hocket.Run) error {
+				l := &logPrinter{app: a, run: r, stream: hocket.Output, done: map[logKey]int64{}}
 				if prompt {
-					l.path = store.PromptPath
+					l.stream = hocket.Prompt
 				}
 				if len(args) == 2 {
 					l.node = args[1]
 				}
-				return l.run(cmd.Context(), follow)
+				return l.print(cmd.Context(), follow)
 			})
 		},
 	}
@@ -62,18 +59,21 @@ type logKey struct {
 
 // logPrinter prints the logs of a run's attempts, each from where it was left.
 type logPrinter struct {
-	app   *app
-	store *journal.Store
-	info  journal.Run
-	node  string                                        // "" all
-	path  func(run, address string, attempt int) string // of what is printed
-	done  map[logKey]int64
-	last  logKey // whose text was printed last
-	open  bool   // its last line has not ended
+	app    *app
+	run    *hocket.Run
+	node   string // "" all
+	stream hocket.Stream
+	keys   []logKey // in the order in which the attempts started
+	done   map[logKey]int64
+	last   logKey // whose text was printed last
+	open   bool   // its last line has not ended
 }
 
-func (l *logPrinter) run(ctx context.Context, follow bool) error {
-	err := l.printAll(ctx, follow)
+func (l *logPrinter) print(ctx context.Context, follow bool) error {
+	err := l.printPast(ctx, follow)
+	if err == nil && follow {
+		err = l.follow(ctx)
+	}
 	return errors.Join(err, l.app.print(l.close()))
 }
 
@@ -86,80 +86,105 @@ func (l *logPrinter) close() string {
 	return "\n"
 }
 
-func (l *logPrinter) printAll(ctx context.Context, follow bool) error {
-	for start := time.Now(); ; {
-		began := time.Now()
-		p, err := replay(ctx, l.store, l.info, nil)
-		if err != nil {
-			return err
-		}
-		keys := l.keys(p)
-		// A run that was just detached is not driven yet.
-		more := follow && (p.driven || p.run.Status() == engine.Running && time.Since(start) < driverPatience)
-		if l.node != "" && len(keys) == 0 && !more {
-			return l.unknownNode(p)
-		}
-		for _, k := range keys {
-			if err := l.print(k); err != nil {
-				return err
-			}
-		}
-		if !more || l.app.gone {
-			return nil
-		}
-		// A long journal is not read all the time; logs that are known are.
-		if err := l.watch(ctx, keys, max(200*time.Millisecond, 4*time.Since(began))); err != nil {
-			return err
+// printPast prints what the attempts have printed so far, in the order in which
+// their steps started.
+func (l *logPrinter) printPast(ctx context.Context, follow bool) error {
+	s, err := l.run.State(ctx)
+	if err != nil {
+		return err
+	}
+	steps := s.Result().Steps
+	for _, step := range steps {
+		for attempt := 1; l.wants(step.Node, step.Address) && attempt <= step.Attempts; attempt++ {
+			l.add(logKey{step.Address, attempt})
 		}
 	}
+	if l.node != "" && len(l.keys) == 0 && !follow {
+		return l.unknownNode(steps)
+	}
+	return l.printNew(ctx, len(l.keys))
+}
+
+func (l *logPrinter) add(k logKey) {
+	if _, known := l.done[k]; !known {
+		l.done[k] = 0
+		l.keys = append(l.keys, k)
+	}
+}
+
+func (l *logPrinter) wants(node, address string) bool {
+	return l.node == "" || node == l.node || address == l.node || strings.HasPrefix(address, l.node+"/")
 }
 
 // driverPatience is how long a run may take to be driven by a process that was
 // started for it.
 const driverPatience = 3 * time.Second
 
-// watch prints what is added to logs, for a while.
-func (l *logPrinter) watch(ctx context.Context, keys []logKey, patience time.Duration) error {
-	if len(keys) > watched {
-		keys = keys[len(keys)-watched:]
-	}
-	look := time.NewTicker(20 * time.Millisecond)
+// follow prints what is added to logs, and the logs of new attempts, until the
+// run ends or waits.
+func (l *logPrinter) follow(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	started := make(chan logKey)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- l.attempts(ctx, started)
+		close(started)
+	}()
+	look, check := time.NewTicker(20*time.Millisecond), time.NewTicker(200*time.Millisecond)
 	defer look.Stop()
-	for over := time.After(patience); ; {
+	defer check.Stop()
+	for begin := time.Now(); !l.app.gone; {
 		select {
-		case <-over:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
+		case k, ok := <-started:
+			if !ok {
+				return errors.Join(<-ended, l.printPast(ctx, true))
+			}
+			l.add(k)
 		case <-look.C:
-		}
-		for _, k := range keys {
-			if err := l.print(k); err != nil {
+			if err := l.printNew(ctx, watched); err != nil {
 				return err
 			}
+		case <-check.C:
+			info, err := l.run.Info(ctx)
+			if err != nil {
+				return err
+			}
+			// A run that was just detached is not driven yet.
+			if !info.Driven && (info.Status != engine.Running || time.Since(begin) > driverPatience) {
+				return l.printPast(ctx, true)
+			}
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
+	return nil
 }
 
-// watched is how many logs are looked at all the time: the newest.
-const watched = 20
-
-// keys are the attempts to print, in the order in which their steps started.
-func (l *logPrinter) keys(p *past) []logKey {
-	var keys []logKey
-	for _, s := range p.run.Result().Steps {
-		if l.node == "" || s.Node == l.node || s.Address == l.node || strings.HasPrefix(s.Address, l.node+"/") {
-			for attempt := 1; attempt <= s.Attempts; attempt++ {
-				keys = append(keys, logKey{s.Address, attempt})
+// attempts reports the attempts of the run, those to come included, until it is
+// over or ctx is done.
+func (l *logPrinter) attempts(ctx context.Context, started chan<- logKey) error {
+	for e, err := range l.run.Events(ctx, hocket.EventID{}) {
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if f := e.Fact; f != nil && f.Kind == engine.AttemptStarted && l.wants(f.Node, f.Address) {
+			select {
+			case started <- logKey{f.Address, f.Attempt}:
+			case <-ctx.Done():
+				return nil
 			}
 		}
 	}
-	return keys
+	return nil
 }
 
-func (l *logPrinter) unknownNode(p *past) error {
+func (l *logPrinter) unknownNode(steps []engine.StepResult) error {
 	var names []string
-	for _, s := range p.run.Result().Steps {
+	for _, s := range steps {
 		names = append(names, s.Address, s.Node)
 		if s.Node == l.node || s.Address == l.node {
 			return nil // it has not begun, so it printed nothing
@@ -167,18 +192,37 @@ func (l *logPrinter) unknownNode(p *past) error {
 	}
 	hint := workflow.DidYouMean(l.node, names)
 	if hint == "" {
-		hint = "`hocket show " + l.info.ID + "` lists the steps"
+		hint = "`hocket show " + l.run.ID() + "` lists the steps"
 	}
-	return usagef(hint, "run %s has no step %q", l.info.ID, l.node)
+	return usagef(hint, "run %s has no step %q", l.run.ID(), l.node)
 }
 
-// print prints what is new in the log of one attempt.
-func (l *logPrinter) print(k logKey) error {
-	text, err := readFrom(l.path(l.info.ID, k.address, k.attempt), l.done[k])
-	if err != nil || len(text) == 0 {
-		return err
+// watched is how many logs are looked at all the time: the newest.
+const watched = 20
+
+// printNew prints what is new in the logs of the newest attempts.
+func (l *logPrinter) printNew(ctx context.Context, newest int) error {
+	for _, k := range l.keys[max(0, len(l.keys)-newest):] {
+		if err := l.printOne(ctx, k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printOne prints what is new in the log of one attempt.
+func (l *logPrinter) printOne(ctx context.Context, k logKey) error {
+	var text []byte
+	for piece, err := range l.run.Read(ctx, k.address, k.attempt, l.stream, l.done[k], false) {
+		if err != nil {
+			return err
+		}
+		text = append(text, piece...)
 	}
 	l.done[k] += int64(len(text))
+	if len(text) == 0 {
+		return nil
+	}
 	if l.app.json {
 		return l.app.printJSON(map[string]any{"address": k.address, "attempt": k.attempt, "text": string(text)})
 	}
@@ -201,19 +245,4 @@ func (l *logPrinter) head(k logKey) string {
 		name += fmt.Sprintf(" (attempt %d)", k.attempt)
 	}
 	return l.app.outStyle.Paint(view.Bold, "==> "+view.Line(name)) + "\n"
-}
-
-func readFrom(path string, offset int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // the attempt printed nothing
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if _, err := f.Seek(offset, io.SeekStart); err != nil {
-		return nil, err
-	}
-	return io.ReadAll(f)
 }

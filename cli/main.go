@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/cli/view"
 )
 
@@ -22,6 +25,24 @@ type Stdio struct {
 	Err io.Writer
 }
 
+// With is what a program of its own adds to the command line.
+type With struct {
+	// Agents are executors, by the names under which steps and definitions use
+	// them.
+	Agents map[string]agent.Executor
+	// Drivers keep and drive runs, by the names that a project's configuration
+	// gives under driver.
+	Drivers map[string]hocket.OpenDriver
+}
+
+func (w *With) add(more With) {
+	if w.Agents == nil {
+		w.Agents, w.Drivers = map[string]agent.Executor{}, map[string]hocket.OpenDriver{}
+	}
+	maps.Copy(w.Agents, more.Agents)
+	maps.Copy(w.Drivers, more.Drivers)
+}
+
 // Main carries out one command line, without the program's name, and gives the
 // exit code:
 //
@@ -30,9 +51,13 @@ type Stdio struct {
 //	2    wrong usage, or an invalid workflow
 //	3    the run waits for a person or a budget
 //	130  interrupted
-func Main(args []string, std Stdio) int {
+func Main(args []string, std Stdio, with ...With) int {
 	keepFromPipes()
 	a := newApp(std)
+	defer a.close()
+	for _, w := range with {
+		a.with.add(w)
+	}
 	root := a.command()
 	root.SetArgs(args)
 	root.SetIn(std.In)
@@ -76,6 +101,7 @@ func (a *app) exit(err error) int {
 	var code exitError
 	var usage *usageError
 	var invalid *diagnosticsError
+	var refused *hocket.InvalidError
 	switch {
 	case err == nil:
 		return exitDone
@@ -86,13 +112,32 @@ func (a *app) exit(err error) int {
 	case errors.As(err, &invalid):
 		a.reportDiagnostics(invalid.found)
 		return exitUsage
+	case errors.As(err, &refused):
+		a.reportDiagnostics(refused.Diagnostics)
+		return exitUsage
 	case errors.As(err, &usage):
 		a.report(usage.what, usage.hint)
+		return exitUsage
+	case isUsage(err):
+		a.report(explain(err))
 		return exitUsage
 	default:
 		a.report(explain(err))
 		return exitFailed
 	}
+}
+
+// isUsage says whether an error of the host is a mistake of the caller.
+func isUsage(err error) bool {
+	for _, target := range []any{
+		new(*hocket.NoDirectoryError), new(*hocket.NoHomeError), new(*hocket.SecretError), new(*hocket.UnknownServerError),
+		new(*hocket.LoginError), new(*hocket.KeyError),
+	} {
+		if errors.As(err, target) {
+			return true
+		}
+	}
+	return false
 }
 
 // report says what went wrong: to people on standard error, to programs as an

@@ -10,11 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/agent"
-	"github.com/hocket-dev/hocket/agent/mcp"
 	"github.com/hocket-dev/hocket/cli/view"
-	"github.com/hocket-dev/hocket/project"
-	"github.com/hocket-dev/hocket/workflow"
 )
 
 func (a *app) mcpVerb() *cobra.Command {
@@ -36,83 +34,33 @@ those that its definition names under mcp.`,
 
 // serverLine is one server in mcp --json and mcp check --json.
 type serverLine struct {
-	Name    string   `json:"name"`
-	Command []string `json:"command,omitempty"`
-	URL     string   `json:"url,omitempty"`
-	Login   string   `json:"login"` // one of the words below
-	Answers *bool    `json:"answers,omitempty"`
-	Tools   *int     `json:"tools,omitempty"`
-	Error   string   `json:"error,omitempty"`
+	Name    string            `json:"name"`
+	Command []string          `json:"command,omitempty"`
+	URL     string            `json:"url,omitempty"`
+	Login   hocket.LoginState `json:"login"`
+	Answers *bool             `json:"answers,omitempty"`
+	Tools   *int              `json:"tools,omitempty"`
+	Error   string            `json:"error,omitempty"`
 }
 
-// What can be said about the login at a server.
-const (
-	loginNone  = "none"  // nobody logs in to a program
-	loginKey   = "key"   // it has one in the settings instead
-	loginNo    = "no"    // nobody has logged in; it may not want that
-	loginYes   = "yes"   // somebody has
-	loginEnded = "ended" // somebody had
-)
-
-func (a *app) serverLineOf(s *project.Server) (serverLine, error) {
-	l := serverLine{Name: s.Name, Command: s.Command, URL: s.URL, Login: loginNo}
-	switch {
-	case s.URL == "":
-		l.Login = loginNone
-	case s.HasKey():
-		l.Login = loginKey
-	default:
-		found, there, err := loginsOf(a.secrets).Find(s.URL)
-		switch {
-		case err != nil:
-			return l, err
-		case there && found.Ended:
-			l.Login = loginEnded
-		case there:
-			l.Login = loginYes
-		}
-	}
-	return l, nil
-}
-
-func (a *app) serverLines(p *project.Project, names []string) ([]serverLine, error) {
+func (a *app) serverLines(p *hocket.Project, names []string) ([]serverLine, error) {
 	for _, name := range names {
-		if _, err := findServer(p, name); err != nil {
+		if _, err := p.Server(name); err != nil {
 			return nil, err
 		}
 	}
 	lines := []serverLine{}
-	for i := range p.Config.Servers {
-		s := &p.Config.Servers[i]
+	for _, s := range p.Servers() {
 		if len(names) > 0 && !slices.Contains(names, s.Name) {
 			continue
 		}
-		l, err := a.serverLineOf(s)
+		login, err := p.LoginState(&s)
 		if err != nil {
 			return nil, err
 		}
-		lines = append(lines, l)
+		lines = append(lines, serverLine{Name: s.Name, Command: s.Command, URL: s.URL, Login: login})
 	}
 	return lines, nil
-}
-
-// findServer finds a server of the project by its name.
-func findServer(p *project.Project, name string) (*project.Server, error) {
-	var names []string
-	for i := range p.Config.Servers {
-		if p.Config.Servers[i].Name == name {
-			return &p.Config.Servers[i], nil
-		}
-		names = append(names, p.Config.Servers[i].Name)
-	}
-	hint := workflow.DidYouMean(name, names)
-	switch {
-	case hint == "" && len(names) > 0:
-		hint = "it has " + strings.Join(names, ", ")
-	case hint == "":
-		hint = "say under `mcp` in .hocket/config.yml how it is reached"
-	}
-	return nil, usagef(hint, "the project has no MCP server %q", name)
 }
 
 func (a *app) listServers() error {
@@ -157,8 +105,8 @@ func (a *app) printServers(lines []serverLine) error {
 
 // loginWords are what people read, and loginPaint how it looks.
 var (
-	loginWords = map[string]string{loginNone: "-", loginKey: "has a key", loginNo: "no", loginYes: "yes", loginEnded: "has ended"}
-	loginPaint = map[string]view.Paint{loginYes: view.Green, loginEnded: view.Red}
+	loginWords = map[hocket.LoginState]string{hocket.LoginNone: "-", hocket.LoginKey: "has a key", hocket.LoginNo: "no", hocket.LoginYes: "yes", hocket.LoginEnded: "has ended"}
+	loginPaint = map[hocket.LoginState]view.Paint{hocket.LoginYes: view.Green, hocket.LoginEnded: view.Red}
 )
 
 func answerCell(l *serverLine) view.Cell {
@@ -218,27 +166,18 @@ func (a *app) checkServers(ctx context.Context, names []string) error {
 }
 
 // checkServer asks a server for its tools.
-func (a *app) checkServer(ctx context.Context, p *project.Project, l *serverLine) error {
-	s, err := a.openServer(ctx, p, l.Name)
+func (a *app) checkServer(ctx context.Context, p *hocket.Project, l *serverLine) error {
+	s, err := p.OpenServer(ctx, l.Name)
 	works := err == nil
 	l.Answers = &works
 	if err != nil {
-		l.Error = a.secrets.Masker().Mask(err.Error())
+		l.Error = p.Mask(err.Error())
 		return err
 	}
 	defer s.Close()
 	n := len(s.List())
 	l.Tools = &n
 	return nil
-}
-
-// openServer begins to talk with a server of the project.
-func (a *app) openServer(ctx context.Context, p *project.Project, name string) (*mcp.Session, error) {
-	found, err := namedServers(p.Config, a.secrets, []string{name})
-	if err != nil {
-		return nil, err
-	}
-	return mcp.Open(ctx, found[0], mcp.Options{Dir: p.Root, Logins: loginsOf(a.secrets)})
 }
 
 func (a *app) mcpShowVerb() *cobra.Command {
@@ -268,13 +207,13 @@ func (a *app) showServer(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := findServer(p, name); err != nil {
+	if _, err := p.Server(name); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer onSignal(func() { cancel(errInterrupted) }, func() {})()
-	s, err := a.openServer(ctx, p, name)
+	s, err := p.OpenServer(ctx, name)
 	if errors.Is(err, errInterrupted) {
 		return exitError(exitInterrupted)
 	}
@@ -328,7 +267,7 @@ func (a *app) completeServer(*cobra.Command, []string, string) ([]string, cobra.
 		return nil, cobra.ShellCompDirectiveError
 	}
 	var names []string
-	for _, s := range p.Config.Servers {
+	for _, s := range p.Servers() {
 		names = append(names, s.Name)
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp

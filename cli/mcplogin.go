@@ -12,9 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hocket-dev/hocket/agent/mcp/login"
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
-	"github.com/hocket-dev/hocket/project"
 )
 
 // loginFlags are the flags of mcp login.
@@ -49,7 +48,7 @@ func (a *app) login(ctx context.Context, name string, f *loginFlags) error {
 	if err != nil {
 		return err
 	}
-	server, err := a.loginServer(p, name)
+	server, err := p.Server(name)
 	if err != nil {
 		return err
 	}
@@ -59,7 +58,7 @@ func (a *app) login(ctx context.Context, name string, f *loginFlags) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer onSignal(func() { cancel(errInterrupted) }, func() {})()
-	made, err := loginsOf(a.secrets).Login(ctx, server, a.person(name, f))
+	made, err := p.Login(ctx, name, a.person(name, f))
 	if errors.Is(err, errInterrupted) {
 		a.note("not logged in\n")
 		return exitError(exitInterrupted)
@@ -67,43 +66,18 @@ func (a *app) login(ctx context.Context, name string, f *loginFlags) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.openServer(ctx, p, name)
+	s, err := p.OpenServer(ctx, name)
 	if err != nil {
 		a.note("logged in to " + view.Line(name) + ", but it cannot be used:\n")
 		return err
 	}
 	defer s.Close()
-	return a.printLogin(name, server.Address, made, len(s.List()))
-}
-
-// loginServer is a server of the project as one to log in to.
-func (a *app) loginServer(p *project.Project, name string) (login.Server, error) {
-	s, err := findServer(p, name)
-	if err != nil {
-		return login.Server{}, err
-	}
-	switch {
-	case s.URL == "":
-		return login.Server{}, usagef("if it wants a key, give it one under `env` in config.yml", "%q is a program, to which nobody logs in", name)
-	case s.HasKey():
-		return login.Server{}, usagef("remove that header first, if you want to log in instead", "config.yml gives %q an Authorization header", name)
-	case stateHome() == "":
-		return login.Server{}, usagef("set HOME or XDG_STATE_HOME", "there is no home directory to keep logins in")
-	}
-	headers, err := texts(s.Headers, a.secrets)
-	if err != nil {
-		return login.Server{}, err
-	}
-	server := login.Server{Address: s.URL, Headers: headers, ClientID: s.Login.ClientID, Scopes: s.Login.Scopes, Port: s.Login.Port}
-	if s.Login.ClientSecret != "" {
-		server.ClientSecret, err = a.secrets.Get(s.Login.ClientSecret)
-	}
-	return server, err
+	return a.printLogin(name, server.URL, made, len(s.List()))
 }
 
 // person is who sits at this terminal.
-func (a *app) person(name string, f *loginFlags) login.Person {
-	person := login.Person{Wait: f.timeout, Tell: func(note string) { a.note(view.Line(note) + "\n") }}
+func (a *app) person(name string, f *loginFlags) hocket.LoginPerson {
+	person := hocket.LoginPerson{Wait: f.timeout, Tell: func(note string) { a.note(view.Line(note) + "\n") }}
 	if in, ok := terminal(a.std.In); ok {
 		person.Pasted = linesOf(in)
 	}
@@ -158,7 +132,7 @@ func openBrowser(address string) bool {
 	return true
 }
 
-func (a *app) printLogin(name, address string, made login.Login, tools int) error {
+func (a *app) printLogin(name, address string, made hocket.Login, tools int) error {
 	if a.json {
 		facts := map[string]any{"name": name, "url": address, "issuer": made.Issuer, "scopes": append([]string{}, made.Scopes...), "renews": made.Renews, "tools": tools}
 		if !made.Expires.IsZero() {
@@ -192,15 +166,7 @@ func (a *app) logout(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	address := name
-	if !strings.Contains(name, "://") {
-		s, err := findServer(p, name)
-		if err != nil {
-			return err
-		}
-		address = s.URL
-	}
-	there, err := loginsOf(a.secrets).Logout(ctx, address)
+	there, err := p.Logout(ctx, name)
 	switch {
 	case err != nil && !there:
 		return err

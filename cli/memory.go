@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
-	"github.com/hocket-dev/hocket/memory"
 )
 
 func (a *app) memoryVerb() *cobra.Command {
@@ -59,11 +58,6 @@ func (a *app) addMemory(ctx context.Context, text string, tags []string, source 
 	if err != nil {
 		return err
 	}
-	if a.state == "" {
-		if err := needState(p); err != nil {
-			return err
-		}
-	}
 	if text == stdin {
 		read, err := a.readStdin()
 		if err != nil {
@@ -71,15 +65,7 @@ func (a *app) addMemory(ctx context.Context, text string, tags []string, source 
 		}
 		text = string(read)
 	}
-	if a.holdsSecret(text) {
-		return usagef("memories are told to agents; leave the value out", "the text holds the value of a secret")
-	}
-	store, err := memory.Open(p.State)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	m, err := store.Add(ctx, text, tags, source)
+	m, err := p.AddMemory(ctx, text, tags, source)
 	if err != nil {
 		return memoryUsage(err)
 	}
@@ -91,8 +77,8 @@ func (a *app) addMemory(ctx context.Context, text string, tags []string, source 
 
 // memoryUsage makes what is wrong with a memory a mistake of the caller.
 func memoryUsage(err error) error {
-	var invalid *memory.InvalidError
-	var unknown *memory.UnknownError
+	var invalid *hocket.InvalidMemoryError
+	var unknown *hocket.UnknownMemoryError
 	switch {
 	case errors.As(err, &invalid):
 		return usagef(invalid.Hint, "%s", invalid.Problem)
@@ -126,21 +112,21 @@ has no syntax: a few words, or a whole task, as an agent would get it.`,
 }
 
 func (a *app) searchMemories(ctx context.Context, query string, limit int, tags []string) error {
-	found := []memory.Found{}
-	err := a.withMemories(func(store *memory.Store) (err error) {
-		found, err = store.Search(ctx, query, limit, tags)
-		return memoryUsage(err)
-	})
+	p, err := a.openProject()
+	if err != nil {
+		return err
+	}
+	found, err := p.SearchMemories(ctx, query, limit, tags)
 	switch {
 	case err != nil:
-		return err
+		return memoryUsage(err)
 	case a.json:
-		return a.printJSON(found)
+		return a.printJSON(append([]hocket.Remembered{}, found...))
 	case len(found) == 0:
 		a.note("nothing that is remembered has a word of it\n")
 		return nil
 	}
-	all := make([]memory.Memory, len(found))
+	all := make([]hocket.Memory, len(found))
 	for i, f := range found {
 		all[i] = f.Memory
 	}
@@ -173,16 +159,16 @@ func (a *app) memoryListVerb() *cobra.Command {
 }
 
 func (a *app) listMemories(ctx context.Context, limit int, tags []string) error {
-	all := []memory.Memory{}
-	err := a.withMemories(func(store *memory.Store) (err error) {
-		all, err = store.List(ctx, limit, tags)
-		return memoryUsage(err)
-	})
+	p, err := a.openProject()
+	if err != nil {
+		return err
+	}
+	all, err := p.Memories(ctx, limit, tags)
 	switch {
 	case err != nil:
-		return err
+		return memoryUsage(err)
 	case a.json:
-		return a.printJSON(all)
+		return a.printJSON(append([]hocket.Memory{}, all...))
 	case len(all) == 0 && len(tags) > 0:
 		a.note("nothing that is remembered has the tag " + view.Line(strings.Join(tags, " and the tag ")) + "\n")
 		return nil
@@ -212,13 +198,12 @@ func (a *app) memoryDeleteVerb() *cobra.Command {
 }
 
 func (a *app) deleteMemory(ctx context.Context, id int64) error {
-	err := error(&memory.UnknownError{ID: id}) // also where there is none at all
-	failed := a.withMemories(func(store *memory.Store) error {
-		err = store.Delete(ctx, id)
-		return nil
-	})
-	if err := errors.Join(failed, memoryUsage(err)); err != nil {
+	p, err := a.openProject()
+	if err != nil {
 		return err
+	}
+	if err := p.DeleteMemory(ctx, id); err != nil {
+		return memoryUsage(err)
 	}
 	if a.json {
 		return a.printJSON(map[string]any{"deleted": id})
@@ -226,23 +211,7 @@ func (a *app) deleteMemory(ctx context.Context, id int64) error {
 	return a.print(fmt.Sprintf("forgot %d\n", id))
 }
 
-// withMemories opens the memories of this project, if there are any.
-func (a *app) withMemories(do func(store *memory.Store) error) error {
-	dir, err := a.stateDir()
-	if err != nil {
-		return err
-	}
-	store, err := memory.OpenExisting(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return errors.Join(do(store), store.Close())
-}
-
-func memoryTable(all []memory.Memory) *view.Table {
+func memoryTable(all []hocket.Memory) *view.Table {
 	t := &view.Table{Head: []string{"ID", "ADDED", "TAGS", "SOURCE", "TEXT"}, Right: []bool{true}}
 	for _, m := range all {
 		t.Row(view.Cell{Text: strconv.FormatInt(m.ID, 10)}, view.Cell{Text: m.Created.Local().Format(time.DateTime), Paint: view.Dim},

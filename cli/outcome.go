@@ -5,27 +5,25 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/hocket-dev/hocket/agent/scripted"
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
-	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
-	"github.com/hocket-dev/hocket/journal"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
 // outcome prints what a run has come to, and gives its exit code.
 func (a *app) outcome(ctx context.Context, d *drive, res engine.Result, err error) error {
-	var interrupted *driver.InterruptedError
+	var interrupted *hocket.InterruptedError
 	stopped := errors.As(err, &interrupted)
 	if err != nil && !stopped {
 		return a.driveFailed(ctx, d, err)
 	}
-	if err := a.printResult(d, res); err != nil {
+	if err := a.printResult(context.WithoutCancel(ctx), d, res); err != nil {
 		return err
 	}
 	switch {
 	case stopped:
-		a.note("interrupted; nothing that was recorded is lost. To go on:\n  " + a.self("resume", d.id) + "\n")
+		a.note("interrupted; nothing that was recorded is lost. To go on:\n  " + a.self("resume", d.run.ID()) + "\n")
 		return exitError(exitInterrupted)
 	case res.Status == engine.Waiting:
 		// What it waits for is told without the cancelled context.
@@ -36,9 +34,9 @@ func (a *app) outcome(ctx context.Context, d *drive, res engine.Result, err erro
 	return exitFor(res.Status)
 }
 
-func (a *app) printResult(d *drive, res engine.Result) error {
+func (a *app) printResult(ctx context.Context, d *drive, res engine.Result) error {
 	if a.json {
-		return a.printJSON(newRunResult(d.store, res, d.pin.Bundle.Root.Name, workflow.Digest(d.pin.Bundle.Root)))
+		return a.printJSON(newRunResult(ctx, d.run, res, d.bundle.Root.Name, workflow.Digest(d.bundle.Root)))
 	}
 	if !res.Status.Done() || res.Output == nil {
 		return nil
@@ -50,21 +48,21 @@ func (a *app) printResult(d *drive, res engine.Result) error {
 }
 
 func (a *app) noteWaiting(ctx context.Context, d *drive) {
-	info, err := d.store.Find(ctx, d.id)
-	if err != nil {
-		return
-	}
-	if p, err := replay(ctx, d.store, info, nil); err == nil {
-		a.note(a.waitingText(p, a.errStyle) + a.unusedReplies(p, d.replies))
+	if s, err := d.run.State(ctx); err == nil {
+		a.note(a.waitingText(s, a.errStyle) + a.unusedReplies(ctx, s, d))
 	}
 }
 
 // unusedReplies says that the replies of a run have an answer that was not taken.
-func (a *app) unusedReplies(p *past, replies *scripted.Replies) string {
-	for _, q := range p.run.Waiting() {
+func (a *app) unusedReplies(ctx context.Context, s *hocket.State, d *drive) string {
+	replies := d.replies
+	if replies == nil {
+		replies, _ = d.run.Replies(ctx) // it was driven with them
+	}
+	for _, q := range s.Questions {
 		if replies != nil && replies.CoversPerson(q.Node) {
-			return "the answer to " + view.Line(q.Address) + " in the replies is not taken; to answer from another file:\n  " +
-				a.self("resume", p.info.ID, "--replies", "FILE") + "\n"
+			return "the answer to " + view.Line(q.ID) + " in the replies is not taken; to answer from another file:\n  " +
+				a.self("resume", s.ID, "--replies", "FILE") + "\n"
 		}
 	}
 	return ""
@@ -73,7 +71,7 @@ func (a *app) unusedReplies(p *past, replies *scripted.Replies) string {
 // failedText says why a run failed, in short where that was told as it happened.
 func (a *app) failedText(d *drive, res engine.Result) string {
 	var b strings.Builder
-	id, reason := d.id, view.Because(res.Status, res.Error)
+	id, reason := d.run.ID(), view.Because(res.Status, res.Error)
 	switch {
 	case res.Error == "":
 		reason = ": the run ended so"
@@ -99,17 +97,17 @@ func (a *app) failedText(d *drive, res engine.Result) string {
 // driveFailed explains an error of the machine, or that somebody else drives the
 // run.
 func (a *app) driveFailed(ctx context.Context, d *drive, err error) error {
-	var held *journal.HeldError
+	var held *hocket.HeldError
 	if errors.As(err, &held) {
 		return a.heldBy(held)
 	}
-	if _, missing := d.store.Find(context.WithoutCancel(ctx), d.id); missing == nil {
-		a.note("what was recorded is kept. To go on when the cause is repaired:\n  " + a.self("resume", d.id) + "\n")
+	if _, missing := d.run.Info(context.WithoutCancel(ctx)); missing == nil {
+		a.note("what was recorded is kept. To go on when the cause is repaired:\n  " + a.self("resume", d.run.ID()) + "\n")
 	}
 	return err
 }
 
 // heldBy says that another process drives a run.
-func (a *app) heldBy(held *journal.HeldError) error {
+func (a *app) heldBy(held *hocket.HeldError) error {
 	return usagef("watch it with `"+a.self("logs", held.Run, "-f")+"`, or end it with `"+a.self("cancel", held.Run)+"`", "%v", held)
 }

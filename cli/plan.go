@@ -26,14 +26,14 @@ cost, and in which order. Every number is an upper bound.`,
 }
 
 func (a *app) plan(name string) error {
-	l, err := a.load(name)
+	w, err := a.load(name)
 	if err != nil {
 		return err
 	}
-	if found := l.Check(nil); l.Bundle.Root == nil || found.Errors() {
+	if found := w.Check(nil); w.Model() == nil || found.Errors() {
 		return &diagnosticsError{found}
 	}
-	plan := l.Plan()
+	plan := w.Plan()
 	if a.json {
 		return a.printJSON(plan)
 	}

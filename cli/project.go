@@ -1,91 +1,74 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"os"
-	"os/user"
 	"path/filepath"
-	"runtime"
 
-	"github.com/hocket-dev/hocket/agent"
-	"github.com/hocket-dev/hocket/agent/tool"
-	"github.com/hocket-dev/hocket/project"
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// openProject opens the project around -C or the current directory.
-func (a *app) openProject() (*project.Project, error) {
+// openProject opens the project around -C or the current directory. Later calls
+// give the same one.
+func (a *app) openProject() (*hocket.Project, error) {
+	if len(a.opened) > 0 {
+		return a.opened[len(a.opened)-1], nil
+	}
+	return a.reopenProject()
+}
+
+// reopenProject opens the project as its files are now.
+func (a *app) reopenProject() (*hocket.Project, error) {
 	dir := a.dir
 	if dir == "" {
 		dir = "."
 	}
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return nil, usagef("-C names the directory of a project", "there is no directory %s", dir)
+	p, err := hocket.Open(dir, hocket.Options{State: a.state, Agents: a.with.Agents, Drivers: a.with.Drivers, Via: "cli"})
+	var none *hocket.NoDirectoryError
+	if errors.As(err, &none) {
+		return nil, usagef("-C names the directory of a project", "%v", err)
 	}
-	p, err := project.Open(dir, project.Options{State: a.state, StateHome: stateHome(), Executors: a.executors})
-	if err == nil {
-		p.Report(a.unknownTools(p))
+	if err != nil {
+		return nil, err
 	}
-	return p, err
+	a.opened = append(a.opened, p)
+	return p, nil
 }
 
-// unknownTools finds the tools that agents name and the project does not have. An
-// agent that brings tools of its own may mean one of those.
-func (a *app) unknownTools(p *project.Project) workflow.Diagnostics {
-	var found workflow.Diagnostics
-	for _, d := range p.Agents.Definitions() {
-		if !p.Agents.Traits(d.Agent).CallsTools {
-			continue
-		}
-		for _, name := range d.Tools {
-			var unknown *tool.UnknownError
-			if _, err := a.tools.Tool(name); errors.As(err, &unknown) {
-				found = append(found, workflow.Errorf(d.At("tools"), agent.CodeDefinition, unknown.Hint(), "%q names the tool %q, which the project does not have", d.Name, name))
-			}
-		}
-	}
-	return found
-}
-
-// stateDir is where the project's runs are kept.
-func (a *app) stateDir() (string, error) {
-	if a.state != "" {
-		return a.state, nil
-	}
+// withRun finds a run by its id or the beginning of it.
+func (a *app) withRun(ctx context.Context, id string, do func(r *hocket.Run) error) error {
 	p, err := a.openProject()
 	if err != nil {
-		return "", err
+		return err
 	}
-	return p.State, needState(p)
-}
-
-// needState refuses to keep runs where nobody said.
-func needState(p *project.Project) error {
-	if !filepath.IsAbs(p.State) && stateHome() == "" {
-		return usagef("set HOME or XDG_STATE_HOME, or give --state DIR", "there is no home directory to keep runs in")
-	}
-	return nil
-}
-
-// stateHome is the user's directory for state, as the system wants it.
-func stateHome() string {
-	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
-		return dir
-	}
-	if dir := os.Getenv("LOCALAPPDATA"); dir != "" && runtime.GOOS == "windows" {
-		return dir
-	}
-	home, err := os.UserHomeDir()
+	r, err := p.Run(ctx, id)
 	if err != nil {
-		// The system knows it without the environment. A directory that others
-		// could have made is no place for runs.
-		u, err := user.Current()
-		if err != nil || !filepath.IsAbs(u.HomeDir) {
-			return ""
-		}
-		home = u.HomeDir
+		return noRun(ctx, p, err)
 	}
-	return filepath.Join(home, ".local", "state")
+	return do(r)
+}
+
+// noRun explains that a run was not found: exit code 2, with the nearest ids.
+func noRun(ctx context.Context, p *hocket.Project, err error) error {
+	var unknown *hocket.UnknownRunError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	hint := "`hocket runs` lists the runs of this project"
+	if len(unknown.Candidates) > 0 {
+		return usagef("write more of the id", "%v", err)
+	}
+	runs, _ := p.Runs(ctx, hocket.Filter{Limit: 200}) // none where they cannot be read
+	ids := make([]string, len(runs))
+	for i, r := range runs {
+		ids[i] = r.ID
+	}
+	if near := workflow.DidYouMean(unknown.ID, ids); near != "" {
+		hint = near
+	}
+	return usagef(hint, "%v", err)
 }
 
 // path is where a file on the command line is: seen from -C, else from here.

@@ -1,11 +1,10 @@
 package cli
 
 import (
-	"os"
-	"strings"
+	"context"
 
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/engine"
-	"github.com/hocket-dev/hocket/journal"
 )
 
 // runResult is what run, resume, show and their kin print with --json.
@@ -49,7 +48,7 @@ type usageResult struct {
 	stepUsage
 }
 
-func newRunResult(store *journal.Store, res engine.Result, workflow, digest string) runResult {
+func newRunResult(ctx context.Context, r *hocket.Run, res engine.Result, workflow, digest string) runResult {
 	out := runResult{
 		RunID: res.Run, Workflow: workflow, Digest: digest, Status: string(res.Status), Output: res.Output,
 		Steps: make([]stepResult, len(res.Steps)), Warnings: append([]string{}, res.Warnings...), Usage: usageResult{res.Usage.Steps, newUsage(res.Usage.Usage)},
@@ -58,12 +57,12 @@ func newRunResult(store *journal.Store, res engine.Result, workflow, digest stri
 		out.Error = &res.Error
 	}
 	for i, s := range res.Steps {
-		out.Steps[i] = newStepResult(store, res.Run, s)
+		out.Steps[i] = newStepResult(ctx, r, s)
 	}
 	return out
 }
 
-func newStepResult(store *journal.Store, run string, s engine.StepResult) stepResult {
+func newStepResult(ctx context.Context, r *hocket.Run, s engine.StepResult) stepResult {
 	out := stepResult{
 		Address: s.Address, Node: s.Node, Agent: s.Agent, Status: string(s.Status), Output: s.Output,
 		DurationMS: s.DurationMS, Attempts: s.Attempts, Iteration: s.Iteration, StepIndex: s.StepIndex,
@@ -76,19 +75,9 @@ func newStepResult(store *journal.Store, run string, s engine.StepResult) stepRe
 		out.Usage = &used
 	}
 	if s.Agent != "" && s.Attempts > 0 {
-		out.SessionID, out.Artifacts = sessionOf(store, run, s), artifactsOf(store, run, s)
+		out.SessionID, out.Artifacts = r.SessionOf(ctx, s), artifactsOf(ctx, r, s)
 	}
 	return out
-}
-
-// sessionOf is the conversation that the last attempt of a step was part of; "" if
-// none was kept.
-func sessionOf(store *journal.Store, run string, s engine.StepResult) string {
-	id, err := os.ReadFile(store.SessionPath(run, s.Address, s.Attempts))
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(id))
 }
 
 func newUsage(u engine.Usage) stepUsage {

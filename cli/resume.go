@@ -6,10 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/hocket-dev/hocket/agent/scripted"
-	"github.com/hocket-dev/hocket/driver"
-	"github.com/hocket-dev/hocket/engine"
-	"github.com/hocket-dev/hocket/journal"
+	"github.com/hocket-dev/hocket"
 )
 
 func (f *driveFlags) add(flags *pflag.FlagSet) {
@@ -39,8 +36,8 @@ started with, whatever has become of the files.`,
 		Args:              argsBetween(1, 1),
 		ValidArgsFunction: a.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withJournal(cmd.Context(), args[0], func(store *journal.Store, info journal.Run) error {
-				return a.resume(cmd.Context(), store, info.ID, replies, f)
+			return a.withRun(cmd.Context(), args[0], func(r *hocket.Run) error {
+				return a.resume(cmd.Context(), r, replies, f)
 			})
 		},
 	}
@@ -50,59 +47,30 @@ started with, whatever has become of the files.`,
 	return cmd
 }
 
-// withJournal opens the journal to change one run, named by the beginning of its
-// id.
-func (a *app) withJournal(ctx context.Context, id string, do func(s *journal.Store, run journal.Run) error) error {
-	// A journal is not made only to say that it lacks a run.
-	if err := a.withRun(ctx, id, func(*journal.Store, journal.Run) error { return nil }); err != nil {
-		return err
-	}
-	store, err := a.openStore()
+func (a *app) resume(ctx context.Context, r *hocket.Run, repliesFile string, f driveFlags) error {
+	info, err := r.Info(ctx)
 	if err != nil {
 		return err
 	}
-	defer store.Close()
-	info, err := store.Find(ctx, id)
-	if err != nil {
-		return a.noRun(store, err)
+	if info.Driven {
+		return a.heldBy(&hocket.HeldError{Run: r.ID(), Holder: info.Holder})
 	}
-	return do(store, info)
-}
-
-func (a *app) resume(ctx context.Context, store *journal.Store, run, repliesFile string, f driveFlags) error {
-	if holder, driven := store.Driver(run); driven {
-		return a.heldBy(&journal.HeldError{Run: run, Holder: holder})
-	}
-	d, err := a.takeUp(ctx, store, run, repliesFile)
-	if err != nil {
+	d := &drive{run: r, taken: true}
+	if d.bundle, err = r.Bundle(ctx); err != nil {
 		return err
+	}
+	if d.replies, err = a.readReplies(repliesFile); err != nil {
+		return err
+	}
+	if d.replies != nil {
+		unfit, err := checkReplies(d.replies, d.bundle, a.path(repliesFile))
+		a.note(a.showDiagnostics(unfit, a.errStyle))
+		if err != nil {
+			return err
+		}
 	}
 	if f.detach {
-		return a.detach(run, repliesFile)
+		return a.detach(r.ID(), repliesFile)
 	}
-	return a.drive(ctx, d, f, func(ctx context.Context, runs driver.Driver, w driver.Work) (engine.Result, error) {
-		return runs.Drive(ctx, run, w)
-	})
-}
-
-// takeUp puts together what a run was started with.
-func (a *app) takeUp(ctx context.Context, store *journal.Store, run, repliesFile string) (*drive, error) {
-	pin, err := store.Pin(ctx, run)
-	if err != nil {
-		return nil, err
-	}
-	d := &drive{id: run, store: store, pin: pin, taken: true}
-	if err := a.equip(d); err != nil {
-		return nil, err
-	}
-	if repliesFile == "" && pin.Replies != nil {
-		d.replies, err = scripted.Decode(pin.Replies)
-		return d, err
-	}
-	if d.replies, err = a.readReplies(repliesFile); err != nil || d.replies == nil {
-		return d, err
-	}
-	unfit, err := checkReplies(d.replies, pin.Bundle, a.path(repliesFile))
-	a.note(a.showDiagnostics(unfit, a.errStyle))
-	return d, err
+	return a.drive(ctx, d, f)
 }

@@ -6,13 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hocket-dev/hocket/agent/scripted"
-	"github.com/hocket-dev/hocket/check"
-	"github.com/hocket-dev/hocket/driver"
-	"github.com/hocket-dev/hocket/driver/local"
-	"github.com/hocket-dev/hocket/engine"
-	"github.com/hocket-dev/hocket/journal"
-	"github.com/hocket-dev/hocket/project"
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -23,7 +17,8 @@ type runFlags struct {
 	inputs  []string
 	file    string
 	replies string
-	only    *workflow.Task // the run is this task alone; nil: it is a workflow
+	given   map[string]any // inputs that are no flags
+	advise  func(workflow.Diagnostics)
 }
 
 func (a *app) runVerb() *cobra.Command {
@@ -68,68 +63,56 @@ workflow, 3 for a run that waits, 130 after an interruption.`,
 }
 
 func (a *app) run(ctx context.Context, name string, f *runFlags) error {
-	p, err := a.openProject()
+	w, err := a.load(name)
 	if err != nil {
 		return err
 	}
-	l, err := a.loadFrom(p, name)
-	if err != nil {
-		return err
-	}
-	return a.start(ctx, p, l, f)
+	_, err = a.start(ctx, w, f)
+	return err
 }
 
-// start checks a workflow and drives a new run of it.
-func (a *app) start(ctx context.Context, p *project.Project, l *project.Loaded, f *runFlags) error {
+// start checks a workflow, records a run of it and drives that.
+func (a *app) start(ctx context.Context, w *hocket.Workflow, f *runFlags) (*hocket.Run, error) {
 	replies, err := a.readReplies(f.replies)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	inputs, err := a.checked(l, replies, f)
+	inputs, err := a.checked(w, replies, f)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := a.refuseExposed(p); err != nil {
-		return err
-	}
-	if a.state == "" {
-		if err := needState(p); err != nil {
-			return err
-		}
-	}
-	store, err := journal.Open(p.State, journal.Options{})
+	p, err := a.openProject()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer store.Close()
-	spec := newSpec(p, l, replies, inputs, check.Override(l.Limits, f.limits))
-	if f.only != nil && (replies == nil || !replies.CoversTask(onlyTask)) {
-		a.holdToLimits(&spec, f.only, p.Agents)
+	options := []hocket.StartOption{hocket.WithLimits(f.limits), hocket.WithReplies(replies)}
+	if !f.detach {
+		options = append(options, hocket.WithClaim())
+	}
+	r, err := p.Record(ctx, w, inputs, options...)
+	if err != nil {
+		return nil, a.nearSecret(err)
+	}
+	if r.Note != "" {
+		a.note(r.Note + "\n")
 	}
 	if f.detach {
-		return a.detachNew(store, spec)
+		return r, a.detach(r.ID(), "")
 	}
-	d := &drive{id: spec.Run, store: store, pin: spec.Pin, agents: p.Agents, place: a.newWorkplace(p), replies: replies}
-	return a.drive(ctx, d, f.driveFlags, func(ctx context.Context, runs driver.Driver, w driver.Work) (engine.Result, error) {
-		spec.Owner = driver.Owner{By: userName(), Via: "cli", Claim: spec.Run} // this process drives it
-		if _, err := runs.Start(ctx, spec); err != nil {
-			return engine.Result{}, err
-		}
-		return runs.Drive(ctx, spec.Run, w)
-	})
+	return r, a.drive(ctx, &drive{run: r, bundle: w.Bundle(), replies: replies}, f.driveFlags)
 }
 
 // checked checks everything that a run is made of: the workflow, the replies and
 // the inputs. Warnings are shown and do not stop it.
-func (a *app) checked(l *project.Loaded, replies *scripted.Replies, f *runFlags) (map[string]any, error) {
-	found := l.Check(repliedBy(replies))
-	if f.only != nil {
-		adviseTask(found)
+func (a *app) checked(w *hocket.Workflow, replies *hocket.Replies, f *runFlags) (map[string]any, error) {
+	found := w.Check(replies)
+	if f.advise != nil {
+		f.advise(found)
 	}
-	if l.Bundle.Root == nil || found.Errors() {
+	if w.Model() == nil || found.Errors() {
 		return nil, &diagnosticsError{found}
 	}
-	var given inputFile
+	given := inputFile{values: f.given}
 	if f.file != "" {
 		var err error
 		if given, err = readInputFile(a.path(f.file)); err != nil {
@@ -139,15 +122,12 @@ func (a *app) checked(l *project.Loaded, replies *scripted.Replies, f *runFlags)
 	if err := onceEach(f.inputs); err != nil {
 		return nil, err
 	}
-	inputs, wrong := l.Inputs(given.values, f.inputs)
+	inputs, wrong := w.Inputs(given.values, f.inputs)
 	if wrong.Errors() {
-		return nil, &diagnosticsError{given.place(wrong, l)}
-	}
-	if err := a.refuseSecrets(inputs); err != nil {
-		return nil, err
+		return nil, &diagnosticsError{given.place(wrong, w)}
 	}
 	if replies != nil {
-		unfit, err := checkReplies(replies, &l.Bundle, a.path(f.replies))
+		unfit, err := checkReplies(replies, w.Bundle(), a.path(f.replies))
 		if err != nil {
 			return nil, err
 		}
@@ -160,7 +140,7 @@ func (a *app) checked(l *project.Loaded, replies *scripted.Replies, f *runFlags)
 }
 
 // readReplies reads a file of replies; nil without one.
-func (a *app) readReplies(file string) (*scripted.Replies, error) {
+func (a *app) readReplies(file string) (*hocket.Replies, error) {
 	if file == "" {
 		return nil, nil
 	}
@@ -169,55 +149,19 @@ func (a *app) readReplies(file string) (*scripted.Replies, error) {
 	if err != nil {
 		return nil, usagef("--replies names a YAML file with what nodes answer, such as `review: fine`", "%v", err)
 	}
-	replies, found := scripted.Parse(file, text)
+	replies, found := hocket.ReadReplies(file, text)
 	if found.Errors() {
 		return nil, &diagnosticsError{found}
 	}
 	return replies, nil
 }
 
-// repliedBy says which nodes need no agent.
-func repliedBy(replies *scripted.Replies) func(w *workflow.Workflow, node string) bool {
-	if replies == nil {
-		return nil
-	}
-	return func(_ *workflow.Workflow, node string) bool { return replies.CoversTask(node) }
-}
-
-// checkReplies finds what is wrong with replies for a workflow: answers that no
-// question takes are errors, keys that fit nothing are warnings.
-func checkReplies(replies *scripted.Replies, b *workflow.Bundle, file string) (workflow.Diagnostics, error) {
-	found := append(replies.Problems(b), strangers(replies, b, file)...)
+// checkReplies finds what is wrong with replies for a workflow, and gives the
+// warnings.
+func checkReplies(replies *hocket.Replies, b *workflow.Bundle, file string) (workflow.Diagnostics, error) {
+	found := hocket.CheckReplies(replies, b, file)
 	if found.Errors() {
 		return nil, &diagnosticsError{found}
 	}
 	return found, nil
-}
-
-// strangers warns of replies that no node will ever give.
-func strangers(replies *scripted.Replies, b *workflow.Bundle, file string) workflow.Diagnostics {
-	var names []string
-	for _, w := range check.Workflows(*b) {
-		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) { names = append(names, n.ID) })
-	}
-	var found workflow.Diagnostics
-	for _, key := range replies.Strangers(b) {
-		found = append(found, workflow.Warningf(workflow.Pos{File: file}, "reply-unused", workflow.DidYouMean(key, names), "no task and no question is called %q", key))
-	}
-	return found
-}
-
-// newSpec pins everything that the run depends on.
-func newSpec(p *project.Project, l *project.Loaded, replies *scripted.Replies, inputs map[string]any, limits workflow.Limits) driver.Spec {
-	pin := &journal.Pin{Bundle: &l.Bundle, Sources: map[string]string{}, Agents: p.Agents.Encode(), Dir: p.Root}
-	for file, text := range p.Sources {
-		pin.Sources[file] = string(text)
-	}
-	if replies != nil {
-		pin.Replies = replies.Encode()
-	}
-	return driver.Spec{
-		Run: local.NewID(l.Bundle.Root.Name), Pin: pin, Inputs: inputs, Limits: limits,
-		Tasks: taskFacts(l.Bundle, p.Agents, replies, limits),
-	}
 }

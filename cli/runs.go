@@ -2,14 +2,13 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/engine"
-	"github.com/hocket-dev/hocket/journal"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -54,24 +53,19 @@ type runLine struct {
 	DurationMS int64     `json:"duration_ms"`
 	CostUSD    *float64  `json:"cost_usd"`
 	Origin     string    `json:"origin,omitempty"`
-	Problem    *string   `json:"problem,omitempty"` // of a damaged run: what is wrong with it
+	Problem    string    `json:"problem,omitempty"` // why the engine could not go on
 }
 
-// damaged is the status of a run whose journal cannot be read.
-const damaged = "damaged"
-
 func (a *app) runs(ctx context.Context, limit int) error {
-	lines := []runLine{}
-	store, err := a.readStore()
+	p, err := a.openProject()
 	if err != nil {
 		return err
 	}
-	if store != nil {
-		defer store.Close()
-		if lines, err = listRuns(ctx, store, limit); err != nil {
-			return err
-		}
+	found, err := p.Runs(ctx, hocket.Filter{Limit: limit})
+	if err != nil {
+		return err
 	}
+	lines := runLines(found)
 	switch {
 	case a.json:
 		err = a.printJSON(lines)
@@ -80,55 +74,47 @@ func (a *app) runs(ctx context.Context, limit int) error {
 	default:
 		err = a.print(runTable(lines).Draw(a.outStyle))
 	}
-	return errors.Join(err, a.damagedRuns(lines))
+	return err
 }
 
-// damagedRuns says which runs cannot be read: exit code 1.
-func (a *app) damagedRuns(lines []runLine) error {
-	var bad error
-	for _, l := range lines {
-		if l.Problem != nil {
-			a.note(a.errStyle.Paint(paintError, damaged) + ": " + view.Line(*l.Problem) + "\n")
-			bad = exitError(exitFailed)
-		}
-	}
-	return bad
-}
-
-func listRuns(ctx context.Context, store *journal.Store, limit int) ([]runLine, error) {
-	found, err := store.Runs(ctx, limit)
-	if err != nil {
-		return nil, err
-	}
+func runLines(found []hocket.Info) []runLine {
 	lines := make([]runLine, len(found))
 	for i, r := range found {
-		asks, driven, unread := asked(ctx, store, r.ID)
-		used, err := spentBy(ctx, store, r)
-		err = errors.Join(unread, err)
 		lines[i] = runLine{
-			RunID: r.ID, Workflow: r.Workflow, Digest: r.Digest, Status: string(r.Status), Driven: driven, Questions: len(asks),
-			Started: r.Created, DurationMS: elapsed(r).Milliseconds(), Origin: r.Origin,
+			RunID: r.ID, Workflow: r.Workflow, Digest: r.Digest, Status: string(r.Status), Driven: r.Driven, Questions: r.Open,
+			Started: r.Created, DurationMS: elapsed(r).Milliseconds(), Origin: r.Origin, Problem: r.Problem,
 		}
-		if err != nil {
-			// One run that cannot be read hides no other.
-			problem := err.Error()
-			lines[i].Status, lines[i].Problem = damaged, &problem
-			used.CostUnknown = true
-		}
-		if !used.CostUnknown {
-			lines[i].CostUSD = &used.CostUSD
+		if !r.Usage.CostUnknown {
+			lines[i].CostUSD = &r.Usage.CostUSD
 		}
 	}
-	return lines, nil
+	return lines
+}
+
+// state is the status of a run as people want to know it: one that nobody drives
+// any more does not run, and one with an open question waits for an answer.
+func state(s engine.Status, driven bool, open int) view.Cell {
+	switch {
+	case s == engine.Running && !driven:
+		return view.Cell{Text: "interrupted", Paint: view.Status(s).Paint}
+	case s == engine.Running && open > 0:
+		return view.Status(engine.Waiting)
+	}
+	return view.Status(s)
+}
+
+// elapsed is how long a run took, or has taken so far.
+func elapsed(info hocket.Info) time.Duration {
+	if info.Status.Done() || !info.Driven {
+		return info.Changed.Sub(info.Created)
+	}
+	return time.Since(info.Created)
 }
 
 func runTable(lines []runLine) *view.Table {
 	t := &view.Table{Head: []string{"RUN", "WORKFLOW", "STATUS", "STARTED", "TIME", "COST"}, Right: []bool{4: true, 5: true}}
 	for _, l := range lines {
 		status := state(engine.Status(l.Status), l.Driven, l.Questions)
-		if l.Status == damaged {
-			status.Paint = view.Red
-		}
 		cost := "unknown"
 		if l.CostUSD != nil {
 			cost = workflow.FormatUSD(*l.CostUSD)

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/cli/view"
-	"github.com/hocket-dev/hocket/session"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -31,22 +31,22 @@ first. A task goes on with one where it is given its id.`,
 
 // sessionLine is one session with --json.
 type sessionLine struct {
-	SessionID string        `json:"session_id"`
-	AgentName string        `json:"agent_name"`
-	AgentCLI  string        `json:"agent_cli"`
-	Created   time.Time     `json:"created_at"`
-	Changed   time.Time     `json:"updated_at"`
-	Native    string        `json:"native_id,omitempty"`
-	Spent     session.Usage `json:"spent"`
-	Messages  int           `json:"messages"`
+	SessionID string              `json:"session_id"`
+	AgentName string              `json:"agent_name"`
+	AgentCLI  string              `json:"agent_cli"`
+	Created   time.Time           `json:"created_at"`
+	Changed   time.Time           `json:"updated_at"`
+	Native    string              `json:"native_id,omitempty"`
+	Spent     hocket.SessionUsage `json:"spent"`
+	Messages  int                 `json:"messages"`
 }
 
 func (a *app) sessions() error {
-	dir, err := a.stateDir()
+	p, err := a.openProject()
 	if err != nil {
 		return err
 	}
-	all, broken, err := session.Open(dir).List()
+	all, broken, err := p.Sessions()
 	if err != nil {
 		return err
 	}
@@ -61,13 +61,13 @@ func (a *app) sessions() error {
 	// One file that cannot be read hides no other.
 	for _, b := range broken {
 		what, hint := explain(b)
-		a.note(a.errStyle.Paint(paintError, damaged) + ": " + view.Line(what) + "\n" + a.errStyle.Paint(paintHint, "  help") + ": " + view.Line(hint) + "\n")
+		a.note(a.errStyle.Paint(paintError, "damaged") + ": " + view.Line(what) + "\n" + a.errStyle.Paint(paintHint, "  help") + ": " + view.Line(hint) + "\n")
 		err = errors.Join(err, exitError(exitFailed))
 	}
 	return err
 }
 
-func sessionLines(all []*session.Session) []sessionLine {
+func sessionLines(all []*hocket.Session) []sessionLine {
 	lines := make([]sessionLine, len(all))
 	for i, s := range all {
 		lines[i] = sessionLine{s.ID, s.Agent, s.Executor, s.Created, s.Changed, s.Native, s.Spent, len(s.Messages)}
@@ -75,7 +75,7 @@ func sessionLines(all []*session.Session) []sessionLine {
 	return lines
 }
 
-func sessionTable(all []*session.Session) *view.Table {
+func sessionTable(all []*hocket.Session) *view.Table {
 	t := &view.Table{Head: []string{"SESSION", "AGENT", "RUNS ON", "LAST", "MESSAGES", "BEGAN WITH"}, Right: []bool{4: true}}
 	for _, s := range all {
 		t.Row(view.Cell{Text: s.ID}, view.Cell{Text: s.Agent}, view.Cell{Text: s.Executor}, view.Cell{Text: s.Changed.Local().Format(time.DateTime), Paint: view.Dim},
@@ -99,11 +99,7 @@ The beginning of the id is enough.`,
 }
 
 func (a *app) showSession(ctx context.Context, id string) error {
-	dir, err := a.stateDir()
-	if err != nil {
-		return err
-	}
-	s, err := a.findSession(ctx, dir, id)
+	s, err := a.findSession(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -114,7 +110,7 @@ func (a *app) showSession(ctx context.Context, id string) error {
 }
 
 // sessionText is a conversation as people read it.
-func (a *app) sessionText(s *session.Session) string {
+func (a *app) sessionText(s *hocket.Session) string {
 	var b strings.Builder
 	row := func(name, value string) {
 		if value != "" {
@@ -161,11 +157,11 @@ it by itself is not touched.`,
 }
 
 func (a *app) deleteSession(prefix string) error {
-	dir, err := a.stateDir()
+	p, err := a.openProject()
 	if err != nil {
 		return err
 	}
-	id, err := session.Open(dir).Delete(prefix)
+	id, err := p.DeleteSession(prefix)
 	if err != nil {
 		return sessionUsage(err)
 	}
@@ -173,4 +169,70 @@ func (a *app) deleteSession(prefix string) error {
 		return a.printJSON(map[string]any{"deleted": id})
 	}
 	return a.print("forgot " + id + "\n")
+}
+
+// findSession finds a session by its id or the beginning of it, or by a run that had
+// only one.
+func (a *app) findSession(ctx context.Context, id string) (*hocket.Session, error) {
+	p, err := a.openProject()
+	if err != nil {
+		return nil, err
+	}
+	found, err := p.Session(ctx, id)
+	if err == nil {
+		return found, nil
+	}
+	var run *hocket.UnknownRunError
+	if errors.As(err, &run) {
+		return nil, noRun(ctx, p, err)
+	}
+	return nil, sessionUsage(err)
+}
+
+// sessionUsage makes a session that is not there a mistake of the caller.
+func sessionUsage(err error) error {
+	var unknown *hocket.UnknownSessionError
+	var many *hocket.ManySessionsError
+	switch {
+	case errors.As(err, &many) && len(many.Sessions) == 0:
+		return usagef("`hocket sessions` lists those that are kept", "no conversation of run %s is kept", many.Run)
+	case errors.As(err, &many):
+		return usagef("name one of them: "+strings.Join(many.Sessions, ", "), "run %s has %d conversations", many.Run, len(many.Sessions))
+	case !errors.As(err, &unknown):
+		return err
+	case len(unknown.Candidates) > 0:
+		return usagef("write more of the id", "%v", err)
+	}
+	return usagef("`hocket sessions` lists them", "%v", err)
+}
+
+func (a *app) completeSession(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return a.sessionIDs()
+}
+
+func (a *app) sessionIDs() ([]string, cobra.ShellCompDirective) {
+	p, err := a.openProject()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	all, _, err := p.Sessions()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	list := make([]string, len(all))
+	for i, s := range all {
+		list[i] = s.ID + "\t" + s.Agent + ": " + view.Line(beganWith(s))
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+// beganWith is what a conversation began with.
+func beganWith(s *hocket.Session) string {
+	if len(s.Messages) == 0 {
+		return ""
+	}
+	return s.Messages[0].Content
 }

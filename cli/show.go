@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/engine"
-	"github.com/hocket-dev/hocket/journal"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -31,11 +31,11 @@ cut to its beginning.`,
 		Args:              argsBetween(1, 2),
 		ValidArgsFunction: a.completeRunThenAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withRun(cmd.Context(), args[0], func(store *journal.Store, info journal.Run) error {
+			return a.withRun(cmd.Context(), args[0], func(r *hocket.Run) error {
 				if len(args) == 2 {
-					return a.showStep(cmd.Context(), store, info, args[1])
+					return a.showStep(cmd.Context(), r, args[1])
 				}
-				return a.show(cmd.Context(), store, info)
+				return a.show(cmd.Context(), r)
 			})
 		},
 	}
@@ -51,47 +51,47 @@ type shownRun struct {
 	Waiting []waitingFor `json:"waiting"`
 }
 
-func (a *app) show(ctx context.Context, store *journal.Store, info journal.Run) error {
-	p, err := replay(ctx, store, info, nil)
+func (a *app) show(ctx context.Context, r *hocket.Run) error {
+	s, err := r.State(ctx)
 	switch {
-	case p == nil || err != nil && a.json:
+	case s == nil || err != nil && a.json:
 		return err
 	case a.json:
-		return a.printJSON(a.shown(store, p))
+		return a.printJSON(a.shown(ctx, r, s))
 	}
 	// A run that cannot be read to its end is shown up to there.
-	return errors.Join(a.print(a.drawRun(store, p)), err)
+	return errors.Join(a.print(a.drawRun(ctx, r, s)), err)
 }
 
-func (a *app) shown(store *journal.Store, p *past) shownRun {
+func (a *app) shown(ctx context.Context, r *hocket.Run, s *hocket.State) shownRun {
 	return shownRun{
-		runResult: p.result(store), Started: p.info.Created, Driven: p.driven, Origin: p.info.Origin, Waiting: a.waitingList(p),
+		runResult: newRunResult(ctx, r, s.Result(), s.Workflow, s.Digest), Started: s.Created, Driven: s.Driven, Origin: s.Origin, Waiting: a.waitingList(s),
 	}
 }
 
-func (a *app) drawRun(store *journal.Store, p *past) string {
-	res, style := p.run.Result(), a.outStyle
+func (a *app) drawRun(ctx context.Context, r *hocket.Run, s *hocket.State) string {
+	res, style := s.Result(), a.outStyle
 	var b strings.Builder
-	status := state(res.Status, p.driven, len(p.asks))
+	status := state(res.Status, s.Driven, len(s.Questions))
 	after := " after "
 	if res.Status.Done() {
 		after = " in "
 	}
-	b.WriteString(style.Paint(view.Bold, p.info.ID) + "  " + style.Paint(status.Paint, status.Text) + after + view.Took(elapsed(p.info)) + "\n")
+	b.WriteString(style.Paint(view.Bold, s.ID) + "  " + style.Paint(status.Paint, status.Text) + after + view.Took(elapsed(s.Info)) + "\n")
 	fact := func(name, text string) {
 		if text != "" {
 			b.WriteString(style.Paint(view.Dim, view.Pad(name, 9)) + " " + view.Line(text) + "\n")
 		}
 	}
-	fact("workflow", p.info.Workflow+"  "+shortDigest(p.info.Digest))
-	fact("started", p.info.Created.Local().Format(time.DateTime))
+	fact("workflow", s.Workflow+"  "+shortDigest(s.Digest))
+	fact("started", s.Created.Local().Format(time.DateTime))
 	fact("used", usageText(res.Usage))
-	fact("forked", p.info.Origin)
+	fact("forked", s.Origin)
 	fact("reason", res.Error)
-	fact("problem", p.info.Problem)
+	fact("problem", s.Problem)
 	if len(res.Steps) > 0 {
 		b.WriteString("\n" + stepTable(res.Steps).Draw(style))
-		b.WriteString(artifactText(store, p.info.ID, res.Steps, style))
+		b.WriteString(artifactText(ctx, r, res.Steps, style))
 	}
 	if len(res.Warnings) > 0 {
 		b.WriteString("\n")
@@ -99,7 +99,7 @@ func (a *app) drawRun(store *journal.Store, p *past) string {
 	for _, w := range res.Warnings {
 		b.WriteString(style.Paint(view.Yellow, "warning") + ": " + view.Line(w) + "\n")
 	}
-	b.WriteString(a.waitingText(p, style))
+	b.WriteString(a.waitingText(s, style))
 	if res.Status.Done() && res.Output != nil {
 		b.WriteString("\n" + style.Paint(view.Dim, "output") + "\n" + endLine(a.outText(workflow.FormatText(res.Output))))
 	}
@@ -168,35 +168,35 @@ func stepTime(s engine.StepResult) string {
 	return view.Took(time.Duration(s.DurationMS) * time.Millisecond)
 }
 
-func (a *app) showStep(ctx context.Context, store *journal.Store, info journal.Run, address string) error {
-	p, err := replay(ctx, store, info, nil)
+func (a *app) showStep(ctx context.Context, r *hocket.Run, address string) error {
+	s, err := r.State(ctx)
 	if err != nil {
 		return err
 	}
-	step, err := findStep(p, address)
+	step, err := findStep(s, address)
 	if err != nil {
 		return err
 	}
 	if a.json {
-		return a.printJSON(newStepResult(store, info.ID, step))
+		return a.printJSON(newStepResult(ctx, r, step))
 	}
-	left := artifactText(store, info.ID, []engine.StepResult{step}, a.outStyle)
+	left := artifactText(ctx, r, []engine.StepResult{step}, a.outStyle)
 	return a.print(stepTable([]engine.StepResult{step}).Draw(a.outStyle) + left + "\n" + endLine(a.outText(workflow.FormatText(step.Output))))
 }
 
-func findStep(p *past, address string) (engine.StepResult, error) {
+func findStep(s *hocket.State, address string) (engine.StepResult, error) {
 	var names []string
-	for _, s := range slices.Backward(p.run.Result().Steps) {
-		if s.Address == address {
-			return s, nil
+	for _, step := range slices.Backward(s.Result().Steps) {
+		if step.Address == address {
+			return step, nil
 		}
-		names = append(names, s.Address)
+		names = append(names, step.Address)
 	}
 	hint := workflow.DidYouMean(address, names)
 	if hint == "" {
-		hint = "`hocket show " + p.info.ID + "` lists the steps"
+		hint = "`hocket show " + s.ID + "` lists the steps"
 	}
-	return engine.StepResult{}, usagef(hint, "run %s has no step %q", p.info.ID, address)
+	return engine.StepResult{}, usagef(hint, "run %s has no step %q", s.ID, address)
 }
 
 // outText is text of others for standard output: as it is for programs, without

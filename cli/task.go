@@ -2,12 +2,11 @@ package cli
 
 import (
 	"context"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -74,30 +73,40 @@ func (a *app) task(ctx context.Context, prompt string, f *taskFlags) error {
 	if err != nil {
 		return err
 	}
+	t := hocket.Task{Prompt: prompt, Agent: f.agent}
 	if f.session != "" {
-		said, err := a.findSession(ctx, p.State, f.session)
+		said, err := a.findSession(ctx, f.session)
 		if err != nil {
 			return err
 		}
-		f.session = said.ID
-		if f.agent == "" {
-			f.agent = said.Agent
+		t.Session = said.ID
+		if t.Agent == "" {
+			t.Agent = said.Agent
 		}
 	}
-	w, task, err := oneTask(prompt, f)
+	for _, pair := range f.inputs {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return usagef("write --input name=value", "%q gives no input a value", pair)
+		}
+		t.Inputs = append(t.Inputs, workflow.Binding{Name: name, Value: value})
+	}
+	w, inputs, err := p.LoadTask(t)
 	if err != nil {
 		return err
 	}
-	l, err := p.LoadModel(w)
-	if err != nil {
-		return err
-	}
-	given := append([]string{promptInput + "=" + prompt}, f.inputs...)
-	err = a.start(ctx, p, l, &runFlags{driveFlags: f.driveFlags, limitFlags: f.limitFlags, inputs: given, replies: f.replies, only: task})
-	if said := a.session.Load(); said != nil && !f.quiet {
-		a.note("to go on with the conversation:\n  " + a.self("task", "PROMPT", "--session", said.ID) + "\n")
+	r, err := a.start(ctx, w, &runFlags{driveFlags: f.driveFlags, limitFlags: f.limitFlags, given: inputs, replies: f.replies, advise: adviseTask})
+	if r != nil && !f.quiet && !f.detach {
+		a.noteSession(context.WithoutCancel(ctx), r)
 	}
 	return err
+}
+
+// noteSession says how to continue the conversation of a task.
+func (a *app) noteSession(ctx context.Context, r *hocket.Run) {
+	if said, err := r.Session(ctx); err == nil {
+		a.note("to go on with the conversation:\n  " + a.self("task", "PROMPT", "--session", said.ID) + "\n")
+	}
 }
 
 // promptText is the prompt on the command line, or on standard input.
@@ -115,10 +124,6 @@ func (a *app) promptText(prompt string) (string, error) {
 	return prompt, nil
 }
 
-// promptInput is the input that holds the prompt: what somebody types is no
-// template.
-const promptInput = "prompt"
-
 // adviseTask says what to do on the command line: there is no file to edit.
 func adviseTask(found workflow.Diagnostics) {
 	for i := range found {
@@ -133,27 +138,4 @@ func adviseTask(found workflow.Diagnostics) {
 			d.Detail = "name another with --agent NAME, or set a default agent in config.yml, if that is wrong"
 		}
 	}
-}
-
-// onlyTask is the name of the workflow and of its step.
-const onlyTask = "task"
-
-// oneTask is a workflow of one step, and that step.
-func oneTask(prompt string, f *taskFlags) (*workflow.Workflow, *workflow.Task, error) {
-	title, _, _ := strings.Cut(strings.TrimSpace(prompt), "\n")
-	task := &workflow.Task{Agent: f.agent, Prompt: workflow.Template{Text: "${inputs." + promptInput + "}"}}
-	if f.session != "" {
-		task.Settings = map[string]any{agent.SessionSetting: f.session}
-	}
-	w := &workflow.Workflow{Name: onlyTask, Inputs: []workflow.Param{{Name: promptInput, Type: workflow.StringType, Required: true}}}
-	for _, pair := range f.inputs {
-		name, _, ok := strings.Cut(pair, "=")
-		if !ok || name == "" {
-			return nil, nil, usagef("write --input name=value", "%q gives no input a value", pair)
-		}
-		w.Inputs = append(w.Inputs, workflow.Param{Name: name, Required: true})
-		task.Inputs = append(task.Inputs, workflow.Binding{Name: name, Value: "${inputs[" + strconv.Quote(name) + "]}"})
-	}
-	w.Body.Nodes = []workflow.Node{{ID: onlyTask, Title: title, Step: task}}
-	return w, task, nil
 }

@@ -11,9 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hocket-dev/hocket/agent"
-	"github.com/hocket-dev/hocket/agent/human"
-	"github.com/hocket-dev/hocket/agent/tool"
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/cli/ask"
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -47,16 +46,16 @@ what it gives is checked and printed. A tool that needs approval asks first.`,
 }
 
 func (a *app) runTool(ctx context.Context, name string, f *toolRunFlags) error {
-	p, set, found, err := a.openTools()
+	p, err := a.openProject()
 	if err != nil {
 		return err
 	}
-	m, err := manifest(set, name)
+	m, err := findTool(p, name)
 	if err != nil {
 		return err
 	}
-	if found = mistakesOf(m, found); found.Errors() {
-		return &diagnosticsError{found}
+	if err := p.CheckTool(m); err != nil {
+		return err
 	}
 	args, err := a.toolInputs(m, f)
 	if err != nil {
@@ -70,13 +69,7 @@ func (a *app) runTool(ctx context.Context, name string, f *toolRunFlags) error {
 			return err
 		}
 	}
-	one, err := set.Tool(name)
-	if err != nil {
-		return err
-	}
-	log := func(piece []byte) { a.note(view.Text(string(piece))) }
-	you := &agent.Definition{Name: "you", Permissions: map[string]any{"mode": "full"}}
-	output, err := one.Call(ctx, args, &agent.Task{Dir: p.Root, Agent: you}, log)
+	output, err := p.CallTool(ctx, name, args, func(piece []byte) { a.note(view.Text(string(piece))) })
 	if errors.Is(err, errInterrupted) {
 		return exitError(exitInterrupted)
 	}
@@ -86,15 +79,8 @@ func (a *app) runTool(ctx context.Context, name string, f *toolRunFlags) error {
 	return a.printOutput(m, output)
 }
 
-// mistakesOf are those in the file of one tool.
-func mistakesOf(m *tool.Manifest, found workflow.Diagnostics) workflow.Diagnostics {
-	return slices.DeleteFunc(slices.Clone(found), func(d workflow.Diagnostic) bool {
-		return m.Dir == "" || d.File != filepath.Join(m.Dir, tool.File)
-	})
-}
-
 // printOutput prints what a tool gave: JSON as a value with --json.
-func (a *app) printOutput(m *tool.Manifest, output string) error {
+func (a *app) printOutput(m *hocket.Tool, output string) error {
 	if !a.json {
 		return a.print(endLine(a.outText(output)))
 	}
@@ -108,7 +94,7 @@ func (a *app) printOutput(m *tool.Manifest, output string) error {
 }
 
 // toolInputs are those of the command line over those of the file.
-func (a *app) toolInputs(m *tool.Manifest, f *toolRunFlags) (map[string]any, error) {
+func (a *app) toolInputs(m *hocket.Tool, f *toolRunFlags) (map[string]any, error) {
 	if err := onceEach(f.inputs); err != nil {
 		return nil, err
 	}
@@ -135,21 +121,21 @@ func (a *app) toolInputs(m *tool.Manifest, f *toolRunFlags) (map[string]any, err
 }
 
 // approve asks the person at the terminal whether a tool may be called.
-func (a *app) approve(ctx context.Context, m *tool.Manifest, args map[string]any) error {
+func (a *app) approve(ctx context.Context, m *hocket.Tool, args map[string]any) error {
 	in, reads := terminal(a.std.In)
 	if _, shows := terminal(a.std.Err); !reads || !shows {
 		return usagef("look at what it does with `hocket tools show "+m.Name+"`, then give --yes", "tool %s asks a person before every call, and there is no terminal", m.Name)
 	}
-	people := human.NewTerminal(a.std.In, a.std.Err)
+	people := ask.NewTerminal(a.std.In, a.std.Err)
 	people.Forget = func() { forgetTyped(in) }
-	answer, err := people.Ask(ctx, human.Question{
+	answer, err := people.Ask(ctx, ask.Question{
 		Text:    "Call " + m.Name + " with " + workflow.FormatJSON(args) + "?",
 		Options: []workflow.Option{{Value: workflow.Approve}, {Value: workflow.Reject}},
 	})
 	switch {
 	case errors.Is(err, errInterrupted):
 		return exitError(exitInterrupted)
-	case err != nil && !errors.Is(err, human.ErrUnanswered):
+	case err != nil && !errors.Is(err, ask.ErrUnanswered):
 		return err
 	case err != nil || answer != workflow.Approve:
 		a.note("not called\n")
@@ -174,21 +160,21 @@ What is there already is never changed.`,
 		Args: argsBetween(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error { return a.newTool(args[0], kind) },
 	}
-	cmd.Flags().StringVar(&kind, "kind", "", "how it works: "+strings.Join(tool.Kinds(), ", "))
+	cmd.Flags().StringVar(&kind, "kind", "", "how it works: "+strings.Join(hocket.ToolKinds(), ", "))
 	_ = cmd.RegisterFlagCompletionFunc("kind", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return tool.Kinds(), cobra.ShellCompDirectiveNoFileComp
+		return hocket.ToolKinds(), cobra.ShellCompDirectiveNoFileComp
 	})
 	return cmd
 }
 
 func (a *app) newTool(name, kind string) error {
-	if !tool.IsName(name) {
+	if !hocket.IsToolName(name) {
 		return usagef("use letters, digits, - and _, at most 64", "a tool cannot have the name %q", name)
 	}
-	if !slices.Contains(tool.Kinds(), kind) {
-		hint := workflow.DidYouMean(kind, tool.Kinds())
+	if !slices.Contains(hocket.ToolKinds(), kind) {
+		hint := workflow.DidYouMean(kind, hocket.ToolKinds())
 		if hint == "" {
-			hint = "give --kind " + strings.Join(tool.Kinds(), ", or ")
+			hint = "give --kind " + strings.Join(hocket.ToolKinds(), ", or ")
 		}
 		return usagef(hint, "there is no kind %q of tools", kind)
 	}
@@ -196,11 +182,11 @@ func (a *app) newTool(name, kind string) error {
 	if err != nil {
 		return err
 	}
-	files, err := tool.Sample(kind)
+	files, err := hocket.ToolSample(kind)
 	if err != nil {
 		return err
 	}
-	home := filepath.Join(p.Root, ".hocket")
+	home := filepath.Join(p.Root(), ".hocket")
 	dir := filepath.Join(home, "tools", name)
 	if _, err := os.Stat(dir); err == nil {
 		return usagef("choose another name, or change what is there", "there is a tool %q already", name)

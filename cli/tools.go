@@ -11,9 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hocket-dev/hocket/agent/tool"
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
-	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -36,14 +35,6 @@ its definition names under tools.`,
 }
 
 // openTools reads the tools of the project around -C or the current directory.
-func (a *app) openTools() (*project.Project, *tool.Set, workflow.Diagnostics, error) {
-	p, err := a.openProject()
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	return p, a.tools, a.toolMistakes, nil
-}
-
 // toolLine is one tool in tools --json.
 type toolLine struct {
 	Name        string `json:"name"`
@@ -55,21 +46,21 @@ type toolLine struct {
 	Needs       string `json:"needs,omitempty"` // what has to be done before it works
 }
 
-func toolLineOf(m *tool.Manifest) toolLine {
+func toolLineOf(m *hocket.Tool) toolLine {
 	l := toolLine{Name: m.Name, Kind: m.Kind(), Description: strings.TrimSpace(m.Description), Approval: m.Approval, Builtin: m.Builtin, Needs: m.Needs()}
 	if m.Dir != "" {
-		l.File = filepath.ToSlash(filepath.Join(m.Dir, tool.File))
+		l.File = filepath.ToSlash(filepath.Join(m.Dir, hocket.ToolFile))
 	}
 	return l
 }
 
 func (a *app) listTools() error {
-	_, set, found, err := a.openTools()
+	p, err := a.openProject()
 	if err != nil {
 		return err
 	}
 	lines := []toolLine{}
-	for _, m := range set.Manifests() {
+	for _, m := range p.Tools() {
 		lines = append(lines, toolLineOf(m))
 	}
 	if a.json {
@@ -89,7 +80,7 @@ func (a *app) listTools() error {
 		}
 		t.Row(view.Cell{Text: l.Name}, view.Cell{Text: l.Kind}, view.Cell{Text: from}, view.Cell{Text: asks}, view.Cell{Text: about})
 	}
-	if found.Errors() {
+	if found := p.ToolDiagnostics(); found.Errors() {
 		a.note(view.Tally(found) + " in the tools of the project; `hocket tools check` shows them\n")
 	}
 	return a.print(t.Draw(a.outStyle))
@@ -132,7 +123,7 @@ type toolExample struct {
 	Output any `json:"output"`
 }
 
-func toolFactsOf(m *tool.Manifest, e tool.Enforcement) toolFacts {
+func toolFactsOf(m *hocket.Tool, e hocket.ToolEnforcement) toolFacts {
 	list := func(names []string) []string { return append([]string{}, names...) }
 	f := toolFacts{
 		toolLine: toolLineOf(m), Inputs: m.Inputs, Outputs: m.Outputs, Timeout: m.Timeout.String(), MaxOutputKB: m.MaxOutputKB, Examples: []toolExample{},
@@ -145,7 +136,7 @@ func toolFactsOf(m *tool.Manifest, e tool.Enforcement) toolFacts {
 		f.Examples = append(f.Examples, toolExample{e.Inputs, e.Output})
 	}
 	switch {
-	case !isProgram(m):
+	case !hocket.IsProgram(m):
 		f.Enforced = []string{"network", "secrets"}
 	case e.Held:
 		f.Enforced = []string{"network", "fs", "secrets"}
@@ -156,33 +147,28 @@ func toolFactsOf(m *tool.Manifest, e tool.Enforcement) toolFacts {
 	return f
 }
 
-// isProgram says whether a tool starts a program.
-func isProgram(m *tool.Manifest) bool {
-	_, ok := m.Work.(*tool.Command)
-	return ok
-}
-
 func (a *app) showTool(name string) error {
-	_, set, _, err := a.openTools()
+	p, err := a.openProject()
 	if err != nil {
 		return err
 	}
-	m, err := manifest(set, name)
+	m, err := findTool(p, name)
 	if err != nil {
 		return err
 	}
-	f := toolFactsOf(m, set.Enforcement())
+	f := toolFactsOf(m, p.ToolEnforcement())
 	if a.json {
 		return a.printJSON(f)
 	}
 	return a.print(a.drawTool(&f))
 }
 
-func manifest(set *tool.Set, name string) (*tool.Manifest, error) {
-	m, ok := set.Manifest(name)
-	if !ok {
-		unknown := &tool.UnknownError{Name: name, Names: set.Names()}
-		return nil, usagef(unknown.Hint(), "there is no tool %q", name)
+// findTool finds a tool by its name.
+func findTool(p *hocket.Project, name string) (*hocket.Tool, error) {
+	m, err := p.Tool(name)
+	if err != nil {
+		_, hint := explain(err)
+		return nil, usagef(hint, "there is no tool %q", name)
 	}
 	return m, nil
 }
@@ -283,12 +269,12 @@ what to do about it. The exit code is 2 if one of them cannot be called.`,
 }
 
 func (a *app) checkTools() error {
-	_, set, found, err := a.openTools()
+	p, err := a.openProject()
 	if err != nil {
 		return err
 	}
-	found = found.Sort()
-	own := slices.DeleteFunc(set.Manifests(), func(m *tool.Manifest) bool { return m.Builtin })
+	found := p.ToolDiagnostics().Sort()
+	own := slices.DeleteFunc(p.Tools(), func(m *hocket.Tool) bool { return m.Builtin })
 	switch {
 	case a.json:
 		err = a.printJSON(jsonDiagnostics(found))
@@ -308,9 +294,13 @@ func (a *app) completeTool(_ *cobra.Command, args []string, _ string) ([]string,
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	_, set, _, err := a.openTools()
+	p, err := a.openProject()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	return set.Names(), cobra.ShellCompDirectiveNoFileComp
+	var names []string
+	for _, m := range p.Tools() {
+		names = append(names, m.Name)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }

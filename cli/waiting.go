@@ -5,28 +5,28 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/engine"
-	"github.com/hocket-dev/hocket/workflow"
 )
 
 // waitingText says what a run waits for, and the exact commands that go on.
-func (a *app) waitingText(p *past, style view.Style) string {
-	if p.run.Status().Done() {
+func (a *app) waitingText(s *hocket.State, style view.Style) string {
+	if s.Status().Done() {
 		return ""
 	}
 	var b strings.Builder
-	for _, q := range p.questions() {
-		b.WriteString(a.questionText(p.info.ID, q, style))
+	for _, q := range s.Questions {
+		b.WriteString(a.questionText(s.ID, q, style))
 	}
-	b.WriteString(a.heldText(p, style))
+	b.WriteString(a.heldText(s, style))
 	return b.String()
 }
 
 // heldText says which steps wait for a budget or for a time.
-func (a *app) heldText(p *past, style view.Style) string {
-	held := p.run.Held()
-	if len(held)+len(p.later) == 0 {
+func (a *app) heldText(s *hocket.State, style view.Style) string {
+	held := s.Held()
+	if len(held)+len(s.Later) == 0 {
 		return ""
 	}
 	var b strings.Builder
@@ -38,7 +38,7 @@ func (a *app) heldText(p *past, style view.Style) string {
 		}
 	}
 	for _, h := range held {
-		step("waits for a budget", h.Address, h.Reason, a.raiseCommand(p.info.ID, h))
+		step("waits for a budget", h.Address, h.Reason, a.raiseCommand(s.ID, h))
 		if h.Unknown {
 			budget := "{max_cost_usd: 0.50}`, costs no more"
 			if h.Tokens {
@@ -47,11 +47,11 @@ func (a *app) heldText(p *past, style view.Style) string {
 			b.WriteString("  an agent whose definition has a budget, such as `budget: " + budget + ";\n  once the limit is raised this step goes on without a bound\n")
 		}
 	}
-	for _, l := range p.later {
-		step("waits until "+l.until.Local().Format(time.DateTime), l.address, l.why, a.self("resume", p.info.ID))
+	for _, l := range s.Later {
+		step("waits until "+l.Until.Local().Format(time.DateTime), l.Address, l.Why, a.self("resume", s.ID))
 	}
 	b.WriteString(style.Paint(view.Dim, "to go on, or to end it:") + "\n")
-	for _, c := range append(commands, a.self("cancel", p.info.ID)) {
+	for _, c := range append(commands, a.self("cancel", s.ID)) {
 		b.WriteString("  " + c + "\n")
 	}
 	return b.String()
@@ -65,33 +65,10 @@ func (a *app) raiseCommand(run string, h engine.Held) string {
 	return a.self("raise", run, "--max-cost", "USD", "--resume")
 }
 
-// question is what a run asks a person.
-type question struct {
-	*engine.AskHuman
-	resume bool // an answer alone does not make the run go on
-}
-
-// questions are all that wait for an answer: those of the run, and those of its
-// attempts, of which each has a name of its own.
-func (p *past) questions() []question {
-	var all []question
-	for _, q := range p.run.Waiting() {
-		all = append(all, question{q, true})
-	}
-	for _, q := range p.asks {
-		h := &engine.AskHuman{Address: q.Name(), Question: q.Text}
-		for _, o := range q.Options {
-			h.Options = append(h.Options, workflow.Option{Value: o})
-		}
-		all = append(all, question{h, false})
-	}
-	return all
-}
-
-func (a *app) questionText(run string, q question, style view.Style) string {
+func (a *app) questionText(run string, q hocket.Question, style view.Style) string {
 	var b strings.Builder
-	b.WriteString("\n" + style.Paint(view.BoldYellow, "waits for an answer") + ": " + view.Line(q.Address) + "\n")
-	for line := range strings.SplitSeq(strings.TrimSpace(view.Text(q.Question)), "\n") {
+	b.WriteString("\n" + style.Paint(view.BoldYellow, "waits for an answer") + ": " + view.Line(q.ID) + "\n")
+	for line := range strings.SplitSeq(strings.TrimSpace(view.Text(q.AskHuman.Question)), "\n") {
 		b.WriteString(strings.TrimRight("  "+line, " ") + "\n")
 	}
 	b.WriteString(style.Paint(view.Dim, "to answer:") + "\n")
@@ -116,16 +93,16 @@ func aboutOption(label, value, description string) string {
 }
 
 // answerCommand is the command that answers a question and goes on.
-func (a *app) answerCommand(run string, q question, value string) string {
-	words := []string{"answer", run, q.Address, value}
-	if q.resume {
+func (a *app) answerCommand(run string, q hocket.Question, value string) string {
+	words := []string{"answer", run, q.ID, value}
+	if !strings.Contains(q.ID, "@") { // who asks while it works goes on by itself
 		words = append(words, "--resume")
 	}
 	return a.self(words...)
 }
 
 // firstAnswer is an answer that a question takes.
-func (a *app) firstAnswer(q question) string {
+func (a *app) firstAnswer(q hocket.Question) string {
 	if len(q.Options) > 0 {
 		return q.Options[0].Value
 	}
@@ -153,26 +130,26 @@ type optionFor struct {
 }
 
 // waitingList is all that a run waits for; empty and not nil for none.
-func (a *app) waitingList(p *past) []waitingFor {
+func (a *app) waitingList(s *hocket.State) []waitingFor {
 	list := []waitingFor{}
-	if p.run.Status().Done() {
+	if s.Status().Done() {
 		return list
 	}
-	for _, q := range p.questions() {
+	for _, q := range s.Questions {
 		options := make([]optionFor, len(q.Options))
 		for i, o := range q.Options {
 			options[i] = optionFor(o)
 		}
 		list = append(list, waitingFor{
-			Address: q.Address, For: "answer", Question: q.Question, Options: options, Custom: q.Custom, Deadline: q.Deadline,
-			Command: a.answerCommand(p.info.ID, q, a.firstAnswer(q)),
+			Address: q.ID, For: "answer", Question: q.AskHuman.Question, Options: options, Custom: q.Custom, Deadline: q.Deadline,
+			Command: a.answerCommand(s.ID, q, a.firstAnswer(q)),
 		})
 	}
-	for _, h := range p.run.Held() {
-		list = append(list, waitingFor{Address: h.Address, For: "budget", Reason: h.Reason, Command: a.raiseCommand(p.info.ID, h)})
+	for _, h := range s.Held() {
+		list = append(list, waitingFor{Address: h.Address, For: "budget", Reason: h.Reason, Command: a.raiseCommand(s.ID, h)})
 	}
-	for _, l := range p.later {
-		list = append(list, waitingFor{Address: l.address, For: "time", Reason: l.why, Until: l.until, Command: a.self("resume", p.info.ID)})
+	for _, l := range s.Later {
+		list = append(list, waitingFor{Address: l.Address, For: "time", Reason: l.Why, Until: l.Until, Command: a.self("resume", s.ID)})
 	}
 	return list
 }

@@ -6,7 +6,7 @@ import (
 	"os"
 	"sync"
 
-	"github.com/hocket-dev/hocket/agent/human"
+	"github.com/hocket-dev/hocket/cli/ask"
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workflow"
@@ -73,7 +73,7 @@ func (quietly) stopping()        {}
 // at a terminal.
 type lines struct {
 	silent
-	people *human.Terminal // nil: nobody
+	people *ask.Terminal // nil: nobody
 	plain  view.Plain
 
 	mu      sync.Mutex
@@ -93,7 +93,7 @@ func (a *app) newLines() *lines {
 	l := &lines{out: a.std.Err, plain: view.Plain{Style: a.errStyle}}
 	in, reads := terminal(a.std.In)
 	if _, shows := terminal(a.std.Err); reads && shows {
-		l.people = human.NewTerminal(a.std.In, a.std.Err)
+		l.people = ask.NewTerminal(a.std.In, a.std.Err)
 		l.people.Forget = func() { forgetTyped(in) }
 	}
 	return l
@@ -139,7 +139,7 @@ func (l *lines) serve() {
 
 // put asks one question until it is answered, left or withdrawn.
 func (l *lines) put(one *asking) {
-	question := human.Question{Text: one.q.Address + ": " + one.q.Question, Options: one.q.Options, Custom: one.q.Custom}
+	question := ask.Question{Text: one.q.Address + ": " + one.q.Question, Options: one.q.Options, Custom: one.q.Custom}
 	for {
 		value, err := l.people.Ask(one.ctx, question)
 		if err != nil && one.ctx.Err() == nil {

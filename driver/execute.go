@@ -40,6 +40,9 @@ func agentTask(run, dir string, def *agent.Definition, cmd *engine.StartTask, at
 	if at.Keep != nil {
 		t.KeepPrompt = func(text string) { at.Keep(Prompt, []byte(text)) }
 	}
+	if at.Note != nil {
+		t.NoteSession = func(id string) { at.Note(id, "") }
+	}
 	if cmd.Output != nil {
 		t.Output = *cmd.Output
 	}

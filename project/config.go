@@ -16,6 +16,8 @@ import (
 type Config struct {
 	// Agent does the tasks that name none. "": see [agent.Set].
 	Agent string
+	// Driver is what keeps and drives runs. "": this machine.
+	Driver string
 	// Model is that of agents over an API that name none.
 	Model string
 	// Providers are where models are reached, by name.
@@ -117,6 +119,7 @@ func readConfig(file string, text []byte) (Config, workflow.Diagnostics) {
 	doc := strictyaml.Read(file, text)
 	root := doc.Root().Map()
 	c.Agent = root.Name("agent")
+	c.Driver = root.Name("driver")
 	c.Model = root.Name("model")
 	c.Providers = readProviders(root.Map("providers"))
 	c.Prices = readPrices(root.Map("prices"))

@@ -26,6 +26,10 @@ func info(ctx context.Context, s *journal.Store, r journal.Run) driver.Info {
 	if !r.Status.Done() {
 		r.Holder, r.Driven = s.Driver(r.ID)
 	}
+	if r.Driven {
+		asked, _ := s.Questions(ctx, r.ID) // of attempts; the list is of use without them
+		r.Open += len(asked)
+	}
 	if r.Stale && !r.Driven {
 		refresh(ctx, s, &r)
 	}

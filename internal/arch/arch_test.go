@@ -19,7 +19,16 @@ import (
 const (
 	module = "github.com/hocket-dev/hocket"
 	root   = "../.."
+	host   = "hocket" // what the tables call the package in the root folder
 )
+
+// ours is the folder of an import, if it is one of this module.
+func ours(name string) (folder string, ok bool) {
+	if name == module {
+		return host, true
+	}
+	return strings.CutPrefix(name, module+"/")
+}
 
 // pkg is one folder with Go files in it, without its tests: tests may import
 // what they need.
@@ -78,6 +87,9 @@ var parseOnce = sync.OnceValues(func() (*tree, error) {
 			return err
 		}
 		folder := filepath.ToSlash(rel)
+		if folder == "." {
+			folder = host
+		}
 		if byFolder[folder] == nil {
 			byFolder[folder] = &pkg{folder: folder}
 			all.packages = append(all.packages, byFolder[folder])
@@ -153,8 +165,8 @@ func TestImportsFollowTheTable(t *testing.T) {
 			continue
 		}
 		for _, name := range p.imports() {
-			folder, ours := strings.CutPrefix(name, module+"/")
-			if ours && !slices.ContainsFunc(may, func(pattern string) bool { return matches(folder, pattern) }) {
+			folder, own := ours(name)
+			if own && !slices.ContainsFunc(may, func(pattern string) bool { return matches(folder, pattern) }) {
 				t.Errorf("%s imports %s, which its line in ARCHITECTURE.md does not allow", p.folder, folder)
 			}
 		}
@@ -166,13 +178,36 @@ func TestImportsFollowTheTable(t *testing.T) {
 	}
 }
 
+// frontEnds translate between people or protocols and the host, and do nothing else.
+var frontEnds = []string{"cli"}
+
+// What a run means is decided in the host and below. A front end that reached past the
+// host would decide some of it again.
+func TestFrontEndsReachRunsThroughTheHost(t *testing.T) {
+	_, all := packages(t)
+	for _, p := range all {
+		front, _, _ := strings.Cut(p.folder, "/")
+		if !slices.Contains(frontEnds, front) {
+			continue
+		}
+		for _, name := range p.imports() {
+			folder, own := ours(name)
+			for _, below := range []string{"journal", "driver", "agent/", "project", "session", "memory"} {
+				if own && (folder == strings.TrimSuffix(below, "/") && !strings.HasSuffix(below, "/") || strings.HasPrefix(folder, strings.TrimSuffix(below, "/")+"/")) {
+					t.Errorf("%s imports %s; a front end uses the host", p.folder, folder)
+				}
+			}
+		}
+	}
+}
+
 // A line that allows what nobody uses tells the reader of a tie that is not there.
 func TestTheTableAllowsNoMoreThanIsUsed(t *testing.T) {
 	used := map[string][]string{}
 	_, all := packages(t)
 	for _, p := range all {
 		for _, name := range p.imports() {
-			if folder, ours := strings.CutPrefix(name, module+"/"); ours {
+			if folder, own := ours(name); own {
 				used[p.folder] = append(used[p.folder], folder)
 			}
 		}

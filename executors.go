@@ -1,7 +1,7 @@
-package cli
+package hocket
 
 import (
-	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,19 +18,16 @@ import (
 	"github.com/hocket-dev/hocket/agent/secret"
 	"github.com/hocket-dev/hocket/agent/shell"
 	"github.com/hocket-dev/hocket/agent/tool"
-	"github.com/hocket-dev/hocket/driver"
-	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/internal/outbound"
-	"github.com/hocket-dev/hocket/journal"
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
 // executors are all that can do the work of a task in a project, by the names
 // under which agents ask for them. This is the one place that lists them.
-func (a *app) executors(root string, c project.Config) (map[string]agent.Executor, workflow.Diagnostics, error) {
+func (p *Project) executors(root string, c project.Config) (map[string]agent.Executor, workflow.Diagnostics, error) {
 	secrets := secretsOf(root, c)
-	a.secrets = secrets
+	p.secrets = secrets
 	prices := llm.Prices(c.Prices)
 	model := llm.New(llm.Options{Providers: providersOf(c, secrets), Prices: prices, DefaultModel: c.Model})
 	all := map[string]agent.Executor{
@@ -39,7 +36,7 @@ func (a *app) executors(root string, c project.Config) (map[string]agent.Executo
 		"http":    llm.Toolset(http.New(http.Options{Getenv: hidden(secrets)}), model),
 		"shell":   llm.Toolset(shell.New(shell.Options{Secret: secretVariables(c)}), model),
 		"browser": llm.Toolset(browser.New(browser.Options{Path: c.Browser.Program, Network: outbound.Policy{Private: c.Browser.PrivateNetwork}}), model),
-		"mcp":     mcp.New(func(names []string) ([]agent.Server, error) { return namedServers(c, secrets, names) }, mcp.Options{Logins: loginsOf(secrets)}),
+		"mcp":     mcp.New(func(names []string) ([]agent.Server, error) { return namedServers(c, secrets, names) }, mcp.Options{Logins: p.logins()}),
 	}
 	for _, name := range agentcli.Builtin() {
 		all[name] = agentcli.New(agentcli.Options{Builtin: name, Prices: prices, Converse: acp.Converse})
@@ -48,8 +45,9 @@ func (a *app) executors(root string, c project.Config) (map[string]agent.Executo
 	if err != nil {
 		return nil, nil, err
 	}
+	maps.Copy(all, p.o.Agents) // last: no file of the project takes their names
 	tools, wrong, err := tool.Load(root, tool.Options{Secret: secrets.Get, Sandbox: tool.Sandbox(c.Sandbox)})
-	a.tools, a.toolMistakes = tools, wrong
+	p.tools, p.wrong = tools, wrong
 	return all, append(found, wrong...), err
 }
 
@@ -136,41 +134,4 @@ func usualKey(secrets *secret.Store, variables []string) func() (string, error) 
 		}
 		return secrets.At(secret.Place{Env: variables[0]})
 	}
-}
-
-// laneAgents resolve the agent of a task with what its workflow says about the
-// name.
-type laneAgents struct {
-	set   *agent.Set
-	pin   *journal.Pin
-	place *workplace
-}
-
-func (l laneAgents) Run(ctx context.Context, run string, task *engine.StartTask, at driver.Attempt) driver.Outcome {
-	w := l.pin.Bundle.Root
-	if w.Name != task.Workflow {
-		for _, called := range l.pin.Bundle.Called {
-			if called.Name == task.Workflow {
-				w = called
-			}
-		}
-	}
-	most := agent.Budget{MaxCostUSD: task.MaxCostUSD, MaxTokens: task.MaxTokens}
-	return driver.Executors(lanes{l.set, l.place, w, most}, l.pin.Dir).Run(ctx, run, task, at)
-}
-
-// lanes are the agents of one workflow, for an attempt.
-type lanes struct {
-	set   *agent.Set
-	place *workplace
-	w     *workflow.Workflow
-	most  agent.Budget // that the attempt may use
-}
-
-func (l lanes) Resolve(name string) (*agent.Definition, agent.Executor, error) {
-	def, exec, err := l.set.ResolveLane(name, l.w.RoleOf(name))
-	if err != nil {
-		return def, nil, err
-	}
-	return def.Within(l.most), l.place.Employ(exec), nil
 }

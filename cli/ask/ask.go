@@ -1,7 +1,7 @@
-// Package human asks people, line by line. [Render] and [Interpret] are pure: they
+// Package ask asks people, line by line. [Render] and [Interpret] are pure: they
 // serve every surface that shows text and takes a line back. [Terminal] asks with
 // them on a reader and a writer.
-package human
+package ask
 
 import (
 	"fmt"

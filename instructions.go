@@ -1,4 +1,4 @@
-package cli
+package hocket
 
 import (
 	"errors"

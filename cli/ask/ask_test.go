@@ -1,4 +1,4 @@
-package human_test
+package ask_test
 
 import (
 	"bytes"
@@ -11,45 +11,45 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hocket-dev/hocket/agent/human"
+	"github.com/hocket-dev/hocket/cli/ask"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-func gate() human.Question {
-	return human.Question{Text: "Release 1.2?\n", Options: []workflow.Option{
+func gate() ask.Question {
+	return ask.Question{Text: "Release 1.2?\n", Options: []workflow.Option{
 		{Value: "approve", Label: "Ship it", Description: "to everyone"}, {Value: "reject"}, {Value: "later", Label: "later"},
 	}}
 }
 
 func TestRender(t *testing.T) {
 	want := "Release 1.2?\n  1) Ship it (approve): to everyone\n  2) reject\n  3) later\nAnswer with a number or a name.\n"
-	if diff := cmp.Diff(want, human.Render(gate())); diff != "" {
+	if diff := cmp.Diff(want, ask.Render(gate())); diff != "" {
 		t.Error(diff)
 	}
 	q := gate()
 	q.Custom = true
-	if !strings.HasSuffix(human.Render(q), "Answer with a number, a name, or any other text.\n") {
-		t.Error(human.Render(q))
+	if !strings.HasSuffix(ask.Render(q), "Answer with a number, a name, or any other text.\n") {
+		t.Error(ask.Render(q))
 	}
-	if got := human.Render(human.Question{Text: "Why?", Custom: true}); got != "Why?\nAnswer with any text.\n" {
+	if got := ask.Render(ask.Question{Text: "Why?", Custom: true}); got != "Why?\nAnswer with any text.\n" {
 		t.Error(got)
 	}
 }
 
 func TestRenderIsHarmless(t *testing.T) {
-	q := human.Question{Text: "a\x1b[2Jb\r\u202ec\n\td", Options: []workflow.Option{{Value: "x\ny\x07", Description: "z\x1b]0;t\x07\nw"}}}
+	q := ask.Question{Text: "a\x1b[2Jb\r\u202ec\n\td", Options: []workflow.Option{{Value: "x\ny\x07", Description: "z\x1b]0;t\x07\nw"}}}
 	want := "a[2Jbc\n\td\n  1) x y: z]0;t w\nAnswer with a number or a name.\n"
-	if diff := cmp.Diff(want, human.Render(q)); diff != "" {
+	if diff := cmp.Diff(want, ask.Render(q)); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestInterpret(t *testing.T) {
-	ratings := human.Question{Options: []workflow.Option{{Value: "2"}, {Value: "1"}, {Value: "No"}, {Value: "no"}}}
+	ratings := ask.Question{Options: []workflow.Option{{Value: "2"}, {Value: "1"}, {Value: "No"}, {Value: "no"}}}
 	open := gate()
 	open.Custom = true
 	for _, c := range []struct {
-		q          human.Question
+		q          ask.Question
 		line, want string
 	}{
 		{gate(), "approve\n", "approve"},
@@ -59,7 +59,7 @@ func TestInterpret(t *testing.T) {
 		{gate(), "0", `"0" is not offered; answer with approve, reject, later`},
 		{gate(), "maybe", `"maybe" is not offered; answer with approve, reject, later`},
 		{gate(), "  \n", "an empty line is no answer"},
-		{human.Question{Options: []workflow.Option{{Value: "approve"}, {Value: "reject"}}}, "yes", "approve"},
+		{ask.Question{Options: []workflow.Option{{Value: "approve"}, {Value: "reject"}}}, "yes", "approve"},
 		{ratings, "1", "1"}, // the value, before the number
 		{ratings, "3", "No"},
 		{ratings, "no", "no"},
@@ -69,7 +69,7 @@ func TestInterpret(t *testing.T) {
 		{open, "3", "later"},
 		{open, "", "an empty line is no answer"},
 	} {
-		got, err := human.Interpret(c.q, c.line)
+		got, err := ask.Interpret(c.q, c.line)
 		if err != nil {
 			got = err.Error()
 		}
@@ -81,14 +81,14 @@ func TestInterpret(t *testing.T) {
 
 func TestTerminal(t *testing.T) {
 	var out bytes.Buffer
-	term := human.NewTerminal(strings.NewReader("what\n\n1\nreject\nlater"), &out)
+	term := ask.NewTerminal(strings.NewReader("what\n\n1\nreject\nlater"), &out)
 	for _, want := range []string{"approve", "reject", "later"} {
 		if got, err := term.Ask(t.Context(), gate()); err != nil || got != want {
 			t.Errorf("got %q, %v; want %q", got, err, want)
 		}
 	}
 	for range 2 {
-		if _, err := term.Ask(t.Context(), gate()); !errors.Is(err, human.ErrUnanswered) {
+		if _, err := term.Ask(t.Context(), gate()); !errors.Is(err, ask.ErrUnanswered) {
 			t.Errorf("after the end of input: %v", err)
 		}
 	}
@@ -100,7 +100,7 @@ func TestTerminal(t *testing.T) {
 func TestWithdrawnWhileThePersonTypes(t *testing.T) {
 	r, w := io.Pipe()
 	var out bytes.Buffer
-	term := human.NewTerminal(r, &out)
+	term := ask.NewTerminal(r, &out)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	withdrawn := errors.New("withdrawn")
 	time.AfterFunc(20*time.Millisecond, func() { cancel(withdrawn) })
@@ -123,7 +123,7 @@ func TestWithdrawnWhileThePersonTypes(t *testing.T) {
 // What was typed before a question came up is not an answer to it.
 func TestForgetsWhatWasTypedBefore(t *testing.T) {
 	r, w := io.Pipe()
-	term := human.NewTerminal(r, io.Discard)
+	term := ask.NewTerminal(r, io.Discard)
 	forgotten := 0
 	term.Forget = func() { forgotten++ }
 	go func() {
@@ -144,10 +144,10 @@ func (broken) Read([]byte) (int, error)  { return 0, errBroken }
 func (broken) Write([]byte) (int, error) { return 0, errBroken }
 
 func TestBrokenTerminal(t *testing.T) {
-	if _, err := human.NewTerminal(broken{}, io.Discard).Ask(t.Context(), gate()); !errors.Is(err, errBroken) {
+	if _, err := ask.NewTerminal(broken{}, io.Discard).Ask(t.Context(), gate()); !errors.Is(err, errBroken) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := human.NewTerminal(strings.NewReader("1\n"), broken{}).Ask(t.Context(), gate()); !errors.Is(err, errBroken) {
+	if _, err := ask.NewTerminal(strings.NewReader("1\n"), broken{}).Ask(t.Context(), gate()); !errors.Is(err, errBroken) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -157,12 +157,12 @@ func FuzzInterpret(f *testing.F) {
 	f.Add("1", "approve", "Ship it", false)
 	f.Add(" 2 ", "2", "", true)
 	f.Fuzz(func(t *testing.T, line, value, label string, custom bool) {
-		q := human.Question{Text: line, Custom: custom, Options: []workflow.Option{{Value: value, Label: label}, {Value: "other"}}}
-		got, err := human.Interpret(q, line)
+		q := ask.Question{Text: line, Custom: custom, Options: []workflow.Option{{Value: value, Label: label}, {Value: "other"}}}
+		got, err := ask.Interpret(q, line)
 		if err == nil && !custom && got != value && got != "other" {
 			t.Errorf("%q gives %q", line, got)
 		}
-		if shown := human.Render(q); strings.ContainsAny(shown, "\x1b\r\x07\x00") {
+		if shown := ask.Render(q); strings.ContainsAny(shown, "\x1b\r\x07\x00") {
 			t.Errorf("shown with control characters: %q", shown)
 		}
 	})

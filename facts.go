@@ -1,4 +1,4 @@
-package cli
+package hocket
 
 import (
 	"github.com/hocket-dev/hocket/agent"
@@ -52,24 +52,26 @@ func agentFacts(agents *agent.Set, task *workflow.Task, role string, limits work
 	}
 }
 
-// holdToLimits gives the only task of a run what its limits leave, where its agent keeps
-// to that: the limits are its budget. Else it says why not, and what a limit would stop
-// waits before it begins, as in any run.
-func (a *app) holdToLimits(spec *driver.Spec, task *workflow.Task, agents *agent.Set) {
+// holdToLimits gives the only task of a run what its limits leave, where its agent
+// can be held to that: the limits are its budget. Else it says why not, and a limit
+// stops the task before it begins, as in any run.
+func holdToLimits(spec *driver.Spec, task *workflow.Task, agents *agent.Set) (why string) {
 	most := agent.Budget{MaxCostUSD: spec.Limits.CostUSD, MaxTokens: spec.Limits.Tokens}
 	d, _, err := agents.Resolve(task.Agent)
 	if err != nil || most == (agent.Budget{}) {
-		return
+		return ""
 	}
 	if _, free := agents.Bound(d, task.Settings); free {
-		return
+		return ""
 	}
-	facts := spec.Tasks[onlyTask+"/"+onlyTask]
+	key := onlyTask + "/" + onlyTask
+	facts := spec.Tasks[key]
 	switch why := agents.Unbounded(d, task.Settings, most); {
 	case why == "":
 		facts.Rest, facts.UnknownCost = true, false
-		spec.Tasks[onlyTask+"/"+onlyTask] = facts
+		spec.Tasks[key] = facts
 	case facts.UnknownCost || d.Within(most) != d:
-		a.note(d.Name + " cannot be held to " + most.String() + ": " + why + "\n")
+		return d.Name + " cannot be held to " + most.String() + ": " + why
 	}
+	return ""
 }

@@ -1,0 +1,41 @@
+package hocket
+
+import (
+	"context"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// lanes make the attempts of a run: they resolve the agent of a task with what
+// its workflow says about the name, and put it to work.
+type lanes struct {
+	agents *agent.Set
+	pin    *driver.Pin
+	place  *workplace
+}
+
+func (l *lanes) Run(ctx context.Context, run string, task *engine.StartTask, at driver.Attempt) driver.Outcome {
+	role := l.workflow(task.Workflow).RoleOf(task.Agent)
+	def, exec, err := l.agents.ResolveLane(task.Agent, role)
+	if err != nil {
+		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error(), Permanent: true}}
+	}
+	def = def.Within(agent.Budget{MaxCostUSD: task.MaxCostUSD, MaxTokens: task.MaxTokens})
+	return driver.Execute(ctx, l.place.Employ(exec), def, l.pin.Dir, run, task, at)
+}
+
+// workflow is the one that a task is a step of.
+func (l *lanes) workflow(name string) *workflow.Workflow {
+	if root := l.pin.Bundle.Root; root.Name == name {
+		return root
+	}
+	for _, called := range l.pin.Bundle.Called {
+		if called.Name == name {
+			return called
+		}
+	}
+	return l.pin.Bundle.Root
+}

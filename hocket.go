@@ -1,0 +1,264 @@
+package hocket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/secret"
+	"github.com/hocket-dev/hocket/agent/tool"
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/driver/local"
+	"github.com/hocket-dev/hocket/project"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Options say how a project is opened. The zero value is the default.
+type Options struct {
+	// State is where runs, sessions and memories are kept. "": a directory of this
+	// project below the user's state directory.
+	State string
+	// Agents are executors of your own, by the names under which steps and agent
+	// definitions use them.
+	Agents map[string]agent.Executor
+	// Drivers keep and drive runs, by the names that config.yml gives under
+	// driver. Without one, runs are kept in a journal in the state directory and
+	// driven in this process.
+	Drivers map[string]OpenDriver
+	// By is who starts, answers and cancels, and Via how: both are recorded. "":
+	// the user of this process, and "go".
+	By, Via string
+}
+
+// OpenDriver opens a driver for the state directory of a project.
+type OpenDriver func(state string) (driver.Driver, error)
+
+// Project is an open project. It is safe for concurrent use.
+type Project struct {
+	o       Options
+	secrets *secret.Store
+	tools   *tool.Set
+	wrong   workflow.Diagnostics // in the files of tools
+
+	mu    sync.Mutex // files reads and remembers files
+	files *project.Project
+
+	opened sync.Mutex // of driver
+	driver driver.Driver
+
+	driving sync.WaitGroup // runs that Start and Resume drive
+}
+
+// Open opens the project around a directory: the nearest directory upward that
+// has .hocket or .glee, else the directory itself. Mistakes in its files are in
+// [Project.Diagnostics]; they do not keep it from opening. Nothing is started or
+// created.
+func Open(dir string, o Options) (*Project, error) {
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil, &NoDirectoryError{dir}
+	}
+	p := &Project{o: o}
+	files, err := project.Open(dir, project.Options{State: o.State, StateHome: stateHome(), Executors: p.executors, Reserved: slices.Sorted(maps.Keys(o.Agents))})
+	if err != nil {
+		return nil, err
+	}
+	p.files = files
+	files.Report(p.unknownTools())
+	return p, nil
+}
+
+// NoDirectoryError says that the directory of a project does not exist.
+type NoDirectoryError struct{ Dir string }
+
+func (e *NoDirectoryError) Error() string { return "there is no directory " + e.Dir }
+
+// Close waits for the runs that this process drives and closes the project. To
+// stop them before, cancel the contexts that they were started with.
+func (p *Project) Close() error {
+	p.driving.Wait()
+	p.opened.Lock()
+	defer p.opened.Unlock()
+	if p.driver == nil {
+		return nil
+	}
+	d := p.driver
+	p.driver = nil
+	return d.Close()
+}
+
+// Root is the project's directory, absolute.
+func (p *Project) Root() string { return p.files.Root }
+
+// State is where the project's runs, sessions and memories are kept. It may not
+// exist yet.
+func (p *Project) State() string { return p.files.State }
+
+// Config is what the project sets for all its workflows.
+func (p *Project) Config() project.Config { return p.files.Config }
+
+// Agents are all agents that steps can name: the project's own and the built-in
+// ones.
+func (p *Project) Agents() *agent.Set { return p.files.Agents }
+
+// Diagnostics are the mistakes in the project's own files: its configuration,
+// agents, CLIs and tools.
+func (p *Project) Diagnostics() workflow.Diagnostics { return p.files.Diagnostics() }
+
+// Workflows are the names of the project's workflows.
+func (p *Project) Workflows() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.files.Names()
+}
+
+// Sources are the texts of the files that were read, by the names that they have
+// in diagnostics.
+func (p *Project) Source(file string) ([]byte, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text, ok := p.files.Sources[file]
+	return text, ok
+}
+
+// runs is the driver of the project's runs.
+func (p *Project) runs() (driver.Driver, error) {
+	p.opened.Lock()
+	defer p.opened.Unlock()
+	if p.driver != nil {
+		return p.driver, nil
+	}
+	if p.o.State == "" && !filepath.IsAbs(p.State()) {
+		return nil, &NoHomeError{}
+	}
+	open, err := p.openDriver()
+	if err != nil {
+		return nil, err
+	}
+	d, err := open(p.State())
+	if err != nil {
+		return nil, err
+	}
+	p.driver = d
+	return d, nil
+}
+
+func (p *Project) openDriver() (OpenDriver, error) {
+	name := p.Config().Driver
+	if name == "" {
+		return func(state string) (driver.Driver, error) { return local.Open(state, local.Options{}) }, nil
+	}
+	if open := p.o.Drivers[name]; open != nil {
+		return open, nil
+	}
+	return nil, &UnknownDriverError{name}
+}
+
+// UnknownDriverError says that this program does not have the driver that a
+// project asks for.
+type UnknownDriverError struct{ Name string }
+
+func (e *UnknownDriverError) Error() string {
+	return fmt.Sprintf("the project asks for the driver %q, which this program does not have", e.Name)
+}
+
+// Hint says what to do about it.
+func (e *UnknownDriverError) Hint() string {
+	return "use a program that has it, or remove `driver` from config.yml to run on this machine"
+}
+
+// CheckRuns reads everything that is kept about runs, and returns how many there
+// are; -1: nothing was ever kept.
+func (p *Project) CheckRuns(ctx context.Context) (int, error) {
+	d, err := p.runs()
+	if err != nil {
+		return 0, err
+	}
+	if c, ok := d.(interface {
+		Check(ctx context.Context) (int, error)
+	}); ok {
+		return c.Check(ctx)
+	}
+	all, err := d.Runs(ctx, Filter{})
+	return len(all), err
+}
+
+// NoHomeError says that there is no place to keep runs.
+type NoHomeError struct{}
+
+func (*NoHomeError) Error() string { return "there is no home directory to keep runs in" }
+
+// Hint says what to do about it.
+func (*NoHomeError) Hint() string { return "set HOME or XDG_STATE_HOME, or name a state directory" }
+
+// owner is who starts a run.
+func (p *Project) owner() driver.Owner {
+	o := driver.Owner{By: p.o.By, Via: p.o.Via}
+	if o.By == "" {
+		o.By = UserName()
+	}
+	if o.Via == "" {
+		o.Via = "go"
+	}
+	return o
+}
+
+// UserName is the user of this process.
+func UserName() string {
+	for _, name := range []string{"USER", "LOGNAME", "USERNAME"} {
+		if v := os.Getenv(name); v != "" {
+			return v
+		}
+	}
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return fmt.Sprintf("uid %d", os.Getuid())
+}
+
+// stateHome is the user's directory for state, as the system wants it; "": the
+// user has none.
+func stateHome() string {
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return dir
+	}
+	if dir := os.Getenv("LOCALAPPDATA"); dir != "" && runtime.GOOS == "windows" {
+		return dir
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		// The system knows it without the environment. A directory that others
+		// could have made is no place for runs.
+		u, err := user.Current()
+		if err != nil || !filepath.IsAbs(u.HomeDir) {
+			return ""
+		}
+		home = u.HomeDir
+	}
+	return filepath.Join(home, ".local", "state")
+}
+
+// unknownTools finds the tools that agents name and the project does not have. An
+// agent that brings tools of its own may mean one of those.
+func (p *Project) unknownTools() workflow.Diagnostics {
+	var found workflow.Diagnostics
+	for _, d := range p.files.Agents.Definitions() {
+		if !p.files.Agents.Traits(d.Agent).CallsTools {
+			continue
+		}
+		for _, name := range d.Tools {
+			var unknown *tool.UnknownError
+			if _, err := p.tools.Tool(name); errors.As(err, &unknown) {
+				found = append(found, workflow.Errorf(d.At("tools"), agent.CodeDefinition, unknown.Hint(), "%q names the tool %q, which the project does not have", d.Name, name))
+			}
+		}
+	}
+	return found
+}

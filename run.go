@@ -1,0 +1,414 @@
+package hocket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"sync"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/scripted"
+	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// What front ends and embedding programs see of a driver.
+type (
+	// Info is a run as lists show it.
+	Info = driver.Info
+	// Filter selects runs.
+	Filter = driver.Filter
+	// Change is something that happened to a run of the project.
+	Change = driver.Change
+	// Question is an open question and the run that asks it.
+	Question = driver.Question
+	// Receipt says what became of an answer, a cancellation or a raised limit.
+	Receipt = driver.Receipt
+	// Observer sees what happens in a run that this process drives.
+	Observer = driver.Observer
+	// Asker puts questions to people who are here.
+	Asker = driver.Asker
+	// Kept is what is kept about an attempt.
+	Kept = driver.Kept
+	// Stream is one of the streams that an attempt leaves.
+	Stream = driver.Stream
+
+	// UnknownRunError says that no run has an id, or that several begin with it.
+	UnknownRunError = driver.UnknownRunError
+	// HeldError says that another process drives a run.
+	HeldError = driver.HeldError
+	// RefusedError says why a run does not take an answer, a cancellation or a
+	// raised limit. Nothing was recorded.
+	RefusedError = driver.RefusedError
+	// InterruptedError says that a run was stopped before its end. Resume
+	// continues it.
+	InterruptedError = driver.InterruptedError
+	// KeyError says that a start key was used before for another request.
+	KeyError = driver.KeyError
+)
+
+// The streams of an attempt.
+const (
+	Output     = driver.Output
+	Prompt     = driver.Prompt
+	Transcript = driver.Transcript
+)
+
+// Run is one run of the project. It is safe for concurrent use.
+type Run struct {
+	// Note is something that the user should know about how the run was started;
+	// "" for nothing.
+	Note string
+
+	p       *Project
+	d       driver.Driver
+	id      string
+	existed bool // it was started before with the same key
+
+	// What the run was started with, where this process knows it already.
+	pin     *driver.Pin
+	agents  *agent.Set
+	replies *Replies
+
+	mu     sync.Mutex
+	drives chan struct{} // closed when the drive in the background is over; nil: there is none
+	result engine.Result
+	err    error
+}
+
+func (p *Project) handle(d driver.Driver, id string) *Run { return &Run{p: p, d: d, id: id} }
+
+// Run finds a run by its id or by a unique prefix of it. The error is an
+// *[UnknownRunError] if there is none.
+func (p *Project) Run(ctx context.Context, id string) (*Run, error) {
+	d, err := p.runs()
+	if err != nil {
+		return nil, err
+	}
+	info, err := d.Find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return p.handle(d, info.ID), nil
+}
+
+// Runs lists the runs of the project, newest first.
+func (p *Project) Runs(ctx context.Context, f Filter) ([]Info, error) {
+	d, err := p.runs()
+	if err != nil {
+		return nil, err
+	}
+	return d.Runs(ctx, f)
+}
+
+// Watch reports every run of the project, and then every change of a run's
+// status, questions or driver, made by any process, until ctx is done.
+func (p *Project) Watch(ctx context.Context) iter.Seq2[Change, error] {
+	d, err := p.runs()
+	if err != nil {
+		return func(yield func(Change, error) bool) { yield(Change{}, err) }
+	}
+	return d.Watch(ctx)
+}
+
+// Questions lists what is open in all runs of the project.
+func (p *Project) Questions(ctx context.Context) ([]Question, error) {
+	d, err := p.runs()
+	if err != nil {
+		return nil, err
+	}
+	return d.Questions(ctx, "")
+}
+
+// ID is the id of the run.
+func (r *Run) ID() string { return r.id }
+
+// Info is the run as lists show it.
+func (r *Run) Info(ctx context.Context) (Info, error) { return r.d.Find(ctx, r.id) }
+
+// Bundle is the workflow that the run was started with, and those that it calls.
+func (r *Run) Bundle(ctx context.Context) (*workflow.Bundle, error) {
+	pin, err := r.pinned(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return pin.Bundle, nil
+}
+
+func (r *Run) pinned(ctx context.Context) (*driver.Pin, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.pin == nil {
+		pin, err := r.d.Pin(ctx, r.id)
+		if err != nil {
+			return nil, err
+		}
+		r.pin = pin
+	}
+	return r.pin, nil
+}
+
+// Replies are those that the run was started with; nil: none.
+func (r *Run) Replies(ctx context.Context) (*Replies, error) {
+	pin, err := r.pinned(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.replies == nil && pin.Replies != nil {
+		r.replies, err = scripted.Decode(pin.Replies)
+	}
+	return r.replies, err
+}
+
+// Front is who looks on while a run is driven in this process.
+type Front struct {
+	Observer Observer // nil: nobody looks
+	Asker    Asker    // nil: nobody here can be asked
+	// Elsewhere: what an agent asks while it works waits for an answer from
+	// elsewhere if nobody here gives one. Else the agent learns at once that
+	// nobody is here.
+	Elsewhere bool
+	// Replies take the place of those that the run was started with.
+	Replies *Replies
+}
+
+// Resume drives the run in the background, as Start does.
+func (r *Run) Resume(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.drives != nil {
+		select {
+		case <-r.drives:
+		default:
+			return nil // it is being driven
+		}
+	}
+	over := make(chan struct{})
+	r.drives = over
+	r.p.driving.Go(func() {
+		defer close(over)
+		result, err := r.Drive(ctx, Front{Elsewhere: true})
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.result, r.err = result, err
+	})
+	return nil
+}
+
+// Drive drives the run here, until it is over or waits for something that nobody
+// here can give. What was recorded is not done again. The error is a *[HeldError]
+// if another process drives it, an *[InterruptedError] if ctx was done first, and
+// a *[MissingAgentError] if agents that it uses are not available here; the run is
+// unchanged then.
+func (r *Run) Drive(ctx context.Context, f Front) (engine.Result, error) {
+	w, end, err := r.work(ctx, f)
+	if err != nil {
+		return engine.Result{Run: r.id}, err
+	}
+	defer end()
+	return r.d.Drive(ctx, r.id, w)
+}
+
+// work puts together what the run is driven with: the agents as they were when it
+// started, with the configuration of today.
+func (r *Run) work(ctx context.Context, f Front) (driver.Work, func(), error) {
+	fail := func(err error) (driver.Work, func(), error) { return driver.Work{}, nil, err }
+	pin, err := r.pinned(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	p, err := r.p.at(pin.Dir)
+	if err != nil {
+		return fail(err)
+	}
+	agents := r.agents
+	if agents == nil {
+		if agents, err = agent.DecodeSet(pin.Agents, p.files.Executors()); err != nil {
+			return fail(err)
+		}
+	}
+	replies := f.Replies
+	if replies == nil {
+		if replies, err = r.Replies(ctx); err != nil {
+			return fail(err)
+		}
+	}
+	if err := missingAgents(r.id, pin.Bundle, agents, replies); err != nil {
+		return fail(err)
+	}
+	place := p.newWorkplace(pin.Dir)
+	w := driver.Work{Agents: &lanes{agents, pin, place}, Asker: f.Asker, Observer: f.Observer, Elsewhere: f.Elsewhere}
+	if replies != nil {
+		w.Script, w.ScriptAll = replies.Script(), replies.CoversAll(pin.Bundle)
+	}
+	return w, place.close, nil
+}
+
+// at is the project in another directory with the same runs: a run belongs to the
+// directory that it was started in.
+func (p *Project) at(dir string) (*Project, error) {
+	if dir == p.Root() {
+		return p, nil
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		dir = p.State() // the run may need nothing of it, and no other place may stand for it
+	}
+	o := p.o
+	o.State = p.State()
+	return Open(dir, o)
+}
+
+// MissingAgentError says that a run uses agents that cannot work here. The run
+// waits; it can be resumed where they can.
+type MissingAgentError struct {
+	Run    string
+	Agents []*agent.ResolveError
+}
+
+func (e *MissingAgentError) Error() string {
+	return fmt.Sprintf("run %s cannot continue here: %v", e.Run, e.Agents[0])
+}
+
+// Hint says what to do about it.
+func (e *MissingAgentError) Hint() string { return e.Agents[0].Advice() }
+
+// missingAgents finds the agents of a workflow that have no executor here.
+func missingAgents(run string, b *workflow.Bundle, agents *agent.Set, replies *Replies) error {
+	missing := &MissingAgentError{Run: run}
+	for _, w := range check.Workflows(*b) {
+		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+			task, ok := n.Step.(*workflow.Task)
+			if !ok || replies != nil && replies.CoversTask(n.ID) {
+				return
+			}
+			var failed *agent.ResolveError
+			if _, _, err := agents.ResolveLane(task.Agent, w.RoleOf(task.Agent)); errors.As(err, &failed) && failed.Why == agent.NoExecutor {
+				missing.Agents = append(missing.Agents, failed)
+			}
+		})
+	}
+	if len(missing.Agents) == 0 {
+		return nil
+	}
+	return missing
+}
+
+// Wait waits until the run is over, or waits for something and nobody drives it,
+// and returns what it has come to.
+func (r *Run) Wait(ctx context.Context) (engine.Result, error) {
+	r.mu.Lock()
+	drives := r.drives
+	r.mu.Unlock()
+	if drives != nil {
+		select {
+		case <-drives:
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			return r.result, r.err
+		case <-ctx.Done():
+			return engine.Result{Run: r.id}, context.Cause(ctx)
+		}
+	}
+	return r.awaitElsewhere(ctx)
+}
+
+// awaitElsewhere waits for a run that another process drives.
+func (r *Run) awaitElsewhere(ctx context.Context) (engine.Result, error) {
+	for change, err := range r.d.Watch(ctx) {
+		if err != nil {
+			return engine.Result{Run: r.id}, err
+		}
+		if change.Run == r.id && !change.Info.Driven {
+			break
+		}
+	}
+	if ctx.Err() != nil {
+		return engine.Result{Run: r.id}, context.Cause(ctx)
+	}
+	s, err := r.State(ctx)
+	if s == nil {
+		return engine.Result{Run: r.id}, err
+	}
+	return s.Result(), err
+}
+
+// Questions lists what the run asks and nobody has answered.
+func (r *Run) Questions(ctx context.Context) ([]Question, error) { return r.d.Questions(ctx, r.id) }
+
+// Answer is what a person says to a question.
+type Answer struct {
+	Value   string
+	Comment string // why, for those who read it later
+	By, Via string // who answers, and how; "": as the project was opened
+	// Digest, if not "", is that of the question as it was shown: the answer counts
+	// only for exactly that question.
+	Digest string
+}
+
+// Answer answers an open question by its id: the address of a step, or address@n
+// for what an agent asks while it works. The first valid answer counts.
+func (r *Run) Answer(ctx context.Context, id string, a Answer) (Receipt, error) {
+	if err := r.p.CheckSecret("the answer", a.Value+"\n"+a.Comment); err != nil {
+		return Receipt{}, err
+	}
+	owner := r.p.owner()
+	if a.By == "" {
+		a.By = owner.By
+	}
+	if a.Via == "" {
+		a.Via = owner.Via
+	}
+	return r.d.Act(ctx, r.id, &engine.HumanAnswered{Address: id, Value: a.Value, By: a.By})
+}
+
+// Cancel ends the run and everything that it started.
+func (r *Run) Cancel(ctx context.Context, reason string) (Receipt, error) {
+	return r.d.Act(ctx, r.id, &engine.CancelAsked{By: r.p.owner().By, Reason: reason})
+}
+
+// Raise raises limits of the run; zero fields stay as they are.
+func (r *Run) Raise(ctx context.Context, limits workflow.Limits) (Receipt, error) {
+	return r.d.Act(ctx, r.id, &engine.LimitRaised{Limits: limits, By: r.p.owner().By})
+}
+
+// Retry records a new run that repeats this one up to a step, and does that step
+// and what depended on it again. Resume or Drive starts it.
+func (r *Run) Retry(ctx context.Context, address string) (*Run, error) {
+	return r.Fork(ctx, address, nil)
+}
+
+// Fork is Retry where the step is not done again: output is what it gives, the raw
+// output of a task or the answer to a question. Nil: it is done again.
+func (r *Run) Fork(ctx context.Context, address string, output *string) (*Run, error) {
+	if output != nil {
+		if err := r.p.CheckSecret("the output", *output); err != nil {
+			return nil, err
+		}
+	}
+	made, err := r.d.Fork(ctx, driver.ForkSpec{From: r.id, Address: address, Output: output, Owner: r.p.owner()})
+	if err != nil {
+		return nil, err
+	}
+	return r.p.handle(r.d, made.Run), nil
+}
+
+// Delete removes the run and everything that is kept about it. A run that is
+// driven or that can still go on must be cancelled first.
+func (r *Run) Delete(ctx context.Context) error { return r.d.Delete(ctx, r.id) }
+
+// Kept is what is kept about an attempt of a step.
+func (r *Run) Kept(ctx context.Context, address string, attempt int) (Kept, error) {
+	return r.d.Kept(ctx, driver.AttemptID{Run: r.id, Address: address, Attempt: attempt})
+}
+
+// Read reads a stream of an attempt from a byte offset on. With follow it waits for
+// more until the attempt has ended. Nothing is left out.
+func (r *Run) Read(ctx context.Context, address string, attempt int, s Stream, offset int64, follow bool) iter.Seq2[[]byte, error] {
+	return r.d.Read(ctx, driver.AttemptID{Run: r.id, Address: address, Attempt: attempt}, s, offset, follow)
+}

@@ -1,0 +1,188 @@
+package hocket
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/staff"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/session"
+)
+
+// Session is a conversation with an agent that a task can continue.
+type Session = session.Session
+
+// SessionUsage is what a session has used in all.
+type SessionUsage = session.Usage
+
+// UnknownSessionError says that no session has an id, or that several begin with
+// it.
+type UnknownSessionError = session.UnknownError
+
+// Sessions lists the conversations of the project, the newest first. broken are
+// those that cannot be read.
+func (p *Project) Sessions() (all []*Session, broken []error, err error) {
+	return session.Open(p.State()).List()
+}
+
+// Session finds a conversation by its id, by a unique prefix of it, or by the id
+// of a run that had only one.
+func (p *Project) Session(ctx context.Context, id string) (*Session, error) {
+	sessions := session.Open(p.State())
+	found, err := sessions.Load(id)
+	var unknown *session.UnknownError
+	if !errors.As(err, &unknown) || len(unknown.Candidates) > 0 {
+		return found, err
+	}
+	run, wrong := p.Run(ctx, id)
+	var none *UnknownRunError
+	switch {
+	case errors.As(wrong, &none) && len(none.Candidates) == 0:
+		return nil, err
+	case wrong != nil:
+		return nil, wrong
+	}
+	return run.onlySession(ctx, sessions)
+}
+
+// Session is the conversation of the run, if it had exactly one.
+func (r *Run) Session(ctx context.Context) (*Session, error) {
+	return r.onlySession(ctx, session.Open(r.p.State()))
+}
+
+// onlySession is the only conversation of a run.
+func (r *Run) onlySession(ctx context.Context, sessions *session.Store) (*Session, error) {
+	s, err := r.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []*Session
+	many := &ManySessionsError{Run: r.id}
+	for _, step := range s.Result().Steps {
+		one, err := sessions.Load(r.SessionOf(ctx, step))
+		var unknown *session.UnknownError
+		switch {
+		case errors.As(err, &unknown): // it had none, or it was deleted
+		case err != nil:
+			return nil, err
+		default:
+			many.Sessions = append(many.Sessions, one.ID+" ("+step.Address+")")
+			if !slices.ContainsFunc(all, func(other *Session) bool { return other.ID == one.ID }) {
+				all = append(all, one)
+			}
+		}
+	}
+	if len(all) == 1 {
+		return all[0], nil
+	}
+	return nil, many
+}
+
+// SessionOf is the id of the conversation that the last attempt of a step was part
+// of; "": none was kept.
+func (r *Run) SessionOf(ctx context.Context, step engine.StepResult) string {
+	if step.Agent == "" || step.Attempts == 0 {
+		return ""
+	}
+	kept, err := r.Kept(ctx, step.Address, step.Attempts)
+	if err != nil {
+		return "" // the conversation itself is kept
+	}
+	return kept.Session
+}
+
+// ManySessionsError says that a run does not have exactly one conversation.
+type ManySessionsError struct {
+	Run      string
+	Sessions []string // with the addresses of their steps
+}
+
+func (e *ManySessionsError) Error() string {
+	if len(e.Sessions) == 0 {
+		return "run " + e.Run + " has no conversation"
+	}
+	return "run " + e.Run + " has several conversations"
+}
+
+// DeleteSession deletes a conversation, by its id or a unique prefix of it, and
+// returns its id. What a CLI agent keeps by itself stays.
+func (p *Project) DeleteSession(prefix string) (string, error) {
+	return session.Open(p.State()).Delete(prefix)
+}
+
+// conversations are sessions as the staff wants them.
+type conversations struct{ store *session.Store }
+
+// Open opens the session of an id. A name that is no id is one of the run's own: its
+// steps that give the same name talk on.
+func (c conversations) Open(task *agent.Task, name string) (staff.Conversation, error) {
+	made := &conversation{conversations: c, task: task}
+	if name == "" {
+		return made, nil
+	}
+	var err error
+	if session.IsID(name) {
+		made.said, err = c.store.Load(name)
+		return made, err
+	}
+	made.id = session.IDFor(task.Run + "\x00" + name)
+	var unknown *session.UnknownError
+	if made.said, err = c.store.Load(made.id); errors.As(err, &unknown) {
+		return made, nil
+	}
+	return made, err
+}
+
+// conversation is one session. A new one is kept with its first answer.
+type conversation struct {
+	conversations
+	task *agent.Task
+	id   string           // that it will have; "": any
+	said *session.Session // nil: it is new
+}
+
+func (c *conversation) ID() string {
+	if c.said == nil {
+		return ""
+	}
+	return c.said.ID
+}
+
+func (c *conversation) History() []agent.Message {
+	if c.said == nil {
+		return nil
+	}
+	return c.said.Messages
+}
+
+// Native is the executor's own conversation, unless another executor had it.
+func (c *conversation) Native() *agent.Conversation {
+	if c.said == nil {
+		return nil
+	}
+	return c.said.Conversation(c.task.Agent.Agent)
+}
+
+func (c *conversation) Add(question string, res agent.Result) (err error) {
+	if c.said == nil {
+		if c.id != "" {
+			c.said, err = c.store.Take(c.id, c.task.Agent.Name, c.task.Agent.Agent)
+		} else {
+			c.said, err = c.store.Create(c.task.Agent.Name, c.task.Agent.Agent)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	messages := []agent.Message{{Role: agent.RoleUser, Content: question}, {Role: agent.RoleAssistant, Content: res.Output}}
+	c.said, err = c.store.Append(c.said.ID, messages, func(s *session.Session) {
+		s.Agent = c.task.Agent.Name // who spoke last goes on with it
+		s.Remember(c.task.Agent.Agent, res.Usage, res.Conversation)
+	})
+	if err == nil && c.task.NoteSession != nil {
+		c.task.NoteSession(c.said.ID)
+	}
+	return err
+}

@@ -1,0 +1,168 @@
+package hocket
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// StartOption changes how a run is started.
+type StartOption func(*starting)
+
+type starting struct {
+	limits  workflow.Limits
+	replies *Replies
+	key     string
+	claim   bool
+}
+
+// WithLimits sets limits of the run over those of the workflow and the project.
+// Zero fields stay as they are.
+func WithLimits(l workflow.Limits) StartOption { return func(s *starting) { s.limits = l } }
+
+// WithReplies lets agents and people answer from a file, see [ReadReplies].
+func WithReplies(r *Replies) StartOption { return func(s *starting) { s.replies = r } }
+
+// WithKey makes starting idempotent: with a key that was used before for the same
+// request, the run of that time is returned; for another request, an error.
+func WithKey(key string) StartOption { return func(s *starting) { s.key = key } }
+
+// WithClaim says that this process will drive the run: no other takes it up before.
+// Start does so by itself.
+func WithClaim() StartOption { return func(s *starting) { s.claim = true } }
+
+// Start records a run and drives it in the background until it is over or waits
+// for something that nobody here can give; [Run.Wait] waits for that. When ctx is
+// done the run is interrupted, and [Run.Resume] continues it.
+func (p *Project) Start(ctx context.Context, w *Workflow, inputs map[string]any, options ...StartOption) (*Run, error) {
+	r, err := p.Record(ctx, w, inputs, append(options, WithClaim())...)
+	if err != nil {
+		return nil, err
+	}
+	if r.existed {
+		return r, nil // whoever started it drives it
+	}
+	return r, r.Resume(ctx)
+}
+
+// Task starts a run of one task, see [Project.LoadTask].
+func (p *Project) Task(ctx context.Context, t Task, options ...StartOption) (*Run, error) {
+	w, inputs, err := p.LoadTask(t)
+	if err != nil {
+		return nil, err
+	}
+	return p.Start(ctx, w, inputs, options...)
+}
+
+// Record checks a workflow and what it is given, and records a run of it without
+// starting any work: [Run.Drive] and [Run.Resume] do. The error is an
+// *[InvalidError] if the workflow cannot run.
+func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any, options ...StartOption) (*Run, error) {
+	var s starting
+	for _, option := range options {
+		option(&s)
+	}
+	inputs, err := p.checkStart(w, inputs, s.replies)
+	if err != nil {
+		return nil, err
+	}
+	spec, err := p.spec(w, inputs, &s)
+	if err != nil {
+		return nil, err
+	}
+	note := ""
+	if w.only != nil && (s.replies == nil || !s.replies.CoversTask(onlyTask)) {
+		note = holdToLimits(&spec, w.only, p.Agents())
+	}
+	d, err := p.runs()
+	if err != nil {
+		return nil, err
+	}
+	made, err := d.Start(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	r := p.handle(d, made.Run)
+	r.existed, r.Note, r.pin, r.agents, r.replies = made.Existed, note, spec.Pin, p.Agents(), s.replies
+	return r, nil
+}
+
+// checkStart checks everything that a run is made of, and gives its inputs.
+func (p *Project) checkStart(w *Workflow, inputs map[string]any, replies *Replies) (map[string]any, error) {
+	found := w.Check(replies)
+	if w.Model() == nil || found.Errors() {
+		return nil, &InvalidError{found}
+	}
+	inputs, wrong := w.Inputs(inputs, nil)
+	if wrong.Errors() {
+		return nil, &InvalidError{wrong}
+	}
+	if replies != nil {
+		if unfit := replies.Problems(w.Bundle()); unfit.Errors() {
+			return nil, &InvalidError{unfit}
+		}
+	}
+	if err := p.checkInputs(inputs); err != nil {
+		return nil, err
+	}
+	return inputs, p.CheckExposed()
+}
+
+// spec pins everything that the run depends on.
+func (p *Project) spec(w *Workflow, inputs map[string]any, s *starting) (driver.Spec, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pin := &driver.Pin{Bundle: w.Bundle(), Sources: map[string]string{}, Agents: p.Agents().Encode(), Dir: p.Root()}
+	for file, text := range p.files.Sources {
+		pin.Sources[file] = string(text)
+	}
+	if s.replies != nil {
+		pin.Replies = s.replies.Encode()
+	}
+	limits := check.Override(w.Limits(), s.limits)
+	spec := driver.Spec{
+		Pin: pin, Inputs: inputs, Limits: limits, Owner: p.owner(), Key: s.key,
+		Tasks: taskFacts(*w.Bundle(), p.Agents(), s.replies, limits),
+	}
+	if s.claim {
+		spec.Owner.Claim = process()
+	}
+	if s.key == "" {
+		return spec, nil
+	}
+	request, err := requestDigest(&spec)
+	spec.Request = request
+	return spec, err
+}
+
+// process names this process among all that may drive a run.
+func process() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	return host + ":" + strconv.Itoa(os.Getpid())
+}
+
+// requestDigest is the digest of what a run is asked to do, whoever asks.
+func requestDigest(spec *driver.Spec) (string, error) {
+	data, err := json.Marshal(struct {
+		Workflow string
+		Inputs   map[string]any
+		Limits   workflow.Limits
+		Replies  json.RawMessage
+	}{workflow.Digest(spec.Pin.Bundle.Root), spec.Inputs, spec.Limits, spec.Pin.Replies})
+	if err != nil {
+		return "", fmt.Errorf("hocket: inputs: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}

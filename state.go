@@ -1,0 +1,173 @@
+package hocket
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// EventID is a place in the history of a run: the sequence number of an event, and
+// which of its facts is meant. The zero value is before everything.
+type EventID struct {
+	Seq   int // of the event, from 1
+	Index int // 0: the event itself; else its first, second, … fact
+}
+
+// String is the id in the form 12.3.
+func (id EventID) String() string { return strconv.Itoa(id.Seq) + "." + strconv.Itoa(id.Index) }
+
+// ParseEventID reads what String wrote.
+func ParseEventID(text string) (EventID, error) {
+	seq, index, _ := strings.Cut(text, ".")
+	s, err := strconv.Atoi(seq)
+	i, wrong := strconv.Atoi(index)
+	if err != nil || wrong != nil || s < 0 || i < 0 || (EventID{s, i}).String() != text {
+		return EventID{}, fmt.Errorf("invalid event id %q: want SEQUENCE.INDEX, such as 12.3", text)
+	}
+	return EventID{s, i}, nil
+}
+
+func (id EventID) after(other EventID) bool {
+	return id.Seq > other.Seq || id.Seq == other.Seq && id.Index > other.Index
+}
+
+// Entry is one thing in the history of a run: a recorded event, or a fact that
+// follows from it, such as a step that ended with its output.
+type Entry struct {
+	ID              EventID
+	engine.Envelope              // of the event; the same for its facts
+	Fact            *engine.Fact // nil: the entry is the event itself
+}
+
+// Events yields the events and facts of the run after an id, then waits for more,
+// until the run is over or ctx is done. It follows a run wherever it is driven.
+func (r *Run) Events(ctx context.Context, after EventID) iter.Seq2[Entry, error] {
+	return r.entries(ctx, after, true)
+}
+
+// History yields the events and facts of the run after an id up to now.
+func (r *Run) History(ctx context.Context, after EventID) iter.Seq2[Entry, error] {
+	return r.entries(ctx, after, false)
+}
+
+func (r *Run) entries(ctx context.Context, after EventID, follow bool) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		pin, err := r.pinned(ctx)
+		var run *engine.Run
+		if err == nil {
+			run, err = engine.New(pin.Bundle)
+		}
+		if err != nil {
+			yield(Entry{}, err)
+			return
+		}
+		for e, err := range r.d.Events(ctx, r.id, 0, follow) {
+			if err == nil {
+				_, err = run.Step(e)
+			}
+			if err != nil {
+				yield(Entry{}, fmt.Errorf("run %s: %w", r.id, err))
+				return
+			}
+			if e.Seq >= after.Seq && !yieldEvent(e, run, after, yield) {
+				return
+			}
+		}
+	}
+}
+
+func yieldEvent(e engine.Envelope, run *engine.Run, after EventID, yield func(Entry, error) bool) bool {
+	if id := (EventID{Seq: e.Seq}); id.after(after) && !yield(Entry{ID: id, Envelope: e}, nil) {
+		return false
+	}
+	facts := run.Facts()
+	for i := range facts {
+		if id := (EventID{e.Seq, i + 1}); id.after(after) && !yield(Entry{ID: id, Envelope: e, Fact: &facts[i]}, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// State is how far a run has come, as its history tells.
+type State struct {
+	Info
+	Bundle    *workflow.Bundle
+	Questions []Question // that nobody has answered
+	Later     []Later    // steps that wait for a time
+
+	run *engine.Run
+}
+
+// Later is a step that is tried again at a time.
+type Later struct {
+	Address string
+	Why     string
+	Until   time.Time
+}
+
+// Result is what the run has come to so far.
+func (s *State) Result() engine.Result { return s.run.Result() }
+
+// Held are the steps that a budget holds back.
+func (s *State) Held() []engine.Held { return s.run.Held() }
+
+// Status is how far the run has come.
+func (s *State) Status() engine.Status { return s.run.Status() }
+
+// State replays the run without driving it. If its history cannot be read to the
+// end, the state up to there comes with the error.
+func (r *Run) State(ctx context.Context) (*State, error) {
+	info, err := r.d.Find(ctx, r.id)
+	if err != nil {
+		return nil, err
+	}
+	pin, err := r.pinned(ctx)
+	if err != nil {
+		return nil, err
+	}
+	run, err := engine.New(pin.Bundle)
+	if err != nil {
+		return nil, fmt.Errorf("run %s: %w", r.id, err)
+	}
+	s := &State{Info: info, Bundle: pin.Bundle, run: run}
+	for e, err := range r.d.Events(ctx, r.id, 0, false) {
+		if err == nil {
+			_, err = run.Step(e)
+		}
+		if err != nil {
+			return s, fmt.Errorf("run %s: %w", r.id, err)
+		}
+		for _, f := range run.Facts() {
+			s.note(f)
+		}
+	}
+	s.Questions, err = r.d.Questions(ctx, r.id)
+	return s, err
+}
+
+// note remembers which steps are put off.
+func (s *State) note(f engine.Fact) {
+	forget := func() {
+		s.Later = slices.DeleteFunc(s.Later, func(l Later) bool { return l.Address == f.Address })
+	}
+	switch f.Kind {
+	case engine.Retrying:
+		forget()
+		s.Later = append(s.Later, Later{f.Address, f.Text, f.Until})
+	case engine.AttemptStarted, engine.StepStarted, engine.StepEnded, engine.StepSkipped, engine.Paused:
+		forget()
+	}
+}
+
+// Recorded yields the events of the run as they were recorded, up to now.
+func (r *Run) Recorded(ctx context.Context) iter.Seq2[engine.Envelope, error] {
+	return r.d.Events(ctx, r.id, 0, false)
+}

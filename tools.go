@@ -1,0 +1,83 @@
+package hocket
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/tool"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Tool is a tool that agents can call, as its manifest describes it.
+type Tool = tool.Manifest
+
+// ToolEnforcement says whether programs of tools are held to their permissions
+// on this machine.
+type ToolEnforcement = tool.Enforcement
+
+// ToolFile is the name of a tool's manifest in its folder.
+const ToolFile = tool.File
+
+// Tools are the tools of the project and the built-in ones, by name.
+func (p *Project) Tools() []*Tool { return p.tools.Manifests() }
+
+// ToolDiagnostics are the mistakes in the files of tools.
+func (p *Project) ToolDiagnostics() workflow.Diagnostics { return p.wrong }
+
+// ToolEnforcement says whether programs of tools are held to their permissions.
+func (p *Project) ToolEnforcement() ToolEnforcement { return p.tools.Enforcement() }
+
+// Tool finds a tool by its name.
+func (p *Project) Tool(name string) (*Tool, error) {
+	if m, ok := p.tools.Manifest(name); ok {
+		return m, nil
+	}
+	return nil, &tool.UnknownError{Name: name, Names: p.tools.Names()}
+}
+
+// CallTool calls a tool as an agent would: its inputs are checked, and its
+// permissions hold. Whoever calls it has approved the call.
+func (p *Project) CallTool(ctx context.Context, name string, args map[string]any, log agent.Log) (string, error) {
+	m, err := p.Tool(name)
+	if err != nil {
+		return "", err
+	}
+	if err := p.CheckTool(m); err != nil {
+		return "", err
+	}
+	one, err := p.tools.Tool(name)
+	if err != nil {
+		return "", err
+	}
+	you := &agent.Definition{Name: "you", Permissions: map[string]any{"mode": "full"}}
+	return one.Call(ctx, args, &agent.Task{Dir: p.Root(), Agent: you}, log)
+}
+
+// CheckTool says why a tool cannot be called: an *[InvalidError] with the mistakes
+// in its file.
+func (p *Project) CheckTool(t *Tool) error {
+	found := slices.DeleteFunc(slices.Clone(p.wrong), func(d workflow.Diagnostic) bool {
+		return t.Dir == "" || d.File != filepath.Join(t.Dir, tool.File)
+	})
+	if found.Errors() {
+		return &InvalidError{found}
+	}
+	return nil
+}
+
+// ToolKinds are the kinds of tools that [ToolSample] knows.
+func ToolKinds() []string { return tool.Kinds() }
+
+// ToolSample are the files of a tool of a kind, to be changed.
+func ToolSample(kind string) (map[string][]byte, error) { return tool.Sample(kind) }
+
+// IsToolName says whether a tool can have a name.
+func IsToolName(name string) bool { return tool.IsName(name) }
+
+// IsProgram says whether a tool is a program, and not a request.
+func IsProgram(t *Tool) bool {
+	_, ok := t.Work.(*tool.Command)
+	return ok
+}

@@ -1,0 +1,191 @@
+package hocket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/mcp"
+	"github.com/hocket-dev/hocket/agent/mcp/login"
+	"github.com/hocket-dev/hocket/agent/secret"
+	"github.com/hocket-dev/hocket/agent/staff"
+	"github.com/hocket-dev/hocket/agent/tool"
+	"github.com/hocket-dev/hocket/project"
+	"github.com/hocket-dev/hocket/session"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// secretsOf are the secrets of a project. The keys of its providers are among them
+// before anybody asks for one: a command may print what it finds in its environment.
+func secretsOf(root string, c project.Config) *secret.Store {
+	places := map[string]secret.Place{}
+	for name, place := range c.Secrets {
+		places[name] = secret.Place(place)
+	}
+	var keys []secret.Place
+	for _, p := range c.Providers {
+		if p.Key != (project.Place{}) {
+			keys = append(keys, secret.Place(p.Key))
+		}
+	}
+	return secret.New(secret.Options{Places: places, Hidden: keys, Dir: root})
+}
+
+// serversOf are the MCP servers of a project, with the secrets that they are given.
+func serversOf(c project.Config, secrets *secret.Store) ([]agent.Server, error) {
+	var servers []agent.Server
+	for _, s := range c.Servers {
+		env, err := texts(s.Env, secrets)
+		headers, wrong := texts(s.Headers, secrets)
+		if err := errors.Join(err, wrong); err != nil {
+			return nil, fmt.Errorf("MCP server %q: %w", s.Name, err)
+		}
+		servers = append(servers, agent.Server{Name: s.Name, Command: s.Command, Env: env, URL: s.URL, Headers: headers, Start: s.Start, Call: s.Call})
+	}
+	return servers, nil
+}
+
+// logins are the user's logins at MCP servers.
+func (p *Project) logins() *login.Store {
+	return login.Open(login.Options{Dir: filepath.Join(stateHome(), "hocket", "mcp"), Secret: p.secrets.Masker().Add})
+}
+
+// texts are values with the secrets that they name.
+func texts(values map[string]project.Value, secrets *secret.Store) (map[string]string, error) {
+	all := make(map[string]string, len(values))
+	for name, v := range values {
+		all[name] = v.Text
+		if v.Secret != "" {
+			value, err := secrets.Get(v.Secret)
+			if err != nil {
+				return nil, err
+			}
+			all[name] = v.Prefix + value
+		}
+	}
+	return all, nil
+}
+
+// workplace is what the agents of a project work with while a run is driven.
+type workplace struct {
+	*staff.Staff
+	memories memories
+}
+
+// newWorkplace puts it together. Close it after use.
+func (p *Project) newWorkplace(root string) *workplace {
+	c, secrets, logins := p.Config(), p.secrets, p.logins()
+	for _, s := range c.Servers {
+		logins.Hide(s.URL) // a command may print what it finds in their files
+	}
+	each := map[string]int{}
+	for account, n := range c.Parallel {
+		if account != project.AllAccounts {
+			each[account] = n
+		}
+	}
+	w := &workplace{memories: memories{state: p.State(), most: c.Context.Memories}}
+	o := staff.Options{
+		Instructions:  func() (string, error) { return instructions(root) },
+		Conversations: conversations{session.Open(p.State())},
+		Tools:         p.toolsFor(root, logins),
+		Servers:       func(names []string) ([]agent.Server, error) { return namedServers(c, secrets, names) },
+		Accounts:      agent.NewAccounts(c.Parallel[project.AllAccounts], each, filepath.Join(stateHome(), "hocket", "accounts.json")),
+		Mask:          secrets.Masker(),
+		MaxBytes:      c.Context.MaxBytes,
+	}
+	if w.memories.most > 0 {
+		o.Memories = w.memories.about
+	}
+	w.Staff = staff.New(o)
+	return w
+}
+
+func (w *workplace) close() { w.memories.close() }
+
+// namedServers are the servers that an agent's definition names.
+func namedServers(c project.Config, secrets *secret.Store, names []string) ([]agent.Server, error) {
+	c.Servers = slices.DeleteFunc(slices.Clone(c.Servers), func(s project.Server) bool { return !slices.Contains(names, s.Name) })
+	return serversOf(c, secrets)
+}
+
+// toolbox is the tools that one task may use.
+type toolbox struct {
+	tools []agent.Tool
+	ends  []func()
+}
+
+func (b *toolbox) close() {
+	for _, end := range b.ends {
+		end()
+	}
+}
+
+// toolsFor finds the tools that a definition names: the project's own and the
+// built-in ones, and for executors that call tools all of its servers'. Others talk to
+// the servers of their task by themselves, where need be through a relay.
+func (p *Project) toolsFor(root string, logins *login.Store) func(context.Context, *agent.Task, bool) ([]agent.Tool, func(), error) {
+	return func(ctx context.Context, task *agent.Task, calls bool) ([]agent.Tool, func(), error) {
+		b := &toolbox{}
+		err := b.named(p.tools, p.wrong, task.Agent.Tools, calls)
+		switch o := (mcp.Options{Dir: root, Logins: logins, Ask: task.Ask}); {
+		case err != nil:
+		case calls:
+			err = b.served(ctx, task.Servers, o)
+		default:
+			task.Servers, err = b.relayed(ctx, task.Servers, o)
+		}
+		if err != nil {
+			b.close()
+			return nil, nil, err
+		}
+		return tool.Distinct(b.tools), b.close, nil
+	}
+}
+
+// named adds tools of the project. A name that it does not have is a mistake, or
+// means a tool that the executor has itself.
+func (b *toolbox) named(set *tool.Set, mistakes workflow.Diagnostics, names []string, strict bool) error {
+	if len(names) > 0 && mistakes.Errors() {
+		return agent.Permanentf("the tools of the project have mistakes; `hocket tools check` names them")
+	}
+	for _, name := range names {
+		one, err := set.Tool(name)
+		switch {
+		case err == nil:
+			b.tools = append(b.tools, one)
+		case strict:
+			return agent.Permanentf("%v", err)
+		}
+	}
+	return nil
+}
+
+// served adds the tools of MCP servers.
+func (b *toolbox) served(ctx context.Context, servers []agent.Server, o mcp.Options) error {
+	for _, server := range servers {
+		tools, end, err := mcp.Tools(ctx, server, o)
+		if err != nil {
+			return err
+		}
+		b.tools, b.ends = append(b.tools, tools...), append(b.ends, end)
+	}
+	return nil
+}
+
+// relayed are MCP servers as a program can talk to them that has no login.
+func (b *toolbox) relayed(ctx context.Context, servers []agent.Server, o mcp.Options) ([]agent.Server, error) {
+	all := make([]agent.Server, len(servers))
+	for i, server := range servers {
+		var end func()
+		var err error
+		if all[i], end, err = mcp.Relay(ctx, server, o); err != nil {
+			return nil, err
+		}
+		b.ends = append(b.ends, end)
+	}
+	return all, nil
+}
