@@ -3,7 +3,8 @@
 //
 // A [Workflow] holds one acyclic [Graph] of nodes and edges. Iteration exists
 // only as a [Loop] or an [Each], whose body is a graph again, so every question
-// of order, joining and ending is answered one acyclic graph at a time.
+// of order, joining and ending is answered one acyclic graph at a time. Programs
+// build one with [Sequence] and [Steps].
 //
 // Three rules keep the waist narrow:
 //
