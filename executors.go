@@ -3,7 +3,6 @@ package hocket
 import (
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -41,9 +40,13 @@ func (p *Project) executors(root string, c project.Config) (map[string]agent.Exe
 	for _, name := range agentcli.Builtin() {
 		all[name] = agentcli.New(agentcli.Options{Builtin: name, Prices: prices, Converse: acp.Converse})
 	}
-	found, err := ownCLIs(root, all, prices)
+	manifests, found, err := agentcli.LoadManifests(root)
 	if err != nil {
 		return nil, nil, err
+	}
+	p.manifests = manifests
+	for _, m := range manifests { // one of the name of a built-in CLI replaces it
+		all[m.Name] = agentcli.New(agentcli.Options{Manifest: m, Prices: prices, Converse: acp.Converse})
 	}
 	maps.Copy(all, p.o.Agents) // last: no file of the project takes their names
 	tools, wrong, err := tool.Load(root, tool.Options{Secret: secrets.Get, Sandbox: tool.Sandbox(c.Sandbox)})
@@ -70,32 +73,6 @@ func secretVariables(c project.Config) []string {
 		names = append(names, p.Key.Env)
 	}
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" }) // those in files
-}
-
-// ownCLIs adds the CLIs whose manifests stand in the project. One of the same name
-// as a built-in one replaces it, and one in .hocket one in .glee.
-func ownCLIs(root string, all map[string]agent.Executor, prices agent.Prices) (workflow.Diagnostics, error) {
-	var files []string
-	for _, home := range slices.Backward(agent.Homes) {
-		here, err := filepath.Glob(filepath.Join(root, home, "clis", "*.yml"))
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, here...)
-	}
-	var found workflow.Diagnostics
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, err
-		}
-		manifest, wrong := agentcli.ReadManifest(file, text)
-		found = append(found, wrong...)
-		if manifest != nil && !wrong.Errors() {
-			all[manifest.Name] = agentcli.New(agentcli.Options{Manifest: manifest, Prices: prices, Converse: acp.Converse})
-		}
-	}
-	return found, nil
 }
 
 // providersOf are where models are reached: what the project says, and the usual

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/hocket-dev/hocket/agent"
+	agentcli "github.com/hocket-dev/hocket/agent/cli"
 	"github.com/hocket-dev/hocket/agent/secret"
 	"github.com/hocket-dev/hocket/agent/tool"
 	"github.com/hocket-dev/hocket/driver"
@@ -43,10 +44,11 @@ type OpenDriver func(state string) (driver.Driver, error)
 
 // Project is an open project. It is safe for concurrent use.
 type Project struct {
-	o       Options
-	secrets *secret.Store
-	tools   *tool.Set
-	wrong   workflow.Diagnostics // in the files of tools
+	o         Options
+	secrets   *secret.Store
+	tools     *tool.Set
+	manifests []*agentcli.Manifest // of the project's own CLIs
+	wrong     workflow.Diagnostics // in the files of tools
 
 	mu    sync.Mutex // files reads and remembers files
 	files *project.Project
@@ -66,12 +68,14 @@ func Open(dir string, o Options) (*Project, error) {
 		return nil, &NoDirectoryError{dir}
 	}
 	p := &Project{o: o}
-	files, err := project.Open(dir, project.Options{State: o.State, StateHome: stateHome(), Executors: p.executors, Reserved: slices.Sorted(maps.Keys(o.Agents))})
+	files, err := project.Open(dir, project.Options{State: o.State, StateHome: stateHome(), User: userConfig(), Executors: p.executors, Reserved: slices.Sorted(maps.Keys(o.Agents))})
 	if err != nil {
 		return nil, err
 	}
 	p.files = files
 	files.Report(p.unknownTools())
+	files.AddPowers(p.tools.Powers())
+	files.AddPowers(agentcli.Powers(files.Root, p.manifests))
 	return p, nil
 }
 

@@ -3,12 +3,30 @@ package agent
 import (
 	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 )
 
 // Homes are the directories of a project in which its agents, tools and prompts
 // stand, the better first. They make a directory a project.
 var Homes = []string{".hocket", ".glee"}
+
+// HomesIn are those that a directory has. One that is a link is not taken, but named: it
+// may lead anywhere.
+func HomesIn(dir string) (homes, links []string) {
+	for _, name := range Homes {
+		home := filepath.Join(dir, name)
+		switch info, err := os.Lstat(home); {
+		case err != nil:
+		case info.IsDir():
+			homes = append(homes, home)
+		case info.Mode()&fs.ModeSymlink != 0:
+			links = append(links, home)
+		}
+	}
+	return homes, links
+}
 
 // PathError says why a path of the project cannot be used, for executors that
 // open paths by an [os.Root]. A path that leads out of the project fails for good;

@@ -3,6 +3,8 @@ package agent
 import (
 	"context"
 	"slices"
+
+	"github.com/hocket-dev/hocket/trust"
 )
 
 // Traits describe an executor to the rest of the program. Plain values hold for all
@@ -31,6 +33,14 @@ type Traits struct {
 	// Version reports the version of the program that does the work; "" means that it
 	// has none. Nil: there is no such program.
 	Version func(ctx context.Context) (string, error)
+
+	// Powers reports what settings of a task or a definition need the user's trust for,
+	// in the project at root: a program, a variable that is sent somewhere. Strings in
+	// them may still be templates. Nil: nothing.
+	Powers func(root string, settings map[string]any) trust.Powers
+	// Does reports what the executor does beyond giving an answer when the settings of a
+	// task say all of it, see Exact. Nil: nothing.
+	Does func(settings map[string]any) []Power
 
 	// Prompted is true of an executor that works from a prompt: a model, or a program
 	// with one inside. Its tasks arrive with a complete [Task.Prompt], which includes

@@ -94,6 +94,9 @@ question of the step review. The address of the step will do while it asks only 
 		Args:              argsBetween(3, 3),
 		ValidArgsFunction: a.completeAnswer,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.onlyPerson("answer"); err != nil {
+				return err
+			}
 			v.record = func(ctx context.Context, r *hocket.Run) (hocket.Receipt, error) {
 				return r.Answer(ctx, args[1], hocket.Answer{Value: args[2], Comment: comment})
 			}
@@ -163,7 +166,7 @@ that waits because nobody knows what it may cost goes on with any raise.`,
 		Args:              argsBetween(1, 1),
 		ValidArgsFunction: a.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := limits.check(cmd.Flags()); err != nil {
+			if err := errors.Join(a.onlyPerson("raise"), limits.check(cmd.Flags())); err != nil {
 				return err
 			}
 			if limits.limits == (workflow.Limits{}) {

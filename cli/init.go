@@ -67,6 +67,9 @@ func (a *app) init(dir string) error {
 		}
 		return err
 	})
+	if err == nil && len(res.Kept) == 0 {
+		err = a.trustNew(dir) // all of it is ours
+	}
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,9 @@ type Stdio struct {
 	In  io.Reader
 	Out io.Writer
 	Err io.Writer
+	// Agent is what may act for a person here although a model is behind it, as
+	// [trust.Supervisor] names it: tests may be run by one. "": nothing.
+	Agent string
 }
 
 // With is what a program of its own adds to the command line.

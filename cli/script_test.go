@@ -21,12 +21,16 @@ import (
 
 	"github.com/hocket-dev/hocket/cli"
 	"github.com/hocket-dev/hocket/internal/fakemodel"
+	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/jsonpath"
 )
 
 // The scripts in testdata/script run the real command in processes of their own.
 func TestMain(m *testing.M) {
+	if os.Getenv(asHocket) == "" && filepath.Base(os.Args[0]) != "hocket" {
+		os.Setenv(underAgent, trust.Supervisor(os.Environ()))
+	}
 	if os.Getenv(asHocket) != "" {
 		hocket()
 	}
@@ -39,11 +43,14 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// underAgent names the agent that runs the tests, if one does.
+const underAgent = "HOCKET_TEST_UNDER_AGENT"
+
 // asHocket makes the test's own program the command.
 const asHocket = "HOCKET_TEST_AS_COMMAND"
 
 func hocket() {
-	os.Exit(cli.Main(os.Args[1:], cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	os.Exit(cli.Main(os.Args[1:], cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Agent: os.Getenv(underAgent)}))
 }
 
 func TestScripts(t *testing.T) {
@@ -54,6 +61,8 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".state"))
+			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, ".config"))
+			env.Setenv(underAgent, os.Getenv(underAgent))
 			env.Setenv("USER", "tester")
 			env.Setenv("MODEL", model.URL)                                 // answers as the prompt says
 			env.Setenv("ALONE", filepath.SplitList(env.Getenv("PATH"))[0]) // a PATH with this program only

@@ -3,13 +3,13 @@ package project
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/internal/projectfile"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -19,12 +19,16 @@ import (
 func (p *Project) readAgents(homes []string) error {
 	before := len(p.definitions)
 	for _, home := range homes {
-		files, err := definitionFiles(filepath.Join(home, "agents"))
+		root := filepath.Dir(home)
+		files, err := p.definitionFiles(filepath.Join(home, "agents"), root)
 		if err != nil {
 			return err
 		}
 		for _, file := range files {
-			text, err := p.read(file)
+			text, err := p.read(file, root)
+			if p.unusable(file, err) {
+				continue
+			}
 			if err != nil {
 				return fmt.Errorf("project: %w", err)
 			}
@@ -74,9 +78,9 @@ func (p *Project) checkAgents(before int) {
 func (p *Project) Report(found workflow.Diagnostics) { p.found = append(p.found, found...) }
 
 // definitionFiles are the agent files of a directory, sorted.
-func definitionFiles(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
-	if os.IsNotExist(err) {
+func (p *Project) definitionFiles(dir, root string) ([]string, error) {
+	entries, err := projectfile.List(dir, root, p.Root)
+	if p.unusable(dir, err) {
 		return nil, nil
 	}
 	if err != nil {

@@ -6,6 +6,8 @@ import "github.com/hocket-dev/hocket/internal/strictyaml"
 func Codes() []strictyaml.Code {
 	return []strictyaml.Code{
 		{Name: codeConfig, Meaning: "config.yml says something that cannot be."},
+		{Name: codeUser, Meaning: "A project sets what only a user may set."},
+		{Name: codeLink, Meaning: "A file of the project leads out of it."},
 		{Name: codeUnknown, Meaning: "A workflow does not exist."},
 		{Name: codeAmbiguous, Meaning: "A name stands for several files."},
 		{Name: codePromptFile, Meaning: "The file of a prompt cannot be used."},

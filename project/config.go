@@ -37,6 +37,9 @@ type Config struct {
 	// Sandbox is whether the programs of tools are held to their permissions: "" where
 	// the system can, "required" or "none".
 	Sandbox string
+	// Autonomy is "full" where the user lets agents do everything without asking, in every
+	// project; "": who wants that has to be trusted.
+	Autonomy string
 	// Limits are those of a run whose workflow sets none of its own.
 	Limits workflow.Limits
 	// Generated are the limits of a workflow that was made by an AI.
@@ -51,6 +54,7 @@ type Provider struct {
 	API     string // its protocol
 	BaseURL string // "": that of the provider itself
 	Key     Place  // zero: the usual variable of its API
+	User    bool   // the user's own file says so
 }
 
 // Place is where a secret is found: one of its fields.
@@ -96,6 +100,13 @@ type Browser struct {
 	PrivateNetwork bool   // addresses of this machine and its network may be opened
 }
 
+// codeUser is the code of what only a user may set, and codeLink of a file of the project
+// that is not opened.
+const (
+	codeUser = "config-user-only"
+	codeLink = "project-link"
+)
+
 // codeConfig is the code of the mistakes in config.yml that are not mistakes in its
 // YAML.
 const codeConfig = "config-invalid"
@@ -113,23 +124,28 @@ func defaultConfig() Config {
 }
 
 // readConfig reads a config.yml. What is wrong with it is in the diagnostics,
-// what is right counts.
-func readConfig(file string, text []byte) (Config, workflow.Diagnostics) {
+// what is right counts. At is given the places of what needs trust, such as mcp.NAME.
+func readConfig(file string, text []byte, at map[string]workflow.Pos) (Config, workflow.Diagnostics) {
 	c := defaultConfig()
 	doc := strictyaml.Read(file, text)
 	root := doc.Root().Map()
 	c.Agent = root.Name("agent")
 	c.Driver = root.Name("driver")
 	c.Model = root.Name("model")
-	c.Providers = readProviders(root.Map("providers"))
+	c.Providers = readProviders(root.Map("providers"), at, false)
+	root.Refuse("autonomy", codeUser, userOnly, "a project cannot set its own autonomy")
 	c.Prices = readPrices(root.Map("prices"))
-	c.Secrets = readSecrets(root.Map("secrets"))
-	c.Servers = readServers(root.Map("mcp"), c.Secrets)
+	c.Secrets = readSecrets(root.Map("secrets"), at)
+	c.Servers = readServers(root.Map("mcp"), c.Secrets, at)
 	c.Parallel = readParallel(root.Map("parallel"))
 	c.Context.read(root.Map("context"))
+	at["browser"] = root.Peek("browser").Pos()
 	c.Browser = readBrowser(root.Map("browser"))
 	tools := root.Map("tools")
-	c.Sandbox = tools.Word("sandbox", "required", "none")
+	if c.Sandbox = tools.Word("sandbox", "required", "none"); c.Sandbox == "none" {
+		tools.Peek("sandbox").Errorf(codeUser, userOnly, "a project cannot switch the sandbox off")
+		c.Sandbox = ""
+	}
 	tools.Done()
 	w := root.Map("workflows")
 	c.Limits = check.Override(c.Limits, workflow.Limits{Depth: w.Int("max_depth", 1)})
@@ -152,11 +168,14 @@ func readBudgets(m *strictyaml.Map) workflow.Limits {
 	return l
 }
 
-func readProviders(m *strictyaml.Map) map[string]Provider {
+// readProviders reads where models are reached; in the user's own file their keys may go
+// anywhere.
+func readProviders(m *strictyaml.Map, at map[string]workflow.Pos, user bool) map[string]Provider {
 	all := map[string]Provider{}
 	for e := range m.All() {
 		p := e.Value.Map()
-		provider := Provider{API: p.Word("api", apis...), BaseURL: p.String("base_url"), Key: readPlace(p.Get("key"))}
+		at["providers."+e.Name] = e.Key.Pos()
+		provider := Provider{User: user, API: p.Word("api", apis...), BaseURL: p.String("base_url"), Key: readPlace(p.Get("key"))}
 		p.Done()
 		if provider.API == "" {
 			provider.API = e.Name // for the providers that the APIs are named after
@@ -166,6 +185,11 @@ func readProviders(m *strictyaml.Map) map[string]Provider {
 		}
 		if provider.API == "openai-compatible" && provider.BaseURL == "" {
 			e.Value.Key().Errorf(codeConfig, "write its address, e.g. `base_url: http://127.0.0.1:11434/v1`", "provider %q has no base_url", e.Name)
+		}
+		if !user && provider.standing() {
+			p.Peek("base_url").Errorf(codeUser, "give it a key of its own, e.g. `key: {env: "+variableFor(e.Name)+"}`; or write the provider to ~/.config/hocket/config.yml, which is yours",
+				"a project cannot send your own key to another address")
+			continue
 		}
 		all[e.Name] = provider
 	}
@@ -182,9 +206,10 @@ func readPrices(m *strictyaml.Map) map[string]agent.Price {
 	return all
 }
 
-func readSecrets(m *strictyaml.Map) map[string]Place {
+func readSecrets(m *strictyaml.Map, at map[string]workflow.Pos) map[string]Place {
 	all := map[string]Place{}
 	for e := range m.All() {
+		at["secrets."+e.Name] = e.Key.Pos()
 		all[e.Name] = readPlace(e.Value)
 	}
 	return all
@@ -208,9 +233,10 @@ func readPlace(n strictyaml.Node) Place {
 	return p
 }
 
-func readServers(m *strictyaml.Map, secrets map[string]Place) []Server {
+func readServers(m *strictyaml.Map, secrets map[string]Place, at map[string]workflow.Pos) []Server {
 	var all []Server
 	for e := range m.All() {
+		at["mcp."+e.Name] = e.Key.Pos()
 		s := e.Value.Map()
 		server := Server{
 			Name: e.Name, URL: s.String("url"), Env: readValues(s.Map("env"), secrets), Headers: readValues(s.Map("headers"), secrets),

@@ -22,8 +22,8 @@ type found struct {
 func (p *Project) find(name string, among ...string) ([]found, error) {
 	var list []found
 	for _, file := range p.candidates(name, among) {
-		text, err := p.read(file)
-		if os.IsNotExist(err) {
+		text, err := p.read(file, among...)
+		if os.IsNotExist(err) || p.unusable(file, err) {
 			continue
 		}
 		if err != nil {
@@ -69,7 +69,8 @@ func (p *Project) workflowDirs() []string {
 // Names are the workflows of the project, by name, with those of other
 // directories.
 func (p *Project) Names(among ...string) []string {
-	return workflowsIn(p.read, slices.Concat(among, p.workflowDirs()))
+	read := func(file string) ([]byte, error) { return p.read(file, among...) }
+	return workflowsIn(read, slices.Concat(among, p.workflowDirs()))
 }
 
 // workflowsIn are the workflows of some directories, by name. Files of the same

@@ -103,7 +103,7 @@ func (p *Project) agentsBeside(file string) error {
 	if dir == p.Root {
 		return nil
 	}
-	return p.readAgents(homesIn(dir))
+	return p.readAgents(p.homesIn(dir))
 }
 
 // findRoot is the file of the root, nil if there is none or more than one.
@@ -112,9 +112,12 @@ func (l *Loaded) findRoot(nameOrFile string) (*found, error) {
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(l.project.dir, file)
 	}
-	text, err := l.project.read(file)
+	text, err := l.project.readNamed(file)
 	if err == nil {
 		return &found{file, text}, nil
+	}
+	if isFile(file) && l.project.unusable(file, err) {
+		return nil, nil
 	}
 	if !os.IsNotExist(err) && isFile(file) {
 		return nil, err

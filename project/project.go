@@ -3,12 +3,16 @@ package project
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/projectfile"
+	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -17,6 +21,8 @@ type Options struct {
 	// State is where runs are kept. "": a directory of this project's own
 	// below StateHome.
 	State string
+	// User is the user's own config.yml, for what no project may set; "": there is none.
+	User string
 	// StateHome is the user's directory for state: XDG_STATE_HOME, or
 	// ~/.local/state.
 	StateHome string
@@ -52,6 +58,8 @@ type Project struct {
 	reserved    []string
 	definitions []*agent.Definition
 	found       workflow.Diagnostics
+	powers      trust.Powers            // that others found
+	at          map[string]workflow.Pos // where config.yml says what needs trust, such as mcp.NAME
 }
 
 // Open opens the project around a directory: the nearest directory upward that
@@ -67,12 +75,12 @@ func Open(dir string, o Options) (*Project, error) {
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("project: %s is not a directory", dir)
 	}
-	p := &Project{dir: dir, Root: findRoot(abs), Config: defaultConfig(), State: o.State, reserved: o.Reserved, Sources: make(map[string][]byte)}
-	p.homes = homesIn(p.Root)
+	p := &Project{dir: dir, Root: findRoot(abs), Config: defaultConfig(), State: o.State, reserved: o.Reserved, Sources: make(map[string][]byte), at: map[string]workflow.Pos{}}
+	p.homes = p.homesIn(p.Root)
 	if p.State == "" {
 		p.State = filepath.Join(o.StateHome, "hocket", key(p.Root))
 	}
-	if err := p.readConfig(); err != nil {
+	if err := p.readConfig(o.User); err != nil {
 		return nil, err
 	}
 	if o.Executors != nil {
@@ -88,15 +96,36 @@ func Open(dir string, o Options) (*Project, error) {
 // Executors are all that can carry out tasks here, by name.
 func (p *Project) Executors() map[string]agent.Executor { return p.executors }
 
-// homesIn are the directories of a project that stand in a directory.
-func homesIn(dir string) []string {
-	var homes []string
-	for _, name := range agent.Homes {
-		if home := filepath.Join(dir, name); isDir(home) {
-			homes = append(homes, home)
-		}
+// homesIn are the directories of a project that stand in a directory. One that is a link
+// may lead anywhere, and is refused.
+func (p *Project) homesIn(dir string) []string {
+	homes, links := agent.HomesIn(dir)
+	for _, link := range links {
+		p.refuse(link, "put the folder itself there", "%s is a link", filepath.Base(link))
 	}
 	return homes
+}
+
+// refuse reports a file of the project that is not opened.
+func (p *Project) refuse(file, detail, summary string, args ...any) {
+	d := workflow.Errorf(workflow.Pos{File: file}, codeLink, detail, summary, args...)
+	if !slices.ContainsFunc(p.found, func(o workflow.Diagnostic) bool { return o.Code == d.Code && o.Pos == d.Pos }) {
+		p.found = append(p.found, d)
+	}
+}
+
+// unusable says whether a file was not read because of what it is, and reports it.
+func (p *Project) unusable(file string, err error) bool {
+	var outside *projectfile.OutsideError
+	switch {
+	case errors.As(err, &outside):
+		p.refuse(file, "put the file itself there: what a link leads to is not part of the project", "%s is a link that leads out of the project", filepath.Base(file))
+	case errors.Is(err, projectfile.ErrNotFile):
+		p.refuse(file, "put a text file there", "%s is %v", filepath.Base(file), projectfile.ErrNotFile)
+	default:
+		return false
+	}
+	return true
 }
 
 // Diagnostics are the mistakes in the project's own files: config.yml and the
@@ -137,26 +166,55 @@ func key(root string) string {
 	return strings.Trim(name, ".-") + "-" + hex.EncodeToString(sum[:6])
 }
 
-// readConfig reads the config.yml of the first directory that has one.
-func (p *Project) readConfig() error {
+// readConfig reads the config.yml of the first directory that has one, and that of the
+// user, which counts more.
+func (p *Project) readConfig(user string) error {
 	for _, home := range p.homes {
 		file := filepath.Join(home, "config.yml")
 		text, err := p.read(file)
-		if os.IsNotExist(err) {
+		if os.IsNotExist(err) || p.unusable(file, err) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		p.Config, p.found = readConfig(file, text)
+		config, found := readConfig(file, text, p.at)
+		p.Config, p.found = config, append(p.found, found...)
+		break
+	}
+	if user == "" {
 		return nil
 	}
+	text, err := os.ReadFile(user)
+	if os.IsNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("project: %w", err)
+	}
+	p.Sources[user] = text
+	p.found = append(p.found, p.Config.readUser(user, text)...)
 	return nil
 }
 
-// read reads a file and keeps its text, so that diagnostics can show it.
-func (p *Project) read(file string) ([]byte, error) {
+// read reads a file of the project, or of one of the directories, and keeps its text, so
+// that diagnostics can show it.
+func (p *Project) read(file string, in ...string) ([]byte, error) {
+	text, err := projectfile.Read(file, append(in, p.Root)...)
+	return p.keep(file, text, err)
+}
+
+// readNamed reads a file that the user named. One outside of the project is what the
+// user meant; one inside does not lead out of it.
+func (p *Project) readNamed(file string) ([]byte, error) {
+	if isBelow(p.Root, file) {
+		return p.read(file)
+	}
 	text, err := os.ReadFile(file)
+	return p.keep(file, text, err)
+}
+
+func (p *Project) keep(file string, text []byte, err error) ([]byte, error) {
 	if os.IsNotExist(err) {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ import (
 //
 // All code blocks under one heading make one project. The first is the workflow
 // that is checked; another one begins with a comment that names its file. A sh
-// block is a command line whose --input flags are given.
+// block is a command line whose --input flags are given, or makes a link.
 
 const pages = "../docs/rules"
 
@@ -153,11 +153,14 @@ func try(t *testing.T, code string, blocks []fence) workflow.Diagnostics {
 	files["workflow.yml"] = "steps: [{agent: writer}]\n"
 	root := "workflow.yml"
 	var pairs []string
+	var links [][]string // target and name
 	for i, b := range blocks {
 		line, _, _ := strings.Cut(strings.TrimPrefix(b.text, "---\n"), "\n") // or a comment in keys in front
 		name, named := strings.CutPrefix(line, "# ")
 		named = named && filepath.Ext(name) != ""
 		switch {
+		case strings.HasPrefix(b.text, "ln -s "):
+			links = append(links, strings.Fields(b.text)[2:])
 		case b.language == "sh":
 			pairs = inputFlags(b.text)
 		case !named:
@@ -170,7 +173,13 @@ func try(t *testing.T, code string, blocks []fence) workflow.Diagnostics {
 			}
 		}
 	}
-	l := load(t, open(t, write(t, files), installed[code]...), root)
+	dir := write(t, files)
+	for _, link := range links {
+		if err := os.Symlink(link[0], filepath.Join(dir, link[1])); err != nil {
+			t.Skip("this system has no links")
+		}
+	}
+	l := load(t, open(t, dir, installed[code]...), root)
 	found := l.Check(nil)
 	if pairs != nil {
 		_, wrong := l.Inputs(nil, pairs)

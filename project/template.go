@@ -72,7 +72,7 @@ func (l *Loaded) templateIn(file string) (*template, error) {
 	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
 		return nil, errNoText
 	}
-	text, err := l.project.read(file)
+	text, err := l.project.read(file, filepath.Dir(file)) // where it may be was looked at before
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (l *Loaded) templateIn(file string) (*template, error) {
 
 // homesFor are the directories whose agents and prompts a workflow may use: those
 // beside its file, and those of the project.
-func (p *Project) homesFor(dir string) []string { return append(homesIn(dir), p.homes...) }
+func (p *Project) homesFor(dir string) []string { return append(p.homesIn(dir), p.homes...) }
 
 // templateHint says which prompt was meant, or where to write it.
 func templateHint(name string, homes []string) string {

@@ -2,6 +2,7 @@ package trust
 
 import (
 	"fmt"
+	"strings"
 )
 
 // Decision is what was found out about a project.
@@ -59,7 +60,7 @@ type UntrustedError struct {
 }
 
 func (e *UntrustedError) Error() string {
-	return fmt.Sprintf("the project %s is not trusted, and its files can do this:\n%s%s", e.Root, e.Missing, e.Hint())
+	return fmt.Sprintf("the project %s is not trusted, and its files can do this:\n%s; %s", e.Root, strings.TrimRight(e.Missing.String(), "\n"), e.Hint())
 }
 
 // Hint says what to do.

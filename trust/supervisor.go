@@ -52,10 +52,9 @@ func Supervisor(env []string) string {
 type ancestor struct{ args, env []string }
 
 func marked(env []string) string {
-	for _, pair := range env {
-		name, value, _ := strings.Cut(pair, "=")
-		for _, m := range markers {
-			if m.name == name && value != "" {
+	for _, m := range markers {
+		for _, pair := range env {
+			if value, ok := strings.CutPrefix(pair, m.name+"="); ok && value != "" {
 				return m.by
 			}
 		}

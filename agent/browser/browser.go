@@ -39,6 +39,7 @@ func (b *Browser) Traits() agent.Traits {
 	return agent.Traits{
 		About: "Opens web pages, reads and operates them", Settings: b.schema,
 		Missing: b.missing, Exact: exact, Tools: b.tools,
+		Does: func(map[string]any) []agent.Power { return []agent.Power{agent.MayReach} },
 	}
 }
 

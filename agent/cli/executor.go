@@ -83,6 +83,7 @@ func (x *Executor) Traits() agent.Traits {
 		Resumes:     x.resumes,
 		Account:     func(*agent.Task) string { return x.m().Account },
 		Unbounded:   x.unbounded,
+		Powers:      x.powers,
 	}
 }
 

@@ -21,6 +21,7 @@ type Manifest struct {
 	ProjectFiles []string
 	Pos          workflow.Pos
 
+	meaning     string // all that a project's file says, without how it is written
 	versionArgs []string
 	headless    bool // it can be run without a conversation
 	args        []argument

@@ -57,7 +57,15 @@ func New() *File {
 
 // Traits describes it.
 func (f *File) Traits() agent.Traits {
-	return agent.Traits{About: "Reads, writes and lists files of the project", Settings: f.schema, Exact: exact, Tools: tools}
+	return agent.Traits{About: "Reads, writes and lists files of the project", Settings: f.schema, Exact: exact, Tools: tools, Does: does}
+}
+
+// does: some actions write.
+func does(settings map[string]any) []agent.Power {
+	if action := settings["action"]; action == "read" || action == "list" {
+		return []agent.Power{agent.MayRead}
+	}
+	return []agent.Power{agent.MayWrite}
 }
 
 type settings struct {

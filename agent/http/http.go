@@ -49,7 +49,7 @@ func New(o Options) *HTTP {
 
 // Traits describes it.
 func (h *HTTP) Traits() agent.Traits {
-	return agent.Traits{About: "Makes HTTP requests", Settings: h.schema, Exact: exact, Tools: h.tools}
+	return agent.Traits{About: "Makes HTTP requests", Settings: h.schema, Exact: exact, Tools: h.tools, Powers: powers, Does: does}
 }
 
 // Run makes the request that the settings describe, and reads the answer.

@@ -13,6 +13,7 @@ const Mark = "***"
 // Masker hides secrets. The zero value knows none. It is safe for concurrent use.
 type Masker struct {
 	finder atomic.Pointer[automaton] // nil: there is nothing to hide
+	load   func()                    // finds what is to be hidden, before anything is; nil: nothing
 
 	mu    sync.Mutex
 	known []string
@@ -39,8 +40,15 @@ func (m *Masker) Add(values ...string) {
 	m.finder.Store(newAutomaton(all))
 }
 
+func (m *Masker) ready() {
+	if m.load != nil {
+		m.load()
+	}
+}
+
 // Mask hides the secrets in a text.
 func (m *Masker) Mask(text string) string {
+	m.ready()
 	finder := m.finder.Load()
 	if finder == nil || !finder.any(text) {
 		return text
@@ -57,6 +65,7 @@ func (m *Masker) Mask(text string) string {
 // secret begins with them: these wait for the next piece, or for flush. Both
 // functions are safe for concurrent use.
 func (m *Masker) Stream(to func(piece []byte)) (write func(piece []byte), flush func()) {
+	m.ready()
 	var mu sync.Mutex
 	s := stream{to: to}
 	write = func(piece []byte) {

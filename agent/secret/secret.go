@@ -65,24 +65,35 @@ type Options struct {
 // Store finds secrets. It is safe for concurrent use.
 type Store struct {
 	places map[string]Place
+	hidden []Place
 	getenv func(string) (string, bool)
 	dir    string
 	masker *Masker
-	short  []string // names of secrets that are there, and too short to be hidden
+	load   func()   // finds all secrets, once
+	short  []string // names of secrets that are there, and too short to be hidden; after load
 
 	mu    sync.Mutex
 	files map[string]string // that were read, by path
 }
 
-// New makes a store. What of its secrets is there is hidden from now on; that one
-// is missing is told when it is asked for.
+// New makes a store. It opens nothing yet: a file that a stranger's project names is
+// none of our business until somebody works with it. What of the secrets is there is
+// hidden in everything that the [Masker] is given; that one is missing is told when it
+// is asked for.
 func New(o Options) *Store {
-	s := &Store{places: maps.Clone(o.Places), getenv: o.Getenv, dir: o.Dir, masker: &Masker{}, files: map[string]string{}}
+	s := &Store{places: maps.Clone(o.Places), hidden: o.Hidden, getenv: o.Getenv, dir: o.Dir, masker: &Masker{}, files: map[string]string{}}
 	if s.getenv == nil {
 		s.getenv = os.LookupEnv
 	}
+	s.load = sync.OnceFunc(s.findAll)
+	s.masker.load = s.load
+	return s
+}
+
+// findAll finds all secrets that are there.
+func (s *Store) findAll() {
 	var values []string
-	for _, place := range o.Hidden {
+	for _, place := range s.hidden {
 		if value, err := s.read(place); err == nil {
 			values = append(values, value)
 		}
@@ -100,7 +111,6 @@ func New(o Options) *Store {
 		}
 	}
 	s.masker.Add(values...)
-	return s
 }
 
 // Names are those of the secrets that the configuration names, sorted.
@@ -108,6 +118,7 @@ func (s *Store) Names() []string { return slices.Sorted(maps.Keys(s.places)) }
 
 // TooShort says that a secret which is there cannot be hidden; nil: all can.
 func (s *Store) TooShort() error {
+	s.load()
 	if len(s.short) == 0 {
 		return nil
 	}
@@ -194,6 +205,9 @@ func (s *Store) read(place Place) (string, error) {
 
 // readFile gives what a file holds, without the line end that editors put behind.
 func readFile(path string) (string, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return "", fmt.Errorf("cannot be read: %s is not a file", path) // to open a pipe waits for who writes it
+	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", errors.New("is not there: there is no file " + path)

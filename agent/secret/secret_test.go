@@ -338,3 +338,16 @@ func BenchmarkAdd(b *testing.B) {
 		benchmarkMasker()
 	}
 }
+
+// A file that a project names is opened when there is something to hide, or somebody
+// asks for it: not to look at the project.
+func TestFilesAreNotOpenedAtOnce(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	s := secret.New(secret.Options{Getenv: environment(), Places: map[string]secret.Place{"token": {File: file}}})
+	if err := os.WriteFile(file, []byte("tok-123456\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Masker().Mask("tok-123456"); got != "***" { // it was not there when the store was made
+		t.Errorf("masked: %q", got)
+	}
+}

@@ -46,7 +46,7 @@ func New(o Options) *Shell {
 
 // Traits describes it. A command finds the prompt of its agent on standard input.
 func (s *Shell) Traits() agent.Traits {
-	return agent.Traits{About: "Runs commands", Settings: s.schema, Exact: exact, Tools: s.tools, Supports: agent.Keys("prompt")}
+	return agent.Traits{About: "Runs commands", Settings: s.schema, Exact: exact, Tools: s.tools, Supports: agent.Keys("prompt"), Does: does}
 }
 
 // Run runs the command that the settings describe, to its end.
@@ -90,6 +90,9 @@ func (s *Shell) command(task *agent.Task, set *settings) (*exec.Cmd, error) {
 	cmd.Dir, cmd.Env = dir, env
 	return cmd, nil
 }
+
+// does: a command can do whatever the user can.
+func does(map[string]any) []agent.Power { return []agent.Power{agent.MayRun} }
 
 // input is what the command finds on standard input.
 func input(task *agent.Task, set *settings) string {

@@ -42,7 +42,7 @@ func (s *Set) Enforcement() Enforcement {
 	support := sandbox.Supported()
 	switch {
 	case s.options.Sandbox == SandboxNone:
-		return Enforcement{Why: "config.yml says `sandbox: none` under `tools`"}
+		return Enforcement{Why: "your own config.yml says `sandbox: none` under `tools`"}
 	case support.None != "":
 		return Enforcement{Why: support.None}
 	}

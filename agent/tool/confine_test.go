@@ -257,7 +257,7 @@ func TestNotEnforced(t *testing.T) {
 			t.Errorf("%s, %v", out, err)
 		}
 	}
-	line := "what the permissions of tools say about network and files is not enforced for programs: config.yml says `sandbox: none` under `tools`\n"
+	line := "what the permissions of tools say about network and files is not enforced for programs: your own config.yml says `sandbox: none` under `tools`\n"
 	if log.String() != line+line {
 		t.Errorf("the log is %q", log.String())
 	}

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/projectfile"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/extract"
 )
@@ -55,12 +56,9 @@ func Load(root string, o Options) (*Set, workflow.Diagnostics, error) {
 	}
 	s := &Set{root: root, options: o}
 	var found workflow.Diagnostics
-	for _, home := range agent.Homes {
-		wrong, err := s.read(filepath.Join(root, home, "tools"))
-		if err != nil {
-			return nil, nil, err
-		}
-		found = append(found, wrong...)
+	homes, _ := agent.HomesIn(root)
+	for _, home := range homes {
+		found = append(found, s.read(filepath.Join(home, "tools"))...)
 	}
 	slices.SortFunc(s.own, func(a, b *Manifest) int { return strings.Compare(a.Name, b.Name) })
 	// Most commands ask for none, and to read a schema takes time.
@@ -77,23 +75,24 @@ func Load(root string, o Options) (*Set, workflow.Diagnostics, error) {
 }
 
 // read adds the tools of a directory. One that is there already stays.
-func (s *Set) read(dir string) (workflow.Diagnostics, error) {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+func (s *Set) read(dir string) workflow.Diagnostics {
+	entries, err := projectfile.List(dir, s.root)
 	if err != nil {
-		return nil, fmt.Errorf("tool: %w", err)
+		return workflow.Diagnostics{unusable(dir, err)}
 	}
 	var found workflow.Diagnostics
 	for _, e := range entries {
 		file := filepath.Join(dir, e.Name(), File)
-		text, err := os.ReadFile(file)
-		if !e.IsDir() && !isDir(filepath.Dir(file)) || errors.Is(err, fs.ErrNotExist) {
+		if !e.IsDir() && !isDir(filepath.Dir(file)) {
+			continue
+		}
+		text, err := projectfile.Read(file, s.root)
+		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("tool: %w", err)
+			found = append(found, unusable(file, err))
+			continue
 		}
 		m, wrong := Read(file, text)
 		if m != nil {
@@ -105,7 +104,11 @@ func (s *Set) read(dir string) (workflow.Diagnostics, error) {
 		}
 		found = append(found, wrong...)
 	}
-	return found, nil
+	return found
+}
+
+func unusable(file string, err error) workflow.Diagnostic {
+	return workflow.Errorf(workflow.Pos{File: file}, CodeDefinition, "put the file itself there", "a tool cannot be read: %v", err)
 }
 
 // missingFile says that the file of a script is not there.

@@ -12,15 +12,20 @@ import (
 	"testing"
 
 	"github.com/hocket-dev/hocket/cli"
+	"github.com/hocket-dev/hocket/trust"
 )
 
 // asHocket makes this test binary behave as the command itself.
 const asHocket = "HOCKET_DOCTEST_AS_COMMAND"
 
+// underAgent names the agent that runs the tests, if one does.
+const underAgent = "HOCKET_DOCTEST_UNDER_AGENT"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(asHocket) != "" {
-		os.Exit(cli.Main(os.Args[1:], cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+		os.Exit(cli.Main(os.Args[1:], cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Agent: os.Getenv(underAgent)}))
 	}
+	os.Setenv(underAgent, trust.Supervisor(os.Environ()))
 	os.Exit(m.Run())
 }
 
@@ -34,7 +39,7 @@ func hocket(t *testing.T, dir, state string, args ...string) (string, int) {
 	}
 	cmd := exec.Command(self, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), asHocket+"=1", "XDG_STATE_HOME="+state, "NO_COLOR=1", "USER=you", "LC_ALL=C.UTF-8")
+	cmd.Env = append(os.Environ(), asHocket+"=1", "XDG_STATE_HOME="+state, "XDG_CONFIG_HOME="+state, "NO_COLOR=1", "USER=you", "LC_ALL=C.UTF-8")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err = cmd.Run()

@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/projectfile"
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/trust"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// powers are what needs trust where an agent of a project is this CLI: the settings that
+// the project has for it, and what settings of the task change of how it is started.
+func (x *Executor) powers(root string, settings map[string]any) trust.Powers {
+	var list trust.Powers
+	name := x.name()
+	if files := existing(slices.Concat(x.m().ProjectFiles, x.m().talkFiles()), root, root); len(files) > 0 {
+		list = append(list, trust.Power{Kind: trust.Settings, What: name + " uses the project's " + strings.Join(files, ", "), Where: files[0], Material: trust.Tree(root, files...)})
+	}
+	if program, ok := settings["program"].(string); ok {
+		list = append(list, trust.Power{Kind: trust.Program, What: name + " is the program " + program, Material: trust.Contents(root, root, program)})
+	}
+	for key, what := range map[string]string{"args": "the arguments", "env": "the variables"} {
+		if value, ok := settings[key]; ok {
+			list = append(list, trust.Power{Kind: trust.Program, What: fmt.Sprintf("%s is started with %s %s", name, what, workflow.FormatJSON(value))})
+		}
+	}
+	return list
+}
+
+func (x *Executor) name() string {
+	if x.o.Manifest != nil {
+		return x.o.Manifest.Name
+	}
+	return x.o.Builtin
+}
+
+func (m *Manifest) talkFiles() []string {
+	if m.acp == nil {
+		return nil
+	}
+	return m.acp.files
+}
+
+// LoadManifests reads the manifests of a project, .hocket/clis/*.yml. Of two of the same
+// name the one in .hocket counts. What is wrong with them is in the diagnostics.
+func LoadManifests(root string) ([]*Manifest, workflow.Diagnostics, error) {
+	var all []*Manifest
+	var found workflow.Diagnostics
+	homes, _ := agent.HomesIn(root)
+	for _, home := range homes {
+		entries, err := projectfile.List(filepath.Join(home, "clis"), root)
+		if err != nil {
+			found = append(found, unusable(filepath.Join(home, "clis"), err))
+			continue
+		}
+		for _, e := range entries {
+			file := filepath.Join(home, "clis", e.Name())
+			if e.IsDir() || filepath.Ext(file) != ".yml" {
+				continue
+			}
+			text, err := projectfile.Read(file, root)
+			if err != nil {
+				found = append(found, unusable(file, err))
+				continue
+			}
+			m, wrong := ReadManifest(file, text)
+			found = append(found, wrong...)
+			if m == nil || slices.ContainsFunc(all, func(o *Manifest) bool { return o.Name == m.Name }) {
+				continue
+			}
+			m.meaning = workflow.FormatJSON(strictyaml.Read(file, text).Root().Value())
+			all = append(all, m)
+		}
+	}
+	return all, found, nil
+}
+
+func unusable(file string, err error) workflow.Diagnostic {
+	return workflow.Errorf(workflow.Pos{File: file}, CodeManifest, "put the file itself there", "a manifest cannot be read: %v", err)
+}
+
+// Powers are what needs trust for the manifests of a project: each starts programs.
+func Powers(root string, manifests []*Manifest) trust.Powers {
+	var list trust.Powers
+	for _, m := range manifests {
+		list = append(list, trust.Power{
+			Kind: trust.CLI, What: fmt.Sprintf("the CLI agent %s starts %s", m.Name, strings.Join(m.Programs, " or ")),
+			Where: at(root, m.Pos), Material: m.meaning + "\n" + trust.Contents(root, root, m.Programs...),
+		})
+	}
+	return list
+}
+
+// at names a place in a file of the project.
+func at(root string, pos workflow.Pos) string {
+	file := pos.File
+	if rel, err := filepath.Rel(root, file); err == nil {
+		file = filepath.ToSlash(rel)
+	}
+	return fmt.Sprintf("%s:%d", file, max(pos.Line, 1))
+}

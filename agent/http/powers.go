@@ -1,0 +1,26 @@
+package http
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/trust"
+)
+
+// does: every request goes out.
+func does(map[string]any) []agent.Power { return []agent.Power{agent.MayReach} }
+
+// powers are the variables of the environment that headers send away.
+func powers(_ string, settings map[string]any) trust.Powers {
+	headers, _ := settings["headers"].(map[string]any)
+	url, _ := settings["url"].(string)
+	var list trust.Powers
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		header, _ := headers[name].(map[string]any)
+		if variable, ok := header["env"].(string); ok {
+			list = append(list, trust.Power{Kind: trust.Secret, What: "sends the variable " + variable + " to " + url})
+		}
+	}
+	return list
+}

@@ -1,0 +1,228 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/cli/ask"
+	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/trust"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// onlyPerson refuses a verb that only a person may use where a model's process uses it.
+func (a *app) onlyPerson(verb string) error {
+	by := trust.Supervisor(os.Environ())
+	if by == "" || by == a.std.Agent {
+		return nil
+	}
+	what, hint := explain(&trust.SupervisedError{Verb: verb, By: by})
+	return usagef(hint, "%s", what)
+}
+
+// trustFlags are those of the verb. At most one of them is given.
+type trustFlags struct {
+	list, print, diff, revoke bool
+	digest                    string
+}
+
+func (a *app) trustVerb() *cobra.Command {
+	var f trustFlags
+	cmd := &cobra.Command{
+		Use:   "trust [FILE...] [FLAGS]",
+		Short: "see what a project can do, and approve it",
+		Long: `Show what the files of the project can do beyond the steps of a workflow that you
+run: send keys to addresses, start MCP servers and tools, replace CLI agents, let
+agents do everything without asking. You approve exactly that; when there is more
+of it, you are asked again. Until then steps see no secrets of your environment,
+and CLI agents start without the project's own settings.
+
+Workflows outside of .hocket/workflows count where they are named. Approvals are
+kept in your state directory, for the place where the project is.`,
+		Example: `  # look, and answer
+  hocket trust
+
+  # in CI: print the digest once, look at it, and give it to every run
+  hocket trust --print
+  hocket trust --trust sha256:5f1c…
+
+  # what has changed since, and which projects are trusted
+  hocket trust --diff
+  hocket trust --list`,
+		Args:              argsBetween(0, -1),
+		ValidArgsFunction: a.completeWorkflow,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.trust(cmd.Context(), args, &f) },
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.list, "list", false, "list the projects that you trust")
+	flags.BoolVar(&f.print, "print", false, "print the digest of what the project can do")
+	flags.BoolVar(&f.diff, "diff", false, "print what it can do more, and less, than you approved")
+	flags.BoolVar(&f.revoke, "revoke", false, "no longer trust the project")
+	flags.StringVar(&f.digest, "trust", "", "approve without asking, if `DIGEST` is that of what the project can do")
+	cmd.MarkFlagsMutuallyExclusive("list", "print", "diff", "revoke", "trust")
+	return cmd
+}
+
+// trustState is trust --json.
+type trustState struct {
+	Root    string       `json:"root"`
+	Digest  string       `json:"digest"`
+	Trusted bool         `json:"trusted"`
+	Powers  trust.Powers `json:"powers"`
+	Missing trust.Powers `json:"missing"` // not approved
+}
+
+func (a *app) trust(ctx context.Context, files []string, f *trustFlags) error {
+	p, err := a.openProject()
+	if err != nil {
+		return err
+	}
+	switch {
+	case f.list:
+		return a.listTrusted(p.Approvals())
+	case f.revoke:
+		return a.revoke(p)
+	}
+	powers, err := powersOf(p, files)
+	if err != nil {
+		return err
+	}
+	decision, err := p.Trusted(powers, "")
+	if err != nil {
+		return err
+	}
+	switch {
+	case f.diff:
+		before, _, err := p.Approvals().Find(p.Root(), powers)
+		if err != nil {
+			return err
+		}
+		return a.print(view.Text(powers.Diff(before.Powers)))
+	case a.json:
+		return a.printJSON(trustState{p.Root(), powers.Digest(), decision.Trusted, orNone(powers), orNone(decision.Missing)})
+	case f.print:
+		return a.print(powers.Digest() + "\n")
+	}
+	return a.askTrust(ctx, p, powers, decision, f.digest)
+}
+
+// orNone is a list that JSON shows as one, also without entries.
+func orNone(ps trust.Powers) trust.Powers { return append(trust.Powers{}, ps...) }
+
+// powersOf are the powers of a project, with those of workflows that are named.
+func powersOf(p *hocket.Project, files []string) (trust.Powers, error) {
+	var list []*hocket.Workflow
+	for _, file := range files {
+		w, err := p.Load(file)
+		if err != nil {
+			return nil, err
+		}
+		if w.Model() == nil {
+			return nil, &diagnosticsError{w.Diagnostics()}
+		}
+		list = append(list, w)
+	}
+	return p.Powers(list...)
+}
+
+// askTrust approves the powers of a project: by their digest, or by who is asked.
+func (a *app) askTrust(ctx context.Context, p *hocket.Project, powers trust.Powers, decision trust.Decision, digest string) error {
+	if decision.Trusted {
+		return a.print("You trust " + p.Root() + " with this:\n" + view.Text(powers.String()))
+	}
+	if err := a.onlyPerson("trust"); err != nil {
+		return err
+	}
+	q := trust.Ask(p.Root(), powers, decision.Missing)
+	switch {
+	case digest == q.Digest:
+	case digest != "":
+		return usagef("look at it with `hocket trust`; its digest is "+q.Digest, "--trust names something else than what the project can do now")
+	default:
+		if err := a.askPerson(ctx, q); err != nil {
+			return err
+		}
+	}
+	if err := p.Trust(powers); err != nil {
+		return err
+	}
+	return a.print("trusted " + p.Root() + "\n")
+}
+
+// askPerson asks in the terminal.
+func (a *app) askPerson(ctx context.Context, q trust.Question) error {
+	a.note(view.Text(q.Detail))
+	in, reads := terminal(a.std.In)
+	if _, shows := terminal(a.std.Err); !reads || !shows {
+		return usagef("run it in a terminal, or give --trust "+q.Digest, "nobody can be asked here")
+	}
+	people := ask.NewTerminal(a.std.In, a.std.Err)
+	people.Forget = func() { forgetTyped(in) }
+	var options []workflow.Option
+	for _, o := range q.Options {
+		options = append(options, workflow.Option{Value: o})
+	}
+	answer, err := people.Ask(ctx, ask.Question{Text: q.Text, Options: options})
+	switch {
+	case errors.Is(err, errInterrupted):
+		return exitError(exitInterrupted)
+	case err != nil && !errors.Is(err, ask.ErrUnanswered):
+		return err
+	case err != nil || answer != trust.Yes:
+		a.note("not trusted\n")
+		return exitError(exitFailed)
+	}
+	return nil
+}
+
+func (a *app) revoke(p *hocket.Project) error {
+	if err := a.onlyPerson("trust --revoke"); err != nil {
+		return err
+	}
+	had, err := p.Approvals().Revoke(p.Root())
+	if err != nil {
+		return err
+	}
+	if !had {
+		return a.print(p.Root() + " was not trusted\n")
+	}
+	return a.print("no longer trusted: " + p.Root() + "\n")
+}
+
+func (a *app) listTrusted(store *trust.Store) error {
+	all, err := store.List()
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(append([]trust.Approval{}, all...))
+	}
+	for _, one := range all {
+		if err := a.print(one.Root + "  " + one.Digest + "  " + one.At.Local().Format("2006-01-02 15:04") + "  " + view.Line(one.By) + "\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// trustNew trusts the project that init has just made. Where other files of the project
+// were there before, a person decides.
+func (a *app) trustNew(dir string) error {
+	if a.onlyPerson("init") != nil {
+		return nil // an agent may make a project, but not trust it
+	}
+	a.dir = dir
+	p, err := a.reopenProject()
+	if err != nil {
+		return err
+	}
+	powers, err := p.Powers()
+	if err != nil || len(powers) > 0 {
+		return err
+	}
+	return p.Trust(powers)
+}

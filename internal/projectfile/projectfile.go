@@ -1,0 +1,83 @@
+// Package projectfile reads the files of a project, which may be a stranger's: a link in
+// it may lead to any file of the user, and a name may stand for something that never
+// ends. It imports nothing of ours; whoever reads definitions imports it.
+package projectfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// largest is how much one file may hold. No definition comes near.
+const largest = 16 << 20
+
+// OutsideError says that a file is a link, or below one, that leads out of the project.
+type OutsideError struct{ File string }
+
+func (e *OutsideError) Error() string { return e.File + " is a link that leads out of the project" }
+
+// ErrNotFile says that a name stands for something that is not a file, or for one that is
+// far too large.
+var ErrNotFile = errors.New("not a regular file of at most 16 MB")
+
+// Read gives what a file holds that is in one of the directories, wherever links lead.
+func Read(file string, in ...string) ([]byte, error) {
+	path, err := Resolve(file, in...)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(path) // first: to open a pipe waits for who writes it
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > largest {
+		return nil, fmt.Errorf("%s: %w", file, ErrNotFile)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, largest))
+}
+
+// List gives the entries of such a directory, in order; none, if it does not exist.
+func List(dir string, in ...string) ([]fs.DirEntry, error) {
+	path, err := Resolve(dir, in...)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	return os.ReadDir(path)
+}
+
+// Resolve is where a file really is. The error is an [*OutsideError] if that is in none
+// of the directories.
+func Resolve(file string, in ...string) (string, error) {
+	path, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		return "", err
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	for _, dir := range in {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dir = real
+		}
+		if dir, err = filepath.Abs(dir); err != nil {
+			return "", err
+		}
+		if rel, err := filepath.Rel(dir, abs); err == nil && filepath.IsLocal(rel) {
+			return path, nil
+		}
+	}
+	return "", &OutsideError{File: file}
+}

@@ -1,0 +1,74 @@
+package project
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Abilities says in one line what the workflow may do on this machine, by the steps
+// that do it; "" it runs no commands, writes no files and reaches no network.
+func (l *Loaded) Abilities() string {
+	l.choose()
+	by := map[agent.Power][]string{}
+	l.tasks(func(_ *workflow.Workflow, n *workflow.Node, task *workflow.Task, d *agent.Definition) {
+		for _, power := range l.project.does(d, task) {
+			if !slices.Contains(by[power], n.ID) {
+				by[power] = append(by[power], n.ID)
+			}
+		}
+	})
+	var parts []string
+	for _, of := range []struct {
+		power agent.Power
+		words string
+	}{{agent.MayRun, "runs commands"}, {agent.MayWrite, "writes files"}, {agent.MayReach, "reaches the network"}} {
+		if steps := by[of.power]; len(steps) > 0 {
+			parts = append(parts, of.words+" ("+some(steps)+")")
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return l.Bundle.Root.Name + " " + strings.Join(parts, ", ")
+}
+
+// some are the first of a list.
+func some(steps []string) string {
+	if len(steps) > 3 {
+		return strings.Join(steps[:3], ", ") + ", …"
+	}
+	return strings.Join(steps, ", ")
+}
+
+// does is what a task can do: as its settings say, or else as its agent is permitted to
+// without asking. An agent that calls tools does what those that it has do.
+func (p *Project) does(d *agent.Definition, task *workflow.Task) []agent.Power {
+	traits := p.Agents.Traits(d.Agent)
+	work := &agent.Task{Agent: d, Settings: d.With(task.Settings)}
+	if !traits.FromPrompt(work) {
+		if traits.Does == nil {
+			return nil
+		}
+		return traits.Does(work.Settings)
+	}
+	if traits.CallsTools && len(d.Tools)+len(d.Servers) == 0 && !traits.Specialist {
+		return nil
+	}
+	written := maps.Clone(d.Permissions)
+	if _, named := written["mode"]; !named && !traits.CallsTools { // a CLI may edit by default
+		written = map[string]any{"mode": "edit"}
+		maps.Copy(written, d.Permissions)
+	}
+	permissions, _ := agent.ReadPermissions(written, "allow", "deny")
+	var list []agent.Power
+	for power, what := range map[agent.Power]string{agent.MayRun: "x", agent.MayWrite: "x", agent.MayReach: "https://x"} {
+		if permissions.For(power, what) == agent.Allow {
+			list = append(list, power)
+		}
+	}
+	return list
+}

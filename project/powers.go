@@ -1,0 +1,200 @@
+package project
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/internal/projectfile"
+	"github.com/hocket-dev/hocket/trust"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// AddPowers adds what only the caller can find among what the project's files can do,
+// such as its tools.
+func (p *Project) AddPowers(powers trust.Powers) { p.powers = p.powers.Union(powers) }
+
+// Powers are what the files of the project can do and that needs trust: its
+// configuration, its agents, and what the caller added. Those of workflows are on top,
+// see [Loaded.Powers].
+func (p *Project) Powers() trust.Powers {
+	all := slices.Concat(p.powers, p.configPowers())
+	for _, d := range p.Agents.Definitions() {
+		if !d.Builtin {
+			all = append(all, p.definitionPowers(d)...)
+		}
+	}
+	return all.Union(nil)
+}
+
+// AllPowers are those of the project with those of all workflows that it has by name: what
+// a user is asked to trust who has not yet said what to run.
+func (p *Project) AllPowers() (trust.Powers, error) {
+	all := p.Powers()
+	for _, name := range p.Names() {
+		l, err := p.Load(name)
+		if err != nil {
+			return nil, err
+		}
+		all = all.Union(l.Powers())
+	}
+	return all, nil
+}
+
+// Powers are those of the project with those of the workflow's own steps.
+func (l *Loaded) Powers() trust.Powers {
+	l.choose()
+	p := l.project
+	all := p.Powers()
+	l.tasks(func(w *workflow.Workflow, n *workflow.Node, task *workflow.Task, d *agent.Definition) {
+		all = append(all, p.settingsPowers(d, task.Settings, n.Pos)...)
+	})
+	return all.Union(nil)
+}
+
+// tasks gives the tasks of all workflows with their agents, as far as these are known.
+func (l *Loaded) tasks(do func(*workflow.Workflow, *workflow.Node, *workflow.Task, *agent.Definition)) {
+	if l.Bundle.Root == nil {
+		return
+	}
+	for _, w := range check.Workflows(l.Bundle) {
+		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+			task, ok := n.Step.(*workflow.Task)
+			if !ok {
+				return
+			}
+			// Where only the executor is missing, there is a definition all the same.
+			if d, _, _ := l.project.Agents.ResolveLane(task.Agent, w.RoleOf(task.Agent)); d != nil {
+				do(w, n, task, d)
+			}
+		})
+	}
+}
+
+// configPowers are those of config.yml.
+func (p *Project) configPowers() trust.Powers {
+	c := &p.Config
+	var all trust.Powers
+	add := func(kind trust.Kind, key, material, what string, args ...any) {
+		all = append(all, trust.Power{Kind: kind, What: fmt.Sprintf(what, args...), Where: p.place(p.at[key]), Material: material})
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
+		switch provider := c.Providers[name]; {
+		case provider.User || provider.Key == (Place{}): // its key is its own, or none is sent
+		case provider.BaseURL != "":
+			add(trust.Address, "providers."+name, "", "sends the key in %s to %s", provider.Key.words(), provider.BaseURL)
+		default:
+			add(trust.Secret, "providers."+name, "", "uses the key in %s for %s", provider.Key.words(), name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Secrets)) {
+		if place := c.Secrets[name]; !p.holds(place) {
+			add(trust.Secret, "secrets."+name, "", "reads the secret %s from %s", name, place.words())
+		}
+	}
+	for i := range c.Servers {
+		s := &c.Servers[i]
+		material := workflow.FormatJSON([]any{s.Command, values(s.Env), s.URL, values(s.Headers)})
+		if s.URL != "" {
+			add(trust.Server, "mcp."+s.Name, material, "connects to the MCP server %s at %s%s", s.Name, s.URL, given(s.Headers))
+		} else if len(s.Command) > 0 {
+			add(trust.Server, "mcp."+s.Name, material+trust.Contents(p.Root, p.Root, s.Command...), "starts the MCP server %s: %s%s", s.Name, strings.Join(s.Command, " "), given(s.Env))
+		}
+	}
+	if program := c.Browser.Program; program != "" {
+		add(trust.Program, "browser", trust.Contents(p.Root, p.Root, program), "opens pages with the program %s", program)
+	}
+	return all
+}
+
+// words say where a secret is.
+func (p Place) words() string {
+	if p.Env != "" {
+		return "the variable " + p.Env
+	}
+	return "the file " + p.File
+}
+
+// holds says whether a secret is in a file of the project itself.
+func (p *Project) holds(place Place) bool {
+	if place.File == "" {
+		return false
+	}
+	file := place.File
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(p.Root, file)
+	}
+	_, err := projectfile.Resolve(file, p.Root)
+	return err == nil && isBelow(p.Root, file)
+}
+
+// values are texts and names of secrets as the digest has them.
+func values(of map[string]Value) map[string]any {
+	all := map[string]any{}
+	for name, v := range of {
+		all[name] = []any{v.Text, v.Secret, v.Prefix}
+	}
+	return all
+}
+
+// given names the secrets among some values, to continue a sentence.
+func given(of map[string]Value) string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		if secret := of[name].Secret; secret != "" && !slices.Contains(names, secret) {
+			names = append(names, secret)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ", with the secret " + strings.Join(names, ", ")
+}
+
+// definitionPowers are those of an agent: what it may do, and how its executor is set.
+func (p *Project) definitionPowers(d *agent.Definition) trust.Powers {
+	all := p.settingsPowers(d, d.Settings, d.Pos)
+	where := p.place(d.At("permissions"))
+	permissions, _ := agent.ReadPermissions(d.Permissions, "allow", "deny") // what is wrong with them is reported elsewhere
+	if d.Permissions["mode"] == "full" || permissions.ForCommand("x; y") == agent.Allow {
+		all = append(all, trust.Power{Kind: trust.Autonomy, What: "the agent " + d.Name + " may do everything without asking", Where: where})
+	}
+	if allowed, ok := d.Permissions["allow"]; ok {
+		all = append(all, trust.Power{Kind: trust.Autonomy, What: "the agent " + d.Name + " may do this without asking: " + workflow.FormatJSON(allowed), Where: where})
+	}
+	return all
+}
+
+// settingsPowers are those of settings, written at some place.
+func (p *Project) settingsPowers(d *agent.Definition, settings map[string]any, pos workflow.Pos) trust.Powers {
+	ask := p.Agents.Traits(d.Agent).Powers
+	if ask == nil {
+		return nil
+	}
+	all := ask(p.Root, settings)
+	for i := range all {
+		if all[i].Where == "" {
+			all[i].Where = p.place(pos)
+		}
+	}
+	return all
+}
+
+// place names a line, seen from the project.
+func (p *Project) place(pos workflow.Pos) string {
+	if pos.File == "" {
+		return ""
+	}
+	file, err := filepath.Abs(pos.File)
+	if err != nil {
+		file = pos.File
+	}
+	if rel, err := filepath.Rel(p.Root, file); err == nil && filepath.IsLocal(rel) {
+		file = filepath.ToSlash(rel)
+	}
+	return fmt.Sprintf("%s:%d", file, max(pos.Line, 1))
+}

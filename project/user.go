@@ -1,0 +1,73 @@
+package project
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+
+	"github.com/hocket-dev/hocket/agent/secret"
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// userOnly is where a user sets what no project may.
+const userOnly = "remove it here; who wants it writes it to ~/.config/hocket/config.yml (or $XDG_CONFIG_HOME/hocket/config.yml)"
+
+// readUser reads the user's own config.yml, which has what no project may set:
+//
+//	tools       {sandbox: none or required}
+//	autonomy    full: agents of every project may do everything without asking
+//	providers   as in a project; here the user's own keys may go to another address
+//
+// It counts more than what the project says.
+func (c *Config) readUser(file string, text []byte) workflow.Diagnostics {
+	doc := strictyaml.Read(file, text)
+	root := doc.Root().Map()
+	tools := root.Map("tools")
+	if word := tools.Word("sandbox", "required", "none"); word != "" {
+		c.Sandbox = word
+	}
+	tools.Done()
+	c.Autonomy = root.Word("autonomy", "full")
+	own := readProviders(root.Map("providers"), map[string]workflow.Pos{}, true)
+	if c.Providers == nil {
+		c.Providers = own
+	}
+	maps.Copy(c.Providers, own)
+	root.Done()
+	return doc.Diagnostics()
+}
+
+// official are the addresses of the providers that the APIs are named after.
+var official = map[string]string{"anthropic": "api.anthropic.com", "openai": "api.openai.com", "google": "generativelanguage.googleapis.com"}
+
+// standing says whether a provider would be sent a key that the user has for another
+// purpose: the usual one of its API, or one in a well-known variable.
+func (p Provider) standing() bool {
+	host, known := official[p.API]
+	if u, err := url.Parse(p.BaseURL); p.BaseURL == "" || known && err == nil && u.Scheme == "https" && u.Host == host {
+		return false
+	}
+	if p.Key == (Place{}) {
+		return known
+	}
+	return slices.Contains(secret.Variables, p.Key.Env)
+}
+
+// variableFor is a name for the variable of a provider's own key.
+func variableFor(provider string) string {
+	name := []byte(provider)
+	for i, c := range name {
+		switch {
+		case c >= 'a' && c <= 'z':
+			name[i] = c - 'a' + 'A'
+		case c >= 'A' && c <= 'Z' || c >= '0' && c <= '9':
+		default:
+			name[i] = '_'
+		}
+	}
+	if slices.Contains(secret.Variables, string(name)+"_API_KEY") {
+		return "MY_" + string(name) + "_KEY"
+	}
+	return string(name) + "_KEY"
+}
