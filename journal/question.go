@@ -108,7 +108,7 @@ func (w *Writer) closeQuestions(tx *sql.Tx) error {
 // forgetQuestions closes what a driver that was killed left open.
 func (w *Writer) forgetQuestions(ctx context.Context) error {
 	var left bool
-	err := w.store.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM questions WHERE run = ? AND data IS NOT NULL)", w.number).Scan(&left)
+	err := w.store.write.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM questions WHERE run = ? AND data IS NOT NULL)", w.number).Scan(&left)
 	if err != nil || !left {
 		return err
 	}

@@ -21,7 +21,8 @@ type Writer struct {
 	lease  *lease
 	run    string
 	number int64
-	next   int // seq of the next event
+	next   int  // seq of the next event
+	asks   bool // questions may be noted as open
 	args   []any
 }
 
@@ -55,16 +56,16 @@ func (s *Store) Writer(ctx context.Context, run string) (*Writer, error) {
 	if s.write == nil {
 		return nil, s.reason
 	}
-	number, err := s.number(ctx, run)
-	if err != nil {
-		return nil, err
-	}
 	lease, err := s.take(run)
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{store: s, lease: lease, run: run, number: number}
-	err = s.read.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) + 1 FROM events WHERE run = ?", number).Scan(&w.next)
+	w := &Writer{store: s, lease: lease, run: run, asks: true}
+	// A driver that has written the run needs no other connection to read this.
+	err = s.write.QueryRowContext(ctx, "SELECT number, (SELECT coalesce(max(seq), 0) + 1 FROM events WHERE run = number) FROM runs WHERE id = ?", run).Scan(&w.number, &w.next)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = &UnknownRunError{ID: run}
+	}
 	if err == nil {
 		err = w.forgetQuestions(ctx)
 	}
@@ -143,9 +144,10 @@ func (w *Writer) mark(tx *sql.Tx, b Batch) error {
 		}
 	}
 	if b.Summary != nil {
-		if err := b.Summary.record(tx, w.number, w.next-1); err != nil {
+		if err := b.Summary.record(tx, w.number, w.next-1, w.asks); err != nil {
 			return err
 		}
+		w.asks = len(b.Summary.Questions) > 0
 	}
 	if b.Problem == "" {
 		return nil

@@ -20,7 +20,7 @@ func (d *Driver) Start(_ context.Context, spec driver.Spec) (driver.Created, err
 	if err := d.claim(s, spec.Owner.Claim); err != nil {
 		return driver.Created{}, err
 	}
-	w, err := create(s, spec, d.o.Clock)
+	w, first, err := create(s, spec, d.o.Clock)
 	var used *journal.UsedKeyError
 	if errors.As(err, &used) {
 		return driver.Created{Run: used.Run, Existed: true}, nil
@@ -28,21 +28,29 @@ func (d *Driver) Start(_ context.Context, spec driver.Spec) (driver.Created, err
 	if err != nil {
 		return driver.Created{}, err
 	}
-	d.begun(w.Run(), spec.Owner)
+	if spec.Owner.Claim != "" {
+		d.mu.Lock()
+		d.fresh[w.Run()] = &recorded{pin: spec.Pin, first: first}
+		d.mu.Unlock()
+	}
+	d.pulse.changed(change)
 	return driver.Created{Run: w.Run()}, w.Close()
 }
 
 // create records a run with its first event.
-func create(store *journal.Store, spec driver.Spec, clock Clock) (*journal.Writer, error) {
+func create(store *journal.Store, spec driver.Spec, clock Clock) (*journal.Writer, engine.Envelope, error) {
 	const tries = 5 // ids made by chance that happen to be taken
 	for try := 1; ; try++ {
 		id := spec.Run
 		if id == "" {
 			id = NewID(spec.Pin.Bundle.Root.Name)
 		}
-		e := engine.Envelope{Time: moment(clock.Now()), Unattended: spec.Owner.Claim == "", Event: &engine.Started{
+		e, err := roundTrip(engine.Envelope{Time: moment(clock.Now()), Unattended: spec.Owner.Claim == "", Event: &engine.Started{
 			Run: id, Version: engine.Version, Inputs: spec.Inputs, Limits: spec.Limits, Tasks: spec.Tasks,
-		}}
+		}})
+		if err != nil {
+			return nil, e, err
+		}
 		w, err := store.Create(journal.NewRun{
 			ID: id, Pin: spec.Pin, Owner: spec.Owner, Key: spec.Key, Request: spec.Request,
 			Created: e.Time, Events: []engine.Envelope{e},
@@ -51,7 +59,7 @@ func create(store *journal.Store, spec driver.Spec, clock Clock) (*journal.Write
 		if errors.As(err, &exists) && spec.Run == "" && try < tries {
 			continue
 		}
-		return w, err
+		return w, e, err
 	}
 }
 
@@ -62,51 +70,60 @@ func (d *Driver) Drive(ctx context.Context, run string, w driver.Work) (engine.R
 	if err != nil {
 		return engine.Result{}, err
 	}
-	r, err := s.Run(ctx, run)
-	if err != nil {
-		return engine.Result{}, err
-	}
-	if holder, others := d.claimedByOthers(s, r.Owner.Claim); others {
-		return engine.Result{}, &driver.HeldError{Run: run, Holder: holder}
-	}
-	pin, err := s.Pin(ctx, run)
-	if err != nil {
-		return engine.Result{}, err
+	made := d.isNew(run)
+	if made == nil {
+		if made, err = d.takeUp(ctx, s, run); err != nil {
+			return engine.Result{}, err
+		}
 	}
 	writer, err := s.Writer(ctx, run)
 	if err != nil {
 		return engine.Result{}, err
 	}
-	l, err := newLoop(d, s, writer, pin, w)
+	l, err := newLoop(d, s, writer, made.pin, w)
 	if err != nil {
 		return engine.Result{}, errors.Join(err, writer.Close())
 	}
-	l.status = r.Status
-	if r.Problem != "" {
-		l.status = "" // so that the mark goes when the run goes on
+	if made.first.Event != nil && writer.Recorded() == 1 {
+		l.status = engine.Running
+		return l.drive(ctx, func() error { return l.begin(made.first) })
 	}
-	if d.isNew(run) && writer.Recorded() == 1 {
-		return l.drive(ctx, func() error { return l.begin(ctx) })
-	}
+	l.status = made.status
 	return l.drive(ctx, func() error { return l.recover(ctx) })
 }
 
-// begin carries out what the first event asks for.
-func (l *loop) begin(ctx context.Context) error {
-	l.clock = newRunClock(l.d.o.Clock, 0)
-	for e, err := range l.store.Events(ctx, l.writer.Run(), 0) {
-		if err != nil {
-			return err
-		}
-		cmds, err := l.step(1, e)
-		if err != nil {
-			return err
-		}
-		for _, c := range cmds {
-			l.carryOut(c)
-		}
+// recorded is what the driver knows of a run that it is about to drive.
+type recorded struct {
+	pin    *driver.Pin
+	first  engine.Envelope // of a run that this driver has recorded and not begun
+	status engine.Status   // in the list of runs; "": it has to be noted anew
+}
+
+// takeUp finds what a run was started with, unless another process means to drive
+// it.
+func (d *Driver) takeUp(ctx context.Context, s *journal.Store, run string) (*recorded, error) {
+	r, err := s.Run(ctx, run)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	if holder, others := d.claimedByOthers(s, r.Owner.Claim); others {
+		return nil, &driver.HeldError{Run: run, Holder: holder}
+	}
+	pin, err := s.Pin(ctx, run)
+	if r.Problem != "" {
+		r.Status = "" // so that the mark goes when the run goes on
+	}
+	return &recorded{pin: pin, status: r.Status}, err
+}
+
+// begin carries out what the first event asks for.
+func (l *loop) begin(first engine.Envelope) error {
+	l.clock = newRunClock(l.d.o.Clock, 0)
+	cmds, err := l.step(1, first)
+	for _, c := range cmds {
+		l.carryOut(c)
+	}
+	return err
 }
 
 // recover replays the run, says so in the journal, and carries out what is
@@ -137,7 +154,7 @@ func (l *loop) recover(ctx context.Context) error {
 		return err
 	}
 	l.clock = newRunClock(l.d.o.Clock, l.run.ClockAt(l.d.o.Clock.Now()))
-	if err := l.takeUp(l.now(&engine.Recovered{Unsettled: true})); err != nil {
+	if err := l.tookUp(l.now(&engine.Recovered{Unsettled: true})); err != nil {
 		return err
 	}
 	for _, c := range l.run.Pending() {
@@ -146,9 +163,9 @@ func (l *loop) recover(ctx context.Context) error {
 	return l.readInbox()
 }
 
-// takeUp records and steps an event of the recovery. Its commands are not
+// tookUp records and steps an event of the recovery. Its commands are not
 // carried out: Pending has them.
-func (l *loop) takeUp(e engine.Envelope) error {
+func (l *loop) tookUp(e engine.Envelope) error {
 	if err := l.append(journal.Batch{Events: []engine.Envelope{e}}); err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ type Driver struct {
 	mu     sync.Mutex
 	store  *journal.Store // nil until it is needed and exists
 	claims map[string]journal.Claim
-	fresh  map[string]bool // runs that this driver has recorded and not begun
+	fresh  map[string]*recorded // runs that this driver has claimed and not begun
 	closed bool
 }
 
@@ -28,7 +28,7 @@ var _ driver.Driver = (*Driver)(nil)
 // Open opens the runs in a state directory. It makes nothing: the journal is made
 // when the first run starts.
 func Open(dir string, o Options) (*Driver, error) {
-	d := &Driver{dir: dir, o: o.withDefaults(), claims: map[string]journal.Claim{}, fresh: map[string]bool{}}
+	d := &Driver{dir: dir, o: o.withDefaults(), claims: map[string]journal.Claim{}, fresh: map[string]*recorded{}}
 	d.pulse = newPulse(d.o.Poll, d.look)
 	return d, nil
 }
@@ -183,21 +183,12 @@ func (d *Driver) claimedByOthers(s *journal.Store, name string) (driver.Holder, 
 	return s.Claimer(name)
 }
 
-// begun notes that this driver has recorded a run that only it may begin.
-func (d *Driver) begun(run string, owner driver.Owner) {
-	if owner.Claim != "" {
-		d.mu.Lock()
-		d.fresh[run] = true
-		d.mu.Unlock()
-	}
-	d.pulse.changed(change)
-}
-
-// isNew says, once, whether this driver has recorded a run and not begun it.
-func (d *Driver) isNew(run string) bool {
+// isNew gives, once, a run that this driver has recorded and not begun; nil: it has
+// not, or another one may begin it.
+func (d *Driver) isNew(run string) *recorded {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	fresh := d.fresh[run]
+	made := d.fresh[run]
 	delete(d.fresh, run)
-	return fresh
+	return made
 }

@@ -72,7 +72,7 @@ func (l *looker) look(p *pulse) {
 			p.tell(change, nil)
 		}
 	}
-	if recorded && p.heard(mail) {
+	if p.heard(mail) && (p.newMail() || recorded) {
 		l.deliver(ctx, p)
 	}
 }

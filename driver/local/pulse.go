@@ -20,6 +20,7 @@ type pulse struct {
 	mu        sync.Mutex
 	listeners map[hearing]map[*listener]bool
 	number    int           // of listeners
+	anew      bool          // somebody listens to mail who did not at the last look
 	stop      chan struct{} // closed to end the goroutine; nil: none runs
 	ended     chan struct{}
 }
@@ -45,13 +46,17 @@ func newPulse(every time.Duration, look func() looker) *pulse {
 	return &pulse{look: look, every: every, hurry: make(chan struct{}, 1), listeners: map[hearing]map[*listener]bool{change: {}, mail: {}, tick: {}}}
 }
 
-// listen begins to wait. The first token is there at once: what happened before is
-// not reported.
+// listen begins to wait. What happened before is not reported, so the first token
+// is there at once; mail that is there comes with the next look.
 func (p *pulse) listen(to hearing, run string) *listener {
 	l := &listener{of: p, wake: make(chan struct{}, 1), to: to, run: run}
-	l.wake <- struct{}{}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if to == mail {
+		p.anew = true
+	} else {
+		l.wake <- struct{}{}
+	}
 	p.listeners[to][l] = true
 	p.number++
 	if p.stop == nil {
@@ -136,6 +141,15 @@ func (p *pulse) tell(to hearing, meant map[string]bool) {
 			}
 		}
 	}
+}
+
+// newMail says, once, whether somebody listens to mail who did not before.
+func (p *pulse) newMail() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	anew := p.anew
+	p.anew = false
+	return anew
 }
 
 // heard says whether somebody listens to something.
