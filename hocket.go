@@ -2,6 +2,7 @@ package hocket
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -55,6 +56,7 @@ type Project struct {
 
 	opened sync.Mutex // of driver
 	driver driver.Driver
+	claim  string // names this project among all that may drive its runs
 
 	driving sync.WaitGroup // runs that Start and Resume drive
 }
@@ -67,7 +69,7 @@ func Open(dir string, o Options) (*Project, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, &NoDirectoryError{dir}
 	}
-	p := &Project{o: o}
+	p := &Project{o: o, claim: rand.Text()}
 	files, err := project.Open(dir, project.Options{State: o.State, StateHome: stateHome(), User: userConfig(), Executors: p.executors, Reserved: slices.Sorted(maps.Keys(o.Agents))})
 	if err != nil {
 		return nil, err

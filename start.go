@@ -6,8 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"os"
-	"strconv"
 
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/driver"
@@ -133,7 +131,7 @@ func (p *Project) spec(w *Workflow, inputs map[string]any, s *starting) (driver.
 		Tasks: taskFacts(*w.Bundle(), p.Agents(), s.replies, limits),
 	}
 	if s.claim {
-		spec.Owner.Claim = process()
+		spec.Owner.Claim = p.claim
 	}
 	if s.key == "" {
 		return spec, nil
@@ -141,15 +139,6 @@ func (p *Project) spec(w *Workflow, inputs map[string]any, s *starting) (driver.
 	request, err := requestDigest(&spec)
 	spec.Request = request
 	return spec, err
-}
-
-// process names this process among all that may drive a run.
-func process() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "localhost"
-	}
-	return host + ":" + strconv.Itoa(os.Getpid())
 }
 
 // requestDigest is the digest of what a run is asked to do, whoever asks.

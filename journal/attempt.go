@@ -45,7 +45,7 @@ func (s *Store) Attempt(ctx context.Context, a driver.AttemptID) (session, model
 		return "", "", used, s.damaged("", fmt.Errorf("usage of %s@%d: %w", a.Address, a.Attempt, err))
 	}
 	if session == "" { // version 3 kept it in a file
-		text, err := os.ReadFile(s.besideRun(a.Run, a.Address, a.Attempt, ".session"))
+		text, err := os.ReadFile(s.beside(a, ".session"))
 		if err == nil {
 			session = strings.TrimSpace(string(text))
 		}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"testing"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 )
 
@@ -139,7 +140,7 @@ func TestManyProcessesWriteAtOnce(t *testing.T) {
 		c.expect(t, "done")
 	}
 	s := openStore(t, dir)
-	runs, err := s.Runs(context.Background(), 0)
+	runs, err := s.List(context.Background(), driver.Filter{})
 	if err != nil || len(runs) != 80 {
 		t.Fatalf("%d runs, %v", len(runs), err)
 	}

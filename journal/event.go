@@ -92,11 +92,7 @@ func (s *Store) decode(ctx context.Context, run string, after int, out chan<- pa
 	send(p)
 }
 
-// Lines reads the events of a run as they are stored: one JSON text each.
-func (s *Store) Lines(ctx context.Context, run string) iter.Seq2[string, error] {
-	return s.lines(ctx, run, 0)
-}
-
+// lines reads the events of a run as they are stored: one JSON text each.
 func (s *Store) lines(ctx context.Context, run string, after int) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		number, err := s.number(ctx, run)

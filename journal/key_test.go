@@ -32,7 +32,7 @@ func TestStartKey(t *testing.T) {
 	if _, err := s.Create(keyed("a-3", "key", "two")); !errors.As(err, &other) || other.Run != "a-1" {
 		t.Errorf("another request: %v", err)
 	}
-	if runs, err := s.Runs(context.Background(), 0); err != nil || len(runs) != 4 {
+	if runs, err := s.List(context.Background(), driver.Filter{}); err != nil || len(runs) != 4 {
 		t.Errorf("%d runs, %v", len(runs), err)
 	}
 	for _, id := range []string{"a-2", "a-3"} {
@@ -74,7 +74,7 @@ func TestProcessesRaceForKeys(t *testing.T) {
 	for _, c := range children {
 		c.expect(t, "done")
 	}
-	runs, err := openStore(t, dir).Runs(context.Background(), 0)
+	runs, err := openStore(t, dir).List(context.Background(), driver.Filter{})
 	if err != nil || len(runs) != 30 {
 		t.Errorf("30 keys started %d runs, %v", len(runs), err)
 	}

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 )
 
@@ -84,7 +85,7 @@ func nobodyRole(args []string) error {
 		n++
 	}
 	fmt.Println(n)
-	runs, err := s.Runs(context.Background(), 0)
+	runs, err := s.List(context.Background(), driver.Filter{})
 	fmt.Println(len(runs), err)
 	questions, err := s.Questions(context.Background(), "demo-1")
 	fmt.Println(len(questions), err)

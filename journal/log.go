@@ -34,44 +34,19 @@ var endings = map[driver.Stream]string{
 
 // Path is the file of a stream of an attempt, if it left anything there.
 func (s *Store) Path(a driver.AttemptID, stream driver.Stream) string {
-	return s.besideRun(a.Run, a.Address, a.Attempt, endings[stream])
+	return s.beside(a, endings[stream])
 }
 
-// LogPath is the file that holds what an attempt printed, if it printed
-// anything.
-func (s *Store) LogPath(run, address string, attempt int) string {
-	return s.besideRun(run, address, attempt, ".log")
-}
+// Artifacts is the directory with the files that an attempt left, if it left any.
+func (s *Store) Artifacts(a driver.AttemptID) string { return s.beside(a, ".files") }
 
-// PromptPath is the file that holds the whole prompt of an attempt, if an agent was
-// given one.
-func (s *Store) PromptPath(run, address string, attempt int) string {
-	return s.besideRun(run, address, attempt, ".prompt")
-}
-
-// SessionPath is the file that holds the id of the conversation that an attempt was
-// part of, if one was kept.
-func (s *Store) SessionPath(run, address string, attempt int) string {
-	return s.besideRun(run, address, attempt, ".session")
-}
-
-// ArtifactsPath is the directory with the files that an attempt left, if it left
-// any.
-func (s *Store) ArtifactsPath(run, address string, attempt int) string {
-	return s.besideRun(run, address, attempt, ".files")
-}
-
-func (s *Store) besideRun(run, address string, attempt int, ending string) string {
-	return filepath.Join(s.runFiles(run), fileNameOf(address)+"."+strconv.Itoa(attempt)+ending)
+func (s *Store) beside(a driver.AttemptID, ending string) string {
+	return filepath.Join(s.runFiles(a.Run), fileNameOf(a.Address)+"."+strconv.Itoa(a.Attempt)+ending)
 }
 
 func (s *Store) runFiles(run string) string { return filepath.Join(s.dir, "logs", fileNameOf(run)) }
 
-// WritePrivate writes a file that only its owner may read, with its directory.
-func WritePrivate(path string, text []byte) error {
-	return writePrivate(path, text, os.O_TRUNC)
-}
-
+// writePrivate writes a file that only its owner may read, with its directory.
 func writePrivate(path string, text []byte, how int) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return explain(path, err)
@@ -94,8 +69,8 @@ func (s *Store) Keep(a driver.AttemptID, stream driver.Stream, text []byte) erro
 }
 
 // Log opens the log of an attempt.
-func (s *Store) Log(run, address string, attempt int) *Log {
-	return &Log{path: s.LogPath(run, address, attempt), max: s.maxLog}
+func (s *Store) Log(a driver.AttemptID) *Log {
+	return &Log{path: s.Path(a, driver.Output), max: s.maxLog}
 }
 
 // Keep appends to the log. What exceeds the limit, or what a full disk refuses,

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/hocket-dev/hocket/driver"
 )
 
 func TestLog(t *testing.T) {
@@ -28,7 +30,7 @@ func TestLog(t *testing.T) {
 		{"long", []string{"0123456789", "0123456789abc", "more"}, "01234567890123456789\n[cut after 20 bytes]\n"},
 	}
 	for _, c := range cases {
-		log := s.Log("run-1", c.name, 1)
+		log := s.Log(driver.AttemptID{Run: "run-1", Address: c.name, Attempt: 1})
 		for _, p := range c.pieces {
 			log.Keep([]byte(p))
 		}
@@ -36,7 +38,7 @@ func TestLog(t *testing.T) {
 			t.Error(err)
 		}
 		log.Keep([]byte("too late"))
-		got, err := os.ReadFile(s.LogPath("run-1", c.name, 1))
+		got, err := os.ReadFile(s.Path(driver.AttemptID{Run: "run-1", Address: c.name, Attempt: 1}, driver.Output))
 		if os.IsNotExist(err) {
 			got = []byte("-")
 		}
@@ -49,7 +51,7 @@ func TestLog(t *testing.T) {
 func TestLogGoesOnAfterACrash(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	for range 2 {
-		log := s.Log("run-1", "work", 1)
+		log := s.Log(driver.AttemptID{Run: "run-1", Address: "work", Attempt: 1})
 		var all sync.WaitGroup
 		for range 10 {
 			all.Go(func() { log.Keep([]byte("line\n")) })
@@ -57,7 +59,7 @@ func TestLogGoesOnAfterACrash(t *testing.T) {
 		all.Wait()
 		log.Close()
 	}
-	got, err := os.ReadFile(s.LogPath("run-1", "work", 1))
+	got, err := os.ReadFile(s.Path(driver.AttemptID{Run: "run-1", Address: "work", Attempt: 1}, driver.Output))
 	if err != nil || string(got) != strings.Repeat("line\n", 20) {
 		t.Errorf("log holds %q (%v)", got, err)
 	}
@@ -68,7 +70,7 @@ func TestLogFailureStopsNothing(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.Dir(), "logs"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	log := s.Log("run-1", "work", 1)
+	log := s.Log(driver.AttemptID{Run: "run-1", Address: "work", Attempt: 1})
 	log.Keep([]byte("x"))
 	if err := log.Close(); err == nil {
 		t.Error("Close does not say that the log was not kept")
@@ -114,8 +116,8 @@ func TestFileNamesDiffer(t *testing.T) {
 	})
 }
 
-func ExampleStore_LogPath() {
+func ExampleStore_Path() {
 	s := &Store{dir: "/state"}
-	fmt.Println(s.LogPath("release-3k7q2m9a", "test[2]", 1))
+	fmt.Println(s.Path(driver.AttemptID{Run: "release-3k7q2m9a", Address: "test[2]", Attempt: 1}, driver.Output))
 	// Output: /state/logs/release-3k7q2m9a/test[2].1.log
 }

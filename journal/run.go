@@ -122,11 +122,6 @@ const runColumns = `SELECT number, id, workflow, digest, created, changed, statu
 	CASE WHEN status IN ('running', 'waiting') THEN (SELECT coalesce(max(seq), 0) FROM events WHERE run = number) ELSE noted END
 	FROM runs `
 
-// Runs lists the newest runs first; a limit of zero means all.
-func (s *Store) Runs(ctx context.Context, limit int) ([]Run, error) {
-	return s.List(ctx, driver.Filter{Limit: limit})
-}
-
 // List lists the runs that a filter selects, newest first.
 func (s *Store) List(ctx context.Context, f driver.Filter) ([]Run, error) {
 	before := int64(math.MaxInt64)

@@ -55,7 +55,7 @@ func TestThirdVersion(t *testing.T) {
 	}
 	dir := foreign(t, string(script))
 	s := openStore(t, dir)
-	runs, err := s.Runs(context.Background(), 0)
+	runs, err := s.List(context.Background(), driver.Filter{})
 	if err != nil || len(runs) != 3 {
 		t.Fatalf("%d runs, %v", len(runs), err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -119,7 +120,7 @@ func TestListOfRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	runs, err := s.Runs(ctx, 0)
+	runs, err := s.List(ctx, driver.Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +153,7 @@ func TestListOfRuns(t *testing.T) {
 	if _, err := s.Create(NewRun{ID: "other-b", Pin: testPin("demo"), Events: []engine.Envelope{started("other-b")}}); err == nil {
 		t.Error("a run was created while another driver holds its id")
 	}
-	if _, err := s.Runs(ctx, 1); err != nil {
+	if _, err := s.List(ctx, driver.Filter{Limit: 1}); err != nil {
 		t.Error(err)
 	}
 	w := createRun(t, s, "twice")
@@ -224,7 +225,7 @@ func TestModes(t *testing.T) {
 	s := openStore(t, dir)
 	w := createRun(t, s, "demo-1")
 	appendEvents(t, w, ended(1, "x"))
-	log := s.Log("demo-1", "work", 1)
+	log := s.Log(driver.AttemptID{Run: "demo-1", Address: "work", Attempt: 1})
 	log.Keep([]byte("x"))
 	log.Close()
 	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {

@@ -148,7 +148,7 @@ func TestAttemptsAreNoted(t *testing.T) {
 	}
 	check("s-1", "model-2", used)
 	a.Attempt = 2
-	if err := WritePrivate(s.besideRun("a-1", "work", 2, ".session"), []byte("s-0\n")); err != nil {
+	if err := writePrivate(s.beside(a, ".session"), []byte("s-0\n"), os.O_TRUNC); err != nil {
 		t.Fatal(err)
 	}
 	check("s-0", "", engine.Usage{})

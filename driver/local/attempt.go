@@ -79,40 +79,41 @@ func (as *attempts) ended(key attemptKey) {
 	}
 }
 
-// attemptLog keeps what an attempt prints, and shows it.
+// attemptLog keeps what an attempt prints and leaves, and shows what it prints.
+// That something could not be kept is no reason to fail a step: the log says so.
 type attemptLog struct {
+	store    *journal.Store
+	id       driver.AttemptID
 	file     *journal.Log
-	key      attemptKey
 	audience *audience
 }
 
 func (l *attemptLog) write(piece []byte) {
 	l.file.Keep(piece)
-	l.audience.log(l.key.address, l.key.attempt, piece)
+	l.audience.log(l.id.Address, l.id.Attempt, piece)
 }
 
-// close tells the observer when the log could not be kept: that is no reason to
-// fail a step.
+// close tells the observer when the log could not be kept.
 func (l *attemptLog) close() {
 	if err := l.file.Close(); err != nil {
-		l.audience.log(l.key.address, l.key.attempt, fmt.Appendf(nil, "[this log is not complete: %v]\n", err))
+		l.audience.log(l.id.Address, l.id.Attempt, fmt.Appendf(nil, "[this log is not complete: %v]\n", err))
 	}
 }
 
-// keep keeps a stream of the attempt beside its log.
-func (l *attemptLog) keep(store *journal.Store, run string, s driver.Stream, text []byte) {
+// keep keeps a stream of the attempt.
+func (l *attemptLog) keep(s driver.Stream, text []byte) {
 	if s == driver.Output {
 		l.write(text)
 		return
 	}
-	if err := store.Keep(driver.AttemptID{Run: run, Address: l.key.address, Attempt: l.key.attempt}, s, text); err != nil {
+	if err := l.store.Keep(l.id, s, text); err != nil {
 		l.write(fmt.Appendf(nil, "[the %s could not be kept: %v]\n", s, err))
 	}
 }
 
 // note keeps the session and the model of the attempt.
-func (l *attemptLog) note(store *journal.Store, run, session, model string) {
-	if err := store.Note(driver.AttemptID{Run: run, Address: l.key.address, Attempt: l.key.attempt}, session, model); err != nil {
+func (l *attemptLog) note(session, model string) {
+	if err := l.store.Note(l.id, session, model); err != nil {
 		l.write(fmt.Appendf(nil, "[the session could not be kept: %v]\n", err))
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/drivertest"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
@@ -99,7 +100,7 @@ func noteRecorded(t *testing.T, dir string, made map[string]int) string {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	runs, err := store.Runs(context.Background(), 0)
+	runs, err := store.List(context.Background(), driver.Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -148,6 +148,20 @@ func (d *Driver) Pin(ctx context.Context, run string) (*driver.Pin, error) {
 	return s.Pin(ctx, run)
 }
 
+// Check reads the whole journal, and returns how many runs it has; -1: there is no
+// journal.
+func (d *Driver) Check(ctx context.Context) (int, error) {
+	s, err := d.reading()
+	if err != nil || s == nil {
+		return -1, err
+	}
+	if err := s.Check(ctx); err != nil {
+		return 0, err
+	}
+	runs, err := s.List(ctx, driver.Filter{})
+	return len(runs), err
+}
+
 // Delete removes a run that nobody drives.
 func (d *Driver) Delete(ctx context.Context, run string) error {
 	s, err := d.changing(run)

@@ -92,7 +92,7 @@ func TestForkThatIsRefused(t *testing.T) {
 			t.Errorf("fork from %q gives %v", spec.Address, err)
 		}
 	}
-	runs, err := s.Runs(t.Context(), 0)
+	runs, err := s.List(t.Context(), driver.Filter{})
 	if err != nil || len(runs) != 1 {
 		t.Errorf("%d runs, %v", len(runs), err)
 	}

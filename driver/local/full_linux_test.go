@@ -14,7 +14,7 @@ import (
 // result.
 func TestDiskFullWhileLogging(t *testing.T) {
 	s := openStore(t)
-	for _, path := range []string{s.LogPath("demo-1", "a", 1), s.PromptPath("demo-1", "a", 1)} {
+	for _, path := range []string{s.Path(driver.AttemptID{Run: "demo-1", Address: "a", Attempt: 1}, driver.Output), s.Path(driver.AttemptID{Run: "demo-1", Address: "a", Attempt: 1}, driver.Prompt)} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}

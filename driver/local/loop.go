@@ -284,12 +284,13 @@ func (l *loop) carryOut(c engine.Command) {
 
 func (l *loop) startTask(task engine.StartTask) {
 	key := attemptKey{task.Address, task.Attempt}
-	log := &attemptLog{l.store.Log(l.writer.Run(), task.Address, task.Attempt), key, l.audience}
+	id := driver.AttemptID{Run: l.writer.Run(), Address: task.Address, Attempt: task.Attempt}
+	log := &attemptLog{l.store, id, l.store.Log(id), l.audience}
 	at := Attempt{
 		Ask:       l.asking(key, log),
-		Keep:      func(s driver.Stream, text []byte) { log.keep(l.store, l.writer.Run(), s, text) },
-		Note:      func(session, model string) { log.note(l.store, l.writer.Run(), session, model) },
-		Artifacts: l.store.ArtifactsPath(l.writer.Run(), key.address, key.attempt),
+		Keep:      log.keep,
+		Note:      log.note,
+		Artifacts: l.store.Artifacts(id),
 	}
 	l.attempts.start(key, l.worker(&task), log, at, l.clock, l.mail)
 }

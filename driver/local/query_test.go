@@ -266,7 +266,7 @@ func TestPromptsAreKept(t *testing.T) {
 		at.Keep(driver.Prompt, []byte("all of it"))
 		return driver.Outcome{}
 	})})
-	got, err := os.ReadFile(s.PromptPath("demo-1", "a", 1))
+	got, err := os.ReadFile(s.Path(driver.AttemptID{Run: "demo-1", Address: "a", Attempt: 1}, driver.Prompt))
 	if err != nil || string(got) != "all of it" {
 		t.Errorf("kept %q, %v", got, err)
 	}

@@ -142,7 +142,7 @@ func (d *Driver) Kept(ctx context.Context, a driver.AttemptID) (driver.Kept, err
 	if k.Session, k.Model, k.Usage, err = s.Attempt(ctx, a); err != nil {
 		return driver.Kept{}, err
 	}
-	dir := s.ArtifactsPath(a.Run, a.Address, a.Attempt)
+	dir := s.Artifacts(a)
 	if f, err := os.Stat(dir); err == nil && f.IsDir() {
 		k.Dir, k.Files = dir, os.DirFS(dir)
 	}
