@@ -364,7 +364,7 @@ func (r *Run) Answer(ctx context.Context, id string, a Answer) (Receipt, error) 
 	if a.Via == "" {
 		a.Via = owner.Via
 	}
-	return r.d.Act(ctx, r.id, &engine.HumanAnswered{Address: id, Value: a.Value, By: a.By})
+	return r.d.Act(ctx, r.id, &engine.Answered{ID: id, Value: a.Value, By: a.By, Via: a.Via, Comment: a.Comment, Digest: a.Digest})
 }
 
 // Cancel ends the run and everything that it started.

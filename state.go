@@ -116,9 +116,6 @@ type Later struct {
 // Result is what the run has come to so far.
 func (s *State) Result() engine.Result { return s.run.Result() }
 
-// Held are the steps that a budget holds back.
-func (s *State) Held() []engine.Held { return s.run.Held() }
-
 // Status is how far the run has come.
 func (s *State) Status() engine.Status { return s.run.Status() }
 

@@ -119,7 +119,7 @@ func (a *app) completeAnswer(cmd *cobra.Command, args []string, typed string) ([
 		for _, q := range s.Questions {
 			switch {
 			case len(args) == 1:
-				list = append(list, q.ID+"\t"+view.Style{}.Cut(view.Line(q.AskHuman.Question), 80))
+				list = append(list, q.ID+"\t"+view.Style{}.Cut(view.Line(shownText(&q.Question)), 80))
 			case len(args) == 2 && args[1] == q.ID:
 				for _, o := range q.Options {
 					list = append(list, o.Value)

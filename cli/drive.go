@@ -76,8 +76,10 @@ func (o observer) Log(address string, _ int, piece []byte) { o.w.log(address, pi
 
 type asker struct{ w watcher }
 
-func (a asker) Ask(q *engine.AskHuman, answer func(value, by string) error, leave func()) bool {
-	return a.w.ask(q, reply{give: func(value string) error { return answer(value, hocket.UserName()) }, leave: leave})
+func (a asker) Ask(q *engine.Question, answer func(engine.Answered) error, leave func()) bool {
+	return a.w.ask(q, reply{give: func(value string) error {
+		return answer(engine.Answered{Value: value, By: hocket.UserName(), Via: "terminal"})
+	}, leave: leave})
 }
 
 func (a asker) Withdraw(id string) { a.w.withdraw(id) }

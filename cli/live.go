@@ -114,15 +114,15 @@ func (l *live) log(address string, piece []byte) {
 	}
 }
 
-func (l *live) ask(q *engine.AskHuman, answer reply) bool {
+func (l *live) ask(q *engine.Question, answer reply) bool {
 	if l.in == nil {
 		return false
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.drop(q.Address)
+	l.drop(q.ID)
 	p := &prompt{answer: answer}
-	p.Address, p.Question, p.Options, p.Custom = q.Address, q.Question, q.Options, q.Custom
+	p.Address, p.Question, p.Options, p.Custom = q.ID, shownText(q), q.Options, q.Custom
 	l.prompts = append(l.prompts, p)
 	if !l.reading {
 		l.reading = true

@@ -60,7 +60,7 @@ func (a *app) unusedReplies(ctx context.Context, s *hocket.State, d *drive) stri
 		replies, _ = d.run.Replies(ctx) // it was driven with them
 	}
 	for _, q := range s.Questions {
-		if replies != nil && replies.CoversPerson(q.Node) {
+		if q.Kind == engine.GateQuestion && replies != nil && replies.CoversPerson(q.Node) {
 			return "the answer to " + view.Line(q.ID) + " in the replies is not taken; to answer from another file:\n  " +
 				a.self("resume", s.ID, "--replies", "FILE") + "\n"
 		}

@@ -51,7 +51,7 @@ func TestAgentsAskInATerminal(t *testing.T) {
 			t.Fatalf("%s: answer from elsewhere: exit code %d\n%s", mode.flag, code, other.see())
 		}
 		seen := c.until(mode.second)
-		if mode.flag == "--plain" && !strings.Contains(seen, "> (this question is over)") {
+		if mode.flag == "--plain" && !strings.Contains(seen, "(this question is over)") {
 			t.Errorf("%s: the screen:\n%s", mode.flag, seen)
 		}
 		time.Sleep(500 * time.Millisecond) // a person reads before answering

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -19,59 +18,48 @@ func (a *app) waitingText(s *hocket.State, style view.Style) string {
 	for _, q := range s.Questions {
 		b.WriteString(a.questionText(s.ID, q, style))
 	}
-	b.WriteString(a.heldText(s, style))
+	b.WriteString(a.laterText(s, style))
 	return b.String()
 }
 
-// heldText says which steps wait for a budget or for a time.
-func (a *app) heldText(s *hocket.State, style view.Style) string {
-	held := s.Held()
-	if len(held)+len(s.Later) == 0 {
+// laterText says which steps wait for a time.
+func (a *app) laterText(s *hocket.State, style view.Style) string {
+	if len(s.Later) == 0 {
 		return ""
 	}
 	var b strings.Builder
-	var commands []string
-	step := func(what, address, why, command string) {
-		b.WriteString("\n" + style.Paint(view.BoldYellow, what) + ": " + view.Line(address) + "\n  " + view.Line(why) + "\n")
-		if !slices.Contains(commands, command) {
-			commands = append(commands, command)
-		}
-	}
-	for _, h := range held {
-		step("waits for a budget", h.Address, h.Reason, a.raiseCommand(s.ID, h))
-		if h.Unknown {
-			budget := "{max_cost_usd: 0.50}`, costs no more"
-			if h.Tokens {
-				budget = "{max_tokens: 20000}`, uses no more"
-			}
-			b.WriteString("  an agent whose definition has a budget, such as `budget: " + budget + ";\n  once the limit is raised this step goes on without a bound\n")
-		}
-	}
 	for _, l := range s.Later {
-		step("waits until "+l.Until.Local().Format(time.DateTime), l.Address, l.Why, a.self("resume", s.ID))
+		b.WriteString("\n" + style.Paint(view.BoldYellow, "waits until "+l.Until.Local().Format(time.DateTime)) + ": " + view.Line(l.Address) + "\n  " + view.Line(l.Why) + "\n")
 	}
 	b.WriteString(style.Paint(view.Dim, "to go on, or to end it:") + "\n")
-	for _, c := range append(commands, a.self("cancel", s.ID)) {
+	for _, c := range []string{a.self("resume", s.ID), a.self("cancel", s.ID)} {
 		b.WriteString("  " + c + "\n")
 	}
 	return b.String()
 }
 
-// raiseCommand is the command that lets a step go on which a budget holds back.
-func (a *app) raiseCommand(run string, h engine.Held) string {
-	if h.Tokens {
-		return a.self("raise", run, "--max-tokens", "N", "--resume")
+// shownText is all that a question says.
+func shownText(q *engine.Question) string {
+	if q.Detail == "" {
+		return q.Text
 	}
-	return a.self("raise", run, "--max-cost", "USD", "--resume")
+	return q.Text + "\n\n" + q.Detail
 }
 
 func (a *app) questionText(run string, q hocket.Question, style view.Style) string {
 	var b strings.Builder
-	b.WriteString("\n" + style.Paint(view.BoldYellow, "waits for an answer") + ": " + view.Line(q.ID) + "\n")
-	for line := range strings.SplitSeq(strings.TrimSpace(view.Text(q.AskHuman.Question)), "\n") {
+	what := "an answer"
+	if q.Kind == engine.BudgetQuestion {
+		what = "a budget"
+	}
+	b.WriteString("\n" + style.Paint(view.BoldYellow, "waits for "+what) + ": " + view.Line(q.ID) + "\n")
+	for line := range strings.SplitSeq(strings.TrimSpace(view.Text(shownText(&q.Question))), "\n") {
 		b.WriteString(strings.TrimRight("  "+line, " ") + "\n")
 	}
 	b.WriteString(style.Paint(view.Dim, "to answer:") + "\n")
+	if q.Custom {
+		b.WriteString("  " + a.answerCommand(run, q, anyAnswer(q)) + "\n")
+	}
 	for _, o := range q.Options {
 		line := a.answerCommand(run, q, o.Value)
 		if about := aboutOption(o.Label, o.Value, o.Description); about != "" {
@@ -79,10 +67,15 @@ func (a *app) questionText(run string, q hocket.Question, style view.Style) stri
 		}
 		b.WriteString("  " + line + "\n")
 	}
-	if q.Custom {
-		b.WriteString("  " + a.answerCommand(run, q, "TEXT") + "\n")
-	}
 	return b.String()
+}
+
+// anyAnswer stands for what a person may write.
+func anyAnswer(q hocket.Question) string {
+	if q.Kind == engine.BudgetQuestion {
+		return "LIMIT"
+	}
+	return "TEXT"
 }
 
 func aboutOption(label, value, description string) string {
@@ -95,7 +88,7 @@ func aboutOption(label, value, description string) string {
 // answerCommand is the command that answers a question and goes on.
 func (a *app) answerCommand(run string, q hocket.Question, value string) string {
 	words := []string{"answer", run, q.ID, value}
-	if !strings.Contains(q.ID, "@") { // who asks while it works goes on by itself
+	if q.Kind != engine.PermissionQuestion || q.Orphaned { // who asks while it works goes on by itself
 		words = append(words, "--resume")
 	}
 	return a.self(words...)
@@ -103,10 +96,10 @@ func (a *app) answerCommand(run string, q hocket.Question, value string) string 
 
 // firstAnswer is an answer that a question takes.
 func (a *app) firstAnswer(q hocket.Question) string {
-	if len(q.Options) > 0 {
+	if len(q.Options) > 0 && !(q.Custom && q.Kind == engine.BudgetQuestion) {
 		return q.Options[0].Value
 	}
-	return "TEXT"
+	return anyAnswer(q)
 }
 
 // waitingFor is one thing that a run waits for, with --json.
@@ -140,13 +133,14 @@ func (a *app) waitingList(s *hocket.State) []waitingFor {
 		for i, o := range q.Options {
 			options[i] = optionFor(o)
 		}
-		list = append(list, waitingFor{
-			Address: q.ID, For: "answer", Question: q.AskHuman.Question, Options: options, Custom: q.Custom, Deadline: q.Deadline,
+		one := waitingFor{
+			Address: q.ID, For: "answer", Question: shownText(&q.Question), Options: options, Custom: q.Custom, Deadline: q.Deadline,
 			Command: a.answerCommand(s.ID, q, a.firstAnswer(q)),
-		})
-	}
-	for _, h := range s.Held() {
-		list = append(list, waitingFor{Address: h.Address, For: "budget", Reason: h.Reason, Command: a.raiseCommand(s.ID, h)})
+		}
+		if q.Kind == engine.BudgetQuestion {
+			one.For = "budget"
+		}
+		list = append(list, one)
 	}
 	for _, l := range s.Later {
 		list = append(list, waitingFor{Address: l.Address, For: "time", Reason: l.Why, Until: l.Until, Command: a.self("resume", s.ID)})

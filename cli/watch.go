@@ -19,7 +19,7 @@ type watcher interface {
 	log(address string, piece []byte)
 	// ask shows a question until it is withdrawn or left. false: nobody is here
 	// who could answer it.
-	ask(q *engine.AskHuman, answer reply) bool
+	ask(q *engine.Question, answer reply) bool
 	withdraw(address string)
 	// stopping says that the run was told to stop.
 	stopping()
@@ -56,7 +56,7 @@ type silent struct{}
 
 func (silent) fact(engine.Fact)                 {}
 func (silent) log(string, []byte)               {}
-func (silent) ask(*engine.AskHuman, reply) bool { return false }
+func (silent) ask(*engine.Question, reply) bool { return false }
 func (silent) withdraw(string)                  {}
 func (silent) wholeRun() bool                   { return false }
 func (silent) stopping()                        {}
@@ -83,7 +83,7 @@ type lines struct {
 
 // asking is a question that is open.
 type asking struct {
-	q      *engine.AskHuman
+	q      *engine.Question
 	answer reply
 	ctx    context.Context // done when it is withdrawn
 	end    context.CancelFunc
@@ -105,7 +105,7 @@ func (l *lines) fact(f engine.Fact) {
 	}
 }
 
-func (l *lines) ask(q *engine.AskHuman, answer reply) bool {
+func (l *lines) ask(q *engine.Question, answer reply) bool {
 	if l.people == nil {
 		return false
 	}
@@ -139,7 +139,7 @@ func (l *lines) serve() {
 
 // put asks one question until it is answered, left or withdrawn.
 func (l *lines) put(one *asking) {
-	question := ask.Question{Text: one.q.Address + ": " + one.q.Question, Options: one.q.Options, Custom: one.q.Custom}
+	question := ask.Question{Text: one.q.ID + ": " + shownText(one.q), Options: one.q.Options, Custom: one.q.Custom}
 	for {
 		value, err := l.people.Ask(one.ctx, question)
 		if err != nil && one.ctx.Err() == nil {
@@ -160,7 +160,7 @@ func (l *lines) withdraw(address string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, w := range l.waiting {
-		if w.q.Address == address {
+		if w.q.ID == address {
 			w.end()
 		}
 	}

@@ -160,8 +160,7 @@ type Filter struct {
 // Question is an open question and the run that asks it.
 type Question struct {
 	Run string
-	ID  string // by what it is answered
-	engine.AskHuman
+	engine.Question
 }
 
 // Change is something that happened to a run of the project.

@@ -17,8 +17,12 @@ func nameOf(ev Event) string {
 		return "TaskEnded"
 	case *TimerFired:
 		return "TimerFired"
-	case *HumanAnswered:
-		return "HumanAnswered"
+	case *Asked:
+		return "Asked"
+	case *Answered:
+		return "Answered"
+	case *Withdrawn:
+		return "Withdrawn"
 	case *CancelAsked:
 		return "CancelAsked"
 	case *LimitRaised:
@@ -39,8 +43,12 @@ func newEvent(name string) Event {
 		return &TaskEnded{}
 	case "TimerFired":
 		return &TimerFired{}
-	case "HumanAnswered":
-		return &HumanAnswered{}
+	case "Asked":
+		return &Asked{}
+	case "Answered", "HumanAnswered":
+		return &Answered{}
+	case "Withdrawn":
+		return &Withdrawn{}
 	case "CancelAsked":
 		return &CancelAsked{}
 	case "LimitRaised":
@@ -61,6 +69,7 @@ type head struct {
 	Time       time.Time     `json:"time"`
 	Clock      time.Duration `json:"clock"`
 	Unattended bool          `json:"unattended"`
+	Address    string        `json:"address"` // where HumanAnswered, of version 1, had the ID
 }
 
 // Encode writes an event as one line of JSON: its name under "type" in the first
@@ -110,6 +119,9 @@ func Decode(data []byte) (Envelope, error) {
 	dec.UseNumber()
 	if err := cmp.Or(json.Unmarshal(data, &h), dec.Decode(ev)); err != nil {
 		return Envelope{}, fmt.Errorf("engine: decode %s: %w", name, err)
+	}
+	if old, ok := ev.(*Answered); ok && string(name) == "HumanAnswered" {
+		old.ID = h.Address
 	}
 	return Envelope{Time: h.Time, Clock: h.Clock, Unattended: h.Unattended, Event: ev}, nil
 }

@@ -68,20 +68,20 @@ type SetTimer struct {
 // CancelTimer withdraws a timer.
 type CancelTimer struct{ ID string }
 
-// AskHuman shows a question to people until one answers or it is withdrawn.
-type AskHuman struct {
-	Address  string
-	Workflow string
-	Node     string
-	Question string
-	Options  []workflow.Option // never empty, unless Custom
-	Custom   bool
-	Required bool
-	Deadline time.Time
-}
+// Ask shows a question to people until one answers or it is withdrawn. A question
+// with the same ID is replaced.
+type Ask struct{ Question }
 
-// WithdrawHuman takes a question back.
-type WithdrawHuman struct{ Address string }
+// Withdraw takes a question back.
+type Withdraw struct{ ID string }
+
+// Reply gives an attempt the answer to what it asked.
+type Reply struct {
+	ID      string
+	Address string
+	Attempt int
+	Value   string
+}
 
 // Finish ends the run. It comes once, and nothing comes after it.
 type Finish struct {
@@ -90,10 +90,11 @@ type Finish struct {
 	Error  string // why, when the status is not success
 }
 
-func (*StartTask) command()     {}
-func (*CancelTask) command()    {}
-func (*SetTimer) command()      {}
-func (*CancelTimer) command()   {}
-func (*AskHuman) command()      {}
-func (*WithdrawHuman) command() {}
-func (*Finish) command()        {}
+func (*StartTask) command()   {}
+func (*CancelTask) command()  {}
+func (*SetTimer) command()    {}
+func (*CancelTimer) command() {}
+func (*Ask) command()         {}
+func (*Withdraw) command()    {}
+func (*Reply) command()       {}
+func (*Finish) command()      {}

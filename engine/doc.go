@@ -13,13 +13,19 @@
 //     every SetTimer with TimerFired when its time has come, on the clock that it
 //     names. Measure [Envelope.Clock] with a monotonic clock, from zero at Started
 //     and from [Run.ClockAt] where a run is taken up.
-//  4. Ask [Run.Admit] before storing what came from outside (answers, cancels,
-//     raised limits), because a stored event must never be refused.
-//  5. To take up a run after a crash: step the stored events and throw the
+//  4. Ask [Run.Admit] before storing what came from outside (questions, answers,
+//     cancels, raised limits), because a stored event must never be refused.
+//  5. A deadline is a deadline. The time of an Answered is the moment at which the
+//     answer was given, for example put into an inbox. Before it is stored, every
+//     timer on the wall clock that was due before that moment fires; before such a
+//     timer fires, answers that were given earlier are read.
+//  6. Store an Asked when an attempt asks, and a Withdrawn when it stops waiting.
+//     Each Asked leads to one Ask or one Reply for that attempt, at once.
+//  7. To take up a run after a crash: step the stored events and throw the
 //     commands away; store and step [Recovered] and throw its commands away
 //     too; then carry out [Run.Pending], which holds everything that is asked
 //     for and not answered yet.
-//  6. After [Finish] nothing more is stored.
+//  8. After [Finish] nothing more is stored.
 //
 // # Inside
 //
@@ -32,5 +38,6 @@
 // what a failure can end: the body of a workflow, or one item of a for_each.
 // Variables travel along live edges as immutable environments (env.go), so a node
 // sees only what was written on paths that lead to it. Limits and the run's clock
-// are in ledger.go. A fork is a rehearsal (fork.go).
+// are in ledger.go, everything that people are asked in question.go. A fork is a
+// rehearsal (fork.go).
 package engine

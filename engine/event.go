@@ -75,12 +75,33 @@ type TimerFired struct {
 	ID string `json:"id"`
 }
 
-// HumanAnswered answers AskHuman. [Run.Admit] says beforehand whether it would
-// be taken.
-type HumanAnswered struct {
-	Address string `json:"address"`
+// Asked says that an attempt asks people something while it runs. The engine
+// puts it to them with Ask, or answers it with Reply at once.
+type Asked struct {
+	Address string            `json:"address"`
+	Attempt int               `json:"attempt"`
+	Text    string            `json:"text"`
+	Detail  string            `json:"detail,omitempty"`
+	Options []workflow.Option `json:"options,omitempty"`
+	Custom  bool              `json:"custom,omitempty"`
+}
+
+// Answered answers a question. [Run.Admit] says beforehand whether it would be
+// taken. Its time is that at which the answer was given, also if it is recorded
+// later.
+type Answered struct {
+	ID      string `json:"id"` // of the question, or the address of a step that asks only one
 	Value   string `json:"value"`
-	By      string `json:"by,omitempty"`
+	By      string `json:"by,omitempty"`      // who answered
+	Via     string `json:"via,omitempty"`     // through what, such as "terminal"
+	Comment string `json:"comment,omitempty"` // what else they said
+	Digest  string `json:"digest,omitempty"`  // of the question as it was shown; "": not checked
+}
+
+// Withdrawn says that the attempt that asked a question does not wait for the
+// answer any more.
+type Withdrawn struct {
+	ID string `json:"id"`
 }
 
 // CancelAsked ends the run: everything under way is cancelled.
@@ -144,11 +165,13 @@ const (
 	FaultLimit     FaultKind = "limit" // a loop reached its bound without an exit
 )
 
-func (*Started) event()       {}
-func (*TaskEnded) event()     {}
-func (*TimerFired) event()    {}
-func (*HumanAnswered) event() {}
-func (*CancelAsked) event()   {}
-func (*LimitRaised) event()   {}
-func (*Recovered) event()     {}
-func (*Forked) event()        {}
+func (*Started) event()     {}
+func (*TaskEnded) event()   {}
+func (*TimerFired) event()  {}
+func (*Asked) event()       {}
+func (*Answered) event()    {}
+func (*Withdrawn) event()   {}
+func (*CancelAsked) event() {}
+func (*LimitRaised) event() {}
+func (*Recovered) event()   {}
+func (*Forked) event()      {}

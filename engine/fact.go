@@ -29,11 +29,12 @@ const (
 	Retrying       FactKind = "retrying" // after a delay, or when a quota is reset
 	StepEnded      FactKind = "step_ended"
 	StepSkipped    FactKind = "step_skipped"
-	Asked          FactKind = "asked"
-	Answered       FactKind = "answered"
-	Decided        FactKind = "decided"  // which edges were taken, and by which rule
-	Iterated       FactKind = "iterated" // a loop goes round again
-	Paused         FactKind = "paused"   // a budget would be exceeded
+	QuestionAsked  FactKind = "asked"
+	AnswerGiven    FactKind = "answered"
+	AnswerUnused   FactKind = "answer_unused" // it was kept for the next attempt, which did not ask
+	Decided        FactKind = "decided"       // which edges were taken, and by which rule
+	Iterated       FactKind = "iterated"      // a loop goes round again
+	Paused         FactKind = "paused"        // a budget would be exceeded
 	Raised         FactKind = "raised"
 	Warned         FactKind = "warned"
 	RunEnded       FactKind = "run_ended"
@@ -51,6 +52,7 @@ const (
 	toldStepSkipped
 	toldAsked
 	toldAnswered
+	toldUnused
 	toldDecided
 	toldIterated
 	toldPaused
@@ -67,8 +69,9 @@ func (t told) kind() FactKind {
 		toldRetrying:       Retrying,
 		toldStepEnded:      StepEnded,
 		toldStepSkipped:    StepSkipped,
-		toldAsked:          Asked,
-		toldAnswered:       Answered,
+		toldAsked:          QuestionAsked,
+		toldAnswered:       AnswerGiven,
+		toldUnused:         AnswerUnused,
 		toldDecided:        Decided,
 		toldIterated:       Iterated,
 		toldPaused:         Paused,

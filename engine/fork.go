@@ -73,7 +73,7 @@ func (r *Run) survives(e Envelope) bool {
 		}
 	case *CancelAsked, *Forked:
 		return false
-	case *Started, *HumanAnswered, *LimitRaised, *Recovered:
+	case *Started, *Asked, *Answered, *Withdrawn, *LimitRaised, *Recovered:
 	}
 	r.makeRoom(e.Event)
 	e.Seq = 0

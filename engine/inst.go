@@ -32,6 +32,7 @@ type inst struct {
 	granted   bool // a person let it go on although its cost is unknown
 	counted   bool // it counts among the steps of the run
 	continued bool // another step took up where it ended
+	resting   bool // its attempt waits for a person
 }
 
 const notYet time.Duration = -1
@@ -41,8 +42,12 @@ const notYet time.Duration = -1
 type more struct {
 	err     string
 	usage   Usage
-	gate    *AskHuman
-	workers []*inst // of a choice: the steps whose results reach it
+	open    []*question   // what is asked about it
+	asked   []string      // how the questions of its attempts ended, by number; "": not yet
+	answers []kept        // for the next attempt
+	shut    time.Time     // when a question about it was over last
+	left    time.Duration // of the timeout of an attempt that waits for a person
+	workers []*inst       // of a choice: the steps whose results reach it
 
 	// of a composite, one of them
 	body  *region
@@ -67,6 +72,7 @@ func (r *Run) setErr(in *inst, text string) {
 // over notes the end of an instance. Its command can be used for another one.
 func (r *Run) over(in *inst) {
 	in.phase, in.ended = finished, r.elapsed
+	r.closeQuestions(in)
 	if in.cmd != nil {
 		r.spare, in.cmd = append(r.spare, in.cmd), nil
 	}

@@ -65,28 +65,6 @@ func (r *Run) mayStart(in *inst) bool {
 	return true
 }
 
-// Held is a task that a budget holds back.
-type Held struct {
-	Address  string
-	Node     string
-	Workflow string
-	Reason   string
-	Unknown  bool // what an attempt may use is not known; any raise lets it go on
-	Tokens   bool // the limit to raise is that on tokens, and not that on cost
-}
-
-// Held are the tasks that a budget holds back, in the order in which they came.
-func (r *Run) Held() []Held {
-	var list []Held
-	for _, in := range r.paused {
-		bound := r.bound(in)
-		if f := r.overBudget(in, bound); in.phase == held && f != nil {
-			list = append(list, Held{in.address, in.n.def.ID, in.scope().frame.p.w.Name, f.budgetText(bound), bound.UnknownCost, f.bindsTokens(bound)})
-		}
-	}
-	return list
-}
-
 // overBudget is the workflow whose budget the attempt might exceed, nil if none.
 func (r *Run) overBudget(in *inst, bound *TaskFacts) *frame {
 	for f := in.scope().frame.limiting; f != nil; f = f.limitingAround() {
@@ -207,6 +185,10 @@ func (r *Run) occupy(in *inst) {
 // not known counts as what was reserved.
 func (r *Run) vacate(in *inst, used Usage) {
 	delete(r.attempts, in.address)
+	if in.resting { // its questions are orphans
+		in.resting = false
+		r.clock.resting--
+	}
 	if in.cmd.Timeout > 0 {
 		r.clearTimer(in.timerID(timeoutTimer))
 	}
@@ -266,6 +248,7 @@ func (r *Run) resumeHeld(grant bool) {
 			r.paused = append(r.paused, in)
 			continue
 		}
+		r.withdraw(in, "", always)
 		r.admitTask(in)
 	}
 }
@@ -326,12 +309,13 @@ func set[N int | int64 | float64 | time.Duration](limit *N, to N, bound bool) {
 // clock is the run's own time. It runs only while an attempt runs or a retry is
 // awaited under a driver.
 type clock struct {
-	active time.Duration
-	delays int      // retries that are awaited
-	frames []*frame // workflows under way, which may have a limit
+	active  time.Duration
+	delays  int      // retries that are awaited
+	resting int      // attempts that wait for a person
+	frames  []*frame // workflows under way, which may have a limit
 }
 
-func (r *Run) busy() bool { return len(r.attempts) > 0 || r.clock.delays > 0 }
+func (r *Run) busy() bool { return len(r.attempts) > r.clock.resting || r.clock.delays > 0 }
 
 // advance moves both clocks to the event. Neither ever goes back. No driver ran
 // the run before Recovered and Forked, so that time is not the run's own.
@@ -344,7 +328,7 @@ func (r *Run) advance(e Envelope) {
 		r.began, r.now = at, at
 	case *Recovered, *Forked:
 		taken = true
-	case *TaskEnded, *TimerFired, *HumanAnswered, *CancelAsked, *LimitRaised:
+	case *TaskEnded, *TimerFired, *Asked, *Answered, *Withdrawn, *CancelAsked, *LimitRaised:
 	}
 	passed := e.Clock - r.elapsed
 	if e.Clock == 0 && !first {

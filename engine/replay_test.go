@@ -56,6 +56,7 @@ func retrace(t *testing.T, bundle []byte, trace string) string {
 	}
 	var out strings.Builder
 	var began time.Time
+	budget := map[string]bool{} // questions that are open
 	for line := range strings.Lines(trace) {
 		if !strings.HasPrefix(line, "{") {
 			continue
@@ -72,32 +73,32 @@ func retrace(t *testing.T, bundle []byte, trace string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		traceCommands(&out, "", commands, began)
+		traceCommands(&out, "", commands, began, budget)
 		for _, f := range run.Facts() {
 			text := f.Text
-			if f.Kind == engine.Asked || f.Kind == engine.Paused || strings.HasPrefix(text, "lost;") {
+			if f.Kind == engine.QuestionAsked || f.Kind == engine.Paused || strings.HasPrefix(text, "lost;") {
 				text = ""
 			}
 			fmt.Fprintf(&out, "  · %s %s %d %s %q\n", f.Kind, f.Address, f.Attempt, f.Status, text)
 		}
 		switch e.Event.(type) {
 		case *engine.Recovered, *engine.Forked:
-			traceCommands(&out, "pending ", run.Pending(), began)
+			traceCommands(&out, "pending ", run.Pending(), began, budget)
 		}
 	}
 	traceResult(&out, run.Result(), began)
 	return out.String()
 }
 
-func traceCommands(out *strings.Builder, prefix string, commands []engine.Command, began time.Time) {
+func traceCommands(out *strings.Builder, prefix string, commands []engine.Command, began time.Time, budget map[string]bool) {
 	for _, c := range commands {
-		if text := traceCommand(c, began); text != "" {
+		if text := traceCommand(c, began, budget); text != "" {
 			fmt.Fprintf(out, "  %s%s\n", prefix, text)
 		}
 	}
 }
 
-func traceCommand(c engine.Command, began time.Time) string {
+func traceCommand(c engine.Command, began time.Time, budget map[string]bool) string {
 	switch c := c.(type) {
 	case *engine.StartTask:
 		inputs := []any{}
@@ -116,18 +117,28 @@ func traceCommand(c engine.Command, began time.Time) string {
 		return fmt.Sprintf("timer %s at %s", c.ID, due)
 	case *engine.CancelTimer:
 		return "clear " + c.ID
-	case *engine.AskHuman:
-		text := c.Question
-		if len(c.Options) > 0 && c.Options[0].Value == "rerun" {
+	case *engine.Ask:
+		text := c.Text
+		switch c.Kind {
+		case engine.BudgetQuestion:
+			budget[c.ID] = true
+			return ""
+		case engine.LostQuestion:
 			text = "lost"
+		case engine.GateQuestion, engine.PermissionQuestion:
 		}
 		var offers []string
 		for _, o := range c.Options {
 			offers = append(offers, o.Value)
 		}
 		return fmt.Sprintf("ask %s %q offers=%q custom=%t required=%t until %s", c.Address, text, offers, c.Custom, c.Required, c.Deadline.Sub(began))
-	case *engine.WithdrawHuman:
-		return "withdraw " + c.Address
+	case *engine.Withdraw:
+		if budget[c.ID] {
+			return ""
+		}
+		return "withdraw " + c.ID
+	case *engine.Reply:
+		return "reply " + c.ID
 	case *engine.Finish:
 		return fmt.Sprintf("finish %s %s %q", c.Status, workflow.FormatJSON(c.Output), c.Error)
 	}

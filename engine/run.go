@@ -17,6 +17,7 @@ type Run struct {
 	programs map[*workflow.Workflow]*program
 
 	id        string
+	version   int // of the behaviour that it was started with
 	began     time.Time
 	now       time.Time
 	elapsed   time.Duration         // the run's own clock
@@ -26,12 +27,12 @@ type Run struct {
 	root      *scope                // nil before Started
 
 	// What was asked for and not answered. Invariant: an instance is in
-	// attempts exactly from StartTask to TaskEnded, in gates exactly from
-	// AskHuman to its answer or withdrawal.
-	attempts map[string]*inst
-	gates    map[string]*inst
-	timers   map[string]*timer
-	issued   int32 // orders the commands of Pending
+	// attempts exactly from StartTask to TaskEnded, a question in questions exactly
+	// from Ask to its answer or withdrawal.
+	attempts  map[string]*inst
+	questions map[string]*question
+	timers    map[string]*timer
+	issued    int32 // orders the commands of Pending
 
 	rehearsal  string // the address that a forked run holds back, until Forked
 	heldBack   *inst  // the instance there
@@ -104,7 +105,7 @@ func (r *Run) Fresh() *Run { return newRun(r.bundle, r.programs) }
 func newRun(b *workflow.Bundle, programs map[*workflow.Workflow]*program) *Run {
 	return &Run{
 		bundle: b, programs: programs,
-		attempts: map[string]*inst{}, gates: map[string]*inst{}, timers: map[string]*timer{},
+		attempts: map[string]*inst{}, questions: map[string]*question{}, timers: map[string]*timer{},
 	}
 }
 
@@ -130,24 +131,30 @@ func (r *Run) Step(e Envelope) ([]Command, error) {
 	r.advance(e)
 	_, forked := e.Event.(*Forked)
 	r.unattended = e.Unattended || forked
-	r.take(e.Event, about)
+	r.take(e, about)
 	r.work()
+	r.askHeld()
 	r.watchRuntime()
 	return r.commands, nil
 }
 
 // take is the one place where an event changes the state. about is what admit
 // gave.
-func (r *Run) take(ev Event, about *inst) {
-	switch ev := ev.(type) {
+func (r *Run) take(e Envelope, about *inst) {
+	switch ev := e.Event.(type) {
 	case *Started:
 		r.start(ev)
 	case *TaskEnded:
 		r.taskEnded(about, ev)
 	case *TimerFired:
 		r.timerFired(ev)
-	case *HumanAnswered:
-		r.humanAnswered(ev)
+	case *Asked:
+		r.attemptAsks(about, ev)
+	case *Answered:
+		r.answered(e, ev)
+	case *Withdrawn:
+		r.shut(r.questions[ev.ID], "it was withdrawn")
+		r.command(&Withdraw{ID: ev.ID})
 	case *CancelAsked:
 		r.end(r.root, Cancelled, cancelText(ev))
 	case *LimitRaised:
@@ -156,7 +163,10 @@ func (r *Run) take(ev Event, about *inst) {
 		r.recovered(ev.Unsettled)
 	case *Forked:
 		r.clock.active = 0
-		r.recovered(false) // what was lost is the other run's
+		for _, address := range sortedKeys(r.attempts) { // what they ask is the other run's, as is what was lost
+			r.withdraw(r.attempts[address], "the run was forked", (*question).asks)
+		}
+		r.recovered(false)
 		r.endRehearsal()
 	}
 }
@@ -191,8 +201,8 @@ func (r *Run) admit(e Envelope) (*inst, error) {
 		return nil, fmt.Errorf("the run has not started")
 	}
 	if r.finish != nil {
-		if answer, ok := e.Event.(*HumanAnswered); ok {
-			return nil, fmt.Errorf("%w; the run is over: %s", r.noGate(answer.Address), r.finish.Status)
+		if answer, ok := e.Event.(*Answered); ok {
+			return nil, fmt.Errorf("%w; the run is over: %s", r.notOpen(answer.ID), r.finish.Status)
 		}
 		return nil, fmt.Errorf("the run is over: %s", r.finish.Status)
 	}
@@ -211,9 +221,22 @@ func (r *Run) admit(e Envelope) (*inst, error) {
 		if r.timers[ev.ID] == nil {
 			return nil, fmt.Errorf("no timer %q is set", ev.ID)
 		}
-	case *HumanAnswered:
-		_, err := r.answer(ev)
+	case *Asked:
+		in := r.attempts[ev.Address]
+		if in == nil || int(in.attempt) != ev.Attempt || in.phase != running || in.expired {
+			return nil, fmt.Errorf("no attempt %d of %q is under way that could ask", ev.Attempt, ev.Address)
+		}
+		if len(ev.Options) == 0 && !ev.Custom {
+			return nil, fmt.Errorf("the question of %q offers no answer", ev.Address)
+		}
+		return in, nil
+	case *Answered:
+		_, _, err := r.admitAnswer(e, ev)
 		return nil, err
+	case *Withdrawn:
+		if q := r.questions[ev.ID]; q == nil || !q.asks() {
+			return nil, fmt.Errorf("no attempt asks %q", ev.ID)
+		}
 	case *CancelAsked:
 		if r.root.ending != "" {
 			return nil, fmt.Errorf("the run is ending already: %s", r.root.ending)
@@ -227,7 +250,7 @@ func (r *Run) admit(e Envelope) (*inst, error) {
 
 // start begins the run.
 func (r *Run) start(ev *Started) {
-	r.id, r.rehearsal = ev.Run, ev.Rehearse
+	r.id, r.version, r.rehearsal = ev.Run, ev.Version, ev.Rehearse
 	r.tasks = make(map[string]*TaskFacts, len(ev.Tasks))
 	for _, key := range sortedKeys(ev.Tasks) {
 		facts := ev.Tasks[key]

@@ -184,11 +184,11 @@ func (r *Run) cancelInst(in *inst) {
 		}
 	case running:
 		r.command(&CancelTask{Address: in.address, Attempt: int(in.attempt)})
+		r.withdraw(in, "its step was cancelled", always)
 		r.clearTimer(in.timerID(timeoutTimer))
 	case delayed, parked:
 		r.clearTimer(in.timerID(retryTimer))
-	case asked:
-		r.withdraw(in)
+	case asked: // over withdraws the question
 	case nested:
 		r.cancelNested(in)
 	case stopping, finished:

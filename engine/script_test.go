@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -12,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/hocket-dev/hocket/engine"
@@ -30,6 +31,11 @@ var update = flag.Bool("update", false, "rewrite the expected output of the scri
 //	fail ADDRESS KIND MESSAGE  it fails; KIND! is permanent, quota@SECONDS names a reset time
 //	answer ADDRESS VALUE       a person answers
 //	leave-answer ADDRESS VALUE a person answers while nobody drives the run
+//	ask ADDRESS A|B TEXT       the attempt under way asks a person
+//	unask ID                   it does not wait for the answer any more
+//	seen ID                    from here on answers to it are for what it shows now
+//	left-at SECONDS ID VALUE   a person answered so many seconds ago
+//	questions                  shows what is open
 //	wait SECONDS               time passes
 //	fire                       the next timer fires
 //	cancel                     somebody cancels the run
@@ -60,7 +66,7 @@ func playFile(t *testing.T, file string) {
 			got := s.play(string(f.Data))
 			if *update {
 				archive.Files[i].Data = []byte(got)
-			} else if diff := cmp.Diff(string(f.Data), got); diff != "" {
+			} else if diff := gocmp.Diff(string(f.Data), got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			continue
@@ -75,16 +81,17 @@ func playFile(t *testing.T, file string) {
 }
 
 type script struct {
-	t      *testing.T
-	bundle *workflow.Bundle
-	run    *engine.Run
-	events []engine.Envelope
-	now    time.Time
-	timers map[string]time.Time
-	limits workflow.Limits
-	tasks  map[string]engine.TaskFacts
-	facts  bool
-	out    strings.Builder
+	t       *testing.T
+	bundle  *workflow.Bundle
+	run     *engine.Run
+	events  []engine.Envelope
+	now     time.Time
+	timers  map[string]time.Time
+	limits  workflow.Limits
+	tasks   map[string]engine.TaskFacts
+	facts   bool
+	digests map[string]string
+	out     strings.Builder
 }
 
 func (s *script) load(name string, text []byte) {
@@ -141,7 +148,34 @@ func (s *script) do(verb string, args []string, line string) error {
 		return s.step(&engine.TaskEnded{Address: args[0], Attempt: s.attempt(args[0]), Fault: s.fault(args[1], args[2]), Usage: s.usage()})
 	case "answer", "leave-answer":
 		address, value, _ := strings.Cut(rest, " ")
-		return s.step(&engine.HumanAnswered{Address: address, Value: unquote(value), By: "ann"}, verb != "answer")
+		return s.step(&engine.Answered{ID: address, Value: unquote(value), By: "ann", Digest: s.digests[address]}, verb != "answer")
+	case "ask":
+		var options []workflow.Option
+		for o := range strings.SplitSeq(args[1], "|") {
+			options = append(options, workflow.Option{Value: o})
+		}
+		return s.step(&engine.Asked{Address: args[0], Attempt: s.attempt(args[0]), Text: args[2], Options: options})
+	case "unask":
+		return s.step(&engine.Withdrawn{ID: rest})
+	case "seen":
+		for _, q := range s.run.Questions() {
+			if q.ID == rest {
+				s.digests = map[string]string{rest: q.Digest}
+			}
+		}
+		return nil
+	case "questions":
+		for _, q := range s.run.Questions() {
+			fmt.Fprintf(&s.out, "  %s %s attempt=%d orphaned=%t %q\n", q.ID, q.Kind, q.Attempt, q.Orphaned, q.Text)
+		}
+		return nil
+	case "left-at": // an answer that was left some seconds before it is read
+		seconds, err := strconv.Atoi(args[0])
+		now := s.now
+		s.now = s.now.Add(-time.Duration(seconds) * time.Second)
+		err = cmp.Or(err, s.step(&engine.Answered{ID: args[1], Value: args[2], By: "ann"}))
+		s.now = now
+		return err
 	case "wait":
 		seconds, err := strconv.Atoi(rest)
 		s.now = s.now.Add(time.Duration(seconds) * time.Second)
@@ -287,14 +321,20 @@ func (s *script) show(commands []engine.Command) {
 			if c.ID != "runtime" {
 				fmt.Fprintf(&s.out, "  no timer %s\n", c.ID)
 			}
-		case *engine.AskHuman:
+		case *engine.Ask:
 			var offers []string
 			for _, o := range c.Options {
 				offers = append(offers, o.Value)
 			}
-			fmt.Fprintf(&s.out, "  ask %s %q offers %s\n", c.Address, c.Question, strings.Join(offers, "|"))
-		case *engine.WithdrawHuman:
-			fmt.Fprintf(&s.out, "  withdraw %s\n", c.Address)
+			fmt.Fprintf(&s.out, "  ask %s %q offers %s", c.ID, c.Text, strings.Join(offers, "|"))
+			if c.Orphaned {
+				s.out.WriteString(" orphaned")
+			}
+			s.out.WriteByte('\n')
+		case *engine.Withdraw:
+			fmt.Fprintf(&s.out, "  withdraw %s\n", c.ID)
+		case *engine.Reply:
+			fmt.Fprintf(&s.out, "  reply %s attempt=%d %s\n", c.ID, c.Attempt, c.Value)
 		case *engine.Finish:
 			fmt.Fprintf(&s.out, "  finish %s output=%s", c.Status, workflow.FormatJSON(c.Output))
 			printField(&s.out, "error", c.Error)
@@ -381,7 +421,9 @@ func TestEventsComeBack(t *testing.T) {
 		&engine.TaskEnded{Address: "a#2[3]", Attempt: 2, Output: "x\n\"y\"", Usage: engine.Usage{CostUSD: 0.25, TokensOut: 7}},
 		&engine.TaskEnded{Address: "a", Attempt: 1, Fault: &engine.Fault{Kind: engine.FaultQuota, Message: "later", Until: at}},
 		&engine.TimerFired{ID: "runtime"},
-		&engine.HumanAnswered{Address: "gate", Value: "yes", By: "ann"},
+		&engine.Asked{Address: "a", Attempt: 1, Text: "may I?", Detail: "rm", Options: []workflow.Option{{Value: "yes", Description: "do"}}, Custom: true},
+		&engine.Answered{ID: "gate", Value: "yes", By: "ann", Via: "terminal", Comment: "fine", Digest: "d"},
+		&engine.Withdrawn{ID: "a@1"},
 		&engine.CancelAsked{By: "ann", Reason: "enough"},
 		&engine.LimitRaised{Limits: workflow.Limits{CostUSD: 5}, By: "ann"},
 		&engine.Recovered{Unsettled: true},
@@ -397,7 +439,7 @@ func TestEventsComeBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(e, got); diff != "" {
+		if diff := gocmp.Diff(e, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", line, diff)
 		}
 		if strings.Contains(string(line), "\n") {

@@ -3,7 +3,9 @@ package engine_test
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -53,7 +55,7 @@ type simulation struct {
 	tasks  map[string]*engine.StartTask // issued and not answered
 	stop   map[string]bool              // told to stop
 	timers map[string]*engine.SetTimer
-	gates  map[string]*engine.AskHuman
+	gates  map[string]engine.Question // open ones of all kinds
 	ended  *engine.Finish
 	sent   map[string]bool // keys issued since the last recovery
 }
@@ -61,7 +63,7 @@ type simulation struct {
 func simulate(seed uint64, logf func(string, ...any)) (err error) {
 	s := &simulation{
 		Rand: rand.New(rand.NewPCG(seed, 7)), now: time.Unix(1e9, 0).UTC(), logf: logf,
-		tasks: map[string]*engine.StartTask{}, stop: map[string]bool{}, timers: map[string]*engine.SetTimer{}, gates: map[string]*engine.AskHuman{}, sent: map[string]bool{},
+		tasks: map[string]*engine.StartTask{}, stop: map[string]bool{}, timers: map[string]*engine.SetTimer{}, gates: map[string]engine.Question{}, sent: map[string]bool{},
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -187,16 +189,27 @@ func (s *simulation) next() error {
 		return s.step(&engine.CancelAsked{By: "sim"})
 	}
 	if len(s.tasks) > 0 && (s.IntN(10) > 0 || len(s.timers)+len(s.gates) == 0) {
-		return s.step(s.answerTask(pick(s.Rand, s.tasks)))
+		c := pick(s.Rand, s.tasks)
+		if s.IntN(12) == 0 && !s.stop[c.Address] {
+			return s.step(s.ask(c))
+		}
+		return s.step(s.answerTask(c))
 	}
 	if len(s.gates) > 0 && s.IntN(10) > 0 {
-		return s.step(s.answerGate(pick(s.Rand, s.gates)))
+		q := pick(s.Rand, s.gates)
+		if !q.Deadline.IsZero() && s.now.After(q.Deadline) {
+			return s.fireNext()
+		}
+		return s.step(s.answerGate(q))
 	}
 	if len(s.timers) > 0 {
 		return s.fireNext()
 	}
-	if s.run.Status() != engine.Waiting {
+	if s.run.Status() != engine.Waiting || len(s.gates) == 0 {
 		return fmt.Errorf("stuck: nothing is under way and the run is %s", s.run.Status())
+	}
+	if q := pick(s.Rand, s.gates); q.Kind != engine.BudgetQuestion {
+		return s.step(s.answerGate(q))
 	}
 	s.limits.CostUSD += 0.5
 	return s.step(&engine.LimitRaised{Limits: workflow.Limits{CostUSD: s.limits.CostUSD}})
@@ -219,12 +232,30 @@ func (s *simulation) answerTask(c *engine.StartTask) engine.Event {
 	return ev
 }
 
-func (s *simulation) answerGate(c *engine.AskHuman) engine.Event {
+func (s *simulation) answerGate(q engine.Question) engine.Event {
 	value := "custom"
-	if len(c.Options) > 0 {
-		value = c.Options[s.IntN(len(c.Options))].Value
+	if len(q.Options) > 0 {
+		value = q.Options[s.IntN(len(q.Options))].Value
 	}
-	return &engine.HumanAnswered{Address: c.Address, Value: value}
+	if q.Kind == engine.BudgetQuestion && q.Custom && s.IntN(10) > 0 { // else abort
+		s.limits.CostUSD += 0.5
+		value = fmt.Sprint(s.limits.CostUSD)
+	}
+	ev := &engine.Answered{ID: q.ID, Value: value, By: "sim"}
+	if s.IntN(2) == 0 {
+		ev.Digest = q.Digest
+	}
+	return ev
+}
+
+// ask is an attempt that asks, or that takes back what it asked.
+func (s *simulation) ask(c *engine.StartTask) engine.Event {
+	for _, id := range slices.Sorted(maps.Keys(s.gates)) {
+		if q := s.gates[id]; q.Kind == engine.PermissionQuestion && q.Address == c.Address && !q.Orphaned && s.IntN(2) == 0 {
+			return &engine.Withdrawn{ID: id}
+		}
+	}
+	return &engine.Asked{Address: c.Address, Attempt: c.Attempt, Text: [...]string{"may I?", "and this?"}[s.IntN(2)], Options: []workflow.Option{{Value: "allow"}, {Value: "deny"}}}
 }
 
 func (s *simulation) pass(d time.Duration) { s.now, s.clock = s.now.Add(d), s.clock+d }
@@ -293,8 +324,8 @@ func (s *simulation) step(ev engine.Event) error {
 			clear(s.sent)
 		}
 	}
-	if answered, ok := ev.(*engine.HumanAnswered); ok {
-		delete(s.gates, answered.Address)
+	if answered, ok := ev.(*engine.Answered); ok {
+		delete(s.gates, answered.ID)
 		clear(s.sent) // a person may have an attempt made again
 	}
 	commands, err := s.run.Step(e)
@@ -323,18 +354,42 @@ func (s *simulation) carryOut(commands []engine.Command) error {
 			s.timers[c.ID] = c
 		case *engine.CancelTimer:
 			delete(s.timers, c.ID)
-		case *engine.AskHuman:
-			s.gates[c.Address] = c
-		case *engine.WithdrawHuman:
-			delete(s.gates, c.Address)
+		case *engine.Ask:
+			s.gates[c.ID] = c.Question
+		case *engine.Withdraw:
+			delete(s.gates, c.ID)
+		case *engine.Reply:
+			if t := s.tasks[c.Address]; t == nil || t.Attempt != c.Attempt {
+				return fmt.Errorf("a reply to an attempt that is not under way: %+v", c)
+			}
 		case *engine.Finish:
 			s.ended = c
 		}
+	}
+	if err := s.checkQuestions(); err != nil {
+		return err
 	}
 	if len(s.tasks) > s.limits.Parallel {
 		return fmt.Errorf("%d attempts at once, and %d are allowed", len(s.tasks), s.limits.Parallel)
 	}
 	return s.checkBudget()
+}
+
+// checkQuestions holds what was asked against what the run says is open.
+func (s *simulation) checkQuestions() error {
+	open := s.run.Questions()
+	if len(open) != len(s.gates) {
+		return fmt.Errorf("%d questions are open, and %d were asked", len(open), len(s.gates))
+	}
+	for _, q := range open {
+		if s.gates[q.ID].Digest != q.Digest || s.gates[q.ID].Orphaned != q.Orphaned {
+			return fmt.Errorf("%+v was asked as %+v", q, s.gates[q.ID])
+		}
+		if c := s.tasks[q.Address]; q.Kind == engine.PermissionQuestion && !q.Orphaned && (c == nil || c.Attempt != q.Attempt) {
+			return fmt.Errorf("nobody waits for %+v", q)
+		}
+	}
+	return nil
 }
 
 func (s *simulation) checkBudget() error {

@@ -27,8 +27,8 @@ func (r *Run) Pending() []Command {
 			all = append(all, entry{in.issued, &CancelTask{address, int(in.attempt)}})
 		}
 	}
-	for _, address := range sortedKeys(r.gates) {
-		all = append(all, entry{r.gates[address].issued, r.gates[address].gate})
+	for _, id := range sortedKeys(r.questions) {
+		all = append(all, entry{r.questions[id].issued, &Ask{r.questions[id].Question}})
 	}
 	for _, id := range sortedKeys(r.timers) {
 		all = append(all, entry{r.timers[id].issued, &r.timers[id].SetTimer})
@@ -105,10 +105,12 @@ func describe(c Command) string {
 		return fmt.Sprintf("timer %s at=%s", c.ID, c.At.UTC().Format("15:04:05.000"))
 	case *CancelTimer:
 		return "clear " + c.ID
-	case *AskHuman:
-		return "ask " + c.Address
-	case *WithdrawHuman:
-		return "withdraw " + c.Address
+	case *Ask:
+		return fmt.Sprintf("ask %s %s attempt=%d orphaned=%t", c.ID, c.Digest, c.Attempt, c.Orphaned)
+	case *Withdraw:
+		return "withdraw " + c.ID
+	case *Reply:
+		return "reply " + c.ID + " " + c.Value
 	case *Finish:
 		return fmt.Sprintf("finish %s output=%s error=%q", c.Status, workflow.FormatJSON(c.Output), c.Error)
 	}

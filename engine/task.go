@@ -129,6 +129,9 @@ func (r *Run) issue(in *inst, bound *TaskFacts) {
 }
 
 func (r *Run) taskEnded(in *inst, ev *TaskEnded) {
+	if ev.Fault == nil || ev.Fault.Kind != FaultLost {
+		r.withdraw(in, "its attempt has ended", (*question).asks)
+	}
 	r.vacate(in, ev.Usage)
 	r.settleAttempt(in, ev)
 	// Last, so that nothing starts in a workflow that this failure ended.
@@ -164,6 +167,7 @@ func (r *Run) attemptFailed(in *inst, fault *Fault) {
 		r.wait(in, parked, 0, fault.Until)
 		return
 	case fault.Kind == FaultLost:
+		r.orphan(in)
 		r.lost(in)
 		return
 	}
@@ -254,6 +258,7 @@ func (r *Run) lost(in *inst) {
 func (r *Run) recovered(unsettled bool) {
 	open := slices.SortedFunc(maps.Values(r.attempts), func(a, b *inst) int { return int(a.issued - b.issued) })
 	for _, in := range open {
+		r.orphan(in)
 		costs := r.bound(in).UnknownCost || in.cmd.MaxCostUSD > 0 || in.cmd.MaxTokens > 0
 		r.vacate(in, Usage{CostUnknown: unsettled && costs && !in.unsent})
 	}

@@ -69,6 +69,7 @@ func (r *Run) timerFired(ev *TimerFired) {
 		r.admitTask(in)
 	case running:
 		in.expired = true
+		r.withdraw(in, "its attempt has timed out", (*question).asks)
 		r.command(&CancelTask{Address: in.address, Attempt: int(in.attempt)})
 	case asked:
 		r.unanswered(in)
@@ -95,7 +96,7 @@ func (r *Run) Due() (first time.Time) {
 
 // unanswered fails a gate that nobody answered in time.
 func (r *Run) unanswered(in *inst) {
-	r.withdraw(in)
+	r.withdraw(in, "", always)
 	r.fail(in, &Fault{Kind: FaultTimeout, Message: "nobody answered in " + gateTimeout(in.n).String()})
 }
 

@@ -17,7 +17,7 @@ func TestInbox(t *testing.T) {
 	w := createRun(t, driver, "demo-1")
 	createRun(t, driver, "demo-2")
 
-	answer := &engine.HumanAnswered{Address: "gate", Value: "yes", By: "ann"}
+	answer := &engine.Answered{ID: "gate", Value: "yes", By: "ann"}
 	cancel := &engine.CancelAsked{Reason: "enough"}
 	raise := &engine.LimitRaised{}
 	var ids []int64

@@ -87,7 +87,7 @@ func nobodyRole(args []string) error {
 	fmt.Println(n)
 	runs, err := s.List(context.Background(), driver.Filter{})
 	fmt.Println(len(runs), err)
-	questions, err := s.Questions(context.Background(), "demo-1")
+	questions, err := s.Open(context.Background(), "demo-1")
 	fmt.Println(len(questions), err)
 	_, err = s.Writer(context.Background(), "demo-1")
 	fmt.Println(IsProblem(err, ReadOnly), IsProblem(s.Writable(), ReadOnly))

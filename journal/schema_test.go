@@ -109,11 +109,6 @@ func testMigrated(t *testing.T, dir, origin string, messages int) {
 	if ms, err := w.Inbox(context.Background()); err != nil || len(ms) != messages+1 {
 		t.Errorf("inbox of a migrated journal: %d, %v", len(ms), err)
 	}
-	wantQuestions(t, s, "old-1")
-	if err := w.SetQuestions([]Question{question("work", 1)}); err != nil {
-		t.Error(err)
-	}
-	wantQuestions(t, s, "old-1", question("work", 1))
 }
 
 func TestJournalsThatAreRefused(t *testing.T) {

@@ -66,9 +66,6 @@ func (s *Store) Writer(ctx context.Context, run string) (*Writer, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		err = &UnknownRunError{ID: run}
 	}
-	if err == nil {
-		err = w.forgetQuestions(ctx)
-	}
 	if err != nil {
 		return nil, explain(s.file, errors.Join(err, lease.Release()))
 	}

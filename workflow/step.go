@@ -34,9 +34,9 @@ type Human struct {
 
 // Option is one answer a person may give.
 type Option struct {
-	Value       string
-	Label       string // "": the value
-	Description string
+	Value       string `json:"value"`
+	Label       string `json:"label,omitempty"` // "": the value
+	Description string `json:"description,omitempty"`
 }
 
 // Call runs another workflow in its own scope.

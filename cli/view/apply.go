@@ -35,7 +35,7 @@ func (t *Tree) applyRun(f engine.Fact) {
 	case engine.Raised:
 		t.status, t.reason = engine.Running, ""
 	case engine.StepStarted, engine.AttemptStarted, engine.AttemptFailed, engine.Retrying, engine.StepEnded,
-		engine.StepSkipped, engine.Asked, engine.Answered, engine.Decided, engine.Iterated, engine.Warned:
+		engine.StepSkipped, engine.QuestionAsked, engine.AnswerGiven, engine.AnswerUnused, engine.Decided, engine.Iterated, engine.Warned:
 	}
 }
 
@@ -61,11 +61,15 @@ func (t *Tree) applyStep(it *item, f engine.Fact) {
 	case engine.StepSkipped:
 		it.note = Line(f.Text)
 		it.set(skipped, f.Time)
-	case engine.Asked, engine.Paused:
+	case engine.QuestionAsked, engine.Paused:
 		it.note = Line(f.Text)
 		it.set(waiting, f.Time)
-	case engine.Answered:
+	case engine.AnswerGiven:
 		it.note = Line(f.Text)
+		if it.isWork() {
+			it.set(running, f.Time)
+		}
+	case engine.AnswerUnused:
 	case engine.Raised:
 		it.set(running, f.Time)
 	case engine.Decided:

@@ -79,7 +79,7 @@ func (p *Plain) took(f engine.Fact) string {
 			delete(p.began, f.Address)
 			return "in " + Took(f.Time.Sub(began))
 		}
-	case engine.AttemptFailed, engine.Retrying, engine.StepSkipped, engine.Asked, engine.Answered,
+	case engine.AttemptFailed, engine.Retrying, engine.StepSkipped, engine.QuestionAsked, engine.AnswerGiven, engine.AnswerUnused,
 		engine.Decided, engine.Iterated, engine.Paused, engine.Raised, engine.Warned:
 	}
 	return ""
@@ -106,10 +106,12 @@ func plainWords(f engine.Fact) (word string, paint Paint, detail string) {
 		return string(f.Status), statusPaint(f.Status), strings.TrimSpace(f.Text + " " + spent(f.Usage))
 	case engine.StepSkipped:
 		return "skipped", Dim, f.Text
-	case engine.Asked:
+	case engine.QuestionAsked:
 		return "asks", Yellow, f.Text
-	case engine.Answered:
+	case engine.AnswerGiven:
 		return "answered", None, f.Text
+	case engine.AnswerUnused:
+		return "unused", Yellow, "the answer " + f.Text
 	case engine.Decided:
 		return "decided", None, f.Text
 	case engine.Iterated:

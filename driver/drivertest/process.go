@@ -55,7 +55,7 @@ func (p *process) Resume(ctx context.Context, run string) (engine.Result, error)
 }
 
 func (p *process) Answer(ctx context.Context, run, address, value string) error {
-	_, err := p.raw.Act(ctx, run, &engine.HumanAnswered{Address: address, Value: value, By: "ann"})
+	_, err := p.raw.Act(ctx, run, &engine.Answered{ID: address, Value: value, By: "ann"})
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hocket-dev/hocket/driver"
@@ -56,58 +57,95 @@ func recordIdle(ctx context.Context, store *journal.Store, w *journal.Writer, ev
 	if err != nil {
 		return Receipt{}, err
 	}
-	e := idle(r, events, ev)
-	if err := admitIdle(r, e); err != nil {
+	now := moment(time.Now())
+	for _, e := range events { // time never goes back within a run
+		if now.Before(e.Time) {
+			now = e.Time
+		}
+	}
+	i := &idler{r, w, now}
+	_, answer := ev.(*engine.Answered)
+	late := answer && overdue(r, now) != ""
+	if err := r.Admit(i.envelope(ev)); err != nil && !late {
 		return Receipt{}, &RefusedError{Run: w.Run(), Reason: err.Error()}
 	}
-	add := func(e engine.Envelope) error {
-		if err := w.Append(journal.Batch{Events: []engine.Envelope{e}}); err != nil {
-			return err
-		}
-		e.Seq = w.Recorded()
-		_, err := driver.Step(r, w.Run(), e)
-		return err
-	}
-	_, cancel := ev.(*engine.CancelAsked)
-	recovered := e
-	recovered.Event = &engine.Recovered{Unsettled: true}
-	if r.Status() == engine.Running && !cancel {
-		// It was interrupted. The time since then must not count as its own.
-		err = add(recovered)
-	}
-	if err == nil {
-		err = add(e)
-	}
-	if err == nil && cancel && !r.Status().Done() {
-		err = add(recovered) // what was under way is gone
-	}
-	if err == nil {
-		err = w.Append(journal.Batch{Summary: summary(r)})
+	var refused *RefusedError
+	if err = i.record(ev, late); err == nil || errors.As(err, &refused) {
+		err = errors.Join(err, w.Append(journal.Batch{Summary: summary(r)}))
 	}
 	return Receipt{Status: r.Status()}, err
 }
 
-// admitIdle says why a run that nobody drives does not take an event. What its
-// attempts asked went with the process that made them.
-func admitIdle(r *engine.Run, e engine.Envelope) error {
-	a, answers := e.Event.(*engine.HumanAnswered)
-	if !answers || r.Status().Done() {
-		return r.Admit(e)
-	}
-	if _, _, numbered := journal.SplitQuestion(a.Address); numbered {
-		return fmt.Errorf("the question %s is over: the process that asked it has ended; when the run is resumed, its step asks again", a.Address)
-	}
-	return r.Admit(e)
+// idler records events in a run that nobody drives.
+type idler struct {
+	run *engine.Run
+	w   *journal.Writer
+	now time.Time
 }
 
-// idle is an event that happens now in a run that nobody drives. Time never goes
-// back within a run.
-func idle(r *engine.Run, events []engine.Envelope, ev engine.Event) engine.Envelope {
-	now := moment(time.Now())
-	if last := events[len(events)-1].Time; now.Before(last) {
-		now = last
+func (i *idler) envelope(ev engine.Event) engine.Envelope {
+	return engine.Envelope{Time: i.now, Clock: i.run.ClockAt(i.now), Unattended: true, Event: ev}
+}
+
+func (i *idler) add(ev engine.Event) error {
+	e := i.envelope(ev)
+	if err := i.w.Append(journal.Batch{Events: []engine.Envelope{e}}); err != nil {
+		return err
 	}
-	return engine.Envelope{Time: now, Clock: r.ClockAt(now), Unattended: true, Event: ev}
+	e.Seq = i.w.Recorded()
+	_, err := driver.Step(i.run, i.w.Run(), e)
+	return err
+}
+
+// record records an event with what has to come before and after it. late says
+// that deadlines are over, which comes first: that may leave no place for the
+// event, and then only they are recorded.
+func (i *idler) record(ev engine.Event, late bool) error {
+	_, cancel := ev.(*engine.CancelAsked)
+	recovered := &engine.Recovered{Unsettled: true}
+	if !cancel && interrupted(i.run) {
+		// The time since then must not count as its own, and what its attempts asked
+		// is for others.
+		if err := i.add(recovered); err != nil {
+			return err
+		}
+	}
+	for late {
+		id := overdue(i.run, i.now)
+		if id == "" {
+			break
+		}
+		if err := i.add(&engine.TimerFired{ID: id}); err != nil {
+			return err
+		}
+	}
+	if err := i.run.Admit(i.envelope(ev)); err != nil {
+		return &RefusedError{Run: i.w.Run(), Reason: err.Error()}
+	}
+	if err := i.add(ev); err != nil || !cancel || i.run.Status().Done() {
+		return err
+	}
+	return i.add(recovered) // what was under way is gone
+}
+
+// interrupted says whether a run that nobody drives has something under way.
+func interrupted(r *engine.Run) bool {
+	attempt := func(c engine.Command) bool {
+		_, ok := c.(*engine.StartTask)
+		return ok
+	}
+	return r.Status() == engine.Running || slices.ContainsFunc(r.Pending(), attempt)
+}
+
+// overdue is a timer whose deadline was over before a time; "": there is none.
+func overdue(r *engine.Run, now time.Time) string {
+	id, at := "", now
+	for _, c := range r.Pending() {
+		if t, ok := c.(*engine.SetTimer); ok && !t.At.IsZero() && t.At.Before(at) {
+			id, at = t.ID, t.At
+		}
+	}
+	return id
 }
 
 const verdictWait = 30 * time.Second

@@ -1,7 +1,9 @@
 package local
 
 import (
-	"fmt"
+	"context"
+	"errors"
+	"strings"
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -10,14 +12,17 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
+var errStopped = errors.New("the run has stopped")
+
 // answer is what somebody here says to a question.
 type answer struct {
-	address, value, by string
-	scripted           *engine.AskHuman // the question, if the script answers it
-	left               bool             // nothing is said, and nothing will be
-	query              *query           // what it answers, if an attempt asks
-	taken              chan error       // gets one value; nil: it was taken
+	engine.Answered
+	scripted *engine.Question // the question, if the script answers it
+	left     bool             // nothing is said, and nothing will be
+	taken    chan error       // gets one value; nil: it was taken
 }
+
+func newAnswer(a engine.Answered) *answer { return &answer{Answered: a, taken: make(chan error, 1)} }
 
 // judge says why the answer is not taken, or nil. Only the first word counts.
 func (a *answer) judge(err error) {
@@ -27,33 +32,55 @@ func (a *answer) judge(err error) {
 	}
 }
 
+// shown is a question that somebody here may answer.
+type shown struct {
+	digest string
+	person bool // else the script
+}
+
 // ask has a question answered by the script, else by people who are here. What
 // nobody here answers waits for the inbox.
-func (l *loop) ask(q engine.AskHuman) {
+func (l *loop) ask(q engine.Question) {
+	l.unsaid = true
+	if l.asked[q.ID].digest == q.Digest {
+		return // an attempt has taken up what another one asked
+	}
+	l.withdraw(q.ID)
 	if value, delay, ok := l.script.person(&q); ok {
-		l.asked[q.Address] = false
-		l.answerLater(&answer{address: q.Address, value: value, by: scriptName, scripted: &q, taken: make(chan error, 1)}, delay)
+		l.asked[q.ID] = shown{digest: q.Digest}
+		a := newAnswer(engine.Answered{ID: q.ID, Value: value, By: scriptName, Via: scriptName, Digest: q.Digest})
+		a.scripted = &q
+		l.answerLater(a, delay)
 		return
 	}
 	l.askPerson(&q)
 }
 
 // askPerson puts a question to the people who are here.
-func (l *loop) askPerson(q *engine.AskHuman) {
+func (l *loop) askPerson(q *engine.Question) {
 	if l.o.Asker == nil {
 		return
 	}
 	mail := l.mail
-	l.asked[q.Address] = true // before it is asked: the answer may come at once
-	here := l.o.Asker.Ask(q, func(value, by string) error {
-		a := &answer{address: q.Address, value: value, by: by, taken: make(chan error, 1)}
+	leave := func() {
+		a := newAnswer(engine.Answered{ID: q.ID})
+		a.left = true
+		mail.post(letter{answer: a})
+	}
+	l.asked[q.ID] = shown{q.Digest, true} // before it is asked: the answer may come at once
+	here := l.o.Asker.Ask(q, func(said engine.Answered) error {
+		said.ID, said.Digest = q.ID, q.Digest
+		a := newAnswer(said)
 		if !mail.post(letter{answer: a}) {
-			return fmt.Errorf("the run is not driven any more")
+			return errStopped
 		}
 		return <-a.taken
-	}, func() { mail.post(letter{answer: &answer{address: q.Address, left: true, taken: make(chan error, 1)}}) })
+	}, leave)
 	if !here {
-		delete(l.asked, q.Address)
+		delete(l.asked, q.ID)
+		if q.Kind == engine.PermissionQuestion {
+			leave()
+		}
 	}
 }
 
@@ -82,19 +109,14 @@ func (l *loop) answerLater(a *answer, delay time.Duration) {
 // answered records an answer that was given here, if it fits. A scripted one that
 // does not is left to people.
 func (l *loop) answered(a *answer) error {
-	if a.query != nil {
-		a.judge(l.answerHere(a))
-		return nil
-	}
 	if a.left {
-		l.withdraw(a.address)
-		return nil
+		return l.left(a.ID)
 	}
-	e := l.now(&engine.HumanAnswered{Address: a.address, Value: valid(a.value), By: valid(a.by)})
+	e := l.now(validAnswer(a.Answered))
 	if err := l.run.Admit(e); err != nil {
 		a.judge(err)
-		if _, open := l.asked[a.address]; open && a.scripted != nil {
-			delete(l.asked, a.address)
+		if _, open := l.asked[a.ID]; open && a.scripted != nil {
+			delete(l.asked, a.ID)
 			l.askPerson(a.scripted)
 		}
 		return nil
@@ -104,46 +126,173 @@ func (l *loop) answered(a *answer) error {
 	return err
 }
 
-// withdraw takes a question back from those who are here.
-func (l *loop) withdraw(address string) {
-	person, open := l.asked[address]
-	delete(l.asked, address)
-	if open && person {
-		l.o.Asker.Withdraw(address)
+// left is called when nobody here will answer a question. Unless somebody
+// elsewhere may, an attempt does not wait for that.
+func (l *loop) left(id string) error {
+	l.withdraw(id)
+	if q := l.queries[id]; q != nil && !l.o.Elsewhere {
+		return l.dropQuery(q)
 	}
+	return nil
+}
+
+// validAnswer is an answer as it will come back from the journal.
+func validAnswer(a engine.Answered) *engine.Answered {
+	a.Value, a.By, a.Via, a.Comment = valid(a.Value), valid(a.By), valid(a.Via), valid(a.Comment)
+	return &a
+}
+
+// forgetAnswered takes back what is not open any more.
+func (l *loop) forgetAnswered() {
+	l.unsaid = true
+	open := map[string]string{}
+	for _, q := range l.run.Questions() {
+		open[q.ID] = q.Digest
+	}
+	for id, s := range l.asked {
+		if open[id] != s.digest {
+			l.withdraw(id)
+		}
+	}
+}
+
+// withdraw takes a question back from those who are here.
+func (l *loop) withdraw(id string) {
+	s, open := l.asked[id]
+	delete(l.asked, id)
+	if open && s.person {
+		l.o.Asker.Withdraw(id)
+	}
+}
+
+// query is what an attempt asks while it runs, and waits for.
+type query struct {
+	key   attemptKey
+	asked agent.Question
+	log   *attemptLog
+	over  <-chan struct{} // closed when the attempt does not wait any more
+	id    string          // of the question; "": it is not recorded yet. Owned by the loop
+	reply chan queryReply // gets one value
+}
+
+type queryReply struct {
+	value string
+	err   error
+}
+
+// tell answers it. Only the first answer counts.
+func (q *query) tell(value string, err error) {
+	select {
+	case q.reply <- queryReply{value, err}:
+	default:
+		return
+	}
+	switch {
+	case err == nil:
+		q.log.say("[answered " + q.id + "] " + value)
+	case errors.Is(err, agent.ErrNobody):
+		q.log.say(strings.TrimSuffix("[nobody is here to answer "+q.id, " ") + "]")
+	default:
+		q.log.say("[withdrawn " + q.id + "]")
+	}
+}
+
+// asking gives an attempt the way to ask. What it asks, and what it is told, is in
+// its log.
+func (l *loop) asking(key attemptKey, log *attemptLog) agent.Ask {
+	mail := l.mail // the rest is the loop's own
+	return func(ctx context.Context, asked agent.Question) (string, error) {
+		q := &query{key: key, asked: asked, log: log, over: ctx.Done(), reply: make(chan queryReply, 1)}
+		if !mail.post(letter{query: q}) {
+			return "", agent.ErrNobody
+		}
+		select {
+		case r := <-q.reply:
+			return r.value, r.err
+		case <-ctx.Done():
+			mail.post(letter{query: q}) // so that it is taken back
+			return "", context.Cause(ctx)
+		}
+	}
+}
+
+// queried records a question of an attempt, or that the attempt does not wait for
+// the answer any more.
+func (l *loop) queried(q *query) error {
+	select {
+	case <-q.over:
+		return l.dropQuery(q)
+	default:
+	}
+	if l.o.Asker == nil && !l.o.Elsewhere {
+		q.tell("", agent.ErrNobody)
+		return nil
+	}
+	ev := &engine.Asked{Address: q.key.address, Attempt: q.key.attempt, Text: valid(q.asked.Text), Detail: valid(q.asked.Detail)}
+	for _, o := range q.asked.Options {
+		ev.Options = append(ev.Options, workflow.Option{Value: valid(o)})
+	}
+	e := l.now(ev)
+	if l.run.Admit(e) != nil { // the attempt is over
+		q.tell("", agent.ErrNobody)
+		return nil
+	}
+	l.query = q
+	defer func() { l.query = nil }()
+	return l.record(journal.Batch{Events: []engine.Envelope{e}})
+}
+
+// known gives the question that an attempt has just asked its id.
+func (l *loop) known(q *engine.Question) {
+	if l.query == nil || q.Kind != engine.PermissionQuestion || q.Orphaned || l.query.id != "" {
+		return
+	}
+	l.query.id = q.ID
+	l.queries[q.ID] = l.query
+	text := "[asks " + q.ID + "] " + q.Text
+	if q.Detail != "" {
+		text += "\n" + q.Detail
+	}
+	l.query.log.say(text + "\n[answers] " + strings.Join(l.query.asked.Options, ", "))
+}
+
+// replied tells an attempt the answer.
+func (l *loop) replied(c *engine.Reply) {
+	q := l.queries[c.ID]
+	if q == nil && l.query != nil { // it was answered before it was asked
+		q = l.query
+		q.id = c.ID
+	}
+	delete(l.queries, c.ID)
+	if q != nil {
+		q.tell(c.Value, nil)
+	}
+}
+
+// dropQuery ends a question that nobody answers here.
+func (l *loop) dropQuery(q *query) error {
+	select {
+	case <-q.over:
+		q.tell("", context.Canceled)
+	default:
+		q.tell("", agent.ErrNobody)
+	}
+	if l.queries[q.id] != q {
+		return nil
+	}
+	delete(l.queries, q.id)
+	e := l.now(&engine.Withdrawn{ID: q.id})
+	if l.run.Admit(e) != nil {
+		return nil
+	}
+	return l.record(journal.Batch{Events: []engine.Envelope{e}})
 }
 
 // script keeps the duties that an [agent.Script] asks of a driver. Without a
 // script it does nothing.
 type script struct {
 	agent.Script
-	all   bool // required questions too
-	gates map[string]bool
-}
-
-func newScript(s agent.Script, b *workflow.Bundle, all bool) *script {
-	sc := &script{Script: s, all: all}
-	if s != nil {
-		sc.gates = gates(b)
-	}
-	return sc
-}
-
-// gates are the human nodes of a bundle, by workflow and id.
-func gates(b *workflow.Bundle) map[string]bool {
-	found := map[string]bool{}
-	note := func(w *workflow.Workflow) {
-		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
-			if _, human := n.Step.(*workflow.Human); human {
-				found[w.Name+"/"+n.ID] = true
-			}
-		})
-	}
-	note(b.Root)
-	for _, w := range b.Called {
-		note(w)
-	}
-	return found
+	all bool // required questions too
 }
 
 func (s *script) task(t *engine.StartTask) (agent.Executor, bool) {
@@ -153,10 +302,10 @@ func (s *script) task(t *engine.StartTask) (agent.Executor, bool) {
 	return s.Script.Task(t.Address, t.Node, t.Attempt)
 }
 
-// person is the scripted answer to a question of a human node. Whether a lost
-// task did its work is in no script.
-func (s *script) person(q *engine.AskHuman) (string, time.Duration, bool) {
-	if s.Script == nil || !s.gates[q.Workflow+"/"+q.Node] || q.Required && !s.all {
+// person is the scripted answer to a question of a human node. Other questions are
+// in no script.
+func (s *script) person(q *engine.Question) (string, time.Duration, bool) {
+	if s.Script == nil || q.Kind != engine.GateQuestion || q.Required && !s.all {
 		return "", 0, false
 	}
 	return s.Script.Person(q.Address, q.Node)
@@ -170,15 +319,17 @@ func (s *script) happened(ev engine.Event) {
 	switch ev := ev.(type) {
 	case *engine.TaskEnded:
 		s.Script.Ended(ev.Address)
-	case *engine.HumanAnswered:
-		s.Script.Ended(ev.Address)
-	case *engine.Started, *engine.TimerFired, *engine.CancelAsked, *engine.LimitRaised, *engine.Recovered, *engine.Forked:
+	case *engine.Answered:
+		s.ended(ev.ID)
+	case *engine.Started, *engine.Asked, *engine.Withdrawn, *engine.TimerFired, *engine.CancelAsked, *engine.LimitRaised, *engine.Recovered, *engine.Forked:
 	}
 }
 
-func (s *script) withdrawn(address string) {
-	if s.Script != nil {
-		s.Script.Ended(address)
+// ended counts the end of a question of the run itself; those of attempts are in
+// no script.
+func (s *script) ended(id string) {
+	if s.Script != nil && !strings.Contains(id, "@") {
+		s.Script.Ended(id)
 	}
 }
 
@@ -191,11 +342,11 @@ func (s *script) commanded(cmds []engine.Command) {
 		switch c := c.(type) {
 		case *engine.StartTask:
 			s.task(c)
-		case *engine.AskHuman:
-			s.person(c)
-		case *engine.WithdrawHuman:
-			s.withdrawn(c.Address)
-		case *engine.CancelTask, *engine.SetTimer, *engine.CancelTimer, *engine.Finish:
+		case *engine.Ask:
+			s.person(&c.Question)
+		case *engine.Withdraw:
+			s.ended(c.ID)
+		case *engine.Reply, *engine.CancelTask, *engine.SetTimer, *engine.CancelTimer, *engine.Finish:
 		}
 	}
 }

@@ -88,6 +88,9 @@ type attemptLog struct {
 	audience *audience
 }
 
+// say writes a line of the driver.
+func (l *attemptLog) say(text string) { l.write([]byte(text + "\n")) }
+
 func (l *attemptLog) write(piece []byte) {
 	l.file.Keep(piece)
 	l.audience.log(l.id.Address, l.id.Attempt, piece)

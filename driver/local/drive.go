@@ -149,10 +149,6 @@ func (l *loop) recover(ctx context.Context) error {
 		l.over = true
 		return nil
 	}
-	var err error
-	if l.mail.numbers, err = l.writer.LastQuestions(ctx); err != nil {
-		return err
-	}
 	l.clock = newRunClock(l.d.o.Clock, l.run.ClockAt(l.d.o.Clock.Now()))
 	if err := l.tookUp(l.now(&engine.Recovered{Unsettled: true})); err != nil {
 		return err

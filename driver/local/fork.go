@@ -72,7 +72,7 @@ const forker = "hocket: the run was forked here"
 func instead(r *engine.Run, b *workflow.Bundle, spec driver.ForkSpec, now time.Time) ([]engine.Envelope, error) {
 	var events []engine.Envelope
 	answer := func(value string) engine.Event {
-		return &engine.HumanAnswered{Address: spec.Address, Value: value, By: forker}
+		return &engine.Answered{ID: spec.Address, Value: value, By: forker}
 	}
 	add := func(ev engine.Event) error {
 		e := engine.Envelope{Time: now, Clock: r.ClockAt(now), Unattended: true, Event: ev}
@@ -87,7 +87,7 @@ func instead(r *engine.Run, b *workflow.Bundle, spec driver.ForkSpec, now time.T
 	switch c := pendingAt(r, spec.Address).(type) {
 	case *engine.StartTask:
 		err = add(&engine.TaskEnded{Address: c.Address, Attempt: c.Attempt, Output: valid(*spec.Output)})
-	case *engine.AskHuman:
+	case *engine.Ask:
 		if c.Required {
 			return nil, fmt.Errorf("a required gate is answered by a person; fork without an output, and answer %q", spec.Address)
 		}
@@ -107,11 +107,11 @@ func pendingAt(r *engine.Run, address string) engine.Command {
 			if cmd.Address == address {
 				return c
 			}
-		case *engine.AskHuman:
-			if cmd.Address == address {
+		case *engine.Ask:
+			if cmd.ID == address {
 				return c
 			}
-		case *engine.CancelTask, *engine.SetTimer, *engine.CancelTimer, *engine.WithdrawHuman, *engine.Finish:
+		case *engine.CancelTask, *engine.SetTimer, *engine.CancelTimer, *engine.Withdraw, *engine.Reply, *engine.Finish:
 		}
 	}
 	return nil

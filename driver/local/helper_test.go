@@ -68,7 +68,7 @@ func actOn(ctx context.Context, s *journal.Store, run string, ev engine.Event) (
 }
 
 func answerRun(ctx context.Context, s *journal.Store, run, address, value, by string) (driver.Receipt, error) {
-	return actOn(ctx, s, run, &engine.HumanAnswered{Address: address, Value: value, By: by})
+	return actOn(ctx, s, run, &engine.Answered{ID: address, Value: value, By: by})
 }
 
 func cancelRun(ctx context.Context, s *journal.Store, run, by, reason string) (driver.Receipt, error) {

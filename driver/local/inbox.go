@@ -3,7 +3,7 @@ package local
 import (
 	"context"
 	"errors"
-	"fmt"
+	"time"
 
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
@@ -27,16 +27,23 @@ func (l *loop) readInbox() error {
 	return nil
 }
 
-// readMessage takes or refuses one message. An attempt is told an answer after the
-// verdict is recorded: its sender may have taken it back.
+// readMessage takes or refuses one message. An answer counts by the moment at
+// which it was sent: deadlines that were over then are over, and no others.
 func (l *loop) readMessage(m journal.Message) error {
 	e := l.now(m.Event)
-	q, reason := l.judge(e, m)
+	if a, ok := m.Event.(*engine.Answered); ok {
+		if err := l.fireDeadlines(m.Sent); err != nil {
+			return err
+		}
+		if m.Sent.Before(e.Time) {
+			e.Time = moment(m.Sent)
+		}
+		e.Event = validAnswer(*a)
+	}
 	b := journal.Batch{Verdicts: []journal.Verdict{{ID: m.ID}}}
-	switch {
-	case reason != nil:
-		b.Verdicts[0].Refused = reason.Error()
-	case q == nil:
+	if err := l.run.Admit(e); err != nil {
+		b.Verdicts[0].Refused = err.Error()
+	} else {
 		b.Events = []engine.Envelope{e}
 	}
 	err := l.record(b)
@@ -44,24 +51,19 @@ func (l *loop) readMessage(m journal.Message) error {
 	if errors.As(err, &gone) {
 		return nil
 	}
-	if a, ok := m.Event.(*engine.HumanAnswered); ok && q != nil && reason == nil && err == nil {
-		l.answerQuery(q, a.Value, a.By)
-	}
 	return err
 }
 
-// judge says which question of an attempt a message answers, if it does, or why it
-// is not taken.
-func (l *loop) judge(e engine.Envelope, m journal.Message) (*query, error) {
-	a, answers := m.Event.(*engine.HumanAnswered)
-	if answers {
-		if q, err := l.queryFor(a, m.Sent); q != nil || err != nil {
-			return q, err
+// fireDeadlines fires the deadlines that were over before a moment.
+func (l *loop) fireDeadlines(before time.Time) error {
+	for !l.over {
+		id, ok := l.timers.wall.due(before.UnixNano() - 1)
+		if !ok {
+			return nil
+		}
+		if err := l.fired(id); err != nil {
+			return err
 		}
 	}
-	err := l.run.Admit(e)
-	if err != nil && answers && len(l.queries.open) > 0 {
-		err = fmt.Errorf("%w; agents ask:%s", err, list(l.queries.open))
-	}
-	return nil, err
+	return nil
 }

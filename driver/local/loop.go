@@ -30,8 +30,9 @@ type loop struct {
 	attempts *attempts
 	timers   timers
 	script   *script
-	asked    map[string]bool // questions that somebody here may answer; true: a person, false: the script
-	queries  queries         // what attempts ask
+	asked    map[string]shown  // questions that somebody here may answer, by id
+	queries  map[string]*query // what attempts ask and wait for, by id
+	query    *query            // that is being recorded
 	audience *audience
 	alarm    alarm
 
@@ -51,8 +52,8 @@ func newLoop(d *Driver, store *journal.Store, writer *journal.Writer, pin *drive
 	o.Patience = cmp.Or(o.Patience, defaultPatience)
 	return &loop{
 		d: d, o: o, store: store, writer: writer, pin: pin, run: run,
-		mail: newMailbox(), attempts: newAttempts(), asked: map[string]bool{},
-		script: newScript(o.Script, pin.Bundle, o.ScriptAll), audience: newAudience(o.Observer),
+		mail: newMailbox(), attempts: newAttempts(), asked: map[string]shown{}, queries: map[string]*query{},
+		script: &script{o.Script, o.ScriptAll}, audience: newAudience(o.Observer),
 	}, nil
 }
 
@@ -97,7 +98,6 @@ func (l *loop) turn(ctx context.Context) error {
 		if err := l.noteStatus(); err != nil {
 			return err
 		}
-		l.noteQueries()
 		if l.idle() {
 			return nil
 		}
@@ -110,7 +110,7 @@ func (l *loop) turn(ctx context.Context) error {
 		case <-l.alarm.at(&l.timers, l.clock):
 			err = l.fireTimers()
 		case <-changes.wake: // there is mail, or the clock was set, which rings no alarm
-			err = cmp.Or(l.readInbox(), l.fireTimers())
+			err = l.fireTimers()
 		}
 		if err != nil {
 			return err
@@ -168,7 +168,9 @@ func (l *loop) readMail() error {
 	}
 	for _, m := range l.letters {
 		if m.query != nil {
-			l.queried(m.query)
+			if err := l.queried(m.query); err != nil {
+				return err
+			}
 		}
 		if m.answer != nil {
 			if err := l.answered(m.answer); err != nil {
@@ -196,21 +198,29 @@ func (l *loop) collect() {
 // fireTimers fires what is due. Each timer is an event of its own: the first may
 // cancel the second.
 func (l *loop) fireTimers() error {
-	l.alarm.stop() // it has rung
+	l.alarm.stop()                        // it has rung
+	if err := l.readInbox(); err != nil { // an answer may have come in time
+		return err
+	}
 	for !l.over {
 		id, ok := l.timers.due(l.clock)
 		if !ok {
 			return nil
 		}
-		e := l.now(&engine.TimerFired{ID: id})
-		if l.run.Admit(e) != nil {
-			continue
-		}
-		if err := l.record(journal.Batch{Events: []engine.Envelope{e}}); err != nil {
+		if err := l.fired(id); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// fired records that a timer has fired.
+func (l *loop) fired(id string) error {
+	e := l.now(&engine.TimerFired{ID: id})
+	if l.run.Admit(e) != nil {
+		return nil
+	}
+	return l.record(journal.Batch{Events: []engine.Envelope{e}})
 }
 
 // record does the driver's duty: it stores events, steps them and carries out
@@ -237,7 +247,10 @@ func (l *loop) record(b journal.Batch) error {
 
 // step steps one stored event.
 func (l *loop) step(seq int, e engine.Envelope) ([]engine.Command, error) {
-	e.Seq, l.last = seq, e.Time
+	e.Seq = seq
+	if e.Time.After(l.last) {
+		l.last = e.Time
+	}
 	cmds, err := driver.Step(l.run, l.writer.Run(), e)
 	if err != nil {
 		return nil, err
@@ -249,11 +262,9 @@ func (l *loop) step(seq int, e engine.Envelope) ([]engine.Command, error) {
 	switch ev := e.Event.(type) {
 	case *engine.TaskEnded:
 		l.attempts.ended(attemptKey{ev.Address, ev.Attempt})
-		l.endQueries(attemptOver, func(q *query) bool { return q.key == attemptKey{ev.Address, ev.Attempt} })
-	case *engine.HumanAnswered:
-		l.unsaid = true
-		l.withdraw(ev.Address)
-	case *engine.Started, *engine.TimerFired, *engine.CancelAsked, *engine.LimitRaised, *engine.Recovered, *engine.Forked:
+	case *engine.Answered:
+		l.forgetAnswered()
+	case *engine.Asked, *engine.Withdrawn, *engine.Started, *engine.TimerFired, *engine.CancelAsked, *engine.LimitRaised, *engine.Recovered, *engine.Forked:
 	}
 	return cmds, nil
 }
@@ -270,13 +281,16 @@ func (l *loop) carryOut(c engine.Command) {
 		l.timers.set(c)
 	case *engine.CancelTimer:
 		l.timers.cancel(c.ID)
-	case *engine.AskHuman:
+	case *engine.Ask:
+		l.known(&c.Question)
+		l.ask(c.Question)
+	case *engine.Withdraw:
+		l.script.ended(c.ID)
+		l.withdraw(c.ID)
+		delete(l.queries, c.ID)
 		l.unsaid = true
-		l.ask(*c)
-	case *engine.WithdrawHuman:
-		l.unsaid = true
-		l.script.withdrawn(c.Address)
-		l.withdraw(c.Address)
+	case *engine.Reply:
+		l.replied(c)
 	case *engine.Finish:
 		l.over = true
 	}
@@ -337,8 +351,6 @@ const grace = 10 * time.Second
 // recorded. A run that the engine cannot go on with is marked.
 func (l *loop) settle(err error) error {
 	l.attempts.cancel(errInterrupted)
-	l.endQueries("the run is not driven any more", func(*query) bool { return true })
-	l.noteQueries()
 	l.refuseAnswers()
 	deadline := time.After(grace)
 	for l.attempts.flying > 0 {
@@ -368,7 +380,7 @@ func (l *loop) settle(err error) error {
 func (l *loop) refuseAnswers() {
 	for _, m := range l.letters {
 		if m.answer != nil {
-			m.answer.judge(fmt.Errorf("the run is not driven any more"))
+			m.answer.judge(errStopped)
 		}
 		if m.query != nil {
 			m.query.tell("", agent.ErrNobody)

@@ -20,39 +20,17 @@ type mailbox struct {
 	mu      sync.Mutex
 	letters []letter
 	closed  bool
-	wake    chan struct{}  // holds one token while there are letters
-	numbers map[string]int // of the last questions of attempts, by the address of the step
+	wake    chan struct{} // holds one token while there are letters
 }
 
 func newMailbox() *mailbox {
-	return &mailbox{wake: make(chan struct{}, 1), numbers: map[string]int{}}
+	return &mailbox{wake: make(chan struct{}, 1)}
 }
 
 // post adds a letter; false: nobody reads any more.
 func (m *mailbox) post(l letter) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.add(l)
-}
-
-// ask posts a question of an attempt, and gives it its number.
-func (m *mailbox) ask(q *query) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.numbers[q.Address]++
-	q.Number = m.numbers[q.Address]
-	return m.add(letter{query: q})
-}
-
-// numbered says whether a question of a step has had a number.
-func (m *mailbox) numbered(address string, number int) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return number <= m.numbers[address]
-}
-
-// add is called with the lock.
-func (m *mailbox) add(l letter) bool {
 	if m.closed {
 		return false
 	}

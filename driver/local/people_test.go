@@ -37,7 +37,7 @@ type person struct {
 	done      chan struct{} // closed when all words are said
 }
 
-func (p *person) Ask(q *engine.AskHuman, answer func(value, by string) error, leave func()) bool {
+func (p *person) Ask(q *engine.Question, answer func(engine.Answered) error, leave func()) bool {
 	if p.leaves {
 		go leave()
 		return true
@@ -48,7 +48,7 @@ func (p *person) Ask(q *engine.AskHuman, answer func(value, by string) error, le
 	go func() {
 		defer close(p.done)
 		for _, w := range p.words {
-			if err := answer(w, "ann"); err != nil {
+			if err := answer(engine.Answered{Value: w, By: "ann"}); err != nil {
 				p.refusals = append(p.refusals, err.Error())
 			}
 		}
@@ -76,7 +76,7 @@ func TestPersonAtTheTerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, ok := events[1].Event.(*engine.HumanAnswered); !ok || got.By != "ann" || got.Value != "yes" {
+	if got, ok := events[1].Event.(*engine.Answered); !ok || got.By != "ann" || got.Value != "yes" {
 		t.Errorf("recorded: %+v", events[1].Event)
 	}
 }
@@ -158,7 +158,7 @@ func TestMessageWaitsForADriver(t *testing.T) {
 	s := openStore(t)
 	start(t, s, chain(gate("ok", "yes")), work{Agents: echo})
 	for _, value := range []string{"perhaps", "yes", "yes"} {
-		if _, err := s.Send(t.Context(), "demo-1", &engine.HumanAnswered{Address: "ok", Value: value}); err != nil {
+		if _, err := s.Send(t.Context(), "demo-1", &engine.Answered{ID: "ok", Value: value}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -237,7 +237,7 @@ func TestAskerPanics(t *testing.T) {
 
 type panicking struct{}
 
-func (panicking) Ask(*engine.AskHuman, func(value, by string) error, func()) bool {
+func (panicking) Ask(*engine.Question, func(engine.Answered) error, func()) bool {
 	panic("no terminal")
 }
 func (panicking) Withdraw(string) {}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -51,10 +52,10 @@ type clerk struct {
 	gone    []string
 }
 
-func (c *clerk) Ask(q *engine.AskHuman, answer func(value, by string) error, leave func()) bool {
+func (c *clerk) Ask(q *engine.Question, answer func(engine.Answered) error, leave func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.shown = append(c.shown, q.Address+": "+q.Question)
+	c.shown = append(c.shown, q.ID+": "+q.Text+"; "+q.Detail)
 	if c.silent {
 		return true
 	}
@@ -63,11 +64,11 @@ func (c *clerk) Ask(q *engine.AskHuman, answer func(value, by string) error, lea
 			leave()
 			return
 		}
-		err := answer("nonsense", "ann")
+		err := answer(engine.Answered{Value: "nonsense", By: "ann"})
 		c.mu.Lock()
 		c.refused = append(c.refused, err)
 		c.mu.Unlock()
-		_ = answer(c.say, "ann")
+		_ = answer(engine.Answered{Value: c.say, By: "ann"})
 	}()
 	return true
 }
@@ -86,7 +87,7 @@ func TestAttemptAsksAPerson(t *testing.T) {
 	if res.Output != "deny;deny;" {
 		t.Errorf("the attempt was told %q", res.Output)
 	}
-	if len(c.shown) != 2 || c.shown[0] != "a@1: May it run this?\n\nrm -r build" || c.shown[1] != "a@2: May it run this?\n\nrm -r build" ||
+	if len(c.shown) != 2 || c.shown[0] != "a@1: May it run this?; rm -r build" || c.shown[1] != "a@2: May it run this?; rm -r build" ||
 		len(c.gone) != 2 || c.gone[0] == c.gone[1] {
 		t.Errorf("shown: %q, %q taken back", c.shown, c.gone)
 	}
@@ -125,17 +126,17 @@ func askFrom(t *testing.T, agents driver.Agents, b *workflow.Bundle) *driven {
 }
 
 // until waits until the open questions have these names.
-func (d *driven) until(names ...string) []journal.Question {
+func (d *driven) until(names ...string) []driver.Question {
 	d.t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
 	for {
-		open, err := d.store.Questions(context.Background(), "demo-1")
+		open, err := d.store.Open(context.Background(), "demo-1")
 		if err != nil {
 			d.t.Fatal(err)
 		}
 		var got []string
 		for _, q := range open {
-			got = append(got, q.Name())
+			got = append(got, q.ID)
 		}
 		if slices.Equal(got, names) {
 			return open
@@ -172,17 +173,17 @@ func TestAttemptIsAnsweredFromElsewhere(t *testing.T) {
 	open := d.until("a@1", "a@2")
 	texts := map[string]string{}
 	for _, q := range open {
-		texts[q.Text] = q.Name()
+		texts[q.Text] = q.ID
 		if q.Address != "a" || q.Asked.IsZero() {
 			t.Errorf("listed: %+v", q)
 		}
 	}
-	run := texts["May it run this?\n\nrm -r build"]
-	d.refuses("a", "allow", `"a" asks 2 questions; answer one by its own name:`)
-	d.refuses("b", "allow", "no question waits for an answer; agents ask:\n  a@1: ")
-	d.refuses(run, "always", run+` does not offer "always"; it offers allow, deny`)
+	run := texts["May it run this?"]
+	d.refuses("a", "allow", `"a" asks 2 questions; answer one by its id: a@1, a@2`)
+	d.refuses("b", "allow", `no question "b" waits for an answer; these do: a@1, a@2`)
+	d.refuses(run, "always", `"`+run+`" does not offer "always"; it offers allow, deny`)
 	d.answer("a@2", "deny")
-	d.refuses("a@2", "allow", `the question a@2 is over: it was answered with "deny" by ann`)
+	d.refuses("a@2", "allow", `question a@2 is over: it was answered with "deny" by ann`)
 	d.until("a@1")
 	d.answer("a", "allow") // there is only one now
 	want := "allow;deny;"
@@ -220,10 +221,10 @@ func TestQuestionsThatAreWithdrawn(t *testing.T) {
 	d.until("a@1")
 	withdraw <- struct{}{}
 	d.until("a@2")
-	d.refuses("a@1", "allow", "the question a@1 is over: it was withdrawn")
+	d.refuses("a@1", "allow", "question a@1 is over: it was withdrawn")
 	withdraw <- struct{}{}
 	d.until("a@3")
-	d.refuses("a@2", "allow", "the question a@2 is over: the attempt that asked it has ended")
+	d.refuses("a@2", "allow", "question a@2 is over: its attempt has ended")
 	d.answer("a@3", "deny")
 	if res := <-d.done; res.Output != "deny;" {
 		t.Errorf("%s: %v, %s", res.Status, res.Output, res.Error)
@@ -231,7 +232,8 @@ func TestQuestionsThatAreWithdrawn(t *testing.T) {
 	d.refuses("a@3", "allow", "the run is over")
 }
 
-// An interrupted run leaves no question behind.
+// A question of an attempt stays when the run is interrupted. Its answer is used
+// by the next attempt that asks the same, and only once.
 func TestInterruptedWhileAnAttemptAsks(t *testing.T) {
 	d := &driven{t: t, store: openStore(t)}
 	ctx, stop := context.WithCancel(t.Context())
@@ -247,11 +249,86 @@ func TestInterruptedWhileAnAttemptAsks(t *testing.T) {
 	if err := <-done; !errors.As(err, &interrupted) {
 		t.Error(err)
 	}
-	d.until()
 	if len(c.gone) != 1 || c.gone[0] != "a@1" {
 		t.Errorf("taken back: %q", c.gone)
 	}
-	d.refuses("a@1", "allow", "the question a@1 is over: the process that asked it has ended; when the run is resumed, its step asks again")
+	d.until("a@1")
+	receipt, err := answerRun(t.Context(), d.store, "demo-1", "a@1", "allow", "ann")
+	if err != nil || receipt.Driven {
+		t.Errorf("%+v, %v", receipt, err)
+	}
+	d.until()
+	again := &clerk{say: "deny"}
+	res := resume(t, d.store, work{Agents: asking{[]agent.Question{mayI, mayI}}, Asker: again})
+	if out := res.Output; out != "allow;deny;" && out != "deny;allow;" || len(again.shown) != 1 {
+		t.Errorf("%v; shown: %q", out, again.shown)
+	}
+}
+
+// The time that an attempt waits for a person is not the attempt's own.
+func TestTimeoutWaitsForThePerson(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &clerk{silent: true}
+		slow := task("a", "x")
+		slow.Timeout = time.Minute
+		s, done := openStore(t), make(chan engine.Result)
+		sp := spec(chain(slow))
+		sp.Limits.Runtime = 2 * time.Minute
+		go func() {
+			res, err := startRun(t.Context(), s, sp, work{Agents: asking{[]agent.Question{mayI}}, Asker: c, Elsewhere: true})
+			if err != nil {
+				t.Error(err)
+			}
+			done <- res
+		}()
+		time.Sleep(3 * time.Hour)
+		if _, err := answerRun(t.Context(), s, "demo-1", "a@1", "allow", ""); err != nil {
+			t.Error(err)
+		}
+		if res := <-done; res.Output != "allow;" {
+			t.Errorf("%s: %v %s", res.Status, res.Output, res.Error)
+		}
+	})
+}
+
+// A deadline is a deadline, also if nobody drives the run; and an answer that came
+// before it counts, also if it is read after it.
+func TestLateAnswers(t *testing.T) {
+	b := func() *workflow.Bundle {
+		gate := gate("ok", "yes")
+		gate.Timeout = time.Hour
+		return &workflow.Bundle{Root: &workflow.Workflow{Name: "demo", Body: workflow.Graph{
+			Nodes: []workflow.Node{gate, task("go", "went"), task("late", "too late")},
+			Edges: []workflow.Edge{{From: "ok", To: "go"}, {From: "ok", To: "late", On: workflow.OnTimeout}},
+		}}}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := openStore(t)
+		if res := start(t, s, b(), work{Agents: echo}); res.Status != engine.Waiting {
+			t.Fatal(res.Status)
+		}
+		time.Sleep(time.Hour + time.Second)
+		_, err := answerRun(t.Context(), s, "demo-1", "ok", "yes", "")
+		var refused *driver.RefusedError
+		if !errors.As(err, &refused) {
+			t.Errorf("a late answer gives %v", err)
+		}
+		if res := resume(t, s, work{Agents: echo}); res.Output != "too late" {
+			t.Errorf("%s: %v", res.Status, res.Output)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s := openStore(t)
+		start(t, s, b(), work{Agents: echo})
+		time.Sleep(time.Hour - time.Second)
+		if _, err := s.Send(t.Context(), "demo-1", &engine.Answered{ID: "ok", Value: "yes"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if res := resume(t, s, work{Agents: echo}); res.Output != "went" {
+			t.Errorf("%s: %v", res.Status, res.Output)
+		}
+	})
 }
 
 type agentWith func(ctx context.Context, at driver.Attempt) driver.Outcome

@@ -11,7 +11,6 @@ import (
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
-	"github.com/hocket-dev/hocket/workflow"
 )
 
 // Events yields the events of a run after a sequence number.
@@ -164,29 +163,8 @@ func (d *Driver) Questions(ctx context.Context, run string) ([]driver.Question, 
 	if err != nil {
 		return nil, err
 	}
-	var attempts []driver.Question
 	for _, r := range runs {
-		i := info(ctx, s, r) // brings the questions up to date that a killed driver left
-		if !i.Driven {
-			continue
-		}
-		asked, err := s.Questions(ctx, i.ID)
-		if err != nil {
-			return nil, err
-		}
-		for _, q := range asked {
-			attempts = append(attempts, attemptQuestion(i.ID, q))
-		}
+		info(ctx, s, r) // brings the questions up to date that a killed driver left
 	}
-	open, err := s.Open(ctx, run)
-	return append(open, attempts...), err
-}
-
-// attemptQuestion is what an attempt asks as the seam has it.
-func attemptQuestion(run string, q journal.Question) driver.Question {
-	h := engine.AskHuman{Address: q.Name(), Question: q.Text}
-	for _, o := range q.Options {
-		h.Options = append(h.Options, workflow.Option{Value: o})
-	}
-	return driver.Question{Run: run, ID: q.Name(), AskHuman: h}
+	return s.Open(ctx, run)
 }

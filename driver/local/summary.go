@@ -14,8 +14,8 @@ func summary(r *engine.Run) *journal.Summary {
 	if m.Status == engine.Waiting {
 		m.Due = r.Due()
 	}
-	for _, q := range r.Waiting() {
-		m.Questions = append(m.Questions, driver.Question{ID: q.Address, AskHuman: *q})
+	for _, q := range r.Questions() {
+		m.Questions = append(m.Questions, driver.Question{Question: q})
 	}
 	return m
 }
@@ -25,10 +25,6 @@ func summary(r *engine.Run) *journal.Summary {
 func info(ctx context.Context, s *journal.Store, r journal.Run) driver.Info {
 	if !r.Status.Done() {
 		r.Holder, r.Driven = s.Driver(r.ID)
-	}
-	if r.Driven {
-		asked, _ := s.Questions(ctx, r.ID) // of attempts; the list is of use without them
-		r.Open += len(asked)
 	}
 	if r.Stale && !r.Driven {
 		refresh(ctx, s, &r)

@@ -19,7 +19,7 @@ import (
 // patient is somebody who is here and never answers.
 type patient struct{ asked *sync.WaitGroup }
 
-func (p patient) Ask(*engine.AskHuman, func(string, string) error, func()) bool {
+func (p patient) Ask(*engine.Question, func(engine.Answered) error, func()) bool {
 	p.asked.Done()
 	return true
 }

@@ -1,0 +1,485 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Question is something that a run asks people.
+type Question struct {
+	// ID is by what the question is answered: the address of the step, or, for a
+	// question of an attempt, the address and a number, such as review@2.
+	ID       string            `json:"id"`
+	Kind     QuestionKind      `json:"kind"`
+	Address  string            `json:"address"`
+	Workflow string            `json:"workflow"`
+	Node     string            `json:"node"`
+	Attempt  int               `json:"attempt,omitempty"` // that asks, or that was lost
+	Text     string            `json:"text"`
+	Detail   string            `json:"detail,omitempty"`
+	Options  []workflow.Option `json:"options,omitempty"`  // never empty, unless Custom
+	Custom   bool              `json:"custom,omitempty"`   // an answer that is not an option is taken too
+	Required bool              `json:"required,omitempty"` // only a person may answer
+	Asked    time.Time         `json:"asked"`
+	Deadline time.Time         `json:"deadline,omitzero"` // an answer after it is refused; zero: none
+	Digest   string            `json:"digest"`            // of what is shown
+	// Orphaned: the attempt that asks is gone. The answer is for the next one, if
+	// it asks the same.
+	Orphaned bool `json:"orphaned,omitempty"`
+}
+
+// QuestionKind is why a run asks.
+type QuestionKind string
+
+// The kinds of questions.
+const (
+	GateQuestion       QuestionKind = "gate"       // a human node
+	PermissionQuestion QuestionKind = "permission" // an attempt asks while it runs
+	BudgetQuestion     QuestionKind = "budget"     // a task might exceed a limit
+	LostQuestion       QuestionKind = "lost"       // an attempt whose effect must happen once was lost
+)
+
+// The answers to questions that the engine asks by itself.
+const (
+	Allow = "allow" // budget: start although the cost is unknown
+	Abort = "abort" // budget: end the run
+	Rerun = "rerun" // lost: it did not happen
+	Done  = "done"  // lost: it happened
+	Fail  = "fail"  // lost: count it as failed
+)
+
+// digest is the same for questions of a step that look the same to a person.
+func (q *Question) digest() string {
+	h := sha256.New()
+	write := func(parts ...string) {
+		for _, p := range parts {
+			fmt.Fprintf(h, "%d:%s", len(p), p)
+		}
+	}
+	write(string(q.Kind), q.Address, q.Text, q.Detail, strconv.FormatBool(q.Custom))
+	for _, o := range q.Options {
+		write(o.Value, o.Label, o.Description)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// question is an open question.
+type question struct {
+	Question
+	in     *inst
+	issued int32
+}
+
+// asks says whether an attempt that is under way waits for the answer.
+func (q *question) asks() bool { return q.Kind == PermissionQuestion && !q.Orphaned }
+
+// kept is an answer for the next attempt of a step.
+type kept struct {
+	id, value, digest string
+}
+
+// open puts a question to people.
+func (r *Run) open(in *inst, ask Question) {
+	ask.Address, ask.Workflow, ask.Node = in.address, in.n.place.Workflow, in.n.place.Node
+	if ask.ID == "" {
+		ask.ID = in.address
+	}
+	ask.Asked, ask.Digest = r.now, ask.digest()
+	r.issued++
+	q := &question{ask, in, r.issued}
+	r.questions[q.ID] = q
+	own := r.own(in)
+	own.open = append(own.open, q)
+	r.command(&Ask{q.Question})
+	if q.Kind != BudgetQuestion { // that it is paused has been told
+		r.tell(in, toldAsked, q.Text)
+	}
+	if !q.Deadline.IsZero() {
+		r.setTimer(in.timerID(answerTimer), in, 0, q.Deadline)
+	}
+}
+
+// shut closes a question. how says for what reason, for people who answer later.
+func (r *Run) shut(q *question, how string) {
+	delete(r.questions, q.ID)
+	own := r.own(q.in)
+	own.open = slices.DeleteFunc(own.open, func(o *question) bool { return o == q })
+	own.shut = r.now
+	if q.Kind == PermissionQuestion {
+		own.asked[q.number()-1] = how
+	}
+	if !q.Deadline.IsZero() {
+		r.clearTimer(q.in.timerID(answerTimer))
+	}
+	r.rest(q.in)
+}
+
+func (q *question) number() int {
+	n, _ := strconv.Atoi(q.ID[strings.LastIndexByte(q.ID, '@')+1:])
+	return n
+}
+
+// withdraw closes the questions of an instance that are meant.
+func (r *Run) withdraw(in *inst, how string, meant func(*question) bool) {
+	for _, q := range slices.Clone(in.open) {
+		if meant(q) {
+			r.shut(q, how)
+			r.command(&Withdraw{ID: q.ID})
+		}
+	}
+}
+
+func always(*question) bool { return true }
+
+// closeQuestions ends what is asked about an instance that is over.
+func (r *Run) closeQuestions(in *inst) {
+	r.withdraw(in, "the step has ended", always)
+	for _, k := range in.answers {
+		r.tell(in, toldUnused, fmt.Sprintf("%s (%s): the step did not ask again", k.value, k.id))
+	}
+	if len(in.answers) > 0 {
+		in.answers = nil
+	}
+}
+
+// ask puts a human node's question to people.
+func (r *Run) ask(in *inst, s *workflow.Human) {
+	in.attempt = 1
+	text := in.n.text
+	if in.n.prompt != nil {
+		r.view = view{scope: in.scope(), reg: in.reg, env: in.env, self: in}
+		filled, err := in.n.prompt.Text(&r.view)
+		if err != nil {
+			r.fail(in, &Fault{Kind: FaultError, Message: "question: " + err.Error(), Permanent: true})
+			return
+		}
+		text = filled
+	}
+	r.tell(in, toldStepStarted, "")
+	in.phase = asked
+	r.open(in, Question{
+		Kind: GateQuestion, Text: text, Options: in.n.options, Custom: s.Custom, Required: s.Required, Deadline: r.now.Add(gateTimeout(in.n)),
+	})
+}
+
+// askLost asks a person what became of an attempt.
+func (r *Run) askLost(in *inst) {
+	r.tell(in, toldAttemptFailed, "lost; its effect must happen once, so a person decides")
+	in.phase = asked
+	r.open(in, Question{
+		Kind: LostQuestion, Attempt: int(in.attempt), Required: true, Deadline: r.now.Add(gateTimeout(in.n)),
+		Text: fmt.Sprintf("Attempt %d of %q may have run already, and its effect must happen only once. Run it again, mark it as done, or fail the step?", in.attempt, in.address),
+		Options: []workflow.Option{
+			{Value: Rerun, Description: "it did not happen; run the attempt again"},
+			{Value: Done, Description: "it happened; go on with an empty output"},
+			{Value: Fail, Description: "count it as failed"},
+		},
+	})
+}
+
+// askHeld asks a person about tasks that a budget holds back: one task at a time
+// for each workflow that has the budget, and only when nothing runs in it any
+// more, because what runs may leave enough.
+func (r *Run) askHeld() {
+	if len(r.paused) == 0 || r.rehearsal != "" || r.finish != nil {
+		return
+	}
+	var seen []*frame
+	for _, in := range r.paused {
+		bound := r.bound(in)
+		f := r.overBudget(in, bound)
+		if in.phase != held || f == nil || f.running > 0 || slices.Contains(seen, f) {
+			continue
+		}
+		seen = append(seen, f)
+		ask := f.budgetQuestion(in, bound)
+		ask.Address = in.address
+		if len(in.open) > 0 && in.open[0].Digest == ask.digest() {
+			continue
+		}
+		r.withdraw(in, "", always) // the amounts have changed
+		r.open(in, ask)
+	}
+}
+
+// attemptAsks puts the question of an attempt to people, unless it was answered
+// while no attempt was there to hear it. A question that is still open from
+// before is taken over.
+func (r *Run) attemptAsks(in *inst, ev *Asked) {
+	own := r.own(in)
+	ask := Question{Kind: PermissionQuestion, Address: in.address, Attempt: ev.Attempt, Text: ev.Text, Detail: ev.Detail, Options: ev.Options, Custom: ev.Custom, Required: true}
+	digest := ask.digest()
+	if i := slices.IndexFunc(own.answers, func(k kept) bool { return k.digest == digest }); i >= 0 {
+		k := own.answers[i]
+		own.answers = slices.Delete(own.answers, i, i+1)
+		r.command(&Reply{ID: k.id, Address: in.address, Attempt: ev.Attempt, Value: k.value})
+		return
+	}
+	if i := slices.IndexFunc(own.open, func(q *question) bool { return q.Orphaned && q.Digest == digest }); i >= 0 {
+		q := own.open[i]
+		q.Orphaned, q.Attempt = false, ev.Attempt
+		r.command(&Ask{q.Question})
+		r.rest(in)
+		return
+	}
+	own.asked = append(own.asked, "")
+	ask.ID = in.address + "@" + strconv.Itoa(len(own.asked))
+	r.open(in, ask)
+	r.rest(in)
+}
+
+// orphan leaves the questions of an attempt that is gone for the next one.
+func (r *Run) orphan(in *inst) {
+	for _, q := range in.open {
+		if q.asks() {
+			q.Orphaned = true
+			r.command(&Ask{q.Question})
+		}
+	}
+	r.rest(in)
+}
+
+// rest stops the time of an attempt while it waits for a person, and lets it go
+// on afterwards.
+func (r *Run) rest(in *inst) {
+	waits := in.phase == running && !in.expired && slices.ContainsFunc(in.open, (*question).asks)
+	if waits == in.resting {
+		return
+	}
+	id := in.timerID(timeoutTimer)
+	if in.resting = waits; waits {
+		r.clock.resting++
+		if t := r.timers[id]; t != nil {
+			r.own(in).left = t.Clock - r.elapsed
+			r.clearTimer(id)
+		}
+		return
+	}
+	r.clock.resting--
+	if left := in.left; left > 0 && in.phase == running && r.attempts[in.address] == in {
+		in.left = 0
+		r.setTimer(id, in, left, time.Time{})
+	}
+}
+
+// Questions are all that are open, in the order in which they were asked.
+func (r *Run) Questions() []Question {
+	open := slices.SortedFunc(maps.Values(r.questions), func(a, b *question) int { return int(a.issued - b.issued) })
+	list := make([]Question, len(open))
+	for i, q := range open {
+		list[i] = q.Question
+	}
+	return list
+}
+
+// admitAnswer finds the question that an answer is for and the value that it
+// gives, or says what is wrong with it.
+func (r *Run) admitAnswer(e Envelope, ev *Answered) (*question, string, error) {
+	q, err := r.find(ev.ID, e.Time)
+	switch {
+	case err != nil:
+		return nil, "", err
+	case ev.Digest != "" && ev.Digest != q.Digest:
+		return nil, "", fmt.Errorf("question %q has changed since it was shown; look at it again, then answer", q.ID)
+	case r.version >= 2 && !q.Deadline.IsZero() && e.Time.After(q.Deadline):
+		return nil, "", fmt.Errorf("the deadline of question %q was %s; it can no longer be answered", q.ID, q.Deadline.UTC().Format(time.RFC3339))
+	}
+	if value, ok := workflow.Chosen(q.Options, ev.Value); ok {
+		return q, value, nil
+	}
+	if q.Kind == BudgetQuestion && q.Custom {
+		_, err := r.amount(q, ev.Value)
+		return q, ev.Value, err
+	}
+	if q.Custom {
+		return q, ev.Value, nil
+	}
+	var offered []string
+	for _, o := range q.Options {
+		offered = append(offered, o.Value)
+	}
+	return nil, "", fmt.Errorf("%q does not offer %q; it offers %s", q.ID, ev.Value, strings.Join(offered, ", "))
+}
+
+// find finds an open question by its id, or by the address of a step that asks
+// only one. What was asked after the answer was given is not meant: nobody
+// allows what they have not seen.
+func (r *Run) find(id string, answered time.Time) (*question, error) {
+	if q := r.questions[id]; q != nil {
+		return q, nil
+	}
+	in := r.stepAt(id)
+	if in == nil || len(in.open) == 0 {
+		return nil, r.notOpen(id)
+	}
+	answered = answered.Add(time.Microsecond) // an inbox may keep no finer time
+	switch {
+	case len(in.open) > 1:
+		return nil, fmt.Errorf("%q asks %d questions; answer one by its id: %s", id, len(in.open), ids(in.open))
+	case answered.Before(in.open[0].Asked) || answered.Before(in.shut):
+		return nil, fmt.Errorf("%q asks another question now than when this was sent; answer it by its id: %s", id, ids(in.open))
+	}
+	return in.open[0], nil
+}
+
+func ids(open []*question) string {
+	list := make([]string, len(open))
+	for i, q := range open {
+		list[i] = q.ID
+	}
+	return strings.Join(list, ", ")
+}
+
+// stepAt is the step at an address; of a question's id, the step that asked it.
+func (r *Run) stepAt(id string) *inst {
+	var found *inst
+	for in := range r.steps() {
+		if in.address == id {
+			found = in
+		}
+	}
+	return found
+}
+
+// notOpen says why a question cannot be answered.
+func (r *Run) notOpen(id string) error {
+	address, number, numbered := strings.Cut(id, "@")
+	in := r.stepAt(address)
+	n, _ := strconv.Atoi(number)
+	human := false
+	if in != nil {
+		_, human = in.n.does.(*workflow.Human)
+	}
+	switch {
+	case numbered && in != nil && 0 < n && n <= len(in.asked):
+		return fmt.Errorf("question %s is over: %s", id, in.asked[n-1])
+	case human && in.status == Cancelled:
+		return fmt.Errorf("the question %q was withdrawn", id)
+	case human && in.status != Skipped, in != nil && in.n.def.Once && !in.shut.IsZero():
+		return fmt.Errorf("the question %q was answered already or is over (%s)", id, in.status)
+	}
+	if len(r.questions) == 0 {
+		return errors.New("no question waits for an answer")
+	}
+	return fmt.Errorf("no question %q waits for an answer; these do: %s", id, strings.Join(sortedKeys(r.questions), ", "))
+}
+
+// answered goes on as a person said.
+func (r *Run) answered(e Envelope, ev *Answered) {
+	q, value, _ := r.admitAnswer(e, ev)
+	in, text, by := q.in, value, ""
+	if ev.By != "" {
+		text, by = text+" ("+ev.By+")", " by "+ev.By
+	}
+	r.shut(q, fmt.Sprintf("it was answered with %q%s", value, by))
+	r.tell(in, toldAnswered, text)
+	switch q.Kind {
+	case GateQuestion:
+		r.gateAnswered(in, value, by)
+	case LostQuestion:
+		r.lostAnswered(in, value)
+	case BudgetQuestion:
+		r.budgetAnswered(in, q, value, ev.By)
+	case PermissionQuestion:
+		if q.Orphaned || e.Unattended { // nobody is there to be told
+			r.own(in).answers = append(in.answers, kept{q.ID, value, q.Digest})
+		} else {
+			r.command(&Reply{ID: q.ID, Address: in.address, Attempt: q.Attempt, Value: value})
+		}
+	}
+}
+
+func (r *Run) gateAnswered(in *inst, value, by string) {
+	human := in.n.does.(*workflow.Human)
+	if value == workflow.Reject && len(human.Options) == 0 && len(in.n.place.Decide) == 0 && !human.Custom {
+		r.fail(in, &Fault{Kind: FaultError, Message: "rejected" + by, Permanent: true})
+		return
+	}
+	if fault := r.succeed(in, value); fault != nil {
+		r.fail(in, fault)
+	}
+}
+
+func (r *Run) lostAnswered(in *inst, value string) {
+	switch value {
+	case Rerun:
+		r.admitTask(in)
+	case Done:
+		if fault := r.succeed(in, ""); fault != nil {
+			r.fail(in, fault)
+		}
+	case Fail:
+		r.fail(in, &Fault{Kind: FaultLost, Message: "was lost, and a person gave it up", Permanent: true})
+	}
+}
+
+// budgetAnswered raises the limit, as LimitRaised does; lets the task start as it
+// is; or ends the run.
+func (r *Run) budgetAnswered(in *inst, q *question, value, by string) {
+	switch value {
+	case Allow:
+		in.granted = true
+		r.resumeHeld(false)
+	case Abort:
+		r.end(r.root, Cancelled, cancelText(&CancelAsked{By: by, Reason: "the budget was not raised"}))
+	default:
+		limits, _ := r.amount(q, value)
+		r.limitRaised(&LimitRaised{Limits: limits, By: by})
+	}
+}
+
+// amount is the limit that the answer to a question about a budget sets.
+func (r *Run) amount(q *question, value string) (workflow.Limits, error) {
+	bound := r.bound(q.in)
+	f := r.overBudget(q.in, bound)
+	if f == nil {
+		return workflow.Limits{}, fmt.Errorf("question %q is over: the budget suffices", q.ID)
+	}
+	text := strings.TrimSpace(value)
+	if f.bindsTokens(bound) {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n <= f.limits.Tokens {
+			return workflow.Limits{}, fmt.Errorf("invalid limit %q: want a number of tokens above %d, or %s", value, f.limits.Tokens, Abort)
+		}
+		return workflow.Limits{Tokens: n}, nil
+	}
+	usd, err := strconv.ParseFloat(strings.TrimPrefix(text, "$"), 64)
+	if err != nil || !(usd > f.limits.CostUSD) || usd > 1e12 {
+		return workflow.Limits{}, fmt.Errorf("invalid limit %q: want an amount in US dollars above %s, or %s", value, workflow.FormatUSD(f.limits.CostUSD), Abort)
+	}
+	return workflow.Limits{CostUSD: usd}, nil
+}
+
+// budgetQuestion asks about a task that the budget of f holds back.
+func (f *frame) budgetQuestion(in *inst, bound *TaskFacts) Question {
+	abort := workflow.Option{Value: Abort, Description: "end the run"}
+	text := f.budgetText(bound)
+	if bound.UnknownCost {
+		budget := "max_cost_usd: 0.50"
+		if f.bindsTokens(bound) {
+			budget = "max_tokens: 20000"
+		}
+		return Question{
+			Kind: BudgetQuestion, Required: true, Detail: "An agent whose definition has a budget, such as `budget: {" + budget + "}`, has a bound.", Text: fmt.Sprintf("Start %q? %s.", in.address, strings.ToUpper(text[:1])+text[1:]),
+			Options: []workflow.Option{{Value: Allow, Description: "start it without a bound"}, abort},
+		}
+	}
+	want := "an amount in US dollars above " + workflow.FormatUSD(f.limits.CostUSD)
+	if f.bindsTokens(bound) {
+		want = fmt.Sprintf("a number of tokens above %d", f.limits.Tokens)
+	}
+	return Question{
+		Kind: BudgetQuestion, Required: true, Custom: true, Options: []workflow.Option{abort},
+		Text:   fmt.Sprintf("Raise the budget for %q? %s.", in.address, strings.ToUpper(text[:1])+text[1:]),
+		Detail: "Answer with the new limit, " + want + ", or " + Abort + ".",
+	}
+}
