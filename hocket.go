@@ -134,6 +134,14 @@ func (p *Project) Source(file string) ([]byte, bool) {
 	return text, ok
 }
 
+// ReadFile reads a file that the user named. One in the project does not lead out of
+// it by a link.
+func (p *Project) ReadFile(file string) ([]byte, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.files.ReadNamed(file)
+}
+
 // runs is the driver of the project's runs.
 func (p *Project) runs() (driver.Driver, error) {
 	p.opened.Lock()

@@ -66,16 +66,19 @@ func (p *Project) checkInputs(inputs map[string]any) error {
 }
 
 // CheckExposed refuses to go on where a secret would not stay one: because it is
-// too short to be hidden, or because a file that was read holds its value.
-func (p *Project) CheckExposed() error {
+// too short to be hidden, or because a file that was read holds its value. Secrets in
+// files outside of the project are not looked at, as nobody may have trusted it yet.
+func (p *Project) CheckExposed() error { return p.checkExposed(p.secrets.Only(p.files.Holds)) }
+
+func (p *Project) checkExposed(secrets *secret.Store) error {
 	var short *secret.Error
-	if err := p.secrets.TooShort(); errors.As(err, &short) {
+	if err := secrets.TooShort(); errors.As(err, &short) {
 		return &SecretError{Short: short}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, file := range slices.Sorted(maps.Keys(p.files.Sources)) {
-		if line := p.secretLine(p.files.Sources[file]); line > 0 {
+		if line := secretLine(secrets.Masker(), p.files.Sources[file]); line > 0 {
 			return &SecretError{File: file, Line: line}
 		}
 	}
@@ -83,13 +86,14 @@ func (p *Project) CheckExposed() error {
 }
 
 // secretLine is the first line of a text that holds a secret; zero: none does.
-func (p *Project) secretLine(text []byte) int {
-	if !p.holdsSecret(string(text)) {
+func secretLine(m *secret.Masker, text []byte) int {
+	holds := func(text []byte) bool { return m.Mask(string(text)) != string(text) }
+	if !holds(text) {
 		return 0
 	}
 	number := 0
 	for line := range bytes.Lines(text) {
-		if number++; p.holdsSecret(string(line)) {
+		if number++; holds(line) {
 			return number
 		}
 	}

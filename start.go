@@ -111,7 +111,7 @@ func (p *Project) checkStart(w *Workflow, inputs map[string]any, replies *Replie
 	if err := p.checkInputs(inputs); err != nil {
 		return nil, err
 	}
-	return inputs, p.CheckExposed()
+	return inputs, p.checkExposed(p.secrets)
 }
 
 // spec pins everything that the run depends on.

@@ -386,5 +386,5 @@ func (a *app) completeAgent(_ *cobra.Command, args []string, _ string) ([]string
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return p.Agents().Names(), cobra.ShellCompDirectiveNoFileComp
+	return typeable(p.Agents().Names()), cobra.ShellCompDirectiveNoFileComp
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -87,7 +89,12 @@ func (a *app) completeWorkflow(_ *cobra.Command, _ []string, _ string) ([]string
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	return p.Workflows(), cobra.ShellCompDirectiveDefault
+	return typeable(p.Workflows()), cobra.ShellCompDirectiveDefault
+}
+
+// typeable are the names without control characters: a shell shows them as they are.
+func typeable(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return strings.ContainsFunc(name, unicode.IsControl) })
 }
 
 // completeRun offers the ids of runs, with what they are.

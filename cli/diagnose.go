@@ -37,11 +37,20 @@ func (a *app) sourceOf(file string) []byte {
 	if file == stdin {
 		return a.stdinText
 	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil
+	if text, err := a.readNamed(file); err == nil {
+		return text
 	}
-	return text
+	return nil
+}
+
+// readNamed reads a file that the user named, or a diagnostic. One in the project does
+// not lead out of it.
+func (a *app) readNamed(file string) ([]byte, error) {
+	p, err := a.openProject()
+	if err != nil {
+		return os.ReadFile(file)
+	}
+	return p.ReadFile(file)
 }
 
 // nearPaths writes paths relative to the current directory where they are below

@@ -32,7 +32,7 @@ func (a *app) readFile(name, verb string) (file string, text []byte, err error) 
 		return stdin, text, err
 	}
 	file = a.path(name)
-	if text, err = os.ReadFile(file); err != nil {
+	if text, err = a.readNamed(file); err != nil {
 		return "", nil, usagef(verb+" takes files, not names of workflows", "%v", err)
 	}
 	return file, text, nil

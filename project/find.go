@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hocket-dev/hocket/internal/projectfile"
 	"github.com/hocket-dev/hocket/syntax"
 )
 
@@ -70,15 +71,16 @@ func (p *Project) workflowDirs() []string {
 // directories.
 func (p *Project) Names(among ...string) []string {
 	read := func(file string) ([]byte, error) { return p.read(file, among...) }
-	return workflowsIn(read, slices.Concat(among, p.workflowDirs()))
+	list := func(dir string) ([]os.DirEntry, error) { return projectfile.List(dir, append(among, p.Root)...) }
+	return workflowsIn(read, list, slices.Concat(among, p.workflowDirs()))
 }
 
 // workflowsIn are the workflows of some directories, by name. Files of the same
 // notation that hold something else, such as replies, are left out.
-func workflowsIn(read func(string) ([]byte, error), dirs []string) []string {
+func workflowsIn(read func(string) ([]byte, error), list func(string) ([]os.DirEntry, error), dirs []string) []string {
 	var names []string
 	for _, dir := range dirs {
-		entries, err := os.ReadDir(dir)
+		entries, err := list(dir)
 		if err != nil {
 			continue // a project need not have the directory
 		}

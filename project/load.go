@@ -112,7 +112,7 @@ func (l *Loaded) findRoot(nameOrFile string) (*found, error) {
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(l.project.dir, file)
 	}
-	text, err := l.project.readNamed(file)
+	text, err := l.project.ReadNamed(file)
 	if err == nil {
 		return &found{file, text}, nil
 	}

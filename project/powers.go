@@ -92,7 +92,7 @@ func (p *Project) configPowers() trust.Powers {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Secrets)) {
-		if place := c.Secrets[name]; !p.holds(place) {
+		if place := c.Secrets[name]; !p.Holds(place.File) {
 			add(trust.Secret, "secrets."+name, "", "reads the secret %s from %s", name, place.words())
 		}
 	}
@@ -119,12 +119,11 @@ func (p Place) words() string {
 	return "the file " + p.File
 }
 
-// holds says whether a secret is in a file of the project itself.
-func (p *Project) holds(place Place) bool {
-	if place.File == "" {
+// Holds says whether a file, seen from the project, is one of the project itself.
+func (p *Project) Holds(file string) bool {
+	if file == "" {
 		return false
 	}
-	file := place.File
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(p.Root, file)
 	}

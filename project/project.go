@@ -204,9 +204,9 @@ func (p *Project) read(file string, in ...string) ([]byte, error) {
 	return p.keep(file, text, err)
 }
 
-// readNamed reads a file that the user named. One outside of the project is what the
+// ReadNamed reads a file that the user named. One outside of the project is what the
 // user meant; one inside does not lead out of it.
-func (p *Project) readNamed(file string) ([]byte, error) {
+func (p *Project) ReadNamed(file string) ([]byte, error) {
 	if isBelow(p.Root, file) {
 		return p.read(file)
 	}

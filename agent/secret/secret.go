@@ -90,6 +90,15 @@ func New(o Options) *Store {
 	return s
 }
 
+// Only is a store of those secrets that are in variables, or in files that keep says yes
+// to.
+func (s *Store) Only(keep func(file string) bool) *Store {
+	out := func(p Place) bool { return p.Env == "" && !keep(p.File) }
+	places := maps.Clone(s.places)
+	maps.DeleteFunc(places, func(_ string, p Place) bool { return out(p) })
+	return New(Options{Places: places, Hidden: slices.DeleteFunc(slices.Clone(s.hidden), out), Getenv: s.getenv, Dir: s.dir})
+}
+
 // findAll finds all secrets that are there.
 func (s *Store) findAll() {
 	var values []string

@@ -351,3 +351,18 @@ func TestFilesAreNotOpenedAtOnce(t *testing.T) {
 		t.Errorf("masked: %q", got)
 	}
 }
+
+func TestOnly(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"in", "out"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("from-"+name+"-side"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := secret.New(secret.Options{Getenv: environment("TOKEN", "from-the-variable"), Dir: dir, Hidden: []secret.Place{{File: "out"}},
+		Places: map[string]secret.Place{"a": {File: "in"}, "b": {File: "out"}, "c": {Env: "TOKEN"}}})
+	only := s.Only(func(file string) bool { return file == "in" })
+	if got := only.Masker().Mask("from-in-side from-out-side from-the-variable"); got != "*** from-out-side ***" {
+		t.Errorf("masked: %q", got)
+	}
+}

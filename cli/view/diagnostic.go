@@ -77,8 +77,11 @@ func severityPaint(s workflow.Severity) Paint {
 func (d *drawing) blue(s string) string { return d.style.Paint(BoldBlue, s) }
 
 func (d *drawing) excerpt(diag *workflow.Diagnostic, margin int, paint Paint) {
+	if diag.Part != "" || diag.Line < 1 { // a file that was not read, perhaps for a reason
+		return
+	}
 	lines := d.lines(diag.File)
-	if diag.Part != "" || diag.Line < 1 || diag.Line > len(lines) {
+	if diag.Line > len(lines) {
 		return
 	}
 	bar := strings.Repeat(" ", margin) + " " + d.blue("|")

@@ -1,0 +1,238 @@
+//go:build linux
+
+package hostile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience bounds what hangs; nothing depends on it.
+const patience = 30 * time.Second
+
+// ground is where one project is: beside files of the user, with an address that must
+// not be reached and programs that must not be started.
+type ground struct {
+	base    string
+	hocket  string
+	fill    *strings.Replacer
+	reached *atomic.Int32
+	strace  string // "" it is not there: then traps alone tell
+}
+
+func (g *ground) path(name string) string { return filepath.Join(g.base, name) }
+
+// programs are on the user's PATH. Each leaves a mark with what it was asked.
+var programs = []string{"git", "sh", "bash", "env", "node", "python3", "claude", "codex", "gemini", "opencode", "qwen", "copilot", "goose", "chromium", "docker", "evil", "ls", "run"}
+
+// allowed is what may be started all the same: programs of the user, for their version.
+var allowed = regexp.MustCompile(`^(git|claude|codex|gemini|opencode|qwen|copilot|goose) --version$`)
+
+func TestHostileProjects(t *testing.T) {
+	hocket := filepath.Join(t.TempDir(), "hocket")
+	if out, err := exec.Command("go", "build", "-o", hocket, "github.com/hocket-dev/hocket/cmd/hocket").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	strace := workingStrace(t)
+	if len(projects) < 25 {
+		t.Errorf("there are only %d projects", len(projects))
+	}
+	for name, p := range projects {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := prepare(t, hocket, strace)
+			g.build(t, p)
+			for _, verb := range verbs {
+				g.look(t, verb)
+			}
+			if n := g.reached.Load(); n > 0 {
+				t.Errorf("%d connections were made", n)
+			}
+		})
+	}
+}
+
+// workingStrace is the program, if it is there and allowed to work.
+func workingStrace(t *testing.T) string {
+	path, err := exec.LookPath("strace")
+	if err != nil || exec.Command(path, "-qq", "-o", os.DevNull, "-e", "trace=execve", "true").Run() != nil {
+		t.Log("strace does not work here: files that are opened are not seen, only programs and connections")
+		return ""
+	}
+	return path
+}
+
+func prepare(t *testing.T, hocket, strace string) *ground {
+	t.Helper()
+	g := &ground{base: t.TempDir(), hocket: hocket, reached: &atomic.Int32{}, strace: strace}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			g.reached.Add(1)
+			c.Close()
+		}
+	}()
+	g.fill = strings.NewReplacer("{outside}", g.path("outside"), "{home}", g.path("home"), "{evil}", "http://"+listener.Addr().String(), "{run}", g.path("bin/run"))
+	for _, name := range programs {
+		g.write(t, "bin/"+name, "#!/bin/sh\necho \"${0##*/} $*\" >> "+g.path("marks")+"\necho 99.9.9\n", 0o700)
+	}
+	for name, text := range map[string]string{
+		"home/.ssh/id_rsa": "agent: shell\n", "outside/secret.txt": "agent: shell\n", "outside/secret.md": "secret\n", "outside/run.sh": "#!/bin/sh\n", "outside/flow.yml": harmless,
+		"outside/vendor/x/flow.yml": harmless, "outside/hocket/config.yml": "model: x\n", "outside/hocket/agents/a.yml": "agent: shell\n", "outside/hocket/workflows/w.yml": harmless,
+		"outside/hocket/tools/t/tool.yml": "description: x\nkind: command\ncommand: [ls]\n", "outside/hocket/clis/evil.yml": "program: ls\nargs: [x]\nstdin: \"{prompt}\"\nreply: {format: text}\n",
+		"outside/repository/.git/worktrees/x/gitdir": g.path("project/.git") + "\n", "outside/repository/.git/worktrees/x/commondir": "../..\n",
+	} {
+		g.write(t, name, text, 0o600)
+	}
+	return g
+}
+
+func (g *ground) write(t *testing.T, name, text string, mode os.FileMode) {
+	t.Helper()
+	path := g.path(name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), mode)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// build makes the project, with what verbs look for unless it has that itself.
+func (g *ground) build(t *testing.T, p hostileProject) {
+	t.Helper()
+	for name, target := range p.links {
+		path := g.path("project/" + name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.Symlink(g.fill.Replace(target), path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range p.pipes {
+		path := g.path("project/" + name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), syscall.Mkfifo(path, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range p.files {
+		g.write(t, "project/"+name, g.fill.Replace(text), 0o700)
+	}
+	for name, text := range map[string]string{"workflow.yml": harmless, ".hocket/workflows/w.yml": harmless} {
+		if _, err := os.Lstat(g.path("project/" + name)); err == nil {
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(filepath.Dir(g.path("project/" + name))); err == nil && !strings.HasPrefix(real, g.path("project")) {
+			continue
+		}
+		g.write(t, "project/"+name, text, 0o600)
+	}
+}
+
+// look uses a verb in the project and finds out what it did.
+func (g *ground) look(t *testing.T, verb []string) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	argv := append([]string{g.hocket}, verb...)
+	trace := g.path("trace")
+	if g.strace != "" {
+		argv = append([]string{g.strace, "-f", "-y", "-qq", "-s", "4096", "-e", "trace=execve,execveat,open,openat,openat2,connect", "-o", trace}, argv...)
+	}
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir = g.path("project")
+	proxy := g.fill.Replace("{evil}")
+	cmd.Env = []string{
+		"HOME=" + g.path("home"), "PATH=" + g.path("bin"), "XDG_STATE_HOME=" + g.path("state"), "XDG_CACHE_HOME=" + g.path("cache"), "LANG=C.UTF-8", "TMPDIR=" + os.TempDir(),
+		"ANTHROPIC_API_KEY=sk-ant-0123456789", "http_proxy=" + proxy, "https_proxy=" + proxy, "HTTP_PROXY=" + proxy, "HTTPS_PROXY=" + proxy,
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what strace watches ends with it
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	out, err := cmd.CombinedOutput()
+	name := strings.Join(verb, " ")
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) || ctx.Err() != nil {
+		t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+	if bytes.Contains(out, []byte("panic:")) || bytes.Contains(out, []byte("\x1b[2J")) {
+		t.Errorf("%s printed\n%s", name, out)
+	}
+	g.started(t, name)
+	if g.strace != "" {
+		g.traced(t, name, trace)
+	}
+}
+
+// started looks at the marks that programs left.
+func (g *ground) started(t *testing.T, verb string) {
+	t.Helper()
+	marks, err := os.ReadFile(g.path("marks"))
+	if err != nil {
+		return // there are none
+	}
+	for line := range strings.Lines(string(marks)) {
+		if line = strings.TrimSpace(line); verb != "doctor" || !allowed.MatchString(line) {
+			t.Errorf("%s started %q", verb, line)
+		}
+	}
+	if err := os.Remove(g.path("marks")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var (
+	executed = regexp.MustCompile(`execve(?:at)?\((?:[^"]*, )?"([^"]*)", \[(.*?)\]`)
+	opened   = regexp.MustCompile(`open(?:at2?)?\(.*\) = \d+<([^>]*)>`)
+	connects = regexp.MustCompile(`connect\(.*sa_family=AF_INET`)
+)
+
+// traced looks at what the system was asked for.
+func (g *ground) traced(t *testing.T, verb, trace string) {
+	t.Helper()
+	text, err := os.ReadFile(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := false
+	for line := range strings.Lines(string(text)) {
+		if m := executed.FindStringSubmatch(line); m != nil {
+			words := strings.Fields(strings.NewReplacer(`"`, "", ",", "").Replace(m[2]))
+			asked := filepath.Base(m[1]) + " " + strings.Join(words[min(1, len(words)):], " ")
+			switch {
+			case m[1] == g.hocket:
+				seen = true
+			case verb == "doctor" && allowed.MatchString(asked):
+			default:
+				t.Errorf("%s executed %s", verb, asked)
+			}
+		}
+		if m := opened.FindStringSubmatch(line); m != nil && g.private(m[1]) {
+			t.Errorf("%s opened %s", verb, strings.TrimPrefix(m[1], g.base+"/"))
+		}
+		if connects.MatchString(line) {
+			t.Errorf("%s: %s", verb, line)
+		}
+	}
+	if !seen {
+		t.Fatalf("the trace of %s shows nothing:\n%s", verb, text)
+	}
+}
+
+// private says whether a file is the user's, and no project's business.
+func (g *ground) private(path string) bool {
+	return strings.HasPrefix(path, g.path("outside")) || strings.HasPrefix(path, g.path("home")) || path == "/dev/zero"
+}
