@@ -46,6 +46,9 @@ func (p *Project) executors(root string, c project.Config) (map[string]agent.Exe
 	}
 	p.manifests = manifests
 	for _, m := range manifests { // one of the name of a built-in CLI replaces it
+		if p.o.Agents[m.Name] != nil {
+			found = append(found, agent.ReservedName(m.Pos, "name of the CLI", m.Name))
+		}
 		all[m.Name] = agentcli.New(agentcli.Options{Manifest: m, Prices: prices, Converse: acp.Converse})
 	}
 	maps.Copy(all, p.o.Agents) // last: no file of the project takes their names

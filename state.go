@@ -2,6 +2,7 @@ package hocket
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -70,10 +72,10 @@ func (r *Run) entries(ctx context.Context, after EventID, follow bool) iter.Seq2
 		}
 		for e, err := range r.d.Events(ctx, r.id, 0, follow) {
 			if err == nil {
-				_, err = run.Step(e)
+				_, err = driver.Step(run, r.id, e)
 			}
 			if err != nil {
-				yield(Entry{}, fmt.Errorf("run %s: %w", r.id, err))
+				yield(Entry{}, err)
 				return
 			}
 			if e.Seq >= after.Seq && !yieldEvent(e, run, after, yield) {
@@ -130,24 +132,18 @@ func (r *Run) State(ctx context.Context) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	run, err := engine.New(pin.Bundle)
-	if err != nil {
-		return nil, fmt.Errorf("run %s: %w", r.id, err)
-	}
-	s := &State{Info: info, Bundle: pin.Bundle, run: run}
-	for e, err := range r.d.Events(ctx, r.id, 0, false) {
-		if err == nil {
-			_, err = run.Step(e)
-		}
-		if err != nil {
-			return s, fmt.Errorf("run %s: %w", r.id, err)
-		}
+	s := &State{Info: info, Bundle: pin.Bundle}
+	s.run, err = driver.Replay(r.id, pin.Bundle, r.d.Events(ctx, r.id, 0, false), func(run *engine.Run, _ engine.Envelope, _ []engine.Command) {
 		for _, f := range run.Facts() {
 			s.note(f)
 		}
+	})
+	if s.run == nil {
+		return nil, err
 	}
-	s.Questions, err = r.d.Questions(ctx, r.id)
-	return s, err
+	open, unread := r.d.Questions(ctx, r.id)
+	s.Questions = open
+	return s, errors.Join(err, unread)
 }
 
 // note remembers which steps are put off.

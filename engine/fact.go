@@ -16,6 +16,7 @@ type Fact struct {
 	Text     string    // an error, a decision and its rule, a warning, a question
 	Until    time.Time // for Retrying
 	Usage    Usage     // for StepEnded and AttemptFailed
+	Output   any       // for StepEnded: what the step gave
 }
 
 // FactKind is what a fact is about.
@@ -109,6 +110,9 @@ func (r *Run) Facts() []Fact {
 			place := &n.in.n.place
 			f.Address, f.Workflow, f.Node, f.Agent = n.in.address, place.Workflow, place.Node, place.Agent
 			f.Usage = n.in.usage
+			if n.kind == toldStepEnded {
+				f.Output = n.in.output
+			}
 		}
 		facts[i] = f
 	}

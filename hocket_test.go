@@ -1,0 +1,305 @@
+package hocket_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// open makes a project of files and opens it.
+func open(t *testing.T, files map[string]string, o hocket.Options) *hocket.Project {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		writeFile(t, filepath.Join(dir, name), text)
+	}
+	return openDir(t, dir, o)
+}
+
+func openDir(t *testing.T, dir string, o hocket.Options) *hocket.Project {
+	t.Helper()
+	o.State = filepath.Join(dir, ".state")
+	p, err := hocket.Open(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+func start(t *testing.T, p *hocket.Project, name string, inputs map[string]any, options ...hocket.StartOption) *hocket.Run {
+	t.Helper()
+	w, err := p.Load(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := p.Start(context.Background(), w, inputs, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+func wait(t *testing.T, r *hocket.Run) engine.Result {
+	t.Helper()
+	res, err := r.Wait(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// agents are executors by name.
+type agents = map[string]agent.Executor
+
+// An agent's retry and timeout, and the role of a lane, mean the same here as on
+// the command line.
+func TestDefinitionsCount(t *testing.T) {
+	var calls atomic.Int32
+	own := agents{
+		"shaky": agent.Func(func(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
+			if calls.Add(1) < 3 {
+				return agent.Result{}, agent.Errorf("not yet")
+			}
+			return agent.Result{Output: "at last"}, nil
+		}),
+		"sleeper": agent.Func(func(ctx context.Context, _ *agent.Task, _ agent.Log) (agent.Result, error) {
+			<-ctx.Done()
+			return agent.Result{}, agent.Interrupted(ctx)
+		}),
+	}
+	p := open(t, map[string]string{
+		".hocket/agents/flaky.yml":  "agent: shaky\nretry: {attempts: 3, delay: 1ms}\n",
+		".hocket/agents/slow.yml":   "agent: sleeper\ntimeout: 20ms\n",
+		".hocket/agents/helper.yml": "agent: shell\nrole: helper\nsettings: {command: [echo, helped]}\n",
+		"retry.yml":                 "name: retry\nsteps:\n  - {id: a, agent: flaky, prompt: go}\n",
+		"slow.yml":                  "name: slow\nsteps:\n  - {id: a, agent: slow, prompt: go}\n",
+		"lane.yml":                  "name: lane\nagents:\n  - {name: bob, role: helper}\nsteps:\n  - {id: a, agent: bob}\n",
+	}, hocket.Options{Agents: own})
+	if res := wait(t, start(t, p, "retry.yml", nil)); res.Status != engine.Success || res.Steps[0].Attempts != 3 {
+		t.Errorf("retry: %+v", res)
+	}
+	if res := wait(t, start(t, p, "slow.yml", nil)); res.Status != engine.Failed || res.Steps[0].Status != engine.TimedOut {
+		t.Errorf("timeout: %+v", res)
+	}
+	if res := wait(t, start(t, p, "lane.yml", nil)); res.Output != "helped" {
+		t.Errorf("lane: %+v", res)
+	}
+}
+
+// A file of the project cannot take the name of an agent that the program brings.
+func TestOwnAgentsCannotBeShadowed(t *testing.T) {
+	own := agents{"mine": agent.Func(func(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
+		return agent.Result{Output: "mine"}, nil
+	})}
+	for name, text := range map[string]string{
+		".hocket/agents/mine.yml": "agent: shell\nsettings: {command: [echo, theirs]}\n",
+		".hocket/clis/mine.yml":   "program: echo\nargs: [theirs]\n",
+	} {
+		p := open(t, map[string]string{name: text, "w.yml": "name: w\nsteps:\n  - {id: a, agent: mine, prompt: x}\n"}, hocket.Options{Agents: own})
+		if !p.Diagnostics().Errors() {
+			t.Errorf("%s: nothing is wrong with it", name)
+		}
+		w, err := p.Load("w.yml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var invalid *hocket.InvalidError
+		if _, err := p.Start(context.Background(), w, nil); !errors.As(err, &invalid) || !strings.Contains(err.Error(), "reserved") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The settings of an agent that the program brings are checked like those of a
+// built-in one.
+func TestOwnAgentsSettingsAreChecked(t *testing.T) {
+	schema := agent.NewSchema(map[string]any{"type": "object", "additionalProperties": false, "properties": map[string]any{"times": map[string]any{"type": "integer"}}})
+	own := agents{"repeat": agent.New(agent.Traits{Settings: schema}, func(context.Context, *agent.Task, agent.Log) (agent.Result, error) { return agent.Result{}, nil })}
+	p := open(t, map[string]string{"w.yml": "name: w\nsteps:\n  - {id: a, agent: repeat, config: {tims: 3}}\n"}, hocket.Options{Agents: own})
+	w, err := p.Load("w.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := w.Check(nil); !found.Errors() || !strings.Contains(found.String(), "tims") {
+		t.Errorf("found: %v", found)
+	}
+}
+
+// A run whose agent is not there waits: it does not fail, it can be looked at, and
+// it goes on where the agent is.
+func TestMissingAgentWaits(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "w.yml"), "name: w\nsteps:\n  - {id: ask, human: {question: 'Go?', options: ['yes']}}\n  - {id: a, agent: mine, prompt: x}\n")
+	own := agents{"mine": agent.Func(func(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
+		return agent.Result{Output: "done"}, nil
+	})}
+	here := openDir(t, dir, hocket.Options{Agents: own})
+	run := start(t, here, "w.yml", nil)
+	if res := wait(t, run); res.Status != engine.Waiting {
+		t.Fatalf("%+v", res)
+	}
+	ctx := context.Background()
+	elsewhere := openDir(t, dir, hocket.Options{})
+	other, err := elsewhere.Run(ctx, run.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Answer(ctx, "ask", hocket.Answer{Value: "yes"}); err != nil {
+		t.Fatal(err)
+	}
+	var missing *hocket.MissingAgentError
+	if _, err := other.Drive(ctx, hocket.Front{}); !errors.As(err, &missing) {
+		t.Errorf("without the agent: %v", err)
+	}
+	state, err := other.State(ctx)
+	if err != nil || state.Status().Done() || state.Result().Steps[0].Status != engine.Success {
+		t.Errorf("without the agent: %v, %v", state, err)
+	}
+	if err := run.Resume(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if res := wait(t, run); res.Status != engine.Success || res.Output != "done" {
+		t.Errorf("with the agent: %+v", res)
+	}
+}
+
+func TestStartKey(t *testing.T) {
+	p := open(t, map[string]string{"w.yml": "name: w\ninputs: {x: string}\nsteps:\n  - {id: a, agent: shell, config: {command: [echo, hi]}}\n"}, hocket.Options{})
+	first := start(t, p, "w.yml", map[string]any{"x": "1"}, hocket.WithKey("order-7"))
+	again := start(t, p, "w.yml", map[string]any{"x": "1"}, hocket.WithKey("order-7"))
+	if first.ID() != again.ID() {
+		t.Errorf("the same key gave %s and %s", first.ID(), again.ID())
+	}
+	w, err := p.Load("w.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var used *hocket.KeyError
+	if _, err := p.Start(context.Background(), w, map[string]any{"x": "2"}, hocket.WithKey("order-7")); !errors.As(err, &used) || used.Run != first.ID() {
+		t.Errorf("another request: %v", err)
+	}
+	wait(t, first)
+	if res := wait(t, again); res.Status != engine.Success {
+		t.Errorf("the second handle: %+v", res)
+	}
+}
+
+// Events come from any id on, also those of a run that another process drives.
+func TestEventsOfAnotherProcess(t *testing.T) {
+	if os.Getenv("HOCKET_TEST_DRIVE") != "" {
+		driveForTest(t)
+		return
+	}
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "w.yml"), "name: w\nsteps:\n  - {id: a, agent: shell, config: {command: [echo, one]}}\n  - {id: b, agent: shell, config: {command: [echo, two]}}\n")
+	p := openDir(t, dir, hocket.Options{})
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	w, err := p.Load("w.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := p.Record(ctx, w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestEventsOfAnotherProcess$")
+	cmd.Env = append(os.Environ(), "HOCKET_TEST_DRIVE="+dir, "HOCKET_TEST_RUN="+run.ID())
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var all []hocket.Entry
+	outputs := ""
+	for e, err := range run.Events(ctx, hocket.EventID{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, e)
+		if e.Fact != nil && e.Fact.Kind == engine.StepEnded {
+			outputs += workflow.FormatText(e.Fact.Output) + " "
+		}
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if outputs != "one two " {
+		t.Errorf("the steps gave %q", outputs)
+	}
+	for i, e := range all {
+		if i > 0 && (e.ID.Seq < all[i-1].ID.Seq || e.ID == all[i-1].ID) {
+			t.Fatalf("%s comes after %s", e.ID, all[i-1].ID)
+		}
+	}
+	after := all[len(all)/2].ID
+	var rest []hocket.EventID
+	for e, err := range run.History(ctx, after) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		rest = append(rest, e.ID)
+	}
+	if len(rest) != len(all)-len(all)/2-1 || rest[0] != all[len(all)/2+1].ID {
+		t.Errorf("after %s come %v", after, rest)
+	}
+}
+
+// driveForTest is the other process.
+func driveForTest(t *testing.T) {
+	p := openDir(t, os.Getenv("HOCKET_TEST_DRIVE"), hocket.Options{})
+	run, err := p.Run(context.Background(), os.Getenv("HOCKET_TEST_RUN"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run.Drive(context.Background(), hocket.Front{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestParseEventID(t *testing.T) {
+	for _, id := range []hocket.EventID{{}, {Seq: 1}, {Seq: 12, Index: 3}} {
+		if got, err := hocket.ParseEventID(id.String()); got != id || err != nil {
+			t.Errorf("%s became %s, %v", id, got, err)
+		}
+	}
+	for _, text := range []string{"", "1", "1.", ".1", "01.2", "-1.0", "1.2.3", "1.x", "99999999999999999999.0"} {
+		if _, err := hocket.ParseEventID(text); err == nil {
+			t.Errorf("%q is no id", text)
+		}
+	}
+}
+
+// Secrets are refused where they would be kept.
+func TestSecretsAreRefused(t *testing.T) {
+	t.Setenv("HOCKET_TEST_TOKEN", "very-secret-value")
+	p := open(t, map[string]string{
+		".hocket/config.yml": "secrets: {token: {env: HOCKET_TEST_TOKEN}}\n",
+		"w.yml":              "name: w\ninputs: {x: string}\nsteps:\n  - {id: a, agent: shell, config: {command: [echo, hi]}}\n",
+	}, hocket.Options{})
+	w, err := p.Load("w.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var exposed *hocket.SecretError
+	if _, err := p.Start(context.Background(), w, map[string]any{"x": "my very-secret-value"}); !errors.As(err, &exposed) {
+		t.Errorf("an input: %v", err)
+	}
+	if _, err := p.AddMemory(context.Background(), "it is very-secret-value", nil, ""); !errors.As(err, &exposed) {
+		t.Errorf("a memory: %v", err)
+	}
+}

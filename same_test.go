@@ -1,0 +1,171 @@
+package hocket_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/engine"
+)
+
+// The scenarios of the conformance suite run through the Go API as they run through
+// the command line: the same steps, the same results.
+func TestScenariosThroughTheAPI(t *testing.T) {
+	files, err := filepath.Glob("cli/testdata/same/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scenarios: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &scenario{T: t, dir: t.TempDir(), files: map[string][]byte{}}
+			for _, f := range archive.Files {
+				s.files[f.Name] = f.Data
+			}
+			for line := range strings.Lines(string(archive.Comment)) {
+				if flags, ok := strings.CutPrefix(line, "flags: --input "); ok {
+					s.inputs = append(s.inputs, strings.TrimSpace(flags))
+				}
+			}
+			s.run()
+		})
+	}
+}
+
+type scenario struct {
+	*testing.T
+	dir    string
+	files  map[string][]byte
+	inputs []string
+}
+
+// scenarioProject is what the scenarios need to have nothing wrong with them: an
+// agent for every task.
+var scenarioProject = map[string]string{
+	".hocket/config.yml": "agent: anyone\nworkflows: {budgets: {max_steps: 10000}}\n",
+	".hocket/agents/anyone.yml": "agent: shell\nsettings: {command: [cat]}\n" +
+		"capabilities: [bank, clerk, triage, fixer, designer, researcher, writer, publisher, Analyzer, SecurityScanner, Reviewer, Reporter]\n",
+	".hocket/agents/browser.yml": "agent: shell\nsettings: {command: [cat]}\n",
+	".hocket/agents/llm.yml":     "agent: shell\nsettings: {command: [cat]}\n",
+}
+
+func (s *scenario) run() {
+	for name, text := range scenarioProject {
+		s.files[name] = []byte(text)
+	}
+	for name, text := range s.files {
+		writeFile(s, filepath.Join(s.dir, name), string(text))
+	}
+	p, err := hocket.Open(s.dir, hocket.Options{State: filepath.Join(s.dir, ".state")})
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer p.Close()
+	for _, name := range []string{"flow.yml", "flow.md", "flow.xml", "flow.puml"} {
+		if got, want := s.trace(p, name), string(s.files["trace"]); got != want {
+			s.Errorf("%s: the trace is\n%s\nnot\n%s", name, got, want)
+		}
+	}
+}
+
+func (s *scenario) trace(p *hocket.Project, name string) string {
+	ctx := context.Background()
+	w, err := p.Load(name)
+	if err != nil {
+		s.Fatal(err)
+	}
+	replies, found := hocket.ReadReplies("replies.yml", s.files["replies.yml"])
+	if found.Errors() {
+		s.Fatal(found)
+	}
+	inputs, found := w.Inputs(nil, s.inputs)
+	if found.Errors() {
+		s.Fatal(found)
+	}
+	run, err := p.Start(ctx, w, inputs, hocket.WithReplies(replies))
+	if err != nil {
+		s.Fatal(err)
+	}
+	res, err := run.Wait(ctx)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.sameAgain(ctx, run, res)
+	return traceOf(res)
+}
+
+// sameAgain expects that a result survives JSON, and that the history of the run
+// leads to it.
+func (s *scenario) sameAgain(ctx context.Context, run *hocket.Run, res engine.Result) {
+	data, err := json.Marshal(res)
+	if err != nil {
+		s.Fatal(err)
+	}
+	state, err := run.State(ctx)
+	if err != nil {
+		s.Fatal(err)
+	}
+	again, err := json.Marshal(state.Result())
+	if err != nil || string(again) != string(data) {
+		s.Errorf("the history leads to\n%s\nnot\n%s (%v)", again, data, err)
+	}
+}
+
+func traceOf(res engine.Result) string {
+	var b strings.Builder
+	for _, step := range res.Steps {
+		fmt.Fprintf(&b, "%s %s", step.Address, step.Status)
+		if step.Attempts > 1 {
+			fmt.Fprintf(&b, " ×%d", step.Attempts)
+		}
+		if step.Output != nil && step.Output != "" {
+			fmt.Fprintf(&b, " %s", compact(step.Output))
+		}
+		if step.Error != "" {
+			fmt.Fprintf(&b, " %s", compact(step.Error))
+		}
+		b.WriteByte('\n')
+	}
+	code := 1
+	switch {
+	case slices.Contains([]engine.Status{engine.Success, engine.Partial}, res.Status):
+		code = 0
+	case res.Status == engine.Waiting:
+		code = 3
+	}
+	fmt.Fprintf(&b, "= %s %s, exit code %d\n", res.Status, compact(res.Output), code)
+	for _, w := range res.Warnings {
+		fmt.Fprintf(&b, "! %s\n", w)
+	}
+	return b.String()
+}
+
+func compact(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+func writeFile(t testing.TB, file, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
