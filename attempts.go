@@ -12,9 +12,10 @@ import (
 // lanes make the attempts of a run: they resolve the agent of a task with what
 // its workflow says about the name, and put it to work.
 type lanes struct {
-	agents *agent.Set
-	pin    *driver.Pin
-	place  *workplace
+	agents  *agent.Set
+	pin     *driver.Pin
+	place   *workplace
+	trusted bool
 }
 
 func (l *lanes) Run(ctx context.Context, run string, task *engine.StartTask, at driver.Attempt) driver.Outcome {
@@ -24,6 +25,9 @@ func (l *lanes) Run(ctx context.Context, run string, task *engine.StartTask, at 
 		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error(), Permanent: true}}
 	}
 	def = def.Within(agent.Budget{MaxCostUSD: task.MaxCostUSD, MaxTokens: task.MaxTokens})
+	if !l.trusted {
+		exec = untrusted{exec}
+	}
 	return driver.Execute(ctx, l.place.Employ(exec), def, l.pin.Dir, run, task, at)
 }
 

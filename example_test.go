@@ -129,4 +129,3 @@ func ExampleProject_LoadModel() {
 	fmt.Println(res.Status, res.Output, len(res.Steps), err)
 	// Output: success done: second 2 <nil>
 }
-

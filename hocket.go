@@ -35,6 +35,11 @@ type Options struct {
 	// driver. Without one, runs are kept in a journal in the state directory and
 	// driven in this process.
 	Drivers map[string]OpenDriver
+	// Trust decides about a project whose files can do something that the user has
+	// not approved. Nil: whatever needs trust returns the *[UntrustedError].
+	Trust func(ctx context.Context, e *UntrustedError) (bool, error)
+	// TrustDigest approves exactly the powers with this digest, for this process.
+	TrustDigest string
 	// By is who starts, answers and cancels, and Via how: both are recorded. "":
 	// the user of this process, and "go".
 	By, Via string

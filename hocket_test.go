@@ -109,7 +109,7 @@ func TestOwnAgentsCannotBeShadowed(t *testing.T) {
 	})}
 	for name, text := range map[string]string{
 		".hocket/agents/mine.yml": "agent: shell\nsettings: {command: [echo, theirs]}\n",
-		".hocket/clis/mine.yml":   "program: echo\nargs: [theirs]\n",
+		".hocket/clis/mine.yml":   "program: echo\nstdin: \"{prompt}\"\nargs: [theirs]\nreply: {format: text}\n",
 	} {
 		p := open(t, map[string]string{name: text, "w.yml": "name: w\nsteps:\n  - {id: a, agent: mine, prompt: x}\n"}, hocket.Options{Agents: own})
 		if !p.Diagnostics().Errors() {

@@ -60,9 +60,9 @@ const (
 
 // Run is one run of the project. It is safe for concurrent use.
 type Run struct {
-	// Note is something that the user should know about how the run was started;
-	// "" for nothing.
-	Note string
+	// Notes are what the user should know about how the run was started: what it may
+	// do on this machine, the first time, and what it goes on without.
+	Notes []string
 
 	p       *Project
 	d       driver.Driver
@@ -242,8 +242,12 @@ func (r *Run) work(ctx context.Context, f Front) (driver.Work, func(), error) {
 	if err := missingAgents(r.id, pin.Bundle, agents, replies); err != nil {
 		return fail(err)
 	}
+	trusted, err := p.settleAgain(ctx, pin, replies)
+	if err != nil {
+		return fail(err)
+	}
 	place := p.newWorkplace(pin.Dir)
-	w := driver.Work{Agents: &lanes{agents, pin, place}, Asker: f.Asker, Observer: f.Observer, Elsewhere: f.Elsewhere}
+	w := driver.Work{Agents: &lanes{agents, pin, place, trusted}, Asker: f.Asker, Observer: f.Observer, Elsewhere: f.Elsewhere}
 	if replies != nil {
 		w.Script, w.ScriptAll = replies.Script(), replies.CoversAll(pin.Bundle)
 	}

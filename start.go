@@ -76,9 +76,17 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 	if err != nil {
 		return nil, err
 	}
-	note := ""
+	if spec.Pin.Trust, err = p.settleStart(ctx, w, s.replies); err != nil {
+		return nil, err
+	}
+	notes, err := p.trustNotes(w, s.replies)
+	if err != nil {
+		return nil, err
+	}
 	if w.only != nil && (s.replies == nil || !s.replies.CoversTask(onlyTask)) {
-		note = holdToLimits(&spec, w.only, p.Agents())
+		if note := holdToLimits(&spec, w.only, p.Agents()); note != "" {
+			notes = append(notes, note)
+		}
 	}
 	d, err := p.runs()
 	if err != nil {
@@ -89,7 +97,7 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 		return nil, err
 	}
 	r := p.handle(d, made.Run)
-	r.existed, r.Note, r.pin, r.agents, r.replies = made.Existed, note, spec.Pin, p.Agents(), s.replies
+	r.existed, r.Notes, r.pin, r.agents, r.replies = made.Existed, notes, spec.Pin, p.Agents(), s.replies
 	return r, nil
 }
 

@@ -1,12 +1,22 @@
 package hocket
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/trust"
+	"github.com/hocket-dev/hocket/workflow"
 )
+
+// UntrustedError says that the files of a project can do something that no person
+// has approved, and lists it.
+type UntrustedError = trust.UntrustedError
 
 // Powers are what the files of the project can do and that needs trust: its
 // configuration, agents, tools and CLIs, the workflows that it has by name, and
@@ -51,6 +61,100 @@ func (p *Project) Trusted(powers trust.Powers, digest string) (trust.Decision, e
 func (p *Project) Trust(powers trust.Powers) error {
 	_, err := p.Approvals().Replace(p.Root(), powers, p.owner().By, time.Now())
 	return err
+}
+
+// pinnedTrust is what was known about a project's powers when a run was recorded.
+type pinnedTrust struct {
+	Trusted bool         `json:"trusted"`
+	Powers  trust.Powers `json:"powers,omitempty"`
+}
+
+// settle decides about powers before a run is recorded or goes on.
+func (p *Project) settle(ctx context.Context, powers trust.Powers) (pinnedTrust, error) {
+	decision, err := p.Trusted(powers, p.o.TrustDigest)
+	if err != nil {
+		return pinnedTrust{}, err
+	}
+	pinned := pinnedTrust{decision.Trusted, powers}
+	untrusted := decision.Untrusted(p.Root(), powers)
+	if untrusted == nil {
+		return pinned, nil
+	}
+	if p.o.Trust == nil {
+		return pinnedTrust{}, untrusted
+	}
+	pinned.Trusted, err = p.o.Trust(ctx, untrusted)
+	if err == nil && !pinned.Trusted {
+		err = untrusted
+	}
+	return pinned, err
+}
+
+// settleStart decides about the powers of a workflow. One whose tasks all have a
+// reply uses none of them.
+func (p *Project) settleStart(ctx context.Context, w *Workflow, replies *Replies) (json.RawMessage, error) {
+	powers := w.Powers()
+	if replies != nil && replies.CoversAll(w.Bundle()) {
+		return json.Marshal(pinnedTrust{Powers: powers})
+	}
+	pinned, err := p.settle(ctx, powers)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(pinned)
+}
+
+// trustNotes are what a user should know before a workflow starts: what it may do on
+// this machine, once for each digest, and what it goes on without.
+func (p *Project) trustNotes(w *Workflow, replies *Replies) ([]string, error) {
+	if replies != nil && replies.CoversAll(w.Bundle()) {
+		return nil, nil
+	}
+	var notes []string
+	if able := w.Abilities(); able != "" && w.only == nil && p.Approvals().First(workflow.Digest(w.Model())+" "+able) {
+		notes = append(notes, able)
+	}
+	decision, err := p.Trusted(w.Powers(), p.o.TrustDigest)
+	if left := decision.Left(); left != "" {
+		notes = append(notes, left)
+	}
+	return notes, err
+}
+
+// settleAgain compares what the project can do today with what it could when a run
+// was recorded. More of it needs a decision.
+func (p *Project) settleAgain(ctx context.Context, pin *driver.Pin, replies *Replies) (trusted bool, err error) {
+	var before pinnedTrust
+	if pin.Trust != nil {
+		if err := json.Unmarshal(pin.Trust, &before); err != nil {
+			return false, fmt.Errorf("hocket: trust: %w", err)
+		}
+	}
+	if replies != nil && replies.CoversAll(pin.Bundle) {
+		return before.Trusted, nil
+	}
+	now := p.pinnedPowers(*pin.Bundle)
+	if before.Trusted && !now.Exceeds(before.Powers) {
+		return true, nil
+	}
+	pinned, err := p.settle(ctx, now)
+	return pinned.Trusted, err
+}
+
+// pinnedPowers are those of a run's workflow with the project's files of today.
+func (p *Project) pinnedPowers(b workflow.Bundle) trust.Powers {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.files.Pinned(b).Powers()
+}
+
+// untrusted marks the tasks of an executor: what they start sees no secrets of the
+// user, and takes no settings from the project.
+type untrusted struct{ agent.Executor }
+
+func (u untrusted) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
+	task.Untrusted = true
+	return u.Executor.Run(ctx, task, log)
 }
 
 // Approvals are what the user approved, of all projects.

@@ -26,6 +26,7 @@ type app struct {
 
 	stdinText []byte // what was read from standard input
 	with      With
+	trusted   string // --trust: of what the project can do
 	opened    []*hocket.Project
 }
 

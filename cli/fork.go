@@ -18,7 +18,7 @@ type forkFlags struct {
 func (f *forkFlags) add(a *app, cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.from, "from", "", "begin again at the step with this `ADDRESS`")
 	cmd.Flags().BoolVar(&f.noRun, "no-run", false, "only make the new run; hocket resume drives it")
-	f.driveFlags.add(cmd.Flags())
+	f.driveFlags.add(a, cmd.Flags())
 	complete(cmd, "from", func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp

@@ -134,7 +134,7 @@ func (a *app) exit(err error) int {
 func isUsage(err error) bool {
 	for _, target := range []any{
 		new(*hocket.NoDirectoryError), new(*hocket.NoHomeError), new(*hocket.SecretError), new(*hocket.UnknownServerError),
-		new(*hocket.LoginError), new(*hocket.KeyError),
+		new(*hocket.LoginError), new(*hocket.KeyError), new(*hocket.UntrustedError), new(*hocket.UnknownDriverError),
 	} {
 		if errors.As(err, target) {
 			return true

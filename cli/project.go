@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -25,7 +26,7 @@ func (a *app) reopenProject() (*hocket.Project, error) {
 	if dir == "" {
 		dir = "."
 	}
-	p, err := hocket.Open(dir, hocket.Options{State: a.state, Agents: a.with.Agents, Drivers: a.with.Drivers, Via: "cli"})
+	p, err := hocket.Open(dir, hocket.Options{State: a.state, Agents: a.with.Agents, Drivers: a.with.Drivers, Via: "cli", Trust: a.decideTrust, TrustDigest: cmp.Or(a.trusted, os.Getenv("HOCKET_TRUST"))})
 	var none *hocket.NoDirectoryError
 	if errors.As(err, &none) {
 		return nil, usagef("-C names the directory of a project", "%v", err)

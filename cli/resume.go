@@ -9,10 +9,11 @@ import (
 	"github.com/hocket-dev/hocket"
 )
 
-func (f *driveFlags) add(flags *pflag.FlagSet) {
+func (f *driveFlags) add(a *app, flags *pflag.FlagSet) {
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 	flags.BoolVar(&f.plain, "plain", false, "show progress as lines, also in a terminal")
 	flags.BoolVar(&f.detach, "detach", false, "run in the background, and print the id of the run")
+	flags.StringVar(&a.trusted, "trust", "", "trust the project, if `DIGEST` is that of what it can do (default $HOCKET_TRUST)")
 }
 
 func (a *app) resumeVerb() *cobra.Command {
@@ -41,7 +42,7 @@ started with, whatever has become of the files.`,
 			})
 		},
 	}
-	f.add(cmd.Flags())
+	f.add(a, cmd.Flags())
 	cmd.Flags().BoolVar(&f.apart, "apart", false, "wait for what agents ask to be answered from elsewhere")
 	cmd.Flags().StringVar(&replies, "replies", "", "take what agents and people say from `FILE`, not the run's own replies")
 	return cmd

@@ -57,7 +57,7 @@ workflow, 3 for a run that waits, 130 after an interruption.`,
 	flags.StringArrayVarP(&f.inputs, "input", "i", nil, "give an input, as `NAME=VALUE`; may be repeated")
 	flags.StringVar(&f.file, "inputs", "", "take inputs from a YAML or JSON `FILE`")
 	flags.StringVar(&f.replies, "replies", "", "take what agents and people say from a YAML `FILE`")
-	f.driveFlags.add(flags)
+	f.driveFlags.add(a, flags)
 	f.limitFlags.add(flags)
 	return cmd
 }
@@ -93,8 +93,8 @@ func (a *app) start(ctx context.Context, w *hocket.Workflow, f *runFlags) (*hock
 	if err != nil {
 		return nil, a.nearSecret(err)
 	}
-	if r.Note != "" {
-		a.note(r.Note + "\n")
+	for _, note := range r.Notes {
+		a.note(note + "\n")
 	}
 	if f.detach {
 		return r, a.detach(r.ID(), "")

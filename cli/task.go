@@ -59,7 +59,7 @@ to one. One that cannot says so, and waits before it begins.`,
 	complete(cmd, "session", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) { return a.sessionIDs() })
 	flags.StringArrayVarP(&f.inputs, "input", "i", nil, "give an input, as `NAME=VALUE`; may be repeated")
 	flags.StringVar(&f.replies, "replies", "", "take what the agent says from a YAML `FILE`, under task")
-	f.driveFlags.add(flags)
+	f.driveFlags.add(a, flags)
 	f.limitFlags.addToTask(flags)
 	return cmd
 }

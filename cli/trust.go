@@ -24,6 +24,23 @@ func (a *app) onlyPerson(verb string) error {
 	return usagef(hint, "%s", what)
 }
 
+// decideTrust asks the user in the terminal about a project that is not trusted, and
+// keeps a yes. Where nobody can be asked, it is not trusted.
+func (a *app) decideTrust(ctx context.Context, e *hocket.UntrustedError) (bool, error) {
+	_, reads := terminal(a.std.In)
+	if _, shows := terminal(a.std.Err); !reads || !shows || a.onlyPerson("trust") != nil {
+		return false, nil
+	}
+	p, err := a.openProject()
+	if err != nil {
+		return false, err
+	}
+	if err := a.askPerson(ctx, trust.Ask(e.Root, e.Powers, e.Missing)); err != nil {
+		return false, err
+	}
+	return true, p.Trust(e.Powers)
+}
+
 // trustFlags are those of the verb. At most one of them is given.
 type trustFlags struct {
 	list, print, diff, revoke bool

@@ -73,6 +73,13 @@ func (p *Project) LoadModel(w *workflow.Workflow) (*Loaded, error) {
 	return l, l.follow()
 }
 
+// Pinned is a workflow as a run was started with, in the project as it is now.
+func (p *Project) Pinned(b workflow.Bundle) *Loaded {
+	l := p.newLoaded()
+	l.Bundle, l.settled = b, true
+	return l
+}
+
 func (p *Project) newLoaded() *Loaded {
 	l := &Loaded{project: p, Limits: p.Config.Limits, files: make(map[string]*workflow.Workflow), places: make(map[place][]found)}
 	l.Bundle.Called = make(map[string]*workflow.Workflow)

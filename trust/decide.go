@@ -14,10 +14,10 @@ type Decision struct {
 	Missing Powers
 }
 
-// Err is nil where a run may start: trusted, or without any power that needs it. The
+// Untrusted is nil where a run may start: trusted, or without any power that needs it. The
 // settings that a project has for CLI agents do not keep a run from starting: it goes on
 // without them.
-func (d Decision) Err(root string, powers Powers) error {
+func (d Decision) Untrusted(root string, powers Powers) *UntrustedError {
 	if d.Trusted || len(d.Missing.Without(Settings)) == 0 {
 		return nil
 	}

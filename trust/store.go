@@ -156,3 +156,25 @@ func read(file string) (Approval, error) {
 	}
 	return a, nil
 }
+
+// First says whether a text is shown to the user for the first time, and remembers
+// that it was. Where it cannot be remembered, it is shown again.
+func (s *Store) First(text string) bool {
+	sum := sha256.Sum256([]byte(text))
+	line := hex.EncodeToString(sum[:16]) + "\n"
+	file := filepath.Join(s.dir, "shown")
+	known, err := os.ReadFile(file)
+	if err == nil && strings.Contains(string(known), line) {
+		return false
+	}
+	if os.MkdirAll(s.dir, 0o700) != nil {
+		return true
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return true
+	}
+	_, _ = f.WriteString(line) // short lines that are appended do not mix
+	_ = f.Close()
+	return true
+}

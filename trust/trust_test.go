@@ -67,7 +67,7 @@ func TestDecide(t *testing.T) {
 	s := trust.Open(home)
 	powers := trust.Powers{server, key}
 	d := decide(t, s, "/clone", powers, "")
-	err := d.Err("/clone", powers)
+	err := d.Untrusted("/clone", powers)
 	if d.Trusted || err == nil || !strings.Contains(err.Error(), "hocket trust") || !strings.Contains(err.Error(), server.What) || !strings.Contains(err.Error(), powers.Digest()) {
 		t.Errorf("%+v: %v", d, err)
 	}
@@ -116,13 +116,13 @@ func TestDecide(t *testing.T) {
 // for CLI agents, and it says what it goes on without.
 func TestGoesOn(t *testing.T) {
 	s := trust.Open(t.TempDir())
-	if d := decide(t, s, "/clone", nil, ""); d.Trusted || d.Err("/clone", nil) != nil || d.Left() != "" {
+	if d := decide(t, s, "/clone", nil, ""); d.Trusted || d.Untrusted("/clone", nil) != nil || d.Left() != "" {
 		t.Errorf("%+v", d)
 	}
-	if d := decide(t, s, "/clone", trust.Powers{hooks}, ""); d.Trusted || d.Err("/clone", nil) != nil || !strings.Contains(d.Left(), hooks.What) {
+	if d := decide(t, s, "/clone", trust.Powers{hooks}, ""); d.Trusted || d.Untrusted("/clone", nil) != nil || !strings.Contains(d.Left(), hooks.What) {
 		t.Errorf("%+v %q", d, d.Left())
 	}
-	if d := decide(t, s, "/clone", trust.Powers{key}, "", trust.Address); d.Trusted || d.Err("/clone", nil) != nil {
+	if d := decide(t, s, "/clone", trust.Powers{key}, "", trust.Address); d.Trusted || d.Untrusted("/clone", nil) != nil {
 		t.Errorf("what the user grants everywhere is missing: %+v", d)
 	}
 }
