@@ -96,6 +96,9 @@ func (p *Project) OpenServer(ctx context.Context, name string) (*ServerSession, 
 	if _, err := p.Server(name); err != nil {
 		return nil, err
 	}
+	if err := p.CheckTrust(ctx); err != nil {
+		return nil, err
+	}
 	found, err := namedServers(p.Config(), p.secrets, []string{name})
 	if err != nil {
 		return nil, err
@@ -116,6 +119,9 @@ func (p *Project) Login(ctx context.Context, name string, person LoginPerson) (L
 		return Login{}, &LoginError{"config.yml gives " + quoted(name) + " an Authorization header", "remove that header first, if you want to log in instead"}
 	case stateHome() == "":
 		return Login{}, &NoHomeError{}
+	}
+	if err := p.CheckTrust(ctx); err != nil {
+		return Login{}, err
 	}
 	server, err := p.loginServer(s)
 	if err != nil {

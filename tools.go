@@ -47,6 +47,11 @@ func (p *Project) CallTool(ctx context.Context, name string, args map[string]any
 	if err := p.CheckTool(m); err != nil {
 		return "", err
 	}
+	if len(m.Permissions.Secrets) > 0 { // who names a tool has seen it, but not what it is given
+		if err := p.CheckTrust(ctx); err != nil {
+			return "", err
+		}
+	}
 	one, err := p.tools.Tool(name)
 	if err != nil {
 		return "", err

@@ -90,6 +90,16 @@ func (p *Project) settle(ctx context.Context, powers trust.Powers) (pinnedTrust,
 	return pinned, err
 }
 
+// CheckTrust returns an *[UntrustedError] if the user has not approved what the
+// project's files can do, besides its workflows.
+func (p *Project) CheckTrust(ctx context.Context) error {
+	p.mu.Lock()
+	powers := p.files.Powers()
+	p.mu.Unlock()
+	_, err := p.settle(ctx, powers)
+	return err
+}
+
 // settleStart decides about the powers of a workflow. One whose tasks all have a
 // reply uses none of them.
 func (p *Project) settleStart(ctx context.Context, w *Workflow, replies *Replies) (json.RawMessage, error) {

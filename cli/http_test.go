@@ -27,6 +27,7 @@ func TestHeadersFromTheEnvironmentAreHidden(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "flow.yml"), []byte(flow), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	trustDir(t, dir, "flow.yml")
 	var out, errs bytes.Buffer
 	code := cli.Main([]string{"-C", dir, "run", "flow.yml", "--json"}, cli.Stdio{In: strings.NewReader(""), Out: &out, Err: &errs})
 	if code != 0 || !strings.Contains(out.String(), `"output":"welcome `) || strings.Contains(out.String()+errs.String(), "knock") {

@@ -142,6 +142,9 @@ func (a *app) checkServers(ctx context.Context, names []string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer onSignal(func() { cancel(errInterrupted) }, func() {})()
+	if err := p.CheckTrust(ctx); err != nil {
+		return err
+	}
 	failed := make([]error, len(lines))
 	var all sync.WaitGroup
 	for i := range lines {

@@ -134,6 +134,7 @@ func TestLoginAndRun(t *testing.T) {
 		}
 	}
 
+	trustDir(t, dir, "exact.yml", "program.yml", "model.yml")
 	for _, flow := range []string{"exact.yml", "program.yml", "model.yml"} {
 		has(hocket(1, "run", flow), "MCP server \"tracker\" wants a login; log in with `hocket mcp login tracker`")
 	}

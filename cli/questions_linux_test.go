@@ -30,6 +30,8 @@ func birdsDir(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
+	t.Setenv("XDG_STATE_HOME", filepath.Join(dir, ".state"))
+	trustDir(t, dir)
 	return dir
 }
 

@@ -13,7 +13,7 @@ func (f *driveFlags) add(a *app, flags *pflag.FlagSet) {
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 	flags.BoolVar(&f.plain, "plain", false, "show progress as lines, also in a terminal")
 	flags.BoolVar(&f.detach, "detach", false, "run in the background, and print the id of the run")
-	flags.StringVar(&a.trusted, "trust", "", "trust the project, if `DIGEST` is that of what it can do (default $HOCKET_TRUST)")
+	flags.StringVar(&a.trusted, "trust", "", "trust the project if it can do what `DIGEST` says; $HOCKET_TRUST too")
 }
 
 func (a *app) resumeVerb() *cobra.Command {

@@ -94,7 +94,9 @@ func (a *app) start(ctx context.Context, w *hocket.Workflow, f *runFlags) (*hock
 		return nil, a.nearSecret(err)
 	}
 	for _, note := range r.Notes {
-		a.note(note + "\n")
+		if !f.quiet {
+			a.note(note + "\n")
+		}
 	}
 	if f.detach {
 		return r, a.detach(r.ID(), "")

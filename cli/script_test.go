@@ -3,6 +3,7 @@
 package cli_test
 
 import (
+	"bytes"
 	"database/sql"
 	"errors"
 	"maps"
@@ -75,6 +76,7 @@ func TestScripts(t *testing.T) {
 			"setid":     setID,
 			"damage":    damage,
 			"until":     until,
+			"trusted":   trusted,
 			"kill9":     func(ts *testscript.TestScript, _ bool, args []string) { send(ts, args[0], syscall.SIGKILL) },
 			"interrupt": func(ts *testscript.TestScript, _ bool, args []string) { send(ts, args[0], syscall.SIGINT) },
 		},
@@ -207,4 +209,26 @@ func send(ts *testscript.TestScript, file string, sig syscall.Signal) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
+}
+
+// trusted has the user trust the project, with the workflows that are named.
+func trusted(ts *testscript.TestScript, _ bool, files []string) {
+	ts.Check(ts.Exec("hocket", append([]string{"trust", "--print"}, files...)...))
+	digest := strings.TrimSpace(ts.ReadFile("stdout"))
+	ts.Check(ts.Exec("hocket", append([]string{"trust", "--trust", digest}, files...)...))
+}
+
+// trustDir has the user of this process trust a project, with the workflows that are
+// named.
+func trustDir(t *testing.T, dir string, files ...string) {
+	t.Helper()
+	trust := func(args ...string) string {
+		var out, errs bytes.Buffer
+		args = append(append([]string{"-C", dir, "trust"}, args...), files...)
+		if code := cli.Main(args, cli.Stdio{In: strings.NewReader(""), Out: &out, Err: &errs, Agent: trust.Supervisor(os.Environ())}); code != 0 {
+			t.Fatalf("%q: exit code %d\n%s", args, code, &errs)
+		}
+		return strings.TrimSpace(out.String())
+	}
+	trust("--trust", trust("--print"))
 }

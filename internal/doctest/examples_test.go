@@ -324,7 +324,8 @@ func TestReleaseCheckWaitsForAPerson(t *testing.T) {
 	if code != 3 {
 		t.Fatalf("exit code %d, want 3:\n%s", code, out)
 	}
-	id, _, _ := strings.Cut(strings.TrimPrefix(out, "run "), "\n")
+	_, id, _ := strings.Cut("\n"+out, "\nrun ")
+	id, _, _ = strings.Cut(id, "\n")
 	if out, code = hocket(t, dir, state, "answer", id, "ship", "reject", "--resume"); code != 0 {
 		t.Fatalf("exit code %d after the answer:\n%s", code, out)
 	}

@@ -1,0 +1,119 @@
+package hocket_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/engine"
+)
+
+// What needs trust is refused with the list of it, decided by the program that
+// embeds Hocket, or approved by its digest.
+func TestTrust(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("HOCKET_TEST_TOKEN", "tok-0123456789")
+	files := map[string]string{
+		".hocket/config.yml": "mcp: {notes: {command: [sh, server.sh]}}\n",
+		"w.yml":              "name: w\nsteps:\n  - {id: a, agent: shell, config: {command: 'echo \"[$HOCKET_TEST_TOKEN]\"'}}\n",
+	}
+	ctx := context.Background()
+	run := func(o hocket.Options) (engine.Result, error) {
+		p := open(t, files, o)
+		w, err := p.Load("w.yml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := p.Start(ctx, w, nil)
+		if err != nil {
+			all, unread := p.Runs(ctx, hocket.Filter{})
+			if unread != nil || len(all) != 0 {
+				t.Errorf("a run was recorded: %v, %v", all, unread)
+			}
+			return engine.Result{}, err
+		}
+		return r.Wait(ctx)
+	}
+	_, err := run(hocket.Options{})
+	var untrusted *hocket.UntrustedError
+	if !errors.As(err, &untrusted) || len(untrusted.Missing) != 1 || !strings.Contains(err.Error(), "starts the MCP server notes: sh server.sh") {
+		t.Fatalf("without a decision: %v", err)
+	}
+	if _, err := run(hocket.Options{TrustDigest: "sha256:0"}); !errors.As(err, &untrusted) {
+		t.Errorf("with another digest: %v", err)
+	}
+	no := func(context.Context, *hocket.UntrustedError) (bool, error) { return false, nil }
+	if _, err := run(hocket.Options{Trust: no}); !errors.As(err, &untrusted) {
+		t.Errorf("after a no: %v", err)
+	}
+	yes := func(_ context.Context, e *hocket.UntrustedError) (bool, error) { return len(e.Missing) == 1, nil }
+	for _, o := range []hocket.Options{{TrustDigest: untrusted.Digest}, {Trust: yes}} {
+		if res, err := run(o); err != nil || res.Output != "[tok-0123456789]" {
+			t.Errorf("trusted: %+v, %v", res, err)
+		}
+	}
+}
+
+// The steps of a workflow that the user runs need no trust, but until the project is
+// trusted they see no keys.
+func TestStepsNeedNoTrust(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("HOCKET_TEST_TOKEN", "tok-0123456789")
+	t.Setenv("HOCKET_TEST_PLAIN", "plain")
+	p := open(t, map[string]string{"w.yml": "name: w\nsteps:\n  - {id: a, agent: shell, config: {command: 'echo \"[$HOCKET_TEST_TOKEN$HOCKET_TEST_PLAIN]\"'}}\n"}, hocket.Options{})
+	if res := wait(t, start(t, p, "w.yml", nil)); res.Output != "[plain]" {
+		t.Errorf("not trusted: %+v", res)
+	}
+	powers, err := p.Powers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Trust(powers); err != nil {
+		t.Fatal(err)
+	}
+	if res := wait(t, start(t, p, "w.yml", nil)); res.Output != "[tok-0123456789plain]" {
+		t.Errorf("trusted: %+v", res)
+	}
+}
+
+// A run goes on if the project can do no more than when the run was recorded. If it
+// can, somebody decides again, and until then the run is unchanged.
+func TestTrustIsPinned(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	dir := t.TempDir()
+	config := filepath.Join(dir, ".hocket", "config.yml")
+	writeFile(t, config, "mcp: {notes: {command: [sh, server.sh]}}\n")
+	writeFile(t, filepath.Join(dir, "w.yml"), "name: w\nsteps:\n  - {id: ask, human: {question: 'Go?', options: ['yes']}}\n  - {id: a, agent: shell, config: {command: [echo, done]}}\n")
+	ctx := context.Background()
+	first := openDir(t, dir, hocket.Options{Trust: func(context.Context, *hocket.UntrustedError) (bool, error) { return true, nil }})
+	run := start(t, first, "w.yml", nil)
+	wait(t, run)
+
+	writeFile(t, config, "mcp: {notes: {command: [sh, server.sh]}, more: {command: [sh, more.sh]}}\n")
+	more, err := openDir(t, dir, hocket.Options{}).Run(ctx, run.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := more.Answer(ctx, "ask", hocket.Answer{Value: "yes"}); err != nil {
+		t.Fatal(err)
+	}
+	var untrusted *hocket.UntrustedError
+	if _, err := more.Drive(ctx, hocket.Front{}); !errors.As(err, &untrusted) {
+		t.Errorf("with more powers: %v", err)
+	}
+	if state, err := more.State(ctx); err != nil || state.Status().Done() {
+		t.Errorf("the run has changed: %v, %v", state, err)
+	}
+
+	writeFile(t, config, "agent: shell\n")
+	fewer, err := openDir(t, dir, hocket.Options{}).Run(ctx, run.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res, err := fewer.Drive(ctx, hocket.Front{}); err != nil || res.Output != "done" {
+		t.Errorf("with fewer powers: %+v, %v", res, err)
+	}
+}
