@@ -3,7 +3,76 @@ package journal
 import (
 	"context"
 	"testing"
+
+	"github.com/hocket-dev/hocket/engine"
 )
+
+// changes are the ids of the runs that changed and that were deleted, and the
+// version after it.
+func changes(t *testing.T, s *Store, since int64) (string, int64) {
+	t.Helper()
+	changed, deleted, version, err := s.Changes(context.Background(), since)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := ""
+	for _, r := range changed {
+		text += r.ID + " "
+	}
+	for _, id := range deleted {
+		text += "-" + id + " "
+	}
+	return text, version
+}
+
+func TestChanges(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	pulse, err := s.Pulse(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pulse.Close()
+	var last Beat
+	version := int64(-1)
+	after := func(what, want string, beats bool) {
+		t.Helper()
+		var got string
+		got, version = changes(t, s, version)
+		if got != want {
+			t.Errorf("%s changes %q, want %q", what, got, want)
+		}
+		now, err := pulse.Beat(t.Context())
+		if err != nil || (now != last) != beats {
+			t.Errorf("%s: beat %+v after %+v, %v", what, now, last, err)
+		}
+		last = now
+	}
+	after("nothing", "", true)
+	after("nothing", "", false)
+	a, b := createRun(t, s, "a-1"), createRun(t, s, "b-1")
+	after("two runs", "a-1 b-1 ", true)
+	appendEvents(t, a, ended(1, "x"))
+	after("an event", "", true)
+	if err := a.Append(Batch{Summary: &Summary{Status: engine.Waiting}}); err != nil {
+		t.Fatal(err)
+	}
+	after("a summary", "a-1 ", true)
+	if err := b.Append(Batch{Problem: "broken"}); err != nil {
+		t.Fatal(err)
+	}
+	after("a problem", "b-1 ", true)
+	b.Close()
+	if err := s.Delete(t.Context(), "b-1"); err != nil {
+		t.Fatal(err)
+	}
+	after("a deletion", "-b-1 ", true)
+	createRun(t, s, "c-1")
+	after("a run after a deletion", "c-1 ", true)
+	if got, _ := changes(t, s, -1); got != "a-1 c-1 " {
+		t.Errorf("from the beginning: %q", got)
+	}
+	after("nothing", "", false)
+}
 
 // BenchmarkBeat is what one look at the journal costs.
 func BenchmarkBeat(b *testing.B) {

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
-	"github.com/hocket-dev/hocket/journal"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -51,22 +51,31 @@ func items(n int) map[string]any {
 	return map[string]any{"items": list}
 }
 
-func benchStore(b *testing.B) *journal.Store {
+func benchDriver(b *testing.B) *local.Driver {
 	b.Helper()
-	s, err := journal.Open(b.TempDir(), journal.Options{})
+	d, err := local.Open(b.TempDir(), local.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { s.Close() })
-	return s
+	b.Cleanup(func() { d.Close() })
+	return d
+}
+
+// begin starts a run that this process drives, and drives it.
+func begin(d *local.Driver, spec driver.Spec) (engine.Result, error) {
+	spec.Owner.Claim = "bench"
+	made, err := d.Start(context.Background(), spec)
+	if err != nil {
+		return engine.Result{}, err
+	}
+	return d.Drive(context.Background(), made.Run, driver.Work{Agents: noop{}})
 }
 
 // drive runs a workflow once and gives the time it took.
-func drive(b *testing.B, s *journal.Store, bundle *workflow.Bundle, inputs map[string]any, parallel int) time.Duration {
+func drive(b *testing.B, d *local.Driver, bundle *workflow.Bundle, inputs map[string]any, parallel int) time.Duration {
 	b.Helper()
-	spec := driver.Spec{Pin: &journal.Pin{Bundle: bundle}, Inputs: inputs, Limits: workflow.Limits{Parallel: parallel, Runtime: time.Hour}}
 	began := time.Now()
-	res, err := startRun(context.Background(), s, spec, work{Agents: noop{}})
+	res, err := begin(d, driver.Spec{Pin: &driver.Pin{Bundle: bundle}, Inputs: inputs, Limits: workflow.Limits{Parallel: parallel, Runtime: time.Hour}})
 	took := time.Since(began)
 	if err != nil || res.Status != engine.Success {
 		b.Fatalf("%s %v %s", res.Status, err, res.Error)
@@ -110,11 +119,11 @@ func bare(b *testing.B, steps int) time.Duration {
 // busy disk slows both.
 func BenchmarkSequential(b *testing.B) {
 	const steps = 1000
-	s, bundle := benchStore(b), chainOf(steps)
+	d, bundle := benchDriver(b), chainOf(steps)
 	var ours, bares time.Duration
 	for b.Loop() {
 		bares += bare(b, steps/2)
-		ours += drive(b, s, bundle, nil, 10)
+		ours += drive(b, d, bundle, nil, 10)
 		bares += bare(b, steps/2)
 	}
 	per := func(d time.Duration) float64 { return float64(d.Microseconds()) / float64(steps*b.N) }
@@ -127,11 +136,11 @@ func BenchmarkSequential(b *testing.B) {
 // chain in the same run.
 func BenchmarkParallel(b *testing.B) {
 	const tasks = 10_000
-	s, fan, chain := benchStore(b), fanOf(), chainOf(1000)
+	d, fan, chain := benchDriver(b), fanOf(), chainOf(1000)
 	var wide, narrow time.Duration
 	for b.Loop() {
-		narrow += drive(b, s, chain, nil, 10)
-		wide += drive(b, s, fan, items(tasks), 100)
+		narrow += drive(b, d, chain, nil, 10)
+		wide += drive(b, d, fan, items(tasks), 100)
 	}
 	rate := func(n int, d time.Duration) float64 { return float64(n*b.N) / d.Seconds() }
 	b.ReportMetric(rate(tasks, wide), "tasks/s")
@@ -144,13 +153,12 @@ func BenchmarkParallel(b *testing.B) {
 // reports the median.
 func BenchmarkRecovery(b *testing.B) {
 	const events = 100_000
-	s, bundle := benchStore(b), fanOf()
+	d, bundle := benchDriver(b), fanOf()
 	body := &bundle.Root.Body
 	body.Nodes = append(body.Nodes, gate("ok", "yes"))
 	body.Edges = append(body.Edges, workflow.Edge{From: "work", To: "ok"})
-	spec := driver.Spec{Run: "long-1", Pin: &journal.Pin{Bundle: bundle}, Inputs: items(events - 1), Limits: workflow.Limits{Parallel: 100}}
-	o := work{Agents: noop{}}
-	res, err := startRun(context.Background(), s, spec, o)
+	spec := driver.Spec{Run: "long-1", Pin: &driver.Pin{Bundle: bundle}, Inputs: items(events - 1), Limits: workflow.Limits{Parallel: 100}}
+	res, err := begin(d, spec)
 	if err != nil || res.Status != engine.Waiting {
 		b.Fatal(res.Status, err)
 	}
@@ -162,7 +170,7 @@ func BenchmarkRecovery(b *testing.B) {
 				res = engine.Result{}
 				runtime.GC()
 				began := time.Now()
-				res, err = driveRun(context.Background(), s, "long-1", o)
+				res, err = d.Drive(context.Background(), "long-1", driver.Work{Agents: noop{}})
 				took = append(took, time.Since(began))
 				if err != nil || res.Status != engine.Waiting || len(res.Steps) != events {
 					b.Fatal(res.Status, err)
@@ -176,7 +184,7 @@ func BenchmarkRecovery(b *testing.B) {
 
 // BenchmarkMemory watches the heap while 10,000 tasks run.
 func BenchmarkMemory(b *testing.B) {
-	s, fan := benchStore(b), fanOf()
+	d, fan := benchDriver(b), fanOf()
 	debug.FreeOSMemory() // what benchmarks before have left
 	var peak uint64
 	for b.Loop() {
@@ -194,7 +202,7 @@ func BenchmarkMemory(b *testing.B) {
 				}
 			}
 		}()
-		drive(b, s, fan, items(10_000), 100)
+		drive(b, d, fan, items(10_000), 100)
 		close(stop)
 		<-done
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/driver"
-	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -90,14 +89,4 @@ func BenchmarkFollowing(b *testing.B) {
 	load(b)
 	cancel()
 	done.Wait()
-}
-
-func benchDriver(b *testing.B) *local.Driver {
-	b.Helper()
-	d, err := local.Open(b.TempDir(), local.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { d.Close() })
-	return d
 }
