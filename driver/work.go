@@ -62,9 +62,9 @@ type Outcome struct {
 type Asker interface {
 	// Ask shows a question until it is answered, left or withdrawn. It returns
 	// false if nobody here can answer. answer, called from another goroutine,
-	// records an answer with its value, who gave it and how; its error, made for people, says why it is not taken, and
-	// the question stays. leave says that nobody here will answer: the run does
-	// not wait here for it any more.
+	// records an answer: its value, who gave it, how, and a comment. Its error, made
+	// for people, says why it is not taken; the question stays then. leave says that
+	// nobody here will answer: the run does not wait here for it any more.
 	Ask(q *engine.Question, answer func(engine.Answered) error, leave func()) bool
 	// Withdraw takes a question back: it was answered, here or elsewhere, or it is
 	// moot.

@@ -28,7 +28,6 @@ func (w *Writer) delete(tx *sql.Tx) error {
 	for _, text := range []string{
 		"DELETE FROM events WHERE run = ?",
 		"DELETE FROM inbox WHERE run = ?",
-		"DELETE FROM questions WHERE run = ?",
 		"DELETE FROM asked WHERE run = ?",
 		"DELETE FROM attempts WHERE run = ?",
 		"INSERT INTO deleted (version, id) SELECT " + nextVersion + ", id FROM runs WHERE number = ?",

@@ -1,7 +1,8 @@
 // Package journal keeps runs durably in one SQLite database: their events, the
 // definitions they are pinned to, large values, an inbox through which another
-// process answers, cancels or raises, and what attempts ask at this moment. It
-// imports the model and the engine's events; drivers and commands import it.
+// process answers, cancels or raises, and what lists of runs need ([Summary]). It
+// imports the model, the engine's events and the types of the seam; driver/local
+// imports it.
 //
 // # What holds
 //
@@ -20,7 +21,9 @@
 //
 //	journal.db, -wal, -shm   the database
 //	leases/RUN.lock          who drives a run; gone when nobody does
-//	logs/RUN/NODE.1.log      what the first attempt at a node printed
+//	claims/NAME.lock         a process that means to drive runs; gone with it
+//	logs/RUN/NODE.1.log      what the first attempt at a node printed; .prompt,
+//	                         .transcript and .files are beside it
 //
 // The directory is made with mode 0700, the files with 0600.
 //

@@ -93,4 +93,6 @@ var migrations = []string{
 		PRIMARY KEY (run, address, attempt)
 	) WITHOUT ROWID;
 	CREATE INDEX events_blobs ON events (run) WHERE blobs IS NOT NULL;`,
+	// What attempts ask is recorded as events, and the table asked lists it.
+	`DROP TABLE questions;`,
 }

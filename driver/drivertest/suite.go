@@ -86,5 +86,10 @@ func scenarios() []scenario {
 		{"follow", follow},
 		{"output", output},
 		{"watch", watched},
+
+		{"kinds of questions", kinds},
+		{"permission", permission},
+		{"orphaned question", orphan},
+		{"lost question", lostQuestion},
 	}
 }

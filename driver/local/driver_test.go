@@ -2,8 +2,10 @@ package local_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/hocket-dev/hocket/driver"
@@ -72,5 +74,52 @@ func TestStartDriveDelete(t *testing.T) {
 	}
 	if runs, err := d.Runs(ctx, driver.Filter{}); len(runs) != 0 || err != nil {
 		t.Errorf("runs %v, %v", runs, err)
+	}
+}
+
+// TestJournalOfVersion3 opens a journal that was written before lists had more than
+// a status: what they miss is found by replaying, once.
+func TestJournalOfVersion3(t *testing.T) {
+	script, err := os.ReadFile("../../journal/testdata/v3.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	db, err := sql.Open("sqlite", filepath.Join(dir, "journal.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(string(script)); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	ctx := context.Background()
+	for range 2 {
+		d := openDriver(t, dir)
+		questions, err := d.Questions(ctx, "")
+		if err != nil || len(questions) != 1 || questions[0].Run != "gated-s7yw63t2" || questions[0].ID != "ok" {
+			t.Errorf("questions %+v, %v", questions, err)
+		}
+		runs, err := d.Runs(ctx, driver.Filter{})
+		if err != nil || len(runs) != 3 {
+			t.Fatalf("%d runs, %v", len(runs), err)
+		}
+		for i, want := range []struct {
+			status engine.Status
+			open   int
+			steps  int
+		}{{engine.Waiting, 1, 1}, {engine.Success, 0, 2}, {engine.Running, 0, 2}} {
+			if r := runs[i]; r.Status != want.status || r.Open != want.open || r.Usage.Steps != want.steps || r.Driven {
+				t.Errorf("%s: %+v, want %+v", r.ID, r, want)
+			}
+		}
+	}
+	d := openDriver(t, dir)
+	if _, err := d.Act(ctx, "gated-s7yw63t2", &engine.Answered{ID: "ok", Value: "approve"}); err != nil {
+		t.Fatal(err)
+	}
+	res, err := d.Drive(ctx, "gated-s7yw63t2", driver.Work{Agents: echo})
+	if err != nil || res.Status != engine.Success {
+		t.Errorf("%s, %v", res.Status, err)
 	}
 }

@@ -77,14 +77,15 @@ func (l *looker) look(p *pulse) {
 	}
 }
 
-// open connects to the journal, if there is one.
-func (l *looker) open(ctx context.Context) (err error) {
-	if l.pulse != nil {
-		return nil
+// open connects to the journal, if there is one. It fails when the driver was
+// closed: a connection that is in use outlives that.
+func (l *looker) open(ctx context.Context) error {
+	s, err := l.journal()
+	if err != nil || s == nil || l.pulse != nil {
+		return err
 	}
-	if l.store, err = l.journal(); err == nil && l.store != nil {
-		l.pulse, err = l.store.Pulse(ctx)
-	}
+	l.store = s
+	l.pulse, err = s.Pulse(ctx)
 	return err
 }
 
