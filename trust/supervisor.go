@@ -24,6 +24,7 @@ var markers = []struct{ name, by string }{
 	{"COPILOT_CLI", "copilot"},
 	{"COPILOT_AGENT_SESSION_ID", "copilot"},
 	{"GOOSE_TERMINAL", "goose"},
+	{"AGENT_SESSION_ID", "goose"},
 	{"CURSOR_AGENT", "cursor"},
 }
 
@@ -34,11 +35,11 @@ var agents = []string{"claude", "codex", "gemini", "qwen", "opencode", "copilot"
 // environment of this process. Programs above it are looked at where the system shows
 // them, which is Linux; elsewhere the environment alone tells.
 func Supervisor(env []string) string {
-	if by := marked(env); by != "" {
+	if by := ByVariables(env); by != "" {
 		return by
 	}
 	for _, p := range ancestors() {
-		if by := marked(p.env); by != "" {
+		if by := ByVariables(p.env); by != "" {
 			return by
 		}
 		if by := agentNamed(p.args); by != "" {
@@ -51,7 +52,8 @@ func Supervisor(env []string) string {
 // ancestor is a process above this one.
 type ancestor struct{ args, env []string }
 
-func marked(env []string) string {
+// ByVariables is what of Supervisor the environment alone tells.
+func ByVariables(env []string) string {
 	for _, m := range markers {
 		for _, pair := range env {
 			if value, ok := strings.CutPrefix(pair, m.name+"="); ok && value != "" {

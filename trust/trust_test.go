@@ -213,3 +213,15 @@ func TestQuestion(t *testing.T) {
 		t.Errorf("%+v", q)
 	}
 }
+
+func TestFirst(t *testing.T) {
+	s := trust.Open(t.TempDir())
+	for i, want := range []bool{true, false} {
+		if s.First("a") != want || s.First("b") != want {
+			t.Errorf("time %d", i)
+		}
+	}
+	if all, err := s.List(); len(all) > 0 || err != nil {
+		t.Error(all, err)
+	}
+}
