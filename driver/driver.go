@@ -84,8 +84,8 @@ type Owner struct {
 	By  string `json:"by,omitempty"`  // a person or a program, e.g. "ada"
 	Via string `json:"via,omitempty"` // a front end, e.g. "cli", "http", "go"
 	// Claim names the process that means to drive the run: any name that no other
-	// process uses. While the driver that started the run is open, others do not
-	// take the run up. "": anybody may.
+	// process uses. Until the run has been begun, and while the driver that recorded
+	// it is open, others do not take it up. "": anybody may.
 	Claim string `json:"claim,omitempty"`
 }
 

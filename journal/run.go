@@ -22,6 +22,7 @@ import (
 // drives it is not in there: [Store.Driver] says so.
 type Run struct {
 	driver.Info
+	Events int // how many are recorded, of a run that is not over
 	// Stale says that the cache misses events: the last driver was killed, or the
 	// journal is of an older version.
 	Stale bool
@@ -214,6 +215,7 @@ func scanRun(rows *sql.Rows) (r Run, err error) {
 		return r, err
 	}
 	r.Created, r.Changed, r.Stale = fromMicros(created), fromMicros(changed), r.noted == 0 || r.noted != last
+	r.Events = last
 	if due.Valid {
 		r.Due = fromMicros(due.Int64)
 	}

@@ -106,7 +106,9 @@ func (d *Driver) takeUp(ctx context.Context, s *journal.Store, run string) (*rec
 	if err != nil {
 		return nil, err
 	}
-	if holder, others := d.claimedByOthers(s, r.Owner.Claim); others {
+	// Once a run has been begun, whoever claimed it has no more right to it than others.
+	unbegun := r.Status == engine.Running && r.Events == 1
+	if holder, others := d.claimedByOthers(s, r.Owner.Claim); others && unbegun {
 		return nil, &driver.HeldError{Run: run, Holder: holder}
 	}
 	pin, err := s.Pin(ctx, run)
