@@ -58,6 +58,13 @@ type Task struct {
 	KeepPrompt   func(string)  // takes the whole prompt, for those who look later; nil: nobody does
 	NoteSession  func(string)  // takes the id of the session that the attempt is part of; nil: nobody wants it
 
+	// KeepEntry keeps an entry of the transcript, see [Task.Record]; nil: none is kept. It
+	// is safe for concurrent use.
+	KeepEntry func(Entry)
+	// NoteModel keeps the model that does the work, as its provider names it; the last
+	// one counts. nil: it is not kept.
+	NoteModel func(model string)
+
 	// Hide hides secrets in what a model is told of the calls of its tools; nil: there
 	// are none.
 	Hide func(text string) string

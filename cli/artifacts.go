@@ -11,12 +11,16 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// artifactsOf are the files that the attempts of a step left, such as screenshots.
-func artifactsOf(ctx context.Context, r *hocket.Run, s engine.StepResult) []string {
-	var files []string
+// keptOf are the files that the attempts of a step left, such as screenshots, and the
+// model of the last of them.
+func keptOf(ctx context.Context, r *hocket.Run, s engine.StepResult) (files []string, model string) {
 	for attempt := 1; s.Agent != "" && attempt <= s.Attempts; attempt++ {
 		kept, err := r.Kept(ctx, s.Address, attempt)
-		if err != nil || kept.Files == nil {
+		if err != nil {
+			continue
+		}
+		model = kept.Model
+		if kept.Files == nil {
 			continue // most leave none
 		}
 		entries, _ := fs.ReadDir(kept.Files, ".")
@@ -24,14 +28,15 @@ func artifactsOf(ctx context.Context, r *hocket.Run, s engine.StepResult) []stri
 			files = append(files, filepath.Join(kept.Dir, e.Name()))
 		}
 	}
-	return files
+	return files, model
 }
 
 // artifactText lists the files of steps for people; "" if there are none.
 func artifactText(ctx context.Context, r *hocket.Run, steps []engine.StepResult, style view.Style) string {
 	widest, lines := 0, [][2]string{}
 	for _, s := range steps {
-		for _, file := range artifactsOf(ctx, r, s) {
+		files, _ := keptOf(ctx, r, s)
+		for _, file := range files {
 			lines = append(lines, [2]string{view.Line(s.Address), view.Line(file)})
 			widest = max(widest, len(view.Line(s.Address)))
 		}

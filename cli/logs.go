@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,7 @@ import (
 )
 
 func (a *app) logsVerb() *cobra.Command {
-	var follow, prompt bool
+	var follow, prompt, transcript bool
 	cmd := &cobra.Command{
 		Use:   "logs RUN [NODE] [FLAGS]",
 		Short: "print what the steps of a run have printed",
@@ -30,15 +31,24 @@ address of one; of a step that calls a workflow it means everything below.`,
   # the whole prompt that an agent was given, with its context
   hocket logs review-3k7q security-scanner --prompt
 
+  # what an agent said and did: texts, tool calls, results, changed files
+  hocket logs review-3k7q security-scanner --transcript
+
   # watch a run that another process drives
   hocket logs review-3k7q -f`,
 		Args:              argsBetween(1, 2),
 		ValidArgsFunction: a.completeRunThenAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if prompt && transcript {
+				return usagef("run the command once for each", "--prompt and --transcript cannot be used together")
+			}
 			return a.withRun(cmd.Context(), args[0], func(r *hocket.Run) error {
 				l := &logPrinter{app: a, run: r, stream: hocket.Output, done: map[logKey]int64{}}
-				if prompt {
+				switch {
+				case prompt:
 					l.stream = hocket.Prompt
+				case transcript:
+					l.stream = hocket.Transcript
 				}
 				if len(args) == 2 {
 					l.node = args[1]
@@ -49,6 +59,7 @@ address of one; of a step that calls a workflow it means everything below.`,
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the run ends or waits")
 	cmd.Flags().BoolVar(&prompt, "prompt", false, "print the whole prompts that agents were given instead")
+	cmd.Flags().BoolVar(&transcript, "transcript", false, "print what agents said and did instead")
 	return cmd
 }
 
@@ -219,11 +230,18 @@ func (l *logPrinter) printOne(ctx context.Context, k logKey) error {
 		}
 		text = append(text, piece...)
 	}
-	l.done[k] += int64(len(text))
-	if len(text) == 0 {
-		return nil
+	if l.stream == hocket.Transcript {
+		text = text[:bytes.LastIndexByte(text, '\n')+1] // the rest is being written
 	}
-	if l.app.json {
+	l.done[k] += int64(len(text))
+	switch {
+	case len(text) == 0:
+		return nil
+	case l.stream == hocket.Transcript && l.app.json:
+		return l.app.printEntries(k, text)
+	case l.stream == hocket.Transcript:
+		text = []byte(l.app.transcriptText(text))
+	case l.app.json:
 		return l.app.printJSON(map[string]any{"address": k.address, "attempt": k.attempt, "text": string(text)})
 	}
 	head := ""
@@ -231,7 +249,10 @@ func (l *logPrinter) printOne(ctx context.Context, k logKey) error {
 		head = l.close() + l.head(k)
 	}
 	l.last, l.open = k, text[len(text)-1] != '\n'
-	return l.app.print(head + l.app.outText(string(text)))
+	if l.stream != hocket.Transcript { // which has colors of its own
+		text = []byte(l.app.outText(string(text)))
+	}
+	return l.app.print(head + string(text))
 }
 
 // head says whose text follows. Where only one attempt can be meant there is

@@ -33,6 +33,7 @@ type stepResult struct {
 	StepIndex  int     `json:"step_index"`
 
 	Usage     *stepUsage `json:"usage,omitempty"`      // of a step that used something
+	Model     string     `json:"model,omitempty"`      // that did the work, as its provider names it
 	SessionID string     `json:"session_id,omitempty"` // of the conversation with the agent, if it was kept
 	Artifacts []string   `json:"artifacts,omitempty"`  // the files that its attempts left
 }
@@ -75,7 +76,8 @@ func newStepResult(ctx context.Context, r *hocket.Run, s engine.StepResult) step
 		out.Usage = &used
 	}
 	if s.Agent != "" && s.Attempts > 0 {
-		out.SessionID, out.Artifacts = r.SessionOf(ctx, s), artifactsOf(ctx, r, s)
+		out.SessionID = r.SessionOf(ctx, s)
+		out.Artifacts, out.Model = keptOf(ctx, r, s)
 	}
 	return out
 }

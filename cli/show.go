@@ -181,6 +181,9 @@ func (a *app) showStep(ctx context.Context, r *hocket.Run, address string) error
 		return a.printJSON(newStepResult(ctx, r, step))
 	}
 	left := artifactText(ctx, r, []engine.StepResult{step}, a.outStyle)
+	if _, model := keptOf(ctx, r, step); model != "" {
+		left = "\n" + a.outStyle.Paint(view.Dim, "model") + " " + view.Line(model) + "\n" + left
+	}
 	return a.print(stepTable([]engine.StepResult{step}).Draw(a.outStyle) + left + "\n" + endLine(a.outText(workflow.FormatText(step.Output))))
 }
 

@@ -39,9 +39,11 @@ func agentTask(run, dir string, def *agent.Definition, cmd *engine.StartTask, at
 	}
 	if at.Keep != nil {
 		t.KeepPrompt = func(text string) { at.Keep(Prompt, []byte(text)) }
+		t.KeepEntry = agent.Transcript(func(line []byte) { at.Keep(Transcript, line) })
 	}
 	if at.Note != nil {
 		t.NoteSession = func(id string) { at.Note(id, "") }
+		t.NoteModel = func(model string) { at.Note("", model) }
 	}
 	if cmd.Output != nil {
 		t.Output = *cmd.Output

@@ -40,6 +40,22 @@ func TestExecutorsGetTheWholeTask(t *testing.T) {
 	}
 }
 
+func TestTranscriptAndModelAreKept(t *testing.T) {
+	exec := agent.Func(func(_ context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
+		task.Record(agent.AssistantText{Text: "hello"})
+		task.NoteModel("owl-1")
+		return agent.Result{}, nil
+	})
+	var kept []string
+	Execute(context.Background(), exec, &agent.Definition{}, "", "r", &engine.StartTask{Place: &engine.Place{}}, Attempt{
+		Keep: func(s Stream, text []byte) { kept = append(kept, string(s)+": "+string(text)) },
+		Note: func(session, model string) { kept = append(kept, session+"/"+model) },
+	})
+	if diff := cmp.Diff([]string{"transcript: {\"type\":\"text\",\"text\":\"hello\"}\n", "/owl-1"}, kept); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestFaults(t *testing.T) {
 	until := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	cases := []struct {

@@ -199,7 +199,7 @@ func (x *Executor) program(ctx context.Context, set *settings) (string, error) {
 // headless runs the command to its end and reads what it says.
 func (x *Executor) headless(ctx context.Context, task *agent.Task, set *settings, cmd *process.Command, l *launch, log agent.Log) (agent.Result, error) {
 	r := &reading{
-		m: x.m(), log: agent.NewLines(log), limit: task.Agent.OutputLimit(set.MaxOutputKB, defaultOutputKB), budget: task.Agent.Budget,
+		m: x.m(), task: task, log: agent.NewLines(log), limit: task.Agent.OutputLimit(set.MaxOutputKB, defaultOutputKB), budget: task.Agent.Budget,
 		prices: x.o.Prices, now: time.Now, model: l.model, before: before(task),
 	}
 	errs := complaints{rules: x.m().complaints}
@@ -212,6 +212,7 @@ func (x *Executor) headless(ctx context.Context, task *agent.Task, set *settings
 	if err == nil {
 		err = last
 	}
+	r.endModel()
 	o := &outcome{m: x.m(), r: r, err: err, stderr: &errs.said, program: cmd.Cmd.Path, started: cmd.Cmd.Process != nil}
 	return o.result(ctx, l)
 }

@@ -30,6 +30,7 @@ const maxLine = 16 << 20
 // reading is what a CLI has said so far. Its methods are called from one goroutine.
 type reading struct {
 	m      *Manifest
+	task   *agent.Task
 	log    *agent.Lines
 	limit  int          // of the answer, in bytes
 	budget agent.Budget // that ends the run when more is told; zero: none
@@ -47,7 +48,9 @@ type reading struct {
 	structured any
 	session    string
 	model      string
-	said       bool // it has answered or called a tool
+	noted      string // the model that was noted
+	said       bool   // it has answered or called a tool
+	calls      map[string]toolUse
 
 	success bool
 	failure Meaning // "" none
@@ -188,6 +191,7 @@ func (r *reading) identity(rule *rule, e event) {
 	}
 	if model := rule.text("model", e); model != "" && len(rule.add)+len(rule.total) == 0 {
 		r.model = model
+		r.noteModel(model)
 	}
 }
 
@@ -216,6 +220,7 @@ func (r *reading) words(rule *rule, e event) error {
 		r.endMessage()
 		r.log.Line("> " + agent.OneLine(tool+" "+rule.text("input", e), maxToolLine))
 	}
+	r.deeds(rule, e)
 	if note := rule.line(e); note != "" {
 		r.log.Line(agent.OneLine(r.m.Name+": "+note, maxToolLine))
 	}
@@ -239,6 +244,7 @@ func (r *reading) endMessage() {
 	if r.message.Len() > 0 {
 		r.answer = r.message.String()
 		r.message.Reset()
+		r.task.Record(agent.AssistantText{Text: r.answer})
 	}
 	if r.m.reply.format != "text" {
 		r.log.End()

@@ -5,11 +5,12 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 )
 
 // takes are what a rule can take from an event.
-var takes = []string{"text", "delta", "message", "tool", "input", "note", "session", "model", "result", "structured", "error", "status", "reset"}
+var takes = []string{"text", "delta", "message", "tool", "input", "call", "output", "path", "note", "session", "model", "result", "structured", "error", "status", "reset"}
 
 // figures are what a rule can count.
 var figures = []string{"tokens_in", "tokens_in_all", "tokens_out", "cache_read", "cache_write", "cost_usd"}
@@ -62,6 +63,8 @@ func (r *reader) rule(m *strictyaml.Map) rule {
 	rule.total = r.fields(m.Get("total"), figures)
 	rule.means = Meaning(m.Word("means", meanings...))
 	rule.stop = m.Bool("stop")
+	rule.failed = r.conditions(m.Get("failed"))
+	rule.change = agent.ChangeKind(m.Word("change", string(agent.Created), string(agent.Modified), string(agent.Deleted), string(agent.Written)))
 	m.Done()
 	return rule
 }

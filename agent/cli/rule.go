@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -29,6 +30,9 @@ type rule struct {
 	total map[string]paths // numbers that are sums over the whole conversation already
 	means Meaning
 	stop  bool // the CLI need not go on
+
+	failed []condition      // under which an output is that of a call that failed; none: it never is
+	change agent.ChangeKind // of the file at the path; "": it was written
 }
 
 // condition is about one value of an event.

@@ -14,11 +14,15 @@ import (
 // noon is the time of the tests.
 var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
-// readAll reads what a CLI printed, in pieces of a given size.
-func readAll(m *Manifest, text []byte, size int, log agent.Log) (*reading, error) {
-	r := &reading{m: m, log: agent.NewLines(log), limit: 1 << 20, now: func() time.Time { return noon }, prices: func(string) (agent.Price, bool) {
+func newReading(m *Manifest, log agent.Log) *reading {
+	return &reading{m: m, task: &agent.Task{}, log: agent.NewLines(log), limit: 1 << 20, now: func() time.Time { return noon }, prices: func(string) (agent.Price, bool) {
 		return agent.Price{Input: 1, Output: 10}, true
 	}}
+}
+
+// readAll reads what a CLI printed, in pieces of a given size.
+func readAll(m *Manifest, text []byte, size int, log agent.Log) (*reading, error) {
+	r := newReading(m, log)
 	for len(text) > 0 {
 		n := min(size, len(text))
 		if err := r.take(text[:n]); err != nil {

@@ -74,6 +74,19 @@ func write(root *os.Root, path, content, key string) error {
 	return syncDir(root, dir)
 }
 
+// recorded changes a file, and says so in the transcript.
+func recorded(root *os.Root, path string, task *agent.Task, change func() error) error {
+	kind := agent.Modified
+	if _, err := root.Stat(filepath.FromSlash(path)); errors.Is(err, fs.ErrNotExist) {
+		kind = agent.Created
+	}
+	err := change()
+	if err == nil {
+		task.Record(agent.FileChange{Path: path, Change: kind})
+	}
+	return err
+}
+
 // oldMode is the mode of the file that is to be replaced, or of a new one.
 func oldMode(root *os.Root, path string) (fs.FileMode, error) {
 	info, err := root.Lstat(filepath.FromSlash(path))

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,6 +80,29 @@ func TestReadAndList(t *testing.T) {
 		if got, err := run(t, dir, c.settings); err != nil || got != c.want {
 			t.Errorf("%s\ngot  %.200s, %v\nwant %.200s", c.settings, got, err, c.want)
 		}
+	}
+}
+
+func TestChangesAreRecorded(t *testing.T) {
+	dir := project(t)
+	var got []agent.Entry
+	for _, settings := range []map[string]any{
+		{"action": "write", "path": "new/n.txt", "content": "1"}, {"action": "write", "path": "b.txt", "content": "2"},
+		{"action": "append", "path": "log.txt", "content": "3"}, {"action": "append", "path": "b.txt", "content": "4"},
+		{"action": "read", "path": "b.txt"}, {"action": "write", "path": "sub", "content": "a directory"},
+	} {
+		task := &agent.Task{Key: "run/write@1", Agent: &agent.Definition{}, Settings: settings, Dir: dir, KeepEntry: func(e agent.Entry) { got = append(got, e) }}
+		_, err := file.New().Run(t.Context(), task, func([]byte) {})
+		if (err != nil) != (settings["path"] == "sub") {
+			t.Errorf("%v: %v", settings, err)
+		}
+	}
+	want := []agent.Entry{
+		agent.FileChange{Path: "new/n.txt", Change: agent.Created}, agent.FileChange{Path: "b.txt", Change: agent.Modified},
+		agent.FileChange{Path: "log.txt", Change: agent.Created}, agent.FileChange{Path: "b.txt", Change: agent.Modified},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v", got)
 	}
 }
 

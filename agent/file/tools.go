@@ -287,7 +287,8 @@ func (c *clerk) write(ctx context.Context, root *os.Root, in *request, task *age
 	}
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	if err := write(root, in.Path, in.Content, task.Key); err != nil {
+	err := recorded(root, in.Path, task, func() error { return write(root, in.Path, in.Content, task.Key) })
+	if err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("wrote %s (%d bytes)", in.Path, len(in.Content)), nil
@@ -320,7 +321,10 @@ func (c *clerk) edit(ctx context.Context, root *os.Root, in *request, task *agen
 	case len(text) > toolFile-count*max(0, len(in.New)-len(in.Old)):
 		return "", fmt.Errorf("%q would become larger than %d MiB", in.Path, toolFile>>20)
 	}
-	if err := write(root, in.Path, strings.ReplaceAll(text, in.Old, in.New), task.Key); err != nil {
+	err = recorded(root, in.Path, task, func() error {
+		return write(root, in.Path, strings.ReplaceAll(text, in.Old, in.New), task.Key)
+	})
+	if err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("changed %s in %d places", in.Path, count), nil

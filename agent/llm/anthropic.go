@@ -165,6 +165,7 @@ func anthropicMessages(messages []message) []anthropic.MessageParam {
 // anthropicAnswer puts an answer together from the events of a stream. The client
 // has a way to do so too, whose cost grows with the square of the answer.
 type anthropicAnswer struct {
+	model  string
 	blocks []*anthropicBlock
 	usage  agent.Tokens
 	stop   anthropic.StopReason
@@ -181,6 +182,7 @@ type anthropicBlock struct {
 func (a *anthropicAnswer) take(event anthropic.MessageStreamEventUnion, text func(string)) {
 	switch event.Type {
 	case "message_start":
+		a.model = event.Message.Model
 		u := event.Message.Usage
 		a.usage = agent.Tokens{Input: u.InputTokens, Output: u.OutputTokens, CacheRead: u.CacheReadInputTokens, CacheWrite: u.CacheCreationInputTokens}
 	case "content_block_start":
@@ -229,7 +231,7 @@ func (a *anthropicAnswer) grow(event anthropic.MessageStreamEventUnion, text fun
 }
 
 func (a *anthropicAnswer) whole() answer {
-	out := answer{tokens: a.usage, counted: a.ended, why: a.why}
+	out := answer{model: a.model, tokens: a.usage, counted: a.ended, why: a.why}
 	var native []anthropic.ContentBlockParamUnion
 	said := false // the API does not take back thoughts that nothing follows
 	for _, b := range a.blocks {

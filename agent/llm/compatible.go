@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -184,6 +185,7 @@ const extraContent = "extra_content"
 
 // chatAnswer puts an answer together from the chunks of a stream.
 type chatAnswer struct {
+	model   string
 	calls   []*chatCall
 	refusal strings.Builder
 	thought [2]strings.Builder // by thoughtKeys
@@ -220,6 +222,7 @@ func (a *chatAnswer) take(data []byte, text func(string)) error {
 	if given(chunk.JSON.ExtraFields["error"]) || chunk.JSON.Object.Raw() == `"error"` {
 		return readRefusal(0, nil, data)
 	}
+	a.model = cmp.Or(chunk.Model, a.model)
 	if chunk.JSON.Usage.Valid() {
 		a.usage = chunk.Usage
 	}
@@ -318,7 +321,7 @@ func (k *chatCall) isFollowedBy(name string) bool {
 
 func (a *chatAnswer) whole() answer {
 	u := a.usage
-	out := answer{why: a.refusal.String(), counted: u.JSON.CompletionTokens.Valid()}
+	out := answer{model: a.model, why: a.refusal.String(), counted: u.JSON.CompletionTokens.Valid()}
 	out.tokens = openAITokens(u.PromptTokens, u.CompletionTokens, u.PromptTokensDetails.CachedTokens, u.PromptTokensDetails.CacheWriteTokens)
 	beside := chatBeside{thoughts: a.thoughts()}
 	seen := map[string]bool{"": true} // some servers give no ids, or the same to all, and want one back

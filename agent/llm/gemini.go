@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -55,6 +56,7 @@ type geminiChunk struct {
 		BlockReason        string `json:"blockReason"`
 		BlockReasonMessage string `json:"blockReasonMessage"`
 	} `json:"promptFeedback"`
+	Model string          `json:"modelVersion"`
 	Usage *geminiUsage    `json:"usageMetadata"`
 	Error json.RawMessage `json:"error"`
 }
@@ -221,6 +223,7 @@ func encoded(part geminiPart) json.RawMessage {
 
 // geminiAnswer puts an answer together from the chunks of a stream.
 type geminiAnswer struct {
+	model string
 	parts []json.RawMessage
 	calls []call
 	said  strings.Builder // text of parts that carry nothing else, not yet in parts
@@ -237,6 +240,7 @@ func (a *geminiAnswer) take(data []byte, text func(string)) error {
 	if len(chunk.Error) > 0 {
 		return readRefusal(0, nil, data)
 	}
+	a.model = cmp.Or(chunk.Model, a.model)
 	if chunk.Usage != nil {
 		a.usage = chunk.Usage
 	}
@@ -299,7 +303,7 @@ func (a *geminiAnswer) ended() bool { return a.stop != "" }
 
 func (a *geminiAnswer) whole() answer {
 	a.flush()
-	out := answer{calls: a.calls, native: a.parts, why: a.why}
+	out := answer{model: a.model, calls: a.calls, native: a.parts, why: a.why}
 	if u := a.usage; u != nil {
 		out.counted = a.ended()
 		out.tokens = agent.Tokens{Input: max(0, u.Prompt+u.ToolUse-u.Cached), Output: u.Answer + u.Thoughts, CacheRead: u.Cached}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/agenttest"
 	"github.com/hocket-dev/hocket/agent/secret"
@@ -150,6 +152,56 @@ func TestToolCalls(t *testing.T) {
 		want := `{"properties":{"a":{"minimum":0,"type":"integer"},"b":{"type":"integer"}},"required":["a","b"],"type":"object"}`
 		if got := workflow.FormatJSON(requests[0].Tools[0].Schema); got != want {
 			t.Errorf("the schema of the tool arrived as %s", got)
+		}
+	})
+}
+
+// The transcript has what the model says and does, and the model is the one that the
+// provider says has answered.
+func TestTranscript(t *testing.T) {
+	each(t, func(t *testing.T, api API) {
+		fake := fakemodel.Start(t)
+		tk := task(fakemodel.Prompt(
+			fakemodel.Step{Think: "let me see", Text: "I add.", Calls: []fakemodel.Step{{Tool: "add", Args: map[string]any{"a": 1, "b": 2}}}, Model: "m-2026"},
+			fakemodel.Step{Tool: "add", Args: map[string]any{"a": "one"}, Model: "m-2026"},
+			fakemodel.Step{Text: "It is 3.", Model: "m-2027"},
+		))
+		tk.Tools = []agent.Tool{adder()}
+		var got []agent.Entry
+		var models []string
+		tk.KeepEntry, tk.NoteModel = func(e agent.Entry) { got = append(got, e) }, func(model string) { models = append(models, model) }
+		if _, err := executor(t, api, fake.URL, "k").Run(t.Context(), tk, func([]byte) {}); err != nil {
+			t.Fatal(err)
+		}
+		ids := []string{}
+		for i, e := range got { // whatever the API makes of them
+			switch e := e.(type) {
+			case agent.ToolCall:
+				ids = append(ids, e.ID)
+				e.ID = ""
+				got[i] = e
+			case agent.ToolResult:
+				if e.ID != ids[len(ids)-1] {
+					t.Errorf("the result has the id %q, its call %q", e.ID, ids[len(ids)-1])
+				}
+				e.ID, e.Text = "", strings.SplitN(e.Text, ":", 2)[0]
+				got[i] = e
+			case agent.AssistantText, agent.FileChange, agent.Truncated:
+			}
+		}
+		want := []agent.Entry{
+			agent.AssistantText{Text: "I add."},
+			agent.ToolCall{Tool: "add", Arguments: map[string]any{"a": json.Number("1"), "b": json.Number("2")}},
+			agent.ToolResult{Tool: "add", Text: "3"},
+			agent.ToolCall{Tool: "add", Arguments: map[string]any{"a": "one"}},
+			agent.ToolResult{Tool: "add", Text: "the arguments do not fit the tool add", Failed: true},
+			agent.AssistantText{Text: "It is 3."},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("entries (-want +got):\n%s", diff)
+		}
+		if !slices.Equal(models, []string{"m-2026", "m-2027"}) {
+			t.Errorf("models %q", models)
 		}
 	})
 }

@@ -36,6 +36,7 @@ type conversation struct {
 	schema   map[string]any // see request
 	messages []message
 	ledger   ledger
+	noted    string // the model that was noted
 	turn     int
 	repairs  int
 }
@@ -224,6 +225,10 @@ func (c *conversation) once(ctx context.Context, limit int64) (answer, error) {
 	})
 	a.text = strings.ToValidUTF8(cmp.Or(a.final, text.String()), "\uFFFD")
 	c.log.End()
+	if text.Len() > 0 {
+		c.task.Record(agent.AssistantText{Text: text.String()})
+	}
+	c.note(&a)
 	switch cause := context.Cause(within); {
 	case errors.Is(cause, errTooMuch):
 		return a, agent.Permanentf("the answer is over %d KiB; raise max_output_kb, or ask for less", most>>10)
@@ -233,6 +238,17 @@ func (c *conversation) once(ctx context.Context, limit int64) (answer, error) {
 		return a, &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("nothing came from %s for %s, in turn %d after %d characters; raise silence if it may think for longer", c.at.name, c.patience, c.turn, len([]rune(a.text)))}
 	}
 	return a, err
+}
+
+// note keeps the model that answers: a provider may have chosen another one than it was
+// asked for, or know it by a more exact name.
+func (c *conversation) note(a *answer) {
+	model := cmp.Or(a.model, c.model)
+	if c.task.NoteModel == nil || !a.begun() || model == c.noted {
+		return
+	}
+	c.noted = model
+	c.task.NoteModel(model)
 }
 
 // finished says what is wrong with an answer that came to its end.

@@ -225,7 +225,7 @@ func (a *responsesAnswer) item(item *responses.ResponseOutputItemUnion) {
 
 func (a *responsesAnswer) whole() answer {
 	u := a.end.Usage
-	out := answer{calls: a.calls, native: a.items, final: a.final.String(), why: a.refusal.String(), counted: u.JSON.OutputTokens.Valid()}
+	out := answer{model: a.end.Model, calls: a.calls, native: a.items, final: a.final.String(), why: a.refusal.String(), counted: u.JSON.OutputTokens.Valid()}
 	out.tokens = openAITokens(u.InputTokens, u.OutputTokens, u.InputTokensDetails.CachedTokens, u.InputTokensDetails.CacheWriteTokens)
 	switch {
 	case a.end.IncompleteDetails.Reason == "max_output_tokens":

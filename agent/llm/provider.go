@@ -39,6 +39,7 @@ type message struct {
 
 // answer is one answer of a model.
 type answer struct {
+	model   string // that the API says answered; "": it does not say
 	text    string
 	final   string // the part of the text that the API marks as the answer itself; "": all of it
 	calls   []call

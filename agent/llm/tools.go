@@ -53,6 +53,9 @@ func newToolbox(tools []agent.Tool) (*toolbox, error) {
 // the model.
 func (b *toolbox) run(ctx context.Context, c *conversation, calls []call) ([]result, error) {
 	results := make([]result, len(calls))
+	for _, k := range calls {
+		c.task.Record(agent.ToolCall{ID: k.id, Tool: k.name, Arguments: recorded(k.args)})
+	}
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, maxAtOnce)
 	for i, k := range calls {
@@ -68,11 +71,21 @@ func (b *toolbox) run(ctx context.Context, c *conversation, calls []call) ([]res
 			if c.task.Hide != nil {
 				results[i].text = c.task.Hide(results[i].text)
 			}
+			c.task.Record(agent.ToolResult{ID: k.id, Tool: k.name, Text: results[i].text, Failed: results[i].failed})
 			results[i].text = cmp.Or(cutText(results[i].text), nothing)
 		})
 	}
 	wg.Wait()
 	return results, ctx.Err()
+}
+
+// recorded is what a model wrote as arguments, for the transcript: secrets are found in
+// values, and not where JSON escapes them.
+func recorded(args string) any {
+	if v, err := workflow.ParseJSON([]byte(args)); err == nil {
+		return v
+	}
+	return args
 }
 
 // one does one call.

@@ -4,8 +4,8 @@
 //
 // # What it does for an attempt
 //
-//  1. Everything that the executor says or asks is masked before anybody sees it,
-//     and so are its output and its error, what it is told, and what tools give it.
+//  1. Everything that the executor says, asks or records is masked before anybody sees
+//     it, and so are its output and its error, what it is told, and what tools give it.
 //  2. An attempt from a prompt takes a slot of its account, or fails if the quota
 //     is used up.
 //  3. Its prompt is composed of the project's instructions, memories, what was said
@@ -112,22 +112,32 @@ func (e *employed) Run(ctx context.Context, task *agent.Task, log agent.Log) (re
 	return e.attempt(ctx, e.discreet(task), write)
 }
 
-// discreet is a task whose questions hold no secret: they are shown and kept.
+// discreet is a task whose questions and transcript hold no secret: they are shown and
+// kept.
 func (e *employed) discreet(task *agent.Task) *agent.Task {
-	if task.Ask == nil {
-		return task
-	}
 	masked := *task
-	masked.Ask = func(ctx context.Context, q agent.Question) (string, error) {
+	if task.KeepEntry != nil {
+		masked.KeepEntry = func(entry agent.Entry) { task.KeepEntry(agent.MaskEntry(entry, e.o.Mask.Mask)) }
+	}
+	if task.NoteModel != nil {
+		masked.NoteModel = func(model string) { task.NoteModel(e.o.Mask.Mask(model)) }
+	}
+	if task.Ask != nil {
+		masked.Ask = e.discreetAsk(task.Ask)
+	}
+	return &masked
+}
+
+func (e *employed) discreetAsk(ask agent.Ask) agent.Ask {
+	return func(ctx context.Context, q agent.Question) (string, error) {
 		own := q.Options
 		q.Text, q.Detail, q.Options = e.o.Mask.Mask(q.Text), e.o.Mask.Mask(q.Detail), e.maskedOptions(own)
-		said, err := task.Ask(ctx, q)
+		said, err := ask(ctx, q)
 		if i := slices.Index(q.Options, said); i >= 0 {
 			said = own[i]
 		}
 		return said, err
 	}
-	return &masked
 }
 
 // maskedOptions are options that hold no secret. Each stays one of its own.

@@ -251,6 +251,33 @@ func TestQuestionsHoldNoSecret(t *testing.T) {
 	}
 }
 
+func TestTranscriptsHoldNoSecret(t *testing.T) {
+	var kept []agent.Entry
+	var model string
+	for _, exact := range []bool{false, true} { // also where no prompt is composed
+		kept, model = nil, ""
+		m := &mind{exact: exact}
+		m.say = func(agent.Log) (agent.Result, error) {
+			m.got.Record(agent.ToolCall{Tool: "send", Arguments: map[string]any{"body": []any{"the key is " + secret}}})
+			m.got.Record(agent.ToolResult{Tool: "send", Text: "sent " + secret, Failed: true})
+			m.got.NoteModel("model-" + secret)
+			return agent.Result{}, nil
+		}
+		task := newTask()
+		task.KeepEntry, task.NoteModel = func(e agent.Entry) { kept = append(kept, e) }, func(name string) { model = name }
+		if _, _, err := run(t, staff.Options{Mask: stars{}}, m, task); err != nil {
+			t.Fatal(err)
+		}
+		want := []agent.Entry{
+			agent.ToolCall{Tool: "send", Arguments: map[string]any{"body": []any{"the key is ***"}}},
+			agent.ToolResult{Tool: "send", Text: "sent ***", Failed: true},
+		}
+		if diff := cmp.Diff(want, kept); diff != "" || model != "model-***" {
+			t.Errorf("model %q, entries (-want +got):\n%s", model, diff)
+		}
+	}
+}
+
 // While one task waits for a person, another may use the account.
 func TestAQuestionLeavesTheSeat(t *testing.T) {
 	s := staff.New(staff.Options{Accounts: agent.NewAccounts(1, nil, "")})

@@ -1,6 +1,7 @@
 package fakemodel
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -17,6 +18,9 @@ type answer struct {
 	calls []call
 	usage Usage
 }
+
+// model is the one that says it answers.
+func (a *answer) model(req *Request) string { return cmp.Or(a.Model, req.Model) }
 
 type call struct {
 	id    string

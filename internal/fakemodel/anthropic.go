@@ -101,7 +101,7 @@ func (anthropic) plain(req *Request, a answer) any {
 func anthropicMessage(req *Request, a answer) object {
 	before := a.usage
 	before.Out = 1
-	return object{"id": "msg_" + a.id, "type": "message", "role": "assistant", "model": req.Model, "content": []any{},
+	return object{"id": "msg_" + a.id, "type": "message", "role": "assistant", "model": a.model(req), "content": []any{},
 		"stop_reason": nil, "stop_sequence": nil, "usage": anthropicUsage(before)}
 }
 

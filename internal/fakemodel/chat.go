@@ -77,7 +77,7 @@ func (chat) plain(req *Request, a answer) any {
 	if calls := chatCalls(a, false); len(calls) > 0 {
 		message["tool_calls"] = calls
 	}
-	return object{"id": "chatcmpl-" + a.id, "object": "chat.completion", "created": 1, "model": req.Model,
+	return object{"id": "chatcmpl-" + a.id, "object": "chat.completion", "created": 1, "model": a.model(req),
 		"choices": []any{object{"index": 0, "message": message, "finish_reason": chatStop(a), "logprobs": nil}},
 		"usage":   chatUsage(a.usage)}
 }
@@ -112,7 +112,7 @@ func chatUsage(u Usage) object {
 
 func (chat) stream(req *Request, a answer, out *stream) {
 	chunk := func(delta object, stop any) {
-		out.event("", object{"id": "chatcmpl-" + a.id, "object": "chat.completion.chunk", "created": 1, "model": req.Model,
+		out.event("", object{"id": "chatcmpl-" + a.id, "object": "chat.completion.chunk", "created": 1, "model": a.model(req),
 			"choices": []any{object{"index": 0, "delta": delta, "finish_reason": stop, "logprobs": nil}}})
 	}
 	chunk(object{"role": "assistant", "content": ""}, nil)
@@ -127,7 +127,7 @@ func (chat) stream(req *Request, a answer, out *stream) {
 		chunk(object{"tool_calls": calls}, nil)
 	}
 	chunk(object{}, chatStop(a))
-	out.event("", object{"id": "chatcmpl-" + a.id, "object": "chat.completion.chunk", "created": 1, "model": req.Model,
+	out.event("", object{"id": "chatcmpl-" + a.id, "object": "chat.completion.chunk", "created": 1, "model": a.model(req),
 		"choices": []any{}, "usage": chatUsage(a.usage)})
 	out.raw("[DONE]")
 }

@@ -125,7 +125,7 @@ func geminiCalls(a answer) []any {
 
 func geminiBody(req *Request, a answer, parts []any, last bool) object {
 	candidate := object{"index": 0, "content": object{"role": "model", "parts": parts}}
-	body := object{"candidates": []any{candidate}, "modelVersion": req.Model, "responseId": a.id}
+	body := object{"candidates": []any{candidate}, "modelVersion": a.model(req), "responseId": a.id}
 	if !last {
 		return body
 	}

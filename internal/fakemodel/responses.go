@@ -95,7 +95,7 @@ func (responses) plain(req *Request, a answer) any {
 }
 
 func responsesBody(req *Request, a answer, status string, output []any) object {
-	body := object{"id": "resp_" + a.id, "object": "response", "created_at": 1, "status": status, "model": req.Model,
+	body := object{"id": "resp_" + a.id, "object": "response", "created_at": 1, "status": status, "model": a.model(req),
 		"output": output, "error": nil, "incomplete_details": nil, "parallel_tool_calls": true, "tools": []any{},
 		"tool_choice": "auto", "metadata": object{}, "instructions": nil, "temperature": 1, "top_p": 1}
 	switch status {

@@ -31,6 +31,7 @@ type Step struct {
 	Hang       bool              `json:"hang,omitempty"` // nothing more comes until the client gives up
 	Drop       bool              `json:"drop,omitempty"` // the connection breaks in the middle of the answer
 
+	Model     string `json:"model,omitempty"`      // that says it answers; "": the one that was asked for
 	MaxTokens bool   `json:"max_tokens,omitempty"` // the answer ends there because it is too long
 	Usage     *Usage `json:"usage,omitempty"`      // zero: 1000 tokens in, 50 out
 }

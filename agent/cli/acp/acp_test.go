@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/cli"
 	"github.com/hocket-dev/hocket/agent/cli/acp"
@@ -96,6 +98,29 @@ func TestConversation(t *testing.T) {
 	}
 	if c := a.result.Conversation; c == nil || c.Native != "s1" || c.Spent.CostUSD != 0.02 {
 		t.Errorf("conversation %+v", c)
+	}
+}
+
+func TestTranscript(t *testing.T) {
+	var got []agent.Entry
+	model := ""
+	a := attempt{odd: "none", quirks: "sets_model: true", task: agent.Task{
+		Prompt: "say Hel\nsay lo\nedit /files/\nsay bye", Agent: &agent.Definition{Name: "fake", Model: "owl-1"},
+		KeepEntry: func(e agent.Entry) { got = append(got, e) }, NoteModel: func(name string) { model = name },
+	}}
+	a.run(t.Context(), t)
+	want := []agent.Entry{
+		agent.AssistantText{Text: "Hello"},
+		agent.ToolCall{ID: "e1", Tool: "Write", Arguments: map[string]any{"file": "a"}}, agent.ToolResult{ID: "e1", Tool: "Write", Text: "fine"},
+		agent.FileChange{Path: "/files/a", Change: agent.Created}, agent.FileChange{Path: "/files/b", Change: agent.Modified}, agent.FileChange{Path: "/files/c", Change: agent.Written},
+		agent.ToolCall{ID: "e2", Tool: "Remove"}, agent.ToolResult{ID: "e2", Tool: "Remove", Text: `{"removed":1}`},
+		agent.FileChange{Path: "/files/d", Change: agent.Deleted},
+		agent.ToolCall{ID: "e3", Tool: "Write e"}, agent.ToolResult{ID: "e3", Tool: "Write e", Text: "disk full", Failed: true},
+		agent.ToolCall{ID: "e4", Tool: "ls"}, agent.ToolResult{ID: "e4", Tool: "ls", Text: "one\ntwo\n"},
+		agent.AssistantText{Text: "bye"},
+	}
+	if diff := cmp.Diff(want, got); a.err != nil || diff != "" || model != "owl-1" {
+		t.Errorf("%v, model %q, entries (-want +got):\n%s", a.err, model, diff)
 	}
 }
 

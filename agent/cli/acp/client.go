@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -42,6 +43,14 @@ type toolCall struct {
 	title  string
 	input  string
 	logged bool
+
+	tool     string // its name; "": its title is all that there is
+	kind     string
+	args     any
+	paths    []string           // the files that it is about
+	changes  []agent.FileChange // that it makes if it succeeds
+	terminal string             // what its command has printed so far
+	over     bool               // its result was told
 }
 
 // maxQueued is below what the library takes before it gives up the connection.
@@ -103,7 +112,9 @@ type toolUpdate struct {
 	Title     string          `json:"title"`
 	Status    string          `json:"status"`
 	Tool      string          `json:"kind"`
+	Name      string          `json:"name"` // besides the title, as some have it
 	Input     json.RawMessage `json:"rawInput"`
+	Output    json.RawMessage `json:"rawOutput"`
 	Locations []struct {
 		Path string `json:"path"`
 	} `json:"locations"`
@@ -143,7 +154,8 @@ func (c *client) hear(u *update) {
 	case "agent_message_chunk":
 		c.say(u)
 	case "tool_call", "tool_call_update":
-		c.tool(&u.toolUpdate, u.Status != "" && u.Status != "pending")
+		call := c.tool(&u.toolUpdate, u.Status != "" && u.Status != "pending")
+		c.deeds(call, u)
 	}
 }
 
@@ -186,6 +198,7 @@ func (c *client) tool(u *toolUpdate, known bool) *toolCall {
 	if input := command(u.Input); input != "" {
 		call.input = input
 	}
+	call.learn(u)
 	if known && !call.logged {
 		call.logged = true
 		c.endMessage()
@@ -194,6 +207,8 @@ func (c *client) tool(u *toolUpdate, known bool) *toolCall {
 			text += " " + call.input
 		}
 		c.line("> " + agent.OneLine(text, maxToolLine))
+		call.tool = cmp.Or(call.tool, call.title)
+		c.record(agent.ToolCall{ID: u.ID, Tool: call.tool, Arguments: call.args})
 	}
 	return call
 }
@@ -239,6 +254,7 @@ func (c *client) endMessage() {
 	if c.message.Len() > 0 {
 		c.last = c.message.String()
 		c.message.Reset()
+		c.record(agent.AssistantText{Text: c.last})
 	}
 	if !c.over {
 		c.log.End()

@@ -138,8 +138,12 @@ func (t *talk) text() string {
 // result is how the turn ended.
 func (t *talk) result(ctx, turnCtx context.Context, response promptResponse, err error) (agent.Result, error) {
 	result := agent.Result{Usage: agent.Usage{CostUnknown: true}}
+	t.client.answer() // ends what is still being said
 	if t.session != "" {
 		spent := t.spent(response)
+		if spent.model != "" && t.task.NoteModel != nil {
+			t.task.NoteModel(spent.model)
+		}
 		result.Usage = spent.since(t.before())
 		result.Conversation = &agent.Conversation{Native: t.session, Spent: spent.total(t.before())}
 	}

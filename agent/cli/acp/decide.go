@@ -22,7 +22,7 @@ var powers = map[string]agent.Power{
 }
 
 func (c *client) wish(p *permissionRequest, call toolCall) wish {
-	w := wish{power: powers[c.kind(p, call)]}
+	w := wish{power: powers[c.kind(p.ToolCall.Tool, call.title)]}
 	var input struct {
 		Command json.RawMessage `json:"command"`
 		URL     string          `json:"url"`
@@ -67,17 +67,17 @@ func (c *client) wish(p *permissionRequest, call toolCall) wish {
 	return w
 }
 
-// kind is that of the tool that an agent asks for.
-func (c *client) kind(p *permissionRequest, call toolCall) string {
-	if kind := p.ToolCall.Tool; kind != "" && kind != "other" {
-		return kind
+// kind is that of a tool: as the agent tells it, else by its title.
+func (c *client) kind(told, title string) string {
+	if told != "" && told != "other" {
+		return told
 	}
-	for kind, title := range c.start.Quirks.Kinds {
-		if title.MatchString(call.title) {
+	for kind, pattern := range c.start.Quirks.Kinds {
+		if pattern.MatchString(title) {
 			return kind
 		}
 	}
-	return p.ToolCall.Tool
+	return told
 }
 
 // decide says whether an agent may do what it asks for, as far as the definition

@@ -157,6 +157,8 @@ func (f *fake) do(prompt string) {
 			}
 		case "run":
 			f.tool(rest)
+		case "edit":
+			f.edit(rest)
 		case "ask":
 			f.ask(rest)
 		case "spend":
@@ -198,6 +200,26 @@ func (f *fake) stop(reason string) {
 func (f *fake) tool(command string) {
 	f.update("tool_call", map[string]any{"toolCallId": "t1", "title": "Terminal", "kind": "execute", "status": "pending", "rawInput": map[string]any{}})
 	f.update("tool_call_update", map[string]any{"toolCallId": "t1", "title": command, "status": "completed", "rawInput": map[string]any{"command": command}})
+}
+
+// edit changes files in the ways in which agents tell of it, and fails at one.
+func (f *fake) edit(dir string) {
+	diff := func(name string, old any) map[string]any {
+		return map[string]any{"type": "diff", "path": dir + name, "oldText": old, "newText": "x"}
+	}
+	f.update("tool_call", map[string]any{"toolCallId": "e1", "name": "Write", "title": "Write a", "kind": "edit", "status": "in_progress", "rawInput": map[string]any{"file": "a"},
+		"content": []any{diff("a", nil), diff("b", "old"), diff("c", "")}})
+	f.update("tool_call_update", map[string]any{"toolCallId": "e1", "title": "Wrote a", "status": "completed", "rawOutput": "fine", "content": []any{text("shown")}})
+	f.update("tool_call", map[string]any{"toolCallId": "e2", "title": "Remove", "kind": "delete", "locations": []any{map[string]any{"path": dir + "d"}}})
+	f.update("tool_call_update", map[string]any{"toolCallId": "e2", "status": "completed", "rawOutput": map[string]any{"removed": 1}})
+	f.update("tool_call", map[string]any{"toolCallId": "e3", "title": "Write e", "kind": "edit", "status": "in_progress", "content": []any{diff("e", nil)}})
+	shown := map[string]any{"type": "content", "content": map[string]any{"type": "text", "text": "disk full"}}
+	f.update("tool_call_update", map[string]any{"toolCallId": "e3", "status": "failed", "content": []any{shown}})
+	f.update("tool_call", map[string]any{"toolCallId": "e4", "title": "ls", "kind": "execute", "status": "in_progress"})
+	for _, piece := range []string{"one\n", "two\n"} {
+		f.update("tool_call_update", map[string]any{"toolCallId": "e4", "_meta": map[string]any{"terminal_output_delta": map[string]any{"data": piece}}})
+	}
+	f.update("tool_call_update", map[string]any{"toolCallId": "e4", "status": "completed"})
 }
 
 // ask wants to run a command, and says what came of it.

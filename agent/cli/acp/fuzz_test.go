@@ -20,10 +20,11 @@ func FuzzMessages(f *testing.F) {
 	f.Add(`{"method":"session/update","params":{"update":{"sessionUpdate":"tool_call","toolCallId":"t","status":"completed","rawInput":{"command":["a","b"]}}}}` + "\nWelcome\n{}\n")
 	f.Add(`{"id":1,"method":"session/request_permission","params":{"options":[{"optionId":"a","kind":"allow_once"},{"optionId":"b","kind":"allow_once"},{"kind":"reject_once"}],"toolCall":{"kind":"edit","title":"t","content":[{"type":"diff","path":"p","newText":"n"}]}}}` + "\n")
 	f.Add(`{"method":"session/update","params":{"update":{"sessionUpdate":"usage_update","cost":{"amount":1e999}}}}` + "\n" + `{"id":2,"method":"fs/read_text_file"}` + "\n" + `{"half": `)
+	f.Add(`{"method":"session/update","params":{"update":{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed","kind":"edit","rawOutput":[1],"locations":[{"path":"p"}],"content":[{"type":"diff","path":"q","oldText":""},{"type":"content","content":{"text":"x"}}]}}}` + "\n")
 	f.Fuzz(func(t *testing.T, said string) {
 		ctx, stop := context.WithCancelCause(t.Context())
 		defer stop(nil)
-		task := &agent.Task{Agent: &agent.Definition{Budget: agent.Budget{MaxCostUSD: 1}},
+		task := &agent.Task{KeepEntry: agent.Transcript(func([]byte) {}), Agent: &agent.Definition{Budget: agent.Budget{MaxCostUSD: 1}},
 			Ask: func(context.Context, agent.Question) (string, error) { return "", agent.ErrNobody }}
 		permissions, _ := agent.ReadPermissions(map[string]any{"mode": "ask", "shell": "deny", "write": map[string]any{"*": "deny"}, "network": "ask"})
 		start := &cli.Start{Manifest: &cli.Manifest{Name: "fuzz"}, MaxBytes: 1 << 10, Permissions: permissions}

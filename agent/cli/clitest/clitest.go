@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +43,9 @@ type Sample struct {
 	Usage     agent.Usage // zero: not looked at
 	Schema    any         // of the answer that is asked for; nil none
 	Resumes   bool        // the conversation can be taken up afterwards
+
+	Transcript []agent.Entry // nil: not looked at
+	Model      string        // that did the work; "": not looked at
 }
 
 // Prove runs a manifest on samples, one of which has to be a success. That one is then
@@ -71,14 +75,20 @@ func Prove(t *testing.T, m *cli.Manifest, samples ...Sample) {
 	t.Run("permissions", func(t *testing.T) { permissions(t, m, good) })
 }
 
+// trail is what is kept of an attempt.
+type trail struct {
+	entries []agent.Entry
+	model   string
+}
+
 // run has the fake do a task.
-func run(t *testing.T, ctx context.Context, m *cli.Manifest, p play, schema any) (agent.Result, string, error) {
+func run(t *testing.T, ctx context.Context, m *cli.Manifest, p play, schema any) (agent.Result, trail, error) {
 	t.Helper()
 	return runWith(t, ctx, m, p, schema, nil)
 }
 
 // runWith has the fake do a task of an agent with permissions.
-func runWith(t *testing.T, ctx context.Context, m *cli.Manifest, p play, schema any, permissions map[string]any) (agent.Result, string, error) {
+func runWith(t *testing.T, ctx context.Context, m *cli.Manifest, p play, schema any, permissions map[string]any) (agent.Result, trail, error) {
 	t.Helper()
 	dir := t.TempDir()
 	program, err := os.Executable()
@@ -92,19 +102,27 @@ func runWith(t *testing.T, ctx context.Context, m *cli.Manifest, p play, schema 
 		Settings: map[string]any{"program": program, "any_version": true, "env": map[string]any{fakeVariable: p.write(t, dir)}},
 	}
 	task.Output.Schema = schema
-	var log strings.Builder
-	res, err := x.Run(ctx, task, func(piece []byte) { log.Write(piece) })
-	left, _ := filepath.Glob(filepath.Join(dir, "private", "run-*")) // fails only for a bad pattern
-	if len(left) > 0 {
-		t.Errorf("files are left: %v", left)
+	var left trail
+	task.KeepEntry = func(e agent.Entry) { left.entries = append(left.entries, e) }
+	task.NoteModel = func(model string) { left.model = model }
+	res, err := x.Run(ctx, task, func([]byte) {})
+	files, _ := filepath.Glob(filepath.Join(dir, "private", "run-*")) // fails only for a bad pattern
+	if len(files) > 0 {
+		t.Errorf("files are left: %v", files)
 	}
-	return res, log.String(), err
+	return res, left, err
 }
 
 func (s *Sample) prove(t *testing.T, m *cli.Manifest) {
-	res, _, err := run(t, t.Context(), m, s.play(), s.Schema)
+	res, left, err := run(t, t.Context(), m, s.play(), s.Schema)
 	if s.Usage != (agent.Usage{}) && res.Usage != s.Usage {
 		t.Errorf("used %+v, want %+v", res.Usage, s.Usage)
+	}
+	if s.Transcript != nil && !reflect.DeepEqual(left.entries, s.Transcript) {
+		t.Errorf("the transcript is\n%+v\nwant\n%+v", left.entries, s.Transcript)
+	}
+	if s.Model != "" && left.model != s.Model {
+		t.Errorf("the model is %q, want %q", left.model, s.Model)
 	}
 	if s.Fails == "" {
 		if err != nil || res.Output != s.Output {

@@ -21,11 +21,35 @@ const claudeDone = `{"type":"system","subtype":"init","session_id":"s-1","model"
 {"type":"result","subtype":"success","is_error":false,"result":"forty-two","structured_output":{"n":42},"session_id":"s-1","total_cost_usd":0.005,"modelUsage":{"claude-x":{"inputTokens":900,"cacheReadInputTokens":100,"outputTokens":50}}}
 `
 
+const claudeWrites = `{"type":"system","subtype":"init","session_id":"s-1","model":"claude-x"}
+{"type":"stream_event","parent_tool_use_id":null,"event":{"type":"content_block_delta","delta":{"type":"text_delta","text":"I write."}}}
+{"type":"assistant","parent_tool_use_id":null,"message":{"id":"m1","content":[{"type":"text","text":"I write."}]}}
+{"type":"assistant","parent_tool_use_id":null,"message":{"id":"m1","content":[{"type":"tool_use","id":"c1","name":"Write","input":{"file_path":"/etc/a.txt"}}]}}
+{"type":"user","parent_tool_use_id":null,"message":{"content":[{"type":"tool_result","tool_use_id":"c1","content":"File created"}]},"tool_use_result":{"type":"create","filePath":"/etc/a.txt","structuredPatch":[]}}
+{"type":"assistant","parent_tool_use_id":"c9","message":{"id":"m8","content":[{"type":"tool_use","id":"c8","name":"Bash","input":{}}]}}
+{"type":"assistant","parent_tool_use_id":null,"message":{"id":"m2","content":[{"type":"tool_use","id":"c2","name":"Edit","input":{"file_path":"/etc/b.txt"}}]}}
+{"type":"user","parent_tool_use_id":null,"message":{"content":[{"type":"tool_result","tool_use_id":"c2","is_error":true,"content":[{"type":"text","text":"not read"},{"type":"text","text":"read it first"}]}]},"tool_use_result":"Error: not read"}
+{"type":"assistant","parent_tool_use_id":null,"message":{"id":"m3","content":[{"type":"tool_use","id":"c3","name":"Edit","input":{"file_path":"/etc/b.txt"}}]}}
+{"type":"user","parent_tool_use_id":null,"message":{"content":[{"type":"tool_result","tool_use_id":"c3","content":""}]},"tool_use_result":{"filePath":"/etc/b.txt","structuredPatch":[{"oldStart":1}]}}
+{"type":"assistant","parent_tool_use_id":null,"message":{"id":"m4","content":[{"type":"text","text":"done"}]}}
+{"type":"result","is_error":false,"result":"done","session_id":"s-1","total_cost_usd":0.005,"modelUsage":{"claude-small":{"inputTokens":900,"outputTokens":5},"claude-x-2026":{"inputTokens":900,"outputTokens":50}}}
+`
+
 func TestClaude(t *testing.T) {
 	used := agent.Usage{CostUSD: 0.005, TokensIn: 1000, TokensOut: 50}
 	resets := time.Now().Add(2 * time.Hour).Truncate(time.Second)
 	clitest.Prove(t, cli.BuiltinManifest("claude"),
 		clitest.Sample{Name: "answer", Stdout: claudeDone, Output: "forty-two", Usage: used, Resumes: true},
+		clitest.Sample{Name: "transcript", Stdout: claudeWrites, Output: "done", Model: "claude-x-2026", Transcript: []agent.Entry{
+			agent.AssistantText{Text: "I write."},
+			agent.ToolCall{ID: "c1", Tool: "Write", Arguments: map[string]any{"file_path": "/etc/a.txt"}},
+			agent.ToolResult{ID: "c1", Tool: "Write", Text: "File created"}, agent.FileChange{Path: "/etc/a.txt", Change: agent.Created},
+			agent.ToolCall{ID: "c2", Tool: "Edit", Arguments: map[string]any{"file_path": "/etc/b.txt"}},
+			agent.ToolResult{ID: "c2", Tool: "Edit", Text: "not read\nread it first", Failed: true},
+			agent.ToolCall{ID: "c3", Tool: "Edit", Arguments: map[string]any{"file_path": "/etc/b.txt"}},
+			agent.ToolResult{ID: "c3", Tool: "Edit"}, agent.FileChange{Path: "/etc/b.txt", Change: agent.Modified},
+			agent.AssistantText{Text: "done"},
+		}},
 		clitest.Sample{Name: "structured", Stdout: claudeDone, Output: `{"n":42}`, Schema: map[string]any{"type": "object"}},
 		clitest.Sample{Name: "refused request with the subtype success", Exit: 1, Fails: agent.Failed, Says: "API Error: 400 bad thing",
 			Stdout: `{"type":"result","subtype":"success","is_error":true,"api_error_status":400,"result":"API Error: 400 bad thing","total_cost_usd":0,"modelUsage":{}}`},

@@ -25,7 +25,7 @@ func TestACP(t *testing.T) {
 			}{
 				{"answer", "dummy", talkAnswer}, {"tool of a server", "dummy", talkServer}, {"load", "dummy", talkLoad},
 				{"cancel", "dummy", talkCancel}, {"error", "dummy", talkError}, {"bad key", fakemodel.BadKey, talkBadKey},
-				{"model", "dummy", talkModel},
+				{"model", "dummy", talkModel}, {"transcript", "dummy", talkTranscript},
 			} {
 				t.Run(c.name, func(t *testing.T) { c.run(t, newFixture(t, name, c.key)) })
 			}
@@ -74,6 +74,11 @@ func talkModel(t *testing.T, f *fixture) {
 	if !slices.ContainsFunc(f.server.Requests(), func(r *fakemodel.Request) bool { return strings.Contains(r.Model, others[f.cli]) }) {
 		t.Errorf("%s was not asked", others[f.cli])
 	}
+}
+
+// talkTranscript has what the agent does in a conversation in its transcript.
+func talkTranscript(t *testing.T, f *fixture) {
+	recorded(t, f, attempt{mode: "ask", ask: func(context.Context, agent.Question) (string, error) { return "allow once", nil }})
 }
 
 // talkServer has a tool of a server called, which every agent asks for.

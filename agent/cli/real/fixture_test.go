@@ -49,6 +49,8 @@ type fixture struct {
 	prices  agent.Prices
 	mu      sync.Mutex
 	log     bytes.Buffer
+	entries []agent.Entry // of the transcripts
+	model   string        // that was noted last
 }
 
 // homes are what each CLI needs to find the scripted model: variables, and files in
@@ -174,6 +176,12 @@ func (f *fixture) run(ctx context.Context, t *testing.T, a attempt) (agent.Resul
 		task.Agent.Permissions = map[string]any{"mode": a.mode}
 		maps.Copy(task.Agent.Permissions, a.permissions)
 	}
+	task.KeepEntry = func(e agent.Entry) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.entries = append(f.entries, e)
+	}
+	task.NoteModel = func(model string) { f.model = model }
 	task.Output.Schema = schemaOf(a.schema)
 	if task.Ask == nil {
 		task.Ask = func(context.Context, agent.Question) (string, error) { return "", agent.ErrNobody }

@@ -47,6 +47,7 @@ var cases = []struct {
 	{name: "system prompt", run: system},
 	{name: "tool call", run: toolCall},
 	{name: "tool call refused", run: toolRefused},
+	{name: "transcript", run: transcript},
 	{name: "resume", run: resume},
 	{name: "resume unknown", run: resumeUnknown},
 	{name: "cancel", run: cancel},
@@ -133,6 +134,44 @@ func toolCall(t *testing.T, f *fixture) {
 	}
 	if !strings.Contains(f.logged(), "touch made.txt") {
 		t.Error("the call is not in the log")
+	}
+}
+
+// transcript has what the agent says and does, with the files that it changes.
+func transcript(t *testing.T, f *fixture) { recorded(t, f, attempt{mode: "full"}) }
+
+func recorded(t *testing.T, f *fixture, a attempt) {
+	t.Helper()
+	a.model, a.steps = writers[f.cli], []fakemodel.Step{f.write("made.txt"), f.command("echo h-oo-t"), say("done it")}
+	_, err := f.run(t.Context(), t, a)
+	if err != nil || !f.has("made.txt") {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	calls := map[string]bool{}
+	for _, e := range f.entries {
+		switch e := e.(type) {
+		case agent.AssistantText:
+			found["text"] = found["text"] || e.Text == "done it"
+		case agent.ToolCall:
+			calls[e.ID] = true
+		case agent.ToolResult:
+			if e.Failed || !calls[e.ID] || e.Tool == "" {
+				t.Errorf("the result %+v has no call", e)
+			}
+			found["result"] = found["result"] || strings.Contains(e.Text, "h-oo-t")
+			delete(calls, e.ID)
+		case agent.FileChange:
+			found["change"] = found["change"] || e.Path == "made.txt" && e.Change != agent.Modified && e.Change != agent.Deleted
+		case agent.Truncated:
+			t.Error("it is truncated")
+		}
+	}
+	if f.cli == "gemini" && a.mode == "ask" { // which tells nothing of what commands print
+		found["result"] = true
+	}
+	if !found["text"] || !found["result"] || !found["change"] || len(calls) > 0 || f.model == "" {
+		t.Errorf("found %v, calls without a result %v, model %q", found, calls, f.model)
 	}
 }
 
