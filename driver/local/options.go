@@ -10,8 +10,9 @@ import (
 type Options struct {
 	// ReadOnly refuses everything that would record something.
 	ReadOnly bool
-	// Poll is how often it is looked for changes that other processes make. Zero:
-	// 20 ms.
+	// Poll is how often the driver looks for changes that other processes make,
+	// while somebody watches; while runs only wait for mail, five times as long.
+	// Zero: 20 ms.
 	Poll time.Duration
 	// Clock is the time. Nil: the system's.
 	Clock Clock

@@ -50,20 +50,26 @@ func newPulse(every time.Duration, look func() looker) *pulse {
 // is there at once; mail that is there comes with the next look.
 func (p *pulse) listen(to hearing, run string) *listener {
 	l := &listener{of: p, wake: make(chan struct{}, 1), to: to, run: run}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if to == mail {
-		p.anew = true
-	} else {
+	if to != mail {
 		l.wake <- struct{}{}
 	}
-	p.listeners[to][l] = true
+	p.add(l)
+	if to != mail {
+		p.changed(to) // the pace may change
+	}
+	return l
+}
+
+func (p *pulse) add(l *listener) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.listeners[l.to][l] = true
 	p.number++
+	p.anew = p.anew || l.to == mail
 	if p.stop == nil {
 		p.stop, p.ended = make(chan struct{}), make(chan struct{})
 		go p.beat(p.stop, p.ended)
 	}
-	return l
 }
 
 // wait waits for the next token; false: ctx is done.
@@ -114,9 +120,14 @@ func (p *pulse) beat(stop, ended chan struct{}) {
 	defer close(ended)
 	l := p.look()
 	defer l.close()
-	ticks := time.NewTicker(p.every)
+	pace := p.pace()
+	ticks := time.NewTicker(pace)
 	defer ticks.Stop()
 	for {
+		if now := p.pace(); now != pace {
+			pace = now
+			ticks.Reset(pace)
+		}
 		select {
 		case <-stop:
 			return
@@ -127,6 +138,15 @@ func (p *pulse) beat(stop, ended chan struct{}) {
 		}
 		l.look(p)
 	}
+}
+
+// pace is the time between two looks. Mail can wait a little longer than those who
+// watch.
+func (p *pulse) pace() time.Duration {
+	if p.heard(change) || p.heard(tick) {
+		return p.every
+	}
+	return 5 * p.every
 }
 
 // tell wakes those who listen to something: all, or those whose run is meant.
