@@ -1,9 +1,6 @@
 package engine
 
-import (
-	"strconv"
-	"strings"
-)
+import "strconv"
 
 // around is the region of the same workflow that this one lies in, nil for the
 // workflow's own.
@@ -54,30 +51,10 @@ func (reg *region) appendAddress(text []byte, n *node) []byte {
 	return reg.appendSuffix(text, reg.repeated())
 }
 
-func (reg *region) address(n *node) string { return string(reg.appendAddress(nil, n)) }
-
-// address is the address of an instance that is about to be made. Most are the id
-// of the node.
-func (r *Run) address(reg *region, n *node) string {
+// address is the address of an instance of the node. Most are the id of the node.
+func (reg *region) address(n *node) string {
 	if reg.scope.frame.prefix == "" && reg.around() == nil {
 		return n.place.Node
 	}
-	r.scratch = reg.appendAddress(r.scratch[:0], n)
-	return r.texts.keep(r.scratch)
-}
-
-// texts holds many short texts that live as long as the run, in few pieces.
-type texts struct{ piece strings.Builder }
-
-// keep gives a text as a string that nothing else writes to: a Builder only ever
-// appends, and a piece that is full is left to its strings.
-func (t *texts) keep(text []byte) string {
-	const size = 4 << 10
-	if t.piece.Cap()-t.piece.Len() < len(text) {
-		t.piece.Reset()
-		t.piece.Grow(max(size, len(text)))
-	}
-	from := t.piece.Len()
-	t.piece.Write(text)
-	return t.piece.String()[from:]
+	return string(reg.appendAddress(nil, n))
 }

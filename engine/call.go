@@ -9,7 +9,7 @@ import (
 
 // call runs another workflow in a frame of its own.
 func (r *Run) call(in *inst, s *workflow.Call) {
-	r.tell(in, toldStepStarted, "")
+	r.tell(in, StepStarted, "")
 	in.attempt = 1
 	f, err := r.newFrame(in, s)
 	if err != nil {
@@ -17,7 +17,7 @@ func (r *Run) call(in *inst, s *workflow.Call) {
 		return
 	}
 	in.phase = nested
-	r.own(in).child = r.newScope(in.scope(), in, f.p.body, f)
+	in.child = newScope(in.scope(), in, f.p.body, f)
 	f.scope = in.child
 	if f.limits.Runtime > 0 {
 		r.clock.frames = append(r.clock.frames, f)

@@ -25,7 +25,7 @@ type part struct {
 // combine aggregates at once.
 func (r *Run) combine(in *inst, s *workflow.Combine) {
 	in.attempt = 1
-	r.tell(in, toldStepStarted, "")
+	r.tell(in, StepStarted, "")
 	value, err := r.aggregate(in, s)
 	if err != nil {
 		r.fail(in, &Fault{Kind: FaultError, Message: err.Error(), Permanent: true})
@@ -78,14 +78,14 @@ func (r *Run) gather(in *inst) ([]part, error) {
 		}
 		return parts, nil
 	}
-	r.view = view{scope: in.scope(), reg: in.reg, env: in.env, self: in}
+	v := in.view()
 	for _, x := range in.n.from {
-		value, err := x.Eval(&r.view)
+		value, err := x.Eval(v)
 		if err != nil {
 			return nil, err
 		}
 		if value != nil {
-			parts = append(parts, part{value, r.view.when(x.Refs())})
+			parts = append(parts, part{value, v.when(x.Refs())})
 		}
 	}
 	return parts, nil

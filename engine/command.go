@@ -13,7 +13,7 @@ import (
 type Command interface{ command() }
 
 // StartTask has an agent make one attempt. It is answered by TaskEnded, always,
-// also when it is cancelled. The engine uses it again afterwards.
+// also when it is cancelled.
 type StartTask struct {
 	*Place
 	Address  string // of the node's instance, e.g. "serve-customers/order-taker#2"

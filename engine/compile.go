@@ -13,10 +13,12 @@ import (
 // program is a workflow made ready to run: names are indexes, texts are parsed.
 type program struct {
 	w      *workflow.Workflow
+	index  int // in the run
 	body   *graph
 	vars   map[string]int   // index of each variable
 	depth  int              // of the environments, see levels
 	nodes  map[string]*node // by id; of an Each over one node, the Each
+	all    []*node
 	groups map[string][]*node
 	refers []string // inputs that its texts refer to
 	inputs []string // names that the workflow takes, see takes
@@ -42,6 +44,8 @@ type node struct {
 	g     *graph
 	does  workflow.Step
 	local int // index in its graph
+	index int // in its program
+	home  *program
 	slot  int // index in its scope's newest instances
 
 	in    []*edge // forward edges that lead here, in edge order
@@ -157,6 +161,8 @@ func (c *compiler) node(g *graph, n *node, def *workflow.Node) {
 	n.place = Place{Workflow: c.w.Name, Node: def.ID, Output: &def.Output, Labels: def.Labels}
 	g.scope.count++
 	g.nodes = append(g.nodes, n)
+	n.index, n.home = len(c.all), c.program
+	c.all = append(c.all, n)
 	n.write = c.variable(def.Output.Var)
 	n.factsKey = c.w.Name + "/" + def.ID
 	// What is in a loop or a for_each has the index of the whole.

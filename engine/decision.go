@@ -21,8 +21,7 @@ func (r *Run) decision(in *inst) (verdict, error) {
 	if !in.n.isChoice() || in.n.on == nil {
 		return readDecision(in.n.place.Decide, in.output), nil
 	}
-	r.view = view{scope: in.scope(), reg: in.reg, env: in.env, self: in, behind: true}
-	value, err := in.n.on.Eval(&r.view)
+	value, err := in.n.on.Eval(in.behind())
 	if err != nil {
 		return verdict{}, err
 	}

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -13,16 +12,14 @@ type each struct {
 	next    int      // first item that has not started
 	open    int      // items under way
 	scopes  []*scope // by item; nil before and after it runs
-	room    []scope  // for items to come
 	outputs []any
 	failed  string // what the first failed item says
 	stopped bool   // no further item starts
 }
 
 func (r *Run) startEach(in *inst, s *workflow.Each) {
-	r.tell(in, toldStepStarted, "")
-	r.view = view{scope: in.scope(), reg: in.reg, env: in.env, self: in}
-	value, err := in.n.on.Eval(&r.view)
+	r.tell(in, StepStarted, "")
+	value, err := in.n.on.Eval(in.view())
 	if err != nil {
 		r.list(in) // it has no items that could say so
 		r.fail(in, &Fault{Kind: FaultError, Message: "for_each: " + err.Error(), Permanent: true})
@@ -35,7 +32,7 @@ func (r *Run) startEach(in *inst, s *workflow.Each) {
 		return
 	}
 	in.phase = nested
-	r.own(in).each = &each{items: items, scopes: make([]*scope, len(items)), outputs: make([]any, len(items))}
+	in.each = &each{items: items, scopes: make([]*scope, len(items)), outputs: make([]any, len(items))}
 	r.moreItems(in)
 }
 
@@ -61,9 +58,6 @@ func kindOf(v any) string {
 func (r *Run) moreItems(in *inst) {
 	x := in.each
 	most := in.n.does.(*workflow.Each).Parallel
-	if most == 0 && !x.stopped { // all of them begin at once
-		r.jobs = slices.Grow(r.jobs, len(x.items)-x.next)
-	}
 	for !x.stopped && x.next < len(x.items) && (most == 0 || x.open < most) {
 		r.startItem(in, x.next)
 		x.next++
@@ -85,20 +79,10 @@ func (r *Run) startItem(in *inst, i int) {
 	r.begin(s, at)
 }
 
-// itemRoom is how many scopes of items are made at once: those that fill 8 KB.
-// Their steps keep them, so nothing is wasted.
-const itemRoom = 30
-
 // newItem makes the scope of an item.
 func (in *inst) newItem(i int) *scope {
-	x := in.each
-	if len(x.room) == 0 {
-		x.room = make([]scope, min(len(x.items)-i, itemRoom))
-	}
-	s := &x.room[0]
-	x.room = x.room[1:]
+	s := newScope(in.scope(), in, in.n.body, in.scope().frame)
 	s.item = int32(i)
-	s.open(in.scope(), in, in.n.body, in.scope().frame)
 	return s
 }
 

@@ -41,80 +41,28 @@ const (
 	RunEnded       FactKind = "run_ended"
 )
 
-// told is a FactKind while a step is under way.
-type told uint8
-
-const (
-	toldStepStarted told = iota
-	toldAttemptStarted
-	toldAttemptFailed
-	toldRetrying
-	toldStepEnded
-	toldStepSkipped
-	toldAsked
-	toldAnswered
-	toldUnused
-	toldDecided
-	toldIterated
-	toldPaused
-	toldRaised
-	toldWarned
-	toldRunEnded
-)
-
-func (t told) kind() FactKind {
-	return [...]FactKind{
-		toldStepStarted:    StepStarted,
-		toldAttemptStarted: AttemptStarted,
-		toldAttemptFailed:  AttemptFailed,
-		toldRetrying:       Retrying,
-		toldStepEnded:      StepEnded,
-		toldStepSkipped:    StepSkipped,
-		toldAsked:          QuestionAsked,
-		toldAnswered:       AnswerGiven,
-		toldUnused:         AnswerUnused,
-		toldDecided:        Decided,
-		toldIterated:       Iterated,
-		toldPaused:         Paused,
-		toldRaised:         Raised,
-		toldWarned:         Warned,
-		toldRunEnded:       RunEnded,
-	}[t]
+func (r *Run) note(f Fact) {
+	f.Time = r.now
+	if f.Workflow == "" {
+		f.Workflow = r.bundle.Root.Name
+	}
+	r.facts = append(r.facts, f)
 }
-
-// note is a fact as it is kept during a step: what may change before the step
-// is over, and where to find the rest. A replay never looks at it, so it is
-// small, and has few pointers: while garbage is collected each of them costs.
-type note struct {
-	in      *inst // nil for the run itself
-	status  Status
-	text    string
-	until   time.Time // for Retrying
-	attempt int32
-	kind    told
-}
-
-func (r *Run) note(n note) { r.notes = append(r.notes, n) }
 
 // tell notes a fact about an instance as it is now.
-func (r *Run) tell(in *inst, kind told, text string) {
-	r.notes = append(r.notes, note{kind: kind, in: in, status: in.status, text: text, attempt: in.attempt})
+func (r *Run) tell(in *inst, kind FactKind, text string) { r.note(in.fact(kind, text)) }
+
+func (in *inst) fact(kind FactKind, text string) Fact {
+	at := &in.n.place
+	f := Fact{
+		Kind: kind, Address: in.address, Workflow: at.Workflow, Node: at.Node, Agent: at.Agent,
+		Attempt: int(in.attempt), Status: in.status, Text: text, Usage: in.usage,
+	}
+	if kind == StepEnded {
+		f.Output = in.output
+	}
+	return f
 }
 
 // Facts are what the last Step brought about.
-func (r *Run) Facts() []Fact {
-	facts := make([]Fact, len(r.notes))
-	for i, n := range r.notes {
-		f := Fact{Time: r.now, Kind: n.kind.kind(), Attempt: int(n.attempt), Status: n.status, Text: n.text, Until: n.until, Workflow: r.bundle.Root.Name}
-		if n.in != nil {
-			place := &n.in.n.place
-			f.Address, f.Workflow, f.Node, f.Agent = n.in.address, place.Workflow, place.Node, place.Agent
-			f.Usage = n.in.usage
-			if n.kind == toldStepEnded {
-				f.Output = n.in.output
-			}
-		}
-		facts[i] = f
-	}
-	return facts
-}
+func (r *Run) Facts() []Fact { return r.facts }

@@ -28,14 +28,15 @@ func Fork(b *workflow.Bundle, events []Envelope, address, run string, now time.T
 			again := *started
 			from, again.Run, again.Rehearse = started.Run, run, address
 			e.Event = &again
-		case !r.survives(e):
+		case r.isOfOther(e.Event):
 			continue
 		}
 		e.Seq = len(kept) + 1
-		if _, err := r.Step(e); err != nil {
+		if _, err := r.Step(e); err == nil {
+			kept = append(kept, e)
+		} else if len(kept) == 0 {
 			return nil, err
 		}
-		kept = append(kept, e)
 	}
 	if r.heldBack == nil {
 		return nil, fmt.Errorf("the run has no step %q to start again from%s", address, suggestStep(b, events, address))
@@ -56,41 +57,47 @@ func (r *Run) whyEnding() string {
 	return "a branch that it competes with was first"
 }
 
-// survives says whether an event has a place in the forked run: it does not if
-// what it answers never starts there. Whatever cancelled an attempt did so in
-// the old run only, unless the attempt is told to stop here too.
-func (r *Run) survives(e Envelope) bool {
-	switch ev := e.Event.(type) {
+// isOfOther says whether an event is about the other run only: what ended it, or
+// cancelled an attempt, unless the attempt is told to stop here too. Of all others
+// those have no place here that answer what never starts; Step refuses them.
+func (r *Run) isOfOther(ev Event) bool {
+	switch ev := ev.(type) {
 	case *TaskEnded:
 		in := r.attempts[ev.Address]
 		told := in != nil && (in.phase == stopping || in.expired)
-		if ev.Fault != nil && ev.Fault.Kind == FaultCancelled && !told {
-			return false
-		}
+		return ev.Fault != nil && ev.Fault.Kind == FaultCancelled && !told
 	case *TimerFired:
-		if ev.ID == runtimeTimer {
-			return false
-		}
+		return ev.ID == runtimeTimer
 	case *CancelAsked, *Forked:
-		return false
+		return true
 	case *Started, *Asked, *Answered, *Withdrawn, *LimitRaised, *Recovered:
 	}
-	r.makeRoom(e.Event)
-	e.Seq = 0
-	return r.Admit(e) == nil
+	return false
 }
 
-// makeRoom lets start what an event of the old run answers: there it had found
-// room when the instance that is held back here had ended.
-func (r *Run) makeRoom(ev Event) {
-	ended, ok := ev.(*TaskEnded)
-	if !ok || r.rehearsal == "" || r.attempts[ended.Address] != nil {
-		return
+// admitRehearsed lets start what an event of the other run answers: there it had
+// found room when the instance that is held back here had ended. If the event does
+// not fit all the same, the run is as it was.
+func (r *Run) admitRehearsed(e Envelope) (*inst, error) {
+	ended, ok := e.Event.(*TaskEnded)
+	if !ok || r.finish != nil || r.attempts[ended.Address] != nil {
+		return r.admit(e)
 	}
-	r.startItemOf(&r.root.body, ended.Address)
+	before := r.Snapshot()
+	r.makeRoom(ended.Address)
+	about, err := r.admit(e)
+	if err != nil {
+		as, _ := r.Fresh().restore(before)
+		*r = *as
+	}
+	return about, err
+}
+
+func (r *Run) makeRoom(address string) {
+	r.startItemOf(&r.root.body, address)
 	r.work()
 	for in := range r.waitingForRoom() {
-		if in.address == ended.Address {
+		if in.address == address {
 			in.granted = true
 			r.startAttempt(in)
 			return

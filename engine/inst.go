@@ -3,8 +3,7 @@ package engine
 import "time"
 
 // inst is one instance of a node: it ran, runs, or was skipped. A run keeps all
-// of them, so they are small: what only a few need is in more, and what a task
-// needs only while it is under way is in its command.
+// of them.
 type inst struct {
 	n       *node
 	reg     *region
@@ -17,7 +16,20 @@ type inst struct {
 	seq     int           // of its end
 	cmd     *StartTask    // of a task, from its first attempt to its end
 	next    *inst         // in the order of Result.Steps
-	*more
+	err     string
+	usage   Usage
+
+	open    []*question   // what is asked about it
+	asked   []string      // how the questions of its attempts ended, by number; "": not yet
+	answers []kept        // for the next attempt
+	shut    time.Time     // when a question about it was over last
+	left    time.Duration // of the timeout of an attempt that waits for a person
+	workers []*inst       // of a choice: the steps whose results reach it
+
+	// of a composite, one of them
+	body  *region
+	child *scope
+	each  *each
 
 	iteration int32 // of the innermost loop
 	came      int32 // parcels with which it started, see from
@@ -37,45 +49,11 @@ type inst struct {
 
 const notYet time.Duration = -1
 
-// more is what few instances have. All others share an empty one, which nobody
-// writes to: see own.
-type more struct {
-	err     string
-	usage   Usage
-	open    []*question   // what is asked about it
-	asked   []string      // how the questions of its attempts ended, by number; "": not yet
-	answers []kept        // for the next attempt
-	shut    time.Time     // when a question about it was over last
-	left    time.Duration // of the timeout of an attempt that waits for a person
-	workers []*inst       // of a choice: the steps whose results reach it
-
-	// of a composite, one of them
-	body  *region
-	child *scope
-	each  *each
-}
-
-// own is more of the instance's own, to write to.
-func (r *Run) own(in *inst) *more {
-	if in.more == &r.nothing {
-		in.more = &more{}
-	}
-	return in.more
-}
-
-func (r *Run) setErr(in *inst, text string) {
-	if in.err != text {
-		r.own(in).err = text
-	}
-}
-
-// over notes the end of an instance. Its command can be used for another one.
+// over notes the end of an instance.
 func (r *Run) over(in *inst) {
 	in.phase, in.ended = finished, r.elapsed
 	r.closeQuestions(in)
-	if in.cmd != nil {
-		r.spare, in.cmd = append(r.spare, in.cmd), nil
-	}
+	in.cmd = nil
 }
 
 // from are the parcels with which the instance started. When it has ended, its
@@ -118,11 +96,9 @@ func (r *Run) follow(in *inst) {
 		by := p.by
 		switch {
 		case in.n.isChoice() && by.n.isChoice():
-			own := r.own(in)
-			own.workers = append(own.workers, by.workers...)
+			in.workers = append(in.workers, by.workers...)
 		case in.n.isChoice():
-			own := r.own(in)
-			own.workers = append(own.workers, by)
+			in.workers = append(in.workers, by)
 		case by.n.isChoice():
 			for _, w := range by.workers {
 				w.continued = true

@@ -196,7 +196,7 @@ func (r *Run) vacate(in *inst, used Usage) {
 		used.CostUSD = in.cmd.MaxCostUSD
 	}
 	if used != (Usage{}) {
-		r.own(in).usage.add(used)
+		in.usage.add(used)
 	}
 	for f := in.scope().frame; f != nil; f = f.around {
 		f.running--
@@ -262,7 +262,7 @@ func (r *Run) limitRaised(ev *LimitRaised) {
 			raise(&f.limits, ev.Limits, true)
 		}
 	}
-	r.note(note{kind: toldRaised, text: ev.By})
+	r.note(Fact{Kind: Raised, Text: ev.By})
 	r.resumeHeld(true)
 	r.seatWaiting(r.root.frame)
 }

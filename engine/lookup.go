@@ -18,6 +18,10 @@ type view struct {
 	behind bool // seen from behind self: on its edges
 }
 
+// view is what the instance sees: from before it, and from behind it.
+func (in *inst) view() *view   { return &view{scope: in.scope(), reg: in.reg, env: in.env, self: in} }
+func (in *inst) behind() *view { v := in.view(); v.behind = true; return v }
+
 // Lookup gives the value of a canonical reference.
 func (v *view) Lookup(ref *expr.Ref) (any, bool) {
 	switch ref.Kind {
@@ -98,14 +102,14 @@ func (in *inst) field(name string) (any, bool) {
 		}
 		return in.err, true
 	case "duration_ms":
-		return number(in.durationMS()), true
+		return jsonNumber(in.durationMS()), true
 	case "attempts":
-		return number(int64(in.attempt)), true
+		return jsonNumber(int64(in.attempt)), true
 	}
 	return nil, false
 }
 
-func number(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }
+func jsonNumber(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }
 
 func (in *inst) durationMS() int64 {
 	if in.ended == notYet {
@@ -144,7 +148,7 @@ func (v *view) item(kind expr.Kind) (any, bool) {
 	case each == nil:
 		return nil, false
 	case kind == expr.Index:
-		return number(int64(s.item)), true
+		return jsonNumber(int64(s.item)), true
 	default:
 		return each.items[s.item], true
 	}
@@ -154,10 +158,10 @@ func (v *view) item(kind expr.Kind) (any, bool) {
 func (v *view) iteration() any {
 	loop := v.reg.innermostLoop()
 	if loop == nil {
-		return number(1)
+		return jsonNumber(1)
 	}
 	if loop.number == nil {
-		loop.number = number(int64(loop.iteration))
+		loop.number = jsonNumber(int64(loop.iteration))
 	}
 	return loop.number
 }
@@ -240,14 +244,14 @@ func (in *inst) value() map[string]any {
 	err, _ := in.field("error")
 	return map[string]any{
 		"node": in.n.def.ID, "agent": in.n.place.Agent, "status": string(in.status), "output": in.output, "error": err,
-		"duration_ms": number(in.durationMS()), "attempts": number(int64(in.attempt)), "step_index": number(int64(in.n.step)),
+		"duration_ms": jsonNumber(in.durationMS()), "attempts": jsonNumber(int64(in.attempt)), "step_index": jsonNumber(int64(in.n.step)),
 	}
 }
 
 func skippedResult(n *node) map[string]any {
 	return map[string]any{
 		"node": n.def.ID, "agent": n.place.Agent, "status": string(Skipped), "output": nil, "error": nil,
-		"duration_ms": number(0), "attempts": number(0), "step_index": number(int64(n.step)),
+		"duration_ms": jsonNumber(0), "attempts": jsonNumber(0), "step_index": jsonNumber(int64(n.step)),
 	}
 }
 

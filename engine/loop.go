@@ -50,7 +50,7 @@ func (r *Run) startLoop(in *inst) {
 	in.phase = nested
 	body := &region{g: in.n.body, scope: in.scope()}
 	body.loop = &rounds{in: in, iteration: 1, entry: in.from(), exits: make([]exitState, len(in.n.body.exits))}
-	r.own(in).body = body
+	in.body = body
 	r.enter(body, in.env)
 }
 
@@ -78,7 +78,9 @@ func (r *Run) iterationSettled(reg *region) {
 	}
 	l.iteration++
 	l.number = nil
-	r.note(note{kind: toldIterated, in: l.in, attempt: int32(l.iteration)})
+	f := l.in.fact(Iterated, "")
+	f.Attempt, f.Status = l.iteration, ""
+	r.note(f)
 	r.enter(reg, at)
 }
 
@@ -159,8 +161,8 @@ func sameExit(a, b *edge) bool {
 // leaves the loop handles the failure.
 func (r *Run) failLimit(reg *region, by *inst) {
 	by.status, by.output = Failed, nil
-	r.setErr(by, "the loop reached its limit without an exit")
-	r.tell(by, toldStepEnded, by.err)
+	by.err = "the loop reached its limit without an exit"
+	r.tell(by, StepEnded, by.err)
 	onError := by.n.def.OnError
 	leaving := func(e *edge) bool { return e.def.On == workflow.OnFailure && len(e.leaves) > 0 }
 	handled := slices.ContainsFunc(by.n.out, leaving)

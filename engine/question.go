@@ -97,11 +97,10 @@ func (r *Run) open(in *inst, ask Question) {
 	r.issued++
 	q := &question{ask, in, r.issued}
 	r.questions[q.ID] = q
-	own := r.own(in)
-	own.open = append(own.open, q)
+	in.open = append(in.open, q)
 	r.command(&Ask{q.Question})
 	if q.Kind != BudgetQuestion { // that it is paused has been told
-		r.tell(in, toldAsked, q.Text)
+		r.tell(in, QuestionAsked, q.Text)
 	}
 	if !q.Deadline.IsZero() {
 		r.setTimer(in.timerID(answerTimer), in, 0, q.Deadline)
@@ -111,11 +110,10 @@ func (r *Run) open(in *inst, ask Question) {
 // shut closes a question. how says for what reason, for people who answer later.
 func (r *Run) shut(q *question, how string) {
 	delete(r.questions, q.ID)
-	own := r.own(q.in)
-	own.open = slices.DeleteFunc(own.open, func(o *question) bool { return o == q })
-	own.shut = r.now
+	q.in.open = slices.DeleteFunc(q.in.open, func(o *question) bool { return o == q })
+	q.in.shut = r.now
 	if q.Kind == PermissionQuestion {
-		own.asked[q.number()-1] = how
+		q.in.asked[q.number()-1] = how
 	}
 	if !q.Deadline.IsZero() {
 		r.clearTimer(q.in.timerID(answerTimer))
@@ -144,11 +142,9 @@ func always(*question) bool { return true }
 func (r *Run) closeQuestions(in *inst) {
 	r.withdraw(in, "the step has ended", always)
 	for _, k := range in.answers {
-		r.tell(in, toldUnused, fmt.Sprintf("%s (%s): the step did not ask again", k.value, k.id))
+		r.tell(in, AnswerUnused, fmt.Sprintf("%s (%s): the step did not ask again", k.value, k.id))
 	}
-	if len(in.answers) > 0 {
-		in.answers = nil
-	}
+	in.answers = nil
 }
 
 // ask puts a human node's question to people.
@@ -156,15 +152,14 @@ func (r *Run) ask(in *inst, s *workflow.Human) {
 	in.attempt = 1
 	text := in.n.text
 	if in.n.prompt != nil {
-		r.view = view{scope: in.scope(), reg: in.reg, env: in.env, self: in}
-		filled, err := in.n.prompt.Text(&r.view)
+		filled, err := in.n.prompt.Text(in.view())
 		if err != nil {
 			r.fail(in, &Fault{Kind: FaultError, Message: "question: " + err.Error(), Permanent: true})
 			return
 		}
 		text = filled
 	}
-	r.tell(in, toldStepStarted, "")
+	r.tell(in, StepStarted, "")
 	in.phase = asked
 	r.open(in, Question{
 		Kind: GateQuestion, Text: text, Options: in.n.options, Custom: s.Custom, Required: s.Required, Deadline: r.now.Add(gateTimeout(in.n)),
@@ -173,7 +168,7 @@ func (r *Run) ask(in *inst, s *workflow.Human) {
 
 // askLost asks a person what became of an attempt.
 func (r *Run) askLost(in *inst) {
-	r.tell(in, toldAttemptFailed, "lost; its effect must happen once, so a person decides")
+	r.tell(in, AttemptFailed, "lost; its effect must happen once, so a person decides")
 	in.phase = asked
 	r.open(in, Question{
 		Kind: LostQuestion, Attempt: int(in.attempt), Required: true, Deadline: r.now.Add(gateTimeout(in.n)),
@@ -215,24 +210,23 @@ func (r *Run) askHeld() {
 // while no attempt was there to hear it. A question that is still open from
 // before is taken over.
 func (r *Run) attemptAsks(in *inst, ev *Asked) {
-	own := r.own(in)
 	ask := Question{Kind: PermissionQuestion, Address: in.address, Attempt: ev.Attempt, Text: ev.Text, Detail: ev.Detail, Options: ev.Options, Custom: ev.Custom, Required: true}
 	digest := ask.digest()
-	if i := slices.IndexFunc(own.answers, func(k kept) bool { return k.digest == digest }); i >= 0 {
-		k := own.answers[i]
-		own.answers = slices.Delete(own.answers, i, i+1)
+	if i := slices.IndexFunc(in.answers, func(k kept) bool { return k.digest == digest }); i >= 0 {
+		k := in.answers[i]
+		in.answers = slices.Delete(in.answers, i, i+1)
 		r.command(&Reply{ID: k.id, Address: in.address, Attempt: ev.Attempt, Value: k.value})
 		return
 	}
-	if i := slices.IndexFunc(own.open, func(q *question) bool { return q.Orphaned && q.Digest == digest }); i >= 0 {
-		q := own.open[i]
+	if i := slices.IndexFunc(in.open, func(q *question) bool { return q.Orphaned && q.Digest == digest }); i >= 0 {
+		q := in.open[i]
 		q.Orphaned, q.Attempt = false, ev.Attempt
 		r.command(&Ask{q.Question})
 		r.rest(in)
 		return
 	}
-	own.asked = append(own.asked, "")
-	ask.ID = in.address + "@" + strconv.Itoa(len(own.asked))
+	in.asked = append(in.asked, "")
+	ask.ID = in.address + "@" + strconv.Itoa(len(in.asked))
 	r.open(in, ask)
 	r.rest(in)
 }
@@ -259,7 +253,7 @@ func (r *Run) rest(in *inst) {
 	if in.resting = waits; waits {
 		r.clock.resting++
 		if t := r.timers[id]; t != nil {
-			r.own(in).left = t.Clock - r.elapsed
+			in.left = t.Clock - r.elapsed
 			r.clearTimer(id)
 		}
 		return
@@ -381,7 +375,7 @@ func (r *Run) answered(e Envelope, ev *Answered) {
 		text, by = text+" ("+ev.By+")", " by "+ev.By
 	}
 	r.shut(q, fmt.Sprintf("it was answered with %q%s", value, by))
-	r.tell(in, toldAnswered, text)
+	r.tell(in, AnswerGiven, text)
 	switch q.Kind {
 	case GateQuestion:
 		r.gateAnswered(in, value, by)
@@ -391,7 +385,7 @@ func (r *Run) answered(e Envelope, ev *Answered) {
 		r.budgetAnswered(in, q, value, ev.By)
 	case PermissionQuestion:
 		if q.Orphaned || e.Unattended { // nobody is there to be told
-			r.own(in).answers = append(in.answers, kept{q.ID, value, q.Digest})
+			in.answers = append(in.answers, kept{q.ID, value, q.Digest})
 		} else {
 			r.command(&Reply{ID: q.ID, Address: in.address, Attempt: q.Attempt, Value: value})
 		}

@@ -17,7 +17,6 @@ type region struct {
 	scope *scope
 	loop  *rounds // of a loop's body; nil for a scope's own
 	nodes []nodeState
-	one   [1]nodeState // nodes of a region with one node
 	open  int
 
 	parcels  []parcel // what reaches the nodes, each from node.first on
@@ -87,9 +86,7 @@ func (r *Run) enter(reg *region, at *env) {
 	reg.entryEnv = at
 	reg.open = len(reg.g.nodes)
 	if reg.nodes == nil {
-		if reg.nodes = reg.one[:]; reg.open != 1 {
-			reg.nodes = make([]nodeState, reg.open)
-		}
+		reg.nodes = make([]nodeState, reg.open)
 		reg.parcels = make([]parcel, reg.g.parcels)
 	}
 	clear(reg.parcels)
@@ -248,24 +245,9 @@ func (r *Run) newInst(reg *region, n *node) *inst {
 	return in
 }
 
-// stepRoom is how many steps are made at once: those that fill 4 KB. A run keeps
-// every step, so nothing is wasted.
-const stepRoom = 26
-
 // instance makes an instance as of now.
 func (r *Run) instance(reg *region, n *node) *inst {
-	var in *inst
-	if n.isStep() {
-		if len(r.room) == 0 {
-			r.room = make([]inst, stepRoom)
-		}
-		in, r.room = &r.room[0], r.room[1:]
-	} else {
-		in = &inst{}
-	}
-	in.n, in.reg, in.address, in.more = n, reg, r.address(reg, n), &r.nothing
-	in.started, in.ended, in.iteration = r.elapsed, r.elapsed, int32(reg.iterationHere())
-	return in
+	return &inst{n: n, reg: reg, address: reg.address(n), started: r.elapsed, ended: r.elapsed, iteration: int32(reg.iterationHere())}
 }
 
 // launch starts what a node does.
@@ -366,7 +348,7 @@ func (r *Run) noteSkipped(reg *region, n *node) {
 		in.status, in.phase = Skipped, finished
 		in.scope().remember(in)
 		r.list(in)
-		r.tell(in, toldStepSkipped, "")
+		r.tell(in, StepSkipped, "")
 	case *workflow.Choice:
 	}
 }

@@ -15,6 +15,7 @@ const Version = 2
 type Run struct {
 	bundle   *workflow.Bundle
 	programs map[*workflow.Workflow]*program
+	compiled []*program // in the order of their index
 
 	id        string
 	version   int // of the behaviour that it was started with
@@ -50,17 +51,8 @@ type Run struct {
 	warnings []string
 	finish   *Finish // set once, at the end
 
-	room    []inst       // for steps to come
-	spare   []*StartTask // commands that were answered
-	nothing more         // of all instances that have no more; never written to
-
-	texts texts
-
-	commands []Command
-	notes    []note
-	scratch  []byte // of address
-	taken    []bool // scratch of route
-	view     view   // scratch of evaluations
+	commands []Command // of the last Step
+	facts    []Fact
 }
 
 // Result is the outcome of a run, also of one that is still under way.
@@ -83,14 +75,15 @@ type RunUsage struct {
 // New makes a run that has not started. The error says why the bundle cannot
 // run at all; a check would have found it.
 func New(b *workflow.Bundle) (*Run, error) {
-	r := newRun(b, map[*workflow.Workflow]*program{})
+	r := newRun(b, map[*workflow.Workflow]*program{}, nil)
 	all := append([]*workflow.Workflow{b.Root}, called(b)...)
 	for _, w := range all {
 		p, err := compile(w)
 		if err != nil {
 			return nil, err
 		}
-		r.programs[w] = p
+		p.index = len(r.compiled)
+		r.programs[w], r.compiled = p, append(r.compiled, p)
 	}
 	for _, w := range all {
 		r.programs[w].inputs = r.takes(r.programs[w], nil)
@@ -100,11 +93,11 @@ func New(b *workflow.Bundle) (*Run, error) {
 
 // Fresh makes another run of the same bundle that has not started. It saves the
 // work of New.
-func (r *Run) Fresh() *Run { return newRun(r.bundle, r.programs) }
+func (r *Run) Fresh() *Run { return newRun(r.bundle, r.programs, r.compiled) }
 
-func newRun(b *workflow.Bundle, programs map[*workflow.Workflow]*program) *Run {
+func newRun(b *workflow.Bundle, programs map[*workflow.Workflow]*program, compiled []*program) *Run {
 	return &Run{
-		bundle: b, programs: programs,
+		bundle: b, programs: programs, compiled: compiled,
 		attempts: map[string]*inst{}, questions: map[string]*question{}, timers: map[string]*timer{},
 	}
 }
@@ -117,16 +110,18 @@ func called(b *workflow.Bundle) []*workflow.Workflow {
 	return ws
 }
 
-// Step takes one event and says what to do about it. The commands, and what
-// Facts gives, are valid until the next Step. An error means that the event does
+// Step takes one event and says what to do about it. Facts gives what it brought
+// about. An error means that the event does
 // not fit the run; the run is then unchanged.
 func (r *Run) Step(e Envelope) ([]Command, error) {
-	r.makeRoom(e.Event)
 	about, err := r.admit(e)
+	if err != nil && r.rehearsal != "" {
+		about, err = r.admitRehearsed(e)
+	}
 	if err != nil {
 		return nil, err
 	}
-	r.commands, r.notes = r.commands[:0], r.notes[:0]
+	r.commands, r.facts = nil, nil
 	r.count++
 	r.advance(e)
 	_, forked := e.Event.(*Forked)
@@ -259,7 +254,7 @@ func (r *Run) start(ev *Started) {
 	p := r.programs[r.bundle.Root]
 	f := &frame{p: p, limits: ev.Limits}
 	f.in(nil)
-	r.root = r.newScope(nil, nil, p.body, f)
+	r.root = newScope(nil, nil, p.body, f)
 	inputs, err := p.complete(ev.Inputs)
 	f.inputs = inputs
 	r.clock.frames = append(r.clock.frames, f)
@@ -274,10 +269,10 @@ func (r *Run) start(ev *Started) {
 func (r *Run) warn(in *inst, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if in != nil {
-		r.tell(in, toldWarned, text)
+		r.tell(in, Warned, text)
 		text = in.address + ": " + text
 	} else {
-		r.note(note{kind: toldWarned, text: text})
+		r.note(Fact{Kind: Warned, Text: text})
 	}
 	r.warnings = append(r.warnings, text)
 }

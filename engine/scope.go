@@ -14,8 +14,7 @@ type scope struct {
 	owner  *inst  // the call or each that it belongs to; nil for the run
 	frame  *frame // of its workflow
 	body   region
-	latest []*inst  // by node.slot; where groups need it, once more with skipped ones
-	one    [1]*inst // latest of a scope with one node
+	latest []*inst // by node.slot; where groups need it, once more with skipped ones
 
 	item        int32  // of a for_each: its index
 	outstanding int32  // attempts in it, and in what it calls, that have not ended
@@ -25,9 +24,8 @@ type scope struct {
 	reason      string // why
 	tolerated   string // the first failure that no error edge took and that did not end the scope
 
-	sinks  []*inst  // the last steps of paths that ended
-	sink   [1]*inst // room for the first of them
-	endEnv *env     // variables at the ends of all paths
+	sinks  []*inst // the last steps of paths that ended
+	endEnv *env    // variables at the ends of all paths
 }
 
 // frame is one running workflow: the run itself, or a call.
@@ -52,24 +50,13 @@ func (f *frame) in(around *frame) {
 	}
 }
 
-func (r *Run) newScope(parent *scope, owner *inst, g *graph, f *frame) *scope {
-	s := &scope{}
-	s.open(parent, owner, g, f)
-	return s
-}
-
-func (s *scope) open(parent *scope, owner *inst, g *graph, f *frame) {
-	s.parent, s.owner, s.frame = parent, owner, f
-	switch {
-	case len(f.p.groups) > 0:
+func newScope(parent *scope, owner *inst, g *graph, f *frame) *scope {
+	s := &scope{parent: parent, owner: owner, frame: f, latest: make([]*inst, g.count)}
+	if len(f.p.groups) > 0 {
 		s.latest = make([]*inst, 2*g.count)
-	case g.count == 1:
-		s.latest = s.one[:]
-	default:
-		s.latest = make([]*inst, g.count)
 	}
-	s.sinks = s.sink[:0]
 	s.body.g, s.body.scope = g, s
+	return s
 }
 
 // begin runs the scope's body.
@@ -201,7 +188,7 @@ func (r *Run) cancelInst(in *inst) {
 	}
 	in.scope().remember(in)
 	if !in.n.isLoop() {
-		r.tell(in, toldStepEnded, "")
+		r.tell(in, StepEnded, "")
 	}
 }
 
@@ -281,8 +268,7 @@ func successfulSinks(sinks []*inst) []*inst {
 // object of the sinks by id.
 func (r *Run) scopeOutput(s *scope, sinks []*inst) (any, error) {
 	if t := s.frame.p.output; t != nil && s.body.g.owner == nil {
-		r.view = view{scope: s, reg: &s.body, env: s.endEnv}
-		return t.Eval(&r.view)
+		return t.Eval(&view{scope: s, reg: &s.body, env: s.endEnv})
 	}
 	switch len(sinks) {
 	case 0:
@@ -303,7 +289,7 @@ func (r *Run) finishRun(status Status, output any, reason string) {
 	}
 	r.clearTimer(runtimeTimer)
 	r.finish = &Finish{Status: status, Output: output, Error: reason}
-	r.note(note{kind: toldRunEnded, status: status, text: reason})
+	r.note(Fact{Kind: RunEnded, Status: status, Text: reason})
 	r.command(r.finish)
 }
 

@@ -31,12 +31,13 @@ func (r *Run) succeed(in *inst, given any) *Fault {
 	}
 	before := in.env
 	in.status, in.output = Success, value
-	r.setErr(in, "")
+	in.err = ""
 	if in.n.write >= 0 {
 		r.seq++
 		in.env = in.env.set(in.reg.levels(), in.n.write, &write{r.seq, value})
 	}
-	if fault := r.route(in, false); fault != nil {
+	taken, fault := r.route(in, false)
+	if fault != nil {
 		in.status, in.output, in.env = Running, nil, before
 		return fault
 	}
@@ -44,7 +45,7 @@ func (r *Run) succeed(in *inst, given any) *Fault {
 	r.conclude(in)
 	sink := true
 	for i, e := range in.n.out {
-		if !r.taken[i] {
+		if !taken[i] {
 			r.settleEdge(in.reg, e, dead, parcel{})
 			continue
 		}
@@ -65,7 +66,7 @@ func (r *Run) conclude(in *inst) {
 	in.seq = r.seq
 	in.scope().remember(in)
 	if !in.n.isChoice() || in.err != "" {
-		r.tell(in, toldStepEnded, in.err)
+		r.tell(in, StepEnded, in.err)
 	}
 }
 
@@ -91,58 +92,56 @@ func previous(from []parcel) any {
 	return list
 }
 
-// route fills r.taken with the out-edges that the instance takes. After a
-// failure that is tolerated no decision exists, so no label matches.
-func (r *Run) route(in *inst, failed bool) *Fault {
+// route says which out-edges the instance takes. After a failure that is tolerated
+// no decision exists, so no label matches.
+func (r *Run) route(in *inst, failed bool) (taken []bool, fault *Fault) {
 	n := in.n
-	r.taken = r.taken[:0]
-	for _, e := range n.out {
-		r.taken = append(r.taken, !n.conditional && (e.on == workflow.OnSuccess || e.on == workflow.OnElse))
+	taken = make([]bool, len(n.out))
+	for i, e := range n.out {
+		taken[i] = !n.conditional && (e.on == workflow.OnSuccess || e.on == workflow.OnElse)
 	}
 	if !n.conditional {
-		return nil
+		return taken, nil
 	}
 	var decision verdict
 	if len(n.place.Decide) > 0 && !failed {
 		var err error
 		if decision, err = r.decision(in); err != nil {
-			return &Fault{Kind: FaultError, Message: err.Error(), Permanent: true}
+			return taken, &Fault{Kind: FaultError, Message: err.Error(), Permanent: true}
 		}
 	}
-	found, fault := r.takeMatching(in, decision)
+	found, fault := takeMatching(in, decision, taken)
 	if fault != nil {
-		return fault
+		return taken, fault
 	}
-	if found {
-		r.tellDecision(in, decision)
-		return nil
-	}
-	for i, e := range n.out {
-		if e.on == workflow.OnElse || e.on == workflow.OnSuccess {
-			r.taken[i], found = true, true
+	if !found {
+		decision = verdict{said: decision.said}
+		for i, e := range n.out {
+			if e.on == workflow.OnElse || e.on == workflow.OnSuccess {
+				taken[i], found = true, true
+			}
 		}
 	}
-	if !found && !failed {
-		return noRoute(n, decision)
+	switch {
+	case found:
+		r.tellDecision(in, decision, taken)
+	case !failed:
+		return taken, noRoute(n, decision)
 	}
-	if found {
-		r.tellDecision(in, verdict{})
-	}
-	return nil
+	return taken, nil
 }
 
 // takeMatching takes the edges with the decided label and those with the first
 // condition that holds.
-func (r *Run) takeMatching(in *inst, d verdict) (found bool, fault *Fault) {
+func takeMatching(in *inst, d verdict, taken []bool) (found bool, fault *Fault) {
 	holds := ""
 	for i, e := range in.n.out {
 		switch e.on {
 		case workflow.OnLabel:
-			r.taken[i] = d.matched && e.def.Label == d.label
+			taken[i] = d.matched && e.def.Label == d.label
 		case workflow.OnWhen:
 			if holds == "" {
-				r.view = view{scope: in.scope(), reg: in.reg, env: in.env, self: in, behind: true}
-				ok, err := e.when.Bool(&r.view)
+				ok, err := e.when.Bool(in.behind())
 				if err != nil {
 					return false, &Fault{Kind: FaultError, Message: fmt.Sprintf("condition %q: %v", e.def.When.Text, err), Permanent: true}
 				}
@@ -150,10 +149,10 @@ func (r *Run) takeMatching(in *inst, d verdict) (found bool, fault *Fault) {
 					holds = e.def.When.Text
 				}
 			}
-			r.taken[i] = holds != "" && e.def.When.Text == holds
+			taken[i] = holds != "" && e.def.When.Text == holds
 		case workflow.OnSuccess, workflow.OnElse, workflow.OnFailure, workflow.OnTimeout:
 		}
-		found = found || r.taken[i]
+		found = found || taken[i]
 	}
 	return found, nil
 }
@@ -167,34 +166,34 @@ func noRoute(n *node, d verdict) *Fault {
 
 // tellDecision tells which edges were taken and by which rule, e.g.
 // "yes, by last line → publish".
-func (r *Run) tellDecision(in *inst, d verdict) {
-	taken := make([]*edge, 0, 4)
+func (r *Run) tellDecision(in *inst, d verdict, taken []bool) {
+	var edges []*edge
 	for i, e := range in.n.out {
-		if r.taken[i] {
-			taken = append(taken, e)
+		if taken[i] {
+			edges = append(edges, e)
 		}
 	}
-	if !d.matched && len(taken) == 1 {
-		r.tell(in, toldDecided, taken[0].told)
+	if !d.matched && len(edges) == 1 {
+		r.tell(in, Decided, edges[0].told)
 		return
 	}
-	text := string(taken[0].def.On)
+	text := string(edges[0].def.On)
 	if d.matched {
 		text = d.label + ", by " + d.rule
 	}
 	separator := " → "
-	for _, e := range taken {
+	for _, e := range edges {
 		text += separator + e.def.To
 		separator = ", "
 	}
-	r.tell(in, toldDecided, text)
+	r.tell(in, Decided, text)
 }
 
 // fail ends an instance for good. Error edges handle the failure; without one
 // the node's on_error says how far it reaches.
 func (r *Run) fail(in *inst, fault *Fault) {
 	in.status, in.output = Failed, nil
-	r.setErr(in, fault.Message)
+	in.err = fault.Message
 	if fault.Kind == FaultTimeout {
 		in.status = TimedOut
 	}
@@ -205,7 +204,7 @@ func (r *Run) fail(in *inst, fault *Fault) {
 	case in.n.onFailure:
 		r.settleFailed(in, workflow.OnFailure)
 	default:
-		r.judge(in, fault)
+		r.judge(in)
 	}
 }
 
@@ -223,7 +222,7 @@ func (r *Run) settleFailed(in *inst, on workflow.On) {
 }
 
 // judge applies on_error.
-func (r *Run) judge(in *inst, fault *Fault) {
+func (r *Run) judge(in *inst) {
 	s, text := in.scope(), in.address+": "+in.err
 	switch in.n.def.OnError {
 	case workflow.Stop:
@@ -238,13 +237,14 @@ func (r *Run) judge(in *inst, fault *Fault) {
 			r.settleAll(in.reg, in.n, dead)
 			return
 		}
-		if fault := r.route(in, true); fault != nil {
+		taken, fault := r.route(in, true)
+		if fault != nil {
 			r.warn(in, "%s", fault.Message)
-			clear(r.taken)
+			clear(taken)
 		}
 		p := parcel{by: in, env: in.env, tolerated: true}
 		for i, e := range in.n.out {
-			if r.taken[i] {
+			if taken[i] {
 				r.settleEdge(in.reg, e, live, p)
 			} else {
 				r.settleEdge(in.reg, e, dead, parcel{})

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"maps"
@@ -45,6 +46,7 @@ type simulation struct {
 	*rand.Rand
 	bundle *workflow.Bundle
 	run    *engine.Run
+	other  *engine.Run // was never restored; nil: run was not either
 	events []engine.Envelope
 	now    time.Time     // the wall clock, which somebody sets now and then
 	clock  time.Duration // the run's own
@@ -60,11 +62,15 @@ type simulation struct {
 	sent   map[string]bool // keys issued since the last recovery
 }
 
-func simulate(seed uint64, logf func(string, ...any)) (err error) {
-	s := &simulation{
+func newSimulation(seed uint64, logf func(string, ...any)) *simulation {
+	return &simulation{
 		Rand: rand.New(rand.NewPCG(seed, 7)), now: time.Unix(1e9, 0).UTC(), logf: logf,
 		tasks: map[string]*engine.StartTask{}, stop: map[string]bool{}, timers: map[string]*engine.SetTimer{}, gates: map[string]engine.Question{}, sent: map[string]bool{},
 	}
+}
+
+func simulate(seed uint64, logf func(string, ...any)) (err error) {
+	s := newSimulation(seed, logf)
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, s.story())
@@ -78,18 +84,23 @@ func simulate(seed uint64, logf func(string, ...any)) (err error) {
 	if s.run, err = engine.New(s.bundle); err != nil {
 		return fmt.Errorf("%w\n%s", err, s.story())
 	}
-	s.limits = workflow.Limits{Steps: 60, Parallel: 1 + s.IntN(4), Depth: 5, Runtime: 30 * time.Minute}
-	if s.IntN(4) == 0 {
-		s.limits.CostUSD = 0.2
-		s.bound = engine.TaskFacts{MaxCostUSD: 0.02, UnknownCost: s.IntN(10) == 0}
-		if s.IntN(3) == 0 {
-			s.bound.Rest, s.bound.MaxCostUSD = true, 0.15*float64(s.IntN(2))
-		}
-	}
+	s.chooseLimits()
 	if err := s.play(); err != nil {
 		return fmt.Errorf("%w\n%s", err, s.story())
 	}
 	return nil
+}
+
+func (s *simulation) chooseLimits() {
+	s.limits = workflow.Limits{Steps: 60, Parallel: 1 + s.IntN(4), Depth: 5, Runtime: 30 * time.Minute}
+	if s.IntN(4) > 0 {
+		return
+	}
+	s.limits.CostUSD = 0.2
+	s.bound = engine.TaskFacts{MaxCostUSD: 0.02, UnknownCost: s.IntN(10) == 0}
+	if s.IntN(3) == 0 {
+		s.bound.Rest, s.bound.MaxCostUSD = true, 0.15*float64(s.IntN(2))
+	}
 }
 
 func (s *simulation) play() error {
@@ -107,6 +118,9 @@ func (s *simulation) play() error {
 		err = s.next()
 		if err == nil && s.IntN(40) == 0 {
 			err = s.compareReplay()
+		}
+		if err == nil && s.IntN(20) == 0 {
+			err = s.restore()
 		}
 	}
 	if err != nil {
@@ -142,7 +156,7 @@ func (s *simulation) checkFork() error {
 		return fmt.Errorf("fork from %s: %w", address, err)
 	}
 	s.ended, s.events, s.limits.CostUSD = nil, events, max(s.limits.CostUSD, raised(events))
-	s.run = s.run.Fresh()
+	s.run, s.other = s.run.Fresh(), nil
 	for _, ev := range events {
 		if _, err := s.run.Step(ev); err != nil {
 			return fmt.Errorf("fork from %s: %w", address, err)
@@ -290,7 +304,7 @@ func (s *simulation) crash() error {
 			return fmt.Errorf("replay: %w", err)
 		}
 	}
-	s.run = run
+	s.run, s.other = run, nil
 	s.now = s.now.Add(time.Hour)
 	s.clock = run.ClockAt(s.now)
 	e := s.envelope(&engine.Recovered{Unsettled: true})
@@ -331,6 +345,12 @@ func (s *simulation) step(ev engine.Event) error {
 	commands, err := s.run.Step(e)
 	if err != nil {
 		return err
+	}
+	if s.other != nil {
+		same, err := s.other.Step(e)
+		if want, got := workflow.FormatJSON(same), workflow.FormatJSON(commands); err != nil || want != got {
+			return fmt.Errorf("restored: %s, and else %s, %w", got, want, err)
+		}
 	}
 	return s.carryOut(commands)
 }
@@ -407,6 +427,32 @@ func (s *simulation) checkBudget() error {
 	return nil
 }
 
+// restore goes on with a run that was restored from a snapshot of this one. What
+// comes later is compared with a replay of all events, and with what is asked for.
+func (s *simulation) restore() error {
+	snapshot := s.run.Snapshot()
+	run, err := engine.Restore(s.bundle, snapshot)
+	if err != nil {
+		return err
+	}
+	if want, got := string(s.run.Dump()), string(run.Dump()); want != got {
+		return fmt.Errorf("the restored state differs\nwas:\n%s\nis:\n%s", want, got)
+	}
+	for i, c := range s.run.Pending() {
+		if want, got := workflow.FormatJSON(c), workflow.FormatJSON(run.Pending()[i]); want != got {
+			return fmt.Errorf("restored: %s is asked for, and was %s", got, want)
+		}
+	}
+	if again := run.Snapshot(); !bytes.Equal(snapshot, again) {
+		return fmt.Errorf("the snapshot of what was restored differs")
+	}
+	if s.other == nil {
+		s.other = s.run
+	}
+	s.run = run
+	return nil
+}
+
 // compareReplay holds the state against the one that the events lead to.
 func (s *simulation) compareReplay() error {
 	run := s.run.Fresh()
@@ -422,7 +468,7 @@ func (s *simulation) compareReplay() error {
 			return fmt.Errorf("replay: %w", err)
 		}
 	}
-	if want, got := string(s.run.Snapshot()), string(run.Snapshot()); want != got {
+	if want, got := string(s.run.Dump()), string(run.Dump()); want != got {
 		return fmt.Errorf("the replayed state differs\nwas:\n%s\nis:\n%s", want, got)
 	}
 	return nil
@@ -497,7 +543,7 @@ func (s *simulation) story() string {
 		b.WriteByte('\n')
 	}
 	if s.run != nil {
-		b.Write(s.run.Snapshot())
+		b.Write(s.run.Dump())
 	}
 	return b.String()
 }

@@ -41,9 +41,8 @@ func (r *Run) Pending() []Command {
 	return out
 }
 
-// Snapshot prints the whole state, equal for equal states. It is for comparing
-// and for looking at, not for restoring: that is what the events are for.
-func (r *Run) Snapshot() []byte {
+// Dump prints the whole state, equal for equal states, for tests and for people.
+func (r *Run) Dump() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "run %s %s at %s, clock %s, active %s\n", r.id, r.Status(), r.now.UTC().Format("15:04:05.000"), r.elapsed, r.clock.active)
 	if r.root != nil {
@@ -72,7 +71,7 @@ func (r *Run) printRegion(b *bytes.Buffer, reg *region, indent string) {
 	for i := range reg.nodes {
 		st, n := &reg.nodes[i], reg.g.nodes[i]
 		fmt.Fprintf(b, "%s%s left=%d live=%d poisoned=%t decided=%t settled=%t\n", indent, reg.address(n), st.left, st.live, st.poisoned, st.decided, st.settled)
-		if st.inst == nil {
+		if st.inst == nil || st.inst.phase == finished {
 			continue
 		}
 		switch in := st.inst; {

@@ -32,7 +32,7 @@ func (r *Run) startAttempt(in *inst) {
 	if f := r.overBudget(in, bound); f != nil {
 		in.phase = held
 		r.paused = append(r.paused, in)
-		r.tell(in, toldPaused, f.budgetText(bound))
+		r.tell(in, Paused, f.budgetText(bound))
 		return
 	}
 	if in.cmd == nil {
@@ -49,14 +49,12 @@ func (r *Run) startAttempt(in *inst) {
 // render fills in the task's texts, once for all attempts.
 func (r *Run) render(in *inst, bound *TaskFacts) (*StartTask, error) {
 	n := in.n
-	cmd := r.blank()
-	*cmd = StartTask{Place: &n.place, Address: in.address, Timeout: n.timeout, Prompt: n.text}
+	cmd := &StartTask{Place: &n.place, Address: in.address, Timeout: n.timeout, Prompt: n.text}
 	if cmd.Timeout == 0 {
 		cmd.Timeout = bound.Timeout
 	}
-	r.view = view{scope: in.scope(), reg: in.reg, env: in.env, self: in}
 	if n.prompt != nil {
-		text, err := n.prompt.Text(&r.view)
+		text, err := n.prompt.Text(in.view())
 		if err != nil {
 			return nil, fmt.Errorf("prompt: %w", err)
 		}
@@ -67,7 +65,7 @@ func (r *Run) render(in *inst, bound *TaskFacts) (*StartTask, error) {
 		return nil, err
 	}
 	if n.settings != nil {
-		settings, err := n.settings.Eval(&r.view)
+		settings, err := n.settings.Eval(in.view())
 		if err != nil {
 			return nil, fmt.Errorf("config: %w", err)
 		}
@@ -76,26 +74,14 @@ func (r *Run) render(in *inst, bound *TaskFacts) (*StartTask, error) {
 	return cmd, nil
 }
 
-// blank is a command that is not in use.
-func (r *Run) blank() *StartTask {
-	last := len(r.spare) - 1
-	if last < 0 {
-		return &StartTask{}
-	}
-	cmd := r.spare[last]
-	r.spare = r.spare[:last]
-	return cmd
-}
-
 // bind evaluates the inputs of a task or a call.
 func (r *Run) bind(in *inst, inputs []input) ([]Input, error) {
 	if len(inputs) == 0 {
 		return nil, nil
 	}
-	r.view = view{scope: in.scope(), reg: in.reg, env: in.env, self: in}
 	bound := make([]Input, len(inputs))
 	for i, x := range inputs {
-		value, err := x.value.Eval(&r.view)
+		value, err := x.value.Eval(in.view())
 		if err != nil {
 			return nil, fmt.Errorf("input %q: %w", x.name, err)
 		}
@@ -112,17 +98,19 @@ func (r *Run) issue(in *inst, bound *TaskFacts) {
 	}
 	if in.attempt == 1 && in.losses == 0 && in.phase != parked {
 		in.started = r.elapsed
-		r.tell(in, toldStepStarted, "")
+		r.tell(in, StepStarted, "")
 	}
 	in.phase, in.expired, in.unsent = running, false, r.unattended
 	r.issued++
 	in.issued = r.issued
-	in.cmd.Attempt, in.cmd.Again = int(in.attempt), in.losses > 0
-	in.cmd.MaxCostUSD, in.cmd.MaxTokens = r.share(in, bound)
+	cmd := *in.cmd
+	cmd.Attempt, cmd.Again = int(in.attempt), in.losses > 0
+	cmd.MaxCostUSD, cmd.MaxTokens = r.share(in, bound)
+	in.cmd = &cmd
 	r.occupy(in)
 	r.attempts[in.address] = in
 	r.command(in.cmd)
-	r.tell(in, toldAttemptStarted, "")
+	r.tell(in, AttemptStarted, "")
 	if in.cmd.Timeout > 0 {
 		r.setTimer(in.timerID(timeoutTimer), in, in.cmd.Timeout, time.Time{})
 	}
@@ -160,10 +148,10 @@ func timeoutFault(in *inst) *Fault {
 
 // attemptFailed decides whether there is another attempt.
 func (r *Run) attemptFailed(in *inst, fault *Fault) {
-	r.setErr(in, fault.Message)
+	in.err = fault.Message
 	switch {
 	case fault.Kind == FaultQuota && fault.Until.After(r.now):
-		r.tell(in, toldAttemptFailed, fault.Message)
+		r.tell(in, AttemptFailed, fault.Message)
 		r.wait(in, parked, 0, fault.Until)
 		return
 	case fault.Kind == FaultLost:
@@ -177,8 +165,8 @@ func (r *Run) attemptFailed(in *inst, fault *Fault) {
 		r.fail(in, fault)
 		return
 	}
-	r.tell(in, toldAttemptFailed, fault.Message)
-	again := *in.cmd // the driver may still hold the one before
+	r.tell(in, AttemptFailed, fault.Message)
+	again := *in.cmd // the driver still holds the one before
 	if again.Feedback = ""; fault.Kind == FaultBadOutput || fault.Kind == FaultNoRoute {
 		again.Feedback = fault.Message
 	}
@@ -208,7 +196,9 @@ func (r *Run) wait(in *inst, how phase, delay time.Duration, until time.Time) {
 	if until.IsZero() {
 		until = r.now.Add(delay)
 	}
-	r.note(note{kind: toldRetrying, in: in, attempt: in.attempt, text: in.err, until: until})
+	f := in.fact(Retrying, in.err)
+	f.Status, f.Until = "", until
+	r.note(f)
 }
 
 // retryDelay grows as the policy says. The jitter is a hash, so that a replay
@@ -247,7 +237,7 @@ func (r *Run) lost(in *inst) {
 		in.failures++
 		r.fail(in, &Fault{Kind: FaultLost, Message: fmt.Sprintf("was lost %d times", in.losses)})
 	default:
-		r.tell(in, toldAttemptFailed, "lost; it is made again")
+		r.tell(in, AttemptFailed, "lost; it is made again")
 		r.admitTask(in)
 	}
 }

@@ -47,7 +47,9 @@ func schemaError(err error) error {
 	var invalid *jsonschema.SchemaValidationError
 	var wrong *jsonschema.ValidationError
 	if errors.As(err, &invalid) && errors.As(invalid.Err, &wrong) {
-		return fmt.Errorf("schema: %s", strings.Join(findings(wrong, nil), "; "))
+		lines := findings(wrong, nil)
+		slices.Sort(lines)
+		return fmt.Errorf("schema: %s", strings.Join(lines, "; "))
 	}
 	return fmt.Errorf("schema: %s", strings.ReplaceAll(err.Error(), schemaURL, ""))
 }
@@ -138,6 +140,8 @@ func explain(wrong *jsonschema.ValidationError, whole any) string {
 		return fmt.Sprintf("expected %s, found %s", strings.Join(k.Want, " or "), found)
 	case *kind.Required:
 		return fmt.Sprintf("expected the property %s, found %s", strings.Join(k.Missing, ", "), found)
+	case *kind.AdditionalProperties:
+		slices.Sort(k.Properties) // the validator looks at them in any order
 	case *kind.Enum:
 		return fmt.Sprintf("expected one of %s, found %s", formatAll(k.Want), outline(k.Got))
 	}
