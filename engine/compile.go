@@ -13,7 +13,8 @@ import (
 // program is a workflow made ready to run: names are indexes, texts are parsed.
 type program struct {
 	w      *workflow.Workflow
-	index  int // in the run
+	index  int    // in the run
+	digest string // of the whole bundle, once somebody asks for it; of the root only
 	body   *graph
 	vars   map[string]int   // index of each variable
 	depth  int              // of the environments, see levels

@@ -25,6 +25,8 @@
 //     commands away; store and step [Recovered] and throw its commands away
 //     too; then carry out [Run.Pending], which holds everything that is asked
 //     for and not answered yet.
+//     A snapshot ([Run.Snapshot], [Restore]) may stand for the events up to its
+//     sequence number; where it cannot be restored, the events are stepped.
 //  8. After [Finish] nothing more is stored.
 //
 // # Inside
@@ -39,5 +41,5 @@
 // Variables travel along live edges as immutable environments (env.go), so a node
 // sees only what was written on paths that lead to it. Limits and the run's clock
 // are in ledger.go, everything that people are asked in question.go. A fork is a
-// rehearsal (fork.go).
+// rehearsal (fork.go). The whole state can be written and read (restore.go).
 package engine

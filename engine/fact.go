@@ -1,6 +1,9 @@
 package engine
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Fact is one thing that a step of the engine brought about, for people who
 // watch. Facts follow from the events, so nobody stores them.
@@ -65,4 +68,4 @@ func (in *inst) fact(kind FactKind, text string) Fact {
 }
 
 // Facts are what the last Step brought about.
-func (r *Run) Facts() []Fact { return r.facts }
+func (r *Run) Facts() []Fact { return slices.Clone(r.facts) }

@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -29,12 +30,15 @@ type header struct {
 // Seq is the number of events that the run has taken.
 func (r *Run) Seq() int { return r.count }
 
+// Time is what the wall clock showed at the latest event.
+func (r *Run) Time() time.Time { return r.now }
+
 // Snapshot is the state of the run, for [Restore]. It is a cache and no record: the
 // events are what a run is, and lead to the same state.
 func (r *Run) Snapshot() []byte {
 	c := &codec{writes: true, run: r, texts: map[string]int{}}
 	c.state()
-	h := header{layout, Version, digestOf(r.bundle), r.count, crc32.ChecksumIEEE(c.out)}
+	h := header{layout, Version, r.digest(), r.count, crc32.ChecksumIEEE(c.out)}
 	return append([]byte(workflow.FormatJSON(h)+"\n"), c.out...)
 }
 
@@ -59,7 +63,7 @@ func (r *Run) restore(snapshot []byte) (restored *Run, err error) {
 		return nil, errors.New("engine: the snapshot is of another version")
 	case h.Sum != crc32.ChecksumIEEE(state):
 		return nil, errors.New("engine: the snapshot is damaged")
-	case h.Digest != digestOf(r.bundle):
+	case h.Digest != r.digest():
 		return nil, errors.New("engine: the snapshot is of another definition")
 	}
 	defer func() {
@@ -75,13 +79,16 @@ func (r *Run) restore(snapshot []byte) (restored *Run, err error) {
 	return r, nil
 }
 
-// digestOf is the digest of everything that a run of the bundle does.
-func digestOf(b *workflow.Bundle) string {
-	all := workflow.Digest(b.Root)
-	for _, name := range sortedKeys(b.Called) {
-		all += " " + name + " " + workflow.Digest(b.Called[name])
+// digest is that of everything that runs of the bundle do.
+func (r *Run) digest() string {
+	p := r.programs[r.bundle.Root]
+	if p.digest == "" {
+		p.digest = workflow.Digest(r.bundle.Root)
+		for _, name := range sortedKeys(r.bundle.Called) {
+			p.digest += " " + name + " " + workflow.Digest(r.bundle.Called[name])
+		}
 	}
-	return all
+	return p.digest
 }
 
 // codec writes the state of a run, or reads it: each function below does both, so

@@ -121,7 +121,7 @@ func (r *Run) Step(e Envelope) ([]Command, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.commands, r.facts = nil, nil
+	r.commands, r.facts = nil, r.facts[:0]
 	r.count++
 	r.advance(e)
 	_, forked := e.Event.(*Forked)

@@ -30,6 +30,7 @@ func (w *Writer) delete(tx *sql.Tx) error {
 		"DELETE FROM inbox WHERE run = ?",
 		"DELETE FROM asked WHERE run = ?",
 		"DELETE FROM attempts WHERE run = ?",
+		"DELETE FROM snapshots WHERE run = ?",
 		"INSERT INTO deleted (version, id) SELECT " + nextVersion + ", id FROM runs WHERE number = ?",
 		"DELETE FROM runs WHERE number = ?",
 	} {

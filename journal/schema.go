@@ -95,4 +95,8 @@ var migrations = []string{
 	CREATE INDEX events_blobs ON events (run) WHERE blobs IS NOT NULL;`,
 	// What attempts ask is recorded as events, and the table asked lists it.
 	`DROP TABLE questions;`,
+	`CREATE TABLE snapshots (
+		run  INTEGER PRIMARY KEY,
+		data BLOB NOT NULL           -- a cache of the engine's state; the events are the truth
+	);`,
 }

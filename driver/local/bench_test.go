@@ -53,7 +53,12 @@ func items(n int) map[string]any {
 
 func benchDriver(b *testing.B) *local.Driver {
 	b.Helper()
-	d, err := local.Open(b.TempDir(), local.Options{})
+	return benchDriverIn(b, b.TempDir())
+}
+
+func benchDriverIn(b *testing.B, dir string) *local.Driver {
+	b.Helper()
+	d, err := local.Open(dir, local.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -148,12 +153,13 @@ func BenchmarkParallel(b *testing.B) {
 }
 
 // BenchmarkRecovery takes up a run of 100,000 events that waits for a person, and
-// puts it down again: open the run, read, decode and replay its events. It does so
-// with Go's default for collecting garbage and with that of cmd/hocket, and
-// reports the median.
+// puts it down again: open the run, and restore its snapshot or read, decode and
+// replay its events. It does so with Go's default for collecting garbage and with
+// that of cmd/hocket, and reports the medians.
 func BenchmarkRecovery(b *testing.B) {
 	const events = 100_000
-	d, bundle := benchDriver(b), fanOf()
+	dir, bundle := b.TempDir(), fanOf()
+	d := benchDriverIn(b, dir)
 	body := &bundle.Root.Body
 	body.Nodes = append(body.Nodes, gate("ok", "yes"))
 	body.Edges = append(body.Edges, workflow.Edge{From: "work", To: "ok"})
@@ -165,20 +171,41 @@ func BenchmarkRecovery(b *testing.B) {
 	for _, percent := range []int{100, 400} {
 		b.Run(fmt.Sprintf("GOGC=%d", percent), func(b *testing.B) {
 			defer debug.SetGCPercent(debug.SetGCPercent(percent))
-			var took []time.Duration
-			for b.Loop() {
+			resume := func() float64 {
 				res = engine.Result{}
 				runtime.GC()
 				began := time.Now()
 				res, err = d.Drive(context.Background(), "long-1", driver.Work{Agents: noop{}})
-				took = append(took, time.Since(began))
+				took := time.Since(began)
 				if err != nil || res.Status != engine.Waiting || len(res.Steps) != events {
 					b.Fatal(res.Status, err)
 				}
+				return took.Seconds()
 			}
-			slices.Sort(took)
-			b.ReportMetric(took[len(took)/2].Seconds(), "s/100k-events")
+			var restored, replayed []float64
+			for b.Loop() {
+				restored = append(restored, resume())
+				changeSnapshots(b, dir, "DELETE FROM snapshots")
+				replayed = append(replayed, resume()) // it keeps a new one
+			}
+			slices.Sort(restored)
+			slices.Sort(replayed)
+			b.ReportMetric(restored[len(restored)/2], "s/restored")
+			b.ReportMetric(replayed[len(replayed)/2], "s/replayed-and-kept")
 		})
+	}
+}
+
+// changeSnapshots changes the table of snapshots behind the back of the journal.
+func changeSnapshots(tb testing.TB, dir, statement string) {
+	tb.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(dir, "journal.db"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(statement); err != nil {
+		tb.Fatal(err)
 	}
 }
 

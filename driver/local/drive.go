@@ -128,11 +128,47 @@ func (l *loop) begin(first engine.Envelope) error {
 	return err
 }
 
+// restore begins with the last snapshot of the run, if there is one that fits. A
+// script has to see everything that happened, so with one there is a replay.
+func (l *loop) restore(ctx context.Context) {
+	if l.o.Script != nil {
+		return
+	}
+	snapshot, err := l.store.Snapshot(ctx, l.writer.Run())
+	if err != nil || snapshot == nil {
+		return
+	}
+	if r, err := engine.Restore(l.pin.Bundle, snapshot); err == nil && r.Seq() <= l.writer.Recorded() {
+		l.run, l.last, l.kept = r, r.Time(), r.Seq()
+	}
+}
+
+// The state is kept when so many events have passed since the last time: fewer
+// where the run waits and nobody is in a hurry.
+const (
+	keepWaiting = 1000
+	keepRunning = 20_000
+)
+
+// keep keeps the state of a long run, so that it is taken up faster. It is a cache,
+// so a failure is of no account.
+func (l *loop) keep() {
+	after := keepRunning
+	if l.run.Status() == engine.Waiting {
+		after = keepWaiting
+	}
+	if seq := l.run.Seq(); seq-l.kept >= after && !l.over {
+		l.kept = seq
+		_ = l.writer.Keep(l.run.Snapshot())
+	}
+}
+
 // recover replays the run, says so in the journal, and carries out what is
 // asked for and not answered.
 func (l *loop) recover(ctx context.Context) error {
 	first := l.writer.Recorded() == 1 // nobody has seen how it began
-	for e, err := range l.store.Events(ctx, l.writer.Run(), 0) {
+	l.restore(ctx)
+	for e, err := range l.store.Events(ctx, l.writer.Run(), l.run.Seq()) {
 		if err != nil {
 			return err
 		}

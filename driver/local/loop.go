@@ -42,6 +42,7 @@ type loop struct {
 	noted  int           // the last event that the list of runs knows of
 	unsaid bool          // the list of runs does not have the questions that are open now
 	over   bool          // Finish came
+	kept   int           // the last event that the snapshot knows of
 }
 
 func newLoop(d *Driver, store *journal.Store, writer *journal.Writer, pin *driver.Pin, o driver.Work) (*loop, error) {
@@ -98,6 +99,7 @@ func (l *loop) turn(ctx context.Context) error {
 		if err := l.noteStatus(); err != nil {
 			return err
 		}
+		l.keep()
 		if l.idle() {
 			return nil
 		}
@@ -269,8 +271,7 @@ func (l *loop) step(seq int, e engine.Envelope) ([]engine.Command, error) {
 	return cmds, nil
 }
 
-// carryOut does what the engine asks for. A command is valid only until the next
-// step, so what lasts longer is copied.
+// carryOut does what the engine asks for.
 func (l *loop) carryOut(c engine.Command) {
 	switch c := c.(type) {
 	case *engine.StartTask:
