@@ -10,8 +10,8 @@ import (
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/ask"
 	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/trust"
-	"github.com/hocket-dev/hocket/workflow"
 )
 
 // onlyPerson refuses a verb that only a person may use where a model's process uses it.
@@ -171,7 +171,7 @@ func (a *app) askTrust(ctx context.Context, p *hocket.Project, powers trust.Powe
 }
 
 // askPerson asks in the terminal.
-func (a *app) askPerson(ctx context.Context, q trust.Question) error {
+func (a *app) askPerson(ctx context.Context, q engine.Question) error {
 	a.note(view.Text(q.Detail))
 	in, reads := terminal(a.std.In)
 	if _, shows := terminal(a.std.Err); !reads || !shows {
@@ -179,11 +179,7 @@ func (a *app) askPerson(ctx context.Context, q trust.Question) error {
 	}
 	people := ask.NewTerminal(a.std.In, a.std.Err)
 	people.Forget = func() { forgetTyped(in) }
-	var options []workflow.Option
-	for _, o := range q.Options {
-		options = append(options, workflow.Option{Value: o})
-	}
-	answer, err := people.Ask(ctx, ask.Question{Text: q.Text, Options: options})
+	answer, err := people.Ask(ctx, ask.Question{Text: q.Text, Options: q.Options})
 	switch {
 	case errors.Is(err, errInterrupted):
 		return exitError(exitInterrupted)

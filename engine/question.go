@@ -46,6 +46,7 @@ const (
 	PermissionQuestion QuestionKind = "permission" // an attempt asks while it runs
 	BudgetQuestion     QuestionKind = "budget"     // a task might exceed a limit
 	LostQuestion       QuestionKind = "lost"       // an attempt whose effect must happen once was lost
+	TrustQuestion      QuestionKind = "trust"      // whether to trust a project; no run asks it
 )
 
 // The answers to questions that the engine asks by itself.

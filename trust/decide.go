@@ -3,6 +3,9 @@ package trust
 import (
 	"fmt"
 	"strings"
+
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // Decision is what was found out about a project.
@@ -68,22 +71,14 @@ func (e *UntrustedError) Hint() string {
 	return "if you trust it, run `hocket trust`; where nobody can be asked, give --trust " + e.Digest
 }
 
-// Question is the question to a person whether to trust a project.
-type Question struct {
-	Text    string
-	Detail  string // the powers, a line each
-	Options []string
-	Digest  string // of what was shown: the answer holds for exactly this
-}
-
-// The answers to a [Question].
+// The answers to the question of [Ask].
 const (
 	Yes = "trust"
 	No  = "stop"
 )
 
 // Ask is the question about a project that no person has approved yet, or not in all.
-func Ask(root string, powers, missing Powers) Question {
+func Ask(root string, powers, missing Powers) engine.Question {
 	text := "Do you trust " + root + "?"
 	if len(powers) > len(missing) {
 		text = "The project " + root + " can do more than you approved. Do you trust it?"
@@ -92,5 +87,8 @@ func Ask(root string, powers, missing Powers) Question {
 	if len(missing) == 0 {
 		detail = "Its files can do nothing that needs approval by itself.\nIts steps and CLI agents will see the secrets in your environment.\n"
 	}
-	return Question{Text: text, Detail: detail, Options: []string{Yes, No}, Digest: powers.Digest()}
+	return engine.Question{
+		ID: root, Kind: engine.TrustQuestion, Text: text, Detail: detail, Required: true,
+		Options: []workflow.Option{{Value: Yes}, {Value: No}}, Digest: powers.Digest(),
+	}
 }

@@ -7,8 +7,9 @@
 // Approvals are kept in the user's state, see [Store], and never in the project: a clone
 // must not bring its own.
 //
-// A leaf: it knows powers as plain data. Whoever reads the files of a project collects
-// them.
+// It knows powers as plain data; whoever reads the files of a project collects them. Its
+// question is one like those of runs, but no run exists yet, so it is answered by an
+// approval and not by an event.
 package trust
 
 import (
