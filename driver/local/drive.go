@@ -120,7 +120,9 @@ func (d *Driver) takeUp(ctx context.Context, s *journal.Store, run string) (*rec
 
 // begin carries out what the first event asks for.
 func (l *loop) begin(first engine.Envelope) error {
-	l.clock = newRunClock(l.d.o.Clock, 0)
+	// The run began when it was recorded, a moment ago in this process. What people
+	// see of a step's time is the same by both clocks.
+	l.clock = newRunClock(l.d.o.Clock, max(0, l.d.o.Clock.Now().Sub(first.Time)))
 	cmds, err := l.step(1, first)
 	for _, c := range cmds {
 		l.carryOut(c)
