@@ -130,8 +130,8 @@ func (p *Project) Workflows() []string {
 	return p.files.Names()
 }
 
-// Sources are the texts of the files that were read, by the names that they have
-// in diagnostics.
+// Source is the text of a file that was read, by the name that it has in
+// diagnostics.
 func (p *Project) Source(file string) ([]byte, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

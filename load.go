@@ -1,6 +1,7 @@
 package hocket
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 
@@ -53,6 +54,9 @@ func (p *Project) LoadText(name string, text []byte) (*Workflow, error) {
 // LoadModel takes a workflow that a program made, for instance with
 // [workflow.Sequence].
 func (p *Project) LoadModel(w *workflow.Workflow) (*Workflow, error) {
+	if w == nil {
+		return nil, errors.New("hocket: LoadModel needs a workflow")
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l, err := p.files.LoadModel(w)

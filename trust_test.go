@@ -3,6 +3,7 @@ package hocket_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,10 +16,11 @@ import (
 // embeds Hocket, or approved by its digest.
 func TestTrust(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv("HOCKET_TEST_TOKEN", "tok-0123456789")
 	files := map[string]string{
-		".hocket/config.yml": "mcp: {notes: {command: [sh, server.sh]}}\n",
-		"w.yml":              "name: w\nsteps:\n  - {id: a, agent: shell, config: {command: 'echo \"[$HOCKET_TEST_TOKEN]\"'}}\n",
+		".hocket/config.yml":    "mcp: {notes: {command: [sh, server.sh]}}\n",
+		".hocket/clis/poet.yml": "program: cat\nstdin: \"{prompt}\"\nargs: []\nreply: {format: text}\n",
+		"w.yml":                 "name: w\nsteps:\n  - {id: a, agent: poet, prompt: A rose is a rose}\n",
+		"exact.yml":             "name: exact\nsteps:\n  - {id: a, agent: shell, config: {command: [echo, hi]}}\n",
 	}
 	ctx := context.Background()
 	run := func(o hocket.Options) (engine.Result, error) {
@@ -37,9 +39,13 @@ func TestTrust(t *testing.T) {
 		}
 		return r.Wait(ctx)
 	}
+	// A step whose settings say exactly what to do uses none of that.
+	if res := wait(t, start(t, open(t, files, hocket.Options{}), "exact.yml", nil)); res.Output != "hi" {
+		t.Errorf("exact: %+v", res)
+	}
 	_, err := run(hocket.Options{})
 	var untrusted *hocket.UntrustedError
-	if !errors.As(err, &untrusted) || len(untrusted.Missing) != 1 || !strings.Contains(err.Error(), "starts the MCP server notes: sh server.sh") {
+	if !errors.As(err, &untrusted) || len(untrusted.Missing) != 2 || !strings.Contains(err.Error(), "starts the MCP server notes: sh server.sh") {
 		t.Fatalf("without a decision: %v", err)
 	}
 	if _, err := run(hocket.Options{TrustDigest: "sha256:0"}); !errors.As(err, &untrusted) {
@@ -49,9 +55,9 @@ func TestTrust(t *testing.T) {
 	if _, err := run(hocket.Options{Trust: no}); !errors.As(err, &untrusted) {
 		t.Errorf("after a no: %v", err)
 	}
-	yes := func(_ context.Context, e *hocket.UntrustedError) (bool, error) { return len(e.Missing) == 1, nil }
+	yes := func(_ context.Context, e *hocket.UntrustedError) (bool, error) { return len(e.Missing) == 2, nil }
 	for _, o := range []hocket.Options{{TrustDigest: untrusted.Digest}, {Trust: yes}} {
-		if res, err := run(o); err != nil || res.Output != "[tok-0123456789]" {
+		if res, err := run(o); err != nil || !strings.Contains(fmt.Sprint(res.Output), "A rose is a rose") {
 			t.Errorf("trusted: %+v, %v", res, err)
 		}
 	}
@@ -86,7 +92,8 @@ func TestTrustIsPinned(t *testing.T) {
 	dir := t.TempDir()
 	config := filepath.Join(dir, ".hocket", "config.yml")
 	writeFile(t, config, "mcp: {notes: {command: [sh, server.sh]}}\n")
-	writeFile(t, filepath.Join(dir, "w.yml"), "name: w\nsteps:\n  - {id: ask, human: {question: 'Go?', options: ['yes']}}\n  - {id: a, agent: shell, config: {command: [echo, done]}}\n")
+	writeFile(t, filepath.Join(dir, "w.yml"), "name: w\nsteps:\n  - {id: ask, human: {question: 'Go?', options: ['yes']}}\n  - {id: a, agent: poet, prompt: A rose is a rose}\n")
+	writeFile(t, filepath.Join(dir, ".hocket", "clis", "poet.yml"), "program: cat\nstdin: \"{prompt}\"\nargs: []\nreply: {format: text}\n")
 	ctx := context.Background()
 	first := openDir(t, dir, hocket.Options{Trust: func(context.Context, *hocket.UntrustedError) (bool, error) { return true, nil }})
 	run := start(t, first, "w.yml", nil)
@@ -113,7 +120,7 @@ func TestTrustIsPinned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res, err := fewer.Drive(ctx, hocket.Front{}); err != nil || res.Output != "done" {
+	if res, err := fewer.Drive(ctx, hocket.Front{}); err != nil || res.Status != engine.Success {
 		t.Errorf("with fewer powers: %+v, %v", res, err)
 	}
 }

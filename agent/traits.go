@@ -38,6 +38,9 @@ type Traits struct {
 	// in the project at root: a program, a variable that is sent somewhere. Strings in
 	// them may still be templates. Nil: nothing.
 	Powers func(root string, settings map[string]any) trust.Powers
+	// Configured is true of an executor whose exact work uses what the configuration of a
+	// project names, such as a server or a program. What works from a prompt always may.
+	Configured bool
 	// Does reports what the executor does beyond giving an answer when the settings of a
 	// task say all of it, see Exact. Nil: nothing.
 	Does func(settings map[string]any) []Power

@@ -42,7 +42,11 @@ func (a *app) drive(ctx context.Context, d *drive, flags driveFlags) error {
 	err := d.retell(ctx, w)
 	var res engine.Result
 	if err == nil {
-		res, err = d.run.Drive(ctx, hocket.Front{Observer: observer{w}, Asker: asker{w}, Elsewhere: flags.apart, Replies: d.replies})
+		front := hocket.Front{Observer: observer{w}, Elsewhere: flags.apart, Replies: d.replies}
+		if a.onlyPerson("answer") == nil { // a terminal below an agent is not a person
+			front.Asker = asker{w}
+		}
+		res, err = d.run.Drive(ctx, front)
 	}
 	forget()
 	closed()

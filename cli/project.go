@@ -26,7 +26,13 @@ func (a *app) reopenProject() (*hocket.Project, error) {
 	if dir == "" {
 		dir = "."
 	}
-	p, err := hocket.Open(dir, hocket.Options{State: a.state, Agents: a.with.Agents, Drivers: a.with.Drivers, Via: "cli", Trust: a.decideTrust, TrustDigest: cmp.Or(a.trusted, os.Getenv("HOCKET_TRUST"))})
+	digest := cmp.Or(a.trusted, os.Getenv("HOCKET_TRUST"))
+	if digest != "" {
+		if err := a.onlyPerson("--trust"); err != nil {
+			return nil, err
+		}
+	}
+	p, err := hocket.Open(dir, hocket.Options{State: a.state, Agents: a.with.Agents, Drivers: a.with.Drivers, Via: "cli", Trust: a.decideTrust, TrustDigest: digest})
 	var none *hocket.NoDirectoryError
 	if errors.As(err, &none) {
 		return nil, usagef("-C names the directory of a project", "%v", err)

@@ -19,7 +19,7 @@ type Fact struct {
 	Text     string    // an error, a decision and its rule, a warning, a question
 	Until    time.Time // for Retrying
 	Usage    Usage     // for StepEnded and AttemptFailed
-	Output   any       // for StepEnded: what the step gave
+	Output   any       // for StepEnded and RunEnded: what the step, or the run, gave
 }
 
 // FactKind is what a fact is about.

@@ -289,7 +289,7 @@ func (r *Run) finishRun(status Status, output any, reason string) {
 	}
 	r.clearTimer(runtimeTimer)
 	r.finish = &Finish{Status: status, Output: output, Error: reason}
-	r.note(Fact{Kind: RunEnded, Status: status, Text: reason})
+	r.note(Fact{Kind: RunEnded, Status: status, Text: reason, Output: output})
 	r.command(r.finish)
 }
 

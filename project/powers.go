@@ -45,14 +45,24 @@ func (p *Project) AllPowers() (trust.Powers, error) {
 	return all, nil
 }
 
-// Powers are those of the project with those of the workflow's own steps.
+// Powers are those of the workflow's own steps and of their agents; with those of the
+// project, if a step can use them. A step whose settings say exactly what to do cannot.
 func (l *Loaded) Powers() trust.Powers {
 	l.choose()
 	p := l.project
-	all := p.Powers()
+	var all trust.Powers
+	uses := false
 	l.tasks(func(w *workflow.Workflow, n *workflow.Node, task *workflow.Task, d *agent.Definition) {
 		all = append(all, p.settingsPowers(d, task.Settings, n.Pos)...)
+		if !d.Builtin {
+			all = append(all, p.definitionPowers(d)...)
+		}
+		traits := p.Agents.Traits(d.Agent)
+		uses = uses || traits.Configured || traits.FromPrompt(&agent.Task{Agent: d, Settings: d.With(task.Settings)})
 	})
+	if uses {
+		all = append(all, p.Powers()...)
+	}
 	return all.Union(nil)
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,6 +29,9 @@ func Contents(root, dir string, words ...string) string {
 			word = value
 		}
 		file := word
+		if found, err := exec.LookPath(word); err == nil && filepath.IsAbs(found) && !strings.ContainsAny(word, `/\`) {
+			file = found // the PATH may lead into the project
+		}
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(dir, filepath.FromSlash(file))
 		}

@@ -313,3 +313,11 @@ func TestBuildingChangesNoJob(t *testing.T) {
 		t.Error("a setting is not a value of the model")
 	}
 }
+
+// A step that is nil is reported at its place, as other mistakes are.
+func TestNilStep(t *testing.T) {
+	w := workflow.Sequence("w", workflow.Agent("a", "x"), nil, workflow.Repeat(2, nil), workflow.ForEach("inputs.items", nil))
+	if n := len(w.Mistakes); n != 3 || w.Mistakes[0].Summary != "the step is nil" || w.Mistakes[0].Part != "w: step 2 of the builder" {
+		t.Errorf("%d mistakes: %v", n, w.Mistakes)
+	}
+}

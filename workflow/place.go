@@ -60,6 +60,10 @@ func (b *builder) number(jobs []*Job) []*placed {
 }
 
 func (b *builder) place(j *Job, id string) *placed {
+	if j == nil {
+		j = Agent("", "")
+		j.wrong = append(j.wrong, problem{"step-key", "the step is nil", "leave it out, or make it with Agent, Ask or another of these functions"})
+	}
 	p := &placed{Job: j, node: j.node}
 	if p.node.ID == "" {
 		p.node.ID = id
@@ -78,7 +82,7 @@ func (b *builder) place(j *Job, id string) *placed {
 			b.named[to] = true
 		}
 	}
-	if _, isEach := p.node.Step.(*Each); isEach && len(j.body) == 1 && j.body[0].node.ID == "" {
+	if _, isEach := p.node.Step.(*Each); isEach && len(j.body) == 1 && j.body[0] != nil && j.body[0].node.ID == "" {
 		p.body = []*placed{b.place(j.body[0], p.node.ID)}
 		return p
 	}

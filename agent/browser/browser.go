@@ -37,7 +37,8 @@ func New(o Options) *Browser {
 // Traits describes it.
 func (b *Browser) Traits() agent.Traits {
 	return agent.Traits{
-		About: "Opens web pages, reads and operates them", Settings: b.schema,
+		Configured: true,
+		About:      "Opens web pages, reads and operates them", Settings: b.schema,
 		Missing: b.missing, Exact: exact, Tools: b.tools,
 		Does: func(map[string]any) []agent.Power { return []agent.Power{agent.MayReach} },
 	}
