@@ -26,11 +26,6 @@ type Workflow struct {
 	// Mistakes are what a program did wrong while it built the workflow, and the model
 	// cannot hold. A check reports them.
 	Mistakes Diagnostics `json:"-"`
-
-	// Parsed is what package expr remembers of the texts that it has parsed, so
-	// that they are not parsed again. It is no part of the model: nil is as good,
-	// and so is what was true of another text.
-	Parsed any `json:"-"`
 }
 
 // Param declares one input.

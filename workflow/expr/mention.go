@@ -20,25 +20,11 @@ const (
 	MentionName                     // a bare name: a variable, an input or, before a dot, a node
 )
 
-// Mentions are what a template refers to, in the order of the text. A text that
-// does not parse mentions nothing; Problems reports it.
-func Mentions(text string, d Dialect) []Mention {
-	t, err := ParseTemplate(text, d)
-	if err != nil {
-		return nil
-	}
-	return t.Mentions()
-}
-
 // Mentions are what the template refers to, in the order of the text.
 func (t *Template) Mentions() []Mention { return mentions(t.refs) }
 
 // Mentions are what the expression refers to, in the order of the text.
 func (e *Expr) Mentions() []Mention { return mentions(e.refs) }
-
-// Mentions are what the templates in the tree refer to, in the order of Refs.
-// Their offsets count in the string in which each stands.
-func (x *Value) Mentions() []Mention { return mentions(x.refs) }
 
 func mentions(refs []*Ref) []Mention {
 	var found []Mention

@@ -17,16 +17,12 @@ import (
 // for Problems to report. Resolving a resolved workflow again, in the Canonical
 // dialect, changes nothing.
 func Resolve(w *workflow.Workflow, d Dialect, steps []string) {
-	w.Parsed = nil // what it holds is shared, and must not be resolved in place
 	f := newFlow(w)
 	r := &resolver{flow: f, dialect: d, steps: steps, texts: f.texts(d, true), free: map[string]bool{}}
 	r.resolveAll()
-	kept := make(memory, 0, len(r.texts))
 	for i := range r.texts {
 		r.store(&r.texts[i])
-		kept = kept.with(&r.texts[i])
 	}
-	w.Parsed = kept
 }
 
 type resolver struct {

@@ -2,7 +2,6 @@ package expr_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -223,7 +222,11 @@ func TestMentions(t *testing.T) {
 		{Kind: expr.MentionStep, Step: 2}, {Kind: expr.MentionNode, Name: "scan"}, {Kind: expr.MentionNode, Name: "b"},
 		{Kind: expr.MentionGroup, Name: "g"}, {Kind: expr.MentionName, Name: "x"}, {Kind: expr.MentionName, Name: "z"},
 	}
-	got := expr.Mentions(text, expr.Mixed)
+	parsed, err := expr.ParseTemplate(text, expr.Mixed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := parsed.Mentions()
 	for i := range got {
 		got[i].From, got[i].To = 0, 0
 	}
@@ -256,24 +259,5 @@ func BenchmarkResolve(b *testing.B) {
 		w, ids := chain(10_000)
 		b.StartTimer()
 		expr.Resolve(w, expr.Mixed, ids)
-	}
-}
-
-func TestTextsThatChangeAreParsedAgain(t *testing.T) {
-	w := &workflow.Workflow{Body: workflow.Graph{Nodes: []workflow.Node{
-		{ID: "a", Step: &workflow.Task{Prompt: workflow.Template{Text: "{{topic}}"}}},
-		{ID: "b", Step: &workflow.Task{Prompt: workflow.Template{Text: "${nodes.c}"}}},
-	}}}
-	expr.Resolve(w, expr.Mixed, nil)
-	if got := expr.FreeInputs(w); !slices.Equal(got, []string{"topic"}) {
-		t.Errorf("inputs %q", got)
-	}
-	w.Body.Nodes[0].Step.(*workflow.Task).Prompt.Text = "${inputs.other}"
-	if got := expr.FreeInputs(w); !slices.Equal(got, []string{"other"}) {
-		t.Errorf("inputs %q after a text has changed", got)
-	}
-	w.Body.Nodes = w.Body.Nodes[1:]
-	if got := expr.Problems(w); len(got) != 1 || got[0].Kind != expr.UnknownNode {
-		t.Errorf("problems %v after a node has gone", got)
 	}
 }

@@ -45,9 +45,6 @@ func (s *slot) set(text string) {
 // two of them stand in one place.
 func (f *flow) texts(d Dialect, rewritten bool) []parsed {
 	s := &siteList{flow: f, dialect: d, rewritten: rewritten, list: make([]parsed, 0, 16)}
-	if d == Canonical {
-		s.kept, _ = f.w.Parsed.(memory)
-	}
 	s.graph(&f.w.Body)
 	s.tmpl(&f.w.Output, point{place: f.end}, &f.w.Pos)
 	return s.list
@@ -59,19 +56,14 @@ type siteList struct {
 	rewritten bool
 	next      int // place of the next node: Walk's order is the order of places
 	list      []parsed
-	kept      memory // what is left of it
 }
 
 func (s *siteList) add(one site) {
-	p, left, ok := s.kept.parsed(one)
-	if s.kept = left; !ok {
-		p = parse(one, s.dialect)
-	}
 	if n := len(s.list); n == cap(s.list) { // what is left of the workflow probably has as many
 		left := n * (s.end - s.next) / max(s.next, 1)
 		s.list = slices.Grow(s.list, max(n/2, min(left, 4*n)))
 	}
-	s.list = append(s.list, p)
+	s.list = append(s.list, parse(one, s.dialect))
 }
 
 func (s *siteList) graph(g *workflow.Graph) {
