@@ -91,7 +91,7 @@ func providersOf(c project.Config, secrets *secret.Store) map[string]llm.Provide
 			made.Key, made.KeyName = usualKey(secrets, variables), strings.Join(variables, " or ")
 		}
 		if place := secret.Place(p.Key); place != (secret.Place{}) {
-			made.Key, made.KeyName = func() (string, error) { return secrets.At(place) }, place.Env
+			made.Key, made.KeyName, made.KeyInFile = func() (string, error) { return secrets.At(place) }, place.Env, place.File != ""
 		}
 		all[name] = made
 	}

@@ -43,6 +43,8 @@ type Options struct {
 	// By is who starts, answers and cancels, and Via how: both are recorded. "":
 	// the user of this process, and "go".
 	By, Via string
+
+	exactly bool // the directory itself is the project, see at
 }
 
 // OpenDriver opens a driver for the state directory of a project.
@@ -59,8 +61,9 @@ type Project struct {
 	mu    sync.Mutex // files reads and remembers files
 	files *project.Project
 
-	opened sync.Mutex // of driver
+	opened sync.Mutex // of what follows
 	driver driver.Driver
+	closed bool
 	claim  string // names this project among all that may drive its runs
 
 	driving sync.WaitGroup // runs that Start and Resume drive
@@ -75,7 +78,7 @@ func Open(dir string, o Options) (*Project, error) {
 		return nil, &NoDirectoryError{dir}
 	}
 	p := &Project{o: o, claim: rand.Text()}
-	files, err := project.Open(dir, project.Options{State: o.State, StateHome: stateHome(), User: userConfig(), Executors: p.executors, Reserved: slices.Sorted(maps.Keys(o.Agents))})
+	files, err := project.Open(dir, project.Options{State: o.State, StateHome: stateHome(), User: userConfig(), Executors: p.executors, Reserved: slices.Sorted(maps.Keys(o.Agents)), Exactly: o.exactly})
 	if err != nil {
 		return nil, err
 	}
@@ -97,6 +100,7 @@ func (p *Project) Close() error {
 	p.driving.Wait()
 	p.opened.Lock()
 	defer p.opened.Unlock()
+	p.closed = true
 	if p.driver == nil {
 		return nil
 	}
@@ -151,6 +155,9 @@ func (p *Project) ReadFile(file string) ([]byte, error) {
 func (p *Project) runs() (driver.Driver, error) {
 	p.opened.Lock()
 	defer p.opened.Unlock()
+	if p.closed {
+		return nil, ErrClosed
+	}
 	if p.driver != nil {
 		return p.driver, nil
 	}
@@ -168,6 +175,9 @@ func (p *Project) runs() (driver.Driver, error) {
 	p.driver = d
 	return d, nil
 }
+
+// ErrClosed says that a project was closed.
+var ErrClosed = errors.New("hocket: the project is closed")
 
 func (p *Project) openDriver() (OpenDriver, error) {
 	name := p.Config().Driver

@@ -303,3 +303,107 @@ func TestSecretsAreRefused(t *testing.T) {
 		t.Errorf("a memory: %v", err)
 	}
 }
+
+// A start key holds for the run as it was recorded, whatever has become of the files,
+// and a run that nobody began is begun by the next request.
+func TestStartKeyKeepsTheRun(t *testing.T) {
+	dir := t.TempDir()
+	called := filepath.Join(dir, "called.yml")
+	writeFile(t, filepath.Join(dir, "w.yml"), "name: w\nsteps:\n  - {id: c, workflow: called}\n")
+	writeFile(t, called, "name: called\nsteps:\n  - {id: a, agent: shell, config: {command: [echo, old]}}\n")
+	ctx := context.Background()
+	p := openDir(t, dir, hocket.Options{})
+	w, err := p.Load("w.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorded, err := p.Record(ctx, w, nil, hocket.WithKey("k")) // and then its process is gone
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := start(t, p, "w.yml", nil, hocket.WithKey("k"))
+	if res := wait(t, run); run.ID() != recorded.ID() || res.Output != "old" {
+		t.Errorf("the same key: %+v", res)
+	}
+	writeFile(t, called, "name: called\nsteps:\n  - {id: a, agent: shell, config: {command: [echo, new]}}\n  - {id: b, agent: shell, config: {command: [echo, b]}}\n")
+	again, err := openDir(t, dir, hocket.Options{}).Load("w.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var used *hocket.KeyError
+	if _, err := p.Start(ctx, again, nil, hocket.WithKey("k")); !errors.As(err, &used) {
+		t.Errorf("another called workflow: %v", err)
+	}
+}
+
+// The limits of a workflow that a program made are checked like those of a file.
+func TestModelsAreCheckedLikeFiles(t *testing.T) {
+	t.Setenv("ANTHROPIC_API_KEY", "sk-ant-0123456789")
+	p := open(t, map[string]string{".hocket/agents/dear.yml": "agent: llm\nmodel: anthropic/claude-sonnet-4-5\nbudget: {max_cost_usd: 5}\n"}, hocket.Options{})
+	model := workflow.Sequence("w", workflow.Agent("dear", "a"), workflow.Agent("dear", "b"))
+	model.Limits.CostUSD = 1
+	w, err := p.LoadModel(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := w.Check(nil); !strings.Contains(found.String(), "budget-exceeded") {
+		t.Errorf("found %v", found)
+	}
+}
+
+func TestClosed(t *testing.T) {
+	p := open(t, nil, hocket.Options{})
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Runs(context.Background(), hocket.Filter{}); !errors.Is(err, hocket.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+// Many readers of a run with long outputs do not wait for each other.
+func TestReadersOfLongOutputs(t *testing.T) {
+	long := strings.Repeat("long ", 20<<10)
+	own := agents{"long": agent.Func(func(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
+		return agent.Result{Output: long}, nil
+	})}
+	p := open(t, map[string]string{"w.yml": "name: w\nsteps:\n  - {id: a, agent: long}\n  - {id: b, agent: long}\n"}, hocket.Options{Agents: own})
+	run := start(t, p, "w.yml", nil)
+	wait(t, run)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	errs := make(chan error)
+	for range 16 {
+		go func() {
+			_, err := run.State(ctx)
+			errs <- err
+		}()
+	}
+	for range 16 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A run that can still go on is not deleted.
+func TestDelete(t *testing.T) {
+	p := open(t, map[string]string{"w.yml": "name: w\nsteps:\n  - {id: ask, human: {question: 'Go?', options: ['yes']}}\n"}, hocket.Options{})
+	run := start(t, p, "w.yml", nil)
+	wait(t, run)
+	ctx := context.Background()
+	var refused *hocket.RefusedError
+	if err := run.Delete(ctx); !errors.As(err, &refused) {
+		t.Errorf("a waiting run: %v", err)
+	}
+	if _, err := run.Cancel(ctx, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Delete(ctx); err != nil {
+		t.Error(err)
+	}
+	var unknown *hocket.UnknownRunError
+	if _, err := p.Run(ctx, run.ID()); !errors.As(err, &unknown) {
+		t.Errorf("after Delete: %v", err)
+	}
+}

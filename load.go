@@ -13,7 +13,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Workflow is a workflow that was read, with everything that it calls.
+// Workflow is a workflow that was read, with everything that it calls. It is safe for
+// concurrent use.
 type Workflow struct {
 	p    *Project
 	l    *project.Loaded
@@ -82,11 +83,11 @@ func (w *Workflow) Diagnostics() workflow.Diagnostics { return w.l.Diagnostics }
 // Check finds everything that is wrong with the workflow, with what it calls and
 // with the project's own files. A node that has a reply needs no agent.
 func (w *Workflow) Check(replies *Replies) workflow.Diagnostics {
+	w.p.mu.Lock()
+	defer w.p.mu.Unlock()
 	if w.checked != nil && w.checked.replies == replies {
 		return w.checked.found
 	}
-	w.p.mu.Lock()
-	defer w.p.mu.Unlock()
 	var replied func(*workflow.Workflow, string) bool
 	if replies != nil {
 		replied = func(_ *workflow.Workflow, node string) bool { return replies.CoversTask(node) }
@@ -221,10 +222,11 @@ func (p *Project) LoadTask(t Task) (*Workflow, map[string]any, error) {
 		inputs[in.Name] = in.Value
 	}
 	model.Body.Nodes = []workflow.Node{{ID: onlyTask, Title: title, Step: task}}
-	w, err := p.LoadModel(model)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l, err := p.files.LoadTask(model)
 	if err != nil {
 		return nil, nil, err
 	}
-	w.only = task
-	return w, inputs, nil
+	return &Workflow{p: p, l: l, only: task}, inputs, nil
 }

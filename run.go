@@ -178,7 +178,8 @@ type Front struct {
 	Replies *Replies
 }
 
-// Resume drives the run in the background, as Start does.
+// Resume drives the run in the background, as Start does. The error says why it cannot
+// be driven here, see [Run.Drive]; that another process drives it is said by Wait.
 func (r *Run) Resume(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -189,11 +190,18 @@ func (r *Run) Resume(ctx context.Context) error {
 			return nil // it is being driven
 		}
 	}
+	r.mu.Unlock()
+	work, end, err := r.work(ctx, Front{Elsewhere: true})
+	r.mu.Lock()
+	if err != nil {
+		return err
+	}
 	over := make(chan struct{})
 	r.drives = over
 	r.p.driving.Go(func() {
 		defer close(over)
-		result, err := r.Drive(ctx, Front{Elsewhere: true})
+		defer end()
+		result, err := r.d.Drive(ctx, r.id, work)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.result, r.err = result, err
@@ -242,7 +250,7 @@ func (r *Run) work(ctx context.Context, f Front) (driver.Work, func(), error) {
 	if err := missingAgents(r.id, pin.Bundle, agents, replies); err != nil {
 		return fail(err)
 	}
-	trusted, err := p.settleAgain(ctx, pin, replies)
+	trusted, err := p.settleAgain(ctx, pin, agents, replies)
 	if err != nil {
 		return fail(err)
 	}
@@ -264,7 +272,7 @@ func (p *Project) at(dir string) (*Project, error) {
 		dir = p.State() // the run may need nothing of it, and no other place may stand for it
 	}
 	o := p.o
-	o.State = p.State()
+	o.State, o.exactly = p.State(), true
 	return Open(dir, o)
 }
 
@@ -313,8 +321,12 @@ func (r *Run) Wait(ctx context.Context) (engine.Result, error) {
 		select {
 		case <-drives:
 			r.mu.Lock()
-			defer r.mu.Unlock()
-			return r.result, r.err
+			result, err := r.result, r.err
+			r.mu.Unlock()
+			if err != nil || result.Status.Done() {
+				return result, err
+			}
+			return r.awaitElsewhere(ctx) // it may have gone on in another process
 		case <-ctx.Done():
 			return engine.Result{Run: r.id}, context.Cause(ctx)
 		}
@@ -404,7 +416,16 @@ func (r *Run) Fork(ctx context.Context, address string, output *string) (*Run, e
 
 // Delete removes the run and everything that is kept about it. A run that is
 // driven or that can still go on must be cancelled first.
-func (r *Run) Delete(ctx context.Context) error { return r.d.Delete(ctx, r.id) }
+func (r *Run) Delete(ctx context.Context) error {
+	info, err := r.Info(ctx)
+	if err != nil {
+		return err
+	}
+	if !info.Status.Done() {
+		return &RefusedError{Run: r.id, Reason: "it is not over; cancel it first"}
+	}
+	return r.d.Delete(ctx, r.id)
+}
 
 // Kept is what is kept about an attempt of a step.
 func (r *Run) Kept(ctx context.Context, address string, attempt int) (Kept, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/mcp"
 	"github.com/hocket-dev/hocket/agent/mcp/login"
 	"github.com/hocket-dev/hocket/project"
@@ -163,5 +162,3 @@ func (p *Project) Logout(ctx context.Context, nameOrAddress string) (bool, error
 	}
 	return p.logins().Logout(ctx, address)
 }
-
-var _ agent.Tool

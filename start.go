@@ -6,9 +6,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -41,12 +43,16 @@ func WithClaim() StartOption { return func(s *starting) { s.claim = true } }
 // for something that nobody here can give; [Run.Wait] waits for that. When ctx is
 // done the run is interrupted, and [Run.Resume] continues it.
 func (p *Project) Start(ctx context.Context, w *Workflow, inputs map[string]any, options ...StartOption) (*Run, error) {
-	r, err := p.Record(ctx, w, inputs, append(options, WithClaim())...)
+	r, err := p.Record(ctx, w, inputs, slices.Concat(options, []StartOption{WithClaim()})...)
 	if err != nil {
 		return nil, err
 	}
 	if r.existed {
-		return r, nil // whoever started it drives it
+		info, err := r.Info(ctx)
+		if err != nil || info.Driven || info.Status != engine.Running {
+			return r, err
+		}
+		// Whoever started it may be gone. If not, Drive leaves the run to them.
 	}
 	return r, r.Resume(ctx)
 }
@@ -97,7 +103,10 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 		return nil, err
 	}
 	r := p.handle(d, made.Run)
-	r.existed, r.Notes, r.pin, r.agents, r.replies = made.Existed, notes, spec.Pin, p.Agents(), s.replies
+	r.existed, r.Notes = made.Existed, notes
+	if !made.Existed { // else it was started with what is recorded
+		r.pin, r.agents, r.replies = spec.Pin, p.Agents(), s.replies
+	}
 	return r, nil
 }
 
@@ -149,14 +158,23 @@ func (p *Project) spec(w *Workflow, inputs map[string]any, s *starting) (driver.
 	return spec, err
 }
 
+// digests are those of a workflow and of all that it calls.
+func digests(b *workflow.Bundle) []string {
+	var all []string
+	for _, w := range check.Workflows(*b) {
+		all = append(all, workflow.Digest(w))
+	}
+	return all
+}
+
 // requestDigest is the digest of what a run is asked to do, whoever asks.
 func requestDigest(spec *driver.Spec) (string, error) {
 	data, err := json.Marshal(struct {
-		Workflow string
+		Workflow []string
 		Inputs   map[string]any
 		Limits   workflow.Limits
 		Replies  json.RawMessage
-	}{workflow.Digest(spec.Pin.Bundle.Root), spec.Inputs, spec.Limits, spec.Pin.Replies})
+	}{digests(spec.Pin.Bundle), spec.Inputs, spec.Limits, spec.Pin.Replies})
 	if err != nil {
 		return "", fmt.Errorf("hocket: inputs: %w", err)
 	}

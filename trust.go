@@ -133,7 +133,7 @@ func (p *Project) trustNotes(w *Workflow, replies *Replies) ([]string, error) {
 
 // settleAgain compares what the project can do today with what it could when a run
 // was recorded. More of it needs a decision.
-func (p *Project) settleAgain(ctx context.Context, pin *driver.Pin, replies *Replies) (trusted bool, err error) {
+func (p *Project) settleAgain(ctx context.Context, pin *driver.Pin, agents *agent.Set, replies *Replies) (trusted bool, err error) {
 	var before pinnedTrust
 	if pin.Trust != nil {
 		if err := json.Unmarshal(pin.Trust, &before); err != nil {
@@ -143,7 +143,7 @@ func (p *Project) settleAgain(ctx context.Context, pin *driver.Pin, replies *Rep
 	if replies != nil && replies.CoversAll(pin.Bundle) {
 		return before.Trusted, nil
 	}
-	now := p.pinnedPowers(*pin.Bundle)
+	now := p.pinnedPowers(*pin.Bundle, agents)
 	if before.Trusted && !now.Exceeds(before.Powers) {
 		return true, nil
 	}
@@ -151,11 +151,12 @@ func (p *Project) settleAgain(ctx context.Context, pin *driver.Pin, replies *Rep
 	return pinned.Trusted, err
 }
 
-// pinnedPowers are those of a run's workflow with the project's files of today.
-func (p *Project) pinnedPowers(b workflow.Bundle) trust.Powers {
+// pinnedPowers are those of a run's workflow and agents with the project's files of
+// today.
+func (p *Project) pinnedPowers(b workflow.Bundle, agents *agent.Set) trust.Powers {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.files.Pinned(b).Powers()
+	return p.files.Pinned(b, agents).Powers()
 }
 
 // untrusted marks the tasks of an executor: what they start sees no secrets of the

@@ -49,6 +49,7 @@ type initResult struct {
 
 func (a *app) init(dir string) error {
 	home := filepath.Join(dir, ".hocket")
+	fresh := !isDir(home) && !isDir(filepath.Join(dir, ".glee"))
 	res := initResult{Dir: home, Made: []string{}, Kept: []string{}}
 	err := fs.WalkDir(starter, "starter", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -67,7 +68,7 @@ func (a *app) init(dir string) error {
 		}
 		return err
 	})
-	if err == nil && len(res.Kept) == 0 {
+	if err == nil && fresh {
 		err = a.trustNew(dir) // all of it is ours
 	}
 	if err != nil {

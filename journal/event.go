@@ -140,30 +140,47 @@ func (s *Store) chunk(ctx context.Context, number int64, first int, yield func(s
 // linesOneByOne reads events that have long strings, or that a damaged file
 // lets through only up to some point.
 func (s *Store) linesOneByOne(ctx context.Context, number int64, first int, yield func(string, error) bool) (int, error) {
-	rows, err := s.read.QueryContext(ctx, "SELECT seq, data, coalesce(blobs, '') FROM events WHERE run = ? AND seq >= ? AND seq < ? ORDER BY seq", number, first, first+chunk)
-	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
-	n := 0
-	for rows.Next() {
-		var seq int
-		var data, places string
-		if err := rows.Scan(&seq, &data, &places); err != nil {
-			return n, err
-		}
-		if seq != first+n {
-			return n, s.damaged(fmt.Sprintf("event %d is missing", first+n), nil)
-		}
-		if places != "" {
-			if data, err = s.putBack(ctx, data, places); err != nil {
-				return n, s.damaged("", fmt.Errorf("event %d: %w", seq, err))
+	stored, unread := s.storedLines(ctx, number, first)
+	for n, line := range stored {
+		data := line.data
+		if line.places != "" {
+			var err error
+			if data, err = s.putBack(ctx, data, line.places); ctx.Err() != nil {
+				return n, ctx.Err()
+			} else if err != nil {
+				return n, s.damaged("", fmt.Errorf("event %d: %w", first+n, err))
 			}
 		}
-		n++
 		if !yield(data, nil) {
 			return stopped, nil
 		}
 	}
-	return n, rows.Err()
+	return len(stored), unread
+}
+
+// storedLine is an event as it is stored, without its long strings.
+type storedLine struct{ data, places string }
+
+// storedLines reads a chunk of events. It lets go of its connection before anything
+// else is read: readers that each held one and waited for a second would wait for each
+// other.
+func (s *Store) storedLines(ctx context.Context, number int64, first int) ([]storedLine, error) {
+	rows, err := s.read.QueryContext(ctx, "SELECT seq, data, coalesce(blobs, '') FROM events WHERE run = ? AND seq >= ? AND seq < ? ORDER BY seq", number, first, first+chunk)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var lines []storedLine
+	for rows.Next() {
+		var seq int
+		var line storedLine
+		if err := rows.Scan(&seq, &line.data, &line.places); err != nil {
+			return lines, err
+		}
+		if want := first + len(lines); seq != want {
+			return lines, s.damaged(fmt.Sprintf("event %d is missing", want), nil)
+		}
+		lines = append(lines, line)
+	}
+	return lines, rows.Err()
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/syntax"
 	"github.com/hocket-dev/hocket/workflow"
@@ -64,18 +65,26 @@ func (p *Project) LoadText(file string, text []byte) (*Loaded, error) {
 	return l, l.load(&found{file, text})
 }
 
-// LoadModel is Load of a workflow that a program made: a task alone, which is given
-// what its limits leave, or waits.
-func (p *Project) LoadModel(w *workflow.Workflow) (*Loaded, error) {
+// LoadModel is Load of a workflow that a program made.
+func (p *Project) LoadModel(w *workflow.Workflow) (*Loaded, error) { return p.loadModel(w, false) }
+
+// LoadTask is Load of a workflow that is one task, which is given what its limits leave,
+// or waits.
+func (p *Project) LoadTask(w *workflow.Workflow) (*Loaded, error) { return p.loadModel(w, true) }
+
+func (p *Project) loadModel(w *workflow.Workflow, alone bool) (*Loaded, error) {
 	l := p.newLoaded()
-	l.Bundle.Root, l.alone = w, true
+	l.Bundle.Root, l.alone = w, alone
 	l.Limits = check.Override(p.Config.Limits, w.Limits)
 	return l, l.follow()
 }
 
-// Pinned is a workflow as a run was started with, in the project as it is now.
-func (p *Project) Pinned(b workflow.Bundle) *Loaded {
-	l := p.newLoaded()
+// Pinned is a workflow and its agents as a run was started with, in the project as it is
+// now.
+func (p *Project) Pinned(b workflow.Bundle, agents *agent.Set) *Loaded {
+	then := *p
+	then.Agents = agents
+	l := then.newLoaded()
 	l.Bundle, l.settled = b, true
 	return l
 }

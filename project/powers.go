@@ -3,6 +3,8 @@ package project
 import (
 	"fmt"
 	"maps"
+	"net"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -53,7 +55,7 @@ func (l *Loaded) Powers() trust.Powers {
 	var all trust.Powers
 	uses := false
 	l.tasks(func(w *workflow.Workflow, n *workflow.Node, task *workflow.Task, d *agent.Definition) {
-		all = append(all, p.settingsPowers(d, task.Settings, n.Pos)...)
+		all = append(all, p.settingsPowers(d, d.With(task.Settings), n.Pos)...) // a URL and its headers may be in two files
 		if !d.Builtin {
 			all = append(all, p.definitionPowers(d)...)
 		}
@@ -94,7 +96,10 @@ func (p *Project) configPowers() trust.Powers {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
 		switch provider := c.Providers[name]; {
-		case provider.User || provider.Key == (Place{}): // its key is its own, or none is sent
+		case provider.User: // the user has said so
+		case provider.Key == (Place{}) && provider.BaseURL != "" && !isLoopback(provider.BaseURL):
+			add(trust.Address, "providers."+name, "", "lets the model at %s work with the tools of agents", provider.BaseURL)
+		case provider.Key == (Place{}): // none is sent
 		case provider.BaseURL != "":
 			add(trust.Address, "providers."+name, "", "sends the key in %s to %s", provider.Key.words(), provider.BaseURL)
 		default:
@@ -172,6 +177,13 @@ func (p *Project) definitionPowers(d *agent.Definition) trust.Powers {
 	if d.Permissions["mode"] == "full" || permissions.ForCommand("x; y") == agent.Allow {
 		all = append(all, trust.Power{Kind: trust.Autonomy, What: "the agent " + d.Name + " may do everything without asking", Where: where})
 	}
+	if patterns, ok := d.Permissions["shell"].(map[string]any); ok {
+		for _, pattern := range slices.Sorted(maps.Keys(patterns)) {
+			if patterns[pattern] == "allow" {
+				all = append(all, trust.Power{Kind: trust.Autonomy, What: "the agent " + d.Name + " may run commands like this without asking: " + pattern, Where: where})
+			}
+		}
+	}
 	if allowed, ok := d.Permissions["allow"]; ok {
 		all = append(all, trust.Power{Kind: trust.Autonomy, What: "the agent " + d.Name + " may do this without asking: " + workflow.FormatJSON(allowed), Where: where})
 	}
@@ -206,4 +218,14 @@ func (p *Project) place(pos workflow.Pos) string {
 		file = filepath.ToSlash(rel)
 	}
 	return fmt.Sprintf("%s:%d", file, max(pos.Line, 1))
+}
+
+// isLoopback says whether an address is one of this machine.
+func isLoopback(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }

@@ -30,6 +30,8 @@ type Options struct {
 	// are made from what the project says; what is wrong with that is in the
 	// diagnostics.
 	Executors func(root string, c Config) (map[string]agent.Executor, workflow.Diagnostics, error)
+	// Exactly opens the directory itself: nothing above it is looked at.
+	Exactly bool
 	// Reserved are names of executors that no file of the project can take.
 	Reserved []string
 }
@@ -75,7 +77,10 @@ func Open(dir string, o Options) (*Project, error) {
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("project: %s is not a directory", dir)
 	}
-	p := &Project{dir: dir, Root: findRoot(abs), Config: defaultConfig(), State: o.State, reserved: o.Reserved, Sources: make(map[string][]byte), at: map[string]workflow.Pos{}}
+	p := &Project{dir: dir, Root: abs, Config: defaultConfig(), State: o.State, reserved: o.Reserved, Sources: make(map[string][]byte), at: map[string]workflow.Pos{}}
+	if !o.Exactly {
+		p.Root = findRoot(abs)
+	}
 	p.homes = p.homesIn(p.Root)
 	if p.State == "" {
 		p.State = filepath.Join(o.StateHome, "hocket", key(p.Root))

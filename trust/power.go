@@ -18,7 +18,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Kind is what a power is about.
@@ -104,11 +106,35 @@ func (ps Powers) String() string {
 	return b.String()
 }
 
+// line is a power in one line that shows everything in it: a name could hold what a
+// terminal obeys or does not show, and hide the powers behind it.
 func (p Power) line() string {
-	if p.Where == "" {
-		return p.What
+	text := visible(p.What)
+	if p.Where != "" {
+		text += "  (" + visible(p.Where) + ")"
 	}
-	return p.What + "  (" + p.Where + ")"
+	return text
+}
+
+// longest is how many letters of a power are shown. One that is longer is not for people
+// to approve by reading, and says so.
+const longest = 2000
+
+func visible(text string) string {
+	var b strings.Builder
+	count := 0
+	for _, r := range text {
+		if count++; count > longest {
+			return b.String() + fmt.Sprintf("… and %d more bytes that are not shown", len(text)-b.Len())
+		}
+		if unicode.IsGraphic(r) && (r == ' ' || !unicode.IsSpace(r)) && !unicode.Is(unicode.Cf, r) {
+			b.WriteRune(r)
+			continue
+		}
+		quoted := strconv.QuoteRuneToASCII(r)
+		b.WriteString(quoted[1 : len(quoted)-1])
+	}
+	return b.String()
 }
 
 // Diff tells what was added to an older list and what was removed from it, a line each

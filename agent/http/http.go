@@ -108,7 +108,11 @@ func (h *HTTP) request(ctx context.Context, task *agent.Task, set *settings) (*n
 	if err != nil {
 		return nil, nil, err
 	}
-	headers, secret, err := set.headers(h.getenv)
+	getenv := h.getenv
+	if task.Untrusted { // nobody has approved that a variable is sent away
+		getenv = func(name string) (string, bool) { return "", false }
+	}
+	headers, secret, err := set.headers(getenv)
 	if err != nil {
 		return nil, nil, err
 	}

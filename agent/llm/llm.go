@@ -53,7 +53,9 @@ type Provider struct {
 	BaseURL string                 // "": the API's own; for OpenAI and Compatible it ends in /v1 most often
 	Key     func() (string, error) // nil: none is needed. The error says what to set
 	KeyName string                 // the variable that the key comes from, for messages
-	Headers map[string]string      // sent with every request
+	// KeyInFile: only an attempt opens the file. Until then the key counts as there.
+	KeyInFile bool
+	Headers   map[string]string // sent with every request
 }
 
 func (p Provider) address() string {
@@ -160,6 +162,9 @@ func (e *Executor) missing() string {
 
 // unfit is what is wrong with a key that is there; nil: there is none.
 func (p Provider) unfit() error {
+	if p.KeyInFile {
+		return nil
+	}
 	_, err := p.Key()
 	var hinted interface{ Hint() string }
 	if !errors.As(err, &hinted) {

@@ -97,7 +97,7 @@ func (e *Executor) providerOf(model string) (string, error) {
 
 // usable says whether there is a key, or none is needed.
 func (p Provider) usable() bool {
-	if p.Key == nil {
+	if p.Key == nil || p.KeyInFile {
 		return true
 	}
 	_, err := p.Key()

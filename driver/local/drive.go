@@ -70,6 +70,9 @@ func (d *Driver) Drive(ctx context.Context, run string, w driver.Work) (engine.R
 	if err != nil {
 		return engine.Result{}, err
 	}
+	if err := ctx.Err(); err != nil { // before anything of the run is touched
+		return engine.Result{Run: run}, &driver.InterruptedError{Run: run, Cause: context.Cause(ctx)}
+	}
 	made := d.isNew(run)
 	if made == nil {
 		if made, err = d.takeUp(ctx, s, run); err != nil {

@@ -62,6 +62,9 @@ func (l *looker) look(p *pulse) {
 	moved := !now.Leases.Equal(l.last.Leases)
 	recorded := now.Data != l.last.Data
 	l.last = now
+	if moved { // also where nobody hears it yet: who listens later must know who drives
+		l.list()
+	}
 	if p.heard(change) {
 		if moved || l.killed() {
 			l.list()

@@ -132,6 +132,9 @@ func (d *Driver) Kept(ctx context.Context, a driver.AttemptID) (driver.Kept, err
 	if err != nil {
 		return driver.Kept{}, err
 	}
+	if _, err := s.Run(ctx, a.Run); err != nil {
+		return driver.Kept{}, err
+	}
 	k := driver.Kept{Sizes: map[driver.Stream]int64{}}
 	for _, stream := range []driver.Stream{driver.Output, driver.Prompt, driver.Transcript} {
 		if f, err := os.Stat(s.Path(a, stream)); err == nil {
