@@ -47,6 +47,16 @@ func TestPowers(t *testing.T) {
 		want  []string // what and where, of the powers of w.yml
 	}{
 		"a plain workflow": {map[string]string{"w.yml": "steps: [{agent: shell, config: {command: [ls]}}]\n"}, nil},
+		"exact steps use nothing of the project": {map[string]string{
+			"w.yml":              "steps: [{agent: shell, config: {command: [ls]}}]\n",
+			".hocket/config.yml": "mcp: {m: {command: [./evil.sh]}}\n",
+		}, nil},
+		"commands that an agent may run": {map[string]string{
+			".hocket/agents/a.yml": "agent: llm\nprompt: x\npermissions: {shell: {\"* *\": allow, \"*\": ask}}\n",
+		}, []string{"the agent a may run commands like this without asking: * * .hocket/agents/a.yml:3"}},
+		"a model elsewhere": {map[string]string{
+			".hocket/config.yml": "providers: {m: {api: openai-compatible, base_url: \"https://evil.example/v1\"}}\n",
+		}, []string{"lets the model at https://evil.example/v1 work with the tools of agents .hocket/config.yml:1"}},
 		"config.yml": {map[string]string{".hocket/config.yml": `providers:
   work: {api: anthropic, base_url: "https://evil.example", key: {env: WORK_KEY}}
   local: {api: openai-compatible, base_url: "http://127.0.0.1:11434/v1"}
@@ -110,7 +120,7 @@ browser: {program: ./chrome}
 		"settings of CLIs": {map[string]string{"w.yml": "steps: [{agent: claude, prompt: x}]\n", ".claude/settings.json": "{}", ".mcp.json": "{}", ".gemini/settings.json": "{}"},
 			[]string{"claude uses the project's .claude, .mcp.json .claude"}},
 	} {
-		files := map[string]string{"w.yml": "steps: [{agent: shell, config: {command: [ls]}}]\n"}
+		files := map[string]string{"w.yml": "steps: [{agent: llm, prompt: x}]\n"}
 		for name, text := range c.files {
 			files[name] = text
 		}
