@@ -14,9 +14,6 @@ import (
 // Session is a conversation with an agent that a task can continue.
 type Session = session.Session
 
-// SessionUsage is what a session has used in all.
-type SessionUsage = session.Usage
-
 // UnknownSessionError says that no session has an id, or that several begin with
 // it.
 type UnknownSessionError = session.UnknownError

@@ -84,12 +84,7 @@ type Result struct {
 }
 
 // Usage is what an attempt used. An unknown cost is not zero.
-type Usage struct {
-	CostUSD     float64
-	CostUnknown bool
-	TokensIn    int64
-	TokensOut   int64
-}
+type Usage = workflow.Usage
 
 // Error is a failure of which the executor knows the kind.
 type Error struct {

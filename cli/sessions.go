@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-dev/hocket"
-	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -31,14 +30,14 @@ first. A task goes on with one where it is given its id.`,
 
 // sessionLine is one session with --json.
 type sessionLine struct {
-	SessionID string              `json:"session_id"`
-	AgentName string              `json:"agent_name"`
-	AgentCLI  string              `json:"agent_cli"`
-	Created   time.Time           `json:"created_at"`
-	Changed   time.Time           `json:"updated_at"`
-	Native    string              `json:"native_id,omitempty"`
-	Spent     hocket.SessionUsage `json:"spent"`
-	Messages  int                 `json:"messages"`
+	SessionID string         `json:"session_id"`
+	AgentName string         `json:"agent_name"`
+	AgentCLI  string         `json:"agent_cli"`
+	Created   time.Time      `json:"created_at"`
+	Changed   time.Time      `json:"updated_at"`
+	Native    string         `json:"native_id,omitempty"`
+	Spent     workflow.Usage `json:"spent"`
+	Messages  int            `json:"messages"`
 }
 
 func (a *app) sessions() error {
@@ -122,12 +121,8 @@ func (a *app) sessionText(s *hocket.Session) string {
 	row("runs on", s.Executor)
 	row("native id", s.Native)
 	row("began", s.Created.Local().Format(time.DateTime))
-	if used := agent.Usage(s.Spent); used != (agent.Usage{}) {
-		cost := workflow.FormatUSD(used.CostUSD)
-		if used.CostUnknown {
-			cost = "unknown"
-		}
-		row("used", fmt.Sprintf("%d tokens in, %d out, cost %s", used.TokensIn, used.TokensOut, cost))
+	if used := s.Spent; used != (workflow.Usage{}) {
+		row("used", fmt.Sprintf("%d tokens in, %d out, cost %s", used.TokensIn, used.TokensOut, used.CostText()))
 	}
 	for _, m := range s.Messages {
 		b.WriteString("\n" + a.outStyle.Paint(view.Bold, view.Line(m.Role)))

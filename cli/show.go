@@ -119,7 +119,7 @@ func usageText(u engine.RunUsage) string {
 	case u.CostUSD > 0:
 		parts = append(parts, workflow.FormatUSD(u.CostUSD))
 	}
-	if n := u.TokensIn + u.TokensOut; n > 0 {
+	if n := u.Tokens(); n > 0 {
 		parts = append(parts, view.Tokens(n)+" tokens")
 	}
 	return strings.Join(parts, "  ")
@@ -151,13 +151,10 @@ func stepTable(steps []engine.StepResult) *view.Table {
 
 // stepCost is what a step cost, of those that cost something.
 func stepCost(u engine.Usage) string {
-	switch {
-	case u.CostUnknown:
-		return "unknown"
-	case u == engine.Usage{}:
+	if u == (engine.Usage{}) {
 		return ""
 	}
-	return workflow.FormatUSD(u.CostUSD)
+	return u.CostText()
 }
 
 // stepTime is how long a step took, or has taken so far.

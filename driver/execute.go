@@ -57,7 +57,7 @@ func agentTask(run, dir string, def *agent.Definition, cmd *engine.StartTask, at
 // Execute has an executor make an attempt, and puts its end into the engine's words.
 func Execute(ctx context.Context, exec agent.Executor, def *agent.Definition, dir, run string, task *engine.StartTask, at Attempt) Outcome {
 	res, err := exec.Run(ctx, agentTask(run, dir, def, task, at), at.Log)
-	out := Outcome{Output: res.Output, Usage: engine.Usage(res.Usage)}
+	out := Outcome{Output: res.Output, Usage: res.Usage}
 	if err != nil {
 		out.Fault = faultOf(ctx, err)
 	}

@@ -134,12 +134,7 @@ type Forked struct {
 }
 
 // Usage is what an attempt used.
-type Usage struct {
-	CostUSD     float64 `json:"cost_usd,omitempty"`
-	CostUnknown bool    `json:"cost_unknown,omitempty"` // then CostUSD says nothing
-	TokensIn    int64   `json:"tokens_in,omitempty"`
-	TokensOut   int64   `json:"tokens_out,omitempty"`
-}
+type Usage = workflow.Usage
 
 // Fault is the failure of a step: data, kept in the journal.
 type Fault struct {

@@ -106,7 +106,7 @@ func (f *frame) affordsTokens(bound *TaskFacts) bool {
 }
 
 func (f *frame) tokensLeft() int64 {
-	return f.limits.Tokens - f.spent.TokensIn - f.spent.TokensOut - f.tokens
+	return f.limits.Tokens - f.spent.Tokens() - f.tokens
 }
 
 // bindsTokens says whether it is the limit on tokens that holds a task back.
@@ -129,7 +129,7 @@ func (f *frame) budgetText(bound *TaskFacts) string {
 	most, used, reserved, limit := "cost "+usd(bound.MaxCostUSD), usd(f.spent.CostUSD), usd(f.reserved), usd(f.limits.CostUSD)
 	if f.bindsTokens(bound) {
 		count := func(n int64) string { return strconv.FormatInt(n, 10) }
-		most, used, reserved, limit = "use "+count(bound.MaxTokens)+" tokens", count(f.spent.TokensIn+f.spent.TokensOut), count(f.tokens), count(f.limits.Tokens)+" tokens"
+		most, used, reserved, limit = "use "+count(bound.MaxTokens)+" tokens", count(f.spent.Tokens()), count(f.tokens), count(f.limits.Tokens)+" tokens"
 	}
 	if f.spent.CostUnknown { // what is not known counts as what it may have been
 		used = "up to " + used
@@ -195,27 +195,18 @@ func (r *Run) vacate(in *inst, used Usage) {
 	if used.CostUnknown {
 		used.CostUSD = in.cmd.MaxCostUSD
 	}
-	if used != (Usage{}) {
-		in.usage.add(used)
-	}
+	in.usage = in.usage.Plus(used)
 	for f := in.scope().frame; f != nil; f = f.around {
 		f.running--
 		f.reserved -= in.cmd.MaxCostUSD
 		f.tokens -= in.cmd.MaxTokens
-		f.spent.add(used)
+		f.spent = f.spent.Plus(used)
 	}
 	for s := in.scope(); s != nil; s = s.parent {
 		if s.outstanding--; s.outstanding == 0 && (s.ending != "" || s.bodyDone) {
 			r.push(job{endScope, &s.body, nil})
 		}
 	}
-}
-
-func (u *Usage) add(v Usage) {
-	u.CostUSD += v.CostUSD
-	u.CostUnknown = u.CostUnknown || v.CostUnknown
-	u.TokensIn += v.TokensIn
-	u.TokensOut += v.TokensOut
 }
 
 // seatWaiting starts tasks that waited for a slot in f or around it.

@@ -48,17 +48,9 @@ type Session struct {
 	Native string `json:"native_id,omitempty"`
 	// NativeSpent is what the executor says that its own conversation has used; nil:
 	// the same as Spent.
-	NativeSpent *Usage          `json:"native_spent,omitempty"`
-	Spent       Usage           `json:"spent"` // by all who worked in it
+	NativeSpent *agent.Usage    `json:"native_spent,omitempty"`
+	Spent       agent.Usage     `json:"spent"` // by all who worked in it
 	Messages    []agent.Message `json:"messages"`
-}
-
-// Usage is what a conversation has used in all.
-type Usage struct {
-	CostUSD     float64 `json:"cost_usd"`
-	CostUnknown bool    `json:"cost_unknown,omitempty"`
-	TokensIn    int64   `json:"tokens_in"`
-	TokensOut   int64   `json:"tokens_out"`
 }
 
 // Conversation is what an executor needs to take the session up by itself; nil: it
@@ -71,22 +63,19 @@ func (s *Session) Conversation(executor string) *agent.Conversation {
 	if s.NativeSpent != nil {
 		spent = *s.NativeSpent
 	}
-	return &agent.Conversation{Native: s.Native, Spent: agent.Usage(spent)}
+	return &agent.Conversation{Native: s.Native, Spent: spent}
 }
 
 // Remember notes what an executor used, and what it gave to take the session up again;
 // nil: it cannot. What another one knew of it is then no longer all of it.
 func (s *Session) Remember(executor string, used agent.Usage, own *agent.Conversation) {
 	s.Executor, s.Native, s.NativeSpent = executor, "", nil
-	s.Spent.CostUSD += used.CostUSD
-	s.Spent.CostUnknown = s.Spent.CostUnknown || used.CostUnknown
-	s.Spent.TokensIn += used.TokensIn
-	s.Spent.TokensOut += used.TokensOut
+	s.Spent = s.Spent.Plus(used)
 	if own == nil {
 		return
 	}
 	s.Native = own.Native
-	if spent := Usage(own.Spent); spent != s.Spent {
+	if spent := own.Spent; spent != s.Spent {
 		s.NativeSpent = &spent
 	}
 }

@@ -97,13 +97,13 @@ func TestSeveralExecutorsInOneConversation(t *testing.T) {
 		executor string
 		used     agent.Usage
 		gave     *agent.Conversation
-		spent    session.Usage
+		spent    agent.Usage
 		claude   string // what claude may take up afterwards
 	}{
-		{"claude", agent.Usage{CostUSD: 1, TokensIn: 10}, own("c-1", 1), session.Usage{CostUSD: 1, TokensIn: 10}, "c-1"},
-		{"llm", agent.Usage{CostUSD: 2, TokensOut: 5}, nil, session.Usage{CostUSD: 3, TokensIn: 10, TokensOut: 5}, ""},
-		{"claude", agent.Usage{CostUnknown: true}, own("c-2", 4), session.Usage{CostUSD: 3, CostUnknown: true, TokensIn: 10, TokensOut: 5}, "c-2"},
-		{"codex", agent.Usage{}, own("x-1", 9), session.Usage{CostUSD: 3, CostUnknown: true, TokensIn: 10, TokensOut: 5}, ""},
+		{"claude", agent.Usage{CostUSD: 1, TokensIn: 10}, own("c-1", 1), agent.Usage{CostUSD: 1, TokensIn: 10}, "c-1"},
+		{"llm", agent.Usage{CostUSD: 2, TokensOut: 5}, nil, agent.Usage{CostUSD: 3, TokensIn: 10, TokensOut: 5}, ""},
+		{"claude", agent.Usage{CostUnknown: true}, own("c-2", 4), agent.Usage{CostUSD: 3, CostUnknown: true, TokensIn: 10, TokensOut: 5}, "c-2"},
+		{"codex", agent.Usage{}, own("x-1", 9), agent.Usage{CostUSD: 3, CostUnknown: true, TokensIn: 10, TokensOut: 5}, ""},
 	} {
 		got, err := s.Append(id, nil, func(now *session.Session) { now.Remember(turn.executor, turn.used, turn.gave) })
 		if err != nil || got.Spent != turn.spent || got.Executor != turn.executor {

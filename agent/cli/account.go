@@ -92,14 +92,7 @@ func (a *account) usage(prices agent.Prices, before agent.Usage) agent.Usage {
 		total.CostUSD = max(0, math.Round((total.CostUSD-before.CostUSD)*1e9)/1e9) // a difference of sums has a tail
 		total.CostUnknown = total.CostUnknown || before.CostUnknown
 	}
-	return plus(used, total)
-}
-
-func plus(a, b agent.Usage) agent.Usage {
-	return agent.Usage{
-		CostUSD: a.CostUSD + b.CostUSD, CostUnknown: a.CostUnknown || b.CostUnknown,
-		TokensIn: a.TokensIn + b.TokensIn, TokensOut: a.TokensOut + b.TokensOut,
-	}
+	return used.Plus(total)
 }
 
 // sum adds the models up. A cost that the CLI told counts; else tokens have prices.
@@ -120,7 +113,7 @@ func sum(figures map[string]*figure, prices agent.Prices) agent.Usage {
 		if prices != nil {
 			price, known = prices(model)
 		}
-		out = plus(out, f.tokens.Usage(price, known))
+		out = out.Plus(f.tokens.Usage(price, known))
 	}
 	if priced {
 		out.CostUSD, out.CostUnknown = cost, false

@@ -34,7 +34,7 @@ func (o *outcome) result(ctx context.Context, l *launch) (agent.Result, error) {
 	}
 	res := agent.Result{Usage: used}
 	if id := o.session(l); id != "" {
-		res.Conversation = &agent.Conversation{Native: id, Spent: plus(o.r.before, used)}
+		res.Conversation = &agent.Conversation{Native: id, Spent: o.r.before.Plus(used)}
 	}
 	if failed != nil {
 		return res, failed

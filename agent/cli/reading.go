@@ -284,7 +284,7 @@ func (r *reading) fail(means Meaning, reason string) {
 
 func (r *reading) withinBudget() error {
 	used := r.spent.usage(r.prices, r.before)
-	if limit := r.budget.MaxTokens; limit > 0 && used.TokensIn+used.TokensOut > limit {
+	if limit := r.budget.MaxTokens; limit > 0 && used.Tokens() > limit {
 		return errBudget
 	}
 	if limit := r.budget.MaxCostUSD; limit > 0 && used.CostUSD > limit {

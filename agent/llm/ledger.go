@@ -126,9 +126,9 @@ func (l *ledger) room(c *conversation) (int64, error) {
 		}
 	}
 	if budget.MaxTokens > 0 {
-		room := budget.MaxTokens - used.TokensIn - used.TokensOut - l.last
+		room := budget.MaxTokens - used.Tokens() - l.last
 		if room < 1 {
-			return 0, agent.Errorf("the budget of %d tokens does not reach for turn %d: %d are used, and it would begin with about %d", budget.MaxTokens, c.turn, used.TokensIn+used.TokensOut, l.last)
+			return 0, agent.Errorf("the budget of %d tokens does not reach for turn %d: %d are used, and it would begin with about %d", budget.MaxTokens, c.turn, used.Tokens(), l.last)
 		}
 		bound(room)
 	}

@@ -81,11 +81,7 @@ func (s spent) since(before agent.Usage) agent.Usage {
 
 // total is what the conversation used in all.
 func (s spent) total(before agent.Usage) agent.Usage {
-	used := s.since(before)
-	return agent.Usage{
-		CostUSD: before.CostUSD + used.CostUSD, CostUnknown: before.CostUnknown || used.CostUnknown,
-		TokensIn: before.TokensIn + used.TokensIn, TokensOut: before.TokensOut + used.TokensOut,
-	}
+	return before.Plus(s.since(before))
 }
 
 func (s spent) priced() agent.Usage {
