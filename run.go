@@ -73,6 +73,7 @@ type Run struct {
 	pin     *driver.Pin
 	agents  *agent.Set
 	replies *Replies
+	trusted bool
 
 	mu     sync.Mutex
 	drives chan struct{} // closed when the drive in the background is over; nil: there is none
@@ -250,9 +251,11 @@ func (r *Run) work(ctx context.Context, f Front) (driver.Work, func(), error) {
 	if err := missingAgents(r.id, pin.Bundle, agents, replies); err != nil {
 		return fail(err)
 	}
-	trusted, err := p.settleAgain(ctx, pin, agents, replies)
-	if err != nil {
-		return fail(err)
+	trusted := r.trusted
+	if r.agents == nil || f.Replies != nil { // else that was settled when it was recorded
+		if trusted, err = p.settleAgain(ctx, pin, agents, replies); err != nil {
+			return fail(err)
+		}
 	}
 	place := p.newWorkplace(pin.Dir)
 	w := driver.Work{Agents: &lanes{agents, pin, place, trusted}, Asker: f.Asker, Observer: f.Observer, Elsewhere: f.Elsewhere}

@@ -82,7 +82,11 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 	if err != nil {
 		return nil, err
 	}
-	if spec.Pin.Trust, err = p.settleStart(ctx, w, s.replies); err != nil {
+	trusted, err := p.settleStart(ctx, w, s.replies)
+	if err != nil {
+		return nil, err
+	}
+	if spec.Pin.Trust, err = json.Marshal(trusted); err != nil {
 		return nil, err
 	}
 	notes, err := p.trustNotes(w, s.replies)
@@ -105,7 +109,7 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 	r := p.handle(d, made.Run)
 	r.existed, r.Notes = made.Existed, notes
 	if !made.Existed { // else it was started with what is recorded
-		r.pin, r.agents, r.replies = spec.Pin, p.Agents(), s.replies
+		r.pin, r.agents, r.replies, r.trusted = spec.Pin, p.Agents(), s.replies, trusted.Trusted
 	}
 	return r, nil
 }

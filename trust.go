@@ -102,16 +102,12 @@ func (p *Project) CheckTrust(ctx context.Context) error {
 
 // settleStart decides about the powers of a workflow. One whose tasks all have a
 // reply uses none of them.
-func (p *Project) settleStart(ctx context.Context, w *Workflow, replies *Replies) (json.RawMessage, error) {
+func (p *Project) settleStart(ctx context.Context, w *Workflow, replies *Replies) (pinnedTrust, error) {
 	powers := w.Powers()
 	if replies != nil && replies.CoversAll(w.Bundle()) {
-		return json.Marshal(pinnedTrust{Powers: powers})
+		return pinnedTrust{Powers: powers}, nil
 	}
-	pinned, err := p.settle(ctx, powers)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(pinned)
+	return p.settle(ctx, powers)
 }
 
 // trustNotes are what a user should know before a workflow starts: what it may do on
