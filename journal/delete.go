@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// Delete removes a run with its events and files. The error is a *HeldError when a
+// Delete removes a run with its events and files. The error is a *driver.HeldError when a
 // process drives it. What other runs use too, such as the same definition, stays.
 func (s *Store) Delete(ctx context.Context, run string) error {
 	w, err := s.Writer(ctx, run)

@@ -66,10 +66,3 @@ func (e *ConflictError) Error() string {
 
 func (*ConflictError) explained() {}
 func (*UsedKeyError) explained()  {}
-
-// The errors of the seam that a journal returns.
-type (
-	HeldError       = driver.HeldError
-	UnknownRunError = driver.UnknownRunError
-	ExistsError     = driver.ExistsError
-)

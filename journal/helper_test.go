@@ -8,14 +8,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
 
-func testPin(name string) *Pin {
-	return &Pin{Bundle: &workflow.Bundle{Root: &workflow.Workflow{
+func testPin(name string) *driver.Pin {
+	return &driver.Pin{Bundle: &workflow.Bundle{Root: &workflow.Workflow{
 		Name: name,
 		Body: workflow.Graph{Nodes: []workflow.Node{{ID: "work", Step: &workflow.Task{Agent: "shell"}}}},
 	}}}

@@ -13,9 +13,6 @@ import (
 	"github.com/hocket-dev/hocket/internal/filelock"
 )
 
-// Holder is a process that drives a run.
-type Holder = driver.Holder
-
 // lease is the right to drive one run: a lock of the operating system on a file.
 // The kernel lets go of it when the process ends, even by SIGKILL, so a run can
 // be taken up at once. What the file says is for people only.
@@ -29,12 +26,12 @@ func (s *Store) leasePath(run string) string {
 	return filepath.Join(s.leases(), LeaseName(run))
 }
 
-// take locks a run. The error is a *HeldError when another process has it.
+// take locks a run. The error is a *driver.HeldError when another process has it.
 func (s *Store) take(run string) (*lease, error) {
 	path := s.leasePath(run)
 	l, err := takeLease(path)
 	if errors.Is(err, filelock.ErrLocked) {
-		return nil, &HeldError{Run: run, Holder: signature(path)}
+		return nil, &driver.HeldError{Run: run, Holder: signature(path)}
 	}
 	return l, explain(path, err)
 }
@@ -73,10 +70,10 @@ func (s *Store) Claim(name string) (Claim, error) {
 }
 
 // Claimer says which process has a name, if one does.
-func (s *Store) Claimer(name string) (Holder, bool) {
+func (s *Store) Claimer(name string) (driver.Holder, bool) {
 	path := s.claimPath(name)
 	if !held(path) {
-		return Holder{}, false
+		return driver.Holder{}, false
 	}
 	return signature(path), true
 }
@@ -87,7 +84,7 @@ func (l *lease) sign() error {
 	if err != nil {
 		host = "this machine"
 	}
-	text, err := json.Marshal(Holder{PID: os.Getpid(), Host: host, Since: time.Now().Round(time.Second).UTC()})
+	text, err := json.Marshal(driver.Holder{PID: os.Getpid(), Host: host, Since: time.Now().Round(time.Second).UTC()})
 	if err == nil {
 		err = l.File.Truncate(0)
 	}
@@ -98,8 +95,8 @@ func (l *lease) sign() error {
 }
 
 // signature reads what a holder wrote. It may not have written anything yet.
-func signature(path string) Holder {
-	var h Holder
+func signature(path string) driver.Holder {
+	var h driver.Holder
 	f, err := os.Open(path)
 	if err != nil {
 		return h
@@ -107,16 +104,16 @@ func signature(path string) Holder {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, 4096))
 	if err != nil || json.Unmarshal(text, &h) != nil {
-		return Holder{}
+		return driver.Holder{}
 	}
 	return h
 }
 
 // Driver says which process drives a run, if one does.
-func (s *Store) Driver(run string) (Holder, bool) {
+func (s *Store) Driver(run string) (driver.Holder, bool) {
 	path := s.leasePath(run)
 	if !held(path) {
-		return Holder{}, false
+		return driver.Holder{}, false
 	}
 	return signature(path), true
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/hocket-dev/hocket/driver"
 )
 
 func TestOneDriverAtATime(t *testing.T) {
@@ -14,7 +16,7 @@ func TestOneDriverAtATime(t *testing.T) {
 	a, b := openStore(t, dir), openStore(t, dir)
 	w := createRun(t, a, "demo-1")
 
-	var held *HeldError
+	var held *driver.HeldError
 	if _, err := b.Writer(ctx, "demo-1"); !errors.As(err, &held) || held.PID != os.Getpid() || held.Since.IsZero() {
 		t.Fatalf("a second driver gets %v", err)
 	}
@@ -53,7 +55,7 @@ func TestLeaseRace(t *testing.T) {
 			for range 150 {
 				w, err := s.Writer(ctx, "demo-1")
 				if err != nil {
-					var held *HeldError
+					var held *driver.HeldError
 					if !errors.As(err, &held) {
 						t.Error(err)
 					}
@@ -91,7 +93,7 @@ func TestLeaseOfAKilledProcess(t *testing.T) {
 	c := startChild(t, "hold", dir, "demo-1")
 	c.expect(t, "held")
 
-	var held *HeldError
+	var held *driver.HeldError
 	_, err := s.Writer(context.Background(), "demo-1")
 	if !errors.As(err, &held) || held.PID != c.cmd.Process.Pid {
 		t.Fatalf("while a child drives: %v", err)

@@ -13,11 +13,9 @@ import (
 	"github.com/hocket-dev/hocket/driver"
 )
 
-// Pin is what a run was started with. It is stored once, by the hash of its JSON,
-// for all runs that use the same.
-type Pin = driver.Pin
-
-func encodePin(p *Pin) (hash string, data []byte, err error) {
+// encodePin is a pin as it is stored: once, by the hash of its JSON, for all runs
+// that use the same.
+func encodePin(p *driver.Pin) (hash string, data []byte, err error) {
 	if p == nil || p.Bundle == nil || p.Bundle.Root == nil {
 		return "", nil, errors.New("journal: a pin needs a workflow")
 	}
@@ -30,18 +28,18 @@ func encodePin(p *Pin) (hash string, data []byte, err error) {
 }
 
 // Pin reads what a run was started with.
-func (s *Store) Pin(ctx context.Context, run string) (*Pin, error) {
+func (s *Store) Pin(ctx context.Context, run string) (*driver.Pin, error) {
 	var data []byte
 	err := s.read.QueryRowContext(ctx, "SELECT p.data FROM runs r JOIN pins p ON p.hash = r.pin WHERE r.id = ?", run).Scan(&data)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, &UnknownRunError{ID: run}
+		return nil, &driver.UnknownRunError{ID: run}
 	}
 	if err != nil {
 		return nil, explain(s.file, err)
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber() // values keep their numbers as they are written
-	p := &Pin{}
+	p := &driver.Pin{}
 	if err := dec.Decode(p); err != nil {
 		return nil, s.damaged("", fmt.Errorf("definition of run %s: %w", run, err))
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 )
 
@@ -214,7 +215,7 @@ func (f files) events(t *testing.T, dir string) int {
 	defer s.Close()
 	n := 0
 	for ev, err := range s.Events(context.Background(), "demo-1", 0) {
-		var unknown *UnknownRunError
+		var unknown *driver.UnknownRunError
 		if errors.As(err, &unknown) {
 			return 0
 		}

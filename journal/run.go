@@ -34,7 +34,7 @@ type Run struct {
 // NewRun is what Create records.
 type NewRun struct {
 	ID           string
-	Pin          *Pin
+	Pin          *driver.Pin
 	Origin       string
 	Owner        driver.Owner
 	Key, Request string // see driver.Spec
@@ -110,7 +110,7 @@ func (n *NewRun) insert(tx *sql.Tx, pin string) (number int64, err error) {
 		n.ID, root.Name, workflow.Digest(root), pin, at, string(engine.Running), at, n.Origin,
 		workflow.FormatJSON(n.Owner), n.Key, n.Request, len(n.Events))
 	if database.IsTaken(err) {
-		return 0, &ExistsError{Run: n.ID}
+		return 0, &driver.ExistsError{Run: n.ID}
 	}
 	if err != nil {
 		return 0, err
@@ -150,11 +150,11 @@ func (s *Store) List(ctx context.Context, f driver.Filter) ([]Run, error) {
 	return s.runs(ctx, where+" ORDER BY number DESC LIMIT ?", append(args, cmp.Or(f.Limit, -1))...)
 }
 
-// Run is the run with an id. The error is an *UnknownRunError.
+// Run is the run with an id. The error is an *driver.UnknownRunError.
 func (s *Store) Run(ctx context.Context, id string) (Run, error) {
 	found, err := s.runs(ctx, "WHERE id = ?", id)
 	if err == nil && len(found) == 0 {
-		err = &UnknownRunError{ID: id}
+		err = &driver.UnknownRunError{ID: id}
 	}
 	if err != nil {
 		return Run{}, err
@@ -163,7 +163,7 @@ func (s *Store) Run(ctx context.Context, id string) (Run, error) {
 }
 
 // Find finds a run by its id or by the beginning of it, if only one run begins
-// so. The error is an *UnknownRunError.
+// so. The error is an *driver.UnknownRunError.
 func (s *Store) Find(ctx context.Context, id string) (Run, error) {
 	const most = 10 // candidates to name
 	found, err := s.runs(ctx, "WHERE id >= ?1 AND id < ?1 || char(0x10ffff) ORDER BY id <> ?1, number DESC LIMIT ?2", id, most)
@@ -171,11 +171,11 @@ func (s *Store) Find(ctx context.Context, id string) (Run, error) {
 	case err != nil:
 		return Run{}, err
 	case id == "" || len(found) == 0:
-		return Run{}, &UnknownRunError{ID: id}
+		return Run{}, &driver.UnknownRunError{ID: id}
 	case len(found) == 1 || found[0].ID == id:
 		return found[0], nil
 	}
-	unknown := &UnknownRunError{ID: id}
+	unknown := &driver.UnknownRunError{ID: id}
 	for _, r := range found {
 		unknown.Candidates = append(unknown.Candidates, r.ID)
 	}
@@ -233,7 +233,7 @@ func (s *Store) number(ctx context.Context, run string) (int64, error) {
 	var n int64
 	err := s.read.QueryRowContext(ctx, "SELECT number FROM runs WHERE id = ?", run).Scan(&n)
 	if errors.Is(err, sql.ErrNoRows) {
-		return 0, &UnknownRunError{ID: run}
+		return 0, &driver.UnknownRunError{ID: run}
 	}
 	return n, explain(s.file, err)
 }

@@ -149,7 +149,7 @@ func TestListOfRuns(t *testing.T) {
 			t.Errorf("Find(%q) = %q, want %q", f.prefix, got, f.want)
 		}
 	}
-	var exists *ExistsError
+	var exists *driver.ExistsError
 	if _, err := s.Create(NewRun{ID: "other-b", Pin: testPin("demo"), Events: []engine.Envelope{started("other-b")}}); err == nil {
 		t.Error("a run was created while another driver holds its id")
 	}

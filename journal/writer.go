@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/internal/database"
 )
@@ -50,8 +51,8 @@ func costs(e engine.Envelope) bool {
 	return ok && ended.Usage != engine.Usage{}
 }
 
-// Writer takes a run up. The error is a *HeldError when another process has it,
-// an *UnknownRunError when it does not exist.
+// Writer takes a run up. The error is a *driver.HeldError when another process has it,
+// an *driver.UnknownRunError when it does not exist.
 func (s *Store) Writer(ctx context.Context, run string) (*Writer, error) {
 	if s.write == nil {
 		return nil, s.reason
@@ -64,7 +65,7 @@ func (s *Store) Writer(ctx context.Context, run string) (*Writer, error) {
 	// A driver that has written the run needs no other connection to read this.
 	err = s.write.QueryRowContext(ctx, "SELECT number, (SELECT coalesce(max(seq), 0) + 1 FROM events WHERE run = number) FROM runs WHERE id = ?", run).Scan(&w.number, &w.next)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = &UnknownRunError{ID: run}
+		err = &driver.UnknownRunError{ID: run}
 	}
 	if err != nil {
 		return nil, explain(s.file, errors.Join(err, lease.Release()))

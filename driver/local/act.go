@@ -17,11 +17,11 @@ import (
 func (d *Driver) Act(ctx context.Context, run string, ev engine.Event) (driver.Receipt, error) {
 	s, err := d.changing(run)
 	if err != nil {
-		return Receipt{}, err
+		return driver.Receipt{}, err
 	}
 	e, err := roundTrip(engine.Envelope{Event: ev})
 	if err != nil {
-		return Receipt{}, err
+		return driver.Receipt{}, err
 	}
 	for {
 		writer, err := s.Writer(ctx, run)
@@ -32,11 +32,11 @@ func (d *Driver) Act(ctx context.Context, run string, ev engine.Event) (driver.R
 		}
 		var held *driver.HeldError
 		if !errors.As(err, &held) {
-			return Receipt{}, err
+			return driver.Receipt{}, err
 		}
 		settled, err := d.send(ctx, s, held, e.Event)
 		if settled || err != nil {
-			return Receipt{Driven: true}, err
+			return driver.Receipt{Driven: true}, err
 		}
 	}
 }
@@ -52,10 +52,10 @@ func roundTrip(e engine.Envelope) (engine.Envelope, error) {
 }
 
 // recordIdle records an event in a run that nobody drives.
-func recordIdle(ctx context.Context, store *journal.Store, w *journal.Writer, ev engine.Event) (Receipt, error) {
+func recordIdle(ctx context.Context, store *journal.Store, w *journal.Writer, ev engine.Event) (driver.Receipt, error) {
 	r, events, err := load(ctx, store, w.Run())
 	if err != nil {
-		return Receipt{}, err
+		return driver.Receipt{}, err
 	}
 	now := moment(time.Now())
 	for _, e := range events { // time never goes back within a run
@@ -67,13 +67,13 @@ func recordIdle(ctx context.Context, store *journal.Store, w *journal.Writer, ev
 	_, answer := ev.(*engine.Answered)
 	late := answer && overdue(r, now) != ""
 	if err := r.Admit(i.envelope(ev)); err != nil && !late {
-		return Receipt{}, &RefusedError{Run: w.Run(), Reason: err.Error()}
+		return driver.Receipt{}, &driver.RefusedError{Run: w.Run(), Reason: err.Error()}
 	}
-	var refused *RefusedError
+	var refused *driver.RefusedError
 	if err = i.record(ev, late); err == nil || errors.As(err, &refused) {
 		err = errors.Join(err, w.Append(journal.Batch{Summary: summary(r)}))
 	}
-	return Receipt{Status: r.Status()}, err
+	return driver.Receipt{Status: r.Status()}, err
 }
 
 // idler records events in a run that nobody drives.
@@ -120,7 +120,7 @@ func (i *idler) record(ev engine.Event, late bool) error {
 		}
 	}
 	if err := i.run.Admit(i.envelope(ev)); err != nil {
-		return &RefusedError{Run: i.w.Run(), Reason: err.Error()}
+		return &driver.RefusedError{Run: i.w.Run(), Reason: err.Error()}
 	}
 	if err := i.add(ev); err != nil || !cancel || i.run.Status().Done() {
 		return err
@@ -169,7 +169,7 @@ func (d *Driver) send(ctx context.Context, store *journal.Store, held *driver.He
 		case err != nil:
 			return false, err
 		case ok && v.Refused != "":
-			return true, &RefusedError{Run: held.Run, Reason: v.Refused}
+			return true, &driver.RefusedError{Run: held.Run, Reason: v.Refused}
 		case ok:
 			return true, nil
 		}

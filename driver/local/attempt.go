@@ -37,11 +37,11 @@ func newAttempts() *attempts {
 }
 
 // worker makes one attempt.
-type worker func(ctx context.Context, at Attempt) Outcome
+type worker func(ctx context.Context, at driver.Attempt) driver.Outcome
 
 // start has an attempt made. A panic of an agent, or its runtime.Goexit, is a
 // failed attempt. The result carries the time at which the attempt ended.
-func (as *attempts) start(key attemptKey, work worker, log *attemptLog, at Attempt, clock runClock, mail *mailbox) {
+func (as *attempts) start(key attemptKey, work worker, log *attemptLog, at driver.Attempt, clock runClock, mail *mailbox) {
 	ctx, cancel := context.WithCancelCause(as.base)
 	as.open[key] = cancel
 	as.flying++
@@ -60,8 +60,8 @@ func (as *attempts) start(key attemptKey, work worker, log *attemptLog, at Attem
 	}()
 }
 
-func failed(format string, args ...any) Outcome {
-	return Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: fmt.Sprintf(format, args...)}}
+func failed(format string, args ...any) driver.Outcome {
+	return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: fmt.Sprintf(format, args...)}}
 }
 
 // stop tells an attempt to end. It may have ended already.

@@ -77,7 +77,7 @@ func TestMendedRun(t *testing.T) {
 
 func TestUnknownRun(t *testing.T) {
 	s := openStore(t)
-	var unknown *journal.UnknownRunError
+	var unknown *driver.UnknownRunError
 	if _, err := driveRun(t.Context(), s, "nope", work{Agents: echo}); !errors.As(err, &unknown) {
 		t.Errorf("Resume gives %v", err)
 	}

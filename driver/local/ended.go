@@ -5,12 +5,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 )
 
 // endedEvent is the event of an outcome, with everything in it as it will come
 // back from the journal: a replay must see what the run saw.
-func endedEvent(address string, attempt int, out Outcome) *engine.TaskEnded {
+func endedEvent(address string, attempt int, out driver.Outcome) *engine.TaskEnded {
 	ev := &engine.TaskEnded{Address: address, Attempt: attempt, Output: valid(out.Output), Usage: out.Usage}
 	if c := ev.Usage.CostUSD; math.IsNaN(c) || math.IsInf(c, 0) {
 		ev.Usage.CostUSD, ev.Usage.CostUnknown = 0, true

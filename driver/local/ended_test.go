@@ -7,13 +7,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 )
 
 // What is stepped is what will be replayed, whatever agents give back.
 func TestEventsSurviveTheJournal(t *testing.T) {
 	local := time.FixedZone("somewhere", 3600)
-	for _, out := range []Outcome{
+	for _, out := range []driver.Outcome{
 		{Output: "plain"},
 		{Output: "bytes \xff\xfe and \x00 and <&> and \u2028"},
 		{Usage: engine.Usage{CostUSD: math.NaN()}},

@@ -40,7 +40,7 @@ func fork(ctx context.Context, store *journal.Store, spec driver.ForkSpec, now t
 	}
 	events, err := engine.Fork(pin.Bundle, old, spec.Address, id, now)
 	if err != nil {
-		return "", &RefusedError{Run: spec.From, Reason: err.Error()}
+		return "", &driver.RefusedError{Run: spec.From, Reason: err.Error()}
 	}
 	r, err := engine.New(pin.Bundle)
 	if err != nil {
@@ -53,7 +53,7 @@ func fork(ctx context.Context, store *journal.Store, spec driver.ForkSpec, now t
 	}
 	rest, err := instead(r, pin.Bundle, spec, now)
 	if err != nil {
-		return "", &RefusedError{Run: spec.From, Reason: err.Error()}
+		return "", &driver.RefusedError{Run: spec.From, Reason: err.Error()}
 	}
 	w, err := store.Create(journal.NewRun{
 		ID: id, Pin: pin, Origin: spec.From, Created: now,

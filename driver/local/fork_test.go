@@ -136,7 +136,7 @@ func TestRecordedByOneDrivenByAnother(t *testing.T) {
 	once := task("deploy", "deployed")
 	once.Once = true
 	started := engine.Envelope{Time: time.Now().UTC(), Unattended: true, Event: &engine.Started{Run: "demo-1", Version: engine.Version}}
-	w, err := s.Create(journal.NewRun{ID: "demo-1", Pin: &journal.Pin{Bundle: chain(once)}, Created: started.Time, Events: []engine.Envelope{started}})
+	w, err := s.Create(journal.NewRun{ID: "demo-1", Pin: &driver.Pin{Bundle: chain(once)}, Created: started.Time, Events: []engine.Envelope{started}})
 	if err != nil {
 		t.Fatal(err)
 	}

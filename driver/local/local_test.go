@@ -70,7 +70,7 @@ func chain(nodes ...workflow.Node) *workflow.Bundle {
 }
 
 func spec(b *workflow.Bundle) driver.Spec {
-	return driver.Spec{Run: "demo-1", Pin: &journal.Pin{Bundle: b, Dir: "/project"}, Limits: workflow.Limits{Steps: 100, Parallel: 10, Runtime: time.Hour}}
+	return driver.Spec{Run: "demo-1", Pin: &driver.Pin{Bundle: b, Dir: "/project"}, Limits: workflow.Limits{Steps: 100, Parallel: 10, Runtime: time.Hour}}
 }
 
 func start(t *testing.T, s *journal.Store, b *workflow.Bundle, o work) engine.Result {

@@ -85,7 +85,7 @@ func (l *loop) drive(ctx context.Context, first func() error) (engine.Result, er
 func (l *loop) guard(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = &BrokenError{Run: l.writer.Run(), Seq: l.writer.Recorded(), Cause: p, Stack: debug.Stack()}
+			err = &driver.BrokenError{Run: l.writer.Run(), Seq: l.writer.Recorded(), Cause: p, Stack: debug.Stack()}
 		}
 	}()
 	return do()
@@ -301,7 +301,7 @@ func (l *loop) startTask(task engine.StartTask) {
 	key := attemptKey{task.Address, task.Attempt}
 	id := driver.AttemptID{Run: l.writer.Run(), Address: task.Address, Attempt: task.Attempt}
 	log := &attemptLog{l.store, id, l.store.Log(id), l.audience}
-	at := Attempt{
+	at := driver.Attempt{
 		Ask:       l.asking(key, log),
 		Keep:      log.keep,
 		Note:      log.note,
@@ -315,11 +315,11 @@ func (l *loop) worker(task *engine.StartTask) worker {
 	run := l.writer.Run()
 	if exec, ok := l.script.task(task); ok {
 		def := &agent.Definition{Name: task.Agent, Builtin: true}
-		return func(ctx context.Context, at Attempt) Outcome {
+		return func(ctx context.Context, at driver.Attempt) driver.Outcome {
 			return driver.Execute(ctx, exec, def, l.pin.Dir, run, task, at)
 		}
 	}
-	return func(ctx context.Context, at Attempt) Outcome { return l.o.Agents.Run(ctx, run, task, at) }
+	return func(ctx context.Context, at driver.Attempt) driver.Outcome { return l.o.Agents.Run(ctx, run, task, at) }
 }
 
 // interrupted records what had ended before the interruption, and no more: what
@@ -366,7 +366,7 @@ func (l *loop) settle(err error) error {
 	}
 	l.letters = l.mail.close()
 	l.refuseAnswers()
-	var broken *BrokenError
+	var broken *driver.BrokenError
 	if errors.As(err, &broken) {
 		return errors.Join(err, l.append(journal.Batch{Problem: broken.Error()}))
 	}

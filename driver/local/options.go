@@ -2,8 +2,6 @@ package local
 
 import (
 	"time"
-
-	"github.com/hocket-dev/hocket/driver"
 )
 
 // Options say how a driver is opened. The zero value is the default.
@@ -32,16 +30,6 @@ func (o Options) withDefaults() Options {
 	}
 	return o
 }
-
-// What crosses the seam, by shorter names.
-type (
-	Attempt = driver.Attempt
-	Outcome = driver.Outcome
-	Receipt = driver.Receipt
-
-	RefusedError = driver.RefusedError
-	BrokenError  = driver.BrokenError
-)
 
 // Clock is a source of time.
 type Clock interface {

@@ -71,10 +71,10 @@ func driveBusy(dir string, agents driver.Agents) error {
 	fmt.Println("open")
 	ctx, o := context.Background(), work{Agents: agents}
 	res, err := driveRun(ctx, store, busyRun, o)
-	var unknown *journal.UnknownRunError
+	var unknown *driver.UnknownRunError
 	if errors.As(err, &unknown) {
 		res, err = startRun(ctx, store, driver.Spec{
-			Run: busyRun, Pin: &journal.Pin{Bundle: drivertest.Busy()}, Inputs: drivertest.BusyInputs(12),
+			Run: busyRun, Pin: &driver.Pin{Bundle: drivertest.Busy()}, Inputs: drivertest.BusyInputs(12),
 			Limits: workflow.Limits{Steps: 100, Parallel: 4, Runtime: time.Hour},
 		}, o)
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
-	"github.com/hocket-dev/hocket/journal"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -24,7 +23,7 @@ func TestTakenUpFromASnapshot(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := openStore(t)
-			spec := driver.Spec{Run: "demo-1", Pin: &journal.Pin{Bundle: bundle}, Inputs: items(1500), Limits: workflow.Limits{Parallel: 100}}
+			spec := driver.Spec{Run: "demo-1", Pin: &driver.Pin{Bundle: bundle}, Inputs: items(1500), Limits: workflow.Limits{Parallel: 100}}
 			if res, err := startRun(t.Context(), s, spec, work{Agents: noop{}}); err != nil || res.Status != engine.Waiting {
 				t.Fatal(res.Status, err)
 			}
