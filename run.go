@@ -42,7 +42,7 @@ type (
 	// HeldError says that another process drives a run.
 	HeldError = driver.HeldError
 	// RefusedError says why a run does not take an answer, a cancellation or a
-	// raised limit. Nothing was recorded.
+	// raised limit. It was not recorded.
 	RefusedError = driver.RefusedError
 	// InterruptedError says that a run was stopped before its end. Resume
 	// continues it.

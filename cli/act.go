@@ -38,7 +38,7 @@ func (a *app) actOn(cmd *cobra.Command, id string, v act) error {
 func refused(err error) error {
 	var no *hocket.RefusedError
 	if errors.As(err, &no) {
-		return usagef("nothing was changed", "%v", err)
+		return usagef("it was not recorded", "%v", err)
 	}
 	return err
 }

@@ -74,7 +74,7 @@ func (a *app) failedText(d *drive, res engine.Result) string {
 	id, reason := d.run.ID(), view.Because(res.Status, res.Error)
 	switch {
 	case res.Error == "":
-		reason = ": the run ended so"
+		reason = ": no reason was recorded"
 	case reason == res.Error:
 		reason = ": " + view.Line(reason)
 	default:

@@ -46,7 +46,8 @@ type Driver interface {
 	// follow it then waits for more, until the run is over or ctx is done.
 	Events(ctx context.Context, run string, after int, follow bool) iter.Seq2[engine.Envelope, error]
 	// Read yields what an attempt left in a stream from a byte offset on. With
-	// follow it waits for more until the attempt has ended or ctx is done.
+	// follow it waits for more until the attempt has ended, or nobody drives the run
+	// and it is not pending, or ctx is done.
 	Read(ctx context.Context, a AttemptID, s Stream, offset int64, follow bool) iter.Seq2[[]byte, error]
 	// Kept is what is kept about an attempt.
 	Kept(ctx context.Context, a AttemptID) (Kept, error)
@@ -55,7 +56,7 @@ type Driver interface {
 
 	// Act records an answer, a cancellation or a raised limit. A process that
 	// drives the run goes on by itself. The error is a *[RefusedError] if the run
-	// does not take the event; nothing was recorded then.
+	// does not take the event, which is not recorded then.
 	Act(ctx context.Context, run string, ev engine.Event) (Receipt, error)
 	// Fork records a new run that repeats another one up to a step.
 	Fork(ctx context.Context, spec ForkSpec) (Created, error)
@@ -84,7 +85,7 @@ type Owner struct {
 	By  string `json:"by,omitempty"`  // a person or a program, e.g. "ada"
 	Via string `json:"via,omitempty"` // a front end, e.g. "cli", "http", "go"
 	// Claim names the process that means to drive the run: any name that no other
-	// process uses. Until the run has been begun, and while the driver that recorded
+	// process uses. Until the run has been taken up, and while the driver that recorded
 	// it is open, others do not take it up. "": anybody may.
 	Claim string `json:"claim,omitempty"`
 }
@@ -130,8 +131,11 @@ type Info struct {
 	Changed  time.Time
 	// Status is how far the run has come. A run that is Running and that no
 	// process drives was interrupted: see Driven.
-	Status  engine.Status
-	Driven  bool   // a process drives it now
+	Status engine.Status
+	Driven bool // a process drives it now
+	// Pending: no process has taken it up yet. The one that claimed it, if one did, is
+	// still there to do so.
+	Pending bool
 	Holder  Holder // that process, as far as it is known
 	Origin  string // the run that this one was forked from
 	Problem string // why the engine could not go on, a defect of the program
@@ -207,10 +211,10 @@ type Kept struct {
 	Dir     string           // where Files are on this machine; "": not here
 }
 
-// Receipt says what became of an event that was recorded.
+// Receipt says who goes on with a run after an event was recorded in it.
 type Receipt struct {
-	// Driven: another process drives the run and goes on by itself. Else Drive
-	// has to.
+	// Driven: the process that drives the run, which may be this one, goes on by
+	// itself. Else Drive has to.
 	Driven bool
-	Status engine.Status // of the run, if it is not driven
+	Status engine.Status // of the run, if it is not driven; else ""
 }

@@ -50,7 +50,8 @@ func (e *KeyError) Error() string {
 }
 
 // RefusedError says why an answer, a cancellation, a raised limit, a fork or a
-// deletion was not taken. Nothing was recorded.
+// deletion was not taken: it was not recorded. What had happened before it, such as
+// a deadline that was over, may have been.
 type RefusedError struct {
 	Run    string
 	Reason string

@@ -52,8 +52,8 @@ func (e *WithdrawnError) Error() string { return fmt.Sprintf("message %d was wit
 
 func (*WithdrawnError) explained() {}
 
-// Send puts a message into the inbox of a run and gives its id.
-func (s *Store) Send(ctx context.Context, run string, ev engine.Event) (int64, error) {
+// Send puts a message into the inbox of a run, sent at a time, and gives its id.
+func (s *Store) Send(ctx context.Context, run string, ev engine.Event, at time.Time) (int64, error) {
 	number, err := s.number(ctx, run)
 	if err != nil {
 		return 0, err
@@ -64,7 +64,7 @@ func (s *Store) Send(ctx context.Context, run string, ev engine.Event) (int64, e
 	}
 	var id int64
 	err = s.transact(func(tx *sql.Tx) error {
-		res, err := tx.Exec("INSERT INTO inbox (run, event, sent) VALUES (?, ?, ?)", number, string(data), micros(time.Now()))
+		res, err := tx.Exec("INSERT INTO inbox (run, event, sent) VALUES (?, ?, ?)", number, string(data), micros(at))
 		if err == nil {
 			id, err = res.LastInsertId()
 		}

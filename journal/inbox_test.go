@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -22,16 +23,16 @@ func TestInbox(t *testing.T) {
 	raise := &engine.LimitRaised{}
 	var ids []int64
 	for _, ev := range []engine.Event{answer, cancel, raise} {
-		id, err := sender.Send(ctx, "demo-1", ev)
+		id, err := sender.Send(ctx, "demo-1", ev, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
 		ids = append(ids, id)
 	}
-	if _, err := sender.Send(ctx, "demo-2", cancel); err != nil {
+	if _, err := sender.Send(ctx, "demo-2", cancel, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sender.Send(ctx, "nope", cancel); err == nil {
+	if _, err := sender.Send(ctx, "nope", cancel, time.Now()); err == nil {
 		t.Error("a message to an unknown run was taken")
 	}
 	if gone, err := sender.Withdraw(ids[2]); err != nil || !gone {

@@ -56,7 +56,7 @@ func takeLease(path string) (*lease, error) {
 type Claim struct{ *lease }
 
 func (s *Store) claimPath(name string) string {
-	return filepath.Join(s.dir, "claims", fileNameOf(name)+".lock")
+	return filepath.Join(s.leases(), fileNameOf(name)+".claim")
 }
 
 // Claim takes a name. The error says so if another process has it.
@@ -69,14 +69,11 @@ func (s *Store) Claim(name string) (Claim, error) {
 	return Claim{l}, explain(path, err)
 }
 
-// Claimer says which process has a name, if one does.
-func (s *Store) Claimer(name string) (driver.Holder, bool) {
-	path := s.claimPath(name)
-	if !held(path) {
-		return driver.Holder{}, false
-	}
-	return signature(path), true
-}
+// Claimer is the process that has a name, as far as it is known.
+func (s *Store) Claimer(name string) driver.Holder { return signature(s.claimPath(name)) }
+
+// Claimed says whether a process has a name.
+func (s *Store) Claimed(name string) bool { return held(s.claimPath(name)) }
 
 // sign writes who holds the lease, for the message that others get.
 func (l *lease) sign() error {

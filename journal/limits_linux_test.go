@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
@@ -91,7 +92,7 @@ func nobodyRole(args []string) error {
 	fmt.Println(len(questions), err)
 	_, err = s.Writer(context.Background(), "demo-1")
 	fmt.Println(IsProblem(err, ReadOnly), IsProblem(s.Writable(), ReadOnly))
-	_, err = s.Send(context.Background(), "demo-1", &engine.CancelAsked{})
+	_, err = s.Send(context.Background(), "demo-1", &engine.CancelAsked{}, time.Now())
 	fmt.Println(IsProblem(err, ReadOnly))
 	return s.Close()
 }

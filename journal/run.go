@@ -22,7 +22,7 @@ import (
 // drives it is not in there: [Store.Driver] says so.
 type Run struct {
 	driver.Info
-	Events int // how many are recorded, of a run that is not over
+	Begun bool // a process has taken it up
 	// Stale says that the cache misses events: the last driver was killed, or the
 	// journal is of an older version.
 	Stale bool
@@ -105,8 +105,8 @@ func (n *NewRun) checkKey(tx *sql.Tx) error {
 
 func (n *NewRun) insert(tx *sql.Tx, pin string) (number int64, err error) {
 	root, at := n.Pin.Bundle.Root, micros(n.Created)
-	res, err := tx.Exec(`INSERT INTO runs (id, workflow, digest, pin, created, status, changed, origin, owner, key, request, noted, version)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, ''), ?, ?, `+nextVersion+`)`,
+	res, err := tx.Exec(`INSERT INTO runs (id, workflow, digest, pin, created, status, changed, origin, owner, key, request, noted, begun, version)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, ''), ?, ?, 0, `+nextVersion+`)`,
 		n.ID, root.Name, workflow.Digest(root), pin, at, string(engine.Running), at, n.Origin,
 		workflow.FormatJSON(n.Owner), n.Key, n.Request, len(n.Events))
 	if database.IsTaken(err) {
@@ -118,7 +118,7 @@ func (n *NewRun) insert(tx *sql.Tx, pin string) (number int64, err error) {
 	return res.LastInsertId()
 }
 
-const runColumns = `SELECT number, id, workflow, digest, created, changed, status, origin, problem, owner, due, usage, noted,
+const runColumns = `SELECT number, id, workflow, digest, created, changed, status, origin, problem, owner, due, usage, noted, begun,
 	(SELECT count(*) FROM asked WHERE run = number),
 	CASE WHEN status IN ('running', 'waiting') THEN (SELECT coalesce(max(seq), 0) FROM events WHERE run = number) ELSE noted END
 	FROM runs `
@@ -210,12 +210,11 @@ func scanRun(rows *sql.Rows) (r Run, err error) {
 	var owner, usage string
 	var last int
 	err = rows.Scan(&r.number, &r.ID, &r.Workflow, &r.Digest, &created, &changed, &r.Status, &r.Origin, &r.Problem,
-		&owner, &due, &usage, &r.noted, &r.Open, &last)
+		&owner, &due, &usage, &r.noted, &r.Begun, &r.Open, &last)
 	if err != nil {
 		return r, err
 	}
 	r.Created, r.Changed, r.Stale = fromMicros(created), fromMicros(changed), r.noted == 0 || r.noted != last
-	r.Events = last
 	if due.Valid {
 		r.Due = fromMicros(due.Int64)
 	}

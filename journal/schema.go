@@ -99,4 +99,5 @@ var migrations = []string{
 		run  INTEGER PRIMARY KEY,
 		data BLOB NOT NULL           -- a cache of the engine's state; the events are the truth
 	);`,
+	`ALTER TABLE runs ADD COLUMN begun INTEGER NOT NULL DEFAULT 1; -- 0: no process has taken it up yet`,
 }

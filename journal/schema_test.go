@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
@@ -103,7 +104,7 @@ func testMigrated(t *testing.T, dir, origin string, messages int) {
 	}
 	defer w.Close()
 	appendEvents(t, w, ended(3, "new"))
-	if _, err := s.Send(context.Background(), "old-1", &engine.CancelAsked{}); err != nil {
+	if _, err := s.Send(context.Background(), "old-1", &engine.CancelAsked{}, time.Now()); err != nil {
 		t.Error(err)
 	}
 	if ms, err := w.Inbox(context.Background()); err != nil || len(ms) != messages+1 {
@@ -118,7 +119,7 @@ func TestJournalsThatAreRefused(t *testing.T) {
 		says         string
 	}{
 		{"newer", "CREATE TABLE new (x); PRAGMA application_id = 1212369748; PRAGMA user_version = 99", Newer,
-			"its schema has version 99, this program knows version 6); update hocket"},
+			"its schema has version 99, this program knows version 7); update hocket"},
 		{"other program", "CREATE TABLE songs (x)", NotDatabase, "it is the database of another program"},
 		{"other program with id", "CREATE TABLE songs (x); PRAGMA application_id = 7; PRAGMA user_version = 1", NotDatabase, "another program"},
 	}

@@ -33,6 +33,8 @@ type Batch struct {
 	// Summary, if not nil, is what the list of runs says after the events. It takes
 	// a Problem back.
 	Summary *Summary
+	// Begun: a process has taken the run up.
+	Begun bool
 	// Problem, if not empty, says why the engine cannot go on.
 	Problem string
 	// Verdicts settle messages of the inbox, those that led to the events among
@@ -42,7 +44,7 @@ type Batch struct {
 
 // plain says whether there is nothing but events.
 func (b *Batch) plain() bool {
-	return b.Summary == nil && b.Problem == "" && len(b.Verdicts) == 0 && !slices.ContainsFunc(b.Events, costs)
+	return b.Summary == nil && !b.Begun && b.Problem == "" && len(b.Verdicts) == 0 && !slices.ContainsFunc(b.Events, costs)
 }
 
 // costs says whether an event is kept beside the others too, see noteUsage.
@@ -139,6 +141,11 @@ func (w *Writer) mark(tx *sql.Tx, b Batch) error {
 			if err := w.noteUsage(tx, e.Event.(*engine.TaskEnded)); err != nil {
 				return err
 			}
+		}
+	}
+	if b.Begun {
+		if _, err := tx.Exec("UPDATE runs SET begun = 1 WHERE number = ?", w.number); err != nil {
+			return err
 		}
 	}
 	if b.Summary != nil {

@@ -103,6 +103,112 @@ func claim(t *testing.T, w World) {
 	want(t, resume(t, next, spec.Pin.Bundle), `success "x"`, `a success "x"`)
 }
 
+// claimEnds: a process that was interrupted, and lives on, has no more right to its
+// runs than others, however early that was.
+func claimEnds(t *testing.T, w World) {
+	for _, early := range []bool{false, true} {
+		ctx, cancel := context.WithCancel(t.Context())
+		d := open(t, w, func(ctx context.Context, task *engine.StartTask) Outcome {
+			cancel()
+			return untilDone(ctx, task)
+		})
+		if early {
+			cancel()
+		}
+		s := starting(bundle(chain(task("a", "x"))))
+		s.Run = fmt.Sprint("early-", early)
+		spec := s.spec()
+		spec.Owner.Claim = s.Run
+		if _, err := d.raw.Start(t.Context(), spec); err != nil {
+			t.Fatal(err)
+		}
+		if res, err := d.Resume(ctx, s.Run); !errors.As(err, new(*driver.InterruptedError)) {
+			t.Errorf("interrupted: %s, %v", outline(res), err)
+		}
+		next := open(t, w, echo)
+		if i, err := next.raw.Find(t.Context(), s.Run); err != nil || i.Pending || i.Driven {
+			t.Errorf("after it was interrupted: %+v, %v", i, err)
+		}
+		if res, err := next.Resume(t.Context(), s.Run); err != nil || res.Status != engine.Success {
+			t.Errorf("another process took it up: %s, %v", outline(res), err)
+		}
+	}
+}
+
+// pending: a run that was recorded waits for a process to take it up: any one, or the
+// one that has claimed it and lives. Whoever follows its output waits too.
+func pending(t *testing.T, w World) {
+	d, other := open(t, w, echo), open(t, w, echo)
+	made := func(id, claim string) {
+		t.Helper()
+		s := starting(bundle(chain(task("a", "x"))))
+		s.Run = id
+		spec := s.spec()
+		spec.Owner.Claim = claim
+		if _, err := d.raw.Start(t.Context(), spec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	is := func(id string, want bool) {
+		t.Helper()
+		if i, err := other.raw.Find(t.Context(), id); err != nil || i.Pending != want {
+			t.Errorf("%+v, %v", i, err)
+		}
+	}
+	made("free", "")
+	made("claimed", "d")
+	made("left", "d")
+	for _, id := range []string{"free", "claimed", "left"} {
+		is(id, true)
+	}
+	read := make(chan error, 1)
+	go func() {
+		for _, err := range other.raw.Read(t.Context(), driver.AttemptID{Run: "free", Address: "a", Attempt: 1}, driver.Output, 0, true) {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		i, err := other.raw.Find(t.Context(), "free")
+		if err == nil && i.Pending {
+			err = errors.New("reading ended before the run was taken up")
+		}
+		read <- err
+	}()
+	if _, err := d.Resume(t.Context(), "claimed"); err != nil {
+		t.Fatal(err)
+	}
+	is("claimed", false)
+	fork, err := d.raw.Fork(t.Context(), driver.ForkSpec{From: "claimed", Address: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	is(fork.Run, true)
+	for _, id := range []string{"free", fork.Run} {
+		if _, err := other.Resume(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		is(id, false)
+	}
+	if err := <-read; err != nil {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	changes := make(chan driver.Change, 100)
+	go func() {
+		for c, err := range other.raw.Watch(ctx) {
+			if err != nil {
+				t.Error(err)
+			}
+			changes <- c
+		}
+	}()
+	until := waitFor(t, changes)
+	until("pending", func(c driver.Change) bool { return c.Run == "left" && c.Info.Pending })
+	d.Kill()
+	until("abandoned", func(c driver.Change) bool { return c.Run == "left" && !c.Info.Pending })
+}
+
 // begun: a run that was recorded, and that no process had begun, loses nothing: a
 // task that must happen once only has not happened.
 func begun(t *testing.T, w World) {

@@ -79,6 +79,8 @@ func scenarios() []scenario {
 		{"start key", startKey},
 		{"start key race", startKeyRace},
 		{"claim", claim},
+		{"claim ends with the first drive", claimEnds},
+		{"pending", pending},
 		{"recorded and not begun", begun},
 		{"find", find},
 		{"delete", deleted},

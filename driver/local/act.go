@@ -26,7 +26,7 @@ func (d *Driver) Act(ctx context.Context, run string, ev engine.Event) (driver.R
 	for {
 		writer, err := s.Writer(ctx, run)
 		if err == nil {
-			receipt, err := recordIdle(ctx, s, writer, e.Event)
+			receipt, err := recordIdle(ctx, s, writer, e.Event, moment(d.o.Clock.Now()))
 			d.pulse.changed(change)
 			return receipt, errors.Join(err, writer.Close())
 		}
@@ -52,12 +52,11 @@ func roundTrip(e engine.Envelope) (engine.Envelope, error) {
 }
 
 // recordIdle records an event in a run that nobody drives.
-func recordIdle(ctx context.Context, store *journal.Store, w *journal.Writer, ev engine.Event) (driver.Receipt, error) {
+func recordIdle(ctx context.Context, store *journal.Store, w *journal.Writer, ev engine.Event, now time.Time) (driver.Receipt, error) {
 	r, events, err := load(ctx, store, w.Run())
 	if err != nil {
 		return driver.Receipt{}, err
 	}
-	now := moment(time.Now())
 	for _, e := range events { // time never goes back within a run
 		if now.Before(e.Time) {
 			now = e.Time
@@ -156,7 +155,7 @@ const verdictWait = 30 * time.Second
 func (d *Driver) send(ctx context.Context, store *journal.Store, held *driver.HeldError, ev engine.Event) (settled bool, err error) {
 	changes := d.pulse.listen(change, "")
 	defer changes.close()
-	id, err := store.Send(ctx, held.Run, ev)
+	id, err := store.Send(ctx, held.Run, ev, d.o.Clock.Now())
 	if err != nil {
 		return false, err
 	}

@@ -30,7 +30,7 @@ func (d *Driver) Start(_ context.Context, spec driver.Spec) (driver.Created, err
 	}
 	if spec.Owner.Claim != "" {
 		d.mu.Lock()
-		d.fresh[w.Run()] = &recorded{pin: spec.Pin, first: first}
+		d.fresh[w.Run()] = &recorded{pin: spec.Pin, first: first, status: engine.Running}
 		d.mu.Unlock()
 	}
 	d.pulse.changed(change)
@@ -38,28 +38,35 @@ func (d *Driver) Start(_ context.Context, spec driver.Spec) (driver.Created, err
 }
 
 // create records a run with its first event.
-func create(store *journal.Store, spec driver.Spec, clock Clock) (*journal.Writer, engine.Envelope, error) {
-	const tries = 5 // ids made by chance that happen to be taken
-	for try := 1; ; try++ {
-		id := spec.Run
-		if id == "" {
-			id = NewID(spec.Pin.Bundle.Root.Name)
-		}
-		e, err := roundTrip(engine.Envelope{Time: moment(clock.Now()), Unattended: spec.Owner.Claim == "", Event: &engine.Started{
+func create(store *journal.Store, spec driver.Spec, clock Clock) (w *journal.Writer, first engine.Envelope, err error) {
+	w, err = createAs(store, spec.Run, spec.Pin, NewID, func(id string) (journal.NewRun, error) {
+		first, err = roundTrip(engine.Envelope{Time: moment(clock.Now()), Unattended: spec.Owner.Claim == "", Event: &engine.Started{
 			Run: id, Version: engine.Version, Inputs: spec.Inputs, Limits: spec.Limits, Tasks: spec.Tasks,
 		}})
-		if err != nil {
-			return nil, e, err
+		return journal.NewRun{Owner: spec.Owner, Key: spec.Key, Request: spec.Request, Created: first.Time, Events: []engine.Envelope{first}}, err
+	})
+	return w, first, err
+}
+
+// createAs records a run under an id, or under a new one if that is "".
+func createAs(store *journal.Store, id string, pin *driver.Pin, newID func(workflow string) string, made func(id string) (journal.NewRun, error)) (*journal.Writer, error) {
+	const tries = 5 // ids made by chance that happen to be taken
+	for try := 1; ; try++ {
+		as := id
+		if as == "" {
+			as = newID(pin.Bundle.Root.Name)
 		}
-		w, err := store.Create(journal.NewRun{
-			ID: id, Pin: spec.Pin, Owner: spec.Owner, Key: spec.Key, Request: spec.Request,
-			Created: e.Time, Events: []engine.Envelope{e},
-		})
+		n, err := made(as)
+		if err != nil {
+			return nil, err
+		}
+		n.ID, n.Pin = as, pin
+		w, err := store.Create(n)
 		var exists *driver.ExistsError
-		if errors.As(err, &exists) && spec.Run == "" && try < tries {
+		if errors.As(err, &exists) && id == "" && try < tries {
 			continue
 		}
-		return w, e, err
+		return w, err
 	}
 }
 
@@ -68,30 +75,28 @@ func create(store *journal.Store, spec driver.Spec, clock Clock) (*journal.Write
 func (d *Driver) Drive(ctx context.Context, run string, w driver.Work) (engine.Result, error) {
 	s, err := d.changing(run)
 	if err != nil {
-		return engine.Result{}, err
+		return engine.Result{Run: run}, err
 	}
 	if err := ctx.Err(); err != nil { // before anything of the run is touched
-		return engine.Result{Run: run}, &driver.InterruptedError{Run: run, Cause: context.Cause(ctx)}
+		return engine.Result{Run: run}, errors.Join(&driver.InterruptedError{Run: run, Cause: context.Cause(ctx)}, d.giveUp(s, run))
 	}
 	made := d.isNew(run)
 	if made == nil {
 		if made, err = d.takeUp(ctx, s, run); err != nil {
-			return engine.Result{}, err
+			return engine.Result{Run: run}, err
 		}
 	}
 	writer, err := s.Writer(ctx, run)
 	if err != nil {
-		return engine.Result{}, err
+		return engine.Result{Run: run}, err
 	}
-	l, err := newLoop(d, s, writer, made.pin, w)
+	l, err := newLoop(d, s, writer, made, w)
 	if err != nil {
-		return engine.Result{}, errors.Join(err, writer.Close())
+		return engine.Result{Run: run}, errors.Join(err, writer.Close())
 	}
 	if made.first.Event != nil && writer.Recorded() == 1 {
-		l.status = engine.Running
 		return l.drive(ctx, func() error { return l.begin(made.first) })
 	}
-	l.status = made.status
 	return l.drive(ctx, func() error { return l.recover(ctx) })
 }
 
@@ -100,6 +105,7 @@ type recorded struct {
 	pin    *driver.Pin
 	first  engine.Envelope // of a run that this driver has recorded and not begun
 	status engine.Status   // in the list of runs; "": it has to be noted anew
+	begun  bool            // in the list of runs
 }
 
 // takeUp finds what a run was started with, unless another process means to drive
@@ -110,15 +116,36 @@ func (d *Driver) takeUp(ctx context.Context, s *journal.Store, run string) (*rec
 		return nil, err
 	}
 	// Once a run has been begun, whoever claimed it has no more right to it than others.
-	unbegun := r.Status == engine.Running && r.Events == 1
-	if holder, others := d.claimedByOthers(s, r.Owner.Claim); others && unbegun {
-		return nil, &driver.HeldError{Run: run, Holder: holder}
+	if !r.Begun && d.claimedByOthers(s, r.Owner.Claim) {
+		return nil, &driver.HeldError{Run: run, Holder: s.Claimer(r.Owner.Claim)}
 	}
 	pin, err := s.Pin(ctx, run)
 	if r.Problem != "" {
 		r.Status = "" // so that the mark goes when the run goes on
 	}
-	return &recorded{pin: pin, status: r.Status}, err
+	return &recorded{pin: pin, status: r.Status, begun: r.Begun}, err
+}
+
+// giveUp lets other processes take up a run that this one has claimed and does not
+// begin after all.
+func (d *Driver) giveUp(s *journal.Store, run string) error {
+	d.mu.Lock()
+	claimed := d.fresh[run] != nil
+	d.mu.Unlock()
+	if !claimed {
+		return nil
+	}
+	w, err := s.Writer(context.Background(), run)
+	var held *driver.HeldError
+	if errors.As(err, &held) { // whoever drives it has begun it
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = w.Append(journal.Batch{Begun: true, Summary: &journal.Summary{Status: engine.Running}})
+	d.pulse.changed(change)
+	return errors.Join(err, w.Close())
 }
 
 // begin carries out what the first event asks for.

@@ -186,15 +186,12 @@ func (d *Driver) claim(s *journal.Store, name string) error {
 	return err
 }
 
-// claimedByOthers says whether another process that lives means to drive a run.
-func (d *Driver) claimedByOthers(s *journal.Store, name string) (driver.Holder, bool) {
+// claimedByOthers says whether another process that lives has a name.
+func (d *Driver) claimedByOthers(s *journal.Store, name string) bool {
 	d.mu.Lock()
 	_, mine := d.claims[name]
 	d.mu.Unlock()
-	if mine || name == "" {
-		return driver.Holder{}, false
-	}
-	return s.Claimer(name)
+	return !mine && name != "" && s.Claimed(name)
 }
 
 // isNew gives, once, a run that this driver has recorded and not begun; nil: it has

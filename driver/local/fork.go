@@ -20,49 +20,43 @@ func (d *Driver) Fork(ctx context.Context, spec driver.ForkSpec) (driver.Created
 	if err != nil {
 		return driver.Created{}, err
 	}
-	id, err := fork(ctx, s, spec, moment(d.o.Clock.Now()))
+	w, err := fork(ctx, s, spec, NewID, moment(d.o.Clock.Now()))
+	if err != nil {
+		return driver.Created{}, err
+	}
 	d.pulse.changed(change)
-	return driver.Created{Run: id}, err
+	return driver.Created{Run: w.Run()}, w.Close()
 }
 
-func fork(ctx context.Context, store *journal.Store, spec driver.ForkSpec, now time.Time) (string, error) {
+func fork(ctx context.Context, store *journal.Store, spec driver.ForkSpec, newID func(workflow string) string, now time.Time) (*journal.Writer, error) {
 	pin, err := store.Pin(ctx, spec.From)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	_, old, err := load(ctx, store, spec.From)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	id := spec.Run
-	if id == "" {
-		id = NewID(pin.Bundle.Root.Name)
-	}
-	events, err := engine.Fork(pin.Bundle, old, spec.Address, id, now)
-	if err != nil {
-		return "", &driver.RefusedError{Run: spec.From, Reason: err.Error()}
-	}
-	r, err := engine.New(pin.Bundle)
-	if err != nil {
-		return "", err
-	}
-	for _, e := range events {
-		if _, err := driver.Step(r, id, e); err != nil {
-			return "", err
+	return createAs(store, spec.Run, pin, newID, func(id string) (journal.NewRun, error) {
+		events, err := engine.Fork(pin.Bundle, old, spec.Address, id, now)
+		if err != nil {
+			return journal.NewRun{}, &driver.RefusedError{Run: spec.From, Reason: err.Error()}
 		}
-	}
-	rest, err := instead(r, pin.Bundle, spec, now)
-	if err != nil {
-		return "", &driver.RefusedError{Run: spec.From, Reason: err.Error()}
-	}
-	w, err := store.Create(journal.NewRun{
-		ID: id, Pin: pin, Origin: spec.From, Created: now,
-		Events: append(events, rest...), Owner: spec.Owner, Summary: summary(r),
+		r, err := engine.New(pin.Bundle)
+		if err != nil {
+			return journal.NewRun{}, err
+		}
+		for _, e := range events {
+			if _, err := driver.Step(r, id, e); err != nil {
+				return journal.NewRun{}, err
+			}
+		}
+		rest, err := instead(r, pin.Bundle, spec, now)
+		if err != nil {
+			return journal.NewRun{}, &driver.RefusedError{Run: spec.From, Reason: err.Error()}
+		}
+		return journal.NewRun{Origin: spec.From, Created: now, Events: append(events, rest...), Owner: spec.Owner, Summary: summary(r)}, nil
 	})
-	if err != nil {
-		return "", err
-	}
-	return id, w.Close()
 }
 
 // forker is who answers in place of a person when a run is forked.

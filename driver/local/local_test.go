@@ -379,6 +379,50 @@ func TestClockGoesBack(t *testing.T) {
 	}
 }
 
+// What is recorded while nobody drives the run, and what is sent to the process that
+// does, happens by the clock of the driver too.
+func TestActsHaveTheTimeOfTheClock(t *testing.T) {
+	now := time.Date(2036, 1, 1, 12, 0, 0, 0, time.UTC)
+	clock := work{Clock: &setClock{now: now}, Agents: echo, Poll: time.Millisecond}
+	answer := func(s *journal.Store) {
+		t.Helper()
+		err := with(s, clock, func(d *local.Driver) error {
+			_, err := d.Act(t.Context(), "demo-1", &engine.Answered{ID: "ok", Value: "yes"})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	idle := openStore(t)
+	start(t, idle, chain(gate("ok", "yes")), clock)
+	answer(idle)
+
+	driven, p, done := openStore(t), &person{done: make(chan struct{})}, make(chan error)
+	asked := clock
+	asked.Asker = p
+	go func() {
+		_, err := startRun(context.Background(), driven, spec(chain(gate("ok", "yes"))), asked)
+		done <- err
+	}()
+	<-p.done
+	answer(driven)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*journal.Store{idle, driven} {
+		_, events, err := loadRun(t.Context(), s, "demo-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events {
+			if !e.Time.Equal(now) {
+				t.Errorf("%T happened at %s", e.Event, e.Time)
+			}
+		}
+	}
+}
+
 // Whatever the wall clock shows, a duration is a duration: a timeout and a retry
 // come when they are due, and nothing ends early.
 func TestWallClockIsSet(t *testing.T) {

@@ -39,20 +39,21 @@ type loop struct {
 	clock  runClock
 	last   time.Time     // of the newest event
 	status engine.Status // as the list of runs has it
+	begun  bool          // the list of runs says that the run was taken up
 	noted  int           // the last event that the list of runs knows of
 	unsaid bool          // the list of runs does not have the questions that are open now
 	over   bool          // Finish came
 	kept   int           // the last event that the snapshot knows of
 }
 
-func newLoop(d *Driver, store *journal.Store, writer *journal.Writer, pin *driver.Pin, o driver.Work) (*loop, error) {
-	run, err := engine.New(pin.Bundle)
+func newLoop(d *Driver, store *journal.Store, writer *journal.Writer, made *recorded, o driver.Work) (*loop, error) {
+	run, err := engine.New(made.pin.Bundle)
 	if err != nil {
 		return nil, err
 	}
 	o.Patience = cmp.Or(o.Patience, defaultPatience)
 	return &loop{
-		d: d, o: o, store: store, writer: writer, pin: pin, run: run,
+		d: d, o: o, store: store, writer: writer, pin: made.pin, run: run, status: made.status, begun: made.begun,
 		mail: newMailbox(), attempts: newAttempts(), asked: map[string]shown{}, queries: map[string]*query{},
 		script: &script{o.Script, o.ScriptAll}, audience: newAudience(o.Observer),
 	}, nil
@@ -143,8 +144,11 @@ func (l *loop) noteStatus() error {
 }
 
 // append records a batch, and lets those know who follow the run in this process.
+// The first one also says that the run was taken up.
 func (l *loop) append(b journal.Batch) error {
+	b.Begun = !l.begun
 	err := l.writer.Append(b)
+	l.begun = l.begun || err == nil
 	l.d.pulse.changed(change)
 	return err
 }

@@ -158,7 +158,7 @@ func TestMessageWaitsForADriver(t *testing.T) {
 	s := openStore(t)
 	start(t, s, chain(gate("ok", "yes")), work{Agents: echo})
 	for _, value := range []string{"perhaps", "yes", "yes"} {
-		if _, err := s.Send(t.Context(), "demo-1", &engine.Answered{ID: "ok", Value: value}); err != nil {
+		if _, err := s.Send(t.Context(), "demo-1", &engine.Answered{ID: "ok", Value: value}, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}

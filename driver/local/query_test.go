@@ -321,7 +321,7 @@ func TestLateAnswers(t *testing.T) {
 		s := openStore(t)
 		start(t, s, b(), work{Agents: echo})
 		time.Sleep(time.Hour - time.Second)
-		if _, err := s.Send(t.Context(), "demo-1", &engine.Answered{ID: "ok", Value: "yes"}); err != nil {
+		if _, err := s.Send(t.Context(), "demo-1", &engine.Answered{ID: "ok", Value: "yes"}, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)

@@ -91,11 +91,13 @@ func (d *Driver) Read(ctx context.Context, a driver.AttemptID, stream driver.Str
 	}
 }
 
-// attemptEnded says whether an attempt prints nothing more: its end is recorded,
-// or nobody drives its run. Events up to seen need not be looked at again.
+// attemptEnded says whether an attempt prints nothing more: its end is recorded, or
+// nobody drives its run or is about to. Events up to seen need not be looked at again.
 func attemptEnded(ctx context.Context, s *journal.Store, a driver.AttemptID, seen int) (bool, int, error) {
 	if _, driven := s.Driver(a.Run); !driven {
-		return true, seen, nil
+		r, err := s.Run(ctx, a.Run)
+		i := info(ctx, s, r)
+		return err != nil || !i.Driven && !i.Pending, seen, err
 	}
 	return s.Ended(ctx, a, seen)
 }

@@ -40,7 +40,10 @@ type watch struct {
 	runs    map[string]watched
 }
 
-type watched struct{ over, driven bool }
+type watched struct {
+	over, driven bool
+	claim        string // that a run waits for which nobody has begun
+}
 
 // look finds what has changed since the last time.
 func (w *watch) look(ctx context.Context) (changes []driver.Change, err error) {
@@ -76,12 +79,16 @@ func (w *watch) seen(i driver.Info) driver.Change {
 	if _, known := w.runs[i.ID]; known {
 		kind = driver.Moved
 	}
-	w.runs[i.ID] = watched{i.Status.Done(), i.Driven}
+	run := watched{over: i.Status.Done(), driven: i.Driven}
+	if i.Pending {
+		run.claim = i.Owner.Claim
+	}
+	w.runs[i.ID] = run
 	return driver.Change{Run: i.ID, Kind: kind, Info: i}
 }
 
-// moved finds the runs that were taken up or put down, which the list of runs does
-// not say.
+// moved finds the runs that were taken up, put down or abandoned, which the list of
+// runs does not say.
 func (w *watch) moved(ctx context.Context, s *journal.Store) (changes []driver.Change, err error) {
 	names := s.Leased()
 	for id, run := range w.runs {
@@ -89,7 +96,8 @@ func (w *watch) moved(ctx context.Context, s *journal.Store) (changes []driver.C
 			continue
 		}
 		name := journal.LeaseName(id)
-		if driven := names[name] && s.Holds(name); driven == run.driven {
+		driven := names[name] && s.Holds(name)
+		if driven == run.driven && (run.claim == "" || s.Claimed(run.claim)) {
 			continue
 		}
 		r, err := s.Find(ctx, id)
