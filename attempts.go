@@ -24,7 +24,7 @@ func (l *lanes) Run(ctx context.Context, run string, task *engine.StartTask, at 
 	if err != nil {
 		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error(), Permanent: true}}
 	}
-	def = def.Within(agent.Budget{MaxCostUSD: task.MaxCostUSD, MaxTokens: task.MaxTokens})
+	def = def.Within(task.May)
 	if !l.trusted {
 		exec = untrusted{exec}
 	}

@@ -149,7 +149,7 @@ func (p *Project) spec(w *Workflow, inputs map[string]any, s *starting) (driver.
 	limits := check.Override(w.Limits(), s.limits)
 	spec := driver.Spec{
 		Pin: pin, Inputs: inputs, Limits: limits, Owner: p.owner(), Key: s.key,
-		Tasks: taskFacts(*w.Bundle(), p.Agents(), s.replies, limits),
+		Tasks: taskFacts(*w.Bundle(), p.Agents(), s.replies),
 	}
 	if s.claim {
 		spec.Owner.Claim = p.claim

@@ -1,19 +1,20 @@
 package agent
 
-// Bound is what one attempt of an agent may use at most, as its definition says: zero
-// means that no bound is known, unless the attempt is free. The settings are
-// the task's own. A task that is not done from its prompt is free.
-func (s *Set) Bound(d *Definition, settings map[string]any) (most Budget, free bool) {
+import "github.com/hocket-dev/hocket/workflow"
+
+// Bound is what one attempt of an agent may use at most, as its definition says. The
+// settings are the task's own. A task that is not done from its prompt is free.
+func (s *Set) Bound(d *Definition, settings map[string]any) workflow.Budget {
 	t, known := s.traits[d.Agent]
 	if !known || t.FromPrompt(&Task{Agent: d, Settings: d.With(settings)}) {
-		return d.Budget, false
+		return d.Budget
 	}
-	return Budget{}, true
+	return workflow.Free
 }
 
 // Unbounded reports why an attempt of an agent may exceed a budget; "": it cannot.
-func (s *Set) Unbounded(d *Definition, settings map[string]any, most Budget) string {
-	if _, free := s.Bound(d, settings); free || most == (Budget{}) {
+func (s *Set) Unbounded(d *Definition, settings map[string]any, most workflow.Budget) string {
+	if s.Bound(d, settings) == workflow.Free || most.String() == "" {
 		return ""
 	}
 	if unbounded := s.traits[d.Agent].Unbounded; unbounded != nil {
@@ -23,14 +24,8 @@ func (s *Set) Unbounded(d *Definition, settings map[string]any, most Budget) str
 }
 
 // Within is the definition with a budget that is no larger than one that it is given.
-func (d *Definition) Within(most Budget) *Definition {
-	bound := d.Budget
-	if usd := most.MaxCostUSD; usd > 0 && (bound.MaxCostUSD == 0 || usd < bound.MaxCostUSD) {
-		bound.MaxCostUSD = usd
-	}
-	if n := most.MaxTokens; n > 0 && (bound.MaxTokens == 0 || n < bound.MaxTokens) {
-		bound.MaxTokens = n
-	}
+func (d *Definition) Within(most workflow.Budget) *Definition {
+	bound := d.Budget.Lower(most)
 	if bound == d.Budget {
 		return d
 	}

@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // thrifty is a talker that enforces limits on money and not on tokens.
 var thrifty = talker(func(t *agent.Traits) {
-	t.Unbounded = func(task *agent.Task, most agent.Budget) string {
-		if most.MaxTokens > 0 || task.Settings[agent.SessionSetting] != nil {
+	t.Unbounded = func(task *agent.Task, most workflow.Budget) string {
+		if most.Tokens != (workflow.Bound{}) || task.Settings[agent.SessionSetting] != nil {
 			return "it does not count"
 		}
 		return ""
@@ -17,29 +18,28 @@ var thrifty = talker(func(t *agent.Traits) {
 })
 
 func TestBound(t *testing.T) {
-	half := agent.Budget{MaxCostUSD: 0.5}
+	half := workflow.Budget{CostUSD: workflow.AtMost(0.5)}
 	set := agent.NewSet(map[string]agent.Executor{"claude": thrifty, "codex": talker(), "shell": exact, "mcp": plain}, nil, "")
 	for _, c := range []struct {
 		executor string
 		settings map[string]any
-		most     agent.Budget
-		bound    agent.Budget
-		free     bool
+		most     workflow.Budget
+		bound    workflow.Budget
 		why      string
 	}{
-		{"claude", nil, half, half, false, ""},
-		{"claude", map[string]any{agent.SessionSetting: "s"}, half, half, false, ""},
-		{"claude", nil, agent.Budget{MaxTokens: 9}, half, false, "it does not count"},
-		{"codex", nil, half, half, false, "codex does not enforce budgets"},
-		{"codex", nil, agent.Budget{}, half, false, ""},
-		{"nobody", nil, half, half, false, "nobody does not enforce budgets"},
-		{"mcp", nil, half, agent.Budget{}, true, ""},
-		{"shell", map[string]any{"command": "ls"}, half, agent.Budget{}, true, ""},
-		{"shell", nil, half, half, false, "shell does not enforce budgets"},
+		{"claude", nil, half, half, ""},
+		{"claude", map[string]any{agent.SessionSetting: "s"}, half, half, ""},
+		{"claude", nil, workflow.Budget{Tokens: workflow.AtMost(9)}, half, "it does not count"},
+		{"codex", nil, half, half, "codex does not enforce budgets"},
+		{"codex", nil, workflow.Budget{}, half, ""},
+		{"nobody", nil, half, half, "nobody does not enforce budgets"},
+		{"mcp", nil, half, workflow.Free, ""},
+		{"shell", map[string]any{"command": "ls"}, half, workflow.Free, ""},
+		{"shell", nil, half, half, "shell does not enforce budgets"},
 	} {
 		d := &agent.Definition{Name: "x", Agent: c.executor, Budget: half}
-		if bound, free := set.Bound(d, c.settings); bound != c.bound || free != c.free {
-			t.Errorf("%s with %v is bound by %v, free %t", c.executor, c.settings, bound, free)
+		if bound := set.Bound(d, c.settings); bound != c.bound {
+			t.Errorf("%s with %v is bound by %v", c.executor, c.settings, bound)
 		}
 		if why := set.Unbounded(d, c.settings, c.most); why != c.why {
 			t.Errorf("%s within %v: %q", c.executor, c.most, why)
@@ -49,11 +49,11 @@ func TestBound(t *testing.T) {
 
 // The smaller of two budgets holds, of each kind; the definition itself stays as it is.
 func TestWithin(t *testing.T) {
-	for _, c := range []struct{ own, most, want agent.Budget }{
-		{agent.Budget{}, agent.Budget{}, agent.Budget{}},
-		{agent.Budget{}, agent.Budget{MaxCostUSD: 1, MaxTokens: 9}, agent.Budget{MaxCostUSD: 1, MaxTokens: 9}},
-		{agent.Budget{MaxCostUSD: 0.5, MaxTokens: 20}, agent.Budget{MaxCostUSD: 1, MaxTokens: 9}, agent.Budget{MaxCostUSD: 0.5, MaxTokens: 9}},
-		{agent.Budget{MaxCostUSD: 0.5}, agent.Budget{}, agent.Budget{MaxCostUSD: 0.5}},
+	for _, c := range []struct{ own, most, want workflow.Budget }{
+		{workflow.Budget{}, workflow.Budget{}, workflow.Budget{}},
+		{workflow.Budget{}, workflow.Budget{CostUSD: workflow.AtMost(1), Tokens: workflow.AtMost(9)}, workflow.Budget{CostUSD: workflow.AtMost(1), Tokens: workflow.AtMost(9)}},
+		{workflow.Budget{CostUSD: workflow.AtMost(0.5), Tokens: workflow.AtMost(20)}, workflow.Budget{CostUSD: workflow.AtMost(1), Tokens: workflow.AtMost(9)}, workflow.Budget{CostUSD: workflow.AtMost(0.5), Tokens: workflow.AtMost(9)}},
+		{workflow.Budget{CostUSD: workflow.AtMost(0.5)}, workflow.Budget{}, workflow.Budget{CostUSD: workflow.AtMost(0.5)}},
 	} {
 		d := &agent.Definition{Name: "x", Budget: c.own}
 		held := d.Within(c.most)
@@ -62,14 +62,6 @@ func TestWithin(t *testing.T) {
 		}
 		if same := held == d; same != (c.want == c.own) {
 			t.Errorf("%v within %v is the same definition: %t", c.own, c.most, same)
-		}
-	}
-}
-
-func TestBudgetText(t *testing.T) {
-	for want, b := range map[string]agent.Budget{"": {}, "$0.50": {MaxCostUSD: 0.5}, "9 tokens": {MaxTokens: 9}, "$0.004 and 9 tokens": {MaxCostUSD: 0.004, MaxTokens: 9}} {
-		if b.String() != want {
-			t.Errorf("%+v is %q", b, b)
 		}
 	}
 }

@@ -2,8 +2,6 @@ package agent
 
 import (
 	"maps"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -28,9 +26,9 @@ type Definition struct {
 	Timeout      time.Duration
 	MaxOutputKB  int
 	Retry        workflow.Retry
-	Budget       Budget
-	Source       *Source // where an imported agent comes from
-	Builtin      bool    // not from a file
+	Budget       workflow.Budget // of one attempt
+	Source       *Source         // where an imported agent comes from
+	Builtin      bool            // not from a file
 	Pos          workflow.Pos
 
 	Keys map[string]workflow.Pos `json:"-"` // where its keys stand
@@ -53,23 +51,6 @@ func (d *Definition) With(settings map[string]any) map[string]any {
 	all := maps.Clone(d.Settings)
 	maps.Copy(all, settings)
 	return all
-}
-
-// Budget bounds one attempt of an agent.
-type Budget struct {
-	MaxCostUSD float64
-	MaxTokens  int64
-}
-
-func (b Budget) String() string {
-	var parts []string
-	if b.MaxCostUSD > 0 {
-		parts = append(parts, workflow.FormatUSD(b.MaxCostUSD))
-	}
-	if b.MaxTokens > 0 {
-		parts = append(parts, strconv.FormatInt(b.MaxTokens, 10)+" tokens")
-	}
-	return strings.Join(parts, " and ")
 }
 
 // Source says where an imported agent comes from.

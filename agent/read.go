@@ -156,9 +156,14 @@ func readRetry(n strictyaml.Node) workflow.Retry {
 	return r
 }
 
-func readBudget(m *strictyaml.Map) Budget {
-	cost := m.Get("max_cost_usd")
-	b := Budget{MaxCostUSD: cost.Float(), MaxTokens: m.Get("max_tokens").Int(1)}
+func readBudget(m *strictyaml.Map) (b workflow.Budget) {
+	cost, tokens := m.Get("max_cost_usd"), m.Get("max_tokens")
+	if usd := cost.Float(); usd > 0 {
+		b.CostUSD = workflow.AtMost(usd)
+	}
+	if n := tokens.Int(1); n > 0 {
+		b.Tokens = workflow.AtMost(n)
+	}
 	if cost.IsScalar() && isZero(cost.Written()) {
 		cost.Errorf(CodeDefinition, "write more than 0, or leave it out: then nothing bounds it", "%s allows nothing", cost.Label())
 	}

@@ -45,7 +45,7 @@ source:
 		Permissions: map[string]any{"write": false}, Settings: map[string]any{"depth": json.Number("3"), "mode": "on"},
 		Timeout: 90 * time.Second, MaxOutputKB: 50,
 		Retry:  workflow.Retry{Attempts: 3, Backoff: workflow.Exponential, Delay: 2 * time.Second, MaxDelay: time.Minute},
-		Budget: agent.Budget{MaxCostUSD: 0.5, MaxTokens: 10000},
+		Budget: workflow.Budget{CostUSD: workflow.AtMost(0.5), Tokens: workflow.AtMost(10000)},
 		Source: &agent.Source{From: "claude", File: ".claude/agents/security-scanner.md", ImportedAt: "2025-01-09T15:00:00Z", Digest: "sha256:ab", Written: "sha256:cd"},
 		Pos:    workflow.Pos{File: ".hocket/agents/scan.yml", Line: 2, Column: 7, EndLine: 2, EndColumn: 23},
 	}

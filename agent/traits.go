@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hocket-dev/hocket/trust"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // Traits describe an executor to the rest of the program. Plain values hold for all
@@ -80,7 +81,7 @@ type Traits struct {
 	// Unbounded reports why a task may exceed a budget, to continue a sentence; ""
 	// means that the executor enforces it, to within one request. Nil: it enforces
 	// none.
-	Unbounded func(task *Task, most Budget) string
+	Unbounded func(task *Task, most workflow.Budget) string
 }
 
 // FromPrompt reports whether a task is done from its prompt.

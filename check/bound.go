@@ -1,94 +1,31 @@
 package check
 
-import (
-	"math"
-	"strconv"
-
-	"github.com/hocket-dev/hocket/workflow"
-)
-
-// Bound is the most that can happen, when that is known before a run. It prints
-// in JSON as a number, or as null.
-type Bound struct {
-	N    int64
-	Open bool // no bound is known; N says nothing
-}
-
-var open = Bound{Open: true}
-
-func (b Bound) String() string {
-	if b.Open {
-		return "unknown"
-	}
-	return strconv.FormatInt(b.N, 10)
-}
-
-// MarshalJSON writes a number, or null for an open bound.
-func (b Bound) MarshalJSON() ([]byte, error) {
-	if b.Open {
-		return []byte("null"), nil
-	}
-	return strconv.AppendInt(nil, b.N, 10), nil
-}
-
-// Over says whether the bound is known and above a limit that is set.
-func (b Bound) Over(limit int64) bool { return limit > 0 && !b.Open && b.N > limit }
-
-func (b Bound) plus(c Bound) Bound {
-	switch {
-	case b.Open || c.Open:
-		return open
-	case b.N > math.MaxInt64-c.N:
-		return Bound{N: math.MaxInt64}
-	}
-	return Bound{N: b.N + c.N}
-}
-
-func (b Bound) times(c Bound) Bound {
-	switch {
-	case !b.Open && b.N == 0 || !c.Open && c.N == 0:
-		return Bound{}
-	case b.Open || c.Open:
-		return open
-	case b.N > math.MaxInt64/c.N:
-		return Bound{N: math.MaxInt64}
-	}
-	return Bound{N: b.N * c.N}
-}
-
-func (b Bound) atMost(limit int) Bound {
-	if limit > 0 && (b.Open || b.N > int64(limit)) {
-		return Bound{N: int64(limit)}
-	}
-	return b
-}
+import "github.com/hocket-dev/hocket/workflow"
 
 // totals is what one run of a node, a graph or a workflow does at most, and
 // how many tasks it starts at least when nothing fails.
 type totals struct {
-	steps    Bound
-	least    int64
-	attempts Bound // at once
-	tokens   Bound
-	usd      float64
-	usdOpen  bool // usd says nothing
+	steps    workflow.Bound
+	least    int
+	attempts workflow.Bound // at once
+	uses     workflow.Budget
 }
 
-func (t totals) repeated(times Bound) totals {
-	t.steps = t.steps.times(times)
-	t.tokens = t.tokens.times(times)
-	t.usdOpen = t.usdOpen || times.Open && t.usd > 0
-	t.usd *= float64(times.N)
+var nothing = totals{steps: workflow.AtMost(0), attempts: workflow.AtMost(0), uses: workflow.Free}
+
+func (t totals) repeated(times workflow.Bound) totals {
+	t.steps = t.steps.Times(times)
+	t.uses.CostUSD = t.uses.CostUSD.Times(times)
+	t.uses.Tokens = t.uses.Tokens.Times(times)
 	return t
 }
 
 // plus adds what a node does, which may be certain to run. What is done at once is
 // left out: it does not add up.
 func (t totals) plus(node totals, certain bool) totals {
-	t.steps = t.steps.plus(node.steps)
-	t.tokens = t.tokens.plus(node.tokens)
-	t.usd += node.usd
-	t.usdOpen = t.usdOpen || node.usdOpen
+	t.steps = t.steps.Plus(node.steps)
+	t.uses.CostUSD = t.uses.CostUSD.Plus(node.uses.CostUSD)
+	t.uses.Tokens = t.uses.Tokens.Plus(node.uses.Tokens)
 	if certain {
 		t.least += node.least
 	}
@@ -108,7 +45,7 @@ func (b *bounder) workflow(w *workflow.Workflow) totals {
 		return t
 	}
 	if b.active[w] {
-		return totals{steps: open, attempts: open, tokens: open, usdOpen: true}
+		return totals{}
 	}
 	b.active[w] = true
 	t := b.graph(w, b.indexes[w].root)
@@ -118,14 +55,14 @@ func (b *bounder) workflow(w *workflow.Workflow) totals {
 }
 
 func (b *bounder) graph(w *workflow.Workflow, s *scope) totals {
-	var sum totals
+	sum := nothing
 	each := make([]totals, len(s.nodes))
 	certain := s.certain()
 	for i, n := range s.nodes {
 		each[i] = b.node(w, n)
 		sum = sum.plus(each[i], certain[i])
 	}
-	sum.attempts = s.width(func(n *node) Bound { return each[n.order].attempts })
+	sum.attempts = s.width(func(n *node) workflow.Bound { return each[n.order].attempts })
 	return sum
 }
 
@@ -138,32 +75,38 @@ func (b *bounder) node(w *workflow.Workflow, n *node) totals {
 			return b.workflow(child)
 		}
 	case *workflow.Loop:
-		return b.graph(w, n.body).repeated(Bound{N: int64(iterations(step))})
+		return b.graph(w, n.body).repeated(workflow.AtMost(iterations(step)))
 	case *workflow.Each:
 		count, _ := items(step)
 		t := b.graph(w, n.body)
-		width := t.attempts.times(count.atMost(step.Parallel))
-		t.least *= count.N
+		width := t.attempts.Times(atMost(count, step.Parallel))
+		n, _ := count.Amount()
+		t.least *= int(n)
 		t = t.repeated(count)
 		t.attempts = width
 		return t
 	case *workflow.Human, *workflow.Choice, *workflow.Combine:
 	}
-	return totals{}
+	return nothing
+}
+
+// atMost is the lower of a bound and a limit that is set.
+func atMost(b workflow.Bound, limit int) workflow.Bound {
+	if limit == 0 {
+		return b
+	}
+	return b.Lower(workflow.AtMost(limit))
 }
 
 func (b *bounder) task(w *workflow.Workflow, n *node, step *workflow.Task) totals {
-	t := totals{steps: Bound{N: 1}, least: 1, attempts: Bound{N: 1}}
 	by := b.in.agent(w, n, step)
-	tries := Bound{N: int64(max(n.Retry.Attempts, 1))}
-	if n.Retry.Attempts == 0 {
-		tries.N = int64(max(by.Attempts, 1))
+	tries := n.Retry.Attempts
+	if tries == 0 {
+		tries = by.Attempts
 	}
-	cost := by.cost(step)
-	t.usd, t.usdOpen = cost.USD*float64(tries.N), cost.USD == 0 && !cost.Free
-	if t.tokens = (Bound{N: cost.Tokens}).times(tries); cost.Tokens == 0 && !cost.Free {
-		t.tokens = open
-	}
+	one := totals{steps: workflow.AtMost(1), least: 1, attempts: workflow.AtMost(1), uses: by.cost(step)}
+	t := one.repeated(workflow.AtMost(max(tries, 1)))
+	t.steps = one.steps // retries are no steps
 	return t
 }
 

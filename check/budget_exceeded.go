@@ -32,30 +32,36 @@ func (c *bundlePass) budget(p *pass, sum *bounder, limits workflow.Limits, isRoo
 	if isRoot {
 		report = c.errorf
 	}
-	t, steps := sum.workflow(p.w), int64(limits.Steps)
+	t, steps, most := sum.workflow(p.w), limits.Steps, limits.Budget()
 	certain := func(t totals) bool { return steps > 0 && t.least > steps }
-	possible := func(t totals) bool { return t.steps.Over(steps) }
-	costly := func(t totals) bool { return limits.CostUSD > 0 && !t.usdOpen && t.usd > limits.CostUSD }
-	wordy := func(t totals) bool { return t.tokens.Over(limits.Tokens) }
+	possible := func(t totals) bool { return over(t.steps, atMost(workflow.NoBound, steps)) }
+	costly := func(t totals) bool { return over(t.uses.CostUSD, most.CostUSD) }
+	wordy := func(t totals) bool { return over(t.uses.Tokens, most.Tokens) }
 	switch {
 	case certain(t):
 		report(sum.passes(p, certain), "this step passes the limit; raise max_steps, or split the workflow", "every run starts %d tasks, but max_steps is %d", t.least, steps)
 	case possible(t):
-		c.warnf(sum.passes(p, possible), "this step passes the limit; lower max of loops, or raise max_steps", "a run may start %d tasks, but max_steps is %d", t.steps.N, steps)
+		c.warnf(sum.passes(p, possible), "this step passes the limit; lower max of loops, or raise max_steps", "a run may start %v tasks, but max_steps is %d", t.steps, steps)
 	}
 	const lower = "this step passes the limit; lower the budgets of agents or max of loops, or raise "
-	if costly(t) {
-		c.warnf(sum.passes(p, costly), lower+"max_cost_usd", "a run may cost %s, but max_cost_usd is %s", workflow.FormatUSD(t.usd), workflow.FormatUSD(limits.CostUSD))
+	if usd, _ := t.uses.CostUSD.Amount(); costly(t) {
+		c.warnf(sum.passes(p, costly), lower+"max_cost_usd", "a run may cost %s, but max_cost_usd is %s", workflow.FormatUSD(usd), workflow.FormatUSD(limits.CostUSD))
 	}
 	if wordy(t) {
-		c.warnf(sum.passes(p, wordy), lower+"max_tokens", "a run may use %d tokens, but max_tokens is %d", t.tokens.N, limits.Tokens)
+		c.warnf(sum.passes(p, wordy), lower+"max_tokens", "a run may use %v tokens, but max_tokens is %d", t.uses.Tokens, limits.Tokens)
 	}
+}
+
+// over says whether a bound is an amount above a limit.
+func over(b, limit workflow.Bound) bool {
+	n, ok := b.Amount()
+	return ok && limit.Exceeded(n)
 }
 
 // passes is where the step stands with which a workflow does too much, counted in
 // the order in which steps may run.
 func (b *bounder) passes(p *pass, tooMuch func(totals) bool) workflow.Pos {
-	var t totals
+	t := nothing
 	s := p.index.root
 	certain := s.certain()
 	for _, n := range s.inOrder() {

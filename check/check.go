@@ -48,22 +48,22 @@ type Agent struct {
 	Validate func(settings map[string]any) []Problem
 	// Cost bounds an attempt of a task with these settings of its own; nil: it
 	// costs nothing.
-	Cost func(settings map[string]any) Cost
+	Cost func(settings map[string]any) workflow.Budget
 	// Attempts is how often a task of the agent is tried, where it does not say so
 	// itself; 0: once.
 	Attempts int
 }
 
 // cost bounds an attempt of a task of the agent.
-func (a *Agent) cost(t *workflow.Task) Cost {
+func (a *Agent) cost(t *workflow.Task) workflow.Budget {
 	if a.Cost == nil {
-		return Cost{Free: true}
+		return workflow.Free
 	}
 	return a.Cost(t.Settings)
 }
 
 // UnknownCost is that of an agent of which nobody knows it.
-func UnknownCost(map[string]any) Cost { return Cost{} }
+func UnknownCost(map[string]any) workflow.Budget { return workflow.Budget{} }
 
 // Problem is what an agent has against its settings.
 type Problem struct {
@@ -83,14 +83,6 @@ const (
 	Ambiguous        // several have
 	NoExecutor       // there is a definition, but nothing that could carry it out
 )
-
-// Cost bounds one attempt of a task. A bound of zero is one that nobody knows,
-// unless the attempt is free.
-type Cost struct {
-	USD    float64
-	Tokens int64
-	Free   bool
-}
 
 // Run applies every rule to every workflow of the bundle.
 func Run(in Input) workflow.Diagnostics {

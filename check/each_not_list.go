@@ -55,17 +55,17 @@ func neverList(items workflow.Expr) string {
 }
 
 // items is how many items an Each has, when its list is written out.
-func items(each *workflow.Each) (count Bound, known bool) {
+func items(each *workflow.Each) (count workflow.Bound, known bool) {
 	e, err := expr.ParseExpr(each.Items.Text, expr.Canonical)
 	if err != nil || len(e.Refs()) > 0 {
-		return open, false
+		return workflow.Bound{}, false
 	}
 	v, err := e.Eval(everywhere{})
 	list, ok := v.([]any)
 	if err != nil || !ok {
-		return open, false
+		return workflow.Bound{}, false
 	}
-	return Bound{N: int64(len(list))}, true
+	return workflow.AtMost(len(list)), true
 }
 
 // srcOr is where a text stands, or another place if it stands nowhere.

@@ -173,13 +173,15 @@ type cast struct{}
 func (cast) Agent(name, _ string) check.Agent {
 	switch name {
 	case "writer", "reviewer":
-		return check.Agent{Executor: "model", Cost: func(map[string]any) check.Cost { return check.Cost{USD: 0.5, Tokens: 1000} }}
+		return check.Agent{Executor: "model", Cost: func(map[string]any) workflow.Budget {
+			return workflow.Budget{CostUSD: workflow.AtMost(0.5), Tokens: workflow.AtMost(1000)}
+		}}
 	case "shell":
 		return check.Agent{Executor: "shell", Validate: needsCommand}
 	case "thrifty":
-		return check.Agent{Executor: "model", Cost: func(map[string]any) check.Cost { return check.Cost{USD: 0.5} }}
+		return check.Agent{Executor: "model", Cost: func(map[string]any) workflow.Budget { return workflow.Budget{CostUSD: workflow.AtMost(0.5)} }}
 	case "counted":
-		return check.Agent{Executor: "model", Cost: func(map[string]any) check.Cost { return check.Cost{Tokens: 350} }, Attempts: 2}
+		return check.Agent{Executor: "model", Cost: func(map[string]any) workflow.Budget { return workflow.Budget{Tokens: workflow.AtMost(350)} }, Attempts: 2}
 	case "unpriced":
 		return check.Agent{Executor: "model", Cost: check.UnknownCost}
 	case "editor":

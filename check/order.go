@@ -1,5 +1,7 @@
 package check
 
+import "github.com/hocket-dev/hocket/workflow"
+
 // inOrder are the nodes of a graph, each behind those that lead to it, the
 // earlier declared first where the graph leaves it open. Nodes on a cycle, and
 // behind one, are left out.
@@ -74,7 +76,7 @@ func (s *scope) waves() []int {
 // it: of a chain only one node runs at a time, so the heaviest nodes of all
 // chains together are a bound. It is the least bound for graphs of nested
 // branches, and close to it for others.
-func (s *scope) width(weight func(*node) Bound) Bound {
+func (s *scope) width(weight func(*node) workflow.Bound) workflow.Bound {
 	l := chains{free: make([][]int, len(s.nodes)), heirs: make([]int, len(s.nodes))}
 	for i, next := range s.successors() {
 		l.heirs[i] = len(next)
@@ -82,16 +84,16 @@ func (s *scope) width(weight func(*node) Bound) Bound {
 	for _, n := range s.inOrder() {
 		l.place(n, weight(n))
 	}
-	var sum Bound
+	sum := workflow.AtMost(0)
 	for _, w := range l.heaviest {
-		sum = sum.plus(w)
+		sum = sum.Plus(w)
 	}
 	return sum
 }
 
 // chains are the chains that width lays out.
 type chains struct {
-	heaviest []Bound // of each chain
+	heaviest []workflow.Bound // of each chain
 	// free are the chains that the nodes behind a node may go on with: all
 	// that is in them leads to that node.
 	free  [][]int
@@ -99,7 +101,7 @@ type chains struct {
 }
 
 // place puts a node into a chain that leads to it, or into a new one.
-func (l *chains) place(n *node, weight Bound) {
+func (l *chains) place(n *node, weight workflow.Bound) {
 	var got []int
 	for i, e := range n.in {
 		if share := l.share(e.source.order); i == 0 {
@@ -110,11 +112,9 @@ func (l *chains) place(n *node, weight Bound) {
 	}
 	if len(got) == 0 {
 		got = append(got, len(l.heaviest))
-		l.heaviest = append(l.heaviest, Bound{})
+		l.heaviest = append(l.heaviest, workflow.AtMost(0))
 	}
-	if heaviest := &l.heaviest[got[0]]; !heaviest.Open && (weight.Open || weight.N > heaviest.N) {
-		*heaviest = weight
-	}
+	l.heaviest[got[0]] = l.heaviest[got[0]].Higher(weight)
 	l.free[n.order] = got
 }
 

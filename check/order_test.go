@@ -43,8 +43,8 @@ func TestWidth(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := newIndex(chart(tc.chart)).root
-			got := s.width(func(*node) Bound { return Bound{N: 1} })
-			if got != (Bound{N: tc.want}) {
+			got := s.width(func(*node) workflow.Bound { return workflow.AtMost(1) })
+			if got != workflow.AtMost(tc.want) {
 				t.Errorf("width of %q is %v, want %d", tc.chart, got, tc.want)
 			}
 		})

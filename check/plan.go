@@ -10,32 +10,32 @@ import (
 // bound: branches that exclude each other are added up, loops run as often as
 // they may.
 type Plan struct {
-	Steps     Bound           `json:"steps"`    // task instances
-	Least     int64           `json:"least"`    // task instances of any run in which nothing fails
-	Parallel  Bound           `json:"parallel"` // attempts at once; the limit is taken into account
-	Tokens    Bound           `json:"tokens"`
-	CostUSD   *float64        `json:"cost_usd"` // nil: no bound is known
-	Open      []string        `json:"open"`     // why a bound is not known
-	Limits    workflow.Limits `json:"-"`        // of the run, defaults filled in
+	Steps     workflow.Bound  `json:"steps"`    // task instances
+	Least     int             `json:"least"`    // task instances of any run in which nothing fails
+	Parallel  workflow.Bound  `json:"parallel"` // attempts at once; the limit is taken into account
+	Tokens    workflow.Bound  `json:"tokens"`
+	CostUSD   workflow.Bound  `json:"cost_usd"`
+	Open      []string        `json:"open"` // why a bound is not known
+	Limits    workflow.Limits `json:"-"`    // of the run, defaults filled in
 	Workflows []WorkflowPlan  `json:"workflows"`
 }
 
 // WorkflowPlan is the order in which one workflow works.
 type WorkflowPlan struct {
-	Name  string     `json:"name"`
-	Steps Bound      `json:"steps"` // of one run of this workflow, called ones included
-	Nodes []PlanNode `json:"nodes"`
+	Name  string         `json:"name"`
+	Steps workflow.Bound `json:"steps"` // of one run of this workflow, called ones included
+	Nodes []PlanNode     `json:"nodes"`
 }
 
 // PlanNode is one node of a plan, a loop or for_each before what is in it.
 type PlanNode struct {
-	ID    string `json:"id"`
-	Kind  string `json:"kind"`
-	Uses  string `json:"uses,omitempty"` // the agent of a task, the workflow of a call
-	Why   string `json:"why,omitempty"`  // why that agent, where the task names none and one was chosen
-	Depth int    `json:"depth"`          // how many loops and for_each are around it
-	Wave  int    `json:"wave"`           // nodes of one graph with the same wave may start together
-	Times Bound  `json:"times"`          // in one run of its workflow
+	ID    string         `json:"id"`
+	Kind  string         `json:"kind"`
+	Uses  string         `json:"uses,omitempty"` // the agent of a task, the workflow of a call
+	Why   string         `json:"why,omitempty"`  // why that agent, where the task names none and one was chosen
+	Depth int            `json:"depth"`          // how many loops and for_each are around it
+	Wave  int            `json:"wave"`           // nodes of one graph with the same wave may start together
+	Times workflow.Bound `json:"times"`          // in one run of its workflow
 }
 
 // PlanOf bounds what a run of a checked bundle may do. Agents may be nil: then no
@@ -44,10 +44,7 @@ func PlanOf(b workflow.Bundle, limits workflow.Limits, agents Agents) Plan {
 	in := &Input{Bundle: b, Limits: WithDefaults(limits), Agents: agents}
 	sum := newBounder(in, nil)
 	t := sum.workflow(b.Root)
-	plan := Plan{Steps: t.steps, Least: t.least, Parallel: t.attempts.atMost(in.Limits.Parallel), Tokens: t.tokens, Limits: in.Limits}
-	if !t.usdOpen {
-		plan.CostUSD = &t.usd
-	}
+	plan := Plan{Steps: t.steps, Least: t.least, Parallel: atMost(t.attempts, in.Limits.Parallel), Tokens: t.uses.Tokens, CostUSD: t.uses.CostUSD, Limits: in.Limits}
 	for _, w := range Workflows(b) {
 		one := WorkflowPlan{Name: w.Name, Steps: sum.workflow(w).steps}
 		plan.layout(&one, sum, w)
@@ -69,8 +66,8 @@ func newBounder(in *Input, indexes map[*workflow.Workflow]*index) *bounder {
 // layout lists the nodes of a workflow in the order in which they may run, and
 // why some of them have no bound.
 func (p *Plan) layout(one *WorkflowPlan, sum *bounder, w *workflow.Workflow) {
-	var list func(s *scope, depth int, times Bound)
-	list = func(s *scope, depth int, times Bound) {
+	var list func(s *scope, depth int, times workflow.Bound)
+	list = func(s *scope, depth int, times workflow.Bound) {
 		waves := s.waves()
 		for _, n := range s.inOrder() {
 			uses, inside, why := sum.describe(w, n)
@@ -79,26 +76,26 @@ func (p *Plan) layout(one *WorkflowPlan, sum *bounder, w *workflow.Workflow) {
 			}
 			one.Nodes = append(one.Nodes, PlanNode{ID: n.ID, Kind: n.Kind(), Uses: uses, Depth: depth, Wave: waves[n.order], Times: times})
 			if n.body != nil {
-				list(n.body, depth+1, times.times(inside))
+				list(n.body, depth+1, times.Times(inside))
 			}
 		}
 	}
-	list(sum.indexes[w].root, 0, Bound{N: 1})
+	list(sum.indexes[w].root, 0, workflow.AtMost(1))
 }
 
 // describe says what a node uses, how often its body runs each time, and why
 // it has no bound, if it has none.
-func (b *bounder) describe(w *workflow.Workflow, n *node) (uses string, inside Bound, why string) {
+func (b *bounder) describe(w *workflow.Workflow, n *node) (uses string, inside workflow.Bound, why string) {
 	switch step := n.Step.(type) {
 	case *workflow.Task:
-		if cost := b.in.agent(w, n, step).cost(step); cost.USD == 0 && !cost.Free {
+		if _, known := b.in.agent(w, n, step).cost(step).CostUSD.Amount(); !known {
 			why = "the cost of its agent is not known"
 		}
-		return step.Agent, Bound{}, why
+		return step.Agent, workflow.Bound{}, why
 	case *workflow.Call:
-		return step.Workflow, Bound{}, ""
+		return step.Workflow, workflow.Bound{}, ""
 	case *workflow.Loop:
-		return "", Bound{N: int64(iterations(step))}, ""
+		return "", workflow.AtMost(iterations(step)), ""
 	case *workflow.Each:
 		count, known := items(step)
 		if !known {
@@ -107,5 +104,5 @@ func (b *bounder) describe(w *workflow.Workflow, n *node) (uses string, inside B
 		return "", count, why
 	case *workflow.Human, *workflow.Choice, *workflow.Combine:
 	}
-	return "", Bound{}, ""
+	return "", workflow.Bound{}, ""
 }

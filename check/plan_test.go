@@ -74,7 +74,7 @@ child 2
 	if got := outlinePlan(p); got != want {
 		t.Errorf("plan:\n%s\nwant:\n%s", got, want)
 	}
-	if p.Least != 4 || p.Parallel != (check.Bound{N: 2}) || p.Tokens != (check.Bound{N: 11_000}) || p.CostUSD == nil || *p.CostUSD != 5.5 || len(p.Open) > 0 {
+	if p.Least != 4 || p.Parallel != (workflow.AtMost(2)) || p.Tokens != (workflow.AtMost(11_000)) || p.CostUSD != workflow.AtMost(5.5) || len(p.Open) > 0 {
 		t.Errorf("plan %+v", p)
 	}
 }
@@ -87,7 +87,8 @@ steps:
   - {id: sum, agent: writer}
 `})
 	p := check.PlanOf(b, workflow.Limits{Parallel: 4}, cast{})
-	if !p.Steps.Open || p.CostUSD != nil || !p.Tokens.Open || p.Parallel != (check.Bound{N: 4}) {
+	unknown := workflow.Bound{}
+	if p.Steps != unknown || p.CostUSD != unknown || p.Tokens != unknown || p.Parallel != (workflow.AtMost(4)) {
 		t.Errorf("plan %+v", p)
 	}
 	want := "root/look: the number of items of inputs.files is not known\nroot/look: the cost of its agent is not known"
@@ -99,7 +100,7 @@ steps:
 // A bound of money says nothing about tokens.
 func TestPlanDoesNotTakeNoBoundForZero(t *testing.T) {
 	p := check.PlanOf(bundle(t, [2]string{"root", "steps: [{agent: thrifty}, {agent: shell}]"}), workflow.Limits{}, cast{})
-	if p.CostUSD == nil || *p.CostUSD != 0.5 || !p.Tokens.Open {
+	if p.CostUSD != workflow.AtMost(0.5) || p.Tokens != (workflow.Bound{}) {
 		t.Errorf("plan %+v", p)
 	}
 }
@@ -110,14 +111,14 @@ func TestPlanOfNestedLoopsDoesNotOverflow(t *testing.T) {
 		text = "steps: [{loop: {max: 1000000, until: \"true\", " + text + "}}]"
 	}
 	p := check.PlanOf(bundle(t, [2]string{"root", text}), workflow.Limits{}, cast{})
-	if p.Steps.Open || p.Steps.N <= 0 {
+	if n, ok := p.Steps.Amount(); !ok || n <= 0 {
 		t.Errorf("steps %+v", p.Steps)
 	}
 }
 
 func TestPlanOfCyclesEnds(t *testing.T) {
 	b := bundle(t, [2]string{"root", "steps: [{workflow: other}]"}, [2]string{"other", "steps: [{workflow: root}]"})
-	if p := check.PlanOf(b, workflow.Limits{}, cast{}); !p.Steps.Open {
+	if p := check.PlanOf(b, workflow.Limits{}, cast{}); p.Steps.Known {
 		t.Errorf("plan %+v", p)
 	}
 }

@@ -147,8 +147,8 @@ type agentDetail struct {
 	Settings    map[string]any `json:"settings,omitempty"`
 	Timeout     string         `json:"timeout,omitempty"`
 	MaxTurns    int            `json:"max_turns,omitempty"`
-	MaxCostUSD  float64        `json:"max_cost_usd,omitempty"`
-	MaxTokens   int64          `json:"max_tokens,omitempty"`
+	MaxCostUSD  workflow.Bound `json:"max_cost_usd,omitzero"`
+	MaxTokens   workflow.Bound `json:"max_tokens,omitzero"`
 	MaxOutputKB int            `json:"max_output_kb,omitempty"`
 	Retry       *agentRetry    `json:"retry,omitempty"`
 	Prompt      string         `json:"prompt,omitempty"`
@@ -208,7 +208,7 @@ func (a *app) showAgent(name string) error {
 	detail := agentDetail{
 		agentLine: lineOf(p.Agents(), d), Chosen: d.Chosen, Model: d.Model, Tools: d.Tools, Servers: d.Servers,
 		Permissions: d.Permissions, Settings: d.Settings, MaxTurns: d.MaxTurns,
-		MaxCostUSD: d.Budget.MaxCostUSD, MaxTokens: d.Budget.MaxTokens, Prompt: d.Prompt,
+		MaxCostUSD: d.Budget.CostUSD, MaxTokens: d.Budget.Tokens, Prompt: d.Prompt,
 		MaxOutputKB: d.MaxOutputKB, Retry: retryOf(d.Retry),
 	}
 	if d.Timeout > 0 {
@@ -251,11 +251,11 @@ func (a *app) drawAgent(d *agentDetail) string {
 	if d.MaxTurns > 0 {
 		fact("max turns", fmt.Sprint(d.MaxTurns))
 	}
-	if d.MaxCostUSD > 0 {
-		fact("max cost", workflow.FormatUSD(d.MaxCostUSD))
+	if usd, ok := d.MaxCostUSD.Amount(); ok {
+		fact("max cost", workflow.FormatUSD(usd))
 	}
-	if d.MaxTokens > 0 {
-		fact("max tokens", fmt.Sprint(d.MaxTokens))
+	if _, ok := d.MaxTokens.Amount(); ok {
+		fact("max tokens", d.MaxTokens.String())
 	}
 	if d.MaxOutputKB > 0 {
 		fact("max output", fmt.Sprintf("%d KiB", d.MaxOutputKB))

@@ -69,8 +69,8 @@ func (a *app) drawPlan(p *check.Plan) string {
 
 func costText(p *check.Plan) string {
 	text := "not known"
-	if p.CostUSD != nil {
-		text = "at most " + workflow.FormatUSD(*p.CostUSD)
+	if usd, ok := p.CostUSD.Amount(); ok {
+		text = "at most " + workflow.FormatUSD(usd)
 	}
 	if p.Limits.CostUSD > 0 {
 		text += "; the limit is " + workflow.FormatUSD(p.Limits.CostUSD)

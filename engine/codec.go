@@ -5,61 +5,23 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"time"
 )
 
-// names are the event types as the journal spells them.
-func nameOf(ev Event) string {
-	switch ev.(type) {
-	case *Started:
-		return "Started"
-	case *TaskEnded:
-		return "TaskEnded"
-	case *TimerFired:
-		return "TimerFired"
-	case *Asked:
-		return "Asked"
-	case *Answered:
-		return "Answered"
-	case *Withdrawn:
-		return "Withdrawn"
-	case *CancelAsked:
-		return "CancelAsked"
-	case *LimitRaised:
-		return "LimitRaised"
-	case *Recovered:
-		return "Recovered"
-	case *Forked:
-		return "Forked"
+// events has an event of each type, by its name in the journal.
+var events = func() map[string]Event {
+	byName := map[string]Event{oldAnswered: &Answered{}}
+	for _, ev := range []Event{
+		&Started{}, &TaskEnded{}, &TimerFired{}, &Asked{}, &Answered{}, &Withdrawn{}, &CancelAsked{}, &LimitRaised{}, &Recovered{}, &Forked{},
+	} {
+		byName[ev.event()] = ev
 	}
-	panic(fmt.Sprintf("engine: %T is no event", ev))
-}
+	return byName
+}()
 
-func newEvent(name string) Event {
-	switch name {
-	case "Started":
-		return &Started{}
-	case "TaskEnded":
-		return &TaskEnded{}
-	case "TimerFired":
-		return &TimerFired{}
-	case "Asked":
-		return &Asked{}
-	case "Answered", "HumanAnswered":
-		return &Answered{}
-	case "Withdrawn":
-		return &Withdrawn{}
-	case "CancelAsked":
-		return &CancelAsked{}
-	case "LimitRaised":
-		return &LimitRaised{}
-	case "Recovered":
-		return &Recovered{}
-	case "Forked":
-		return &Forked{}
-	}
-	return nil
-}
+// oldAnswered is the name that Answered had in version 1.
+const oldAnswered = "HumanAnswered"
 
 const typeKey = `{"type":"`
 
@@ -69,14 +31,14 @@ type head struct {
 	Time       time.Time     `json:"time"`
 	Clock      time.Duration `json:"clock"`
 	Unattended bool          `json:"unattended"`
-	Address    string        `json:"address"` // where HumanAnswered, of version 1, had the ID
+	Address    string        `json:"address"` // where Answered had its ID in version 1
 }
 
 // Encode writes an event as one line of JSON: its name under "type" in the first
 // place, then the envelope, then the event. The sequence number is left out: a
 // line has a place.
 func Encode(e Envelope) ([]byte, error) {
-	name := nameOf(e.Event)
+	name := e.Event.event()
 	stamp, err := e.Time.MarshalJSON()
 	if err != nil {
 		return nil, fmt.Errorf("engine: encode %s: %w", name, err)
@@ -110,17 +72,18 @@ func Decode(data []byte) (Envelope, error) {
 	if !ok || !found {
 		return Envelope{}, fmt.Errorf("engine: not an event: %.60q", data)
 	}
-	ev := newEvent(string(name))
-	if ev == nil {
+	kind, ok := events[string(name)]
+	if !ok {
 		return Envelope{}, fmt.Errorf("engine: the event %q is unknown; update hocket", name)
 	}
+	ev := reflect.New(reflect.TypeOf(kind).Elem()).Interface().(Event)
 	var h head
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	if err := cmp.Or(json.Unmarshal(data, &h), dec.Decode(ev)); err != nil {
 		return Envelope{}, fmt.Errorf("engine: decode %s: %w", name, err)
 	}
-	if old, ok := ev.(*Answered); ok && string(name) == "HumanAnswered" {
+	if old, ok := ev.(*Answered); ok && string(name) == oldAnswered {
 		old.ID = h.Address
 	}
 	return Envelope{Time: h.Time, Clock: h.Clock, Unattended: h.Unattended, Event: ev}, nil

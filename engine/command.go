@@ -25,8 +25,7 @@ type StartTask struct {
 	Timeout  time.Duration // the engine cancels the attempt after this; zero: never
 	Again    bool          // an earlier try of this same attempt was lost
 
-	MaxCostUSD float64 // that it may cost, and that is reserved for it; zero: nothing says
-	MaxTokens  int64   // the same, for tokens
+	May workflow.Budget // what it may use, and what is reserved for it
 }
 
 // Place is where a task stands, and what all its attempts in all runs have in

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"cmp"
+	"encoding/json"
 	"time"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -30,7 +32,7 @@ type Envelope struct {
 // engine.
 //
 //sumtype:decl
-type Event interface{ event() }
+type Event interface{ event() string }
 
 // Started is the first event of every run. It carries what the engine may not
 // look up.
@@ -50,15 +52,39 @@ type Started struct {
 
 // TaskFacts is what the driver knows of a task before it starts.
 type TaskFacts struct {
-	MaxCostUSD  float64 `json:"max_cost_usd,omitempty"` // bound for one attempt
-	MaxTokens   int64   `json:"max_tokens,omitempty"`   // bound for one attempt
-	UnknownCost bool    `json:"unknown_cost,omitempty"` // no bound is known
-	// Rest: its agent keeps to what it is given. An attempt may use what the limits
-	// leave, within the bounds above where they are set.
-	Rest    bool          `json:"rest,omitempty"`
-	Timeout time.Duration `json:"timeout,omitempty"` // the agent's own; the node's wins
+	May     workflow.Budget `json:"may"`               // what one attempt may use
+	Keeps   bool            `json:"keeps,omitempty"`   // to what it is given: an attempt may use what the limits leave
+	Timeout time.Duration   `json:"timeout,omitempty"` // the agent's own; the node's wins
+	Retry   workflow.Retry  `json:"retry,omitzero"`    // the agent's own; the node's wins
+}
 
-	Retry workflow.Retry `json:"retry,omitzero"` // the agent's own; the node's wins
+// NoFacts hold for a task of which the driver says nothing.
+var NoFacts = TaskFacts{May: workflow.Free}
+
+// UnmarshalJSON reads facts also as version 1 wrote them: with a zero that could
+// mean free, unknown or without a limit.
+func (f *TaskFacts) UnmarshalJSON(data []byte) error {
+	type plain TaskFacts
+	var old struct {
+		MaxCostUSD  float64 `json:"max_cost_usd"`
+		MaxTokens   int64   `json:"max_tokens"`
+		UnknownCost bool    `json:"unknown_cost"`
+		Rest        bool    `json:"rest"`
+		May         *struct{}
+	}
+	if err := cmp.Or(json.Unmarshal(data, &old), json.Unmarshal(data, (*plain)(f))); err != nil || old.May != nil {
+		return err
+	}
+	f.Keeps = old.Rest
+	unknown := old.UnknownCost || old.Rest
+	f.May = workflow.Budget{CostUSD: workflow.AtMost(old.MaxCostUSD), Tokens: workflow.AtMost(old.MaxTokens)}
+	if unknown && old.MaxCostUSD == 0 {
+		f.May.CostUSD = workflow.Bound{}
+	}
+	if unknown && old.MaxTokens == 0 {
+		f.May.Tokens = workflow.Bound{}
+	}
+	return nil
 }
 
 // TaskEnded answers StartTask, always, also after CancelTask.
@@ -160,13 +186,13 @@ const (
 	FaultLimit     FaultKind = "limit" // a loop reached its bound without an exit
 )
 
-func (*Started) event()     {}
-func (*TaskEnded) event()   {}
-func (*TimerFired) event()  {}
-func (*Asked) event()       {}
-func (*Answered) event()    {}
-func (*Withdrawn) event()   {}
-func (*CancelAsked) event() {}
-func (*LimitRaised) event() {}
-func (*Recovered) event()   {}
-func (*Forked) event()      {}
+func (*Started) event() string     { return "Started" }
+func (*TaskEnded) event() string   { return "TaskEnded" }
+func (*TimerFired) event() string  { return "TimerFired" }
+func (*Asked) event() string       { return "Asked" }
+func (*Answered) event() string    { return "Answered" }
+func (*Withdrawn) event() string   { return "Withdrawn" }
+func (*CancelAsked) event() string { return "CancelAsked" }
+func (*LimitRaised) event() string { return "LimitRaised" }
+func (*Recovered) event() string   { return "Recovered" }
+func (*Forked) event() string      { return "Forked" }

@@ -3,7 +3,6 @@ package engine
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -15,8 +14,7 @@ type ledger struct {
 	steps    int   // tasks that started
 	running  int   // attempts under way
 	spent    Usage // settled
-	reserved float64
-	tokens   int64 // reserved
+	reserved Usage // for what is under way
 	waiting  queue
 	since    time.Duration // the run's clock when the workflow began
 }
@@ -65,102 +63,93 @@ func (r *Run) mayStart(in *inst) bool {
 	return true
 }
 
-// overBudget is the workflow whose budget the attempt might exceed, nil if none.
-func (r *Run) overBudget(in *inst, bound *TaskFacts) *frame {
+// hold is the limit that holds a task back.
+type hold struct {
+	f       *frame
+	tokens  bool // the limit on tokens, else that on cost
+	unknown bool // nobody knows what the task may use of it
+}
+
+// overBudget is the limit that the next attempt might exceed, nil if none.
+func (r *Run) overBudget(in *inst) *hold {
+	facts := r.factsOf(in)
 	for f := in.scope().frame.limiting; f != nil; f = f.limitingAround() {
-		cost, tokens := f.limits.CostUSD, f.limits.Tokens
-		if bound.UnknownCost && !in.granted && (cost > 0 || tokens > 0) {
-			return f
+		left := f.left()
+		if known, fits := facts.fit(facts.May.CostUSD, left.CostUSD); !fits && (known || !in.granted) {
+			return &hold{f, false, !known}
 		}
-		if !f.affords(bound) || !f.affordsTokens(bound) {
-			return f
+		if known, fits := facts.fit(facts.May.Tokens, left.Tokens); !fits && (known || !in.granted) {
+			return &hold{f, true, !known}
 		}
 	}
 	return nil
 }
 
+// left is what the limits of the workflow leave.
+func (f *frame) left() workflow.Budget { return f.limits.Left(f.spent.Plus(f.reserved)) }
+
 const mite = 1e-9 // sums of decimals are not exact
 
-// affords says whether the limit on cost leaves what an attempt may cost; where that
-// is the rest, whether there is any.
-func (f *frame) affords(bound *TaskFacts) bool {
+// fit says whether what an attempt may use is left, and whether that is known. An
+// attempt that keeps to what it is given needs only something.
+func (t *TaskFacts) fit(may, left workflow.Bound) (known, fits bool) {
+	rest, limited := left.Amount()
+	need, known := may.Amount()
 	switch {
-	case f.limits.CostUSD == 0:
-		return true
-	case bound.Rest:
-		return f.costLeft() > mite
+	case !limited:
+		return true, true
+	case t.Keeps:
+		return true, rest > mite
+	default:
+		return known, known && need <= rest+mite
 	}
-	return bound.MaxCostUSD <= f.costLeft()+mite
 }
 
-func (f *frame) costLeft() float64 { return f.limits.CostUSD - f.spent.CostUSD - f.reserved }
-
-func (f *frame) affordsTokens(bound *TaskFacts) bool {
-	switch {
-	case f.limits.Tokens == 0:
-		return true
-	case bound.Rest:
-		return f.tokensLeft() > 0
+// text says what holds a task back.
+func (h *hold) text(facts *TaskFacts) string {
+	f, usd := h.f, workflow.FormatUSD
+	need, _ := facts.May.CostUSD.Amount()
+	unknown, most, used, reserved, limit := "what it may cost", "cost "+usd(need), usd(f.spent.CostUSD), usd(f.reserved.CostUSD), usd(f.limits.CostUSD)
+	if h.tokens {
+		unknown, most = "how many tokens it may use", "use "+facts.May.Tokens.String()+" tokens"
+		used, reserved, limit = fmt.Sprint(f.spent.Tokens()), fmt.Sprint(f.reserved.Tokens()), fmt.Sprintf("%d tokens", f.limits.Tokens)
 	}
-	return bound.MaxTokens <= f.tokensLeft()
-}
-
-func (f *frame) tokensLeft() int64 {
-	return f.limits.Tokens - f.spent.Tokens() - f.tokens
-}
-
-// bindsTokens says whether it is the limit on tokens that holds a task back.
-func (f *frame) bindsTokens(bound *TaskFacts) bool {
-	if bound.UnknownCost { // of one kind at least
-		return f.limits.CostUSD == 0 || f.limits.Tokens > 0 && bound.MaxCostUSD > 0
-	}
-	return f.affords(bound)
-}
-
-// budgetText says which limit holds a task back.
-func (f *frame) budgetText(bound *TaskFacts) string {
-	if bound.UnknownCost && f.bindsTokens(bound) {
-		return fmt.Sprintf("how many tokens it may use is unknown, and workflow %q has a budget", f.p.w.Name)
-	}
-	if bound.UnknownCost {
-		return fmt.Sprintf("what it may cost is unknown, and workflow %q has a budget", f.p.w.Name)
-	}
-	usd := workflow.FormatUSD
-	most, used, reserved, limit := "cost "+usd(bound.MaxCostUSD), usd(f.spent.CostUSD), usd(f.reserved), usd(f.limits.CostUSD)
-	if f.bindsTokens(bound) {
-		count := func(n int64) string { return strconv.FormatInt(n, 10) }
-		most, used, reserved, limit = "use "+count(bound.MaxTokens)+" tokens", count(f.spent.Tokens()), count(f.tokens), count(f.limits.Tokens)+" tokens"
+	if h.unknown {
+		return fmt.Sprintf("%s is unknown, and workflow %q has a budget", unknown, f.p.w.Name)
 	}
 	if f.spent.CostUnknown { // what is not known counts as what it may have been
 		used = "up to " + used
 	}
 	why := "it may " + most
-	if bound.Rest {
+	if facts.Keeps {
 		why = "nothing is left for it"
 	}
 	return fmt.Sprintf("%s; workflow %q has used %s and reserved %s of %s", why, f.p.w.Name, used, reserved, limit)
 }
 
-// bound is what one attempt of a task may use.
-func (r *Run) bound(in *inst) *TaskFacts {
+// factsOf is what is known of a task before it starts.
+func (r *Run) factsOf(in *inst) *TaskFacts {
 	if known := r.tasks[in.n.factsKey]; known != nil {
 		return known
 	}
-	return &r.unbounded
+	return &NoFacts
 }
 
 // share is what an attempt may use: its bound, or what the limits leave of it.
-func (r *Run) share(in *inst, bound *TaskFacts) (usd float64, tokens int64) {
-	usd, tokens = bound.MaxCostUSD, bound.MaxTokens
-	for f := in.scope().frame.limiting; f != nil && bound.Rest; f = f.limitingAround() {
-		if f.limits.CostUSD > 0 && (usd == 0 || f.costLeft() < usd) {
-			usd = f.costLeft()
-		}
-		if f.limits.Tokens > 0 && (tokens == 0 || f.tokensLeft() < tokens) {
-			tokens = f.tokensLeft()
-		}
+func (r *Run) share(in *inst) workflow.Budget {
+	facts := r.factsOf(in)
+	may := facts.May
+	for f := in.scope().frame.limiting; f != nil && facts.Keeps; f = f.limitingAround() {
+		may = may.Lower(f.left())
 	}
-	return usd, tokens
+	return may
+}
+
+// reserves is what is set aside for an attempt.
+func (c *StartTask) reserves() Usage {
+	usd, _ := c.May.CostUSD.Amount()
+	tokens, _ := c.May.Tokens.Amount()
+	return Usage{CostUSD: usd, TokensOut: int64(tokens)}
 }
 
 // occupy takes a slot and reserves what the attempt may use.
@@ -173,8 +162,7 @@ func (r *Run) occupy(in *inst) {
 	for f := in.scope().frame; f != nil; f = f.around {
 		f.steps += step
 		f.running++
-		f.reserved += in.cmd.MaxCostUSD
-		f.tokens += in.cmd.MaxTokens
+		f.reserved = f.reserved.Plus(in.cmd.reserves())
 	}
 	for s := in.scope(); s != nil; s = s.parent {
 		s.outstanding++
@@ -192,14 +180,15 @@ func (r *Run) vacate(in *inst, used Usage) {
 	if in.cmd.Timeout > 0 {
 		r.clearTimer(in.timerID(timeoutTimer))
 	}
+	reserved := in.cmd.reserves()
 	if used.CostUnknown {
-		used.CostUSD = in.cmd.MaxCostUSD
+		used.CostUSD = reserved.CostUSD
 	}
 	in.usage = in.usage.Plus(used)
 	for f := in.scope().frame; f != nil; f = f.around {
 		f.running--
-		f.reserved -= in.cmd.MaxCostUSD
-		f.tokens -= in.cmd.MaxTokens
+		f.reserved.CostUSD -= reserved.CostUSD
+		f.reserved.TokensOut -= reserved.TokensOut
 		f.spent = f.spent.Plus(used)
 	}
 	for s := in.scope(); s != nil; s = s.parent {
@@ -235,7 +224,7 @@ func (r *Run) resumeHeld(grant bool) {
 			continue
 		}
 		in.granted = in.granted || grant
-		if r.overBudget(in, r.bound(in)) != nil {
+		if r.overBudget(in) != nil {
 			r.paused = append(r.paused, in)
 			continue
 		}

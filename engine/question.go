@@ -191,13 +191,12 @@ func (r *Run) askHeld() {
 	}
 	var seen []*frame
 	for _, in := range r.paused {
-		bound := r.bound(in)
-		f := r.overBudget(in, bound)
-		if in.phase != held || f == nil || f.running > 0 || slices.Contains(seen, f) {
+		over := r.overBudget(in)
+		if in.phase != held || over == nil || over.f.running > 0 || slices.Contains(seen, over.f) {
 			continue
 		}
-		seen = append(seen, f)
-		ask := f.budgetQuestion(in, bound)
+		seen = append(seen, over.f)
+		ask := over.question(in.address, r.factsOf(in))
 		ask.Address = in.address
 		if len(in.open) > 0 && in.open[0].Digest == ask.digest() {
 			continue
@@ -434,47 +433,50 @@ func (r *Run) budgetAnswered(in *inst, q *question, value, by string) {
 
 // amount is the limit that the answer to a question about a budget sets.
 func (r *Run) amount(q *question, value string) (workflow.Limits, error) {
-	bound := r.bound(q.in)
-	f := r.overBudget(q.in, bound)
-	if f == nil {
+	over := r.overBudget(q.in)
+	if over == nil {
 		return workflow.Limits{}, fmt.Errorf("question %q is over: the budget suffices", q.ID)
 	}
-	text := strings.TrimSpace(value)
-	if f.bindsTokens(bound) {
+	text, limits := strings.TrimSpace(value), over.f.limits
+	if over.tokens {
 		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || n <= f.limits.Tokens {
-			return workflow.Limits{}, fmt.Errorf("invalid limit %q: want a number of tokens above %d, or %s", value, f.limits.Tokens, Abort)
+		if err != nil || n <= limits.Tokens {
+			return workflow.Limits{}, fmt.Errorf("invalid limit %q: want %s, or %s", value, over.wants(), Abort)
 		}
 		return workflow.Limits{Tokens: n}, nil
 	}
 	usd, err := strconv.ParseFloat(strings.TrimPrefix(text, "$"), 64)
-	if err != nil || !(usd > f.limits.CostUSD) || usd > 1e12 {
-		return workflow.Limits{}, fmt.Errorf("invalid limit %q: want an amount in US dollars above %s, or %s", value, workflow.FormatUSD(f.limits.CostUSD), Abort)
+	if err != nil || !(usd > limits.CostUSD) || usd > 1e12 {
+		return workflow.Limits{}, fmt.Errorf("invalid limit %q: want %s, or %s", value, over.wants(), Abort)
 	}
 	return workflow.Limits{CostUSD: usd}, nil
 }
 
-// budgetQuestion asks about a task that the budget of f holds back.
-func (f *frame) budgetQuestion(in *inst, bound *TaskFacts) Question {
-	abort := workflow.Option{Value: Abort, Description: "end the run"}
-	text := f.budgetText(bound)
-	if bound.UnknownCost {
+// wants is the answer that raises the limit.
+func (h *hold) wants() string {
+	if h.tokens {
+		return fmt.Sprintf("a number of tokens above %d", h.f.limits.Tokens)
+	}
+	return "an amount in US dollars above " + workflow.FormatUSD(h.f.limits.CostUSD)
+}
+
+// question asks about the task at an address.
+func (h *hold) question(address string, facts *TaskFacts) Question {
+	text := h.text(facts)
+	text = strings.ToUpper(text[:1]) + text[1:]
+	ask := Question{Kind: BudgetQuestion, Required: true, Options: []workflow.Option{{Value: Abort, Description: "end the run"}}}
+	if h.unknown {
 		budget := "max_cost_usd: 0.50"
-		if f.bindsTokens(bound) {
+		if h.tokens {
 			budget = "max_tokens: 20000"
 		}
-		return Question{
-			Kind: BudgetQuestion, Required: true, Detail: "An agent whose definition has a budget, such as `budget: {" + budget + "}`, has a bound.", Text: fmt.Sprintf("Start %q? %s.", in.address, strings.ToUpper(text[:1])+text[1:]),
-			Options: []workflow.Option{{Value: Allow, Description: "start it without a bound"}, abort},
-		}
+		ask.Text = fmt.Sprintf("Start %q? %s.", address, text)
+		ask.Detail = "An agent whose definition has a budget, such as `budget: {" + budget + "}`, has a bound."
+		ask.Options = slices.Insert(ask.Options, 0, workflow.Option{Value: Allow, Description: "start it without a bound"})
+		return ask
 	}
-	want := "an amount in US dollars above " + workflow.FormatUSD(f.limits.CostUSD)
-	if f.bindsTokens(bound) {
-		want = fmt.Sprintf("a number of tokens above %d", f.limits.Tokens)
-	}
-	return Question{
-		Kind: BudgetQuestion, Required: true, Custom: true, Options: []workflow.Option{abort},
-		Text:   fmt.Sprintf("Raise the budget for %q? %s.", in.address, strings.ToUpper(text[:1])+text[1:]),
-		Detail: "Answer with the new limit, " + want + ", or " + Abort + ".",
-	}
+	ask.Custom = true
+	ask.Text = fmt.Sprintf("Raise the budget for %q? %s.", address, text)
+	ask.Detail = "Answer with the new limit, " + h.wants() + ", or " + Abort + "."
+	return ask
 }

@@ -105,8 +105,9 @@ func traceCommand(c engine.Command, began time.Time, budget map[string]bool) str
 		for _, in := range c.Inputs {
 			inputs = append(inputs, []any{in.Name, in.Value})
 		}
+		tokens, _ := c.May.Tokens.Amount()
 		return fmt.Sprintf("start %s attempt=%d again=%t agent=%q prompt=%q inputs=%s settings=%s feedback=%q timeout=%s usd=%g tokens=%d decide=%q",
-			c.Address, c.Attempt, c.Again, c.Agent, c.Prompt, workflow.FormatJSON(inputs), workflow.FormatJSON(c.Settings), c.Feedback, c.Timeout, c.MaxCostUSD, c.MaxTokens, c.Decide)
+			c.Address, c.Attempt, c.Again, c.Agent, c.Prompt, workflow.FormatJSON(inputs), workflow.FormatJSON(c.Settings), c.Feedback, c.Timeout, dollars(c), int64(tokens), c.Decide)
 	case *engine.CancelTask:
 		return fmt.Sprintf("cancel %s attempt=%d", c.Address, c.Attempt)
 	case *engine.SetTimer:

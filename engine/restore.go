@@ -2,21 +2,19 @@ package engine
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"math"
-	"strings"
 	"time"
 
+	"github.com/hocket-dev/hocket/engine/internal/twoway"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
 // layout is the layout of snapshots. It changes with every change to what is
 // encoded below; older snapshots are not read then.
-const layout = 1
+const layout = 2
 
 // header says whether a snapshot can be restored.
 type header struct {
@@ -36,10 +34,10 @@ func (r *Run) Time() time.Time { return r.now }
 // Snapshot is the state of the run, for [Restore]. It is a cache and no record: the
 // events are what a run is, and lead to the same state.
 func (r *Run) Snapshot() []byte {
-	c := &codec{writes: true, run: r, texts: map[string]int{}}
+	c := &codec{Codec: twoway.Writer(), run: r}
 	c.state()
-	h := header{layout, Version, r.digest(), r.count, crc32.ChecksumIEEE(c.out)}
-	return append([]byte(workflow.FormatJSON(h)+"\n"), c.out...)
+	h := header{layout, Version, r.digest(), r.count, crc32.ChecksumIEEE(c.Out)}
+	return append([]byte(workflow.FormatJSON(h)+"\n"), c.Out...)
 }
 
 // Restore makes the run of a snapshot. Any error means that the events have to be
@@ -71,9 +69,9 @@ func (r *Run) restore(snapshot []byte) (restored *Run, err error) {
 			err = fmt.Errorf("engine: the snapshot cannot be read: %v", p)
 		}
 	}()
-	c := &codec{in: string(state), run: r}
+	c := &codec{Codec: twoway.Reader(string(state)), run: r}
 	c.state()
-	if r.count != h.Seq || c.at != len(c.in) {
+	if r.count != h.Seq || !c.Done() {
 		return nil, errors.New("engine: the snapshot is not complete")
 	}
 	return r, nil
@@ -91,252 +89,77 @@ func (r *Run) digest() string {
 	return p.digest
 }
 
-// codec writes the state of a run, or reads it: each function below does both, so
-// that they cannot disagree. Of whatever is referred to more than once the content
-// comes with the first reference.
+// codec does the state of a run.
 type codec struct {
-	writes bool
-	out    []byte
-	in     string
-	at     int
-	run    *Run
-
-	texts     map[string]int // written, with their numbers
-	known     []string       // read, by their numbers
-	insts     table[inst]
-	scopes    table[scope]
-	frames    table[frame]
-	regions   table[region]
-	envs      table[env]
-	writings  table[write]
-	questions table[question]
-}
-
-// table numbers what is referred to.
-type table[T any] struct {
-	numbers map[*T]int
-	list    []*T
-}
-
-// refer writes or reads a reference. fill does the content of what is new.
-func refer[T any](c *codec, t *table[T], p **T, fill func(*T)) {
-	if !c.writes {
-		switch n := c.uint(0); n {
-		case 0:
-			*p = nil
-		case 1:
-			*p = new(T)
-			t.list = append(t.list, *p)
-			fill(*p)
-		default:
-			*p = t.list[n-2]
-		}
-		return
-	}
-	n, known := t.numbers[*p]
-	switch {
-	case *p == nil:
-		c.uint(0)
-	case known:
-		c.uint(uint64(n) + 2)
-	default:
-		if t.numbers == nil {
-			t.numbers = map[*T]int{}
-		}
-		t.numbers[*p] = len(t.numbers)
-		c.uint(1)
-		fill(*p)
-	}
-}
-
-// uint writes a number and gives it back, or reads one.
-func (c *codec) uint(n uint64) uint64 {
-	if c.writes {
-		c.out = binary.AppendUvarint(c.out, n)
-		return n
-	}
-	n = 0
-	for shift := 0; ; shift += 7 {
-		b := c.in[c.at]
-		c.at++
-		if n |= uint64(b&0x7f) << shift; b < 0x80 {
-			return n
-		}
-	}
-}
-
-// number does an integer of any kind.
-func number[N ~int | ~int8 | ~int32 | ~int64](c *codec, p *N) {
-	v := int64(*p)
-	u := c.uint(uint64(v<<1) ^ uint64(v>>63))
-	if !c.writes {
-		*p = N(int64(u>>1) ^ -int64(u&1))
-	}
-}
-
-func (c *codec) float(p *float64) {
-	if u := c.uint(math.Float64bits(*p)); !c.writes {
-		*p = math.Float64frombits(u)
-	}
-}
-
-// bools does up to 64 of them.
-func (c *codec) bools(ps ...*bool) {
-	var u uint64
-	for i, p := range ps {
-		if c.writes && *p {
-			u |= 1 << i
-		}
-	}
-	u = c.uint(u)
-	for i, p := range ps {
-		*p = u&(1<<i) != 0
-	}
-}
-
-// text does a string; the same one again is a number.
-func text[S ~string](c *codec, p *S) {
-	if c.writes {
-		s := string(*p)
-		if n, known := c.texts[s]; known {
-			c.uint(uint64(n) + 1)
-			return
-		}
-		c.texts[s] = len(c.texts)
-		c.uint(0)
-		c.uint(uint64(len(s)))
-		c.out = append(c.out, s...)
-		return
-	}
-	if n := c.uint(0); n > 0 {
-		*p = S(c.known[n-1])
-		return
-	}
-	n := int(c.uint(0))
-	s := c.in[c.at : c.at+n]
-	c.at += n
-	c.known = append(c.known, s)
-	*p = S(s)
-}
-
-// stored does anything that encoding/json can do.
-func stored[T any](c *codec, p *T) {
-	var s string
-	if c.writes {
-		s = workflow.FormatJSON(*p)
-	}
-	if text(c, &s); !c.writes {
-		dec := json.NewDecoder(strings.NewReader(s))
-		dec.UseNumber()
-		if err := dec.Decode(p); err != nil {
-			panic(err)
-		}
-	}
-}
-
-// value does a value of a workflow: text as it is, the rest as JSON.
-func (c *codec) value(p *any) {
-	s, isText := (*p).(string)
-	isNil := *p == nil
-	c.bools(&isText, &isNil)
-	switch {
-	case isNil:
-		*p = nil
-	case !isText:
-		stored(c, p)
-	default:
-		if text(c, &s); !c.writes {
-			*p = s
-		}
-	}
-}
-
-func (c *codec) values(p *[]any) { list(c, p, c.value) }
-
-// list does a list; an empty one is nil.
-func list[T any](c *codec, p *[]T, each func(*T)) {
-	n := int(c.uint(uint64(len(*p))))
-	if !c.writes && n > 0 {
-		*p = make([]T, n)
-	}
-	for i := range *p {
-		each(&(*p)[i])
-	}
-}
-
-// entries does a map in the order of its keys.
-func entries[V any](c *codec, p *map[string]V, each func(*V)) {
-	keys := sortedKeys(*p)
-	n := int(c.uint(uint64(len(keys))))
-	if !c.writes {
-		*p, keys = make(map[string]V, n), make([]string, n)
-	}
-	for _, key := range keys {
-		v := (*p)[key]
-		text(c, &key)
-		each(&v)
-		(*p)[key] = v
-	}
+	*twoway.Codec
+	run       *Run
+	insts     twoway.Table[inst]
+	scopes    twoway.Table[scope]
+	frames    twoway.Table[frame]
+	regions   twoway.Table[region]
+	envs      twoway.Table[env]
+	writings  twoway.Table[write]
+	questions twoway.Table[question]
 }
 
 func (c *codec) state() {
 	r := c.run
-	text(c, &r.id)
-	number(c, &r.version)
-	stored(c, &r.began)
-	stored(c, &r.now)
-	number(c, &r.elapsed)
-	number(c, &r.count)
-	number(c, &r.issued)
-	number(c, &r.seq)
-	stored(c, &r.tasks)
-	text(c, &r.rehearsal)
-	stored(c, &r.warnings)
-	stored(c, &r.finish)
+	twoway.Text(c.Codec, &r.id)
+	twoway.Number(c.Codec, &r.version)
+	twoway.JSON(c.Codec, &r.began)
+	twoway.JSON(c.Codec, &r.now)
+	twoway.Number(c.Codec, &r.elapsed)
+	twoway.Number(c.Codec, &r.count)
+	twoway.Number(c.Codec, &r.issued)
+	twoway.Number(c.Codec, &r.seq)
+	twoway.JSON(c.Codec, &r.tasks)
+	twoway.Text(c.Codec, &r.rehearsal)
+	twoway.JSON(c.Codec, &r.warnings)
+	twoway.JSON(c.Codec, &r.finish)
 	c.scope(&r.root)
 	c.inst(&r.heldBack)
-	list(c, &r.paused, c.inst)
-	entries(c, &r.attempts, c.inst)
-	entries(c, &r.questions, c.question)
-	entries(c, &r.timers, c.timer)
-	number(c, &r.clock.active)
-	number(c, &r.clock.delays)
-	number(c, &r.clock.resting)
-	list(c, &r.clock.frames, c.frame)
+	twoway.List(c.Codec, &r.paused, c.inst)
+	twoway.Map(c.Codec, &r.attempts, c.inst)
+	twoway.Map(c.Codec, &r.questions, c.question)
+	twoway.Map(c.Codec, &r.timers, c.timer)
+	twoway.Number(c.Codec, &r.clock.active)
+	twoway.Number(c.Codec, &r.clock.delays)
+	twoway.Number(c.Codec, &r.clock.resting)
+	twoway.List(c.Codec, &r.clock.frames, c.frame)
 	c.steps()
 }
 
 // steps does the list of steps.
 func (c *codec) steps() {
 	r := c.run
-	n := int(c.uint(uint64(r.listed)))
-	next := r.first
+	n, next := r.listed, r.first
+	twoway.Number(c.Codec, &n)
 	for range n {
 		in := next
 		c.inst(&in)
-		if next = in.next; !c.writes {
+		if next = in.next; !c.Writes {
 			r.list(in)
 		}
 	}
 }
 
 func (c *codec) timer(p **timer) {
-	if !c.writes {
+	if !c.Writes {
 		*p = &timer{}
 	}
 	t := *p
-	text(c, &t.ID)
-	number(c, &t.Clock)
-	stored(c, &t.At)
+	twoway.Text(c.Codec, &t.ID)
+	twoway.Number(c.Codec, &t.Clock)
+	twoway.JSON(c.Codec, &t.At)
 	c.inst(&t.in)
-	number(c, &t.issued)
+	twoway.Number(c.Codec, &t.issued)
 }
 
 func (c *codec) question(p **question) {
-	refer(c, &c.questions, p, func(q *question) {
-		stored(c, &q.Question)
+	twoway.Refer(c.Codec, &c.questions, p, func(q *question) {
+		twoway.JSON(c.Codec, &q.Question)
 		c.inst(&q.in)
-		number(c, &q.issued)
+		twoway.Number(c.Codec, &q.issued)
 	})
 }
 
@@ -346,71 +169,70 @@ func (c *codec) node(p **node) {
 	if n := *p; n != nil {
 		home, at = n.home.index, n.index
 	}
-	number(c, &home)
-	if number(c, &at); !c.writes && home >= 0 {
+	twoway.Number(c.Codec, &home)
+	if twoway.Number(c.Codec, &at); !c.Writes && home >= 0 {
 		*p = c.run.compiled[home].all[at]
 	}
 }
 
 func (c *codec) frame(p **frame) {
-	refer(c, &c.frames, p, func(f *frame) {
+	twoway.Refer(c.Codec, &c.frames, p, func(f *frame) {
 		var program int
-		if c.writes {
+		if c.Writes {
 			program = f.p.index
 		}
-		if number(c, &program); !c.writes {
+		if twoway.Number(c.Codec, &program); !c.Writes {
 			f.p = c.run.compiled[program]
 		}
 		c.frame(&f.around)
-		stored(c, &f.limits)
+		twoway.JSON(c.Codec, &f.limits)
 		f.in(f.around)
 		c.scope(&f.scope)
-		entries(c, &f.inputs, c.value)
-		text(c, &f.prefix)
-		number(c, &f.depth)
-		number(c, &f.steps)
-		number(c, &f.running)
-		stored(c, &f.spent)
-		c.float(&f.reserved)
-		number(c, &f.tokens)
-		number(c, &f.since)
+		twoway.Map(c.Codec, &f.inputs, c.Value)
+		twoway.Text(c.Codec, &f.prefix)
+		twoway.Number(c.Codec, &f.depth)
+		twoway.Number(c.Codec, &f.steps)
+		twoway.Number(c.Codec, &f.running)
+		twoway.JSON(c.Codec, &f.spent)
+		twoway.JSON(c.Codec, &f.reserved)
+		twoway.Number(c.Codec, &f.since)
 		waiting := f.waiting.tasks[f.waiting.head:]
-		if list(c, &waiting, c.inst); !c.writes {
+		if twoway.List(c.Codec, &waiting, c.inst); !c.Writes {
 			f.waiting.tasks = waiting
 		}
 	})
 }
 
 func (c *codec) scope(p **scope) {
-	refer(c, &c.scopes, p, func(s *scope) {
+	twoway.Refer(c.Codec, &c.scopes, p, func(s *scope) {
 		s.body.scope = s
 		c.scope(&s.parent)
 		c.frame(&s.frame)
 		c.inst(&s.owner)
-		number(c, &s.item)
-		number(c, &s.outstanding)
-		c.bools(&s.bodyDone, &s.over)
-		text(c, &s.ending)
-		text(c, &s.reason)
-		text(c, &s.tolerated)
+		twoway.Number(c.Codec, &s.item)
+		twoway.Number(c.Codec, &s.outstanding)
+		c.Bools(&s.bodyDone, &s.over)
+		twoway.Text(c.Codec, &s.ending)
+		twoway.Text(c.Codec, &s.reason)
+		twoway.Text(c.Codec, &s.tolerated)
 		c.env(&s.endEnv)
 		c.content(&s.body)
-		list(c, &s.latest, c.inst)
-		list(c, &s.sinks, c.inst)
+		twoway.List(c.Codec, &s.latest, c.inst)
+		twoway.List(c.Codec, &s.sinks, c.inst)
 	})
 }
 
 // region does a reference to a region: the body of a scope, or a loop's.
 func (c *codec) region(p **region) {
 	var s *scope
-	if c.writes && *p != nil && &(*p).scope.body == *p {
+	if c.Writes && *p != nil && &(*p).scope.body == *p {
 		s = (*p).scope
 	}
 	if c.scope(&s); s != nil {
 		*p = &s.body
 		return
 	}
-	refer(c, &c.regions, p, func(reg *region) {
+	twoway.Refer(c.Codec, &c.regions, p, func(reg *region) {
 		c.scope(&reg.scope)
 		c.content(reg)
 	})
@@ -418,40 +240,40 @@ func (c *codec) region(p **region) {
 
 func (c *codec) content(reg *region) {
 	var owner *node
-	if c.writes {
+	if c.Writes {
 		owner = reg.g.owner
 	}
 	if c.node(&owner); owner != nil {
 		reg.g = owner.body
-	} else if !c.writes {
+	} else if !c.Writes {
 		reg.g = reg.scope.frame.p.body
 	}
-	number(c, &reg.open)
-	list(c, &reg.nodes, func(st *nodeState) {
+	twoway.Number(c.Codec, &reg.open)
+	twoway.List(c.Codec, &reg.nodes, func(st *nodeState) {
 		c.inst(&st.inst)
-		number(c, &st.left)
-		number(c, &st.live)
-		number(c, &st.counted)
-		c.bools(&st.poisoned, &st.decided, &st.settled)
+		twoway.Number(c.Codec, &st.left)
+		twoway.Number(c.Codec, &st.live)
+		twoway.Number(c.Codec, &st.counted)
+		c.Bools(&st.poisoned, &st.decided, &st.settled)
 	})
-	list(c, &reg.parcels, c.parcel)
+	twoway.List(c.Codec, &reg.parcels, c.parcel)
 	c.env(&reg.entryEnv)
 	loops := reg.loop != nil
-	if c.bools(&loops); !loops {
+	if c.Bools(&loops); !loops {
 		return
 	}
-	if !c.writes {
+	if !c.Writes {
 		reg.loop = &rounds{}
 	}
 	l := reg.loop
 	c.inst(&l.in)
-	number(c, &l.iteration)
-	list(c, &l.entry, c.parcel)
-	list(c, &l.again, c.parcel)
+	twoway.Number(c.Codec, &l.iteration)
+	twoway.List(c.Codec, &l.entry, c.parcel)
+	twoway.List(c.Codec, &l.again, c.parcel)
 	c.inst(&l.by)
-	list(c, &l.exits, func(x *exitState) {
-		number(c, &x.now)
-		c.bools(&x.ever)
+	twoway.List(c.Codec, &l.exits, func(x *exitState) {
+		twoway.Number(c.Codec, &x.now)
+		c.Bools(&x.ever)
 		c.parcel(&x.p)
 	})
 }
@@ -460,62 +282,62 @@ func (c *codec) parcel(p *parcel) {
 	c.inst(&p.by)
 	c.inst(&p.failed)
 	c.env(&p.env)
-	c.bools(&p.live, &p.tolerated, &p.forced)
+	c.Bools(&p.live, &p.tolerated, &p.forced)
 }
 
 func (c *codec) env(p **env) {
-	refer(c, &c.envs, p, func(e *env) {
+	twoway.Refer(c.Codec, &c.envs, p, func(e *env) {
 		for i := range e.below {
 			c.env(&e.below[i])
 		}
 		for i := range e.leaf {
-			refer(c, &c.writings, &e.leaf[i], func(w *write) {
-				number(c, &w.seq)
-				c.value(&w.value)
+			twoway.Refer(c.Codec, &c.writings, &e.leaf[i], func(w *write) {
+				twoway.Number(c.Codec, &w.seq)
+				c.Value(&w.value)
 			})
 		}
 	})
 }
 
-func (c *codec) inst(p **inst) { refer(c, &c.insts, p, c.instance) }
+func (c *codec) inst(p **inst) { twoway.Refer(c.Codec, &c.insts, p, c.instance) }
 
 // instance does an instance. Of one that ended in a scope that is over only the
 // result is of use.
 func (c *codec) instance(in *inst) {
-	past := c.writes && in.phase == finished && (in.reg == nil || in.reg.scope.over)
+	past := c.Writes && in.phase == finished && (in.reg == nil || in.reg.scope.over)
 	started := in.cmd != nil
 	asks := len(in.open)+len(in.asked)+len(in.answers) > 0
 	holds := !past && (len(in.workers) > 0 || in.body != nil || in.child != nil || in.each != nil)
-	c.bools(&past, &started, &asks, &holds, &in.expired, &in.unsent, &in.granted, &in.counted, &in.continued, &in.resting)
+	c.Bools(&past, &started, &asks, &holds, &in.expired, &in.unsent, &in.granted, &in.counted, &in.continued, &in.resting)
 	c.node(&in.n)
-	text(c, &in.address)
-	text(c, &in.status)
-	c.value(&in.output)
-	text(c, &in.err)
-	number(c, &in.started)
-	number(c, &in.ended)
-	number(c, &in.seq)
-	number(c, &in.iteration)
-	number(c, &in.came)
-	number(c, &in.attempt)
-	number(c, &in.failures)
-	number(c, &in.losses)
-	number(c, &in.issued)
-	number(c, &in.phase)
+	twoway.Text(c.Codec, &in.address)
+	twoway.Text(c.Codec, &in.status)
+	c.Value(&in.output)
+	twoway.Text(c.Codec, &in.err)
+	twoway.Number(c.Codec, &in.started)
+	twoway.Number(c.Codec, &in.ended)
+	twoway.Number(c.Codec, &in.seq)
+	twoway.Number(c.Codec, &in.iteration)
+	twoway.Number(c.Codec, &in.came)
+	twoway.Number(c.Codec, &in.attempt)
+	twoway.Number(c.Codec, &in.failures)
+	twoway.Number(c.Codec, &in.losses)
+	twoway.Number(c.Codec, &in.issued)
+	twoway.Number(c.Codec, &in.phase)
 	used := in.usage != Usage{}
-	if c.bools(&used); used {
-		stored(c, &in.usage)
+	if c.Bools(&used); used {
+		twoway.JSON(c.Codec, &in.usage)
 	}
 	if asks {
-		list(c, &in.open, c.question)
-		stored(c, &in.asked)
-		list(c, &in.answers, func(k *kept) {
-			text(c, &k.id)
-			text(c, &k.value)
-			text(c, &k.digest)
+		twoway.List(c.Codec, &in.open, c.question)
+		twoway.JSON(c.Codec, &in.asked)
+		twoway.List(c.Codec, &in.answers, func(k *kept) {
+			twoway.Text(c.Codec, &k.id)
+			twoway.Text(c.Codec, &k.value)
+			twoway.Text(c.Codec, &k.digest)
 		})
-		stored(c, &in.shut)
-		number(c, &in.left)
+		twoway.JSON(c.Codec, &in.shut)
+		twoway.Number(c.Codec, &in.left)
 	}
 	if past {
 		return
@@ -526,7 +348,7 @@ func (c *codec) instance(in *inst) {
 		c.command(in)
 	}
 	if holds {
-		list(c, &in.workers, c.inst)
+		twoway.List(c.Codec, &in.workers, c.inst)
 		c.region(&in.body)
 		c.scope(&in.child)
 		c.each(&in.each)
@@ -535,11 +357,11 @@ func (c *codec) instance(in *inst) {
 
 func (c *codec) command(in *inst) {
 	cmd := StartTask{}
-	if c.writes {
+	if c.Writes {
 		cmd = *in.cmd
 	}
 	cmd.Place = nil
-	if stored(c, &cmd); !c.writes {
+	if twoway.JSON(c.Codec, &cmd); !c.Writes {
 		cmd.Place = &in.n.place
 		in.cmd = &cmd
 	}
@@ -547,18 +369,18 @@ func (c *codec) command(in *inst) {
 
 func (c *codec) each(p **each) {
 	is := *p != nil
-	if c.bools(&is); !is {
+	if c.Bools(&is); !is {
 		return
 	}
-	if !c.writes {
+	if !c.Writes {
 		*p = &each{}
 	}
 	x := *p
-	c.values(&x.items)
-	number(c, &x.next)
-	number(c, &x.open)
-	list(c, &x.scopes, c.scope)
-	c.values(&x.outputs)
-	text(c, &x.failed)
-	c.bools(&x.stopped)
+	twoway.List(c.Codec, &x.items, c.Value)
+	twoway.Number(c.Codec, &x.next)
+	twoway.Number(c.Codec, &x.open)
+	twoway.List(c.Codec, &x.scopes, c.scope)
+	twoway.List(c.Codec, &x.outputs, c.Value)
+	twoway.Text(c.Codec, &x.failed)
+	c.Bools(&x.stopped)
 }

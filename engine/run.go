@@ -17,15 +17,14 @@ type Run struct {
 	programs map[*workflow.Workflow]*program
 	compiled []*program // in the order of their index
 
-	id        string
-	version   int // of the behaviour that it was started with
-	began     time.Time
-	now       time.Time
-	elapsed   time.Duration         // the run's own clock
-	count     int                   // events so far
-	tasks     map[string]*TaskFacts // by node.factsKey
-	unbounded TaskFacts             // of tasks that are not in tasks
-	root      *scope                // nil before Started
+	id      string
+	version int // of the behaviour that it was started with
+	began   time.Time
+	now     time.Time
+	elapsed time.Duration         // the run's own clock
+	count   int                   // events so far
+	tasks   map[string]*TaskFacts // by node.factsKey
+	root    *scope                // nil before Started
 
 	// What was asked for and not answered. Invariant: an instance is in
 	// attempts exactly from StartTask to TaskEnded, a question in questions exactly

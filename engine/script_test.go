@@ -212,8 +212,11 @@ func (s *script) cost(args []string) error {
 	if s.tasks == nil {
 		s.tasks = map[string]engine.TaskFacts{}
 	}
-	dollars, _ := strconv.ParseFloat(args[1], 64)
-	s.tasks[s.bundle.Root.Name+"/"+args[0]] = engine.TaskFacts{MaxCostUSD: dollars, UnknownCost: args[1] == "?", Rest: args[1] == "rest"}
+	facts := engine.TaskFacts{Keeps: args[1] == "rest"}
+	if dollars, err := strconv.ParseFloat(args[1], 64); err == nil {
+		facts.May = workflow.Budget{CostUSD: workflow.AtMost(dollars), Tokens: workflow.AtMost(0)}
+	}
+	s.tasks[s.bundle.Root.Name+"/"+args[0]] = facts
 	return nil
 }
 
@@ -293,8 +296,8 @@ func (s *script) show(commands []engine.Command) {
 			if c.Attempt > 1 {
 				fmt.Fprintf(&s.out, " attempt=%d", c.Attempt)
 			}
-			if c.MaxCostUSD > 0 {
-				fmt.Fprintf(&s.out, " most=%s", workflow.FormatUSD(c.MaxCostUSD))
+			if usd := dollars(c); usd > 0 {
+				fmt.Fprintf(&s.out, " most=%s", workflow.FormatUSD(usd))
 			}
 			printField(&s.out, "prompt", c.Prompt)
 			for _, in := range c.Inputs {
@@ -417,7 +420,7 @@ func (s *script) printSteps() {
 func TestEventsComeBack(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	for _, ev := range []engine.Event{
-		&engine.Started{Run: "r", Version: 1, Inputs: map[string]any{"n": json.Number("12345678901234567890"), "t": "<&>"}, Limits: workflow.Limits{Steps: 3, Runtime: time.Minute}, Tasks: map[string]engine.TaskFacts{"w/n": {MaxCostUSD: 0.5, Timeout: time.Second}}},
+		&engine.Started{Run: "r", Version: 1, Inputs: map[string]any{"n": json.Number("12345678901234567890"), "t": "<&>"}, Limits: workflow.Limits{Steps: 3, Runtime: time.Minute}, Tasks: map[string]engine.TaskFacts{"w/n": {May: workflow.Budget{CostUSD: workflow.AtMost(0.5)}, Timeout: time.Second}}},
 		&engine.TaskEnded{Address: "a#2[3]", Attempt: 2, Output: "x\n\"y\"", Usage: engine.Usage{CostUSD: 0.25, TokensOut: 7}},
 		&engine.TaskEnded{Address: "a", Attempt: 1, Fault: &engine.Fault{Kind: engine.FaultQuota, Message: "later", Until: at}},
 		&engine.TimerFired{ID: "runtime"},

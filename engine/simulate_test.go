@@ -97,9 +97,15 @@ func (s *simulation) chooseLimits() {
 		return
 	}
 	s.limits.CostUSD = 0.2
-	s.bound = engine.TaskFacts{MaxCostUSD: 0.02, UnknownCost: s.IntN(10) == 0}
+	s.bound = engine.TaskFacts{May: workflow.Budget{CostUSD: workflow.AtMost(0.02), Tokens: workflow.AtMost(0)}}
+	if s.IntN(10) == 0 {
+		s.bound.May = workflow.Budget{}
+	}
 	if s.IntN(3) == 0 {
-		s.bound.Rest, s.bound.MaxCostUSD = true, 0.15*float64(s.IntN(2))
+		s.bound = engine.TaskFacts{Keeps: true}
+		if s.IntN(2) == 0 {
+			s.bound.May.CostUSD = workflow.AtMost(0.15)
+		}
 	}
 }
 
@@ -229,8 +235,14 @@ func (s *simulation) next() error {
 	return s.step(&engine.LimitRaised{Limits: workflow.Limits{CostUSD: s.limits.CostUSD}})
 }
 
+// dollars are reserved for an attempt.
+func dollars(c *engine.StartTask) float64 {
+	n, _ := c.May.CostUSD.Amount()
+	return n
+}
+
 func (s *simulation) answerTask(c *engine.StartTask) engine.Event {
-	ev := &engine.TaskEnded{Address: c.Address, Attempt: c.Attempt, Usage: engine.Usage{CostUSD: c.MaxCostUSD * s.Float64(), TokensIn: 3}}
+	ev := &engine.TaskEnded{Address: c.Address, Attempt: c.Attempt, Usage: engine.Usage{CostUSD: dollars(c) * s.Float64(), TokensIn: 3}}
 	switch k := s.IntN(100); {
 	case s.stop[c.Address]:
 		ev.Fault = &engine.Fault{Kind: engine.FaultCancelled, Message: "cancelled"}
@@ -419,7 +431,7 @@ func (s *simulation) checkBudget() error {
 	}
 	reserved := 0.0
 	for _, c := range s.tasks {
-		reserved += c.MaxCostUSD
+		reserved += dollars(c)
 	}
 	if most := s.limits.CostUSD; most > 0 && usage.CostUSD+reserved > most+1e-6 {
 		return fmt.Errorf("cost %g and reserved %g, and %g is allowed", usage.CostUSD, reserved, most)

@@ -63,7 +63,7 @@ func (r *Run) Dump() []byte {
 func (r *Run) printScope(b *bytes.Buffer, s *scope, indent string) {
 	f := s.frame
 	fmt.Fprintf(b, "%sscope %s%d outstanding=%d ending=%q tolerated=%q sinks=%d ledger steps=%d running=%d spent=%v reserved=%g/%d\n",
-		indent, f.prefix, s.item, s.outstanding, s.ending, s.tolerated, len(s.sinks), f.steps, f.running, f.spent, f.reserved, f.tokens)
+		indent, f.prefix, s.item, s.outstanding, s.ending, s.tolerated, len(s.sinks), f.steps, f.running, f.spent, f.reserved.CostUSD, f.reserved.TokensOut)
 	r.printRegion(b, &s.body, indent+"  ")
 }
 

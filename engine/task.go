@@ -28,30 +28,29 @@ func (r *Run) startAttempt(in *inst) {
 	if !r.mayStart(in) {
 		return
 	}
-	bound := r.bound(in)
-	if f := r.overBudget(in, bound); f != nil {
+	if over := r.overBudget(in); over != nil {
 		in.phase = held
 		r.paused = append(r.paused, in)
-		r.tell(in, Paused, f.budgetText(bound))
+		r.tell(in, Paused, over.text(r.factsOf(in)))
 		return
 	}
 	if in.cmd == nil {
-		cmd, err := r.render(in, bound)
+		cmd, err := r.render(in)
 		if err != nil {
 			r.fail(in, &Fault{Kind: FaultError, Message: err.Error(), Permanent: true})
 			return
 		}
 		in.cmd = cmd
 	}
-	r.issue(in, bound)
+	r.issue(in)
 }
 
 // render fills in the task's texts, once for all attempts.
-func (r *Run) render(in *inst, bound *TaskFacts) (*StartTask, error) {
+func (r *Run) render(in *inst) (*StartTask, error) {
 	n := in.n
 	cmd := &StartTask{Place: &n.place, Address: in.address, Timeout: n.timeout, Prompt: n.text}
 	if cmd.Timeout == 0 {
-		cmd.Timeout = bound.Timeout
+		cmd.Timeout = r.factsOf(in).Timeout
 	}
 	if n.prompt != nil {
 		text, err := n.prompt.Text(in.view())
@@ -92,7 +91,7 @@ func (r *Run) bind(in *inst, inputs []input) ([]Input, error) {
 
 // issue sends the attempt out. An attempt that was lost, or that met a quota, is
 // sent out again under its old number and key.
-func (r *Run) issue(in *inst, bound *TaskFacts) {
+func (r *Run) issue(in *inst) {
 	if in.attempt == in.failures {
 		in.attempt++
 	}
@@ -105,7 +104,7 @@ func (r *Run) issue(in *inst, bound *TaskFacts) {
 	in.issued = r.issued
 	cmd := *in.cmd
 	cmd.Attempt, cmd.Again = int(in.attempt), in.losses > 0
-	cmd.MaxCostUSD, cmd.MaxTokens = r.share(in, bound)
+	cmd.May = r.share(in)
 	in.cmd = &cmd
 	r.occupy(in)
 	r.attempts[in.address] = in
@@ -183,7 +182,7 @@ func (r *Run) retryOf(in *inst) workflow.Retry {
 	if in.n.def.Retry.Attempts > 0 {
 		return in.n.def.Retry
 	}
-	return r.bound(in).Retry
+	return r.factsOf(in).Retry
 }
 
 // wait puts the next attempt off: for a while, or until a time if it is given.
@@ -249,7 +248,7 @@ func (r *Run) recovered(unsettled bool) {
 	open := slices.SortedFunc(maps.Values(r.attempts), func(a, b *inst) int { return int(a.issued - b.issued) })
 	for _, in := range open {
 		r.orphan(in)
-		costs := r.bound(in).UnknownCost || in.cmd.MaxCostUSD > 0 || in.cmd.MaxTokens > 0
+		costs := in.cmd.May != workflow.Free
 		r.vacate(in, Usage{CostUnknown: unsettled && costs && !in.unsent})
 	}
 	for _, in := range open {

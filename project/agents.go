@@ -109,9 +109,8 @@ func (d directory) Agent(name, role string) check.Agent {
 		Executor: def.Agent,
 		Settings: def.Settings,
 		Attempts: def.Retry.Attempts,
-		Cost: func(settings map[string]any) check.Cost {
-			most, free := d.set.Bound(def, settings)
-			return check.Cost{USD: most.MaxCostUSD, Tokens: most.MaxTokens, Free: free}
+		Cost: func(settings map[string]any) workflow.Budget {
+			return d.set.Bound(def, settings)
 		},
 		Validate: func(settings map[string]any) []check.Problem {
 			var list []check.Problem

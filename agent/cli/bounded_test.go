@@ -4,14 +4,15 @@ import (
 	"testing"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // Which CLIs can be held to a budget is known before they run.
 func TestUnbounded(t *testing.T) {
-	usd, tokens := agent.Budget{MaxCostUSD: 0.5}, agent.Budget{MaxTokens: 500}
+	usd, tokens := workflow.Budget{CostUSD: workflow.AtMost(0.5)}, workflow.Budget{Tokens: workflow.AtMost(500)}
 	for _, c := range []struct {
 		cli, mode string
-		most      agent.Budget
+		most      workflow.Budget
 		want      string
 	}{
 		{"claude", "edit", usd, ""},

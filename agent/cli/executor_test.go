@@ -99,7 +99,7 @@ func TestWhatTheCLIIsGiven(t *testing.T) {
 	p := install(t, described, echo)
 	task := p.task()
 	task.Agent.Prompt, task.Agent.Model, task.Agent.MaxTurns = "You are kind.", "m-1", 4
-	task.Agent.Budget.MaxCostUSD = 1.5
+	task.Agent.Budget.CostUSD = workflow.AtMost(1.5)
 	task.Agent.Permissions = map[string]any{"mode": "read-only", "allow": []any{"a b"}}
 	task.Settings = map[string]any{"args": []any{"-v"}, "env": map[string]any{"EXTRA": "more"}}
 	task.Servers = []agent.Server{{Name: "one", Command: []string{"srv", "-x"}, Env: map[string]string{"K": "V"}}, {Name: "two", URL: "http://h/mcp"}}
@@ -205,7 +205,7 @@ func TestFailures(t *testing.T) {
 			func(task *agent.Task) { task.Settings["max_output_kb"] = 2 }},
 		{"too long a line", "yes | tr -d '\\n'", agent.Failed, true, "a line of over 16 MiB", nil},
 		{"budget", `echo '{"type":"used","in":100,"out":1}'; sleep 60`, agent.Failed, true, "used more than the budget of the agent: 50 tokens",
-			func(task *agent.Task) { task.Agent.Budget.MaxTokens = 50 }},
+			func(task *agent.Task) { task.Agent.Budget.Tokens = workflow.AtMost(50) }},
 		{"program", "true", agent.Failed, true, `program "./none" is not there`, func(task *agent.Task) { task.Settings["program"] = "./none" }},
 		{"settings", "true", agent.Failed, true, `unknown setting "modl"; did you mean "model"?`, func(task *agent.Task) { task.Settings["modl"] = "x" }},
 		{"dir", "true", agent.Failed, true, "leads out of the project", func(task *agent.Task) { task.Settings["dir"] = "../" }},
@@ -254,7 +254,7 @@ func TestUsage(t *testing.T) {
 	} {
 		p := install(t, described, c.script)
 		task := p.task()
-		task.Agent.Budget.MaxCostUSD = 5
+		task.Agent.Budget.CostUSD = workflow.AtMost(5)
 		var log strings.Builder
 		if res, _ := p.Run(t.Context(), task, func(piece []byte) { log.Write(piece) }); res.Usage != c.want {
 			t.Errorf("%s: got %+v, want %+v", name, res.Usage, c.want)

@@ -90,8 +90,8 @@ func (l *launch) fillIn(allowed permissions) {
 	if turns > 0 {
 		v["max_turns"] = json.Number(strconv.Itoa(turns))
 	}
-	if a.Budget.MaxCostUSD > 0 {
-		v["max_cost_usd"] = json.Number(strconv.FormatFloat(a.Budget.MaxCostUSD, 'f', -1, 64))
+	if _, bound := a.Budget.CostUSD.Amount(); bound {
+		v["max_cost_usd"] = json.Number(a.Budget.CostUSD.String())
 	}
 	if schema := l.task.Output.Schema; schema != nil {
 		v["schema"] = schema

@@ -29,8 +29,8 @@ type outcome struct {
 func (o *outcome) result(ctx context.Context, l *launch) (agent.Result, error) {
 	failed := o.failure(ctx, l)
 	used := o.used(failed)
-	if b := o.r.budget; b.MaxCostUSD > 0 && used.CostUnknown {
-		o.r.log.Line(fmt.Sprintf("what it cost is not known: nothing kept to the budget of %s", b))
+	if _, bound := o.r.budget.CostUSD.Amount(); bound && used.CostUnknown {
+		o.r.log.Line(fmt.Sprintf("what it cost is not known: nothing kept to the budget of %s", o.r.budget))
 	}
 	res := agent.Result{Usage: used}
 	if id := o.session(l); id != "" {

@@ -32,8 +32,8 @@ type reading struct {
 	m      *Manifest
 	task   *agent.Task
 	log    *agent.Lines
-	limit  int          // of the answer, in bytes
-	budget agent.Budget // that ends the run when more is told; zero: none
+	limit  int             // of the answer, in bytes
+	budget workflow.Budget // that ends the run when more is told
 	prices agent.Prices
 	before agent.Usage // of the conversation that is taken up
 	now    func() time.Time
@@ -283,11 +283,7 @@ func (r *reading) fail(means Meaning, reason string) {
 }
 
 func (r *reading) withinBudget() error {
-	used := r.spent.usage(r.prices, r.before)
-	if limit := r.budget.MaxTokens; limit > 0 && used.Tokens() > limit {
-		return errBudget
-	}
-	if limit := r.budget.MaxCostUSD; limit > 0 && used.CostUSD > limit {
+	if r.budget.Exceeded(r.spent.usage(r.prices, r.before)) {
 		return errBudget
 	}
 	return nil

@@ -146,16 +146,16 @@ func (w *writer) retry(r workflow.Retry) {
 	}
 }
 
-func (w *writer) budget(b agent.Budget) {
-	if b == (agent.Budget{}) {
+func (w *writer) budget(b workflow.Budget) {
+	if b.String() == "" {
 		return
 	}
 	w.WriteString("budget:\n")
-	if b.MaxCostUSD > 0 {
-		fmt.Fprintf(w, "  max_cost_usd: %v\n", b.MaxCostUSD)
+	if _, ok := b.CostUSD.Amount(); ok {
+		fmt.Fprintf(w, "  max_cost_usd: %v\n", b.CostUSD)
 	}
-	if b.MaxTokens > 0 {
-		fmt.Fprintf(w, "  max_tokens: %d\n", b.MaxTokens)
+	if _, ok := b.Tokens.Amount(); ok {
+		fmt.Fprintf(w, "  max_tokens: %v\n", b.Tokens)
 	}
 }
 

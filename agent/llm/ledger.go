@@ -28,7 +28,7 @@ type ledger struct {
 func (c *conversation) openLedger() error {
 	l := &c.ledger
 	l.price, l.known = c.exec.priceOf(c.at)
-	if usd := c.task.Agent.Budget.MaxCostUSD; usd > 0 && !l.known {
+	if usd, bound := c.task.Agent.Budget.CostUSD.Amount(); bound && !l.known {
 		return agent.Permanentf("what %s costs is not known, so a budget of %s cannot be kept; set its price under prices in .hocket/config.yml, or use max_tokens", c.model, workflow.FormatUSD(usd))
 	}
 	l.last = int64(len(c.task.Prompt)+len(c.task.Agent.Prompt)) / 4 // about four bytes are a token
@@ -45,9 +45,9 @@ func (e *Executor) priceOf(at place) (agent.Price, bool) {
 
 // unbounded reports that a budget in money cannot be enforced where the price of the
 // model is not known.
-func (e *Executor) unbounded(task *agent.Task, most agent.Budget) string {
+func (e *Executor) unbounded(task *agent.Task, most workflow.Budget) string {
 	var set settings
-	if most.MaxCostUSD == 0 || e.schema.Decode(task.Settings, &set) != nil {
+	if _, bound := most.CostUSD.Amount(); !bound || e.schema.Decode(task.Settings, &set) != nil {
 		return ""
 	}
 	at, err := e.find(task.Agent, &set)
@@ -125,17 +125,17 @@ func (l *ledger) room(c *conversation) (int64, error) {
 			limit, l.tight = room, true
 		}
 	}
-	if budget.MaxTokens > 0 {
-		room := budget.MaxTokens - used.Tokens() - l.last
+	if most, ok := budget.Tokens.Amount(); ok {
+		room := int64(most) - used.Tokens() - l.last
 		if room < 1 {
-			return 0, agent.Errorf("the budget of %d tokens does not reach for turn %d: %d are used, and it would begin with about %d", budget.MaxTokens, c.turn, used.Tokens(), l.last)
+			return 0, agent.Errorf("the budget of %.0f tokens does not reach for turn %d: %d are used, and it would begin with about %d", most, c.turn, used.Tokens(), l.last)
 		}
 		bound(room)
 	}
-	if budget.MaxCostUSD > 0 {
-		left := budget.MaxCostUSD - used.CostUSD - float64(l.last)*l.price.Input/1e6
+	if most, ok := budget.CostUSD.Amount(); ok {
+		left := most - used.CostUSD - float64(l.last)*l.price.Input/1e6
 		if left <= 0 {
-			return 0, agent.Errorf("the budget of %s does not reach for turn %d: %s is used, and it would begin with about %d tokens", workflow.FormatUSD(budget.MaxCostUSD), c.turn, workflow.FormatUSD(used.CostUSD), l.last)
+			return 0, agent.Errorf("the budget of %s does not reach for turn %d: %s is used, and it would begin with about %d tokens", workflow.FormatUSD(most), c.turn, workflow.FormatUSD(used.CostUSD), l.last)
 		}
 		if l.price.Output > 0 {
 			bound(max(1, int64(min(left/l.price.Output*1e6, 1<<40))))

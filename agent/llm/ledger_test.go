@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // What an attempt cost is known to be nothing only where nothing can have been
@@ -93,13 +94,13 @@ func TestUnbounded(t *testing.T) {
 	e := executor(t, Anthropic, "http://127.0.0.1:1", "k")
 	for _, c := range []struct {
 		model string
-		most  agent.Budget
+		most  workflow.Budget
 		want  string
 	}{
-		{"m", agent.Budget{MaxCostUSD: 1, MaxTokens: 9}, ""},
-		{"fake/m", agent.Budget{MaxCostUSD: 1}, ""},
-		{"fake/new", agent.Budget{MaxTokens: 9}, ""},
-		{"fake/new", agent.Budget{MaxCostUSD: 1}, "what new costs is not known; set its price under prices in .hocket/config.yml"},
+		{"m", workflow.Budget{CostUSD: workflow.AtMost(1), Tokens: workflow.AtMost(9)}, ""},
+		{"fake/m", workflow.Budget{CostUSD: workflow.AtMost(1)}, ""},
+		{"fake/new", workflow.Budget{Tokens: workflow.AtMost(9)}, ""},
+		{"fake/new", workflow.Budget{CostUSD: workflow.AtMost(1)}, "what new costs is not known; set its price under prices in .hocket/config.yml"},
 	} {
 		tk := task("hello")
 		tk.Agent.Model = c.model

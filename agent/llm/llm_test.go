@@ -372,23 +372,23 @@ func TestEndlessCalls(t *testing.T) {
 
 func TestBudget(t *testing.T) {
 	fake := fakemodel.Start(t)
-	run := func(budget agent.Budget, model string) (agent.Result, error) {
+	run := func(budget workflow.Budget, model string) (agent.Result, error) {
 		e := executor(t, Anthropic, fake.URL, "k")
 		tk := task(fakemodel.Forever(fakemodel.Step{Tool: "add", Args: map[string]any{"a": 1, "b": 1}}))
 		tk.Tools, tk.Agent.Budget, tk.Agent.Model = []agent.Tool{adder()}, budget, model
 		return e.Run(t.Context(), tk, func([]byte) {})
 	}
-	got, err := run(agent.Budget{MaxTokens: 4000}, "")
+	got, err := run(workflow.Budget{Tokens: workflow.AtMost(4000)}, "")
 	wantError(t, err, agent.Failed, false, "4000 tokens", "does not reach")
 	if n := got.Usage.TokensIn + got.Usage.TokensOut; n > 4000 || n < 2000 {
 		t.Errorf("%d tokens", n)
 	}
-	got, err = run(agent.Budget{MaxCostUSD: 0.01}, "")
+	got, err = run(workflow.Budget{CostUSD: workflow.AtMost(0.01)}, "")
 	wantError(t, err, agent.Failed, false, "$0.01", "does not reach")
 	if got.Usage.CostUSD > 0.01 || got.Usage.CostUSD < 0.005 {
 		t.Errorf("cost %v", got.Usage.CostUSD)
 	}
-	_, err = run(agent.Budget{MaxCostUSD: 0.01}, "nobody-knows")
+	_, err = run(workflow.Budget{CostUSD: workflow.AtMost(0.01)}, "nobody-knows")
 	wantError(t, err, agent.Failed, true, "not known", "max_tokens")
 	var body struct {
 		MaxTokens int64 `json:"max_tokens"`

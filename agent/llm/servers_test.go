@@ -12,6 +12,7 @@ import (
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/internal/fakemodel"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // turns answers the requests to a server one after the other, each with a stream, and
@@ -276,7 +277,7 @@ func TestBudgetOverTheLimitOfTheModel(t *testing.T) {
 				return fakemodel.Step{Text: "short"}
 			})
 			tk := task("hello")
-			tk.Agent.Budget.MaxTokens = budget
+			tk.Agent.Budget.Tokens = workflow.AtMost(budget)
 			got, err := executor(t, api, fake.URL, "k").Run(t.Context(), tk, func([]byte) {})
 			if err != nil || got.Output != "short" || len(bodies) > most {
 				t.Errorf("%d: %q, %v, after %d requests", budget, got.Output, err, len(bodies))

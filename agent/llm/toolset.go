@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // toolset is an executor that also works from a prompt, by a model with its tools.
@@ -35,7 +36,7 @@ func (t *toolset) traits() agent.Traits {
 	}
 	traits.Incomplete = t.incomplete
 	traits.Account = func(task *agent.Task) string { return t.model.account(t.forModel(task)) }
-	traits.Unbounded = func(task *agent.Task, most agent.Budget) string { return t.model.unbounded(t.forModel(task), most) }
+	traits.Unbounded = func(task *agent.Task, most workflow.Budget) string { return t.model.unbounded(t.forModel(task), most) }
 	return traits
 }
 

@@ -132,18 +132,19 @@ func (r *Replies) CoversAll(b *workflow.Bundle) bool {
 
 // Most is the most that one attempt of a task can use, over all entries that it
 // may be given.
-func (r *Replies) Most(node string) (costUSD float64, tokens int64) {
+func (r *Replies) Most(node string) workflow.Budget {
+	most := workflow.Free
 	_, own := r.lists[node]
 	for key, list := range r.lists {
 		if key == others && own || key != others && nodeOf(key) != node {
 			continue
 		}
 		for _, reply := range list {
-			costUSD = max(costUSD, reply.CostUSD)
-			tokens = max(tokens, reply.TokensIn+reply.TokensOut)
+			most.CostUSD = most.CostUSD.Higher(workflow.AtMost(reply.CostUSD))
+			most.Tokens = most.Tokens.Higher(workflow.AtMost(reply.TokensIn + reply.TokensOut))
 		}
 	}
-	return costUSD, tokens
+	return most
 }
 
 // taskKey is the key whose list answers a task.

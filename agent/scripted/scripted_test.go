@@ -242,8 +242,8 @@ func TestCovers(t *testing.T) {
 		if got := strings.Join(r.Strangers(b), " "); got != c.strangers {
 			t.Errorf("%s: strangers %q", c.replies, got)
 		}
-		if cost, tokens := r.Most("a"); cost != c.cost || tokens != c.tokensOfOne {
-			t.Errorf("%s: at most %v, %d", c.replies, cost, tokens)
+		if most := r.Most("a"); most != (workflow.Budget{CostUSD: workflow.AtMost(c.cost), Tokens: workflow.AtMost(c.tokensOfOne)}) {
+			t.Errorf("%s: at most %v", c.replies, most)
 		}
 	}
 }

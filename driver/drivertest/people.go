@@ -106,7 +106,8 @@ func budget(t *testing.T, w World) {
 	})
 	s := starting(bundle(chain(task("a", ""), task("b", ""), task("c", ""))))
 	s.Limits.CostUSD = 1
-	s.Tasks = map[string]engine.TaskFacts{"demo/a": {MaxCostUSD: 0.5}, "demo/b": {MaxCostUSD: 0.5}, "demo/c": {MaxCostUSD: 0.5}}
+	half := workflow.Budget{CostUSD: workflow.AtMost(0.5), Tokens: workflow.AtMost(0)}
+	s.Tasks = map[string]engine.TaskFacts{"demo/a": {May: half}, "demo/b": {May: half}, "demo/c": {May: half}}
 	res := start(t, d, s)
 	if res.Status != engine.Waiting || len(seen.all()) != 2 {
 		t.Fatalf("%s", outline(res))
@@ -125,7 +126,7 @@ func unknownCost(t *testing.T, w World) {
 	d := open(t, w, echo)
 	s := starting(bundle(chain(task("a", "x"))))
 	s.Limits.CostUSD = 1
-	s.Tasks = map[string]engine.TaskFacts{"demo/a": {UnknownCost: true}}
+	s.Tasks = map[string]engine.TaskFacts{"demo/a": {}}
 	if res := start(t, d, s); res.Status != engine.Waiting {
 		t.Fatalf("%s", outline(res))
 	}

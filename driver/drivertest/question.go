@@ -44,7 +44,7 @@ func kinds(t *testing.T, w World) {
 	})
 	starts := map[string]Start{
 		"gate-1":   {Bundle: bundle(chain(gate("ok", "yes", "no"))), Limits: limits},
-		"budget-1": {Bundle: bundle(chain(task("costly", "x"))), Limits: limits, Tasks: map[string]engine.TaskFacts{"demo/costly": {UnknownCost: true}}},
+		"budget-1": {Bundle: bundle(chain(task("costly", "x"))), Limits: limits, Tasks: map[string]engine.TaskFacts{"demo/costly": {}}},
 	}
 	for _, id := range []string{"gate-1", "budget-1"} {
 		s := starts[id]

@@ -21,6 +21,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/cli"
 	"github.com/hocket-dev/hocket/agent/cli/acp"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // attempt is a task for the fake agent, and what came of it.
@@ -158,14 +159,14 @@ func TestModeAndModel(t *testing.T) {
 // What a turn used is known when it ends, for agents that tell no sooner.
 func TestBudgetOfATurn(t *testing.T) {
 	for _, c := range []struct {
-		budget agent.Budget
+		budget workflow.Budget
 		prompt string
 		want   string
 	}{
-		{agent.Budget{MaxTokens: 2000}, "say a", ""},
-		{agent.Budget{MaxTokens: 1000}, "say a", "more than the budget of the agent: 1000 tokens"},
-		{agent.Budget{MaxCostUSD: 1}, "say a\nspend 0.5", ""},
-		{agent.Budget{MaxCostUSD: 0.25}, "say a\nspend 0.5", "more than the budget of the agent: $0.25"},
+		{workflow.Budget{Tokens: workflow.AtMost(2000)}, "say a", ""},
+		{workflow.Budget{Tokens: workflow.AtMost(1000)}, "say a", "more than the budget of the agent: 1000 tokens"},
+		{workflow.Budget{CostUSD: workflow.AtMost(1)}, "say a\nspend 0.5", ""},
+		{workflow.Budget{CostUSD: workflow.AtMost(0.25)}, "say a\nspend 0.5", "more than the budget of the agent: $0.25"},
 	} {
 		a := attempt{odd: "none", task: agent.Task{Prompt: c.prompt, Agent: &agent.Definition{Name: "fake", Budget: c.budget}}}
 		a.run(t.Context(), t)
@@ -372,7 +373,7 @@ func TestFlood(t *testing.T) {
 	a = attempt{odd: "none", task: agent.Task{Prompt: "repeat 0123456789\nhang", Agent: &agent.Definition{Name: "fake", MaxOutputKB: 1}}}
 	a.run(t.Context(), t)
 	fails(t, a.err, agent.Failed, true, "over 1 KiB")
-	a = attempt{odd: "none", task: agent.Task{Prompt: "spend 3\nhang", Agent: &agent.Definition{Name: "fake", Budget: agent.Budget{MaxCostUSD: 1}}}}
+	a = attempt{odd: "none", task: agent.Task{Prompt: "spend 3\nhang", Agent: &agent.Definition{Name: "fake", Budget: workflow.Budget{CostUSD: workflow.AtMost(1)}}}}
 	a.run(t.Context(), t)
 	fails(t, a.err, agent.Failed, true, "more than the budget")
 }

@@ -236,12 +236,11 @@ func command(input json.RawMessage) string {
 
 // withinBudget ends the turn when it has cost more than the agent may.
 func (c *client) withinBudget() {
-	limit := c.task.Agent.Budget.MaxCostUSD
 	var before float64
 	if c.task.Conversation != nil {
 		before = c.task.Conversation.Spent.CostUSD
 	}
-	if limit > 0 && *c.cost-before > limit {
+	if c.task.Agent.Budget.CostUSD.Exceeded(*c.cost - before) {
 		c.stop(c.overBudget())
 	}
 }

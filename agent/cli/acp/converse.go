@@ -150,7 +150,7 @@ func (t *talk) result(ctx, turnCtx context.Context, response promptResponse, err
 	if err := t.failure(ctx, turnCtx, response, err); err != nil {
 		return result, err
 	}
-	if b, used := t.task.Agent.Budget, result.Usage; b.MaxTokens > 0 && used.Tokens() > b.MaxTokens || b.MaxCostUSD > 0 && used.CostUSD > b.MaxCostUSD {
+	if t.task.Agent.Budget.Exceeded(result.Usage) {
 		return result, t.client.overBudget() // most agents tell only now what the turn used
 	}
 	result.Output = t.client.answer()

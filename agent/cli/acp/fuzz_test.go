@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/cli"
 	"github.com/hocket-dev/hocket/internal/process"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // FuzzMessages has an agent say anything. What it asks, nobody is there to allow.
@@ -24,7 +25,7 @@ func FuzzMessages(f *testing.F) {
 	f.Fuzz(func(t *testing.T, said string) {
 		ctx, stop := context.WithCancelCause(t.Context())
 		defer stop(nil)
-		task := &agent.Task{KeepEntry: agent.Transcript(func([]byte) {}), Agent: &agent.Definition{Budget: agent.Budget{MaxCostUSD: 1}},
+		task := &agent.Task{KeepEntry: agent.Transcript(func([]byte) {}), Agent: &agent.Definition{Budget: workflow.Budget{CostUSD: workflow.AtMost(1)}},
 			Ask: func(context.Context, agent.Question) (string, error) { return "", agent.ErrNobody }}
 		permissions, _ := agent.ReadPermissions(map[string]any{"mode": "ask", "shell": "deny", "write": map[string]any{"*": "deny"}, "network": "ask"})
 		start := &cli.Start{Manifest: &cli.Manifest{Name: "fuzz"}, MaxBytes: 1 << 10, Permissions: permissions}

@@ -1,0 +1,34 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Facts that version 1 recorded mean what they meant: a zero was free where nothing
+// else was said, unknown where that was said, and open for what a limit leaves.
+func TestFactsOfOldRuns(t *testing.T) {
+	half, many, unknown, nothing := workflow.AtMost(0.5), workflow.AtMost(9), workflow.Bound{}, workflow.AtMost(0)
+	for text, want := range map[string]engine.TaskFacts{
+		`{}`:                    {May: workflow.Free},
+		`{"max_cost_usd":0.5}`:  {May: workflow.Budget{CostUSD: half, Tokens: nothing}},
+		`{"unknown_cost":true}`: {},
+		`{"rest":true}`:         {Keeps: true},
+		`{"may":{"tokens":9}}`:  {May: workflow.Budget{Tokens: many}},
+		`{"may":{}}`:            {},
+		`{"unknown_cost":true,"max_cost_usd":0.5}`: {May: workflow.Budget{CostUSD: half, Tokens: unknown}},
+		`{"rest":true,"max_tokens":9}`:             {May: workflow.Budget{CostUSD: unknown, Tokens: many}, Keeps: true},
+	} {
+		var got, again engine.TaskFacts
+		if err := json.Unmarshal([]byte(text), &got); err != nil || got != want {
+			t.Errorf("%s is read as %+v (%v), not %+v", text, got, err, want)
+		}
+		data, err := json.Marshal(got)
+		if err != nil || json.Unmarshal(data, &again) != nil || again != got {
+			t.Errorf("%+v is %s in JSON, and then %+v (%v)", got, data, again, err)
+		}
+	}
+}
