@@ -15,7 +15,7 @@ type lanes struct {
 	agents  *agent.Set
 	pin     *driver.Pin
 	place   *workplace
-	trusted bool
+	trusted pinnedTrust
 }
 
 func (l *lanes) Run(ctx context.Context, run string, task *engine.StartTask, at driver.Attempt) driver.Outcome {
@@ -25,10 +25,7 @@ func (l *lanes) Run(ctx context.Context, run string, task *engine.StartTask, at 
 		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error(), Permanent: true}}
 	}
 	def = def.Within(task.May)
-	if !l.trusted {
-		exec = untrusted{exec}
-	}
-	return driver.Execute(ctx, l.place.Employ(exec), def, l.pin.Dir, run, task, at)
+	return driver.Execute(ctx, l.place.Employ(held{exec, l.trusted}), def, l.pin.Dir, run, task, at)
 }
 
 // workflow is the one that a task is a step of.

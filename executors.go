@@ -28,14 +28,18 @@ func (p *Project) executors(root string, c project.Config) (map[string]agent.Exe
 	secrets := secretsOf(root, c)
 	p.secrets = secrets
 	prices := llm.Prices(c.Prices)
+	chromium := c.Browser.Program
+	if chromium != "" {
+		chromium = project.Program(root, chromium)
+	}
 	model := llm.New(llm.Options{Providers: providersOf(c, secrets), Prices: prices, DefaultModel: c.Model})
 	all := map[string]agent.Executor{
 		"llm":     model,
 		"file":    llm.Toolset(file.New(), model),
 		"http":    llm.Toolset(http.New(http.Options{Getenv: hidden(secrets)}), model),
 		"shell":   llm.Toolset(shell.New(shell.Options{Secret: secretVariables(c)}), model),
-		"browser": llm.Toolset(browser.New(browser.Options{Path: c.Browser.Program, Network: outbound.Policy{Private: c.Browser.PrivateNetwork}}), model),
-		"mcp":     mcp.New(func(names []string) ([]agent.Server, error) { return namedServers(c, secrets, names) }, mcp.Options{Logins: p.logins()}),
+		"browser": llm.Toolset(browser.New(browser.Options{Path: chromium, Network: outbound.Policy{Private: c.Browser.PrivateNetwork}}), model),
+		"mcp":     mcp.New(func(names []string) ([]agent.Server, error) { return namedServers(root, c, secrets, names) }, mcp.Options{Logins: p.logins()}),
 	}
 	for _, name := range agentcli.Builtin() {
 		all[name] = agentcli.New(agentcli.Options{Builtin: name, Prices: prices, Converse: acp.Converse})

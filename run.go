@@ -73,7 +73,7 @@ type Run struct {
 	pin     *driver.Pin
 	agents  *agent.Set
 	replies *Replies
-	trusted bool
+	trusted pinnedTrust
 
 	mu     sync.Mutex
 	drives chan struct{} // closed when the drive in the background is over; nil: there is none

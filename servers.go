@@ -98,7 +98,7 @@ func (p *Project) OpenServer(ctx context.Context, name string) (*ServerSession, 
 	if err := p.CheckTrust(ctx); err != nil {
 		return nil, err
 	}
-	found, err := namedServers(p.Config(), p.secrets, []string{name})
+	found, err := namedServers(p.Root(), p.Config(), p.secrets, []string{name})
 	if err != nil {
 		return nil, err
 	}

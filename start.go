@@ -109,7 +109,7 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 	r := p.handle(d, made.Run)
 	r.existed, r.Notes = made.Existed, notes
 	if !made.Existed { // else it was started with what is recorded
-		r.pin, r.agents, r.replies, r.trusted = spec.Pin, p.Agents(), s.replies, trusted.Trusted
+		r.pin, r.agents, r.replies, r.trusted = spec.Pin, p.Agents(), s.replies, trusted
 	}
 	return r, nil
 }

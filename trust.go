@@ -129,22 +129,21 @@ func (p *Project) trustNotes(w *Workflow, replies *Replies) ([]string, error) {
 
 // settleAgain compares what the project can do today with what it could when a run
 // was recorded. More of it needs a decision.
-func (p *Project) settleAgain(ctx context.Context, pin *driver.Pin, agents *agent.Set, replies *Replies) (trusted bool, err error) {
+func (p *Project) settleAgain(ctx context.Context, pin *driver.Pin, agents *agent.Set, replies *Replies) (pinnedTrust, error) {
 	var before pinnedTrust
 	if pin.Trust != nil {
 		if err := json.Unmarshal(pin.Trust, &before); err != nil {
-			return false, fmt.Errorf("hocket: trust: %w", err)
+			return pinnedTrust{}, fmt.Errorf("hocket: trust: %w", err)
 		}
 	}
 	if replies != nil && replies.CoversAll(pin.Bundle) {
-		return before.Trusted, nil
+		return before, nil
 	}
 	now := p.pinnedPowers(*pin.Bundle, agents)
 	if before.Trusted && !now.Exceeds(before.Powers) {
-		return true, nil
+		return before, nil
 	}
-	pinned, err := p.settle(ctx, now)
-	return pinned.Trusted, err
+	return p.settle(ctx, now)
 }
 
 // pinnedPowers are those of a run's workflow and agents with the project's files of
@@ -155,13 +154,31 @@ func (p *Project) pinnedPowers(b workflow.Bundle, agents *agent.Set) trust.Power
 	return p.files.Pinned(b, agents).Powers()
 }
 
-// untrusted marks the tasks of an executor: what they start sees no secrets of the
-// user, and takes no settings from the project.
-type untrusted struct{ agent.Executor }
+// held is an executor whose tasks are held to what was approved. A value that a run comes
+// to may have become part of their settings, and files may have changed. Where nothing
+// was approved, what they start sees no secrets of the user, and takes no settings from
+// the project.
+type held struct {
+	agent.Executor
+	to pinnedTrust
+}
 
-func (u untrusted) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
-	task.Untrusted = true
-	return u.Executor.Run(ctx, task, log)
+func (h held) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
+	task.Untrusted = !h.to.Trusted
+	if ask := h.Traits().Powers; ask != nil {
+		missing := ask(task.Dir, task.Settings)
+		if h.to.Trusted {
+			missing = missing.Minus(h.to.Powers)
+		}
+		if more := missing.Without(trust.Settings); len(more) > 0 {
+			return agent.Result{}, agent.Permanentf("this is not what was approved: %s; write it in the workflow without references, and run `hocket trust`", more[0].What)
+		}
+		if len(missing) > 0 && h.to.Trusted {
+			log([]byte("this is not what was approved: " + missing[0].What + "; it starts without them, and `hocket trust` allows them\n"))
+			task.Untrusted = true
+		}
+	}
+	return h.Executor.Run(ctx, task, log)
 }
 
 // Approvals are what the user approved, of all projects.

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/hocket-dev/hocket"
@@ -122,5 +125,36 @@ func TestTrustIsPinned(t *testing.T) {
 	}
 	if res, err := fewer.Drive(ctx, hocket.Front{}); err != nil || res.Status != engine.Success {
 		t.Errorf("with fewer powers: %+v, %v", res, err)
+	}
+}
+
+// A task is held to what was approved, whatever values its settings come to have.
+func TestHeldToApproval(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("HOCKET_TEST_TOKEN", "tok-0123456789")
+	var sent atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X") != "" {
+			sent.Add(1)
+		}
+	}))
+	t.Cleanup(server.Close)
+	const poet = "program: echo\nargs: [poet, {if: isolated, args: isolated}]\nstdin: \"{prompt}\"\nreply: {format: text}\nproject_files: [poet.json]\n"
+	for name, c := range map[string]struct{ step, want string }{
+		"a variable that is shown":          {"agent: http, config: {url: 'URL/${path}', headers: {X: {env: HOCKET_TEST_TOKEN}}}", ""},
+		"a variable that a value names":     {"agent: http, config: {url: 'URL', headers: {X: '${header}'}}", "not what was approved: sends the variable HOCKET_TEST_TOKEN"},
+		"a server that a value names":       {"agent: http, config: {url: '${url}', headers: {X: {env: HOCKET_TEST_TOKEN}}}", "not what was approved: sends the variable HOCKET_TEST_TOKEN"},
+		"settings in a folder":              {"agent: poet, prompt: x, config: {dir: sub}", "poet"},
+		"settings in a folder by its value": {"agent: poet, prompt: x, config: {dir: '${dir}'}", "poet isolated"},
+	} {
+		sent.Store(0)
+		p := open(t, map[string]string{
+			".hocket/clis/poet.yml": poet, "sub/poet.json": "{}",
+			"w.yml": strings.ReplaceAll("name: w\ninputs: {header: {type: object, default: {env: HOCKET_TEST_TOKEN}}, url: {default: URL}, path: {default: a}, dir: {default: sub}}\nsteps:\n  - {id: a, "+c.step+"}\n", "URL", server.URL),
+		}, hocket.Options{Trust: func(context.Context, *hocket.UntrustedError) (bool, error) { return true, nil }})
+		res := wait(t, start(t, p, "w.yml", nil))
+		if res.Output != c.want && !strings.Contains(fmt.Sprint(res.Error), c.want) || c.want == "" && sent.Load() != 1 || c.want != "" && sent.Load() != 0 {
+			t.Errorf("%s: %d sent, %+v", name, sent.Load(), res)
+		}
 	}
 }

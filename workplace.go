@@ -35,7 +35,7 @@ func secretsOf(root string, c project.Config) *secret.Store {
 }
 
 // serversOf are the MCP servers of a project, with the secrets that they are given.
-func serversOf(c project.Config, secrets *secret.Store) ([]agent.Server, error) {
+func serversOf(root string, c project.Config, secrets *secret.Store) ([]agent.Server, error) {
 	var servers []agent.Server
 	for _, s := range c.Servers {
 		env, err := texts(s.Env, secrets)
@@ -43,7 +43,11 @@ func serversOf(c project.Config, secrets *secret.Store) ([]agent.Server, error) 
 		if err := errors.Join(err, wrong); err != nil {
 			return nil, fmt.Errorf("MCP server %q: %w", s.Name, err)
 		}
-		servers = append(servers, agent.Server{Name: s.Name, Command: s.Command, Env: env, URL: s.URL, Headers: headers, Start: s.Start, Call: s.Call})
+		command := slices.Clone(s.Command)
+		if len(command) > 0 {
+			command[0] = project.Program(root, command[0])
+		}
+		servers = append(servers, agent.Server{Name: s.Name, Command: command, Env: env, URL: s.URL, Headers: headers, Start: s.Start, Call: s.Call})
 	}
 	return servers, nil
 }
@@ -92,7 +96,7 @@ func (p *Project) newWorkplace(root string) *workplace {
 		Instructions:  func() (string, error) { return instructions(root) },
 		Conversations: conversations{session.Open(p.State())},
 		Tools:         p.toolsFor(root, logins),
-		Servers:       func(names []string) ([]agent.Server, error) { return namedServers(c, secrets, names) },
+		Servers:       func(names []string) ([]agent.Server, error) { return namedServers(root, c, secrets, names) },
 		Accounts:      agent.NewAccounts(c.Parallel[project.AllAccounts], each, filepath.Join(stateHome(), "hocket", "accounts.json")),
 		Mask:          secrets.Masker(),
 		MaxBytes:      c.Context.MaxBytes,
@@ -107,9 +111,9 @@ func (p *Project) newWorkplace(root string) *workplace {
 func (w *workplace) close() { w.memories.close() }
 
 // namedServers are the servers that an agent's definition names.
-func namedServers(c project.Config, secrets *secret.Store, names []string) ([]agent.Server, error) {
+func namedServers(root string, c project.Config, secrets *secret.Store, names []string) ([]agent.Server, error) {
 	c.Servers = slices.DeleteFunc(slices.Clone(c.Servers), func(s project.Server) bool { return !slices.Contains(names, s.Name) })
-	return serversOf(c, secrets)
+	return serversOf(root, c, secrets)
 }
 
 // toolbox is the tools that one task may use.

@@ -39,6 +39,9 @@ type Traits struct {
 	// in the project at root: a program, a variable that is sent somewhere. Strings in
 	// them may still be templates. Nil: nothing.
 	Powers func(root string, settings map[string]any) trust.Powers
+	// Fixed are settings that say how a program starts. A step gives them without
+	// references: a person approves them before the run comes to a value.
+	Fixed []string
 	// Configured is true of an executor whose exact work uses what the configuration of a
 	// project names, such as a server or a program. What works from a prompt always may.
 	Configured bool

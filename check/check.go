@@ -46,6 +46,9 @@ type Agent struct {
 	// Validate says what is wrong with settings; nil: anything goes. Strings
 	// in them are templates, of which nobody knows yet what they become.
 	Validate func(settings map[string]any) []Problem
+	// Fixed are settings that hold no references, as a person approves them before
+	// a run.
+	Fixed []string
 	// Cost bounds an attempt of a task with these settings of its own; nil: it
 	// costs nothing.
 	Cost func(settings map[string]any) workflow.Budget

@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
 var settingsInvalid = rule{
@@ -14,6 +15,12 @@ var settingsInvalid = rule{
 		t, a := p.agentOf(n)
 		if t == nil || a.Found != Resolved || a.Validate == nil {
 			return
+		}
+		for _, key := range a.Fixed {
+			if v, err := expr.ParseValue(t.Settings[key], expr.Canonical); err == nil && len(v.Refs()) > 0 {
+				p.reportAgent(n, splicePos(n, t, key), "a person approves how it starts before the run has a value: write the value itself, or give it to the agent as an input",
+					"%q: %s has a reference", n.ID, key)
+			}
 		}
 		for _, problem := range a.Validate(merged(a.Settings, t.Settings)) {
 			if problem.Detail == "" {

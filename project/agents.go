@@ -109,6 +109,7 @@ func (d directory) Agent(name, role string) check.Agent {
 		Executor: def.Agent,
 		Settings: def.Settings,
 		Attempts: def.Retry.Attempts,
+		Fixed:    d.set.Traits(def.Agent).Fixed,
 		Cost: func(settings map[string]any) workflow.Budget {
 			return d.set.Bound(def, settings)
 		},

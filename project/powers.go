@@ -1,10 +1,12 @@
 package project
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"github.com/hocket-dev/hocket/internal/projectfile"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
 // AddPowers adds what only the caller can find among what the project's files can do,
@@ -55,7 +58,7 @@ func (l *Loaded) Powers() trust.Powers {
 	var all trust.Powers
 	uses := false
 	l.tasks(func(w *workflow.Workflow, n *workflow.Node, task *workflow.Task, d *agent.Definition) {
-		all = append(all, p.settingsPowers(d, d.With(task.Settings), n.Pos)...) // a URL and its headers may be in two files
+		all = append(all, p.settingsPowers(d, d.With(constants(task.Settings)), n.Pos)...) // a URL and its headers may be in two files
 		if !d.Builtin {
 			all = append(all, p.definitionPowers(d)...)
 		}
@@ -66,6 +69,17 @@ func (l *Loaded) Powers() trust.Powers {
 		all = append(all, p.Powers()...)
 	}
 	return all.Union(nil)
+}
+
+// constants are settings as a task gets them, as far as they have no references.
+func constants(settings map[string]any) map[string]any {
+	all := maps.Clone(settings)
+	for name, written := range settings {
+		if v, err := expr.ParseValue(written, expr.Canonical); err == nil && len(v.Refs()) == 0 {
+			all[name], _ = v.Eval(nil) // it needs no variables
+		}
+	}
+	return all
 }
 
 // tasks gives the tasks of all workflows with their agents, as far as these are known.
@@ -113,17 +127,32 @@ func (p *Project) configPowers() trust.Powers {
 	}
 	for i := range c.Servers {
 		s := &c.Servers[i]
-		material := workflow.FormatJSON([]any{s.Command, values(s.Env), s.URL, values(s.Headers)})
 		if s.URL != "" {
-			add(trust.Server, "mcp."+s.Name, material, "connects to the MCP server %s at %s%s", s.Name, s.URL, given(s.Headers))
+			with := given(s.Headers)
+			if s.Login.ClientSecret != "" {
+				with += ", with the secret " + s.Login.ClientSecret + " at its login"
+			}
+			material := workflow.FormatJSON([]any{s.URL, values(s.Headers), s.Login.ClientID, s.Login.ClientSecret})
+			add(trust.Server, "mcp."+s.Name, material, "connects to the MCP server %s at %s%s", s.Name, s.URL, with)
 		} else if len(s.Command) > 0 {
-			add(trust.Server, "mcp."+s.Name, material+trust.Contents(p.Root, p.Root, s.Command...), "starts the MCP server %s: %s%s", s.Name, strings.Join(s.Command, " "), given(s.Env))
+			var words []string
+			for _, v := range s.Env {
+				words = append(words, v.Text)
+			}
+			material := workflow.FormatJSON([]any{s.Command, values(s.Env)}) + trust.Material(p.Root, Program(p.Root, s.Command[0]), p.Root, append(words, s.Command[1:]...)...)
+			add(trust.Server, "mcp."+s.Name, material, "starts the MCP server %s: %s%s", s.Name, strings.Join(s.Command, " "), given(s.Env))
 		}
 	}
 	if program := c.Browser.Program; program != "" {
-		add(trust.Program, "browser", trust.Contents(p.Root, p.Root, program), "opens pages with the program %s", program)
+		add(trust.Program, "browser", trust.Material(p.Root, Program(p.Root, program), p.Root), "opens pages with the program %s", program)
 	}
 	return all
+}
+
+// Program is the file that starts where the config.yml of a project names a program.
+func Program(root, name string) string {
+	file, _ := trust.Locate(root, name, os.Getenv("PATH")) // one that is not there does not start
+	return file
 }
 
 // words say where a secret is.
@@ -155,23 +184,28 @@ func values(of map[string]Value) map[string]any {
 	return all
 }
 
-// given names the secrets among some values, to continue a sentence.
+// given tells variables or headers, to continue a sentence.
 func given(of map[string]Value) string {
-	var names []string
+	var text string
 	for _, name := range slices.Sorted(maps.Keys(of)) {
-		if secret := of[name].Secret; secret != "" && !slices.Contains(names, secret) {
-			names = append(names, secret)
+		if v := of[name]; v.Secret != "" {
+			text += fmt.Sprintf(", with %s from the secret %s", name, v.Secret)
+		} else {
+			text += fmt.Sprintf(", with %s=%s", name, v.Text)
 		}
 	}
-	if len(names) == 0 {
-		return ""
-	}
-	return ", with the secret " + strings.Join(names, ", ")
+	return text
 }
 
 // definitionPowers are those of an agent: what it may do, and how its executor is set.
 func (p *Project) definitionPowers(d *agent.Definition) trust.Powers {
 	all := p.settingsPowers(d, d.Settings, d.Pos)
+	for _, name := range []string{d.ID, d.Name} {
+		if d.Agent != name && slices.Contains(p.Agents.Executors(), name) {
+			all = append(all, trust.Power{Kind: trust.CLI, What: "the agent " + name + " is not the built-in one, but works with " + cmp.Or(d.Agent, "the default agent"), Where: p.place(d.Pos)})
+			break
+		}
+	}
 	where := p.place(d.At("permissions"))
 	permissions, _ := agent.ReadPermissions(d.Permissions, "allow", "deny") // what is wrong with them is reported elsewhere
 	if d.Permissions["mode"] == "full" || permissions.ForCommand("x; y") == agent.Allow {

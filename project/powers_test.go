@@ -77,8 +77,8 @@ browser: {program: ./chrome}
 			"reads the secret SSH from the file ~/.ssh/id_rsa .hocket/config.yml:6",
 			"reads the secret UP from the file ../up .hocket/config.yml:7",
 			"uses the key in the file ~/.key for openai .hocket/config.yml:4",
-			"connects to the MCP server u at https://mcp.example, with the secret ENV .hocket/config.yml:12",
-			"starts the MCP server m: ./evil.sh mcp, with the secret ENV .hocket/config.yml:11",
+			"connects to the MCP server u at https://mcp.example, with Authorization from the secret ENV .hocket/config.yml:12",
+			"starts the MCP server m: ./evil.sh mcp, with K from the secret ENV .hocket/config.yml:11",
 		}},
 		"agents": {map[string]string{
 			".hocket/agents/a.yml": "agent: claude\npermissions: {mode: full}\n",
@@ -113,7 +113,7 @@ browser: {program: ./chrome}
 			".hocket/clis/evil.yml":       "program: sh\nargs: [run]\nstdin: \"{prompt}\"\nreply: {format: text}\n",
 		}, []string{
 			"the tool sec sends A to https://a.example, reaches a.example .hocket/tools/sec/tool.yml:1",
-			"the CLI agent evil starts sh .hocket/clis/evil.yml:1",
+			"the CLI agent evil starts sh with {\"args\":[\"run\"],\"stdin\":\"{prompt}\"} .hocket/clis/evil.yml:1",
 			"the tool calc runs sh -c ls, reaches every host, reads ~/.ssh, writes /, knows the secrets A .hocket/tools/calc/tool.yml:1",
 			"the tool say runs say.sh .hocket/tools/say/tool.yml:1",
 		}},
@@ -189,6 +189,129 @@ func TestPowersDigest(t *testing.T) {
 		} else {
 			seen = append(seen, next)
 		}
+	}
+}
+
+// Whatever file a power starts with, or an agent takes its settings from, the digest
+// changes with what it holds.
+func TestDigestCoversWhatStarts(t *testing.T) {
+	const (
+		uses    = "steps: [{agent: llm, prompt: x}]\n"
+		claude  = "steps: [{agent: claude, prompt: x, config: {dir: sub}}]\n"
+		tool    = "description: x\nkind: command\ncommand: {argv: [./run.sh, arg.txt], dir: sub, env: {CONF: conf.txt}}\n"
+		cli     = "program: ./run.sh\nargs: [arg.txt]\nstdin: \"{prompt}\"\nreply: {format: text}\n"
+		server  = "mcp: {m: {command: [node, --require=./a.js, \"b.js\"], env: {NODE_OPTIONS: \"--import ./c.js\", PATHS: \"x:d.js\"}}}\n"
+		started = "steps: [{agent: claude, prompt: x, config: {dir: sub, program: ./run.sh, args: [arg.txt], env: {CONF: sub.txt}}}]\n"
+	)
+	for name, c := range map[string]struct {
+		files, links map[string]string
+		change       string
+	}{
+		"a tool with a directory of its own":       {map[string]string{"w.yml": uses, ".hocket/tools/t/tool.yml": tool, "sub/x": ""}, nil, "run.sh"},
+		"an argument of it":                        {map[string]string{"w.yml": uses, ".hocket/tools/t/tool.yml": tool, "sub/x": ""}, nil, "sub/arg.txt"},
+		"a variable of it":                         {map[string]string{"w.yml": uses, ".hocket/tools/t/tool.yml": tool, "sub/x": ""}, nil, "sub/conf.txt"},
+		"a script of a server":                     {map[string]string{"w.yml": uses, ".hocket/config.yml": server}, nil, "b.js"},
+		"an option of a server":                    {map[string]string{"w.yml": uses, ".hocket/config.yml": server}, nil, "a.js"},
+		"words in a variable of a server":          {map[string]string{"w.yml": uses, ".hocket/config.yml": server}, nil, "c.js"},
+		"a list in a variable of a server":         {map[string]string{"w.yml": uses, ".hocket/config.yml": server}, nil, "d.js"},
+		"an argument of a manifest":                {map[string]string{"w.yml": uses, ".hocket/clis/c.yml": cli}, nil, "arg.txt"},
+		"a program of a step with a directory":     {map[string]string{"w.yml": started, "sub/x": ""}, nil, "run.sh"},
+		"an argument of a step with a directory":   {map[string]string{"w.yml": started, "sub/x": ""}, nil, "sub/arg.txt"},
+		"a variable of a step with a directory":    {map[string]string{"w.yml": started, "sub/x": ""}, nil, "sub/sub.txt"},
+		"a path that goes up behind a link":        {map[string]string{"w.yml": uses, ".hocket/config.yml": "mcp: {m: {command: [cat, link/../s.js]}}\n", "deep/er/x": ""}, map[string]string{"link": "deep/er"}, "deep/s.js"},
+		"the same path for who does not follow it": {map[string]string{"w.yml": uses, ".hocket/config.yml": "mcp: {m: {command: [cat, link/../s.js]}}\n", "deep/er/x": ""}, map[string]string{"link": "deep/er"}, "s.js"},
+		"settings behind a link":                   {map[string]string{"w.yml": claude, "conf/settings.json": "{}", "sub/x": ""}, map[string]string{".claude": "conf"}, "conf/settings.json"},
+		"settings behind a link in them":           {map[string]string{"w.yml": claude, ".claude/x": "{}", "conf/hooks/h.sh": "", "sub/x": ""}, map[string]string{".claude/hooks": "../conf/hooks"}, "conf/hooks/h.sh"},
+		"settings in the directory of a step":      {map[string]string{"w.yml": claude, "sub/.claude/settings.json": "{}"}, nil, "sub/.claude/settings.json"},
+		"packages of settings":                     {map[string]string{"w.yml": claude, ".claude/node_modules/p/index.js": "", "sub/x": ""}, nil, ".claude/node_modules/p/index.js"},
+		"settings that appear":                     {map[string]string{"w.yml": claude, "sub/x": ""}, nil, "sub/.mcp.json"},
+	} {
+		dir := write(t, c.files)
+		for link, target := range c.links {
+			if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
+				t.Skip("this system has no links")
+			}
+		}
+		digest := func() string { return load(t, empowered(t, dir, ""), "w.yml").Powers().Digest() }
+		first := digest()
+		if again := digest(); again != first {
+			t.Errorf("%s: two digests of one project", name)
+		}
+		if err := os.WriteFile(filepath.Join(dir, c.change), []byte("evil"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if digest() == first {
+			t.Errorf("%s: the digest does not change with %s", name, c.change)
+		}
+	}
+}
+
+// Settings of a CLI agent above the project count up to its repository, and those of
+// the user do not.
+func TestSettingsAbove(t *testing.T) {
+	dir := write(t, map[string]string{"home/.claude/x": "", "home/repo/.claude/x": "", "home/repo/.git/HEAD": "", "home/repo/app/w.yml": "steps: [{agent: claude, prompt: x}]\n", "home/app/w.yml": "steps: [{agent: claude, prompt: x}]\n"})
+	t.Setenv("HOME", filepath.Join(dir, "home"))
+	for app, want := range map[string]string{"home/repo/app": "claude uses the project's ../.claude", "home/app": ""} {
+		var got string
+		for _, p := range load(t, empowered(t, filepath.Join(dir, app), ""), "w.yml").Powers() {
+			got += p.What
+		}
+		if got != want {
+			t.Errorf("%s: %q", app, got)
+		}
+	}
+}
+
+// What cannot be looked at whole is never approved.
+func TestTooLargeToSee(t *testing.T) {
+	dir := write(t, map[string]string{"w.yml": "steps: [{agent: claude, prompt: x}]\n", ".mcp.json": ""})
+	if err := os.Truncate(filepath.Join(dir, ".mcp.json"), 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	digest := func() string { return load(t, empowered(t, dir, ""), "w.yml").Powers().Digest() }
+	if digest() == digest() {
+		t.Error("a file that nobody read has a digest")
+	}
+}
+
+// The list names what matters about how a program starts.
+func TestPowersAreShown(t *testing.T) {
+	p := empowered(t, write(t, map[string]string{
+		".hocket/config.yml":       "secrets: {S: {env: S}}\nmcp:\n  m: {command: [srv], env: {LD_PRELOAD: ./x.so, K: {secret: S}}}\n  n: {url: \"https://n.example\", login: {client_id: c, client_secret: {secret: S}}}\n",
+		".hocket/clis/claude.yml":  "program: sh\nargs: [-c, \"{prompt}\"]\nenv: {A: b}\nreply: {format: text}\n",
+		".hocket/agents/llm.yml":   "agent: shell\nsettings: {command: [ls]}\n",
+		".hocket/tools/t/tool.yml": "description: x\nkind: command\ncommand: {argv: [ls], dir: sub, env: {A: b}}\n",
+		"sub/x":                    "",
+	}), "")
+	list := p.Powers().String()
+	for _, want := range []string{
+		"starts the MCP server m: srv, with K from the secret S, with LD_PRELOAD=./x.so", "connects to the MCP server n at https://n.example, with the secret S at its login",
+		`in place of the built-in claude, the CLI agent of the project starts sh with {"args":["-c","{prompt}"],"env":{"A":"b"}}`,
+		"the agent llm is not the built-in one, but works with shell", "the tool t runs ls in sub, with A=b",
+	} {
+		if !strings.Contains(list, want) {
+			t.Errorf("%q is missing in\n%s", want, list)
+		}
+	}
+}
+
+// References in how a CLI agent starts are refused: nobody could approve what they become.
+func TestFixedSettings(t *testing.T) {
+	bin := write(t, map[string]string{"claude": ""})
+	if err := os.Chmod(filepath.Join(bin, "claude"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin)
+	for _, config := range []string{"program: \"${x}\"", "args: [a, \"${x}\"]", "env: {A: \"b${x}\"}"} {
+		dir := write(t, map[string]string{"w.yml": "inputs: {x: string}\nsteps: [{id: a, agent: claude, prompt: x, config: {" + config + "}}]\n"})
+		key, _, _ := strings.Cut(config, ":")
+		if found := load(t, empowered(t, dir, ""), "w.yml").Check(nil).String(); !strings.Contains(found, key+" has a reference") {
+			t.Errorf("%s: %s", config, found)
+		}
+	}
+	dir := write(t, map[string]string{"w.yml": "steps: [{id: a, agent: claude, prompt: x, config: {args: [\"$${x}\"]}}]\n"})
+	if list := load(t, empowered(t, dir, ""), "w.yml").Powers().String(); !strings.Contains(list, `the arguments ["${x}"]`) {
+		t.Errorf("what starts is not shown: %s", list)
 	}
 }
 

@@ -13,9 +13,9 @@ func (x *Executor) converse(ctx context.Context, task *agent.Task, set *settings
 	if x.m().acp == nil || x.o.Converse == nil {
 		return agent.Result{}, agent.Permanentf("%s cannot ask before it does something; choose one of the modes %s under `permissions`", x.m().Name, x.m().modes())
 	}
-	path := set.Program
-	if path == "" {
-		path = x.acpPath()
+	path := x.acpPath()
+	if set.Program != "" {
+		path = lookPath(task.Dir, []string{set.Program}, x.env)
 	}
 	if path == "" {
 		return agent.Result{}, agent.Permanentf("%s", x.m().missingForTalk())

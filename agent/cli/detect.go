@@ -16,26 +16,16 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/internal/process"
 	"github.com/hocket-dev/hocket/internal/wholefile"
+	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// lookPath finds the first of some programs on a PATH; "" none is there.
-func lookPath(programs []string, env []string) string {
-	path := lookupEnv(env, "PATH")
+// lookPath finds the first of some programs that is there, seen from a project; "" none
+// is.
+func lookPath(root string, programs, env []string) string {
 	for _, program := range programs {
-		if filepath.Base(program) != program {
-			if found, err := exec.LookPath(program); err == nil {
-				return found
-			}
-			continue
-		}
-		for _, dir := range filepath.SplitList(path) {
-			if !filepath.IsAbs(dir) { // nothing is taken from wherever we happen to be
-				continue
-			}
-			if found, err := exec.LookPath(filepath.Join(dir, program)); err == nil {
-				return found
-			}
+		if found, err := trust.Locate(root, program, lookupEnv(env, "PATH")); err == nil {
+			return found
 		}
 	}
 	return ""

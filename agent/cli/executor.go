@@ -84,6 +84,7 @@ func (x *Executor) Traits() agent.Traits {
 		Account:     func(*agent.Task) string { return x.m().Account },
 		Unbounded:   x.unbounded,
 		Powers:      x.powers,
+		Fixed:       []string{"program", "args", "env"},
 	}
 }
 
@@ -95,7 +96,7 @@ func (x *Executor) resumes(task *agent.Task) bool {
 
 // missing reports that the program is not installed, and how to get it.
 func (x *Executor) missing() string {
-	if x.m().headless && lookPath(x.m().Programs, x.env) != "" || x.converses() && x.acpPath() != "" {
+	if x.m().headless && lookPath(x.m().root, x.m().Programs, x.env) != "" || x.converses() && x.acpPath() != "" {
 		return ""
 	}
 	return x.m().missing()
@@ -117,7 +118,7 @@ func (x *Executor) acpPath() string {
 	if len(programs) == 0 {
 		programs = x.m().Programs
 	}
-	return lookPath(programs, x.env)
+	return lookPath(x.m().root, programs, x.env)
 }
 
 // Version is the version of the program that is installed; "" it tells none. The error
@@ -127,7 +128,7 @@ func (x *Executor) Version(ctx context.Context) (string, error) {
 	if x.o.Manifest != nil {
 		return "", nil
 	}
-	path := lookPath(x.m().Programs, x.env)
+	path := lookPath("", x.m().Programs, x.env)
 	if path == "" {
 		return "", agent.Permanentf("%s", x.m().missing())
 	}
@@ -138,8 +139,12 @@ func (x *Executor) versionOf(ctx context.Context, path string) (string, error) {
 	if len(x.m().versionArgs) == 0 {
 		return "", nil
 	}
+	dir := os.TempDir() // a CLI that is built in uses nothing of a project to tell its version
+	if x.m().root != "" {
+		dir = x.m().root // what its arguments name was approved as seen from there
+	}
 	version, err := x.versions.of(path, x.m().versionArgs, func() (string, error) {
-		return askVersion(ctx, path, x.m().versionArgs, with(x.env, x.m().env, values{}), os.TempDir())
+		return askVersion(ctx, path, x.m().versionArgs, with(x.env, x.m().env, values{}), dir)
 	})
 	switch {
 	case ctx.Err() != nil:
@@ -165,7 +170,7 @@ func (x *Executor) Run(ctx context.Context, task *agent.Task, log agent.Log) (ag
 	if x.m().talks(allowed.mode) {
 		return x.converse(ctx, task, &set, allowed, log)
 	}
-	path, err := x.program(ctx, &set)
+	path, err := x.program(ctx, task.Dir, &set)
 	if err != nil {
 		return agent.Result{}, err
 	}
@@ -178,12 +183,11 @@ func (x *Executor) Run(ctx context.Context, task *agent.Task, log agent.Log) (ag
 }
 
 // program finds the CLI and sees that it is not too old.
-func (x *Executor) program(ctx context.Context, set *settings) (string, error) {
-	programs := x.m().Programs
+func (x *Executor) program(ctx context.Context, root string, set *settings) (string, error) {
+	path := lookPath(x.m().root, x.m().Programs, x.env)
 	if set.Program != "" {
-		programs = []string{set.Program}
+		path = lookPath(root, []string{set.Program}, x.env)
 	}
-	path := lookPath(programs, x.env)
 	switch {
 	case path == "" && set.Program != "":
 		return "", agent.Permanentf("program %q is not there, or may not be executed", set.Program)

@@ -151,7 +151,7 @@ func TestTakingUpAConversation(t *testing.T) {
 func TestVersions(t *testing.T) {
 	p := install(t, described, echo)
 	for range 3 {
-		if version, err := p.versionOf(t.Context(), lookPath(p.m().Programs, p.env)); version != "1.10.3" || err != nil {
+		if version, err := p.versionOf(t.Context(), lookPath("", p.m().Programs, p.env)); version != "1.10.3" || err != nil {
 			t.Errorf("got %q, %v", version, err)
 		}
 	}

@@ -27,7 +27,7 @@ func (x *Executor) isolate(task *agent.Task, dir string, talks bool) error {
 			names = x.m().acp.files
 		}
 	}
-	files := existing(names, task.Dir, dir)
+	files := existing(names, task.Dir, dir).from(task.Dir)
 	if uses["isolated"] || len(files) == 0 {
 		return nil
 	}
@@ -35,24 +35,49 @@ func (x *Executor) isolate(task *agent.Task, dir string, talks bool) error {
 		x.m().Name, files[0])
 }
 
-// existing are the project's settings for a CLI that exist, seen from the project. A CLI
-// looks in its working directory and in those above.
-func existing(names []string, root, dir string) []string {
-	var found []string
+// ownFiles are the settings for a CLI that exist where it works, and above.
+type ownFiles struct {
+	within string // the last directory that was looked at
+	paths  []string
+}
+
+// existing finds the settings that a CLI would use in a directory of a project. It looks
+// there and above: up to the repository that the project is in, or else to the home of
+// the user, whose own settings are there.
+func existing(names []string, root, dir string) ownFiles {
+	home, _ := os.UserHomeDir() // "": every directory above counts
+	var found ownFiles
 	for at := dir; ; at = filepath.Dir(at) {
+		found.within = at
 		for _, name := range names {
 			path := filepath.Join(at, filepath.FromSlash(name))
-			if _, err := os.Lstat(path); err != nil {
-				continue
-			}
-			if rel, err := filepath.Rel(root, path); err == nil && !slices.Contains(found, rel) {
-				found = append(found, filepath.ToSlash(rel))
+			if _, err := os.Lstat(path); err == nil && !slices.Contains(found.paths, path) {
+				found.paths = append(found.paths, path)
 			}
 		}
-		if rel, err := filepath.Rel(root, at); err != nil || rel == "." || !filepath.IsLocal(rel) {
+		if rel, err := filepath.Rel(root, at); err == nil && rel != "." && filepath.IsLocal(rel) {
+			continue // a repository in the project is not the one around it
+		}
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil || filepath.Dir(at) == home || filepath.Dir(at) == at {
 			return found
 		}
 	}
+}
+
+// from are the files as seen from a project, with where those lead that are links.
+func (f ownFiles) from(root string) []string {
+	var all []string
+	for _, path := range f.paths {
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			name = path
+		}
+		if target, err := os.Readlink(path); err == nil {
+			name += " -> " + target
+		}
+		all = append(all, filepath.ToSlash(name))
+	}
+	return all
 }
 
 // environment is what of ours the CLI sees. In a project that nobody has trusted it

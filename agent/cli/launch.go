@@ -19,6 +19,7 @@ import (
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/internal/process"
+	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -147,20 +148,28 @@ func workDir(project, dir string) (string, error) {
 		return "", err
 	}
 	defer root.Close()
-	info, err := root.Stat(filepath.FromSlash(dir))
+	dir = filepath.Clean(filepath.FromSlash(dir)) // else a link before a .. leads elsewhere
+	info, err := root.Stat(dir)
 	if err != nil {
 		return "", agent.PathError(dir, err)
 	}
 	if !info.IsDir() {
 		return "", agent.Permanentf("dir %q is not a directory", dir)
 	}
-	return filepath.Join(project, filepath.FromSlash(dir)), nil
+	return filepath.Join(project, dir), nil
 }
 
 // allServers are the servers of tools that the CLI talks to: those of the task, and
 // one with the tools of the task.
 func (l *launch) allServers(ctx context.Context, log agent.Log) ([]agent.Server, error) {
 	servers := slices.Clone(l.task.Servers)
+	for i := range servers {
+		// The CLI starts them where it works, and what they start was approved as seen
+		// from the project.
+		if words := servers[i].Command; len(words) > 0 && trust.Material(l.task.Dir, words[0], l.dir, words...) != trust.Material(l.task.Dir, words[0], l.task.Dir, words...) {
+			return nil, agent.Permanentf("the MCP server %q would start with other files in %s than in the project; name them by absolute paths, or leave `dir` out", servers[i].Name, l.set.Dir)
+		}
+	}
 	if len(l.task.Tools) > 0 {
 		server, stop, err := serve(ctx, l.task, log)
 		if err != nil {

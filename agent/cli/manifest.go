@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"slices"
+
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -21,7 +23,8 @@ type Manifest struct {
 	ProjectFiles []string
 	Pos          workflow.Pos
 
-	meaning     string // all that a project's file says, without how it is written
+	root        string // of the project whose manifest it is; "" it is built in
+	meaning     any    // all that a project's file says, without how it is written
 	versionArgs []string
 	headless    bool // it can be run without a conversation
 	args        []argument
@@ -41,6 +44,14 @@ type Manifest struct {
 	uses        map[string]bool // values that are named anywhere
 	usesAlone   map[string]bool // of these, what a run without a conversation is told
 	usesTalking map[string]bool // and what one in a conversation is
+}
+
+// allPrograms are those for a run and for a conversation.
+func (m *Manifest) allPrograms() []string {
+	if m.acp == nil {
+		return m.Programs
+	}
+	return slices.Concat(m.Programs, m.acp.programs)
 }
 
 // means are how a CLI is told about a power.

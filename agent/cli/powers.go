@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,18 +19,43 @@ import (
 func (x *Executor) powers(root string, settings map[string]any) trust.Powers {
 	var list trust.Powers
 	name := x.name()
-	if files := existing(slices.Concat(x.m().ProjectFiles, x.m().talkFiles()), root, root); len(files) > 0 {
-		list = append(list, trust.Power{Kind: trust.Settings, What: name + " uses the project's " + strings.Join(files, ", "), Where: files[0], Material: trust.Tree(root, files...)})
+	dir, _ := settings["dir"].(string)
+	dir = filepath.Join(root, filepath.FromSlash(dir))
+	if found := existing(slices.Concat(x.m().ProjectFiles, x.m().talkFiles()), root, dir); len(found.paths) > 0 {
+		files := found.from(root)
+		list = append(list, trust.Power{Kind: trust.Settings, What: name + " uses the project's " + strings.Join(files, ", "), Where: files[0], Material: trust.Tree(root, found.within, found.paths...)})
 	}
 	if program, ok := settings["program"].(string); ok {
-		list = append(list, trust.Power{Kind: trust.Program, What: name + " is the program " + program, Material: trust.Contents(root, root, program)})
+		file, _ := trust.Locate(root, program, lookupEnv(x.env, "PATH")) // without one, nothing starts
+		list = append(list, trust.Power{Kind: trust.Program, What: name + " is the program " + program, Material: trust.Material(root, file, dir)})
 	}
 	for key, what := range map[string]string{"args": "the arguments", "env": "the variables"} {
 		if value, ok := settings[key]; ok {
-			list = append(list, trust.Power{Kind: trust.Program, What: fmt.Sprintf("%s is started with %s %s", name, what, workflow.FormatJSON(value))})
+			list = append(list, trust.Power{Kind: trust.Program, What: fmt.Sprintf("%s is started with %s %s", name, what, workflow.FormatJSON(value)), Material: trust.Material(root, "", dir, texts(value)...)})
 		}
 	}
+	if x.o.Manifest != nil {
+		list = append(list, x.o.Manifest.power(root, dir))
+	}
 	return list
+}
+
+// texts are all texts in a value of JSON.
+func texts(value any) []string {
+	var all []string
+	switch v := value.(type) {
+	case string:
+		all = append(all, v)
+	case []any:
+		for _, item := range v {
+			all = append(all, texts(item)...)
+		}
+	case map[string]any:
+		for _, key := range sortedKeys(v) {
+			all = append(all, texts(v[key])...)
+		}
+	}
+	return all
 }
 
 func (x *Executor) name() string {
@@ -73,7 +99,7 @@ func LoadManifests(root string) ([]*Manifest, workflow.Diagnostics, error) {
 			if m == nil || slices.ContainsFunc(all, func(o *Manifest) bool { return o.Name == m.Name }) {
 				continue
 			}
-			m.meaning = workflow.FormatJSON(strictyaml.Read(file, text).Root().Value())
+			m.root, m.meaning = root, strictyaml.Read(file, text).Root().Value()
 			all = append(all, m)
 		}
 	}
@@ -88,12 +114,34 @@ func unusable(file string, err error) workflow.Diagnostic {
 func Powers(root string, manifests []*Manifest) trust.Powers {
 	var list trust.Powers
 	for _, m := range manifests {
-		list = append(list, trust.Power{
-			Kind: trust.CLI, What: fmt.Sprintf("the CLI agent %s starts %s", m.Name, strings.Join(m.Programs, " or ")),
-			Where: at(root, m.Pos), Material: m.meaning + "\n" + trust.Contents(root, root, m.Programs...),
-		})
+		list = append(list, m.power(root, root))
 	}
 	return list
+}
+
+// power is what needs trust for a manifest of a project whose CLI works in a directory.
+func (m *Manifest) power(root, dir string) trust.Power {
+	what := "the CLI agent " + m.Name
+	if slices.Contains(Builtin(), m.Name) {
+		what = "in place of the built-in " + m.Name + ", the CLI agent of the project"
+	}
+	what += " starts " + strings.Join(m.Programs, " or ")
+	said, _ := m.meaning.(map[string]any)
+	shown := map[string]any{}
+	for _, key := range []string{"args", "stdin", "env", "files", "values", "version", "acp"} {
+		if value, ok := said[key]; ok {
+			shown[key] = value
+		}
+	}
+	if len(shown) > 0 {
+		what += " with " + workflow.FormatJSON(shown)
+	}
+	material, words := workflow.FormatJSON(m.meaning), texts(shown)
+	for _, program := range m.allPrograms() {
+		file, _ := trust.Locate(root, program, os.Getenv("PATH"))
+		material += "\n" + trust.Material(root, file, dir, words...)
+	}
+	return trust.Power{Kind: trust.CLI, What: what, Where: at(root, m.Pos), Material: material}
 }
 
 // at names a place in a file of the project.

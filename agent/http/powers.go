@@ -3,6 +3,7 @@ package http
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/trust"
@@ -19,8 +20,19 @@ func powers(_ string, settings map[string]any) trust.Powers {
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		header, _ := headers[name].(map[string]any)
 		if variable, ok := header["env"].(string); ok {
-			list = append(list, trust.Power{Kind: trust.Secret, What: "sends the variable " + variable + " to " + url})
+			list = append(list, trust.Power{Kind: trust.Secret, What: "sends the variable " + variable + " to " + server(url)})
 		}
 	}
 	return list
+}
+
+// server is the part of a url that says who is sent a request. One in which a reference
+// decides about that is as it is written, and so never the one that is reached.
+func server(url string) string {
+	scheme, rest, ok := strings.Cut(url, "://")
+	end := strings.IndexAny(rest, `/?#\`)
+	if !ok || end < 0 || strings.Contains(scheme+rest[:end], "${") {
+		return url
+	}
+	return scheme + "://" + rest[:end]
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-dev/hocket/agent/secret"
 	"github.com/hocket-dev/hocket/internal/process"
 	"github.com/hocket-dev/hocket/internal/sandbox"
+	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -81,37 +82,45 @@ func (c *call) broken(h *hold, program, said string, err error) error {
 
 // prepare is the process to start, with its place and its environment.
 func (c *call) prepare(w *Command, h *hold) (*exec.Cmd, error) {
-	argv := slices.Clone(w.Argv)
 	if w.File != "" {
-		file, err := inside(c.Dir, w.File)
-		if err != nil {
+		if err := inside(c.Dir, w.File); err != nil {
 			return nil, err
 		}
-		argv = append(argv, file)
 	}
-	dir, err := inside(c.dir, filepath.ToSlash(filepath.Clean("./"+w.Dir)))
-	if err != nil {
+	if err := inside(c.dir, "./"+w.Dir); err != nil {
 		return nil, err
 	}
-	if strings.Contains(argv[0], "/") && !filepath.IsAbs(argv[0]) {
-		argv[0] = filepath.Join(c.dir, argv[0]) // in the project, wherever it runs
-	}
+	argv, dir := w.start(c.dir, c.Dir)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = dir, c.environment(w, h, dir)
 	return cmd, nil
 }
 
-// inside is a path that exists below a directory, also after links are followed.
-func inside(dir, path string) (string, error) {
+// start is what starts, and where: a program with a path is seen from the project, and a
+// script from the folder of its tool.
+func (w *Command) start(root, folder string) (argv []string, dir string) {
+	argv = slices.Clone(w.Argv)
+	if len(argv) > 0 {
+		argv[0], _ = trust.Locate(root, argv[0], os.Getenv("PATH")) // one that is not there does not start
+	}
+	if w.File != "" {
+		argv = append(argv, filepath.Join(folder, filepath.FromSlash(w.File)))
+	}
+	return argv, filepath.Join(root, filepath.FromSlash(w.Dir))
+}
+
+// inside says whether a path exists below a directory, also after links are followed.
+func inside(dir, path string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return "", agent.PathError(dir, err)
+		return agent.PathError(dir, err)
 	}
 	defer root.Close()
-	if _, err := root.Stat(filepath.FromSlash(path)); err != nil {
-		return "", agent.PathError(path, err)
+	// Clean: what starts is named without .., behind which a link would lead elsewhere.
+	if _, err := root.Stat(filepath.Clean(filepath.FromSlash(path))); err != nil {
+		return agent.PathError(path, err)
 	}
-	return filepath.Join(dir, filepath.FromSlash(path)), nil
+	return nil
 }
 
 // largestInput is how long the value of an input may be to be in the environment.

@@ -2,7 +2,9 @@ package tool
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/trust"
@@ -17,14 +19,16 @@ func (s *Set) Powers() trust.Powers {
 		p := trust.Power{Kind: trust.Tool, Where: s.at(m)}
 		switch w := m.Work.(type) {
 		case *Command:
-			words := w.Argv
-			dir := filepath.Join(s.root, filepath.FromSlash(w.Dir))
-			p.Material = trust.Contents(s.root, dir, words...)
+			words := slices.Clone(w.Argv)
 			if w.File != "" {
-				words = append(words[:len(words):len(words)], w.File)
-				p.Material += trust.Contents(s.root, m.Dir, w.File)
+				words = append(words, w.File)
 			}
-			p.What = "the tool " + m.Name + " runs " + strings.Join(words, " ") + m.Permissions.line()
+			argv, dir := w.start(s.root, m.Dir)
+			if len(argv) == 0 {
+				continue // its file is wrong, and it cannot be called
+			}
+			p.What = "the tool " + m.Name + " runs " + strings.Join(words, " ") + w.line() + m.Permissions.line()
+			p.Material = trust.Material(s.root, argv[0], dir, append(slices.Collect(maps.Values(w.Env)), argv[1:]...)...)
 			p.Material += workflow.FormatJSON(map[string]any{"argv": words, "dir": w.Dir, "env": w.Env, "permissions": m.Permissions})
 		case *Request:
 			p = m.sends(p, w.URL)
@@ -38,6 +42,18 @@ func (s *Set) Powers() trust.Powers {
 		}
 	}
 	return list
+}
+
+// line tells where and with which variables a program starts, to continue a sentence.
+func (w *Command) line() string {
+	var text string
+	if w.Dir != "" {
+		text = " in " + w.Dir
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.Env)) {
+		text += ", with " + name + "=" + w.Env[name]
+	}
+	return text
 }
 
 // sends is the power of a tool that makes requests. Without secrets it has none.

@@ -117,7 +117,7 @@ func (m *Manifest) missingFile() workflow.Diagnostics {
 	if !ok || c.File == "" || !isInside(c.File) {
 		return nil
 	}
-	if _, err := inside(m.Dir, c.File); err != nil {
+	if err := inside(m.Dir, c.File); err != nil {
 		return workflow.Diagnostics{workflow.Errorf(m.Pos, CodeDefinition, "put it beside "+File, "the script cannot be used: %v", err)}
 	}
 	return nil
