@@ -265,6 +265,16 @@ func (r *Run) work(ctx context.Context, f Front) (driver.Work, func(), error) {
 	return w, place.close, nil
 }
 
+// CheckDrive returns the error with which [Run.Drive] would leave the run unchanged, for
+// who has another process drive it, or a copy of it.
+func (r *Run) CheckDrive(ctx context.Context, replies *Replies) error {
+	_, end, err := r.work(ctx, Front{Replies: replies})
+	if err == nil {
+		end()
+	}
+	return err
+}
+
 // at is the project in another directory with the same runs: a run belongs to the
 // directory that it was started in.
 func (p *Project) at(dir string) (*Project, error) {

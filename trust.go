@@ -49,7 +49,17 @@ func (w *Workflow) Abilities() string {
 
 // Trusted says whether a person has approved powers of the project, here or by the
 // digest that the caller was given.
+// A digest of all that the project can do approves each part of it.
 func (p *Project) Trusted(powers trust.Powers, digest string) (trust.Decision, error) {
+	if digest != "" && digest != powers.Digest() {
+		all, err := p.Powers()
+		if err != nil {
+			return trust.Decision{}, err
+		}
+		if all.Union(powers).Digest() == digest {
+			digest = powers.Digest()
+		}
+	}
 	var granted []trust.Kind
 	if p.Config().Autonomy == "full" {
 		granted = append(granted, trust.Autonomy)
@@ -67,20 +77,26 @@ func (p *Project) Trust(powers trust.Powers) error {
 type pinnedTrust struct {
 	Trusted bool         `json:"trusted"`
 	Powers  trust.Powers `json:"powers,omitempty"`
+	At      time.Time    `json:"at,omitzero"` // when that was settled
 }
 
-// settle decides about powers before a run is recorded or goes on.
-func (p *Project) settle(ctx context.Context, powers trust.Powers) (pinnedTrust, error) {
+// settle decides about powers before a run is recorded or goes on. Again: the user has
+// taken back what was approved, so that a run without powers does not go on either. Nor
+// does one for which another digest was given.
+func (p *Project) settle(ctx context.Context, powers trust.Powers, again bool) (pinnedTrust, error) {
 	decision, err := p.Trusted(powers, p.o.TrustDigest)
 	if err != nil {
 		return pinnedTrust{}, err
 	}
-	pinned := pinnedTrust{decision.Trusted, powers}
+	pinned := pinnedTrust{decision.Trusted, powers, time.Now().UTC()}
 	untrusted := decision.Untrusted(p.Root(), powers)
+	if (again || p.o.TrustDigest != "") && !decision.Trusted {
+		untrusted = decision.Error(p.Root(), powers)
+	}
 	if untrusted == nil {
 		return pinned, nil
 	}
-	if p.o.Trust == nil {
+	if p.o.Trust == nil || p.o.TrustDigest != "" {
 		return pinnedTrust{}, untrusted
 	}
 	pinned.Trusted, err = p.o.Trust(ctx, untrusted)
@@ -96,7 +112,7 @@ func (p *Project) CheckTrust(ctx context.Context) error {
 	p.mu.Lock()
 	powers := p.files.Powers()
 	p.mu.Unlock()
-	_, err := p.settle(ctx, powers)
+	_, err := p.settle(ctx, powers, false)
 	return err
 }
 
@@ -107,7 +123,7 @@ func (p *Project) settleStart(ctx context.Context, w *Workflow, replies *Replies
 	if replies != nil && replies.CoversAll(w.Bundle()) {
 		return pinnedTrust{Powers: powers}, nil
 	}
-	return p.settle(ctx, powers)
+	return p.settle(ctx, powers, false)
 }
 
 // trustNotes are what a user should know before a workflow starts: what it may do on
@@ -128,7 +144,7 @@ func (p *Project) trustNotes(w *Workflow, replies *Replies) ([]string, error) {
 }
 
 // settleAgain compares what the project can do today with what it could when a run
-// was recorded. More of it needs a decision.
+// was recorded. More of it needs a decision, and so does what was revoked since.
 func (p *Project) settleAgain(ctx context.Context, pin *driver.Pin, agents *agent.Set, replies *Replies) (pinnedTrust, error) {
 	var before pinnedTrust
 	if pin.Trust != nil {
@@ -139,11 +155,16 @@ func (p *Project) settleAgain(ctx context.Context, pin *driver.Pin, agents *agen
 	if replies != nil && replies.CoversAll(pin.Bundle) {
 		return before, nil
 	}
+	revoked, err := p.Approvals().Revoked(p.Root())
+	if err != nil {
+		return pinnedTrust{}, err
+	}
+	again := before.Trusted && !revoked.IsZero() && !before.At.After(revoked)
 	now := p.pinnedPowers(*pin.Bundle, agents)
-	if before.Trusted && !now.Exceeds(before.Powers) {
+	if before.Trusted && !again && !now.Exceeds(before.Powers) {
 		return before, nil
 	}
-	return p.settle(ctx, now)
+	return p.settle(ctx, now, again)
 }
 
 // pinnedPowers are those of a run's workflow and agents with the project's files of

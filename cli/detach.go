@@ -39,6 +39,9 @@ func (a *app) spawn(run, replies string) error {
 	// it and are known by this mark.
 	marked := func(pair string) bool { return strings.HasPrefix(pair, "HOCKET_KEY=") }
 	cmd.Env = slices.DeleteFunc(os.Environ(), marked)
+	if a.trusted != "" {
+		cmd.Env = append(cmd.Env, "HOCKET_TRUST="+a.trusted)
+	}
 	setsid(cmd)
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("the run is recorded, but no process could be started to drive it: %w", err)

@@ -80,6 +80,11 @@ func (a *app) again(ctx context.Context, id string, f *forkFlags, output *string
 		return usagef("`hocket show "+id+"` lists the addresses", "--from ADDRESS is missing")
 	}
 	return a.withRun(ctx, id, func(old *hocket.Run) error {
+		if !f.noRun {
+			if err := old.CheckDrive(ctx, nil); err != nil {
+				return err
+			}
+		}
 		r, err := old.Fork(ctx, f.from, output)
 		if err != nil {
 			return refused(err)

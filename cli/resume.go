@@ -71,6 +71,9 @@ func (a *app) resume(ctx context.Context, r *hocket.Run, repliesFile string, f d
 		}
 	}
 	if f.detach {
+		if err := r.CheckDrive(ctx, d.replies); err != nil {
+			return err
+		}
 		return a.detach(r.ID(), repliesFile)
 	}
 	return a.drive(ctx, d, f)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -108,6 +109,9 @@ func (a *app) trust(ctx context.Context, files []string, f *trustFlags) error {
 	if err != nil {
 		return err
 	}
+	if f.digest != "" {
+		return a.trustDigest(p, powers, f.digest)
+	}
 	decision, err := p.Trusted(powers, "")
 	if err != nil {
 		return err
@@ -118,13 +122,17 @@ func (a *app) trust(ctx context.Context, files []string, f *trustFlags) error {
 		if err != nil {
 			return err
 		}
-		return a.print(view.Text(powers.Diff(before.Powers)))
+		diff := powers.Diff(before.Powers)
+		if a.json {
+			return a.printJSON(diff)
+		}
+		return a.print(view.Text(diff.String()))
 	case a.json:
 		return a.printJSON(trustState{p.Root(), powers.Digest(), decision.Trusted, orNone(powers), orNone(decision.Missing)})
 	case f.print:
 		return a.print(powers.Digest() + "\n")
 	}
-	return a.askTrust(ctx, p, powers, decision, f.digest)
+	return a.askTrust(ctx, p, powers, decision)
 }
 
 // orNone is a list that JSON shows as one, also without entries.
@@ -146,23 +154,33 @@ func powersOf(p *hocket.Project, files []string) (trust.Powers, error) {
 	return p.Powers(list...)
 }
 
-// askTrust approves the powers of a project: by their digest, or by who is asked.
-func (a *app) askTrust(ctx context.Context, p *hocket.Project, powers trust.Powers, decision trust.Decision, digest string) error {
+// trustDigest approves the powers of a project if a digest is theirs.
+func (a *app) trustDigest(p *hocket.Project, powers trust.Powers, digest string) error {
+	if err := a.onlyPerson("trust"); err != nil {
+		return err
+	}
+	if digest != powers.Digest() {
+		return usagef("look at it with `hocket trust`, and give the whole digest", "--trust is %s, and the digest of what the project can do is %s", view.Line(digest), powers.Digest())
+	}
+	if err := p.Trust(powers); err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(trustState{p.Root(), powers.Digest(), true, orNone(powers), orNone(nil)})
+	}
+	return a.print("trusted " + p.Root() + "\n")
+}
+
+// askTrust asks for approval of the powers of a project.
+func (a *app) askTrust(ctx context.Context, p *hocket.Project, powers trust.Powers, decision trust.Decision) error {
 	if decision.Trusted {
 		return a.print("You trust " + p.Root() + " with this:\n" + view.Text(powers.String()))
 	}
 	if err := a.onlyPerson("trust"); err != nil {
 		return err
 	}
-	q := trust.Ask(p.Root(), powers, decision.Missing)
-	switch {
-	case digest == q.Digest:
-	case digest != "":
-		return usagef("look at it with `hocket trust`; its digest is "+q.Digest, "--trust names something else than what the project can do now")
-	default:
-		if err := a.askPerson(ctx, q); err != nil {
-			return err
-		}
+	if err := a.askPerson(ctx, trust.Ask(p.Root(), powers, decision.Missing)); err != nil {
+		return err
 	}
 	if err := p.Trust(powers); err != nil {
 		return err
@@ -196,9 +214,12 @@ func (a *app) revoke(p *hocket.Project) error {
 	if err := a.onlyPerson("trust --revoke"); err != nil {
 		return err
 	}
-	had, err := p.Approvals().Revoke(p.Root())
+	had, err := p.Approvals().Revoke(p.Root(), time.Now())
 	if err != nil {
 		return err
+	}
+	if a.json {
+		return a.printJSON(map[string]any{"root": p.Root(), "revoked": had})
 	}
 	if !had {
 		return a.print(p.Root() + " was not trusted\n")

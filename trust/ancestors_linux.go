@@ -15,7 +15,8 @@ func ancestors() []ancestor {
 		dir := fmt.Sprintf("/proc/%d/", pid)
 		args, _ := os.ReadFile(dir + "cmdline") // of another user: it cannot be looked at
 		env, _ := os.ReadFile(dir + "environ")
-		list = append(list, ancestor{args: words(args), env: words(env)})
+		exe, _ := os.Readlink(dir + "exe")
+		list = append(list, ancestor{args: words(args), env: words(env), exe: exe})
 		status, err := os.ReadFile(dir + "status")
 		if err != nil {
 			break // it has ended meanwhile

@@ -15,6 +15,8 @@ type Decision struct {
 	Trusted bool
 	// Missing are the powers that no person has approved.
 	Missing Powers
+	// Given is the digest that the caller was given, and that is another one.
+	Given string
 }
 
 // Untrusted is nil where a run may start: trusted, or without any power that needs it. The
@@ -24,7 +26,12 @@ func (d Decision) Untrusted(root string, powers Powers) *UntrustedError {
 	if d.Trusted || len(d.Missing.Without(Settings)) == 0 {
 		return nil
 	}
-	return &UntrustedError{Powers: powers, Missing: d.Missing, Digest: powers.Digest(), Root: root}
+	return d.Error(root, powers)
+}
+
+// Error says that a project is not trusted.
+func (d Decision) Error(root string, powers Powers) *UntrustedError {
+	return &UntrustedError{Powers: powers, Missing: d.Missing, Digest: powers.Digest(), Root: root, Given: d.Given}
 }
 
 // Left says in one line what a run goes on without; "" nothing.
@@ -51,7 +58,7 @@ func (s *Store) Decide(root string, powers Powers, given string, granted ...Kind
 		return Decision{}, err
 	}
 	missing := powers.Minus(approved.Powers).Without(granted...)
-	return Decision{Trusted: found && len(missing) == 0, Missing: missing}, nil
+	return Decision{Trusted: found && len(missing) == 0, Missing: missing, Given: given}, nil
 }
 
 // UntrustedError says that a project wants to do what no person has approved.
@@ -60,15 +67,24 @@ type UntrustedError struct {
 	Missing Powers // of these, what is not approved
 	Digest  string // of Powers
 	Root    string
+	Given   string // another digest that was given to approve it; "" none
 }
 
 func (e *UntrustedError) Error() string {
-	return fmt.Sprintf("the project %s is not trusted, and its files can do this:\n%s; %s", e.Root, strings.TrimRight(e.Missing.String(), "\n"), e.Hint())
+	var text strings.Builder
+	fmt.Fprintf(&text, "the project %s is not trusted", e.Root)
+	if e.Given != "" {
+		fmt.Fprintf(&text, ": the digest %s was given, and that of what it can do is %s", visible(e.Given), e.Digest)
+	}
+	if len(e.Missing) > 0 {
+		text.WriteString(", and its files can do this:\n" + strings.TrimRight(e.Missing.String(), "\n"))
+	}
+	return text.String() + "; " + e.Hint()
 }
 
 // Hint says what to do.
 func (e *UntrustedError) Hint() string {
-	return "if you trust it, run `hocket trust`; where nobody can be asked, give --trust " + e.Digest
+	return "if you trust it, run `hocket trust`; where nobody can be asked, set HOCKET_TRUST=" + e.Digest
 }
 
 // The answers to the question of [Ask].

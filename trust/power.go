@@ -137,21 +137,38 @@ func visible(text string) string {
 	return b.String()
 }
 
-// Diff tells what was added to an older list and what was removed from it, a line each
-// with + or -. A program whose content changed is told as changed.
-func (ps Powers) Diff(old Powers) string {
-	var b strings.Builder
-	added, removed := ps.Minus(old), old.Minus(ps)
-	for _, p := range added {
-		mark := "+ "
-		if i := slices.IndexFunc(removed, func(o Power) bool { return o.Kind == p.Kind && o.What == p.What }); i >= 0 {
-			removed = slices.Delete(removed, i, i+1)
-			mark = "~ "
+// Difference is what powers have more and less than others. Changed are those that say the
+// same about files with another content.
+type Difference struct {
+	Added   Powers `json:"added"`
+	Changed Powers `json:"changed"`
+	Removed Powers `json:"removed"`
+}
+
+// Diff compares with an older list.
+func (ps Powers) Diff(old Powers) Difference {
+	d := Difference{Added: Powers{}, Changed: Powers{}, Removed: append(Powers{}, old.Minus(ps)...)}
+	for _, p := range ps.Minus(old) {
+		if i := slices.IndexFunc(d.Removed, func(o Power) bool { return o.Kind == p.Kind && o.What == p.What }); i >= 0 {
+			d.Removed = slices.Delete(d.Removed, i, i+1)
+			d.Changed = append(d.Changed, p)
+		} else {
+			d.Added = append(d.Added, p)
 		}
-		b.WriteString(mark + p.line() + "\n")
 	}
-	for _, p := range removed {
-		b.WriteString("- " + p.line() + "\n")
+	return d
+}
+
+// String is a line for each power, marked with ~, + or -.
+func (d Difference) String() string {
+	var b strings.Builder
+	for _, of := range []struct {
+		mark string
+		ps   Powers
+	}{{"~ ", d.Changed}, {"+ ", d.Added}, {"- ", d.Removed}} {
+		for _, p := range of.ps {
+			b.WriteString(of.mark + p.line() + "\n")
+		}
 	}
 	return b.String()
 }

@@ -28,6 +28,9 @@ type Approval struct {
 	// and Below where the project is inside of a worktree. "" it is in no repository.
 	Repository string `json:"repository,omitempty"`
 	Below      string `json:"below,omitempty"`
+	// Revoked is when the user last took approvals of the project back. Without Powers
+	// and Digest nothing was approved since.
+	Revoked time.Time `json:"revoked,omitzero"`
 }
 
 // Store keeps approvals in a directory of the user's state that nobody else can read. It
@@ -46,9 +49,13 @@ func (s *Store) Approve(root string, powers Powers, by string, at time.Time) (Ap
 	if err != nil {
 		return Approval{}, err
 	}
-	a := Approval{Root: root, Powers: powers.Union(before.Powers), At: at.UTC(), By: by}
+	a := Approval{Root: root, Powers: powers.Union(before.Powers), At: at.UTC(), By: by, Revoked: before.Revoked}
 	a.Digest = a.Powers.Digest()
 	a.Repository, a.Below = repository(root)
+	return a, s.write(a)
+}
+
+func (s *Store) write(a Approval) error {
 	data, err := json.MarshalIndent(a, "", "  ")
 	if err == nil {
 		err = os.MkdirAll(s.dir, 0o700)
@@ -57,17 +64,21 @@ func (s *Store) Approve(root string, powers Powers, by string, at time.Time) (Ap
 		err = os.Chmod(s.dir, 0o700) // it may be older than this program
 	}
 	if err == nil {
-		err = wholefile.Write(s.file(root), append(data, '\n'), 0o600)
+		err = wholefile.Write(s.file(a.Root), append(data, '\n'), 0o600)
 	}
 	if err != nil {
-		return Approval{}, fmt.Errorf("trust: %w", err)
+		return fmt.Errorf("trust: %w", err)
 	}
-	return a, nil
+	return nil
 }
 
 // Replace is Approve without what was approved before.
 func (s *Store) Replace(root string, powers Powers, by string, at time.Time) (Approval, error) {
-	if _, err := s.Revoke(root); err != nil {
+	before, err := s.at(root)
+	if err == nil && before.Digest != "" {
+		err = s.write(Approval{Root: root, Revoked: before.Revoked})
+	}
+	if err != nil {
 		return Approval{}, err
 	}
 	return s.Approve(root, powers, by, at)
@@ -76,25 +87,43 @@ func (s *Store) Replace(root string, powers Powers, by string, at time.Time) (Ap
 // Find is the approval that holds for a project with some powers: its own, or that of
 // another worktree of its repository if the digest is the same.
 func (s *Store) Find(root string, powers Powers) (Approval, bool, error) {
-	own, err := s.at(root)
-	if err != nil || own.Root != "" {
-		return own, own.Root != "", err
-	}
-	link := readLink(root)
-	if link.file == "" {
-		return Approval{}, false, nil
-	}
-	all, err := s.List()
+	all, err := s.around(root)
 	for _, a := range all {
-		if a.Digest == powers.Digest() && link.belongsTo(a) {
-			return a, true, err
+		if a.Root == root || a.Digest == powers.Digest() {
+			return a, a.Digest != "", err
 		}
 	}
 	return Approval{}, false, err
 }
 
+// around are what is known about a project, and after that about its other worktrees.
+func (s *Store) around(root string) ([]Approval, error) {
+	var found []Approval
+	own, err := s.at(root)
+	if own.Root != "" {
+		found = append(found, own)
+	}
+	link := readLink(root)
+	if link.file == "" || err != nil {
+		return found, err
+	}
+	all, err := s.all()
+	for _, a := range all {
+		if a.Root != root && link.belongsTo(a) {
+			found = append(found, a)
+		}
+	}
+	return found, err
+}
+
 // List is all approvals, by place.
 func (s *Store) List() ([]Approval, error) {
+	all, err := s.all()
+	return slices.DeleteFunc(all, func(a Approval) bool { return a.Digest == "" }), err
+}
+
+// all is what is known about all projects, by place.
+func (s *Store) all() ([]Approval, error) {
 	entries, err := os.ReadDir(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -117,16 +146,30 @@ func (s *Store) List() ([]Approval, error) {
 	return all, nil
 }
 
-// Revoke forgets the approval of a project; false: there was none.
-func (s *Store) Revoke(root string) (bool, error) {
-	err := os.Remove(s.file(root))
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
+// Revoke takes back the approval of a project, and the trust in runs that were recorded
+// until then; false: it had none.
+func (s *Store) Revoke(root string, at time.Time) (bool, error) {
+	all, err := s.around(root)
 	if err != nil {
-		return false, fmt.Errorf("trust: %w", err)
+		return false, err
 	}
-	return true, nil
+	had := slices.ContainsFunc(all, func(a Approval) bool { return a.Digest != "" })
+	a := Approval{Root: root, Revoked: at.UTC()}
+	a.Repository, a.Below = repository(root)
+	return had, s.write(a)
+}
+
+// Revoked is when the user last took an approval of a project back, here or in another
+// worktree; zero: never.
+func (s *Store) Revoked(root string) (time.Time, error) {
+	all, err := s.around(root)
+	var last time.Time
+	for _, a := range all {
+		if a.Revoked.After(last) {
+			last = a.Revoked
+		}
+	}
+	return last, err
 }
 
 // at is the approval of a project; the zero value: there is none.
@@ -151,7 +194,7 @@ func read(file string) (Approval, error) {
 		return Approval{}, fmt.Errorf("trust: %w", err)
 	}
 	var a Approval
-	if err := json.Unmarshal(data, &a); err != nil || a.Digest != a.Powers.Digest() {
+	if err := json.Unmarshal(data, &a); err != nil || a.Digest != a.Powers.Digest() && (a.Digest != "" || a.Revoked.IsZero() || len(a.Powers) > 0) {
 		return Approval{}, fmt.Errorf("trust: %s is damaged; remove it and run `hocket trust` again", file)
 	}
 	return a, nil

@@ -13,8 +13,8 @@ import (
 
 // markers are variables that are set for whatever a model starts, with who sets them.
 var markers = []struct{ name, by string }{
-	{"HOCKET_KEY", "an attempt of a run"},
-	{"HOCKET_RUN", "an attempt of a run"},
+	{"HOCKET_KEY", attempt},
+	{"HOCKET_RUN", attempt},
 	{"CLAUDECODE", "claude"},
 	{"GEMINI_CLI", "gemini"},
 	{"QWEN_CODE", "qwen"},
@@ -31,9 +31,13 @@ var markers = []struct{ name, by string }{
 // agents are the programs of CLI agents.
 var agents = []string{"claude", "codex", "gemini", "qwen", "opencode", "copilot", "goose", "cursor-agent", "amp", "auggie", "crush", "aider", "claude-agent-acp", "codex-acp"}
 
+// attempt is what supervises a step.
+const attempt = "an attempt of a run"
+
 // Supervisor names what above this process acts for a model; "" nothing does. Env is the
 // environment of this process. Programs above it are looked at where the system shows
-// them, which is Linux; elsewhere the environment alone tells.
+// them, which is Linux; elsewhere the environment alone tells. People start nothing
+// below a Hocket: whatever is there is a step, a tool or a server.
 func Supervisor(env []string) string {
 	if by := ByVariables(env); by != "" {
 		return by
@@ -45,12 +49,22 @@ func Supervisor(env []string) string {
 		if by := agentNamed(p.args); by != "" {
 			return by
 		}
+		if p.hocket() && !slices.Contains(p.args, "--detach") { // such a one leaves its run to another
+			return attempt
+		}
 	}
 	return ""
 }
 
-// ancestor is a process above this one.
-type ancestor struct{ args, env []string }
+// ancestor is a process above this one. It has at least one argument.
+type ancestor struct {
+	args, env []string
+	exe       string
+}
+
+func (a ancestor) hocket() bool {
+	return filepath.Base(a.args[0]) == "hocket" || filepath.Base(strings.TrimSuffix(a.exe, " (deleted)")) == "hocket"
+}
 
 // ByVariables is what of Supervisor the environment alone tells.
 func ByVariables(env []string) string {

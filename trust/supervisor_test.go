@@ -14,8 +14,17 @@ import (
 	"github.com/hocket-dev/hocket/trust"
 )
 
-// As a program of its own the test tells who supervises it.
+// As a program of its own the test tells who supervises it, or starts another program
+// with nothing around it.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "start" {
+		cmd := exec.Command(os.Args[2], os.Args[3:]...)
+		cmd.Env, cmd.Stdout = []string{}, os.Stdout
+		if err := cmd.Run(); err != nil {
+			panic(err)
+		}
+		return
+	}
 	if len(os.Args) > 1 && os.Args[1] == "who" {
 		var supervised *trust.SupervisedError
 		if err := trust.Person("answer", os.Environ()); errors.As(err, &supervised) {
@@ -43,6 +52,9 @@ func TestSupervisor(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := os.Symlink(me, filepath.Join(bin, "hocket")); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		why       string
 		argv, env []string
@@ -57,6 +69,7 @@ func TestSupervisor(t *testing.T) {
 		{"an attempt that hides", []string{filepath.Join(bin, "clean")}, []string{"HOCKET_RUN=x"}, "an attempt of a run", true},
 		{"a CLI agent", []string{me, "who"}, []string{"CLAUDECODE=1"}, "claude", false},
 		{"a variable without a value", []string{me, "who"}, []string{"CLAUDECODE="}, "", false},
+		{"a step with an empty environment", []string{filepath.Join(bin, "hocket"), "start", me, "who"}, nil, "an attempt of a run", true},
 		{"a CLI agent that hides", []string{filepath.Join(bin, "claude")}, nil, "claude", true},
 	} {
 		if c.linux && runtime.GOOS != "linux" {

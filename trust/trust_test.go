@@ -43,7 +43,7 @@ func TestDigest(t *testing.T) {
 func TestDiff(t *testing.T) {
 	changed := server
 	changed.Material = "def"
-	got := trust.Powers{changed, hooks}.Diff(trust.Powers{server, key})
+	got := trust.Powers{changed, hooks}.Diff(trust.Powers{server, key}).String()
 	want := "~ starts the MCP server m: ./evil.sh  (.hocket/config.yml:3)\n+ claude uses .claude\n- sends the key OWL to https://owl.example  (.hocket/config.yml:1)\n"
 	if got != want {
 		t.Errorf("got\n%s", got)
@@ -104,7 +104,7 @@ func TestDecide(t *testing.T) {
 	if d := decide(t, s, "/clone", append(powers, hooks), ""); !d.Trusted {
 		t.Error("a second approval takes the first away")
 	}
-	if had, err := s.Revoke("/clone"); !had || err != nil {
+	if had, err := s.Revoke("/clone", now); !had || err != nil {
 		t.Error(had, err)
 	}
 	if d := decide(t, s, "/clone", powers, ""); d.Trusted {
@@ -196,7 +196,7 @@ func TestWorktrees(t *testing.T) {
 		}
 	}
 	// Approved in the worktree, it holds for the repository.
-	if _, err := s.Revoke(filepath.Join(repo, "app")); err != nil {
+	if _, err := s.Revoke(filepath.Join(repo, "app"), now); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Approve(filepath.Join(tree, "app"), powers, "me", now); err != nil {

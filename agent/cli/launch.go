@@ -340,7 +340,7 @@ func with(env []string, of []variable, known values) []string {
 func (l *launch) env(of []variable) []string {
 	env := slices.DeleteFunc(slices.Clone(l.x.environment(l.task)), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
-		return strings.HasPrefix(name, "HOCKET_INPUT") || name == "HOCKET_LABELS" || name == "HOCKET_FEEDBACK"
+		return strings.HasPrefix(name, "HOCKET_INPUT") || name == "HOCKET_LABELS" || name == "HOCKET_FEEDBACK" || name == "HOCKET_TRUST"
 	})
 	env = with(env, of, l.values)
 	for _, name := range slices.Sorted(maps.Keys(l.passed)) {

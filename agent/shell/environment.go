@@ -35,12 +35,12 @@ func environment(base []string, task *agent.Task, set map[string]agent.Text, dir
 	return append(env, attemptVariables(task, dir)...), nil
 }
 
-// isOurs says whether a variable describes an attempt. A Hocket that runs inside
-// a step of another must not pass on those that it was given.
+// isOurs says whether a variable describes an attempt, or is a person's approval. A Hocket
+// that runs inside a step of another must not pass on those that it was given.
 func isOurs(name string) bool {
 	switch name {
 	case "HOCKET_RUN", "HOCKET_WORKFLOW", "HOCKET_NODE", "HOCKET_ADDRESS", "HOCKET_ATTEMPT", "HOCKET_KEY",
-		"HOCKET_PROJECT", "HOCKET_INPUTS", "HOCKET_LABELS", "HOCKET_FEEDBACK":
+		"HOCKET_PROJECT", "HOCKET_INPUTS", "HOCKET_LABELS", "HOCKET_FEEDBACK", "HOCKET_TRUST":
 		return true
 	}
 	return strings.HasPrefix(name, inputPrefix)
