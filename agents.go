@@ -139,6 +139,6 @@ func (p *Project) NewAgent(d *agent.Definition) (string, error) {
 }
 
 // Executors are all that can do the work of agents here, by name.
-func (p *Project) Executors() map[string]agent.Executor { return p.files.Executors() }
+func (p *Project) Executors() map[string]agent.Executor { return p.now().files.Executors() }
 
 func quoted(name string) string { return strconv.Quote(name) }

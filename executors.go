@@ -24,9 +24,9 @@ import (
 
 // executors are all that can do the work of a task in a project, by the names
 // under which agents ask for them. This is the one place that lists them.
-func (p *Project) executors(root string, c project.Config) (map[string]agent.Executor, workflow.Diagnostics, error) {
+func (s *snapshot) executors(root string, c project.Config, own map[string]agent.Executor) (map[string]agent.Executor, workflow.Diagnostics, error) {
 	secrets := secretsOf(root, c)
-	p.secrets = secrets
+	s.secrets = secrets
 	prices := llm.Prices(c.Prices)
 	chromium := c.Browser.Program
 	if chromium != "" {
@@ -39,7 +39,7 @@ func (p *Project) executors(root string, c project.Config) (map[string]agent.Exe
 		"http":    llm.Toolset(http.New(http.Options{Getenv: hidden(secrets)}), model),
 		"shell":   llm.Toolset(shell.New(shell.Options{Secret: secretVariables(c)}), model),
 		"browser": llm.Toolset(browser.New(browser.Options{Path: chromium, Network: outbound.Policy{Private: c.Browser.PrivateNetwork}}), model),
-		"mcp":     mcp.New(func(names []string) ([]agent.Server, error) { return namedServers(root, c, secrets, names) }, mcp.Options{Logins: p.logins()}),
+		"mcp":     mcp.New(func(names []string) ([]agent.Server, error) { return namedServers(root, c, secrets, names) }, mcp.Options{Logins: s.logins()}),
 	}
 	for _, name := range agentcli.Builtin() {
 		all[name] = agentcli.New(agentcli.Options{Builtin: name, Prices: prices, Converse: acp.Converse})
@@ -48,16 +48,16 @@ func (p *Project) executors(root string, c project.Config) (map[string]agent.Exe
 	if err != nil {
 		return nil, nil, err
 	}
-	p.manifests = manifests
+	s.manifests = manifests
 	for _, m := range manifests { // one of the name of a built-in CLI replaces it
-		if p.o.Agents[m.Name] != nil {
+		if own[m.Name] != nil {
 			found = append(found, agent.ReservedName(m.Pos, "name of the CLI", m.Name))
 		}
 		all[m.Name] = agentcli.New(agentcli.Options{Manifest: m, Prices: prices, Converse: acp.Converse})
 	}
-	maps.Copy(all, p.o.Agents) // last: no file of the project takes their names
+	maps.Copy(all, own) // last: no file of the project takes their names
 	tools, wrong, err := tool.Load(root, tool.Options{Secret: secrets.Get, Sandbox: tool.Sandbox(c.Sandbox)})
-	p.tools, p.wrong = tools, wrong
+	s.tools, s.wrong = tools, wrong
 	return all, append(found, wrong...), err
 }
 

@@ -1,6 +1,7 @@
 package hocket
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hocket-dev/hocket/agent"
 	agentcli "github.com/hocket-dev/hocket/agent/cli"
@@ -41,10 +43,10 @@ type Options struct {
 	// TrustDigest approves exactly the powers with this digest, for this process.
 	TrustDigest string
 	// By is who starts, answers and cancels, and Via how: both are recorded. "":
-	// the user of this process, and "go".
+	// the user of this process, and "go". [Project.As] acts for somebody else.
 	By, Via string
 
-	exactly bool // the directory itself is the project, see at
+	root string // of the project, if it is known; see at
 }
 
 // OpenDriver opens a driver for the state directory of a project.
@@ -52,21 +54,35 @@ type OpenDriver func(state string) (driver.Driver, error)
 
 // Project is an open project. It is safe for concurrent use.
 type Project struct {
-	o         Options
-	secrets   *secret.Store
-	tools     *tool.Set
-	manifests []*agentcli.Manifest // of the project's own CLIs
-	wrong     workflow.Diagnostics // in the files of tools
+	*core
+	owner driver.Owner // who acts, and how
+	still *snapshot    // the files as they are to be seen; nil: as they were read last
+}
 
-	mu    sync.Mutex // files reads and remembers files
-	files *project.Project
+// core is what everybody shares who uses one open project.
+type core struct {
+	o     Options
+	dir   string // where it was opened
+	claim string // names this project among all that may drive its runs
+
+	reading sync.Mutex // Reload
+	newest  atomic.Pointer[snapshot]
 
 	opened sync.Mutex // of what follows
 	driver driver.Driver
 	closed bool
-	claim  string // names this project among all that may drive its runs
 
-	driving sync.WaitGroup // runs that Start and Resume drive
+	driving sync.WaitGroup // runs that are driven here
+}
+
+// snapshot is the project's own files as they were read at one time. It does not
+// change.
+type snapshot struct {
+	files     *project.Project
+	secrets   *secret.Store
+	tools     *tool.Set
+	manifests []*agentcli.Manifest // of the project's own CLIs
+	wrong     workflow.Diagnostics // in the files of tools
 }
 
 // Open opens the project around a directory: the nearest directory upward that
@@ -77,16 +93,65 @@ func Open(dir string, o Options) (*Project, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, &NoDirectoryError{dir}
 	}
-	p := &Project{o: o, claim: rand.Text()}
-	files, err := project.Open(dir, project.Options{State: o.State, StateHome: stateHome(), User: userConfig(), Executors: p.executors, Reserved: slices.Sorted(maps.Keys(o.Agents)), Exactly: o.exactly})
-	if err != nil {
+	p := (&Project{core: &core{o: o, dir: dir, claim: rand.Text()}, owner: driver.Owner{By: UserName(), Via: "go"}}).As(o.By, o.Via)
+	if err := p.Reload(); err != nil {
 		return nil, err
 	}
-	p.files = files
-	files.Report(p.unknownTools())
-	files.AddPowers(p.tools.Powers())
-	files.AddPowers(agentcli.Powers(files.Root, p.manifests))
 	return p, nil
+}
+
+// As is the same open project for somebody else: by is who starts, answers, cancels,
+// raises and forks, and via how, such as "http". "" leaves what was said before. Runs
+// that are found or started through it are acted on in that name.
+func (p *Project) As(by, via string) *Project {
+	as := *p
+	as.owner.By, as.owner.Via = cmp.Or(by, p.owner.By), cmp.Or(via, p.owner.Via)
+	return &as
+}
+
+// Reload reads the project's own files again: its configuration, agents, tools and
+// CLIs. Workflows that were loaded before, and runs that are being driven, keep what
+// they have. With an error everything stays as it was. A driver that config.yml names
+// anew is used when the project is opened again.
+func (p *Project) Reload() error {
+	p.reading.Lock()
+	defer p.reading.Unlock()
+	root, state := p.o.root, p.o.State
+	if before := p.newest.Load(); before != nil { // whatever was made above or below it since
+		root, state = before.files.Root, before.files.State
+	}
+	s := &snapshot{}
+	files, err := project.Open(p.dir, project.Options{
+		Root: root, State: state, StateHome: stateHome(), User: userConfig(), Reserved: slices.Sorted(maps.Keys(p.o.Agents)),
+		Executors: func(root string, c project.Config) (map[string]agent.Executor, workflow.Diagnostics, error) {
+			return s.executors(root, c, p.o.Agents)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	s.files = files
+	files.Report(s.unknownTools())
+	files.AddPowers(s.tools.Powers())
+	files.AddPowers(agentcli.Powers(files.Root, s.manifests))
+	p.newest.Store(s)
+	return nil
+}
+
+// now is the project's files as they were read last, or as they are to be seen.
+func (p *Project) now() *snapshot {
+	if p.still != nil {
+		return p.still
+	}
+	return p.newest.Load()
+}
+
+// steady is the project with its files as they are now, whatever is read later: what
+// is decided about one reading must not be done with another.
+func (p *Project) steady() *Project {
+	same := *p
+	same.still = p.now()
+	return &same
 }
 
 // NoDirectoryError says that the directory of a project does not exist.
@@ -94,13 +159,16 @@ type NoDirectoryError struct{ Dir string }
 
 func (e *NoDirectoryError) Error() string { return "there is no directory " + e.Dir }
 
-// Close waits for the runs that this process drives and closes the project. To
-// stop them before, cancel the contexts that they were started with.
+// Close closes the project: it waits for the runs that are driven here, by Start,
+// Resume or Drive, and no others are begun. To stop them before, cancel the contexts
+// that they were started with.
 func (p *Project) Close() error {
+	p.opened.Lock()
+	p.closed = true
+	p.opened.Unlock()
 	p.driving.Wait()
 	p.opened.Lock()
 	defer p.opened.Unlock()
-	p.closed = true
 	if p.driver == nil {
 		return nil
 	}
@@ -109,46 +177,44 @@ func (p *Project) Close() error {
 	return d.Close()
 }
 
+// drives has Close wait until the returned function is called.
+func (p *Project) drives() (func(), error) {
+	p.opened.Lock()
+	defer p.opened.Unlock()
+	if p.closed {
+		return nil, ErrClosed
+	}
+	p.driving.Add(1)
+	return p.driving.Done, nil
+}
+
 // Root is the project's directory, absolute.
-func (p *Project) Root() string { return p.files.Root }
+func (p *Project) Root() string { return p.now().files.Root }
 
 // State is where the project's runs, sessions and memories are kept. It may not
 // exist yet.
-func (p *Project) State() string { return p.files.State }
+func (p *Project) State() string { return p.now().files.State }
 
 // Config is what the project sets for all its workflows.
-func (p *Project) Config() project.Config { return p.files.Config }
+func (p *Project) Config() project.Config { return p.now().files.Config }
 
 // Agents are all agents that steps can name: the project's own and the built-in
 // ones.
-func (p *Project) Agents() *agent.Set { return p.files.Agents }
+func (p *Project) Agents() *agent.Set { return p.now().files.Agents }
 
 // Diagnostics are the mistakes in the project's own files: its configuration,
 // agents, CLIs and tools.
-func (p *Project) Diagnostics() workflow.Diagnostics { return p.files.Diagnostics() }
+func (p *Project) Diagnostics() workflow.Diagnostics { return p.now().files.Diagnostics() }
 
 // Workflows are the names of the project's workflows.
 func (p *Project) Workflows() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.files.Names()
-}
-
-// Source is the text of a file that was read, by the name that it has in
-// diagnostics.
-func (p *Project) Source(file string) ([]byte, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	text, ok := p.files.Sources[file]
-	return text, ok
+	return p.now().files.Names()
 }
 
 // ReadFile reads a file that the user named. One in the project does not lead out of
 // it by a link.
 func (p *Project) ReadFile(file string) ([]byte, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.files.ReadNamed(file)
+	return p.now().files.ReadNamed(file)
 }
 
 // runs is the driver of the project's runs.
@@ -227,18 +293,6 @@ func (*NoHomeError) Error() string { return "there is no home directory to keep 
 // Hint says what to do about it.
 func (*NoHomeError) Hint() string { return "set HOME or XDG_STATE_HOME, or name a state directory" }
 
-// owner is who starts a run.
-func (p *Project) owner() driver.Owner {
-	o := driver.Owner{By: p.o.By, Via: p.o.Via}
-	if o.By == "" {
-		o.By = UserName()
-	}
-	if o.Via == "" {
-		o.Via = "go"
-	}
-	return o
-}
-
 // UserName is the user of this process.
 func UserName() string {
 	for _, name := range []string{"USER", "LOGNAME", "USERNAME"} {
@@ -276,15 +330,15 @@ func stateHome() string {
 
 // unknownTools finds the tools that agents name and the project does not have. An
 // agent that brings tools of its own may mean one of those.
-func (p *Project) unknownTools() workflow.Diagnostics {
+func (s *snapshot) unknownTools() workflow.Diagnostics {
 	var found workflow.Diagnostics
-	for _, d := range p.files.Agents.Definitions() {
-		if !p.files.Agents.Traits(d.Agent).CallsTools {
+	for _, d := range s.files.Agents.Definitions() {
+		if !s.files.Agents.Traits(d.Agent).CallsTools {
 			continue
 		}
 		for _, name := range d.Tools {
 			var unknown *tool.UnknownError
-			if _, err := p.tools.Tool(name); errors.As(err, &unknown) {
+			if _, err := s.tools.Tool(name); errors.As(err, &unknown) {
 				found = append(found, workflow.Errorf(d.At("tools"), agent.CodeDefinition, unknown.Hint(), "%q names the tool %q, which the project does not have", d.Name, name))
 			}
 		}

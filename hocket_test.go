@@ -168,7 +168,7 @@ func TestMissingAgentWaits(t *testing.T) {
 		t.Errorf("without the agent: %v", err)
 	}
 	state, err := other.State(ctx)
-	if err != nil || state.Status().Done() || state.Result().Steps[0].Status != engine.Success {
+	if err != nil || state.Status.Done() || state.Result.Steps[0].Status != engine.Success {
 		t.Errorf("without the agent: %v, %v", state, err)
 	}
 	if err := run.Resume(ctx); err != nil {

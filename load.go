@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/scripted"
@@ -16,11 +17,12 @@ import (
 // Workflow is a workflow that was read, with everything that it calls. It is safe for
 // concurrent use.
 type Workflow struct {
-	p    *Project
+	p    *Project // as it was then
 	l    *project.Loaded
 	only *workflow.Task // the workflow is this task alone; nil: it is not
 
-	checked *checked // the newest check, which Start need not repeat
+	mu      sync.Mutex // whatever asks about its agents may choose one
+	checked *checked   // the newest check, which Start need not repeat
 }
 
 type checked struct {
@@ -28,12 +30,15 @@ type checked struct {
 	found   workflow.Diagnostics
 }
 
-// Load reads a workflow, given by its file or its name, in any notation. An error
-// is one of the machine; mistakes of the author are found by [Workflow.Check].
+// UnknownWorkflowError says that there is no workflow of a name, and no such file.
+type UnknownWorkflowError = project.UnknownError
+
+// Load reads a workflow, given by its file or its name, in any notation. The error is
+// an *[UnknownWorkflowError], which is an [fs.ErrNotExist], or one of the machine;
+// mistakes of the author are found by [Workflow.Check].
 func (p *Project) Load(nameOrFile string) (*Workflow, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	l, err := p.files.Load(nameOrFile)
+	p = p.steady()
+	l, err := p.now().files.Load(nameOrFile)
 	if err != nil {
 		return nil, err
 	}
@@ -43,9 +48,8 @@ func (p *Project) Load(nameOrFile string) (*Workflow, error) {
 // LoadText reads a workflow that is in no file. name says how diagnostics call it,
 // and what it calls is looked for beside that name.
 func (p *Project) LoadText(name string, text []byte) (*Workflow, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	l, err := p.files.LoadText(name, text)
+	p = p.steady()
+	l, err := p.now().files.LoadText(name, text)
 	if err != nil {
 		return nil, err
 	}
@@ -58,9 +62,8 @@ func (p *Project) LoadModel(w *workflow.Workflow) (*Workflow, error) {
 	if w == nil {
 		return nil, errors.New("hocket: LoadModel needs a workflow")
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	l, err := p.files.LoadModel(w)
+	p = p.steady()
+	l, err := p.now().files.LoadModel(w)
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +86,8 @@ func (w *Workflow) Diagnostics() workflow.Diagnostics { return w.l.Diagnostics }
 // Check finds everything that is wrong with the workflow, with what it calls and
 // with the project's own files. A node that has a reply needs no agent.
 func (w *Workflow) Check(replies *Replies) workflow.Diagnostics {
-	w.p.mu.Lock()
-	defer w.p.mu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.checked != nil && w.checked.replies == replies {
 		return w.checked.found
 	}
@@ -135,8 +138,8 @@ func missingCalls(b workflow.Bundle) []string {
 // Plan bounds what a run would do. It is meaningful for a workflow without
 // errors.
 func (w *Workflow) Plan() check.Plan {
-	w.p.mu.Lock()
-	defer w.p.mu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	return w.l.Plan()
 }
 
@@ -222,9 +225,8 @@ func (p *Project) LoadTask(t Task) (*Workflow, map[string]any, error) {
 		inputs[in.Name] = in.Value
 	}
 	model.Body.Nodes = []workflow.Node{{ID: onlyTask, Title: title, Step: task}}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	l, err := p.files.LoadTask(model)
+	p = p.steady()
+	l, err := p.now().files.LoadTask(model)
 	if err != nil {
 		return nil, nil, err
 	}

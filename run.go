@@ -180,33 +180,28 @@ type Front struct {
 }
 
 // Resume drives the run in the background, as Start does. The error says why it cannot
-// be driven here, see [Run.Drive]; that another process drives it is said by Wait.
+// be driven here, see [Run.Drive]. If the run is being driven through this handle, it is
+// taken up again when that is over: an answer may have come too late for it.
 func (r *Run) Resume(ctx context.Context) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.drives != nil {
-		select {
-		case <-r.drives:
-		default:
-			return nil // it is being driven
-		}
-	}
-	r.mu.Unlock()
 	work, end, err := r.work(ctx, Front{Elsewhere: true})
-	r.mu.Lock()
 	if err != nil {
 		return err
 	}
-	over := make(chan struct{})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before, over := r.drives, make(chan struct{})
 	r.drives = over
-	r.p.driving.Go(func() {
+	go func() {
 		defer close(over)
 		defer end()
+		if before != nil {
+			<-before
+		}
 		result, err := r.d.Drive(ctx, r.id, work)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.result, r.err = result, err
-	})
+	}()
 	return nil
 }
 
@@ -225,7 +220,7 @@ func (r *Run) Drive(ctx context.Context, f Front) (engine.Result, error) {
 }
 
 // work puts together what the run is driven with: the agents as they were when it
-// started, with the configuration of today.
+// started, with the configuration of today. Call the function when it was driven.
 func (r *Run) work(ctx context.Context, f Front) (driver.Work, func(), error) {
 	fail := func(err error) (driver.Work, func(), error) { return driver.Work{}, nil, err }
 	pin, err := r.pinned(ctx)
@@ -236,9 +231,10 @@ func (r *Run) work(ctx context.Context, f Front) (driver.Work, func(), error) {
 	if err != nil {
 		return fail(err)
 	}
+	p = p.steady()
 	agents := r.agents
 	if agents == nil {
-		if agents, err = agent.DecodeSet(pin.Agents, p.files.Executors()); err != nil {
+		if agents, err = agent.DecodeSet(pin.Agents, p.now().files.Executors()); err != nil {
 			return fail(err)
 		}
 	}
@@ -257,12 +253,19 @@ func (r *Run) work(ctx context.Context, f Front) (driver.Work, func(), error) {
 			return fail(err)
 		}
 	}
-	place := p.newWorkplace(pin.Dir)
+	done, err := r.p.drives()
+	if err != nil {
+		return fail(err)
+	}
+	place := p.now().newWorkplace(pin.Dir)
 	w := driver.Work{Agents: &lanes{agents, pin, place, trusted}, Asker: f.Asker, Observer: f.Observer, Elsewhere: f.Elsewhere}
 	if replies != nil {
 		w.Script, w.ScriptAll = replies.Script(), replies.CoversAll(pin.Bundle)
 	}
-	return w, place.close, nil
+	return w, func() {
+		place.close()
+		done()
+	}, nil
 }
 
 // CheckDrive returns the error with which [Run.Drive] would leave the run unchanged, for
@@ -285,7 +288,7 @@ func (p *Project) at(dir string) (*Project, error) {
 		dir = p.State() // the run may need nothing of it, and no other place may stand for it
 	}
 	o := p.o
-	o.State, o.exactly = p.State(), true
+	o.State, o.root = p.State(), dir
 	return Open(dir, o)
 }
 
@@ -324,8 +327,10 @@ func missingAgents(run string, b *workflow.Bundle, agents *agent.Set, replies *R
 	return missing
 }
 
-// Wait waits until the run is over, or waits for something and nobody drives it,
-// and returns what it has come to.
+// Wait waits until the run is over, or waits for something and nobody drives it, and
+// returns what it has come to. It waits for whichever process drives the run, and for
+// one that was recorded until somebody takes it up, unless the process that means to
+// has ended. The error is that of the drive, if this handle has begun one.
 func (r *Run) Wait(ctx context.Context) (engine.Result, error) {
 	r.mu.Lock()
 	drives := r.drives
@@ -333,27 +338,22 @@ func (r *Run) Wait(ctx context.Context) (engine.Result, error) {
 	if drives != nil {
 		select {
 		case <-drives:
-			r.mu.Lock()
-			result, err := r.result, r.err
-			r.mu.Unlock()
-			if err != nil || result.Status.Done() {
-				return result, err
-			}
-			return r.awaitElsewhere(ctx) // it may have gone on in another process
 		case <-ctx.Done():
 			return engine.Result{Run: r.id}, context.Cause(ctx)
 		}
+		r.mu.Lock()
+		result, err := r.result, r.err
+		r.mu.Unlock()
+		var held *HeldError
+		if result.Status.Done() || err != nil && !errors.As(err, &held) {
+			return result, err
+		}
 	}
-	return r.awaitElsewhere(ctx)
-}
-
-// awaitElsewhere waits for a run that another process drives.
-func (r *Run) awaitElsewhere(ctx context.Context) (engine.Result, error) {
 	for change, err := range r.d.Watch(ctx) {
 		if err != nil {
 			return engine.Result{Run: r.id}, err
 		}
-		if change.Run == r.id && !change.Info.Driven {
+		if change.Run == r.id && !change.Info.Driven && !change.Info.Pending {
 			break
 		}
 	}
@@ -364,7 +364,7 @@ func (r *Run) awaitElsewhere(ctx context.Context) (engine.Result, error) {
 	if s == nil {
 		return engine.Result{Run: r.id}, err
 	}
-	return s.Result(), err
+	return s.Result, err
 }
 
 // Questions lists what the run asks and nobody has answered.
@@ -374,7 +374,6 @@ func (r *Run) Questions(ctx context.Context) ([]Question, error) { return r.d.Qu
 type Answer struct {
 	Value   string
 	Comment string // why, for those who read it later
-	By, Via string // who answers, and how; "": as the project was opened
 	// Digest, if not "", is that of the question as it was shown: the answer counts
 	// only for exactly that question.
 	Digest string
@@ -386,24 +385,18 @@ func (r *Run) Answer(ctx context.Context, id string, a Answer) (Receipt, error) 
 	if err := r.p.CheckSecret("the answer", a.Value+"\n"+a.Comment); err != nil {
 		return Receipt{}, err
 	}
-	owner := r.p.owner()
-	if a.By == "" {
-		a.By = owner.By
-	}
-	if a.Via == "" {
-		a.Via = owner.Via
-	}
-	return r.d.Act(ctx, r.id, &engine.Answered{ID: id, Value: a.Value, By: a.By, Via: a.Via, Comment: a.Comment, Digest: a.Digest})
+	by := r.p.owner
+	return r.d.Act(ctx, r.id, &engine.Answered{ID: id, Value: a.Value, By: by.By, Via: by.Via, Comment: a.Comment, Digest: a.Digest})
 }
 
 // Cancel ends the run and everything that it started.
 func (r *Run) Cancel(ctx context.Context, reason string) (Receipt, error) {
-	return r.d.Act(ctx, r.id, &engine.CancelAsked{By: r.p.owner().By, Reason: reason})
+	return r.d.Act(ctx, r.id, &engine.CancelAsked{By: r.p.owner.By, Via: r.p.owner.Via, Reason: reason})
 }
 
 // Raise raises limits of the run; zero fields stay as they are.
 func (r *Run) Raise(ctx context.Context, limits workflow.Limits) (Receipt, error) {
-	return r.d.Act(ctx, r.id, &engine.LimitRaised{Limits: limits, By: r.p.owner().By})
+	return r.d.Act(ctx, r.id, &engine.LimitRaised{Limits: limits, By: r.p.owner.By, Via: r.p.owner.Via})
 }
 
 // Retry records a new run that repeats this one up to a step, and does that step
@@ -420,7 +413,7 @@ func (r *Run) Fork(ctx context.Context, address string, output *string) (*Run, e
 			return nil, err
 		}
 	}
-	made, err := r.d.Fork(ctx, driver.ForkSpec{From: r.id, Address: address, Output: output, Owner: r.p.owner()})
+	made, err := r.d.Fork(ctx, driver.ForkSpec{From: r.id, Address: address, Output: output, Owner: r.p.owner})
 	if err != nil {
 		return nil, err
 	}

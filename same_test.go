@@ -117,7 +117,7 @@ func (s *scenario) sameAgain(ctx context.Context, run *hocket.Run, res engine.Re
 	if err != nil {
 		s.Fatal(err)
 	}
-	again, err := json.Marshal(state.Result())
+	again, err := json.Marshal(state.Result)
 	if err != nil || string(again) != string(data) {
 		s.Errorf("the history leads to\n%s\nnot\n%s (%v)", again, data, err)
 	}

@@ -52,7 +52,7 @@ func (p *Project) CheckSecret(what, text string) error {
 }
 
 // Mask hides the project's secrets in a text.
-func (p *Project) Mask(text string) string { return p.secrets.Masker().Mask(text) }
+func (p *Project) Mask(text string) string { return p.now().secrets.Masker().Mask(text) }
 
 func (p *Project) holdsSecret(text string) bool { return p.Mask(text) != text }
 
@@ -68,17 +68,18 @@ func (p *Project) checkInputs(inputs map[string]any) error {
 // CheckExposed refuses to go on where a secret would not stay one: because it is
 // too short to be hidden, or because a file that was read holds its value. Secrets in
 // files outside of the project are not looked at, as nobody may have trusted it yet.
-func (p *Project) CheckExposed() error { return p.checkExposed(p.secrets.Only(p.files.Holds)) }
+func (w *Workflow) CheckExposed() error {
+	return w.checkExposed(w.p.now().secrets.Only(w.p.now().files.Holds))
+}
 
-func (p *Project) checkExposed(secrets *secret.Store) error {
+func (w *Workflow) checkExposed(secrets *secret.Store) error {
 	var short *secret.Error
 	if err := secrets.TooShort(); errors.As(err, &short) {
 		return &SecretError{Short: short}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, file := range slices.Sorted(maps.Keys(p.files.Sources)) {
-		if line := secretLine(secrets.Masker(), p.files.Sources[file]); line > 0 {
+	sources := w.l.Sources()
+	for _, file := range slices.Sorted(maps.Keys(sources)) {
+		if line := secretLine(secrets.Masker(), sources[file]); line > 0 {
 			return &SecretError{File: file, Line: line}
 		}
 	}

@@ -77,7 +77,7 @@ func (p *Project) LoginState(s *Server) (LoginState, error) {
 	case s.HasKey():
 		return LoginKey, nil
 	}
-	found, there, err := p.logins().Find(s.URL)
+	found, there, err := p.now().logins().Find(s.URL)
 	switch {
 	case err != nil:
 		return "", err
@@ -92,21 +92,23 @@ func (p *Project) LoginState(s *Server) (LoginState, error) {
 // OpenServer starts or reaches an MCP server of the project. Close the session
 // after use.
 func (p *Project) OpenServer(ctx context.Context, name string) (*ServerSession, error) {
+	p = p.steady()
 	if _, err := p.Server(name); err != nil {
 		return nil, err
 	}
 	if err := p.CheckTrust(ctx); err != nil {
 		return nil, err
 	}
-	found, err := namedServers(p.Root(), p.Config(), p.secrets, []string{name})
+	found, err := namedServers(p.Root(), p.Config(), p.now().secrets, []string{name})
 	if err != nil {
 		return nil, err
 	}
-	return mcp.Open(ctx, found[0], mcp.Options{Dir: p.Root(), Logins: p.logins()})
+	return mcp.Open(ctx, found[0], mcp.Options{Dir: p.Root(), Logins: p.now().logins()})
 }
 
 // Login logs the user in to an MCP server that has an address.
 func (p *Project) Login(ctx context.Context, name string, person LoginPerson) (Login, error) {
+	p = p.steady()
 	s, err := p.Server(name)
 	if err != nil {
 		return Login{}, err
@@ -126,7 +128,7 @@ func (p *Project) Login(ctx context.Context, name string, person LoginPerson) (L
 	if err != nil {
 		return Login{}, err
 	}
-	return p.logins().Login(ctx, server, person)
+	return p.now().logins().Login(ctx, server, person)
 }
 
 // LoginError says why nobody can log in to a server.
@@ -138,13 +140,13 @@ func (e *LoginError) Error() string { return e.What }
 func (e *LoginError) Hint() string { return e.Advice }
 
 func (p *Project) loginServer(s *Server) (login.Server, error) {
-	headers, err := texts(s.Headers, p.secrets)
+	headers, err := texts(s.Headers, p.now().secrets)
 	if err != nil {
 		return login.Server{}, err
 	}
 	server := login.Server{Address: s.URL, Headers: headers, ClientID: s.Login.ClientID, Scopes: s.Login.Scopes, Port: s.Login.Port}
 	if s.Login.ClientSecret != "" {
-		server.ClientSecret, err = p.secrets.Get(s.Login.ClientSecret)
+		server.ClientSecret, err = p.now().secrets.Get(s.Login.ClientSecret)
 	}
 	return server, err
 }
@@ -160,5 +162,5 @@ func (p *Project) Logout(ctx context.Context, nameOrAddress string) (bool, error
 		}
 		address = s.URL
 	}
-	return p.logins().Logout(ctx, address)
+	return p.now().logins().Logout(ctx, address)
 }

@@ -56,8 +56,8 @@ func (r *Run) onlySession(ctx context.Context, sessions *session.Store) (*Sessio
 		return nil, err
 	}
 	var all []*Session
-	many := &ManySessionsError{Run: r.id}
-	for _, step := range s.Result().Steps {
+	many := &RunSessionsError{Run: r.id}
+	for _, step := range s.Result.Steps {
 		one, err := sessions.Load(r.SessionOf(ctx, step))
 		var unknown *session.UnknownError
 		switch {
@@ -90,13 +90,13 @@ func (r *Run) SessionOf(ctx context.Context, step engine.StepResult) string {
 	return kept.Session
 }
 
-// ManySessionsError says that a run does not have exactly one conversation.
-type ManySessionsError struct {
+// RunSessionsError says that a run does not have exactly one conversation.
+type RunSessionsError struct {
 	Run      string
 	Sessions []string // with the addresses of their steps
 }
 
-func (e *ManySessionsError) Error() string {
+func (e *RunSessionsError) Error() string {
 	if len(e.Sessions) == 0 {
 		return "run " + e.Run + " has no conversation"
 	}

@@ -74,6 +74,7 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 	for _, option := range options {
 		option(&s)
 	}
+	p = &Project{p.core, p.owner, w.p.still} // with the files that the workflow was read with
 	inputs, err := p.checkStart(w, inputs, s.replies)
 	if err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 		return nil, err
 	}
 	if w.only != nil && (s.replies == nil || !s.replies.CoversTask(onlyTask)) {
-		if note := holdToLimits(&spec, w.only, p.Agents()); note != "" {
+		if note := holdToLimits(&spec, w.only, w.l.Agents()); note != "" {
 			notes = append(notes, note)
 		}
 	}
@@ -109,7 +110,7 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 	r := p.handle(d, made.Run)
 	r.existed, r.Notes = made.Existed, notes
 	if !made.Existed { // else it was started with what is recorded
-		r.pin, r.agents, r.replies, r.trusted = spec.Pin, p.Agents(), s.replies, trusted
+		r.pin, r.agents, r.replies, r.trusted = spec.Pin, w.l.Agents(), s.replies, trusted
 	}
 	return r, nil
 }
@@ -132,15 +133,13 @@ func (p *Project) checkStart(w *Workflow, inputs map[string]any, replies *Replie
 	if err := p.checkInputs(inputs); err != nil {
 		return nil, err
 	}
-	return inputs, p.checkExposed(p.secrets)
+	return inputs, w.checkExposed(p.now().secrets)
 }
 
 // spec pins everything that the run depends on.
 func (p *Project) spec(w *Workflow, inputs map[string]any, s *starting) (driver.Spec, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	pin := &driver.Pin{Bundle: w.Bundle(), Sources: map[string]string{}, Agents: p.Agents().Encode(), Dir: p.Root()}
-	for file, text := range p.files.Sources {
+	pin := &driver.Pin{Bundle: w.Bundle(), Sources: map[string]string{}, Agents: w.l.Agents().Encode(), Dir: p.Root()}
+	for file, text := range w.l.Sources() {
 		pin.Sources[file] = string(text)
 	}
 	if s.replies != nil {
@@ -148,8 +147,8 @@ func (p *Project) spec(w *Workflow, inputs map[string]any, s *starting) (driver.
 	}
 	limits := check.Override(w.Limits(), s.limits)
 	spec := driver.Spec{
-		Pin: pin, Inputs: inputs, Limits: limits, Owner: p.owner(), Key: s.key,
-		Tasks: taskFacts(*w.Bundle(), p.Agents(), s.replies),
+		Pin: pin, Inputs: inputs, Limits: limits, Owner: p.owner, Key: s.key,
+		Tasks: taskFacts(*w.Bundle(), w.l.Agents(), s.replies),
 	}
 	if s.claim {
 		spec.Owner.Claim = p.claim

@@ -102,10 +102,9 @@ func yieldEvent(e engine.Envelope, run *engine.Run, after EventID, yield func(En
 type State struct {
 	Info
 	Bundle    *workflow.Bundle
-	Questions []Question // that nobody has answered
-	Later     []Later    // steps that wait for a time
-
-	run *engine.Run
+	Result    engine.Result // so far
+	Questions []Question    // that nobody has answered
+	Later     []Later       // steps that wait for a time
 }
 
 // Later is a step that is tried again at a time.
@@ -114,12 +113,6 @@ type Later struct {
 	Why     string
 	Until   time.Time
 }
-
-// Result is what the run has come to so far.
-func (s *State) Result() engine.Result { return s.run.Result() }
-
-// Status is how far the run has come.
-func (s *State) Status() engine.Status { return s.run.Status() }
 
 // State replays the run without driving it. If its history cannot be read to the
 // end, the state up to there comes with the error.
@@ -133,14 +126,15 @@ func (r *Run) State(ctx context.Context) (*State, error) {
 		return nil, err
 	}
 	s := &State{Info: info, Bundle: pin.Bundle}
-	s.run, err = driver.Replay(r.id, pin.Bundle, r.d.Events(ctx, r.id, 0, false), func(run *engine.Run, _ engine.Envelope, _ []engine.Command) {
+	run, err := driver.Replay(r.id, pin.Bundle, r.d.Events(ctx, r.id, 0, false), func(run *engine.Run, _ engine.Envelope, _ []engine.Command) {
 		for _, f := range run.Facts() {
 			s.note(f)
 		}
 	})
-	if s.run == nil {
+	if run == nil {
 		return nil, err
 	}
+	s.Result, s.Status = run.Result(), run.Status()
 	open, unread := r.d.Questions(ctx, r.id)
 	s.Questions = open
 	return s, errors.Join(err, unread)

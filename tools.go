@@ -21,25 +21,26 @@ type ToolEnforcement = tool.Enforcement
 const ToolFile = tool.File
 
 // Tools are the tools of the project and the built-in ones, by name.
-func (p *Project) Tools() []*Tool { return p.tools.Manifests() }
+func (p *Project) Tools() []*Tool { return p.now().tools.Manifests() }
 
 // ToolDiagnostics are the mistakes in the files of tools.
-func (p *Project) ToolDiagnostics() workflow.Diagnostics { return p.wrong }
+func (p *Project) ToolDiagnostics() workflow.Diagnostics { return p.now().wrong }
 
 // ToolEnforcement says whether programs of tools are held to their permissions.
-func (p *Project) ToolEnforcement() ToolEnforcement { return p.tools.Enforcement() }
+func (p *Project) ToolEnforcement() ToolEnforcement { return p.now().tools.Enforcement() }
 
 // Tool finds a tool by its name.
 func (p *Project) Tool(name string) (*Tool, error) {
-	if m, ok := p.tools.Manifest(name); ok {
+	if m, ok := p.now().tools.Manifest(name); ok {
 		return m, nil
 	}
-	return nil, &tool.UnknownError{Name: name, Names: p.tools.Names()}
+	return nil, &tool.UnknownError{Name: name, Names: p.now().tools.Names()}
 }
 
 // CallTool calls a tool as an agent would: its inputs are checked, and its
 // permissions hold. Whoever calls it has approved the call.
 func (p *Project) CallTool(ctx context.Context, name string, args map[string]any, log agent.Log) (string, error) {
+	p = p.steady()
 	m, err := p.Tool(name)
 	if err != nil {
 		return "", err
@@ -52,7 +53,7 @@ func (p *Project) CallTool(ctx context.Context, name string, args map[string]any
 			return "", err
 		}
 	}
-	one, err := p.tools.Tool(name)
+	one, err := p.now().tools.Tool(name)
 	if err != nil {
 		return "", err
 	}
@@ -63,7 +64,7 @@ func (p *Project) CallTool(ctx context.Context, name string, args map[string]any
 // CheckTool says why a tool cannot be called: an *[InvalidError] with the mistakes
 // in its file.
 func (p *Project) CheckTool(t *Tool) error {
-	found := slices.DeleteFunc(slices.Clone(p.wrong), func(d workflow.Diagnostic) bool {
+	found := slices.DeleteFunc(slices.Clone(p.now().wrong), func(d workflow.Diagnostic) bool {
 		return t.Dir == "" || d.File != filepath.Join(t.Dir, tool.File)
 	})
 	if found.Errors() {

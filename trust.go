@@ -22,11 +22,9 @@ type UntrustedError = trust.UntrustedError
 // configuration, agents, tools and CLIs, the workflows that it has by name, and
 // those that are given.
 func (p *Project) Powers(workflows ...*Workflow) (trust.Powers, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	powers, err := p.files.AllPowers()
+	powers, err := p.now().files.AllPowers()
 	for _, w := range workflows {
-		powers = powers.Union(w.l.Powers())
+		powers = powers.Union(w.Powers())
 	}
 	return powers, err
 }
@@ -34,16 +32,16 @@ func (p *Project) Powers(workflows ...*Workflow) (trust.Powers, error) {
 // Powers are what a run of the workflow could do and that needs trust: its steps, and
 // everything of the project but other workflows.
 func (w *Workflow) Powers() trust.Powers {
-	w.p.mu.Lock()
-	defer w.p.mu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	return w.l.Powers()
 }
 
 // Abilities says in one line what the workflow may do on this machine: run commands,
 // write files, reach the network; "" none of it.
 func (w *Workflow) Abilities() string {
-	w.p.mu.Lock()
-	defer w.p.mu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	return w.l.Abilities()
 }
 
@@ -69,7 +67,7 @@ func (p *Project) Trusted(powers trust.Powers, digest string) (trust.Decision, e
 
 // Trust keeps that the user approved exactly these powers of the project.
 func (p *Project) Trust(powers trust.Powers) error {
-	_, err := p.Approvals().Replace(p.Root(), powers, p.owner().By, time.Now())
+	_, err := p.Approvals().Replace(p.Root(), powers, p.owner.By, time.Now())
 	return err
 }
 
@@ -109,9 +107,7 @@ func (p *Project) settle(ctx context.Context, powers trust.Powers, again bool) (
 // CheckTrust returns an *[UntrustedError] if the user has not approved what the
 // project's files can do, besides its workflows.
 func (p *Project) CheckTrust(ctx context.Context) error {
-	p.mu.Lock()
-	powers := p.files.Powers()
-	p.mu.Unlock()
+	powers := p.now().files.Powers()
 	_, err := p.settle(ctx, powers, false)
 	return err
 }
@@ -170,9 +166,7 @@ func (p *Project) settleAgain(ctx context.Context, pin *driver.Pin, agents *agen
 // pinnedPowers are those of a run's workflow and agents with the project's files of
 // today.
 func (p *Project) pinnedPowers(b workflow.Bundle, agents *agent.Set) trust.Powers {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.files.Pinned(b, agents).Powers()
+	return p.now().files.Pinned(b, agents).Powers()
 }
 
 // held is an executor whose tasks are held to what was approved. A value that a run comes

@@ -114,7 +114,7 @@ func TestTrustIsPinned(t *testing.T) {
 	if _, err := more.Drive(ctx, hocket.Front{}); !errors.As(err, &untrusted) {
 		t.Errorf("with more powers: %v", err)
 	}
-	if state, err := more.State(ctx); err != nil || state.Status().Done() {
+	if state, err := more.State(ctx); err != nil || state.Status.Done() {
 		t.Errorf("the run has changed: %v, %v", state, err)
 	}
 

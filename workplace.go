@@ -53,8 +53,8 @@ func serversOf(root string, c project.Config, secrets *secret.Store) ([]agent.Se
 }
 
 // logins are the user's logins at MCP servers.
-func (p *Project) logins() *login.Store {
-	return login.Open(login.Options{Dir: filepath.Join(stateHome(), "hocket", "mcp"), Secret: p.secrets.Masker().Add})
+func (s *snapshot) logins() *login.Store {
+	return login.Open(login.Options{Dir: filepath.Join(stateHome(), "hocket", "mcp"), Secret: s.secrets.Masker().Add})
 }
 
 // texts are values with the secrets that they name.
@@ -80,10 +80,10 @@ type workplace struct {
 }
 
 // newWorkplace puts it together. Close it after use.
-func (p *Project) newWorkplace(root string) *workplace {
-	c, secrets, logins := p.Config(), p.secrets, p.logins()
-	for _, s := range c.Servers {
-		logins.Hide(s.URL) // a command may print what it finds in their files
+func (s *snapshot) newWorkplace(root string) *workplace {
+	c, secrets, logins := s.files.Config, s.secrets, s.logins()
+	for _, server := range c.Servers {
+		logins.Hide(server.URL) // a command may print what it finds in their files
 	}
 	each := map[string]int{}
 	for account, n := range c.Parallel {
@@ -91,11 +91,11 @@ func (p *Project) newWorkplace(root string) *workplace {
 			each[account] = n
 		}
 	}
-	w := &workplace{memories: memories{state: p.State(), most: c.Context.Memories}}
+	w := &workplace{memories: memories{state: s.files.State, most: c.Context.Memories}}
 	o := staff.Options{
 		Instructions:  func() (string, error) { return instructions(root) },
-		Conversations: conversations{session.Open(p.State())},
-		Tools:         p.toolsFor(root, logins),
+		Conversations: conversations{session.Open(s.files.State)},
+		Tools:         s.toolsFor(root, logins),
 		Servers:       func(names []string) ([]agent.Server, error) { return namedServers(root, c, secrets, names) },
 		Accounts:      agent.NewAccounts(c.Parallel[project.AllAccounts], each, filepath.Join(stateHome(), "hocket", "accounts.json")),
 		Mask:          secrets.Masker(),
@@ -131,10 +131,10 @@ func (b *toolbox) close() {
 // toolsFor finds the tools that a definition names: the project's own and the
 // built-in ones, and for executors that call tools all of its servers'. Others talk to
 // the servers of their task by themselves, where need be through a relay.
-func (p *Project) toolsFor(root string, logins *login.Store) func(context.Context, *agent.Task, bool) ([]agent.Tool, func(), error) {
+func (s *snapshot) toolsFor(root string, logins *login.Store) func(context.Context, *agent.Task, bool) ([]agent.Tool, func(), error) {
 	return func(ctx context.Context, task *agent.Task, calls bool) ([]agent.Tool, func(), error) {
 		b := &toolbox{}
-		err := b.named(p.tools, p.wrong, task.Agent.Tools, calls)
+		err := b.named(s.tools, s.wrong, task.Agent.Tools, calls)
 		switch o := (mcp.Options{Dir: root, Logins: logins, Ask: task.Ask}); {
 		case err != nil:
 		case calls:

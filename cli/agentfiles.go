@@ -337,8 +337,8 @@ func (a *app) newAgent(name string, f newAgentFlags) error {
 // nextStep says what to do with an agent that was made.
 func (a *app) nextStep(name string) string {
 	try := "Now try: " + a.self("task", "PROMPT", "--agent", name) + "\n"
-	p, err := a.reopenProject()
-	if err != nil {
+	p, err := a.openProject()
+	if err != nil || p.Reload() != nil {
 		return try
 	}
 	d, _, _ := p.Agents().Resolve(name)

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"errors"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -58,17 +60,22 @@ func (a *app) check(files []string, syntaxOnly, fix bool) error {
 			return usagef("name a file, or make a project with `hocket init`", "this project has no workflows")
 		}
 	}
+	var exposed error
 	for _, file := range files {
 		w, err := a.load(file)
+		var unknown *diagnosticsError
+		if errors.As(err, &unknown) {
+			found = append(found, unknown.found...)
+			continue
+		}
 		if err != nil {
 			return err
 		}
 		found = append(found, a.checkOne(w, file, syntaxOnly)...)
+		exposed = cmp.Or(exposed, w.CheckExposed())
 	}
-	if found = found.Sort(); !found.Errors() {
-		if err := p.CheckExposed(); err != nil {
-			return a.nearSecret(err)
-		}
+	if found = found.Sort(); exposed != nil && !found.Errors() {
+		return a.nearSecret(exposed)
 	}
 	if a.json {
 		err = a.printJSON(jsonDiagnostics(found))

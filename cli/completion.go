@@ -124,7 +124,7 @@ func (a *app) completeRunThenAddress(cmd *cobra.Command, args []string, typed st
 	}
 	return a.addresses(cmd.Context(), args[0], func(s *hocket.State) []string {
 		var list []string
-		for _, step := range s.Result().Steps {
+		for _, step := range s.Result.Steps {
 			list = append(list, step.Address)
 		}
 		return list

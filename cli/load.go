@@ -59,14 +59,16 @@ func (a *app) load(nameOrFile string) (*hocket.Workflow, error) {
 		nameOrFile = abs
 	}
 	w, err := p.Load(nameOrFile)
+	var unknown *hocket.UnknownWorkflowError
 	switch {
+	case errors.As(err, &unknown) && isDir(a.path(nameOrFile)):
+		return nil, usagef("name a file in it, or work on the project there with -C "+quoteWord(nameOrFile), "%s is a directory", nameOrFile)
+	case errors.As(err, &unknown):
+		return nil, &diagnosticsError{workflow.Diagnostics{suggestFile(unknown.Diagnostic, nameOrFile)}}
 	case errors.Is(err, fs.ErrPermission):
 		return nil, usagef("make it readable for you", "%s", strings.TrimPrefix(err.Error(), "project: "))
-	case err == nil && isUnknown(w.Diagnostics()) && isDir(a.path(nameOrFile)):
-		return nil, usagef("name a file in it, or work on the project there with -C "+quoteWord(nameOrFile), "%s is a directory", nameOrFile)
 	case err == nil && w.Model() == nil:
 		found := w.Diagnostics()
-		suggestFile(found, nameOrFile)
 		for i := range found {
 			if found[i].File == "" {
 				found[i].File = nameOrFile
@@ -76,25 +78,19 @@ func (a *app) load(nameOrFile string) (*hocket.Workflow, error) {
 	return w, err
 }
 
-// isUnknown says whether nothing was found but that there is no such workflow.
-func isUnknown(found workflow.Diagnostics) bool {
-	return len(found) == 1 && found[0].Code == "workflow-unknown" && found[0].Line == 0
-}
-
 // suggestFile names the nearest file for one that does not exist.
-func suggestFile(found workflow.Diagnostics, file string) {
-	if !isUnknown(found) {
-		return
-	}
+func suggestFile(unknown workflow.Diagnostic, file string) workflow.Diagnostic {
+	unknown.File = file
 	entries, err := os.ReadDir(filepath.Dir(file))
 	if err != nil {
-		return
+		return unknown
 	}
 	var names []string
 	for _, e := range entries {
 		names = append(names, filepath.Join(filepath.Dir(file), e.Name()))
 	}
 	if near := workflow.DidYouMean(filepath.Clean(file), names); near != "" {
-		found[0].Detail = near
+		unknown.Detail = near
 	}
+	return unknown
 }

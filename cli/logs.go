@@ -104,7 +104,7 @@ func (l *logPrinter) printPast(ctx context.Context, follow bool) error {
 	if err != nil {
 		return err
 	}
-	steps := s.Result().Steps
+	steps := s.Result.Steps
 	for _, step := range steps {
 		for attempt := 1; l.wants(step.Node, step.Address) && attempt <= step.Attempts; attempt++ {
 			l.add(logKey{step.Address, attempt})

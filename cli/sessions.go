@@ -187,7 +187,7 @@ func (a *app) findSession(ctx context.Context, id string) (*hocket.Session, erro
 // sessionUsage makes a session that is not there a mistake of the caller.
 func sessionUsage(err error) error {
 	var unknown *hocket.UnknownSessionError
-	var many *hocket.ManySessionsError
+	var many *hocket.RunSessionsError
 	switch {
 	case errors.As(err, &many) && len(many.Sessions) == 0:
 		return usagef("`hocket sessions` lists those that are kept", "no conversation of run %s is kept", many.Run)

@@ -65,12 +65,12 @@ func (a *app) show(ctx context.Context, r *hocket.Run) error {
 
 func (a *app) shown(ctx context.Context, r *hocket.Run, s *hocket.State) shownRun {
 	return shownRun{
-		runResult: newRunResult(ctx, r, s.Result(), s.Workflow, s.Digest), Started: s.Created, Driven: s.Driven, Origin: s.Origin, Waiting: a.waitingList(s),
+		runResult: newRunResult(ctx, r, s.Result, s.Workflow, s.Digest), Started: s.Created, Driven: s.Driven, Origin: s.Origin, Waiting: a.waitingList(s),
 	}
 }
 
 func (a *app) drawRun(ctx context.Context, r *hocket.Run, s *hocket.State) string {
-	res, style := s.Result(), a.outStyle
+	res, style := s.Result, a.outStyle
 	var b strings.Builder
 	status := state(res.Status, s.Driven, len(s.Questions))
 	after := " after "
@@ -186,7 +186,7 @@ func (a *app) showStep(ctx context.Context, r *hocket.Run, address string) error
 
 func findStep(s *hocket.State, address string) (engine.StepResult, error) {
 	var names []string
-	for _, step := range slices.Backward(s.Result().Steps) {
+	for _, step := range slices.Backward(s.Result.Steps) {
 		if step.Address == address {
 			return step, nil
 		}

@@ -11,7 +11,7 @@ import (
 
 // waitingText says what a run waits for, and the exact commands that go on.
 func (a *app) waitingText(s *hocket.State, style view.Style) string {
-	if s.Status().Done() {
+	if s.Status.Done() {
 		return ""
 	}
 	var b strings.Builder
@@ -125,7 +125,7 @@ type optionFor struct {
 // waitingList is all that a run waits for; empty and not nil for none.
 func (a *app) waitingList(s *hocket.State) []waitingFor {
 	list := []waitingFor{}
-	if s.Status().Done() {
+	if s.Status.Done() {
 		return list
 	}
 	for _, q := range s.Questions {

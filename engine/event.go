@@ -133,6 +133,7 @@ type Withdrawn struct {
 // CancelAsked ends the run: everything under way is cancelled.
 type CancelAsked struct {
 	By     string `json:"by,omitempty"`
+	Via    string `json:"via,omitempty"` // as in Answered
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -141,6 +142,7 @@ type CancelAsked struct {
 type LimitRaised struct {
 	Limits workflow.Limits `json:"limits"`
 	By     string          `json:"by,omitempty"`
+	Via    string          `json:"via,omitempty"`
 }
 
 // Recovered says that a new process has taken the run up. Attempts without an

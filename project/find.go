@@ -70,7 +70,7 @@ func (p *Project) workflowDirs() []string {
 // Names are the workflows of the project, by name, with those of other
 // directories.
 func (p *Project) Names(among ...string) []string {
-	read := func(file string) ([]byte, error) { return p.read(file, among...) }
+	read := func(file string) ([]byte, error) { return projectfile.Read(file, append(among, p.Root)...) }
 	list := func(dir string) ([]os.DirEntry, error) { return projectfile.List(dir, append(among, p.Root)...) }
 	return workflowsIn(read, list, slices.Concat(among, p.workflowDirs()))
 }

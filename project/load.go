@@ -2,6 +2,8 @@ package project
 
 import (
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,7 +30,7 @@ type Loaded struct {
 	// Diagnostics are the mistakes that the readers found. A check finds more.
 	Diagnostics workflow.Diagnostics
 
-	project   *Project
+	project   *Project                      // of its own: what was found beside the workflow is in it too
 	read      workflow.Diagnostics          // what the readers found, without what this package did
 	files     map[string]*workflow.Workflow // by file; nil: not readable
 	broken    []string                      // names that stand for no one workflow; reported already
@@ -47,22 +49,36 @@ type Loaded struct {
 type place struct{ dir, name string }
 
 // Load reads a workflow, given by its file or by its name, and everything that
-// it calls.
+// it calls. The error is an *[UnknownError] if there is none.
 func (p *Project) Load(nameOrFile string) (*Loaded, error) {
-	l := p.newLoaded()
-	file, err := l.findRoot(nameOrFile)
-	if err != nil || file == nil {
-		return l, err
-	}
-	return l, l.load(file)
+	return p.loaded(func(l *Loaded) error {
+		file, err := l.findRoot(nameOrFile)
+		if err != nil || file == nil {
+			return err
+		}
+		return l.load(file)
+	})
 }
+
+// UnknownError says that there is no workflow of a name, and no such file. It is an
+// [fs.ErrNotExist].
+type UnknownError struct{ Diagnostic workflow.Diagnostic }
+
+func (e *UnknownError) Error() string { return e.Diagnostic.Summary }
+
+// Hint says what to do about it.
+func (e *UnknownError) Hint() string { return e.Diagnostic.Detail }
+
+// Is says that a file does not exist.
+func (*UnknownError) Is(target error) bool { return target == fs.ErrNotExist }
 
 // LoadText is Load of a text that stands in no file. What it calls is looked for
 // beside the given name.
 func (p *Project) LoadText(file string, text []byte) (*Loaded, error) {
-	p.Sources[file] = text
-	l := p.newLoaded()
-	return l, l.load(&found{file, text})
+	return p.loaded(func(l *Loaded) error {
+		l.project.Sources[file] = text
+		return l.load(&found{file, text})
+	})
 }
 
 // LoadModel is Load of a workflow that a program made.
@@ -73,27 +89,50 @@ func (p *Project) LoadModel(w *workflow.Workflow) (*Loaded, error) { return p.lo
 func (p *Project) LoadTask(w *workflow.Workflow) (*Loaded, error) { return p.loadModel(w, true) }
 
 func (p *Project) loadModel(w *workflow.Workflow, alone bool) (*Loaded, error) {
+	return p.loaded(func(l *Loaded) error {
+		l.Bundle.Root, l.alone = w, alone
+		l.Limits = check.Override(p.Config.Limits, w.Limits)
+		return l.follow()
+	})
+}
+
+// loaded is what load reads. What it finds wrong beside the workflow is no mistake of the
+// project.
+func (p *Project) loaded(load func(l *Loaded) error) (*Loaded, error) {
 	l := p.newLoaded()
-	l.Bundle.Root, l.alone = w, alone
-	l.Limits = check.Override(p.Config.Limits, w.Limits)
-	return l, l.follow()
+	if err := load(l); err != nil {
+		return nil, err
+	}
+	l.Diagnostics = append(l.project.found[len(p.found):], l.Diagnostics...)
+	l.project.found = p.found
+	return l, nil
 }
 
 // Pinned is a workflow and its agents as a run was started with, in the project as it is
 // now.
 func (p *Project) Pinned(b workflow.Bundle, agents *agent.Set) *Loaded {
-	then := *p
-	then.Agents = agents
-	l := then.newLoaded()
+	l := p.newLoaded()
+	l.project.Agents = agents
 	l.Bundle, l.settled = b, true
 	return l
 }
 
 func (p *Project) newLoaded() *Loaded {
-	l := &Loaded{project: p, Limits: p.Config.Limits, files: make(map[string]*workflow.Workflow), places: make(map[place][]found)}
+	own := *p
+	own.Sources = maps.Clone(p.Sources)
+	own.found, own.definitions = slices.Clip(p.found), slices.Clip(p.definitions)
+	l := &Loaded{project: &own, Limits: p.Config.Limits, files: make(map[string]*workflow.Workflow), places: make(map[place][]found)}
 	l.Bundle.Called = make(map[string]*workflow.Workflow)
 	return l
 }
+
+// Agents are those that the workflow's steps can name: the project's, and those beside its
+// file.
+func (l *Loaded) Agents() *agent.Set { return l.project.Agents }
+
+// Sources are the texts of the files that were read for it, the project's own among them,
+// by the names that they have in positions.
+func (l *Loaded) Sources() map[string][]byte { return l.project.Sources }
 
 func (l *Loaded) load(file *found) error {
 	p := l.project
@@ -122,14 +161,15 @@ func (p *Project) agentsBeside(file string) error {
 	return p.readAgents(p.homesIn(dir))
 }
 
-// findRoot is the file of the root, nil if there is none or more than one.
+// findRoot is the file of the root, nil if it cannot be used or there is more than one.
 func (l *Loaded) findRoot(nameOrFile string) (*found, error) {
+	known := len(l.project.found)
 	file := nameOrFile
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(l.project.dir, file)
 	}
 	text, err := l.project.ReadNamed(file)
-	if err == nil {
+	if text, err = l.project.keep(file, text, err); err == nil {
 		return &found{file, text}, nil
 	}
 	if isFile(file) && l.project.unusable(file, err) {
@@ -142,17 +182,16 @@ func (l *Loaded) findRoot(nameOrFile string) (*found, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(list) == 0 && len(l.project.found) == known { // else it is there, and cannot be used
+		return nil, &UnknownError{workflow.Errorf(workflow.Pos{}, codeUnknown, hint(nameOrFile, l.project.Names()), "there is no workflow %q", nameOrFile)}
+	}
 	return l.only(nameOrFile, list, workflow.Pos{}), nil
 }
 
-// only is the one file that was found for a name. It reports none and several.
+// only is the one file that was found for a name. It reports several.
 func (l *Loaded) only(name string, list []found, pos workflow.Pos) *found {
 	switch len(list) {
-	case 0:
-		if pos.Line == 0 { // a call that leads nowhere is reported by the check
-			names := l.project.Names()
-			l.report(workflow.Errorf(pos, codeUnknown, hint(name, names), "there is no workflow %q", name))
-		}
+	case 0: // a call that leads nowhere is reported by the check
 		return nil
 	case 1:
 		return &list[0]

@@ -362,13 +362,13 @@ func TestLinks(t *testing.T) {
 			t.Skip("this system has no links")
 		}
 		p := empowered(t, dir, "")
-		if strings.HasSuffix(link, "w.yml") {
-			load(t, p, "w")
+		found := p.Diagnostics()
+		if link == ".hocket/workflows/w.yml" {
+			found = load(t, p, "w").Diagnostics
 		}
 		if link == "flow.yml" {
-			load(t, p, filepath.Join(dir, "flow.yml"))
+			found = load(t, p, filepath.Join(dir, "flow.yml")).Diagnostics
 		}
-		found := p.Diagnostics()
 		if len(found) == 0 || !strings.Contains(found[0].String(), "link") || p.Config.Model == "stolen" {
 			t.Errorf("%s: %v", link, found)
 		}

@@ -30,8 +30,9 @@ type Options struct {
 	// are made from what the project says; what is wrong with that is in the
 	// diagnostics.
 	Executors func(root string, c Config) (map[string]agent.Executor, workflow.Diagnostics, error)
-	// Exactly opens the directory itself: nothing above it is looked at.
-	Exactly bool
+	// Root is the project's directory. "": it is looked for, from the directory that is
+	// opened upwards.
+	Root string
 	// Reserved are names of executors that no file of the project can take.
 	Reserved []string
 }
@@ -43,14 +44,14 @@ func Fixed(executors map[string]agent.Executor) func(string, Config) (map[string
 	}
 }
 
-// Project is a directory with workflows and agents. It is not safe for
-// concurrent use.
+// Project is a directory with workflows and agents. Once it is opened, and the caller has
+// added what only the caller knows, it does not change: it is safe for concurrent use.
 type Project struct {
 	Root   string // absolute
 	Config Config
 	Agents *agent.Set
 	State  string // where its runs are kept; may not exist yet
-	// Sources is the text of every file that was read, by the name it has in
+	// Sources are the texts of its own files, by the names that they have in
 	// positions.
 	Sources map[string][]byte
 
@@ -77,8 +78,8 @@ func Open(dir string, o Options) (*Project, error) {
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("project: %s is not a directory", dir)
 	}
-	p := &Project{dir: dir, Root: abs, Config: defaultConfig(), State: o.State, reserved: o.Reserved, Sources: make(map[string][]byte), at: map[string]workflow.Pos{}}
-	if !o.Exactly {
+	p := &Project{dir: dir, Root: o.Root, Config: defaultConfig(), State: o.State, reserved: o.Reserved, Sources: make(map[string][]byte), at: map[string]workflow.Pos{}}
+	if p.Root == "" {
 		p.Root = findRoot(abs)
 	}
 	p.homes = p.homesIn(p.Root)
@@ -202,8 +203,7 @@ func (p *Project) readConfig(user string) error {
 	return nil
 }
 
-// read reads a file of the project, or of one of the directories, and keeps its text, so
-// that diagnostics can show it.
+// read reads a file of the project, or of one of the directories, and keeps its text.
 func (p *Project) read(file string, in ...string) ([]byte, error) {
 	text, err := projectfile.Read(file, append(in, p.Root)...)
 	return p.keep(file, text, err)
@@ -213,10 +213,9 @@ func (p *Project) read(file string, in ...string) ([]byte, error) {
 // user meant; one inside does not lead out of it.
 func (p *Project) ReadNamed(file string) ([]byte, error) {
 	if isBelow(p.Root, file) {
-		return p.read(file)
+		return projectfile.Read(file, p.Root)
 	}
-	text, err := os.ReadFile(file)
-	return p.keep(file, text, err)
+	return os.ReadFile(file)
 }
 
 func (p *Project) keep(file string, text []byte, err error) ([]byte, error) {

@@ -1,6 +1,8 @@
 package project_test
 
 import (
+	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -287,7 +289,6 @@ func TestUnknownAndAmbiguousNames(t *testing.T) {
 		name string
 		want []string
 	}{
-		{"nothing", []string{"workflow-unknown"}},
 		{"clean", []string{"workflow-ambiguous"}},
 		{"calls.yml", []string{"workflow-ambiguous", "workflow-unknown"}},
 		{"calls-broken.yml", []string{"yaml-syntax"}},
@@ -297,6 +298,52 @@ func TestUnknownAndAmbiguousNames(t *testing.T) {
 		if got := l.Check(nil); !slices.Equal(codes(got), tc.want) {
 			t.Errorf("%s: found %v, want %v", tc.name, got, tc.want)
 		}
+	}
+}
+
+func TestLoadOfNothing(t *testing.T) {
+	p := open(t, write(t, map[string]string{".hocket/workflows/clean.yml": oneStep}))
+	for _, name := range []string{"claen", "claen.yml", "no/clean.yml"} {
+		_, err := p.Load(name)
+		var unknown *project.UnknownError
+		if !errors.Is(err, fs.ErrNotExist) || !errors.As(err, &unknown) || unknown.Hint() == "" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What lies beside a workflow elsewhere is its own: the project, and the workflows that
+// are loaded after it, know nothing of it.
+func TestLoadChangesNothing(t *testing.T) {
+	dir := write(t, map[string]string{
+		".hocket/workflows/clean.yml":      oneStep,
+		"other/w.yml":                      "name: w\nsteps: [{id: a, agent: guest}, {id: b, workflow: called}]\n",
+		"other/called.yml":                 oneStep,
+		"other/.hocket/agents/guest.yml":   "agent: shell\nsettings: {command: [echo]}\n",
+		"other/.hocket/agents/invalid.yml": "agnet: shell\n",
+	})
+	p := open(t, dir)
+	guest := load(t, p, "other/w.yml")
+	if found := guest.Check(nil); !found.Errors() {
+		t.Error("the mistake beside the workflow is not found")
+	}
+	if _, _, err := guest.Agents().Resolve("guest"); err != nil {
+		t.Error(err)
+	}
+	if n := len(guest.Sources()); n != 4 {
+		t.Errorf("%d texts: %v", n, slices.Sorted(maps.Keys(guest.Sources())))
+	}
+	clean := load(t, p, "clean")
+	for _, set := range []*agent.Set{p.Agents, clean.Agents()} {
+		if d, _, _ := set.Resolve("guest"); d != nil {
+			t.Errorf("%s is known elsewhere", d.Name)
+		}
+	}
+	if found := slices.Concat(p.Diagnostics(), clean.Check(nil)); len(found) > 0 {
+		t.Errorf("found elsewhere: %v", found)
+	}
+	if len(p.Sources) > 0 || len(clean.Sources()) != 1 {
+		t.Errorf("texts: %d of the project, %v", len(p.Sources), slices.Sorted(maps.Keys(clean.Sources())))
 	}
 }
 
