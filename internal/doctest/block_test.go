@@ -145,18 +145,21 @@ func (b *block) check(t *testing.T, dir, text string) workflow.Diagnostics {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if name, err = filepath.Abs(name); err != nil {
+		t.Fatal(err)
+	}
 	l, err := p.Load(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return l.Check(func(w *workflow.Workflow, node string) bool { return unknownAgent(p, w, node) })
+	return l.Check(func(w *workflow.Workflow, node string) bool { return unknownAgent(l.Agents(), w, node) })
 }
 
-func unknownAgent(p *project.Project, w *workflow.Workflow, node string) bool {
+func unknownAgent(agents *agent.Set, w *workflow.Workflow, node string) bool {
 	unknown := false
 	w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
 		if task, ok := n.Step.(*workflow.Task); ok && n.ID == node {
-			_, _, err := p.Agents.Resolve(task.Agent)
+			_, _, err := agents.Resolve(task.Agent)
 			unknown = err != nil
 		}
 	})
