@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/hocket-dev/hocket"
@@ -254,22 +255,20 @@ func TestWaitForRecordedRun(t *testing.T) {
 	}
 }
 
-// slow is an agent that ends when it is let go, whatever happens. It says so on began.
-func slow(began chan<- struct{}, release <-chan struct{}) agent.Executor {
-	return agent.Func(func(ctx context.Context, _ *agent.Task, _ agent.Log) (agent.Result, error) {
-		began <- struct{}{}
-		<-release
-		if ctx.Err() != nil {
-			return agent.Result{}, agent.Interrupted(ctx)
-		}
-		return agent.Result{Output: "done"}, nil
-	})
-}
-
 // A run that is taken up while its last drive is just ending is taken up.
 func TestResumeWhileTheLastDriveEnds(t *testing.T) {
-	began, release := make(chan struct{}, 10), make(chan struct{})
-	p := open(t, map[string]string{"w.yml": "name: w\nsteps:\n  - {id: a, agent: slow, prompt: x}\n"}, hocket.Options{Agents: agents{"slow": slow(began, release)}})
+	began, release := make(chan struct{}), make(chan struct{})
+	var calls atomic.Int32
+	own := agents{"slow": agent.Func(func(ctx context.Context, _ *agent.Task, _ agent.Log) (agent.Result, error) {
+		if calls.Add(1) > 1 {
+			return agent.Result{Output: "done"}, nil
+		}
+		close(began)
+		<-ctx.Done()
+		<-release
+		return agent.Result{}, agent.Interrupted(ctx)
+	})}
+	p := open(t, map[string]string{"w.yml": "name: w\nsteps:\n  - {id: a, agent: slow, prompt: x}\n"}, hocket.Options{Agents: own})
 	w, err := p.Load("w.yml")
 	if err != nil {
 		t.Fatal(err)
@@ -285,15 +284,20 @@ func TestResumeWhileTheLastDriveEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(release)
-	if res := wait(t, run); res.Status != engine.Success || len(began) != 1 {
-		t.Errorf("%+v after %d more attempts", res, len(began))
+	if res := wait(t, run); res.Status != engine.Success || calls.Load() != 2 {
+		t.Errorf("%+v after %d attempts", res, calls.Load())
 	}
 }
 
 // Close waits for a run that is driven in the foreground, and no other is begun.
 func TestCloseWaitsForDrive(t *testing.T) {
-	began, release := make(chan struct{}, 10), make(chan struct{})
-	p := open(t, map[string]string{"w.yml": "name: w\nsteps:\n  - {id: a, agent: slow, prompt: x}\n"}, hocket.Options{Agents: agents{"slow": slow(began, release)}})
+	began, release := make(chan struct{}), make(chan struct{})
+	own := agents{"slow": agent.Func(func(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
+		close(began)
+		<-release
+		return agent.Result{Output: "done"}, nil
+	})}
+	p := open(t, map[string]string{"w.yml": "name: w\nsteps:\n  - {id: a, agent: slow, prompt: x}\n"}, hocket.Options{Agents: own})
 	w, err := p.Load("w.yml")
 	if err != nil {
 		t.Fatal(err)
