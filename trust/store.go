@@ -49,8 +49,11 @@ func (s *Store) Approve(root string, powers Powers, by string, at time.Time) (Ap
 	if err != nil {
 		return Approval{}, err
 	}
-	a := Approval{Root: root, Powers: powers.Union(before.Powers), At: at.UTC(), By: by, Revoked: before.Revoked}
-	a.Digest = a.Powers.Digest()
+	return s.approve(root, powers.Union(before.Powers), by, at, before.Revoked)
+}
+
+func (s *Store) approve(root string, powers Powers, by string, at, revoked time.Time) (Approval, error) {
+	a := Approval{Root: root, Powers: powers, Digest: powers.Digest(), At: at.UTC(), By: by, Revoked: revoked}
 	a.Repository, a.Below = repository(root)
 	return a, s.write(a)
 }
@@ -75,13 +78,10 @@ func (s *Store) write(a Approval) error {
 // Replace is Approve without what was approved before.
 func (s *Store) Replace(root string, powers Powers, by string, at time.Time) (Approval, error) {
 	before, err := s.at(root)
-	if err == nil && before.Digest != "" {
-		err = s.write(Approval{Root: root, Revoked: before.Revoked})
-	}
 	if err != nil {
 		return Approval{}, err
 	}
-	return s.Approve(root, powers, by, at)
+	return s.approve(root, powers, by, at, before.Revoked)
 }
 
 // Find is the approval that holds for a project with some powers: its own, or that of

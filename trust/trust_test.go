@@ -110,6 +110,18 @@ func TestDecide(t *testing.T) {
 	if d := decide(t, s, "/clone", powers, ""); d.Trusted {
 		t.Error("it is trusted after all")
 	}
+	if at, err := s.Revoked("/clone"); !at.Equal(now) || err != nil {
+		t.Error(at, err)
+	}
+	// Approved again, and with less, it is trusted; what was before stays revoked.
+	for range 2 {
+		if _, err := s.Replace("/clone", trust.Powers{key}, "me", now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if at, err := s.Revoked("/clone"); !at.Equal(now) || err != nil || !decide(t, s, "/clone", trust.Powers{key}, "").Trusted || decide(t, s, "/clone", powers, "").Trusted {
+		t.Error(at, err)
+	}
 }
 
 // A run without powers starts, but is not trusted. So does one that only has settings
