@@ -42,10 +42,8 @@ func (a *app) drive(ctx context.Context, d *drive, flags driveFlags) error {
 	err := d.retell(ctx, w)
 	var res engine.Result
 	if err == nil {
-		front := hocket.Front{Observer: observer{w}, Elsewhere: flags.apart, Replies: d.replies}
-		if a.onlyPerson("answer") == nil { // a terminal below an agent is not a person
-			front.Asker = asker{w}
-		}
+		person := sync.OnceValue(func() bool { return a.onlyPerson("answer") == nil })
+		front := hocket.Front{Observer: observer{w}, Asker: asker{w, person}, Elsewhere: flags.apart, Replies: d.replies}
 		res, err = d.run.Drive(ctx, front)
 	}
 	forget()
@@ -78,10 +76,15 @@ type observer struct{ w watcher }
 func (o observer) Fact(f engine.Fact)                      { o.w.fact(f) }
 func (o observer) Log(address string, _ int, piece []byte) { o.w.log(address, piece) }
 
-type asker struct{ w watcher }
+type asker struct {
+	w watcher
+	// person says whether there is one: a terminal below an agent is none. Finding
+	// out takes a while, and most runs ask nothing.
+	person func() bool
+}
 
 func (a asker) Ask(q *engine.Question, answer func(engine.Answered) error, leave func()) bool {
-	return a.w.ask(q, reply{give: func(value string) error {
+	return a.person() && a.w.ask(q, reply{give: func(value string) error {
 		return answer(engine.Answered{Value: value, By: hocket.UserName(), Via: "terminal"})
 	}, leave: leave})
 }
