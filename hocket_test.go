@@ -351,6 +351,21 @@ func TestModelsAreCheckedLikeFiles(t *testing.T) {
 	}
 }
 
+// An error says what is wrong in words of the API, and where.
+func TestErrorsOfInputs(t *testing.T) {
+	p := open(t, map[string]string{"w.yml": "name: w\ninputs: {who: string, n: integer}\nsteps:\n  - {id: a, agent: shell, config: {command: [echo]}}\n"}, hocket.Options{})
+	w, err := p.Load("w.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = p.Start(context.Background(), w, map[string]any{"n": "x"})
+	want := `inputs: error[input-type]: input "n" must be of type integer, not "x"; write a whole number such as 3
+inputs: error[input-missing]: input "who" is missing; give it a value`
+	if err == nil || err.Error() != want {
+		t.Errorf("%v\nwant\n%s", err, want)
+	}
+}
+
 func TestClosed(t *testing.T) {
 	p := open(t, nil, hocket.Options{})
 	if err := p.Close(); err != nil {

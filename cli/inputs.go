@@ -40,7 +40,7 @@ func readInputFile(file string) (inputFile, error) {
 	return in, nil
 }
 
-// place moves mistakes to where they stand in the file. What an input is told
+// place moves mistakes to where they stand: in the file, else on the command line. What an input is told
 // when it is given alone is about that input, but for what is missing then.
 func (in *inputFile) place(wrong workflow.Diagnostics, l *hocket.Workflow) workflow.Diagnostics {
 	type mistake struct{ code, summary string }
@@ -56,8 +56,13 @@ func (in *inputFile) place(wrong workflow.Diagnostics, l *hocket.Workflow) workf
 		delete(at, mistake{d.Code, d.Summary})
 	}
 	for i, d := range wrong {
-		if pos, ok := at[mistake{d.Code, d.Summary}]; ok {
-			wrong[i].Pos = pos
+		pos, ok := at[mistake{d.Code, d.Summary}]
+		if !ok {
+			pos = workflow.Pos{File: "--input"}
+		}
+		wrong[i].Pos = pos
+		if d.Code == "input-missing" {
+			wrong[i].Detail = "give it with --input NAME=VALUE"
 		}
 	}
 	return wrong.Sort()

@@ -16,9 +16,6 @@ const (
 	codeInputType    = "input-type"
 )
 
-// commandLine is where an input comes from that stands in no file.
-const commandLine = "--input"
-
 // Inputs are the inputs of a run: given, with pairs of the form name=value on
 // top. A value of a pair is text where text or anything is asked for, else JSON.
 // The diagnostics name every input that is unknown, missing or of the wrong
@@ -40,7 +37,7 @@ func (l *Loaded) Inputs(given map[string]any, pairs []string) (map[string]any, w
 	}
 	for _, in := range required {
 		if _, ok := r.inputs[in.Name]; !ok && !r.wrong[in.Name] {
-			r.errorf(codeInputMissing, "give it with --input "+in.Name+"=…", "input %q is missing", in.Name)
+			r.errorf(codeInputMissing, "give it a value", "input %q is missing", in.Name)
 		}
 	}
 	return r.inputs, r.found
@@ -55,14 +52,14 @@ type inputReader struct {
 }
 
 func (r *inputReader) errorf(code, detail, summary string, args ...any) {
-	r.found = append(r.found, workflow.Errorf(workflow.Pos{File: commandLine}, code, detail, summary, args...))
+	r.found = append(r.found, workflow.Errorf(workflow.Pos{Part: "inputs"}, code, detail, summary, args...))
 }
 
 // pair takes one name=value.
 func (r *inputReader) pair(pair string) {
 	name, text, ok := strings.Cut(pair, "=")
 	if !ok || name == "" {
-		r.errorf(codeInputType, "write --input name=value", "%q gives no input a value", pair)
+		r.errorf(codeInputType, "write name=value", "%q gives no input a value", pair)
 		return
 	}
 	value, err := parseInput(r.declared(name), text)
@@ -102,7 +99,7 @@ func (r *inputReader) mistyped(name, written string) {
 	r.errorf(codeInputType, "write "+example(t), "input %q must be of type %s, not %s", name, t, written)
 }
 
-// example shows how a value of a type is written on a command line.
+// example shows how a value of a type is written.
 func example(t workflow.ParamType) string {
 	switch t {
 	case workflow.NumberType:

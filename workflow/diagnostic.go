@@ -58,7 +58,10 @@ type Diagnostic struct {
 }
 
 func (d Diagnostic) String() string {
-	s := fmt.Sprintf("%s: %s[%s]: %s", d.Pos, d.Severity, d.Code, d.Summary)
+	s := fmt.Sprintf("%s[%s]: %s", d.Severity, d.Code, d.Summary)
+	if place := d.Pos.String(); place != "" {
+		s = place + ": " + s
+	}
 	if d.Detail != "" {
 		s += "; " + d.Detail
 	}
