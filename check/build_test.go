@@ -27,6 +27,9 @@ var builtCases = []struct {
 step 2 of the builder, setting "tags": error[ref-notation]: {{steps.draft.output}} is plain text in a built workflow; write ${inputs.NAME}, ${vars.NAME} or ${nodes.ID.output}; literal braces are ${"{{"}`},
 	{"duplicate-id", workflow.Steps("W", write(), write().ID("a"), write().ID("a")),
 		`W: step 3 of the builder: error[duplicate-id]: id "a" is used twice; the other one is at W: step 2 of the builder; rename one of them`},
+	{"duplicate-id", workflow.Sequence("W", write().ID("a"), write().ID("a"), write().ID("b"), write().ID("a"), write()),
+		`W: step 2 of the builder: error[duplicate-id]: id "a" is used twice; the other one is at W: step 1 of the builder; rename one of them
+W: step 4 of the builder: error[duplicate-id]: id "a" is used twice; the other one is at W: step 1 of the builder; rename one of them`},
 	{"ref-unknown", workflow.Sequence("W", write(), workflow.Agent("writer", "Use ${nodes.draft.output}.")),
 		`W: step 2 of the builder: error[ref-unknown]: there is no node "draft"; there are 1, 2`},
 	{"ref-unknown", workflow.Sequence("W", write().ID("draft"), write().Input("text", "${steps.draft.output}")),

@@ -47,6 +47,7 @@ type placed struct {
 	after  []string // steps that depend on it
 	follow []string // where its success leads, beside what Then says
 	isLoop bool
+	again  bool // a step before it has its id
 }
 
 // number gives every job an id and a position, in the order of the program.
@@ -176,12 +177,12 @@ func (b *builder) graph(list []*placed, behind []string, inLoop bool) Graph {
 	return g
 }
 
-// depend finds the steps that depend on each. What depends on no step of the list
+// depend finds the steps that depend on each, and those whose ids are taken. What depends on no step of the list
 // is an edge that comes from nowhere, which a check reports.
 func depend(list []*placed) (broken []Edge) {
 	byID := make(map[string]*placed, len(list))
 	for _, p := range list {
-		if byID[p.node.ID] == nil {
+		if p.again = byID[p.node.ID] != nil; !p.again {
 			byID[p.node.ID] = p
 		}
 	}
@@ -197,13 +198,14 @@ func depend(list []*placed) (broken []Edge) {
 	return broken
 }
 
-// order finds where the success of every step leads.
+// order finds where the success of every step leads. A step whose id is taken stands
+// apart: that is one mistake, and the cycle that its edges would make another.
 func (b *builder) order(list []*placed, behind []string) {
 	next := behind
 	for i := len(list) - 1; i >= 0; i-- {
 		p := list[i]
 		var to []string
-		if b.sequential && !p.branches() {
+		if b.sequential && !p.branches() && !p.again {
 			to = next
 		}
 		p.follow = distinct(slices.Concat(to, p.after), p.plain())
@@ -219,7 +221,7 @@ func (b *builder) order(list []*placed, behind []string) {
 // starts says whether a position of the sequence starts at a step: it is not named
 // by another, and not a neighbour of one that is in its group.
 func (b *builder) starts(list []*placed, i int) bool {
-	if b.named[list[i].node.ID] {
+	if b.named[list[i].node.ID] || list[i].again {
 		return false
 	}
 	for _, p := range slices.Backward(list[:i]) {
