@@ -259,6 +259,33 @@ func TestEventsOfAnotherProcess(t *testing.T) {
 	}
 }
 
+// A step that an answer led to, while nobody drove the run, starts once.
+func TestStepsStartOnce(t *testing.T) {
+	p := open(t, map[string]string{"w.yml": gated + "  - {id: a, agent: shell, config: {command: [echo, hi]}}\n"}, hocket.Options{})
+	ctx := context.Background()
+	run := start(t, p, "w.yml", nil)
+	wait(t, run)
+	if _, err := run.Answer(ctx, "ask", hocket.Answer{Value: "yes"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Resume(ctx); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, run)
+	var got []string
+	for e, err := range run.Events(ctx, hocket.EventID{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Fact != nil && e.Fact.Kind == engine.StepStarted {
+			got = append(got, e.Fact.Address)
+		}
+	}
+	if strings.Join(got, " ") != "ask a" {
+		t.Errorf("started: %v", got)
+	}
+}
+
 // driveForTest is the other process.
 func driveForTest(t *testing.T) {
 	p := openDir(t, os.Getenv("HOCKET_TEST_DRIVE"), hocket.Options{})

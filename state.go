@@ -70,6 +70,7 @@ func (r *Run) entries(ctx context.Context, after EventID, follow bool) iter.Seq2
 			yield(Entry{}, err)
 			return
 		}
+		t := &teller{after: after, started: map[string]bool{}, yield: yield}
 		for e, err := range r.d.Events(ctx, r.id, 0, follow) {
 			if err == nil {
 				_, err = driver.Step(run, r.id, e)
@@ -78,20 +79,34 @@ func (r *Run) entries(ctx context.Context, after EventID, follow bool) iter.Seq2
 				yield(Entry{}, err)
 				return
 			}
-			if e.Seq >= after.Seq && !yieldEvent(e, run, after, yield) {
+			if !t.tell(e, run.Facts()) {
 				return
 			}
 		}
 	}
 }
 
-func yieldEvent(e engine.Envelope, run *engine.Run, after EventID, yield func(Entry, error) bool) bool {
-	if id := (EventID{Seq: e.Seq}); id.after(after) && !yield(Entry{ID: id, Envelope: e}, nil) {
+// teller yields what comes after an id.
+type teller struct {
+	after   EventID
+	started map[string]bool // steps, by address
+	yield   func(Entry, error) bool
+}
+
+// tell yields an event and its facts. What an answer led to while nobody drove the run
+// is started when the run is taken up; that a step has started is said once.
+func (t *teller) tell(e engine.Envelope, facts []engine.Fact) bool {
+	if id := (EventID{Seq: e.Seq}); id.after(t.after) && !t.yield(Entry{ID: id, Envelope: e}, nil) {
 		return false
 	}
-	facts := run.Facts()
-	for i := range facts {
-		if id := (EventID{e.Seq, i + 1}); id.after(after) && !yield(Entry{ID: id, Envelope: e, Fact: &facts[i]}, nil) {
+	for i, f := range facts {
+		if f.Kind == engine.StepStarted {
+			if t.started[f.Address] {
+				continue
+			}
+			t.started[f.Address] = true
+		}
+		if id := (EventID{e.Seq, i + 1}); id.after(t.after) && !t.yield(Entry{ID: id, Envelope: e, Fact: &f}, nil) {
 			return false
 		}
 	}
