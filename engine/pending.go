@@ -1,0 +1,36 @@
+package engine
+
+import "slices"
+
+// Pending are the commands that were issued and not answered, in the order in
+// which they were issued: what a new process has to carry out after Recovered.
+// After the end it is Finish alone.
+func (r *Run) Pending() []Command {
+	if r.finish != nil {
+		return []Command{r.finish}
+	}
+	type entry struct {
+		issued int32
+		c      Command
+	}
+	var all []entry
+	for _, address := range sortedKeys(r.attempts) {
+		in := r.attempts[address]
+		all = append(all, entry{in.issued, in.cmd})
+		if in.phase == stopping || in.expired {
+			all = append(all, entry{in.issued, &CancelTask{address, int(in.attempt)}})
+		}
+	}
+	for _, id := range sortedKeys(r.questions) {
+		all = append(all, entry{r.questions[id].issued, &Ask{r.questions[id].Question}})
+	}
+	for _, id := range sortedKeys(r.timers) {
+		all = append(all, entry{r.timers[id].issued, &r.timers[id].SetTimer})
+	}
+	slices.SortStableFunc(all, func(a, b entry) int { return int(a.issued - b.issued) })
+	out := make([]Command, len(all))
+	for i, e := range all {
+		out[i] = e.c
+	}
+	return out
+}
