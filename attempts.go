@@ -6,6 +6,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -16,6 +17,7 @@ type lanes struct {
 	pin     *driver.Pin
 	place   *workplace
 	trusted pinnedTrust
+	current func() trust.Powers // what agents can use of the project now
 }
 
 func (l *lanes) Run(ctx context.Context, run string, task *engine.StartTask, at driver.Attempt) driver.Outcome {
@@ -25,7 +27,7 @@ func (l *lanes) Run(ctx context.Context, run string, task *engine.StartTask, at 
 		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error(), Permanent: true}}
 	}
 	def = def.Within(task.May)
-	return driver.Execute(ctx, l.place.Employ(held{exec, l.trusted}), def, l.pin.Dir, run, task, at)
+	return driver.Execute(ctx, l.place.Employ(held{exec, l.trusted, l.current}), def, l.pin.Dir, run, task, at)
 }
 
 // workflow is the one that a task is a step of.

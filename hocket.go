@@ -22,6 +22,7 @@ import (
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/project"
+	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -132,8 +133,8 @@ func (p *Project) Reload() error {
 	}
 	s.files = files
 	files.Report(s.unknownTools())
-	files.AddPowers(s.tools.Powers())
-	files.AddPowers(agentcli.Powers(files.Root, s.manifests))
+	files.AddPowers(s.tools.Powers)
+	files.AddPowers(func() trust.Powers { return agentcli.Powers(files.Root, s.manifests) })
 	p.newest.Store(s)
 	return nil
 }

@@ -258,7 +258,7 @@ func (r *Run) work(ctx context.Context, f Front) (driver.Work, func(), error) {
 		return fail(err)
 	}
 	place := p.now().newWorkplace(pin.Dir)
-	w := driver.Work{Agents: &lanes{agents, pin, place, trusted}, Asker: f.Asker, Observer: f.Observer, Elsewhere: f.Elsewhere}
+	w := driver.Work{Agents: &lanes{agents, pin, place, trusted, p.now().files.Equipment}, Asker: f.Asker, Observer: f.Observer, Elsewhere: f.Elsewhere}
 	if replies != nil {
 		w.Script, w.ScriptAll = replies.Script(), replies.CoversAll(pin.Bundle)
 	}

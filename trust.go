@@ -6,9 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/secret"
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
@@ -46,8 +50,8 @@ func (w *Workflow) Abilities() string {
 }
 
 // Trusted says whether a person has approved powers of the project, here or by the
-// digest that the caller was given.
-// A digest of all that the project can do approves each part of it.
+// digest that the caller was given. A digest of all that the project can do approves
+// each part of it.
 func (p *Project) Trusted(powers trust.Powers, digest string) (trust.Decision, error) {
 	if digest != "" && digest != powers.Digest() {
 		all, err := p.Powers()
@@ -136,7 +140,36 @@ func (p *Project) trustNotes(w *Workflow, replies *Replies) ([]string, error) {
 	if left := decision.Left(); left != "" {
 		notes = append(notes, left)
 	}
+	if !decision.Trusted {
+		notes = append(notes, p.withheld(w)...)
+	}
 	return notes, err
+}
+
+// withheld names the variables of the environment that commands of an untrusted project do
+// not see: those that a step names, for each workflow, else some of them, once.
+func (p *Project) withheld(w *Workflow) []string {
+	w.mu.Lock()
+	commands := strings.Join(w.l.Commands(), "\n")
+	w.mu.Unlock()
+	_, names := secret.Usual(os.Environ(), secretVariables(p.Config())...)
+	if commands == "" || len(names) == 0 {
+		return nil
+	}
+	about := p.Root()
+	if named := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return !regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).MatchString(commands)
+	}); len(named) > 0 {
+		names, about = named, workflow.Digest(w.Model())+" "+strings.Join(named, " ")
+	}
+	if !p.Approvals().First("withheld " + about) {
+		return nil
+	}
+	list := strings.Join(names[:min(len(names), 5)], ", ")
+	if more := len(names) - 5; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return []string{"the project is not trusted, so its commands do not see these variables of your environment: " + list + "; `hocket trust` lets them"}
 }
 
 // settleAgain compares what the project can do today with what it could when a run
@@ -170,28 +203,34 @@ func (p *Project) pinnedPowers(b workflow.Bundle, agents *agent.Set) trust.Power
 }
 
 // held is an executor whose tasks are held to what was approved. A value that a run comes
-// to may have become part of their settings, and files may have changed. Where nothing
-// was approved, what they start sees no secrets of the user, and takes no settings from
-// the project.
+// to may have become part of their settings, and an agent may have changed files. Where
+// nothing was approved, what they start sees no secrets of the user, and takes no
+// settings from the project.
 type held struct {
 	agent.Executor
-	to pinnedTrust
+	to      pinnedTrust
+	current func() trust.Powers // what agents can use of the project now
 }
 
 func (h held) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
 	task.Untrusted = !h.to.Trusted
-	if ask := h.Traits().Powers; ask != nil {
-		missing := ask(task.Dir, task.Settings)
-		if h.to.Trusted {
-			missing = missing.Minus(h.to.Powers)
-		}
-		if more := missing.Without(trust.Settings); len(more) > 0 {
-			return agent.Result{}, agent.Permanentf("this is not what was approved: %s; write it in the workflow without references, and run `hocket trust`", more[0].What)
-		}
-		if len(missing) > 0 && h.to.Trusted {
-			log([]byte("this is not what was approved: " + missing[0].What + "; it starts without them, and `hocket trust` allows them\n"))
-			task.Untrusted = true
-		}
+	traits := h.Traits()
+	var missing trust.Powers
+	if traits.Powers != nil {
+		missing = traits.Powers(task.Dir, task.Settings)
+	}
+	if traits.Configured || traits.FromPrompt(task) {
+		missing = append(missing, h.current()...)
+	}
+	if h.to.Trusted {
+		missing = missing.Minus(h.to.Powers)
+	}
+	if more := missing.Without(trust.Settings); len(more) > 0 {
+		return agent.Result{}, agent.Permanentf("this is not what was approved, as a file has changed or a value of the run decides about it: %s; `hocket trust` shows what can be approved", more[0].What)
+	}
+	if len(missing) > 0 && h.to.Trusted {
+		log([]byte("this is not what was approved: " + missing[0].What + "; it starts without them, and `hocket trust` allows them\n"))
+		task.Untrusted = true
 	}
 	return h.Executor.Run(ctx, task, log)
 }

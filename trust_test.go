@@ -67,14 +67,30 @@ func TestTrust(t *testing.T) {
 }
 
 // The steps of a workflow that the user runs need no trust, but until the project is
-// trusted they see no keys.
+// trusted they see no variable that may be a key, and the user is told.
 func TestStepsNeedNoTrust(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("HOCKET_TEST_TOKEN", "tok-0123456789")
-	t.Setenv("HOCKET_TEST_PLAIN", "plain")
-	p := open(t, map[string]string{"w.yml": "name: w\nsteps:\n  - {id: a, agent: shell, config: {command: 'echo \"[$HOCKET_TEST_TOKEN$HOCKET_TEST_PLAIN]\"'}}\n"}, hocket.Options{})
-	if res := wait(t, start(t, p, "w.yml", nil)); res.Output != "[plain]" {
+	t.Setenv("TEST_OWL", "owl-0123456789")
+	t.Setenv("GOFLAGS", "-v")
+	p := open(t, map[string]string{
+		"w.yml": "name: w\nsteps:\n  - {id: a, agent: shell, config: {command: 'echo \"[$HOCKET_TEST_TOKEN$TEST_OWL$GOFLAGS]\"'}}\n",
+		"x.yml": "name: x\nsteps:\n  - {id: a, agent: shell, config: {command: [date]}}\n",
+	}, hocket.Options{})
+	first := start(t, p, "w.yml", nil)
+	if res := wait(t, first); res.Output != "[-v]" {
 		t.Errorf("not trusted: %+v", res)
+	}
+	const told = "do not see these variables of your environment: HOCKET_TEST_TOKEN, TEST_OWL; `hocket trust` lets them"
+	if notes := strings.Join(first.Notes, "\n"); !strings.Contains(notes, told) {
+		t.Errorf("told %q", notes)
+	}
+	for i, want := range []bool{true, false} { // what else a step may use is told once
+		r := start(t, p, "x.yml", nil)
+		wait(t, r)
+		if notes := strings.Join(r.Notes, "\n"); strings.Contains(notes, "do not see these variables") != want {
+			t.Errorf("time %d: %q", i, notes)
+		}
 	}
 	powers, err := p.Powers()
 	if err != nil {
@@ -83,8 +99,9 @@ func TestStepsNeedNoTrust(t *testing.T) {
 	if err := p.Trust(powers); err != nil {
 		t.Fatal(err)
 	}
-	if res := wait(t, start(t, p, "w.yml", nil)); res.Output != "[tok-0123456789plain]" {
-		t.Errorf("trusted: %+v", res)
+	trusted := start(t, p, "w.yml", nil)
+	if res := wait(t, trusted); res.Output != "[tok-0123456789owl-0123456789-v]" || strings.Contains(strings.Join(trusted.Notes, ""), "variables") {
+		t.Errorf("trusted: %+v, told %q", res, trusted.Notes)
 	}
 }
 
@@ -142,8 +159,8 @@ func TestHeldToApproval(t *testing.T) {
 	const poet = "program: echo\nargs: [poet, {if: isolated, args: isolated}]\nstdin: \"{prompt}\"\nreply: {format: text}\nproject_files: [poet.json]\n"
 	for name, c := range map[string]struct{ step, want string }{
 		"a variable that is shown":          {"agent: http, config: {url: 'URL/${path}', headers: {X: {env: HOCKET_TEST_TOKEN}}}", ""},
-		"a variable that a value names":     {"agent: http, config: {url: 'URL', headers: {X: '${header}'}}", "not what was approved: sends the variable HOCKET_TEST_TOKEN"},
-		"a server that a value names":       {"agent: http, config: {url: '${url}', headers: {X: {env: HOCKET_TEST_TOKEN}}}", "not what was approved: sends the variable HOCKET_TEST_TOKEN"},
+		"a variable that a value names":     {"agent: http, config: {url: 'URL', headers: {X: '${header}'}}", "decides about it: sends the variable HOCKET_TEST_TOKEN"},
+		"a server that a value names":       {"agent: http, config: {url: '${url}', headers: {X: {env: HOCKET_TEST_TOKEN}}}", "decides about it: sends the variable HOCKET_TEST_TOKEN"},
 		"settings in a folder":              {"agent: poet, prompt: x, config: {dir: sub}", "poet"},
 		"settings in a folder by its value": {"agent: poet, prompt: x, config: {dir: '${dir}'}", "poet isolated"},
 	} {
@@ -156,5 +173,18 @@ func TestHeldToApproval(t *testing.T) {
 		if res.Output != c.want && !strings.Contains(fmt.Sprint(res.Error), c.want) || c.want == "" && sent.Load() != 1 || c.want != "" && sent.Load() != 0 {
 			t.Errorf("%s: %d sent, %+v", name, sent.Load(), res)
 		}
+	}
+}
+
+// What an agent changes while a run goes on does not start.
+func TestChangedWhileRunning(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	p := open(t, map[string]string{
+		".hocket/clis/poet.yml": "program: sh\nargs: [poet.sh]\nstdin: \"{prompt}\"\nreply: {format: text}\n", "poet.sh": "echo a rose\n",
+		"w.yml": "name: w\nsteps:\n  - {id: a, agent: poet, prompt: x}\n  - {id: b, agent: file, config: {action: write, path: poet.sh, content: 'echo evil'}}\n  - {id: c, agent: poet, prompt: x}\n",
+	}, hocket.Options{Trust: func(context.Context, *hocket.UntrustedError) (bool, error) { return true, nil }})
+	res := wait(t, start(t, p, "w.yml", nil))
+	if len(res.Steps) != 3 || res.Steps[0].Output != "a rose" || !strings.Contains(res.Error, "this is not what was approved") {
+		t.Errorf("%+v", res)
 	}
 }

@@ -43,12 +43,11 @@ func (a *app) sourceOf(file string) []byte {
 	return nil
 }
 
-// readNamed reads a file that the user named, or a diagnostic. One in the project does
-// not lead out of it.
+// readNamed reads a file that the user named, or a diagnostic.
 func (a *app) readNamed(file string) ([]byte, error) {
 	p, err := a.openProject()
 	if err != nil {
-		return os.ReadFile(file)
+		return nil, err
 	}
 	return p.ReadFile(file)
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"errors"
-	"os"
 	"strings"
 
 	"github.com/hocket-dev/hocket"
@@ -18,8 +17,8 @@ type inputFile struct {
 }
 
 // readInputFile reads a YAML or JSON file with one value per input.
-func readInputFile(file string) (inputFile, error) {
-	data, err := os.ReadFile(file)
+func (a *app) readInputFile(file string) (inputFile, error) {
+	data, err := a.readNamed(file)
 	if err != nil {
 		return inputFile{}, usagef("--inputs names a YAML or JSON file with one value per input", "%v", err)
 	}

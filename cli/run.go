@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -117,7 +116,7 @@ func (a *app) checked(w *hocket.Workflow, replies *hocket.Replies, f *runFlags) 
 	given := inputFile{values: f.given}
 	if f.file != "" {
 		var err error
-		if given, err = readInputFile(a.path(f.file)); err != nil {
+		if given, err = a.readInputFile(a.path(f.file)); err != nil {
 			return nil, err
 		}
 	}
@@ -147,7 +146,7 @@ func (a *app) readReplies(file string) (*hocket.Replies, error) {
 		return nil, nil
 	}
 	file = a.path(file)
-	text, err := os.ReadFile(file)
+	text, err := a.readNamed(file)
 	if err != nil {
 		return nil, usagef("--replies names a YAML file with what nodes answer, such as `review: fine`", "%v", err)
 	}

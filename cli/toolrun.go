@@ -100,7 +100,7 @@ func (a *app) toolInputs(m *hocket.Tool, f *toolRunFlags) (map[string]any, error
 	}
 	args := map[string]any{}
 	if f.file != "" {
-		in, err := readInputFile(a.path(f.file))
+		in, err := a.readInputFile(a.path(f.file))
 		if err != nil {
 			return nil, err
 		}

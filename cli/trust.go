@@ -56,7 +56,7 @@ func (a *app) trustVerb() *cobra.Command {
 		Long: `Show what the files of the project can do beyond the steps of a workflow that you
 run: send keys to addresses, start MCP servers and tools, replace CLI agents, let
 agents do everything without asking. You approve exactly that; when there is more
-of it, you are asked again. Until then steps see no secrets of your environment,
+of it, you are asked again. Until then steps see only usual variables,
 and CLI agents start without the project's own settings.
 
 Workflows outside of .hocket/workflows count where they are named. Approvals are

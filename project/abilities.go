@@ -44,6 +44,18 @@ func some(steps []string) string {
 	return strings.Join(steps, ", ")
 }
 
+// Commands are the settings of the steps that run commands, as text.
+func (l *Loaded) Commands() []string {
+	l.choose()
+	var all []string
+	l.tasks(func(_ *workflow.Workflow, _ *workflow.Node, task *workflow.Task, d *agent.Definition) {
+		if slices.Contains(l.project.does(d, task), agent.MayRun) {
+			all = append(all, workflow.FormatJSON(d.With(task.Settings)))
+		}
+	})
+	return all
+}
+
 // does is what a task can do: as its settings say, or else as its agent is permitted to
 // without asking. An agent that calls tools does what those that it has do.
 func (p *Project) does(d *agent.Definition, task *workflow.Task) []agent.Power {

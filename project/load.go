@@ -172,7 +172,7 @@ func (l *Loaded) findRoot(nameOrFile string) (*found, error) {
 	if text, err = l.project.keep(file, text, err); err == nil {
 		return &found{file, text}, nil
 	}
-	if isFile(file) && l.project.unusable(file, err) {
+	if !isDir(file) && l.project.unusable(file, err) {
 		return nil, nil
 	}
 	if !os.IsNotExist(err) && isFile(file) {

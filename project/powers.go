@@ -21,13 +21,23 @@ import (
 
 // AddPowers adds what only the caller can find among what the project's files can do,
 // such as its tools.
-func (p *Project) AddPowers(powers trust.Powers) { p.powers = p.powers.Union(powers) }
+func (p *Project) AddPowers(find func() trust.Powers) { p.powers = append(p.powers, find) }
+
+// Equipment is what agents can use of the project, as its files are now: the servers, keys
+// and programs of its configuration, and what the caller added.
+func (p *Project) Equipment() trust.Powers {
+	all := p.configPowers()
+	for _, find := range p.powers {
+		all = append(all, find()...)
+	}
+	return all.Union(nil)
+}
 
 // Powers are what the files of the project can do and that needs trust: its
 // configuration, its agents, and what the caller added. Those of workflows are on top,
 // see [Loaded.Powers].
 func (p *Project) Powers() trust.Powers {
-	all := slices.Concat(p.powers, p.configPowers())
+	all := p.Equipment()
 	for _, d := range p.Agents.Definitions() {
 		if !d.Builtin {
 			all = append(all, p.definitionPowers(d)...)
@@ -63,7 +73,13 @@ func (l *Loaded) Powers() trust.Powers {
 			all = append(all, p.definitionPowers(d)...)
 		}
 		traits := p.Agents.Traits(d.Agent)
-		uses = uses || traits.Configured || traits.FromPrompt(&agent.Task{Agent: d, Settings: d.With(task.Settings)})
+		work := &agent.Task{Agent: d, Settings: d.With(task.Settings)}
+		uses = uses || traits.Configured || traits.FromPrompt(work)
+		reads := func(power agent.Power) bool { return power == agent.MayRead }
+		if l.alone && !d.Builtin && !traits.FromPrompt(work) && len(slices.DeleteFunc(p.does(d, task), reads)) > 0 {
+			// Who types a prompt has not run a workflow that says this.
+			all = append(all, trust.Power{Kind: trust.Program, What: "the agent " + d.Name + " does whatever it is asked by the " + d.Agent + " with " + workflow.FormatJSON(d.Settings), Where: p.place(d.Pos)})
+		}
 	})
 	if uses {
 		all = append(all, p.Powers()...)

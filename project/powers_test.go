@@ -35,8 +35,8 @@ func empowered(t *testing.T, dir, user string) *project.Project {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.AddPowers(tools.Powers())
-	p.AddPowers(agentcli.Powers(p.Root, manifests))
+	p.AddPowers(tools.Powers)
+	p.AddPowers(func() trust.Powers { return agentcli.Powers(p.Root, manifests) })
 	return p
 }
 
@@ -291,6 +291,21 @@ func TestPowersAreShown(t *testing.T) {
 	} {
 		if !strings.Contains(list, want) {
 			t.Errorf("%q is missing in\n%s", want, list)
+		}
+	}
+}
+
+// A task that somebody types runs no command of the project unseen.
+func TestTaskPowers(t *testing.T) {
+	p := empowered(t, write(t, map[string]string{".hocket/config.yml": "agent: helper\n", ".hocket/agents/helper.yml": "agent: shell\nsettings: {command: [evil]}\n"}), "")
+	for agent, want := range map[string]string{"": "the agent helper does whatever it is asked by the shell with", "helper": "the agent helper does whatever", "claude": ""} {
+		w := &workflow.Workflow{Name: "task", Body: workflow.Graph{Nodes: []workflow.Node{{ID: "task", Step: &workflow.Task{Agent: agent, Prompt: workflow.Template{Text: "x"}}}}}}
+		l, err := p.LoadTask(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if list := l.Powers().String(); !strings.Contains(list, want) || want == "" && list != "" {
+			t.Errorf("%q: %s", agent, list)
 		}
 	}
 }

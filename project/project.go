@@ -61,7 +61,7 @@ type Project struct {
 	reserved    []string
 	definitions []*agent.Definition
 	found       workflow.Diagnostics
-	powers      trust.Powers            // that others found
+	powers      []func() trust.Powers   // that others find
 	at          map[string]workflow.Pos // where config.yml says what needs trust, such as mcp.NAME
 }
 
@@ -209,13 +209,13 @@ func (p *Project) read(file string, in ...string) ([]byte, error) {
 	return p.keep(file, text, err)
 }
 
-// ReadNamed reads a file that the user named. One outside of the project is what the
-// user meant; one inside does not lead out of it.
+// ReadNamed reads a file that the user named. One inside of the project does not lead out
+// of it, and another one not out of its repository or folder.
 func (p *Project) ReadNamed(file string) ([]byte, error) {
 	if isBelow(p.Root, file) {
 		return projectfile.Read(file, p.Root)
 	}
-	return os.ReadFile(file)
+	return projectfile.ReadNamed(file)
 }
 
 func (p *Project) keep(file string, text []byte, err error) ([]byte, error) {

@@ -85,13 +85,11 @@ const (
 // nobody can approve it.
 func unseen() string { return "unseen " + rand.Text() }
 
-// Tree names files and folders, as seen from the project, by all that they hold, also
+// Tree names a file or a folder, as seen from the project, by all that it holds, also
 // behind links, as long as these do not leave a directory.
-func Tree(root, within string, paths ...string) string {
+func Tree(root, within, path string) string {
 	t := tree{root: root, within: within, seen: map[string]bool{}}
-	for _, path := range paths {
-		t.add(path)
-	}
+	t.add(path)
 	if len(t.found) > most {
 		return unseen()
 	}

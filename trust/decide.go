@@ -99,9 +99,9 @@ func Ask(root string, powers, missing Powers) engine.Question {
 	if len(powers) > len(missing) {
 		text = "The project " + root + " can do more than you approved. Do you trust it?"
 	}
-	detail := "Its files can do this:\n" + missing.String() + "Its steps and CLI agents will see the secrets in your environment.\n"
+	detail := "Its files can do this:\n" + missing.String() + "Its steps and CLI agents will see your whole environment.\n"
 	if len(missing) == 0 {
-		detail = "Its files can do nothing that needs approval by itself.\nIts steps and CLI agents will see the secrets in your environment.\n"
+		detail = "Its files can do nothing that needs approval by itself.\nIts steps and CLI agents will see your whole environment.\n"
 	}
 	return engine.Question{
 		ID: root, Kind: engine.TrustQuestion, Text: text, Detail: detail, Required: true,

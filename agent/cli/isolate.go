@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/secret"
+	"github.com/hocket-dev/hocket/trust"
 )
 
 // In a project that nobody has trusted, a CLI starts without the settings that the
@@ -37,8 +38,8 @@ func (x *Executor) isolate(task *agent.Task, dir string, talks bool) error {
 
 // ownFiles are the settings for a CLI that exist where it works, and above.
 type ownFiles struct {
-	within string // the last directory that was looked at
 	paths  []string
+	within []string // of each, the directory that it belongs to with what it leads to
 }
 
 // existing finds the settings that a CLI would use in a directory of a project. It looks
@@ -48,20 +49,40 @@ func existing(names []string, root, dir string) ownFiles {
 	home, _ := os.UserHomeDir() // "": every directory above counts
 	var found ownFiles
 	for at := dir; ; at = filepath.Dir(at) {
-		found.within = at
+		rel, err := filepath.Rel(root, at)
+		inside := err == nil && filepath.IsLocal(rel)
+		within := at
+		if inside {
+			within = root
+		}
 		for _, name := range names {
 			path := filepath.Join(at, filepath.FromSlash(name))
 			if _, err := os.Lstat(path); err == nil && !slices.Contains(found.paths, path) {
-				found.paths = append(found.paths, path)
+				found.paths, found.within = append(found.paths, path), append(found.within, within)
 			}
 		}
-		if rel, err := filepath.Rel(root, at); err == nil && rel != "." && filepath.IsLocal(rel) {
+		if inside && rel != "." {
 			continue // a repository in the project is not the one around it
 		}
-		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil || filepath.Dir(at) == home || filepath.Dir(at) == at {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			for i := range found.within {
+				found.within[i] = at
+			}
+			return found
+		}
+		if filepath.Dir(at) == home || filepath.Dir(at) == at {
 			return found
 		}
 	}
+}
+
+// material is what they hold.
+func (f ownFiles) material(root string) string {
+	var all []string
+	for i, path := range f.paths {
+		all = append(all, trust.Tree(root, f.within[i], path))
+	}
+	return strings.Join(all, "\n")
 }
 
 // from are the files as seen from a project, with where those lead that are links.
@@ -81,14 +102,18 @@ func (f ownFiles) from(root string) []string {
 }
 
 // environment is what of ours the CLI sees. In a project that nobody has trusted it
-// keeps its own key, without which it could not work, and no other secret.
+// keeps its own variables, without which it could not work, and what is usual.
 func (x *Executor) environment(task *agent.Task) []string {
 	if !task.Untrusted {
 		return x.env
 	}
-	env := secret.Unsecret(x.env)
+	env, _ := secret.Usual(x.env)
 	for _, pair := range x.env {
-		if name, _, _ := strings.Cut(pair, "="); slices.Contains(x.m().Keys, name) {
+		name, _, _ := strings.Cut(pair, "=")
+		if slices.ContainsFunc(x.m().Keys, func(own string) bool {
+			prefix, all := strings.CutSuffix(own, "*")
+			return own == name || all && strings.HasPrefix(name, prefix)
+		}) {
 			env = append(env, pair)
 		}
 	}

@@ -15,23 +15,23 @@ args: [run, {if: isolated, args: --no-settings}]
 stdin: "{prompt}"
 env: {NO_SETTINGS: "{isolated}"}
 reply: {format: text}
-keys: [TOOL_KEY]
+keys: [TOOL_KEY, OWN_*]
 project_files: [.tool/settings.json, tool.json]
 `
 
 const show = `[ "$1" = --version ] && { echo 1.10.3; exit; }
-echo "args $* env $NO_SETTINGS key $TOOL_KEY other $OTHER_API_KEY db $DB plain $PLAIN"
+echo "args $* env $NO_SETTINGS key $TOOL_KEY other $OTHER_API_KEY db $DB plain $PLAIN home $TOOL_HOME own $OWN_A go $GOFLAGS"
 `
 
 // In a project that nobody has trusted a CLI is told to leave the project's settings out,
-// and sees no secret but its own key.
+// and sees no variable that is not usual, but its own.
 func TestIsolated(t *testing.T) {
 	p := install(t, simple, show)
-	p.env = append(p.env, "TOOL_KEY=mine", "OTHER_API_KEY=theirs", "DB=postgres://me:word@host/db", "PLAIN=yes")
+	p.env = append(p.env, "TOOL_KEY=mine", "OTHER_API_KEY=theirs", "DB=postgres://me:word@host/db", "PLAIN=yes", "TOOL_HOME=/t", "OWN_A=b", "GOFLAGS=-v")
 	task := p.task()
 	for untrusted, want := range map[bool]string{
-		false: "args run env  key mine other theirs db postgres://me:word@host/db plain yes",
-		true:  "args run --no-settings env 1 key mine other  db  plain yes",
+		false: "args run env  key mine other theirs db postgres://me:word@host/db plain yes home /t own b go -v",
+		true:  "args run --no-settings env 1 key mine other  db  plain  home  own b go -v",
 	} {
 		task.Untrusted = untrusted
 		if res, err := p.Run(t.Context(), task, quiet); err != nil || strings.TrimSpace(res.Output) != want {

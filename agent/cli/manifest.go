@@ -17,7 +17,7 @@ type Manifest struct {
 	Login       string   // how to log in or give it a key, as a sentence
 	Account     string   // whose quota it uses
 	Oldest      string   // version that is known to work; "" every one
-	Keys        []string // variables in which it expects its own key
+	Keys        []string // variables of its own, such as its key; one that ends with * is the beginning of a name
 	// ProjectFiles are where it looks for settings in a project: hooks, servers,
 	// plugins. They are paths, seen from the working directory and those above it.
 	ProjectFiles []string

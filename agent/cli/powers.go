@@ -23,7 +23,7 @@ func (x *Executor) powers(root string, settings map[string]any) trust.Powers {
 	dir = filepath.Join(root, filepath.FromSlash(dir))
 	if found := existing(slices.Concat(x.m().ProjectFiles, x.m().talkFiles()), root, dir); len(found.paths) > 0 {
 		files := found.from(root)
-		list = append(list, trust.Power{Kind: trust.Settings, What: name + " uses the project's " + strings.Join(files, ", "), Where: files[0], Material: trust.Tree(root, found.within, found.paths...)})
+		list = append(list, trust.Power{Kind: trust.Settings, What: name + " uses the project's " + strings.Join(files, ", "), Where: files[0], Material: found.material(root)})
 	}
 	if program, ok := settings["program"].(string); ok {
 		file, _ := trust.Locate(root, program, lookupEnv(x.env, "PATH")) // without one, nothing starts

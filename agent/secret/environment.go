@@ -24,6 +24,41 @@ func Harmless(env []string) []string {
 	return kept
 }
 
+// usual are further variables that programs work with, and in which nobody keeps a
+// secret: of terminals, of languages and their tools, and of the network.
+var usual = strings.Fields(`SHELL PWD OLDPWD SHLVL HOSTNAME COLORTERM TERM_PROGRAM NO_COLOR FORCE_COLOR CLICOLOR COLUMNS LINES EDITOR VISUAL PAGER CI DISPLAY WAYLAND_DISPLAY
+	XDG_CONFIG_HOME XDG_CACHE_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_RUNTIME_DIR XDG_CONFIG_DIRS XDG_DATA_DIRS
+	GOPATH GOROOT GOBIN GOCACHE GOMODCACHE GOFLAGS GOOS GOARCH GOTOOLCHAIN GOPROXY GOPRIVATE GOSUMDB GOTMPDIR CGO_ENABLED CARGO_HOME RUSTUP_HOME RUSTUP_TOOLCHAIN RUSTFLAGS
+	JAVA_HOME MAVEN_HOME GRADLE_HOME GRADLE_USER_HOME ANDROID_HOME NVM_DIR NODE_ENV NODE_PATH NODE_OPTIONS PNPM_HOME VOLTA_HOME BUN_INSTALL DENO_DIR
+	VIRTUAL_ENV CONDA_PREFIX CONDA_DEFAULT_ENV PYENV_ROOT PYTHONPATH PYTHONHOME RBENV_ROOT GEM_HOME GEM_PATH DOTNET_ROOT
+	CC CXX CFLAGS CXXFLAGS CPPFLAGS LDFLAGS MAKEFLAGS PKG_CONFIG_PATH LIBRARY_PATH LD_LIBRARY_PATH HOMEBREW_PREFIX NIX_PATH NIX_PROFILES LOCALE_ARCHIVE
+	SSL_CERT_FILE SSL_CERT_DIR NIX_SSL_CERT_FILE NODE_EXTRA_CA_CERTS CURL_CA_BUNDLE REQUESTS_CA_BUNDLE
+	http_proxy https_proxy all_proxy no_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY
+	OS HOMEDRIVE HOMEPATH USERNAME USERDOMAIN COMPUTERNAME NUMBER_OF_PROCESSORS PROCESSOR_ARCHITECTURE PUBLIC CommonProgramFiles PSModulePath`)
+
+// Usual is what of an environment the steps of a project see that nobody has trusted, and
+// withheld the names of the rest, likely secrets first: any variable that is not usual
+// may be one. Among these are the ones that are named, and addresses with a password.
+func Usual(env []string, names ...string) (kept, withheld []string) {
+	for _, pair := range env {
+		name, value, _ := strings.Cut(pair, "=")
+		known := slices.Contains(harmless, name) || slices.Contains(usual, name) || strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "HOCKET_") && !telling().MatchString(name)
+		switch {
+		case known && !slices.Contains(names, name) && !loginURL().MatchString(value):
+			kept = append(kept, pair)
+		case name != "":
+			withheld = append(withheld, name)
+		}
+	}
+	slices.SortFunc(withheld, func(a, b string) int {
+		if tells := telling().MatchString(a); tells != telling().MatchString(b) {
+			return map[bool]int{true: -1, false: 1}[tells]
+		}
+		return strings.Compare(a, b)
+	})
+	return kept, slices.Compact(withheld)
+}
+
 // telling is how variables are called that hold what nobody should see.
 var telling = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(^|_)(keys?|pat|pass|credentials?|auth|jwt|bearer|cookies?|dsn|webhook|sas)(_|$)|apikey|tokens?(_|$)|secret|passw|passphrase|._pwd$|sshpass|privkey|^aws_(access|session|container|web|role)`)
@@ -34,7 +69,7 @@ var loginURL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 
 // Unsecret is an environment without the variables that are named, those whose names
 // say that they hold a secret, and addresses with a password: for commands that a model
-// types and for projects that nobody has trusted, which may need any other variable.
+// types, which may need any other variable.
 func Unsecret(env []string, names ...string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(pair string) bool {
 		name, value, _ := strings.Cut(pair, "=")

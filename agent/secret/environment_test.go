@@ -16,6 +16,13 @@ func TestEnvironment(t *testing.T) {
 	if got := secret.Unsecret(env); !slices.Equal(got, want) {
 		t.Errorf("Unsecret: %q, want %q", got, want)
 	}
+	kept, withheld := secret.Usual(env, "PATH")
+	if want := []string{"LC_ALL=C", "GOFLAGS=-v"}; !slices.Equal(kept, want) {
+		t.Errorf("Usual: %q, want %q", kept, want)
+	}
+	if want := []string{"DB_PASSWORD", "MY_API_KEY", "TOKEN", "apikey", "AUTHOR", "MONKEY", "PATH"}; !slices.Equal(withheld, want) {
+		t.Errorf("withheld: %q, want %q", withheld, want)
+	}
 	if len(env) != 10 || env[4] != "MY_API_KEY=a" {
 		t.Errorf("the environment itself was changed: %q", env)
 	}

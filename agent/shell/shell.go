@@ -19,8 +19,8 @@ import (
 type Options struct {
 	Env   []string      // environment of every command, before its own; nil: this process's
 	Grace time.Duration // from SIGTERM to SIGKILL; zero: 5 s
-	// Secret are variables that a command of a model, or of a project that nobody has
-	// trusted, does not see, besides those whose names say so.
+	// Secret are variables that a command of a model does not see, besides those whose
+	// names say so. In a project that nobody has trusted no command sees them.
 	Secret []string
 }
 
@@ -80,7 +80,7 @@ func (s *Shell) command(task *agent.Task, set *settings) (*exec.Cmd, error) {
 	}
 	base := s.env
 	if task.Untrusted {
-		base = secret.Unsecret(base, s.secret...)
+		base, _ = secret.Usual(base, s.secret...)
 	}
 	env, err := environment(base, task, set.Env, dir)
 	if err != nil {

@@ -252,13 +252,13 @@ func TestSchemaIsDescribed(t *testing.T) {
 	}
 }
 
-// A step of a project that nobody has trusted sees no secrets of the user, and everything
-// else.
+// A step of a project that nobody has trusted sees only variables in which nobody keeps
+// a secret.
 func TestUntrusted(t *testing.T) {
-	env := []string{"PATH=" + os.Getenv("PATH"), "ANTHROPIC_API_KEY=a", "GITHUB_TOKEN=b", "OWL=c", "PLAIN=d"}
+	env := []string{"PATH=" + os.Getenv("PATH"), "ANTHROPIC_API_KEY=a", "GITHUB_TOKEN=b", "OWL=c", "PLAIN=d", "GOFLAGS=e", "https_proxy=http://me:word@proxy"}
 	s := shell.New(shell.Options{Env: env, Secret: []string{"OWL"}})
-	for untrusted, want := range map[bool]string{false: "a b c d", true: "   d"} {
-		task := attempt(t, `{"command": "echo \"$ANTHROPIC_API_KEY $GITHUB_TOKEN $OWL $PLAIN\""}`)
+	for untrusted, want := range map[bool]string{false: "a b c d e http://me:word@proxy", true: "    e "} {
+		task := attempt(t, `{"command": "echo \"$ANTHROPIC_API_KEY $GITHUB_TOKEN $OWL $PLAIN $GOFLAGS $https_proxy\""}`)
 		task.Untrusted = untrusted
 		if res, err := s.Run(t.Context(), task, new(agenttest.Log).Add); err != nil || res.Output != want {
 			t.Errorf("untrusted %v: %q, %v", untrusted, res.Output, err)

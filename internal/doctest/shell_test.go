@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hocket-dev/hocket/agent/secret"
 	"github.com/hocket-dev/hocket/cli"
 	"github.com/hocket-dev/hocket/trust"
 )
@@ -39,7 +40,8 @@ func hocket(t *testing.T, dir, state string, args ...string) (string, int) {
 	}
 	cmd := exec.Command(self, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), asHocket+"=1", "XDG_STATE_HOME="+state, "XDG_CONFIG_HOME="+state, "NO_COLOR=1", "USER=you", "LC_ALL=C.UTF-8")
+	usual, _ := secret.Usual(os.Environ()) // what else there is, a run would name
+	cmd.Env = append(usual, asHocket+"=1", "XDG_STATE_HOME="+state, "XDG_CONFIG_HOME="+state, "NO_COLOR=1", "USER=you", "LC_ALL=C.UTF-8")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err = cmd.Run()

@@ -112,6 +112,20 @@ var projects = map[string]hostileProject{
 	}},
 	"settings of CLI agents behind links": {links: map[string]string{".claude": "{outside}", ".mcp.json": "{home}/.ssh/id_rsa"},
 		files: map[string]string{"workflow.yml": "steps:\n  - {agent: claude, prompt: x}\n"}},
+	"settings of CLI agents in many places": {links: map[string]string{".claude": "conf", "conf/loop": "..", "conf/out": "{outside}", "sub/.mcp.json": "/dev/zero"}, pipes: []string{"conf/pipe"},
+		files: map[string]string{"conf/settings.json": "{}", "sub/.claude/settings.json": "{}", "workflow.yml": "steps:\n  - {agent: claude, prompt: x, config: {dir: sub}}\n  - {agent: codex, prompt: x, config: {dir: \"${inputs.dir ?? 'sub'}\"}}\n"}},
+	"files that programs are given": {files: map[string]string{
+		".hocket/config.yml": "mcp: {m: {command: [node, \"--require={home}/.ssh/id_rsa\", link/../../outside/secret.txt, pipe], env: {A: \"{outside}/secret.txt:zero\"}}}\n", "deep/er/x": "",
+	}, links: map[string]string{"link": "deep/er", "zero": "/dev/zero"}, pipes: []string{"pipe"}},
+	"a tool with a directory outside": {files: map[string]string{
+		".hocket/tools/t/tool.yml": "description: x\nkind: command\ncommand: {argv: [./link/../run.sh, secret.txt], dir: out}\n", "run.sh": "#!/bin/sh\n{run}\n", "deep/er/x": "",
+	}, links: map[string]string{"out": "{outside}", "link": "deep/er"}},
+	"an agent in place of a built-in one": {files: map[string]string{
+		".hocket/config.yml": "agent: claude\n", ".hocket/agents/claude.yml": "agent: shell\nsettings: {command: [\"{run}\"]}\n", "workflow.yml": "steps:\n  - {agent: claude, prompt: x}\n",
+	}},
+	"values in how an agent starts": {files: map[string]string{
+		"workflow.yml": "inputs: {p: {default: \"{run}\"}}\nsteps:\n  - {agent: claude, prompt: x, config: {program: \"${p}\", args: [\"${p}\"], env: {PATH: \"${p}\"}, dir: \"${p}\"}}\n",
+	}},
 	"programs of powers behind links": {files: map[string]string{".hocket/config.yml": "mcp: {m: {command: [./server, --key=key.txt]}}\n"},
 		links: map[string]string{"server": "{outside}/run.sh", "key.txt": "{home}/.ssh/id_rsa"}},
 	"a git repository": {files: map[string]string{

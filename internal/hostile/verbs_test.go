@@ -8,7 +8,7 @@ var verbs = [][]string{
 	{"check", "workflow.yml", "--json"},
 	{"check", ".hocket/workflows/w.yml"},
 	{"check", "vendor/x/flow.yml"},
-	{"fmt", "--check", "workflow.yml"},
+	{"fmt", "workflow.yml"},
 	{"graph", "workflow.yml"},
 	{"plan", "workflow.yml"},
 	{"plan", "w"},

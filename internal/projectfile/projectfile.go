@@ -45,6 +45,24 @@ func Read(file string, in ...string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, largest))
 }
 
+// ReadNamed gives what a file holds that a person named. It may be in a repository of a
+// stranger, and does not lead out of it; one in no repository does not lead out of its
+// folder.
+func ReadNamed(file string) ([]byte, error) {
+	dir, err := filepath.Abs(filepath.Dir(file))
+	if err != nil {
+		return nil, err
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return Read(file, at)
+		}
+		if at == filepath.Dir(at) {
+			return Read(file, dir)
+		}
+	}
+}
+
 // List gives the entries of such a directory, in order; none, if it does not exist.
 func List(dir string, in ...string) ([]fs.DirEntry, error) {
 	path, err := Resolve(dir, in...)
