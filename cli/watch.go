@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"os"
@@ -78,6 +79,7 @@ type lines struct {
 
 	mu      sync.Mutex
 	out     io.Writer
+	prompt  string    // that stands on the last line
 	waiting []*asking // in the order in which they came; the first is shown
 }
 
@@ -93,7 +95,7 @@ func (a *app) newLines() *lines {
 	l := &lines{out: a.std.Err, plain: view.Plain{Style: a.errStyle}}
 	in, reads := terminal(a.std.In)
 	if _, shows := terminal(a.std.Err); reads && shows {
-		l.people = ask.NewTerminal(a.std.In, a.std.Err)
+		l.people = ask.NewTerminal(a.std.In, l)
 		l.people.Forget = func() { forgetTyped(in) }
 	}
 	return l
@@ -142,6 +144,9 @@ func (l *lines) put(one *asking) {
 	question := ask.Question{Text: one.q.ID + ": " + shownText(one.q), Options: one.q.Options, Custom: one.q.Custom}
 	for {
 		value, err := l.people.Ask(one.ctx, question)
+		l.mu.Lock()
+		l.prompt = "" // the person has ended its line
+		l.mu.Unlock()
 		if err != nil && one.ctx.Err() == nil {
 			one.answer.leave() // nobody is there any more
 		}
@@ -168,9 +173,22 @@ func (l *lines) withdraw(address string) {
 
 func (l *lines) stopping() { l.say("stopping; a second Ctrl-C forces it") }
 
-// say writes a line. A reader that went away does not stop the run.
+// say writes a line, in place of a prompt, which it writes again below. A reader that
+// went away does not stop the run.
 func (l *lines) say(line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, _ = io.WriteString(l.out, line+"\n")
+	if l.prompt != "" {
+		line = "\r" + line
+	}
+	_, _ = io.WriteString(l.out, line+"\n"+l.prompt)
+}
+
+// Write writes what the person is asked. What stands behind the last newline is a
+// prompt.
+func (l *lines) Write(text []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.prompt = string(text[bytes.LastIndexByte(text, '\n')+1:])
+	return l.out.Write(text)
 }

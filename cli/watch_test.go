@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket/cli/ask"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// screen is what a person sees.
+type screen struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *screen) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// What happens while a person is asked stands above the prompt, not behind it.
+func TestPromptStaysBelow(t *testing.T) {
+	shown := &screen{}
+	in, typed := io.Pipe()
+	l := &lines{out: shown}
+	l.people = ask.NewTerminal(in, l)
+	answered := make(chan string)
+	q := &engine.Question{ID: "ok", Text: "Go?", Options: []workflow.Option{{Value: "yes"}}}
+	l.ask(q, reply{give: func(value string) error {
+		l.say("answered")
+		answered <- value
+		return nil
+	}})
+	for end := time.Now().Add(time.Minute); !strings.HasSuffix(shown.String(), "> "); {
+		if time.Now().After(end) {
+			t.Fatalf("%q", shown)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	l.say("a step has ended")
+	if _, err := typed.Write([]byte("yes\n")); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-answered; got != "yes" {
+		t.Errorf("answered %q", got)
+	}
+	want := "> \ra step has ended\n> answered\n" // the person has typed the newline
+	if got := shown.String(); !strings.HasSuffix(got, want) {
+		t.Errorf("%q does not end in %q", got, want)
+	}
+}
