@@ -15,13 +15,13 @@ import (
 func taskFacts(b workflow.Bundle, agents *agent.Set, replies *scripted.Replies) map[string]engine.TaskFacts {
 	facts := map[string]engine.TaskFacts{}
 	for _, w := range check.Workflows(b) {
-		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
-			task, ok := n.Step.(*workflow.Task)
-			if !ok {
+		w.Body.Walk(func(g *workflow.Graph, n *workflow.Node) {
+			task := g.TaskOf(n)
+			if task == nil {
 				return
 			}
 			f := agentFacts(agents, task, w.RoleOf(task.Agent))
-			if replies != nil && replies.CoversTask(n.ID) {
+			if replies != nil && replies.Covers(n) {
 				f.May = replies.Most(n.ID)
 			}
 			if f != engine.NoFacts {

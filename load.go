@@ -91,9 +91,9 @@ func (w *Workflow) Check(replies *Replies) workflow.Diagnostics {
 	if w.checked != nil && w.checked.replies == replies {
 		return w.checked.found
 	}
-	var replied func(*workflow.Workflow, string) bool
+	var replied func(*workflow.Node) bool
 	if replies != nil {
-		replied = func(_ *workflow.Workflow, node string) bool { return replies.CoversTask(node) }
+		replied = replies.Covers
 	}
 	w.checked = &checked{replies, w.l.Check(replied)}
 	return w.checked.found

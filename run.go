@@ -310,9 +310,9 @@ func (e *MissingAgentError) Hint() string { return e.Agents[0].Advice() }
 func missingAgents(run string, b *workflow.Bundle, agents *agent.Set, replies *Replies) error {
 	missing := &MissingAgentError{Run: run}
 	for _, w := range check.Workflows(*b) {
-		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
-			task, ok := n.Step.(*workflow.Task)
-			if !ok || replies != nil && replies.CoversTask(n.ID) {
+		w.Body.Walk(func(g *workflow.Graph, n *workflow.Node) {
+			task := g.TaskOf(n)
+			if task == nil || replies != nil && replies.Covers(n) {
 				return
 			}
 			var failed *agent.ResolveError

@@ -39,8 +39,10 @@ type Task struct {
 	Agent    *Definition // never nil; a built-in agent has one too
 	Prompt   string
 	Inputs   []Input
+	Received []Received     // what steps before it brought, for a task that is done from a prompt
 	Settings map[string]any // the definition's, with the node's on top
 	Decide   []string       // labels, one of which the output must name
+	Asks     bool           // it is the question of a choice: the output is a JSON object with a decision and its reason
 	Output   workflow.Output
 	Feedback string // what was wrong with the attempt before
 	Dir      string // the project's root, absolute

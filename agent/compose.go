@@ -17,11 +17,36 @@ type Brief struct {
 	Session      string    // the id of the conversation that History was said in
 	History      []Message // the oldest first; untrusted
 	Inputs       []Input
+	Received     []Received // what steps before it brought; untrusted
 	Prompt       string
 	Feedback     string   // what was wrong with the attempt before
 	Decide       []string // labels, one of which the answer must name
+	Asks         bool     // the prompt is a question about what was received, to be decided
 	Output       workflow.Output
 	MaxBytes     int // of the whole prompt; zero: no bound
+}
+
+// Received is what a step before a task brought, and what was decided since then.
+type Received struct {
+	Step     string
+	Output   any // nil: there is only a decision
+	Decision string
+	Reason   string
+}
+
+// text is the content of its section.
+func (r *Received) text() string {
+	var parts []string
+	if r.Output != nil {
+		parts = append(parts, workflow.FormatText(r.Output))
+	}
+	if r.Decision != "" {
+		parts = append(parts, "Decision: "+r.Decision)
+	}
+	if r.Reason != "" {
+		parts = append(parts, "Reason: "+r.Reason)
+	}
+	return strings.Join(parts, "\n\n")
 }
 
 // Passage is a piece of text and where it comes from.
@@ -60,6 +85,7 @@ var preamble string
 //	<hocket:context source="memory:17" trusted="false">
 //	<hocket:context source="session:task-1a2b3c4d" trusted="false">, with
 //	  <hocket:message role="user">
+//	<hocket:context source="step:draft" trusted="false">
 //	<hocket:input name="diff">
 //	<hocket:task>
 //	<hocket:feedback>
@@ -69,7 +95,8 @@ var preamble string
 // begin another one: see [Escape].
 //
 // Where the prompt would be longer than it may, memories are left out, the least
-// relevant first, then what was said, the oldest first. All else always stays.
+// relevant first, then what was said, the oldest first; then what steps brought is cut,
+// the longest first. All else always stays.
 func Compose(b Brief) Composed {
 	head := []string{strings.TrimSpace(preamble)}
 	if b.Instructions != "" {
@@ -83,23 +110,37 @@ func Compose(b Brief) Composed {
 	for i, m := range b.History {
 		history[i] = section("message", Escape(m.Content, false), "role", m.Role)
 	}
+	received := make([]string, len(b.Received))
+	for i := range b.Received {
+		received[i] = b.Received[i].text()
+	}
 	tail := b.tail()
-	room := room{max: b.MaxBytes, used: size(head) + size(memories) + size(history) + size(tail)}
+	room := room{max: b.MaxBytes, used: size(head) + size(memories) + size(history) + size(b.sections(received)) + size(tail)}
 	if len(history) > 0 {
 		room.used += size([]string{b.conversation("")})
 	}
 	whole := room.used
 	memories = room.fit(memories, true)
 	history = room.fit(history, false)
+	cut := room.cut(received)
 	parts := slices.Concat(head, memories)
 	if len(history) > 0 {
 		parts = append(parts, b.conversation(strings.Join(history, "\n\n")))
 	}
-	parts = append(parts, tail...)
+	parts = slices.Concat(parts, b.sections(received), tail)
 	return Composed{
 		Prompt:  strings.Join(parts, "\n\n") + "\n",
-		LeftOut: b.leftOut(whole, room.used, len(memories), len(history)),
+		LeftOut: b.leftOut(whole, room.used, len(memories), len(history), cut),
 	}
+}
+
+// sections are the parts that hold what steps brought.
+func (b *Brief) sections(texts []string) []string {
+	parts := make([]string, len(texts))
+	for i, text := range texts {
+		parts[i] = section("context", Escape(text, false), "source", "step:"+b.Received[i].Step, "trusted", "false")
+	}
+	return parts
 }
 
 // conversation is the part that holds what was said.
@@ -150,14 +191,27 @@ func (b *Brief) answer() string {
 	if b.Output.Schema != nil {
 		add("%s must satisfy this JSON Schema:\n%s", taken, workflow.FormatJSON(b.Output.Schema))
 	}
-	if len(b.Decide) > 0 {
+	switch {
+	case len(b.Decide) > 0 && b.Asks:
+		add("Decide for exactly one of these labels%s:\n- %s", noneFits(b.Decide), strings.Join(b.Decide, "\n- "))
+		add(`Answer with one JSON object and nothing else: {"decision": the label as it is above, "reason": why, in a sentence or two}.`)
+	case len(b.Decide) > 0:
 		add("Decide for exactly one of these labels, and write it as it is here, %s:\n- %s", place, strings.Join(b.Decide, "\n- "))
 	}
 	return strings.Join(lines, "\n\n")
 }
 
+// noneFits says what to answer if no label fits, where that may be.
+func noneFits(labels []string) string {
+	other := string(workflow.OnElse)
+	if !slices.Contains(labels, other) {
+		return ""
+	}
+	return fmt.Sprintf(", %q if none of the others fits", other)
+}
+
 // leftOut says what did not fit.
-func (b *Brief) leftOut(whole, used, memories, history int) []string {
+func (b *Brief) leftOut(whole, used, memories, history, cut int) []string {
 	if b.MaxBytes <= 0 || whole <= b.MaxBytes {
 		return nil
 	}
@@ -168,6 +222,9 @@ func (b *Brief) leftOut(whole, used, memories, history int) []string {
 	}
 	if n := len(b.History) - history; n > 0 {
 		notes = append(notes, fmt.Sprintf("left out %d of %d messages of session %s, the oldest: %s", n, len(b.History), b.Session, why))
+	}
+	if cut > 0 {
+		notes = append(notes, fmt.Sprintf("cut %d bytes of what the steps before brought: %s", cut, why))
 	}
 	if used > b.MaxBytes {
 		notes = append(notes, fmt.Sprintf("the prompt has %d bytes, more than the %d that are allowed: instructions, inputs and the task are never left out", used, b.MaxBytes))
@@ -194,6 +251,30 @@ func (r *room) fit(parts []string, fromEnd bool) []string {
 		}
 	}
 	return parts
+}
+
+// cutMark is where a text was cut.
+const cutMark = "\n[cut]"
+
+// cut shortens the longest texts until all is in bounds, and says by how much.
+func (r *room) cut(texts []string) (cut int) {
+	for r.max > 0 && r.used > r.max && len(texts) > 0 {
+		longest := 0
+		for i := range texts {
+			if len(texts[i]) > len(texts[longest]) {
+				longest = i
+			}
+		}
+		text := texts[longest]
+		if len(text) <= len(cutMark) {
+			break
+		}
+		keep := max(0, len(text)-(r.used-r.max)-len(cutMark))
+		texts[longest] = strings.ToValidUTF8(text[:keep], "") + cutMark
+		saved := len(text) - len(texts[longest])
+		cut, r.used = cut+saved, r.used-saved
+	}
+	return cut
 }
 
 // size is how much parts take, each with the empty line behind it.

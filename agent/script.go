@@ -19,8 +19,9 @@ import "time"
 //
 // A Script is not safe for concurrent use.
 type Script interface {
-	// Task is the executor of an attempt at a task; !ok: the real agent works.
-	Task(address, node string, attempt int) (exec Executor, ok bool)
+	// Task is the executor of an attempt at a task, or at the question of a choice;
+	// !ok: the real agent works.
+	Task(address, node string, attempt int, question bool) (exec Executor, ok bool)
 	// Person is the answer to a question, to be given after the delay; !ok: a
 	// real person answers.
 	Person(address, node string) (answer string, delay time.Duration, ok bool)

@@ -31,6 +31,4 @@ func (in *Input) resolve(name, role string) *Agent {
 }
 
 // replied says whether a node has a scripted reply.
-func (in *Input) replied(w *workflow.Workflow, node string) bool {
-	return in.Replied != nil && in.Replied(w, node)
-}
+func (in *Input) replied(n *node) bool { return in.Replied != nil && in.Replied(n.Node) }

@@ -16,7 +16,11 @@ var agentMissing = rule{
 			if len(a.Candidates) > 0 {
 				detail = "name an agent, or set a default agent in config.yml; there are: " + strings.Join(a.Candidates, ", ")
 			}
-			p.reportAgent(n, agentPos(n), detail, "%q names no agent", n.ID)
+			summary := "%q names no agent"
+			if n.Kind() == "choice" {
+				summary = "%q asks a question, and there is no agent to ask"
+			}
+			p.reportAgent(n, agentPos(n), detail, summary, n.ID)
 		}
 	},
 }

@@ -7,7 +7,7 @@ var agentNoExecutor = rule{
 	severity: workflow.Error,
 	summary:  "an agent is defined, but nothing here can carry it out",
 	node: func(p *pass, n *node) {
-		if t, a := p.agentOf(n); t != nil && a.Found == NoExecutor && !p.in.replied(p.w, n.ID) {
+		if t, a := p.agentOf(n); t != nil && a.Found == NoExecutor && !p.in.replied(n) {
 			p.errorf(agentPos(n), a.Install, "cannot run agent %q", t.Agent)
 		}
 	},

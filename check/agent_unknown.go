@@ -17,11 +17,25 @@ var agentUnknown = rule{
 	},
 }
 
+// task is what an agent may have to work on at a node, as [workflow.Graph.TaskOf] says.
+func (n *node) task() *workflow.Task {
+	t := n.Task()
+	if t == nil || n.Kind() == "task" || len(n.in) == 0 {
+		return t
+	}
+	for _, e := range n.in {
+		if e.scope != n.scope || e.from.scope.graph.AskedBehind(e.from.Node) != n.Node {
+			return t
+		}
+	}
+	return nil
+}
+
 // agentOf is the task of a node and its agent; no task if the node is none or
 // agents are not checked.
 func (p *pass) agentOf(n *node) (*workflow.Task, *Agent) {
-	t, ok := n.Step.(*workflow.Task)
-	if !ok || p.in.Agents == nil {
+	t := n.task()
+	if t == nil || p.in.Agents == nil {
 		return nil, nil
 	}
 	return t, p.in.agent(p.w, n, t)
@@ -31,7 +45,7 @@ func (p *pass) agentOf(n *node) (*workflow.Task, *Agent) {
 // scripted reply needs none, so then it is only worth a warning.
 func (p *pass) reportAgent(n *node, pos workflow.Pos, detail, summary string, args ...any) {
 	report := p.errorf
-	if p.in.replied(p.w, n.ID) {
+	if p.in.replied(n) {
 		report = p.warnf
 		detail = strings.TrimSuffix("its reply is used instead; "+detail, "; ")
 	}
@@ -40,7 +54,7 @@ func (p *pass) reportAgent(n *node, pos workflow.Pos, detail, summary string, ar
 
 // agentPos is where a task names its agent.
 func agentPos(n *node) workflow.Pos {
-	if t, ok := n.Step.(*workflow.Task); ok && t.Pos != (workflow.Pos{}) {
+	if t := n.Task(); t != nil && t.Pos != (workflow.Pos{}) {
 		return t.Pos
 	}
 	return n.Pos

@@ -85,7 +85,13 @@ func (b *bounder) node(w *workflow.Workflow, n *node) totals {
 		t = t.repeated(count)
 		t.attempts = width
 		return t
-	case *workflow.Human, *workflow.Choice, *workflow.Combine:
+	case *workflow.Choice:
+		if ask := n.task(); ask != nil {
+			t := b.task(w, n, ask)
+			t.least = 0 // what came before may answer it
+			return t
+		}
+	case *workflow.Human, *workflow.Combine:
 	}
 	return nothing
 }

@@ -12,7 +12,7 @@ type Input struct {
 	Agents Agents
 	// Replied says whether a node has a scripted reply. Such a node needs no
 	// agent. Nil: none has.
-	Replied func(w *workflow.Workflow, node string) bool
+	Replied func(*workflow.Node) bool
 	// Limits are those of a whole run. Zero fields are the defaults.
 	Limits workflow.Limits
 	// Names are the workflows that could be called, for suggestions.
@@ -168,6 +168,11 @@ func (p *pass) errorf(pos workflow.Pos, detail, summary string, args ...any) {
 // warnf reports what is probably a mistake.
 func (p *pass) warnf(pos workflow.Pos, detail, summary string, args ...any) {
 	p.found = append(p.found, workflow.Warningf(p.place(pos), p.code, detail, summary, args...))
+}
+
+// notef reports what is worth knowing and no mistake.
+func (p *pass) notef(pos workflow.Pos, detail, summary string, args ...any) {
+	p.found = append(p.found, workflow.Notef(p.place(pos), p.code, detail, summary, args...))
 }
 
 // place falls back on the workflow for what stands nowhere in the source.

@@ -7,8 +7,12 @@ var choiceNoRoute = rule{
 	severity: workflow.Warning,
 	summary:  "a choice has nothing to choose between",
 	node: func(p *pass, n *node) {
-		_, ok := n.Step.(*workflow.Choice)
-		if ok && !n.has(workflow.OnLabel, workflow.OnWhen, workflow.OnElse) {
+		c, ok := n.Step.(*workflow.Choice)
+		switch {
+		case !ok:
+		case c.Ask != nil && !n.has(workflow.OnLabel):
+			p.warnf(n.Pos, "add `route:` with the answers as labels", "question %q has no answers to choose between", n.ID)
+		case !n.has(workflow.OnLabel, workflow.OnWhen, workflow.OnElse):
 			p.warnf(n.Pos, "add `route:` with labels or conditions, or remove the choice", "choice %q has no route", n.ID)
 		}
 	},

@@ -18,7 +18,7 @@ type unusedField struct{ name, why string }
 // unusedFields are the fields that are set and that nothing will read.
 func unusedFields(n *node) []unusedField {
 	kind := n.Kind()
-	works := kind == "task" || kind == "human" || kind == "call"
+	works := n.Task() != nil || kind == "human" || kind == "call"
 	combine, _ := n.Step.(*workflow.Combine)
 	var list []unusedField
 	for _, f := range []struct {
@@ -29,7 +29,7 @@ func unusedFields(n *node) []unusedField {
 		{n.Once && kind != "task", "effect", "only a task can be lost"},
 		{hasOutput(n.Output) && (kind == "choice" || kind == "loop"), "output", "choices and loops write no variable; what they passed on is steps.ID.output"},
 		{n.Output.Pattern != "" && n.Output.Mode != workflow.Regex && n.Output.Mode != workflow.JSONPath, "output pattern", "only the modes regex and jsonpath use one"},
-		{n.Retry.Attempts <= 1 && n.Retry != (workflow.Retry{Attempts: n.Retry.Attempts}) && kind == "task", "retry", "it allows one attempt only"},
+		{n.Retry.Attempts <= 1 && n.Retry != (workflow.Retry{Attempts: n.Retry.Attempts}) && n.Task() != nil, "retry", "it allows one attempt only"},
 		{n.Join.Keep && n.Join.Need == 0, "rest", "a node that joins all leaves no rest"},
 		{combine != nil && combine.Separator != "" && combine.Strategy != workflow.Concatenate, "separator", "only concatenate writes one"},
 	} {

@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -31,7 +32,7 @@ type want struct {
 	code, text string
 }
 
-var wantPattern = regexp.MustCompile(`(warning )?([a-z0-9-]+) ("(?:[^"\\]|\\.)*")`)
+var wantPattern = regexp.MustCompile(`(warning |note )?([a-z0-9-]+) ("(?:[^"\\]|\\.)*")`)
 
 func newWant(t *testing.T, m []string) want {
 	t.Helper()
@@ -39,11 +40,8 @@ func newWant(t *testing.T, m []string) want {
 	if err != nil {
 		t.Fatalf("%s: %v", m[3], err)
 	}
-	w := want{workflow.Error, m[2], text}
-	if m[1] != "" {
-		w.severity = workflow.Warning
-	}
-	return w
+	severity := workflow.Severity(strings.TrimSpace(m[1]))
+	return want{cmp.Or(severity, workflow.Error), m[2], text}
 }
 
 func readWants(t *testing.T, file string, into wants) {
@@ -165,7 +163,7 @@ func compare(t *testing.T, expected wants, found workflow.Diagnostics) {
 }
 
 // scripted is what has a reply: every node called replied.
-func scripted(_ *workflow.Workflow, node string) bool { return strings.HasPrefix(node, "replied") }
+func scripted(n *workflow.Node) bool { return strings.HasPrefix(n.ID, "replied") }
 
 // cast is the agents of the fixtures.
 type cast struct{}

@@ -38,17 +38,16 @@ func (f *freeNames) graph(g *workflow.Graph) {
 func (f *freeNames) step(s workflow.Step) {
 	switch s := s.(type) {
 	case *workflow.Task:
-		f.template(s.Prompt.Text)
-		f.bindings(s.Inputs)
-		for _, key := range slices.Sorted(maps.Keys(s.Settings)) {
-			f.value(s.Settings[key])
-		}
+		f.task(s)
 	case *workflow.Human:
 		f.template(s.Question.Text)
 	case *workflow.Call:
 		f.bindings(s.Inputs)
 	case *workflow.Choice:
 		f.expr(s.On)
+		if s.Ask != nil {
+			f.task(s.Ask)
+		}
 	case *workflow.Combine:
 		for _, in := range s.Inputs {
 			f.expr(in)
@@ -56,6 +55,14 @@ func (f *freeNames) step(s workflow.Step) {
 	case *workflow.Each:
 		f.expr(s.Items)
 	case *workflow.Loop:
+	}
+}
+
+func (f *freeNames) task(t *workflow.Task) {
+	f.template(t.Prompt.Text)
+	f.bindings(t.Inputs)
+	for _, key := range slices.Sorted(maps.Keys(t.Settings)) {
+		f.value(t.Settings[key])
 	}
 }
 

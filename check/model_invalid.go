@@ -60,6 +60,7 @@ var (
 	backoffs    = []workflow.Backoff{workflow.Fixed, workflow.Linear, workflow.Exponential}
 	outputModes = []workflow.OutputMode{workflow.Full, workflow.JSON, workflow.JSONPath, workflow.Regex, workflow.FirstLine}
 	edgeKinds   = []workflow.On{workflow.OnSuccess, workflow.OnLabel, workflow.OnWhen, workflow.OnElse, workflow.OnFailure, workflow.OnTimeout}
+	contexts    = []workflow.Context{workflow.AutoContext, workflow.PreviousContext, workflow.NoContext}
 	strategies  = []workflow.Strategy{workflow.Concatenate, workflow.Merge, workflow.Array, workflow.First, workflow.Vote}
 )
 
@@ -107,6 +108,17 @@ func (p *pass) modelOfStep(n *node) {
 		if s.Items.Text == "" {
 			p.broken(n.Pos, "for_each %q has no items", n.ID)
 		}
-	case *workflow.Task, *workflow.Human, *workflow.Choice:
+	case *workflow.Choice:
+		if s.On.Text != "" && s.Ask != nil {
+			p.broken(n.Pos, "%q has both a condition and a question", n.ID)
+		}
+		if s.Ask != nil && (len(s.Ask.Inputs) > 0 || s.Ask.Context != workflow.AutoContext) {
+			p.broken(n.Pos, "the question of %q has inputs or a context", n.ID)
+		}
+	case *workflow.Task:
+		if !slices.Contains(contexts, s.Context) {
+			p.broken(n.Pos, "%q has the unknown context %q", n.ID, s.Context)
+		}
+	case *workflow.Human:
 	}
 }

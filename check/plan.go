@@ -31,7 +31,7 @@ type WorkflowPlan struct {
 type PlanNode struct {
 	ID    string         `json:"id"`
 	Kind  string         `json:"kind"`
-	Uses  string         `json:"uses,omitempty"` // the agent of a task, the workflow of a call
+	Uses  string         `json:"uses,omitempty"` // the agent of a task or a question, the workflow of a call
 	Why   string         `json:"why,omitempty"`  // why that agent, where the task names none and one was chosen
 	Depth int            `json:"depth"`          // how many loops and for_each are around it
 	Wave  int            `json:"wave"`           // nodes of one graph with the same wave may start together
@@ -86,12 +86,13 @@ func (p *Plan) layout(one *WorkflowPlan, sum *bounder, w *workflow.Workflow) {
 // describe says what a node uses, how often its body runs each time, and why
 // it has no bound, if it has none.
 func (b *bounder) describe(w *workflow.Workflow, n *node) (uses string, inside workflow.Bound, why string) {
-	switch step := n.Step.(type) {
-	case *workflow.Task:
-		if _, known := b.in.agent(w, n, step).cost(step).CostUSD.Amount(); !known {
+	if t := n.task(); t != nil {
+		if _, known := b.in.agent(w, n, t).cost(t).CostUSD.Amount(); !known {
 			why = "the cost of its agent is not known"
 		}
-		return step.Agent, workflow.Bound{}, why
+		return t.Agent, workflow.Bound{}, why
+	}
+	switch step := n.Step.(type) {
 	case *workflow.Call:
 		return step.Workflow, workflow.Bound{}, ""
 	case *workflow.Loop:
@@ -102,7 +103,7 @@ func (b *bounder) describe(w *workflow.Workflow, n *node) (uses string, inside w
 			why = "the number of items of " + step.Items.Text + " is not known"
 		}
 		return "", count, why
-	case *workflow.Human, *workflow.Choice, *workflow.Combine:
+	case *workflow.Task, *workflow.Human, *workflow.Choice, *workflow.Combine:
 	}
 	return "", workflow.Bound{}, ""
 }

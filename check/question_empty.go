@@ -9,11 +9,22 @@ import (
 var questionEmpty = rule{
 	code:     "question-empty",
 	severity: workflow.Warning,
-	summary:  "a person is asked nothing",
+	summary:  "a person or an agent is asked nothing",
 	node: func(p *pass, n *node) {
-		h, ok := n.Step.(*workflow.Human)
-		if ok && strings.TrimSpace(h.Question.Text) == "" && n.Title == "" {
-			p.warnf(n.Pos, "say what the person is to decide", "%q has no question", n.ID)
+		question, who := "", "the person"
+		switch s := n.Step.(type) {
+		case *workflow.Human:
+			question = s.Question.Text
+		case *workflow.Choice:
+			if s.Ask == nil {
+				return
+			}
+			question, who = s.Ask.Prompt.Text, "the agent"
+		case *workflow.Task, *workflow.Call, *workflow.Combine, *workflow.Loop, *workflow.Each:
+			return
+		}
+		if strings.TrimSpace(question) == "" && n.Title == "" {
+			p.warnf(n.Pos, "say what "+who+" is to decide", "%q has no question", n.ID)
 		}
 	},
 }

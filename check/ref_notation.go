@@ -24,18 +24,17 @@ var refNotation = rule{
 		if n.Pos.Part == "" {
 			return
 		}
-		switch s := n.Step.(type) {
-		case *workflow.Task:
-			p.braces(n.Pos, s.Prompt.Text)
-			p.bracesOf(n, s.Inputs)
-			for _, name := range slices.Sorted(maps.Keys(s.Settings)) {
-				p.braces(placeOr(s.SettingsPos[name], n.Pos), s.Settings[name])
+		if t := n.Task(); t != nil {
+			p.braces(n.Pos, t.Prompt.Text)
+			for _, name := range slices.Sorted(maps.Keys(t.Settings)) {
+				p.braces(placeOr(t.SettingsPos[name], n.Pos), t.Settings[name])
 			}
+		}
+		p.bracesOf(n, n.bindings())
+		switch s := n.Step.(type) {
 		case *workflow.Human:
 			p.braces(n.Pos, s.Question.Text)
-		case *workflow.Call:
-			p.bracesOf(n, s.Inputs)
-		case *workflow.Choice, *workflow.Combine, *workflow.Loop, *workflow.Each:
+		case *workflow.Task, *workflow.Call, *workflow.Choice, *workflow.Combine, *workflow.Loop, *workflow.Each:
 		}
 	},
 }

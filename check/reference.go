@@ -20,6 +20,7 @@ var (
 	refItem           = rule{code: "ref-item", severity: workflow.Error, summary: "a reference has no meaning where it stands"}
 	refFailure        = rule{code: "ref-failure", severity: workflow.Error, summary: "failure is used where no error edge leads"}
 	refMaybeUndefined = rule{code: "ref-maybe-undefined", severity: workflow.Warning, summary: "a reference is defined on some paths only"}
+	conditionWord     = rule{code: "condition-word", severity: workflow.Note, summary: "a name that nothing defines is compared as text"}
 	refQuoted         = rule{code: "ref-quoted", severity: workflow.Warning, summary: "a reference inside quotes is plain text"}
 )
 
@@ -50,6 +51,8 @@ func codeOf(kind expr.ProblemKind, text textKind) string {
 		return "ref-maybe-undefined"
 	case expr.QuotedRef:
 		return "ref-quoted"
+	case expr.BareWord:
+		return "condition-word"
 	}
 	return "ref-unknown"
 }
@@ -78,8 +81,12 @@ func reportTexts(p *pass) {
 	for _, problem := range problems {
 		p.code = codeOf(problem.Kind, texts.at(problem.Pos))
 		report, detail, pos := p.errorf, problem.Detail, problem.Pos
-		if problem.Severity() == workflow.Warning {
+		switch problem.Severity() {
+		case workflow.Warning:
 			report = p.warnf
+		case workflow.Note:
+			report = p.notef
+		case workflow.Error:
 		}
 		switch {
 		case detail != "":
@@ -103,7 +110,7 @@ func remedy(kind expr.ProblemKind) string {
 		return "name a step of this workflow"
 	case expr.UnknownGroup:
 		return "name a parallel_group of this workflow"
-	case expr.Syntax, expr.UnknownName, expr.UnknownField, expr.Forward, expr.Self, expr.NotUpstream, expr.BadItem, expr.BadFailure, expr.MaybeUndefined, expr.QuotedRef:
+	case expr.Syntax, expr.UnknownName, expr.UnknownField, expr.Forward, expr.Self, expr.NotUpstream, expr.BadItem, expr.BadFailure, expr.MaybeUndefined, expr.QuotedRef, expr.BareWord:
 	}
 	return "declare it as an input, or have an earlier step write it"
 }

@@ -13,9 +13,9 @@ func kindWord(n *node) string {
 var retryNotTask = rule{
 	code:     "retry-not-task",
 	severity: workflow.Error,
-	summary:  "only a task is retried",
+	summary:  "only tasks and questions are retried",
 	node: func(p *pass, n *node) {
-		if _, ok := n.Step.(*workflow.Task); !ok && n.Retry != (workflow.Retry{}) {
+		if n.Task() == nil && n.Retry != (workflow.Retry{}) {
 			p.errorf(n.Pos, "retry the tasks in it, or repeat it with a loop", "%q is a %s and cannot be retried", n.ID, kindWord(n))
 		}
 	},

@@ -49,6 +49,7 @@ var rules = []*rule{
 	&elseAlone,
 	&plainBesideLabels,
 	&choiceNoRoute,
+	&choiceAsks,
 
 	&optionTwice,
 	&questionEmpty,
@@ -81,6 +82,7 @@ var rules = []*rule{
 	&refFailure,
 	&refMaybeUndefined,
 	&refQuoted,
+	&conditionWord,
 	&refNotation,
 
 	&workflowUnknown,

@@ -14,8 +14,8 @@ var shellSplice = rule{
 	severity: workflow.Error,
 	summary:  "a value would become part of a shell command",
 	node: func(p *pass, n *node) {
-		t, ok := n.Step.(*workflow.Task)
-		if !ok || p.in.agent(p.w, n, t).Executor != "shell" {
+		t := n.Task()
+		if t == nil || p.in.agent(p.w, n, t).Executor != "shell" {
 			return
 		}
 		for _, key := range []string{"command", "script"} {

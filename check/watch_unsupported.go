@@ -9,8 +9,8 @@ var watchUnsupported = rule{
 	severity: workflow.Error,
 	summary:  "a step waits for events, which nothing here can watch",
 	node: func(p *pass, n *node) {
-		t, ok := n.Step.(*workflow.Task)
-		if !ok {
+		t := n.Task()
+		if t == nil {
 			return
 		}
 		if event, ok := watched(t.Settings["watch"]); ok {

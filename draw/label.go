@@ -22,7 +22,7 @@ const (
 // title is the headline of a node.
 func title(n *workflow.Node) string {
 	if c, ok := n.Step.(*workflow.Choice); ok && n.Title == "" && madeUp.MatchString(n.ID) {
-		return shorten(written(c.On.Text, c.On.Src), widestTitle)
+		return shorten(choiceText(c), widestTitle)
 	}
 	return shorten(cmp.Or(n.Title, n.ID), widestTitle)
 }
@@ -46,7 +46,7 @@ func noteText(n *workflow.Node) string {
 	case *workflow.Call:
 		return "runs " + s.Workflow
 	case *workflow.Choice:
-		if text := written(s.On.Text, s.On.Src); text != title(n) {
+		if text := choiceText(s); text != title(n) {
 			return text
 		}
 		return ""
@@ -58,6 +58,15 @@ func noteText(n *workflow.Node) string {
 		return eachText(s)
 	}
 	return ""
+}
+
+// choiceText is what a choice decides by: its condition or its question.
+func choiceText(c *workflow.Choice) string {
+	if c.Ask != nil {
+		question, _, _ := strings.Cut(written(c.Ask.Prompt.Text, c.Ask.Prompt.Src), "\n")
+		return question
+	}
+	return written(c.On.Text, c.On.Src)
 }
 
 func eachText(s *workflow.Each) string {

@@ -34,7 +34,7 @@ func (x executors) Run(ctx context.Context, run string, task *engine.StartTask, 
 func agentTask(run, dir string, def *agent.Definition, cmd *engine.StartTask, at Attempt) *agent.Task {
 	t := &agent.Task{
 		Run: run, Address: cmd.Address, Attempt: cmd.Attempt, Key: cmd.Key(run), Again: cmd.Again, Workflow: cmd.Workflow, Node: cmd.Node,
-		Agent: def, Prompt: cmd.Prompt, Settings: def.With(cmd.Settings), Decide: cmd.Decide, Feedback: cmd.Feedback, Dir: dir,
+		Agent: def, Prompt: cmd.Prompt, Settings: def.With(cmd.Settings), Decide: cmd.Decide, Asks: cmd.Asks, Feedback: cmd.Feedback, Dir: dir,
 		Ask: at.Ask, Artifacts: at.Artifacts,
 	}
 	if at.Keep != nil {
@@ -47,6 +47,9 @@ func agentTask(run, dir string, def *agent.Definition, cmd *engine.StartTask, at
 	}
 	if cmd.Output != nil {
 		t.Output = *cmd.Output
+	}
+	for _, r := range cmd.Received {
+		t.Received = append(t.Received, agent.Received(r))
 	}
 	for _, in := range cmd.Inputs {
 		t.Inputs = append(t.Inputs, agent.Input(in))

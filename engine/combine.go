@@ -8,10 +8,14 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// choose ends a choice at once. What reached it is its output, so that it goes
-// on to where the choice leads.
+// choose ends a choice at once, unless its question has to be asked: then it goes on
+// as a task. What reached it is its output, so that it goes on to where the choice leads.
 func (r *Run) choose(in *inst) {
-	if fault := r.succeed(in, previous(in.from())); fault != nil {
+	reached := previous(in.from())
+	if in.n.place.Asks && in.n.conditional && !in.isAnswered(reached) {
+		r.list(in)
+		r.admitTask(in)
+	} else if fault := r.succeed(in, reached); fault != nil {
 		r.fail(in, fault)
 	}
 }

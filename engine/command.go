@@ -20,6 +20,7 @@ type StartTask struct {
 	Attempt  int    // from 1
 	Prompt   string
 	Inputs   []Input
+	Received []Received // what its live in-edges brought, where the task is given that
 	Settings map[string]any
 	Feedback string        // what was wrong with the attempt before; "" nothing
 	Timeout  time.Duration // the engine cancels the attempt after this; zero: never
@@ -35,6 +36,7 @@ type Place struct {
 	Node     string
 	Agent    string
 	Decide   []string         // labels, one of which the output must name; empty: none
+	Asks     bool             // it is the question of a choice: the output is a decision and its reason, the decision "else" for none
 	Output   *workflow.Output // how the output will be read
 	Labels   map[string]string
 }
@@ -48,6 +50,15 @@ func (c *StartTask) Key(run string) string {
 type Input struct {
 	Name  string
 	Value any
+}
+
+// Received is what reached a task from a step, with what a router, a person or a
+// question in between decided, and why.
+type Received struct {
+	Step     string
+	Output   any // null where there is only a decision
+	Decision string
+	Reason   string
 }
 
 // CancelTask ends an attempt and every process that it started.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,6 +57,8 @@ type node struct {
 	need  int32   // live in-edges that a join waits for; 0: all
 
 	conditional bool // has label or when edges
+	receives    bool // a task, or a question, that is given what reaches it
+	answers     bool // a human to whom the question of the choice behind it belongs
 	onFailure   bool // has error edges
 	onTimeout   bool // has timeout edges
 
@@ -188,17 +191,17 @@ func (c *compiler) node(g *graph, n *node, def *workflow.Node) {
 func (c *compiler) step(n *node) {
 	switch s := n.does.(type) {
 	case *workflow.Task:
-		c.prompt(n, s.Prompt.Text)
-		n.inputs, n.place.Agent = c.bindings(s.Inputs), s.Agent
-		if len(s.Settings) > 0 {
-			n.settings = c.value(s.Settings)
-		}
+		c.task(n, s)
 	case *workflow.Human:
 		c.prompt(n, s.Question.Text)
 	case *workflow.Call:
 		n.inputs, n.place.Agent = c.bindings(s.Inputs), s.Workflow
 	case *workflow.Choice:
 		n.on, n.write = c.expr(s.On.Text), -1
+		if s.Ask != nil {
+			c.task(n, s.Ask)
+			n.place.Asks, n.receives = true, true
+		}
 	case *workflow.Combine:
 		for _, in := range s.Inputs {
 			n.from = append(n.from, c.expr(in.Text))
@@ -213,6 +216,23 @@ func (c *compiler) step(n *node) {
 			c.fail("for_each %q repeats nothing", n.def.ID)
 		}
 	}
+}
+
+func (c *compiler) task(n *node, t *workflow.Task) {
+	c.prompt(n, t.Prompt.Text)
+	n.inputs, n.place.Agent = c.bindings(t.Inputs), t.Agent
+	if len(t.Settings) > 0 {
+		n.settings = c.value(t.Settings)
+	}
+	n.receives = t.Context == workflow.PreviousContext || t.Context == workflow.AutoContext && len(t.Inputs) == 0 && !refersBack(n.prompt)
+}
+
+// refersBack says whether a prompt names what it is about: something that came before
+// it, or an item.
+func refersBack(t *expr.Template) bool {
+	return t != nil && slices.ContainsFunc(t.Refs(), func(r *expr.Ref) bool {
+		return r.Kind != expr.Inputs && r.Kind != expr.Index && r.Kind != expr.Iteration
+	})
 }
 
 // prompt compiles what a node says.

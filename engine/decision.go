@@ -14,12 +14,13 @@ type verdict struct {
 	label   string
 	rule    string
 	said    string // what was read, for the error
+	loose   bool   // the label is only a word in what was read
 }
 
-// decision reads the decision of an instance that ended well.
-func (r *Run) decision(in *inst) (verdict, error) {
-	if !in.n.isChoice() || in.n.on == nil {
-		return readDecision(in.n.place.Decide, in.output), nil
+// decision reads the decision of an instance that ended well from what it said.
+func (in *inst) decision(said any) (verdict, error) {
+	if in.n.on == nil {
+		return readDecision(in.n.place.Decide, said), nil
 	}
 	value, err := in.n.on.Eval(in.behind())
 	if err != nil {
@@ -32,7 +33,7 @@ func (r *Run) decision(in *inst) (verdict, error) {
 
 // readDecision finds the label that a value names, as semantics §1 says.
 func readDecision(labels []string, value any) verdict {
-	if said, ok := decisionField(value); ok {
+	if said, ok := field(value, "decision", "route", "category"); ok {
 		v := readValue(labels, said)
 		v.rule = "JSON field"
 		return v
@@ -52,7 +53,7 @@ func readValue(labels []string, value any) verdict {
 	}
 	for _, w := range words {
 		if label, ok := sameLabel(labels, w); ok {
-			return verdict{true, label, "output", w}
+			return verdict{matched: true, label: label, rule: "output", said: w}
 		}
 	}
 	return verdict{said: words[1]}
@@ -65,18 +66,18 @@ func readText(labels []string, text string) verdict {
 	}
 	for _, t := range tries {
 		if label, ok := sameLabel(labels, t.said); ok {
-			return verdict{true, label, t.rule, t.said}
+			return verdict{matched: true, label: label, rule: t.rule, said: t.said}
 		}
 	}
 	if label, ok := onlyWord(labels, text); ok {
-		return verdict{true, label, "only label in the text", label}
+		return verdict{matched: true, label: label, rule: "only label in the text", said: label, loose: true}
 	}
 	return verdict{said: text}
 }
 
-// decisionField is the field decision, route or category of a JSON object, also
-// of one that is still text.
-func decisionField(value any) (any, bool) {
+// field is the first of some fields that a JSON object has, also one that is still
+// text.
+func field(value any, keys ...string) (any, bool) {
 	object, ok := value.(map[string]any)
 	if text, isText := value.(string); isText && looksLikeObject(text) {
 		parsed, err := workflow.ParseJSON([]byte(text))
@@ -87,7 +88,7 @@ func decisionField(value any) (any, bool) {
 	if !ok {
 		return nil, false
 	}
-	for _, key := range []string{"decision", "route", "category"} {
+	for _, key := range keys {
 		if v, found := object[key]; found {
 			return v, true
 		}

@@ -62,7 +62,7 @@ func (in *inst) fact(kind FactKind, text string) Fact {
 		Attempt: int(in.attempt), Status: in.status, Text: text, Usage: in.usage,
 	}
 	if kind == StepEnded {
-		f.Output = in.output
+		f.Output = in.shown()
 	}
 	return f
 }

@@ -89,12 +89,19 @@ func (g *generator) node(id string, later []string) workflow.Node {
 	case k < 30:
 		n.Step = &workflow.Human{Question: workflow.Template{Text: "go?"}, Custom: g.chance(20)}
 	case k < 42:
-		n.Step = &workflow.Choice{}
-		n.Output.Var = ""
+		c := &workflow.Choice{}
+		if g.chance(50) {
+			c.Ask = &workflow.Task{Agent: "x", Prompt: workflow.Template{Text: "Good? ${previous.reason}"}}
+			n.Retry = workflow.Retry{Attempts: g.IntN(3)}
+		}
+		n.Step, n.Output.Var = c, ""
 	case k < 50:
 		n.Step = &workflow.Combine{Strategy: [...]workflow.Strategy{workflow.Concatenate, workflow.Array, workflow.First, workflow.Vote, workflow.Merge}[g.IntN(5)]}
 	default:
-		n.Step = &workflow.Task{Agent: "x", Prompt: workflow.Template{Text: "${vars.v0} ${previous.output} ${iteration}"}}
+		n.Step = &workflow.Task{
+			Agent: "x", Prompt: workflow.Template{Text: [...]string{"${vars.v0} ${previous.output} ${iteration}", "go on"}[g.IntN(2)]},
+			Context: [...]workflow.Context{workflow.AutoContext, workflow.PreviousContext, workflow.NoContext}[g.IntN(3)],
+		}
 		n.Once = g.chance(5)
 		n.Retry = workflow.Retry{Attempts: g.IntN(4), Delay: time.Duration(g.IntN(3)) * time.Second, Backoff: workflow.Linear}
 		if g.chance(20) {
@@ -155,7 +162,7 @@ func (g *generator) edges(from string, step workflow.Step, later, around []strin
 			}
 		}
 	}
-	if _, choice := step.(*workflow.Choice); !choice && g.chance(20) {
+	if c, choice := step.(*workflow.Choice); (!choice || c.Ask != nil) && g.chance(20) {
 		if to := target(); to != workflow.Again {
 			add(workflow.Edge{To: to, On: workflow.OnFailure})
 		}

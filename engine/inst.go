@@ -24,7 +24,7 @@ type inst struct {
 	answers []kept        // for the next attempt
 	shut    time.Time     // when a question about it was over last
 	left    time.Duration // of the timeout of an attempt that waits for a person
-	workers []*inst       // of a choice: the steps whose results reach it
+	passed  *passed       // of what hands on what reaches it
 
 	// of a composite, one of them
 	body  *region
@@ -92,15 +92,21 @@ func (r *Run) follow(in *inst) {
 	if in.n.isLoop() {
 		return // its entries do
 	}
+	if in.n.hands() {
+		in.passed = &passed{}
+	}
 	for _, p := range in.from() {
 		by := p.by
+		if in.passed != nil {
+			in.passed.reach(&p, in.n.isChoice())
+		}
 		switch {
 		case in.n.isChoice() && by.n.isChoice():
-			in.workers = append(in.workers, by.workers...)
+			in.passed.workers = append(in.passed.workers, by.passed.workers...)
 		case in.n.isChoice():
-			in.workers = append(in.workers, by)
+			in.passed.workers = append(in.passed.workers, by)
 		case by.n.isChoice():
-			for _, w := range by.workers {
+			for _, w := range by.passed.workers {
 				w.continued = true
 			}
 		default:

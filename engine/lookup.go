@@ -38,12 +38,7 @@ func (v *view) Lookup(ref *expr.Ref) (any, bool) {
 	case expr.Groups:
 		return v.group(ref.Name, ref.Field)
 	case expr.Previous:
-		if v.behind {
-			return v.self.output, true
-		}
-		if v.self != nil {
-			return previous(v.self.from()), true
-		}
+		return v.previous(ref.Field)
 	case expr.Failure:
 		return v.failure(ref.Field)
 	case expr.Item, expr.Index:
@@ -51,6 +46,30 @@ func (v *view) Lookup(ref *expr.Ref) (any, bool) {
 	case expr.Iteration:
 		return v.iteration(), true
 	case expr.Unresolved:
+	}
+	return nil, false
+}
+
+// previous gives what leads here, or what was decided on the way.
+func (v *view) previous(field string) (any, bool) {
+	if v.self == nil {
+		return nil, false
+	}
+	from := v.self.from()
+	if v.behind {
+		from = []parcel{{by: v.self}}
+	}
+	if field == "output" {
+		return previous(from), true
+	}
+	for i := range from {
+		switch h := from[i].decided(); {
+		case h == nil:
+		case field == "decision" && h.decision != "":
+			return h.decision, true
+		case field == "reason" && h.reason != "":
+			return h.reason, true
+		}
 	}
 	return nil, false
 }
@@ -258,7 +277,7 @@ func skippedResult(n *node) map[string]any {
 // result is the instance as Result lists it.
 func (r *Run) result(in *inst) StepResult {
 	res := StepResult{
-		Address: in.address, Node: in.n.def.ID, Agent: in.n.place.Agent, Status: in.status, Output: in.output, Error: in.err,
+		Address: in.address, Node: in.n.def.ID, Agent: in.n.place.Agent, Status: in.status, Output: in.shown(), Error: in.err,
 		DurationMS: in.durationMS(), Attempts: int(in.attempt), Iteration: int(in.iteration), StepIndex: in.n.step,
 		Started: r.began.Add(in.started), Usage: in.usage,
 	}

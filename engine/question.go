@@ -378,6 +378,7 @@ func (r *Run) answered(e Envelope, ev *Answered) {
 	r.tell(in, AnswerGiven, text)
 	switch q.Kind {
 	case GateQuestion:
+		in.passed.decision, in.passed.reason = value, ev.Comment
 		r.gateAnswered(in, value, by)
 	case LostQuestion:
 		r.lostAnswered(in, value)

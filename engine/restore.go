@@ -307,8 +307,9 @@ func (c *codec) instance(in *inst) {
 	past := c.Writes && in.phase == finished && (in.reg == nil || in.reg.scope.over)
 	started := in.cmd != nil
 	asks := len(in.open)+len(in.asked)+len(in.answers) > 0
-	holds := !past && (len(in.workers) > 0 || in.body != nil || in.child != nil || in.each != nil)
-	c.Bools(&past, &started, &asks, &holds, &in.expired, &in.unsent, &in.granted, &in.counted, &in.continued, &in.resting)
+	hands := in.passed != nil && (!past || in.wasAsked())
+	holds := !past && (in.body != nil || in.child != nil || in.each != nil)
+	c.Bools(&past, &started, &asks, &hands, &holds, &in.expired, &in.unsent, &in.granted, &in.counted, &in.continued, &in.resting)
 	c.node(&in.n)
 	twoway.Text(c.Codec, &in.address)
 	twoway.Text(c.Codec, &in.status)
@@ -339,6 +340,9 @@ func (c *codec) instance(in *inst) {
 		twoway.JSON(c.Codec, &in.shut)
 		twoway.Number(c.Codec, &in.left)
 	}
+	if hands {
+		c.passed(&in.passed)
+	}
 	if past {
 		return
 	}
@@ -348,11 +352,21 @@ func (c *codec) instance(in *inst) {
 		c.command(in)
 	}
 	if holds {
-		twoway.List(c.Codec, &in.workers, c.inst)
 		c.region(&in.body)
 		c.scope(&in.child)
 		c.each(&in.each)
 	}
+}
+
+func (c *codec) passed(p **passed) {
+	if !c.Writes {
+		*p = &passed{}
+	}
+	h := *p
+	twoway.List(c.Codec, &h.from, c.inst)
+	twoway.List(c.Codec, &h.workers, c.inst)
+	twoway.Text(c.Codec, &h.decision)
+	twoway.Text(c.Codec, &h.reason)
 }
 
 func (c *codec) command(in *inst) {

@@ -126,7 +126,7 @@ func (s *scope) pathEnded(in *inst) {
 		s.sinks = append(s.sinks, in)
 		return
 	}
-	for _, w := range in.workers {
+	for _, w := range in.passed.workers {
 		if w.scope() == s {
 			s.sinks = append(s.sinks, w)
 		}

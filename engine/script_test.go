@@ -90,6 +90,7 @@ type script struct {
 	limits  workflow.Limits
 	tasks   map[string]engine.TaskFacts
 	facts   bool
+	context bool // show what tasks receive
 	digests map[string]string
 	out     strings.Builder
 }
@@ -148,7 +149,8 @@ func (s *script) do(verb string, args []string, line string) error {
 		return s.step(&engine.TaskEnded{Address: args[0], Attempt: s.attempt(args[0]), Fault: s.fault(args[1], args[2]), Usage: s.usage()})
 	case "answer", "leave-answer":
 		address, value, _ := strings.Cut(rest, " ")
-		return s.step(&engine.Answered{ID: address, Value: unquote(value), By: "ann", Digest: s.digests[address]}, verb != "answer")
+		value, comment, _ := strings.Cut(value, " # ")
+		return s.step(&engine.Answered{ID: address, Value: unquote(value), By: "ann", Comment: comment, Digest: s.digests[address]}, verb != "answer")
 	case "ask":
 		var options []workflow.Option
 		for o := range strings.SplitSeq(args[1], "|") {
@@ -196,6 +198,9 @@ func (s *script) do(verb string, args []string, line string) error {
 		return s.crash()
 	case "fork":
 		return s.fork(rest)
+	case "context":
+		s.context = true
+		return nil
 	case "facts":
 		s.facts = true
 		return nil
@@ -302,6 +307,13 @@ func (s *script) show(commands []engine.Command) {
 			printField(&s.out, "prompt", c.Prompt)
 			for _, in := range c.Inputs {
 				fmt.Fprintf(&s.out, " %s=%s", in.Name, workflow.FormatJSON(in.Value))
+			}
+			for _, r := range c.Received {
+				if s.context {
+					fmt.Fprintf(&s.out, " from %s %s", r.Step, workflow.FormatJSON(r.Output))
+					printField(&s.out, "decision", r.Decision)
+					printField(&s.out, "reason", r.Reason)
+				}
 			}
 			if len(c.Decide) > 0 {
 				fmt.Fprintf(&s.out, " decide=%s", strings.Join(c.Decide, "|"))

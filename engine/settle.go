@@ -25,9 +25,13 @@ func (n *node) read(given any) (any, error) {
 // can be chosen; otherwise it says what is wrong and leaves the instance as it
 // was.
 func (r *Run) succeed(in *inst, given any) *Fault {
-	value, err := in.n.read(given)
+	said, err := in.n.read(given)
 	if err != nil {
 		return &Fault{Kind: FaultBadOutput, Message: err.Error()}
+	}
+	value := said
+	if in.wasAsked() {
+		value, _ = in.n.read(previous(in.from()))
 	}
 	before := in.env
 	in.status, in.output = Success, value
@@ -36,7 +40,7 @@ func (r *Run) succeed(in *inst, given any) *Fault {
 		r.seq++
 		in.env = in.env.set(in.reg.levels(), in.n.write, &write{r.seq, value})
 	}
-	taken, fault := r.route(in, false)
+	taken, fault := r.route(in, said)
 	if fault != nil {
 		in.status, in.output, in.env = Running, nil, before
 		return fault
@@ -65,7 +69,7 @@ func (r *Run) conclude(in *inst) {
 	r.seq++
 	in.seq = r.seq
 	in.scope().remember(in)
-	if !in.n.isChoice() || in.err != "" {
+	if !in.n.isChoice() || in.err != "" || in.wasAsked() {
 		r.tell(in, StepEnded, in.err)
 	}
 }
@@ -92,10 +96,10 @@ func previous(from []parcel) any {
 	return list
 }
 
-// route says which out-edges the instance takes. After a failure that is tolerated
-// no decision exists, so no label matches.
-func (r *Run) route(in *inst, failed bool) (taken []bool, fault *Fault) {
-	n := in.n
+// route says which out-edges the instance takes, given what it said. After a failure
+// that is tolerated no decision exists, so no label matches.
+func (r *Run) route(in *inst, said any) (taken []bool, fault *Fault) {
+	n, failed := in.n, in.status != Success
 	taken = make([]bool, len(n.out))
 	for i, e := range n.out {
 		taken[i] = !n.conditional && (e.on == workflow.OnSuccess || e.on == workflow.OnElse)
@@ -106,7 +110,7 @@ func (r *Run) route(in *inst, failed bool) (taken []bool, fault *Fault) {
 	var decision verdict
 	if len(n.place.Decide) > 0 && !failed {
 		var err error
-		if decision, err = r.decision(in); err != nil {
+		if decision, err = in.decision(said); err != nil {
 			return taken, &Fault{Kind: FaultError, Message: err.Error(), Permanent: true}
 		}
 	}
@@ -124,6 +128,7 @@ func (r *Run) route(in *inst, failed bool) (taken []bool, fault *Fault) {
 	}
 	switch {
 	case found:
+		in.decided(decision, said)
 		r.tellDecision(in, decision, taken)
 	case !failed:
 		return taken, noRoute(n, decision)
@@ -237,7 +242,7 @@ func (r *Run) judge(in *inst) {
 			r.settleAll(in.reg, in.n, dead)
 			return
 		}
-		taken, fault := r.route(in, true)
+		taken, fault := r.route(in, nil)
 		if fault != nil {
 			r.warn(in, "%s", fault.Message)
 			clear(taken)

@@ -253,7 +253,7 @@ func (s *simulation) answerTask(c *engine.StartTask) engine.Event {
 	case k < 16:
 		ev.Fault = &engine.Fault{Kind: engine.FaultQuota, Message: "quota", Until: s.now.Add(time.Minute)}
 	default:
-		ev.Output = [...]string{"a", "b", "c", "It is a.", `{"decision": "b"}`, "", "nothing"}[s.IntN(7)]
+		ev.Output = [...]string{"a", "b", "c", "It is a.", `{"decision": "b", "reason": "why"}`, "", "nothing"}[s.IntN(7)]
 	}
 	return ev
 }

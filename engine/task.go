@@ -63,6 +63,7 @@ func (r *Run) render(in *inst) (*StartTask, error) {
 	if cmd.Inputs, err = r.bind(in, n.inputs); err != nil {
 		return nil, err
 	}
+	cmd.Inputs, cmd.Received = append(cmd.Inputs, in.about()...), r.received(in)
 	if n.settings != nil {
 		settings, err := n.settings.Eval(in.view())
 		if err != nil {

@@ -1,12 +1,20 @@
 package engine
 
-import "github.com/hocket-dev/hocket/workflow"
+import (
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
 
 // edges compiles the edges of a graph and of the bodies in it. It runs when all
 // nodes are known, because an exit leads out of its graph.
 func (c *compiler) edges(g *graph, def *workflow.Graph) {
 	for _, n := range g.nodes {
 		n.options = def.Offered(n.def)
+		if behind := def.AskedBehind(n.def); behind != nil {
+			n.answers = true
+			c.prompt(n, strings.TrimSpace(n.does.(*workflow.Human).Question.Text+"\n\n"+behind.Task().Prompt.Text))
+		}
 	}
 	local := make(map[string]*node, len(g.nodes))
 	for _, n := range g.nodes {
@@ -102,10 +110,11 @@ func (c *compiler) finish(g *graph) {
 }
 
 func (c *compiler) summarize(n *node) {
-	seen := map[string]bool{}
+	seen, other := map[string]bool{}, false
 	for _, e := range n.out {
 		switch e.on {
 		case workflow.OnSuccess, workflow.OnElse:
+			other = other || e.on == workflow.OnElse
 		case workflow.OnLabel:
 			n.conditional = true
 			if !seen[e.def.Label] {
@@ -119,6 +128,9 @@ func (c *compiler) summarize(n *node) {
 		case workflow.OnTimeout:
 			n.onTimeout = true
 		}
+	}
+	if n.place.Asks && other {
+		n.place.Decide = append(n.place.Decide, string(workflow.OnElse))
 	}
 }
 

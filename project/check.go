@@ -14,7 +14,7 @@ import (
 //
 // It first gives every task that names no agent one, see [agent.Set.Choose]: what
 // is pinned with a run holds on every machine.
-func (l *Loaded) Check(replied func(w *workflow.Workflow, node string) bool) workflow.Diagnostics {
+func (l *Loaded) Check(replied func(*workflow.Node) bool) workflow.Diagnostics {
 	l.choose()
 	limits := l.Limits
 	if l.alone { // what they leave is given to the task
@@ -111,7 +111,7 @@ func (l *Loaded) Plan() check.Plan {
 	for _, c := range l.chosen {
 		for _, w := range plan.Workflows {
 			for i := range w.Nodes {
-				if w.Name == c.w.Name && w.Nodes[i].ID == c.node {
+				if w.Name == c.w.Name && w.Nodes[i].ID == c.node.ID {
 					w.Nodes[i].Why = c.reason
 				}
 			}

@@ -13,8 +13,7 @@ const codeChosen = "agent-chosen"
 // chosen is a task that was given an agent.
 type chosen struct {
 	w      *workflow.Workflow
-	node   string
-	pos    workflow.Pos
+	node   *workflow.Node
 	agent  string
 	reason string
 }
@@ -27,14 +26,14 @@ func (l *Loaded) choose() {
 	}
 	l.settled = true
 	for _, w := range check.Workflows(l.Bundle) {
-		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
-			task, ok := n.Step.(*workflow.Task)
-			if !ok || task.Agent != "" {
+		w.Body.Walk(func(g *workflow.Graph, n *workflow.Node) {
+			task := g.TaskOf(n)
+			if task == nil || task.Agent != "" {
 				return
 			}
 			if c, ok := l.project.Agents.Choose(n.ID+" "+n.Title+" "+task.Prompt.Text, task.Settings); ok {
 				task.Agent = c.Name
-				l.chosen = append(l.chosen, chosen{w, n.ID, n.Pos, c.Name, c.Reason})
+				l.chosen = append(l.chosen, chosen{w, n, c.Name, c.Reason})
 			}
 		})
 	}
@@ -42,19 +41,19 @@ func (l *Loaded) choose() {
 
 // chosenAgents are notes about the agents that nobody named: of tasks, and of
 // definitions that tasks use. Where a reply is given, no agent works.
-func (l *Loaded) chosenAgents(replied func(w *workflow.Workflow, node string) bool) workflow.Diagnostics {
+func (l *Loaded) chosenAgents(replied func(*workflow.Node) bool) workflow.Diagnostics {
 	var found workflow.Diagnostics
 	for _, c := range l.chosen {
-		if replied == nil || !replied(c.w, c.node) {
-			found = append(found, workflow.Notef(c.pos, codeChosen, "name another at the step, or the project's default in config.yml, if that is wrong",
-				"%q is done by %s, %s", c.node, c.agent, c.reason))
+		if replied == nil || !replied(c.node) {
+			found = append(found, workflow.Notef(c.node.Pos, codeChosen, "name another at the step, or the project's default in config.yml, if that is wrong",
+				"%q is done by %s, %s", c.node.ID, c.agent, c.reason))
 		}
 	}
 	var seen []string
 	for _, w := range check.Workflows(l.Bundle) {
-		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
-			task, ok := n.Step.(*workflow.Task)
-			if !ok || replied != nil && replied(w, n.ID) {
+		w.Body.Walk(func(g *workflow.Graph, n *workflow.Node) {
+			task := g.TaskOf(n)
+			if task == nil || replied != nil && replied(n) {
 				return
 			}
 			d, _, err := l.project.Agents.ResolveLane(task.Agent, w.RoleOf(task.Agent))

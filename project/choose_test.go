@@ -74,7 +74,7 @@ func TestChosenExecutors(t *testing.T) {
 	if len(found) != 1 || found[0].Summary != `agent "poet" runs on claude, the only one that can work from a prompt here` || !strings.HasSuffix(found[0].File, "poet.yml") {
 		t.Errorf("found %v", found)
 	}
-	if found = l.Check(func(*workflow.Workflow, string) bool { return true }); len(found) > 0 {
+	if found = l.Check(func(*workflow.Node) bool { return true }); len(found) > 0 {
 		t.Errorf("with replies: %v", found)
 	}
 }

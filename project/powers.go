@@ -104,9 +104,9 @@ func (l *Loaded) tasks(do func(*workflow.Workflow, *workflow.Node, *workflow.Tas
 		return
 	}
 	for _, w := range check.Workflows(l.Bundle) {
-		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
-			task, ok := n.Step.(*workflow.Task)
-			if !ok {
+		w.Body.Walk(func(g *workflow.Graph, n *workflow.Node) {
+			task := g.TaskOf(n)
+			if task == nil {
 				return
 			}
 			// Where only the executor is missing, there is a definition all the same.

@@ -23,8 +23,8 @@ func (l *Loaded) readPrompts(w *workflow.Workflow) {
 	read := false
 	var before []string // inputs that are asked for without the prompts
 	w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
-		task, ok := n.Step.(*workflow.Task)
-		if !ok || task.Settings[promptFile] == nil && task.Settings[templateName] == nil {
+		task := n.Task()
+		if task == nil || task.Settings[promptFile] == nil && task.Settings[templateName] == nil {
 			return
 		}
 		if !read {

@@ -246,10 +246,7 @@ func allCodes() map[string]string {
 		all[code] = ""
 	}
 	for _, r := range check.Rules() {
-		kind := "An error: "
-		if r.Severity == workflow.Warning {
-			kind = "A warning: "
-		}
+		kind := map[workflow.Severity]string{workflow.Error: "An error: ", workflow.Warning: "A warning: ", workflow.Note: "A note: "}[r.Severity]
 		all[r.Code] = kind + r.Summary + "."
 	}
 	return all

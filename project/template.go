@@ -23,8 +23,7 @@ const templateName = "template"
 
 // missing is a task without the prompt that it names.
 type missing struct {
-	w    *workflow.Workflow
-	node string
+	node *workflow.Node
 	workflow.Diagnostic
 }
 
@@ -42,7 +41,7 @@ func (l *Loaded) readTemplate(w *workflow.Workflow, n *workflow.Node, task *work
 		l.apply(use{w: w, node: n, task: task, template: t, name: name, pos: pos})
 		return
 	}
-	l.missing = append(l.missing, missing{w, n.ID, workflow.Errorf(pos, codeTemplate, templateHint(name, homes), "there is no prompt %q", name)})
+	l.missing = append(l.missing, missing{n, workflow.Errorf(pos, codeTemplate, templateHint(name, homes), "there is no prompt %q", name)})
 }
 
 // template is the prompt of a name, nil if no file holds it.
@@ -118,10 +117,10 @@ func templateHint(name string, homes []string) string {
 
 // missingPrompts are the mistakes of tasks without their prompts. One with a
 // scripted reply needs none, so then it is only worth a warning.
-func (l *Loaded) missingPrompts(replied func(w *workflow.Workflow, node string) bool) workflow.Diagnostics {
+func (l *Loaded) missingPrompts(replied func(*workflow.Node) bool) workflow.Diagnostics {
 	var found workflow.Diagnostics
 	for _, m := range l.missing {
-		if replied != nil && replied(m.w, m.node) {
+		if replied != nil && replied(m.node) {
 			m.Severity, m.Detail = workflow.Warning, "its reply is used instead; "+m.Detail
 		}
 		found = append(found, m.Diagnostic)

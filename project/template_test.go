@@ -42,7 +42,7 @@ func TestMissingPrompts(t *testing.T) {
 	if found[0].Line != 2 || found[0].Column != 37 {
 		t.Errorf("the first mistake stands at %s", found[0].Pos)
 	}
-	replied := func(_ *workflow.Workflow, node string) bool { return node == "a" }
+	replied := func(n *workflow.Node) bool { return n.ID == "a" }
 	if found = l.Check(replied); found[0].Severity != workflow.Warning || found[1].Severity != workflow.Error {
 		t.Errorf("with a reply for one of them: %v", found)
 	}

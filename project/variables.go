@@ -138,7 +138,7 @@ func (l *Loaded) unfit(u use, ref *expr.Ref) {
 	if uses := u.template.find(name); len(uses) > 0 {
 		pos = uses[0]
 	}
-	l.missing = append(l.missing, missing{u.w, u.node.ID, workflow.Errorf(u.pos, codeTemplateVariable,
+	l.missing = append(l.missing, missing{u.node, workflow.Errorf(u.pos, codeTemplateVariable,
 		"give it a reference alone, such as ${draft}, or change the prompt", "the prompt %q cannot use %q as %s does", u.name, name, lineOf(pos))})
 }
 
@@ -183,7 +183,7 @@ func (l *Loaded) unmetVariables(w *workflow.Workflow, before []string) {
 			}
 			seen = append(seen, ref.Name)
 			l.unmet = slices.Concat(l.unmet, uses, []workflow.Pos{u.template.src.Pos})
-			l.missing = append(l.missing, missing{w, u.node.ID, workflow.Errorf(u.pos, codeTemplateVariable,
+			l.missing = append(l.missing, missing{u.node, workflow.Errorf(u.pos, codeTemplateVariable,
 				fmt.Sprintf("give it at the step, `inputs: {%s: …}`, or to the workflow", ref.Name),
 				"nothing gives %q, which the prompt %q uses in %s", ref.Name, u.name, lineOf(uses[0]))})
 		}

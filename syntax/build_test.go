@@ -90,7 +90,7 @@ func job(n *workflow.Node) *workflow.Job {
 func step(n *workflow.Node) *workflow.Job {
 	switch s := n.Step.(type) {
 	case *workflow.Task:
-		j := bind(workflow.Agent(s.Agent, s.Prompt.Text), s.Inputs)
+		j := bind(workflow.Agent(s.Agent, s.Prompt.Text), s.Inputs).Context(s.Context)
 		for _, name := range slices.Sorted(maps.Keys(s.Settings)) {
 			j.Setting(name, s.Settings[name])
 		}
@@ -100,7 +100,14 @@ func step(n *workflow.Node) *workflow.Job {
 	case *workflow.Call:
 		return bind(workflow.Invoke(s.Workflow), s.Inputs)
 	case *workflow.Choice:
-		return workflow.Decide(s.On.Text)
+		if s.Ask == nil {
+			return workflow.Decide(s.On.Text)
+		}
+		j := workflow.Question(s.Ask.Agent, s.Ask.Prompt.Text)
+		for _, name := range slices.Sorted(maps.Keys(s.Ask.Settings)) {
+			j.Setting(name, s.Ask.Settings[name])
+		}
+		return j
 	case *workflow.Combine:
 		var refs []string
 		for _, in := range s.Inputs {

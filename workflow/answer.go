@@ -13,8 +13,8 @@ const (
 )
 
 // Offered are the answers that a person may give to a human node of g: its own
-// options; else the labels of its edges; else, unless any text will do, approve
-// and reject.
+// options; else the labels of its edges, or those of the question behind it; else,
+// unless any text will do, approve and reject.
 func (g *Graph) Offered(n *Node) []Option {
 	h, ok := n.Step.(*Human)
 	if !ok {
@@ -23,18 +23,91 @@ func (g *Graph) Offered(n *Node) []Option {
 	if len(h.Options) > 0 {
 		return h.Options
 	}
+	asks := n
+	if behind := g.AskedBehind(n); behind != nil {
+		asks = behind
+	}
 	var options []Option
+	other := false
 	for i := range g.Edges {
 		e := &g.Edges[i]
 		known := func(o Option) bool { return o.Value == e.Label }
-		if e.From == n.ID && e.On == OnLabel && !slices.ContainsFunc(options, known) {
+		if e.From == asks.ID && e.On == OnLabel && !slices.ContainsFunc(options, known) {
 			options = append(options, Option{Value: e.Label})
 		}
+		other = other || e.From == asks.ID && e.On == OnElse
+	}
+	if other && asks != n {
+		options = append(options, Option{Value: string(OnElse), Description: "none of these"})
 	}
 	if len(options) == 0 && !h.Custom {
 		return []Option{{Value: Approve}, {Value: Reject}}
 	}
 	return options
+}
+
+// AskedBehind is the choice whose question belongs to the person at a human node of g:
+// success leads there and nowhere else. Nil: there is none.
+func (g *Graph) AskedBehind(n *Node) *Node {
+	if _, ok := n.Step.(*Human); !ok {
+		return nil
+	}
+	var behind *Node
+	for i := range g.Edges {
+		e := &g.Edges[i]
+		switch {
+		case e.From != n.ID || e.On == OnFailure || e.On == OnTimeout:
+		case e.On != OnSuccess || behind != nil:
+			return nil
+		default:
+			if behind = g.Node(e.To); behind == nil {
+				return nil
+			}
+		}
+	}
+	if behind == nil {
+		return nil
+	}
+	if c, ok := behind.Step.(*Choice); !ok || c.Ask == nil {
+		return nil
+	}
+	return behind
+}
+
+// TaskOf is what an agent may have to work on at a node of g: a task, or the question of
+// a choice, unless only a person leads to it, to whom it then belongs. Nil: nothing.
+func (g *Graph) TaskOf(n *Node) *Task {
+	t := n.Task()
+	if _, isTask := n.Step.(*Task); isTask || t == nil {
+		return t
+	}
+	led := false
+	for i := range g.Edges {
+		if e := &g.Edges[i]; e.To == n.ID {
+			from := g.Node(e.From)
+			if from == nil || g.AskedBehind(from) != n || e.On != OnSuccess {
+				return t
+			}
+			led = true
+		}
+	}
+	if !led || g.isLeftTo(n.ID) {
+		return t
+	}
+	return nil
+}
+
+// isLeftTo says whether an edge leads to a node from inside of a loop of g.
+func (g *Graph) isLeftTo(id string) bool {
+	for i := range g.Nodes {
+		if l, ok := g.Nodes[i].Step.(*Loop); ok {
+			leads := func(e Edge) bool { return e.To == id }
+			if slices.ContainsFunc(l.Body.Edges, leads) || l.Body.isLeftTo(id) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Chosen is the value of the option that somebody names by its value or label.

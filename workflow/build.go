@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Job is a step of a workflow that a program builds. Agent, Ask, Invoke, Decide,
+// Job is a step of a workflow that a program builds. Agent, Ask, Invoke, Decide, Question,
 // Gather, Repeat and ForEach make one; its methods change it and return it, so
 // that calls can be chained. [Sequence] and [Steps] make a workflow of jobs.
 //
@@ -52,6 +52,13 @@ func Invoke(workflow string) *Job { return do(&Call{Workflow: workflow}) }
 // Decide does no work and takes edges: the first When that holds, or the OnLabel
 // that on evaluates to. An empty on is the output of the step before.
 func Decide(on string) *Job { return do(&Choice{On: Expr{Text: on}}) }
+
+// Question has an agent choose between the OnLabel edges, unless what leads here names
+// one of them. Behind Ask, that person answers it. The agent "" is the project's
+// default agent.
+func Question(agent, question string) *Job {
+	return do(&Choice{Ask: &Task{Agent: agent, Prompt: Template{Text: question}}})
+}
 
 // Gather combines values: those of the references, or without any those of the
 // steps that lead to it.
@@ -116,14 +123,25 @@ func (j *Job) Input(name string, value any) *Job {
 	return j
 }
 
+// Context says whether an agent is given what the steps before it brought.
+func (j *Job) Context(c Context) *Job {
+	if s, ok := only[*Task](j, "Context", "Agent"); ok {
+		s.Context = c
+	}
+	return j
+}
+
 // Setting is an option of the agent, such as "model". Texts in it are templates.
 func (j *Job) Setting(name string, value any) *Job {
-	if s, ok := only[*Task](j, "Setting", "Agent"); ok {
-		if s.Settings == nil {
-			s.Settings = map[string]any{}
-		}
-		s.Settings[name] = j.value(value, "setting "+strconv.Quote(name))
+	s := j.node.Task()
+	if s == nil {
+		j.misused("Setting", "Agent or Question")
+		return j
 	}
+	if s.Settings == nil {
+		s.Settings = map[string]any{}
+	}
+	s.Settings[name] = j.value(value, "setting "+strconv.Quote(name))
 	return j
 }
 
@@ -196,7 +214,7 @@ func (j *Job) Schema(schema any) *Job {
 	return j
 }
 
-// Retry repeats a failed task.
+// Retry repeats a failed task or question.
 func (j *Job) Retry(r Retry) *Job {
 	j.node.Retry = r
 	return j
@@ -311,7 +329,7 @@ func only[S Step](j *Job, method, constructor string) (S, bool) {
 
 // kindOf names the function that makes steps of a kind.
 func kindOf(s Step) string {
-	switch s.(type) {
+	switch s := s.(type) {
 	case *Task:
 		return "Agent"
 	case *Human:
@@ -319,6 +337,9 @@ func kindOf(s Step) string {
 	case *Call:
 		return "Invoke"
 	case *Choice:
+		if s.Ask != nil {
+			return "Question"
+		}
 		return "Decide"
 	case *Combine:
 		return "Gather"

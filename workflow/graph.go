@@ -23,7 +23,7 @@ type Node struct {
 	// Output applies to tasks, humans, calls, combines and Each (where it acts
 	// on the list of the items' outputs).
 	Output  Output
-	Retry   Retry         // tasks only
+	Retry   Retry         // tasks and questions of choices only
 	Timeout time.Duration // of an attempt, an answer or a call; zero: the agent's own, 24h for a person
 	OnError OnError
 	Once    bool              // effect: once; an attempt that was lost is not repeated without asking
@@ -88,6 +88,19 @@ func (n *Node) Body() *Graph {
 		return &s.Body
 	case *Task, *Human, *Call, *Choice, *Combine:
 		return nil
+	}
+	return nil
+}
+
+// Task is what an agent works on at the node: a task, or the question of a choice;
+// nil: no agent does.
+func (n *Node) Task() *Task {
+	switch s := n.Step.(type) {
+	case *Task:
+		return s
+	case *Choice:
+		return s.Ask
+	case *Human, *Call, *Combine, *Loop, *Each:
 	}
 	return nil
 }

@@ -112,14 +112,7 @@ func (p *placed) copyStep() {
 	p.node.Labels = maps.Clone(p.node.Labels)
 	switch s := p.node.Step.(type) {
 	case *Task:
-		c := *s
-		c.Inputs = p.inputs(s.Inputs)
-		c.Settings = maps.Clone(s.Settings)
-		c.SettingsPos = make(map[string]Pos, len(s.Settings))
-		for _, name := range slices.Sorted(maps.Keys(s.Settings)) {
-			c.SettingsPos[name] = p.part("setting " + strconv.Quote(name))
-		}
-		p.node.Step = &c
+		p.node.Step = p.task(s)
 	case *Call:
 		c := *s
 		c.Inputs = p.inputs(s.Inputs)
@@ -129,7 +122,13 @@ func (p *placed) copyStep() {
 		c.Options = slices.Clone(s.Options)
 		p.node.Step = &c
 	case *Choice:
-		p.node.Step = &Choice{On: p.expr(s.On.Text, "its decision")}
+		c := *s
+		if s.Ask != nil {
+			c.Ask = p.task(s.Ask)
+		} else {
+			c.On = p.expr(s.On.Text, "its decision")
+		}
+		p.node.Step = &c
 	case *Combine:
 		c := *s
 		c.Inputs = slices.Clone(s.Inputs)
@@ -145,6 +144,17 @@ func (p *placed) copyStep() {
 		c.Items = p.expr(s.Items.Text, "its items")
 		p.node.Step = &c
 	}
+}
+
+func (p *placed) task(t *Task) *Task {
+	c := *t
+	c.Inputs = p.inputs(t.Inputs)
+	c.Settings = maps.Clone(t.Settings)
+	c.SettingsPos = make(map[string]Pos, len(t.Settings))
+	for _, name := range slices.Sorted(maps.Keys(t.Settings)) {
+		c.SettingsPos[name] = p.part("setting " + strconv.Quote(name))
+	}
+	return &c
 }
 
 func (p *placed) inputs(list []Binding) []Binding {

@@ -148,12 +148,7 @@ func (n *Node) Kind() string {
 func (p *printer) step(s Step) {
 	switch s := s.(type) {
 	case *Task:
-		p.text("agent", s.Agent)
-		p.text("prompt", s.Prompt.Text)
-		p.bindings(s.Inputs)
-		for _, k := range slices.Sorted(maps.Keys(s.Settings)) {
-			p.line("setting %s = %s", quote(k), FormatJSON(s.Settings[k]))
-		}
+		p.task("prompt", s)
 	case *Human:
 		p.text("question", s.Question.Text)
 		for _, o := range s.Options {
@@ -170,6 +165,9 @@ func (p *printer) step(s Step) {
 		p.bindings(s.Inputs)
 	case *Choice:
 		p.text("on", s.On.Text)
+		if s.Ask != nil {
+			p.task("ask", s.Ask)
+		}
 	case *Combine:
 		p.line("strategy %s", s.Strategy)
 		for _, in := range s.Inputs {
@@ -188,6 +186,17 @@ func (p *printer) step(s Step) {
 			p.line("parallel %d", s.Parallel)
 		}
 		p.graph(&s.Body)
+	}
+}
+
+// task prints a task, or the question of a choice.
+func (p *printer) task(key string, t *Task) {
+	p.text("agent", t.Agent)
+	p.text(key, t.Prompt.Text)
+	p.text("context", string(t.Context))
+	p.bindings(t.Inputs)
+	for _, k := range slices.Sorted(maps.Keys(t.Settings)) {
+		p.line("setting %s = %s", quote(k), FormatJSON(t.Settings[k]))
 	}
 }
 

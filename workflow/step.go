@@ -11,6 +11,8 @@ type Task struct {
 	Agent  string // "": the project's default agent
 	Prompt Template
 	Inputs []Binding
+	// Context is what the task is given of what its live in-edges brought.
+	Context Context `json:",omitempty"`
 	// Settings are opaque to all but the agent, which checks them against its
 	// own schema. Strings in them are templates in canonical form.
 	Settings map[string]any
@@ -22,6 +24,16 @@ type Task struct {
 	SettingsPos map[string]Pos
 	SettingsSrc map[string]Source
 }
+
+// Context says whether a task is given what its live in-edges brought.
+type Context string
+
+// The kinds of context. Zero is auto.
+const (
+	AutoContext     Context = ""         // if it has no inputs and its prompt refers to nothing before it
+	PreviousContext Context = "previous" // in any case
+	NoContext       Context = "none"
+)
 
 // Human asks a person. Without options and without label edges it offers
 // approve and reject, and reject fails it.
@@ -46,10 +58,13 @@ type Call struct {
 	Pos      Pos // where the workflow is named; zero: where the node is
 }
 
-// Choice takes edges and does no work. On is its decision; without it, the
-// decision is what the live edge brought.
+// Choice takes edges. At most one of On and Ask is set; without them, the decision
+// is what the live edge brought.
 type Choice struct {
-	On Expr
+	On Expr // a condition, whose value is the decision
+	// Ask is a question, its prompt. An agent answers it with a label, unless what the
+	// live edge brought names one, or comes from a person ([Graph.AskedBehind]).
+	Ask *Task `json:",omitempty"`
 }
 
 // Combine aggregates values and does no work.

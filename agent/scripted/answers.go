@@ -13,12 +13,10 @@ import (
 func (r *Replies) Problems(b *workflow.Bundle) workflow.Diagnostics {
 	tasks, gates := map[string]bool{}, map[string][]gate{}
 	walk(b, func(g *workflow.Graph, n *workflow.Node) {
-		switch step := n.Step.(type) {
-		case *workflow.Task:
+		if h, ok := n.Step.(*workflow.Human); ok {
+			gates[n.ID] = append(gates[n.ID], gate{g.Offered(n), h.Custom})
+		} else if g.TaskOf(n) != nil {
 			tasks[n.ID] = true
-		case *workflow.Human:
-			gates[n.ID] = append(gates[n.ID], gate{g.Offered(n), step.Custom})
-		case *workflow.Call, *workflow.Choice, *workflow.Combine, *workflow.Each, *workflow.Loop: // no script answers them
 		}
 	})
 	var found workflow.Diagnostics

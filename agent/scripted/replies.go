@@ -7,6 +7,7 @@
 //	flaky: [{error: boom}, fine]   # the last entry repeats
 //	approve: yes                   # people answer from here too, but never from "*";
 //	                               # an answer has text, and is one that is offered
+//	good: no                       # so are the questions of choices
 //	"*": ok                        # every other task
 //
 // An entry is text, kept as it was written (yes stays "yes", 1.10 stays "1.10"),
@@ -97,33 +98,41 @@ func (r *Replies) CoversTask(node string) bool {
 	return all || r.CoversPerson(node)
 }
 
+// Covers says whether an agent need not exist for a node: it is a task or a question
+// that has a reply in some instance.
+func (r *Replies) Covers(n *workflow.Node) bool {
+	if n.Kind() == "task" {
+		return r.CoversTask(n.ID)
+	}
+	return r.CoversPerson(n.ID)
+}
+
 // CoversPerson says whether a question has an answer in some instance.
 func (r *Replies) CoversPerson(node string) bool {
 	return slices.ContainsFunc(r.Keys(), func(key string) bool { return key != others && nodeOf(key) == node })
 }
 
-// Strangers are the keys that end in no task and no person of a workflow or of
-// those it calls: most likely a slip of the pen.
+// Strangers are the keys that end in no task, no question and no person of a workflow
+// or of those it calls: most likely a slip of the pen.
 func (r *Replies) Strangers(b *workflow.Bundle) []string {
 	known := map[string]bool{others: true}
-	walk(b, func(_ *workflow.Graph, n *workflow.Node) {
-		if kind := n.Kind(); kind == "task" || kind == "human" {
+	walk(b, func(g *workflow.Graph, n *workflow.Node) {
+		if g.TaskOf(n) != nil || n.Kind() == "human" {
 			known[n.ID] = true
 		}
 	})
 	return slices.DeleteFunc(r.Keys(), func(key string) bool { return known[nodeOf(key)] })
 }
 
-// CoversAll says whether every task of a workflow, and of those it calls, has a
-// reply in every instance. Only then may a required question take its answer
+// CoversAll says whether every task and every question of a workflow, and of those it
+// calls, has a reply in every instance. Only then may a required question take its answer
 // from here.
 func (r *Replies) CoversAll(b *workflow.Bundle) bool {
-	if _, ok := r.lists[others]; ok {
-		return true
-	}
+	_, all := r.lists[others]
 	covered := true
-	walk(b, func(_ *workflow.Graph, n *workflow.Node) {
-		if _, ok := r.lists[n.ID]; !ok && n.Kind() == "task" {
+	walk(b, func(g *workflow.Graph, n *workflow.Node) {
+		_, own := r.lists[n.ID]
+		if g.TaskOf(n) != nil && !own && !(all && n.Kind() == "task") {
 			covered = false
 		}
 	})
@@ -147,10 +156,10 @@ func (r *Replies) Most(node string) workflow.Budget {
 	return most
 }
 
-// taskKey is the key whose list answers a task.
-func (r *Replies) taskKey(address, node string) (string, bool) {
-	if key, ok := r.key(address, node); ok {
-		return key, true
+// taskKey is the key whose list answers a task; a question is answered by name only.
+func (r *Replies) taskKey(address, node string, question bool) (string, bool) {
+	if key, ok := r.key(address, node); ok || question {
+		return key, ok
 	}
 	_, ok := r.lists[others]
 	return others, ok

@@ -24,9 +24,10 @@ func (r *Replies) Script() *Script {
 	return &Script{replies: r, used: map[string]int{}, open: map[string]entry{}}
 }
 
-// Task is the executor that gives the reply to an attempt at a task.
-func (s *Script) Task(address, node string, attempt int) (agent.Executor, bool) {
-	key, ok := s.replies.taskKey(address, node)
+// Task is the executor that gives the reply to an attempt at a task, or at the question
+// of a choice.
+func (s *Script) Task(address, node string, attempt int, question bool) (agent.Executor, bool) {
+	key, ok := s.replies.taskKey(address, node, question)
 	if !ok {
 		return nil, false
 	}

@@ -96,7 +96,7 @@ func TestDecodeRefuses(t *testing.T) {
 // reply runs what a script has for an attempt and gives it as text.
 func reply(t *testing.T, s *scripted.Script, address, node string, attempt int) string {
 	t.Helper()
-	exec, ok := s.Task(address, node, attempt)
+	exec, ok := s.Task(address, node, attempt, false)
 	if !ok {
 		return "the real agent"
 	}
@@ -263,7 +263,7 @@ func FuzzParse(f *testing.F) {
 		}
 		s := r.Script()
 		for _, key := range r.Keys() {
-			if _, ok := s.Task(key, key, 1); !ok {
+			if _, ok := s.Task(key, key, 1, false); !ok {
 				t.Errorf("no reply for %q", key)
 			}
 		}

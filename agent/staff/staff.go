@@ -238,8 +238,8 @@ func (e *employed) converse(task *agent.Task, session string) (Conversation, err
 // compose makes the whole prompt of a task.
 func (e *employed) compose(ctx context.Context, task *agent.Task, said Conversation, log agent.Log) error {
 	brief := agent.Brief{
-		Inputs: task.Inputs, Prompt: task.Prompt, Feedback: task.Feedback,
-		Decide: task.Decide, Output: task.Output, MaxBytes: e.o.MaxBytes,
+		Inputs: task.Inputs, Received: task.Received, Prompt: task.Prompt, Feedback: task.Feedback,
+		Decide: task.Decide, Asks: task.Asks, Output: task.Output, MaxBytes: e.o.MaxBytes,
 	}
 	var err error
 	if e.o.Instructions != nil {

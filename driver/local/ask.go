@@ -299,7 +299,7 @@ func (s *script) task(t *engine.StartTask) (agent.Executor, bool) {
 	if s.Script == nil {
 		return nil, false
 	}
-	return s.Script.Task(t.Address, t.Node, t.Attempt)
+	return s.Script.Task(t.Address, t.Node, t.Attempt, t.Asks)
 }
 
 // person is the scripted answer to a question of a human node. Other questions are

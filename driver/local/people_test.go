@@ -179,7 +179,7 @@ type fakeScript struct {
 	told          []string
 }
 
-func (f *fakeScript) Task(address, node string, attempt int) (agent.Executor, bool) {
+func (f *fakeScript) Task(address, node string, attempt int, _ bool) (agent.Executor, bool) {
 	out, ok := f.tasks[node]
 	f.told = append(f.told, "task "+address)
 	return agent.Func(func(context.Context, *agent.Task, agent.Log) (agent.Result, error) {

@@ -152,18 +152,10 @@ func (b *block) check(t *testing.T, dir, text string) workflow.Diagnostics {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return l.Check(func(w *workflow.Workflow, node string) bool { return unknownAgent(l.Agents(), w, node) })
-}
-
-func unknownAgent(agents *agent.Set, w *workflow.Workflow, node string) bool {
-	unknown := false
-	w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
-		if task, ok := n.Step.(*workflow.Task); ok && n.ID == node {
-			_, _, err := agents.Resolve(task.Agent)
-			unknown = err != nil
-		}
+	return l.Check(func(n *workflow.Node) bool {
+		_, _, err := l.Agents().Resolve(n.Task().Agent)
+		return err != nil
 	})
-	return unknown
 }
 
 func (b *block) noErrors(t *testing.T, dir, text string) {

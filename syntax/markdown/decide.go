@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hocket-dev/hocket/syntax/internal/flow"
 	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
@@ -28,23 +29,58 @@ func isTest(text string) bool {
 	return err == nil && e.Tests()
 }
 
-// operators are in no sentence. Text with one is a condition even where it cannot
-// be read: then it is a mistake, and no question.
-var operators = []string{"==", "!=", "<=", ">=", "&&", "||", " = "}
-
-// compares says whether a text was meant as a condition.
-func compares(text string) bool {
-	if slices.ContainsFunc(operators, func(op string) bool { return strings.Contains(text, op) }) {
-		return true
+// decideBy lets a choice decide by the text of its diamond: a condition, or a question.
+// What a name is, [reader.settle] finds out.
+func (r *reader) decideBy(c *workflow.Choice, text workflow.Source) {
+	if text.Text == "" {
+		return
 	}
-	for _, marks := range [][2]string{{"{{", "}}"}, {"${", "}"}} {
-		if inner, ok := strings.CutPrefix(text, marks[0]); ok {
-			_, rest, _ := strings.Cut(inner, marks[1])
-			rest = strings.TrimLeft(rest, " ")
-			return rest != "" && strings.ContainsRune("=<>!", rune(rest[0]))
+	test := expr.TestOf(text.Text, expr.Mixed)
+	switch {
+	case test == expr.ConditionTest && c.Ask != nil:
+		r.report(workflow.Errorf(text.Pos, codeKey, "remove the agent and its settings, or ask something", "this is a condition, so nobody is asked"))
+	case test == expr.QuestionTest || c.Ask != nil:
+		if c.Ask == nil {
+			c.Ask = &workflow.Task{}
+			r.drawn[c] = true
+		}
+		c.Ask.Prompt = workflow.Template{Text: text.Text, Src: text}
+	default:
+		c.On = workflow.Expr{Text: text.Text, Src: text}
+		if test == expr.NameTest {
+			r.names[c] = text.Text
 		}
 	}
-	return false
+}
+
+// retried notes a choice that says nothing of its own about retries.
+func (r *reader) retried(c *workflow.Choice) {
+	if r.head.retry != (workflow.Retry{}) {
+		r.retries = append(r.retries, c)
+	}
+}
+
+// settle finds the questions among the names in diamonds, and gives questions the
+// retries of the workflow.
+func (r *reader) settle() {
+	questions := expr.Questions(r.w, expr.Mixed, r.names)
+	if len(questions)+len(r.retries)+len(r.drawn) == 0 {
+		return
+	}
+	r.w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+		c, ok := n.Step.(*workflow.Choice)
+		if !ok {
+			return
+		}
+		if questions[c] {
+			c.On, c.Ask = workflow.Expr{}, &workflow.Task{Prompt: workflow.Template{Text: c.On.Text, Src: c.On.Src}}
+			r.drawn[c] = true
+		}
+		if c.Ask != nil && slices.Contains(r.retries, c) {
+			n.Retry = r.head.retry
+		}
+	})
+	flow.Titled(&r.w.Body, r.drawn)
 }
 
 // decide gives the conditions of such diamonds to their arrows.
@@ -133,7 +169,7 @@ func sortByRank(edges []workflow.Edge) []workflow.Edge {
 // say yes and no; "": there is none.
 func testOf(n *workflow.Node, edges []workflow.Edge) string {
 	c, ok := n.Step.(*workflow.Choice)
-	if !ok || c.On.Text != "" || n.Title != "" {
+	if !ok || c.On.Text != "" || c.Ask != nil || n.Title != "" {
 		return ""
 	}
 	cond := ""

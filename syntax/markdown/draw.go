@@ -244,18 +244,40 @@ func (s *sketch) choice(step *workflow.Choice, test string) {
 		s.box("{", test, "}", "")
 		return
 	}
+	if step.Ask != nil {
+		s.question(step)
+		return
+	}
 	on := step.On.Text
-	if on != "" && !decides(on) {
+	if on != "" && expr.TestOf(on, expr.Mixed) != expr.ConditionTest {
 		on = "${" + on + "}"
 	}
-	if *s.title == "" && on != "" && labels(on) && decides(on) && sameExpr(on, step.On.Text) {
+	if *s.title == "" && on != "" && labels(on) && expr.TestOf(on, expr.Mixed) == expr.ConditionTest && sameExpr(on, step.On.Text) {
 		s.box("{", on, "}", "")
 		step.On.Text = ""
 		return
 	}
-	if decides(*s.title) {
+	if on == "" && *s.title != "" { // drawn, it would be a question
 		s.more = "title: " + strictyaml.Quote(*s.title, false) + "\n"
 		*s.title = ""
+	}
+	s.named("{", "}", "")
+}
+
+// question draws the question of a choice, if it is short and would be read as one.
+func (s *sketch) question(step *workflow.Choice) {
+	text := step.Ask.Prompt.Text
+	if *s.title == "" && fits(text) && labels(text) && text != s.id && expr.ReadsAsQuestion(text, expr.Mixed, s.known) {
+		s.box("{", text, "}", "")
+		ask := *step.Ask
+		ask.Prompt.Text = ""
+		if step.Ask = &ask; ask.Agent == "" && len(ask.Settings) == 0 {
+			step.Ask = nil
+		}
+		return
+	}
+	if text == "" && (step.Ask.Agent != "" || len(step.Ask.Settings) > 0) {
+		s.more = "ask: \"\"\n"
 	}
 	s.named("{", "}", "")
 }

@@ -45,8 +45,7 @@ func isCondition(label string) bool {
 	if !strings.HasPrefix(label, "{{") && !strings.HasPrefix(label, "${") {
 		return false
 	}
-	_, err := expr.ParseExpr(label, expr.Mixed)
-	return err == nil || compares(label)
+	return expr.TestOf(label, expr.Mixed) == expr.ConditionTest
 }
 
 // countArrows finds the ends of the arrows, and counts those of every node.

@@ -79,6 +79,7 @@ func (r *report) step(n *workflow.Node) {
 		r.exact(n.ID, "prompt", s.Prompt.Text != "")
 		r.exact(n.ID, "inputs", len(s.Inputs) > 0)
 		r.exact(n.ID, "settings", len(s.Settings) > 0)
+		r.carried(n.ID, "context", s.Context != workflow.AutoContext, inSection)
 		r.carried(n.ID, "agent", s.Agent != "", inSection)
 	case *workflow.Human:
 		r.exact(n.ID, "human", true)
@@ -90,6 +91,11 @@ func (r *report) step(n *workflow.Node) {
 		r.carried(n.ID, "inputs", len(s.Inputs) > 0, inSection)
 	case *workflow.Choice:
 		r.exact(n.ID, "choice", true)
+		if s.Ask != nil {
+			r.exact(n.ID, "ask", true)
+			r.carried(n.ID, "agent", s.Ask.Agent != "", inSection)
+			r.carried(n.ID, "settings", len(s.Ask.Settings) > 0, inSection)
+		}
 	case *workflow.Combine:
 		r.carried(n.ID, "combine", true, inSection)
 	case *workflow.Loop:

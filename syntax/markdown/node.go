@@ -166,11 +166,10 @@ func (r *reader) readBare(node *workflow.Node, n *mermaid.Node, kind, label stri
 		node.Step = &workflow.Call{Workflow: label, Pos: src.Pos}
 	case "choice":
 		choice := &workflow.Choice{}
-		if node.Step = choice; n.HasText && decides(label) {
-			choice.On = workflow.Expr{Text: label, Src: src}
-		} else if n.HasText && label != n.ID {
-			node.Title = label
+		if node.Step = choice; src.Text != n.ID {
+			r.decideBy(choice, src)
 		}
+		r.retried(choice)
 	default:
 		return false
 	}
@@ -216,10 +215,22 @@ func (r *reader) complete(w *words, n *mermaid.Node, v *vertex, label string) (t
 		}
 		s.Workflow, s.Pos = label, r.chartPos(n.Label)
 	case *workflow.Choice:
-		if s.On.Text != "" || !decides(src.Text) {
+		if !w.hasRetry {
+			r.retried(s)
+		}
+		if w.chooses || s.On.Text != "" || src.Text == n.ID || w.asks.Exists() {
 			return src.Text
 		}
-		s.On = workflow.Expr{Text: label, Src: src}
+		asks := s.Ask != nil || src.Text != "" && expr.TestOf(src.Text, expr.Mixed) == expr.QuestionTest
+		var question workflow.Template
+		if asks && r.fromSection(&question, v.section, w) {
+			if s.Ask == nil {
+				s.Ask = &workflow.Task{}
+			}
+			s.Ask.Prompt = question
+			return src.Text
+		}
+		r.decideBy(s, src)
 	case *workflow.Combine:
 		return src.Text
 	case *workflow.Loop, *workflow.Each:
@@ -242,20 +253,6 @@ func (r *reader) fromSection(t *workflow.Template, s *section, w *words) bool {
 	}
 	*t = workflow.Template{Text: r.doc.prompt(*s), Src: r.doc.text.Source(s.body)}
 	return true
-}
-
-// decides says whether the text of a diamond is what it decides by: a condition
-// with an operator, or a reference in brackets. Anything else is a question to
-// the reader, and the diamond decides by what reaches it.
-func decides(text string) bool {
-	if text == "" {
-		return false
-	}
-	e, err := expr.ParseExpr(text, expr.Mixed)
-	if err != nil {
-		return compares(text)
-	}
-	return e.Operates() || strings.Contains(text, "{{") || strings.Contains(text, "${")
 }
 
 // wordsOf reads the words of a node or a subgraph. They stand in one place: in

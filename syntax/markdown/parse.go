@@ -19,7 +19,7 @@ import (
 // if nothing could be made of it, and must not be run if one of the diagnostics
 // is an error.
 func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) {
-	r := &reader{file: file}
+	r := newReader(file)
 	if r.read(text) {
 		r.forget()
 		r.lift()
@@ -30,7 +30,7 @@ func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) 
 // Diagram says what is wrong with the flowchart of a file as a flowchart,
 // whatever it means.
 func Diagram(file string, text []byte) workflow.Diagnostics {
-	r := &reader{file: file}
+	r := newReader(file)
 	if r.open(text) {
 		_, found := mermaid.Parse(r.src)
 		r.found = append(r.ofChart(), found...)
@@ -78,6 +78,14 @@ type reader struct {
 	pool      strictyaml.Pool // of the words that are being read
 	steps     yaml.StepReader
 	spare     *words // see readWords
+
+	names   map[*workflow.Choice]string // diamonds that show a name, which may be a question
+	drawn   map[*workflow.Choice]bool   // those that show a question
+	retries []*workflow.Choice          // that say nothing of their own about retries
+}
+
+func newReader(file string) *reader {
+	return &reader{file: file, names: map[*workflow.Choice]string{}, drawn: map[*workflow.Choice]bool{}}
 }
 
 // frame is a subgraph with what the file says about it.
@@ -90,7 +98,7 @@ type frame struct {
 
 // read reads a file, and keeps what it is made of.
 func read(file string, text []byte) *reader {
-	r := &reader{file: file}
+	r := newReader(file)
 	if r.read(text) {
 		r.lift()
 	}
@@ -129,6 +137,7 @@ func (r *reader) lift() {
 	r.w.Body = r.drawing.Lift(r.report)
 	r.drawing = flow.Drawing{}
 	r.rename()
+	r.settle()
 	expr.Resolve(r.w, expr.Mixed, ids)
 }
 

@@ -22,7 +22,9 @@ type plan struct {
 	entry   string           // named in the front matter; "": the drawing says it
 	starts  []string         // behind a start that is drawn
 	loops   bool             // arrows draw some
-	retry   workflow.Retry   // of most tasks
+	retry   workflow.Retry   // of most tasks and questions
+	works   map[string]bool  // nodes that are tasks or ask a question
+	known   map[string]bool  // names that mean something in a condition
 
 	ids     map[string]string // drawn ids of nodes and frames
 	inner   map[string]string // drawn ids of nodes that share their id with the frame around them
@@ -41,7 +43,8 @@ type form struct {
 var forms = []form{{true, true}, {true, false}, {false, false}}
 
 func newPlan(w *workflow.Workflow, f form) *plan {
-	p := &plan{w: yaml.InDialect(w, expr.Braces), onError: yaml.MostOnError(&w.Body), retry: mostRetry(&w.Body), carried: map[string]bool{}}
+	p := &plan{w: yaml.InDialect(w, expr.Braces), onError: yaml.MostOnError(&w.Body), retry: mostRetry(&w.Body), works: map[string]bool{}, known: expr.KnownNames(w), carried: map[string]bool{}}
+	w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) { p.works[n.ID] = p.works[n.ID] || n.Task() != nil })
 	d := flow.Draw(&p.w.Body)
 	d.Entry = entries(&w.Body)
 	if f.handler {
@@ -88,7 +91,7 @@ func mostRetry(g *workflow.Graph) workflow.Retry {
 	count, tasks := map[workflow.Retry]int{}, 0
 	var most workflow.Retry
 	g.Walk(func(_ *workflow.Graph, n *workflow.Node) {
-		if _, isTask := n.Step.(*workflow.Task); !isTask {
+		if n.Task() == nil {
 			return
 		}
 		tasks++

@@ -25,6 +25,8 @@ type words struct {
 	text     strictyaml.Node // prompt or question; it may be written as nothing
 	about    string          // a description, for people
 	hasRetry bool
+	chooses  bool            // the words say that it is a choice
+	asks     strictyaml.Node // the question of a choice
 	file     strictyaml.Node // of the prompt
 }
 
@@ -37,7 +39,7 @@ func (r *reader) readWords(m *strictyaml.Map, kind string) *words {
 		r.spare = &words{}
 	}
 	w := r.spare
-	*w = words{about: m.String("description")}
+	*w = words{about: m.String("description"), chooses: m.Peek("choice").Exists(), asks: m.Peek("ask")}
 	rename(m)
 	timeout, retry := w.config(m, "timeout"), w.config(m, "retry")
 	settings := w.settings(m)
@@ -136,12 +138,15 @@ func (w *words) settings(m *strictyaml.Map) []strictyaml.Entry {
 	return list
 }
 
-// apply gives a task its settings. No other step has any.
+// apply gives a task, or a question, its settings. No other step has any.
 func (w *words) apply(settings []strictyaml.Entry) {
-	task, isTask := w.Node.Step.(*workflow.Task)
+	if c, ok := w.Node.Step.(*workflow.Choice); ok && c.On.Text == "" && c.Ask == nil && len(settings) > 0 {
+		c.Ask = &workflow.Task{} // which the diamond shows
+	}
+	task := w.Node.Task()
 	for _, e := range settings {
-		if !isTask {
-			e.Key.Errorf(codeKey, "only a task has settings", "%q has no meaning here", e.Name)
+		if task == nil {
+			e.Key.Errorf(codeKey, "only a task or a question has settings", "%q has no meaning here", e.Name)
 			continue
 		}
 		if _, twice := task.Settings[e.Name]; twice {
@@ -152,7 +157,7 @@ func (w *words) apply(settings []strictyaml.Entry) {
 	if !w.file.Exists() {
 		return
 	}
-	if !isTask {
+	if w.Node.Kind() != "task" {
 		w.file.Errorf(codePrompt, "write the text below the heading", "only a task has its prompt in a file")
 		return
 	}

@@ -162,9 +162,8 @@ func (p *plan) takeRetry(n *workflow.Node) string {
 		c.Body.Nodes = slices.Clone(each.Body.Nodes)
 		n.Step, n = &c, &c.Body.Nodes[0]
 	}
-	_, isTask := n.Step.(*workflow.Task)
 	switch none := (workflow.Retry{}); {
-	case !isTask || p.retry == none:
+	case !p.works[n.ID] || p.retry == none:
 	case n.Retry == p.retry:
 		n.Retry = none
 	case n.Retry.Attempts < 2:
@@ -174,18 +173,17 @@ func (p *plan) takeRetry(n *workflow.Node) string {
 	return ""
 }
 
-// takeAgentWords takes the settings that have words of their own out of a task,
-// and writes them. AsIs says that the others include some which config gives to
+// takeAgentWords takes the settings that have words of their own out of a task or a
+// question, and writes them. AsIs says that the others include some which config gives to
 // the node.
 func takeAgentWords(n *workflow.Node) (text string, asIs bool) {
-	step := &n.Step
 	if each, ok := n.Step.(*workflow.Each); ok && len(each.Body.Nodes) == 1 {
 		c := *each
 		c.Body.Nodes = slices.Clone(each.Body.Nodes)
-		n.Step, step = &c, &c.Body.Nodes[0].Step
+		n.Step, n = &c, &c.Body.Nodes[0]
 	}
-	task, ok := (*step).(*workflow.Task)
-	if !ok || len(task.Settings) == 0 {
+	task := n.Task()
+	if task == nil || len(task.Settings) == 0 {
 		return "", false
 	}
 	own, rest := map[string]any{}, map[string]any{}
@@ -199,7 +197,11 @@ func takeAgentWords(n *workflow.Node) (text string, asIs bool) {
 	}
 	c := *task
 	c.Settings = rest
-	*step = &c
+	if n.Kind() == "choice" {
+		n.Step = &workflow.Choice{Ask: &c}
+	} else {
+		n.Step = &c
+	}
 	if len(own) == 0 {
 		return "", asIs
 	}

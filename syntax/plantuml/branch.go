@@ -5,7 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hocket-dev/hocket/syntax/internal/flow"
 	"github.com/hocket-dev/hocket/syntax/plantuml/internal/activity"
+	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
@@ -13,7 +15,11 @@ import (
 // ifElse draws a chain of tests. Each elseif is a choice of its own, behind the
 // else of the one before.
 func (r *reader) ifElse(e *activity.If) {
-	if asker := r.asker(e.Branches[0].Test); asker != nil && len(r.wordsAt(e).parts) == 0 && showsAnswers(e) {
+	test := e.Branches[0].Test
+	if asker := r.asker(test); asker != nil && len(r.wordsAt(e).parts) == 0 && showsAnswers(e) {
+		if asksMore(asker, test) {
+			asker = r.chosen(test, &e.Base, nil)
+		}
 		r.answers(asker, e)
 		return
 	}
@@ -58,12 +64,103 @@ func (r *reader) choice(test activity.Text, at *activity.Base, s *said) *node {
 	if n.ID == "" {
 		n.ID = r.name("choice")
 	}
-	if c, ok := n.Step.(*workflow.Choice); ok && n.Title == "" && c.On.Text == "" && !isCondition(test.Raw) {
-		n.Title = test.String()
+	if c, ok := n.Step.(*workflow.Choice); ok {
+		r.decideBy(c, &n, test, at, s != nil && s.agent)
 	}
 	c := r.add(n, s, false)
 	r.enter(c, at)
 	return c
+}
+
+func isBlank(test activity.Text) bool { return strings.TrimSpace(test.Raw) == "" }
+
+// chosen draws the choice of a test whose ways all have labels.
+func (r *reader) chosen(test activity.Text, at *activity.Base, s *said) *node {
+	c := r.choice(test, at, s)
+	if step, ok := c.Step.(*workflow.Choice); ok && step.On.Text == "" && step.Ask == nil && !isBlank(test) {
+		step.On = r.condition(test)
+	}
+	return c
+}
+
+// decideBy lets a choice decide by its test: a condition, which its edges or its own
+// expression get, or a question. What a name is, [reader.settle] finds out. Beside what
+// words say, the test is a title.
+func (r *reader) decideBy(c *workflow.Choice, n *workflow.Node, test activity.Text, at *activity.Base, named bool) {
+	kind := testOf(test.Raw)
+	switch {
+	case isBlank(test) || c.On.Text != "":
+	case c.Ask != nil && c.Ask.Prompt.Text != "":
+		if n.Title == "" {
+			n.Title = test.String()
+		}
+	case kind == expr.ConditionTest && c.Ask != nil:
+		r.report(workflow.Errorf(r.pos(test.Span), codeStepKey, "remove the agent and its settings, or ask something", "this is a condition, so nobody is asked"))
+	case kind == expr.NameTest && c.Ask == nil:
+		r.names[c] = drawnName{text: test.Raw, ask: func(c *workflow.Choice) { r.ask(c, test, at, named) }}
+	case kind != expr.ConditionTest:
+		r.ask(c, test, at, named)
+	}
+}
+
+// ask makes the test of a choice its question. The agent of its lane answers it, unless
+// words name one.
+func (r *reader) ask(c *workflow.Choice, test activity.Text, at *activity.Base, named bool) {
+	if c.Ask == nil {
+		c.Ask = &workflow.Task{}
+		r.drawn[c] = true
+	}
+	c.Ask.Prompt = r.textTemplate(test, test.String(), r.pos(test.Span))
+	if !named {
+		c.Ask.Agent = strings.TrimSpace(at.Lane)
+	}
+}
+
+// drawnName is the test of a choice that is a name, with what it means if it is a
+// question.
+type drawnName struct {
+	text        string
+	ask         func(c *workflow.Choice)
+	when, other workflow.Edge // instead of the edges for a condition that holds, or does not
+	inverted    bool          // the other way is drawn first
+}
+
+// settle finds the questions among the names in tests. Their edges have labels then.
+func (r *reader) settle() {
+	texts := make(map[*workflow.Choice]string, len(r.names))
+	for c, name := range r.names {
+		texts[c] = name.text
+	}
+	questions := expr.Questions(r.w, expr.PlantUML, texts)
+	if len(questions)+len(r.drawn) == 0 {
+		return
+	}
+	r.w.Body.Walk(func(g *workflow.Graph, n *workflow.Node) {
+		c, ok := n.Step.(*workflow.Choice)
+		if !ok || !questions[c] {
+			return
+		}
+		name := r.names[c]
+		c.On = workflow.Expr{}
+		name.ask(c)
+		var own []*workflow.Edge
+		for i := range g.Edges {
+			e := &g.Edges[i]
+			switch {
+			case e.From != n.ID:
+				continue
+			case e.On == workflow.OnWhen && name.when.On != "":
+				e.On, e.Label, e.When, e.Pos = name.when.On, name.when.Label, workflow.Expr{}, name.when.Pos
+			case e.On == workflow.OnElse && name.other.On != "":
+				e.On, e.Label, e.Pos = name.other.On, name.other.Label, name.other.Pos
+			}
+			own = append(own, e)
+		}
+		if len(own) == 2 && (name.inverted && own[0].On == own[1].On || yaml.Rank(own[0].On) > yaml.Rank(own[1].On)) {
+			*own[0], *own[1] = *own[1], *own[0]
+		}
+	})
+	flow.Titled(&r.w.Body, r.drawn)
 }
 
 // test opens the two ways behind a choice. A condition holds or does not; what
@@ -76,14 +173,28 @@ func (r *reader) test(c *node, test, label, other activity.Text) (yes, no []tail
 	when := r.condition(test)
 	hold := tail{from: c, on: workflow.OnWhen, when: &when, pos: c.Pos}
 	miss := tail{from: c, on: workflow.OnElse, pos: c.Pos}
-	if !isCondition(test.Raw) {
-		return r.answer(c, label, "yes"), r.answer(c, other, "")
+	choice, _ := c.Step.(*workflow.Choice)
+	name, isName := r.names[choice]
+	asked, otherwise := r.answer(c, label, "yes"), r.answer(c, other, "")
+	if !isName && (choice != nil && (choice.Ask != nil || choice.On.Text != "") || testOf(test.Raw) != expr.ConditionTest) {
+		return asked, otherwise
 	}
-	if says(label, "no", "false") && (!other.Written() || says(other, "yes", "true")) {
+	inverted := says(label, "no", "false") && (!other.Written() || says(other, "yes", "true"))
+	if isName {
+		name.inverted = inverted
+		if name.when, name.other = asked[0].edge(), otherwise[0].edge(); inverted {
+			name.when, name.other = name.other, name.when
+		}
+		r.names[choice] = name
+	}
+	if inverted {
 		return []tail{miss}, []tail{hold}
 	}
 	return []tail{hold}, []tail{miss}
 }
+
+// edge is what a tail makes of an edge.
+func (t *tail) edge() workflow.Edge { return workflow.Edge{On: t.on, Label: t.label, Pos: t.pos} }
 
 // answer is the way for an answer. One that is not written is the given one, or
 // any other. There is none if words say where the step leads.
@@ -116,19 +227,18 @@ func says(label activity.Text, words ...string) bool {
 
 // operators are what makes a test a condition even where it does not parse: then
 // it is a mistake, and no question.
-var operators = []string{"=", "<", ">", "&&", "||", "??", " contains ", " matches "}
+var operators = []string{"=", "<", ">", "&&", "||", "??"}
 
-func hasOperator(test activity.Text) bool {
-	return slices.ContainsFunc(operators, func(op string) bool { return strings.Contains(test.Raw, op) })
+func hasOperator(test string) bool {
+	return slices.ContainsFunc(operators, func(op string) bool { return strings.Contains(test, op) })
 }
 
-// isCondition tells a condition from a question.
-func isCondition(test string) bool {
-	if slices.ContainsFunc(operators, func(op string) bool { return strings.Contains(test, op) }) {
-		return true
+// testOf tells a condition from a question.
+func testOf(test string) expr.Test {
+	if kind := expr.TestOf(test, expr.PlantUML); kind != expr.QuestionTest || !hasOperator(test) {
+		return kind
 	}
-	_, err := expr.ParseExpr(test, expr.PlantUML)
-	return err == nil
+	return expr.ConditionTest
 }
 
 func (r *reader) condition(test activity.Text) workflow.Expr {
@@ -140,17 +250,24 @@ func (r *reader) condition(test activity.Text) workflow.Expr {
 func (r *reader) asker(test activity.Text) *node {
 	asked := r.asked
 	r.asked = nil
-	if hasOperator(test) {
+	if asked == nil || testOf(test.Raw) == expr.ConditionTest {
 		return nil
 	}
 	return asked
+}
+
+// asksMore says whether the test behind a person is a question of its own, to the same
+// person.
+func asksMore(asker *node, test activity.Text) bool {
+	h, ok := asker.Step.(*workflow.Human)
+	return ok && !isBlank(test) && test.String() != h.Question.Text && test.String() != asker.Title
 }
 
 // showsAnswers says whether the branches of an if may be the answers of the step
 // before it. Where there are several, each has to name one.
 func showsAnswers(e *activity.If) bool {
 	for i := range e.Branches {
-		if len(e.Branches) > 1 && (hasOperator(e.Branches[i].Test) || named(&e.Branches[i]) == "") {
+		if len(e.Branches) > 1 && (testOf(e.Branches[i].Test.Raw) == expr.ConditionTest || named(&e.Branches[i]) == "") {
 			return false
 		}
 	}
@@ -203,11 +320,8 @@ func (r *reader) answers(asker *node, e *activity.If) {
 func (r *reader) choose(e *activity.Switch) {
 	r.body(e.Early)
 	c := r.asker(e.Test)
-	if c == nil || len(r.wordsAt(e).parts) > 0 {
-		c = r.choice(e.Test, &e.Base, r.wordsOf(e, "choice"))
-		if step, ok := c.Step.(*workflow.Choice); ok && step.On.Text == "" && isCondition(e.Test.Raw) {
-			step.On = r.condition(e.Test)
-		}
+	if c == nil || len(r.wordsAt(e).parts) > 0 || asksMore(c, e.Test) {
+		c = r.chosen(e.Test, &e.Base, r.wordsOf(e, "choice"))
 	}
 	for i := range c.routes {
 		c.routes[i] = true // the cases say where they lead

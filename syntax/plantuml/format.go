@@ -104,7 +104,7 @@ func canShow(n *workflow.Node, ways []way) bool {
 	switch {
 	case len(ways) == 0 || len(ways) == 1 && ways[0].on == workflow.OnSuccess:
 		return true
-	case kind == "choice" && len(ways) == 2 && ways[0].on == workflow.OnWhen && ways[1].on == workflow.OnElse:
+	case kind == "choice" && len(ways) == 2 && ways[0].on == workflow.OnWhen && ways[1].on == workflow.OnElse && n.Task() == nil:
 		return isSafeTest(ways[0].when)
 	case kind != "choice" && kind != "task" && kind != "human":
 		return false
@@ -151,6 +151,13 @@ func sameEdges(a, b []workflow.Edge) bool {
 // write draws the model.
 func (p *plan) write() []byte {
 	out := &writer{plan: p, style: yaml.Style{Hard: p.hard}, edges: edgesOf(&p.written.Body)}
+	out.known, out.echoes = expr.KnownNames(p.w), map[string]bool{}
+	p.written.Body.Walk(func(g *workflow.Graph, n *workflow.Node) {
+		if behind := g.AskedBehind(n); behind != nil {
+			text := behind.Task().Prompt.Text
+			out.echoes[behind.ID] = text == n.Step.(*workflow.Human).Question.Text || text == n.Title || text == out.text(n)
+		}
+	})
 	p.noted, p.frames = nil, map[string]bool{}
 	body := p.shape(&p.written.Body, nil, workflow.End).whole(workflow.End)
 	out.takeIDs(body)

@@ -49,7 +49,11 @@ func (r *reader) loopAsker(e *activity.Repeat) *node {
 	if !e.Test.Written() || r.wordsAt(e).has(choiceMark) {
 		return nil
 	}
-	return r.asker(e.Test)
+	asker := r.asker(e.Test)
+	if asker != nil && asksMore(asker, e.Test) {
+		return nil
+	}
+	return asker
 }
 
 // testWords are what a note <<choice>> at a loop says about its test.

@@ -54,6 +54,8 @@ type reader struct {
 	texts []byte
 	steps yaml.StepReader
 	said  said
+	names map[*workflow.Choice]drawnName // tests that are names, which may be questions
+	drawn map[*workflow.Choice]bool      // those that are questions
 
 	drawer
 }
@@ -70,7 +72,7 @@ func resolve(w *workflow.Workflow) { expr.Resolve(w, expr.PlantUML, ids(&w.Body)
 // readFlow makes a workflow with its references as they are written.
 func readFlow(file string, text []byte) *reader {
 	src := source.New(file, text)
-	r := &reader{src: src, last: map[string]int{}}
+	r := &reader{src: src, last: map[string]int{}, names: map[*workflow.Choice]drawnName{}, drawn: map[*workflow.Choice]bool{}}
 	r.diagram, r.found = activity.Parse(src)
 	r.words = make([]words, r.diagram.Size)
 	r.byID = make(map[string]*node, r.diagram.Size/2)
@@ -84,6 +86,7 @@ func readFlow(file string, text []byte) *reader {
 		r.handle(r.head.handler)
 	}
 	r.w.Body = r.lift()
+	r.settle()
 	return r
 }
 

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/syntax/plantuml/internal/activity"
+	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
 // What is written keeps to texts that every version of PlantUML takes as they
@@ -52,7 +53,7 @@ func isSafeTest(s string) bool {
 			return false
 		}
 	}
-	return depth == 0 && !strings.Contains(s, "[[") && !strings.Contains(s, "<<") && isCondition(s)
+	return depth == 0 && !strings.Contains(s, "[[") && !strings.Contains(s, "<<") && testOf(s) == expr.ConditionTest
 }
 
 func isShort(s string) bool {

@@ -244,6 +244,7 @@ func (s *shaper) item(i, hi int, next string) (items []item, end int) {
 					branched.node, branched.start = n, it.start
 					return []item{branched}, to
 				}
+				branched.test = n
 				return []item{it, branched}, to
 			}
 		}
@@ -285,7 +286,7 @@ func (s *shaper) formOf(n *workflow.Node, ways []way) (form, bool) {
 		return forkForm, len(ways[0].to) > 1
 	case len(ways) == 0 || ways[0].on == workflow.OnSuccess:
 		return stepForm, false
-	case isChoice && len(ways) == 2 && ways[0].on == workflow.OnWhen && ways[1].on == workflow.OnElse:
+	case isChoice && len(ways) == 2 && ways[0].on == workflow.OnWhen && ways[1].on == workflow.OnElse && n.Task() == nil, isAnswered(n, ways):
 		return ifForm, true
 	case isChoice || n.Kind() == "task" || n.Kind() == "human":
 		return switchForm, true
@@ -358,7 +359,7 @@ func branchesOf(f form, ways []way, starts [][]int) (list []placed, inverted boo
 		}
 		list = append(list, placed{branch{way: w}, starts[k][0]})
 	}
-	if f == ifForm && list[0].from >= 0 && list[1].from >= 0 && list[1].from < list[0].from {
+	if f == ifForm && ways[1].on == workflow.OnElse && list[0].from >= 0 && list[1].from >= 0 && list[1].from < list[0].from {
 		slices.Reverse(list)
 		return list, true
 	}

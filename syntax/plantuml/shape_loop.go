@@ -141,15 +141,23 @@ func (s *shaper) leaves(ways []way) bool {
 // isTest says whether a choice does no more than to go on with the loop or to
 // leave it. Inverted: it goes on if its condition does not hold.
 func isTest(n *workflow.Node, ways []way, on, out string) (inverted, ok bool) {
-	if n.Kind() != "choice" || len(ways) != 2 || ways[0].on != workflow.OnWhen || ways[1].on != workflow.OnElse ||
-		len(ways[0].to) != 1 || len(ways[1].to) != 1 {
+	asks := isAnswered(n, ways)
+	tests := n.Kind() == "choice" && n.Task() == nil && len(ways) == 2 && ways[0].on == workflow.OnWhen && ways[1].on == workflow.OnElse
+	if !asks && !tests || len(ways[0].to) != 1 || len(ways[1].to) != 1 {
 		return false, false
 	}
 	switch {
 	case ways[0].to[0] == on && ways[1].to[0] == out:
 		return false, true
-	case ways[0].to[0] == out && ways[1].to[0] == on:
+	case ways[0].to[0] == out && ways[1].to[0] == on && ways[1].on == workflow.OnElse:
 		return true, true
 	}
 	return false, false
+}
+
+// isAnswered says whether a choice asks a question that has two answers, or one and
+// any other, which a test can show.
+func isAnswered(n *workflow.Node, ways []way) bool {
+	return n.Kind() == "choice" && n.Task() != nil && len(ways) == 2 && ways[0].on == workflow.OnLabel && isSafeLabel(ways[0].label) &&
+		(ways[1].on == workflow.OnElse || ways[1].on == workflow.OnLabel && isSafeLabel(ways[1].label))
 }

@@ -83,9 +83,14 @@ func (out *writer) unsay(n *workflow.Node, text string) (extra func(yaml.Style) 
 		}
 	case *workflow.Call, *workflow.Choice, *workflow.Combine, *workflow.Loop, *workflow.Each:
 	}
+	return emptied(empty)
+}
+
+// emptied writes keys with nothing behind them.
+func emptied(keys []string) func(yaml.Style) string {
 	return func(st yaml.Style) string {
 		var b strings.Builder
-		for _, key := range empty {
+		for _, key := range keys {
 			b.WriteString(st.Text(key, ""))
 		}
 		return b.String()
@@ -158,13 +163,40 @@ func (out *writer) has(id string) bool { return out.ids[id] }
 func (out *writer) choiceNote(n *workflow.Node, shown string) (mark, string) {
 	c := *n
 	step, ok := n.Step.(*workflow.Choice)
-	switch {
-	case ok && step.On.Text == shown:
+	if !ok {
+		return choiceMark, out.safe(&c, n, nil)
+	}
+	if step.Ask != nil {
+		return choiceMark, out.safe(&c, n, out.unsayQuestion(&c, step, shown))
+	}
+	if shown != "" && step.On.Text == shown {
 		c.Step = &workflow.Choice{}
-	case c.Title == shown && (!ok || step.On.Text == ""): // else the words have both
-		c.Title = ""
 	}
 	return choiceMark, out.safe(&c, n, nil)
+}
+
+// unsayQuestion takes out of a question what its test and its lane say. It gives what
+// has to be said to be empty.
+func (out *writer) unsayQuestion(n *workflow.Node, c *workflow.Choice, shown string) (extra func(yaml.Style) string) {
+	ask := *c.Ask
+	var empty []string
+	switch {
+	case shown != "":
+		ask.Prompt.Text = ""
+	case ask.Prompt.Text == "":
+		empty = append(empty, "ask")
+	}
+	switch {
+	case ask.Agent != "" && ask.Agent == out.lane:
+		ask.Agent = ""
+	case ask.Agent == "" && out.lane != "":
+		empty = append(empty, "agent")
+	}
+	n.Step = &workflow.Choice{Ask: &ask}
+	if shown != "" && ask.Agent == "" && len(ask.Settings) == 0 {
+		n.Step = &workflow.Choice{}
+	}
+	return emptied(empty)
 }
 
 // loopNote are the words of a loop, of which the drawing shows the title or not.

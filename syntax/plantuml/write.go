@@ -8,6 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/syntax/plantuml/internal/activity"
 	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
 // writer writes the items of a plan.
@@ -21,6 +22,9 @@ type writer struct {
 	ids   map[string]bool   // of all nodes
 	given map[string]bool   // those that are written
 	texts map[string]string // of steps, by id, where they are not to be changed
+
+	known  map[string]bool // names that mean something in a condition
+	echoes map[string]bool // questions that say the same as the person's before them
 
 	owners []*workflow.Node // the loops and for_eachs around what is written
 
@@ -318,19 +322,23 @@ func (out *writer) ifElse(it *item, chained bool) {
 	if it.inverted {
 		yes, no = no, yes
 	}
+	asks := it.node.Task() != nil
+	if asks {
+		yes, no = caseLabel(it.branches[0].way), caseLabel(it.branches[1].way)
+	}
 	word := "if"
 	if chained {
 		word = "elseif"
 	}
 	out.line(word, " (", out.testOf(it), ") then (", yes, ")")
 	if !chained {
-		out.noteInside(out.choiceNote(it.node, ""))
+		out.noteInside(out.choiceNote(it.node, out.shown(it.node)))
 	}
 	out.inner(it.branches[0].body)
 	other := it.branches[1].body
 	switch {
-	case len(other) == 0:
-	case !it.inverted && len(other) == 1 && other[0].form == ifForm && !other[0].start && out.isBare(other[0].node):
+	case len(other) == 0 && (!asks || it.branches[1].way.on == workflow.OnElse):
+	case !asks && !it.inverted && len(other) == 1 && other[0].form == ifForm && !other[0].start && out.isBare(other[0].node):
 		out.ifElse(&other[0], true)
 	default:
 		out.line("else (", no, ")")
@@ -339,15 +347,18 @@ func (out *writer) ifElse(it *item, chained bool) {
 	out.laneSet = false
 }
 
-// isBare says whether a choice needs no note.
+// isBare says whether a choice is a condition that needs no note.
 func (out *writer) isBare(n *workflow.Node) bool {
 	_, words := out.choiceNote(n, "")
-	return words == ""
+	return words == "" && n.Task() == nil
 }
 
 // testOf is the condition of an if. One that cannot be drawn is carried, and a
 // question stands for it.
 func (out *writer) testOf(it *item) string {
+	if it.node.Task() != nil {
+		return out.shown(it.node)
+	}
 	w := it.branches[0].way
 	if it.inverted {
 		w = it.branches[1].way
@@ -355,24 +366,44 @@ func (out *writer) testOf(it *item) string {
 	return out.condition(w.when)
 }
 
-const question = "Which way?"
-
+// condition is a condition as a test shows it. One that cannot be drawn is in the words.
 func (out *writer) condition(when string) string {
 	if isSafeTest(when) {
 		return when
 	}
-	return question
+	return ""
+}
+
+// shown is the question that the test of a choice shows, or of a person whose answers
+// it shows; "": it shows none.
+func (out *writer) shown(n *workflow.Node) string {
+	text, reads := "", false
+	switch s := n.Step.(type) {
+	case *workflow.Choice:
+		if s.Ask != nil {
+			text = s.Ask.Prompt.Text
+			reads = expr.ReadsAsQuestion(text, expr.PlantUML, out.known) && !out.echoes[n.ID]
+		}
+	case *workflow.Human:
+		text = s.Question.Text
+		reads = testOf(text) != expr.ConditionTest
+	case *workflow.Task, *workflow.Call, *workflow.Combine, *workflow.Loop, *workflow.Each:
+	}
+	if !reads || !isSafeText(text) || !isSafeLabel(strings.TrimSuffix(text, "?")) || hasOperator(text) {
+		return ""
+	}
+	return text
 }
 
 // choose writes a switch. Behind a step it shows the answers of that.
 func (out *writer) choose(it *item) {
-	test := question
-	if it.node != nil {
-		if c, ok := it.node.Step.(*workflow.Choice); ok && isSafeTest(c.On.Text) {
-			test = c.On.Text
-		} else if isQuestion(it.node.Title) {
-			test = it.node.Title
-		}
+	asks := it.node
+	if asks == nil {
+		asks = it.test
+	}
+	test := out.shown(asks)
+	if c, ok := asks.Step.(*workflow.Choice); ok && isSafeTest(c.On.Text) {
+		test = c.On.Text
 	}
 	out.line("switch (", test, ")")
 	if it.node != nil {
@@ -384,11 +415,6 @@ func (out *writer) choose(it *item) {
 		out.laneSet = false
 	}
 	out.line("endswitch")
-}
-
-// isQuestion says whether a text can stand where a test does, without being one.
-func isQuestion(text string) bool {
-	return isSafeText(text) && isSafeLabel(strings.TrimSuffix(text, "?")) && !isCondition(text)
 }
 
 // caseLabel is what a branch of a switch shows.
@@ -419,13 +445,16 @@ func (out *writer) fork(it *item) {
 
 func (out *writer) while(it *item) {
 	ways, _ := waysOf(out.edges[out.key(it.test)])
-	in, leave := "yes", "no"
+	test, in, leave := out.condition(ways[0].when), "yes", "no"
+	if it.test.Task() != nil {
+		test, in, leave = out.shown(it.test), caseLabel(ways[0]), caseLabel(ways[1])
+	}
 	if it.inverted {
 		in, leave = leave, in
 	}
-	out.line("while (", out.condition(ways[0].when), ") is (", in, ")")
+	out.line("while (", test, ") is (", in, ")")
 	out.noteInside(out.loopNote(it.node, ""))
-	out.noteInside(out.choiceNote(it.test, ""))
+	out.noteInside(out.choiceNote(it.test, out.shown(it.test)))
 	out.inner(it.body)
 	out.laneSet = false
 	out.line("endwhile (", leave, ")")
@@ -435,7 +464,7 @@ func (out *writer) repeat(it *item) {
 	out.line("repeat")
 	out.noteInside(out.loopNote(it.node, ""))
 	if it.test != nil && it.test.Kind() == "choice" {
-		out.noteInside(out.choiceNote(it.test, ""))
+		out.noteInside(out.choiceNote(it.test, out.shown(it.test)))
 	}
 	out.inner(it.body)
 	if it.back != nil {
@@ -455,15 +484,15 @@ func (out *writer) again(it *item) string {
 	}
 	ways, _ := waysOf(out.edges[out.key(it.test)])
 	test, back, leave := out.condition(ways[0].when), "yes", "no"
+	if it.test.Task() != nil || it.test.Kind() == "human" {
+		test, back, leave = out.shown(it.test), caseLabel(ways[0]), caseLabel(ways[1])
+	}
+	swapped := it.inverted
 	if it.test.Kind() != "choice" {
-		test, back, leave = question, caseLabel(ways[0]), caseLabel(ways[1])
-		if h, ok := it.test.Step.(*workflow.Human); ok && isQuestion(h.Question.Text) {
-			test = h.Question.Text
-		}
-		if to := ways[1].to[0]; to == workflow.Again || it.back != nil && to == it.back.ID {
-			back, leave = leave, back
-		}
-	} else if it.inverted {
+		to := ways[1].to[0]
+		swapped = to == workflow.Again || it.back != nil && to == it.back.ID
+	}
+	if swapped {
 		back, leave = leave, back
 	}
 	return " (" + test + ") is (" + back + ") not (" + leave + ")"

@@ -56,7 +56,7 @@ var (
 
 // stepShapes are the elements that are steps.
 var stepShapes = func() map[string]*shape {
-	agent := stepShape(append([]string{"name", "task"}, eachWords...), planParts, map[string]*shape{"input": inputShape, "config": valueShape})
+	agent := stepShape(append([]string{"name", "task", "context"}, eachWords...), planParts, map[string]*shape{"input": inputShape, "config": valueShape})
 	node := *agent
 	node.words, node.text = append(slices.Clone(agent.words), "tool", "agent"), true
 	loop, each := stepShape([]string{"max", "until", "while"}), stepShape([]string{"items", "as", "max_parallel"})
@@ -67,7 +67,7 @@ var stepShapes = func() map[string]*shape {
 			"option": {words: []string{"value", "label", "description"}, text: true, many: true},
 		}),
 		"call":    stepShape(append([]string{"workflow"}, eachWords...), map[string]*shape{"input": inputShape}),
-		"choice":  stepShape([]string{"on"}),
+		"choice":  stepShape([]string{"on", "ask", "agent"}, map[string]*shape{"config": valueShape}),
 		"combine": stepShape([]string{"strategy", "separator"}, map[string]*shape{"input": refShape}),
 	}
 }()

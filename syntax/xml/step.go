@@ -154,7 +154,7 @@ func (p *parts) word(name string, w word) {
 			p.step.depends = append(p.step.depends, list...)
 		}
 	case "name", "tool", "agent":
-		if p.kind == "task" && (name == "name" || !p.agent.exists) {
+		if (p.kind == "task" || p.kind == "choice") && (name == "name" || !p.agent.exists) {
 			p.agent = w
 		}
 	case "task":
@@ -362,6 +362,8 @@ func (p *parts) read() *yaml.Step {
 			p.errorf(p.place, codeStepKind, `write <call workflow="…">`, "the call names no workflow")
 		}
 		read.Node.Step = call
+	case "choice":
+		p.readQuestion(read)
 	}
 	return read
 }
@@ -381,19 +383,36 @@ func (p *parts) readTask(read *yaml.Step) {
 	if t == nil {
 		t = &workflow.Task{}
 	}
-	t.Agent, t.Inputs = p.agent.text, p.inputs
-	if p.agent.exists {
-		t.Pos = p.agent.src.Pos
-	}
+	t.Inputs = p.inputs
 	if p.task.exists {
 		t.Prompt = workflow.Template{Text: p.task.text, Src: p.task.src}
+	}
+	p.readAgent(t)
+	read.Node.Step = t
+	if len(p.plan) > 0 {
+		p.readPlan(read, t)
+	}
+}
+
+// readAgent reads who works, and with which settings.
+func (p *parts) readAgent(t *workflow.Task) {
+	if t.Agent = p.agent.text; p.agent.exists {
+		t.Pos = p.agent.src.Pos
 	}
 	if p.config.Exists() {
 		p.settings(t)
 	}
-	read.Node.Step = t
-	if len(p.plan) > 0 {
-		p.readPlan(read, t)
+}
+
+// readQuestion completes a choice that asks.
+func (p *parts) readQuestion(read *yaml.Step) {
+	c, _ := read.Node.Step.(*workflow.Choice)
+	switch {
+	case c == nil:
+	case c.Ask != nil:
+		p.readAgent(c.Ask)
+	case p.agent.exists || p.config.Exists():
+		p.errorf(p.place, codeStepKind, `write <choice ask="…">`, "the choice has an agent, but no question")
 	}
 }
 

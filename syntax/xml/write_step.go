@@ -78,11 +78,16 @@ func (out *writer) words(e *element, n, inner *workflow.Node) {
 		e.flag("required", s.Required)
 	case *workflow.Choice:
 		e.word("on", s.On.Text)
+		if s.Ask != nil {
+			e.word("agent", s.Ask.Agent)
+		}
 	case *workflow.Combine:
 		e.attr("strategy", string(s.Strategy))
 	case *workflow.Loop:
 		e.number("max", s.Max)
-	case *workflow.Task, *workflow.Call, *workflow.Each:
+	case *workflow.Task:
+		e.word("context", string(s.Context))
+	case *workflow.Call, *workflow.Each:
 	}
 	e.word("parallel_group", n.Group)
 	switch {
@@ -127,9 +132,7 @@ func (out *writer) content(e *element, n *workflow.Node) {
 			e.add(textElement("task", out.template(s.Prompt.Text)))
 		}
 		out.bindings(e, s.Inputs)
-		if len(s.Settings) > 0 {
-			e.add(objectElement("config", out.templates(s.Settings).(map[string]any)))
-		}
+		out.config(e, s)
 	case *workflow.Call:
 		out.bindings(e, s.Inputs)
 	case *workflow.Human:
@@ -149,7 +152,18 @@ func (out *writer) content(e *element, n *workflow.Node) {
 		if s.Separator != "" {
 			e.add(textElement("separator", s.Separator))
 		}
-	case *workflow.Choice, *workflow.Loop, *workflow.Each:
+	case *workflow.Choice:
+		if s.Ask != nil {
+			e.add(textElement("ask", out.template(s.Ask.Prompt.Text)))
+			out.config(e, s.Ask)
+		}
+	case *workflow.Loop, *workflow.Each:
+	}
+}
+
+func (out *writer) config(e *element, t *workflow.Task) {
+	if len(t.Settings) > 0 {
+		e.add(objectElement("config", out.templates(t.Settings).(map[string]any)))
 	}
 }
 

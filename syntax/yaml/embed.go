@@ -66,10 +66,10 @@ func (sr *StepReader) Read(m *strictyaml.Map, kind string, out *Step) {
 	id := m.Get("id")
 	s.node.ID, s.node.Title = id.Name(), m.String("title")
 	switch {
-	case saysOther(m):
+	case saysOther(m, kind):
 		said = r.kind(m, s)
 	case kind == "task":
-		for _, key := range []string{"agent", "prompt", "config", "inputs"} {
+		for _, key := range []string{"agent", "prompt", "config", "inputs", "context"} {
 			m.Get(key)
 		}
 		r.task(m, s)
@@ -94,10 +94,11 @@ func (sr *StepReader) Read(m *strictyaml.Map, kind string, out *Step) {
 	}
 }
 
-// saysOther says whether a key tells what the step does.
-func saysOther(m *strictyaml.Map) bool {
+// saysOther says whether a key tells what the step does. The agent of a choice is who
+// is asked.
+func saysOther(m *strictyaml.Map, kind string) bool {
 	for _, key := range []string{"agent", "prompt", "template", "workflow", "human", "combine", "choice"} {
-		if m.Peek(key).Exists() {
+		if m.Peek(key).Exists() && (key != "agent" || kind != "choice") {
 			return true
 		}
 	}
@@ -115,7 +116,8 @@ func readKind(m *strictyaml.Map, kind string) workflow.Step {
 	case "call":
 		return &workflow.Call{Inputs: readBindings(m.Get("inputs"))}
 	case "choice":
-		return &workflow.Choice{On: condition(m.Get("on"))}
+		c := readChoice(m)
+		return &c
 	case "combine":
 		return readCombine(m)
 	case "loop":

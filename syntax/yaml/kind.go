@@ -29,8 +29,9 @@ func (r *reader) kind(m *strictyaml.Map, s *step) strictyaml.Node {
 			r.twoKinds(n, name, key)
 		}
 	}
-	m.Get("config")
-	m.Get("inputs")
+	for _, key := range []string{"config", "inputs", "context"} {
+		m.Get(key)
+	}
 	switch name {
 	case "agent", "prompt", "template":
 		r.task(m, s)
@@ -55,15 +56,23 @@ func (r *reader) twoKinds(at strictyaml.Node, first, second string) {
 }
 
 func (r *reader) task(m *strictyaml.Map, s *step) {
-	t := &workflow.Task{Agent: m.Peek("agent").Text(), Prompt: template(m.Peek("prompt")), Inputs: readBindings(m.Peek("inputs"))}
+	t := &workflow.Task{Prompt: template(m.Peek("prompt")), Inputs: readBindings(m.Peek("inputs"))}
+	if word := m.Peek("context").Word("auto", "previous", "none"); word != "auto" {
+		t.Context = workflow.Context(word)
+	}
+	readAgent(m, t)
+	readTemplate(m.Get("template"), m.Peek("prompt"), t)
+	s.node.Step, s.base = t, orElse(t.Agent, "task")
+}
+
+// readAgent reads who works, and with which settings.
+func readAgent(m *strictyaml.Map, t *workflow.Task) {
 	if agent := m.Peek("agent"); agent.Exists() {
-		t.Pos = agent.Pos()
+		t.Agent, t.Pos = agent.Text(), agent.Pos()
 	}
 	if config := m.Peek("config"); config.Exists() && !config.IsNull() {
 		readSettings(config, t)
 	}
-	readTemplate(m.Get("template"), m.Peek("prompt"), t)
-	s.node.Step, s.base = t, orElse(t.Agent, "task")
 }
 
 // readTemplate reads the name of a prompt of the project, which the model has as
@@ -197,11 +206,33 @@ func (r *reader) choice(n strictyaml.Node, s *step) {
 	switch {
 	case n.IsMap():
 		m := n.Map()
-		c.On = condition(m.Get("on"))
+		*c = readChoice(m)
+		if c.Ask != nil && !m.Peek("ask").Exists() {
+			n.Errorf(codeStepKind, "add `ask:` with a question", "the choice has an agent, but no question")
+		}
 		m.Done()
 	case n.Written() != "true":
-		n.WrongType("true or a map with `on`")
+		n.WrongType("true or a map with `on` or `ask`")
 	}
+}
+
+// readChoice reads what a choice decides by: a condition, or a question and who is
+// asked. A drawing may show the question.
+func readChoice(m *strictyaml.Map) workflow.Choice {
+	c := workflow.Choice{On: condition(m.Get("on"))}
+	ask := m.Get("ask")
+	if !ask.Exists() && !m.Get("agent").Exists() && !m.Get("config").Exists() {
+		return c
+	}
+	m.Get("agent")
+	m.Get("config")
+	c.Ask = &workflow.Task{Prompt: template(ask), Pos: ask.Pos()}
+	readAgent(m, c.Ask)
+	if c.On.Text != "" {
+		m.Peek("on").Key().Errorf(codeStepKey, "keep one of them", "a choice has either a condition or a question")
+		c.On = workflow.Expr{}
+	}
+	return c
 }
 
 func (r *reader) loop(n strictyaml.Node, s *step) {

@@ -90,7 +90,7 @@ func (l *lifter) foldable(n *workflow.Node) bool {
 	bare := *n
 	bare.Step, bare.Pos, bare.ID, bare.OnError = nil, workflow.Pos{}, "", ""
 	named := n.ID == "choice" || strings.HasPrefix(n.ID, "choice-")
-	return ok && c.On.Text == "" && named && !l.keep[n.ID] && n.OnError == l.onError && isZero(&bare)
+	return ok && c.On.Text == "" && c.Ask == nil && named && !l.keep[n.ID] && n.OnError == l.onError && isZero(&bare)
 }
 
 func isZero(n *workflow.Node) bool {

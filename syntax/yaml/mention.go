@@ -136,15 +136,16 @@ func (d *dependents) tests(s *step) {
 func (d *dependents) node(s *step, n *workflow.Node) {
 	switch step := n.Step.(type) {
 	case *workflow.Task:
-		d.text(s, step.Prompt.Text)
-		d.bindings(s, step.Inputs)
-		d.value(s, step.Settings)
+		d.task(s, step)
 	case *workflow.Human:
 		d.text(s, step.Question.Text)
 	case *workflow.Call:
 		d.bindings(s, step.Inputs)
 	case *workflow.Choice:
 		d.condition(s, step.On)
+		if step.Ask != nil {
+			d.task(s, step.Ask)
+		}
 	case *workflow.Combine:
 		for _, in := range step.Inputs {
 			d.condition(s, in)
@@ -156,6 +157,12 @@ func (d *dependents) node(s *step, n *workflow.Node) {
 		}
 	case *workflow.Loop:
 	}
+}
+
+func (d *dependents) task(s *step, t *workflow.Task) {
+	d.text(s, t.Prompt.Text)
+	d.bindings(s, t.Inputs)
+	d.value(s, t.Settings)
 }
 
 func (d *dependents) bindings(s *step, bs []workflow.Binding) {

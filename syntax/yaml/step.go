@@ -327,6 +327,9 @@ func (r *reader) checkKeys(m *strictyaml.Map, s *step) {
 	if work := s.work(); work != "task" && work != "call" && work != "none" {
 		misplaced(m, "only agents and workflows take inputs", "inputs")
 	}
+	if work := s.work(); work != "task" && work != "none" {
+		misplaced(m, "only agents are given what came before", "context")
+	}
 	if s.isLoop() {
 		misplaced(m, "the ways out of a loop are written at its steps", "route", "else", "error", "on_timeout")
 	}

@@ -62,7 +62,7 @@ func (d dialect) graph(g *workflow.Graph) workflow.Graph {
 	for i := range c.Nodes {
 		switch s := c.Nodes[i].Step.(type) {
 		case *workflow.Task:
-			c.Nodes[i].Step = &workflow.Task{Agent: s.Agent, Prompt: workflow.Template{Text: d.text(s.Prompt.Text)}, Inputs: d.bindings(s.Inputs), Settings: d.members(s.Settings)}
+			c.Nodes[i].Step = d.task(s)
 		case *workflow.Human:
 			human := *s
 			human.Question.Text = d.text(s.Question.Text)
@@ -73,10 +73,21 @@ func (d dialect) graph(g *workflow.Graph) workflow.Graph {
 			c.Nodes[i].Step = &workflow.Loop{Max: s.Max, Body: d.graph(&s.Body)}
 		case *workflow.Each:
 			c.Nodes[i].Step = &workflow.Each{Items: s.Items, As: s.As, Parallel: s.Parallel, Body: d.graph(&s.Body)}
-		case *workflow.Choice, *workflow.Combine:
+		case *workflow.Choice:
+			if s.Ask != nil {
+				c.Nodes[i].Step = &workflow.Choice{On: s.On, Ask: d.task(s.Ask)}
+			}
+		case *workflow.Combine:
 		}
 	}
 	return c
+}
+
+func (d dialect) task(t *workflow.Task) *workflow.Task {
+	return &workflow.Task{
+		Agent: t.Agent, Prompt: workflow.Template{Text: d.text(t.Prompt.Text)}, Inputs: d.bindings(t.Inputs),
+		Context: t.Context, Settings: d.members(t.Settings),
+	}
 }
 
 func (d dialect) bindings(bs []workflow.Binding) []workflow.Binding {

@@ -59,9 +59,8 @@ func (out *writer) kind(s *step, n *workflow.Node) {
 			out.always("prompt", step.Prompt.Text)
 		}
 		out.bindings(step.Inputs)
-		if len(settings) > 0 {
-			out.nested("config", func() { out.members(settings) })
-		}
+		out.text("context", string(step.Context))
+		out.config(settings)
 	case *workflow.Call:
 		if !out.flat || step.Workflow != "" {
 			out.always("workflow", step.Workflow)
@@ -72,11 +71,11 @@ func (out *writer) kind(s *step, n *workflow.Node) {
 	case *workflow.Combine:
 		out.group("combine", func() { out.combine(step) })
 	case *workflow.Choice:
-		if step.On.Text == "" && !out.flat {
+		if step.On.Text == "" && step.Ask == nil && !out.flat {
 			out.field("choice", "true")
 			return
 		}
-		out.group("choice", func() { out.decision(step.On.Text) })
+		out.group("choice", func() { out.decision(step) })
 	case *workflow.Loop:
 		out.loop(step, s)
 	case *workflow.Each:
@@ -123,9 +122,22 @@ func (out *writer) loop(l *workflow.Loop, s *step) {
 	}
 }
 
-func (out *writer) decision(on string) {
-	if on != "" {
-		out.on(on)
+func (out *writer) decision(c *workflow.Choice) {
+	if c.On.Text != "" {
+		out.on(c.On.Text)
+	}
+	if ask := c.Ask; ask != nil {
+		if !out.flat || ask.Prompt.Text != "" || ask.Agent == "" && len(ask.Settings) == 0 {
+			out.always("ask", ask.Prompt.Text)
+		}
+		out.text("agent", ask.Agent)
+		out.config(ask.Settings)
+	}
+}
+
+func (out *writer) config(settings map[string]any) {
+	if len(settings) > 0 {
+		out.nested("config", func() { out.members(settings) })
 	}
 }
 

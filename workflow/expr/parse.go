@@ -290,6 +290,9 @@ func newComparison(op token, left, right node) (node, error) {
 		}
 		n.pattern = p
 	}
+	if r, ok := right.(*Ref); ok && r.Kind == Unresolved && len(r.Path) == 1 && op.text != "in" {
+		r.compare = r.To-r.From == len(r.Path[0].Name)
+	}
 	return n, nil
 }
 

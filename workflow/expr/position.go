@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -42,9 +43,16 @@ func (f *finding) span(written string) (from, to int, ok bool) {
 			if list := quotedRefs(&p); f.number < len(list) {
 				return list[f.number].from, list[f.number].to, true
 			}
-		case f.ref != nil && p.err == nil && len(p.refs()) == len(f.text.refs()):
-			r := p.refs()[f.number]
-			return r.From, r.To, true
+		case f.is(BareWord) && p.err == nil:
+			if list := bareWords(f.text, &p); f.number < len(list) {
+				return list[f.number].From, list[f.number].To, true
+			}
+		case f.ref != nil && p.err == nil:
+			words := bareWords(f.text, &p)
+			refs := slices.DeleteFunc(slices.Clone(p.refs()), func(r *Ref) bool { return slices.Contains(words, r) })
+			if len(refs) == len(f.text.refs()) {
+				return refs[f.number].From, refs[f.number].To, true
+			}
 		}
 	}
 	return 0, 0, false
@@ -81,6 +89,55 @@ func (f *finding) isBare() bool {
 	return strings.HasPrefix(written, f.ref.Name)
 }
 
+// bare notes names in a condition that nothing defines and that stand for themselves.
+func (c *checker) bare(p *parsed) {
+	if p.isText || p.src == nil || p.src.Text == "" {
+		return
+	}
+	original := p.site
+	original.text = p.src.Text
+	for _, d := range []Dialect{Mixed, PlantUML} {
+		written := parse(original, d)
+		if written.err != nil {
+			continue
+		}
+		for i, r := range bareWords(p, &written) {
+			name := r.Path[0].Name
+			c.findings = append(c.findings, &finding{text: p, number: i, problem: &Problem{
+				Kind: BareWord, Name: name, Summary: fmt.Sprintf("%q is taken as text", name),
+				Detail: fmt.Sprintf("nothing defines it; write %q in quotes, or $%s for a reference", name, name),
+			}})
+		}
+		return
+	}
+}
+
+// bareWords are the references of a text as it was written that are text in its
+// canonical form.
+func bareWords(canonical, written *parsed) []*Ref {
+	if canonical.expr == nil || written.expr == nil {
+		return nil
+	}
+	comparisons := func(root node) (list []*compareNode) {
+		eachNode(root, func(n node) {
+			if c, ok := n.(*compareNode); ok {
+				list = append(list, c)
+			}
+		})
+		return list
+	}
+	texts, all := comparisons(canonical.expr.root), comparisons(written.expr.root)
+	var words []*Ref
+	for i := range min(len(texts), len(all)) {
+		r, isRef := all[i].right.(*Ref)
+		text, isText := texts[i].right.(*literalNode)
+		if isRef && isText && r.compare && text.value == r.Path[0].Name {
+			words = append(words, r)
+		}
+	}
+	return words
+}
+
 // quoted warns of references inside quotes of an expression: they are plain
 // text, which is seldom meant.
 func (c *checker) quoted(p *parsed) {
@@ -97,7 +154,11 @@ func quotedRefs(p *parsed) []*literalNode {
 		return nil // "${" in a template is how a literal ${ may be written
 	}
 	var list []*literalNode
-	eachLiteral(p.expr.root, func(l *literalNode) {
+	eachNode(p.expr.root, func(n node) {
+		l, isLiteral := n.(*literalNode)
+		if !isLiteral {
+			return
+		}
 		text, ok := l.value.(string)
 		if ok && (strings.Contains(text, "${") || strings.Contains(text, "{{")) {
 			list = append(list, l)
@@ -106,29 +167,26 @@ func quotedRefs(p *parsed) []*literalNode {
 	return list
 }
 
-func eachLiteral(n node, visit func(*literalNode)) {
+// eachNode visits the parts of an expression, each before what is in it.
+func eachNode(n node, visit func(node)) {
+	visit(n)
+	var parts []node
 	switch n := n.(type) {
-	case *literalNode:
-		visit(n)
-	case *Ref:
+	case *literalNode, *Ref:
 	case *notNode:
-		eachLiteral(n.of, visit)
+		parts = []node{n.of}
 	case *compareNode:
-		eachLiteral(n.left, visit)
-		eachLiteral(n.right, visit)
+		parts = []node{n.left, n.right}
 	case listNode:
-		eachLiteralOf(n, visit)
+		parts = n
 	case orNode:
-		eachLiteralOf(n, visit)
+		parts = n
 	case andNode:
-		eachLiteralOf(n, visit)
+		parts = n
 	case elseNode:
-		eachLiteralOf(n, visit)
+		parts = n
 	}
-}
-
-func eachLiteralOf(nodes []node, visit func(*literalNode)) {
-	for _, n := range nodes {
-		eachLiteral(n, visit)
+	for _, part := range parts {
+		eachNode(part, visit)
 	}
 }

@@ -26,6 +26,7 @@ const (
 	BadFailure     ProblemKind = "bad_failure"  // failure out of place
 	MaybeUndefined ProblemKind = "maybe_undefined"
 	QuotedRef      ProblemKind = "quoted_reference" // a reference inside quotes is plain text
+	BareWord       ProblemKind = "bare_word"        // a name that nothing defines stands for itself
 )
 
 // Problem is something wrong with a text of a workflow.
@@ -43,6 +44,8 @@ func (p Problem) Severity() workflow.Severity {
 	switch p.Kind {
 	case MaybeUndefined, QuotedRef:
 		return workflow.Warning
+	case BareWord:
+		return workflow.Note
 	case Syntax, UnknownName, UnknownNode, UnknownGroup, UnknownField, Forward, Self, NotUpstream, BadItem, BadFailure:
 	}
 	return workflow.Error
@@ -152,6 +155,7 @@ func (c *checker) text(p *parsed) {
 		return
 	}
 	c.quoted(p)
+	c.bare(p)
 	for i, ref := range p.refs() {
 		f := c.spare.finding(finding{text: p, ref: ref, number: i})
 		c.findings = append(c.findings, f)
@@ -330,7 +334,7 @@ func (c *checker) field(f *finding, of string, fields []string) bool {
 func (c *checker) previous(f *finding) {
 	at := f.text.at
 	switch {
-	case !c.field(f, "what comes before", []string{"output"}):
+	case !c.field(f, "what comes before", PreviousFields()):
 	case at.place == c.end:
 		f.report(BadItem, "previous", "previous at the end of the workflow", "name the node whose output is meant")
 	case !at.behind && c.places[at.place].in == 0 && !f.ref.guarded:

@@ -207,7 +207,7 @@ func TestProblemsStandAtTheReference(t *testing.T) {
 		"9:9-0:0 unknown_name topc",
 		"1:1-0:0 unknown_name topc",
 		"f.yml:8:1-8:10 quoted_reference ${topc}",
-		"f.yml:8:14-8:18 unknown_name topc",
+		"f.yml:8:14-8:18 bare_word topc",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

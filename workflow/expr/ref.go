@@ -17,7 +17,7 @@ const (
 	Vars                   // vars.NAME
 	Nodes                  // nodes.NAME.FIELD, FIELD one of NodeFields
 	Groups                 // groups.NAME.FIELD, FIELD one of GroupFields
-	Previous               // previous.FIELD, FIELD output
+	Previous               // previous.FIELD, FIELD one of PreviousFields
 	Failure                // failure.FIELD, FIELD one of FailureFields
 	Item                   // item
 	Index                  // index
@@ -29,6 +29,10 @@ func NodeFields() []string { return []string{"output", "status", "error", "durat
 
 // GroupFields are the fields of a parallel group.
 func GroupFields() []string { return []string{"outputs", "succeeded", "failed", "status"} }
+
+// PreviousFields are the fields of what leads to a node: what it brings, and what a
+// router, a person or a question on the way decided, and why.
+func PreviousFields() []string { return []string{"output", "decision", "reason"} }
 
 // FailureFields are the fields of the failure that led to a node.
 func FailureFields() []string { return []string{"node", "error", "status"} }
@@ -51,6 +55,8 @@ type Ref struct {
 	From, To int // bytes of the text that was parsed; with its ${ }, {{ }} or $ where it has one
 
 	guarded bool // it has a ?? default
+	compare bool // it is a name alone, without marks, on the right of a comparison
+	word    bool // nothing defines that name, so it stands for itself
 }
 
 // Key is one step of a path: a name or an index.
@@ -72,6 +78,10 @@ func (r *Ref) String() string {
 }
 
 func (r *Ref) print(b *strings.Builder, _ level) {
+	if r.word {
+		printString(b, r.Name)
+		return
+	}
 	path := r.Path
 	if r.Kind == Unresolved {
 		b.WriteString(path[0].Name)

@@ -13,7 +13,7 @@ import (
 //
 // A name means, in this order: a reserved word; a variable that a node upstream
 // writes; state; a declared input; before a dot also a node; and what nothing
-// defines is an input. Text that does not parse stays text that does not parse,
+// defines is an input, or on the right of a comparison that text. Text that does not parse stays text that does not parse,
 // for Problems to report. Resolving a resolved workflow again, in the Canonical
 // dialect, changes nothing.
 func Resolve(w *workflow.Workflow, d Dialect, steps []string) {
@@ -87,9 +87,10 @@ func (r *resolver) resolve(ref *Ref, written bool) {
 			resolved = r.named(ref, written)
 		}
 		resolved.From, resolved.To, resolved.guarded = ref.From, ref.To, ref.guarded
+		resolved.word = ref.compare && resolved.Kind == Inputs && !r.declared(resolved.Name)
 		*ref = resolved
 	}
-	if ref.Kind == Inputs && ref.Name != "" {
+	if ref.Kind == Inputs && ref.Name != "" && !ref.word {
 		r.free[ref.Name] = true
 	}
 }

@@ -110,15 +110,16 @@ func (s *siteList) step(n *workflow.Node, place int) {
 	at := point{place: place}
 	switch step := n.Step.(type) {
 	case *workflow.Task:
-		s.tmpl(&step.Prompt, at, &n.Pos)
-		s.bindings(step.Inputs, at, &n.Pos)
-		s.settings(step, at, &n.Pos)
+		s.task(step, at, &n.Pos)
 	case *workflow.Human:
 		s.tmpl(&step.Question, at, &n.Pos)
 	case *workflow.Call:
 		s.bindings(step.Inputs, at, &n.Pos)
 	case *workflow.Choice:
 		s.expr(&step.On, point{place, true}, &n.Pos)
+		if step.Ask != nil {
+			s.task(step.Ask, at, &n.Pos)
+		}
 	case *workflow.Combine:
 		for i := range step.Inputs {
 			s.expr(&step.Inputs[i], at, &n.Pos)
@@ -127,6 +128,12 @@ func (s *siteList) step(n *workflow.Node, place int) {
 		s.expr(&step.Items, at, &n.Pos)
 	case *workflow.Loop:
 	}
+}
+
+func (s *siteList) task(t *workflow.Task, at point, pos *workflow.Pos) {
+	s.tmpl(&t.Prompt, at, pos)
+	s.bindings(t.Inputs, at, pos)
+	s.settings(t, at, pos)
 }
 
 // isPlain says whether a template means itself: nothing in it can be a

@@ -188,7 +188,7 @@ func (g *generator) step(n *workflow.Node, kind string, depth int, in place) {
 		n.Step = &workflow.Call{Workflow: pick(g, []string{"child", "sub/deep.yml", "a b", n.ID}), Inputs: g.bindings()}
 		n.Output, n.Timeout = g.output(), g.duration()
 	case "choice":
-		n.Step = &workflow.Choice{On: workflow.Expr{Text: g.maybe(g.condition)}}
+		g.choice(n)
 	case "combine":
 		g.combine(n)
 	case "loop":
@@ -209,9 +209,30 @@ func (g *generator) task(n *workflow.Node) {
 		Agent:    pick(g, []string{"", n.ID, "worker", "Code Reviewer", "-", "ci/bot"}),
 		Prompt:   workflow.Template{Text: g.maybe(g.template)},
 		Inputs:   g.bindings(),
+		Context:  pick(g, []workflow.Context{workflow.AutoContext, workflow.AutoContext, workflow.PreviousContext, workflow.NoContext}),
 		Settings: g.templates(2),
 	}
 	n.Output, n.Timeout, n.Once = g.output(), g.duration(), g.rarely()
+	g.retry(n)
+}
+
+func (g *generator) choice(n *workflow.Node) {
+	c := &workflow.Choice{}
+	n.Step = c
+	if g.coin() {
+		c.On.Text = g.maybe(g.condition)
+		return
+	}
+	c.Ask = &workflow.Task{
+		Agent:    pick(g, []string{"", "", "worker", "Code Reviewer"}),
+		Prompt:   workflow.Template{Text: pick(g, []string{"Good?", "Is it Latin?", "approved", "true", n.ID, g.template()})},
+		Settings: pick(g, []map[string]any{nil, nil, g.templates(1)}),
+	}
+	n.Timeout = g.duration()
+	g.retry(n)
+}
+
+func (g *generator) retry(n *workflow.Node) {
 	if g.rarely() {
 		n.Retry = workflow.Retry{Attempts: g.number(1, 9), Backoff: pick(g, []workflow.Backoff{workflow.Fixed, workflow.Linear, workflow.Exponential}), Delay: g.duration(), MaxDelay: g.duration()}
 	}

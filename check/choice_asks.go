@@ -1,0 +1,28 @@
+package check
+
+import "github.com/hocket-dev/hocket/workflow"
+
+// choiceAsks says who answers the question of a choice: a drawing does not show it.
+var choiceAsks = rule{
+	code:     "choice-asks",
+	severity: workflow.Note,
+	summary:  "who is asked the question of a choice",
+	node: func(p *pass, n *node) {
+		c, ok := n.Step.(*workflow.Choice)
+		if !ok || c.Ask == nil {
+			return
+		}
+		who, detail := "agent "+c.Ask.Agent, "unless what comes before it names one of its labels; `agent:` names another agent"
+		switch {
+		case n.task() == nil:
+			who, detail = "the person at "+n.in[0].From, "its labels are the answers to choose from"
+		case c.Ask.Agent == "":
+			who = "the project's default agent"
+		}
+		pos := n.Pos
+		if c.Ask.Prompt.Text != "" {
+			pos = placeOr(c.Ask.Prompt.Src.Pos, pos)
+		}
+		p.notef(pos, detail, "%s is asked %q", who, shorten(c.Ask.Prompt.Text))
+	},
+}

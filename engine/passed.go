@@ -1,0 +1,147 @@
+package engine
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// passed is what a choice, a router or a person hands on to the step behind it: what
+// reached it, and what was decided.
+type passed struct {
+	from     []*inst // whose results reached it, through others that hand on
+	decision string
+	reason   string
+	workers  []*inst // of a choice: the steps that it follows
+}
+
+// hands says whether a step behind the node works on what reached the node.
+func (n *node) hands() bool {
+	switch n.does.(type) {
+	case *workflow.Choice, *workflow.Human:
+		return true
+	case *workflow.Task:
+		return len(n.place.Decide) > 0
+	case *workflow.Call, *workflow.Combine, *workflow.Loop, *workflow.Each:
+	}
+	return false
+}
+
+// reach takes what an edge brings. A choice also hands on what was decided before.
+func (h *passed) reach(p *parcel, choice bool) {
+	if before := p.decided(); before != nil && choice {
+		h.decision, h.reason = cmp.Or(h.decision, before.decision), cmp.Or(h.reason, before.reason)
+	}
+	for _, in := range p.sources() {
+		if !slices.Contains(h.from, in) {
+			h.from = append(h.from, in)
+		}
+	}
+}
+
+// decided is what the node that an edge comes from hands on; nil: it has a result of
+// its own, or failed.
+func (p *parcel) decided() *passed {
+	if p.failed == p.by {
+		return nil
+	}
+	return p.by.passed
+}
+
+// sources are the steps whose results, or errors, an edge brings.
+func (p *parcel) sources() []*inst {
+	if p.tolerated {
+		return nil
+	}
+	if h := p.decided(); h != nil {
+		return h.from
+	}
+	return []*inst{p.by}
+}
+
+// decided keeps what an instance decided for the step behind it. A choice that nobody
+// was asked for hands on what was decided before it.
+func (in *inst) decided(v verdict, said any) {
+	if in.passed == nil || in.n.isChoice() && !in.wasAsked() {
+		return
+	}
+	in.passed.decision = cmp.Or(v.label, in.passed.decision, string(workflow.OnElse))
+	if reason, ok := field(said, "reason"); ok {
+		in.passed.reason = workflow.FormatText(reason)
+	}
+}
+
+// received is what the attempts of a task are given of what reached it.
+func (r *Run) received(in *inst) []Received {
+	if !in.n.receives || r.version < 2 {
+		return nil
+	}
+	var list []Received
+	for _, p := range in.from() {
+		h := cmp.Or(p.decided(), &passed{})
+		known := len(list)
+		for _, source := range p.sources() {
+			if value := source.result(); value != nil {
+				list = append(list, Received{source.n.def.ID, value, h.decision, h.reason})
+			}
+		}
+		if len(list) == known && h.decision != "" {
+			list = append(list, Received{Step: p.by.n.def.ID, Decision: h.decision, Reason: h.reason})
+		}
+	}
+	return list
+}
+
+// result is the output, or the error, of a step that ended.
+func (in *inst) result() any {
+	if in.err != "" {
+		return in.err
+	}
+	return in.output
+}
+
+// shown is the output that people see of the instance: that of a question is the
+// answer.
+func (in *inst) shown() any {
+	if !in.wasAsked() || in.status != Success {
+		return in.output
+	}
+	return map[string]any{"decision": in.passed.decision, "reason": in.passed.reason}
+}
+
+// wasAsked says whether an agent was asked the question of a choice.
+func (in *inst) wasAsked() bool { return in.n.place.Asks && in.attempt > 0 }
+
+// isAnswered says whether the question of a choice need not be asked: what reached it
+// names a label exactly, or is the answer of the person to whom the question belongs.
+func (in *inst) isAnswered(reached any) bool {
+	byPerson := false
+	for _, p := range in.from() {
+		if byPerson = p.by.n.answers && p.failed != p.by; !byPerson {
+			break
+		}
+	}
+	v := readDecision(in.n.place.Decide, reached)
+	return byPerson || v.matched && !v.loose
+}
+
+// about are the inputs of a question that nothing leads to: what its workflow and, in a
+// for_each, its item are about.
+func (in *inst) about() []Input {
+	if !in.n.place.Asks {
+		return nil
+	}
+	var list []Input
+	if len(in.from()) == 0 {
+		inputs := in.scope().frame.inputs
+		for _, name := range slices.Sorted(maps.Keys(inputs)) {
+			list = append(list, Input{name, inputs[name]})
+		}
+	}
+	if each := in.scope().each(); each != nil {
+		list = append(list, Input{"item", each.items[in.scope().item]})
+	}
+	return list
+}
