@@ -65,6 +65,9 @@ the run goes on from there.`,
 		ValidArgsFunction: a.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("output") {
+				if err := a.onlyPerson("fork --output"); err != nil { // it may be an answer
+					return err
+				}
 				return a.again(cmd.Context(), args[0], &f, &output)
 			}
 			return a.again(cmd.Context(), args[0], &f, nil)

@@ -37,6 +37,11 @@ started with, whatever has become of the files.`,
 		Args:              argsBetween(1, 1),
 		ValidArgsFunction: a.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if replies != "" {
+				if err := a.onlyPerson("resume --replies"); err != nil { // they may be answers
+					return err
+				}
+			}
 			return a.withRun(cmd.Context(), args[0], func(r *hocket.Run) error {
 				return a.resume(cmd.Context(), r, replies, f)
 			})

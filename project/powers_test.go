@@ -224,6 +224,8 @@ func TestDigestCoversWhatStarts(t *testing.T) {
 		"settings behind a link in them":           {map[string]string{"w.yml": claude, ".claude/x": "{}", "conf/hooks/h.sh": "", "sub/x": ""}, map[string]string{".claude/hooks": "../conf/hooks"}, "conf/hooks/h.sh"},
 		"settings in the directory of a step":      {map[string]string{"w.yml": claude, "sub/.claude/settings.json": "{}"}, nil, "sub/.claude/settings.json"},
 		"packages of settings":                     {map[string]string{"w.yml": claude, ".claude/node_modules/p/index.js": "", "sub/x": ""}, nil, ".claude/node_modules/p/index.js"},
+		"settings above where a link leads":        {map[string]string{"w.yml": claude, "a/b/x": ""}, map[string]string{"sub": "a/b"}, "a/.mcp.json"},
+		"a file that a mode of a manifest names":   {map[string]string{"w.yml": uses, ".hocket/clis/c.yml": cli + "permissions: {edit: {x: mode.sh}}\nvalues: {y: {if: x, is: \"{x}\"}}\n"}, nil, "mode.sh"},
 		"settings that appear":                     {map[string]string{"w.yml": claude, "sub/x": ""}, nil, "sub/.mcp.json"},
 	} {
 		dir := write(t, c.files)
@@ -258,6 +260,25 @@ func TestSettingsAbove(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: %q", app, got)
+		}
+	}
+}
+
+// Where a link out of the project leads is part of the digest, though nobody opens that.
+func TestLinkedPrograms(t *testing.T) {
+	dir := write(t, map[string]string{"w.yml": "steps: [{agent: claude, prompt: x, config: {program: ./run}}]\n", ".claude/x": ""})
+	seen := map[string]bool{}
+	for _, target := range []string{"/bin/true", "/bin/false"} {
+		for _, link := range []string{"run", ".claude/hook"} {
+			_ = os.Remove(filepath.Join(dir, link))
+			if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
+				t.Skip("this system has no links")
+			}
+			digest := load(t, empowered(t, dir, ""), "w.yml").Powers().Digest()
+			if seen[digest] {
+				t.Errorf("%s -> %s changes nothing", link, target)
+			}
+			seen[digest] = true
 		}
 	}
 }

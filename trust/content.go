@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -130,8 +131,16 @@ func (t *tree) add(path string) {
 // content is the hash of a file in the project; "" there is none.
 func content(root, file string) string {
 	path, err := projectfile.Resolve(file, root)
+	if outside := (*projectfile.OutsideError)(nil); errors.As(err, &outside) {
+		// It belongs to the user, as /bin/sh does. But where a link of the project leads
+		// is for the project to say.
+		rel, _ := filepath.Rel(root, file)
+		if target, err := filepath.EvalSymlinks(file); err == nil && filepath.IsLocal(rel) {
+			return "leads to " + target
+		}
+	}
 	if err != nil {
-		return "" // it is not there, or belongs to the user, as /bin/sh does
+		return "" // it is not there
 	}
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {

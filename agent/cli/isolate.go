@@ -28,7 +28,7 @@ func (x *Executor) isolate(task *agent.Task, dir string, talks bool) error {
 			names = x.m().acp.files
 		}
 	}
-	files := existing(names, task.Dir, dir).from(task.Dir)
+	files := existing(names, task.Dir, dir).names()
 	if uses["isolated"] || len(files) == 0 {
 		return nil
 	}
@@ -38,6 +38,7 @@ func (x *Executor) isolate(task *agent.Task, dir string, talks bool) error {
 
 // ownFiles are the settings for a CLI that exist where it works, and above.
 type ownFiles struct {
+	root   string // of the project, without links
 	paths  []string
 	within []string // of each, the directory that it belongs to with what it leads to
 }
@@ -47,7 +48,16 @@ type ownFiles struct {
 // the user, whose own settings are there.
 func existing(names []string, root, dir string) ownFiles {
 	home, _ := os.UserHomeDir() // "": every directory above counts
-	var found ownFiles
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		home = real
+	}
+	if real, err := filepath.EvalSymlinks(root); err == nil {
+		root = real
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real // above a link is not what is above the CLI
+	}
+	found := ownFiles{root: root}
 	for at := dir; ; at = filepath.Dir(at) {
 		rel, err := filepath.Rel(root, at)
 		inside := err == nil && filepath.IsLocal(rel)
@@ -77,19 +87,19 @@ func existing(names []string, root, dir string) ownFiles {
 }
 
 // material is what they hold.
-func (f ownFiles) material(root string) string {
+func (f ownFiles) material() string {
 	var all []string
 	for i, path := range f.paths {
-		all = append(all, trust.Tree(root, f.within[i], path))
+		all = append(all, trust.Tree(f.root, f.within[i], path))
 	}
 	return strings.Join(all, "\n")
 }
 
-// from are the files as seen from a project, with where those lead that are links.
-func (f ownFiles) from(root string) []string {
+// names are the files as seen from the project, with where those lead that are links.
+func (f ownFiles) names() []string {
 	var all []string
 	for _, path := range f.paths {
-		name, err := filepath.Rel(root, path)
+		name, err := filepath.Rel(f.root, path)
 		if err != nil {
 			name = path
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,8 +23,8 @@ func (x *Executor) powers(root string, settings map[string]any) trust.Powers {
 	dir, _ := settings["dir"].(string)
 	dir = filepath.Join(root, filepath.FromSlash(dir))
 	if found := existing(slices.Concat(x.m().ProjectFiles, x.m().talkFiles()), root, dir); len(found.paths) > 0 {
-		files := found.from(root)
-		list = append(list, trust.Power{Kind: trust.Settings, What: name + " uses the project's " + strings.Join(files, ", "), Where: files[0], Material: found.material(root)})
+		files := found.names()
+		list = append(list, trust.Power{Kind: trust.Settings, What: name + " uses the project's " + strings.Join(files, ", "), Where: files[0], Material: found.material()})
 	}
 	if program, ok := settings["program"].(string); ok {
 		file, _ := trust.Locate(root, program, lookupEnv(x.env, "PATH")) // without one, nothing starts
@@ -119,6 +120,9 @@ func Powers(root string, manifests []*Manifest) trust.Powers {
 	return list
 }
 
+// aside are the keys of a manifest that do not change how its programs start.
+var aside = []string{"$schema", "description", "install", "login", "account", "keys", "project_files", "program", "reply", "exit", "errors", "stderr"}
+
 // power is what needs trust for a manifest of a project whose CLI works in a directory.
 func (m *Manifest) power(root, dir string) trust.Power {
 	what := "the CLI agent " + m.Name
@@ -127,12 +131,8 @@ func (m *Manifest) power(root, dir string) trust.Power {
 	}
 	what += " starts " + strings.Join(m.Programs, " or ")
 	said, _ := m.meaning.(map[string]any)
-	shown := map[string]any{}
-	for _, key := range []string{"args", "stdin", "env", "files", "values", "version", "acp"} {
-		if value, ok := said[key]; ok {
-			shown[key] = value
-		}
-	}
+	shown := maps.Clone(said)
+	maps.DeleteFunc(shown, func(key string, _ any) bool { return slices.Contains(aside, key) })
 	if len(shown) > 0 {
 		what += " with " + workflow.FormatJSON(shown)
 	}

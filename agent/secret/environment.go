@@ -2,6 +2,7 @@ package secret
 
 import (
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -17,11 +18,18 @@ func Harmless(env []string) []string {
 	var kept []string
 	for _, pair := range env {
 		name, _, _ := strings.Cut(pair, "=")
-		if slices.Contains(harmless, name) || strings.HasPrefix(name, "LC_") {
+		if among(harmless, name) || strings.HasPrefix(name, "LC_") {
 			kept = append(kept, pair)
 		}
 	}
 	return kept
+}
+
+// among says whether a variable is in a list. Windows has one Path, whatever its letters.
+func among(list []string, name string) bool {
+	return slices.ContainsFunc(list, func(other string) bool {
+		return other == name || runtime.GOOS == "windows" && strings.EqualFold(other, name)
+	})
 }
 
 // usual are further variables that programs work with, and in which nobody keeps a
@@ -42,7 +50,7 @@ var usual = strings.Fields(`SHELL PWD OLDPWD SHLVL HOSTNAME COLORTERM TERM_PROGR
 func Usual(env []string, names ...string) (kept, withheld []string) {
 	for _, pair := range env {
 		name, value, _ := strings.Cut(pair, "=")
-		known := slices.Contains(harmless, name) || slices.Contains(usual, name) || strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "HOCKET_") && !telling().MatchString(name)
+		known := among(harmless, name) || among(usual, name) || strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "HOCKET_") && !telling().MatchString(name)
 		switch {
 		case known && !slices.Contains(names, name) && !loginURL().MatchString(value):
 			kept = append(kept, pair)
