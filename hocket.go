@@ -3,7 +3,6 @@ package hocket
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -62,9 +61,8 @@ type Project struct {
 
 // core is what everybody shares who uses one open project.
 type core struct {
-	o     Options
-	dir   string // where it was opened
-	claim string // names this project among all that may drive its runs
+	o   Options
+	dir string // where it was opened
 
 	reading sync.Mutex // Reload
 	newest  atomic.Pointer[snapshot]
@@ -94,7 +92,7 @@ func Open(dir string, o Options) (*Project, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, &NoDirectoryError{dir}
 	}
-	p := (&Project{core: &core{o: o, dir: dir, claim: rand.Text()}, owner: driver.Owner{By: UserName(), Via: "go"}}).As(o.By, o.Via)
+	p := (&Project{core: &core{o: o, dir: dir}, owner: driver.Owner{By: UserName(), Via: "go"}}).As(o.By, o.Via)
 	if err := p.Reload(); err != nil {
 		return nil, err
 	}

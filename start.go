@@ -150,9 +150,7 @@ func (p *Project) spec(w *Workflow, inputs map[string]any, s *starting) (driver.
 		Pin: pin, Inputs: inputs, Limits: limits, Owner: p.owner, Key: s.key,
 		Tasks: taskFacts(*w.Bundle(), w.l.Agents(), s.replies),
 	}
-	if s.claim {
-		spec.Owner.Claim = p.claim
-	}
+	spec.Owner.Claimed = s.claim
 	if s.key == "" {
 		return spec, nil
 	}

@@ -84,10 +84,9 @@ type Spec struct {
 type Owner struct {
 	By  string `json:"by,omitempty"`  // a person or a program, e.g. "ada"
 	Via string `json:"via,omitempty"` // a front end, e.g. "cli", "http", "go"
-	// Claim names the process that means to drive the run: any name that no other
-	// process uses. Until the run has been taken up, and while the driver that recorded
-	// it is open, others do not take it up. "": anybody may.
-	Claim string `json:"claim,omitempty"`
+	// Claimed: the driver that records the run means to drive it, so from the start
+	// nobody else takes it up, as long as that driver is open.
+	Claimed bool `json:"claimed,omitempty"`
 }
 
 // Created is a run that was recorded, or had been before.
@@ -131,11 +130,9 @@ type Info struct {
 	Changed  time.Time
 	// Status is how far the run has come. A run that is Running and that no
 	// process drives was interrupted: see Driven.
-	Status engine.Status
-	Driven bool // a process drives it now
-	// Pending: no process has taken it up yet. The one that claimed it, if one did, is
-	// still there to do so.
-	Pending bool
+	Status  engine.Status
+	Driven  bool   // a process drives it now
+	Pending bool   // no process has taken it up yet, and any one may
 	Holder  Holder // that process, as far as it is known
 	Origin  string // the run that this one was forked from
 	Problem string // why the engine could not go on, a defect of the program

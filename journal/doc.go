@@ -21,7 +21,6 @@
 //
 //	journal.db, -wal, -shm   the database
 //	leases/RUN.lock          who drives a run; gone when nobody does
-//	leases/NAME.claim        a process that means to drive runs; gone with it
 //	logs/RUN/NODE.1.log      what the first attempt at a node printed; .prompt,
 //	                         .transcript and .files are beside it
 //

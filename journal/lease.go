@@ -3,7 +3,6 @@ package journal
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -50,30 +49,6 @@ func takeLease(path string) (*lease, error) {
 	}
 	return l, nil
 }
-
-// Claim is the right of a process to take up the runs that carry its name. It ends
-// with the process.
-type Claim struct{ *lease }
-
-func (s *Store) claimPath(name string) string {
-	return filepath.Join(s.leases(), fileNameOf(name)+".claim")
-}
-
-// Claim takes a name. The error says so if another process has it.
-func (s *Store) Claim(name string) (Claim, error) {
-	path := s.claimPath(name)
-	l, err := takeLease(path)
-	if errors.Is(err, filelock.ErrLocked) {
-		return Claim{}, fmt.Errorf("journal: the claim %q belongs to process %d", name, signature(path).PID)
-	}
-	return Claim{l}, explain(path, err)
-}
-
-// Claimer is the process that has a name, as far as it is known.
-func (s *Store) Claimer(name string) driver.Holder { return signature(s.claimPath(name)) }
-
-// Claimed says whether a process has a name.
-func (s *Store) Claimed(name string) bool { return held(s.claimPath(name)) }
 
 // sign writes who holds the lease, for the message that others get.
 func (l *lease) sign() error {

@@ -42,7 +42,7 @@ func asks(id string) (q driver.Question) {
 func TestSummary(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	n := keyed("a-1", "", "")
-	n.Owner = driver.Owner{By: "ada", Via: "cli", Claim: "p1"}
+	n.Owner = driver.Owner{By: "ada", Via: "cli", Claimed: true}
 	w, err := s.Create(n)
 	if err != nil {
 		t.Fatal(err)

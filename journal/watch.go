@@ -34,7 +34,7 @@ func (s *Store) Pulse(ctx context.Context) (*Pulse, error) {
 // recorded, or a process has begun or ceased to drive a run.
 type Beat struct {
 	Data   int64     // changes with every commit
-	Leases time.Time // changes when a run is taken up or put down, or a claim ends, unless its process is killed
+	Leases time.Time // changes when a run is taken up or put down, unless its process is killed
 }
 
 // Beat looks at the journal.
@@ -100,8 +100,7 @@ func texts(ctx context.Context, q querier, query string, args ...any) ([]string,
 // leases is the directory of the locks of runs.
 func (s *Store) leases() string { return filepath.Join(s.dir, "leases") }
 
-// Leased are the lock files of runs, as [LeaseName] names them, and of claims.
-// Mostly a process holds one; a process that was killed leaves its file.
+// Leased are the lock files of runs, as [LeaseName] names them. Mostly a process holds one; a process that was killed leaves its file.
 func (s *Store) Leased() map[string]bool {
 	files, _ := os.ReadDir(s.leases()) // no directory: no lease
 	names := make(map[string]bool, len(files))

@@ -42,7 +42,7 @@ func (s Start) spec() driver.Spec {
 // Start starts a run that this process means to drive, and drives it.
 func (p *process) Start(ctx context.Context, s Start) (engine.Result, error) {
 	spec := s.spec()
-	spec.Owner.Claim = "the process that starts " + s.Run
+	spec.Owner.Claimed = true
 	made, err := p.raw.Start(ctx, spec)
 	if err != nil {
 		return engine.Result{}, err

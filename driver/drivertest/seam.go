@@ -87,7 +87,7 @@ func wantRuns(t *testing.T, d driver.Driver, n int) {
 func claim(t *testing.T, w World) {
 	d, next := open(t, w, echo), open(t, w, echo)
 	spec := starting(bundle(chain(task("a", "x")))).spec()
-	spec.Owner = driver.Owner{By: "ann", Via: "test", Claim: "first"}
+	spec.Owner = driver.Owner{By: "ann", Via: "test", Claimed: true}
 	if _, err := d.raw.Start(t.Context(), spec); err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func claimEnds(t *testing.T, w World) {
 		s := starting(bundle(chain(task("a", "x"))))
 		s.Run = fmt.Sprint("early-", early)
 		spec := s.spec()
-		spec.Owner.Claim = s.Run
+		spec.Owner.Claimed = true
 		if _, err := d.raw.Start(t.Context(), spec); err != nil {
 			t.Fatal(err)
 		}
@@ -135,16 +135,16 @@ func claimEnds(t *testing.T, w World) {
 	}
 }
 
-// pending: a run that was recorded waits for a process to take it up: any one, or the
-// one that has claimed it and lives. Whoever follows its output waits too.
+// pending: a run that was recorded waits for a process to take it up, unless one has
+// claimed it and lives. Whoever follows its output waits too.
 func pending(t *testing.T, w World) {
 	d, other := open(t, w, echo), open(t, w, echo)
-	made := func(id, claim string) {
+	made := func(id string, claimed bool) {
 		t.Helper()
 		s := starting(bundle(chain(task("a", "x"))))
 		s.Run = id
 		spec := s.spec()
-		spec.Owner.Claim = claim
+		spec.Owner.Claimed = claimed
 		if _, err := d.raw.Start(t.Context(), spec); err != nil {
 			t.Fatal(err)
 		}
@@ -155,11 +155,14 @@ func pending(t *testing.T, w World) {
 			t.Errorf("%+v, %v", i, err)
 		}
 	}
-	made("free", "")
-	made("claimed", "d")
-	made("left", "d")
-	for _, id := range []string{"free", "claimed", "left"} {
-		is(id, true)
+	made("free", false)
+	made("claimed", true)
+	made("left", true)
+	is("free", true)
+	for _, id := range []string{"claimed", "left"} {
+		if i, err := other.raw.Find(t.Context(), id); err != nil || i.Pending || !i.Driven {
+			t.Errorf("%+v, %v", i, err)
+		}
 	}
 	read := make(chan error, 1)
 	go func() {
@@ -204,9 +207,9 @@ func pending(t *testing.T, w World) {
 		}
 	}()
 	until := waitFor(t, changes)
-	until("pending", func(c driver.Change) bool { return c.Run == "left" && c.Info.Pending })
+	until("claimed", func(c driver.Change) bool { return c.Run == "left" && c.Info.Driven })
 	d.Kill()
-	until("abandoned", func(c driver.Change) bool { return c.Run == "left" && !c.Info.Pending })
+	until("abandoned", func(c driver.Change) bool { return c.Run == "left" && !c.Info.Driven && !c.Info.Pending })
 }
 
 // begun: a run that was recorded, and that no process had begun, loses nothing: a

@@ -68,7 +68,7 @@ func benchDriverIn(b *testing.B, dir string) *local.Driver {
 
 // begin starts a run that this process drives, and drives it.
 func begin(d *local.Driver, spec driver.Spec) (engine.Result, error) {
-	spec.Owner.Claim = "bench"
+	spec.Owner.Claimed = true
 	made, err := d.Start(context.Background(), spec)
 	if err != nil {
 		return engine.Result{}, err

@@ -9,15 +9,12 @@ import (
 	"github.com/hocket-dev/hocket/journal"
 )
 
-// Start records a run. One that nobody claims is unattended: whoever takes it up
-// records that it did. A claimed one this driver means to begin itself, so that
-// needs no event of its own.
+// Start records a run. One that is not claimed is unattended: whoever takes it up
+// records that it did. A claimed one this driver holds from the start and begins
+// itself, so that needs no event of its own.
 func (d *Driver) Start(_ context.Context, spec driver.Spec) (driver.Created, error) {
 	s, err := d.writing()
 	if err != nil {
-		return driver.Created{}, err
-	}
-	if err := d.claim(s, spec.Owner.Claim); err != nil {
 		return driver.Created{}, err
 	}
 	w, first, err := create(s, spec, d.o.Clock)
@@ -28,19 +25,17 @@ func (d *Driver) Start(_ context.Context, spec driver.Spec) (driver.Created, err
 	if err != nil {
 		return driver.Created{}, err
 	}
-	if spec.Owner.Claim != "" {
-		d.mu.Lock()
-		d.fresh[w.Run()] = &recorded{pin: spec.Pin, first: first, status: engine.Running}
-		d.mu.Unlock()
-	}
 	d.pulse.changed(change)
+	if spec.Owner.Claimed {
+		return driver.Created{Run: w.Run()}, d.keep(w.Run(), &recorded{pin: spec.Pin, writer: w, first: first, status: engine.Running})
+	}
 	return driver.Created{Run: w.Run()}, w.Close()
 }
 
 // create records a run with its first event.
 func create(store *journal.Store, spec driver.Spec, clock Clock) (w *journal.Writer, first engine.Envelope, err error) {
 	w, err = createAs(store, spec.Run, spec.Pin, NewID, func(id string) (journal.NewRun, error) {
-		first, err = roundTrip(engine.Envelope{Time: moment(clock.Now()), Unattended: spec.Owner.Claim == "", Event: &engine.Started{
+		first, err = roundTrip(engine.Envelope{Time: moment(clock.Now()), Unattended: !spec.Owner.Claimed, Event: &engine.Started{
 			Run: id, Version: engine.Version, Inputs: spec.Inputs, Limits: spec.Limits, Tasks: spec.Tasks,
 		}})
 		return journal.NewRun{Owner: spec.Owner, Key: spec.Key, Request: spec.Request, Created: first.Time, Events: []engine.Envelope{first}}, err
@@ -73,28 +68,25 @@ func createAs(store *journal.Store, id string, pin *driver.Pin, newID func(workf
 // Drive takes a run up where it was left and drives it. A run that is over is left
 // as it is.
 func (d *Driver) Drive(ctx context.Context, run string, w driver.Work) (engine.Result, error) {
-	s, err := d.changing(run)
-	if err != nil {
-		return engine.Result{Run: run}, err
-	}
-	if err := ctx.Err(); err != nil { // before anything of the run is touched
-		return engine.Result{Run: run}, errors.Join(&driver.InterruptedError{Run: run, Cause: context.Cause(ctx)}, d.giveUp(s, run))
-	}
 	made := d.isNew(run)
-	if made == nil {
-		if made, err = d.takeUp(ctx, s, run); err != nil {
-			return engine.Result{Run: run}, err
-		}
+	s, err := d.changing(run)
+	if made == nil && err == nil && ctx.Err() == nil {
+		made, err = d.takeUp(ctx, s, run)
 	}
-	writer, err := s.Writer(ctx, run)
+	if err == nil && ctx.Err() != nil { // before anything of the run is touched
+		err = &driver.InterruptedError{Run: run, Cause: context.Cause(ctx)}
+	}
+	var l *loop
+	if err == nil {
+		l, err = newLoop(d, s, made, w)
+	}
 	if err != nil {
+		if made != nil {
+			err = errors.Join(err, made.writer.Close())
+		}
 		return engine.Result{Run: run}, err
 	}
-	l, err := newLoop(d, s, writer, made, w)
-	if err != nil {
-		return engine.Result{Run: run}, errors.Join(err, writer.Close())
-	}
-	if made.first.Event != nil && writer.Recorded() == 1 {
+	if made.first.Event != nil {
 		return l.drive(ctx, func() error { return l.begin(made.first) })
 	}
 	return l.drive(ctx, func() error { return l.recover(ctx) })
@@ -103,49 +95,30 @@ func (d *Driver) Drive(ctx context.Context, run string, w driver.Work) (engine.R
 // recorded is what the driver knows of a run that it is about to drive.
 type recorded struct {
 	pin    *driver.Pin
+	writer *journal.Writer
 	first  engine.Envelope // of a run that this driver has recorded and not begun
 	status engine.Status   // in the list of runs; "": it has to be noted anew
 	begun  bool            // in the list of runs
 }
 
-// takeUp finds what a run was started with, unless another process means to drive
-// it.
+// takeUp finds what a run was started with, unless another process drives it.
 func (d *Driver) takeUp(ctx context.Context, s *journal.Store, run string) (*recorded, error) {
 	r, err := s.Run(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	// Once a run has been begun, whoever claimed it has no more right to it than others.
-	if !r.Begun && d.claimedByOthers(s, r.Owner.Claim) {
-		return nil, &driver.HeldError{Run: run, Holder: s.Claimer(r.Owner.Claim)}
-	}
 	pin, err := s.Pin(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	writer, err := s.Writer(ctx, run)
+	if err != nil {
+		return nil, err
+	}
 	if r.Problem != "" {
 		r.Status = "" // so that the mark goes when the run goes on
 	}
-	return &recorded{pin: pin, status: r.Status, begun: r.Begun}, err
-}
-
-// giveUp lets other processes take up a run that this one has claimed and does not
-// begin after all.
-func (d *Driver) giveUp(s *journal.Store, run string) error {
-	d.mu.Lock()
-	claimed := d.fresh[run] != nil
-	d.mu.Unlock()
-	if !claimed {
-		return nil
-	}
-	w, err := s.Writer(context.Background(), run)
-	var held *driver.HeldError
-	if errors.As(err, &held) { // whoever drives it has begun it
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	err = w.Append(journal.Batch{Begun: true, Summary: &journal.Summary{Status: engine.Running}})
-	d.pulse.changed(change)
-	return errors.Join(err, w.Close())
+	return &recorded{pin: pin, writer: writer, status: r.Status, begun: r.Begun}, nil
 }
 
 // begin carries out what the first event asks for.

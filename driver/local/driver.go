@@ -17,8 +17,7 @@ type Driver struct {
 	pulse *pulse
 
 	mu     sync.Mutex
-	store  *journal.Store // nil until it is needed and exists
-	claims map[string]journal.Claim
+	store  *journal.Store       // nil until it is needed and exists
 	fresh  map[string]*recorded // runs that this driver has claimed and not begun
 	closed bool
 }
@@ -28,7 +27,7 @@ var _ driver.Driver = (*Driver)(nil)
 // Open opens the runs in a state directory. It makes nothing: the journal is made
 // when the first run starts.
 func Open(dir string, o Options) (*Driver, error) {
-	d := &Driver{dir: dir, o: o.withDefaults(), claims: map[string]journal.Claim{}, fresh: map[string]*recorded{}}
+	d := &Driver{dir: dir, o: o.withDefaults(), fresh: map[string]*recorded{}}
 	d.pulse = newPulse(d.o.Poll, d.look)
 	return d, nil
 }
@@ -39,13 +38,13 @@ func (d *Driver) Close() error {
 	defer d.mu.Unlock()
 	d.closed = true
 	var errs []error
-	for _, c := range d.claims {
-		errs = append(errs, c.Release())
+	for _, made := range d.fresh {
+		errs = append(errs, made.writer.Close())
 	}
 	if d.store != nil {
 		errs = append(errs, d.store.Close())
 	}
-	d.claims, d.store = nil, nil
+	d.fresh, d.store = nil, nil
 	return errors.Join(errs...)
 }
 
@@ -101,10 +100,16 @@ func (d *Driver) known(run string) (*journal.Store, error) {
 	return s, err
 }
 
-// changing is the journal that has a run, to change the run.
+// changing is the journal that has a run, to change the run. Where this driver has
+// claimed the run and not begun it, it lets go of it: whoever changes the run needs it.
 func (d *Driver) changing(run string) (*journal.Store, error) {
 	if _, err := d.known(run); err != nil {
 		return nil, err
+	}
+	if made := d.isNew(run); made != nil {
+		if err := made.writer.Close(); err != nil {
+			return nil, err
+		}
 	}
 	return d.writing()
 }
@@ -172,30 +177,19 @@ func (d *Driver) Delete(ctx context.Context, run string) error {
 	return err
 }
 
-// claim takes the name by which this driver claims runs, until it is closed.
-func (d *Driver) claim(s *journal.Store, name string) error {
+// keep holds on to a run that was recorded, until it is driven.
+func (d *Driver) keep(run string, made *recorded) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if _, mine := d.claims[name]; mine || name == "" {
-		return nil
+	if d.closed {
+		return errors.Join(errClosed, made.writer.Close())
 	}
-	c, err := s.Claim(name)
-	if err == nil {
-		d.claims[name] = c
-	}
-	return err
+	d.fresh[run] = made
+	return nil
 }
 
-// claimedByOthers says whether another process that lives has a name.
-func (d *Driver) claimedByOthers(s *journal.Store, name string) bool {
-	d.mu.Lock()
-	_, mine := d.claims[name]
-	d.mu.Unlock()
-	return !mine && name != "" && s.Claimed(name)
-}
-
-// isNew gives, once, a run that this driver has recorded and not begun; nil: it has
-// not, or another one may begin it.
+// isNew gives, once, a run that this driver has claimed and not begun; nil: it has
+// not.
 func (d *Driver) isNew(run string) *recorded {
 	d.mu.Lock()
 	defer d.mu.Unlock()

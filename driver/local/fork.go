@@ -14,25 +14,25 @@ import (
 // Fork records a run that repeats another up to a step.
 func (d *Driver) Fork(ctx context.Context, spec driver.ForkSpec) (driver.Created, error) {
 	s, err := d.changing(spec.From)
-	if err == nil {
-		err = d.claim(s, spec.Owner.Claim)
-	}
 	if err != nil {
 		return driver.Created{}, err
 	}
-	w, err := fork(ctx, s, spec, NewID, moment(d.o.Clock.Now()))
+	pin, err := s.Pin(ctx, spec.From)
+	if err != nil {
+		return driver.Created{}, err
+	}
+	w, err := fork(ctx, s, pin, spec, NewID, moment(d.o.Clock.Now()))
 	if err != nil {
 		return driver.Created{}, err
 	}
 	d.pulse.changed(change)
+	if spec.Owner.Claimed {
+		return driver.Created{Run: w.Run()}, d.keep(w.Run(), &recorded{pin: pin, writer: w})
+	}
 	return driver.Created{Run: w.Run()}, w.Close()
 }
 
-func fork(ctx context.Context, store *journal.Store, spec driver.ForkSpec, newID func(workflow string) string, now time.Time) (*journal.Writer, error) {
-	pin, err := store.Pin(ctx, spec.From)
-	if err != nil {
-		return nil, err
-	}
+func fork(ctx context.Context, store *journal.Store, pin *driver.Pin, spec driver.ForkSpec, newID func(workflow string) string, now time.Time) (*journal.Writer, error) {
 	_, old, err := load(ctx, store, spec.From)
 	if err != nil {
 		return nil, err

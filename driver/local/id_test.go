@@ -31,7 +31,7 @@ func TestForkFindsAnotherID(t *testing.T) {
 		ids = ids[1:]
 		return id
 	}
-	w, err = fork(context.Background(), s, driver.ForkSpec{From: "demo-1", Address: "a"}, next, moment(time.Now()))
+	w, err = fork(context.Background(), s, &driver.Pin{Bundle: bundle}, driver.ForkSpec{From: "demo-1", Address: "a"}, next, moment(time.Now()))
 	if err != nil {
 		t.Fatal(err)
 	}

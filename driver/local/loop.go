@@ -46,14 +46,14 @@ type loop struct {
 	kept   int           // the last event that the snapshot knows of
 }
 
-func newLoop(d *Driver, store *journal.Store, writer *journal.Writer, made *recorded, o driver.Work) (*loop, error) {
+func newLoop(d *Driver, store *journal.Store, made *recorded, o driver.Work) (*loop, error) {
 	run, err := engine.New(made.pin.Bundle)
 	if err != nil {
 		return nil, err
 	}
 	o.Patience = cmp.Or(o.Patience, defaultPatience)
 	return &loop{
-		d: d, o: o, store: store, writer: writer, pin: made.pin, run: run, status: made.status, begun: made.begun,
+		d: d, o: o, store: store, writer: made.writer, pin: made.pin, run: run, status: made.status, begun: made.begun,
 		mail: newMailbox(), attempts: newAttempts(), asked: map[string]shown{}, queries: map[string]*query{},
 		script: &script{o.Script, o.ScriptAll}, audience: newAudience(o.Observer),
 	}, nil

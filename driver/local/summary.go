@@ -25,7 +25,7 @@ func summary(r *engine.Run) *journal.Summary {
 func info(ctx context.Context, s *journal.Store, r journal.Run) driver.Info {
 	if !r.Status.Done() {
 		r.Holder, r.Driven = s.Driver(r.ID)
-		r.Pending = !r.Begun && !r.Driven && (r.Owner.Claim == "" || s.Claimed(r.Owner.Claim))
+		r.Pending = !r.Begun && !r.Driven && !r.Owner.Claimed
 	}
 	if r.Stale && !r.Driven {
 		refresh(ctx, s, &r)

@@ -54,7 +54,7 @@ func BenchmarkWaiting(b *testing.B) {
 			for i := range runs {
 				done.Go(func() {
 					id := fmt.Sprint("w-", i)
-					_, _ = d.Start(ctx, driver.Spec{Run: id, Pin: &driver.Pin{Bundle: chain(gate("ok", "yes"))}, Limits: workflow.Limits{Parallel: 1}, Owner: driver.Owner{Claim: "bench"}})
+					_, _ = d.Start(ctx, driver.Spec{Run: id, Pin: &driver.Pin{Bundle: chain(gate("ok", "yes"))}, Limits: workflow.Limits{Parallel: 1}, Owner: driver.Owner{Claimed: true}})
 					_, _ = d.Drive(ctx, id, driver.Work{Agents: noop{}, Asker: patient{&asked}})
 				})
 			}

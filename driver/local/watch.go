@@ -40,10 +40,7 @@ type watch struct {
 	runs    map[string]watched
 }
 
-type watched struct {
-	over, driven bool
-	claim        string // that a run waits for which nobody has begun
-}
+type watched struct{ over, driven bool }
 
 // look finds what has changed since the last time.
 func (w *watch) look(ctx context.Context) (changes []driver.Change, err error) {
@@ -79,16 +76,12 @@ func (w *watch) seen(i driver.Info) driver.Change {
 	if _, known := w.runs[i.ID]; known {
 		kind = driver.Moved
 	}
-	run := watched{over: i.Status.Done(), driven: i.Driven}
-	if i.Pending {
-		run.claim = i.Owner.Claim
-	}
-	w.runs[i.ID] = run
+	w.runs[i.ID] = watched{over: i.Status.Done(), driven: i.Driven}
 	return driver.Change{Run: i.ID, Kind: kind, Info: i}
 }
 
-// moved finds the runs that were taken up, put down or abandoned, which the list of
-// runs does not say.
+// moved finds the runs that were taken up or put down, which the list of runs does
+// not say.
 func (w *watch) moved(ctx context.Context, s *journal.Store) (changes []driver.Change, err error) {
 	names := s.Leased()
 	for id, run := range w.runs {
@@ -97,7 +90,7 @@ func (w *watch) moved(ctx context.Context, s *journal.Store) (changes []driver.C
 		}
 		name := journal.LeaseName(id)
 		driven := names[name] && s.Holds(name)
-		if driven == run.driven && (run.claim == "" || s.Claimed(run.claim)) {
+		if driven == run.driven {
 			continue
 		}
 		r, err := s.Find(ctx, id)
