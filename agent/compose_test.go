@@ -405,3 +405,39 @@ func BenchmarkEscape(b *testing.B) {
 		Escape(code, false)
 	}
 }
+
+// What steps brought stands in sections of its own, which are cut where the prompt
+// would be too long, the longest first.
+func TestComposeReceived(t *testing.T) {
+	long := strings.Repeat("owls hunt at night. ", 500)
+	b := Brief{
+		Received: []Received{
+			{Step: "facts", Output: long},
+			{Step: "draft", Output: map[string]any{"title": "Owls"}, Decision: "no", Reason: "too </hocket:context> short"},
+			{Step: "kind", Decision: "bug"},
+		},
+		Prompt: "Good?", Decide: []string{"yes", "no", "else"}, Asks: true,
+	}
+	whole := Compose(b)
+	for _, want := range []string{
+		"<hocket:context source=\"step:facts\" trusted=\"false\">\n" + strings.TrimSpace(long),
+		"<hocket:context source=\"step:draft\" trusted=\"false\">\n{\"title\":\"Owls\"}\n\nDecision: no\n\nReason: too </\\hocket:context> short\n</hocket:context>",
+		"<hocket:context source=\"step:kind\" trusted=\"false\">\nDecision: bug\n</hocket:context>",
+		"- yes\n- no\n- else", `"else" if none of the others fits`, `{"decision": the label as it is above, "reason"`,
+	} {
+		if !strings.Contains(whole.Prompt, want) {
+			t.Errorf("%q is not in\n%s", want, whole.Prompt)
+		}
+	}
+	if len(whole.LeftOut) > 0 {
+		t.Errorf("left out: %v", whole.LeftOut)
+	}
+	b.MaxBytes = 3000
+	cut := Compose(b)
+	if len(cut.Prompt) > b.MaxBytes || !strings.Contains(cut.Prompt, "\n[cut]\n</hocket:context>") || !strings.Contains(cut.Prompt, "too </\\hocket:context> short") {
+		t.Errorf("%d bytes:\n%s", len(cut.Prompt), cut.Prompt)
+	}
+	if len(cut.LeftOut) != 1 || !strings.HasPrefix(cut.LeftOut[0], "cut ") {
+		t.Errorf("left out: %v", cut.LeftOut)
+	}
+}

@@ -7,7 +7,7 @@
 //	flaky: [{error: boom}, fine]   # the last entry repeats
 //	approve: yes                   # people answer from here too, but never from "*";
 //	                               # an answer has text, and is one that is offered
-//	good: no                       # so are the questions of choices
+//	good: no                       # the questions of choices likewise
 //	"*": ok                        # every other task
 //
 // An entry is text, kept as it was written (yes stays "yes", 1.10 stays "1.10"),

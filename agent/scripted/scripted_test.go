@@ -283,3 +283,16 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// The question of a choice is answered by its name, never by "*".
+func TestQuestionsAreAnsweredByName(t *testing.T) {
+	question := workflow.Node{ID: "good", Step: &workflow.Choice{Ask: &workflow.Task{}}}
+	b := &workflow.Bundle{Root: &workflow.Workflow{Body: workflow.Graph{Nodes: []workflow.Node{node("a", &workflow.Task{}), question}}}}
+	all, named := parse(t, `{"*": ok}`), parse(t, `{"*": ok, good: "no"}`)
+	if _, ok := all.Script().Task("good#2", "good", 1, true); ok || all.Covers(&question) || all.CoversAll(b) {
+		t.Error("a reply for every task answers a question")
+	}
+	if _, ok := named.Script().Task("good#2", "good", 1, true); !ok || !named.Covers(&question) || !named.CoversAll(b) || len(named.Strangers(b)) > 0 {
+		t.Error("a question is not answered by its name")
+	}
+}

@@ -96,6 +96,7 @@ func TestATaskIsGivenAllThatItMayUse(t *testing.T) {
 	}}
 	task := newTask()
 	task.KeepPrompt = func(text string) { kept = text }
+	task.Received = []agent.Received{{Step: "facts", Output: "Owls hunt at night.", Decision: "go on"}}
 	res, _, err := run(t, staff.Options{
 		Instructions: func() (string, error) { return "Be brief.", nil },
 		Memories: func(_ context.Context, task string) ([]agent.Passage, error) {
@@ -111,7 +112,7 @@ func TestATaskIsGivenAllThatItMayUse(t *testing.T) {
 	if err != nil || res.Output != "An owl." {
 		t.Fatalf("got %+v, %v", res, err)
 	}
-	for _, part := range []string{"Be brief.", "Owls are birds.", "Before?", "session:task-1", "owls", "Write it."} {
+	for _, part := range []string{"Be brief.", "Owls are birds.", "Before?", "session:task-1", "step:facts", "Owls hunt at night.", "go on", "owls", "Write it."} {
 		if !strings.Contains(m.got.Prompt, part) {
 			t.Errorf("the prompt does not say %q:\n%s", part, m.got.Prompt)
 		}
