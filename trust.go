@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/secret"
@@ -152,19 +152,25 @@ func (p *Project) withheld(w *Workflow) []string {
 	w.mu.Lock()
 	commands := strings.Join(w.l.Commands(), "\n")
 	w.mu.Unlock()
-	_, names := secret.Usual(os.Environ(), secretVariables(p.Config())...)
-	if commands == "" || len(names) == 0 {
+	if commands == "" {
 		return nil
 	}
+	_, names := secret.Usual(os.Environ(), secretVariables(p.Config())...)
+	if len(names) == 0 {
+		return nil
+	}
+	words := map[string]bool{}
+	for word := range strings.FieldsFuncSeq(commands, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		words[word] = true
+	}
 	about := p.Root()
-	if named := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return !regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).MatchString(commands)
-	}); len(named) > 0 {
-		names, about = named, workflow.Digest(w.Model())+" "+strings.Join(named, " ")
+	if named := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !words[name] }); len(named) > 0 {
+		names, about = named, workflow.Digest(w.Model())+" "+strings.Join(slices.Sorted(slices.Values(named)), " ")
 	}
 	if !p.Approvals().First("withheld " + about) {
 		return nil
 	}
+	names = secret.LikelyFirst(names)
 	list := strings.Join(names[:min(len(names), 5)], ", ")
 	if more := len(names) - 5; more > 0 {
 		list += fmt.Sprintf(" and %d more", more)

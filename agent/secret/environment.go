@@ -45,32 +45,46 @@ var usual = strings.Fields(`SHELL PWD OLDPWD SHLVL HOSTNAME COLORTERM TERM_PROGR
 	OS HOMEDRIVE HOMEPATH USERNAME USERDOMAIN COMPUTERNAME NUMBER_OF_PROCESSORS PROCESSOR_ARCHITECTURE PUBLIC CommonProgramFiles PSModulePath`)
 
 // Usual is what of an environment the steps of a project see that nobody has trusted, and
-// withheld the names of the rest, likely secrets first: any variable that is not usual
-// may be one. Among these are the ones that are named, and addresses with a password.
+// withheld the names of the rest: any variable that is not usual may be a secret. Among these are the ones that are named, and addresses with a password.
 func Usual(env []string, names ...string) (kept, withheld []string) {
 	for _, pair := range env {
 		name, value, _ := strings.Cut(pair, "=")
 		known := among(harmless, name) || among(usual, name) || strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "HOCKET_") && !telling().MatchString(name)
 		switch {
-		case known && !slices.Contains(names, name) && !loginURL().MatchString(value):
+		case known && !slices.Contains(names, name) && !hasLogin(value):
 			kept = append(kept, pair)
 		case name != "":
 			withheld = append(withheld, name)
 		}
 	}
-	slices.SortFunc(withheld, func(a, b string) int {
-		if tells := telling().MatchString(a); tells != telling().MatchString(b) {
-			return map[bool]int{true: -1, false: 1}[tells]
+	return kept, withheld
+}
+
+// LikelyFirst sorts the names of variables, those first whose names say that they hold a
+// secret.
+func LikelyFirst(names []string) []string {
+	var likely, others []string
+	for _, name := range names {
+		if telling().MatchString(name) {
+			likely = append(likely, name)
+		} else {
+			others = append(others, name)
 		}
-		return strings.Compare(a, b)
-	})
-	return kept, slices.Compact(withheld)
+	}
+	slices.Sort(likely)
+	slices.Sort(others)
+	return slices.Compact(append(likely, others...))
 }
 
 // telling is how variables are called that hold what nobody should see.
 var telling = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(^|_)(keys?|pat|pass|credentials?|auth|jwt|bearer|cookies?|dsn|webhook|sas)(_|$)|apikey|tokens?(_|$)|secret|passw|passphrase|._pwd$|sshpass|privkey|^aws_(access|session|container|web|role)`)
 })
+
+// hasLogin says whether a value is an address with a password in it.
+func hasLogin(value string) bool {
+	return strings.Contains(value, "://") && loginURL().MatchString(value)
+}
 
 // loginURL is a value with a password in it: postgres://me:password@host/db.
 var loginURL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`://[^/?#\s:@]*:[^/?#\s@]+@`) })
@@ -81,6 +95,6 @@ var loginURL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 func Unsecret(env []string, names ...string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(pair string) bool {
 		name, value, _ := strings.Cut(pair, "=")
-		return slices.Contains(names, name) || telling().MatchString(name) || loginURL().MatchString(value)
+		return slices.Contains(names, name) || telling().MatchString(name) || hasLogin(value)
 	})
 }

@@ -20,7 +20,7 @@ func TestEnvironment(t *testing.T) {
 	if want := []string{"LC_ALL=C", "GOFLAGS=-v"}; !slices.Equal(kept, want) {
 		t.Errorf("Usual: %q, want %q", kept, want)
 	}
-	if want := []string{"DB_PASSWORD", "MY_API_KEY", "TOKEN", "apikey", "AUTHOR", "MONKEY", "PATH"}; !slices.Equal(withheld, want) {
+	if want := []string{"DB_PASSWORD", "MY_API_KEY", "TOKEN", "apikey", "AUTHOR", "MONKEY", "PATH"}; !slices.Equal(secret.LikelyFirst(withheld), want) {
 		t.Errorf("withheld: %q, want %q", withheld, want)
 	}
 	if len(env) != 10 || env[4] != "MY_API_KEY=a" {

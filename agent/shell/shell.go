@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -29,6 +30,7 @@ type Shell struct {
 	env    []string
 	grace  time.Duration
 	secret []string
+	usual  func() []string // of env: what steps of an untrusted project see
 	schema *agent.Schema
 }
 
@@ -36,12 +38,21 @@ var _ agent.Executor = (*Shell)(nil)
 
 // New makes the executor.
 func New(o Options) *Shell {
-	s := &Shell{env: o.Env, grace: o.Grace, secret: o.Secret}
-	if s.env == nil {
-		s.env = os.Environ()
+	env := o.Env
+	if env == nil {
+		env = os.Environ()
 	}
+	s := newShell(env, o.Secret, o.Grace)
 	s.schema = agent.NewSchema(schema())
 	return s
+}
+
+func newShell(env, names []string, grace time.Duration) *Shell {
+	usual := func() []string {
+		kept, _ := secret.Usual(env, names...)
+		return kept
+	}
+	return &Shell{env: env, secret: names, usual: sync.OnceValue(usual), grace: grace}
 }
 
 // Traits describes it. A command finds the prompt of its agent on standard input.
@@ -80,7 +91,7 @@ func (s *Shell) command(task *agent.Task, set *settings) (*exec.Cmd, error) {
 	}
 	base := s.env
 	if task.Untrusted {
-		base, _ = secret.Usual(base, s.secret...)
+		base = s.usual()
 	}
 	env, err := environment(base, task, set.Env, dir)
 	if err != nil {

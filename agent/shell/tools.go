@@ -42,7 +42,7 @@ func (s *Shell) tools(task *agent.Task) ([]agent.Tool, func(), error) {
 	if permitted.Never(agent.MayRun) {
 		return nil, none, nil
 	}
-	typist := &typist{shell: &Shell{env: secret.Unsecret(s.env, s.secret...), grace: s.grace}, permitted: permitted}
+	typist := &typist{shell: newShell(secret.Unsecret(s.env, s.secret...), s.secret, s.grace), permitted: permitted}
 	text := func(about string) map[string]any { return map[string]any{"type": "string", "description": about} }
 	return []agent.Tool{{
 		Name:        "shell",
