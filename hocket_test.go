@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -447,5 +448,47 @@ func TestDelete(t *testing.T) {
 	var unknown *hocket.UnknownRunError
 	if _, err := p.Run(ctx, run.ID()); !errors.As(err, &unknown) {
 		t.Errorf("after Delete: %v", err)
+	}
+}
+
+// writer works from prompts, and keeps them by step.
+type writer struct{ prompts *sync.Map }
+
+func (w writer) Traits() agent.Traits { return agent.Traits{Prompted: true} }
+
+func (w writer) Run(_ context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
+	w.prompts.Store(task.Address, task.Prompt)
+	if task.Asks {
+		return agent.Result{Output: `{"decision": "yes", "reason": "it has facts"}`}, nil
+	}
+	return agent.Result{Output: "by " + task.Address}, nil
+}
+
+// An agent whose prompt refers to nothing before it is given what its edges bring, and a
+// question is asked about what reached it.
+func TestEdgesBringValues(t *testing.T) {
+	var prompts sync.Map
+	p := open(t, map[string]string{
+		"w.xml": `<workflow name="planned">
+  <agent name="w" id="1"><task>Find three facts about owls</task></agent>
+  <agent name="w" id="2" depends="1"><task>Summarize the results</task></agent>
+  <choice id="good" depends="2" agent="w" ask="Good?"><route label="yes" to="3"/><route label="no" to="end"/></choice>
+  <agent name="w" id="3"><task>Publish it</task></agent>
+</workflow>`,
+	}, hocket.Options{Agents: agents{"w": writer{&prompts}}})
+	if res := wait(t, start(t, p, "w.xml", nil)); res.Output != "by 3" || res.Usage.Steps != 4 {
+		t.Fatalf("%+v", res)
+	}
+	for address, wants := range map[string][]string{
+		"2":    {"<hocket:context source=\"step:1\" trusted=\"false\">\nby 1\n</hocket:context>"},
+		"good": {"<hocket:context source=\"step:2\" trusted=\"false\">\nby 2\n</hocket:context>", "<hocket:task>\nGood?\n</hocket:task>", "- yes\n- no"},
+		"3":    {"<hocket:context source=\"step:2\" trusted=\"false\">\nby 2\n\nDecision: yes\n\nReason: it has facts\n</hocket:context>"},
+	} {
+		prompt, _ := prompts.Load(address)
+		for _, want := range wants {
+			if text, _ := prompt.(string); !strings.Contains(text, want) {
+				t.Errorf("%s: %q is not in\n%v", address, want, prompt)
+			}
+		}
 	}
 }

@@ -73,14 +73,19 @@ func (r *reader) settle() {
 			return
 		}
 		if questions[c] {
-			c.On, c.Ask = workflow.Expr{}, &workflow.Task{Prompt: workflow.Template{Text: c.On.Text, Src: c.On.Src}}
-			r.drawn[c] = true
-		}
-		if c.Ask != nil && slices.Contains(r.retries, c) {
-			n.Retry = r.head.retry
+			c.Ask = &workflow.Task{Prompt: workflow.Template{Text: c.On.Text, Src: c.On.Src}}
+			if longer, ok := r.longer[c]; ok {
+				n.Title, c.Ask.Prompt = orElse(n.Title, c.On.Text), longer
+			}
+			c.On, r.drawn[c] = workflow.Expr{}, true
 		}
 	})
 	flow.Titled(&r.w.Body, r.drawn)
+	r.w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+		if c, ok := n.Step.(*workflow.Choice); ok && c.Ask != nil && slices.Contains(r.retries, c) {
+			n.Retry = r.head.retry
+		}
+	})
 }
 
 // decide gives the conditions of such diamonds to their arrows.

@@ -137,7 +137,7 @@ func (c *canvas) node(f *flow.Node) {
 		if edges == nil {
 			c.tests[n.ID] = testOf(&n, c.edges[n.ID])
 		}
-		s.choice(&copied, c.tests[n.ID])
+		s.choice(&copied, c.tests[n.ID], !flow.AsksNothing(c.edges[n.ID]))
 	case *workflow.Combine:
 		s.named("[", "]", ":::combine")
 	case *workflow.Loop, *workflow.Each:
@@ -239,13 +239,13 @@ func (s *sketch) call(step *workflow.Call) {
 
 // choice draws the condition: that of its edges, or its own. One that is no
 // operation stands in brackets, so that it is told from a question.
-func (s *sketch) choice(step *workflow.Choice, test string) {
+func (s *sketch) choice(step *workflow.Choice, test string, asks bool) {
 	if test != "" {
 		s.box("{", test, "}", "")
 		return
 	}
 	if step.Ask != nil {
-		s.question(step)
+		s.question(step, asks)
 		return
 	}
 	on := step.On.Text
@@ -265,9 +265,9 @@ func (s *sketch) choice(step *workflow.Choice, test string) {
 }
 
 // question draws the question of a choice, if it is short and would be read as one.
-func (s *sketch) question(step *workflow.Choice) {
+func (s *sketch) question(step *workflow.Choice, asks bool) {
 	text := step.Ask.Prompt.Text
-	if *s.title == "" && fits(text) && labels(text) && text != s.id && expr.ReadsAsQuestion(text, expr.Mixed, s.known) {
+	if asks && *s.title == "" && fits(text) && labels(text) && text != s.id && expr.ReadsAsQuestion(text, expr.Mixed, s.known) {
 		s.box("{", text, "}", "")
 		ask := *step.Ask
 		ask.Prompt.Text = ""

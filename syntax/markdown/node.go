@@ -7,7 +7,6 @@ import (
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/syntax/markdown/internal/mermaid"
 	"github.com/hocket-dev/hocket/workflow"
-	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
 // kindMark is the start or an end of the flow, which is no node. The other kinds
@@ -221,16 +220,13 @@ func (r *reader) complete(w *words, n *mermaid.Node, v *vertex, label string) (t
 		if w.chooses || s.On.Text != "" || src.Text == n.ID || w.asks.Exists() {
 			return src.Text
 		}
-		asks := s.Ask != nil || src.Text != "" && expr.TestOf(src.Text, expr.Mixed) == expr.QuestionTest
-		var question workflow.Template
-		if asks && r.fromSection(&question, v.section, w) {
-			if s.Ask == nil {
-				s.Ask = &workflow.Task{}
-			}
-			s.Ask.Prompt = question
+		r.decideBy(s, src)
+		if s.Ask != nil && r.fromSection(&s.Ask.Prompt, v.section, w) {
 			return src.Text
 		}
-		r.decideBy(s, src)
+		if _, isName := r.names[s]; isName && v.section != nil && v.section.body.From < v.section.body.To {
+			r.longer[s] = workflow.Template{Text: r.doc.prompt(*v.section), Src: r.doc.text.Source(v.section.body)}
+		}
 	case *workflow.Combine:
 		return src.Text
 	case *workflow.Loop, *workflow.Each:

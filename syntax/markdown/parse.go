@@ -79,13 +79,14 @@ type reader struct {
 	steps     yaml.StepReader
 	spare     *words // see readWords
 
-	names   map[*workflow.Choice]string // diamonds that show a name, which may be a question
-	drawn   map[*workflow.Choice]bool   // those that show a question
-	retries []*workflow.Choice          // that say nothing of their own about retries
+	names   map[*workflow.Choice]string            // diamonds that show a name, which may be a question
+	longer  map[*workflow.Choice]workflow.Template // what their sections ask, if they are
+	drawn   map[*workflow.Choice]bool              // those that show a question
+	retries []*workflow.Choice                     // that say nothing of their own about retries
 }
 
 func newReader(file string) *reader {
-	return &reader{file: file, names: map[*workflow.Choice]string{}, drawn: map[*workflow.Choice]bool{}}
+	return &reader{file: file, names: map[*workflow.Choice]string{}, longer: map[*workflow.Choice]workflow.Template{}, drawn: map[*workflow.Choice]bool{}}
 }
 
 // frame is a subgraph with what the file says about it.

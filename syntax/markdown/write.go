@@ -197,10 +197,13 @@ func takeAgentWords(n *workflow.Node) (text string, asIs bool) {
 	}
 	c := *task
 	c.Settings = rest
-	if n.Kind() == "choice" {
-		n.Step = &workflow.Choice{Ask: &c}
-	} else {
+	switch {
+	case n.Kind() == "task":
 		n.Step = &c
+	case len(rest) == 0 && c.Agent == "" && c.Prompt.Text == "": // the diamond shows the question
+		n.Step = &workflow.Choice{}
+	default:
+		n.Step = &workflow.Choice{Ask: &c}
 	}
 	if len(own) == 0 {
 		return "", asIs

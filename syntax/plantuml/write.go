@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hocket-dev/hocket/syntax/internal/flow"
 	"github.com/hocket-dev/hocket/syntax/plantuml/internal/activity"
 	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
@@ -382,7 +383,7 @@ func (out *writer) shown(n *workflow.Node) string {
 	case *workflow.Choice:
 		if s.Ask != nil {
 			text = s.Ask.Prompt.Text
-			reads = expr.ReadsAsQuestion(text, expr.PlantUML, out.known) && !out.echoes[n.ID]
+			reads = expr.ReadsAsQuestion(text, expr.PlantUML, out.known) && !out.echoes[n.ID] && !flow.AsksNothing(out.edges[out.key(n)])
 		}
 	case *workflow.Human:
 		text = s.Question.Text

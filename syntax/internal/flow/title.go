@@ -1,26 +1,37 @@
 package flow
 
-import "github.com/hocket-dev/hocket/workflow"
+import (
+	"cmp"
+	"slices"
 
-// Titled makes titles of the questions of drawn choices that have nothing to ask: their
-// edges have conditions of their own, and no labels.
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Titled makes titles of the questions of drawn choices that have nothing to ask.
 func Titled(g *workflow.Graph, drawn map[*workflow.Choice]bool) {
 	if len(drawn) == 0 {
 		return
 	}
-	labelled, decided := map[string]bool{}, map[string]bool{}
-	for i := range g.Edges {
-		e := &g.Edges[i]
-		labelled[e.From] = labelled[e.From] || e.On == workflow.OnLabel
-		decided[e.From] = decided[e.From] || e.On == workflow.OnWhen
+	edges := map[string][]workflow.Edge{}
+	for _, e := range g.Edges {
+		edges[e.From] = append(edges[e.From], e)
 	}
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
-		if c, ok := n.Step.(*workflow.Choice); ok && drawn[c] && decided[n.ID] && !labelled[n.ID] {
-			n.Title, c.Ask = c.Ask.Prompt.Src.Text, nil
+		if c, ok := n.Step.(*workflow.Choice); ok && drawn[c] && AsksNothing(edges[n.ID]) {
+			n.Title, c.Ask = cmp.Or(n.Title, c.Ask.Prompt.Src.Text), nil
 		}
 		if body := n.Body(); body != nil {
 			Titled(body, drawn)
 		}
 	}
+}
+
+// AsksNothing says whether the edges of a choice have conditions of their own and no
+// labels, so that the text of its drawing is no more than a title.
+func AsksNothing(edges []workflow.Edge) bool {
+	has := func(on workflow.On) bool {
+		return slices.ContainsFunc(edges, func(e workflow.Edge) bool { return e.On == on })
+	}
+	return has(workflow.OnWhen) && !has(workflow.OnLabel)
 }
