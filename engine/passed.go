@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/extract"
 )
 
 // passed is what a choice, a router or a person hands on to the step behind it: what
@@ -63,12 +64,12 @@ func (p *parcel) sources() []*inst {
 
 // decided keeps what an instance decided for the step behind it. A choice that nobody
 // was asked for hands on what was decided before it.
-func (in *inst) decided(v verdict, said any) {
+func (in *inst) decided(v extract.Decision, said any) {
 	if in.passed == nil || in.n.isChoice() && !in.wasAsked() {
 		return
 	}
-	in.passed.decision = cmp.Or(v.label, in.passed.decision, string(workflow.OnElse))
-	if reason, ok := field(said, "reason"); ok {
+	in.passed.decision = cmp.Or(v.Label, in.passed.decision, string(workflow.OnElse))
+	if reason, ok := extract.Field(said, "reason"); ok {
 		in.passed.reason = workflow.FormatText(reason)
 	}
 }
@@ -123,8 +124,8 @@ func (in *inst) isAnswered(reached any) bool {
 			break
 		}
 	}
-	v := readDecision(in.n.place.Decide, reached)
-	return byPerson || v.matched && !v.loose
+	v := extract.Decide(in.n.place.Decide, reached)
+	return byPerson || v.Matched && !v.Loose
 }
 
 // about are the inputs of a question that nothing leads to: what its workflow and, in a

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/extract"
 )
 
 // read takes the value of a node from what it gave, as its output mode says.
@@ -107,7 +108,7 @@ func (r *Run) route(in *inst, said any) (taken []bool, fault *Fault) {
 	if !n.conditional {
 		return taken, nil
 	}
-	var decision verdict
+	var decision extract.Decision
 	if len(n.place.Decide) > 0 && !failed {
 		var err error
 		if decision, err = in.decision(said); err != nil {
@@ -119,7 +120,7 @@ func (r *Run) route(in *inst, said any) (taken []bool, fault *Fault) {
 		return taken, fault
 	}
 	if !found {
-		decision = verdict{said: decision.said}
+		decision = extract.Decision{Said: decision.Said}
 		for i, e := range n.out {
 			if e.on == workflow.OnElse || e.on == workflow.OnSuccess {
 				taken[i], found = true, true
@@ -138,12 +139,12 @@ func (r *Run) route(in *inst, said any) (taken []bool, fault *Fault) {
 
 // takeMatching takes the edges with the decided label and those with the first
 // condition that holds.
-func takeMatching(in *inst, d verdict, taken []bool) (found bool, fault *Fault) {
+func takeMatching(in *inst, d extract.Decision, taken []bool) (found bool, fault *Fault) {
 	holds := ""
 	for i, e := range in.n.out {
 		switch e.on {
 		case workflow.OnLabel:
-			taken[i] = d.matched && e.def.Label == d.label
+			taken[i] = d.Matched && e.def.Label == d.Label
 		case workflow.OnWhen:
 			if holds == "" {
 				ok, err := e.when.Bool(in.behind())
@@ -162,29 +163,29 @@ func takeMatching(in *inst, d verdict, taken []bool) (found bool, fault *Fault) 
 	return found, nil
 }
 
-func noRoute(n *node, d verdict) *Fault {
+func noRoute(n *node, d extract.Decision) *Fault {
 	if len(n.place.Decide) == 0 {
 		return &Fault{Kind: FaultNoRoute, Message: "no condition holds, and there is no else"}
 	}
-	return &Fault{Kind: FaultNoRoute, Message: fmt.Sprintf("the decision %s matches none of the labels %s, and there is no else", brief(d.said), strings.Join(n.place.Decide, ", "))}
+	return &Fault{Kind: FaultNoRoute, Message: fmt.Sprintf("the decision %s matches none of the labels %s, and there is no else", brief(d.Said), strings.Join(n.place.Decide, ", "))}
 }
 
 // tellDecision tells which edges were taken and by which rule, e.g.
 // "yes, by last line → publish".
-func (r *Run) tellDecision(in *inst, d verdict, taken []bool) {
+func (r *Run) tellDecision(in *inst, d extract.Decision, taken []bool) {
 	var edges []*edge
 	for i, e := range in.n.out {
 		if taken[i] {
 			edges = append(edges, e)
 		}
 	}
-	if !d.matched && len(edges) == 1 {
+	if !d.Matched && len(edges) == 1 {
 		r.tell(in, Decided, edges[0].told)
 		return
 	}
 	text := string(edges[0].def.On)
-	if d.matched {
-		text = d.label + ", by " + d.rule
+	if d.Matched {
+		text = d.Label + ", by " + d.Rule
 	}
 	separator := " → "
 	for _, e := range edges {
@@ -257,4 +258,27 @@ func (r *Run) judge(in *inst) {
 		}
 		r.settled(in.reg, in.n)
 	}
+}
+
+// decision reads the decision of an instance that ended well from what it said.
+func (in *inst) decision(said any) (extract.Decision, error) {
+	if in.n.on == nil {
+		return extract.Decide(in.n.place.Decide, said), nil
+	}
+	value, err := in.n.on.Eval(in.behind())
+	if err != nil {
+		return extract.Decision{}, err
+	}
+	v := extract.Decide(in.n.place.Decide, value)
+	v.Rule = strings.Replace(v.Rule, "output", "condition", 1)
+	return v, nil
+}
+
+// brief is a quoted text, cut where it would flood an error.
+func brief(s string) string {
+	const most = 80
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return "“" + s + "”"
 }

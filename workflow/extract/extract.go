@@ -1,6 +1,7 @@
 // Package extract turns the raw output of an agent into a node's value: the
 // whole text, the JSON in it, a part of that JSON, what a regular expression
-// finds, or the first line; and checks it against a JSON Schema.
+// finds, or the first line; and checks it against a JSON Schema. It also finds the
+// decision in it ([Decide]).
 //
 // What goes wrong in [Extractor.Value] is told to the agent that must try again,
 // so errors say what was expected, where, and what was found instead. The
@@ -81,7 +82,7 @@ func (x *Extractor) take(raw string) (any, error) {
 	case workflow.Regex:
 		return x.matched(raw)
 	case workflow.FirstLine:
-		return firstLine(raw)
+		return beginning(raw)
 	case workflow.Full:
 	}
 	return firstJSON(raw) // a whole output with a schema is JSON
@@ -125,11 +126,9 @@ func (x *Extractor) matched(raw string) (any, error) {
 	return raw[at[0]:at[1]], nil
 }
 
-func firstLine(raw string) (any, error) {
-	for line := range strings.Lines(raw) {
-		if line = strings.TrimSpace(line); line != "" {
-			return line, nil
-		}
+func beginning(raw string) (any, error) {
+	if line := firstLine(raw); line != "" {
+		return line, nil
 	}
 	return nil, fmt.Errorf("expected a line of text, found %s", excerpt(raw))
 }

@@ -1,4 +1,4 @@
-package engine
+package extract
 
 import (
 	"strings"
@@ -8,41 +8,28 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// verdict is what was read from a decision: the label, and by which rule.
-type verdict struct {
-	matched bool
-	label   string
-	rule    string
-	said    string // what was read, for the error
-	loose   bool   // the label is only a word in what was read
+// Decision is what was read from what a step said: the label, and by which rule.
+type Decision struct {
+	Matched bool
+	Label   string
+	Rule    string
+	Said    string // what was read, for an error
+	Loose   bool   // the label is only a word in what was read
 }
 
-// decision reads the decision of an instance that ended well from what it said.
-func (in *inst) decision(said any) (verdict, error) {
-	if in.n.on == nil {
-		return readDecision(in.n.place.Decide, said), nil
-	}
-	value, err := in.n.on.Eval(in.behind())
-	if err != nil {
-		return verdict{}, err
-	}
-	v := readDecision(in.n.place.Decide, value)
-	v.rule = strings.Replace(v.rule, "output", "condition", 1)
-	return v, nil
-}
-
-// readDecision finds the label that a value names, as semantics §1 says.
-func readDecision(labels []string, value any) verdict {
-	if said, ok := field(value, "decision", "route", "category"); ok {
+// Decide finds the label that a value names: by a field of a JSON object, else as the
+// whole text, its last or its first line, else as the only label in it.
+func Decide(labels []string, value any) Decision {
+	if said, ok := Field(value, "decision", "route", "category"); ok {
 		v := readValue(labels, said)
-		v.rule = "JSON field"
+		v.Rule = "JSON field"
 		return v
 	}
 	return readValue(labels, value)
 }
 
 // readValue reads true and false as yes and no too, everything else as text.
-func readValue(labels []string, value any) verdict {
+func readValue(labels []string, value any) Decision {
 	b, ok := value.(bool)
 	if !ok {
 		return readText(labels, workflow.FormatText(value))
@@ -53,31 +40,31 @@ func readValue(labels []string, value any) verdict {
 	}
 	for _, w := range words {
 		if label, ok := sameLabel(labels, w); ok {
-			return verdict{matched: true, label: label, rule: "output", said: w}
+			return Decision{Matched: true, Label: label, Rule: "output", Said: w}
 		}
 	}
-	return verdict{said: words[1]}
+	return Decision{Said: words[1]}
 }
 
-func readText(labels []string, text string) verdict {
+func readText(labels []string, text string) Decision {
 	text = strings.TrimSpace(text)
 	tries := []struct{ rule, said string }{
 		{"output", text}, {"last line", lastLine(text)}, {"first line", firstLine(text)},
 	}
 	for _, t := range tries {
 		if label, ok := sameLabel(labels, t.said); ok {
-			return verdict{matched: true, label: label, rule: t.rule, said: t.said}
+			return Decision{Matched: true, Label: label, Rule: t.rule, Said: t.said}
 		}
 	}
 	if label, ok := onlyWord(labels, text); ok {
-		return verdict{matched: true, label: label, rule: "only label in the text", said: label, loose: true}
+		return Decision{Matched: true, Label: label, Rule: "only label in the text", Said: label, Loose: true}
 	}
-	return verdict{said: text}
+	return Decision{Said: text}
 }
 
-// field is the first of some fields that a JSON object has, also one that is still
+// Field is the first of some fields that a JSON object has, also one that is still
 // text.
-func field(value any, keys ...string) (any, bool) {
+func Field(value any, keys ...string) (any, bool) {
 	object, ok := value.(map[string]any)
 	if text, isText := value.(string); isText && looksLikeObject(text) {
 		parsed, err := workflow.ParseJSON([]byte(text))
@@ -170,13 +157,4 @@ func firstLine(text string) string {
 func lastLine(text string) string {
 	text = strings.TrimSpace(text)
 	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
-}
-
-// brief is a quoted text, cut where it would flood an error.
-func brief(s string) string {
-	const most = 80
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return "“" + s + "”"
 }
