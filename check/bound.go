@@ -38,6 +38,7 @@ type bounder struct {
 	indexes map[*workflow.Workflow]*index
 	known   map[*workflow.Workflow]totals
 	active  map[*workflow.Workflow]bool // being added up: a call of it is a cycle
+	written bool                        // a loop without a bound of its own has none that is known
 }
 
 func (b *bounder) workflow(w *workflow.Workflow) totals {
@@ -75,7 +76,11 @@ func (b *bounder) node(w *workflow.Workflow, n *node) totals {
 			return b.workflow(child)
 		}
 	case *workflow.Loop:
-		return b.graph(w, n.body).repeated(workflow.AtMost(iterations(step)))
+		rounds := workflow.AtMost(iterations(step))
+		if b.written && rounds == workflow.AtMost(workflow.DefaultMaxIterations) {
+			rounds = workflow.Bound{}
+		}
+		return b.graph(w, n.body).repeated(rounds)
 	case *workflow.Each:
 		count, _ := items(step)
 		t := b.graph(w, n.body)

@@ -13,11 +13,15 @@ var budgetExceeded = rule{
 		}
 		sum := newBounder(c.in, indexes)
 		for i, p := range c.order {
-			limits := p.w.Limits
+			limits, steps := p.w.Limits, sum
 			if i == 0 {
 				limits = c.in.Limits
+				if c.written.Steps == 0 { // one default is no reason to warn about another
+					steps = newBounder(c.in, indexes)
+					steps.written = true
+				}
 			}
-			c.budget(p, sum, limits, i == 0)
+			c.budget(p, sum, steps, limits, i == 0)
 		}
 	},
 }
@@ -26,8 +30,9 @@ var budgetExceeded = rule{
 // steps that every run starts is certain, so only that is an error: what a run
 // may do at most adds up branches that exclude each other. A called workflow that
 // is stopped by its limits is a failure that its caller may look after, so there
-// it is a warning. Each stands at the step that passes the limit.
-func (c *bundlePass) budget(p *pass, sum *bounder, limits workflow.Limits, isRoot bool) {
+// it is a warning. Each stands at the step that passes the limit. tasks
+// counts those that a run may start.
+func (c *bundlePass) budget(p *pass, sum, tasks *bounder, limits workflow.Limits, isRoot bool) {
 	report := c.warnf
 	if isRoot {
 		report = c.errorf
@@ -40,8 +45,8 @@ func (c *bundlePass) budget(p *pass, sum *bounder, limits workflow.Limits, isRoo
 	switch {
 	case certain(t):
 		report(sum.passes(p, certain), "this step passes the limit; raise max_steps, or split the workflow", "every run starts %d tasks, but max_steps is %d", t.least, steps)
-	case possible(t):
-		c.warnf(sum.passes(p, possible), "this step passes the limit; lower max of loops, or raise max_steps", "a run may start %v tasks, but max_steps is %d", t.steps, steps)
+	case possible(tasks.workflow(p.w)):
+		c.warnf(tasks.passes(p, possible), "this step passes the limit; lower max of loops, or raise max_steps", "a run may start %v tasks, but max_steps is %d", t.steps, steps)
 	}
 	const lower = "this step passes the limit; lower the budgets of agents or max of loops, or raise "
 	if usd, _ := t.uses.CostUSD.Amount(); costly(t) {
