@@ -17,19 +17,8 @@ var agentUnknown = rule{
 	},
 }
 
-// task is what an agent may have to work on at a node, as [workflow.Graph.TaskOf] says.
-func (n *node) task() *workflow.Task {
-	t := n.Task()
-	if t == nil || n.Kind() == "task" || len(n.in) == 0 {
-		return t
-	}
-	for _, e := range n.in {
-		if e.scope != n.scope || e.from.scope.graph.AskedBehind(e.from.Node) != n.Node {
-			return t
-		}
-	}
-	return nil
-}
+// task is what an agent may have to work on at a node.
+func (n *node) task() *workflow.Task { return n.scope.graph.TaskOf(n.Node) }
 
 // agentOf is the task of a node and its agent; no task if the node is none or
 // agents are not checked.
