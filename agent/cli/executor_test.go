@@ -239,6 +239,40 @@ func TestMissing(t *testing.T) {
 	}
 }
 
+// A server works where its CLI does. It does not start where its arguments and variables
+// name other files than those that were approved, which are seen from the project.
+func TestServerInAFolder(t *testing.T) {
+	for name, server := range map[string]agent.Server{
+		"argument": {Name: "s", Command: []string{"node", "./hook.js"}},
+		"variable": {Name: "s", Command: []string{"node"}, Env: map[string]string{"NODE_OPTIONS": "--require ./hook.js"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := install(t, described, echo)
+			if err := os.WriteFile(filepath.Join(p.dir, "hook.js"), []byte("approved"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Mkdir(filepath.Join(p.dir, "sub"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			task := p.task()
+			task.Settings["dir"], task.Servers = "sub", []agent.Server{server}
+			for content, says := range map[string]string{"approved": "", "evil": `"s" would start with other files in sub`} {
+				if err := os.WriteFile(filepath.Join(p.dir, "sub", "hook.js"), []byte(content), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				_, err := p.Run(t.Context(), task, quiet)
+				if says == "" {
+					if err != nil {
+						t.Error(err)
+					}
+					continue
+				}
+				expect(t, err, agent.Failed, true, says)
+			}
+		})
+	}
+}
+
 // What was used is unknown where nothing was told, and nothing where nothing began.
 func TestUsage(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -164,9 +164,14 @@ func workDir(project, dir string) (string, error) {
 func (l *launch) allServers(ctx context.Context, log agent.Log) ([]agent.Server, error) {
 	servers := slices.Clone(l.task.Servers)
 	for i := range servers {
-		// The CLI starts them where it works, and what they start was approved as seen
-		// from the project.
-		if words := servers[i].Command; len(words) > 0 && trust.Material(l.task.Dir, words[0], l.dir, words...) != trust.Material(l.task.Dir, words[0], l.task.Dir, words...) {
+		// The CLI starts them where it works, and what their arguments and variables name
+		// was approved as seen from the project.
+		command := servers[i].Command
+		if len(command) == 0 {
+			continue
+		}
+		words := slices.AppendSeq(slices.Clone(command), maps.Values(servers[i].Env))
+		if trust.Material(l.task.Dir, command[0], l.dir, words...) != trust.Material(l.task.Dir, command[0], l.task.Dir, words...) {
 			return nil, agent.Permanentf("the MCP server %q would start with other files in %s than in the project; name them by absolute paths, or leave `dir` out", servers[i].Name, l.set.Dir)
 		}
 	}
