@@ -25,7 +25,7 @@ import (
 // executors are all that can do the work of a task in a project, by the names
 // under which agents ask for them. This is the one place that lists them.
 func (s *snapshot) executors(root string, c project.Config, own map[string]agent.Executor) (map[string]agent.Executor, workflow.Diagnostics, error) {
-	secrets := secretsOf(root, c)
+	secrets, variables := secretsOf(root, c), secretVariables(c)
 	s.secrets = secrets
 	prices := llm.Prices(c.Prices)
 	chromium := c.Browser.Program
@@ -37,12 +37,12 @@ func (s *snapshot) executors(root string, c project.Config, own map[string]agent
 		"llm":     model,
 		"file":    llm.Toolset(file.New(), model),
 		"http":    llm.Toolset(http.New(http.Options{Getenv: hidden(secrets)}), model),
-		"shell":   llm.Toolset(shell.New(shell.Options{Secret: secretVariables(c)}), model),
+		"shell":   llm.Toolset(shell.New(shell.Options{Secret: variables}), model),
 		"browser": llm.Toolset(browser.New(browser.Options{Path: chromium, Network: outbound.Policy{Private: c.Browser.PrivateNetwork}}), model),
 		"mcp":     mcp.New(func(names []string) ([]agent.Server, error) { return namedServers(root, c, secrets, names) }, mcp.Options{Logins: s.logins()}),
 	}
 	for _, name := range agentcli.Builtin() {
-		all[name] = agentcli.New(agentcli.Options{Builtin: name, Prices: prices, Converse: acp.Converse})
+		all[name] = agentcli.New(agentcli.Options{Builtin: name, Prices: prices, Secret: variables, Converse: acp.Converse})
 	}
 	manifests, found, err := agentcli.LoadManifests(root)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *snapshot) executors(root string, c project.Config, own map[string]agent
 		if own[m.Name] != nil {
 			found = append(found, agent.ReservedName(m.Pos, "name of the CLI", m.Name))
 		}
-		all[m.Name] = agentcli.New(agentcli.Options{Manifest: m, Prices: prices, Converse: acp.Converse})
+		all[m.Name] = agentcli.New(agentcli.Options{Manifest: m, Prices: prices, Secret: variables, Converse: acp.Converse})
 	}
 	maps.Copy(all, own) // last: no file of the project takes their names
 	tools, wrong, err := tool.Load(root, tool.Options{Secret: secrets.Get, Sandbox: tool.Sandbox(c.Sandbox)})

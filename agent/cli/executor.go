@@ -22,6 +22,9 @@ type Options struct {
 	// user; "": the user's directory for caches. A user who has none gets a new one for
 	// each run: a name in a directory of all users may be taken by another one.
 	Dir string
+	// Secret are variables that the CLI does not see in a project that nobody has trusted,
+	// unless they are its own.
+	Secret []string
 	// Converse drives a CLI through a conversation in which it can ask; nil: none can.
 	Converse Driver
 }

@@ -117,7 +117,7 @@ func (x *Executor) environment(task *agent.Task) []string {
 	if !task.Untrusted {
 		return x.env
 	}
-	env, _ := secret.Usual(x.env)
+	env, _ := secret.Usual(x.env, x.o.Secret...)
 	for _, pair := range x.env {
 		name, _, _ := strings.Cut(pair, "=")
 		if slices.ContainsFunc(x.m().Keys, func(own string) bool {

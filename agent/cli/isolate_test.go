@@ -20,17 +20,18 @@ project_files: [.tool/settings.json, tool.json]
 `
 
 const show = `[ "$1" = --version ] && { echo 1.10.3; exit; }
-echo "args $* env $NO_SETTINGS key $TOOL_KEY other $OTHER_API_KEY db $DB plain $PLAIN home $TOOL_HOME own $OWN_A go $GOFLAGS"
+echo "args $* env $NO_SETTINGS key $TOOL_KEY other $OTHER_API_KEY db $DB plain $PLAIN home $TOOL_HOME own $OWN_A go $GOFLAGS $GOBIN"
 `
 
 // In a project that nobody has trusted a CLI is told to leave the project's settings out,
-// and sees no variable that is not usual, but its own.
+// and sees no variable that is not usual or that is named as secret, but its own.
 func TestIsolated(t *testing.T) {
 	p := install(t, simple, show)
-	p.env = append(p.env, "TOOL_KEY=mine", "OTHER_API_KEY=theirs", "DB=postgres://me:word@host/db", "PLAIN=yes", "TOOL_HOME=/t", "OWN_A=b", "GOFLAGS=-v")
+	p.o.Secret = []string{"GOBIN", "OWN_A"}
+	p.env = append(p.env, "GOBIN=hidden", "TOOL_KEY=mine", "OTHER_API_KEY=theirs", "DB=postgres://me:word@host/db", "PLAIN=yes", "TOOL_HOME=/t", "OWN_A=b", "GOFLAGS=-v")
 	task := p.task()
 	for untrusted, want := range map[bool]string{
-		false: "args run env  key mine other theirs db postgres://me:word@host/db plain yes home /t own b go -v",
+		false: "args run env  key mine other theirs db postgres://me:word@host/db plain yes home /t own b go -v hidden",
 		true:  "args run --no-settings env 1 key mine other  db  plain  home  own b go -v",
 	} {
 		task.Untrusted = untrusted

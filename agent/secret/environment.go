@@ -45,13 +45,14 @@ var usual = strings.Fields(`SHELL PWD OLDPWD SHLVL HOSTNAME COLORTERM TERM_PROGR
 	OS HOMEDRIVE HOMEPATH USERNAME USERDOMAIN COMPUTERNAME NUMBER_OF_PROCESSORS PROCESSOR_ARCHITECTURE PUBLIC CommonProgramFiles PSModulePath`)
 
 // Usual is what of an environment the steps of a project see that nobody has trusted, and
-// withheld the names of the rest: any variable that is not usual may be a secret. Among these are the ones that are named, and addresses with a password.
+// withheld the names of the rest: any variable that is not usual may be a secret. So are
+// those that are named, and addresses with a password.
 func Usual(env []string, names ...string) (kept, withheld []string) {
 	for _, pair := range env {
 		name, value, _ := strings.Cut(pair, "=")
 		known := among(harmless, name) || among(usual, name) || strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "HOCKET_") && !telling().MatchString(name)
 		switch {
-		case known && !slices.Contains(names, name) && !hasLogin(value):
+		case known && !among(names, name) && !hasLogin(value):
 			kept = append(kept, pair)
 		case name != "":
 			withheld = append(withheld, name)
@@ -95,6 +96,6 @@ var loginURL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 func Unsecret(env []string, names ...string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(pair string) bool {
 		name, value, _ := strings.Cut(pair, "=")
-		return slices.Contains(names, name) || telling().MatchString(name) || hasLogin(value)
+		return among(names, name) || telling().MatchString(name) || hasLogin(value)
 	})
 }
