@@ -12,7 +12,7 @@ func (c *compiler) edges(g *graph, def *workflow.Graph) {
 	for _, n := range g.nodes {
 		n.options = def.Offered(n.def)
 		if behind := def.AskedBehind(n.def); behind != nil {
-			n.answers = true
+			n.answers = def.AnswersBehind(n.def)
 			c.prompt(n, strings.TrimSpace(n.does.(*workflow.Human).Question.Text+"\n\n"+behind.Task().Prompt.Text))
 		}
 	}

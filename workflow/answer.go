@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -47,9 +48,10 @@ func (g *Graph) Offered(n *Node) []Option {
 }
 
 // AskedBehind is the choice whose question belongs to the person at a human node of g:
-// success leads there and nowhere else. Nil: there is none.
+// success leads there and nowhere else, they have no options of their own, and it does
+// not refer to what they answer. Nil: there is none.
 func (g *Graph) AskedBehind(n *Node) *Node {
-	if _, ok := n.Step.(*Human); !ok {
+	if h, ok := n.Step.(*Human); !ok || len(h.Options) > 0 {
 		return nil
 	}
 	var behind *Node
@@ -68,14 +70,30 @@ func (g *Graph) AskedBehind(n *Node) *Node {
 	if behind == nil {
 		return nil
 	}
-	if c, ok := behind.Step.(*Choice); !ok || c.Ask == nil {
+	if c, ok := behind.Step.(*Choice); !ok || c.Ask == nil || refersTo(n, c.Ask.Prompt.Text) {
 		return nil
 	}
 	return behind
 }
 
+// refersTo says whether a canonical text right behind a node refers to its result.
+func refersTo(n *Node, text string) bool {
+	if !strings.Contains(text, "${") {
+		return false
+	}
+	id, variable := regexp.QuoteMeta(n.ID), regexp.QuoteMeta(n.Output.Var)
+	result := `previous|nodes\.` + id + `|nodes\["` + id + `"\]|vars\.` + variable
+	return regexp.MustCompile(`\$\{([^}]*[^\w.-])?(` + result + `)[^\w-]`).MatchString(text)
+}
+
+// AnswersBehind says whether whatever the person at a human node of g answers decides the
+// question behind it. Free text may name none of its labels.
+func (g *Graph) AnswersBehind(n *Node) bool {
+	return g.AskedBehind(n) != nil && !n.Step.(*Human).Custom
+}
+
 // TaskOf is what an agent may have to work on at a node of g: a task, or the question of
-// a choice, unless only a person leads to it, to whom it then belongs. Nil: nothing.
+// a choice, unless only a person leads to it, whose answer then decides. Nil: nothing.
 func (g *Graph) TaskOf(n *Node) *Task {
 	t := n.Task()
 	if _, isTask := n.Step.(*Task); isTask || t == nil {
@@ -85,7 +103,7 @@ func (g *Graph) TaskOf(n *Node) *Task {
 	for i := range g.Edges {
 		if e := &g.Edges[i]; e.To == n.ID {
 			from := g.Node(e.From)
-			if from == nil || g.AskedBehind(from) != n || e.On != OnSuccess {
+			if from == nil || !g.AnswersBehind(from) || e.On != OnSuccess {
 				return t
 			}
 			led = true

@@ -36,6 +36,39 @@ func TestQuestionBehindAPerson(t *testing.T) {
 	}
 }
 
+// Of what a person may answer, and of what a question refers to, it depends whose it is.
+func TestQuestionOfAPerson(t *testing.T) {
+	for _, c := range []struct {
+		human   Human
+		asks    string
+		offered string
+		agent   bool // may be asked
+	}{
+		{Human{}, "Good?", "yes", false},
+		{Human{Options: []Option{{Value: "red"}}}, "Good?", "red", true},
+		{Human{Custom: true}, "Good?", "yes", true},
+		{Human{}, "Is ${nodes.draft.output} by ${inputs.previous} good?", "yes", false},
+		{Human{}, "Is ${nodes.h-2.output} or ${vars.said_before} better than the previous one?", "yes", false},
+		{Human{}, "Is ${previous.output} good?", Approve, true},
+		{Human{}, "Is ${nodes.draft.output ?? previous.output} good?", Approve, true},
+		{Human{}, "Is ${nodes.h.output} good?", Approve, true},
+		{Human{}, `Is ${nodes["h"].output} good?`, Approve, true},
+		{Human{}, "Is ${vars.said} good?", Approve, true},
+	} {
+		g := &Graph{
+			Nodes: []Node{
+				{ID: "h", Step: &c.human, Output: Output{Var: "said"}},
+				{ID: "c", Step: &Choice{Ask: &Task{Prompt: Template{Text: c.asks}}}},
+			},
+			Edges: []Edge{{From: "h", To: "c"}, {From: "c", To: End, On: OnLabel, Label: "yes"}},
+		}
+		offered, agent := g.Offered(&g.Nodes[0]), g.TaskOf(&g.Nodes[1]) != nil
+		if offered[0].Value != c.offered || agent != c.agent {
+			t.Errorf("%+v, %q: they are offered %v, and an agent may be asked: %t", c.human, c.asks, offered, agent)
+		}
+	}
+}
+
 func TestQuestionsHaveDigests(t *testing.T) {
 	digest := func(c *Choice) string {
 		return Digest(&Workflow{Body: Graph{Nodes: []Node{{ID: "c", Step: c}}}})
