@@ -45,8 +45,12 @@ func readPage(t *testing.T, file string) page {
 		t.Fatal(err)
 	}
 	p := page{code: strings.TrimSuffix(filepath.Base(file), ".md"), text: string(text)}
-	_, rest, _ := strings.Cut(p.text, "\n## Wrong\n")
-	wrong, mended, _ := strings.Cut(rest, "\n## Mended\n")
+	before, after := "\n## Wrong\n", "\n## Mended\n"
+	if strings.HasPrefix(p.text, "# "+p.code+"\n\nA note: ") { // which is about no mistake
+		before, after = "\n## Example\n", "\n## Instead\n"
+	}
+	_, rest, _ := strings.Cut(p.text, before)
+	wrong, mended, _ := strings.Cut(rest, after)
 	p.wrong, p.mended = fences(wrong), fences(mended)
 	return p
 }
