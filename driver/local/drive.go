@@ -17,7 +17,7 @@ func (d *Driver) Start(_ context.Context, spec driver.Spec) (driver.Created, err
 	if err != nil {
 		return driver.Created{}, err
 	}
-	w, first, err := create(s, spec, d.o.Clock)
+	w, first, err := d.create(s, spec)
 	var used *journal.UsedKeyError
 	if errors.As(err, &used) {
 		return driver.Created{Run: used.Run, Existed: true}, nil
@@ -33,9 +33,9 @@ func (d *Driver) Start(_ context.Context, spec driver.Spec) (driver.Created, err
 }
 
 // create records a run with its first event.
-func create(store *journal.Store, spec driver.Spec, clock Clock) (w *journal.Writer, first engine.Envelope, err error) {
-	w, err = createAs(store, spec.Run, spec.Pin, NewID, func(id string) (journal.NewRun, error) {
-		first, err = roundTrip(engine.Envelope{Time: moment(clock.Now()), Unattended: !spec.Owner.Claimed, Event: &engine.Started{
+func (d *Driver) create(store *journal.Store, spec driver.Spec) (w *journal.Writer, first engine.Envelope, err error) {
+	w, err = d.createAs(store, spec.Run, spec.Pin, func(id string) (journal.NewRun, error) {
+		first, err = roundTrip(engine.Envelope{Time: moment(d.o.Clock.Now()), Unattended: !spec.Owner.Claimed, Event: &engine.Started{
 			Run: id, Version: engine.Version, Inputs: spec.Inputs, Limits: spec.Limits, Tasks: spec.Tasks,
 		}})
 		return journal.NewRun{Owner: spec.Owner, Key: spec.Key, Request: spec.Request, Created: first.Time, Events: []engine.Envelope{first}}, err
@@ -44,12 +44,12 @@ func create(store *journal.Store, spec driver.Spec, clock Clock) (w *journal.Wri
 }
 
 // createAs records a run under an id, or under a new one if that is "".
-func createAs(store *journal.Store, id string, pin *driver.Pin, newID func(workflow string) string, made func(id string) (journal.NewRun, error)) (*journal.Writer, error) {
+func (d *Driver) createAs(store *journal.Store, id string, pin *driver.Pin, made func(id string) (journal.NewRun, error)) (*journal.Writer, error) {
 	const tries = 5 // ids made by chance that happen to be taken
 	for try := 1; ; try++ {
 		as := id
 		if as == "" {
-			as = newID(pin.Bundle.Root.Name)
+			as = d.newID(pin.Bundle.Root.Name)
 		}
 		n, err := made(as)
 		if err != nil {

@@ -15,6 +15,7 @@ type Driver struct {
 	dir   string
 	o     Options
 	pulse *pulse
+	newID func(workflow string) string
 
 	mu     sync.Mutex
 	store  *journal.Store       // nil until it is needed and exists
@@ -27,7 +28,7 @@ var _ driver.Driver = (*Driver)(nil)
 // Open opens the runs in a state directory. It makes nothing: the journal is made
 // when the first run starts.
 func Open(dir string, o Options) (*Driver, error) {
-	d := &Driver{dir: dir, o: o.withDefaults(), fresh: map[string]*recorded{}}
+	d := &Driver{dir: dir, o: o.withDefaults(), newID: NewID, fresh: map[string]*recorded{}}
 	d.pulse = newPulse(d.o.Poll, d.look)
 	return d, nil
 }

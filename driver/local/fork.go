@@ -21,7 +21,7 @@ func (d *Driver) Fork(ctx context.Context, spec driver.ForkSpec) (driver.Created
 	if err != nil {
 		return driver.Created{}, err
 	}
-	w, err := fork(ctx, s, pin, spec, NewID, moment(d.o.Clock.Now()))
+	w, err := d.fork(ctx, s, pin, spec)
 	if err != nil {
 		return driver.Created{}, err
 	}
@@ -32,12 +32,13 @@ func (d *Driver) Fork(ctx context.Context, spec driver.ForkSpec) (driver.Created
 	return driver.Created{Run: w.Run()}, w.Close()
 }
 
-func fork(ctx context.Context, store *journal.Store, pin *driver.Pin, spec driver.ForkSpec, newID func(workflow string) string, now time.Time) (*journal.Writer, error) {
+func (d *Driver) fork(ctx context.Context, store *journal.Store, pin *driver.Pin, spec driver.ForkSpec) (*journal.Writer, error) {
 	_, old, err := load(ctx, store, spec.From)
 	if err != nil {
 		return nil, err
 	}
-	return createAs(store, spec.Run, pin, newID, func(id string) (journal.NewRun, error) {
+	now := moment(d.o.Clock.Now())
+	return d.createAs(store, spec.Run, pin, func(id string) (journal.NewRun, error) {
 		events, err := engine.Fork(pin.Bundle, old, spec.Address, id, now)
 		if err != nil {
 			return journal.NewRun{}, &driver.RefusedError{Run: spec.From, Reason: err.Error()}

@@ -96,8 +96,11 @@ func (d *Driver) Read(ctx context.Context, a driver.AttemptID, stream driver.Str
 func attemptEnded(ctx context.Context, s *journal.Store, a driver.AttemptID, seen int) (bool, int, error) {
 	if _, driven := s.Driver(a.Run); !driven {
 		r, err := s.Run(ctx, a.Run)
+		if err != nil {
+			return true, seen, err
+		}
 		i := info(ctx, s, r)
-		return err != nil || !i.Driven && !i.Pending, seen, err
+		return !i.Driven && !i.Pending, seen, nil
 	}
 	return s.Ended(ctx, a, seen)
 }
