@@ -39,8 +39,9 @@ func (a *app) readInputFile(file string) (inputFile, error) {
 	return in, nil
 }
 
-// place moves mistakes to where they stand: in the file, else on the command line. What an input is told
-// when it is given alone is about that input, but for what is missing then.
+// place moves mistakes to where they stand: in the file, else on the command line. What
+// an input is told when it is given alone is about that input, but for what is missing
+// then.
 func (in *inputFile) place(wrong workflow.Diagnostics, l *hocket.Workflow) workflow.Diagnostics {
 	type mistake struct{ code, summary string }
 	at := map[mistake]workflow.Pos{}

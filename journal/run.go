@@ -150,7 +150,7 @@ func (s *Store) List(ctx context.Context, f driver.Filter) ([]Run, error) {
 	return s.runs(ctx, where+" ORDER BY number DESC LIMIT ?", append(args, cmp.Or(f.Limit, -1))...)
 }
 
-// Run is the run with an id. The error is an *driver.UnknownRunError.
+// Run is the run with an id. The error is a *driver.UnknownRunError.
 func (s *Store) Run(ctx context.Context, id string) (Run, error) {
 	found, err := s.runs(ctx, "WHERE id = ?", id)
 	if err == nil && len(found) == 0 {
@@ -163,7 +163,7 @@ func (s *Store) Run(ctx context.Context, id string) (Run, error) {
 }
 
 // Find finds a run by its id or by the beginning of it, if only one run begins
-// so. The error is an *driver.UnknownRunError.
+// so. The error is a *driver.UnknownRunError.
 func (s *Store) Find(ctx context.Context, id string) (Run, error) {
 	const most = 10 // candidates to name
 	found, err := s.runs(ctx, "WHERE id >= ?1 AND id < ?1 || char(0x10ffff) ORDER BY id <> ?1, number DESC LIMIT ?2", id, most)

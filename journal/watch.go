@@ -100,7 +100,8 @@ func texts(ctx context.Context, q querier, query string, args ...any) ([]string,
 // leases is the directory of the locks of runs.
 func (s *Store) leases() string { return filepath.Join(s.dir, "leases") }
 
-// Leased are the lock files of runs, as [LeaseName] names them. Mostly a process holds one; a process that was killed leaves its file.
+// Leased are the lock files of runs, as [LeaseName] names them. Mostly a process holds
+// one; a process that was killed leaves its file.
 func (s *Store) Leased() map[string]bool {
 	files, _ := os.ReadDir(s.leases()) // no directory: no lease
 	names := make(map[string]bool, len(files))

@@ -54,7 +54,7 @@ func costs(e engine.Envelope) bool {
 }
 
 // Writer takes a run up. The error is a *driver.HeldError when another process has it,
-// an *driver.UnknownRunError when it does not exist.
+// a *driver.UnknownRunError when it does not exist.
 func (s *Store) Writer(ctx context.Context, run string) (*Writer, error) {
 	if s.write == nil {
 		return nil, s.reason

@@ -187,8 +187,9 @@ func (b *builder) graph(list []*placed, behind []string, inLoop bool) Graph {
 	return g
 }
 
-// depend finds the steps that depend on each, and those whose ids are taken. What depends on no step of the list
-// is an edge that comes from nowhere, which a check reports.
+// depend finds the steps that depend on each, and those whose ids are taken. What
+// depends on no step of the list is an edge that comes from nowhere, which a check
+// reports.
 func depend(list []*placed) (broken []Edge) {
 	byID := make(map[string]*placed, len(list))
 	for _, p := range list {

@@ -13,9 +13,9 @@ import (
 //
 // A name means, in this order: a reserved word; a variable that a node upstream
 // writes; state; a declared input; before a dot also a node; and what nothing
-// defines is an input, or on the right of a comparison that text. Text that does not parse stays text that does not parse,
-// for Problems to report. Resolving a resolved workflow again, in the Canonical
-// dialect, changes nothing.
+// defines is an input, or on the right of a comparison that text. Text that does not
+// parse stays as it is, for Problems to report. Resolving a resolved workflow again,
+// in the Canonical dialect, changes nothing.
 func Resolve(w *workflow.Workflow, d Dialect, steps []string) {
 	f := newFlow(w)
 	r := &resolver{flow: f, dialect: d, steps: steps, texts: f.texts(d, true), free: map[string]bool{}}
