@@ -53,6 +53,7 @@ func (w *Workflow) Abilities() string {
 // digest that the caller was given. A digest of all that the project can do approves
 // each part of it.
 func (p *Project) Trusted(powers trust.Powers, digest string) (trust.Decision, error) {
+	p = p.steady()
 	if digest != "" && digest != powers.Digest() {
 		all, err := p.Powers()
 		if err != nil {
@@ -111,8 +112,8 @@ func (p *Project) settle(ctx context.Context, powers trust.Powers, again bool) (
 // CheckTrust returns an *[UntrustedError] if the user has not approved what the
 // project's files can do, besides its workflows.
 func (p *Project) CheckTrust(ctx context.Context) error {
-	powers := p.now().files.Powers()
-	_, err := p.settle(ctx, powers, false)
+	p = p.steady()
+	_, err := p.settle(ctx, p.now().files.Powers(), false)
 	return err
 }
 
@@ -232,10 +233,10 @@ func (h held) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.R
 		missing = missing.Minus(h.to.Powers)
 	}
 	if more := missing.Without(trust.Settings); len(more) > 0 {
-		return agent.Result{}, agent.Permanentf("this is not what was approved, as a file has changed or a value of the run decides about it: %s; `hocket trust` shows what can be approved", more[0].What)
+		return agent.Result{}, agent.Permanentf("not approved: %s (a file has changed, or a value of this run is part of it); `hocket trust` shows it", more[0].What)
 	}
 	if len(missing) > 0 && h.to.Trusted {
-		log([]byte("this is not what was approved: " + missing[0].What + "; it starts without them, and `hocket trust` allows them\n"))
+		log([]byte("the agent starts without the project's own settings, which are not approved: " + missing[0].What + "; `hocket trust` shows them\n"))
 		task.Untrusted = true
 	}
 	return h.Executor.Run(ctx, task, log)

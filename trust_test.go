@@ -159,8 +159,8 @@ func TestHeldToApproval(t *testing.T) {
 	const poet = "program: echo\nargs: [poet, {if: isolated, args: isolated}]\nstdin: \"{prompt}\"\nreply: {format: text}\nproject_files: [poet.json]\n"
 	for name, c := range map[string]struct{ step, want string }{
 		"a variable that is shown":          {"agent: http, config: {url: 'URL/${path}', headers: {X: {env: HOCKET_TEST_TOKEN}}}", ""},
-		"a variable that a value names":     {"agent: http, config: {url: 'URL', headers: {X: '${header}'}}", "decides about it: sends the variable HOCKET_TEST_TOKEN"},
-		"a server that a value names":       {"agent: http, config: {url: '${url}', headers: {X: {env: HOCKET_TEST_TOKEN}}}", "decides about it: sends the variable HOCKET_TEST_TOKEN"},
+		"a variable that a value names":     {"agent: http, config: {url: 'URL', headers: {X: '${header}'}}", "not approved: sends the variable HOCKET_TEST_TOKEN"},
+		"a server that a value names":       {"agent: http, config: {url: '${url}', headers: {X: {env: HOCKET_TEST_TOKEN}}}", "not approved: sends the variable HOCKET_TEST_TOKEN"},
 		"settings in a folder":              {"agent: poet, prompt: x, config: {dir: sub}", "poet"},
 		"settings in a folder by its value": {"agent: poet, prompt: x, config: {dir: '${dir}'}", "poet isolated"},
 	} {
@@ -184,7 +184,7 @@ func TestChangedWhileRunning(t *testing.T) {
 		"w.yml": "name: w\nsteps:\n  - {id: a, agent: poet, prompt: x}\n  - {id: b, agent: file, config: {action: write, path: poet.sh, content: 'echo evil'}}\n  - {id: c, agent: poet, prompt: x}\n",
 	}, hocket.Options{Trust: func(context.Context, *hocket.UntrustedError) (bool, error) { return true, nil }})
 	res := wait(t, start(t, p, "w.yml", nil))
-	if len(res.Steps) != 3 || res.Steps[0].Output != "a rose" || !strings.Contains(res.Error, "this is not what was approved") {
+	if len(res.Steps) != 3 || res.Steps[0].Output != "a rose" || !strings.Contains(res.Error, "not approved: ") {
 		t.Errorf("%+v", res)
 	}
 }
