@@ -1,6 +1,10 @@
 package check
 
-import "github.com/hocket-dev/hocket/workflow"
+import (
+	"slices"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
 
 // choiceAsks says who answers the question of a choice: a drawing does not show it.
 var choiceAsks = rule{
@@ -15,7 +19,9 @@ var choiceAsks = rule{
 		who, detail := "agent "+c.Ask.Agent, "unless what comes before it names one of its labels; `agent:` names another agent"
 		switch {
 		case n.task() == nil:
-			who, detail = "the person at "+n.in[0].From, "its labels are the answers to choose from"
+			edges := n.scope.graph.Edges
+			first := slices.IndexFunc(edges, func(e workflow.Edge) bool { return e.To == n.ID })
+			who, detail = "the person at "+edges[first].From, "its labels are the answers to choose from"
 		case c.Ask.Agent == "":
 			who = "the project's default agent"
 		}

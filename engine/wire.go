@@ -12,8 +12,9 @@ func (c *compiler) edges(g *graph, def *workflow.Graph) {
 	for _, n := range g.nodes {
 		n.options = def.Offered(n.def)
 		if behind := def.AskedBehind(n.def); behind != nil {
-			n.answers = def.AnswersBehind(n.def)
-			c.prompt(n, strings.TrimSpace(n.does.(*workflow.Human).Question.Text+"\n\n"+behind.Task().Prompt.Text))
+			human := n.does.(*workflow.Human)
+			n.answers = !human.Custom
+			c.prompt(n, strings.TrimSpace(human.Question.Text+"\n\n"+behind.Task().Prompt.Text))
 		}
 	}
 	local := make(map[string]*node, len(g.nodes))

@@ -86,14 +86,9 @@ func refersTo(n *Node, text string) bool {
 	return regexp.MustCompile(`\$\{([^}]*[^\w.-])?(` + result + `)[^\w-]`).MatchString(text)
 }
 
-// AnswersBehind says whether whatever the person at a human node of g answers decides the
-// question behind it. Free text may name none of its labels.
-func (g *Graph) AnswersBehind(n *Node) bool {
-	return g.AskedBehind(n) != nil && !n.Step.(*Human).Custom
-}
-
 // TaskOf is what an agent may have to work on at a node of g: a task, or the question of
-// a choice, unless only a person leads to it, whose answer then decides. Nil: nothing.
+// a choice, unless only a person leads to it, to whom it then belongs and who can only
+// answer with its labels. Nil: nothing.
 func (g *Graph) TaskOf(n *Node) *Task {
 	t := n.Task()
 	if _, isTask := n.Step.(*Task); isTask || t == nil {
@@ -103,7 +98,7 @@ func (g *Graph) TaskOf(n *Node) *Task {
 	for i := range g.Edges {
 		if e := &g.Edges[i]; e.To == n.ID {
 			from := g.Node(e.From)
-			if from == nil || !g.AnswersBehind(from) || e.On != OnSuccess {
+			if from == nil || g.AskedBehind(from) != n || from.Step.(*Human).Custom || e.On != OnSuccess {
 				return t
 			}
 			led = true

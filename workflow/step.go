@@ -63,7 +63,7 @@ type Call struct {
 type Choice struct {
 	On Expr // a condition, whose value is the decision
 	// Ask is a question, its prompt. An agent answers it with a label, unless what the
-	// live edge brought names one, or comes from a person ([Graph.AnswersBehind]).
+	// live edge brought names one, or comes from a person ([Graph.TaskOf]).
 	Ask *Task `json:",omitempty"`
 }
 
