@@ -16,7 +16,7 @@ var budgetExceeded = rule{
 			limits, steps := p.w.Limits, sum
 			if i == 0 {
 				limits = c.in.Limits
-				if c.written.Steps == 0 { // one default is no reason to warn about another
+				if limits.Steps == Defaults().Steps { // one default is no reason to warn about another
 					steps = newBounder(c.in, indexes)
 					steps.written = true
 				}

@@ -89,9 +89,8 @@ const (
 
 // Run applies every rule to every workflow of the bundle.
 func Run(in Input) workflow.Diagnostics {
-	written := in.Limits
 	in.Limits = WithDefaults(in.Limits)
-	c := &bundlePass{in: &in, written: written, passes: make(map[*workflow.Workflow]*pass)}
+	c := &bundlePass{in: &in, passes: make(map[*workflow.Workflow]*pass)}
 	for _, w := range Workflows(in.Bundle) {
 		p := &pass{in: &in, w: w, index: newIndex(w)}
 		c.order = append(c.order, p)
@@ -194,12 +193,11 @@ func placeOr(pos, other workflow.Pos) workflow.Pos {
 
 // bundlePass is the check of what several workflows do together.
 type bundlePass struct {
-	in      *Input
-	written workflow.Limits // in.Limits without defaults
-	order   []*pass
-	passes  map[*workflow.Workflow]*pass
-	code    string // of the rule at work
-	found   workflow.Diagnostics
+	in     *Input
+	order  []*pass
+	passes map[*workflow.Workflow]*pass
+	code   string // of the rule at work
+	found  workflow.Diagnostics
 }
 
 func (c *bundlePass) errorf(pos workflow.Pos, detail, summary string, args ...any) {

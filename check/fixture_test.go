@@ -84,7 +84,7 @@ func TestFixtures(t *testing.T) {
 		t.Run(strings.TrimPrefix(root, "testdata/"), func(t *testing.T) {
 			expected := make(wants)
 			b, found := load(t, root, expected)
-			found = append(found, check.Run(check.Input{Bundle: b, Agents: cast{}, Replied: scripted, Limits: b.Root.Limits, Names: calledNames(b)})...)
+			found = append(found, check.Run(check.Input{Bundle: b, Agents: cast{}, Replied: scripted, Limits: check.WithDefaults(b.Root.Limits), Names: calledNames(b)})...)
 			compare(t, expected, found.Sort())
 		})
 	}
