@@ -21,8 +21,13 @@ func taskFacts(b workflow.Bundle, agents *agent.Set, replies *scripted.Replies) 
 				return
 			}
 			f := agentFacts(agents, task, w.RoleOf(task.Agent))
-			if replies != nil && replies.Covers(n) {
+			switch {
+			case replies == nil || !replies.Covers(n):
+			case replies.CoversEvery(n):
 				f.May = replies.Most(n.ID)
+			default: // the agent does the work of other instances
+				most := replies.Most(n.ID)
+				f.May.CostUSD, f.May.Tokens = f.May.CostUSD.Higher(most.CostUSD), f.May.Tokens.Higher(most.Tokens)
 			}
 			if f != engine.NoFacts {
 				facts[w.Name+"/"+n.ID] = f

@@ -110,7 +110,7 @@ func (p *Project) As(by, via string) *Project {
 
 // Reload reads the project's own files again: its configuration, agents, tools and
 // CLIs. Workflows that were loaded before, and runs that are being driven, keep what
-// they have. With an error everything stays as it was. A driver that config.yml names
+// they have. With an error, such as an *[InvalidError], everything stays as it was. A driver that config.yml names
 // anew is used when the project is opened again.
 func (p *Project) Reload() error {
 	p.reading.Lock()
@@ -133,6 +133,9 @@ func (p *Project) Reload() error {
 	files.Report(s.unknownTools())
 	files.AddPowers(s.tools.Powers)
 	files.AddPowers(func() trust.Powers { return agentcli.Powers(files.Root, s.manifests) })
+	if found := files.Diagnostics(); found.Errors() && p.newest.Load() != nil {
+		return &InvalidError{found}
+	}
 	p.newest.Store(s)
 	return nil
 }

@@ -2,6 +2,7 @@ package hocket
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -106,7 +107,7 @@ func (w *Workflow) CheckAlone() workflow.Diagnostics {
 		return w.l.Diagnostics
 	}
 	in := check.Input{Bundle: w.l.Bundle, Limits: w.l.Limits, Broken: missingCalls(w.l.Bundle)}
-	return append(w.l.Diagnostics, check.Run(in)...)
+	return slices.Concat(w.l.Diagnostics, check.Run(in))
 }
 
 // CheckText finds what is wrong with the text of a file alone, whatever project it
@@ -167,7 +168,11 @@ func ReadReplies(file string, text []byte) (*Replies, workflow.Diagnostics) {
 func CheckReplies(r *Replies, b *workflow.Bundle, file string) workflow.Diagnostics {
 	var names []string
 	for _, w := range check.Workflows(*b) {
-		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) { names = append(names, n.ID) })
+		w.Body.Walk(func(g *workflow.Graph, n *workflow.Node) {
+			if g.TaskOf(n) != nil || n.Kind() == "human" {
+				names = append(names, n.ID)
+			}
+		})
 	}
 	found := r.Problems(b)
 	for _, key := range r.Strangers(b) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -44,6 +45,12 @@ func TestReload(t *testing.T) {
 	if found := before.Check(nil); !found.Errors() {
 		t.Error("what was loaded has changed")
 	}
+	writeFile(t, filepath.Join(dir, ".hocket", "config.yml"), "model: [\n")
+	var invalid *hocket.InvalidError
+	if err := p.Reload(); !errors.As(err, &invalid) || p.Config().Model != "a/b" {
+		t.Errorf("a file that cannot be read: %v, and the model is %q", err, p.Config().Model)
+	}
+	writeFile(t, filepath.Join(dir, ".hocket", "config.yml"), "model: a/b\n")
 	if res := wait(t, start(t, ben, "w.yml", nil)); res.Output != "here" {
 		t.Errorf("%+v", res)
 	}
@@ -338,5 +345,48 @@ func TestLoadOfNothing(t *testing.T) {
 	var unknown *hocket.UnknownWorkflowError
 	if w != nil || !errors.Is(err, fs.ErrNotExist) || !errors.As(err, &unknown) {
 		t.Errorf("%v, %v", w, err)
+	}
+}
+
+// A limit that makes no sense is refused before anything is recorded, and so is a raise
+// that raises nothing.
+func TestLimitsAreChecked(t *testing.T) {
+	p := open(t, map[string]string{"w.yml": "name: w\nsteps:\n  - {id: a, human: Go on}\n"}, hocket.Options{})
+	w, err := p.Load("w.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range []workflow.Limits{{Steps: -1}, {Parallel: -1}, {Depth: -1}, {Runtime: -1}, {CostUSD: -1}, {Tokens: -1}} {
+		if _, err := p.Start(t.Context(), w, nil, hocket.WithLimits(l)); err == nil {
+			t.Errorf("%+v was taken", l)
+		}
+	}
+	if runs, err := p.Runs(t.Context(), hocket.Filter{}); err != nil || len(runs) > 0 {
+		t.Errorf("%d runs were recorded, %v", len(runs), err)
+	}
+	run, err := p.Record(t.Context(), w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run.Raise(t.Context(), workflow.Limits{}); err == nil {
+		t.Error("a raise of nothing was taken")
+	}
+}
+
+// However often a run is resumed while it is driven, one drive waits for its turn.
+func TestResumeQueuesOnce(t *testing.T) {
+	p := open(t, map[string]string{"w.yml": "name: w\nsteps:\n  - {id: a, agent: shell, config: {command: [sleep, \"1\"]}}\n"}, hocket.Options{})
+	run := start(t, p, "w.yml", nil)
+	before := runtime.NumGoroutine()
+	for range 100 {
+		if err := run.Resume(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if more := runtime.NumGoroutine() - before; more > 50 {
+		t.Errorf("%d goroutines wait", more)
+	}
+	if res := wait(t, run); res.Status != engine.Success {
+		t.Errorf("%+v", res)
 	}
 }

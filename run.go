@@ -77,6 +77,7 @@ type Run struct {
 
 	mu     sync.Mutex
 	drives chan struct{} // closed when the drive in the background is over; nil: there is none
+	queued bool          // it waits for the one before
 	result engine.Result
 	err    error
 }
@@ -189,14 +190,24 @@ func (r *Run) Resume(ctx context.Context) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.queued { // that one will see all that happened until now
+		end()
+		return nil
+	}
 	before, over := r.drives, make(chan struct{})
-	r.drives = over
+	r.drives, r.queued = over, before != nil
 	go func() {
 		defer close(over)
 		defer end()
 		if before != nil {
-			<-before
+			select {
+			case <-before:
+			case <-ctx.Done():
+			}
 		}
+		r.mu.Lock()
+		r.queued = false
+		r.mu.Unlock()
 		result, err := r.d.Drive(ctx, r.id, work)
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -396,6 +407,9 @@ func (r *Run) Cancel(ctx context.Context, reason string) (Receipt, error) {
 
 // Raise raises limits of the run; zero fields stay as they are.
 func (r *Run) Raise(ctx context.Context, limits workflow.Limits) (Receipt, error) {
+	if limits == (workflow.Limits{}) {
+		return Receipt{}, errors.New("hocket: raise needs at least one limit")
+	}
 	return r.d.Act(ctx, r.id, &engine.LimitRaised{Limits: limits, By: r.p.owner.By, Via: r.p.owner.Via})
 }
 

@@ -145,6 +145,9 @@ func (p *Project) spec(w *Workflow, inputs map[string]any, s *starting) (driver.
 	if s.replies != nil {
 		pin.Replies = s.replies.Encode()
 	}
+	if l := s.limits; min(l.Steps, l.Parallel, l.Depth) < 0 || l.Runtime < 0 || l.CostUSD < 0 || l.Tokens < 0 {
+		return driver.Spec{}, fmt.Errorf("hocket: a limit is negative: %+v; leave out what is not limited", l)
+	}
 	limits := check.Override(w.Limits(), s.limits)
 	spec := driver.Spec{
 		Pin: pin, Inputs: inputs, Limits: limits, Owner: p.owner, Key: s.key,

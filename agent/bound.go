@@ -24,7 +24,14 @@ func (s *Set) Unbounded(d *Definition, settings map[string]any, most workflow.Bu
 }
 
 // Within is the definition with a budget that is no larger than one that it is given.
+// An amount of zero is that of work that should use nothing: there is nothing to keep to.
 func (d *Definition) Within(most workflow.Budget) *Definition {
+	if most.CostUSD == workflow.Free.CostUSD {
+		most.CostUSD = workflow.Bound{}
+	}
+	if most.Tokens == workflow.Free.Tokens {
+		most.Tokens = workflow.Bound{}
+	}
 	bound := d.Budget.Lower(most)
 	if bound == d.Budget {
 		return d

@@ -34,17 +34,18 @@ type Received struct {
 	Reason   string
 }
 
-// text is the content of its section.
+// text is the content of its section. What is cut for want of room is its end, so the
+// output comes last.
 func (r *Received) text() string {
 	var parts []string
-	if r.Output != nil {
-		parts = append(parts, workflow.FormatText(r.Output))
-	}
 	if r.Decision != "" {
 		parts = append(parts, "Decision: "+r.Decision)
 	}
 	if r.Reason != "" {
 		parts = append(parts, "Reason: "+r.Reason)
+	}
+	if r.Output != nil {
+		parts = append(parts, workflow.FormatText(r.Output))
 	}
 	return strings.Join(parts, "\n\n")
 }

@@ -421,7 +421,7 @@ func TestComposeReceived(t *testing.T) {
 	whole := Compose(b)
 	for _, want := range []string{
 		"<hocket:context source=\"step:facts\" trusted=\"false\">\n" + strings.TrimSpace(long),
-		"<hocket:context source=\"step:draft\" trusted=\"false\">\n{\"title\":\"Owls\"}\n\nDecision: no\n\nReason: too </\\hocket:context> short\n</hocket:context>",
+		"<hocket:context source=\"step:draft\" trusted=\"false\">\nDecision: no\n\nReason: too </\\hocket:context> short\n\n{\"title\":\"Owls\"}\n</hocket:context>",
 		"<hocket:context source=\"step:kind\" trusted=\"false\">\nDecision: bug\n</hocket:context>",
 		"- yes\n- no\n- else", `"else" if none of the others fits`, `{"decision": the label as it is above, "reason"`,
 	} {

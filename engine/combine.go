@@ -12,7 +12,7 @@ import (
 // as a task. What reached it is its output, so that it goes on to where the choice leads.
 func (r *Run) choose(in *inst) {
 	reached := previous(in.from())
-	if in.n.place.Asks && in.n.conditional && !in.isAnswered(reached) {
+	if in.n.place.Asks && in.n.conditional && !r.isAnswered(in, reached) {
 		r.list(in)
 		r.admitTask(in)
 	} else if fault := r.succeed(in, reached); fault != nil {

@@ -172,7 +172,7 @@ func (c *compiler) node(g *graph, n *node, def *workflow.Node) {
 	// What is in a loop or a for_each has the index of the whole.
 	if g.owner != nil {
 		n.step = g.owner.step
-	} else if !n.isChoice() {
+	} else if choice, ok := def.Step.(*workflow.Choice); !ok || choice.Ask != nil {
 		c.steps++
 	}
 	if repeated := g.owner != nil && g.owner.def.ID == def.ID; !repeated {

@@ -138,7 +138,8 @@ type CancelAsked struct {
 }
 
 // LimitRaised sets limits of the whole run anew; zero fields stay as they are.
-// A task that waits because its cost is unknown goes on.
+// Where these are of cost or tokens, a task goes on that waits because what it may use
+// is unknown.
 type LimitRaised struct {
 	Limits workflow.Limits `json:"limits"`
 	By     string          `json:"by,omitempty"`

@@ -88,25 +88,26 @@ func (r *Run) overBudget(in *inst) *hold {
 // left is what the limits of the workflow leave.
 func (f *frame) left() workflow.Budget { return f.limits.Left(f.spent.Plus(f.reserved)) }
 
-const mite = 1e-9 // sums of decimals are not exact
+const epsilon = 1e-9 // sums of decimals are not exact
 
 // fit says whether what an attempt may use is left, and whether that is known. An
 // attempt that keeps to what it is given needs only something.
-func (t *TaskFacts) fit(may, left workflow.Bound) (known, fits bool) {
+func (t TaskFacts) fit(may, left workflow.Bound) (known, fits bool) {
 	rest, limited := left.Amount()
 	need, known := may.Amount()
 	switch {
 	case !limited:
 		return true, true
 	case t.Keeps:
-		return true, rest > mite
+		return true, rest > epsilon
 	default:
-		return known, known && need <= rest+mite
+		fits = need <= rest+epsilon
+		return known || !fits, known && fits // what is spent already excuses nobody
 	}
 }
 
 // text says what holds a task back.
-func (h *hold) text(facts *TaskFacts) string {
+func (h *hold) text(facts TaskFacts) string {
 	f, usd := h.f, workflow.FormatUSD
 	need, _ := facts.May.CostUSD.Amount()
 	unknown, most, used, reserved, limit := "what it may cost", "cost "+usd(need), usd(f.spent.CostUSD), usd(f.reserved.CostUSD), usd(f.limits.CostUSD)
@@ -121,6 +122,9 @@ func (h *hold) text(facts *TaskFacts) string {
 		used = "up to " + used
 	}
 	why := "it may " + most
+	if bound := facts.May; !h.tokens && bound.CostUSD == (workflow.Bound{}) || h.tokens && bound.Tokens == (workflow.Bound{}) {
+		why = unknown + " is unknown"
+	}
 	if facts.Keeps {
 		why = "nothing is left for it"
 	}
@@ -128,11 +132,11 @@ func (h *hold) text(facts *TaskFacts) string {
 }
 
 // factsOf is what is known of a task before it starts.
-func (r *Run) factsOf(in *inst) *TaskFacts {
+func (r *Run) factsOf(in *inst) TaskFacts {
 	if known := r.tasks[in.n.factsKey]; known != nil {
-		return known
+		return *known
 	}
-	return &NoFacts
+	return NoFacts
 }
 
 // share is what an attempt may use: its bound, or what the limits leave of it.
@@ -243,7 +247,8 @@ func (r *Run) limitRaised(ev *LimitRaised) {
 		}
 	}
 	r.note(Fact{Kind: Raised, Text: ev.By})
-	r.resumeHeld(true)
+	// More steps say nothing about a cost that is unknown. In version 1 they did.
+	r.resumeHeld(r.version < 2 || ev.Limits.CostUSD > 0 || ev.Limits.Tokens > 0)
 	r.seatWaiting(r.root.frame)
 }
 

@@ -80,11 +80,13 @@ func (r *Run) received(in *inst) []Received {
 		return nil
 	}
 	var list []Received
+	seen := map[*inst]bool{} // what came on two ways is told once
 	for _, p := range in.from() {
 		h := cmp.Or(p.decided(), &passed{})
 		known := len(list)
 		for _, source := range p.sources() {
-			if value := source.result(); value != nil {
+			if value := source.result(); value != nil && !seen[source] {
+				seen[source] = true
 				list = append(list, Received{source.n.def.ID, value, h.decision, h.reason})
 			}
 		}
@@ -117,14 +119,14 @@ func (in *inst) wasAsked() bool { return in.n.place.Asks && in.attempt > 0 }
 
 // isAnswered says whether the question of a choice need not be asked: what reached it
 // names a label exactly, or is the answer of the person to whom the question belongs.
-func (in *inst) isAnswered(reached any) bool {
+func (r *Run) isAnswered(in *inst, reached any) bool {
 	byPerson := false
 	for _, p := range in.from() {
 		if byPerson = p.by.n.answers && p.failed != p.by; !byPerson {
 			break
 		}
 	}
-	v := extract.Decide(in.n.place.Decide, reached)
+	v := r.label(in.n, reached)
 	return byPerson || v.Matched && !v.Loose
 }
 

@@ -462,7 +462,7 @@ func (h *hold) wants() string {
 }
 
 // question asks about the task at an address.
-func (h *hold) question(address string, facts *TaskFacts) Question {
+func (h *hold) question(address string, facts TaskFacts) Question {
 	text := h.text(facts)
 	text = strings.ToUpper(text[:1]) + text[1:]
 	ask := Question{Kind: BudgetQuestion, Required: true, Options: []workflow.Option{{Value: Abort, Description: "end the run"}}}

@@ -188,7 +188,14 @@ func (s *script) do(verb string, args []string, line string) error {
 		return s.step(&engine.CancelAsked{By: "ann"})
 	case "cost":
 		return s.cost(args)
-	case "raise":
+	case "raise": // raise cost=DOLLARS, raise steps=N
+		if n, ok := strings.CutPrefix(rest, "steps="); ok {
+			steps, err := strconv.Atoi(n)
+			if err != nil {
+				return err
+			}
+			return s.step(&engine.LimitRaised{Limits: workflow.Limits{Steps: steps}})
+		}
 		cost, err := strconv.ParseFloat(strings.TrimPrefix(rest, "cost="), 64)
 		if err != nil {
 			return err

@@ -32,7 +32,7 @@ func (r *Run) succeed(in *inst, given any) *Fault {
 	}
 	value := said
 	if in.wasAsked() {
-		value, _ = in.n.read(previous(in.from()))
+		value = previous(in.from())
 	}
 	before := in.env
 	in.status, in.output = Success, value
@@ -111,7 +111,7 @@ func (r *Run) route(in *inst, said any) (taken []bool, fault *Fault) {
 	var decision extract.Decision
 	if len(n.place.Decide) > 0 && !failed {
 		var err error
-		if decision, err = in.decision(said); err != nil {
+		if decision, err = r.decision(in, said); err != nil {
 			return taken, &Fault{Kind: FaultError, Message: err.Error(), Permanent: true}
 		}
 	}
@@ -129,7 +129,9 @@ func (r *Run) route(in *inst, said any) (taken []bool, fault *Fault) {
 	}
 	switch {
 	case found:
-		in.decided(decision, said)
+		if !failed {
+			in.decided(decision, said)
+		}
 		r.tellDecision(in, decision, taken)
 	case !failed:
 		return taken, noRoute(n, decision)
@@ -261,17 +263,33 @@ func (r *Run) judge(in *inst) {
 }
 
 // decision reads the decision of an instance that ended well from what it said.
-func (in *inst) decision(said any) (extract.Decision, error) {
+func (r *Run) decision(in *inst, said any) (extract.Decision, error) {
 	if in.n.on == nil {
-		return extract.Decide(in.n.place.Decide, said), nil
+		return r.label(in.n, said), nil
 	}
 	value, err := in.n.on.Eval(in.behind())
 	if err != nil {
 		return extract.Decision{}, err
 	}
-	v := extract.Decide(in.n.place.Decide, value)
+	v := r.label(in.n, value)
 	v.Rule = strings.Replace(v.Rule, "output", "condition", 1)
 	return v, nil
+}
+
+// label finds the label that a value names. The word true is also yes, and false also
+// no; in version 1 only the values were.
+func (r *Run) label(n *node, value any) extract.Decision {
+	d := extract.Decide(n.place.Decide, value)
+	if d.Matched || r.version < 2 {
+		return d
+	}
+	switch workflow.BareLabel(d.Said) {
+	case "true":
+		return extract.Decide(n.place.Decide, true)
+	case "false":
+		return extract.Decide(n.place.Decide, false)
+	}
+	return d
 }
 
 // brief is a quoted text, cut where it would flood an error.

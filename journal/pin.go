@@ -40,7 +40,11 @@ func (s *Store) Pin(ctx context.Context, run string) (*driver.Pin, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber() // values keep their numbers as they are written
 	p := &driver.Pin{}
-	if err := dec.Decode(p); err != nil {
+	err = dec.Decode(p)
+	if err == nil && (p.Bundle == nil || p.Bundle.Root == nil) {
+		err = errors.New("it has no workflow")
+	}
+	if err != nil {
 		return nil, s.damaged("", fmt.Errorf("definition of run %s: %w", run, err))
 	}
 	return p, nil

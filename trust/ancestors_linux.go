@@ -11,7 +11,7 @@ import (
 // looked at.
 func ancestors() []ancestor {
 	var list []ancestor
-	for pid := os.Getppid(); pid > 1; {
+	for pid := os.Getppid(); pid > 0; { // the first of a container may be a Hocket
 		dir := fmt.Sprintf("/proc/%d/", pid)
 		args, _ := os.ReadFile(dir + "cmdline") // of another user: it cannot be looked at
 		env, _ := os.ReadFile(dir + "environ")

@@ -53,6 +53,9 @@ func (s *Store) Decide(root string, powers Powers, given string, granted ...Kind
 	if given != "" && given == powers.Digest() {
 		return Decision{Trusted: true}, nil
 	}
+	if given != "" && len(powers) > 0 { // whoever gives a digest wants exactly that
+		return Decision{Missing: powers, Given: given}, nil
+	}
 	approved, found, err := s.Find(root, powers)
 	if err != nil {
 		return Decision{}, err

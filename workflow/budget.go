@@ -21,7 +21,12 @@ var NoBound = AtMost(math.Inf(1))
 func AtMost[N int | int64 | float64](n N) Bound { return Bound{true, float64(n)} }
 
 // Amount is the number that is not exceeded, if there is one.
-func (b Bound) Amount() (n float64, ok bool) { return b.Most, b.Known && !math.IsInf(b.Most, 1) }
+func (b Bound) Amount() (n float64, ok bool) {
+	if !b.Known || math.IsInf(b.Most, 1) {
+		return 0, false
+	}
+	return b.Most, true
+}
 
 // Exceeded says whether a number is above the bound.
 func (b Bound) Exceeded(by float64) bool { return b.Known && by > b.Most }

@@ -54,7 +54,7 @@ func askVersion(ctx context.Context, path string, args, env []string, dir string
 	cmd := exec.Command(path, args...)
 	cmd.Env, cmd.Dir = env, dir
 	var said process.Tail
-	p := &process.Command{Cmd: cmd, Grace: time.Second, Session: true}
+	p := &process.Command{Cmd: cmd, Grace: time.Second}
 	if err := p.Run(ctx, "", said.Add, said.Add); err != nil {
 		if last := said.Last(); last != "" {
 			return "", fmt.Errorf("%w: %s", err, last)

@@ -51,7 +51,7 @@ func start(ctx context.Context, server agent.Server, o Options) (*program, error
 		cmd.Env = append(cmd.Env, name+"="+server.Env[name])
 	}
 	p := &program{name: server.Name}
-	command := process.Command{Cmd: cmd, Key: "mcp/" + rand.Text(), Grace: leaveTime, Session: true}
+	command := process.Command{Cmd: cmd, Key: "mcp/" + rand.Text(), Grace: leaveTime}
 	talk, err := command.Start(ctx, p.words.Add)
 	switch {
 	case err == nil:

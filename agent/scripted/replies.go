@@ -128,15 +128,18 @@ func (r *Replies) Strangers(b *workflow.Bundle) []string {
 // calls, has a reply in every instance. Only then may a required question take its answer
 // from here.
 func (r *Replies) CoversAll(b *workflow.Bundle) bool {
-	_, all := r.lists[others]
 	covered := true
 	walk(b, func(g *workflow.Graph, n *workflow.Node) {
-		_, own := r.lists[n.ID]
-		if g.TaskOf(n) != nil && !own && !(all && n.Kind() == "task") {
-			covered = false
-		}
+		covered = covered && (g.TaskOf(n) == nil || r.CoversEvery(n))
 	})
 	return covered
+}
+
+// CoversEvery says whether a task or a question has a reply in every instance.
+func (r *Replies) CoversEvery(n *workflow.Node) bool {
+	_, own := r.lists[n.ID]
+	_, all := r.lists[others]
+	return own || all && n.Kind() == "task"
 }
 
 // Most is the most that one attempt of a task can use, over all entries that it

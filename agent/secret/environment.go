@@ -52,7 +52,7 @@ func Usual(env []string, names ...string) (kept, withheld []string) {
 		name, value, _ := strings.Cut(pair, "=")
 		known := among(harmless, name) || among(usual, name) || strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "HOCKET_") && !telling().MatchString(name)
 		switch {
-		case known && !among(names, name) && !hasLogin(value):
+		case known && !among(names, name) && !hasLogin(value) && !(proxy(name) && strings.Contains(value, "@")):
 			kept = append(kept, pair)
 		case name != "":
 			withheld = append(withheld, name)
@@ -81,6 +81,10 @@ func LikelyFirst(names []string) []string {
 var telling = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(^|_)(keys?|pat|pass|credentials?|auth|jwt|bearer|cookies?|dsn|webhook|sas)(_|$)|apikey|tokens?(_|$)|secret|passw|passphrase|._pwd$|sshpass|privkey|^aws_(access|session|container|web|role)`)
 })
+
+// proxy says whether a variable holds an address that often has a password or a token in
+// front, in any form.
+func proxy(name string) bool { return strings.HasSuffix(strings.ToLower(name), "proxy") }
 
 // hasLogin says whether a value is an address with a password in it.
 func hasLogin(value string) bool {

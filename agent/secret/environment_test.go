@@ -23,6 +23,11 @@ func TestEnvironment(t *testing.T) {
 	if want := []string{"DB_PASSWORD", "MY_API_KEY", "TOKEN", "apikey", "AUTHOR", "MONKEY", "PATH"}; !slices.Equal(secret.LikelyFirst(withheld), want) {
 		t.Errorf("withheld: %q, want %q", withheld, want)
 	}
+	for _, pair := range []string{"HTTP_PROXY=me:word@proxy:8080", "https_proxy=http://me:w/d@proxy:1", "GOPROXY=https://token@host"} {
+		if kept, _ := secret.Usual([]string{pair}); len(kept) > 0 {
+			t.Errorf("%s is left", pair)
+		}
+	}
 	if len(env) != 10 || env[4] != "MY_API_KEY=a" {
 		t.Errorf("the environment itself was changed: %q", env)
 	}

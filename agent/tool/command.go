@@ -39,7 +39,7 @@ func (c *call) command(ctx context.Context, w *Command) (string, error) {
 		return "", err
 	}
 	out, said := process.Output{Limit: c.limit()}, process.Tail{}
-	p := process.Command{Cmd: cmd, Key: c.key, Session: true}
+	p := process.Command{Cmd: cmd, Key: c.key}
 	err = p.Run(ctx, workflow.FormatJSON(c.args), out.Add, func(piece []byte) error {
 		c.log(piece)
 		return said.Add(piece)

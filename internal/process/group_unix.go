@@ -12,8 +12,8 @@ import (
 type group struct{ id int }
 
 // A session of its own has a group of its own too, with the same id.
-func startGroup(cmd *exec.Cmd, session bool) (*group, error) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: !session, Setsid: session}
+func startGroup(cmd *exec.Cmd) (*group, error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	dieWithParent(cmd.SysProcAttr)
 	if err := cmd.Start(); err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ type group struct {
 }
 
 // Windows knows no sessions that could be asked for.
-func startGroup(cmd *exec.Cmd, _ bool) (*group, error) {
+func startGroup(cmd *exec.Cmd) (*group, error) {
 	job, err := newJob()
 	if err != nil {
 		return nil, err

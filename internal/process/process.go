@@ -16,7 +16,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"os/exec"
 	"runtime"
 	"time"
@@ -33,16 +32,14 @@ const (
 // that keeps its environment.
 const KeyVariable = "HOCKET_KEY"
 
-// Command is one command. It is used once.
+// Command is one command. It is used once. It has a session of its own, so that it
+// cannot reach the terminal of the user, ask there or type into it. If it is cut off, all
+// of its descendants end on Linux, also such as have lost the key.
 type Command struct {
 	Cmd   *exec.Cmd     // path, arguments, directory, environment and extra files; nothing else of it is set
 	Key   string        // marks what the command starts; "": nothing does
 	Again bool          // processes with this key may be left from a lost try; they are ended first
 	Grace time.Duration // from SIGTERM to SIGKILL; zero: 5 s
-	// Session gives it a session of its own, so that no terminal can be asked for
-	// anything. If it is cut off, all of its descendants end on Linux, also such as
-	// have lost the key.
-	Session bool
 }
 
 // Sink takes a piece of what a command prints, as it comes. An error ends the
@@ -91,7 +88,7 @@ func (c *Command) run(ctx context.Context, p *pipes, started func()) error {
 	if c.Key != "" {
 		c.Cmd.Env = append(c.Cmd.Environ(), KeyVariable+"="+c.Key)
 	}
-	g, err := startGroup(c.Cmd, c.Session)
+	g, err := startGroup(c.Cmd)
 	p.closeTheirs()
 	if err != nil {
 		return err
@@ -123,10 +120,7 @@ func (c *Command) await(ctx context.Context, g *group, p *pipes) error {
 	case cut = <-p.refused:
 	case <-ctx.Done():
 	}
-	var kin []*os.Process
-	if c.Session {
-		kin = descendants(c.Cmd.Process.Pid)
-	}
+	kin := descendants(c.Cmd.Process.Pid)
 	c.end(g)
 	killMarked(c.Key, 0)
 	for _, p := range kin {

@@ -65,7 +65,6 @@ func TestCancel(t *testing.T) {
 
 func TestASessionOfItsOwn(t *testing.T) {
 	c := command(`test "$(ps -o sid= -p $$ | tr -d ' ')" = $$`)
-	c.Session = true
 	if err := c.Run(t.Context(), "", discard, discard); err != nil {
 		t.Error(err)
 	}
@@ -78,7 +77,6 @@ func TestDescendantsOfASession(t *testing.T) {
 		t.Skip("needs setsid, and Linux")
 	}
 	c := command(`env -u HOCKET_KEY setsid sh -c 'echo $$; exec sleep 60' & wait`)
-	c.Session = true
 	ctx, cancel := context.WithCancel(t.Context())
 	var out bytes.Buffer
 	err := c.Run(ctx, "", func(piece []byte) error { out.Write(piece); cancel(); return nil }, discard)

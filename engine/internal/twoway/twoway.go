@@ -1,5 +1,6 @@
 // Package twoway writes a graph of objects, or reads it. Whoever describes an object
-// does so once, for both, so that they cannot disagree. Of whatever is referred to
+// does so once, for both, so that they cannot disagree: to code something here is to write
+// it or to read it. Of whatever is referred to
 // more than once the content comes with the first reference.
 //
 // What is read is trusted to be what was written: anything else panics.
@@ -88,7 +89,7 @@ func (c *Codec) uint(n uint64) uint64 {
 	}
 }
 
-// Number does an integer of any kind.
+// Number codes an integer of any kind.
 func Number[N ~int | ~int8 | ~int32 | ~int64](c *Codec, p *N) {
 	v := int64(*p)
 	u := c.uint(uint64(v<<1) ^ uint64(v>>63))
@@ -97,7 +98,7 @@ func Number[N ~int | ~int8 | ~int32 | ~int64](c *Codec, p *N) {
 	}
 }
 
-// Bools does up to 64 of them.
+// Bools codes up to 64 of them.
 func (c *Codec) Bools(ps ...*bool) {
 	var u uint64
 	for i, p := range ps {
@@ -111,7 +112,7 @@ func (c *Codec) Bools(ps ...*bool) {
 	}
 }
 
-// Text does a string; the same one again is a number.
+// Text codes a string; the same one again is a number.
 func Text[S ~string](c *Codec, p *S) {
 	if c.Writes {
 		s := string(*p)
@@ -136,7 +137,7 @@ func Text[S ~string](c *Codec, p *S) {
 	*p = S(s)
 }
 
-// JSON does anything that encoding/json can do.
+// JSON codes anything that encoding/json can do.
 func JSON[T any](c *Codec, p *T) {
 	var s string
 	if c.Writes {
@@ -151,7 +152,7 @@ func JSON[T any](c *Codec, p *T) {
 	}
 }
 
-// Value does a value of a workflow: text as it is, the rest as JSON.
+// Value codes a value of a workflow: text as it is, the rest as JSON.
 func (c *Codec) Value(p *any) {
 	s, isText := (*p).(string)
 	isNil := *p == nil
@@ -168,7 +169,7 @@ func (c *Codec) Value(p *any) {
 	}
 }
 
-// List does a list; an empty one is nil.
+// List codes a list; an empty one is nil.
 func List[T any](c *Codec, p *[]T, each func(*T)) {
 	n := int(c.uint(uint64(len(*p))))
 	if !c.Writes && n > 0 {
@@ -179,7 +180,7 @@ func List[T any](c *Codec, p *[]T, each func(*T)) {
 	}
 }
 
-// Map does a map in the order of its keys.
+// Map codes a map in the order of its keys.
 func Map[V any](c *Codec, p *map[string]V, each func(*V)) {
 	keys := slices.Sorted(maps.Keys(*p))
 	n := int(c.uint(uint64(len(keys))))
