@@ -30,8 +30,8 @@ var budgetExceeded = rule{
 // steps that every run starts is certain, so only that is an error: what a run
 // may do at most adds up branches that exclude each other. A called workflow that
 // is stopped by its limits is a failure that its caller may look after, so there
-// it is a warning. Each stands at the step that passes the limit. tasks
-// counts those that a run may start.
+// it is a warning. Each stands at the step that passes the limit. tasks is
+// the sum to which the limit of steps is compared.
 func (c *bundlePass) budget(p *pass, sum, tasks *bounder, limits workflow.Limits, isRoot bool) {
 	report := c.warnf
 	if isRoot {

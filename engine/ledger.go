@@ -109,9 +109,10 @@ func (t TaskFacts) fit(may, left workflow.Bound) (known, fits bool) {
 // text says what holds a task back.
 func (h *hold) text(facts TaskFacts) string {
 	f, usd := h.f, workflow.FormatUSD
-	need, _ := facts.May.CostUSD.Amount()
+	need, known := facts.May.CostUSD.Amount()
 	unknown, most, used, reserved, limit := "what it may cost", "cost "+usd(need), usd(f.spent.CostUSD), usd(f.reserved.CostUSD), usd(f.limits.CostUSD)
 	if h.tokens {
+		_, known = facts.May.Tokens.Amount()
 		unknown, most = "how many tokens it may use", "use "+facts.May.Tokens.String()+" tokens"
 		used, reserved, limit = fmt.Sprint(f.spent.Tokens()), fmt.Sprint(f.reserved.Tokens()), fmt.Sprintf("%d tokens", f.limits.Tokens)
 	}
@@ -122,11 +123,11 @@ func (h *hold) text(facts TaskFacts) string {
 		used = "up to " + used
 	}
 	why := "it may " + most
-	if bound := facts.May; !h.tokens && bound.CostUSD == (workflow.Bound{}) || h.tokens && bound.Tokens == (workflow.Bound{}) {
-		why = unknown + " is unknown"
-	}
-	if facts.Keeps {
+	switch {
+	case facts.Keeps:
 		why = "nothing is left for it"
+	case !known:
+		why = unknown + " is unknown"
 	}
 	return fmt.Sprintf("%s; workflow %q has used %s and reserved %s of %s", why, f.p.w.Name, used, reserved, limit)
 }

@@ -107,11 +107,3 @@ func (e *SupervisedError) Error() string {
 func (e *SupervisedError) Hint() string {
 	return "only a person may do that: run it yourself, in a terminal of your own"
 }
-
-// Person refuses what only a person may do where a model's process asks for it.
-func Person(verb string, env []string) error {
-	if by := Supervisor(env); by != "" {
-		return &SupervisedError{Verb: verb, By: by}
-	}
-	return nil
-}

@@ -1,7 +1,7 @@
 // Package twoway writes a graph of objects, or reads it. Whoever describes an object
-// does so once, for both, so that they cannot disagree: to code something here is to write
-// it or to read it. Of whatever is referred to
-// more than once the content comes with the first reference.
+// does so once, for both, so that they cannot disagree: to code something here is to
+// write it or to read it. Of whatever is referred to more than once the content comes
+// with the first reference.
 //
 // What is read is trusted to be what was written: anything else panics.
 package twoway
