@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/process"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -57,6 +58,10 @@ const (
 	Prompt     = driver.Prompt
 	Transcript = driver.Transcript
 )
+
+// KillPrograms ends at once all programs that this process has started. It is for one
+// that is about to exit and cannot wait until they end in their own time.
+func KillPrograms() { process.KillAll() }
 
 // Run is one run of the project. It is safe for concurrent use.
 type Run struct {
@@ -431,7 +436,11 @@ func (r *Run) Fork(ctx context.Context, address string, output *string) (*Run, e
 	if err != nil {
 		return nil, err
 	}
-	return r.p.handle(r.d, made.Run), nil
+	forked := r.p.handle(r.d, made.Run)
+	if made.Note != "" {
+		forked.Notes = []string{made.Note}
+	}
+	return forked, nil
 }
 
 // Delete removes the run and everything that is kept about it. A run that is

@@ -33,7 +33,6 @@ type Task struct {
 	Address  string
 	Attempt  int
 	Key      string // the same for the same attempt, also after a crash
-	Again    bool   // this attempt was begun before, and lost: what it started may still run
 	Workflow string
 	Node     string
 	Agent    *Definition // never nil; a built-in agent has one too

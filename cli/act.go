@@ -48,13 +48,17 @@ type acknowledgement struct {
 	RunID  string `json:"run_id"`
 	Driven bool   `json:"driven"`           // another process goes on with the run
 	Status string `json:"status,omitempty"` // of a run that nobody drives
+	Note   string `json:"note,omitempty"`   // what may be left of it
 }
 
 func (a *app) acknowledge(run string, v act, receipt hocket.Receipt) error {
 	if a.json {
-		return a.printJSON(acknowledgement{run, receipt.Driven, string(receipt.Status)})
+		return a.printJSON(acknowledgement{run, receipt.Driven, string(receipt.Status), receipt.Note})
 	}
 	text := v.done + "\n"
+	if receipt.Note != "" {
+		text += receipt.Note + "\n"
+	}
 	switch {
 	case receipt.Driven:
 		text += "another process drives the run and " + v.driver + "\n"
@@ -137,7 +141,7 @@ func (a *app) cancelVerb() *cobra.Command {
 		Use:   "cancel RUN [FLAGS]",
 		Short: "end a run and everything that it has under way",
 		Long: `End a run. Everything that is under way is ended too, with every process that it
-started, also where another process drives the run.`,
+started, also where another process drives the run, or did and has died.`,
 		Example: `  hocket cancel review-3k7q
   hocket cancel review-3k7q --reason "wrong branch"`,
 		Args:              argsBetween(1, 1),

@@ -92,6 +92,9 @@ func (a *app) again(ctx context.Context, id string, f *forkFlags, output *string
 		if err != nil {
 			return refused(err)
 		}
+		for _, note := range r.Notes {
+			a.note(note + "\n")
+		}
 		if !a.json || f.noRun || f.detach {
 			if err := a.printID(r.ID()); err != nil {
 				return err

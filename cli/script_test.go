@@ -77,6 +77,7 @@ func TestScripts(t *testing.T) {
 			"damage":    damage,
 			"until":     until,
 			"trusted":   trusted,
+			"lives":     lives,
 			"kill9":     func(ts *testscript.TestScript, _ bool, args []string) { send(ts, args[0], syscall.SIGKILL) },
 			"interrupt": func(ts *testscript.TestScript, _ bool, args []string) { send(ts, args[0], syscall.SIGINT) },
 		},
@@ -208,6 +209,16 @@ func send(ts *testscript.TestScript, file string, sig syscall.Signal) {
 			ts.Fatalf("no process id in %s", file)
 		}
 		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// lives says whether the process runs whose id is in a file: lives FILE. One that has
+// ended may stay in the list of processes until somebody asks how it ended.
+func lives(ts *testscript.TestScript, neg bool, args []string) {
+	pid := strings.TrimSpace(ts.ReadFile(args[0]))
+	state, _ := exec.Command("ps", "-o", "stat=", "-p", pid).Output() // fails where there is none
+	if runs := len(state) > 0 && state[0] != 'Z'; runs == neg {
+		ts.Fatalf("process %s: %q", pid, state)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/hocket-dev/hocket"
 )
 
 var errInterrupted = errors.New("interrupted")
@@ -17,7 +19,7 @@ var errInterrupted = errors.New("interrupted")
 func keepFromPipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // onSignal calls stop at the first signal that asks the process to end, and ends
-// it at the second. restore is called before that, and not waited for long: the
+// it at the second, with every program that it has started. restore is called before that, and not waited for long: the
 // terminal may take no text.
 func onSignal(stop, restore func()) (forget func()) {
 	signals := make(chan os.Signal, 2)
@@ -32,6 +34,7 @@ func onSignal(stop, restore func()) (forget func()) {
 		}
 		select {
 		case <-signals:
+			hocket.KillPrograms()
 			restored := make(chan struct{})
 			go func() { restore(); close(restored) }()
 			select {

@@ -93,6 +93,9 @@ type Owner struct {
 type Created struct {
 	Run     string
 	Existed bool // the key was used before
+	// Note says what may be left of attempts of the other run whose process died; "":
+	// nothing, or no run was forked.
+	Note string
 }
 
 // ForkSpec is a new run that repeats another up to a step.
@@ -214,4 +217,5 @@ type Receipt struct {
 	// itself. Else Drive has to.
 	Driven bool
 	Status engine.Status // of the run, if it is not driven; else ""
+	Note   string        // what may be left of attempts whose process died; "": nothing
 }

@@ -49,6 +49,22 @@ func (e *KeyError) Error() string {
 	return fmt.Sprintf("the key %q started run %s with another workflow, inputs or limits; use a new key", e.Key, e.Run)
 }
 
+// LeftRunningError says that programs of a run could not be ended, which a process
+// left running that died while it drove the run. The run is unchanged.
+type LeftRunningError struct {
+	Run   string
+	Cause error
+}
+
+func (e *LeftRunningError) Error() string {
+	return fmt.Sprintf("run %s is unchanged: the process that drove it died, and its programs still run: %v", e.Run, e.Cause)
+}
+
+// Hint says what to do about it.
+func (e *LeftRunningError) Hint() string { return "end them, then repeat the command" }
+
+func (e *LeftRunningError) Unwrap() error { return e.Cause }
+
 // RefusedError says why an answer, a cancellation, a raised limit, a fork or a
 // deletion was not taken: it was not recorded. What had happened before it, such as
 // a deadline that was over, may have been.

@@ -33,7 +33,7 @@ func (x executors) Run(ctx context.Context, run string, task *engine.StartTask, 
 // agentTask is a command of the engine in the words of executors.
 func agentTask(run, dir string, def *agent.Definition, cmd *engine.StartTask, at Attempt) *agent.Task {
 	t := &agent.Task{
-		Run: run, Address: cmd.Address, Attempt: cmd.Attempt, Key: cmd.Key(run), Again: cmd.Again, Workflow: cmd.Workflow, Node: cmd.Node,
+		Run: run, Address: cmd.Address, Attempt: cmd.Attempt, Key: cmd.Key(run), Workflow: cmd.Workflow, Node: cmd.Node,
 		Agent: def, Prompt: cmd.Prompt, Settings: def.With(cmd.Settings), Decide: cmd.Decide, Asks: cmd.Asks, Feedback: cmd.Feedback, Dir: dir,
 		Ask: at.Ask, Artifacts: at.Artifacts,
 	}

@@ -15,7 +15,10 @@ import (
 // lease is the right to drive one run: a lock of the operating system on a file.
 // The kernel lets go of it when the process ends, even by SIGKILL, so a run can
 // be taken up at once. What the file says is for people only.
-type lease struct{ *filelock.Lock }
+type lease struct {
+	*filelock.Lock
+	before driver.Holder // that died with the lease; zero: nobody did
+}
 
 // patience is how long take waits for a lock to go away: looking at a lock means
 // to hold it for a moment, and that is no reason to refuse a run.
@@ -43,7 +46,7 @@ func takeLease(path string) (*lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lease{lock}
+	l := &lease{lock, signature(path)} // whoever gives a lease up removes the file
 	if err := l.sign(); err != nil {
 		return nil, errors.Join(err, l.Release())
 	}

@@ -81,6 +81,9 @@ func (w *Writer) Run() string { return w.run }
 // Recorded is how many events the run has.
 func (w *Writer) Recorded() int { return w.next - 1 }
 
+// Before is the process that died while it drove the run; zero: none did.
+func (w *Writer) Before() driver.Holder { return w.lease.before }
+
 // Close gives the run up.
 func (w *Writer) Close() error { return w.lease.Release() }
 

@@ -90,7 +90,7 @@ func (b *Browser) start(ctx context.Context, task *agent.Task, network outbound.
 	network.Private = network.Private || b.options.Network.Private
 	network.Allowed = append(network.Allowed, b.options.Network.Allowed...)
 	return start(ctx, launch{
-		path: path, policy: network, permit: permit, key: task.Key, again: task.Again, sandbox: os.Geteuid() != 0,
+		path: path, policy: network, permit: permit, key: task.Key, sandbox: os.Geteuid() != 0,
 	}, log)
 }
 

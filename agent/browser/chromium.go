@@ -20,7 +20,6 @@ type chromium struct {
 	path    string
 	proxy   string
 	key     string
-	again   bool
 	sandbox bool
 
 	dir   string // profile and home
@@ -97,7 +96,7 @@ func (c *chromium) start(onEvent func(event), onEnd func()) (err error) {
 	ctx, stop := context.WithCancel(context.Background())
 	c.stop = stop
 	// A browser has nothing to save, so it gets no time to do so.
-	command := process.Command{Cmd: cmd, Key: c.key, Again: c.again, Grace: time.Millisecond}
+	command := process.Command{Cmd: cmd, Key: c.key, Grace: time.Millisecond}
 	go func() {
 		defer close(c.ended)
 		if err := command.Run(ctx, "", c.said.Add, c.said.Add); err != nil && ctx.Err() == nil {

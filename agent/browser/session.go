@@ -52,7 +52,6 @@ type launch struct {
 	policy  outbound.Policy
 	permit  func(address string) error
 	key     string
-	again   bool
 	sandbox bool
 }
 
@@ -63,7 +62,7 @@ func start(ctx context.Context, l launch, log agent.Log) (_ *session, err error)
 	if s.proxy, err = startProxy(l.policy); err != nil {
 		return nil, agent.Errorf("the browser cannot be given a network: %v", err)
 	}
-	s.chromium = &chromium{path: l.path, proxy: s.proxy.address(), key: l.key, again: l.again, sandbox: l.sandbox}
+	s.chromium = &chromium{path: l.path, proxy: s.proxy.address(), key: l.key, sandbox: l.sandbox}
 	if err = s.chromium.start(s.happened, func() { s.fail(errEnded) }); err != nil {
 		s.proxy.Close()
 		return nil, agent.Errorf("the browser did not start: %v", err)

@@ -156,7 +156,7 @@ func (d *desk) running(ctx context.Context, log agent.Log) (*session, error) {
 	d.shut()
 	own := *d.task
 	// Commands that run beside it end what carries their key.
-	own.Key, own.Again = own.Key+"#browser", false
+	own.Key += "#browser"
 	s, err := d.browser.start(ctx, &own, d.set.Private.Policy, d.mayOpen, log)
 	if err == nil {
 		d.session = s

@@ -324,7 +324,7 @@ func (l *launch) makeTemp() error {
 func (l *launch) command(path string, args, env []string) *process.Command {
 	cmd := exec.Command(path, args...)
 	cmd.Dir, cmd.Env = l.dir, env
-	return &process.Command{Cmd: cmd, Key: l.task.Key, Again: l.task.Again, Grace: l.x.o.Grace}
+	return &process.Command{Cmd: cmd, Key: l.task.Key, Grace: l.x.o.Grace}
 }
 
 // with is an environment with what a manifest says about variables.

@@ -38,6 +38,7 @@ type Options struct {
 	Connect time.Duration // longest time until a server has answered for the first time; zero: what it says itself, else 30 s
 	Call    time.Duration // longest time of a call; zero: what the server says itself, else 5 min
 	Logins  *login.Store  // of people, for servers that want one; nil: there are none
+	Key     string        // of the attempt that programs are started for, see [agent.Task]; "": of none
 	Ask     agent.Ask     // puts to a person what a server wants to know; nil: nobody is asked
 }
 

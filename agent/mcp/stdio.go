@@ -12,6 +12,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -51,7 +52,7 @@ func start(ctx context.Context, server agent.Server, o Options) (*program, error
 		cmd.Env = append(cmd.Env, name+"="+server.Env[name])
 	}
 	p := &program{name: server.Name}
-	command := process.Command{Cmd: cmd, Key: "mcp/" + rand.Text(), Grace: leaveTime}
+	command := process.Command{Cmd: cmd, Key: path.Join(o.Key, "mcp", rand.Text()), Grace: leaveTime}
 	talk, err := command.Start(ctx, p.words.Add)
 	switch {
 	case err == nil:

@@ -64,8 +64,8 @@
 // pipe open: after two seconds its output is cut off.
 //
 // If Hocket itself is killed, Linux kills the command with it. What the command
-// had started runs on until the attempt is repeated: then all that carries its key
-// is killed first. Windows, where commands run in a job object, kills all of them;
+// had started runs on until the run is cancelled, resumed, retried or forked: then all
+// that carries a key of the run is ended first. Windows, where commands run in a job object, kills all of them;
 // on other systems the command and what it started run on. Windows has no SIGTERM:
 // there the command is ended at once.
 //

@@ -19,6 +19,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/agenttest"
 	"github.com/hocket-dev/hocket/agent/shell"
+	"github.com/hocket-dev/hocket/internal/process"
 )
 
 // family starts a child and a grandchild that ignore SIGTERM and keep every pipe
@@ -197,31 +198,6 @@ func TestADaemonEndsWithItsCommand(t *testing.T) {
 	}
 }
 
-func TestARepetitionEndsWhatWasLost(t *testing.T) {
-	needSetsid(t)
-	needMarks(t)
-	task := attempt(t, `{"command": "echo ready"}`)
-	start := func(key string) int {
-		lost := exec.Command("setsid", "sleep", "60")
-		lost.Env = append(os.Environ(), "HOCKET_KEY="+key)
-		if err := lost.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = lost.Process.Kill(); _ = lost.Wait() })
-		return lost.Process.Pid
-	}
-	mine, other := start(task.Key), start(task.Key+"0")
-	time.Sleep(50 * time.Millisecond) // until they are what they will be
-	task.Again = true
-	if out, err := run(t, task); err != nil || out != "ready" {
-		t.Errorf("got %q, %v", out, err)
-	}
-	expectDead(t, []int{mine})
-	if !lives(other) {
-		t.Error("a process of another attempt was ended")
-	}
-}
-
 func TestCancelFindsWhatLeftTheGroup(t *testing.T) {
 	needSetsid(t)
 	needMarks(t)
@@ -271,8 +247,7 @@ func TestManyAtOnce(t *testing.T) {
 }
 
 // TestDeathOfHocket runs a command in a process of its own, kills that process,
-// and looks whether the command is gone. What the command had started is gone
-// when the attempt is repeated.
+// and looks whether the command is gone. What the command had started can be ended.
 func TestDeathOfHocket(t *testing.T) {
 	needMarks(t)
 	if dir := os.Getenv("SHELL_TEST_PARENT"); dir != "" {
@@ -297,9 +272,7 @@ func TestDeathOfHocket(t *testing.T) {
 	if !lives(ids[1]) {
 		t.Error("the test proves nothing: no process was left")
 	}
-	again := attempt(t, `{"command": "true"}`)
-	again.Again = true
-	if _, err := run(t, again); err != nil {
+	if err := process.EndLeft(attempt(t, `{}`).Key, 0); err != nil {
 		t.Error(err)
 	}
 	expectDead(t, ids)

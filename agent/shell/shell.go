@@ -71,7 +71,7 @@ func (s *Shell) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent
 		return agent.Result{}, err
 	}
 	out := &capture{log: log, out: process.Output{Limit: task.Agent.OutputLimit(set.MaxOutputKB, defaultOutputKB)}}
-	p := &process.Command{Cmd: cmd, Key: task.Key, Again: task.Again, Grace: s.grace}
+	p := &process.Command{Cmd: cmd, Key: task.Key, Grace: s.grace}
 	if err := p.Run(ctx, input(task, &set), out.stdout, out.stderr); err != nil {
 		return agent.Result{}, failure(ctx, cmd, out, err)
 	}

@@ -68,11 +68,15 @@ func recordIdle(ctx context.Context, store *journal.Store, w *journal.Writer, ev
 	if err := r.Admit(i.envelope(ev)); err != nil && !late {
 		return driver.Receipt{}, &driver.RefusedError{Run: w.Run(), Reason: err.Error()}
 	}
+	note, err := endLost(r, w)
+	if err != nil {
+		return driver.Receipt{}, err
+	}
 	var refused *driver.RefusedError
 	if err = i.record(ev, late); err == nil || errors.As(err, &refused) {
 		err = errors.Join(err, w.Append(journal.Batch{Summary: summary(r)}))
 	}
-	return driver.Receipt{Status: r.Status()}, err
+	return driver.Receipt{Status: r.Status(), Note: note}, err
 }
 
 // idler records events in a run that nobody drives.

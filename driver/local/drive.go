@@ -192,6 +192,11 @@ func (l *loop) recover(ctx context.Context) error {
 		l.over = true
 		return nil
 	}
+	note, err := endLost(l.run, l.writer)
+	if err != nil {
+		return err
+	}
+	l.note = note
 	l.clock = newRunClock(l.d.o.Clock, l.run.ClockAt(l.d.o.Clock.Now()))
 	if err := l.tookUp(l.now(&engine.Recovered{Unsettled: true})); err != nil {
 		return err

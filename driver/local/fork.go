@@ -21,22 +21,27 @@ func (d *Driver) Fork(ctx context.Context, spec driver.ForkSpec) (driver.Created
 	if err != nil {
 		return driver.Created{}, err
 	}
-	w, err := d.fork(ctx, s, pin, spec)
+	r, old, err := load(ctx, s, spec.From)
+	if err != nil {
+		return driver.Created{}, err
+	}
+	note, err := endLostOf(ctx, s, spec.From, r)
+	if err != nil {
+		return driver.Created{}, err
+	}
+	w, err := d.fork(s, pin, old, spec)
 	if err != nil {
 		return driver.Created{}, err
 	}
 	d.pulse.changed(change)
+	made := driver.Created{Run: w.Run(), Note: note}
 	if spec.Owner.Claimed {
-		return driver.Created{Run: w.Run()}, d.keep(w.Run(), &recorded{pin: pin, writer: w})
+		return made, d.keep(w.Run(), &recorded{pin: pin, writer: w})
 	}
-	return driver.Created{Run: w.Run()}, w.Close()
+	return made, w.Close()
 }
 
-func (d *Driver) fork(ctx context.Context, store *journal.Store, pin *driver.Pin, spec driver.ForkSpec) (*journal.Writer, error) {
-	_, old, err := load(ctx, store, spec.From)
-	if err != nil {
-		return nil, err
-	}
+func (d *Driver) fork(store *journal.Store, pin *driver.Pin, old []engine.Envelope, spec driver.ForkSpec) (*journal.Writer, error) {
 	now := moment(d.o.Clock.Now())
 	return d.createAs(store, spec.Run, pin, func(id string) (journal.NewRun, error) {
 		events, err := engine.Fork(pin.Bundle, old, spec.Address, id, now)

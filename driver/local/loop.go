@@ -44,6 +44,7 @@ type loop struct {
 	unsaid bool          // the list of runs does not have the questions that are open now
 	over   bool          // Finish came
 	kept   int           // the last event that the snapshot knows of
+	note   string        // what may be left of lost attempts, for their logs
 }
 
 func newLoop(d *Driver, store *journal.Store, made *recorded, o driver.Work) (*loop, error) {
@@ -310,6 +311,9 @@ func (l *loop) startTask(task engine.StartTask) {
 		Keep:      log.keep,
 		Note:      log.note,
 		Artifacts: l.store.Artifacts(id),
+	}
+	if task.Again && l.note != "" {
+		log.say("[" + l.note + "]")
 	}
 	l.attempts.start(key, l.worker(&task), log, at, l.clock, l.mail)
 }

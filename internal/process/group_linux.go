@@ -2,6 +2,7 @@ package process
 
 import (
 	"bytes"
+	"cmp"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -39,30 +40,51 @@ func killMarked(key string, after int) {
 	if key == "" {
 		return
 	}
-	mark := []byte("\x00" + KeyVariable + "=" + key + "\x00")
+	mark := markOf(key + "\x00")
 	// A process may start another while we look, and takes a moment to die, so
 	// look until none is found.
-	for deadline := time.Now().Add(killTime); killWith(mark, after) && time.Now().Before(deadline); {
-		time.Sleep(firstPoll)
-	}
+	gone(func() bool { return len(signalMarked(mark, after, syscall.SIGKILL)) > 0 }, killTime)
 }
 
-// killWith says whether there was a process with the mark.
-func killWith(mark []byte, after int) bool {
-	found := false
+// EndLeft ends the processes whose key begins with a prefix, which the process that
+// started them did not do: it has died. They are asked to end, and killed after a grace
+// period; zero: 5 s. The error is a *[LeftError] if some are still there.
+func EndLeft(prefix string, grace time.Duration) error {
+	mark := markOf(prefix)
+	if len(signalMarked(mark, 0, syscall.SIGTERM)) == 0 {
+		return nil
+	}
+	gone(func() bool { return len(signalMarked(mark, 0, 0)) > 0 }, cmp.Or(grace, defaultGrace))
+	var left []int
+	gone(func() bool {
+		left = signalMarked(mark, 0, syscall.SIGKILL)
+		return len(left) > 0
+	}, 2*time.Second)
+	if len(left) > 0 {
+		return &LeftError{left}
+	}
+	return nil
+}
+
+// markOf is how a key begins in the environment of a process.
+func markOf(key string) []byte { return []byte("\x00" + KeyVariable + "=" + key) }
+
+// signalMarked sends a signal to the processes with the mark, and returns them. Zero
+// sends nothing.
+func signalMarked(mark []byte, after int, signal syscall.Signal) (found []int) {
 	for _, pid := range processes(after) {
 		if !hasMark(pid, mark) {
 			continue
 		}
-		// Take hold of the process and look again: then the one that is killed is
-		// the one that was looked at.
+		// Take hold of the process and look again: then the one that gets the signal
+		// is the one that was looked at.
 		p, err := os.FindProcess(pid)
 		if err != nil {
 			continue
 		}
 		if hasMark(pid, mark) {
-			found = true
-			_ = p.Kill()
+			found = append(found, pid)
+			_ = p.Signal(signal)
 		}
 		_ = p.Release()
 	}

@@ -5,6 +5,7 @@ package process
 import (
 	"os"
 	"syscall"
+	"time"
 )
 
 // Only Linux can tie a child to the life of its parent, and tell the state and
@@ -15,5 +16,7 @@ func dieWithParent(*syscall.SysProcAttr) {}
 func runs(int) bool { return true }
 
 func killMarked(string, int) {}
+
+func EndLeft(string, time.Duration) error { return ErrUnseen }
 
 func descendants(int) []*os.Process { return nil }

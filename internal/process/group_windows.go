@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -78,6 +79,9 @@ func (g *group) release() { _ = windows.CloseHandle(g.job) }
 
 // killMarked has nothing to do: no process can leave a job.
 func killMarked(string, int) {}
+
+// EndLeft has nothing to do: the job ends with the process that made it.
+func EndLeft(string, time.Duration) error { return nil }
 
 // descendants are all in the job.
 func descendants(int) []*os.Process { return nil }

@@ -9,15 +9,21 @@
 // seconds its output is cut off.
 //
 // [Command.Run] gives a command its input and waits for its end. [Command.Start] is
-// for one that is talked with.
+// for one that is talked with. [KillAll] ends all commands before this process exits,
+// and [EndLeft] ends what is left of those of a process that has died.
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"runtime"
+	"strings"
+	"sync"
 	"time"
 )
 
@@ -26,6 +32,8 @@ const (
 	firstPoll = time.Millisecond       // between the first looks at a group that is to end
 	lastPoll  = 50 * time.Millisecond  // between later ones
 	killTime  = 200 * time.Millisecond // for the system to carry out a kill
+
+	defaultGrace = 5 * time.Second
 )
 
 // KeyVariable is the environment variable that marks every process of an attempt
@@ -38,7 +46,6 @@ const KeyVariable = "HOCKET_KEY"
 type Command struct {
 	Cmd   *exec.Cmd     // path, arguments, directory, environment and extra files; nothing else of it is set
 	Key   string        // marks what the command starts; "": nothing does
-	Again bool          // processes with this key may be left from a lost try; they are ended first
 	Grace time.Duration // from SIGTERM to SIGKILL; zero: 5 s
 }
 
@@ -82,9 +89,6 @@ func (c *Command) run(ctx context.Context, p *pipes, started func()) error {
 		p.closeTheirs()
 		return err
 	}
-	if c.Again {
-		killMarked(c.Key, 0)
-	}
 	if c.Key != "" {
 		c.Cmd.Env = append(c.Cmd.Environ(), KeyVariable+"="+c.Key)
 	}
@@ -94,6 +98,8 @@ func (c *Command) run(ctx context.Context, p *pipes, started func()) error {
 		return err
 	}
 	defer g.release()
+	live.Store(c, g)
+	defer live.Delete(c)
 	started()
 	err = c.await(ctx, g, p)
 	p.drain()
@@ -103,6 +109,21 @@ func (c *Command) run(ctx context.Context, p *pipes, started func()) error {
 	default:
 		return err
 	}
+}
+
+// live has the commands of this process that run now, with their groups.
+var live sync.Map
+
+// KillAll kills every command that runs, and what it started, without asking it to end
+// first. It is for a process that is about to exit and cannot wait.
+func KillAll() {
+	kin := descendants(os.Getpid())
+	live.Range(func(c, g any) bool {
+		g.(*group).kill()
+		killMarked(c.(*Command).Key, 0)
+		return true
+	})
+	killEach(kin)
 }
 
 // await waits for the command and then ends what is left of its group. The
@@ -123,15 +144,19 @@ func (c *Command) await(ctx context.Context, g *group, p *pipes) error {
 	kin := descendants(c.Cmd.Process.Pid)
 	c.end(g)
 	killMarked(c.Key, 0)
-	for _, p := range kin {
-		_ = p.Kill() // most have ended
-		_ = p.Release()
-	}
+	killEach(kin)
 	select {
 	case <-exited:
 	case <-time.After(killTime): // it hangs in the system, and dies when that lets go
 	}
 	return cut
+}
+
+func killEach(list []*os.Process) {
+	for _, p := range list {
+		_ = p.Kill() // most have ended
+		_ = p.Release()
+	}
 }
 
 // oldest is the process after which to look for what left the group; zero: look
@@ -149,21 +174,27 @@ func (c *Command) end(g *group) {
 	if !g.alive() {
 		return
 	}
-	grace := c.Grace
-	if grace == 0 {
-		grace = 5 * time.Second
-	}
 	g.ask()
-	gone(g, grace)
+	gone(g.alive, cmp.Or(c.Grace, defaultGrace))
 	g.kill()
 	_ = c.Cmd.Process.Kill() // should it have left its own group
-	gone(g, killTime)
+	gone(g.alive, killTime)
 }
 
-// gone waits until nothing of the group is left, at most for a while.
-func gone(g *group, patience time.Duration) {
+// gone waits until nothing is left, at most for a while.
+func gone(left func() bool, patience time.Duration) {
 	deadline := time.Now().Add(patience)
-	for pause := firstPoll; g.alive() && time.Now().Before(deadline); pause = min(2*pause, lastPoll) {
+	for pause := firstPoll; left() && time.Now().Before(deadline); pause = min(2*pause, lastPoll) {
 		time.Sleep(min(pause, time.Until(deadline)))
 	}
+}
+
+// ErrUnseen says that this system does not tell which processes have a key.
+var ErrUnseen = errors.New("process: this system does not show the environment of processes")
+
+// LeftError says that processes could not be ended.
+type LeftError struct{ PIDs []int }
+
+func (e *LeftError) Error() string {
+	return "could not end the processes " + strings.Trim(fmt.Sprint(e.PIDs), "[]")
 }

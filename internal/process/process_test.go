@@ -10,7 +10,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -93,6 +95,44 @@ func TestDescendantsOfASession(t *testing.T) {
 	}
 	t.Errorf("process %q is still there", pid)
 	_ = exec.Command("kill", "-9", pid).Run()
+}
+
+// What a process left that died is asked to end, and killed if it does not.
+func TestEndLeft(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells the environment of a process")
+	}
+	run := "left-" + strconv.Itoa(os.Getpid())
+	dir := t.TempDir()
+	start := func(key, name, script string) *exec.Cmd {
+		c := exec.Command("sh", "-c", script+"; touch "+name+"; while :; do sleep 0.01; done")
+		c.Dir, c.Env = dir, append(os.Environ(), process.KeyVariable+"="+key)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
+		for { // until it is ready for a signal
+			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+				return c
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	polite := start(run+"/a@1", "polite", "trap 'touch asked; exit 0' TERM")
+	deaf := start(run+"/b@2/tool/x", "deaf", "trap '' TERM")
+	other := start(run+"0/a@1", "other", "true")
+	if err := process.EndLeft(run+"/", time.Second); err != nil {
+		t.Error(err)
+	}
+	if err := polite.Wait(); err != nil {
+		t.Errorf("the process that ends when it is asked to: %v", err)
+	}
+	if err := deaf.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("the process that does not end when it is asked to: %v", err)
+	}
+	if err := other.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Errorf("the process of another run: %v", err)
+	}
 }
 
 func TestConversation(t *testing.T) {
