@@ -227,15 +227,16 @@ func TestEnormousResult(t *testing.T) {
 	})
 }
 
-// A server sees a few harmless variables and its own, and nothing that was inherited.
+// A server sees a few harmless variables, its own and the key of its attempt, and nothing
+// that was inherited.
 func TestEnvironmentOfAServer(t *testing.T) {
-	s, err := mcp.Open(t.Context(), program(t, "tools"), mcp.Options{Env: append(os.Environ(), "LEAK=inherited")})
+	s, err := mcp.Open(t.Context(), program(t, "tools"), mcp.Options{Env: append(os.Environ(), "LEAK=inherited"), Key: "run/a@1"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	got, err := s.Call(t.Context(), "env", nil, nil)
-	if err != nil || !strings.Contains(got, "ITS_KEY=k") || strings.Contains(got, "LEAK") {
+	if err != nil || !strings.Contains(got, "ITS_KEY=k") || !strings.Contains(got, "HOCKET_KEY=run/a@1/mcp/") || strings.Contains(got, "LEAK") {
 		t.Errorf("%s, %v", got, err)
 	}
 }
