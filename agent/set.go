@@ -47,7 +47,7 @@ func newSet(executors map[string]Executor, definitions []*Definition, fallback s
 
 // Resolve finds the agent that a task names. In this order a name is: a reserved
 // executor, the name or id of a definition, a role, a built-in agent, a capability that exactly one
-// agent has. The error is a [*ResolveError]. Where only the executor is missing,
+// agent has, a built-in agent in other letter case. The error is a [*ResolveError]. Where only the executor is missing,
 // the definition comes with the error.
 func (s *Set) Resolve(name string) (*Definition, Executor, error) {
 	if name == "" {
@@ -102,6 +102,7 @@ func (s *Set) find(name string) (*Definition, *ResolveError) {
 		func(d *Definition) bool { return d.Role == name },
 		func(d *Definition) bool { return d.Builtin && d.Name == name },
 		func(d *Definition) bool { return slices.Contains(d.Capabilities, name) },
+		func(d *Definition) bool { return d.Builtin && strings.EqualFold(d.Name, name) }, // planners write Browser
 	}
 	for _, meant := range meanings {
 		var found []*Definition

@@ -37,6 +37,7 @@ func TestResolve(t *testing.T) {
 		{"linter", "go-linter shell"},
 		{"reviewer", "go-linter shell"},
 		{"shell", "shell shell"},
+		{"SHELL", "shell shell"},
 		{"http", "http http"}, // the built-in agent, before the capability
 		{"lint", "go-linter shell"},
 		{"copy", "tester http"},

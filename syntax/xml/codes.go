@@ -13,6 +13,7 @@ const (
 	codeTwice       = "xml-twice"
 	codeValue       = "xml-value"
 	codeDepends     = "xml-depends"
+	codePlanName    = "xml-plan-name"
 	codeUnknownStep = "needs-unknown"
 	codeEdgeTarget  = "edge-target-unknown"
 	codeDuplicateID = "duplicate-id"
@@ -31,6 +32,7 @@ var Codes = func() []strictyaml.Code {
 		{Name: codeTwice, Meaning: "The same is said twice of one element."},
 		{Name: codeValue, Meaning: "A value is not what its `type` says."},
 		{Name: codeDepends, Meaning: "A step depends on itself, on what is around it, on a step twice, or on a loop that does not lead on."},
+		{Name: codePlanName, Meaning: "An entry of a plan takes something that nothing gives."},
 	}
 	for _, c := range xmltext.Codes {
 		codes = append(codes, strictyaml.Code(c))

@@ -72,9 +72,11 @@ type reader struct {
 	yaml    *strictyaml.Document // of the words; nil: none so far
 	parts   parts                // of the step that is being read
 	spare   []target             // memory for lists
-	lists   map[string]bool      // variables that a plan repeats over
 	seen    map[string]int       // names in the list of one step, where it is long
 	seenOf  int32
+
+	w         *workflow.Workflow // its head, while the steps are read
+	handovers map[xmltext.Element]*handover
 }
 
 func (r *reader) wrongRoot(root xmltext.Element) {
@@ -124,6 +126,7 @@ func (r *reader) workflow() *workflow.Workflow {
 	root := r.doc.Root()
 	r.checkShape(root, rootShape)
 	w := &workflow.Workflow{Name: yaml.NameOf(r.file), Pos: root.Pos()}
+	r.w = w
 	r.head(root, w)
 	r.block(root, &w.Body, -1)
 	r.nameSteps()

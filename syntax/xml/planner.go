@@ -1,12 +1,15 @@
 package xml
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/hocket-dev/hocket/internal/xmltext"
 	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
 // Planners of other programs give an agent a list of what it is to do, one after
@@ -24,16 +27,14 @@ var planParts = func() map[string]*shape {
 }()
 
 // readPlan puts the list of a planner into a task. A list that is one forEach over
-// a variable repeats the task; the variable of the last entry that has one is that
-// of the task.
+// a variable repeats the task.
 func (p *parts) readPlan(read *yaml.Step, t *workflow.Task) {
+	own := p.handover(p.place)
 	plan := &plan{reader: p.reader}
 	for _, e := range p.plan {
-		if sole := e.First(); sole.Exists() && !sole.Next().Exists() && sole.Name() == "forEach" && read.Each == nil {
-			if items, ok := variable(p.reader.word(sole, "items").text); ok {
-				read.Each = &workflow.Each{Items: workflow.Expr{Text: items, Src: workflow.Source{Pos: sole.Pos()}}}
-				e = sole
-			}
+		if sole := soleForEach(e); sole.Exists() && read.Each == nil && own.items.Text != "" {
+			read.Each = &workflow.Each{Items: own.items}
+			e = sole
 		}
 		plan.list(e, "")
 	}
@@ -41,11 +42,13 @@ func (p *parts) readPlan(read *yaml.Step, t *workflow.Task) {
 		t.Prompt.Text += "\n\n"
 	}
 	t.Prompt = workflow.Template{Text: t.Prompt.Text + strings.TrimSuffix(plan.text.String(), "\n"), Src: workflow.Source{Pos: p.place.Pos()}}
-	if plan.output != "" && read.Node.Output.Var == "" {
-		read.Node.Output = workflow.Output{Var: plan.output, Mode: read.Node.Output.Mode, Pos: p.place.Pos()}
-		if p.repeatsOver(plan.output) && read.Node.Output.Mode == workflow.Full {
-			read.Node.Output.Mode = workflow.JSON
+	for _, b := range own.inputs {
+		if !slices.ContainsFunc(t.Inputs, func(other workflow.Binding) bool { return other.Name == b.Name }) {
+			t.Inputs = append(t.Inputs, b)
 		}
+	}
+	if out := &read.Node.Output; out.Var == "" && out.Mode == workflow.Full && out.Schema == nil {
+		*out = own.output
 	}
 	if len(plan.watched) > 0 {
 		if t.Settings == nil {
@@ -55,9 +58,17 @@ func (p *parts) readPlan(read *yaml.Step, t *workflow.Task) {
 	}
 }
 
+// soleForEach is the forEach that is all of a list.
+func soleForEach(list xmltext.Element) xmltext.Element {
+	if sole := list.First(); sole.Exists() && sole.Name() == "forEach" && !sole.Next().Exists() {
+		return sole
+	}
+	return xmltext.Element{}
+}
+
 // variable is the name of a variable that a planner wrote, with or without the
-// marks of a reference; ok is false for a list in words.
-func variable(text string) (string, bool) {
+// marks of a reference, and a path behind it; "" for what is written in words.
+func variable(text string) string {
 	text = strings.TrimSpace(text)
 	for _, marks := range [][2]string{{"{{", "}}"}, {"${", "}"}, {"$", ""}} {
 		if inner, ok := strings.CutPrefix(text, marks[0]); ok && strings.HasSuffix(inner, marks[1]) {
@@ -65,41 +76,21 @@ func variable(text string) (string, bool) {
 			break
 		}
 	}
-	for i := range len(text) {
-		c := text[i]
-		letter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-		if !letter && (i == 0 || c != '.' && (c < '0' || c > '9')) {
-			return "", false
+	for name := range strings.SplitSeq(text, ".") {
+		if !expr.IsName(name) {
+			return ""
 		}
 	}
-	return text, text != ""
+	return text
 }
 
-// repeatsOver says whether a plan of the file repeats over a variable.
-func (r *reader) repeatsOver(name string) bool {
-	if r.lists == nil {
-		r.lists = map[string]bool{}
-		r.findLists(r.doc.Root())
-	}
-	return r.lists[name]
-}
-
-func (r *reader) findLists(e xmltext.Element) {
-	if e.Name() == "forEach" {
-		if name, ok := variable(r.word(e, "items").text); ok {
-			r.lists[name] = true
-		}
-	}
-	for c := range e.Children() {
-		r.findLists(c)
-	}
-}
+// plain is a text without the marks of a reference: its value is an input of the task.
+func plain(text string) string { return cmp.Or(variable(text), text) }
 
 // plan writes the list of a planner as text.
 type plan struct {
 	*reader
 	text    strings.Builder
-	output  string // variable of the last entry that has one
 	watched []any
 }
 
@@ -121,17 +112,14 @@ func (p *plan) list(e xmltext.Element, prefix string) {
 func (p *plan) entry(c xmltext.Element) string {
 	switch c.Name() {
 	case "forEach":
-		return "For each item of " + p.word(c, "items").text + ":"
+		return "For each item of " + plain(p.word(c, "items").text) + ":"
 	case "watch":
 		return p.watch(c)
 	}
 	var notes []string
 	for _, name := range []string{"tool", "input", "output"} {
 		if w := p.word(c, name); w.text != "" {
-			notes = append(notes, name+": "+w.text)
-			if name == "output" {
-				p.output = w.text
-			}
+			notes = append(notes, name+": "+plain(w.text))
 		}
 	}
 	text := c.Text()

@@ -32,8 +32,7 @@ func TestEveryPrefixIsAWorkflow(t *testing.T) {
 			if w == nil {
 				t.Fatalf("no workflow after %d bytes", end)
 			}
-			n := 0
-			w.Body.Walk(func(*workflow.Graph, *workflow.Node) { n++ })
+			n := countSteps(w)
 			if n < steps {
 				t.Fatalf("%d steps became %d after %q", steps, n, text[max(0, end-60):end])
 			}
@@ -51,12 +50,20 @@ func TestEveryPrefixIsAWorkflow(t *testing.T) {
 	}, "testdata/bad/*.xml")
 }
 
+// countSteps counts the steps that are written. One that is repeated is one step: the
+// entry that comes next may be what ends its repetition.
+func countSteps(w *workflow.Workflow) int {
+	ids := map[string]bool{}
+	w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) { ids[n.ID] = true })
+	return len(ids)
+}
+
 // What is well-formed is read alike by both readers.
 func TestRecoverReadsWhatIsRight(t *testing.T) {
 	notationtest.Fixtures(t, func(t *testing.T, file string, text []byte) {
-		strict, _ := xml.Parse(file, text)
+		strict, want := xml.Parse(file, text)
 		repaired, found := xml.Recover(file, text)
-		if workflow.Digest(strict) != workflow.Digest(repaired) || len(found) > 0 {
+		if workflow.Digest(strict) != workflow.Digest(repaired) || len(found) > len(want) {
 			t.Errorf("%s\n%s", found, workflow.Print(repaired))
 		}
 	}, "testdata/ok/*.xml")
@@ -77,14 +84,10 @@ func TestRepairsAreWarnings(t *testing.T) {
 func FuzzRecover(f *testing.F) {
 	notation.Seed(f)
 	f.Fuzz(func(t *testing.T, text []byte) {
-		steps := func(w *workflow.Workflow) (n int) {
-			w.Body.Walk(func(*workflow.Graph, *workflow.Node) { n++ })
-			return n
-		}
 		half, _ := xml.Recover("f.xml", text[:len(text)/2])
 		w, _ := xml.Recover("f.xml", text)
-		if steps(w) < steps(half) {
-			t.Errorf("%d steps became %d", steps(half), steps(w))
+		if before, n := countSteps(half), countSteps(w); n < before {
+			t.Errorf("%d steps became %d", before, n)
 		}
 		workflow.Print(w)
 	})

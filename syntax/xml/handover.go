@@ -1,0 +1,210 @@
+package xml
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-dev/hocket/internal/xmltext"
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
+)
+
+// The entries of a plan name what they take and give. Between the entries of one
+// agent these are words for that agent. Between agents they are variables.
+
+// handover is what one agent of a plan takes from the others and gives to them.
+type handover struct {
+	items  workflow.Expr // that it is repeated for; "": it is not
+	inputs []workflow.Binding
+	output workflow.Output
+
+	pos   workflow.Pos
+	index int             // of its step
+	gives []string        // what its entries give, in their order
+	given map[string]bool // the same
+	final string          // what the last entry gives, or ""
+	takes []taken         // what its entries take and none of its own gave before
+	each  taken           // the items of a forEach around all of its entries
+}
+
+// taken is a variable that an entry names, with the path behind it.
+type taken struct {
+	name, path string
+	loose      bool // it may be a word for the agent: no advice if nothing gives it
+	pos        workflow.Pos
+}
+
+func (r *reader) take(e xmltext.Element, key string) taken {
+	w := r.word(e, key)
+	name, path, _ := strings.Cut(variable(w.text), ".")
+	if path != "" {
+		path = "." + path
+	}
+	return taken{name: name, path: path, pos: w.src.Pos}
+}
+
+// handover is that of a step. A step in a loop or an each has none: no planner
+// writes those.
+func (r *reader) handover(step xmltext.Element) *handover {
+	if r.handovers == nil {
+		r.findHandovers()
+	}
+	if h := r.handovers[step]; h != nil {
+		return h
+	}
+	return &handover{}
+}
+
+func (r *reader) findHandovers() {
+	r.handovers = map[xmltext.Element]*handover{}
+	var all []*handover
+	eachStep(r.doc.Root(), func(e xmltext.Element, _ string) {
+		h := &handover{pos: e.Pos(), index: len(all), given: map[string]bool{}}
+		r.handovers[e], all = h, append(all, h)
+		for c := range e.Children() {
+			if planParts[c.Name()] == nil {
+				continue
+			}
+			if sole := soleForEach(c); sole.Exists() {
+				h.each, c = r.take(sole, "items"), sole
+			}
+			h.collect(r, c)
+		}
+		if said := r.word(e, "output").text; said != "" {
+			h.gives, h.final = []string{said}, said
+		}
+	})
+	r.linkHandovers(all)
+}
+
+// collect finds what the entries of a list take and give.
+func (h *handover) collect(r *reader, list xmltext.Element) {
+	for c := range list.Children() {
+		input, items := r.take(c, "input"), r.take(c, "items")
+		items.loose = true
+		for _, t := range []taken{input, items} {
+			if t.name != "" && !h.given[t.name] {
+				h.takes = append(h.takes, t)
+			}
+		}
+		h.final = ""
+		h.collect(r, c)
+		if out := r.take(c, "output"); out.name != "" {
+			if h.final = out.name; !h.given[out.name] {
+				h.gives, h.given[out.name] = append(h.gives, out.name), true
+			}
+		}
+	}
+}
+
+// linkHandovers gives every agent the inputs that others give. What no other takes is
+// no result, unless the agent ends with it.
+func (r *reader) linkHandovers(all []*handover) {
+	taken, lists := mentioned(r.doc.Text()), map[string]bool{}
+	for _, h := range all {
+		lists[h.each.name] = true
+		for _, t := range append(h.takes, h.each) {
+			taken[t.name] = true
+		}
+	}
+	givers := givers{before: map[string]*handover{}, last: map[string]*handover{}, known: expr.KnownNames(r.w)}
+	for _, h := range all {
+		h.gives = slices.DeleteFunc(h.gives, func(name string) bool { return name != h.final && !taken[name] })
+		for _, name := range h.gives {
+			givers.last[name] = h
+		}
+		h.promise(lists)
+	}
+	for _, h := range all {
+		h.bind(r, &givers)
+		for _, name := range h.gives {
+			givers.before[name] = h
+		}
+	}
+}
+
+// mentioned are the names that follow the mark of a reference in a text.
+func mentioned(text string) map[string]bool {
+	names := map[string]bool{}
+	for _, found := range reference.FindAllStringSubmatch(text, -1) {
+		names[found[1]] = true
+	}
+	return names
+}
+
+var reference = regexp.MustCompile(`(?:\{\{|\$\{?)\s*([A-Za-z_][\w-]*)`)
+
+// promise makes the output of what an agent gives: one variable, or an object.
+func (h *handover) promise(lists map[string]bool) {
+	switch len(h.gives) {
+	case 0:
+	case 1:
+		h.output = workflow.Output{Var: h.gives[0], Pos: h.pos}
+		if lists[h.gives[0]] {
+			h.output.Mode = workflow.JSON
+		}
+	default:
+		properties, required := map[string]any{}, []any{}
+		for _, name := range h.gives {
+			properties[name] = map[string]any{}
+			if lists[name] {
+				properties[name] = map[string]any{"type": "array"}
+			}
+			required = append(required, name)
+		}
+		h.output = workflow.Output{Mode: workflow.JSON, Pos: h.pos, Schema: map[string]any{"type": "object", "properties": properties, "required": required}}
+	}
+}
+
+// bind makes inputs of what others give.
+func (h *handover) bind(r *reader, from *givers) {
+	if items := from.reference(h.each.name, h); items != "" {
+		h.items = workflow.Expr{Text: items + h.each.path, Src: workflow.Source{Pos: h.each.pos}}
+		h.inputs = []workflow.Binding{{Name: "item", Value: "${item}", Pos: h.each.pos}}
+	} else if h.each.name != "" {
+		r.unknownName(h.each)
+	}
+	bound := map[string]bool{}
+	for _, t := range h.takes {
+		value := from.reference(t.name, h)
+		switch {
+		case bound[t.name]:
+		case value != "":
+			h.inputs = append(h.inputs, workflow.Binding{Name: t.name, Value: "${" + value + "}", Pos: t.pos})
+		case !t.loose && h.items.Text == "": // in a forEach it is a name of the item
+			r.unknownName(t)
+		}
+		bound[t.name] = true
+	}
+}
+
+func (r *reader) unknownName(t taken) {
+	r.report(workflow.Warningf(t.pos, codePlanName, "the agent only reads the name; give it as an output of another agent, or declare it: <param name=\""+t.name+"\"/>", "nothing gives %q", t.name))
+}
+
+// givers are the agents that give something, by its name.
+type givers struct {
+	before map[string]*handover // the nearest before the agent that is being bound
+	last   map[string]*handover
+	known  map[string]bool // what the workflow declares
+}
+
+// reference is how an agent refers to a name; "" if nothing else gives it.
+func (g *givers) reference(name string, h *handover) string {
+	from := cmp.Or(g.before[name], g.last[name])
+	switch {
+	case from == nil || from == h:
+		if g.known[name] {
+			return name
+		}
+		return ""
+	case len(from.gives) == 1:
+		return name
+	case from.each.name != "": // a list of objects, one for each item
+		return "steps[" + strconv.Itoa(from.index) + "].output"
+	}
+	return "steps[" + strconv.Itoa(from.index) + "].output." + name
+}
