@@ -54,11 +54,17 @@ func styleOf(w io.Writer) view.Style {
 	if !ok {
 		return view.Style{}
 	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil || width <= 0 {
-		width = 80
-	}
+	width, _ := sizeOf(f)
 	return view.Style{Color: colourWanted(), ASCII: !utf8Locale(), Width: width}
+}
+
+// sizeOf is the size of a terminal.
+func sizeOf(f *os.File) (width, height int) {
+	width, height, err := term.GetSize(int(f.Fd()))
+	if err != nil || width <= 0 || height <= 0 {
+		return 80, 24
+	}
+	return width, height
 }
 
 // terminal is the file behind a reader or writer, if that is a terminal.

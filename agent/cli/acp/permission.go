@@ -169,11 +169,9 @@ func (c *client) question(p *permissionRequest) string {
 	return fmt.Sprintf("May %s %s?", c.start.Manifest.Name, what)
 }
 
-// maxDetail is how much of what an agent wants to do is shown, in characters.
-const maxDetail = 4000
-
-// detail is what the agent wants to do, as it is: the command, else what it says of it,
-// the files, what it would write and what the tool is given.
+// detail is all of what the agent wants to do, as it is: the command, else what it says
+// of it, the files, what it would write and what the tool is given. None of it is cut: a
+// person decides about it.
 func detail(p *permissionRequest, call toolCall) string {
 	lines := []string{call.title}
 	if call.input != "" && json.Valid([]byte(call.input)) || call.title == "" {
@@ -192,9 +190,5 @@ func detail(p *permissionRequest, call toolCall) string {
 		}
 	}
 	lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" })
-	text := []rune(strings.Join(slices.Compact(lines), "\n"))
-	if len(text) > maxDetail {
-		return string(text[:maxDetail]) + "…"
-	}
-	return string(text)
+	return strings.Join(slices.Compact(lines), "\n")
 }

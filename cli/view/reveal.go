@@ -1,0 +1,137 @@
+package view
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/displaywidth"
+)
+
+// Reveal makes a text safe to show to somebody who decides about it: unlike [Text]
+// it leaves nothing out. What a terminal would obey or not show is written as an
+// escape, such as \x1b or \u202e, and a wide gap as the number of its spaces. Line
+// breaks are kept.
+func Reveal(s string) string {
+	var b strings.Builder
+	for before := rune(0); s != ""; {
+		if n, columns := gapLength(s); columns > maxGap {
+			fmt.Fprintf(&b, "<%d spaces>", columns)
+			before, s = ' ', s[n:]
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s)
+		switch {
+		case r == '\t':
+			b.WriteString(tab)
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[0])
+		case r != '\n' && hidden(r, before):
+			quoted := strconv.QuoteRuneToASCII(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		default:
+			b.WriteRune(r)
+		}
+		before, s = r, s[size:]
+	}
+	return b.String()
+}
+
+// RevealLine is Reveal for what stands in one line.
+func RevealLine(s string) string { return strings.ReplaceAll(Reveal(s), "\n", `\n`) }
+
+const (
+	maxGap = 24 // columns; a wider one could pass for the end of a line
+	tab    = "    "
+)
+
+// gapLength measures the white space that s begins with.
+func gapLength(s string) (bytes, columns int) {
+	for _, r := range s {
+		switch {
+		case r == '\t':
+			columns += len(tab)
+		case unicode.Is(unicode.Zs, r):
+			columns++
+		default:
+			return bytes, columns
+		}
+		bytes += utf8.RuneLen(r)
+	}
+	return bytes, columns
+}
+
+// hidden says whether a person does not see a character, or sees others because of
+// it. Emoji and some scripts need characters that join; behind a letter that is not
+// ASCII those are kept.
+func hidden(r, before rune) bool {
+	selects := unicode.Is(unicode.Variation_Selector, r)
+	switch {
+	case selects || unicode.Is(unicode.Join_Control, r):
+		return before < utf8.RuneSelf || !unicode.IsPrint(before) || selects && unicode.Is(unicode.Variation_Selector, before)
+	case unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r), r == '\u2800': // a braille pattern without dots
+		return true
+	}
+	return !unicode.IsPrint(r) && !unicode.In(r, unicode.Zs, unicode.Co)
+}
+
+// turned says whether a terminal may show parts of a text in another order than they
+// have: some of it is written from right to left.
+func turned(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool {
+		return r >= 0x0590 && r <= 0x08ff || r >= 0xfb1d && r <= 0xfdff || r >= 0xfe70 && r <= 0xfeff ||
+			r >= 0x10800 && r <= 0x10fff || r >= 0x1e800 && r <= 0x1efff
+	})
+}
+
+// Asked gives all that a question says, in lines that fit: its text, and behind a bar
+// what it is about, such as a command. Nothing behind the bar can pass for words of
+// Hocket.
+func (s Style) Asked(text, detail, indent string) []string {
+	out := s.wrapped(strings.TrimSpace(text), indent)
+	if detail = strings.Trim(detail, "\r\n"); detail != "" {
+		out = append(append(out, ""), s.wrapped(detail, indent+s.pick("│ ", "| "))...)
+	}
+	if turned(text + detail) {
+		out = append(append(out, ""), s.wrapped("Some of this is written from right to left. The terminal may show it in another order.", indent)...)
+	}
+	return out
+}
+
+func (s Style) wrapped(text, indent string) []string {
+	var out []string
+	for line := range strings.SplitSeq(Reveal(text), "\n") {
+		for _, row := range s.Wrap(line, Width(indent)) {
+			out = append(out, strings.TrimRight(indent+row, " "))
+		}
+	}
+	return out
+}
+
+// Wrap breaks a line into rows that fit beside what is used of the width: behind a
+// space if there is one, else anywhere.
+func (s Style) Wrap(line string, used int) []string {
+	room := max(s.Width-used, 2) // a character may take two columns
+	if s.Width == 0 || Width(line) <= room {
+		return []string{line}
+	}
+	var rows []string
+	start, end, width, space, tail := 0, 0, 0, 0, 0 // tail is the width behind space
+	for g := displaywidth.StringGraphemes(line); g.Next(); {
+		if width+g.Width() > room {
+			if space == start {
+				space, tail = end, 0
+			}
+			rows = append(rows, line[start:space])
+			start, width, tail = space, tail, 0
+			space = start
+		}
+		end, width, tail = end+len(g.Value()), width+g.Width(), tail+g.Width()
+		if g.Value() == " " && strings.TrimLeft(line[start:end], " ") != "" {
+			space, tail = end, 0
+		}
+	}
+	return append(rows, line[start:])
+}

@@ -1,0 +1,69 @@
+package view_test
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/hocket-dev/hocket/cli/view"
+)
+
+func TestRevealHidesNothing(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain text":                            "plain text",
+		"\x1b[2Jls\x00\x7f\r":                   `\x1b[2Jls\x00\x7f\r`,
+		"ls \u202e hs | x\u202c \u2066a\u2069":  `ls \u202e hs | x\u202c \u2066a\u2069`,
+		"a\u200bb\u00adc\ufeffd\u2028e":         `a\u200bb\u00adc\ufeffd\u2028e`,
+		"rm\u3164\u2800\u115f":                  `rm\u3164\u2800\u115f`,
+		"a\u200db\ufe0f":                        `a\u200db\ufe0f`,
+		"tags \U000e0041":                       `tags \U000e0041`,
+		"bad \xff utf8":                         `bad \xff utf8`,
+		"two\nlines\n\tindented":                "two\nlines\n    indented",
+		"ls" + strings.Repeat(" ", 260) + "; x": "ls<260 spaces>; x",
+		"ls" + strings.Repeat("\t", 10) + "; x": "ls<40 spaces>; x",
+		"ls" + strings.Repeat("\u00a0", 30):     "ls<30 spaces>",
+		"name          value":                   "name          value",
+		"Publier\u00a0?　はい":                     "Publier\u00a0?　はい",
+		"❤\ufe0f\u200d🔥 👨\u200d👩 می\u200cخواهم": "❤\ufe0f\u200d🔥 👨\u200d👩 می\u200cخواهم",
+		"❤" + strings.Repeat("\ufe0f", 3):       "❤\ufe0f" + `\ufe0f\ufe0f`,
+	} {
+		if got := view.Reveal(in); got != want {
+			t.Errorf("Reveal(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestAskedFits(t *testing.T) {
+	long := strings.Repeat("word ", 30) + strings.Repeat("x", 200) + strings.Repeat("日本", 60)
+	for width := 6; width < 90; width++ {
+		lines := view.Style{Width: width}.Asked(long, long, "  ")
+		for _, l := range lines {
+			if view.Width(l) > width {
+				t.Fatalf("width %d: %q takes %d columns", width, l, view.Width(l))
+			}
+		}
+		if all := strings.Join(lines, ""); strings.Count(all, "word") != 60 && width > 10 || strings.Count(all, "x") != 400 || strings.Count(all, "本") != 120 {
+			t.Fatalf("width %d: something is missing in\n%s", width, strings.Join(lines, "\n"))
+		}
+	}
+	if lines := (view.Style{}).Asked("Run this?", "rm שלום", ""); !strings.Contains(lines[len(lines)-1], "from right to left") {
+		t.Errorf("%q", lines)
+	}
+}
+
+func FuzzReveal(f *testing.F) {
+	f.Add("\x1b[31mred\x1b]0;t\x07 \u009b1m\u202e", 40)
+	f.Add(strings.Repeat(" ", 300)+"x\ufe0f\u200d", 3)
+	f.Fuzz(func(t *testing.T, s string, width int) {
+		width = width&127 + 4
+		shown := view.Reveal(s)
+		if strings.ContainsAny(shown, "\x1b\x07\x08\r\x00\u009b\u009d\u0090\u202e\u2066") || !utf8.ValidString(shown) {
+			t.Errorf("%q became %q", s, shown)
+		}
+		for _, l := range (view.Style{Width: width}).Asked(s, s, "") {
+			if view.Width(l) > width {
+				t.Errorf("%q takes %d columns of %d", l, view.Width(l), width)
+			}
+		}
+	})
+}
