@@ -54,11 +54,27 @@ func attack(words string) {
 			return unix.Prlimit(os.Getppid(), unix.RLIMIT_NOFILE, nil, &unix.Rlimit{})
 		},
 		"priority": func(string) error { return unix.Setpriority(unix.PRIO_PROCESS, os.Getppid(), 0) },
-		"uring":    func(string) error { return call(unix.SYS_IO_URING_SETUP, 1, uintptr(unsafe.Pointer(new([256]byte)))) },
-		"unshare":  func(string) error { return unix.Unshare(unix.CLONE_NEWUSER) },
-		"clone":    func(string) error { return call(unix.SYS_CLONE, unix.CLONE_NEWUSER|uintptr(unix.SIGCHLD)) },
-		"clone3":   func(string) error { return call(unix.SYS_CLONE3, uintptr(unsafe.Pointer(new([88]byte))), 88) },
-		"mount":    func(string) error { return unix.Mount("none", os.Getenv("DIR")+"/out", "nosuchthing", 0, "") },
+		"schedule": func(string) error {
+			return ofAnother(func(pid int) error {
+				return call(unix.SYS_SCHED_SETSCHEDULER, uintptr(pid), unix.SCHED_IDLE, uintptr(unsafe.Pointer(new([4]byte))))
+			})
+		},
+		"affinity": func(string) error {
+			return ofAnother(func(pid int) error { var all unix.CPUSet; all.Fill(); return unix.SchedSetaffinity(pid, &all) })
+		},
+		"ioprio": func(string) error {
+			return ofAnother(func(pid int) error { return call(unix.SYS_IOPRIO_SET, 1, uintptr(pid), 3<<13) })
+		},
+		"ownturn": ownTurn,
+		"btrfs":   func(string) error { return request("in/read", 0x5000940e) }, // BTRFS_IOC_SUBVOL_CREATE
+		"dedupe":  func(string) error { return request("in/read/a", unix.FIDEDUPERANGE) },
+		"typing":  func(string) error { return request("in/read/a", unix.TIOCSTI) },
+		"size":    func(string) error { return orWorks(request("in/read/a", unix.TIOCINQ)) },
+		"uring":   func(string) error { return call(unix.SYS_IO_URING_SETUP, 1, uintptr(unsafe.Pointer(new([256]byte)))) },
+		"unshare": func(string) error { return unix.Unshare(unix.CLONE_NEWUSER) },
+		"clone":   func(string) error { return call(unix.SYS_CLONE, unix.CLONE_NEWUSER|uintptr(unix.SIGCHLD)) },
+		"clone3":  func(string) error { return call(unix.SYS_CLONE3, uintptr(unsafe.Pointer(new([88]byte))), 88) },
+		"mount":   func(string) error { return unix.Mount("none", os.Getenv("DIR")+"/out", "nosuchthing", 0, "") },
 		"keys": func(string) error {
 			_, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_SESSION_KEYRING, false)
 			return err
@@ -335,6 +351,36 @@ func flags(string) error {
 		return err
 	}
 	return unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, 0x40)
+}
+
+// ofAnother does something to another process, which has the same rights. Root's others have
+// more of them, and nobody could do anything to those.
+func ofAnother(do func(pid int) error) error {
+	other := exec.Command("sleep", "60")
+	if err := other.Start(); err != nil {
+		return err
+	}
+	defer func() { _ = other.Process.Kill(); _ = other.Wait() }()
+	return do(other.Process.Pid)
+}
+
+// request makes one to a file that it may read.
+func request(file string, number uint) error {
+	f, err := os.Open(os.Getenv("DIR") + "/" + file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return call(unix.SYS_IOCTL, f.Fd(), uintptr(number), uintptr(unsafe.Pointer(new([4096]byte))))
+}
+
+// ownTurn is when and where the program itself runs.
+func ownTurn(string) error {
+	var all unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &all); err != nil {
+		return err
+	}
+	return orWorks(errors.Join(unix.SchedSetaffinity(0, &all), call(unix.SYS_IOPRIO_SET, 1, 0, 0)))
 }
 
 // nested confines a program once more.

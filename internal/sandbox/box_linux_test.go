@@ -438,6 +438,14 @@ func TestOtherProcesses(t *testing.T) {
 		"root":      "permission denied",
 		"limit":     "operation not permitted",
 		"priority":  "operation not permitted",
+		"schedule":  "operation not permitted",
+		"affinity":  "operation not permitted",
+		"ioprio":    "operation not permitted",
+		"btrfs":     "operation not permitted",
+		"dedupe":    "operation not permitted",
+		"typing":    "operation not permitted",
+		"size":      "works",
+		"ownturn":   "works",
 		"uring":     "operation not permitted",
 		"unshare":   "operation not permitted",
 		"clone":     "operation not permitted",
@@ -484,6 +492,13 @@ func TestMarks(t *testing.T) {
 	p := &Policy{Read: []Place{{Base: in, Path: "read"}}, Write: []Place{{Base: in, Path: "write"}}}
 	if _, err := run(t, p, nil, "sh", "-c", "cd "+in+`/write && ln -s ../read/a toread && ln -s ../../out toout && ln -s a towrite && mkdir sub && touch -d @1 a && chmod 640 a && chmod 600 towrite && touch -h -d @2 toout &&
 		cd sub && chmod 604 ../a && umask 0 && cp -p ../a b && chmod -R 700 . && chown "$(id -u)" b && test -x b`); err != nil {
+		t.Error(err)
+	}
+	// Its own numbers of files are meant, not those of the process that looks.
+	if _, err := run(t, p, nil, "sh", "-c", "cd "+in+`/write && touch own && exec 7<own && ln -s /proc/self/fd/7 linked &&
+		chmod 601 /proc/self/fd/7 && test "$(stat -c %a own)" = 601 && chmod 602 linked && test "$(stat -c %a own)" = 602 &&
+		chmod 603 /dev/fd/7 && test "$(stat -c %a own)" = 603 && chmod 605 /proc/thread-self/fd/7 && test "$(stat -c %a own)" = 605 &&
+		chmod 606 /proc/self/cwd/./sub/..//own && test "$(stat -c %a own)" = 606 && chmod 700 sub/ && ! chmod 600 own/ && ln -s loop loop && ! chmod 600 loop`); err != nil {
 		t.Error(err)
 	}
 	if info, err := os.Stat(filepath.Join(in, "write/a")); err != nil || info.Mode().Perm() != 0o604 || info.ModTime().Unix() != 1 {

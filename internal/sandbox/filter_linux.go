@@ -80,14 +80,26 @@ var more = []uint32{
 // know the older ones.
 var newer = []uint32{unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR}
 
-// requests are those to an open file (ioctl) that change what is known about it, also where it
-// may only be read, and those that type into a terminal.
+// requests are those to an open file (ioctl) that a program may make. Each file system and
+// each device has its own, and some change what may only be read: btrfs makes and deletes
+// whole trees. So these are the ones that somebody has looked at.
 var requests = []uint32{
-	unix.FS_IOC_SETFLAGS, 0x40087602 /* FS_IOC_SETVERSION */, 0x401c5820 /* FS_IOC_FSSETXATTR */, unix.FS_IOC_ENABLE_VERITY,
-	unix.FS_IOC_SET_ENCRYPTION_POLICY, unix.FS_IOC_ADD_ENCRYPTION_KEY, unix.TIOCSTI, unix.TIOCLINUX,
+	// Any file: whether a program that is started gets it, whether to wait for it, how much is in it.
+	0x5451 /* FIOCLEX */, 0x5450 /* FIONCLEX */, 0x5421 /* FIONBIO */, 0x5452 /* FIOASYNC */, unix.TIOCINQ, 0x5460 /* FIOQSIZE */, unix.TIOCOUTQ, unix.SIOCATMARK,
+	// Files: what is known about them, and copies of what is open for reading into what is open for writing.
+	2 /* FIGETBSZ */, unix.FS_IOC_GETFLAGS, 0x801c581f /* FS_IOC_FSGETXATTR */, 0xc020660b /* FS_IOC_FIEMAP */, unix.FICLONE, unix.FICLONERANGE,
+	// Terminals, but not to type into them.
+	unix.TCGETS, unix.TCGETS2, unix.TCSETS, unix.TCSETSW, unix.TCSETSF, unix.TCSETS2, unix.TCSETSW2, unix.TCSETSF2, unix.TCSBRK, unix.TCFLSH, unix.TCXONC,
+	unix.TIOCGWINSZ, unix.TIOCSWINSZ, unix.TIOCGPGRP, unix.TIOCSPGRP, unix.TIOCGSID, unix.TIOCSCTTY, unix.TIOCNOTTY, unix.TIOCGPTN, unix.TIOCSPTLCK, unix.TIOCGPTPEER,
+	// The questions of programs that the program itself confines.
+	unix.SECCOMP_IOCTL_NOTIF_RECV, unix.SECCOMP_IOCTL_NOTIF_SEND, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, isValid, unix.SECCOMP_IOCTL_NOTIF_ADDFD,
 }
 
+// schedules are system calls that say when and where a process runs. Zero is the program.
+var schedules = []uint32{unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR, unix.SYS_SCHED_SETAFFINITY}
+
 const (
+	ioprioUser = 3 // all processes of a user
 	namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 	kindOf     = 0xf // of a socket, without its flags
 )
@@ -111,7 +123,11 @@ func rulesOf(m mode) []rule {
 		list = append(list, rule{call: uint32(call), then: then})
 	}
 	for _, request := range requests {
-		list = append(list, rule{unix.SYS_IOCTL, refused, []test{is(1, request)}})
+		list = append(list, rule{unix.SYS_IOCTL, allow, []test{is(1, request)}})
+	}
+	list = append(list, rule{unix.SYS_IOCTL, refused, nil})
+	for _, call := range schedules {
+		list = append(list, rule{call, refused, []test{isNot(0, 0)}})
 	}
 	list = append(list,
 		rule{unix.SYS_CLONE, refused, []test{has(0, namespaces)}},
@@ -119,7 +135,9 @@ func rulesOf(m mode) []rule {
 		// Limits and priorities of other processes can end them, or nearly so.
 		rule{unix.SYS_PRLIMIT64, refused, []test{isNot(0, 0)}},
 		rule{unix.SYS_SETPRIORITY, refused, []test{isNot(1, 0)}},
-		rule{unix.SYS_SETPRIORITY, refused, []test{is(0, unix.PRIO_USER)}})
+		rule{unix.SYS_SETPRIORITY, refused, []test{is(0, unix.PRIO_USER)}},
+		rule{unix.SYS_IOPRIO_SET, refused, []test{isNot(1, 0)}},
+		rule{unix.SYS_IOPRIO_SET, refused, []test{is(0, ioprioUser)}})
 	if m.truncate {
 		// To open a file for reading can empty it.
 		emptied := []test{masked(2, unix.O_ACCMODE|unix.O_TRUNC, unix.O_TRUNC)}

@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"encoding/binary"
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -102,23 +103,109 @@ func (q *question) meant(how mark) (int, error) {
 	if path == "" {
 		return -1, unix.ENOENT
 	}
-	follow := 0
-	if how.itself || flags&unix.AT_SYMLINK_NOFOLLOW != 0 {
-		follow = unix.O_NOFOLLOW
-	}
-	if strings.HasPrefix(path, "/") {
-		return open(unix.AT_FDCWD, path, follow)
-	}
-	dir, err := q.seenFrom(how.dir)
+	dir, err := q.seenFrom(how.dir, path)
 	if err != nil {
 		return -1, err
 	}
-	defer unix.Close(dir)
-	return open(dir, path, follow)
+	return q.walk(dir, path, !how.itself && flags&unix.AT_SYMLINK_NOFOLLOW == 0)
+}
+
+// mostLinks is how many links the kernel follows on the way to a file.
+const mostLinks = 40
+
+// walk opens, only to name it, the file that a path leads to from a directory, which it
+// closes. It goes step by step, because /proc/self means another process here than in the
+// program.
+func (q *question) walk(at int, path string, follow bool) (int, error) {
+	links := 0
+	for path != "" {
+		if path[0] == '/' {
+			root, err := open(unix.AT_FDCWD, "/", unix.O_DIRECTORY)
+			_ = unix.Close(at)
+			if err != nil {
+				return -1, err
+			}
+			at, path = root, strings.TrimLeft(path, "/")
+			continue
+		}
+		name, rest, more := strings.Cut(path, "/")
+		rest = strings.TrimLeft(rest, "/")
+		next, target, err := q.step(at, name, more || follow)
+		if target != "" {
+			if links++; links > mostLinks {
+				err = unix.ELOOP
+			}
+		}
+		if err != nil {
+			_ = unix.Close(at)
+			return -1, err
+		}
+		if target != "" { // it is seen from where the link is
+			if path = target; more {
+				path += "/" + rest
+			}
+			continue
+		}
+		_ = unix.Close(at)
+		if at, path = next, rest; more && rest == "" { // a slash at the end
+			path = "."
+		}
+	}
+	return at, nil
+}
+
+// step opens what an open directory holds under a name, or gives where a link leads that
+// is to be followed.
+func (q *question) step(dir int, name string, follow bool) (fd int, target string, err error) {
+	if fd, err = open(dir, name, unix.O_NOFOLLOW); err != nil || !follow {
+		return fd, "", err
+	}
+	var is unix.Stat_t
+	if err = unix.Fstat(fd, &is); err == nil && is.Mode&unix.S_IFMT != unix.S_IFLNK {
+		return fd, "", nil
+	}
+	defer unix.Close(fd)
+	if err != nil {
+		return -1, "", err
+	}
+	var system unix.Statfs_t
+	if err = unix.Fstatfs(dir, &system); err != nil {
+		return -1, "", err
+	}
+	if system.Type == unix.PROC_SUPER_MAGIC {
+		var of unix.Stat_t
+		if err = unix.Fstat(dir, &of); err != nil {
+			return -1, "", err
+		}
+		const top = 1 // the number of /proc itself; what links below it lead to has no path
+		if of.Ino != top {
+			fd, err = open(dir, name, 0)
+			return fd, "", err
+		}
+		leader, err := leaderOf(int(q.task))
+		if err != nil {
+			return -1, "", err
+		}
+		switch name {
+		case "self":
+			return -1, strconv.Itoa(leader), nil
+		case "thread-self":
+			return -1, fmt.Sprintf("%d/task/%d", leader, q.task), nil
+		}
+	}
+	text := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(fd, "", text)
+	if err == nil && n == 0 {
+		err = unix.ENOENT
+	}
+	return -1, string(text[:max(n, 0)]), err
 }
 
 // seenFrom opens the directory that a path begins at.
-func (q *question) seenFrom(arg int) (int, error) {
+func (q *question) seenFrom(arg int, path string) (int, error) {
+	if path[0] == '/' {
+		return open(unix.AT_FDCWD, "/", unix.O_DIRECTORY)
+	}
 	if arg != none && q.number(arg) != unix.AT_FDCWD {
 		return q.open(q.number(arg))
 	}
