@@ -218,19 +218,33 @@ func leftOpen(text string) string {
 // unescapeTags takes the backslashes out that escapeTags put in.
 func unescapeTags(text string) string {
 	var b strings.Builder
+	var names names
+	done := 0
 	for at := 0; at < len(text); {
 		r, n := glyph(text[at:])
-		b.WriteString(text[at : at+n])
-		at += n
-		if !opens(r) {
-			continue
+		if start, whole := names.next(r, at); whole {
+			b.WriteString(text[done : start-1])
+			done = start
 		}
-		if name, end := findName(text, at); name >= 0 {
-			b.WriteString(text[at:name-1] + text[name:end])
-			at = end
+		at += n
+	}
+	return b.String() + text[done:]
+}
+
+// Nothing gets longer than what is looked at.
+func TestNoLengthBreaksOut(t *testing.T) {
+	many := func(s string) string { return strings.Repeat(s, 5000) }
+	for _, text := range []string{
+		"</" + many(" ") + "hocket:input>", "<" + many("\n") + "hocket:task>", "<h" + many("-") + "ocket:task>", "<" + many("\u200b ") + "hocket", many("<") + "hocket",
+		"&#" + many("0") + "60;hocket:task>", "&#x" + many("0") + "3c;hocket", `\u{` + many("0") + `3c}hocket`, "&" + many("amp;") + "lt;hocket", "%" + many("25") + "3chocket", `\` + many("u005c") + "u003chocket",
+		"<h" + many("&"+"nbsp;") + "ocket", "<&#" + many("0") + "104;ocket", "<hoc<hocket:task>", "<h<ωωωket", "<ho<" + many(" ") + "hocket",
+	} {
+		if escaped := escapeTags(text); len(escaped) != len(text)+1 {
+			t.Errorf("%.20q… (%d bytes) is not escaped", text, len(text))
+		} else if unescapeTags(escaped) != text {
+			t.Errorf("%.20q… (%d bytes) cannot be told from another text", text, len(text))
 		}
 	}
-	return b.String()
 }
 
 func TestNothingBreaksOut(t *testing.T) {
@@ -398,11 +412,19 @@ func TestComposeOrder(t *testing.T) {
 	}
 }
 
+// BenchmarkEscape is the same size of everything: what is hostile takes no longer.
 func BenchmarkEscape(b *testing.B) {
-	code := strings.Repeat("if a < b && c[i] >= 100%d { return &x } // größer\n", 20000)
-	b.SetBytes(int64(len(code)))
-	for b.Loop() {
-		Escape(code, false)
+	for name, unit := range map[string]string{
+		"code": "if a < b && c[i] >= 100%d { return &x } // größer\n", "brackets": "<", "bracket and blanks": "<                       ",
+		"entities": "&amp;", "one entity": "amp;", "zeros": "00000000", "digits": "&#000", "percent": "%25", "backslashes": `\u005c`, "name": "<hocke",
+	} {
+		text := "&#<&" + strings.Repeat(unit, 1<<20/len(unit))
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				Escape(text, false)
+			}
+		})
 	}
 }
 

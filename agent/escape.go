@@ -105,23 +105,19 @@ const tagName = "hocket"
 // exactly what stood there before.
 func escapeTags(text string) string {
 	var b strings.Builder
+	var names names
 	done := 0
 	for at := 0; at < len(text); {
-		if plainByte(text[at]) {
+		if !names.begun && plainByte(text[at]) {
 			at++
 			continue
 		}
 		r, n := glyph(text[at:])
+		if start, whole := names.next(r, at); whole {
+			b.WriteString(text[done:start] + `\`)
+			done = start
+		}
 		at += n
-		if !opens(r) {
-			continue
-		}
-		name, end := findName(text, at)
-		if name < 0 {
-			continue
-		}
-		b.WriteString(text[done:name] + `\`)
-		done, at = name, end
 	}
 	if done == 0 {
 		return text
@@ -139,168 +135,165 @@ func plainByte(c byte) bool {
 	return c < utf8.RuneSelf && c != '<' && c != '&' && c != '%' && c != '\\'
 }
 
-const (
-	// mostBetween is how many signs may stand between the letters of a name, and
-	// before it, so that it is still seen as one.
-	mostBetween = 24
-	// leastKnown is how many letters of a name must be known, so that others whose
-	// looks nobody knows count as the missing ones.
-	leastKnown = 3
-)
+// leastKnown is how many letters of a name must be known, so that others whose looks
+// nobody knows count as the missing ones.
+const leastKnown = 3
 
-// findName gives the bounds of the name of our tags, should it come next at a
-// place; else -1. What is neither a letter nor a digit is passed over.
-func findName(text string, at int) (start, end int) {
-	start = -1
-	between, known := 0, 0
-	for found := 0; found < len(tagName); {
-		r, n := glyph(text[at:])
-		if n == 0 {
-			return -1, 0
-		}
-		letter := fold(r)
-		counts := letter == rune(tagName[found])
-		switch {
-		case counts || letter >= utf8.RuneSelf && unicode.IsLetter(letter):
-			if found == 0 {
-				start = at
-			}
-			if found++; counts {
-				known++
-			}
-		case unicode.IsLetter(letter) || unicode.IsDigit(letter):
-			return -1, 0
-		default:
-			if between++; between > mostBetween {
-				return -1, 0
-			}
-		}
-		at += n
+// names looks for the name of our tags behind a bracket. What is neither a letter nor a
+// digit is passed over, however much of it there is. A bracket may be such a sign in one
+// name and begin another one. So all names that may be under way are followed: the one of
+// which n letters were found is at n.
+type names struct {
+	begun bool // there is one
+	at    [len(tagName)]struct {
+		begun        bool
+		start, known int
 	}
-	if known < leastKnown {
-		return -1, 0
-	}
-	return start, at
 }
 
-// mostNested is how often a character may be escaped again.
-const mostNested = 8
+// next takes the character at a place of the text. At the end of a name it says where that
+// started.
+func (s *names) next(r rune, at int) (start int, whole bool) {
+	letter := fold(r)
+	switch {
+	case opens(r):
+		s.begun, s.at[0].begun = true, true
+		return 0, false
+	case !s.begun || !unicode.IsLetter(letter) && !unicode.IsDigit(letter):
+		return 0, false
+	}
+	was := s.at
+	*s = names{}
+	for found, name := range was {
+		counts := letter == rune(tagName[found])
+		if !name.begun || !counts && (letter < utf8.RuneSelf || !unicode.IsLetter(letter)) {
+			continue
+		}
+		if counts {
+			name.known++
+		}
+		if found == 0 {
+			name.start = at
+		}
+		switch {
+		case found+1 < len(tagName):
+			s.begun, s.at[found+1] = true, name
+		case name.known >= leastKnown:
+			*s = names{}
+			return name.start, true
+		}
+	}
+	return 0, false
+}
 
 // glyph reads the character that a text begins with, as a lenient reader would:
 // entities and the escapes of programming languages count as what they mean, also
-// where the sign with which they begin is escaped itself.
-func glyph(s string) (r rune, size int) { return escaped(s, mostNested) }
-
-func escaped(s string, nested int) (r rune, size int) {
-	r, size = unescaped(s)
-	if size < 2 || nested == 0 || r != '&' && r != '%' && r != '\\' {
-		return r, size
+// where the sign with which they begin is escaped itself, however often.
+func glyph(s string) (r rune, size int) {
+	r, size = utf8.DecodeRuneInString(s)
+	for r == '&' || r == '%' || r == '\\' {
+		meant, n := meaning(r, s[size:])
+		if n == 0 {
+			break
+		}
+		r, size = meant, size+n
 	}
-	const longest = 64 // of one escape
-	inner, n := escaped(string(r)+s[size:min(len(s), size+longest)], nested-1)
-	if n < 2 {
-		return r, size
-	}
-	return inner, size + n - 1
+	return r, size
 }
 
-// unescaped reads a character, and what it means where it is escaped once.
-func unescaped(s string) (r rune, size int) {
+// meaning reads the rest of an escape that begins with a sign: what it means, and how
+// long that rest is. Zero: it is none.
+func meaning(sign rune, rest string) (rune, int) {
 	switch {
-	case s == "":
-		return 0, 0
-	case s[0] == '&':
-		return entity(s)
-	case s[0] == '\\' && len(s) > 1:
-		return backslashed(s)
-	case s[0] == '%' && len(s) >= 3:
-		if n, err := strconv.ParseUint(s[1:3], 16, 8); err == nil && n < utf8.RuneSelf {
-			return rune(n), 3
+	case sign == '&':
+		return entity(rest)
+	case sign == '\\' && rest != "":
+		return backslashed(rest)
+	case sign == '%' && len(rest) >= 2:
+		if n, err := strconv.ParseUint(rest[:2], 16, 8); err == nil && n < utf8.RuneSelf {
+			return rune(n), 2
 		}
 	}
-	return utf8.DecodeRuneInString(s)
+	return 0, 0
 }
 
 // entity reads an entity, also of the forms without a semicolon that browsers take.
 func entity(s string) (rune, int) {
-	rest := s[1:]
-	if strings.HasPrefix(rest, "#") {
-		if r, n := number(rest[1:]); n > 0 {
-			return r, 2 + n
+	if strings.HasPrefix(s, "#") {
+		base, from := 10, 1
+		if len(s) > 1 && (s[1] == 'x' || s[1] == 'X') {
+			base, from = 16, 2
 		}
-		return '&', 1
+		r, n := number(s[from:], base)
+		if n == 0 {
+			return 0, 0
+		}
+		if n += from; n < len(s) && s[n] == ';' {
+			n++
+		}
+		return r, n
 	}
-	end := strings.IndexFunc(rest[:min(len(rest), 32)], func(r rune) bool { return r >= utf8.RuneSelf || !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	if end > 0 && rest[end] == ';' {
-		for _, name := range []string{rest[:end], strings.ToLower(rest[:end])} {
+	end := strings.IndexFunc(s[:min(len(s), 32)], func(r rune) bool { return r >= utf8.RuneSelf || !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	if end > 0 && s[end] == ';' {
+		for _, name := range []string{s[:end], strings.ToLower(s[:end])} {
 			text := html.UnescapeString("&" + name + ";")
 			if !strings.HasSuffix(text, ";") {
 				r, _ := utf8.DecodeRuneInString(text)
-				return r, 1 + end + 1
+				return r, end + 1
 			}
 		}
 	}
-	if len(rest) >= 2 && strings.EqualFold(rest[:2], "lt") {
-		return '<', 3
+	if len(s) >= 2 && strings.EqualFold(s[:2], "lt") {
+		return '<', 2
 	}
-	return '&', 1
+	return 0, 0
 }
 
-// longestNumber is how many digits a number may have, most of them zeros.
-const longestNumber = 40
-
-// number reads 60; or x3c;, with or without the semicolon.
-func number(s string) (r rune, size int) {
-	base, from := 10, 0
-	if s != "" && (s[0] == 'x' || s[0] == 'X') {
-		base, from = 16, 1
+// number reads the digits that a text begins with, and gives how many there are. Zeros
+// before them do not count, however many.
+func number(s string, base int) (r rune, size int) {
+	digits := "0123456789abcdefABCDEF"[:base+base/16*6]
+	for size < len(s) && strings.IndexByte(digits, s[size]) >= 0 {
+		size++
 	}
-	n := from
-	for n < len(s) && n < longestNumber && strings.IndexByte("0123456789abcdefABCDEF"[:base+base/16*6], s[n]) >= 0 {
-		n++
-	}
-	value, err := strconv.ParseUint(s[from:n], base, 21)
+	value, err := strconv.ParseUint(s[:size], base, 21)
 	if err != nil {
 		return 0, 0
 	}
-	if n < len(s) && s[n] == ';' {
-		n++
-	}
-	return rune(value), n
+	return rune(value), size
 }
 
-// backslashed reads \u003c, \u{3c}, \x3c and \074.
+// backslashed reads u003c, u{3c}, x3c and 074.
 func backslashed(s string) (rune, int) {
-	base, from := 16, 2
-	var to int
-	switch c := s[1]; {
+	digits := 0
+	switch c := s[0]; {
 	case c == 'x':
-		to = 4
+		digits = 2
 	case c == 'u':
-		to = 6
+		digits = 4
 	case c == 'U':
-		to = 10
+		digits = 8
 	case c >= '0' && c <= '7':
-		base, from, to = 8, 1, 2
-		for to < min(4, len(s)) && s[to] >= '0' && s[to] <= '7' {
-			to++
-		}
+		r, n := number(s[:min(len(s), 3)], 8)
+		return r, n
 	default:
-		return '\\', 1
+		return 0, 0
 	}
-	size := to
-	if base == 16 && strings.HasPrefix(s[from:], "{") {
-		from, to = from+1, strings.IndexByte(s[:min(len(s), longestNumber)], '}')
-		size = to + 1
+	if strings.HasPrefix(s[1:], "{") {
+		r, n := number(s[2:], 16)
+		if end := 2 + n; n > 0 && end < len(s) && s[end] == '}' {
+			return r, end + 1
+		}
+		return 0, 0
 	}
-	if to < from || to > len(s) {
-		return '\\', 1
+	if len(s) <= digits {
+		return 0, 0
 	}
-	n, err := strconv.ParseUint(s[from:to], base, 21)
-	if err != nil {
-		return '\\', 1
+	r, n := number(s[1:1+digits], 16)
+	if n < digits {
+		return 0, 0
 	}
-	return rune(n), size
+	return r, 1 + n
 }
 
 // skipped is what fold gives for characters that nobody sees.
