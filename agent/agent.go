@@ -40,6 +40,7 @@ type Task struct {
 	Inputs   []Input
 	Received []Received     // what steps before it brought, for a task that is done from a prompt
 	Settings map[string]any // the definition's, with the node's on top
+	Written  map[string]any // the same, with references where values are now
 	Decide   []string       // labels, one of which the output must name
 	Asks     bool           // it is the question of a choice: the output is a JSON object with a decision and its reason
 	Output   workflow.Output

@@ -34,7 +34,7 @@ func (x executors) Run(ctx context.Context, run string, task *engine.StartTask, 
 func agentTask(run, dir string, def *agent.Definition, cmd *engine.StartTask, at Attempt) *agent.Task {
 	t := &agent.Task{
 		Run: run, Address: cmd.Address, Attempt: cmd.Attempt, Key: cmd.Key(run), Workflow: cmd.Workflow, Node: cmd.Node,
-		Agent: def, Prompt: cmd.Prompt, Settings: def.With(cmd.Settings), Decide: cmd.Decide, Asks: cmd.Asks, Feedback: cmd.Feedback, Dir: dir,
+		Agent: def, Prompt: cmd.Prompt, Settings: def.With(cmd.Settings), Written: def.With(cmd.Written), Decide: cmd.Decide, Asks: cmd.Asks, Feedback: cmd.Feedback, Dir: dir,
 		Ask: at.Ask, Artifacts: at.Artifacts,
 	}
 	if at.Keep != nil {

@@ -36,6 +36,7 @@ type Place struct {
 	Node     string
 	Agent    string
 	Decide   []string         // labels, one of which the output must name; empty: none
+	Written  map[string]any   // its settings, with references where values will be
 	Asks     bool             // it is the question of a choice: the output is a decision and its reason, the decision "else" for none
 	Output   *workflow.Output // how the output will be read
 	Labels   map[string]string

@@ -220,7 +220,7 @@ func (c *compiler) step(n *node) {
 
 func (c *compiler) task(n *node, t *workflow.Task) {
 	c.prompt(n, t.Prompt.Text)
-	n.inputs, n.place.Agent = c.bindings(t.Inputs), t.Agent
+	n.inputs, n.place.Agent, n.place.Written = c.bindings(t.Inputs), t.Agent, t.Settings
 	if len(t.Settings) > 0 {
 		n.settings = c.value(t.Settings)
 	}

@@ -25,7 +25,7 @@ type settings struct {
 	Steps       []step          `json:"steps"`
 	URL         string          `json:"url"`
 	Extract     json.RawMessage `json:"extract"`
-	Private     reach           `json:"private_network"`
+	Private     outbound.Policy `json:"private_network"`
 	Timeout     string          `json:"timeout"`
 	MaxOutputKB int             `json:"max_output_kb"`
 }
@@ -82,16 +82,6 @@ func (s *step) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// reach is whether private networks may be reached: all, or some hosts of them.
-type reach struct{ outbound.Policy }
-
-func (r *reach) UnmarshalJSON(data []byte) error {
-	if bytes.HasPrefix(data, []byte("[")) {
-		return json.Unmarshal(data, &r.Allowed)
-	}
-	return json.Unmarshal(data, &r.Private)
-}
-
 // plan is what the settings ask for.
 type plan struct {
 	steps   []step
@@ -108,7 +98,7 @@ func (b *Browser) plan(task *agent.Task) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{steps: set.Steps, network: set.Private.Policy, limit: task.Agent.OutputLimit(set.MaxOutputKB, defaultOutputKB)}
+	p := &plan{steps: set.Steps, network: set.Private, limit: task.Agent.OutputLimit(set.MaxOutputKB, defaultOutputKB)}
 	if set.URL != "" {
 		more, err := set.short()
 		if err != nil {

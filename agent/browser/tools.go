@@ -157,7 +157,7 @@ func (d *desk) running(ctx context.Context, log agent.Log) (*session, error) {
 	own := *d.task
 	// Commands that run beside it end what carries their key.
 	own.Key += "#browser"
-	s, err := d.browser.start(ctx, &own, d.set.Private.Policy, d.mayOpen, log)
+	s, err := d.browser.start(ctx, &own, d.set.Private, d.mayOpen, log)
 	if err == nil {
 		d.session = s
 	}

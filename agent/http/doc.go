@@ -15,9 +15,15 @@
 //	json           a value to send as JSON
 //	expect         status that is a success: 200, 2xx, or a list of such; default: 2xx.
 //	               With 302, 3xx or the like among them no redirect is followed
+//	private_network  true, or a list of hosts: servers in private networks that a value
+//	               or a redirect may lead to
 //	timeout        duration for the whole exchange; default: 60s
 //	max_output_kb  most that the answer may hold; default: what the agent's
 //	               definition says, else 1024
+//
+// The server that the url names in the workflow may be anywhere. Where a value decides
+// which one it is, or a redirect leads to another one, only public addresses are
+// reached, and those that private_network allows, without a proxy.
 //
 // A value that is inserted in the url itself is not escaped: use query for what is
 // not known to be harmless. A prompt and inputs are not sent: the settings say all.

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	nethttp "net/http"
 	"net/url"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -24,7 +26,7 @@ const (
 type Options struct {
 	Transport nethttp.RoundTripper                      // nil: net/http's own
 	Getenv    func(name string) (value string, ok bool) // where secrets come from; nil: this process's environment
-	Network   outbound.Policy                           // what requests that a model thinks of may reach besides public addresses; of no use with a Transport
+	Network   outbound.Policy                           // what may be reached besides public addresses by requests to servers that nobody wrote down; of no use with a Transport
 }
 
 // HTTP makes requests. It is safe for concurrent use.
@@ -82,7 +84,9 @@ func (h *HTTP) exchange(ctx context.Context, task *agent.Task, set *settings, lo
 		return "", err
 	}
 	where := place(req.Method, req.URL)
-	client := nethttp.Client{Transport: h.transport, CheckRedirect: redirect(secret)}
+	way := &way{named: named(task.Written), transport: h.transport, outside: h.outside(set.Private)}
+	defer way.outside.CloseIdleConnections()
+	client := nethttp.Client{Transport: way, CheckRedirect: redirect(secret)}
 	if set.Expect.redirects() {
 		client.CheckRedirect = func(*nethttp.Request, []*nethttp.Request) error { return nethttp.ErrUseLastResponse }
 	}
@@ -92,6 +96,9 @@ func (h *HTTP) exchange(ctx context.Context, task *agent.Task, set *settings, lo
 		if errors.As(err, &withURL) {
 			err = withURL.Err
 		}
+		if errors.Is(err, outbound.ErrRefused) {
+			return "", agent.Permanentf("%s: %v; a request goes there only if the url names the server without a value, or if private_network allows it", where, err)
+		}
 		return "", agent.Errorf("%s: %v", where, err)
 	}
 	defer resp.Body.Close()
@@ -100,6 +107,50 @@ func (h *HTTP) exchange(ctx context.Context, task *agent.Task, set *settings, lo
 		return "", unexpected(where, resp, time.Now())
 	}
 	return read(where, resp.Body, int64(task.Agent.OutputLimit(set.MaxOutputKB, defaultOutputKB)))
+}
+
+// way is how requests reach servers. The one that the author of the workflow has named may be
+// anywhere. One that a value names, or a redirect, must be public or allowed.
+type way struct {
+	named     string // "host:port"; "": none is
+	transport nethttp.RoundTripper
+	outside   *nethttp.Transport
+}
+
+// RoundTrip makes one request.
+func (w *way) RoundTrip(r *nethttp.Request) (*nethttp.Response, error) {
+	switch {
+	case w.transport != nil:
+		return w.transport.RoundTrip(r)
+	case hostPort(r.URL) == w.named:
+		return nethttp.DefaultTransport.RoundTrip(r)
+	}
+	return w.outside.RoundTrip(r)
+}
+
+// outside reaches public servers, and those that are allowed besides.
+func (h *HTTP) outside(more outbound.Policy) *nethttp.Transport {
+	return &nethttp.Transport{DialContext: h.network.And(more).Dial, ForceAttemptHTTP2: true, TLSHandshakeTimeout: defaultTimeout}
+}
+
+// named is the server that settings name, should no reference decide about it.
+func named(written map[string]any) string {
+	text, _ := written["url"].(string)
+	u, err := url.Parse(server(text))
+	if err != nil || strings.Contains(u.Host, "$") {
+		return ""
+	}
+	return hostPort(u)
+}
+
+// hostPort is the server of an address, in one way of writing it. The usual ports of http
+// and https are one: many a server redirects from one to the other.
+func hostPort(u *url.URL) string {
+	port := u.Port()
+	if port == "80" && u.Scheme == "http" || port == "443" && u.Scheme == "https" {
+		port = ""
+	}
+	return strings.ToLower(net.JoinHostPort(u.Hostname(), port))
 }
 
 // request is what to send, and the headers of it that are secret.

@@ -65,7 +65,7 @@ func attempt(t *testing.T, s *httptest.Server, settings string) *agent.Task {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &agent.Task{Key: "run/n@1", Agent: &agent.Definition{Name: "http", Builtin: true}, Settings: v.(map[string]any)}
+	return &agent.Task{Key: "run/n@1", Agent: &agent.Definition{Name: "http", Builtin: true}, Settings: v.(map[string]any), Written: v.(map[string]any)}
 }
 
 func run(t *testing.T, task *agent.Task) (string, error) {
@@ -98,6 +98,45 @@ func TestRequests(t *testing.T) {
 	} {
 		if got, err := run(t, attempt(t, s, c.settings)); err != nil || got != c.want {
 			t.Errorf("%s\ngot  %.300s, %v\nwant %.300s", c.settings, got, err, c.want)
+		}
+	}
+}
+
+// A server of a private network is reached where the workflow itself names it, and nowhere else.
+func TestPrivateNetworks(t *testing.T) {
+	s := server(t)
+	host := strings.TrimPrefix(s.URL, "http://")
+	elsewhere := "http://localhost:" + host[strings.LastIndex(host, ":")+1:]
+	for _, c := range []struct {
+		settings, written string
+		reached           bool
+	}{
+		{`{"url": "HOST/echo"}`, "HOST/echo", true},
+		{`{"url": "HOST/echo"}`, "HOST/${path}", true},
+		{`{"url": "HOST/echo"}`, "HOST?${query}", true},
+		{`{"url": "HOST/echo"}`, "${x}", false},
+		{`{"url": "HOST/echo"}`, "http://${host}/echo", false},
+		{`{"url": "HOST/echo"}`, "http://127.0.0.1:${port}/echo", false},
+		{`{"url": "HOST/echo"}`, "http://127.0.0.1${rest}", false},
+		{`{"url": "HOST/echo"}`, "http://public.example/${rest}", false},
+		{`{"url": "HOST/echo"}`, "${scheme}://` + host + `/echo", false},
+		{`{"url": "HOST/echo", "private_network": true}`, "${x}", true},
+		{`{"url": "HOST/echo", "private_network": ["127.0.0.1"]}`, "${x}", true},
+		{`{"url": "HOST/echo", "private_network": ["` + host + `"]}`, "${x}", true},
+		{`{"url": "HOST/echo", "private_network": ["127.0.0.1:1"]}`, "${x}", false},
+		{`{"url": "HOST/goto?to=HOST/echo"}`, "HOST/goto?to=HOST/echo", true},
+		{`{"url": "HOST/goto?to=` + elsewhere + `/echo"}`, "HOST/goto", false},
+		{`{"url": "HOST/goto?to=` + elsewhere + `/echo", "private_network": ["localhost"]}`, "HOST/goto", true},
+	} {
+		task := attempt(t, s, c.settings)
+		task.Written = map[string]any{"url": strings.ReplaceAll(c.written, "HOST", s.URL)}
+		out, err := run(t, task)
+		var failed *agent.Error
+		switch {
+		case c.reached && (err != nil || !strings.HasPrefix(out, "GET /echo")):
+			t.Errorf("%s, written %s: got %q, %v", c.settings, c.written, out, err)
+		case !c.reached && (!errors.As(err, &failed) || !failed.Permanent || !strings.Contains(err.Error(), "private_network")):
+			t.Errorf("%s, written %s: got %q, %v", c.settings, c.written, out, err)
 		}
 	}
 }
@@ -204,7 +243,7 @@ func TestWrongRequests(t *testing.T) {
 
 func TestSecretsStayWithTheirServer(t *testing.T) {
 	first, other := server(t), server(t)
-	got, err := run(t, attempt(t, first, `{"url": "HOST/goto?to=`+other.URL+`/echo", "headers": {"X-Secret": {"env": "TOKEN"}, "Authorization": {"env": "TOKEN"}}}`))
+	got, err := run(t, attempt(t, first, `{"url": "HOST/goto?to=`+other.URL+`/echo", "private_network": true, "headers": {"X-Secret": {"env": "TOKEN"}, "Authorization": {"env": "TOKEN"}}}`))
 	if err != nil || strings.Contains(got, "s3cret") || !strings.HasPrefix(got, "GET /echo") {
 		t.Errorf("got %s, %v", got, err)
 	}

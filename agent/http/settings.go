@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/outbound"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -31,6 +32,7 @@ type settings struct {
 	Expect      statuses          `json:"expect"`
 	Timeout     string            `json:"timeout"`
 	MaxOutputKB int               `json:"max_output_kb"`
+	Private     outbound.Policy   `json:"private_network"`
 }
 
 // header is a value, or where the environment has it.
@@ -99,10 +101,14 @@ func schema() map[string]any {
 					"required":   []any{"env"}, "additionalProperties": false,
 				},
 			},
-			"body":          map[string]any{"description": "Text to send."},
-			"json":          map[string]any{"description": "A value to send as JSON."},
-			"expect":        map[string]any{"description": "Status that is a success, such as 200 or 2xx, or a list of such. Default: 2xx.", "type": []any{"integer", "string", "array"}, "minimum": 100, "maximum": 599, "pattern": status["pattern"], "items": status, "minItems": 1},
-			"timeout":       map[string]any{"description": "Duration for the whole exchange, such as 30s. Default: 60s.", "type": "string", "pattern": `^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`},
+			"body":    map[string]any{"description": "Text to send."},
+			"json":    map[string]any{"description": "A value to send as JSON."},
+			"expect":  map[string]any{"description": "Status that is a success, such as 200 or 2xx, or a list of such. Default: 2xx.", "type": []any{"integer", "string", "array"}, "minimum": 100, "maximum": 599, "pattern": status["pattern"], "items": status, "minItems": 1},
+			"timeout": map[string]any{"description": "Duration for the whole exchange, such as 30s. Default: 60s.", "type": "string", "pattern": `^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`},
+			"private_network": map[string]any{
+				"description": "Whether a server that a value or a redirect names may be in a private network: true, or a list of hosts.",
+				"type":        []any{"boolean", "array"}, "items": map[string]any{"type": "string", "minLength": 1},
+			},
 			"max_output_kb": map[string]any{"description": "Most that the answer may hold, in KiB. Default: 1024.", "type": "integer", "minimum": 1, "maximum": 1 << 20},
 		},
 		"if":   map[string]any{"required": []any{"body"}},

@@ -37,7 +37,7 @@ func (h *HTTP) tools(task *agent.Task) ([]agent.Tool, func(), error) {
 	transport := h.transport
 	done := func() {}
 	if transport == nil {
-		own := &nethttp.Transport{DialContext: h.network.Dial, ForceAttemptHTTP2: true, TLSHandshakeTimeout: defaultTimeout}
+		own := h.outside(outbound.Policy{})
 		transport, done = own, own.CloseIdleConnections
 	}
 	if permitted.Never(agent.MayReach) {

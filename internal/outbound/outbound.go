@@ -5,7 +5,9 @@
 package outbound
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -19,6 +21,19 @@ import (
 type Policy struct {
 	Private bool     // every address
 	Allowed []string // hosts ("intranet.example", "10.0.0.7") or hosts with a port ("localhost:8080") that may be anywhere
+}
+
+// UnmarshalJSON reads a policy as settings have it: true, or a list of hosts.
+func (p *Policy) UnmarshalJSON(data []byte) error {
+	if bytes.HasPrefix(data, []byte("[")) {
+		return json.Unmarshal(data, &p.Allowed)
+	}
+	return json.Unmarshal(data, &p.Private)
+}
+
+// And is a policy that allows what either of two does.
+func (p Policy) And(more Policy) Policy {
+	return Policy{Private: p.Private || more.Private, Allowed: slices.Concat(p.Allowed, more.Allowed)}
 }
 
 // RefusedError says that an address is not public.
