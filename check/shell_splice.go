@@ -1,7 +1,7 @@
 package check
 
 import (
-	"path"
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,43 +12,93 @@ import (
 var shellSplice = rule{
 	code:     "shell-splice",
 	severity: workflow.Error,
-	summary:  "a value would become part of a shell command",
+	summary:  "a value would be run as a program",
 	node: func(p *pass, n *node) {
 		t := n.Task()
 		if t == nil || p.in.agent(p.w, n, t).Executor != "shell" {
 			return
 		}
+		settings := merged(p.in.agent(p.w, n, t).Settings, t.Settings)
 		for _, key := range []string{"command", "script"} {
-			if text, spliced := splicedText(t.Settings[key]); spliced {
+			if text, ok := settings[key].(string); ok && hasReference(text) {
 				p.errorf(splicePos(n, t, key), `give the value as an input and write "$name" in the command, or pass it in args; a shell's own ${x} is written $${x}`,
 					"%s of %q has a value in its text: %s", key, n.ID, shorten(text))
+				return
 			}
 		}
+		spliceVariables(p, n, t)
+		spliceCommand(p, n, t, settings)
 	},
 }
 
-var shells = []string{"sh", "bash", "dash", "zsh", "ksh", "ash", "busybox"}
-
-// splicedText is the text of a command that a shell would read and that has a
-// reference in it. In a list only the text behind -c of a shell is read by one.
-func splicedText(command any) (string, bool) {
-	switch c := command.(type) {
-	case string:
-		return c, hasReference(c)
-	case []any:
-		for i := 2; i < len(c); i++ {
-			shell, _ := c[i-2].(string)
-			flag, _ := c[i-1].(string)
-			text, _ := c[i].(string)
-			if slices.Contains(shells, path.Base(shell)) && strings.HasPrefix(flag, "-") && strings.HasSuffix(flag, "c") && hasReference(text) {
-				return text, true
+// spliceCommand reports values that the command of a task would run.
+func spliceCommand(p *pass, n *node, t *workflow.Task, settings map[string]any) {
+	values := valuesOf(t, settings)
+	commands := values.commands(settings)
+	for _, c := range commands {
+		w, danger := c.executes()
+		switch {
+		case danger == asProgram:
+			p.errorf(splicePos(n, t, "command"), "write the program itself; a value can be an argument of it", "a value would say which program %q runs: %s", n.ID, shorten(w.text))
+		case danger == asCode:
+			p.errorf(splicePos(n, t, "command"), "leave the code as it is, and pass the value behind it as an argument, or as an input, which the code finds in its environment",
+				"a value would be part of the code that %q runs: %s", n.ID, shorten(w.text))
+		case c.readsCode && values.stdin:
+			pos := placeOr(t.Prompt.Src.Pos, n.Pos)
+			if _, ok := t.Settings["stdin"]; ok {
+				pos = splicePos(n, t, "stdin")
 			}
+			p.errorf(pos, "write the code in command, or in a file of the project that script names, and pass the value as an input or in args",
+				"%q takes a value from standard input as code: %s", n.ID, shorten(c.words[0].text))
+		default:
+			continue
 		}
+		return
 	}
-	return "", false
 }
 
-// splicePos is where the first reference stands in the command.
+// spliceVariables reports values in variables by which programs are found, loaded or
+// started.
+func spliceVariables(p *pass, n *node, t *workflow.Task) {
+	report := func(pos workflow.Pos, name string) {
+		p.errorf(pos, "programs and libraries are found or started by it: write its value in the workflow, or give it another name", "a value would be the variable %s of %q", name, n.ID)
+	}
+	for _, in := range t.Inputs {
+		if startsPrograms(in.Name) && refers(in.Value) {
+			report(placeOr(in.Pos, n.Pos), in.Name)
+		}
+	}
+	env, _ := t.Settings["env"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		if startsPrograms(name) && refers(env[name]) {
+			report(splicePos(n, t, "env"), name)
+		}
+	}
+}
+
+// startsPrograms says whether a variable of the environment decides which programs,
+// libraries or settings that name programs are used.
+func startsPrograms(name string) bool {
+	for _, prefix := range []string{"LD_", "DYLD_", "BASH_FUNC_", "GIT_CONFIG"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return slices.Contains(startingVariables, name)
+}
+
+var startingVariables = strings.Fields(`PATH ENV BASH_ENV IFS PS4 PROMPT_COMMAND SHELL SHELLOPTS PYTHONPATH PYTHONHOME PYTHONSTARTUP PERL5LIB
+	PERL5OPT PERLLIB RUBYLIB RUBYOPT NODE_OPTIONS NODE_PATH JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS CLASSPATH LUA_PATH LUA_CPATH LUA_INIT
+	PHPRC PHP_INI_SCAN_DIR GIT_SSH GIT_SSH_COMMAND GIT_EXTERNAL_DIFF GIT_EDITOR GIT_PAGER GIT_ASKPASS GIT_EXEC_PATH GIT_PROXY_COMMAND SSH_ASKPASS
+	EDITOR VISUAL PAGER MANPAGER LESSOPEN LESSCLOSE BROWSER MAKEFLAGS GOFLAGS RUSTC_WRAPPER GCONV_PATH`)
+
+// refers says whether a value, or anything in it, refers to something.
+func refers(value any) bool {
+	v, err := expr.ParseValue(value, expr.Canonical)
+	return err == nil && len(v.Refs()) > 0
+}
+
+// splicePos is where the first reference stands in a setting.
 func splicePos(n *node, t *workflow.Task, key string) workflow.Pos {
 	src := t.SettingsSrc[key]
 	if src.Pos == (workflow.Pos{}) {

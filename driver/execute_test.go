@@ -22,13 +22,13 @@ func TestExecutorsGetTheWholeTask(t *testing.T) {
 		return agent.Result{Output: "out", Usage: agent.Usage{CostUSD: 0.5, CostUnknown: true, TokensIn: 1, TokensOut: 2}}, nil
 	})}, []*agent.Definition{{Name: "linter", Agent: "shell", Settings: map[string]any{"shell": "sh", "dir": "."}}}, "")
 	out := Executors(set, "/project").Run(context.Background(), "run-1", &engine.StartTask{
-		Place:   &engine.Place{Workflow: "demo", Node: "a", Agent: "linter", Decide: []string{"yes"}, Output: &workflow.Output{Mode: workflow.JSON}},
+		Place:   &engine.Place{Workflow: "demo", Node: "a", Agent: "linter", Decide: []string{"yes"}, Output: &workflow.Output{Mode: workflow.JSON}, Written: map[string]any{"dir": "${x}"}},
 		Address: "a#2", Attempt: 3, Prompt: "p", Feedback: "wrong",
 		Inputs: []engine.Input{{Name: "x", Value: json.Number("1")}}, Settings: map[string]any{"dir": "sub"},
 	}, Attempt{Artifacts: "/files"})
 	want := &agent.Task{
 		Run: "run-1", Address: "a#2", Attempt: 3, Key: "run-1/a#2@3", Workflow: "demo", Node: "a", Prompt: "p", Dir: "/project",
-		Inputs: []agent.Input{{Name: "x", Value: json.Number("1")}}, Settings: map[string]any{"shell": "sh", "dir": "sub"},
+		Inputs: []agent.Input{{Name: "x", Value: json.Number("1")}}, Settings: map[string]any{"shell": "sh", "dir": "sub"}, Written: map[string]any{"shell": "sh", "dir": "${x}"},
 		Decide: []string{"yes"}, Output: workflow.Output{Mode: workflow.JSON}, Feedback: "wrong", Agent: set.Definitions()[0], Artifacts: "/files",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
