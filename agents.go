@@ -103,6 +103,13 @@ func (p *Project) importTarget() importer.Target {
 			}
 			return keys
 		},
+		Unenforced: func(d *agent.Definition) []string {
+			var problems []string
+			for _, problem := range set.CheckPermissions(d) {
+				problems = append(problems, problem.String())
+			}
+			return problems
+		},
 		Knows: func(name string) bool { return slices.Contains(set.Executors(), name) },
 		Takes: func(executor, setting string, value any) bool {
 			problems := set.ValidateSettings(&agent.Definition{Agent: executor}, map[string]any{setting: value})

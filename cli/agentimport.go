@@ -24,6 +24,8 @@ func (a *app) agentsImportVerb() *cobra.Command {
 		Short: "make agents of those of other programs",
 		Long: `Make agents in .hocket/agents of those that other programs keep in this project:
 ` + strings.Join(hocket.ImportFormats(), ", ") + `. What cannot be carried over is listed.
+An agent with a restriction that cannot be carried over is refused, and then the exit
+code is 1.
 It goes one way: the files of the other program are never changed.
 
 Imported again, an agent follows its source. One that was edited here is kept as
@@ -61,9 +63,14 @@ func (a *app) importAgents(f *importFlags) error {
 		return err
 	}
 	if a.json {
-		return a.printJSON(importLines(list))
+		err = a.printJSON(importLines(list))
+	} else {
+		err = a.print(a.drawImport(list, f))
 	}
-	return a.print(a.drawImport(list, f))
+	if err == nil && slices.ContainsFunc(list, func(o hocket.Imported) bool { return o.Action == hocket.ImportRefused }) {
+		err = exitError(exitFailed)
+	}
+	return err
 }
 
 // importFrom are the programs that --from names.

@@ -33,6 +33,7 @@ type Manifest struct {
 	files       []file
 	permissions map[Mode]values
 	powers      map[agent.Power]means
+	words       map[string]values // how a word of allow or deny is told; none: the list is
 	chosen      []choice
 	serverForms map[string]form // by "command" and "url": how a server of tools is written
 	newServers  bool            // a conversation that is taken up has those that it began with

@@ -274,11 +274,31 @@ func (p *permitting) list(written map[string]any, key string) {
 	switch {
 	case !isList:
 		p.problem(agent.Power(key), fmt.Sprintf("write a list of texts, in the words of %s", p.m.Name), "%s cannot be %s", key, workflow.FormatJSON(value))
+	case p.m.words[key] != nil && p.m.tellsAll(p.m.words[key], p.talks()):
+		for _, entry := range list {
+			said, _ := worded(map[string]any(p.m.words[key]), workflow.FormatText(entry)).(map[string]any)
+			p.values.add(said)
+		}
 	case len(list) > 0 && !p.m.tells(key, p.talks()):
 		p.problem(agent.Power(key), fmt.Sprintf("leave `%s` out, and say with read, write, shell and network what it may do", key), "%s does not support a list of what to %s%s", p.m.Name, key, p.here())
 	default:
 		p.values.add(values{key: list})
 	}
+}
+
+// worded puts a word into a value, in place of {word}.
+func worded(v any, word string) any {
+	switch v := v.(type) {
+	case string:
+		return strings.ReplaceAll(v, "{word}", word)
+	case map[string]any:
+		out := map[string]any{}
+		for key, member := range v {
+			out[strings.ReplaceAll(key, "{word}", word)] = worded(member, word)
+		}
+		return out
+	}
+	return v
 }
 
 // refuse is the failure of a task whose permissions the CLI cannot keep to.

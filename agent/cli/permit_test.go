@@ -52,9 +52,9 @@ func TestPermit(t *testing.T) {
 		{"gemini", `{"mode": "ask", "allow": ["x"]}`, "gemini does not support a list of what to allow in the mode ask"},
 
 		{"opencode", `{"mode": "read-only", "shell": "allow"}`, `read-only {"permission":{"*":"allow","bash":"allow","edit":"deny","external_directory":"deny","question":"deny"}}`},
-		{"opencode", `{"mode": "full", "network": "deny"}`, `full {"permission":{"*":"allow","question":"deny","webfetch":"deny","websearch":"deny"}}`},
+		{"opencode", `{"mode": "full", "network": "deny"}`, `full {"permission":{"*":"allow","codesearch":"deny","question":"deny","webfetch":"deny","websearch":"deny"}}`},
 		{"opencode", `{` + someTests + `}`, "opencode does not support patterns for `shell`"},
-		{"opencode", `{"deny": ["x"]}`, "opencode does not support a list of what to deny in the mode edit"},
+		{"opencode", `{"mode": "full", "allow": ["read"], "deny": ["*", "docs_*"]}`, `full {"permission":{"*":"deny","docs_*":"deny","question":"deny","read":"allow"}}`},
 
 		{"qwen", `{"mode": "full", "shell": "deny"}`, `full {"approval":"yolo","deny":["run_shell_command"]}`},
 		{"qwen", `{` + someTests + `}`, "qwen does not support patterns for `shell`"},

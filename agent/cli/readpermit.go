@@ -15,7 +15,7 @@ func (r *reader) permissions(n strictyaml.Node) {
 		return
 	}
 	m, names := n.Map(), map[string]bool{}
-	r.m.permissions, r.m.powers = map[Mode]values{}, map[agent.Power]means{}
+	r.m.permissions, r.m.powers, r.m.words = map[Mode]values{}, map[agent.Power]means{}, map[string]values{}
 	for _, mode := range []Mode{ReadOnly, Edit, Full, AskFirst} {
 		if entry := m.Get(string(mode)); entry.Exists() {
 			r.m.permissions[mode] = r.saying(entry, names)
@@ -24,6 +24,11 @@ func (r *reader) permissions(n strictyaml.Node) {
 	for _, power := range agent.Powers {
 		if entry := m.Get(string(power)); entry.Exists() {
 			r.m.powers[power] = r.means(entry.Map(), names)
+		}
+	}
+	for _, list := range []string{"allow", "deny"} {
+		if entry := m.Get(list); entry.Exists() {
+			r.m.words[list] = r.saying(entry, names)
 		}
 	}
 	m.Done()

@@ -91,13 +91,51 @@ func (r *reading) codex() {
 	effort, _ := r.get("model_reasoning_effort")
 	r.wish("effort", effort)
 	if r.values["sandbox_mode"] == "danger-full-access" {
-		r.get("sandbox_mode")
 		r.lose("sandbox_mode", "codex itself does not give it to an agent; write mode: full under permissions if it is to have it")
 	}
-	r.permits(modes{"read-only": readOnly, "workspace-write": edit}, "sandbox_mode")
+	r.permits("codex", "sandbox_mode")
+	r.codexPermissions()
 	r.servers("mcp_servers")
 	r.loseAll(forScreens, "nickname_candidates")
 	r.loseAll(noSkills, "skills")
-	r.loseAll("it is a setting of codex itself: write it into its own config.toml",
-		"approval_policy", "model_reasoning_summary", "model_verbosity", "personality", "service_tier", "features", "model_provider", "sandbox_workspace_write", "web_search")
+	r.loseAll(ofCodex, "model_reasoning_summary", "model_verbosity", "personality", "service_tier", "model_provider")
+}
+
+const ofCodex = "it is a setting of codex itself: write it into its own config.toml"
+
+// codexPermissions reads what bounds an agent besides its sandbox. What a file allows on
+// top of that is left behind, and what it takes away is denied or refused.
+func (r *reading) codexPermissions() {
+	switch policy := plain(r.values["approval_policy"]); policy {
+	case "", "never", "on-request", "on-failure": // inside of its sandbox codex does not ask
+		r.loseAll(ofCodex, "approval_policy")
+	default:
+		r.refuseFor("approval_policy", policy, "codex asks nobody about commands here")
+	}
+	if r.values["web_search"] == "disabled" || r.values["web_search"] == false {
+		r.denied = append(r.denied, "web_search")
+	}
+	sandbox, _ := r.values["sandbox_workspace_write"].(map[string]any)
+	if sandbox["network_access"] == false {
+		r.denied = append(r.denied, "web_search")
+	}
+	for _, key := range []string{"exclude_tmpdir_env_var", "exclude_slash_tmp"} {
+		if v, given := sandbox[key]; given && v != false {
+			r.refuseFor("sandbox_workspace_write."+key, plain(v), "there is no such permission for codex")
+		}
+	}
+	for _, key := range []string{"default_permissions", "permissions"} {
+		if v, given := r.values[key]; given {
+			r.refuseFor(key, plain(v), "profiles of permissions stay with codex")
+		}
+	}
+	for _, key := range []string{"features", "tools"} {
+		switches, _ := r.values[key].(map[string]any)
+		for _, name := range sorted(switches) {
+			if switches[name] == false {
+				r.denied = append(r.denied, name)
+			}
+		}
+	}
+	r.loseAll(ofCodex, "features", "tools", "sandbox_workspace_write", "web_search")
 }

@@ -3,7 +3,8 @@
 // nothing is ever written back.
 //
 // Files are read leniently, since they come from people who wrote them for another
-// program. What cannot be carried over is listed, key by key, with the reason.
+// program. What cannot be carried over is listed, key by key, with the reason. An agent
+// with a restriction that cannot be carried over is refused.
 //
 // An imported definition remembers the digests of its source and of itself, so that
 // a later import can tell which of the two has changed, and never replaces what
@@ -53,6 +54,9 @@ type Target struct {
 	Serves func(server string) bool
 	// Ignored are the keys of a definition that its executor ignores. Nil: none are.
 	Ignored func(d *agent.Definition) []string
+	// Unenforced are the permissions of a definition that its executor cannot enforce,
+	// each with what to write instead. Nil: it enforces all.
+	Unenforced func(d *agent.Definition) []string
 }
 
 // Formats are the programs whose agents can be read, sorted.

@@ -101,9 +101,24 @@ func copilotFiles(p Place) ([]string, error) {
 	return filesIn(p.FS, ".md", false, dir)
 }
 
+// codexFiles are the configuration and the files of agents. One that the configuration
+// names is read with its entry there, and not once more.
 func codexFiles(p Place) ([]string, error) {
+	const config = ".codex/config.toml"
 	files, err := filesIn(p.FS, ".toml", false, ".codex/agents")
-	return append(files, existing(p.FS, ".codex/config.toml")...), err
+	text, failed := readFile(p.FS, config)
+	if failed != nil {
+		return append(files, existing(p.FS, config)...), err
+	}
+	values, _ := readTOML(text)
+	agents, _ := values["agents"].(map[string]any)
+	for _, entry := range agents {
+		if members, _ := entry.(map[string]any); members != nil {
+			named := path.Join(path.Dir(config), plain(members["config_file"]))
+			files = slices.DeleteFunc(files, func(file string) bool { return file == named })
+		}
+	}
+	return append(files, config), err
 }
 
 func opencodeFiles(p Place) ([]string, error) {

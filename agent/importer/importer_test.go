@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/hocket-dev/hocket/agent"
-	"github.com/hocket-dev/hocket/agent/cli"
 	"github.com/hocket-dev/hocket/agent/importer"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -110,26 +109,6 @@ func TestWhatNobodyWouldKeepTo(t *testing.T) {
 	}
 }
 
-// An import gives an agent no more than it had: not where it may use no tool at all, nor
-// where a file asks for what its own program does not give.
-func TestNoMoreThanBefore(t *testing.T) {
-	for from, c := range map[string]struct{ file, text, want string }{
-		"claude":   {".claude/agents/a.md", "---\nname: a\ntools: []\n---\nYou.\n", "read-only"},
-		"gemini":   {".gemini/agents/a.md", "---\nname: a\ntools: []\n---\nYou.\n", "read-only"},
-		"opencode": {".opencode/agent/a.md", "---\ntools: {\"*\": false, bash: false}\n---\nYou.\n", "read-only"},
-		"qwen":     {".qwen/agents/a.md", "---\nname: a\ntools: []\napprovalMode: yolo\n---\nYou.\n", "read-only"},
-		"codex":    {".codex/agents/a.toml", "name = 'a'\ndeveloper_instructions = 'You.'\nsandbox_mode = 'danger-full-access'\n", ""},
-	} {
-		found, err := importer.Find(from, importer.Place{FS: files(c.file, c.text)}, target)
-		if err != nil || len(found) != 1 {
-			t.Fatalf("%s: %v, %v", from, found, err)
-		}
-		if got, _ := found[0].Agent.Permissions["mode"].(string); got != c.want {
-			t.Errorf("%s: the mode is %q, want %q", from, got, c.want)
-		}
-	}
-}
-
 func TestFormats(t *testing.T) {
 	for name, c := range map[string]struct {
 		from string
@@ -138,7 +117,7 @@ func TestFormats(t *testing.T) {
 		want string
 	}{
 		"claude": {"claude", false, files(
-			".claude/agents/deep/er/review.md", "---\nname: code-reviewer\ndescription: Use it when: code was written.\\nOften.\ntools: Read, Grep, Bash(git log:*, git diff)\ndisallowedTools: [WebFetch]\nmodel: inherit\neffort: high\npermissionMode: plan\nmaxTurns: 7\nmcpServers:\n  - docs\n  - tickets: {command: x, env: {TOKEN: abc}}\ncolor: red\nhooks: {}\nwhatever: 3\n---\n\nYou review.\n\n  - carefully\n",
+			".claude/agents/deep/er/review.md", "---\nname: code-reviewer\ndescription: Use it when: code was written.\\nOften.\ntools: Read, Grep, mcp__docs, mcp__tickets, Bash(git log:*, git diff)\ndisallowedTools: [WebFetch]\nmodel: inherit\neffort: high\npermissionMode: plan\nmaxTurns: 7\nmcpServers:\n  - docs\n  - tickets: {command: x, env: {TOKEN: abc}}\ncolor: red\nhooks: {}\nwhatever: 3\n---\n\nYou review.\n\n  - carefully\n",
 			".claude/agents/README.md", "# Our agents\n",
 			".claude/agents/anonymous.md", "---\ndescription: x\n---\nYou.\n",
 		), `# .claude/agents/README.md
@@ -167,7 +146,7 @@ prompt: |
 lost mcpServers: the configuration of servers stays behind, as it may hold secrets
 lost hooks: commands around an agent's steps are steps of a workflow here
 lost color: it is only about how the agent is shown
-lost tools: others than those for files, commands and the network are not taken away
+lost tools: only those for files, commands and the network are taken away; others do nothing by themselves
 lost server tickets: config.yml has none of this name; write it there under mcp, then name it under mcp of the agent
 lost whatever: it is not known what it means
 `},
@@ -199,7 +178,8 @@ lost temperature: the executor has no such setting
 			".codex/agents/scan.toml", "name = \"scan\"\ndescription = \"Scans\"\ndeveloper_instructions = \"\"\"\nYou scan.\nTwice.\n\"\"\"\nmodel = \"gpt-5.4\"\nmodel_reasoning_effort = \"high\"\nsandbox_mode = \"read-only\"\nnickname_candidates = [\"x\"]\nnew_key = 1979-05-27\n[mcp_servers.docs]\ncommand = \"x\"\n",
 			".codex/agents/empty.toml", "name = \"empty\"\n",
 			".codex/agents/bad.toml", "name = ",
-			".codex/config.toml", "model = \"x\"\n[agents]\nmax_threads = 4\n[agents.helper]\ndescription = \"Helps\"\nconfig_file = \"roles/helper.toml\"\n[agents.lost]\nconfig_file = \"/etc/passwd\"\n",
+			".codex/agents/twice.toml", "developer_instructions = \"You are one.\"\n",
+			".codex/config.toml", "model = \"x\"\n[agents]\nmax_threads = 4\n[agents.helper]\ndescription = \"Helps\"\nconfig_file = \"roles/helper.toml\"\n[agents.one]\nconfig_file = \"./agents/twice.toml\"\n[agents.lost]\nconfig_file = \"/etc/passwd\"\n",
 			".codex/roles/helper.toml", "developer_instructions = \"You help.\"\n",
 		), `# .codex/agents/bad.toml
 refused: it cannot be read as TOML
@@ -229,6 +209,11 @@ prompt: |
   You help.
 # .codex/config.toml
 refused: lost: its file /etc/passwd is elsewhere
+# .codex/config.toml
+name: one
+agent: codex
+prompt: |
+  You are one.
 `},
 		"opencode": {"opencode", false, files(
 			".opencode/agent/team/docs.md", "---\ndescription: Docs\nmode: subagent\nmodel: anthropic/claude-sonnet\ntemperature: 0.1\nsteps: 9\ntools: {bash: false, edit: true}\npermission:\n  edit: deny\n  webfetch: ask\n  bash: {\"*\": deny, \"ls*\": allow}\nreasoningEffort: low\n---\nYou write docs.\n",
@@ -241,14 +226,15 @@ description: Docs
 agent: opencode
 model: anthropic/claude-sonnet
 permissions:
-  mode: read-only
-  shell: deny
-max_turns: 9
+  mode: ask
+  network: ask
+  shell: {"*":"deny","ls*":"allow"}
+  write: deny
 prompt: |
   You write docs.
-lost permission.bash.ls*: a definition allows or denies a tool as a whole
 lost mode: a workflow can name every agent
 lost reasoningEffort: opencode sends it to the model as it is; no executor here does
+lost max_turns: the executor does not support it
 lost temperature: the executor has no such setting
 # .opencode/modes/plan.md
 refused: it is switched off
@@ -256,12 +242,13 @@ refused: it is switched off
 name: ask
 agent: opencode
 permissions:
+  allow: [read]
+  deny: ["*"]
   mode: read-only
   network: deny
   shell: deny
 prompt: |
   You ask.
-lost tools: others than those for files, commands and the network are not taken away
 # opencode.jsonc
 refused: odd: the file of its prompt, ../x, is elsewhere
 `},
@@ -274,9 +261,12 @@ description: None
 agent: copilot
 permissions:
   mode: read-only
+  network: deny
+  read: deny
+  shell: deny
 prompt: |
   You.
-lost tools: an agent without any tool can only be bounded to looking here
+lost tools: only those for files, commands and the network are taken away; others do nothing by themselves
 # .github/agents/plan.agent.md
 name: plan
 description: Plans
@@ -284,7 +274,6 @@ agent: copilot
 model: a
 mcp: [docs]
 permissions:
-  allow: [docs/*]
   mode: read-only
   network: deny
   shell: deny
@@ -297,7 +286,7 @@ lost models: an agent has one model
 lost mcp-servers: the configuration of servers stays behind, as it may hold secrets
 lost target: a definition serves wherever hocket runs
 lost argument-hint: it is only about how the agent is shown
-lost tools: others than those for files, commands and the network are not taken away
+lost tools: only those for files, commands and the network are taken away; others do nothing by themselves
 `},
 		"copilot, of the user": {"copilot", true, files(".copilot/agents/me.md", "---\ndescription: Me\n---\nYou.", ".github/agents/not.md", "---\ndescription: x\n---\nx"), `# .copilot/agents/me.md
 name: me
@@ -324,12 +313,10 @@ name: q
 description: Q
 agent: qwen
 model: qwen3
-mcp: [s]
 permissions:
-  mode: edit
+  mode: read-only
   network: deny
   shell: deny
-  write: deny
 timeout: 10m0s
 max_turns: 4
 prompt: |
@@ -338,7 +325,8 @@ lost runConfig.extra: it is not known what it means
 lost mcpServers: the configuration of servers stays behind, as it may hold secrets
 lost executor: say under agent what does the work
 lost modelConfig: the executor has no such setting
-lost tools: others than those for files, commands and the network are not taken away
+lost tools: only those for files, commands and the network are taken away; others do nothing by themselves
+lost server s: the agent may not use all of its tools, and a definition gives all of them
 `},
 		"none": {"claude", false, files(), ""},
 	} {
@@ -391,29 +379,4 @@ func FuzzFind(f *testing.F) {
 			}
 		}
 	})
-}
-
-// Tools of other programs become the words that mean the same for all agents.
-func TestToolsAsPowers(t *testing.T) {
-	target := importer.Target{Knows: func(string) bool { return true }}
-	for _, c := range []struct{ from, file, keys, want string }{
-		{"claude", ".claude/agents/a.md", "tools: Read, Bash, WebFetch, WebSearch", `{"mode":"read-only","network":"allow","shell":"allow"}`},
-		{"claude", ".claude/agents/a.md", "tools: Read, Write, WebFetch", `{"allow":["WebFetch"],"mode":"edit","shell":"deny"}`},
-		{"claude", ".claude/agents/a.md", "tools: Read, Bash\npermissionMode: default", `{"mode":"ask","network":"deny","write":"deny"}`},
-		{"claude", ".claude/agents/a.md", "disallowedTools: Bash, WebFetch, WebSearch, Task", `{"deny":["Task"],"network":"deny","shell":"deny"}`},
-		{"claude", ".claude/agents/a.md", "disallowedTools: Bash(rm *)", `{"deny":["Bash(rm *)"]}`},
-		{"gemini", ".gemini/agents/a.md", "description: A\ntools: [read_file, run_shell_command]", `{"mode":"read-only","network":"deny","shell":"allow"}`},
-		{"qwen", ".qwen/agents/a.md", "description: A\ndisallowedTools: [run_shell_command, web_fetch]", `{"network":"deny","shell":"deny"}`},
-	} {
-		found, err := importer.Find(c.from, importer.Place{FS: files(c.file, "---\nname: a\n"+c.keys+"\n---\nYou.\n")}, target)
-		if err != nil || len(found) != 1 || found[0].Refuse != "" {
-			t.Fatalf("%s: %v, %v", c.keys, found, err)
-		}
-		if got := workflow.FormatJSON(found[0].Agent.Permissions); got != c.want {
-			t.Errorf("%s: %s\ngot  %s\nwant %s", c.from, c.keys, got, c.want)
-		}
-		if problems := cli.New(cli.Options{Builtin: c.from}).Traits().Permissions(found[0].Agent.Permissions); len(problems) > 0 {
-			t.Errorf("%s: %s: cannot be kept to: %v", c.from, c.keys, problems)
-		}
-	}
 }

@@ -46,12 +46,16 @@ func (r *reading) model(key string, usual ...string) {
 // Only their names are kept.
 func (r *reading) servers(key string) {
 	v, _ := r.get(key)
+	if r.partial == nil {
+		r.partial = map[string]bool{}
+	}
 	configured := false
 	add := func(name string) { r.agent.Servers = append(r.agent.Servers, text(name)) }
 	byName := func(m map[string]any) {
 		for _, name := range sorted(m) {
 			add(name)
 			configured = true
+			r.partial[text(name)] = r.partial[text(name)] || someTools(m[name])
 		}
 	}
 	switch v := v.(type) {
@@ -78,23 +82,11 @@ func (r *reading) servers(key string) {
 	}
 }
 
-// tools reads the tools of its program that an agent may use. One that may use none has
-// no more than it needs to look.
-func (r *reading) tools() {
-	if list, given := r.values["tools"].([]any); given && len(list) == 0 {
-		r.get("tools")
-		r.lose("tools", "an agent without any tool can only be bounded to looking here")
-		r.bare = true
-		return
-	}
-	r.onlyTools("tools")
-}
-
 func readClaude(r *reading) {
 	r.named(true)
 	r.agent.Description = strings.ReplaceAll(r.agent.Description, `\n`, "\n")
-	r.tools()
-	r.permits(modes{"plan": readOnly, "acceptEdits": edit, "bypassPermissions": full, "default": ask, "manual": ask}, "permissionMode")
+	r.onlyTools("tools")
+	r.permits("claude", "permissionMode")
 	r.denies("disallowedTools")
 	r.model("model", "inherit")
 	effort, _ := r.get("effort")
@@ -114,9 +106,9 @@ func readClaude(r *reading) {
 
 func readQwen(r *reading) {
 	r.named(true)
-	r.tools()
-	r.permits(modes{"plan": readOnly, "auto-edit": edit, "auto_edit": edit, "yolo": full, "default": ask}, "approvalMode")
-	r.permits(modes{"plan": readOnly, "acceptEdits": edit, "bypassPermissions": full, "default": ask}, "permissionMode")
+	r.onlyTools("tools")
+	r.permits("qwen", "approvalMode")
+	r.permits("qwen", "permissionMode")
 	r.denies("disallowedTools")
 	r.model("model", "inherit")
 	if old, ok := r.values["modelConfig"].(map[string]any); ok && r.agent.Model == "" {
@@ -184,7 +176,7 @@ func readCopilot(r *reading) {
 		r.lose("name", fmt.Sprintf("%q is a title; the agent is called by its file, as --agent of copilot takes it", r.agent.Name))
 		r.agent.Name = r.id
 	}
-	r.tools()
+	r.onlyTools("tools")
 	r.model("model")
 	if models := r.words("models"); len(models) > 0 {
 		if r.agent.Model == "" {
@@ -212,10 +204,12 @@ func readCursor(r *reading) {
 		r.agent.Model = ""
 		r.lose("model", "fast is no name of a model elsewhere")
 	}
-	if v, ok := r.get("readonly"); ok && v == true {
-		r.mode(readOnly)
-	} else if ok && v != nil && v != false {
-		r.lose("readonly", "it is neither true nor false")
+	switch v, _ := r.get("readonly"); v {
+	case nil, false:
+	case true:
+		r.mode = readOnly
+	default:
+		r.refuseFor("readonly", plain(v), "it is neither true nor false")
 	}
 	r.loseAll(noBehind, "is_background")
 }
@@ -235,7 +229,7 @@ func readGemini(_ fs.FS, file string, text []byte) []*reading {
 		return []*reading{r}
 	}
 	r.named(true)
-	r.tools()
+	r.onlyTools("tools")
 	r.servers("mcp_servers")
 	r.servers("mcpServers")
 	r.model("model", "inherit")

@@ -1,45 +1,85 @@
 package importer
 
 import (
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // readOpencode reads a Markdown file of one agent, or the configuration, which may
-// hold several.
+// hold several. What the configuration denies to all agents is denied to each.
 func readOpencode(fsys fs.FS, file string, text []byte) []*reading {
+	common, wrong := commonRules(fsys, file)
 	if strings.HasSuffix(file, ".md") {
 		r := newReading(file, text)
 		r.id = opencodeName(file)
 		if r.refuse == "" {
-			r.opencode()
+			r.refuse = wrong
+			r.opencode(common)
 		}
 		return []*reading{r}
 	}
-	doc := strictyaml.Read(file, plainJSON(text))
-	if !doc.Readable() || doc.Failed() || !doc.Root().IsMap() {
-		return []*reading{{refuse: "it cannot be read as JSON", digest: digestOf(text)}}
+	root, ok := readConfig(file, text)
+	if !ok {
+		return []*reading{{refuse: noJSON, digest: digestOf(text)}}
 	}
-	config, _ := doc.Root().Value().(map[string]any)
 	var list []*reading
 	for _, key := range []string{"agent", "agents", "mode"} {
-		agents, _ := config[key].(map[string]any)
-		for _, name := range sorted(agents) {
-			values, ok := agents[name].(map[string]any)
-			if !ok {
+		agents := root.Map().Peek(key)
+		if !agents.IsMap() {
+			continue
+		}
+		for _, e := range agents.Map().Entries() {
+			if !e.Value.IsMap() {
 				continue
 			}
-			r := ofValues(name, values)
-			r.opencode()
+			r := &reading{id: e.Name, refuse: wrong, digest: digestOf([]byte(workflow.FormatJSON(e.Value.Value())))}
+			r.take(e.Value)
+			r.opencode(common)
 			r.included(fsys, path.Dir(file))
 			list = append(list, r)
 		}
 	}
+	slices.SortStableFunc(list, func(a, b *reading) int { return strings.Compare(a.id, b.id) })
 	return list
+}
+
+const noJSON = "it cannot be read as JSON"
+
+// readConfig reads a configuration of opencode.
+func readConfig(file string, text []byte) (strictyaml.Node, bool) {
+	doc := strictyaml.Read(file, plainJSON(text))
+	return doc.Root(), doc.Readable() && !doc.Failed() && doc.Root().IsMap()
+}
+
+// commonRules are those that the configurations beside a file have for all agents. The
+// second result says why they cannot be known.
+func commonRules(fsys fs.FS, file string) (rules []rule, wrong string) {
+	configs := []string{"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"}
+	if home := ".config/opencode/"; strings.HasPrefix(file, home) {
+		configs = []string{home + "opencode.json", home + "opencode.jsonc"}
+	}
+	for _, name := range existing(fsys, configs...) {
+		text, err := readFile(fsys, name)
+		if err != nil {
+			return nil, name + " may deny something to all agents: " + err.Error()
+		}
+		root, ok := readConfig(name, text)
+		if !ok {
+			return nil, name + " may deny something to all agents: " + noJSON
+		}
+		r := &reading{}
+		r.take(root)
+		if rules = append(rules, r.rules()...); r.refuse != "" {
+			return nil, name + ": " + r.refuse
+		}
+	}
+	return rules, ""
 }
 
 // opencodeName is what opencode calls the agent of a file: its path below the
@@ -54,7 +94,7 @@ func opencodeName(file string) string {
 	return path.Base(strings.TrimSuffix(file, ".md"))
 }
 
-func (r *reading) opencode() {
+func (r *reading) opencode(common []rule) {
 	r.named(false)
 	for _, key := range []string{"disable", "disabled"} {
 		if v, _ := r.get(key); v == true {
@@ -79,9 +119,10 @@ func (r *reading) opencode() {
 	if old := r.count("maxSteps"); r.agent.MaxTurns == 0 {
 		r.agent.MaxTurns = old
 	}
-	r.switchedTools()
-	r.allowances("permission")
-	r.allowances("permissions")
+	if len(common) > 0 {
+		r.digest = digestOf(fmt.Append([]byte(r.digest), common))
+	}
+	r.settleRules(append(slices.Clone(common), r.rules()...))
 	r.loseAll("a workflow can name every agent", "mode")
 	r.loseAll(forScreens, "color", "hidden")
 	r.loseAll("fields of requests stay with the program", "options", "request")
@@ -90,73 +131,6 @@ func (r *reading) opencode() {
 			r.get(key)
 			r.lose(key, "opencode sends it to the model as it is; no executor here does")
 		}
-	}
-}
-
-// switchedTools reads the old map of tools that are on or off.
-func (r *reading) switchedTools() {
-	if _, isMap := r.values["tools"].(map[string]any); !isMap {
-		r.tools()
-		return
-	}
-	v, _ := r.get("tools")
-	switches, _ := v.(map[string]any)
-	if switches["*"] == false {
-		for _, name := range sorted(switches) {
-			if switches[name] == true {
-				r.only = append(r.only, name)
-			}
-		}
-		r.bare = len(r.only) == 0
-		return
-	}
-	for _, name := range sorted(switches) {
-		if switches[name] == false {
-			r.denied = append(r.denied, name)
-		}
-	}
-}
-
-// allowances reads what an agent may do: one word for all, or words by tool.
-func (r *reading) allowances(key string) {
-	v, _ := r.get(key)
-	switch v := v.(type) {
-	case nil:
-	case string:
-		r.allowance(key, "*", v)
-	case map[string]any:
-		for _, tool := range sorted(v) {
-			r.allowance(key, tool, v[tool])
-		}
-	default:
-		r.lose(key, "it is neither a word nor a map")
-	}
-}
-
-func (r *reading) allowance(key, tool string, v any) {
-	patterns, isMap := v.(map[string]any)
-	if isMap {
-		for _, pattern := range sorted(patterns) {
-			if pattern == "*" {
-				r.allowance(key, tool, patterns[pattern])
-			} else {
-				r.lose(key+"."+tool+"."+pattern, "a definition allows or denies a tool as a whole")
-			}
-		}
-		return
-	}
-	switch {
-	case v == "ask":
-		r.mode(ask)
-	case tool == "*" && v == "allow":
-		r.mode(full)
-	case tool == "*" && v == "deny":
-		r.mode(readOnly)
-	case v == "allow":
-	case v == "deny":
-		r.denied = append(r.denied, tool)
-	default:
-		r.lose(key+"."+tool, "it is neither ask, allow nor deny")
 	}
 }
 

@@ -3,32 +3,32 @@ package importer
 import (
 	"slices"
 	"strings"
+
+	"github.com/hocket-dev/hocket/agent"
 )
 
-// How much an agent may do. The words are those of definitions.
-const (
-	readOnly = "read-only"
-	edit     = "edit"
-	full     = "full"
-	ask      = "ask"
-)
-
-// modes are the words of a program for how much an agent may do, and ours.
-type modes map[string]string
-
-// permits reads how much an agent may do.
-func (r *reading) permits(known modes, key string) {
-	word := r.text(key)
-	switch mode := known[word]; {
-	case word == "":
-	case mode == "":
-		r.lose(key, "there is nothing like "+word+" here")
-	default:
-		r.mode(mode)
+// permits reads a mode of its program. Of two that a file has, the narrower counts.
+func (r *reading) permits(from, key string) {
+	v, given := r.get(key)
+	if !given || v == nil {
+		return
+	}
+	word, _ := v.(string)
+	mode, known := vocabularies[from].modes[word]
+	switch order := []string{readOnly, ask, edit, full}; {
+	case !known:
+		r.refuseFor(key, plain(v), "it is not known what that allows")
+	case mode != "" && (r.mode == "" || slices.Index(order, mode) < slices.Index(order, r.mode)):
+		r.mode = mode
 	}
 }
 
-func (r *reading) mode(mode string) { r.permission("mode", mode) }
+// refuseFor refuses the agent: it must not be without something that bounds it.
+func (r *reading) refuseFor(key, value, reason string) {
+	if r.refuse == "" {
+		r.refuse = "its `" + key + ": " + value + "` cannot be carried over: " + reason
+	}
+}
 
 func (r *reading) permission(key string, value any) {
 	if r.agent.Permissions == nil {
@@ -37,132 +37,159 @@ func (r *reading) permission(key string, value any) {
 	r.agent.Permissions[key] = value
 }
 
-// onlyTools reads the tools of its program that an agent may use.
+// deny takes a power away. To an agent that asks nobody, no writing means read-only.
+func (r *reading) deny(power agent.Power) {
+	if power == agent.MayWrite && r.mode != ask && r.mode != full {
+		r.mode = readOnly
+		return
+	}
+	r.permission(string(power), "deny")
+}
+
+// onlyTools reads the tools of its program that an agent may use. One that names none may
+// use none; one that does not say may use all.
 func (r *reading) onlyTools(key string) {
-	if list := r.words(key); !slices.Contains(list, "*") && !slices.Contains(list, "all") {
+	if _, given := r.values[key]; !given {
+		return
+	}
+	list := r.words(key)
+	if r.limited = !slices.Contains(list, "*") && !slices.Contains(list, "all"); r.limited {
 		r.only = list
 	}
 }
 
 // denies reads a list of what an agent may not do, in the words of its program.
-func (r *reading) denies(key string) { r.denied = append(r.denied, r.words(key)...) }
-
-// The tools of all programs with which files are read and changed, and commands are
-// run. Their names do not collide; what an entry says behind a bracket narrows it
-// further.
-var (
-	readers = strings.Fields("read grep glob ls list search view read_file read_many_files list_directory grep_search search_file_content")
-	writers = strings.Fields("edit write multiedit notebookedit patch write_file replace edit_file")
-	runners = strings.Fields("bash shell execute run_shell_command")
-)
-
-// fetchers are all tools of a program that reach into the network.
-var fetchers = map[string][]string{
-	"claude": {"webfetch", "websearch"}, "opencode": {"webfetch", "websearch"}, "gemini": {"web_fetch", "google_web_search"},
-	"qwen": {"web_fetch"}, "copilot": {"web"},
-}
-
-func among(tools, kind []string) bool {
-	return slices.ContainsFunc(tools, func(tool string) bool {
-		name, _, _ := strings.Cut(strings.ToLower(tool), "(")
-		return slices.Contains(kind, name)
-	})
-}
-
-// whole says whether tools hold some of a kind without narrowing it.
-func whole(tools, kind []string) bool {
-	return slices.ContainsFunc(tools, func(tool string) bool { return slices.Contains(kind, strings.ToLower(tool)) })
-}
-
-// all says whether tools hold every one of a kind; false also of a kind that is empty.
-func all(tools, kind []string) bool {
-	return len(kind) > 0 && !slices.ContainsFunc(kind, func(name string) bool { return !whole(tools, []string{name}) })
-}
-
-func without(tools []string, kinds ...[]string) []string {
-	return slices.DeleteFunc(slices.Clone(tools), func(tool string) bool {
-		return slices.ContainsFunc(kinds, func(kind []string) bool { return whole([]string{tool}, kind) })
-	})
-}
-
-// listing are the programs that can be told what to allow and deny, tool by tool.
-var listing = []string{"claude", "copilot"}
-
-// settlePermissions says as permissions which of its program's own tools an agent may
-// use: in the words that are the same for all agents where these mean just that, else
-// tool by tool, or by a mode that allows no more.
-func (r *reading) settlePermissions(from string) {
-	if len(r.only) > 0 {
-		r.settleTools(from)
-	}
-	denied := r.denied
-	if whole(denied, runners) {
-		r.permission("shell", "deny")
-		denied = without(denied, runners)
-	}
-	if all(denied, fetchers[from]) {
-		r.permission("network", "deny")
-		denied = without(denied, fetchers[from])
-	}
+func (r *reading) denies(key string) {
+	written, lost := r.values[key], len(r.lost)
+	list := r.words(key)
 	switch {
-	case len(denied) == 0:
-	case slices.Contains(listing, from):
-		r.permission("deny", anys(denied))
+	case len(r.lost) > lost:
+		r.refuseFor(key, plain(written), r.lost[lost].Reason)
+	case slices.Contains(list, "*") || slices.Contains(list, "all"):
+		r.limited, r.only = true, nil
 	default:
-		if among(denied, writers) {
-			r.mode(readOnly)
-		}
-		if among(denied, runners) {
-			r.permission("shell", "deny")
-		}
-		for _, tool := range without(denied, writers, runners) {
-			if !among([]string{tool}, writers) && !among([]string{tool}, runners) {
-				r.lose("deny "+tool, "there is nothing like it for tools of "+from+" alone")
-			}
-		}
+		r.denied = append(r.denied, list...)
 	}
 }
 
-// settleTools says what an agent may do that has some tools only. Where it asks a
-// person, or its program keeps it from changing anything, having a tool allows nothing.
-func (r *reading) settleTools(from string) {
-	_, given := r.agent.Permissions["mode"]
-	if !given {
-		r.mode(readOnly)
-		if among(r.only, writers) {
-			r.mode(edit)
-		}
+// settlePermissions says what an agent may do in the words that are the same for all
+// agents where these mean just that, else in those of its program. It never permits
+// more: what a definition without permissions may not do is allowed only where the
+// program would not ask for it either.
+func (r *reading) settlePermissions(from string) {
+	v := vocabularies[from]
+	if r.limited {
+		r.settleTools(&v)
 	}
-	asks := given && r.agent.Permissions["mode"] == any(ask)
-	bound := asks || given && r.agent.Permissions["mode"] == any(readOnly)
-	if !among(r.only, writers) && r.agent.Permissions["mode"] != any(readOnly) {
-		r.permission("write", "deny")
+	r.settleDenied(&v, from)
+	if r.mode != "" {
+		r.permission("mode", r.mode)
 	}
-	r.settleKind("shell", among(r.only, runners), whole(r.only, runners) && !bound)
-	if kind := fetchers[from]; len(kind) > 0 {
-		r.settleKind("network", among(r.only, kind), all(r.only, kind) && !bound)
-	}
-	left := without(r.only, readers, writers, runners)
-	if r.agent.Permissions["network"] == any("allow") {
-		left = without(left, fetchers[from])
-	}
-	switch {
-	case slices.Contains(listing, from) && len(left) > 0 && !asks:
-		r.permission("allow", anys(left))
-	case among(left, runners) && !asks:
-		r.lose("tools", "some commands cannot be allowed here: decide yourself whether all are, with `shell: allow`")
-	}
-	r.lose("tools", "others than those for files, commands and the network are not taken away")
 }
 
-// settleKind denies what an agent has no tool for, and allows what it has all tools for.
-func (r *reading) settleKind(power string, some, every bool) {
+// settleTools settles the permissions of an agent that has some tools only. Having one
+// allows its use only if the program does not ask for anything.
+func (r *reading) settleTools(v *vocabulary) {
+	free := r.mode == full // which would also allow tools that it does not have
 	switch {
-	case every:
-		r.permission(power, "allow")
-	case !some:
-		r.permission(power, "deny")
+	case !v.among(r.only, agent.MayWrite):
+		if free {
+			r.mode = ""
+		}
+		r.deny(agent.MayWrite)
+	case free || r.mode == "":
+		r.mode = edit
 	}
+	var allow []string
+	asking := false
+	for _, power := range []agent.Power{agent.MayRead, agent.MayRun, agent.MayReach} {
+		switch has := v.among(r.only, power); {
+		case len(v.tools[power]) == 0, power == agent.MayRead && has:
+		case !has:
+			r.deny(power)
+		case free && v.whole(r.only, power):
+			r.permission(string(power), "allow")
+		case r.mode != ask:
+			few := slices.DeleteFunc(slices.Clone(r.only), func(tool string) bool {
+				p, known := v.power(tool)
+				return !known || p != power || !free && !narrowed(tool)
+			})
+			allow, asking = append(allow, few...), asking || len(few) == 0
+		}
+	}
+	if len(allow) > 0 {
+		r.permission("allow", anys(allow))
+	}
+	if asking {
+		r.lose("tools", "what its program would ask for is refused; allow it with `shell: allow` or `network: allow` under permissions")
+	}
+	r.lose("tools", "only those for files, commands and the network are taken away; others do nothing by themselves")
+}
+
+// settleDenied settles what an agent may not do. Where the executor does not take the
+// words of the program, all of a power is denied in place of a part.
+func (r *reading) settleDenied(v *vocabulary, from string) {
+	var words []string
+	for _, tool := range r.denied {
+		switch power, known := v.power(tool); {
+		case power != inert && (v.whole(r.denied, power) && !narrowed(tool) || !v.lists):
+			r.deny(power)
+		case v.lists:
+			words = append(words, tool)
+		case !known:
+			r.refuseFor("deny", tool, "there is no such permission for "+from)
+		}
+	}
+	if len(words) > 0 {
+		r.permission("deny", anys(words))
+	}
+}
+
+// settleServers keeps the servers that the project has, as far as the agent may use all
+// of their tools: a definition cannot name some.
+func (r *reading) settleServers(target Target) {
+	var kept []string
+	for _, name := range r.agent.Servers {
+		switch {
+		case r.partial[name] || r.limited && !slices.ContainsFunc(r.only, func(tool string) bool { return isServer(tool, name) }):
+			r.lose("server "+name, "the agent may not use all of its tools, and a definition gives all of them")
+		case target.Serves == nil || !target.Serves(name):
+			r.lose("server "+name, "config.yml has none of this name; write it there under mcp, then name it under mcp of the agent")
+		default:
+			kept = append(kept, name)
+		}
+	}
+	r.agent.Servers = kept
+}
+
+// isServer says whether a word of a list of tools means all tools of a server, in one of
+// the ways in which programs write it.
+func isServer(word, server string) bool {
+	return slices.Contains([]string{"mcp__" + server, "mcp__" + server + "__*", "mcp_" + server + "_*", "mcp_*", server + "/*", server + "_*"}, word)
+}
+
+// someTools says whether the configuration of a server gives some of its tools only, or
+// none.
+func someTools(config any) bool {
+	members, _ := config.(map[string]any)
+	if members["enabled"] == false || members["disabled"] == true {
+		return true
+	}
+	for _, key := range []string{"enabled_tools", "disabled_tools", "include_tools", "exclude_tools", "includeTools", "excludeTools"} {
+		if members[key] != nil {
+			return true
+		}
+	}
+	tools, listed := members["tools"]
+	return listed && !slices.Equal(asTexts(tools), []string{"*"})
+}
+
+func asTexts(v any) (list []string) {
+	entries, _ := v.([]any)
+	for _, e := range entries {
+		list = append(list, plain(e))
+	}
+	return list
 }
 
 func anys(list []string) []any {
@@ -173,4 +200,14 @@ func anys(list []string) []any {
 		}
 	}
 	return out
+}
+
+// enforced refuses an agent whose permissions its executor cannot enforce.
+func (r *reading) enforced(target Target) {
+	if target.Unenforced == nil || r.refuse != "" {
+		return
+	}
+	if problems := target.Unenforced(&r.agent); len(problems) > 0 {
+		r.refuse = "its permissions cannot be enforced: " + strings.Join(problems, "; ")
+	}
 }

@@ -21,15 +21,19 @@ type reading struct {
 	id     string // the name that its file gives it
 	keys   []string
 	values map[string]any
+	nodes  map[string]strictyaml.Node // the values where their order counts
 	body   string
 	digest string
 	lost   []Lost
 	refuse string
 	agent  agent.Definition
 	wishes map[string]any // settings, if the executor takes them
-	only   []string       // tools of its program that it may use; none: all
-	denied []string       // tools of its program that it may not use
-	bare   bool           // it may use none
+
+	mode    string          // how much it may do, in our words; "" it does not say
+	limited bool            // it may use only some tools of its program:
+	only    []string        // these
+	denied  []string        // tools of its program that it may not use
+	partial map[string]bool // servers of which it may use some tools only
 }
 
 // newReading reads a Markdown file with its keys in front.
@@ -65,12 +69,12 @@ func ofValues(id string, values map[string]any) *reading {
 }
 
 func (r *reading) take(root strictyaml.Node) {
-	r.values = map[string]any{}
+	r.values, r.nodes = map[string]any{}, map[string]strictyaml.Node{}
 	for _, e := range root.Map().Entries() {
 		if _, twice := r.values[e.Name]; !twice {
 			r.keys = append(r.keys, e.Name)
 		}
-		r.values[e.Name] = e.Value.Value()
+		r.values[e.Name], r.nodes[e.Name] = e.Value.Value(), e.Value
 	}
 }
 
@@ -130,11 +134,8 @@ func quoteLines(front []byte) []byte {
 
 // found ends the reading.
 func (r *reading) found(from, file string, user bool, target Target) Found {
-	f := Found{From: from, File: file, User: user, Digest: r.digest, Refuse: r.refuse}
-	if f.Refuse != "" {
-		if f.shared() && r.id != "" {
-			f.Refuse = r.id + ": " + f.Refuse
-		}
+	f := Found{From: from, File: file, User: user, Digest: r.digest}
+	if f.Refuse = r.refusal(&f); f.Refuse != "" {
 		return f
 	}
 	if r.agent.Prompt = text(r.body); r.agent.Prompt != "" {
@@ -150,8 +151,9 @@ func (r *reading) found(from, file string, user bool, target Target) Found {
 		r.lose("agent", "nothing here is called "+from+", so the definition does not name an executor")
 	}
 	r.settlePermissions(from)
-	if r.bare {
-		r.mode(readOnly)
+	r.enforced(target)
+	if f.Refuse = r.refusal(&f); f.Refuse != "" {
+		return f
 	}
 	r.settleServers(target)
 	r.settleBounds(target)
@@ -171,18 +173,12 @@ func (r *reading) found(from, file string, user bool, target Target) Found {
 	return f
 }
 
-// settleServers keeps the servers that the project has. An agent that names another
-// one could not run.
-func (r *reading) settleServers(target Target) {
-	var kept []string
-	for _, name := range r.agent.Servers {
-		if target.Serves != nil && target.Serves(name) {
-			kept = append(kept, name)
-		} else {
-			r.lose("server "+name, "config.yml has none of this name; write it there under mcp, then name it under mcp of the agent")
-		}
+// refusal is why the agent cannot be imported; of a file with several it says which.
+func (r *reading) refusal(f *Found) string {
+	if r.refuse != "" && f.shared() && r.id != "" {
+		return r.id + ": " + r.refuse
 	}
-	r.agent.Servers = kept
+	return r.refuse
 }
 
 // settleBounds removes keys that the executor does not support: a definition that has

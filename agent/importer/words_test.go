@@ -1,0 +1,272 @@
+package importer_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/cli"
+	"github.com/hocket-dev/hocket/agent/importer"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// places are where the agent of a test is, and what stands around its keys.
+var places = map[string]struct{ file, before, after string }{
+	"claude":   {".claude/agents/a.md", "---\nname: a\n", "\n---\nYou.\n"},
+	"codex":    {".codex/agents/a.toml", "name = 'a'\ndeveloper_instructions = 'You.'\n", ""},
+	"copilot":  {".github/agents/a.md", "---\nname: a\n", "\n---\nYou.\n"},
+	"cursor":   {".cursor/agents/a.md", "---\nname: a\n", "\n---\nYou.\n"},
+	"gemini":   {".gemini/agents/a.md", "---\nname: a\n", "\n---\nYou.\n"},
+	"opencode": {".opencode/agent/a.md", "---\n", "\n---\nYou.\n"},
+	"qwen":     {".qwen/agents/a.md", "---\nname: a\n", "\n---\nYou.\n"},
+}
+
+// imported is an agent with some keys, for the real executors.
+func imported(t *testing.T, from, keys string, more ...string) importer.Found {
+	t.Helper()
+	target := importer.Target{
+		Knows:  func(name string) bool { return name != "cursor" },
+		Serves: func(string) bool { return true },
+		Unenforced: func(d *agent.Definition) (list []string) {
+			if d.Agent == "" {
+				return nil
+			}
+			for _, problem := range cli.New(cli.Options{Builtin: d.Agent}).Traits().Permissions(d.Permissions) {
+				list = append(list, problem.String())
+			}
+			return list
+		},
+	}
+	p := places[from]
+	found, err := importer.Find(from, importer.Place{FS: files(append(more, p.file, p.before+keys+p.after)...)}, target)
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%s: %v, %v", keys, found, err)
+	}
+	return found[0]
+}
+
+// may says what an imported agent may do unasked, of the power of a tool.
+func may(f importer.Found, power agent.Power) bool {
+	if p, named := f.Agent.Permissions[string(power)]; named {
+		return p != "deny" && p != "ask"
+	}
+	return power != agent.MayWrite || f.Agent.Permissions["mode"] != "read-only"
+}
+
+// only and denying are how each program lists the tools of an agent; "" it does not.
+var (
+	only = map[string]string{
+		"claude": "tools: [WORD]", "copilot": "tools: [WORD]", "gemini": "tools: [WORD]", "qwen": "tools: [WORD]",
+		"opencode": "tools: {\"*\": false, WORD: true}",
+	}
+	denying = map[string]string{
+		"claude": "disallowedTools: [WORD]", "qwen": "disallowedTools: [WORD]", "opencode": "permission: {WORD: deny}", "codex": "[features]\nWORD = false",
+	}
+)
+
+// Every tool of every program, in a list of what an agent may use and in one of what it
+// may not.
+func TestToolWords(t *testing.T) {
+	for _, from := range importer.Formats() {
+		for power, words := range importer.Tools(from) {
+			for _, word := range words {
+				t.Run(from+"/"+word, func(t *testing.T) {
+					if keys := strings.ReplaceAll(only[from], "WORD", word); keys != "" {
+						f := imported(t, from, keys)
+						for _, other := range agent.Powers {
+							if f.Refuse != "" || other != power && other != agent.MayRead && may(f, other) {
+								t.Errorf("%s: may %s: %q %v", keys, other, f.Refuse, f.Agent.Permissions)
+							}
+						}
+						if read := power == agent.MayRead; may(f, agent.MayRead) != read && from != "opencode" { // which has it word by word
+							t.Errorf("%s: read should be %v: %v", keys, read, f.Agent.Permissions)
+						}
+					}
+					if keys := strings.ReplaceAll(denying[from], "WORD", word); keys != "" {
+						f := imported(t, from, keys)
+						words, _ := f.Agent.Permissions["deny"].([]any)
+						if f.Refuse != "" || !slices.Contains(words, any(word)) && (power == "" || may(f, power)) {
+							t.Errorf("%s: still may: %q %v", keys, f.Refuse, f.Agent.Permissions)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// permissionRows are the other words for what an agent may do: what a definition says in
+// their place, or why the agent is refused.
+var permissionRows = []struct{ from, keys, want string }{
+	{"claude", "permissionMode: plan", `{"mode":"read-only"}`},
+	{"claude", "permissionMode: dontAsk", `{"mode":"read-only"}`},
+	{"claude", "permissionMode: acceptEdits", `{"mode":"edit"}`},
+	{"claude", "permissionMode: bypassPermissions", `{"mode":"full"}`},
+	{"claude", "permissionMode: default", `{"mode":"ask"}`},
+	{"claude", "permissionMode: manual", `{"mode":"ask"}`},
+	{"claude", "permissionMode: auto", `{"mode":"ask"}`},
+	{"claude", "permissionMode: delegate", "refused: its `permissionMode: delegate` cannot be carried over"},
+	{"claude", "permissionMode: [plan]", "refused: its `permissionMode: [\"plan\"]` cannot be carried over"},
+	{"claude", "tools:", `{"mode":"read-only","network":"deny","read":"deny","shell":"deny"}`},
+	{"claude", "tools: '*'", `null`},
+	{"claude", "tools: Read, Bash, WebFetch, WebSearch", `{"mode":"read-only"}`},
+	{"claude", "tools: Read, Write, Bash\npermissionMode: bypassPermissions", `{"mode":"edit","network":"deny","shell":"allow"}`},
+	{"claude", "tools: Read, Bash, WebFetch\npermissionMode: bypassPermissions", `{"allow":["WebFetch"],"mode":"read-only","shell":"allow"}`},
+	{"claude", "tools: Read, Bash(git log *)", `{"allow":["Bash(git log *)"],"mode":"read-only","network":"deny"}`},
+	{"claude", "tools: Read, Bash\npermissionMode: default", `{"mode":"ask","network":"deny","write":"deny"}`},
+	{"claude", "disallowedTools: Bash, WebFetch, WebSearch, Task", `{"deny":["Task"],"network":"deny","shell":"deny"}`},
+	{"claude", "disallowedTools: Bash(rm *)", `{"deny":["Bash(rm *)"]}`},
+	{"claude", "disallowedTools: mcp__docs__write", `{"deny":["mcp__docs__write"]}`},
+	{"claude", "disallowedTools: '*'", `{"mode":"read-only","network":"deny","read":"deny","shell":"deny"}`},
+	{"claude", "disallowedTools: {Bash: true}", "refused: its `disallowedTools: "},
+
+	{"codex", "sandbox_mode = 'read-only'", `{"mode":"read-only"}`},
+	{"codex", "sandbox_mode = 'workspace-write'", `{"mode":"edit"}`},
+	{"codex", "sandbox_mode = 'danger-full-access'", `null`},
+	{"codex", "sandbox_mode = 'other'", "refused: its `sandbox_mode: other`"},
+	{"codex", "approval_policy = 'never'", `null`},
+	{"codex", "approval_policy = 'on-request'", `null`},
+	{"codex", "approval_policy = 'on-failure'", `null`},
+	{"codex", "approval_policy = 'untrusted'", "refused: its `approval_policy: untrusted`"},
+	{"codex", "web_search = 'disabled'", `{"network":"deny"}`},
+	{"codex", "web_search = 'live'", `null`},
+	{"codex", "tools = {web_search = false}", `{"network":"deny"}`},
+	{"codex", "tools = {view_image = false}", "refused: its `deny: view_image`"},
+	{"codex", "features = {other = false}", "refused: its `deny: other`"},
+	{"codex", "features = {other = true}", `null`},
+	{"codex", "sandbox_workspace_write = {network_access = false}", `{"network":"deny"}`},
+	{"codex", "sandbox_workspace_write = {network_access = true, writable_roots = ['/x']}", `null`},
+	{"codex", "sandbox_workspace_write = {exclude_slash_tmp = true}", "refused: its `sandbox_workspace_write.exclude_slash_tmp: true`"},
+	{"codex", "sandbox_workspace_write = {exclude_tmpdir_env_var = true}", "refused: its `sandbox_workspace_write.exclude_tmpdir_env_var: true`"},
+	{"codex", "default_permissions = 'x'", "refused: its `default_permissions: x`"},
+
+	{"copilot", "tools: ['*']", `null`},
+	{"copilot", "tools: []", `{"mode":"read-only","network":"deny","read":"deny","shell":"deny"}`},
+	{"copilot", "tools: 'read, docs/*'", `{"mode":"read-only","network":"deny","shell":"deny"}`},
+
+	{"cursor", "readonly: true", `{"mode":"read-only"}`},
+	{"cursor", "readonly: false", `null`},
+	{"cursor", "readonly: maybe", "refused: its `readonly: maybe`"},
+
+	{"gemini", "tools: ['*']", `null`},
+	{"gemini", "tools: []", `{"mode":"read-only","network":"deny","read":"deny","shell":"deny"}`},
+	{"gemini", "tools: [read_file, run_shell_command]", `{"mode":"read-only","network":"deny"}`},
+
+	{"opencode", "permission: allow", `{"mode":"full"}`},
+	{"opencode", "permission: deny", `{"deny":["*"],"mode":"read-only","network":"deny","read":"deny","shell":"deny"}`},
+	{"opencode", "permission: ask", "refused: its permissions cannot be enforced: opencode does not ask before it uses `read`"},
+	{"opencode", "permission: never", "refused: its `permission: never`"},
+	{"opencode", "permission: {edit: deny}", `{"mode":"read-only"}`},
+	{"opencode", "permission: {edit: allow}", `{"mode":"edit"}`},
+	{"opencode", "permission: {edit: ask}", `{"mode":"ask","network":"allow","write":"ask"}`},
+	{"opencode", "permission: {bash: allow}", `{"shell":"allow"}`},
+	{"opencode", "permission: {bash: ask}", `{"mode":"ask","network":"allow","shell":"ask","write":"allow"}`},
+	{"opencode", "permission: {webfetch: allow}", `{"network":"allow"}`},
+	{"opencode", "permission: {webfetch: ask}", `{"mode":"ask","network":"ask","write":"allow"}`},
+	{"opencode", "permission: {read: deny}", `{"read":"deny"}`},
+	{"opencode", "permission: {read: {\"*.env\": deny}}", "refused: its permissions cannot be enforced: opencode does not ask before it uses `read`"},
+	{"opencode", "permission: {task: ask}", `{"deny":["task"]}`},
+	{"opencode", "permission: {task: {\"*\": deny, helper: allow}}", `{"deny":["task"]}`},
+	{"opencode", "permission: {\"docs_*\": deny}", `{"deny":["docs_*"]}`},
+	{"opencode", "permission: {\"*\": allow, bash: deny}", `{"mode":"edit","network":"allow","shell":"deny"}`},
+	{"opencode", "permission: {\"*\": deny, bash: allow, grep: allow}", `{"allow":["grep"],"deny":["*"],"mode":"read-only","network":"deny","read":"deny","shell":"allow"}`},
+	{"opencode", "permission: {bash: allow, \"*\": deny}", `{"deny":["*"],"mode":"read-only","network":"deny","read":"deny","shell":"deny"}`},
+	{"opencode", "permission: {bash: {\"*\": ask, \"git log*\": allow, \"rm *\": deny}}", `{"mode":"ask","network":"allow","shell":{"*":"ask","git log*":"allow","rm *":"deny"},"write":"allow"}`},
+	{"opencode", "permission: {bash: {\"git log*\": allow, \"*\": deny}}", `{"shell":"deny"}`},
+	{"opencode", "permission: {bash: {\"git push*\": allow, \"git *\": deny}}", `{"mode":"ask","network":"allow","shell":{"*":"allow","git *":"deny"},"write":"allow"}`},
+	{"opencode", "permission: {bash: {\"git push --dry*\": allow, \"*--force\": deny}}", "refused: its `permission.bash.git push --dry*: allow`"},
+	{"opencode", "permission: {bash: {\"rm ?\": deny}}", "refused: its `permission.bash.rm ?: deny`"},
+	{"opencode", "permission: {bash: {\"*\": deny, \"ls ?\": allow}}", `{"shell":"deny"}`},
+	{"opencode", "permission: {edit: maybe}", "refused: its `permission.edit: maybe`"},
+	{"opencode", "permissions: {bash: deny}", `{"shell":"deny"}`},
+	{"opencode", "tools: {write: false}", `{"mode":"read-only"}`},
+	{"opencode", "tools: {bash: false, read: true}", `{"shell":"deny"}`},
+	{"opencode", "tools: {bash: maybe}", "refused: its `tools.bash: maybe`"},
+	{"opencode", "tools: [read]", "refused: its `tools: [\"read\"]`"},
+	{"opencode", "tools: {bash: true}\npermission: {bash: deny}", `{"shell":"deny"}`},
+
+	{"qwen", "approvalMode: plan", `{"mode":"read-only"}`},
+	{"qwen", "approvalMode: auto-edit", `{"mode":"edit"}`},
+	{"qwen", "approvalMode: auto_edit", `{"mode":"edit"}`},
+	{"qwen", "approvalMode: yolo", `{"mode":"full"}`},
+	{"qwen", "approvalMode: default", `{"mode":"ask"}`},
+	{"qwen", "approvalMode: auto", `{"mode":"ask"}`},
+	{"qwen", "approvalMode: yes", "refused: its `approvalMode: yes`"},
+	{"qwen", "permissionMode: dontAsk", `{"mode":"read-only"}`},
+	{"qwen", "permissionMode: acceptEdits", `{"mode":"edit"}`},
+	{"qwen", "permissionMode: bypassPermissions", `{"mode":"full"}`},
+	{"qwen", "approvalMode: plan\npermissionMode: bypassPermissions", `{"mode":"read-only"}`},
+	{"qwen", "tools: []\napprovalMode: yolo", `{"mode":"read-only","network":"deny","read":"deny","shell":"deny"}`},
+	{"qwen", "disallowedTools: [run_shell_command, web_fetch, web_search]", `{"network":"deny","shell":"deny"}`},
+}
+
+func TestPermissionWords(t *testing.T) {
+	for _, row := range permissionRows {
+		t.Run(row.from+"/"+row.keys, func(t *testing.T) {
+			f := imported(t, row.from, row.keys)
+			got := workflow.FormatJSON(any(f.Agent.Permissions))
+			if len(f.Agent.Permissions) == 0 {
+				got = "null"
+			}
+			if f.Refuse != "" {
+				got = "refused: " + f.Refuse
+			}
+			if got != row.want && !(strings.HasPrefix(row.want, "refused: ") && strings.HasPrefix(got, row.want)) {
+				t.Errorf("got  %s\nwant %s", got, row.want)
+			}
+		})
+	}
+	for _, from := range importer.Formats() {
+		for mode := range importer.Modes(from) {
+			if !slices.ContainsFunc(permissionRows, func(row struct{ from, keys, want string }) bool {
+				return row.from == from && strings.Contains(row.keys, mode)
+			}) {
+				t.Errorf("no row tries %q of %s", mode, from)
+			}
+		}
+	}
+}
+
+// What opencode.json denies to all agents is denied to each, and where it cannot be read
+// nothing is imported.
+func TestCommonPermissions(t *testing.T) {
+	for config, want := range map[string]string{
+		`{"permission": {"edit": "deny"}}`:  `{"mode":"read-only","shell":"allow"}`,
+		`{"permission": {"bash": "deny"}}`:  `{"shell":"allow"}`,
+		`{"tools": {"webfetch": false}, }`:  `{"network":"deny","shell":"allow"}`,
+		`{"permission": {"edit": "maybe"}}`: "opencode.json: its `permission.edit: maybe`",
+	} {
+		f := imported(t, "opencode", "permission: {bash: allow}", "opencode.json", config)
+		if got := workflow.FormatJSON(any(f.Agent.Permissions)); f.Refuse == "" && got != want || !strings.HasPrefix(f.Refuse, map[bool]string{true: want}[f.Refuse != ""]) {
+			t.Errorf("%s: %s %q, want %s", config, got, f.Refuse, want)
+		}
+	}
+}
+
+// A server of which an agent may use some tools only is not given to it.
+func TestServersInPart(t *testing.T) {
+	for _, c := range []struct{ from, keys, want string }{
+		{"claude", "mcpServers: [docs]", "docs"},
+		{"claude", "mcpServers: [docs]\ntools: Read", ""},
+		{"claude", "mcpServers: [docs]\ntools: Read, mcp__docs__search", ""},
+		{"claude", "mcpServers: [docs]\ntools: Read, mcp__docs", "docs"},
+		{"codex", "[mcp_servers.docs]\ncommand = 'x'", "docs"},
+		{"codex", "[mcp_servers.docs]\ncommand = 'x'\nenabled_tools = ['search']", ""},
+		{"codex", "[mcp_servers.docs]\ncommand = 'x'\ndisabled_tools = ['write']", ""},
+		{"codex", "[mcp_servers.docs]\ncommand = 'x'\nenabled = false", ""},
+		{"copilot", "mcp-servers: {docs: {command: x, tools: ['*']}}", "docs"},
+		{"copilot", "mcp-servers: {docs: {command: x, tools: [search]}}", ""},
+		{"copilot", "mcp-servers: {docs: {command: x}}\ntools: [read, docs/*]", "docs"},
+		{"gemini", "mcp_servers: {docs: {command: x, include_tools: [search]}}", ""},
+		{"gemini", "mcp_servers: {docs: {command: x, exclude_tools: [write]}}", ""},
+		{"gemini", "mcp_servers: {docs: {command: x}}\ntools: [read_file, mcp_docs_*]", "docs"},
+		{"qwen", "mcpServers: {docs: {command: x, includeTools: [search]}}", ""},
+		{"qwen", "mcpServers: {docs: {command: x, excludeTools: [write]}}", ""},
+	} {
+		f := imported(t, c.from, c.keys)
+		if got := strings.Join(f.Agent.Servers, " "); f.Refuse != "" || got != c.want {
+			t.Errorf("%s: %s: gives %q, want %q; %s", c.from, c.keys, got, c.want, f.Refuse)
+		}
+	}
+}
