@@ -3,6 +3,7 @@ package hocket_test
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,8 +17,11 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
+var update = flag.Bool("update", false, "write what the tasks of scenarios receive into their files")
+
 // The scenarios of the conformance suite run through the Go API as they run through
-// the command line: the same steps, the same results.
+// the command line: the same steps, the same results. The file "received" in a
+// scenario is what its tasks were given of what their edges brought.
 func TestScenariosThroughTheAPI(t *testing.T) {
 	files, err := filepath.Glob("cli/testdata/same/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -30,7 +34,7 @@ func TestScenariosThroughTheAPI(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := &scenario{T: t, dir: t.TempDir(), files: map[string][]byte{}}
+			s := &scenario{T: t, file: file, archive: archive, dir: t.TempDir(), files: map[string][]byte{}}
 			for _, f := range archive.Files {
 				s.files[f.Name] = f.Data
 			}
@@ -46,9 +50,11 @@ func TestScenariosThroughTheAPI(t *testing.T) {
 
 type scenario struct {
 	*testing.T
-	dir    string
-	files  map[string][]byte
-	inputs []string
+	file    string
+	archive *txtar.Archive
+	dir     string
+	files   map[string][]byte
+	inputs  []string
 }
 
 // scenarioProject is what the scenarios need to have nothing wrong with them: an
@@ -74,13 +80,32 @@ func (s *scenario) run() {
 	}
 	defer p.Close()
 	for _, name := range []string{"flow.yml", "flow.md", "flow.xml", "flow.puml"} {
-		if got, want := s.trace(p, name), string(s.files["trace"]); got != want {
-			s.Errorf("%s: the trace is\n%s\nnot\n%s", name, got, want)
+		trace, received := s.trace(p, name)
+		if want := string(s.files["trace"]); trace != want {
+			s.Errorf("%s: the trace is\n%s\nnot\n%s", name, trace, want)
+		}
+		if *update {
+			s.keep("received", received)
+		}
+		if want := string(s.files["received"]); received != want {
+			s.Errorf("%s: its tasks receive\n%s\nnot\n%s", name, received, want)
 		}
 	}
 }
 
-func (s *scenario) trace(p *hocket.Project, name string) string {
+// keep writes a file of the scenario anew.
+func (s *scenario) keep(name, text string) {
+	s.files[name] = []byte(text)
+	s.archive.Files = slices.DeleteFunc(s.archive.Files, func(f txtar.File) bool { return f.Name == name })
+	if text != "" {
+		s.archive.Files = append(s.archive.Files, txtar.File{Name: name, Data: []byte(text)})
+	}
+	if err := os.WriteFile(s.file, txtar.Format(s.archive), 0o600); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *scenario) trace(p *hocket.Project, name string) (trace, received string) {
 	ctx := context.Background()
 	w, err := p.Load(name)
 	if err != nil {
@@ -103,7 +128,51 @@ func (s *scenario) trace(p *hocket.Project, name string) string {
 		s.Fatal(err)
 	}
 	s.sameAgain(ctx, run, res)
-	return traceOf(res)
+	return traceOf(res), s.received(ctx, run)
+}
+
+// received is what the edges of a run brought into its tasks, which no result shows:
+// what the engine asked for when it happened.
+func (s *scenario) received(ctx context.Context, run *hocket.Run) string {
+	bundle, err := run.Bundle(ctx)
+	if err != nil {
+		s.Fatal(err)
+	}
+	again, err := engine.New(bundle)
+	if err != nil {
+		s.Fatal(err)
+	}
+	var lines []string
+	for e, err := range run.Recorded(ctx) {
+		if err != nil {
+			s.Fatal(err)
+		}
+		commands, err := again.Step(e)
+		if err != nil {
+			s.Fatal(err)
+		}
+		for _, c := range commands {
+			if start, ok := c.(*engine.StartTask); ok && start.Attempt == 1 && len(start.Received) > 0 {
+				lines = append(lines, start.Address+printReceived(start.Received)+"\n")
+			}
+		}
+	}
+	slices.Sort(lines) // what runs side by side starts in any order
+	return strings.Join(lines, "")
+}
+
+func printReceived(list []engine.Received) string {
+	var b strings.Builder
+	for _, r := range list {
+		fmt.Fprintf(&b, " from %s %s", r.Step, compact(r.Output))
+		if r.Decision != "" {
+			fmt.Fprintf(&b, " decision=%q", r.Decision)
+		}
+		if r.Reason != "" {
+			fmt.Fprintf(&b, " reason=%q", r.Reason)
+		}
+	}
+	return b.String()
 }
 
 // sameAgain expects that a result survives JSON, and that the history of the run

@@ -62,10 +62,10 @@ func (p *parcel) sources() []*inst {
 	return []*inst{p.by}
 }
 
-// decided keeps what an instance decided for the step behind it. A choice that nobody
-// was asked for hands on what was decided before it.
+// decided keeps what an instance decided for the step behind it. A choice without a
+// question hands on what was decided before it.
 func (in *inst) decided(v extract.Decision, said any) {
-	if in.passed == nil || in.n.isChoice() && !in.wasAsked() {
+	if in.passed == nil || in.n.isChoice() && !in.n.place.Asks {
 		return
 	}
 	in.passed.decision = cmp.Or(v.Label, in.passed.decision, string(workflow.OnElse))

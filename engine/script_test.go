@@ -90,7 +90,6 @@ type script struct {
 	limits  workflow.Limits
 	tasks   map[string]engine.TaskFacts
 	facts   bool
-	context bool // show what tasks receive
 	digests map[string]string
 	out     strings.Builder
 }
@@ -205,9 +204,6 @@ func (s *script) do(verb string, args []string, line string) error {
 		return s.crash()
 	case "fork":
 		return s.fork(rest)
-	case "context":
-		s.context = true
-		return nil
 	case "facts":
 		s.facts = true
 		return nil
@@ -316,11 +312,9 @@ func (s *script) show(commands []engine.Command) {
 				fmt.Fprintf(&s.out, " %s=%s", in.Name, workflow.FormatJSON(in.Value))
 			}
 			for _, r := range c.Received {
-				if s.context {
-					fmt.Fprintf(&s.out, " from %s %s", r.Step, workflow.FormatJSON(r.Output))
-					printField(&s.out, "decision", r.Decision)
-					printField(&s.out, "reason", r.Reason)
-				}
+				fmt.Fprintf(&s.out, " from %s %s", r.Step, workflow.FormatJSON(r.Output))
+				printField(&s.out, "decision", r.Decision)
+				printField(&s.out, "reason", r.Reason)
 			}
 			if len(c.Decide) > 0 {
 				fmt.Fprintf(&s.out, " decide=%s", strings.Join(c.Decide, "|"))
