@@ -5,6 +5,7 @@ import (
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/syntax"
 )
 
 // fixFiles mends files where the remedy of a diagnostic is certain.
@@ -20,14 +21,17 @@ func (a *app) fixFiles(names []string) error {
 		if err != nil {
 			return err
 		}
-		fixed, count := fixText(file, text)
+		fixed, made, left := fixText(file, text)
+		if left > 0 {
+			a.note(name + ": " + view.Count(left, "mistake") + " left to you: a change could lose a step, an arrow, a label or a prompt\n")
+		}
 		if bytes.Equal(fixed, text) {
 			continue
 		}
 		if err := replaceFile(file, fixed); err != nil {
 			return err
 		}
-		a.note(name + ": " + view.Count(count, "mistake") + " mended\n")
+		a.note(name + ": " + view.Count(made, "mistake") + " mended\n")
 	}
 	return nil
 }
@@ -36,13 +40,14 @@ func (a *app) fixFiles(names []string) error {
 // another, but not for ever.
 const maxFixRounds = 50
 
-func fixText(file string, text []byte) (fixed []byte, count int) {
+func fixText(file string, text []byte) (fixed []byte, made, left int) {
 	for range maxFixRounds {
-		next, n := hocket.CheckText(file, text).Fixed(text)
+		next, n, refused := syntax.Fix(file, text, hocket.CheckText(file, text))
+		left = refused
 		if n == 0 || bytes.Equal(next, text) {
 			break
 		}
-		text, count = next, count+n
+		text, made = next, made+n
 	}
-	return text, count
+	return text, made, left
 }

@@ -42,6 +42,9 @@ type Notation struct {
 	// Diagram says what is wrong with a text as a diagram, as the diagram's own
 	// tool would; nil: the notation is no diagram.
 	Diagram func(file string, text []byte) workflow.Diagnostics
+	// Marks are what a reader sees on the page as a part of the workflow, whether or
+	// not the text is well-formed; nil: what Parse finds is all. See [Fix].
+	Marks func(text []byte) []string
 	// Fidelity says how what Format writes holds the workflow; nil: the notation
 	// has a word for everything.
 	Fidelity func(w *workflow.Workflow) []Item
@@ -86,6 +89,7 @@ var notations = []Notation{
 		Format:   markdown.Format,
 		Fmt:      markdown.Fmt,
 		Diagram:  markdown.Diagram,
+		Marks:    markdown.Marks,
 		Fidelity: markdown.Fidelity,
 	},
 	{
@@ -98,6 +102,7 @@ var notations = []Notation{
 		Format:   plantuml.Format,
 		Fmt:      plantuml.Fmt,
 		Diagram:  plantuml.Diagram,
+		Marks:    plantuml.Marks,
 		Fidelity: plantuml.Fidelity,
 	},
 	{

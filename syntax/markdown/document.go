@@ -329,14 +329,22 @@ type opened struct {
 	indent int // blanks in front of the line that opens it
 }
 
-// block reads the lines of a fenced block, the first of which begins at from.
+// block reads the lines of a fenced block, the first of which begins at from. A
+// diagram has no headings: where one is met, the marks that close it are missing.
+// One # may be meant as a comment, unless nothing below closes the block.
 func (s *scanner) block(f *opened, from int) {
+	var title struct{ at, lines int }
 	for from < len(s.b) {
 		end, behind := s.next(from)
 		at, ok := f.inside(s.b, from, end)
 		if !ok {
 			f.ended = true
 			break
+		}
+		if level := f.heading(s.b, at, end); level > 1 {
+			break
+		} else if level == 1 && title.at == 0 {
+			title.at, title.lines = from, len(f.lines)
 		}
 		if marks, tail := f.marks(s.b, at, end); marks.To > 0 {
 			if len(tail) == 0 || !s.marksAlone(behind) {
@@ -349,8 +357,24 @@ func (s *scanner) block(f *opened, from int) {
 		f.lines = append(f.lines, source.Span{From: text, To: behind})
 		from = behind
 	}
+	if !f.ended && title.at > 0 {
+		from, f.lines = title.at, f.lines[:title.lines]
+	}
 	s.fences = append(s.fences, f.fence)
 	s.at = from
+}
+
+// heading is the level of the heading that a line of a diagram seems to be; 0: it
+// is none.
+func (f *opened) heading(b []byte, at, end int) int {
+	blanks := countBlanks(b[at:end])
+	if !isDiagram(f.info) || blanks > 3 || at+blanks == end || b[at+blanks] != '#' {
+		return 0
+	}
+	if h, ok := atx(b, at+blanks, end); ok && h.title.To > h.title.From {
+		return h.level
+	}
+	return 0
 }
 
 // inside goes behind the marks of the quotation and the list item around a

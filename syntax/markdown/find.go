@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 
@@ -106,8 +107,10 @@ func (r *reader) checkFences() {
 		switch {
 		case !f.ended:
 			at := f.open.To
-			if n := len(f.lines); n > 0 {
-				at = f.lines[n-1].To
+			for _, line := range f.lines {
+				if len(bytes.TrimSpace(text.Bytes[line.From:line.To])) > 0 {
+					at = line.To
+				}
 			}
 			d := workflow.Errorf(open, codeFence, "add a line "+f.mark+" below its last line", "the block that begins here is not closed")
 			d.Fix = &workflow.Fix{Edits: []workflow.Edit{text.Edit(source.Span{From: at, To: at}, closing(text.Bytes, at, f.mark))}}

@@ -44,13 +44,14 @@ func (s *slip) quotedBars(start, end int) finding {
 	return f
 }
 
-// openBars mends a label whose second bar is missing: the last word is the target.
+// openBars mends a label whose second bar is missing: the word in front of a
+// bracket is the target, or the last one.
 func (s *slip) openBars(start, eol int) (f finding, ok bool) {
 	rest := strings.TrimRight(s.s[start:eol], " \t;")
 	if strings.Contains(rest, "|") {
 		return f, false
 	}
-	cut := strings.LastIndexAny(rest, " \t")
+	cut := strings.LastIndexAny(rest[:end(rest, strings.IndexAny(rest, "[({"))], " \t")
 	if cut <= 0 || !startsNode(rest, cut+1) {
 		return f, false
 	}
@@ -59,6 +60,14 @@ func (s *slip) openBars(start, eol int) (f finding, ok bool) {
 	edits[len(edits)-1].text += "|"
 	return finding{code: codeEdgeLabel, from: s.open.from, to: s.open.to, summary: "the label of an edge is not closed",
 		remedy: `close it with "|"`, edits: edits}, true
+}
+
+// end is a place in a text, or its end if there is no such place.
+func end(s string, at int) int {
+	if at < 0 {
+		return len(s)
+	}
+	return at
 }
 
 // emptyBars mends bars without a label, or doubled ones.

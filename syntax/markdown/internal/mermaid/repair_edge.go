@@ -164,10 +164,11 @@ func (s *slip) noSecondHalf(open token, eol int) (f finding, ok bool) {
 	}
 	text, id := strings.TrimSpace(rest[:cut]), rest[cut+1:]
 	f = finding{code: codeArrow, from: open.from, to: open.to, summary: `"` + s.s[open.from:open.to] + `" has no second half`, remedy: "an arrow ends with -->"}
-	if id == "" || words(id, 0) != len(id) || s.s[open.from] == '<' {
+	nodes := nodeStart(strings.TrimSpace(rest)) || strings.HasSuffix(text, " &") // and no text
+	if !nodes && (id == "" || words(id, 0) != len(id)) || s.s[open.from] == '<' {
 		return f, false
 	}
-	if text == "" {
+	if text == "" || nodes {
 		f.edits = []edit{{open.to, open.to, ">"}}
 		return f, true
 	}

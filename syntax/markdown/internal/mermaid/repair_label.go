@@ -24,7 +24,7 @@ func (s *slip) label() (f finding, ok bool) {
 			continue
 		}
 		start := at + len(b.open)
-		if to := s.closer(start, b.close); to >= 0 {
+		if to := s.closer(start, b.close); to >= 0 && s.edgeIn(start, to) < 0 {
 			return s.quoted(at, start, to), true
 		}
 	}
@@ -48,11 +48,38 @@ func (s *slip) closer(start int, closer string) int {
 		}
 		start = end + 1
 		end = start + len(s.rest(start))
+		if startsStatement(s.s[start:end]) {
+			break
+		}
 		if to := s.closerIn(start, end, closer); to >= 0 {
 			return to
 		}
 	}
 	return -1
+}
+
+// startsStatement says whether a line is a statement of its own, rather than the
+// second line of a label.
+func startsStatement(line string) bool {
+	line = strings.TrimSpace(line)
+	if k, _ := keyword(line, 0); k != kBad || nodeStart(line) {
+		return true
+	}
+	for i := range len(line) {
+		if strings.IndexByte(")]}", line[i]) >= 0 {
+			return false
+		}
+		if k, _ := linkAt(line, i); k == kLink {
+			return true
+		}
+	}
+	return false
+}
+
+// nodeStart says whether a text begins with an id and a bracket.
+func nodeStart(s string) bool {
+	id := words(s, 0)
+	return id > 0 && id < len(s) && strings.IndexByte("([{", s[id]) >= 0
 }
 
 func (s *slip) closerIn(start, end int, closer string) int {
@@ -209,7 +236,7 @@ func (s *slip) unclosed(at int) (f finding, ok bool) {
 		for last < end && (s.s[last] == ')' || s.s[last] == ']' || s.s[last] == '}') {
 			last++
 		}
-		if s.endsLabel(last) {
+		if s.endsLabel(last) && s.edgeIn(start, to) < 0 {
 			f.from, f.to = to, last
 			f.summary = `"` + s.s[to:last] + `" does not close "` + s.s[at:start] + `"`
 			f.edits = append(quote(s.s, start, to), edit{to, last, closer})
@@ -217,12 +244,9 @@ func (s *slip) unclosed(at int) (f finding, ok bool) {
 		}
 		to = last
 	}
-	to := end
-	for i := start; i < end; i++ {
-		if blankAt(s.s, i) > 0 && looksLikeLink(s.s, skipBlanks(s.s, i)) {
-			to = i
-			break
-		}
+	to := s.linkIn(start, end)
+	if to < 0 {
+		to = end
 	}
 	to = blanksBefore(s.s, start, to)
 	if to > start && s.s[to-1] == ';' {
@@ -233,4 +257,43 @@ func (s *slip) unclosed(at int) (f finding, ok bool) {
 	}
 	f.edits = append(quote(s.s, start, to), edit{to, to, closer})
 	return f, true
+}
+
+// linkIn is the first blank in front of an arrow in a range, or of "& node[", or -1.
+func (s *slip) linkIn(start, end int) int {
+	for i := start; i < end; i++ {
+		if blankAt(s.s, i) == 0 {
+			continue
+		}
+		if looksLikeLink(s.s, skipBlanks(s.s, i)) {
+			return i
+		}
+		if node, ok := strings.CutPrefix(s.s[i:end], " & "); ok && nodeStart(node) {
+			return i
+		}
+	}
+	return -1
+}
+
+// edgeIn is where what seems to be a label goes on with an arrow to a node of its
+// own, or -1: behind the arrow a bracket is opened that the label does not close,
+// so that the bracket behind it belongs to that node.
+func (s *slip) edgeIn(start, end int) int {
+	link := s.linkIn(start, end)
+	if link < 0 {
+		return -1
+	}
+	open := 0
+	for _, c := range []byte(s.s[link:end]) {
+		switch c {
+		case '(', '[', '{':
+			open++
+		case ')', ']', '}':
+			open--
+		}
+	}
+	if open <= 0 {
+		return -1
+	}
+	return link
 }

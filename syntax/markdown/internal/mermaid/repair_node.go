@@ -1,6 +1,7 @@
 package mermaid
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -119,7 +120,7 @@ func (s *slip) nodeByLabel() (f finding, ok bool) {
 	if quoted {
 		name = strings.Trim(text, `"`)
 	}
-	if !quoted && !hasBlank(name) || strings.TrimSpace(name) == "" {
+	if !quoted && !s.isPhrase(name, to) || strings.TrimSpace(name) == "" {
 		return f, false
 	}
 	f = finding{code: codeUnknownNode, from: from, to: to, summary: `"` + short(name) + `" is no node`}
@@ -135,8 +136,25 @@ func (s *slip) nodeByLabel() (f finding, ok bool) {
 	if quoted {
 		f.remedy = "an id has no quotes"
 	}
-	f.edits = []edit{{from, to, s.r.rename(name, s.s) + `["` + inQuotes(name) + `"]`}}
+	_, named := s.r.renamed[name] // then it has its label
+	f.edits = []edit{{from, to, s.r.rename(name, s.s)}}
+	if !named && (to >= len(s.s) || strings.IndexByte("([{", s.s[to]) < 0) {
+		f.edits[0].text += `["` + inQuotes(name) + `"]`
+	}
 	return f, true
+}
+
+// isPhrase says whether some words can only be the name of one node: they are not
+// all nodes themselves, no half of an arrow is among them, and they do not end in a
+// label that is never opened.
+func (s *slip) isPhrase(name string, to int) bool {
+	if !hasBlank(name) || strings.Contains(name, " -") || to < len(s.s) && strings.IndexByte(")]}", s.s[to]) >= 0 {
+		return false
+	}
+	return slices.ContainsFunc(strings.Fields(name), func(word string) bool {
+		_, isNode := s.r.nodes[word]
+		return !isNode
+	})
 }
 
 // phrase is what stands in the place of an id: a string, or words up to an arrow.
@@ -229,6 +247,9 @@ func arrowAt(s string, at int) bool {
 func (s *slip) strayCloser() (f finding, ok bool) {
 	if s.at >= len(s.s) || strings.IndexByte(")]}", s.s[s.at]) < 0 {
 		return f, false
+	}
+	if n := len(s.st.nodes); n > 0 && s.st.nodes[n-1].end == s.st.nodes[n-1].to {
+		return f, false // of a label that is never opened
 	}
 	return finding{code: codeLabel, from: s.at, to: s.at + 1, summary: visible(s.s, s.at) + " closes nothing",
 		remedy: "leave it out", edits: []edit{{s.at, s.at + 1, ""}}}, true

@@ -172,12 +172,27 @@ func (r *reader) caseLabel(l *line) bool {
 		from += strings.Index(s[from:], q)
 		end = from + len(q)
 	}
-	if from >= end {
+	if from, end = paired(s, from, end); from >= end {
 		return false
 	}
 	r.instead(workflow.Error, codeCondition, l.whole(), "the label of a case stands in parentheses",
 		mending(l).put("case (").keep(from, end).put(")"))
 	return true
+}
+
+// paired is a range without the one parenthesis at its edge that has no other half.
+func paired(s string, from, end int) (int, int) {
+	switch strings.Count(s[from:end], "(") - strings.Count(s[from:end], ")") {
+	case 1:
+		if s[from] == '(' {
+			from++
+		}
+	case -1:
+		if s[end-1] == ')' {
+			end--
+		}
+	}
+	return from, end
 }
 
 // bare reads conditions without parentheses, and words for loops that PlantUML
@@ -190,6 +205,8 @@ func (r *reader) bare(l *line) bool {
 			continue
 		}
 		test, label, ok := bareTest(s, at, b.label)
+		test.from, test.to = paired(s, test.from, test.to)
+		label.from, label.to = paired(s, label.from, label.to)
 		if !ok || strings.Count(test.of(s), "(") != strings.Count(test.of(s), ")") {
 			return false
 		}
@@ -313,7 +330,7 @@ func (r *reader) overLines(l *line) bool {
 	at, end := l.next, l.whole().To
 	for n := 0; open > 0 && n < 10; n++ {
 		next := r.scan.line(at)
-		if next.kind != plain {
+		if next.kind != plain || complete(next.text) {
 			return false
 		}
 		at, end = next.next, next.whole().To

@@ -1,0 +1,99 @@
+package syntax_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	host "github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/syntax"
+)
+
+// fixAll makes all fixes that can be made.
+func fixAll(file, text string) (fixed string, left int) {
+	for range 20 {
+		next, made, refused := syntax.Fix(file, []byte(text), host.CheckText(file, []byte(text)))
+		if left = refused; made == 0 || string(next) == text {
+			break
+		}
+		text = string(next)
+	}
+	return text, left
+}
+
+// A fix gives back what the author meant, or leaves the file as it is.
+func TestFixKeepsWhatTheAuthorWrote(t *testing.T) {
+	const fence = "```"
+	for _, test := range []struct {
+		name, file, text, want string
+		left                   int // fixes that would lose something
+	}{
+		{name: "a fence that is not closed", file: "a.md",
+			text: fence + "mermaid\nflowchart TD\n  a[One] --> b[Two]\n\n### a\n\n---\nagent: reviewer\n---\n\nDo it\n",
+			want: fence + "mermaid\nflowchart TD\n  a[One] --> b[Two]\n" + fence + "\n\n### a\n\n---\nagent: reviewer\n---\n\nDo it\n"},
+		{name: "a fence that the fence of a prompt closes", file: "a.md",
+			text: fence + "mermaid\nflowchart TD\n  a --> b\n\n### a\n\nRun\n\n" + fence + "\nmake\n" + fence + "\n",
+			want: fence + "mermaid\nflowchart TD\n  a --> b\n" + fence + "\n\n### a\n\nRun\n\n" + fence + "\nmake\n" + fence + "\n"},
+		{name: "a label that is not closed before an arrow", file: "a.mmd",
+			text: "flowchart TD\n  a[One --> b[Two]\n  b --> c{Good? -->|yes| d(Go)\n",
+			want: "flowchart TD\n  a[\"One\"] --> b[Two]\n  b --> c{\"Good?\"} -->|yes| d(Go)\n"},
+		{name: "a label that is not closed before a second node", file: "a.mmd",
+			text: "flowchart TD\n  x(Round & y[\"Two\"] --> z\n",
+			want: "flowchart TD\n  x(\"Round\") & y[\"Two\"] --> z\n"},
+		{name: "a label that is not closed before a subgraph", file: "a.mmd",
+			text: "flowchart TD\n  a --> d([Done]\n  subgraph s [Rest]\n  x(Round) --> y\n  end\n",
+			want: "flowchart TD\n  a --> d([\"Done\"])\n  subgraph s [Rest]\n  x(Round) --> y\n  end\n"},
+		{name: "the label of an arrow that is not closed", file: "a.mmd",
+			text: "flowchart TD\n  a -->|yes b{{Publish it?}}\n",
+			want: "flowchart TD\n  a -->|\"yes\"| b{{Publish it?}}\n"},
+		{name: "an arrow without its head", file: "a.mmd",
+			text: "flowchart TD\n  a -- b & c\n",
+			want: "flowchart TD\n  a --> b & c\n"},
+		{name: "an id with a blank", file: "a.mmd",
+			text: "flowchart TD\n  write code[Write] --> b\n  b --> write code\n",
+			want: "flowchart TD\n  write_code[Write] --> b\n  b --> write_code\n"},
+		{name: "an arrow in a label that needs quotes", file: "a.mmd", left: 1,
+			text: "flowchart TD\n  a[f(x) --> y] --> b\n",
+			want: "flowchart TD\n  a[f(x) --> y] --> b\n"},
+		{name: "a label that is not opened", file: "a.mmd",
+			text: "flowchart TD\n  a --> bTwo words] --> c\n",
+			want: "flowchart TD\n  a --> bTwo words] --> c\n"},
+		{name: "parentheses without their other half", file: "a.puml",
+			text: "@startuml\nswitch (Which?)\ncase (one\n:a;\ncase two)\n:b;\nendswitch\n@enduml\n",
+			want: "@startuml\nswitch (Which?)\ncase (one)\n:a;\ncase (two)\n:b;\nendswitch\n@enduml\n"},
+		{name: "a block that is not opened", file: "a.puml", left: 2,
+			text: "@startuml\n:a;\nfork again\n:b;\nend fork\n@enduml\n",
+			want: "@startuml\n:a;\nfork again\n:b;\nend fork\n@enduml\n"},
+		{name: "branches of an if that is not opened", file: "a.puml", left: 2,
+			text: "@startuml\n:a;\nelse (no)\n:b;\nendif\n@enduml\n",
+			want: "@startuml\n:a;\nelse (no)\n:b;\nendif\n@enduml\n"},
+	} {
+		got, left := fixAll(test.file, test.text)
+		if diff := cmp.Diff(test.want, got); diff != "" || left != test.left {
+			t.Errorf("%s: %d left (-want +got):\n%s", test.name, left, diff)
+		}
+	}
+}
+
+// Whatever mark a file lacks, --fix loses no word of it.
+func TestFixLosesNoWord(t *testing.T) {
+	for _, file := range []string{"../examples/notations/polish.md", "../examples/notations/polish.puml"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, c := range text {
+			if !strings.ContainsRune("[](){}|\"`;:><#", rune(c)) {
+				continue
+			}
+			broken := string(slices.Delete(slices.Clone(text), i, i+1))
+			fixed, _ := fixAll(file, broken)
+			if words := lost([]byte(broken), []byte(fixed)); words != "" {
+				t.Errorf("%s without byte %d: lost are %s\n%s", file, i, words, cmp.Diff(broken, fixed))
+			}
+		}
+	}
+}
