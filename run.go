@@ -37,6 +37,8 @@ type (
 	Kept = driver.Kept
 	// Stream is one of the streams that an attempt leaves.
 	Stream = driver.Stream
+	// Piece is a part of a stream.
+	Piece = driver.Piece
 
 	// UnknownRunError says that no run has an id, or that several begin with it.
 	UnknownRunError = driver.UnknownRunError
@@ -462,7 +464,8 @@ func (r *Run) Kept(ctx context.Context, address string, attempt int) (Kept, erro
 }
 
 // Read reads a stream of an attempt from a byte offset on. With follow it waits for
-// more until the attempt has ended. Nothing is left out.
-func (r *Run) Read(ctx context.Context, address string, attempt int, s Stream, offset int64, follow bool) iter.Seq2[[]byte, error] {
+// more until the attempt has ended. Of a long output its beginning and its end are
+// kept; the offsets of the pieces show what is missing.
+func (r *Run) Read(ctx context.Context, address string, attempt int, s Stream, offset int64, follow bool) iter.Seq2[Piece, error] {
 	return r.d.Read(ctx, driver.AttemptID{Run: r.id, Address: address, Attempt: attempt}, s, offset, follow)
 }

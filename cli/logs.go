@@ -221,18 +221,58 @@ func (l *logPrinter) printNew(ctx context.Context, newest int) error {
 	return nil
 }
 
+// maxPrinted is how much of a log is read before it is printed.
+const maxPrinted = 1 << 20
+
 // printOne prints what is new in the log of one attempt.
 func (l *logPrinter) printOne(ctx context.Context, k logKey) error {
 	var text []byte
 	for piece, err := range l.run.Read(ctx, k.address, k.attempt, l.stream, l.done[k], false) {
 		if err != nil {
+			return errors.Join(l.printText(k, text), err)
+		}
+		missing := piece.At - l.done[k] - int64(len(text))
+		whole := 0
+		switch {
+		case missing > 0:
+			whole = len(text)
+		case len(text) > maxPrinted:
+			whole = bytes.LastIndexByte(text, '\n') + 1
+		}
+		if err := l.printText(k, text[:whole]); err != nil {
 			return err
 		}
-		text = append(text, piece...)
+		text = text[whole:]
+		if missing > 0 {
+			if err := l.printMissing(k, missing); err != nil {
+				return err
+			}
+		}
+		text = append(text, piece.Text...)
 	}
 	if l.stream == hocket.Transcript {
 		text = text[:bytes.LastIndexByte(text, '\n')+1] // the rest is being written
 	}
+	return l.printText(k, text)
+}
+
+// printMissing says that the middle of a log was not kept.
+func (l *logPrinter) printMissing(k logKey, bytes int64) error {
+	l.done[k] += bytes
+	if l.app.json {
+		return nil // the offsets say so
+	}
+	head := l.close()
+	if k != l.last {
+		head += l.head(k)
+	}
+	l.last = k
+	return l.app.print(fmt.Sprintf("%s[%d bytes were not kept here]\n", head, bytes))
+}
+
+// printText prints what comes next in the log of one attempt.
+func (l *logPrinter) printText(k logKey, text []byte) error {
+	at := l.done[k]
 	l.done[k] += int64(len(text))
 	switch {
 	case len(text) == 0:
@@ -242,7 +282,7 @@ func (l *logPrinter) printOne(ctx context.Context, k logKey) error {
 	case l.stream == hocket.Transcript:
 		text = []byte(l.app.transcriptText(text))
 	case l.app.json:
-		return l.app.printJSON(map[string]any{"address": k.address, "attempt": k.attempt, "text": string(text)})
+		return l.app.printJSON(map[string]any{"address": k.address, "attempt": k.attempt, "offset": at, "text": string(text)})
 	}
 	head := ""
 	if k != l.last {

@@ -48,7 +48,7 @@ type Driver interface {
 	// Read yields what an attempt left in a stream from a byte offset on. With
 	// follow it waits for more until the attempt has ended, or nobody drives the run
 	// and it is not pending, or ctx is done.
-	Read(ctx context.Context, a AttemptID, s Stream, offset int64, follow bool) iter.Seq2[[]byte, error]
+	Read(ctx context.Context, a AttemptID, s Stream, offset int64, follow bool) iter.Seq2[Piece, error]
 	// Kept is what is kept about an attempt.
 	Kept(ctx context.Context, a AttemptID) (Kept, error)
 	// Questions lists what is open: of one run, or of all if run is "".
@@ -201,12 +201,19 @@ const (
 	Transcript Stream = "transcript" // JSON lines: text, tool calls, results, file changes
 )
 
+// Piece is a part of a stream. Of a long output its beginning and its end are kept:
+// where At is not the end of the piece before, something was left out.
+type Piece struct {
+	At   int64 // the offset of its first byte in the stream
+	Text []byte
+}
+
 // Kept is what is kept about an attempt.
 type Kept struct {
 	Session string           // the conversation that it was part of
 	Model   string           // that did the work, as its provider names it
 	Usage   engine.Usage     // of this attempt alone
-	Sizes   map[Stream]int64 // of the streams that exist
+	Sizes   map[Stream]int64 // of the streams that exist, with what was left out
 	Files   fs.FS            // what it left; nil: nothing
 	Dir     string           // where Files are on this machine; "": not here
 }

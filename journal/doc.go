@@ -12,7 +12,8 @@
 //     which ends with the process, however it ends. Should two processes write
 //     all the same, the key (run, seq) refuses the second: [ConflictError].
 //  3. Strings over 64 KiB in events are stored once, by hash, and come back in
-//     their place: nobody outside this package sees it.
+//     their place: nobody outside this package sees it. A log that begins with such
+//     a result refers to it.
 //  4. What was recorded stays readable: a disk that is full, a directory that
 //     cannot be written, even a damaged file are typed errors ([Error]) that
 //     name the file and what to do, and [OpenReadOnly] reads what is there.
@@ -21,8 +22,11 @@
 //
 //	journal.db, -wal, -shm   the database
 //	leases/RUN.lock          who drives a run; gone when nobody does
-//	logs/RUN/NODE.1.log      what the first attempt at a node printed; .prompt,
-//	                         .transcript and .files are beside it
+//	logs/RUN/streams.1       what the attempts of a run printed, their prompts and
+//	                         transcripts
+//	logs/RUN/NODE.1.log.N    what the first attempt at a node printed from byte N on,
+//	                         if that is much
+//	logs/RUN/NODE.1.files    the files that it left
 //
 // The directory is made with mode 0700, the files with 0600.
 //

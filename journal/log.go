@@ -1,40 +1,65 @@
 package journal
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
-	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 
 	"github.com/hocket-dev/hocket/driver"
 )
 
-// Log keeps what one attempt prints, in a file of its own. The file is made with
-// the first byte, so a silent attempt leaves none. An attempt that is repeated
-// after a crash goes on in the same file. Log is safe for concurrent use.
+// logLimits say how much of what an attempt prints is kept, and where.
+type logLimits struct {
+	shared int64 // this much is in the file that all attempts of a run share
+	head   int64 // what is printed first stays
+	tail   int64 // so does what is printed last, at least
+}
+
+var defaultLimits = logLimits{shared: MaxInline, head: 10 << 20, tail: 90 << 20}
+
+// part is how large a file of the tail becomes before the next one begins.
+func (l logLimits) part() int64 { return max(1, l.tail/9) }
+
+// Logs keep what the attempts of one run print and leave: most of it in one file,
+// see records.go. They are safe for concurrent use.
+type Logs struct {
+	store *Store
+	run   string
+
+	mu     sync.Mutex
+	file   *os.File
+	size   int64
+	record []byte
+	before *index // what was there before this process
+	closed bool
+}
+
+// Log keeps what one attempt prints and leaves. A silent attempt leaves nothing. An
+// attempt that is repeated after a crash continues its log. It is safe for
+// concurrent use.
 type Log struct {
-	path string
-	max  int64
+	logs *Logs
+	id   driver.AttemptID
 
-	mu   sync.Mutex
-	file *os.File
-	size int64
-	done bool
-	err  error // the first failure; nothing is written after it
+	mu    sync.Mutex
+	ends  map[driver.Stream]int64 // nil until the first byte
+	parts []int64                 // where the files of the output begin
+	file  *os.File                // the last of them; nil: none is open
+	same  int64                   // the output began with so many bytes of the result
+	done  bool
+	err   error // the first failure to keep the output; nothing of it is kept after that
 }
 
-// endings are how the names of an attempt's files end, by stream.
-var endings = map[driver.Stream]string{
-	driver.Output:     ".log",
-	driver.Prompt:     ".prompt",
-	driver.Transcript: ".transcript",
-}
-
-// Path is the file of a stream of an attempt, if it left anything there.
-func (s *Store) Path(a driver.AttemptID, stream driver.Stream) string {
-	return s.beside(a, endings[stream])
+// Log opens the log of an attempt.
+func (w *Writer) Log(address string, attempt int) *Log {
+	return &Log{logs: w.logs, id: driver.AttemptID{Run: w.run, Address: address, Attempt: attempt}}
 }
 
 // Artifacts is the directory with the files that an attempt left, if it left any.
@@ -46,76 +71,136 @@ func (s *Store) beside(a driver.AttemptID, ending string) string {
 
 func (s *Store) runFiles(run string) string { return filepath.Join(s.dir, "logs", fileNameOf(run)) }
 
-// writePrivate writes a file that only its owner may read, with its directory.
-func writePrivate(path string, text []byte, how int) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return explain(path, err)
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|how, 0o600)
-	if err != nil {
-		return explain(path, err)
-	}
-	_, err = f.Write(text)
-	return explain(path, errors.Join(err, f.Close()))
+// partPath is the file of an attempt's output from an offset on.
+func (s *Store) partPath(a driver.AttemptID, at int64) string {
+	return s.beside(a, ".log."+strconv.FormatInt(at, 10))
 }
 
-// Keep replaces the prompt of an attempt, or appends to another of its streams.
-func (s *Store) Keep(a driver.AttemptID, stream driver.Stream, text []byte) error {
-	how := os.O_APPEND
-	if stream == driver.Prompt {
-		how = os.O_TRUNC
-	}
-	return writePrivate(s.Path(a, stream), text, how)
-}
-
-// Log opens the log of an attempt.
-func (s *Store) Log(a driver.AttemptID) *Log {
-	return &Log{path: s.Path(a, driver.Output), max: s.maxLog}
-}
-
-// Keep appends to the log. What exceeds the limit, or what a full disk refuses,
-// is dropped, because a log must not stop a run. Close reports the failure.
-func (l *Log) Keep(piece []byte) {
+// Write appends to what the attempt printed. What a full disk refuses is dropped,
+// because a log must not stop a run. Close reports the failure.
+func (l *Log) Write(piece []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(piece) == 0 || l.err != nil || l.done {
 		return
 	}
-	if l.file == nil {
-		if l.err = l.open(); l.err != nil {
-			return
-		}
+	if l.err = l.begin(); l.err == nil {
+		l.err = l.print(piece)
 	}
-	room := l.max - l.size
-	if room <= 0 {
-		return
-	}
-	l.size += int64(len(piece))
-	if int64(len(piece)) > room {
-		piece = fmt.Appendf(nil, "%s\n[cut after %d bytes]\n", piece[:room], l.max)
-	}
-	_, l.err = l.file.Write(piece)
 }
 
-func (l *Log) open() error {
-	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
-		return err
+// Keep replaces the prompt of the attempt, or appends to another of its streams.
+func (l *Log) Keep(stream driver.Stream, text []byte) error {
+	if stream == driver.Output {
+		l.Write(text)
+		return nil
 	}
-	f, err := os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err := l.begin()
+	if err == nil {
+		at := l.ends[stream]
+		if stream == driver.Prompt {
+			at = 0
+		}
+		if err = l.logs.append(header{kind: kindOf[stream], at: at, id: l.id}, text); err == nil {
+			l.ends[stream] = at + int64(len(text))
+		}
+	}
+	return explain(l.logs.store.runFiles(l.id.Run), err)
+}
+
+// begin finds out how far the attempt had come before a crash.
+func (l *Log) begin() error {
+	if l.ends != nil {
+		return nil
+	}
+	before, err := l.logs.open()
 	if err != nil {
 		return err
 	}
-	info, err := f.Stat()
-	if err != nil {
-		f.Close()
-		return err
+	l.ends = map[driver.Stream]int64{}
+	for _, stream := range streams {
+		l.ends[stream] = before.end(l.id, stream)
 	}
-	l.file, l.size = f, info.Size()
+	for _, p := range before.pieces(l.id, driver.Output) {
+		if p.kind == inPart {
+			l.parts = append(l.parts, p.at)
+		}
+	}
 	return nil
 }
 
-// Close closes the file and says what could not be kept.
-func (l *Log) Close() error {
+// print writes a piece of the output: its beginning into the shared file, the rest
+// into files of its own, of which the oldest are removed.
+func (l *Log) print(piece []byte) error {
+	limits := l.logs.store.limits
+	for len(piece) > 0 {
+		at := l.ends[driver.Output]
+		room := limits.shared - at
+		if room <= 0 {
+			var err error
+			if room, err = l.part(at); err != nil {
+				return err
+			}
+		}
+		n := min(room, int64(len(piece)))
+		var err error
+		if at < limits.shared {
+			err = l.logs.append(header{kind: kindOf[driver.Output], at: at, id: l.id}, piece[:n])
+		} else {
+			_, err = l.file.Write(piece[:n])
+		}
+		if err != nil {
+			return err
+		}
+		l.ends[driver.Output] += n
+		piece = piece[n:]
+	}
+	return nil
+}
+
+// part returns how much more goes into the file that is open. It opens the next one
+// where that is full.
+func (l *Log) part(at int64) (room int64, err error) {
+	limits, s := l.logs.store.limits, l.logs.store
+	if l.file != nil {
+		last := l.parts[len(l.parts)-1]
+		end := last + limits.part()
+		if last < limits.head {
+			end = limits.head
+		}
+		if at < end {
+			return end - at, nil
+		}
+		err = l.file.Close()
+	}
+	// First the record, so that no file is forgotten, then the file.
+	if err == nil {
+		err = l.logs.append(header{kind: inPart, at: at, id: l.id}, nil)
+	}
+	if err == nil {
+		l.file, err = os.OpenFile(s.partPath(l.id, at), os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY, 0o600)
+	}
+	if err != nil {
+		l.file = nil
+		return 0, err
+	}
+	l.parts = append(l.parts, at)
+	for i := 0; i < len(l.parts)-1; {
+		if l.parts[i] < limits.head || at-l.parts[i+1] < limits.tail {
+			i++
+			continue
+		}
+		os.Remove(s.partPath(l.id, l.parts[i])) // what cannot be removed does no harm
+		l.parts = slices.Delete(l.parts, i, i+1)
+	}
+	return l.part(at)
+}
+
+// Close ends the log of an attempt that gave a result, and says what could not be
+// kept.
+func (l *Log) Close(result string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.done = true
@@ -125,5 +210,123 @@ func (l *Log) Close() error {
 		}
 		l.file = nil
 	}
-	return explain(l.path, l.err)
+	if l.err == nil && l.repeats(result) {
+		l.same = int64(len(result))
+	}
+	return explain(l.logs.store.runFiles(l.id.Run), l.err)
+}
+
+// repeats says whether the output began with the result, and had little else.
+func (l *Log) repeats(result string) bool {
+	if len(l.parts) == 0 || len(result) <= MaxInline || l.ends[driver.Output] > int64(len(result))+l.logs.store.limits.shared {
+		return false
+	}
+	rest := result
+	for p, err := range l.logs.store.Stream(context.Background(), l.id, driver.Output, 0) {
+		n := min(len(p.Text), len(rest))
+		if err != nil || string(p.Text[:n]) != rest[:n] {
+			return false
+		}
+		rest = rest[n:]
+	}
+	return rest == ""
+}
+
+// Recorded says that the result of the attempt is in the journal. Output that
+// repeats a long one is read from there, and its files are removed.
+func (l *Log) Recorded(result string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.same == 0 {
+		return nil
+	}
+	var rest []byte
+	for p, err := range l.logs.store.Stream(context.Background(), l.id, driver.Output, l.same) {
+		if err != nil {
+			return err
+		}
+		rest = append(rest, p.Text...)
+	}
+	sum := sha256.Sum256([]byte(result))
+	err := l.logs.append(header{kind: inValue, at: 0, id: l.id}, binary.LittleEndian.AppendUint64(sum[:], uint64(len(result))))
+	if err == nil && len(rest) > 0 {
+		err = l.logs.append(header{kind: kindOf[driver.Output], at: l.same, id: l.id}, rest)
+	}
+	if err != nil {
+		return err
+	}
+	for _, at := range l.parts {
+		err = errors.Join(err, os.Remove(l.logs.store.partPath(l.id, at)))
+	}
+	l.parts, l.same = nil, 0
+	return err
+}
+
+// open opens the shared file, and returns what was there before.
+func (ls *Logs) open() (*index, error) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	return ls.before, ls.ready()
+}
+
+// ready opens the file at the first call. It continues one that ends with a whole
+// record, and begins another after one that does not: a crash, or damage.
+func (ls *Logs) ready() error {
+	if ls.closed {
+		return os.ErrClosed
+	}
+	if ls.file != nil {
+		return nil
+	}
+	dir := ls.store.runFiles(ls.run)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	before := newIndex(ls.store, ls.run)
+	if err := before.scan(); err != nil {
+		return err
+	}
+	ls.before = before
+	f, err := os.OpenFile(before.path(before.free()), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if ls.size, err = f.Seek(0, io.SeekEnd); err != nil {
+		f.Close()
+		return err
+	}
+	ls.file = f
+	return nil
+}
+
+// append writes one record, with one call: another process sees all of it or, for a
+// moment, a part that it knows to be one.
+func (ls *Logs) append(h header, text []byte) error {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	if err := ls.ready(); err != nil {
+		return err
+	}
+	ls.record = h.appendTo(ls.record[:0], text)
+	n, err := ls.file.Write(ls.record)
+	if err != nil && n > 0 { // a full disk: what follows must not come after half a record
+		err = errors.Join(err, ls.file.Truncate(ls.size))
+	} else {
+		ls.size += int64(n)
+	}
+	if cap(ls.record) > 1<<20 {
+		ls.record = nil
+	}
+	return err
+}
+
+// close closes the file. Attempts that did not end in time can write nothing more.
+func (ls *Logs) close() error {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	ls.closed = true
+	if ls.file == nil {
+		return nil
+	}
+	return ls.file.Close()
 }

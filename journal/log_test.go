@@ -1,67 +1,304 @@
 package journal
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
 )
 
-func TestLog(t *testing.T) {
-	s, err := Open(t.TempDir(), Options{MaxLog: 20})
+// smallLimits keep the first 40 bytes and the last 90 or more of an output.
+func smallLimits(t *testing.T, dir string) *Store {
+	t.Helper()
+	s, err := Open(dir, Options{limits: logLimits{shared: 20, head: 40, tail: 90}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	cases := []struct {
-		name   string
-		pieces []string
-		want   string // "-": no file
-	}{
-		{"silent", nil, "-"},
-		{"short", []string{"one\n", "", "two\n"}, "one\ntwo\n"},
-		{"long", []string{"0123456789", "0123456789abc", "more"}, "01234567890123456789\n[cut after 20 bytes]\n"},
-	}
-	for _, c := range cases {
-		log := s.Log(driver.AttemptID{Run: "run-1", Address: c.name, Attempt: 1})
-		for _, p := range c.pieces {
-			log.Keep([]byte(p))
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// attempt names the first attempt at a step of run-1.
+func attempt(address string) driver.AttemptID {
+	return driver.AttemptID{Run: "run-1", Address: address, Attempt: 1}
+}
+
+// streamText is what a stream holds, with a mark for what was left out.
+func streamText(t *testing.T, s *Store, a driver.AttemptID, stream driver.Stream, from int64) string {
+	t.Helper()
+	text := ""
+	for p, err := range s.Stream(t.Context(), a, stream, from) {
+		if err != nil {
+			t.Fatal(err)
 		}
-		if err := log.Close(); err != nil {
+		if p.At > from {
+			text += fmt.Sprintf("[%d]", p.At-from)
+		}
+		text += string(p.Text)
+		from = p.At + int64(len(p.Text))
+	}
+	return text
+}
+
+// numbered are lines of ten bytes.
+func numbered(from, to int) string {
+	var text []byte
+	for i := from; i < to; i++ {
+		text = fmt.Appendf(text, "line %04d\n", i)
+	}
+	return string(text)
+}
+
+func TestLogs(t *testing.T) {
+	s := smallLimits(t, t.TempDir())
+	w := createRun(t, s, "run-1")
+	other := smallLimits(t, s.Dir()) // another process
+	for _, c := range []struct {
+		name  string
+		lines int
+		want  string
+	}{
+		{"silent", 0, ""},
+		{"short", 2, numbered(0, 2)},
+		{"Two files, and a name that no file has: /", 4, numbered(0, 4)},
+		{"many files", 13, numbered(0, 13)},
+		{"more than is kept", 100, numbered(0, 4) + "[860]" + numbered(90, 100)},
+	} {
+		log := w.Log(c.name, 1)
+		for i := range c.lines {
+			log.Write([]byte(numbered(i, i+1)))
+		}
+		a := attempt(c.name)
+		for _, reader := range []*Store{s, other} {
+			if got := streamText(t, reader, a, driver.Output, 0); got != c.want {
+				t.Errorf("%s: %q, want %q", c.name, got, c.want)
+			}
+			sizes, err := reader.Sizes(a)
+			if err != nil || sizes[driver.Output] != int64(c.lines*10) {
+				t.Errorf("%s: %v, %v", c.name, sizes, err)
+			}
+		}
+		if err := log.Close(""); err != nil {
 			t.Error(err)
 		}
-		log.Keep([]byte("too late"))
-		got, err := os.ReadFile(s.Path(driver.AttemptID{Run: "run-1", Address: c.name, Attempt: 1}, driver.Output))
-		if os.IsNotExist(err) {
-			got = []byte("-")
+		log.Write([]byte("too late"))
+	}
+	if got, want := streamText(t, other, attempt("more than is kept"), driver.Output, 915), "0091\n"+numbered(92, 100); got != want {
+		t.Errorf("from byte 915: %q, want %q", got, want)
+	}
+	if files, err := os.ReadDir(s.runFiles("run-1")); err != nil || len(files) > 25 {
+		t.Errorf("%d files, %v", len(files), err)
+	}
+}
+
+func TestLogLimits(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "run-1")
+	log := w.Log("loud", 1)
+	piece := bytes.Repeat([]byte("0123456789abcde\n"), 1<<14) // 256 KiB
+	const pieces = 520
+	for range pieces {
+		log.Write(piece)
+	}
+	if err := log.Close(""); err != nil {
+		t.Fatal(err)
+	}
+	var kept, gap, next int64
+	for p, err := range s.Stream(t.Context(), attempt("loud"), driver.Output, 0) {
+		if err != nil {
+			t.Fatal(err)
 		}
-		if string(got) != c.want {
-			t.Errorf("%s: log holds %q, want %q", c.name, got, c.want)
+		if p.At > next {
+			gap = next
+		}
+		kept, next = kept+int64(len(p.Text)), p.At+int64(len(p.Text))
+	}
+	if gap != 10<<20 || next != pieces<<18 || kept < 100<<20 || kept > 110<<20 {
+		t.Errorf("%d bytes were kept up to %d, with a gap at %d", kept, next, gap)
+	}
+}
+
+func TestStreamsOfAnAttempt(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	log := createRun(t, s, "run-1").Log("work", 1)
+	for _, text := range []string{"first prompt", "second"} {
+		if err := log.Keep(driver.Prompt, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if err := log.Keep(driver.Transcript, []byte("{}\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for stream, want := range map[driver.Stream]string{driver.Prompt: "second", driver.Transcript: "{}\n{}\n", driver.Output: ""} {
+		if got := streamText(t, s, attempt("work"), stream, 0); got != want {
+			t.Errorf("%s: %q, want %q", stream, got, want)
 		}
 	}
 }
 
-func TestLogGoesOnAfterACrash(t *testing.T) {
-	s := openStore(t, t.TempDir())
-	for range 2 {
-		log := s.Log(driver.AttemptID{Run: "run-1", Address: "work", Attempt: 1})
-		var all sync.WaitGroup
-		for range 10 {
-			all.Go(func() { log.Keep([]byte("line\n")) })
+func TestLogContinuesAfterACrash(t *testing.T) {
+	s := smallLimits(t, t.TempDir())
+	createRun(t, s, "run-1").Close()
+	const lines = 7 // each time: the output is in the shared file first, and in others later
+	for n := range 3 {
+		w, err := s.Writer(t.Context(), "run-1")
+		if err != nil {
+			t.Fatal(err)
 		}
-		all.Wait()
-		log.Close()
+		log := w.Log("work", 1)
+		for i := range lines {
+			log.Write([]byte(numbered(n*lines+i, n*lines+i+1)))
+		}
+		w.Close() // the log is not closed: that is a crash
 	}
-	got, err := os.ReadFile(s.Path(driver.AttemptID{Run: "run-1", Address: "work", Attempt: 1}, driver.Output))
-	if err != nil || string(got) != strings.Repeat("line\n", 20) {
-		t.Errorf("log holds %q (%v)", got, err)
+	if got, want := streamText(t, s, attempt("work"), driver.Output, 0), numbered(0, 4)+"[70]"+numbered(11, 21); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A process that is killed may leave half a record, and a power failure anything.
+func TestLogAfterDamage(t *testing.T) {
+	for name, damage := range map[string]func(f []byte) []byte{
+		"half a text":   func(f []byte) []byte { return f[:len(f)-3] },
+		"half a header": func(f []byte) []byte { return append(f, f[:10]...) },
+		"zeros":         func(f []byte) []byte { return append(f, make([]byte, 500)...) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := openStore(t, t.TempDir())
+			w := createRun(t, s, "run-1")
+			w.Log("before", 1).Write([]byte("this was printed before"))
+			w.Log("work", 1).Write([]byte("this is cut"))
+			w.Close()
+			file := filepath.Join(s.runFiles("run-1"), "streams.1")
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, damage(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if w, err = s.Writer(t.Context(), "run-1"); err != nil {
+				t.Fatal(err)
+			}
+			defer w.Close()
+			w.Log("after", 1).Write([]byte("after"))
+			for address, want := range map[string]string{"before": "this was printed before", "after": "after"} {
+				got := ""
+				for p, err := range s.Stream(t.Context(), attempt(address), driver.Output, 0) {
+					var damaged *DamagedLogError
+					if err != nil && (name != "zeros" || !errors.As(err, &damaged) || damaged.File != file) {
+						t.Errorf("%s: %v", address, err)
+					}
+					got += string(p.Text)
+				}
+				if got != want {
+					t.Errorf("%s: %q, want %q", address, got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestFlippedByteInALog(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "run-1")
+	w.Log("work", 1).Write([]byte("printed"))
+	file := filepath.Join(s.runFiles("run-1"), "streams.1")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range text {
+		damaged := bytes.Clone(text)
+		damaged[i] ^= 1
+		if err := os.WriteFile(file, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		delete(s.indexes, "run-1")
+		for p, err := range s.Stream(t.Context(), attempt("work"), driver.Output, 0) {
+			if err == nil {
+				t.Errorf("with byte %d changed the log is %q", i, p.Text)
+			}
+		}
+	}
+}
+
+// An older version kept every stream in a file of its own.
+func TestLogsOfAnOlderVersion(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	createRun(t, s, "run-1").Close()
+	if err := os.MkdirAll(s.runFiles("run-1"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"scan[3].1.log": "one\n", "scan[3].1.prompt": "Scan.", "scan[3].1.transcript": "{}\n"} {
+		if err := os.WriteFile(filepath.Join(s.runFiles("run-1"), name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := attempt("scan[3]")
+	for stream, want := range map[driver.Stream]string{driver.Output: "one\n", driver.Prompt: "Scan.", driver.Transcript: "{}\n"} {
+		if got := streamText(t, s, a, stream, 0); got != want {
+			t.Errorf("%s: %q, want %q", stream, got, want)
+		}
+	}
+	w, err := s.Writer(t.Context(), "run-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	log := w.Log("scan[3]", 1)
+	log.Write([]byte("two\n"))
+	if err := log.Keep(driver.Prompt, []byte("Again.")); err != nil {
+		t.Fatal(err)
+	}
+	for stream, want := range map[driver.Stream]string{driver.Output: "one\ntwo\n", driver.Prompt: "Again."} {
+		if got := streamText(t, s, a, stream, 0); got != want {
+			t.Errorf("continued, %s: %q, want %q", stream, got, want)
+		}
+	}
+	if got := streamText(t, s, a, driver.Output, 5); got != "wo\n" {
+		t.Errorf("from byte 5: %q", got)
+	}
+}
+
+// A long result that was printed too is stored once.
+func TestLongResultIsStoredOnce(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "run-1")
+	for name, c := range map[string]struct {
+		printed, result string
+		once            bool
+	}{
+		"printed":     {numbered(0, 100_000), numbered(0, 100_000), true},
+		"with a line": {numbered(0, 99_999) + "\n[done]\n", numbered(0, 99_999), true},
+		"other":       {"no: " + numbered(0, 100_000), numbered(0, 100_000), false},
+	} {
+		log := w.Log(name, 1)
+		log.Write([]byte(c.printed))
+		if err := log.Close(c.result); err != nil {
+			t.Fatal(err)
+		}
+		appendEvents(t, w, engine.Envelope{Time: start, Event: &engine.TaskEnded{Address: name, Attempt: 1, Output: c.result}})
+		if err := log.Recorded(c.result); err != nil {
+			t.Fatal(err)
+		}
+		for _, from := range []int64{0, 700_001} {
+			if got := streamText(t, s, attempt(name), driver.Output, from); got != c.printed[from:] {
+				t.Errorf("%s: from %d %d bytes, want %d", name, from, len(got), len(c.printed[from:]))
+			}
+		}
+		if once := gone(s.partPath(attempt(name), MaxInline)); once != c.once {
+			t.Errorf("%s: stored once is %v", name, once)
+		}
 	}
 }
 
@@ -70,9 +307,9 @@ func TestLogFailureStopsNothing(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.Dir(), "logs"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	log := s.Log(driver.AttemptID{Run: "run-1", Address: "work", Attempt: 1})
-	log.Keep([]byte("x"))
-	if err := log.Close(); err == nil {
+	log := createRun(t, s, "run-1").Log("work", 1)
+	log.Write([]byte("x"))
+	if err := log.Close(""); err == nil {
 		t.Error("Close does not say that the log was not kept")
 	}
 }
@@ -114,10 +351,4 @@ func TestFileNamesDiffer(t *testing.T) {
 		}
 		seen[strings.ToLower(got)] = name
 	})
-}
-
-func ExampleStore_Path() {
-	s := &Store{dir: "/state"}
-	fmt.Println(s.Path(driver.AttemptID{Run: "release-3k7q2m9a", Address: "test[2]", Attempt: 1}, driver.Output))
-	// Output: /state/logs/release-3k7q2m9a/test[2].1.log
 }

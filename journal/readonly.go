@@ -31,7 +31,7 @@ func OpenReadOnly(dir string) (*Store, error) {
 	for _, open := range []func(file string) (*Store, error){openShared, openStill, openCopy} {
 		s, err := open(file)
 		if err == nil {
-			s.dir, s.file, s.reason, s.maxLog = abs, file, asReadOnly(file, reason), defaultLog
+			s.dir, s.file, s.reason = abs, file, asReadOnly(file, reason)
 			return s, nil
 		}
 	}

@@ -65,7 +65,7 @@ func (s *Store) Create(n NewRun) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{store: s, lease: lease, run: n.ID, next: 1}
+	w := &Writer{store: s, lease: lease, run: n.ID, next: 1, logs: &Logs{store: s, run: n.ID}}
 	err = s.transact(func(tx *sql.Tx) error {
 		if err := n.checkKey(tx); err != nil {
 			return err

@@ -1,11 +1,13 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/hocket-dev/hocket/internal/database"
@@ -16,28 +18,27 @@ type Options struct {
 	// Relaxed leaves the last moments to a power failure (synchronous=NORMAL):
 	// a crash of the process still loses nothing.
 	Relaxed bool
-	// MaxLog is how many bytes of an attempt's output are kept; zero: 10 MiB.
-	MaxLog int64
 
-	vfs string // SQLite's way to the files; "": the system's own
+	limits logLimits // zero: the usual ones
+	vfs    string    // SQLite's way to the files; "": the system's own
 }
 
 // Store is an open journal. It is safe for concurrent use.
 type Store struct {
 	dir     string
 	file    string
-	maxLog  int64
+	limits  logLimits
 	write   *sql.DB // one connection; nil when the journal is only read
 	read    *sql.DB
 	reason  error  // why the journal is only read
 	scratch string // a copy to remove at the end, see readonly.go
 	inserts inserts
+
+	mu      sync.Mutex
+	indexes map[string]*index // of the logs of runs that were looked at
 }
 
-const (
-	fileName   = "journal.db"
-	defaultLog = 10 << 20
-)
+const fileName = "journal.db"
 
 // Open opens the journal in a directory, and makes both where they do not exist.
 // An older journal is brought up to date.
@@ -46,10 +47,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, explain(dir, err)
 	}
-	s := &Store{dir: abs, file: filepath.Join(abs, fileName), maxLog: o.MaxLog}
-	if s.maxLog == 0 {
-		s.maxLog = defaultLog
-	}
+	s := &Store{dir: abs, file: filepath.Join(abs, fileName), limits: cmp.Or(o.limits, defaultLimits)}
 	if err := s.connect(o); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

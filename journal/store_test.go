@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -225,9 +226,9 @@ func TestModes(t *testing.T) {
 	s := openStore(t, dir)
 	w := createRun(t, s, "demo-1")
 	appendEvents(t, w, ended(1, "x"))
-	log := s.Log(driver.AttemptID{Run: "demo-1", Address: "work", Attempt: 1})
-	log.Keep([]byte("x"))
-	log.Close()
+	log := w.Log("work", 1)
+	log.Write(bytes.Repeat([]byte("x"), 2*MaxInline))
+	log.Close("")
 	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
 		if err != nil {
 			return err

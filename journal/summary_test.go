@@ -148,7 +148,10 @@ func TestAttemptsAreNoted(t *testing.T) {
 	}
 	check("s-1", "model-2", used)
 	a.Attempt = 2
-	if err := writePrivate(s.beside(a, ".session"), []byte("s-0\n"), os.O_TRUNC); err != nil {
+	if err := os.MkdirAll(s.runFiles(a.Run), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.beside(a, ".session"), []byte("s-0\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	check("s-0", "", engine.Usage{})
@@ -162,7 +165,7 @@ func TestDelete(t *testing.T) {
 	for _, id := range []string{"a-1", "b-1"} {
 		w := createRun(t, s, id)
 		appendEvents(t, w, ended(1, long("shared")), ended(2, long(id)))
-		if err := s.Keep(driver.AttemptID{Run: id, Address: "work", Attempt: 1}, driver.Transcript, []byte("{}\n")); err != nil {
+		if err := w.Log("work", 1).Keep(driver.Transcript, []byte("{}\n")); err != nil {
 			t.Fatal(err)
 		}
 		if id == "a-1" {

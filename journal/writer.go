@@ -25,6 +25,7 @@ type Writer struct {
 	next   int  // seq of the next event
 	asks   bool // questions may be noted as open
 	args   []any
+	logs   *Logs
 }
 
 // Batch is what one Append records.
@@ -63,7 +64,7 @@ func (s *Store) Writer(ctx context.Context, run string) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{store: s, lease: lease, run: run, asks: true}
+	w := &Writer{store: s, lease: lease, run: run, asks: true, logs: &Logs{store: s, run: run}}
 	// A driver that has written the run needs no other connection to read this.
 	err = s.write.QueryRowContext(ctx, "SELECT number, (SELECT coalesce(max(seq), 0) + 1 FROM events WHERE run = number) FROM runs WHERE id = ?", run).Scan(&w.number, &w.next)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -85,7 +86,7 @@ func (w *Writer) Recorded() int { return w.next - 1 }
 func (w *Writer) Before() driver.Holder { return w.lease.before }
 
 // Close gives the run up.
-func (w *Writer) Close() error { return w.lease.Release() }
+func (w *Writer) Close() error { return errors.Join(w.logs.close(), w.lease.Release()) }
 
 // Append records a batch: all of it, or with an error nothing. When it returns,
 // the batch is durable. The error is a *ConflictError when somebody else has

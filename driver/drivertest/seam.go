@@ -441,7 +441,7 @@ func read(t *testing.T, d driver.Driver, a driver.AttemptID, s driver.Stream, of
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.Write(piece)
+		b.Write(piece.Text)
 	}
 	return b.String()
 }

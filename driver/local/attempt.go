@@ -16,8 +16,13 @@ import (
 type attempts struct {
 	base   context.Context
 	cancel context.CancelCauseFunc
-	open   map[attemptKey]context.CancelCauseFunc // their results are not stored yet
-	flying int                                    // their results have not come yet
+	open   map[attemptKey]openAttempt // their results are not stored yet
+	flying int                        // their results have not come yet
+}
+
+type openAttempt struct {
+	cancel context.CancelCauseFunc
+	log    *attemptLog
 }
 
 type attemptKey struct {
@@ -33,7 +38,7 @@ var (
 
 func newAttempts() *attempts {
 	base, cancel := context.WithCancelCause(context.Background())
-	return &attempts{base: base, cancel: cancel, open: map[attemptKey]context.CancelCauseFunc{}}
+	return &attempts{base: base, cancel: cancel, open: map[attemptKey]openAttempt{}}
 }
 
 // worker makes one attempt.
@@ -43,7 +48,7 @@ type worker func(ctx context.Context, at driver.Attempt) driver.Outcome
 // failed attempt. The result carries the time at which the attempt ended.
 func (as *attempts) start(key attemptKey, work worker, log *attemptLog, at driver.Attempt, clock runClock, mail *mailbox) {
 	ctx, cancel := context.WithCancelCause(as.base)
-	as.open[key] = cancel
+	as.open[key] = openAttempt{cancel, log}
 	as.flying++
 	go func() {
 		out := failed("the agent ended without a result")
@@ -52,8 +57,9 @@ func (as *attempts) start(key attemptKey, work worker, log *attemptLog, at drive
 				log.write(fmt.Appendf(nil, "panic: %v\n%s", p, debug.Stack()))
 				out = failed("the agent panicked: %v", p)
 			}
-			log.close()
-			mail.post(letter{ended: clock.stamp(endedEvent(key.address, key.attempt, out))})
+			ended := endedEvent(key.address, key.attempt, out)
+			log.close(ended.Output)
+			mail.post(letter{ended: clock.stamp(ended)})
 		}()
 		at.Log = log.write
 		out = work(ctx, at)
@@ -66,15 +72,17 @@ func failed(format string, args ...any) driver.Outcome {
 
 // stop tells an attempt to end. It may have ended already.
 func (as *attempts) stop(key attemptKey) {
-	if cancel := as.open[key]; cancel != nil {
-		cancel(errCancelled)
+	if a, ok := as.open[key]; ok {
+		a.cancel(errCancelled)
 	}
 }
 
 // ended forgets an attempt whose result has been stored.
-func (as *attempts) ended(key attemptKey) {
-	if cancel := as.open[key]; cancel != nil {
-		cancel(nil) // frees what the context holds
+func (as *attempts) ended(ev *engine.TaskEnded) {
+	key := attemptKey{ev.Address, ev.Attempt}
+	if a, ok := as.open[key]; ok {
+		a.cancel(nil)                      // frees what the context holds
+		_ = a.log.file.Recorded(ev.Output) // else it is stored twice, which does no harm
 		delete(as.open, key)
 	}
 }
@@ -92,13 +100,13 @@ type attemptLog struct {
 func (l *attemptLog) say(text string) { l.write([]byte(text + "\n")) }
 
 func (l *attemptLog) write(piece []byte) {
-	l.file.Keep(piece)
+	l.file.Write(piece)
 	l.audience.log(l.id.Address, l.id.Attempt, piece)
 }
 
 // close tells the observer when the log could not be kept.
-func (l *attemptLog) close() {
-	if err := l.file.Close(); err != nil {
+func (l *attemptLog) close(output string) {
+	if err := l.file.Close(output); err != nil {
 		l.audience.log(l.id.Address, l.id.Attempt, fmt.Appendf(nil, "[this log is not complete: %v]\n", err))
 	}
 }
@@ -109,7 +117,7 @@ func (l *attemptLog) keep(s driver.Stream, text []byte) {
 		l.write(text)
 		return
 	}
-	if err := l.store.Keep(l.id, s, text); err != nil {
+	if err := l.file.Keep(s, text); err != nil {
 		l.write(fmt.Appendf(nil, "[the %s could not be kept: %v]\n", s, err))
 	}
 }

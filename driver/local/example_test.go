@@ -62,7 +62,7 @@ func Example() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Print(string(piece))
+		fmt.Print(string(piece.Text))
 	}
 	// Output:
 	// success hello world!

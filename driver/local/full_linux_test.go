@@ -14,13 +14,12 @@ import (
 // result.
 func TestDiskFullWhileLogging(t *testing.T) {
 	s := openStore(t)
-	for _, path := range []string{s.Path(driver.AttemptID{Run: "demo-1", Address: "a", Attempt: 1}, driver.Output), s.Path(driver.AttemptID{Run: "demo-1", Address: "a", Attempt: 1}, driver.Prompt)} {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink("/dev/full", path); err != nil {
-			t.Fatal(err)
-		}
+	path := filepath.Join(s.Dir(), "logs", "demo-1", "streams.1")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/dev/full", path); err != nil {
+		t.Fatal(err)
 	}
 	res := start(t, s, chain(task("a", "x")), work{Agents: agentWith(func(_ context.Context, at driver.Attempt) driver.Outcome {
 		at.Keep(driver.Prompt, []byte("all of it"))

@@ -179,7 +179,7 @@ func TestLogsAndFacts(t *testing.T) {
 	if diff := cmp.Diff(want, watch.seen); diff != "" {
 		t.Errorf("the observer saw (-want +got):\n%s", diff)
 	}
-	if got := readFile(t, s.Path(driver.AttemptID{Run: "demo-1", Address: "a", Attempt: 1}, driver.Output)); got != "one\ntwo\n" {
+	if got := readStream(t, s, driver.Output); got != "one\ntwo\n" {
 		t.Errorf("the log holds %q", got)
 	}
 }
@@ -241,7 +241,7 @@ func TestPanicIsInTheLog(t *testing.T) {
 	if res.Status != engine.Failed || !strings.Contains(res.Steps[0].Error, "the agent panicked: oh no") {
 		t.Errorf("%s: %s", res.Status, res.Steps[0].Error)
 	}
-	if log := readFile(t, s.Path(driver.AttemptID{Run: "demo-1", Address: "a", Attempt: 1}, driver.Output)); !strings.Contains(log, "local_test.go") {
+	if log := readStream(t, s, driver.Output); !strings.Contains(log, "local_test.go") {
 		t.Errorf("the log has no stack: %s", log)
 	}
 }

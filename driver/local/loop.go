@@ -268,7 +268,7 @@ func (l *loop) step(seq int, e engine.Envelope) ([]engine.Command, error) {
 	l.script.happened(e.Event)
 	switch ev := e.Event.(type) {
 	case *engine.TaskEnded:
-		l.attempts.ended(attemptKey{ev.Address, ev.Attempt})
+		l.attempts.ended(ev)
 	case *engine.Answered:
 		l.forgetAnswered()
 	case *engine.Asked, *engine.Withdrawn, *engine.Started, *engine.TimerFired, *engine.CancelAsked, *engine.LimitRaised, *engine.Recovered, *engine.Forked:
@@ -305,7 +305,7 @@ func (l *loop) carryOut(c engine.Command) {
 func (l *loop) startTask(task engine.StartTask) {
 	key := attemptKey{task.Address, task.Attempt}
 	id := driver.AttemptID{Run: l.writer.Run(), Address: task.Address, Attempt: task.Attempt}
-	log := &attemptLog{l.store, id, l.store.Log(id), l.audience}
+	log := &attemptLog{l.store, id, l.writer.Log(task.Address, task.Attempt), l.audience}
 	at := driver.Attempt{
 		Ask:       l.asking(key, log),
 		Keep:      log.keep,

@@ -3,7 +3,6 @@ package local_test
 import (
 	"context"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,16 +13,21 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/journal"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-func readFile(t *testing.T, path string) string {
+// readStream is what the first attempt at a left in a stream.
+func readStream(t *testing.T, s *journal.Store, stream driver.Stream) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+	text := ""
+	for p, err := range s.Stream(t.Context(), driver.AttemptID{Run: "demo-1", Address: "a", Attempt: 1}, stream, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += string(p.Text)
 	}
-	return string(text)
+	return text
 }
 
 // person is an Asker who answers with the given words, one after the other, until

@@ -3,7 +3,6 @@ package local_test
 import (
 	"context"
 	"errors"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -343,8 +342,7 @@ func TestPromptsAreKept(t *testing.T) {
 		at.Keep(driver.Prompt, []byte("all of it"))
 		return driver.Outcome{}
 	})})
-	got, err := os.ReadFile(s.Path(driver.AttemptID{Run: "demo-1", Address: "a", Attempt: 1}, driver.Prompt))
-	if err != nil || string(got) != "all of it" {
-		t.Errorf("kept %q, %v", got, err)
+	if got := readStream(t, s, driver.Prompt); got != "all of it" {
+		t.Errorf("kept %q", got)
 	}
 }

@@ -2,9 +2,6 @@ package local
 
 import (
 	"context"
-	"errors"
-	"io"
-	"io/fs"
 	"iter"
 	"os"
 
@@ -54,15 +51,14 @@ func ended(ctx context.Context, s *journal.Store, run string) (bool, error) {
 }
 
 // Read yields what an attempt left in a stream.
-func (d *Driver) Read(ctx context.Context, a driver.AttemptID, stream driver.Stream, offset int64, follow bool) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
+func (d *Driver) Read(ctx context.Context, a driver.AttemptID, stream driver.Stream, offset int64, follow bool) iter.Seq2[driver.Piece, error] {
+	return func(yield func(driver.Piece, error) bool) {
 		s, err := d.known(a.Run)
-		if err != nil {
-			yield(nil, err)
-			return
+		if err == nil {
+			_, err = s.Run(ctx, a.Run)
 		}
-		if _, err := s.Run(ctx, a.Run); err != nil {
-			yield(nil, err)
+		if err != nil {
+			yield(driver.Piece{}, err)
 			return
 		}
 		var ticks *listener
@@ -75,18 +71,19 @@ func (d *Driver) Read(ctx context.Context, a driver.AttemptID, stream driver.Str
 			over := !follow
 			if follow {
 				if over, seen, err = attemptEnded(ctx, s, a, seen); err != nil {
-					yield(nil, err)
+					yield(driver.Piece{}, err)
 					return
 				}
 			}
-			n, goOn, err := readFrom(s.Path(a, stream), offset, yield)
-			if err != nil {
-				yield(nil, err)
+			for p, err := range s.Stream(ctx, a, stream, offset) {
+				if !yield(p, err) || err != nil {
+					return
+				}
+				offset = p.At + int64(len(p.Text))
 			}
-			if over || !goOn || err != nil {
+			if over {
 				return
 			}
-			offset += n
 		}
 	}
 }
@@ -105,32 +102,6 @@ func attemptEnded(ctx context.Context, s *journal.Store, a driver.AttemptID, see
 	return s.Ended(ctx, a, seen)
 }
 
-// readFrom yields what a file holds from an offset on, and says how much.
-func readFrom(path string, offset int64, yield func([]byte, error) bool) (n int64, goOn bool, err error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, true, nil
-	}
-	if err != nil {
-		return 0, false, err
-	}
-	defer f.Close()
-	for {
-		piece := make([]byte, 32<<10)
-		m, err := f.ReadAt(piece, offset+n)
-		n += int64(m)
-		if m > 0 && !yield(piece[:m], nil) {
-			return n, false, nil
-		}
-		if errors.Is(err, io.EOF) {
-			return n, true, nil
-		}
-		if err != nil {
-			return n, false, err
-		}
-	}
-}
-
 // Kept is what is kept about an attempt.
 func (d *Driver) Kept(ctx context.Context, a driver.AttemptID) (driver.Kept, error) {
 	s, err := d.known(a.Run)
@@ -140,11 +111,9 @@ func (d *Driver) Kept(ctx context.Context, a driver.AttemptID) (driver.Kept, err
 	if _, err := s.Run(ctx, a.Run); err != nil {
 		return driver.Kept{}, err
 	}
-	k := driver.Kept{Sizes: map[driver.Stream]int64{}}
-	for _, stream := range []driver.Stream{driver.Output, driver.Prompt, driver.Transcript} {
-		if f, err := os.Stat(s.Path(a, stream)); err == nil {
-			k.Sizes[stream] = f.Size()
-		}
+	k := driver.Kept{}
+	if k.Sizes, err = s.Sizes(a); err != nil {
+		return driver.Kept{}, err
 	}
 	if k.Session, k.Model, k.Usage, err = s.Attempt(ctx, a); err != nil {
 		return driver.Kept{}, err
