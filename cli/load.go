@@ -20,7 +20,11 @@ func (a *app) readStdin() ([]byte, error) {
 	if a.stdinText != nil {
 		return a.stdinText, nil
 	}
-	text, err := io.ReadAll(a.std.In)
+	const largest = 16 << 20 // as of a file
+	text, err := io.ReadAll(io.LimitReader(a.std.In, largest+1))
+	if err == nil && len(text) > largest {
+		return nil, usagef("a workflow is smaller by far; is it the right one?", "standard input holds more than 16 MB")
+	}
 	a.stdinText = text
 	return text, err
 }

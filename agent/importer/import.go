@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/projectfile"
 	"github.com/hocket-dev/hocket/internal/wholefile"
 )
 
@@ -102,7 +103,7 @@ func (im *importing) look() error {
 			continue
 		}
 		file := filepath.Join(im.Dir, e.Name())
-		text, err := os.ReadFile(file)
+		text, err := projectfile.Read(file, im.Dir)
 		if err != nil {
 			return fmt.Errorf("importer: %w", err)
 		}

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // largest is how much one file may hold. No definition comes near.
@@ -30,19 +31,27 @@ func Read(file string, in ...string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(path) // first: to open a pipe waits for who writes it
+	info, err := os.Stat(path) // first: to open some devices does something
 	if err != nil {
 		return nil, err
 	}
+	refused := fmt.Errorf("%s: %w", file, ErrNotFile)
 	if !info.Mode().IsRegular() || info.Size() > largest {
-		return nil, fmt.Errorf("%s: %w", file, ErrNotFile)
+		return nil, refused
 	}
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe by now, which waits for who writes it
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, largest))
+	if opened, err := f.Stat(); err != nil || !os.SameFile(info, opened) {
+		return nil, refused
+	}
+	text, err := io.ReadAll(io.LimitReader(f, largest+1))
+	if err == nil && len(text) > largest {
+		return nil, refused
+	}
+	return text, err
 }
 
 // ReadNamed gives what a file holds that a person named. It may be in a repository of a

@@ -28,6 +28,9 @@ func (noLoader) Load(url string) (any, error) {
 const schemaURL = "hocket:///schema"
 
 func compileSchema(schema any) (*jsonschema.Schema, error) {
+	if err := tooLarge(schema); err != nil {
+		return nil, err
+	}
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
 	c.AssertFormat()
