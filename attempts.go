@@ -15,6 +15,7 @@ import (
 type lanes struct {
 	agents  *agent.Set
 	pin     *driver.Pin
+	dir     string // where the project is now
 	place   *workplace
 	trusted pinnedTrust
 	current func() trust.Powers // what agents can use of the project now
@@ -27,7 +28,7 @@ func (l *lanes) Run(ctx context.Context, run string, task *engine.StartTask, at 
 		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error(), Permanent: true}}
 	}
 	def = def.Within(task.May)
-	return driver.Execute(ctx, l.place.Employ(held{exec, l.trusted, l.current}), def, l.pin.Dir, run, task, at)
+	return driver.Execute(ctx, l.place.Employ(held{exec, l.trusted, l.current}), def, l.dir, run, task, at)
 }
 
 // workflow is the one that a task is a step of.

@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/internal/process"
+	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -245,7 +246,7 @@ func (r *Run) work(ctx context.Context, f Front) (driver.Work, func(), error) {
 	if err != nil {
 		return fail(err)
 	}
-	p, err := r.p.at(pin.Dir)
+	p, err := r.p.at(r.id, pin.Dir)
 	if err != nil {
 		return fail(err)
 	}
@@ -271,12 +272,15 @@ func (r *Run) work(ctx context.Context, f Front) (driver.Work, func(), error) {
 			return fail(err)
 		}
 	}
+	if err := p.now().files.NotePlace(); err != nil {
+		return fail(err)
+	}
 	done, err := r.p.drives()
 	if err != nil {
 		return fail(err)
 	}
-	place := p.now().newWorkplace(pin.Dir)
-	w := driver.Work{Agents: &lanes{agents, pin, place, trusted, p.now().files.Equipment}, Asker: f.Asker, Observer: f.Observer, Elsewhere: f.Elsewhere}
+	place := p.now().newWorkplace(p.Root())
+	w := driver.Work{Agents: &lanes{agents, pin, p.Root(), place, trusted, p.now().files.Equipment}, Asker: f.Asker, Observer: f.Observer, Elsewhere: f.Elsewhere}
 	if replies != nil {
 		w.Script, w.ScriptAll = replies.Script(), replies.CoversAll(pin.Bundle)
 	}
@@ -296,19 +300,43 @@ func (r *Run) CheckDrive(ctx context.Context, replies *Replies) error {
 	return err
 }
 
-// at is the project in another directory with the same runs: a run belongs to the
-// directory that it was started in.
-func (p *Project) at(dir string) (*Project, error) {
-	if dir == p.Root() {
+// at is the project that a run was started in, with the same runs: this one, which may
+// have been moved since, or another one where the user named one place for the runs of
+// several.
+func (p *Project) at(run, dir string) (*Project, error) {
+	now := p.now().files.Now(dir)
+	if now == p.Root() {
 		return p, nil
 	}
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		dir = p.State() // the run may need nothing of it, and no other place may stand for it
+	if info, err := os.Stat(now); err != nil || !info.IsDir() {
+		return nil, &MovedError{run, now}
 	}
 	o := p.o
-	o.State, o.root = p.State(), dir
-	return Open(dir, o)
+	o.State, o.root = p.State(), now
+	return Open(now, o)
 }
+
+// MovedError says that the directory is not there in which a run was started. The run
+// waits; it can be resumed when its project is found.
+type MovedError struct{ Run, Dir string }
+
+func (e *MovedError) Error() string {
+	return fmt.Sprintf("run %s belongs to the project in %s, which is not there", e.Run, e.Dir)
+}
+
+// Hint says what to do about it.
+func (e *MovedError) Hint() string {
+	return "move it back; or, where it is now, run `hocket adopt " + e.Dir + "`"
+}
+
+// AdoptError says why a project cannot take over what is kept about another one.
+type AdoptError = project.AdoptError
+
+// Adopt gives the project what is kept about the one that was at a directory: its runs,
+// sessions and memories. It is for a project that was moved to another disk, or restored;
+// one that was only renamed is found again without it. It takes effect when the project
+// is opened again.
+func (p *Project) Adopt(dir string) error { return p.now().files.Adopt(dir) }
 
 // MissingAgentError says that a run uses agents that cannot work here. The run
 // waits; it can be resumed where they can.

@@ -107,6 +107,9 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 	if err != nil {
 		return nil, err
 	}
+	if err := p.now().files.NotePlace(); err != nil {
+		return nil, err
+	}
 	r := p.handle(d, made.Run)
 	r.existed, r.Notes = made.Existed, notes
 	if !made.Existed { // else it was started with what is recorded

@@ -180,7 +180,8 @@ func (p *Project) withheld(w *Workflow) []string {
 }
 
 // settleAgain compares what the project can do today with what it could when a run
-// was recorded. More of it needs a decision, and so does what was revoked since.
+// was recorded. More of it needs a decision, and so does what was revoked since, or a
+// project that was moved.
 func (p *Project) settleAgain(ctx context.Context, pin *driver.Pin, agents *agent.Set, replies *Replies) (pinnedTrust, error) {
 	var before pinnedTrust
 	if pin.Trust != nil {
@@ -195,7 +196,8 @@ func (p *Project) settleAgain(ctx context.Context, pin *driver.Pin, agents *agen
 	if err != nil {
 		return pinnedTrust{}, err
 	}
-	again := before.Trusted && !revoked.IsZero() && !before.At.After(revoked)
+	moved := pin.Dir != p.Root()
+	again := before.Trusted && (moved || !revoked.IsZero() && !before.At.After(revoked))
 	now := p.pinnedPowers(*pin.Bundle, agents)
 	if before.Trusted && !again && !now.Exceeds(before.Powers) {
 		return before, nil

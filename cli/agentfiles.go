@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
@@ -263,7 +262,7 @@ func (a *app) drawAgent(d *agentDetail) string {
 	if d.Retry != nil {
 		fact("retry", d.Retry.String())
 	}
-	fact("file", a.nearFile(d.File))
+	fact("file", nearPath(d.File))
 	if d.From != nil {
 		fact("imported", d.Source+" "+d.From.File+", "+d.From.ImportedAt)
 	}
@@ -331,7 +330,7 @@ func (a *app) newAgent(name string, f newAgentFlags) error {
 	if a.json {
 		return a.printJSON(map[string]string{"name": name, "file": file})
 	}
-	return a.print(a.outStyle.Paint(view.Green, "made") + "  " + a.nearFile(file) + "\n\n" + a.nextStep(name))
+	return a.print(a.outStyle.Paint(view.Green, "made") + "  " + nearPath(file) + "\n\n" + a.nextStep(name))
 }
 
 // nextStep says what to do with an agent that was made.
@@ -369,16 +368,7 @@ func (a *app) nearIn(text, file string) string {
 	if file == "" {
 		return text
 	}
-	return strings.ReplaceAll(text, file, a.nearFile(file))
-}
-
-// nearFile is a path as it looks from here.
-func (a *app) nearFile(file string) string {
-	here, err := os.Getwd()
-	if err != nil {
-		return file
-	}
-	return nearPath(here, file)
+	return strings.ReplaceAll(text, file, nearPath(file))
 }
 
 func (a *app) completeAgent(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

@@ -131,7 +131,7 @@ func (a *app) drawImport(list []hocket.Imported, f *importFlags) string {
 	for _, o := range list {
 		line := o.From + " " + o.File
 		if o.Target != "" {
-			line += " to " + a.nearFile(o.Target)
+			line += " to " + nearPath(o.Target)
 		}
 		b.WriteString(a.outStyle.Paint(importPaint[o.Action], view.Pad(string(o.Action), 9)) + "  " + view.Line(line) + "\n")
 		detail := func(text string) { b.WriteString(strings.Repeat(" ", 11) + view.Line(text) + "\n") }

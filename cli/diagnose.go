@@ -3,7 +3,6 @@ package cli
 import (
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/workflow"
@@ -55,23 +54,25 @@ func (a *app) readNamed(file string) ([]byte, error) {
 // nearPaths writes paths relative to the current directory where they are below
 // it, as people and editors expect them.
 func nearPaths(found workflow.Diagnostics) workflow.Diagnostics {
-	here, err := os.Getwd()
-	if err != nil {
-		return found
-	}
 	out := append(workflow.Diagnostics{}, found...)
 	for i := range out {
-		out[i].File = nearPath(here, out[i].File)
+		out[i].File = nearPath(out[i].File)
 	}
 	return out
 }
 
-func nearPath(here, file string) string {
-	if !filepath.IsAbs(file) {
+// nearPath is a path as it looks from here. The current directory may be written with
+// links, where that of the project is not.
+func nearPath(file string) string {
+	here, err := os.Getwd()
+	if err != nil || !filepath.IsAbs(file) {
 		return file
 	}
-	if rel, err := filepath.Rel(here, file); err == nil && !strings.HasPrefix(rel, "..") {
-		return rel
+	real, _ := filepath.EvalSymlinks(here) // "" is not above anything
+	for _, dir := range []string{here, real} {
+		if rel, err := filepath.Rel(dir, file); err == nil && filepath.IsLocal(rel) {
+			return rel
+		}
 	}
 	return file
 }

@@ -86,7 +86,7 @@ func (a *app) nearSecret(err error) error {
 	var exposed *hocket.SecretError
 	if errors.As(err, &exposed) && exposed.File != "" {
 		near := *exposed
-		near.File = a.nearFile(near.File)
+		near.File = nearPath(near.File)
 		return &near
 	}
 	return err

@@ -135,6 +135,7 @@ func isUsage(err error) bool {
 	for _, target := range []any{
 		new(*hocket.NoDirectoryError), new(*hocket.NoHomeError), new(*hocket.SecretError), new(*hocket.UnknownServerError),
 		new(*hocket.LoginError), new(*hocket.KeyError), new(*hocket.UntrustedError), new(*hocket.UnknownDriverError),
+		new(*hocket.MovedError), new(*hocket.AdoptError),
 	} {
 		if errors.As(err, target) {
 			return true

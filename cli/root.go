@@ -25,7 +25,7 @@ func (a *app) chapters() []chapter {
 		{"Act on runs", []*cobra.Command{a.answerVerb(), a.cancelVerb(), a.raiseVerb()}},
 		{"Work on workflow files", []*cobra.Command{a.checkVerb(), a.convertVerb(), a.fmtVerb(), a.graphVerb(), a.planVerb(), a.digestVerb(), a.schemaVerb()}},
 		{"Work with agents", []*cobra.Command{a.agentsVerb(), a.toolsVerb(), a.mcpVerb(), a.sessionsVerb(), a.memoryVerb()}},
-		{"Set up", []*cobra.Command{a.initVerb(), a.trustVerb(), a.doctorVerb(), a.completionVerb(), a.versionVerb()}},
+		{"Set up", []*cobra.Command{a.initVerb(), a.trustVerb(), a.doctorVerb(), a.adoptVerb(), a.completionVerb(), a.versionVerb()}},
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 
 	"github.com/hocket-dev/hocket/cli"
 	"github.com/hocket-dev/hocket/internal/fakemodel"
+	"github.com/hocket-dev/hocket/internal/projectfile"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/jsonpath"
@@ -55,10 +56,13 @@ func hocket() {
 }
 
 func TestScripts(t *testing.T) {
-	model := fakemodel.Start(t)
+	model, place := fakemodel.Start(t), t.TempDir()
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
+		Condition: func(name string) (bool, error) {
+			return projectfile.Identity(place) != "", nil // [identity], the only one
+		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".state"))

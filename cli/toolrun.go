@@ -200,13 +200,9 @@ func (a *app) newTool(name, kind string) error {
 	if a.json {
 		return a.printJSON(res)
 	}
-	here, err := os.Getwd()
-	if err != nil {
-		return err
-	}
 	var b strings.Builder
 	for _, file := range res.Made {
-		b.WriteString(a.outStyle.Paint(view.Green, "made") + "  " + nearPath(here, filepath.Join(dir, file)) + "\n")
+		b.WriteString(a.outStyle.Paint(view.Green, "made") + "  " + nearPath(filepath.Join(dir, file)) + "\n")
 	}
 	b.WriteString("\nChange it to what you need, then: " + a.self("tools", "check") + "\n")
 	return a.print(b.String())

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -183,9 +182,7 @@ func (a *app) drawTool(f *toolFacts) string {
 	row("tool", f.Name)
 	row("does", f.Description)
 	row("kind", f.Kind)
-	if here, err := os.Getwd(); err == nil {
-		row("file", nearPath(here, filepath.FromSlash(f.File)))
-	}
+	row("file", nearPath(filepath.FromSlash(f.File)))
 	row("needs", f.Needs)
 	drawInputs(row, f.Inputs)
 	if f.Outputs != nil {

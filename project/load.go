@@ -155,7 +155,7 @@ func (p *Project) agentsBeside(file string) error {
 	if err != nil {
 		return fmt.Errorf("project: %w", err)
 	}
-	if dir == p.Root {
+	if dir == p.Root || dir == p.spelled {
 		return nil
 	}
 	return p.readAgents(p.homesIn(dir))

@@ -47,7 +47,7 @@ func Fixed(executors map[string]agent.Executor) func(string, Config) (map[string
 // Project is a directory with workflows and agents. Once it is opened, and the caller has
 // added what only the caller knows, it does not change: it is safe for concurrent use.
 type Project struct {
-	Root   string // absolute
+	Root   string // absolute, without links
 	Config Config
 	Agents *agent.Set
 	State  string // where its runs are kept; may not exist yet
@@ -56,6 +56,9 @@ type Project struct {
 	Sources map[string][]byte
 
 	dir         string   // where relative paths begin
+	spelled     string   // Root as the user wrote it
+	id          string   // of the directory Root, see site
+	home        string   // of the state directories of projects; "": the user named one
 	homes       []string // .hocket and .glee, those that exist
 	executors   map[string]agent.Executor
 	reserved    []string
@@ -82,9 +85,14 @@ func Open(dir string, o Options) (*Project, error) {
 	if p.Root == "" {
 		p.Root = findRoot(abs)
 	}
-	p.homes = p.homesIn(p.Root)
+	p.spelled = p.Root
+	if real, err := filepath.EvalSymlinks(p.Root); err == nil {
+		p.Root = real
+	}
+	p.id, p.homes = projectfile.Identity(p.Root), p.homesIn(p.Root)
 	if p.State == "" {
-		p.State = filepath.Join(o.StateHome, "hocket", key(p.Root))
+		p.home = filepath.Join(o.StateHome, "hocket")
+		p.State = stateOf(p.home, p.Root, p.id)
 	}
 	if err := p.readConfig(o.User); err != nil {
 		return nil, err
@@ -138,18 +146,28 @@ func (p *Project) unusable(file string, err error) bool {
 // agents.
 func (p *Project) Diagnostics() workflow.Diagnostics { return p.found }
 
-// findRoot is the nearest directory from one upwards that is a project. Further up a
+// findRoot is the nearest directory from one upwards that is a project, as the path is
+// written or where its links lead, else the directory itself.
+func findRoot(dir string) string {
+	root, found := findUpward(dir)
+	if real, err := filepath.EvalSymlinks(dir); err == nil && !found {
+		root, _ = findUpward(real)
+	}
+	return root
+}
+
+// findUpward is the nearest directory from one upwards that is a project. Further up a
 // stranger may have put one, as into /tmp, and with it programs that would be run: who
 // works in a directory has only meant what is theirs.
-func findRoot(dir string) string {
+func findUpward(dir string) (root string, found bool) {
 	for at := dir; ; at = filepath.Dir(at) {
 		for _, name := range agent.Homes {
 			if home := filepath.Join(at, name); isDir(home) && (at == dir || !foreign(home, dir)) {
-				return at
+				return at, true
 			}
 		}
 		if at == filepath.Dir(at) {
-			return dir
+			return dir, false
 		}
 	}
 }
@@ -212,7 +230,7 @@ func (p *Project) read(file string, in ...string) ([]byte, error) {
 // ReadNamed reads a file that the user named. One inside of the project does not lead out
 // of it, and another one not out of its repository or folder.
 func (p *Project) ReadNamed(file string) ([]byte, error) {
-	if isBelow(p.Root, file) {
+	if isBelow(p.Root, file) || isBelow(p.spelled, file) {
 		return projectfile.Read(file, p.Root)
 	}
 	return projectfile.ReadNamed(file)
