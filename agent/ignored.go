@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -46,15 +47,33 @@ func (s *Set) Ignored(d *Definition) []Problem {
 }
 
 // CheckPermissions reports what is wrong with the permissions of a definition, or
-// cannot be enforced by its executor. Permissions that it ignores are left to [Set.Ignored].
+// cannot be enforced by its executor, and who could enforce it. Permissions that it
+// ignores are left to [Set.Ignored].
 func (s *Set) CheckPermissions(d *Definition) []Problem {
 	t := s.traits[d.Agent]
-	switch {
-	case len(d.Permissions) == 0 || !t.supports(d, "permissions"):
+	if len(d.Permissions) == 0 || !t.supports(d, "permissions") {
 		return nil
-	case t.Permissions != nil:
-		return t.Permissions(d.Permissions)
 	}
-	_, problems := ReadPermissions(d.Permissions)
+	problems := t.unenforced(d.Permissions)
+	if others := s.enforcers(d.Permissions); len(problems) > 0 && len(others) > 0 {
+		last := &problems[len(problems)-1]
+		last.Detail = strings.TrimPrefix(last.Detail+"; or set `agent` to one that can enforce all of it: "+strings.Join(others, ", "), "; or ")
+	}
+	return problems
+}
+
+// enforcers are the executors for any work from a prompt that can enforce permissions.
+func (s *Set) enforcers(permissions map[string]any) []string {
+	return slices.DeleteFunc(s.Executors(), func(name string) bool {
+		t := s.traits[name]
+		return !t.Prompted || t.Specialist || !t.supports(&Definition{Agent: name, Permissions: permissions}, "permissions") || len(t.unenforced(permissions)) > 0
+	})
+}
+
+func (t Traits) unenforced(permissions map[string]any) []Problem {
+	if t.Permissions != nil {
+		return t.Permissions(permissions)
+	}
+	_, problems := ReadPermissions(permissions)
 	return problems
 }

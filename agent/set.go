@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -169,13 +170,33 @@ func (s *Set) ValidateSettings(d *Definition, settings map[string]any) []Problem
 	if t.Prompted {
 		settings = withoutSession(settings)
 	}
-	if found := t.Settings.CheckTemplates(settings); len(found) > 0 {
+	written := settings
+	narrowed, settings, found := t.ForStep(d, settings)
+	if narrowed != d && len(found) == 0 {
+		for _, p := range s.CheckPermissions(narrowed) {
+			p.Path = []string{firstOf(written, "permission", "permissions", "tools")}
+			found = append(found, p)
+		}
+	}
+	found = append(found, t.Settings.CheckTemplates(settings)...)
+	if len(found) > 0 {
 		return found
 	}
-	if summary, detail, _ := strings.Cut(t.incomplete(d, settings), "; "); summary != "" {
+	if summary, detail, _ := strings.Cut(t.incomplete(narrowed, settings), "; "); summary != "" {
 		return []Problem{{Summary: summary, Detail: detail}}
 	}
-	return nil
+	if t.Unfollowed != nil {
+		for _, name := range t.Unfollowed(narrowed, settings) {
+			name = firstOf(written, name, "maxSteps")
+			found = append(found, Problem{Path: []string{name}, Note: true, Summary: fmt.Sprintf("%s does not support %s: it has no effect", d.Agent, name)})
+		}
+	}
+	return found
+}
+
+// firstOf is the first of some names that settings have.
+func firstOf(settings map[string]any, names ...string) string {
+	return names[max(0, slices.IndexFunc(names, func(name string) bool { return settings[name] != nil }))]
 }
 
 // withoutSession are the settings that an executor sees.

@@ -18,6 +18,7 @@ import (
 type Problem struct {
 	Path    []string // to the setting; empty: the settings as a whole
 	Unknown bool     // the setting does not exist; Path names it
+	Note    bool     // nothing is wrong: the setting has no effect, and nobody relies on it
 	Missing []string // the settings of which one is missing
 	Summary string
 	Detail  string // what to do about it; "" nothing to add

@@ -23,6 +23,10 @@ type Traits struct {
 	// prompt, model, tools, mcp, permissions or max_turns. A key without effect is an
 	// error of the definition, because its author relies on it. Nil: none has.
 	Supports func(d *Definition, key string) bool
+	// Unfollowed reports the settings of a task that say how a model should work, such as
+	// its temperature, and that the executor cannot follow. Nobody relies on them, so they
+	// are noted and not refused. Nil: there are none.
+	Unfollowed func(d *Definition, settings map[string]any) []string
 	// Permissions reports which permissions of a definition the executor cannot
 	// enforce, and what to write instead. Nil: it enforces all that [ReadPermissions]
 	// understands.

@@ -23,6 +23,10 @@ var settingsInvalid = rule{
 			}
 		}
 		for _, problem := range a.Validate(merged(a.Settings, t.Settings)) {
+			if problem.Note {
+				p.notef(settingPos(n, t, problem), problem.Detail, "%q: %s", n.ID, problem.Summary)
+				continue
+			}
 			if problem.Detail == "" {
 				problem.Detail = "settings stand under config of the step and under settings of the agent's file"
 			}

@@ -60,7 +60,8 @@ func (l *Loaded) Commands() []string {
 // without asking. An agent that calls tools does what those that it has do.
 func (p *Project) does(d *agent.Definition, task *workflow.Task) []agent.Power {
 	traits := p.Agents.Traits(d.Agent)
-	work := &agent.Task{Agent: d, Settings: d.With(task.Settings)}
+	d, settings, _ := traits.ForStep(d, d.With(task.Settings))
+	work := &agent.Task{Agent: d, Settings: settings}
 	if !traits.FromPrompt(work) {
 		if traits.Does == nil {
 			return nil

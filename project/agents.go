@@ -116,7 +116,7 @@ func (d directory) Agent(name, role string) check.Agent {
 		Validate: func(settings map[string]any) []check.Problem {
 			var list []check.Problem
 			for _, p := range d.set.ValidateSettings(def, settings) {
-				problem := check.Problem{Summary: p.Summary, Detail: p.Detail, Unknown: p.Unknown && len(p.Path) == 1}
+				problem := check.Problem{Summary: p.Summary, Detail: p.Detail, Note: p.Note, Unknown: p.Unknown && len(p.Path) == 1}
 				if len(p.Path) > 0 {
 					problem.Setting = p.Path[0]
 				}

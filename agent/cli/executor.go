@@ -79,6 +79,7 @@ func (x *Executor) Traits() agent.Traits {
 		About:       about,
 		Settings:    x.schema,
 		Supports:    x.supports,
+		Unfollowed:  x.unfollowed,
 		Permissions: x.checkPermissions,
 		Missing:     x.missing,
 		Version:     x.Version,

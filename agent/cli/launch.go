@@ -71,8 +71,10 @@ func (x *Executor) prepare(ctx context.Context, task *agent.Task, set *settings,
 	if err = l.writeFiles(); err != nil {
 		return nil, err
 	}
-	if l.values.has("max_turns") && !x.keeps("max_turns", x.m().talks(allowed.mode)) {
-		log([]byte(x.m().Name + " does not support max_turns: it has no effect here\n"))
+	for _, name := range preferences {
+		if l.values.has(name) && !x.m().tells(name, x.m().talks(allowed.mode)) {
+			log([]byte(x.m().Name + " does not support " + name + ": it has no effect here\n"))
+		}
 	}
 	return l, nil
 }
@@ -81,8 +83,16 @@ func (x *Executor) prepare(ctx context.Context, task *agent.Task, set *settings,
 func (l *launch) fillIn(allowed permissions) {
 	a := l.task.Agent
 	l.model = cmp.Or(l.set.Model, a.Model)
+	if m := l.x.m(); m.Account != m.Name { // it has one provider: anthropic/claude-opus-5-5
+		l.model = strings.TrimPrefix(l.model, m.Account+"/")
+	}
 	turns := cmp.Or(l.set.MaxTurns, a.MaxTurns)
-	v := values{"prompt": l.task.Prompt, "model": l.model, "dir": l.dir}
+	v := values{"prompt": l.task.Prompt, "model": l.model, "dir": l.dir, "effort": l.set.Effort}
+	for name, number := range map[string]json.Number{"temperature": l.set.Temperature, "top_p": l.set.TopP} {
+		if number != "" {
+			v[name] = number
+		}
+	}
 	if l.x.m().uses["system"] {
 		v["system"] = a.Prompt
 	} else if a.Prompt != "" {

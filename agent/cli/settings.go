@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -12,6 +13,9 @@ const defaultOutputKB = 1024
 type settings struct {
 	Model       string                `json:"model"`
 	MaxTurns    int                   `json:"max_turns"`
+	Effort      string                `json:"effort"`
+	Temperature json.Number           `json:"temperature"`
+	TopP        json.Number           `json:"top_p"`
 	Args        []agent.Text          `json:"args"`
 	Env         map[string]agent.Text `json:"env"`
 	Dir         string                `json:"dir"`
@@ -27,9 +31,12 @@ func schema() map[string]any {
 		"type":                 "object",
 		"additionalProperties": false,
 		"properties": map[string]any{
-			"model":     map[string]any{"description": "The model. Default: that of the agent, else the CLI's own.", "type": "string", "minLength": 1},
-			"max_turns": map[string]any{"description": "Most answers of the model. Default: that of the agent, else the CLI's own.", "type": "integer", "minimum": 1},
-			"args":      map[string]any{"description": "Further arguments for the CLI.", "type": "array", "items": scalar},
+			"model":       map[string]any{"description": "The model. Default: that of the agent, else the CLI's own.", "type": "string", "minLength": 1},
+			"max_turns":   map[string]any{"description": "Most answers of the model. Default: that of the agent, else the CLI's own.", "type": "integer", "minimum": 1},
+			"effort":      map[string]any{"description": "How much the model thinks, in the words of the CLI, such as high.", "type": "string", "minLength": 1},
+			"temperature": map[string]any{"description": "Randomness of the model.", "type": "number", "minimum": 0, "maximum": 2},
+			"top_p":       map[string]any{"description": "Share of the likely words to choose from.", "type": "number", "minimum": 0, "maximum": 1},
+			"args":        map[string]any{"description": "Further arguments for the CLI.", "type": "array", "items": scalar},
 			"env": map[string]any{
 				"description": "Environment variables.", "type": "object", "additionalProperties": scalar,
 				"propertyNames": map[string]any{"description": "letters, digits and _, and begins with no digit", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},

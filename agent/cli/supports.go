@@ -1,6 +1,10 @@
 package cli
 
-import "github.com/hocket-dev/hocket/agent"
+import (
+	"slices"
+
+	"github.com/hocket-dev/hocket/agent"
+)
 
 // supports reports whether the CLI supports a key of a definition.
 func (x *Executor) supports(d *agent.Definition, key string) bool {
@@ -10,6 +14,16 @@ func (x *Executor) supports(d *agent.Definition, key string) bool {
 func modeOf(d *agent.Definition) Mode {
 	mode, _ := d.Permissions["mode"].(string)
 	return Mode(mode)
+}
+
+// preferences are settings that say how the model should work. A CLI that cannot be told
+// goes on without.
+var preferences = []string{"effort", "max_turns", "temperature", "top_p"}
+
+// unfollowed are the preferences among settings that the CLI cannot be told.
+func (x *Executor) unfollowed(d *agent.Definition, settings map[string]any) []string {
+	talks := x.m().talks(modeOf(d))
+	return slices.DeleteFunc(slices.Clone(preferences), func(name string) bool { return settings[name] == nil || x.m().tells(name, talks) })
 }
 
 // keeps is supports for a CLI that is talked with, or run headless.

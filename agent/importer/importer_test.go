@@ -216,7 +216,7 @@ prompt: |
   You are one.
 `},
 		"opencode": {"opencode", false, files(
-			".opencode/agent/team/docs.md", "---\ndescription: Docs\nmode: subagent\nmodel: anthropic/claude-sonnet\ntemperature: 0.1\nsteps: 9\ntools: {bash: false, edit: true}\npermission:\n  edit: deny\n  webfetch: ask\n  bash: {\"*\": deny, \"ls*\": allow}\nreasoningEffort: low\n---\nYou write docs.\n",
+			".opencode/agent/team/docs.md", "---\ndescription: Docs\nmode: subagent\nmodel: anthropic/claude-sonnet\ntemperature: 0.1\nsteps: 9\ntools: {bash: false, edit: true}\npermission:\n  edit: deny\n  webfetch: ask\n  bash: {\"*\": deny, \"ls*\": allow}\nreasoningEffort: low\nverbosity: low\n---\nYou write docs.\n",
 			".opencode/modes/plan.md", "---\ndisable: true\n---\nx",
 			"opencode.jsonc", "{ // ours\n \"agent\": {\"ask\": {\"prompt\": \"{file:./p/ask.txt}\", \"tools\": {\"*\": false, \"read\": true,},},\n \"odd\": {\"prompt\": \"{file:../x}\"}, \"none\": 3} /* end */ }",
 			"p/ask.txt", "You ask.\n",
@@ -230,10 +230,12 @@ permissions:
   network: ask
   shell: {"*":"deny","ls*":"allow"}
   write: deny
+settings:
+  effort: low
 prompt: |
   You write docs.
 lost mode: a workflow can name every agent
-lost reasoningEffort: opencode sends it to the model as it is; no executor here does
+lost verbosity: opencode sends it to the model as it is; no executor here does
 lost max_turns: the executor does not support it
 lost temperature: the executor has no such setting
 # .opencode/modes/plan.md

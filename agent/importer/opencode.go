@@ -113,8 +113,10 @@ func (r *reading) opencode(common []rule) {
 		v, _ := r.get(key)
 		r.wish(key, v)
 	}
-	effort, _ := r.get("variant")
-	r.wish("effort", effort)
+	for _, key := range []string{"reasoningEffort", "variant"} { // the second is opencode's own word
+		effort, _ := r.get(key)
+		r.wish("effort", effort)
+	}
 	r.agent.MaxTurns = r.count("steps")
 	if old := r.count("maxSteps"); r.agent.MaxTurns == 0 {
 		r.agent.MaxTurns = old

@@ -157,6 +157,10 @@ func (e *employed) attempt(ctx context.Context, task *agent.Task, log agent.Log)
 	if !e.traits.FromPrompt(task) {
 		return e.Executor.Run(ctx, task, log)
 	}
+	task, err := e.forStep(task)
+	if err != nil {
+		return agent.Result{}, err
+	}
 	account := ""
 	if e.traits.Account != nil {
 		account = e.traits.Account(task)
@@ -181,6 +185,17 @@ func unseated(task *agent.Task, seat *agent.Seat) *agent.Task {
 		return said, err
 	}
 	return &patient
+}
+
+// forStep is a task whose agent may do no more than its step says.
+func (e *employed) forStep(task *agent.Task) (*agent.Task, error) {
+	narrowed := *task
+	var problems []agent.Problem
+	narrowed.Agent, narrowed.Settings, problems = e.traits.ForStep(task.Agent, task.Settings)
+	if len(problems) > 0 {
+		return nil, agent.Permanentf("%s", problems[0])
+	}
+	return &narrowed, nil
 }
 
 // takeSession takes the name of a conversation out of the settings of a task.

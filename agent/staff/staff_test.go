@@ -157,6 +157,21 @@ func TestExactSettingsAreLeftAlone(t *testing.T) {
 	}
 }
 
+// What a step takes away from its agent, the executor does not see as a setting.
+func TestAStepNarrowsItsAgent(t *testing.T) {
+	m := &mind{}
+	task := newTask()
+	task.Settings = map[string]any{"permission": map[string]any{"edit": "deny"}, "model": "m"}
+	traits := m.Traits()
+	traits.Settings = agent.NewSchema(map[string]any{"type": "object"})
+	if _, err := staff.New(staff.Options{}).Employ(agent.New(traits, m.Run)).Run(t.Context(), task, func([]byte) {}); err != nil {
+		t.Fatal(err)
+	}
+	if m.got.Agent.Permissions["write"] != "deny" || len(m.got.Settings) != 1 || task.Agent.Permissions != nil {
+		t.Errorf("%v %v; the definition has %v", m.got.Agent.Permissions, m.got.Settings, task.Agent.Permissions)
+	}
+}
+
 func TestNothingSecretComesOut(t *testing.T) {
 	until := time.Now().Add(time.Hour).Round(0)
 	for name, failure := range map[string]error{

@@ -177,7 +177,7 @@ func pattern(t *testing.T, f *fixture) {
 		}
 		permissions["mode"] = mode
 		problems := cli.New(cli.Options{Builtin: f.cli}).Traits().Permissions(permissions)
-		if len(problems) != 1 || !strings.Contains(problems[0].Summary, "patterns of `shell`") || problems[0].Detail == "" {
+		if len(problems) != 1 || !strings.Contains(problems[0].Summary, "patterns for `shell`") || problems[0].Detail == "" {
 			t.Errorf("a pattern that it does not keep to: %v", problems)
 		}
 		t.Skip("not offered: " + noPatterns[f.cli])

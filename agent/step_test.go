@@ -1,0 +1,99 @@
+package agent_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// A step takes permissions away from its agent, and never adds any.
+func TestForStep(t *testing.T) {
+	schema := agent.NewSchema(map[string]any{"type": "object", "additionalProperties": false, "properties": map[string]any{"max_turns": map[string]any{}, "temperature": map[string]any{}}})
+	traits := agent.Traits{Prompted: true, Settings: schema}
+	for _, c := range []struct{ permissions, settings, want string }{
+		{`{}`, `{"temperature":0.1}`, `{} {"temperature":0.1}`},
+		{`{}`, `{"mode":"subagent","maxSteps":10}`, `{} {"max_turns":10}`},
+		{`{}`, `{"maxSteps":10,"max_turns":5}`, `{} {"max_turns":5}`},
+		{`{}`, `{"mode":"full"}`, "mode cannot be \"full\""},
+		{`{}`, `{"tools":{"read":true,"bash":true}}`, `{} {}`},
+		{`{}`, `{"tools":{"write":false,"bash":false}}`, `{"shell":"deny","write":"deny"} {}`},
+		{`{}`, `{"tools":{"*":false}}`, `{"network":"deny","read":"deny","shell":"deny","write":"deny"} {}`},
+		{`{}`, `{"tools":{"task":false}}`, "tools.task cannot be enforced by a step"},
+		{`{}`, `{"tools":{"write":"no"}}`, `tools.write cannot be "no"`},
+		{`{}`, `{"tools":["read"]}`, `tools of a step cannot be ["read"]`},
+		{`{}`, `{"permission":"deny"}`, `{"network":"deny","read":"deny","shell":"deny","write":"deny"} {}`},
+		{`{}`, `{"permission":{"edit":"deny"}}`, `{"write":"deny"} {}`},
+		{`{}`, `{"permission":{"edit":"allow","write":"deny"}}`, `{"write":"deny"} {}`},
+		{`{}`, `{"permissions":{"write":"deny","network":"deny"}}`, `{"network":"deny","write":"deny"} {}`},
+		{`{"mode":"read-only"}`, `{"permission":{"edit":"allow","bash":"allow"}}`, `{"mode":"read-only"} {}`},
+		{`{"mode":"read-only"}`, `{"permission":{"edit":"ask"}}`, `{"mode":"read-only"} {}`},
+		{`{"shell":"deny"}`, `{"permission":{"bash":"ask"}}`, `{"shell":"deny"} {}`},
+		{`{"shell":"allow"}`, `{"permission":{"bash":"ask"}}`, `{"shell":"ask"} {}`},
+		{`{"shell":"allow"}`, `{"permission":{"bash":{"rm *":"deny"}}}`, `{"shell":{"*":"allow","rm *":"deny"}} {}`},
+		{`{}`, `{"permission":{"bash":{"git log*":"allow","*":"deny"}}}`, "a step cannot have patterns for `shell`, unless its agent may do all of it"},
+		{`{"shell":{"*":"allow","git *":"deny"}}`, `{"permission":{"bash":{"rm *":"deny"}}}`, "a step cannot have patterns for `shell`"},
+		{`{}`, `{"permission":{"edit":"${x}"}}`, `permission.write cannot be "${x}"`},
+		{`{}`, `{"permission":{"skill":"deny"}}`, "permission.skill cannot be enforced by a step"},
+	} {
+		parse := func(text string) map[string]any {
+			v, err := workflow.ParseJSON([]byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return v.(map[string]any)
+		}
+		before := parse(c.permissions)
+		d := &agent.Definition{Permissions: before}
+		narrowed, settings, problems := traits.ForStep(d, parse(c.settings))
+		got := workflow.FormatJSON(any(narrowed.Permissions)) + " " + workflow.FormatJSON(any(settings))
+		if len(problems) > 0 {
+			got = problems[0].Summary
+		}
+		if got != c.want && (len(problems) == 0 || !strings.HasPrefix(got, c.want)) {
+			t.Errorf("%s with %s\ngot  %s\nwant %s", c.permissions, c.settings, got, c.want)
+		}
+		if workflow.FormatJSON(any(before)) != c.permissions {
+			t.Errorf("%s changed the definition: %v", c.settings, before)
+		}
+	}
+}
+
+// An executor has its own meaning for a setting of its own, and one that does exactly what
+// its settings say takes nothing away.
+func TestForStepLeavesOwnSettings(t *testing.T) {
+	schema := agent.NewSchema(map[string]any{"type": "object", "properties": map[string]any{"tools": map[string]any{}}})
+	for _, traits := range []agent.Traits{{Prompted: true}, {Settings: schema}, {Prompted: true, Settings: schema}} {
+		settings := map[string]any{"tools": map[string]any{"write": false}}
+		if d, got, problems := traits.ForStep(&agent.Definition{}, settings); len(d.Permissions) > 0 || got["tools"] == nil || problems != nil {
+			t.Errorf("%v %v %v", d.Permissions, got, problems)
+		}
+	}
+}
+
+// A restriction that an executor cannot enforce is an error that names one that can, and
+// a wish that it cannot follow is a note.
+func TestStepProblems(t *testing.T) {
+	run := func(context.Context, *agent.Task, agent.Log) (agent.Result, error) { return agent.Result{}, nil }
+	schema := agent.NewSchema(map[string]any{"type": "object", "properties": map[string]any{"max_turns": map[string]any{}}})
+	weak := agent.Traits{
+		Prompted: true, Settings: schema, Supports: agent.Keys("permissions"),
+		Permissions: func(map[string]any) []agent.Problem {
+			return []agent.Problem{{Summary: "weak does not", Detail: "leave it"}}
+		},
+		Unfollowed: func(*agent.Definition, map[string]any) []string { return []string{"max_turns"} },
+	}
+	strong := agent.Traits{Prompted: true, Settings: schema, Supports: agent.Keys("permissions")}
+	set := agent.NewSet(map[string]agent.Executor{"weak": agent.New(weak, run), "strong": agent.New(strong, run)}, nil, "")
+	d := &agent.Definition{Agent: "weak"}
+	found := set.ValidateSettings(d, map[string]any{"permission": map[string]any{"edit": "deny"}})
+	if len(found) != 1 || found[0].Note || found[0].Path[0] != "permission" || found[0].Detail != "leave it; or set `agent` to one that can enforce all of it: strong" {
+		t.Errorf("%+v", found)
+	}
+	found = set.ValidateSettings(d, map[string]any{"maxSteps": 3})
+	if len(found) != 1 || !found[0].Note || found[0].Path[0] != "maxSteps" || found[0].Summary != "weak does not support maxSteps: it has no effect" {
+		t.Errorf("%+v", found)
+	}
+}
