@@ -59,9 +59,6 @@ func (r *reader) collect(l *line, kind ending, ends func(*line) bool, stops func
 			return false, true
 		case ends(m):
 			return true, false
-		case stops != nil && r.none[kind] > 0 && m.from >= r.none[kind]:
-			r.lines = r.lines[:n]
-			return false, false
 		}
 	}
 	if r.none[kind] == 0 || l.next < r.none[kind] {
@@ -121,17 +118,16 @@ func dedented(l *line, n int) string {
 }
 
 func (r *reader) activityOpen(l *line, st *stmt) {
-	found, stopped := r.collect(l, endActivity, endsActivity, r.stops())
+	found, _ := r.collect(l, endActivity, endsActivity, nil)
 	if !found {
-		if !stopped {
-			if r.refuse(l) {
-				return
-			}
-			r.lines = r.lines[:0]
+		if r.refuse(l) {
+			return
 		}
+		r.collect(l, endActivity, endsActivity, r.stops())
 		r.noSemicolon(l, st)
 		return
 	}
+	r.statementInText(l)
 	r.step(l)
 	if r.early(l) {
 		return
@@ -154,6 +150,27 @@ func (r *reader) activityOpen(l *line, st *stmt) {
 	}
 	r.addActivity(a, source.Span{From: l.whole().From, To: last.whole().To})
 	r.advance()
+}
+
+// statementInText warns of the first line in an activity that would be a statement
+// of its own, if a semicolon was forgotten above it. PlantUML takes it for text.
+func (r *reader) statementInText(l *line) {
+	if r.strict {
+		return
+	}
+	for i := range r.lines {
+		m := &r.lines[i]
+		if !r.evident(m.text) {
+			continue
+		}
+		above := l
+		if i > 0 {
+			above = &r.lines[i-1]
+		}
+		r.problem(workflow.Warning, codeSemicolon, m.whole(), "this line is text of the activity at line "+r.lineOf(l.from),
+			"if it is meant as a statement, write "+above.text+"; above it")
+		return
+	}
 }
 
 func endsActivity(l *line) bool {

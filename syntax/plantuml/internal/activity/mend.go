@@ -128,7 +128,7 @@ func (r *reader) stops() func(*line) bool {
 	if r.strict {
 		return nil
 	}
-	return func(m *line) bool { return r.evident(m.text) }
+	return func(m *line) bool { return strings.HasPrefix(m.text, ":") || r.evident(m.text) }
 }
 
 func (r *reader) evident(s string) bool {
@@ -182,9 +182,9 @@ func (r *reader) begins(l *line) bool {
 // noSemicolon reads an activity or an arrow that has no semicolon. Its text are
 // the lines that are no statements.
 func (r *reader) noSemicolon(l *line, st *stmt) {
-	severity := workflow.Warning
-	if r.none[endActivity] > 0 && l.next >= r.none[endActivity] && st.kind == kActivityOpen {
-		severity = workflow.Error
+	severity := workflow.Error
+	if st.kind == kArrowOpen {
+		severity = workflow.Warning
 	}
 	last := l
 	if n := len(r.lines); n > 0 {

@@ -32,10 +32,10 @@ var mistakes = []struct {
 	{"stray end", ":a;\nend fork {or}\n:b;", "plantuml-stray", "3:1", ":a;\n:b;"},
 	{"stray brace", ":a;\n}\n:b;", "plantuml-stray", "3:1", ":a;\n:b;"},
 
-	{"no semicolon", ":read the code\n:review it;", "plantuml-semicolon", "2:1", ":read the code;\n:review it;"},
-	{"no semicolon before a keyword", "start\n:read\nif (ok) then (yes)\n:a;\nendif", "plantuml-semicolon", "3:1", "start\n:read;\nif (ok) then (yes)\n:a;\nendif"},
+	{"no semicolon", ":read the code\n:review it", "plantuml-semicolon", "2:1", ":read the code;\n:review it;"},
+	{"no semicolon before a keyword", "while (a) is (b)\n:read\nendwhile", "plantuml-semicolon", "3:1", "while (a) is (b)\n:read;\nendwhile"},
 	{"no semicolon at the end", ":read\nstop", "plantuml-semicolon", "2:1", ":read;\nstop"},
-	{"no semicolon behind two lines", ":read\n  the code\n:review;", "plantuml-semicolon", "2:1", ":read\n  the code;\n:review;"},
+	{"no semicolon behind two lines", ":read\n  the code\nstop", "plantuml-semicolon", "2:1", ":read\n  the code;\nstop"},
 	{"label without semicolon", ":a;\n-> go on\n:b;", "plantuml-semicolon", "3:1", ":a;\n-> go on;\n:b;"},
 	{"repeat without semicolon", "repeat :again\n:a;\nrepeat while (x)", "plantuml-semicolon", "2:1", "repeat :again;\n:a;\nrepeat while (x)"},
 	{"semicolon in a label", "repeat\n:a;\nrepeat while (x) -> done;", "plantuml-semicolon", "4:25", "repeat\n:a;\nrepeat while (x) -> done"},
@@ -252,7 +252,7 @@ func TestNothingIsMendedSilently(t *testing.T) {
 }
 
 func TestAllMistakesAreFoundAtOnce(t *testing.T) {
-	text := "@startuml\n:a\n:b; --> :c;\nif x then\n:d; ' why\nelif (y)\n:e;\nend fork\nswitch (z)\ncase q:\n:f;\nend switch\n@enduml\n"
+	text := "@startuml\n-> a\n:b; --> :c;\nif x then\n:d; ' why\nelif (y)\n:e;\nend fork\nswitch (z)\ncase q:\n:f;\nend switch\n@enduml\n"
 	_, ds := Parse(source.New("", []byte(text)))
 	var got []string
 	for _, d := range ds {
@@ -265,6 +265,22 @@ func TestAllMistakesAreFoundAtOnce(t *testing.T) {
 	fixed := fix([]byte(text), 5)
 	if _, left := Parse(source.New("", fixed)); len(left) > 0 {
 		t.Errorf("left in\n%s\n%s", fixed, left)
+	}
+}
+
+// An activity goes on up to the first line that ends in a semicolon, whatever the
+// lines above it look like.
+func TestReadsAnActivityOverLinesAsPlantUMLDoes(t *testing.T) {
+	for _, inner := range []string{"|echo|\n|echo|", "start\nwith hello\nend\nand so on", "stop\nwhen the hero wins", "note left\nthe rest",
+		"if (a) then (b)\nelse", "fork again\n}", ":Review it", "repeat while (a)"} {
+		d, ds := Parse(source.New("", []byte("@startuml\n|A|\n:Write\n"+inner+";\n:Next;\n@enduml\n")))
+		if ds.Errors() {
+			t.Errorf("%q: %s", inner, ds)
+		}
+		want := fmt.Sprintf("simple text=%q lane=\"A\"\nsimple text=\"Next\" lane=\"A\"\n", "Write\n"+inner)
+		if got := ourTree(d, true); !strings.HasSuffix(got, want) {
+			t.Errorf("%q is read as\n%s", inner, got)
+		}
 	}
 }
 
