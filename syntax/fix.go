@@ -101,14 +101,8 @@ func (c contents) add(g *workflow.Graph, drawn bool) {
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
 		c["node "+n.ID]++
-		if n.Title != "" {
-			c["title "+n.Title]++
-		}
-		if t := n.Task(); t != nil && t.Prompt.Text != "" {
-			c["prompt "+t.Prompt.Text]++
-		}
-		if h, ok := n.Step.(*workflow.Human); ok {
-			c["question "+h.Question.Text]++
+		for _, text := range textsOf(n) {
+			c["node "+n.ID+" says "+text] = 1 // a label may be the prompt too
 		}
 		if body := n.Body(); body != nil {
 			c.add(body, drawn)
@@ -119,4 +113,16 @@ func (c contents) add(g *workflow.Graph, drawn bool) {
 			c["edge "+e.From+" "+e.To+" "+string(e.On)+" "+e.Label]++
 		}
 	}
+}
+
+// textsOf are what a node says to people and agents.
+func textsOf(n *workflow.Node) []string {
+	texts := []string{n.Title}
+	if t := n.Task(); t != nil {
+		texts = append(texts, t.Prompt.Text)
+	}
+	if h, ok := n.Step.(*workflow.Human); ok {
+		texts = append(texts, h.Question.Text)
+	}
+	return slices.DeleteFunc(texts, func(text string) bool { return text == "" })
 }

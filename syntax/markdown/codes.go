@@ -35,7 +35,7 @@ var Codes = strictyaml.Distinct(yaml.Codes, flow.Codes, mermaid.Codes, []stricty
 	{Name: codeEncoding, Meaning: "A Markdown file is not UTF-8."},
 	{Name: codeFence, Meaning: "A fenced block is not closed, or not as it should be."},
 	{Name: codeMatter, Meaning: "Front matter is not closed."},
-	{Name: codeSection, Meaning: "A heading looks like the one of a node's section, and names no node."},
+	{Name: codeSection, Meaning: "A heading looks like the one of a node's section, and is none."},
 	{Name: codeTwice, Meaning: "A node has two sections, or its words stand in two places."},
 	{Name: codeShape, Meaning: "A shape says nothing about what a node does."},
 	{Name: codeArrow, Meaning: "An arrow does not say which way it leads."},

@@ -181,7 +181,11 @@ func (s *scanner) line() {
 	s.at = behind
 }
 
-// below is the front matter of the section whose heading ends at an offset.
+// below is the front matter right below a heading that ends at an offset.
+func (d *document) below(at int) matter {
+	return (&scanner{document: d, b: d.text.Bytes}).below(at)
+}
+
 func (s *scanner) below(at int) matter {
 	for at < len(s.b) {
 		end, behind := s.next(at)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hocket-dev/hocket/syntax/internal/source"
+	"github.com/hocket-dev/hocket/syntax/markdown/internal/mermaid"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -43,12 +44,19 @@ func (r *reader) sectionOf(i int32) **section {
 }
 
 // strayHeadings warns of headings that are like those of sections, and name no
-// node: front matter follows, or only a letter is wrong.
+// node: front matter follows, or only a letter is wrong. One that names a node at
+// another level is no section either.
 func (r *reader) strayHeadings(isID func(string) bool) {
 	var ids []string
-	for _, h := range r.doc.headings {
-		id := r.doc.sectionID(h)
-		if id == "" || isID(id) || strings.ContainsAny(id, " \t") {
+	inside := false // of a section, whose text may have headings
+	for i := range r.doc.headings {
+		h := &r.doc.headings[i]
+		id := r.doc.sectionID(*h)
+		if inside = h.level != endMark && (inside || id != "" && isID(id)); h.level == endMark || id != "" && isID(id) {
+			continue
+		}
+		if id == "" {
+			r.otherLevel(h, isID, inside)
 			continue
 		}
 		if ids == nil {
@@ -56,26 +64,59 @@ func (r *reader) strayHeadings(isID func(string) bool) {
 				ids = append(ids, r.chart.Nodes[i].ID)
 			}
 		}
-		near := ""
-		if len(ids)*len(r.doc.headings) < 1_000_000 {
-			near = workflow.Nearest(id, ids)
-		}
-		if near != "" && r.hasSection(near) {
-			near = ""
-		}
+		near := r.nearSection(id, ids)
 		if near == "" && !h.front.exists() {
 			continue
 		}
 		detail := "write the id of a node of the flowchart"
 		d := workflow.Warningf(r.doc.text.Pos(h.title), codeSection, detail, "no node of the flowchart is called %q", id)
 		if near != "" {
-			d.Detail = workflow.DidYouMean(id, []string{near})
+			d.Detail = "did you mean \"" + near + "\"?"
 			if h.front.exists() || isSlip(id, near) { // else it may be a heading of its own
 				d.Fix = &workflow.Fix{Edits: []workflow.Edit{r.doc.text.Edit(h.title, near)}}
 			}
 		}
 		r.report(d)
 	}
+}
+
+// nearSection is the node without a section that a heading was meant for, by its
+// id or by its label; "": none.
+func (r *reader) nearSection(title string, ids []string) string {
+	near := ""
+	for i := range r.chart.Nodes {
+		if n := &r.chart.Nodes[i]; n.HasText && mermaid.Unescape(n.Text) == title {
+			near = n.ID
+		}
+	}
+	if near == "" && len(ids)*len(r.doc.headings) < 1_000_000 {
+		near = workflow.Nearest(strings.Join(strings.Fields(title), "_"), ids)
+	}
+	if near != "" && r.hasSection(near) {
+		return ""
+	}
+	return near
+}
+
+// otherLevel reports a heading of another level that names a node without a
+// section. With front matter below it, its words are surely meant for the node.
+func (r *reader) otherLevel(h *heading, isID func(string) bool, inside bool) {
+	id := r.doc.named(*h)
+	if !isID(id) || r.hasSection(id) {
+		return
+	}
+	words := r.doc.below(h.line.To).exists()
+	aboveChart := h.line.From < r.doc.fences[r.fence].open.From // there it may be the title of the file
+	if !words && (inside || aboveChart) {
+		return
+	}
+	d := workflow.Warningf(r.doc.text.Pos(h.title), codeSection, "write ### "+id, "the section of %q needs a heading of level 3", id)
+	if words {
+		d.Severity = workflow.Error
+	}
+	marks := source.Span{From: h.line.From + bytes.IndexByte(r.doc.text.Bytes[h.line.From:], '#'), To: h.title.From}
+	d.Fix = &workflow.Fix{Edits: []workflow.Edit{r.doc.text.Edit(marks, "### ")}}
+	r.report(d)
 }
 
 // isSlip says whether two words differ by one letter, or by two that changed

@@ -18,7 +18,7 @@ func Marks(text []byte) []string {
 	var found []string
 	for line := range strings.Lines(string(text)) {
 		if headingLine.MatchString(line) {
-			found = append(found, strings.TrimSpace(line))
+			found = append(found, strings.Trim(line, "# \t\r\n")) // whatever its level
 			continue
 		}
 		for range arrows.FindAllString(hidden.ReplaceAllString(line, ""), -1) {

@@ -43,6 +43,11 @@ func (d *document) sectionID(h heading) string {
 	if h.level != 3 {
 		return ""
 	}
+	return d.named(h)
+}
+
+// named is what a heading names.
+func (d *document) named(h heading) string {
 	title := d.title(h)
 	if n := len(title); n > 2 && title[0] == '`' && title[n-1] == '`' {
 		title = strings.TrimSpace(title[1 : n-1])

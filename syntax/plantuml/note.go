@@ -125,7 +125,7 @@ func (r *reader) notesInBranches(branches []activity.Branch) {
 // decoration.
 func (r *reader) readNote(n *activity.Note, on activity.Element) {
 	m, body := r.markOf(n)
-	if m == noMark && !startsWithWord(body) {
+	if m == noMark && !looksLikeFields(body) {
 		return
 	}
 	if m != noMark && !slices.Contains(marks, string(m)) {
@@ -301,20 +301,34 @@ func (r *reader) markOf(n *activity.Note) (mark, []activity.Line) {
 	return noMark, lines
 }
 
-// startsWithWord says whether a note begins with a word of a step.
-func startsWithWord(lines []activity.Line) bool {
+// looksLikeFields says whether a note without a mark is words: it begins with a
+// word of a step; or all of it are keys, and one of them is such a word, if perhaps
+// with a slip. A capital letter begins prose.
+func looksLikeFields(lines []activity.Line) bool {
+	root, known := -1, false
 	for _, l := range lines {
-		if text := strings.TrimSpace(l.Text); text != "" {
-			key, rest, ok := strings.Cut(text, ":")
-			return ok && (rest == "" || rest[0] == ' ') && slices.Contains(stepWords, strings.TrimSpace(key))
+		text := strings.TrimSpace(l.Text)
+		lead := len(l.Text) - len(strings.TrimLeft(l.Text, " "))
+		if text == "" || root >= 0 && (lead > root || text[0] == '-') {
+			continue
 		}
+		key, rest, ok := strings.Cut(text, ":")
+		if !ok || rest != "" && rest[0] != ' ' || !expr.IsName(key) {
+			return false
+		}
+		isWord := slices.Contains(stepWords, key)
+		if isWord && root < 0 {
+			return true
+		}
+		root = lead
+		known = known || isWord || key == strings.ToLower(key) && workflow.Meant(key, stepWords) != ""
 	}
-	return false
+	return known
 }
 
 // stepWords are the words that make words of a note without a mark.
 var stepWords = strings.Fields(`id title agent prompt template input inputs output outputMode outputSchema outputPath outputPattern
-	config workflow human combine choice on question options custom required strategy separator retries retry timeout timeout_mins
+	context needs config workflow human combine choice on question options custom required strategy separator retries retry timeout timeout_mins
 	on_error effect labels join rest parallel_group for_each as max_parallel loop max next route routes else error on_timeout when
 	name description state agents limits variables`)
 
