@@ -36,6 +36,7 @@ type live struct {
 	pen     sync.Mutex // taken before mu
 	out     *os.File
 	style   view.Style
+	height  int
 	screen  view.Screen
 	restore func() // gives the terminal back
 
@@ -158,9 +159,10 @@ func (l *live) close() {
 	l.mu.Lock()
 	l.prompts = nil
 	l.tree.Interrupt(time.Now())
-	frame := l.tree.Frame(time.Now(), l.currentStyle(), 0)
+	l.measure()
+	frame := l.tree.Frame(time.Now(), l.style, 0)
 	l.mu.Unlock()
-	l.write(l.screen.Draw(frame, l.style.Width) + l.screen.Close())
+	l.write(l.screen.Draw(frame, l.style.Width, l.height) + l.screen.Close())
 	if l.restore != nil {
 		l.restore()
 	}
@@ -193,15 +195,15 @@ func (l *live) animate() {
 func (l *live) draw() {
 	l.pen.Lock()
 	defer l.pen.Unlock()
-	l.write(l.screen.Draw(l.compose(), l.style.Width))
+	frame := l.compose()
+	l.write(l.screen.Draw(frame, l.style.Width, l.height))
 }
 
 // compose makes the next frame: the tree, and below it the first question.
 func (l *live) compose() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	style := l.currentStyle()
-	_, height := sizeOf(l.out)
+	l.measure()
 	var below []string
 	if len(l.prompts) > 0 {
 		p := l.prompts[0]
@@ -210,17 +212,14 @@ func (l *live) compose() []string {
 			p.shown = time.Now()
 		}
 		p.Deaf = p.deaf(time.Now())
-		below = p.Lines(style, height-4)
+		below = p.Lines(l.style, l.height-4)
 	}
-	room := max(height-1-len(below), 2)
-	return append(l.tree.Frame(time.Now(), style, room), below...)
+	room := max(l.height-1-len(below), 2)
+	return append(l.tree.Frame(time.Now(), l.style, room), below...)
 }
 
-// currentStyle follows the width of the terminal.
-func (l *live) currentStyle() view.Style {
-	l.style.Width, _ = sizeOf(l.out)
-	return l.style
-}
+// measure follows the size of the terminal.
+func (l *live) measure() { l.style.Width, l.height = sizeOf(l.out) }
 
 func (l *live) write(s string) {
 	_, _ = io.WriteString(l.out, s) // a terminal that went away does not stop the run

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -172,15 +173,44 @@ func TestCtrlCStopsAndSaysHowToResume(t *testing.T) {
 	}
 }
 
+// What several last steps gave is a list for people, and an object for programs.
+func TestManyOutputsAreAList(t *testing.T) {
+	flow := `name: scans
+execution: parallel
+steps:
+  - {id: speed, agent: shell, config: {command: 'printf "first\nsecond\n"'}}
+  - {id: security, agent: shell, config: {command: 'echo fine'}}
+`
+	c := startConsole(t, flowDir(t, map[string]string{"scans.yml": flow}), 24, 80, "run", "scans.yml")
+	if code := c.exit(); code != 0 || !strings.HasSuffix(c.see(), "\n\nspeed:\n  first\n  second\nsecurity: fine\n\n") {
+		t.Errorf("exit code %d, the screen:\n%s", code, c.see())
+	}
+}
+
+// Whatever size the terminal is given, one frame is on it, and what was there before.
 func TestLiveTreeFollowsTheTerminalsSize(t *testing.T) {
-	dir := flowDir(t, map[string]string{"release.yml": strings.Split(releaseFlow, "  - id: scan")[0], "wait": ""})
-	c := startConsole(t, dir, 24, 100, "run", "release.yml")
-	c.until("compiling")
-	c.mu.Lock()
-	c.screen.cols = 30
-	c.mu.Unlock()
-	resize(t, c.pty, 10, 30)
-	c.until("…")
+	flow := "name: wide\nexecution: parallel\nlimits: {max_parallel: 12}\nsteps:\n"
+	for i := range 12 {
+		flow += fmt.Sprintf("  - {id: step-%02d, agent: shell, config: {command: 'echo %s; while test -e wait; do sleep 0.1; done'}}\n", i, strings.Repeat("long ", 14))
+	}
+	dir := flowDir(t, map[string]string{"wide.yml": flow, "wait": ""})
+	c := startConsole(t, dir, 24, 100, "run", "wide.yml")
+	c.until("step-11")
+	for _, size := range []struct{ rows, cols int }{{24, 90}, {24, 100}, {24, 50}, {24, 100}, {8, 40}, {30, 120}} {
+		c.resize(size.rows, size.cols)
+		time.Sleep(300 * time.Millisecond) // or the old frame is still there, which is fine too
+		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+			c.mu.Lock()
+			seen := c.screen.visible()
+			c.mu.Unlock()
+			if strings.Count(seen, "step-00  ") == 1 && strings.Count(seen, " wide-") == 1 && !strings.Contains(seen, "strange") {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("%d rows, %d columns: the screen shows:\n%s", size.rows, size.cols, seen)
+			}
+		}
+	}
 	if err := os.Remove(filepath.Join(dir, "wait")); err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,35 @@ func (a *app) printResult(ctx context.Context, d *drive, res engine.Result) erro
 	if d.drawn && a.outStyle.Width > 0 {
 		a.note("\n") // apart from the tree
 	}
-	return a.print(endLine(a.outText(workflow.FormatText(res.Output))))
+	return a.print(a.outputText(res))
+}
+
+// outputText is what a run gave. What several last steps gave is an object, and for
+// people a list in the order of the steps.
+func (a *app) outputText(res engine.Result) string {
+	outputs, several := res.Output.(map[string]any)
+	if !several || len(outputs) < 2 || a.outStyle.Width == 0 {
+		return endLine(a.outText(workflow.FormatText(res.Output)))
+	}
+	var b strings.Builder
+	listed := map[string]bool{}
+	for _, s := range res.Steps {
+		output, ok := outputs[s.Node]
+		if !ok || listed[s.Node] {
+			continue
+		}
+		listed[s.Node] = true
+		text := strings.TrimSpace(view.Text(workflow.FormatText(output)))
+		before := ": "
+		if strings.Contains(text, "\n") {
+			before, text = ":\n  ", strings.ReplaceAll(text, "\n", "\n  ")
+		}
+		b.WriteString(a.outStyle.Paint(view.Bold, view.Line(s.Node)) + before + text + "\n")
+	}
+	if len(listed) < len(outputs) { // it is an object of the workflow's own making
+		return endLine(a.outText(workflow.FormatText(res.Output)))
+	}
+	return b.String()
 }
 
 func (a *app) noteWaiting(ctx context.Context, d *drive) {

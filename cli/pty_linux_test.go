@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -119,6 +120,15 @@ func (c *console) until(text string) string {
 	}
 }
 
+// resize gives the terminal another size.
+func (c *console) resize(rows, cols int) {
+	c.t.Helper()
+	c.mu.Lock()
+	c.screen.resize(rows, cols)
+	c.mu.Unlock()
+	resize(c.t, c.pty, rows, cols)
+}
+
 func (c *console) press(keys string) {
 	c.t.Helper()
 	if _, err := io.WriteString(c.pty, keys); err != nil {
@@ -142,17 +152,23 @@ func (c *console) exit() int {
 // it does not know, so that none is used by accident.
 type screen struct {
 	rows, cols int
-	lines      [][]rune // all that was ever shown, the last rows are visible
-	row, col   int      // of the cursor, row counts from the first line
+	lines      [][]rune     // all that was ever shown, the last rows are visible
+	broken     map[int]bool // lines that go on in the next one
+	row, col   int          // of the cursor, row counts from the first line
 	strange    []string
 	rest       string // an unfinished sequence
 }
 
 func newScreen(rows, cols int) *screen { return &screen{rows: rows, cols: cols, lines: [][]rune{nil}} }
 
-func (s *screen) String() string {
+func (s *screen) String() string { return s.text(s.lines) }
+
+// visible is what stands on the screen, without what has left it at the top.
+func (s *screen) visible() string { return s.text(s.lines[max(len(s.lines)-s.rows, 0):]) }
+
+func (s *screen) text(lines [][]rune) string {
 	var b strings.Builder
-	for _, l := range s.lines {
+	for _, l := range lines {
 		b.WriteString(strings.TrimRight(string(l), " ") + "\n")
 	}
 	for _, q := range s.strange {
@@ -185,6 +201,31 @@ func (s *screen) write(text string) {
 	}
 }
 
+// resize does what most terminals do: lines that are too long are broken, and what was
+// broken is joined again.
+func (s *screen) resize(rows, cols int) {
+	s.rows, s.cols = rows, cols
+	var lines [][]rune
+	broken := map[int]bool{}
+	row := 0
+	for i := 0; i < len(s.lines); i++ {
+		l := slices.Clone(s.lines[i])
+		for s.broken[i] && i+1 < len(s.lines) {
+			i++
+			l = append(l, s.lines[i]...)
+		}
+		for len(l) > cols {
+			broken[len(lines)] = true
+			lines, l = append(lines, l[:cols:cols]), l[cols:]
+		}
+		if i >= s.row && row == 0 {
+			row = len(lines)
+		}
+		lines = append(lines, l)
+	}
+	s.lines, s.broken, s.row = lines, broken, row
+}
+
 func (s *screen) put(r rune) {
 	switch r {
 	case '\r':
@@ -213,6 +254,7 @@ func (s *screen) sequence(q string) {
 	case 'A':
 		s.row = max(s.row-n, max(len(s.lines)-s.rows, 0))
 	case 'K':
+		delete(s.broken, s.row)
 		s.lines[s.row] = s.lines[s.row][:min(s.col, len(s.lines[s.row]))]
 	case 'J':
 		s.lines = s.lines[:s.row+1]

@@ -101,7 +101,7 @@ func (a *app) drawRun(ctx context.Context, r *hocket.Run, s *hocket.State) strin
 	}
 	b.WriteString(a.waitingText(s, style))
 	if res.Status.Done() && res.Output != nil {
-		b.WriteString("\n" + style.Paint(view.Dim, "output") + "\n" + endLine(a.outText(workflow.FormatText(res.Output))))
+		b.WriteString("\n" + style.Paint(view.Dim, "output") + "\n" + a.outputText(res))
 	}
 	return b.String()
 }

@@ -18,14 +18,16 @@ type each struct {
 }
 
 func (r *Run) startEach(in *inst, s *workflow.Each) {
-	r.tell(in, StepStarted, "")
 	value, err := in.n.on.Eval(in.view())
+	items, ok := value.([]any)
+	started := in.fact(StepStarted, "")
+	started.Items = len(items)
+	r.note(started)
 	if err != nil {
 		r.list(in) // it has no items that could say so
 		r.fail(in, &Fault{Kind: FaultError, Message: "for_each: " + err.Error(), Permanent: true})
 		return
 	}
-	items, ok := value.([]any)
 	if !ok {
 		r.list(in)
 		r.fail(in, &Fault{Kind: FaultError, Message: fmt.Sprintf("for_each needs a list, and %s is %s", s.Items.Text, kindOf(value)), Permanent: true})

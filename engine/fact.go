@@ -15,6 +15,7 @@ type Fact struct {
 	Node     string
 	Agent    string
 	Attempt  int       // for Iterated: the iteration that begins
+	Items    int       // for StepStarted of a for_each: how many it has
 	Status   Status    // for StepEnded and RunEnded
 	Text     string    // an error, a decision and its rule, a warning, a question
 	Until    time.Time // for Retrying

@@ -43,9 +43,10 @@ func (t *Tree) applyStep(it *item, f engine.Fact) {
 	switch f.Kind {
 	case engine.StepStarted:
 		t.steps += btoi(it.isWork())
+		it.total = max(it.total, f.Items)
 		it.set(running, f.Time)
 	case engine.AttemptStarted:
-		it.attempt, it.note, it.line = f.Attempt, "", nil
+		it.attempt, it.note, it.log = f.Attempt, "", nil
 		it.set(running, f.Time)
 	case engine.AttemptFailed:
 		if !Lost(f) {
@@ -119,38 +120,39 @@ func endState(s engine.Status) state {
 	return succeeded
 }
 
-// Log takes what an attempt has printed; its last line is shown beside it. A line
-// may come in many pieces, as models speak; of a long one its end is shown while it
+// Log takes what an attempt has printed. Its last line is shown beside it: a line may
+// come in many pieces, as models speak, and of a long one its end is shown while it
 // grows.
 func (t *Tree) Log(address string, piece []byte) {
 	it := t.find(address)
 	if it == nil || it.state != running {
 		return
 	}
-	it.line = append(it.line, piece...)
-	all := it.line
-	it.line = all[bytes.LastIndexAny(all, "\r\n")+1:]
-	growing := len(bytes.TrimSpace(it.line)) > 0
-	if len(it.line) > maxGrowing {
-		it.line = bytes.Clone(it.line[len(it.line)-maxGrowing:])
+	it.log = append(it.log, piece...)
+	if len(it.log) > 2*maxLog {
+		it.log = append(it.log[:0], it.log[len(it.log)-maxLog:]...)
 	}
-	text := lastOf(all)
+	text := bytes.TrimRight(it.log, "\r\n\t ")
+	growing := len(text) == len(bytes.TrimRight(it.log, "\t "))
+	text = text[bytes.LastIndexAny(text, "\r\n")+1:]
+	line := Line(string(text[:min(len(text), maxLine)]))
 	if growing {
-		text = endOf(string(it.line))
+		line = Line(endOf(string(text[max(len(text)-maxLine, 0):])))
 	}
-	if line := LastLine(text); line != "" {
+	if line != "" {
 		it.note = line
 	}
 }
 
 const (
-	maxGrowing = 1000 // bytes that are kept of a line that grows
-	maxShown   = 60   // characters that are shown of it
+	maxLog   = 8000 // bytes that are kept of what an attempt prints
+	maxLine  = 1000 // bytes that are looked at for its last line
+	maxShown = 60   // characters that are shown of a line that grows
 )
 
 // endOf is the end of a long line, from the beginning of a word on.
 func endOf(line string) string {
-	runes := []rune(strings.ToValidUTF8(strings.TrimSpace(line), ""))
+	runes := []rune(strings.ToValidUTF8(line, ""))
 	if len(runes) <= maxShown {
 		return string(runes)
 	}
@@ -159,14 +161,6 @@ func endOf(line string) string {
 		end = rest
 	}
 	return "… " + end
-}
-
-// lastOf is the beginning of the last line of a piece: more is never shown.
-func lastOf(piece []byte) string {
-	const most = 1000
-	piece = bytes.TrimRight(piece, "\r\n\t ")
-	piece = piece[bytes.LastIndexAny(piece, "\r\n")+1:]
-	return string(piece[:min(len(piece), most)])
 }
 
 // Stop says that the run is about to be cut off.

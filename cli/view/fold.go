@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// fold keeps at most height lines: first what runs or failed, then what stands
-// nearest to it. What is left out becomes one line that counts it.
+// fold keeps at most height lines: first what failed, then what runs, then what stands
+// nearest to those. What is left out becomes one line that counts it.
 func fold(lines []line, style Style, height int) []line {
 	if len(lines) <= height {
 		return lines
@@ -52,6 +52,11 @@ func byWeight(lines []line) []int {
 	for i := range order {
 		order[i] = i
 	}
+	for i := range lines {
+		if lines[i].state == failed && lines[i].must {
+			distance[i] = -1
+		}
+	}
 	slices.SortStableFunc(order, func(a, b int) int { return distance[a] - distance[b] })
 	return order
 }
@@ -84,16 +89,28 @@ func withGaps(lines []line, kept []bool, style Style) []line {
 func gap(lines []line, style Style) line {
 	counts := map[state]int{}
 	for _, l := range lines {
-		counts[l.state]++
+		switch {
+		case l.hides != nil:
+			for st, n := range l.hides {
+				counts[st] += n
+			}
+		case !l.row:
+			counts[l.state]++
+		}
 	}
+	return standIn(counts, lines[0].guide, style)
+}
+
+// standIn is a line that stands for others, counted by their state.
+func standIn(counts map[state]int, guide string, style Style) line {
 	var parts []string
 	for _, k := range []struct {
-		word   string
+		words  string
 		states []state
 	}{
-		{"running", []state{running, retrying}},
-		{"waiting", []state{waiting}},
-		{"failed", []state{failed}},
+		{"more failed", []state{failed}},
+		{"more running", []state{running, retrying}},
+		{"more waiting", []state{waiting}},
 		{"done", []state{succeeded}},
 		{"to come", []state{pending}},
 		{"skipped", []state{skipped, cancelled}},
@@ -103,8 +120,8 @@ func gap(lines []line, style Style) line {
 			n += counts[s]
 		}
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, k.word))
+			parts = append(parts, fmt.Sprintf("%d %s", n, k.words))
 		}
 	}
-	return line{guide: lines[0].guide, mark: style.pick("…", "~"), paint: Dim, name: strings.Join(parts, ", "), state: pending}
+	return line{guide: guide, mark: style.pick("…", "~"), paint: Dim, name: strings.Join(parts, ", "), state: pending, hides: counts}
 }

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ const foldItems = 10
 // line is one line of the tree before it is laid out in columns.
 type line struct {
 	guide string // the branches that lead to it
+	below string // and to what belongs to it
 	mark  string
 	paint Paint
 	name  string
@@ -24,20 +26,25 @@ type line struct {
 	info  string // attempt, round, items, cost
 	note  string // last output, error, decision
 	state state
-	must  bool // it runs or failed, or something below it does
+	must  bool          // it runs or failed, or something below it does
+	row   bool          // only a note, which goes on from the line above
+	hides map[state]int // it stands for others: how many, by their state
+	busy  *item         // that works, and nothing below it
 }
 
 // Frame draws the tree as it is at a time. height bounds the number of lines,
-// zero does not: what finished or is still to come is folded first.
+// zero does not: what finished or is still to come is folded first. What is left of
+// the height goes to the output of the only one that works.
 func (t *Tree) Frame(now time.Time, style Style, height int) []string {
 	d := frame{tree: t, now: now, style: style}
 	if t.cut {
 		d.now = t.ended
 	}
 	d.scope(t.root, "")
-	lines := d.lines
+	lines := spill(d.lines, style)
 	if height > 0 {
 		lines = fold(lines, style, max(height-1, 1))
+		lines = tail(lines, style, height-1)
 	}
 	out := append(layOut(lines, style), d.footer())
 	if height == 0 {
@@ -95,7 +102,7 @@ func (it *item) shown() bool {
 
 func (d *frame) item(it *item, name, guide, below string) {
 	st := it.shownState()
-	l := line{guide: guide, name: name, state: st, info: d.info(it), must: st.live() || st == failed}
+	l := line{guide: guide, below: below, name: name, state: st, info: d.info(it), must: st.live() || st == failed}
 	l.mark, l.paint = d.mark(it, st)
 	if !it.began.IsZero() && it.def.Kind() != "choice" {
 		l.time = Took(it.elapsed(st, d.now))
@@ -104,6 +111,9 @@ func (d *frame) item(it *item, name, guide, below string) {
 		}
 	}
 	l.note = d.note(it, st)
+	if st == running && it.body == nil && len(it.items) == 0 {
+		l.busy = it
+	}
 	d.lines = append(d.lines, l)
 	switch {
 	case it.body != nil:
@@ -114,10 +124,10 @@ func (d *frame) item(it *item, name, guide, below string) {
 }
 
 func (d *frame) items(it *item, guide string) {
-	shown := it.shownItems()
+	shown, hides := it.shownItems()
 	for i, s := range shown {
 		own, below := guide+d.style.pick("├ ", "|-"), guide+d.style.pick("│ ", "| ")
-		if i == len(shown)-1 {
+		if i == len(shown)-1 && len(hides) == 0 {
 			own, below = guide+d.style.pick("└ ", "`-"), guide+"  "
 		}
 		name := "[" + strconv.Itoa(s.index) + "]"
@@ -126,30 +136,48 @@ func (d *frame) items(it *item, guide string) {
 			continue
 		}
 		st := s.state()
-		l := line{guide: own, name: name, state: st, must: st.live() || st == failed}
+		l := line{guide: own, below: below, name: name, state: st, must: st.live() || st == failed}
 		l.mark, l.paint = d.stateMark(st)
 		d.lines = append(d.lines, l)
 		d.scope(s, below)
 	}
+	if len(hides) > 0 {
+		d.lines = append(d.lines, standIn(hides, guide+d.style.pick("└ ", "`-"), d.style))
+	}
 }
 
-// shownItems are the items to draw: all of a few, else what runs or failed.
-func (it *item) shownItems() []*scope {
+// shownItems are the items to draw, all of a few. Of many they are some that failed or
+// run; how many more do is what they hide.
+func (it *item) shownItems() (shown []*scope, hides map[state]int) {
 	if len(it.items) <= foldItems {
-		return it.items
+		return it.items, nil
 	}
-	var out []*scope
-	for _, s := range it.items {
-		if s.live > 0 && len(out) < foldItems {
-			out = append(out, s)
+	take := func(most int, wanted func(*scope) bool) {
+		for _, s := range it.items {
+			if len(shown) < most && wanted(s) && !slices.Contains(shown, s) {
+				shown = append(shown, s)
+			}
 		}
 	}
+	bad := func(s *scope) bool { return s.live == 0 && s.fails > 0 }
+	take(foldItems/2, bad)
+	take(foldItems, func(s *scope) bool { return s.live > 0 })
+	take(foldItems, bad)
+	slices.SortFunc(shown, func(a, b *scope) int { return a.index - b.index })
+	hides = map[state]int{}
 	for _, s := range it.items {
-		if s.live == 0 && s.fails > 0 && len(out) < foldItems {
-			out = append(out, s)
+		if s.live > 0 || s.fails > 0 {
+			hides[s.state()]++
 		}
 	}
-	return out
+	for _, s := range shown {
+		if st := s.state(); hides[st] == 1 {
+			delete(hides, st)
+		} else {
+			hides[st]--
+		}
+	}
+	return shown, hides
 }
 
 // shownState is an item's own state, or what the things below it add up to. The
@@ -284,7 +312,7 @@ func (d *frame) info(it *item) string {
 
 // tally counts the items of an Each by what became of them.
 func (it *item) tally(cut bool) []string {
-	if len(it.items) == 0 {
+	if it.total == 0 {
 		return nil
 	}
 	live, bad := 0, 0
@@ -292,7 +320,7 @@ func (it *item) tally(cut bool) []string {
 		live += btoi(s.live > 0)
 		bad += btoi(s.live == 0 && s.fails > 0)
 	}
-	parts := []string{Count(len(it.items)-live, "item") + " done"}
+	parts := []string{fmt.Sprintf("%d of %d", len(it.items)-live, it.total)}
 	switch {
 	case live > 0 && cut:
 		parts = append(parts, strconv.Itoa(live)+" interrupted")
@@ -336,7 +364,11 @@ func (d *frame) footer() string {
 	default:
 		words += " in " + Took(end.Sub(t.began))
 	}
-	parts := []string{t.run, words, Count(t.steps, "task")}
+	run := t.run
+	if d.style.Width > 0 { // how it is going is never cut off
+		run = d.style.Cut(run, max(d.style.Width-Width(words)-5, 8))
+	}
+	parts := []string{run, words, Count(t.steps, "task")}
 	if cost := spent(t.usage); cost != "" {
 		parts = append(parts, cost)
 	}

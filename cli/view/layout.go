@@ -1,10 +1,23 @@
 package view
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // layOut puts the lines in columns: name, time, and the rest. A long name does
 // not push the others out, and no line is wider than the terminal.
 func layOut(lines []line, style Style) []string {
+	names := nameColumn(lines, style)
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = drawCells(l.cells(names, style), style)
+	}
+	return out
+}
+
+// nameColumn is the width of the column of names, with the branches before them.
+func nameColumn(lines []line, style Style) int {
 	names := 0
 	for _, l := range lines {
 		if l.hasMore() {
@@ -15,19 +28,94 @@ func layOut(lines []line, style Style) []string {
 	if style.Width > 0 {
 		most = min(most, max(style.Width/2, 12))
 	}
-	names = min(names, most)
-	out := make([]string, len(lines))
-	for i, l := range lines {
-		out[i] = drawCells(l.cells(names, style), style)
+	return min(names, most)
+}
+
+// spillRows is how many rows the reason for a failure may take.
+const spillRows = 4
+
+// spill gives the reason for a failure rows of its own where it does not fit beside
+// the name.
+func spill(lines []line, style Style) []line {
+	if style.Width == 0 {
+		return lines
+	}
+	names := nameColumn(lines, style)
+	var out []line
+	for _, l := range lines {
+		used := names + 1 + timeWidth + 2
+		if l.info != "" {
+			used += Width(l.info) + 2
+		}
+		if l.state != failed && l.state != retrying || used+Width(l.note) <= style.Width {
+			out = append(out, l)
+			continue
+		}
+		indent := l.below + "  "
+		rows := style.Wrap(l.note, Width(indent))
+		if len(rows) > spillRows {
+			rows[spillRows-1] += style.pick("…", "~") // too wide now, so it is cut there
+			rows = rows[:spillRows]
+		}
+		l.note = ""
+		out = append(out, l)
+		for _, row := range rows {
+			out = append(out, line{guide: indent, note: row, state: l.state, must: true, row: true, paint: Red})
+		}
 	}
 	return out
 }
 
-func (l *line) hasMore() bool { return l.time != "" || l.info != "" || l.note != "" }
+// tail gives what is left of the height to the output of the only line that works.
+func tail(lines []line, style Style, height int) []line {
+	at := -1
+	for i, l := range lines {
+		if l.busy != nil && at >= 0 || l.hides[running]+l.hides[retrying] > 0 {
+			return lines
+		}
+		if l.busy != nil {
+			at = i
+		}
+	}
+	spare := height - len(lines)
+	if at < 0 || spare < 2 {
+		return lines
+	}
+	l := lines[at]
+	rows := l.busy.lastRows(style, Width(l.below)+2, spare)
+	if len(rows) < 2 { // it stands beside the name
+		return lines
+	}
+	below := make([]line, len(rows))
+	for i, row := range rows {
+		below[i] = line{guide: l.below + "  ", note: row, row: true, paint: Dim}
+	}
+	lines[at].note = ""
+	return slices.Insert(lines, at+1, below...)
+}
+
+// lastRows is the end of what an attempt has printed.
+func (it *item) lastRows(style Style, used, most int) []string {
+	text := strings.TrimRight(strings.ReplaceAll(string(it.log), "\r\n", "\n"), "\r\n\t ")
+	if _, whole, cut := strings.Cut(text, "\n"); cut && len(it.log) >= maxLog {
+		text = whole // of the first line only the end was kept
+	}
+	var rows []string
+	for l := range strings.SplitSeq(text, "\n") {
+		l = strings.ReplaceAll(Text(l[strings.LastIndexByte(l, '\r')+1:]), "\t", "    ")
+		rows = append(rows, style.Wrap(strings.TrimRight(l, " "), used)...)
+	}
+	return rows[max(len(rows)-most, 0):]
+}
+
+func (l *line) hasMore() bool { return !l.row && (l.time != "" || l.info != "" || l.note != "") }
 
 const timeWidth = 6
 
 func (l *line) cells(names int, style Style) []Cell {
+	if l.row {
+		return []Cell{{l.guide, Dim}, {l.note, l.paint}}
+	}
 	cells := []Cell{{l.guide, Dim}, {l.mark, l.paint}, {" ", None}}
 	if !l.hasMore() {
 		return append(cells, Cell{l.name, l.namePaint()})

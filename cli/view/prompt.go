@@ -305,7 +305,7 @@ func (p *Prompt) option(i int, name string, width int, description string, style
 	}
 	if description != "" {
 		for _, row := range style.Wrap(description, len(indent+number)) {
-			out = append(out, Pad("", len(indent+number))+style.Paint(Dim, strings.TrimRight(row, " ")))
+			out = append(out, Pad("", len(indent+number))+style.Paint(Dim, row))
 		}
 	}
 	return out

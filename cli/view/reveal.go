@@ -124,7 +124,7 @@ func (s Style) Wrap(line string, used int) []string {
 			if space == start {
 				space, tail = end, 0
 			}
-			rows = append(rows, line[start:space])
+			rows = append(rows, strings.TrimRight(line[start:space], " "))
 			start, width, tail = space, tail, 0
 			space = start
 		}

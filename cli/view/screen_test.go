@@ -11,26 +11,26 @@ import (
 
 func TestScreenWritesOnlyWhatChanged(t *testing.T) {
 	var s view.Screen
-	s.Draw([]string{"one", "two", "three"}, 80)
-	got := s.Draw([]string{"one", "2", "three"}, 80)
+	s.Draw([]string{"one", "two", "three"}, 80, 24)
+	got := s.Draw([]string{"one", "2", "three"}, 80, 24)
 	if strings.Contains(got, "one") || strings.Contains(got, "three") || !strings.Contains(got, "2") {
 		t.Errorf("redraws too much or too little: %q", got)
 	}
 	if !strings.Contains(got, "\x1b[3A") {
 		t.Errorf("does not go up three lines: %q", got)
 	}
-	if got := s.Draw([]string{"one", "2", "three"}, 80); got != "" {
+	if got := s.Draw([]string{"one", "2", "three"}, 80, 24); got != "" {
 		t.Errorf("writes %q where nothing changed", got)
 	}
-	if got := s.Draw([]string{"one"}, 80); !strings.Contains(got, "\x1b[J") {
+	if got := s.Draw([]string{"one"}, 80, 24); !strings.Contains(got, "\x1b[J") {
 		t.Errorf("leaves old lines below: %q", got)
 	}
 }
 
 func TestScreenWipesBrokenLinesAfterAResize(t *testing.T) {
 	var s view.Screen
-	s.Draw([]string{strings.Repeat("x", 70), "two"}, 80)
-	if got := s.Draw([]string{"one", "two"}, 40); !strings.Contains(got, "\x1b[3A") || !strings.Contains(got, "two") {
+	s.Draw([]string{strings.Repeat("x", 70), "two"}, 80, 24)
+	if got := s.Draw([]string{"one", "two"}, 40, 24); !strings.Contains(got, "\x1b[3A") || !strings.Contains(got, "two") {
 		t.Errorf("the long line takes two rows now: %q", got)
 	}
 }

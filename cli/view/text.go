@@ -119,16 +119,6 @@ func controlString(s string) int {
 	return len(s)
 }
 
-// LastLine is the last line of a program's output that says something, as Line.
-// A carriage return starts its line anew, as progress bars do.
-func LastLine(s string) string {
-	s = strings.TrimRight(s, "\r\n\t ")
-	if i := strings.LastIndexAny(s, "\r\n"); i >= 0 {
-		s = s[i+1:]
-	}
-	return Line(s)
-}
-
 // Width is the number of columns that a text takes.
 func Width(s string) int {
 	for i := range len(s) {

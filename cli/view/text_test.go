@@ -41,27 +41,12 @@ func FuzzLine(f *testing.F) {
 	f.Add("\x1b[31mred\x1b]0;t\x07 \u009b1m")
 	f.Add("\x1b\x1b[[A\x1bP\x1b")
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, got := range []string{view.Line(s), view.Text(s), view.LastLine(s)} {
+		for _, got := range []string{view.Line(s), view.Text(s)} {
 			if strings.ContainsAny(got, "\x1b\x07\x08\r\x00\u009b\u009d\u0090") {
 				t.Errorf("%q became %q", s, got)
 			}
 		}
 	})
-}
-
-func TestLastLine(t *testing.T) {
-	for in, want := range map[string]string{
-		"one\ntwo\n":            "two",
-		"one\n\n \n":            "one",
-		"10%\r20%\r30%":         "30%",
-		"10%\r20%\r":            "20%",
-		"":                      "",
-		"a\n\x1b[32mgreen\x1b[": "green",
-	} {
-		if got := view.LastLine(in); got != want {
-			t.Errorf("LastLine(%q) = %q, want %q", in, got, want)
-		}
-	}
 }
 
 func TestWidths(t *testing.T) {

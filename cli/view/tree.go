@@ -63,9 +63,10 @@ type item struct {
 	until   time.Time
 	usage   engine.Usage
 	note    string
-	line    []byte // of its log, as far as it goes
+	log     []byte // the end of what it has printed, while it runs
 	body    *scope // the called workflow, or the current round of a loop
 	round   int
+	total   int      // items that an Each has, as far as is known
 	items   []*scope // of an Each, in the order in which they began
 	byIndex map[int]*scope
 }
@@ -169,6 +170,7 @@ func (it *item) enterItem(index int) *scope {
 	}
 	it.byIndex[index] = s
 	it.items = append(it.items, s)
+	it.total = max(it.total, len(it.items))
 	return s
 }
 
@@ -203,7 +205,7 @@ func (it *item) set(to state, now time.Time) {
 		it.began = now
 	}
 	if !to.live() {
-		it.ended = now
+		it.ended, it.log = now, nil
 	}
 	it.state = to
 	it.in.count(live, fails, now)

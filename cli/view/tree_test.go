@@ -107,7 +107,7 @@ func TestTreeOfARunUnderWay(t *testing.T) {
 ✓ plan        2.1s
 ⠋ loop        2.9s  round 2 of 5
   └ ⠋ write   2.0s  attempt 2  two thirds
-⠋ scan        2.0s  1 item done  1 running  1 failed
+⠋ scan        2.0s  1 of 2  1 running  1 failed
   ├ ✗ [0]     1.0s  exit status 1
   └ ⠋ [1]     2.0s
 ⠋ publish     2.0s
@@ -153,14 +153,111 @@ func TestTreeShowsRunningAndFailedOfManyItems(t *testing.T) {
 	same(t, frame(tree, 2, 60, 0), `
 · plan
 · loop
-⠋ scan        2.0s  998 items done  2 running  1 failed
+⠋ scan        2.0s  998 of 1000  2 running  1 failed
+  ├ ✗ [7]     1.0s  boom
   ├ ⠋ [998]   2.0s
-  ├ ⠋ [999]   2.0s
-  └ ✗ [7]     1.0s  boom
+  └ ⠋ [999]   2.0s
 · publish
 · approve
 ⠋ scan-aaaaaaaa  running 2.0s  1000 tasks
 `)
+}
+
+// Of many items that run at once some are shown, and how many more there are. Those
+// that failed are not hidden by those that run.
+func TestTreeCountsWhatItDoesNotShow(t *testing.T) {
+	tree := view.NewTree("scan-aaaaaaaa", release())
+	tree.Apply(engine.Fact{Time: noon, Kind: engine.StepStarted, Address: "scan", Items: 80})
+	for i := range 60 {
+		tell(t, tree, fmt.Sprintf("0 step_started scan[%d]", i))
+	}
+	tell(t, tree, "1 ok scan[0]\n1 ok scan[1]")
+	for i := 50; i < 58; i++ {
+		tell(t, tree, fmt.Sprintf("1 bad scan[%d] boom", i))
+	}
+	same(t, frame(tree, 2, 60, 20), `
+· plan
+· loop
+⠋ scan       2.0s  10 of 80  50 running  8 failed
+  ├ ⠋ [2]    2.0s
+  ├ ⠋ [3]    2.0s
+  ├ ⠋ [4]    2.0s
+  ├ ⠋ [5]    2.0s
+  ├ ⠋ [6]    2.0s
+  ├ ✗ [50]   1.0s  boom
+  ├ ✗ [51]   1.0s  boom
+  ├ ✗ [52]   1.0s  boom
+  ├ ✗ [53]   1.0s  boom
+  ├ ✗ [54]   1.0s  boom
+  └ … 3 more failed, 45 more running
+· publish
+· approve
+⠋ scan-aaaaaaaa  running 2.0s  60 tasks
+`)
+	same(t, frame(tree, 2, 60, 8), `
+… 6 more running, 2 to come
+  ├ ✗ [50]   1.0s  boom
+  ├ ✗ [51]   1.0s  boom
+  ├ ✗ [52]   1.0s  boom
+  ├ ✗ [53]   1.0s  boom
+  ├ ✗ [54]   1.0s  boom
+  └ … 3 more failed, 45 more running, 2 to come
+⠋ scan-aaaaaaaa  running 2.0s  60 tasks
+`)
+}
+
+// Why something failed can be read in a narrow terminal too.
+func TestTreeShowsFailuresInANarrowTerminal(t *testing.T) {
+	tree := view.NewTree("publish-the-package-aaaaaaaa", release())
+	tell(t, tree, `
+		0 step_started plan
+		1 ok plan
+		1 step_started publish
+		1 step_started publish/build
+		2 bad publish/build exit status 3: cannot connect to registry.example.com: connection refused
+		2 bad publish build: exit status 3`)
+	same(t, frame(tree, 3, 40, 0), `
+✓ plan        1.0s
+· loop
+· scan
+✗ publish     1.0s  build: exit status 3
+  ├ ✗ build   1.0s
+  │   exit status 3: cannot connect to
+  │   registry.example.com: connection
+  │   refused
+  └ · upload
+· approve
+⠋ publish-the-package-aa…  running 3.0s…
+`)
+}
+
+// The output of one that works alone has all of the screen.
+func TestTreeShowsTheOutputOfTheOnlyOneThatWorks(t *testing.T) {
+	tree := view.NewTree("release-3k7q2m9a", release())
+	tell(t, tree, `
+		0 step_started plan
+		0 log plan I read the files first.
+		0 log plan > ls -l
+		0 log plan total 8, of which every single one is longer than the terminal`)
+	same(t, frame(tree, 3, 40, 20), `
+⠋ plan   3.0s
+    I read the files first.
+    > ls -l
+    total 8, of which every single one
+    is longer than the terminal
+· loop
+· scan
+· publish
+· approve
+⠋ release-3k7q2m9a  running 3.0s  1 task
+`)
+	if got := frame(tree, 3, 40, 8); !strings.Contains(got, "⠋ plan   3.0s\n    total 8, of which every single one\n    is longer") {
+		t.Error(got)
+	}
+	tell(t, tree, "3 step_started write\n4 log write one\n4 log write two")
+	if got := frame(tree, 4, 80, 20); !strings.Contains(got, "plan        4.0s  total 8") || strings.Contains(got, "one\n") {
+		t.Errorf("two work:\n%s", got)
+	}
 }
 
 func TestFramesNeverPassTheTerminal(t *testing.T) {
@@ -219,7 +316,7 @@ func TestTreeOfNestedScopes(t *testing.T) {
 		3 asked sub#2[1]#3/work Which?`)
 	same(t, frame(tree, 4, 80, 0), `
 ? outer              4.0s  round 2 of 50
-  └ ? files          2.0s  0 items done  1 running
+  └ ? files          2.0s  0 of 1  1 running
     └ ? [1]
       ├ ✓ fetch      1.0s
       └ ? polish     1.0s  round 3 of 3
