@@ -36,6 +36,10 @@ type (
 	Asker = driver.Asker
 	// Kept is what is kept about an attempt.
 	Kept = driver.Kept
+	// Retention is how many runs are kept.
+	Retention = driver.Retention
+	// Collected is a run that was removed.
+	Collected = driver.Collected
 	// Stream is one of the streams that an attempt leaves.
 	Stream = driver.Stream
 	// Piece is a part of a stream.
@@ -217,6 +221,7 @@ func (r *Run) Resume(ctx context.Context) error {
 		r.queued = false
 		r.mu.Unlock()
 		result, err := r.d.Drive(ctx, r.id, work)
+		r.retain(ctx, result)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.result, r.err = result, err
@@ -235,7 +240,9 @@ func (r *Run) Drive(ctx context.Context, f Front) (engine.Result, error) {
 		return engine.Result{Run: r.id}, err
 	}
 	defer end()
-	return r.d.Drive(ctx, r.id, w)
+	result, err := r.d.Drive(ctx, r.id, w)
+	r.retain(ctx, result)
+	return result, err
 }
 
 // work puts together what the run is driven with: the agents as they were when it
@@ -484,6 +491,24 @@ func (r *Run) Delete(ctx context.Context) error {
 		return &RefusedError{Run: r.id, Reason: "it is not over; cancel it first"}
 	}
 	return r.d.Delete(ctx, r.id)
+}
+
+// Collect removes the oldest runs that are over, so that the others keep to r, and
+// gives their space back. With dry it only returns them. A run that waits or that can
+// be resumed is never removed.
+func (p *Project) Collect(ctx context.Context, r Retention, dry bool) ([]Collected, error) {
+	d, err := p.runs()
+	if err != nil {
+		return nil, err
+	}
+	return d.Collect(ctx, r, dry)
+}
+
+// retain collects what the configuration says, after a run has ended.
+func (r *Run) retain(ctx context.Context, res engine.Result) {
+	if keep := Retention(r.p.Config().Retention); keep != (Retention{}) && res.Status.Done() {
+		_, _ = r.d.Collect(ctx, keep, false) // the next run that ends tries again
+	}
 }
 
 // Kept is what is kept about an attempt of a step.

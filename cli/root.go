@@ -22,7 +22,7 @@ func (a *app) chapters() []chapter {
 	return []chapter{
 		{"Run workflows", []*cobra.Command{a.runVerb(), a.taskVerb(), a.resumeVerb(), a.retryVerb(), a.forkVerb()}},
 		{"Look at runs", []*cobra.Command{a.runsVerb(), a.showVerb(), a.logsVerb(), a.eventsVerb()}},
-		{"Act on runs", []*cobra.Command{a.answerVerb(), a.cancelVerb(), a.raiseVerb()}},
+		{"Act on runs", []*cobra.Command{a.answerVerb(), a.cancelVerb(), a.raiseVerb(), a.gcVerb()}},
 		{"Work on workflow files", []*cobra.Command{a.checkVerb(), a.convertVerb(), a.fmtVerb(), a.graphVerb(), a.planVerb(), a.digestVerb(), a.schemaVerb()}},
 		{"Work with agents", []*cobra.Command{a.agentsVerb(), a.toolsVerb(), a.mcpVerb(), a.sessionsVerb(), a.memoryVerb()}},
 		{"Set up", []*cobra.Command{a.initVerb(), a.trustVerb(), a.doctorVerb(), a.adoptVerb(), a.completionVerb(), a.versionVerb()}},

@@ -38,6 +38,7 @@ as waiting; hocket show says what.`,
 	}
 	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "list at most `N` runs")
 	cmd.Flags().BoolVar(&all, "all", false, "list all runs")
+	cmd.AddCommand(a.deleteVerb())
 	return cmd
 }
 

@@ -60,8 +60,13 @@ type Driver interface {
 	Act(ctx context.Context, run string, ev engine.Event) (Receipt, error)
 	// Fork records a new run that repeats another one up to a step.
 	Fork(ctx context.Context, spec ForkSpec) (Created, error)
-	// Delete removes a run that is over or that nobody drives.
+	// Delete removes a run that is over or that nobody drives, and gives its space
+	// back.
 	Delete(ctx context.Context, run string) error
+	// Collect removes the oldest runs that are over, so that the others keep to r,
+	// and gives their space back. It returns those runs; with dry it only returns
+	// them.
+	Collect(ctx context.Context, r Retention, dry bool) ([]Collected, error)
 
 	Close() error
 }
@@ -159,6 +164,20 @@ type Filter struct {
 	Workflow string
 	Origin   string
 	Before   string // only runs older than this one, for paging
+}
+
+// Retention is how many runs are kept. A run that is not over is always kept, and
+// counts.
+type Retention struct {
+	Age  time.Duration // since they ended; zero: any
+	Runs int           // zero: any number
+	Size int64         // bytes that all of them take, but for the newest run; zero: any
+}
+
+// Collected is a run that was removed.
+type Collected struct {
+	Info
+	Size int64 // bytes that it took
 }
 
 // Question is an open question and the run that asks it.

@@ -4,64 +4,115 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
+
+	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Delete removes a run with its events and files. The error is a *driver.HeldError when a
-// process drives it. What other runs use too, such as the same definition, stays.
-func (s *Store) Delete(ctx context.Context, run string) error {
-	w, err := s.Writer(ctx, run)
-	if err != nil {
-		return err
+// Delete removes runs with their events and files, in one transaction. The error is a
+// *driver.HeldError when a process drives one of them; the others are removed. What
+// other runs use too, such as the same definition, stays.
+func (s *Store) Delete(ctx context.Context, runs ...string) error {
+	var errs []error
+	var numbers []int64
+	var held []*Writer
+	for _, run := range runs {
+		w, err := s.Writer(ctx, run)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		held, numbers = append(held, w), append(numbers, w.number)
 	}
-	err = s.transact(func(tx *sql.Tx) error { return w.delete(tx) })
-	if err == nil {
-		err = explain(s.runFiles(run), os.RemoveAll(s.runFiles(run)))
+	if len(held) == 0 {
+		return errors.Join(errs...)
 	}
-	return errors.Join(err, w.Close())
+	err := s.transact(func(tx *sql.Tx) error { return deleteRuns(tx, workflow.FormatJSON(numbers)) })
+	errs = append(errs, err)
+	for _, w := range held {
+		if err == nil {
+			errs = append(errs, explain(s.runFiles(w.run), os.RemoveAll(s.runFiles(w.run))))
+			s.forget(w.run)
+		}
+		errs = append(errs, w.Close())
+	}
+	return errors.Join(errs...)
 }
 
-func (w *Writer) delete(tx *sql.Tx) error {
-	if err := w.deleteBlobs(tx); err != nil {
-		return err
+// deleteRuns deletes the rows of runs, which are a JSON list of their numbers, and
+// then what no other run refers to.
+func deleteRuns(tx *sql.Tx, numbers string) error {
+	const among = " IN (SELECT value FROM json_each(?))"
+	for _, text := range []string{
+		"CREATE TEMP TABLE loose AS SELECT DISTINCT unhex(p.value ->> 'hash') AS hash FROM events e, json_each(e.blobs) p WHERE e.blobs IS NOT NULL AND e.run" + among,
+		"DELETE FROM events WHERE run" + among,
+		"DELETE FROM inbox WHERE run" + among,
+		"DELETE FROM asked WHERE run" + among,
+		"DELETE FROM attempts WHERE run" + among,
+		"DELETE FROM snapshots WHERE run" + among,
+		"INSERT INTO deleted (version, id) SELECT " + nextVersion + " + row_number() OVER () - 1, id FROM runs WHERE number" + among,
+		"DELETE FROM runs WHERE number" + among,
+	} {
+		if _, err := tx.Exec(text, numbers); err != nil {
+			return err
+		}
 	}
 	for _, text := range []string{
-		"DELETE FROM events WHERE run = ?",
-		"DELETE FROM inbox WHERE run = ?",
-		"DELETE FROM asked WHERE run = ?",
-		"DELETE FROM attempts WHERE run = ?",
-		"DELETE FROM snapshots WHERE run = ?",
-		"INSERT INTO deleted (version, id) SELECT " + nextVersion + ", id FROM runs WHERE number = ?",
-		"DELETE FROM runs WHERE number = ?",
+		`DELETE FROM blobs WHERE hash IN (SELECT hash FROM loose EXCEPT
+			SELECT unhex(p.value ->> 'hash') FROM events e, json_each(e.blobs) p WHERE e.blobs IS NOT NULL)`,
+		"DROP TABLE loose",
+		"DELETE FROM pins WHERE hash NOT IN (SELECT pin FROM runs)",
 	} {
-		if _, err := tx.Exec(text, w.number); err != nil {
+		if _, err := tx.Exec(text); err != nil {
 			return err
 		}
 	}
-	_, err := tx.Exec("DELETE FROM pins WHERE hash NOT IN (SELECT pin FROM runs)")
-	return err
+	return nil
 }
 
-// deleteBlobs deletes the long strings that no other run has.
-func (w *Writer) deleteBlobs(tx *sql.Tx) error {
-	const hashes = `SELECT DISTINCT p.value ->> 'hash' FROM events e, json_each(e.blobs) p WHERE e.blobs IS NOT NULL AND e.run `
-	rows, err := tx.Query(hashes+"= ?1 EXCEPT "+hashes+"<> ?1", w.number)
+// Reclaim gives the space of what was deleted back to the system. A journal that an
+// older version made is rewritten once.
+func (s *Store) Reclaim(ctx context.Context) error {
+	if s.write == nil {
+		return s.reason
+	}
+	var mode int
+	if err := s.write.QueryRowContext(ctx, "PRAGMA auto_vacuum").Scan(&mode); err != nil {
+		return explain(s.file, err)
+	}
+	statements := []string{"PRAGMA incremental_vacuum", "PRAGMA wal_checkpoint(TRUNCATE)"}
+	if mode == 0 {
+		statements = []string{"PRAGMA auto_vacuum = INCREMENTAL", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"}
+	}
+	for _, text := range statements {
+		if _, err := s.write.ExecContext(ctx, text); err != nil {
+			return explain(s.file, err)
+		}
+	}
+	return nil
+}
+
+// Bytes is how much a run takes: its events, its long strings and its files.
+func (s *Store) Bytes(ctx context.Context, r Run) (int64, error) {
+	var size int64
+	err := s.read.QueryRowContext(ctx, `SELECT coalesce((SELECT sum(octet_length(data)) FROM events WHERE run = ?1), 0) +
+		coalesce((SELECT sum(octet_length(data)) FROM blobs WHERE hash IN (SELECT unhex(p.value ->> 'hash')
+			FROM events e, json_each(e.blobs) p WHERE e.blobs IS NOT NULL AND e.run = ?1)), 0)`, r.number).Scan(&size)
 	if err != nil {
+		return 0, explain(s.file, err)
+	}
+	err = filepath.WalkDir(s.runFiles(r.ID), func(_ string, f fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) { // it has none, or is being deleted
+			return nil
+		}
+		if err == nil && !f.IsDir() {
+			if info, err := f.Info(); err == nil {
+				size += info.Size()
+			}
+		}
 		return err
-	}
-	defer rows.Close()
-	var alone []string
-	for rows.Next() {
-		var hash string
-		if err := rows.Scan(&hash); err != nil {
-			return err
-		}
-		alone = append(alone, hash)
-	}
-	for _, hash := range alone {
-		if _, err := tx.Exec("DELETE FROM blobs WHERE hash = unhex(?)", hash); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	})
+	return size, err
 }

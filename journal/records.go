@@ -424,6 +424,13 @@ func (s *Store) indexOf(run string) (*index, error) {
 	return x, explain(s.runFiles(run), x.scan())
 }
 
+// forget drops the index of a run.
+func (s *Store) forget(run string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.indexes, run)
+}
+
 // Stream yields what an attempt left in a stream from an offset on, up to now.
 func (s *Store) Stream(ctx context.Context, a driver.AttemptID, stream driver.Stream, offset int64) iter.Seq2[driver.Piece, error] {
 	return func(yield func(driver.Piece, error) bool) {

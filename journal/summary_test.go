@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -155,6 +156,45 @@ func TestAttemptsAreNoted(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("s-0", "", engine.Usage{})
+}
+
+// The space of what is deleted is given back, also in a journal that was made before
+// that was possible.
+func TestReclaim(t *testing.T) {
+	for name, old := range map[string]bool{"new": false, "old": true} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if old {
+				dir = foreign(t, firstVersion(t))
+			}
+			s := openStore(t, dir)
+			size := func() int64 {
+				t.Helper()
+				info, err := os.Stat(s.file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return info.Size()
+			}
+			before := size()
+			for i := range 20 {
+				w := createRun(t, s, fmt.Sprintf("large-%d", i))
+				appendEvents(t, w, ended(1, strings.Repeat(fmt.Sprintf("%04d", i), 250_000)))
+				w.Close()
+			}
+			for i := range 20 {
+				if err := s.Delete(t.Context(), fmt.Sprintf("large-%d", i)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := s.Reclaim(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if now := size(); now > before+1<<20 {
+				t.Errorf("the journal takes %d bytes after all was deleted, and %d before", now, before)
+			}
+		})
+	}
 }
 
 // Deleting a run deletes what nobody else has, and nothing more.

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -40,6 +41,8 @@ type Config struct {
 	// Autonomy is "full" where the user lets agents do everything without asking, in every
 	// project; "": who wants that has to be trusted.
 	Autonomy string
+	// Retention is which runs are kept when one has ended. Zero: all.
+	Retention Retention
 	// Limits are those of a run whose workflow sets none of its own.
 	Limits workflow.Limits
 	// Generated are the limits of a workflow that was made by an AI.
@@ -94,6 +97,13 @@ type Context struct {
 	Memories int // how many at most
 }
 
+// Retention is which runs are kept. The zero value: all.
+type Retention struct {
+	Age  time.Duration // since they ended
+	Runs int
+	Size int64 // bytes that all of them take
+}
+
 // Browser is how pages are opened.
 type Browser struct {
 	Program        string // "": the first that is found
@@ -139,6 +149,7 @@ func readConfig(file string, text []byte, at map[string]workflow.Pos) (Config, w
 	c.Servers = readServers(root.Map("mcp"), c.Secrets, at)
 	c.Parallel = readParallel(root.Map("parallel"))
 	c.Context.read(root.Map("context"))
+	readRetention(root.Map("retention"), &c.Retention)
 	at["browser"] = root.Peek("browser").Pos()
 	c.Browser = readBrowser(root.Map("browser"))
 	tools := root.Map("tools")
@@ -324,6 +335,14 @@ func (c *Context) read(m *strictyaml.Map) {
 	if n := m.Get("memories"); n.Exists() {
 		c.Memories = int(n.Int(0))
 	}
+	m.Done()
+}
+
+// readRetention reads which runs are kept, over what was said before.
+func readRetention(m *strictyaml.Map, r *Retention) {
+	r.Age = cmp.Or(time.Duration(m.Float("max_days")*float64(24*time.Hour)), r.Age)
+	r.Runs = cmp.Or(m.Int("max_runs", 1), r.Runs)
+	r.Size = cmp.Or(int64(m.Int("max_mb", 1))<<20, r.Size)
 	m.Done()
 }
 

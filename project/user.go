@@ -17,6 +17,7 @@ const userOnly = "remove it here; who wants it writes it to ~/.config/hocket/con
 //
 //	tools       {sandbox: none or required}
 //	autonomy    full: agents of every project may do everything without asking
+//	retention   as in a project
 //	providers   as in a project; here the user's own keys may go to another address
 //
 // It counts more than what the project says.
@@ -29,6 +30,7 @@ func (c *Config) readUser(file string, text []byte) workflow.Diagnostics {
 	}
 	tools.Done()
 	c.Autonomy = root.Word("autonomy", "full")
+	readRetention(root.Map("retention"), &c.Retention)
 	own := readProviders(root.Map("providers"), map[string]workflow.Pos{}, true)
 	if c.Providers == nil {
 		c.Providers = own

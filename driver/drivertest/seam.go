@@ -13,6 +13,7 @@ import (
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // startKey: a request that is made again, after a lost reply or by two clients at
@@ -291,6 +292,58 @@ func deleted(t *testing.T, w World) {
 			}
 		}
 		want(t, start(t, other, s), `success "x"`, `a success "x"`) // the id is free again
+	}
+}
+
+// collected: the oldest runs that are over are removed, and no others.
+func collected(t *testing.T, w World) {
+	d := open(t, w, echo)
+	run := func(id string, nodes ...workflow.Node) {
+		t.Helper()
+		spec := starting(bundle(chain(nodes...))).spec()
+		spec.Run, spec.Owner.Claimed = id, true
+		_, err := d.raw.Start(t.Context(), spec)
+		if err == nil {
+			_, err = d.raw.Drive(t.Context(), id, d.work)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("first", task("a", "x"))
+	run("waits", gate("ok", "yes"))
+	for _, id := range []string{"second", "third", "fourth"} {
+		run(id, task("a", "x"))
+	}
+	for _, c := range []struct {
+		keep    driver.Retention
+		removes string
+	}{
+		{driver.Retention{}, ""},
+		{driver.Retention{Age: time.Hour, Runs: 5, Size: 1 << 30}, ""},
+		{driver.Retention{Runs: 4}, "first"},
+		{driver.Retention{Runs: 3}, "second"},
+		{driver.Retention{Size: 1}, "third"},
+		{driver.Retention{Age: 1}, "fourth"},
+		{driver.Retention{Age: 1, Runs: 1, Size: 1}, ""},
+	} {
+		for _, dry := range []bool{true, false} {
+			removed, err := d.raw.Collect(t.Context(), c.keep, dry)
+			ids := ""
+			for _, r := range removed {
+				ids += r.ID
+				if r.Size <= 0 {
+					t.Errorf("%s took %d bytes", r.ID, r.Size)
+				}
+			}
+			if err != nil || ids != c.removes {
+				t.Errorf("%+v removes %q, %v, want %q", c.keep, ids, err, c.removes)
+			}
+		}
+	}
+	wantRuns(t, d.raw, 1)
+	if _, err := d.raw.Find(t.Context(), "waits"); err != nil {
+		t.Error(err)
 	}
 }
 

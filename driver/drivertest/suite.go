@@ -84,6 +84,7 @@ func scenarios() []scenario {
 		{"recorded and not begun", begun},
 		{"find", find},
 		{"delete", deleted},
+		{"collect", collected},
 		{"fork", forked},
 		{"follow", follow},
 		{"output", output},

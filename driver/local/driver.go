@@ -171,10 +171,13 @@ func (d *Driver) Check(ctx context.Context) (int, error) {
 // Delete removes a run that nobody drives.
 func (d *Driver) Delete(ctx context.Context, run string) error {
 	s, err := d.changing(run)
-	if err == nil {
-		err = s.Delete(ctx, run)
-		d.pulse.changed(change)
+	if err != nil {
+		return err
 	}
+	if err = s.Delete(ctx, run); err == nil {
+		err = s.Reclaim(ctx)
+	}
+	d.pulse.changed(change)
 	return err
 }
 

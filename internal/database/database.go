@@ -69,7 +69,7 @@ func (k *Kind) Open(file string, o Options) (write, read *sql.DB, err error) {
 	if o.Secure {
 		secure = "secure_delete(1)"
 	}
-	write, err = sql.Open("sqlite", Source(file, "vfs", o.VFS, "_pragma", "journal_mode(WAL)", "_pragma", "synchronous("+synchronous+")",
+	write, err = sql.Open("sqlite", Source(file, "vfs", o.VFS, "_pragma", "auto_vacuum(2)", "_pragma", "journal_mode(WAL)", "_pragma", "synchronous("+synchronous+")",
 		"_pragma", secure, "_pragma", "fullfsync(1)", "_pragma", "checkpoint_fullfsync(1)", "_pragma", "journal_size_limit(67108864)", "_txlock", "immediate"))
 	if err != nil {
 		return nil, nil, err

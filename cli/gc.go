@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/cli/view"
+)
+
+func (a *app) deleteVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "delete RUN...",
+		Short: "remove runs that are over",
+		Long: `Remove runs with everything that is kept about them: events, outputs, logs and
+files. A run that is not over must be cancelled first.`,
+		Example: `  hocket runs delete review-3k7q
+  hocket cancel build-0a7q && hocket runs delete build-0a7q`,
+		Args:              argsBetween(1, -1),
+		ValidArgsFunction: a.completeRun,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var errs []error
+			for _, id := range args {
+				errs = append(errs, a.withRun(cmd.Context(), id, func(r *hocket.Run) error {
+					if err := r.Delete(cmd.Context()); err != nil {
+						return notDeleted(r.ID(), err)
+					}
+					a.note("deleted " + r.ID() + "\n")
+					return nil
+				}))
+			}
+			return errors.Join(errs...)
+		},
+	}
+}
+
+// notDeleted makes a run that cannot be deleted a mistake of the caller.
+func notDeleted(run string, err error) error {
+	var no *hocket.RefusedError
+	var held *hocket.HeldError
+	if errors.As(err, &no) || errors.As(err, &held) {
+		return usagef("`hocket cancel "+run+"` ends it", "%v", err)
+	}
+	return err
+}
+
+func (a *app) gcVerb() *cobra.Command {
+	var days float64
+	var runs, mb int
+	var dry bool
+	cmd := &cobra.Command{
+		Use:   "gc [FLAGS]",
+		Short: "remove old runs",
+		Long: `Remove the oldest runs that are over, until the others keep to all bounds that are
+given, and give their space back. Without a flag, the bounds are those under
+retention in config.yml. A run that waits, or that can be resumed, is never removed.`,
+		Example: `  # what would be removed
+  hocket gc --max-days 30 --dry-run
+
+  hocket gc --max-runs 1000 --max-mb 2000`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if days < 0 || runs < 0 || mb < 0 {
+				return usagef("leave out what is not bounded", "a bound must be more than 0")
+			}
+			keep := hocket.Retention{Age: time.Duration(days * float64(24*time.Hour)), Runs: runs, Size: int64(mb) << 20}
+			return a.collect(cmd.Context(), keep, dry)
+		},
+	}
+	cmd.Flags().Float64Var(&days, "max-days", 0, "remove runs that ended more than `N` days ago")
+	cmd.Flags().IntVar(&runs, "max-runs", 0, "keep at most `N` runs")
+	cmd.Flags().IntVar(&mb, "max-mb", 0, "keep at most `N` MiB of runs")
+	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "only say what would be removed")
+	return cmd
+}
+
+// collectedRun is one run that gc removed, with --json.
+type collectedRun struct {
+	RunID   string    `json:"run_id"`
+	Started time.Time `json:"started"`
+	Bytes   int64     `json:"bytes"`
+}
+
+func (a *app) collect(ctx context.Context, keep hocket.Retention, dry bool) error {
+	p, err := a.openProject()
+	if err != nil {
+		return err
+	}
+	if keep == (hocket.Retention{}) {
+		keep = hocket.Retention(p.Config().Retention)
+	}
+	if keep == (hocket.Retention{}) {
+		return usagef("write --max-days, --max-runs or --max-mb, or set `retention` in config.yml", "nothing says which runs to remove")
+	}
+	removed, err := p.Collect(ctx, keep, dry)
+	list, total := make([]collectedRun, len(removed)), int64(0)
+	for i, c := range removed {
+		list[i] = collectedRun{c.ID, c.Created, c.Size}
+		total += c.Size
+	}
+	if a.json {
+		return errors.Join(a.printJSON(list), err)
+	}
+	verb := "removed"
+	if dry {
+		verb = "would remove"
+	}
+	text := ""
+	for _, c := range list {
+		text += fmt.Sprintf("%s %s, started %s, %s\n", verb, c.RunID, c.Started.Local().Format(time.DateTime), view.Bytes(uint64(c.Bytes)))
+	}
+	a.note(fmt.Sprintf("%s %s, %s\n", verb, view.Count(len(list), "run"), view.Bytes(uint64(total))))
+	return errors.Join(a.print(text), err)
+}

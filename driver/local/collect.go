@@ -1,0 +1,78 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/journal"
+)
+
+// deletions is how many runs are deleted at once.
+const deletions = 200
+
+// Collect removes the oldest runs that are over.
+func (d *Driver) Collect(ctx context.Context, r driver.Retention, dry bool) ([]driver.Collected, error) {
+	s, err := d.reading()
+	if err != nil || s == nil {
+		return nil, err
+	}
+	surplus, err := d.surplus(ctx, s, r)
+	if err != nil || dry || len(surplus) == 0 {
+		return surplus, err
+	}
+	if s, err = d.writing(); err != nil {
+		return nil, err
+	}
+	var removed []driver.Collected
+	for part := range slices.Chunk(surplus, deletions) {
+		ids := make([]string, len(part))
+		for i, c := range part {
+			ids[i] = c.ID
+		}
+		err = s.Delete(ctx, ids...)
+		var held *driver.HeldError
+		if err != nil && !errors.As(err, &held) { // somebody looks at a run that is over
+			break
+		}
+		removed = append(removed, part...)
+	}
+	d.pulse.changed(change)
+	return removed, errors.Join(err, s.Reclaim(ctx))
+}
+
+// surplus are the runs that r does not keep, the oldest first.
+func (d *Driver) surplus(ctx context.Context, s *journal.Store, r driver.Retention) ([]driver.Collected, error) {
+	runs, err := s.List(ctx, driver.Filter{})
+	if err != nil {
+		return nil, err
+	}
+	sizes, total := make([]int64, len(runs)), int64(0)
+	for i := range runs {
+		if r.Size > 0 {
+			if sizes[i], err = s.Bytes(ctx, runs[i]); err != nil {
+				return nil, err
+			}
+			total += sizes[i]
+		}
+	}
+	left, now := len(runs), d.o.Clock.Now()
+	var surplus []driver.Collected
+	for i, run := range slices.Backward(runs) {
+		old := r.Age > 0 && now.Sub(run.Changed) > r.Age
+		many := r.Runs > 0 && left > r.Runs
+		large := r.Size > 0 && total > r.Size && i > 0
+		if !run.Status.Done() || !old && !many && !large {
+			continue
+		}
+		if r.Size == 0 {
+			if sizes[i], err = s.Bytes(ctx, run); err != nil {
+				return nil, err
+			}
+		}
+		left, total = left-1, total-sizes[i]
+		surplus = append(surplus, driver.Collected{Info: run.Info, Size: sizes[i]})
+	}
+	return surplus, nil
+}
