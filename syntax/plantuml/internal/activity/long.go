@@ -59,6 +59,9 @@ func (r *reader) collect(l *line, kind ending, ends func(*line) bool, stops func
 			return false, true
 		case ends(m):
 			return true, false
+		case stops != nil && kind != endActivity && r.none[kind] > 0 && m.from >= r.none[kind]:
+			r.lines = r.lines[:n] // an activity takes all lines up to the next statement
+			return false, false
 		}
 	}
 	if r.none[kind] == 0 || l.next < r.none[kind] {
