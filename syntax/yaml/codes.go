@@ -23,6 +23,7 @@ const (
 	codeTooManyEdges = "too-many-edges"
 	codeJoin         = "yaml-word" // the reader of the YAML reports other words under it
 	codeSchema       = "schema-invalid"
+	codeSchemaWord   = "schema-word"
 	codeZeroTime     = "yaml-duration" // the reader of the YAML reports the others under it
 )
 
@@ -41,5 +42,6 @@ var Codes = slices.Concat(strictyaml.Codes, []strictyaml.Code{
 	{Name: codeOutputMode, Meaning: "The output's mode does not go with its path or pattern."},
 	{Name: codeDetached, Meaning: "Nothing leads to a step of a sequential workflow, so it starts at once."},
 	{Name: codeSchema, Meaning: "The schema of an output is no JSON Schema."},
+	{Name: codeSchemaWord, Meaning: "A word in an example of a value is not a type."},
 	{Name: codeTooManyEdges, Meaning: "The order of the steps makes more edges than a workflow can have."},
 })

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/workflow"
@@ -73,6 +74,7 @@ func readSchema(n strictyaml.Node) any {
 		n.Errorf(codeSchema, detail, "this is neither a JSON Schema nor an example")
 		return nil
 	}
+	checkWords(n)
 	return schemaOf(v)
 }
 
@@ -85,14 +87,72 @@ func misspeltType(v any) string {
 	if kind, ok := object["type"].(string); ok {
 		word, isText = kind, true
 	}
-	hint := workflow.DidYouMean(word, schemaTypes)
+	meant := meantType(word)
 	switch {
-	case !isText || word == "any" || slices.Contains(schemaTypes, word) || len(object) > 1 && hint == "":
+	case !isText || isType(word) || len(object) > 1 && meant == "":
 		return ""
-	case hint != "":
-		return hint
+	case meant != "":
+		return meant
 	}
 	return "write one of the types " + strings.Join(schemaTypes, ", ") + ", a JSON Schema as a map, or an example"
+}
+
+// checkWords looks at the words in an example. One that looks like a type and is none
+// would make every answer wrong, so it is an error; another may be an example.
+func checkWords(n strictyaml.Node) {
+	switch {
+	case n.IsMap():
+		for e := range n.Map().All() {
+			checkWords(e.Value)
+		}
+	case n.IsList():
+		for _, e := range n.List() {
+			checkWords(e)
+		}
+	case n.IsText() && !isType(n.Text()):
+		word := n.Text()
+		if meant := meantType(word); meant != "" {
+			n.Errorf(codeSchema, meant, "%q is not a type", word)
+		} else if isWord(word) {
+			n.Warningf(codeSchemaWord, "write string if any text will do; the types are "+strings.Join(schemaTypes, ", ")+" and any", "%q is not a type, so it stands for any text", word)
+		}
+	}
+}
+
+func isType(word string) bool { return word == "any" || slices.Contains(schemaTypes, word) }
+
+// isWord says whether a text is a single word, as types are.
+func isWord(text string) bool {
+	return text != "" && strings.IndexFunc(text, func(c rune) bool { return !unicode.IsLetter(c) }) < 0
+}
+
+// otherTypes are what types are called elsewhere.
+var otherTypes = map[string]string{
+	"int": "integer", "long": "integer", "float": "number", "double": "number", "decimal": "number", "bool": "boolean",
+	"str": "string", "list": "array", "dict": "object", "map": "object", "none": "null", "nil": "null",
+}
+
+// meantType says what to write instead of a word, or of words such as string[] and
+// number|null, that are meant as a type; "" if nothing looks like it.
+func meantType(text string) string {
+	words := strings.FieldsFunc(strings.ToLower(text), func(c rune) bool { return !unicode.IsLetter(c) })
+	for i, word := range words {
+		if right, ok := otherTypes[word]; ok {
+			words[i] = right
+		} else if !isType(word) {
+			if len(words) == 1 && isWord(text) {
+				return workflow.DidYouMean(text, schemaTypes)
+			}
+			return ""
+		}
+	}
+	switch {
+	case len(words) == 0:
+		return ""
+	case isWord(text):
+		return "write " + words[0]
+	}
+	return "write a list as [" + words[0] + "], and other types in JSON Schema, such as {type: [string, \"null\"]}"
 }
 
 // schemaTypes are the types of JSON Schema.
@@ -166,10 +226,10 @@ func schemaOf(example any) any {
 
 func schemaOfWord(word string) any {
 	switch {
-	case slices.Contains(schemaTypes, word):
-		return map[string]any{"type": word}
 	case word == "any":
 		return map[string]any{}
+	case isType(word):
+		return map[string]any{"type": word}
 	}
 	return map[string]any{"type": "string"}
 }

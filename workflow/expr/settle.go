@@ -14,6 +14,7 @@ func (c *checker) settle() {
 	late, doubtful := c.split()
 	c.settleLate(late)
 	c.settleDoubtful(doubtful)
+	c.settleSchemas()
 }
 
 // split parts the findings that need more questions: references to what may
