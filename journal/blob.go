@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"strings"
 
 	"github.com/hocket-dev/hocket/engine"
@@ -77,16 +79,25 @@ func (rs rows) recordBlobs(tx *sql.Tx) error {
 	return nil
 }
 
-// places is the value of the column blobs.
-func (r row) places() any {
+// places is the value of the column blobs; "": it is NULL.
+func (r row) places() string {
 	if r.blobs == nil {
-		return nil
+		return ""
 	}
 	ps := make([]place, len(r.blobs))
 	for i, b := range r.blobs {
 		ps[i] = place{b.at, hex.EncodeToString(b.hash)}
 	}
 	return workflow.FormatJSON(ps)
+}
+
+// checksum is that of an event as it is stored.
+func checksum(run int64, seq int, data, places string) uint32 {
+	var key [16]byte
+	binary.LittleEndian.PutUint64(key[:], uint64(run))
+	binary.LittleEndian.PutUint64(key[8:], uint64(seq))
+	sum := crc32.Update(crc32.Checksum(key[:], castagnoli), castagnoli, []byte(data))
+	return crc32.Update(sum, castagnoli, []byte(places))
 }
 
 // takeOut takes the long strings out of a JSON text. Keys stay.

@@ -116,11 +116,7 @@ func TestTakeOutAndPutBack(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			places, ok := r.places().(string)
-			if !ok {
-				t.Fatal("no places")
-			}
-			if back, err = s.putBack(context.Background(), r.data, places); err != nil {
+			if back, err = s.putBack(context.Background(), r.data, r.places()); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,7 +1,9 @@
 package journal
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -120,6 +122,103 @@ func TestDamagedFile(t *testing.T) {
 	}
 	if read < n/4 {
 		t.Errorf("only %d of %d events could be read", read, n)
+	}
+}
+
+// Every byte of the records counts: with any of them changed, Check says so, and no
+// event that differs is read.
+func TestChangedRecords(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "demo-1")
+	appendEvents(t, w, ended(1, "a"), ended(2, strings.Repeat("long", MaxInline)), ended(3, "c"))
+	if err := s.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ change, undo string }{
+		{`UPDATE events SET data = replace(data, '"c"', '"d"') WHERE seq = 4`, `UPDATE events SET data = replace(data, '"d"', '"c"') WHERE seq = 4`},
+		{"UPDATE events SET seq = 5 WHERE seq = 4", "UPDATE events SET seq = 4 WHERE seq = 5"},
+		{"UPDATE events SET blobs = replace(blobs, 'at', 'aT') WHERE seq = 3", "UPDATE events SET blobs = replace(blobs, 'aT', 'at') WHERE seq = 3"},
+		{"UPDATE blobs SET data = replace(data, 'long', 'lost')", "UPDATE blobs SET data = replace(data, 'lost', 'long')"},
+		{"UPDATE pins SET data = replace(data, 'shell', 'shall')", "UPDATE pins SET data = replace(data, 'shall', 'shell')"},
+		{"UPDATE runs SET workflow = 'demi'", "UPDATE runs SET workflow = 'demo'"},
+		{"UPDATE runs SET noted = 9", "UPDATE runs SET noted = 1"},
+	} {
+		if _, err := s.write.Exec(c.change); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Check(t.Context()); !IsProblem(err, Corrupt) {
+			t.Errorf("%s: %v", c.change, err)
+		}
+		if _, err := s.write.Exec(c.undo); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A page of the file is full of zeros; wherever it is, Check says so.
+func TestZeroedPages(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	w := createRun(t, s, "demo-1")
+	for i := range 30 {
+		appendEvents(t, w, ended(i+1, strings.Repeat("x", 9000))) // with overflow pages
+	}
+	w.Close()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, fileName)
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const page = 4096
+	for at := page; at+page <= len(whole); at += page {
+		data := bytes.Clone(whole)
+		clear(data[at : at+page])
+		if bytes.Equal(data, whole) {
+			continue
+		}
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(dir, Options{})
+		if err == nil {
+			err = errors.Join(s.Check(t.Context()), s.Close())
+		}
+		if err == nil {
+			t.Errorf("page %d of %d is zero, and the journal is called intact", at/page+1, len(whole)/page)
+		}
+	}
+}
+
+func TestRunWithoutEvents(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	createRun(t, s, "demo-1").Close()
+	if _, err := s.write.Exec("DELETE FROM events"); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range s.Events(t.Context(), "demo-1", 0) {
+		if !IsProblem(err, Corrupt) || !strings.Contains(err.Error(), "the run has no events") {
+			t.Errorf("the run gives %v", err)
+		}
+	}
+	if err := s.Check(t.Context()); !IsProblem(err, Corrupt) {
+		t.Errorf("Check gives %v", err)
+	}
+}
+
+func TestNegativeVersion(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	if _, err := s.write.Exec("PRAGMA user_version = -3"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir, Options{}); !IsProblem(err, Corrupt) || !strings.Contains(err.Error(), "version -3") {
+		t.Errorf("Open gives %v", err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"strconv"
 	"strings"
 
 	"github.com/hocket-dev/hocket/engine"
@@ -119,20 +120,28 @@ const stopped = -1
 // chunk yields the events from first on, as many as are read at once, and says how
 // many.
 func (s *Store) chunk(ctx context.Context, number int64, first int, yield func(string, error) bool) (int, error) {
-	var joined string
+	var joined, sums string
 	var n, last, blobs int
-	err := s.read.QueryRowContext(ctx, `SELECT coalesce(group_concat(data, char(10)), ''), count(*), coalesce(max(seq), 0), count(blobs)
-		FROM (SELECT seq, data, blobs FROM events WHERE run = ? AND seq >= ? AND seq < ? ORDER BY seq)`,
-		number, first, first+chunk).Scan(&joined, &n, &last, &blobs)
+	err := s.read.QueryRowContext(ctx, `SELECT coalesce(group_concat(data, char(10)), ''), coalesce(group_concat(coalesce(sum, ''), char(10)), ''),
+		count(*), coalesce(max(seq), 0), count(blobs)
+		FROM (SELECT seq, data, blobs, sum FROM events WHERE run = ? AND seq >= ? AND seq < ? ORDER BY seq)`,
+		number, first, first+chunk).Scan(&joined, &sums, &n, &last, &blobs)
 	if err != nil || blobs > 0 || n > 0 && last != first+n-1 {
 		return s.linesOneByOne(ctx, number, first, yield)
 	}
-	for range n {
-		line, rest, _ := strings.Cut(joined, "\n")
-		if !yield(line, nil) {
+	if n == 0 && first == 1 {
+		return 0, s.damaged("the run has no events", nil)
+	}
+	for i := range n {
+		var line storedLine
+		line.data, joined, _ = strings.Cut(joined, "\n")
+		line.sum, sums, _ = strings.Cut(sums, "\n")
+		if err := s.verify(number, first+i, line); err != nil {
+			return i, err
+		}
+		if !yield(line.data, nil) {
 			return stopped, nil
 		}
-		joined = rest
 	}
 	return n, nil
 }
@@ -142,6 +151,9 @@ func (s *Store) chunk(ctx context.Context, number int64, first int, yield func(s
 func (s *Store) linesOneByOne(ctx context.Context, number int64, first int, yield func(string, error) bool) (int, error) {
 	stored, unread := s.storedLines(ctx, number, first)
 	for n, line := range stored {
+		if err := s.verify(number, first+n, line); err != nil {
+			return n, err
+		}
 		data := line.data
 		if line.places != "" {
 			var err error
@@ -158,14 +170,23 @@ func (s *Store) linesOneByOne(ctx context.Context, number int64, first int, yiel
 	return len(stored), unread
 }
 
-// storedLine is an event as it is stored, without its long strings.
-type storedLine struct{ data, places string }
+// storedLine is an event as it is stored, without its long strings. An older version
+// kept no sum.
+type storedLine struct{ data, places, sum string }
+
+// verify says whether an event is as it was recorded.
+func (s *Store) verify(run int64, seq int, line storedLine) error {
+	if line.sum == "" || line.sum == strconv.FormatUint(uint64(checksum(run, seq, line.data, line.places)), 10) {
+		return nil
+	}
+	return s.damaged(fmt.Sprintf("event %d does not have its checksum", seq), nil)
+}
 
 // storedLines reads a chunk of events. It lets go of its connection before anything
 // else is read: readers that each held one and waited for a second would wait for each
 // other.
 func (s *Store) storedLines(ctx context.Context, number int64, first int) ([]storedLine, error) {
-	rows, err := s.read.QueryContext(ctx, "SELECT seq, data, coalesce(blobs, '') FROM events WHERE run = ? AND seq >= ? AND seq < ? ORDER BY seq", number, first, first+chunk)
+	rows, err := s.read.QueryContext(ctx, "SELECT seq, data, coalesce(blobs, ''), coalesce(sum, '') FROM events WHERE run = ? AND seq >= ? AND seq < ? ORDER BY seq", number, first, first+chunk)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +195,7 @@ func (s *Store) storedLines(ctx context.Context, number int64, first int) ([]sto
 	for rows.Next() {
 		var seq int
 		var line storedLine
-		if err := rows.Scan(&seq, &line.data, &line.places); err != nil {
+		if err := rows.Scan(&seq, &line.data, &line.places, &line.sum); err != nil {
 			return lines, err
 		}
 		if want := first + len(lines); seq != want {

@@ -100,4 +100,5 @@ var migrations = []string{
 		data BLOB NOT NULL           -- a cache of the engine's state; the events are the truth
 	);`,
 	`ALTER TABLE runs ADD COLUMN begun INTEGER NOT NULL DEFAULT 1; -- 0: no process has taken it up yet`,
+	`ALTER TABLE events ADD COLUMN sum INTEGER; -- see checksum; NULL: an older version wrote the event`,
 }

@@ -5,12 +5,15 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/internal/database"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // Options say how a journal is opened. The zero value is the default.
@@ -90,6 +93,51 @@ func (s *Store) Check(ctx context.Context) error {
 	}
 	if verdict != "ok" {
 		return s.damaged(verdict, nil)
+	}
+	return s.checkRecords(ctx)
+}
+
+// checkRecords reads what has a hash or a checksum: long strings, definitions and
+// events.
+func (s *Store) checkRecords(ctx context.Context) error {
+	hashes, err := texts(ctx, s.read, "SELECT hex(hash) FROM blobs")
+	if err != nil {
+		return explain(s.file, err)
+	}
+	for _, hash := range hashes {
+		if _, err := s.blob(ctx, hash); err != nil {
+			return s.damaged("", err)
+		}
+	}
+	runs, err := s.List(ctx, driver.Filter{})
+	if err != nil {
+		return err
+	}
+	for _, r := range runs {
+		if err := s.checkRun(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) checkRun(ctx context.Context, r Run) error {
+	pin, err := s.Pin(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	if root := pin.Bundle.Root; root.Name != r.Workflow || workflow.Digest(root) != r.Digest {
+		return s.damaged(fmt.Sprintf("run %s has another definition than it was started with", r.ID), nil)
+	}
+	last := 0
+	for e, err := range s.Events(ctx, r.ID, 0) {
+		if err != nil {
+			return err
+		}
+		last = e.Seq
+	}
+	if last < r.noted {
+		return s.damaged(fmt.Sprintf("run %s has lost its events after event %d", r.ID, last), nil)
 	}
 	return nil
 }

@@ -179,7 +179,8 @@ func (w *Writer) insert(tx *sql.Tx, rows rows) error {
 	}
 	w.args = w.args[:0]
 	for i, r := range rows {
-		w.args = append(w.args, w.number, w.next+i, r.data, r.places())
+		places := r.places()
+		w.args = append(w.args, w.number, w.next+i, r.data, places, checksum(w.number, w.next+i, r.data, places))
 	}
 	if err := w.store.inserts.exec(w.store.write, tx, len(rows), w.args); err != nil {
 		return err
@@ -223,7 +224,8 @@ func (in *inserts) exec(db *sql.DB, tx *sql.Tx, n int, args []any) error {
 }
 
 func insertText(n int) string {
-	return "INSERT INTO events (run, seq, data, blobs) VALUES (?, ?, ?, ?)" + strings.Repeat(", (?, ?, ?, ?)", n-1)
+	const row = "(?, ?, ?, nullif(?, ''), ?)"
+	return "INSERT INTO events (run, seq, data, blobs, sum) VALUES " + row + strings.Repeat(", "+row, n-1)
 }
 
 // prepare waits for the connection without the lock: whoever has the connection

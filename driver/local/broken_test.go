@@ -88,3 +88,19 @@ func TestUnknownRun(t *testing.T) {
 		t.Errorf("Load gives %v", err)
 	}
 }
+
+// A run that lost its events is an error for all who need them.
+func TestRunWithoutEvents(t *testing.T) {
+	s := openStore(t)
+	start(t, s, chain(gate("ok", "yes")), work{Agents: echo})
+	changeSnapshots(t, s.Dir(), "DELETE FROM events")
+	_, drive := driveRun(t.Context(), s, "demo-1", work{Agents: echo})
+	_, answer := answerRun(t.Context(), s, "demo-1", "ok", "yes", "")
+	_, fork := forkRun(t.Context(), s, driver.ForkSpec{From: "demo-1", Address: "ok"})
+	_, _, load := loadRun(t.Context(), s, "demo-1")
+	for _, err := range []error{drive, answer, fork, load} {
+		if !journal.IsProblem(err, journal.Corrupt) {
+			t.Errorf("it gives %v", err)
+		}
+	}
+}

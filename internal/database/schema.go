@@ -54,6 +54,8 @@ func (k *Kind) version(ctx context.Context, db interface {
 		return 0, k.Explain(file, err)
 	case app != k.Magic && (app != 0 || version != 0 || tables != 0):
 		return 0, &Error{Kind: k, File: file, Problem: NotDatabase, Detail: "it is the database of another program"}
+	case version < 0:
+		return 0, &Error{Kind: k, File: file, Problem: Corrupt, Detail: fmt.Sprintf("its schema has version %d", version)}
 	case version > len(k.Steps):
 		return 0, &Error{Kind: k, File: file, Problem: Newer, Detail: fmt.Sprintf("its schema has version %d, this program knows version %d", version, len(k.Steps))}
 	}
