@@ -58,7 +58,7 @@ func (s *snapshot) executors(root string, c project.Config, own map[string]agent
 	maps.Copy(all, own) // last: no file of the project takes their names
 	tools, wrong, err := tool.Load(root, tool.Options{Secret: secrets.Get, Sandbox: tool.Sandbox(c.Sandbox)})
 	s.tools, s.wrong = tools, wrong
-	return all, append(found, wrong...), err
+	return all, found, err
 }
 
 // hidden gives variables whose values nobody may see from then on.

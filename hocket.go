@@ -131,6 +131,7 @@ func (p *Project) Reload() error {
 	}
 	s.files = files
 	files.Report(s.unknownTools())
+	files.Report(s.wrongTools())
 	files.AddPowers(s.tools.Powers)
 	files.AddPowers(func() trust.Powers { return agentcli.Powers(files.Root, s.manifests) })
 	if found := files.Diagnostics(); found.Errors() && p.newest.Load() != nil {
@@ -343,6 +344,20 @@ func (s *snapshot) unknownTools() workflow.Diagnostics {
 			if _, err := s.tools.Tool(name); errors.As(err, &unknown) {
 				found = append(found, workflow.Errorf(d.At("tools"), agent.CodeDefinition, unknown.Hint(), "%q names the tool %q, which the project does not have", d.Name, name))
 			}
+		}
+	}
+	return found
+}
+
+// wrongTools are the mistakes in the files of tools. One that no agent names does not
+// keep anything from running.
+func (s *snapshot) wrongTools() workflow.Diagnostics {
+	found := slices.Clone(s.wrong)
+	for i, d := range found {
+		name := filepath.Base(filepath.Dir(d.Pos.File))
+		used := slices.ContainsFunc(s.files.Agents.Definitions(), func(a *agent.Definition) bool { return slices.Contains(a.Tools, name) })
+		if d.Severity == workflow.Error && !used {
+			found[i].Severity = workflow.Warning
 		}
 	}
 	return found

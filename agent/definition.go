@@ -19,8 +19,9 @@ type Definition struct {
 	Prompt       string // system prompt
 	Model        string
 	Tools        []string
-	Servers      []string `json:",omitempty"` // of tools over MCP, by their names in config.yml
-	MaxTurns     int      `json:",omitempty"` // most answers of a model in one attempt; zero: the executor's own bound
+	Servers      []string       `json:",omitempty"` // of tools over MCP, by their names in config.yml
+	MaxTurns     int            `json:",omitempty"` // most answers of a model in one attempt; zero: the executor's own bound
+	Inputs       map[string]any `json:",omitempty"` // what its tasks are given by name, with the default; nil: it has none
 	Permissions  map[string]any
 	Settings     map[string]any // of the executor; they hold no references
 	Timeout      time.Duration

@@ -3,6 +3,7 @@ package agent
 import (
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,6 +28,8 @@ const CodeDefinition = "agent-definition"
 //	tools          list of tools that the agent may use
 //	mcp            list of servers of tools, by their names in config.yml
 //	max_turns      most answers of a model in one attempt
+//	inputs         what its tasks are given: a list of names, or by name a type, a
+//	               default, or {type, description, required, default}
 //	permissions    map; what it may do
 //	settings       map; what only the executor understands. A task's own `config`
 //	               replaces settings key by key. No references here
@@ -80,6 +83,7 @@ func (d *Definition) read(m *strictyaml.Map) {
 	d.Tools = m.Strings("tools")
 	d.Servers = m.Strings("mcp")
 	d.MaxTurns = m.Int("max_turns", 1)
+	d.Inputs = readInputs(m.Get("inputs"))
 	d.Permissions = values(m.Get("permissions"))
 	d.Settings = values(m.Get("settings"))
 	d.Timeout = readTimeout(m)
@@ -107,6 +111,39 @@ func values(n strictyaml.Node) map[string]any {
 	out := map[string]any{}
 	for _, e := range n.Map().Entries() {
 		out[e.Name] = e.Value.Value()
+	}
+	return out
+}
+
+// inputTypes are the words that say what an input is, and are no default.
+var inputTypes = []any{"string", "text", "number", "integer", "boolean", "array", "list", "object", "any"}
+
+// readInputs reads what the tasks of an agent are given.
+func readInputs(n strictyaml.Node) map[string]any {
+	if !n.Exists() || n.IsNull() {
+		return nil
+	}
+	out := map[string]any{}
+	if n.IsList() {
+		for _, entry := range n.List() {
+			out[entry.Name()] = nil
+		}
+		return out
+	}
+	for _, e := range n.Map().Entries() {
+		switch {
+		case e.Value.IsMap():
+			m := e.Value.Map()
+			for _, key := range []string{"type", "description", "required"} {
+				m.Get(key)
+			}
+			out[e.Name] = m.Value("default")
+			m.Done()
+		case !slices.Contains(inputTypes, e.Value.Value()):
+			out[e.Name] = e.Value.Value()
+		default:
+			out[e.Name] = nil
+		}
 	}
 	return out
 }

@@ -203,6 +203,9 @@ func (p *Project) readConfig(user string) error {
 			return err
 		}
 		config, found := readConfig(file, text, p.at)
+		if filepath.Base(home) == ".glee" {
+			found = tolerated(found)
+		}
 		p.Config, p.found = config, append(p.found, found...)
 		break
 	}
@@ -219,6 +222,17 @@ func (p *Project) readConfig(user string) error {
 	p.Sources[user] = text
 	p.found = append(p.found, p.Config.readUser(user, text)...)
 	return nil
+}
+
+// tolerated are the mistakes of a configuration that Glee itself wrote: it has keys of its
+// own, which say nothing here.
+func tolerated(found workflow.Diagnostics) workflow.Diagnostics {
+	for i, d := range found {
+		if d.Code == "yaml-unknown-key" {
+			found[i] = workflow.Warningf(d.Pos, d.Code, "it has no effect here; "+d.Detail, "%s", d.Summary)
+		}
+	}
+	return found
 }
 
 // read reads a file of the project, or of one of the directories, and keeps its text.

@@ -44,7 +44,7 @@ func (c *call) command(ctx context.Context, w *Command) (string, error) {
 		c.log(piece)
 		return said.Add(piece)
 	})
-	if err != nil {
+	if err != nil && !w.good(err) {
 		return "", c.broken(h, name, said.Last(), err)
 	}
 	printed := out.Bytes()
@@ -52,6 +52,12 @@ func (c *call) command(ctx context.Context, w *Command) (string, error) {
 		return "", agent.Errorf("its output is not text (UTF-8) at byte %d", at)
 	}
 	return strings.TrimRight(string(printed), "\r\n"), nil
+}
+
+// good says whether a program that ended with another code than 0 succeeded.
+func (w *Command) good(err error) bool {
+	var exit *exec.ExitError
+	return errors.As(err, &exit) && slices.Contains(w.Good, exit.ExitCode())
 }
 
 // broken says why a program failed, which it was told or said itself.
@@ -91,6 +97,7 @@ func (c *call) prepare(w *Command, h *hold) (*exec.Cmd, error) {
 		return nil, err
 	}
 	argv, dir := w.start(c.dir, c.Dir)
+	argv = append(argv, w.arguments(c.args)...)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = dir, c.environment(w, h, dir)
 	return cmd, nil

@@ -68,7 +68,8 @@ type Request struct {
 	HeadersOf string // the input that holds more headers; ""
 	Body      any    // text, or a value to send as JSON
 	HasBody   bool
-	Full      bool // the output has status and type of the answer too, whatever they are
+	Full      bool  // the output has status and type of the answer too, whatever they are
+	Pick      *Pick // what the output is of an answer that is JSON; nil: all of it
 }
 
 // field is a named part of a request: a template, or a secret.
@@ -82,6 +83,9 @@ type field struct {
 // Command is how a command or a script tool works.
 type Command struct {
 	Argv []string
+	Args []any             // more arguments, which may refer to inputs, each a word of its own
+	JSON bool              // they are given as one argument: a JSON list
+	Good []int             // exit codes of success; none: 0
 	File string            // for a script: in the tool's folder, given to Argv
 	Dir  string            // in the project; "" its root
 	Env  map[string]string // constants

@@ -20,6 +20,9 @@ func (s *Set) Powers() trust.Powers {
 		switch w := m.Work.(type) {
 		case *Command:
 			words := slices.Clone(w.Argv)
+			for _, arg := range w.Args {
+				words = append(words, workflow.FormatText(arg))
+			}
 			if w.File != "" {
 				words = append(words, w.File)
 			}
@@ -27,7 +30,11 @@ func (s *Set) Powers() trust.Powers {
 			if len(argv) == 0 {
 				continue // its file is wrong, and it cannot be called
 			}
-			p.What = "the tool " + m.Name + " runs " + strings.Join(words, " ") + w.line() + m.Permissions.line()
+			shown := words
+			if w.JSON { // all but what calls the function
+				shown = slices.Delete(slices.Clone(words), 1, 3)
+			}
+			p.What = "the tool " + m.Name + " runs " + strings.Join(shown, " ") + w.line() + m.Permissions.line()
 			p.Material = trust.Material(s.root, argv[0], dir, append(slices.Collect(maps.Values(w.Env)), argv[1:]...)...)
 			p.Material += workflow.FormatJSON(map[string]any{"argv": words, "dir": w.Dir, "env": w.Env, "permissions": m.Permissions})
 		case *Request:

@@ -40,7 +40,8 @@ const (
 //	script         {file, interpreter, dir, env}
 //	search         {url, …, results, title, link, snippet}
 //
-// It reports every mistake. The manifest is nil only if the file is not YAML.
+// A file with the key exec is one of Glee, see [reader.glee]. Read reports every mistake. The
+// manifest is nil only if the file is not YAML.
 func Read(file string, text []byte) (*Manifest, workflow.Diagnostics) {
 	doc := strictyaml.Read(file, text)
 	root := doc.Root()
@@ -69,6 +70,10 @@ func (r *reader) read(m *strictyaml.Map, folder string) {
 	if strings.TrimSpace(r.Description) == "" && !m.Peek("description").Exists() {
 		r.missing("description", "write what the tool does; the model that chooses it knows nothing else", "")
 	}
+	if m.Peek("exec").Exists() {
+		r.glee(m)
+		return
+	}
 	kind := m.Word("kind", Kinds()...)
 	inputs, outputs := m.Get("inputs"), m.Get("outputs")
 	if kind == "search" {
@@ -77,7 +82,8 @@ func (r *reader) read(m *strictyaml.Map, folder string) {
 		r.readInputs(inputs)
 		r.readOutputs(outputs)
 	}
-	r.permissions(m.Map("permissions"))
+	permissions := m.Map("permissions")
+	r.permissions(permissions, permissions.Get("secrets").OneOrMany())
 	r.Approval = m.Bool("approval")
 	if r.Timeout = m.Duration("timeout"); r.Timeout == 0 {
 		r.Timeout = defaultTimeout
@@ -117,10 +123,10 @@ func IsName(name string) bool {
 	return name != "" && len(name) <= longestName && !strings.ContainsFunc(name, bad)
 }
 
-func (r *reader) permissions(m *strictyaml.Map) {
+func (r *reader) permissions(m *strictyaml.Map, secrets []strictyaml.Node) {
 	r.Permissions.Network = readNetwork(m.Get("network"))
 	r.paths(m.Get("fs"))
-	for _, n := range m.Get("secrets").OneOrMany() {
+	for _, n := range secrets {
 		name := n.Text()
 		if name != "" && !isVariable(name) {
 			n.Errorf(CodeDefinition, "use letters, digits and _, and no digit first", "a secret cannot have the name %q", name)

@@ -51,6 +51,11 @@ func (r *reader) url(req *Request, m *strictyaml.Map) {
 	}
 	req.URL = n.Text()
 	r.known(n, req.URL)
+	r.address(req, n)
+}
+
+// address reports a url that cannot be reached.
+func (r *reader) address(req *Request, n strictyaml.Node) {
 	if whole(req.URL) != "" {
 		if !r.Permissions.Network.Any && len(r.Permissions.Network.Hosts) == 0 {
 			n.Errorf(CodeDefinition, "write `network: [HOST, …]` under `permissions`, or `network: true` for every public host", "the permissions name no host for the url")

@@ -89,7 +89,15 @@ func (c *call) request(ctx context.Context, r *Request) (string, error) {
 	if err == nil && len(data) > c.limit() {
 		err = c.tooMuch()
 	}
-	return string(data), err
+	if err != nil || r.Pick == nil {
+		return string(data), err
+	}
+	answer, err := workflow.ParseJSON(data)
+	if err != nil {
+		return "", agent.Errorf("the answer is no JSON: %s", shorten(string(data)))
+	}
+	picked, err := r.Pick.pick(answer)
+	return workflow.FormatJSON(picked), err
 }
 
 // failed is why there is no answer, without the query: it may be private.
