@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -456,9 +458,51 @@ func (r *Run) Raise(ctx context.Context, limits workflow.Limits) (Receipt, error
 }
 
 // Retry records a new run that repeats this one up to a step, and does that step
-// and what depended on it again. Resume or Drive starts it.
+// and what depended on it again. Without an address that is what failed. Resume or
+// Drive starts it.
 func (r *Run) Retry(ctx context.Context, address string) (*Run, error) {
-	return r.Fork(ctx, address, nil)
+	if address != "" {
+		return r.Fork(ctx, address, nil)
+	}
+	s, err := r.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	failed := FailedSteps(&s.Result)
+	if len(failed) == 0 {
+		return nil, &RefusedError{Run: r.id, Reason: "no step of it failed; name the step to begin again at"}
+	}
+	return r.fork(ctx, driver.ForkSpec{Address: failed[0], Also: failed[1:]})
+}
+
+// FailedSteps are the steps to make again so that a run may succeed: the one that it
+// failed by, or those that failed and did not end it, or those that were cancelled.
+func FailedSteps(res *engine.Result) []string {
+	var failed []engine.StepResult
+	for _, wanted := range [][]engine.Status{{engine.Failed, engine.TimedOut}, {engine.Cancelled}} {
+		for _, s := range res.Steps {
+			if len(failed) > 0 && strings.HasPrefix(s.Address, failed[len(failed)-1].Address+"/") {
+				failed = failed[:len(failed)-1] // a call fails by what is in it
+			}
+			if slices.Contains(wanted, s.Status) {
+				failed = append(failed, s)
+			}
+		}
+		if len(failed) > 0 {
+			break
+		}
+	}
+	switch {
+	case res.Status == engine.Success || !res.Status.Done() || len(failed) == 0:
+		return nil
+	case res.Status == engine.Failed:
+		failed = []engine.StepResult{slices.MaxFunc(failed, func(a, b engine.StepResult) int { return a.Ended.Compare(b.Ended) })}
+	}
+	addresses := make([]string, len(failed))
+	for i, s := range failed {
+		addresses[i] = s.Address
+	}
+	return addresses
 }
 
 // Fork is Retry where the step is not done again: output is what it gives, the raw
@@ -469,7 +513,12 @@ func (r *Run) Fork(ctx context.Context, address string, output *string) (*Run, e
 			return nil, err
 		}
 	}
-	made, err := r.d.Fork(ctx, driver.ForkSpec{From: r.id, Address: address, Output: output, Owner: r.p.owner})
+	return r.fork(ctx, driver.ForkSpec{Address: address, Output: output})
+}
+
+func (r *Run) fork(ctx context.Context, spec driver.ForkSpec) (*Run, error) {
+	spec.From, spec.Owner = r.id, r.p.owner
+	made, err := r.d.Fork(ctx, spec)
 	if err != nil {
 		return nil, err
 	}

@@ -30,17 +30,19 @@ func (f *forkFlags) add(a *app, cmd *cobra.Command) {
 func (a *app) retryVerb() *cobra.Command {
 	var f forkFlags
 	cmd := &cobra.Command{
-		Use:   "retry RUN --from ADDRESS [FLAGS]",
-		Short: "do a step of a run again, in a new run",
-		Long: `Make a new run that repeats another up to a step, and does that step and what
-depended on it again. What parallel branches had finished stays. The id of the
-new run is printed, then it is driven; the old run stays as it is.`,
-		Example: `  hocket retry review-3k7q --from report
+		Use:   "retry RUN [FLAGS]",
+		Short: "do what failed in a run again, in a new run",
+		Long: `Make a new run that repeats another up to what failed, or up to the step that
+--from names, and does that and what depended on it again. What parallel branches
+had finished stays. The new run is driven; the old one stays as it is.`,
+		Example: `  hocket retry review-3k7q
+  hocket retry review-3k7q --from report
   hocket retry review-3k7q --from 'scan[3]' --detach`,
 		Args:              argsBetween(1, 1),
 		ValidArgsFunction: a.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.again(cmd.Context(), args[0], &f, nil)
+			ctx := cmd.Context()
+			return a.again(ctx, args[0], &f, func(old *hocket.Run) (*hocket.Run, error) { return old.Retry(ctx, f.from) })
 		},
 	}
 	f.add(a, cmd)
@@ -64,13 +66,18 @@ the run goes on from there.`,
 		Args:              argsBetween(1, 1),
 		ValidArgsFunction: a.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.from == "" {
+				return usagef("`hocket show "+args[0]+"` lists the addresses", "--from ADDRESS is missing")
+			}
+			var instead *string
 			if cmd.Flags().Changed("output") {
 				if err := a.onlyPerson("fork --output"); err != nil { // it may be an answer
 					return err
 				}
-				return a.again(cmd.Context(), args[0], &f, &output)
+				instead = &output
 			}
-			return a.again(cmd.Context(), args[0], &f, nil)
+			ctx := cmd.Context()
+			return a.again(ctx, args[0], &f, func(old *hocket.Run) (*hocket.Run, error) { return old.Fork(ctx, f.from, instead) })
 		},
 	}
 	f.add(a, cmd)
@@ -78,34 +85,29 @@ the run goes on from there.`,
 	return cmd
 }
 
-func (a *app) again(ctx context.Context, id string, f *forkFlags, output *string) error {
-	if f.from == "" {
-		return usagef("`hocket show "+id+"` lists the addresses", "--from ADDRESS is missing")
-	}
+// again makes a new run. Its id is the result where the run is not driven here;
+// else progress tells it.
+func (a *app) again(ctx context.Context, id string, f *forkFlags, make func(old *hocket.Run) (*hocket.Run, error)) error {
 	return a.withRun(ctx, id, func(old *hocket.Run) error {
 		if !f.noRun {
 			if err := old.CheckDrive(ctx, nil); err != nil {
 				return err
 			}
 		}
-		r, err := old.Fork(ctx, f.from, output)
+		r, err := make(old)
 		if err != nil {
 			return refused(err)
 		}
 		for _, note := range r.Notes {
 			a.note(note + "\n")
 		}
-		if !a.json || f.noRun || f.detach {
-			if err := a.printID(r.ID()); err != nil {
-				return err
-			}
-		}
 		switch {
 		case f.noRun:
+			err := a.printID(r.ID())
 			a.note("to run it: " + a.self("resume", r.ID()) + "\n")
-			return nil
+			return err
 		case f.detach:
-			return a.spawn(r.ID(), "")
+			return a.detach(r.ID(), "")
 		}
 		return a.resume(ctx, r, "", f.driveFlags)
 	})

@@ -113,11 +113,8 @@ func (a *app) failedText(d *drive, res engine.Result) string {
 	}
 	b.WriteString(a.errStyle.Paint(paintError, string(res.Status)) + reason + "\n")
 	b.WriteString("  " + a.self("show", id) + "\n")
-	for _, s := range res.Steps {
-		if s.Status == engine.Failed || s.Status == engine.TimedOut {
-			b.WriteString("  " + a.self("logs", id, s.Address) + "\n  " + a.self("retry", id, "--from", s.Address) + "\n")
-			break
-		}
+	if failed := hocket.FailedSteps(&res); len(failed) > 0 {
+		b.WriteString("  " + a.self("logs", id, failed[0]) + "\n  " + a.self("retry", id) + "\n")
 	}
 	return b.String()
 }

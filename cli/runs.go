@@ -25,7 +25,7 @@ as waiting; hocket show says what.`,
   hocket runs --all
 
   # the ids of all runs that wait for a person
-  hocket runs --all --json | jq -r '.[] | select(.status == "waiting" or .questions > 0) | .run_id'`,
+  hocket runs --all --json | jq -r '.[] | select(.status == "waiting") | .run_id'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if all {
@@ -44,17 +44,17 @@ as waiting; hocket show says what.`,
 
 // runLine is one run with --json.
 type runLine struct {
-	RunID      string    `json:"run_id"`
-	Workflow   string    `json:"workflow"`
-	Digest     string    `json:"digest"`
-	Status     string    `json:"status"`
-	Driven     bool      `json:"driven"`              // a process works on it now
-	Questions  int       `json:"questions,omitempty"` // that its attempts ask now
-	Started    time.Time `json:"started"`
-	DurationMS int64     `json:"duration_ms"`
-	CostUSD    *float64  `json:"cost_usd"`
-	Origin     string    `json:"origin,omitempty"`
-	Problem    string    `json:"problem,omitempty"` // why the engine could not go on
+	RunID      string        `json:"run_id"`
+	Workflow   string        `json:"workflow"`
+	Digest     string        `json:"digest"`
+	Status     engine.Status `json:"status"`              // as the table has it
+	Driven     bool          `json:"driven"`              // a process works on it now
+	Questions  int           `json:"questions,omitempty"` // that its attempts ask now
+	Started    time.Time     `json:"started"`
+	DurationMS int64         `json:"duration_ms"`
+	CostUSD    *float64      `json:"cost_usd"`
+	Origin     string        `json:"origin,omitempty"`
+	Problem    string        `json:"problem,omitempty"` // why the engine could not go on
 }
 
 func (a *app) runs(ctx context.Context, limit int) error {
@@ -82,7 +82,7 @@ func runLines(found []hocket.Info) []runLine {
 	lines := make([]runLine, len(found))
 	for i, r := range found {
 		lines[i] = runLine{
-			RunID: r.ID, Workflow: r.Workflow, Digest: r.Digest, Status: string(r.Status), Driven: r.Driven, Questions: r.Open,
+			RunID: r.ID, Workflow: r.Workflow, Digest: r.Digest, Status: state(r), Driven: r.Driven, Questions: r.Open,
 			Started: r.Created, DurationMS: elapsed(r).Milliseconds(), Origin: r.Origin, Problem: r.Problem,
 		}
 		if !r.Usage.CostUnknown {
@@ -94,33 +94,39 @@ func runLines(found []hocket.Info) []runLine {
 
 // state is the status of a run as people want to know it: one that nobody drives
 // any more does not run, and one with an open question waits for an answer.
-func state(s engine.Status, driven bool, open int) view.Cell {
+func state(info hocket.Info) engine.Status {
 	switch {
-	case s == engine.Running && !driven:
-		return view.Cell{Text: "interrupted", Paint: view.Status(s).Paint}
-	case s == engine.Running && open > 0:
-		return view.Status(engine.Waiting)
+	case info.Status != engine.Running:
+		return info.Status
+	case info.Pending:
+		return "pending"
+	case !info.Driven:
+		return "interrupted"
+	case info.Open > 0:
+		return engine.Waiting
 	}
-	return view.Status(s)
+	return engine.Running
 }
 
 // elapsed is how long a run took, or has taken so far.
-func elapsed(info hocket.Info) time.Duration {
-	if info.Status.Done() || !info.Driven {
-		return info.Changed.Sub(info.Created)
+func elapsed(info hocket.Info) time.Duration { return lastSeen(info).Sub(info.Created) }
+
+// lastSeen is up to when something is known about a run: now, if a process drives it.
+func lastSeen(info hocket.Info) time.Time {
+	if info.Driven && !info.Status.Done() {
+		return time.Now()
 	}
-	return time.Since(info.Created)
+	return info.Changed
 }
 
 func runTable(lines []runLine) *view.Table {
 	t := &view.Table{Head: []string{"RUN", "WORKFLOW", "STATUS", "STARTED", "TIME", "COST"}, Right: []bool{4: true, 5: true}}
 	for _, l := range lines {
-		status := state(engine.Status(l.Status), l.Driven, l.Questions)
 		cost := "unknown"
 		if l.CostUSD != nil {
 			cost = workflow.FormatUSD(*l.CostUSD)
 		}
-		t.Row(view.Cell{Text: l.RunID}, view.Cell{Text: l.Workflow}, status, view.Cell{Text: l.Started.Local().Format(time.DateTime)},
+		t.Row(view.Cell{Text: l.RunID}, view.Cell{Text: l.Workflow}, view.Status(l.Status), view.Cell{Text: l.Started.Local().Format(time.DateTime)},
 			view.Cell{Text: view.Took(time.Duration(l.DurationMS) * time.Millisecond)}, view.Cell{Text: cost})
 	}
 	return t

@@ -63,16 +63,23 @@ func (a *app) show(ctx context.Context, r *hocket.Run) error {
 	return errors.Join(a.print(a.drawRun(ctx, r, s)), err)
 }
 
+// shownState is the state of a run after all that is recorded of it.
+func shownState(s *hocket.State) engine.Status {
+	info := s.Info
+	info.Status, info.Open = s.Result.Status, len(s.Questions)
+	return state(info)
+}
+
 func (a *app) shown(ctx context.Context, r *hocket.Run, s *hocket.State) shownRun {
-	return shownRun{
-		runResult: newRunResult(ctx, r, s.Result, s.Workflow, s.Digest), Started: s.Created, Driven: s.Driven, Origin: s.Origin, Waiting: a.waitingList(s),
-	}
+	res := newRunResult(ctx, r, s.Result, s.Workflow, s.Digest)
+	res.Status = string(shownState(s))
+	return shownRun{runResult: res, Started: s.Created, Driven: s.Driven, Origin: s.Origin, Waiting: a.waitingList(s)}
 }
 
 func (a *app) drawRun(ctx context.Context, r *hocket.Run, s *hocket.State) string {
 	res, style := s.Result, a.outStyle
 	var b strings.Builder
-	status := state(res.Status, s.Driven, len(s.Questions))
+	status := view.Status(shownState(s))
 	after := " after "
 	if res.Status.Done() {
 		after = " in "
@@ -90,7 +97,7 @@ func (a *app) drawRun(ctx context.Context, r *hocket.Run, s *hocket.State) strin
 	fact("reason", res.Error)
 	fact("problem", s.Problem)
 	if len(res.Steps) > 0 {
-		b.WriteString("\n" + stepTable(res.Steps).Draw(style))
+		b.WriteString("\n" + stepTable(res.Steps, lastSeen(s.Info)).Draw(style))
 		b.WriteString(artifactText(ctx, r, res.Steps, style))
 	}
 	if len(res.Warnings) > 0 {
@@ -125,7 +132,7 @@ func usageText(u engine.RunUsage) string {
 	return strings.Join(parts, "  ")
 }
 
-func stepTable(steps []engine.StepResult) *view.Table {
+func stepTable(steps []engine.StepResult, now time.Time) *view.Table {
 	t := &view.Table{Head: []string{"STEP", "AGENT", "STATUS", "TIME", "TRIES", "RESULT"}, Right: []bool{3: true, 4: true}}
 	costs := slices.ContainsFunc(steps, func(s engine.StepResult) bool { return s.Usage != (engine.Usage{}) })
 	if costs {
@@ -138,7 +145,7 @@ func stepTable(steps []engine.StepResult) *view.Table {
 		}
 		took, tries := "", ""
 		if s.Attempts > 0 {
-			took, tries = stepTime(s), fmt.Sprint(s.Attempts)
+			took, tries = stepTime(s, now), fmt.Sprint(s.Attempts)
 		}
 		row := []view.Cell{{Text: s.Address}, {Text: s.Agent, Paint: view.Dim}, view.Status(s.Status), {Text: took}, {Text: tries}, result}
 		if costs {
@@ -158,9 +165,9 @@ func stepCost(u engine.Usage) string {
 }
 
 // stepTime is how long a step took, or has taken so far.
-func stepTime(s engine.StepResult) string {
+func stepTime(s engine.StepResult, now time.Time) string {
 	if !s.Status.Done() && !s.Started.IsZero() {
-		return view.Duration(time.Since(s.Started))
+		return view.Duration(now.Sub(s.Started))
 	}
 	return view.Took(time.Duration(s.DurationMS) * time.Millisecond)
 }
@@ -181,7 +188,7 @@ func (a *app) showStep(ctx context.Context, r *hocket.Run, address string) error
 	if _, model := keptOf(ctx, r, step); model != "" {
 		left = "\n" + a.outStyle.Paint(view.Dim, "model") + " " + view.Line(model) + "\n" + left
 	}
-	return a.print(stepTable([]engine.StepResult{step}).Draw(a.outStyle) + left + "\n" + endLine(a.outText(workflow.FormatText(step.Output))))
+	return a.print(stepTable([]engine.StepResult{step}, lastSeen(s.Info)).Draw(a.outStyle) + left + "\n" + endLine(a.outText(workflow.FormatText(step.Output))))
 }
 
 func findStep(s *hocket.State, address string) (engine.StepResult, error) {

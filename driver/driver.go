@@ -107,6 +107,8 @@ type Created struct {
 type ForkSpec struct {
 	From    string // the other run
 	Address string // the step that is made again
+	// Also are further steps that are made again, if they do not depend on it.
+	Also []string
 	// Output, if not nil, is what the step gives, in place of making it again:
 	// the raw output of a task, or the answer to a question.
 	Output *string

@@ -175,7 +175,7 @@ func statusPaint(s engine.Status) Paint {
 	case engine.Running:
 		return Cyan
 	}
-	return None
+	return Yellow // one that runs, and nobody drives
 }
 
 // Status is a status as a cell of a table.
