@@ -81,6 +81,17 @@ func (w *Workflow) Bundle() *workflow.Bundle { return &w.l.Bundle }
 // defaults.
 func (w *Workflow) Limits() workflow.Limits { return w.l.Limits }
 
+// WithLimits is the workflow with limits set over its own and the project's, for
+// checks, plans and runs. Zero fields stay as they are.
+func (w *Workflow) WithLimits(l workflow.Limits) *Workflow {
+	if l == (workflow.Limits{}) {
+		return w // with what was checked
+	}
+	bounded := *w.l
+	bounded.Limits = check.Override(w.l.Limits, l)
+	return &Workflow{p: w.p, l: &bounded, only: w.only}
+}
+
 // Diagnostics are the mistakes that the reader found. Check finds more.
 func (w *Workflow) Diagnostics() workflow.Diagnostics { return w.l.Diagnostics }
 

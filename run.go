@@ -459,10 +459,11 @@ func (r *Run) Raise(ctx context.Context, limits workflow.Limits) (Receipt, error
 
 // Retry records a new run that repeats this one up to a step, and does that step
 // and what depended on it again. Without an address that is what failed. Resume or
-// Drive starts it.
-func (r *Run) Retry(ctx context.Context, address string) (*Run, error) {
+// Drive starts it. [WithLimits] sets limits of the new run over those of this one; no
+// other option has a meaning here.
+func (r *Run) Retry(ctx context.Context, address string, options ...StartOption) (*Run, error) {
 	if address != "" {
-		return r.Fork(ctx, address, nil)
+		return r.Fork(ctx, address, nil, options...)
 	}
 	s, err := r.State(ctx)
 	if err != nil {
@@ -472,12 +473,18 @@ func (r *Run) Retry(ctx context.Context, address string) (*Run, error) {
 	if len(failed) == 0 {
 		return nil, &RefusedError{Run: r.id, Reason: "no step of it failed; name the step to begin again at"}
 	}
-	return r.fork(ctx, driver.ForkSpec{Address: failed[0], Also: failed[1:]})
+	return r.fork(ctx, driver.ForkSpec{Address: failed[0], Also: failed[1:]}, options)
 }
 
 // FailedSteps are the steps to make again so that a run may succeed: the one that it
-// failed by, or those that failed and did not end it, or those that were cancelled.
+// failed by, or did not start for a limit, or those that failed and did not end it, or
+// those that were cancelled.
 func FailedSteps(res *engine.Result) []string {
+	for _, s := range res.Steps {
+		if s.Status == engine.Skipped && s.Error != "" && res.Status == engine.Failed { // by a limit
+			return []string{s.Address}
+		}
+	}
 	var failed []engine.StepResult
 	for _, wanted := range [][]engine.Status{{engine.Failed, engine.TimedOut}, {engine.Cancelled}} {
 		for _, s := range res.Steps {
@@ -507,17 +514,21 @@ func FailedSteps(res *engine.Result) []string {
 
 // Fork is Retry where the step is not done again: output is what it gives, the raw
 // output of a task or the answer to a question. Nil: it is done again.
-func (r *Run) Fork(ctx context.Context, address string, output *string) (*Run, error) {
+func (r *Run) Fork(ctx context.Context, address string, output *string, options ...StartOption) (*Run, error) {
 	if output != nil {
 		if err := r.p.CheckSecret("the output", *output); err != nil {
 			return nil, err
 		}
 	}
-	return r.fork(ctx, driver.ForkSpec{Address: address, Output: output})
+	return r.fork(ctx, driver.ForkSpec{Address: address, Output: output}, options)
 }
 
-func (r *Run) fork(ctx context.Context, spec driver.ForkSpec) (*Run, error) {
-	spec.From, spec.Owner = r.id, r.p.owner
+func (r *Run) fork(ctx context.Context, spec driver.ForkSpec, options []StartOption) (*Run, error) {
+	s, err := startingWith(options)
+	if err != nil {
+		return nil, err
+	}
+	spec.From, spec.Limits, spec.Owner = r.id, s.limits, r.p.owner
 	made, err := r.d.Fork(ctx, spec)
 	if err != nil {
 		return nil, err

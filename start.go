@@ -24,6 +24,17 @@ type starting struct {
 	claim   bool
 }
 
+func startingWith(options []StartOption) (*starting, error) {
+	s := &starting{}
+	for _, option := range options {
+		option(s)
+	}
+	if l := s.limits; min(l.Steps, l.Parallel, l.Depth) < 0 || l.Runtime < 0 || l.CostUSD < 0 || l.Tokens < 0 {
+		return nil, fmt.Errorf("hocket: a limit is negative: %+v; leave out what is not limited", l)
+	}
+	return s, nil
+}
+
 // WithLimits sets limits of the run over those of the workflow and the project.
 // Zero fields stay as they are.
 func WithLimits(l workflow.Limits) StartOption { return func(s *starting) { s.limits = l } }
@@ -70,16 +81,17 @@ func (p *Project) Task(ctx context.Context, t Task, options ...StartOption) (*Ru
 // starting any work: [Run.Drive] and [Run.Resume] do. The error is an
 // *[InvalidError] if the workflow cannot run.
 func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any, options ...StartOption) (*Run, error) {
-	var s starting
-	for _, option := range options {
-		option(&s)
-	}
-	p = &Project{p.core, p.owner, w.p.still} // with the files that the workflow was read with
-	inputs, err := p.checkStart(w, inputs, s.replies)
+	s, err := startingWith(options)
 	if err != nil {
 		return nil, err
 	}
-	spec, err := p.spec(w, inputs, &s)
+	w = w.WithLimits(s.limits)
+	p = &Project{p.core, p.owner, w.p.still} // with the files that the workflow was read with
+	inputs, err = p.checkStart(w, inputs, s.replies)
+	if err != nil {
+		return nil, err
+	}
+	spec, err := p.spec(w, inputs, s)
 	if err != nil {
 		return nil, err
 	}
@@ -148,12 +160,8 @@ func (p *Project) spec(w *Workflow, inputs map[string]any, s *starting) (driver.
 	if s.replies != nil {
 		pin.Replies = s.replies.Encode()
 	}
-	if l := s.limits; min(l.Steps, l.Parallel, l.Depth) < 0 || l.Runtime < 0 || l.CostUSD < 0 || l.Tokens < 0 {
-		return driver.Spec{}, fmt.Errorf("hocket: a limit is negative: %+v; leave out what is not limited", l)
-	}
-	limits := check.Override(w.Limits(), s.limits)
 	spec := driver.Spec{
-		Pin: pin, Inputs: inputs, Limits: limits, Owner: p.owner, Key: s.key,
+		Pin: pin, Inputs: inputs, Limits: w.Limits(), Owner: p.owner, Key: s.key,
 		Tasks: taskFacts(*w.Bundle(), w.l.Agents(), s.replies),
 	}
 	spec.Owner.Claimed = s.claim

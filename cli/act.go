@@ -3,8 +3,10 @@ package cli
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
@@ -164,7 +166,8 @@ func (a *app) raiseVerb() *cobra.Command {
 		Use:   "raise RUN [FLAGS]",
 		Short: "raise the limits of a run",
 		Long: `Set limits of a run anew, so that a run that waits for a budget can go on. A step
-that waits because nobody knows what it may cost goes on with any raise.`,
+that waits because nobody knows what it may cost goes on with any raise. A run
+that has ended at a limit goes on with hocket retry, which takes the same flags.`,
 		Example: `  hocket raise review-3k7q --max-cost 5
   hocket raise review-3k7q --max-steps 500 --max-runtime 2h --resume`,
 		Args:              argsBetween(1, 1),
@@ -176,7 +179,13 @@ that waits because nobody knows what it may cost goes on with any raise.`,
 			if limits.limits == (workflow.Limits{}) {
 				return usagef("such as --max-cost 5", "raise needs at least one limit")
 			}
-			v.record = func(ctx context.Context, r *hocket.Run) (hocket.Receipt, error) { return r.Raise(ctx, limits.limits) }
+			v.record = func(ctx context.Context, r *hocket.Run) (hocket.Receipt, error) {
+				receipt, err := r.Raise(ctx, limits.limits)
+				if over := a.overBeforeRaise(ctx, r, cmd.Flags()); err != nil && over != nil {
+					return receipt, over
+				}
+				return receipt, err
+			}
 			v.done, v.driver = "raised", "goes on with it"
 			return a.actOn(cmd, args[0], v)
 		},
@@ -184,4 +193,23 @@ that waits because nobody knows what it may cost goes on with any raise.`,
 	limits.add(cmd.Flags())
 	v.flags(cmd)
 	return cmd
+}
+
+// overBeforeRaise says how to go on with a run that is over, with the limits that were
+// to be raised; nil: it is not over.
+func (a *app) overBeforeRaise(ctx context.Context, r *hocket.Run, flags *pflag.FlagSet) error {
+	s, err := r.State(ctx)
+	if err != nil || !s.Result.Status.Done() {
+		return nil
+	}
+	retry := []string{"retry", r.ID()}
+	if len(hocket.FailedSteps(&s.Result)) == 0 {
+		retry = append(retry, "--from", "STEP")
+	}
+	flags.Visit(func(f *pflag.Flag) {
+		if strings.HasPrefix(f.Name, "max-") {
+			retry = append(retry, "--"+f.Name, f.Value.String())
+		}
+	})
+	return usagef("go on in a new run: `"+a.self(retry...)+"`", "run %s is over, so its limits cannot be raised", r.ID())
 }

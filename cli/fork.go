@@ -11,6 +11,7 @@ import (
 // forkFlags are the flags of retry and fork.
 type forkFlags struct {
 	driveFlags
+	limitFlags
 	from  string
 	noRun bool
 }
@@ -19,6 +20,7 @@ func (f *forkFlags) add(a *app, cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.from, "from", "", "begin again at the step with this `ADDRESS`")
 	cmd.Flags().BoolVar(&f.noRun, "no-run", false, "only make the new run; hocket resume drives it")
 	f.driveFlags.add(a, cmd.Flags())
+	f.limitFlags.add(cmd.Flags())
 	complete(cmd, "from", func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -34,15 +36,18 @@ func (a *app) retryVerb() *cobra.Command {
 		Short: "do what failed in a run again, in a new run",
 		Long: `Make a new run that repeats another up to what failed, or up to the step that
 --from names, and does that and what depended on it again. What parallel branches
-had finished stays. The new run is driven; the old one stays as it is.`,
+had finished stays. The new run is driven; the old one stays as it is. The new run
+has the limits of the old one, unless flags set others.`,
 		Example: `  hocket retry review-3k7q
+  hocket retry review-3k7q --max-steps 500
   hocket retry review-3k7q --from report
   hocket retry review-3k7q --from 'scan[3]' --detach`,
 		Args:              argsBetween(1, 1),
 		ValidArgsFunction: a.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			return a.again(ctx, args[0], &f, func(old *hocket.Run) (*hocket.Run, error) { return old.Retry(ctx, f.from) })
+			return a.again(cmd, args[0], &f, func(ctx context.Context, old *hocket.Run) (*hocket.Run, error) {
+				return old.Retry(ctx, f.from, hocket.WithLimits(f.limits))
+			})
 		},
 	}
 	f.add(a, cmd)
@@ -76,8 +81,9 @@ the run goes on from there.`,
 				}
 				instead = &output
 			}
-			ctx := cmd.Context()
-			return a.again(ctx, args[0], &f, func(old *hocket.Run) (*hocket.Run, error) { return old.Fork(ctx, f.from, instead) })
+			return a.again(cmd, args[0], &f, func(ctx context.Context, old *hocket.Run) (*hocket.Run, error) {
+				return old.Fork(ctx, f.from, instead, hocket.WithLimits(f.limits))
+			})
 		},
 	}
 	f.add(a, cmd)
@@ -87,14 +93,18 @@ the run goes on from there.`,
 
 // again makes a new run. Its id is the result where the run is not driven here;
 // else progress tells it.
-func (a *app) again(ctx context.Context, id string, f *forkFlags, make func(old *hocket.Run) (*hocket.Run, error)) error {
+func (a *app) again(cmd *cobra.Command, id string, f *forkFlags, make func(ctx context.Context, old *hocket.Run) (*hocket.Run, error)) error {
+	ctx := cmd.Context()
+	if err := f.check(cmd.Flags()); err != nil {
+		return err
+	}
 	return a.withRun(ctx, id, func(old *hocket.Run) error {
 		if !f.noRun {
 			if err := old.CheckDrive(ctx, nil); err != nil {
 				return err
 			}
 		}
-		r, err := make(old)
+		r, err := make(ctx, old)
 		if err != nil {
 			return refused(err)
 		}

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hocket-dev/hocket"
@@ -113,7 +115,12 @@ func (a *app) failedText(d *drive, res engine.Result) string {
 	}
 	b.WriteString(a.errStyle.Paint(paintError, string(res.Status)) + reason + "\n")
 	b.WriteString("  " + a.self("show", id) + "\n")
-	if failed := hocket.FailedSteps(&res); len(failed) > 0 {
+	failed := hocket.FailedSteps(&res)
+	switch {
+	case len(failed) == 0:
+	case slices.ContainsFunc(res.Steps, func(s engine.StepResult) bool { return s.Address == failed[0] && s.Status == engine.Skipped }):
+		b.WriteString("  " + a.self("retry", id, "--max-steps", strconv.Itoa(2*res.Usage.Steps)) + "\n") // a limit did not let it start
+	default:
 		b.WriteString("  " + a.self("logs", id, failed[0]) + "\n  " + a.self("retry", id) + "\n")
 	}
 	return b.String()

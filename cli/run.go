@@ -76,6 +76,7 @@ func (a *app) start(ctx context.Context, w *hocket.Workflow, f *runFlags) (*hock
 	if err != nil {
 		return nil, err
 	}
+	w = w.WithLimits(f.limits)
 	inputs, err := a.checked(w, replies, f)
 	if err != nil {
 		return nil, err
@@ -84,7 +85,7 @@ func (a *app) start(ctx context.Context, w *hocket.Workflow, f *runFlags) (*hock
 	if err != nil {
 		return nil, err
 	}
-	options := []hocket.StartOption{hocket.WithLimits(f.limits), hocket.WithReplies(replies)}
+	options := []hocket.StartOption{hocket.WithReplies(replies)}
 	if !f.detach {
 		options = append(options, hocket.WithClaim())
 	}

@@ -112,7 +112,8 @@ type ForkSpec struct {
 	// Output, if not nil, is what the step gives, in place of making it again:
 	// the raw output of a task, or the answer to a question.
 	Output *string
-	Run    string // the new run's id; "": the driver makes one
+	Limits workflow.Limits // of the new run; zero fields are as in the other
+	Run    string          // the new run's id; "": the driver makes one
 	Owner  Owner
 }
 

@@ -158,8 +158,9 @@ type Recovered struct {
 // the instance at Address and what followed from it. It recovers like Recovered,
 // unattended, and the clock of the run begins anew.
 type Forked struct {
-	From    string `json:"from"` // the other run
-	Address string `json:"address"`
+	From    string          `json:"from"` // the other run
+	Address string          `json:"address"`
+	Limits  workflow.Limits `json:"limits,omitzero"` // of the new run; zero fields stay as they are
 }
 
 // Usage is what an attempt used.

@@ -11,24 +11,31 @@ import (
 // Fork gives the events of a new run that repeats an old one up to an instance:
 // the journal without that instance, without what depended on it and without
 // what was cancelled; what parallel branches had finished stays. The last of
-// them is Forked. run is the new run's id, now the time of the fork.
+// them is Forked. run is the new run's id, now the time of the fork; limits are set
+// over those of the old run.
 //
 // The new run rehearses the events: the instance is held back, so that whatever
 // follows from it never starts, and the events that belong to it find no place.
-func Fork(b *workflow.Bundle, events []Envelope, address, run string, now time.Time) ([]Envelope, error) {
+func Fork(b *workflow.Bundle, events []Envelope, address, run string, limits workflow.Limits, now time.Time) ([]Envelope, error) {
 	r, err := New(b)
 	if err != nil {
 		return nil, err
 	}
 	from := ""
 	var kept []Envelope
+	var set workflow.Limits // when the old run was forked itself
 	for _, e := range events {
-		switch started, ok := e.Event.(*Started); {
-		case ok:
-			again := *started
-			from, again.Run, again.Rehearse = started.Run, run, address
+		switch ev := e.Event.(type) {
+		case *Started:
+			again := *ev
+			from, again.Run, again.Rehearse = ev.Run, run, address
 			e.Event = &again
-		case r.isOfOther(e.Event):
+		case *Forked:
+			raise(&set, ev.Limits, false)
+		case *LimitRaised:
+			raise(&set, ev.Limits, true)
+		}
+		if r.isOfOther(e.Event) {
 			continue
 		}
 		e.Seq = len(kept) + 1
@@ -44,7 +51,8 @@ func Fork(b *workflow.Bundle, events []Envelope, address, run string, now time.T
 	if r.finish != nil || r.heldBack.phase != held {
 		return nil, fmt.Errorf("%q would be cancelled again: %s; start again from the step that failed", address, r.whyEnding())
 	}
-	return append(kept, Envelope{Seq: len(kept) + 1, Time: now, Clock: r.ClockAt(now), Event: &Forked{From: from, Address: address}}), nil
+	raise(&set, limits, false)
+	return append(kept, Envelope{Seq: len(kept) + 1, Time: now, Clock: r.ClockAt(now), Event: &Forked{From: from, Address: address, Limits: set}}), nil
 }
 
 // whyEnding is the failure that ends what the instance that is held back is in.

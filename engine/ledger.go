@@ -56,7 +56,8 @@ func (f *frame) full() bool { return f.limits.Parallel > 0 && f.running >= f.lim
 func (r *Run) mayStart(in *inst) bool {
 	for f := in.scope().frame.limiting; f != nil && !in.counted; f = f.limitingAround() {
 		if most := f.limits.Steps; most > 0 && f.steps >= most && r.rehearsal == "" {
-			r.end(f.scope, Failed, fmt.Sprintf("the limit of %d steps was reached before %s", most, in.address))
+			in.err = fmt.Sprintf("the limit of %d steps was reached", most)
+			r.end(f.scope, Failed, in.err+" before "+in.address)
 			return false
 		}
 	}
@@ -238,19 +239,24 @@ func (r *Run) resumeHeld(grant bool) {
 	}
 }
 
-// limitRaised sets the run's limits anew. A workflow inside that holds a task
-// back has its own limit raised too: the person who raises means that task.
+// limitRaised sets the run's limits anew.
 func (r *Run) limitRaised(ev *LimitRaised) {
-	raise(&r.root.frame.limits, ev.Limits, false)
-	for _, in := range r.paused {
-		for f := in.scope().frame; f.around != nil; f = f.around {
-			raise(&f.limits, ev.Limits, true)
-		}
-	}
+	r.setLimits(ev.Limits, r.paused...)
 	r.note(Fact{Kind: Raised, Text: ev.By})
 	// More steps say nothing about a cost that is unknown. In version 1 they did.
 	r.resumeHeld(r.version < 2 || ev.Limits.CostUSD > 0 || ev.Limits.Tokens > 0)
 	r.seatWaiting(r.root.frame)
+}
+
+// setLimits sets limits of the run. A workflow inside that holds one of the tasks back
+// has its own limit raised too: whoever sets limits means that task.
+func (r *Run) setLimits(l workflow.Limits, tasks ...*inst) {
+	raise(&r.root.frame.limits, l, false)
+	for _, in := range tasks {
+		for f := in.scope().frame; f.around != nil; f = f.around {
+			raise(&f.limits, l, true)
+		}
+	}
 }
 
 // lowers refuses a raise that would lower a limit.

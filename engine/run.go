@@ -161,6 +161,7 @@ func (r *Run) take(e Envelope, about *inst) {
 			r.withdraw(r.attempts[address], "the run was forked", (*question).asks)
 		}
 		r.recovered(false)
+		r.setLimits(ev.Limits, r.heldBack)
 		r.endRehearsal()
 	}
 }

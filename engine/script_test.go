@@ -42,7 +42,7 @@ var update = flag.Bool("update", false, "rewrite the expected output of the scri
 //	raise cost=N               somebody raises a limit
 //	crash                      everything but the events is forgotten
 //	cost NODE N                an attempt of the node may cost N dollars; ? is unknown
-//	fork ADDRESS               the run is taken up from there as another one
+//	fork ADDRESS [steps=N]     the run is taken up from there as another one, with that limit
 //	facts                      shows facts from here on
 //	steps                      shows the results so far
 func TestScripts(t *testing.T) {
@@ -390,7 +390,9 @@ func (s *script) crash() error {
 }
 
 func (s *script) fork(address string) error {
-	events, err := engine.Fork(s.bundle, s.events, address, "fork", s.now)
+	address, steps, _ := strings.Cut(address, " steps=")
+	most, _ := strconv.Atoi(steps)
+	events, err := engine.Fork(s.bundle, s.events, address, "fork", workflow.Limits{Steps: most}, s.now)
 	if err != nil {
 		return err
 	}

@@ -154,7 +154,7 @@ func (s *simulation) checkFork() error {
 		return nil
 	}
 	address := ran[s.IntN(len(ran))]
-	events, err := engine.Fork(s.bundle, s.events, address, "fork", s.now)
+	events, err := engine.Fork(s.bundle, s.events, address, "fork", workflow.Limits{}, s.now)
 	if err != nil && strings.Contains(err.Error(), "would be cancelled again") {
 		return nil
 	}

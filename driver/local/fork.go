@@ -45,11 +45,11 @@ func (d *Driver) fork(store *journal.Store, pin *driver.Pin, old []engine.Envelo
 	now := moment(d.o.Clock.Now())
 	return d.createAs(store, spec.Run, pin, func(id string) (journal.NewRun, error) {
 		for _, address := range spec.Also {
-			if events, err := engine.Fork(pin.Bundle, old, address, id, now); err == nil { // else it comes again with another
+			if events, err := engine.Fork(pin.Bundle, old, address, id, workflow.Limits{}, now); err == nil { // else it comes again with another
 				old = events
 			}
 		}
-		events, err := engine.Fork(pin.Bundle, old, spec.Address, id, now)
+		events, err := engine.Fork(pin.Bundle, old, spec.Address, id, spec.Limits, now)
 		if err != nil {
 			return journal.NewRun{}, &driver.RefusedError{Run: spec.From, Reason: err.Error()}
 		}
