@@ -66,14 +66,16 @@ func (s *Store) Create(n NewRun) (*Writer, error) {
 		return nil, err
 	}
 	w := &Writer{store: s, lease: lease, run: n.ID, next: 1, logs: &Logs{store: s, run: n.ID}}
-	err = s.transact(func(tx *sql.Tx) error {
+	before := *w
+	err = s.transact(func(tx *sql.Tx) (err error) {
+		*w = before
 		if err := n.checkKey(tx); err != nil {
 			return err
 		}
-		if _, err := tx.Exec("INSERT INTO pins (hash, data) VALUES (?, ?) ON CONFLICT DO NOTHING", hash, string(data)); err != nil {
+		if _, err := s.statements.exec(nil, tx, "INSERT INTO pins (hash, data) VALUES (?, ?) ON CONFLICT DO NOTHING", hash, string(data)); err != nil {
 			return err
 		}
-		if w.number, err = n.insert(tx, hash); err != nil {
+		if w.number, err = n.insert(s, tx, hash); err != nil {
 			return err
 		}
 		return w.append(tx, Batch{Events: n.Events, Summary: n.Summary})
@@ -103,9 +105,9 @@ func (n *NewRun) checkKey(tx *sql.Tx) error {
 	return &UsedKeyError{n.Key, run}
 }
 
-func (n *NewRun) insert(tx *sql.Tx, pin string) (number int64, err error) {
+func (n *NewRun) insert(s *Store, tx *sql.Tx, pin string) (number int64, err error) {
 	root, at := n.Pin.Bundle.Root, micros(n.Created)
-	res, err := tx.Exec(`INSERT INTO runs (id, workflow, digest, pin, created, status, changed, origin, owner, key, request, noted, begun, version)
+	res, err := s.statements.exec(nil, tx, `INSERT INTO runs (id, workflow, digest, pin, created, status, changed, origin, owner, key, request, noted, begun, version)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, ''), ?, ?, 0, `+nextVersion+`)`,
 		n.ID, root.Name, workflow.Digest(root), pin, at, string(engine.Running), at, n.Origin,
 		workflow.FormatJSON(n.Owner), n.Key, n.Request, len(n.Events))

@@ -35,7 +35,9 @@ type Store struct {
 	read    *sql.DB
 	reason  error  // why the journal is only read
 	scratch string // a copy to remove at the end, see readonly.go
-	inserts inserts
+	commits commits
+
+	statements statements
 
 	mu      sync.Mutex
 	indexes map[string]*index // of the logs of runs that were looked at
@@ -77,7 +79,7 @@ func (s *Store) Writable() error { return s.reason }
 
 // Close closes the journal. Writers must have been closed before.
 func (s *Store) Close() error {
-	s.inserts.close()
+	s.statements.close()
 	err := database.Close(s.read, s.write)
 	if s.scratch != "" {
 		err = errors.Join(err, os.RemoveAll(s.scratch))
@@ -140,14 +142,6 @@ func (s *Store) checkRun(ctx context.Context, r Run) error {
 		return s.damaged(fmt.Sprintf("run %s has lost its events after event %d", r.ID, last), nil)
 	}
 	return nil
-}
-
-// transact runs change in one transaction.
-func (s *Store) transact(change func(tx *sql.Tx) error) error {
-	if s.write == nil {
-		return s.reason
-	}
-	return explain(s.file, database.Transact(context.Background(), s.write, change))
 }
 
 func micros(t time.Time) int64     { return t.UnixMicro() }

@@ -28,12 +28,12 @@ const nextVersion = "(SELECT 1 + max(coalesce((SELECT max(version) FROM runs), 0
 
 // record keeps a summary of a run after an event. asks: there may be questions of
 // the one before.
-func (m *Summary) record(tx *sql.Tx, number int64, seq int, asks bool) error {
+func (m *Summary) record(s *Store, tx *sql.Tx, number int64, seq int, asks bool) error {
 	var due any
 	if !m.Due.IsZero() {
 		due = micros(m.Due)
 	}
-	_, err := tx.Exec(`UPDATE runs SET changed = iif(status <> ?1, ?2, changed), status = ?1, due = ?3, usage = ?4, noted = ?5, problem = '',
+	_, err := s.statements.exec(nil, tx, `UPDATE runs SET changed = iif(status <> ?1, ?2, changed), status = ?1, due = ?3, usage = ?4, noted = ?5, problem = '',
 		version = `+nextVersion+` WHERE number = ?6`,
 		string(m.Status), micros(time.Now()), due, workflow.FormatJSON(m.Usage), seq, number)
 	if err == nil && asks {
@@ -57,7 +57,7 @@ func (s *Store) Refresh(r Run, seq int, m Summary) error {
 		if err := tx.QueryRow("SELECT noted FROM runs WHERE number = ?", r.number).Scan(&noted); err != nil || noted != r.noted {
 			return err
 		}
-		return m.record(tx, r.number, seq, true)
+		return m.record(s, tx, r.number, seq, true)
 	})
 }
 

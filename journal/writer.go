@@ -4,10 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/hocket-dev/hocket/driver"
@@ -96,13 +94,16 @@ func (w *Writer) Append(b Batch) error {
 	if err != nil {
 		return err
 	}
-	if rows.simple() && len(rows) <= maxInsert && b.plain() {
-		return w.store.explainAppend(w, w.insert(nil, rows)) // one statement is its own transaction
+	before := *w
+	p := &pending{change: func(tx *sql.Tx) error {
+		*w = before
+		return w.record(tx, rows, b)
+	}}
+	if n := len(rows); n > 0 && n <= maxInsert && rows.simple() && b.plain() {
+		p.alone = func() error { return w.store.explainAppend(w, w.insert(nil, rows)) }
 	}
-	next := w.next
-	err = w.store.transact(func(tx *sql.Tx) error { return w.record(tx, rows, b) })
-	if err != nil {
-		w.next = next
+	if err = w.store.commit(p); err != nil {
+		*w = before
 	}
 	return err
 }
@@ -148,12 +149,12 @@ func (w *Writer) mark(tx *sql.Tx, b Batch) error {
 		}
 	}
 	if b.Begun {
-		if _, err := tx.Exec("UPDATE runs SET begun = 1 WHERE number = ?", w.number); err != nil {
+		if _, err := w.store.statements.exec(nil, tx, "UPDATE runs SET begun = 1 WHERE number = ?", w.number); err != nil {
 			return err
 		}
 	}
 	if b.Summary != nil {
-		if err := b.Summary.record(tx, w.number, w.next-1, w.asks); err != nil {
+		if err := b.Summary.record(w.store, tx, w.number, w.next-1, w.asks); err != nil {
 			return err
 		}
 		w.asks = len(b.Summary.Questions) > 0
@@ -172,17 +173,14 @@ func (s *Store) explainAppend(w *Writer, err error) error {
 	return explain(s.file, err)
 }
 
-// insert writes rows with one statement, within tx or on its own.
+// insert writes rows with one statement, within tx or, if that is nil, on its own.
 func (w *Writer) insert(tx *sql.Tx, rows rows) error {
-	if len(rows) == 0 {
-		return nil
-	}
 	w.args = w.args[:0]
 	for i, r := range rows {
 		places := r.places()
 		w.args = append(w.args, w.number, w.next+i, r.data, places, checksum(w.number, w.next+i, r.data, places))
 	}
-	if err := w.store.inserts.exec(w.store.write, tx, len(rows), w.args); err != nil {
+	if _, err := w.store.statements.exec(w.store.write, tx, insertText(len(rows)), w.args...); err != nil {
 		return err
 	}
 	w.next += len(rows)
@@ -193,64 +191,7 @@ func (w *Writer) insert(tx *sql.Tx, rows rows) error {
 // make a batch of no-op tasks about twice as fast.
 const maxInsert = 128
 
-// inserts are prepared statements that insert 1, 2, … maxInsert events. They are
-// prepared when they are first needed.
-type inserts struct {
-	mu    sync.Mutex
-	stmts [maxInsert + 1]*sql.Stmt
-}
-
-// exec inserts n events. Within a transaction it prepares nothing: that would
-// need a second connection, and there is none.
-func (in *inserts) exec(db *sql.DB, tx *sql.Tx, n int, args []any) error {
-	in.mu.Lock()
-	stmt := in.stmts[n]
-	in.mu.Unlock()
-	var err error
-	switch {
-	case tx != nil && stmt != nil:
-		_, err = tx.Stmt(stmt).Exec(args...) //nolint:sqlclosecheck // it ends with the transaction
-		return err
-	case tx != nil:
-		_, err = tx.Exec(insertText(n), args...)
-		return err
-	case stmt == nil:
-		if stmt, err = in.prepare(db, n); err != nil {
-			return err
-		}
-	}
-	_, err = stmt.Exec(args...)
-	return err
-}
-
 func insertText(n int) string {
 	const row = "(?, ?, ?, nullif(?, ''), ?)"
 	return "INSERT INTO events (run, seq, data, blobs, sum) VALUES " + row + strings.Repeat(", "+row, n-1)
-}
-
-// prepare waits for the connection without the lock: whoever has the connection
-// may want the lock.
-func (in *inserts) prepare(db *sql.DB, n int) (*sql.Stmt, error) {
-	stmt, err := db.Prepare(insertText(n))
-	if err != nil {
-		return nil, fmt.Errorf("insert of %d events: %w", n, err)
-	}
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if in.stmts[n] != nil {
-		return in.stmts[n], stmt.Close() //nolint:sqlclosecheck // the other one stays
-	}
-	in.stmts[n] = stmt
-	return stmt, nil
-}
-
-func (in *inserts) close() {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	for i, stmt := range in.stmts {
-		if stmt != nil {
-			stmt.Close()
-			in.stmts[i] = nil
-		}
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -234,4 +235,31 @@ func BenchmarkMemory(b *testing.B) {
 		<-done
 	}
 	b.ReportMetric(float64(peak)/(1<<20), "peak-MB")
+}
+
+// BenchmarkRuns drives 1,000 runs of three no-op steps in one process, 50 at a time,
+// and compares with a bare program that makes as many durable inserts, as many at a
+// time as a commit takes.
+func BenchmarkRuns(b *testing.B) {
+	const runs, steps, parallel = 1000, 3, 50
+	d, bundle := benchDriver(b), chainOf(steps)
+	var took time.Duration
+	for b.Loop() {
+		began := time.Now()
+		slots := make(chan struct{}, parallel)
+		var all sync.WaitGroup
+		for range runs {
+			slots <- struct{}{}
+			all.Go(func() {
+				defer func() { <-slots }()
+				res, err := begin(d, driver.Spec{Pin: &driver.Pin{Bundle: bundle}, Limits: workflow.Limits{Parallel: 10}})
+				if err != nil || res.Status != engine.Success {
+					b.Errorf("%s %v %s", res.Status, err, res.Error)
+				}
+			})
+		}
+		all.Wait()
+		took += time.Since(began)
+	}
+	b.ReportMetric(float64(runs*steps*b.N)/took.Seconds(), "steps/s")
 }

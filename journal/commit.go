@@ -1,0 +1,144 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"sync"
+
+	"github.com/hocket-dev/hocket/internal/database"
+)
+
+// commits puts changes that come together into one transaction: making it durable is
+// most of what a change costs.
+type commits struct {
+	mu      sync.Mutex
+	waiting []*pending
+	busy    bool // somebody commits
+}
+
+// pending is a change that somebody waits for.
+type pending struct {
+	change func(tx *sql.Tx) error
+	alone  func() error // makes the change with one statement; nil: it takes several
+	done   chan error
+}
+
+// transact makes a change durable: all of it, or with an error nothing. If changes
+// that share a transaction fail, each is made again by itself: a change must give the
+// same when it is called twice.
+func (s *Store) transact(change func(tx *sql.Tx) error) error {
+	return s.commit(&pending{change: change})
+}
+
+func (s *Store) commit(p *pending) error {
+	if s.write == nil {
+		return s.reason
+	}
+	p.done = make(chan error, 1)
+	s.commits.mu.Lock()
+	s.commits.waiting = append(s.commits.waiting, p)
+	first := !s.commits.busy
+	s.commits.busy = true
+	s.commits.mu.Unlock()
+	if first {
+		s.commitWaiting()
+	}
+	return explain(s.file, <-p.done)
+}
+
+// commitWaiting commits all changes that wait. Those that came meanwhile are left to
+// another goroutine, so that nobody waits for the changes of others for long.
+func (s *Store) commitWaiting() {
+	s.commits.mu.Lock()
+	all := s.commits.waiting
+	s.commits.waiting = nil
+	s.commits.mu.Unlock()
+	s.commitAll(all)
+	s.commits.mu.Lock()
+	defer s.commits.mu.Unlock()
+	if s.commits.busy = len(s.commits.waiting) > 0; s.commits.busy {
+		go s.commitWaiting()
+	}
+}
+
+func (s *Store) commitAll(all []*pending) {
+	if len(all) == 1 && all[0].alone != nil {
+		all[0].done <- all[0].alone() // a statement is its own transaction
+		return
+	}
+	s.statements.prepare(s.write)
+	err := database.Transact(context.Background(), s.write, func(tx *sql.Tx) error {
+		for _, p := range all {
+			if err := p.change(tx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for _, p := range all {
+		if err != nil && len(all) > 1 {
+			p.done <- database.Transact(context.Background(), s.write, p.change)
+		} else {
+			p.done <- err
+		}
+	}
+}
+
+// statements are those that were used before, prepared.
+type statements struct {
+	mu     sync.Mutex
+	stmts  map[string]*sql.Stmt
+	wanted []string
+}
+
+// exec runs a statement within a transaction, or on its own if there is none. Within
+// one it prepares nothing: that would need a second connection, and there is none.
+func (ss *statements) exec(db *sql.DB, tx *sql.Tx, text string, args ...any) (sql.Result, error) {
+	ss.mu.Lock()
+	stmt := ss.stmts[text]
+	if stmt == nil {
+		ss.wanted = append(ss.wanted, text)
+	}
+	ss.mu.Unlock()
+	switch {
+	case tx != nil && stmt != nil:
+		return tx.Stmt(stmt).Exec(args...) //nolint:sqlclosecheck // it ends with the transaction
+	case tx != nil:
+		return tx.Exec(text, args...)
+	case stmt != nil:
+		return stmt.Exec(args...)
+	}
+	ss.prepare(db)
+	return db.Exec(text, args...)
+}
+
+// prepare prepares what was used since the last time. Only who commits calls it.
+func (ss *statements) prepare(db *sql.DB) {
+	ss.mu.Lock()
+	wanted := ss.wanted
+	ss.wanted = nil
+	ss.mu.Unlock()
+	slices.Sort(wanted)
+	for _, text := range slices.Compact(wanted) {
+		stmt, err := db.Prepare(text)
+		if err != nil {
+			continue // whoever uses it gets the error
+		}
+		ss.mu.Lock()
+		if ss.stmts == nil {
+			ss.stmts = map[string]*sql.Stmt{}
+		}
+		ss.stmts[text] = stmt
+		ss.mu.Unlock()
+	}
+}
+
+func (ss *statements) close() {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	for _, stmt := range ss.stmts {
+		stmt.Close()
+	}
+	ss.stmts = nil
+}
