@@ -176,6 +176,12 @@ func (cast) Agent(name, _ string) check.Agent {
 		}}
 	case "shell":
 		return check.Agent{Executor: "shell", Validate: needsCommand}
+	case "greeter":
+		return check.Agent{Executor: "shell", Settings: map[string]any{"command": "echo ${HOME} $1", "stdin": "${x}"}}
+	case "runner":
+		return check.Agent{Executor: "shell", Settings: map[string]any{"command": []any{"sh", "-c"}}}
+	case "reader":
+		return check.Agent{Executor: "shell", Settings: map[string]any{"command": "sh"}}
 	case "thrifty":
 		return check.Agent{Executor: "model", Cost: func(map[string]any) workflow.Budget { return workflow.Budget{CostUSD: workflow.AtMost(0.5)} }}
 	case "counted":

@@ -22,7 +22,9 @@ type shellWord struct {
 // shellCommand is a program with its arguments.
 type shellCommand struct {
 	words     []shellWord
-	readsCode bool // the program takes the code that it runs from standard input of the step
+	variable  string    // that has a value and by which programs are found
+	readsCode bool      // the program takes the code that it runs from standard input of the step
+	fed       shellWord // code that the script itself gives to its standard input
 }
 
 // danger is what a program would do with a value.
@@ -41,17 +43,19 @@ type shellValues struct {
 	stdin  bool
 }
 
-func valuesOf(t *workflow.Task, settings map[string]any) *shellValues {
+func valuesOf(t *workflow.Task, agent map[string]any) *shellValues {
 	v := &shellValues{stdin: hasReference(t.Prompt.Text)}
-	if stdin, ok := settings["stdin"]; ok {
+	if stdin, ok := t.Settings["stdin"]; ok {
 		v.stdin = refers(stdin)
+	} else if _, ok := agent["stdin"]; ok {
+		v.stdin = false
 	}
 	for _, in := range t.Inputs {
 		if refers(in.Value) {
 			v.inputs = append(v.inputs, in.Name)
 		}
 	}
-	args, _ := settings["args"].([]any)
+	args, _ := t.Settings["args"].([]any)
 	for _, arg := range args {
 		v.args = append(v.args, refers(arg))
 	}
@@ -60,78 +64,112 @@ func valuesOf(t *workflow.Task, settings map[string]any) *shellValues {
 
 // commands are those that a task runs: the one that it lists, or those in its script. What
 // no shell can read has none.
-func (v *shellValues) commands(settings map[string]any) []*shellCommand {
-	switch command := settings["command"].(type) {
+func (v *shellValues) commands(task, agent map[string]any) []*shellCommand {
+	command, mine := task["command"]
+	if !mine {
+		command = agent["command"]
+	}
+	args, written := task["args"].([]any)
+	if !written {
+		args, _ = agent["args"].([]any)
+	}
+	switch command := command.(type) {
 	case []any:
-		args, _ := settings["args"].([]any)
-		c := &shellCommand{}
-		for _, word := range slices.Concat(command, args) {
-			c.words = append(c.words, shellWord{workflow.FormatText(word), refers(word)})
+		var words []shellWord
+		for i, word := range slices.Concat(command, args) {
+			isMine := mine && i < len(command) || written && i >= len(command)
+			words = append(words, shellWord{workflow.FormatText(word), isMine && refers(word)})
 		}
-		c.readsCode = readsCode(c.words)
-		return []*shellCommand{c}
+		return []*shellCommand{{words: words, readsCode: readsCode(words)}}
 	case string:
+		if mine {
+			command = strings.ReplaceAll(command, "$${", "${")
+		}
 		return v.parse(command)
 	}
 	return nil
 }
 
 // parse finds the commands in the text of a script.
-func (v *shellValues) parse(script string) []*shellCommand {
+func (v *shellValues) parse(script string) (list []*shellCommand) {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(script), "")
 	if err != nil {
 		return nil
 	}
-	var list []*shellCommand
+	fed := map[*syntax.Stmt]shellWord{}
 	syntax.Walk(file, func(n syntax.Node) bool {
-		stmt, ok := n.(*syntax.Stmt)
-		if !ok {
-			return true
-		}
-		call, ok := stmt.Cmd.(*syntax.CallExpr)
-		if !ok || len(call.Args) == 0 {
-			return true
-		}
-		c := &shellCommand{}
-		for _, arg := range call.Args {
-			c.words = append(c.words, v.word(arg))
-		}
-		c.readsCode = readsCode(c.words)
-		for _, r := range stmt.Redirs {
-			given := r.Word
-			switch r.Op {
-			case syntax.RdrIn, syntax.WordHdoc:
-			case syntax.Hdoc, syntax.DashHdoc:
-				given = r.Hdoc
-			default:
-				continue
+		switch n := n.(type) {
+		case *syntax.BinaryCmd:
+			if n.Op == syntax.Pipe || n.Op == syntax.PipeAll {
+				fed[n.Y] = v.text(n.X)
 			}
-			if c.readsCode && given != nil { // from there, and not from the step
-				text := v.word(given)
-				c.words = append(c.words, shellWord{"-c", false}, text)
+		case *syntax.Assign:
+			if n.Name != nil && n.Value != nil && startsPrograms(n.Name.Value) && v.text(n.Value).value {
+				list = append(list, &shellCommand{variable: n.Name.Value})
 			}
-			c.readsCode = false
+		case *syntax.Stmt:
+			if call, ok := n.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 {
+				list = append(list, v.call(n, call, fed[n]))
+			}
 		}
-		list = append(list, c)
 		return true
 	})
 	return list
 }
 
-// word reads a word of a script.
-func (v *shellValues) word(w *syntax.Word) (word shellWord) {
+// call reads a command of a script. fed is what a pipe gives it.
+func (v *shellValues) call(stmt *syntax.Stmt, call *syntax.CallExpr, fed shellWord) *shellCommand {
+	c := &shellCommand{}
+	for _, arg := range call.Args {
+		c.words = append(c.words, v.text(arg))
+	}
+	if c.readsCode = readsCode(c.words); !c.readsCode {
+		return c
+	}
+	c.fed = fed
+	for _, r := range stmt.Redirs {
+		switch r.Op {
+		case syntax.RdrIn, syntax.WordHdoc:
+			c.readsCode, c.fed = false, v.text(r.Word)
+		case syntax.Hdoc, syntax.DashHdoc:
+			c.readsCode, c.fed = false, v.text(r.Hdoc)
+		}
+	}
+	return c
+}
+
+// text reads a word, or all words, of a part of a script. What only a run knows is left out
+// of the text.
+func (v *shellValues) text(part syntax.Node) (word shellWord) {
 	var text strings.Builder
-	syntax.Walk(w, func(n syntax.Node) bool {
+	known := 0 // how deep in what only a run knows
+	var open []bool
+	syntax.Walk(part, func(n syntax.Node) bool {
+		if n == nil { // the end of one
+			if last := len(open) - 1; open[last] {
+				known--
+			}
+			open = open[:len(open)-1]
+			return true
+		}
+		unknown := false
 		switch n := n.(type) {
 		case *syntax.Lit:
-			text.WriteString(strings.ReplaceAll(n.Value, `\`, ""))
+			if known == 0 {
+				text.WriteString(strings.ReplaceAll(n.Value, `\`, ""))
+			}
 		case *syntax.SglQuoted:
-			text.WriteString(n.Value)
+			if known == 0 {
+				text.WriteString(n.Value)
+			}
 		case *syntax.ParamExp:
 			word.value = word.value || v.holds(n.Param.Value)
-			return false
+			unknown = true
 		case *syntax.CmdSubst, *syntax.ProcSubst, *syntax.ArithmExp:
-			return false
+			unknown = true
+		}
+		if open = append(open, unknown); unknown {
+			known++
 		}
 		return true
 	})
@@ -155,20 +193,30 @@ func (v *shellValues) holds(name string) bool {
 
 // executes finds the word through which a value would be run.
 func (c *shellCommand) executes() (shellWord, danger) {
-	if w := programWord(c.words); w.value {
-		return w, asProgram
+	at, decides := program(c.words)
+	if decides.value {
+		return decides, asProgram
 	}
 	for i, w := range c.words {
 		l := languageOf(w.text)
-		if l == nil || w.value {
+		switch {
+		case l == nil || w.value:
 			continue
+		case i == at:
+			code, _ := l.read(c.words[i+1:])
+			if code.value {
+				return code, asCode
+			}
+			if c.fed.value {
+				return c.fed, asCode
+			}
+			return shellWord{}, harmless // what follows is for the code
 		}
-		code, found := l.read(c.words[i+1:])
-		if code.value {
+		// A word like another: only what follows shows that it is a program.
+		only := *l
+		only.options, only.within = true, true
+		if code, _ := only.read(c.words[i+1:]); code.value {
 			return code, asCode
-		}
-		if found {
-			break // what follows is for the code
 		}
 	}
 	return shellWord{}, harmless
@@ -176,13 +224,16 @@ func (c *shellCommand) executes() (shellWord, danger) {
 
 // readsCode says whether a command takes the code that it runs from standard input.
 func readsCode(words []shellWord) bool {
-	for i, w := range words {
-		if l := languageOf(w.text); l != nil {
-			_, found := l.read(words[i+1:])
-			return !found && l.stdin
-		}
+	at, _ := program(words)
+	if at >= len(words) {
+		return false
 	}
-	return false
+	l := languageOf(words[at].text)
+	if l == nil || !l.stdin {
+		return false
+	}
+	_, found := l.read(words[at+1:])
+	return !found
 }
 
 // runners are programs that run the one that their arguments name: which of their options
@@ -196,28 +247,31 @@ var runners = map[string]struct {
 	"flock": {takes: "-w -E", before: 1}, "taskset": {before: 1}, "busybox": {}, "exec": {takes: "-a"}, "command": {}, "builtin": {}, "npx": {}, "strace": {takes: "-e -o -p"},
 }
 
-// programWord is the word that names the program which a command runs in the end, or one
-// before it that decides about that.
-func programWord(words []shellWord) shellWord {
-	for len(words) > 0 {
-		runner, ok := runners[path.Base(words[0].text)]
-		if words[0].value || !ok {
-			return words[0]
+// program finds the program that a command runs in the end: where its word is, and the word
+// that decides which one it is, should that not be the same.
+func program(words []shellWord) (at int, decides shellWord) {
+	for at < len(words) {
+		runner, ok := runners[path.Base(words[at].text)]
+		if words[at].value || !ok {
+			return at, words[at]
 		}
-		words = words[1:]
-		for len(words) > 0 && (strings.HasPrefix(words[0].text, "-") || strings.Contains(words[0].text, "=")) {
-			if words[0].value {
-				return words[0]
+		for at++; at < len(words); at++ {
+			name, _, assigns := strings.Cut(words[at].text, "=")
+			option := strings.HasPrefix(name, "-")
+			if !option && !assigns {
+				break
 			}
-			n := 1
-			if slices.Contains(strings.Fields(runner.takes), words[0].text) {
-				n = 2
+			// env LANG=… changes no program.
+			if words[at].value && (option || strings.Contains(name, "$") || name == "" || startsPrograms(name)) {
+				return at, words[at]
 			}
-			words = words[min(n, len(words)):]
+			if slices.Contains(strings.Fields(runner.takes), words[at].text) {
+				at++
+			}
 		}
-		words = words[min(runner.before, len(words)):]
+		at += runner.before
 	}
-	return shellWord{}
+	return at, shellWord{}
 }
 
 // language is how a program that runs code is given it.
@@ -229,6 +283,7 @@ type language struct {
 	before  int    // how many words that are no options stand before the code
 	all     bool   // all words from there on are code
 	options bool   // only options have code
+	within  bool   // it is named by an argument of another program, maybe
 	stdin   bool   // without any of these it takes the code from standard input
 }
 
@@ -248,6 +303,10 @@ var languages = []*language{
 	{names: `g?sed`, letters: "ef"},
 	{names: `source|\.`},
 	{names: `eval`, all: true},
+	{names: `watch`, takes: "-n", all: true},
+	{names: `trap|parallel`, takes: "-j -n"},
+	{names: `su|script|flock`, letters: "c", code: "--command", options: true},
+	{names: `find|fd`, code: "-exec -execdir -ok -okdir -x -X --exec --exec-batch", options: true},
 	{names: `ssh`, takes: "-p -i -l -o -F -J -L -R -D -b -c -E -m -S -W -w", before: 1, all: true},
 }
 
@@ -260,6 +319,9 @@ var languageNames = sync.OnceValue(func() (list []*regexp.Regexp) {
 
 func languageOf(program string) *language {
 	name := path.Base(program)
+	if program == "" {
+		return nil
+	}
 	if i := slices.IndexFunc(languageNames(), func(r *regexp.Regexp) bool { return r.MatchString(name) }); i >= 0 {
 		return languages[i]
 	}
@@ -270,24 +332,26 @@ func languageOf(program string) *language {
 // the code is. It gives the word of it that has a value, and whether there is any code. A
 // word with a value also counts where it could be an option.
 func (l *language) read(args []shellWord) (value shellWord, found bool) {
-	before := l.before
+	before, behind := l.before, false
 	for i := 0; i < len(args); i++ {
 		text, isOption := args[i].text, len(args[i].text) > 1 && args[i].text[0] == '-'
 		switch {
 		case slices.Contains(strings.Fields(l.code), text) || l.isLetters(text):
-			if found = found || i+1 < len(args); i+1 < len(args) && args[i+1].value {
+			if i+1 < len(args) && args[i+1].value {
 				return args[i+1], true
 			}
 			if i+1 < len(args) && !strings.HasPrefix(args[i+1].text, "-") {
+				found = true
 				i++
 			}
+			behind = true // a shell takes more options before the code
 		case slices.Contains(strings.Fields(l.takes), text):
 			i++
 		case text == "-" || l.stdin && text == "-s":
 			return shellWord{}, found
-		case isOption && args[i].value:
+		case isOption && args[i].value && !l.within:
 			return args[i], true
-		case isOption || l.options:
+		case isOption || l.options && !behind:
 		case found:
 			return shellWord{}, true // what follows is for the code
 		case before > 0:

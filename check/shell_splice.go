@@ -18,26 +18,27 @@ var shellSplice = rule{
 		if t == nil || p.in.agent(p.w, n, t).Executor != "shell" {
 			return
 		}
-		settings := merged(p.in.agent(p.w, n, t).Settings, t.Settings)
 		for _, key := range []string{"command", "script"} {
-			if text, ok := settings[key].(string); ok && hasReference(text) {
+			if text, ok := t.Settings[key].(string); ok && hasReference(text) {
 				p.errorf(splicePos(n, t, key), `give the value as an input and write "$name" in the command, or pass it in args; a shell's own ${x} is written $${x}`,
 					"%s of %q has a value in its text: %s", key, n.ID, shorten(text))
 				return
 			}
 		}
 		spliceVariables(p, n, t)
-		spliceCommand(p, n, t, settings)
+		spliceCommand(p, n, t, p.in.agent(p.w, n, t).Settings)
 	},
 }
 
-// spliceCommand reports values that the command of a task would run.
-func spliceCommand(p *pass, n *node, t *workflow.Task, settings map[string]any) {
-	values := valuesOf(t, settings)
-	commands := values.commands(settings)
-	for _, c := range commands {
+// spliceCommand reports values that the command of a task would run. The settings of its
+// agent are no templates: what looks like a reference there is a variable of the shell.
+func spliceCommand(p *pass, n *node, t *workflow.Task, agent map[string]any) {
+	values := valuesOf(t, agent)
+	for _, c := range values.commands(t.Settings, agent) {
 		w, danger := c.executes()
 		switch {
+		case c.variable != "":
+			p.errorf(splicePos(n, t, "command"), variableAdvice, "a value would be the variable %s of %q", c.variable, n.ID)
 		case danger == asProgram:
 			p.errorf(splicePos(n, t, "command"), "write the program itself; a value can be an argument of it", "a value would say which program %q runs: %s", n.ID, shorten(w.text))
 		case danger == asCode:
@@ -57,11 +58,13 @@ func spliceCommand(p *pass, n *node, t *workflow.Task, settings map[string]any) 
 	}
 }
 
+const variableAdvice = "programs and libraries are found or started by it: write its value in the workflow, or give it another name"
+
 // spliceVariables reports values in variables by which programs are found, loaded or
 // started.
 func spliceVariables(p *pass, n *node, t *workflow.Task) {
 	report := func(pos workflow.Pos, name string) {
-		p.errorf(pos, "programs and libraries are found or started by it: write its value in the workflow, or give it another name", "a value would be the variable %s of %q", name, n.ID)
+		p.errorf(pos, variableAdvice, "a value would be the variable %s of %q", name, n.ID)
 	}
 	for _, in := range t.Inputs {
 		if startsPrograms(in.Name) && refers(in.Value) {

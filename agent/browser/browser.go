@@ -87,7 +87,7 @@ func (b *Browser) start(ctx context.Context, task *agent.Task, network outbound.
 	if path == "" {
 		return nil, agent.Permanentf("%s", b.missing())
 	}
-	network = network.And(b.options.Network)
+	network = network.Or(b.options.Network)
 	return start(ctx, launch{
 		path: path, policy: network, permit: permit, key: task.Key, sandbox: os.Geteuid() != 0,
 	}, log)

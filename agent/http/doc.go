@@ -23,7 +23,7 @@
 //
 // The server that the url names in the workflow may be anywhere. Where a value decides
 // which one it is, or a redirect leads to another one, only public addresses are
-// reached, and those that private_network allows, without a proxy.
+// reached, and those that private_network allows.
 //
 // A value that is inserted in the url itself is not escaped: use query for what is
 // not known to be harmless. A prompt and inputs are not sent: the settings say all.

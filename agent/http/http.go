@@ -84,7 +84,8 @@ func (h *HTTP) exchange(ctx context.Context, task *agent.Task, set *settings, lo
 		return "", err
 	}
 	where := place(req.Method, req.URL)
-	way := &way{named: named(task.Written), transport: h.transport, outside: h.outside(set.Private)}
+	policy := h.network.Or(set.Private)
+	way := &way{named: named(task.Written), transport: h.transport, policy: policy, outside: outside(policy)}
 	defer way.outside.CloseIdleConnections()
 	client := nethttp.Client{Transport: way, CheckRedirect: redirect(secret)}
 	if set.Expect.redirects() {
@@ -114,6 +115,7 @@ func (h *HTTP) exchange(ctx context.Context, task *agent.Task, set *settings, lo
 type way struct {
 	named     string // "host:port"; "": none is
 	transport nethttp.RoundTripper
+	policy    outbound.Policy
 	outside   *nethttp.Transport
 }
 
@@ -125,12 +127,18 @@ func (w *way) RoundTrip(r *nethttp.Request) (*nethttp.Response, error) {
 	case hostPort(r.URL) == w.named:
 		return nethttp.DefaultTransport.RoundTrip(r)
 	}
+	if proxy, err := nethttp.ProxyFromEnvironment(r); err != nil || proxy != nil {
+		if err := w.policy.Permit(r.Context(), r.URL.Hostname(), r.URL.Port()); err != nil {
+			return nil, err
+		}
+		return nethttp.DefaultTransport.RoundTrip(r)
+	}
 	return w.outside.RoundTrip(r)
 }
 
 // outside reaches public servers, and those that are allowed besides.
-func (h *HTTP) outside(more outbound.Policy) *nethttp.Transport {
-	return &nethttp.Transport{DialContext: h.network.And(more).Dial, ForceAttemptHTTP2: true, TLSHandshakeTimeout: defaultTimeout}
+func outside(policy outbound.Policy) *nethttp.Transport {
+	return &nethttp.Transport{DialContext: policy.Dial, ForceAttemptHTTP2: true, TLSHandshakeTimeout: defaultTimeout}
 }
 
 // named is the server that settings name, should no reference decide about it.

@@ -37,7 +37,7 @@ func (h *HTTP) tools(task *agent.Task) ([]agent.Tool, func(), error) {
 	transport := h.transport
 	done := func() {}
 	if transport == nil {
-		own := h.outside(outbound.Policy{})
+		own := outside(h.network)
 		transport, done = own, own.CloseIdleConnections
 	}
 	if permitted.Never(agent.MayReach) {

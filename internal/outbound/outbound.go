@@ -31,8 +31,8 @@ func (p *Policy) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &p.Private)
 }
 
-// And is a policy that allows what either of two does.
-func (p Policy) And(more Policy) Policy {
+// Or is a policy that allows what either of two does.
+func (p Policy) Or(more Policy) Policy {
 	return Policy{Private: p.Private || more.Private, Allowed: slices.Concat(p.Allowed, more.Allowed)}
 }
 
@@ -75,6 +75,21 @@ func (p Policy) Dial(ctx context.Context, network, address string) (net.Conn, er
 		return nil, refused
 	}
 	return conn, err
+}
+
+// Permit says whether a host may be reached by a proxy, which resolves its name itself: it
+// looks at the addresses that the name has here.
+func (p Policy) Permit(ctx context.Context, host, port string) error {
+	if p.anywhere(host, port) {
+		return nil
+	}
+	addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	for _, a := range addresses {
+		if !Outside(a) {
+			return &RefusedError{Host: host, Address: a.Unmap().String()}
+		}
+	}
+	return err
 }
 
 // anywhere says whether a host may be at any address.

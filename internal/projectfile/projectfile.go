@@ -44,7 +44,7 @@ func Read(file string, in ...string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if opened, err := f.Stat(); err != nil || !os.SameFile(info, opened) {
+	if info, err = f.Stat(); err != nil || !info.Mode().IsRegular() { // another one took its place
 		return nil, refused
 	}
 	text, err := io.ReadAll(io.LimitReader(f, largest+1))

@@ -24,6 +24,9 @@ const (
 func tooLarge(schema any) error {
 	m := measure{root: schema, looks: map[string]int{}}
 	m.look("", schema)
+	if m.strange != "" {
+		return fmt.Errorf("schema: the reference %q is not one to #/$defs/NAME or the like; external references are not followed", m.strange)
+	}
 	if m.parts > mostParts {
 		return fmt.Errorf("schema: it consists of more than %d schemas; split it, or check less", mostParts)
 	}
@@ -35,10 +38,11 @@ func tooLarge(schema any) error {
 
 // measure goes through a schema once.
 type measure struct {
-	root  any
-	parts int
-	looks map[string]int // by the place of a schema; zero: it is being counted
-	most  int
+	root    any
+	parts   int
+	looks   map[string]int // by the place of a schema; zero: it is being counted
+	most    int
+	strange string // a reference that is no path within the schema
 }
 
 // look gives how many schemas look at a value that the schema at a place looks at.
@@ -67,7 +71,7 @@ func (m *measure) look(at string, v any) int {
 			}
 		case "not", "if", "then", "else":
 			n = sum(n, m.look(below, value))
-		case "dependentSchemas":
+		case "dependentSchemas", "dependencies":
 			m.each(below, value, func(looks int) { n = sum(n, looks) })
 		case "properties", "patternProperties", "$defs", "definitions":
 			m.each(below, value, func(int) {})
@@ -99,6 +103,9 @@ func (m *measure) target(ref any) (v any, place string, ok bool) {
 		place = plain
 	}
 	if !ok || place != "" && place[0] != '/' {
+		if !strings.HasPrefix(text, "https://json-schema.org/") && !strings.HasPrefix(text, "http://json-schema.org/") { // the validator knows those
+			m.strange = text
+		}
 		return nil, "", false
 	}
 	if place == "" {
