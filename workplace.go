@@ -134,7 +134,7 @@ func (b *toolbox) close() {
 func (s *snapshot) toolsFor(root string, logins *login.Store) func(context.Context, *agent.Task, bool) ([]agent.Tool, func(), error) {
 	return func(ctx context.Context, task *agent.Task, calls bool) ([]agent.Tool, func(), error) {
 		b := &toolbox{}
-		err := b.named(s.tools, s.wrong, task.Agent.Tools, calls)
+		err := b.named(s.tools, s.wrongTools(), task.Agent.Tools, calls)
 		switch o := (mcp.Options{Dir: root, Logins: logins, Key: task.Key, Ask: task.Ask}); {
 		case err != nil:
 		case calls:

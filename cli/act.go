@@ -116,9 +116,9 @@ question of the step review. The address of the step will do while it asks only 
 }
 
 // completeAnswer offers runs, then their open questions, then the options.
-func (a *app) completeAnswer(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+func (a *app) completeAnswer(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
-		return a.completeRun(cmd, args, typed)
+		return a.completeRunThat(cmd, args, func(r hocket.Info) bool { return r.Open > 0 && !r.Status.Done() })
 	}
 	return a.addresses(cmd.Context(), args[0], func(s *hocket.State) []string {
 		var list []string

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,19 +15,22 @@ import (
 )
 
 func (a *app) checkVerb() *cobra.Command {
-	var syntaxOnly, fix bool
+	var f checkFlags
 	cmd := &cobra.Command{
 		Use:   "check [FILE...] [FLAGS]",
 		Short: "say what is wrong with workflows",
 		Long: `Say everything that is wrong with workflows, at its place and with what to do
 about it: the files, the workflows that they call, and the project's agents.
-Without a file, all workflows of the project. The exit code is 2 if one of them
-cannot run.`,
+Without a file, all workflows of the project, its agents and its tools. The exit code
+is 2 if one of them cannot run.`,
 		Example: `  hocket check review.yml
   hocket check
 
   # of a file alone, without the agents of the project
   hocket check --syntax-only draft.yml
+
+  # of a run without any model
+  hocket check review.yml --replies replies.yml
 
   # do what the help says, where it is certain
   hocket check --fix flow.md
@@ -34,15 +38,26 @@ cannot run.`,
   # for an editor
   hocket check review.yml --json`,
 		ValidArgsFunction: a.completeWorkflow,
-		RunE:              func(_ *cobra.Command, args []string) error { return a.check(args, syntaxOnly, fix) },
+		RunE:              func(_ *cobra.Command, args []string) error { return a.check(args, &f) },
 	}
-	cmd.Flags().BoolVar(&syntaxOnly, "syntax-only", false, "look at the files alone; at a diagram as its own tool does")
-	cmd.Flags().BoolVar(&fix, "fix", false, "mend the files where the remedy is certain")
+	cmd.Flags().BoolVar(&f.syntaxOnly, "syntax-only", false, "look at the files alone; at a diagram as its own tool does")
+	cmd.Flags().BoolVar(&f.fix, "fix", false, "mend the files where the remedy is certain")
+	cmd.Flags().StringVar(&f.replies, "replies", "", "of a run that takes what agents and people say from `FILE`")
 	return cmd
 }
 
-func (a *app) check(files []string, syntaxOnly, fix bool) error {
-	if fix {
+// checkFlags are the flags of check.
+type checkFlags struct {
+	syntaxOnly, fix bool
+	replies         string
+}
+
+func (a *app) check(files []string, f *checkFlags) error {
+	replies, err := a.readReplies(f.replies)
+	if err != nil {
+		return err
+	}
+	if f.fix {
 		if err := a.fixFiles(files); err != nil {
 			return err
 		}
@@ -51,13 +66,14 @@ func (a *app) check(files []string, syntaxOnly, fix bool) error {
 	if err != nil {
 		return err
 	}
-	if len(files) == 0 {
-		files = p.Workflows()
-	}
 	var found workflow.Diagnostics
-	if len(files) == 0 { // then its other files
-		if found = p.Diagnostics(); len(found) == 0 {
-			return usagef("name a file, or make a project with `hocket init`", "this project has no workflows")
+	what := view.Count(len(files), "workflow")
+	if len(files) == 0 { // then all that the project has
+		if files = p.Workflows(); len(files) == 0 {
+			found = p.Diagnostics()
+		}
+		if what = contents(p); what == "" && len(found) == 0 {
+			return usagef("name a file, or make a project with `hocket init`", "there is nothing to check here")
 		}
 	}
 	var exposed error
@@ -71,7 +87,7 @@ func (a *app) check(files []string, syntaxOnly, fix bool) error {
 		if err != nil {
 			return err
 		}
-		found = append(found, a.checkOne(w, file, syntaxOnly)...)
+		found = append(found, a.checkOne(w, file, f, replies)...)
 		exposed = cmp.Or(exposed, w.CheckExposed())
 	}
 	if found = found.Sort(); exposed != nil && !found.Errors() {
@@ -80,7 +96,7 @@ func (a *app) check(files []string, syntaxOnly, fix bool) error {
 	if a.json {
 		err = a.printJSON(jsonDiagnostics(found))
 	} else {
-		err = a.print(a.verdict(found, len(files)))
+		err = a.print(a.verdict(found, what))
 	}
 	if err == nil && found.Errors() {
 		err = exitError(exitUsage)
@@ -88,28 +104,56 @@ func (a *app) check(files []string, syntaxOnly, fix bool) error {
 	return err
 }
 
-func (a *app) checkOne(w *hocket.Workflow, file string, syntaxOnly bool) workflow.Diagnostics {
+// contents counts what a project has of its own; "": nothing.
+func contents(p *hocket.Project) string {
+	agents, tools := 0, 0
+	for _, d := range p.Agents().Definitions() {
+		if !d.Builtin {
+			agents++
+		}
+	}
+	for _, t := range p.Tools() {
+		if t.Dir != "" {
+			tools++
+		}
+	}
+	var parts []string
+	for _, k := range []struct {
+		n    int
+		noun string
+	}{{len(p.Workflows()), "workflow"}, {agents, "agent"}, {tools, "tool"}} {
+		if k.n > 0 {
+			parts = append(parts, view.Count(k.n, k.noun))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (a *app) checkOne(w *hocket.Workflow, file string, f *checkFlags, replies *hocket.Replies) workflow.Diagnostics {
 	name, text, err := a.readFile(file, "check")
-	if syntaxOnly && err == nil {
+	if f.syntaxOnly && err == nil {
 		if found, ok := syntax.Diagram(name, text); ok {
 			return found
 		}
 	}
-	check := func() workflow.Diagnostics { return w.Check(nil) }
-	if syntaxOnly {
+	check := func() workflow.Diagnostics { return w.Check(replies) }
+	if f.syntaxOnly {
 		check = w.CheckAlone
 	}
 	found := check()
+	if replies != nil && w.Model() != nil {
+		found = append(found, hocket.CheckReplies(replies, w.Bundle(), a.path(f.replies))...)
+	}
 	if err == nil {
 		found.Place(name, text)
 	}
 	return found
 }
 
-func (a *app) verdict(found workflow.Diagnostics, files int) string {
+func (a *app) verdict(found workflow.Diagnostics, what string) string {
 	if len(found.Mistakes()) == 0 {
 		notes := view.Diagnostics(nearPaths(found), a.sourceOf, a.outStyle)
-		return notes + a.outStyle.Paint(view.Green, "ok") + ": " + view.Count(files, "workflow") + " checked\n"
+		return notes + a.outStyle.Paint(view.Green, "ok") + ": " + what + " checked\n"
 	}
 	return a.showDiagnostics(found, a.outStyle)
 }

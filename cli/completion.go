@@ -99,6 +99,11 @@ func typeable(names []string) []string {
 
 // completeRun offers the ids of runs, with what they are.
 func (a *app) completeRun(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return a.completeRunThat(cmd, args, func(hocket.Info) bool { return true })
+}
+
+// completeRunThat offers the runs that are wanted.
+func (a *app) completeRunThat(cmd *cobra.Command, args []string, wanted func(hocket.Info) bool) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -110,9 +115,11 @@ func (a *app) completeRun(cmd *cobra.Command, args []string, _ string) ([]string
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	list := make([]string, len(runs))
-	for i, r := range runs {
-		list[i] = r.ID + "\t" + string(r.Status) + ", " + r.Created.Local().Format(time.DateTime)
+	var list []string
+	for _, r := range runs {
+		if wanted(r) {
+			list = append(list, r.ID+"\t"+string(state(r))+", "+r.Created.Local().Format(time.DateTime))
+		}
 	}
 	return list, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }

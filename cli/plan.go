@@ -12,8 +12,9 @@ import (
 )
 
 func (a *app) planVerb() *cobra.Command {
-	return &cobra.Command{
-		Use:   "plan FILE|NAME",
+	var replies string
+	cmd := &cobra.Command{
+		Use:   "plan FILE|NAME [FLAGS]",
 		Short: "say what a run would do at most, and run nothing",
 		Long: `Say what a run would do at most: how many tasks, how many at once, what they may
 cost, and in which order. Every number is an upper bound.`,
@@ -21,17 +22,30 @@ cost, and in which order. Every number is an upper bound.`,
   hocket plan review.yml --json | jq .steps`,
 		Args:              argsBetween(1, 1),
 		ValidArgsFunction: a.completeWorkflow,
-		RunE:              func(_ *cobra.Command, args []string) error { return a.plan(args[0]) },
+		RunE:              func(_ *cobra.Command, args []string) error { return a.plan(args[0], replies) },
 	}
+	cmd.Flags().StringVar(&replies, "replies", "", "of a run that takes what agents and people say from `FILE`")
+	return cmd
 }
 
-func (a *app) plan(name string) error {
+func (a *app) plan(name, repliesFile string) error {
 	w, err := a.load(name)
 	if err != nil {
 		return err
 	}
-	if found := w.Check(nil); w.Model() == nil || found.Errors() {
+	replies, err := a.readReplies(repliesFile)
+	if err != nil {
+		return err
+	}
+	if found := w.Check(replies); w.Model() == nil || found.Errors() {
 		return &diagnosticsError{found}
+	}
+	if replies != nil {
+		unfit, err := checkReplies(replies, w.Bundle(), a.path(repliesFile))
+		if err != nil {
+			return err
+		}
+		a.note(a.showDiagnostics(unfit, a.errStyle))
 	}
 	plan := w.Plan()
 	if a.json {

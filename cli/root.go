@@ -110,7 +110,7 @@ func unknownVerb(cmd *cobra.Command, args []string) error {
 
 // flagError names the nearest flag for one that is not known.
 func flagError(cmd *cobra.Command, err error) error {
-	hint := fmt.Sprintf("`hocket %s --help` lists the flags", cmd.Name())
+	hint := fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath())
 	if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok {
 		if near := nearestFlag(name, flagNames(cmd)); near != "" {
 			hint = fmt.Sprintf("did you mean --%s?", near)

@@ -55,6 +55,9 @@ to one. One that cannot says so, and waits before it begins.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.agent, "agent", "a", "", "the `NAME` of the agent, its role or what it can do")
+	complete(cmd, "agent", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return a.completeAgent(cmd, nil, typed)
+	})
 	flags.StringVarP(&f.session, "session", "s", "", "go on with the conversation of this `ID`, or of the run with this id")
 	complete(cmd, "session", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) { return a.sessionIDs() })
 	flags.StringArrayVarP(&f.inputs, "input", "i", nil, "give an input, as `NAME=VALUE`; may be repeated")
