@@ -24,10 +24,8 @@ var loopNoExit = rule{
 	},
 }
 
-// leaves says whether an edge ends outside of the graph s, in which it stands.
+// leaves says whether an edge ends outside of the graph s, in or below which it
+// stands. One that ends its path leaves every loop around it: nothing follows then.
 func (e *edge) leaves(s *scope) bool {
-	if e.To == workflow.End {
-		return s == e.scope // it ends the path in the innermost loop, not the loops around that
-	}
-	return e.to != nil && e.to.within(s) == nil
+	return e.To == workflow.End || e.to != nil && e.to.within(s) == nil
 }

@@ -60,7 +60,12 @@ func (a *app) graph(name, form, file string) error {
 		return usagef("the forms are "+strings.Join(forms, ", "), "%s", strings.TrimPrefix(err.Error(), "draw: "))
 	}
 	if file == "" {
-		return a.print(text)
+		err = a.print(text)
+	} else {
+		err = os.WriteFile(a.outPath(file), []byte(text), 0o666)
 	}
-	return os.WriteFile(a.outPath(file), []byte(text), 0o666)
+	if found := l.Diagnostics(); err == nil && found.Errors() { // it shows what could be read
+		err = &diagnosticsError{found}
+	}
+	return err
 }

@@ -116,6 +116,9 @@ func (d directory) Agent(name, role string) check.Agent {
 		Validate: func(settings map[string]any) []check.Problem {
 			var list []check.Problem
 			for _, p := range d.set.ValidateSettings(def, settings) {
+				if len(p.Path) > 0 && p.Path[0] == templateName {
+					continue // it is missing, and reported so
+				}
 				problem := check.Problem{Summary: p.Summary, Detail: p.Detail, Note: p.Note, Unknown: p.Unknown && len(p.Path) == 1}
 				if len(p.Path) > 0 {
 					problem.Setting = p.Path[0]

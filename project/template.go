@@ -18,7 +18,8 @@ import (
 const codeTemplate = "template-unknown"
 
 // templateName is the setting of a task that names a prompt of the project. It
-// is read here; no agent sees it.
+// is read here; no agent sees it. It stays where there is no such prompt: which one
+// is missing is part of what the workflow says.
 const templateName = "template"
 
 // missing is a task without the prompt that it names.
@@ -30,14 +31,14 @@ type missing struct {
 // readTemplate gives a task the prompt of the project that it names.
 func (l *Loaded) readTemplate(w *workflow.Workflow, n *workflow.Node, task *workflow.Task) {
 	name, _ := task.Settings[templateName].(string)
-	task.Settings = maps.Clone(task.Settings)
-	delete(task.Settings, templateName)
 	homes := l.project.homesFor(filepath.Dir(w.Pos.File))
 	pos := n.Pos
 	if src := task.SettingsSrc[templateName]; src.Pos.Line > 0 {
 		pos = src.Pos
 	}
 	if t := l.template(name, homes); t != nil {
+		task.Settings = maps.Clone(task.Settings)
+		delete(task.Settings, templateName)
 		l.apply(use{w: w, node: n, task: task, template: t, name: name, pos: pos})
 		return
 	}

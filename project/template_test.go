@@ -42,6 +42,11 @@ func TestMissingPrompts(t *testing.T) {
 	if found[0].Line != 2 || found[0].Column != 37 {
 		t.Errorf("the first mistake stands at %s", found[0].Pos)
 	}
+	if other := load(t, open(t, write(t, map[string]string{
+		"a.yml": "steps:\n  - {id: a, agent: shell, template: mus, config: {command: [cat]}}\n  - {id: b, agent: shell, template: ../../secret, config: {command: [cat]}}\n",
+	})), "a.yml"); workflow.Digest(other.Bundle.Root) == workflow.Digest(l.Bundle.Root) {
+		t.Error("which prompt is missing changes nothing")
+	}
 	replied := func(n *workflow.Node) bool { return n.ID == "a" }
 	if found = l.Check(replied); found[0].Severity != workflow.Warning || found[1].Severity != workflow.Error {
 		t.Errorf("with a reply for one of them: %v", found)

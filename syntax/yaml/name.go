@@ -55,9 +55,10 @@ func (n *namer) name(base string, s *step) string {
 }
 
 // FreeName is the base, or the base with the first number from 2 on that is not
-// taken. Last has the number of the last name made from a base.
+// taken. Last has the number of the last name made from a base. To lead to end or
+// again means something else, so these are always taken.
 func FreeName(base string, last map[string]int, taken func(id string) bool) string {
-	if !taken(base) {
+	if !taken(base) && base != "end" && base != "again" {
 		return base
 	}
 	for number := max(last[base], 1) + 1; ; number++ {
