@@ -74,6 +74,7 @@ func readFlow(file string, text []byte) *reader {
 	src := source.New(file, text)
 	r := &reader{src: src, last: map[string]int{}, names: map[*workflow.Choice]drawnName{}, drawn: map[*workflow.Choice]bool{}}
 	r.diagram, r.found = activity.Parse(src)
+	r.runs()
 	r.words = make([]words, r.diagram.Size)
 	r.byID = make(map[string]*node, r.diagram.Size/2)
 	r.checkEncoding()
@@ -88,6 +89,17 @@ func readFlow(file string, text []byte) *reader {
 	r.w.Body = r.lift()
 	r.settle()
 	return r
+}
+
+// runs makes warnings of what only PlantUML refuses: a piece of a diagram, as texts
+// about them show it, says well enough what is to be done.
+func (r *reader) runs() {
+	isPiece := r.diagram.Opener == r.diagram.Closer // there is neither
+	for i := range r.found {
+		if code := r.found[i].Code; code == activity.CodeLateLane || code == activity.CodeMarker && isPiece {
+			r.found[i].Severity = workflow.Warning
+		}
+	}
 }
 
 // checkEncoding reports the first byte that is no text.

@@ -4,7 +4,7 @@ import "github.com/hocket-dev/hocket/internal/strictyaml"
 
 // The codes of this package.
 const (
-	codeMarker       = "plantuml-startuml"
+	CodeMarker       = "plantuml-startuml"
 	codeNotation     = "plantuml-notation"
 	CodePreprocessor = "plantuml-preprocessor"
 	codeSyntax       = "plantuml-syntax"
@@ -16,7 +16,7 @@ const (
 	codeComment      = "plantuml-comment"
 	codeKeyword      = "plantuml-keyword"
 	codeCondition    = "plantuml-condition"
-	codeLane         = "plantuml-late-lane"
+	CodeLateLane     = "plantuml-late-lane"
 	codeNote         = "plantuml-note-form"
 	codeKill         = "plantuml-kill"
 	codeColour       = "plantuml-colour"
@@ -26,7 +26,7 @@ const (
 
 // Codes lists every code that a diagnostic of Parse can have, with its meaning.
 var Codes = []strictyaml.Code{
-	{Name: codeMarker, Meaning: "`@startuml` or `@enduml` is missing, or Markdown stands in the diagram."},
+	{Name: CodeMarker, Meaning: "`@startuml` or `@enduml` is missing, or Markdown stands in the diagram."},
 	{Name: codeNotation, Meaning: "The diagram, or a line of it, is of another kind than an activity diagram."},
 	{Name: CodePreprocessor, Meaning: "A directive of PlantUML's preprocessor would change the diagram."},
 	{Name: codeSyntax, Meaning: "PlantUML knows no such line."},
@@ -38,7 +38,7 @@ var Codes = []strictyaml.Code{
 	{Name: codeComment, Meaning: "A comment does not stand on a line of its own, or is not marked by `'`."},
 	{Name: codeKeyword, Meaning: "PlantUML has another word for this."},
 	{Name: codeCondition, Meaning: "The parentheses of a condition or of a label are missing, or hold something else than they seem to."},
-	{Name: codeLane, Meaning: "The first swimlane stands behind the first step."},
+	{Name: CodeLateLane, Meaning: "The first swimlane stands behind the first step."},
 	{Name: codeNote, Meaning: "A note is opened or closed in a way that PlantUML does not know, or loses a line."},
 	{Name: codeKill, Meaning: "`kill` or `detach` stands where there is nothing before it that could end."},
 	{Name: codeColour, Meaning: "PlantUML does not know a colour, and refuses the diagram."},

@@ -118,7 +118,7 @@ func (r *reader) markers() {
 	d := r.diagram
 	first := source.Span{From: d.Whole.From, To: d.Whole.From}
 	if r.wrapped {
-		r.problem(workflow.Error, codeMarker, first, "the diagram has no @startuml",
+		r.problem(workflow.Error, CodeMarker, first, "the diagram has no @startuml",
 			"write @startuml before its first line and @enduml behind its last one",
 			r.src.Edit(first, "@startuml\n"), r.src.Edit(source.Span{From: d.Whole.To, To: d.Whole.To}, r.lineEnd(d.Whole.To)+"@enduml\n"))
 		return
@@ -128,7 +128,7 @@ func (r *reader) markers() {
 		if r.refuse(&line{from: d.Opener.From, to: d.Opener.To}) {
 			return
 		}
-		r.problem(workflow.Error, codeMarker, d.Opener, "@startuml at line "+r.lineOf(d.Opener.From)+" has no @enduml",
+		r.problem(workflow.Error, CodeMarker, d.Opener, "@startuml at line "+r.lineOf(d.Opener.From)+" has no @enduml",
 			"write @enduml behind the last line of the diagram", r.src.Edit(end, r.lineEnd(end.From)+"@enduml\n"))
 	}
 }

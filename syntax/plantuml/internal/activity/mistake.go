@@ -403,7 +403,7 @@ func (r *reader) fence(l *line) bool {
 	if !strings.HasPrefix(l.text, "```") && !strings.HasPrefix(l.text, "~~~") {
 		return false
 	}
-	r.problem(workflow.Error, codeMarker, l.whole(), "a fence of Markdown stands in the diagram", "remove the line", r.remove(l)...)
+	r.problem(workflow.Error, CodeMarker, l.whole(), "a fence of Markdown stands in the diagram", "remove the line", r.remove(l)...)
 	r.decor(Misplaced, l)
 	return true
 }
@@ -470,21 +470,25 @@ func (r *reader) wrongArrow(l *line) bool {
 	return false
 }
 
-// lateLane reports the first lane behind a step.
+// lateLane reports the first lane behind a step. A lane without a name keeps the
+// steps above it in none; where there are none yet, the lane itself can be moved up.
 func (r *reader) lateLane(l *line, st *stmt) {
 	if r.late {
 		return
 	}
 	r.late = true
-	name := st.test.of(l.text)
+	mark := "| |"
+	if _, asks := r.top().block.(*If); r.diagram.Size <= 1 && len(r.activities) == 0 && !asks {
+		mark = "|" + st.test.of(l.text) + "|"
+	}
 	at := source.Span{From: r.stepAt, To: r.stepAt}
 	indent := r.scan.text[r.stepAt : r.stepAt+leading(r.scan.text[r.stepAt:])]
 	var edits []workflow.Edit
 	if !l.made && !strings.ContainsAny(indent, "\r\n") {
-		edits = append(edits, r.src.Edit(at, indent+"|"+name+"|\n"))
+		edits = append(edits, r.src.Edit(at, indent+mark+"\n"))
 	}
-	r.problem(workflow.Error, codeLane, l.whole(), "the first lane stands behind the first step (line "+r.lineOf(r.stepAt)+")",
-		"write |"+name+"| before the first step, at line "+r.lineOf(r.stepAt), edits...)
+	r.problem(workflow.Error, CodeLateLane, l.whole(), "the first lane stands behind the first step (line "+r.lineOf(r.stepAt)+")",
+		"PlantUML refuses it; write "+mark+" before the first step, at line "+r.lineOf(r.stepAt), edits...)
 }
 
 // uselessKill reads a kill with nothing before it that could end. At the

@@ -53,7 +53,9 @@ var mistakes = []struct {
 	},
 	{"start and more", "start :a; stop", "plantuml-joined", "2:6", "start\n:a;\nstop"},
 
-	{"late lane", "start\n:a;\n|Writer|\n:b;", "plantuml-late-lane", "4:1", "|Writer|\nstart\n:a;\n|Writer|\n:b;"},
+	{"late lane", "start\n:a;\n|Writer|\n:b;", "plantuml-late-lane", "4:1", "| |\nstart\n:a;\n|Writer|\n:b;"},
+	{"late lane in a fork", "fork\n|A|\n:a;\nfork again\n|B|\n:b;\nend fork", "plantuml-late-lane", "3:1", "|A|\nfork\n|A|\n:a;\nfork again\n|B|\n:b;\nend fork"},
+	{"late lane in an if", "if (Good?) then (yes)\n|A|\n:a;\nendif", "plantuml-late-lane", "3:1", "| |\nif (Good?) then (yes)\n|A|\n:a;\nendif"},
 
 	{"note right of", ":Welcome;\nnote right of Welcome\n  hello\nend note", "plantuml-note-form", "3:1", ":Welcome;\nnote right\n  hello\nend note"},
 	{"note top", ":a;\nnote top: hello", "plantuml-note-form", "3:1", ":a;\nnote right: hello"},
@@ -149,8 +151,8 @@ func TestMistakes(t *testing.T) {
 			if len(left) > 0 && m.name != "old colour" { // no version knows the colours of the other
 				t.Errorf("the fixed diagram still has\n%s", left)
 			}
-			if m.code == codeLane {
-				return // the fix changes the lane of the first steps
+			if m.code == CodeLateLane {
+				return // the fix adds a lane
 			}
 			if got, want := ourTree(meant, true), ourTree(drawn, true); got != want {
 				t.Errorf("what was read is not what was meant:\n%s\n%s", got, want)
