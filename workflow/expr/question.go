@@ -19,7 +19,7 @@ const (
 
 // symbols are in no sentence. Text with one of them is a condition even where it does
 // not parse: then it is a mistake, and no question.
-var symbols = []string{"==", "!=", "<=", ">=", "&&", "||", "??", " = "}
+var symbols = []string{"==", "!=", "<=", ">=", "&&", "||", "??", " = ", "startsWith", "endsWith"}
 
 // TestOf tells the conditions among the texts of drawn choices from questions to
 // people and agents: they have an operator or a marked reference.

@@ -14,7 +14,8 @@ func TestConditionsAreToldFromQuestions(t *testing.T) {
 		"a == ": expr.ConditionTest, "status = ok": expr.ConditionTest,
 		"Good?": expr.NameTest, "verdict.pass": expr.NameTest, "Pending": expr.NameTest,
 		"Is it Latin?": expr.QuestionTest, "Tests pass?": expr.QuestionTest, "42": expr.QuestionTest, "": expr.QuestionTest,
-		"Does the log contain errors?": expr.QuestionTest,
+		"Does the log contain errors?": expr.QuestionTest, "Does it start with a?": expr.QuestionTest,
+		`name startsWith "a"`: expr.ConditionTest, `endsWith(name, "a")`: expr.ConditionTest,
 	} {
 		if got := expr.TestOf(text, expr.Mixed); got != want {
 			t.Errorf("%q is %d, not %d", text, got, want)

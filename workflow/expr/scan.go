@@ -62,7 +62,8 @@ var hints = map[string]string{
 	"and": "write &&", "or": "write ||", "not": "write !",
 	"is": "write ==", "equals": "write ==", "?.": "a missing part is null anyway; write a.b",
 	"+": noArithmetic, "-": noArithmetic, "*": noArithmetic, "/": noArithmetic, "%": noArithmetic,
-	"(": "there are no functions; the operators are ! " + operators,
+	"(":          "there are no functions; the operators are ! " + operators,
+	"startsWith": `write matches "^text"`, "endsWith": `write matches "text$"`, "includes": "write contains",
 }
 
 const (
