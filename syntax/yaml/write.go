@@ -84,9 +84,13 @@ func (d dialect) graph(g *workflow.Graph) workflow.Graph {
 }
 
 func (d dialect) task(t *workflow.Task) *workflow.Task {
+	inSettings := d
+	if inSettings == dialect(expr.PlantUML) { // where a $NAME in a setting is the shell's
+		inSettings = dialect(expr.Mixed)
+	}
 	return &workflow.Task{
 		Agent: t.Agent, Prompt: workflow.Template{Text: d.text(t.Prompt.Text)}, Inputs: d.bindings(t.Inputs),
-		Context: t.Context, Settings: d.members(t.Settings),
+		Context: t.Context, Settings: inSettings.members(t.Settings),
 	}
 }
 

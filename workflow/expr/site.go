@@ -194,7 +194,13 @@ func (s *siteList) bindings(bs []workflow.Binding, at point, pos *workflow.Pos) 
 	}
 }
 
+// settings adds those of a task. A $NAME in one is never a reference: it belongs to
+// the shell that the task starts.
 func (s *siteList) settings(t *workflow.Task, at point, pos *workflow.Pos) {
+	if s.dialect == PlantUML {
+		s.dialect = Mixed
+		defer func() { s.dialect = PlantUML }()
+	}
 	if isPlainTree(t.Settings, s.dialect) {
 		return // and nothing needs to be sorted
 	}
