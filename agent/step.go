@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -84,43 +85,52 @@ func (s *stepReader) tools(value any) {
 		s.problem("tools", "write a map such as {write: false}; tools of the project stand under `tools` of the agent's definition", "tools of a step cannot be %s", workflow.FormatJSON(value))
 		return
 	}
-	denied := map[string]any{}
+	permissions := map[string]any{}
 	for name, on := range members {
 		switch on {
 		case true:
+			permissions[name] = string(Allow)
 		case false:
-			denied[name] = "deny"
+			permissions[name] = string(Deny)
 		default:
 			s.problem("tools", "write true or false", "tools.%s cannot be %s", name, workflow.FormatJSON(on))
 		}
 	}
-	s.permit("tools", denied)
+	s.permit("tools", permissions)
 }
 
 // permit narrows powers by the words of a step. "*" is about those that it does not name.
 func (s *stepReader) permit(word string, members map[string]any) {
-	named := map[Power]any{}
+	named := map[Power][]Rule{}
 	for _, key := range slices.Sorted(maps.Keys(members)) {
 		power, known := stepPowers[key]
 		switch {
 		case key == "*":
-		case known && named[power] == nil:
-			named[power] = members[key]
-		case known && Whole(s.rules(word, key, members[key])) == Deny: // of two words for a power
-			named[power] = "deny"
-		case members[key] != "allow" && !known:
+		case known:
+			named[power] = s.both(word, power, named[power], s.rules(word, key, members[key]))
+		case members[key] != string(Allow):
 			s.problem(word, "a step can take away read, write, shell and network; write the rest under `deny` in the agent's definition, in the words of its program", "%s.%s cannot be enforced by a step", word, key)
 		}
 	}
 	for _, power := range Powers {
-		value, ok := named[power]
-		if !ok {
-			value, ok = members["*"]
+		rules := named[power]
+		if rules == nil && members["*"] != nil {
+			rules = s.rules(word, string(power), members["*"])
 		}
-		if ok {
-			s.narrow(word, power, value)
-		}
+		s.narrow(word, power, rules)
 	}
+}
+
+// both are the rules for a power that has two words in a step, such as edit and write.
+func (s *stepReader) both(word string, power Power, a, b []Rule) []Rule {
+	switch wholeA, wholeB := Whole(a), Whole(b); {
+	case len(a) == 0 || wholeA == Allow || wholeB == Deny:
+		return b
+	case len(b) == 0 || wholeB == Allow || wholeA == Deny || wholeA == wholeB && wholeA != "":
+		return a
+	}
+	s.problem(word, "write one of them", "%s has two words for `%s` that say different things", word, power)
+	return a
 }
 
 // rules reads the permission of one power.
@@ -133,25 +143,56 @@ func (s *stepReader) rules(word, key string, value any) []Rule {
 	return r.named[Power(key)]
 }
 
-// narrow narrows one power.
-func (s *stepReader) narrow(word string, power Power, value any) {
-	rules := s.rules(word, string(power), value)
-	before, _ := ReadPermissions(s.permissions, "allow", "deny")
-	mode, _ := s.permissions["mode"].(string)
-	own := before.Named(power)
-	all := Whole(own) == Allow || own == nil && (power == MayRead || mode == "full" || power == MayWrite && (mode == "edit" || mode == "" && s.edits))
+// narrow narrows one power by the rules of a step.
+func (s *stepReader) narrow(word string, power Power, rules []Rule) {
+	before := s.effective(power)
 	switch whole := Whole(rules); {
-	case len(rules) == 0, whole == Allow, Whole(own) == Deny, power == MayWrite && own == nil && mode == "read-only":
-	case whole == Deny, whole == AskFirst && (own == nil || Whole(own) != ""):
-		s.permissions[string(power)] = string(whole)
-	case all:
-		narrowed := map[string]any{"*": string(Allow)}
-		for _, rule := range rules {
-			narrowed[rule.Pattern] = string(rule.Permission)
+	case len(rules) == 0, whole == Allow, Whole(before) == Deny:
+	case whole == Deny:
+		s.permissions[string(power)] = string(Deny)
+	case whole == AskFirst:
+		asked := make([]Rule, len(before))
+		for i, r := range before {
+			asked[i] = Rule{r.Pattern, Stricter(r.Permission, AskFirst)}
 		}
-		s.permissions[string(power)] = narrowed
-	default:
+		s.set(power, asked)
+	case Whole(before) != Allow:
 		s.problem(word, "a step takes away, and never adds; write the patterns under `permissions` in the agent's definition",
 			"a step cannot have patterns for `%s`, unless its agent may do all of it", power)
+	case power == MayWrite && s.permissions["mode"] != "full" && slices.ContainsFunc(rules, namesGuarded):
+		s.problem(word, "an agent that may change those can run commands, or permit itself more; allow it in the agent's definition", "a step cannot allow to write to %s", strings.Join(guarded, ", "))
+	default:
+		s.set(power, append([]Rule{{"*", Allow}}, rules...))
 	}
+}
+
+// effective are the rules that hold for a power without the step.
+func (s *stepReader) effective(power Power) []Rule {
+	before, _ := ReadPermissions(s.permissions, "allow", "deny")
+	if own := before.Named(power); own != nil {
+		return own
+	}
+	mode, _ := s.permissions["mode"].(string)
+	if power == MayWrite && mode == "" && s.edits {
+		return []Rule{{"*", Allow}}
+	}
+	return modes[mode][power]
+}
+
+// set writes rules down, the last of a pattern. One permission for all is written as such.
+func (s *stepReader) set(power Power, rules []Rule) {
+	patterns := map[string]any{}
+	for _, r := range rules {
+		patterns[r.Pattern] = string(r.Permission)
+	}
+	if all := patterns["*"]; all != nil && !slices.ContainsFunc(rules, func(r Rule) bool { return patterns[r.Pattern] != all }) {
+		s.permissions[string(power)] = all
+		return
+	}
+	s.permissions[string(power)] = patterns
+}
+
+// namesGuarded says whether a rule allows what is guarded unless somebody names it.
+func namesGuarded(r Rule) bool {
+	return r.Permission == Allow && slices.ContainsFunc(guarded, func(name string) bool { return strings.Contains(strings.ToLower(r.Pattern), name) })
 }
