@@ -18,6 +18,7 @@ import (
 // new one.
 type Summary struct {
 	Status    engine.Status
+	At        time.Time // of the last event
 	Due       time.Time // when the run wants to be driven again; zero: not by itself
 	Usage     engine.RunUsage
 	Questions []driver.Question // that are open
@@ -35,7 +36,7 @@ func (m *Summary) record(s *Store, tx *sql.Tx, number int64, seq int, asks bool)
 	}
 	_, err := s.statements.exec(nil, tx, `UPDATE runs SET changed = iif(status <> ?1, ?2, changed), status = ?1, due = ?3, usage = ?4, noted = ?5, problem = '',
 		version = `+nextVersion+` WHERE number = ?6`,
-		string(m.Status), micros(time.Now()), due, workflow.FormatJSON(m.Usage), seq, number)
+		string(m.Status), micros(m.At), due, workflow.FormatJSON(m.Usage), seq, number)
 	if err == nil && asks {
 		_, err = tx.Exec("DELETE FROM asked WHERE run = ?", number)
 	}

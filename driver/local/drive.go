@@ -121,11 +121,10 @@ func (d *Driver) takeUp(ctx context.Context, s *journal.Store, run string) (*rec
 	return &recorded{pin: pin, writer: writer, status: r.Status, begun: r.Begun}, nil
 }
 
-// begin carries out what the first event asks for.
+// begin carries out what the first event asks for. The run's own clock begins now: a
+// run may have been recorded long before.
 func (l *loop) begin(first engine.Envelope) error {
-	// The run began when it was recorded, a moment ago in this process. What people
-	// see of a step's time is the same by both clocks.
-	l.clock = newRunClock(l.d.o.Clock, max(0, l.d.o.Clock.Now().Sub(first.Time)))
+	l.clock = newRunClock(l.d.o.Clock, 0)
 	cmds, err := l.step(1, first)
 	for _, c := range cmds {
 		l.carryOut(c)

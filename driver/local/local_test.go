@@ -461,6 +461,32 @@ func TestWallClockIsSet(t *testing.T) {
 	}
 }
 
+// A run that this process has claimed begins when it is driven, whatever was done to the
+// wall clock since it was recorded.
+func TestWallClockIsSetBeforeTheStart(t *testing.T) {
+	c := &setClock{now: time.Now()}
+	slow := task("a", "fine")
+	slow.Timeout = time.Minute
+	one := spec(chain(slow))
+	one.Owner.Claimed, one.Limits.Runtime = true, time.Minute
+	w := work{Clock: c, Agents: echo}
+	err := with(openStore(t), w, func(d *local.Driver) error {
+		made, err := d.Start(t.Context(), one)
+		if err != nil {
+			return err
+		}
+		c.set(c.Now().Add(time.Hour))
+		res, err := d.Drive(t.Context(), made.Run, w.driver())
+		if res.Status != engine.Success {
+			t.Errorf("%s: %+v", res.Status, res.Steps)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // setClock is a clock whose wall clock shows what it is set to. Its own time goes
 // on as time does.
 type setClock struct {

@@ -31,7 +31,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Clock is a source of time.
+// Clock is a source of time. The driver has no other, so that a run goes by one clock.
 type Clock interface {
 	// Now is what the wall clock shows, which somebody may set.
 	Now() time.Time
@@ -39,17 +39,4 @@ type Clock interface {
 	Elapsed() time.Duration
 	// Timer sends once after d, unless stop is called before.
 	Timer(d time.Duration) (fires <-chan time.Time, stop func())
-}
-
-type systemClock struct{}
-
-var processStart = time.Now()
-
-func (systemClock) Now() time.Time { return time.Now() }
-
-func (systemClock) Elapsed() time.Duration { return time.Since(processStart) }
-
-func (systemClock) Timer(d time.Duration) (<-chan time.Time, func()) {
-	t := time.NewTimer(d)
-	return t.C, func() { t.Stop() }
 }

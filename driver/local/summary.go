@@ -10,7 +10,7 @@ import (
 
 // summary is what the list of runs says about a run.
 func summary(r *engine.Run) *journal.Summary {
-	m := &journal.Summary{Status: r.Status(), Usage: r.Usage()}
+	m := &journal.Summary{Status: r.Status(), At: r.Time(), Usage: r.Usage()}
 	if m.Status == engine.Waiting {
 		m.Due = r.Due()
 	}
