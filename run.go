@@ -326,16 +326,12 @@ func (p *Project) at(run, dir string) (*Project, error) {
 }
 
 // MovedError says that the directory is not there in which a run was started. The run
-// waits; it can be resumed when its project is found.
+// waits; it can be resumed when that is there again, or where its project is now, after
+// [Project.Adopt].
 type MovedError struct{ Run, Dir string }
 
 func (e *MovedError) Error() string {
 	return fmt.Sprintf("run %s belongs to the project in %s, which is not there", e.Run, e.Dir)
-}
-
-// Hint says what to do about it.
-func (e *MovedError) Hint() string {
-	return "move it back; or, where it is now, run `hocket adopt " + e.Dir + "`"
 }
 
 // AdoptError says why a project cannot take over what is kept about another one.

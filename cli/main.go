@@ -105,6 +105,7 @@ func (a *app) exit(err error) int {
 	var usage *usageError
 	var invalid *diagnosticsError
 	var refused *hocket.InvalidError
+	var moved *hocket.MovedError
 	switch {
 	case err == nil:
 		return exitDone
@@ -120,6 +121,9 @@ func (a *app) exit(err error) int {
 		return exitUsage
 	case errors.As(err, &usage):
 		a.report(usage.what, usage.hint)
+		return exitUsage
+	case errors.As(err, &moved):
+		a.report(err.Error(), "move it back; or, if this project was there, type `"+a.self("adopt", moved.Dir)+"`")
 		return exitUsage
 	case isUsage(err):
 		a.report(explain(err))

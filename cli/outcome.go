@@ -133,6 +133,9 @@ func (a *app) driveFailed(ctx context.Context, d *drive, err error) error {
 	if errors.As(err, &held) {
 		return a.heldBy(held)
 	}
+	if isUsage(err) { // it says what to do itself
+		return err
+	}
 	if _, missing := d.run.Info(context.WithoutCancel(ctx)); missing == nil {
 		a.note("what was recorded is kept. To go on when the cause is repaired:\n  " + a.self("resume", d.run.ID()) + "\n")
 	}

@@ -207,8 +207,7 @@ func (r *Run) decide(reg *region, n *node) {
 	case st.live == 0:
 		r.skip(reg, n, dead)
 	case need > 0:
-		in := r.newInst(reg, n)
-		r.fail(in, &Fault{Kind: FaultError, Message: fmt.Sprintf("quorum: %d of the %d branches it needs came through", st.live, need)})
+		r.launch(r.newInst(reg, n))
 	default:
 		r.run(reg, n)
 	}
@@ -250,10 +249,14 @@ func (r *Run) instance(reg *region, n *node) *inst {
 	return &inst{n: n, reg: reg, address: reg.address(n), started: r.elapsed, ended: r.elapsed, iteration: int32(reg.iterationHere())}
 }
 
-// launch starts what a node does.
+// launch starts what a node does, unless too few branches of its join came through.
 func (r *Run) launch(in *inst) {
 	if r.rehearsal != "" && in.address == r.rehearsal {
 		in.phase, r.heldBack = held, in
+		return
+	}
+	if st, need := &in.reg.nodes[in.n.local], in.n.need; len(in.n.in) > 0 && st.live < need {
+		r.fail(in, &Fault{Kind: FaultError, Message: fmt.Sprintf("quorum: %d of the %d branches it needs came through", st.live, need)})
 		return
 	}
 	switch s := in.n.does.(type) {
