@@ -21,10 +21,15 @@ func Fork(b *workflow.Bundle, events []Envelope, address, run string, limits wor
 	if err != nil {
 		return nil, err
 	}
+	old := r.Fresh()
 	from := ""
 	var kept []Envelope
 	var set workflow.Limits // when the old run was forked itself
 	for _, e := range events {
+		stopped := old.stopped(e.Event)
+		if _, err := old.Step(e); err != nil {
+			return nil, err
+		}
 		switch ev := e.Event.(type) {
 		case *Started:
 			again := *ev
@@ -35,7 +40,7 @@ func Fork(b *workflow.Bundle, events []Envelope, address, run string, limits wor
 		case *LimitRaised:
 			raise(&set, ev.Limits, true)
 		}
-		if r.isOfOther(e.Event) {
+		if r.isOfOther(e.Event, stopped) {
 			continue
 		}
 		e.Seq = len(kept) + 1
@@ -65,15 +70,25 @@ func (r *Run) whyEnding() string {
 	return "a branch that it competes with was first"
 }
 
+// stopped says whether an event is the end of an attempt that was told to stop, because
+// what it was for is over. It may have failed by itself meanwhile.
+func (r *Run) stopped(ev Event) bool {
+	ended, ok := ev.(*TaskEnded)
+	if !ok || r.attempts[ended.Address] == nil {
+		return false
+	}
+	return r.attempts[ended.Address].phase == stopping
+}
+
 // isOfOther says whether an event is about the other run only: what ended it, or
 // cancelled an attempt, unless the attempt is told to stop here too. Of all others
 // those have no place here that answer what never starts; Step refuses them.
-func (r *Run) isOfOther(ev Event) bool {
+func (r *Run) isOfOther(ev Event, stopped bool) bool {
 	switch ev := ev.(type) {
 	case *TaskEnded:
 		in := r.attempts[ev.Address]
 		told := in != nil && (in.phase == stopping || in.expired)
-		return ev.Fault != nil && ev.Fault.Kind == FaultCancelled && !told
+		return (stopped || ev.Fault != nil && ev.Fault.Kind == FaultCancelled) && !told
 	case *TimerFired:
 		return ev.ID == runtimeTimer
 	case *CancelAsked, *Forked:
