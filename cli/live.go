@@ -119,6 +119,7 @@ func (l *live) ask(q *engine.Question, answer reply) bool {
 	l.drop(q.ID)
 	p := &prompt{answer: answer}
 	p.Address, p.Text, p.Detail, p.Options, p.Custom = q.ID, q.Text, q.Detail, q.Options, q.Custom
+	p.Amount = q.Kind == engine.BudgetQuestion
 	l.prompts = append(l.prompts, p)
 	if !l.reading {
 		l.reading = true

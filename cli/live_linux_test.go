@@ -173,6 +173,23 @@ func TestCtrlCStopsAndSaysHowToResume(t *testing.T) {
 	}
 }
 
+// A budget that is used up is asked about, and a number is the new limit, not an option.
+func TestBudgetsAreAskedFor(t *testing.T) {
+	files := map[string]string{
+		"cost.yml":    "name: cost\nsteps:\n  - {id: work, agent: shell, config: {command: ['true']}}\n",
+		"replies.yml": "work: {output: done, cost_usd: 0.8}\n",
+	}
+	for _, mode := range []string{"--plain=false", "--plain"} {
+		c := startConsole(t, flowDir(t, files), 24, 80, "run", "cost.yml", "--replies", "replies.yml", "--max-cost", "0.5", mode)
+		c.until("abort")
+		time.Sleep(500 * time.Millisecond) // a person reads before answering
+		c.press("1\n")
+		if code := c.exit(); code != 0 || !strings.Contains(c.see(), "\ndone\n") {
+			t.Errorf("%s: exit code %d, the screen:\n%s", mode, code, c.see())
+		}
+	}
+}
+
 // What several last steps gave is a list for people, and an object for programs.
 func TestManyOutputsAreAList(t *testing.T) {
 	flow := `name: scans

@@ -154,7 +154,7 @@ func (l *lines) serve() {
 
 // put asks one question until it is answered, left or withdrawn.
 func (l *lines) put(one *asking) {
-	question := ask.Question{Text: one.q.ID + ": " + one.q.Text, Detail: one.q.Detail, Options: one.q.Options, Custom: one.q.Custom}
+	question := ask.Question{Text: one.q.ID + ": " + one.q.Text, Detail: one.q.Detail, Options: one.q.Options, Custom: one.q.Custom, Amount: one.q.Kind == engine.BudgetQuestion}
 	for {
 		value, err := l.people.Ask(one.ctx, question)
 		l.mu.Lock()

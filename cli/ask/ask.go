@@ -18,6 +18,7 @@ type Question struct {
 	Detail  string // what it is about, word for word
 	Options []workflow.Option
 	Custom  bool // an answer that is no option is taken as it is
+	Amount  bool // such an answer is a number, so options have none
 }
 
 // Render shows all of a question with its options, numbered, and how to answer, in
@@ -35,7 +36,10 @@ func Render(q Question, style view.Style) []string {
 		}
 		for j, row := range style.Wrap(text, len("  1) ")) {
 			mark := "     "
-			if j == 0 {
+			switch {
+			case j == 0 && q.Amount:
+				mark = "  -  "
+			case j == 0:
 				mark = fmt.Sprintf("  %d) ", i+1)
 			}
 			lines = append(lines, mark+row)
@@ -45,6 +49,8 @@ func Render(q Question, style view.Style) []string {
 	switch {
 	case len(q.Options) == 0:
 		how = "Answer with any text."
+	case q.Amount:
+		how = "Answer with a number or a name."
 	case q.Custom:
 		how = "Answer with a number, a name, or any other text."
 	}
@@ -67,7 +73,7 @@ func Interpret(q Question, line string) (string, error) {
 			}
 		}
 	}
-	if n, err := strconv.Atoi(said); err == nil && n >= 1 && n <= len(q.Options) {
+	if n, err := strconv.Atoi(said); err == nil && !q.Amount && n >= 1 && n <= len(q.Options) {
 		return q.Options[n-1].Value, nil
 	}
 	if value, ok := workflow.Chosen(q.Options, said); ok {

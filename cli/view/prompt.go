@@ -18,6 +18,7 @@ type Prompt struct {
 	Detail  string // what it is about, word for word
 	Options []workflow.Option
 	Custom  bool // a text of one's own is taken too
+	Amount  bool // that text is a number, so options have none
 	More    int  // questions that wait behind this one
 	Deaf    bool // it has only just come up: keys are not for it yet
 	chosen  bool // cursor says what; nothing is chosen for the person
@@ -150,7 +151,7 @@ func (p *Prompt) follow() {
 	case ok:
 		p.cursor, p.chosen = i, true
 	case !p.Custom:
-	case !p.field && len(p.Options) > 0 && p.typed == strconv.Itoa(len(p.Options)+1):
+	case !p.field && !p.Amount && len(p.Options) > 0 && p.typed == strconv.Itoa(len(p.Options)+1):
 		p.cursor, p.chosen, p.field, p.typed = len(p.Options), true, true, ""
 	default:
 		p.cursor, p.chosen = len(p.Options), true
@@ -167,7 +168,7 @@ func (p *Prompt) match() (int, bool) {
 			return i, true
 		}
 	}
-	if n, err := strconv.Atoi(typed); err == nil && n >= 1 && n <= len(p.Options) {
+	if n, err := strconv.Atoi(typed); err == nil && !p.Amount && n >= 1 && n <= len(p.Options) {
 		return n - 1, true
 	}
 	if value, ok := workflow.Chosen(p.Options, typed); ok {
@@ -291,6 +292,9 @@ func (p *Prompt) option(i int, name string, width int, description string, style
 		pointer, paint = style.pick("❯ ", "> "), BoldCyan
 	}
 	number := strconv.Itoa(i+1) + " "
+	if p.Amount {
+		number = ""
+	}
 	const indent = "    "
 	description = RevealLine(strings.TrimSpace(description))
 	if description != "" && (style.Width == 0 || len(indent+number)+width+2+Width(description) <= style.Width) {
@@ -332,7 +336,7 @@ func (p *Prompt) footer(style Style, shown, all int) string {
 		return ""
 	}
 	how := howToChoose
-	if len(p.Options) == 0 || p.field {
+	if len(p.Options) == 0 || p.field || p.Amount {
 		how = "type an answer, then enter"
 	}
 	return "  " + style.Paint(Dim, p.cut(how+"; ctrl-d leaves it open, ctrl-c stops the run", style, 2))
