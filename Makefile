@@ -9,6 +9,8 @@ FUZZTIME ?= 60s
 HOCKET_CLIS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hocket-clis
 # Where `make servers` installs MCP servers.
 HOCKET_SERVERS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hocket-servers
+# Where `make install` puts the manual pages.
+MANDIR ?= $(or $(XDG_DATA_HOME),$(HOME)/.local/share)/man/man1
 # Random workflows that `make sim` runs through the engine.
 SIM ?= 1000000
 
@@ -57,5 +59,6 @@ servers: ## Install real MCP servers and talk with them (needs npm)
 build: ## Build bin/hocket
 	CGO_ENABLED=0 go build -trimpath -o bin/hocket ./cmd/hocket
 
-install: ## Install hocket into $GOBIN
+install: ## Install hocket into $GOBIN, and its manual pages into MANDIR
 	CGO_ENABLED=0 go install -trimpath ./cmd/hocket
+	@bin=$$(go env GOBIN); "$${bin:-$$(go env GOPATH)/bin}/hocket" man "$(MANDIR)"

@@ -71,6 +71,7 @@ before it counts, so a run that is cut off goes on where it was.`,
 			root.AddCommand(verb)
 		}
 	}
+	root.AddCommand(a.manVerb())
 	root.SetHelpCommand(&cobra.Command{
 		Use:   "help [VERB]",
 		Short: "say what a verb does",

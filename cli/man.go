@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// manVerb is for make install: it writes what --help says as pages for man.
+func (a *app) manVerb() *cobra.Command {
+	return &cobra.Command{
+		Use: "man DIR", Short: "write manual pages", Hidden: true, Args: argsBetween(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir := a.outPath(args[0])
+			if err := os.MkdirAll(dir, 0o777); err != nil {
+				return err
+			}
+			return writeMan(cmd.Root(), dir)
+		},
+	}
+}
+
+// writeMan writes the page of a verb, and those of the verbs below it.
+func writeMan(cmd *cobra.Command, dir string) error {
+	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-")
+	if err := os.WriteFile(filepath.Join(dir, name+".1"), []byte(manPage(cmd, name)), 0o666); err != nil {
+		return err
+	}
+	for _, verb := range cmd.Commands() {
+		if !verb.Hidden {
+			if err := writeMan(verb, dir); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func manPage(cmd *cobra.Command, name string) string {
+	var b strings.Builder
+	section := func(title, text string) {
+		if text != "" {
+			b.WriteString(".SH " + title + "\n" + text)
+		}
+	}
+	b.WriteString(".TH " + roff(strings.ToUpper(name)) + " 1\n")
+	section("NAME", roff(name+" - "+cmd.Short)+"\n")
+	section("SYNOPSIS", ".nf\n"+roff(cmd.UseLine())+"\n.fi\n")
+	section("DESCRIPTION", ".nf\n"+roff(cmd.Long)+"\n.fi\n")
+	section("OPTIONS", manFlags(cmd.LocalNonPersistentFlags())+manFlags(cmd.Root().PersistentFlags()))
+	if cmd.Example != "" {
+		section("EXAMPLES", ".nf\n"+roff(cmd.Example)+"\n.fi\n")
+	}
+	var also []string
+	for _, verb := range cmd.Commands() {
+		if !verb.Hidden {
+			also = append(also, ".BR "+roff(name+"-"+verb.Name())+" (1)\n")
+		}
+	}
+	section("SEE ALSO", strings.Join(also, ""))
+	return b.String()
+}
+
+func manFlags(flags *pflag.FlagSet) string {
+	var b strings.Builder
+	flags.VisitAll(func(f *pflag.Flag) {
+		value, usage := pflag.UnquoteUsage(f)
+		names := "--" + f.Name
+		if f.Shorthand != "" {
+			names = "-" + f.Shorthand + ", " + names
+		}
+		if !f.Hidden {
+			b.WriteString(".TP\n" + roff(strings.TrimSpace(names+" "+value)) + "\n" + roff(usage) + "\n")
+		}
+	})
+	return b.String()
+}
+
+// roff writes text so that man shows it as it is.
+func roff(text string) string {
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
+			lines[i] = `\&` + line
+		}
+	}
+	return strings.Join(lines, "\n")
+}
