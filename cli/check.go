@@ -152,7 +152,7 @@ func (a *app) checkOne(w *hocket.Workflow, file string, f *checkFlags, replies *
 
 func (a *app) verdict(found workflow.Diagnostics, what string) string {
 	if len(found.Mistakes()) == 0 {
-		notes := view.Diagnostics(nearPaths(found), a.sourceOf, a.outStyle)
+		notes := view.Diagnostics(nearPaths(foremost(found)), a.sourceOf, a.outStyle)
 		return notes + a.outStyle.Paint(view.Green, "ok") + ": " + what + " checked\n"
 	}
 	return a.showDiagnostics(found, a.outStyle)
@@ -173,8 +173,9 @@ type jsonDiagnostic struct {
 }
 
 func jsonDiagnostics(found workflow.Diagnostics) []jsonDiagnostic {
-	list := make([]jsonDiagnostic, len(found))
-	for i, d := range nearPaths(found) {
+	shown := nearPaths(foremost(found))
+	list := make([]jsonDiagnostic, len(shown))
+	for i, d := range shown {
 		list[i] = jsonDiagnostic{
 			File: filepath.ToSlash(d.File), Line: d.Line, Column: d.Column, EndLine: d.EndLine, EndColumn: d.EndColumn,
 			Severity: d.Severity, Code: d.Code, Summary: d.Summary, Detail: d.Detail, Fix: d.Fix,

@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/workflow"
@@ -19,7 +20,25 @@ func (a *app) showDiagnostics(found workflow.Diagnostics, style view.Style) stri
 	if len(found) == 0 {
 		return ""
 	}
-	return view.Diagnostics(nearPaths(found), a.sourceOf, style) + style.Paint(view.Bold, view.Tally(found)) + "\n"
+	return view.Diagnostics(nearPaths(foremost(found)), a.sourceOf, style) + style.Paint(view.Bold, view.Tally(found)) + "\n"
+}
+
+// maxDiagnostics is how many are shown: whoever has mended these checks again.
+const maxDiagnostics = 100
+
+// foremost are the diagnostics that are shown, the worst ones of too many, with a
+// note that counts the others.
+func foremost(found workflow.Diagnostics) workflow.Diagnostics {
+	if len(found) <= maxDiagnostics {
+		return found
+	}
+	shown := slices.Clone(found)
+	rank := []workflow.Severity{workflow.Error, workflow.Warning, workflow.Note}
+	slices.SortStableFunc(shown, func(a, b workflow.Diagnostic) int {
+		return slices.Index(rank, a.Severity) - slices.Index(rank, b.Severity)
+	})
+	shown = shown[:maxDiagnostics].Sort()
+	return append(shown, workflow.Notef(workflow.Pos{}, "more", "mend these first, and check again", "%d more are not shown", len(found)-maxDiagnostics))
 }
 
 // reportDiagnostics says that a verb could not begin.
