@@ -6,7 +6,7 @@
 # Each fuzz target runs this long.
 FUZZTIME ?= 60s
 # Where `make clis` installs the CLI agents.
-HOCKET_CLIS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hocket-clis
+HOCKET_CLIS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hocket-clis$(if $(OLDEST),-oldest)
 # Where `make servers` installs MCP servers.
 HOCKET_SERVERS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hocket-servers
 # Where `make install` puts the manual pages.
@@ -48,7 +48,7 @@ fuzz: ## Run every fuzz target for a minute (FUZZTIME=10s for less)
 		done; \
 	done
 
-clis: ## Install the real CLI agents and drive them against a scripted model (needs npm)
+clis: ## Install the real CLI agents and drive them against a scripted model (needs npm; OLDEST=1 for the oldest ones)
 	HOCKET_CLIS="$(HOCKET_CLIS)" agent/cli/real/setup
 	HOCKET_CLIS="$(HOCKET_CLIS)" go test ./agent/cli/real -count 1 -timeout 1h
 

@@ -36,7 +36,8 @@ type Traits struct {
 	// the path, the environment. Nil: nothing is missing.
 	Missing func() string
 	// Version reports the version of the program that does the work; "" means that it
-	// has none. Nil: there is no such program.
+	// has none. An error beside a version is a warning about it. Nil: there is no such
+	// program.
 	Version func(ctx context.Context) (string, error)
 
 	// Powers reports what settings of a task or a definition need the user's trust for,

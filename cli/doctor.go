@@ -195,7 +195,10 @@ func lookAtExecutor(ctx context.Context, name string, traits agent.Traits) findi
 		return finding{"executor", fine, name, ""}
 	}
 	version, err := traits.Version(ctx)
-	if err != nil {
+	switch {
+	case version != "" && err != nil:
+		return finding{"executor", warning, view.Line(err.Error()), ""}
+	case err != nil:
 		return finding{"executor", warning, name + " does not tell its version: " + view.Line(err.Error()), ""}
 	}
 	return finding{"executor", fine, strings.TrimSpace(name + " " + version), ""}

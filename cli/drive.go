@@ -24,7 +24,6 @@ type drive struct {
 	replies *hocket.Replies // nil: those of the run
 	taken   bool            // up again: it has a past to show
 	drawn   bool            // its tree is on the screen
-	told    bool            // what happened was reported line by line
 }
 
 // drive drives a run and shows it.
@@ -49,7 +48,6 @@ func (a *app) drive(ctx context.Context, d *drive, flags driveFlags) error {
 	forget()
 	closed()
 	d.drawn = w.drawn()
-	d.told = !d.drawn && !flags.quiet
 	return a.outcome(ctx, d, res, err)
 }
 

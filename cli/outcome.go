@@ -98,7 +98,7 @@ func (a *app) unusedReplies(ctx context.Context, s *hocket.State, d *drive) stri
 	return ""
 }
 
-// failedText says why a run failed, in short where that was told as it happened.
+// failedText says why a run failed, with all of it: what to do stands at the end.
 func (a *app) failedText(d *drive, res engine.Result) string {
 	var b strings.Builder
 	id, reason := d.run.ID(), view.Because(res.Status, res.Error)
@@ -109,9 +109,6 @@ func (a *app) failedText(d *drive, res engine.Result) string {
 		reason = ": " + view.Line(reason)
 	default:
 		reason = " " + view.Line(reason)
-	}
-	if d.told {
-		reason = view.Style{}.Cut(reason, 100)
 	}
 	b.WriteString(a.errStyle.Paint(paintError, string(res.Status)) + reason + "\n")
 	b.WriteString("  " + a.self("show", id) + "\n")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -13,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/internal/process"
 	"github.com/hocket-dev/hocket/internal/wholefile"
 	"github.com/hocket-dev/hocket/trust"
@@ -167,8 +167,11 @@ func (v *versions) save(known map[string]string) {
 	_ = wholefile.Write(v.file, []byte(workflow.FormatJSON(known)), 0o600)
 }
 
-// tooOld is the error of a program that is older than what is known to work.
-func (m *Manifest) tooOld(version string) *agent.Error {
-	return agent.Permanentf("%s is version %s, and %s is the oldest that is known to work; update it: %s. Or set `any_version: true` and try",
-		m.Name, version, m.Oldest, m.Install)
+// untried is the warning about a program that is older than all that were tried.
+func (m *Manifest) untried(version string) error {
+	text := fmt.Sprintf("%s is version %s, and %s is the oldest that was tried", m.Name, version, m.Oldest)
+	if m.Install != "" {
+		text += "; to update it, " + m.Install
+	}
+	return errors.New(text)
 }

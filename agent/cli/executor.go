@@ -126,7 +126,8 @@ func (x *Executor) acpPath() string {
 }
 
 // Version is the version of the program that is installed; "" it tells none. The error
-// says that it is missing, does not start, or is too old. A program that a project's own
+// says that it is missing or does not start, or, beside a version, that nobody has tried
+// one that old. A program that a project's own
 // manifest names is not started for that: it may do anything, and to look starts nothing.
 func (x *Executor) Version(ctx context.Context) (string, error) {
 	if x.o.Manifest != nil {
@@ -156,7 +157,7 @@ func (x *Executor) versionOf(ctx context.Context, path string) (string, error) {
 	case err != nil:
 		return "", agent.Errorf("%s does not tell its version: %v", x.m().Name, err)
 	case version != "" && x.m().Oldest != "" && older(version, x.m().Oldest):
-		return version, x.m().tooOld(version)
+		return version, x.m().untried(version)
 	}
 	return version, nil
 }
@@ -174,7 +175,7 @@ func (x *Executor) Run(ctx context.Context, task *agent.Task, log agent.Log) (ag
 	if x.m().talks(allowed.mode) {
 		return x.converse(ctx, task, &set, allowed, log)
 	}
-	path, err := x.program(ctx, task.Dir, &set)
+	path, err := x.program(ctx, task.Dir, &set, log)
 	if err != nil {
 		return agent.Result{}, err
 	}
@@ -186,8 +187,8 @@ func (x *Executor) Run(ctx context.Context, task *agent.Task, log agent.Log) (ag
 	return x.headless(ctx, task, &set, l.command(path, arguments(x.m().args, l.values), l.env(x.m().env)), l, log)
 }
 
-// program finds the CLI and sees that it is not too old.
-func (x *Executor) program(ctx context.Context, root string, set *settings) (string, error) {
+// program finds the CLI. That it is older than what was tried is said in the log.
+func (x *Executor) program(ctx context.Context, root string, set *settings, log agent.Log) (string, error) {
 	path := lookPath(x.m().root, x.m().Programs, x.env)
 	if set.Program != "" {
 		path = lookPath(root, []string{set.Program}, x.env)
@@ -200,7 +201,11 @@ func (x *Executor) program(ctx context.Context, root string, set *settings) (str
 	case set.AnyVersion:
 		return path, nil
 	}
-	_, err := x.versionOf(ctx, path)
+	version, err := x.versionOf(ctx, path)
+	if version != "" && err != nil {
+		log([]byte("warning: " + err.Error() + "\n"))
+		err = nil
+	}
 	return path, err
 }
 
@@ -210,10 +215,13 @@ func (x *Executor) headless(ctx context.Context, task *agent.Task, set *settings
 		m: x.m(), task: task, log: agent.NewLines(log), limit: task.Agent.OutputLimit(set.MaxOutputKB, defaultOutputKB), budget: task.Agent.Budget,
 		prices: x.o.Prices, now: time.Now, model: l.model, before: before(task),
 	}
-	errs := complaints{rules: x.m().complaints}
+	errs := complaints{log: r.log, rules: x.m().complaints}
 	stdin, _ := x.m().stdin.text(l.values) // "": it is not wanted
 	err := cmd.Run(ctx, stdin, r.take, errs.add)
 	last := r.end()
+	if wrong := errs.end(); err == nil {
+		err = wrong
+	}
 	if x.m().reply.file != "" && last == nil {
 		last = r.file(l.tmp)
 	}

@@ -163,12 +163,27 @@ func TestVersions(t *testing.T) {
 		t.Errorf("asked %q", asked)
 	}
 	old := install(t, strings.Replace(described, `"1.2"`, `"1.11"`, 1), echo)
-	_, err := old.Run(t.Context(), old.task(), quiet)
-	expect(t, err, agent.Failed, true, "tool is version 1.10.3, and 1.11 is the oldest that is known to work; update it: ask its author")
-	task := old.task()
-	task.Settings["any_version"] = true
-	if _, err := old.Run(t.Context(), task, quiet); err != nil {
-		t.Error(err)
+	const warning = "tool is version 1.10.3, and 1.11 is the oldest that was tried; to update it, ask its author"
+	for _, any := range []bool{false, true} {
+		task := old.task()
+		task.Settings["any_version"] = any
+		var logged strings.Builder
+		_, err := old.Run(t.Context(), task, func(piece []byte) { logged.Write(piece) })
+		if err != nil || strings.Contains(logged.String(), "warning: "+warning+"\n") == any {
+			t.Errorf("any version %v: %v, logged %q", any, err, logged.String())
+		}
+	}
+}
+
+// What the program prints to standard error is in the log, and an error holds what to do.
+func TestStandardErrorIsLogged(t *testing.T) {
+	long := strings.Repeat("why ", 400) + "so"
+	p := install(t, described, `printf 'a warning\nand more' >&2; echo '{"type":"failed","why":"`+long+`","status":401}'; exit 1`)
+	var logged strings.Builder
+	_, err := p.Run(t.Context(), p.task(), func(piece []byte) { logged.Write(piece) })
+	expect(t, err, agent.Failed, true, "tool is not logged in, or its key was refused; log in with tool login: "+long)
+	if !strings.Contains(logged.String(), "a warning\nand more\n") {
+		t.Errorf("logged %q", logged.String())
 	}
 }
 
@@ -192,7 +207,7 @@ func TestFailures(t *testing.T) {
 		{"exit status", "echo oh no >&2; exit 3", agent.Failed, false, "tool failed: exit status 3: oh no", nil},
 		{"its own words", `echo '{"type":"failed","why":"bad thing"}'; exit 1`, agent.Failed, false, "tool failed: bad thing", nil},
 		{"a failure that is a success", `echo '{"type":"failed","why":"bad thing"}'; echo '{"type":"done"}'`, agent.Failed, false, "tool failed: bad thing", nil},
-		{"key", `echo '{"type":"failed","why":"no","status":401}'; exit 1`, agent.Failed, true, "tool is not logged in, or its key was refused: no; log in with tool login", nil},
+		{"key", `echo '{"type":"failed","why":"no","status":401}'; exit 1`, agent.Failed, true, "tool is not logged in, or its key was refused; log in with tool login: no", nil},
 		{"model", `echo '{"type":"failed","why":"no","status":404}'; exit 1`, agent.Failed, true, "tool knows no such model: no", nil},
 		{"quota by status", `echo '{"type":"failed","why":"no","status":429}'`, agent.Quota, false, "the quota of tool is used up: no", nil},
 		{"quota by words", `echo please slow down >&2; exit 1`, agent.Quota, false, "please slow down", nil},

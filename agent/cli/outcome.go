@@ -217,11 +217,11 @@ func (m *Manifest) inWords(means Meaning, words string, until time.Time) *agent.
 	case Quota:
 		return &agent.Error{Kind: agent.Quota, Message: fmt.Sprintf("the quota of %s is used up: %s", m.Name, words), Until: until}
 	case Login:
-		hint := ""
+		hint := "" // before the words, which may be long
 		if m.Login != "" {
 			hint = "; " + m.Login
 		}
-		return agent.Permanentf("%s is not logged in, or its key was refused: %s%s", m.Name, words, hint)
+		return agent.Permanentf("%s is not logged in, or its key was refused%s: %s", m.Name, hint, words)
 	case Model:
 		return agent.Permanentf("%s knows no such model: %s", m.Name, words)
 	case Limit:

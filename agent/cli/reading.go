@@ -222,7 +222,7 @@ func (r *reading) words(rule *rule, e event) error {
 	}
 	r.deeds(rule, e)
 	if note := rule.line(e); note != "" {
-		r.log.Line(agent.OneLine(r.m.Name+": "+note, maxToolLine))
+		r.log.Line(agent.OneLine(r.m.Name+": "+note, maxNote))
 	}
 	if result := rule.take["result"].in(e); result != nil {
 		r.result = workflow.FormatText(result)
@@ -236,8 +236,12 @@ func (r *reading) words(rule *rule, e event) error {
 	return nil
 }
 
-// maxToolLine is how much of a tool call the log shows.
-const maxToolLine = 200
+// maxToolLine is how much of a tool call the log shows, and maxNote of what the CLI says
+// itself: what to do often stands at the end.
+const (
+	maxToolLine = 200
+	maxNote     = 2000
+)
 
 // endMessage ends a message that came in pieces.
 func (r *reading) endMessage() {

@@ -43,7 +43,7 @@ func schema() map[string]any {
 			},
 			"dir":           agent.PathInside("Working directory, relative to the project."),
 			"program":       map[string]any{"description": "The program, where it is not on the PATH.", "type": "string", "minLength": 1},
-			"any_version":   map[string]any{"description": "Try a version that is older than those known to work.", "type": "boolean"},
+			"any_version":   map[string]any{"description": "Do not ask for its version, and do not warn about an old one.", "type": "boolean"},
 			"max_output_kb": map[string]any{"description": "Most that the answer may hold, in KiB. Default: 1024.", "type": "integer", "minimum": 1, "maximum": 1 << 20},
 		},
 	}

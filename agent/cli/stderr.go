@@ -8,9 +8,10 @@ import (
 	"github.com/hocket-dev/hocket/internal/process"
 )
 
-// complaints read standard error: its end is kept for an error, and its lines are
-// looked at as they come. Some CLIs say only there that they wait for a quota.
+// complaints read standard error: it is logged, its end is kept for an error, and its
+// lines are looked at as they come. Some CLIs say only there that they wait for a quota.
 type complaints struct {
+	log   *agent.Lines
 	said  process.Tail
 	rules []errorRule
 	line  []byte // that has not ended
@@ -30,21 +31,28 @@ const maxComplaint = 64 << 10
 // add is a [process.Sink].
 func (c *complaints) add(piece []byte) error {
 	_ = c.said.Add(piece) // takes everything
-	if len(c.rules) == 0 {
-		return nil
-	}
 	for len(piece) > 0 {
 		part, rest, ended := bytes.Cut(piece, []byte("\n"))
 		c.line = append(c.line, part[:min(len(part), maxComplaint-min(len(c.line), maxComplaint))]...)
 		if ended {
-			if err := c.look(string(c.line)); err != nil {
+			if err := c.end(); err != nil {
 				return err
 			}
-			c.line = c.line[:0]
 		}
 		piece = rest
 	}
 	return nil
+}
+
+// end ends a line.
+func (c *complaints) end() error {
+	line := strings.TrimRight(strings.ToValidUTF8(string(c.line), "\uFFFD"), "\r")
+	c.line = c.line[:0]
+	if line == "" {
+		return nil
+	}
+	c.log.Line(line)
+	return c.look(line)
 }
 
 func (c *complaints) look(line string) error {
@@ -57,7 +65,7 @@ func (c *complaints) look(line string) error {
 		if i := rule.matches.SubexpIndex("words"); i >= 0 {
 			words = match[i]
 		}
-		return &complaint{means: rule.means, words: agent.OneLine(strings.ToValidUTF8(words, "\uFFFD"), maxToolLine)}
+		return &complaint{means: rule.means, words: agent.OneLine(words, maxNote)}
 	}
 	return nil
 }

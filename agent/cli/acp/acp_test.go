@@ -318,7 +318,7 @@ func TestFailures(t *testing.T) {
 		{"error", "none", "", "say so far\nfail API Error: 500 oops", agent.Failed, false, "API Error: 500 oops"},
 		{"quota", "none", "", "fail your quota is over", agent.Quota, false, "your quota is over"},
 		{"bad key", "none", "", "fail API Error: 401 no", agent.Failed, true, "log in"},
-		{"not logged in", "login", "", "say x", agent.Failed, true, "Authentication required; log in"},
+		{"not logged in", "login", "", "say x", agent.Failed, true, "log in: Authentication required"},
 		{"quota as text", "mute", "failed_text: ^Error, usage: turn", "say Error: quota", agent.Quota, false, "Error: quota"},
 		{"words of a quota by a model", "none", "failed_text: ^Error, usage: turn", "say Error: quota", agent.Failed, false, "fake failed: Error: quota"},
 		{"words of a quota by who tells nothing", "mute", "failed_text: ^Error", "say Error: quota", agent.Failed, false, "fake failed: Error: quota"},

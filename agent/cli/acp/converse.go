@@ -31,7 +31,7 @@ func Converse(ctx context.Context, start *cli.Start, task *agent.Task, log agent
 		start.Command.Grace = exitPatience / 4
 	}
 	var err error
-	if t.program, err = start.Command.Start(context.WithoutCancel(ctx), t.words.Add); err != nil {
+	if t.program, err = start.Command.Start(context.WithoutCancel(ctx), t.complain); err != nil {
 		return agent.Result{}, start.Failure(err.Error(), 0)
 	}
 	defer t.end()
@@ -52,6 +52,12 @@ type talk struct {
 	session string
 	opened  sessionResponse
 	can     capabilities
+}
+
+// complain takes what the program prints to standard error.
+func (t *talk) complain(piece []byte) error {
+	t.client.log.Piece(piece)
+	return t.words.Add(piece)
 }
 
 func (t *talk) connect() {

@@ -53,7 +53,7 @@ func TestClaude(t *testing.T) {
 		clitest.Sample{Name: "structured", Stdout: claudeDone, Output: `{"n":42}`, Schema: map[string]any{"type": "object"}},
 		clitest.Sample{Name: "refused request with the subtype success", Exit: 1, Fails: agent.Failed, Says: "API Error: 400 bad thing",
 			Stdout: `{"type":"result","subtype":"success","is_error":true,"api_error_status":400,"result":"API Error: 400 bad thing","total_cost_usd":0,"modelUsage":{}}`},
-		clitest.Sample{Name: "key refused", Exit: 1, Fails: agent.Failed, Permanent: true, Says: "not logged in, or its key was refused: Invalid API key",
+		clitest.Sample{Name: "key refused", Exit: 1, Fails: agent.Failed, Permanent: true, Says: "not logged in, or its key was refused; start claude once and log in, or set ANTHROPIC_API_KEY: Invalid API key",
 			Stdout: `{"type":"result","subtype":"success","is_error":true,"api_error_status":401,"result":"Invalid API key · Fix external API key"}`},
 		clitest.Sample{Name: "model", Exit: 1, Fails: agent.Failed, Permanent: true, Says: "knows no such model",
 			Stdout: `{"type":"result","is_error":true,"api_error_status":404,"result":"There's an issue with the selected model (x). It may not exist."}`},
