@@ -34,6 +34,9 @@ func (p *Project) AddMemory(ctx context.Context, text string, tags []string, sou
 	if p.o.State == "" && !filepath.IsAbs(p.State()) {
 		return Memory{}, &NoHomeError{}
 	}
+	if err := p.now().files.NotePlace(); err != nil {
+		return Memory{}, err
+	}
 	store, err := memory.Open(p.State())
 	if err != nil {
 		return Memory{}, err

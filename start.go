@@ -115,11 +115,11 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 	if err != nil {
 		return nil, err
 	}
-	made, err := d.Start(ctx, spec)
-	if err != nil {
+	if err := p.now().files.NotePlace(); err != nil {
 		return nil, err
 	}
-	if err := p.now().files.NotePlace(); err != nil {
+	made, err := d.Start(ctx, spec)
+	if err != nil {
 		return nil, err
 	}
 	r := p.handle(d, made.Run)

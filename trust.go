@@ -196,7 +196,11 @@ func (p *Project) settleAgain(ctx context.Context, pin *driver.Pin, agents *agen
 	if err != nil {
 		return pinnedTrust{}, err
 	}
-	moved := pin.Dir != p.Root()
+	was := pin.Dir
+	if real, err := filepath.EvalSymlinks(was); err == nil { // an older version kept the path as it was spelled
+		was = real
+	}
+	moved := was != p.Root()
 	again := before.Trusted && (moved || !revoked.IsZero() && !before.At.After(revoked))
 	now := p.pinnedPowers(*pin.Bundle, agents)
 	if before.Trusted && !again && !now.Exceeds(before.Powers) {

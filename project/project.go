@@ -92,7 +92,7 @@ func Open(dir string, o Options) (*Project, error) {
 	p.id, p.homes = projectfile.Identity(p.Root), p.homesIn(p.Root)
 	if p.State == "" {
 		p.home = filepath.Join(o.StateHome, "hocket")
-		p.State = stateOf(p.home, p.Root, p.id)
+		p.State = stateOf(p.home, p.Root, p.id, p.spelled, abs)
 	}
 	if err := p.readConfig(o.User); err != nil {
 		return nil, err

@@ -1,8 +1,11 @@
 package project_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/hocket-dev/hocket/internal/projectfile"
@@ -82,5 +85,43 @@ func TestLinkToAProject(t *testing.T) {
 	}
 	if linked.Root != direct.Root || linked.State != direct.State {
 		t.Errorf("through a link: %s, %s; want %s, %s", linked.Root, linked.State, direct.Root, direct.State)
+	}
+}
+
+// What an older version kept under the path as it was spelled is found.
+func TestStateOfASpelledPath(t *testing.T) {
+	base, home := t.TempDir(), t.TempDir()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.MkdirAll(filepath.Join(base, "real", "a"), 0o755))
+	must(os.Symlink("real", filepath.Join(base, "link")))
+	open := func(name string) string {
+		t.Helper()
+		p, err := project.Open(filepath.Join(base, name), project.Options{StateHome: home})
+		must(err)
+		return p.State
+	}
+	sum := sha256.Sum256([]byte(filepath.Join(base, "link", "a")))
+	old := filepath.Join(home, "hocket", "a-"+hex.EncodeToString(sum[:6]))
+	if got := open("link/a"); got == old {
+		t.Fatalf("a new project has its state in %s", got)
+	}
+	must(os.MkdirAll(old, 0o755))
+	if got := open("link/a"); got != old {
+		t.Errorf("the state is in %s, want %s", got, old)
+	}
+	p, err := project.Open(filepath.Join(base, "link", "a"), project.Options{StateHome: home})
+	must(err)
+	must(p.NotePlace())
+	if got := open("real/a"); got != old {
+		t.Errorf("without the link the state is in %s, want %s", got, old)
+	}
+	must(os.WriteFile(filepath.Join(old, "projects.json"), []byte("{"), 0o600))
+	if err := p.NotePlace(); err == nil || !strings.Contains(err.Error(), "is damaged") {
+		t.Errorf("damaged: %v", err)
 	}
 }
