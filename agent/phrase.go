@@ -68,12 +68,21 @@ func (s *Schema) unknown(at, names []string) []Problem {
 	list := make([]Problem, len(names))
 	for i, name := range names {
 		detail := workflow.DidYouMean(name, known)
+		if called := otherNames[name]; slices.Contains(known, called) {
+			detail = fmt.Sprintf("it is called %q here", called)
+		}
 		if detail == "" && len(known) > 0 {
 			detail = "there are: " + strings.Join(known, ", ")
 		}
 		list[i] = Problem{Path: append(slices.Clone(at), name), Unknown: true, Summary: fmt.Sprintf("unknown setting %q", name), Detail: detail}
 	}
 	return list
+}
+
+// otherNames are what settings are called elsewhere.
+var otherNames = map[string]string{
+	"cmd": "command", "run": "command", "cwd": "dir", "workdir": "dir", "working_dir": "dir", "working_directory": "dir",
+	"environment": "env", "maxTokens": "max_tokens", "link": "url", "uri": "url",
 }
 
 func missing(at, names []string) []Problem {

@@ -22,6 +22,8 @@ var choiceAsks = rule{
 			edges := n.scope.graph.Edges
 			first := slices.IndexFunc(edges, func(e workflow.Edge) bool { return e.To == n.ID })
 			who, detail = "the person at "+edges[first].From, "its labels are the answers to choose from"
+		case p.in.agent(p.w, n, n.task()).Found != Resolved:
+			return // another rule says that there is nobody to ask
 		case c.Ask.Agent == "":
 			who = "the project's default agent"
 		}

@@ -39,6 +39,7 @@ func Fork(b *workflow.Bundle, events []Envelope, address, run string, limits wor
 			raise(&set, ev.Limits, false)
 		case *LimitRaised:
 			raise(&set, ev.Limits, true)
+		case *TaskEnded, *TimerFired, *Asked, *Answered, *Withdrawn, *CancelAsked, *Recovered:
 		}
 		if r.isOfOther(e.Event, stopped) {
 			continue

@@ -12,13 +12,30 @@ var foreign = map[string]string{
 	"title": "name", "allowCustomInput": "custom", "onTimeout": "on_timeout", "onError": "on_error", "input": "inputs",
 	"depends": "needs", "depends_on": "needs", "dependsOn": "needs", "if": "when", "condition": "when",
 	"max_iterations": "max", "maxIterations": "max", "max_concurrency": "max_parallel", "maxConcurrency": "max_parallel",
+	"prompt": "question", "message": "question", "choices": "options",
 }
+
+// advised are words of other tools for which there is more to write than another key,
+// with the key beside which they are meant.
+var advised = map[string]struct{ beside, detail string }{
+	"command":  {"config", command},
+	"cmd":      {"config", command},
+	"run":      {"config", command},
+	"script":   {"config", command},
+	"shell":    {"config", command},
+	"model":    {"config", "write `config: {model: …}`, or name an agent that has the model"},
+	"parallel": {"parallel_group", "give the steps that run side by side the same `parallel_group: NAME`; `execution: parallel` at the top is for all steps"},
+}
+
+const command = "write `agent: shell` and `config: {command: …}`"
 
 // translated is an unknown key with the one that means the same.
 func (m *Map) translated(d workflow.Diagnostic, written string) workflow.Diagnostic {
 	if ours := foreign[written]; slices.Contains(m.known, ours) {
 		d = d.Instead(written, ours)
 		d.Detail = `it is called "` + ours + `" here`
+	} else if more := advised[written]; slices.Contains(m.known, more.beside) {
+		d.Detail, d.Change = more.detail, workflow.Change{}
 	}
 	return d
 }

@@ -225,6 +225,9 @@ func (r *reader) checkAttr(e xmltext.Element, a xmltext.Attr, s *shape) {
 
 func (r *reader) unknownElement(e, c xmltext.Element, s *shape) {
 	detail := r.meant(c.Name(), s, "")
+	if s.steps && slices.Contains([]string{"if", "switch", "condition", "when"}, c.Name()) {
+		detail = `write <choice depends="ID"><route when="…" to="ID"/><else to="ID"/></choice>, with the steps beside it`
+	}
 	if detail == "" && len(s.names()) == 0 {
 		detail = "remove it; a < in text is written &lt;"
 	} else if detail == "" {
@@ -287,5 +290,9 @@ func (r *reader) meant(name string, s *shape, otherwise string) string {
 }
 
 func (r *reader) strayText(e xmltext.Element) {
-	r.report(workflow.Errorf(r.doc.Pos(e.TextSpan()), codeText, "put it into an element, or make it a comment: <!-- … -->", "text cannot stand in <%s>", e.Name()))
+	detail := "put it into an element, or make it a comment: <!-- … -->"
+	if kindOf(e.Name()) == "task" && !has(e, "task") {
+		detail = "put it into <task>…</task>"
+	}
+	r.report(workflow.Errorf(r.doc.Pos(e.TextSpan()), codeText, detail, "text cannot stand in <%s>", e.Name()))
 }

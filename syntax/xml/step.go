@@ -134,7 +134,7 @@ func (p *parts) collect() {
 	for c := p.place.First(); c.Exists(); c = c.Next() {
 		p.element(c)
 	}
-	if p.task.text == "" && p.kind == "task" && p.place.Name() != "agent" && p.place.HasText() {
+	if p.task.text == "" && p.kind == "task" && p.place.HasText() {
 		p.task = word{exists: true, text: p.place.Text(), src: p.place.Source()}
 	}
 }

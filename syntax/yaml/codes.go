@@ -21,7 +21,8 @@ const (
 	codeOutputMode   = "output-mode"
 	codeDetached     = "step-detached"
 	codeTooManyEdges = "too-many-edges"
-	codeJoin         = "yaml-word" // the reader of the YAML reports other words under it
+	codeWord         = "yaml-word" // the reader of the YAML reports other words under it
+	codeType         = "yaml-type" // and other types under this
 	codeSchema       = "schema-invalid"
 	codeSchemaWord   = "schema-word"
 	codeZeroTime     = "yaml-duration" // the reader of the YAML reports the others under it

@@ -1,6 +1,7 @@
 package yaml
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hocket-dev/hocket/internal/strictyaml"
@@ -88,17 +89,32 @@ func (r *reader) workflow(root strictyaml.Node, file string) *workflow.Workflow 
 	if n := m.Get("error"); n.Exists() {
 		r.settings.handler = &target{n.Name(), n.Pos()}
 	}
-	steps := m.List("steps")
+	steps := r.listOfSteps(m.Get("steps"))
 	m.Refuse("type", codeNotYAMLType, "write `execution:` with sequential, parallel or dag; there are no other types", "a workflow has no type")
 	m.Done()
 	r.body = r.block(steps, nil)
 	return w
 }
 
+// listOfSteps are the steps, which others write as a map.
+func (r *reader) listOfSteps(n strictyaml.Node) []strictyaml.Node {
+	if n.IsMap() {
+		for e := range n.Map().All() {
+			n.Errorf(codeType, "begin every step with a dash and its id: `- id: "+e.Name+"`", `"steps" must be a list, not a map`)
+			return nil
+		}
+	}
+	return n.List()
+}
+
 // readHead reads what a workflow says about itself in any mode.
 func readHead(m *strictyaml.Map, w *workflow.Workflow) {
 	w.Description = m.String("description")
-	w.Inputs = readParams(m.Map("inputs"))
+	if n := m.Get("inputs"); n.IsList() {
+		n.Errorf(codeType, "write every input with its type: `topic: string`", `"inputs" must be a map, not a list`)
+	} else {
+		w.Inputs = readParams(n.Map())
+	}
 	w.State, w.StatePos = readState(m.Get("state"))
 	w.Agents = readLanes(m.List("agents"))
 	w.Limits = readLimits(m.Map("limits"))
@@ -169,6 +185,10 @@ func readParam(m *strictyaml.Map, p *workflow.Param) {
 }
 
 func paramType(n strictyaml.Node) workflow.ParamType {
+	if meant := meantType(n.Written()); n.IsText() && meant != "" && !slices.Contains(paramTypes, n.Written()) {
+		n.Errorf(codeWord, meant, "%s cannot be %q", n.Label(), n.Written())
+		return workflow.AnyType
+	}
 	if word := n.Word(paramTypes...); word != "any" {
 		return workflow.ParamType(word)
 	}

@@ -245,7 +245,7 @@ func readJoin(join, rest strictyaml.Node) workflow.Join {
 	case join.Written() == "any":
 		j.Need = 1
 	case join.Written() != "all":
-		join.Errorf(codeJoin, "write all, any or the number of edges, such as 2", "\"join\" cannot be %q", join.Written())
+		join.Errorf(codeWord, "write all, any or the number of edges, such as 2", "\"join\" cannot be %q", join.Written())
 	}
 	j.Keep = rest.Word("keep", "cancel") == "keep"
 	return j

@@ -64,6 +64,7 @@ var hints = map[string]string{
 	"+": noArithmetic, "-": noArithmetic, "*": noArithmetic, "/": noArithmetic, "%": noArithmetic,
 	"(":          "there are no functions; the operators are ! " + operators,
 	"startsWith": `write matches "^text"`, "endsWith": `write matches "text$"`, "includes": "write contains",
+	"{": "write ${name} or {{name}}, not both around one name",
 }
 
 const (
