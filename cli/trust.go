@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/ask"
@@ -72,7 +73,18 @@ kept in your state directory, for the place where the project is.`,
   hocket trust --list`,
 		Args:              argsBetween(0, -1),
 		ValidArgsFunction: a.completeWorkflow,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.trust(cmd.Context(), args, &f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			given := 0
+			cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) {
+				if flag.Changed {
+					given++
+				}
+			})
+			if given > 1 {
+				return usagef("give one of them", "--list, --print, --diff, --revoke and --trust exclude each other")
+			}
+			return a.trust(cmd.Context(), args, &f)
+		},
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.list, "list", false, "list the projects that you trust")
@@ -80,7 +92,6 @@ kept in your state directory, for the place where the project is.`,
 	flags.BoolVar(&f.diff, "diff", false, "print what it can do more, and less, than you approved")
 	flags.BoolVar(&f.revoke, "revoke", false, "no longer trust the project")
 	flags.StringVar(&f.digest, "trust", "", "approve without asking, if `DIGEST` is that of what the project can do")
-	cmd.MarkFlagsMutuallyExclusive("list", "print", "diff", "revoke", "trust")
 	return cmd
 }
 
@@ -104,7 +115,7 @@ func (a *app) trust(ctx context.Context, files []string, f *trustFlags) error {
 	case f.revoke:
 		return a.revoke(p)
 	}
-	powers, err := powersOf(p, files)
+	powers, err := a.powersOf(p, files)
 	if err != nil {
 		return err
 	}
@@ -138,10 +149,10 @@ func (a *app) trust(ctx context.Context, files []string, f *trustFlags) error {
 func orNone(ps trust.Powers) trust.Powers { return append(trust.Powers{}, ps...) }
 
 // powersOf are the powers of a project, with those of workflows that are named.
-func powersOf(p *hocket.Project, files []string) (trust.Powers, error) {
+func (a *app) powersOf(p *hocket.Project, files []string) (trust.Powers, error) {
 	var list []*hocket.Workflow
 	for _, file := range files {
-		w, err := p.Load(file)
+		w, err := a.load(file)
 		if err != nil {
 			return nil, err
 		}
