@@ -21,6 +21,25 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("run %s is driven by process %d on %s since %s", e.Run, e.PID, e.Host, e.Since.Local().Format(time.DateTime))
 }
 
+// SilentError says that the process that drives a run does not react. What was sent to it
+// was taken back.
+type SilentError struct {
+	HeldError
+	Stopped bool // the process was stopped, as by Ctrl-Z
+}
+
+func (e *SilentError) Error() string {
+	if e.Stopped {
+		return e.HeldError.Error() + ", which is stopped"
+	}
+	return e.HeldError.Error() + ", which does not answer"
+}
+
+// Hint says what to do about it.
+func (e *SilentError) Hint() string {
+	return fmt.Sprintf("`kill -CONT %d` lets it go on; or end it with `kill -9 %d`, then repeat the command", e.PID, e.PID)
+}
+
 // UnknownRunError says that no run has an id, or that several begin with it.
 type UnknownRunError struct {
 	ID         string

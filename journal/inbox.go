@@ -76,6 +76,9 @@ func (s *Store) Send(ctx context.Context, run string, ev engine.Event, at time.T
 // Inbox are the messages to a run that have no verdict yet, oldest first.
 func (w *Writer) Inbox(ctx context.Context) ([]Message, error) {
 	s := w.store
+	if err := s.there(); err != nil {
+		return nil, err
+	}
 	rows, err := s.read.QueryContext(ctx, "SELECT id, event, sent FROM inbox WHERE run = ? AND verdict IS NULL ORDER BY id", w.number)
 	if err != nil {
 		return nil, explain(s.file, err)

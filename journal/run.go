@@ -167,6 +167,9 @@ func (s *Store) Run(ctx context.Context, id string) (Run, error) {
 // Find finds a run by its id or by the beginning of it, if only one run begins
 // so. The error is a *driver.UnknownRunError.
 func (s *Store) Find(ctx context.Context, id string) (Run, error) {
+	if err := s.there(); err != nil {
+		return Run{}, err
+	}
 	const most = 10 // candidates to name
 	found, err := s.runs(ctx, "WHERE id >= ?1 AND id < ?1 || char(0x10ffff) ORDER BY id <> ?1, number DESC LIMIT ?2", id, most)
 	switch {

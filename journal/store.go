@@ -33,8 +33,9 @@ type Store struct {
 	limits  logLimits
 	write   *sql.DB // one connection; nil when the journal is only read
 	read    *sql.DB
-	reason  error  // why the journal is only read
-	scratch string // a copy to remove at the end, see readonly.go
+	opened  os.FileInfo // of the file; nil when the journal is only read
+	reason  error       // why the journal is only read
+	scratch string      // a copy to remove at the end, see readonly.go
 	commits commits
 
 	statements statements
@@ -63,12 +64,27 @@ func (s *Store) connect(o Options) (err error) {
 	if s.write, s.read, err = kind.Open(s.file, database.Options{Relaxed: o.Relaxed, VFS: o.vfs}); err != nil {
 		return err
 	}
+	if s.opened, err = os.Stat(s.file); err != nil {
+		return explain(s.file, err)
+	}
 	// SQLite opens a file that it may not write for reading, and says so only
 	// when something is to be written.
 	return s.transact(func(tx *sql.Tx) error {
 		_, err := tx.Exec("DELETE FROM runs WHERE false")
 		return err
 	})
+}
+
+// there returns an error if the file is not there any more. SQLite would go on writing
+// to it all the same, and what is recorded would be gone when the process ends.
+func (s *Store) there() error {
+	if s.opened == nil {
+		return nil
+	}
+	if now, err := os.Stat(s.file); err == nil && os.SameFile(now, s.opened) {
+		return nil
+	}
+	return &database.Error{Kind: kind, File: s.file, Problem: database.Gone}
 }
 
 // Dir is the directory of the journal.

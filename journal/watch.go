@@ -45,7 +45,7 @@ func (p *Pulse) Beat(ctx context.Context) (b Beat, err error) {
 	if f, err := os.Stat(p.store.leases()); err == nil {
 		b.Leases = f.ModTime()
 	}
-	return b, nil
+	return b, p.store.there()
 }
 
 // Close closes the connection.

@@ -90,6 +90,13 @@ func (w *Writer) Close() error { return errors.Join(w.logs.close(), w.lease.Rele
 // the batch is durable. The error is a *ConflictError when somebody else has
 // written to the run.
 func (w *Writer) Append(b Batch) error {
+	if err := w.commit(b); err != nil {
+		return err
+	}
+	return w.store.there()
+}
+
+func (w *Writer) commit(b Batch) error {
 	rows, err := encode(b.Events)
 	if err != nil {
 		return err

@@ -3,12 +3,13 @@ package local
 import (
 	"context"
 	"errors"
-	"fmt"
+	"os"
 	"slices"
 	"time"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/process"
 	"github.com/hocket-dev/hocket/journal"
 )
 
@@ -164,8 +165,10 @@ func (d *Driver) send(ctx context.Context, store *journal.Store, held *driver.He
 		return false, err
 	}
 	d.pulse.changed(mail)
-	ctx, cancel := context.WithTimeoutCause(ctx, verdictWait, fmt.Errorf("%w, and it does not answer", held))
+	ctx, cancel := context.WithTimeoutCause(ctx, verdictWait, &driver.SilentError{HeldError: *held})
 	defer cancel()
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
 	for {
 		v, ok, err := store.Verdict(context.WithoutCancel(ctx), id)
 		switch {
@@ -176,7 +179,10 @@ func (d *Driver) send(ctx context.Context, store *journal.Store, held *driver.He
 		case ok:
 			return true, nil
 		}
-		_, driven := store.Driver(held.Run)
+		holder, driven := store.Driver(held.Run)
+		if host, err := os.Hostname(); err == nil && holder.Host == host && process.Stopped(holder.PID) {
+			giveUp(&driver.SilentError{HeldError: *held, Stopped: true})
+		}
 		if !driven || ctx.Err() != nil {
 			withdrawn, err := store.Withdraw(id)
 			if err != nil {

@@ -380,7 +380,9 @@ func (l *loop) settle(err error) error {
 	}
 	if l.noted != l.writer.Recorded() { // so that lists need no replay
 		l.status = ""
-		err = errors.Join(err, l.guard(l.noteStatus))
+		if unsaid := l.guard(l.noteStatus); err == nil { // else it is likely to say the same
+			err = unsaid
+		}
 	}
 	return err
 }

@@ -4,7 +4,10 @@ package local_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -89,4 +92,32 @@ func BenchmarkFollowing(b *testing.B) {
 	load(b)
 	cancel()
 	done.Wait()
+}
+
+// A process that drives a run and was stopped does not keep others waiting.
+func TestStoppedDriver(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells the state of a process")
+	}
+	s := openStore(t)
+	c := startChild(t, "hold", s.Dir())
+	for line := c.line(); !strings.HasPrefix(line, "begun"); line = c.line() {
+		if line == "" {
+			t.Fatal("the child has ended")
+		}
+	}
+	if err := c.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	_, err := cancelRun(t.Context(), s, busyRun, "ann", "")
+	var silent *driver.SilentError
+	if !errors.As(err, &silent) || !silent.Stopped || !strings.Contains(silent.Hint(), fmt.Sprint("kill -CONT ", c.cmd.Process.Pid)) {
+		t.Errorf("got %v", err)
+	}
+	if err := c.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cancelRun(t.Context(), s, busyRun, "ann", ""); err != nil {
+		t.Error(err)
+	}
 }

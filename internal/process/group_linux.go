@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"os"
-	"path/filepath"
 	"strconv"
 	"syscall"
 	"time"
@@ -18,14 +17,8 @@ func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL
 // its group until its parent has waited for it, and an orphan's new parent, the
 // first process of a container, may never do that.
 func runs(group int) bool {
-	paths, _ := filepath.Glob("/proc/[0-9]*/stat") // fails only for a bad pattern
-	for _, path := range paths {
-		stat, err := os.ReadFile(path)
-		if err != nil {
-			continue // it has ended since
-		}
-		// pid (name) state parent group …, where the name may hold anything.
-		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	for _, pid := range processes(0) {
+		fields := statOf(pid)
 		if len(fields) > 2 && string(fields[2]) == strconv.Itoa(group) && string(fields[0]) != "Z" && string(fields[0]) != "X" {
 			return true
 		}
@@ -120,13 +113,26 @@ func descendants(pid int) []*os.Process {
 	return found
 }
 
-// parentOf is the process that started one; zero: it has ended.
-func parentOf(pid int) int {
+// Stopped says whether a process was stopped by a signal, and does nothing until it is
+// told to go on.
+func Stopped(pid int) bool {
+	fields := statOf(pid)
+	return len(fields) > 0 && string(fields[0]) == "T"
+}
+
+// statOf is what the system says of a process after its name: its state, its parent, its
+// group, …; nil: it has ended.
+func statOf(pid int) [][]byte {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return 0
+		return nil
 	}
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	return bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // the name may hold anything
+}
+
+// parentOf is the process that started one; zero: it has ended.
+func parentOf(pid int) int {
+	fields := statOf(pid)
 	if len(fields) < 2 {
 		return 0
 	}

@@ -19,4 +19,6 @@ func killMarked(string, int) {}
 
 func EndLeft(string, time.Duration) error { return ErrUnseen }
 
+func Stopped(int) bool { return false }
+
 func descendants(int) []*os.Process { return nil }

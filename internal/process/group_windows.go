@@ -83,5 +83,8 @@ func killMarked(string, int) {}
 // EndLeft has nothing to do: the job ends with the process that made it.
 func EndLeft(string, time.Duration) error { return nil }
 
+// Stopped is false: no signal stops a process.
+func Stopped(int) bool { return false }
+
 // descendants are all in the job.
 func descendants(int) []*os.Process { return nil }
