@@ -362,21 +362,18 @@ func (p *parser) tips(strings int, target bool) *fault {
 	return nil
 }
 
-// call reads the name of a function and what it is called with.
+// call reads the name of a function and what it is called with. The name goes on up
+// to the parenthesis, be that on another line.
 func (p *parser) call() bool {
 	name := strings.IndexByte(p.text[p.at:], '(')
-	if name == 0 {
+	if name <= 0 {
 		return false
 	}
-	end := -1
-	if name > 0 {
-		end = strings.IndexByte(p.text[p.at+name:], ')')
-	}
+	end := strings.IndexByte(p.text[p.at+name:], ')')
 	if end < 0 {
-		p.at = len(p.text)
-	} else {
-		p.at += name + end + 1
+		return false
 	}
+	p.at += name + end + 1
 	p.step()
 	return true
 }

@@ -136,7 +136,9 @@ func (s *slip) unknown() finding {
 	switch s.place {
 	case inSubgraph, inTitle:
 		f.code, f.remedy = codeSubgraph, `a subgraph is opened by: subgraph id ["title"]`
-	case inStyle, inClick:
+	case inClick:
+		f.code, f.remedy = codeStyle, `a click is written: click id "address" "tip", or click id call name()`
+	case inStyle:
 		f.code, f.remedy = codeStyle, "a style is written: style id fill:#fff,stroke:#000"
 	case inLabel, inBars:
 		f.code, f.remedy = codeLabel, "put the label that starts with "+visible(s.s, s.open.from)+" into double quotes"
