@@ -94,14 +94,19 @@ func (s *Store) Reclaim(ctx context.Context) error {
 	return nil
 }
 
-// Bytes is how much a run takes: its events, its long strings and its files.
-func (s *Store) Bytes(ctx context.Context, r Run) (int64, error) {
-	var size int64
-	err := s.read.QueryRowContext(ctx, `SELECT coalesce((SELECT sum(octet_length(data)) FROM events WHERE run = ?1), 0) +
+// Recorded is how much the events of a run take, with their long strings.
+func (s *Store) Recorded(ctx context.Context, r Run) (size int64, err error) {
+	err = s.read.QueryRowContext(ctx, `SELECT coalesce((SELECT sum(octet_length(data)) FROM events WHERE run = ?1), 0) +
 		coalesce((SELECT sum(octet_length(data)) FROM blobs WHERE hash IN (SELECT unhex(p.value ->> 'hash')
 			FROM events e, json_each(e.blobs) p WHERE e.blobs IS NOT NULL AND e.run = ?1)), 0)`, r.number).Scan(&size)
+	return size, explain(s.file, err)
+}
+
+// Bytes is how much a run takes, with its files.
+func (s *Store) Bytes(ctx context.Context, r Run) (int64, error) {
+	size, err := s.Recorded(ctx, r)
 	if err != nil {
-		return 0, explain(s.file, err)
+		return 0, err
 	}
 	err = filepath.WalkDir(s.runFiles(r.ID), func(_ string, f fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) { // it has none, or is being deleted

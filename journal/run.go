@@ -199,8 +199,9 @@ func queryRuns(ctx context.Context, q querier, where string, args ...any) ([]Run
 	}
 	defer rows.Close()
 	var runs []Run
+	known := cells{map[string]driver.Owner{}, map[string]engine.RunUsage{}}
 	for rows.Next() {
-		r, err := scanRun(rows)
+		r, err := known.scanRun(rows)
 		if err != nil {
 			return nil, err
 		}
@@ -209,7 +210,13 @@ func queryRuns(ctx context.Context, q querier, where string, args ...any) ([]Run
 	return runs, rows.Err()
 }
 
-func scanRun(rows *sql.Rows) (r Run, err error) {
+// cells are the texts of a list that were read before: many runs have the same.
+type cells struct {
+	owners map[string]driver.Owner
+	usages map[string]engine.RunUsage
+}
+
+func (c *cells) scanRun(rows *sql.Rows) (r Run, err error) {
 	var created, changed int64
 	var due sql.NullInt64
 	var owner, usage string
@@ -223,13 +230,26 @@ func scanRun(rows *sql.Rows) (r Run, err error) {
 	if due.Valid {
 		r.Due = fromMicros(due.Int64)
 	}
-	if err := json.Unmarshal([]byte(owner), &r.Owner); err != nil {
+	if err := once(c.owners, owner, &r.Owner); err != nil {
 		return r, fmt.Errorf("owner of run %s: %w", r.ID, err)
 	}
-	if json.Unmarshal([]byte(usage), &r.Usage) != nil {
+	if once(c.usages, usage, &r.Usage) != nil {
 		r.Stale = true // a cache
 	}
 	return r, nil
+}
+
+// once decodes a JSON text, unless it was decoded before.
+func once[T any](known map[string]T, text string, to *T) error {
+	if value, ok := known[text]; ok {
+		*to = value
+		return nil
+	}
+	err := json.Unmarshal([]byte(text), to)
+	if err == nil {
+		known[text] = *to
+	}
+	return err
 }
 
 // number is the key of a run in the tables.

@@ -15,6 +15,7 @@ import (
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/journal"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -262,4 +263,39 @@ func BenchmarkRuns(b *testing.B) {
 		took += time.Since(began)
 	}
 	b.ReportMetric(float64(runs*steps*b.N)/took.Seconds(), "steps/s")
+}
+
+// BenchmarkList lists 10,000 runs with 300 MB of outputs.
+func BenchmarkList(b *testing.B) {
+	dir := b.TempDir()
+	s, err := journal.Open(dir, journal.Options{Relaxed: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	pin, now := &driver.Pin{Bundle: chainOf(1)}, time.Now().UTC()
+	for i := range 10_000 {
+		id := fmt.Sprintf("run-%d", i)
+		events := []engine.Envelope{
+			{Time: now, Clock: 1, Event: &engine.Started{Run: id, Version: engine.Version}},
+			{Time: now, Clock: 2, Event: &engine.TaskEnded{Address: "n0", Attempt: 1, Output: fmt.Sprintf("%030000d", i)}},
+		}
+		w, err := s.Create(journal.NewRun{ID: id, Pin: pin, Created: now, Events: events, Summary: &journal.Summary{Status: engine.Success}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		w.Close()
+	}
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for b.Loop() {
+		d := benchDriverIn(b, dir)
+		if runs, err := d.Runs(context.Background(), driver.Filter{}); err != nil || len(runs) != 10_000 {
+			b.Fatal(len(runs), err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/float64(b.N)/(1<<20), "MB/op")
 }

@@ -33,16 +33,34 @@ func info(ctx context.Context, s *journal.Store, r journal.Run) driver.Info {
 	return r.Info
 }
 
+// maxListed is the most that is read of a run to list it.
+const maxListed = 16 << 20
+
+// listed is a run in a list of many. One that its driver left behind with long outputs
+// is listed as it was noted last: interrupted.
+func listed(ctx context.Context, s *journal.Store, r journal.Run) driver.Info {
+	if r.Stale {
+		if size, err := s.Recorded(ctx, r); err != nil || size > maxListed {
+			r.Stale = false
+		}
+	}
+	return info(ctx, s, r)
+}
+
 // refresh replays a run to bring its line in the list of runs up to date. A run
 // that cannot be replayed keeps the line that it has.
 func refresh(ctx context.Context, s *journal.Store, r *journal.Run) {
-	run, events, err := load(ctx, s, r.ID)
+	pin, err := s.Pin(ctx, r.ID)
+	if err != nil {
+		return
+	}
+	run, err := driver.Replay(r.ID, pin.Bundle, s.Events(ctx, r.ID, 0), nil)
 	if err != nil {
 		return
 	}
 	m := summary(run)
 	r.Status, r.Due, r.Usage, r.Open = m.Status, m.Due, m.Usage, len(m.Questions)
 	if s.Writable() == nil {
-		_ = s.Refresh(*r, len(events), *m) // a cache: the next one tries again
+		_ = s.Refresh(*r, run.Seq(), *m) // a cache: the next one tries again
 	}
 }
