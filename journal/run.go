@@ -28,6 +28,7 @@ type Run struct {
 	Stale bool
 
 	number int64
+	pin    string // the hash of its definition
 	noted  int
 }
 
@@ -120,7 +121,7 @@ func (n *NewRun) insert(s *Store, tx *sql.Tx, pin string) (number int64, err err
 	return res.LastInsertId()
 }
 
-const runColumns = `SELECT number, id, workflow, digest, created, changed, status, origin, problem, owner, due, usage, noted, begun,
+const runColumns = `SELECT number, pin, id, workflow, digest, created, changed, status, origin, problem, owner, due, usage, noted, begun,
 	(SELECT count(*) FROM asked WHERE run = number),
 	CASE WHEN status IN ('running', 'waiting') THEN (SELECT coalesce(max(seq), 0) FROM events WHERE run = number) ELSE noted END
 	FROM runs `
@@ -221,7 +222,7 @@ func (c *cells) scanRun(rows *sql.Rows) (r Run, err error) {
 	var due sql.NullInt64
 	var owner, usage string
 	var last int
-	err = rows.Scan(&r.number, &r.ID, &r.Workflow, &r.Digest, &created, &changed, &r.Status, &r.Origin, &r.Problem,
+	err = rows.Scan(&r.number, &r.pin, &r.ID, &r.Workflow, &r.Digest, &created, &changed, &r.Status, &r.Origin, &r.Problem,
 		&owner, &due, &usage, &r.noted, &r.Begun, &r.Open, &last)
 	if err != nil {
 		return r, err

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hocket-dev/hocket/driver"
@@ -37,6 +38,7 @@ type Store struct {
 	reason  error       // why the journal is only read
 	scratch string      // a copy to remove at the end, see readonly.go
 	commits commits
+	lastPin atomic.Pointer[lastPin]
 
 	statements statements
 
@@ -140,7 +142,7 @@ func (s *Store) checkRecords(ctx context.Context) error {
 }
 
 func (s *Store) checkRun(ctx context.Context, r Run) error {
-	pin, err := s.Pin(ctx, r.ID)
+	pin, err := s.readPin(ctx, r.ID, r.pin)
 	if err != nil {
 		return err
 	}

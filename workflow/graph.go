@@ -18,17 +18,17 @@ type Node struct {
 	ID    string
 	Title string // for people; not part of the digest
 	Step  Step
-	Join  Join
+	Join  Join   `json:",omitzero"`
 	Group string // parallel group that collects this node's result
 	// Output applies to tasks, humans, calls, combines and Each (where it acts
 	// on the list of the items' outputs).
-	Output  Output
-	Retry   Retry         // tasks and questions of choices only
+	Output  Output        `json:",omitzero"`
+	Retry   Retry         `json:",omitzero"` // tasks and questions of choices only
 	Timeout time.Duration // of an attempt, an answer or a call; zero: the agent's own, 24h for a person
 	OnError OnError
 	Once    bool              // effect: once; an attempt that was lost is not repeated without asking
-	Labels  map[string]string // metrics; carried to the events
-	Pos     Pos
+	Labels  map[string]string `json:",omitzero"` // metrics; carried to the events
+	Pos     Pos               `json:",omitzero"`
 }
 
 // Join says how many live in-edges a node needs.
@@ -45,8 +45,8 @@ type Edge struct {
 	From, To string
 	On       On
 	Label    string // for OnLabel
-	When     Expr   // for OnWhen
-	Pos      Pos
+	When     Expr   `json:",omitzero"` // for OnWhen
+	Pos      Pos    `json:",omitzero"`
 }
 
 // Targets of edges that are not nodes.

@@ -7,7 +7,8 @@ import (
 
 // A workflow is stored as JSON when a run pins it. The only part that
 // encoding/json cannot do by itself is the step of a node: it is written with
-// its kind beside it.
+// its kind beside it. Positions and texts that most nodes do not have are left out:
+// to write and read them takes longer than to replay a run.
 
 type nodeFields Node // Node without its methods, so that no recursion happens
 

@@ -8,21 +8,21 @@ type Step interface{ step() }
 
 // Task has an agent work on a prompt. A task with label edges is a router.
 type Task struct {
-	Agent  string // "": the project's default agent
-	Prompt Template
+	Agent  string   // "": the project's default agent
+	Prompt Template `json:",omitzero"`
 	Inputs []Binding
 	// Context is what the task is given of what its live in-edges brought.
 	Context Context `json:",omitempty"`
 	// Settings are opaque to all but the agent, which checks them against its
 	// own schema. Strings in them are templates in canonical form.
-	Settings map[string]any
+	Settings map[string]any `json:",omitzero"`
 
 	// Pos is where the agent is named; zero: where the node is. SettingsPos is
 	// where each setting is named, SettingsSrc what the author wrote there; of
 	// one that is no text, only its position.
-	Pos         Pos
-	SettingsPos map[string]Pos
-	SettingsSrc map[string]Source
+	Pos         Pos               `json:",omitzero"`
+	SettingsPos map[string]Pos    `json:",omitzero"`
+	SettingsSrc map[string]Source `json:",omitzero"`
 }
 
 // Context says whether a task is given what its live in-edges brought.
@@ -38,7 +38,7 @@ const (
 // Human asks a person. Without options and without label edges it offers
 // approve and reject, and reject fails it.
 type Human struct {
-	Question Template
+	Question Template `json:",omitzero"`
 	Options  []Option
 	Custom   bool // an answer that is not an option is taken as it is
 	Required bool // no flag may skip this gate
@@ -55,13 +55,13 @@ type Option struct {
 type Call struct {
 	Workflow string
 	Inputs   []Binding
-	Pos      Pos // where the workflow is named; zero: where the node is
+	Pos      Pos `json:",omitzero"` // where the workflow is named; zero: where the node is
 }
 
 // Choice takes edges. At most one of On and Ask is set; without them, the decision
 // is what the live edge brought.
 type Choice struct {
-	On Expr // a condition, whose value is the decision
+	On Expr `json:",omitzero"` // a condition, whose value is the decision
 	// Ask is a question, its prompt. An agent answers it with a label, unless what the
 	// live edge brought names one, or comes from a person ([Graph.TaskOf]).
 	Ask *Task `json:",omitempty"`
@@ -99,7 +99,7 @@ const DefaultMaxIterations = 50
 
 // Each runs its body once per item of a list. No edge leaves the body.
 type Each struct {
-	Items    Expr
+	Items    Expr   `json:",omitzero"`
 	As       string // variable that holds the item in the body; "" none (it is `item` anyway)
 	Body     Graph
 	Parallel int // items at once; zero: as many as the run allows

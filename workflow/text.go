@@ -5,14 +5,14 @@ import "unicode/utf8"
 // Expr is a reference or a condition, in canonical form. Empty: none.
 type Expr struct {
 	Text string
-	Src  Source
+	Src  Source `json:",omitzero"`
 }
 
 // Template is text with references in it. In canonical form a reference is
 // `${expr}` and a literal `${` is `$${`; nothing else is special.
 type Template struct {
 	Text string
-	Src  Source
+	Src  Source `json:",omitzero"`
 }
 
 // Source is a piece of text as its author wrote it, with the quoting of its
@@ -20,7 +20,7 @@ type Template struct {
 // the text was made by a program and stands nowhere.
 type Source struct {
 	Text string
-	Pos  Pos // from its first to behind its last character
+	Pos  Pos `json:",omitzero"` // from its first to behind its last character
 	// Indent is the column in which every line after the first begins; zero:
 	// column 1.
 	Indent int
