@@ -104,6 +104,10 @@ func (im *importing) look() error {
 		}
 		file := filepath.Join(im.Dir, e.Name())
 		text, err := projectfile.Read(file, im.Dir)
+		var outside *projectfile.OutsideError
+		if errors.As(err, &outside) || errors.Is(err, projectfile.ErrNotFile) {
+			continue // the project itself refuses it
+		}
 		if err != nil {
 			return fmt.Errorf("importer: %w", err)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -41,7 +42,8 @@ func killMarked(key string, after int) {
 
 // EndLeft ends the processes whose key begins with a prefix, which the process that
 // started them did not do: it has died. They are asked to end, and killed after a grace
-// period; zero: 5 s. The error is a *[LeftError] if some are still there.
+// period; zero: 5 s. The error is a *[LeftError] if some are still there. The processes
+// above this one are spared: somebody may type into a shell that an attempt left behind.
 func EndLeft(prefix string, grace time.Duration) error {
 	mark := markOf(prefix)
 	if len(signalMarked(mark, 0, syscall.SIGTERM)) == 0 {
@@ -65,8 +67,9 @@ func markOf(key string) []byte { return []byte("\x00" + KeyVariable + "=" + key)
 // signalMarked sends a signal to the processes with the mark, and returns them. Zero
 // sends nothing.
 func signalMarked(mark []byte, after int, signal syscall.Signal) (found []int) {
+	above := ancestors()
 	for _, pid := range processes(after) {
-		if !hasMark(pid, mark) {
+		if !hasMark(pid, mark) || slices.Contains(above, pid) {
 			continue
 		}
 		// Take hold of the process and look again: then the one that gets the signal
@@ -111,6 +114,14 @@ func descendants(pid int) []*os.Process {
 		}
 	}
 	return found
+}
+
+// ancestors are the processes above this one.
+func ancestors() (list []int) {
+	for pid := os.Getppid(); pid > 1; pid = parentOf(pid) {
+		list = append(list, pid)
+	}
+	return list
 }
 
 // Stopped says whether a process was stopped by a signal, and does nothing until it is

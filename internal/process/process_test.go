@@ -121,7 +121,7 @@ func TestEndLeft(t *testing.T) {
 	polite := start(run+"/a@1", "polite", "trap 'touch asked; exit 0' TERM")
 	deaf := start(run+"/b@2/tool/x", "deaf", "trap '' TERM")
 	other := start(run+"0/a@1", "other", "true")
-	if err := process.EndLeft(run+"/", time.Second); err != nil {
+	if err := process.EndLeft(run+"/", 10*time.Second); err != nil {
 		t.Error(err)
 	}
 	if err := polite.Wait(); err != nil {

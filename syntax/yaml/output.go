@@ -128,9 +128,12 @@ func isWord(text string) bool {
 
 // otherTypes are what types are called elsewhere.
 var otherTypes = map[string]string{
-	"int": "integer", "long": "integer", "float": "number", "double": "number", "decimal": "number", "bool": "boolean",
-	"str": "string", "list": "array", "dict": "object", "map": "object", "none": "null", "nil": "null",
+	"int": "integer", "float": "number", "double": "number", "decimal": "number", "bool": "boolean",
+	"str": "string", "list": "array", "dict": "object", "map": "object", "nil": "null",
 }
+
+// shortestSlip is how long a word must be, so that a letter more or less makes it no other word.
+const shortestSlip = 5
 
 // meantType says what to write instead of a word, or of words such as string[] and
 // number|null, that are meant as a type; "" if nothing looks like it.
@@ -140,8 +143,8 @@ func meantType(text string) string {
 		if right, ok := otherTypes[word]; ok {
 			words[i] = right
 		} else if !isType(word) {
-			if len(words) == 1 && isWord(text) {
-				return workflow.DidYouMean(text, schemaTypes)
+			if meant := workflow.Meant(text, schemaTypes); len(words) == 1 && isWord(text) && len(text) >= shortestSlip && meant != "" {
+				return `did you mean "` + meant + `"?`
 			}
 			return ""
 		}
