@@ -56,8 +56,11 @@ func (f *frame) full() bool { return f.limits.Parallel > 0 && f.running >= f.lim
 func (r *Run) mayStart(in *inst) bool {
 	for f := in.scope().frame.limiting; f != nil && !in.counted; f = f.limitingAround() {
 		if most := f.limits.Steps; most > 0 && f.steps >= most && r.rehearsal == "" {
-			in.err = fmt.Sprintf("the limit of %d steps was reached", most)
-			r.end(f.scope, Failed, in.err+" before "+in.address)
+			why := fmt.Sprintf("the limit of %d steps was reached", most)
+			if r.version >= 2 {
+				in.err = why
+			}
+			r.end(f.scope, Failed, why+" before "+in.address)
 			return false
 		}
 	}
