@@ -145,6 +145,27 @@ func TestReadsAndWrites(t *testing.T) {
 	}
 }
 
+// The title and the colour of a lane come through every notation, and back.
+func TestLaneTitles(t *testing.T) {
+	w, found := syntax.Parse("a.puml", []byte("@startuml\n|#LightBlue|res| Research team\n|pub|\nstart\n|res|\n:Look;\n|pub|\n:Print;\nstop\n@enduml\n"))
+	if len(found) > 0 {
+		t.Fatal(found)
+	}
+	for _, titles := range [][2]string{{"Research team", ""}, {"Research | team\n2", "pub"}} {
+		w.Agents[0].Title, w.Agents[1].Title = titles[0], titles[1]
+		for _, notation := range []string{"markdown", "xml", "json", "yaml", "plantuml"} {
+			text, err := syntax.Format(w, notation)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, found := syntax.Parse("a"+map[string]string{"markdown": ".md", "xml": ".xml", "json": ".json", "yaml": ".yml", "plantuml": ".puml"}[notation], text)
+			if len(found) > 0 || len(again.Agents) != 2 || again.Agents[0].Title != titles[0] || again.Agents[1].Title != titles[1] || again.Agents[0].Color != "LightBlue" {
+				t.Errorf("%s: %v %+v\n%s", notation, found, again.Agents, text)
+			}
+		}
+	}
+}
+
 // A workflow may have no name, in every notation.
 func TestNoName(t *testing.T) {
 	w, found := syntax.Parse("a.yml", []byte("name: \"\"\nsteps:\n  - agent: x\n"))

@@ -59,6 +59,7 @@ type AgentRef struct {
 	Name  string
 	Role  string
 	Color string
+	Title string // what a drawing shows instead of the name; decoration, as is Color
 	Pos   Pos
 }
 

@@ -77,6 +77,7 @@ type lane struct {
 	Name  string `json:"name"`
 	Role  string `json:"role,omitempty"`
 	Color string `json:"color,omitempty"`
+	Title string `json:"title,omitempty"`
 }
 
 // The types of nodes, by the kind of what they do.

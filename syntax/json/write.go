@@ -70,7 +70,7 @@ func (out *writer) document(w *workflow.Workflow) *document {
 		Nodes: []node{}, Edges: []edge{}, Variables: variables(w), Agents: []lane{},
 	}
 	for _, a := range w.Agents {
-		d.Agents = append(d.Agents, lane{a.Name, a.Role, a.Color})
+		d.Agents = append(d.Agents, lane{a.Name, a.Role, a.Color, a.Title})
 	}
 	if w.Limits != (workflow.Limits{}) {
 		d.Limits = words(yaml.WriteHead(&workflow.Workflow{Limits: w.Limits})).Map().Get("limits").Value()

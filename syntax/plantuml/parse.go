@@ -191,14 +191,18 @@ func (r *reader) lanes() {
 		name := strings.TrimSpace(l.Name)
 		bare := strings.ToLower(name)
 		if other, ok := known[bare]; ok {
-			r.report(workflow.Errorf(r.src.Pos(l.Span), codeLaneTwice,
+			r.report(workflow.Errorf(r.src.Pos(l.Span), activity.CodeLaneTwice,
 				"write both as |"+strings.TrimSpace(other.Name)+"|; PlantUML compares names as they are written",
 				"lane %q is almost %q", l.Name, other.Name))
 			continue
 		}
 		known[bare] = l
 		if !r.head.lanes && name != "" {
-			r.w.Agents = append(r.w.Agents, workflow.AgentRef{Name: name, Color: l.Color, Pos: r.src.Pos(l.Span)})
+			a := workflow.AgentRef{Name: name, Color: l.Color, Pos: r.src.Pos(l.Span)}
+			if l.Titled {
+				a.Title = strings.TrimSpace(l.Label.String())
+			}
+			r.w.Agents = append(r.w.Agents, a)
 		}
 	}
 }

@@ -57,7 +57,8 @@ func (out *writer) file(body block) {
 	if len(out.lanes) > 0 {
 		out.b.WriteByte('\n')
 		for _, name := range out.lanes {
-			out.line("|", out.color(name), name, "|")
+			color, title := out.decoration(name)
+			out.line("|", color, name, "|", title)
 		}
 		out.lane = out.lanes[len(out.lanes)-1]
 	}
@@ -107,7 +108,7 @@ func (out *writer) findLanes() (native bool) {
 	native = true
 	for _, a := range out.written.Agents {
 		add(a.Name)
-		native = native && a.Role == "" && isColor(a.Color)
+		native = native && a.Role == "" && isColor(a.Color) && isTitle(a.Title)
 	}
 	out.written.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
 		if t, ok := n.Step.(*workflow.Task); ok {
@@ -121,13 +122,24 @@ func (out *writer) findLanes() (native bool) {
 // isColor says whether a lane without a colour or with this one can be drawn.
 func isColor(s string) bool { return s == "" || activity.KnownColour(s) }
 
-func (out *writer) color(name string) string {
+// isTitle says whether a lane without a title or with this one can be drawn.
+func isTitle(s string) bool { return s == "" || isSafeName(s) }
+
+// decoration is the colour and the title of a lane, as they are written around its name.
+func (out *writer) decoration(name string) (color, title string) {
 	for _, a := range out.written.Agents {
-		if a.Name == name && a.Color != "" && isColor(a.Color) {
-			return "#" + a.Color + "|"
+		if a.Name != name {
+			continue
 		}
+		if a.Color != "" && isColor(a.Color) {
+			color = "#" + a.Color + "|"
+		}
+		if a.Title != "" && isTitle(a.Title) {
+			title = " " + a.Title
+		}
+		break
 	}
-	return ""
+	return color, title
 }
 
 // takeIDs finds out which ids have to be written: all that the reader would not

@@ -19,7 +19,7 @@ func (r *reader) head(root xmltext.Element, w *workflow.Workflow) {
 		case "param":
 			params = append(params, r.param(c))
 		case "lane":
-			lanes = append(lanes, r.words().Map(r.pairs(c, "name", "role", "color"), c.Pos()))
+			lanes = append(lanes, r.words().Map(r.pairs(c, "name", "role", "color", "title"), c.Pos()))
 		case "state":
 			pairs = append(pairs, strictyaml.Pair{Key: "state", Pos: c.Pos(), Value: r.composed(c)})
 		case "limits":

@@ -103,6 +103,7 @@ func (out *writer) head() *element {
 		lane.always("name", a.Name)
 		lane.word("role", a.Role)
 		lane.word("color", a.Color)
+		lane.word("title", a.Title)
 	}
 	if w.Limits != (workflow.Limits{}) {
 		e.add(limits(w.Limits))

@@ -231,7 +231,8 @@ func readLanes(nodes []strictyaml.Node) []workflow.AgentRef {
 		lane := workflow.AgentRef{Pos: n.Pos()}
 		if n.IsMap() {
 			m := n.Map()
-			lane.Name, lane.Role, lane.Color = m.String("name"), m.String("role"), m.String("color")
+			lane.Name, lane.Role = m.String("name"), m.String("role")
+			lane.Color, lane.Title = m.String("color"), m.String("title")
 			m.Done()
 		} else {
 			lane.Name = n.Text()

@@ -206,13 +206,14 @@ func (out *writer) params(params []workflow.Param) {
 func (out *writer) lanes(lanes []workflow.AgentRef) {
 	for _, a := range lanes {
 		out.entry(func() {
-			if a.Role == "" && a.Color == "" {
+			if a == (workflow.AgentRef{Name: a.Name, Pos: a.Pos}) {
 				out.line(out.quote(a.Name, false))
 				return
 			}
 			out.always("name", a.Name)
 			out.text("role", a.Role)
 			out.text("color", a.Color)
+			out.text("title", a.Title)
 		})
 	}
 }

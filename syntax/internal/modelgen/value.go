@@ -209,7 +209,7 @@ func (g *generator) params() []workflow.Param {
 func (g *generator) lanes() []workflow.AgentRef {
 	var lanes []workflow.AgentRef
 	for range g.number(0, 2) {
-		lanes = append(lanes, workflow.AgentRef{Name: g.text(), Role: g.maybe(g.text), Color: g.maybe(g.text)})
+		lanes = append(lanes, workflow.AgentRef{Name: g.text(), Role: g.maybe(g.text), Color: g.maybe(g.text), Title: g.maybe(g.text)})
 	}
 	return lanes
 }

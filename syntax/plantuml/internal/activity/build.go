@@ -1,6 +1,8 @@
 package activity
 
 import (
+	"fmt"
+
 	"github.com/hocket-dev/hocket/syntax/internal/source"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -204,14 +206,27 @@ func (r *reader) laneMark(l *line, st *stmt) {
 	}
 	lane := &r.diagram.Lanes[at]
 	if mark.Color != "" {
+		if lane.Color != "" && lane.Color != mark.Color {
+			r.laneTwice(l, name, "colour")
+		}
 		lane.Color = mark.Color
 	}
 	if mark.Label.Written() {
-		lane.Label = mark.Label
+		if lane.Titled && lane.Label.Raw != mark.Label.Raw {
+			r.laneTwice(l, name, "title")
+		}
+		lane.Label, lane.Titled = mark.Label, true
 	}
 	r.lane = name
 	mark.Span, mark.Lane = l.whole(), name
 	r.addMark(mark)
+}
+
+// laneTwice reports a lane that is defined again in another way.
+func (r *reader) laneTwice(l *line, name, what string) {
+	first := r.lineOf(r.diagram.Lanes[r.laned[name]].Span.From)
+	r.problem(workflow.Warning, CodeLaneTwice, l.whole(), fmt.Sprintf("lane %q has another %s here than above", name, what),
+		"PlantUML draws the last one for all of the lane, which begins at line "+first+"; write |"+name+"| here, or give the other lane a name of its own")
 }
 
 func (r *reader) arrow(l *line, st *stmt) {

@@ -24,10 +24,11 @@ type Diagram struct {
 
 // Lane is a swimlane. Names are compared as they are written, blanks and all.
 type Lane struct {
-	Name  string
-	Label Text   // its title where one is written, else its name
-	Color string // without #; the last one written
-	Span  source.Span
+	Name   string
+	Label  Text   // its title where one is written, else its name
+	Titled bool   // Label is a title
+	Color  string // without #; the last one written
+	Span   source.Span
 }
 
 // Decor is a statement or a comment that is kept as it is.
