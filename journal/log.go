@@ -37,13 +37,14 @@ type Logs struct {
 	file   *os.File
 	size   int64
 	record []byte
-	before *index // what was there before this process
+	begun  map[driver.AttemptID]bool // the attempts that this process has written about
+	found  *index                    // what was there when the file was opened, or an attempt was repeated
 	closed bool
 }
 
 // Log keeps what one attempt prints and leaves. A silent attempt leaves nothing. An
-// attempt that is repeated after a crash continues its log. It is safe for
-// concurrent use.
+// attempt that is repeated, after a crash or a quota, continues its log. It is safe
+// for concurrent use.
 type Log struct {
 	logs *Logs
 	id   driver.AttemptID
@@ -110,12 +111,12 @@ func (l *Log) Keep(stream driver.Stream, text []byte) error {
 	return explain(l.logs.store.runFiles(l.id.Run), err)
 }
 
-// begin finds out how far the attempt had come before a crash.
+// begin finds out how far the attempt had come when it was made before.
 func (l *Log) begin() error {
 	if l.ends != nil {
 		return nil
 	}
-	before, err := l.logs.open()
+	before, err := l.logs.open(l.id)
 	if err != nil {
 		return err
 	}
@@ -262,11 +263,18 @@ func (l *Log) Recorded(result string) error {
 	return err
 }
 
-// open opens the shared file, and returns what was there before.
-func (ls *Logs) open() (*index, error) {
+// open opens the shared file for an attempt, and returns what was there before.
+func (ls *Logs) open(id driver.AttemptID) (*index, error) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	return ls.before, ls.ready()
+	err := ls.ready()
+	if err == nil && ls.begun[id] {
+		err = ls.found.scan()
+	}
+	if err == nil {
+		ls.begun[id] = true
+	}
+	return ls.found, err
 }
 
 // ready opens the file at the first call. It continues one that ends with a whole
@@ -282,12 +290,12 @@ func (ls *Logs) ready() error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	before := newIndex(ls.store, ls.run)
-	if err := before.scan(); err != nil {
+	found := newIndex(ls.store, ls.run)
+	if err := found.scan(); err != nil {
 		return err
 	}
-	ls.before = before
-	f, err := os.OpenFile(before.path(before.free()), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	ls.found, ls.begun = found, map[driver.AttemptID]bool{}
+	f, err := os.OpenFile(found.path(found.free()), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}

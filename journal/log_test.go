@@ -165,6 +165,27 @@ func TestLogContinuesAfterACrash(t *testing.T) {
 	}
 }
 
+// An attempt that met a quota is made again under its number, by the same process.
+func TestLogContinuesAfterAQuota(t *testing.T) {
+	s := smallLimits(t, t.TempDir())
+	w := createRun(t, s, "run-1")
+	for n := range 3 {
+		log := w.Log("work", 1)
+		log.Write([]byte(numbered(n, n+1)))
+		if err := log.Keep(driver.Transcript, []byte(numbered(n, n+1))); err != nil {
+			t.Fatal(err)
+		}
+		if err := log.Close(""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, stream := range []driver.Stream{driver.Output, driver.Transcript} {
+		if got, want := streamText(t, s, attempt("work"), stream, 0), numbered(0, 3); got != want {
+			t.Errorf("%s: %q, want %q", stream, got, want)
+		}
+	}
+}
+
 // A process that is killed may leave half a record, and a power failure anything.
 func TestLogAfterDamage(t *testing.T) {
 	for name, damage := range map[string]func(f []byte) []byte{
