@@ -83,7 +83,9 @@ func (x *Executor) prepare(ctx context.Context, task *agent.Task, set *settings,
 func (l *launch) fillIn(allowed permissions) {
 	a := l.task.Agent
 	l.model = cmp.Or(l.set.Model, a.Model)
-	if m := l.x.m(); m.Account != m.Name { // it has one provider: anthropic/claude-opus-5-5
+	// A program with one provider takes no name of it, as in anthropic/claude-opus-5-5. Settings
+	// may choose another provider, for which openai/gpt-oss-20b is the name of a model.
+	if m := l.x.m(); m.Account != m.Name && len(l.set.Args) == 0 && len(l.set.Env) == 0 {
 		l.model = strings.TrimPrefix(l.model, m.Account+"/")
 	}
 	turns := cmp.Or(l.set.MaxTurns, a.MaxTurns)
