@@ -178,9 +178,21 @@ func (s *Set) ValidateSettings(d *Definition, settings map[string]any) []Problem
 			found = append(found, p)
 		}
 	}
+	for i, p := range found {
+		if others := s.enforcers(nil); p.Detail == unenforcedDetail && len(others) > 0 {
+			found[i].Detail = "set `agent` to one that can enforce them: " + strings.Join(others, ", ")
+		}
+	}
 	found = append(found, t.Settings.CheckTemplates(settings)...)
 	if len(found) > 0 {
 		return found
+	}
+	if narrowed == d { // an exact step
+		for _, name := range []string{"mode", "maxSteps"} {
+			if written[name] != nil && settings[name] == nil {
+				found = append(found, Problem{Path: []string{name}, Note: true, Summary: fmt.Sprintf("%s does exactly what the settings say: %s has no effect", d.Agent, name)})
+			}
+		}
 	}
 	if summary, detail, _ := strings.Cut(t.incomplete(narrowed, settings), "; "); summary != "" {
 		return []Problem{{Summary: summary, Detail: detail}}

@@ -28,10 +28,14 @@ func (t Traits) ForStep(d *Definition, settings map[string]any) (*Definition, ma
 		_, own := t.Settings.Properties()[word]
 		return settings[word] != nil && !own
 	}
-	if !t.Prompted || t.Settings == nil || !slices.ContainsFunc(stepWords, given) || !t.FromPrompt(&Task{Agent: d, Settings: settings}) {
+	if t.Settings == nil || !slices.ContainsFunc(stepWords, given) {
 		return d, settings, nil
 	}
 	s := stepReader{settings: maps.Clone(settings), permissions: maps.Clone(d.Permissions), edits: !t.CallsTools}
+	exact := !t.FromPrompt(&Task{Agent: d, Settings: settings})
+	if exact {
+		s.permissions = map[string]any{"mode": "full"} // it may do what its settings say
+	}
 	if s.permissions == nil {
 		s.permissions = map[string]any{}
 	}
@@ -41,10 +45,20 @@ func (t Traits) ForStep(d *Definition, settings map[string]any) (*Definition, ma
 			s.word(word, settings[word])
 		}
 	}
+	if exact {
+		delete(s.settings, "max_turns")
+		if len(s.permissions) > 1 && len(s.problems) == 0 {
+			s.problem(firstOf(settings, "permission", "permissions", "tools"), unenforcedDetail, "%s does exactly what the settings say, and enforces no permissions", d.Agent)
+		}
+		return d, s.settings, s.problems
+	}
 	narrowed := *d
 	narrowed.Permissions = s.permissions
 	return &narrowed, s.settings, s.problems
 }
+
+// unenforcedDetail is what to do where permissions cannot be enforced.
+const unenforcedDetail = "set `agent` to one that works from a prompt"
 
 type stepReader struct {
 	settings    map[string]any

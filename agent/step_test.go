@@ -86,6 +86,23 @@ func TestForStepLeavesOwnSettings(t *testing.T) {
 	}
 }
 
+// A step that does exactly what its settings say takes no notice of a wish, and refuses a
+// restriction.
+func TestExactStep(t *testing.T) {
+	schema := agent.NewSchema(map[string]any{"type": "object", "properties": map[string]any{"command": map[string]any{}}})
+	traits := agent.Traits{Settings: schema}
+	wish := map[string]any{"command": "x", "mode": "subagent", "maxSteps": 3, "tools": map[string]any{"read": true}}
+	if _, settings, problems := traits.ForStep(&agent.Definition{Agent: "shell"}, wish); len(settings) != 1 || len(problems) > 0 {
+		t.Errorf("%v %v", settings, problems)
+	}
+	for word, restriction := range map[string]any{"permission": "deny", "tools": false} {
+		settings := map[string]any{"command": "x", word: map[string]any{"write": restriction}}
+		if _, _, problems := traits.ForStep(&agent.Definition{Agent: "shell"}, settings); len(problems) != 1 || problems[0].Path[0] != word {
+			t.Errorf("%s: %v", word, problems)
+		}
+	}
+}
+
 // A restriction that an executor cannot enforce is an error that names one that can, and
 // a wish that it cannot follow is a note.
 func TestStepProblems(t *testing.T) {

@@ -154,12 +154,12 @@ func (e *employed) maskedOptions(own []string) []string {
 
 func (e *employed) attempt(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
 	session, task := takeSession(task)
-	if !e.traits.FromPrompt(task) {
-		return e.Executor.Run(ctx, task, log)
-	}
 	task, err := e.forStep(task)
 	if err != nil {
 		return agent.Result{}, err
+	}
+	if !e.traits.FromPrompt(task) {
+		return e.Executor.Run(ctx, task, log)
 	}
 	account := ""
 	if e.traits.Account != nil {
