@@ -82,9 +82,12 @@ a: no object
 hocket run w.yml --max-steps 1 --replies FILE
 -- w.yml --
 name: w
-steps: [{id: a, agent: model, prompt: x}, {id: b, agent: model, prompt: y}]
+steps:
+  - {id: a, agent: model, prompt: x, output: {var: list, mode: json}}
+  - {id: b, agent: model, for_each: "${list}", prompt: "${item}"}
 -- FILE --
-"*": fine
+a: [1, 2]
+b: fine
 `},
 	{"a question", 2, `
 hocket run w.yml
