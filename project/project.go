@@ -21,6 +21,9 @@ type Options struct {
 	// State is where runs are kept. "": a directory of this project's own
 	// below StateHome.
 	State string
+	// Shared says that State may have the runs of other projects, so that this one
+	// does not say which of them are kept.
+	Shared bool
 	// User is the user's own config.yml, for what no project may set; "": there is none.
 	User string
 	// StateHome is the user's directory for state: XDG_STATE_HOME, or
@@ -94,7 +97,7 @@ func Open(dir string, o Options) (*Project, error) {
 		p.home = filepath.Join(o.StateHome, "hocket")
 		p.State = stateOf(p.home, p.Root, p.id, p.spelled, abs)
 	}
-	if err := p.readConfig(o.User); err != nil {
+	if err := p.readConfig(o); err != nil {
 		return nil, err
 	}
 	if o.Executors != nil {
@@ -192,7 +195,7 @@ func key(root string) string {
 
 // readConfig reads the config.yml of the first directory that has one, and that of the
 // user, which counts more.
-func (p *Project) readConfig(user string) error {
+func (p *Project) readConfig(o Options) error {
 	for _, home := range p.homes {
 		file := filepath.Join(home, "config.yml")
 		text, err := p.read(file)
@@ -209,18 +212,21 @@ func (p *Project) readConfig(user string) error {
 		p.Config, p.found = config, append(p.found, found...)
 		break
 	}
-	if user == "" {
+	if o.Shared {
+		p.Config.Retention = Retention{}
+	}
+	if o.User == "" {
 		return nil
 	}
-	text, err := os.ReadFile(user)
+	text, err := os.ReadFile(o.User)
 	if os.IsNotExist(err) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("project: %w", err)
 	}
-	p.Sources[user] = text
-	p.found = append(p.found, p.Config.readUser(user, text)...)
+	p.Sources[o.User] = text
+	p.found = append(p.found, p.Config.readUser(o.User, text)...)
 	return nil
 }
 
