@@ -549,15 +549,24 @@ func (r *Run) Delete(ctx context.Context) error {
 	return r.d.Delete(ctx, r.id)
 }
 
-// Collect removes the oldest runs that are over, so that the others keep to r, and
-// gives their space back. With dry it only returns them. A run that waits or that can
-// be resumed is never removed.
+// Collect removes the runs that were over first, so that the others keep to r. With dry
+// it only returns them. A run that waits or that can be resumed is never removed.
 func (p *Project) Collect(ctx context.Context, r Retention, dry bool) ([]Collected, error) {
 	d, err := p.runs()
 	if err != nil {
 		return nil, err
 	}
 	return d.Collect(ctx, r, dry)
+}
+
+// Compact gives the space of runs that were removed back to the system. Runs may have to
+// wait for it.
+func (p *Project) Compact(ctx context.Context) error {
+	d, err := p.runs()
+	if err != nil {
+		return err
+	}
+	return d.Compact(ctx)
 }
 
 // retain collects what the configuration says, after a run has ended.

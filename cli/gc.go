@@ -55,7 +55,7 @@ func (a *app) gcVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gc [FLAGS]",
 		Short: "remove old runs",
-		Long: `Remove the oldest runs that are over, until the others keep to all bounds that are
+		Long: `Remove the runs that were over first, until the others keep to all bounds that are
 given, and give their space back. Without a flag, the bounds are those under
 retention in config.yml. A run that waits, or that can be resumed, is never removed.`,
 		Example: `  # what would be removed
@@ -97,6 +97,11 @@ func (a *app) collect(ctx context.Context, keep hocket.Retention, dry bool) erro
 		return usagef("write --max-days, --max-runs or --max-mb, or set `retention` in config.yml", "nothing says which runs to remove")
 	}
 	removed, err := p.Collect(ctx, keep, dry)
+	if err == nil && !dry {
+		if err := p.Compact(ctx); err != nil {
+			a.note(fmt.Sprintf("not all space was given back, the next `hocket gc` tries again: %v\n", err))
+		}
+	}
 	list, total := make([]collectedRun, len(removed)), int64(0)
 	for i, c := range removed {
 		list[i] = collectedRun{c.ID, c.Created, c.Size}

@@ -60,13 +60,15 @@ type Driver interface {
 	Act(ctx context.Context, run string, ev engine.Event) (Receipt, error)
 	// Fork records a new run that repeats another one up to a step.
 	Fork(ctx context.Context, spec ForkSpec) (Created, error)
-	// Delete removes a run that is over or that nobody drives, and gives its space
-	// back.
+	// Delete removes a run that nobody drives. The error is a *[HeldError] if somebody
+	// does. That the run is over is for the caller to see to.
 	Delete(ctx context.Context, run string) error
-	// Collect removes the oldest runs that are over, so that the others keep to r,
-	// and gives their space back. It returns those runs; with dry it only returns
-	// them.
+	// Collect removes the runs that were over first, so that the others keep to r. It
+	// returns those runs; with dry it only returns them.
 	Collect(ctx context.Context, r Retention, dry bool) ([]Collected, error)
+	// Compact gives the space of what was removed back to the system. Runs may have
+	// to wait for it.
+	Compact(ctx context.Context) error
 
 	Close() error
 }
@@ -170,11 +172,11 @@ type Filter struct {
 }
 
 // Retention is how many runs are kept. A run that is not over is always kept, and
-// counts.
+// counts. The run that ended last is kept unless it is too old.
 type Retention struct {
 	Age  time.Duration // since they ended; zero: any
 	Runs int           // zero: any number
-	Size int64         // bytes that all of them take, but for the newest run; zero: any
+	Size int64         // bytes that all of them take; zero: any
 }
 
 // Collected is a run that was removed.

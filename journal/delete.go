@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,10 +12,11 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Delete removes runs with their events and files, in one transaction. The error is a
-// *driver.HeldError when a process drives one of them; the others are removed. What
-// other runs use too, such as the same definition, stays.
-func (s *Store) Delete(ctx context.Context, runs ...string) error {
+// Delete removes runs with their events and files, in one transaction, and returns
+// those that it removed. The error has a *driver.HeldError for each that a process
+// drives, and a *driver.UnknownRunError for each that is not there; the others are
+// removed. What other runs use too, such as the same definition, stays.
+func (s *Store) Delete(ctx context.Context, runs ...string) (deleted []string, err error) {
 	var errs []error
 	var numbers []int64
 	var held []*Writer
@@ -27,19 +29,26 @@ func (s *Store) Delete(ctx context.Context, runs ...string) error {
 		held, numbers = append(held, w), append(numbers, w.number)
 	}
 	if len(held) == 0 {
-		return errors.Join(errs...)
+		return nil, errors.Join(errs...)
 	}
-	err := s.transact(func(tx *sql.Tx) error { return deleteRuns(tx, workflow.FormatJSON(numbers)) })
+	err = s.transact(func(tx *sql.Tx) error { return deleteRuns(tx, workflow.FormatJSON(numbers)) })
 	errs = append(errs, err)
 	for _, w := range held {
 		if err == nil {
+			deleted = append(deleted, w.run)
 			errs = append(errs, explain(s.runFiles(w.run), os.RemoveAll(s.runFiles(w.run))))
 			s.forget(w.run)
 		}
 		errs = append(errs, w.Close())
 	}
-	return errors.Join(errs...)
+	// Others wait while pages are moved, so only some are. The runs are gone even if it fails.
+	_, _ = s.write.ExecContext(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", maxFreed))
+	return deleted, errors.Join(errs...)
 }
+
+// maxFreed is how many pages are given back to the system after runs were deleted. The
+// others are used again.
+const maxFreed = 4096
 
 // deleteRuns deletes the rows of runs, which are a JSON list of their numbers, and
 // then what no other run refers to.
@@ -72,15 +81,19 @@ func deleteRuns(tx *sql.Tx, numbers string) error {
 	return nil
 }
 
-// Reclaim gives the space of what was deleted back to the system. A journal that an
+// Compact gives the space of all that was deleted back to the system, also what a process
+// left that died while it deleted a run. Nobody can write meanwhile. A journal that an
 // older version made is rewritten once.
-func (s *Store) Reclaim(ctx context.Context) error {
-	if s.write == nil {
-		return s.reason
-	}
+func (s *Store) Compact(ctx context.Context) error {
 	var mode int
-	if err := s.write.QueryRowContext(ctx, "PRAGMA auto_vacuum").Scan(&mode); err != nil {
-		return explain(s.file, err)
+	err := s.transact(func(tx *sql.Tx) error {
+		if err := s.removeStrays(tx); err != nil {
+			return err
+		}
+		return tx.QueryRow("PRAGMA auto_vacuum").Scan(&mode)
+	})
+	if err != nil {
+		return err
 	}
 	statements := []string{"PRAGMA incremental_vacuum", "PRAGMA wal_checkpoint(TRUNCATE)"}
 	if mode == 0 {
@@ -89,6 +102,40 @@ func (s *Store) Reclaim(ctx context.Context) error {
 	for _, text := range statements {
 		if _, err := s.write.ExecContext(ctx, text); err != nil {
 			return explain(s.file, err)
+		}
+	}
+	return nil
+}
+
+// removeStrays removes the files of runs that are not in the journal. No run can be
+// created within the transaction.
+func (s *Store) removeStrays(tx *sql.Tx) error {
+	logs := filepath.Join(s.dir, "logs")
+	entries, err := os.ReadDir(logs)
+	if err != nil {
+		return nil // nothing was ever printed
+	}
+	rows, err := tx.Query("SELECT id FROM runs")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	known := map[string]bool{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return err
+		}
+		known[fileNameOf(id)] = true
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !known[e.Name()] {
+			if err := os.RemoveAll(filepath.Join(logs, e.Name())); err != nil {
+				return explain(logs, err)
+			}
 		}
 	}
 	return nil

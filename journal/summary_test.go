@@ -2,8 +2,10 @@ package journal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -160,7 +162,7 @@ func TestAttemptsAreNoted(t *testing.T) {
 
 // The space of what is deleted is given back, also in a journal that was made before
 // that was possible.
-func TestReclaim(t *testing.T) {
+func TestCompact(t *testing.T) {
 	for name, old := range map[string]bool{"new": false, "old": true} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -183,11 +185,11 @@ func TestReclaim(t *testing.T) {
 				w.Close()
 			}
 			for i := range 20 {
-				if err := s.Delete(t.Context(), fmt.Sprintf("large-%d", i)); err != nil {
+				if _, err := s.Delete(t.Context(), fmt.Sprintf("large-%d", i)); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if err := s.Reclaim(t.Context()); err != nil {
+			if err := s.Compact(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if now := size(); now > before+1<<20 {
@@ -209,14 +211,15 @@ func TestDelete(t *testing.T) {
 			t.Fatal(err)
 		}
 		if id == "a-1" {
-			if err := s.Delete(ctx, id); err == nil {
+			if deleted, err := s.Delete(ctx, id); err == nil || len(deleted) > 0 {
 				t.Error("a run that is driven was deleted")
 			}
 		}
 		w.Close()
 	}
-	if err := s.Delete(ctx, "a-1"); err != nil {
-		t.Fatal(err)
+	deleted, err := s.Delete(ctx, "gone", "a-1")
+	if !slices.Equal(deleted, []string{"a-1"}) || !errors.As(err, new(*driver.UnknownRunError)) {
+		t.Fatal(deleted, err)
 	}
 	if _, err := s.Find(ctx, "a-1"); err == nil {
 		t.Error("the run is still there")
@@ -233,5 +236,36 @@ func TestDelete(t *testing.T) {
 	}
 	if _, err := os.Stat(s.runFiles("b-1")); err != nil {
 		t.Error(err)
+	}
+}
+
+// A process that dies while it deletes a run leaves its files.
+func TestCompactRemovesFilesWithoutARun(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	if err := s.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	createRun(t, s, "Kept").Log("work", 1).Write([]byte("x"))
+	if err := os.CopyFS(s.runFiles("Gone"), os.DirFS(s.runFiles("Kept"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if gone(s.runFiles("Kept")) || !gone(s.runFiles("Gone")) {
+		t.Errorf("files of the run that is there are gone: %v, of the other one: %v", gone(s.runFiles("Kept")), gone(s.runFiles("Gone")))
+	}
+}
+
+// Deleting a run does not rewrite a whole journal, which others would have to wait for.
+func TestDeleteRewritesNothing(t *testing.T) {
+	s := openStore(t, foreign(t, firstVersion(t)))
+	createRun(t, s, "a-1").Close()
+	if _, err := s.Delete(t.Context(), "a-1"); err != nil {
+		t.Fatal(err)
+	}
+	var mode int
+	if err := s.write.QueryRow("PRAGMA auto_vacuum").Scan(&mode); err != nil || mode != 0 {
+		t.Errorf("auto_vacuum is %d, %v", mode, err)
 	}
 }

@@ -62,7 +62,7 @@ func TestChanges(t *testing.T) {
 	}
 	after("a problem", "b-1 ", true)
 	b.Close()
-	if err := s.Delete(t.Context(), "b-1"); err != nil {
+	if _, err := s.Delete(t.Context(), "b-1"); err != nil {
 		t.Fatal(err)
 	}
 	after("a deletion", "-b-1 ", true)

@@ -341,6 +341,9 @@ func collected(t *testing.T, w World) {
 			}
 		}
 	}
+	if err := d.raw.Compact(t.Context()); err != nil {
+		t.Error(err)
+	}
 	wantRuns(t, d.raw, 1)
 	if _, err := d.raw.Find(t.Context(), "waits"); err != nil {
 		t.Error(err)

@@ -12,7 +12,7 @@ import (
 // deletions is how many runs are deleted at once.
 const deletions = 200
 
-// Collect removes the oldest runs that are over.
+// Collect removes the runs that were over first.
 func (d *Driver) Collect(ctx context.Context, r driver.Retention, dry bool) ([]driver.Collected, error) {
 	s, err := d.reading()
 	if err != nil || s == nil {
@@ -31,23 +31,50 @@ func (d *Driver) Collect(ctx context.Context, r driver.Retention, dry bool) ([]d
 		for i, c := range part {
 			ids[i] = c.ID
 		}
-		err = s.Delete(ctx, ids...)
-		var held *driver.HeldError
-		if err != nil && !errors.As(err, &held) { // somebody looks at a run that is over
+		ids, err = s.Delete(ctx, ids...)
+		for _, c := range part {
+			if slices.Contains(ids, c.ID) {
+				removed = append(removed, c)
+			}
+		}
+		if err != nil && !passedOver(err) {
 			break
 		}
-		removed = append(removed, part...)
+		err = nil
 	}
 	d.pulse.changed(change)
-	return removed, errors.Join(err, s.Reclaim(ctx))
+	return removed, err
 }
 
-// surplus are the runs that r does not keep, the oldest first.
+// passedOver says whether runs were not deleted only because somebody looks at them, or
+// has deleted them first.
+func passedOver(err error) bool {
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
+		return !slices.ContainsFunc(all.Unwrap(), func(err error) bool { return !passedOver(err) })
+	}
+	return errors.As(err, new(*driver.HeldError)) || errors.As(err, new(*driver.UnknownRunError))
+}
+
+// Compact gives the space of what was removed back to the system.
+func (d *Driver) Compact(ctx context.Context) error {
+	s, err := d.reading()
+	if err != nil || s == nil {
+		return err
+	}
+	if s, err = d.writing(); err != nil {
+		return err
+	}
+	return s.Compact(ctx)
+}
+
+// surplus are the runs that r does not keep, those that ended first first.
 func (d *Driver) surplus(ctx context.Context, s *journal.Store, r driver.Retention) ([]driver.Collected, error) {
 	runs, err := s.List(ctx, driver.Filter{})
 	if err != nil {
 		return nil, err
 	}
+	slices.SortStableFunc(runs, func(a, b journal.Run) int { return b.Changed.Compare(a.Changed) })
+	last := slices.IndexFunc(runs, func(r journal.Run) bool { return r.Status.Done() })
 	sizes, total := make([]int64, len(runs)), int64(0)
 	for i := range runs {
 		if r.Size > 0 {
@@ -62,8 +89,8 @@ func (d *Driver) surplus(ctx context.Context, s *journal.Store, r driver.Retenti
 	for i, run := range slices.Backward(runs) {
 		old := r.Age > 0 && now.Sub(run.Changed) > r.Age
 		many := r.Runs > 0 && left > r.Runs
-		large := r.Size > 0 && total > r.Size && i > 0
-		if !run.Status.Done() || !old && !many && !large {
+		large := r.Size > 0 && total > r.Size
+		if !run.Status.Done() || !old && (i == last || !many && !large) {
 			continue
 		}
 		if r.Size == 0 {

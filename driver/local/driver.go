@@ -174,9 +174,7 @@ func (d *Driver) Delete(ctx context.Context, run string) error {
 	if err != nil {
 		return err
 	}
-	if err = s.Delete(ctx, run); err == nil {
-		err = s.Reclaim(ctx)
-	}
+	_, err = s.Delete(ctx, run)
 	d.pulse.changed(change)
 	return err
 }

@@ -1,0 +1,53 @@
+package local_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/driver/local"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/journal"
+)
+
+// What ended first is removed first, never what has just ended, and nothing is said to be
+// removed that somebody holds.
+func TestCollectByEnd(t *testing.T) {
+	s := openStore(t)
+	begin := time.Now().UTC()
+	for _, r := range []struct {
+		id    string
+		ended time.Duration
+	}{{"long", 4}, {"held", 1}, {"first", 2}, {"second", 3}} {
+		w, err := s.Create(journal.NewRun{ID: r.id, Pin: &driver.Pin{Bundle: chain(task("a", ""))}, Created: begin,
+			Events:  []engine.Envelope{{Time: begin, Clock: 1, Event: &engine.Started{Run: r.id, Version: engine.Version}}},
+			Summary: &journal.Summary{Status: engine.Success, At: begin.Add(r.ended * time.Second)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.id != "held" {
+			w.Close()
+			continue
+		}
+		defer w.Close()
+	}
+	for _, c := range []struct {
+		runs    int
+		removes string
+	}{{2, "first "}, {1, "second "}} {
+		err := with(s, work{}, func(d *local.Driver) error {
+			removed, err := d.Collect(t.Context(), driver.Retention{Runs: c.runs}, false)
+			ids := ""
+			for _, r := range removed {
+				ids += r.ID + " "
+			}
+			if ids != c.removes {
+				t.Errorf("with %d runs, %sare removed, want %s", c.runs, ids, c.removes)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
