@@ -51,7 +51,7 @@ func statuses(k expr.Kind) []answer {
 		return []answer{{"success"}, {"error"}, {"timeout"}, {"skipped"}, {"cancelled"}}
 	case expr.Groups:
 		return []answer{{"success"}, {"partial"}, {"error"}}
-	case expr.Unresolved, expr.Inputs, expr.Vars, expr.Previous, expr.Failure, expr.Item, expr.Index, expr.Iteration:
+	case expr.Unresolved, expr.Inputs, expr.Vars, expr.Previous, expr.Failure, expr.Item, expr.Index, expr.Iteration, expr.Repeats:
 	}
 	return nil
 }

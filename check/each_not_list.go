@@ -41,7 +41,7 @@ func neverList(items workflow.Expr) string {
 		return ""
 	}
 	switch ref.Kind {
-	case expr.Index, expr.Iteration:
+	case expr.Index, expr.Iteration, expr.Repeats:
 		return "a number"
 	case expr.Failure:
 		return "text"

@@ -21,6 +21,6 @@ var nameReserved = rule{
 
 // reserved are the words that references and conditions use themselves.
 var reserved = []string{
-	"inputs", "vars", "nodes", "groups", "previous", "output", "failure", "item", "index", "iteration",
+	"inputs", "vars", "nodes", "groups", "previous", "output", "failure", "item", "index", "iteration", "_iteration_count",
 	"true", "false", "null", "contains", "matches", "in",
 }

@@ -108,7 +108,7 @@ func (v *view) when(refs []*expr.Ref) int {
 			if in := v.node(ref.Name); in != nil {
 				last = max(last, in.seq)
 			}
-		case expr.Unresolved, expr.Inputs, expr.Groups, expr.Previous, expr.Failure, expr.Item, expr.Index, expr.Iteration:
+		case expr.Unresolved, expr.Inputs, expr.Groups, expr.Previous, expr.Failure, expr.Item, expr.Index, expr.Iteration, expr.Repeats:
 		}
 	}
 	return last

@@ -231,7 +231,7 @@ func (c *compiler) task(n *node, t *workflow.Task) {
 // it, or an item.
 func refersBack(t *expr.Template) bool {
 	return t != nil && slices.ContainsFunc(t.Refs(), func(r *expr.Ref) bool {
-		return r.Kind != expr.Inputs && r.Kind != expr.Index && r.Kind != expr.Iteration
+		return !slices.Contains([]expr.Kind{expr.Inputs, expr.Index, expr.Iteration, expr.Repeats}, r.Kind)
 	})
 }
 

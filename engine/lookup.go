@@ -45,6 +45,8 @@ func (v *view) Lookup(ref *expr.Ref) (any, bool) {
 		return v.item(ref.Kind)
 	case expr.Iteration:
 		return v.iteration(), true
+	case expr.Repeats:
+		return jsonNumber(int64(v.reg.iterationHere() - 1)), true
 	case expr.Unresolved:
 	}
 	return nil, false

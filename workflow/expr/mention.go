@@ -47,7 +47,7 @@ func mention(r *Ref) (Mention, bool) {
 		return Mention{Kind: MentionName, Name: r.Name}, r.Name != ""
 	case Unresolved:
 		return mentionWritten(r.Path)
-	case Inputs, Previous, Failure, Item, Index, Iteration:
+	case Inputs, Previous, Failure, Item, Index, Iteration, Repeats:
 	}
 	return Mention{}, false
 }

@@ -183,9 +183,9 @@ func (c *checker) reference(f *finding) {
 		if c.places[f.text.at.place].each == none {
 			f.report(BadItem, r.String(), fmt.Sprintf("%s outside of for_each", r), "only what for_each repeats has an item")
 		}
-	case Iteration:
+	case Iteration, Repeats:
 		if c.places[f.text.at.place].loop == none {
-			f.report(BadItem, r.String(), "iteration outside of a loop", "only the body of a loop has iterations")
+			f.report(BadItem, r.String(), r.String()+" outside of a loop", "only the body of a loop has iterations")
 		}
 	case Unresolved:
 		c.unresolved(f)

@@ -108,6 +108,7 @@ func TestProblemsByGraph(t *testing.T) {
 		{"later in the loop, off its path", graph([]workflow.Node{loop(graph([]workflow.Node{r, w, choice}, edge("r", "w"), edge("r", "choice"), again("choice")))}), "nodes.w.output", ""},
 		{"in the loop before", graph([]workflow.Node{loop(graph([]workflow.Node{w, choice}, edge("w", "choice"), when("choice", "r", "inputs.i"), orElse("choice", workflow.Again))), r}), "vars.x", ""},
 		{"in the loop before, behind its exit", graph([]workflow.Node{loop(graph([]workflow.Node{choice, w}, when("choice", "r", "inputs.i"), orElse("choice", "w"), again("w"))), r}), "vars.x", maybe},
+		{"_iteration_count", graph([]workflow.Node{loop(graph([]workflow.Node{r}, again("r")))}), "_iteration_count", ""},
 		{"iteration", graph([]workflow.Node{loop(graph([]workflow.Node{r}, again("r")))}), "iteration", ""},
 		{"in each", graph([]workflow.Node{each("e", "y", r)}), "item.z == vars.y && index == 0", ""},
 		{"out of each", graph([]workflow.Node{each("e", "", w), r}, edge("e", "r")), "nodes.w.output", "not_upstream"},

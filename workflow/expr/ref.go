@@ -22,6 +22,7 @@ const (
 	Item                   // item
 	Index                  // index
 	Iteration              // iteration
+	Repeats                // _iteration_count: iteration, from 0
 )
 
 // NodeFields are the fields of a node's result.
@@ -41,6 +42,7 @@ func FailureFields() []string { return []string{"node", "error", "status"} }
 var roots = [...]string{
 	Inputs: "inputs", Vars: "vars", Nodes: "nodes", Groups: "groups", Previous: "previous",
 	Failure: "failure", Item: "item", Index: "index", Iteration: "iteration",
+	Repeats: "_iteration_count",
 }
 
 // rootKind is the kind of reference that a word begins, or Unresolved.
@@ -166,7 +168,7 @@ func classify(path []Key) (r Ref, rest []Key) {
 		r.Field, rest = cutName(rest, "output")
 	case Failure:
 		r.Field, rest = cutName(rest, "")
-	case Item, Index, Iteration, Unresolved:
+	case Item, Index, Iteration, Repeats, Unresolved:
 	}
 	if len(rest) == 0 {
 		rest = nil

@@ -124,6 +124,8 @@ func (r *resolver) reserved(ref *Ref) (Ref, bool) {
 		}
 	case word == "steps" && len(rest) > 0 && rest[0].IsIndex:
 		return r.step(*ref, rest), true
+	case word == "state" && len(rest) > 0 && rest[0].Name == roots[Repeats] && r.writers.of(rest[0].Name) == nil:
+		return classified(rest), true // nothing else counts there
 	case len(rest) > 0 && !rest[0].IsIndex && alias(word) != "":
 		ref.Path[0].Name = alias(word) // the reference is this one from now on
 		return classified(ref.Path), true

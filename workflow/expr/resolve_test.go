@@ -82,6 +82,7 @@ func TestResolveWrittenForms(t *testing.T) {
 		{`{{output}}`, `${previous.output}`},
 		{`{{output.x}}`, `${previous.output.x}`},
 		{`{{failure.error}} {{item.x}} {{index}} {{iteration}}`, `${failure.error} ${item.x} ${index} ${iteration}`},
+		{`{{_iteration_count}} {{state._iteration_count}} ${vars._iteration_count}`, `${_iteration_count} ${_iteration_count} ${vars._iteration_count}`},
 		{`${inputs.x} ${vars.y} ${previous.output}`, `${inputs.x} ${vars.y} ${previous.output}`},
 		{`{{input}}`, `${inputs.input}`},
 		{`{{input}} {{target}}`, `${inputs} ${inputs.target}`},

@@ -33,7 +33,7 @@ func (g *generator) text() string {
 	return b.String()
 }
 
-var references = []string{"inputs.topic", "vars.draft", "vars.größe", "nodes.review.output", `nodes["007"].status`, "groups.scanners.outputs", "previous.output", "failure.error", "item", "index", "iteration", "vars.list[0].name", `vars.draft ?? "none"`}
+var references = []string{"inputs.topic", "vars.draft", "vars.größe", "nodes.review.output", `nodes["007"].status`, "groups.scanners.outputs", "previous.output", "failure.error", "item", "index", "iteration", "_iteration_count", "vars.list[0].name", `vars.draft ?? "none"`}
 
 // reference is a reference in canonical form.
 func (g *generator) reference() string { return canonicalExpr(pick(g, references)) }
