@@ -49,6 +49,8 @@ type (
 
 	// UnknownRunError says that no run has an id, or that several begin with it.
 	UnknownRunError = driver.UnknownRunError
+	// DamagedLogError says that some of what steps printed cannot be read.
+	DamagedLogError = driver.DamagedLogError
 	// HeldError says that another process drives a run.
 	HeldError = driver.HeldError
 	// RefusedError says why a run does not take an answer, a cancellation or a
@@ -583,7 +585,8 @@ func (r *Run) Kept(ctx context.Context, address string, attempt int) (Kept, erro
 
 // Read reads a stream of an attempt from a byte offset on. With follow it waits for
 // more until the attempt has ended. Of a long output its beginning and its end are
-// kept; the offsets of the pieces show what is missing.
+// kept; the offsets of the pieces show what is missing. A *[DamagedLogError] comes after
+// all that can be read.
 func (r *Run) Read(ctx context.Context, address string, attempt int, s Stream, offset int64, follow bool) iter.Seq2[Piece, error] {
 	return r.d.Read(ctx, driver.AttemptID{Run: r.id, Address: address, Attempt: attempt}, s, offset, follow)
 }

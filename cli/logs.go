@@ -78,6 +78,7 @@ type logPrinter struct {
 	done   map[logKey]int64
 	last   logKey // whose text was printed last
 	open   bool   // its last line has not ended
+	damage error  // of a log; the others are printed nevertheless
 }
 
 func (l *logPrinter) print(ctx context.Context, follow bool) error {
@@ -85,7 +86,7 @@ func (l *logPrinter) print(ctx context.Context, follow bool) error {
 	if err == nil && follow {
 		err = l.follow(ctx)
 	}
-	return errors.Join(err, l.app.print(l.close()))
+	return errors.Join(err, l.app.print(l.close()), l.damage)
 }
 
 // close ends the line that is open: more may have come for it until now.
@@ -214,7 +215,11 @@ const watched = 20
 // printNew prints what is new in the logs of the newest attempts.
 func (l *logPrinter) printNew(ctx context.Context, newest int) error {
 	for _, k := range l.keys[max(0, len(l.keys)-newest):] {
-		if err := l.printOne(ctx, k); err != nil {
+		err := l.printOne(ctx, k)
+		if errors.As(err, new(*hocket.DamagedLogError)) {
+			l.damage, err = err, nil
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -126,3 +126,13 @@ func (e *BrokenError) Error() string {
 	return fmt.Sprintf("run %s is broken: the engine %s event %d (%s): %v; this is a defect of hocket, and what is recorded of the run is intact",
 		e.Run, what, e.Seq, kind, e.Cause)
 }
+
+// DamagedLogError says that a file with what attempts printed is damaged.
+type DamagedLogError struct {
+	File string
+	At   int64 // the first byte that cannot be read
+}
+
+func (e *DamagedLogError) Error() string {
+	return fmt.Sprintf("log %s is damaged at byte %d: some of what steps printed cannot be read; their results can", e.File, e.At)
+}

@@ -191,3 +191,31 @@ func copyTo(t *testing.T, to, from string) {
 		t.Fatal(err)
 	}
 }
+
+// After half a record the next one is written to another file.
+func TestHalfARecordIsLeftAlone(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "run-1")
+	w.Log("before", 1).Write([]byte("x"))
+	from, to, err := os.Pipe() // a file that takes only a part
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_, _ = from.Read(make([]byte, 1))
+		from.Close()
+	}()
+	w.logs.file.Close()
+	w.logs.file = to
+	if err := w.logs.append(header{kind: inOutput, id: attempt("work")}, make([]byte, 1<<20)); err == nil {
+		t.Fatal("the pipe has taken everything")
+	}
+	log := w.Log("after", 1)
+	log.Write([]byte("y"))
+	if err := log.Close(""); err != nil {
+		t.Fatal(err)
+	}
+	if got := streamText(t, s, attempt("after"), driver.Output, 0); got != "y" {
+		t.Errorf("%q", got)
+	}
+}

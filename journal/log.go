@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,7 +34,6 @@ type Logs struct {
 
 	mu     sync.Mutex
 	file   *os.File
-	size   int64
 	record []byte
 	begun  map[driver.AttemptID]bool // the attempts that this process has written about
 	found  *index                    // what was there when the file was opened, or an attempt was repeated
@@ -249,10 +247,8 @@ func (l *Log) Recorded(result string) error {
 		rest = append(rest, p.Text...)
 	}
 	sum := sha256.Sum256([]byte(result))
-	err := l.logs.append(header{kind: inValue, at: 0, id: l.id}, binary.LittleEndian.AppendUint64(sum[:], uint64(len(result))))
-	if err == nil && len(rest) > 0 {
-		err = l.logs.append(header{kind: kindOf[driver.Output], at: l.same, id: l.id}, rest)
-	}
+	value := binary.LittleEndian.AppendUint64(sum[:], uint64(len(result)))
+	err := l.logs.append(header{kind: inValue, at: 0, id: l.id}, append(value, rest...))
 	if err != nil {
 		return err
 	}
@@ -296,15 +292,10 @@ func (ls *Logs) ready() error {
 	}
 	ls.found, ls.begun = found, map[driver.AttemptID]bool{}
 	f, err := os.OpenFile(found.path(found.free()), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
+	if err == nil {
+		ls.file = f
 	}
-	if ls.size, err = f.Seek(0, io.SeekEnd); err != nil {
-		f.Close()
-		return err
-	}
-	ls.file = f
-	return nil
+	return err
 }
 
 // append writes one record, with one call: another process sees all of it or, for a
@@ -318,9 +309,8 @@ func (ls *Logs) append(h header, text []byte) error {
 	ls.record = h.appendTo(ls.record[:0], text)
 	n, err := ls.file.Write(ls.record)
 	if err != nil && n > 0 { // a full disk: what follows must not come after half a record
-		err = errors.Join(err, ls.file.Truncate(ls.size))
-	} else {
-		ls.size += int64(n)
+		err = errors.Join(err, ls.file.Close())
+		ls.file = nil
 	}
 	if cap(ls.record) > 1<<20 {
 		ls.record = nil

@@ -215,7 +215,7 @@ func TestLogAfterDamage(t *testing.T) {
 			for address, want := range map[string]string{"before": "this was printed before", "after": "after"} {
 				got := ""
 				for p, err := range s.Stream(t.Context(), attempt(address), driver.Output, 0) {
-					var damaged *DamagedLogError
+					var damaged *driver.DamagedLogError
 					if err != nil && (name != "zeros" || !errors.As(err, &damaged) || damaged.File != file) {
 						t.Errorf("%s: %v", address, err)
 					}
@@ -245,11 +245,75 @@ func TestFlippedByteInALog(t *testing.T) {
 			t.Fatal(err)
 		}
 		delete(s.indexes, "run-1")
+		var failed error
 		for p, err := range s.Stream(t.Context(), attempt("work"), driver.Output, 0) {
-			if err == nil {
+			if failed = err; err == nil {
 				t.Errorf("with byte %d changed the log is %q", i, p.Text)
 			}
 		}
+		if !errors.As(failed, new(*driver.DamagedLogError)) {
+			t.Errorf("with byte %d changed the error is %v", i, failed)
+		}
+	}
+}
+
+// Only the text that is damaged cannot be read.
+func TestDamagedTextInALog(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	log := createRun(t, s, "run-1").Log("work", 1)
+	for _, text := range []string{"one ", "two ", "three"} {
+		log.Write([]byte(text))
+	}
+	file := filepath.Join(s.runFiles("run-1"), "streams.1")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, bytes.Replace(text, []byte("two "), []byte("2wo "), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for p, failed := range s.Stream(t.Context(), attempt("work"), driver.Output, 0) {
+		got += string(p.Text)
+		err = failed
+	}
+	if got != "one three" || !errors.As(err, new(*driver.DamagedLogError)) {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// Until the record is whole that says where a long output is, it is in its own files.
+func TestHalfARecordOfALongResult(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "run-1")
+	result := numbered(0, 10_000)
+	printed := result + "[done]"
+	log := w.Log("work", 1)
+	log.Write([]byte(printed))
+	if err := log.Close(result); err != nil {
+		t.Fatal(err)
+	}
+	dir, before := s.runFiles("run-1"), t.TempDir()
+	if err := os.CopyFS(before, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	appendEvents(t, w, engine.Envelope{Time: start, Event: &engine.TaskEnded{Address: "work", Attempt: 1, Output: result}})
+	if err := log.Recorded(result); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "streams.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(before, "streams.1"), text[:len(text)-1], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.RemoveAll(dir), os.CopyFS(dir, os.DirFS(before))); err != nil {
+		t.Fatal(err)
+	}
+	s.forget("run-1")
+	if got := streamText(t, s, attempt("work"), driver.Output, 0); got != printed {
+		t.Errorf("%d bytes are left of %d", len(got), len(printed))
 	}
 }
 

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -41,7 +42,7 @@ const (
 	inPrompt     = 'p'
 	inTranscript = 't'
 	inPart       = 'f' // the output continues in a file of its own
-	inValue      = 'v' // the output is a value in the journal: its hash and size
+	inValue      = 'v' // the output is a value in the journal, by its hash and size, and then the text
 	inOld        = 0   // no record: a file of an older version holds the stream
 )
 
@@ -70,11 +71,13 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// appendTo appends the record to b: mark, kind, two bytes that are zero, attempt,
-// offset, length of the address, length of the text, checksum of the text, checksum
-// of the header and the address.
+// appendTo appends the record to b: mark, kind, folded length of the address, attempt,
+// offset, length of the address, length of the text, checksum of the text,
+// checksum of the header and the address. The length is there twice, because nothing else
+// tells a damaged one from the half of a record.
 func (h header) appendTo(b []byte, text []byte) []byte {
-	b = append(b, recordMark, h.kind, 0, 0)
+	b = append(b, recordMark, h.kind)
+	b = binary.LittleEndian.AppendUint16(b, fold(int64(len(h.id.Address))))
 	b = binary.LittleEndian.AppendUint32(b, uint32(h.id.Attempt))
 	b = binary.LittleEndian.AppendUint64(b, uint64(h.at))
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(h.id.Address)))
@@ -83,6 +86,8 @@ func (h header) appendTo(b []byte, text []byte) []byte {
 	b = binary.LittleEndian.AppendUint32(b, headerSum(b, h.id.Address))
 	return append(append(b, h.id.Address...), text...)
 }
+
+func fold(n int64) uint16 { return uint16(n) ^ uint16(n>>16) }
 
 func headerSum(head []byte, address string) uint32 {
 	return crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, []byte(address))
@@ -95,6 +100,7 @@ type piece struct {
 	at     int64 // in the stream
 	size   int64 // of the text; unknown of a file
 	pos    int64 // of the text in the shared file
+	skip   int64 // bytes of the text in the shared file that are not of the stream
 	sum    uint32
 	hash   string // of a value
 }
@@ -204,48 +210,49 @@ func (x *index) readRecord(w *window) (next int64, ok bool, err error) {
 	check := uint32(number(28))
 	p.pos = x.scanned + headerSize + number(16)
 	next = p.pos + p.size
-	if head[0] != recordMark || key.stream == "" {
-		return 0, false, x.damaged()
+	again := binary.LittleEndian.Uint16(head[2:]) // zero: the first records did not have it
+	if head[0] != recordMark || key.stream == "" || again != 0 && again != fold(number(16)) || p.kind == inValue && p.size < valueSize {
+		x.noteDamage()
+		return 0, false, nil
 	}
 	full, err := w.at(x.scanned, int(p.pos-x.scanned))
 	if err != nil || full == nil {
 		return 0, false, err
 	}
 	if headerSum(full[:headerSize-4], string(full[headerSize:])) != check {
-		return 0, false, x.damaged()
+		x.noteDamage()
+		return 0, false, nil
 	}
 	if next > w.size {
 		return 0, false, nil
 	}
 	key.address = string(full[headerSize:])
-	if p.kind == inValue {
-		value, err := w.at(p.pos, valueSize)
-		if err != nil || value == nil {
-			return 0, false, err
-		}
-		p.hash, p.size = hex.EncodeToString(value[:sha256.Size]), int64(binary.LittleEndian.Uint64(value[sha256.Size:]))
-	}
 	if p.at == 0 {
 		delete(x.streams, key)
+	}
+	if p.kind == inValue {
+		head, err := w.at(p.pos, valueSize)
+		if err != nil {
+			return 0, false, err
+		}
+		value := piece{kind: inValue, hash: hex.EncodeToString(head[:sha256.Size]), size: int64(binary.LittleEndian.Uint64(head[sha256.Size:]))}
+		x.streams[key] = append(x.streams[key], value)
+		p.kind, p.at, p.size, p.skip = inOutput, value.size, p.size-valueSize, valueSize
 	}
 	x.streams[key] = append(x.streams[key], p)
 	return next, true, nil
 }
 
-// DamagedLogError says that a file with what attempts printed is damaged.
-type DamagedLogError struct {
-	File string
-	At   int64 // the first byte that cannot be read
+// noteDamage notes that the record at the end of what was scanned is damaged.
+func (x *index) noteDamage() {
+	x.damage = &driver.DamagedLogError{File: x.path(x.number), At: x.scanned}
 }
 
-func (e *DamagedLogError) Error() string {
-	return fmt.Sprintf("log %s is damaged at byte %d: what steps printed after it cannot be read; their results can", e.File, e.At)
-}
-
-// damaged notes that the record at the end of what was scanned is damaged.
+// damaged is the damage that was noted.
 func (x *index) damaged() error {
-	x.damage = &DamagedLogError{x.path(x.number), x.scanned}
-	return nil
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.damage
 }
 
 // window reads a file in order.
@@ -278,8 +285,8 @@ var endings = map[driver.Stream]string{driver.Output: ".log", driver.Prompt: ".p
 // pieces are those of a stream, in order.
 func (x *index) pieces(id driver.AttemptID, stream driver.Stream) []piece {
 	x.mu.Lock()
+	defer x.mu.Unlock()
 	found := slices.Clone(x.streams[streamKey{stream, id.Address, id.Attempt}])
-	x.mu.Unlock()
 	if x.old && (len(found) == 0 || found[0].at > 0) {
 		if f, err := os.Stat(x.store.beside(id, endings[stream])); err == nil {
 			found = slices.Insert(found, 0, piece{kind: inOld, size: f.Size()})
@@ -304,10 +311,12 @@ func (x *index) end(id driver.AttemptID, stream driver.Stream) int64 {
 }
 
 // read yields what a stream holds from an offset on, in order, each with the offset
-// at which it is: what was left out is missing between them.
+// at which it is: what was left out, or is damaged, is missing between them. Damage is
+// the last that it yields.
 func (x *index) read(ctx context.Context, id driver.AttemptID, stream driver.Stream, offset int64) iter.Seq2[driver.Piece, error] {
 	return func(yield func(driver.Piece, error) bool) {
 		pieces := x.pieces(id, stream)
+		var damage error
 		for i := 0; i < len(pieces); i++ {
 			p := pieces[i]
 			past := p.kind != inPart && p.at+p.size <= offset || i+1 < len(pieces) && pieces[i+1].at <= offset
@@ -323,11 +332,18 @@ func (x *index) read(ctx context.Context, id driver.AttemptID, stream driver.Str
 			}
 			offset = max(offset, p.at)
 			for text, err := range x.texts(ctx, id, stream, p, offset-p.at) {
+				if errors.As(err, new(*driver.DamagedLogError)) {
+					damage = err
+					break
+				}
 				if !yield(driver.Piece{At: offset, Text: text}, err) || err != nil {
 					return
 				}
 				offset += int64(len(text))
 			}
+		}
+		if damage = cmp.Or(damage, x.damaged()); damage != nil {
+			yield(driver.Piece{At: offset}, damage)
 		}
 	}
 }
@@ -369,14 +385,14 @@ func (x *index) text(p piece, from int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	text := make([]byte, p.size)
+	text := make([]byte, p.skip+p.size)
 	if _, err := f.ReadAt(text, p.pos); err != nil {
 		return nil, err
 	}
 	if crc32.Checksum(text, castagnoli) != p.sum {
-		return nil, &DamagedLogError{f.Name(), p.pos}
+		return nil, &driver.DamagedLogError{File: f.Name(), At: p.pos}
 	}
-	return text[from:], nil
+	return text[p.skip+from:], nil
 }
 
 // fileTexts yields a file from an offset on. One that is gone was left out.
@@ -443,9 +459,6 @@ func (s *Store) Stream(ctx context.Context, a driver.AttemptID, stream driver.St
 			if !yield(p, err) || err != nil {
 				return
 			}
-		}
-		if x.damage != nil {
-			yield(driver.Piece{}, x.damage)
 		}
 	}
 }
