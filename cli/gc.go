@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,14 +22,19 @@ func (a *app) deleteVerb() *cobra.Command {
 files. A run that is not over must be cancelled first.`,
 		Example: `  hocket runs delete review-3k7q
   hocket cancel build-0a7q && hocket runs delete build-0a7q`,
-		Args:              argsBetween(1, -1),
-		ValidArgsFunction: a.completeRun,
+		Args: argsBetween(1, -1),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return a.completeRunThat(cmd, nil, func(r hocket.Info) bool { return r.Status.Done() && !slices.Contains(args, r.ID) })
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var errs []error
 			for _, id := range args {
 				errs = append(errs, a.withRun(cmd.Context(), id, func(r *hocket.Run) error {
 					if err := r.Delete(cmd.Context()); err != nil {
 						return notDeleted(r.ID(), err)
+					}
+					if a.json {
+						return a.printJSON(map[string]string{"run_id": r.ID()})
 					}
 					a.note("deleted " + r.ID() + "\n")
 					return nil
@@ -50,7 +57,8 @@ func notDeleted(run string, err error) error {
 
 func (a *app) gcVerb() *cobra.Command {
 	var days float64
-	var runs, mb int
+	var runs int
+	var mb int64
 	var dry bool
 	cmd := &cobra.Command{
 		Use:   "gc [FLAGS]",
@@ -64,16 +72,20 @@ retention in config.yml. A run that waits, or that can be resumed, is never remo
   hocket gc --max-runs 1000 --max-mb 2000`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if days < 0 || runs < 0 || mb < 0 {
+			age, given := days*float64(24*time.Hour), cmd.Flags().Changed
+			switch { // NaN is not more than 0 either
+			case given("max-days") && !(age >= 1) || given("max-runs") && runs < 1 || given("max-mb") && mb < 1:
 				return usagef("leave out what is not bounded", "a bound must be more than 0")
+			case age >= math.MaxInt64 || mb > math.MaxInt64>>20:
+				return usagef("leave out what is not bounded", "a bound is too large")
 			}
-			keep := hocket.Retention{Age: time.Duration(days * float64(24*time.Hour)), Runs: runs, Size: int64(mb) << 20}
+			keep := hocket.Retention{Age: time.Duration(age), Runs: runs, Size: mb << 20}
 			return a.collect(cmd.Context(), keep, dry)
 		},
 	}
 	cmd.Flags().Float64Var(&days, "max-days", 0, "remove runs that ended more than `N` days ago")
 	cmd.Flags().IntVar(&runs, "max-runs", 0, "keep at most `N` runs")
-	cmd.Flags().IntVar(&mb, "max-mb", 0, "keep at most `N` MiB of runs")
+	cmd.Flags().Int64Var(&mb, "max-mb", 0, "keep at most `N` MiB of runs")
 	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "only say what would be removed")
 	return cmd
 }

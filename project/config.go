@@ -3,6 +3,7 @@ package project
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -340,9 +341,15 @@ func (c *Context) read(m *strictyaml.Map) {
 
 // readRetention reads which runs are kept, over what was said before.
 func readRetention(m *strictyaml.Map, r *Retention) {
-	r.Age = cmp.Or(time.Duration(m.Float("max_days")*float64(24*time.Hour)), r.Age)
+	mb := m.Get("max_mb")
+	size := mb.Int(1)
+	if size > math.MaxInt64>>20 {
+		mb.Errorf(codeConfig, "write a smaller number, or leave it out", "max_mb is more than any disk has")
+		size = 0
+	}
+	r.Age = cmp.Or(m.Get("max_days").Days(), r.Age)
 	r.Runs = cmp.Or(m.Int("max_runs", 1), r.Runs)
-	r.Size = cmp.Or(int64(m.Int("max_mb", 1))<<20, r.Size)
+	r.Size = cmp.Or(size<<20, r.Size)
 	m.Done()
 }
 

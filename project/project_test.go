@@ -201,6 +201,15 @@ func TestConfigIsStrict(t *testing.T) {
 	}
 }
 
+func TestRetentionIsPossible(t *testing.T) {
+	for _, wrong := range []string{"max_days: 0", "max_days: -1", "max_days: 1e9", "max_runs: 0", "max_mb: 0", "max_mb: 8796093022208"} {
+		p := open(t, write(t, map[string]string{".hocket/config.yml": "retention: {" + wrong + "}\n"}))
+		if ds := p.Diagnostics(); len(ds) != 1 || ds[0].Detail == "" || p.Config.Retention != (project.Retention{}) {
+			t.Errorf("%s: %v, %+v", wrong, ds, p.Config.Retention)
+		}
+	}
+}
+
 func TestLimitsOfWorkflowWin(t *testing.T) {
 	dir := write(t, map[string]string{
 		".hocket/config.yml": "workflows: {budgets: {max_steps: 7, max_parallel: 2}}\n",

@@ -96,6 +96,15 @@ func (n Node) Float() float64 {
 // Minutes is the value, which must be a number of minutes.
 func (n Node) Minutes() time.Duration { return n.inUnits(time.Minute) }
 
+// Days is the value, which must be a number of days that is more than 0.
+func (n Node) Days() time.Duration {
+	if zero, err := strconv.ParseFloat(n.Written(), 64); err == nil && zero == 0 {
+		n.Errorf(codeNumber, "write more than 0, or leave it out", "%s cannot be %s", n.Label(), n.y.Value)
+		return 0
+	}
+	return n.inUnits(24 * time.Hour)
+}
+
 func (n Node) inUnits(unit time.Duration) time.Duration {
 	number := n.Float()
 	if number >= float64(math.MaxInt64/unit) {
