@@ -13,6 +13,7 @@ const (
 	codeMark      = "plantuml-mark"
 	codeNote      = "plantuml-words"
 	codeLane      = "plantuml-lane"
+	codeLaneTwice = "plantuml-lane-twice"
 	codeJoin      = "plantuml-join"
 	codeRoute     = "plantuml-route"
 	codeLabel     = "plantuml-label"
@@ -33,6 +34,7 @@ var Codes = strictyaml.Distinct(yaml.Codes, flow.Codes, activity.Codes, []strict
 	{Name: codeMark, Meaning: "The mark of a note does not exist, or does not go with what the note stands at."},
 	{Name: codeNote, Meaning: "A note with words stands at nothing that could take them."},
 	{Name: codeLane, Meaning: "A step is in a lane that was set inside of a block that has ended."},
+	{Name: codeLaneTwice, Meaning: "Two lanes have names that differ in blanks or case only."},
 	{Name: codeJoin, Meaning: "Two joins follow each other, and wait in different ways."},
 	{Name: codeRoute, Meaning: "A route leads to no lane and to no step."},
 	{Name: codeLabel, Meaning: "A goto leads to a label that does not exist."},

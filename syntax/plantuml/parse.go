@@ -19,6 +19,9 @@ import (
 // run if one of the diagnostics is an error.
 func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) {
 	r := readFlow(file, text)
+	if r.diagram.Preprocessed { // nothing else is known about it
+		return nil, r.found[:1]
+	}
 	w, found := r.w, r.found.Sort()
 	resolve(w) // when all else that was read is in use no more
 	return w, found
@@ -191,12 +194,17 @@ func (r *reader) lanes() {
 		name := strings.TrimSpace(l.Name)
 		bare := strings.ToLower(name)
 		if other, ok := known[bare]; ok {
-			r.report(workflow.Errorf(r.src.Pos(l.Span), activity.CodeLaneTwice,
+			r.report(workflow.Errorf(r.src.Pos(l.Span), codeLaneTwice,
 				"write both as |"+strings.TrimSpace(other.Name)+"|; PlantUML compares names as they are written",
 				"lane %q is almost %q", l.Name, other.Name))
 			continue
 		}
 		known[bare] = l
+		if l.Again != (source.Span{}) {
+			r.report(workflow.Warningf(r.src.Pos(l.Again), codeLaneTwice,
+				"PlantUML draws the last colour and the last title for the whole lane; write |"+name+"| here, or give one of the two another name",
+				"lane %q is defined differently above", l.Name))
+		}
 		if !r.head.lanes && name != "" {
 			a := workflow.AgentRef{Name: name, Color: l.Color, Pos: r.src.Pos(l.Span)}
 			if l.Titled {

@@ -1,8 +1,6 @@
 package activity
 
 import (
-	"fmt"
-
 	"github.com/hocket-dev/hocket/syntax/internal/source"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -207,26 +205,19 @@ func (r *reader) laneMark(l *line, st *stmt) {
 	lane := &r.diagram.Lanes[at]
 	if mark.Color != "" {
 		if lane.Color != "" && lane.Color != mark.Color {
-			r.laneTwice(l, name, "colour")
+			lane.Again = l.whole()
 		}
 		lane.Color = mark.Color
 	}
 	if mark.Label.Written() {
 		if lane.Titled && lane.Label.Raw != mark.Label.Raw {
-			r.laneTwice(l, name, "title")
+			lane.Again = l.whole()
 		}
 		lane.Label, lane.Titled = mark.Label, true
 	}
 	r.lane = name
 	mark.Span, mark.Lane = l.whole(), name
 	r.addMark(mark)
-}
-
-// laneTwice reports a lane that is defined again in another way.
-func (r *reader) laneTwice(l *line, name, what string) {
-	first := r.lineOf(r.diagram.Lanes[r.laned[name]].Span.From)
-	r.problem(workflow.Warning, CodeLaneTwice, l.whole(), fmt.Sprintf("lane %q has another %s here than above", name, what),
-		"PlantUML draws the last one for all of the lane, which begins at line "+first+"; write |"+name+"| here, or give the other lane a name of its own")
 }
 
 func (r *reader) arrow(l *line, st *stmt) {

@@ -17,7 +17,6 @@ const (
 	codeKeyword      = "plantuml-keyword"
 	codeCondition    = "plantuml-condition"
 	CodeLateLane     = "plantuml-late-lane"
-	CodeLaneTwice    = "plantuml-lane-twice"
 	codeNote         = "plantuml-note-form"
 	codeKill         = "plantuml-kill"
 	codeColour       = "plantuml-colour"
@@ -39,7 +38,6 @@ var Codes = []strictyaml.Code{
 	{Name: codeComment, Meaning: "A comment does not stand on a line of its own, or is not marked by `'`."},
 	{Name: codeKeyword, Meaning: "PlantUML has another word for this."},
 	{Name: codeCondition, Meaning: "The parentheses of a condition or of a label are missing, or hold something else than they seem to."},
-	{Name: CodeLaneTwice, Meaning: "Two lanes differ in blanks or case only, or one is given two colours or titles."},
 	{Name: CodeLateLane, Meaning: "The first swimlane stands behind the first step."},
 	{Name: codeNote, Meaning: "A note is opened or closed in a way that PlantUML does not know, or loses a line."},
 	{Name: codeKill, Meaning: "`kill` or `detach` stands where there is nothing before it that could end."},

@@ -325,15 +325,23 @@ func isDirective(word string) bool {
 		"endprocedure", "enddefinelong", "end", "return", "exit":
 		return true
 	}
-	return isHarmless(word)
+	return isHarmless(word) || includes(word)
 }
 
 // isHarmless says whether a directive leaves what the lines around it say as it
 // is.
 func isHarmless(word string) bool {
 	switch word {
-	case "theme", "pragma", "include", "includeurl", "include_many", "include_once", "includedef",
-		"includesub", "import", "option", "log", "assume", "assert", "dump_memory", "startsub", "endsub":
+	case "theme", "pragma", "option", "log", "assume", "assert", "dump_memory", "startsub", "endsub":
+		return true
+	}
+	return false
+}
+
+// includes says whether a directive reads another file.
+func includes(word string) bool {
+	switch word {
+	case "include", "includeurl", "include_many", "include_once", "includedef", "includesub", "import":
 		return true
 	}
 	return false

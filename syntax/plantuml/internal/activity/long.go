@@ -89,7 +89,7 @@ func (r *reader) hiddenLines(end int) {
 			return
 		case m.kind == directive:
 			r.diagram.Preprocessed = true
-			r.problem(workflow.Error, CodePreprocessor, m.whole(), "PlantUML takes this line of a text for a directive",
+			r.problem(workflow.Error, CodePreprocessor, m.whole(), "not judged: PlantUML takes this line of a text for a directive",
 				"begin the line with something else than !")
 		}
 	}

@@ -154,6 +154,12 @@ func (r *reader) directive(l *line) {
 	if isHarmless(name) {
 		return
 	}
+	at := l.span(0, max(wordEnd(l.text, leading(l.text[1:])+1), 1))
+	if includes(name) {
+		r.problem(workflow.Warning, CodePreprocessor, at, "not judged: what a line includes is not read: "+trimDetail(l.text),
+			"write here what the diagram needs of it, and remove the line; it may stay if it only says how the diagram looks")
+		return
+	}
 	r.diagram.Preprocessed = true
 	switch name {
 	case "procedure", "function", "unquoted", "final":
@@ -169,9 +175,8 @@ func (r *reader) directive(l *line) {
 	case "end", "endif", "endwhile", "endfor", "endfunction", "endprocedure", "enddefinelong", "else", "elseif", "return":
 		return
 	}
-	end := wordEnd(l.text, leading(l.text[1:])+1)
-	r.problem(workflow.Error, CodePreprocessor, l.span(0, max(end, 1)), "a workflow has no preprocessor: "+trimDetail(l.text),
-		"write what the line stands for, and remove it; !theme, !pragma and !include may stay")
+	r.problem(workflow.Error, CodePreprocessor, at, "not judged: Hocket has no preprocessor: "+trimDetail(l.text),
+		"write what the lines that begin with ! stand for, and remove them; !theme and !pragma may stay")
 }
 
 // trimDetail is a text that is short enough for a message.

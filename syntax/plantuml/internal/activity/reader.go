@@ -1,6 +1,7 @@
 package activity
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/syntax/internal/source"
@@ -109,10 +110,25 @@ func newReader(src *source.Text, text string, b block) *reader {
 }
 
 func (r *reader) done() (*Diagram, workflow.Diagnostics) {
+	r.unjudged()
 	if !r.found.Errors() {
 		r.found = append(r.found, r.later...)
 	}
 	return r.diagram, r.found.Sort()
+}
+
+// unjudged keeps of all that was found that there is a preprocessor, if that may be
+// the reason for the rest.
+func (r *reader) unjudged() {
+	at := slices.IndexFunc(r.found, func(d workflow.Diagnostic) bool {
+		return d.Code == CodePreprocessor && (d.Severity == workflow.Error || !r.diagram.Preprocessed)
+	})
+	if at < 0 || r.foreign || !r.found.Errors() {
+		return
+	}
+	r.diagram.Preprocessed = true
+	r.found = r.found[at : at+1]
+	r.found[0].Severity = workflow.Error
 }
 
 func (r *reader) read() {

@@ -29,6 +29,7 @@ type Lane struct {
 	Titled bool   // Label is a title
 	Color  string // without #; the last one written
 	Span   source.Span
+	Again  source.Span // where it was last given another title or colour; empty: nowhere
 }
 
 // Decor is a statement or a comment that is kept as it is.
