@@ -290,7 +290,10 @@ func (ls *Logs) ready() error {
 	if err := found.scan(); err != nil {
 		return err
 	}
-	ls.found, ls.begun = found, map[driver.AttemptID]bool{}
+	ls.found = found
+	if ls.begun == nil {
+		ls.begun = map[driver.AttemptID]bool{}
+	}
 	f, err := os.OpenFile(found.path(found.free()), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err == nil {
 		ls.file = f

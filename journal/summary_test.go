@@ -256,16 +256,3 @@ func TestCompactRemovesFilesWithoutARun(t *testing.T) {
 		t.Errorf("files of the run that is there are gone: %v, of the other one: %v", gone(s.runFiles("Kept")), gone(s.runFiles("Gone")))
 	}
 }
-
-// Deleting a run does not rewrite a whole journal, which others would have to wait for.
-func TestDeleteRewritesNothing(t *testing.T) {
-	s := openStore(t, foreign(t, firstVersion(t)))
-	createRun(t, s, "a-1").Close()
-	if _, err := s.Delete(t.Context(), "a-1"); err != nil {
-		t.Fatal(err)
-	}
-	var mode int
-	if err := s.write.QueryRow("PRAGMA auto_vacuum").Scan(&mode); err != nil || mode != 0 {
-		t.Errorf("auto_vacuum is %d, %v", mode, err)
-	}
-}

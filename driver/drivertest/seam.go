@@ -295,7 +295,7 @@ func deleted(t *testing.T, w World) {
 	}
 }
 
-// collected: the oldest runs that are over are removed, and no others.
+// collected: the runs that were over first are removed, and no others.
 func collected(t *testing.T, w World) {
 	d := open(t, w, echo)
 	run := func(id string, nodes ...workflow.Node) {

@@ -1,6 +1,8 @@
 package local_test
 
 import (
+	"database/sql"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -48,6 +50,37 @@ func TestCollectByEnd(t *testing.T) {
 		})
 		if err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// Deleting a run does not rewrite the whole journal that an older version made: others
+// would have to wait for that.
+func TestOnlyCompactRewritesAJournal(t *testing.T) {
+	s := openStore(t)
+	spec := driver.Spec{Run: "demo-1", Pin: &driver.Pin{Bundle: chain(task("a", ""))}}
+	if err := with(s, work{}, func(d *local.Driver) error { _, err := d.Start(t.Context(), spec); return err }); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(s.Dir(), "journal.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxIdleConns(0) // a connection that is open does not see the mode change
+	if _, err := db.Exec("PRAGMA auto_vacuum = NONE; VACUUM"); err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range []func(d *local.Driver) error{
+		func(d *local.Driver) error { return d.Delete(t.Context(), "demo-1") },
+		func(d *local.Driver) error { return d.Compact(t.Context()) },
+	} {
+		if err := with(s, work{}, change); err != nil {
+			t.Fatal(err)
+		}
+		var mode int
+		if err := db.QueryRow("PRAGMA auto_vacuum").Scan(&mode); err != nil || mode != 2*want {
+			t.Errorf("auto_vacuum is %d, %v, want %d", mode, err, 2*want)
 		}
 	}
 }
