@@ -24,7 +24,7 @@ func title(n *workflow.Node) string {
 	if c, ok := n.Step.(*workflow.Choice); ok && n.Title == "" && madeUp.MatchString(n.ID) {
 		return shorten(choiceText(c), widestTitle)
 	}
-	return shorten(cmp.Or(n.Title, n.ID), widestTitle)
+	return shorten(cmp.Or(n.Heading(), n.ID), widestTitle)
 }
 
 // madeUp is the id of a choice that its author did not name.
@@ -41,15 +41,11 @@ func noteText(n *workflow.Node) string {
 	case *workflow.Task:
 		return unless(s.Agent, n.ID)
 	case *workflow.Human:
-		question, _, _ := strings.Cut(written(s.Question.Text, s.Question.Src), "\n")
-		return question
+		return unless(questionText(s), title(n))
 	case *workflow.Call:
 		return "runs " + s.Workflow
 	case *workflow.Choice:
-		if text := choiceText(s); text != title(n) {
-			return text
-		}
-		return ""
+		return unless(choiceText(s), title(n))
 	case *workflow.Combine:
 		return string(s.Strategy)
 	case *workflow.Loop:
@@ -58,6 +54,11 @@ func noteText(n *workflow.Node) string {
 		return eachText(s)
 	}
 	return ""
+}
+
+func questionText(h *workflow.Human) string {
+	question, _, _ := strings.Cut(written(h.Question.Text, h.Question.Src), "\n")
+	return question
 }
 
 // choiceText is what a choice decides by: its condition or its question.

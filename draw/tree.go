@@ -117,7 +117,7 @@ func (w *grower) onward(name string, ways []exit, stop *until) (side *branch, ne
 	side = &branch{name: name}
 	group := w.group(ways[0].to)
 	for _, x := range ways {
-		side.kids = append(side.kids, w.lane(x.to, &until{at: meet, outer: stop}))
+		side.kids = append(side.kids, w.lane(x, &until{at: meet, outer: stop}))
 		if group != w.group(x.to) {
 			group = ""
 		}
@@ -136,11 +136,11 @@ func (w *grower) group(n int) string {
 }
 
 // lane is one of several that run side by side.
-func (w *grower) lane(at int, stop *until) *branch {
-	if stop.has(at) || w.shown[at] {
-		return &branch{name: "→ " + w.name(at)}
+func (w *grower) lane(x exit, stop *until) *branch {
+	if stop.has(x.to) || w.shown[x.to] {
+		return &branch{name: "→ " + w.target(x)}
 	}
-	parts := w.sequence(at, stop)
+	parts := w.sequence(x.to, stop)
 	if len(parts) == 1 {
 		return parts[0]
 	}
@@ -178,7 +178,11 @@ func (w *grower) node(at int, stop *until) (b *branch, name string, ways []exit)
 	main := slices.Concat(plain, decided)
 	if _, loop := n.Step.(*workflow.Loop); loop { // what decides stands in the body
 		w.failures(b, failing, main, stop, true)
-		return b, "either", w.inside(main)
+		ways := w.inside(main)
+		if together(ways) {
+			return b, "parallel", ways
+		}
+		return b, "either", ways
 	}
 	w.failures(b, failing, main, stop, false)
 	if len(decided) == 0 {
@@ -226,13 +230,18 @@ func (w *grower) decision(text string, same []exit, stop *until) *branch {
 		return &branch{name: text, kids: w.along("parallel", same, stop)}
 	}
 	to := same[0].to
-	if to == w.flow.end() {
-		return &branch{name: text + " → " + clean(strings.TrimPrefix(same[0].edge.To, "@"))}
-	}
-	if stop.has(to) || w.shown[to] {
-		return &branch{name: text + " → " + w.name(to)}
+	if to == w.flow.end() || stop.has(to) || w.shown[to] {
+		return &branch{name: text + " → " + w.target(same[0])}
 	}
 	return &branch{name: text, kids: w.sequence(to, stop)}
+}
+
+// target is where a way leads, which may be out of the graph.
+func (w *grower) target(x exit) string {
+	if x.to == w.flow.end() && x.edge != nil {
+		return clean(strings.TrimPrefix(x.edge.To, "@"))
+	}
+	return w.name(x.to)
 }
 
 func (w *grower) name(n int) string {
@@ -272,6 +281,14 @@ func (w *grower) inside(exits []exit) []exit {
 	return kept
 }
 
+// together says whether a step in a loop takes all of these ways out of it at once.
+func together(ways []exit) bool {
+	return !slices.ContainsFunc(ways, func(x exit) bool {
+		first := ways[0].edge
+		return x.edge.From != first.From || x.edge.On != first.On || edgeText(x.edge) != edgeText(first)
+	})
+}
+
 // facts is the small print of a line: what kind of node it is, who works, and
 // what is not as usual.
 func facts(n *workflow.Node) string {
@@ -283,8 +300,8 @@ func facts(n *workflow.Node) string {
 	if inner != n {
 		parts = append(parts, note(n))
 	}
-	if n.Title != "" {
-		parts = append(parts, fmt.Sprintf("%q", shorten(n.Title, widestTitle)))
+	if heading := shorten(n.Heading(), widestTitle); heading != "" && !strings.HasSuffix(parts[0], ": "+heading) {
+		parts = append(parts, fmt.Sprintf("%q", heading))
 	}
 	if r := inner.Retry; r.Attempts > 1 {
 		parts = append(parts, fmt.Sprintf("%d attempts", r.Attempts))
@@ -307,10 +324,17 @@ func what(n *workflow.Node) string {
 		return "loop, " + note(n)
 	case *workflow.Each:
 		return note(n)
-	case *workflow.Task, *workflow.Human, *workflow.Choice, *workflow.Combine:
-		if text := note(n); text != "" {
-			return n.Kind() + ": " + text
-		}
+	case *workflow.Human:
+		return detailed(n, questionText(s))
+	case *workflow.Choice:
+		return detailed(n, choiceText(s))
 	}
-	return n.Kind()
+	return detailed(n, note(n))
+}
+
+func detailed(n *workflow.Node, text string) string {
+	if text = shorten(text, widestNote); text == "" {
+		return n.Kind()
+	}
+	return n.Kind() + ": " + text
 }

@@ -145,6 +145,27 @@ func TestReadsAndWrites(t *testing.T) {
 	}
 }
 
+// What the boxes of a drawing say is what the drawing that it is converted to says.
+func TestConvertedBoxes(t *testing.T) {
+	w, found := syntax.Parse("a.mmd", []byte("flowchart TD\n  A[Write] --> B[Review it]\n  B --> C{{Ship?}}\n"))
+	if len(found) > 0 {
+		t.Fatal(found)
+	}
+	text, err := syntax.Format(w, "plantuml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, box := range []string{":Write;", ":Review it;", ":Ship?;"} {
+		if !strings.Contains(string(text), box) {
+			t.Errorf("%s is missing:\n%s", box, text)
+		}
+	}
+	again, _ := syntax.Parse("a.puml", text)
+	if workflow.Digest(again) != workflow.Digest(w) {
+		t.Errorf("the workflow is another one:\n%s", text)
+	}
+}
+
 // The title and the colour of a lane come through every notation, and back.
 func TestLaneTitles(t *testing.T) {
 	w, found := syntax.Parse("a.puml", []byte("@startuml\n|#LightBlue|res| Research team\n|pub|\nstart\n|res|\n:Look;\n|pub|\n:Print;\nstop\n@enduml\n"))

@@ -87,7 +87,7 @@ func (f *reporter) node(n *workflow.Node) {
 	}
 	f.add(n.ID, work.Kind(), drawn)
 	if t, ok := work.Step.(*workflow.Task); ok {
-		f.carries(n.ID, "prompt", t.Prompt.Text != "" && t.Prompt.Text != n.Title)
+		f.carries(n.ID, "prompt", t.Prompt.Text != "" && t.Prompt.Text != (&writer{plan: f.plan}).text(n))
 		f.carries(n.ID, "inputs", len(t.Inputs) > 0)
 		f.carries(n.ID, "config", len(t.Settings) > 0)
 	}

@@ -207,13 +207,17 @@ func (out *writer) walk(b block, visit func(n *workflow.Node, base string)) {
 	}
 }
 
-// text is what a step shows: its title, else its id in words.
+// text is what a step shows: its title, else what is drawn as its prompt elsewhere,
+// else its id in words.
 func (out *writer) text(n *workflow.Node) string {
 	if text, ok := out.texts[n.ID]; ok {
 		return text
 	}
 	if isSafeText(n.Title) && (n.Body() == nil || yaml.IsRepeat(n) || isSafeName(n.Title)) {
 		return n.Title
+	}
+	if text := n.Heading(); n.Body() == nil && isSafeText(text) {
+		return text
 	}
 	if text := readable(n.ID); isSafeName(text) {
 		return text
