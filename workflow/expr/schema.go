@@ -80,6 +80,7 @@ func astray(schema any, at string, path []Key) (wrong, detail string) {
 			if detail = workflow.DidYouMean(k.Name, slices.Sorted(maps.Keys(properties))); detail == "" {
 				detail = "it has " + fieldsOf(properties)
 			}
+			detail += "; with `additionalProperties: true` in its schema it may have others"
 			return fmt.Sprintf("%s has no field %q, by its schema", at, k.Name), detail
 		default:
 			return "", ""
