@@ -43,13 +43,13 @@ type reply struct {
 // when the person at the terminal wants the run to stop.
 func (a *app) watch(run string, b *workflow.Bundle, f driveFlags, stop func()) watcher {
 	if f.quiet {
-		return &quietly{lines: a.newLines()}
+		return &quietly{lines: a.newLines(b)}
 	}
 	if out, ok := terminal(a.std.Err); ok && !f.plain && os.Getenv("TERM") != "dumb" {
 		return newLive(out, a.std.In, a.errStyle, view.NewTree(run, b), stop)
 	}
 	a.note("run " + run + "\n")
-	return a.newLines()
+	return a.newLines(b)
 }
 
 // silent watches nothing.
@@ -91,8 +91,8 @@ type asking struct {
 	end    context.CancelFunc
 }
 
-func (a *app) newLines() *lines {
-	l := &lines{out: a.std.Err, plain: view.Plain{Style: a.errStyle}}
+func (a *app) newLines(b *workflow.Bundle) *lines {
+	l := &lines{out: a.std.Err, plain: view.NewPlain(a.errStyle, b)}
 	l.people = a.people(l)
 	return l
 }

@@ -83,8 +83,8 @@ func (t *Tree) applyStep(it *item, f engine.Fact) {
 	}
 }
 
-// isWork says whether the run's budget counts a step: the tasks only.
-func (it *item) isWork() bool { return it.def.Kind() == "task" }
+// isWork says whether the run's budget counts a step: tasks, and choices that ask.
+func (it *item) isWork() bool { return it.def.Task() != nil }
 
 // spend takes over what an instance has used so far, all attempts together.
 func (t *Tree) spend(it *item, u engine.Usage) {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -104,7 +105,7 @@ func (d *frame) item(it *item, name, guide, below string) {
 	st := it.shownState()
 	l := line{guide: guide, below: below, name: name, state: st, info: d.info(it), must: st.live() || st == failed}
 	l.mark, l.paint = d.mark(it, st)
-	if !it.began.IsZero() && it.def.Kind() != "choice" {
+	if !it.began.IsZero() {
 		l.time = Took(it.elapsed(st, d.now))
 		if st.live() {
 			l.time = Duration(it.elapsed(st, d.now))
@@ -254,7 +255,7 @@ func (s *scope) restState() state {
 var spinner = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
 
 func (d *frame) mark(it *item, st state) (string, Paint) {
-	if it.def.Kind() == "choice" && st != failed {
+	if it.def.Kind() == "choice" && !st.live() && st != failed {
 		return d.style.pick("◇", "<"), Dim
 	}
 	return d.stateMark(st)
@@ -338,13 +339,25 @@ func (d *frame) note(it *item, st state) string {
 		return it.note
 	}
 	switch st {
+	case running:
+		return question(it.def)
 	case skipped:
 		return "skipped"
 	case cancelled:
 		return "cancelled"
-	case pending, running, retrying, waiting, succeeded, failed:
+	case pending, retrying, waiting, succeeded, failed:
 	}
 	return ""
+}
+
+// question is what a choice asks an agent, "" for all other nodes: their ids say what
+// they do.
+func question(n *workflow.Node) string {
+	choice, _ := n.Step.(*workflow.Choice)
+	if choice == nil || choice.Ask == nil {
+		return ""
+	}
+	return Line(cmp.Or(choice.Ask.Prompt.Src.Text, choice.Ask.Prompt.Text))
 }
 
 func (d *frame) footer() string {

@@ -2,6 +2,8 @@ package view
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,13 +16,30 @@ import (
 // say it once.
 type Plain struct {
 	Style  Style
+	asks   map[[2]string]string // what choices ask, by workflow and node
 	began  map[string]time.Time
 	failed map[string]int // ADDRESS: WHY, with the length of the address
+}
+
+// NewPlain writes the facts of a run of a bundle.
+func NewPlain(style Style, b *workflow.Bundle) Plain {
+	p := Plain{Style: style, asks: map[[2]string]string{}}
+	for _, w := range slices.AppendSeq([]*workflow.Workflow{b.Root}, maps.Values(b.Called)) {
+		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+			if text := question(n); text != "" {
+				p.asks[[2]string{w.Name, n.ID}] = text
+			}
+		})
+	}
+	return p
 }
 
 // Line is one fact as one line, "" for facts that say nothing new to a reader.
 func (p *Plain) Line(f engine.Fact) string {
 	word, paint, detail := plainWords(p.once(f))
+	if f.Kind == engine.StepStarted {
+		detail = strings.TrimPrefix(detail+optional(": ", p.asks[[2]string{f.Workflow, f.Node}]), ": ")
+	}
 	took := p.took(f)
 	if word == "" {
 		return ""

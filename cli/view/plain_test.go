@@ -11,7 +11,7 @@ import (
 
 func TestPlainLines(t *testing.T) {
 	at := func(ms int) time.Time { return time.Date(2026, 3, 1, 12, 0, 0, ms*1e6, time.Local) }
-	var p view.Plain
+	p := view.NewPlain(view.Style{}, judged())
 	var got strings.Builder
 	for _, f := range []engine.Fact{
 		{Time: at(0), Kind: engine.StepStarted, Address: "scan[3]", Agent: "shell"},
@@ -25,6 +25,7 @@ func TestPlainLines(t *testing.T) {
 		{Time: at(20), Kind: engine.QuestionAsked, Address: "gate", Text: "Ship?"},
 		{Time: at(20), Kind: engine.AnswerGiven, Address: "gate", Text: "yes (ada)"},
 		{Time: at(20), Kind: engine.StepSkipped, Address: "rest"},
+		{Time: at(20), Kind: engine.StepStarted, Address: "good", Workflow: "page", Node: "good", Agent: "critic"},
 		{Time: at(20), Kind: engine.Warned, Text: "nothing ran"},
 		{Time: at(1500), Kind: engine.RunEnded, Status: engine.Failed, Text: "it broke"},
 	} {
@@ -42,6 +43,7 @@ func TestPlainLines(t *testing.T) {
 12:00:00.020 gate asks Ship?
 12:00:00.020 gate answered yes (ada)
 12:00:00.020 rest skipped
+12:00:00.020 good started by critic: Good?
 12:00:00.020 warning nothing ran
 12:00:01.500 error in 1.5s it broke
 `)
@@ -49,7 +51,7 @@ func TestPlainLines(t *testing.T) {
 
 // Why a step failed is told where it happens, and not again by what it is part of.
 func TestPlainTellsAFailureOnce(t *testing.T) {
-	var p view.Plain
+	p := view.NewPlain(view.Style{}, judged())
 	var got []string
 	for _, f := range []engine.Fact{
 		{Kind: engine.StepEnded, Address: "call/each[0]", Status: engine.Failed, Text: "exit status 3"},

@@ -118,6 +118,44 @@ func TestTreeOfARunUnderWay(t *testing.T) {
 `)
 }
 
+// judged is a workflow with a choice that asks an agent.
+func judged() *workflow.Bundle {
+	ask := &workflow.Task{Agent: "critic", Prompt: workflow.Template{Text: "Good?"}}
+	return &workflow.Bundle{Root: &workflow.Workflow{Name: "page", Body: workflow.Graph{Nodes: []workflow.Node{
+		task("write"), {ID: "good", Step: &workflow.Choice{Ask: ask}},
+	}}}}
+}
+
+// A choice that asks works, and costs a step.
+func TestTreeShowsWhatAChoiceAsks(t *testing.T) {
+	tree := view.NewTree("page-3k7q2m9a", judged())
+	tell(t, tree, `
+		0 step_started write
+		1 ok write
+		1 step_started good
+		1 attempt_started good`)
+	same(t, frame(tree, 3, 80, 0), `
+✓ write   1.0s
+⠋ good    2.0s  Good?
+⠋ page-3k7q2m9a  running 3.0s  2 tasks
+`)
+	tell(t, tree, `
+		3 log good thinking`)
+	same(t, frame(tree, 3, 80, 0), `
+✓ write   1.0s
+⠋ good    2.0s  thinking
+⠋ page-3k7q2m9a  running 3.0s  2 tasks
+`)
+	tell(t, tree, `
+		4 decided good yes → @end
+		4 ok good`)
+	same(t, frame(tree, 5, 80, 0), `
+✓ write   1.0s
+◇ good    3.0s  yes → @end
+⠋ page-3k7q2m9a  running 5.0s  2 tasks
+`)
+}
+
 func TestTreeFoldsWhatDoesNotFit(t *testing.T) {
 	var nodes []workflow.Node
 	for i := range 40 {
