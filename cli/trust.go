@@ -36,7 +36,7 @@ func (a *app) decideTrust(ctx context.Context, e *hocket.UntrustedError) (bool, 
 	if err != nil {
 		return false, err
 	}
-	if err := a.askPerson(ctx, trust.Ask(e.Root, e.Powers, e.Missing)); err != nil {
+	if err := a.askPerson(ctx, e.Question()); err != nil {
 		return false, err
 	}
 	return true, p.Trust(e.Powers)
@@ -102,6 +102,7 @@ type trustState struct {
 	Trusted bool         `json:"trusted"`
 	Powers  trust.Powers `json:"powers"`
 	Missing trust.Powers `json:"missing"` // not approved
+	Changed trust.Powers `json:"changed"` // of these, approved with another content of their files
 }
 
 func (a *app) trust(ctx context.Context, files []string, f *trustFlags) error {
@@ -138,7 +139,7 @@ func (a *app) trust(ctx context.Context, files []string, f *trustFlags) error {
 		}
 		return a.print(view.Reveal(diff.String()))
 	case a.json:
-		return a.printJSON(trustState{p.Root(), powers.Digest(), decision.Trusted, orNone(powers), orNone(decision.Missing)})
+		return a.printJSON(trustState{p.Root(), powers.Digest(), decision.Trusted, orNone(powers), orNone(decision.Missing), orNone(decision.Changed)})
 	case f.print:
 		return a.print(powers.Digest() + "\n")
 	}
@@ -176,7 +177,7 @@ func (a *app) trustDigest(p *hocket.Project, powers trust.Powers, digest string)
 		return err
 	}
 	if a.json {
-		return a.printJSON(trustState{p.Root(), powers.Digest(), true, orNone(powers), orNone(nil)})
+		return a.printJSON(trustState{p.Root(), powers.Digest(), true, orNone(powers), orNone(nil), orNone(nil)})
 	}
 	return a.print("trusted " + p.Root() + "\n")
 }
@@ -189,7 +190,7 @@ func (a *app) askTrust(ctx context.Context, p *hocket.Project, powers trust.Powe
 	if err := a.onlyPerson("trust"); err != nil {
 		return err
 	}
-	if err := a.askPerson(ctx, trust.Ask(p.Root(), powers, decision.Missing)); err != nil {
+	if err := a.askPerson(ctx, decision.Error(p.Root(), powers).Question()); err != nil {
 		return err
 	}
 	if err := p.Trust(powers); err != nil {

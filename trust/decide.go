@@ -2,6 +2,7 @@ package trust
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/engine"
@@ -15,6 +16,8 @@ type Decision struct {
 	Trusted bool
 	// Missing are the powers that no person has approved.
 	Missing Powers
+	// Changed are those of them that were approved with another content of their files.
+	Changed Powers
 	// Given is the digest that the caller was given, and that is another one.
 	Given string
 }
@@ -31,7 +34,7 @@ func (d Decision) Untrusted(root string, powers Powers) *UntrustedError {
 
 // Error says that a project is not trusted.
 func (d Decision) Error(root string, powers Powers) *UntrustedError {
-	return &UntrustedError{Powers: powers, Missing: d.Missing, Digest: powers.Digest(), Root: root, Given: d.Given}
+	return &UntrustedError{Powers: powers, Missing: d.Missing, Changed: d.Changed, Digest: powers.Digest(), Root: root, Given: d.Given}
 }
 
 // Left says in one line what a run goes on without; "" nothing.
@@ -61,13 +64,14 @@ func (s *Store) Decide(root string, powers Powers, given string, granted ...Kind
 		return Decision{}, err
 	}
 	missing := powers.Minus(approved.Powers).Without(granted...)
-	return Decision{Trusted: found && len(missing) == 0, Missing: missing, Given: given}, nil
+	return Decision{Trusted: found && len(missing) == 0, Missing: missing, Changed: missing.Diff(approved.Powers).Changed, Given: given}, nil
 }
 
 // UntrustedError says that a project wants to do what no person has approved.
 type UntrustedError struct {
 	Powers  Powers // all of the project
 	Missing Powers // of these, what is not approved
+	Changed Powers // of these, what was approved with another content of its files
 	Digest  string // of Powers
 	Root    string
 	Given   string // another digest that was given to approve it; "" none
@@ -80,7 +84,7 @@ func (e *UntrustedError) Error() string {
 		fmt.Fprintf(&text, ": the digest %s was given, and that of what it can do is %s", visible(e.Given), e.Digest)
 	}
 	if len(e.Missing) > 0 {
-		text.WriteString(", and its files can do this:\n" + strings.TrimRight(e.Missing.String(), "\n"))
+		text.WriteString(", and its files can do this:\n" + strings.TrimRight(e.list(), "\n"))
 	}
 	return text.String() + "; " + e.Hint()
 }
@@ -90,24 +94,40 @@ func (e *UntrustedError) Hint() string {
 	return "if you trust it, run `hocket trust`; where nobody can be asked, set HOCKET_TRUST=" + e.Digest
 }
 
-// The answers to the question of [Ask].
+// list is what is not approved, a line each.
+func (e *UntrustedError) list() string {
+	var b strings.Builder
+	for _, p := range e.Missing {
+		b.WriteString("  " + p.line())
+		if slices.ContainsFunc(e.Changed, p.same) {
+			b.WriteString("  changed since you approved it")
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// The answers to the question about a project.
 const (
 	Yes = "trust"
 	No  = "stop"
 )
 
-// Ask is the question about a project that no person has approved yet, or not in all.
-func Ask(root string, powers, missing Powers) engine.Question {
-	text := "Do you trust " + root + "?"
-	if len(powers) > len(missing) {
-		text = "The project " + root + " can do more than you approved. Do you trust it?"
+// Question asks about a project that no person has approved yet, or not in all.
+func (e *UntrustedError) Question() engine.Question {
+	text := "Do you trust " + e.Root + "?"
+	switch {
+	case len(e.Missing) > len(e.Changed) && len(e.Powers) > len(e.Missing)-len(e.Changed):
+		text = "The project " + e.Root + " can do more than you approved. Do you trust it?"
+	case len(e.Changed) > 0:
+		text = "The project " + e.Root + " has changed since you approved it. Do you trust it?"
 	}
-	detail := "Its files can do this:\n" + missing.String() + "Its steps and CLI agents will see your whole environment.\n"
-	if len(missing) == 0 {
+	detail := "Its files can do this:\n" + e.list() + "Its steps and CLI agents will see your whole environment.\n"
+	if len(e.Missing) == 0 {
 		detail = "Its files can do nothing that needs approval by itself.\nIts steps and CLI agents will see your whole environment.\n"
 	}
 	return engine.Question{
-		ID: root, Kind: engine.TrustQuestion, Text: text, Detail: detail, Required: true,
-		Options: []workflow.Option{{Value: Yes}, {Value: No}}, Digest: powers.Digest(),
+		ID: e.Root, Kind: engine.TrustQuestion, Text: text, Detail: detail, Required: true,
+		Options: []workflow.Option{{Value: Yes}, {Value: No}}, Digest: e.Digest,
 	}
 }

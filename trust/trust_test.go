@@ -220,8 +220,9 @@ func TestWorktrees(t *testing.T) {
 }
 
 func TestQuestion(t *testing.T) {
-	q := trust.Ask("/clone", trust.Powers{key, server}, trust.Powers{server})
-	if !strings.Contains(q.Text, "/clone") || !strings.Contains(q.Detail, server.What) || strings.Contains(q.Detail, key.What) || q.Digest != (trust.Powers{server, key}).Digest() || len(q.Options) != 2 {
+	powers := trust.Powers{key, server}
+	q := trust.Decision{Missing: trust.Powers{server}}.Error("/clone", powers).Question()
+	if !strings.Contains(q.Text, "/clone") || !strings.Contains(q.Detail, server.What) || strings.Contains(q.Detail, key.What) || q.Digest != powers.Digest() || len(q.Options) != 2 {
 		t.Errorf("%+v", q)
 	}
 }
