@@ -430,6 +430,47 @@ func TestReadersOfLongOutputs(t *testing.T) {
 }
 
 // A run that can still go on is not deleted.
+// Steps and attempts that do not exist are errors; those that printed nothing are not.
+func TestReadersOfUnknownSteps(t *testing.T) {
+	ctx := context.Background()
+	p := open(t, map[string]string{"w.yml": "steps:\n  - {id: quiet, agent: shell, config: {command: [\"true\"]}}\n  - {id: stop, human: Go on}\n  - {id: later, agent: shell, config: {command: [\"true\"]}}\n"}, hocket.Options{})
+	run := start(t, p, "w.yml", nil)
+	wait(t, run)
+	for _, c := range []struct {
+		address string
+		attempt int
+		want    string
+	}{
+		{"quiet", 1, ""},
+		{"stop", 1, ""},
+		{"later", 1, ""},
+		{"later#2", 1, ""}, // it might come
+		{"quiet", 2, `step "quiet" of run ID has no attempt 2; ` + "`hocket show ID` lists the steps"},
+		{"quiet", 0, `step "quiet" of run ID has no attempt 0; ` + "`hocket show ID` lists the steps"},
+		{"quite", 1, `run ID has no step "quite"; did you mean "quiet"?`},
+		{"nothing-like-it", 1, `run ID has no step "nothing-like-it"; ` + "`hocket show ID` lists the steps"},
+	} {
+		again, err := p.Run(ctx, run.ID()) // a handle that knows nothing yet
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, kept := again.Kept(ctx, c.address, c.attempt)
+		var read error
+		for _, err := range again.Read(ctx, c.address, c.attempt, hocket.Output, 0, false) {
+			read = err
+		}
+		for what, err := range map[string]error{"Kept": kept, "Read": read} {
+			got := ""
+			if err != nil {
+				got = strings.ReplaceAll(err.Error(), run.ID(), "ID")
+			}
+			if got != c.want || err != nil && !errors.As(err, new(*hocket.UnknownStepError)) {
+				t.Errorf("%s of %s, attempt %d: %q, want %q", what, c.address, c.attempt, got, c.want)
+			}
+		}
+	}
+}
+
 func TestDelete(t *testing.T) {
 	p := open(t, map[string]string{"w.yml": "name: w\nsteps:\n  - {id: ask, human: {question: 'Go?', options: ['yes']}}\n"}, hocket.Options{})
 	run := start(t, p, "w.yml", nil)

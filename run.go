@@ -96,6 +96,8 @@ type Run struct {
 	queued bool          // it waits for the one before
 	result engine.Result
 	err    error
+
+	attempts map[string]int // of the steps that were seen, by address
 }
 
 func (p *Project) handle(d driver.Driver, id string) *Run { return &Run{p: p, d: d, id: id} }
@@ -578,15 +580,34 @@ func (r *Run) retain(ctx context.Context, res engine.Result) {
 	}
 }
 
-// Kept is what is kept about an attempt of a step.
+// Kept is what is kept about an attempt of a step. The error is an *[UnknownStepError]
+// if there is no such attempt.
 func (r *Run) Kept(ctx context.Context, address string, attempt int) (Kept, error) {
-	return r.d.Kept(ctx, driver.AttemptID{Run: r.id, Address: address, Attempt: attempt})
+	kept, err := r.d.Kept(ctx, driver.AttemptID{Run: r.id, Address: address, Attempt: attempt})
+	if err == nil && len(kept.Sizes) == 0 {
+		err = r.checkAttempt(ctx, address, attempt)
+	}
+	return kept, err
 }
 
 // Read reads a stream of an attempt from a byte offset on. With follow it waits for
 // more until the attempt has ended. Of a long output its beginning and its end are
 // kept; the offsets of the pieces show what is missing. A *[DamagedLogError] comes after
-// all that can be read.
+// all that can be read, an *[UnknownStepError] if there is no such attempt.
 func (r *Run) Read(ctx context.Context, address string, attempt int, s Stream, offset int64, follow bool) iter.Seq2[Piece, error] {
-	return r.d.Read(ctx, driver.AttemptID{Run: r.id, Address: address, Attempt: attempt}, s, offset, follow)
+	return func(yield func(Piece, error) bool) {
+		empty := true
+		for p, err := range r.d.Read(ctx, driver.AttemptID{Run: r.id, Address: address, Attempt: attempt}, s, offset, follow) {
+			empty = false
+			if !yield(p, err) {
+				return
+			}
+		}
+		if !empty || offset > 0 || ctx.Err() != nil {
+			return // what has been read before exists
+		}
+		if err := r.checkAttempt(ctx, address, attempt); err != nil {
+			yield(Piece{}, err)
+		}
+	}
 }

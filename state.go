@@ -1,6 +1,7 @@
 package hocket
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workflow"
@@ -79,7 +81,13 @@ func (r *Run) entries(ctx context.Context, after EventID, follow bool) iter.Seq2
 				yield(Entry{}, err)
 				return
 			}
-			if !t.tell(e, run.Facts()) {
+			facts := run.Facts()
+			for _, f := range facts {
+				if f.Kind == engine.AttemptStarted {
+					r.begun(f.Address, f.Attempt)
+				}
+			}
+			if !t.tell(e, facts) {
 				return
 			}
 		}
@@ -150,9 +158,88 @@ func (r *Run) State(ctx context.Context) (*State, error) {
 		return nil, err
 	}
 	s.Result, s.Status = run.Result(), run.Status()
+	for _, step := range s.Result.Steps {
+		r.begun(step.Address, step.Attempts)
+	}
 	open, unread := r.d.Questions(ctx, r.id)
 	s.Questions = open
 	return s, errors.Join(err, unread)
+}
+
+// UnknownStepError says that a run has no such step, or that the step has no such
+// attempt.
+type UnknownStepError struct {
+	Run, Step string
+	attempt   string // "": the step does not exist
+	near      string // a step that may have been meant
+}
+
+func (e *UnknownStepError) Error() string {
+	what := fmt.Sprintf("run %s has no step %q", e.Run, e.Step)
+	if e.attempt != "" {
+		what = fmt.Sprintf("step %q of run %s has no attempt %s", e.Step, e.Run, e.attempt)
+	}
+	return what + "; " + e.Hint()
+}
+
+// Hint says what to do about it.
+func (e *UnknownStepError) Hint() string {
+	return cmp.Or(e.near, "`hocket show "+e.Run+"` lists the steps")
+}
+
+// CheckStep returns an *[UnknownStepError] if the run has no step with this address, nor
+// one with this id. A step that has not started exists.
+func (s *State) CheckStep(step string) error {
+	var names []string
+	for _, known := range s.Result.Steps {
+		if known.Address == step || known.Node == step {
+			return nil
+		}
+		names = append(names, known.Address, known.Node)
+	}
+	for _, w := range check.Workflows(*s.Bundle) {
+		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) { names = append(names, n.ID) })
+	}
+	id := step[strings.LastIndexByte(step, '/')+1:]
+	if i := strings.IndexAny(id, "#["); i >= 0 && !s.Status.Done() { // there may be more rounds and items
+		id = id[:i]
+	}
+	if slices.Contains(names, id) {
+		return nil
+	}
+	return &UnknownStepError{Run: s.ID, Step: step, near: workflow.DidYouMean(step, names)}
+}
+
+// begun remembers how many attempts a step has.
+func (r *Run) begun(address string, attempts int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.attempts == nil {
+		r.attempts = map[string]int{}
+	}
+	r.attempts[address] = max(r.attempts[address], attempts)
+}
+
+func (r *Run) hasBegun(address string, attempt int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return 1 <= attempt && attempt <= r.attempts[address]
+}
+
+// checkAttempt returns an *[UnknownStepError] if the run has no such attempt. The first
+// one of a step that has not started is one that has printed nothing yet.
+func (r *Run) checkAttempt(ctx context.Context, address string, attempt int) error {
+	if r.hasBegun(address, attempt) {
+		return nil
+	}
+	s, err := r.State(ctx)
+	if err == nil {
+		err = s.CheckStep(address)
+	}
+	if err == nil && attempt != 1 && !r.hasBegun(address, attempt) {
+		err = &UnknownStepError{Run: r.id, Step: address, attempt: strconv.Itoa(attempt)}
+	}
+	return err
 }
 
 // note remembers which steps are put off.

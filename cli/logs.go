@@ -13,7 +13,6 @@ import (
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/engine"
-	"github.com/hocket-dev/hocket/workflow"
 )
 
 func (a *app) logsVerb() *cobra.Command {
@@ -105,14 +104,16 @@ func (l *logPrinter) printPast(ctx context.Context, follow bool) error {
 	if err != nil {
 		return err
 	}
-	steps := s.Result.Steps
-	for _, step := range steps {
+	for _, step := range s.Result.Steps {
 		for attempt := 1; l.wants(step.Node, step.Address) && attempt <= step.Attempts; attempt++ {
 			l.add(logKey{step.Address, attempt})
 		}
 	}
 	if l.node != "" && len(l.keys) == 0 && !follow {
-		return l.unknownNode(steps)
+		if err := s.CheckStep(l.node); err != nil {
+			what, hint := explain(err)
+			return usagef(hint, "%s", what)
+		}
 	}
 	return l.printNew(ctx, len(l.keys))
 }
@@ -192,21 +193,6 @@ func (l *logPrinter) attempts(ctx context.Context, started chan<- logKey) error 
 		}
 	}
 	return nil
-}
-
-func (l *logPrinter) unknownNode(steps []engine.StepResult) error {
-	var names []string
-	for _, s := range steps {
-		names = append(names, s.Address, s.Node)
-		if s.Node == l.node || s.Address == l.node {
-			return nil // it has not begun, so it printed nothing
-		}
-	}
-	hint := workflow.DidYouMean(l.node, names)
-	if hint == "" {
-		hint = "`hocket show " + l.run.ID() + "` lists the steps"
-	}
-	return usagef(hint, "run %s has no step %q", l.run.ID(), l.node)
 }
 
 // watched is how many logs are looked at all the time: the newest.
