@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,33 +14,86 @@ import (
 // several nodes may have written has several schemas: one that allows the path is
 // enough.
 func (c *checker) settleSchemas() {
+	lists := c.lists()
 	for _, f := range c.findings {
-		if f.problem != nil || f.ref == nil || len(f.ref.Path) == 0 || !c.hasSchemas(f.ref) {
+		if f.problem != nil || f.ref == nil || len(f.ref.Path) == 0 {
 			continue
 		}
-		at, wrong, detail := f.ref.Name, "", ""
-		if f.ref.Kind == Nodes {
+		at := f.ref.Name
+		switch f.ref.Kind {
+		case Nodes:
 			at += ".output"
+		case Item:
+			at = "item"
 		}
-		for _, i := range f.forms {
-			if wrong, detail = astray(c.schemaOf(i), at, f.ref.Path); wrong == "" {
+		var found astray
+		for i, schema := range c.schemasOf(f, lists) {
+			_, one := descend(schema, at, f.ref.Path)
+			if i == 0 || one.summary == "" || one.maybe {
+				found = one
+			}
+			if found.summary == "" {
 				break
 			}
 		}
 		switch {
-		case wrong == "":
-		case f.ref.guarded: // it may be missing, but it may as well be a slip
-			f.report(MaybeUndefined, f.ref.Name, wrong, detail)
+		case found.summary == "" || found.maybe && f.ref.guarded:
+		case found.maybe || f.ref.guarded: // it may be there, or may be missing, but it may as well be a slip
+			f.report(MaybeUndefined, cmp.Or(f.ref.Name, at), found.summary, found.detail)
 		default:
-			f.report(UnknownField, f.ref.Name, wrong, detail)
+			f.report(UnknownField, cmp.Or(f.ref.Name, at), found.summary, found.detail)
 		}
 	}
 }
 
-// hasSchemas says whether nodes alone give what a reference leads into.
-func (c *checker) hasSchemas(r *Ref) bool {
-	_, isState := c.w.State[r.Name]
-	return r.Kind == Vars && !isState || r.Kind == Nodes && r.Field == "output"
+// lists are the references to lists that Eaches run over, by their places. An
+// expression that is more than a reference has no schema.
+func (c *checker) lists() map[int]*finding {
+	lists := map[int]*finding{}
+	for _, f := range c.findings {
+		if f.ref == nil || f.text.isText {
+			continue
+		}
+		each, isEach := c.places[f.text.at.place].node.Step.(*workflow.Each)
+		if isEach && f.text.slot.field == &each.Items.Text && f.text.text == f.ref.String() {
+			lists[f.text.at.place] = f
+		}
+	}
+	return lists
+}
+
+// schemasOf are those of what the reference of a finding refers to, its path aside. One
+// of them is nil if not all are known.
+func (c *checker) schemasOf(f *finding, lists map[int]*finding) []any {
+	switch _, isState := c.w.State[f.ref.Name]; {
+	case f.ref.Kind == Item:
+		return c.itemsOf(c.places[f.text.at.place].each, lists)
+	case f.ref.Kind == Vars && isState, f.ref.Kind != Vars && (f.ref.Kind != Nodes || f.ref.Field != "output"):
+		return nil
+	}
+	var all []any
+	for _, i := range f.forms {
+		if f.ref.Kind == Vars && asOf(c.places[i].node) == f.ref.Name && c.inside(f.text.at.place, i) {
+			all = append(all, c.itemsOf(i, lists)...)
+		} else {
+			all = append(all, c.schemaOf(i))
+		}
+	}
+	return all
+}
+
+// itemsOf are the schemas of an item of an Each.
+func (c *checker) itemsOf(each int, lists map[int]*finding) []any {
+	list := lists[each]
+	if list == nil || list.problem != nil {
+		return []any{nil}
+	}
+	var all []any
+	for _, schema := range c.schemasOf(list, lists) {
+		entries, _ := descend(schema, "", append(slices.Clone(list.ref.Path), Key{IsIndex: true}))
+		all = append(all, entries)
+	}
+	return all
 }
 
 // schemaOf is the schema of what a node gives; nil: none is declared.
@@ -57,9 +111,14 @@ func (c *checker) schemaOf(place int) any {
 	return nil
 }
 
-// astray says why no value of a schema has anything at a path. Where the schema does
-// not tell, it says nothing.
-func astray(schema any, at string, path []Key) (wrong, detail string) {
+// astray says why a value of a schema has nothing at a path.
+type astray struct {
+	summary, detail string // "": it has something there, or the schema does not tell
+	maybe           bool   // the schema does not list it, and does not exclude it either
+}
+
+// descend is the schema of what is at a path; nil if it is not known.
+func descend(schema any, at string, path []Key) (any, astray) {
 	for _, k := range path {
 		object, _ := schema.(map[string]any)
 		kind, _ := object["type"].(string)
@@ -69,27 +128,36 @@ func astray(schema any, at string, path []Key) (wrong, detail string) {
 		case kind == "array" && k.IsIndex:
 			schema = object["items"]
 		case kind == "array":
-			return fmt.Sprintf("%s is a list, by its schema", at), fmt.Sprintf("a list has entries: %s[0].%s", at, k.Name)
+			return nil, astray{summary: fmt.Sprintf("%s is a list, by its schema", at), detail: fmt.Sprintf("a list has entries: %s[0].%s", at, k.Name)}
 		case scalarTypes[kind] != "":
-			return fmt.Sprintf("%s is %s, by its schema", at, scalarTypes[kind]), "it has no parts"
+			return nil, astray{summary: fmt.Sprintf("%s is %s, by its schema", at, scalarTypes[kind]), detail: "it has no parts"}
 		case kind == "object" && k.IsIndex:
-			return fmt.Sprintf("%s is an object, by its schema", at), "name one of its fields: " + fieldsOf(properties)
+			return nil, astray{summary: fmt.Sprintf("%s is an object, by its schema", at), detail: "name one of its fields: " + fieldsOf(properties)}
 		case kind == "object" && isField:
 			schema = field
-		case kind == "object" && isClosed(object):
-			if detail = workflow.DidYouMean(k.Name, slices.Sorted(maps.Keys(properties))); detail == "" {
-				detail = "it has " + fieldsOf(properties)
-			}
-			detail += "; with `additionalProperties: true` in its schema it may have others"
-			return fmt.Sprintf("%s has no field %q, by its schema", at, k.Name), detail
+		case kind == "object" && listsFields(object):
+			return nil, unlisted(object, properties, at, k.Name)
 		default:
-			return "", ""
+			return nil, astray{}
 		}
 		var b strings.Builder
 		k.print(&b)
 		at += b.String()
 	}
-	return "", ""
+	return schema, astray{}
+}
+
+// unlisted is what is wrong with a field that the schema of an object does not list.
+func unlisted(object, properties map[string]any, at, name string) astray {
+	detail := workflow.DidYouMean(name, slices.Sorted(maps.Keys(properties)))
+	if detail == "" {
+		detail = "it has " + fieldsOf(properties)
+	}
+	detail += "; with `additionalProperties: true` in its schema it may have others"
+	if isClosed(object, properties) {
+		return astray{summary: fmt.Sprintf("%s has no field %q, by its schema", at, name), detail: detail}
+	}
+	return astray{summary: fmt.Sprintf("the schema of %s does not list the field %q", at, name), detail: detail, maybe: true}
 }
 
 func fieldsOf(properties map[string]any) string {
@@ -98,10 +166,9 @@ func fieldsOf(properties map[string]any) string {
 
 var scalarTypes = map[string]string{"string": "a text", "number": "a number", "integer": "a number", "boolean": "true or false", "null": "null"}
 
-// isClosed says whether an object has the fields that its schema lists and no others.
-// JSON Schema allows others, but who lists some and says nothing about others means
-// those.
-func isClosed(schema map[string]any) bool {
+// listsFields says whether a schema lists the fields of an object, and says nothing that
+// allows others.
+func listsFields(schema map[string]any) bool {
 	for key, value := range schema {
 		switch key {
 		case "type", "properties", "required", "title", "description":
@@ -114,4 +181,12 @@ func isClosed(schema map[string]any) bool {
 		}
 	}
 	return schema["properties"] != nil
+}
+
+// isClosed says whether an object that lists its fields has no others. JSON Schema allows
+// others unless it is told not to. An example does not: it becomes a schema that requires
+// every field and says nothing else.
+func isClosed(schema, properties map[string]any) bool {
+	required, _ := schema["required"].([]any)
+	return schema["additionalProperties"] == false || len(schema) == 3 && len(required) == len(properties)
 }
