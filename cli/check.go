@@ -158,28 +158,11 @@ func (a *app) verdict(found workflow.Diagnostics, what string) string {
 	return a.showDiagnostics(found, a.outStyle)
 }
 
-// jsonDiagnostic is one diagnostic with --json: every field is always there.
-type jsonDiagnostic struct {
-	File      string            `json:"file"`
-	Line      int               `json:"line"`
-	Column    int               `json:"column"`
-	EndLine   int               `json:"end_line"`
-	EndColumn int               `json:"end_column"`
-	Severity  workflow.Severity `json:"severity"`
-	Code      string            `json:"code"`
-	Summary   string            `json:"summary"`
-	Detail    string            `json:"detail"`
-	Fix       *workflow.Fix     `json:"fix,omitempty"`
-}
-
-func jsonDiagnostics(found workflow.Diagnostics) []jsonDiagnostic {
+// jsonDiagnostics are those that --json shows.
+func jsonDiagnostics(found workflow.Diagnostics) workflow.Diagnostics {
 	shown := nearPaths(foremost(found))
-	list := make([]jsonDiagnostic, len(shown))
-	for i, d := range shown {
-		list[i] = jsonDiagnostic{
-			File: filepath.ToSlash(d.File), Line: d.Line, Column: d.Column, EndLine: d.EndLine, EndColumn: d.EndColumn,
-			Severity: d.Severity, Code: d.Code, Summary: d.Summary, Detail: d.Detail, Fix: d.Fix,
-		}
+	for i := range shown {
+		shown[i].File = filepath.ToSlash(shown[i].File)
 	}
-	return list
+	return shown
 }

@@ -41,12 +41,12 @@ The file may be standard input, and an answer of a model with a workflow in it.`
 
 // converted is a workflow in another notation, with --json.
 type converted struct {
-	File        string           `json:"file"`
-	Notation    string           `json:"notation"`
-	Digest      string           `json:"digest"`
-	Text        string           `json:"text"`
-	Report      []syntax.Item    `json:"report,omitempty"`
-	Diagnostics []jsonDiagnostic `json:"diagnostics,omitempty"` // warnings of the reader
+	File        string               `json:"file"`
+	Notation    string               `json:"notation"`
+	Digest      string               `json:"digest"`
+	Text        string               `json:"text"`
+	Report      []syntax.Item        `json:"report,omitempty"`
+	Diagnostics workflow.Diagnostics `json:"diagnostics,omitempty"` // warnings of the reader
 }
 
 func (a *app) convert(name, to, file string, report bool) error {

@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,15 +10,15 @@ import (
 // Pos is a range in a source file. Lines and columns count from 1, columns in
 // characters; the end is behind the last character. The zero Pos is nowhere.
 type Pos struct {
-	File      string `json:"file,omitempty"`
-	Line      int    `json:"line"`
-	Column    int    `json:"column"`
-	EndLine   int    `json:"end_line"`
-	EndColumn int    `json:"end_column"`
+	File      string
+	Line      int
+	Column    int
+	EndLine   int
+	EndColumn int
 	// Part names a part of a workflow that a program built, such as "step 3 of the
 	// builder". There is no file then, and lines and columns only say what comes first:
 	// the line is the number of the step.
-	Part string `json:"part,omitempty"`
+	Part string
 }
 
 // String is file:line:column, as compilers print it, or the part.
@@ -49,12 +50,30 @@ const (
 // stable and has a page of its own in docs/rules.
 type Diagnostic struct {
 	Pos
-	Severity Severity `json:"severity"`
-	Code     string   `json:"code"`
-	Summary  string   `json:"summary"`          // what is wrong, under 60 characters where names allow it
-	Detail   string   `json:"detail,omitempty"` // what to do about it
-	Fix      *Fix     `json:"fix,omitempty"`    // what a program may do about it; nil: a person has to decide
-	Change   Change   `json:"-"`                // what Place makes a Fix of
+	Severity Severity
+	Code     string
+	Summary  string // what is wrong, under 60 characters where names allow it
+	Detail   string // what to do about it
+	Fix      *Fix   // what a program may do about it; nil: a person has to decide
+	Change   Change // what Place makes a Fix of
+}
+
+// MarshalJSON writes a diagnostic for other programs: every field is always there, but
+// for the fix.
+func (d Diagnostic) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		File      string   `json:"file"`
+		Line      int      `json:"line"`
+		Column    int      `json:"column"`
+		EndLine   int      `json:"end_line"`
+		EndColumn int      `json:"end_column"`
+		Part      string   `json:"part,omitempty"`
+		Severity  Severity `json:"severity"`
+		Code      string   `json:"code"`
+		Summary   string   `json:"summary"`
+		Detail    string   `json:"detail"`
+		Fix       *Fix     `json:"fix,omitempty"`
+	}{d.File, d.Line, d.Column, d.EndLine, d.EndColumn, d.Part, d.Severity, d.Code, d.Summary, d.Detail, d.Fix})
 }
 
 func (d Diagnostic) String() string {

@@ -16,18 +16,18 @@ type Graph struct {
 // Node is one node of a graph.
 type Node struct {
 	ID    string
-	Title string // for people; not part of the digest
+	Title string `json:",omitempty"` // for people; not part of the digest
 	Step  Step
 	Join  Join   `json:",omitzero"`
-	Group string // parallel group that collects this node's result
+	Group string `json:",omitempty"` // parallel group that collects this node's result
 	// Output applies to tasks, humans, calls, combines and Each (where it acts
 	// on the list of the items' outputs).
-	Output  Output        `json:",omitzero"`
-	Retry   Retry         `json:",omitzero"` // tasks and questions of choices only
-	Timeout time.Duration // of an attempt, an answer or a call; zero: the agent's own, 24h for a person
-	OnError OnError
-	Once    bool              // effect: once; an attempt that was lost is not repeated without asking
-	Labels  map[string]string `json:",omitzero"` // metrics; carried to the events
+	Output  Output            `json:",omitzero"`
+	Retry   Retry             `json:",omitzero"`  // tasks and questions of choices only
+	Timeout time.Duration     `json:",omitempty"` // of an attempt, an answer or a call; zero: the agent's own, 24h for a person
+	OnError OnError           `json:",omitempty"`
+	Once    bool              `json:",omitempty"` // effect: once; an attempt that was lost is not repeated without asking
+	Labels  map[string]string `json:",omitzero"`  // metrics; carried to the events
 	Pos     Pos               `json:",omitzero"`
 }
 
@@ -43,9 +43,9 @@ type Join struct {
 // the body that it leaves: a Loop has no out-edges of its own.
 type Edge struct {
 	From, To string
-	On       On
-	Label    string // for OnLabel
-	When     Expr   `json:",omitzero"` // for OnWhen
+	On       On     `json:",omitempty"`
+	Label    string `json:",omitempty"` // for OnLabel
+	When     Expr   `json:",omitzero"`  // for OnWhen
 	Pos      Pos    `json:",omitzero"`
 }
 

@@ -65,6 +65,50 @@ func TestStoredWorkflowComesBack(t *testing.T) {
 	}
 }
 
+// Journals hold definitions that older versions stored: a step with its kind beside it,
+// a position as an object.
+func TestDefinitionsOfOlderVersions(t *testing.T) {
+	const old = `{"Name":"w","Body":{"Nodes":[
+		{"Kind":"loop","Step":{"Body":{"Nodes":[{"Kind":"task","Step":{"Agent":"x","Inputs":null},"ID":"a","Timeout":0,"OnError":"",
+			"Pos":{"file":"a \"b\".yml","line":4,"column":10,"end_line":5,"end_column":12}}],"Edges":null},"Max":2},"ID":"l"}],"Edges":null}}`
+	got, err := workflow.Decode([]byte(old))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pos := workflow.Pos{File: `a "b".yml`, Line: 4, Column: 10, EndLine: 5, EndColumn: 12}
+	body := workflow.Graph{Nodes: []workflow.Node{{ID: "a", Step: &workflow.Task{Agent: "x"}, Pos: pos}}}
+	want := &workflow.Workflow{Name: "w", Body: workflow.Graph{Nodes: []workflow.Node{{ID: "l", Step: &workflow.Loop{Max: 2, Body: body}}}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("read (-want +got):\n%s", diff)
+	}
+	for _, bad := range []string{
+		`{"Body":{"Nodes":[{"Kind":"dance","Step":{},"ID":"a"}]}}`, `{"Body":{"Nodes":[{"ID":"a"}]}}`,
+		`{"Pos":"4:1-4"}`, `{"Pos":"x"}`, `{"Pos":4}`, `{"Pos":"4:1-4:x f"}`,
+	} {
+		if _, err := workflow.Decode([]byte(bad)); err == nil {
+			t.Errorf("%s was read", bad)
+		}
+	}
+}
+
+func TestStoredPositions(t *testing.T) {
+	for _, want := range []workflow.Pos{
+		{},
+		{File: "flow.yml", Line: 4, Column: 10, EndLine: 5, EndColumn: 12},
+		{File: "a b\t\"ü\" \\ <x>.yml", Line: 1, Column: 1, EndLine: 1, EndColumn: 1},
+		{Part: "step 3 of the builder", Line: 3, EndLine: 3},
+	} {
+		data, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got workflow.Pos
+		if err := json.Unmarshal(data, &got); err != nil || got != want {
+			t.Errorf("%+v is stored as %s and read as %+v, %v", want, data, got, err)
+		}
+	}
+}
+
 func TestDigestLeavesOutDecoration(t *testing.T) {
 	plain, decorated := everything(), everything()
 	decorated.Body.Nodes[1].Title = "The gate"

@@ -8,9 +8,9 @@ type Step interface{ step() }
 
 // Task has an agent work on a prompt. A task with label edges is a router.
 type Task struct {
-	Agent  string   // "": the project's default agent
-	Prompt Template `json:",omitzero"`
-	Inputs []Binding
+	Agent  string    `json:",omitempty"` // "": the project's default agent
+	Prompt Template  `json:",omitzero"`
+	Inputs []Binding `json:",omitempty"`
 	// Context is what the task is given of what its live in-edges brought.
 	Context Context `json:",omitempty"`
 	// Settings are opaque to all but the agent, which checks them against its

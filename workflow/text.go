@@ -23,7 +23,7 @@ type Source struct {
 	Pos  Pos `json:",omitzero"` // from its first to behind its last character
 	// Indent is the column in which every line after the first begins; zero:
 	// column 1.
-	Indent int
+	Indent int `json:",omitempty"`
 }
 
 // At is the position of the bytes from up to to of the source's text. It is
