@@ -18,31 +18,33 @@ import (
 // removed. What other runs use too, such as the same definition, stays.
 func (s *Store) Delete(ctx context.Context, runs ...string) (deleted []string, err error) {
 	var errs []error
-	var numbers []int64
-	var held []*Writer
-	for _, run := range runs {
-		w, err := s.Writer(ctx, run)
-		if err != nil {
-			errs = append(errs, err)
-			continue
+	err = s.transact(func(tx *sql.Tx) error {
+		deleted, errs = nil, nil
+		var numbers []int64
+		for _, run := range runs {
+			number, _, err := s.free(tx, run)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			deleted, numbers = append(deleted, run), append(numbers, number)
 		}
-		held, numbers = append(held, w), append(numbers, w.number)
-	}
-	if len(held) == 0 {
-		return nil, errors.Join(errs...)
-	}
-	err = s.transact(func(tx *sql.Tx) error { return deleteRuns(tx, workflow.FormatJSON(numbers)) })
-	errs = append(errs, err)
-	for _, w := range held {
-		if err == nil {
-			deleted = append(deleted, w.run)
-			errs = append(errs, explain(s.runFiles(w.run), os.RemoveAll(s.runFiles(w.run))))
-			s.forget(w.run)
+		if len(numbers) == 0 {
+			return nil
 		}
-		errs = append(errs, w.Close())
+		return deleteRuns(tx, workflow.FormatJSON(numbers))
+	})
+	if err != nil {
+		return nil, err
 	}
-	// Others wait while pages are moved, so only some are. The runs are gone even if it fails.
-	_, _ = s.write.ExecContext(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", maxFreed))
+	for _, run := range deleted {
+		errs = append(errs, explain(s.runFiles(run), os.RemoveAll(s.runFiles(run))))
+		s.forget(run)
+	}
+	if len(deleted) > 0 {
+		// Others wait while pages are moved, so only some are. The runs are gone even if it fails.
+		_, _ = s.write.ExecContext(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", maxFreed))
+	}
 	return deleted, errors.Join(errs...)
 }
 

@@ -36,8 +36,8 @@ func TestStartKey(t *testing.T) {
 		t.Errorf("%d runs, %v", len(runs), err)
 	}
 	for _, id := range []string{"a-2", "a-3"} {
-		if _, driven := s.Driver(id); driven {
-			t.Errorf("%s is held, and does not exist", id)
+		if _, driven, err := s.Driver(t.Context(), id); driven || err == nil {
+			t.Errorf("%s is there: %v, %v", id, driven, err)
 		}
 	}
 }

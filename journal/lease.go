@@ -1,52 +1,72 @@
 package journal
 
 import (
+	"context"
+	"crypto/rand"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/internal/filelock"
 )
 
-// lease is the right to drive one run: a lock of the operating system on a file.
-// The kernel lets go of it when the process ends, even by SIGKILL, so a run can
-// be taken up at once. What the file says is for people only.
+// One store at a time drives a run, in all processes. The row of the run names it, and
+// a store lives as long as it holds the lock on the file of its name. The kernel lets
+// go of the lock when the process ends, even by SIGKILL, so a run can be taken up at
+// once. What the file says is for people only.
+//
+// One lock is enough for all runs of a process: to make a file for each, to lock it
+// and to remove it costs as much as to record a short run.
+
+// lease is the name of a store, for others to see whether it lives.
 type lease struct {
+	name string
 	*filelock.Lock
-	before driver.Holder // that died with the lease; zero: nobody did
 }
 
-// patience is how long take waits for a lock to go away: looking at a lock means
-// to hold it for a moment, and that is no reason to refuse a run.
+// patience is how long a writer waits for a run, and a store for its lock. Who answers
+// a question drives the run for a moment, and looking at a lock means to hold it: that
+// is no reason to refuse.
 const patience = 200 * time.Millisecond
 
-func (s *Store) leasePath(run string) string {
-	return filepath.Join(s.leases(), LeaseName(run))
-}
+// leases is the directory of the locks.
+func (s *Store) leases() string { return filepath.Join(s.dir, "leases") }
 
-// take locks a run. The error is a *driver.HeldError when another process has it.
-func (s *Store) take(run string) (*lease, error) {
-	path := s.leasePath(run)
-	l, err := takeLease(path)
-	if errors.Is(err, filelock.ErrLocked) {
-		return nil, &driver.HeldError{Run: run, Holder: signature(path)}
+func (s *Store) leasePath(name string) string { return filepath.Join(s.leases(), name+leaseEnding) }
+
+const leaseEnding = ".lock"
+
+// name is that of this store. It has none before it drives a run.
+func (s *Store) name() (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lease == nil {
+		l, err := s.newLease()
+		if err != nil {
+			return "", explain(s.leases(), err)
+		}
+		s.lease = l
+		s.sweep()
 	}
-	return l, explain(path, err)
+	return s.lease.name, nil
 }
 
-func takeLease(path string) (*lease, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+func (s *Store) newLease() (*lease, error) {
+	if err := os.MkdirAll(s.leases(), 0o700); err != nil {
 		return nil, err
 	}
-	lock, err := filelock.Wait(path, patience)
+	name := strings.ToLower(rand.Text())
+	lock, err := filelock.Wait(s.leasePath(name), patience)
 	if err != nil {
 		return nil, err
 	}
-	l := &lease{lock, signature(path)} // whoever gives a lease up removes the file
+	l := &lease{name, lock}
 	if err := l.sign(); err != nil {
 		return nil, errors.Join(err, l.Release())
 	}
@@ -61,18 +81,58 @@ func (l *lease) sign() error {
 	}
 	text, err := json.Marshal(driver.Holder{PID: os.Getpid(), Host: host, Since: time.Now().Round(time.Second).UTC()})
 	if err == nil {
-		err = l.File.Truncate(0)
-	}
-	if err == nil {
 		_, err = l.File.WriteAt(append(text, '\n'), 0)
 	}
 	return err
 }
 
-// signature reads what a holder wrote. It may not have written anything yet.
-func signature(path string) driver.Holder {
+// sweep removes the files of processes that were killed, if no run needs them any
+// more. What cannot be removed does no harm.
+func (s *Store) sweep() {
+	needed, err := texts(context.Background(), s.write, "SELECT DISTINCT driver FROM runs WHERE driver IS NOT NULL")
+	if err != nil {
+		return
+	}
+	names := s.Leases()
+	for _, name := range needed {
+		delete(names, name)
+	}
+	for name := range names {
+		if lock, err := filelock.Take(s.leasePath(name)); err == nil {
+			_ = lock.Release()
+		}
+	}
+}
+
+// Leases are the names of stores. Mostly they live; one whose process was killed
+// leaves its file.
+func (s *Store) Leases() map[string]bool {
+	files, _ := os.ReadDir(s.leases()) // no directory: no lease
+	names := make(map[string]bool, len(files))
+	for _, f := range files {
+		names[strings.TrimSuffix(f.Name(), leaseEnding)] = true
+	}
+	return names
+}
+
+// Lives says whether the process of a store that drives runs lives.
+func (s *Store) Lives(name string) bool {
+	if name == "" {
+		return false
+	}
+	f, err := os.OpenFile(s.leasePath(name), os.O_RDWR, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close() // unlocks it, if nobody had it
+	return filelock.Try(f) != nil
+}
+
+// signature reads what a process wrote about itself. It may be gone, or have written
+// nothing yet.
+func (s *Store) signature(name string) driver.Holder {
 	var h driver.Holder
-	f, err := os.Open(path)
+	f, err := os.Open(s.leasePath(name))
 	if err != nil {
 		return h
 	}
@@ -85,20 +145,87 @@ func signature(path string) driver.Holder {
 }
 
 // Driver says which process drives a run, if one does.
-func (s *Store) Driver(run string) (driver.Holder, bool) {
-	path := s.leasePath(run)
-	if !held(path) {
-		return driver.Holder{}, false
+func (s *Store) Driver(ctx context.Context, run string) (driver.Holder, bool, error) {
+	var name sql.NullString
+	err := s.read.QueryRowContext(ctx, "SELECT driver FROM runs WHERE id = ?", run).Scan(&name)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = &driver.UnknownRunError{ID: run}
 	}
-	return signature(path), true
+	if err != nil || !s.Lives(name.String) {
+		return driver.Holder{}, false, explain(s.file, err)
+	}
+	return s.signature(name.String), true, nil
 }
 
-// held says whether a process holds the lock on a file.
-func held(path string) bool {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return false
+// HolderOf is the process that drove a run when the list was made, if it lives.
+func (s *Store) HolderOf(r Run) (driver.Holder, bool) {
+	if !s.Lives(r.lease) {
+		return driver.Holder{}, false
 	}
-	defer f.Close() // unlocks it, if nobody had it
-	return filelock.Try(f) != nil
+	return s.signature(r.lease), true
+}
+
+// Driven are the runs that a process drives.
+func (s *Store) Driven(ctx context.Context) (map[string]bool, error) {
+	rows, err := s.read.QueryContext(ctx, "SELECT id, driver FROM runs WHERE driver IS NOT NULL")
+	if err != nil {
+		return nil, explain(s.file, err)
+	}
+	defer rows.Close()
+	driven, lives := map[string]bool{}, map[string]bool{}
+	for rows.Next() {
+		var id, name string
+		if err := rows.Scan(&id, &name); err != nil {
+			return nil, explain(s.file, err)
+		}
+		if _, known := lives[name]; !known {
+			lives[name] = s.Lives(name)
+		}
+		driven[id] = lives[name]
+	}
+	return driven, explain(s.file, rows.Err())
+}
+
+// free finds a run that nobody drives. The error is a *driver.HeldError when somebody
+// does. before is who did when their process died; zero: nobody.
+func (s *Store) free(tx *sql.Tx, run string) (number int64, before driver.Holder, err error) {
+	var name sql.NullString
+	err = tx.QueryRow("SELECT number, driver FROM runs WHERE id = ?", run).Scan(&number, &name)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, before, &driver.UnknownRunError{ID: run}
+	}
+	if err != nil || !name.Valid {
+		return number, before, err
+	}
+	holder := s.signature(name.String)
+	if s.Lives(name.String) {
+		return 0, before, &driver.HeldError{Run: run, Holder: holder}
+	}
+	return number, holder, nil
+}
+
+const setDriver = "UPDATE runs SET driver = nullif(?, ''), version = " + nextVersion + " WHERE number = ?"
+
+// take makes this store the driver of a run.
+func (w *Writer) take(tx *sql.Tx, name string) (err error) {
+	if w.number, w.before, err = w.store.free(tx, w.run); err != nil {
+		return err
+	}
+	if _, err := w.store.statements.exec(nil, tx, setDriver, name, w.number); err != nil {
+		return err
+	}
+	w.holds = true
+	return tx.QueryRow("SELECT coalesce(max(seq), 0) + 1 FROM events WHERE run = ?", w.number).Scan(&w.next)
+}
+
+// release gives the run up, unless the last batch did.
+func (w *Writer) release() error {
+	if !w.holds {
+		return nil
+	}
+	w.holds = false
+	return w.store.transact(func(tx *sql.Tx) error {
+		_, err := w.store.statements.exec(nil, tx, setDriver, "", w.number)
+		return err
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
 )
 
 func TestOneDriverAtATime(t *testing.T) {
@@ -20,20 +21,23 @@ func TestOneDriverAtATime(t *testing.T) {
 	if _, err := b.Writer(ctx, "demo-1"); !errors.As(err, &held) || held.PID != os.Getpid() || held.Since.IsZero() {
 		t.Fatalf("a second driver gets %v", err)
 	}
-	if h, ok := b.Driver("demo-1"); !ok || h.PID != os.Getpid() {
-		t.Errorf("Driver = %+v, %v", h, ok)
+	if h, ok, err := b.Driver(ctx, "demo-1"); !ok || h.PID != os.Getpid() {
+		t.Errorf("Driver = %+v, %v, %v", h, ok, err)
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := b.Driver("demo-1"); ok {
-		t.Error("a run that was given up is still driven")
+	if _, ok, err := b.Driver(ctx, "demo-1"); ok || err != nil {
+		t.Error("a run that was given up is still driven", err)
 	}
 	w2, err := b.Writer(ctx, "demo-1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := w2.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(a.Close(), b.Close()); err != nil {
 		t.Error(err)
 	}
 	if left, err := os.ReadDir(dir + "/leases"); err != nil || len(left) != 0 {
@@ -67,7 +71,9 @@ func TestLeaseRace(t *testing.T) {
 					t.Error("two drivers at once")
 				}
 				won++
-				s.Driver("demo-1")
+				if _, driven, err := s.Driver(ctx, "demo-1"); !driven || err != nil {
+					t.Error("nobody drives the run", err)
+				}
 				<-inside
 				if err := w.Close(); err != nil {
 					t.Error(err)
@@ -106,5 +112,54 @@ func TestLeaseOfAKilledProcess(t *testing.T) {
 	if err != nil {
 		t.Fatalf("after SIGKILL: %v", err)
 	}
+	if w.Before().PID != c.cmd.Process.Pid {
+		t.Errorf("the child is not known as the one before: %+v", w.Before())
+	}
 	w.Close()
+}
+
+// The last batch of a run gives it up, in the same transaction.
+func TestLastBatchGivesUp(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "demo-1")
+	if err := w.Append(Batch{Summary: &Summary{Status: engine.Success}, Last: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, driven, err := s.Driver(t.Context(), "demo-1"); driven || err != nil {
+		t.Error("the run is still driven", err)
+	}
+	next, err := s.Writer(t.Context(), "demo-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil { // it has nothing to give up any more
+		t.Error(err)
+	}
+	if _, driven, err := s.Driver(t.Context(), "demo-1"); !driven || err != nil {
+		t.Error("the first writer gave up what the second one holds", err)
+	}
+	next.Close()
+}
+
+// The file of a process that was killed stays while a run needs it, and goes then.
+func TestLeasesOfKilledProcesses(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	createRun(t, s, "demo-1").Close()
+	c := startChild(t, "hold", dir, "demo-1")
+	c.expect(t, "held")
+	c.kill(t)
+	other := openStore(t, dir)
+	if _, err := other.name(); err != nil || len(s.Leases()) != 3 {
+		t.Fatalf("there are %v, %v", s.Leases(), err)
+	}
+	w, err := other.Writer(t.Context(), "demo-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	last := openStore(t, dir)
+	if _, err := last.name(); err != nil || len(s.Leases()) != 3 {
+		t.Errorf("there are %v, %v", s.Leases(), err)
+	}
 }

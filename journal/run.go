@@ -28,6 +28,7 @@ type Run struct {
 	Stale bool
 
 	number int64
+	lease  string // the store that drives it, or did when its process died
 	pin    string // the hash of its definition
 	noted  int
 }
@@ -62,11 +63,11 @@ func (s *Store) Create(n NewRun) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	lease, err := s.take(n.ID)
+	name, err := s.name()
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{store: s, lease: lease, run: n.ID, next: 1, logs: &Logs{store: s, run: n.ID}}
+	w := &Writer{store: s, run: n.ID, next: 1, holds: true, logs: &Logs{store: s, run: n.ID}}
 	before := *w
 	err = s.transact(func(tx *sql.Tx) (err error) {
 		*w = before
@@ -76,13 +77,13 @@ func (s *Store) Create(n NewRun) (*Writer, error) {
 		if _, err := s.statements.exec(nil, tx, "INSERT INTO pins (hash, data) VALUES (?, ?) ON CONFLICT DO NOTHING", hash, string(data)); err != nil {
 			return err
 		}
-		if w.number, err = n.insert(s, tx, hash); err != nil {
+		if w.number, err = n.insert(s, tx, hash, name); err != nil {
 			return err
 		}
 		return w.append(tx, Batch{Events: n.Events, Summary: n.Summary})
 	})
 	if err != nil {
-		return nil, errors.Join(err, lease.Release())
+		return nil, err
 	}
 	return w, nil
 }
@@ -106,12 +107,12 @@ func (n *NewRun) checkKey(tx *sql.Tx) error {
 	return &UsedKeyError{n.Key, run}
 }
 
-func (n *NewRun) insert(s *Store, tx *sql.Tx, pin string) (number int64, err error) {
+func (n *NewRun) insert(s *Store, tx *sql.Tx, pin, lease string) (number int64, err error) {
 	root, at := n.Pin.Bundle.Root, micros(n.Created)
-	res, err := s.statements.exec(nil, tx, `INSERT INTO runs (id, workflow, digest, pin, created, status, changed, origin, owner, key, request, noted, begun, version)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, ''), ?, ?, 0, `+nextVersion+`)`,
+	res, err := s.statements.exec(nil, tx, `INSERT INTO runs (id, workflow, digest, pin, created, status, changed, origin, owner, key, request, noted, driver, begun, version)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, ''), ?, ?, ?, 0, `+nextVersion+`)`,
 		n.ID, root.Name, workflow.Digest(root), pin, at, string(engine.Running), at, n.Origin,
-		workflow.FormatJSON(n.Owner), n.Key, n.Request, len(n.Events))
+		workflow.FormatJSON(n.Owner), n.Key, n.Request, len(n.Events), lease)
 	if database.IsTaken(err) {
 		return 0, &driver.ExistsError{Run: n.ID}
 	}
@@ -121,7 +122,7 @@ func (n *NewRun) insert(s *Store, tx *sql.Tx, pin string) (number int64, err err
 	return res.LastInsertId()
 }
 
-const runColumns = `SELECT number, pin, id, workflow, digest, created, changed, status, origin, problem, owner, due, usage, noted, begun,
+const runColumns = `SELECT number, pin, id, workflow, digest, created, changed, status, origin, problem, owner, due, usage, noted, begun, driver,
 	(SELECT count(*) FROM asked WHERE run = number),
 	CASE WHEN status IN ('running', 'waiting') THEN (SELECT coalesce(max(seq), 0) FROM events WHERE run = number) ELSE noted END
 	FROM runs `
@@ -221,12 +222,14 @@ func (c *cells) scanRun(rows *sql.Rows) (r Run, err error) {
 	var created, changed int64
 	var due sql.NullInt64
 	var owner, usage string
+	var lease sql.NullString
 	var last int
 	err = rows.Scan(&r.number, &r.pin, &r.ID, &r.Workflow, &r.Digest, &created, &changed, &r.Status, &r.Origin, &r.Problem,
-		&owner, &due, &usage, &r.noted, &r.Begun, &r.Open, &last)
+		&owner, &due, &usage, &r.noted, &r.Begun, &lease, &r.Open, &last)
 	if err != nil {
 		return r, err
 	}
+	r.lease = lease.String
 	r.Created, r.Changed, r.Stale = fromMicros(created), fromMicros(changed), r.noted == 0 || r.noted != last
 	if due.Valid {
 		r.Due = fromMicros(due.Int64)

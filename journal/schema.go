@@ -101,4 +101,5 @@ var migrations = []string{
 	);`,
 	`ALTER TABLE runs ADD COLUMN begun INTEGER NOT NULL DEFAULT 1; -- 0: no process has taken it up yet`,
 	`ALTER TABLE events ADD COLUMN sum INTEGER; -- see checksum; NULL: an older version wrote the event`,
+	`ALTER TABLE runs ADD COLUMN driver TEXT; -- the store that drives it, see lease.go; NULL: none`,
 }

@@ -43,6 +43,7 @@ type Store struct {
 	statements statements
 
 	mu      sync.Mutex
+	lease   *lease            // nil until the store drives a run
 	indexes map[string]*index // of the logs of runs that were looked at
 }
 
@@ -99,6 +100,10 @@ func (s *Store) Writable() error { return s.reason }
 func (s *Store) Close() error {
 	s.statements.close()
 	err := database.Close(s.read, s.write)
+	if s.lease != nil {
+		err = errors.Join(err, s.lease.Release())
+		s.lease = nil
+	}
 	if s.scratch != "" {
 		err = errors.Join(err, os.RemoveAll(s.scratch))
 	}

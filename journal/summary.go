@@ -28,15 +28,15 @@ type Summary struct {
 const nextVersion = "(SELECT 1 + max(coalesce((SELECT max(version) FROM runs), 0), coalesce((SELECT max(version) FROM deleted), 0)))"
 
 // record keeps a summary of a run after an event. asks: there may be questions of
-// the one before.
-func (m *Summary) record(s *Store, tx *sql.Tx, number int64, seq int, asks bool) error {
+// the one before. last: the run is given up.
+func (m *Summary) record(s *Store, tx *sql.Tx, number int64, seq int, asks, last bool) error {
 	var due any
 	if !m.Due.IsZero() {
 		due = micros(m.Due)
 	}
 	_, err := s.statements.exec(nil, tx, `UPDATE runs SET changed = iif(status <> ?1, ?2, changed), status = ?1, due = ?3, usage = ?4, noted = ?5, problem = '',
-		version = `+nextVersion+` WHERE number = ?6`,
-		string(m.Status), micros(m.At), due, workflow.FormatJSON(m.Usage), seq, number)
+		driver = iif(?6, NULL, driver), version = `+nextVersion+` WHERE number = ?7`,
+		string(m.Status), micros(m.At), due, workflow.FormatJSON(m.Usage), seq, last, number)
 	if err == nil && asks {
 		_, err = tx.Exec("DELETE FROM asked WHERE run = ?", number)
 	}
@@ -58,7 +58,7 @@ func (s *Store) Refresh(r Run, seq int, m Summary) error {
 		if err := tx.QueryRow("SELECT noted FROM runs WHERE number = ?", r.number).Scan(&noted); err != nil || noted != r.noted {
 			return err
 		}
-		return m.record(s, tx, r.number, seq, true)
+		return m.record(s, tx, r.number, seq, true, false)
 	})
 }
 

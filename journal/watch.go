@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"os"
-	"path/filepath"
 	"time"
 )
 
@@ -34,7 +33,7 @@ func (s *Store) Pulse(ctx context.Context) (*Pulse, error) {
 // recorded, or a process has begun or ceased to drive a run.
 type Beat struct {
 	Data   int64     // changes with every commit
-	Leases time.Time // changes when a run is taken up or put down, unless its process is killed
+	Leases time.Time // changes when a process begins or ceases to drive runs, unless it is killed
 }
 
 // Beat looks at the journal.
@@ -96,23 +95,3 @@ func texts(ctx context.Context, q querier, query string, args ...any) ([]string,
 	}
 	return all, rows.Err()
 }
-
-// leases is the directory of the locks of runs.
-func (s *Store) leases() string { return filepath.Join(s.dir, "leases") }
-
-// Leased are the lock files of runs, as [LeaseName] names them. Mostly a process holds
-// one; a process that was killed leaves its file.
-func (s *Store) Leased() map[string]bool {
-	files, _ := os.ReadDir(s.leases()) // no directory: no lease
-	names := make(map[string]bool, len(files))
-	for _, f := range files {
-		names[f.Name()] = true
-	}
-	return names
-}
-
-// LeaseName is the name of a run among those of [Store.Leased].
-func LeaseName(run string) string { return fileNameOf(run) + ".lock" }
-
-// Holds says whether a process holds a lock, by the name of its file.
-func (s *Store) Holds(name string) bool { return held(filepath.Join(s.leases(), name)) }

@@ -17,11 +17,12 @@ import (
 // in all processes. It is not safe for concurrent use.
 type Writer struct {
 	store  *Store
-	lease  *lease
 	run    string
 	number int64
 	next   int  // seq of the next event
 	asks   bool // questions may be noted as open
+	holds  bool // the run is not given up yet
+	before driver.Holder
 	args   []any
 	logs   *Logs
 }
@@ -36,6 +37,8 @@ type Batch struct {
 	Begun bool
 	// Problem, if not empty, says why the engine cannot go on.
 	Problem string
+	// Last gives the run up, with the Summary: nothing more is to be recorded.
+	Last bool
 	// Verdicts settle messages of the inbox, those that led to the events among
 	// them.
 	Verdicts []Verdict
@@ -58,20 +61,27 @@ func (s *Store) Writer(ctx context.Context, run string) (*Writer, error) {
 	if s.write == nil {
 		return nil, s.reason
 	}
-	lease, err := s.take(run)
+	name, err := s.name()
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{store: s, lease: lease, run: run, asks: true, logs: &Logs{store: s, run: run}}
-	// A driver that has written the run needs no other connection to read this.
-	err = s.write.QueryRowContext(ctx, "SELECT number, (SELECT coalesce(max(seq), 0) + 1 FROM events WHERE run = number) FROM runs WHERE id = ?", run).Scan(&w.number, &w.next)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = &driver.UnknownRunError{ID: run}
+	w := &Writer{store: s, run: run, asks: true, logs: &Logs{store: s, run: run}}
+	deadline := time.Now().Add(patience)
+	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
+		err := s.transact(func(tx *sql.Tx) error { return w.take(tx, name) })
+		var held *driver.HeldError
+		switch {
+		case err == nil:
+			return w, nil
+		case !errors.As(err, &held) || time.Now().After(deadline):
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(pause):
+		}
 	}
-	if err != nil {
-		return nil, explain(s.file, errors.Join(err, lease.Release()))
-	}
-	return w, nil
 }
 
 // Run is the id of the run.
@@ -81,10 +91,10 @@ func (w *Writer) Run() string { return w.run }
 func (w *Writer) Recorded() int { return w.next - 1 }
 
 // Before is the process that died while it drove the run; zero: none did.
-func (w *Writer) Before() driver.Holder { return w.lease.before }
+func (w *Writer) Before() driver.Holder { return w.before }
 
 // Close gives the run up.
-func (w *Writer) Close() error { return errors.Join(w.logs.close(), w.lease.Release()) }
+func (w *Writer) Close() error { return errors.Join(w.logs.close(), w.release()) }
 
 // Append records a batch: all of it, or with an error nothing. When it returns,
 // the batch is durable. The error is a *ConflictError when somebody else has
@@ -161,9 +171,10 @@ func (w *Writer) mark(tx *sql.Tx, b Batch) error {
 		}
 	}
 	if b.Summary != nil {
-		if err := b.Summary.record(w.store, tx, w.number, w.next-1, w.asks); err != nil {
+		if err := b.Summary.record(w.store, tx, w.number, w.next-1, w.asks, b.Last); err != nil {
 			return err
 		}
+		w.holds = w.holds && !b.Last
 		w.asks = len(b.Summary.Questions) > 0
 	}
 	if b.Problem == "" {

@@ -179,7 +179,10 @@ func (d *Driver) send(ctx context.Context, store *journal.Store, held *driver.He
 		case ok:
 			return true, nil
 		}
-		holder, driven := store.Driver(held.Run)
+		holder, driven, err := store.Driver(context.WithoutCancel(ctx), held.Run)
+		if err != nil {
+			return false, err
+		}
 		if host, err := os.Hostname(); err == nil && holder.Host == host && process.Stopped(holder.PID) {
 			giveUp(&driver.SilentError{HeldError: *held, Stopped: true})
 		}

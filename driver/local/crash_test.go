@@ -235,8 +235,8 @@ func TestKilledWhileAnAttemptAsks(t *testing.T) {
 	c := startChild(t, "ask", d.store.Dir())
 	d.until("a@1", "a@2")
 	c.kill()
-	if _, driven := d.store.Driver("demo-1"); driven {
-		t.Error("the run is still driven")
+	if _, driven, err := d.store.Driver(t.Context(), "demo-1"); driven || err != nil {
+		t.Error("the run is still driven", err)
 	}
 	if _, err := answerRun(t.Context(), d.store, "demo-1", "a@2", "allow", ""); err != nil {
 		t.Error(err)

@@ -17,8 +17,8 @@ type looker struct {
 	pulse *journal.Pulse
 	last  journal.Beat
 
-	leased []string // the lock files that were there
-	next   int      // the one to try next
+	leases []string // the processes that lived
+	next   int      // the one to look at next
 }
 
 func (d *Driver) look() looker {
@@ -110,23 +110,23 @@ func (l *looker) deliver(ctx context.Context, p *pulse) {
 }
 
 func (l *looker) list() {
-	l.leased = l.leased[:0]
-	for name := range l.store.Leased() {
-		if l.store.Holds(name) {
-			l.leased = append(l.leased, name)
+	l.leases = l.leases[:0]
+	for name := range l.store.Leases() {
+		if l.store.Lives(name) {
+			l.leases = append(l.leases, name)
 		}
 	}
 }
 
-// tries is how many locks are tried at a look. A process that is killed changes no
+// tries is how many processes are looked at at a time. One that is killed changes no
 // file.
 const tries = 16
 
-// killed says whether a lock is free that was held.
+// killed says whether a process is gone that lived.
 func (l *looker) killed() bool {
-	for range min(tries, len(l.leased)) {
-		l.next = (l.next + 1) % len(l.leased)
-		if !l.store.Holds(l.leased[l.next]) {
+	for range min(tries, len(l.leases)) {
+		l.next = (l.next + 1) % len(l.leases)
+		if !l.store.Lives(l.leases[l.next]) {
 			return true
 		}
 	}

@@ -141,7 +141,7 @@ func (l *loop) noteStatus() error {
 		return nil
 	}
 	l.status, l.unsaid, l.noted = status, false, l.writer.Recorded()
-	return l.append(journal.Batch{Summary: summary(l.run)})
+	return l.append(journal.Batch{Summary: summary(l.run), Last: status.Done() && l.attempts.flying == 0})
 }
 
 // append records a batch, and lets those know who follow the run in this process.

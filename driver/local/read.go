@@ -91,11 +91,11 @@ func (d *Driver) Read(ctx context.Context, a driver.AttemptID, stream driver.Str
 // attemptEnded says whether an attempt prints nothing more: its end is recorded, or
 // nobody drives its run or is about to. Events up to seen need not be looked at again.
 func attemptEnded(ctx context.Context, s *journal.Store, a driver.AttemptID, seen int) (bool, int, error) {
-	if _, driven := s.Driver(a.Run); !driven {
-		r, err := s.Run(ctx, a.Run)
-		if err != nil {
-			return true, seen, err
-		}
+	r, err := s.Run(ctx, a.Run)
+	if err != nil {
+		return true, seen, err
+	}
+	if _, driven := s.HolderOf(r); !driven {
 		i := info(ctx, s, r)
 		return !i.Driven && !i.Pending, seen, nil
 	}

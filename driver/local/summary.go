@@ -24,7 +24,7 @@ func summary(r *engine.Run) *journal.Summary {
 // driver left behind is brought up to date first.
 func info(ctx context.Context, s *journal.Store, r journal.Run) driver.Info {
 	if !r.Status.Done() {
-		r.Holder, r.Driven = s.Driver(r.ID)
+		r.Holder, r.Driven = s.HolderOf(r)
 		r.Pending = !r.Begun && !r.Driven && !r.Owner.Claimed
 	}
 	if r.Stale && !r.Driven {

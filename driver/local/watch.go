@@ -80,17 +80,14 @@ func (w *watch) seen(i driver.Info) driver.Change {
 	return driver.Change{Run: i.ID, Kind: kind, Info: i}
 }
 
-// moved finds the runs that were taken up or put down, which the list of runs does
-// not say.
+// moved finds the runs whose process was killed, which the list of runs does not say.
 func (w *watch) moved(ctx context.Context, s *journal.Store) (changes []driver.Change, err error) {
-	names := s.Leased()
+	driven, err := s.Driven(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for id, run := range w.runs {
-		if run.over {
-			continue
-		}
-		name := journal.LeaseName(id)
-		driven := names[name] && s.Holds(name)
-		if driven == run.driven {
+		if run.over || driven[id] == run.driven {
 			continue
 		}
 		r, err := s.Find(ctx, id)
