@@ -41,15 +41,19 @@ func (s *Store) commit(p *pending) error {
 	first := !s.commits.busy
 	s.commits.busy = true
 	s.commits.mu.Unlock()
-	if first {
-		s.commitWaiting()
+	if first && s.commitWaiting() {
+		// Those that came meanwhile are left to another goroutine, so that nobody waits
+		// for the changes of others for long.
+		go func() {
+			for s.commitWaiting() {
+			}
+		}()
 	}
 	return explain(s.file, <-p.done)
 }
 
-// commitWaiting commits all changes that wait. Those that came meanwhile are left to
-// another goroutine, so that nobody waits for the changes of others for long.
-func (s *Store) commitWaiting() {
+// commitWaiting commits all changes that wait, and says whether more came meanwhile.
+func (s *Store) commitWaiting() (more bool) {
 	s.commits.mu.Lock()
 	all := s.commits.waiting
 	s.commits.waiting = nil
@@ -57,9 +61,8 @@ func (s *Store) commitWaiting() {
 	s.commitAll(all)
 	s.commits.mu.Lock()
 	defer s.commits.mu.Unlock()
-	if s.commits.busy = len(s.commits.waiting) > 0; s.commits.busy {
-		go s.commitWaiting()
-	}
+	s.commits.busy = len(s.commits.waiting) > 0
+	return s.commits.busy
 }
 
 func (s *Store) commitAll(all []*pending) {

@@ -39,6 +39,8 @@ type Store struct {
 	scratch string      // a copy to remove at the end, see readonly.go
 	commits commits
 	lastPin atomic.Pointer[lastPin]
+	since   time.Time    // when it was opened
+	looked  atomic.Int64 // how long after that it was there
 
 	statements statements
 
@@ -56,7 +58,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, explain(dir, err)
 	}
-	s := &Store{dir: abs, file: filepath.Join(abs, fileName), limits: cmp.Or(o.limits, defaultLimits)}
+	s := &Store{dir: abs, file: filepath.Join(abs, fileName), since: time.Now(), limits: cmp.Or(o.limits, defaultLimits)}
 	if err := s.connect(o); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -88,6 +90,14 @@ func (s *Store) there() error {
 		return nil
 	}
 	return &database.Error{Kind: kind, File: s.file, Problem: database.Gone}
+}
+
+// isTime says whether to look, after events of steps, if the file is still there: not
+// after each, because to look takes a part of what a short step takes.
+func (s *Store) isTime() bool {
+	const every = 10 * time.Millisecond
+	now, last := time.Since(s.since), s.looked.Load()
+	return now-time.Duration(last) >= every && s.looked.CompareAndSwap(last, int64(now))
 }
 
 // Dir is the directory of the journal.

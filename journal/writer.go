@@ -100,7 +100,7 @@ func (w *Writer) Close() error { return errors.Join(w.logs.close(), w.release())
 // the batch is durable. The error is a *ConflictError when somebody else has
 // written to the run.
 func (w *Writer) Append(b Batch) error {
-	if err := w.commit(b); err != nil {
+	if err := w.commit(b); err != nil || b.plain() && !w.store.isTime() {
 		return err
 	}
 	return w.store.there()

@@ -2,6 +2,7 @@ package local
 
 import (
 	"sync"
+	"time"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
@@ -10,6 +11,10 @@ import (
 // maxPieces is how many pieces of logs wait for a slow observer before some are
 // left out. Facts are never left out.
 const maxPieces = 1000
+
+// breath is what the audience takes after it has seen something. To wake it for every
+// fact costs as much as a short step.
+const breath = time.Millisecond
 
 // audience passes on to the observer what happens, on a goroutine of its own. A
 // nil audience has no observer.
@@ -96,5 +101,6 @@ func (a *audience) serve() {
 				a.observer.Fact(n.fact)
 			}
 		}
+		time.Sleep(breath)
 	}
 }
