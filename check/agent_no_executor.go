@@ -10,13 +10,19 @@ var agentNoExecutor = rule{
 	code:     "agent-no-executor",
 	severity: workflow.Error,
 	summary:  "an agent is defined, but nothing here can carry it out",
-	node: func(p *pass, n *node) {
-		if t, a := p.agentOf(n); t != nil && a.Found == NoExecutor && !p.in.replied(n) {
+	workflow: func(p *pass) {
+		var all sharedMistakes
+		for _, n := range p.index.nodes {
+			t, a := p.agentOf(n)
+			if t == nil || a.Found != NoExecutor || p.in.replied(n) {
+				continue
+			}
 			who := "agent " + strconv.Quote(t.Agent)
 			if t.Agent == "" {
 				who = "the project's default agent"
 			}
-			p.errorf(agentPos(n), a.Install, "cannot run %s", who)
+			all.add(n, shared{what: who}, ": cannot run "+who, a.Install)
 		}
+		all.report(p)
 	},
 }

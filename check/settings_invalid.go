@@ -11,28 +11,39 @@ var settingsInvalid = rule{
 	code:     "settings-invalid",
 	severity: workflow.Error,
 	summary:  "the settings of a task are not what its agent takes",
-	node: func(p *pass, n *node) {
-		t, a := p.agentOf(n)
-		if t == nil || a.Found != Resolved || a.Validate == nil {
-			return
-		}
-		for _, key := range a.Fixed {
-			if v, err := expr.ParseValue(t.Settings[key], expr.Canonical); err == nil && len(v.Refs()) > 0 {
-				p.reportAgent(n, splicePos(n, t, key), "a person approves how it starts before the run has a value: write the value itself, or give it to the agent as an input",
-					"%q: %s has a reference", n.ID, key)
+	workflow: func(p *pass) {
+		var all sharedMistakes
+		for _, n := range p.index.nodes {
+			if t, a := p.agentOf(n); t != nil && a.Found == Resolved && a.Validate != nil {
+				p.checkSettings(n, t, a, &all)
 			}
 		}
-		for _, problem := range a.Validate(merged(a.Settings, t.Settings)) {
-			if problem.Note {
-				p.notef(settingPos(n, t, problem), problem.Detail, "%q: %s", n.ID, problem.Summary)
-				continue
-			}
-			if problem.Detail == "" {
-				problem.Detail = "settings stand under config of the step and under settings of the agent's file"
-			}
+		all.report(p)
+	},
+}
+
+// checkSettings reports what is wrong with the settings of a task. What is not in the
+// task itself is a mistake in its agent, which other tasks share.
+func (p *pass) checkSettings(n *node, t *workflow.Task, a *Agent, all *sharedMistakes) {
+	for _, key := range a.Fixed {
+		if v, err := expr.ParseValue(t.Settings[key], expr.Canonical); err == nil && len(v.Refs()) > 0 {
+			p.reportAgent(n, splicePos(n, t, key), "a person approves how it starts before the run has a value: write the value itself, or give it to the agent as an input",
+				"%q: %s has a reference", n.ID, key)
+		}
+	}
+	for _, problem := range a.Validate(merged(a.Settings, t.Settings)) {
+		if problem.Detail == "" && !problem.Note {
+			problem.Detail = "settings stand under config of the step and under settings of the agent's file"
+		}
+		switch _, own := t.Settings[problem.Setting]; {
+		case !own:
+			all.add(n, shared{what: t.Agent + " " + problem.Summary, replied: p.in.replied(n), note: problem.Note}, ": "+problem.Summary, problem.Detail)
+		case problem.Note:
+			p.notef(settingPos(n, t, problem), problem.Detail, "%q: %s", n.ID, problem.Summary)
+		default:
 			p.reportAgent(n, settingPos(n, t, problem), problem.Detail, "%q: %s", n.ID, problem.Summary)
 		}
-	},
+	}
 }
 
 // settingPos is where a problem with a setting stands: the name of one that does

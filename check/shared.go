@@ -1,0 +1,58 @@
+package check
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// shared is a mistake that several steps may share, such as the settings of their
+// agent. It is reported at the first of them.
+type shared struct {
+	what    string // is wrong: steps with the same share the mistake
+	replied bool   // the steps have scripted replies
+	note    bool   // it is no mistake, but worth knowing
+}
+
+// sharedMistakes are those of one workflow.
+type sharedMistakes struct {
+	order []shared
+	found map[shared]*sharedMistake
+}
+
+type sharedMistake struct {
+	summary, detail string
+	steps           []*node
+}
+
+// add adds a step that has the mistake. The summary follows its id.
+func (s *sharedMistakes) add(n *node, key shared, summary, detail string) {
+	m := s.found[key]
+	if m == nil {
+		if s.found == nil {
+			s.found = map[shared]*sharedMistake{}
+		}
+		m = &sharedMistake{summary: summary, detail: detail}
+		s.found[key] = m
+		s.order = append(s.order, key)
+	}
+	m.steps = append(m.steps, n)
+}
+
+func (s *sharedMistakes) report(p *pass) {
+	for _, key := range s.order {
+		m := s.found[key]
+		first := m.steps[0]
+		summary := strconv.Quote(first.ID) + m.summary
+		switch more := m.steps[1:]; {
+		case len(more) == 1:
+			summary += fmt.Sprintf("; the same holds for %q", more[0].ID)
+		case len(more) > 1:
+			summary += fmt.Sprintf("; the same holds for %d other steps", len(more))
+		}
+		if key.note {
+			p.notef(agentPos(first), m.detail, "%s", summary)
+		} else {
+			p.reportAgent(first, agentPos(first), m.detail, "%s", summary)
+		}
+	}
+}
