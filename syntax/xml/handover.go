@@ -28,6 +28,9 @@ type handover struct {
 	final string          // what the last entry gives, or ""
 	takes []taken         // what its entries take and none of its own gave before
 	each  taken           // the items of a forEach around all of its entries
+
+	mentions map[string]int    // how often its texts refer to a name
+	means    map[string]string // what they refer to, where it is not a variable; "" a word for the agent
 }
 
 // taken is a variable that an entry names, with the path behind it.
@@ -62,9 +65,14 @@ func (r *reader) findHandovers() {
 	r.handovers = map[xmltext.Element]*handover{}
 	var all []*handover
 	eachStep(r.doc.Root(), func(e xmltext.Element, _ string) {
-		h := &handover{pos: e.Pos(), index: len(all), given: map[string]bool{}}
+		h := &handover{pos: e.Pos(), index: len(all), given: map[string]bool{}, mentions: map[string]int{}, means: map[string]string{}}
 		r.handovers[e], all = h, append(all, h)
+		h.mention(e.Text())
+		h.mention(r.word(e, "task").text)
 		for c := range e.Children() {
+			if c.Name() == "input" {
+				h.mention(c.Text())
+			}
 			if planParts[c.Name()] == nil {
 				continue
 			}
@@ -85,6 +93,7 @@ func (h *handover) collect(r *reader, list xmltext.Element) {
 	for c := range list.Children() {
 		input, items := r.take(c, "input"), r.take(c, "items")
 		items.loose = true
+		h.mention(c.Text())
 		for _, t := range []taken{input, items} {
 			if t.name != "" && !h.given[t.name] {
 				h.takes = append(h.takes, t)
@@ -103,7 +112,8 @@ func (h *handover) collect(r *reader, list xmltext.Element) {
 // linkHandovers gives every agent the inputs that others give. What no other takes is
 // no result, unless the agent ends with it.
 func (r *reader) linkHandovers(all []*handover) {
-	taken, lists := mentioned(r.doc.Text()), map[string]bool{}
+	taken, lists, mentions := map[string]bool{}, map[string]bool{}, map[string]int{}
+	mention(r.doc.Text(), mentions)
 	for _, h := range all {
 		lists[h.each.name] = true
 		for _, t := range append(h.takes, h.each) {
@@ -112,7 +122,7 @@ func (r *reader) linkHandovers(all []*handover) {
 	}
 	givers := givers{before: map[string]*handover{}, last: map[string]*handover{}, known: expr.KnownNames(r.w)}
 	for _, h := range all {
-		h.gives = slices.DeleteFunc(h.gives, func(name string) bool { return name != h.final && !taken[name] })
+		h.gives = slices.DeleteFunc(h.gives, func(name string) bool { return name != h.final && !taken[name] && mentions[name] == h.mentions[name] })
 		for _, name := range h.gives {
 			givers.last[name] = h
 		}
@@ -126,16 +136,49 @@ func (r *reader) linkHandovers(all []*handover) {
 	}
 }
 
-// mentioned are the names that follow the mark of a reference in a text.
-func mentioned(text string) map[string]bool {
-	names := map[string]bool{}
+// mention counts the names that a text refers to.
+func mention(text string, names map[string]int) {
 	for _, found := range reference.FindAllStringSubmatch(text, -1) {
-		names[found[1]] = true
+		names[found[2]]++
 	}
-	return names
 }
 
-var reference = regexp.MustCompile(`(?:\{\{|\$\{?)\s*([A-Za-z_][\w-]*)`)
+func (h *handover) mention(text string) { mention(text, h.mentions) }
+
+// reference is a name behind the mark of a reference, with what follows it up to the
+// closing mark.
+var reference = regexp.MustCompile(`(\{\{|\$\{?)\s*([A-Za-z_][\w-]*)([^{}]*)(\}?\}?)`)
+
+// explain puts what names mean into the texts of a task.
+func (h *handover) explain(t *workflow.Task) {
+	if len(h.means) == 0 {
+		return
+	}
+	if text := h.phrase(t.Prompt.Text); text != t.Prompt.Text {
+		t.Prompt = workflow.Template{Text: text, Src: workflow.Source{Pos: t.Prompt.Src.Pos}}
+	}
+	for i := range t.Inputs {
+		b := &t.Inputs[i]
+		if text, ok := b.Value.(string); ok && h.phrase(text) != text {
+			b.Value, b.Src = h.phrase(text), workflow.Source{Pos: b.Src.Pos}
+		}
+	}
+}
+
+// phrase is a text of the agent in which names are what they mean in this plan.
+func (h *handover) phrase(text string) string {
+	return reference.ReplaceAllStringFunc(text, func(found string) string {
+		parts := reference.FindStringSubmatch(found)
+		means, known := h.means[parts[2]]
+		switch {
+		case !known || parts[1] == "$" || parts[4] == "":
+			return found
+		case means == "":
+			return strings.TrimSpace(parts[2] + parts[3])
+		}
+		return parts[1] + means + parts[3] + parts[4]
+	})
+}
 
 // promise makes the output of what an agent gives: one variable, or an object.
 func (h *handover) promise(lists map[string]bool) {
@@ -178,6 +221,13 @@ func (h *handover) bind(r *reader, from *givers) {
 			r.unknownName(t)
 		}
 		bound[t.name] = true
+	}
+	for name := range h.mentions {
+		switch value := from.reference(name, h); {
+		case from.known[name] && from.before[name] == nil: // nothing has given another value yet
+		case value == "" && h.given[name], strings.HasPrefix(value, "steps["):
+			h.means[name] = value
+		}
 	}
 }
 

@@ -392,6 +392,9 @@ func (p *parts) readTask(read *yaml.Step) {
 	if len(p.plan) > 0 {
 		p.readPlan(read, t)
 	}
+	if p.handovers != nil { // there is a plan, of this agent or of one before
+		p.handover(p.place).explain(t)
+	}
 }
 
 // readAgent reads who works, and with which settings.
