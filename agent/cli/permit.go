@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -43,6 +45,7 @@ func (m *Manifest) permit(written map[string]any) (permissions, []agent.Problem)
 	for _, key := range []string{"allow", "deny"} {
 		p.list(written, key)
 	}
+	p.rank()
 	return p.permissions, p.problems
 }
 
@@ -284,6 +287,58 @@ func (p *permitting) list(written map[string]any, key string) {
 	default:
 		p.values.add(values{key: list})
 	}
+}
+
+// rank sees to it that a denial counts more than any allowance, where words become
+// members of a map: nothing that was allowed by its name replaces a power that is denied,
+// and denials come last.
+func (p *permitting) rank() {
+	for name, word := range p.m.words["deny"] {
+		members, isMap := p.values[name].(map[string]any)
+		how, _ := word.(map[string]any)
+		denial, isText := how["{word}"].(string)
+		if !isMap || !isText {
+			continue
+		}
+		for _, power := range agent.Powers {
+			if slices.Contains(withheld[p.mode], power) || agent.Whole(p.common.Named(power)) == agent.Deny {
+				told, _ := p.m.powers[power].told[agent.Deny][name].(map[string]any)
+				members, _ = merged(members, told).(map[string]any)
+			}
+		}
+		p.values[name] = ranked{members, denial}
+	}
+}
+
+// ranked is a map of patterns, of which a CLI goes by the last that matches.
+type ranked struct {
+	members map[string]any
+	denial  string // the value of a pattern that denies
+}
+
+// MarshalJSON writes what is for everything first, then what allows, then what allows in
+// part, and at last what denies.
+func (r ranked) MarshalJSON() ([]byte, error) {
+	rank := func(pattern string) int {
+		_, inPart := r.members[pattern].(map[string]any)
+		switch {
+		case pattern == "*":
+			return 0
+		case r.members[pattern] == r.denial:
+			return 3
+		case inPart:
+			return 2
+		}
+		return 1
+	}
+	patterns := slices.SortedFunc(maps.Keys(r.members), func(a, b string) int {
+		return cmp.Or(rank(a)-rank(b), strings.Compare(a, b))
+	})
+	list := make([]string, len(patterns))
+	for i, pattern := range patterns {
+		list[i] = workflow.FormatJSON(pattern) + ":" + workflow.FormatJSON(r.members[pattern])
+	}
+	return []byte("{" + strings.Join(list, ",") + "}"), nil
 }
 
 // worded puts a word into a value, in place of {word}.

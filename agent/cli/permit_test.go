@@ -54,7 +54,12 @@ func TestPermit(t *testing.T) {
 		{"opencode", `{"mode": "read-only", "shell": "allow"}`, `read-only {"permission":{"*":"allow","bash":"allow","edit":"deny","external_directory":"deny","question":"deny"}}`},
 		{"opencode", `{"mode": "full", "network": "deny"}`, `full {"permission":{"*":"allow","codesearch":"deny","question":"deny","webfetch":"deny","websearch":"deny"}}`},
 		{"opencode", `{` + someTests + `}`, "opencode does not support patterns for `shell`"},
-		{"opencode", `{"mode": "full", "allow": ["read"], "deny": ["*", "docs_*"]}`, `full {"permission":{"*":"deny","docs_*":"deny","question":"deny","read":"allow"}}`},
+		{"opencode", `{"mode": "full", "allow": ["read"], "deny": ["*", "docs_*"]}`, `full {"permission":{"*":"deny","read":"allow","docs_*":"deny","question":"deny"}}`},
+		{"opencode", `{"mode": "full", "allow": ["docs_*"], "deny": ["*_write"]}`, `full {"permission":{"*":"allow","docs_*":"allow","*_write":"deny","question":"deny"}}`},
+		{"opencode", `{"mode": "full", "allow": ["docs_*", "docs_write"], "deny": ["docs_write"]}`, `full {"permission":{"*":"allow","docs_*":"allow","docs_write":"deny","question":"deny"}}`},
+		{"opencode", `{"mode": "full", "write": "deny", "allow": ["edit"]}`, `full {"permission":{"*":"allow","edit":"deny","question":"deny"}}`},
+		{"opencode", `{"mode": "read-only", "allow": ["edit", "bash"]}`, `read-only {"permission":{"*":"allow","bash":"allow","edit":"deny","external_directory":"deny","question":"deny"}}`},
+		{"opencode", `{"mode": "edit", "allow": ["edit*"]}`, `edit {"permission":{"*":"allow","edit*":"allow","edit":{"*":"allow","*.git/*":"deny","*.glee/*":"deny","*.hocket/*":"deny"},"bash":"deny","external_directory":"deny","question":"deny"}}`},
 
 		{"qwen", `{"mode": "full", "shell": "deny"}`, `full {"approval":"yolo","deny":["run_shell_command"]}`},
 		{"qwen", `{` + someTests + `}`, "qwen does not support patterns for `shell`"},

@@ -168,12 +168,18 @@ func (r *reading) settleOthers(rules []rule, others string) {
 	if others == "deny" {
 		deny = append(deny, "*")
 	}
-	for _, tool := range slices.Compact(slices.Sorted(slices.Values(tools))) {
+	tools = slices.Compact(slices.Sorted(slices.Values(tools)))
+	allows := func(tool string) bool { return strictest(effective(rules, tool)) == "allow" }
+	for _, tool := range tools {
 		own := effective(rules, tool)
 		switch action := strictest(own); {
 		case others == "deny" && action == "allow":
 			allow = append(allow, tool)
-		case tool == "read" || others == "deny" || len(own) == 0 || action == "allow" || action == "ask" && others == "ask":
+		case others == "deny": // as all are, but for patterns that allow some
+			if slices.ContainsFunc(tools, func(other string) bool { return strings.Contains(other, "*") && overlap(other, tool) && allows(other) }) {
+				deny = append(deny, tool)
+			}
+		case tool == "read" || len(own) == 0 || action == "allow" || action == "ask" && others == "ask":
 		default:
 			deny = append(deny, tool)
 		}

@@ -169,6 +169,7 @@ var permissionRows = []struct{ from, keys, want string }{
 	{"opencode", "permission: {task: ask}", `{"deny":["task"]}`},
 	{"opencode", "permission: {task: {\"*\": deny, helper: allow}}", `{"deny":["task"]}`},
 	{"opencode", "permission: {\"docs_*\": deny}", `{"deny":["docs_*"]}`},
+	{"opencode", "permission: {\"*\": deny, \"docs_*\": allow, docs_write: deny, other: deny}", `{"allow":["docs_*"],"deny":["*","docs_write"],"mode":"read-only","network":"deny","read":"deny","shell":"deny"}`},
 	{"opencode", "permission: {\"*\": allow, bash: deny}", `{"mode":"edit","network":"allow","shell":"deny"}`},
 	{"opencode", "permission: {\"*\": deny, bash: allow, grep: allow}", `{"allow":["grep"],"deny":["*"],"mode":"read-only","network":"deny","read":"deny","shell":"allow"}`},
 	{"opencode", "permission: {bash: allow, \"*\": deny}", `{"deny":["*"],"mode":"read-only","network":"deny","read":"deny","shell":"deny"}`},
