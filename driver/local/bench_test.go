@@ -265,7 +265,7 @@ func BenchmarkRuns(b *testing.B) {
 	b.ReportMetric(float64(runs*steps*b.N)/took.Seconds(), "steps/s")
 }
 
-// BenchmarkList lists 10,000 runs with 300 MB of outputs.
+// BenchmarkList lists the newest and all of 10,000 runs with 300 MB of outputs.
 func BenchmarkList(b *testing.B) {
 	dir := b.TempDir()
 	s, err := journal.Open(dir, journal.Options{Relaxed: true})
@@ -288,14 +288,18 @@ func BenchmarkList(b *testing.B) {
 	if err := s.Close(); err != nil {
 		b.Fatal(err)
 	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for b.Loop() {
-		d := benchDriverIn(b, dir)
-		if runs, err := d.Runs(context.Background(), driver.Filter{}); err != nil || len(runs) != 10_000 {
-			b.Fatal(len(runs), err)
-		}
+	for _, limit := range []int{20, 10_000} {
+		b.Run(fmt.Sprintf("newest=%d", limit), func(b *testing.B) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			for b.Loop() {
+				d := benchDriverIn(b, dir)
+				if runs, err := d.Runs(context.Background(), driver.Filter{Limit: limit}); err != nil || len(runs) != limit {
+					b.Fatal(len(runs), err)
+				}
+			}
+			runtime.ReadMemStats(&after)
+			b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/float64(b.N)/(1<<20), "MB/op")
+		})
 	}
-	runtime.ReadMemStats(&after)
-	b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/float64(b.N)/(1<<20), "MB/op")
 }
