@@ -109,11 +109,10 @@ func (p *Project) Run(ctx context.Context, id string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := d.Find(ctx, id)
-	if err != nil {
+	if id, err = d.Find(ctx, id); err != nil {
 		return nil, err
 	}
-	return p.handle(d, info.ID), nil
+	return p.handle(d, id), nil
 }
 
 // Runs lists the runs of the project, newest first.
@@ -148,7 +147,7 @@ func (p *Project) Questions(ctx context.Context) ([]Question, error) {
 func (r *Run) ID() string { return r.id }
 
 // Info is the run as lists show it.
-func (r *Run) Info(ctx context.Context) (Info, error) { return r.d.Find(ctx, r.id) }
+func (r *Run) Info(ctx context.Context) (Info, error) { return r.d.Info(ctx, r.id) }
 
 // Bundle is the workflow that the run was started with, and those that it calls.
 func (r *Run) Bundle(ctx context.Context) (*workflow.Bundle, error) {

@@ -140,7 +140,7 @@ type Later struct {
 // State replays the run without driving it. If its history cannot be read to the
 // end, the state up to there comes with the error.
 func (r *Run) State(ctx context.Context) (*State, error) {
-	info, err := r.d.Find(ctx, r.id)
+	info, err := r.d.Info(ctx, r.id)
 	if err != nil {
 		return nil, err
 	}

@@ -54,14 +54,8 @@ started with, whatever has become of the files.`,
 }
 
 func (a *app) resume(ctx context.Context, r *hocket.Run, repliesFile string, f driveFlags) error {
-	info, err := r.Info(ctx)
-	if err != nil {
-		return err
-	}
-	if info.Driven {
-		return a.heldBy(&hocket.HeldError{Run: r.ID(), Holder: info.Holder})
-	}
 	d := &drive{run: r, taken: true}
+	var err error
 	if d.bundle, err = r.Bundle(ctx); err != nil {
 		return err
 	}
@@ -76,6 +70,13 @@ func (a *app) resume(ctx context.Context, r *hocket.Run, repliesFile string, f d
 		}
 	}
 	if f.detach {
+		info, err := r.Info(ctx)
+		if err == nil && info.Driven {
+			err = a.heldBy(&hocket.HeldError{Run: r.ID(), Holder: info.Holder})
+		}
+		if err != nil {
+			return err
+		}
 		if err := r.CheckDrive(ctx, d.replies); err != nil {
 			return err
 		}

@@ -32,8 +32,10 @@ type Driver interface {
 	// *[InterruptedError] if ctx was done first.
 	Drive(ctx context.Context, run string, w Work) (engine.Result, error)
 
-	// Find finds a run by its id or by a unique prefix of it.
-	Find(ctx context.Context, prefix string) (Info, error)
+	// Find finds the id of a run by a unique prefix of it.
+	Find(ctx context.Context, prefix string) (string, error)
+	// Info is how far a run has come.
+	Info(ctx context.Context, run string) (Info, error)
 	// Runs lists runs, newest first.
 	Runs(ctx context.Context, f Filter) ([]Info, error)
 	// Pin is what a run was started with.

@@ -52,7 +52,7 @@ func kinds(t *testing.T, w World) {
 		if res, err := d.Start(t.Context(), s); err != nil || res.Status != engine.Waiting {
 			t.Fatalf("%s: %s, %v", id, outline(res), err)
 		}
-		if i, err := d.raw.Find(t.Context(), id); err != nil || i.Open != 1 {
+		if i, err := d.raw.Info(t.Context(), id); err != nil || i.Open != 1 {
 			t.Errorf("%s: %+v, %v", id, i, err)
 		}
 	}

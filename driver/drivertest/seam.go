@@ -92,7 +92,7 @@ func claim(t *testing.T, w World) {
 	if _, err := d.raw.Start(t.Context(), spec); err != nil {
 		t.Fatal(err)
 	}
-	i, err := next.raw.Find(t.Context(), runID)
+	i, err := next.raw.Info(t.Context(), runID)
 	if err != nil || i.Owner != spec.Owner || i.Status != engine.Running {
 		t.Errorf("%+v, %v", i, err)
 	}
@@ -127,7 +127,7 @@ func claimEnds(t *testing.T, w World) {
 			t.Errorf("interrupted: %s, %v", outline(res), err)
 		}
 		next := open(t, w, echo)
-		if i, err := next.raw.Find(t.Context(), s.Run); err != nil || i.Pending || i.Driven {
+		if i, err := next.raw.Info(t.Context(), s.Run); err != nil || i.Pending || i.Driven {
 			t.Errorf("after it was interrupted: %+v, %v", i, err)
 		}
 		if res, err := next.Resume(t.Context(), s.Run); err != nil || res.Status != engine.Success {
@@ -152,7 +152,7 @@ func pending(t *testing.T, w World) {
 	}
 	is := func(id string, want bool) {
 		t.Helper()
-		if i, err := other.raw.Find(t.Context(), id); err != nil || i.Pending != want {
+		if i, err := other.raw.Info(t.Context(), id); err != nil || i.Pending != want {
 			t.Errorf("%+v, %v", i, err)
 		}
 	}
@@ -161,7 +161,7 @@ func pending(t *testing.T, w World) {
 	made("left", true)
 	is("free", true)
 	for _, id := range []string{"claimed", "left"} {
-		if i, err := other.raw.Find(t.Context(), id); err != nil || i.Pending || !i.Driven {
+		if i, err := other.raw.Info(t.Context(), id); err != nil || i.Pending || !i.Driven {
 			t.Errorf("%+v, %v", i, err)
 		}
 	}
@@ -172,7 +172,7 @@ func pending(t *testing.T, w World) {
 				t.Error(err)
 			}
 		}
-		i, err := other.raw.Find(t.Context(), "free")
+		i, err := other.raw.Info(t.Context(), "free")
 		if err == nil && i.Pending {
 			err = errors.New("reading ended before the run was taken up")
 		}
@@ -241,9 +241,9 @@ func find(t *testing.T, w World) {
 		}
 	}
 	for prefix, id := range map[string]string{"b": "beta-1", "alpha-1": "alpha-1", "alpha": "", "gamma": "", "": ""} {
-		i, err := d.Find(t.Context(), prefix)
-		if i.ID != id || (err != nil) != (id == "") || err != nil && !errors.As(err, new(*driver.UnknownRunError)) {
-			t.Errorf("%q finds %q, %v", prefix, i.ID, err)
+		found, err := d.Find(t.Context(), prefix)
+		if found != id || (err != nil) != (id == "") || err != nil && !errors.As(err, new(*driver.UnknownRunError)) {
+			t.Errorf("%q finds %q, %v", prefix, found, err)
 		}
 	}
 	if _, err := d.Drive(t.Context(), "b", driver.Work{}); !errors.As(err, new(*driver.UnknownRunError)) {
@@ -283,7 +283,7 @@ func deleted(t *testing.T, w World) {
 		if err := other.raw.Delete(t.Context(), runID); err != nil {
 			t.Fatal(err)
 		}
-		_, find := other.raw.Find(t.Context(), runID)
+		_, find := other.raw.Info(t.Context(), runID)
 		_, pin := other.raw.Pin(t.Context(), runID)
 		_, events := other.Events(t.Context(), runID)
 		for _, err := range []error{find, pin, events, other.raw.Delete(t.Context(), runID)} {
@@ -345,7 +345,7 @@ func collected(t *testing.T, w World) {
 		t.Error(err)
 	}
 	wantRuns(t, d.raw, 1)
-	if _, err := d.raw.Find(t.Context(), "waits"); err != nil {
+	if _, err := d.raw.Info(t.Context(), "waits"); err != nil {
 		t.Error(err)
 	}
 }
@@ -374,7 +374,7 @@ func forked(t *testing.T, w World) {
 		if err != nil || res.Output != c.want || len(seen.all())-before != c.calls {
 			t.Errorf("%s, %v after %d attempts", outline(res), err, len(seen.all())-before)
 		}
-		if i, err := d.raw.Find(t.Context(), made.Run); err != nil || i.Origin != runID || i.Owner.By != "ann" {
+		if i, err := d.raw.Info(t.Context(), made.Run); err != nil || i.Origin != runID || i.Owner.By != "ann" {
 			t.Errorf("%+v, %v", i, err)
 		}
 	}

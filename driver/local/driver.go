@@ -115,13 +115,23 @@ func (d *Driver) changing(run string) (*journal.Store, error) {
 	return d.writing()
 }
 
-// Find finds a run by its id or a unique prefix.
-func (d *Driver) Find(ctx context.Context, prefix string) (driver.Info, error) {
+// Find finds the id of a run by a unique prefix.
+func (d *Driver) Find(ctx context.Context, prefix string) (string, error) {
 	s, err := d.known(prefix)
+	if err != nil {
+		return "", err
+	}
+	r, err := s.Find(ctx, prefix)
+	return r.ID, err
+}
+
+// Info is how far a run has come.
+func (d *Driver) Info(ctx context.Context, run string) (driver.Info, error) {
+	s, err := d.known(run)
 	if err != nil {
 		return driver.Info{}, err
 	}
-	r, err := s.Find(ctx, prefix)
+	r, err := s.Run(ctx, run)
 	if err != nil {
 		return driver.Info{}, err
 	}

@@ -60,7 +60,7 @@ func TestStartDriveDelete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i, err := d.Find(ctx, made.Run); err != nil || i.Driven || i.Status != engine.Running {
+	if i, err := d.Info(ctx, made.Run); err != nil || i.Driven || i.Status != engine.Running {
 		t.Errorf("recorded: %+v, %v", i, err)
 	}
 	res, err := d.Drive(ctx, made.Run, driver.Work{Agents: agentWith(func(context.Context, driver.Attempt) driver.Outcome {
