@@ -83,13 +83,17 @@ func (a *audience) close() {
 
 func (a *audience) serve() {
 	defer close(a.done)
+	var queue []notice
 	for {
 		a.mu.Lock()
 		for len(a.queue) == 0 && !a.closed {
 			a.more.Wait()
 		}
-		queue := a.queue
-		a.queue, a.pieces = nil, 0
+		clear(queue)
+		if cap(queue) > maxPieces {
+			queue = nil
+		}
+		queue, a.queue, a.pieces = a.queue, queue[:0], 0
 		a.mu.Unlock()
 		if len(queue) == 0 {
 			return
