@@ -215,18 +215,10 @@ func TestLiveTreeFollowsTheTerminalsSize(t *testing.T) {
 	c.until("step-11")
 	for _, size := range []struct{ rows, cols int }{{24, 90}, {24, 100}, {24, 50}, {24, 100}, {8, 40}, {30, 120}} {
 		c.resize(size.rows, size.cols)
-		time.Sleep(300 * time.Millisecond) // or the old frame is still there, which is fine too
-		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-			c.mu.Lock()
+		c.wait(fmt.Sprintf("%d rows, %d columns: one frame", size.rows, size.cols), func() bool {
 			seen := c.screen.visible()
-			c.mu.Unlock()
-			if strings.Count(seen, "step-00  ") == 1 && strings.Count(seen, " wide-") == 1 && !strings.Contains(seen, "strange") {
-				break
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("%d rows, %d columns: the screen shows:\n%s", size.rows, size.cols, seen)
-			}
-		}
+			return c.screen.wiped && strings.Count(seen, "step-00  ") == 1 && strings.Count(seen, " wide-") == 1 && !strings.Contains(seen, "strange")
+		})
 	}
 	if err := os.Remove(filepath.Join(dir, "wait")); err != nil {
 		t.Fatal(err)

@@ -104,19 +104,34 @@ func (c *console) see() string {
 	return c.screen.String()
 }
 
+// patience is how long a test waits before it fails. It says nothing about how fast the
+// program is: no machine that runs the tests is that slow.
+const patience = 2 * time.Minute
+
 // until waits until a text stands on the screen.
 func (c *console) until(text string) string {
 	c.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for {
-		seen := c.see()
-		if strings.Contains(seen, text) {
-			return seen
+	seen := ""
+	c.wait(strconv.Quote(text), func() bool {
+		seen = c.screen.String()
+		return strings.Contains(seen, text)
+	})
+	return seen
+}
+
+// wait waits until what the console shows is so.
+func (c *console) wait(what string, so func() bool) {
+	c.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		c.mu.Lock()
+		is := so()
+		c.mu.Unlock()
+		if is {
+			return
 		}
 		if time.Now().After(deadline) {
-			c.t.Fatalf("never saw %q; the screen shows:\n%s", text, seen)
+			c.t.Fatalf("never saw %s; the screen shows:\n%s", what, c.see())
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 }
 
@@ -142,7 +157,7 @@ func (c *console) exit() int {
 	select {
 	case <-c.done:
 		return c.cmd.ProcessState.ExitCode()
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		c.t.Fatalf("the program does not end; the screen shows:\n%s", c.see())
 		return -1
 	}
@@ -156,6 +171,7 @@ type screen struct {
 	broken     map[int]bool // lines that go on in the next one
 	row, col   int          // of the cursor, row counts from the first line
 	strange    []string
+	wiped      bool // rows were erased, and nothing written to them, since the last resize
 	rest       string // an unfinished sequence
 }
 
@@ -204,7 +220,7 @@ func (s *screen) write(text string) {
 // resize does what most terminals do: lines that are too long are broken, and what was
 // broken is joined again.
 func (s *screen) resize(rows, cols int) {
-	s.rows, s.cols = rows, cols
+	s.rows, s.cols, s.wiped = rows, cols, false
 	var lines [][]rune
 	broken := map[int]bool{}
 	row := 0
@@ -231,6 +247,7 @@ func (s *screen) put(r rune) {
 	case '\r':
 		s.col = 0
 	case '\n':
+		s.wiped = s.wiped || len(s.lines[s.row]) == 0
 		s.row++
 		for len(s.lines) <= s.row {
 			s.lines = append(s.lines, nil)

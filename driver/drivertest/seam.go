@@ -315,6 +315,7 @@ func collected(t *testing.T, w World) {
 	for _, id := range []string{"second", "third", "fourth"} {
 		run(id, task("a", "x"))
 	}
+	time.Sleep(50 * time.Millisecond) // by any clock, the runs were over a while ago
 	for _, c := range []struct {
 		keep    driver.Retention
 		removes string
@@ -324,8 +325,8 @@ func collected(t *testing.T, w World) {
 		{driver.Retention{Runs: 4}, "first"},
 		{driver.Retention{Runs: 3}, "second"},
 		{driver.Retention{Size: 1}, "third"},
-		{driver.Retention{Age: 1}, "fourth"},
-		{driver.Retention{Age: 1, Runs: 1, Size: 1}, ""},
+		{driver.Retention{Age: time.Millisecond}, "fourth"},
+		{driver.Retention{Age: time.Millisecond, Runs: 1, Size: 1}, ""},
 	} {
 		for _, dry := range []bool{true, false} {
 			removed, err := d.raw.Collect(t.Context(), c.keep, dry)
