@@ -82,7 +82,7 @@ func (p *pass) isValue(pos workflow.Pos, what, name string, v any) {
 }
 
 func (p *pass) broken(pos workflow.Pos, summary string, args ...any) {
-	p.errorf(pos, "mend the program that made this definition", summary, args...)
+	p.errorf(pos, "fix the program that made this definition", summary, args...)
 }
 
 func (p *pass) modelOfStep(n *node) {

@@ -41,7 +41,7 @@ is 2 if one of them cannot run.`,
 		RunE:              func(_ *cobra.Command, args []string) error { return a.check(args, &f) },
 	}
 	cmd.Flags().BoolVar(&f.syntaxOnly, "syntax-only", false, "look at the files alone; at a diagram as its own tool does")
-	cmd.Flags().BoolVar(&f.fix, "fix", false, "mend the files where the remedy is certain")
+	cmd.Flags().BoolVar(&f.fix, "fix", false, "fix the files where the remedy is certain")
 	cmd.Flags().StringVar(&f.replies, "replies", "", "of a run that takes what agents and people say from `FILE`")
 	return cmd
 }

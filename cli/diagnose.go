@@ -23,7 +23,7 @@ func (a *app) showDiagnostics(found workflow.Diagnostics, style view.Style) stri
 	return view.Diagnostics(nearPaths(foremost(found)), a.sourceOf, style) + style.Paint(view.Bold, view.Tally(found)) + "\n"
 }
 
-// maxDiagnostics is how many are shown: whoever has mended these checks again.
+// maxDiagnostics is how many are shown: whoever has fixed these checks again.
 const maxDiagnostics = 100
 
 // foremost are the diagnostics that are shown, the worst ones of too many, with a
@@ -38,7 +38,7 @@ func foremost(found workflow.Diagnostics) workflow.Diagnostics {
 		return slices.Index(rank, a.Severity) - slices.Index(rank, b.Severity)
 	})
 	shown = shown[:maxDiagnostics].Sort()
-	return append(shown, workflow.Notef(workflow.Pos{}, "more", "mend these first, and check again", "%d more are not shown", len(found)-maxDiagnostics))
+	return append(shown, workflow.Notef(workflow.Pos{}, "more", "fix these first, and check again", "%d more are not shown", len(found)-maxDiagnostics))
 }
 
 // reportDiagnostics says that a verb could not begin.

@@ -8,14 +8,14 @@ import (
 	"github.com/hocket-dev/hocket/syntax"
 )
 
-// fixFiles mends files where the remedy of a diagnostic is certain.
+// fixFiles fixes files where the remedy of a diagnostic is certain.
 func (a *app) fixFiles(names []string) error {
 	if len(names) == 0 {
-		return usagef("name the files that are to be mended", "--fix changes files")
+		return usagef("name the files that are to be fixed", "--fix changes files")
 	}
 	for _, name := range names {
 		if name == stdin {
-			return usagef("give it a file", "standard input cannot be mended")
+			return usagef("give it a file", "standard input cannot be fixed")
 		}
 		file, text, err := a.readFile(name, "--fix")
 		if err != nil {
@@ -31,12 +31,12 @@ func (a *app) fixFiles(names []string) error {
 		if err := replaceFile(file, fixed); err != nil {
 			return err
 		}
-		a.note(name + ": " + view.Count(made, "mistake") + " mended\n")
+		a.note(name + ": " + view.Count(made, "mistake") + " fixed\n")
 	}
 	return nil
 }
 
-// maxFixRounds bounds how often a text is mended again: one mistake may hide
+// maxFixRounds bounds how often a text is fixed again: one mistake may hide
 // another, but not for ever.
 const maxFixRounds = 50
 

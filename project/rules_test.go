@@ -21,7 +21,7 @@ import (
 )
 
 // The pages in docs/rules are tested: the wrong example of a page gives its
-// code, the mended one does not, and has no other error either.
+// code, the fixed one does not, and has no other error either.
 //
 // All code blocks under one heading make one project. The first is the workflow
 // that is checked; another one begins with a comment that names its file. A sh
@@ -33,7 +33,7 @@ const pages = "../docs/rules"
 type page struct {
 	code          string
 	text          string
-	wrong, mended []fence
+	wrong, fixed []fence
 }
 
 type fence struct{ language, text string }
@@ -45,13 +45,13 @@ func readPage(t *testing.T, file string) page {
 		t.Fatal(err)
 	}
 	p := page{code: strings.TrimSuffix(filepath.Base(file), ".md"), text: string(text)}
-	before, after := "\n## Wrong\n", "\n## Mended\n"
+	before, after := "\n## Wrong\n", "\n## Fixed\n"
 	if strings.HasPrefix(p.text, "# "+p.code+"\n\nA note: ") { // which is about no mistake
 		before, after = "\n## Example\n", "\n## Instead\n"
 	}
 	_, rest, _ := strings.Cut(p.text, before)
-	wrong, mended, _ := strings.Cut(rest, after)
-	p.wrong, p.mended = fences(wrong), fences(mended)
+	wrong, fixed, _ := strings.Cut(rest, after)
+	p.wrong, p.fixed = fences(wrong), fences(fixed)
 	return p
 }
 
@@ -100,13 +100,13 @@ func TestRulePages(t *testing.T) {
 			t.Parallel()
 			large, isLarge := tooLarge[p.code]
 			if large != nil {
-				p.wrong = []fence{{p.mended[0].language, large()}}
+				p.wrong = []fence{{p.fixed[0].language, large()}}
 			}
-			if len(p.mended) == 0 || len(p.wrong) == 0 && !isLarge {
+			if len(p.fixed) == 0 || len(p.wrong) == 0 && !isLarge {
 				t.Fatal("the page has no two examples")
 			}
-			if found := try(t, p.code, p.mended); found.Errors() || slices.Contains(codes(found), p.code) {
-				t.Errorf("the mended example gives %v", found)
+			if found := try(t, p.code, p.fixed); found.Errors() || slices.Contains(codes(found), p.code) {
+				t.Errorf("the fixed example gives %v", found)
 			}
 			if len(p.wrong) == 0 {
 				return

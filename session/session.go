@@ -340,7 +340,7 @@ func (e *BrokenError) Error() string {
 
 // Hint says what to do.
 func (e *BrokenError) Hint() string {
-	return "mend the file, or forget it with `hocket sessions delete " + e.ID + "`"
+	return "fix the file, or forget it with `hocket sessions delete " + e.ID + "`"
 }
 
 // write replaces the file of a session, which is locked: so the file beside it

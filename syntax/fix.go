@@ -49,7 +49,7 @@ func (f *fixer) keeps(ds workflow.Diagnostics) bool {
 	return has.hold(f.has) && !f.breaks(fixed)
 }
 
-// breaks says whether a line that was changed has a mistake that no fix mends.
+// breaks says whether a line that was changed has a mistake that no fix removes.
 func (f *fixer) breaks(fixed []byte) bool {
 	found, isDiagram := Diagram(f.file, fixed)
 	if !isDiagram || !found.Errors() {

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// A slip in a word can be mended wherever the word stands, and nothing else is
+// A slip in a word can be fixed wherever the word stands, and nothing else is
 // touched.
 func TestFixesOfWords(t *testing.T) {
 	for _, test := range []struct{ file, text, want string }{

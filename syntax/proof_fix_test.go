@@ -16,14 +16,14 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// notMended are the files that the real tool refuses after `check --fix`.
-var notMended = map[string]string{
+// notFixed are the files that the real tool refuses after `check --fix`.
+var notFixed = map[string]string{
 	"puml/wild-83aaecf09af9.puml": "a file that it includes is missing",
 	"puml/wild-adc5ed298e26.puml": "a file that it includes is missing",
 	"puml/test-a37868de483f.puml": "it ends blocks that nothing opens, and what was meant is not known",
 }
 
-// lostWords are words of a broken file that are not in the mended one.
+// lostWords are words of a broken file that are not in the fixed one.
 var lostWords = map[string]string{
 	"md/c95132dde8e2.md":          "text",                                                  // behind a fence that was meant to close a block
 	"puml/wild-c062533a07da.puml": "Businesses Check Location Nearby New Welcome of of to", // note right of the step above
@@ -33,18 +33,18 @@ var lostWords = map[string]string{
 // keeps what the author wrote and what Hocket read in it.
 func TestProofRepair(t *testing.T) {
 	for _, s := range brokenFiles(t) {
-		mended, files := 0, s.diagrams
+		accepted, files := 0, s.diagrams
 		fixed := fix(t, files)
 		for i, readings := range s.tool.read(t, fixed) {
 			f, text := files[i], fixed[i]
 			taken := s.tool.takes(readings)
-			if _, listed := notMended[f.name]; taken == listed {
+			if _, listed := notFixed[f.name]; taken == listed {
 				t.Errorf("%s: taken %v after --fix\n%v\n%s", f.name, taken, readings, cmp.Diff(string(f.text), string(text)))
 			}
 			if !taken {
 				continue
 			}
-			mended++
+			accepted++
 			if got := lost(f.text, text); got != lostWords[f.name] {
 				t.Errorf("%s: lost are %q\n%s", f.name, got, cmp.Diff(string(f.text), string(text)))
 			}
@@ -54,9 +54,9 @@ func TestProofRepair(t *testing.T) {
 				t.Errorf("%s: what it means after --fix\n%s", f.name, cmp.Diff(workflow.Print(was), workflow.Print(is)))
 			}
 		}
-		t.Logf("%s: %d of %d that are refused are mended", s.name, mended, len(files))
-		if strings.HasPrefix(s.name, "Mermaid") && mended*10 < len(files)*9 {
-			t.Errorf("less than nine of ten are mended")
+		t.Logf("%s: %d of %d that are refused are accepted after --fix", s.name, accepted, len(files))
+		if strings.HasPrefix(s.name, "Mermaid") && accepted*10 < len(files)*9 {
+			t.Errorf("less than nine of ten are accepted")
 		}
 	}
 }
@@ -99,7 +99,7 @@ func brokenFiles(t *testing.T) []brokenSet {
 	return []brokenSet{charts, pages, activities, bare}
 }
 
-// fix has the command mend files.
+// fix has the command fix files.
 func fix(t *testing.T, files []diagram) [][]byte {
 	t.Helper()
 	dir := t.TempDir()
@@ -179,7 +179,7 @@ func TestProofFixOfValidFiles(t *testing.T) {
 	t.Logf("--fix changes %d valid files of %d, and what the real tool reads in %d of them, each with a warning", changed, len(all), other)
 }
 
-// misread says whether a warning that can be mended is about the diagram.
+// misread says whether a warning that can be fixed is about the diagram.
 func misread(found workflow.Diagnostics) bool {
 	for _, d := range found {
 		if d.Severity == workflow.Warning && d.Fix != nil {

@@ -2,7 +2,7 @@ package workflow
 
 import "testing"
 
-// A word is mended in favour of one name, if there is no doubt about it.
+// A word is fixed in favour of one name, if there is no doubt about it.
 func TestMeant(t *testing.T) {
 	names := []string{"agent", "agents", "on_error", "on", "when", "max", "prompt"}
 	for written, want := range map[string]string{

@@ -85,7 +85,7 @@ func TestServersThatDoNotWork(t *testing.T) {
 		{"too often", status(t, 429, "application/json", `{"a":1}`), `MCP server "x" is in trouble (429 Too Many Requests); it said: {"a":1}`, false},
 		{"login", locked, "MCP server \"test\" wants a login; log in with `hocket mcp login test`, or give it a key under headers in config.yml", true},
 		{"wrong key", wrong, `MCP server "test" refuses the Authorization header of config.yml (401 Unauthorized); is the key right, and does it still hold?`, true},
-		{"other key", other, "MCP server \"test\" wants to know who asks, and the headers of config.yml do not tell (401 Unauthorized); mend them, or log in with `hocket mcp login test`", true},
+		{"other key", other, "MCP server \"test\" wants to know who asks, and the headers of config.yml do not tell (401 Unauthorized); fix them, or log in with `hocket mcp login test`", true},
 		{"forbidden", status(t, 403, "text/plain", "no"), `MCP server "x" forbids it (403 Forbidden); ask who runs it`, true},
 		{"gone", agent.Server{Name: "x", URL: gone.URL}, `MCP server "x" cannot be reached: nothing answers at ` + gone.Listener.Addr().String() + `; is it running?`, false},
 		{"elsewhere", web(t, func(w http.ResponseWriter, r *http.Request) {

@@ -230,7 +230,7 @@ func (s *site) turnedAway(resp *http.Response, token string) error {
 	case token != "":
 		return agent.Permanentf("MCP server %q does not let the login in (%s); log in again with `hocket mcp login %s`, or ask who runs it", name, shown(resp.Status), name)
 	case resp.StatusCode == http.StatusUnauthorized && len(s.server.Headers) > 0:
-		return agent.Permanentf("MCP server %q wants to know who asks, and the headers of config.yml do not tell (%s); mend them, or log in with `hocket mcp login %s`", name, shown(resp.Status), name)
+		return agent.Permanentf("MCP server %q wants to know who asks, and the headers of config.yml do not tell (%s); fix them, or log in with `hocket mcp login %s`", name, shown(resp.Status), name)
 	case resp.StatusCode == http.StatusUnauthorized:
 		return agent.Permanentf("MCP server %q wants a login; log in with `hocket mcp login %s`, or give it a key under headers in config.yml", name, name)
 	}

@@ -191,7 +191,7 @@ func (r *reader) examples(n strictyaml.Node) {
 // mistakes reports where a value does not match its schema.
 func (r *reader) mistakes(n strictyaml.Node, what string, list []string) {
 	for _, line := range list {
-		n.Errorf(CodeDefinition, "mend the example or the schema", "%s: %s", what, line)
+		n.Errorf(CodeDefinition, "fix the example or the schema", "%s: %s", what, line)
 	}
 }
 

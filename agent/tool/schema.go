@@ -124,7 +124,7 @@ func (r *reader) defaults(n strictyaml.Node) {
 			continue // it refers to a part of the whole, which has been compiled
 		}
 		for _, line := range schema.Mistakes(value) {
-			n.Errorf(CodeDefinition, "mend the default or the type", "the default of input %q does not match it: %s", name, line)
+			n.Errorf(CodeDefinition, "fix the default or the type", "the default of input %q does not match it: %s", name, line)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func (d *Document) parseBraces() {
 	inner.parse()
 	d.root, d.found, d.broken = inner.root, append(d.found, inner.found...), inner.broken
 	for _, found := range inner.found {
-		d.mend(found.Change)
+		d.fix(found.Change)
 	}
 	if len(b.places) > 0 && d.root != nil {
 		b.restore(d.root)

@@ -92,7 +92,7 @@ func (d *Document) parse() {
 		d.broken++
 		found := d.syntaxError(err)
 		d.report(found)
-		if d.mend(found.Change) {
+		if d.fix(found.Change) {
 			d.parse()
 		}
 		return

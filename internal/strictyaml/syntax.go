@@ -134,7 +134,7 @@ func (d *Document) syntaxError(err error) workflow.Diagnostic {
 	pos := d.mark(number, 1+utf8.RuneCountInString(content[:from]), utf8.RuneCountInString(content[from:from+width]))
 	found := workflow.Errorf(pos, codeSyntax, r.detail, "%s", r.summary)
 	if r.quotes {
-		found = d.mended(found, number)
+		found = d.fixed(found, number)
 	}
 	return found
 }

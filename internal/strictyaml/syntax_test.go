@@ -113,7 +113,7 @@ func TestMistakesBehindASyntaxError(t *testing.T) {
 	}
 }
 
-// A slip in a key can be mended, unless the right key is there or the map is meant
+// A slip in a key can be fixed, unless the right key is there or the map is meant
 // for somebody else.
 func TestChangesOfKeys(t *testing.T) {
 	for text, want := range map[string]int{

@@ -17,7 +17,7 @@ func (s *scanner) attribute(spaced bool) (cut bool) {
 		s.problems(mistake{
 			at: Span{at, s.pos}, code: codeAttribute,
 			summary: "a space is missing in front of " + name, detail: "put a space between attributes",
-		}.mend(Span{at, at}, " "))
+		}.fixedBy(Span{at, at}, " "))
 	}
 	a := attribute{name: name, at: int32(at)}
 	afterName := s.pos
@@ -97,7 +97,7 @@ func (s *scanner) unclosed(a attribute, value string, bracket int, endless bool)
 		s.problems(mistake{
 			at: Span{from + bracket, from + bracket + 1}, code: codeSyntax,
 			summary: "a < cannot stand in the value of " + a.name, detail: "write &lt; for the character itself",
-		}.mend(Span{from + bracket, from + bracket + 1}, "&lt;"))
+		}.fixedBy(Span{from + bracket, from + bracket + 1}, "&lt;"))
 		a.from, a.to = int32(from), int32(from+len(value))
 		s.pos = min(from+len(value)+1, len(s.text))
 		s.add(a)
@@ -133,7 +133,7 @@ func (s *scanner) neverClosed(a attribute, from int, value string, certain bool)
 		summary: "the value of " + a.name + " is never closed", detail: "write " + a.name + `="` + shortened(value) + `"`,
 	}
 	if certain {
-		m = m.mend(Span{end, end}, s.text[from-1:from])
+		m = m.fixedBy(Span{end, end}, s.text[from-1:from])
 	}
 	s.problems(m)
 	s.pos = end
@@ -165,7 +165,7 @@ func (s *scanner) unquoted(a attribute) {
 		summary: "the value of " + a.name + " has no quotes", detail: "write " + a.name + `="` + shortened(value) + `"`,
 	}
 	if !strings.ContainsAny(value, `"'&`) {
-		m = m.mend(Span{from, s.pos}, `"`+value+`"`)
+		m = m.fixedBy(Span{from, s.pos}, `"`+value+`"`)
 	}
 	s.problems(m)
 	s.add(a)
@@ -210,7 +210,7 @@ func hasTwice(list []attribute) bool {
 	return false
 }
 
-// twice is certain to be mended only where both say the same.
+// twice is certain to be fixed only where both say the same.
 func (s *scanner) twice(t token, first, second attribute) mistake {
 	m := mistake{
 		at: Span{int(second.at), int(second.at) + len(second.name)}, code: codeAttribute,
@@ -221,7 +221,7 @@ func (s *scanner) twice(t token, first, second attribute) mistake {
 		for from > 0 && isSpace(s.text[from-1]) {
 			from--
 		}
-		m = m.mend(Span{from, min(int(second.to)+1, len(s.text))}, "")
+		m = m.fixedBy(Span{from, min(int(second.to)+1, len(s.text))}, "")
 	}
 	return m
 }
@@ -262,12 +262,12 @@ func (s *scanner) badReference(at int, raw string) {
 		m.detail = "write &amp;" + name + "; for the text itself; XML knows lt, gt, amp, quot and apos"
 		if char, ok := knownEntities[name]; ok {
 			m.detail = "write the character itself: " + char
-			m = m.mend(m.at, char)
+			m = m.fixedBy(m.at, char)
 			s.problems(m)
 			return
 		}
 	}
-	s.problems(m.mend(Span{at, at + 1}, "&amp;"))
+	s.problems(m.fixedBy(Span{at, at + 1}, "&amp;"))
 }
 
 // knownEntities are those of HTML that models write in XML.

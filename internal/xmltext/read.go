@@ -85,7 +85,7 @@ func (d *Document) badCharacter(at, size int, name string) {
 	d.wrong(mistake{
 		at: Span{at, at + size}, code: codeEncoding,
 		summary: "XML cannot hold the " + name, detail: "remove it, or save the file as UTF-8",
-	}.mend(Span{at, at + size}, ""))
+	}.fixedBy(Span{at, at + size}, ""))
 }
 
 // builder makes the tree of the tokens.
@@ -243,7 +243,7 @@ func (b *builder) end(t token) {
 		b.problems(mistake{
 			at: Span{t.from, t.to}, code: codeEndTag,
 			summary: "</" + t.name + "> closes nothing", detail: "remove it",
-		}.mend(Span{t.from, t.to}, ""))
+		}.fixedBy(Span{t.from, t.to}, ""))
 	case b.elements[b.open[n-1]].name == t.name:
 		b.leave(t.from, t.to)
 	default:
@@ -268,7 +268,7 @@ func (b *builder) wrongEnd(t token) {
 		detail:  fmt.Sprintf("%s: write </%s> in front of </%s>", opened, inner.name, t.name),
 	}
 	if len(b.open)-depth == 2 {
-		m = m.mend(Span{t.from, t.from}, "</"+inner.name+">")
+		m = m.fixedBy(Span{t.from, t.from}, "</"+inner.name+">")
 	}
 	b.problems(m)
 	for len(b.open) > depth+1 {
@@ -286,12 +286,12 @@ func (b *builder) otherEnd(t token, inner element, opened string) mistake {
 		return mistake{
 			at: name, code: codeEndTag, summary: fmt.Sprintf("<%s> is closed by </%s> in line %d", inner.name, t.name, b.Line(t.from)),
 			detail: "write <" + t.name,
-		}.mend(name, t.name)
+		}.fixedBy(name, t.name)
 	}
 	return mistake{
 		at: Span{t.from, t.to}, code: codeEndTag,
 		summary: fmt.Sprintf("</%s> does not close <%s>", t.name, inner.name), detail: opened + ": write </" + inner.name + ">",
-	}.mend(Span{t.from, t.to}, "</"+inner.name+">")
+	}.fixedBy(Span{t.from, t.to}, "</"+inner.name+">")
 }
 
 // depthOf is where the innermost open element of a name stands, or -1.
@@ -318,7 +318,7 @@ func (b *builder) closeAll(at int) {
 		b.problems(mistake{
 			at: Span{int(inner.from), int(inner.from) + 1 + len(inner.name)}, code: codeEndTag,
 			summary: "<" + inner.name + "> is never closed", detail: "the file ends; write " + missing.String() + " at its end",
-		}.mend(Span{at, at}, missing.String()))
+		}.fixedBy(Span{at, at}, missing.String()))
 	}
 	for len(b.open) > 0 {
 		b.leave(at, at)

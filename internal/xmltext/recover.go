@@ -144,7 +144,7 @@ func (r *recoverer) closeTo(depth, at int) {
 	for len(r.open) > depth+1 {
 		name := r.elements[r.open[len(r.open)-1]].name
 		missing := "</" + name + ">"
-		r.repaired(mistake{at: Span{at, at + 1}, summary: missing + " was missing", detail: "write it in front of this"}.mend(Span{at, at}, missing))
+		r.repaired(mistake{at: Span{at, at + 1}, summary: missing + " was missing", detail: "write it in front of this"}.fixedBy(Span{at, at}, missing))
 		r.leave(at, at)
 	}
 }
@@ -153,7 +153,7 @@ func (r *recoverer) closeTo(depth, at int) {
 func (r *recoverer) end(t token) {
 	depth := r.depthOf(t.name)
 	if depth < 0 {
-		r.repaired(mistake{at: Span{t.from, t.to}, summary: "</" + t.name + "> closes nothing", detail: "remove it"}.mend(Span{t.from, t.to}, ""))
+		r.repaired(mistake{at: Span{t.from, t.to}, summary: "</" + t.name + "> closes nothing", detail: "remove it"}.fixedBy(Span{t.from, t.to}, ""))
 		return
 	}
 	r.closeTo(depth, t.from)

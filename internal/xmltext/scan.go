@@ -49,7 +49,7 @@ type mistake struct {
 	fixed           bool
 }
 
-func (m mistake) mend(at Span, text string) mistake {
+func (m mistake) fixedBy(at Span, text string) mistake {
 	m.fix, m.fixAt, m.fixed = text, at, true
 	return m
 }
@@ -87,7 +87,7 @@ func (s *scanner) characters() token {
 		s.problems(mistake{
 			at: Span{from + i, from + i + 3}, code: codeSyntax,
 			summary: "]]> cannot stand in text", detail: "write ]]&gt;",
-		}.mend(Span{from + i + 2, from + i + 3}, "&gt;"))
+		}.fixedBy(Span{from + i + 2, from + i + 3}, "&gt;"))
 	}
 	return token{kind: charData, from: from, to: s.pos}
 }
@@ -133,7 +133,7 @@ func (s *scanner) strayBracket(at int) {
 	s.problems(mistake{
 		at: Span{at, at + 1}, code: codeSyntax,
 		summary: "a < begins no tag here", detail: "write &lt; for the character itself",
-	}.mend(Span{at, at + 1}, "&lt;"))
+	}.fixedBy(Span{at, at + 1}, "&lt;"))
 }
 
 // markup reads what begins at a <; ok is false if nothing does.
@@ -203,7 +203,7 @@ func (s *scanner) doctype() token {
 	s.problems(mistake{
 		at: Span{t.from, t.from + len("<!DOCTYPE")}, code: codeDoctype,
 		summary: "a document type is not allowed", detail: "remove it: entities of a document's own are never expanded",
-	}.mend(Span{t.from, t.to}, ""))
+	}.fixedBy(Span{t.from, t.to}, ""))
 	return t
 }
 
@@ -224,7 +224,7 @@ func (s *scanner) end() token {
 		s.problems(mistake{
 			at: Span{t.from, s.pos}, code: codeSyntax,
 			summary: "an end tag has a name and nothing else", detail: "write </" + t.name + ">",
-		}.mend(Span{t.from, s.pos}, "</"+t.name+">"))
+		}.fixedBy(Span{t.from, s.pos}, "</"+t.name+">"))
 	}
 	t.to = s.pos
 	return t
@@ -270,7 +270,7 @@ func (s *scanner) start() token {
 			t.empty = true
 			return s.ended(t)
 		case s.text[s.pos] == '<':
-			s.problems(s.cutTag(t).mend(Span{s.pos, s.pos}, ">"))
+			s.problems(s.cutTag(t).fixedBy(Span{s.pos, s.pos}, ">"))
 			return s.ended(t)
 		default:
 			t.cut = s.attribute(spaced) || t.cut

@@ -20,7 +20,7 @@ func (b *builder) checkInstruction(t token) {
 	case t.from > 0:
 		b.problems(mistake{
 			at: at, code: codeSyntax, summary: "the XML declaration must be the first thing", detail: "move it to the top, or remove it",
-		}.mend(Span{t.from, t.to}, ""))
+		}.fixedBy(Span{t.from, t.to}, ""))
 	default:
 		b.checkDeclaration(content[len(name):], at)
 	}

@@ -193,7 +193,7 @@ func (r *reader) bond(at int32, k int, t target) (bond, bool) {
 	return bond{from, to, t.pos}, true
 }
 
-// needless reports a dependency that is mended by leaving it out.
+// needless reports a dependency that is fixed by leaving it out.
 func (r *reader) needless(at int32, k int, d workflow.Diagnostic) {
 	s := &r.steps[at]
 	if s.list.Exists() {

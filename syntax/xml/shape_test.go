@@ -38,8 +38,8 @@ func TestEveryWordIsDocumented(t *testing.T) {
 	}
 }
 
-// A name that can only mean one thing is mended, in both tags.
-func TestMendsNames(t *testing.T) {
+// A name that can only mean one thing is fixed, in both tags.
+func TestFixesNames(t *testing.T) {
 	const wrong = `<workflow name="x" taskID="1">
   <Agent name="a" id="1"><prompt>hi</prompt ></Agent>
   <agent name="a" id="2" Depends-On="1" maxParallel="2" for_each="inputs.l"><settings/></agent>

@@ -174,7 +174,7 @@ func (f *flow) getJSON(ctx context.Context, address string, value any) (bool, er
 // itself, and may say nothing about it.
 func (f *flow) authority(ctx context.Context, issuer string, old bool) (*oauthex.AuthServerMeta, error) {
 	bad := func(err error) error {
-		return failf("whoever runs the server has to mend this; a key may work: write it under headers", "people log in at %s, and that cannot be used: %s", plain(issuer), plain(err.Error()))
+		return failf("whoever runs the server has to fix this; a key may work: write it under headers", "people log in at %s, and that cannot be used: %s", plain(issuer), plain(err.Error()))
 	}
 	if err := f.net.check("address", issuer); err != nil {
 		return nil, bad(err)

@@ -218,6 +218,6 @@ func (n *Notation) fixes(t *testing.T) {
 		}
 	}, n.in("bad")...)
 	if fixed < n.Fixes {
-		t.Errorf("only %d mistakes can be mended", fixed)
+		t.Errorf("only %d mistakes can be fixed", fixed)
 	}
 }

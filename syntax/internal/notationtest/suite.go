@@ -33,7 +33,7 @@ type Notation struct {
 	Like func(text []byte) bool
 	// Codes are all that its diagnostics may have.
 	Codes []strictyaml.Code
-	// Fixes is how many mistakes in the bad files can be mended, at least.
+	// Fixes is how many mistakes in the bad files can be fixed, at least.
 	Fixes int
 	// Untidy draws a layout of a file that a person might leave behind; nil: the
 	// layout is tested with the fixtures only.

@@ -25,7 +25,7 @@ func TestPagesOfTheCodes(t *testing.T) {
 		}
 		_, rest, _ := strings.Cut(string(text), "\n## Wrong\n\n```plantuml\n")
 		wrong, rest, _ := strings.Cut(rest, "```\n")
-		_, rest, _ = strings.Cut(rest, "\n## Mended\n\n```plantuml\n")
+		_, rest, _ = strings.Cut(rest, "\n## Fixed\n\n```plantuml\n")
 		mended, _, _ := strings.Cut(rest, "```\n")
 		_, found := Parse(source.New("", []byte(wrong)))
 		if !slices.ContainsFunc(found, func(d workflow.Diagnostic) bool { return d.Code == code.Name }) {

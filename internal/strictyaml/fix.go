@@ -11,9 +11,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// mended adds to a syntax error that a value in quotes does away with, if there is
+// fixed adds to a syntax error that a value in quotes does away with, if there is
 // one in the line: the line to write, and the change.
-func (d *Document) mended(found workflow.Diagnostic, number int) workflow.Diagnostic {
+func (d *Document) fixed(found workflow.Diagnostic, number int) workflow.Diagnostic {
 	l := d.lines[number-1]
 	content := d.text[l.from:l.to]
 	_, start := valueStart(content, spaces(content))
@@ -36,14 +36,14 @@ func (d *Document) mended(found workflow.Diagnostic, number int) workflow.Diagno
 	return found
 }
 
-// maxMended bounds how often a file is read again with a value in quotes.
-const maxMended = 20
+// maxFixed bounds how often a file is read again with a value in quotes.
+const maxFixed = 20
 
-// mend makes a change of one line, so that what stands elsewhere can be read: one
+// fix makes a change of one line, so that what stands elsewhere can be read: one
 // mistake hides no others. A value that it puts in quotes is the last of its line,
 // so nothing else moves.
-func (d *Document) mend(c workflow.Change) bool {
-	if c.Text == "" || d.broken > maxMended {
+func (d *Document) fix(c workflow.Change) bool {
+	if c.Text == "" || d.broken > maxFixed {
 		return false
 	}
 	number := c.At.Line - d.piece.Line + 1
