@@ -40,7 +40,7 @@ type (
 	Kept = driver.Kept
 	// Retention is how many runs are kept.
 	Retention = driver.Retention
-	// Collected is a run that was removed.
+	// Collected is a run that was deleted.
 	Collected = driver.Collected
 	// Stream is one of the streams that an attempt leaves.
 	Stream = driver.Stream
@@ -539,7 +539,7 @@ func (r *Run) fork(ctx context.Context, spec driver.ForkSpec, options []StartOpt
 	return forked, nil
 }
 
-// Delete removes the run and everything that is kept about it. A run that is
+// Delete deletes the run and everything that is kept about it. A run that is
 // driven or that can still go on must be cancelled first.
 func (r *Run) Delete(ctx context.Context) error {
 	info, err := r.Info(ctx)
@@ -552,8 +552,8 @@ func (r *Run) Delete(ctx context.Context) error {
 	return r.d.Delete(ctx, r.id)
 }
 
-// Collect removes the runs that were over first, so that the others keep to r. With dry
-// it only returns them. A run that waits or that can be resumed is never removed.
+// Collect deletes the runs that were over first, so that the others keep to r. With dry
+// it only returns them. A run that waits or that can be resumed is never deleted.
 func (p *Project) Collect(ctx context.Context, r Retention, dry bool) ([]Collected, error) {
 	d, err := p.runs()
 	if err != nil {
@@ -562,7 +562,7 @@ func (p *Project) Collect(ctx context.Context, r Retention, dry bool) ([]Collect
 	return d.Collect(ctx, r, dry)
 }
 
-// Compact gives the space of runs that were removed back to the system. Runs may have to
+// Compact gives the space of runs that were deleted back to the system. Runs may have to
 // wait for it.
 func (p *Project) Compact(ctx context.Context) error {
 	d, err := p.runs()

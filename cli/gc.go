@@ -17,8 +17,8 @@ import (
 func (a *app) deleteVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete RUN...",
-		Short: "remove runs that are over",
-		Long: `Remove runs with everything that is kept about them: events, outputs, logs and
+		Short: "delete runs that are over",
+		Long: `Delete runs with everything that is kept about them: events, outputs, logs and
 files. A run that is not over must be cancelled first.`,
 		Example: `  hocket runs delete review-3k7q
   hocket cancel build-0a7q && hocket runs delete build-0a7q`,
@@ -62,11 +62,11 @@ func (a *app) gcVerb() *cobra.Command {
 	var dry bool
 	cmd := &cobra.Command{
 		Use:   "gc [FLAGS]",
-		Short: "remove old runs",
-		Long: `Remove the runs that were over first, until the others keep to all bounds that are
+		Short: "delete old runs",
+		Long: `Delete the runs that were over first, until the others keep to all bounds that are
 given, and give their space back. Without a flag, the bounds are those under
-retention in config.yml. A run that waits, or that can be resumed, is never removed.`,
-		Example: `  # what would be removed
+retention in config.yml. A run that waits, or that can be resumed, is never deleted.`,
+		Example: `  # what would be deleted
   hocket gc --max-days 30 --dry-run
 
   hocket gc --max-runs 1000 --max-mb 2000`,
@@ -83,14 +83,14 @@ retention in config.yml. A run that waits, or that can be resumed, is never remo
 			return a.collect(cmd.Context(), keep, dry)
 		},
 	}
-	cmd.Flags().Float64Var(&days, "max-days", 0, "remove runs that ended more than `N` days ago")
+	cmd.Flags().Float64Var(&days, "max-days", 0, "delete runs that ended more than `N` days ago")
 	cmd.Flags().IntVar(&runs, "max-runs", 0, "keep at most `N` runs")
 	cmd.Flags().Int64Var(&mb, "max-mb", 0, "keep at most `N` MiB of runs")
-	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "only say what would be removed")
+	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "only say what would be deleted")
 	return cmd
 }
 
-// collectedRun is one run that gc removed, with --json.
+// collectedRun is one run that gc deleted, with --json.
 type collectedRun struct {
 	RunID   string    `json:"run_id"`
 	Started time.Time `json:"started"`
@@ -106,25 +106,29 @@ func (a *app) collect(ctx context.Context, keep hocket.Retention, dry bool) erro
 		keep = hocket.Retention(p.Config().Retention)
 	}
 	if keep == (hocket.Retention{}) {
-		return usagef("write --max-days, --max-runs or --max-mb, or set `retention` in config.yml", "nothing says which runs to remove")
+		where := "config.yml"
+		if a.state != "" {
+			where = "your own config.yml; that of a project does not count for --state, where other projects may have runs too"
+		}
+		return usagef("write --max-days, --max-runs or --max-mb, or set `retention` in "+where, "nothing says which runs to delete")
 	}
-	removed, err := p.Collect(ctx, keep, dry)
+	deleted, err := p.Collect(ctx, keep, dry)
 	if err == nil && !dry {
 		if err := p.Compact(ctx); err != nil {
 			a.note(fmt.Sprintf("not all space was given back, the next `hocket gc` tries again: %v\n", err))
 		}
 	}
-	list, total := make([]collectedRun, len(removed)), int64(0)
-	for i, c := range removed {
+	list, total := make([]collectedRun, len(deleted)), int64(0)
+	for i, c := range deleted {
 		list[i] = collectedRun{c.ID, c.Created, c.Size}
 		total += c.Size
 	}
 	if a.json {
 		return errors.Join(a.printJSON(list), err)
 	}
-	verb := "removed"
+	verb := "deleted"
 	if dry {
-		verb = "would remove"
+		verb = "would delete"
 	}
 	text := ""
 	for _, c := range list {

@@ -182,8 +182,8 @@ func (a *app) listMemories(ctx context.Context, limit int, tags []string) error 
 func (a *app) memoryDeleteVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete ID",
-		Short: "forget a memory",
-		Long:  "Forget a memory, by the number that list and search show.",
+		Short: "delete a memory",
+		Long:  "Delete a memory, by the number that list and search show.",
 		Example: `  hocket memory delete 17
   hocket memory list --tag old --all --json | jq '.[].id' | xargs -n1 hocket memory delete`,
 		Args: argsBetween(1, 1),

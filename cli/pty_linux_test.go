@@ -171,7 +171,7 @@ type screen struct {
 	broken     map[int]bool // lines that go on in the next one
 	row, col   int          // of the cursor, row counts from the first line
 	strange    []string
-	wiped      bool // rows were erased, and nothing written to them, since the last resize
+	wiped      bool   // rows were erased, and nothing written to them, since the last resize
 	rest       string // an unfinished sequence
 }
 

@@ -140,8 +140,8 @@ func (a *app) sessionText(s *hocket.Session) string {
 func (a *app) sessionsDeleteVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete SESSION",
-		Short: "forget a conversation",
-		Long: `Forget a conversation. The beginning of its id is enough. What a CLI agent keeps of
+		Short: "delete a conversation",
+		Long: `Delete a conversation. The beginning of its id is enough. What a CLI agent keeps of
 it by itself is not touched.`,
 		Example: `  hocket sessions delete task-1a2b
   hocket sessions delete task-1a2b3c4d --json`,

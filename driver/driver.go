@@ -62,13 +62,13 @@ type Driver interface {
 	Act(ctx context.Context, run string, ev engine.Event) (Receipt, error)
 	// Fork records a new run that repeats another one up to a step.
 	Fork(ctx context.Context, spec ForkSpec) (Created, error)
-	// Delete removes a run that nobody drives. The error is a *[HeldError] if somebody
+	// Delete deletes a run that nobody drives. The error is a *[HeldError] if somebody
 	// does. That the run is over is for the caller to see to.
 	Delete(ctx context.Context, run string) error
-	// Collect removes the runs that were over first, so that the others keep to r. It
+	// Collect deletes the runs that were over first, so that the others keep to r. It
 	// returns those runs; with dry it only returns them.
 	Collect(ctx context.Context, r Retention, dry bool) ([]Collected, error)
-	// Compact gives the space of what was removed back to the system. Runs may have
+	// Compact gives the space of what was deleted back to the system. Runs may have
 	// to wait for it.
 	Compact(ctx context.Context) error
 
@@ -181,7 +181,7 @@ type Retention struct {
 	Size int64         // bytes that all of them take; zero: any
 }
 
-// Collected is a run that was removed.
+// Collected is a run that was deleted.
 type Collected struct {
 	Info
 	Size int64 // bytes that it took

@@ -31,8 +31,8 @@ const pages = "../docs/rules"
 
 // page is one page with its two examples.
 type page struct {
-	code          string
-	text          string
+	code         string
+	text         string
 	wrong, fixed []fence
 }
 

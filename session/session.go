@@ -184,7 +184,7 @@ func (s *Store) List() (all []*Session, broken []error, err error) {
 	return all, broken, err
 }
 
-// Delete forgets the session whose id is given, or begins so, also one whose file
+// Delete deletes the session whose id is given, or begins so, also one whose file
 // is broken, and gives its id.
 func (s *Store) Delete(prefix string) (string, error) {
 	id, err := s.Find(prefix)
@@ -340,7 +340,7 @@ func (e *BrokenError) Error() string {
 
 // Hint says what to do.
 func (e *BrokenError) Hint() string {
-	return "fix the file, or forget it with `hocket sessions delete " + e.ID + "`"
+	return "fix the file, or delete it with `hocket sessions delete " + e.ID + "`"
 }
 
 // write replaces the file of a session, which is locked: so the file beside it
