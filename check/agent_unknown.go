@@ -1,6 +1,7 @@
 package check
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -10,10 +11,14 @@ var agentUnknown = rule{
 	code:     "agent-unknown",
 	severity: workflow.Error,
 	summary:  "a task names an agent that does not exist",
-	node: func(p *pass, n *node) {
-		if t, a := p.agentOf(n); t != nil && t.Agent != "" && a.Found == Unknown {
-			p.reportAgent(n, agentPos(n), suggestAgent(t.Agent, a.Candidates), "unknown agent %q", t.Agent)
+	workflow: func(p *pass) {
+		var all sharedMistakes
+		for _, n := range p.index.nodes {
+			if t, a := p.agentOf(n); t != nil && t.Agent != "" && a.Found == Unknown {
+				all.add(n, shared{what: t.Agent, replied: p.in.replied(n)}, "unknown agent "+strconv.Quote(t.Agent), suggestAgent(t.Agent, a.Candidates))
+			}
 		}
+		all.report(p)
 	},
 }
 

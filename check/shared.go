@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // shared is a mistake that several steps may share, such as the settings of their
@@ -24,7 +25,8 @@ type sharedMistake struct {
 	steps           []*node
 }
 
-// add adds a step that has the mistake. The summary follows its id.
+// add adds a step that has the mistake. A summary that begins with a space or a colon
+// follows its id.
 func (s *sharedMistakes) add(n *node, key shared, summary, detail string) {
 	m := s.found[key]
 	if m == nil {
@@ -42,12 +44,15 @@ func (s *sharedMistakes) report(p *pass) {
 	for _, key := range s.order {
 		m := s.found[key]
 		first := m.steps[0]
-		summary := strconv.Quote(first.ID) + m.summary
+		summary, others := m.summary, "; also at "
+		if strings.IndexAny(summary, " :") == 0 {
+			summary, others = strconv.Quote(first.ID)+summary, "; the same holds for "
+		}
 		switch more := m.steps[1:]; {
 		case len(more) == 1:
-			summary += fmt.Sprintf("; the same holds for %q", more[0].ID)
+			summary += others + strconv.Quote(more[0].ID)
 		case len(more) > 1:
-			summary += fmt.Sprintf("; the same holds for %d other steps", len(more))
+			summary += fmt.Sprintf("%s%d other steps", others, len(more))
 		}
 		if key.note {
 			p.notef(agentPos(first), m.detail, "%s", summary)

@@ -65,7 +65,8 @@ func (a *app) gcVerb() *cobra.Command {
 		Short: "delete old runs",
 		Long: `Delete the runs that were over first, until the others keep to all bounds that are
 given, and give their space back. Without a flag, the bounds are those under
-retention in config.yml. A run that waits, or that can be resumed, is never deleted.`,
+retention in config.yml; with --state only those in your own, as other projects may
+have runs there. A run that waits, or that can be resumed, is never deleted.`,
 		Example: `  # what would be deleted
   hocket gc --max-days 30 --dry-run
 

@@ -60,7 +60,7 @@ before it counts, so a run that is cut off goes on where it was.`,
 	flags := root.PersistentFlags()
 	flags.SortFlags = false
 	flags.StringVarP(&a.dir, "directory", "C", "", "work as if started in `DIR`")
-	flags.StringVar(&a.state, "state", "", "keep runs in `DIR`, to which the project's retention does not apply (default: the user's state directory)")
+	flags.StringVar(&a.state, "state", "", "keep runs in `DIR` (default: the user's state directory)")
 	flags.BoolVar(&a.json, "json", false, "print facts as JSON")
 	root.Flags().BoolVar(&asked, "version", false, "print the version")
 	chapters := a.chapters()

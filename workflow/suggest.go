@@ -6,13 +6,19 @@ import (
 )
 
 // Nearest is the name closest to the one that was written, or "" if none is
-// close enough to be what was meant. Earlier names win a tie.
+// close enough to be what was meant: a few letters away, or a longer name with it
+// inside. Earlier names win a tie.
 func Nearest(written string, names []string) string {
-	best, bestDistance := "", utf8.RuneCountInString(written)/3+1
+	best, bestDistance := "", (utf8.RuneCountInString(written)+1)/3
 	lower := strings.ToLower(written)
 	for _, name := range names {
 		if d := editDistance(lower, strings.ToLower(name), bestDistance); d < bestDistance || d == bestDistance && best == "" {
 			best, bestDistance = name, d
+		}
+	}
+	for _, name := range names {
+		if best == "" && len(lower) > 3 && strings.Contains(strings.ToLower(name), lower) {
+			best = name
 		}
 	}
 	return best

@@ -18,6 +18,11 @@ func TestNearest(t *testing.T) {
 		{"判定フロー", []string{"A", "B"}, ""},
 		{"判定フロー", []string{"判定フロ", "B"}, "判定フロ"},
 		{"entirely", []string{"different"}, ""},
+		{"rep", []string{"mcp", "llm"}, ""},
+		{"Linter", []string{"lint", "go-linter"}, "lint"},
+		{"Linter", []string{"go-linter"}, "go-linter"},
+		{"nam", []string{"name"}, "name"},
+		{"x", []string{"y", "X"}, "X"},
 	} {
 		if got := workflow.Nearest(c.written, c.names); got != c.want {
 			t.Errorf("%s: %q, not %q", c.written, got, c.want)

@@ -254,7 +254,7 @@ func TestProblemsInBrokenTexts(t *testing.T) {
 1-5 unknown name "m"; no input is declared and no variable is written under this name
 12-16 unknown name "q"; no input is declared and no variable is written under this name`},
 		{`${topic +} ${nodes.b} ${nodes.x}`, `9-10 unexpected "+"; there is no arithmetic; let a step compute the value
-23-33 there is no node "x"; did you mean "a"?`},
+23-33 there is no node "x"; there are a, b, c, d`},
 		{`${topic} ${#a} ${HOME:-x} ${topic`, `12-13 unexpected "#"; a shell's own ${ is written $${
 22-23 unexpected ":"; a shell's own ${ is written $${
 27-29 ${ is never closed; close it, or write $${ for a literal ${`},
