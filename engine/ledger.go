@@ -76,6 +76,9 @@ type hold struct {
 
 // overBudget is the limit that the next attempt might exceed, nil if none.
 func (r *Run) overBudget(in *inst) *hold {
+	if in.granted && r.rehearsal != "" {
+		return nil // the other run had raised its limit
+	}
 	facts := r.factsOf(in)
 	for f := in.scope().frame.limiting; f != nil; f = f.limitingAround() {
 		left := f.left()
