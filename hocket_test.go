@@ -3,6 +3,7 @@ package hocket_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -401,6 +402,53 @@ func TestClosed(t *testing.T) {
 	}
 	if _, err := p.Runs(context.Background(), hocket.Filter{}); !errors.Is(err, hocket.ErrClosed) {
 		t.Errorf("after Close: %v", err)
+	}
+}
+
+// Long outputs are complete wherever they are asked for.
+func TestLongOutputs(t *testing.T) {
+	long := strings.Repeat("long ", 20<<10)
+	own := agents{"long": agent.Func(func(_ context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
+		for _, r := range task.Received {
+			if r.Output != long {
+				return agent.Result{}, fmt.Errorf("received %.20q", r.Output)
+			}
+		}
+		return agent.Result{Output: long}, nil
+	})}
+	p := open(t, map[string]string{"w.yml": "name: w\nsteps:\n  - {id: a, agent: long}\n  - {id: b, agent: long}\n"}, hocket.Options{Agents: own})
+	run := start(t, p, "w.yml", nil)
+	res := wait(t, run)
+	state, err := run.State(t.Context())
+	if err != nil || res.Output != long || state.Result.Output != long {
+		t.Fatalf("%s: %s, %v", res.Status, res.Error, err)
+	}
+	for _, step := range append(res.Steps, state.Result.Steps...) {
+		if value, err := step.Value(); err != nil || value != long || fmt.Sprint(step.Output) != long {
+			t.Errorf("%s gave %.20q, %v", step.Address, value, err)
+		}
+	}
+	events, facts := 0, 0
+	for e, err := range run.History(t.Context(), hocket.EventID{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended, ok := e.Event.(*engine.TaskEnded)
+		if !ok {
+			continue
+		}
+		if events++; ended.Output != long || ended.Stored {
+			t.Errorf("event %d has the output %.20q", e.Seq, ended.Output)
+		}
+		if e.Fact != nil && e.Fact.Kind == engine.StepEnded {
+			facts++
+			if value, err := e.Fact.Value(); err != nil || value != long {
+				t.Errorf("the fact %s has the output %.20q, %v", e.ID, value, err)
+			}
+		}
+	}
+	if events == 0 || facts != 2 {
+		t.Errorf("%d events and %d facts", events, facts)
 	}
 }
 

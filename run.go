@@ -385,6 +385,8 @@ func missingAgents(run string, b *workflow.Bundle, agents *agent.Set, replies *R
 // returns what it has come to. It waits for whichever process drives the run, and for
 // one that was recorded until somebody takes it up, unless the process that means to
 // has ended. The error is that of the drive, if this handle has begun one.
+// [engine.StepResult.Value] gives the outputs of steps, also long ones, as long as the
+// project is open.
 func (r *Run) Wait(ctx context.Context) (engine.Result, error) {
 	r.mu.Lock()
 	drives := r.drives

@@ -43,7 +43,8 @@ func (id EventID) after(other EventID) bool {
 }
 
 // Entry is one thing in the history of a run: a recorded event, or a fact that
-// follows from it, such as a step that ended with its output.
+// follows from it, such as a step that ended with its output, which [engine.Fact.Value]
+// gives.
 type Entry struct {
 	ID              EventID
 	engine.Envelope              // of the event; the same for its facts
@@ -66,7 +67,7 @@ func (r *Run) entries(ctx context.Context, after EventID, follow bool) iter.Seq2
 		pin, err := r.pinned(ctx)
 		var run *engine.Run
 		if err == nil {
-			run, err = engine.New(pin.Bundle)
+			run, err = driver.NewRun(pin.Bundle, r.load(ctx))
 		}
 		if err != nil {
 			yield(Entry{}, err)
@@ -76,6 +77,9 @@ func (r *Run) entries(ctx context.Context, after EventID, follow bool) iter.Seq2
 		for e, err := range r.d.Events(ctx, r.id, 0, follow) {
 			if err == nil {
 				_, err = driver.Step(run, r.id, e)
+			}
+			if err == nil {
+				e, err = driver.Whole(ctx, r.d, r.id, e)
 			}
 			if err != nil {
 				yield(Entry{}, err)
@@ -92,6 +96,12 @@ func (r *Run) entries(ctx context.Context, after EventID, follow bool) iter.Seq2
 			}
 		}
 	}
+}
+
+// load loads long outputs of the run, also when ctx is done.
+func (r *Run) load(ctx context.Context) driver.Load {
+	ctx = context.WithoutCancel(ctx)
+	return func(seq int) (string, error) { return r.d.Output(ctx, r.id, seq) }
 }
 
 // teller yields what comes after an id.
@@ -125,7 +135,7 @@ func (t *teller) tell(e engine.Envelope, facts []engine.Fact) bool {
 type State struct {
 	Info
 	Bundle    *workflow.Bundle
-	Result    engine.Result // so far
+	Result    engine.Result // so far; engine.StepResult.Value gives the outputs of its steps
 	Questions []Question    // that nobody has answered
 	Later     []Later       // steps that wait for a time
 }
@@ -149,7 +159,7 @@ func (r *Run) State(ctx context.Context) (*State, error) {
 		return nil, err
 	}
 	s := &State{Info: info, Bundle: pin.Bundle}
-	run, err := driver.Replay(r.id, pin.Bundle, r.d.Events(ctx, r.id, 0, false), func(run *engine.Run, _ engine.Envelope, _ []engine.Command) {
+	run, err := driver.Replay(r.id, pin.Bundle, r.load(ctx), r.d.Events(ctx, r.id, 0, false), func(run *engine.Run, _ engine.Envelope, _ []engine.Command) {
 		for _, f := range run.Facts() {
 			s.note(f)
 		}
@@ -258,5 +268,14 @@ func (s *State) note(f engine.Fact) {
 
 // Recorded yields the events of the run as they were recorded, up to now.
 func (r *Run) Recorded(ctx context.Context) iter.Seq2[engine.Envelope, error] {
-	return r.d.Events(ctx, r.id, 0, false)
+	return func(yield func(engine.Envelope, error) bool) {
+		for e, err := range r.d.Events(ctx, r.id, 0, false) {
+			if err == nil {
+				e, err = driver.Whole(ctx, r.d, r.id, e)
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
 }

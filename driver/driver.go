@@ -45,8 +45,11 @@ type Driver interface {
 	Watch(ctx context.Context) iter.Seq2[Change, error]
 
 	// Events yields the recorded events of a run after a sequence number. With
-	// follow it then waits for more, until the run is over or ctx is done.
+	// follow it then waits for more, until the run is over or ctx is done. Long outputs
+	// may be left out, as engine.TaskEnded.Stored says: Output gives them.
 	Events(ctx context.Context, run string, after int, follow bool) iter.Seq2[engine.Envelope, error]
+	// Output is the output of the task whose end is an event of a run.
+	Output(ctx context.Context, run string, seq int) (string, error)
 	// Read yields what an attempt left in a stream from a byte offset on. With
 	// follow it waits for more until the attempt has ended, or nobody drives the run
 	// and it is not pending, or ctx is done.

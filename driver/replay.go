@@ -1,6 +1,9 @@
 package driver
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"runtime/debug"
 
@@ -8,11 +11,42 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
+// LongOutput is the number of bytes from which the output of a step is not kept in
+// memory.
+const LongOutput = 8 << 10
+
+// Load gives the output of the task whose end is an event of a run.
+type Load func(seq int) (string, error)
+
+// NewRun makes the state of a run that has not started and that loads long outputs when
+// it needs them.
+func NewRun(b *workflow.Bundle, load Load) (*engine.Run, error) {
+	r, err := engine.New(b)
+	if err == nil {
+		r.Offload(LongOutput, load)
+	}
+	return r, err
+}
+
+// Whole is an event of a run with its output, if that was left out.
+func Whole(ctx context.Context, d Driver, run string, e engine.Envelope) (engine.Envelope, error) {
+	ev, ok := e.Event.(*engine.TaskEnded)
+	if !ok || !ev.Stored {
+		return e, nil
+	}
+	whole := *ev
+	var err error
+	whole.Stored = false
+	whole.Output, err = d.Output(ctx, run, e.Seq)
+	e.Event = &whole
+	return e, err
+}
+
 // Replay steps a run through its events, without driving it. see, which may be nil,
 // sees the run after each of them, and the commands that it led to. When an event
 // cannot be read or stepped, the run as it was before comes with the error.
-func Replay(run string, b *workflow.Bundle, events iter.Seq2[engine.Envelope, error], see func(r *engine.Run, e engine.Envelope, cmds []engine.Command)) (*engine.Run, error) {
-	r, err := engine.New(b)
+func Replay(run string, b *workflow.Bundle, load Load, events iter.Seq2[engine.Envelope, error], see func(r *engine.Run, e engine.Envelope, cmds []engine.Command)) (*engine.Run, error) {
+	r, err := NewRun(b, load)
 	if err != nil {
 		return nil, &BrokenError{Run: run, Cause: err}
 	}
@@ -32,7 +66,8 @@ func Replay(run string, b *workflow.Bundle, events iter.Seq2[engine.Envelope, er
 }
 
 // Step steps an event that is recorded. What is recorded must never be refused, so
-// an error is a defect, like a panic: a *[BrokenError].
+// an error is a defect, like a panic: a *[BrokenError]. It is an *[engine.LoadError]
+// where a long output cannot be read.
 func Step(r *engine.Run, run string, e engine.Envelope) (cmds []engine.Command, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -40,6 +75,10 @@ func Step(r *engine.Run, run string, e engine.Envelope) (cmds []engine.Command, 
 		}
 	}()
 	cmds, err = r.Step(e)
+	var unread *engine.LoadError
+	if errors.As(err, &unread) {
+		return nil, fmt.Errorf("run %s: %w", run, err)
+	}
 	if err != nil {
 		return nil, &BrokenError{Run: run, Seq: e.Seq, Event: e.Event, Cause: err}
 	}

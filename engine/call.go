@@ -64,7 +64,7 @@ func (r *Run) callEnded(s *scope, status Status, output any, reason string) {
 	switch status {
 	case Success, Partial:
 		in.scope().tolerate(reason) // "" where nothing failed
-		if fault := r.succeed(in, output); fault != nil {
+		if fault := r.succeed(in, output, composed(output)); fault != nil {
 			r.fail(in, fault)
 		}
 	case TimedOut:

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -15,7 +17,7 @@ func (r *Run) choose(in *inst) {
 	if in.n.place.Asks && in.n.conditional && !r.isAnswered(in, reached) {
 		r.list(in)
 		r.admitTask(in)
-	} else if fault := r.succeed(in, reached); fault != nil {
+	} else if fault := r.succeed(in, reached, nil); fault != nil {
 		r.fail(in, fault)
 	}
 }
@@ -30,15 +32,20 @@ type part struct {
 func (r *Run) combine(in *inst, s *workflow.Combine) {
 	in.attempt = 1
 	r.tell(in, StepStarted, "")
-	value, err := r.aggregate(in, s)
+	parts, err := r.chosen(in, s)
+	var value any
+	if err == nil {
+		value, err = join(s, parts)
+	}
 	if err != nil {
 		r.fail(in, &Fault{Kind: FaultError, Message: err.Error(), Permanent: true})
-	} else if fault := r.succeed(in, value); fault != nil {
+	} else if fault := r.succeed(in, value, composed(listOf(parts))); fault != nil {
 		r.fail(in, fault)
 	}
 }
 
-func (r *Run) aggregate(in *inst, s *workflow.Combine) (any, error) {
+// chosen are the parts that a combine joins.
+func (r *Run) chosen(in *inst, s *workflow.Combine) ([]any, error) {
 	parts, err := r.gather(in)
 	if err != nil {
 		return nil, err
@@ -47,26 +54,31 @@ func (r *Run) aggregate(in *inst, s *workflow.Combine) (any, error) {
 		return nil, fmt.Errorf("there is nothing to combine: every input failed, was skipped or is missing")
 	}
 	switch s.Strategy {
+	case workflow.First:
+		first := slices.MinFunc(parts, func(a, b part) int { return cmp.Compare(a.seq, b.seq) })
+		return []any{first.value}, nil
+	case workflow.Vote:
+		return []any{r.vote(in, parts)}, nil
+	case workflow.Concatenate, workflow.Merge, workflow.Array:
+	}
+	values := make([]any, len(parts))
+	for i, p := range parts {
+		values[i] = p.value
+	}
+	return values, nil
+}
+
+// join makes one value of the parts that were chosen.
+func join(s *workflow.Combine, parts []any) (any, error) {
+	switch s.Strategy {
 	case workflow.Concatenate:
 		return concatenate(parts, s.Separator), nil
 	case workflow.Merge:
 		return mergeParts(parts)
 	case workflow.Array:
-		list := make([]any, len(parts))
-		for i, p := range parts {
-			list[i] = p.value
-		}
-		return list, nil
-	case workflow.First:
-		first := parts[0]
-		for _, p := range parts {
-			if p.seq < first.seq {
-				first = p
-			}
-		}
-		return first.value, nil
-	case workflow.Vote:
-		return r.vote(in, parts), nil
+		return listOf(parts), nil
+	case workflow.First, workflow.Vote:
+		return parts[0], nil
 	}
 	return nil, fmt.Errorf("there is no way to combine called %q", s.Strategy)
 }
@@ -84,7 +96,7 @@ func (r *Run) gather(in *inst) ([]part, error) {
 	}
 	v := in.view()
 	for _, x := range in.n.from {
-		value, err := x.Eval(v)
+		value, err := v.eval(x)
 		if err != nil {
 			return nil, err
 		}
@@ -114,23 +126,23 @@ func (v *view) when(refs []*expr.Ref) int {
 	return last
 }
 
-func concatenate(parts []part, separator string) string {
+func concatenate(parts []any, separator string) string {
 	if separator == "" {
 		separator = "\n\n"
 	}
 	texts := make([]string, len(parts))
 	for i, p := range parts {
-		texts[i] = workflow.FormatText(p.value)
+		texts[i] = workflow.FormatText(whole(p))
 	}
 	return strings.Join(texts, separator)
 }
 
 // mergeParts merges deeply. Text that is a JSON object or list is read as one.
-func mergeParts(parts []part) (any, error) {
-	merged := structured(parts[0].value)
+func mergeParts(parts []any) (any, error) {
+	merged := structured(whole(parts[0]))
 	for _, p := range parts[1:] {
 		var err error
-		if merged, err = deepMerge("", merged, structured(p.value)); err != nil {
+		if merged, err = deepMerge("", merged, structured(whole(p))); err != nil {
 			return nil, err
 		}
 	}
@@ -206,7 +218,7 @@ func (r *Run) vote(in *inst, parts []part) any {
 	var order []string
 	first := map[string]any{}
 	for _, p := range parts {
-		key := strings.ToLower(strings.Trim(workflow.FormatText(p.value), " \t\r\n\"'.,;:!"))
+		key := strings.ToLower(strings.Trim(workflow.FormatText(whole(p.value)), " \t\r\n\"'.,;:!"))
 		if counts[key] == 0 {
 			order = append(order, key)
 			first[key] = p.value

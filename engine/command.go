@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -42,6 +43,24 @@ type Place struct {
 	Labels   map[string]string
 }
 
+// Whole is the command with the inputs and what it received in it, where these are long.
+// The error is a *[LoadError].
+func (c *StartTask) Whole() (*StartTask, error) {
+	w, err := *c, error(nil)
+	w.Inputs, w.Received = slices.Clone(c.Inputs), slices.Clone(c.Received)
+	for i := range w.Inputs {
+		if w.Inputs[i].Value, err = valueOf(w.Inputs[i].Value); err != nil {
+			return nil, err
+		}
+	}
+	for i := range w.Received {
+		if w.Received[i].Output, err = valueOf(w.Received[i].Output); err != nil {
+			return nil, err
+		}
+	}
+	return &w, nil
+}
+
 // Key is the same for the same attempt of the same run, also after a crash.
 func (c *StartTask) Key(run string) string {
 	return run + "/" + c.Address + "@" + strconv.Itoa(c.Attempt)
@@ -50,14 +69,14 @@ func (c *StartTask) Key(run string) string {
 // Input is a rendered input of a task, in the order in which they were written.
 type Input struct {
 	Name  string
-	Value any
+	Value any // a *Long where it is long, see StartTask.Whole
 }
 
 // Received is what reached a task from a step, with what a router, a person or a
 // question in between decided, and why.
 type Received struct {
 	Step     string
-	Output   any // null where there is only a decision
+	Output   any // null where there is only a decision; a *Long where it is long, see StartTask.Whole
 	Decision string
 	Reason   string
 }

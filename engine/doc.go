@@ -28,6 +28,9 @@
 //     A snapshot ([Run.Snapshot], [Restore]) may stand for the events up to its
 //     sequence number; where it cannot be restored, the events are stepped.
 //  8. After [Finish] nothing more is stored.
+//  9. A run keeps the outputs of all its steps, unless [Run.Offload] says from where it
+//     can load them. Then load what a StartTask needs with [StartTask.Whole], before the
+//     attempt begins; a [LoadError] is no failure of the step.
 //
 // # Inside
 //
@@ -40,6 +43,7 @@
 // what a failure can end: the body of a workflow, or one item of a for_each.
 // Variables travel along live edges as immutable environments (env.go), so a node
 // sees only what was written on paths that lead to it. Limits and the run's clock
-// are in ledger.go, everything that people are asked in question.go. A fork is a
-// rehearsal (fork.go). The whole state can be written and read (restore.go).
+// are in ledger.go, everything that people are asked in question.go. Long outputs are
+// left where they are stored (stored.go): what an instance or a variable holds may stand
+// in for its value, and whole gives the value. A fork is a rehearsal (fork.go). The whole state can be written and read (restore.go).
 package engine

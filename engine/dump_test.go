@@ -15,7 +15,7 @@ func (r *Run) Dump() []byte {
 		r.printScope(&b, r.root, "")
 	}
 	for in := range r.steps() {
-		fmt.Fprintf(&b, "step %s %s attempts=%d seq=%d output=%s error=%q\n", in.address, in.status, in.attempt, in.seq, workflow.FormatJSON(in.output), in.err)
+		fmt.Fprintf(&b, "step %s %s attempts=%d seq=%d output=%s error=%q\n", in.address, in.status, in.attempt, in.seq, workflow.FormatJSON(whole(in.output)), in.err)
 	}
 	for _, c := range r.Pending() {
 		fmt.Fprintf(&b, "pending %s\n", describe(c))

@@ -18,8 +18,8 @@ type each struct {
 }
 
 func (r *Run) startEach(in *inst, s *workflow.Each) {
-	value, err := in.n.on.Eval(in.view())
-	items, ok := value.([]any)
+	value, err := in.view().eval(in.n.on)
+	items, ok := itemsOf(value)
 	started := in.fact(StepStarted, "")
 	started.Items = len(items)
 	r.note(started)
@@ -38,8 +38,17 @@ func (r *Run) startEach(in *inst, s *workflow.Each) {
 	r.moreItems(in)
 }
 
+// itemsOf are the items of a list, not all of which need to be in memory.
+func itemsOf(v any) (items []any, ok bool) {
+	if items, ok := v.(list); ok {
+		return items, true
+	}
+	items, ok = whole(v).([]any)
+	return items, ok
+}
+
 func kindOf(v any) string {
-	switch v.(type) {
+	switch whole(v).(type) {
 	case nil:
 		return "null"
 	case string:
@@ -136,7 +145,8 @@ func (r *Run) endEach(in *inst) {
 		r.fail(in, &Fault{Kind: FaultError, Message: x.failed})
 		return
 	}
-	if fault := r.succeed(in, x.outputs); fault != nil {
+	outputs := listOf(x.outputs)
+	if fault := r.succeed(in, outputs, composed(outputs)); fault != nil {
 		r.fail(in, fault)
 	}
 }

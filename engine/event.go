@@ -94,6 +94,9 @@ type TaskEnded struct {
 	Output  string `json:"output,omitempty"` // raw; the node's output mode is applied by the engine
 	Fault   *Fault `json:"fault,omitempty"`  // nil: the agent did its work
 	Usage   Usage  `json:"usage,omitzero"`
+	// Stored says that Output was left out because it is long. The run must know where
+	// it is, see [Run.Offload].
+	Stored bool `json:"-"`
 }
 
 // TimerFired answers SetTimer, unless CancelTimer came first.

@@ -20,8 +20,11 @@ type Fact struct {
 	Text     string    // an error, a decision and its rule, a warning, a question
 	Until    time.Time // for Retrying
 	Usage    Usage     // for StepEnded and AttemptFailed
-	Output   any       // for StepEnded and RunEnded: what the step, or the run, gave
+	Output   any       // for StepEnded and RunEnded: what the step, or the run, gave; a *Long where that of a step is long: see Value
 }
+
+// Value is the output, also where it is long and has to be loaded.
+func (f *Fact) Value() (any, error) { return valueOf(f.Output) }
 
 // FactKind is what a fact is about.
 type FactKind string
@@ -63,7 +66,7 @@ func (in *inst) fact(kind FactKind, text string) Fact {
 		Attempt: int(in.attempt), Status: in.status, Text: text, Usage: in.usage,
 	}
 	if kind == StepEnded {
-		f.Output = in.shown()
+		f.Output = shown(in.shown())
 	}
 	return f
 }

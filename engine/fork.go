@@ -111,7 +111,9 @@ func (r *Run) admitRehearsed(e Envelope) (*inst, error) {
 	r.makeRoom(ended.Address)
 	about, err := r.admit(e)
 	if err != nil {
-		as, _ := r.Fresh().restore(before)
+		as := r.Fresh()
+		as.store = r.store
+		as, _ = as.restore(before)
 		*r = *as
 	}
 	return about, err

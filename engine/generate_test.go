@@ -36,6 +36,9 @@ func (g *generator) bundle() *workflow.Bundle {
 func (g *generator) workflow(name string) *workflow.Workflow {
 	g.ids = 0
 	w := &workflow.Workflow{Name: name, State: map[string]any{"v0": "a"}, Body: g.graph(1+g.IntN(5), nil)}
+	if g.chance(40) {
+		w.Output.Text = [...]string{"${vars.v1}", "${previous.output}", "of ${vars.v1} and ${vars.v2}"}[g.IntN(3)]
+	}
 	if g.chance(10) {
 		w.Limits.Steps = 3 + g.IntN(10)
 	}
@@ -85,7 +88,7 @@ func (g *generator) node(id string, later []string) workflow.Node {
 	case k < 16 && g.depth < 4:
 		n.Step = g.each(id)
 	case k < 22 && len(g.calls) > 0:
-		n.Step = &workflow.Call{Workflow: g.calls[g.IntN(len(g.calls))]}
+		n.Step = &workflow.Call{Workflow: g.calls[g.IntN(len(g.calls))], Inputs: []workflow.Binding{{Name: "given", Value: g.given()}}}
 	case k < 30:
 		n.Step = &workflow.Human{Question: workflow.Template{Text: "go?"}, Custom: g.chance(20)}
 	case k < 42:
@@ -96,13 +99,19 @@ func (g *generator) node(id string, later []string) workflow.Node {
 		}
 		n.Step, n.Output.Var = c, ""
 	case k < 50:
-		n.Step = &workflow.Combine{Strategy: [...]workflow.Strategy{workflow.Concatenate, workflow.Array, workflow.First, workflow.Vote, workflow.Merge}[g.IntN(5)]}
+		c := &workflow.Combine{Strategy: [...]workflow.Strategy{workflow.Concatenate, workflow.Array, workflow.First, workflow.Vote, workflow.Merge}[g.IntN(5)]}
+		if g.chance(30) {
+			c.Inputs = []workflow.Expr{{Text: "vars.v0"}, {Text: "previous.output"}, {Text: "vars.v1"}}
+		}
+		n.Step = c
+		n.Output.Mode = g.mode()
 	default:
 		n.Step = &workflow.Task{
-			Agent: "x", Prompt: workflow.Template{Text: [...]string{"${vars.v0} ${previous.output} ${iteration}", "go on"}[g.IntN(2)]},
+			Agent: "x", Prompt: workflow.Template{Text: [...]string{"${vars.v0} ${previous.output} ${iteration}", "go on", "${inputs.given} ${inputs}"}[g.IntN(3)]},
 			Context: [...]workflow.Context{workflow.AutoContext, workflow.PreviousContext, workflow.NoContext}[g.IntN(3)],
 		}
 		n.Once = g.chance(5)
+		n.Output.Mode = g.mode()
 		n.Retry = workflow.Retry{Attempts: g.IntN(4), Delay: time.Duration(g.IntN(3)) * time.Second, Backoff: workflow.Linear}
 		if g.chance(20) {
 			n.Timeout = time.Minute
@@ -111,8 +120,21 @@ func (g *generator) node(id string, later []string) workflow.Node {
 	return n
 }
 
+// given is what a call is given.
+func (g *generator) given() any {
+	return [...]any{"${previous.output}", "${vars.v1}", "so ${vars.v0}", []any{"${vars.v2}"}}[g.IntN(4)]
+}
+
+// mode is how an output is read: most as they are.
+func (g *generator) mode() workflow.OutputMode {
+	if g.chance(80) {
+		return workflow.Full
+	}
+	return [...]workflow.OutputMode{workflow.FirstLine, workflow.JSON}[g.IntN(2)]
+}
+
 func (g *generator) each(id string) *workflow.Each {
-	each := &workflow.Each{Items: workflow.Expr{Text: "inputs.items"}, As: "it", Parallel: g.IntN(3)}
+	each := &workflow.Each{Items: workflow.Expr{Text: [...]string{"inputs.items", "inputs.items", "inputs.items", "previous.output"}[g.IntN(4)]}, As: "it", Parallel: g.IntN(3)}
 	if g.chance(50) {
 		each.Body = workflow.Graph{Nodes: []workflow.Node{{ID: id, Step: &workflow.Task{Agent: "x", Prompt: workflow.Template{Text: "${vars.it} ${index}"}}}}}
 	} else {

@@ -54,6 +54,9 @@ func (r *Run) over(in *inst) {
 	in.phase, in.ended = finished, r.elapsed
 	r.closeQuestions(in)
 	in.cmd = nil
+	if in.each != nil {
+		in.each.items, in.each.outputs = nil, nil
+	}
 }
 
 // from are the parcels with which the instance started. When it has ended, its

@@ -11,19 +11,38 @@ import (
 // view is what an expression sees from one place in a run. It implements
 // expr.Env.
 type view struct {
-	scope  *scope
-	reg    *region
-	env    *env
-	self   *inst
-	behind bool // seen from behind self: on its edges
+	scope   *scope
+	reg     *region
+	env     *env
+	self    *inst
+	behind  bool // seen from behind self: on its edges
+	handsOn bool // what is looked up may stay stored
 }
 
 // view is what the instance sees: from before it, and from behind it.
 func (in *inst) view() *view   { return &view{scope: in.scope(), reg: in.reg, env: in.env, self: in} }
 func (in *inst) behind() *view { v := in.view(); v.behind = true; return v }
 
+// eval evaluates what is handed on and not looked at: where it is nothing but a
+// reference, what that refers to may stay stored.
+func (v *view) eval(x interface {
+	Eval(expr.Env) (any, error)
+	IsRef() bool
+}) (any, error) {
+	v.handsOn = x.IsRef()
+	return x.Eval(v)
+}
+
 // Lookup gives the value of a canonical reference.
 func (v *view) Lookup(ref *expr.Ref) (any, bool) {
+	value, ok := v.lookup(ref)
+	if !v.handsOn {
+		value = whole(value)
+	}
+	return value, ok
+}
+
+func (v *view) lookup(ref *expr.Ref) (any, bool) {
 	switch ref.Kind {
 	case expr.Inputs:
 		return v.input(ref.Name)
@@ -87,7 +106,7 @@ func (v *view) input(name string) (any, bool) {
 		value, ok := f.inputs[f.p.inputs[0]]
 		return value, ok
 	}
-	return maps.Clone(f.inputs), true
+	return objectOf(maps.Clone(f.inputs)), true
 }
 
 func (v *view) variable(name string) *write {
@@ -264,7 +283,7 @@ func orEmpty(list []any) []any {
 func (in *inst) value() map[string]any {
 	err, _ := in.field("error")
 	return map[string]any{
-		"node": in.n.def.ID, "agent": in.n.place.Agent, "status": string(in.status), "output": in.output, "error": err,
+		"node": in.n.def.ID, "agent": in.n.place.Agent, "status": string(in.status), "output": whole(in.output), "error": err,
 		"duration_ms": jsonNumber(in.durationMS()), "attempts": jsonNumber(int64(in.attempt)), "step_index": jsonNumber(int64(in.n.step)),
 	}
 }
@@ -279,7 +298,7 @@ func skippedResult(n *node) map[string]any {
 // result is the instance as Result lists it.
 func (r *Run) result(in *inst) StepResult {
 	res := StepResult{
-		Address: in.address, Node: in.n.def.ID, Agent: in.n.place.Agent, Status: in.status, Output: in.shown(), Error: in.err,
+		Address: in.address, Node: in.n.def.ID, Agent: in.n.place.Agent, Status: in.status, Output: shown(in.shown()), Error: in.err,
 		DurationMS: in.durationMS(), Attempts: int(in.attempt), Iteration: int(in.iteration), StepIndex: in.n.step,
 		Started: r.began.Add(in.started), Usage: in.usage,
 	}

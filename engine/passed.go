@@ -69,7 +69,7 @@ func (in *inst) decided(v extract.Decision, said any) {
 		return
 	}
 	in.passed.decision = cmp.Or(v.Label, in.passed.decision, string(workflow.OnElse))
-	if reason, ok := extract.Field(said, "reason"); ok {
+	if reason, ok := extract.Field(whole(said), "reason"); ok {
 		in.passed.reason = workflow.FormatText(reason)
 	}
 }
@@ -87,7 +87,7 @@ func (r *Run) received(in *inst) []Received {
 		for _, source := range p.sources() {
 			if value := source.result(); value != nil && !seen[source] {
 				seen[source] = true
-				list = append(list, Received{source.n.def.ID, value, h.decision, h.reason})
+				list = append(list, Received{source.n.def.ID, shown(value), h.decision, h.reason})
 			}
 		}
 		if len(list) == known && h.decision != "" {
@@ -126,7 +126,7 @@ func (r *Run) isAnswered(in *inst, reached any) bool {
 			break
 		}
 	}
-	v := r.label(in.n, reached)
+	v := r.label(in.n, whole(reached))
 	return byPerson || v.Matched && !v.Loose
 }
 

@@ -399,7 +399,7 @@ func (r *Run) gateAnswered(in *inst, value, by string) {
 		r.fail(in, &Fault{Kind: FaultError, Message: "rejected" + by, Permanent: true})
 		return
 	}
-	if fault := r.succeed(in, value); fault != nil {
+	if fault := r.succeed(in, value, nil); fault != nil {
 		r.fail(in, fault)
 	}
 }
@@ -409,7 +409,7 @@ func (r *Run) lostAnswered(in *inst, value string) {
 	case Rerun:
 		r.admitTask(in)
 	case Done:
-		if fault := r.succeed(in, ""); fault != nil {
+		if fault := r.succeed(in, "", nil); fault != nil {
 			r.fail(in, fault)
 		}
 	case Fail:

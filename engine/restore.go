@@ -14,7 +14,7 @@ import (
 
 // layout is the layout of snapshots. It changes with every change to what is
 // encoded below; older snapshots are not read then.
-const layout = 2
+const layout = 3
 
 // header says whether a snapshot can be restored.
 type header struct {
@@ -100,6 +100,7 @@ type codec struct {
 	envs      twoway.Table[env]
 	writings  twoway.Table[write]
 	questions twoway.Table[question]
+	stored    twoway.Table[stored]
 }
 
 func (c *codec) state() {
@@ -140,6 +141,32 @@ func (c *codec) steps() {
 		if next = in.next; !c.Writes {
 			r.list(in)
 		}
+	}
+}
+
+// value does a value, or what stands in for it.
+func (c *codec) value(p *any) {
+	one, isStored := (*p).(*stored)
+	many, isList := (*p).(list)
+	fields, isObject := (*p).(object)
+	switch c.Bools(&isStored, &isList, &isObject); {
+	case isStored:
+		twoway.Refer(c.Codec, &c.stored, &one, func(s *stored) {
+			s.in = c.run.store
+			c.node(&s.n)
+			twoway.Number(c.Codec, &s.seq)
+			c.value(&s.given)
+			c.Bools(&s.lines, &s.raw)
+		})
+		*p = one
+	case isList:
+		twoway.List(c.Codec, (*[]any)(&many), c.value)
+		*p = many
+	case isObject:
+		twoway.Map(c.Codec, (*map[string]any)(&fields), c.value)
+		*p = fields
+	default:
+		c.Value(p)
 	}
 }
 
@@ -188,7 +215,7 @@ func (c *codec) frame(p **frame) {
 		twoway.JSON(c.Codec, &f.limits)
 		f.in(f.around)
 		c.scope(&f.scope)
-		twoway.Map(c.Codec, &f.inputs, c.Value)
+		twoway.Map(c.Codec, &f.inputs, c.value)
 		twoway.Text(c.Codec, &f.prefix)
 		twoway.Number(c.Codec, &f.depth)
 		twoway.Number(c.Codec, &f.steps)
@@ -293,7 +320,7 @@ func (c *codec) env(p **env) {
 		for i := range e.leaf {
 			twoway.Refer(c.Codec, &c.writings, &e.leaf[i], func(w *write) {
 				twoway.Number(c.Codec, &w.seq)
-				c.Value(&w.value)
+				c.value(&w.value)
 			})
 		}
 	})
@@ -313,7 +340,7 @@ func (c *codec) instance(in *inst) {
 	c.node(&in.n)
 	twoway.Text(c.Codec, &in.address)
 	twoway.Text(c.Codec, &in.status)
-	c.Value(&in.output)
+	c.value(&in.output)
 	twoway.Text(c.Codec, &in.err)
 	twoway.Number(c.Codec, &in.started)
 	twoway.Number(c.Codec, &in.ended)
@@ -374,10 +401,33 @@ func (c *codec) command(in *inst) {
 	if c.Writes {
 		cmd = *in.cmd
 	}
-	cmd.Place = nil
-	if twoway.JSON(c.Codec, &cmd); !c.Writes {
-		cmd.Place = &in.n.place
+	inputs, received := cmd.Inputs, cmd.Received
+	cmd.Place, cmd.Inputs, cmd.Received = nil, nil, nil
+	twoway.JSON(c.Codec, &cmd)
+	twoway.List(c.Codec, &inputs, func(i *Input) {
+		twoway.Text(c.Codec, &i.Name)
+		c.shown(&i.Value)
+	})
+	twoway.List(c.Codec, &received, func(r *Received) {
+		twoway.Text(c.Codec, &r.Step)
+		c.shown(&r.Output)
+		twoway.Text(c.Codec, &r.Decision)
+		twoway.Text(c.Codec, &r.Reason)
+	})
+	if !c.Writes {
+		cmd.Place, cmd.Inputs, cmd.Received = &in.n.place, inputs, received
 		in.cmd = &cmd
+	}
+}
+
+// shown does a value that was shown.
+func (c *codec) shown(p *any) {
+	v := *p
+	if l, ok := v.(*Long); ok {
+		v = l.of
+	}
+	if c.value(&v); !c.Writes {
+		*p = shown(v)
 	}
 }
 
@@ -390,11 +440,11 @@ func (c *codec) each(p **each) {
 		*p = &each{}
 	}
 	x := *p
-	twoway.List(c.Codec, &x.items, c.Value)
+	twoway.List(c.Codec, &x.items, c.value)
 	twoway.Number(c.Codec, &x.next)
 	twoway.Number(c.Codec, &x.open)
 	twoway.List(c.Codec, &x.scopes, c.scope)
-	twoway.List(c.Codec, &x.outputs, c.Value)
+	twoway.List(c.Codec, &x.outputs, c.value)
 	twoway.Text(c.Codec, &x.failed)
 	c.Bools(&x.stopped)
 }

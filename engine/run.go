@@ -43,12 +43,14 @@ type Run struct {
 	paused []*inst
 	seq    int // orders writes and results
 	clock  clock
+	store  *store
 
 	first    *inst // the first and the last of steps
 	last     *inst
 	listed   int // how many there are
 	warnings []string
 	finish   *Finish // set once, at the end
+	unread   error   // what ended the last Step halfway; nil: nothing
 
 	commands []Command // of the last Step
 	facts    []Fact
@@ -97,7 +99,7 @@ func (r *Run) Fresh() *Run { return newRun(r.bundle, r.programs, r.compiled) }
 func newRun(b *workflow.Bundle, programs map[*workflow.Workflow]*program, compiled []*program) *Run {
 	return &Run{
 		bundle: b, programs: programs, compiled: compiled,
-		attempts: map[string]*inst{}, questions: map[string]*question{}, timers: map[string]*timer{},
+		attempts: map[string]*inst{}, questions: map[string]*question{}, timers: map[string]*timer{}, store: &store{},
 	}
 }
 
@@ -110,9 +112,22 @@ func called(b *workflow.Bundle) []*workflow.Workflow {
 }
 
 // Step takes one event and says what to do about it. Facts gives what it brought
-// about. An error means that the event does
-// not fit the run; the run is then unchanged.
-func (r *Run) Step(e Envelope) ([]Command, error) {
+// about. An error means that the event does not fit the run, which is then unchanged;
+// or it is a *[LoadError].
+func (r *Run) Step(e Envelope) (cmds []Command, err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case *LoadError:
+			r.unread = p
+			cmds, err = nil, p
+		default:
+			panic(p)
+		}
+	}()
+	if r.unread != nil {
+		return nil, r.unread
+	}
 	about, err := r.admit(e)
 	if err != nil && r.rehearsal != "" {
 		about, err = r.admitRehearsed(e)
@@ -129,6 +144,9 @@ func (r *Run) Step(e Envelope) ([]Command, error) {
 	r.work()
 	r.askHeld()
 	r.watchRuntime()
+	if len(r.attempts) == 0 { // it may wait for long
+		r.store.last, r.store.value = nil, nil
+	}
 	return r.commands, nil
 }
 

@@ -224,6 +224,7 @@ func (r *Run) scopeEnded(s *scope) {
 	case s.owner.each != nil:
 		r.itemEnded(s, status, output, reason)
 	default:
+		s.frame.inputs = nil
 		r.callEnded(s, status, output, reason)
 	}
 }
@@ -268,7 +269,8 @@ func successfulSinks(sinks []*inst) []*inst {
 // object of the sinks by id.
 func (r *Run) scopeOutput(s *scope, sinks []*inst) (any, error) {
 	if t := s.frame.p.output; t != nil && s.body.g.owner == nil {
-		return t.Eval(&view{scope: s, reg: &s.body, env: s.endEnv})
+		v := &view{scope: s, reg: &s.body, env: s.endEnv}
+		return v.eval(t)
 	}
 	switch len(sinks) {
 	case 0:
@@ -276,11 +278,11 @@ func (r *Run) scopeOutput(s *scope, sinks []*inst) (any, error) {
 	case 1:
 		return sinks[0].output, nil
 	}
-	object := make(map[string]any, len(sinks))
+	outputs := make(map[string]any, len(sinks))
 	for _, in := range sinks {
-		object[in.n.def.ID] = in.output
+		outputs[in.n.def.ID] = in.output
 	}
-	return object, nil
+	return objectOf(outputs), nil
 }
 
 func (r *Run) finishRun(status Status, output any, reason string) {
@@ -288,6 +290,7 @@ func (r *Run) finishRun(status Status, output any, reason string) {
 		r.warn(nil, "no task ran")
 	}
 	r.clearTimer(runtimeTimer)
+	output = whole(output)
 	r.finish = &Finish{Status: status, Output: output, Error: reason}
 	r.note(Fact{Kind: RunEnded, Status: status, Text: reason, Output: output})
 	r.command(r.finish)

@@ -10,8 +10,14 @@ import (
 
 // read takes the value of a node from what it gave, as its output mode says.
 func (n *node) read(given any) (any, error) {
+	if n.extract != nil {
+		given = whole(given)
+	}
 	text, isText := given.(string)
+	from, isStored := given.(*stored)
 	switch {
+	case isStored && from.lines:
+		return &stored{in: from.in, n: n, given: given, lines: true}, nil // perhaps it ends with more of them
 	case n.extract == nil && strings.HasSuffix(text, "\n"):
 		return text[:len(text)-1], nil
 	case n.extract == nil:
@@ -24,13 +30,13 @@ func (n *node) read(given any) (any, error) {
 
 // succeed ends an instance with what it gave, if that can be read and its edges
 // can be chosen; otherwise it says what is wrong and leaves the instance as it
-// was.
-func (r *Run) succeed(in *inst, given any) *Fault {
+// was. Where that is long it can be had again; again is nil where it cannot.
+func (r *Run) succeed(in *inst, given any, again *stored) *Fault {
 	said, err := in.n.read(given)
 	if err != nil {
 		return &Fault{Kind: FaultBadOutput, Message: err.Error()}
 	}
-	value := said
+	value := r.store.keep(in.n, said, again)
 	if in.wasAsked() {
 		value = previous(in.from())
 	}
@@ -90,11 +96,11 @@ func previous(from []parcel) any {
 	case 1:
 		return from[0].value()
 	}
-	list := make([]any, len(from))
+	values := make([]any, len(from))
 	for i, p := range from {
-		list[i] = p.value()
+		values[i] = p.value()
 	}
-	return list
+	return listOf(values)
 }
 
 // route says which out-edges the instance takes, given what it said. After a failure
@@ -265,7 +271,7 @@ func (r *Run) judge(in *inst) {
 // decision reads the decision of an instance that ended well from what it said.
 func (r *Run) decision(in *inst, said any) (extract.Decision, error) {
 	if in.n.on == nil {
-		return r.label(in.n, said), nil
+		return r.label(in.n, whole(said)), nil
 	}
 	value, err := in.n.on.Eval(in.behind())
 	if err != nil {

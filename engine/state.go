@@ -30,7 +30,7 @@ type StepResult struct {
 	Node       string    `json:"node"`
 	Agent      string    `json:"agent,omitempty"` // of a task; of a call, the workflow's name
 	Status     Status    `json:"status"`
-	Output     any       `json:"output"`
+	Output     any       `json:"output"` // a *Long where it is long: see Value
 	Error      string    `json:"error,omitempty"`
 	DurationMS int64     `json:"duration_ms"`
 	Attempts   int       `json:"attempts"`
@@ -40,6 +40,9 @@ type StepResult struct {
 	Ended      time.Time `json:"ended,omitzero"`
 	Usage      Usage     `json:"usage,omitzero"`
 }
+
+// Value is the output of the step, also where it is long and has to be loaded.
+func (s *StepResult) Value() (any, error) { return valueOf(s.Output) }
 
 // UnmarshalJSON reads a result as encoding/json writes it, with the numbers of its
 // output as they are written.

@@ -64,6 +64,9 @@ func (r *Run) render(in *inst) (*StartTask, error) {
 		return nil, err
 	}
 	cmd.Inputs, cmd.Received = append(cmd.Inputs, in.about()...), r.received(in)
+	for i := range cmd.Inputs {
+		cmd.Inputs[i].Value = shown(cmd.Inputs[i].Value)
+	}
 	if n.settings != nil {
 		settings, err := n.settings.Eval(in.view())
 		if err != nil {
@@ -81,7 +84,7 @@ func (r *Run) bind(in *inst, inputs []input) ([]Input, error) {
 	}
 	bound := make([]Input, len(inputs))
 	for i, x := range inputs {
-		value, err := x.value.Eval(in.view())
+		value, err := in.view().eval(x.value)
 		if err != nil {
 			return nil, fmt.Errorf("input %q: %w", x.name, err)
 		}
@@ -136,7 +139,8 @@ func (r *Run) settleAttempt(in *inst, ev *TaskEnded) {
 	case ev.Fault != nil:
 		r.attemptFailed(in, ev.Fault)
 	default:
-		if fault := r.succeed(in, ev.Output); fault != nil {
+		given, again := r.given(in, ev)
+		if fault := r.succeed(in, given, again); fault != nil {
 			r.attemptFailed(in, fault)
 		}
 	}

@@ -17,6 +17,9 @@ type decoder struct {
 	minute time.Time          // when that minute began
 }
 
+// taskEnded is how such an event begins.
+const taskEnded = `{"type":"TaskEnded","time":`
+
 func (d *decoder) decode(line string) (engine.Envelope, error) {
 	if e, ok := d.taskEnded(line); ok {
 		return e, nil
@@ -31,7 +34,7 @@ func (d *decoder) decode(line string) (engine.Envelope, error) {
 // as the engine writes it, and as it did without a clock. Strings with escapes,
 // faults and usage are not of this form.
 func (d *decoder) taskEnded(line string) (e engine.Envelope, ok bool) {
-	rest, ok := strings.CutPrefix(line, `{"type":"TaskEnded","time":`)
+	rest, ok := strings.CutPrefix(line, taskEnded)
 	if !ok {
 		return e, false
 	}

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"strconv"
@@ -19,10 +20,30 @@ const chunk = 512
 // read.
 const ahead = 64
 
-// Events reads the events of a run after a sequence number, in order. The next ones are read and decoded
-// while the caller works on those before. After an error nothing follows; what
-// came before it was recorded.
+// Events reads the events of a run after a sequence number, in order. After an error
+// nothing follows; what came before it was recorded.
 func (s *Store) Events(ctx context.Context, run string, after int) iter.Seq2[engine.Envelope, error] {
+	return func(yield func(engine.Envelope, error) bool) {
+		for e, err := range s.Brief(ctx, run, after) {
+			if ev, ok := e.Event.(*engine.TaskEnded); ok && ev.Stored {
+				ev.Output, err = s.Output(ctx, run, e.Seq)
+				ev.Stored = false
+			}
+			if err != nil {
+				yield(engine.Envelope{}, err)
+				return
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Brief is Events without the long outputs of tasks, which [Store.Output] gives: where
+// one is missing, Stored is set. The next events are read and decoded while the caller
+// works on those before.
+func (s *Store) Brief(ctx context.Context, run string, after int) iter.Seq2[engine.Envelope, error] {
 	return func(yield func(engine.Envelope, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		decoded := make(chan part, ahead)
@@ -73,8 +94,10 @@ func (s *Store) decode(ctx context.Context, run string, after int, out chan<- pa
 		seq++
 		var e engine.Envelope
 		if err == nil {
-			if e, err = dec.decode(line); err != nil {
+			if e, err = dec.decode(line.data); err != nil {
 				err = s.damaged("", fmt.Errorf("event %d of run %s: %w", seq, run, err))
+			} else if line.places != "" {
+				e.Event.(*engine.TaskEnded).Stored = true
 			}
 		}
 		if err != nil {
@@ -93,18 +116,19 @@ func (s *Store) decode(ctx context.Context, run string, after int, out chan<- pa
 	send(p)
 }
 
-// lines reads the events of a run as they are stored: one JSON text each.
-func (s *Store) lines(ctx context.Context, run string, after int) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
+// lines reads the events of a run as they are stored: one JSON text each. If one has
+// places, the output of a task is missing.
+func (s *Store) lines(ctx context.Context, run string, after int) iter.Seq2[storedLine, error] {
+	return func(yield func(storedLine, error) bool) {
 		number, err := s.number(ctx, run)
 		if err != nil {
-			yield("", err)
+			yield(storedLine{}, err)
 			return
 		}
 		for first := after + 1; ; first += chunk {
 			n, err := s.chunk(ctx, number, first, yield)
 			if err != nil {
-				yield("", explain(s.file, fmt.Errorf("run %s: %w", run, err)))
+				yield(storedLine{}, explain(s.file, fmt.Errorf("run %s: %w", run, err)))
 				return
 			}
 			if n < chunk {
@@ -119,7 +143,7 @@ const stopped = -1
 
 // chunk yields the events from first on, as many as are read at once, and says how
 // many.
-func (s *Store) chunk(ctx context.Context, number int64, first int, yield func(string, error) bool) (int, error) {
+func (s *Store) chunk(ctx context.Context, number int64, first int, yield func(storedLine, error) bool) (int, error) {
 	var joined, sums string
 	var n, last, blobs int
 	err := s.read.QueryRowContext(ctx, `SELECT coalesce(group_concat(data, char(10)), ''), coalesce(group_concat(coalesce(sum, ''), char(10)), ''),
@@ -139,7 +163,7 @@ func (s *Store) chunk(ctx context.Context, number int64, first int, yield func(s
 		if err := s.verify(number, first+i, line); err != nil {
 			return i, err
 		}
-		if !yield(line.data, nil) {
+		if !yield(line, nil) {
 			return stopped, nil
 		}
 	}
@@ -148,22 +172,22 @@ func (s *Store) chunk(ctx context.Context, number int64, first int, yield func(s
 
 // linesOneByOne reads events that have long strings, or that a damaged file
 // lets through only up to some point.
-func (s *Store) linesOneByOne(ctx context.Context, number int64, first int, yield func(string, error) bool) (int, error) {
+func (s *Store) linesOneByOne(ctx context.Context, number int64, first int, yield func(storedLine, error) bool) (int, error) {
 	stored, unread := s.storedLines(ctx, number, first)
 	for n, line := range stored {
 		if err := s.verify(number, first+n, line); err != nil {
 			return n, err
 		}
-		data := line.data
-		if line.places != "" {
+		if _, ok := line.output(); !ok && line.places != "" {
 			var err error
-			if data, err = s.putBack(ctx, data, line.places); ctx.Err() != nil {
+			if line.data, err = s.putBack(ctx, line.data, line.places); ctx.Err() != nil {
 				return n, ctx.Err()
 			} else if err != nil {
 				return n, s.damaged("", fmt.Errorf("event %d: %w", first+n, err))
 			}
+			line.places = ""
 		}
-		if !yield(data, nil) {
+		if !yield(line, nil) {
 			return stopped, nil
 		}
 	}
@@ -173,6 +197,58 @@ func (s *Store) linesOneByOne(ctx context.Context, number int64, first int, yiel
 // storedLine is an event as it is stored, without its long strings. An older version
 // kept no sum.
 type storedLine struct{ data, places, sum string }
+
+// output is the hash of what was taken out, if that is the output of a task and nothing
+// else.
+func (l storedLine) output() (hash string, ok bool) {
+	var ps []place
+	if !strings.HasPrefix(l.data, taskEnded) || json.Unmarshal([]byte(l.places), &ps) != nil || len(ps) != 1 {
+		return "", false
+	}
+	rest, found := strings.CutPrefix(l.data[min(ps[0].At, len(l.data)):], `""`)
+	return ps[0].Hash, found && strings.HasSuffix(l.data[:len(l.data)-len(rest)-2], `,"output":`)
+}
+
+// Output is the output of the task whose end is an event of a run.
+func (s *Store) Output(ctx context.Context, run string, seq int) (string, error) {
+	var number int64
+	var line storedLine
+	err := s.read.QueryRowContext(ctx, `SELECT r.number, e.data, coalesce(e.blobs, ''), coalesce(e.sum, '') FROM events e JOIN runs r ON r.number = e.run
+		WHERE r.id = ? AND e.seq = ?`, run, seq).Scan(&number, &line.data, &line.places, &line.sum)
+	if err == nil {
+		err = s.verify(number, seq, line)
+	}
+	if err != nil {
+		return "", explain(s.file, fmt.Errorf("event %d of run %s: %w", seq, run, err))
+	}
+	text, err := s.taskOutput(ctx, line)
+	if err != nil && ctx.Err() == nil {
+		err = s.damaged("", fmt.Errorf("event %d of run %s: %w", seq, run, err))
+	}
+	return text, err
+}
+
+func (s *Store) taskOutput(ctx context.Context, line storedLine) (string, error) {
+	if hash, ok := line.output(); ok {
+		return s.blob(ctx, hash)
+	}
+	data := line.data
+	if line.places != "" {
+		var err error
+		if data, err = s.putBack(ctx, data, line.places); err != nil {
+			return "", err
+		}
+	}
+	e, err := engine.Decode([]byte(data))
+	if err != nil {
+		return "", err
+	}
+	ended, ok := e.Event.(*engine.TaskEnded)
+	if !ok {
+		return "", fmt.Errorf("%T has no output", e.Event)
+	}
+	return ended.Output, nil
+}
 
 // verify says whether an event is as it was recorded.
 func (s *Store) verify(run int64, seq int, line storedLine) error {

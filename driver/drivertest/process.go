@@ -72,6 +72,9 @@ func (p *process) Raise(ctx context.Context, run string, limits workflow.Limits)
 // Events are what is recorded of a run.
 func (p *process) Events(ctx context.Context, run string) (events []engine.Envelope, err error) {
 	for e, err := range p.raw.Events(ctx, run, 0, false) {
+		if err == nil {
+			e, err = driver.Whole(ctx, p.raw, run, e)
+		}
 		if err != nil {
 			return events, err
 		}

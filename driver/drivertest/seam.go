@@ -502,3 +502,42 @@ func read(t *testing.T, d driver.Driver, a driver.AttemptID, s driver.Stream, of
 	}
 	return b.String()
 }
+
+// longOutput: a long output is not lost where results and events leave it out, and
+// reaches the next step whole, also in another process.
+func longOutput(t *testing.T, w World) {
+	long := strings.Repeat("long ", 1<<20/5)
+	work := func(_ context.Context, task *engine.StartTask) Outcome {
+		if task.Node == "a" {
+			return Outcome{Output: long}
+		}
+		same := len(task.Received) == 1 && task.Received[0].Output == long && task.Prompt == "of "+long
+		return Outcome{Output: fmt.Sprint(same)}
+	}
+	last := task("b", "of ${nodes.a.output}")
+	last.Step.(*workflow.Task).Context = workflow.PreviousContext
+	b := bundle(chain(task("a", "x"), gate("ok", "yes"), last))
+	d := open(t, w, work)
+	res := start(t, d, starting(b))
+	value, err := res.Steps[0].Value()
+	if err != nil || value != long {
+		t.Errorf("the step gave %.20q, %v", value, err)
+	}
+	for seq, e := range events(t, d) {
+		ended, ok := e.Event.(*engine.TaskEnded)
+		if !ok {
+			continue
+		}
+		if text, err := d.raw.Output(t.Context(), runID, seq+1); err != nil || text != long || ended.Output != long {
+			t.Errorf("event %d has the output %.20q, and Output gives %.20q, %v", seq+1, ended.Output, text, err)
+		}
+	}
+	d.Kill()
+	other := open(t, w, work)
+	if err := other.Answer(t.Context(), runID, "ok", "yes"); err != nil {
+		t.Fatal(err)
+	}
+	if res := resume(t, other, b); res.Output != "true" {
+		t.Errorf("the step behind was not given the output: %s", res.Error)
+	}
+}

@@ -88,6 +88,7 @@ func scenarios() []scenario {
 		{"fork", forked},
 		{"follow", follow},
 		{"output", output},
+		{"long output", longOutput},
 		{"watch", watched},
 
 		{"kinds of questions", kinds},

@@ -54,14 +54,12 @@ func roundTrip(e engine.Envelope) (engine.Envelope, error) {
 
 // recordIdle records an event in a run that nobody drives.
 func recordIdle(ctx context.Context, store *journal.Store, w *journal.Writer, ev engine.Event, now time.Time) (driver.Receipt, error) {
-	r, events, err := load(ctx, store, w.Run())
+	r, err := load(ctx, store, w.Run())
 	if err != nil {
 		return driver.Receipt{}, err
 	}
-	for _, e := range events { // time never goes back within a run
-		if now.Before(e.Time) {
-			now = e.Time
-		}
+	if now.Before(r.Time()) { // time never goes back within a run
+		now = r.Time()
 	}
 	i := &idler{r, w, now}
 	_, answer := ev.(*engine.Answered)

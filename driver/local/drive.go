@@ -126,10 +126,10 @@ func (d *Driver) takeUp(ctx context.Context, s *journal.Store, run string) (*rec
 func (l *loop) begin(first engine.Envelope) error {
 	l.clock = newRunClock(l.d.o.Clock, 0)
 	cmds, err := l.step(1, first)
-	for _, c := range cmds {
-		l.carryOut(c)
+	if err != nil {
+		return err
 	}
-	return err
+	return l.carryOut(cmds)
 }
 
 // restore begins with the last snapshot of the run, if there is one that fits. A
@@ -143,6 +143,7 @@ func (l *loop) restore(ctx context.Context) {
 		return
 	}
 	if r, err := engine.Restore(l.pin.Bundle, snapshot); err == nil && r.Seq() <= l.writer.Recorded() {
+		r.Offload(driver.LongOutput, loader(l.store, l.writer.Run()))
 		l.run, l.last, l.kept = r, r.Time(), r.Seq()
 	}
 }
@@ -172,7 +173,7 @@ func (l *loop) keep() {
 func (l *loop) recover(ctx context.Context) error {
 	first := l.writer.Recorded() == 1 // nobody has seen how it began
 	l.restore(ctx)
-	for e, err := range l.store.Events(ctx, l.writer.Run(), l.run.Seq()) {
+	for e, err := range l.store.Brief(ctx, l.writer.Run(), l.run.Seq()) {
 		if err != nil {
 			return err
 		}
@@ -200,8 +201,8 @@ func (l *loop) recover(ctx context.Context) error {
 	if err := l.tookUp(l.now(&engine.Recovered{Unsettled: true})); err != nil {
 		return err
 	}
-	for _, c := range l.run.Pending() {
-		l.carryOut(c)
+	if err := l.carryOut(l.run.Pending()); err != nil {
+		return err
 	}
 	return l.readInbox()
 }

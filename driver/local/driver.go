@@ -150,7 +150,7 @@ func (d *Driver) Runs(ctx context.Context, f driver.Filter) ([]driver.Info, erro
 	}
 	list := make([]driver.Info, len(runs))
 	for i, r := range runs {
-		list[i] = listed(ctx, s, r)
+		list[i] = info(ctx, s, r)
 	}
 	return list, nil
 }

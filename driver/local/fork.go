@@ -21,9 +21,16 @@ func (d *Driver) Fork(ctx context.Context, spec driver.ForkSpec) (driver.Created
 	if err != nil {
 		return driver.Created{}, err
 	}
-	r, old, err := load(ctx, s, spec.From)
+	r, err := load(ctx, s, spec.From)
 	if err != nil {
 		return driver.Created{}, err
+	}
+	var old []engine.Envelope
+	for e, err := range s.Events(ctx, spec.From, 0) {
+		if err != nil {
+			return driver.Created{}, err
+		}
+		old = append(old, e)
 	}
 	note, err := endLostOf(ctx, s, spec.From, r)
 	if err != nil {

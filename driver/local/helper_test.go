@@ -89,7 +89,7 @@ func loadRun(ctx context.Context, s *journal.Store, run string) (r *engine.Run, 
 	err = with(s, work{}, func(d *local.Driver) error {
 		pin, err := d.Pin(ctx, run)
 		if err == nil {
-			r, err = driver.Replay(run, pin.Bundle, d.Events(ctx, run, 0, false), func(_ *engine.Run, e engine.Envelope, _ []engine.Command) {
+			r, err = driver.Replay(run, pin.Bundle, nil, s.Events(ctx, run, 0), func(_ *engine.Run, e engine.Envelope, _ []engine.Command) {
 				events = append(events, e)
 			})
 		}

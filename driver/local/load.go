@@ -9,14 +9,15 @@ import (
 )
 
 // load replays a run without driving it.
-func load(ctx context.Context, store *journal.Store, run string) (*engine.Run, []engine.Envelope, error) {
+func load(ctx context.Context, store *journal.Store, run string) (*engine.Run, error) {
 	pin, err := store.Pin(ctx, run)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	var events []engine.Envelope
-	r, err := driver.Replay(run, pin.Bundle, store.Events(ctx, run, 0), func(_ *engine.Run, e engine.Envelope, _ []engine.Command) {
-		events = append(events, e)
-	})
-	return r, events, err
+	return driver.Replay(run, pin.Bundle, loader(store, run), store.Brief(ctx, run, 0), nil)
+}
+
+// loader loads the outputs of a run, also when whoever drove it has been told to stop.
+func loader(s *journal.Store, run string) driver.Load {
+	return func(seq int) (string, error) { return s.Output(context.Background(), run, seq) }
 }

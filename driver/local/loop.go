@@ -48,7 +48,7 @@ type loop struct {
 }
 
 func newLoop(d *Driver, store *journal.Store, made *recorded, o driver.Work) (*loop, error) {
-	run, err := engine.New(made.pin.Bundle)
+	run, err := driver.NewRun(made.pin.Bundle, loader(store, made.writer.Run()))
 	if err != nil {
 		return nil, err
 	}
@@ -245,8 +245,8 @@ func (l *loop) record(b journal.Batch) error {
 		if err != nil {
 			return err
 		}
-		for _, c := range cmds {
-			l.carryOut(c)
+		if err := l.carryOut(cmds); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -277,10 +277,19 @@ func (l *loop) step(seq int, e engine.Envelope) ([]engine.Command, error) {
 }
 
 // carryOut does what the engine asks for.
-func (l *loop) carryOut(c engine.Command) {
+func (l *loop) carryOut(cmds []engine.Command) error {
+	for _, c := range cmds {
+		if err := l.obey(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *loop) obey(c engine.Command) error {
 	switch c := c.(type) {
 	case *engine.StartTask:
-		l.startTask(*c)
+		return l.startTask(c)
 	case *engine.CancelTask:
 		l.attempts.stop(attemptKey{c.Address, c.Attempt})
 	case *engine.SetTimer:
@@ -300,9 +309,14 @@ func (l *loop) carryOut(c engine.Command) {
 	case *engine.Finish:
 		l.over = true
 	}
+	return nil
 }
 
-func (l *loop) startTask(task engine.StartTask) {
+func (l *loop) startTask(c *engine.StartTask) error {
+	task, err := c.Whole()
+	if err != nil {
+		return fmt.Errorf("run %s: %w", l.writer.Run(), err)
+	}
 	key := attemptKey{task.Address, task.Attempt}
 	id := driver.AttemptID{Run: l.writer.Run(), Address: task.Address, Attempt: task.Attempt}
 	log := &attemptLog{l.store, id, l.writer.Log(task.Address, task.Attempt), l.audience}
@@ -315,7 +329,8 @@ func (l *loop) startTask(task engine.StartTask) {
 	if task.Again && l.note != "" {
 		log.say("[" + l.note + "]")
 	}
-	l.attempts.start(key, l.worker(&task), log, at, l.clock, l.mail)
+	l.attempts.start(key, l.worker(task), log, at, l.clock, l.mail)
+	return nil
 }
 
 // worker is who makes an attempt: the script, else the agents.
@@ -377,6 +392,10 @@ func (l *loop) settle(err error) error {
 	var broken *driver.BrokenError
 	if errors.As(err, &broken) {
 		return errors.Join(err, l.append(journal.Batch{Problem: broken.Error()}))
+	}
+	var unread *engine.LoadError
+	if errors.As(err, &unread) {
+		return err // the last event was stepped halfway
 	}
 	if l.noted != l.writer.Recorded() { // so that lists need no replay
 		l.status = ""

@@ -31,7 +31,7 @@ func (d *Driver) Events(ctx context.Context, run string, after int, follow bool)
 					return
 				}
 			}
-			for e, err := range s.Events(ctx, run, after) {
+			for e, err := range s.Brief(ctx, run, after) {
 				if !yield(e, err) || err != nil {
 					return
 				}
@@ -42,6 +42,15 @@ func (d *Driver) Events(ctx context.Context, run string, after int, follow bool)
 			}
 		}
 	}
+}
+
+// Output is the output of the task whose end is an event of a run.
+func (d *Driver) Output(ctx context.Context, run string, seq int) (string, error) {
+	s, err := d.known(run)
+	if err != nil {
+		return "", err
+	}
+	return s.Output(ctx, run, seq)
 }
 
 // ended says whether a run is over.

@@ -33,20 +33,6 @@ func info(ctx context.Context, s *journal.Store, r journal.Run) driver.Info {
 	return r.Info
 }
 
-// maxListed is the most that is read of a run to list it.
-const maxListed = 16 << 20
-
-// listed is a run in a list of many. One that its driver left behind with long outputs
-// is listed as it was noted last: interrupted.
-func listed(ctx context.Context, s *journal.Store, r journal.Run) driver.Info {
-	if r.Stale {
-		if size, err := s.Recorded(ctx, r); err != nil || size > maxListed {
-			r.Stale = false
-		}
-	}
-	return info(ctx, s, r)
-}
-
 // refresh replays a run to bring its line in the list of runs up to date. A run
 // that cannot be replayed keeps the line that it has.
 func refresh(ctx context.Context, s *journal.Store, r *journal.Run) {
@@ -54,7 +40,7 @@ func refresh(ctx context.Context, s *journal.Store, r *journal.Run) {
 	if err != nil {
 		return
 	}
-	run, err := driver.Replay(r.ID, pin.Bundle, s.Events(ctx, r.ID, 0), nil)
+	run, err := driver.Replay(r.ID, pin.Bundle, loader(s, r.ID), s.Brief(ctx, r.ID, 0), nil)
 	if err != nil {
 		return
 	}

@@ -20,6 +20,15 @@ type Env interface {
 // applied to the values: a number is not less than a list.
 func (e *Expr) Eval(env Env) (any, error) { return e.root.eval(env) }
 
+// IsRef says whether the expression is a reference without a path and nothing else, so
+// that its value is what Env gives.
+func (e *Expr) IsRef() bool { return isRef(e.root) }
+
+func isRef(n node) bool {
+	r, ok := n.(*Ref)
+	return ok && len(r.Path) == 0
+}
+
 // Bool is the truthiness of the expression's value.
 func (e *Expr) Bool(env Env) (bool, error) {
 	v, err := e.root.eval(env)

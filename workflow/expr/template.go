@@ -205,6 +205,10 @@ func joinLiterals(parts []part) part {
 // Refs are the references of the template, in the order of the text.
 func (t *Template) Refs() []*Ref { return t.refs }
 
+// IsRef says whether the template is a reference without a path and nothing else, so
+// that its value is what Env gives.
+func (t *Template) IsRef() bool { return len(t.parts) == 1 && isRef(t.parts[0].of) }
+
 // Eval gives the value of the template: of its only expression, or the text.
 func (t *Template) Eval(env Env) (any, error) {
 	if t.constant != nil {

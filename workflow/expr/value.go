@@ -111,6 +111,13 @@ func (x *Value) object(fields map[string]any, d Dialect, depth int) (tree, error
 // objects by their sorted keys.
 func (x *Value) Refs() []*Ref { return x.refs }
 
+// IsRef says whether the tree is a reference without a path and nothing else, so that
+// its value is what Env gives.
+func (x *Value) IsRef() bool {
+	t, ok := x.root.(*Template)
+	return ok && t.IsRef()
+}
+
 // Eval gives the tree with every template evaluated. What has no reference is
 // shared between all results: a value is never changed in place.
 func (x *Value) Eval(env Env) (any, error) { return x.root.value(env) }

@@ -1,0 +1,261 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// store is where long outputs are, so that a run need not keep them.
+type store struct {
+	over int                           // the most bytes of an output that is kept
+	load func(seq int) (string, error) // nil: the run keeps all outputs
+
+	last  *stored // what Step needed last, because it is likely to need it again
+	value any     // of last
+}
+
+// Offload makes the run keep only outputs of at most over bytes. A longer one it
+// loads when it needs it: load gives the output of the TaskEnded with a sequence
+// number, and is safe for concurrent use. Call Offload before the first Step, or after
+// Restore.
+func (r *Run) Offload(over int, load func(seq int) (string, error)) {
+	r.store.over, r.store.load = over, load
+}
+
+// LoadError says that a long output could not be loaded. A run whose Step returns it
+// is of no further use. Its events are as they were: when the cause is gone, they lead
+// on.
+type LoadError struct {
+	Seq   int    // of the event that has the output
+	Node  string // whose output it is
+	Cause error
+}
+
+func (e *LoadError) Error() string {
+	return fmt.Sprintf("the output of %q, event %d, cannot be read: %v", e.Node, e.Seq, e.Cause)
+}
+
+func (e *LoadError) Unwrap() error { return e.Cause }
+
+// Long is an output that is longer than the run keeps, see [Run.Offload].
+type Long struct{ of any }
+
+// Value loads the output. An error is a *[LoadError].
+func (l *Long) Value() (any, error) { return load(l.of) }
+
+// String loads the output as text, or says why that cannot be done.
+func (l *Long) String() string {
+	value, err := l.Value()
+	if err != nil {
+		return err.Error()
+	}
+	return workflow.FormatText(value)
+}
+
+// MarshalJSON writes the output.
+func (l *Long) MarshalJSON() ([]byte, error) {
+	value, err := l.Value()
+	if err != nil {
+		return nil, err
+	}
+	return []byte(workflow.FormatJSON(value)), nil
+}
+
+// shown is an output for those who look at the run.
+func shown(v any) any {
+	if standsIn(v) {
+		return &Long{v}
+	}
+	return v
+}
+
+// valueOf is an output that was shown.
+func valueOf(output any) (any, error) {
+	if l, ok := output.(*Long); ok {
+		return l.Value()
+	}
+	return output, nil
+}
+
+// Values of a run that are not what they stand for: stored, and a list or object with
+// such values in it. Whoever needs the value itself calls whole.
+type (
+	// stored is the value that a node has read, or would read, from what it was given.
+	stored struct {
+		in    *store
+		n     *node
+		seq   int  // of the TaskEnded that has what was given; 0: given is
+		given any  // one of these types; of a combine, the list of its parts
+		lines bool // it may be text that ends with a newline
+		raw   bool // it is what was given, and n has yet to read it
+	}
+	list   []any
+	object map[string]any
+)
+
+func standsIn(v any) bool {
+	switch v.(type) {
+	case *stored, list, object:
+		return true
+	}
+	return false
+}
+
+// listOf is a list of values.
+func listOf(values []any) any {
+	for _, v := range values {
+		if standsIn(v) {
+			return list(values)
+		}
+	}
+	return values
+}
+
+// objectOf is an object of values.
+func objectOf(values map[string]any) any {
+	for _, k := range sortedKeys(values) {
+		if standsIn(values[k]) {
+			return object(values)
+		}
+	}
+	return values
+}
+
+// keep is how the run keeps a value that a node has read: if it is long, as what it is
+// read from again.
+func (s *store) keep(n *node, value any, again *stored) any {
+	if s.load == nil || again == nil || standsIn(value) || size(value) <= s.over {
+		return value
+	}
+	again.in, again.n = s, n
+	text, _ := value.(string)
+	again.lines = strings.HasSuffix(text, "\n")
+	s.last, s.value = again, value
+	return again
+}
+
+// given is what the attempt of an instance gave, and where that can be had again; nil:
+// it is short.
+func (r *Run) given(in *inst, ev *TaskEnded) (given any, again *stored) {
+	if given = ev.Output; ev.Stored {
+		given = &stored{in: r.store, n: in.n, seq: r.count, raw: true, lines: true}
+	} else if r.store.load == nil || len(ev.Output) <= r.store.over {
+		return given, nil
+	}
+	return given, &stored{seq: r.count}
+}
+
+// composed is a value that follows from others; nil: it follows from what is in memory.
+func composed(of any) *stored {
+	if !standsIn(of) {
+		return nil
+	}
+	return &stored{given: of}
+}
+
+// size is about how many bytes a value takes.
+func size(v any) int {
+	switch v := v.(type) {
+	case string:
+		return len(v)
+	case []any:
+		n := 0
+		for _, x := range v {
+			n += 16 + size(x)
+		}
+		return n
+	case map[string]any:
+		n := 0
+		for k, x := range v {
+			n += 32 + len(k) + size(x)
+		}
+		return n
+	}
+	return 0
+}
+
+// whole is the value itself. It panics with a *LoadError, which Step returns.
+func whole(v any) any {
+	if !standsIn(v) {
+		return v
+	}
+	one, _ := v.(*stored)
+	if one != nil && one.in.last == one {
+		return one.in.value
+	}
+	value, err := load(v)
+	if err != nil {
+		panic(err)
+	}
+	if one != nil {
+		one.in.last, one.in.value = one, value
+	}
+	return value
+}
+
+// load loads a value. An error is a *LoadError.
+func load(v any) (any, error) {
+	switch v := v.(type) {
+	case *stored:
+		return v.load()
+	case list:
+		values := make([]any, len(v))
+		for i := range v {
+			var err error
+			if values[i], err = load(v[i]); err != nil {
+				return nil, err
+			}
+		}
+		return values, nil
+	case object:
+		values := make(map[string]any, len(v))
+		for _, k := range sortedKeys(v) {
+			var err error
+			if values[k], err = load(v[k]); err != nil {
+				return nil, err
+			}
+		}
+		return values, nil
+	}
+	return v, nil
+}
+
+func (v *stored) load() (any, error) {
+	given, err := v.reload()
+	if err != nil || v.raw {
+		return given, err
+	}
+	value, err := v.n.read(given)
+	if err != nil {
+		return nil, &LoadError{v.seq, v.n.def.ID, err}
+	}
+	return value, nil
+}
+
+func (s *store) output(seq int) (string, error) {
+	if s.load == nil {
+		return "", errors.New("the run was restored without its store")
+	}
+	return s.load(seq)
+}
+
+// reload is what the node was given.
+func (v *stored) reload() (any, error) {
+	if v.seq > 0 {
+		text, err := v.in.output(v.seq)
+		if err != nil {
+			return nil, &LoadError{v.seq, v.n.def.ID, err}
+		}
+		return text, nil
+	}
+	given, err := load(v.given)
+	if parts, ok := given.([]any); ok && err == nil {
+		if c, ok := v.n.does.(*workflow.Combine); ok {
+			return join(c, parts)
+		}
+	}
+	return given, err
+}
