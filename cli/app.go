@@ -114,14 +114,21 @@ func (a *app) note(text string) {
 
 // printJSON writes a value, indented for people in a terminal.
 func (a *app) printJSON(v any) error {
+	text, err := a.encodeJSON(v, "")
+	if err != nil {
+		return err
+	}
+	return a.print(a.outText(text + "\n"))
+}
+
+// encodeJSON is a value as printJSON writes it, behind an indent.
+func (a *app) encodeJSON(v any, indent string) (string, error) {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if a.outStyle.Width > 0 {
-		enc.SetIndent("", "  ")
+		enc.SetIndent(indent, "  ")
 	}
-	if err := enc.Encode(v); err != nil {
-		return err
-	}
-	return a.print(a.outText(b.String()))
+	err := enc.Encode(v)
+	return strings.TrimSuffix(b.String(), "\n"), err
 }

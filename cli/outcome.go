@@ -38,7 +38,7 @@ func (a *app) outcome(ctx context.Context, d *drive, res engine.Result, err erro
 
 func (a *app) printResult(ctx context.Context, d *drive, res engine.Result) error {
 	if a.json {
-		return a.printJSON(newRunResult(ctx, d.run, res, d.bundle.Root.Name, workflow.Digest(d.bundle.Root)))
+		return a.printRun(ctx, d.run, newHead(res, d.bundle.Root.Name, workflow.Digest(d.bundle.Root)), res.Steps, newTail(res))
 	}
 	if !res.Status.Done() || res.Output == nil {
 		return nil

@@ -1,23 +1,29 @@
 package cli
 
 import (
+	"bufio"
 	"context"
+	"errors"
+	"strings"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// runResult is what run, resume, show and their kin print with --json.
-type runResult struct {
-	RunID    string       `json:"run_id"`
-	Workflow string       `json:"workflow"`
-	Digest   string       `json:"digest"`
-	Status   string       `json:"status"`
-	Output   any          `json:"output"`
-	Error    *string      `json:"error"` // why it failed
-	Steps    []stepResult `json:"steps"`
-	Warnings []string     `json:"warnings"`
-	Usage    usageResult  `json:"usage"`
+// runHead, the steps and runTail are what run, resume, show and their kin print with
+// --json, as one object.
+type runHead struct {
+	RunID    string  `json:"run_id"`
+	Workflow string  `json:"workflow"`
+	Digest   string  `json:"digest"`
+	Status   string  `json:"status"`
+	Output   any     `json:"output"`
+	Error    *string `json:"error"` // why it failed
+}
+
+type runTail struct {
+	Warnings []string    `json:"warnings"`
+	Usage    usageResult `json:"usage"`
 }
 
 type stepResult struct {
@@ -49,23 +55,61 @@ type usageResult struct {
 	stepUsage
 }
 
-func newRunResult(ctx context.Context, r *hocket.Run, res engine.Result, workflow, digest string) runResult {
-	out := runResult{
-		RunID: res.Run, Workflow: workflow, Digest: digest, Status: string(res.Status), Output: res.Output,
-		Steps: make([]stepResult, len(res.Steps)), Warnings: append([]string{}, res.Warnings...), Usage: usageResult{res.Usage.Steps, newUsage(res.Usage.Usage)},
-	}
+func newHead(res engine.Result, workflow, digest string) runHead {
+	out := runHead{RunID: res.Run, Workflow: workflow, Digest: digest, Status: string(res.Status), Output: res.Output}
 	if res.Error != "" {
 		out.Error = &res.Error
-	}
-	for i, s := range res.Steps {
-		out.Steps[i] = newStepResult(ctx, r, s)
 	}
 	return out
 }
 
-func newStepResult(ctx context.Context, r *hocket.Run, s engine.StepResult) stepResult {
+func newTail(res engine.Result) runTail {
+	return runTail{append([]string{}, res.Warnings...), usageResult{res.Usage.Steps, newUsage(res.Usage.Usage)}}
+}
+
+// printRun prints a run as one object. The outputs of its steps are loaded one at a time:
+// together they may be larger than the memory.
+func (a *app) printRun(ctx context.Context, r *hocket.Run, head runHead, steps []engine.StepResult, tail any) error {
+	first, err := a.encodeJSON(head, "")
+	if err != nil {
+		return err
+	}
+	last, err := a.encodeJSON(tail, "")
+	if err != nil {
+		return err
+	}
+	key, indent, end := `,"steps":[`, "", "]"
+	if a.outStyle.Width > 0 {
+		key, indent = ",\n  \"steps\": [", "\n    "
+		if len(steps) > 0 {
+			end = "\n  ]"
+		}
+	}
+	out := bufio.NewWriter(a.std.Out)
+	put := func(texts ...string) { _, _ = out.WriteString(a.outText(strings.Join(texts, ""))) } // Flush says if it failed
+	put(strings.TrimRight(first, "\n}"), key)
+	for i, s := range steps {
+		step, err := newStepResult(ctx, r, s)
+		if err != nil {
+			return errors.Join(err, out.Flush())
+		}
+		text, err := a.encodeJSON(step, strings.TrimPrefix(indent, "\n"))
+		if err != nil {
+			return errors.Join(err, out.Flush())
+		}
+		if i > 0 {
+			put(",")
+		}
+		put(indent, text)
+	}
+	put(end, ",", strings.TrimPrefix(last, "{"), "\n")
+	return a.unread(out.Flush())
+}
+
+func newStepResult(ctx context.Context, r *hocket.Run, s engine.StepResult) (stepResult, error) {
+	output, err := s.Value()
 	out := stepResult{
-		Address: s.Address, Node: s.Node, Agent: s.Agent, Status: string(s.Status), Output: s.Output,
+		Address: s.Address, Node: s.Node, Agent: s.Agent, Status: string(s.Status), Output: output,
 		DurationMS: s.DurationMS, Attempts: s.Attempts, Iteration: s.Iteration, StepIndex: s.StepIndex,
 	}
 	if s.Error != "" {
@@ -79,7 +123,7 @@ func newStepResult(ctx context.Context, r *hocket.Run, s engine.StepResult) step
 		out.SessionID = r.SessionOf(ctx, s)
 		out.Artifacts, out.Model = keptOf(ctx, r, s)
 	}
-	return out
+	return out, err
 }
 
 func newUsage(u engine.Usage) stepUsage {

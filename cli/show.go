@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,10 +42,10 @@ cut to its beginning.`,
 	}
 }
 
-// shownRun is show --json: the result of the run with what there is to know
-// about it.
-type shownRun struct {
-	runResult
+// shownTail is what show --json has behind the steps: also what else there is to know
+// about the run.
+type shownTail struct {
+	runTail
 	Started time.Time    `json:"started"`
 	Driven  bool         `json:"driven"`
 	Origin  string       `json:"origin,omitempty"`
@@ -57,10 +58,11 @@ func (a *app) show(ctx context.Context, r *hocket.Run) error {
 	case s == nil || err != nil && a.json:
 		return err
 	case a.json:
-		return a.printJSON(a.shown(ctx, r, s))
+		return a.printShown(ctx, r, s)
 	}
 	// A run that cannot be read to its end is shown up to there.
-	return errors.Join(a.print(a.drawRun(ctx, r, s)), err)
+	text, unread := a.drawRun(ctx, r, s)
+	return errors.Join(a.print(text), err, unread)
 }
 
 // shownState is the state of a run after all that is recorded of it.
@@ -70,13 +72,14 @@ func shownState(s *hocket.State) engine.Status {
 	return state(info)
 }
 
-func (a *app) shown(ctx context.Context, r *hocket.Run, s *hocket.State) shownRun {
-	res := newRunResult(ctx, r, s.Result, s.Workflow, s.Digest)
-	res.Status = string(shownState(s))
-	return shownRun{runResult: res, Started: s.Created, Driven: s.Driven, Origin: s.Origin, Waiting: a.waitingList(s)}
+func (a *app) printShown(ctx context.Context, r *hocket.Run, s *hocket.State) error {
+	head := newHead(s.Result, s.Workflow, s.Digest)
+	head.Status = string(shownState(s))
+	tail := shownTail{runTail: newTail(s.Result), Started: s.Created, Driven: s.Driven, Origin: s.Origin, Waiting: a.waitingList(s)}
+	return a.printRun(ctx, r, head, s.Result.Steps, tail)
 }
 
-func (a *app) drawRun(ctx context.Context, r *hocket.Run, s *hocket.State) string {
+func (a *app) drawRun(ctx context.Context, r *hocket.Run, s *hocket.State) (string, error) {
 	res, style := s.Result, a.outStyle
 	var b strings.Builder
 	status := view.Status(shownState(s))
@@ -96,8 +99,11 @@ func (a *app) drawRun(ctx context.Context, r *hocket.Run, s *hocket.State) strin
 	fact("forked", s.Origin)
 	fact("reason", res.Error)
 	fact("problem", s.Problem)
+	var unread error
 	if len(res.Steps) > 0 {
-		b.WriteString("\n" + stepTable(res.Steps, lastSeen(s.Info)).Draw(style))
+		var table *view.Table
+		table, unread = stepTable(res.Steps, lastSeen(s.Info))
+		b.WriteString("\n" + table.Draw(style))
 		b.WriteString(artifactText(ctx, r, res.Steps, style))
 	}
 	if len(res.Warnings) > 0 {
@@ -110,7 +116,7 @@ func (a *app) drawRun(ctx context.Context, r *hocket.Run, s *hocket.State) strin
 	if res.Status.Done() && res.Output != nil {
 		b.WriteString("\n" + style.Paint(view.Dim, "output") + "\n" + a.outputText(res))
 	}
-	return b.String()
+	return b.String(), unread
 }
 
 func shortDigest(digest string) string {
@@ -132,14 +138,17 @@ func usageText(u engine.RunUsage) string {
 	return strings.Join(parts, "  ")
 }
 
-func stepTable(steps []engine.StepResult, now time.Time) *view.Table {
-	t := &view.Table{Head: []string{"STEP", "AGENT", "STATUS", "TIME", "TRIES", "RESULT"}, Right: []bool{3: true, 4: true}}
+// stepTable lists steps. The error is that of the first output that cannot be read.
+func stepTable(steps []engine.StepResult, now time.Time) (t *view.Table, err error) {
+	t = &view.Table{Head: []string{"STEP", "AGENT", "STATUS", "TIME", "TRIES", "RESULT"}, Right: []bool{3: true, 4: true}}
 	costs := slices.ContainsFunc(steps, func(s engine.StepResult) bool { return s.Usage != (engine.Usage{}) })
 	if costs {
 		t.Head, t.Right = slices.Insert(t.Head, 5, "COST"), append(t.Right, true)
 	}
 	for _, s := range steps {
-		result := view.Cell{Text: view.Style{}.Cut(view.Line(workflow.FormatText(s.Output)), 100)}
+		output, unread := s.Value()
+		err = cmp.Or(err, unread)
+		result := view.Cell{Text: view.Style{}.Cut(view.Line(workflow.FormatText(output)), 100)}
 		if s.Error != "" {
 			result = view.Cell{Text: s.Error, Paint: view.Red}
 		}
@@ -153,7 +162,7 @@ func stepTable(steps []engine.StepResult, now time.Time) *view.Table {
 		}
 		t.Row(row...)
 	}
-	return t
+	return t, err
 }
 
 // stepCost is what a step cost, of those that cost something.
@@ -182,13 +191,23 @@ func (a *app) showStep(ctx context.Context, r *hocket.Run, address string) error
 		return err
 	}
 	if a.json {
-		return a.printJSON(newStepResult(ctx, r, step))
+		out, err := newStepResult(ctx, r, step)
+		if err != nil {
+			return err
+		}
+		return a.printJSON(out)
 	}
+	output, err := step.Value()
+	if err != nil {
+		return err
+	}
+	step.Output = output
+	table, _ := stepTable([]engine.StepResult{step}, lastSeen(s.Info))
 	left := artifactText(ctx, r, []engine.StepResult{step}, a.outStyle)
 	if _, model := keptOf(ctx, r, step); model != "" {
 		left = "\n" + a.outStyle.Paint(view.Dim, "model") + " " + view.Line(model) + "\n" + left
 	}
-	return a.print(stepTable([]engine.StepResult{step}, lastSeen(s.Info)).Draw(a.outStyle) + left + "\n" + endLine(a.outText(workflow.FormatText(step.Output))))
+	return a.print(table.Draw(a.outStyle) + left + "\n" + endLine(a.outText(workflow.FormatText(output))))
 }
 
 func findStep(s *hocket.State, address string) (engine.StepResult, error) {
