@@ -33,6 +33,8 @@ type Agents interface {
 // Agent is what is known of an agent before it does any work.
 type Agent struct {
 	Found Found
+	// Name is that of its definition; "" not known.
+	Name string
 	// Candidates are the agents that the name may mean when it is Ambiguous,
 	// and all agents there are when it is Unknown.
 	Candidates []string

@@ -2,6 +2,7 @@ package check
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -25,7 +26,7 @@ var choiceAsks = rule{
 		case p.in.agent(p.w, n, n.task()).Found != Resolved:
 			return // another rule says that there is nobody to ask
 		case c.Ask.Agent == "":
-			who = "the project's default agent"
+			who = strings.TrimSpace("the project's default agent " + p.in.agent(p.w, n, n.task()).Name)
 		}
 		pos := n.Pos
 		if c.Ask.Prompt.Text != "" {

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -87,10 +88,11 @@ func (p *Plan) layout(one *WorkflowPlan, sum *bounder, w *workflow.Workflow) {
 // it has no bound, if it has none.
 func (b *bounder) describe(w *workflow.Workflow, n *node) (uses string, inside workflow.Bound, why string) {
 	if t := n.task(); t != nil {
-		if _, known := b.in.agent(w, n, t).cost(t).CostUSD.Amount(); !known {
+		a := b.in.agent(w, n, t)
+		if _, known := a.cost(t).CostUSD.Amount(); !known {
 			why = "the cost of its agent is not known"
 		}
-		return t.Agent, workflow.Bound{}, why
+		return cmp.Or(t.Agent, a.Name), workflow.Bound{}, why
 	}
 	switch step := n.Step.(type) {
 	case *workflow.Call:

@@ -106,6 +106,7 @@ func (d directory) Agent(name, role string) check.Agent {
 		return unresolved(failed)
 	}
 	return check.Agent{
+		Name:     def.Name,
 		Executor: def.Agent,
 		Settings: def.Settings,
 		Attempts: def.Retry.Attempts,

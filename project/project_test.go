@@ -458,8 +458,9 @@ func TestSuggestionsAreWorkflows(t *testing.T) {
 // A mistake that a reader found hides what follows from it, and nothing else.
 func TestReadersHideOnlyConsequences(t *testing.T) {
 	for text, want := range map[string][]string{
-		"steps: [{agent: shell, confg: {command: ls}}]\n":             {"yaml-unknown-key"},
-		"steps: [{agent: shell, config: {cmd: ls}, timeout: soon}]\n": {"yaml-duration", "settings-invalid"},
+		"steps: [{agent: shell, confg: {command: ls}}]\n":                                       {"yaml-unknown-key"},
+		"steps: [{agent: shell, config: {cmd: ls}, timeout: soon}]\n":                           {"yaml-duration", "settings-invalid"},
+		"steps: [{agent: shell, confg: {command: ls}}, {agent: shell, confg: {command: ls}}]\n": {"yaml-unknown-key", "yaml-unknown-key"},
 	} {
 		dir := write(t, map[string]string{"a.yml": text})
 		got := codes(load(t, open(t, dir), "a.yml").Check(nil))

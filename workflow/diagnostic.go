@@ -58,11 +58,10 @@ type Diagnostic struct {
 	Change   Change // what Place makes a Fix of
 }
 
-// MarshalJSON writes a diagnostic for other programs: every field is always there, but
-// for the fix.
+// MarshalJSON writes a diagnostic for other programs. What a program built has no file.
 func (d Diagnostic) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		File      string   `json:"file"`
+		File      string   `json:"file,omitempty"`
 		Line      int      `json:"line"`
 		Column    int      `json:"column"`
 		EndLine   int      `json:"end_line"`
@@ -71,7 +70,7 @@ func (d Diagnostic) MarshalJSON() ([]byte, error) {
 		Severity  Severity `json:"severity"`
 		Code      string   `json:"code"`
 		Summary   string   `json:"summary"`
-		Detail    string   `json:"detail"`
+		Detail    string   `json:"detail,omitempty"`
 		Fix       *Fix     `json:"fix,omitempty"`
 	}{d.File, d.Line, d.Column, d.EndLine, d.EndColumn, d.Part, d.Severity, d.Code, d.Summary, d.Detail, d.Fix})
 }
