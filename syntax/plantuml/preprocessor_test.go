@@ -16,6 +16,8 @@ func TestPreprocessorIsNotJudged(t *testing.T) {
 		workflow workflow.Severity
 	}{
 		{"!include style.puml", workflow.Warning},
+		{"!theme mine from themes", workflow.Warning},
+		{"!assert $x == 1", workflow.Error},
 		{"!include C4.puml\nPerson(a, b)", workflow.Error},
 		{"!define STEP(x) :x;\nSTEP(a)", workflow.Error},
 		{"!$x = \"a\"", workflow.Error},

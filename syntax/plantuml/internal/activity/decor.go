@@ -116,8 +116,10 @@ func setting(s string) stmt {
 		known = len(rest) == 2 && (rest[0] == "separator" || rest[0] == "namespaceseparator")
 	case "hide", "show":
 		known = len(rest) > 0 && hidden(rest[len(rest)-1])
-	case "!pragma", "!assume":
+	case "!pragma":
 		known = len(rest) > 0
+	case "!assume":
+		known = len(rest) == 2 && rest[0] == "transparent" && (rest[1] == "dark" || rest[1] == "light")
 	}
 	if fields[0] == "skinparam{" {
 		return stmt{kind: kSkinOpen}

@@ -322,7 +322,7 @@ func isDirective(word string) bool {
 	switch word {
 	case "define", "definelong", "undef", "ifdef", "ifndef", "if", "else", "elseif", "endif", "while",
 		"endwhile", "foreach", "endfor", "procedure", "function", "unquoted", "final", "endfunction",
-		"endprocedure", "enddefinelong", "end", "return", "exit":
+		"endprocedure", "enddefinelong", "end", "return", "exit", "assert":
 		return true
 	}
 	return isHarmless(word) || includes(word)
@@ -332,7 +332,7 @@ func isDirective(word string) bool {
 // is.
 func isHarmless(word string) bool {
 	switch word {
-	case "theme", "pragma", "option", "log", "assume", "assert", "dump_memory", "startsub", "endsub":
+	case "theme", "option", "log", "dump_memory", "startsub", "endsub":
 		return true
 	}
 	return false

@@ -1,6 +1,7 @@
 package activity
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/syntax/internal/source"
@@ -151,11 +152,18 @@ func (r *reader) directive(l *line) {
 		}
 		return
 	}
-	if isHarmless(name) {
+	loads := includes(name)
+	if name == "theme" {
+		_, theme, _ := strings.Cut(l.text, "theme")
+		if loads = strings.Contains(theme, " from "); !loads {
+			r.theme(l, trimSpace(theme))
+		}
+	}
+	if isHarmless(name) && !loads {
 		return
 	}
 	at := l.span(0, max(wordEnd(l.text, leading(l.text[1:])+1), 1))
-	if includes(name) {
+	if loads {
 		r.problem(workflow.Warning, CodePreprocessor, at, "not judged: what a line includes is not read: "+trimDetail(l.text),
 			"write here what the diagram needs of it, and remove the line; it may stay if it only says how the diagram looks")
 		return
@@ -179,6 +187,25 @@ func (r *reader) directive(l *line) {
 		"write what the lines that begin with ! stand for, and remove them; !theme and !pragma may stay")
 }
 
+// theme looks whether PlantUML has a theme, without which it refuses the diagram.
+func (r *reader) theme(l *line, name string) {
+	if slices.Contains(themes, name) || r.refuse(l) {
+		return
+	}
+	edits, detail := r.remove(l), "remove the line, or write a theme like !theme plain"
+	if meant := workflow.Meant(name, themes); meant != "" {
+		detail = "write !theme " + meant
+		edits = []workflow.Edit{r.src.Edit(l.whole(), "!theme "+meant)}
+	}
+	r.problem(workflow.Error, codeSyntax, l.whole(), "PlantUML has no theme "+quoted(name), detail, edits...)
+}
+
+var themes = strings.Fields(`_none_ amiga aws-orange black-knight bluegray blueprint carbon-gray cerulean cerulean-outline
+	cloudscape-design crt-amber crt-green cyborg cyborg-outline hacker lightgray mars materia materia-outline metal
+	mimeograph minty mono plain reddress-darkblue reddress-darkgreen reddress-darkorange reddress-darkred
+	reddress-lightblue reddress-lightgreen reddress-lightorange reddress-lightred sandstone silver sketchy
+	sketchy-outline spacelab spacelab-white sunlust superhero superhero-outline toy united vibrant`)
+
 // trimDetail is a text that is short enough for a message.
 func trimDetail(s string) string {
 	if r := []rune(s); len(r) > 40 {
@@ -189,7 +216,7 @@ func trimDetail(s string) string {
 
 // finish closes what is still open, and gives the diagram its body.
 func (r *reader) finish() {
-	if len(r.stack) > 1 && !r.stopped {
+	if r.left = len(r.stack) > 1 && !r.stopped; r.left {
 		r.unclosed(1, nil)
 	}
 	for len(r.stack) > 1 {

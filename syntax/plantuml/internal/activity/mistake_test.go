@@ -113,6 +113,8 @@ var mistakes = []struct {
 	{"colour of a note", ":a;\nnote right #lila\nx\nend note", "plantuml-colour", "3:11", ":a;\nnote right\nx\nend note"},
 	{"colour of a group", "partition P #lila {\n:a;\n}", "plantuml-colour", "2:12", "partition P {\n:a;\n}"},
 
+	{"theme", "!theme Plain\n:a;", "plantuml-syntax", "2:1", "!theme plain\n:a;"},
+	{"unknown theme", "!theme nothing-like-it\n:a;", "plantuml-syntax", "2:1", ":a;"},
 	{"direction", "left to right direction\n:a;", "plantuml-syntax", "2:1", ":a;"},
 	{"allowmixing", "allowmixing\n:a;", "plantuml-syntax", "2:1", ":a;"},
 	{"else with a colon", "if (a) then (b)\n:c;\nelse:\n:d;\nendif", "plantuml-syntax", "4:5", "if (a) then (b)\n:c;\nelse\n:d;\nendif"},

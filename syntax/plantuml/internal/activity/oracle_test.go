@@ -26,6 +26,8 @@ var diagrams = []string{
 	"title\n  T\n  U\nend title\nheader H\nlegend right\nL\nendlegend\nskinparam a {\n b c\n}\n<style>\nactivityDiagram {\n}\n</style>\nscale 2\nhide footbox\n!theme plain\n!pragma a b\n-[#red,dashed]-> x;\n:a;\nlink #blue\n:b;",
 	":a \\\nb;\n' c\n/' d\ne '/\n/' f '/ :g;\n:h; /' i '/\n:j – k;\n  ' l \\\n:m;",
 	"if (a) then (b)\nnote right: 1\n:c;\nnote right: 2\nelse\nnote right: 3\nendif\nnote right: 4\nfork\nnote right: 5\n:d;\nend fork\nnote right: 6\nsplit\nnote right: 7\n:e;\nend split\nnote right: 8",
+	"!pragma a\n!assume transparent dark\n:a;\nnote right\n!pragma b\nend note", "!pragma\n:a;", "!assume transparent\n:a;",
+	"!theme\n:a;", "!theme aws\n:a;",
 	"foo detach", ":a;\nfoo detach", "stop\n-> a\nb;\n:c;\n-> d;\nstop\n:e;",
 }
 

@@ -16,7 +16,7 @@ func Parse(src *source.Text) (*Diagram, workflow.Diagnostics) {
 	for _, b := range blocks(text) {
 		r := newReader(src, text, b)
 		r.read()
-		r.swallowing(b)
+		r.judge(b)
 		if !r.foreign {
 			return r.done()
 		}
@@ -47,6 +47,7 @@ type reader struct {
 	strict  bool
 	stopped bool
 	stop    source.Span
+	left    bool // a block is open at the end of the diagram
 
 	stack []frame
 	items []Element // of all open bodies, one behind the other
@@ -243,7 +244,7 @@ func (r *reader) decor(kind DecorKind, l *line) {
 
 func (r *reader) comment(l *line) {
 	r.decor(Comment, l)
-	if strings.HasPrefix(l.text, "/'") && !strings.HasSuffix(trimSpace(r.scan.text[l.from:l.to]), "'/") {
+	if strings.HasPrefix(l.text, "/'") && !strings.HasSuffix(trimSpace(r.scan.text[l.from:l.to]), "'/") && !r.refuse(l) {
 		r.problem(workflow.Error, codeComment, l.span(0, 2),
 			"the comment has no end, and hides the rest of the diagram", `write '/ at the end of its last line`)
 	}

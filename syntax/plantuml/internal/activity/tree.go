@@ -44,7 +44,7 @@ type DecorKind string
 // The kinds of decoration.
 const (
 	Comment   DecorKind = "comment"
-	Directive DecorKind = "directive" // !theme, !pragma, !include and so on
+	Directive DecorKind = "directive" // !theme, !include and so on
 	Setting   DecorKind = "setting"   // skinparam, <style>, scale, hide and so on
 	Heading   DecorKind = "heading"   // title, header, footer, caption, legend, mainframe
 	Misplaced DecorKind = "misplaced" // a statement that means nothing here; there is a diagnostic

@@ -77,34 +77,37 @@ func (r *reader) since(form string, at source.Span) {
 		"PlantUML %s does not know %s", older, form))
 }
 
-// swallowing looks whether PlantUML refuses a diagram in which warnings were
-// found: what it takes for something else may be a line that it misses below.
-// Then the last warning above that place is an error.
-func (r *reader) swallowing(b block) {
-	warnings := -1
+// judge holds what was found against how PlantUML itself reads the diagram. A line
+// that it takes for text may be missing below, and what looks like a mistake may be
+// text to it. If it refuses the diagram or leaves a block open, there is an error: if
+// nothing else is, the last warning above that place. Otherwise there is none.
+func (r *reader) judge(b block) {
+	cause, errors := -1, false
 	for i := range r.found {
-		switch {
-		case r.found[i].Code == CodePreprocessor: // as a diagram it may be right
-		case r.found[i].Severity == workflow.Error:
-			return
-		default:
-			warnings = i
+		if d := &r.found[i]; d.Code != CodePreprocessor { // as a diagram it may be right
+			cause, errors = i, errors || d.Severity == workflow.Error
 		}
 	}
-	if warnings < 0 {
+	if cause < 0 || r.wrapped {
 		return
 	}
 	strict := newReader(r.src, r.scan.text, b)
 	strict.strict = true
 	strict.read()
-	if !strict.stopped {
-		return
-	}
-	cause, stop := warnings, r.src.Pos(strict.stop).Line
-	for i := range r.found[:warnings+1] {
-		if r.found[i].Severity == workflow.Warning && r.found[i].Line <= stop {
-			cause = i
+	switch refused := strict.stopped || strict.left; {
+	case refused && !errors:
+		stop := r.src.Pos(strict.stop).Line
+		for i := range r.found[:cause+1] {
+			if d := &r.found[i]; d.Severity == workflow.Warning && strict.stopped && d.Line <= stop {
+				cause = i
+			}
+		}
+		r.found[cause].Severity = workflow.Error
+	case !refused && errors:
+		for i := range r.found {
+			if r.found[i].Code != CodePreprocessor {
+				r.found[i].Severity = workflow.Warning
+			}
 		}
 	}
-	r.found[cause].Severity = workflow.Error
 }

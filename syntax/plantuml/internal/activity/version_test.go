@@ -63,18 +63,38 @@ func TestOlderVersionsDiffer(t *testing.T) {
 	}
 }
 
-// What looks like an activity and takes the next lines is an error only where
-// PlantUML misses one of them.
-func TestSwallowedLines(t *testing.T) {
-	for text, want := range map[string]workflow.Severity{
-		"#red:a;\n:b;":                     workflow.Warning,
-		"#red:a;":                          workflow.Error,
-		":a|\nif (b) then (c)\n:d;\nendif": workflow.Error,
-		":x;\n:a|\n:b;\n:c|\nfork\n:d;\nend fork\n:e;": workflow.Error,
-	} {
-		_, found := Parse(source.New("", []byte(marked(text))))
-		if len(found) == 0 || found[len(found)-1].Severity != want || found[len(found)-1].Code != codeVersion {
-			t.Errorf("%s\ngives %v", text, found)
+// What PlantUML reads as something else is an error only where it refuses the
+// diagram then, or leaves a block open.
+func TestErrorsAreWhatPlantUMLRefuses(t *testing.T) {
+	tests := []struct {
+		text, code string
+		want       workflow.Severity
+	}{
+		{"#red:a;\n:b;", codeVersion, workflow.Warning},
+		{"#red:a;", codeVersion, workflow.Error},
+		{":a|\nif (b) then (c)\n:d;\nendif", codeVersion, workflow.Error},
+		{":x;\n:a|\n:b;\n:c|\nfork\n:d;\nend fork\n:e;", codeVersion, workflow.Error},
+		{"if (a) then (b)\n#red:c;\nendif\n:d;", codeVersion, workflow.Error},
+		{"if (a) then (b) :c;\n:d (e)\nendif", codeSemicolon, workflow.Warning},
+		{"if (a) then (b)\nelse (c) :d;\n:e (f)\nendif", codeSemicolon, workflow.Warning},
+		{"if (a) then (b) :c;\nendif", codeJoined, workflow.Error},
+		{":a;\n/' b\n:c;", codeComment, workflow.Error},
+	}
+	var files []string
+	dir := t.TempDir()
+	for i, tt := range tests {
+		_, found := Parse(source.New("", []byte(marked(tt.text))))
+		if len(found) == 0 || found[len(found)-1].Severity != tt.want || found[len(found)-1].Code != tt.code || found.Errors() != (tt.want == workflow.Error) {
+			t.Errorf("%s\ngives %v", tt.text, found)
+		}
+		files = append(files, filepath.Join(dir, fmt.Sprintf("%d.puml", i)))
+		if err := os.WriteFile(files[i], []byte(marked(tt.text)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, v := range plantuml(t, "1.2026.8", files) {
+		if refused := !v.accepted() || len(v.Unclosed) > 0; refused != (tests[i].want == workflow.Error) {
+			t.Errorf("%s\nis refused: %v", tests[i].text, refused)
 		}
 	}
 }
