@@ -100,7 +100,7 @@ func setting(s string) stmt {
 		if strings.HasSuffix(s, "{") {
 			return stmt{kind: kSkinOpen}
 		}
-		known = len(rest) > 1 && !strings.ContainsAny(s, "{}")
+		known = len(rest) > 1 && parameter(trimSpace(s[len(fields[0]):])) && !strings.ContainsAny(s, "{}")
 	case "skin", "minwidth", "page":
 		known = len(rest) > 0
 	case "rotate":

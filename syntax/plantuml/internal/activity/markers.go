@@ -216,7 +216,8 @@ func trimDetail(s string) string {
 
 // finish closes what is still open, and gives the diagram its body.
 func (r *reader) finish() {
-	if r.left = len(r.stack) > 1 && !r.stopped; r.left {
+	if len(r.stack) > 1 && !r.stopped {
+		r.left = true
 		r.unclosed(1, nil)
 	}
 	for len(r.stack) > 1 {

@@ -47,7 +47,7 @@ type reader struct {
 	strict  bool
 	stopped bool
 	stop    source.Span
-	left    bool // a block is open at the end of the diagram
+	left    bool // a block or a comment is open at the end of the diagram
 
 	stack []frame
 	items []Element // of all open bodies, one behind the other
@@ -244,7 +244,8 @@ func (r *reader) decor(kind DecorKind, l *line) {
 
 func (r *reader) comment(l *line) {
 	r.decor(Comment, l)
-	if strings.HasPrefix(l.text, "/'") && !strings.HasSuffix(trimSpace(r.scan.text[l.from:l.to]), "'/") && !r.refuse(l) {
+	if strings.HasPrefix(l.text, "/'") && !strings.HasSuffix(trimSpace(r.scan.text[l.from:l.to]), "'/") {
+		r.left = true
 		r.problem(workflow.Error, codeComment, l.span(0, 2),
 			"the comment has no end, and hides the rest of the diagram", `write '/ at the end of its last line`)
 	}

@@ -79,8 +79,9 @@ func (r *reader) since(form string, at source.Span) {
 
 // judge holds what was found against how PlantUML itself reads the diagram. A line
 // that it takes for text may be missing below, and what looks like a mistake may be
-// text to it. If it refuses the diagram or leaves a block open, there is an error: if
-// nothing else is, the last warning above that place. Otherwise there is none.
+// text to it. If it refuses the diagram, or a block or a comment is open at the end,
+// there is an error: if nothing else is, the last warning above that place. Otherwise
+// there is none.
 func (r *reader) judge(b block) {
 	cause, errors := -1, false
 	for i := range r.found {

@@ -64,7 +64,8 @@ func TestOlderVersionsDiffer(t *testing.T) {
 }
 
 // What PlantUML reads as something else is an error only where it refuses the
-// diagram then, or leaves a block open.
+// diagram then, or leaves a block open. A comment without an end, which it takes, is
+// one too.
 func TestErrorsAreWhatPlantUMLRefuses(t *testing.T) {
 	tests := []struct {
 		text, code string
@@ -78,7 +79,7 @@ func TestErrorsAreWhatPlantUMLRefuses(t *testing.T) {
 		{"if (a) then (b) :c;\n:d (e)\nendif", codeSemicolon, workflow.Warning},
 		{"if (a) then (b)\nelse (c) :d;\n:e (f)\nendif", codeSemicolon, workflow.Warning},
 		{"if (a) then (b) :c;\nendif", codeJoined, workflow.Error},
-		{":a;\n/' b\n:c;", codeComment, workflow.Error},
+		{":a;\n:b;\n/' c\n:d;", codeComment, workflow.Error},
 	}
 	var files []string
 	dir := t.TempDir()
@@ -93,7 +94,7 @@ func TestErrorsAreWhatPlantUMLRefuses(t *testing.T) {
 		}
 	}
 	for i, v := range plantuml(t, "1.2026.8", files) {
-		if refused := !v.accepted() || len(v.Unclosed) > 0; refused != (tests[i].want == workflow.Error) {
+		if refused := !v.accepted() || len(v.Unclosed) > 0 || tests[i].code == codeComment; refused != (tests[i].want == workflow.Error) {
 			t.Errorf("%s\nis refused: %v", tests[i].text, refused)
 		}
 	}
