@@ -1,6 +1,9 @@
 package activity
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // heading reads title, caption, legend, header, footer and mainframe. Without a
 // text they go on until their end.
@@ -87,56 +90,38 @@ func unquote(s string) string {
 	return s
 }
 
-// setting reads the statements that only say how to draw.
+// settings are PlantUML's patterns of statements that only say how to draw.
+var (
+	settings = pattern(
+		`skinparam(?:locked)? +[\w.]*(?:<<[^<>]*>>)?[\w.]* +[^{}]*`,
+		`skin +[\w.]+`, `minwidth +\d+`, `page +\d+ *x* *\d+`, `rotate`,
+		`scale +[\d.]+(?: */ *[\d.]+)?`, `scale +(?:max +)?[\d.]+(?: *[*x] *[\d.]+| +width| +height)`,
+		`(?:(?:hide|show) *)?footbox`, `(?:hide|show) +empty +description`,
+		`(?:hide|show) +(?:(?:[\pL\pN_.]+|"[^"]+"|<<.*>>),? +)*(?:members?|attributes?|fields?|methods?|circle[sd]?|stereotypes?)`,
+		`set +(?:namespace)?separator +(?:none|null|\\\\|::|[^\pL\pN\s_$#\\{}<>"])`,
+		`sprite +\$?[-.\pL\pN_]+ *[^\pL\pN_.-].*`,
+		`!pragma +[a-z_]\w*(?: .*)?`, `!assume +transparent +(?:dark|light)`,
+	)
+	skinOpeners   = pattern(`skinparam *(?: [\w.]*(?:<<.*>>)?[\w.]*)? *\{`)
+	spriteOpeners = pattern(`sprite .*\{`, `sprite .*<svg.*`)
+)
+
+// pattern is an expression that one of the parts matches as a whole. A space in it is
+// any blank of PlantUML.
+func pattern(parts ...string) *regexp.Regexp {
+	return regexp.MustCompile(strings.ReplaceAll(`(?i)^(?:`+strings.Join(parts, "|")+`)$`, " ", `[\s\x{a0}]`))
+}
+
 func setting(s string) stmt {
-	fields := strings.Fields(strings.ToLower(s))
-	if len(fields) == 0 {
-		return stmt{}
-	}
-	rest := fields[1:]
-	known := false
-	switch fields[0] {
-	case "skinparam", "skinparamlocked":
-		if strings.HasSuffix(s, "{") {
-			return stmt{kind: kSkinOpen}
-		}
-		known = len(rest) > 1 && parameter(trimSpace(s[len(fields[0]):])) && !strings.ContainsAny(s, "{}")
-	case "skin", "minwidth", "page":
-		known = len(rest) > 0
-	case "rotate":
-		known = len(rest) == 0
-	case "scale":
-		known = len(rest) > 0 && strings.Trim(strings.Join(rest, ""), "0123456789./*xmawidtheg") == ""
-	case "sprite":
-		if strings.HasSuffix(s, "{") || strings.Contains(s, "<svg") && !strings.HasSuffix(s, "</svg>") {
-			return stmt{kind: kSpriteOpen}
-		}
-		known = len(rest) > 1
-	case "set":
-		known = len(rest) == 2 && (rest[0] == "separator" || rest[0] == "namespaceseparator")
-	case "hide", "show":
-		known = len(rest) > 0 && hidden(rest[len(rest)-1])
-	case "!pragma":
-		known = len(rest) > 0
-	case "!assume":
-		known = len(rest) == 2 && rest[0] == "transparent" && (rest[1] == "dark" || rest[1] == "light")
-	}
-	if fields[0] == "skinparam{" {
+	switch {
+	case skinOpeners.MatchString(s):
 		return stmt{kind: kSkinOpen}
-	}
-	if known {
+	case spriteOpeners.MatchString(s) && !strings.HasSuffix(s, "</svg>"):
+		return stmt{kind: kSpriteOpen}
+	case settings.MatchString(s):
 		return stmt{kind: kSetting}
 	}
 	return stmt{}
-}
-
-func hidden(what string) bool {
-	switch what {
-	case "footbox", "description", "member", "members", "attribute", "attributes", "field", "fields",
-		"method", "methods", "circle", "circles", "circled", "stereotype", "stereotypes":
-		return true
-	}
-	return false
 }
 
 func style(s string) stmt {

@@ -21,7 +21,7 @@ func keyword(s string) stmt {
 		if at := word(s, 0, "fork"); at > 0 {
 			return fork(s, at)
 		}
-		return first(s, note, heading)
+		return first(s, note, heading, setting)
 	case 'g':
 		return first(s, group, jump)
 	case 'h':

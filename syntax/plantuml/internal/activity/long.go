@@ -414,7 +414,7 @@ func (r *reader) skinparam(l *line) {
 	level, at, to := 1, l.next, l.to
 	for level > 0 {
 		m := r.scan.line(at)
-		if m.kind == fileEnd || m.kind == plain && !parameter(m.text) || r.skins > maxSkins {
+		if m.kind == fileEnd || m.kind == plain && !parameters.MatchString(m.text) || r.skins > maxSkins {
 			r.skins++
 			if r.refuse(l) {
 				return
@@ -438,22 +438,7 @@ func (r *reader) skinparam(l *line) {
 	r.decor(Setting, &whole)
 }
 
-// parameter says whether a line may stand in a skinparam block.
-func parameter(text string) bool {
-	if text == "" || text == "}" {
-		return true
-	}
-	at := 0
-	for at < len(text) && (isWord(text[at]) || text[at] == '.') {
-		at++
-	}
-	if end := stereotype(text+" ", at); end > 0 {
-		at = end
-		for at < len(text) && (isWord(text[at]) || text[at] == '.') {
-			at++
-		}
-	}
-	return blanks(text, at) > at
-}
+// parameters are the lines that may stand in a block of parameters.
+var parameters = pattern(`[\w.]*(?:<<.*>>)?[\w.]* +.*`, `\}?`, ` +`)
 
 func lower(s string) string { return strings.ToLower(s) }

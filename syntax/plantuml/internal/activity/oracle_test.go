@@ -28,7 +28,9 @@ var diagrams = []string{
 	"if (a) then (b)\nnote right: 1\n:c;\nnote right: 2\nelse\nnote right: 3\nendif\nnote right: 4\nfork\nnote right: 5\n:d;\nend fork\nnote right: 6\nsplit\nnote right: 7\n:e;\nend split\nnote right: 8",
 	"!pragma a\n!assume transparent dark\n:a;\nnote right\n!pragma b\nend note", "!pragma\n:a;", "!assume transparent\n:a;",
 	"!theme\n:a;", "!theme aws\n:a;",
-	"skinparam a.b<<c>> d\n:a;", "skinparam a: b\n:a;", "skinparam a| b\n:a;", ":a;\n:b;\n/' c\n:d;",
+	"skinparam a.b<<c>> d\n:a;", "skinparam a: b\n:a;", "skinparam a| b\n:a;", "page 2x2 a\n:a;", "skin >rose\n:a;",
+	"skin rose\nminwidth 9\npage 2x2\nscale max 9*9\nscale 2/3\nfootbox\nhide \"a b\" circled\nset separator ::\nsprite $s [4x4/16] {\n00\n}\n:a;",
+	":a;\n:b;\n/' c\n:d;",
 	"foo detach", ":a;\nfoo detach", "stop\n-> a\nb;\n:c;\n-> d;\nstop\n:e;",
 }
 
