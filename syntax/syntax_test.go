@@ -225,3 +225,18 @@ func TestLastLineBreak(t *testing.T) {
 		}
 	}
 }
+
+// Times are not asserted: with a quadratic place the test would take many minutes.
+func TestTimeIsLinear(t *testing.T) {
+	lines := func(line string) string { return strings.Repeat(line+"\n", 100_000) }
+	for _, c := range []struct{ file, text string }{
+		{"a.puml", "@startuml\n|w|\nif (a) then (b)\n:c;\n" + lines("elseif (a) then (b)") + "endif\n@enduml\n"},
+		{"a.puml", "@startuml\n|w|\n" + lines(":a") + "@enduml\n"},
+		{"a.mmd", "flowchart TD\nA" + strings.Repeat(" & A", 100_000) + " --> B\n"},
+		{"a.md", "# X\n\n```mermaid\nflowchart TD\nA --> B\n```\n\n## A\n\n" + lines("### x")},
+	} {
+		if w, found := syntax.Parse(c.file, []byte(c.text)); w == nil {
+			t.Errorf("%.60s… gives %v", c.text, found)
+		}
+	}
+}

@@ -60,6 +60,9 @@ type reader struct {
 	w     *workflow.Workflow
 	found workflow.Diagnostics
 
+	judged int  // how many of them were looked at
+	failed bool // one of these is an error
+
 	head      head
 	nothing   *strictyaml.Document // without any words
 	sections  []section
@@ -145,7 +148,10 @@ func (r *reader) lift() {
 // report leaves warnings out where something is wrong already: they would only
 // follow from it.
 func (r *reader) report(d workflow.Diagnostic) {
-	if d.Severity == workflow.Error || !r.found.Errors() {
+	for ; !r.failed && r.judged < len(r.found); r.judged++ {
+		r.failed = r.found[r.judged].Severity == workflow.Error
+	}
+	if d.Severity == workflow.Error || !r.failed {
 		r.found = append(r.found, d)
 	}
 }

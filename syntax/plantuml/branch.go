@@ -135,32 +135,40 @@ func (r *reader) settle() {
 	if len(questions)+len(r.drawn) == 0 {
 		return
 	}
+	edges := map[*workflow.Graph]map[string][]*workflow.Edge{}
 	r.w.Body.Walk(func(g *workflow.Graph, n *workflow.Node) {
 		c, ok := n.Step.(*workflow.Choice)
 		if !ok || !questions[c] {
 			return
 		}
-		name := r.names[c]
+		if edges[g] == nil {
+			edges[g] = edgesByNode(g)
+		}
+		name, own := r.names[c], edges[g][n.ID]
 		c.On = workflow.Expr{}
 		name.ask(c)
-		var own []*workflow.Edge
-		for i := range g.Edges {
-			e := &g.Edges[i]
+		for _, e := range own {
 			switch {
-			case e.From != n.ID:
-				continue
 			case e.On == workflow.OnWhen && name.when.On != "":
 				e.On, e.Label, e.When, e.Pos = name.when.On, name.when.Label, workflow.Expr{}, name.when.Pos
 			case e.On == workflow.OnElse && name.other.On != "":
 				e.On, e.Label, e.Pos = name.other.On, name.other.Label, name.other.Pos
 			}
-			own = append(own, e)
 		}
 		if len(own) == 2 && (name.inverted && own[0].On == own[1].On || yaml.Rank(own[0].On) > yaml.Rank(own[1].On)) {
 			*own[0], *own[1] = *own[1], *own[0]
 		}
 	})
 	flow.Titled(&r.w.Body, r.drawn)
+}
+
+func edgesByNode(g *workflow.Graph) map[string][]*workflow.Edge {
+	by := map[string][]*workflow.Edge{}
+	for i := range g.Edges {
+		e := &g.Edges[i]
+		by[e.From] = append(by[e.From], e)
+	}
+	return by
 }
 
 // test opens the two ways behind a choice. A condition holds or does not; what

@@ -39,8 +39,9 @@ type reader struct {
 	line    line // that is being read
 	diagram *Diagram
 	found   workflow.Diagnostics
-	later   workflow.Diagnostics // about forms that older versions do not know
-	forms   []string             // that were warned of
+	said    map[workflow.Severity]int // how often, which may be more than there are in found
+	later   workflow.Diagnostics      // about forms that older versions do not know
+	forms   []string                  // that were warned of
 
 	// strict has the reader do what PlantUML does, for the tests that compare the
 	// two: it stops where PlantUML stops, and mends nothing.
@@ -98,7 +99,7 @@ type frame struct {
 }
 
 func newReader(src *source.Text, text string, b block) *reader {
-	r := &reader{src: src, diagram: &Diagram{}, wrapped: b.wrapped}
+	r := &reader{src: src, diagram: &Diagram{}, wrapped: b.wrapped, said: map[workflow.Severity]int{}}
 	r.scan = newScanner(text)
 	r.scan.end, r.scan.header = b.to, b.header
 	r.at = b.from
@@ -220,8 +221,10 @@ func (r *reader) refuse(l *line) bool {
 	return r.strict
 }
 
+// problem reports something, up to a number that nobody reads to the end.
 func (r *reader) problem(severity workflow.Severity, code string, at source.Span, summary, detail string, edits ...workflow.Edit) {
-	if r.strict {
+	const most = 1000
+	if r.said[severity]++; r.strict || r.said[severity] > most {
 		return
 	}
 	d := workflow.Diagnostic{Pos: r.src.Pos(at), Severity: severity, Code: code, Summary: summary, Detail: detail}
