@@ -34,7 +34,8 @@ var unnamed = map[string]string{
 
 // A diagram has an error exactly where the newest real tool refuses it, and a
 // warning that names versions where an older one does. Only a block that is left
-// open, which PlantUML does not mind, is an error of our own.
+// open, which PlantUML does not mind, is an error of our own. A file with a
+// preprocessor is not judged.
 func TestProofVerdicts(t *testing.T) {
 	for _, s := range knownSets(t) {
 		agree, refused, open, named, drifted, unjudged := 0, 0, 0, 0, 0, 0
@@ -76,8 +77,8 @@ func TestProofVerdicts(t *testing.T) {
 		}
 		t.Logf("%s: %d of %d as the real tool (%d refused or of another kind, %d left open), %d not judged; %d of %d that an older version refuses have a warning",
 			s.name, agree, len(s.diagrams)-unjudged, refused, open, unjudged, named, drifted)
-		if agree*100 < (len(s.diagrams)-unjudged)*98 {
-			t.Errorf("%s: less than 98 %% agree", s.name)
+		if agree*100 < (len(s.diagrams)-unjudged)*99 {
+			t.Errorf("%s: less than 99 %% agree", s.name)
 		}
 	}
 }
