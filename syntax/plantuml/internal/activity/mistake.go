@@ -164,11 +164,14 @@ func (r *reader) caseLabel(l *line) bool {
 		return false
 	}
 	from, end := blanks(s, at), len(strings.TrimRight(s, ":; \t"))
-	if from < end && s[from] == '(' {
+	if from >= end {
+		return false
+	}
+	if s[from] == '(' {
 		if behind := balanced(s[:end], from); behind > 0 {
 			from, end = from+1, behind-1
 		}
-	} else if q := unquote(s[from:max(end, from)]); len(q) < end-from {
+	} else if q := unquote(s[from:end]); len(q) < end-from {
 		from += strings.Index(s[from:], q)
 		end = from + len(q)
 	}

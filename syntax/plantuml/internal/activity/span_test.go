@@ -179,7 +179,7 @@ func FuzzParse(f *testing.F) {
 	}
 	for _, found := range []string{
 		"00;:;", "000000000\npAr", "000000000\nsplit    '000000000000000000000\nsplitAgAin",
-		"@start0\n:0\nnote right 1\n00\nnot \n!en ", "@start0\n@start0", "*\\\n ",
+		"@start0\n:0\nnote right 1\n00\nnot \n!en ", "@start0\n@start0", "*\\\n ", "case :",
 	} {
 		f.Add(found)
 	}
