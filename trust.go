@@ -176,7 +176,7 @@ func (p *Project) withheld(w *Workflow) []string {
 	if more := len(names) - 5; more > 0 {
 		list += fmt.Sprintf(" and %d more", more)
 	}
-	return []string{"the project is not trusted, so its commands do not see these variables of your environment: " + list + "; `hocket trust` lets them"}
+	return []string{"the project is not trusted, so its commands do not see these variables of your environment: " + list + "; run `hocket trust` to pass them on"}
 }
 
 // settleAgain compares what the project can do today with what it could when a run

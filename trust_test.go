@@ -81,7 +81,7 @@ func TestStepsNeedNoTrust(t *testing.T) {
 	if res := wait(t, first); res.Output != "[-v]" {
 		t.Errorf("not trusted: %+v", res)
 	}
-	const told = "do not see these variables of your environment: HOCKET_TEST_TOKEN, TEST_OWL; `hocket trust` lets them"
+	const told = "do not see these variables of your environment: HOCKET_TEST_TOKEN, TEST_OWL; run `hocket trust` to pass them on"
 	if notes := strings.Join(first.Notes, "\n"); !strings.Contains(notes, told) {
 		t.Errorf("told %q", notes)
 	}

@@ -67,6 +67,8 @@ func TestReadDefinitionShort(t *testing.T) {
 
 func TestReadDefinitionMistakes(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
+		{"executor: claude\nprompt: x", `a.yml:1:1: error[yaml-unknown-key]: unknown key "executor"; it is called "agent" here`},
+		{"agent: claude\nsystem: x", `a.yml:2:1: error[yaml-unknown-key]: unknown key "system"; it is called "prompt" here`},
 		{"nam: x\nagent: shell", `a.yml:1:1: error[yaml-unknown-key]: unknown key "nam"; did you mean "name"?`},
 		{"agent: shell\nsource: {form: x}", `a.yml:2:10: error[yaml-unknown-key]: unknown key "form"; did you mean "from"?`},
 		{"agent: shell\nretry: {attempts: 0}", `a.yml:2:19: error[yaml-number]: "attempts" cannot be 0; write 1 or more`},

@@ -13,6 +13,7 @@ var foreign = map[string]string{
 	"depends": "needs", "depends_on": "needs", "dependsOn": "needs", "if": "when", "condition": "when",
 	"max_iterations": "max", "maxIterations": "max", "max_concurrency": "max_parallel", "maxConcurrency": "max_parallel",
 	"prompt": "question", "message": "question", "choices": "options",
+	"executor": "agent", "instructions": "prompt", "system": "prompt", "system_prompt": "prompt", "systemPrompt": "prompt",
 }
 
 // advised are words of other tools for which there is more to write than another key,

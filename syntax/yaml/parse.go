@@ -90,6 +90,10 @@ func (r *reader) workflow(root strictyaml.Node, file string) *workflow.Workflow 
 		r.settings.handler = &target{n.Name(), n.Pos()}
 	}
 	steps := r.listOfSteps(m.Get("steps"))
+	if agent := m.Peek("agent"); agent.Exists() && !m.Peek("steps").Exists() {
+		agent.Key().Errorf(codeStepKey, "write what it does under `steps:`; if this is an agent, put it in .hocket/agents and name it at a step", "this is not a workflow: it has an agent and no steps")
+		return w
+	}
 	m.Refuse("type", codeNotYAMLType, "write `execution:` with sequential, parallel or dag; there are no other types", "a workflow has no type")
 	m.Done()
 	r.body = r.block(steps, nil)
