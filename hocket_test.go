@@ -437,7 +437,7 @@ func TestLongOutputs(t *testing.T) {
 		if !ok {
 			continue
 		}
-		if events++; ended.Output != long || ended.Stored {
+		if events++; ended.Output != long || ended.Stored != 0 {
 			t.Errorf("event %d has the output %.20q", e.Seq, ended.Output)
 		}
 		if e.Fact != nil && e.Fact.Kind == engine.StepEnded {

@@ -31,13 +31,13 @@ func NewRun(b *workflow.Bundle, load Load) (*engine.Run, error) {
 // Whole is an event of a run with its output, if that was left out.
 func Whole(ctx context.Context, d Driver, run string, e engine.Envelope) (engine.Envelope, error) {
 	ev, ok := e.Event.(*engine.TaskEnded)
-	if !ok || !ev.Stored {
+	if !ok || ev.Stored == 0 {
 		return e, nil
 	}
 	whole := *ev
 	var err error
-	whole.Stored = false
-	whole.Output, err = d.Output(ctx, run, e.Seq)
+	whole.Output, err = d.Output(ctx, run, ev.Stored)
+	whole.Stored = 0
 	e.Event = &whole
 	return e, err
 }

@@ -94,9 +94,10 @@ type TaskEnded struct {
 	Output  string `json:"output,omitempty"` // raw; the node's output mode is applied by the engine
 	Fault   *Fault `json:"fault,omitempty"`  // nil: the agent did its work
 	Usage   Usage  `json:"usage,omitzero"`
-	// Stored says that Output was left out because it is long. The run must know where
-	// it is, see [Run.Offload].
-	Stored bool `json:"-"`
+	// Stored is the number of the event that has the output, where Output was left out
+	// because it is long: that of this event, in a fork that of the other run. The run
+	// must know how to load it, see [Run.Offload]. Zero: Output is there.
+	Stored int `json:"-"`
 }
 
 // TimerFired answers SetTimer, unless CancelTimer came first.

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -15,13 +17,16 @@ import (
 // over those of the old run.
 //
 // The new run rehearses the events: the instance is held back, so that whatever
-// follows from it never starts, and the events that belong to it find no place.
-func Fork(b *workflow.Bundle, events []Envelope, address, run string, limits workflow.Limits, now time.Time) ([]Envelope, error) {
+// follows from it never starts, and the events that belong to it find no place. load
+// loads outputs that are left out in the events; nil: none is.
+func Fork(b *workflow.Bundle, events []Envelope, load func(seq int) (string, error), address, run string, limits workflow.Limits, now time.Time) ([]Envelope, error) {
 	r, err := New(b)
 	if err != nil {
 		return nil, err
 	}
+	r.Offload(math.MaxInt, load) // what the events have need not be loaded
 	old := r.Fresh()
+	old.Offload(math.MaxInt, load)
 	from := ""
 	var kept []Envelope
 	var set workflow.Limits // when the old run was forked itself
@@ -47,12 +52,12 @@ func Fork(b *workflow.Bundle, events []Envelope, address, run string, limits wor
 		e.Seq = len(kept) + 1
 		if _, err := r.Step(e); err == nil {
 			kept = append(kept, e)
-		} else if len(kept) == 0 {
+		} else if len(kept) == 0 || errors.As(err, new(*LoadError)) {
 			return nil, err
 		}
 	}
 	if r.heldBack == nil {
-		return nil, fmt.Errorf("the run has no step %q to start again from%s", address, suggestStep(b, events, address))
+		return nil, fmt.Errorf("the run has no step %q to start again from%s", address, old.suggestStep(address))
 	}
 	if r.finish != nil || r.heldBack.phase != held {
 		return nil, fmt.Errorf("%q would be cancelled again: %s; start again from the step that failed", address, r.whyEnding())
@@ -190,17 +195,8 @@ func (g *graph) holds(each *inst, item int, address string) bool {
 	return false
 }
 
-// suggestStep is the step of the old run that was meant.
-func suggestStep(b *workflow.Bundle, events []Envelope, address string) string {
-	r, err := New(b)
-	if err != nil {
-		return ""
-	}
-	for _, e := range events {
-		if _, err := r.Step(e); err != nil {
-			return ""
-		}
-	}
+// suggestStep is the step that was meant.
+func (r *Run) suggestStep(address string) string {
 	var known []string
 	for in := range r.steps() {
 		if in.status != Skipped {

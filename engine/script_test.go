@@ -392,7 +392,7 @@ func (s *script) crash() error {
 func (s *script) fork(address string) error {
 	address, steps, _ := strings.Cut(address, " steps=")
 	most, _ := strconv.Atoi(steps)
-	events, err := engine.Fork(s.bundle, s.events, address, "fork", workflow.Limits{Steps: most}, s.now)
+	events, err := engine.Fork(s.bundle, s.events, nil, address, "fork", workflow.Limits{Steps: most}, s.now)
 	if err != nil {
 		return err
 	}

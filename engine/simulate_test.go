@@ -159,12 +159,24 @@ func (s *simulation) checkFork() error {
 		return nil
 	}
 	address := ran[s.IntN(len(ran))]
-	events, err := engine.Fork(s.bundle, s.events, address, "fork", workflow.Limits{}, s.now)
+	old := s.events
+	load := func(seq int) (string, error) { return old[seq-1].Event.(*engine.TaskEnded).Output, nil }
+	if s.stores {
+		s.events = brief(s.events)
+	}
+	events, err := engine.Fork(s.bundle, s.events, load, address, "fork", workflow.Limits{}, s.now)
 	if err != nil && strings.Contains(err.Error(), "would be cancelled again") {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("fork from %s: %w", address, err)
+	}
+	for i := range events { // as they are recorded
+		if ended, ok := events[i].Event.(*engine.TaskEnded); ok && ended.Stored > 0 {
+			whole := *ended
+			whole.Output, _ = load(ended.Stored)
+			whole.Stored, events[i].Event = 0, &whole
+		}
 	}
 	s.ended, s.events, s.limits.CostUSD = nil, events, max(s.limits.CostUSD, raised(events))
 	s.run, s.other = s.run.Fresh(), nil
@@ -500,16 +512,13 @@ func (s *simulation) restore() error {
 func (s *simulation) compareReplay() error {
 	run := s.run.Fresh()
 	stored := s.IntN(5) == 0 // as the journal stores them, which takes most of the time
-	brief := s.IntN(2) == 0  // as the journal reads them for a run that keeps no outputs
-	if brief {
+	events := s.events
+	if s.IntN(2) == 0 {
+		events = brief(events)
 		run.Offload(0, s.load)
 	}
-	for _, ev := range s.events {
-		if ended, ok := ev.Event.(*engine.TaskEnded); ok && brief && ended.Output != "" {
-			left := *ended
-			left.Output, left.Stored = "", true
-			ev.Event = &left
-		} else if stored {
+	for _, ev := range events {
+		if ended, ok := ev.Event.(*engine.TaskEnded); stored && !(ok && ended.Stored > 0) {
 			var err error
 			if ev, err = throughJSON(ev); err != nil {
 				return err
@@ -523,6 +532,19 @@ func (s *simulation) compareReplay() error {
 		return fmt.Errorf("the replayed state differs\nwas:\n%s\nis:\n%s", want, got)
 	}
 	return nil
+}
+
+// brief are events as the journal reads them for a run that keeps no outputs.
+func brief(events []engine.Envelope) []engine.Envelope {
+	events = slices.Clone(events)
+	for i := range events {
+		if ended, ok := events[i].Event.(*engine.TaskEnded); ok && ended.Output != "" {
+			left := *ended
+			left.Output, left.Stored = "", i+1
+			events[i].Event = &left
+		}
+	}
+	return events
 }
 
 func throughJSON(e engine.Envelope) (engine.Envelope, error) {

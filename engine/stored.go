@@ -140,12 +140,14 @@ func (s *store) keep(n *node, value any, again *stored) any {
 // given is what the attempt of an instance gave, and where that can be had again; nil:
 // it is short.
 func (r *Run) given(in *inst, ev *TaskEnded) (given any, again *stored) {
-	if given = ev.Output; ev.Stored {
-		given = &stored{in: r.store, n: in.n, seq: r.count, raw: true, lines: true}
-	} else if r.store.load == nil || len(ev.Output) <= r.store.over {
-		return given, nil
+	switch {
+	case ev.Stored > 0:
+		return &stored{in: r.store, n: in.n, seq: ev.Stored, raw: true, lines: true}, &stored{seq: ev.Stored}
+	case r.store.load == nil || len(ev.Output) <= r.store.over:
+		return ev.Output, nil
+	default:
+		return ev.Output, &stored{seq: r.count}
 	}
-	return given, &stored{seq: r.count}
 }
 
 // composed is a value that follows from others; nil: it follows from what is in memory.

@@ -27,6 +27,7 @@ const MaxInline = 64 << 10
 type row struct {
 	data  string
 	blobs []blob
+	kept  string // the places of blobs that are recorded already
 }
 
 type rows []row
@@ -82,7 +83,7 @@ func (rs rows) recordBlobs(tx *sql.Tx) error {
 // places is the value of the column blobs; "": it is NULL.
 func (r row) places() string {
 	if r.blobs == nil {
-		return ""
+		return r.kept
 	}
 	ps := make([]place, len(r.blobs))
 	for i, b := range r.blobs {

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -25,9 +26,9 @@ const ahead = 64
 func (s *Store) Events(ctx context.Context, run string, after int) iter.Seq2[engine.Envelope, error] {
 	return func(yield func(engine.Envelope, error) bool) {
 		for e, err := range s.Brief(ctx, run, after) {
-			if ev, ok := e.Event.(*engine.TaskEnded); ok && ev.Stored {
-				ev.Output, err = s.Output(ctx, run, e.Seq)
-				ev.Stored = false
+			if ev, ok := e.Event.(*engine.TaskEnded); ok && ev.Stored > 0 {
+				ev.Output, err = s.Output(ctx, run, ev.Stored)
+				ev.Stored = 0
 			}
 			if err != nil {
 				yield(engine.Envelope{}, err)
@@ -97,7 +98,7 @@ func (s *Store) decode(ctx context.Context, run string, after int, out chan<- pa
 			if e, err = dec.decode(line.data); err != nil {
 				err = s.damaged("", fmt.Errorf("event %d of run %s: %w", seq, run, err))
 			} else if line.places != "" {
-				e.Event.(*engine.TaskEnded).Stored = true
+				e.Event.(*engine.TaskEnded).Stored = seq
 			}
 		}
 		if err != nil {
@@ -211,21 +212,29 @@ func (l storedLine) output() (hash string, ok bool) {
 
 // Output is the output of the task whose end is an event of a run.
 func (s *Store) Output(ctx context.Context, run string, seq int) (string, error) {
-	var number int64
-	var line storedLine
-	err := s.read.QueryRowContext(ctx, `SELECT r.number, e.data, coalesce(e.blobs, ''), coalesce(e.sum, '') FROM events e JOIN runs r ON r.number = e.run
-		WHERE r.id = ? AND e.seq = ?`, run, seq).Scan(&number, &line.data, &line.places, &line.sum)
-	if err == nil {
-		err = s.verify(number, seq, line)
-	}
+	line, err := s.line(s.read.QueryRowContext(ctx, oneLine, run, seq), run, seq)
 	if err != nil {
-		return "", explain(s.file, fmt.Errorf("event %d of run %s: %w", seq, run, err))
+		return "", err
 	}
 	text, err := s.taskOutput(ctx, line)
 	if err != nil && ctx.Err() == nil {
 		err = s.damaged("", fmt.Errorf("event %d of run %s: %w", seq, run, err))
 	}
 	return text, err
+}
+
+const oneLine = `SELECT r.number, e.data, coalesce(e.blobs, ''), coalesce(e.sum, '') FROM events e JOIN runs r ON r.number = e.run WHERE r.id = ? AND e.seq = ?`
+
+// line is an event as it is stored, from the row that oneLine gives.
+func (s *Store) line(from *sql.Row, run string, seq int) (line storedLine, err error) {
+	var number int64
+	if err = from.Scan(&number, &line.data, &line.places, &line.sum); err == nil {
+		err = s.verify(number, seq, line)
+	}
+	if err != nil {
+		err = explain(s.file, fmt.Errorf("event %d of run %s: %w", seq, run, err))
+	}
+	return line, err
 }
 
 func (s *Store) taskOutput(ctx context.Context, line storedLine) (string, error) {

@@ -41,7 +41,7 @@ type NewRun struct {
 	Owner        driver.Owner
 	Key, Request string // see driver.Spec
 	Created      time.Time
-	Events       []engine.Envelope // the first ones, Started at least
+	Events       []engine.Envelope // the first ones, Started at least; outputs that are left out are those of Origin
 	Summary      *Summary          // after them; nil: the run goes on
 }
 
@@ -80,7 +80,7 @@ func (s *Store) Create(n NewRun) (*Writer, error) {
 		if w.number, err = n.insert(s, tx, hash, name); err != nil {
 			return err
 		}
-		return w.append(tx, Batch{Events: n.Events, Summary: n.Summary})
+		return w.begin(tx, n)
 	})
 	if err != nil {
 		return nil, err

@@ -125,13 +125,22 @@ func (w *Writer) commit(b Batch) error {
 	return err
 }
 
-// append records a batch within a transaction.
-func (w *Writer) append(tx *sql.Tx, b Batch) error {
-	rows, err := encode(b.Events)
+// begin records the first events of a run within a transaction.
+func (w *Writer) begin(tx *sql.Tx, n NewRun) error {
+	rows, err := encode(n.Events)
 	if err != nil {
 		return err
 	}
-	return w.record(tx, rows, b)
+	for i, e := range n.Events {
+		if ev, ok := e.Event.(*engine.TaskEnded); ok && ev.Stored > 0 {
+			line, err := w.store.line(tx.QueryRow(oneLine, n.Origin, ev.Stored), n.Origin, ev.Stored)
+			if err != nil {
+				return err
+			}
+			rows[i] = row{data: line.data, kept: line.places}
+		}
+	}
+	return w.record(tx, rows, Batch{Events: n.Events, Summary: n.Summary})
 }
 
 func (w *Writer) record(tx *sql.Tx, rows rows, b Batch) error {

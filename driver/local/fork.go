@@ -2,7 +2,9 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/hocket-dev/hocket/driver"
@@ -26,7 +28,7 @@ func (d *Driver) Fork(ctx context.Context, spec driver.ForkSpec) (driver.Created
 		return driver.Created{}, err
 	}
 	var old []engine.Envelope
-	for e, err := range s.Events(ctx, spec.From, 0) {
+	for e, err := range s.Brief(ctx, spec.From, 0) {
 		if err != nil {
 			return driver.Created{}, err
 		}
@@ -52,11 +54,14 @@ func (d *Driver) fork(store *journal.Store, pin *driver.Pin, old []engine.Envelo
 	now := moment(d.o.Clock.Now())
 	return d.createAs(store, spec.Run, pin, func(id string) (journal.NewRun, error) {
 		for _, address := range spec.Also {
-			if events, err := engine.Fork(pin.Bundle, old, address, id, workflow.Limits{}, now); err == nil { // else it comes again with another
+			if events, err := engine.Fork(pin.Bundle, old, loader(store, spec.From), address, id, workflow.Limits{}, now); err == nil { // else it comes again with another
 				old = events
 			}
 		}
-		events, err := engine.Fork(pin.Bundle, old, spec.Address, id, spec.Limits, now)
+		events, err := engine.Fork(pin.Bundle, old, loader(store, spec.From), spec.Address, id, spec.Limits, now)
+		if errors.As(err, new(*engine.LoadError)) {
+			return journal.NewRun{}, fmt.Errorf("run %s: %w", spec.From, err)
+		}
 		if err != nil {
 			return journal.NewRun{}, &driver.RefusedError{Run: spec.From, Reason: err.Error()}
 		}
@@ -64,6 +69,7 @@ func (d *Driver) fork(store *journal.Store, pin *driver.Pin, old []engine.Envelo
 		if err != nil {
 			return journal.NewRun{}, err
 		}
+		r.Offload(math.MaxInt, loader(store, spec.From)) // its own events are not recorded yet
 		for _, e := range events {
 			if _, err := driver.Step(r, id, e); err != nil {
 				return journal.NewRun{}, err

@@ -241,3 +241,35 @@ func TestUnreadableOutput(t *testing.T) {
 		})
 	}
 }
+
+// A fork refers to the long outputs of the run that it repeats: it reads none of them, and
+// keeps them when that run is deleted.
+func TestForkReadsNoLongOutputs(t *testing.T) {
+	s := openStore(t)
+	agents := giving(newHeap(), func(string) {})
+	start(t, s, chain(task("a", "x"), task("b", "y"), gate("ok", "yes")), work{Agents: agents})
+	changeSnapshots(t, s.Dir(), "UPDATE blobs SET data = '!' || data")
+	run, err := forkRun(t.Context(), s, driver.ForkSpec{From: "demo-1", Address: "ok"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changeSnapshots(t, s.Dir(), "UPDATE blobs SET data = substr(data, 2)")
+	err = with(s, work{}, func(d *local.Driver) error {
+		if err := d.Delete(t.Context(), "demo-1"); err != nil {
+			return err
+		}
+		res, err := d.Drive(t.Context(), run, driver.Work{Agents: agents})
+		if err != nil {
+			return err
+		}
+		for _, step := range res.Steps[:2] {
+			if value, err := step.Value(); err != nil || value != outputOf(step.Address) {
+				t.Errorf("%s gave %.20q, %v", step.Address, value, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
