@@ -90,11 +90,12 @@ func (a *app) printRun(ctx context.Context, r *hocket.Run, head runHead, steps [
 	put(strings.TrimRight(first, "\n}"), key)
 	for i, s := range steps {
 		step, err := newStepResult(ctx, r, s)
-		if err != nil {
-			return errors.Join(err, out.Flush())
+		var text string
+		if err == nil {
+			text, err = a.encodeJSON(step, strings.TrimPrefix(indent, "\n"))
 		}
-		text, err := a.encodeJSON(step, strings.TrimPrefix(indent, "\n"))
 		if err != nil {
+			put("\n") // the error is a line of its own
 			return errors.Join(err, out.Flush())
 		}
 		if i > 0 {

@@ -88,7 +88,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// damage makes the first event of a run unreadable: damage RUN.
+// damage makes the first event of a run unreadable, or all long outputs: damage RUN,
+// damage outputs.
 func damage(ts *testscript.TestScript, _ bool, args []string) {
 	files, err := filepath.Glob(filepath.Join(ts.Getenv("XDG_STATE_HOME"), "hocket", "*", "journal.db"))
 	ts.Check(err)
@@ -97,7 +98,11 @@ func damage(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	db, err := sql.Open("sqlite", files[0])
 	ts.Check(err)
-	_, err = db.Exec("UPDATE events SET data = '{' WHERE run = (SELECT number FROM runs WHERE id = ?) AND seq = 1", args[0])
+	if args[0] == "outputs" {
+		_, err = db.Exec("UPDATE blobs SET data = 'y' || data")
+	} else {
+		_, err = db.Exec("UPDATE events SET data = '{' WHERE run = (SELECT number FROM runs WHERE id = ?) AND seq = 1", args[0])
+	}
 	ts.Check(errors.Join(err, db.Close()))
 }
 

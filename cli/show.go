@@ -149,7 +149,10 @@ func stepTable(steps []engine.StepResult, now time.Time) (t *view.Table, err err
 		output, unread := s.Value()
 		err = cmp.Or(err, unread)
 		result := view.Cell{Text: view.Style{}.Cut(view.Line(workflow.FormatText(output)), 100)}
-		if s.Error != "" {
+		switch {
+		case unread != nil:
+			result = view.Cell{Text: "cannot be read", Paint: view.Red}
+		case s.Error != "":
 			result = view.Cell{Text: s.Error, Paint: view.Red}
 		}
 		took, tries := "", ""

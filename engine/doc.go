@@ -1,6 +1,7 @@
 // Package engine is the state machine: events in, commands out. It has no
 // clock, no goroutine, no file, no random number and no logger, so the same
-// events always lead to the same state and the same commands.
+// events always lead to the same state and the same commands. All that it may ask
+// for is the output that one of these events brought.
 //
 // # The driver's duties
 //
