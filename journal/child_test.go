@@ -111,7 +111,7 @@ func createRole(args []string) error {
 	if err != nil {
 		return err
 	}
-	for i := range 20 {
+	for i := range 13 {
 		id := fmt.Sprintf("%s-%d", args[1], i)
 		w, err := s.Create(NewRun{ID: id, Pin: testPin("demo"), Created: start, Events: []engine.Envelope{started(id)}})
 		if err != nil {
@@ -133,7 +133,7 @@ func createRole(args []string) error {
 func TestManyProcessesWriteAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	var children []*child
-	for i := range 4 {
+	for i := range 16 {
 		children = append(children, startChild(t, "create", dir, fmt.Sprint("p", i)))
 	}
 	for _, c := range children {
@@ -141,7 +141,7 @@ func TestManyProcessesWriteAtOnce(t *testing.T) {
 	}
 	s := openStore(t, dir)
 	runs, err := s.List(context.Background(), driver.Filter{})
-	if err != nil || len(runs) != 80 {
+	if err != nil || len(runs) != 16*13 {
 		t.Fatalf("%d runs, %v", len(runs), err)
 	}
 	for _, r := range runs {
