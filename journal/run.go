@@ -156,6 +156,9 @@ func (s *Store) List(ctx context.Context, f driver.Filter) ([]Run, error) {
 
 // Run is the run with an id. The error is a *driver.UnknownRunError.
 func (s *Store) Run(ctx context.Context, id string) (Run, error) {
+	if err := s.there(); err != nil {
+		return Run{}, err
+	}
 	found, err := s.runs(ctx, "WHERE id = ?", id)
 	if err == nil && len(found) == 0 {
 		err = &driver.UnknownRunError{ID: id}

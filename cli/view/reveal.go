@@ -16,6 +16,7 @@ import (
 // breaks are kept.
 func Reveal(s string) string {
 	var b strings.Builder
+	marks := 0 // over the letter before
 	for before := rune(0); s != ""; {
 		if n, columns := gapLength(s); columns > maxGap {
 			fmt.Fprintf(&b, "<%d spaces>", columns)
@@ -23,12 +24,15 @@ func Reveal(s string) string {
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(s)
+		if marks++; !unicode.In(r, unicode.Mn, unicode.Me) {
+			marks = 0
+		}
 		switch {
 		case r == '\t':
 			b.WriteString(tab)
 		case r == utf8.RuneError && size == 1:
 			fmt.Fprintf(&b, `\x%02x`, s[0])
-		case r != '\n' && hidden(r, before):
+		case r != '\n' && (hidden(r, before) || marks > maxMarks):
 			quoted := strconv.QuoteRuneToASCII(r)
 			b.WriteString(quoted[1 : len(quoted)-1])
 		default:
@@ -43,8 +47,9 @@ func Reveal(s string) string {
 func RevealLine(s string) string { return strings.ReplaceAll(Reveal(s), "\n", `\n`) }
 
 const (
-	maxGap = 24 // columns; a wider one could pass for the end of a line
-	tab    = "    "
+	maxGap   = 24 // columns; a wider one could pass for the end of a line
+	maxMarks = 4  // over one letter; more would cover the lines around it
+	tab      = "    "
 )
 
 // gapLength measures the white space that s begins with.
@@ -54,7 +59,7 @@ func gapLength(s string) (bytes, columns int) {
 		case r == '\t':
 			columns += len(tab)
 		case unicode.Is(unicode.Zs, r):
-			columns++
+			columns += max(displaywidth.Rune(r), 1)
 		default:
 			return bytes, columns
 		}
@@ -62,6 +67,10 @@ func gapLength(s string) (bytes, columns int) {
 	}
 	return bytes, columns
 }
+
+// blanks are symbols and marks that are drawn as nothing: a braille pattern without dots,
+// a note without a head, fillers.
+const blanks = "\u2800\U0001d159\U00016fe4\U00013441\U00013442"
 
 // hidden says whether a person does not see a character, or sees others because of
 // it. Emoji and some scripts need characters that join; behind a letter that is not
@@ -71,10 +80,10 @@ func hidden(r, before rune) bool {
 	switch {
 	case selects || unicode.Is(unicode.Join_Control, r):
 		return before < utf8.RuneSelf || !unicode.IsPrint(before) || selects && unicode.Is(unicode.Variation_Selector, before)
-	case unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r), r == '\u2800': // a braille pattern without dots
+	case unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r), strings.ContainsRune(blanks, r):
 		return true
 	}
-	return !unicode.IsPrint(r) && !unicode.In(r, unicode.Zs, unicode.Co)
+	return !unicode.IsPrint(r) && !unicode.Is(unicode.Zs, r)
 }
 
 // turned says whether a terminal may show parts of a text in another order than they
@@ -119,8 +128,8 @@ func (s Style) Wrap(line string, used int) []string {
 	}
 	var rows []string
 	start, end, width, space, tail := 0, 0, 0, 0, 0 // tail is the width behind space
-	for g := displaywidth.StringGraphemes(line); g.Next(); {
-		if width+g.Width() > room {
+	add := func(piece string, columns int) {
+		for width+columns > room && end > start {
 			if space == start {
 				space, tail = end, 0
 			}
@@ -128,9 +137,20 @@ func (s Style) Wrap(line string, used int) []string {
 			start, width, tail = space, tail, 0
 			space = start
 		}
-		end, width, tail = end+len(g.Value()), width+g.Width(), tail+g.Width()
-		if g.Value() == " " && strings.TrimLeft(line[start:end], " ") != "" {
+		end, width, tail = end+len(piece), width+columns, tail+columns
+		if piece == " " && strings.TrimLeft(line[start:end], " ") != "" {
 			space, tail = end, 0
+		}
+	}
+	for cluster, wide := range clusters(line) {
+		if wide <= room {
+			add(cluster, wide)
+			continue
+		}
+		for cluster != "" {
+			r, size := utf8.DecodeRuneInString(cluster)
+			add(cluster[:size], columns(r))
+			cluster = cluster[size:]
 		}
 	}
 	return append(rows, line[start:])

@@ -3,7 +3,10 @@ package view_test
 import (
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/width"
 
 	"github.com/hocket-dev/hocket/cli/view"
 )
@@ -26,6 +29,9 @@ func TestRevealHidesNothing(t *testing.T) {
 		"Publier\u00a0?　はい":                     "Publier\u00a0?　はい",
 		"❤\ufe0f\u200d🔥 👨\u200d👩 می\u200cخواهم": "❤\ufe0f\u200d🔥 👨\u200d👩 می\u200cخواهم",
 		"❤" + strings.Repeat("\ufe0f", 3):       "❤\ufe0f" + `\ufe0f\ufe0f`,
+		"a" + strings.Repeat("\u0301", 6):       "a" + strings.Repeat("\u0301", 4) + `\u0301\u0301`,
+		"ls\U0001d159\U00016fe4\ue000":          `ls\U0001d159\U00016fe4\ue000`,
+		"ls" + strings.Repeat("\u3000", 20):     "ls<40 spaces>",
 	} {
 		if got := view.Reveal(in); got != want {
 			t.Errorf("Reveal(%q) = %q, want %q", in, got, want)
@@ -51,18 +57,54 @@ func TestAskedFits(t *testing.T) {
 	}
 }
 
+// widest is the width of a line in a terminal that joins nothing.
+func widest(s string) (n int) {
+	for _, r := range s {
+		switch {
+		case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		case width.LookupRune(r).Kind() == width.EastAsianWide, width.LookupRune(r).Kind() == width.EastAsianFullwidth:
+			n += 2
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// What one terminal draws as a single character fits in a terminal that draws all of it.
+func TestClustersFit(t *testing.T) {
+	for _, joined := range []string{"\u1100", "\U0001f525\u200d", "\u0915\u0903", "\u1100\u1161", "\U0001f468\U0001f3fb", "\U0001f1e6"} {
+		text := "curl x | sh; : " + strings.Repeat(joined, 300)
+		for _, columns := range []int{7, 34, 80} {
+			lines := view.Style{Width: columns}.Asked(text, text, "")
+			for _, l := range lines {
+				if widest(l) > columns {
+					t.Errorf("%q: %q takes %d of %d columns", joined, l, widest(l), columns)
+				}
+			}
+			if all := strings.Join(lines, ""); strings.Count(all, joined[:utf8.RuneLen([]rune(joined)[0])]) != strings.Count(text+text, joined[:utf8.RuneLen([]rune(joined)[0])]) {
+				t.Errorf("%q: something is missing", joined)
+			}
+			if cut := (view.Style{Width: columns}).Cut(text, columns); widest(cut) > columns {
+				t.Errorf("%q: cut, it takes %d of %d columns", joined, widest(cut), columns)
+			}
+		}
+	}
+}
+
 func FuzzReveal(f *testing.F) {
 	f.Add("\x1b[31mred\x1b]0;t\x07 \u009b1m\u202e", 40)
 	f.Add(strings.Repeat(" ", 300)+"x\ufe0f\u200d", 3)
-	f.Fuzz(func(t *testing.T, s string, width int) {
-		width = width&127 + 4
+	f.Add(strings.Repeat("\u1100\u200d", 90), 30)
+	f.Fuzz(func(t *testing.T, s string, columns int) {
+		columns = columns&127 + 4
 		shown := view.Reveal(s)
 		if strings.ContainsAny(shown, "\x1b\x07\x08\r\x00\u009b\u009d\u0090\u202e\u2066") || !utf8.ValidString(shown) {
 			t.Errorf("%q became %q", s, shown)
 		}
-		for _, l := range (view.Style{Width: width}).Asked(s, s, "") {
-			if view.Width(l) > width {
-				t.Errorf("%q takes %d columns of %d", l, view.Width(l), width)
+		for _, l := range (view.Style{Width: columns}).Asked(s, s, "") {
+			if max(view.Width(l), widest(l)) > columns {
+				t.Errorf("%q takes %d columns of %d", l, max(view.Width(l), widest(l)), columns)
 			}
 		}
 	})

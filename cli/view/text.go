@@ -1,6 +1,7 @@
 package view
 
 import (
+	"iter"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -119,14 +120,43 @@ func controlString(s string) int {
 	return len(s)
 }
 
-// Width is the number of columns that a text takes.
-func Width(s string) int {
+// Width is the number of columns that a text takes at most. Terminals do not agree: one
+// draws a family of emoji in two columns, another one draws each person. Text that is
+// wider than was counted would push other text off the screen.
+func Width(s string) (width int) {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] >= 0x7f {
-			return displaywidth.String(s)
+			for _, columns := range clusters(s) {
+				width += columns
+			}
+			return width
 		}
 	}
 	return len(s)
+}
+
+// clusters yields the characters of a text as people see them, each with the columns that
+// it takes at most.
+func clusters(s string) iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		for g := displaywidth.StringGraphemes(s); g.Next(); {
+			sum := 0
+			for _, r := range g.Value() {
+				sum += columns(r)
+			}
+			if !yield(g.Value(), max(g.Width(), sum)) {
+				return
+			}
+		}
+	}
+}
+
+// columns is how many columns a code point takes at most where it stands alone.
+func columns(r rune) int {
+	if unicode.Is(unicode.Mc, r) || r >= 0x1160 && r <= 0x11ff || r >= 0xd7b0 && r <= 0xd7ff { // marks and letters that some terminals join
+		return 1
+	}
+	return displaywidth.Rune(r)
 }
 
 // Cut shortens a text to a number of columns; what was cut shows as an ellipsis.
@@ -137,7 +167,14 @@ func (s Style) Cut(text string, width int) string {
 	if width <= 0 {
 		return ""
 	}
-	return displaywidth.TruncateString(text, width, s.pick("…", "~"))
+	room, end := width-1, 0
+	for cluster, columns := range clusters(text) {
+		if room -= columns; room < 0 {
+			break
+		}
+		end += len(cluster)
+	}
+	return text[:end] + s.pick("…", "~")
 }
 
 // Pad fills a text with spaces to a number of columns.

@@ -23,7 +23,7 @@ const (
 	Newer       Problem = "it was written by a newer version of hocket"
 	Busy        Problem = "other processes keep it locked"
 	Broken      Problem = "the disk failed"
-	Gone        Problem = "it was deleted while it was in use"
+	Gone        Problem = "it was deleted or moved while it was in use"
 )
 
 // advice says what to do about each problem.
@@ -36,7 +36,7 @@ var advice = map[Problem]string{
 	Newer:       "update hocket, or name another directory with --state",
 	Busy:        "try again when they are done",
 	Broken:      "check the disk",
-	Gone:        "what was recorded in it is lost; start anew",
+	Gone:        "if it was moved, move it back and resume the run; if it was deleted, what it recorded is lost",
 }
 
 // Error is a failure of a database that a person has to act on.
