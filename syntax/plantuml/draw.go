@@ -104,13 +104,17 @@ func hasStartIn(branches []activity.Branch) bool {
 	return slices.ContainsFunc(branches, func(b activity.Branch) bool { return hasStart(b.Body) })
 }
 
-// body draws what stands in a block. A lane that is set in it is not meant for
-// what follows.
+// body draws what stands in a block.
 func (r *reader) body(list []activity.Element) {
+	r.block(func() { r.elements(list) })
+}
+
+// block draws a block. A lane that is set in it is not meant for what follows.
+func (r *reader) block(draw func()) {
 	outer := r.lane.block
 	r.lane.blocks++
 	r.lane.block = r.lane.blocks
-	r.elements(list)
+	draw()
 	if r.lane.setIn == r.lane.block {
 		r.lane.setIn, r.lane.inherited = outer, true
 	}

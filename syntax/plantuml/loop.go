@@ -14,10 +14,10 @@ func (r *reader) while(e *activity.While) {
 	c := r.choice(e.Test, &e.Base, r.testWords(e))
 	in, out := r.test(c, e.Test, e.Yes, e.Out)
 	r.open = in
-	r.body(e.Body)
-	if e.Backward != nil {
+	r.block(func() {
+		r.elements(e.Body)
 		r.backward(e.Backward)
-	}
+	})
 	r.again(l.frame)
 	r.closeLoop(l, out)
 }
@@ -29,17 +29,19 @@ func (r *reader) repeat(e *activity.Repeat) {
 	if e.Start.Written() {
 		r.step(e.Start, &e.Base, nil)
 	}
-	r.body(e.Body)
 	var out []tail
-	if asker := r.loopAsker(e); asker != nil {
-		r.open, out = r.answer(asker, e.Yes, "yes"), r.answer(asker, e.Not, "")
-	} else if e.Test.Written() {
-		c := r.choice(e.Test, &e.Base, r.testWords(e))
-		r.open, out = r.test(c, e.Test, e.Yes, e.Not)
-	}
-	if e.Backward != nil {
+	r.block(func() {
+		r.elements(e.Body)
+		if asker := r.loopAsker(e); asker != nil {
+			r.open, out = r.answer(asker, e.Yes, "yes"), r.answer(asker, e.Not, "")
+		} else if e.Test.Written() {
+			at := e.Base
+			at.Lane = e.TestLane
+			c := r.choice(e.Test, &at, r.testWords(e))
+			r.open, out = r.test(c, e.Test, e.Yes, e.Not)
+		}
 		r.backward(e.Backward)
-	}
+	})
 	r.again(l.frame)
 	r.closeLoop(l, out)
 }
@@ -101,9 +103,9 @@ func (r *reader) closeLoop(l *loop, out []tail) {
 	r.open = slices.Concat(out, l.exits)
 }
 
-// backward draws the step on the way back.
+// backward draws the step on the way back, if there is one.
 func (r *reader) backward(e *activity.Backward) {
-	if len(r.open) > 0 {
+	if e != nil && len(r.open) > 0 {
 		r.step(e.Text, &e.Base, r.wordsOf(e, "task"))
 	}
 }

@@ -159,15 +159,16 @@ func (out *writer) named(edges []workflow.Edge) []workflow.Edge {
 
 func (out *writer) has(id string) bool { return out.ids[id] }
 
-// choiceNote are the words of a choice that is drawn as a test. Shown is the test.
-func (out *writer) choiceNote(n *workflow.Node, shown string) (mark, string) {
+// choiceNote are the words of a choice that is drawn as a test in a lane. Shown is the
+// test.
+func (out *writer) choiceNote(n *workflow.Node, shown, lane string) (mark, string) {
 	c := *n
 	step, ok := n.Step.(*workflow.Choice)
 	if !ok {
 		return choiceMark, out.safe(&c, n, nil)
 	}
 	if step.Ask != nil {
-		return choiceMark, out.safe(&c, n, out.unsayQuestion(&c, step, shown))
+		return choiceMark, out.safe(&c, n, unsayQuestion(&c, step, shown, lane))
 	}
 	if shown != "" && step.On.Text == shown {
 		c.Step = &workflow.Choice{}
@@ -177,7 +178,7 @@ func (out *writer) choiceNote(n *workflow.Node, shown string) (mark, string) {
 
 // unsayQuestion takes out of a question what its test and its lane say. It gives what
 // has to be said to be empty.
-func (out *writer) unsayQuestion(n *workflow.Node, c *workflow.Choice, shown string) (extra func(yaml.Style) string) {
+func unsayQuestion(n *workflow.Node, c *workflow.Choice, shown, lane string) (extra func(yaml.Style) string) {
 	ask := *c.Ask
 	var empty []string
 	switch {
@@ -187,9 +188,9 @@ func (out *writer) unsayQuestion(n *workflow.Node, c *workflow.Choice, shown str
 		empty = append(empty, "ask")
 	}
 	switch {
-	case ask.Agent != "" && ask.Agent == out.lane:
+	case ask.Agent != "" && ask.Agent == lane:
 		ask.Agent = ""
-	case ask.Agent == "" && out.lane != "":
+	case ask.Agent == "" && lane != "":
 		empty = append(empty, "agent")
 	}
 	n.Step = &workflow.Choice{Ask: &ask}

@@ -275,16 +275,15 @@ func (out *writer) item(it *item) {
 func (out *writer) step(n *workflow.Node) { out.stepAs(":", n) }
 
 func (out *writer) stepAs(opener string, n *workflow.Node) {
-	out.intoLane(n)
+	out.intoLane(agentOf(n))
 	out.line(opener, activity.Escape(out.text(n)), ";")
 	if m, words := out.words(n); words != "" || m != taskMark {
 		out.always(m, words)
 	}
 }
 
-// intoLane changes to the lane of a task, if it has one.
-func (out *writer) intoLane(n *workflow.Node) {
-	agent := agentOf(n)
+// intoLane changes to the lane of an agent, if it has one.
+func (out *writer) intoLane(agent string) {
 	if !slices.Contains(out.lanes, agent) || agent == out.lane && out.laneSet {
 		return
 	}
@@ -349,7 +348,7 @@ func (out *writer) ifElse(it *item, chained bool) {
 	}
 	out.line(word, " (", out.testOf(it), ") then (", yes, ")")
 	if !chained {
-		out.noteInside(out.choiceNote(it.node, out.shown(it.node)))
+		out.noteInside(out.choiceNote(it.node, out.shown(it.node), out.lane))
 	}
 	out.inner(it.branches[0].body)
 	other := it.branches[1].body
@@ -366,7 +365,7 @@ func (out *writer) ifElse(it *item, chained bool) {
 
 // isBare says whether a choice is a condition that needs no note.
 func (out *writer) isBare(n *workflow.Node) bool {
-	_, words := out.choiceNote(n, "")
+	_, words := out.choiceNote(n, "", out.lane)
 	return words == "" && n.Task() == nil
 }
 
@@ -424,7 +423,7 @@ func (out *writer) choose(it *item) {
 	}
 	out.line("switch (", test, ")")
 	if it.node != nil {
-		out.noteInside(out.choiceNote(it.node, test))
+		out.noteInside(out.choiceNote(it.node, test, out.lane))
 	}
 	for k := range it.branches {
 		out.line("case (", caseLabel(it.branches[k].way), ")")
@@ -471,7 +470,7 @@ func (out *writer) while(it *item) {
 	}
 	out.line("while (", test, ") is (", in, ")")
 	out.noteInside(out.loopNote(it.node, ""))
-	out.noteInside(out.choiceNote(it.test, out.shown(it.test)))
+	out.noteInside(out.choiceNote(it.test, out.shown(it.test), out.lane))
 	out.inner(it.body)
 	out.laneSet = false
 	out.line("endwhile (", leave, ")")
@@ -480,15 +479,21 @@ func (out *writer) while(it *item) {
 func (out *writer) repeat(it *item) {
 	out.line("repeat")
 	out.noteInside(out.loopNote(it.node, ""))
+	asks := ""
 	if it.test != nil && it.test.Kind() == "choice" {
-		out.noteInside(out.choiceNote(it.test, out.shown(it.test)))
+		lane := out.lane
+		if t := it.test.Task(); t != nil && slices.Contains(out.lanes, t.Agent) {
+			asks, lane = t.Agent, t.Agent
+		}
+		out.noteInside(out.choiceNote(it.test, out.shown(it.test), lane))
 	}
-	out.inner(it.body)
+	out.depth++
+	out.block(it.body)
 	if it.back != nil {
-		out.depth++
 		out.stepAs("backward :", it.back)
-		out.depth--
 	}
+	out.intoLane(asks)
+	out.depth--
 	out.laneSet = false
 	out.line("repeat while", out.again(it))
 }

@@ -180,6 +180,7 @@ func (r *reader) shut(closer source.Span) {
 		e.Body, e.last = r.take()
 		e.Exit = r.leave()
 	case *Repeat:
+		e.TestLane = r.lane
 		e.Body, e.last = r.take()
 		e.Exit = r.leave()
 	case *Fork:

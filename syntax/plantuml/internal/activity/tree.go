@@ -196,6 +196,7 @@ type Repeat struct {
 	Exit     *Arrow // the last arrow before the end of the body
 	Backward *Backward
 	Test     Text
+	TestLane string // the lane that was set last before the test
 	Yes      Text   // behind `is`: label of the way back
 	Not      Text   // behind `not`: label of the way out
 	Out      *Arrow // behind the test on its line
