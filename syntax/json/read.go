@@ -237,7 +237,7 @@ func (r *reader) known(n strictyaml.Node) bool {
 // drawing is what the nodes and edges draw. A list whose only node has its id is
 // one node, as in the model.
 func (r *reader) drawing() *flow.Drawing {
-	d := &flow.Drawing{}
+	d := &flow.Drawing{Begin: func(id string) string { return "lead an edge from a node of type " + startType + " to " + id }}
 	inside := map[string][]*drawn{}
 	for _, n := range r.list {
 		inside[r.frameOf(n)] = append(inside[r.frameOf(n)], n)

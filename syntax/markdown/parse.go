@@ -138,6 +138,9 @@ func (r *reader) forget() {
 // lift makes the model of the drawing.
 func (r *reader) lift() {
 	ids := r.ids()
+	r.drawing.Begin = func(id string) string {
+		return "write `entrypoint: " + id + "` in the front matter, or draw Start((Start)) --> " + id
+	}
 	r.w.Body = r.drawing.Lift(r.report)
 	r.drawing = flow.Drawing{}
 	r.rename()
@@ -145,13 +148,13 @@ func (r *reader) lift() {
 	expr.Resolve(r.w, expr.Mixed, ids)
 }
 
-// report leaves warnings out where something is wrong already: they would only
-// follow from it.
+// report leaves out what would only follow from something that is wrong already:
+// warnings, and where the flow begins.
 func (r *reader) report(d workflow.Diagnostic) {
 	for ; !r.failed && r.judged < len(r.found); r.judged++ {
 		r.failed = r.found[r.judged].Severity == workflow.Error
 	}
-	if d.Severity == workflow.Error || !r.failed {
+	if d.Severity == workflow.Error && d.Code != flow.CodeUnclearStart || !r.failed {
 		r.found = append(r.found, d)
 	}
 }

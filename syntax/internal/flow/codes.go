@@ -8,6 +8,7 @@ const (
 	codeDeadEnd      = "loop-dead-end"
 	codeNested       = "nested-too-deep"
 	codeUnreachable  = "unreachable-node"
+	CodeUnclearStart = "start-unclear"
 	codeTwoEntries   = "loop-two-entries"
 	codeLeavesEach   = "edge-leaves-each"
 	codeEdgeTarget   = "edge-target-unknown"
@@ -22,6 +23,7 @@ var Codes = []strictyaml.Code{
 	{Name: codeDeadEnd, Meaning: "A step beside a drawn loop looks as if it ran in every round, and runs once after it."},
 	{Name: codeNested, Meaning: "Frames or loops stand in one another more levels deep than a workflow can have."},
 	{Name: codeUnreachable, Meaning: "Nothing leads to a step from where the flow begins, so it is left out."},
+	{Name: CodeUnclearStart, Meaning: "Steps lead to each other in a circle, and nothing leads to them from where the flow begins."},
 	{Name: codeTwoEntries, Meaning: "An edge leads into the middle of a loop or of a for_each."},
 	{Name: codeLeavesEach, Meaning: "An edge leads out of the steps that for_each repeats."},
 	{Name: codeEdgeTarget, Meaning: "An edge, or the entry, names a step that does not exist."},

@@ -36,6 +36,8 @@ type Drawing struct {
 	// first node.
 	Entry    []string
 	EntryPos []workflow.Pos
+	// Begin says how an author writes that the flow begins at a node.
+	Begin func(id string) string
 	// Max bounds the loops that are drawn by edges that lead back; zero: the
 	// default.
 	Max int

@@ -1,6 +1,10 @@
 package flow
 
-import "github.com/hocket-dev/hocket/workflow"
+import (
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
 
 // reach finds what the flow can come to. What it cannot is dropped with its
 // edges.
@@ -24,10 +28,57 @@ func (l *lifter) reach() {
 	if l.tooMany {
 		return
 	}
+	tied, said := l.tied(), false
 	for _, i := range l.inOrder() {
-		if inside := l.home[i]; l.kind[i] != plain && !l.reached[i] && (inside == none || l.reached[inside]) {
+		inside := l.home[i]
+		switch {
+		case l.kind[i] == plain || l.reached[i] || inside != none && !l.reached[inside]:
+		case !tied[i] || inside == none && len(l.Entry) > 0:
 			l.report(workflow.Warningf(l.node(i).Pos, codeUnreachable, "lead an edge to it, or remove it",
 				"%q is left out: nothing leads to it", l.id(i)))
+		case !said:
+			said = true
+			l.reportUnclear(i)
 		}
 	}
+}
+
+// tied are the parts with an arrow to or from another one that the flow cannot come
+// to. Where nobody says at which node the flow begins, they are a circle, or hang on
+// one: more likely the workflow than what was found to be its beginning.
+func (l *lifter) tied() []bool {
+	tied := make([]bool, len(l.around))
+	for i, reached := range l.reached {
+		for j := l.starts[i]; !reached && j < l.starts[i+1]; j++ {
+			if to := l.arrows[j].to; to >= 0 && !l.reached[to] {
+				tied[i], tied[to] = true, true
+			}
+		}
+	}
+	for i, is := range tied {
+		for at := l.home[i]; is && at != none; at = l.home[at] {
+			tied[at] = true
+		}
+	}
+	return tied
+}
+
+// reportUnclear says that the flow may begin at a part instead of where nothing leads
+// to.
+func (l *lifter) reportUnclear(part int) {
+	first, id := l.entries[0], l.id(part)
+	if inside := l.home[part]; inside != none {
+		first = l.body[inside][0]
+	}
+	help := "lead an edge to it"
+	if l.Begin != nil && l.home[part] == none {
+		help = l.Begin(id)
+	}
+	for _, other := range l.self {
+		if at := l.id(first); other != first && strings.EqualFold(l.id(other), at) {
+			help = "\"" + at + "\" and \"" + l.id(other) + "\" are two steps: write one of them everywhere, or " + help
+		}
+	}
+	l.report(workflow.Errorf(l.node(part).Pos, CodeUnclearStart, help,
+		"unclear whether the flow begins at %q or at %q", l.id(first), id))
 }
