@@ -55,6 +55,11 @@ func TestFixesOfWords(t *testing.T) {
 			"```mermaid\r\nflowchart TD\r\n  a[\"say #quot;hi#quot;\"] --> b\r\n  subgraph x\r\n  b --> c\r\n  end\r\n```\r\n",
 		},
 		{
+			"flow.md",
+			"# T\n\nflowchart TD\n  a --> b\n```\n\n### a\n\nGo.\n",
+			"# T\n\n```mermaid\nflowchart TD\n  a --> b\n```\n\n### a\n\nGo.\n",
+		},
+		{
 			"flow.xml",
 			"<workflw name=\"x\">\n  <agnet id=\"1\"><task>go</task></agent>\n</workflow>\n",
 			"<workflow name=\"x\">\n  <agent id=\"1\"><task>go</task></agent>\n</workflow>\n",

@@ -168,6 +168,31 @@ func (r *reader) checkFences() {
 	}
 }
 
+// unopened reports a flowchart above whose first line the marks are missing, so that
+// those below it seem to open a block.
+func (r *reader) unopened() bool {
+	text := r.doc.text
+	at := 0
+	for i := range r.doc.fences {
+		f := &r.doc.fences[i]
+		for at < f.open.From {
+			end := at + bytes.IndexByte(text.Bytes[at:], '\n')
+			if line := text.Bytes[at:end]; f.info == "" && headerWord(bytes.TrimSpace(line)) == flowchart && len(bytes.Fields(line)) > 1 {
+				d := workflow.Errorf(text.Pos(source.Span{From: at, To: at + len(bytes.TrimSpace(line))}), codeFence, "write "+f.mark+"mermaid in a line above it", "the block of this flowchart is not opened")
+				d.Fix = &workflow.Fix{Edits: []workflow.Edit{text.Edit(source.Span{From: at, To: at}, f.mark+"mermaid\n")}}
+				r.report(d)
+				return true
+			}
+			at = end + 1
+		}
+		if n := len(f.lines); n > 0 {
+			at = f.lines[n-1].To
+		}
+		at = max(at, f.open.To, f.shut.To)
+	}
+	return false
+}
+
 // closing is the line that closes a block, behind a text that may lack its last
 // line break.
 func closing(text []byte, at int, mark string) string {

@@ -181,6 +181,9 @@ func (r *reader) open(text []byte) bool {
 	}
 	r.doc = scan(whole)
 	r.fence = r.doc.chart()
+	if r.fence < 0 && r.unopened() {
+		return false
+	}
 	r.checkFences()
 	if r.fence < 0 {
 		r.noChart(whole)
