@@ -61,6 +61,11 @@ func TestFixesOfWords(t *testing.T) {
 		},
 		{
 			"flow.xml",
+			"<workflow name=\"x\">\n  <agent id=\"1\">\n    <task>go</task>\n  <agent id=\"2\" depends=\"1\">\n    <task>on</task>\n  </agent>\n</workflow>\n",
+			"<workflow name=\"x\">\n  <agent id=\"1\">\n    <task>go</task>\n  </agent>\n  <agent id=\"2\" depends=\"1\">\n    <task>on</task>\n  </agent>\n</workflow>\n",
+		},
+		{
+			"flow.xml",
 			"<workflw name=\"x\">\n  <agnet id=\"1\"><task>go</task></agent>\n</workflow>\n",
 			"<workflow name=\"x\">\n  <agent id=\"1\"><task>go</task></agent>\n</workflow>\n",
 		},

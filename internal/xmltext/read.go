@@ -9,10 +9,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Read reads a file strictly. All that is not well-formed is reported. Known says
-// which names elements have, so that of two tags that do not fit the wrong one is
-// named; nil: nobody knows.
-func Read(file string, text []byte, known func(name string) bool) *Document {
+// Read reads a file strictly. All that is not well-formed is reported. The rules, which
+// may be empty, help to name the wrong one of two tags that do not fit.
+func Read(file string, text []byte, rules Rules) *Document {
 	d := newDocument(file, string(text))
 	if len(d.text) > maxBytes {
 		d.broken = true
@@ -22,7 +21,7 @@ func Read(file string, text []byte, known func(name string) bool) *Document {
 	if !d.checkCharacters() {
 		return d
 	}
-	b := &builder{scanner: &scanner{Document: d, problems: d.wrong}, known: known}
+	b := &builder{scanner: &scanner{Document: d, problems: d.wrong}, rules: rules}
 	b.reserve()
 	b.build()
 	if !d.broken && len(d.elements) == 0 {
@@ -94,7 +93,7 @@ type builder struct {
 	open   []int32 // elements that are not closed
 	closed bool    // the root is
 	cut    bool    // the text ends within a tag or a section, which has been said
-	known  func(name string) bool
+	rules  Rules
 }
 
 // reserve makes room for what the text looks like, so that a large file is not
@@ -262,13 +261,22 @@ func (b *builder) wrongEnd(t token) {
 		b.leave(t.from, t.to)
 		return
 	}
+	before, missing := Span{t.from, t.to}, "</"+inner.name+">"
+	beside := b.beside(b.element(b.open[len(b.open)-1]))
+	if beside.Exists() {
+		before = Span{beside.Span().From, beside.NameSpan().To}
+	}
+	tag := strings.TrimSuffix(b.text[before.From:before.To], ">") + ">"
 	m := mistake{
-		at: Span{t.from, t.to}, code: codeEndTag,
-		summary: fmt.Sprintf("<%s> is not closed before </%s>", inner.name, t.name),
-		detail:  fmt.Sprintf("%s: write </%s> in front of </%s>", opened, inner.name, t.name),
+		at: before, code: codeEndTag,
+		summary: fmt.Sprintf("<%s> is not closed before %s", inner.name, tag),
+		detail:  fmt.Sprintf("%s: write %s in front of %s", opened, missing, tag),
 	}
 	if len(b.open)-depth == 2 {
-		m = m.fixedBy(Span{t.from, t.from}, "</"+inner.name+">")
+		if beside.Exists() {
+			missing += b.lineBreak(before.From)
+		}
+		m = m.fixedBy(Span{before.From, before.From}, missing)
 	}
 	b.problems(m)
 	for len(b.open) > depth+1 {
@@ -277,10 +285,32 @@ func (b *builder) wrongEnd(t token) {
 	b.leave(t.from, t.to)
 }
 
+// beside is the first element in another one that must be beside it: there the end tag of
+// the other is missing.
+func (b *builder) beside(e Element) Element {
+	if b.rules.Inside == nil || !e.Parent().Exists() {
+		return Element{}
+	}
+	for c := range e.Children() {
+		if !b.rules.Inside(e, c.Name()) && b.rules.Inside(e.Parent(), c.Name()) {
+			return c
+		}
+	}
+	return Element{}
+}
+
+// lineBreak is the break and the indent in front of an offset, if nothing else is.
+func (b *builder) lineBreak(at int) string {
+	if i := len(strings.TrimRight(b.text[:at], " \t")); i > 0 && b.text[i-1] == '\n' {
+		return b.text[i-1 : at]
+	}
+	return ""
+}
+
 // otherEnd is the mistake in an end tag of another name, or in the start tag if only
 // the name in the end tag is known.
 func (b *builder) otherEnd(t token, inner element, opened string) mistake {
-	if b.known != nil && b.known(t.name) && !b.known(inner.name) {
+	if known := b.rules.Known; known != nil && known(t.name) && !known(inner.name) {
 		from := int(inner.from) + 1
 		name := Span{from, from + len(inner.name)}
 		return mistake{

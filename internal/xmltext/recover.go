@@ -8,9 +8,11 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Rules tell Recover what the elements of a document are, so that it can tell
-// them from text that looks like a tag.
+// Rules say what the elements of a document are. So Recover can tell them from text
+// that looks like a tag, and Read where an end tag is missing.
 type Rules struct {
+	// Known says whether an element may have that name at all.
+	Known func(name string) bool
 	// Root says whether the document may begin with an element of that name.
 	Root func(name string) bool
 	// Inside says whether an element of that name may stand in another.
@@ -24,7 +26,7 @@ type Rules struct {
 // What it has found of a text, it also finds of the text with more behind it.
 func Recover(file string, text []byte, rules Rules) *Document {
 	d := newDocument(file, whole(string(text[:min(len(text), maxBytes)])))
-	r := &recoverer{builder: builder{scanner: &scanner{Document: d}}, rules: rules}
+	r := &recoverer{builder: builder{scanner: &scanner{Document: d}, rules: rules}}
 	r.isTag, r.problems = r.known, r.repaired
 	r.build()
 	return d
@@ -47,7 +49,6 @@ func whole(text string) string {
 // recoverer is a builder that repairs.
 type recoverer struct {
 	builder
-	rules   Rules
 	pending []mistake // outside of the document, or in the tag with which it begins
 	before  int       // how much was found before the token
 }

@@ -44,7 +44,7 @@ func TestTree(t *testing.T) {
 		`<x:a xmlns:x="u"><x:b x:c="1"/></x:a>`:                   "x:a xmlns:x=\"u\"\n x:b x:c=\"1\"\n",
 		"<größe 日本='ü'/>":                                         "größe 日本=\"ü\"\n",
 	} {
-		doc := xmltext.Read("f.xml", []byte(text), nil)
+		doc := xmltext.Read("f.xml", []byte(text), xmltext.Rules{})
 		if found := doc.Diagnostics(); len(found) > 0 {
 			t.Errorf("%q: %s", text, found)
 			continue
@@ -92,7 +92,7 @@ func TestMistakes(t *testing.T) {
 		"<a:b:c xmlns:a=''/>":                         "f.xml:1:2: xml-prefix",
 		strings.Repeat("<a>", 300):                    "f.xml:1:601: xml-size",
 	} {
-		found := xmltext.Read("f.xml", []byte(text), nil).Diagnostics()
+		found := xmltext.Read("f.xml", []byte(text), xmltext.Rules{}).Diagnostics()
 		if len(found) == 0 || fmt.Sprintf("%s: %s", found[0].Pos, found[0].Code) != want || found[0].Detail == "" {
 			t.Errorf("%q: want %s, got\n%s", short(text), want, found)
 		}
@@ -114,11 +114,11 @@ func TestFixes(t *testing.T) {
 		"<a>&nbsp;</a>":       "<a>\u00a0</a>",
 		"<a x=\"1 y=\"2\"/>":  "<a x=\"1\" y=\"2\"/>",
 	} {
-		fixed, _ := xmltext.Read("f.xml", []byte(text), nil).Diagnostics().Fixed([]byte(text))
+		fixed, _ := xmltext.Read("f.xml", []byte(text), xmltext.Rules{}).Diagnostics().Fixed([]byte(text))
 		if string(fixed) != want {
 			t.Errorf("%q became %q, want %q", text, fixed, want)
 		}
-		if doc := xmltext.Read("f.xml", fixed, nil); doc.Broken() {
+		if doc := xmltext.Read("f.xml", fixed, xmltext.Rules{}); doc.Broken() {
 			t.Errorf("%q: %s", fixed, doc.Diagnostics())
 		}
 	}
@@ -184,7 +184,7 @@ func FuzzRead(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		doc := xmltext.Read("f.xml", text, nil)
+		doc := xmltext.Read("f.xml", text, xmltext.Rules{})
 		for _, d := range doc.Diagnostics() {
 			if d.Code == "" || d.Summary == "" || d.Line == 0 && d.Code != "xml-size" {
 				t.Errorf("incomplete: %+v", d)
@@ -238,7 +238,7 @@ func FuzzRecover(f *testing.F) {
 func TestLargeTextsEnd(t *testing.T) {
 	for _, piece := range []string{"<", "&", "<a>", "</a>", "<a b='", "<a b=\"", "]]>", "<!--", "<a/>", "<a b='1'/>", "<a b='1' ", "x ", "<a b c ", "<a>\n</b>", "<list><item>", "<item>"} {
 		text := []byte("<list>" + strings.Repeat(piece, 4_000_000/len(piece)))
-		xmltext.Read("f.xml", text, nil).Diagnostics()
+		xmltext.Read("f.xml", text, xmltext.Rules{}).Diagnostics()
 		doc := xmltext.Recover("f.xml", text, rules)
 		for c := range doc.Root().Children() {
 			c.Pos()

@@ -24,7 +24,7 @@ func Fmt(file string, text []byte) ([]byte, workflow.Diagnostics) {
 func layOut(text []byte) []byte {
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	text = bytes.ReplaceAll(text, []byte("\r"), []byte("\n"))
-	doc := xmltext.Read("", text, nil)
+	doc := xmltext.Read("", text, xmltext.Rules{})
 	l := &layouter{text: doc.Text()}
 	l.items(doc.Items(), 0)
 	return []byte(l.String())

@@ -16,7 +16,7 @@ import (
 // the file; the workflow is nil if nothing could be made of it, and must not be
 // run if one of the diagnostics is an error.
 func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) {
-	doc := xmltext.Read(file, text, isElement)
+	doc := xmltext.Read(file, text, rules)
 	if doc.Broken() {
 		return nil, doc.Diagnostics()
 	}
@@ -33,7 +33,7 @@ func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) 
 // workflow so far, which is never nil, and what was repaired, as warnings. What
 // cannot be repaired is an error. A longer text has all the steps of a shorter one.
 func Recover(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) {
-	doc := xmltext.Recover(file, text, xmltext.Rules{Root: isRoot, Inside: inside})
+	doc := xmltext.Recover(file, text, rules)
 	r := &reader{doc: doc, file: file, lenient: true}
 	if !doc.Root().Exists() {
 		return &workflow.Workflow{Name: yaml.NameOf(file)}, doc.Diagnostics()
@@ -41,6 +41,8 @@ func Recover(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics
 	w := r.workflow()
 	return w, r.diagnostics()
 }
+
+var rules = xmltext.Rules{Known: isElement, Root: isRoot, Inside: inside}
 
 // Like says whether a text looks like a workflow in XML, be its root misspelt.
 func Like(text []byte) bool {

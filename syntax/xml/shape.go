@@ -235,7 +235,9 @@ func (r *reader) unknownElement(e, c xmltext.Element, s *shape) {
 	}
 	d := workflow.Errorf(c.Pos(), codeElement, detail, "<%s> cannot stand in <%s>", c.Name(), e.Name())
 	right := s.surely(c.Name())
-	if in := s.child(right); in != nil && (in.many || !has(e, right)) {
+	if parent := e.Parent(); c.First().Exists() && parent.Exists() && inside(parent, c.Name()) {
+		d.Detail = "it is an element of <" + parent.Name() + ">: move it behind </" + e.Name() + ">"
+	} else if in := s.child(right); in != nil && (in.many || !has(e, right)) {
 		d.Detail, d.Fix = s.called(c.Name(), right), &workflow.Fix{Edits: c.Rename(right)}
 	}
 	r.report(d)
