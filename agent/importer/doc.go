@@ -75,6 +75,7 @@ func Find(from string, place Place, target Target) ([]Found, error) {
 		return nil, fmt.Errorf("importer: %w", err)
 	}
 	var list []Found
+	common := bounds(from, place.FS)
 	for _, file := range files {
 		text, err := readFile(place.FS, file)
 		if err != nil {
@@ -82,6 +83,7 @@ func Find(from string, place Place, target Target) ([]Found, error) {
 			continue
 		}
 		for _, r := range f.read(place.FS, file, text) {
+			r.within(common)
 			list = append(list, r.found(from, file, place.User, target))
 		}
 	}

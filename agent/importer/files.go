@@ -89,7 +89,7 @@ func filesIn(fsys fs.FS, ending string, deep bool, dirs ...string) ([]string, er
 func existing(fsys fs.FS, files ...string) []string {
 	return slices.DeleteFunc(files, func(file string) bool {
 		info, err := fs.Stat(fsys, file)
-		return err != nil || info.IsDir()
+		return errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir()
 	})
 }
 

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -15,10 +16,16 @@ func (r *reading) permits(from, key string) {
 	}
 	word, _ := v.(string)
 	mode, known := vocabularies[from].modes[word]
-	switch order := []string{readOnly, ask, edit, full}; {
-	case !known:
+	if !known {
 		r.refuseFor(key, plain(v), "it is not known what that allows")
-	case mode != "" && (r.mode == "" || slices.Index(order, mode) < slices.Index(order, r.mode)):
+	}
+	r.narrow(mode)
+}
+
+// narrow gives the agent a mode of ours where that allows less than the one it has.
+func (r *reading) narrow(mode string) {
+	order := []string{readOnly, ask, edit, full}
+	if mode != "" && (r.mode == "" || slices.Index(order, mode) < slices.Index(order, r.mode)) {
 		r.mode = mode
 	}
 }
@@ -52,10 +59,29 @@ func (r *reading) onlyTools(key string) {
 	if _, given := r.values[key]; !given {
 		return
 	}
-	list := r.words(key)
-	if r.limited = !slices.Contains(list, "*") && !slices.Contains(list, "all"); r.limited {
-		r.only = list
+	if list := r.words(key); !slices.Contains(list, "*") && !slices.Contains(list, "all") {
+		r.limit(list)
 	}
+}
+
+// limit bounds the agent to some tools, of those that it has. A tool that one list has
+// whole and the other in part stays in part.
+func (r *reading) limit(only []string) {
+	if r.limited {
+		has := func(list []string, tool string) bool {
+			name, _, _ := strings.Cut(tool, "(")
+			return slices.Contains(list, tool) || slices.Contains(list, name)
+		}
+		before := r.only
+		r.only = slices.DeleteFunc(slices.Clone(before), func(tool string) bool { return !has(only, tool) })
+		for _, tool := range only {
+			if has(before, tool) && !slices.Contains(r.only, tool) {
+				r.only = append(r.only, tool)
+			}
+		}
+		return
+	}
+	r.limited, r.only = true, only
 }
 
 // denies reads a list of what an agent may not do, in the words of its program.
@@ -66,7 +92,7 @@ func (r *reading) denies(key string) {
 	case len(r.lost) > lost:
 		r.refuseFor(key, plain(written), r.lost[lost].Reason)
 	case slices.Contains(list, "*") || slices.Contains(list, "all"):
-		r.limited, r.only = true, nil
+		r.limit(nil)
 	default:
 		r.denied = append(r.denied, list...)
 	}
@@ -91,13 +117,14 @@ func (r *reading) settlePermissions(from string) {
 // allows its use only if the program does not ask for anything.
 func (r *reading) settleTools(v *vocabulary) {
 	free := r.mode == full // which would also allow tools that it does not have
+	r.settlePaths(v)
 	switch {
 	case !v.among(r.only, agent.MayWrite):
-		if free {
+		if r.mode == full {
 			r.mode = ""
 		}
 		r.deny(agent.MayWrite)
-	case free || r.mode == "":
+	case r.mode == full || r.mode == "":
 		r.mode = edit
 	}
 	var allow []string
@@ -126,15 +153,62 @@ func (r *reading) settleTools(v *vocabulary) {
 	r.lose("tools", "only those for files, commands and the network are taken away; others do nothing by themselves")
 }
 
+// settlePaths settles the permissions of an agent that has tools for some files only. An
+// agent that asks can be held to them.
+func (r *reading) settlePaths(v *vocabulary) {
+	paths := map[agent.Power]map[string]any{}
+	for _, tool := range r.only {
+		power, _ := v.power(tool)
+		if !narrowed(tool) || power != agent.MayRead && power != agent.MayWrite {
+			continue
+		}
+		if paths[power] == nil {
+			paths[power] = map[string]any{"*": "deny"}
+		}
+		pattern, ok := pathPattern(tool)
+		if !ok {
+			r.refuseFor("tools", tool, "a definition has no pattern for just these files")
+		}
+		paths[power][pattern] = "allow"
+		if power == agent.MayWrite && r.mode == ask {
+			paths[power][pattern] = "ask"
+		}
+	}
+	if r.mode == readOnly {
+		delete(paths, agent.MayWrite)
+	}
+	for power, rules := range paths {
+		r.permission(string(power), rules)
+	}
+	if len(paths) > 0 && r.mode != readOnly {
+		if paths[agent.MayWrite] == nil && r.mode != ask {
+			r.permission(string(agent.MayWrite), "allow") // as an agent that does not ask may
+		}
+		r.mode = ask
+	}
+}
+
+// pathPattern is the pattern of a definition for the files of a tool: those below a
+// directory, or one file.
+func pathPattern(tool string) (pattern string, ok bool) {
+	_, files, _ := strings.Cut(strings.TrimSuffix(tool, ")"), "(")
+	files = strings.TrimPrefix(files, "./")
+	dir, below := strings.CutSuffix(files, "/**")
+	if below {
+		files = dir + "/*"
+	}
+	return files, fs.ValidPath(dir) && dir != "." && !strings.ContainsAny(dir, `*?[]{}!\~(),`)
+}
+
 // settleDenied settles what an agent may not do. Where the executor does not take the
 // words of the program, all of a power is denied in place of a part.
 func (r *reading) settleDenied(v *vocabulary, from string) {
 	var words []string
 	for _, tool := range r.denied {
 		switch power, known := v.power(tool); {
-		case power != inert && (v.whole(r.denied, power) && !narrowed(tool) || !v.lists):
+		case power != inert && (v.whole(r.denied, power) && !narrowed(tool) || v.lists == none || v.lists == names && narrowed(tool)):
 			r.deny(power)
-		case v.lists:
+		case v.lists == patterns, v.lists == names && known:
 			words = append(words, tool)
 		case !known:
 			r.refuseFor("deny", tool, "there is no such permission for "+from)

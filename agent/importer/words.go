@@ -23,15 +23,23 @@ const inert agent.Power = ""
 type vocabulary struct {
 	modes map[string]string        // its modes, as ours that allow no more
 	tools map[agent.Power][]string // its tools by what they do, in lower case
-	lists bool                     // the executor takes its own words, to allow and to deny
+	lists lists                    // what of its own words the executor takes, to allow and to deny
 }
+
+type lists int
+
+const (
+	none     lists = iota
+	names          // of tools
+	patterns       // and of what they do: Bash(git log)
+)
 
 // vocabularies hold all permission words of the programs. A word that is missing here
 // never permits anything, and what it denies has to be denied in the program's own words,
 // or the agent is refused.
 var vocabularies = map[string]vocabulary{
 	"claude": {
-		modes: map[string]string{"plan": readOnly, "dontAsk": readOnly, "acceptEdits": edit, "bypassPermissions": full, "default": ask, "manual": ask, "auto": ask},
+		modes: map[string]string{"plan": readOnly, "dontAsk": readOnly, "acceptEdits": edit, "bypassPermissions": full, "default": ask, "manual": ask, "auto": ask, "disable": ask},
 		tools: map[agent.Power][]string{
 			agent.MayRead:  strings.Fields("read grep glob ls notebookread lsp"),
 			agent.MayWrite: strings.Fields("edit write multiedit notebookedit"),
@@ -39,7 +47,7 @@ var vocabularies = map[string]vocabulary{
 			agent.MayReach: strings.Fields("webfetch websearch"),
 			inert:          strings.Fields("agent task todowrite taskcreate taskget tasklist taskupdate taskstop taskoutput bashoutput killshell skill toolsearch askuserquestion enterplanmode exitplanmode"),
 		},
-		lists: true,
+		lists: patterns,
 	},
 	"codex": {
 		modes: map[string]string{"read-only": readOnly, "workspace-write": edit, "danger-full-access": ""},
@@ -56,10 +64,15 @@ var vocabularies = map[string]vocabulary{
 			agent.MayReach: strings.Fields("web webfetch websearch"),
 			inert:          strings.Fields("agent custom-agent task todo todowrite"),
 		},
-		lists: true,
+		lists: patterns,
 	},
-	"cursor": {},
+	"cursor": {
+		tools: map[agent.Power][]string{
+			agent.MayRead: {"read"}, agent.MayWrite: {"write"}, agent.MayRun: {"shell"}, agent.MayReach: {"webfetch"},
+		},
+	},
 	"gemini": {
+		modes: map[string]string{"plan": readOnly, "auto_edit": edit, "yolo": full, "default": ask},
 		tools: map[agent.Power][]string{
 			agent.MayRead:  strings.Fields("read_file read_many_files list_directory glob grep_search search_file_content"),
 			agent.MayWrite: strings.Fields("write_file replace"),
@@ -67,7 +80,7 @@ var vocabularies = map[string]vocabulary{
 			agent.MayReach: strings.Fields("web_fetch google_web_search"),
 			inert:          strings.Fields("invoke_agent write_todos ask_user activate_skill get_internal_docs save_memory enter_plan_mode exit_plan_mode complete_task list_mcp_resources read_mcp_resource update_topic"),
 		},
-		lists: true,
+		lists: names,
 	},
 	"opencode": {
 		tools: map[agent.Power][]string{
@@ -77,12 +90,13 @@ var vocabularies = map[string]vocabulary{
 			agent.MayReach: strings.Fields("webfetch websearch codesearch"),
 			inert:          strings.Fields("task skill todowrite todoread question doom_loop external_directory plan_enter plan_exit"),
 		},
-		lists: true,
+		lists: patterns,
 	},
 	"qwen": {
 		modes: map[string]string{
 			"plan": readOnly, "auto-edit": edit, "auto_edit": edit, "yolo": full, "default": ask, "auto": ask,
 			"dontAsk": readOnly, "acceptEdits": edit, "bypassPermissions": full, // those of claude
+			"dont_ask": readOnly, "accept_edits": edit, "bypass_permissions": full,
 		},
 		tools: map[agent.Power][]string{
 			agent.MayRead:  strings.Fields("read_file read_many_files list_directory glob grep_search search_file_content lsp"),
@@ -91,7 +105,7 @@ var vocabularies = map[string]vocabulary{
 			agent.MayReach: strings.Fields("web_fetch web_search"),
 			inert:          strings.Fields("agent task todo_write save_memory skill exit_plan_mode ask_user_question tool_search"),
 		},
-		lists: true,
+		lists: patterns,
 	},
 }
 

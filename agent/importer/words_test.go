@@ -1,6 +1,8 @@
 package importer_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -120,6 +122,26 @@ var permissionRows = []struct{ from, keys, want string }{
 	{"claude", "disallowedTools: mcp__docs__write", `{"deny":["mcp__docs__write"]}`},
 	{"claude", "disallowedTools: '*'", `{"mode":"read-only","network":"deny","read":"deny","shell":"deny"}`},
 	{"claude", "disallowedTools: {Bash: true}", "refused: its `disallowedTools: "},
+	{"claude", "tools: Edit(docs/**), Read\npermissionMode: acceptEdits", `{"mode":"ask","network":"deny","shell":"deny","write":{"*":"deny","docs/*":"allow"}}`},
+	{"claude", "tools: Read,Write(docs/**), Edit(./x.md)", `{"mode":"ask","network":"deny","shell":"deny","write":{"*":"deny","docs/*":"allow","x.md":"allow"}}`},
+	{"claude", "tools: Read, Write(docs/**)\npermissionMode: default", `{"mode":"ask","network":"deny","shell":"deny","write":{"*":"deny","docs/*":"ask"}}`},
+	{"claude", "tools: Read, Write(docs/**)\npermissionMode: plan", `{"mode":"read-only","network":"deny","shell":"deny"}`},
+	{"claude", "tools: Read, Bash, Write(docs/**)\npermissionMode: bypassPermissions", `{"mode":"ask","network":"deny","shell":"allow","write":{"*":"deny","docs/*":"allow"}}`},
+	{"claude", "tools: Read(src/**)", `{"mode":"ask","network":"deny","read":{"*":"deny","src/*":"allow"},"shell":"deny","write":"deny"}`},
+	{"claude", "tools: Read(src/**), Edit", `{"mode":"ask","network":"deny","read":{"*":"deny","src/*":"allow"},"shell":"deny","write":"allow"}`},
+	{"claude", "tools: Read(src/**)\npermissionMode: plan", "refused: its permissions cannot be enforced"},
+	{"claude", "tools: Read, Edit(src/*.go)", "refused: its `tools: Edit(src/*.go)` cannot be carried over"},
+	{"claude", "tools: Read, Edit(../x/**)", "refused: its `tools: Edit(../x/**)` cannot be carried over"},
+	{"claude", "tools: Read, Edit(//etc/**)", "refused: its `tools: Edit(//etc/**)` cannot be carried over"},
+	{"claude", "tools: Read, Edit(**)", "refused: its `tools: Edit(**)` cannot be carried over"},
+	{"claude", "tools: Bash\npermissionMode: bypassPermissions\nhooks: {PreToolUse: [{matcher: Bash}]}", "refused: its `hooks.PreToolUse: "},
+	{"claude", "hooks: {PermissionRequest: [{}]}", "refused: its `hooks.PermissionRequest: "},
+	{"claude", "hooks: [x]", "refused: its `hooks: "},
+	{"claude", "hooks: {PostToolUse: [{matcher: Edit}], Stop: [{}], PreToolUse: []}", `null`},
+	{"qwen", "hooks: {PreToolUse: [{matcher: Bash}]}", "refused: its `hooks.PreToolUse: "},
+	{"gemini", "tools: [write_file(docs/**), read_file]", `{"mode":"ask","network":"deny","shell":"deny","write":{"*":"deny","docs/*":"allow"}}`},
+	{"qwen", "tools: [read_file(docs/**)]", "refused: its permissions cannot be enforced"},
+	{"copilot", "tools: [read, 'edit(docs/**)']", `{"mode":"ask","network":"deny","shell":"deny","write":{"*":"deny","docs/*":"allow"}}`},
 
 	{"codex", "sandbox_mode = 'read-only'", `{"mode":"read-only"}`},
 	{"codex", "sandbox_mode = 'workspace-write'", `{"mode":"edit"}`},
@@ -202,29 +224,119 @@ var permissionRows = []struct{ from, keys, want string }{
 	{"qwen", "disallowedTools: [run_shell_command, web_fetch, web_search]", `{"network":"deny","shell":"deny"}`},
 }
 
+// settingsRows are what a program says for all of its agents, beside what an agent says.
+var settingsRows = []struct{ from, file, settings, keys, want string }{
+	{"claude", ".claude/settings.json", `{"permissions": {"defaultMode": "plan", "deny": ["Bash", "Read(./.env)"]}}`, "", `{"deny":["Read(./.env)"],"mode":"read-only","shell":"deny"}`},
+	{"claude", ".claude/settings.json", `{"permissions": {"defaultMode": "plan"}}`, "permissionMode: bypassPermissions", `{"mode":"read-only"}`},
+	{"claude", ".claude/settings.json", `{"permissions": {"defaultMode": "bypassPermissions", "allow": ["Bash"]}}`, "", `null`},
+	{"claude", ".claude/settings.json", `{"permissions": {"disableBypassPermissionsMode": "disable"}}`, "permissionMode: bypassPermissions", `{"mode":"ask"}`},
+	{"claude", ".claude/settings.local.json", `{"permissions": {"ask": ["Bash(git push *)"]}}`, "permissionMode: acceptEdits", `{"deny":["Bash(git push *)"],"mode":"edit"}`},
+	{"claude", ".claude/settings.json", `{"permissions": {"deny": "Bash"}, }`, "tools: Read, Bash\npermissionMode: bypassPermissions", `{"mode":"read-only","network":"deny","shell":"deny"}`},
+	{"claude", ".claude/settings.json", `{"permissions": {"deny": {}}}`, "", "refused: .claude/settings.json: its `permissions.deny: "},
+	{"claude", ".claude/settings.json", `{"hooks": {"PreToolUse": [{"matcher": "Bash"}]}}`, "", "refused: .claude/settings.json: its `hooks.PreToolUse: "},
+	{"claude", ".claude/settings.json", `{"hooks": {"PostToolUse": [{"matcher": "Bash"}]}}`, "", `null`},
+	{"claude", ".claude/settings.json", `{"sandbox": {"enabled": true}}`, "", "refused: .claude/settings.json: its `sandbox.enabled: true`"},
+	{"claude", ".claude/settings.json", `{"sandbox": {"enabled": false}}`, "", `null`},
+	{"claude", ".claude/settings.json", `{`, "", "refused: .claude/settings.json: it may bound all agents"},
+	{"codex", ".codex/config.toml", "sandbox_mode = 'read-only'", "", `{"mode":"read-only"}`},
+	{"codex", ".codex/config.toml", "sandbox_mode = 'read-only'", "sandbox_mode = 'workspace-write'", `{"mode":"read-only"}`},
+	{"codex", ".codex/config.toml", "sandbox_mode = 'danger-full-access'", "", `null`},
+	{"codex", ".codex/config.toml", "approval_policy = 'untrusted'", "", "refused: .codex/config.toml: its `approval_policy: untrusted`"},
+	{"codex", ".codex/config.toml", "web_search = 'disabled'", "", `{"network":"deny"}`},
+	{"codex", ".codex/hooks.json", `{"hooks": {"PreToolUse": [{}]}}`, "", "refused: .codex/hooks.json: its `hooks.PreToolUse: "},
+	{"copilot", ".github/hooks/guard.json", `{"version": 1, "hooks": {"preToolUse": [{}]}}`, "", "refused: .github/hooks/guard.json: its `hooks.preToolUse: "},
+	{"copilot", ".github/hooks/log.json", `{"version": 1, "hooks": {"postToolUse": [{}]}}`, "", `null`},
+	{"copilot", ".github/copilot/settings.json", `{"deniedUrls": ["x.org"]}`, "", "refused: .github/copilot/settings.json: its `deniedUrls: "},
+	{"cursor", ".cursor/cli.json", `{"permissions": {"deny": ["Shell(rm)", "Read(.env*)"]}}`, "", `{"read":"deny","shell":"deny"}`},
+	{"cursor", ".cursor/cli.json", `{"permissions": {"deny": ["Mcp(x:y)"]}}`, "", "refused: its `deny: Mcp(x:y)`"},
+	{"cursor", ".cursor/hooks.json", `{"version": 1, "hooks": {"beforeShellExecution": [{}]}}`, "", "refused: .cursor/hooks.json: its `hooks.beforeShellExecution: "},
+	{"gemini", ".gemini/settings.json", `{"general": {"defaultApprovalMode": "plan"}}`, "", `{"mode":"read-only"}`},
+	{"gemini", ".gemini/settings.json", `{"general": {"defaultApprovalMode": "auto_edit"}}`, "", `{"mode":"edit"}`},
+	{"gemini", ".gemini/settings.json", `{"general": {"defaultApprovalMode": "default"}}`, "", `{"mode":"ask"}`},
+	{"gemini", ".gemini/settings.json", `{"general": {"defaultApprovalMode": "yolo"}}`, "", `null`},
+	{"gemini", ".gemini/settings.json", `{"tools": {"exclude": ["run_shell_command(rm)", "web_fetch"]}}`, "", `{"deny":["web_fetch"],"shell":"deny"}`},
+	{"gemini", ".gemini/settings.json", `{"excludeTools": ["ShellTool"]}`, "", "refused: its `deny: ShellTool`"},
+	{"gemini", ".gemini/settings.json", `{"tools": {"core": ["read_file", "write_file"]}}`, "tools: [read_file, run_shell_command]", `{"mode":"read-only","network":"deny","shell":"deny"}`},
+	{"gemini", ".gemini/settings.json", `{"tools": {"core": ["read_file"]}}`, "", `{"mode":"read-only","network":"deny","shell":"deny"}`},
+	{"gemini", ".gemini/settings.json", `{"tools": {"sandbox": "docker"}}`, "", "refused: .gemini/settings.json: its `tools.sandbox: docker`"},
+	{"gemini", ".gemini/settings.json", `{"hooks": {"BeforeTool": [{}]}}`, "", "refused: .gemini/settings.json: its `hooks.BeforeTool: "},
+	{"gemini", ".gemini/policies/p.toml", "[[rule]]\ntoolName = 'run_shell_command'\ndecision = 'deny'", "", "refused: .gemini/policies/p.toml: its `rule: "},
+	{"qwen", ".qwen/settings.json", `{"tools": {"approvalMode": "plan"}}`, "approvalMode: yolo", `{"mode":"read-only"}`},
+	{"qwen", ".qwen/settings.json", `{"general": {"defaultPermissionMode": "dont_ask"}}`, "", `{"mode":"read-only"}`},
+	{"qwen", ".qwen/settings.json", `{"general": {"defaultPermissionMode": "accept_edits"}}`, "approvalMode: yolo", `{"mode":"edit"}`},
+	{"qwen", ".qwen/settings.json", `{"general": {"defaultPermissionMode": "bypass_permissions"}}`, "", `null`},
+	{"qwen", ".qwen/settings.json", `{"permissions": {"deny": ["run_shell_command", "Read(.env)"]}}`, "", `{"deny":["Read(.env)"],"shell":"deny"}`},
+	{"qwen", ".qwen/settings.json", `{"tools": {"core": ["run_shell_command(git log)", "read_file"]}}`, "tools: [run_shell_command, read_file]", `{"allow":["run_shell_command(git log)"],"mode":"read-only","network":"deny"}`},
+}
+
+// permitted are the permissions of what was found, or why there are none.
+func permitted(f importer.Found) string {
+	switch {
+	case f.Refuse != "":
+		return "refused: " + f.Refuse
+	case len(f.Agent.Permissions) == 0:
+		return "null"
+	}
+	return workflow.FormatJSON(any(f.Agent.Permissions))
+}
+
 func TestPermissionWords(t *testing.T) {
-	for _, row := range permissionRows {
-		t.Run(row.from+"/"+row.keys, func(t *testing.T) {
-			f := imported(t, row.from, row.keys)
-			got := workflow.FormatJSON(any(f.Agent.Permissions))
-			if len(f.Agent.Permissions) == 0 {
-				got = "null"
-			}
-			if f.Refuse != "" {
-				got = "refused: " + f.Refuse
-			}
-			if got != row.want && !(strings.HasPrefix(row.want, "refused: ") && strings.HasPrefix(got, row.want)) {
-				t.Errorf("got  %s\nwant %s", got, row.want)
+	tried := map[string]string{}
+	try := func(from, keys, want string, more ...string) {
+		tried[from] += keys + strings.Join(more, "")
+		t.Run(from+"/"+keys+strings.Join(more, " "), func(t *testing.T) {
+			got := permitted(imported(t, from, keys, more...))
+			if got != want && !(strings.HasPrefix(want, "refused: ") && strings.HasPrefix(got, want)) {
+				t.Errorf("got  %s\nwant %s", got, want)
 			}
 		})
 	}
+	for _, row := range permissionRows {
+		try(row.from, row.keys, row.want)
+	}
+	for _, row := range settingsRows {
+		try(row.from, row.keys, row.want, row.file, row.settings)
+	}
 	for _, from := range importer.Formats() {
 		for mode := range importer.Modes(from) {
-			if !slices.ContainsFunc(permissionRows, func(row struct{ from, keys, want string }) bool {
-				return row.from == from && strings.Contains(row.keys, mode)
-			}) {
+			if !strings.Contains(tried[from], mode) {
 				t.Errorf("no row tries %q of %s", mode, from)
 			}
+		}
+	}
+}
+
+// Who changes the settings of a program changes what its agents may do.
+func TestSettingsAreImportedAgain(t *testing.T) {
+	plan := imported(t, "claude", "", ".claude/settings.json", `{"permissions": {"defaultMode": "plan"}}`)
+	none := imported(t, "claude", "", ".claude/settings.json", `{}`)
+	if plan.Digest == none.Digest || none.Digest != imported(t, "claude", "").Digest {
+		t.Errorf("with settings %s, with empty ones %s", plan.Digest, none.Digest)
+	}
+}
+
+// Settings that cannot be read may forbid anything.
+func TestSettingsElsewhere(t *testing.T) {
+	for from, settings := range map[string]string{"claude": ".claude/settings.json", "opencode": "opencode.json"} {
+		dir, p := t.TempDir(), places[from]
+		file := filepath.Join(dir, filepath.FromSlash(p.file))
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(p.before+"description: x"+p.after), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(os.DevNull, filepath.Join(dir, filepath.FromSlash(settings))); err != nil {
+			t.Skip("this system has no links")
+		}
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer root.Close()
+		found, err := importer.Find(from, importer.Place{FS: root.FS()}, importer.Target{})
+		if err != nil || len(found) == 0 || !strings.Contains(found[0].Refuse, "it leads out of the project") {
+			t.Errorf("%s: %+v, %v", from, found, err)
 		}
 	}
 }
