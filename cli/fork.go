@@ -2,10 +2,15 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/engine"
 )
 
 // forkFlags are the flags of retry and fork.
@@ -106,7 +111,7 @@ func (a *app) again(cmd *cobra.Command, id string, f *forkFlags, make func(ctx c
 		}
 		r, err := make(ctx, old)
 		if err != nil {
-			return refused(err)
+			return a.notForked(ctx, cmd.Name(), f.from, old, err)
 		}
 		for _, note := range r.Notes {
 			a.note(note + "\n")
@@ -121,6 +126,28 @@ func (a *app) again(cmd *cobra.Command, id string, f *forkFlags, make func(ctx c
 		}
 		return a.resume(ctx, r, "", f.driveFlags)
 	})
+}
+
+// notForked makes what a run refuses a mistake of the caller. Where that is the step to
+// begin at, it names those that there are.
+func (a *app) notForked(ctx context.Context, verb, from string, old *hocket.Run, err error) error {
+	s, unread := old.State(ctx)
+	if unread != nil || !errors.As(err, new(*hocket.RefusedError)) {
+		return err
+	}
+	var steps []string
+	for _, step := range s.Result.Steps {
+		if step.Status != engine.Skipped {
+			steps = append(steps, view.Line(step.Address))
+		}
+	}
+	if len(steps) == 0 || slices.Contains(steps, from) {
+		return refused(err)
+	}
+	if most := 10; len(steps) > most {
+		steps = append(steps[:most], "…")
+	}
+	return usagef("`"+a.self(verb, old.ID(), "--from", "STEP")+"` with one of the steps "+strings.Join(steps, ", "), "%v", err)
 }
 
 // printID prints the id of a new run.

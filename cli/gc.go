@@ -28,6 +28,12 @@ files. A run that is not over must be cancelled first.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var errs []error
+			for _, id := range args { // a misspelled one deletes none
+				errs = append(errs, a.withRun(cmd.Context(), id, func(*hocket.Run) error { return nil }))
+			}
+			if err := errors.Join(errs...); err != nil {
+				return err
+			}
 			for _, id := range args {
 				errs = append(errs, a.withRun(cmd.Context(), id, func(r *hocket.Run) error {
 					if err := r.Delete(cmd.Context()); err != nil {

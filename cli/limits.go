@@ -37,18 +37,16 @@ func (l *limitFlags) check(flags *pflag.FlagSet) error {
 		flag string
 		good bool
 	}{
-		{"max-cost", l.limits.CostUSD > 0},
+		{"max-cost", l.limits.CostUSD > 0 && !math.IsInf(l.limits.CostUSD, 1)},
 		{"max-tokens", l.limits.Tokens > 0},
 		{"max-steps", l.limits.Steps > 0},
 		{"max-parallel", l.limits.Parallel > 0},
 		{"max-runtime", l.limits.Runtime >= time.Millisecond},
 	} {
 		if flags.Changed(v.flag) && !v.good {
-			return usagef("a limit is above zero; leave the flag away for none", "--%s is too small", v.flag)
+			return usagef("without the flag, the limit is that of the workflow or of the run, or the default",
+				"invalid --%s %s: want a limit above zero", v.flag, flags.Lookup(v.flag).Value)
 		}
-	}
-	if math.IsInf(l.limits.CostUSD, 1) {
-		return usagef("leave the flag away for no limit", "--max-cost is no amount of money")
 	}
 	return nil
 }

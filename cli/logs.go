@@ -85,6 +85,9 @@ func (l *logPrinter) print(ctx context.Context, follow bool) error {
 	if err == nil && follow {
 		err = l.follow(ctx)
 	}
+	if err == nil && l.last == (logKey{}) && !l.app.json {
+		l.app.note("nothing was printed\n")
+	}
 	return errors.Join(err, l.app.print(l.close()), l.damage)
 }
 
@@ -126,7 +129,14 @@ func (l *logPrinter) add(k logKey) {
 }
 
 func (l *logPrinter) wants(node, address string) bool {
-	return l.node == "" || node == l.node || address == l.node || strings.HasPrefix(address, l.node+"/")
+	return l.node == "" || means(l.node, node, address)
+}
+
+// means says whether a name that was typed means an instance: the id of its node, its
+// address, or that of what it is a round, an item or a step of.
+func means(typed, node, address string) bool {
+	rest, in := strings.CutPrefix(address, typed)
+	return node == typed || in && (rest == "" || strings.ContainsRune("/#[", rune(rest[0])))
 }
 
 // driverPatience is how long a run may take to be driven by a process that was

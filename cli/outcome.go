@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
@@ -112,15 +113,26 @@ func (a *app) failedText(d *drive, res engine.Result) string {
 	}
 	b.WriteString(a.errStyle.Paint(paintError, string(res.Status)) + reason + "\n")
 	b.WriteString("  " + a.self("show", id) + "\n")
-	failed := hocket.FailedSteps(&res)
-	switch {
-	case len(failed) == 0:
-	case slices.ContainsFunc(res.Steps, func(s engine.StepResult) bool { return s.Address == failed[0] && s.Status == engine.Skipped }):
-		b.WriteString("  " + a.self("retry", id, "--max-steps", strconv.Itoa(2*res.Usage.Steps)) + "\n") // a limit did not let it start
-	default:
-		b.WriteString("  " + a.self("logs", id, failed[0]) + "\n  " + a.self("retry", id) + "\n")
+	if failed := hocket.FailedSteps(&res); len(failed) > 0 {
+		first := res.Steps[slices.IndexFunc(res.Steps, func(s engine.StepResult) bool { return s.Address == failed[0] })]
+		if first.Attempts > 0 && first.Agent != "" { // else it has no log: a person's, or not started
+			b.WriteString("  " + a.self("logs", id, first.Address) + "\n")
+		}
+		b.WriteString("  " + a.self(append([]string{"retry", id}, higherLimit(&res, first)...)...) + "\n")
 	}
 	return b.String()
+}
+
+// higherLimit is the flag with which a retry gets beyond the limit that ended a run, nil
+// if none did. It leaves room for more steps than those that are known.
+func higherLimit(res *engine.Result, failed engine.StepResult) []string {
+	switch {
+	case res.Status == engine.TimedOut:
+		return []string{"--max-runtime", max(10*time.Second, 10*res.Limits.Runtime).String()}
+	case failed.Status == engine.Skipped:
+		return []string{"--max-steps", strconv.Itoa(max(2*res.Usage.Steps, len(res.Steps)))}
+	}
+	return nil
 }
 
 // driveFailed explains an error of the machine, or that somebody else drives the

@@ -22,8 +22,8 @@ func (a *app) showVerb() *cobra.Command {
 		Use:   "show RUN [ADDRESS]",
 		Short: "show what a run, or one step of it, has come to",
 		Long: `Show a run: its state, its steps, what it waits for and what it gave. With the
-address of a step, show that step and its whole output. The id of a run may be
-cut to its beginning.`,
+address of a step, show that step and its whole output; with the id of a step that
+has rounds or items, list them. The id of a run may be cut to its beginning.`,
 		Example: `  hocket show review-3k7q
   hocket show review-3k7q security-scanner
 
@@ -184,15 +184,19 @@ func stepTime(s engine.StepResult, now time.Time) string {
 	return view.Took(time.Duration(s.DurationMS) * time.Millisecond)
 }
 
-func (a *app) showStep(ctx context.Context, r *hocket.Run, address string) error {
+func (a *app) showStep(ctx context.Context, r *hocket.Run, typed string) error {
 	s, err := r.State(ctx)
 	if err != nil {
 		return err
 	}
-	step, err := findStep(s, address)
+	steps, err := findSteps(s, typed)
 	if err != nil {
 		return err
 	}
+	if len(steps) > 1 {
+		return a.showSteps(ctx, r, s, steps)
+	}
+	step := steps[0]
 	if a.json {
 		out, err := newStepResult(ctx, r, step)
 		if err != nil {
@@ -205,27 +209,52 @@ func (a *app) showStep(ctx context.Context, r *hocket.Run, address string) error
 		return err
 	}
 	step.Output = output
-	table, _ := stepTable([]engine.StepResult{step}, lastSeen(s.Info))
-	left := artifactText(ctx, r, []engine.StepResult{step}, a.outStyle)
+	table, _ := stepTable(steps, lastSeen(s.Info))
+	left := artifactText(ctx, r, steps, a.outStyle)
 	if _, model := keptOf(ctx, r, step); model != "" {
 		left = "\n" + a.outStyle.Paint(view.Dim, "model") + " " + view.Line(model) + "\n" + left
 	}
 	return a.print(table.Draw(a.outStyle) + left + "\n" + endLine(a.outText(workflow.FormatText(output))))
 }
 
-func findStep(s *hocket.State, address string) (engine.StepResult, error) {
+// showSteps lists the rounds and the items of a step, as show lists all steps.
+func (a *app) showSteps(ctx context.Context, r *hocket.Run, s *hocket.State, steps []engine.StepResult) error {
+	if a.json {
+		out := make([]stepResult, len(steps))
+		for i, step := range steps {
+			var err error
+			if out[i], err = newStepResult(ctx, r, step); err != nil {
+				return err
+			}
+		}
+		return a.printJSON(out)
+	}
+	table, err := stepTable(steps, lastSeen(s.Info))
+	return errors.Join(a.print(table.Draw(a.outStyle)+artifactText(ctx, r, steps, a.outStyle)), err)
+}
+
+// findSteps are the steps that a name means: the one with that address, or else all
+// instances of the node and what is in them.
+func findSteps(s *hocket.State, typed string) ([]engine.StepResult, error) {
+	var found []engine.StepResult
 	var names []string
-	for _, step := range slices.Backward(s.Result.Steps) {
-		if step.Address == address {
-			return step, nil
+	for _, step := range s.Result.Steps {
+		if step.Address == typed {
+			return []engine.StepResult{step}, nil
+		}
+		if means(typed, step.Node, step.Address) {
+			found = append(found, step)
 		}
 		names = append(names, step.Address)
 	}
-	hint := workflow.DidYouMean(address, names)
+	if len(found) > 0 {
+		return found, nil
+	}
+	hint := workflow.DidYouMean(typed, names)
 	if hint == "" {
 		hint = "`hocket show " + s.ID + "` lists the steps"
 	}
-	return engine.StepResult{}, usagef(hint, "run %s has no step %q", s.ID, address)
+	return nil, usagef(hint, "run %s has no step %q", s.ID, typed)
 }
 
 // outText is text of others for standard output: as it is for programs, without

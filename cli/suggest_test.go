@@ -89,6 +89,37 @@ steps:
 a: [1, 2]
 b: fine
 `},
+	{"steps are used up by items that run beside each other", 2, `
+hocket run w.yml --max-steps 3 --input 'xs=[1,2,3,4,5,6]'
+-- w.yml --
+name: w
+inputs: {xs: array}
+steps:
+  - {id: a, agent: shell, for_each: '${xs}', config: {command: 'echo'}}
+  - {id: z, agent: shell, config: {command: 'echo'}}
+`},
+	{"the time is used up", 3, `
+hocket run w.yml --max-runtime 1ms
+-- w.yml --
+name: w
+steps: [{id: a, agent: shell, config: {command: 'sleep 0.2'}}]
+`},
+	{"a question that is rejected", 2, `
+hocket run w.yml --replies FILE
+-- w.yml --
+name: w
+steps: [{id: ask, human: 'Go on?'}]
+-- FILE --
+ask: reject
+`},
+	{"a question that is not answered in time", 2, `
+hocket run w.yml -q
+sleep 0.2
+hocket resume w-
+-- w.yml --
+name: w
+steps: [{id: ask, timeout: 100ms, human: 'Go on?'}]
+`},
 	{"a question", 2, `
 hocket run w.yml
 -- w.yml --
@@ -209,6 +240,12 @@ func TestSuggestionsWork(t *testing.T) {
 				// Nobody is here to be asked for trust.
 				if code == 2 && !strings.Contains(out, "nobody can be asked here") {
 					t.Errorf("%s\n%s(in %s, after)\n%s", line, out, home, said)
+				}
+				if strings.HasPrefix(line, "hocket logs ") && out == "" {
+					t.Errorf("%s prints nothing\n(after)\n%s", line, said)
+				}
+				if strings.Contains(line, " --max-") && code != 0 {
+					t.Errorf("%s: the limit is too low\n%s", line, out)
 				}
 			}
 		})

@@ -41,7 +41,7 @@ type inst struct {
 	phase     phase
 	expired   bool // its time is over, and it was told to stop
 	unsent    bool // asked for when no driver was there, so it has not started
-	granted   bool // a person let it go on although its cost is unknown
+	granted   bool // a person let it go on although its cost is unknown; in a rehearsal: the other run started it
 	counted   bool // it counts among the steps of the run
 	continued bool // another step took up where it ended
 	resting   bool // its attempt waits for a person

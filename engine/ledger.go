@@ -52,10 +52,17 @@ func (f *frame) limitingAround() *frame {
 func (f *frame) full() bool { return f.limits.Parallel > 0 && f.running >= f.limits.Parallel }
 
 // mayStart says whether a task that has not started may do so. Where a workflow
-// has used up its steps, it ends.
+// has used up its steps, it ends; in a rehearsal the task waits for the limits of the fork.
 func (r *Run) mayStart(in *inst) bool {
 	for f := in.scope().frame.limiting; f != nil && !in.counted; f = f.limitingAround() {
-		if most := f.limits.Steps; most > 0 && f.steps >= most && r.rehearsal == "" {
+		most := f.limits.Steps
+		switch {
+		case most == 0 || f.steps < most:
+		case r.rehearsal != "" && (in.granted || r.version < 2): // the other run had more steps
+		case r.rehearsal != "":
+			r.pause(in)
+			return false
+		default:
 			why := fmt.Sprintf("the limit of %d steps was reached", most)
 			if r.version >= 2 {
 				in.err = why
@@ -65,6 +72,12 @@ func (r *Run) mayStart(in *inst) bool {
 		}
 	}
 	return true
+}
+
+// pause keeps a task from starting until resumeHeld.
+func (r *Run) pause(in *inst) {
+	in.phase = held
+	r.paused = append(r.paused, in)
 }
 
 // hold is the limit that holds a task back.
@@ -223,7 +236,7 @@ func (r *Run) seatWaiting(f *frame) {
 	}
 }
 
-// resumeHeld tries again what a budget held back; with grant also what was held
+// resumeHeld tries again what a limit held back; with grant also what was held
 // because its cost is unknown.
 func (r *Run) resumeHeld(grant bool) {
 	if len(r.paused) == 0 {

@@ -65,6 +65,8 @@ type Result struct {
 	Steps    []StepResult `json:"steps"` // in the order in which they started, skipped ones where that was decided
 	Warnings []string     `json:"warnings,omitempty"`
 	Usage    RunUsage     `json:"usage"`
+
+	Limits workflow.Limits `json:"-"` // of the run, as they were raised
 }
 
 // RunUsage is what a run has used so far.
@@ -179,8 +181,7 @@ func (r *Run) take(e Envelope, about *inst) {
 			r.withdraw(r.attempts[address], "the run was forked", (*question).asks)
 		}
 		r.recovered(false)
-		r.setLimits(ev.Limits, r.heldBack)
-		r.endRehearsal()
+		r.endRehearsal(ev.Limits)
 	}
 }
 
@@ -322,6 +323,9 @@ func (r *Run) Result() Result {
 	res := Result{Run: r.id, Status: r.Status(), Warnings: r.warnings}
 	if r.finish != nil {
 		res.Output, res.Error = r.finish.Output, r.finish.Error
+	}
+	if r.root != nil {
+		res.Limits = r.root.frame.limits
 	}
 	res.Usage = r.Usage()
 	res.Steps = make([]StepResult, 0, r.listed)

@@ -29,8 +29,7 @@ func (r *Run) startAttempt(in *inst) {
 		return
 	}
 	if over := r.overBudget(in); over != nil {
-		in.phase = held
-		r.paused = append(r.paused, in)
+		r.pause(in)
 		r.tell(in, Paused, over.text(r.factsOf(in)))
 		return
 	}
@@ -275,12 +274,21 @@ func (r *Run) recovered(unsettled bool) {
 	}
 }
 
-// endRehearsal starts what was held back.
-func (r *Run) endRehearsal() {
+// endRehearsal starts what was held back, and then what a limit kept waiting. In version
+// 1 that waited on.
+func (r *Run) endRehearsal(limits workflow.Limits) {
 	in := r.heldBack
+	waiting := []*inst{in}
+	if r.version >= 2 {
+		waiting = append(waiting, r.paused...)
+	}
+	r.setLimits(limits, waiting...)
 	r.rehearsal, r.heldBack = "", nil
 	if in != nil && in.phase == held {
 		in.started = r.elapsed
 		r.launch(in)
+	}
+	if r.version >= 2 {
+		r.resumeHeld(false)
 	}
 }

@@ -120,7 +120,7 @@ func plainWords(f engine.Fact) (word string, paint Paint, detail string) {
 		}
 		return "failed", Red, fmt.Sprintf("attempt %d: %s", f.Attempt, f.Text)
 	case engine.Retrying:
-		return "retrying", Yellow, "in " + Duration(f.Until.Sub(f.Time))
+		return "retrying", Yellow, "in " + Took(f.Until.Sub(f.Time))
 	case engine.StepEnded:
 		return string(f.Status), statusPaint(f.Status), strings.TrimSpace(f.Text + " " + spent(f.Usage))
 	case engine.StepSkipped:

@@ -17,7 +17,7 @@ func TestPlainLines(t *testing.T) {
 		{Time: at(0), Kind: engine.StepStarted, Address: "scan[3]", Agent: "shell"},
 		{Time: at(0), Kind: engine.AttemptStarted, Address: "scan[3]", Attempt: 1},
 		{Time: at(5), Kind: engine.AttemptFailed, Address: "scan[3]", Attempt: 1, Text: "boom\n\x1b[31mred"},
-		{Time: at(5), Kind: engine.Retrying, Address: "scan[3]", Until: at(2005)},
+		{Time: at(5), Kind: engine.Retrying, Address: "scan[3]", Until: at(55)},
 		{Time: at(10), Kind: engine.AttemptStarted, Address: "scan[3]", Attempt: 2},
 		{Time: at(15), Kind: engine.AttemptFailed, Address: "scan[3]", Attempt: 2, Text: "lost; it is made again"},
 		{Time: at(20), Kind: engine.StepEnded, Address: "scan[3]", Status: engine.Success, Usage: engine.Usage{CostUSD: 0.5}},
@@ -35,7 +35,7 @@ func TestPlainLines(t *testing.T) {
 	}
 	same(t, got.String(), `12:00:00.000 scan[3] started by shell
 12:00:00.005 scan[3] failed attempt 1: boom red
-12:00:00.005 scan[3] retrying in 2.0s
+12:00:00.005 scan[3] retrying in 50ms
 12:00:00.010 scan[3] attempt 2
 12:00:00.015 scan[3] again no result was recorded
 12:00:00.020 scan[3] success in 20ms $0.50

@@ -69,8 +69,8 @@ func Duration(d time.Duration) string {
 	}
 }
 
-// Took is a length of time that is over: like Duration, and exact where that is
-// short.
+// Took is a length of time that does not change any more: like Duration, and exact where
+// that is short.
 func Took(d time.Duration) string {
 	if d >= 0 && d < time.Second {
 		return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
