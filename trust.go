@@ -85,8 +85,9 @@ type pinnedTrust struct {
 
 // settle decides about powers before a run is recorded or goes on. Again: the user has
 // taken back what was approved, so that a run without powers does not go on either. Nor
-// does one for which another digest was given.
-func (p *Project) settle(ctx context.Context, powers trust.Powers, again bool) (pinnedTrust, error) {
+// does one for which another digest was given. File is that of the workflow, if there is
+// one.
+func (p *Project) settle(ctx context.Context, powers trust.Powers, file string, again bool) (pinnedTrust, error) {
 	decision, err := p.Trusted(powers, p.o.TrustDigest)
 	if err != nil {
 		return pinnedTrust{}, err
@@ -99,6 +100,7 @@ func (p *Project) settle(ctx context.Context, powers trust.Powers, again bool) (
 	if untrusted == nil {
 		return pinned, nil
 	}
+	untrusted.Approve = p.now().files.Approve(powers, file)
 	if p.o.Trust == nil || p.o.TrustDigest != "" {
 		return pinnedTrust{}, untrusted
 	}
@@ -113,7 +115,7 @@ func (p *Project) settle(ctx context.Context, powers trust.Powers, again bool) (
 // project's files can do, besides its workflows.
 func (p *Project) CheckTrust(ctx context.Context) error {
 	p = p.steady()
-	_, err := p.settle(ctx, p.now().files.Powers(), false)
+	_, err := p.settle(ctx, p.now().files.Powers(), "", false)
 	return err
 }
 
@@ -124,7 +126,7 @@ func (p *Project) settleStart(ctx context.Context, w *Workflow, replies *Replies
 	if replies != nil && replies.CoversAll(w.Bundle()) {
 		return pinnedTrust{Powers: powers}, nil
 	}
-	return p.settle(ctx, powers, false)
+	return p.settle(ctx, powers, w.Model().Pos.File, false)
 }
 
 // trustNotes are what a user should know before a workflow starts: what it may do on
@@ -206,7 +208,7 @@ func (p *Project) settleAgain(ctx context.Context, pin *driver.Pin, agents *agen
 	if before.Trusted && !again && !now.Exceeds(before.Powers) {
 		return before, nil
 	}
-	return p.settle(ctx, now, again)
+	return p.settle(ctx, now, pin.Bundle.Root.Pos.File, again)
 }
 
 // pinnedPowers are those of a run's workflow and agents with the project's files of

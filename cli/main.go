@@ -106,6 +106,7 @@ func (a *app) exit(err error) int {
 	var invalid *diagnosticsError
 	var refused *hocket.InvalidError
 	var moved *hocket.MovedError
+	var untrusted *hocket.UntrustedError
 	switch {
 	case err == nil:
 		return exitDone
@@ -124,6 +125,10 @@ func (a *app) exit(err error) int {
 		return exitUsage
 	case errors.As(err, &moved):
 		a.report(err.Error(), "move it back; or, if this project was there, type `"+a.self("adopt", moved.Dir)+"`")
+		return exitUsage
+	case errors.As(err, &untrusted):
+		what, _ := explain(err)
+		a.report(what, untrusted.HintWith(a.self(untrusted.Approve...)))
 		return exitUsage
 	case isUsage(err):
 		a.report(explain(err))

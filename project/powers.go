@@ -60,6 +60,28 @@ func (p *Project) AllPowers() (trust.Powers, error) {
 	return all, nil
 }
 
+// Approve are the arguments with which hocket asks for approval of all powers, which may be
+// those of a workflow's file; nil if there are none.
+func (p *Project) Approve(powers trust.Powers, file string) []string {
+	all, err := p.AllPowers()
+	if err != nil {
+		return nil
+	}
+	if !powers.Exceeds(all) {
+		return []string{"trust"}
+	}
+	if dir, err := filepath.Abs(p.dir); err == nil && filepath.IsAbs(file) {
+		if name, err := filepath.Rel(dir, file); err == nil {
+			file = name
+		}
+	}
+	l, err := p.Load(file)
+	if err != nil || powers.Exceeds(all.Union(l.Powers())) {
+		return nil
+	}
+	return []string{"trust", file}
+}
+
 // Powers are those of the workflow's own steps and of their agents; with those of the
 // project, if a step can use them. A step whose settings say exactly what to do cannot.
 func (l *Loaded) Powers() trust.Powers {

@@ -75,6 +75,9 @@ type UntrustedError struct {
 	Digest  string // of Powers
 	Root    string
 	Given   string // another digest that was given to approve it; "" none
+	// Approve are the arguments with which hocket asks for approval of all Powers; nil:
+	// only the command that was refused asks for them.
+	Approve []string
 }
 
 func (e *UntrustedError) Error() string {
@@ -91,7 +94,16 @@ func (e *UntrustedError) Error() string {
 
 // Hint says what to do.
 func (e *UntrustedError) Hint() string {
-	return "if you trust it, run `hocket trust`; where nobody can be asked, set HOCKET_TRUST=" + e.Digest
+	return e.HintWith(strings.Join(append([]string{"hocket"}, e.Approve...), " "))
+}
+
+// HintWith is Hint with the command line that has the arguments in Approve.
+func (e *UntrustedError) HintWith(command string) string {
+	approve := "run this in a terminal and answer"
+	if e.Approve != nil {
+		approve = "run `" + command + "`"
+	}
+	return "if you trust it, " + approve + "; where nobody can be asked, set HOCKET_TRUST=" + e.Digest
 }
 
 // list is what is not approved, a line each.

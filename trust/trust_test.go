@@ -68,7 +68,7 @@ func TestDecide(t *testing.T) {
 	powers := trust.Powers{server, key}
 	d := decide(t, s, "/clone", powers, "")
 	err := d.Untrusted("/clone", powers)
-	if d.Trusted || err == nil || !strings.Contains(err.Error(), "hocket trust") || !strings.Contains(err.Error(), server.What) || !strings.Contains(err.Error(), powers.Digest()) {
+	if d.Trusted || err == nil || !strings.Contains(err.Error(), "in a terminal") || !strings.Contains(err.Error(), server.What) || !strings.Contains(err.Error(), powers.Digest()) {
 		t.Errorf("%+v: %v", d, err)
 	}
 	if d := decide(t, s, "/clone", powers, powers.Digest()); !d.Trusted {
