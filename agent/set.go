@@ -163,8 +163,8 @@ func (s *Set) Executors() []string { return slices.Sorted(maps.Keys(s.executors)
 func (s *Set) Traits(executor string) Traits { return s.traits[executor] }
 
 // ValidateSettings checks the settings of a task of an agent, the definition's and
-// its own together, as [Schema.CheckTemplates] does. Settings of an agent that has no
-// executor are not checked.
+// its own together, as [Schema.CheckTemplates] does. Settings of an agent whose executor
+// does not exist are not checked.
 func (s *Set) ValidateSettings(d *Definition, settings map[string]any) []Problem {
 	t := s.traits[d.Agent]
 	if t.Prompted {
@@ -183,7 +183,12 @@ func (s *Set) ValidateSettings(d *Definition, settings map[string]any) []Problem
 			found[i].Detail = "set `agent` to one that can enforce them: " + strings.Join(others, ", ")
 		}
 	}
-	found = append(found, t.Settings.CheckTemplates(settings)...)
+	for _, p := range t.Settings.CheckTemplates(settings) {
+		if len(p.Path) > 0 && p.Path[0] == "max_turns" && written["max_turns"] == nil { // as the step calls it
+			p.Path, p.Summary = []string{"maxSteps"}, strings.Replace(p.Summary, "max_turns", "maxSteps", 1)
+		}
+		found = append(found, p)
+	}
 	if len(found) > 0 {
 		return found
 	}
@@ -194,7 +199,7 @@ func (s *Set) ValidateSettings(d *Definition, settings map[string]any) []Problem
 			}
 		}
 	}
-	if summary, detail, _ := strings.Cut(t.incomplete(narrowed, settings), "; "); summary != "" {
+	if summary, detail, _ := strings.Cut(t.incomplete(narrowed, settings), "; "); summary != "" && t.missing() == "" {
 		return []Problem{{Summary: summary, Detail: detail}}
 	}
 	if t.Unfollowed != nil {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -74,8 +75,9 @@ func (s *stepReader) problem(word, detail, summary string, args ...any) {
 func (s *stepReader) word(word string, value any) {
 	switch word {
 	case "mode": // what kind of agent opencode makes of it: here every agent can be named
-		if !slices.Contains([]any{"subagent", "primary", "all"}, value) {
-			s.problem(word, "how much an agent may do stands under `permissions: {mode: …}` of its definition", "mode cannot be %s", workflow.FormatJSON(value))
+		kinds := []string{"subagent", "primary", "all"}
+		if kind, _ := value.(string); !slices.Contains(kinds, kind) {
+			s.problem(word, cmp.Or(workflow.DidYouMean(kind, kinds), "how much an agent may do stands under `permissions: {mode: …}` of its definition"), "mode cannot be %s", workflow.FormatJSON(value))
 		}
 	case "maxSteps":
 		if s.settings["max_turns"] == nil {

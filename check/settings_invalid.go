@@ -14,7 +14,7 @@ var settingsInvalid = rule{
 	workflow: func(p *pass) {
 		var all sharedMistakes
 		for _, n := range p.index.nodes {
-			if t, a := p.agentOf(n); t != nil && a.Found == Resolved && a.Validate != nil {
+			if t, a := p.agentOf(n); t != nil && a.Validate != nil {
 				p.checkSettings(n, t, a, &all)
 			}
 		}

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -56,6 +57,11 @@ func (p *Project) checkAgents(before int) {
 			continue
 		}
 		p.found = append(p.found, p.Agents.Reserved(d)...)
+		// The steps of other agents run all the same.
+		if executors := append(p.Agents.Executors(), p.reserved...); d.Agent != "" && !slices.Contains(executors, d.Agent) {
+			hint := cmp.Or(workflow.DidYouMean(d.Agent, executors), "there are: "+strings.Join(executors, ", "))
+			p.found = append(p.found, workflow.Warningf(d.At("agent"), agent.CodeDefinition, hint, "agent %q: there is no executor %q", d.Name, d.Agent))
+		}
 		for _, problem := range p.Agents.CheckPermissions(d) {
 			p.found = append(p.found, workflow.Errorf(d.At("permissions"), agent.CodeDefinition, problem.Detail, "permissions of %q: %s", d.Name, strings.TrimPrefix(problem.Summary, "permissions: ")))
 		}
@@ -98,48 +104,41 @@ func (p *Project) definitionFiles(dir, root string) ([]string, error) {
 // directory is the agents of a project as checks ask for them.
 type directory struct{ set *agent.Set }
 
-// Agent resolves a name for a check.
+// Agent resolves a name for a check. What an agent takes is known also where nothing here
+// could carry it out.
 func (d directory) Agent(name, role string) check.Agent {
 	def, _, err := d.set.ResolveLane(name, role)
+	var a check.Agent
+	if def != nil {
+		a = check.Agent{
+			Name:     def.Name,
+			Executor: def.Agent,
+			Settings: def.Settings,
+			Attempts: def.Retry.Attempts,
+			Fixed:    d.set.Traits(def.Agent).Fixed,
+			Cost:     func(settings map[string]any) workflow.Budget { return d.set.Bound(def, settings) },
+			Validate: func(settings map[string]any) []check.Problem { return d.validate(def, settings) },
+		}
+	}
 	var failed *agent.ResolveError
 	if errors.As(err, &failed) {
-		return unresolved(failed)
-	}
-	return check.Agent{
-		Name:     def.Name,
-		Executor: def.Agent,
-		Settings: def.Settings,
-		Attempts: def.Retry.Attempts,
-		Fixed:    d.set.Traits(def.Agent).Fixed,
-		Cost: func(settings map[string]any) workflow.Budget {
-			return d.set.Bound(def, settings)
-		},
-		Validate: func(settings map[string]any) []check.Problem {
-			var list []check.Problem
-			for _, p := range d.set.ValidateSettings(def, settings) {
-				if len(p.Path) > 0 && p.Path[0] == templateName {
-					continue // it is missing, and reported so
-				}
-				problem := check.Problem{Summary: p.Summary, Detail: p.Detail, Note: p.Note, Unknown: p.Unknown && len(p.Path) == 1}
-				if len(p.Path) > 0 {
-					problem.Setting = p.Path[0]
-				}
-				list = append(list, problem)
-			}
-			return list
-		},
-	}
-}
-
-func unresolved(err *agent.ResolveError) check.Agent {
-	a := check.Agent{Candidates: err.Candidates, Install: err.Advice(), Cost: check.UnknownCost}
-	switch err.Why {
-	case agent.Unknown:
-		a.Found = check.Unknown
-	case agent.Ambiguous:
-		a.Found = check.Ambiguous
-	case agent.NoExecutor:
-		a.Found = check.NoExecutor
+		a.Candidates, a.Install, a.Cost = failed.Candidates, failed.Advice(), check.UnknownCost
+		a.Found = map[agent.Why]check.Found{agent.Unknown: check.Unknown, agent.Ambiguous: check.Ambiguous, agent.NoExecutor: check.NoExecutor}[failed.Why]
 	}
 	return a
+}
+
+func (d directory) validate(def *agent.Definition, settings map[string]any) []check.Problem {
+	var list []check.Problem
+	for _, p := range d.set.ValidateSettings(def, settings) {
+		if len(p.Path) > 0 && p.Path[0] == templateName {
+			continue // it is missing, and reported so
+		}
+		problem := check.Problem{Summary: p.Summary, Detail: p.Detail, Note: p.Note, Unknown: p.Unknown && len(p.Path) == 1}
+		if len(p.Path) > 0 {
+			problem.Setting = p.Path[0]
+		}
+		list = append(list, problem)
+	}
+	return list
 }

@@ -1,6 +1,7 @@
 package project_test
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -29,6 +30,7 @@ func TestDefinitionsFitTheProject(t *testing.T) {
 		".hocket/agents/good.yml": "agent: strict\npermissions: {mode: read-only}\nmcp: [tickets]\n",
 		".hocket/agents/wild.yml": "agent: strict\npermissions: {mode: full}\n",
 		".hocket/agents/lost.yml": "agent: strict\nprompt: x\nmcp: [tickest]\n",
+		".hocket/agents/typo.yml": "agent: strit\nprompt: x\n",
 		".hocket/agents/deaf.yml": "agent: strict\nprompt: x\nmax_turns: 5\n",
 	})
 	p, err := project.Open(dir, project.Options{State: dir, Executors: project.Fixed(map[string]agent.Executor{"strict": strict})})
@@ -46,9 +48,42 @@ func TestDefinitionsFitTheProject(t *testing.T) {
 	want := []string{
 		`.hocket/agents/deaf.yml:3:1 agent "deaf": strict does not support "max_turns"; remove it, or set ` + "`agent` to one that supports it",
 		`.hocket/agents/lost.yml:3:1 "lost" names the MCP server "tickest", which the project does not have; did you mean "tickets"?`,
+		`.hocket/agents/typo.yml:1:1 agent "typo": there is no executor "strit"; did you mean "strict"?`,
 		`.hocket/agents/wild.yml:2:1 permissions of "wild": it can only read; choose the mode read-only`,
 	}
 	if !slices.Equal(found, want) {
 		t.Errorf("found\n%s\nwant\n%s", strings.Join(found, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// Settings are checked alike where the program of an agent is missing.
+func TestSettingsWithoutTheProgram(t *testing.T) {
+	settings := agent.NewSchema(map[string]any{"type": "object", "properties": map[string]any{"max_turns": map[string]any{"type": "integer"}}, "additionalProperties": false})
+	dir := write(t, map[string]string{
+		"w.yml": "steps:\n  - {agent: away, prompt: x, config: {mode: subagnet}}\n  - {agent: away, prompt: x, config: {maxSteps: five, permission: {edit: never}}}\n",
+	})
+	away := agent.New(agent.Traits{Prompted: true, Settings: settings, Missing: func() string { return "away is not installed" }}, nil)
+	p, err := project.Open(dir, project.Options{State: dir, Executors: project.Fixed(map[string]agent.Executor{"away": away})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := p.Load(filepath.Join(dir, "w.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, d := range l.Check(nil) {
+		found = append(found, strings.TrimPrefix(d.String(), dir+"/"))
+	}
+	text := strings.Join(found, "\n")
+	for _, want := range []string{
+		`mode cannot be "subagnet"; did you mean "subagent"?`,
+		`w.yml:3:49: error[settings-invalid]: "away-2": setting "maxSteps" must be integer`,
+		`permission.edit cannot be "never"`,
+		"away is not installed",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
 	}
 }
