@@ -111,13 +111,13 @@ func (im *importing) look() error {
 		if err != nil {
 			return fmt.Errorf("importer: %w", err)
 		}
-		k := known{file, nil, text}
-		if d, _ := agent.ReadDefinition(file, text); d != nil {
-			k.def = d
-			im.take(d)
+		d, wrong := agent.ReadDefinition(file, text)
+		if d == nil { // it may be what an earlier import made, and another one would be its double
+			return fmt.Errorf("importer: nothing was imported, as an agent of the project cannot be read: %s", strings.TrimSpace(wrong.String()))
 		}
+		im.take(d)
 		im.taken[strings.ToLower(strings.TrimSuffix(e.Name(), filepath.Ext(e.Name())))] = true
-		im.known = append(im.known, k)
+		im.known = append(im.known, known{file, d, text})
 	}
 	return nil
 }
@@ -160,7 +160,7 @@ const ownFile = "~/"
 func (im *importing) before(def *agent.Definition, f Found) *known {
 	for i := range im.known {
 		k := &im.known[i]
-		if k.def == nil || k.def.Source == nil || im.claimed[k.file] {
+		if k.def.Source == nil || im.claimed[k.file] {
 			continue
 		}
 		s := k.def.Source
@@ -224,7 +224,7 @@ func (im *importing) baptize(def *agent.Definition) {
 func (im *importing) gone(found []Found, froms []string) []Outcome {
 	var list []Outcome
 	for _, k := range im.known {
-		if k.def == nil || k.def.Source == nil || im.claimed[k.file] || !slices.Contains(froms, k.def.Source.From) {
+		if k.def.Source == nil || im.claimed[k.file] || !slices.Contains(froms, k.def.Source.From) {
 			continue
 		}
 		s := k.def.Source

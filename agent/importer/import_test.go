@@ -153,3 +153,21 @@ func write(t *testing.T, file, text string) {
 		t.Fatal(err)
 	}
 }
+
+// A definition that cannot be read may be the one that an earlier import made.
+func TestUnreadableDefinition(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "explore.yml"), []byte("name: [\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	found, err := importer.Find("claude", importer.Place{FS: files(".claude/agents/explore.md", claude("explore", "opus"))}, target)
+	if err != nil || len(found) != 1 {
+		t.Fatal(found, err)
+	}
+	if _, err := importer.Import(found, []string{"claude"}, importer.Options{Dir: dir, Now: noon}); err == nil || !strings.Contains(err.Error(), "explore.yml:") {
+		t.Errorf("error is %v", err)
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+		t.Errorf("made %v", entries)
+	}
+}
