@@ -571,7 +571,7 @@ func TestEdgesBringValues(t *testing.T) {
 	for address, wants := range map[string][]string{
 		"2":    {"<hocket:context source=\"step:1\" trusted=\"false\">\nby 1\n</hocket:context>"},
 		"good": {"<hocket:context source=\"step:2\" trusted=\"false\">\nby 2\n</hocket:context>", "<hocket:task>\nGood?\n</hocket:task>", "- yes\n- no"},
-		"3":    {"<hocket:context source=\"step:2\" trusted=\"false\">\nDecision: yes\n\nReason: it has facts\n\nby 2\n</hocket:context>"},
+		"3":    {"<hocket:context source=\"decision:2\" trusted=\"false\">\nDecision: yes\n\nReason: it has facts\n</hocket:context>", "<hocket:context source=\"step:2\" trusted=\"false\">\nby 2\n</hocket:context>"},
 	} {
 		prompt, _ := prompts.Load(address)
 		for _, want := range wants {

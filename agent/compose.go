@@ -34,20 +34,22 @@ type Received struct {
 	Reason   string
 }
 
-// text is the content of its section. What is cut for want of room is its end, so the
-// output comes last.
-func (r *Received) text() string {
-	var parts []string
-	if r.Decision != "" {
-		parts = append(parts, "Decision: "+r.Decision)
+// received are the texts that steps brought, and where each comes from. What was decided
+// stands apart: an output that says "Decision: yes" decides nothing.
+func (b *Brief) received() (texts, sources []string) {
+	for _, r := range b.Received {
+		if r.Decision != "" {
+			text := "Decision: " + r.Decision
+			if r.Reason != "" {
+				text += "\n\nReason: " + r.Reason
+			}
+			texts, sources = append(texts, text), append(sources, "decision:"+r.Step)
+		}
+		if r.Output != nil {
+			texts, sources = append(texts, workflow.FormatText(r.Output)), append(sources, "step:"+r.Step)
+		}
 	}
-	if r.Reason != "" {
-		parts = append(parts, "Reason: "+r.Reason)
-	}
-	if r.Output != nil {
-		parts = append(parts, workflow.FormatText(r.Output))
-	}
-	return strings.Join(parts, "\n\n")
+	return texts, sources
 }
 
 // Passage is a piece of text and where it comes from.
@@ -86,6 +88,7 @@ var preamble string
 //	<hocket:context source="memory:17" trusted="false">
 //	<hocket:context source="session:task-1a2b3c4d" trusted="false">, with
 //	  <hocket:message role="user">
+//	<hocket:context source="decision:draft" trusted="false">
 //	<hocket:context source="step:draft" trusted="false">
 //	<hocket:input name="diff">
 //	<hocket:task>
@@ -111,12 +114,9 @@ func Compose(b Brief) Composed {
 	for i, m := range b.History {
 		history[i] = section("message", Escape(m.Content, false), "role", m.Role)
 	}
-	received := make([]string, len(b.Received))
-	for i := range b.Received {
-		received[i] = b.Received[i].text()
-	}
+	received, sources := b.received()
 	tail := b.tail()
-	room := room{max: b.MaxBytes, used: size(head) + size(memories) + size(history) + size(b.sections(received)) + size(tail)}
+	room := room{max: b.MaxBytes, used: size(head) + size(memories) + size(history) + size(sections(received, sources)) + size(tail)}
 	if len(history) > 0 {
 		room.used += size([]string{b.conversation("")})
 	}
@@ -128,7 +128,7 @@ func Compose(b Brief) Composed {
 	if len(history) > 0 {
 		parts = append(parts, b.conversation(strings.Join(history, "\n\n")))
 	}
-	parts = slices.Concat(parts, b.sections(received), tail)
+	parts = slices.Concat(parts, sections(received, sources), tail)
 	return Composed{
 		Prompt:  strings.Join(parts, "\n\n") + "\n",
 		LeftOut: b.leftOut(whole, room.used, len(memories), len(history), cut),
@@ -136,10 +136,10 @@ func Compose(b Brief) Composed {
 }
 
 // sections are the parts that hold what steps brought.
-func (b *Brief) sections(texts []string) []string {
+func sections(texts, sources []string) []string {
 	parts := make([]string, len(texts))
 	for i, text := range texts {
-		parts[i] = section("context", Escape(text, false), "source", "step:"+b.Received[i].Step, "trusted", "false")
+		parts[i] = section("context", Escape(text, false), "source", sources[i], "trusted", "false")
 	}
 	return parts
 }

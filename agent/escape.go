@@ -19,7 +19,8 @@ import (
 //  1. What looks like one of our tags gets a backslash before its name:
 //     <\hocket:task>. It does not matter whether it is written with other letters
 //     that look the same, with signs, white space or what nobody sees inside, with
-//     entities, in any case, or is escaped already.
+//     entities, in any case, or is escaped already. In letters or symbols whose looks
+//     nobody knows, all that has the shape of our tags counts.
 //  2. Comments, CDATA sections, quotes in tags and the like that are begun and not
 //     ended get a backslash behind their bracket: <\!--. So do code fences, "\```",
 //     where one might still be open at the end. Else they would swallow what follows.
@@ -106,14 +107,21 @@ const tagName = "hocket"
 func escapeTags(text string) string {
 	var b strings.Builder
 	var names names
+	var shape shape
 	done := 0
 	for at := 0; at < len(text); {
-		if !names.begun && plainByte(text[at]) {
+		if !names.begun && !shape.begun && plainByte(text[at]) {
 			at++
 			continue
 		}
 		r, n := glyph(text[at:])
-		if start, whole := names.next(r, at); whole {
+		start, shaped := shape.next(r, at)
+		if first, whole := names.next(r, at); whole {
+			start, shape.begun = first, false
+		} else if !shaped {
+			start = -1
+		}
+		if start >= 0 {
 			b.WriteString(text[done:start] + `\`)
 			done = start
 		}
@@ -182,6 +190,50 @@ func (s *names) next(r rune, at int) (start int, whole bool) {
 			*s = names{}
 			return name.start, true
 		}
+	}
+	return 0, false
+}
+
+// shape looks for what has the shape of our tags, as in ‹/ꓧꓳꓚꓗꓰꓔ:task>: a bracket, a name
+// of as many letters as ours, not all of them ASCII, and a colon. Symbols are letters of
+// the name, or stand between them. What nobody sees is passed over, however much of it
+// there is. In prose a colon has a blank behind it, or the bracket no slash.
+type shape struct {
+	begun, slash, foreign, named bool // named: the colon was there
+	start, letters, symbols      int
+}
+
+// next takes the character at a place of the text. At the end of a tag's name it says
+// where that started.
+func (s *shape) next(r rune, at int) (start int, whole bool) {
+	sign := fold(r)
+	blank := r == '\n' || r == '\t' || unicode.Is(unicode.Z, r)
+	letter := unicode.IsLetter(sign) || unicode.IsDigit(sign)
+	switch within := s.letters+s.symbols > 0; {
+	case opens(r):
+		*s = shape{begun: true}
+	case !s.begun || sign == skipped && !blank:
+	case s.named:
+		s.begun = false
+		return s.start, s.slash || !blank
+	case sign == ':':
+		s.named = s.foreign && (s.letters == len(tagName) || s.letters+s.symbols == len(tagName))
+		s.begun = s.named
+	case blank || r == '>':
+		s.begun = !within && blank
+	case sign == '/' && !within:
+		s.slash = true
+	case letter || unicode.Is(unicode.S, r):
+		if !within {
+			s.start = at
+		}
+		if letter {
+			s.letters++
+		} else {
+			s.symbols++
+		}
+		s.foreign = s.foreign || r >= utf8.RuneSelf
+		s.begun = s.letters <= len(tagName)
 	}
 	return 0, false
 }
@@ -303,6 +355,8 @@ const skipped rune = -1
 // What Unicode itself calls a form of the letter is found without them.
 var twins = map[rune]string{
 	'<': "＜﹤≮‹«〈\u2329︿⟨❮❬❰⧼ᐸ˂≺⋖≤≦⩽⩹⪡≪≲≰≴⊀⟪⦑⦓⪕⍃ᚲ𐏒",
+	':': "∶ː˸։׃܃܄᠃ꓽ⁚꞉ः፡᛬⁝⋮︓",
+	'/': "⁄∕╱⟋⧸Ⳇノ丿",
 	'h': "һнհηꮒᏂĥħʜɦիḩ",
 	'o': "оοօσ0ọө०০੦૦௦೦೧๐໐οჿᴏ◦○°ѳⲟоø",
 	'c': "сϲᴄⲥↄčçćꮯ¢ƈ",
