@@ -12,14 +12,13 @@ import (
 // XML, in the prose. The text comes back with what is above the fence blanked out,
 // so that positions stay.
 func answered(file string, text []byte) (Notation, []byte, bool) {
-	for _, inner := range fenced(text) {
-		if n, ok := Of("", bytes.TrimSpace(inner)); ok {
-			return n.forAnswers(), inner, true
-		}
+	parts := fenced(text)
+	if p, ok := unfenced(text); ok {
+		parts = append(parts, p)
 	}
-	if inner, ok := unfenced(text); ok {
-		if n, ok := Of("", bytes.TrimSpace(inner)); ok {
-			return n.forAnswers(), inner, true
+	for _, p := range parts {
+		if n, ok := Of("", bytes.TrimSpace(text[p.from:p.to])); ok {
+			return n.forAnswers(), p.alone(text), true
 		}
 	}
 	if w, _ := xml.Recover(file, text); len(w.Body.Nodes) > 0 {
@@ -50,10 +49,9 @@ func recoverXML(file string, text []byte) (*workflow.Workflow, workflow.Diagnost
 	return repaired, repairs
 }
 
-// fenced are the texts in the fences of an answer. What stands above a fence is
-// blanked out, so that every position is that of the answer.
-func fenced(text []byte) [][]byte {
-	var found [][]byte
+// fenced are the texts in the fences of an answer.
+func fenced(text []byte) []part {
+	var found []part
 	var open []opened
 	for at := 0; at < len(text); {
 		end := len(text)
@@ -67,28 +65,28 @@ func fenced(text []byte) [][]byte {
 			open = append(open, opened{mark, end, isMarkdown(info)})
 		case len(info) == 0 && bytes.HasPrefix(mark, open[len(open)-1].mark):
 			if len(open) == 1 {
-				found = append(found, alone(text, open[0].from, at))
+				found = append(found, part{open[0].from, at})
 			}
 			open = open[:len(open)-1]
 		}
 		at = end
 	}
 	if len(open) > 0 { // still being written
-		found = append(found, alone(text, open[0].from, len(text)))
+		found = append(found, part{open[0].from, len(text)})
 	}
 	return found
 }
 
 // unfenced is a text that was copied out of a fence with the word that stood behind
-// the mark of the fence, which is blanked out.
-func unfenced(text []byte) (inner []byte, ok bool) {
+// the mark of the fence, without that word.
+func unfenced(text []byte) (part, bool) {
 	start := len(text) - len(bytes.TrimLeft(text, " \t\r\n"))
 	first, _, _ := bytes.Cut(text[start:], []byte{'\n'})
 	word := strings.ToLower(string(bytes.TrimSpace(first)))
 	if _, known := Named(word); !known {
-		return nil, false
+		return part{}, false
 	}
-	return alone(text, start+len(first), len(text)), true
+	return part{start + len(first), len(text)}, true
 }
 
 // opened is a fence that is not closed yet. Models write fences into the fence of
@@ -119,10 +117,14 @@ func fence(line []byte) (mark, info []byte) {
 	return nil, nil
 }
 
-// alone is a part of a text with blanks in front of it.
-func alone(text []byte, from, to int) []byte {
-	out := bytes.Clone(text[:to])
-	for i := range from {
+// part is a range of a text.
+type part struct{ from, to int }
+
+// alone is a part with blanks for what stands above it in its text, so that every
+// position is that of the text.
+func (p part) alone(text []byte) []byte {
+	out := bytes.Clone(text[:p.to])
+	for i := range p.from {
 		if out[i] != '\n' {
 			out[i] = ' '
 		}

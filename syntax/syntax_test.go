@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hocket-dev/hocket/internal/growth"
 	"github.com/hocket-dev/hocket/syntax"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -226,17 +227,25 @@ func TestLastLineBreak(t *testing.T) {
 	}
 }
 
-// Times are not asserted: with a quadratic place the test would take many minutes.
-func TestTimeIsLinear(t *testing.T) {
-	lines := func(line string) string { return strings.Repeat(line+"\n", 100_000) }
-	for _, c := range []struct{ file, text string }{
-		{"a.puml", "@startuml\n|w|\nif (a) then (b)\n:c;\n" + lines("elseif (a) then (b)") + "endif\n@enduml\n"},
-		{"a.puml", "@startuml\n|w|\n" + lines(":a") + "@enduml\n"},
-		{"a.mmd", "flowchart TD\nA" + strings.Repeat(" & A", 100_000) + " --> B\n"},
-		{"a.md", "# X\n\n```mermaid\nflowchart TD\nA --> B\n```\n\n## A\n\n" + lines("### x")},
+// Reading takes work in proportion to the file, whatever is wrong with it.
+func TestWorkIsLinear(t *testing.T) {
+	again := func(above, line, below string) func(int) string {
+		return func(n int) string { return above + strings.Repeat(line, n) + below }
+	}
+	for _, c := range []struct {
+		file string
+		n    int
+		text func(n int) string
+	}{
+		{"a.puml", 1000, again("@startuml\n|w|\nif (a) then (b)\n:c;\n", "elseif (a) then (b)\n", "endif\n@enduml\n")},
+		{"a.puml", 1000, again("@startuml\n|w|\n", ":a\n", "@enduml\n")},
+		{"a.mmd", 1000, again("flowchart TD\nA", " & A", " --> B\n")},
+		{"a.md", 1000, again("# X\n\n```mermaid\nflowchart TD\nA --> B\n```\n\n## A\n\n", "### x\n", "")},
+		{"a.md", 4000, again("", "```\n", "")},
 	} {
-		if w, found := syntax.Parse(c.file, []byte(c.text)); w == nil {
-			t.Errorf("%.60s… gives %v", c.text, found)
+		growth.Linear(t, c.n, c.text, func(text string) { syntax.Parse(c.file, []byte(text)) })
+		if t.Failed() {
+			t.Fatalf("in %s: %.80s", c.file, c.text(10))
 		}
 	}
 }

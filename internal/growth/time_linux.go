@@ -1,0 +1,15 @@
+package growth
+
+import (
+	"syscall"
+	"time"
+)
+
+// threadTime is how long this thread has been on the processor.
+func threadTime() time.Duration {
+	var used syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_THREAD, &used) != nil {
+		return 0
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
