@@ -14,6 +14,7 @@ import (
 // it is made again.
 func taskFacts(b workflow.Bundle, agents *agent.Set, replies *scripted.Replies) map[string]engine.TaskFacts {
 	facts := map[string]engine.TaskFacts{}
+	agents = agents.Snapshot()
 	for _, w := range check.Workflows(b) {
 		w.Body.Walk(func(g *workflow.Graph, n *workflow.Node) {
 			task := g.TaskOf(n)

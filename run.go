@@ -363,6 +363,7 @@ func (e *MissingAgentError) Hint() string { return e.Agents[0].Advice() }
 // missingAgents finds the agents of a workflow that have no executor here.
 func missingAgents(run string, b *workflow.Bundle, agents *agent.Set, replies *Replies) error {
 	missing := &MissingAgentError{Run: run}
+	agents = agents.Snapshot()
 	for _, w := range check.Workflows(*b) {
 		w.Body.Walk(func(g *workflow.Graph, n *workflow.Node) {
 			task := g.TaskOf(n)

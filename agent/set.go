@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Set is all agents that a project can use: its definitions, and a built-in agent
@@ -24,7 +25,7 @@ type Set struct {
 // and no definition.
 func NewSet(executors map[string]Executor, definitions []*Definition, fallback string, reserved ...string) *Set {
 	s := newSet(executors, definitions, fallback, reserved)
-	s.employ()
+	s.Snapshot().employ() // of the same agents
 	return s
 }
 
@@ -44,6 +45,20 @@ func newSet(executors map[string]Executor, definitions []*Definition, fallback s
 		}
 	}
 	return s
+}
+
+// Snapshot is the set with this machine as it is now: what an executor lacks is looked
+// up at most once. Whoever asks about many tasks uses one.
+func (s *Set) Snapshot() *Set {
+	now := *s
+	now.traits = make(map[string]Traits, len(s.traits))
+	for name, t := range s.traits {
+		if t.Missing != nil {
+			t.Missing = sync.OnceValue(t.Missing)
+		}
+		now.traits[name] = t
+	}
+	return &now
 }
 
 // Resolve finds the agent that a task names. In this order a name is: a reserved

@@ -87,3 +87,28 @@ func TestSettingsWithoutTheProgram(t *testing.T) {
 		}
 	}
 }
+
+// What an agent lacks on this machine is looked up once for a check, not once for each step.
+func TestAgentsAreLookedUpOnce(t *testing.T) {
+	lookups := func(steps int) int {
+		count := 0
+		absent := agent.New(agent.Traits{Prompted: true, Missing: func() string { count++; return "install it" }}, nil)
+		dir := write(t, map[string]string{"a.yml": "name: a\nsteps:\n" + strings.Repeat("- {prompt: x}\n- {agent: absent, prompt: x}\n", steps)})
+		p, err := project.Open(dir, project.Options{State: dir, Executors: project.Fixed(map[string]agent.Executor{"absent": absent})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := p.Load(filepath.Join(dir, "a.yml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !l.Check(nil).Errors() {
+			t.Fatal("a check found an agent that is missing")
+		}
+		l.Powers()
+		return count
+	}
+	if few, many := lookups(2), lookups(50); many > few {
+		t.Errorf("looked %d times for 4 steps, and %d times for 100", few, many)
+	}
+}

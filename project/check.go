@@ -22,7 +22,7 @@ func (l *Loaded) Check(replied func(*workflow.Node) bool) workflow.Diagnostics {
 	}
 	found := check.Run(check.Input{
 		Bundle:  l.Bundle,
-		Agents:  directory{l.project.Agents},
+		Agents:  directory{l.project.Agents.Snapshot()},
 		Replied: replied,
 		Limits:  limits,
 		Names:   l.callable(),
@@ -107,7 +107,7 @@ func comparePlaces(a, b workflow.Pos) int {
 // Plan bounds what a run would do.
 func (l *Loaded) Plan() check.Plan {
 	l.choose()
-	plan := check.PlanOf(l.Bundle, l.Limits, directory{l.project.Agents})
+	plan := check.PlanOf(l.Bundle, l.Limits, directory{l.project.Agents.Snapshot()})
 	for _, c := range l.chosen {
 		for _, w := range plan.Workflows {
 			for i := range w.Nodes {

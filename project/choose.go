@@ -25,13 +25,14 @@ func (l *Loaded) choose() {
 		return
 	}
 	l.settled = true
+	agents := l.project.Agents.Snapshot()
 	for _, w := range check.Workflows(l.Bundle) {
 		w.Body.Walk(func(g *workflow.Graph, n *workflow.Node) {
 			task := g.TaskOf(n)
 			if task == nil || task.Agent != "" {
 				return
 			}
-			if c, ok := l.project.Agents.Choose(n.ID+" "+n.Title+" "+task.Prompt.Text, task.Settings); ok {
+			if c, ok := agents.Choose(n.ID+" "+n.Title+" "+task.Prompt.Text, task.Settings); ok {
 				task.Agent = c.Name
 				l.chosen = append(l.chosen, chosen{w, n, c.Name, c.Reason})
 			}
@@ -50,13 +51,14 @@ func (l *Loaded) chosenAgents(replied func(*workflow.Node) bool) workflow.Diagno
 		}
 	}
 	var seen []string
+	agents := l.project.Agents.Snapshot()
 	for _, w := range check.Workflows(l.Bundle) {
 		w.Body.Walk(func(g *workflow.Graph, n *workflow.Node) {
 			task := g.TaskOf(n)
 			if task == nil || replied != nil && replied(n) {
 				return
 			}
-			d, _, err := l.project.Agents.ResolveLane(task.Agent, w.RoleOf(task.Agent))
+			d, _, err := agents.ResolveLane(task.Agent, w.RoleOf(task.Agent))
 			if err == nil && d.Chosen != "" && !slices.Contains(seen, d.ID) {
 				seen = append(seen, d.ID)
 				found = append(found, workflow.Notef(d.Pos, codeChosen, "write under agent what does the work, if that is wrong",

@@ -125,6 +125,7 @@ func (l *Loaded) tasks(do func(*workflow.Workflow, *workflow.Node, *workflow.Tas
 	if l.Bundle.Root == nil {
 		return
 	}
+	agents := l.project.Agents.Snapshot()
 	for _, w := range check.Workflows(l.Bundle) {
 		w.Body.Walk(func(g *workflow.Graph, n *workflow.Node) {
 			task := g.TaskOf(n)
@@ -132,7 +133,7 @@ func (l *Loaded) tasks(do func(*workflow.Workflow, *workflow.Node, *workflow.Tas
 				return
 			}
 			// Where only the executor is missing, there is a definition all the same.
-			if d, _, _ := l.project.Agents.ResolveLane(task.Agent, w.RoleOf(task.Agent)); d != nil {
+			if d, _, _ := agents.ResolveLane(task.Agent, w.RoleOf(task.Agent)); d != nil {
 				do(w, n, task, d)
 			}
 		})
