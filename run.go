@@ -70,6 +70,9 @@ const (
 	Transcript = driver.Transcript
 )
 
+// Damaged is the status of a run in a list whose line there cannot be read.
+const Damaged = driver.Damaged
+
 // KillPrograms ends at once all programs that this process has started. It is for one
 // that is about to exit and cannot wait until they end in their own time.
 func KillPrograms() { process.KillAll() }

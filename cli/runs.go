@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -74,6 +76,11 @@ func (a *app) runs(ctx context.Context, limit int) error {
 		a.note("no runs yet; `hocket run WORKFLOW` starts one\n")
 	default:
 		err = a.print(runTable(lines).Draw(a.outStyle))
+	}
+	for _, l := range lines {
+		if l.Status == hocket.Damaged {
+			err = errors.Join(err, fmt.Errorf("run %s is damaged: %s", l.RunID, l.Problem))
+		}
 	}
 	return err
 }

@@ -88,8 +88,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// damage makes the first event of a run unreadable, or all long outputs: damage RUN,
-// damage outputs.
+// damage makes the first event of a run unreadable, or a cell of its line in the list, or
+// all long outputs: damage RUN, damage RUN CELL, damage outputs.
 func damage(ts *testscript.TestScript, _ bool, args []string) {
 	files, err := filepath.Glob(filepath.Join(ts.Getenv("XDG_STATE_HOME"), "hocket", "*", "journal.db"))
 	ts.Check(err)
@@ -98,9 +98,12 @@ func damage(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	db, err := sql.Open("sqlite", files[0])
 	ts.Check(err)
-	if args[0] == "outputs" {
+	switch {
+	case args[0] == "outputs":
 		_, err = db.Exec("UPDATE blobs SET data = 'y' || data")
-	} else {
+	case len(args) > 1:
+		_, err = db.Exec("UPDATE runs SET "+args[1]+" = 'x' WHERE id = ?", args[0])
+	default:
 		_, err = db.Exec("UPDATE events SET data = '{' WHERE run = (SELECT number FROM runs WHERE id = ?) AND seq = 1", args[0])
 	}
 	ts.Check(errors.Join(err, db.Close()))

@@ -153,12 +153,15 @@ type Info struct {
 	Pending bool   // no process has taken it up yet, and any one may
 	Holder  Holder // that process, as far as it is known
 	Origin  string // the run that this one was forked from
-	Problem string // why the engine could not go on, a defect of the program
+	Problem string // why the engine could not go on, a defect of the program; of a Damaged run, what cannot be read
 	Owner   Owner
 	Due     time.Time // when the run wants to be driven again; zero: not by itself
 	Usage   engine.RunUsage
 	Open    int // questions that wait for an answer
 }
+
+// Damaged is the status of a run in a list whose line there cannot be read.
+const Damaged engine.Status = "damaged"
 
 // Holder is a process that drives a run.
 type Holder struct {

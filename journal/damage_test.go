@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 )
 
@@ -208,6 +209,28 @@ func TestRunWithoutEvents(t *testing.T) {
 	}
 	if err := s.Check(t.Context()); !IsProblem(err, Corrupt) {
 		t.Errorf("Check gives %v", err)
+	}
+}
+
+// A line of the list of runs that cannot be read hides no other.
+func TestDamagedLine(t *testing.T) {
+	for cell, want := range map[string]engine.Status{
+		"owner": driver.Damaged, "created": driver.Damaged, "changed": driver.Damaged, "begun": driver.Damaged, "status": driver.Damaged,
+		"usage": engine.Running, "due": engine.Running, "noted": engine.Running,
+	} {
+		s := openStore(t, t.TempDir())
+		createRun(t, s, "demo-1").Close()
+		createRun(t, s, "demo-2").Close()
+		if _, err := s.write.Exec("UPDATE runs SET " + cell + " = 'x' WHERE id = 'demo-1'"); err != nil {
+			t.Fatal(err)
+		}
+		runs, err := s.List(t.Context(), driver.Filter{})
+		if err != nil || len(runs) != 2 || runs[0].Status != engine.Running || runs[1].Status != want {
+			t.Errorf("%s: the list is %+v, %v", cell, runs, err)
+		}
+		if err := s.Check(t.Context()); !IsProblem(err, Corrupt) || !strings.Contains(err.Error(), "the "+cell+" of run demo-1") {
+			t.Errorf("%s: Check gives %v", cell, err)
+		}
 	}
 }
 

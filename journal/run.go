@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,6 +32,7 @@ type Run struct {
 	lease  string // the store that drives it, or did when its process died
 	pin    string // the hash of its definition
 	noted  int
+	damage string // the cell that cannot be read
 }
 
 // NewRun is what Create records.
@@ -221,29 +223,51 @@ type cells struct {
 	usages map[string]engine.RunUsage
 }
 
+// scanRun reads a line. One that is damaged hides no other: it says so itself.
 func (c *cells) scanRun(rows *sql.Rows) (r Run, err error) {
-	var created, changed int64
-	var due sql.NullInt64
+	var created, changed, due, noted, begun, last whole
 	var owner, usage string
 	var lease sql.NullString
-	var last int
 	err = rows.Scan(&r.number, &r.pin, &r.ID, &r.Workflow, &r.Digest, &created, &changed, &r.Status, &r.Origin, &r.Problem,
-		&owner, &due, &usage, &r.noted, &r.Begun, &lease, &r.Open, &last)
+		&owner, &due, &usage, &noted, &begun, &lease, &r.Open, &last)
 	if err != nil {
 		return r, err
 	}
-	r.lease = lease.String
-	r.Created, r.Changed, r.Stale = fromMicros(created), fromMicros(changed), r.noted == 0 || r.noted != last
-	if due.Valid {
-		r.Due = fromMicros(due.Int64)
+	r.noted, r.Begun, r.lease = int(noted.n), begun.n != 0, lease.String
+	r.Created, r.Changed, r.Stale = fromMicros(created.n), fromMicros(changed.n), r.noted == 0 || r.noted != int(last.n)
+	if due.n != 0 {
+		r.Due = fromMicros(due.n)
 	}
-	if err := once(c.owners, owner, &r.Owner); err != nil {
-		return r, fmt.Errorf("owner of run %s: %w", r.ID, err)
+	bad := func(cell string, is bool) string {
+		if is {
+			return cell
+		}
+		return ""
 	}
-	if once(c.usages, usage, &r.Usage) != nil {
-		r.Stale = true // a cache
+	kept := cmp.Or(bad("owner", once(c.owners, owner, &r.Owner) != nil), bad("created", created.bad), bad("changed", changed.bad), bad("begun", begun.bad))
+	cached := cmp.Or(bad("status", !slices.Contains(statuses, r.Status)), bad("usage", once(c.usages, usage, &r.Usage) != nil), bad("due", due.bad), bad("noted", noted.bad || last.bad))
+	r.damage = cmp.Or(kept, cached)
+	if kept != "" || cached == "status" {
+		r.Status, r.Problem = driver.Damaged, "its "+r.damage+" cannot be read"
 	}
+	r.Stale = kept == "" && (r.Stale || cached != "")
 	return r, nil
+}
+
+// statuses are those that a run can have.
+var statuses = []engine.Status{engine.Running, engine.Waiting, engine.Success, engine.Partial, engine.Failed, engine.TimedOut, engine.Cancelled}
+
+// whole is a whole number, 0 for NULL, in a file that may be damaged.
+type whole struct {
+	n   int64
+	bad bool
+}
+
+// Scan takes what the database has.
+func (w *whole) Scan(value any) error {
+	n, ok := value.(int64)
+	*w = whole{n, !ok && value != nil}
+	return nil
 }
 
 // once decodes a JSON text, unless it was decoded before.

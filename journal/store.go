@@ -157,6 +157,9 @@ func (s *Store) checkRecords(ctx context.Context) error {
 }
 
 func (s *Store) checkRun(ctx context.Context, r Run) error {
+	if r.damage != "" {
+		return s.damaged(fmt.Sprintf("the %s of run %s cannot be read", r.damage, r.ID), nil)
+	}
 	pin, err := s.readPin(ctx, r.ID, r.pin)
 	if err != nil {
 		return err

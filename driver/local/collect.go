@@ -73,6 +73,7 @@ func (d *Driver) surplus(ctx context.Context, s *journal.Store, r driver.Retenti
 	if err != nil {
 		return nil, err
 	}
+	runs = slices.DeleteFunc(runs, func(r journal.Run) bool { return r.Status == driver.Damaged }) // nobody knows how old it is
 	slices.SortStableFunc(runs, func(a, b journal.Run) int { return b.Changed.Compare(a.Changed) })
 	last := slices.IndexFunc(runs, func(r journal.Run) bool { return r.Status.Done() })
 	sizes, total := make([]int64, len(runs)), int64(0)

@@ -45,7 +45,7 @@ func refresh(ctx context.Context, s *journal.Store, r *journal.Run) {
 		return
 	}
 	m := summary(run)
-	r.Status, r.Due, r.Usage, r.Open = m.Status, m.Due, m.Usage, len(m.Questions)
+	r.Status, r.Problem, r.Due, r.Usage, r.Open = m.Status, "", m.Due, m.Usage, len(m.Questions)
 	if s.Writable() == nil {
 		_ = s.Refresh(*r, run.Seq(), *m) // a cache: the next one tries again
 	}
