@@ -38,7 +38,10 @@ func (a *app) drive(ctx context.Context, d *drive, flags driveFlags) error {
 	w = a.watch(d.run.ID(), d.bundle, flags, interrupt)
 	closed := sync.OnceFunc(w.close)
 	forget := onSignal(interrupt, closed)
-	err := d.retell(ctx, w)
+	var err error
+	if d.taken && !flags.quiet {
+		err = d.retell(ctx, w)
+	}
 	var res engine.Result
 	if err == nil {
 		person := sync.OnceValue(func() bool { return a.onlyPerson("answer") == nil })
@@ -51,18 +54,16 @@ func (a *app) drive(ctx context.Context, d *drive, flags driveFlags) error {
 	return a.outcome(ctx, d, res, err)
 }
 
-// retell shows what happened before this process, to watchers that draw the
-// whole run.
+// retell tells a watcher what happened before this process.
 func (d *drive) retell(ctx context.Context, w watcher) error {
-	if !d.taken || !w.wholeRun() {
-		return nil
-	}
 	for e, err := range d.run.History(ctx, hocket.EventID{}) {
 		if err != nil {
 			return err
 		}
 		if e.Fact != nil {
-			w.fact(*e.Fact)
+			w.past(*e.Fact)
+		} else if _, forked := e.Event.(*engine.Forked); forked {
+			w.began(e.Time)
 		}
 	}
 	return nil

@@ -142,8 +142,14 @@ func (l *live) stopping() {
 	l.prompts = nil
 }
 
-func (l *live) wholeRun() bool { return true }
-func (l *live) drawn() bool    { return true }
+func (l *live) past(f engine.Fact) { l.fact(f) }
+func (l *live) drawn() bool        { return true }
+
+func (l *live) began(at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tree.Began(at)
+}
 
 // drop forgets a question that has its answer or was withdrawn.
 func (l *live) drop(address string) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/hocket-dev/hocket/cli/ask"
 	"github.com/hocket-dev/hocket/cli/view"
@@ -24,8 +25,10 @@ type watcher interface {
 	withdraw(address string)
 	// stopping says that the run was told to stop.
 	stopping()
-	// wholeRun says whether the watcher wants to know what happened before.
-	wholeRun() bool
+	// past tells what happened before this process drove the run.
+	past(f engine.Fact)
+	// began says when the run began, if what was told before is another run's.
+	began(at time.Time)
 	// close draws the last state and gives the terminal back.
 	close()
 	// drawn says whether a drawing stands on the screen.
@@ -59,7 +62,8 @@ func (silent) fact(engine.Fact)                 {}
 func (silent) log(string, []byte)               {}
 func (silent) ask(*engine.Question, reply) bool { return false }
 func (silent) withdraw(string)                  {}
-func (silent) wholeRun() bool                   { return false }
+func (silent) past(engine.Fact)                 {}
+func (silent) began(time.Time)                  {}
 func (silent) stopping()                        {}
 func (silent) close()                           {}
 func (silent) drawn() bool                      { return false }
@@ -119,6 +123,10 @@ func (l *lines) fact(f engine.Fact) {
 		l.say(line)
 	}
 }
+
+// past prints nothing: it only says when steps began.
+func (l *lines) past(f engine.Fact) { l.plain.Line(f) }
+func (l *lines) began(at time.Time) { l.plain.Began(at) }
 
 func (l *lines) ask(q *engine.Question, answer reply) bool {
 	if l.people == nil {

@@ -98,7 +98,7 @@ func (r *Run) issue(in *inst) {
 	if in.attempt == in.failures {
 		in.attempt++
 	}
-	if in.attempt == 1 && in.losses == 0 && in.phase != parked {
+	if in.attempt == 1 && (in.losses == 0 || in.unsent && r.version >= 2) && in.phase != parked {
 		in.started = r.elapsed
 		r.tell(in, StepStarted, "")
 	}

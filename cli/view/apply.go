@@ -8,6 +8,10 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
+// Began says when the run itself began, where the facts so far are those of the run that
+// it was forked from.
+func (t *Tree) Began(at time.Time) { t.began = at }
+
 // Apply takes one fact into the tree.
 func (t *Tree) Apply(f engine.Fact) {
 	if t.began.IsZero() {
@@ -42,7 +46,7 @@ func (t *Tree) applyRun(f engine.Fact) {
 func (t *Tree) applyStep(it *item, f engine.Fact) {
 	switch f.Kind {
 	case engine.StepStarted:
-		t.steps += btoi(it.isWork())
+		t.steps += btoi(it.isWork() && it.state != running) // else it was told before a process took the run up
 		it.total = max(it.total, f.Items)
 		it.set(running, f.Time)
 	case engine.AttemptStarted:

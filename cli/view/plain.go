@@ -104,6 +104,15 @@ func (p *Plain) took(f engine.Fact) string {
 	return ""
 }
 
+// Began says when the run itself began, where the facts so far are those of the run that
+// it was forked from.
+func (p *Plain) Began(at time.Time) {
+	if p.began == nil {
+		p.began = map[string]time.Time{}
+	}
+	p.began[""] = at
+}
+
 // plainWords says what happened: a word, its colour, and what there is to add.
 func plainWords(f engine.Fact) (word string, paint Paint, detail string) {
 	switch f.Kind {
