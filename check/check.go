@@ -1,6 +1,12 @@
 package check
 
-import "github.com/hocket-dev/hocket/workflow"
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
 
 // Input is all that the rules look at.
 type Input struct {
@@ -184,6 +190,19 @@ func (p *pass) place(pos workflow.Pos) workflow.Pos {
 		return p.w.Pos
 	}
 	return pos
+}
+
+// isMermaid says whether a file is a drawing in Mermaid, so that help is given in its
+// words.
+func isMermaid(pos workflow.Pos) bool { return hasEnding(pos, ".md", ".markdown", ".mmd", ".mermaid") }
+
+// isPlantUML says the same of PlantUML.
+func isPlantUML(pos workflow.Pos) bool {
+	return hasEnding(pos, ".puml", ".plantuml", ".uml", ".pu", ".iuml")
+}
+
+func hasEnding(pos workflow.Pos, endings ...string) bool {
+	return slices.Contains(endings, strings.ToLower(filepath.Ext(pos.File)))
 }
 
 // placeOr is the first position, or the second if the first is nowhere.

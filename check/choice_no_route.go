@@ -4,14 +4,21 @@ import "github.com/hocket-dev/hocket/workflow"
 
 var choiceNoRoute = rule{
 	code:     "choice-no-route",
-	severity: workflow.Warning,
+	severity: workflow.Error,
 	summary:  "a choice has nothing to choose between",
 	node: func(p *pass, n *node) {
 		c, ok := n.Step.(*workflow.Choice)
 		switch {
 		case !ok:
 		case c.Ask != nil && !n.has(workflow.OnLabel):
-			p.warnf(n.Pos, "add `route:` with the answers as labels", "question %q has no answers to choose between", n.ID)
+			report, help := p.warnf, "add `route:` with the answers as labels"
+			if isMermaid(n.Pos) {
+				help = "label its arrows with the answers, such as " + n.ID + " -->|yes| …"
+			}
+			if !n.has(workflow.OnWhen, workflow.OnElse) && len(n.edgesOn(workflow.OnSuccess)) > 1 {
+				report = p.errorf // all of them would be taken, whatever the answer
+			}
+			report(n.Pos, help, "question %q has no answers to choose between", n.ID)
 		case !n.has(workflow.OnLabel, workflow.OnWhen, workflow.OnElse) && !n.goesBack():
 			p.warnf(n.Pos, "add `route:` with labels or conditions, or remove the choice", "choice %q has no route", n.ID)
 		}

@@ -1,6 +1,10 @@
 package check
 
-import "github.com/hocket-dev/hocket/workflow"
+import (
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
 
 var plainBesideLabels = rule{
 	code:     "plain-beside-labels",
@@ -8,7 +12,15 @@ var plainBesideLabels = rule{
 	summary:  "a plain edge beside conditional ones is taken as their else",
 	edge: func(p *pass, e *edge) {
 		if e.On == workflow.OnSuccess && e.from != nil && e.from.has(workflow.OnLabel, workflow.OnWhen) {
-			p.warnf(e.Pos, "write it as else if that is meant", "the plain edge of %q to %q counts as else", e.From, e.To)
+			to := e.To
+			if to == workflow.Again {
+				to = e.scope.nodes[0].ID
+			}
+			help := "write it as else if that is meant"
+			if isMermaid(e.Pos) {
+				help = "write " + e.From + " -->|else| " + strings.TrimPrefix(to, "@") + " if that is meant"
+			}
+			p.warnf(e.Pos, help, "the plain edge of %q to %q counts as else", e.From, to)
 		}
 	},
 }

@@ -1,6 +1,7 @@
 package syntax_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -92,6 +93,21 @@ func TestFixesOfWords(t *testing.T) {
 		}
 		if diff := cmp.Diff(test.want, string(got)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.file, diff)
+		}
+	}
+}
+
+// Help about a drawing is in the words of its notation.
+func TestHelpInMermaid(t *testing.T) {
+	for text, want := range map[string]string{
+		"A[Write] --> B{{Fine?}}\nB -->|yes| C[Print]\nB --> A": "write B -->|else| A if that is meant",
+		"A[Write] --> B{Good?}\nB --> C[Print]\nB --> D[Drop]":  "label its arrows with the answers, such as B -->|yes| …",
+		"A[Write] --> B[Read]\nB --> A":                         "draw an arrow with a label from one of its nodes to a node outside, or to an end; an error edge is no way out",
+	} {
+		w, _ := syntax.Parse("f.md", []byte("```mermaid\nflowchart TD\n"+text+"\n```\n"))
+		found := check.Run(check.Input{Bundle: workflow.Bundle{Root: w}})
+		if !slices.ContainsFunc(found, func(d workflow.Diagnostic) bool { return d.Detail == want }) {
+			t.Errorf("%s\n%s\nwant help %q", text, found, want)
 		}
 	}
 }

@@ -34,7 +34,7 @@ var Codes = strictyaml.Distinct(yaml.Codes, flow.Codes, mermaid.Codes, []stricty
 	{Name: codeNoChart, Meaning: "A Markdown file has no flowchart."},
 	{Name: codeEncoding, Meaning: "A Markdown file is not UTF-8."},
 	{Name: codeFence, Meaning: "A fenced block is not opened or not closed, or not as it should be."},
-	{Name: codeMatter, Meaning: "Front matter is not closed."},
+	{Name: codeMatter, Meaning: "Front matter is not closed, or has no dashes around it."},
 	{Name: codeSection, Meaning: "A heading looks like the one of a node's section, and is none."},
 	{Name: codeTwice, Meaning: "A node has two sections, or its words stand in two places."},
 	{Name: codeShape, Meaning: "A shape says nothing about what a node does."},

@@ -2,8 +2,10 @@ package markdown
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/hocket-dev/hocket/syntax/internal/source"
 	"github.com/hocket-dev/hocket/syntax/markdown/internal/mermaid"
@@ -31,9 +33,29 @@ func (r *reader) findSections() {
 			continue
 		}
 		*slot = s
+		r.bareWords(s)
 	}
 	r.strayHeadings(isID)
 }
+
+// bareWords warns of the text of a section that is nothing but words of a step: the
+// dashes around them are missing, so that they are the prompt.
+func (r *reader) bareWords(s *section) {
+	text := r.doc.prompt(*s)
+	if s.front.exists() || text == "" {
+		return
+	}
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && !(isKey([]byte(line)) && slices.Contains(bareKeys, line[:strings.IndexByte(line, ':')])) {
+			return
+		}
+	}
+	r.report(workflow.Warningf(r.doc.text.Pos(s.body), codeMatter, "if they are settings, write --- in a line above them and in a line below them",
+		"the keys below %q are its prompt", s.id))
+}
+
+// bareKeys are the words of steps that are seldom the first word of a prompt.
+var bareKeys = []string{"agent", "prompt", "template", "config", "inputs", "output", "output_schema", "retry", "timeout", "on_error", "workflow", "human", "for_each"}
 
 // sectionOf is where the section of a node or a subgraph is noted.
 func (r *reader) sectionOf(i int32) **section {
@@ -65,7 +87,7 @@ func (r *reader) strayHeadings(isID func(string) bool) {
 			}
 		}
 		near := r.nearSection(id, ids)
-		if near == "" && !h.front.exists() {
+		if near == "" && !h.front.exists() && !isPlainID(id) {
 			continue
 		}
 		detail := "write the id of a node of the flowchart"
@@ -107,7 +129,7 @@ func (r *reader) otherLevel(h *heading, isID func(string) bool, inside bool) {
 	}
 	words := r.doc.below(h.line.To).exists()
 	aboveChart := h.line.From < r.doc.fences[r.fence].open.From // there it may be the title of the file
-	if !words && (inside || aboveChart) {
+	if !words && (inside && len(id) > 2 || aboveChart) {
 		return
 	}
 	d := workflow.Warningf(r.doc.text.Pos(h.title), codeSection, "write ### "+id, "the section of %q needs a heading of level 3", id)
@@ -117,6 +139,13 @@ func (r *reader) otherLevel(h *heading, isID func(string) bool, inside bool) {
 	marks := source.Span{From: h.line.From + bytes.IndexByte(r.doc.text.Bytes[h.line.From:], '#'), To: h.title.From}
 	d.Fix = &workflow.Fix{Edits: []workflow.Edit{r.doc.text.Edit(marks, "### ")}}
 	r.report(d)
+}
+
+// isPlainID says whether a heading is more likely the id of a node than a heading in a
+// prompt: one letter or two, or a word in lower case.
+func isPlainID(title string) bool {
+	word := !strings.ContainsFunc(title, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) && c != '_' && c != '-' })
+	return word && (len(title) <= 2 || title == strings.ToLower(title))
 }
 
 // isSlip says whether two words differ by one letter, or by two that changed

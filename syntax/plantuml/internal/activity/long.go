@@ -172,6 +172,8 @@ func (r *reader) statementInText(l *line) {
 		}
 		r.problem(workflow.Warning, codeSemicolon, m.whole(), "this line is text of the activity at line "+r.lineOf(l.from),
 			"if it is meant as a statement, write "+above.text+"; above it")
+		end := above.whole().To
+		r.inText = opener{openerWord(classify(m.text).kind), len(r.found) - 1, r.src.Edit(source.Span{From: end, To: end}, ";")}
 		return
 	}
 }

@@ -15,7 +15,7 @@ func (r *reader) unknown(l *line) {
 	}
 	if r.mending < maxMending {
 		for _, mistake := range []func(*line) bool{
-			r.fence, r.dropped, r.endCommentError, r.wrongComment, r.alias, r.overLines, r.caseLabel, r.noteWords,
+			r.fence, r.dropped, r.endCommentError, r.wrongComment, r.bareLabel, r.alias, r.overLines, r.noteWords,
 			r.thenBelow, r.brace, r.endColon, r.severalError, r.noEnd, r.bare, r.wideMarksError, r.wrongArrow,
 		} {
 			if mistake(l) {
@@ -156,15 +156,19 @@ func extra(s, open string) string {
 	return ""
 }
 
-// caseLabel reads `case x`, `case x:` and `case (x):`.
-func (r *reader) caseLabel(l *line) bool {
+// bareLabel reads `case x`, `case x:` and `case (x):`, and the same of an else and an
+// endwhile.
+func (r *reader) bareLabel(l *line) bool {
 	s := l.text
-	at := word(s, 0, "case")
+	keyword, at := "case", word(s, 0, "case")
+	if c := map[string]string{"if": "else", "while": "endwhile"}[r.top().word]; at < 0 && c != "" {
+		keyword, at = c, word(s, 0, c)
+	}
 	if at < 0 || blanks(s, at) == at && byteAt(s, at, '(') < 0 {
 		return false
 	}
 	from, end := blanks(s, at), len(strings.TrimRight(s, ":; \t"))
-	if from >= end {
+	if from >= end || keyword != "case" && (complete(s[from:]) || word(s, from, "if") > 0 || !isWord(s[from]) && s[from] != '(' && s[from] != '"') {
 		return false
 	}
 	if s[from] == '(' {
@@ -178,8 +182,8 @@ func (r *reader) caseLabel(l *line) bool {
 	if from, end = paired(s, from, end); from >= end {
 		return false
 	}
-	r.instead(workflow.Error, codeCondition, l.whole(), "the label of a case stands in parentheses",
-		mending(l).put("case (").keep(from, end).put(")"))
+	r.instead(workflow.Error, codeCondition, l.whole(), "the label of "+keyword+" must be in parentheses",
+		mending(l).put(keyword+" (").keep(from, end).put(")"))
 	return true
 }
 

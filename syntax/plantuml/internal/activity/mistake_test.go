@@ -34,6 +34,8 @@ var mistakes = []struct {
 
 	{"no semicolon", ":read the code\n:review it", "plantuml-semicolon", "2:1", ":read the code;\n:review it;"},
 	{"no semicolon before a keyword", "while (a) is (b)\n:read\nendwhile", "plantuml-semicolon", "3:1", "while (a) is (b)\n:read;\nendwhile"},
+	{"else without parentheses", "if (a) then (b)\n:c;\nelse no\n:d;\nendif", "plantuml-condition", "4:1", "if (a) then (b)\n:c;\nelse (no)\n:d;\nendif"},
+	{"endwhile without parentheses", "while (a) is (b)\n:c;\nendwhile no", "plantuml-condition", "4:1", "while (a) is (b)\n:c;\nendwhile (no)"},
 	{"no semicolon at the end", ":read\nstop", "plantuml-semicolon", "2:1", ":read;\nstop"},
 	{"no semicolon behind two lines", ":read\n  the code\nstop", "plantuml-semicolon", "2:1", ":read\n  the code;\nstop"},
 	{"label without semicolon", ":a;\n-> go on\n:b;", "plantuml-semicolon", "3:1", ":a;\n-> go on;\n:b;"},
@@ -292,5 +294,19 @@ func TestUnclosedNamesBothPlaces(t *testing.T) {
 	_, ds := Parse(source.New("", []byte("@startuml\n\n\nsplit\n:a;\n\nif (x) then (y)\n:b;\nsplit again\n:c;\nend split\n@enduml\n")))
 	if len(ds) != 1 || ds[0].Severity != workflow.Error || ds[0].Summary != `if at line 7 is still open at "split again" (line 9)` {
 		t.Errorf("found %s", ds)
+	}
+}
+
+// A missing semicolon hides an if in the text of an activity. That is the mistake, and
+// not the else and the endif, which are left alone.
+func TestSemicolonBeforeIf(t *testing.T) {
+	const text = "@startuml\n:read\nif (a) then (b)\n:c;\nelse (d)\n:e;\nendif\n@enduml\n"
+	_, found := Parse(source.New("f.puml", []byte(text)))
+	if len(found) != 1 || found[0].Severity != workflow.Error || found[0].Code != codeSemicolon || found[0].Line != 3 {
+		t.Fatal(found)
+	}
+	fixed, _ := found.Fixed([]byte(text))
+	if _, found := Parse(source.New("f.puml", fixed)); len(found) > 0 {
+		t.Errorf("%s\n%s", found, fixed)
 	}
 }

@@ -66,6 +66,7 @@ type reader struct {
 	mending int            // how deep in replacements of lines the reader is
 
 	late    bool               // a lane behind a step was reported
+	inText  opener             // the last of a block that is text of an activity
 	noteOf  Text               // the name behind the place of the next note
 	wrapped bool               // there is no @startuml
 	skip    string             // what ends a definition of the preprocessor
@@ -75,6 +76,14 @@ type reader struct {
 	notes      []Note
 	noted      []Line  // of notes
 	attached   []*Note // of elements
+}
+
+// opener is the line that opens a block, in the text of an activity that may lack a
+// semicolon.
+type opener struct {
+	word string
+	at   int           // of the warning, in found
+	end  workflow.Edit // adds the semicolon
 }
 
 // A container is an element that holds others: *If, *Switch, *While, *Repeat,

@@ -86,6 +86,12 @@ func (r *reader) reach(l *line, st *stmt) bool {
 	if r.sibling(l, st) {
 		return false
 	}
+	if in := r.inText; want == in.word && want != "group" { // this line is right, and that one is not
+		d := &r.found[in.at]
+		d.Severity, d.Fix = workflow.Error, &workflow.Fix{Edits: []workflow.Edit{in.end}}
+		r.decor(Misplaced, l)
+		return false
+	}
 	detail := "remove it"
 	if len(r.stack) > 1 {
 		f := r.top()
