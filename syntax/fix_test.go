@@ -22,6 +22,11 @@ func TestFixesOfWords(t *testing.T) {
 		},
 		{
 			"flow.yml",
+			"name: x\ninputs:\n  n: int\n  s: {type: str}\n  l: list\nsteps:\n  - agent: x\n    prompt: hi\n    output: {mode: json, schema: {n: int}}\n",
+			"name: x\ninputs:\n  n: integer\n  s: {type: string}\n  l: array\nsteps:\n  - agent: x\n    prompt: hi\n    output: {mode: json, schema: {n: integer}}\n",
+		},
+		{
+			"flow.yml",
 			"name: 7\nsteps:\n  - agent: x\n    prompt: Ask: {{topic}}\n    on_error: contine\n  - agent: x\n    prompt: {{topic}}\n",
 			"name: 7\nsteps:\n  - agent: x\n    prompt: \"Ask: {{topic}}\"\n    on_error: continue\n  - agent: x\n    prompt: \"{{topic}}\"\n",
 		},

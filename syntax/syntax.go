@@ -123,14 +123,16 @@ func likeJSON(text []byte) bool {
 }
 
 // A YAML workflow begins with a key, and has a name or steps. As JSON it may have
-// both in one line, without blanks.
+// both in one line, without blanks. A fence at the margin is no YAML: what looks like
+// a key above it is a word of the answer around the fence.
 var (
 	yamlStart = regexp.MustCompile(`\A(\s*(#[^\n]*|---)?\n)*(["']?[\w$]+["']?:(\s|\z)|\{)`)
 	yamlKey   = regexp.MustCompile(`(?m)^\s*\{?\s*["']?(steps|name)["']?:(\s|$)|\A\s*\{[^\n]*"steps"\s*:`)
+	fenceMark = regexp.MustCompile("(?m)^(```|~~~)")
 )
 
 func likeYAML(text []byte) bool {
-	return yamlStart.Match(text) && yamlKey.Match(text) && !likeJSON(text) && !markdown.Like(text)
+	return yamlStart.Match(text) && yamlKey.Match(text) && !fenceMark.Match(text) && !likeJSON(text) && !markdown.Like(text)
 }
 
 const codeNotation = "notation-unknown"

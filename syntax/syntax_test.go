@@ -58,6 +58,10 @@ func TestReadsAWorkflowInAnAnswer(t *testing.T) {
 	if w == nil || w.Name != "x" {
 		t.Errorf("of an answer under way: got %v, %v", w, found)
 	}
+	w, found = syntax.Parse("", []byte("Here:\n\n```yaml\nname: x\nsteps:\n  - agent: a\n```\n"))
+	if w == nil || w.Name != "x" || len(found) > 0 {
+		t.Errorf("below what looks like a key: got %v, %v", w, found)
+	}
 }
 
 // XML is found in prose, and repaired where it is not well-formed; a file that

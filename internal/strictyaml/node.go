@@ -74,6 +74,9 @@ func (n Node) Errorf(code, detail, summary string, args ...any) {
 	n.doc.report(workflow.Errorf(n.Pos(), code, detail, summary, args...))
 }
 
+// Report reports what was found about the value.
+func (n Node) Report(d workflow.Diagnostic) { n.doc.report(d) }
+
 // Warningf reports what does not keep the file from being used.
 func (n Node) Warningf(code, detail, summary string, args ...any) {
 	n.doc.report(workflow.Warningf(n.Pos(), code, detail, summary, args...))

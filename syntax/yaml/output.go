@@ -112,7 +112,7 @@ func checkWords(n strictyaml.Node) {
 	case n.IsText() && !isType(n.Text()):
 		word := n.Text()
 		if meant := meantType(word); meant != "" {
-			n.Errorf(codeSchema, meant, "%q is not a type", word)
+			n.Report(insteadOf(n, meant, workflow.Errorf(n.Pos(), codeSchema, meant, "%q is not a type", word)))
 		} else if isWord(word) {
 			n.Warningf(codeSchemaWord, "write string if any text will do; the types are "+strings.Join(schemaTypes, ", ")+" and any", "%q is not a type, so it stands for any text", word)
 		}
@@ -134,6 +134,14 @@ var otherTypes = map[string]string{
 
 // shortestSlip is how long a word must be, so that a letter more or less makes it no other word.
 const shortestSlip = 5
+
+// insteadOf adds to a diagnostic the change that its advice is, if that is one word.
+func insteadOf(n strictyaml.Node, meant string, d workflow.Diagnostic) workflow.Diagnostic {
+	if word, ok := strings.CutPrefix(meant, "write "); ok && isType(word) {
+		return d.Instead(n.Written(), word)
+	}
+	return d
+}
 
 // meantType says what to write instead of a word, or of words such as string[] and
 // number|null, that are meant as a type; "" if nothing looks like it.

@@ -190,7 +190,7 @@ func readParam(m *strictyaml.Map, p *workflow.Param) {
 
 func paramType(n strictyaml.Node) workflow.ParamType {
 	if meant := meantType(n.Written()); n.IsText() && meant != "" && !slices.Contains(paramTypes, n.Written()) {
-		n.Errorf(codeWord, meant, "%s cannot be %q", n.Label(), n.Written())
+		n.Report(insteadOf(n, meant, workflow.Errorf(n.Pos(), codeWord, meant, "%s cannot be %q", n.Label(), n.Written())))
 		return workflow.AnyType
 	}
 	if word := n.Word(paramTypes...); word != "any" {
