@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -42,10 +41,11 @@ func (m *Manifest) permit(written map[string]any) (permissions, []agent.Problem)
 			}
 		}
 	}
+	before := maps.Clone(p.values)
 	for _, key := range []string{"allow", "deny"} {
 		p.list(written, key)
 	}
-	p.rank()
+	p.rank(before)
 	return p.permissions, p.problems
 }
 
@@ -291,8 +291,8 @@ func (p *permitting) list(written map[string]any, key string) {
 
 // rank sees to it that a denial counts more than any allowance, where words become
 // members of a map: nothing that was allowed by its name replaces a power that is denied,
-// and denials come last.
-func (p *permitting) rank() {
+// or the parts of one that were told before, and denials come last.
+func (p *permitting) rank(before values) {
 	for name, word := range p.m.words["deny"] {
 		members, isMap := p.values[name].(map[string]any)
 		how, _ := word.(map[string]any)
@@ -300,45 +300,47 @@ func (p *permitting) rank() {
 		if !isMap || !isText {
 			continue
 		}
+		told, _ := before[name].(map[string]any)
+		for pattern, parts := range told {
+			_, inPart := parts.(map[string]any)
+			if all, replaced := members[pattern].(string); inPart && replaced && all != denial {
+				members, _ = merged(members, map[string]any{pattern: merged(parts, map[string]any{"*": all})}).(map[string]any)
+			}
+		}
 		for _, power := range agent.Powers {
 			if slices.Contains(withheld[p.mode], power) || agent.Whole(p.common.Named(power)) == agent.Deny {
 				told, _ := p.m.powers[power].told[agent.Deny][name].(map[string]any)
 				members, _ = merged(members, told).(map[string]any)
 			}
 		}
-		p.values[name] = ranked{members, denial}
+		p.values[name] = ranked(members, denial)
 	}
 }
 
-// ranked is a map of patterns, of which a CLI goes by the last that matches.
-type ranked struct {
-	members map[string]any
-	denial  string // the value of a pattern that denies
-}
-
-// MarshalJSON writes what is for everything first, then what allows, then what allows in
-// part, and at last what denies.
-func (r ranked) MarshalJSON() ([]byte, error) {
-	rank := func(pattern string) int {
-		_, inPart := r.members[pattern].(map[string]any)
+// ranked puts a map of patterns in order for a CLI that goes by the last one that
+// matches: first what is for everything, then what allows, then what allows in part, and
+// at last what denies.
+func ranked(members map[string]any, denial string) pairs {
+	rank := func(p pair) int {
+		_, inPart := p.value.(pairs)
 		switch {
-		case pattern == "*":
+		case p.key == "*":
 			return 0
-		case r.members[pattern] == r.denial:
+		case p.value == denial:
 			return 3
 		case inPart:
 			return 2
 		}
 		return 1
 	}
-	patterns := slices.SortedFunc(maps.Keys(r.members), func(a, b string) int {
-		return cmp.Or(rank(a)-rank(b), strings.Compare(a, b))
-	})
-	list := make([]string, len(patterns))
-	for i, pattern := range patterns {
-		list[i] = workflow.FormatJSON(pattern) + ":" + workflow.FormatJSON(r.members[pattern])
+	list := pairsOf(members)
+	for i, p := range list {
+		if parts, inPart := p.value.(map[string]any); inPart {
+			list[i].value = ranked(parts, denial)
+		}
 	}
-	return []byte("{" + strings.Join(list, ",") + "}"), nil
+	slices.SortStableFunc(list, func(a, b pair) int { return rank(a) - rank(b) })
+	return list
 }
 
 // worded puts a word into a value, in place of {word}.

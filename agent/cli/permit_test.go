@@ -60,6 +60,7 @@ func TestPermit(t *testing.T) {
 		{"opencode", `{"mode": "full", "write": "deny", "allow": ["edit"]}`, `full {"permission":{"*":"allow","edit":"deny","question":"deny"}}`},
 		{"opencode", `{"mode": "read-only", "allow": ["edit", "bash"]}`, `read-only {"permission":{"*":"allow","bash":"allow","edit":"deny","external_directory":"deny","question":"deny"}}`},
 		{"opencode", `{"mode": "edit", "allow": ["edit*"]}`, `edit {"permission":{"*":"allow","edit*":"allow","edit":{"*":"allow","*.git/*":"deny","*.glee/*":"deny","*.hocket/*":"deny"},"bash":"deny","external_directory":"deny","question":"deny"}}`},
+		{"opencode", `{"mode": "edit", "allow": ["edit"]}`, `edit {"permission":{"*":"allow","edit":{"*":"allow","*.git/*":"deny","*.glee/*":"deny","*.hocket/*":"deny"},"bash":"deny","external_directory":"deny","question":"deny"}}`},
 
 		{"qwen", `{"mode": "full", "shell": "deny"}`, `full {"approval":"yolo","deny":["run_shell_command"]}`},
 		{"qwen", `{` + someTests + `}`, "qwen does not support patterns for `shell`"},
@@ -79,6 +80,34 @@ func TestPermit(t *testing.T) {
 		}
 		if len(problems) > 1 || len(problems) == 0 && got != c.want || !strings.Contains(got, c.want) {
 			t.Errorf("%s %s\ngot  %s %v\nwant %s", c.cli, c.written, got, problems, c.want)
+		}
+	}
+}
+
+// Words that are members of a map reach the CLI in every form, and denials last.
+func TestPermitByMembers(t *testing.T) {
+	m := mustRead(t, `program: tool
+permissions:
+  edit: {rules: {}}
+  full: {rules: {"*": allow, edit: {"$HOME/*": deny, "*": ask}}}
+  allow: {rules: {"{word}": allow}}
+  deny: {rules: {"{word}": deny}}
+args:
+  - {each: rules, args: "--rule={key}={item}"}
+  - {if: rules, args: "--rules={rules:toml}"}
+  - "{prompt}"
+reply: {format: text}
+`)
+	for _, c := range []struct{ written, want string }{
+		{`{"mode": "edit"}`, `p`},
+		{`{"mode": "full", "allow": ["edit", "z"], "deny": ["a"]}`, `--rule=*=allow|--rule=z=allow|--rule=edit={"*":"allow","$HOME/*":"deny"}|--rule=a=deny|` +
+			`--rules={"*" = "allow", "z" = "allow", "edit" = {"*" = "allow", "$HOME/*" = "deny"}, "a" = "deny"}|p`},
+		{`{"mode": "full", "deny": ["edit"]}`, `--rule=*=allow|--rule=edit=deny|--rules={"*" = "allow", "edit" = "deny"}|p`},
+	} {
+		allowed, problems := m.permit(written(t, c.written))
+		allowed.values.add(values{"prompt": "p"})
+		if got := strings.Join(arguments(m.args, allowed.values), "|"); len(problems) > 0 || got != c.want {
+			t.Errorf("%s\ngot  %s %v\nwant %s", c.written, got, problems, c.want)
 		}
 	}
 }

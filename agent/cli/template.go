@@ -19,11 +19,41 @@ func (v values) has(name string) bool {
 		return value != ""
 	case []any:
 		return len(value) > 0
-	case map[string]any:
-		return len(value) > 0
+	case map[string]any, pairs:
+		return len(pairsOf(value)) > 0
 	default:
 		return true
 	}
+}
+
+// pairs are a map in an order of its own.
+type pairs []pair
+
+type pair struct {
+	key   string
+	value any
+}
+
+// pairsOf are the members of a map, in its own order or else in that of the keys.
+func pairsOf(v any) pairs {
+	if list, isOrdered := v.(pairs); isOrdered {
+		return list
+	}
+	members, _ := v.(map[string]any)
+	list := make(pairs, 0, len(members))
+	for _, key := range sortedKeys(members) {
+		list = append(list, pair{key, members[key]})
+	}
+	return list
+}
+
+// MarshalJSON writes an object.
+func (list pairs) MarshalJSON() ([]byte, error) {
+	members := make([]string, len(list))
+	for i, p := range list {
+		members[i] = workflow.FormatJSON(p.key) + ":" + workflow.FormatJSON(p.value)
+	}
+	return []byte("{" + strings.Join(members, ",") + "}"), nil
 }
 
 // template is a text with words in braces: "--model={model}". Braces that mean
@@ -209,9 +239,9 @@ func (a *argument) scopes(v values) []values {
 		for _, item := range list {
 			add(values{"item": item})
 		}
-	case map[string]any:
-		for _, key := range sortedKeys(list) {
-			add(values{"key": key, "item": list[key]})
+	case map[string]any, pairs:
+		for _, p := range pairsOf(list) {
+			add(values{"key": p.key, "item": p.value})
 		}
 	}
 	return scopes

@@ -30,11 +30,11 @@ func formatTOML(v any) string {
 			}
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
-	case map[string]any:
-		parts := make([]string, 0, len(v))
-		for _, key := range sortedKeys(v) {
-			if v[key] != nil {
-				parts = append(parts, quoteTOML(key)+" = "+formatTOML(v[key]))
+	case map[string]any, pairs:
+		var parts []string
+		for _, p := range pairsOf(v) {
+			if p.value != nil {
+				parts = append(parts, quoteTOML(p.key)+" = "+formatTOML(p.value))
 			}
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
