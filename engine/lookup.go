@@ -231,30 +231,28 @@ func (v *view) group(name, field string) (any, bool) {
 	if members == nil {
 		return nil, false
 	}
-	var all, succeeded, failed []any
+	var all, succeeded, failed []*inst
 	for _, n := range members {
 		in := v.scope.newestOrSkipped(n)
 		if in == nil || in.status == Skipped {
-			all = append(all, skippedResult(n))
-			continue
+			in = &inst{n: n, status: Skipped}
 		}
-		result := in.value()
-		all = append(all, result)
+		all = append(all, in)
 		switch in.status {
 		case Success:
-			succeeded = append(succeeded, result)
+			succeeded = append(succeeded, in)
 		case Failed, TimedOut:
-			failed = append(failed, result)
+			failed = append(failed, in)
 		case Running, Waiting, Partial, Skipped, Cancelled:
 		}
 	}
 	switch field {
 	case "outputs":
-		return all, true
+		return results(all), true
 	case "succeeded":
-		return orEmpty(succeeded), true
+		return results(succeeded), true
 	case "failed":
-		return orEmpty(failed), true
+		return results(failed), true
 	case "status":
 		return string(groupStatus(len(succeeded), len(failed))), true
 	}
@@ -272,11 +270,13 @@ func groupStatus(succeeded, failed int) Status {
 	}
 }
 
-func orEmpty(list []any) []any {
-	if list == nil {
-		return []any{}
+// results loads the outputs of instances that are long.
+func results(list []*inst) []any {
+	values := make([]any, len(list))
+	for i, in := range list {
+		values[i] = in.value()
 	}
-	return list
+	return values
 }
 
 // value is a result as workflows see it.
@@ -285,13 +285,6 @@ func (in *inst) value() map[string]any {
 	return map[string]any{
 		"node": in.n.def.ID, "agent": in.n.place.Agent, "status": string(in.status), "output": whole(in.output), "error": err,
 		"duration_ms": jsonNumber(in.durationMS()), "attempts": jsonNumber(int64(in.attempt)), "step_index": jsonNumber(int64(in.n.step)),
-	}
-}
-
-func skippedResult(n *node) map[string]any {
-	return map[string]any{
-		"node": n.def.ID, "agent": n.place.Agent, "status": string(Skipped), "output": nil, "error": nil,
-		"duration_ms": jsonNumber(0), "attempts": jsonNumber(0), "step_index": jsonNumber(int64(n.step)),
 	}
 }
 

@@ -146,27 +146,32 @@ func (c *codec) steps() {
 
 // value does a value, or what stands in for it.
 func (c *codec) value(p *any) {
-	one, isStored := (*p).(*stored)
-	many, isList := (*p).(list)
-	fields, isObject := (*p).(object)
+	v := *p
+	one, isStored := v.(*stored)
+	many, isList := v.(list)
+	fields, isObject := v.(object)
 	switch c.Bools(&isStored, &isList, &isObject); {
 	case isStored:
 		twoway.Refer(c.Codec, &c.stored, &one, func(s *stored) {
-			s.in = c.run.store
 			c.node(&s.n)
 			twoway.Number(c.Codec, &s.seq)
 			c.value(&s.given)
-			c.Bools(&s.lines, &s.raw)
+			if c.Bools(&s.lines, &s.raw); !c.Writes {
+				s.in = c.run.store
+			}
 		})
-		*p = one
+		v = one
 	case isList:
 		twoway.List(c.Codec, (*[]any)(&many), c.value)
-		*p = many
+		v = many
 	case isObject:
 		twoway.Map(c.Codec, (*map[string]any)(&fields), c.value)
-		*p = fields
+		v = fields
 	default:
-		c.Value(p)
+		c.Value(&v)
+	}
+	if !c.Writes {
+		*p = v
 	}
 }
 

@@ -46,3 +46,69 @@ func TestLoadError(t *testing.T) {
 		t.Errorf("Step returns %s, %v", workflow.FormatJSON(cmds), err)
 	}
 }
+
+// The status of a group needs none of its outputs.
+func TestStatusLoadsNothing(t *testing.T) {
+	b := chain(3)
+	b.Root.Body.Nodes[0].Group, b.Root.Body.Nodes[1].Group = "g", "g"
+	b.Root.Body.Nodes[2].Step.(*workflow.Task).Prompt.Text = "${groups.g.status} ${groups.g.failed}"
+	run, err := engine.New(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run.Offload(3, func(int) (string, error) { return "", errors.New("damage") })
+	var cmds []engine.Command
+	for i, ev := range []engine.Event{
+		&engine.Started{Run: "r", Version: engine.Version},
+		&engine.TaskEnded{Address: "n0", Attempt: 1, Output: "long"},
+		&engine.TaskEnded{Address: "n1", Attempt: 1, Output: "long too"},
+	} {
+		if cmds, err = run.Step(engine.Envelope{Seq: i + 1, Time: time.Unix(1, 0), Event: ev}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(cmds) != 1 || cmds[0].(*engine.StartTask).Prompt != "success []" {
+		t.Errorf("Step returns %s", workflow.FormatJSON(cmds))
+	}
+}
+
+// Whoever was shown an output may read it while the run is saved.
+func TestSnapshotBesideReader(t *testing.T) {
+	called := &workflow.Workflow{Name: "called", Body: chain(2).Root.Body}
+	called.Body.Edges = nil // both are the output
+	b := chain(2)
+	b.Root.Body.Nodes[0].Step = &workflow.Call{Workflow: "called"}
+	b.Called = map[string]*workflow.Workflow{"called": called}
+	run, err := engine.New(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run.Offload(3, func(int) (string, error) { return "long", nil })
+	for i, ev := range []engine.Event{
+		&engine.Started{Run: "r", Version: engine.Version},
+		&engine.TaskEnded{Address: "n0/n0", Attempt: 1, Output: "long"},
+		&engine.TaskEnded{Address: "n0/n1", Attempt: 1, Output: "long"},
+	} {
+		if _, err := run.Step(engine.Envelope{Seq: i + 1, Time: time.Unix(1, 0), Event: ev}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	output := run.Result().Steps[0].Output.(*engine.Long)
+	saved := make(chan bool)
+	go func() {
+		defer close(saved)
+		for range 1000 {
+			run.Snapshot()
+		}
+	}()
+	for reading := true; reading; {
+		if got := output.String(); got != `{"n0":"long","n1":"long"}` {
+			t.Fatalf("it is %s", got)
+		}
+		select {
+		case <-saved:
+			reading = false
+		default:
+		}
+	}
+}

@@ -3,7 +3,8 @@
 // write it or to read it. Of whatever is referred to more than once the content comes
 // with the first reference.
 //
-// What is read is trusted to be what was written: anything else panics.
+// What is read is trusted to be what was written: anything else panics. To write
+// assigns to nothing that is written, so that others may read it meanwhile.
 package twoway
 
 import (
@@ -106,7 +107,9 @@ func (c *Codec) Bools(ps ...*bool) {
 			u |= 1 << i
 		}
 	}
-	u = c.uint(u)
+	if u = c.uint(u); c.Writes {
+		return
+	}
 	for i, p := range ps {
 		*p = u&(1<<i) != 0
 	}
@@ -159,7 +162,9 @@ func (c *Codec) Value(p *any) {
 	c.Bools(&isText, &isNil)
 	switch {
 	case isNil:
-		*p = nil
+		if !c.Writes {
+			*p = nil
+		}
 	case !isText:
 		JSON(c, p)
 	default:
@@ -190,7 +195,8 @@ func Map[V any](c *Codec, p *map[string]V, each func(*V)) {
 	for _, key := range keys {
 		v := (*p)[key]
 		Text(c, &key)
-		each(&v)
-		(*p)[key] = v
+		if each(&v); !c.Writes {
+			(*p)[key] = v
+		}
 	}
 }
