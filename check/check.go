@@ -80,6 +80,7 @@ func UnknownCost(map[string]any) workflow.Budget { return workflow.Budget{} }
 type Problem struct {
 	Setting string // the setting that is wrong; "" the settings as a whole
 	Unknown bool   // there is no setting of that name
+	Missing bool   // one is not set
 	Note    bool   // it has no effect, and nobody relies on it
 	Summary string
 	Detail  string // what to do about it

@@ -176,6 +176,10 @@ func (cast) Agent(name, _ string) check.Agent {
 		}}
 	case "shell":
 		return check.Agent{Executor: "shell", Validate: needsCommand}
+	case "tools", "own-tools":
+		return check.Agent{Executor: "tools", Settings: map[string]any{"effort": "x"}, Validate: func(map[string]any) []check.Problem {
+			return []check.Problem{{Setting: "effort", Summary: "wrong effort"}, {Summary: "no model is named"}}
+		}}
 	case "greeter":
 		return check.Agent{Executor: "shell", Settings: map[string]any{"command": "echo ${HOME} $1", "stdin": "${x}"}}
 	case "runner":
@@ -198,7 +202,7 @@ func (cast) Agent(name, _ string) check.Agent {
 
 func needsCommand(settings map[string]any) []check.Problem {
 	if _, ok := settings["command"]; !ok {
-		return []check.Problem{{Summary: `setting "command" is missing`, Detail: "add it"}}
+		return []check.Problem{{Missing: true, Summary: `setting "command" is missing`, Detail: "add it"}}
 	}
 	return nil
 }

@@ -22,8 +22,8 @@ var settingsInvalid = rule{
 	},
 }
 
-// checkSettings reports what is wrong with the settings of a task. What is not in the
-// task itself is a mistake in its agent, which other tasks share.
+// checkSettings reports what is wrong with the settings of a task. What it neither has
+// itself nor leaves out is a mistake in its agent, which other tasks share.
 func (p *pass) checkSettings(n *node, t *workflow.Task, a *Agent, all *sharedMistakes) {
 	for _, key := range a.Fixed {
 		if v, err := expr.ParseValue(t.Settings[key], expr.Canonical); err == nil && len(v.Refs()) > 0 {
@@ -35,8 +35,11 @@ func (p *pass) checkSettings(n *node, t *workflow.Task, a *Agent, all *sharedMis
 		if problem.Detail == "" && !problem.Note {
 			problem.Detail = "settings stand under config of the step and under settings of the agent's file"
 		}
-		switch _, own := t.Settings[problem.Setting]; {
-		case !own:
+		_, own := t.Settings[problem.Setting]
+		_, agents := a.Settings[problem.Setting]
+		exact := t.Agent == a.Executor && t.Prompt.Text == "" // only its settings say what it does
+		switch {
+		case !own && (agents || !problem.Missing && !exact):
 			all.add(n, shared{what: t.Agent + " " + problem.Summary, replied: p.in.replied(n), note: problem.Note}, ": "+problem.Summary, problem.Detail)
 		case problem.Note:
 			p.notef(settingPos(n, t, problem), problem.Detail, "%q: %s", n.ID, problem.Summary)

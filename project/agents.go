@@ -134,7 +134,7 @@ func (d directory) validate(def *agent.Definition, settings map[string]any) []ch
 		if len(p.Path) > 0 && p.Path[0] == templateName {
 			continue // it is missing, and reported so
 		}
-		problem := check.Problem{Summary: p.Summary, Detail: p.Detail, Note: p.Note, Unknown: p.Unknown && len(p.Path) == 1}
+		problem := check.Problem{Summary: p.Summary, Detail: p.Detail, Note: p.Note, Missing: len(p.Missing) > 0, Unknown: p.Unknown && len(p.Path) == 1}
 		if len(p.Path) > 0 {
 			problem.Setting = p.Path[0]
 		}
