@@ -71,6 +71,9 @@ func spliceVariables(p *pass, n *node, t *workflow.Task) {
 			report(placeOr(in.Pos, n.Pos), in.Name)
 		}
 	}
+	if refers(t.Settings["env"]) && !isMap(t.Settings["env"]) {
+		p.errorf(splicePos(n, t, "env"), "write the names of the variables in the workflow, each with its value", "a value would be all variables of %q, those by which programs are found among them", n.ID)
+	}
 	env, _ := t.Settings["env"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if startsPrograms(name) && refers(env[name]) {
@@ -82,7 +85,7 @@ func spliceVariables(p *pass, n *node, t *workflow.Task) {
 // startsPrograms says whether a variable of the environment decides which programs,
 // libraries or settings that name programs are used.
 func startsPrograms(name string) bool {
-	for _, prefix := range []string{"LD_", "DYLD_", "BASH_FUNC_", "GIT_CONFIG"} {
+	for _, prefix := range []string{"LD_", "DYLD_", "BASH_FUNC_", "GIT_CONFIG", "npm_config_", "NPM_CONFIG_"} {
 		if strings.HasPrefix(name, prefix) {
 			return true
 		}
@@ -93,7 +96,15 @@ func startsPrograms(name string) bool {
 var startingVariables = strings.Fields(`PATH ENV BASH_ENV IFS PS4 PROMPT_COMMAND SHELL SHELLOPTS PYTHONPATH PYTHONHOME PYTHONSTARTUP PERL5LIB
 	PERL5OPT PERLLIB RUBYLIB RUBYOPT NODE_OPTIONS NODE_PATH JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS CLASSPATH LUA_PATH LUA_CPATH LUA_INIT
 	PHPRC PHP_INI_SCAN_DIR GIT_SSH GIT_SSH_COMMAND GIT_EXTERNAL_DIFF GIT_EDITOR GIT_PAGER GIT_ASKPASS GIT_EXEC_PATH GIT_PROXY_COMMAND SSH_ASKPASS
-	EDITOR VISUAL PAGER MANPAGER LESSOPEN LESSCLOSE BROWSER MAKEFLAGS GOFLAGS RUSTC_WRAPPER GCONV_PATH`)
+	EDITOR VISUAL PAGER MANPAGER LESSOPEN LESSCLOSE BROWSER MAKEFLAGS GOFLAGS RUSTC_WRAPPER GCONV_PATH
+	RSYNC_RSH CVS_RSH TAR_OPTIONS VIMINIT EXINIT ZDOTDIR HOME XDG_CONFIG_HOME GIT_DIR GIT_TEMPLATE_DIR BUN_OPTIONS MAVEN_OPTS GRADLE_OPTS ERL_FLAGS
+	ELIXIR_ERL_OPTIONS GOROOT GOTOOLCHAIN GOTOOLDIR PYTHONBREAKPOINT PYTHONWARNINGS OPENSSL_CONF OPENSSL_ENGINES SUDO_ASKPASS CC CXX RUSTFLAGS CARGO_HOME
+	GEM_HOME GEM_PATH BUNDLE_GEMFILE R_PROFILE R_PROFILE_USER WGETRC CURL_HOME KUBECONFIG DOCKER_HOST AWKPATH AWKLIBPATH BASHOPTS INPUTRC`)
+
+func isMap(value any) bool {
+	_, is := value.(map[string]any)
+	return is
+}
 
 // refers says whether a value, or anything in it, refers to something.
 func refers(value any) bool {
