@@ -115,6 +115,10 @@ func state(info hocket.Info) engine.Status {
 	return engine.Running
 }
 
+// isCutOff says whether a run that is in a state could go on, and no process drives it:
+// how long it worked is not recorded.
+func isCutOff(s engine.Status) bool { return s == "interrupted" || s == "pending" }
+
 // elapsed is how long a run took, or has taken so far.
 func elapsed(info hocket.Info) time.Duration { return lastSeen(info).Sub(info.Created) }
 
@@ -133,8 +137,12 @@ func runTable(lines []runLine) *view.Table {
 		if l.CostUSD != nil {
 			cost = workflow.FormatUSD(*l.CostUSD)
 		}
+		took := ""
+		if !isCutOff(l.Status) {
+			took = view.Took(time.Duration(l.DurationMS) * time.Millisecond)
+		}
 		t.Row(view.Cell{Text: l.RunID}, view.Cell{Text: l.Workflow}, view.Status(l.Status), view.Cell{Text: l.Started.Local().Format(time.DateTime)},
-			view.Cell{Text: view.Took(time.Duration(l.DurationMS) * time.Millisecond)}, view.Cell{Text: cost})
+			view.Cell{Text: took}, view.Cell{Text: cost})
 	}
 	return t
 }

@@ -83,11 +83,14 @@ func (a *app) drawRun(ctx context.Context, r *hocket.Run, s *hocket.State) (stri
 	res, style := s.Result, a.outStyle
 	var b strings.Builder
 	status := view.Status(shownState(s))
-	after := " after "
-	if res.Status.Done() {
-		after = " in "
+	after := " after " + view.Took(elapsed(s.Info))
+	switch {
+	case res.Status.Done():
+		after = " in " + view.Took(elapsed(s.Info))
+	case isCutOff(shownState(s)): // nobody knows when
+		after = "; to go on: " + a.self("resume", s.ID)
 	}
-	b.WriteString(style.Paint(view.Bold, s.ID) + "  " + style.Paint(status.Paint, status.Text) + after + view.Took(elapsed(s.Info)) + "\n")
+	b.WriteString(style.Paint(view.Bold, s.ID) + "  " + style.Paint(status.Paint, status.Text) + after + "\n")
 	fact := func(name, text string) {
 		if text != "" {
 			b.WriteString(style.Paint(view.Dim, view.Pad(name, 9)) + " " + view.Line(text) + "\n")
