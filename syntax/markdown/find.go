@@ -38,15 +38,17 @@ func (r *reader) findSections() {
 	r.strayHeadings(isID)
 }
 
-// bareWords warns of the text of a section that is nothing but words of a step: the
-// dashes around them are missing, so that they are the prompt.
+// bareWords warns of a section whose first lines are nothing but words of a step: the
+// dashes around them are missing, so that they are part of the prompt.
 func (r *reader) bareWords(s *section) {
 	text := r.doc.prompt(*s)
 	if s.front.exists() || text == "" {
 		return
 	}
 	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" && !(isKey([]byte(line)) && slices.Contains(bareKeys, line[:strings.IndexByte(line, ':')])) {
+		if line = strings.TrimSpace(line); line == "" {
+			break
+		} else if !(isKey([]byte(line)) && slices.Contains(bareKeys, line[:strings.IndexByte(line, ':')])) {
 			return
 		}
 	}
