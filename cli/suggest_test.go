@@ -201,10 +201,10 @@ hocket show nothing
 hocket frobnicate
 `},
 	{"a powerful project", 1, `
-hocket task hello --agent tracker
--- .hocket/agents/tracker.yml --
-agent: shell
-settings: {command: echo}
+hocket run sends.yml
+-- sends.yml --
+steps:
+  - {agent: http, config: {url: "http://127.0.0.1:1", headers: {X: {env: TOKEN}}}}
 `},
 	{"a new tool", 1, `
 hocket tools new search --kind http
