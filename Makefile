@@ -9,7 +9,8 @@ FUZZTIME ?= 60s
 HOCKET_CLIS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hocket-clis$(if $(OLDEST),-oldest)
 # Where `make servers` installs MCP servers.
 HOCKET_SERVERS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hocket-servers
-# Where `make install` puts the manual pages.
+# Where `make install` puts hocket, and the manual pages.
+BINDIR ?= $(or $(shell go env GOBIN),$(shell go env GOPATH)/bin)
 MANDIR ?= $(or $(XDG_DATA_HOME),$(HOME)/.local/share)/man/man1
 # Random workflows that `make sim` runs through the engine.
 SIM ?= 1000000
@@ -59,6 +60,7 @@ servers: ## Install real MCP servers and talk with them (needs npm)
 build: ## Build bin/hocket
 	CGO_ENABLED=0 go build -trimpath -o bin/hocket ./cmd/hocket
 
-install: ## Install hocket into $GOBIN, and its manual pages into MANDIR
-	CGO_ENABLED=0 go install -trimpath ./cmd/hocket
-	@bin=$$(go env GOBIN); "$${bin:-$$(go env GOPATH)/bin}/hocket" man "$(MANDIR)"
+install: build ## Install hocket into BINDIR, and its manual pages into MANDIR, below DESTDIR
+	install -d "$(DESTDIR)$(BINDIR)"
+	install bin/hocket "$(DESTDIR)$(BINDIR)/hocket"
+	bin/hocket man "$(DESTDIR)$(MANDIR)"

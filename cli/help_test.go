@@ -2,6 +2,8 @@ package cli_test
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -35,8 +37,8 @@ func TestEveryVerbTeachesByExample(t *testing.T) {
 		if n := strings.Count(examples, "hocket "+v[1]); n < 2 {
 			t.Errorf("help %s shows %d examples:\n%s", v[1], n, text)
 		}
-		for line := range strings.SplitSeq(text, "\n") {
-			if len(line) > 100 {
+		for line := range strings.SplitSeq(strings.Replace(text, examples, "", 1), "\n") {
+			if len(line) > 80 {
 				t.Errorf("help %s: a line of %d characters: %s", v[1], len(line), line)
 			}
 		}
@@ -44,5 +46,21 @@ func TestEveryVerbTeachesByExample(t *testing.T) {
 	_, errs, code := hocketHere("help", "rnu")
 	if code != 2 || !strings.Contains(errs, `did you mean "run"?`) {
 		t.Errorf("help rnu: exit code %d, %s", code, errs)
+	}
+}
+
+// A page for man fits 80 columns, of which it indents 7.
+func TestManPages(t *testing.T) {
+	dir := t.TempDir()
+	if _, errs, code := hocketHere("man", dir); code != 0 {
+		t.Fatal(errs)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "hocket-trust.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, about, _ := strings.Cut(string(text), ".SH DESCRIPTION\n")
+	if strings.HasPrefix(about, ".nf") || !strings.Contains(about, "\n.PP\n") || strings.Contains(string(text), "[flags]") {
+		t.Errorf("the page is\n%s", text)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // manVerb is for make install: it writes what --help says as pages for man.
 func (a *app) manVerb() *cobra.Command {
 	return &cobra.Command{
-		Use: "man DIR", Short: "write manual pages", Hidden: true, Args: argsBetween(1, 1),
+		Use: "man DIR", Short: "write manual pages", Hidden: true, Args: argsBetween(1, 1), DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := a.outPath(args[0])
 			if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -49,7 +49,7 @@ func manPage(cmd *cobra.Command, name string) string {
 	b.WriteString(".TH " + roff(strings.ToUpper(name)) + " 1\n")
 	section("NAME", roff(name+" - "+cmd.Short)+"\n")
 	section("SYNOPSIS", ".nf\n"+roff(cmd.UseLine())+"\n.fi\n")
-	section("DESCRIPTION", ".nf\n"+roff(cmd.Long)+"\n.fi\n")
+	section("DESCRIPTION", manText(cmd.Long))
 	section("OPTIONS", manFlags(cmd.LocalNonPersistentFlags())+manFlags(cmd.Root().PersistentFlags()))
 	if cmd.Example != "" {
 		section("EXAMPLES", ".nf\n"+roff(cmd.Example)+"\n.fi\n")
@@ -62,6 +62,33 @@ func manPage(cmd *cobra.Command, name string) string {
 	}
 	section("SEE ALSO", strings.Join(also, ""))
 	return b.String()
+}
+
+// paragraph is a part of what a verb says about itself. One with indented lines is shown
+// as it is, and others are filled.
+type paragraph struct {
+	text     string
+	indented bool
+}
+
+func paragraphs(text string) []paragraph {
+	var list []paragraph
+	for part := range strings.SplitSeq(text, "\n\n") {
+		list = append(list, paragraph{part, strings.HasPrefix(part, " ") || strings.Contains(part, "\n ")})
+	}
+	return list
+}
+
+func manText(text string) string {
+	var list []string
+	for _, p := range paragraphs(text) {
+		text := roff(p.text) + "\n"
+		if p.indented {
+			text = ".nf\n" + text + ".fi\n"
+		}
+		list = append(list, text)
+	}
+	return strings.Join(list, ".PP\n")
 }
 
 func manFlags(flags *pflag.FlagSet) string {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -33,7 +34,7 @@ func (a *app) chapters() []chapter {
 func (a *app) command() *cobra.Command {
 	var asked bool // for the version
 	root := &cobra.Command{
-		Use:   "hocket VERB",
+		Use:   "hocket VERB [ARGUMENTS] [FLAGS]",
 		Short: "run agent workflows, durably",
 		Long: `Hocket runs workflows of agents, tools and people. Every step is recorded
 before it counts, so a run that is cut off goes on where it was.`,
@@ -46,7 +47,10 @@ before it counts, so a run that is cut off goes on where it was.`,
 
   # go on after a crash
   hocket runs
-  hocket resume review-3k7q`,
+  hocket resume review-3k7q
+
+  # delete a run that is over
+  hocket runs delete review-3k7q`,
 		Args: unknownVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asked {
@@ -54,7 +58,7 @@ before it counts, so a run that is cut off goes on where it was.`,
 			}
 			return cmd.Help()
 		},
-		SilenceErrors: true, SilenceUsage: true,
+		SilenceErrors: true, SilenceUsage: true, DisableFlagsInUseLine: true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	flags := root.PersistentFlags()
@@ -154,16 +158,21 @@ func flagNames(cmd *cobra.Command) []string {
 // help prints what a verb does, with examples before flags.
 func (a *app) help(cmd *cobra.Command, chapters []chapter) {
 	head := func(s string) string { return a.outStyle.Paint(view.Bold, s) + "\n" }
+	width := cmp.Or(a.outStyle.Width, 80)
+	style := view.Style{Width: width}
 	var b strings.Builder
 	about := cmd.Long
 	if about == "" {
 		about = strings.ToUpper(cmd.Short[:1]) + cmd.Short[1:] + "."
 	}
-	b.WriteString(about + "\n\n" + head("Usage"))
-	if cmd.HasParent() {
-		b.WriteString("  " + cmd.UseLine() + "\n")
-	} else {
-		b.WriteString("  hocket VERB [ARGUMENTS] [FLAGS]\n")
+	for _, p := range paragraphs(about) {
+		if !p.indented {
+			p.text = strings.Join(style.Wrap(strings.ReplaceAll(p.text, "\n", " "), 0), "\n")
+		}
+		b.WriteString(p.text + "\n\n")
+	}
+	b.WriteString(head("Usage") + "  " + cmd.UseLine() + "\n")
+	if !cmd.HasParent() {
 		for _, c := range chapters {
 			b.WriteString("\n" + head(c.title))
 			for _, verb := range c.verbs {
@@ -183,9 +192,9 @@ func (a *app) help(cmd *cobra.Command, chapters []chapter) {
 	if cmd.HasAvailableLocalFlags() && cmd.HasParent() {
 		flags := cmd.LocalNonPersistentFlags()
 		flags.SortFlags = false // they stand in the order of their use
-		b.WriteString("\n" + head("Flags") + flags.FlagUsages())
+		b.WriteString("\n" + head("Flags") + flags.FlagUsagesWrapped(width))
 	}
-	b.WriteString("\n" + head("Flags of every verb") + cmd.Root().PersistentFlags().FlagUsages())
+	b.WriteString("\n" + head("Flags of every verb") + cmd.Root().PersistentFlags().FlagUsagesWrapped(width))
 	if !cmd.HasParent() {
 		b.WriteString("\n`hocket help VERB` says more about one of them.\n")
 	}
