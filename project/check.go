@@ -57,7 +57,7 @@ var consequences = []string{
 // isConsequence says whether a diagnostic may be one of them. Of the settings
 // only those that are missing may have been left out.
 func isConsequence(d workflow.Diagnostic) bool {
-	return slices.Contains(consequences, d.Code) || d.Code == "settings-invalid" && strings.Contains(d.Summary, " is missing")
+	return slices.Contains(consequences, d.Code) || d.Code == "settings-invalid" && (strings.Contains(d.Summary, " is missing") || strings.Contains(d.Summary, " is named"))
 }
 
 // doubtful says of what a check found whether it may only follow from an error

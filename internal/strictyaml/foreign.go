@@ -2,6 +2,7 @@ package strictyaml
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -25,17 +26,28 @@ var advised = map[string]struct{ beside, detail string }{
 	"script":   {"config", command},
 	"shell":    {"config", command},
 	"model":    {"config", "write `config: {model: …}`, or name an agent that has the model"},
+	"with":     {"config", "write `config: {…}` for what the agent is set to"},
+	"env":      {"config", "write `config: {env: {…}}`"},
+	"uses":     {"agent", "write `agent: NAME` for who does it"},
+	"name":     {"title", "write `title: …` for what people read, or `id: …` for what other steps refer to"},
+	"options":  {"human", "write `human: {question: …, options: […]}`"},
 	"parallel": {"parallel_group", "give the steps that run side by side the same `parallel_group: NAME`; `execution: parallel` at the top is for all steps"},
 }
 
-const command = "write `agent: shell` and `config: {command: …}`"
+const command = "write `config: {command: …}`, beside `agent: shell`"
 
 // translated is an unknown key with the one that means the same.
 func (m *Map) translated(d workflow.Diagnostic, written string) workflow.Diagnostic {
 	if ours := foreign[written]; slices.Contains(m.known, ours) {
 		d = d.Instead(written, ours)
 		d.Detail = `it is called "` + ours + `" here`
-	} else if more := advised[written]; slices.Contains(m.known, more.beside) {
+		return d
+	}
+	more := advised[written]
+	if more.beside == "config" && slices.Contains(m.known, "settings") { // as agent files call it
+		more.beside, more.detail = "settings", strings.Replace(more.detail, "config:", "settings:", 1)
+	}
+	if slices.Contains(m.known, more.beside) {
 		d.Detail, d.Change = more.detail, workflow.Change{}
 	}
 	return d

@@ -61,7 +61,7 @@ func (r *reader) task(m *strictyaml.Map, s *step) {
 		t.Context = workflow.Context(word)
 	}
 	readAgent(m, t)
-	readTemplate(m.Get("template"), m.Peek("prompt"), t)
+	readTemplate(m.Peek("template"), m.Peek("prompt"), t)
 	s.node.Step, s.base = t, orElse(t.Agent, "task")
 }
 
