@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -17,26 +18,42 @@ import (
 // drives, and a *driver.UnknownRunError for each that is not there; the others are
 // removed. What other runs use too, such as the same definition, stays.
 func (s *Store) Delete(ctx context.Context, runs ...string) (deleted []string, err error) {
-	var errs []error
-	err = s.transact(func(tx *sql.Tx) error {
-		deleted, errs = nil, nil
-		var numbers []int64
-		for _, run := range runs {
-			number, _, err := s.free(tx, run)
-			if err != nil {
-				errs = append(errs, err)
-				continue
-			}
-			deleted, numbers = append(deleted, run), append(numbers, number)
-		}
-		if len(numbers) == 0 {
-			return nil
-		}
-		return deleteRuns(tx, workflow.FormatJSON(numbers))
-	})
+	own, err := s.name()
 	if err != nil {
 		return nil, err
 	}
+	var errs []error
+	left := runs
+	err = patiently(ctx, func() error {
+		var gone, held []string
+		var wrong []error
+		var busy error
+		err := s.transact(func(tx *sql.Tx) error {
+			gone, held, wrong, busy = nil, nil, nil, nil
+			var numbers []int64
+			for _, run := range left {
+				number, _, err := s.free(tx, run, own)
+				switch {
+				case errors.As(err, new(*driver.HeldError)):
+					held, busy = append(held, run), errors.Join(busy, err)
+				case err != nil:
+					wrong = append(wrong, err)
+				default:
+					gone, numbers = append(gone, run), append(numbers, number)
+				}
+			}
+			if len(numbers) == 0 {
+				return nil
+			}
+			return deleteRuns(tx, workflow.FormatJSON(numbers))
+		})
+		if err != nil {
+			return err
+		}
+		deleted, errs, left = append(deleted, gone...), append(errs, wrong...), held
+		return busy
+	})
+	errs = append(errs, err)
 	for _, run := range deleted {
 		errs = append(errs, explain(s.runFiles(run), os.RemoveAll(s.runFiles(run))))
 		s.forget(run)

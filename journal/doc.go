@@ -8,12 +8,13 @@
 //
 //  1. When [Writer.Append] returns, the events survive a power failure
 //     (synchronous=FULL). A batch is one transaction: all of it or nothing.
-//  2. A run has one [Writer] at a time. It holds a lock of the operating system,
-//     which ends with the process, however it ends. Should two processes write
-//     all the same, the key (run, seq) refuses the second: [ConflictError].
+//  2. A run has one [Writer] at a time. Its row names the Store, which holds a lock of
+//     the operating system that ends with the process, however that ends. Should two
+//     processes write all the same, the key (run, seq) refuses the second:
+//     [ConflictError].
 //  3. Strings over 64 KiB in events are stored once, by hash, and come back in
-//     their place: nobody outside this package sees it. A log that begins with such
-//     a result refers to it.
+//     their place; [Store.Brief] leaves them out. A log that begins with such a result
+//     refers to it.
 //  4. What was recorded stays readable: a disk that is full, a directory that
 //     cannot be written, even a damaged file are typed errors ([Error]) that
 //     name the file and what to do, and [OpenReadOnly] reads what is there.
@@ -21,7 +22,7 @@
 // # Files
 //
 //	journal.db, -wal, -shm   the database
-//	leases/RUN.lock          who drives a run; gone when nobody does
+//	leases/NAME.lock         a process that drives runs; gone when it has closed the Store
 //	logs/RUN/streams.1       what the attempts of a run printed, their prompts and
 //	                         transcripts
 //	logs/RUN/NODE.1.log.N    what the first attempt at a node printed from byte N on,

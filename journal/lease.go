@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -115,17 +116,18 @@ func (s *Store) Leases() map[string]bool {
 	return names
 }
 
-// Lives says whether the process of a store that drives runs lives.
+// Lives says whether the process of a store that drives runs lives. One that cannot be
+// looked at may.
 func (s *Store) Lives(name string) bool {
 	if name == "" {
 		return false
 	}
-	f, err := os.OpenFile(s.leasePath(name), os.O_RDWR, 0)
+	f, err := os.Open(s.leasePath(name))
 	if err != nil {
-		return false
+		return !errors.Is(err, fs.ErrNotExist)
 	}
 	defer f.Close() // unlocks it, if nobody had it
-	return filelock.Try(f) != nil
+	return filelock.Look(f) != nil
 }
 
 // signature reads what a process wrote about itself. It may be gone, or have written
@@ -187,14 +189,16 @@ func (s *Store) Driven(ctx context.Context) (map[string]bool, error) {
 }
 
 // free finds a run that nobody drives. The error is a *driver.HeldError when somebody
-// does. before is who did when their process died; zero: nobody.
-func (s *Store) free(tx *sql.Tx, run string) (number int64, before driver.Holder, err error) {
+// does. before is who did when their process died; zero: nobody. own is the name of this
+// store: a run that it could not give up is free.
+func (s *Store) free(tx *sql.Tx, run, own string) (number int64, before driver.Holder, err error) {
 	var name sql.NullString
 	err = tx.QueryRow("SELECT number, driver FROM runs WHERE id = ?", run).Scan(&number, &name)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, before, &driver.UnknownRunError{ID: run}
 	}
-	if err != nil || !name.Valid {
+	_, writing := s.writing.Load(run)
+	if err != nil || !name.Valid || name.String == own && !writing {
 		return number, before, err
 	}
 	holder := s.signature(name.String)
@@ -204,28 +208,46 @@ func (s *Store) free(tx *sql.Tx, run string) (number int64, before driver.Holder
 	return number, holder, nil
 }
 
-const setDriver = "UPDATE runs SET driver = nullif(?, ''), version = " + nextVersion + " WHERE number = ?"
-
 // take makes this store the driver of a run.
 func (w *Writer) take(tx *sql.Tx, name string) (err error) {
-	if w.number, w.before, err = w.store.free(tx, w.run); err != nil {
+	if w.number, w.before, err = w.store.free(tx, w.run, name); err != nil {
 		return err
 	}
-	if _, err := w.store.statements.exec(nil, tx, setDriver, name, w.number); err != nil {
+	if _, err := w.store.statements.exec(nil, tx, "UPDATE runs SET driver = ?, version = "+nextVersion+" WHERE number = ?", name, w.number); err != nil {
 		return err
 	}
-	w.holds = true
+	w.lease = name
+	w.store.writing.Store(w.run, w)
 	return tx.QueryRow("SELECT coalesce(max(seq), 0) + 1 FROM events WHERE run = ?", w.number).Scan(&w.next)
 }
 
-// release gives the run up, unless the last batch did.
+// release gives the run up, unless the last batch did. Should that fail, this store may
+// still take the run again; others may when it is closed.
 func (w *Writer) release() error {
-	if !w.holds {
+	defer w.store.writing.CompareAndDelete(w.run, w) // not before: the run would be free for a moment
+	name := w.lease
+	if name == "" {
 		return nil
 	}
-	w.holds = false
+	w.lease = ""
 	return w.store.transact(func(tx *sql.Tx) error {
-		_, err := w.store.statements.exec(nil, tx, setDriver, "", w.number)
+		_, err := w.store.statements.exec(nil, tx, "UPDATE runs SET driver = NULL, version = "+nextVersion+" WHERE number = ? AND driver = ?", w.number, name)
 		return err
 	})
+}
+
+// patiently tries again while somebody drives a run, for a moment.
+func patiently(ctx context.Context, try func() error) error {
+	deadline := time.Now().Add(patience)
+	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
+		err := try()
+		if !errors.As(err, new(*driver.HeldError)) || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/hocket-dev/hocket/driver"
@@ -139,6 +140,72 @@ func TestLastBatchGivesUp(t *testing.T) {
 		t.Error("the first writer gave up what the second one holds", err)
 	}
 	next.Close()
+}
+
+// A run that could not be given up can be taken again here.
+func TestReleaseThatFails(t *testing.T) {
+	dir := t.TempDir()
+	s, other := openStore(t, dir), openStore(t, dir)
+	w := createRun(t, s, "demo-1")
+	exec := func(text string) {
+		t.Helper()
+		if _, err := other.write.Exec(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec("CREATE TRIGGER refuse BEFORE UPDATE ON runs BEGIN SELECT RAISE(ABORT, 'refused'); END")
+	if err := w.Close(); err == nil {
+		t.Fatal("the run was given up")
+	}
+	exec("DROP TRIGGER refuse")
+	if _, err := other.Writer(t.Context(), "demo-1"); !errors.As(err, new(*driver.HeldError)) {
+		t.Errorf("another store gets %v", err)
+	}
+	next, err := s.Writer(t.Context(), "demo-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := next.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Many may look at the lock of a process at once, and one that cannot be looked at is
+// taken to live.
+func TestLookingAtLeases(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	createRun(t, s, "demo-1").Close()
+	c := startChild(t, "hold", dir, "demo-1")
+	c.expect(t, "held")
+	c.kill(t)
+	dead := ""
+	for name := range s.Leases() {
+		if name != s.lease.name {
+			dead = name
+		}
+	}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 200 {
+				if s.Lives(dead) {
+					t.Error("who looks is taken for the process that was killed")
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	if !s.Lives(s.lease.name) || s.Lives("nobody") {
+		t.Error("who lives is not known")
+	}
+	if err := os.Symlink("loop"+leaseEnding, s.leasePath("loop")); err != nil {
+		t.Skip(err)
+	}
+	if !s.Lives("loop") {
+		t.Error("a lock that cannot be opened counts as free")
+	}
 }
 
 // The file of a process that was killed stays while a run needs it, and goes then.

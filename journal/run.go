@@ -20,7 +20,7 @@ import (
 
 // Run is one line of the list of runs. Its status, due time, usage and number of
 // open questions are a cache of what follows from the events, see [Summary]. Who
-// drives it is not in there: [Store.Driver] says so.
+// drives it now, [Store.HolderOf] says.
 type Run struct {
 	driver.Info
 	Begun bool // a process has taken it up
@@ -69,7 +69,7 @@ func (s *Store) Create(n NewRun) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{store: s, run: n.ID, next: 1, holds: true, logs: &Logs{store: s, run: n.ID}}
+	w := &Writer{store: s, run: n.ID, next: 1, lease: name, logs: &Logs{store: s, run: n.ID}}
 	before := *w
 	err = s.transact(func(tx *sql.Tx) (err error) {
 		*w = before
@@ -82,9 +82,11 @@ func (s *Store) Create(n NewRun) (*Writer, error) {
 		if w.number, err = n.insert(s, tx, hash, name); err != nil {
 			return err
 		}
+		s.writing.Store(w.run, w)
 		return w.begin(tx, n)
 	})
 	if err != nil {
+		s.writing.CompareAndDelete(w.run, w)
 		return nil, err
 	}
 	return w, nil

@@ -44,6 +44,8 @@ type Store struct {
 
 	statements statements
 
+	writing sync.Map // the runs that have a *Writer
+
 	mu      sync.Mutex
 	lease   *lease            // nil until the store drives a run
 	indexes map[string]*index // of the logs of runs that were looked at

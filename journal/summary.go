@@ -28,14 +28,14 @@ type Summary struct {
 const nextVersion = "(SELECT 1 + max(coalesce((SELECT max(version) FROM runs), 0), coalesce((SELECT max(version) FROM deleted), 0)))"
 
 // record keeps a summary of a run after an event. asks: there may be questions of
-// the one before. last: the run is given up.
-func (m *Summary) record(s *Store, tx *sql.Tx, number int64, seq int, asks, last bool) error {
+// the one before. last is the lease of the store that gives the run up; "": none does.
+func (m *Summary) record(s *Store, tx *sql.Tx, number int64, seq int, asks bool, last string) error {
 	var due any
 	if !m.Due.IsZero() {
 		due = micros(m.Due)
 	}
 	_, err := s.statements.exec(nil, tx, `UPDATE runs SET changed = iif(status <> ?1, ?2, changed), status = ?1, due = ?3, usage = ?4, noted = ?5, problem = '',
-		driver = iif(?6, NULL, driver), version = `+nextVersion+` WHERE number = ?7`,
+		driver = nullif(driver, ?6), version = `+nextVersion+` WHERE number = ?7`,
 		string(m.Status), micros(m.At), due, workflow.FormatJSON(m.Usage), seq, last, number)
 	if err == nil && asks {
 		_, err = tx.Exec("DELETE FROM asked WHERE run = ?", number)
@@ -58,7 +58,7 @@ func (s *Store) Refresh(r Run, seq int, m Summary) error {
 		if err := tx.QueryRow("SELECT noted FROM runs WHERE number = ?", r.number).Scan(&noted); err != nil || noted != r.noted {
 			return err
 		}
-		return m.record(s, tx, r.number, seq, true, false)
+		return m.record(s, tx, r.number, seq, true, "")
 	})
 }
 

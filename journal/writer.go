@@ -19,9 +19,9 @@ type Writer struct {
 	store  *Store
 	run    string
 	number int64
-	next   int  // seq of the next event
-	asks   bool // questions may be noted as open
-	holds  bool // the run is not given up yet
+	next   int    // seq of the next event
+	asks   bool   // questions may be noted as open
+	lease  string // of the store; "": the run was given up
 	before driver.Holder
 	args   []any
 	logs   *Logs
@@ -66,22 +66,14 @@ func (s *Store) Writer(ctx context.Context, run string) (*Writer, error) {
 		return nil, err
 	}
 	w := &Writer{store: s, run: run, asks: true, logs: &Logs{store: s, run: run}}
-	deadline := time.Now().Add(patience)
-	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
-		err := s.transact(func(tx *sql.Tx) error { return w.take(tx, name) })
-		var held *driver.HeldError
-		switch {
-		case err == nil:
-			return w, nil
-		case !errors.As(err, &held) || time.Now().After(deadline):
-			return nil, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, err
-		case <-time.After(pause):
-		}
+	err = patiently(ctx, func() error {
+		return s.transact(func(tx *sql.Tx) error { return w.take(tx, name) })
+	})
+	if err != nil {
+		s.writing.CompareAndDelete(run, w)
+		return nil, err
 	}
+	return w, nil
 }
 
 // Run is the id of the run.
@@ -180,10 +172,16 @@ func (w *Writer) mark(tx *sql.Tx, b Batch) error {
 		}
 	}
 	if b.Summary != nil {
-		if err := b.Summary.record(w.store, tx, w.number, w.next-1, w.asks, b.Last); err != nil {
+		last := ""
+		if b.Last {
+			last = w.lease
+		}
+		if err := b.Summary.record(w.store, tx, w.number, w.next-1, w.asks, last); err != nil {
 			return err
 		}
-		w.holds = w.holds && !b.Last
+		if b.Last {
+			w.lease = ""
+		}
 		w.asks = len(b.Summary.Questions) > 0
 	}
 	if b.Problem == "" {

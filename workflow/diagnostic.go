@@ -58,21 +58,42 @@ type Diagnostic struct {
 	Change   Change // what Place makes a Fix of
 }
 
-// MarshalJSON writes a diagnostic for other programs. What a program built has no file.
+// diagnosticJSON is a diagnostic for other programs. Every field is always there, but for
+// the fix, and the part that stands for the file.
+type diagnosticJSON struct {
+	File      *string  `json:"file,omitempty"`
+	Line      int      `json:"line"`
+	Column    int      `json:"column"`
+	EndLine   int      `json:"end_line"`
+	EndColumn int      `json:"end_column"`
+	Part      string   `json:"part,omitempty"`
+	Severity  Severity `json:"severity"`
+	Code      string   `json:"code"`
+	Summary   string   `json:"summary"`
+	Detail    string   `json:"detail"`
+	Fix       *Fix     `json:"fix,omitempty"`
+}
+
+// MarshalJSON writes a diagnostic for other programs.
 func (d Diagnostic) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		File      string   `json:"file,omitempty"`
-		Line      int      `json:"line"`
-		Column    int      `json:"column"`
-		EndLine   int      `json:"end_line"`
-		EndColumn int      `json:"end_column"`
-		Part      string   `json:"part,omitempty"`
-		Severity  Severity `json:"severity"`
-		Code      string   `json:"code"`
-		Summary   string   `json:"summary"`
-		Detail    string   `json:"detail,omitempty"`
-		Fix       *Fix     `json:"fix,omitempty"`
-	}{d.File, d.Line, d.Column, d.EndLine, d.EndColumn, d.Part, d.Severity, d.Code, d.Summary, d.Detail, d.Fix})
+	p, file := d.Pos, &d.File
+	if p.Part != "" {
+		file = nil
+	}
+	return []byte(FormatJSON(diagnosticJSON{file, p.Line, p.Column, p.EndLine, p.EndColumn, p.Part, d.Severity, d.Code, d.Summary, d.Detail, d.Fix})), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (d *Diagnostic) UnmarshalJSON(data []byte) error {
+	var j diagnosticJSON
+	if err := json.Unmarshal(data, &j); err != nil {
+		return err
+	}
+	*d = Diagnostic{Pos: Pos{Line: j.Line, Column: j.Column, EndLine: j.EndLine, EndColumn: j.EndColumn, Part: j.Part}, Severity: j.Severity, Code: j.Code, Summary: j.Summary, Detail: j.Detail, Fix: j.Fix}
+	if j.File != nil {
+		d.File = *j.File
+	}
+	return nil
 }
 
 func (d Diagnostic) String() string {

@@ -109,6 +109,26 @@ func TestStoredPositions(t *testing.T) {
 	}
 }
 
+func TestDiagnosticsForPrograms(t *testing.T) {
+	for _, want := range []workflow.Diagnostic{
+		{Pos: workflow.Pos{File: "a.yml", Line: 1, Column: 2, EndLine: 3, EndColumn: 4}, Severity: workflow.Error, Code: "c", Summary: "<a> & b", Detail: "do it", Fix: &workflow.Fix{}},
+		{Pos: workflow.Pos{Part: "step 1", Line: 1, EndLine: 1}, Severity: workflow.Note, Code: "c", Summary: "s"},
+		{Severity: workflow.Warning, Code: "c", Summary: "s"},
+	} {
+		data := workflow.FormatJSON(want)
+		var got workflow.Diagnostic
+		if err := json.Unmarshal([]byte(data), &got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", data, diff)
+		}
+		if strings.Contains(data, `"file"`) == (want.Part != "") || !strings.Contains(data, `"detail"`) || strings.Contains(data, `\u003c`) {
+			t.Errorf("written as %s", data)
+		}
+	}
+}
+
 func TestDigestLeavesOutDecoration(t *testing.T) {
 	plain, decorated := everything(), everything()
 	decorated.Body.Nodes[1].Title = "The gate"

@@ -11,9 +11,14 @@ import (
 
 // Try locks a file for this descriptor, or gives ErrLocked. Closing the
 // descriptor unlocks it. Child processes do not inherit it (close-on-exec).
-func Try(f *os.File) error {
+func Try(f *os.File) error { return flock(f, unix.LOCK_EX) }
+
+// Look gives ErrLocked if somebody holds the lock on a file. Several may look at once.
+func Look(f *os.File) error { return flock(f, unix.LOCK_SH) }
+
+func flock(f *os.File, how int) error {
 	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
 		switch {
 		case errors.Is(err, unix.EINTR):
 			continue

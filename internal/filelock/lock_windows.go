@@ -13,9 +13,13 @@ const lockOffset = 1 << 30
 
 // Try locks a file for this handle, or gives ErrLocked. Closing the handle
 // unlocks it.
-func Try(f *os.File) error {
-	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
-	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, &windows.Overlapped{Offset: lockOffset})
+func Try(f *os.File) error { return lock(f, windows.LOCKFILE_EXCLUSIVE_LOCK) }
+
+// Look gives ErrLocked if somebody holds the lock on a file. Several may look at once.
+func Look(f *os.File) error { return lock(f, 0) }
+
+func lock(f *os.File, how uint32) error {
+	err := windows.LockFileEx(windows.Handle(f.Fd()), how|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &windows.Overlapped{Offset: lockOffset})
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
 		return ErrLocked
 	}
