@@ -35,8 +35,10 @@ type node struct {
 	kinds kindSet // of out
 	// in are the edges that settle before the node runs, exits of loops
 	// included. Back edges are not.
-	in    []*edge
-	agent *Agent // of a task; nil: not asked for yet
+	in []*edge
+	// What rules have asked for; nil: nothing yet.
+	agent   *Agent // of a task
+	decided *decided
 }
 
 // edge is an edge with its ends.

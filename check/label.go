@@ -1,7 +1,7 @@
 package check
 
 import (
-	"slices"
+	"cmp"
 	"strings"
 	"unicode"
 
@@ -40,29 +40,42 @@ func (n *node) answers() []answer {
 }
 
 // labels are those of a node's edges, once each.
-func (n *node) labels() []string {
-	var list []string
-	for _, e := range n.out {
-		if e.On == workflow.OnLabel && !slices.Contains(list, e.Label) {
-			list = append(list, e.Label)
-		}
-	}
-	return list
+type labels struct {
+	list   []string
+	folded []string
+	first  map[string]string // that an answer of a key decides for
 }
 
-// label is the one that an answer decides for: the same words, else the only
-// label that stands in it as a whole word. "": none.
-func (a answer) label(labels []string) string {
-	for _, word := range a {
-		for _, label := range labels {
-			if label == word || fold(label) != "" && fold(label) == fold(word) {
-				return label
-			}
+func (n *node) labels() labels {
+	all := labels{first: make(map[string]string)}
+	seen := make(map[string]bool)
+	for _, e := range n.out {
+		if e.On != workflow.OnLabel || seen[e.Label] {
+			continue
+		}
+		seen[e.Label] = true
+		all.list, all.folded = append(all.list, e.Label), append(all.folded, fold(e.Label))
+		if key := keyOf(e.Label); all.first[key] == "" {
+			all.first[key] = e.Label
 		}
 	}
-	found := ""
-	for _, label := range labels {
-		if !hasWord(a[0], label) {
+	return all
+}
+
+// keyOf is the same for a label and the words that decide for it.
+func keyOf(s string) string { return cmp.Or(fold(s), s) }
+
+// of is the label that an answer decides for: the same words, else the only
+// label that stands in it as a whole word. "": none.
+func (l labels) of(a answer) string {
+	for _, word := range a {
+		if label := l.first[keyOf(word)]; label != "" {
+			return label
+		}
+	}
+	found, text := "", strings.ToLower(a[0])
+	for i, label := range l.list {
+		if !hasWord(text, l.folded[i]) {
 			continue
 		}
 		if found != "" {
@@ -73,10 +86,9 @@ func (a answer) label(labels []string) string {
 	return found
 }
 
-// hasWord says whether a label stands in a text between characters that belong
-// to no word.
+// hasWord says whether a folded label stands in a text of small letters, between
+// characters that belong to no word.
 func hasWord(text, label string) bool {
-	text, label = strings.ToLower(text), fold(label)
 	if label == "" {
 		return false
 	}
@@ -94,17 +106,25 @@ func hasWord(text, label string) bool {
 	}
 }
 
-// answerable are the labels of a node that one of its answers decides for, and
-// rest are the answers that decide for no label.
-func (n *node) answerable(answers []answer) (labels map[string]bool, rest []answer) {
-	all := n.labels()
-	labels = make(map[string]bool)
-	for _, a := range answers {
-		if label := a.label(all); label != "" {
-			labels[label] = true
-		} else {
-			rest = append(rest, a)
+// decided is what the answers of a node decide for.
+type decided struct {
+	answers []answer // nil: anything
+	labels  map[string]bool
+	rest    []answer // those that decide for no label
+}
+
+// decides is what the answers of a node decide for; many rules ask.
+func (n *node) decides() *decided {
+	if n.decided == nil {
+		n.decided = &decided{answers: n.answers(), labels: make(map[string]bool)}
+		all := n.labels()
+		for _, a := range n.decided.answers {
+			if label := all.of(a); label != "" {
+				n.decided.labels[label] = true
+			} else {
+				n.decided.rest = append(n.decided.rest, a)
+			}
 		}
 	}
-	return labels, rest
+	return n.decided
 }

@@ -21,8 +21,7 @@ var labelNoEdge = rule{
 		if h, ok := n.Step.(*workflow.Human); ok && h.Custom {
 			p.warnf(n.Pos, "add an else for the answers that no label has", "people may answer %q with anything, and it has no else", n.ID)
 		}
-		_, rest := n.answerable(n.answers())
-		for _, a := range rest {
+		for _, a := range n.decides().rest {
 			report(n.Pos, "add a route for it, or an else", "%q can decide for %q, but no edge has it", n.ID, strings.Join(a, " or "))
 		}
 	},

@@ -17,14 +17,13 @@ var labelNotAnswerable = rule{
 			}
 			return
 		}
-		answers := n.answers()
-		if answers == nil {
+		decided := n.decides()
+		if decided.answers == nil {
 			return
 		}
-		labels, _ := n.answerable(answers)
 		for _, e := range n.edgesOn(workflow.OnLabel) {
-			if !labels[e.Label] {
-				p.errorf(e.Pos, suggestAnswer(e.Label, answers), "%q never decides for %q", n.ID, e.Label)
+			if !decided.labels[e.Label] {
+				p.errorf(e.Pos, suggestAnswer(e.Label, decided.answers), "%q never decides for %q", n.ID, e.Label)
 			}
 		}
 	},

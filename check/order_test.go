@@ -1,9 +1,11 @@
 package check
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/hocket-dev/hocket/internal/growth"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -71,4 +73,20 @@ func TestOrderLeavesOutCycles(t *testing.T) {
 	if want := "a x"; strings.Join(got, " ") != want {
 		t.Errorf("order %v, want %s", got, want)
 	}
+}
+
+// Decisions are looked at once for each node, not once for each of its edges.
+func TestDecisionsAreLinear(t *testing.T) {
+	input := func(n int) Input {
+		w := chart("a>b")
+		h := &workflow.Human{Question: workflow.Template{Text: "?"}}
+		w.Body.Nodes[0].Step, w.Body.Edges = h, nil
+		for i := range n {
+			label := "l" + strconv.Itoa(i)
+			h.Options = append(h.Options, workflow.Option{Value: label})
+			w.Body.Edges = append(w.Body.Edges, workflow.Edge{From: "a", To: "b", On: workflow.OnLabel, Label: label})
+		}
+		return Input{Bundle: workflow.Bundle{Root: w}}
+	}
+	growth.Linear(t, 200, input, func(in Input) { Run(in) })
 }

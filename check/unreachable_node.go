@@ -28,17 +28,14 @@ var unreachableNode = rule{
 // run the answer is yes.
 func (e *edge) possible() bool {
 	n := e.from
-	answers := n.answers()
 	switch e.On {
 	case workflow.OnLabel:
-		labels, _ := n.answerable(answers)
-		return answers == nil || labels[e.Label]
+		return n.decides().answers == nil || n.decides().labels[e.Label]
 	case workflow.OnElse:
-		if answers == nil || n.has(workflow.OnWhen) || n.OnError == workflow.Continue {
+		if n.decides().answers == nil || n.has(workflow.OnWhen) || n.OnError == workflow.Continue {
 			return true // after a failure that is continued there is no answer
 		}
-		_, rest := n.answerable(answers)
-		return len(rest) > 0
+		return len(n.decides().rest) > 0
 	case workflow.OnTimeout:
 		_, human := n.Step.(*workflow.Human)
 		return human
