@@ -11,6 +11,7 @@ import (
 const (
 	tabWidth  = 4
 	fileWidth = 120 // of source lines, where no terminal says how wide it is
+	far       = 999 // characters away from a mistake no terminal shows the line
 )
 
 // Diagnostics draws what a check found the way compilers do: summary, place, the
@@ -133,23 +134,26 @@ func underline(line string, pos workflow.Pos) (text string, from, width int) {
 		end = len(runes) + 1
 	}
 	begin := min(max(pos.Column-1, 0), len(runes))
-	end = min(max(end-1, begin), len(runes))
-	before := shown(runes[:begin], 0)
+	end = min(max(end-1, begin), len(runes), begin+far)
+	before := shown(runes[max(begin-far, 0):begin], 0)
 	from = Width(before)
 	marked := shown(runes[begin:end], from)
 	width = Width(marked)
-	return before + marked + shown(runes[end:], from+width), from, max(width, 1)
+	return before + marked + shown(runes[end:min(end+far, len(runes))], from+width), from, max(width, 1)
 }
 
 // shown is source text with tabs as spaces and without what a terminal would
 // obey.
 func shown(runes []rune, column int) string {
 	var b strings.Builder
+	at := 0 // where b was in this column
 	for _, r := range runes {
 		switch {
 		case r == '\t':
-			n := tabWidth - (column+Width(b.String()))%tabWidth
+			column += Width(b.String()[at:])
+			n := tabWidth - column%tabWidth
 			b.WriteString(strings.Repeat(" ", n))
+			column, at = column+n, b.Len()
 		case r < ' ' || !visible(r):
 			b.WriteRune('\u00b7')
 		default:

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/internal/growth"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -116,4 +117,11 @@ error[duplicate-id]: id "a" is used twice
   = help: rename one of them
 
 `)
+}
+
+func TestDrawingIsLinear(t *testing.T) {
+	growth.Linear(t, 5000, func(n int) string { return strings.Repeat("\t", n) }, func(text string) {
+		ds := workflow.Diagnostics{workflow.Errorf(workflow.Pos{Line: 1, Column: 1, EndLine: 1, EndColumn: len(text)}, "", "", "tabs")}
+		view.Diagnostics(ds, func(string) []byte { return []byte(text) }, view.Style{})
+	})
 }
