@@ -1,6 +1,7 @@
 package syntax_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -246,6 +247,13 @@ func TestWorkIsLinear(t *testing.T) {
 		{"a.mmd", 1000, again("flowchart TD\nA", " & A", " --> B\n")},
 		{"a.md", 1000, again("# X\n\n```mermaid\nflowchart TD\nA --> B\n```\n\n## A\n\n", "### x\n", "")},
 		{"a.md", 4000, again("", "```\n", "")},
+		{"a.yml", 500, func(n int) string {
+			text := []string{"inputs:\n"}
+			for i := range n {
+				text = append(text, fmt.Sprintf("  a%d: string\n", i))
+			}
+			return strings.Join(text, "") + "steps:\n" + strings.Repeat("- {agent: x, prompt: '${b}'}\n", n)
+		}},
 	} {
 		growth.Linear(t, c.n, c.text, func(text string) { syntax.Parse(c.file, []byte(text)) })
 		if t.Failed() {

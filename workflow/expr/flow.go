@@ -13,7 +13,8 @@ type flow struct {
 	byID    *index // two where an Each repeats a node under its own id
 	writers *index // by variable; an Each writes its As
 	groups  *index
-	order   []int // places such that links lead forward, but for back links
+	inputs  map[string]bool // that are declared
+	order   []int           // places such that links lead forward, but for back links
 
 	position []int      // by place: its index in order
 	rounds   []interval // back links, in positions
@@ -61,6 +62,10 @@ func newFlow(w *workflow.Workflow) *flow {
 	f := &flow{w: w, end: nodes, places: make([]place, nodes+1), numbers: make([]int, nodes), degree: make([]int, nodes)}
 	for i := range f.numbers {
 		f.numbers[i] = i
+	}
+	f.inputs = make(map[string]bool, len(w.Inputs))
+	for i := range w.Inputs {
+		f.inputs[w.Inputs[i].Name] = true
 	}
 	f.byID, f.writers, f.groups = newIndex(f.numbers, nodes), newIndex(f.numbers, writers), newIndex(f.numbers, 0)
 	f.places[f.end] = place{node: &workflow.Node{}, up: none, each: none, loop: none}

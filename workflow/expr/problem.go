@@ -207,9 +207,8 @@ func (c *checker) unresolved(f *finding) {
 
 func (c *checker) input(f *finding) {
 	name := f.ref.Name
-	declared := slices.ContainsFunc(c.w.Inputs, func(p workflow.Param) bool { return p.Name == name })
 	switch {
-	case name == "" || declared:
+	case name == "" || c.inputs[name]:
 	case len(c.w.Inputs) > 0:
 		f.report(UnknownName, name, fmt.Sprintf("unknown name %q", name), c.unknownDetail(name))
 	case len(c.writers.of(name)) > 0 && !f.ref.guarded && f.isBare():

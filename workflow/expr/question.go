@@ -95,7 +95,7 @@ func (r *resolver) defines(ref *Ref, written bool) bool {
 		return true
 	}
 	means := r.named(ref, written)
-	return means.Kind != Inputs || r.declared(means.Name)
+	return means.Kind != Inputs || r.inputs[means.Name]
 }
 
 // ReadsAsQuestion says whether a text is a question wherever it is drawn in a workflow

@@ -87,7 +87,7 @@ func (r *resolver) resolve(ref *Ref, written bool) {
 			resolved = r.named(ref, written)
 		}
 		resolved.From, resolved.To, resolved.guarded = ref.From, ref.To, ref.guarded
-		resolved.word = ref.compare && resolved.Kind == Inputs && !r.declared(resolved.Name)
+		resolved.word = ref.compare && resolved.Kind == Inputs && !r.inputs[resolved.Name]
 		*ref = resolved
 	}
 	if ref.Kind == Inputs && ref.Name != "" && !ref.word {
@@ -118,7 +118,7 @@ func (r *resolver) reserved(ref *Ref) (Ref, bool) {
 	case word == "output":
 		return Ref{Kind: Previous, Field: "output", Path: rest}, true
 	case word == "input":
-		if !r.declared("input") {
+		if !r.inputs["input"] {
 			r.whole = append(r.whole, ref)
 			return *ref, true
 		}
@@ -151,7 +151,7 @@ func (r *resolver) named(ref *Ref, written bool) Ref {
 	switch {
 	case written, isState:
 		return Ref{Kind: Vars, Name: name, Path: rest}
-	case r.declared(name):
+	case r.inputs[name]:
 		return Ref{Kind: Inputs, Name: name, Path: rest}
 	case len(rest) > 0 && r.byID.of(name) != nil:
 		return r.nodePath(name, rest)
@@ -160,10 +160,6 @@ func (r *resolver) named(ref *Ref, written bool) Ref {
 		return Ref{Kind: Nodes, Name: id, Field: "output", Path: rest}
 	}
 	return Ref{Kind: Inputs, Name: name, Path: rest}
-}
-
-func (r *resolver) declared(name string) bool {
-	return slices.ContainsFunc(r.w.Inputs, func(p workflow.Param) bool { return p.Name == name })
 }
 
 // nodePath resolves `id.name`: the node's output under the name of its
@@ -239,7 +235,7 @@ func (r *resolver) input(rest []Key, alone bool) Ref {
 	switch {
 	case alone:
 		return Ref{Kind: Inputs, Name: "input", Path: rest}
-	case named && r.declared(rest[0].Name):
+	case named && r.inputs[rest[0].Name]:
 		return Ref{Kind: Inputs, Name: rest[0].Name, Path: rest[1:]}
 	case len(r.w.Inputs) == 1:
 		return Ref{Kind: Inputs, Name: r.w.Inputs[0].Name, Path: rest}
