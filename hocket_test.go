@@ -477,7 +477,6 @@ func TestReadersOfLongOutputs(t *testing.T) {
 	}
 }
 
-// A run that can still go on is not deleted.
 // Steps and attempts that do not exist are errors; those that printed nothing are not.
 func TestReadersOfUnknownSteps(t *testing.T) {
 	ctx := context.Background()
@@ -519,6 +518,7 @@ func TestReadersOfUnknownSteps(t *testing.T) {
 	}
 }
 
+// A run that can still go on is not deleted.
 func TestDelete(t *testing.T) {
 	p := open(t, map[string]string{"w.yml": "name: w\nsteps:\n  - {id: ask, human: {question: 'Go?', options: ['yes']}}\n"}, hocket.Options{})
 	run := start(t, p, "w.yml", nil)

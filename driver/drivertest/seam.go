@@ -315,7 +315,10 @@ func collected(t *testing.T, w World) {
 	for _, id := range []string{"second", "third", "fourth"} {
 		run(id, task("a", "x"))
 	}
-	time.Sleep(50 * time.Millisecond) // by any clock, the runs were over a while ago
+	eventually(t, "all that are over are old", func() bool {
+		old, err := d.raw.Collect(t.Context(), driver.Retention{Age: time.Millisecond}, true)
+		return err == nil && len(old) == 4
+	})
 	for _, c := range []struct {
 		keep    driver.Retention
 		removes string

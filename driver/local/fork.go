@@ -54,16 +54,16 @@ func (d *Driver) fork(store *journal.Store, pin *driver.Pin, old []engine.Envelo
 	now := moment(d.o.Clock.Now())
 	return d.createAs(store, spec.Run, pin, func(id string) (journal.NewRun, error) {
 		for _, address := range spec.Also {
-			if events, err := engine.Fork(pin.Bundle, old, loader(store, spec.From), address, id, workflow.Limits{}, now); err == nil { // else it comes again with another
+			events, err := engine.Fork(pin.Bundle, old, loader(store, spec.From), address, id, workflow.Limits{}, now)
+			if err == nil {
 				old = events
+			} else if isUnread(err) { // else it comes again with another
+				return journal.NewRun{}, refused(spec.From, err)
 			}
 		}
 		events, err := engine.Fork(pin.Bundle, old, loader(store, spec.From), spec.Address, id, spec.Limits, now)
-		if errors.As(err, new(*engine.LoadError)) {
-			return journal.NewRun{}, fmt.Errorf("run %s: %w", spec.From, err)
-		}
 		if err != nil {
-			return journal.NewRun{}, &driver.RefusedError{Run: spec.From, Reason: err.Error()}
+			return journal.NewRun{}, refused(spec.From, err)
 		}
 		r, err := engine.New(pin.Bundle)
 		if err != nil {
@@ -77,11 +77,22 @@ func (d *Driver) fork(store *journal.Store, pin *driver.Pin, old []engine.Envelo
 		}
 		rest, err := instead(r, pin.Bundle, spec, now)
 		if err != nil {
-			return journal.NewRun{}, &driver.RefusedError{Run: spec.From, Reason: err.Error()}
+			return journal.NewRun{}, refused(spec.From, err)
 		}
 		return journal.NewRun{Origin: spec.From, Created: now, Events: append(events, rest...), Owner: spec.Owner, Summary: summary(r)}, nil
 	})
 }
+
+// refused is the error of a fork that the run does not allow. That an output cannot be
+// read is none of it: it may be possible later.
+func refused(run string, err error) error {
+	if isUnread(err) {
+		return fmt.Errorf("run %s: %w", run, err)
+	}
+	return &driver.RefusedError{Run: run, Reason: err.Error()}
+}
+
+func isUnread(err error) bool { return errors.As(err, new(*engine.LoadError)) }
 
 // forker is who answers in place of a person when a run is forked.
 const forker = "hocket: the run was forked here"

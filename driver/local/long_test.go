@@ -242,6 +242,25 @@ func TestUnreadableOutput(t *testing.T) {
 	}
 }
 
+// A fork whose next step needs an output that cannot be read is not refused for good.
+func TestForkOfUnreadableOutput(t *testing.T) {
+	s := openStore(t)
+	agents := agentFunc(func(_ context.Context, task *engine.StartTask, _ agent.Log) driver.Outcome {
+		if task.Node == "a" {
+			return driver.Outcome{Output: outputOf("a")}
+		}
+		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: "no"}}
+	})
+	b := chain(task("a", "x"), task("b", "y"), workflow.Node{ID: "c", Step: &workflow.Task{Agent: "x", Prompt: workflow.Template{Text: "of ${nodes.a.output}"}}})
+	start(t, s, b, work{Agents: agents})
+	changeSnapshots(t, s.Dir(), "UPDATE blobs SET data = '!' || data")
+	output := "given"
+	_, err := forkRun(t.Context(), s, driver.ForkSpec{From: "demo-1", Address: "b", Output: &output})
+	if !errors.As(err, new(*engine.LoadError)) || errors.As(err, new(*driver.RefusedError)) {
+		t.Errorf("it gives %v", err)
+	}
+}
+
 // A fork refers to the long outputs of the run that it repeats: it reads none of them, and
 // keeps them when that run is deleted.
 func TestForkReadsNoLongOutputs(t *testing.T) {

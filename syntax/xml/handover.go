@@ -138,16 +138,19 @@ func (r *reader) linkHandovers(all []*handover) {
 
 // mention counts the names that a text refers to.
 func mention(text string, names map[string]int) {
-	for _, found := range reference.FindAllStringSubmatch(text, -1) {
-		names[found[2]]++
+	for _, found := range named.FindAllStringSubmatch(text, -1) {
+		names[found[1]]++
 	}
 }
 
 func (h *handover) mention(text string) { mention(text, h.mentions) }
 
-// reference is a name behind the mark of a reference, with what follows it up to the
-// closing mark.
-var reference = regexp.MustCompile(`(\{\{|\$\{?)\s*([A-Za-z_][\w-]*)([^{}]*)(\}?\}?)`)
+var (
+	// named is a name behind the mark of a reference.
+	named = regexp.MustCompile(`(?:\{\{|\$\{?)\s*([A-Za-z_][\w-]*)`)
+	// reference is one in braces, with what follows it up to the closing mark.
+	reference = regexp.MustCompile(`(\{\{|\$\{)\s*([A-Za-z_][\w-]*)([^{}]*)(\}\}?)`)
+)
 
 // explain puts what names mean into the texts of a task.
 func (h *handover) explain(t *workflow.Task) {
@@ -171,7 +174,7 @@ func (h *handover) phrase(text string) string {
 		parts := reference.FindStringSubmatch(found)
 		means, known := h.means[parts[2]]
 		switch {
-		case !known || parts[1] == "$" || parts[4] == "":
+		case !known:
 			return found
 		case means == "":
 			return strings.TrimSpace(parts[2] + parts[3])
