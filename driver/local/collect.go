@@ -12,7 +12,7 @@ import (
 // deletions is how many runs are deleted at once.
 const deletions = 200
 
-// Collect removes the runs that were over first.
+// Collect deletes the runs that were over first.
 func (d *Driver) Collect(ctx context.Context, r driver.Retention, dry bool) ([]driver.Collected, error) {
 	s, err := d.reading()
 	if err != nil || s == nil {
@@ -55,7 +55,7 @@ func passedOver(err error) bool {
 	return errors.As(err, new(*driver.HeldError)) || errors.As(err, new(*driver.UnknownRunError))
 }
 
-// Compact gives the space of what was removed back to the system.
+// Compact gives the space of what was deleted back to the system.
 func (d *Driver) Compact(ctx context.Context) error {
 	s, err := d.reading()
 	if err != nil || s == nil {

@@ -43,8 +43,8 @@ type reader struct {
 	later   workflow.Diagnostics      // about forms that older versions do not know
 	forms   []string                  // that were warned of
 
-	// strict has the reader do what PlantUML does, for the tests that compare the
-	// two: it stops where PlantUML stops, and mends nothing.
+	// strict has the reader do what PlantUML does, for judge and the tests that compare the
+	// two: it stops where PlantUML stops, and repairs nothing.
 	strict  bool
 	stopped bool
 	stop    source.Span
