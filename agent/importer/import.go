@@ -21,8 +21,8 @@ type Action string
 // The actions.
 const (
 	Made      Action = "made"      // there was none
-	Updated   Action = "updated"   // its source has changed, or it is replaced on demand
-	Unchanged Action = "unchanged" // its source is as it was
+	Updated   Action = "updated"   // its source gives another definition now, or it is replaced on demand
+	Unchanged Action = "unchanged" // its source gives what it gave
 	Kept      Action = "kept"      // its source has changed, but it was edited here
 	Refused   Action = "refused"   // it is no agent that could be one here
 	Gone      Action = "gone"      // its source is there no more; the definition stays
@@ -183,17 +183,19 @@ func (im *importing) again(out Outcome, old *known, def *agent.Definition) (Outc
 	out.Name, out.Target = def.Name, old.file
 	out.Edited = old.def.Source.Written != writtenDigest(old.text)
 	out.Changes = changes(old.def, def)
-	same := old.def.Source.Digest == def.Source.Digest
+	// The same source can give another definition: a newer Hocket may read more of
+	// it. In one that was edited, that cannot be told from the edits.
+	sameSource := old.def.Source.Digest == def.Source.Digest
 	switch {
-	case same && (!out.Edited || !im.Overwrite), len(out.Changes) == 0 && !im.Overwrite:
+	case out.Edited && im.Overwrite, !out.Edited && len(out.Changes) > 0:
+		out.Action = Updated
+		return out, im.write(old.file, def)
+	case len(out.Changes) == 0 || sameSource:
 		out.Action, out.Changes = Unchanged, nil
-		return out, nil
-	case out.Edited && !im.Overwrite:
+	default:
 		out.Action = Kept
-		return out, nil
 	}
-	out.Action = Updated
-	return out, im.write(old.file, def)
+	return out, nil
 }
 
 // keepOwn keeps what only people give an agent, and no source does.

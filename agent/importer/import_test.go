@@ -95,6 +95,27 @@ func TestImportAgain(t *testing.T) {
 	}
 }
 
+// A definition of an earlier release that read less of the source is brought up to
+// date, though the source is as it was.
+func TestImportAgainAfterUpdate(t *testing.T) {
+	dir := t.TempDir()
+	target := filepath.Join(dir, "a.yml")
+	source := []string{".claude/agents/a.md", "---\nname: a\ndescription: d\ntools: Read, Grep\n---\nYou work.\n"}
+	importAll(t, dir, importer.Options{}, source...)
+	now := read(t, target)
+	d, _ := agent.ReadDefinition(target, now)
+	if len(d.Permissions) == 0 {
+		t.Fatal("the source restricts nothing")
+	}
+	d.Permissions = nil
+	write(t, target, string(importer.Text(d)))
+	if got := importAll(t, dir, importer.Options{}, source...); !strings.HasPrefix(got, "updated a a.yml permissions.") {
+		t.Errorf("says %s", got)
+	}
+	expect(t, "the file", string(now), string(read(t, target)))
+	expect(t, "then", "unchanged a a.yml\n", importAll(t, dir, importer.Options{}, source...))
+}
+
 // An agent from outside takes no name that means something already.
 func TestImportedNames(t *testing.T) {
 	dir := t.TempDir()
