@@ -21,11 +21,11 @@ var agentMissing = rule{
 			if len(a.Candidates) > 0 {
 				detail = "name an agent, or set a default agent in config.yml; there are: " + strings.Join(a.Candidates, ", ")
 			}
-			summary := " names no agent"
+			what, summary := "agent", " names no agent"
 			if n.Kind() == "choice" {
-				summary = " asks a question, and there is no agent to ask"
+				what, summary = "question "+n.ID, " asks a question, and there is no agent to ask"
 			}
-			all.add(n, shared{what: "agent", replied: p.in.replied(n)}, summary, detail)
+			all.add(n, shared{what: what, replied: p.in.replied(n)}, summary, detail)
 		}
 		all.report(p)
 	},

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -36,12 +37,17 @@ func (p *pass) agentOf(n *node) (*workflow.Task, *Agent) {
 }
 
 // reportAgent reports that a task has no agent that would do it. A task with a
-// scripted reply needs none, so then it is only worth a warning.
+// scripted reply needs none, so then it is only worth a warning. Where others have
+// replies, the question of a choice lacks one.
 func (p *pass) reportAgent(n *node, pos workflow.Pos, detail, summary string, args ...any) {
 	report := p.errorf
-	if p.in.replied(n) {
+	labels := n.labels().list
+	switch {
+	case p.in.replied(n):
 		report = p.warnf
 		detail = strings.TrimSuffix("its reply is used instead; "+detail, "; ")
+	case p.in.Replied != nil && n.Kind() == "choice" && len(labels) > 0:
+		detail = fmt.Sprintf("add `%s: %s` to the replies; its answers are %s; `\"*\"` answers tasks only", n.ID, labels[0], strings.Join(labels, ", "))
 	}
 	report(pos, detail, summary, args...)
 }
