@@ -1,6 +1,9 @@
 package check
 
-import "github.com/hocket-dev/hocket/workflow"
+import (
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
+)
 
 // needs finds out which inputs workflows require.
 type needs struct {
@@ -51,8 +54,10 @@ func (n *needs) undeclared(w *workflow.Workflow) []workflow.Param {
 			list = append(list, in)
 		}
 	}
-	for _, name := range freeInputs(w) {
-		add(workflow.Param{Name: name, Required: true})
+	for _, in := range expr.FreeInputs(w) {
+		if in.Required {
+			add(in)
+		}
 	}
 	w.Body.Walk(func(_ *workflow.Graph, node *workflow.Node) {
 		step, ok := node.Step.(*workflow.Call)

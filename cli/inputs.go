@@ -56,11 +56,11 @@ func (in *inputFile) place(wrong workflow.Diagnostics, l *hocket.Workflow) workf
 		delete(at, mistake{d.Code, d.Summary})
 	}
 	for i, d := range wrong {
-		pos, ok := at[mistake{d.Code, d.Summary}]
-		if !ok {
-			pos = workflow.Pos{File: "--input"}
+		if pos, ok := at[mistake{d.Code, d.Summary}]; ok {
+			wrong[i].Pos = pos
+		} else if d.Line == 0 { // else it is where the workflow needs an input
+			wrong[i].Pos = workflow.Pos{File: "--input"}
 		}
-		wrong[i].Pos = pos
 		if d.Code == "input-missing" {
 			wrong[i].Detail = "give it with --input NAME=VALUE"
 		}

@@ -37,7 +37,7 @@ func (l *Loaded) Inputs(given map[string]any, pairs []string) (map[string]any, w
 	}
 	for _, in := range required {
 		if _, ok := r.inputs[in.Name]; !ok && !r.wrong[in.Name] {
-			r.errorf(codeInputMissing, "give it a value", "input %q is missing", in.Name)
+			r.missing(in)
 		}
 	}
 	return r.inputs, r.found
@@ -53,6 +53,16 @@ type inputReader struct {
 
 func (r *inputReader) errorf(code, detail, summary string, args ...any) {
 	r.found = append(r.found, workflow.Errorf(workflow.Pos{Part: "inputs"}, code, detail, summary, args...))
+}
+
+// missing reports an input that nobody gives: where the workflow declares none, at the
+// place that needs it.
+func (r *inputReader) missing(in workflow.Param) {
+	r.errorf(codeInputMissing, "give it a value", "input %q is missing", in.Name)
+	if d := &r.found[len(r.found)-1]; len(r.root.Inputs) == 0 && in.Pos.Line > 0 {
+		d.Pos = in.Pos
+		d.Summary += "; nothing in the workflow defines it"
+	}
 }
 
 // pair takes one name=value.

@@ -21,7 +21,7 @@ const promptFile = "prompt_file"
 // with its references resolved.
 func (l *Loaded) readPrompts(w *workflow.Workflow) {
 	read := false
-	var before []string // inputs that are asked for without the prompts
+	var before []workflow.Param // inputs that are asked for without the prompts
 	w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
 		task := n.Task()
 		if task == nil || task.Settings[promptFile] == nil && task.Settings[templateName] == nil {

@@ -163,7 +163,7 @@ func lineOf(pos workflow.Pos) string { return fmt.Sprintf("%s:%d", filepath.Base
 // unmetVariables reports what prompts use and nothing gives. Before are the inputs
 // that the workflow asked for without its prompts. A prompt that does not list its
 // inputs, in a workflow that does not either, makes them inputs of the run.
-func (l *Loaded) unmetVariables(w *workflow.Workflow, before []string) {
+func (l *Loaded) unmetVariables(w *workflow.Workflow, before []workflow.Param) {
 	for _, u := range l.uses {
 		if u.w != w || !u.template.declares && len(w.Inputs) == 0 {
 			continue
@@ -192,8 +192,9 @@ func (l *Loaded) unmetVariables(w *workflow.Workflow, before []string) {
 
 // knows says whether the step or its workflow gives a name, or asked for it as an
 // input of the run before any prompt did.
-func (u *use) knows(name string, before []string) bool {
-	return name == "" || u.fromWorkflow(name) || len(u.w.Inputs) == 0 && slices.Contains(before, name) ||
+func (u *use) knows(name string, before []workflow.Param) bool {
+	asked := func(in workflow.Param) bool { return in.Name == name }
+	return name == "" || u.fromWorkflow(name) || len(u.w.Inputs) == 0 && slices.ContainsFunc(before, asked) ||
 		slices.ContainsFunc(u.task.Inputs, func(b workflow.Binding) bool { return b.Name == name })
 }
 

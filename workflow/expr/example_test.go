@@ -44,11 +44,11 @@ func ExampleResolve() {
 	for _, n := range w.Body.Nodes {
 		fmt.Println(n.Step.(*workflow.Task).Prompt.Text)
 	}
-	fmt.Println(expr.FreeInputs(w))
+	fmt.Println(expr.FreeInputs(w)[0].Name)
 	// Output:
 	// Write about ${inputs.topic}.
 	// Review ${vars.draft}, made by ${nodes.write.status}.
-	// [topic]
+	// topic
 }
 
 func ExampleProblems() {

@@ -2,19 +2,30 @@ package expr
 
 import "github.com/hocket-dev/hocket/workflow"
 
-// FreeInputs are the names of the inputs that a resolved workflow refers to, in
-// the order of their first use, each once.
-func FreeInputs(w *workflow.Workflow) []string {
-	var names []string
-	seen := map[string]bool{}
-	texts := newFlow(w).texts(Canonical, false)
+// FreeInputs are the inputs that a resolved workflow refers to, in the order of their
+// first use, each once and at the place of that use. One that has a `??` default
+// wherever it is used is not required.
+func FreeInputs(w *workflow.Workflow) []workflow.Param {
+	nodes, _ := count(&w.Body)
+	texts := (&flow{w: w, end: nodes}).texts(Canonical, false)
+	var list []workflow.Param
+	at := map[string]int{}
 	for i := range texts {
-		for _, ref := range texts[i].refs() {
-			if ref.Kind == Inputs && ref.Name != "" && !seen[ref.Name] {
-				seen[ref.Name] = true
-				names = append(names, ref.Name)
+		for number, ref := range texts[i].refs() {
+			if ref.Kind != Inputs || ref.Name == "" {
+				continue
+			}
+			k, seen := at[ref.Name]
+			if !seen {
+				k = len(list)
+				at[ref.Name] = k
+				list = append(list, workflow.Param{Name: ref.Name})
+			}
+			if in := &list[k]; !seen || !in.Required && !ref.Guarded() {
+				in.Required = !ref.Guarded()
+				in.Pos = (&finding{text: &texts[i], ref: ref, number: number}).place()
 			}
 		}
 	}
-	return names
+	return list
 }

@@ -4,25 +4,32 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
 )
 
-// locate finds where the author wrote what a problem is about: the reference, else
-// the text, else what holds the text.
+// locate finds where the author wrote what a problem is about, and what to write
+// instead.
 func (f *finding) locate() {
+	f.problem.Pos = f.place()
+	if src := f.text.src; src != nil && src.Pos.Line > 0 && f.is(Syntax) {
+		if from, to, ok := f.span(src.Text); ok {
+			f.change(src.Text, from, to)
+		}
+	}
+}
+
+// place is where the author wrote the reference, else the text, else what holds the
+// text.
+func (f *finding) place() workflow.Pos {
 	src := f.text.src
 	if src == nil || src.Pos.Line == 0 {
-		f.problem.Pos = *f.text.pos
-		return
+		return *f.text.pos
 	}
-	from, to, ok := f.span(src.Text)
-	if !ok {
-		f.problem.Pos = src.Pos
-		return
+	if from, to, ok := f.span(src.Text); ok {
+		return src.At(from, to)
 	}
-	f.problem.Pos = src.At(from, to)
-	if f.is(Syntax) {
-		f.change(src.Text, from, to)
-	}
+	return src.Pos
 }
 
 // span finds the finding in the text as it was written. The dialect is not

@@ -212,7 +212,7 @@ func TestResolveEveryText(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"x"}, expr.FreeInputs(w)); diff != "" {
+	if diff := cmp.Diff([]workflow.Param{{Name: "x", Required: true}}, expr.FreeInputs(w)); diff != "" {
 		t.Errorf("free inputs (-want +got):\n%s", diff)
 	}
 }
