@@ -1,7 +1,7 @@
 # `make` prints what can be done; `make test` is what CI runs.
 
 .DEFAULT_GOAL := help
-.PHONY: help test race lint bench sim fuzz clis servers build install
+.PHONY: help test race lint bench sim fuzz clis servers build install release release-test
 
 # Each fuzz target runs this long.
 FUZZTIME ?= 60s
@@ -16,7 +16,7 @@ MANDIR ?= $(or $(XDG_DATA_HOME),$(HOME)/.local/share)/man/man1
 SIM ?= 1000000
 
 help: ## Print this help
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: ## Check formatting, vet, and run every test (needs Go and nothing else)
 	@files=$$(gofmt -l .); if [ -n "$$files" ]; then echo "not formatted:"; echo "$$files"; exit 1; fi
@@ -64,3 +64,9 @@ install: build ## Install hocket into BINDIR, and its manual pages into MANDIR, 
 	install -d "$(DESTDIR)$(BINDIR)"
 	install bin/hocket "$(DESTDIR)$(BINDIR)/hocket"
 	bin/hocket man "$(DESTDIR)$(MANDIR)"
+
+release: ## Build the archives and packages of a release of the checked out commit into dist
+	go run ./internal/release
+
+release-test: ## Build a release twice, compare both, and install it in every way (needs git, curl, npm and ruby)
+	go test ./internal/release -count 1 -timeout 1h -v -repo "$(CURDIR)"

@@ -24,29 +24,41 @@ runs are recorded with, and what it was built with.`,
 }
 
 func (a *app) version() error {
-	v := buildVersion()
+	b := buildOf()
 	if a.json {
-		return a.printJSON(map[string]any{
-			"version": v, "engine": engine.Version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
-		})
+		facts := map[string]any{"version": b.version, "engine": engine.Version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH}
+		if b.commit != "" {
+			facts["commit"], facts["date"] = b.commit, b.date
+		}
+		return a.printJSON(facts)
 	}
-	return a.print(fmt.Sprintf("hocket %s (engine %d, %s, %s/%s)\n", v, engine.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH))
+	from := ""
+	if b.commit != "" {
+		from = fmt.Sprintf("commit %.12s of %s, ", b.commit, b.date)
+	}
+	return a.print(fmt.Sprintf("hocket %s (%sengine %d, %s, %s/%s)\n", b.version, from, engine.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH))
 }
 
-// buildVersion is the module's version where the build knows one, else the
-// revision it was built from.
-func buildVersion() string {
+// build is what the program was built from, as far as Go recorded it. `go install` of a
+// version records no commit, and a build outside of a clone neither.
+type build struct{ version, commit, date string }
+
+func buildOf() build {
+	b := build{version: "devel"}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "unknown"
+		return b
 	}
 	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
+		b.version = v
 	}
 	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-			return "devel-" + s.Value[:12]
+		switch s.Key {
+		case "vcs.revision":
+			b.commit = s.Value
+		case "vcs.time":
+			b.date = s.Value
 		}
 	}
-	return "devel"
+	return b
 }

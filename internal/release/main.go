@@ -1,0 +1,110 @@
+// Command release builds what a release of Hocket consists of: an archive for every
+// platform with the program, its licences, completions and manual pages; checksums; a
+// list of the modules inside (SBOM); an install script; a Homebrew formula; npm packages;
+// and what a container image is built from.
+//
+//	make release
+//
+// Everything comes from a clone of the commit that is checked out: its tag is the version,
+// its time is the time of every file. Two builds of one commit with the same Go are identical
+// byte for byte.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+func main() {
+	out := flag.String("out", "dist", "the directory to write to; what it holds is replaced")
+	only := flag.String("only", "", "the platforms to build for, such as linux/amd64,darwin/arm64; all if empty")
+	flag.Parse()
+	if err := run(".", *out, *only); err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+// run builds the commit that is checked out in a repository.
+func run(repository, out, only string) (err error) {
+	platforms, err := choose(only)
+	if err != nil {
+		return err
+	}
+	source, err := clone(repository)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, source.remove()) }()
+	if err := os.RemoveAll(out); err != nil {
+		return err
+	}
+	r := &release{source: source, out: out}
+	if err := r.prepare(); err != nil {
+		return err
+	}
+	for _, p := range platforms {
+		fmt.Printf("building %s for %s/%s\n", r.source.Version, p.OS, p.Arch)
+		if err := r.platform(p); err != nil {
+			return fmt.Errorf("%s/%s: %w", p.OS, p.Arch, err)
+		}
+	}
+	if err := r.packages(); err != nil {
+		return err
+	}
+	return r.checksums()
+}
+
+// choose is all platforms, or those that are named.
+func choose(only string) ([]platform, error) {
+	if only == "" {
+		return platforms, nil
+	}
+	var chosen []platform
+	for name := range strings.SplitSeq(only, ",") {
+		i := slices.IndexFunc(platforms, func(p platform) bool { return p.OS+"/"+p.Arch == name })
+		if i < 0 {
+			return nil, fmt.Errorf("unknown platform %q in -only: want one such as linux/amd64", name)
+		}
+		chosen = append(chosen, platforms[i])
+	}
+	return chosen, nil
+}
+
+// release is a release that is being built.
+type release struct {
+	source   source
+	out      string
+	pages    []file // completions and manual pages, the same on every platform
+	archives []archive
+}
+
+// archive is one that is built.
+type archive struct {
+	platform
+	Name     string // of the file in out
+	SHA256   string
+	program  []byte
+	licences []byte
+}
+
+// stem is the name of a platform's archive without its extension.
+func (r *release) stem(p platform) string {
+	return strings.Join([]string{program, r.source.number(), p.OS, p.Arch}, "_")
+}
+
+func (r *release) write(name string, data []byte, mode os.FileMode) error {
+	path := filepath.Join(r.out, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, data, mode); err != nil {
+		return err
+	}
+	return os.Chmod(path, mode) // whatever the umask is
+}
