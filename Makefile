@@ -1,7 +1,7 @@
 # `make` prints what can be done; `make test` is what CI runs.
 
 .DEFAULT_GOAL := help
-.PHONY: help test race lint bench sim fuzz clis servers build install release release-test
+.PHONY: help test race lint bench sim fuzz mutants clis servers build install release release-test
 
 # Each fuzz target runs this long.
 FUZZTIME ?= 60s
@@ -14,6 +14,9 @@ BINDIR ?= $(or $(shell go env GOBIN),$(shell go env GOPATH)/bin)
 MANDIR ?= $(or $(XDG_DATA_HOME),$(HOME)/.local/share)/man/man1
 # Random workflows that `make sim` runs through the engine.
 SIM ?= 1000000
+# How many places `make mutants` breaks (0: all), and which random ones.
+MUTANTS ?= 200
+SEED ?= 1
 
 help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +51,9 @@ fuzz: ## Run every fuzz target for a minute (FUZZTIME=10s for less)
 				-test.fuzzcachedir $$(go env GOCACHE)/fuzz/$$pkg) || exit 1; \
 		done; \
 	done
+
+mutants: ## Break the code in 200 places, one by one, and expect a test to fail (MUTANTS=n, SEED=n for others)
+	go run ./internal/mutants -n $(MUTANTS) -seed $(SEED)
 
 clis: ## Install the real CLI agents and drive them against a scripted model (needs npm; OLDEST=1 for the oldest ones)
 	HOCKET_CLIS="$(HOCKET_CLIS)" agent/cli/real/setup

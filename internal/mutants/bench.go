@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/internal/process"
+)
+
+// bench is where mutants are built and tested, one at a time.
+type bench struct {
+	root string // of the module
+	dir  string
+	env  []string
+}
+
+func newBench() (*bench, error) {
+	root, err := filepath.Abs(".")
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{root: root, dir: dir, env: os.Environ()}
+	// Broken code may write anywhere: it gets a home of its own. What the go command keeps
+	// stays where it is, for the tests that build programs.
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH"} {
+		value, err := exec.Command("go", "env", name).Output()
+		if err != nil {
+			return nil, explain(err)
+		}
+		b.env = append(b.env, name+"="+strings.TrimSpace(string(value)))
+	}
+	b.env = append(b.env, "HOME="+b.scratch(), "TMPDIR="+b.scratch())
+	return b, nil
+}
+
+func (b *bench) scratch() string { return filepath.Join(b.dir, "tmp") }
+func (b *bench) binary() string  { return filepath.Join(b.dir, "test") }
+func (b *bench) close()          { _ = os.RemoveAll(b.dir) }
+
+// tests are those of a package, by their names. The quick ones run first: they kill most.
+type tests struct {
+	quick, slow []string
+	took        time.Duration // all of them
+}
+
+// quick is how long a test may take to be one of the first.
+const quick = 50 * time.Millisecond
+
+var passed = regexp.MustCompile(`(?m)^--- PASS: (\S+) \(([\d.]+)s\)$`)
+
+// measure runs the tests of the package as it is. They have to pass.
+func (b *bench) measure(ctx context.Context, p *pkg) (tests, error) {
+	var t tests
+	if err := b.build(ctx, p, nil); err != nil {
+		return t, err
+	}
+	start := time.Now()
+	printed, err := b.test(ctx, p, time.Hour, "-test.v")
+	if err != nil {
+		return t, fmt.Errorf("its tests fail without a mutant: %w\n%s", err, process.LastLines(printed))
+	}
+	t.took = time.Since(start)
+	for _, line := range passed.FindAllStringSubmatch(printed, -1) {
+		if took, err := time.ParseDuration(line[2] + "s"); err == nil && took <= quick {
+			t.quick = append(t.quick, line[1])
+		} else {
+			t.slow = append(t.slow, line[1])
+		}
+	}
+	return t, nil
+}
+
+var failed = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
+
+// try says which test fails with another source of a file; "": none does.
+func (b *bench) try(ctx context.Context, p *pkg, t tests, name string, source []byte) (killer string, err error) {
+	if err := b.build(ctx, p, map[string][]byte{name: source}); err != nil {
+		return "", err
+	}
+	for _, some := range [][]string{t.quick, t.slow} {
+		if len(some) == 0 {
+			continue
+		}
+		printed, err := b.test(ctx, p, 10*time.Second+5*t.took, "-test.failfast", "-test.run", "^("+strings.Join(some, "|")+")$")
+		var exit *exec.ExitError
+		switch {
+		case ctx.Err() != nil:
+			return "", ctx.Err()
+		case errors.Is(err, process.ErrCutOff):
+			return "a timeout", nil
+		case errors.As(err, &exit), errors.Is(err, process.ErrTooMuch):
+			if name := failed.FindStringSubmatch(printed); name != nil {
+				return name[1], nil
+			}
+			return "a crash", nil
+		case err != nil:
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// build builds the tests of a package, with other sources of some files.
+func (b *bench) build(ctx context.Context, p *pkg, changed map[string][]byte) error {
+	overlay := map[string]map[string]string{"Replace": {}}
+	for name, source := range changed {
+		copied := filepath.Join(b.dir, filepath.Base(name))
+		if err := os.WriteFile(copied, source, 0o600); err != nil {
+			return err
+		}
+		overlay["Replace"][filepath.Join(b.root, filepath.FromSlash(name))] = copied
+	}
+	text, err := json.Marshal(overlay)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(b.dir, "overlay.json")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		return err
+	}
+	if out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", file, "-o", b.binary(), "./"+p.dir).CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
+
+// limits keep a mutant that never stops from taking all of the memory and the disk: 8 GB of
+// addresses, and files of 1 GB.
+const limits = `ulimit -v 8388608; ulimit -f 2097152; exec "$0" "$@"`
+
+// test runs the tests that were built, and what they start, until they end or the time is
+// over.
+func (b *bench) test(ctx context.Context, p *pkg, timeout time.Duration, args ...string) (printed string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if err := os.MkdirAll(b.scratch(), 0o700); err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(b.scratch())
+	cmd := exec.Command("sh", append([]string{"-c", limits, b.binary()}, args...)...)
+	cmd.Dir = filepath.Join(b.root, filepath.FromSlash(p.dir))
+	cmd.Env = b.env
+	out := process.Output{Limit: 64 << 20}
+	err = (&process.Command{Cmd: cmd, Grace: time.Millisecond}).Run(ctx, "", out.Add, out.Add)
+	return string(out.Bytes()), err
+}

@@ -1,0 +1,181 @@
+// Command mutants measures whether the tests notice broken code. It breaks the code in one
+// place, runs the tests of the package, and expects one of them to fail.
+//
+//	make mutants
+//	go run ./internal/mutants -n 100 -seed 7 agent/secret internal/sandbox
+//
+// A mutant that no test notices is a survivor. It needs a test, or a line in survivors.txt
+// that says why it makes no difference; the mutants on that list do not count. The work tree
+// is never changed: the go command reads the broken file through -overlay.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"time"
+)
+
+// target is a folder, or a file that has a goal of its own.
+type target struct {
+	name string
+	goal int // percent
+}
+
+const overall = 90
+
+var targets = []target{
+	{"engine", 95},
+	{"journal", 90},
+	{"driver/local", 90},
+	{"workflow", 90},
+	{"check", 90},
+	{"agent", 90},
+	{"agent/permission.go", 95},
+	{"agent/secret", 95},
+	{"internal/sandbox", 95},
+	{"internal/sandbox/inside", 95},
+	{"internal/outbound", 90},
+	{"internal/wholefile", 90},
+}
+
+func main() {
+	n := flag.Int("n", 200, "how many mutants to try, the same number for each package; 0: all")
+	seed := flag.Uint64("seed", 1, "which random sample to take")
+	verbose := flag.Bool("v", false, "print every mutant, not only survivors")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *n, *seed, *verbose, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, n int, seed uint64, verbose bool, names []string) error {
+	chosen, err := choose(names)
+	if err != nil {
+		return err
+	}
+	listed, err := readSurvivors(survivorsFile)
+	if err != nil {
+		return err
+	}
+	bench, err := newBench()
+	if err != nil {
+		return err
+	}
+	defer bench.close()
+	var scores []score
+	for _, t := range chosen {
+		s, err := try(ctx, bench, t, share(n, len(chosen)), rand.New(rand.NewPCG(seed, 0)), listed, verbose)
+		if err != nil {
+			return fmt.Errorf("%s: %w", t.name, err)
+		}
+		scores = append(scores, s)
+	}
+	return report(scores)
+}
+
+// choose is all targets, or those that are named.
+func choose(names []string) ([]target, error) {
+	if len(names) == 0 {
+		return targets, nil
+	}
+	var chosen []target
+	for _, name := range names {
+		i := slices.IndexFunc(targets, func(t target) bool { return t.name == strings.TrimSuffix(name, "/") })
+		if i < 0 {
+			return nil, fmt.Errorf("unknown target %q: add it to the table in internal/mutants/main.go", name)
+		}
+		chosen = append(chosen, targets[i])
+	}
+	return chosen, nil
+}
+
+// share is how many of n mutants one of several targets gets.
+func share(n, targets int) int {
+	if n == 0 {
+		return 0
+	}
+	return (n + targets - 1) / targets
+}
+
+// score is what became of the mutants of a target.
+type score struct {
+	target
+	killed, survived int
+	stale            []string // lines of survivors.txt for which there is no mutant
+}
+
+// try tries a sample of the mutants of a target.
+func try(ctx context.Context, b *bench, t target, n int, random *rand.Rand, listed survivors, verbose bool) (score, error) {
+	s := score{target: t}
+	p, err := load(t)
+	if err != nil {
+		return s, err
+	}
+	all := p.mutants()
+	s.stale = listed.stale(t, all)
+	all = slices.DeleteFunc(all, func(m mutant) bool { return listed[m.String()] })
+	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	tests, err := b.measure(ctx, p)
+	if err != nil {
+		return s, err
+	}
+	fmt.Printf("%s: %d mutants, %d tests in %s\n", t.name, len(all), len(tests.quick)+len(tests.slow), tests.took.Round(time.Millisecond))
+	for _, m := range all {
+		if n > 0 && s.killed+s.survived == n {
+			break
+		}
+		source := m.apply(p.sources[m.file])
+		if !p.compiles(m.file, source) {
+			continue
+		}
+		start := time.Now()
+		killer, err := b.try(ctx, p, tests, m.file, source)
+		if err != nil {
+			return s, fmt.Errorf("%s: %w", m, err)
+		}
+		if killer == "" {
+			s.survived++
+			fmt.Printf("survived %s  (line %d)\n", m, m.line)
+		} else {
+			s.killed++
+			if verbose {
+				fmt.Printf("killed   %s  (line %d, %s by %s)\n", m, m.line, time.Since(start).Round(time.Millisecond), killer)
+			}
+		}
+	}
+	return s, nil
+}
+
+// report prints the scores. The error says which goals were missed.
+func report(scores []score) error {
+	var errs []error
+	var all score
+	fmt.Printf("\n%-24s %6s %6s %6s  %s\n", "", "killed", "of", "", "goal")
+	line := func(name string, s score, goal int) {
+		total := max(1, s.killed+s.survived)
+		fmt.Printf("%-24s %6d %6d %5.1f%%  %d%%\n", name, s.killed, s.killed+s.survived, 100*float64(s.killed)/float64(total), goal)
+		if 100*s.killed < goal*(s.killed+s.survived) {
+			errs = append(errs, fmt.Errorf("%s is below its goal of %d%%", name, goal))
+		}
+	}
+	for _, s := range scores {
+		line(s.name, s, s.goal)
+		all.killed += s.killed
+		all.survived += s.survived
+		for _, entry := range s.stale {
+			errs = append(errs, fmt.Errorf("%s lists a mutant that does not exist: %s", survivorsFile, entry))
+		}
+	}
+	line("all", all, overall)
+	return errors.Join(errs...)
+}

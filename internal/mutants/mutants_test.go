@@ -1,0 +1,168 @@
+package main
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// writeModule makes a module with one package the place where the test runs, and its only
+// target.
+func writeModule(t *testing.T, source, test string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{"go.mod": "module example.com/m\n\ngo 1.26\n", "m/m.go": source, "m/m_test.go": test} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	saved := targets
+	targets = []target{{"m", 90}}
+	t.Cleanup(func() { targets = saved })
+}
+
+func TestMutants(t *testing.T) {
+	writeModule(t, `package m
+
+import "errors"
+
+var words = []string{"one", "two"}
+
+func word(n int) (string, error) {
+	if n > 1 && n != 3 {
+		return "", errors.New("too many")
+	}
+	return words[n], nil
+}
+
+func count(n int) bool {
+	for !(n == 0) {
+		n--
+	}
+	defer println("done")
+	return true
+}
+
+func sign(n int) (text string, small bool) {
+	switch {
+	case n < 0:
+		text = "-"
+	case n == 0:
+		return
+	}
+	return text, n/2 < 9 || !small
+}
+`, "package m\n")
+	p, err := load(targets[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range p.mutants() {
+		if p.compiles(m.file, m.apply(p.sources[m.file])) {
+			got = append(got, strings.TrimPrefix(m.String(), "m/m.go "))
+		}
+	}
+	want := []string{
+		`-: "one" => nothing`,
+		`-: "two" => nothing`,
+		`word: n > 1 && n != 3 => false && (n > 1 && n != 3)`,
+		`word: n > 1 && n != 3 => true || (n > 1 && n != 3)`,
+		`word: n > 1 && n != 3 => n > 1 || n != 3`,
+		`word: n > 1 => n >= 1`,
+		`word: 1 => 1+1`,
+		`word: n != 3 => n == 3`,
+		`word: 3 => 3+1`,
+		`word: words[n] => ""`,
+		`count: !(n == 0) => false && !(n == 0)`,
+		`count: n == 0 => n != 0`,
+		`count: 0 => 0+1`,
+		`count: n-- => nothing`,
+		`count: defer println("done") => nothing`,
+		`count: true => !true`,
+		`sign: n < 0 => false && (n < 0)`,
+		`sign: n < 0 => n <= 0`,
+		`sign: 0 => 0+1`,
+		`sign: text = "-" => nothing`,
+		`sign: n == 0 => false && (n == 0)`,
+		`sign (2): 0 => 0+1`,
+		`sign: text => ""`,
+		`sign: n/2 < 9 || !small => !(n/2 < 9 || !small)`,
+		`sign: n/2 < 9 || !small => n/2 < 9 && !small`,
+		`sign: n/2 < 9 => n/2 <= 9`,
+		`sign: n/2 => n * 2`,
+		`sign: 2 => 2+1`,
+		`sign: 9 => 9+1`,
+		`sign: !small => small`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestScore(t *testing.T) {
+	writeModule(t, `package m
+
+func tested(n int) bool { return n > 9 }
+
+func untested(n int) int { n++; return n }
+`, `package m
+
+import "testing"
+
+func TestTested(t *testing.T) {
+	if tested(9) || !tested(10) {
+		t.Error("wrong")
+	}
+}
+`)
+	b, err := newBench()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.close()
+	const gone = "m/m.go removed: n-- => nothing"
+	listed := survivors{"m/m.go untested: n++ => nothing": true, gone: true, "other/m.go x: n++ => nothing": true}
+	s, err := try(t.Context(), b, targets[0], 0, rand.New(rand.NewPCG(1, 0)), listed, false)
+	if err != nil || s.killed != 2 || s.survived != 1 || !slices.Equal(s.stale, []string{gone}) {
+		t.Errorf("killed %d, survived %d, stale %q, %v", s.killed, s.survived, s.stale, err)
+	}
+	err = report([]score{s})
+	if err == nil || !strings.Contains(err.Error(), "m is below its goal of 90%") || !strings.Contains(err.Error(), gone) {
+		t.Error(err)
+	}
+}
+
+// Every line of the list has a reason, and is about a file that is still there.
+func TestSurvivors(t *testing.T) {
+	t.Chdir("../..")
+	listed, err := readSurvivors(survivorsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range listed {
+		file, _, _ := strings.Cut(line, " ")
+		if _, err := os.Stat(file); err != nil {
+			t.Error(err)
+		}
+	}
+	for text, want := range map[string]string{
+		"a.go f: x => y\n":                         ":1: write the reason",
+		"# Why.\n\na.go f: x => y\n":               ":3: write the reason",
+		"# Why.\na.go f: x => y\na.go f: x => y\n": ":3: this mutant is listed twice",
+	} {
+		file := filepath.Join(t.TempDir(), "list")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readSurvivors(file); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
