@@ -42,6 +42,7 @@ var update = flag.Bool("update", false, "rewrite the expected output of the scri
 //	raise cost=N               somebody raises a limit
 //	crash                      everything but the events is forgotten
 //	cost NODE N                an attempt of the node may cost N dollars; ? is unknown
+//	tokens NODE N              an attempt of the node may use N tokens
 //	fork ADDRESS [steps=N]     the run is taken up from there as another one, with that limit
 //	facts                      shows facts from here on
 //	steps                      shows the results so far
@@ -185,8 +186,8 @@ func (s *script) do(verb string, args []string, line string) error {
 		return s.fire()
 	case "cancel":
 		return s.step(&engine.CancelAsked{By: "ann"})
-	case "cost":
-		return s.cost(args)
+	case "cost", "tokens":
+		return s.mayUse(verb, args)
 	case "raise": // raise cost=DOLLARS, raise steps=N
 		if n, ok := strings.CutPrefix(rest, "steps="); ok {
 			steps, err := strconv.Atoi(n)
@@ -214,25 +215,32 @@ func (s *script) do(verb string, args []string, line string) error {
 	return fmt.Errorf("no such verb: %s", verb)
 }
 
-// cost sets what an attempt of a task may cost: cost NODE DOLLARS, cost NODE ?, or
-// cost NODE rest for one that keeps to what is left.
-func (s *script) cost(args []string) error {
+// mayUse sets what an attempt of a task may use: cost NODE DOLLARS, cost NODE ?, or
+// cost NODE rest for one that keeps to what is left; tokens NODE NUMBER.
+func (s *script) mayUse(verb string, args []string) error {
 	if s.tasks == nil {
 		s.tasks = map[string]engine.TaskFacts{}
 	}
 	facts := engine.TaskFacts{Keeps: args[1] == "rest"}
-	if dollars, err := strconv.ParseFloat(args[1], 64); err == nil {
-		facts.May = workflow.Budget{CostUSD: workflow.AtMost(dollars), Tokens: workflow.AtMost(0)}
+	if n, err := strconv.ParseFloat(args[1], 64); err == nil && verb == "cost" {
+		facts.May = workflow.Budget{CostUSD: workflow.AtMost(n), Tokens: workflow.AtMost(0)}
+	} else if err == nil {
+		facts.May = workflow.Budget{CostUSD: workflow.AtMost(0), Tokens: workflow.AtMost(n)}
 	}
 	s.tasks[s.bundle.Root.Name+"/"+args[0]] = facts
 	return nil
 }
 
+// usage is what every attempt uses where that is limited.
 func (s *script) usage() engine.Usage {
+	var used engine.Usage
 	if s.limits.CostUSD > 0 {
-		return engine.Usage{CostUSD: 1}
+		used.CostUSD = 1
 	}
-	return engine.Usage{}
+	if s.limits.Tokens > 0 {
+		used.TokensIn, used.TokensOut = 50, 1
+	}
+	return used
 }
 
 func unquote(text string) string {
