@@ -21,6 +21,7 @@ var (
 	refFailure        = rule{code: "ref-failure", severity: workflow.Error, summary: "failure is used where no error edge leads"}
 	refMaybeUndefined = rule{code: "ref-maybe-undefined", severity: workflow.Warning, summary: "a reference is defined on some paths only"}
 	conditionWord     = rule{code: "condition-word", severity: workflow.Note, summary: "a name that nothing defines is compared as text"}
+	statusUnknown     = rule{code: "status-unknown", severity: workflow.Warning, summary: "a status is compared with a word that no status is"}
 	refQuoted         = rule{code: "ref-quoted", severity: workflow.Warning, summary: "a reference inside quotes is plain text"}
 )
 
@@ -53,6 +54,8 @@ func codeOf(kind expr.ProblemKind, text textKind) string {
 		return "ref-quoted"
 	case expr.BareWord:
 		return "condition-word"
+	case expr.UnknownStatus:
+		return "status-unknown"
 	}
 	return "ref-unknown"
 }
@@ -110,7 +113,7 @@ func remedy(kind expr.ProblemKind) string {
 		return "name a step of this workflow"
 	case expr.UnknownGroup:
 		return "name a parallel_group of this workflow"
-	case expr.Syntax, expr.UnknownName, expr.UnknownField, expr.Forward, expr.Self, expr.NotUpstream, expr.BadItem, expr.BadFailure, expr.MaybeUndefined, expr.QuotedRef, expr.BareWord:
+	case expr.Syntax, expr.UnknownName, expr.UnknownField, expr.Forward, expr.Self, expr.NotUpstream, expr.BadItem, expr.BadFailure, expr.MaybeUndefined, expr.QuotedRef, expr.BareWord, expr.UnknownStatus:
 	}
 	return "declare it as an input, or have an earlier step write it"
 }

@@ -83,6 +83,7 @@ var rules = []*rule{
 	&refMaybeUndefined,
 	&refQuoted,
 	&conditionWord,
+	&statusUnknown,
 	&refNotation,
 
 	&workflowUnknown,

@@ -110,7 +110,7 @@ func (k ProblemKind) isAboutNames() bool {
 	switch k {
 	case UnknownName, UnknownNode, UnknownGroup, UnknownField, BadItem, BadFailure:
 		return true
-	case Syntax, Forward, Self, NotUpstream, MaybeUndefined, QuotedRef:
+	case Syntax, Forward, Self, NotUpstream, MaybeUndefined, QuotedRef, BareWord, UnknownStatus:
 	}
 	return false
 }

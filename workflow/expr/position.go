@@ -54,6 +54,10 @@ func (f *finding) span(written string) (from, to int, ok bool) {
 			if list := bareWords(f.text, &p); f.number < len(list) {
 				return list[f.number].From, list[f.number].To, true
 			}
+		case f.is(UnknownStatus) && p.err == nil:
+			if list := comparisons(p.expr.root); f.number < len(list) {
+				return extent(list[f.number].right)
+			}
 		case f.ref != nil && p.err == nil:
 			words := bareWords(f.text, &p)
 			refs := slices.DeleteFunc(slices.Clone(p.refs()), func(r *Ref) bool { return slices.Contains(words, r) })
@@ -96,8 +100,20 @@ func (f *finding) isBare() bool {
 	return strings.HasPrefix(written, f.ref.Name)
 }
 
-// bare notes names in a condition that nothing defines and that stand for themselves.
-func (c *checker) bare(p *parsed) {
+// extent is where a word of an expression is.
+func extent(n node) (from, to int, ok bool) {
+	switch n := n.(type) {
+	case *literalNode:
+		return n.from, n.to, true
+	case *Ref:
+		return n.From, n.To, true
+	}
+	return 0, 0, false
+}
+
+// bare notes names in a condition that nothing defines and that stand for themselves,
+// but for those that are reported already.
+func (c *checker) bare(p *parsed, reported []string) {
 	if p.isText || p.src == nil || p.src.Text == "" {
 		return
 	}
@@ -110,6 +126,9 @@ func (c *checker) bare(p *parsed) {
 		}
 		for i, r := range bareWords(p, &written) {
 			name := r.Path[0].Name
+			if slices.Contains(reported, name) {
+				continue
+			}
 			c.findings = append(c.findings, &finding{text: p, number: i, problem: &Problem{
 				Kind: BareWord, Name: name, Summary: fmt.Sprintf("%q is taken as text", name),
 				Detail: fmt.Sprintf("nothing defines it; write %q in quotes, or $%s for a reference", name, name),
@@ -124,14 +143,6 @@ func (c *checker) bare(p *parsed) {
 func bareWords(canonical, written *parsed) []*Ref {
 	if canonical.expr == nil || written.expr == nil {
 		return nil
-	}
-	comparisons := func(root node) (list []*compareNode) {
-		eachNode(root, func(n node) {
-			if c, ok := n.(*compareNode); ok {
-				list = append(list, c)
-			}
-		})
-		return list
 	}
 	texts, all := comparisons(canonical.expr.root), comparisons(written.expr.root)
 	var words []*Ref

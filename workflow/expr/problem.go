@@ -27,6 +27,7 @@ const (
 	MaybeUndefined ProblemKind = "maybe_undefined"
 	QuotedRef      ProblemKind = "quoted_reference" // a reference inside quotes is plain text
 	BareWord       ProblemKind = "bare_word"        // a name that nothing defines stands for itself
+	UnknownStatus  ProblemKind = "unknown_status"   // a status is compared with a word that none is
 )
 
 // Problem is something wrong with a text of a workflow.
@@ -42,7 +43,7 @@ type Problem struct {
 // Severity says whether the problem keeps the workflow from running.
 func (p Problem) Severity() workflow.Severity {
 	switch p.Kind {
-	case MaybeUndefined, QuotedRef:
+	case MaybeUndefined, QuotedRef, UnknownStatus:
 		return workflow.Warning
 	case BareWord:
 		return workflow.Note
@@ -155,7 +156,7 @@ func (c *checker) text(p *parsed) {
 		return
 	}
 	c.quoted(p)
-	c.bare(p)
+	c.bare(p, c.statusWords(p))
 	for i, ref := range p.refs() {
 		f := c.spare.finding(finding{text: p, ref: ref, number: i})
 		c.findings = append(c.findings, f)

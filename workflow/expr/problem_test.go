@@ -185,6 +185,7 @@ func TestProblemsStandAtTheReference(t *testing.T) {
 	}
 	nodePos, bindingPos := workflow.Pos{Line: 1, Column: 1}, workflow.Pos{Line: 9, Column: 9}
 	const prompt = "Say\n  {{nodes.x.output}} to $HOME and {{topc}}"
+	const status = `a.status  ==  'sucess' || (a.status != fine)`
 	w := &workflow.Workflow{Inputs: []workflow.Param{{Name: "topic"}}, Body: workflow.Graph{Nodes: []workflow.Node{
 		{ID: "a", Pos: nodePos, Step: &workflow.Task{
 			Prompt: workflow.Template{Text: prompt, Src: source(prompt, 3, 10)},
@@ -195,7 +196,8 @@ func TestProblemsStandAtTheReference(t *testing.T) {
 			Settings: map[string]any{"s": "{{topc}}"},
 		}},
 		{ID: "b", Pos: nodePos, Step: &workflow.Choice{On: workflow.Expr{Text: `"${topc}" == topc`, Src: source(`"${topc}" == topc`, 8, 1)}}},
-	}}}
+		{ID: "c", Pos: nodePos, Step: &workflow.Choice{On: workflow.Expr{Text: status, Src: source(status, 9, 1)}}},
+	}, Edges: []workflow.Edge{{From: "a", To: "c"}}}}
 	expr.Resolve(w, expr.Mixed, nil)
 	var got []string
 	for _, p := range expr.Problems(w) {
@@ -209,6 +211,8 @@ func TestProblemsStandAtTheReference(t *testing.T) {
 		"1:1-0:0 unknown_name topc",
 		"f.yml:8:1-8:10 quoted_reference ${topc}",
 		"f.yml:8:14-8:18 bare_word topc",
+		"f.yml:9:15-9:23 unknown_status sucess",
+		"f.yml:9:40-9:44 unknown_status fine",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
