@@ -111,8 +111,11 @@ func (d *Document) secondDocument(second *yaml.Node, err error) workflow.Diagnos
 	if err != nil {
 		return d.syntaxError(err)
 	}
-	return workflow.Errorf(d.mark(second.Line, second.Column, 3), codeDocuments,
-		"keep one document in a file, and remove the line ---", "a second document begins here")
+	at := d.mark(second.Line, second.Column, 3)
+	if content := second.Content[0]; content.Kind == yaml.ScalarNode && content.Value == "" {
+		return workflow.Errorf(at, codeDocuments, "remove this line: nothing closes a YAML file", "a second document begins here, and is empty")
+	}
+	return workflow.Errorf(at, codeDocuments, "keep one document in a file, and remove the line ---", "a second document begins here")
 }
 
 // decode reads the next document. The library panics on some malformed

@@ -73,7 +73,7 @@ func (n Node) instead(wanted string) (was, text string) {
 	switch {
 	case wanted == "text" && n.IsScalar() && n.y.Style == 0:
 		return n.y.Value, doubleQuoted(n.y.Value)
-	case n.isBraces():
+	case n.IsBraces():
 		from := n.doc.offset(n.y.Line, n.y.Column)
 		was = string(n.doc.text[from:n.doc.flowEnd(n.y, from)])
 		return was, Quote(was, false)

@@ -14,7 +14,7 @@ var foreign = map[string]string{
 	"depends": "needs", "depends_on": "needs", "dependsOn": "needs", "if": "when", "condition": "when",
 	"max_iterations": "max", "maxIterations": "max", "max_concurrency": "max_parallel", "maxConcurrency": "max_parallel",
 	"prompt": "question", "message": "question", "choices": "options",
-	"executor": "agent", "instructions": "prompt", "system": "prompt", "system_prompt": "prompt", "systemPrompt": "prompt",
+	"executor": "agent", "instructions": "prompt", "system": "prompt", "system_prompt": "prompt", "systemPrompt": "prompt", "task": "prompt",
 }
 
 // advised are words of other tools for which there is more to write than another key,
@@ -23,6 +23,9 @@ var advised = map[string]struct{ beside, detail string }{
 	"command":  {"config", command},
 	"cmd":      {"config", command},
 	"run":      {"config", command},
+	"bash":     {"config", command},
+	"exec":     {"config", command},
+	"args":     {"config", "write them behind the program: `config: {command: [PROGRAM, ARGUMENT]}`"},
 	"script":   {"config", command},
 	"shell":    {"config", command},
 	"model":    {"config", "write `config: {model: …}`, or name an agent that has the model"},
@@ -30,6 +33,7 @@ var advised = map[string]struct{ beside, detail string }{
 	"env":      {"config", "write `config: {env: {…}}`"},
 	"uses":     {"agent", "write `agent: NAME` for who does it"},
 	"name":     {"title", "write `title: …` for what people read, or `id: …` for what other steps refer to"},
+	"outputs":  {"output", "write `output: NAME` for the result, or `output: {var: NAME, mode: json, schema: {…}}` for one with fields"},
 	"options":  {"human", "write `human: {question: …, options: […]}`"},
 	"parallel": {"parallel_group", "give the steps that run side by side the same `parallel_group: NAME`; `execution: parallel` at the top is for all steps"},
 }

@@ -113,7 +113,7 @@ func (m *Map) entry(key, value *node) (entry, bool) {
 	k := Node{doc: m.node.doc, y: resolved(key)}
 	if !k.IsScalar() {
 		detail := "write the key as plain text"
-		if m.node.isBraces() {
+		if m.node.IsBraces() {
 			detail = `put it in quotes: "{{…}}"`
 		}
 		k.Errorf(codeKey, detail, "a key must be text, not %s", k.kind())

@@ -123,9 +123,9 @@ func (n Node) WrongType(wanted string) {
 	n.doc.report(d)
 }
 
-// isBraces recognises {{name}} without quotes, which YAML reads as a map whose
+// IsBraces recognises {{name}} without quotes, which YAML reads as a map whose
 // key is a map.
-func (n Node) isBraces() bool {
+func (n Node) IsBraces() bool {
 	return n.IsMap() && n.y.Style&yaml.FlowStyle != 0 && len(n.y.Content) > 0 && n.y.Content[0].Kind == yaml.MappingNode
 }
 

@@ -1,6 +1,7 @@
 package yaml
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/hocket-dev/hocket/internal/strictyaml"
@@ -152,7 +153,8 @@ func readFrame(m *strictyaml.Map) workflow.Step {
 }
 
 func readEach(m *strictyaml.Map) *workflow.Each {
-	return &workflow.Each{Items: readItems(m.Get("for_each")), As: m.Name("as"), Parallel: m.Int("max_parallel", 1)}
+	list, item := readItems(m.Get("for_each"))
+	return &workflow.Each{Items: list, As: cmp.Or(m.Name("as"), item), Parallel: m.Int("max_parallel", 1)}
 }
 
 func (s *Step) lead(w way, to []target) {

@@ -1,6 +1,7 @@
 package yaml
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -74,8 +75,10 @@ func (d *dependents) needs(s *step) {
 		switch {
 		case needed == nil:
 			d.report(workflow.Errorf(t.pos, codeNeedsUnknown, d.suggest(t.name), "there is no step %q", t.name))
-		case !needed.above || within(s, needed):
-			d.report(workflow.Errorf(t.pos, codeNeedsForward, "a step can only need steps that are written above it", "%q cannot wait for %q", s.node.ID, t.name))
+		case within(s, needed):
+			d.report(workflow.Errorf(t.pos, codeNeedsForward, "remove it: a step waits neither for itself nor for what it is part of", "%q cannot wait for %q", s.node.ID, t.name))
+		case !needed.above:
+			d.report(workflow.Errorf(t.pos, codeNeedsForward, fmt.Sprintf("move %q above %q: steps are written in an order in which they can run", t.name, s.node.ID), "%q cannot wait for %q, which is written below it", s.node.ID, t.name))
 		default:
 			d.wait(s, needed)
 		}

@@ -1,6 +1,9 @@
 package yaml
 
 import (
+	"cmp"
+	"fmt"
+	"regexp"
 	"time"
 
 	"github.com/hocket-dev/hocket/internal/strictyaml"
@@ -274,7 +277,8 @@ func (r *reader) forEach(m *strictyaml.Map, s *step) {
 		}
 		return
 	}
-	each := &workflow.Each{Items: readItems(items), As: as.Name(), Parallel: int(width.Int(1))}
+	list, item := readItems(items)
+	each := &workflow.Each{Items: list, As: cmp.Or(as.Name(), item), Parallel: int(width.Int(1))}
 	switch s.node.Step.(type) {
 	case *workflow.Task, *workflow.Call:
 		s.node = *repeat(s.node, each)
@@ -296,18 +300,37 @@ func kindWord(kind string) string {
 }
 
 // readItems reads what for_each repeats over. What is no reference becomes an
-// empty list, so that the rest of the step can be looked at.
-func readItems(n strictyaml.Node) workflow.Expr {
-	if n.IsList() {
+// empty list, so that the rest of the step can be looked at. Where the author names the
+// item too, as other languages do, that is reported, and the name is given back.
+func readItems(n strictyaml.Node) (list workflow.Expr, item string) {
+	list = workflow.Expr{Text: "[]", Src: workflow.Source{Pos: n.Pos()}}
+	switch {
+	case n.IsList():
 		n.Errorf(codeStepKey, `put the list in quotes: "[1, 2, 3]"; or name what holds it`, "for_each takes a reference, not a list")
-		return workflow.Expr{Text: "[]", Src: workflow.Source{Pos: n.Pos()}}
+		return list, ""
+	case n.IsMap() && !n.IsBraces():
+		n.Errorf(codeStepKey, "write `for_each: LIST`, and `as: NAME` below it to name the item", "for_each takes a reference, not a map")
+		return list, ""
 	}
-	items := condition(n)
-	if items.Text == "" {
-		items.Text = "[]"
+	if m := itemInList.FindStringSubmatch(n.Written()); m != nil {
+		list.Text, item = m[2], m[1]
+	} else if m := listAsItem.FindStringSubmatch(n.Written()); m != nil {
+		list.Text, item = m[1], m[2]
+	} else {
+		if given := condition(n); given.Text != "" {
+			list = given
+		}
+		return list, ""
 	}
-	return items
+	n.Errorf(codeStepKey, fmt.Sprintf("write `for_each: %s`, and `as: %s` below it", list.Text, item), "for_each takes the list alone")
+	return list, item
 }
+
+// The ways in which other languages name the items of a list.
+var (
+	itemInList = regexp.MustCompile(`^(?:for )?(?:each )?([A-Za-z_]\w*) (?:in|of) (.+)$`)
+	listAsItem = regexp.MustCompile(`^(.+) as ([A-Za-z_]\w*)$`)
+)
 
 // repeat wraps a node: its work goes inside, its place in the graph stays
 // outside.
