@@ -26,6 +26,10 @@ type Input struct {
 	// Broken are names of workflows that exist but could not be read. That is
 	// reported already.
 	Broken []string
+	// Unread says of the place of a step whether some of it could not be read. That is
+	// reported already, and settings may be missing only because of it. Nil: all was
+	// read.
+	Unread func(workflow.Pos) bool
 
 	resolved map[agentKey]*Agent // a name is used many times
 }

@@ -32,6 +32,9 @@ func (p *pass) checkSettings(n *node, t *workflow.Task, a *Agent, all *sharedMis
 		}
 	}
 	for _, problem := range a.Validate(merged(a.Settings, t.Settings)) {
+		if (problem.Missing || problem.Setting == "") && p.in.Unread != nil && p.in.Unread(n.Pos) {
+			continue
+		}
 		if problem.Detail == "" && !problem.Note {
 			problem.Detail = "settings stand under config of the step and under settings of the agent's file"
 		}

@@ -2,7 +2,6 @@ package project
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/workflow"
@@ -20,6 +19,7 @@ func (l *Loaded) Check(replied func(*workflow.Node) bool) workflow.Diagnostics {
 	if l.alone { // what they leave is given to the task
 		limits.CostUSD, limits.Tokens = 0, 0
 	}
+	unread := l.unread()
 	found := check.Run(check.Input{
 		Bundle:  l.Bundle,
 		Agents:  directory{l.project.Agents.Snapshot()},
@@ -27,8 +27,11 @@ func (l *Loaded) Check(replied func(*workflow.Node) bool) workflow.Diagnostics {
 		Limits:  limits,
 		Names:   l.callable(),
 		Broken:  l.broken,
+		Unread:  unread,
 	})
-	found = slices.DeleteFunc(slices.DeleteFunc(found, l.isUnmet), l.doubtful())
+	found = slices.DeleteFunc(slices.DeleteFunc(found, l.isUnmet), func(d workflow.Diagnostic) bool {
+		return slices.Contains(consequences, d.Code) && unread(d.Pos)
+	})
 	return slices.Concat(l.project.Diagnostics(), l.Diagnostics, l.missingPrompts(replied), l.chosenAgents(replied), found).Sort()
 }
 
@@ -54,17 +57,11 @@ var consequences = []string{
 	"loop-no-exit", "loop-never-repeats", "each-not-list", "combine-empty", "question-empty", "output-pattern-missing",
 }
 
-// isConsequence says whether a diagnostic may be one of them. Of the settings
-// only those that are missing may have been left out.
-func isConsequence(d workflow.Diagnostic) bool {
-	return slices.Contains(consequences, d.Code) || d.Code == "settings-invalid" && (strings.Contains(d.Summary, " is missing") || strings.Contains(d.Summary, " is named"))
-}
-
-// doubtful says of what a check found whether it may only follow from an error
-// that a reader found in the same step.
-func (l *Loaded) doubtful() func(workflow.Diagnostic) bool {
+// unread says of a place whether a reader found an error in the same step, so that
+// something of the step may have been left out.
+func (l *Loaded) unread() func(workflow.Pos) bool {
 	if !l.read.Errors() {
-		return func(workflow.Diagnostic) bool { return false }
+		return func(workflow.Pos) bool { return false }
 	}
 	starts := make(map[string][]workflow.Pos) // of steps, by file
 	for _, w := range check.Workflows(l.Bundle) {
@@ -92,9 +89,7 @@ func (l *Loaded) doubtful() func(workflow.Diagnostic) bool {
 			wrong[at(d.Pos)] = true
 		}
 	}
-	return func(d workflow.Diagnostic) bool {
-		return isConsequence(d) && wrong[at(d.Pos)]
-	}
+	return func(pos workflow.Pos) bool { return wrong[at(pos)] }
 }
 
 func comparePlaces(a, b workflow.Pos) int {

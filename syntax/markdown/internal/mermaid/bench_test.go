@@ -54,8 +54,8 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// BenchmarkMend reads charts in which every line has a mistake.
-func BenchmarkMend(b *testing.B) {
+// BenchmarkRepair reads charts in which every line has a mistake.
+func BenchmarkRepair(b *testing.B) {
 	for _, n := range []int{1000, 10_000} {
 		text := []byte("flowchart TD\n" + strings.Repeat("    a[Do (it)] --> b[And (that)]\n", n))
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

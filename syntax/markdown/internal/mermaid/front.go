@@ -58,8 +58,8 @@ func quotedValue(v *view, from, to int) []edit {
 	}
 	value := strings.TrimSpace(line[colon+2:])
 	at := from + colon + 2 + strings.Index(line[colon+2:], value)
-	mended := line[:colon+2] + `"` + value + `"`
-	if value == "" || strictyaml.Read("", []byte(mended)).Failed() {
+	repaired := line[:colon+2] + `"` + value + `"`
+	if value == "" || strictyaml.Read("", []byte(repaired)).Failed() {
 		return nil
 	}
 	return []edit{{from: at, to: at, text: `"`}, {from: at + len(value), to: at + len(value), text: `"`}}

@@ -194,8 +194,8 @@ func (r *reader) brokenMeta(v *view, m *mention, value metaValue) metaValue {
 	from, to := m.meta.from, m.meta.to
 	f := finding{code: codeMeta, from: from, to: to, summary: "@{…} is no YAML: " + value.problem, remedy: value.detail}
 	if edits := quotedFields(v.text, from, to); len(edits) > 0 {
-		mended := v.changed(from, to, edits).text
-		if again := readMeta(mended, m.meta.flow); again.problem == "" {
+		repaired := v.changed(from, to, edits).text
+		if again := readMeta(repaired, m.meta.flow); again.problem == "" {
 			f.edits, value = edits, again
 		}
 	}

@@ -49,7 +49,7 @@ func TestMistakes(t *testing.T) {
 			}
 			said += "\n"
 		}
-		fixed, _ := mended(m.src)
+		fixed, _ := repaired(m.src)
 		fmt.Fprintf(&b, "=== %s\n%s--- said\n%s+++ fixed\n%s", m.name, m.src, said, fixed)
 		if !strings.HasSuffix(fixed, "\n") {
 			b.WriteByte('\n')
@@ -74,8 +74,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// mended is a chart after all fixes.
-func mended(src string) (fixed string, found workflow.Diagnostics) {
+// repaired is a chart after all fixes.
+func repaired(src string) (fixed string, found workflow.Diagnostics) {
 	text := []byte(src)
 	for range 6 {
 		_, found = Parse(source.New("f.mmd", text))
@@ -135,9 +135,9 @@ func TestMermaidAgreesWithTheFixes(t *testing.T) {
 	}
 }
 
-// Charts of other people that Mermaid refuses are mended, and keep their ids and
+// Charts of other people that Mermaid refuses are repaired, and keep their ids and
 // labels.
-func TestMendsChartsOfOtherPeople(t *testing.T) {
+func TestRepairsChartsOfOtherPeople(t *testing.T) {
 	var refused []verdict
 	var sources []string
 	for _, set := range []string{"corpus/mermaid.golden.jsonl", "corpus/md.golden.jsonl"} {
@@ -145,7 +145,7 @@ func TestMendsChartsOfOtherPeople(t *testing.T) {
 			if v.ok(newest) || !strings.HasPrefix(v.Name, "md/") && !strings.HasPrefix(v.Name, "mermaid/wild") {
 				continue
 			}
-			fixed, _ := mended(v.Src)
+			fixed, _ := repaired(v.Src)
 			sameChart(t, v.Src, fixed)
 			refused = append(refused, v)
 			sources = append(sources, fixed)
@@ -159,8 +159,8 @@ func TestMendsChartsOfOtherPeople(t *testing.T) {
 			t.Logf("%s: %s\n%s", refused[i].Name, v.Error, sources[i])
 		}
 	}
-	t.Logf("%d of %d charts are mended", good, len(refused))
+	t.Logf("%d of %d charts are repaired", good, len(refused))
 	if good*10 < len(refused)*9 {
-		t.Errorf("only %d of %d charts are mended", good, len(refused))
+		t.Errorf("only %d of %d charts are repaired", good, len(refused))
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// A mistake is mended by editing the text of its statement, and the mended text
+// A mistake is repaired by editing the text of its statement, and the repaired text
 // is read in its stead. So what is read after a mistake is what the fix gives.
 //
 // repairs are tried in order, the more certain ones first. The first whose edits
@@ -42,7 +42,7 @@ func (r *reader) recover(v *view, st *statement, f *fault, depth int) int {
 			if !ok {
 				continue
 			}
-			if next, done := r.mend(s, found, depth); done {
+			if next, done := r.repair(s, found, depth); done {
 				return next
 			}
 		}
@@ -51,8 +51,8 @@ func (r *reader) recover(v *view, st *statement, f *fault, depth int) int {
 	return min(s.eol+1, len(v.text))
 }
 
-// mend reads the statement with the edits of a finding, if that gets any further.
-func (r *reader) mend(s *slip, f finding, depth int) (next int, done bool) {
+// repair reads the statement with the edits of a finding, if that gets any further.
+func (r *reader) repair(s *slip, f finding, depth int) (next int, done bool) {
 	if f.last {
 		r.wrong(s.v, f)
 		return len(s.s), true
@@ -63,19 +63,19 @@ func (r *reader) mend(s *slip, f finding, depth int) (next int, done bool) {
 	}
 	last := f.edits[len(f.edits)-1].to
 	end := s.regionEnd(last)
-	mended := s.v.changed(s.from, end, f.edits)
-	mended = mended.cut(comments(mended.text))
-	p := newParser(mended.text)
+	repaired := s.v.changed(s.from, end, f.edits)
+	repaired = repaired.cut(comments(repaired.text))
+	p := newParser(repaired.text)
 	for p.at < len(p.text) {
 		if fault := p.statement(); fault == nil {
 			continue
-		} else if mended.offset(fault.tok.from) < s.v.offset(last) {
+		} else if repaired.offset(fault.tok.from) < s.v.offset(last) {
 			return 0, false
 		}
 		break
 	}
 	r.wrong(s.v, f)
-	r.statements(mended, 0, depth+1)
+	r.statements(repaired, 0, depth+1)
 	return end, true
 }
 

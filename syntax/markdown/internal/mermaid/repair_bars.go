@@ -2,7 +2,7 @@ package mermaid
 
 import "strings"
 
-// bars mends a label between bars that has to be quoted, or is not closed.
+// bars repairs a label between bars that has to be quoted, or is not closed.
 func (s *slip) bars() (f finding, ok bool) {
 	if s.place != inBars {
 		return f, false
@@ -44,7 +44,7 @@ func (s *slip) quotedBars(start, end int) finding {
 	return f
 }
 
-// openBars mends a label whose second bar is missing: the word in front of a
+// openBars repairs a label whose second bar is missing: the word in front of a
 // bracket is the target, or the last one.
 func (s *slip) openBars(start, eol int) (f finding, ok bool) {
 	rest := strings.TrimRight(s.s[start:eol], " \t;")
@@ -70,7 +70,7 @@ func end(s string, at int) int {
 	return at
 }
 
-// emptyBars mends bars without a label, or doubled ones.
+// emptyBars repairs bars without a label, or doubled ones.
 func (s *slip) emptyBars() (f finding, ok bool) {
 	if s.place != inBars || !strings.HasPrefix(s.s[s.open.from:], "||") {
 		return f, false
@@ -86,7 +86,7 @@ func (s *slip) emptyBars() (f finding, ok bool) {
 	return f, true
 }
 
-// gap mends a blank between an id and its brackets.
+// gap repairs a blank between an id and its brackets.
 func (s *slip) gap() (f finding, ok bool) {
 	n := len(s.st.nodes)
 	if n == 0 || s.place != afterNode && s.place != atStart || !s.tok.kind.isShape() || s.tok.kind == kTag {
@@ -100,7 +100,7 @@ func (s *slip) gap() (f finding, ok bool) {
 		remedy: "the bracket follows the id", edits: []edit{{m.to, s.at, ""}}}, true
 }
 
-// classBehindMeta mends A@{…}:::name.
+// classBehindMeta repairs A@{…}:::name.
 func (s *slip) classBehindMeta() (f finding, ok bool) {
 	n := len(s.st.nodes)
 	if s.place != afterNode || s.tok.kind != kClassSep || n == 0 || s.st.nodes[n-1].meta.to == 0 {
@@ -115,7 +115,7 @@ func (s *slip) classBehindMeta() (f finding, ok bool) {
 		edits: []edit{{m.from - 2, m.from - 2, s.s[s.at:end]}, {s.at, end, ""}}}, true
 }
 
-// meta mends an @{ that does not end, or holds a brace.
+// meta repairs an @{ that does not end, or holds a brace.
 func (s *slip) meta() (f finding, ok bool) {
 	if s.place != inMeta && (s.place != afterNode || len(s.st.nodes) == 0 || s.st.nodes[len(s.st.nodes)-1].meta.to == 0) {
 		return f, false

@@ -2,7 +2,7 @@ package mermaid
 
 import "strings"
 
-// endSubgraph mends "end subgraph", "}" and an "end" that ends nothing.
+// endSubgraph repairs "end subgraph", "}" and an "end" that ends nothing.
 func (s *slip) endSubgraph() (f finding, ok bool) {
 	before, _ := s.v.line(s.from)
 	switch {
@@ -16,7 +16,7 @@ func (s *slip) endSubgraph() (f finding, ok bool) {
 	return f, false
 }
 
-// brace mends a } that is meant to close a subgraph.
+// brace repairs a } that is meant to close a subgraph.
 func (s *slip) brace() (f finding, ok bool) {
 	if s.place != atStart || strings.TrimSpace(s.line()) != "}" || len(s.r.frames) == 0 {
 		return f, false
@@ -25,7 +25,7 @@ func (s *slip) brace() (f finding, ok bool) {
 		edits: []edit{{s.from, s.from + 1, "end"}}}, true
 }
 
-// subgraph mends the line that opens a subgraph.
+// subgraph repairs the line that opens a subgraph.
 func (s *slip) subgraph() (f finding, ok bool) {
 	if s.place != inSubgraph && s.place != inTitle || s.st.form != subgraphForm {
 		return f, false
@@ -75,7 +75,7 @@ func subgraphName(name string) string {
 	return `"` + inQuotes(strings.Trim(name, `"`)) + `"`
 }
 
-// style mends a style.
+// style repairs a style.
 func (s *slip) style() (f finding, ok bool) {
 	if s.place != inStyle || s.open.to == 0 {
 		return f, false
@@ -83,18 +83,18 @@ func (s *slip) style() (f finding, ok bool) {
 	word := s.s[s.open.from:s.open.to]
 	from := skipBlanks(s.s, s.open.to)
 	text := s.s[from:blanksBefore(s.s, from, s.eol)]
-	mended := mendStyle(word, text)
-	if mended == text && blanksBefore(s.s, from, s.eol) == s.eol {
+	repaired := repairStyle(word, text)
+	if repaired == text && blanksBefore(s.s, from, s.eol) == s.eol {
 		return f, false
 	}
 	at := min(s.at, s.eol)
 	f = finding{code: codeStyle, from: at, to: min(at+1, len(s.s)), summary: visible(s.s, at) + " cannot stand in a " + word}
-	f.edits = []edit{{s.open.to, s.eol, " " + mended}}
+	f.edits = []edit{{s.open.to, s.eol, " " + repaired}}
 	return f, true
 }
 
-// mendStyle writes what stands behind the word of a style as Mermaid reads it.
-func mendStyle(word, text string) string {
+// repairStyle writes what stands behind the word of a style as Mermaid reads it.
+func repairStyle(word, text string) string {
 	end := strings.TrimRight(text, ";, \t")
 	fields := strings.Fields(end)
 	switch word {
@@ -115,11 +115,11 @@ func mendStyle(word, text string) string {
 	if len(fields) < 2 {
 		return text
 	}
-	return fields[0] + " " + mendValues(strings.Join(fields[1:], " "))
+	return fields[0] + " " + repairValues(strings.Join(fields[1:], " "))
 }
 
-// mendValues mends the values of a style: colors as numbers, quotes, = and ;.
-func mendValues(s string) string {
+// repairValues repairs the values of a style: colors as numbers, quotes, = and ;.
+func repairValues(s string) string {
 	s = strings.NewReplacer(`"`, "", `'`, "", "!important", "").Replace(s)
 	var b strings.Builder
 	for at := 0; at < len(s); {

@@ -23,7 +23,7 @@ func strayArrow(s string, at int) int {
 	return 0
 }
 
-// arrow mends an arrow that Mermaid does not know.
+// arrow repairs an arrow that Mermaid does not know.
 func (s *slip) arrow() (f finding, ok bool) {
 	at := s.at
 	if s.open.kind == kTag || s.place == inEdge {
@@ -53,7 +53,7 @@ func (s *slip) arrow() (f finding, ok bool) {
 	return f, false
 }
 
-// singleEnd mends an edge whose text ends with a single dash: -- text ->.
+// singleEnd repairs an edge whose text ends with a single dash: -- text ->.
 func (s *slip) singleEnd() (f finding, ok bool) {
 	open := s.trim(s.open)
 	rest := s.rest(open.to)
@@ -86,7 +86,7 @@ func (s *slip) trim(t token) token {
 	return t
 }
 
-// doubleHead mends an arrow with a head too many: -->>.
+// doubleHead repairs an arrow with a head too many: -->>.
 func (s *slip) doubleHead() (f finding, ok bool) {
 	at := s.at
 	if s.place == inLabel && s.open.kind == kTag {
@@ -100,7 +100,7 @@ func (s *slip) doubleHead() (f finding, ok bool) {
 	return f, true
 }
 
-// edgeText mends the text between the halves of an edge that cannot stand there:
+// edgeText repairs the text between the halves of an edge that cannot stand there:
 // it goes between bars.
 func (s *slip) edgeText() (f finding, ok bool) {
 	if s.place != inEdge || s.open.kind != kStartLink {
@@ -155,7 +155,7 @@ func (s *slip) secondArrow(at, eol int, c byte) (from, to int) {
 	return 0, 0
 }
 
-// noSecondHalf mends an edge with a text but no end: the last word is its target.
+// noSecondHalf repairs an edge with a text but no end: the last word is its target.
 func (s *slip) noSecondHalf(open token, eol int) (f finding, ok bool) {
 	rest := strings.TrimRight(s.s[open.to:eol], " \t;")
 	cut := strings.LastIndexAny(rest, " \t")
@@ -180,7 +180,7 @@ func (s *slip) noSecondHalf(open token, eol int) (f finding, ok bool) {
 	return f, true
 }
 
-// backwards mends A <-- B, which Mermaid does not have.
+// backwards repairs A <-- B, which Mermaid does not have.
 func (s *slip) backwards() (f finding, ok bool) {
 	if s.place != inEdge || s.open.kind != kStartLink || s.s[s.trim(s.open).from] != '<' {
 		return f, false
@@ -207,7 +207,7 @@ func looksLikeLinkIn(s string) bool {
 	return false
 }
 
-// lineBreak mends a label whose target stands on the next line.
+// lineBreak repairs a label whose target stands on the next line.
 func (s *slip) lineBreak() (f finding, ok bool) {
 	if s.place != afterBars || s.tok.kind != kNewline {
 		return f, false
@@ -221,7 +221,7 @@ func (s *slip) lineBreak() (f finding, ok bool) {
 	return f, true
 }
 
-// noTarget mends an arrow that leads nowhere.
+// noTarget repairs an arrow that leads nowhere.
 func (s *slip) noTarget() (f finding, ok bool) {
 	n := len(s.st.links)
 	if s.place != afterEdge && s.place != afterBars || n == 0 {
@@ -236,7 +236,7 @@ func (s *slip) noTarget() (f finding, ok bool) {
 	return f, true
 }
 
-// labelBefore mends A |label| --> B.
+// labelBefore repairs A |label| --> B.
 func (s *slip) labelBefore() (f finding, ok bool) {
 	if s.place != afterNode || s.tok.kind != kPipe {
 		return f, false
@@ -260,7 +260,7 @@ func (s *slip) labelBefore() (f finding, ok bool) {
 	return f, true
 }
 
-// labelBehind mends A --> B |label|.
+// labelBehind repairs A --> B |label|.
 func (s *slip) labelBehind() (f finding, ok bool) {
 	n := len(s.st.links)
 	if s.place != afterNode || s.tok.kind != kPipe || n == 0 || s.st.links[n-1].label.pieces > 0 {
@@ -285,7 +285,7 @@ func (s *slip) moved(label string, from, to int) []edit {
 	return []edit{{at, at, text}, {from, to, ""}}
 }
 
-// labelQuoted mends A --> "label" B.
+// labelQuoted repairs A --> "label" B.
 func (s *slip) labelQuoted() (f finding, ok bool) {
 	if s.place != afterEdge || s.tok.kind != kString {
 		return f, false
@@ -305,7 +305,7 @@ func (s *slip) labelQuoted() (f finding, ok bool) {
 	return f, true
 }
 
-// colonLabel mends A --> B: label.
+// colonLabel repairs A --> B: label.
 func (s *slip) colonLabel() (f finding, ok bool) {
 	n, m := len(s.st.links), len(s.st.nodes)
 	if s.place != afterNode || n == 0 || m == 0 || s.st.links[n-1].label.pieces > 0 {

@@ -9,7 +9,7 @@ var brackets = []struct{ open, close string }{
 	{"{{", "}}"}, {"{", "}"}, {">", "]"},
 }
 
-// label mends a label that is not quoted but has to be, is not closed, or closed
+// label repairs a label that is not quoted but has to be, is not closed, or closed
 // by the wrong bracket: the closer is the first one behind which a node can end.
 func (s *slip) label() (f finding, ok bool) {
 	if s.place != inLabel && s.place != inTitle {
@@ -196,7 +196,7 @@ func quote(s string, start, end int) (edits []edit) {
 	return append(edits, closed)
 }
 
-// emptyLabel mends brackets without a text.
+// emptyLabel repairs brackets without a text.
 func (s *slip) emptyLabel() (finding, bool) {
 	f := finding{code: codeLabel, from: s.open.from, to: s.at, summary: "the label" + s.owner(s.open.from) + " is empty"}
 	if s.place == inTitle {
@@ -213,7 +213,7 @@ func (s *slip) emptyLabel() (finding, bool) {
 	return f, true
 }
 
-// unclosed mends a label that is closed by another bracket, or not at all.
+// unclosed repairs a label that is closed by another bracket, or not at all.
 func (s *slip) unclosed(at int) (f finding, ok bool) {
 	start := s.open.to
 	closer := "]"

@@ -22,7 +22,7 @@ func (s *slip) fence() (f finding, ok bool) {
 	return f, true
 }
 
-// entities mends brackets and arrows that are written as HTML.
+// entities repairs brackets and arrows that are written as HTML.
 func (s *slip) entities() (f finding, ok bool) {
 	quoted := false
 	for at := s.from; at < s.eol; at++ {
@@ -60,7 +60,7 @@ func (s *slip) entities() (f finding, ok bool) {
 	return f, true
 }
 
-// breaks mends statements that are glued by <br/>.
+// breaks repairs statements that are glued by <br/>.
 func (s *slip) breaks() (f finding, ok bool) {
 	if s.tok.kind != kLess || !strings.HasPrefix(s.s[s.at:], "<br") {
 		return f, false
@@ -182,7 +182,7 @@ func (s *slip) foreign() (f finding, ok bool) {
 	return f, true
 }
 
-// glued mends two statements on one line.
+// glued repairs two statements on one line.
 func (s *slip) glued() (f finding, ok bool) {
 	if s.place != afterNode || len(s.st.links) == 0 || !s.tok.kind.inID() || s.at == 0 || blankAt(s.s, s.at-1) == 0 {
 		return f, false

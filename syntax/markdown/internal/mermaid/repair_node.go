@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// reserved mends an id that is a word of Mermaid's own.
+// reserved repairs an id that is a word of Mermaid's own.
 func (s *slip) reserved() (f finding, ok bool) {
 	at := s.at
 	switch s.tok.kind {
@@ -109,7 +109,7 @@ func hasWord(s, word string) bool {
 	}
 }
 
-// nodeByLabel mends a node that is called by its label.
+// nodeByLabel repairs a node that is called by its label.
 func (s *slip) nodeByLabel() (f finding, ok bool) {
 	from, to, quoted := s.phrase()
 	if to <= from {
@@ -210,7 +210,7 @@ func (s *slip) idOf(label string) string {
 	return ""
 }
 
-// badID mends an id with a character that it cannot have.
+// badID repairs an id with a character that it cannot have.
 func (s *slip) badID() (f finding, ok bool) {
 	if s.place != atStart && s.place != inNode && s.place != afterEdge && s.place != afterBars && s.place != afterNode {
 		return f, false

@@ -9,7 +9,7 @@ import (
 )
 
 // view is what Mermaid's grammar gets to see of a text: without comments and
-// directives, or with a mistake mended. It knows where its bytes stand in the
+// directives, or with a mistake repaired. It knows where its bytes stand in the
 // text that it was made from.
 type view struct {
 	text  string

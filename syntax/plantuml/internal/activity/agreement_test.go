@@ -58,7 +58,7 @@ func verdicts(t *testing.T, path string) []verdict {
 	return all
 }
 
-// drawn reads a diagram as PlantUML does, without mending it.
+// drawn reads a diagram as PlantUML does, without repairing it.
 func drawn(text []byte) *reader {
 	src := source.New("x.puml", text)
 	b := blocks(string(text))[0]

@@ -9,7 +9,7 @@ import (
 // misread looks for lines that PlantUML accepts, but not as what they look
 // like. It says whether it has read the line.
 func (r *reader) misread(l *line, st *stmt) bool {
-	if r.mending >= maxMending {
+	if r.repairing >= maxRepairs {
 		return false
 	}
 	switch st.kind {
@@ -24,7 +24,7 @@ func (r *reader) misread(l *line, st *stmt) bool {
 		return r.longArrow(l)
 	case kArrow:
 		if label := st.label.of(l.text); strings.HasPrefix(label, ":") {
-			m := mending(l).keep(st.label.from, len(l.text))
+			m := repairing(l).keep(st.label.from, len(l.text))
 			r.instead(workflow.Warning, codeArrow, l.span(0, st.label.from),
 				`PlantUML takes the activity behind "->" for a label`, m)
 			return true
@@ -39,7 +39,7 @@ func (r *reader) misread(l *line, st *stmt) bool {
 		return r.looseKill(l)
 	case kGroup:
 		if r.top().word == "group" && words(l.text, 0, "group", "end") == len(strings.TrimSuffix(l.text, ";")) {
-			r.instead(workflow.Warning, codeKeyword, l.whole(), "PlantUML opens a group with the name end here", mending(l).put("}"))
+			r.instead(workflow.Warning, codeKeyword, l.whole(), "PlantUML opens a group with the name end here", repairing(l).put("}"))
 			return true
 		}
 	}
@@ -52,7 +52,7 @@ func (r *reader) severalOnALine(l *line, severity workflow.Severity) bool {
 	if len(parts) < 2 {
 		return false
 	}
-	m := mending(l)
+	m := repairing(l)
 	for _, p := range parts {
 		m.keep(p.from, p.to).end()
 	}
@@ -80,7 +80,7 @@ func (r *reader) longArrow(l *line) bool {
 		return false
 	}
 	from := blanks(s, dashes+1)
-	m := mending(l)
+	m := repairing(l)
 	switch {
 	case from == len(s):
 		m.put("->")
@@ -126,7 +126,7 @@ func (r *reader) swallowed(l *line, st *stmt) bool {
 // stands behind it.
 func (r *reader) unswallow(l *line, st *stmt, end int, then bool, open int) bool {
 	s, from := l.text, st.test.from
-	m := mending(l)
+	m := repairing(l)
 	inner := ""
 	if from+open+1 <= st.test.to {
 		inner = trimSpace(s[from+open+1 : st.test.to])
@@ -171,7 +171,7 @@ func (r *reader) looseKill(l *line) bool {
 	if strings.HasPrefix(lower(l.text), "kill") {
 		word = "kill"
 	}
-	r.instead(workflow.Warning, codeKill, l.whole(), "PlantUML takes this line for a "+word, mending(l).put(word))
+	r.instead(workflow.Warning, codeKill, l.whole(), "PlantUML takes this line for a "+word, repairing(l).put(word))
 	return true
 }
 
@@ -185,7 +185,7 @@ func (r *reader) oldActivity(l *line, st *stmt) bool {
 	if shape == "" && (!coloured || end != ';') || len(s) <= st.test.from || !r.begins(l) {
 		return false
 	}
-	m := mending(l).put(":").keep(st.test.from, len(s)-1).put(";")
+	m := repairing(l).put(":").keep(st.test.from, len(s)-1).put(";")
 	what := `":text` + string(end) + `"`
 	if shape != "" && shape != "plain" {
 		m.put(" <<" + shape + ">>")

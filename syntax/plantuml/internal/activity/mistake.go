@@ -8,12 +8,12 @@ import (
 )
 
 // unknown reads a line that PlantUML refuses. The mistakes that people and
-// models make are mended, in the order in which they are least in doubt.
+// models make are repaired, in the order in which they are least in doubt.
 func (r *reader) unknown(l *line) {
 	if r.refuse(l) {
 		return
 	}
-	if r.mending < maxMending {
+	if r.repairing < maxRepairs {
 		for _, mistake := range []func(*line) bool{
 			r.fence, r.dropped, r.endCommentError, r.wrongComment, r.bareLabel, r.alias, r.overLines, r.noteWords,
 			r.thenBelow, r.brace, r.endColon, r.severalError, r.noEnd, r.bare, r.wideMarksError, r.wrongArrow,
@@ -26,8 +26,8 @@ func (r *reader) unknown(l *line) {
 	if r.otherNotation(l) {
 		return
 	}
-	if strings.HasSuffix(l.text, ";") && r.mending < maxMending {
-		r.instead(workflow.Error, codeSyntax, l.whole(), "a step begins with a colon", mending(l).put(":").keep(0, len(l.text)))
+	if strings.HasSuffix(l.text, ";") && r.repairing < maxRepairs {
+		r.instead(workflow.Error, codeSyntax, l.whole(), "a step begins with a colon", repairing(l).put(":").keep(0, len(l.text)))
 		return
 	}
 	r.problem(workflow.Error, codeSyntax, l.whole(), "PlantUML knows no line like "+quoted(l.text),
@@ -67,7 +67,7 @@ func (r *reader) endComment(l *line, severity workflow.Severity) bool {
 		}
 		tries++
 		if rest := s[:before]; complete(rest) || noteEndExact(rest) {
-			m := mending(l).put("' ").keep(blanks(s, i+mark), len(s)).end().keep(0, before).end()
+			m := repairing(l).put("' ").keep(blanks(s, i+mark), len(s)).end().keep(0, before).end()
 			r.replace(severity, codeComment, l.span(i, len(s)), "PlantUML has no comments at the end of a line",
 				"write "+rest+", and the comment on a line of its own above it: ' "+s[blanks(s, i+mark):], m)
 			return true
@@ -89,7 +89,7 @@ func (r *reader) wrongComment(l *line) bool {
 	default:
 		return false
 	}
-	m := mending(l).put("' ").keep(blanks(s, mark), len(s)).end()
+	m := repairing(l).put("' ").keep(blanks(s, mark), len(s)).end()
 	r.replace(workflow.Error, codeComment, l.span(0, mark), quoted(s[:mark])+" begins no comment in PlantUML",
 		"write "+m.lines[0].text, m)
 	return true
@@ -105,7 +105,7 @@ func (r *reader) alias(l *line) bool {
 	if instead == "" {
 		return false
 	}
-	r.instead(workflow.Error, codeKeyword, l.whole(), "PlantUML has no "+quoted(s), mending(l).put(instead))
+	r.instead(workflow.Error, codeKeyword, l.whole(), "PlantUML has no "+quoted(s), repairing(l).put(instead))
 	return true
 }
 
@@ -183,7 +183,7 @@ func (r *reader) bareLabel(l *line) bool {
 		return false
 	}
 	r.instead(workflow.Error, codeCondition, l.whole(), "the label of "+keyword+" must be in parentheses",
-		mending(l).put(keyword+" (").keep(from, end).put(")"))
+		repairing(l).put(keyword+" (").keep(from, end).put(")"))
 	return true
 }
 
@@ -217,7 +217,7 @@ func (r *reader) bare(l *line) bool {
 		if !ok || strings.Count(test.of(s), "(") != strings.Count(test.of(s), ")") {
 			return false
 		}
-		m := mending(l).put(b.instead+" (").keep(test.from, test.to).put(")")
+		m := repairing(l).put(b.instead+" (").keep(test.from, test.to).put(")")
 		switch {
 		case b.until:
 			m.put(" is (no) not (yes)")
@@ -312,7 +312,7 @@ func (r *reader) endColon(l *line) bool {
 		return false
 	}
 	r.instead(workflow.Error, codeSyntax, l.span(len(s)-1, len(s)), quoted(s[len(s)-1:])+" does not end a statement in PlantUML",
-		mending(l).keep(0, end))
+		repairing(l).keep(0, end))
 	return true
 }
 
@@ -322,7 +322,7 @@ func (r *reader) noEnd(l *line) bool {
 	if word(s, 0, "repeat") < 0 && word(s, 0, "backward") < 0 || !complete(s+";") {
 		return false
 	}
-	r.instead(workflow.Error, codeSemicolon, l.whole(), `the activity has no ";"`, mending(l).keep(0, len(s)).put(";"))
+	r.instead(workflow.Error, codeSemicolon, l.whole(), `the activity has no ";"`, repairing(l).keep(0, len(s)).put(";"))
 	return true
 }
 
@@ -332,7 +332,7 @@ func (r *reader) overLines(l *line) bool {
 	if l.made || word(s, 0, "while") < 0 && word(s, 0, "switch") < 0 && word(s, 0, "case") < 0 {
 		return false
 	}
-	m := mending(l).keep(0, len(s))
+	m := repairing(l).keep(0, len(s))
 	open := strings.Count(s, "(") - strings.Count(s, ")")
 	at, end := l.next, l.whole().To
 	for n := 0; open > 0 && n < 10; n++ {
@@ -354,9 +354,9 @@ func (r *reader) overLines(l *line) bool {
 	whole := source.Span{From: l.whole().From, To: end}
 	r.problem(workflow.Error, codeCondition, whole, "this condition may not go over several lines",
 		"write "+m.lines[0].text, r.src.Edit(whole, m.lines[0].text))
-	r.mending++
+	r.repairing++
 	r.statement(&m.lines[0])
-	r.mending--
+	r.repairing--
 	return true
 }
 
@@ -421,7 +421,7 @@ func (r *reader) wideMarks(l *line, severity workflow.Severity) bool {
 	if !strings.ContainsAny(s, "：；（）") {
 		return false
 	}
-	m := mending(l)
+	m := repairing(l)
 	from := 0
 	for i, c := range s {
 		if narrow := narrowMark(c); narrow != "" {
@@ -460,12 +460,12 @@ func (r *reader) wrongArrow(l *line) bool {
 			continue
 		}
 		from := blanks(s, len(a))
-		m := mending(l).put("->")
+		m := repairing(l).put("->")
 		switch {
 		case strings.HasPrefix(rest, "-"):
 			continue
 		case from < len(s) && s[from] == ':' && s[len(s)-1] == ';':
-			m = mending(l).keep(from, len(s))
+			m = repairing(l).keep(from, len(s))
 		case from < len(s) && s[len(s)-1] == ';':
 			m.put(" ").keep(from, len(s))
 		case from < len(s):
@@ -509,5 +509,5 @@ func (r *reader) uselessKill(l *line, last Element) {
 		r.decor(Misplaced, l)
 		return
 	}
-	r.instead(workflow.Error, codeKill, l.whole(), "there is no step before "+quoted(l.text)+" that could end", mending(l).put("stop"))
+	r.instead(workflow.Error, codeKill, l.whole(), "there is no step before "+quoted(l.text)+" that could end", repairing(l).put("stop"))
 }

@@ -232,9 +232,9 @@ func plantuml(t *testing.T, version string, files []string) []verdict {
 	return all
 }
 
-// A diagram without findings is read as PlantUML reads it: the reader mends
+// A diagram without findings is read as PlantUML reads it: the reader repairs
 // nothing without saying so.
-func TestNothingIsMendedSilently(t *testing.T) {
+func TestNothingIsRepairedSilently(t *testing.T) {
 	for _, set := range []string{"vectors/puml.jsonl", "corpus/puml.golden.jsonl"} {
 		for _, v := range verdicts(t, set) {
 			text := []byte(v.Src)

@@ -91,7 +91,7 @@ func (r *reader) noteWords(l *line) bool {
 	if side == Left {
 		head = "note left"
 	}
-	m := mending(l).put(head)
+	m := repairing(l).put(head)
 	colon := strings.IndexByte(s[of.to:], ':')
 	if colon >= 0 {
 		colon += of.to

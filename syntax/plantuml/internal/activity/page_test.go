@@ -11,8 +11,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Every code has a page, with an example that is wrong and the same one mended;
-// and the fixes mend it in the same way.
+// Every code has a page, with an example that is wrong and the same one repaired;
+// and the fixes repair it in the same way.
 func TestPagesOfTheCodes(t *testing.T) {
 	for _, code := range Codes {
 		text, err := os.ReadFile(filepath.Join("../../../../docs/rules", code.Name+".md"))
@@ -26,13 +26,13 @@ func TestPagesOfTheCodes(t *testing.T) {
 		_, rest, _ := strings.Cut(string(text), "\n## Wrong\n\n```plantuml\n")
 		wrong, rest, _ := strings.Cut(rest, "```\n")
 		_, rest, _ = strings.Cut(rest, "\n## Fixed\n\n```plantuml\n")
-		mended, _, _ := strings.Cut(rest, "```\n")
+		repaired, _, _ := strings.Cut(rest, "```\n")
 		_, found := Parse(source.New("", []byte(wrong)))
 		if !slices.ContainsFunc(found, func(d workflow.Diagnostic) bool { return d.Code == code.Name }) {
 			t.Errorf("the wrong example of %s gives %s", code.Name, found)
 		}
-		if _, found := Parse(source.New("", []byte(mended))); len(found) > 0 {
-			t.Errorf("the mended example of %s gives %s", code.Name, found)
+		if _, found := Parse(source.New("", []byte(repaired))); len(found) > 0 {
+			t.Errorf("the repaired example of %s gives %s", code.Name, found)
 		}
 	}
 }

@@ -57,13 +57,13 @@ type reader struct {
 	none  [ends]int // from where on a kind of end is known to be missing
 	skins int       // blocks of parameters without an end
 
-	lane    string
-	laned   map[string]int // of each name, in diagram.Lanes
-	steps   bool           // something stands in the diagram before the first lane
-	stepAt  int            // where the line of that begins
-	pending *Arrow         // leads to the next element
-	foreign bool           // no activity diagram
-	mending int            // how deep in replacements of lines the reader is
+	lane      string
+	laned     map[string]int // of each name, in diagram.Lanes
+	steps     bool           // something stands in the diagram before the first lane
+	stepAt    int            // where the line of that begins
+	pending   *Arrow         // leads to the next element
+	foreign   bool           // no activity diagram
+	repairing int            // how deep in replacements of lines the reader is
 
 	late    bool               // a lane behind a step was reported
 	inText  opener             // the last of a block that is text of an activity

@@ -110,7 +110,7 @@ func (r *reader) reach(l *line, st *stmt) bool {
 // round.
 func (r *reader) sibling(l *line, st *stmt) bool {
 	f := r.top()
-	if r.mending >= maxMending || f.word != "fork" && f.word != "split" {
+	if r.repairing >= maxRepairs || f.word != "fork" && f.word != "split" {
 		return false
 	}
 	instead := closer(f.word)
@@ -121,7 +121,7 @@ func (r *reader) sibling(l *line, st *stmt) bool {
 	default:
 		return false
 	}
-	r.instead(workflow.Error, codeKeyword, l.whole(), quoted(l.text)+" in the "+r.nameOf(f), mending(l).put(instead))
+	r.instead(workflow.Error, codeKeyword, l.whole(), quoted(l.text)+" in the "+r.nameOf(f), repairing(l).put(instead))
 	return true
 }
 

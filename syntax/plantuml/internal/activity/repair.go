@@ -7,20 +7,20 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// A mend is what should stand instead of a line: pieces of it, and new text. It
+// A repair is what should stand instead of a line: pieces of it, and new text. It
 // is read as if the author had written it, and the positions of its pieces are
 // those of the line.
-type mend struct {
+type repair struct {
 	of    *line
 	lines []line
 	buf   []byte
 	place []piece
 }
 
-func mending(l *line) *mend { return &mend{of: l} }
+func repairing(l *line) *repair { return &repair{of: l} }
 
 // keep takes a range of the line over.
-func (m *mend) keep(from, to int) *mend {
+func (m *repair) keep(from, to int) *repair {
 	start := from + m.of.lead
 	m.place = append(m.place, piece{len(m.buf), m.of.pos(start)})
 	for _, p := range m.of.pieces {
@@ -33,7 +33,7 @@ func (m *mend) keep(from, to int) *mend {
 }
 
 // put adds text.
-func (m *mend) put(text string) *mend {
+func (m *repair) put(text string) *repair {
 	at := m.of.from
 	if n := len(m.buf); n > 0 {
 		last := m.place[len(m.place)-1]
@@ -45,7 +45,7 @@ func (m *mend) put(text string) *mend {
 }
 
 // end ends a line of the replacement.
-func (m *mend) end() *mend {
+func (m *repair) end() *repair {
 	text := string(m.buf)
 	m.lines = append(m.lines, line{raw: text, text: trimSpace(text), from: m.of.from, to: m.of.to, next: m.of.next,
 		pieces: m.place, made: true})
@@ -54,7 +54,7 @@ func (m *mend) end() *mend {
 }
 
 // text is the replacement, with the indentation of the line.
-func (m *mend) text() string {
+func (m *repair) text() string {
 	indent := m.of.raw[:min(m.of.lead, len(m.of.raw))]
 	var b strings.Builder
 	for i := range m.lines {
@@ -67,7 +67,7 @@ func (m *mend) text() string {
 }
 
 // instead reports a mistake and reads what should stand there.
-func (r *reader) instead(severity workflow.Severity, code string, at source.Span, summary string, m *mend) {
+func (r *reader) instead(severity workflow.Severity, code string, at source.Span, summary string, m *repair) {
 	if m.buf != nil {
 		m.end()
 	}
@@ -78,7 +78,7 @@ func (r *reader) instead(severity workflow.Severity, code string, at source.Span
 	r.replace(severity, code, at, summary, "write "+strings.Join(show, ", and on a line of its own "), m)
 }
 
-func (r *reader) replace(severity workflow.Severity, code string, at source.Span, summary, detail string, m *mend) {
+func (r *reader) replace(severity workflow.Severity, code string, at source.Span, summary, detail string, m *repair) {
 	if m.buf != nil {
 		m.end()
 	}
@@ -87,7 +87,7 @@ func (r *reader) replace(severity workflow.Severity, code string, at source.Span
 		edits = append(edits, r.src.Edit(m.of.whole(), m.text()))
 	}
 	r.problem(severity, code, at, summary, detail, edits...)
-	r.mending++
+	r.repairing++
 	for i := range m.lines {
 		if l := &m.lines[i]; strings.HasPrefix(l.text, "'") {
 			at := l.span(0, len(l.text))
@@ -96,11 +96,11 @@ func (r *reader) replace(severity workflow.Severity, code string, at source.Span
 			r.statement(l)
 		}
 	}
-	r.mending--
+	r.repairing--
 }
 
-// maxMending bounds how often what replaces a line may be mended again.
-const maxMending = 3
+// maxRepairs bounds how often what replaces a line may be repaired again.
+const maxRepairs = 3
 
 // complete says whether a text is a statement by itself that nobody writes by
 // chance.
