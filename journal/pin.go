@@ -11,6 +11,7 @@ import (
 	"fmt"
 
 	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // encodePin is a pin as it is stored: once, by the hash of its JSON, for all runs
@@ -19,11 +20,34 @@ func encodePin(p *driver.Pin) (hash string, data []byte, err error) {
 	if p == nil || p.Bundle == nil || p.Bundle.Root == nil {
 		return "", nil, errors.New("journal: a pin needs a workflow")
 	}
-	data, err = json.Marshal(p)
+	stored := storedPin{Pin: p}
+	if stored.Bundle, err = workflow.Store(p.Bundle); err == nil {
+		data, err = json.Marshal(stored)
+	}
 	if err != nil {
 		return "", nil, fmt.Errorf("journal: pin: %w", err)
 	}
 	return hashOf(data), data, nil
+}
+
+// storedPin is a pin that is written and read in less time.
+type storedPin struct {
+	Bundle workflow.StoredBundle `json:"bundle"`
+	*driver.Pin
+}
+
+func decodePin(data []byte) (*driver.Pin, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber() // values keep their numbers as they are written
+	stored := storedPin{Pin: &driver.Pin{}}
+	err := dec.Decode(&stored)
+	if err == nil && stored.Bundle.Root == nil {
+		err = errors.New("it has no workflow")
+	}
+	if err == nil {
+		stored.Pin.Bundle, err = stored.Bundle.Bundle()
+	}
+	return stored.Pin, err
 }
 
 func hashOf(data []byte) string {
@@ -67,16 +91,10 @@ func (s *Store) readPin(ctx context.Context, run, hash string) (*driver.Pin, err
 	if err != nil {
 		return nil, explain(s.file, err)
 	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber() // values keep their numbers as they are written
-	p := &driver.Pin{}
 	if hash != hashOf(data) {
 		return nil, s.damaged(fmt.Sprintf("the definition of run %s does not have its hash", run), nil)
 	}
-	err = dec.Decode(p)
-	if err == nil && (p.Bundle == nil || p.Bundle.Root == nil) {
-		err = errors.New("it has no workflow")
-	}
+	p, err := decodePin(data)
 	if err != nil {
 		return nil, s.damaged("", fmt.Errorf("definition of run %s: %w", run, err))
 	}

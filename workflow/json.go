@@ -4,16 +4,73 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // A workflow is stored as JSON when a run pins it. The only part that
 // encoding/json cannot do by itself is the step of a node: each kind has a field of
 // its own. A graph is stored as a whole, and what most nodes do not have is left out: to
 // write and read it takes longer than to replay a run.
+
+// StoredBundle is a bundle that encoding/json writes and reads as it does a [Bundle],
+// in half the time: it reads what a method wrote, or will read, once more.
+type StoredBundle struct {
+	Root   *storedWorkflow
+	Called map[string]*storedWorkflow
+}
+
+type workflowFields Workflow
+
+type storedWorkflow struct {
+	workflowFields
+	Body storedGraph
+}
+
+// Store makes a bundle ready to be written.
+func Store(b *Bundle) (s StoredBundle, err error) {
+	if s.Root, err = storeWorkflow(b.Root); err != nil || b.Called == nil {
+		return s, err
+	}
+	s.Called = make(map[string]*storedWorkflow, len(b.Called))
+	for name, w := range b.Called {
+		if s.Called[name], err = storeWorkflow(w); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// Bundle is the bundle that was read.
+func (s *StoredBundle) Bundle() (b *Bundle, err error) {
+	b = &Bundle{}
+	if b.Root, err = s.Root.workflow(); err != nil || s.Called == nil {
+		return b, err
+	}
+	b.Called = make(map[string]*Workflow, len(s.Called))
+	for name, w := range s.Called {
+		if b.Called[name], err = w.workflow(); err != nil {
+			return b, err
+		}
+	}
+	return b, nil
+}
+
+func storeWorkflow(w *Workflow) (*storedWorkflow, error) {
+	if w == nil {
+		return nil, nil
+	}
+	body, err := storeGraph(&w.Body)
+	return &storedWorkflow{workflowFields(*w), body}, err
+}
+
+func (s *storedWorkflow) workflow() (*Workflow, error) {
+	if s == nil {
+		return nil, nil
+	}
+	w := Workflow(s.workflowFields)
+	return &w, s.Body.restore(&w.Body)
+}
 
 type storedGraph struct {
 	Nodes []storedNode
@@ -38,13 +95,9 @@ type storedNode struct {
 
 // MarshalJSON stores a graph.
 func (g Graph) MarshalJSON() ([]byte, error) {
-	stored := storedGraph{slices.Grow([]storedNode(nil), len(g.Nodes)), g.Edges}
-	for _, n := range g.Nodes {
-		node := storedNode{nodeFields: nodeFields(n)}
-		if err := node.set(n.Step); err != nil {
-			return nil, err
-		}
-		stored.Nodes = append(stored.Nodes, node)
+	stored, err := storeGraph(&g)
+	if err != nil {
+		return nil, err
 	}
 	return json.Marshal(stored)
 }
@@ -55,12 +108,30 @@ func (g *Graph) UnmarshalJSON(data []byte) error {
 	if err := unmarshal(data, &stored); err != nil {
 		return err
 	}
-	*g = Graph{Edges: stored.Edges}
-	if stored.Nodes != nil {
-		g.Nodes = make([]Node, len(stored.Nodes))
+	return stored.restore(g)
+}
+
+func storeGraph(g *Graph) (storedGraph, error) {
+	stored := storedGraph{Edges: g.Edges}
+	if g.Nodes != nil {
+		stored.Nodes = make([]storedNode, len(g.Nodes))
 	}
-	for i := range stored.Nodes {
-		n := &stored.Nodes[i]
+	for i, n := range g.Nodes {
+		stored.Nodes[i].nodeFields = nodeFields(n)
+		if err := stored.Nodes[i].set(n.Step); err != nil {
+			return stored, err
+		}
+	}
+	return stored, nil
+}
+
+func (s *storedGraph) restore(g *Graph) error {
+	*g = Graph{Edges: s.Edges}
+	if s.Nodes != nil {
+		g.Nodes = make([]Node, len(s.Nodes))
+	}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
 		step, err := n.step()
 		if err != nil {
 			return err
@@ -124,7 +195,7 @@ func (n *storedNode) oldStep() (Step, error) {
 	return step, unmarshal(n.Step, step)
 }
 
-// oldPos is a position as older versions stored it, and as one with a Part is stored.
+// oldPos is a position as older versions stored it.
 type oldPos struct {
 	File      string `json:"file,omitempty"`
 	Line      int    `json:"line"`
@@ -134,49 +205,42 @@ type oldPos struct {
 	Part      string `json:"part,omitempty"`
 }
 
-// MarshalJSON stores a position as a short text, "4:32-4:33 file": a workflow has
-// several for each node.
-func (p Pos) MarshalJSON() ([]byte, error) {
-	if p.Part != "" {
-		return json.Marshal(oldPos(p))
-	}
+// MarshalText stores a position as a short text, "4:32-4:33 file" or "3:0-3:0=part": a
+// workflow has several for each node.
+func (p Pos) MarshalText() ([]byte, error) {
 	text := make([]byte, 0, 64)
 	for i, n := range []int{p.Line, p.Column, p.EndLine, p.EndColumn} {
 		text = append(strconv.AppendInt(text, int64(n), 10), ":-: "[i])
 	}
-	return asJSON(append(text, p.File...))
+	if p.Part != "" {
+		text[len(text)-1] = '='
+	}
+	return append(text, p.File+p.Part...), nil // one of them
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads what MarshalText wrote.
 func (p *Pos) UnmarshalJSON(data []byte) error {
 	if data[0] == '{' {
 		return json.Unmarshal(data, (*oldPos)(p))
 	}
 	text, err := fromJSON(data)
+	end := max(0, strings.IndexAny(text, " ="))
+	numbers, name := text[:end], text[end:]
 	for i, to := range []*int{&p.Line, &p.Column, &p.EndLine, &p.EndColumn} {
 		var number string
-		if number, text, _ = strings.Cut(text, ":-: "[i:i+1]); err == nil {
+		if number, numbers, _ = strings.Cut(numbers, ":-: "[i:i+1]); err == nil {
 			*to, err = strconv.Atoi(number)
 		}
 	}
-	p.File = text
+	if part, ok := strings.CutPrefix(name, "="); ok {
+		p.Part = part
+	} else {
+		p.File = strings.TrimPrefix(name, " ")
+	}
 	return err
 }
 
-// asJSON is a text as JSON, and fromJSON its reverse, without the price of
-// encoding/json where nothing needs an escape.
-func asJSON(text []byte) ([]byte, error) {
-	plain := func(c byte) bool {
-		return c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&'
-	}
-	for _, c := range text {
-		if !plain(c) {
-			return json.Marshal(string(text))
-		}
-	}
-	return append(append([]byte{'"'}, text...), '"'), nil
-}
-
+// fromJSON is a text, without the price of encoding/json where it has no escapes.
 func fromJSON(data []byte) (text string, err error) {
 	if bytes.IndexByte(data, '\\') < 0 && data[0] == '"' {
 		return string(data[1 : len(data)-1]), nil

@@ -1,6 +1,7 @@
 package workflow_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -91,11 +92,41 @@ func TestDefinitionsOfOlderVersions(t *testing.T) {
 	}
 }
 
+func TestStoredBundle(t *testing.T) {
+	called := everything()
+	called.Name = "child"
+	want := &workflow.Bundle{Root: everything(), Called: map[string]*workflow.Workflow{"child": called}}
+	stored, err := workflow.Store(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, plain := []byte(workflow.FormatJSON(stored)), []byte(workflow.FormatJSON(want))
+	for _, text := range [][]byte{data, plain} { // older versions wrote the second
+		dec := json.NewDecoder(bytes.NewReader(text))
+		dec.UseNumber()
+		var read workflow.StoredBundle
+		if err := dec.Decode(&read); err != nil {
+			t.Fatal(err)
+		}
+		got, err := read.Bundle()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("stored and read again (-want +got):\n%s", diff)
+		}
+	}
+	if _, err := workflow.Store(&workflow.Bundle{Root: &workflow.Workflow{Body: workflow.Graph{Nodes: []workflow.Node{{ID: "a"}}}}}); err == nil {
+		t.Error("a node without a step was stored")
+	}
+}
+
 func TestStoredPositions(t *testing.T) {
 	for _, want := range []workflow.Pos{
 		{},
 		{File: "flow.yml", Line: 4, Column: 10, EndLine: 5, EndColumn: 12},
 		{File: "a b\t\"ü\" \\ <x>.yml", Line: 1, Column: 1, EndLine: 1, EndColumn: 1},
+		{File: "=a =b.yml", Line: 1, Column: 1, EndLine: 1, EndColumn: 1},
 		{Part: "step 3 of the builder", Line: 3, EndLine: 3},
 	} {
 		data, err := json.Marshal(want)
