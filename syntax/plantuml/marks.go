@@ -3,17 +3,23 @@ package plantuml
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 var (
-	noteLine  = regexp.MustCompile(`(?i)^\s*(floating\s+)?note\b[^:]*$`)
-	noteEnd   = regexp.MustCompile(`(?i)^\s*end\s*note\b`)
-	blockLine = regexp.MustCompile(`(?i)^\s*(\}|(end\s*)?(if|else|else\s?if|elif|fork|split|switch|case|default|while|repeat|until|merge|join|group|partition)\b)`)
-	word      = regexp.MustCompile(`[\pL\pN]+`)
+	noteLine  = lazily(`(?i)^\s*(floating\s+)?note\b[^:]*$`)
+	noteEnd   = lazily(`(?i)^\s*end\s*note\b`)
+	blockLine = lazily(`(?i)^\s*(\}|(end\s*)?(if|else|else\s?if|elif|fork|split|switch|case|default|while|repeat|until|merge|join|group|partition)\b)`)
+	word      = lazily(`[\pL\pN]+`)
 )
 
+// lazily compiles an expression when it is first used: most commands never do.
+func lazily(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
 // keywords are the words of PlantUML itself, and those that people take for one.
-var keywords = func() map[string]bool {
+var keywords = sync.OnceValue(func() map[string]bool {
 	set := map[string]bool{}
 	for _, w := range strings.Fields(`startuml enduml start stop end if then elseif elif else endif is equals equal not when
 		while endwhile repeat until backward for foreach fork again join merge and or parallel split switch case default
@@ -22,7 +28,7 @@ var keywords = func() map[string]bool {
 		set[w] = true
 	}
 	return set
-}()
+})
 
 // Marks are the lines that open, divide and close blocks, and the words of the
 // author outside of notes: of steps, lanes, conditions and labels.
@@ -32,15 +38,15 @@ func Marks(text []byte) []string {
 	for line := range strings.Lines(string(text)) {
 		switch {
 		case inNote:
-			inNote = !noteEnd.MatchString(line)
-		case noteLine.MatchString(line):
+			inNote = !noteEnd().MatchString(line)
+		case noteLine().MatchString(line):
 			inNote = true
 		default:
-			if blockLine.MatchString(line) {
+			if blockLine().MatchString(line) {
 				found = append(found, "block")
 			}
-			for _, w := range word.FindAllString(line, -1) {
-				if !keywords[strings.ToLower(w)] {
+			for _, w := range word().FindAllString(line, -1) {
+				if !keywords()[strings.ToLower(w)] {
 					found = append(found, w)
 				}
 			}

@@ -3,6 +3,7 @@ package activity
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // heading reads title, caption, legend, header, footer and mainframe. Without a
@@ -107,18 +108,21 @@ var (
 )
 
 // pattern is an expression that one of the parts matches as a whole. A space in it is
-// any blank of PlantUML.
-func pattern(parts ...string) *regexp.Regexp {
-	return regexp.MustCompile(strings.ReplaceAll(`(?i)^(?:`+strings.Join(parts, "|")+`)$`, " ", `[\s\x{a0}]`))
+// any blank of PlantUML. It is compiled when it is first used: most commands read no
+// PlantUML, and would take a millisecond longer to start.
+func pattern(parts ...string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(strings.ReplaceAll(`(?i)^(?:`+strings.Join(parts, "|")+`)$`, " ", `[\s\x{a0}]`))
+	})
 }
 
 func setting(s string) stmt {
 	switch {
-	case skinOpeners.MatchString(s):
+	case skinOpeners().MatchString(s):
 		return stmt{kind: kSkinOpen}
-	case spriteOpeners.MatchString(s) && !strings.HasSuffix(s, "</svg>"):
+	case spriteOpeners().MatchString(s) && !strings.HasSuffix(s, "</svg>"):
 		return stmt{kind: kSpriteOpen}
-	case settings.MatchString(s):
+	case settings().MatchString(s):
 		return stmt{kind: kSetting}
 	}
 	return stmt{}

@@ -416,7 +416,7 @@ func (r *reader) skinparam(l *line) {
 	level, at, to := 1, l.next, l.to
 	for level > 0 {
 		m := r.scan.line(at)
-		if m.kind == fileEnd || m.kind == plain && !parameters.MatchString(m.text) || r.skins > maxSkins {
+		if m.kind == fileEnd || m.kind == plain && !parameters().MatchString(m.text) || r.skins > maxSkins {
 			r.skins++
 			if r.refuse(l) {
 				return
