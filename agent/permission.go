@@ -306,19 +306,24 @@ func (t *Task) Permit(ctx context.Context, permission Permission, power Power, d
 }
 
 func (t *Task) askTo(ctx context.Context, power Power, detail string) error {
-	nobody := fmt.Errorf("this needs the approval of a person, and nobody is here to give it; go on without it, or have it permitted (%s)", power)
-	if t.Ask == nil {
-		return nobody
-	}
 	name := ""
 	if t.Agent != nil {
 		name = t.Agent.Name
 	}
+	return t.Approve(ctx, fmt.Sprintf(questions[power], name), detail)
+}
+
+// Approve asks a person whether something may be done, and gives nil if it may. The error
+// is for the agent. Where nobody can be asked, it may not.
+func (t *Task) Approve(ctx context.Context, question, detail string) error {
+	said, err := "", ErrNobody
 	options := []string{string(Allow), string(Deny)}
-	said, err := t.Ask(ctx, Question{Text: fmt.Sprintf(questions[power], name), Detail: detail, Options: options})
+	if t.Ask != nil {
+		said, err = t.Ask(ctx, Question{Text: question, Detail: detail, Options: options})
+	}
 	switch {
 	case errors.Is(err, ErrNobody):
-		return nobody
+		return errors.New("this needs the approval of a person, and nobody is here to give it; go on without it")
 	case err != nil:
 		return fmt.Errorf("this needs the approval of a person, who could not be asked: %w", err)
 	case said != options[0]:

@@ -386,13 +386,26 @@ func TestToolsOfTheTask(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer session.Close()
-	for name, want := range map[string]string{"add": `{"n":1}`, "ask": "a person did not allow this call; do without it", "fail": "no luck"} {
+	for name, want := range map[string]string{"add": `{"n":1}`, "ask": "a person was asked and did not allow this; go on without it", "fail": "no luck"} {
 		res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: map[string]any{"n": 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if text := res.Content[0].(*mcp.TextContent).Text; text != want || res.IsError != (name != "add") {
 			t.Errorf("%s: got %q, error %v", name, text, res.IsError)
+		}
+	}
+}
+
+func TestApprovalWhereNobodyCanBeAsked(t *testing.T) {
+	tool := &agent.Tool{Name: "risky", Approval: true, Call: func(context.Context, map[string]any, *agent.Task, agent.Log) (string, error) {
+		t.Error("it was called")
+		return "", nil
+	}}
+	nobody := func(context.Context, agent.Question) (string, error) { return "", agent.ErrNobody }
+	for _, task := range []*agent.Task{{}, {Ask: nobody}} {
+		if _, err := call(t.Context(), tool, nil, task, quiet); err == nil || !strings.Contains(err.Error(), "nobody is here") {
+			t.Error(err)
 		}
 	}
 }

@@ -109,14 +109,8 @@ func call(ctx context.Context, tool *agent.Tool, arguments []byte, task *agent.T
 		}
 	}
 	if tool.Approval {
-		answer, err := task.Ask(ctx, agent.Question{Text: "May the agent call the tool " + tool.Name + "?", Detail: tool.Name + " " + workflow.FormatJSON(args), Options: []string{"allow", "deny"}})
-		switch {
-		case errors.Is(err, agent.ErrNobody):
-			return "", errors.New("a person has to allow this tool, and nobody is here to be asked; do without it")
-		case err != nil:
+		if err := task.Approve(ctx, "May the agent call the tool "+tool.Name+"?", tool.Name+" "+workflow.FormatJSON(args)); err != nil {
 			return "", err
-		case answer != "allow":
-			return "", errors.New("a person did not allow this call; do without it")
 		}
 	}
 	return tool.Call(ctx, args, task, log)

@@ -100,7 +100,7 @@ func (b *toolbox) one(ctx context.Context, c *conversation, k call) (string, err
 		return "", err
 	}
 	if t.Approval {
-		if err := allowed(ctx, c.task, t.Name, args); err != nil {
+		if err := c.task.Approve(ctx, fmt.Sprintf("May the agent %s use the tool %s?", c.task.Agent.Name, t.Name), t.Name+" "+workflow.FormatJSON(args)); err != nil {
 			return "", err
 		}
 	}
@@ -144,28 +144,6 @@ func (t *tool) arguments(text string) (map[string]any, error) {
 		return nil, fmt.Errorf("the arguments do not fit the tool %s:\n%s", t.Name, findings)
 	}
 	return args, nil
-}
-
-// allowed asks a person whether a call may be made.
-func allowed(ctx context.Context, task *agent.Task, name string, args map[string]any) error {
-	const yes = "allow"
-	if task.Ask == nil {
-		return errors.New("this call needs the approval of a person, and nobody is here to give it; go on without it")
-	}
-	said, err := task.Ask(ctx, agent.Question{
-		Text:    fmt.Sprintf("May the agent %s use the tool %s?", task.Agent.Name, name),
-		Detail:  name + " " + workflow.FormatJSON(args),
-		Options: []string{yes, "deny"},
-	})
-	switch {
-	case errors.Is(err, agent.ErrNobody):
-		return errors.New("this call needs the approval of a person, and nobody is here to give it; go on without it")
-	case err != nil:
-		return fmt.Errorf("this call needs the approval of a person, who could not be asked: %w", err)
-	case said != yes:
-		return errors.New("a person was asked and did not allow this call; go on without it")
-	}
-	return nil
 }
 
 // shown is arguments for one line of the log.
