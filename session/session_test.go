@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/disktest"
 	"github.com/hocket-dev/hocket/session"
 )
 
@@ -51,6 +52,18 @@ func create(t *testing.T, s *session.Store) *session.Session {
 		t.Fatal(err)
 	}
 	return made
+}
+
+func TestSyncedBeforeReplaced(t *testing.T) {
+	disktest.Unsynced(t, func() {
+		dir := t.TempDir()
+		if made, err := session.Open(dir).Create("reviewer", "claude"); err == nil {
+			t.Errorf("the session %s was written without a sync", made.ID)
+		}
+		if files, _ := filepath.Glob(filepath.Join(dir, "*.json")); len(files) > 0 {
+			t.Errorf("there are %v", files)
+		}
+	})
 }
 
 func TestConversationComesBack(t *testing.T) {

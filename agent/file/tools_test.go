@@ -11,6 +11,7 @@ import (
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/file"
+	"github.com/hocket-dev/hocket/internal/disktest"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -188,6 +189,36 @@ func TestToolsSeeThroughLinks(t *testing.T) {
 	if got, err := call("search_files", `{"pattern": "hidden", "glob": "*"}`); err != nil || strings.Contains(got, "note") {
 		t.Errorf("search gave %q, %v", got, err)
 	}
+}
+
+// A search goes over many files. Nobody is asked about each: those that need asking are
+// passed over, whoever would allow it.
+func TestSearchPassesOverWhatNeedsAsking(t *testing.T) {
+	dir := project(t)
+	put(t, filepath.Join(dir, "private", "key"), "findable\n")
+	put(t, filepath.Join(dir, "public", "key"), "findable\n")
+	task := &agent.Task{Dir: dir, Ask: func(context.Context, agent.Question) (string, error) {
+		t.Error("a person was asked")
+		return "allow", nil
+	}}
+	call := tools(t, task, `{"read": {"*": "allow", "private/*": "ask"}}`)
+	if got, err := call("search_files", `{"pattern": "findable"}`); err != nil || got != "public/key:1:findable\n" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestSyncedBeforeReplaced(t *testing.T) {
+	disktest.Unsynced(t, func() {
+		dir := project(t)
+		put(t, filepath.Join(dir, "notes"), "old")
+		call := tools(t, &agent.Task{Dir: dir}, `{"mode": "edit"}`)
+		if got, err := call("write_file", `{"path": "notes", "content": "new"}`); err == nil {
+			t.Errorf("it was written without a sync: %q", got)
+		}
+		if got, err := os.ReadFile(filepath.Join(dir, "notes")); string(got) != "old" {
+			t.Errorf("the file was replaced: %q, %v", got, err)
+		}
+	})
 }
 
 func TestToolsEditStaysSmall(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -69,6 +70,16 @@ func TestSecretsComeFromTheirPlaces(t *testing.T) {
 
 func TestUsualVariablesAreSecret(t *testing.T) {
 	s := secret.New(secret.Options{Getenv: environment("ANTHROPIC_API_KEY", "sk-ant-abcdef", "OPENAI_API_KEY", "ollama", "HOME", "/home/somebody")})
+	for _, name := range []string{ // as the programs that read them document them
+		"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "OPENAI_API_KEY", "CODEX_API_KEY", "AZURE_OPENAI_API_KEY", "GEMINI_API_KEY",
+		"GOOGLE_API_KEY", "OPENROUTER_API_KEY", "MISTRAL_API_KEY", "GROQ_API_KEY", "DEEPSEEK_API_KEY", "XAI_API_KEY", "COHERE_API_KEY", "TOGETHER_API_KEY",
+		"DASHSCOPE_API_KEY", "CURSOR_API_KEY", "COPILOT_GITHUB_TOKEN", "COPILOT_PROVIDER_API_KEY", "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "HF_TOKEN", "NPM_TOKEN",
+		"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
+	} {
+		if got := secret.New(secret.Options{Getenv: environment(name, "the-value")}).Masker().Mask("the-value"); got != "***" {
+			t.Errorf("the value of %s is shown", name)
+		}
+	}
 	if got := s.Masker().Mask("key sk-ant-abcdef of ollama in /home/somebody"); got != "key *** of ollama in /home/somebody" {
 		t.Errorf("masked: %q", got)
 	}
@@ -130,39 +141,66 @@ func TestBrokenLinesAreHidden(t *testing.T) {
 	}
 }
 
-// odd is a secret with characters that every form escapes otherwise.
-const odd = `p/a+s"s w<o>r&d'%ü\1`
+// odd is a secret with characters that every form escapes otherwise, and plain one with
+// those that none escapes.
+const (
+	odd   = `p/a+s"s w<o>r&d'%ü\1`
+	plain = `09-AZ_az.mM~5`
+)
+
+// quoted is a text as JSON, the way that programs write it: some escape <, > and &.
+func quoted(text string, escapeHTML bool) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(escapeHTML)
+	if err := enc.Encode(text); err != nil {
+		panic(err)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
 
 func TestEveryFormIsHidden(t *testing.T) {
-	m := &secret.Masker{}
-	m.Add(odd)
-	quoted, err := json.Marshal(map[string]any{"k": "x" + odd + "y"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	twice, err := json.Marshal(string(quoted))
-	if err != nil {
-		t.Fatal(err)
-	}
-	shown := map[string]string{
-		"plain": "a " + odd + " b", "json": string(quoted), "json in json": string(twice), "go": fmt.Sprintf("%q", odd), "go ascii": fmt.Sprintf("%+q", odd),
-		"query": "x=" + url.QueryEscape(odd) + "&y", "path": "/" + url.PathEscape(odd) + "/y", "html": html.EscapeString(odd),
-		"shell": `'` + strings.ReplaceAll(odd, "'", `'\''`) + `'`, "hex": hex.EncodeToString([]byte(odd)), "HEX": fmt.Sprintf("%X", odd),
-	}
-	for name, text := range shown {
-		got := m.Mask(text)
-		if !strings.Contains(got, secret.Mark) || strings.Contains(got, "w<o") || len(got) > len(text)-len(odd)+3 {
-			t.Errorf("%s: %s is shown as %s", name, text, got)
+	for _, value := range []string{odd, plain} {
+		m := &secret.Masker{}
+		m.Add(value)
+		escaped := strings.ReplaceAll(url.QueryEscape(value), "+", "%20")
+		inner := func(text string) string { return text[1 : len(text)-1] }
+		for name, form := range map[string]string{
+			"plain": value, "json": inner(quoted(value, false)), "json for HTML": inner(quoted(value, true)),
+			"json in json":                   inner(quoted(inner(quoted(value, false)), false)),
+			"json in json for HTML":          inner(quoted(inner(quoted(value, false)), true)),
+			"json for HTML in json":          inner(quoted(inner(quoted(value, true)), false)),
+			"json for HTML in json for HTML": inner(quoted(inner(quoted(value, true)), true)),
+			"go":                             inner(fmt.Sprintf("%q", value)), "go ascii": inner(fmt.Sprintf("%+q", value)),
+			"query": url.QueryEscape(value), "path": url.PathEscape(value), "percent": escaped,
+			"lower percent": regexp.MustCompile("%..").ReplaceAllStringFunc(escaped, strings.ToLower),
+			"html":          html.EscapeString(value), "shell": strings.ReplaceAll(value, "'", `'\''`),
+			"hex": hex.EncodeToString([]byte(value)), "HEX": fmt.Sprintf("%X", value),
+		} {
+			if got := m.Mask("<" + form + ">"); got != "<***>" {
+				t.Errorf("%s: %s is shown as %s", name, form, got)
+			}
 		}
 	}
-	for before := range 5 {
-		for after := range 5 {
-			for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding, base64.RawURLEncoding} {
-				text := encoding.EncodeToString([]byte(strings.Repeat("u", before) + odd + strings.Repeat("z", after)))
-				got := m.Mask(text)
-				// What is left tells of the bytes around it, and of few bits at its ends.
-				if !strings.Contains(got, secret.Mark) || len(got) > len(secret.Mark)+(before+after)*4/3+6 {
-					t.Errorf("base64 with %d before and %d behind: %s is shown as %s", before, after, text, got)
+}
+
+// Base64 mixes the bytes of a secret with those before and behind it. Every character that
+// depends on the secret alone is hidden.
+func TestBase64IsHidden(t *testing.T) {
+	for _, value := range []string{odd, odd + "1", odd + "12"} {
+		m := &secret.Masker{}
+		m.Add(value)
+		for before := range 5 {
+			for after := range 5 {
+				for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding, base64.RawURLEncoding} {
+					text := encoding.EncodeToString([]byte(strings.Repeat("u", before) + value + strings.Repeat("z", after)))
+					from, to := (before*8+5)/6, (before+len(value))*8/6
+					if before%3 == 0 && after == 0 && strings.HasSuffix(text, "=") { // all of it is the secret's
+						to = len(text)
+					}
+					if got, want := m.Mask(text), text[:from]+"***"+text[to:]; got != want {
+						t.Errorf("%d bytes with %d before and %d behind: %s is shown as %s, want %s", len(value), before, after, text, got, want)
+					}
 				}
 			}
 		}
@@ -205,7 +243,7 @@ func inPieces(m *secret.Masker, text string, lengths ...int) (shown string, call
 
 func TestStreamHidesAcrossPieces(t *testing.T) {
 	m := &secret.Masker{}
-	m.Add("secret-one", "one-two-three", "aaaaaa", "three3")
+	m.Add("secret-one", "one-two-three", "aaaaaa", "three3", "pre-inside-post", "inside", "outer-and-more", "outer-")
 	for text, want := range map[string]string{
 		"":                             "",
 		"nothing":                      "nothing",
@@ -217,6 +255,13 @@ func TestStreamHidesAcrossPieces(t *testing.T) {
 		"aaaaaaaaa":                    "***",
 		"aaaaa aaaaaa":                 "aaaaa ***",
 		"secret-secret-secret-one end": "secret-secret-*** end",
+		"pre-inside-post":              "***",
+		"pre-inside-po":                "pre-***-po",
+		"pre-inside":                   "pre-***",
+		"pre-insidepre-inside-post":    "pre-******",
+		"outer-":                       "***",
+		"outer-and-mor":                "***and-mor",
+		"outer-and-more":               "***",
 	} {
 		if got := m.Mask(text); got != want {
 			t.Errorf("Mask(%q) = %q, want %q", text, got, want)

@@ -30,11 +30,10 @@ type rule struct {
 	when []test
 }
 
-// test looks at half of an argument. Most are numbers of 32 bits, of which the kernel
-// looks at the lower half only.
+// test looks at the lower half of an argument. All that are tested are numbers of 32 bits,
+// of which the kernel ignores the rest.
 type test struct {
 	arg  int
-	high bool
 	mask uint32
 	want uint32
 	not  bool // it must be anything else
@@ -206,11 +205,7 @@ func program(m mode) string {
 		left := each * len(r.when)
 		jump(unix.BPF_JEQ, r.call, 0, left+1)
 		for _, t := range r.when {
-			at := uint32(atArguments + 8*t.arg)
-			if t.high {
-				at += 4
-			}
-			load(at)
+			load(uint32(atArguments + 8*t.arg))
 			p = append(p, unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: t.mask})
 			left -= each
 			if t.not {

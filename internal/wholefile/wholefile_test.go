@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/hocket-dev/hocket/internal/disktest"
 	"github.com/hocket-dev/hocket/internal/wholefile"
 )
 
@@ -35,4 +36,20 @@ func TestWrite(t *testing.T) {
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
+}
+
+// After a crash a file that was renamed before it was synced may be empty.
+func TestSyncedBeforeRenamed(t *testing.T) {
+	disktest.Unsynced(t, func() {
+		file := filepath.Join(t.TempDir(), "notes.txt")
+		if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := wholefile.Write(file, []byte("new"), 0o600); err == nil {
+			t.Error("it was written without a sync")
+		}
+		if got, err := os.ReadFile(file); string(got) != "old" {
+			t.Errorf("the file was replaced: %q, %v", got, err)
+		}
+	})
 }

@@ -1,0 +1,12 @@
+//go:build !linux
+
+// Package disktest is for the tests of code that must not lose what it writes.
+package disktest
+
+import "testing"
+
+// Unsynced is for Linux only.
+func Unsynced(t *testing.T, _ func()) {
+	t.Helper()
+	t.Skip("only Linux can be made to refuse fsync")
+}
