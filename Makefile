@@ -1,7 +1,7 @@
 # `make` prints what can be done; `make test` is what CI runs.
 
 .DEFAULT_GOAL := help
-.PHONY: help test race lint bench sim fuzz mutants clis servers build install release release-test
+.PHONY: help test race lint bench sim fuzz mutants clis servers build install release release-test chaos
 
 # Each fuzz target runs this long.
 FUZZTIME ?= 60s
@@ -12,6 +12,8 @@ HOCKET_SERVERS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hocket-servers
 # Where `make install` puts hocket, and the manual pages.
 BINDIR ?= $(or $(shell go env GOBIN),$(shell go env GOPATH)/bin)
 MANDIR ?= $(or $(XDG_DATA_HOME),$(HOME)/.local/share)/man/man1
+# Of the random numbers of `make chaos`.
+SEED ?= 1
 # Random workflows that `make sim` runs through the engine.
 SIM ?= 1000000
 # How many places `make mutants` breaks (0: all), and which random ones.
@@ -62,6 +64,9 @@ clis: ## Install the real CLI agents and drive them against a scripted model (ne
 servers: ## Install real MCP servers and talk with them (needs npm)
 	npm install --prefix "$(HOCKET_SERVERS)" --no-audit --no-fund @modelcontextprotocol/server-everything@2026.8.31 @modelcontextprotocol/server-filesystem@2026.8.31
 	HOCKET_SERVERS="$(HOCKET_SERVERS)" go test ./agent/mcp -run Real -count 1
+
+chaos: build ## Kill bin/hocket 1,000 times, and have it read 1,000 damaged journals (SEED=n for other ones)
+	go test ./internal/chaos -count 1 -timeout 1h -v -hocket "$(CURDIR)/bin/hocket" -kills 1000 -journals 1000 -seed $(SEED)
 
 build: ## Build bin/hocket
 	CGO_ENABLED=0 go build -trimpath -o bin/hocket ./cmd/hocket

@@ -1,0 +1,115 @@
+package chaos
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket/cli"
+)
+
+var (
+	binary   = flag.String("hocket", "", "the program to test, instead of one inside this test")
+	kills    = flag.Int("kills", 12, "how often a run is killed")
+	journals = flag.Int("journals", 40, "how many damaged journals are read")
+	seed     = flag.Uint64("seed", 1, "of the random numbers")
+)
+
+// asHocket makes this test behave as the command itself.
+const asHocket = "HOCKET_CHAOS_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asHocket) != "" {
+		os.Exit(cli.Main(os.Args[1:], cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	}
+	os.Exit(m.Run())
+}
+
+// project is a directory with workflows and the state of its runs.
+type project struct {
+	t          *testing.T
+	dir, state string
+}
+
+func newProject(t *testing.T, files map[string]string) project {
+	t.Helper()
+	p := project{t, t.TempDir(), filepath.Join(t.TempDir(), "state")}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p
+}
+
+// command is a call of the program. It ends with the test.
+func (p project) command(ctx context.Context, args ...string) *exec.Cmd {
+	program := *binary
+	if program == "" {
+		var err error
+		if program, err = os.Executable(); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(ctx, program, append(args, "--state", p.state)...)
+	cmd.Dir = p.dir
+	cmd.Env = append(os.Environ(), asHocket+"=1", "XDG_CONFIG_HOME="+p.dir, "NO_COLOR=1")
+	return cmd
+}
+
+// said is what a command printed, and how it ended.
+type said struct {
+	out, err string
+	code     int
+}
+
+// call runs a command to its end. One that does not end within a minute is broken: no
+// workflow here takes a second.
+func (p project) call(args ...string) said {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	cmd := p.command(ctx, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		p.t.Fatalf("hocket %s does not end\n%s%s", strings.Join(args, " "), &out, &errs)
+	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		p.t.Fatal(err)
+	}
+	return said{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
+}
+
+// event is what the tests need of a line of `hocket events`.
+type event struct {
+	Type    string
+	Address string `json:"address"`
+	Error   json.RawMessage
+}
+
+func (p project) events(run string) (all []event, raw string) {
+	p.t.Helper()
+	got := p.call("events", run)
+	if got.code != 0 {
+		p.t.Fatalf("events of %s: %s", run, got.err)
+	}
+	for line := range strings.Lines(got.out) {
+		var e event
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			p.t.Fatal(err)
+		}
+		all = append(all, e)
+	}
+	return all, got.out
+}

@@ -1,0 +1,6 @@
+// Package chaos tests the whole program where the other tests test its parts: it kills the
+// command at random moments and resumes its runs, and it damages journals and looks at
+// what the command says about them. Nothing may be lost, repeated, or silently different.
+//
+// A few cases run with the other tests; `make chaos` runs thousands.
+package chaos
