@@ -48,6 +48,7 @@ type simulation struct {
 	run    *engine.Run
 	other  *engine.Run // was never restored and keeps all outputs; nil: so is run
 	stores bool        // run keeps no outputs
+	model  *model      // what the page says; nil in a fork
 	events []engine.Envelope
 	now    time.Time     // the wall clock, which somebody sets now and then
 	clock  time.Duration // the run's own
@@ -82,6 +83,7 @@ func simulate(seed uint64, logf func(string, ...any)) (err error) {
 	}()
 	g := &generator{Rand: s.Rand}
 	s.bundle = g.bundle()
+	s.model = newModel(s.bundle)
 	if s.run, err = engine.New(s.bundle); err != nil {
 		return fmt.Errorf("%w\n%s", err, s.story())
 	}
@@ -179,7 +181,7 @@ func (s *simulation) checkFork() error {
 		}
 	}
 	s.ended, s.events, s.limits.CostUSD = nil, events, max(s.limits.CostUSD, raised(events))
-	s.run, s.other = s.run.Fresh(), nil
+	s.run, s.other, s.model = s.run.Fresh(), nil, nil
 	if s.stores {
 		s.run.Offload(0, s.load)
 	}
@@ -349,7 +351,7 @@ func (s *simulation) crash() error {
 	clear(s.timers)
 	clear(s.gates)
 	clear(s.sent)
-	return s.carryOut(run.Pending())
+	return s.carryOut(e, run.Pending())
 }
 
 func (s *simulation) envelope(ev engine.Event) engine.Envelope {
@@ -387,7 +389,7 @@ func (s *simulation) step(ev engine.Event) error {
 			return fmt.Errorf("restored, or without outputs: the facts are %s, and else %s", got, want)
 		}
 	}
-	return s.carryOut(commands)
+	return s.carryOut(e, commands)
 }
 
 // load gives the output that an event has.
@@ -407,7 +409,7 @@ func facts(r *engine.Run) string {
 	return workflow.FormatJSON(list)
 }
 
-func (s *simulation) carryOut(commands []engine.Command) error {
+func (s *simulation) carryOut(e engine.Envelope, commands []engine.Command) error {
 	for _, c := range commands {
 		if s.ended != nil {
 			return fmt.Errorf("a command after the end: %T", c)
@@ -444,7 +446,13 @@ func (s *simulation) carryOut(commands []engine.Command) error {
 	if len(s.tasks) > s.limits.Parallel {
 		return fmt.Errorf("%d attempts at once, and %d are allowed", len(s.tasks), s.limits.Parallel)
 	}
-	return s.checkBudget()
+	if err := s.checkBudget(); err != nil || s.model == nil {
+		return err
+	}
+	if err := s.model.step(e, commands, s.run.Facts()); err != nil {
+		return err
+	}
+	return s.model.compare(s)
 }
 
 // checkQuestions holds what was asked against what the run says is open.

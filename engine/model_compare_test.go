@@ -1,0 +1,288 @@
+package engine_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+func newModel(b *workflow.Bundle) *model {
+	clear(graphs)
+	return &model{bundle: b, timers: map[string]mtimer{}, inputsOf: map[string][]string{}}
+}
+
+func (m *model) wrong(format string, args ...any) {
+	if m.broken == nil {
+		m.broken = fmt.Errorf("the model: "+format, args...)
+	}
+}
+
+// worded is the engine's text for a failure, which is a value that steps may see.
+func (m *model) worded(in *minst, why string) string {
+	for _, f := range m.told {
+		if f.Kind == engine.StepEnded && f.Address == in.address && f.Text != "" {
+			return f.Text
+		}
+	}
+	return why
+}
+
+// step takes an event, with the attempts that the engine started and the facts that it
+// told, and says what the engine did wrong.
+func (m *model) step(e engine.Envelope, commands []engine.Command, told []engine.Fact) error {
+	m.told, m.starts = told, nil
+	m.sent = map[string]*engine.SetTimer{}
+	for _, c := range commands {
+		switch c := c.(type) {
+		case *engine.StartTask:
+			m.starts = append(m.starts, c)
+		case *engine.SetTimer:
+			m.sent[c.ID] = c
+		}
+	}
+	m.advance(e)
+	m.take(e)
+	m.seat()
+	for len(m.todo) > 0 && m.broken == nil {
+		next := m.todo[0]
+		m.todo = m.todo[1:]
+		next()
+	}
+	m.seat()
+	for len(m.todo) > 0 && m.broken == nil {
+		next := m.todo[0]
+		m.todo = m.todo[1:]
+		next()
+	}
+	if len(m.starts) > 0 {
+		m.wrong("%s was started, and it is not ready", m.starts[0].Address)
+	}
+	return m.broken
+}
+
+// advance moves the clocks. The time before a process took the run up does not count.
+func (m *model) advance(e engine.Envelope) {
+	if _, first := e.Event.(*engine.Started); first {
+		m.now = e.Time
+	}
+	passed := max(0, e.Clock-m.clock)
+	if _, taken := e.Event.(*engine.Recovered); !taken && m.root != nil && m.busy() {
+		m.active += passed
+	}
+	m.clock += passed
+	if e.Time.After(m.now) {
+		m.now = e.Time
+	}
+}
+
+func (m *model) take(e engine.Envelope) {
+	attempt := func(address string) *minst {
+		i := slices.IndexFunc(m.attempts, func(in *minst) bool { return in.address == address })
+		return m.attempts[i]
+	}
+	switch ev := e.Event.(type) {
+	case *engine.Started:
+		m.facts = ev.Tasks
+		m.begin(&mframe{w: m.bundle.Root, limits: ev.Limits, inputs: ev.Inputs}, nil)
+	case *engine.TaskEnded:
+		m.attemptEnded(attempt(ev.Address), ev)
+	case *engine.TimerFired:
+		m.fired(ev.ID)
+	case *engine.Asked:
+		m.attemptAsks(attempt(ev.Address), ev)
+	case *engine.Answered:
+		m.answered(ev)
+	case *engine.Withdrawn:
+		in, q := m.asked(ev.ID)
+		in.questions = slices.DeleteFunc(in.questions, func(other *mquestion) bool { return other == q })
+		m.rest(in)
+	case *engine.CancelAsked:
+		m.end(m.root, engine.Cancelled, "cancelled")
+	case *engine.LimitRaised:
+		m.raised(ev.Limits)
+	case *engine.Recovered:
+		m.recovered()
+	case *engine.Forked:
+	}
+}
+
+// compareStart compares what an attempt is given.
+func (m *model) compareStart(in *minst, c *engine.StartTask) {
+	c, err := c.Whole()
+	if err != nil {
+		m.wrong("%v", err)
+		return
+	}
+	task := in.n.Task()
+	if in.failures == 0 && !in.rendered {
+		in.rendered = true
+		in.prompt = m.text(m.view(in, false), task.Prompt.Text)
+		in.given = workflow.FormatJSON(m.received(in))
+		var inputs []engine.Input
+		if asks(in.n) && len(in.from) == 0 {
+			for _, name := range sorted(in.reg.scope.frame.inputs) {
+				inputs = append(inputs, engine.Input{Name: name, Value: in.reg.scope.frame.inputs[name]})
+			}
+		}
+		if asks(in.n) && in.reg.scope.isItem() {
+			inputs = append(inputs, engine.Input{Name: "item", Value: in.reg.scope.owner.each.items[in.reg.scope.item]})
+		}
+		in.inputs = workflow.FormatJSON(inputs)
+	}
+	usd, known := in.may.CostUSD.Amount()
+	got, gotKnown := c.May.CostUSD.Amount()
+	tokens, _ := in.may.Tokens.Amount()
+	gotTokens, _ := c.May.Tokens.Amount()
+	want := fmt.Sprintf("attempt %d of %q given %s %s decide %q feedback %t again %t timeout %s bound %t", in.attempt, in.prompt, in.given, in.inputs, labelsOf(in.reg.g, in.n), in.feedback, in.losses > 0, m.timeout(in), known)
+	is := fmt.Sprintf("attempt %d of %q given %s %s decide %q feedback %t again %t timeout %s bound %t", c.Attempt, c.Prompt, workflow.FormatJSON(c.Received), workflow.FormatJSON(c.Inputs), c.Decide, c.Feedback != "", c.Again, c.Timeout, gotKnown)
+	if is != want || math.Abs(usd-got) > 1e-6 || math.Abs(tokens-gotTokens) > 0.5 {
+		m.wrong("%s is %s (%g USD, %g tokens), and the engine has %s (%g USD, %g tokens)", in.address, want, usd, tokens, is, got, gotTokens)
+	}
+}
+
+func sorted[V any](m map[string]V) []string {
+	var keys []string
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// compare holds what the engine asks for against what must be under way.
+func (m *model) compare(s *simulation) error {
+	if m.ended != nil || s.ended != nil {
+		return m.compareEnd(s)
+	}
+	var attempts, asked, timers []string
+	for _, in := range m.attempts {
+		attempts = append(attempts, fmt.Sprintf("%s@%d stop=%t", in.address, in.attempt, in.phase == "stopping" || in.expired))
+	}
+	for _, in := range m.insts {
+		for _, q := range in.questions {
+			asked = append(asked, fmt.Sprintf("%s %s orphaned=%t", q.id, q.kind, q.orphaned))
+		}
+		if in.phase == "ready" && m.hasSlot(in) && m.holder(in) == nil {
+			return fmt.Errorf("the model: %s could start", in.address)
+		}
+	}
+	for id, t := range m.timers {
+		// Jitter is the engine's to choose.
+		if sent := m.sent[id]; sent != nil && t.least > 0 && t.least <= sent.Clock && sent.Clock <= t.clock {
+			t.clock, t.least = sent.Clock, 0
+			m.timers[id] = t
+		}
+		timers = append(timers, timerText(id, t))
+	}
+	if due, ok := m.runtimeDue(); ok {
+		timers = append(timers, timerText("runtime", mtimer{clock: due}))
+	}
+	status := engine.Waiting
+	if m.busy() {
+		status = engine.Running
+	}
+	if got := s.run.Status(); got != status {
+		return fmt.Errorf("the model: the run is %s, and the engine says %s", status, got)
+	}
+	var gotAttempts, gotAsked, gotTimers []string
+	for _, c := range s.tasks {
+		gotAttempts = append(gotAttempts, fmt.Sprintf("%s@%d stop=%t", c.Address, c.Attempt, s.stop[c.Address]))
+	}
+	budget, puzzled := map[*mframe]bool{}, map[string]bool{}
+	for _, q := range s.gates {
+		if q.Kind != engine.BudgetQuestion {
+			gotAsked = append(gotAsked, fmt.Sprintf("%s %s orphaned=%t", q.ID, q.Kind, q.Orphaned))
+			continue
+		}
+		i := slices.IndexFunc(m.insts, func(in *minst) bool { return in.address == q.ID && in.phase == "ready" && in.held })
+		if i < 0 {
+			return fmt.Errorf("the model: no budget holds %s back", q.ID)
+		}
+		f := m.holder(m.insts[i])
+		if f == nil || !m.puzzled[q.ID] && (budget[f] || m.running(f) > 0) {
+			return fmt.Errorf("the model: a person is asked about %s too early or twice", q.ID)
+		}
+		budget[f], puzzled[q.ID] = true, true
+	}
+	m.puzzled = puzzled
+	for _, in := range m.insts {
+		if f := m.heldBy(in); f != nil && m.running(f) == 0 && !budget[f] {
+			return fmt.Errorf("the model: no one is asked about %s", in.address)
+		}
+	}
+	for id, t := range s.timers {
+		gotTimers = append(gotTimers, timerText(id, mtimer{clock: t.Clock, at: t.At}))
+	}
+	return firstError(same("attempts", attempts, gotAttempts), same("questions", asked, gotAsked), same("timers", timers, gotTimers))
+}
+
+func (m *model) heldBy(in *minst) *mframe {
+	if in.phase != "ready" || !in.held {
+		return nil
+	}
+	return m.holder(in)
+}
+
+func timerText(id string, t mtimer) string {
+	if !t.at.IsZero() {
+		return fmt.Sprintf("%s at %s", id, t.at)
+	}
+	return fmt.Sprintf("%s after %s", id, t.clock)
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func same(what string, want, got []string) error {
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(want, got) {
+		return fmt.Errorf("the model: the %s are\n%s\nand the engine has\n%s", what, strings.Join(want, "\n"), strings.Join(got, "\n"))
+	}
+	return nil
+}
+
+// compareEnd compares how the run ended, and all its steps.
+func (m *model) compareEnd(s *simulation) error {
+	if m.ended == nil || s.ended == nil {
+		return fmt.Errorf("the model: the run has ended as %+v, and the engine says %+v", m.ended, s.ended)
+	}
+	want := fmt.Sprintf("%s %s, reason %t", m.ended.Status, workflow.FormatJSON(m.ended.Output), m.ended.Error != "")
+	if got := fmt.Sprintf("%s %s, reason %t", s.ended.Status, workflow.FormatJSON(s.ended.Output), s.ended.Error != ""); got != want {
+		return fmt.Errorf("the model: the run has ended as %s, and the engine says %s", want, got)
+	}
+	used, spent := s.run.Usage(), m.root.frame.spent
+	if used.Steps != m.root.frame.steps || used.TokensIn != spent.TokensIn || used.TokensOut != spent.TokensOut || math.Abs(used.CostUSD-spent.CostUSD) > 1e-6 {
+		return fmt.Errorf("the model: the run used %d steps and %+v, and the engine says %+v", m.root.frame.steps, spent, used)
+	}
+	var steps, got []string
+	for _, in := range m.insts {
+		if in.listed {
+			output := in.output
+			if asks(in.n) && in.status == engine.Success {
+				output = map[string]any{"decision": in.passed.decision, "reason": in.passed.reason}
+			}
+			steps = append(steps, fmt.Sprintf("%s %s %s attempts=%d", in.address, in.status, workflow.FormatJSON(output), in.attempt))
+		}
+	}
+	result := s.run.Result()
+	for i := range result.Steps {
+		step := &result.Steps[i]
+		value, err := step.Value()
+		if err != nil {
+			return err
+		}
+		got = append(got, fmt.Sprintf("%s %s %s attempts=%d", step.Address, step.Status, workflow.FormatJSON(value), step.Attempts))
+	}
+	return same("steps", steps, got)
+}

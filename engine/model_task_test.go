@@ -1,0 +1,871 @@
+package engine_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/extract"
+)
+
+// fault is why an instance, or an attempt, fails.
+type fault struct {
+	why       string
+	timeout   bool
+	permanent bool
+	told      bool // the next attempt is told
+}
+
+type mtimer struct {
+	in    *minst // nil: the run time
+	clock time.Duration
+	at    time.Time
+	least time.Duration // the earliest that jitter allows; 0: exactly clock
+}
+
+type mquestion struct {
+	id, text string
+	kind     engine.QuestionKind
+	orphaned bool
+}
+
+// launch starts what a node does.
+func (m *model) launch(in *minst) {
+	switch s := in.n.Step.(type) {
+	case *workflow.Task:
+		m.ready(in)
+	case *workflow.Human:
+		in.attempt, in.phase = 1, "asked"
+		m.ask(in, engine.GateQuestion)
+	case *workflow.Call:
+		m.call(in, s)
+	case *workflow.Choice:
+		m.choose(in)
+	case *workflow.Combine:
+		in.attempt = 1
+		value, err := m.combine(in, s)
+		if err != nil {
+			m.fail(in, fault{why: err.Error()})
+			return
+		}
+		m.conclude(in, value)
+	case *workflow.Loop:
+		m.startLoop(in, s)
+	case *workflow.Each:
+		m.startEach(in, s)
+	}
+}
+
+// choose decides at once, unless the question has to be asked.
+func (m *model) choose(in *minst) {
+	value := reached(in.from)
+	out := edgesFrom(in.reg.g, in.n.ID)
+	if asks(in.n) && conditional(out) {
+		byPerson := len(in.from) > 0
+		for _, p := range in.from {
+			human, ok := p.by.n.Step.(*workflow.Human)
+			byPerson = byPerson && ok && !human.Custom && p.failed != p.by && p.by.reg.g.AskedBehind(p.by.n) != nil
+		}
+		if d := decisionIn(labelsOf(in.reg.g, in.n), value); !byPerson && (!d.Matched || d.Loose) {
+			in.listed = true
+			m.ready(in)
+			return
+		}
+	}
+	m.conclude(in, value)
+}
+
+// conclude ends an instance well, or fails it if what it gave cannot be used.
+func (m *model) conclude(in *minst, given any) {
+	if f := m.succeed(in, given); f != nil {
+		m.fail(in, *f)
+	}
+}
+
+func (m *model) succeed(in *minst, given any) *fault {
+	said, err := read(in.n, given)
+	if err != nil {
+		return &fault{why: err.Error(), told: true}
+	}
+	value := said
+	if asks(in.n) && in.attempt > 0 {
+		value = reached(in.from) // a choice passes on what reached it
+	}
+	before := *in
+	in.status, in.output, in.err = engine.Success, value, ""
+	if name := in.n.Output.Var; name != "" && !isChoice(in.n) {
+		in.vars = m.write(in.vars, name, value)
+	}
+	taken, f := m.route(in, said, false)
+	if f != nil {
+		in.status, in.output, in.vars, in.err = before.status, nil, before.vars, before.err
+		return f
+	}
+	p := mparcel{by: in, vars: in.vars}
+	if isChoice(in.n) {
+		p.failed = failureOf(in.from)
+	}
+	m.over(in)
+	ends := true
+	for _, e := range edgesFrom(in.reg.g, in.n.ID) {
+		state := "dead"
+		if taken[e] {
+			state, ends = "live", ends && e.To == workflow.End
+		}
+		m.settle(in.reg, e, state, p)
+	}
+	if ends {
+		m.pathEnded(in)
+	}
+	m.nodeSettled(in.reg, in.n)
+	return nil
+}
+
+// over notes the end of an instance.
+func (m *model) over(in *minst) {
+	m.order++
+	in.order, in.phase = m.order, "ended"
+	in.questions, in.kept = nil, nil
+	m.clearTimers(in)
+	in.reg.scope.newest[in.n.ID] = in
+}
+
+// route says which edges are taken (section 1).
+func (m *model) route(in *minst, said any, failed bool) (map[*workflow.Edge]bool, *fault) {
+	out, taken := edgesFrom(in.reg.g, in.n.ID), map[*workflow.Edge]bool{}
+	other := func() {
+		for _, e := range out {
+			if e.On == workflow.OnSuccess || e.On == workflow.OnElse {
+				taken[e] = true
+			}
+		}
+	}
+	if !conditional(out) {
+		other()
+		return taken, nil
+	}
+	var d extract.Decision
+	if labels := labelsOf(in.reg.g, in.n); len(labels) > 0 && !failed {
+		if c, ok := in.n.Step.(*workflow.Choice); ok && c.On.Text != "" {
+			value, err := parseExpr(c.On.Text).Eval(m.view(in, true))
+			if err != nil {
+				return nil, &fault{why: err.Error(), permanent: true}
+			}
+			said = value
+		}
+		d = decisionIn(labels, said)
+	}
+	holds := ""
+	for _, e := range out {
+		if e.On == workflow.OnWhen && holds == "" {
+			ok, err := parseExpr(e.When.Text).Bool(m.view(in, true))
+			if err != nil {
+				return nil, &fault{why: err.Error(), permanent: true}
+			}
+			if ok {
+				holds = e.When.Text
+			}
+		}
+	}
+	for _, e := range out {
+		if e.On == workflow.OnLabel && d.Matched && e.Label == d.Label || e.On == workflow.OnWhen && holds != "" && e.When.Text == holds {
+			taken[e] = true
+		}
+	}
+	label := d.Label
+	if len(taken) == 0 {
+		label = ""
+		other()
+	}
+	switch {
+	case len(taken) == 0 && !failed:
+		return nil, &fault{why: "no route", told: true}
+	case len(taken) > 0 && !failed && in.passed != nil && (!isChoice(in.n) || asks(in.n)):
+		if label != "" {
+			in.passed.decision = label
+		} else if in.passed.decision == "" {
+			in.passed.decision = "else"
+		}
+		if reason, ok := extract.Field(said, "reason"); ok {
+			in.passed.reason = workflow.FormatText(reason)
+		}
+	}
+	return taken, nil
+}
+
+// fail fails an instance for good (section 4).
+func (m *model) fail(in *minst, f fault) {
+	in.status, in.output, in.err = engine.Failed, nil, m.worded(in, f.why)
+	if f.timeout {
+		in.status = engine.TimedOut
+	}
+	m.over(in)
+	out, s := edgesFrom(in.reg.g, in.n.ID), in.reg.scope
+	handle := func(on workflow.On) {
+		for _, e := range out {
+			state := "dead"
+			if e.On == on {
+				state = "live"
+			}
+			m.settle(in.reg, e, state, mparcel{by: in, vars: in.vars, failed: in})
+		}
+		m.nodeSettled(in.reg, in.n)
+	}
+	switch {
+	case f.timeout && has(out, workflow.OnTimeout):
+		handle(workflow.OnTimeout)
+	case has(out, workflow.OnFailure):
+		handle(workflow.OnFailure)
+	case in.n.OnError == workflow.Stop:
+		in.reg.settled[in.n.ID] = true
+		m.end(s, engine.Failed, in.err)
+	case in.n.OnError == workflow.SkipDependents:
+		s.tolerate(in.err)
+		m.settleAll(in.reg, in.n, "poisoned")
+	case isLoop(in.n):
+		s.tolerate(in.err)
+		m.settleAll(in.reg, in.n, "dead")
+	default:
+		s.tolerate(in.err)
+		taken, _ := m.route(in, nil, true)
+		for _, e := range out {
+			state := "dead"
+			if taken[e] {
+				state = "live"
+			}
+			m.settle(in.reg, e, state, mparcel{by: in, vars: in.vars, tolerated: true})
+		}
+		m.nodeSettled(in.reg, in.n)
+	}
+}
+
+// ---- calls and items
+
+func (m *model) call(in *minst, s *workflow.Call) {
+	in.attempt = 1
+	w, above := m.bundle.Called[s.Workflow], in.reg.scope.frame
+	f := &mframe{w: w, around: above, prefix: in.address + "/", limits: w.Limits, since: m.active, inputs: map[string]any{}}
+	depth := 1
+	for at := f; at != nil; at = at.around {
+		depth++
+	}
+	if depth-1 > m.root.frame.limits.Depth {
+		m.fail(in, fault{why: "depth"})
+		return
+	}
+	for _, name := range m.takes(w) {
+		if v, ok := above.inputs[name]; ok {
+			f.inputs[name] = v
+		}
+	}
+	for _, b := range s.Inputs {
+		f.inputs[b.Name] = m.fill(m.view(in, false), b.Value)
+	}
+	in.phase = "inside"
+	if in.n.Timeout > 0 {
+		m.setTimer(in, "timeout", mtimer{clock: m.clock + in.n.Timeout})
+	}
+	m.begin(f, in)
+}
+
+// begin starts a workflow.
+func (m *model) begin(f *mframe, by *minst) {
+	s := newScope(f, by, &f.w.Body, 0)
+	f.scope = s
+	if by == nil {
+		m.root = s
+	} else {
+		by.child = s
+	}
+	m.frames = append(m.frames, f)
+	for name, value := range f.w.State {
+		s.body.vars = s.body.vars.merge(mvars{name: {0, value}})
+	}
+	m.enter(s.body)
+}
+
+func (m *model) callEnded(s *mscope, status engine.Status, output any, reason string) {
+	in := s.owner
+	m.clearTimers(in)
+	switch status {
+	case engine.Success, engine.Partial:
+		in.reg.scope.tolerate(reason)
+		m.conclude(in, output)
+	default:
+		m.fail(in, fault{why: reason, timeout: status == engine.TimedOut})
+	}
+}
+
+func (m *model) startEach(in *minst, s *workflow.Each) {
+	value, err := parseExpr(s.Items.Text).Eval(m.view(in, false))
+	items, ok := value.([]any)
+	if err != nil || !ok {
+		in.listed = true
+		m.fail(in, fault{why: "for_each needs a list"})
+		return
+	}
+	in.phase = "inside"
+	in.each = &meach{items: items, open: map[int]*mscope{}, outputs: make([]any, len(items))}
+	m.moreItems(in)
+}
+
+func (m *model) moreItems(in *minst) {
+	x, s := in.each, in.n.Step.(*workflow.Each)
+	for ; !x.stopped && x.next < len(x.items) && (s.Parallel == 0 || len(x.open) < s.Parallel); x.next++ {
+		item := newScope(in.reg.scope.frame, in, &s.Body, x.next)
+		item.body.entry, item.body.vars = in.from, in.vars
+		if s.As != "" {
+			item.body.vars = m.write(in.vars, s.As, x.items[x.next])
+		}
+		x.open[x.next] = item
+		m.enter(item.body)
+	}
+	if len(x.open) > 0 {
+		return
+	}
+	for ; x.next < len(x.items); x.next++ { // those that a failed one kept from starting
+		never := newScope(in.reg.scope.frame, in, &s.Body, x.next)
+		for i := range s.Body.Nodes {
+			m.noteSkipped(never.body, &s.Body.Nodes[i])
+		}
+	}
+	if x.failed != "" && in.n.OnError != workflow.Continue {
+		m.fail(in, fault{why: x.failed})
+		return
+	}
+	m.conclude(in, x.outputs)
+}
+
+func (m *model) itemEnded(s *mscope, status engine.Status, output any, reason string) {
+	in := s.owner
+	x := in.each
+	delete(x.open, s.item)
+	switch {
+	case status == engine.Success || status == engine.Partial:
+		x.outputs[s.item] = output
+		in.reg.scope.tolerate(reason)
+	case in.n.OnError == workflow.Continue:
+		x.failed = "item"
+		in.reg.scope.tolerate("item: " + reason)
+	default:
+		x.failed = "item"
+		if in.n.OnError == workflow.Stop && !x.stopped {
+			x.stopped = true
+			for i := range x.items {
+				if other := x.open[i]; other != nil {
+					m.end(other, engine.Cancelled, "another item failed")
+				}
+			}
+		}
+	}
+	m.moreItems(in)
+}
+
+// ---- attempts and limits (sections 4 and 7)
+
+// ready lets a task start as soon as the limits allow.
+func (m *model) ready(in *minst) {
+	in.phase = "ready"
+	m.consider(in)
+}
+
+func (m *model) factsOf(in *minst) engine.TaskFacts {
+	if f, ok := m.facts[in.reg.scope.frame.w.Name+"/"+in.n.ID]; ok {
+		return f
+	}
+	return engine.NoFacts
+}
+
+// framesOf are the workflows that an instance is in, from inside out.
+func framesOf(in *minst) (list []*mframe) {
+	for f := in.reg.scope.frame; f != nil; f = f.around {
+		list = append(list, f)
+	}
+	return list
+}
+
+func (m *model) running(f *mframe) (n int) {
+	for _, in := range m.attempts {
+		if slices.Contains(framesOf(in), f) {
+			n++
+		}
+	}
+	return n
+}
+
+// hasSlot says whether the parallel limits let another attempt start.
+func (m *model) hasSlot(in *minst) bool {
+	for _, f := range framesOf(in) {
+		if f.limits.Parallel > 0 && m.running(f) >= f.limits.Parallel {
+			return false
+		}
+	}
+	return true
+}
+
+// usedUp is the innermost workflow that has no step left for the task.
+func (m *model) usedUp(in *minst) *mframe {
+	for _, f := range framesOf(in) {
+		if !in.counted && f.limits.Steps > 0 && f.steps >= f.limits.Steps {
+			return f
+		}
+	}
+	return nil
+}
+
+// left is what the limits of a workflow leave after what is spent and reserved.
+func (m *model) left(f *mframe) (usd, tokens float64) {
+	usd, tokens = f.limits.CostUSD-f.spent.CostUSD, float64(f.limits.Tokens-f.spent.TokensIn-f.spent.TokensOut)
+	for _, in := range m.attempts {
+		if slices.Contains(framesOf(in), f) {
+			u, _ := in.may.CostUSD.Amount()
+			t, _ := in.may.Tokens.Amount()
+			usd, tokens = usd-u, tokens-t
+		}
+	}
+	return usd, tokens
+}
+
+// holder is the innermost workflow whose budget holds a task back.
+func (m *model) holder(in *minst) *mframe {
+	facts := m.factsOf(in)
+	held := func(limited bool, left float64, may workflow.Bound) bool {
+		need, known := may.Amount()
+		switch {
+		case !limited:
+			return false
+		case facts.Keeps:
+			return left < 1e-9
+		case known:
+			return need > left+1e-9
+		}
+		return left < -1e-9 || !in.granted
+	}
+	for _, f := range framesOf(in) {
+		usd, tokens := m.left(f)
+		if held(f.limits.CostUSD > 0, usd, facts.May.CostUSD) || held(f.limits.Tokens > 0, tokens, facts.May.Tokens) {
+			return f
+		}
+	}
+	return nil
+}
+
+// consider starts a task if the engine did so next, or ends the workflow that has no
+// step left for it.
+func (m *model) consider(in *minst) {
+	if in.phase != "ready" {
+		return
+	}
+	if len(m.starts) > 0 && m.starts[0].Address == in.address {
+		m.start(in)
+		return
+	}
+	if !m.hasSlot(in) || in.held && m.holder(in) != nil {
+		return
+	}
+	if f := m.usedUp(in); f != nil {
+		m.end(f.scope, engine.Failed, "steps")
+	} else if m.holder(in) != nil {
+		in.held = true
+	}
+}
+
+// seat considers all tasks that wait.
+func (m *model) seat() {
+	for again := true; again; {
+		again = false
+		for _, in := range m.insts {
+			if in.phase == "ready" && len(m.starts) > 0 && m.starts[0].Address == in.address {
+				m.start(in)
+				again = true
+			}
+		}
+	}
+	for _, in := range m.insts {
+		m.consider(in)
+	}
+}
+
+func (m *model) start(in *minst) {
+	c := m.starts[0]
+	m.starts = m.starts[1:]
+	if f := m.usedUp(in); f != nil {
+		m.wrong("%s started, and workflow %q has no step left", in.address, f.w.Name)
+	}
+	if f := m.holder(in); f != nil {
+		m.wrong("%s started, and the budget of workflow %q holds it back", in.address, f.w.Name)
+	}
+	if !m.hasSlot(in) {
+		m.wrong("%s started, and there is no slot for it", in.address)
+	}
+	if in.attempt == in.failures {
+		in.attempt++
+	}
+	for _, f := range framesOf(in) {
+		if !in.counted {
+			f.steps++
+		}
+	}
+	facts := m.factsOf(in)
+	in.may = facts.May
+	for _, f := range framesOf(in) {
+		usd, tokens := m.left(f)
+		if facts.Keeps && f.limits.CostUSD > 0 {
+			in.may.CostUSD = in.may.CostUSD.Lower(workflow.AtMost(usd))
+		}
+		if facts.Keeps && f.limits.Tokens > 0 {
+			in.may.Tokens = in.may.Tokens.Lower(workflow.AtMost(tokens))
+		}
+	}
+	in.counted, in.held, in.expired, in.phase = true, false, false, "running"
+	m.attempts = append(m.attempts, in)
+	if d := m.timeout(in); d > 0 {
+		m.setTimer(in, "timeout", mtimer{clock: m.clock + d})
+	}
+	m.compareStart(in, c)
+}
+
+func (m *model) timeout(in *minst) time.Duration {
+	if in.n.Timeout > 0 {
+		return in.n.Timeout
+	}
+	return m.factsOf(in).Timeout
+}
+
+// vacate ends an attempt and settles what it used.
+func (m *model) vacate(in *minst, used engine.Usage) {
+	if used.CostUnknown { // it counts as what it may have cost
+		used.CostUSD, _ = in.may.CostUSD.Amount()
+	}
+	for _, f := range framesOf(in) {
+		f.spent = f.spent.Plus(used)
+	}
+	m.attempts = slices.DeleteFunc(m.attempts, func(other *minst) bool { return other == in })
+	delete(m.timers, in.timer("timeout"))
+	for s := in.reg.scope; s != nil; s = s.parent() {
+		s := s
+		m.later(func() { m.maybeOver(s) })
+	}
+}
+
+func (m *model) attemptEnded(in *minst, ev *engine.TaskEnded) {
+	lost := ev.Fault != nil && ev.Fault.Kind == engine.FaultLost
+	if !lost {
+		m.withdraw(in)
+	}
+	m.vacate(in, ev.Usage)
+	switch {
+	case in.phase == "stopping":
+		in.phase, in.questions, in.kept = "ended", nil, nil
+	case in.expired:
+		m.attemptFailed(in, fault{why: "timeout", timeout: true})
+	case lost:
+		m.lost(in)
+	case ev.Fault != nil && ev.Fault.Kind == engine.FaultQuota && ev.Fault.Until.After(m.now):
+		in.err, in.phase = ev.Fault.Message, "parked"
+		m.setTimer(in, "retry", mtimer{at: ev.Fault.Until})
+	case ev.Fault != nil:
+		m.attemptFailed(in, fault{why: ev.Fault.Message, timeout: ev.Fault.Kind == engine.FaultTimeout, permanent: ev.Fault.Permanent})
+	default:
+		if f := m.succeed(in, ev.Output); f != nil {
+			m.attemptFailed(in, *f)
+		}
+	}
+}
+
+func (m *model) attemptFailed(in *minst, f fault) {
+	in.failures++
+	retry := in.n.Retry
+	if retry.Attempts == 0 {
+		retry = m.factsOf(in).Retry
+	}
+	if f.permanent || in.failures >= retry.Attempts {
+		m.fail(in, f)
+		return
+	}
+	in.err, in.feedback = f.why, f.told
+	delay := retry.Delay
+	switch retry.Backoff {
+	case workflow.Linear:
+		delay *= time.Duration(in.failures)
+	case workflow.Exponential:
+		delay <<= in.failures - 1
+	}
+	if retry.MaxDelay > 0 {
+		delay = min(delay, retry.MaxDelay)
+	}
+	if delay == 0 {
+		m.ready(in)
+		return
+	}
+	in.phase = "delayed"
+	m.setTimer(in, "retry", mtimer{clock: m.clock + delay, least: m.clock + delay*9/10})
+}
+
+// lost repeats an attempt, or asks a person where its effect must happen once.
+func (m *model) lost(in *minst) {
+	for _, q := range in.questions {
+		q.orphaned = true
+	}
+	in.losses++
+	switch {
+	case in.n.Once:
+		in.phase = "asked"
+		m.ask(in, engine.LostQuestion)
+	case in.losses > 10:
+		in.failures++
+		m.fail(in, fault{why: "lost"})
+	default:
+		m.ready(in)
+	}
+}
+
+func (m *model) recovered() {
+	open := slices.Clone(m.attempts)
+	for _, in := range open {
+		for _, q := range in.questions {
+			q.orphaned = true
+		}
+		m.vacate(in, engine.Usage{CostUnknown: in.may != workflow.Free})
+	}
+	for _, in := range open {
+		switch {
+		case in.phase == "stopping":
+			in.phase, in.questions, in.kept = "ended", nil, nil
+		case in.expired:
+			m.attemptFailed(in, fault{why: "timeout", timeout: true})
+		default:
+			in.losses = min(in.losses, 9)
+			m.lost(in)
+		}
+	}
+}
+
+// ---- timers and clocks
+
+func (in *minst) timer(what string) string {
+	if what == "answer" {
+		return what + " " + in.address
+	}
+	return fmt.Sprintf("%s %s@%d", what, in.address, in.attempt)
+}
+
+func (m *model) setTimer(in *minst, what string, t mtimer) {
+	t.in = in
+	m.timers[in.timer(what)] = t
+}
+
+func (m *model) clearTimers(in *minst) {
+	maps.DeleteFunc(m.timers, func(_ string, t mtimer) bool { return t.in == in })
+}
+
+// busy says whether the clock of the run time runs: an attempt runs that does not wait
+// for a person, or a retry is awaited.
+func (m *model) busy() bool {
+	return slices.ContainsFunc(m.insts, func(in *minst) bool { return in.phase == "delayed" }) ||
+		slices.ContainsFunc(m.attempts, func(in *minst) bool { return !in.waits() })
+}
+
+// waits says whether an attempt only waits for a person.
+func (in *minst) waits() bool {
+	return in.phase == "running" && !in.expired && slices.ContainsFunc(in.questions, (*mquestion).waitedFor)
+}
+
+func (q *mquestion) waitedFor() bool { return q.kind == engine.PermissionQuestion && !q.orphaned }
+
+// rest stops the timeout of an attempt that waits for a person, and lets it go on.
+func (m *model) rest(in *minst) {
+	id := in.timer("timeout")
+	t, set := m.timers[id]
+	switch {
+	case in.waits() && set:
+		in.left = t.clock - m.clock
+		delete(m.timers, id)
+	case !in.waits() && in.left > 0 && in.phase == "running" && !in.expired:
+		m.setTimer(in, "timeout", mtimer{clock: m.clock + in.left})
+		in.left = 0
+	}
+}
+
+// runtimeDue is when the first workflow will have run too long.
+func (m *model) runtimeDue() (due time.Duration, ok bool) {
+	for _, f := range m.frames {
+		if f.limits.Runtime > 0 && m.busy() && !f.scope.over && f.scope.ending == "" {
+			if at := m.clock + f.since + f.limits.Runtime - m.active; !ok || at < due {
+				due, ok = at, true
+			}
+		}
+	}
+	return due, ok
+}
+
+func (m *model) fired(id string) {
+	if id == "runtime" {
+		for _, f := range m.frames {
+			if f.limits.Runtime > 0 && m.active >= f.since+f.limits.Runtime && !f.scope.over {
+				m.end(f.scope, engine.TimedOut, "runtime")
+			}
+		}
+		return
+	}
+	t, ok := m.timers[id]
+	if !ok {
+		m.wrong("the timer %q fired", id)
+		return
+	}
+	delete(m.timers, id)
+	in := t.in
+	switch {
+	case in.phase == "delayed" || in.phase == "parked":
+		m.ready(in)
+	case in.phase == "running":
+		in.expired = true
+		m.withdraw(in)
+	case in.phase == "asked":
+		in.questions = nil
+		m.fail(in, fault{why: "nobody answered", timeout: true})
+	case in.phase == "inside":
+		m.end(in.child, engine.TimedOut, "timeout")
+	}
+}
+
+// ---- people (section 6)
+
+// ask asks a person about a step.
+func (m *model) ask(in *minst, kind engine.QuestionKind) {
+	in.questions = append(in.questions, &mquestion{id: in.address, kind: kind})
+	wait := 24 * time.Hour
+	if _, human := in.n.Step.(*workflow.Human); human && in.n.Timeout > 0 {
+		wait = in.n.Timeout
+	}
+	m.setTimer(in, "answer", mtimer{at: m.now.Add(wait)})
+}
+
+// withdraw takes back what an attempt asked and waits for.
+func (m *model) withdraw(in *minst) {
+	in.questions = slices.DeleteFunc(in.questions, (*mquestion).waitedFor)
+}
+
+// attemptAsks puts the question of an attempt to people, unless it was answered before.
+func (m *model) attemptAsks(in *minst, ev *engine.Asked) {
+	for i, k := range in.kept {
+		if text, _, _ := strings.Cut(k, "\x00"); text == ev.Text {
+			in.kept = slices.Delete(in.kept, i, i+1)
+			return
+		}
+	}
+	for _, q := range in.questions {
+		if q.orphaned && q.text == ev.Text {
+			q.orphaned = false
+			m.rest(in)
+			return
+		}
+	}
+	in.numbered++
+	in.questions = append(in.questions, &mquestion{id: fmt.Sprintf("%s@%d", in.address, in.numbered), text: ev.Text, kind: engine.PermissionQuestion})
+	m.rest(in)
+}
+
+// asked finds the instance that asks a question.
+func (m *model) asked(id string) (*minst, *mquestion) {
+	for _, in := range m.insts {
+		for _, q := range in.questions {
+			if q.id == id {
+				return in, q
+			}
+		}
+	}
+	return nil, nil
+}
+
+func (m *model) answered(ev *engine.Answered) {
+	in, q := m.asked(ev.ID)
+	if q == nil { // a budget's
+		m.budgetAnswered(ev)
+		return
+	}
+	in.questions = slices.DeleteFunc(in.questions, func(other *mquestion) bool { return other == q })
+	if q.kind != engine.PermissionQuestion {
+		delete(m.timers, in.timer("answer"))
+	}
+	switch {
+	case q.kind == engine.PermissionQuestion && q.orphaned:
+		in.kept = append(in.kept, q.text+"\x00"+ev.Value)
+	case q.kind == engine.PermissionQuestion:
+		m.rest(in)
+	case q.kind == engine.LostQuestion && ev.Value == "rerun":
+		m.ready(in)
+	case q.kind == engine.LostQuestion && ev.Value == "done":
+		m.conclude(in, "")
+	case q.kind == engine.LostQuestion:
+		m.fail(in, fault{why: "given up"})
+	default:
+		human := in.n.Step.(*workflow.Human)
+		value, ok := workflow.Chosen(in.reg.g.Offered(in.n), ev.Value)
+		if !ok {
+			value = ev.Value
+		}
+		in.passed.decision, in.passed.reason = value, ev.Comment
+		labelled := has(edgesFrom(in.reg.g, in.n.ID), workflow.OnLabel)
+		if value == "reject" && len(human.Options) == 0 && !labelled && !human.Custom {
+			m.fail(in, fault{why: "rejected"})
+			return
+		}
+		m.conclude(in, value)
+	}
+}
+
+func (m *model) budgetAnswered(ev *engine.Answered) {
+	var in *minst
+	for _, at := range m.insts {
+		if at.address == ev.ID && at.held {
+			in = at
+		}
+	}
+	switch {
+	case in == nil:
+		m.wrong("the budget question of %s was answered, and it does not wait", ev.ID)
+	case ev.Value == "allow":
+		in.granted = true
+	case ev.Value == "abort":
+		m.end(m.root, engine.Cancelled, "aborted")
+	default:
+		var limits workflow.Limits
+		usd, _ := m.left(m.holder(in))
+		f := m.holder(in)
+		need, _ := m.factsOf(in).May.CostUSD.Amount()
+		if f.limits.CostUSD > 0 && (need > usd+1e-9 || m.factsOf(in).Keeps && usd < 1e-9) {
+			fmt.Sscan(strings.TrimPrefix(ev.Value, "$"), &limits.CostUSD)
+		} else {
+			fmt.Sscan(ev.Value, &limits.Tokens)
+		}
+		m.raised(limits)
+	}
+}
+
+// raised sets limits of the run, and those of workflows in it that hold tasks back.
+func (m *model) raised(l workflow.Limits) {
+	set := func(to *workflow.Limits, inner bool) {
+		if l.CostUSD > 0 && (!inner || to.CostUSD > 0 && to.CostUSD < l.CostUSD) {
+			to.CostUSD = l.CostUSD
+		}
+		if l.Tokens > 0 && (!inner || to.Tokens > 0 && to.Tokens < l.Tokens) {
+			to.Tokens = l.Tokens
+		}
+	}
+	set(&m.root.frame.limits, false)
+	for _, in := range m.insts {
+		if in.phase == "ready" && in.held {
+			for _, f := range framesOf(in) {
+				if f != m.root.frame {
+					set(&f.limits, true)
+				}
+			}
+			in.granted = in.granted || l.CostUSD > 0 || l.Tokens > 0
+		}
+	}
+}

@@ -1,0 +1,916 @@
+package engine_test
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// model is a second reading of docs/semantics.md. It shares no code with the engine
+// and keeps nothing that it can find out by looking: it is slow, so that each rule
+// stands in one place and can be compared with the page. The simulation tells it every
+// event; it says what must be under way then, and how the run must end.
+//
+// Where the page leaves a choice, the model takes the engine's and judges it: which of
+// several waiting tasks starts, by how much jitter shortens a delay, and about which of
+// the tasks that a budget holds back a person is asked.
+type model struct {
+	bundle *workflow.Bundle
+	facts  map[string]engine.TaskFacts
+	now    time.Time
+	clock  time.Duration // the run's own
+	active time.Duration // how much of it counts as run time
+	root   *mscope
+	order  int // of results and writes
+
+	todo   []func()            // what follows from what was settled, first in first out
+	starts []*engine.StartTask // what the engine started at this event and the model not yet
+	sent   map[string]*engine.SetTimer
+	told   []engine.Fact // at this event
+
+	insts    []*minst            // all that were decided
+	attempts []*minst            // under way, in the order in which they started
+	timers   map[string]mtimer   // by their ids
+	puzzled  map[string]bool     // tasks that a person is asked about because of a budget
+	ended    *engine.Finish      // nil: under way
+	broken   error               // what the engine did wrong
+	frames   []*mframe           // of workflows under way
+	inputsOf map[string][]string // names that a workflow takes, by its name
+}
+
+// mframe is one running workflow.
+type mframe struct {
+	w      *workflow.Workflow
+	around *mframe
+	scope  *mscope
+	prefix string
+	inputs map[string]any
+	limits workflow.Limits
+	steps  int
+	spent  engine.Usage
+	since  time.Duration
+}
+
+// mscope is what a failure can end: a workflow, or an item of a for_each.
+type mscope struct {
+	frame     *mframe
+	owner     *minst // the call or the for_each
+	item      int
+	body      *mregion
+	newest    map[string]*minst
+	done      bool // every path has ended
+	over      bool
+	ending    engine.Status
+	reason    string
+	tolerated string
+	sinks     []*minst
+	vars      mvars // at the ends of paths
+}
+
+// mregion is one round through a graph.
+type mregion struct {
+	g     *workflow.Graph
+	scope *mscope
+	loop  *minst // whose body it is; nil: a scope's
+	round int
+	entry []mparcel
+	vars  mvars
+
+	edges   map[*workflow.Edge]edge // how each in-edge of a node was settled
+	insts   map[string]*minst       // that were decided to run
+	decided map[string]bool
+	settled map[string]bool
+	again   []mparcel // of live back edges
+	by      *minst    // whose edge was the first of them
+}
+
+// edge is how an edge was settled, and what it brings.
+type edge struct {
+	state  string // live, dead, poisoned
+	parcel mparcel
+}
+
+type mparcel struct {
+	by        *minst
+	vars      mvars
+	failed    *minst // for an error edge, also through choices
+	tolerated bool   // its source failed, with on_error: continue
+	forced    bool   // a loop took it at its bound
+}
+
+func (p *mparcel) value() any {
+	if p.failed == p.by {
+		return p.by.err
+	}
+	return p.by.output
+}
+
+// mexit is an edge out of a loop over all rounds.
+type mexit struct {
+	last   string // state in the last round
+	ever   bool   // live in one
+	parcel mparcel
+}
+
+// minst is one instance of a node.
+type minst struct {
+	n       *workflow.Node
+	reg     *mregion
+	address string
+	status  engine.Status
+	output  any
+	err     string
+	vars    mvars
+	from    []mparcel
+	order   int // of its end
+	listed  bool
+
+	phase     string // ready, running, delayed, parked, asked, inside, stopping, ended
+	held      bool   // a budget holds it back
+	granted   bool   // a person lets it start although its cost is unknown
+	counted   bool
+	expired   bool
+	attempt   int
+	failures  int
+	losses    int
+	feedback  bool
+	rendered  bool
+	prompt    string
+	given     string // what reached it, as its agent is shown it
+	inputs    string
+	may       workflow.Budget
+	questions []*mquestion
+	numbered  int
+	kept      []string // answers to texts, for the next attempt
+	left      time.Duration
+
+	passed    *mpassed
+	continued bool
+
+	body  *mregion // of a loop
+	exits map[*workflow.Edge]*mexit
+	child *mscope // of a call
+	each  *meach
+}
+
+type meach struct {
+	items   []any
+	next    int
+	open    map[int]*mscope
+	outputs []any
+	failed  string
+	stopped bool
+}
+
+// mpassed is what routers, people and choices hand on.
+type mpassed struct {
+	sources          []*minst
+	workers          []*minst // of a choice: the steps behind it
+	decision, reason string
+}
+
+func (m *model) later(f func()) { m.todo = append(m.todo, f) }
+
+// node kinds.
+func isLoop(n *workflow.Node) bool   { _, ok := n.Step.(*workflow.Loop); return ok }
+func isChoice(n *workflow.Node) bool { _, ok := n.Step.(*workflow.Choice); return ok }
+func asks(n *workflow.Node) bool {
+	c, ok := n.Step.(*workflow.Choice)
+	return ok && c.Ask != nil
+}
+
+// onlyOnTrouble are edges that a skipped node never poisons.
+func onlyOnTrouble(e *workflow.Edge) bool {
+	return e.On == workflow.OnFailure || e.On == workflow.OnTimeout
+}
+
+// allEdges are those of a graph and of the loops in it, in order.
+func allEdges(g *workflow.Graph) (list []*workflow.Edge) {
+	for i := range g.Edges {
+		list = append(list, &g.Edges[i])
+	}
+	for i := range g.Nodes {
+		if loop, ok := g.Nodes[i].Step.(*workflow.Loop); ok {
+			list = append(list, allEdges(&loop.Body)...)
+		}
+	}
+	return list
+}
+
+// to, from and out are the keys by which the model keeps what it found in a graph.
+type (
+	to struct {
+		g  *workflow.Graph
+		id string
+	}
+	from struct {
+		g  *workflow.Graph
+		id string
+	}
+	out struct{ g *workflow.Graph }
+)
+
+func edgesTo(g *workflow.Graph, id string) []*workflow.Edge {
+	return remember(to{g, id}, func() []*workflow.Edge {
+		return slices.DeleteFunc(allEdges(g), func(e *workflow.Edge) bool { return e.To != id })
+	})
+}
+
+func edgesFrom(g *workflow.Graph, id string) []*workflow.Edge {
+	return remember(from{g, id}, func() (list []*workflow.Edge) {
+		for i := range g.Edges {
+			if g.Edges[i].From == id {
+				list = append(list, &g.Edges[i])
+			}
+		}
+		return list
+	})
+}
+
+// exitsOf are the edges that leave the body of a loop. One to @end leaves the innermost
+// loop only.
+func exitsOf(body *workflow.Graph) []*workflow.Edge {
+	return remember(out{body}, func() []*workflow.Edge { return findExits(body) })
+}
+
+func findExits(body *workflow.Graph) (list []*workflow.Edge) {
+	inner := map[string]bool{workflow.Again: true}
+	for i := range body.Nodes {
+		inner[body.Nodes[i].ID] = true
+	}
+	for i, e := range allEdges(body) {
+		if own := i < len(body.Edges); !inner[e.To] && (own || e.To != workflow.End) && !within(body, e.To) {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// within says whether a node is in the graph or in a loop in it.
+func within(g *workflow.Graph, id string) bool {
+	for i := range g.Nodes {
+		loop, ok := g.Nodes[i].Step.(*workflow.Loop)
+		if g.Nodes[i].ID == id || ok && within(&loop.Body, id) {
+			return true
+		}
+	}
+	return false
+}
+
+func conditional(out []*workflow.Edge) bool {
+	return slices.ContainsFunc(out, func(e *workflow.Edge) bool { return e.On == workflow.OnLabel || e.On == workflow.OnWhen })
+}
+
+func has(out []*workflow.Edge, on workflow.On) bool {
+	return slices.ContainsFunc(out, func(e *workflow.Edge) bool { return e.On == on })
+}
+
+// ---- regions (section 2)
+
+// enter begins a round of a region.
+func (m *model) enter(reg *mregion) {
+	reg.edges, reg.insts = map[*workflow.Edge]edge{}, map[string]*minst{}
+	reg.decided, reg.settled = map[string]bool{}, map[string]bool{}
+	m.later(func() {
+		for i := range reg.g.Nodes {
+			if n := &reg.g.Nodes[i]; len(edgesTo(reg.g, n.ID)) == 0 {
+				m.decide(reg, n)
+			}
+		}
+	})
+	if len(reg.g.Nodes) == 0 {
+		m.later(func() { m.regionSettled(reg) })
+	}
+}
+
+// settle settles an edge of a node of the region.
+func (m *model) settle(reg *mregion, e *workflow.Edge, state string, p mparcel) {
+	switch {
+	case e.To == workflow.Again && state == "live":
+		if len(reg.again) == 0 {
+			reg.by = p.by
+		}
+		reg.again = append(reg.again, p)
+	case e.To == workflow.Again:
+	case reg.loop != nil && slices.Contains(exitsOf(reg.g), e):
+		reg.loop.exits[e].settle(state, p)
+	case e.To != workflow.End:
+		m.arrive(reg, e, state, p)
+	}
+}
+
+func (x *mexit) settle(state string, p mparcel) {
+	x.last = state
+	if state == "live" {
+		p.vars = x.parcel.vars.merge(p.vars)
+		x.ever, x.parcel = true, p
+	}
+}
+
+func (x *mexit) final() string {
+	switch {
+	case x.last == "poisoned":
+		return "poisoned"
+	case x.ever:
+		return "live"
+	}
+	return "dead"
+}
+
+func (m *model) arrive(reg *mregion, e *workflow.Edge, state string, p mparcel) {
+	if reg.edges[e].state != "" {
+		panic("the model settles an edge twice: " + e.From + " → " + e.To)
+	}
+	reg.edges[e] = edge{state, p}
+	n := reg.g.Node(e.To)
+	if counts, _, _, left := m.count(reg, n); left == 0 || n.Join.Need > 0 && counts >= n.Join.Need {
+		m.later(func() { m.decide(reg, n) })
+	}
+}
+
+// count looks at the in-edges of a node: the live ones that count for its join, all live
+// ones, whether one is poisoned, and how many are not settled.
+func (m *model) count(reg *mregion, n *workflow.Node) (counts, live int, poisoned bool, left int) {
+	c, ok := n.Step.(*workflow.Combine)
+	first := ok && c.Strategy == workflow.First
+	for _, e := range edgesTo(reg.g, n.ID) {
+		switch is := reg.edges[e]; is.state {
+		case "":
+			left++
+		case "poisoned":
+			poisoned = true
+		case "live":
+			live++
+			if !first || !is.parcel.tolerated {
+				counts++
+			}
+		}
+	}
+	return counts, live, poisoned, left
+}
+
+func (m *model) decide(reg *mregion, n *workflow.Node) {
+	if reg.decided[n.ID] {
+		return
+	}
+	counts, live, poisoned, left := m.count(reg, n)
+	need, entry := n.Join.Need, len(edgesTo(reg.g, n.ID)) == 0
+	switch {
+	case entry:
+		m.run(reg, n)
+	case need > 0 && counts >= need:
+		m.run(reg, n)
+	case left > 0:
+		panic("the model decides too early: " + n.ID)
+	case need > 0 && live >= need:
+		m.run(reg, n)
+	case poisoned:
+		m.skip(reg, n, "poisoned")
+	case live == 0:
+		m.skip(reg, n, "dead")
+	case need > 0:
+		reg.decided[n.ID] = true
+		m.fail(m.instance(reg, n), fault{why: "quorum"})
+	default:
+		m.run(reg, n)
+	}
+}
+
+func (m *model) run(reg *mregion, n *workflow.Node) {
+	reg.decided[n.ID] = true
+	in := m.instance(reg, n)
+	if n.Join.Need > 0 && !n.Join.Keep {
+		for i := range reg.g.Nodes {
+			if other := &reg.g.Nodes[i]; other != n && leadsOnlyTo(reg.g, other, n.ID) {
+				m.drop(reg, other)
+			}
+		}
+	}
+	m.launch(in)
+}
+
+// leadsOnlyTo says whether all paths from a node lead to the join.
+func leadsOnlyTo(g *workflow.Graph, n *workflow.Node, join string) bool {
+	out := edgesFrom(g, n.ID)
+	if loop, ok := n.Step.(*workflow.Loop); ok {
+		out = exitsOf(&loop.Body)
+	}
+	out = slices.DeleteFunc(slices.Clone(out), onlyOnTrouble)
+	for _, e := range out {
+		if e.To == join {
+			continue
+		}
+		if next := g.Node(e.To); next == nil || !leadsOnlyTo(g, next, join) {
+			return false
+		}
+	}
+	return len(out) > 0
+}
+
+// drop ends a node that has become pointless.
+func (m *model) drop(reg *mregion, n *workflow.Node) {
+	switch {
+	case reg.settled[n.ID]:
+	case !reg.decided[n.ID]:
+		m.skip(reg, n, "dead")
+	default:
+		m.cancel(reg.insts[n.ID])
+		m.settleAll(reg, n, "dead")
+	}
+}
+
+func (m *model) skip(reg *mregion, n *workflow.Node, how string) {
+	reg.decided[n.ID] = true
+	m.noteSkipped(reg, n)
+	m.settleAll(reg, n, how)
+}
+
+func (m *model) settleAll(reg *mregion, n *workflow.Node, how string) {
+	state := func(e *workflow.Edge) string {
+		if onlyOnTrouble(e) {
+			return "dead"
+		}
+		return how
+	}
+	if loop, ok := n.Step.(*workflow.Loop); ok {
+		for _, e := range exitsOf(&loop.Body) {
+			m.leave(reg, e, state(e), mparcel{})
+		}
+	}
+	for _, e := range edgesFrom(reg.g, n.ID) {
+		m.settle(reg, e, state(e), mparcel{})
+	}
+	m.nodeSettled(reg, n)
+}
+
+// leave brings an exit of a loop that is over to the region around it.
+func (m *model) leave(reg *mregion, e *workflow.Edge, state string, p mparcel) {
+	switch {
+	case e.To == workflow.End:
+	case reg.g.Node(e.To) != nil:
+		m.arrive(reg, e, state, p)
+	default:
+		reg.loop.exits[e].settle(state, p)
+	}
+}
+
+// noteSkipped lists a node, and what is in a loop, as skipped.
+func (m *model) noteSkipped(reg *mregion, n *workflow.Node) {
+	switch s := n.Step.(type) {
+	case *workflow.Loop:
+		body := &mregion{g: &s.Body, scope: reg.scope, loop: &minst{reg: reg}, round: 1}
+		for i := range s.Body.Nodes {
+			m.noteSkipped(body, &s.Body.Nodes[i])
+		}
+	case *workflow.Choice:
+	default:
+		m.insts = append(m.insts, &minst{n: n, reg: reg, address: reg.address(n), status: engine.Skipped, phase: "ended", listed: true})
+	}
+}
+
+func (m *model) nodeSettled(reg *mregion, n *workflow.Node) {
+	if reg.settled[n.ID] = true; len(reg.settled) == len(reg.g.Nodes) {
+		m.later(func() { m.regionSettled(reg) })
+	}
+}
+
+func (m *model) regionSettled(reg *mregion) {
+	s := reg.scope
+	switch {
+	case s.ending != "" || s.over || reg.loop != nil && reg.loop.phase != "inside":
+	case reg.loop != nil:
+		m.roundSettled(reg)
+	default:
+		s.done = true
+		m.maybeOver(s)
+	}
+}
+
+// instance makes the instance of a node that is to run.
+func (m *model) instance(reg *mregion, n *workflow.Node) *minst {
+	in := &minst{n: n, reg: reg, address: reg.address(n), status: engine.Running, vars: reg.vars}
+	switch n.Step.(type) {
+	case *workflow.Task, *workflow.Human, *workflow.Call, *workflow.Combine:
+		in.listed = true
+	}
+	m.insts = append(m.insts, in)
+	reg.insts[n.ID] = in
+	if in.from = reg.entry; len(edgesTo(reg.g, n.ID)) > 0 {
+		in.from, in.vars = nil, nil
+		for _, e := range edgesTo(reg.g, n.ID) {
+			if is := reg.edges[e]; is.state == "live" {
+				in.from = append(in.from, is.parcel)
+				in.vars = in.vars.merge(is.parcel.vars)
+			}
+		}
+	}
+	m.follow(in)
+	return in
+}
+
+// ---- loops
+
+func (m *model) startLoop(in *minst, s *workflow.Loop) {
+	in.phase = "inside"
+	in.body = &mregion{g: &s.Body, scope: in.reg.scope, loop: in, round: 1, entry: in.from, vars: in.vars}
+	in.exits = map[*workflow.Edge]*mexit{}
+	for _, e := range exitsOf(&s.Body) {
+		in.exits[e] = &mexit{}
+	}
+	m.enter(in.body)
+}
+
+func (m *model) roundSettled(reg *mregion) {
+	loop := reg.loop
+	most := loop.n.Step.(*workflow.Loop).Max
+	if most == 0 {
+		most = 50
+	}
+	switch {
+	case len(reg.again) == 0:
+		m.endLoop(loop)
+	case reg.round >= most:
+		m.limitLoop(loop)
+	default:
+		next := &mregion{g: reg.g, scope: reg.scope, loop: loop, round: reg.round + 1, entry: reg.again}
+		for _, p := range reg.again {
+			next.vars = next.vars.merge(p.vars)
+		}
+		for _, x := range loop.exits {
+			x.last = "dead"
+		}
+		loop.body = next
+		m.enter(next)
+	}
+}
+
+// limitLoop ends a loop that wants to go on at its bound.
+func (m *model) limitLoop(loop *minst) {
+	exits := exitsOf(loop.body.g)
+	if slices.ContainsFunc(exits, func(e *workflow.Edge) bool { return loop.exits[e].ever }) {
+		m.endLoop(loop)
+		return
+	}
+	var forced []*workflow.Edge
+	if only := theOnly(exits, func(e *workflow.Edge) bool { return e.On == workflow.OnElse }); only != nil {
+		forced = only
+	} else {
+		forced = theOnly(exits, func(e *workflow.Edge) bool { return !onlyOnTrouble(e) })
+	}
+	if forced == nil || m.isHuman(loop, forced[0].From) || loop.reg.scope.newest[forced[0].From] == nil {
+		m.failAtLimit(loop)
+		return
+	}
+	from := loop.reg.scope.newest[forced[0].From]
+	for _, e := range forced {
+		loop.exits[e].settle("live", mparcel{by: from, vars: from.vars, forced: true})
+		if e.To == workflow.End {
+			m.pathEnded(from)
+		}
+	}
+	m.endLoop(loop)
+}
+
+// theOnly are the edges of one node under one condition, if no others qualify.
+func theOnly(exits []*workflow.Edge, qualifies func(*workflow.Edge) bool) []*workflow.Edge {
+	var list []*workflow.Edge
+	for _, e := range exits {
+		if !qualifies(e) {
+			continue
+		}
+		if len(list) > 0 && (e.From != list[0].From || e.On != list[0].On || e.Label != list[0].Label || e.When.Text != list[0].When.Text) {
+			return nil
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+func (m *model) isHuman(loop *minst, id string) (human bool) {
+	loop.body.g.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+		if n.ID == id {
+			_, human = n.Step.(*workflow.Human)
+		}
+	})
+	return human
+}
+
+// failAtLimit fails the node that took the back edge. Its body is settled, so only its
+// exits can still change.
+func (m *model) failAtLimit(loop *minst) {
+	by := loop.body.by
+	by.status, by.output, by.err = engine.Failed, nil, m.worded(by, "limit")
+	handled := false
+	for _, e := range exitsOf(loop.body.g) {
+		if e.From == by.n.ID && e.On == workflow.OnFailure {
+			handled = true
+			loop.exits[e].settle("live", mparcel{by: by, vars: by.vars, failed: by})
+		}
+	}
+	switch {
+	case handled:
+	case by.n.OnError == workflow.Stop:
+		m.end(by.reg.scope, engine.Failed, by.err)
+		return
+	case by.n.OnError == workflow.SkipDependents:
+		by.reg.scope.tolerate(by.err)
+		for _, e := range exitsOf(loop.body.g) {
+			if e.From == by.n.ID && !onlyOnTrouble(e) {
+				loop.exits[e].settle("poisoned", mparcel{})
+			}
+		}
+	default:
+		by.reg.scope.tolerate(by.err)
+	}
+	m.endLoop(loop)
+}
+
+func (m *model) endLoop(loop *minst) {
+	loop.status, loop.phase = engine.Success, "ended"
+	exits := exitsOf(loop.body.g)
+	for _, e := range exits {
+		if x := loop.exits[e]; x.final() == "live" {
+			loop.output = x.parcel.value()
+			break
+		}
+	}
+	loop.reg.scope.newest[loop.n.ID] = loop
+	for _, e := range exits {
+		m.leave(loop.reg, e, loop.exits[e].final(), loop.exits[e].parcel)
+	}
+	m.nodeSettled(loop.reg, loop.n)
+}
+
+// ---- scopes (section 4)
+
+func (s *mscope) tolerate(text string) {
+	if s.tolerated == "" {
+		s.tolerated = text
+	}
+}
+
+func newScope(f *mframe, owner *minst, g *workflow.Graph, item int) *mscope {
+	s := &mscope{frame: f, owner: owner, item: item, newest: map[string]*minst{}}
+	s.body = &mregion{g: g, scope: s, round: 1}
+	return s
+}
+
+// parent is the scope around an item or a call.
+func (s *mscope) parent() *mscope {
+	if s.owner == nil {
+		return nil
+	}
+	return s.owner.reg.scope
+}
+
+func (s *mscope) isItem() bool { return s.owner != nil && s.owner.each != nil }
+
+// contains says whether an instance is in the scope, or in what it calls and repeats.
+func (s *mscope) contains(in *minst) bool {
+	for at := in.reg.scope; at != nil; at = at.parent() {
+		if at == s {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *model) end(s *mscope, status engine.Status, reason string) {
+	if s.ending != "" || s.over {
+		return
+	}
+	s.ending, s.reason = status, reason
+	m.cancelRegion(s.body)
+	m.later(func() { m.maybeOver(s) })
+}
+
+func (m *model) cancelRegion(reg *mregion) {
+	for i := range reg.g.Nodes {
+		n := &reg.g.Nodes[i]
+		switch {
+		case reg.settled[n.ID]:
+		case !reg.decided[n.ID]:
+			m.noteSkipped(reg, n)
+		case reg.insts[n.ID] != nil:
+			m.cancel(reg.insts[n.ID])
+		}
+		reg.decided[n.ID], reg.settled[n.ID] = true, true
+	}
+}
+
+// cancel ends an instance from outside.
+func (m *model) cancel(in *minst) {
+	status := engine.Cancelled
+	switch in.phase {
+	case "stopping", "ended":
+		return
+	case "ready":
+		if in.attempt == 0 {
+			status = engine.Skipped
+		}
+	case "inside":
+		switch {
+		case in.body != nil:
+			m.cancelRegion(in.body)
+		case in.child != nil:
+			m.end(in.child, engine.Cancelled, "")
+		case in.each != nil:
+			for i := range in.each.items {
+				if s := in.each.open[i]; s != nil {
+					m.end(s, engine.Cancelled, "")
+				}
+			}
+		}
+	}
+	in.status = status
+	m.clearTimers(in)
+	in.questions, in.kept = nil, nil
+	if in.phase == "running" {
+		in.phase = "stopping"
+	} else {
+		in.phase = "ended"
+	}
+	if status != engine.Skipped {
+		in.reg.scope.newest[in.n.ID] = in
+	}
+}
+
+// maybeOver gives the result of a scope on when nothing in it is under way.
+func (m *model) maybeOver(s *mscope) {
+	if s.over || s.ending == "" && !s.done || slices.ContainsFunc(m.attempts, s.contains) {
+		return
+	}
+	s.over = true
+	status, output, reason := m.outcome(s)
+	if s.isItem() || s.owner != nil && s.owner.child == s {
+		if s.owner.phase != "inside" {
+			return
+		}
+	}
+	switch {
+	case s.owner == nil:
+		m.ended = &engine.Finish{Status: status, Output: output, Error: reason}
+		m.timers = map[string]mtimer{}
+	case s.isItem():
+		m.itemEnded(s, status, output, reason)
+	default:
+		m.callEnded(s, status, output, reason)
+	}
+}
+
+func (m *model) outcome(s *mscope) (engine.Status, any, string) {
+	if s.ending != "" {
+		return s.ending, nil, s.reason
+	}
+	sinks := map[string]*minst{} // a later round takes the place of an earlier one
+	for _, in := range s.sinks {
+		if in.status == engine.Success && !in.continued {
+			sinks[in.n.ID] = in
+		}
+	}
+	if s.tolerated != "" && len(sinks) == 0 {
+		return engine.Failed, nil, s.tolerated
+	}
+	output := any(nil)
+	if text := s.frame.w.Output.Text; text != "" && !s.isItem() {
+		output = m.template(&mview{m: m, scope: s, reg: s.body, vars: s.vars}, text)
+	} else if len(sinks) == 1 {
+		for _, in := range sinks {
+			output = in.output
+		}
+	} else if len(sinks) > 1 {
+		all := map[string]any{}
+		for id, in := range sinks {
+			all[id] = in.output
+		}
+		output = all
+	}
+	if s.tolerated != "" {
+		return engine.Partial, output, s.tolerated
+	}
+	return engine.Success, output, ""
+}
+
+// pathEnded notes the last steps of a path.
+func (m *model) pathEnded(in *minst) {
+	s := in.reg.scope
+	s.vars = s.vars.merge(in.vars)
+	if !isChoice(in.n) {
+		s.sinks = append(s.sinks, in)
+		return
+	}
+	for _, w := range in.passed.workers {
+		if w.reg.scope == s {
+			s.sinks = append(s.sinks, w)
+		}
+	}
+}
+
+// follow notes which steps another one goes on from, and what reaches a node that hands
+// it on.
+func (m *model) follow(in *minst) {
+	if isLoop(in.n) {
+		return // what is in it does
+	}
+	if handsOn(in) {
+		in.passed = &mpassed{}
+	}
+	for _, p := range in.from {
+		if in.passed != nil {
+			if before := p.decided(); before != nil && isChoice(in.n) {
+				if in.passed.decision == "" {
+					in.passed.decision = before.decision
+				}
+				if in.passed.reason == "" {
+					in.passed.reason = before.reason
+				}
+			}
+			for _, source := range p.sources() {
+				if !slices.Contains(in.passed.sources, source) {
+					in.passed.sources = append(in.passed.sources, source)
+				}
+			}
+		}
+		behind := []*minst{p.by}
+		if isChoice(p.by.n) {
+			behind = p.by.passed.workers
+		}
+		if isChoice(in.n) {
+			in.passed.workers = append(in.passed.workers, behind...)
+			continue
+		}
+		for _, w := range behind {
+			w.continued = true
+		}
+	}
+}
+
+func handsOn(in *minst) bool {
+	switch in.n.Step.(type) {
+	case *workflow.Choice, *workflow.Human:
+		return true
+	case *workflow.Task:
+		return has(edgesFrom(in.reg.g, in.n.ID), workflow.OnLabel)
+	}
+	return false
+}
+
+func (p *mparcel) decided() *mpassed {
+	if p.failed == p.by {
+		return nil
+	}
+	return p.by.passed
+}
+
+func (p *mparcel) sources() []*minst {
+	switch h := p.decided(); {
+	case p.tolerated:
+		return nil
+	case h != nil:
+		return h.sources
+	}
+	return []*minst{p.by}
+}
+
+// ---- addresses (section 7)
+
+func (reg *mregion) around() *mregion {
+	switch {
+	case reg.loop != nil:
+		return reg.loop.reg
+	case reg.scope.isItem():
+		return reg.scope.owner.reg
+	}
+	return nil
+}
+
+func (reg *mregion) address(n *workflow.Node) string {
+	suffix, repeated := "", false
+	for at := reg; at.around() != nil; at = at.around() {
+		repeated = repeated || at.loop != nil && at.round > 1
+	}
+	for at := reg; at.around() != nil; at = at.around() {
+		switch {
+		case at.loop == nil:
+			suffix = fmt.Sprintf("[%d]", at.scope.item) + suffix
+		case repeated:
+			suffix = fmt.Sprintf("#%d", at.round) + suffix
+		}
+	}
+	return reg.scope.frame.prefix + n.ID + suffix
+}
+
+// graphs remembers what is asked of a graph again and again.
+var graphs = map[any]any{}
+
+func remember[K comparable, V any](key K, f func() V) V {
+	if v, ok := graphs[key]; ok {
+		return v.(V)
+	}
+	v := f()
+	graphs[key] = v
+	return v
+}

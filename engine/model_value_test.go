@@ -1,0 +1,467 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/expr"
+	"github.com/hocket-dev/hocket/workflow/extract"
+)
+
+// mvars are the variables that can be seen at a place.
+type mvars map[string]mwrite
+
+type mwrite struct {
+	order int
+	value any
+}
+
+// merge has the last write of each variable.
+func (v mvars) merge(w mvars) mvars {
+	out := mvars{}
+	maps.Copy(out, v)
+	for name, write := range w {
+		if old, ok := out[name]; !ok || write.order > old.order {
+			out[name] = write
+		}
+	}
+	return out
+}
+
+func (m *model) write(v mvars, name string, value any) mvars {
+	m.order++
+	return v.merge(mvars{name: {m.order, value}})
+}
+
+// mview is what an expression sees (section 3).
+type mview struct {
+	m      *model
+	scope  *mscope
+	reg    *mregion
+	vars   mvars
+	self   *minst
+	behind bool // on the edges of self
+}
+
+func (m *model) view(in *minst, behind bool) *mview {
+	return &mview{m, in.reg.scope, in.reg, in.vars, in, behind}
+}
+
+func (v *mview) Lookup(ref *expr.Ref) (any, bool) {
+	switch ref.Kind {
+	case expr.Inputs:
+		inputs := v.scope.frame.inputs
+		if ref.Name != "" {
+			value, ok := inputs[ref.Name]
+			return value, ok
+		}
+		if names := v.m.takes(v.scope.frame.w); len(names) == 1 {
+			value, ok := inputs[names[0]]
+			return value, ok
+		}
+		return inputs, true
+	case expr.Vars:
+		w, ok := v.vars[ref.Name]
+		return w.value, ok
+	case expr.Nodes:
+		if in := v.node(ref.Name); in != nil {
+			return in.field(ref.Field)
+		}
+	case expr.Previous:
+		return v.previous(ref.Field)
+	case expr.Failure:
+		if v.self == nil {
+			return nil, false
+		}
+		if failed := failureOf(v.self.from); failed != nil && ref.Field == "node" {
+			return failed.n.ID, true
+		} else if failed != nil {
+			return failed.field(ref.Field)
+		}
+	case expr.Item, expr.Index:
+		if !v.scope.isItem() {
+			return nil, false
+		}
+		if ref.Kind == expr.Index {
+			return json.Number(strconv.Itoa(v.scope.item)), true
+		}
+		return v.scope.owner.each.items[v.scope.item], true
+	case expr.Iteration:
+		return json.Number(strconv.Itoa(v.round())), true
+	case expr.Repeats:
+		return json.Number(strconv.Itoa(v.round() - 1)), true
+	case expr.Unresolved, expr.Groups:
+	}
+	return nil, false
+}
+
+func (v *mview) round() int {
+	for reg := v.reg; reg != nil; reg = reg.around() {
+		if reg.loop != nil {
+			return reg.round
+		}
+	}
+	return 1
+}
+
+// node is the newest instance of a node in the same item, or around it, of the same
+// workflow.
+func (v *mview) node(id string) *minst {
+	if v.behind && v.self.n.ID == id {
+		return v.self
+	}
+	for s := v.scope; s != nil; s = s.parent() {
+		if in := s.newest[id]; in != nil && !(s.isItem() && s.owner.n.ID == id) {
+			return in
+		}
+		if !s.isItem() {
+			break
+		}
+	}
+	return nil
+}
+
+func (in *minst) field(name string) (any, bool) {
+	switch name {
+	case "output":
+		return in.output, true
+	case "status":
+		return string(in.status), true
+	case "error":
+		if in.err == "" {
+			return nil, true
+		}
+		return in.err, true
+	case "attempts":
+		return json.Number(strconv.Itoa(in.attempt)), true
+	}
+	return nil, false
+}
+
+func (v *mview) previous(field string) (any, bool) {
+	if v.self == nil {
+		return nil, false
+	}
+	from := v.self.from
+	if v.behind {
+		from = []mparcel{{by: v.self}}
+	}
+	if field == "output" {
+		return reached(from), true
+	}
+	for _, p := range from {
+		if h := p.decided(); h != nil && field == "decision" && h.decision != "" {
+			return h.decision, true
+		} else if h != nil && field == "reason" && h.reason != "" {
+			return h.reason, true
+		}
+	}
+	return nil, false
+}
+
+// reached is what live edges bring.
+func reached(from []mparcel) any {
+	switch len(from) {
+	case 0:
+		return nil
+	case 1:
+		return from[0].value()
+	}
+	list := make([]any, len(from))
+	for i := range from {
+		list[i] = from[i].value()
+	}
+	return list
+}
+
+func failureOf(from []mparcel) *minst {
+	for _, p := range from {
+		if p.failed != nil {
+			return p.failed
+		}
+	}
+	return nil
+}
+
+// parsed keeps texts that were parsed.
+var parsed = map[string]any{}
+
+func parse[T any](kind, text string, f func(string, expr.Dialect) (T, error)) T {
+	if x, ok := parsed[kind+text]; ok {
+		return x.(T)
+	}
+	x, err := f(text, expr.Canonical)
+	if err != nil {
+		panic(err)
+	}
+	parsed[kind+text] = x
+	return x
+}
+
+func parseExpr(text string) *expr.Expr { return parse("expr ", text, expr.ParseExpr) }
+func parseTemplate(text string) *expr.Template {
+	return parse("template ", text, expr.ParseTemplate)
+}
+
+func (m *model) template(v *mview, text string) any {
+	value, err := parseTemplate(text).Eval(v)
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+func (m *model) text(v *mview, text string) string {
+	if text == "" {
+		return ""
+	}
+	filled, err := parseTemplate(text).Text(v)
+	if err != nil {
+		panic(err)
+	}
+	return filled
+}
+
+// fill fills in the templates of a value.
+func (m *model) fill(v *mview, value any) any {
+	switch x := value.(type) {
+	case string:
+		return m.template(v, x)
+	case []any:
+		list := make([]any, len(x))
+		for i := range x {
+			list[i] = m.fill(v, x[i])
+		}
+		return list
+	}
+	return value
+}
+
+// takes are the names of the inputs of a workflow that declares none: those that its
+// texts and the calls that do not give them refer to.
+func (m *model) takes(w *workflow.Workflow) []string {
+	if names, ok := m.inputsOf[w.Name]; ok {
+		return names
+	}
+	all := workflow.FormatJSON(w)
+	var names []string
+	for _, name := range []string{"given", "items"} {
+		if strings.Contains(all, "inputs."+name) {
+			names = append(names, name)
+		}
+	}
+	w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+		if call, ok := n.Step.(*workflow.Call); ok { // all of them give "given"
+			for _, name := range m.takes(m.bundle.Called[call.Workflow]) {
+				if name != "given" && !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
+		}
+	})
+	m.inputsOf[w.Name] = names
+	return names
+}
+
+// read takes a node's value from what it gave.
+func read(n *workflow.Node, given any) (any, error) {
+	text, isText := given.(string)
+	if n.Output.Mode == workflow.Full {
+		if isText {
+			return strings.TrimSuffix(text, "\n"), nil
+		}
+		return given, nil
+	}
+	if !isText {
+		text = workflow.FormatJSON(given)
+	}
+	x, err := extract.New(n.Output)
+	if err != nil {
+		panic(err)
+	}
+	return x.Value(text)
+}
+
+// labelsOf are the decisions that a node may take.
+func labelsOf(g *workflow.Graph, n *workflow.Node) (list []string) {
+	out := edgesFrom(g, n.ID)
+	for _, e := range out {
+		if e.On == workflow.OnLabel && !slices.Contains(list, e.Label) {
+			list = append(list, e.Label)
+		}
+	}
+	if asks(n) && has(out, workflow.OnElse) {
+		list = append(list, "else")
+	}
+	return list
+}
+
+// decisionIn reads a decision. The word true is also yes, and false also no.
+func decisionIn(labels []string, value any) extract.Decision {
+	d := extract.Decide(labels, value)
+	if word := workflow.BareLabel(d.Said); !d.Matched && (word == "true" || word == "false") {
+		return extract.Decide(labels, word == "true")
+	}
+	return d
+}
+
+// ---- combine (section 9)
+
+func (m *model) combine(in *minst, s *workflow.Combine) (any, error) {
+	type part struct {
+		value any
+		order int
+	}
+	var parts []part
+	if len(s.Inputs) == 0 {
+		for _, p := range in.from {
+			order := p.by.order
+			if p.failed == p.by || p.tolerated || p.forced {
+				order = 0
+			}
+			if v := p.value(); v != nil {
+				parts = append(parts, part{v, order})
+			}
+		}
+	}
+	for _, input := range s.Inputs {
+		x, order := parseExpr(input.Text), 0
+		value, err := x.Eval(m.view(in, false))
+		if err != nil {
+			return nil, err
+		}
+		for _, ref := range x.Refs() {
+			if ref.Kind == expr.Vars {
+				order = max(order, in.vars[ref.Name].order)
+			}
+		}
+		if value != nil {
+			parts = append(parts, part{value, order})
+		}
+	}
+	if len(parts) == 0 {
+		return nil, fmt.Errorf("nothing to combine")
+	}
+	var values []any
+	var texts []string
+	first, votes := parts[0], map[string]int{}
+	for _, p := range parts {
+		values, texts = append(values, p.value), append(texts, workflow.FormatText(p.value))
+		if p.order < first.order {
+			first = p
+		}
+		votes[ballot(p.value)]++
+	}
+	switch s.Strategy {
+	case workflow.Concatenate:
+		return strings.Join(texts, "\n\n"), nil
+	case workflow.Array:
+		return values, nil
+	case workflow.First:
+		return first.value, nil
+	case workflow.Vote:
+		most := values[0]
+		for _, v := range values {
+			if votes[ballot(v)] > votes[ballot(most)] {
+				most = v
+			}
+		}
+		return most, nil
+	}
+	merged := fromText(values[0])
+	for _, v := range values[1:] {
+		var err error
+		if merged, err = mergeValues(merged, fromText(v)); err != nil {
+			return nil, err
+		}
+	}
+	return merged, nil
+}
+
+func ballot(v any) string {
+	return strings.ToLower(strings.Trim(workflow.FormatText(v), " \t\r\n\"'.,;:!"))
+}
+
+// fromText reads text that is a JSON object or list.
+func fromText(v any) any {
+	if text, ok := v.(string); ok {
+		x, err := workflow.ParseJSON([]byte(text))
+		switch x.(type) {
+		case map[string]any, []any:
+			if err == nil {
+				return x
+			}
+		}
+	}
+	return v
+}
+
+func mergeValues(a, b any) (any, error) {
+	ka, kb := fmt.Sprintf("%T", a), fmt.Sprintf("%T", b)
+	switch {
+	case b == nil:
+		return a, nil
+	case a == nil:
+		return b, nil
+	case ka != kb:
+		return nil, fmt.Errorf("cannot merge %s and %s", ka, kb)
+	}
+	switch x := a.(type) {
+	case []any:
+		return append(slices.Clone(x), b.([]any)...), nil
+	case map[string]any:
+		out := maps.Clone(x)
+		for k, v := range b.(map[string]any) {
+			var err error
+			if out[k], err = mergeValues(out[k], v); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	return b, nil
+}
+
+// received is what the prompt of a task is given of what reached it.
+func (m *model) received(in *minst) (list []engine.Received) {
+	task := in.n.Task()
+	refersBack := false
+	for _, word := range []string{"vars.", "nodes.", "groups.", "previous.", "failure.", "item"} {
+		for _, text := range strings.Split(task.Prompt.Text, "${")[1:] {
+			inside, _, _ := strings.Cut(text, "}")
+			refersBack = refersBack || strings.HasPrefix(inside, word)
+		}
+	}
+	auto := task.Context == workflow.AutoContext && len(task.Inputs) == 0 && !refersBack
+	if !asks(in.n) && !auto && task.Context != workflow.PreviousContext {
+		return nil
+	}
+	told := map[*minst]bool{}
+	for _, p := range in.from {
+		said := mpassed{}
+		if h := p.decided(); h != nil {
+			said = *h
+		}
+		sections := len(list)
+		for _, source := range p.sources() {
+			value := source.output
+			if source.err != "" {
+				value = source.err
+			}
+			if value != nil && !told[source] {
+				told[source] = true
+				list = append(list, engine.Received{Step: source.n.ID, Output: value, Decision: said.decision, Reason: said.reason})
+			}
+		}
+		if len(list) == sections && said.decision != "" {
+			list = append(list, engine.Received{Step: p.by.n.ID, Decision: said.decision, Reason: said.reason})
+		}
+	}
+	return list
+}
