@@ -1,20 +1,22 @@
 package syntax
 
 import (
+	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Fix makes the changes that diagnostics of a text propose, as far as they keep
-// what its author wrote: after them, every step, arrow, label and prompt that was
-// read before is read again. Of the changes that do not, none is made; left
+// Fix makes the changes that diagnostics of a text propose, as far as it can prove
+// that they keep what its author wrote: every word is still there, and everything
+// that was read before is read again. Of the other changes none is made; left
 // counts them.
 func Fix(file string, text []byte, found workflow.Diagnostics) (fixed []byte, made, left int) {
 	proposed := slices.DeleteFunc(slices.Clone(found), func(d workflow.Diagnostic) bool { return d.Fix == nil })
 	f := fixer{file: file, text: text, has: contentsOf(file, text)}
-	kept := f.kept(proposed)
+	kept := f.kept(slices.DeleteFunc(slices.Clone(proposed), func(d workflow.Diagnostic) bool { return losesWords(text, d.Fix) }))
 	fixed, made = kept.Fixed(text)
 	return fixed, made, len(proposed) - len(kept)
 }
@@ -41,12 +43,23 @@ func (f *fixer) kept(ds workflow.Diagnostics) workflow.Diagnostics {
 	return first
 }
 
-// keeps says whether the fixes lose nothing, and leave no line that they change
-// broken for good.
+// keeps says whether the fixes lose nothing that was read, and leave no line that
+// they change broken for good.
+//
+// Where something ends is a guess as long as anything else is wrong: what seems
+// to close nothing may belong to a line with a typing mistake, and what is not
+// closed may end before the next step. So a closing mark is added or removed only
+// if nothing is wrong then.
 func (f *fixer) keeps(ds workflow.Diagnostics) bool {
 	fixed, _ := ds.Fixed(f.text)
-	has := contentsOf(f.file, fixed)
-	return has.hold(f.has) && !f.breaks(fixed)
+	if !contentsOf(f.file, fixed).hold(f.has) || f.breaks(fixed) {
+		return false
+	}
+	if !slices.ContainsFunc(ds, func(d workflow.Diagnostic) bool { return closes(f.text, d.Fix) }) {
+		return true
+	}
+	_, found := Parse(f.file, fixed)
+	return !found.Errors()
 }
 
 // breaks says whether a line that was changed has a mistake that no fix removes.
@@ -90,39 +103,56 @@ func contentsOf(file string, text []byte) contents {
 		}
 	}
 	if w, _ := n.Parse(file, inner); w != nil {
-		c.add(&w.Body, n.Diagram != nil)
+		c.add("", reflect.ValueOf(w), n.Diagram != nil)
 	}
 	return c
 }
 
-// add adds the nodes of a graph, with their texts. Edges count where they are
-// drawn; elsewhere they follow from the words that a fix may be about.
-func (c contents) add(g *workflow.Graph, drawn bool) {
-	for i := range g.Nodes {
-		n := &g.Nodes[i]
-		c["node "+n.ID]++
-		for _, text := range textsOf(n) {
-			c["node "+n.ID+" says "+text] = 1 // a label may be the prompt too
-		}
-		if body := n.Body(); body != nil {
-			c.add(body, drawn)
-		}
+// add adds what a value of the model says, below the name of what it belongs to.
+// A list has its elements in no order, and a node is known by its id. Edges
+// count where they are drawn; elsewhere they follow from the words that a fix
+// may be about.
+func (c contents) add(name string, v reflect.Value, drawn bool) {
+	if v.IsZero() {
+		return
 	}
-	for _, e := range g.Edges {
-		if drawn {
-			c["edge "+e.From+" "+e.To+" "+string(e.On)+" "+e.Label]++
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		c.add(name, v.Elem(), drawn)
+	case reflect.Slice:
+		for i := range v.Len() {
+			c.add(name, v.Index(i), drawn)
 		}
+	case reflect.Map:
+		for k, e := range v.Seq2() {
+			c.add(name+"."+k.String(), e, drawn)
+		}
+	case reflect.Struct:
+		c.addStruct(name, v, drawn)
+	case reflect.String: // its punctuation may be what a fix is about
+		c[name+"="+strings.Join(words(v.String()), " ")]++
+	default:
+		c[fmt.Sprint(name, "=", v)]++
 	}
 }
 
-// textsOf are what a node says to people and agents.
-func textsOf(n *workflow.Node) []string {
-	texts := []string{n.Title}
-	if t := n.Task(); t != nil {
-		texts = append(texts, t.Prompt.Text)
+func (c contents) addStruct(name string, v reflect.Value, drawn bool) {
+	switch s := v.Interface().(type) {
+	case workflow.Pos, workflow.Source, workflow.OutputPos, workflow.Diagnostic:
+		return // where it is written, and how
+	case workflow.Edge:
+		if drawn {
+			c["edge "+s.From+" "+s.To+" "+string(s.On)+" "+s.Label]++
+		}
+		return
+	case workflow.Workflow:
+		s.Name = "" // one that none is written for has another
+		v = reflect.ValueOf(s)
+	case workflow.Node:
+		name += "/" + s.ID
+		c[name+" "+s.Kind()]++
 	}
-	if h, ok := n.Step.(*workflow.Human); ok {
-		texts = append(texts, h.Question.Text)
+	for i := range v.NumField() {
+		c.add(name+"."+v.Type().Field(i).Name, v.Field(i), drawn)
 	}
-	return slices.DeleteFunc(texts, func(text string) bool { return text == "" })
 }

@@ -10,6 +10,7 @@ import (
 
 	host "github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/syntax"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // fixAll makes all fixes that can be made.
@@ -70,10 +71,37 @@ func TestFixKeepsWhatTheAuthorWrote(t *testing.T) {
 		{name: "branches of an if that is not opened", file: "a.puml", left: 2,
 			text: "@startuml\n:a;\nelse (no)\n:b;\nendif\n@enduml\n",
 			want: "@startuml\n:a;\nelse (no)\n:b;\nendif\n@enduml\n"},
+		{name: "a number that belongs to a key", file: "a.yml", left: 2,
+			text: "name: x\nlimits: {max_steps 5, max_depth: 3}\nsteps:\n  - agent: x\n    prompt: hi\n    retry: {attempts 2, delay: 5s}\n",
+			want: "name: x\nlimits: {max_steps 5, max_depth: 3}\nsteps:\n  - agent: x\n    prompt: hi\n    retry: {attempts 2, delay: 5s}\n"},
+		{name: "a number in a note", file: "a.puml", left: 1,
+			text: "@startuml\n:a;\nnote right\n  agent: x\n  prompt: hi\n  retry: {attempts 2, delay: 5s}\nend note\n@enduml\n",
+			want: "@startuml\n:a;\nnote right\n  agent: x\n  prompt: hi\n  retry: {attempts 2, delay: 5s}\nend note\n@enduml\n"},
+		{name: "the line of a subgraph that is not read", file: "a.mmd", left: 1,
+			text: "flowchart TD\n  a --> f\n  subgrpah f\n  b --> c\n  end\n",
+			want: "flowchart TD\n  a --> f\n  subgrpah f\n  b --> c\n  end\n"},
+		{name: "an end of nothing", file: "a.mmd",
+			text: "flowchart TD\n  a --> b\n  end\n",
+			want: "flowchart TD\n  a --> b\n"},
+		{name: "an element that would get into another", file: "a.xml", left: 1,
+			text: "<workflow name=\"x\">\n  <agent id=\"a\"><task>one</task>\n  <agent id=\"b\"><task>two</task></agent>\n</workflow>\n",
+			want: "<workflow name=\"x\">\n  <agent id=\"a\"><task>one</task>\n  <agent id=\"b\"><task>two</task></agent>\n</workflow>\n"},
 	} {
 		got, left := fixAll(test.file, test.text)
 		if diff := cmp.Diff(test.want, got); diff != "" || left != test.left {
 			t.Errorf("%s: %d left (-want +got):\n%s", test.name, left, diff)
+		}
+	}
+}
+
+// How paths join again is no matter of spelling.
+func TestFixKeepsJoins(t *testing.T) {
+	for _, end := range []string{"{or", "or}", "(or)", "[or]", "or"} {
+		text := "@startuml\nfork\n:One;\nfork again\n:Two;\nend fork " + end + "\n:Last;\n@enduml\n"
+		got, _ := fixAll("a.puml", text)
+		w, found := syntax.Parse("a.puml", []byte(got))
+		if !strings.Contains(got, "or") || !found.Errors() && !strings.Contains(workflow.Print(w), "join need=1") {
+			t.Errorf("end fork %s:\n%s", end, got)
 		}
 	}
 }

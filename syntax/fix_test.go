@@ -5,10 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/hocket-dev/hocket/check"
-	"github.com/hocket-dev/hocket/syntax"
-	"github.com/hocket-dev/hocket/workflow"
 )
 
 // A slip in a word can be fixed wherever the word stands, and nothing else is
@@ -86,17 +82,8 @@ func TestFixesOfWords(t *testing.T) {
 			"<workflow name=\"x\">\n  <agent id=\"1\" on_error=\"continue\"><task>go</task><output>x</output></agent>\n</workflow>\n",
 		},
 	} {
-		got := []byte(test.text)
-		for range 5 {
-			w, found := syntax.Parse(test.file, got)
-			if w != nil {
-				inside := check.Run(check.Input{Bundle: workflow.Bundle{Root: w}})
-				inside.Place(test.file, got)
-				found = append(found, inside...)
-			}
-			got, _ = found.Fixed(got)
-		}
-		if diff := cmp.Diff(test.want, string(got)); diff != "" {
+		got, _ := fixAll(test.file, test.text)
+		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.file, diff)
 		}
 	}

@@ -1,0 +1,92 @@
+package syntax
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+var (
+	// The name of a character, as in &amp; and #quot;, is no word.
+	entity = regexp.MustCompile(`[&#]#?\w+;`)
+	// The operators of a condition are words: people write them out.
+	word      = regexp.MustCompile(`[\pL\pN]+|==|&&|\|\||!`)
+	operators = map[string]string{"==": "is", "equals": "is", "&&": "and", "||": "or", "!": "not"}
+	number    = regexp.MustCompile(`^\pN`)
+	// Words of a notation that close something.
+	closing = regexp.MustCompile(`(?i)^\s*((@?end ?[a-z]*|</[^<>]*>)\s*)+$`)
+)
+
+// losesWords says whether a fix takes a word or a number of the author away. It
+// may move words, join and split them, replace one by another, and remove what
+// closes something.
+func losesWords(text []byte, fix *workflow.Fix) bool {
+	var was, is []string
+	for _, e := range fix.Edits {
+		old, text := around(text, e)
+		was, is = append(was, words(old)...), append(is, words(text)...)
+	}
+	if strings.Join(was, "") == strings.Join(is, "") {
+		return false
+	}
+	return slices.ContainsFunc(fix.Edits, func(e workflow.Edit) bool {
+		old, text := around(text, e)
+		lost, new := slices.Compact(without(words(old), is)), without(words(text), was)
+		renamed := len(lost) == 1 && len(new) > 0 && !number.MatchString(lost[0])
+		return len(lost) > 0 && !renamed && !(e.Text == "" && closing.MatchString(old))
+	})
+}
+
+// closes says whether a fix adds or removes what closes something.
+func closes(text []byte, fix *workflow.Fix) bool {
+	return slices.ContainsFunc(fix.Edits, func(e workflow.Edit) bool {
+		old := string(text[e.From:e.To])
+		return old == "" && closing.MatchString(e.Text) || e.Text == "" && closing.MatchString(old) ||
+			strings.HasPrefix(old, "</")
+	})
+}
+
+// words are the words and numbers of a text, whatever their case.
+func words(text string) []string {
+	found := word.FindAllString(strings.ToLower(entity.ReplaceAllString(text, " ")), -1)
+	for i, w := range found {
+		if o := operators[w]; o != "" {
+			found[i] = o
+		}
+	}
+	return found
+}
+
+// without are the words of a list that another has less often.
+func without(list, other []string) []string {
+	count := map[string]int{}
+	for _, w := range other {
+		count[w]++
+	}
+	var rest []string
+	for _, w := range list {
+		if count[w]--; count[w] < 0 {
+			rest = append(rest, w)
+		}
+	}
+	return rest
+}
+
+// around is what an edit replaces and what by, in whole words.
+func around(text []byte, e workflow.Edit) (old, new string) {
+	from, to := e.From, e.To
+	for from > 0 && inWord(text[from-1]) {
+		from--
+	}
+	for to < len(text) && inWord(text[to]) {
+		to++
+	}
+	return string(text[from:to]), string(text[from:e.From]) + e.Text + string(text[e.To:to])
+}
+
+// inWord takes every byte beyond ASCII for a part of a word.
+func inWord(b byte) bool {
+	return b >= 0x80 || b >= '0' && b <= '9' || b >= 'A' && b <= 'Z' || b >= 'a' && b <= 'z'
+}
