@@ -23,7 +23,7 @@ func (a *app) fixFiles(names []string) error {
 		}
 		fixed, made, left := fixText(file, text)
 		if left > 0 {
-			a.note(name + ": " + view.Count(left, "mistake") + " left to you: a change could lose a step, an arrow, a label or a prompt\n")
+			a.note(name + ": " + view.Count(left, "mistake") + " left to you: a change might lose or move something that you wrote\n")
 		}
 		if bytes.Equal(fixed, text) {
 			continue

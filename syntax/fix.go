@@ -16,7 +16,12 @@ import (
 func Fix(file string, text []byte, found workflow.Diagnostics) (fixed []byte, made, left int) {
 	proposed := slices.DeleteFunc(slices.Clone(found), func(d workflow.Diagnostic) bool { return d.Fix == nil })
 	f := fixer{file: file, text: text, has: contentsOf(file, text)}
-	kept := f.kept(slices.DeleteFunc(slices.Clone(proposed), func(d workflow.Diagnostic) bool { return losesWords(text, d.Fix) }))
+	kept := slices.DeleteFunc(slices.Clone(proposed), func(d workflow.Diagnostic) bool { return losesWords(text, d.Fix) })
+	if one := f.closedOnce(kept); len(one) < len(kept) && f.keeps(one) {
+		kept = one
+	} else {
+		kept = f.kept(kept)
+	}
 	fixed, made = kept.Fixed(text)
 	return fixed, made, len(proposed) - len(kept)
 }
@@ -25,6 +30,19 @@ type fixer struct {
 	file string
 	text []byte
 	has  contents // of the text
+}
+
+// closedOnce leaves out all fixes but the first that change what closes something:
+// a mark that is missing may be why others seem to be.
+func (f *fixer) closedOnce(ds workflow.Diagnostics) workflow.Diagnostics {
+	closed := 0
+	return slices.DeleteFunc(slices.Clone(ds), func(d workflow.Diagnostic) bool {
+		if closes(f.text, d.Fix) {
+			closed++
+			return closed > 1
+		}
+		return false
+	})
 }
 
 // kept are the diagnostics whose fixes can be made together. Most often those are

@@ -16,11 +16,11 @@ var (
 	operators = map[string]string{"==": "is", "equals": "is", "&&": "and", "||": "or", "!": "not"}
 	number    = regexp.MustCompile(`^\pN`)
 	// Words of a notation that close something.
-	closing = regexp.MustCompile(`(?i)^\s*((@?end ?[a-z]*|</[^<>]*>)\s*)+$`)
+	closing = regexp.MustCompile("(?i)^\\s*((end ?[a-z]*|</[^<>]*>|```+[a-z]*|~~~+[a-z]*)\\s*)+$")
 )
 
 // losesWords says whether a fix takes a word or a number of the author away. It
-// may move words, join and split them, replace one by another, and remove what
+// may move words, join and split them, replace one by another, and change what
 // closes something.
 func losesWords(text []byte, fix *workflow.Fix) bool {
 	var was, is []string
@@ -35,17 +35,17 @@ func losesWords(text []byte, fix *workflow.Fix) bool {
 		old, text := around(text, e)
 		lost, new := slices.Compact(without(words(old), is)), without(words(text), was)
 		renamed := len(lost) == 1 && len(new) > 0 && !number.MatchString(lost[0])
-		return len(lost) > 0 && !renamed && !(e.Text == "" && closing.MatchString(old))
+		return len(lost) > 0 && !renamed && !closesAt(old, e.Text)
 	})
 }
 
-// closes says whether a fix adds or removes what closes something.
+// closes says whether a fix adds, removes or changes what closes something.
 func closes(text []byte, fix *workflow.Fix) bool {
-	return slices.ContainsFunc(fix.Edits, func(e workflow.Edit) bool {
-		old := string(text[e.From:e.To])
-		return old == "" && closing.MatchString(e.Text) || e.Text == "" && closing.MatchString(old) ||
-			strings.HasPrefix(old, "</")
-	})
+	return slices.ContainsFunc(fix.Edits, func(e workflow.Edit) bool { return closesAt(string(text[e.From:e.To]), e.Text) })
+}
+
+func closesAt(old, new string) bool {
+	return old+new != "" && (old == "" || closing.MatchString(old)) && (new == "" || closing.MatchString(new))
 }
 
 // words are the words and numbers of a text, whatever their case.

@@ -2,6 +2,7 @@ package markdown
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -178,14 +179,19 @@ func (r *reader) checkFences() {
 		open := text.Pos(f.open)
 		switch {
 		case !f.ended:
-			at := f.open.To
+			d := workflow.Errorf(open, codeFence, "add a line "+f.mark+" below its last line", "the block that begins here is not closed")
+			at := source.Span{From: f.open.To, To: f.open.To}
 			for _, line := range f.lines {
-				if len(bytes.TrimSpace(text.Bytes[line.From:line.To])) > 0 {
-					at = line.To
+				written := bytes.TrimSpace(text.Bytes[line.From:line.To])
+				if brokenMark.Match(written) {
+					at, d.Detail = line, "write "+f.mark+" in line "+lineOf(text, line)
+					break
+				}
+				if len(written) > 0 {
+					at = source.Span{From: line.To, To: line.To}
 				}
 			}
-			d := workflow.Errorf(open, codeFence, "add a line "+f.mark+" below its last line", "the block that begins here is not closed")
-			d.Fix = &workflow.Fix{Edits: []workflow.Edit{text.Edit(source.Span{From: at, To: at}, closing(text.Bytes, at, f.mark))}}
+			d.Fix = &workflow.Fix{Edits: []workflow.Edit{text.Edit(at, closing(text.Bytes, at.From, f.mark))}}
 			r.report(d)
 		case f.tail != "":
 			d := workflow.Errorf(text.Pos(f.shut), codeFence, "write "+f.mark+" alone", "%q does not close the block of line %d", f.mark+f.tail, open.Line)
@@ -223,6 +229,9 @@ func (r *reader) unopened() bool {
 	}
 	return false
 }
+
+// brokenMark is a line that was meant to close a block.
+var brokenMark = regexp.MustCompile("^(`[^\\pL\\pN]*|~[^\\pL\\pN]*)$")
 
 // closing is the line that closes a block, behind a text that may lack its last
 // line break.

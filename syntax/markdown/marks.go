@@ -7,22 +7,31 @@ import (
 
 var (
 	headingLine = regexp.MustCompile(`^ {0,3}#{2,6}[ \t]+\S`)
+	fenceLine   = regexp.MustCompile("^\\s*(```|~~~)")
+	chartLine   = regexp.MustCompile("(?mi)^\\s*(```+|~~~+)\\s*\\{?mermaid")
 	// What an arrow leads over is neither in quotes nor in a comment.
 	hidden = regexp.MustCompile(`"[^"]*"|<!--.*?-->|%%.*`)
 	arrows = regexp.MustCompile(`--+>|==+>|-\.+->`)
 )
 
-// Marks are the headings and the arrows of a file, wherever they are: a mistake
-// may keep them from being read as what they are.
+// Marks are the headings of a file and the arrows of its charts, wherever they are:
+// a mistake may keep them from being read as what they are.
 func Marks(text []byte) []string {
 	var found []string
+	fenced := chartLine.Match(text)
+	inChart := !fenced
 	for line := range strings.Lines(string(text)) {
-		if headingLine.MatchString(line) {
+		switch {
+		case fenced && chartLine.MatchString(line):
+			inChart = true
+		case fenced && fenceLine.MatchString(line):
+			inChart = false
+		case headingLine.MatchString(line):
 			found = append(found, strings.Trim(line, "# \t\r\n")) // whatever its level
-			continue
-		}
-		for range arrows.FindAllString(hidden.ReplaceAllString(line, ""), -1) {
-			found = append(found, "arrow")
+		case inChart:
+			for range arrows.FindAllString(hidden.ReplaceAllString(line, ""), -1) {
+				found = append(found, "arrow")
+			}
 		}
 	}
 	return found

@@ -69,6 +69,7 @@ type reader struct {
 	inText  opener             // the last of a block that is text of an activity
 	noteOf  Text               // the name behind the place of the next note
 	wrapped bool               // there is no @startuml
+	cut     bool               // it goes on behind @enduml, so that no fix is certain
 	skip    string             // what ends a definition of the preprocessor
 	texts   map[string]Element // activities by their texts, once a note has asked for one
 
@@ -117,7 +118,21 @@ func newReader(src *source.Text, text string, b block) *reader {
 	d := r.diagram
 	d.Whole, d.Opener, d.Closer = b.whole, b.opener, b.closer
 	d.Name, d.NameSpan = b.name, b.nameSpan
+	r.cut = hasStatements(text[b.whole.To:])
 	return r
+}
+
+// hasStatements says whether there are statements between diagrams.
+func hasStatements(text string) bool {
+	for l := range strings.Lines(text) {
+		if startsWith(l, "start") {
+			return false
+		}
+		if complete(trimSpace(l)) {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *reader) done() (*Diagram, workflow.Diagnostics) {
@@ -237,7 +252,7 @@ func (r *reader) problem(severity workflow.Severity, code string, at source.Span
 		return
 	}
 	d := workflow.Diagnostic{Pos: r.src.Pos(at), Severity: severity, Code: code, Summary: summary, Detail: detail}
-	if len(edits) > 0 {
+	if len(edits) > 0 && !r.cut {
 		d.Fix = &workflow.Fix{Edits: edits}
 	}
 	r.found = append(r.found, d)

@@ -139,7 +139,7 @@ func (r *reader) unclosed(from int, l *line) {
 		indent = l.raw[:min(l.lead, len(l.raw))]
 	}
 	var lines strings.Builder
-	certain := l == nil || !l.made
+	certain := l != nil && !l.made || l == nil && r.diagram.Closer != (source.Span{}) // else @enduml comes first
 	for i := len(r.stack) - 1; i >= from; i-- {
 		c := closer(r.stack[i].word)
 		certain = certain && c != ""
