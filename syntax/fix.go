@@ -70,7 +70,18 @@ func (f *fixer) kept(ds workflow.Diagnostics) workflow.Diagnostics {
 // if nothing is wrong then.
 func (f *fixer) keeps(ds workflow.Diagnostics) bool {
 	fixed, _ := ds.Fixed(f.text)
-	if !contentsOf(f.file, fixed).hold(f.has) || f.breaks(fixed) {
+	has := contentsOf(f.file, fixed)
+	for _, d := range ds { // a value that is replaced as a whole need not stay
+		for _, e := range d.Fix.Edits {
+			was := "=" + strings.ToLower(string(f.text[e.From:e.To]))
+			for thing, n := range f.has {
+				if len(was) > 1 && strings.HasSuffix(thing, was) {
+					has[thing] = n
+				}
+			}
+		}
+	}
+	if !has.hold(f.has) || f.breaks(fixed) {
 		return false
 	}
 	if !slices.ContainsFunc(ds, func(d workflow.Diagnostic) bool { return closes(f.text, d.Fix) }) {

@@ -126,9 +126,17 @@ func lostWithoutRename(text, fixed string) []string {
 	return slices.DeleteFunc(missing(was, is), func(w string) bool {
 		closes := strings.HasPrefix(w, "end") || strings.Contains(text, "</"+w+">")
 		return closes || slices.ContainsFunc(added, func(a string) bool {
-			return workflow.Meant(w, []string{a}) != "" || strings.Contains(a, w) || strings.Contains(w, a)
+			return workflow.Meant(w, []string{a}) != "" || within(w, a) || within(a, w)
 		})
 	})
+}
+
+// within says whether a word has the letters of another, in their order.
+func within(letters, word string) bool {
+	for _, r := range word {
+		letters = strings.TrimPrefix(letters, string(r))
+	}
+	return letters == ""
 }
 
 // facts are the lines of the canonical form, each with what it is a part of.
