@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -70,18 +71,7 @@ func (f *fixer) kept(ds workflow.Diagnostics) workflow.Diagnostics {
 // if nothing is wrong then.
 func (f *fixer) keeps(ds workflow.Diagnostics) bool {
 	fixed, _ := ds.Fixed(f.text)
-	has := contentsOf(f.file, fixed)
-	for _, d := range ds { // a value that is replaced as a whole need not stay
-		for _, e := range d.Fix.Edits {
-			was := "=" + strings.ToLower(string(f.text[e.From:e.To]))
-			for thing, n := range f.has {
-				if len(was) > 1 && strings.HasSuffix(thing, was) {
-					has[thing] = n
-				}
-			}
-		}
-	}
-	if !has.hold(f.has) || f.breaks(fixed) {
+	if !contentsOf(f.file, fixed).hold(f.has) || f.breaks(fixed) {
 		return false
 	}
 	if !slices.ContainsFunc(ds, func(d workflow.Diagnostic) bool { return closes(f.text, d.Fix) }) {
@@ -171,8 +161,14 @@ func (c contents) addStruct(name string, v reflect.Value, drawn bool) {
 		return // where it is written, and how
 	case workflow.Edge:
 		if drawn {
-			c["edge "+s.From+" "+s.To+" "+string(s.On)+" "+s.Label]++
+			c["edge "+strings.Join(append(written(s.When), s.From, s.To, string(s.On), s.Label), " ")]++
 		}
+		return
+	case workflow.Expr:
+		c[name+"="+strings.Join(written(s), " ")]++
+		return
+	case workflow.Template:
+		c[name+"="+strings.Join(written(workflow.Expr(s)), " ")]++
 		return
 	case workflow.Workflow:
 		s.Name = "" // one that none is written for has another
@@ -185,3 +181,7 @@ func (c contents) addStruct(name string, v reflect.Value, drawn bool) {
 		c.add(name+"."+v.Type().Field(i).Name, v.Field(i), drawn)
 	}
 }
+
+// written are the words of a text before references in it are resolved: what they
+// mean may depend on what a fix is about.
+func written(e workflow.Expr) []string { return words(cmp.Or(e.Src.Text, e.Text)) }

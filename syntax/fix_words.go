@@ -12,8 +12,8 @@ var (
 	// The name of a character, as in &amp; and #quot;, is no word.
 	entity = regexp.MustCompile(`[&#]#?\w+;`)
 	// The operators of a condition are words: people write them out.
-	word      = regexp.MustCompile(`[\pL\pN]+|==|&&|\|\||!`)
-	operators = map[string]string{"==": "is", "equals": "is", "&&": "and", "||": "or", "!": "not"}
+	word      = regexp.MustCompile(`[\pL\pN]+|==?|&&|\|\||!`)
+	operators = map[string]string{"=": "is", "==": "is", "equals": "is", "&&": "and", "||": "or", "!": "not"}
 	number    = regexp.MustCompile(`^\pN`)
 	// Words of a notation that close something.
 	closing = regexp.MustCompile("(?i)^\\s*((end ?[a-z]*|</[^<>]*>|```+[a-z]*|~~~+[a-z]*)\\s*)+$")

@@ -241,6 +241,8 @@ func schemaOfWord(word string) any {
 		return map[string]any{}
 	case isType(word):
 		return map[string]any{"type": word}
+	case meantType(word) != "": // reported as invalid
+		return map[string]any{}
 	}
 	return map[string]any{"type": "string"}
 }
