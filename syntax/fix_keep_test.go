@@ -98,6 +98,9 @@ func TestFixKeepsWhatTheAuthorWrote(t *testing.T) {
 		{name: "an element that would get into another", file: "a.xml",
 			text: "<workflow name=\"x\">\n  <agent id=\"a\"><task>one</task>\n  <agent id=\"b\"><task>two</task></agent>\n</workflow>\n",
 			want: "<workflow name=\"x\">\n  <agent id=\"a\"><task>one</task>\n  </agent>\n  <agent id=\"b\"><task>two</task></agent>\n</workflow>\n"},
+		{name: "an end tag whose start tag is missing", file: "a.xml", left: 1,
+			text: "<workflow name=\"x\">\n  <agent id=\"a\"><task>one</task></loop>\n  <agent id=\"b\"><task>two</task></agent>\n</workflow>\n",
+			want: "<workflow name=\"x\">\n  <agent id=\"a\"><task>one</task></loop>\n  <agent id=\"b\"><task>two</task></agent>\n</workflow>\n"},
 	} {
 		got, left := fixAll(test.file, test.text)
 		if diff := cmp.Diff(test.want, got); diff != "" || left != test.left {

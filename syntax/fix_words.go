@@ -20,8 +20,8 @@ var (
 )
 
 // losesWords says whether a fix takes a word or a number of the author away. It
-// may move words, join and split them, replace one by another, and change what
-// closes something.
+// may move words, join and split them, replace one by another, and remove what
+// closes something. What closes another thing is no spelling of the right word.
 func losesWords(text []byte, fix *workflow.Fix) bool {
 	var was, is []string
 	for _, e := range fix.Edits {
@@ -34,8 +34,13 @@ func losesWords(text []byte, fix *workflow.Fix) bool {
 	return slices.ContainsFunc(fix.Edits, func(e workflow.Edit) bool {
 		old, text := around(text, e)
 		lost, new := slices.Compact(without(words(old), is)), without(words(text), was)
-		renamed := len(lost) == 1 && len(new) > 0 && !number.MatchString(lost[0])
-		return len(lost) > 0 && !renamed && !closesAt(old, e.Text)
+		if len(lost) == 0 {
+			return false
+		}
+		if closesAt(old, e.Text) {
+			return len(new) > 0 && workflow.Meant(lost[0], new) == ""
+		}
+		return len(lost) > 1 || len(new) == 0 || number.MatchString(lost[0])
 	})
 }
 
