@@ -19,7 +19,7 @@ func (a *app) runsVerb() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "runs [FLAGS]",
-		Short: "list the runs of this project",
+		Short: "list the runs of this project, and delete them",
 		Long: `List the runs of this project, the newest first. A run that was cut off shows as
 interrupted; hocket resume takes it up. One in which an agent asks something shows
 as waiting; hocket show says what.`,
@@ -131,7 +131,8 @@ func lastSeen(info hocket.Info) time.Time {
 }
 
 func runTable(lines []runLine) *view.Table {
-	t := &view.Table{Head: []string{"RUN", "WORKFLOW", "STATUS", "STARTED", "TIME", "COST"}, Right: []bool{4: true, 5: true}}
+	t := &view.Table{Head: []string{"RUN", "WORKFLOW", "STATUS", "STARTED", "TIME", "COST"}, Right: []bool{4: true, 5: true},
+		Spare: []int{1, 5, 3}} // a run is named after its workflow
 	for _, l := range lines {
 		cost := "unknown"
 		if l.CostUSD != nil {

@@ -6,6 +6,7 @@ import "strings"
 type Table struct {
 	Head  []string
 	Right []bool // columns that are aligned to the right
+	Spare []int  // columns that are left out, the first of them first, until the others fit
 	rows  [][]Cell
 }
 
@@ -18,8 +19,8 @@ type Cell struct {
 // Row adds a row.
 func (t *Table) Row(cells ...Cell) { t.rows = append(t.rows, cells) }
 
-// Draw draws the table in a style. The last column is cut where the width is
-// bounded.
+// Draw draws the table in a style. Where the width is bounded, spare columns are left
+// out, and then the last column is cut.
 func (t *Table) Draw(style Style) string {
 	for _, row := range t.rows {
 		for i := range row {
@@ -28,6 +29,12 @@ func (t *Table) Draw(style Style) string {
 		}
 	}
 	widths := t.widths()
+	for _, i := range t.Spare {
+		if style.Width == 0 || sum(widths) <= style.Width {
+			break
+		}
+		widths[i] = leftOut
+	}
 	var b strings.Builder
 	head := make([]Cell, len(t.Head))
 	for i, h := range t.Head {
@@ -38,6 +45,20 @@ func (t *Table) Draw(style Style) string {
 		t.line(&b, row, widths, style)
 	}
 	return b.String()
+}
+
+// leftOut is the width of a column that is not drawn: it takes back its gap.
+const leftOut = -columnGap
+
+const columnGap = 2 // between columns
+
+// sum is the width of a line.
+func sum(widths []int) int {
+	total := -columnGap
+	for _, w := range widths {
+		total += w + columnGap
+	}
+	return total
 }
 
 func (t *Table) widths() []int {
@@ -57,6 +78,9 @@ func (t *Table) line(b *strings.Builder, cells []Cell, widths []int, style Style
 	var out strings.Builder
 	used := 0
 	for i, c := range cells {
+		if widths[i] == leftOut {
+			continue
+		}
 		text := c.Text
 		last := i == len(cells)-1
 		switch {
@@ -68,7 +92,7 @@ func (t *Table) line(b *strings.Builder, cells []Cell, widths []int, style Style
 		if style.Width > 0 {
 			text = style.Cut(text, max(style.Width-used, 1))
 		}
-		used += Width(text) + 2
+		used += Width(text) + columnGap
 		out.WriteString(style.Paint(c.Paint, text))
 		if !last {
 			out.WriteString("  ")
