@@ -2,6 +2,7 @@ package outbound
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 )
 
@@ -24,4 +25,32 @@ func FuzzSOCKS(f *testing.F) {
 			t.Error("no host, and no error")
 		}
 	})
+}
+
+func TestSOCKSTarget(t *testing.T) {
+	const hello, connect = "\x05\x01\x00", "\x05\x01\x00"
+	for said, want := range map[string]string{
+		hello + connect + "\x03\x0bexample.com\x01\xbb":                                                            "example.com 443",
+		hello + connect + "\x01\x7f\x00\x00\x02\x00\x50":                                                           "127.0.0.2 80",
+		"\x05\x02\x00\x02" + connect + "\x01\x7f\x00\x00\x02\x00\x50":                                              "127.0.0.2 80",
+		hello + connect + "\x04" + "\x20\x01\x0d\xb8\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01" + "\x00\x50": "2001:db8::1 80",
+		"\x04\x01\x00" + connect + "\x03\x01a\x00\x50":                                                             "", // another version
+		hello + "\x04\x01\x00" + "\x03\x01a\x00\x50":                                                               "",
+		hello + "\x05\x02\x00" + "\x03\x01a\x00\x50":                                                               "", // to listen
+		hello + "\x05\x03\x00" + "\x03\x01a\x00\x50":                                                               "", // for datagrams
+		hello + connect + "\x02\x7f\x00\x00\x02\x00\x50":                                                           "", // no such kind of address
+		hello + connect + "\x03\x00\x00\x50":                                                                       "",
+		hello + connect + "\x03\x02a":                                                                              "",
+		hello + connect + "\x03":                                                                                   "",
+		hello + connect + "\x03\x01a\x00":                                                                          "",
+		hello + connect:                                                                                            "",
+		"\x05\x02\x00":                                                                                             "",
+		"\x05":                                                                                                     "",
+	} {
+		c := &conn{Reader: bytes.NewReader([]byte(said))}
+		host, port, err := readTarget(c)
+		if want == "" && err == nil || want != "" && (err != nil || fmt.Sprint(host, " ", port) != want || c.Buffer.String() != "\x05\x00") {
+			t.Errorf("%q: %q %d, %v, said %q; want %q", said, host, port, err, c.Buffer.String(), want)
+		}
+	}
 }

@@ -68,7 +68,10 @@ func TestProxySpeaks(t *testing.T) {
 		{"", "\x05\x01\x00\x05\x01\x00\x01" + ip + get, "GET " + there + "/p [] "},
 		{"", "GET http://elsewhere/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "403 Forbidden"},
 		{"", "CONNECT elsewhere:443 HTTP/1.1\r\nConnection: close\r\n\r\n", "elsewhere:443 leads to nowhere, which is not a public address"},
-		{"", "\x05\x01\x00\x05\x01\x00\x03\x01a\x00\x01", "\x05\x02"},
+		{"", "\x05\x01\x00\x05\x01\x00\x03\x01a\x00\x01", "\x05\x00\x05\x02\x00\x01\x00\x00\x00\x00\x00\x00"},
+		{"", "GET http:/p HTTP/1.1\r\nHost: " + there + "\r\nConnection: close\r\n\r\n", "this is a proxy"},
+		{"T", "CONNECT " + there + " HTTP/1.1\r\nConnection: close\r\nProxy-Authorization: Bearer " + base64.StdEncoding.EncodeToString([]byte("x:T")) + "\r\n\r\n", "407 Proxy Authentication Required"},
+		{"T", "CONNECT " + there + " HTTP/1.1\r\nConnection: close\r\nProxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("T")) + "\r\n\r\n", "Proxy-Authenticate: Basic"},
 		{"", "GET / HTTP/1.1\r\nHost: " + there + "\r\nConnection: close\r\n\r\n", "this is a proxy"},
 		{"", "GET https://" + there + "/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "this is a proxy"},
 		{"", "\x04\x01\r\n\r\n", "400 Bad Request"},
@@ -102,6 +105,15 @@ func TestProxyCannotReach(t *testing.T) {
 		t.Errorf("%q", body)
 	}
 	resp.Body.Close()
+	conn, err := net.Dial("tcp", p.Address().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "\x05\x01\x00\x05\x01\x00\x03\x01a\x00\x01")
+	if heard, err := io.ReadAll(conn); err != nil || string(heard) != "\x05\x00\x05\x04\x00\x01\x00\x00\x00\x00\x00\x00" {
+		t.Errorf("heard %q, %v", heard, err)
+	}
 	resp, err = client.Get("https://example.com/")
 	if err == nil {
 		resp.Body.Close()
@@ -148,5 +160,45 @@ func TestProxyEnds(t *testing.T) {
 	}
 	if n := runtime.NumGoroutine(); n > before {
 		t.Errorf("%d goroutines, %d before", n, before)
+	}
+}
+
+// A program that has said all still hears the answer, and one connection after the other
+// leaves room for the next.
+func TestProxyHandsOnTheEnd(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			said, _ := io.ReadAll(conn) // until the program has said all
+			fmt.Fprintf(conn, "heard %s", said)
+			conn.Close()
+		}
+	}()
+	p := start(t, outbound.ProxyOptions{Dial: only(l.Addr().String()), Token: "T"})
+	if p.Token() != "T" {
+		t.Errorf("the token is %q", p.Token())
+	}
+	login := "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("x:T")) + "\r\n"
+	for range 300 { // more than a proxy has at once
+		conn, err := net.Dial("tcp", p.Address().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(conn, "CONNECT "+l.Addr().String()+" HTTP/1.1\r\n"+login+"\r\nall of it")
+		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		if heard, err := io.ReadAll(conn); err != nil || string(heard) != "HTTP/1.1 200 Connection established\r\n\r\nheard all of it" {
+			t.Fatalf("heard %q, %v", heard, err)
+		}
+		conn.Close()
 	}
 }
