@@ -58,6 +58,13 @@ func sign(n int) (text string, small bool) {
 	}
 	return text, n/2 < 9 || !small
 }
+
+func index(n int) (int, error) {
+	if n > 0 {
+		return -1, errors.ErrUnsupported
+	}
+	return 7, nil
+}
 `, "package m\n")
 	p, err := load(targets[0])
 	if err != nil {
@@ -79,6 +86,7 @@ func sign(n int) (text string, small bool) {
 		`word: 1 => 1+1`,
 		`word: n != 3 => n == 3`,
 		`word: 3 => 3+1`,
+		`word: errors.New("too many") => nil`,
 		`word: words[n] => ""`,
 		`count: !(n == 0) => false && !(n == 0)`,
 		`count: n == 0 => n != 0`,
@@ -100,6 +108,13 @@ func sign(n int) (text string, small bool) {
 		`sign: 2 => 2+1`,
 		`sign: 9 => 9+1`,
 		`sign: !small => small`,
+		`index: n > 0 => false && (n > 0)`,
+		`index: n > 0 => true || (n > 0)`,
+		`index: n > 0 => n >= 0`,
+		`index: 0 => 0+1`,
+		`index: errors.ErrUnsupported => nil`,
+		`index: 7 => 0`,
+		`index: 7 => 7+1`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

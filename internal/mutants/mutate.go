@@ -42,7 +42,7 @@ func (m mutant) apply(source []byte) []byte {
 func (p *pkg) mutants() []mutant {
 	var all []mutant
 	for _, name := range p.wanted {
-		f := finder{pkg: p, file: name}
+		f := finder{pkg: p, file: name, unseen: map[*ast.BasicLit]bool{}}
 		f.walk(p.files[name])
 		all = append(all, f.found...)
 	}
@@ -55,6 +55,8 @@ type finder struct {
 	file  string
 	in    string
 	found []mutant
+	// unseen are numbers that nobody looks at.
+	unseen map[*ast.BasicLit]bool
 }
 
 func (f *finder) walk(file *ast.File) {
@@ -137,7 +139,7 @@ func (f *finder) node(n ast.Node, around []ast.Node) {
 			f.replace(n, f.text(n.X))
 		}
 	case *ast.BasicLit:
-		if n.Kind == token.INT && !isCapacity(n, parent) {
+		if n.Kind == token.INT && !isCapacity(n, parent) && !f.unseen[n] {
 			f.replace(n, n.Value+"+1")
 		}
 	case *ast.CompositeLit:
@@ -191,6 +193,21 @@ func isCapacity(n ast.Expr, parent ast.Node) bool {
 	return ok && name.Name == "make"
 }
 
+// besideError says whether a value is returned with an error: nobody looks at it then.
+func (f *finder) besideError(n *ast.ReturnStmt, results *types.Tuple) bool {
+	last := len(n.Results) - 1
+	return last > 0 && last < results.Len() && types.Identical(results.At(last).Type(), types.Universe.Lookup("error").Type()) && f.text(n.Results[last]) != "nil"
+}
+
+// number is the literal that an expression is, with or without a sign.
+func number(e ast.Expr) *ast.BasicLit {
+	if sign, ok := e.(*ast.UnaryExpr); ok {
+		e = sign.X
+	}
+	n, _ := e.(*ast.BasicLit)
+	return n
+}
+
 // elements leaves out each element of a table.
 func (f *finder) elements(n *ast.CompositeLit) {
 	switch f.info.TypeOf(n).Underlying().(type) {
@@ -214,6 +231,10 @@ func (f *finder) returned(n *ast.ReturnStmt, results *types.Tuple) {
 	}
 	for i, e := range n.Results {
 		t := results.At(i).Type()
+		if literal := number(e); literal != nil && f.besideError(n, results) {
+			f.unseen[literal] = true
+			continue
+		}
 		if b, ok := t.Underlying().(*types.Basic); ok && b.Kind() == types.Bool {
 			if binary, ok := e.(*ast.BinaryExpr); !ok || binary.Op == token.LAND || binary.Op == token.LOR {
 				f.replace(e, strings.TrimPrefix("!"+f.operand(e), "!!"))

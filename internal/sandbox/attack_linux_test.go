@@ -90,6 +90,7 @@ func attack(words string) {
 		"utime":     func(string) error { return os.Chtimes(os.Getenv("DIR")+"/out/a", time.Now(), time.Now()) },
 		"xattr":     func(string) error { return unix.Setxattr(os.Getenv("DIR")+"/out/a", "user.x", []byte("x"), 0) },
 		"touch":     touch,
+		"marks":     everyMark,
 		"flags":     flags,
 		"opened":    opened,
 		"pointer":   func(string) error { return call(unix.SYS_FCHMODAT, ^uintptr(99), 8, 0o777) },
@@ -329,6 +330,52 @@ func touch(string) error {
 		return err
 	}
 	return orWorks(call(unix.SYS_UTIMENSAT, f.Fd(), 0, 0, 0))
+}
+
+// everyMark marks a file that it may write with every system call there is for it.
+func everyMark(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	name, err := unix.BytePtrFromString(path)
+	if err != nil {
+		return err
+	}
+	at, file := ^uintptr(99), uintptr(unsafe.Pointer(name)) // AT_FDCWD is -100
+	uid, gid := os.Getuid(), os.Getgid()
+	owner := func(u, g uint32) [3]uintptr { return [3]uintptr{uintptr(uid) + uintptr(u), uintptr(gid) + uintptr(g)} }
+	var more uint32
+	if uid == 0 { // others cannot give a file away
+		more = 7
+	}
+	times := []unix.Timespec{{Sec: 3, Nsec: 4}, {Sec: 5, Nsec: 6}}
+	first, second := owner(more, 2*more), owner(3*more, 4*more)
+	for _, c := range []struct {
+		number uintptr
+		args   []uintptr
+		want   func(*unix.Stat_t) bool
+	}{
+		{unix.SYS_FCHMOD, []uintptr{f.Fd(), 0o601}, func(is *unix.Stat_t) bool { return is.Mode&0o777 == 0o601 }},
+		{unix.SYS_FCHMODAT, []uintptr{at, file, 0o602}, func(is *unix.Stat_t) bool { return is.Mode&0o777 == 0o602 }},
+		{unix.SYS_FCHMODAT2, []uintptr{at, file, 0o603, 0}, func(is *unix.Stat_t) bool { return is.Mode&0o777 == 0o603 }},
+		{unix.SYS_FCHMODAT2, []uintptr{f.Fd(), uintptr(unsafe.Pointer(new(byte))), 0o605, unix.AT_EMPTY_PATH}, func(is *unix.Stat_t) bool { return is.Mode&0o777 == 0o605 }},
+		{unix.SYS_FCHOWN, []uintptr{f.Fd(), first[0], first[1]}, func(is *unix.Stat_t) bool { return is.Uid == uint32(first[0]) && is.Gid == uint32(first[1]) }},
+		{unix.SYS_FCHOWNAT, []uintptr{at, file, second[0], second[1], 0}, func(is *unix.Stat_t) bool { return is.Uid == uint32(second[0]) && is.Gid == uint32(second[1]) }},
+		{unix.SYS_UTIMENSAT, []uintptr{at, file, uintptr(unsafe.Pointer(&times[0])), 0}, func(is *unix.Stat_t) bool {
+			return is.Atim == times[0] && is.Mtim == times[1]
+		}},
+	} {
+		if err := call(c.number, c.args...); err != nil {
+			return fmt.Errorf("call %d: %v", c.number, err)
+		}
+		var is unix.Stat_t
+		if err := unix.Fstat(int(f.Fd()), &is); err != nil || !c.want(&is) {
+			return fmt.Errorf("call %d made it %+v, %v", c.number, is, err)
+		}
+	}
+	return errWorks
 }
 
 // opened changes a file that it could open to read.

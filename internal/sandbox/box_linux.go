@@ -30,14 +30,19 @@ type Box struct {
 // Supported says what this system can enforce.
 func Supported() Support {
 	can, err := abilities()
-	switch {
-	case errors.Is(err, unix.EOPNOTSUPP):
-		return Support{None: "Landlock is switched off in this kernel; it is switched on by lsm=landlock,… on its command line"}
-	case err != nil:
-		return Support{None: "this kernel has no Landlock, or forbids it to programs in this container; it is there from Linux 5.13 on"}
-	}
 	action := uint32(unix.SECCOMP_RET_USER_NOTIF)
-	if err := seccomp(unix.SECCOMP_GET_ACTION_AVAIL, &action); err != nil {
+	return support(can, err, seccomp(unix.SECCOMP_GET_ACTION_AVAIL, &action))
+}
+
+// support is what can be enforced with some abilities, given why there is no Landlock and
+// why there are no filters.
+func support(can ability, landlock, filters error) Support {
+	switch {
+	case errors.Is(landlock, unix.EOPNOTSUPP):
+		return Support{None: "Landlock is switched off in this kernel; it is switched on by lsm=landlock,… on its command line"}
+	case landlock != nil:
+		return Support{None: "this kernel has no Landlock, or forbids it to programs in this container; it is there from Linux 5.13 on"}
+	case filters != nil:
 		return Support{None: "this kernel does not let programs filter their system calls (seccomp)"}
 	}
 	var s Support

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -498,7 +499,7 @@ func TestMarks(t *testing.T) {
 	if _, err := run(t, p, nil, "sh", "-c", "cd "+in+`/write && touch own && exec 7<own && ln -s /proc/self/fd/7 linked &&
 		chmod 601 /proc/self/fd/7 && test "$(stat -c %a own)" = 601 && chmod 602 linked && test "$(stat -c %a own)" = 602 &&
 		chmod 603 /dev/fd/7 && test "$(stat -c %a own)" = 603 && chmod 605 /proc/thread-self/fd/7 && test "$(stat -c %a own)" = 605 &&
-		chmod 606 /proc/self/cwd/./sub/..//own && test "$(stat -c %a own)" = 606 && chmod 700 sub/ && ! chmod 600 own/ && ln -s loop loop && ! chmod 600 loop`); err != nil {
+		chmod 606 /proc/self/cwd/./sub/..//own && test "$(stat -c %a own)" = 606 && chmod 700 sub/ && chmod 607 "$(printf '%100s' | sed 's, ,./,g')own" && test "$(stat -c %a own)" = 607 && ! chmod 600 own/ && ln -s loop loop && ! chmod 600 loop`); err != nil {
 		t.Error(err)
 	}
 	if info, err := os.Stat(filepath.Join(in, "write/a")); err != nil || info.Mode().Perm() != 0o604 || info.ModTime().Unix() != 1 {
@@ -524,7 +525,7 @@ func TestMarks(t *testing.T) {
 			t.Errorf("%s: %s", script, out)
 		}
 	}
-	for what, want := range map[string]string{"opened " + in + "/read/a": "operation not permitted", "opened /dev/null": "operation not permitted", "opened " + in + "/write/a": "works", "pointer": "bad address"} {
+	for what, want := range map[string]string{"opened " + in + "/read/a": "operation not permitted", "opened /dev/null": "operation not permitted", "opened " + in + "/write/a": "works", "marks " + in + "/write/own": "works", "pointer": "bad address"} {
 		if got := attacks(t, p, what); got != want {
 			t.Errorf("%s: %s", what, got)
 		}
@@ -610,6 +611,78 @@ func TestInstalled(t *testing.T) {
 	}
 }
 
+// The clerk does not wait for Close: a program that has ended asks nothing.
+func TestClerkEndsWithItsProgram(t *testing.T) {
+	needed(t)
+	cmd := exec.Command("true")
+	box, err := Confine(cmd, &Policy{Connect: func(context.Context, netip.AddrPort) bool { return false }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer box.Close()
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if err := box.Failed(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { box.asked.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		t.Error("it still waits for questions")
+	}
+}
+
+func TestSupport(t *testing.T) {
+	all := ability{landlock: 6, look: true, take: true}
+	for _, c := range []struct {
+		can               ability
+		landlock, filters error
+		none              string
+		gaps              []string
+	}{
+		{all, nil, nil, "", nil},
+		{ability{}, unix.EOPNOTSUPP, nil, "switched off", nil},
+		{ability{}, unix.ENOSYS, unix.EINVAL, "has no Landlock", nil},
+		{all, nil, unix.EINVAL, "seccomp", nil},
+		{ability{landlock: 5, look: true, take: true}, nil, nil, "", []string{"signals"}},
+		{ability{landlock: 7, look: true}, nil, nil, "", []string{"pidfd_getfd"}},
+		{ability{landlock: 1, look: true}, nil, nil, "", []string{"signals", "pidfd_getfd"}},
+		{ability{landlock: 6}, nil, nil, "", nil}, // then no host can be reached at all
+	} {
+		s := support(c.can, c.landlock, c.filters)
+		same := slices.EqualFunc(s.Gaps, c.gaps, strings.Contains)
+		if (s.None == "") != (c.none == "") || !strings.Contains(s.None, c.none) || !same {
+			t.Errorf("%+v, %v, %v: %+v", c.can, c.landlock, c.filters, s)
+		}
+	}
+}
+
+// What each version of Landlock is asked to refuse.
+func TestHandled(t *testing.T) {
+	const (
+		first    = 1<<13 - 1 // all that there was in the first version
+		refer    = 1 << 13
+		truncate = 1 << 14
+		devices  = 1 << 15
+	)
+	for version, want := range map[int]unix.LandlockRulesetAttr{
+		1: {Handled_access_fs: first},
+		2: {Handled_access_fs: first | refer},
+		3: {Handled_access_fs: first | refer | truncate},
+		4: {Handled_access_fs: first | refer | truncate, Handled_access_net: 1 | 2},
+		5: {Handled_access_fs: first | refer | truncate | devices, Handled_access_net: 1 | 2},
+		6: {Handled_access_fs: first | refer | truncate | devices, Handled_access_net: 1 | 2, Scoped: 1 | 2},
+		7: {Handled_access_fs: first | refer | truncate | devices, Handled_access_net: 1 | 2, Scoped: 1 | 2},
+	} {
+		if got := handled(version); got != want {
+			t.Errorf("version %d: %+v, want %+v", version, got, want)
+		}
+	}
+}
+
 func TestNothingIsLeft(t *testing.T) {
 	needed(t)
 	open := func() int {
@@ -619,9 +692,19 @@ func TestNothingIsLeft(t *testing.T) {
 		}
 		return len(names)
 	}
+	in := filepath.Join(dir(t), "in")
+	link(t, "a", filepath.Join(in, "write/link"))
+	link(t, "loop", filepath.Join(in, "write/loop"))
 	once := func() {
 		_, _ = run(t, &Policy{Connect: func(context.Context, netip.AddrPort) bool { return false }}, nil, "true")
 		_, _ = run(t, &Policy{Write: []Place{{Base: "/", Path: "nowhere"}}}, nil, "true")
+		_, _ = run(t, &Policy{Read: []Place{{Base: in, Path: "read/out"}}}, nil, "true")
+		if _, err := run(t, &Policy{Write: []Place{{Base: in, Path: "write"}}}, nil, "sh", "-c", "cd "+in+"/write && chmod 600 a ./a link "+in+"/write/a && ! chmod 600 out && ! chmod 600 none/none && ! chmod 600 loop"); err != nil {
+			t.Error(err)
+		}
+		for _, address := range []string{"127.0.0.1:1", "[::1]:1"} {
+			attacks(t, &Policy{Connect: func(context.Context, netip.AddrPort) bool { return true }}, "tcp "+address)
+		}
 	}
 	once() // the first use opens what stays
 	before := open()
