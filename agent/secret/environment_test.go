@@ -28,6 +28,18 @@ func TestEnvironment(t *testing.T) {
 			t.Errorf("%s is left", pair)
 		}
 	}
+	for pair, want := range map[string]bool{
+		"HTTP_PROXY=http://proxy:8080": true, "HOCKET_DIR=x": true, "HOCKET_TOKEN=x": false, "LC_TIME=C": true, "GOPATH=/me@host": true, "EDITOR=vi": true, "UNHEARD_OF=x": false, "HOME=/x": true,
+		"XDG_DATA_HOME=postgres://me:word@host": false,
+	} {
+		kept, withheld := secret.Usual([]string{pair})
+		if (len(kept) == 1) != want || (len(withheld) == 0) != want {
+			t.Errorf("%s: kept %q, withheld %q", pair, kept, withheld)
+		}
+	}
+	if got := secret.LikelyFirst([]string{"B", "A_TOKEN", "B", "A"}); !slices.Equal(got, []string{"A_TOKEN", "A", "B"}) {
+		t.Errorf("likely first: %q", got)
+	}
 	if len(env) != 10 || env[4] != "MY_API_KEY=a" {
 		t.Errorf("the environment itself was changed: %q", env)
 	}

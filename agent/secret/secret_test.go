@@ -66,6 +66,61 @@ func TestSecretsComeFromTheirPlaces(t *testing.T) {
 	if got := mask("other-value"); got != "***" {
 		t.Errorf("what was asked for is shown: %q", got)
 	}
+	for place, want := range map[secret.Place]string{
+		{Env: "UNSET"}: "secret UNSET is not there; set the variable UNSET", {File: "none"}: "secret none is not there: there is no file",
+	} {
+		_, err := s.At(place)
+		var typed *secret.Error
+		if !errors.As(err, &typed) || !strings.Contains(err.Error(), want) || typed.Hint() == "" {
+			t.Errorf("%+v gives %v, want %q", place, err, want)
+		}
+	}
+}
+
+// Where it is decided whether something is a secret, one character counts.
+func TestLengthsOfSecrets(t *testing.T) {
+	dir := t.TempDir()
+	for name, size := range map[string]int{"most": 64 << 10, "more": 64<<10 + 1} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.Repeat("x", size)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := secret.New(secret.Options{Dir: dir, Getenv: environment("SIX", "sixsix", "FIVE", "five5", "GH_TOKEN", "eight-ch", "NPM_TOKEN", " seven-7 "), Places: map[string]secret.Place{
+		"six": {Env: "SIX"}, "most": {File: "most"}, "more": {File: "more"},
+	}})
+	if got := s.Masker().Mask("sixsix five5 eight-ch seven-7"); got != "*** five5 *** seven-7" {
+		t.Errorf("masked: %q", got)
+	}
+	for name, want := range map[string]bool{"six": true, "most": true, "more": false} {
+		if _, err := s.Get(name); (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := s.At(secret.Place{Env: "FIVE"}); err == nil {
+		t.Error("five characters are a secret")
+	}
+	if err := s.TooShort(); err != nil {
+		t.Error(err)
+	}
+	m := &secret.Masker{}
+	m.Add("sixteen-letters!\nfifteen-letters\n" + strings.Repeat("z", 40))
+	if got := m.Mask("sixteen-letters! fifteen-letters"); got != "*** fifteen-letters" {
+		t.Errorf("masked: %q", got)
+	}
+}
+
+// A file is read once: what was hidden and what is used are the same.
+func TestFilesAreReadOnce(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "key")
+	s := secret.New(secret.Options{Getenv: environment(), Places: map[string]secret.Place{"key": {File: file}}})
+	for _, text := range []string{"first-value", "second-value"} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.Get("key"); got != "first-value" || err != nil {
+			t.Errorf("it is %q, %v", got, err)
+		}
+	}
 }
 
 func TestUsualVariablesAreSecret(t *testing.T) {
@@ -243,7 +298,7 @@ func inPieces(m *secret.Masker, text string, lengths ...int) (shown string, call
 
 func TestStreamHidesAcrossPieces(t *testing.T) {
 	m := &secret.Masker{}
-	m.Add("secret-one", "one-two-three", "aaaaaa", "three3", "pre-inside-post", "inside", "outer-and-more", "outer-")
+	m.Add("secret-one", "one-two-three", "aaaaaa", "three3", "pre-inside-post", "inside", "outer-and-more", "outer-", "ZabaD-xy!", "abaC99", "aD-xyz")
 	for text, want := range map[string]string{
 		"":                             "",
 		"nothing":                      "nothing",
@@ -260,6 +315,7 @@ func TestStreamHidesAcrossPieces(t *testing.T) {
 		"pre-inside":                   "pre-***",
 		"pre-insidepre-inside-post":    "pre-******",
 		"outer-":                       "***",
+		"ZabaD-xyz":                    "Zab***", // it is not what the longest end promises
 		"outer-and-mor":                "***and-mor",
 		"outer-and-more":               "***",
 	} {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -343,6 +344,15 @@ func everyMark(path string) error {
 	if err != nil {
 		return err
 	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	base, err := unix.BytePtrFromString(filepath.Base(path))
+	if err != nil {
+		return err
+	}
 	at, file := ^uintptr(99), uintptr(unsafe.Pointer(name)) // AT_FDCWD is -100
 	uid, gid := os.Getuid(), os.Getgid()
 	owner := func(u, g uint32) [3]uintptr { return [3]uintptr{uintptr(uid) + uintptr(u), uintptr(gid) + uintptr(g)} }
@@ -359,6 +369,7 @@ func everyMark(path string) error {
 	}{
 		{unix.SYS_FCHMOD, []uintptr{f.Fd(), 0o601}, func(is *unix.Stat_t) bool { return is.Mode&0o777 == 0o601 }},
 		{unix.SYS_FCHMODAT, []uintptr{at, file, 0o602}, func(is *unix.Stat_t) bool { return is.Mode&0o777 == 0o602 }},
+		{unix.SYS_FCHMODAT, []uintptr{dir.Fd(), uintptr(unsafe.Pointer(base)), 0o604}, func(is *unix.Stat_t) bool { return is.Mode&0o777 == 0o604 }},
 		{unix.SYS_FCHMODAT2, []uintptr{at, file, 0o603, 0}, func(is *unix.Stat_t) bool { return is.Mode&0o777 == 0o603 }},
 		{unix.SYS_FCHMODAT2, []uintptr{f.Fd(), uintptr(unsafe.Pointer(new(byte))), 0o605, unix.AT_EMPTY_PATH}, func(is *unix.Stat_t) bool { return is.Mode&0o777 == 0o605 }},
 		{unix.SYS_FCHOWN, []uintptr{f.Fd(), first[0], first[1]}, func(is *unix.Stat_t) bool { return is.Uid == uint32(first[0]) && is.Gid == uint32(first[1]) }},

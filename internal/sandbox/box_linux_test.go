@@ -626,12 +626,86 @@ func TestClerkEndsWithItsProgram(t *testing.T) {
 	if err := box.Failed(); err != nil {
 		t.Fatal(err)
 	}
+	ends(t, box.asked.Wait)
+}
+
+// ends expects something to end. A minute is for a slow machine; otherwise it takes none.
+func ends(t *testing.T, what func()) {
+	t.Helper()
 	ended := make(chan struct{})
-	go func() { box.asked.Wait(); close(ended) }()
+	go func() { what(); close(ended) }()
 	select {
 	case <-ended:
 	case <-time.After(time.Minute):
-		t.Error("it still waits for questions")
+		t.Error("it does not end")
+	}
+}
+
+// A box that is closed does not wait for its program, which may go on, unheard.
+func TestCloseBeforeTheEnd(t *testing.T) {
+	needed(t)
+	cmd := exec.Command("sleep", "600")
+	box, err := Confine(cmd, &Policy{Connect: func(context.Context, netip.AddrPort) bool { return false }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := box.Failed(); err != nil { // and so it has become the program
+		t.Fatal(err)
+	}
+	ends(t, box.Close)
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+}
+
+// What stands beside the programs of a directory, as package managers install it.
+func TestBeside(t *testing.T) {
+	for dir, parts := range map[string]string{
+		"bin":   "lib lib32 lib64 libexec include opt Cellar ssl pyvenv.cfg",
+		"shims": "bin lib libexec versions installs plugins version pyenv.d rbenv.d",
+		"other": "",
+	} {
+		d := filepath.Join(t.TempDir(), "tools")
+		write(t, filepath.Join(d, dir, "program"), "x")
+		var want []Place
+		for _, part := range strings.Fields(parts) {
+			want = append(want, Place{Base: d, Path: part})
+		}
+		got := installed("/nowhere", &Policy{Programs: []string{filepath.Join(d, dir)}, Home: t.TempDir()})
+		if len(got) == 0 || got[0] != (Place{Base: filepath.Join(d, dir)}) || !slices.Equal(got[1:], want) {
+			t.Errorf("%s: %v", dir, got)
+		}
+	}
+}
+
+// Root may show a program of /etc what everybody may read.
+func TestPublic(t *testing.T) {
+	d := t.TempDir()
+	for file, mode := range map[string]os.FileMode{
+		"open/a": 0o644, "open/sub/b": 0o604, "half/a": 0o644, "half/key": 0o640, "listed/a": 0o644, "passed/a": 0o644, "closed/a": 0o644, "file": 0o444, "secret": 0o600,
+	} {
+		write(t, filepath.Join(d, file), "x")
+		if err := os.Chmod(filepath.Join(d, file), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link(t, filepath.Join(d, "secret"), filepath.Join(d, "open/link"))
+	for name, mode := range map[string]os.FileMode{"listed": 0o754, "passed": 0o751, "closed": 0o750} {
+		if err := os.Chmod(filepath.Join(d, name), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shown, all := public(d)
+	for i := range shown {
+		shown[i], _ = filepath.Rel(d, shown[i])
+	}
+	if got := strings.Join(shown, " "); all || got != "file half/a open" {
+		t.Errorf("%s, all %v", got, all)
+	}
+	if shown, all := public(filepath.Join(d, "none")); all || len(shown) > 0 {
+		t.Errorf("of nothing there is %v, %v", shown, all)
 	}
 }
 
