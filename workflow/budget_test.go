@@ -33,6 +33,11 @@ func TestBound(t *testing.T) {
 			t.Errorf("%s is %v, not %v", c.name, c.got, c.want)
 		}
 	}
+	for b, want := range map[workflow.Bound]float64{unknown: 0, none: 0, nothing: 0, two: 2} {
+		if n, ok := b.Amount(); n != want || ok != (b == nothing || b == two) {
+			t.Errorf("the amount of %v is %v, %v", b, n, ok)
+		}
+	}
 	if two.Exceeded(2) || !two.Exceeded(2.1) || none.Exceeded(1e300) || unknown.Exceeded(1e300) || !nothing.Exceeded(1) {
 		t.Error("wrong bounds are exceeded")
 	}

@@ -16,7 +16,7 @@ import (
 func everything() *workflow.Workflow {
 	return &workflow.Workflow{
 		Name: "everything", Description: "Every field, once.",
-		Inputs: []workflow.Param{{Name: "topic", Type: workflow.StringType, Required: true}, {Name: "n", HasDefault: true, Default: json.Number("12345678901234567890")}},
+		Inputs: []workflow.Param{{Name: "topic", Type: workflow.StringType, Required: true, Description: "what about"}, {Name: "n", HasDefault: true, Default: json.Number("12345678901234567890")}},
 		State:  map[string]any{"notes": []any{}, "draft": nil},
 		Agents: []workflow.AgentRef{{Name: "Writer", Role: "writer", Color: "LightBlue"}},
 		Limits: workflow.Limits{Steps: 7, Parallel: 2, Depth: 3, Runtime: 90 * time.Second, CostUSD: 0.5, Tokens: 1000},
@@ -37,6 +37,8 @@ func everything() *workflow.Workflow {
 				{ID: "gate", Step: &workflow.Human{Question: workflow.Template{Text: "Ship?"}, Options: []workflow.Option{{Value: "yes", Label: "Yes", Description: "ship it"}, {Value: "no"}}, Custom: true, Required: true}},
 				{ID: "scan", Step: &workflow.Each{Items: workflow.Expr{Text: "vars.notes"}, As: "note", Parallel: 4, Body: workflow.Graph{Nodes: []workflow.Node{{ID: "scan", Step: &workflow.Call{Workflow: "child", Inputs: []workflow.Binding{{Name: "x", Value: map[string]any{"deep": "${item}"}}}}}}}}, OnError: workflow.Continue, Group: "g"},
 				{ID: "sum", Step: &workflow.Combine{Strategy: workflow.Concatenate, Inputs: []workflow.Expr{{Text: "vars.draft"}}, Separator: "--"}, Join: workflow.Join{Need: 1, Keep: true}},
+				{ID: "good?", Step: &workflow.Choice{Ask: &workflow.Task{Agent: "Writer", Prompt: workflow.Template{Text: "Is it good?"}, Context: workflow.NoContext}}, Output: workflow.Output{Mode: workflow.Regex, Pattern: "(yes|no)"}},
+				{ID: "which", Step: &workflow.Choice{On: workflow.Expr{Text: "vars.draft"}}, Output: workflow.Output{Schema: true}, Retry: workflow.Retry{Attempts: 2}},
 			},
 			Edges: []workflow.Edge{
 				{From: "gate", To: "scan", On: workflow.OnLabel, Label: "yes"},
@@ -63,6 +65,80 @@ func TestStoredWorkflowComesBack(t *testing.T) {
 	}
 	if workflow.Digest(want) != workflow.Digest(got) {
 		t.Error("the digest changed")
+	}
+}
+
+// A digest names what was approved and what a run was started with. A fact that is not
+// printed, or printed otherwise, makes another workflow of it.
+func TestPrint(t *testing.T) {
+	const want = `workflow everything
+  description "Every field, once."
+  input topic string required description="what about"
+  input n default=12345678901234567890
+  state draft = null
+  state notes = []
+  lane Writer role=writer
+  limits steps=7 parallel=2 depth=3 runtime=1m30s cost_usd=0.5 tokens=1000
+  output "${vars.draft}"
+  node loop loop
+    max 3
+    node write task
+      agent Writer
+      prompt "Write about ${inputs.topic} <now>"
+      with old = "${vars.draft ?? \"none\"}"
+      setting temperature = 0.2
+      output var=draft mode=json schema={"type":"object"}
+      retry attempts=3 backoff=exponential delay=1s max_delay=1m0s
+      timeout 1m0s
+      effect once
+      label team = docs
+    node choice choice
+    edge write -> choice
+    edge choice -> gate when "vars.draft.pass == true"
+    edge choice -> @again else
+  node gate human
+    question "Ship?"
+    option yes label=Yes description="ship it"
+    option no
+    custom
+    required
+  node scan each
+    items vars.notes
+    as note
+    parallel 4
+    node scan call
+      workflow child
+      with x = {"deep":"${item}"}
+    group g
+    on_error continue
+  node sum combine
+    strategy concatenate
+    from vars.draft
+    separator --
+    join need=1 keep=true
+  node "good?" choice
+    agent Writer
+    ask "Is it good?"
+    context none
+    output mode=regex pattern="(yes|no)"
+  node which choice
+    on vars.draft
+    output schema=true
+    retry attempts=2 backoff=fixed delay=0s max_delay=0s
+  edge gate -> scan label yes
+  edge gate -> @end timeout
+  edge scan -> sum
+  edge scan -> sum error
+`
+	if diff := cmp.Diff(want, workflow.Print(everything())); diff != "" {
+		t.Errorf("printed otherwise (-want +got):\n%s", diff)
+	}
+	nothing := &workflow.Workflow{Agents: []workflow.AgentRef{{Name: "a"}}, Body: workflow.Graph{Nodes: []workflow.Node{
+		{ID: "a b", Retry: workflow.Retry{Attempts: 1, Delay: time.Second}, Step: &workflow.Loop{Max: workflow.DefaultMaxIterations}}, {ID: "AZ-az_09.@"}, {ID: "["}, {ID: "`"}, {ID: "{"}, {ID: "/"}, {ID: ":"},
+	}}}
+	const short = "workflow \"\"\n  node \"a b\" loop\n  node AZ-az_09.@ none\n  node \"[\" none\n  node \"`\" none\n  node \"{\" none\n  node \"/\" none\n  node \":\" none\n"
+	if diff := cmp.Diff(short, workflow.Print(nothing)); diff != "" {
+		t.Errorf("printed otherwise (-want +got):\n%s", diff)
 	}
 }
 
