@@ -91,3 +91,28 @@ func TestQuestionsHaveDigests(t *testing.T) {
 		t.Error("contexts have one digest")
 	}
 }
+
+func TestChosen(t *testing.T) {
+	plain := []Option{{Value: Approve}, {Value: Reject}}
+	colours := []Option{{Value: "red", Label: "Bright red"}, {Value: "Red!", Label: "no"}, {Value: "blue"}}
+	for _, c := range []struct {
+		options []Option
+		said    string
+		want    string // "": none
+	}{
+		{plain, Approve, Approve}, {plain, Reject, Reject}, {plain, " Approve. ", Approve},
+		{plain, "yes", Approve}, {plain, "Y", Approve}, {plain, "ok!", Approve}, {plain, "true", Approve}, {plain, "approved", Approve},
+		{plain, "no", Reject}, {plain, "N", Reject}, {plain, "false", Reject}, {plain, "rejected", Reject},
+		{plain, "maybe", ""}, {plain, "", ""}, {plain, "!?", ""},
+		{colours, "red", "red"}, {colours, "Red!", "Red!"}, {colours, "RED", "red"}, {colours, "bright red", "red"}, {colours, "no", "Red!"}, {colours, "yes", ""},
+		{append(plain, Option{Value: "later"}), "yes", ""},
+		{[]Option{{Value: Reject}, {Value: Approve}}, "yes", ""},
+		{[]Option{{Value: Approve}, {Value: "later"}}, "no", ""},
+		{nil, "yes", ""},
+	} {
+		got, ok := Chosen(c.options, c.said)
+		if ok != (c.want != "") || ok && got != c.want {
+			t.Errorf("%q of %v: %q, %v", c.said, c.options, got, ok)
+		}
+	}
+}

@@ -64,6 +64,13 @@ func TestBudget(t *testing.T) {
 	if left.Exceeded(workflow.Usage{CostUSD: 0.5, TokensOut: 1 << 40}) || !left.Exceeded(workflow.Usage{CostUSD: 0.51}) {
 		t.Error("wrong usages exceed what is left")
 	}
+	tokens := workflow.Limits{Tokens: 10}
+	if got, want := tokens.Left(workflow.Usage{TokensIn: 2, TokensOut: 3}), (workflow.Budget{CostUSD: workflow.NoBound, Tokens: workflow.AtMost(5)}); got != want {
+		t.Errorf("%v is left, not %v", got, want)
+	}
+	if got, want := limits.Budget().Lower(tokens.Budget()), (workflow.Budget{CostUSD: workflow.AtMost(2), Tokens: workflow.AtMost(10)}); got != want {
+		t.Errorf("the lower is %v, not %v", got, want)
+	}
 	for want, b := range map[string]workflow.Budget{
 		"": {Tokens: workflow.NoBound}, "$0.50": {CostUSD: workflow.AtMost(0.5)}, "9 tokens": {Tokens: workflow.AtMost(9)},
 		"$0.004 and 9 tokens": {CostUSD: workflow.AtMost(0.004), Tokens: workflow.AtMost(9)},

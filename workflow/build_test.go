@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -319,5 +321,119 @@ func TestNilStep(t *testing.T) {
 	w := workflow.Sequence("w", workflow.Agent("a", "x"), nil, workflow.Repeat(2, nil), workflow.ForEach("inputs.items", nil))
 	if n := len(w.Mistakes); n != 3 || w.Mistakes[0].Summary != "the step is nil" || w.Mistakes[0].Part != "w: step 2 of the builder" {
 		t.Errorf("%d mistakes: %v", n, w.Mistakes)
+	}
+}
+
+// What a program can say, all of it, and what it comes to.
+func TestEveryWordOfTheBuilder(t *testing.T) {
+	w := workflow.Steps("all",
+		workflow.Agent("w", "p").ID("a").Title("First").Context(workflow.NoContext).Input("x", 1).Setting("model", "m").Extract(workflow.Regex, "(a)").
+			Schema(map[string]any{"type": "string"}).Retry(workflow.Retry{Attempts: 2, Delay: time.Second}).Timeout(time.Minute).OnError(workflow.Continue).Once().Label("team", "docs").Output("v").
+			When("vars.v == 1", "b", "c").Else("d").OnFailure("e"),
+		workflow.Ask("Good?").ID("b").Option(workflow.Option{Value: "yes", Label: "Yes"}).Option(workflow.Option{Value: "no"}).Custom().Required().OnTimeout(workflow.End),
+		workflow.Invoke("child").ID("c").Input("y", []string{"z"}),
+		workflow.Decide("vars.v").ID("d").OnLabel("l", "e"),
+		workflow.Question("w", "Which?").ID("e").Setting("model", "n").OnLabel("l", "f"),
+		workflow.Gather(workflow.Concatenate, "vars.v", "nodes.a.output").ID("f").Separator("--").Join(1).KeepRest().Group("g"),
+		workflow.ForEach("vars.list", workflow.Agent("w", "each").ID("h")).ID("i").As("one").Parallel(3).Depends("f").Then())
+	const want = `workflow all
+  node a task
+    agent w
+    prompt p
+    context none
+    with x = 1
+    setting model = "m"
+    output var=v mode=regex pattern="(a)" schema={"type":"string"}
+    retry attempts=2 backoff=fixed delay=1s max_delay=0s
+    timeout 1m0s
+    on_error continue
+    effect once
+    label team = docs
+  node b human
+    question "Good?"
+    option yes label=Yes
+    option no
+    custom
+    required
+  node c call
+    workflow child
+    with y = ["z"]
+  node d choice
+    on vars.v
+  node e choice
+    agent w
+    ask "Which?"
+    setting model = "n"
+  node f combine
+    strategy concatenate
+    from vars.v
+    from nodes.a.output
+    separator --
+    join need=1 keep=true
+    group g
+  node i each
+    items vars.list
+    as one
+    parallel 3
+    node h task
+      agent w
+      prompt each
+  edge a -> b when "vars.v == 1"
+  edge a -> c when "vars.v == 1"
+  edge a -> d else
+  edge a -> e error
+  edge b -> @end timeout
+  edge d -> e label l
+  edge e -> f label l
+  edge f -> i
+`
+	if got := workflow.Print(w); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if w.Body.Nodes[0].Title != "First" || len(w.Mistakes) > 0 {
+		t.Errorf("the title is %q, and there are %v", w.Body.Nodes[0].Title, w.Mistakes)
+	}
+}
+
+// A word that says nothing about a kind of step is a mistake, reported at the step.
+func TestMisusedWords(t *testing.T) {
+	steps := map[string]func() *workflow.Job{
+		"Agent": func() *workflow.Job { return workflow.Agent("w", "p") }, "Ask": func() *workflow.Job { return workflow.Ask("q") }, "Invoke": func() *workflow.Job { return workflow.Invoke("c") },
+		"Decide": func() *workflow.Job { return workflow.Decide("vars.x") }, "Question": func() *workflow.Job { return workflow.Question("w", "q") },
+		"Gather": func() *workflow.Job { return workflow.Gather(workflow.Array) }, "Repeat": func() *workflow.Job { return workflow.Repeat(1) }, "ForEach": func() *workflow.Job { return workflow.ForEach("vars.x") },
+	}
+	for method, c := range map[string]struct {
+		call func(*workflow.Job) *workflow.Job
+		fits []string
+	}{
+		"Input":     {func(j *workflow.Job) *workflow.Job { return j.Input("x", 1) }, []string{"Agent", "Invoke"}},
+		"Context":   {func(j *workflow.Job) *workflow.Job { return j.Context(workflow.NoContext) }, []string{"Agent"}},
+		"Setting":   {func(j *workflow.Job) *workflow.Job { return j.Setting("x", 1) }, []string{"Agent", "Question"}},
+		"Option":    {func(j *workflow.Job) *workflow.Job { return j.Option(workflow.Option{Value: "x"}) }, []string{"Ask"}},
+		"Custom":    {(*workflow.Job).Custom, []string{"Ask"}},
+		"Required":  {(*workflow.Job).Required, []string{"Ask"}},
+		"Separator": {func(j *workflow.Job) *workflow.Job { return j.Separator("x") }, []string{"Gather"}},
+		"As":        {func(j *workflow.Job) *workflow.Job { return j.As("x") }, []string{"ForEach"}},
+		"Parallel":  {func(j *workflow.Job) *workflow.Job { return j.Parallel(1) }, []string{"ForEach"}},
+	} {
+		for kind, step := range steps {
+			want := fmt.Sprintf("w: step 1 of the builder: error[step-key]: %s does not apply to %s; use it with %s", method, kind, strings.Join(c.fits, " or "))
+			if slices.Contains(c.fits, kind) {
+				want = ""
+			}
+			if got := workflow.Steps("w", c.call(step())).Mistakes.String(); got != want {
+				t.Errorf("%s of %s: %q, want %q", method, kind, got, want)
+			}
+		}
+	}
+	for want, step := range map[string]*workflow.Job{
+		"a Repeat has no edges but those of Then":                   workflow.Repeat(1).OnFailure("x"),
+		"input \"x\" holds a chan int, which is not a JSON value":   workflow.Agent("w", "p").Input("x", make(chan int)),
+		"setting \"x\" holds a chan int, which is not a JSON value": workflow.Agent("w", "p").Setting("x", make(chan int)),
+		"the schema holds a chan int, which is not a JSON value":    workflow.Agent("w", "p").Schema(make(chan int)),
+	} {
+		if got := workflow.Steps("w", step).Mistakes; len(got) != 1 || got[0].Summary != want {
+			t.Errorf("got %v, want %s", got, want)
+		}
 	}
 }
