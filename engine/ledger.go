@@ -260,19 +260,19 @@ func (r *Run) resumeHeld(grant bool) {
 
 // limitRaised sets the run's limits anew.
 func (r *Run) limitRaised(ev *LimitRaised) {
-	r.setLimits(ev.Limits, r.paused...)
+	raise(&r.root.frame.limits, ev.Limits, true)
+	raiseFor(r.paused, ev.Limits)
 	r.note(Fact{Kind: Raised, Text: ev.By})
 	// More steps say nothing about a cost that is unknown. In version 1 they did.
 	r.resumeHeld(r.version < 2 || ev.Limits.CostUSD > 0 || ev.Limits.Tokens > 0)
 	r.seatWaiting(r.root.frame)
 }
 
-// setLimits sets limits of the run. A workflow inside that holds one of the tasks back
-// has its own limit raised too: whoever sets limits means that task.
-func (r *Run) setLimits(l workflow.Limits, tasks ...*inst) {
-	raise(&r.root.frame.limits, l, false)
+// raiseFor raises the limits of the workflows that hold tasks back: whoever raises a
+// limit means these tasks. A workflow without that limit gets none.
+func raiseFor(tasks []*inst, l workflow.Limits) {
 	for _, in := range tasks {
-		for f := in.scope().frame; f.around != nil; f = f.around {
+		for f := in.scope().frame; f != nil; f = f.around {
 			raise(&f.limits, l, true)
 		}
 	}

@@ -41,7 +41,8 @@ var update = flag.Bool("update", false, "rewrite the expected output of the scri
 //	cancel                     somebody cancels the run
 //	raise cost=N               somebody raises a limit
 //	crash                      everything but the events is forgotten
-//	cost NODE N                an attempt of the node may cost N dollars; ? is unknown
+//	cost NODE N                an attempt of the node may cost N dollars; ? is unknown. The node
+//	                           of another workflow is WORKFLOW/NODE
 //	tokens NODE N              an attempt of the node may use N tokens
 //	fork ADDRESS [steps=N]     the run is taken up from there as another one, with that limit
 //	facts                      shows facts from here on
@@ -227,7 +228,11 @@ func (s *script) mayUse(verb string, args []string) error {
 	} else if err == nil {
 		facts.May = workflow.Budget{CostUSD: workflow.AtMost(0), Tokens: workflow.AtMost(n)}
 	}
-	s.tasks[s.bundle.Root.Name+"/"+args[0]] = facts
+	key := args[0]
+	if !strings.Contains(key, "/") {
+		key = s.bundle.Root.Name + "/" + key
+	}
+	s.tasks[key] = facts
 	return nil
 }
 

@@ -282,7 +282,8 @@ func (r *Run) endRehearsal(limits workflow.Limits) {
 	if r.version >= 2 {
 		waiting = append(waiting, r.paused...)
 	}
-	r.setLimits(limits, waiting...)
+	raise(&r.root.frame.limits, limits, false)
+	raiseFor(waiting, limits)
 	r.rehearsal, r.heldBack = "", nil
 	if in != nil && in.phase == held {
 		in.started = r.elapsed
