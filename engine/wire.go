@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -189,7 +190,7 @@ func restOf(join *node) []*node {
 		leads[n.local] = -1
 		edges := n.out
 		if n.isLoop() {
-			edges = n.body.exits
+			edges = n.body.waysOut()
 		}
 		found := false
 		for _, e := range edges {
@@ -213,4 +214,21 @@ func restOf(join *node) []*node {
 		}
 	}
 	return rest
+}
+
+// waysOut are the exits of a loop's body, and the edges with which a path ends in a loop
+// inside it.
+func (g *graph) waysOut() []*edge {
+	out := slices.Clone(g.exits)
+	for _, n := range g.nodes {
+		if !n.isLoop() {
+			continue
+		}
+		for _, e := range n.body.waysOut() {
+			if e.ends() {
+				out = append(out, e)
+			}
+		}
+	}
+	return out
 }
