@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -20,6 +21,11 @@ type generator struct {
 }
 
 var labels = []string{"a", "b", "c"}
+
+var prompts = []string{
+	"${vars.v0} ${previous.output} ${iteration}", "go on", "go on", "${inputs.given} ${inputs}", "${nodes.n1.output} ${nodes.n2.status} ${nodes.n3.attempts}",
+	"${failure.node} ${failure.error}", "${previous.decision} ${previous.reason}", "${item} ${index} ${vars.it}",
+}
 
 // bundle is a random root with up to two workflows that it calls.
 func (g *generator) bundle() *workflow.Bundle {
@@ -44,6 +50,15 @@ func (g *generator) workflow(name string) *workflow.Workflow {
 	}
 	if g.chance(10) {
 		w.Limits.Parallel = 1 + g.IntN(3)
+	}
+	if g.chance(10) {
+		w.Limits.Runtime = time.Duration(1+g.IntN(90)) * time.Second
+	}
+	if g.chance(5) {
+		w.Limits.CostUSD = 0.1
+	}
+	if g.chance(5) {
+		w.Limits.Tokens = 20
 	}
 	return w
 }
@@ -82,20 +97,32 @@ func (g *generator) node(id string, later []string) workflow.Node {
 		n.Output.Var = "v" + strconv.Itoa(g.IntN(3))
 	}
 	switch k := g.IntN(100); {
-	case k < 8 && g.depth < 4:
+	case k < 10 && g.depth < 4:
 		n.Step = &workflow.Loop{Body: g.graph(1+g.IntN(3), later), Max: 1 + g.IntN(4)}
 		n.Output.Var = ""
-	case k < 16 && g.depth < 4:
+	case k < 18 && g.depth < 4:
 		n.Step = g.each(id)
-	case k < 22 && len(g.calls) > 0:
+	case k < 25 && len(g.calls) > 0:
 		n.Step = &workflow.Call{Workflow: g.calls[g.IntN(len(g.calls))], Inputs: []workflow.Binding{{Name: "given", Value: g.given()}}}
-	case k < 30:
-		n.Step = &workflow.Human{Question: workflow.Template{Text: "go?"}, Custom: g.chance(20)}
+		if g.chance(20) {
+			n.Timeout = time.Duration(1+g.IntN(20)) * time.Second
+		}
+	case k < 33:
+		human := &workflow.Human{Question: workflow.Template{Text: "go?"}, Custom: g.chance(20)}
+		if g.chance(20) {
+			human.Options = []workflow.Option{{Value: "a"}, {Value: "reject"}}
+		}
+		if g.chance(30) {
+			n.Timeout = time.Duration(1+g.IntN(9)) * time.Second
+		}
+		n.Step = human
 	case k < 42:
 		c := &workflow.Choice{}
 		if g.chance(50) {
 			c.Ask = &workflow.Task{Agent: "x", Prompt: workflow.Template{Text: "Good? ${previous.reason}"}}
 			n.Retry = workflow.Retry{Attempts: g.IntN(3)}
+		} else if g.chance(30) {
+			c.On.Text = [...]string{"vars.v1", `vars.v0 == "a"`, "nodes.n1.output"}[g.IntN(3)]
 		}
 		n.Step, n.Output.Var = c, ""
 	case k < 50:
@@ -107,12 +134,15 @@ func (g *generator) node(id string, later []string) workflow.Node {
 		n.Output.Mode = g.mode()
 	default:
 		n.Step = &workflow.Task{
-			Agent: "x", Prompt: workflow.Template{Text: [...]string{"${vars.v0} ${previous.output} ${iteration}", "go on", "${inputs.given} ${inputs}"}[g.IntN(3)]},
+			Agent: "x", Prompt: workflow.Template{Text: prompts[g.IntN(len(prompts))]},
 			Context: [...]workflow.Context{workflow.AutoContext, workflow.PreviousContext, workflow.NoContext}[g.IntN(3)],
 		}
 		n.Once = g.chance(5)
 		n.Output.Mode = g.mode()
-		n.Retry = workflow.Retry{Attempts: g.IntN(4), Delay: time.Duration(g.IntN(3)) * time.Second, Backoff: workflow.Linear}
+		n.Retry = workflow.Retry{
+			Attempts: g.IntN(5), Delay: time.Duration(g.IntN(3)) * time.Second, MaxDelay: time.Duration(g.IntN(2)*(2+g.IntN(3))) * time.Second,
+			Backoff: [...]workflow.Backoff{workflow.Fixed, workflow.Linear, workflow.Exponential}[g.IntN(3)],
+		}
 		if g.chance(20) {
 			n.Timeout = time.Minute
 		}
@@ -165,14 +195,21 @@ func (g *generator) edges(from string, step workflow.Step, later, around []strin
 	}
 	switch style := g.IntN(3); {
 	case style == 0 && decides(step):
-		for _, label := range labels[:1+g.IntN(3)] {
+		names := labels
+		if c, ok := step.(*workflow.Choice); ok && strings.Contains(c.On.Text, "==") {
+			names = []string{"yes", "no", "true"}
+		}
+		for _, label := range names[:1+g.IntN(3)] {
 			add(workflow.Edge{To: target(), On: workflow.OnLabel, Label: label})
+		}
+		if g.chance(15) {
+			add(workflow.Edge{To: target(), On: workflow.OnLabel, Label: names[0]})
 		}
 		if g.chance(70) {
 			add(workflow.Edge{To: target(), On: workflow.OnElse})
 		}
 	case style == 1:
-		for range 1 + g.IntN(2) {
+		for range 1 + g.IntN(3) {
 			when := [...]string{`vars.v0 == "a"`, `vars.v1 == "b"`, "iteration < 3", `previous.output contains "a"`}[g.IntN(4)]
 			add(workflow.Edge{To: target(), On: workflow.OnWhen, When: workflow.Expr{Text: when}})
 		}

@@ -847,23 +847,22 @@ func (m *model) budgetAnswered(ev *engine.Answered) {
 	}
 }
 
-// raised sets limits of the run, and those of workflows in it that hold tasks back.
+// raised raises the limits of the run, and those of workflows in it that hold tasks
+// back. No limit comes about where there was none.
 func (m *model) raised(l workflow.Limits) {
-	set := func(to *workflow.Limits, inner bool) {
-		if l.CostUSD > 0 && (!inner || to.CostUSD > 0 && to.CostUSD < l.CostUSD) {
-			to.CostUSD = l.CostUSD
+	raise := func(f *mframe) {
+		if f.limits.CostUSD > 0 {
+			f.limits.CostUSD = max(f.limits.CostUSD, l.CostUSD)
 		}
-		if l.Tokens > 0 && (!inner || to.Tokens > 0 && to.Tokens < l.Tokens) {
-			to.Tokens = l.Tokens
+		if f.limits.Tokens > 0 {
+			f.limits.Tokens = max(f.limits.Tokens, l.Tokens)
 		}
 	}
-	set(&m.root.frame.limits, false)
+	raise(m.root.frame)
 	for _, in := range m.insts {
 		if in.phase == "ready" && in.held {
 			for _, f := range framesOf(in) {
-				if f != m.root.frame {
-					set(&f.limits, true)
-				}
+				raise(f)
 			}
 			in.granted = in.granted || l.CostUSD > 0 || l.Tokens > 0
 		}

@@ -396,7 +396,7 @@ func (m *model) run(reg *mregion, n *workflow.Node) {
 func leadsOnlyTo(g *workflow.Graph, n *workflow.Node, join string) bool {
 	out := edgesFrom(g, n.ID)
 	if loop, ok := n.Step.(*workflow.Loop); ok {
-		out = exitsOf(&loop.Body)
+		out = slices.DeleteFunc(allEdges(&loop.Body), func(e *workflow.Edge) bool { return e.To == workflow.Again || within(&loop.Body, e.To) })
 	}
 	out = slices.DeleteFunc(slices.Clone(out), onlyOnTrouble)
 	for _, e := range out {

@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	simRuns = flag.Int("sim", 20000, "how many random workflows to simulate")
+	simRuns = flag.Int("sim", 12000, "how many random workflows to simulate")
 	simSeed = flag.Uint64("simseed", 0, "simulate only this seed")
 )
 
@@ -62,6 +62,7 @@ type simulation struct {
 	gates  map[string]engine.Question // open ones of all kinds
 	ended  *engine.Finish
 	sent   map[string]bool // keys issued since the last recovery
+	raises int             // answers that raised a limit
 }
 
 func newSimulation(seed uint64, logf func(string, ...any)) *simulation {
@@ -99,17 +100,30 @@ func simulate(seed uint64, logf func(string, ...any)) (err error) {
 }
 
 func (s *simulation) chooseLimits() {
-	s.limits = workflow.Limits{Steps: 60, Parallel: 1 + s.IntN(4), Depth: 5, Runtime: 30 * time.Minute}
-	if s.IntN(4) > 0 {
+	s.limits = workflow.Limits{Steps: 60, Parallel: 1 + s.IntN(4), Depth: 2 + s.IntN(4), Runtime: 30 * time.Minute}
+	s.bound.May = workflow.Budget{CostUSD: workflow.AtMost(0.02), Tokens: workflow.AtMost(5)}
+	if s.IntN(5) == 0 {
+		s.limits.Steps = 4 + s.IntN(9)
+	}
+	if s.IntN(5) == 0 {
+		s.limits.Runtime = time.Duration(1+s.IntN(60)) * time.Second
+	}
+	if s.IntN(5) == 0 {
+		s.bound.Timeout, s.bound.Retry = 20*time.Second, workflow.Retry{Attempts: 2, Delay: time.Second}
+	}
+	switch s.IntN(10) {
+	case 0:
+		s.limits.Tokens = 30
+	case 1, 2:
+		s.limits.CostUSD = 0.2
+	default:
 		return
 	}
-	s.limits.CostUSD = 0.2
-	s.bound = engine.TaskFacts{May: workflow.Budget{CostUSD: workflow.AtMost(0.02), Tokens: workflow.AtMost(0)}}
 	if s.IntN(10) == 0 {
 		s.bound.May = workflow.Budget{}
 	}
 	if s.IntN(3) == 0 {
-		s.bound = engine.TaskFacts{Keeps: true}
+		s.bound.May, s.bound.Keeps = workflow.Budget{}, true
 		if s.IntN(2) == 0 {
 			s.bound.May.CostUSD = workflow.AtMost(0.15)
 		}
@@ -170,6 +184,9 @@ func (s *simulation) checkFork() error {
 	if err != nil && strings.Contains(err.Error(), "would be cancelled again") {
 		return nil
 	}
+	if err != nil && s.childUsedUp() { // what ran because of that cannot be reached: the fork waits for more steps
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("fork from %s: %w", address, err)
 	}
@@ -205,6 +222,13 @@ func (s *simulation) checkFork() error {
 		}
 	}
 	return s.checkEnd()
+}
+
+// childUsedUp says whether a called workflow reached its limit of steps.
+func (s *simulation) childUsedUp() bool {
+	return slices.ContainsFunc(s.run.Result().Steps, func(step engine.StepResult) bool {
+		return strings.Contains(step.Address, "/") && strings.Contains(step.Error, "steps was reached")
+	})
 }
 
 // raised is the cost to which a run's limit was raised.
@@ -250,11 +274,20 @@ func (s *simulation) next() error {
 	if s.run.Status() != engine.Waiting || len(s.gates) == 0 {
 		return fmt.Errorf("stuck: nothing is under way and the run is %s", s.run.Status())
 	}
-	if q := pick(s.Rand, s.gates); q.Kind != engine.BudgetQuestion {
+	if q := pick(s.Rand, s.gates); q.Kind != engine.BudgetQuestion || s.limits.CostUSD+float64(s.limits.Tokens) == 0 {
 		return s.step(s.answerGate(q))
 	}
+	return s.step(&engine.LimitRaised{Limits: s.more()})
+}
+
+// more raises the limit that the run has, of cost or of tokens.
+func (s *simulation) more() workflow.Limits {
+	if s.limits.Tokens > 0 {
+		s.limits.Tokens += 50
+		return workflow.Limits{Tokens: s.limits.Tokens}
+	}
 	s.limits.CostUSD += 0.5
-	return s.step(&engine.LimitRaised{Limits: workflow.Limits{CostUSD: s.limits.CostUSD}})
+	return workflow.Limits{CostUSD: s.limits.CostUSD}
 }
 
 // dollars are reserved for an attempt.
@@ -264,7 +297,7 @@ func dollars(c *engine.StartTask) float64 {
 }
 
 func (s *simulation) answerTask(c *engine.StartTask) engine.Event {
-	ev := &engine.TaskEnded{Address: c.Address, Attempt: c.Attempt, Usage: engine.Usage{CostUSD: dollars(c) * s.Float64(), TokensIn: 3}}
+	ev := &engine.TaskEnded{Address: c.Address, Attempt: c.Attempt, Usage: engine.Usage{CostUSD: dollars(c) * s.Float64(), TokensIn: 3, TokensOut: 1, CostUnknown: s.IntN(20) == 0}}
 	switch k := s.IntN(100); {
 	case s.stop[c.Address]:
 		ev.Fault = &engine.Fault{Kind: engine.FaultCancelled, Message: "cancelled"}
@@ -273,7 +306,9 @@ func (s *simulation) answerTask(c *engine.StartTask) engine.Event {
 	case k < 14:
 		ev.Fault = &engine.Fault{Kind: engine.FaultLost, Message: "lost"}
 	case k < 16:
-		ev.Fault = &engine.Fault{Kind: engine.FaultQuota, Message: "quota", Until: s.now.Add(time.Minute)}
+		ev.Fault = &engine.Fault{Kind: engine.FaultQuota, Message: "quota", Until: s.now.Add(time.Duration(s.IntN(60)-20) * time.Second)}
+	case k < 17:
+		ev.Fault = &engine.Fault{Kind: engine.FaultTimeout, Message: "slow"}
 	default:
 		ev.Output = [...]string{"a", "b", "c", "It is a.", `{"decision": "b", "reason": "why"}`, "", "nothing", "b\n\n\n", "[1, \"a\"]"}[s.IntN(9)]
 	}
@@ -286,14 +321,32 @@ func (s *simulation) answerGate(q engine.Question) engine.Event {
 		value = q.Options[s.IntN(len(q.Options))].Value
 	}
 	if q.Kind == engine.BudgetQuestion && q.Custom && s.IntN(10) > 0 { // else abort
-		s.limits.CostUSD += 0.5
-		value = fmt.Sprint(s.limits.CostUSD)
+		value = s.amount(q)
 	}
-	ev := &engine.Answered{ID: q.ID, Value: value, By: "sim"}
+	if q.Custom && q.Kind == engine.GateQuestion && s.IntN(3) == 0 {
+		value = [...]string{"b", "custom", "It is a."}[s.IntN(3)]
+	}
+	ev := &engine.Answered{ID: q.ID, Value: value, By: "sim", Comment: [...]string{"", "because"}[s.IntN(2)]}
 	if s.IntN(2) == 0 {
 		ev.Digest = q.Digest
 	}
 	return ev
+}
+
+// amount is the answer to a question about a budget: a limit above the one that holds
+// the task back, which may be that of a workflow inside.
+func (s *simulation) amount(q engine.Question) string {
+	s.raises++
+	if strings.Contains(q.Text, " tokens") {
+		if s.limits.Tokens > 0 {
+			s.limits.Tokens += 50
+		}
+		return fmt.Sprint(max(s.limits.Tokens, int64(50*s.raises)))
+	}
+	if s.limits.CostUSD > 0 {
+		s.limits.CostUSD += 0.5
+	}
+	return fmt.Sprint(max(s.limits.CostUSD, 0.5*float64(s.raises)))
 }
 
 // ask is an attempt that asks, or that takes back what it asked.
