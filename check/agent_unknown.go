@@ -24,7 +24,13 @@ var agentUnknown = rule{
 }
 
 // task is what an agent may have to work on at a node.
-func (n *node) task() *workflow.Task { return n.scope.graph.TaskOf(n.Node) }
+func (n *node) task() *workflow.Task {
+	if n.work == nil {
+		found := n.scope.graph.TaskOf(n.Node) // looks at all edges
+		n.work = &found
+	}
+	return *n.work
+}
 
 // agentOf is the task of a node and its agent; no task if the node is none or
 // agents are not checked.

@@ -37,6 +37,7 @@ type node struct {
 	// included. Back edges are not.
 	in []*edge
 	// What rules have asked for; nil: nothing yet.
+	work    **workflow.Task
 	agent   *Agent // of a task
 	decided *decided
 }
