@@ -250,11 +250,21 @@ func (m *Map) Done() (unknown int) {
 	return unknown
 }
 
+// distinct is a list without what it has twice, such as a key that was looked up twice.
+func distinct(list []string) (once []string) {
+	for _, word := range list {
+		if !slices.Contains(once, word) {
+			once = append(once, word)
+		}
+	}
+	return once
+}
+
 // unknown reports a key. One that another key of the map was meant by cannot be
 // meant again.
 func (m *Map) unknown(e *entry, alien bool) {
 	key := m.key(e)
-	d := workflow.Errorf(key.Pos(), codeUnknownKey, "the keys here are "+strings.Join(m.known, ", "), "unknown key %q", e.name)
+	d := workflow.Errorf(key.Pos(), codeUnknownKey, "the keys here are "+strings.Join(distinct(m.known), ", "), "unknown key %q", e.name)
 	d = m.translated(d.Near(e.name, m.known), e.name)
 	if word := d.Change.Text; alien || m.find(word) != nil {
 		d.Change = workflow.Change{}

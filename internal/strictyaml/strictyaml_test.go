@@ -271,3 +271,16 @@ func TestPiecesOfAFileHaveItsPositions(t *testing.T) {
 		}
 	}
 }
+
+// A key that is looked up twice is listed once.
+func TestUnknownKeyListsEachKeyOnce(t *testing.T) {
+	doc := strictyaml.Read("a.yml", []byte("zz: 1\n"))
+	m := doc.Root().Map()
+	for _, key := range []string{"one", "two", "one"} {
+		m.Get(key)
+	}
+	m.Done()
+	if found := doc.Diagnostics(); len(found) != 1 || found[0].Detail != "the keys here are one, two" {
+		t.Errorf("%v", found)
+	}
+}
