@@ -244,7 +244,8 @@ func decides(step workflow.Step) bool {
 // joins gives some nodes a quorum.
 func (g *generator) joins(graph *workflow.Graph) {
 	for i := range graph.Nodes {
-		if g.chance(15) {
+		c, ok := graph.Nodes[i].Step.(*workflow.Combine)
+		if g.chance(15) || ok && c.Strategy == workflow.First && g.chance(50) {
 			graph.Nodes[i].Join = workflow.Join{Need: 1 + g.IntN(2), Keep: g.chance(30)}
 		}
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	simRuns = flag.Int("sim", 12000, "how many random workflows to simulate")
+	simRuns = flag.Int("sim", 10000, "how many random workflows to simulate")
 	simSeed = flag.Uint64("simseed", 0, "simulate only this seed")
 )
 
