@@ -23,6 +23,7 @@ func TestPositions(t *testing.T) {
 		{"steps: [{agent: writer, output: {var: a, mode: regex}}]", "output-pattern-missing", "regex"},
 		{"steps: [{human: {question: q, options: [a, b]}, route: {a: end, c: end}, else: end}]", "label-not-answerable", "c"},
 		{"steps: [{human: {question: q, options: [a, b]}, route: [{label: c, to: end}], else: end}]", "label-not-answerable", "c"},
+		{"inputs: {x: string}\nsteps: [{agent: shell, config: {command: 'ls ${x} ${x}'}}]", "shell-splice", "${x}"},
 	} {
 		w, found := yaml.Parse("f.yml", []byte(c.text))
 		if len(found) > 0 {
@@ -59,4 +60,22 @@ func (c strictCast) Agent(name, role string) check.Agent {
 		}
 		return nil
 	}}
+}
+
+// The question of a choice is said to lack a reply only where others have replies.
+func TestUnknownAgentOfAChoice(t *testing.T) {
+	w, found := yaml.Parse("f.yml", []byte("steps:\n  - {id: a, agent: writer}\n  - {id: c, choice: {ask: 'Good?', agent: stranger}, route: {yes: end, no: end}}"))
+	if found.Errors() {
+		t.Fatal(found)
+	}
+	for _, replies := range []bool{false, true} {
+		in := check.Input{Bundle: workflow.Bundle{Root: w}, Agents: cast{}}
+		if replies {
+			in.Replied = func(*workflow.Node) bool { return false }
+		}
+		list := check.Run(in).String()
+		if !strings.Contains(list, "stranger") || strings.Contains(list, "to the replies") != replies {
+			t.Errorf("with replies %v: %s", replies, list)
+		}
+	}
 }

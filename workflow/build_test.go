@@ -311,6 +311,20 @@ func TestBuildingChangesNoJob(t *testing.T) {
 	if workflow.Digest(first) != digest {
 		t.Errorf("a job that was changed later changed the workflow:\n%s", workflow.Print(first))
 	}
+	jobs := []*workflow.Job{
+		workflow.Invoke("c").Input("x", 1), workflow.Ask("q").Option(workflow.Option{Value: "x"}), workflow.Question("w", "q").Setting("k", 1).OnLabel("x"),
+		workflow.Gather(workflow.Concatenate, "vars.x"), workflow.ForEach("vars.x", workflow.Agent("w", "a")),
+	}
+	built := workflow.Steps("n", jobs...)
+	before := workflow.Print(built)
+	jobs[0].Input("y", 2)
+	jobs[1].Option(workflow.Option{Value: "y"}).Custom().Required()
+	jobs[2].Setting("k", 2).OnLabel("y")
+	jobs[3].Separator("--")
+	jobs[4].As("one").Parallel(2)
+	if after := workflow.Print(built); after != before {
+		t.Errorf("jobs that were changed later changed the workflow:\n%s\nbefore\n%s", after, before)
+	}
 	if third := workflow.Sequence("n", workflow.Agent("w", "a").Setting("m", 1), b); third.Body.Nodes[0].Step.(*workflow.Task).Settings["m"] != json.Number("1") {
 		t.Error("a setting is not a value of the model")
 	}

@@ -196,11 +196,11 @@ func TestBrokenLinesAreHidden(t *testing.T) {
 	}
 }
 
-// odd is a secret with characters that every form escapes otherwise, and plain one with
-// those that none escapes.
+// odd and spaced are secrets with characters that every form escapes otherwise, and with
+// those at the edges of what is not escaped.
 const (
-	odd   = `p/a+s"s w<o>r&d'%ü\1`
-	plain = `09-AZ_az.mM~5`
+	odd    = `p/a+s"s w<o>r&d'%ü\1`
+	spaced = "09-AZ_az.mM~5 &/:@[`{"
 )
 
 // quoted is a text as JSON, the way that programs write it: some escape <, > and &.
@@ -215,7 +215,7 @@ func quoted(text string, escapeHTML bool) string {
 }
 
 func TestEveryFormIsHidden(t *testing.T) {
-	for _, value := range []string{odd, plain} {
+	for _, value := range []string{odd, spaced} {
 		m := &secret.Masker{}
 		m.Add(value)
 		escaped := strings.ReplaceAll(url.QueryEscape(value), "+", "%20")
@@ -313,6 +313,8 @@ func TestStreamHidesAcrossPieces(t *testing.T) {
 		"pre-inside-post":              "***",
 		"pre-inside-po":                "pre-***-po",
 		"pre-inside":                   "pre-***",
+		"xx pre-inside-po":             "xx pre-***-po",
+		"xx pre-inside-post":           "xx ***",
 		"pre-insidepre-inside-post":    "pre-******",
 		"outer-":                       "***",
 		"ZabaD-xyz":                    "Zab***", // it is not what the longest end promises

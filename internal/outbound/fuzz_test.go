@@ -2,6 +2,7 @@ package outbound
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"testing"
 )
@@ -52,5 +53,17 @@ func TestSOCKSTarget(t *testing.T) {
 		if want == "" && err == nil || want != "" && (err != nil || fmt.Sprint(host, " ", port) != want || c.Buffer.String() != "\x05\x00") {
 			t.Errorf("%q: %q %d, %v, said %q; want %q", said, host, port, err, c.Buffer.String(), want)
 		}
+	}
+}
+
+// deaf is a connection whose other side hears nothing any more.
+type deaf struct{ *conn }
+
+func (deaf) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+
+func TestSOCKSThatHearsNothing(t *testing.T) {
+	said := []byte("\x05\x01\x00\x05\x01\x00\x03\x0bexample.com\x01\xbb")
+	if host, _, err := readTarget(deaf{&conn{Reader: bytes.NewReader(said)}}); err == nil {
+		t.Errorf("it wants %s", host)
 	}
 }

@@ -70,7 +70,7 @@ func StartProxy(o ProxyOptions) (*Proxy, error) {
 	p := &Proxy{options: o, listener: l, queue: make(chan net.Conn), slots: make(chan struct{}, mostConnections)}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	silent := log.New(io.Discard, "", 0)
-	p.forward = &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.Out.Host = "" }, Transport: o.Forward, FlushInterval: -1, ErrorLog: silent, ErrorHandler: p.failed}
+	p.forward = &httputil.ReverseProxy{Rewrite: func(*httputil.ProxyRequest) {}, Transport: o.Forward, FlushInterval: -1, ErrorLog: silent, ErrorHandler: p.failed}
 	p.server = &http.Server{Handler: p, ReadHeaderTimeout: handshakeTime, ErrorLog: silent, BaseContext: func(net.Listener) context.Context { return p.ctx }}
 	p.served.Go(p.accept)
 	p.served.Go(func() { _ = p.server.Serve(spoken{p}) }) // until it is closed

@@ -93,6 +93,27 @@ func TestProxySpeaks(t *testing.T) {
 	}
 }
 
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Requests may be made in another way than connections.
+func TestProxyForwards(t *testing.T) {
+	forward := roundTrip(func(r *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusTeapot, Body: io.NopCloser(strings.NewReader(r.URL.String()))}, nil
+	})
+	p := start(t, outbound.ProxyOptions{Dial: only("nothing"), Forward: forward})
+	client := http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: p.Address().String()}), DisableKeepAlives: true}}
+	resp, err := client.Get("http://example.com/a?b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if body, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusTeapot || string(body) != "http://example.com/a?b" {
+		t.Errorf("%s: %s", resp.Status, body)
+	}
+}
+
 // Where nobody can be reached the program is told so, as of a server that is down.
 func TestProxyCannotReach(t *testing.T) {
 	p := start(t, outbound.ProxyOptions{Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no way") }})

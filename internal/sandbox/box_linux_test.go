@@ -709,6 +709,20 @@ func TestPublic(t *testing.T) {
 	}
 }
 
+// The other tests are skipped where nothing can be enforced, so that must not be said of a
+// system that can.
+func TestSupportedWhereThereIsLandlock(t *testing.T) {
+	list, _ := os.ReadFile("/sys/kernel/security/lsm")
+	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	status, _ := os.ReadFile("/proc/self/status")
+	if there := (strings.Contains(string(list), "landlock") || errno == 0 && version > 0) && strings.Contains(string(status), "Seccomp:"); !there {
+		t.Skip("no Landlock here")
+	}
+	if s := Supported(); s.None != "" {
+		t.Error(s.None)
+	}
+}
+
 func TestSupport(t *testing.T) {
 	all := ability{landlock: 6, look: true, take: true}
 	for _, c := range []struct {
