@@ -525,6 +525,13 @@ func TestMarks(t *testing.T) {
 			t.Errorf("%s: %s", script, out)
 		}
 	}
+	for script, want := range map[string]string{ // what goes wrong is said as the kernel says it
+		"chmod 600 none": "No such file or directory", "chmod 600 none/none": "No such file or directory", "chmod 600 a/b": "Not a directory", "chmod 600 loop": "Too many levels of symbolic links",
+	} {
+		if out, err := run(t, p, nil, "sh", "-c", "cd "+in+"/write && LC_ALL=C "+script); err == nil || !strings.Contains(out, want) {
+			t.Errorf("%s: %s, %v", script, out, err)
+		}
+	}
 	for what, want := range map[string]string{"opened " + in + "/read/a": "operation not permitted", "opened /dev/null": "operation not permitted", "opened " + in + "/write/a": "works", "marks " + in + "/write/own": "works", "pointer": "bad address"} {
 		if got := attacks(t, p, what); got != want {
 			t.Errorf("%s: %s", what, got)
@@ -744,6 +751,18 @@ func TestSupport(t *testing.T) {
 		same := slices.EqualFunc(s.Gaps, c.gaps, strings.Contains)
 		if (s.None == "") != (c.none == "") || !strings.Contains(s.None, c.none) || !same {
 			t.Errorf("%+v, %v, %v: %+v", c.can, c.landlock, c.filters, s)
+		}
+	}
+}
+
+// A program is told the number of an error, and never that something went well which did not.
+func TestNumbersOfErrors(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want syscall.Errno
+	}{{nil, 0}, {unix.EPERM, unix.EPERM}, {os.NewSyscallError("open", unix.ENOENT), unix.ENOENT}, {errors.New("odd"), unix.EACCES}} {
+		if got := number(c.err); got != c.want {
+			t.Errorf("%v: %v", c.err, got)
 		}
 	}
 }

@@ -1,0 +1,171 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
+)
+
+// What others ask a journal while runs are driven.
+func TestLookAtRuns(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	if Exists(dir) {
+		t.Error("an empty directory has a journal")
+	}
+	s := openStore(t, dir)
+	one, two := createRun(t, s, "demo-1"), createRun(t, s, "demo-2")
+	if !Exists(dir) || one.Run() != "demo-1" || s.Writable() != nil {
+		t.Errorf("%v %s %v", Exists(dir), one.Run(), s.Writable())
+	}
+
+	run, err := s.Run(ctx, "demo-2")
+	if err != nil || run.ID != "demo-2" {
+		t.Errorf("got %+v, %v", run, err)
+	}
+	var unknown *driver.UnknownRunError
+	if _, err := s.Run(ctx, "demo-3"); !errors.As(err, &unknown) || unknown.ID != "demo-3" {
+		t.Errorf("got %v", err)
+	}
+
+	if err := two.Close(); err != nil {
+		t.Fatal(err)
+	}
+	driven, err := s.Driven(ctx)
+	if err != nil || !driven["demo-1"] || driven["demo-2"] {
+		t.Errorf("driven are %v, %v", driven, err)
+	}
+	for id, want := range map[string]bool{"demo-1": true, "demo-2": false} {
+		run, err := s.Run(ctx, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		holder, lives := s.HolderOf(run)
+		if lives != want || lives && holder.PID != os.Getpid() {
+			t.Errorf("%s is held by %+v, %v", id, holder, lives)
+		}
+	}
+
+	if mail, err := s.Mail(ctx); err != nil || len(mail) > 0 {
+		t.Errorf("there is mail for %v, %v", mail, err)
+	}
+	for range 2 {
+		if _, err := s.Send(ctx, "demo-2", &engine.CancelAsked{}, start); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if mail, err := s.Mail(ctx); err != nil || !slices.Equal(mail, []string{"demo-2"}) {
+		t.Errorf("there is mail for %v, %v", mail, err)
+	}
+}
+
+func TestEndOfAnAttempt(t *testing.T) {
+	ctx := context.Background()
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "demo-1")
+	appendEvents(t, w, ended(1, "one"), ended(2, "two")) // the second and third event
+	for _, c := range []struct {
+		address        string
+		attempt, after int
+		want           bool
+		last           int
+	}{
+		{"work[1]", 1, 0, true, 3}, {"work[1]", 1, 1, true, 3}, {"work[1]", 1, 2, false, 3}, {"work[2]", 1, 2, true, 3}, {"work[2]", 1, 3, false, 3},
+		{"work[1]", 2, 0, false, 3}, {"work[1]", 0, 0, true, 3}, {"work[9]", 1, 0, false, 3},
+	} {
+		got, last, err := s.Ended(ctx, driver.AttemptID{Run: "demo-1", Address: c.address, Attempt: c.attempt}, c.after)
+		if err != nil || got != c.want || last != c.last {
+			t.Errorf("%+v: %v, %d, %v", c, got, last, err)
+		}
+	}
+}
+
+func TestSnapshotIsReplaced(t *testing.T) {
+	ctx := context.Background()
+	s := openStore(t, t.TempDir())
+	w, other := createRun(t, s, "demo-1"), createRun(t, s, "demo-2")
+	for _, data := range []string{"", "one", "two"} {
+		if data != "" {
+			if err := w.Keep([]byte(data)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := s.Snapshot(ctx, "demo-1"); err != nil || string(got) != data {
+			t.Errorf("kept %q, got %q, %v", data, got, err)
+		}
+	}
+	if got, err := s.Snapshot(ctx, other.Run()); err != nil || got != nil {
+		t.Errorf("another run has %q, %v", got, err)
+	}
+}
+
+// What a run takes is its events, its long strings and its files.
+func TestBytesOfARun(t *testing.T) {
+	ctx := context.Background()
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "demo-1")
+	size := func() (recorded, all int64) {
+		t.Helper()
+		run, err := s.Run(ctx, "demo-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		recorded, err = s.Recorded(ctx, run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all, err = s.Bytes(ctx, run); err != nil {
+			t.Fatal(err)
+		}
+		return recorded, all
+	}
+	small, all := size()
+	if small == 0 || all != small {
+		t.Errorf("a run without files takes %d of %d bytes", small, all)
+	}
+	id := driver.AttemptID{Run: "demo-1", Address: "work[1]", Attempt: 1}
+	if err := os.MkdirAll(filepath.Join(s.Artifacts(id), "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, length := range map[string]int{"a": 10, "sub/b": 200} {
+		if err := os.WriteFile(filepath.Join(s.Artifacts(id), name), make([]byte, length), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if recorded, with := size(); recorded != small || with != small+210 {
+		t.Errorf("with 210 bytes of files it takes %d of %d", recorded, with)
+	}
+	appendEvents(t, w, ended(1, strings.Repeat("x", 100)))
+	medium, _ := size()
+	if medium < small+100 || medium > small+1000 {
+		t.Errorf("a short output made %d of %d bytes", medium, small)
+	}
+	const long = 1 << 20
+	other := make([]byte, long) // so that nothing compresses it
+	for i := range other {
+		other[i] = "0123456789abcdef"[(i*i/7+i/3)%16]
+	}
+	appendEvents(t, w, ended(2, string(other)))
+	if recorded, _ := size(); recorded <= medium+1000 {
+		t.Errorf("a long output made %d of %d bytes", recorded, medium)
+	}
+}
+
+func TestErrorsOfAJournal(t *testing.T) {
+	for want, err := range map[string]error{
+		"journal: event 3 of run r exists already: another process drives this run": &ConflictError{Run: "r", Seq: 3},
+		`the key "k" has started run r already`:                                     &UsedKeyError{Key: "k", Run: "r"},
+		"message 7 was withdrawn":                                                   &WithdrawnError{ID: 7},
+	} {
+		if err.Error() != want || explain("file", err) != err {
+			t.Errorf("got %v, explained as %v", err, explain("file", err))
+		}
+	}
+}
