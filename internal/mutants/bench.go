@@ -69,7 +69,7 @@ func (b *bench) measure(ctx context.Context, p *pkg) (tests, error) {
 	start := time.Now()
 	printed, err := b.test(ctx, p, time.Hour, "-test.v")
 	if err != nil {
-		return t, fmt.Errorf("its tests fail without a mutant: %w\n%s", err, process.LastLines(printed))
+		return t, fmt.Errorf("its tests fail without a mutant: %w: %q\n%s", err, failed.FindAllString(printed, -1), process.LastLines(printed))
 	}
 	t.took = time.Since(start)
 	for _, line := range passed.FindAllStringSubmatch(printed, -1) {
@@ -145,7 +145,8 @@ const limits = `ulimit -v 8388608; ulimit -f 2097152; exec "$0" "$@"`
 func (b *bench) test(ctx context.Context, p *pkg, timeout time.Duration, args ...string) (printed string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if err := os.MkdirAll(b.scratch(), 0o700); err != nil {
+	// Tests of permissions start processes of other users: it is for all, as /tmp is.
+	if err := errors.Join(os.Chmod(b.dir, 0o755), os.MkdirAll(b.scratch(), 0o700), os.Chmod(b.scratch(), 0o777|os.ModeSticky)); err != nil {
 		return "", err
 	}
 	defer os.RemoveAll(b.scratch())
