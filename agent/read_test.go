@@ -65,6 +65,35 @@ func TestReadDefinitionShort(t *testing.T) {
 	}
 }
 
+// What bounds nothing stays unknown, and what a task is given may have a default.
+func TestReadDefinitionParts(t *testing.T) {
+	for text, want := range map[string]workflow.Budget{
+		"budget: {max_tokens: 5}":      {Tokens: workflow.AtMost(5)},
+		"budget: {max_cost_usd: 0.25}": {CostUSD: workflow.AtMost(0.25)},
+		"budget: {}":                   {},
+	} {
+		if got, found := agent.ReadDefinition("a.yml", []byte("agent: shell\n"+text)); len(found) > 0 || got.Budget != want {
+			t.Errorf("%s: %v, %v", text, got.Budget, found)
+		}
+	}
+	for text, want := range map[string]map[string]any{
+		"inputs: [a, b]":                                         {"a": nil, "b": nil},
+		"inputs: {a: string, b: any}":                            {"a": nil, "b": nil},
+		"inputs: {a: red, b: 7}":                                 {"a": "red", "b": json.Number("7")},
+		"inputs: {a: {type: string}}":                            {"a": nil},
+		"inputs: {a: {default: x, type: y}}":                     {"a": "x"},
+		"inputs: {a: {description: d, required: true}, b: list}": {"a": nil, "b": nil},
+		"inputs: null":                                           nil,
+	} {
+		if got, found := agent.ReadDefinition("a.yml", []byte("agent: shell\n"+text)); len(found) > 0 || !cmp.Equal(got.Inputs, want) {
+			t.Errorf("%s: %v, %v", text, got.Inputs, found)
+		}
+	}
+	if _, found := agent.ReadDefinition("a.yml", []byte("agent: shell\ninputs: {a: {defualt: x}}")); !found.Errors() {
+		t.Error("an unknown key of an input was taken")
+	}
+}
+
 func TestReadDefinitionMistakes(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"executor: claude\nprompt: x", `a.yml:1:1: error[yaml-unknown-key]: unknown key "executor"; it is called "agent" here`},

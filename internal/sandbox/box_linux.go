@@ -74,13 +74,17 @@ var reach = sync.OnceValues(func() (look, take bool) {
 	q := question{task: uint32(os.Getpid())}
 	_, err := q.readAt(uintptr(unsafe.Pointer(&q)), 1)
 	scope, _ := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope") // most systems have none, or 1
-	look = err == nil && (len(scope) == 0 || scope[0] < '2' || scope[0] == '2' && os.Geteuid() == 0)
+	look = err == nil && looked(string(scope), os.Geteuid() == 0)
 	fd, err := q.take(0)
 	if err == nil {
 		_ = unix.Close(fd)
 	}
 	return look, err == nil || errors.Is(err, unix.EBADF)
 })
+
+// looked says whether the setting of Yama lets a process look into those that it has started.
+// "" is a system without it.
+func looked(scope string, root bool) bool { return scope < "2" || scope < "3" && root }
 
 // Confine makes a command start confined. Its path, arguments and environment are set,
 // and its extra files are not. The box has to be closed once the command has ended.

@@ -755,6 +755,17 @@ func TestSupport(t *testing.T) {
 	}
 }
 
+func TestScopeOfYama(t *testing.T) {
+	for _, c := range []struct {
+		scope      string
+		user, root bool
+	}{{"", true, true}, {"0\n", true, true}, {"1\n", true, true}, {"2\n", false, true}, {"3\n", false, false}} {
+		if user, root := looked(c.scope, false), looked(c.scope, true); user != c.user || root != c.root {
+			t.Errorf("%q: %v for a user, %v for root", c.scope, user, root)
+		}
+	}
+}
+
 // A program is told the number of an error, and never that something went well which did not.
 func TestNumbersOfErrors(t *testing.T) {
 	for _, c := range []struct {

@@ -6,6 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// The older system calls that mark files.
+const sysChmod, sysChown, sysLchown = unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN
+
 var oldRefused = []uint32{
 	unix.SYS_INOTIFY_INIT, unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_MODIFY_LDT, unix.SYS_USELIB, unix.SYS_USTAT, unix.SYS_SYSFS, unix.SYS__SYSCTL,
 	unix.SYS_CREATE_MODULE, unix.SYS_GET_KERNEL_SYMS, unix.SYS_QUERY_MODULE, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT,
