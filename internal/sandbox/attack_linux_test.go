@@ -392,6 +392,13 @@ func everyMark(path string) error {
 			return fmt.Errorf("call %d made it %+v, %v", c.number, is, err)
 		}
 	}
+	slash, err := unix.BytePtrFromString(path + "/")
+	if err != nil {
+		return err
+	}
+	if err := call(unix.SYS_FCHMODAT, at, uintptr(unsafe.Pointer(slash)), 0o600); !errors.Is(err, unix.ENOTDIR) {
+		return fmt.Errorf("a file with a slash behind it: %v", err)
+	}
 	return errWorks
 }
 
