@@ -2,7 +2,9 @@ package journal
 
 import (
 	"context"
+	"database/sql"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/database"
 )
 
 // What others ask a journal while runs are driven.
@@ -166,6 +169,68 @@ func TestErrorsOfAJournal(t *testing.T) {
 	} {
 		if err.Error() != want || explain("file", err) != err {
 			t.Errorf("got %v, explained as %v", err, explain("file", err))
+		}
+	}
+}
+
+// A file that was deleted or replaced takes no more events, and answers no questions.
+func TestJournalThatIsGone(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	w := createRun(t, s, "demo-1")
+	file := filepath.Join(dir, fileName)
+	if err := os.Rename(file, file+".old"); err != nil {
+		t.Skip("a file in use cannot be moved here")
+	}
+	for _, what := range []string{"missing", "another"} {
+		if what == "another" {
+			if err := os.WriteFile(file, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := s.Run(context.Background(), "demo-1"); !IsProblem(err, database.Gone) {
+			t.Errorf("%s: it is read: %v", what, err)
+		}
+		if err := w.Append(Batch{Summary: &Summary{}}); !IsProblem(err, database.Gone) {
+			t.Errorf("%s: it is written: %v", what, err)
+		}
+	}
+	if err := os.Rename(file+".old", file); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Run(context.Background(), "demo-1"); err != nil {
+		t.Error(err)
+	}
+}
+
+// An event that cannot be written is an error, and leaves nothing.
+func TestEventThatCannotBeWritten(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "demo-1")
+	if err := w.Append(Batch{Events: []engine.Envelope{ended(1, "x"), endedWith("y", engine.Usage{CostUSD: math.NaN()})}}); err == nil {
+		t.Error("it was recorded")
+	}
+	wantEvents(t, s, "demo-1", []engine.Envelope{started("demo-1")})
+}
+
+// Each of the changes that wait is made and answered, however many there are.
+func TestChangesThatWaitTogether(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	for n := range 4 {
+		var all []*pending
+		made := 0
+		for range n {
+			all = append(all, &pending{done: make(chan error, 1), change: func(*sql.Tx) error { made++; return nil }, alone: func() error { made++; return nil }})
+		}
+		s.commitAll(all)
+		answered := 0
+		for _, p := range all {
+			if len(p.done) == 1 && <-p.done == nil {
+				answered++
+			}
+		}
+		if made != n || answered != n {
+			t.Errorf("of %d changes %d are made and %d answered", n, made, answered)
 		}
 	}
 }
