@@ -37,6 +37,7 @@ func attack(words string) {
 	try, ok := map[string]func(string) error{
 		"tcp": tcp, "blocking": blocking, "mapped": mapped, "many": many, "thread": thread, "races": races, "grandchild": grandchild,
 		"fastopen": fastopen, "routed": routed, "datagrams": datagrams, "pair": pair,
+		"closed":   func(address string) error { return unix.Connect(999, sockaddr(address)) },
 		"mptcp":    func(string) error { return socket(unix.AF_INET, unix.SOCK_STREAM, 262) },
 		"udp":      func(string) error { return socket(unix.AF_INET, unix.SOCK_DGRAM, 0) },
 		"netlink":  func(string) error { return socket(unix.AF_NETLINK, unix.SOCK_RAW, 0) },

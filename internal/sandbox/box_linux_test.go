@@ -384,6 +384,7 @@ func TestConnections(t *testing.T) {
 		{only, "fastopen " + good, "operation not permitted"},
 		{only, "fastopen " + bad, "operation not permitted"},
 		{only, "mptcp " + good, "permission denied"},
+		{only, "closed " + good, "bad file descriptor"},
 		{only, "udp " + good, "permission denied"},
 		{only, "listen", "permission denied"},
 		{only, "unix " + path, "permission denied"},
