@@ -13,16 +13,16 @@ import (
 	"github.com/hocket-dev/hocket/project"
 )
 
-// Imported is what became of one agent of another program.
+// Imported is the result of importing one agent.
 type Imported = importer.Outcome
 
 // ImportAction is what was done with it.
 type ImportAction = importer.Action
 
-// ImportLost is a key of an agent that could not be taken over, and why.
+// ImportLost is a key of an agent that could not be imported, and why.
 type ImportLost = importer.Lost
 
-// ImportChange is a key of an agent that has another value than before.
+// ImportChange is a key of an agent whose value has changed.
 type ImportChange = importer.Change
 
 // What import does with an agent.
@@ -35,19 +35,19 @@ const (
 	ImportGone      = importer.Gone
 )
 
-// ImportOptions say what to import.
+// ImportOptions configure [Project.ImportAgents].
 type ImportOptions struct {
 	From      []string // programs, of [ImportFormats]
-	User      bool     // those in the user's home directory too
-	Overwrite bool     // replace agents that were edited here
+	User      bool     // also from the user's home directory
+	Overwrite bool     // replace agents that the user has edited
 	DryRun    bool     // write nothing
 }
 
-// ImportFormats are the programs whose agents can be imported.
+// ImportFormats returns the programs whose agents can be imported.
 func ImportFormats() []string { return importer.Formats() }
 
-// ImportAgents turns the agents of other programs into definitions of the
-// project. An imported agent may never do more than before.
+// ImportAgents converts the agents of other programs into definitions of the project. An
+// imported agent never gets more permissions than it had.
 func (p *Project) ImportAgents(o ImportOptions) ([]Imported, error) {
 	found, err := p.findAgents(o)
 	if err != nil {
@@ -61,7 +61,7 @@ func (p *Project) ImportAgents(o ImportOptions) ([]Imported, error) {
 }
 
 func (p *Project) findAgents(o ImportOptions) ([]importer.Found, error) {
-	root, err := os.OpenRoot(p.Root()) // a link that leads out of the project is not followed
+	root, err := os.OpenRoot(p.Root()) // does not follow symbolic links that leave the project
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (p *Project) findAgents(o ImportOptions) ([]importer.Found, error) {
 	return all, nil
 }
 
-// importTarget is what executors understand, and the project has.
+// importTarget describes what the executors support, and what the project has.
 func (p *Project) importTarget() importer.Target {
 	set := p.Agents()
 	return importer.Target{
@@ -118,14 +118,14 @@ func (p *Project) importTarget() importer.Target {
 	}
 }
 
-// agentsDir is where the project's own agents are written.
+// agentsDir is the directory for new agents.
 func (p *Project) agentsDir() string { return filepath.Join(p.Root(), ".hocket", "agents") }
 
-// IsAgentName says whether an agent can have a name: it is the name of a file.
+// IsAgentName reports whether a name is valid for an agent: it is also a file name.
 func IsAgentName(name string) bool { return importer.IsID(name) }
 
-// NewAgent writes the definition of a new agent and returns its file. What exists
-// is never changed.
+// NewAgent writes the definition of a new agent and returns its file. It never changes an
+// existing file.
 func (p *Project) NewAgent(d *agent.Definition) (string, error) {
 	if !IsAgentName(d.Name) {
 		return "", fmt.Errorf("hocket: invalid agent name %q", d.Name)
@@ -145,7 +145,7 @@ func (p *Project) NewAgent(d *agent.Definition) (string, error) {
 	return file, err
 }
 
-// Executors are all that can do the work of agents here, by name.
+// Executors returns the names of all executors.
 func (p *Project) Executors() map[string]agent.Executor { return p.now().files.Executors() }
 
 func quoted(name string) string { return strconv.Quote(name) }

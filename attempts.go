@@ -10,15 +10,15 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// lanes make the attempts of a run: they resolve the agent of a task with what
-// its workflow says about the name, and put it to work.
+// lanes make the attempts of a run: they resolve the agent of a task, using the roles that
+// its workflow declares, and run it.
 type lanes struct {
 	agents  *agent.Set
 	pin     *driver.Pin
 	dir     string // where the project is now
 	place   *workplace
 	trusted pinnedTrust
-	current func() trust.Powers // what agents can use of the project now
+	current func() trust.Powers // what agents can currently use of the project
 }
 
 func (l *lanes) Run(ctx context.Context, run string, task *engine.StartTask, at driver.Attempt) driver.Outcome {
@@ -31,7 +31,7 @@ func (l *lanes) Run(ctx context.Context, run string, task *engine.StartTask, at 
 	return driver.Execute(ctx, l.place.Employ(held{exec, l.trusted, l.current}), def, l.dir, run, task, at)
 }
 
-// workflow is the one that a task is a step of.
+// workflow returns the workflow that contains a task.
 func (l *lanes) workflow(name string) *workflow.Workflow {
 	if root := l.pin.Bundle.Root; root.Name == name {
 		return root

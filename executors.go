@@ -22,8 +22,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// executors are all that can do the work of a task in a project, by the names
-// under which agents ask for them. This is the one place that lists them.
+// executors returns all executors of a project, by the names that agents use. This is the
+// only place that lists them.
 func (s *snapshot) executors(root string, c project.Config, own map[string]agent.Executor) (map[string]agent.Executor, workflow.Diagnostics, error) {
 	secrets, variables := secretsOf(root, c), secretVariables(c)
 	s.secrets = secrets
@@ -49,19 +49,19 @@ func (s *snapshot) executors(root string, c project.Config, own map[string]agent
 		return nil, nil, err
 	}
 	s.manifests = manifests
-	for _, m := range manifests { // one of the name of a built-in CLI replaces it
+	for _, m := range manifests { // one with the name of a built-in CLI replaces it
 		if own[m.Name] != nil {
 			found = append(found, agent.ReservedName(m.Pos, "name of the CLI", m.Name))
 		}
 		all[m.Name] = agentcli.New(agentcli.Options{Manifest: m, Prices: prices, Secret: variables, Converse: acp.Converse})
 	}
-	maps.Copy(all, own) // last: no file of the project takes their names
+	maps.Copy(all, own) // last: no file of the project can override them
 	tools, wrong, err := tool.Load(root, tool.Options{Secret: secrets.Get, Sandbox: tool.Sandbox(c.Sandbox)})
 	s.tools, s.wrong = tools, wrong
 	return all, found, err
 }
 
-// hidden gives variables whose values nobody may see from then on.
+// hidden looks up variables, and masks their values everywhere from then on.
 func hidden(secrets *secret.Store) func(name string) (string, bool) {
 	return func(name string) (string, bool) {
 		value, ok := os.LookupEnv(name)
@@ -70,7 +70,7 @@ func hidden(secrets *secret.Store) func(name string) (string, bool) {
 	}
 }
 
-// secretVariables are those in which a project has its secrets.
+// secretVariables returns the environment variables that hold the project's secrets.
 func secretVariables(c project.Config) []string {
 	var names []string
 	for _, place := range c.Secrets {
@@ -79,11 +79,11 @@ func secretVariables(c project.Config) []string {
 	for _, p := range c.Providers {
 		names = append(names, p.Key.Env)
 	}
-	return slices.DeleteFunc(names, func(name string) bool { return name == "" }) // those in files
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" }) // secrets in files
 }
 
-// providersOf are where models are reached: what the project says, and the usual
-// ones, whose keys stand in the usual variables.
+// providersOf returns the model providers: those of the project, and the standard ones,
+// with keys from the standard variables.
 func providersOf(c project.Config, secrets *secret.Store) map[string]llm.Provider {
 	all := map[string]llm.Provider{}
 	for name, variables := range usualKeys {
@@ -102,13 +102,13 @@ func providersOf(c project.Config, secrets *secret.Store) map[string]llm.Provide
 	return all
 }
 
-// apis are the words for APIs in config.yml.
+// apis are the names of APIs in config.yml.
 var apis = map[string]llm.API{"anthropic": llm.Anthropic, "openai": llm.OpenAI, "openai-compatible": llm.Compatible, "google": llm.Gemini}
 
-// usualKeys are the variables that hold the keys of providers, the better first.
+// usualKeys are the variables for the keys of providers, in order of preference.
 var usualKeys = map[string][]string{"anthropic": {"ANTHROPIC_API_KEY"}, "openai": {"OPENAI_API_KEY"}, "google": {"GEMINI_API_KEY", "GOOGLE_API_KEY"}}
 
-// usualKey is the first of the variables that is set.
+// usualKey returns the first of the variables that is set.
 func usualKey(secrets *secret.Store, variables []string) func() (string, error) {
 	return func() (string, error) {
 		for _, name := range variables {

@@ -9,9 +9,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// taskFacts is what is known of the tasks of a bundle before they start, by
-// workflow and node: what an attempt may use, how long it may take, and how often
-// it is made again.
+// taskFacts returns what is known about the tasks of a bundle before they start, by
+// workflow and node: what an attempt may use, how long it may take, and how often it is
+// retried.
 func taskFacts(b workflow.Bundle, agents *agent.Set, replies *scripted.Replies) map[string]engine.TaskFacts {
 	facts := map[string]engine.TaskFacts{}
 	agents = agents.Snapshot()
@@ -26,7 +26,7 @@ func taskFacts(b workflow.Bundle, agents *agent.Set, replies *scripted.Replies) 
 			case replies == nil || !replies.Covers(n):
 			case replies.CoversEvery(n):
 				f.May = replies.Most(n.ID)
-			default: // the agent does the work of other instances
+			default: // an agent does it in other instances
 				most := replies.Most(n.ID)
 				f.May.CostUSD, f.May.Tokens = f.May.CostUSD.Higher(most.CostUSD), f.May.Tokens.Higher(most.Tokens)
 			}
@@ -38,18 +38,18 @@ func taskFacts(b workflow.Bundle, agents *agent.Set, replies *scripted.Replies) 
 	return facts
 }
 
-// agentFacts is what is known of the agent of one task.
+// agentFacts returns what is known about the agent of a task.
 func agentFacts(agents *agent.Set, task *workflow.Task, role string) engine.TaskFacts {
 	d, _, err := agents.ResolveLane(task.Agent, role)
 	if err != nil {
-		return engine.NoFacts // a reply stands in for it, or the check has refused it
+		return engine.NoFacts // it has a reply, or the check has rejected it
 	}
 	return engine.TaskFacts{May: agents.Bound(d, task.Settings), Timeout: d.Timeout, Retry: d.Retry}
 }
 
-// holdToLimits gives the only task of a run what its limits leave, where its agent
-// can be held to that: the limits are its budget. Else it says why not, and a limit
-// stops the task before it begins, as in any run.
+// holdToLimits makes the limits of a run the budget of its only task, if the agent
+// supports that. Otherwise it returns why not, and a limit stops the task before it
+// starts, as in any run.
 func holdToLimits(spec *driver.Spec, task *workflow.Task, agents *agent.Set) (why string) {
 	d, _, err := agents.Resolve(task.Agent)
 	if err != nil || agents.Bound(d, task.Settings) == workflow.Free {
@@ -64,7 +64,7 @@ func holdToLimits(spec *driver.Spec, task *workflow.Task, agents *agent.Set) (wh
 		facts.Keeps = true
 		spec.Tasks[key] = facts
 	case d.Within(most) != d:
-		return d.Name + " cannot be held to " + most.String() + ": " + why
+		return "cannot limit " + d.Name + " to " + most.String() + ": " + why
 	}
 	return ""
 }

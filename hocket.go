@@ -25,28 +25,28 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Options say how a project is opened. The zero value is the default.
+// Options configure [Open]. The zero value is the default.
 type Options struct {
-	// State is where runs, sessions and memories are kept. "": a directory of this
-	// project below the user's state directory.
+	// State is the directory for runs, sessions and memories. "" means a directory for
+	// this project below the user's state directory.
 	State string
-	// Agents are executors of your own, by the names under which steps and agent
-	// definitions use them.
+	// Agents are your own executors, by the names that steps and agent definitions use.
 	Agents map[string]agent.Executor
-	// Drivers keep and drive runs, by the names that config.yml gives under
-	// driver. Without one, runs are kept in a journal in the state directory and
-	// driven in this process.
+	// Drivers store and drive runs, by the names that config.yml uses for its driver.
+	// By default, runs are stored in a journal in the state directory and driven in
+	// this process.
 	Drivers map[string]OpenDriver
-	// Trust decides about a project whose files can do something that the user has
-	// not approved. Nil: whatever needs trust returns the *[UntrustedError].
+	// Trust decides whether to trust a project whose files can do something that the
+	// user has not approved. If nil, operations that need trust return the
+	// *[UntrustedError].
 	Trust func(ctx context.Context, e *UntrustedError) (bool, error)
 	// TrustDigest approves exactly the powers with this digest, for this process.
 	TrustDigest string
-	// By is who starts, answers and cancels, and Via how: both are recorded. "":
-	// the user of this process, and "go". [Project.As] acts for somebody else.
+	// By is who starts, answers and cancels, and Via is how; both are recorded. The
+	// defaults are the user of this process and "go". See also [Project.As].
 	By, Via string
 
-	root string // of the project, if it is known; see at
+	root string // of the project, if known; see at
 }
 
 // OpenDriver opens a driver for the state directory of a project.
@@ -56,10 +56,10 @@ type OpenDriver func(state string) (driver.Driver, error)
 type Project struct {
 	*core
 	owner driver.Owner // who acts, and how
-	still *snapshot    // the files as they are to be seen; nil: as they were read last
+	still *snapshot    // the files to use; nil: those of the last Reload
 }
 
-// core is what everybody shares who uses one open project.
+// core is what all handles of one open project share.
 type core struct {
 	o   Options
 	dir string // where it was opened
@@ -67,15 +67,14 @@ type core struct {
 	reading sync.Mutex // Reload
 	newest  atomic.Pointer[snapshot]
 
-	opened sync.Mutex // of what follows
+	opened sync.Mutex // guards the fields below
 	driver driver.Driver
 	closed bool
 
 	driving sync.WaitGroup // runs that are driven here
 }
 
-// snapshot is the project's own files as they were read at one time. It does not
-// change.
+// snapshot is the content of the project's own files at one time. It is immutable.
 type snapshot struct {
 	files     *project.Project
 	secrets   *secret.Store
@@ -84,10 +83,10 @@ type snapshot struct {
 	wrong     workflow.Diagnostics // in the files of tools
 }
 
-// Open opens the project around a directory: the nearest directory upward that
-// has .hocket or .glee, else the directory itself. Mistakes in its files are in
-// [Project.Diagnostics]; they do not keep it from opening. Nothing is started or
-// created.
+// Open opens the project that contains a directory: the nearest directory, from there
+// upwards, that has .hocket or .glee, else the directory itself. Mistakes in its files do
+// not make it fail; [Project.Diagnostics] returns them. Open does not start or create
+// anything.
 func Open(dir string, o Options) (*Project, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, &NoDirectoryError{dir}
@@ -99,24 +98,24 @@ func Open(dir string, o Options) (*Project, error) {
 	return p, nil
 }
 
-// As is the same open project for somebody else: by is who starts, answers, cancels,
-// raises and forks, and via how, such as "http". "" leaves what was said before. Runs
-// that are found or started through it are acted on in that name.
+// As returns the same open project for another user: by is recorded as who starts,
+// answers, cancels, raises and forks, and via as how, such as "http". "" keeps the current
+// value.
 func (p *Project) As(by, via string) *Project {
 	as := *p
 	as.owner.By, as.owner.Via = cmp.Or(by, p.owner.By), cmp.Or(via, p.owner.Via)
 	return &as
 }
 
-// Reload reads the project's own files again: its configuration, agents, tools and
-// CLIs. Workflows that were loaded before, and runs that are being driven, keep what
-// they have. With an error, such as an *[InvalidError], everything stays as it was. A driver that config.yml names
-// anew is used when the project is opened again.
+// Reload reads the project's own files again: its configuration, agents, tools and CLIs.
+// Workflows that were loaded before, and runs that are being driven, keep the old ones. If
+// it returns an error, such as an *[InvalidError], nothing changes. A change of the driver
+// takes effect when the project is opened again.
 func (p *Project) Reload() error {
 	p.reading.Lock()
 	defer p.reading.Unlock()
 	root, state := p.o.root, p.o.State
-	if before := p.newest.Load(); before != nil { // whatever was made above or below it since
+	if before := p.newest.Load(); before != nil { // even if there is another .hocket above or below by now
 		root, state = before.files.Root, before.files.State
 	}
 	s := &snapshot{}
@@ -141,7 +140,7 @@ func (p *Project) Reload() error {
 	return nil
 }
 
-// now is the project's files as they were read last, or as they are to be seen.
+// now returns the project's files as of the last Reload, or those of steady.
 func (p *Project) now() *snapshot {
 	if p.still != nil {
 		return p.still
@@ -149,22 +148,21 @@ func (p *Project) now() *snapshot {
 	return p.newest.Load()
 }
 
-// steady is the project with its files as they are now, whatever is read later: what
-// is decided about one reading must not be done with another.
+// steady returns the project with its current files, unaffected by a later Reload: a
+// decision about one version of the files must not be applied to another.
 func (p *Project) steady() *Project {
 	same := *p
 	same.still = p.now()
 	return &same
 }
 
-// NoDirectoryError says that the directory of a project does not exist.
+// NoDirectoryError reports that the directory of a project does not exist.
 type NoDirectoryError struct{ Dir string }
 
-func (e *NoDirectoryError) Error() string { return "there is no directory " + e.Dir }
+func (e *NoDirectoryError) Error() string { return "no such directory: " + e.Dir }
 
-// Close closes the project: it waits for the runs that are driven here, by Start,
-// Resume or Drive, and no others are begun. To stop them before, cancel the contexts
-// that they were started with.
+// Close closes the project: it waits for the runs that Start, Resume or Drive drive here,
+// and no new ones can start. To stop them earlier, cancel their contexts.
 func (p *Project) Close() error {
 	p.opened.Lock()
 	p.closed = true
@@ -180,7 +178,7 @@ func (p *Project) Close() error {
 	return d.Close()
 }
 
-// drives has Close wait until the returned function is called.
+// drives makes Close wait until the returned function is called.
 func (p *Project) drives() (func(), error) {
 	p.opened.Lock()
 	defer p.opened.Unlock()
@@ -191,36 +189,35 @@ func (p *Project) drives() (func(), error) {
 	return p.driving.Done, nil
 }
 
-// Root is the project's directory, absolute.
+// Root returns the absolute path of the project's directory.
 func (p *Project) Root() string { return p.now().files.Root }
 
-// State is where the project's runs, sessions and memories are kept. It may not
+// State returns the directory for the project's runs, sessions and memories. It may not
 // exist yet.
 func (p *Project) State() string { return p.now().files.State }
 
-// Config is what the project sets for all its workflows.
+// Config returns the configuration of the project.
 func (p *Project) Config() project.Config { return p.now().files.Config }
 
-// Agents are all agents that steps can name: the project's own and the built-in
-// ones.
+// Agents returns all agents that steps can use: the project's own and the built-in ones.
 func (p *Project) Agents() *agent.Set { return p.now().files.Agents }
 
-// Diagnostics are the mistakes in the project's own files: its configuration,
-// agents, CLIs and tools.
+// Diagnostics returns the mistakes in the project's own files: its configuration, agents,
+// CLIs and tools.
 func (p *Project) Diagnostics() workflow.Diagnostics { return p.now().files.Diagnostics() }
 
-// Workflows are the names of the project's workflows.
+// Workflows returns the names of the project's workflows.
 func (p *Project) Workflows() []string {
 	return p.now().files.Names()
 }
 
-// ReadFile reads a file that the user named. One in the project does not lead out of
-// it by a link.
+// ReadFile reads a file that the user named. A symbolic link in the project must not
+// leave it. The error is a *[project.ReadError].
 func (p *Project) ReadFile(file string) ([]byte, error) {
 	return p.now().files.ReadNamed(file)
 }
 
-// runs is the driver of the project's runs.
+// runs returns the driver of the project's runs.
 func (p *Project) runs() (driver.Driver, error) {
 	p.opened.Lock()
 	defer p.opened.Unlock()
@@ -245,7 +242,7 @@ func (p *Project) runs() (driver.Driver, error) {
 	return d, nil
 }
 
-// ErrClosed says that a project was closed.
+// ErrClosed reports that a project was closed.
 var ErrClosed = errors.New("hocket: the project is closed")
 
 func (p *Project) openDriver() (OpenDriver, error) {
@@ -259,21 +256,20 @@ func (p *Project) openDriver() (OpenDriver, error) {
 	return nil, &UnknownDriverError{name}
 }
 
-// UnknownDriverError says that this program does not have the driver that a
-// project asks for.
+// UnknownDriverError reports that this program does not have the driver of a project.
 type UnknownDriverError struct{ Name string }
 
 func (e *UnknownDriverError) Error() string {
-	return fmt.Sprintf("the project asks for the driver %q, which this program does not have", e.Name)
+	return fmt.Sprintf("unknown driver %q", e.Name)
 }
 
-// Hint says what to do about it.
+// Hint returns what to do about it.
 func (e *UnknownDriverError) Hint() string {
-	return "use a program that has it, or remove `driver` from config.yml to run on this machine"
+	return "this program does not include it: use one that does, or remove `driver` from config.yml to store runs on this machine"
 }
 
-// CheckRuns reads everything that is kept about runs, and returns how many there
-// are; -1: nothing was ever kept.
+// CheckRuns reads everything that is stored about runs, and returns how many there are, -1
+// if there is no journal yet.
 func (p *Project) CheckRuns(ctx context.Context) (int, error) {
 	d, err := p.runs()
 	if err != nil {
@@ -288,15 +284,15 @@ func (p *Project) CheckRuns(ctx context.Context) (int, error) {
 	return len(all), err
 }
 
-// NoHomeError says that there is no place to keep runs.
+// NoHomeError reports that there is no directory to store runs in.
 type NoHomeError struct{}
 
-func (*NoHomeError) Error() string { return "there is no home directory to keep runs in" }
+func (*NoHomeError) Error() string { return "cannot store runs: there is no home directory" }
 
-// Hint says what to do about it.
-func (*NoHomeError) Hint() string { return "set HOME or XDG_STATE_HOME, or name a state directory" }
+// Hint returns what to do about it.
+func (*NoHomeError) Hint() string { return "set HOME or XDG_STATE_HOME, or pass a state directory" }
 
-// UserName is the user of this process.
+// UserName returns the name of the user of this process.
 func UserName() string {
 	for _, name := range []string{"USER", "LOGNAME", "USERNAME"} {
 		if v := os.Getenv(name); v != "" {
@@ -309,8 +305,8 @@ func UserName() string {
 	return fmt.Sprintf("uid %d", os.Getuid())
 }
 
-// stateHome is the user's directory for state, as the system wants it; "": the
-// user has none.
+// stateHome returns the user's state directory by the conventions of the system, "" if
+// there is none.
 func stateHome() string {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return dir
@@ -320,8 +316,8 @@ func stateHome() string {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		// The system knows it without the environment. A directory that others
-		// could have made is no place for runs.
+		// Ask the system instead of guessing: another user could have created a guessed
+		// directory.
 		u, err := user.Current()
 		if err != nil || !filepath.IsAbs(u.HomeDir) {
 			return ""
@@ -331,8 +327,8 @@ func stateHome() string {
 	return filepath.Join(home, ".local", "state")
 }
 
-// unknownTools finds the tools that agents name and the project does not have. An
-// agent that brings tools of its own may mean one of those.
+// unknownTools finds the tools that agents use and the project does not have. An agent
+// whose executor has its own tools may mean one of those.
 func (s *snapshot) unknownTools() workflow.Diagnostics {
 	var found workflow.Diagnostics
 	for _, d := range s.files.Agents.Definitions() {
@@ -342,15 +338,15 @@ func (s *snapshot) unknownTools() workflow.Diagnostics {
 		for _, name := range d.Tools {
 			var unknown *tool.UnknownError
 			if _, err := s.tools.Tool(name); errors.As(err, &unknown) {
-				found = append(found, workflow.Errorf(d.At("tools"), agent.CodeDefinition, unknown.Hint(), "%q names the tool %q, which the project does not have", d.Name, name))
+				found = append(found, workflow.Errorf(d.At("tools"), agent.CodeDefinition, unknown.Hint(), "agent %q uses the unknown tool %q", d.Name, name))
 			}
 		}
 	}
 	return found
 }
 
-// wrongTools are the mistakes in the files of tools. One that no agent names does not
-// keep anything from running.
+// wrongTools returns the mistakes in the files of tools. A tool that no agent uses does
+// not prevent anything from running.
 func (s *snapshot) wrongTools() workflow.Diagnostics {
 	found := slices.Clone(s.wrong)
 	for i, d := range found {

@@ -388,8 +388,8 @@ func TestErrorsOfInputs(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = p.Start(context.Background(), w, map[string]any{"n": "x"})
-	want := `inputs: error[input-type]: input "n" must be of type integer, not "x"; write a whole number such as 3
-inputs: error[input-missing]: input "who" is missing; give it a value`
+	want := `inputs: error[input-type]: input "n": expected type integer, found "x"; write an integer such as 3
+inputs: error[input-missing]: missing input "who"; set it`
 	if err == nil || err.Error() != want {
 		t.Errorf("%v\nwant\n%s", err, want)
 	}
@@ -492,10 +492,10 @@ func TestReadersOfUnknownSteps(t *testing.T) {
 		{"stop", 1, ""},
 		{"later", 1, ""},
 		{"later#2", 1, ""}, // it might come
-		{"quiet", 2, `step "quiet" of run ID has no attempt 2; ` + "`hocket show ID` lists the steps"},
-		{"quiet", 0, `step "quiet" of run ID has no attempt 0; ` + "`hocket show ID` lists the steps"},
+		{"quiet", 2, `step "quiet" of run ID has no attempt 2; ` + "run `hocket show ID` for the steps"},
+		{"quiet", 0, `step "quiet" of run ID has no attempt 0; ` + "run `hocket show ID` for the steps"},
 		{"quite", 1, `run ID has no step "quite"; did you mean "quiet"?`},
-		{"nothing-like-it", 1, `run ID has no step "nothing-like-it"; ` + "`hocket show ID` lists the steps"},
+		{"nothing-like-it", 1, `run ID has no step "nothing-like-it"; ` + "run `hocket show ID` for the steps"},
 	} {
 		again, err := p.Run(ctx, run.ID()) // a handle that knows nothing yet
 		if err != nil {

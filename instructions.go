@@ -9,15 +9,15 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// instructionFile is where a project says what every agent should know.
+// instructionFile holds what every agent of a project should know.
 const instructionFile = "AGENTS.md"
 
-// maxInstructions is how long they may be, as they are told with every task.
+// maxInstructions limits their size, as every task includes them.
 const maxInstructions = 1 << 20
 
-// instructions are those of the project, for every agent that works in it. They are
-// trusted, and given to whoever runs the model: so they are a file of the project, and
-// no link to another one of the user's.
+// instructions returns the project's instructions for every agent. They are trusted and
+// sent to a model provider, so the file must not be a symbolic link to another file of the
+// user.
 func instructions(root string) (string, error) {
 	dir, err := os.OpenRoot(root)
 	if err != nil {
@@ -31,7 +31,7 @@ func instructions(root string) (string, error) {
 	case err != nil:
 		return "", agent.PathError(instructionFile, err)
 	case !info.Mode().IsRegular():
-		return "", agent.Permanentf("%q is no file", instructionFile)
+		return "", agent.Permanentf("%q is not a regular file", instructionFile)
 	}
 	f, err := dir.Open(instructionFile)
 	if err != nil {
@@ -43,7 +43,7 @@ func instructions(root string) (string, error) {
 	case err != nil:
 		return "", agent.PathError(instructionFile, err)
 	case len(text) > maxInstructions:
-		return "", agent.Permanentf("%q holds more than %d KB, and every task is told all of it; shorten it", instructionFile, maxInstructions>>10)
+		return "", agent.Permanentf("%q is larger than %d KB, and is part of every task; shorten it", instructionFile, maxInstructions>>10)
 	}
 	return string(text), nil
 }

@@ -15,15 +15,15 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Workflow is a workflow that was read, with everything that it calls. It is safe for
+// Workflow is a loaded workflow, with the workflows that it calls. It is safe for
 // concurrent use.
 type Workflow struct {
-	p    *Project // as it was then
+	p    *Project // at the time of loading
 	l    *project.Loaded
-	only *workflow.Task // the workflow is this task alone; nil: it is not
+	only *workflow.Task // the only step, if it was made by LoadTask; else nil
 
-	mu      sync.Mutex // whatever asks about its agents may choose one
-	checked *checked   // the newest check, which Start need not repeat
+	mu      sync.Mutex // resolving an agent may choose one
+	checked *checked   // the last check, which Start does not repeat
 }
 
 type checked struct {
@@ -31,12 +31,12 @@ type checked struct {
 	found   workflow.Diagnostics
 }
 
-// UnknownWorkflowError says that there is no workflow of a name, and no such file.
+// UnknownWorkflowError reports that there is no workflow or file with a name.
 type UnknownWorkflowError = project.UnknownError
 
-// Load reads a workflow, given by its file or its name, in any notation. The error is
-// an *[UnknownWorkflowError], which is an [fs.ErrNotExist], or one of the machine;
-// mistakes of the author are found by [Workflow.Check].
+// Load reads a workflow by its file or name, in any notation. The error is an
+// *[UnknownWorkflowError], which is an [fs.ErrNotExist], or a system error.
+// [Workflow.Check] finds the mistakes in the workflow.
 func (p *Project) Load(nameOrFile string) (*Workflow, error) {
 	p = p.steady()
 	l, err := p.now().files.Load(nameOrFile)
@@ -46,8 +46,8 @@ func (p *Project) Load(nameOrFile string) (*Workflow, error) {
 	return &Workflow{p: p, l: l}, nil
 }
 
-// LoadText reads a workflow that is in no file. name says how diagnostics call it,
-// and what it calls is looked for beside that name.
+// LoadText parses a workflow that is not in a file. Diagnostics use name as its file name,
+// and files that it calls are relative to that.
 func (p *Project) LoadText(name string, text []byte) (*Workflow, error) {
 	p = p.steady()
 	l, err := p.now().files.LoadText(name, text)
@@ -57,11 +57,11 @@ func (p *Project) LoadText(name string, text []byte) (*Workflow, error) {
 	return &Workflow{p: p, l: l}, nil
 }
 
-// LoadModel takes a workflow that a program made, for instance with
+// LoadModel loads a workflow that was built by a program, for instance with
 // [workflow.Sequence].
 func (p *Project) LoadModel(w *workflow.Workflow) (*Workflow, error) {
 	if w == nil {
-		return nil, errors.New("hocket: LoadModel needs a workflow")
+		return nil, errors.New("hocket: LoadModel: the workflow is nil")
 	}
 	p = p.steady()
 	l, err := p.now().files.LoadModel(w)
@@ -71,32 +71,32 @@ func (p *Project) LoadModel(w *workflow.Workflow) (*Workflow, error) {
 	return &Workflow{p: p, l: l}, nil
 }
 
-// Model is the workflow itself; nil if its file cannot be read as one.
+// Model returns the workflow itself, nil if its file could not be parsed.
 func (w *Workflow) Model() *workflow.Workflow { return w.l.Bundle.Root }
 
-// Bundle is the workflow with those that it calls.
+// Bundle returns the workflow with those that it calls.
 func (w *Workflow) Bundle() *workflow.Bundle { return &w.l.Bundle }
 
-// Limits are those of a run: the workflow's own over the project's over the
+// Limits returns the limits of a run: those of the workflow, else of the project, else the
 // defaults.
 func (w *Workflow) Limits() workflow.Limits { return w.l.Limits }
 
-// WithLimits is the workflow with limits set over its own and the project's, for
-// checks, plans and runs. Zero fields stay as they are.
+// WithLimits returns the workflow with other limits for checks, plans and runs. Zero fields
+// do not change anything.
 func (w *Workflow) WithLimits(l workflow.Limits) *Workflow {
 	if l == (workflow.Limits{}) {
-		return w // with what was checked
+		return w // keeps the result of Check
 	}
 	bounded := *w.l
 	bounded.Limits = check.Override(w.l.Limits, l)
 	return &Workflow{p: w.p, l: &bounded, only: w.only}
 }
 
-// Diagnostics are the mistakes that the reader found. Check finds more.
+// Diagnostics returns the mistakes that the parser found. Check finds more.
 func (w *Workflow) Diagnostics() workflow.Diagnostics { return w.l.Diagnostics }
 
-// Check finds everything that is wrong with the workflow, with what it calls and
-// with the project's own files. A node that has a reply needs no agent.
+// Check finds the mistakes in the workflow, in those that it calls, and in the project's
+// own files. A node with a reply needs no agent.
 func (w *Workflow) Check(replies *Replies) workflow.Diagnostics {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -111,8 +111,7 @@ func (w *Workflow) Check(replies *Replies) workflow.Diagnostics {
 	return w.checked.found
 }
 
-// CheckAlone finds what is wrong with the files alone, whatever agents the
-// project has.
+// CheckAlone finds the mistakes in the files alone, regardless of the project's agents.
 func (w *Workflow) CheckAlone() workflow.Diagnostics {
 	if w.l.Bundle.Root == nil {
 		return w.l.Diagnostics
@@ -121,8 +120,7 @@ func (w *Workflow) CheckAlone() workflow.Diagnostics {
 	return slices.Concat(w.l.Diagnostics, check.Run(in))
 }
 
-// CheckText finds what is wrong with the text of a file alone, whatever project it
-// is in.
+// CheckText finds the mistakes in the text of a file alone, regardless of its project.
 func CheckText(file string, text []byte) workflow.Diagnostics {
 	w, found := syntax.Parse(file, text)
 	if w == nil {
@@ -134,7 +132,7 @@ func CheckText(file string, text []byte) workflow.Diagnostics {
 	return append(found, inside...)
 }
 
-// missingCalls are the workflows that are called and were not found.
+// missingCalls returns the called workflows that were not found.
 func missingCalls(b workflow.Bundle) []string {
 	var names []string
 	for _, w := range check.Workflows(b) {
@@ -147,26 +145,26 @@ func missingCalls(b workflow.Bundle) []string {
 	return names
 }
 
-// Plan bounds what a run would do. It is meaningful for a workflow without
-// errors.
+// Plan returns upper bounds on what a run could do. It is meaningful only for a workflow
+// without errors.
 func (w *Workflow) Plan() check.Plan {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.l.Plan()
 }
 
-// Required are the inputs that a run must be given.
+// Required returns the inputs that a run requires.
 func (w *Workflow) Required() []workflow.Param { return w.l.Required() }
 
-// Inputs checks what a run is given: values, with pairs of the form name=value on
-// top, and the defaults of the workflow below. A pair's value is text where text
-// or anything is asked for, else JSON.
+// Inputs checks the inputs of a run and adds defaults. Pairs of the form name=value
+// override given. The value of a pair is text if the input has the type string or none,
+// else JSON.
 func (w *Workflow) Inputs(given map[string]any, pairs []string) (map[string]any, workflow.Diagnostics) {
 	return w.l.Inputs(given, pairs)
 }
 
-// Replies are answers of agents and people from a file, so that a workflow can be
-// tried without any of them.
+// Replies are the replies of agents and people from a file, to try a workflow without
+// them.
 type Replies = scripted.Replies
 
 // ReadReplies reads a file of replies.
@@ -174,8 +172,8 @@ func ReadReplies(file string, text []byte) (*Replies, workflow.Diagnostics) {
 	return scripted.Parse(file, text)
 }
 
-// CheckReplies finds what is wrong with replies for a workflow: answers that no
-// question takes are errors, keys that fit nothing are warnings at file.
+// CheckReplies checks replies against a workflow: answers that a question does not accept
+// are errors, and unknown keys are warnings at file.
 func CheckReplies(r *Replies, b *workflow.Bundle, file string) workflow.Diagnostics {
 	var names []string
 	for _, w := range check.Workflows(*b) {
@@ -187,13 +185,13 @@ func CheckReplies(r *Replies, b *workflow.Bundle, file string) workflow.Diagnost
 	}
 	found := r.Problems(b)
 	for _, key := range r.Strangers(b) {
-		found = append(found, workflow.Warningf(workflow.Pos{File: file}, "reply-unused", workflow.DidYouMean(key, names), "no task and no question is called %q", key))
+		found = append(found, workflow.Warningf(workflow.Pos{File: file}, "reply-unused", workflow.DidYouMean(key, names), "unknown step %q in the replies", key))
 	}
 	return found
 }
 
-// InvalidError says that a workflow, its inputs or its replies have errors, so
-// that it cannot run.
+// InvalidError reports that a workflow cannot run because it, its inputs or its replies
+// have errors.
 type InvalidError struct{ Diagnostics workflow.Diagnostics }
 
 func (e *InvalidError) Error() string {
@@ -208,25 +206,25 @@ func (e *InvalidError) Error() string {
 
 // Task is one task for one agent.
 type Task struct {
-	Prompt string // as it is: no part of it is taken for a reference
-	// Agent is the name of an agent, its role or what it can do. "": that of the
-	// session, else the project's default, else the one that fits.
+	Prompt string // verbatim: not a template
+	// Agent is the name, role or capability of an agent. "" means that of the session,
+	// else the project's default, else the one that matches best.
 	Agent string
 	// Session is the id of the conversation that the task continues.
 	Session string
-	// Inputs are further values for the agent, in order.
+	// Inputs are additional values for the agent, in order.
 	Inputs []workflow.Binding
 }
 
 const (
 	// onlyTask is the name of the workflow of a single task, and of its step.
 	onlyTask = "task"
-	// promptInput is the input that holds the prompt: what somebody types is no
+	// promptInput is the input that holds the prompt, so that it is not expanded as a
 	// template.
 	promptInput = "prompt"
 )
 
-// LoadTask makes a workflow of a single step, and the inputs that it runs with.
+// LoadTask makes a workflow with a single step, and the inputs to run it with.
 func (p *Project) LoadTask(t Task) (*Workflow, map[string]any, error) {
 	title, _, _ := strings.Cut(strings.TrimSpace(t.Prompt), "\n")
 	task := &workflow.Task{Agent: t.Agent, Prompt: workflow.Template{Text: "${inputs." + promptInput + "}"}}

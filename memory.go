@@ -12,21 +12,21 @@ import (
 	"github.com/hocket-dev/hocket/memory"
 )
 
-// Memory is something that is remembered about the project.
+// Memory is a text to remember about the project.
 type Memory = memory.Memory
 
-// Remembered is a memory that was found, and how well it fits.
+// Remembered is a search result: a memory and how well it matches.
 type Remembered = memory.Found
 
 // The errors of memories.
 type (
-	// InvalidMemoryError says why a text cannot be remembered or searched for.
+	// InvalidMemoryError reports why a text cannot be stored or searched for.
 	InvalidMemoryError = memory.InvalidError
-	// UnknownMemoryError says that there is no memory with an id.
+	// UnknownMemoryError reports that there is no memory with an id.
 	UnknownMemoryError = memory.UnknownError
 )
 
-// AddMemory remembers a text, which agents are given when it fits their task.
+// AddMemory stores a text, which is added to prompts of tasks that it matches.
 func (p *Project) AddMemory(ctx context.Context, text string, tags []string, source string) (Memory, error) {
 	if err := p.CheckSecret("the text", text); err != nil {
 		return Memory{}, err
@@ -45,8 +45,7 @@ func (p *Project) AddMemory(ctx context.Context, text string, tags []string, sou
 	return m, errors.Join(err, store.Close())
 }
 
-// SearchMemories finds the memories that have most in common with a text, the best
-// first.
+// SearchMemories finds the memories that match a text best, best first.
 func (p *Project) SearchMemories(ctx context.Context, query string, limit int, tags []string) (found []Remembered, err error) {
 	err = p.withMemories(func(s *memory.Store) (err error) {
 		found, err = s.Search(ctx, query, limit, tags)
@@ -55,7 +54,7 @@ func (p *Project) SearchMemories(ctx context.Context, query string, limit int, t
 	return found, err
 }
 
-// Memories lists memories, the newest first. A limit of zero means all.
+// Memories lists memories, newest first. A limit of zero means all.
 func (p *Project) Memories(ctx context.Context, limit int, tags []string) (all []Memory, err error) {
 	err = p.withMemories(func(s *memory.Store) (err error) {
 		all, err = s.List(ctx, limit, tags)
@@ -66,7 +65,7 @@ func (p *Project) Memories(ctx context.Context, limit int, tags []string) (all [
 
 // DeleteMemory deletes a memory.
 func (p *Project) DeleteMemory(ctx context.Context, id int64) error {
-	err := error(&memory.UnknownError{ID: id}) // also where there is none at all
+	err := error(&memory.UnknownError{ID: id}) // also if the project has no memories at all
 	wrong := p.withMemories(func(s *memory.Store) error {
 		err = s.Delete(ctx, id)
 		return nil
@@ -86,17 +85,17 @@ func (p *Project) withMemories(use func(*memory.Store) error) error {
 	return errors.Join(use(store), store.Close())
 }
 
-// memories are what is remembered about a project, opened when first asked for.
+// memories opens the memories of a project on first use.
 type memories struct {
 	state string
-	most  int // at once
+	most  int // per task
 
 	once  sync.Once
-	store *memory.Store // nil: there are none
+	store *memory.Store // nil: the project has none
 	err   error
 }
 
-// about finds memories that have to do with a task.
+// about finds the memories that match a task.
 func (m *memories) about(ctx context.Context, task string) ([]agent.Passage, error) {
 	m.once.Do(func() {
 		m.store, m.err = memory.OpenExisting(m.state)
@@ -118,6 +117,6 @@ func (m *memories) about(ctx context.Context, task string) ([]agent.Passage, err
 func (m *memories) close() {
 	m.once.Do(func() {})
 	if m.store != nil {
-		_ = m.store.Close() // nothing is lost by it
+		_ = m.store.Close() // it was only read
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// What front ends and embedding programs see of a driver.
+// The types of package driver that front ends and embedding programs use.
 type (
 	// Info is a run as lists show it.
 	Info = driver.Info
@@ -28,38 +28,38 @@ type (
 	Filter = driver.Filter
 	// Change is something that happened to a run of the project.
 	Change = driver.Change
-	// Question is an open question and the run that asks it.
+	// Question is an open question and its run.
 	Question = driver.Question
-	// Receipt says what became of an answer, a cancellation or a raised limit.
+	// Receipt is the result of an answer, a cancellation or a raised limit.
 	Receipt = driver.Receipt
 	// Observer sees what happens in a run that this process drives.
 	Observer = driver.Observer
-	// Asker puts questions to people who are here.
+	// Asker asks people in this process.
 	Asker = driver.Asker
-	// Kept is what is kept about an attempt.
+	// Kept is what is stored about an attempt.
 	Kept = driver.Kept
-	// Retention is how many runs are kept.
+	// Retention limits how many runs are kept.
 	Retention = driver.Retention
 	// Collected is a run that was deleted.
 	Collected = driver.Collected
-	// Stream is one of the streams that an attempt leaves.
+	// Stream is one of the recorded streams of an attempt.
 	Stream = driver.Stream
 	// Piece is a part of a stream.
 	Piece = driver.Piece
 
-	// UnknownRunError says that no run has an id, or that several begin with it.
+	// UnknownRunError reports that no run has an id, or that it is an ambiguous prefix.
 	UnknownRunError = driver.UnknownRunError
-	// DamagedLogError says that some of what steps printed cannot be read.
+	// DamagedLogError reports that part of a log cannot be read.
 	DamagedLogError = driver.DamagedLogError
-	// HeldError says that another process drives a run.
+	// HeldError reports that another process drives a run.
 	HeldError = driver.HeldError
-	// RefusedError says why a run does not take an answer, a cancellation or a
-	// raised limit. It was not recorded.
+	// RefusedError reports why a run rejects an answer, a cancellation or a raised
+	// limit. Nothing was recorded.
 	RefusedError = driver.RefusedError
-	// InterruptedError says that a run was stopped before its end. Resume
+	// InterruptedError reports that a run was stopped before its end. Resume
 	// continues it.
 	InterruptedError = driver.InterruptedError
-	// KeyError says that a start key was used before for another request.
+	// KeyError reports that a start key was used before for another request.
 	KeyError = driver.KeyError
 )
 
@@ -70,17 +70,17 @@ const (
 	Transcript = driver.Transcript
 )
 
-// Damaged is the status of a run in a list whose line there cannot be read.
+// Damaged is the status of a run in a list if its entry cannot be read.
 const Damaged = driver.Damaged
 
-// KillPrograms ends at once all programs that this process has started. It is for one
-// that is about to exit and cannot wait until they end in their own time.
+// KillPrograms kills all programs that this process has started. It is for a process that
+// is about to exit and cannot wait for them to end.
 func KillPrograms() { process.KillAll() }
 
 // Run is one run of the project. It is safe for concurrent use.
 type Run struct {
-	// Notes are what the user should know about how the run was started: what it may
-	// do on this machine, the first time, and what it goes on without.
+	// Notes are messages for the user about the start of the run: what it may do on this
+	// machine, the first time, and what it has to do without.
 	Notes []string
 
 	p       *Project
@@ -88,19 +88,19 @@ type Run struct {
 	id      string
 	existed bool // it was started before with the same key
 
-	// What the run was started with, where this process knows it already.
+	// What the run was started with, if this process knows it already.
 	pin     *driver.Pin
 	agents  *agent.Set
 	replies *Replies
 	trusted pinnedTrust
 
 	mu     sync.Mutex
-	drives chan struct{} // closed when the drive in the background is over; nil: there is none
-	queued bool          // it waits for the one before
+	drives chan struct{} // closed when the background drive has ended; nil: there is none
+	queued bool          // it waits for the previous one
 	result engine.Result
 	err    error
 
-	attempts map[string]int // of the steps that were seen, by address
+	attempts map[string]int // of the steps seen so far, by address
 }
 
 func (p *Project) handle(d driver.Driver, id string) *Run { return &Run{p: p, d: d, id: id} }
@@ -137,7 +137,7 @@ func (p *Project) Watch(ctx context.Context) iter.Seq2[Change, error] {
 	return d.Watch(ctx)
 }
 
-// Questions lists what is open in all runs of the project.
+// Questions lists the open questions of all runs of the project.
 func (p *Project) Questions(ctx context.Context) ([]Question, error) {
 	d, err := p.runs()
 	if err != nil {
@@ -146,13 +146,13 @@ func (p *Project) Questions(ctx context.Context) ([]Question, error) {
 	return d.Questions(ctx, "")
 }
 
-// ID is the id of the run.
+// ID returns the id of the run.
 func (r *Run) ID() string { return r.id }
 
-// Info is the run as lists show it.
+// Info returns the run as lists show it.
 func (r *Run) Info(ctx context.Context) (Info, error) { return r.d.Info(ctx, r.id) }
 
-// Bundle is the workflow that the run was started with, and those that it calls.
+// Bundle returns the workflow that the run was started with, and those that it calls.
 func (r *Run) Bundle(ctx context.Context) (*workflow.Bundle, error) {
 	pin, err := r.pinned(ctx)
 	if err != nil {
@@ -174,7 +174,7 @@ func (r *Run) pinned(ctx context.Context) (*driver.Pin, error) {
 	return r.pin, nil
 }
 
-// Replies are those that the run was started with; nil: none.
+// Replies returns the replies that the run was started with, nil if there are none.
 func (r *Run) Replies(ctx context.Context) (*Replies, error) {
 	pin, err := r.pinned(ctx)
 	if err != nil {
@@ -188,21 +188,21 @@ func (r *Run) Replies(ctx context.Context) (*Replies, error) {
 	return r.replies, err
 }
 
-// Front is who looks on while a run is driven in this process.
+// Front connects a front end to a run that this process drives.
 type Front struct {
-	Observer Observer // nil: nobody looks
-	Asker    Asker    // nil: nobody here can be asked
-	// Elsewhere: what an agent asks while it works waits for an answer from
-	// elsewhere if nobody here gives one. Else the agent learns at once that
-	// nobody is here.
+	Observer Observer // nil: none
+	Asker    Asker    // nil: this process cannot ask anyone
+	// Elsewhere means that a question of a working agent waits for an answer from
+	// another process, if this one cannot ask. Otherwise the agent is told at once that
+	// no one can answer.
 	Elsewhere bool
-	// Replies take the place of those that the run was started with.
+	// Replies replace those that the run was started with.
 	Replies *Replies
 }
 
-// Resume drives the run in the background, as Start does. The error says why it cannot
-// be driven here, see [Run.Drive]. If the run is being driven through this handle, it is
-// taken up again when that is over: an answer may have come too late for it.
+// Resume drives the run in the background, as Start does. The error says why it cannot be
+// driven here, see [Run.Drive]. If the run is already being driven through this handle, it
+// is driven again afterwards, in case an answer came too late.
 func (r *Run) Resume(ctx context.Context) error {
 	work, end, err := r.work(ctx, Front{Elsewhere: true})
 	if err != nil {
@@ -210,7 +210,7 @@ func (r *Run) Resume(ctx context.Context) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.queued { // that one will see all that happened until now
+	if r.queued { // the queued drive will see everything up to now
 		end()
 		return nil
 	}
@@ -237,11 +237,10 @@ func (r *Run) Resume(ctx context.Context) error {
 	return nil
 }
 
-// Drive drives the run here, until it is over or waits for something that nobody
-// here can give. What was recorded is not done again. The error is a *[HeldError]
-// if another process drives it, an *[InterruptedError] if ctx was done first, and
-// a *[MissingAgentError] if agents that it uses are not available here; the run is
-// unchanged then.
+// Drive drives the run here until it ends, or waits for something that this process cannot
+// provide. Recorded work is not repeated. The error is a *[HeldError] if another process
+// drives the run, an *[InterruptedError] if ctx was done first, and a
+// *[MissingAgentError], with the run unchanged, if its agents are not available here.
 func (r *Run) Drive(ctx context.Context, f Front) (engine.Result, error) {
 	w, end, err := r.work(ctx, f)
 	if err != nil {
@@ -253,8 +252,8 @@ func (r *Run) Drive(ctx context.Context, f Front) (engine.Result, error) {
 	return result, err
 }
 
-// work puts together what the run is driven with: the agents as they were when it
-// started, with the configuration of today. Call the function when it was driven.
+// work collects what the run is driven with: the agents as of its start, and the current
+// configuration. The caller must call the function after driving.
 func (r *Run) work(ctx context.Context, f Front) (driver.Work, func(), error) {
 	fail := func(err error) (driver.Work, func(), error) { return driver.Work{}, nil, err }
 	pin, err := r.pinned(ctx)
@@ -282,7 +281,7 @@ func (r *Run) work(ctx context.Context, f Front) (driver.Work, func(), error) {
 		return fail(err)
 	}
 	trusted := r.trusted
-	if r.agents == nil || f.Replies != nil { // else that was settled when it was recorded
+	if r.agents == nil || f.Replies != nil { // otherwise it was decided when the run was recorded
 		if trusted, err = p.settleAgain(ctx, pin, agents, replies); err != nil {
 			return fail(err)
 		}
@@ -305,8 +304,8 @@ func (r *Run) work(ctx context.Context, f Front) (driver.Work, func(), error) {
 	}, nil
 }
 
-// CheckDrive returns the error with which [Run.Drive] would leave the run unchanged, for
-// who has another process drive it, or a copy of it.
+// CheckDrive returns the error with which [Run.Drive] would leave the run unchanged. Use
+// it before another process drives the run, or a copy of it.
 func (r *Run) CheckDrive(ctx context.Context, replies *Replies) error {
 	_, end, err := r.work(ctx, Front{Replies: replies})
 	if err == nil {
@@ -315,9 +314,8 @@ func (r *Run) CheckDrive(ctx context.Context, replies *Replies) error {
 	return err
 }
 
-// at is the project that a run was started in, with the same runs: this one, which may
-// have been moved since, or another one where the user named one place for the runs of
-// several.
+// at returns the project that a run was started in: this one, which may have been moved
+// since, or another one with the same state directory.
 func (p *Project) at(run, dir string) (*Project, error) {
 	now := p.now().files.Now(dir)
 	if now == p.Root() {
@@ -331,26 +329,26 @@ func (p *Project) at(run, dir string) (*Project, error) {
 	return Open(now, o)
 }
 
-// MovedError says that the directory is not there in which a run was started. The run
-// waits; it can be resumed when that is there again, or where its project is now, after
+// MovedError reports that the directory in which a run was started does not exist. The run
+// can be resumed when it exists again, or from the project's new directory after
 // [Project.Adopt].
 type MovedError struct{ Run, Dir string }
 
 func (e *MovedError) Error() string {
-	return fmt.Sprintf("run %s belongs to the project in %s, which is not there", e.Run, e.Dir)
+	return fmt.Sprintf("run %s belongs to the project in %s, which does not exist", e.Run, e.Dir)
 }
 
-// AdoptError says why a project cannot take over what is kept about another one.
+// AdoptError reports why a project cannot adopt the state of another directory.
 type AdoptError = project.AdoptError
 
-// Adopt gives the project what is kept about the one that was at a directory: its runs,
-// sessions and memories. It is for a project that was moved to another disk, or restored;
-// one that was only renamed is found again without it. It takes effect when the project
+// Adopt links the runs, sessions and memories that are stored for a directory to the
+// project. It is for a project that was moved to another disk or restored from a backup; a
+// project that was only renamed is recognized without it. It takes effect when the project
 // is opened again.
 func (p *Project) Adopt(dir string) error { return p.now().files.Adopt(dir) }
 
-// MissingAgentError says that a run uses agents that cannot work here. The run
-// waits; it can be resumed where they can.
+// MissingAgentError reports that a run uses agents that are not available here. The run
+// can be resumed where they are.
 type MissingAgentError struct {
 	Run    string
 	Agents []*agent.ResolveError
@@ -360,7 +358,7 @@ func (e *MissingAgentError) Error() string {
 	return fmt.Sprintf("run %s cannot continue here: %v", e.Run, e.Agents[0])
 }
 
-// Hint says what to do about it.
+// Hint returns what to do about it.
 func (e *MissingAgentError) Hint() string { return e.Agents[0].Advice() }
 
 // missingAgents finds the agents of a workflow that have no executor here.
@@ -385,11 +383,11 @@ func missingAgents(run string, b *workflow.Bundle, agents *agent.Set, replies *R
 	return missing
 }
 
-// Wait waits until the run is over, or waits for something and nobody drives it, and
-// returns what it has come to. It waits for whichever process drives the run, and for
-// one that was recorded until somebody takes it up, unless the process that means to
-// has ended. The error is that of the drive, if this handle has begun one.
-// [engine.StepResult.Value] gives the outputs of steps, also long ones, as long as the
+// Wait waits until the run ends, or waits for something and no process drives it, and
+// returns its result. It waits regardless of which process drives the run. For a run that
+// was only recorded, it waits until a process starts driving it, unless the process that
+// reserved it has ended. The error is that of the drive, if this handle started one.
+// [engine.StepResult.Value] returns the outputs of steps, even long ones, as long as the
 // project is open.
 func (r *Run) Wait(ctx context.Context) (engine.Result, error) {
 	r.mu.Lock()
@@ -427,20 +425,20 @@ func (r *Run) Wait(ctx context.Context) (engine.Result, error) {
 	return s.Result, err
 }
 
-// Questions lists what the run asks and nobody has answered.
+// Questions lists the open questions of the run.
 func (r *Run) Questions(ctx context.Context) ([]Question, error) { return r.d.Questions(ctx, r.id) }
 
-// Answer is what a person says to a question.
+// Answer is a person's answer to a question.
 type Answer struct {
 	Value   string
-	Comment string // why, for those who read it later
-	// Digest, if not "", is that of the question as it was shown: the answer counts
-	// only for exactly that question.
+	Comment string // recorded with the answer
+	// Digest, if not "", is the digest of the question that was shown: the answer is
+	// valid only for exactly that question.
 	Digest string
 }
 
 // Answer answers an open question by its id: the address of a step, or address@n
-// for what an agent asks while it works. The first valid answer counts.
+// for a question of a working agent. The first valid answer wins.
 func (r *Run) Answer(ctx context.Context, id string, a Answer) (Receipt, error) {
 	if err := r.p.CheckSecret("the answer", a.Value+"\n"+a.Comment); err != nil {
 		return Receipt{}, err
@@ -454,18 +452,18 @@ func (r *Run) Cancel(ctx context.Context, reason string) (Receipt, error) {
 	return r.d.Act(ctx, r.id, &engine.CancelAsked{By: r.p.owner.By, Via: r.p.owner.Via, Reason: reason})
 }
 
-// Raise raises limits of the run; zero fields stay as they are.
+// Raise raises limits of the run. Zero fields do not change anything.
 func (r *Run) Raise(ctx context.Context, limits workflow.Limits) (Receipt, error) {
 	if limits == (workflow.Limits{}) {
-		return Receipt{}, errors.New("hocket: raise needs at least one limit")
+		return Receipt{}, errors.New("hocket: no limit given to raise")
 	}
 	return r.d.Act(ctx, r.id, &engine.LimitRaised{Limits: limits, By: r.p.owner.By, Via: r.p.owner.Via})
 }
 
-// Retry records a new run that repeats this one up to a step, and does that step
-// and what depended on it again. Without an address that is what failed. Resume or
-// Drive starts it. [WithLimits] sets limits of the new run over those of this one; no
-// other option has a meaning here.
+// Retry records a new run that copies the results of this one, except for a step and those
+// that depend on it, which will run again. Without an address, it is the failed steps that
+// run again. Resume or Drive starts the new run. [WithLimits] overrides the limits of this
+// run; other options have no effect.
 func (r *Run) Retry(ctx context.Context, address string, options ...StartOption) (*Run, error) {
 	if address != "" {
 		return r.Fork(ctx, address, nil, options...)
@@ -476,17 +474,17 @@ func (r *Run) Retry(ctx context.Context, address string, options ...StartOption)
 	}
 	failed := FailedSteps(&s.Result)
 	if len(failed) == 0 {
-		return nil, &RefusedError{Run: r.id, Reason: "no step of it failed; name the step to begin again at"}
+		return nil, &RefusedError{Run: r.id, Reason: "no step failed; name the step to start at"}
 	}
 	return r.fork(ctx, driver.ForkSpec{Address: failed[0], Also: failed[1:]}, options)
 }
 
-// FailedSteps are the steps to make again so that a run may succeed: the one that it
-// failed by, or did not start for a limit, or those that failed and did not end it, or
-// those that were cancelled.
+// FailedSteps returns the steps to retry so that a run may succeed: the one that made it
+// fail, or that did not start because of a limit, or those that failed without ending the
+// run, or those that were cancelled.
 func FailedSteps(res *engine.Result) []string {
 	for _, s := range res.Steps {
-		if s.Status == engine.Skipped && s.Error != "" && res.Status == engine.Failed { // by a limit
+		if s.Status == engine.Skipped && s.Error != "" && res.Status == engine.Failed { // because of a limit
 			return []string{s.Address}
 		}
 	}
@@ -494,7 +492,7 @@ func FailedSteps(res *engine.Result) []string {
 	for _, wanted := range [][]engine.Status{{engine.Failed, engine.TimedOut}, {engine.Cancelled}} {
 		for _, s := range res.Steps {
 			if len(failed) > 0 && strings.HasPrefix(s.Address, failed[len(failed)-1].Address+"/") {
-				failed = failed[:len(failed)-1] // a call fails by what is in it
+				failed = failed[:len(failed)-1] // a call fails because of a step in it
 			}
 			if slices.Contains(wanted, s.Status) {
 				failed = append(failed, s)
@@ -517,8 +515,8 @@ func FailedSteps(res *engine.Result) []string {
 	return addresses
 }
 
-// Fork is Retry where the step is not done again: output is what it gives, the raw
-// output of a task or the answer to a question. Nil: it is done again.
+// Fork is Retry with a given output for the step, which then does not run again: the raw
+// output of a task, or the answer to a question. If output is nil, the step runs again.
 func (r *Run) Fork(ctx context.Context, address string, output *string, options ...StartOption) (*Run, error) {
 	if output != nil {
 		if err := r.p.CheckSecret("the output", *output); err != nil {
@@ -545,21 +543,21 @@ func (r *Run) fork(ctx context.Context, spec driver.ForkSpec, options []StartOpt
 	return forked, nil
 }
 
-// Delete deletes the run and everything that is kept about it. A run that is
-// driven or that can still go on must be cancelled first.
+// Delete deletes the run and everything that is stored about it. A run that has not ended
+// must be cancelled first.
 func (r *Run) Delete(ctx context.Context) error {
 	info, err := r.Info(ctx)
 	if err != nil {
 		return err
 	}
 	if !info.Status.Done() {
-		return &RefusedError{Run: r.id, Reason: "it is not over; cancel it first"}
+		return &RefusedError{Run: r.id, Reason: "it has not ended; cancel it first"}
 	}
 	return r.d.Delete(ctx, r.id)
 }
 
-// Collect deletes the runs that were over first, so that the others keep to r. With dry
-// it only returns them. A run that waits or that can be resumed is never deleted.
+// Collect deletes the oldest runs that have ended until the others are within r. With dry
+// it only returns them. A run that is waiting or can be resumed is never deleted.
 func (p *Project) Collect(ctx context.Context, r Retention, dry bool) ([]Collected, error) {
 	d, err := p.runs()
 	if err != nil {
@@ -568,8 +566,7 @@ func (p *Project) Collect(ctx context.Context, r Retention, dry bool) ([]Collect
 	return d.Collect(ctx, r, dry)
 }
 
-// Compact gives the space of runs that were deleted back to the system. Runs may have to
-// wait for it.
+// Compact frees the disk space of deleted runs. Runs may have to wait for it.
 func (p *Project) Compact(ctx context.Context) error {
 	d, err := p.runs()
 	if err != nil {
@@ -578,15 +575,15 @@ func (p *Project) Compact(ctx context.Context) error {
 	return d.Compact(ctx)
 }
 
-// retain collects what the configuration says, after a run has ended.
+// retain deletes old runs as configured, after a run has ended.
 func (r *Run) retain(ctx context.Context, res engine.Result) {
 	if keep := Retention(r.p.Config().Retention); keep != (Retention{}) && res.Status.Done() {
 		_, _ = r.d.Collect(ctx, keep, false) // the next run that ends tries again
 	}
 }
 
-// Kept is what is kept about an attempt of a step. The error is an *[UnknownStepError]
-// if there is no such attempt.
+// Kept returns what is stored about an attempt of a step. The error is an
+// *[UnknownStepError] if there is no such attempt.
 func (r *Run) Kept(ctx context.Context, address string, attempt int) (Kept, error) {
 	kept, err := r.d.Kept(ctx, driver.AttemptID{Run: r.id, Address: address, Attempt: attempt})
 	if err == nil && len(kept.Sizes) == 0 {
@@ -595,10 +592,10 @@ func (r *Run) Kept(ctx context.Context, address string, attempt int) (Kept, erro
 	return kept, err
 }
 
-// Read reads a stream of an attempt from a byte offset on. With follow it waits for
-// more until the attempt has ended. Of a long output its beginning and its end are
-// kept; the offsets of the pieces show what is missing. A *[DamagedLogError] comes after
-// all that can be read, an *[UnknownStepError] if there is no such attempt.
+// Read reads a stream of an attempt from a byte offset. With follow, it waits for more
+// until the attempt has ended. Of a long output, only the beginning and the end are
+// stored; the offsets of the pieces show what is missing. A *[DamagedLogError] comes after
+// all that can be read, and an *[UnknownStepError] if there is no such attempt.
 func (r *Run) Read(ctx context.Context, address string, attempt int, s Stream, offset int64, follow bool) iter.Seq2[Piece, error] {
 	return func(yield func(Piece, error) bool) {
 		empty := true
@@ -609,7 +606,7 @@ func (r *Run) Read(ctx context.Context, address string, attempt int, s Stream, o
 			}
 		}
 		if !empty || offset > 0 || ctx.Err() != nil {
-			return // what has been read before exists
+			return // the attempt exists
 		}
 		if err := r.checkAttempt(ctx, address, attempt); err != nil {
 			yield(Piece{}, err)

@@ -11,13 +11,13 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// SecretError says that something which is kept and shown to agents holds the
+// SecretError reports that something which is stored and shown to agents contains the
 // value of a secret.
 type SecretError struct {
 	What string // such as: the input "token"
-	File string // where it is, if it is in a file of the project
+	File string // if it is in a file of the project
 	Line int
-	// Short: the secret itself is at fault, because it is too short to be hidden.
+	// Short, if not nil, reports that the secret is too short to be masked.
 	Short *secret.Error
 }
 
@@ -26,24 +26,24 @@ func (e *SecretError) Error() string {
 		return e.Short.Error()
 	}
 	if e.File != "" {
-		return fmt.Sprintf("%s:%d holds the value of a secret", e.File, e.Line)
+		return fmt.Sprintf("%s:%d contains the value of a secret", e.File, e.Line)
 	}
-	return e.What + " holds the value of a secret"
+	return e.What + " contains the value of a secret"
 }
 
-// Hint says what to do about it.
+// Hint returns what to do about it.
 func (e *SecretError) Hint() string {
 	if e.Short != nil {
 		return e.Short.Hint()
 	}
 	if e.File != "" {
-		return "files are kept with the runs that use them, and shown to agents; let a step find the secret in its environment, or name it under secrets in config.yml"
+		return "files are stored with the runs that use them, and shown to agents; remove the value, and let a step read the secret from its environment, or declare it under secrets in config.yml"
 	}
-	return "it would be kept with the run, and shown to agents; leave the value out, and let a step find the secret in its environment"
+	return "it would be stored with the run, and shown to agents; remove the value, and let a step read the secret from its environment"
 }
 
-// CheckSecret refuses a text that holds the value of a secret. what says what the
-// text is.
+// CheckSecret returns an error if a text contains the value of a secret. what describes
+// the text.
 func (p *Project) CheckSecret(what, text string) error {
 	if p.holdsSecret(text) {
 		return &SecretError{What: what}
@@ -65,9 +65,9 @@ func (p *Project) checkInputs(inputs map[string]any) error {
 	return nil
 }
 
-// CheckExposed refuses to go on where a secret would not stay one: because it is
-// too short to be hidden, or because a file that was read holds its value. Secrets in
-// files outside of the project are not looked at, as nobody may have trusted it yet.
+// CheckExposed returns an error if a secret would be exposed: because it is too short to
+// be masked, or because a file of the workflow contains its value. It does not read secrets
+// in files outside of the project, which may not be trusted yet.
 func (w *Workflow) CheckExposed() error {
 	return w.checkExposed(w.p.now().secrets.Only(w.p.now().files.Holds))
 }
@@ -86,7 +86,7 @@ func (w *Workflow) checkExposed(secrets *secret.Store) error {
 	return nil
 }
 
-// secretLine is the first line of a text that holds a secret; zero: none does.
+// secretLine returns the first line of a text that contains a secret, zero if none does.
 func secretLine(m *secret.Masker, text []byte) int {
 	holds := func(text []byte) bool { return m.Mask(string(text)) != string(text) }
 	if !holds(text) {

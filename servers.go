@@ -19,39 +19,39 @@ type ServerSession = mcp.Session
 // Login is a login of the user at an MCP server.
 type Login = login.Login
 
-// LoginPerson is who logs in, and how they see the address to open.
+// LoginPerson is the user who logs in, and how to show them the address to open.
 type LoginPerson = login.Person
 
-// LoginState is what is known about the login at a server.
+// LoginState is the state of the user's login to a server.
 type LoginState string
 
 // The states of a login.
 const (
 	LoginNone  LoginState = "none"  // the server is a program
-	LoginKey   LoginState = "key"   // the settings have a key instead
-	LoginNo    LoginState = "no"    // nobody has logged in; the server may not want that
-	LoginYes   LoginState = "yes"   // somebody has
-	LoginEnded LoginState = "ended" // somebody had
+	LoginKey   LoginState = "key"   // config.yml has a key instead
+	LoginNo    LoginState = "no"    // not logged in; the server may not require it
+	LoginYes   LoginState = "yes"   // logged in
+	LoginEnded LoginState = "ended" // the login has expired or was revoked
 )
 
-// Servers are the MCP servers of the project.
+// Servers returns the MCP servers of the project.
 func (p *Project) Servers() []Server { return p.Config().Servers }
 
-// UnknownServerError says that the project has no MCP server of a name.
+// UnknownServerError reports that the project has no MCP server with a name.
 type UnknownServerError struct {
 	Name  string
-	Names []string // that it has
+	Names []string // of its servers
 }
 
-func (e *UnknownServerError) Error() string { return "the project has no MCP server " + quoted(e.Name) }
+func (e *UnknownServerError) Error() string { return "unknown MCP server " + quoted(e.Name) }
 
-// Hint names the nearest server.
+// Hint suggests the nearest server.
 func (e *UnknownServerError) Hint() string {
 	switch near := workflow.DidYouMean(e.Name, e.Names); {
 	case near != "":
 		return near
 	case len(e.Names) > 0:
-		return "it has " + strings.Join(e.Names, ", ")
+		return "expected one of: " + strings.Join(e.Names, ", ")
 	}
 	return "add it under `mcp` in .hocket/config.yml"
 }
@@ -69,7 +69,7 @@ func (p *Project) Server(name string) (*Server, error) {
 	return nil, unknown
 }
 
-// LoginState says whether the user is logged in to a server.
+// LoginState reports whether the user is logged in to a server.
 func (p *Project) LoginState(s *Server) (LoginState, error) {
 	switch {
 	case s.URL == "":
@@ -89,8 +89,7 @@ func (p *Project) LoginState(s *Server) (LoginState, error) {
 	return LoginNo, nil
 }
 
-// OpenServer starts or reaches an MCP server of the project. Close the session
-// after use.
+// OpenServer connects to an MCP server of the project. The caller must close the session.
 func (p *Project) OpenServer(ctx context.Context, name string) (*ServerSession, error) {
 	p = p.steady()
 	if _, err := p.Server(name); err != nil {
@@ -106,7 +105,7 @@ func (p *Project) OpenServer(ctx context.Context, name string) (*ServerSession, 
 	return mcp.Open(ctx, found[0], mcp.Options{Dir: p.Root(), Logins: p.now().logins()})
 }
 
-// Login logs the user in to an MCP server that has an address.
+// Login logs the user in to an MCP server that has a URL.
 func (p *Project) Login(ctx context.Context, name string, person LoginPerson) (Login, error) {
 	p = p.steady()
 	s, err := p.Server(name)
@@ -115,9 +114,9 @@ func (p *Project) Login(ctx context.Context, name string, person LoginPerson) (L
 	}
 	switch {
 	case s.URL == "":
-		return Login{}, &LoginError{quoted(name) + " is a program; stdio servers do not support login", "if it wants a key, give it one under `env` in config.yml"}
+		return Login{}, &LoginError{"cannot log in to " + quoted(name) + ": stdio servers do not support login", "if the server needs a key, set it under `env` in config.yml"}
 	case s.HasKey():
-		return Login{}, &LoginError{"config.yml gives " + quoted(name) + " an Authorization header", "remove that header first, if you want to log in instead"}
+		return Login{}, &LoginError{"cannot log in to " + quoted(name) + ": config.yml sets its Authorization header", "to log in instead, remove that header first"}
 	case stateHome() == "":
 		return Login{}, &NoHomeError{}
 	}
@@ -131,12 +130,12 @@ func (p *Project) Login(ctx context.Context, name string, person LoginPerson) (L
 	return p.now().logins().Login(ctx, server, person)
 }
 
-// LoginError says why nobody can log in to a server.
+// LoginError reports why a server does not support login.
 type LoginError struct{ What, Advice string }
 
 func (e *LoginError) Error() string { return e.What }
 
-// Hint says what to do about it.
+// Hint returns what to do about it.
 func (e *LoginError) Hint() string { return e.Advice }
 
 func (p *Project) loginServer(s *Server) (login.Server, error) {
@@ -151,8 +150,8 @@ func (p *Project) loginServer(s *Server) (login.Server, error) {
 	return server, err
 }
 
-// Logout forgets the login at a server, given by its name or its address. It
-// returns false if there was none.
+// Logout deletes the login for a server, given by its name or URL. It returns false if
+// there was none.
 func (p *Project) Logout(ctx context.Context, nameOrAddress string) (bool, error) {
 	address := nameOrAddress
 	if !strings.Contains(address, "://") {

@@ -14,12 +14,11 @@ import (
 // Session is a conversation with an agent that a task can continue.
 type Session = session.Session
 
-// UnknownSessionError says that no session has an id, or that several begin with
-// it.
+// UnknownSessionError reports that no session has an id, or that it is an ambiguous prefix.
 type UnknownSessionError = session.UnknownError
 
-// Sessions lists the conversations of the project, the newest first. broken are
-// those that cannot be read.
+// Sessions lists the conversations of the project, newest first. broken has an error for
+// each that cannot be read.
 func (p *Project) Sessions() (all []*Session, broken []error, err error) {
 	return session.Open(p.State()).List()
 }
@@ -44,12 +43,12 @@ func (p *Project) Session(ctx context.Context, id string) (*Session, error) {
 	return run.onlySession(ctx, sessions)
 }
 
-// Session is the conversation of the run, if it had exactly one.
+// Session returns the conversation of the run, if it had exactly one.
 func (r *Run) Session(ctx context.Context) (*Session, error) {
 	return r.onlySession(ctx, session.Open(r.p.State()))
 }
 
-// onlySession is the only conversation of a run.
+// onlySession returns the only conversation of a run.
 func (r *Run) onlySession(ctx context.Context, sessions *session.Store) (*Session, error) {
 	s, err := r.State(ctx)
 	if err != nil {
@@ -61,7 +60,7 @@ func (r *Run) onlySession(ctx context.Context, sessions *session.Store) (*Sessio
 		one, err := sessions.Load(r.SessionOf(ctx, step))
 		var unknown *session.UnknownError
 		switch {
-		case errors.As(err, &unknown): // it had none, or it was deleted
+		case errors.As(err, &unknown): // the step had none, or it was deleted
 		case err != nil:
 			return nil, err
 		default:
@@ -77,20 +76,20 @@ func (r *Run) onlySession(ctx context.Context, sessions *session.Store) (*Sessio
 	return nil, many
 }
 
-// SessionOf is the id of the conversation that the last attempt of a step was part
-// of; "": none was kept.
+// SessionOf returns the id of the conversation of the last attempt of a step, "" if none
+// was stored.
 func (r *Run) SessionOf(ctx context.Context, step engine.StepResult) string {
 	if step.Agent == "" || step.Attempts == 0 {
 		return ""
 	}
 	kept, err := r.Kept(ctx, step.Address, step.Attempts)
 	if err != nil {
-		return "" // the conversation itself is kept
+		return "" // the conversation itself is still stored
 	}
 	return kept.Session
 }
 
-// RunSessionsError says that a run does not have exactly one conversation.
+// RunSessionsError reports that a run does not have exactly one conversation.
 type RunSessionsError struct {
 	Run      string
 	Sessions []string // with the addresses of their steps
@@ -104,16 +103,16 @@ func (e *RunSessionsError) Error() string {
 }
 
 // DeleteSession deletes a conversation, by its id or a unique prefix of it, and
-// returns its id. What a CLI agent keeps by itself stays.
+// returns its id. It does not delete what a CLI agent has stored itself.
 func (p *Project) DeleteSession(prefix string) (string, error) {
 	return session.Open(p.State()).Delete(prefix)
 }
 
-// conversations are sessions as the staff wants them.
+// conversations adapts sessions to the interface of package staff.
 type conversations struct{ store *session.Store }
 
-// Open opens the session of an id. A name that is no id is one of the run's own: its
-// steps that give the same name talk on.
+// Open opens the session with an id. Any other name is local to the run: its steps that
+// use the same name share a conversation.
 func (c conversations) Open(task *agent.Task, name string) (staff.Conversation, error) {
 	made := &conversation{conversations: c, task: task}
 	if name == "" {
@@ -132,11 +131,11 @@ func (c conversations) Open(task *agent.Task, name string) (staff.Conversation, 
 	return made, err
 }
 
-// conversation is one session. A new one is kept with its first answer.
+// conversation is one session. A new one is stored with its first answer.
 type conversation struct {
 	conversations
 	task *agent.Task
-	id   string           // that it will have; "": any
+	id   string           // for a new one; "": any
 	said *session.Session // nil: it is new
 }
 
@@ -154,7 +153,7 @@ func (c *conversation) History() []agent.Message {
 	return c.said.Messages
 }
 
-// Native is the executor's own conversation, unless another executor had it.
+// Native returns the executor's own conversation, nil if it was with another executor.
 func (c *conversation) Native() *agent.Conversation {
 	if c.said == nil {
 		return nil
@@ -175,7 +174,7 @@ func (c *conversation) Add(question string, res agent.Result) (err error) {
 	}
 	messages := []agent.Message{{Role: agent.RoleUser, Content: question}, {Role: agent.RoleAssistant, Content: res.Output}}
 	c.said, err = c.store.Append(c.said.ID, messages, func(s *session.Session) {
-		s.Agent = c.task.Agent.Name // who spoke last goes on with it
+		s.Agent = c.task.Agent.Name // the last agent continues it by default
 		s.Remember(c.task.Agent.Agent, res.Usage, res.Conversation)
 	})
 	if err == nil && c.task.NoteSession != nil {

@@ -30,29 +30,28 @@ func startingWith(options []StartOption) (*starting, error) {
 		option(s)
 	}
 	if l := s.limits; min(l.Steps, l.Parallel, l.Depth) < 0 || l.Runtime < 0 || l.CostUSD < 0 || l.Tokens < 0 {
-		return nil, fmt.Errorf("hocket: a limit is negative: %+v; leave out what is not limited", l)
+		return nil, fmt.Errorf("hocket: invalid limits %+v: negative; use zero for no limit", l)
 	}
 	return s, nil
 }
 
-// WithLimits sets limits of the run over those of the workflow and the project.
-// Zero fields stay as they are.
+// WithLimits overrides limits of the workflow and the project. Zero fields do not change
+// anything.
 func WithLimits(l workflow.Limits) StartOption { return func(s *starting) { s.limits = l } }
 
-// WithReplies lets agents and people answer from a file, see [ReadReplies].
+// WithReplies makes agents and people reply from a file, see [ReadReplies].
 func WithReplies(r *Replies) StartOption { return func(s *starting) { s.replies = r } }
 
-// WithKey makes starting idempotent: with a key that was used before for the same
-// request, the run of that time is returned; for another request, an error.
+// WithKey makes Start idempotent: if the key was used before for the same request, that
+// run is returned; if it was used for another request, an error.
 func WithKey(key string) StartOption { return func(s *starting) { s.key = key } }
 
-// WithClaim says that this process will drive the run: no other takes it up before.
-// Start does so by itself.
+// WithClaim reserves the run for this process to drive. Start implies it.
 func WithClaim() StartOption { return func(s *starting) { s.claim = true } }
 
-// Start records a run and drives it in the background until it is over or waits
-// for something that nobody here can give; [Run.Wait] waits for that. When ctx is
-// done the run is interrupted, and [Run.Resume] continues it.
+// Start records a run and drives it in the background until it ends, or waits for
+// something that this process cannot provide; [Run.Wait] waits for that. If ctx is done,
+// the run is interrupted, and [Run.Resume] continues it.
 func (p *Project) Start(ctx context.Context, w *Workflow, inputs map[string]any, options ...StartOption) (*Run, error) {
 	r, err := p.Record(ctx, w, inputs, slices.Concat(options, []StartOption{WithClaim()})...)
 	if err != nil {
@@ -63,7 +62,7 @@ func (p *Project) Start(ctx context.Context, w *Workflow, inputs map[string]any,
 		if err != nil || info.Driven || info.Status != engine.Running {
 			return r, err
 		}
-		// Whoever started it may be gone. If not, Drive leaves the run to them.
+		// The process that started it may be gone. If not, Drive leaves the run to it.
 	}
 	return r, r.Resume(ctx)
 }
@@ -77,16 +76,16 @@ func (p *Project) Task(ctx context.Context, t Task, options ...StartOption) (*Ru
 	return p.Start(ctx, w, inputs, options...)
 }
 
-// Record checks a workflow and what it is given, and records a run of it without
-// starting any work: [Run.Drive] and [Run.Resume] do. The error is an
-// *[InvalidError] if the workflow cannot run.
+// Record checks a workflow and its inputs, and records a run without starting it:
+// [Run.Drive] and [Run.Resume] do. The error is an *[InvalidError] if the workflow cannot
+// run.
 func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any, options ...StartOption) (*Run, error) {
 	s, err := startingWith(options)
 	if err != nil {
 		return nil, err
 	}
 	w = w.WithLimits(s.limits)
-	p = &Project{p.core, p.owner, w.p.still} // with the files that the workflow was read with
+	p = &Project{p.core, p.owner, w.p.still} // with the files that the workflow was loaded with
 	inputs, err = p.checkStart(w, inputs, s.replies)
 	if err != nil {
 		return nil, err
@@ -124,13 +123,13 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 	}
 	r := p.handle(d, made.Run)
 	r.existed, r.Notes = made.Existed, notes
-	if !made.Existed { // else it was started with what is recorded
+	if !made.Existed { // otherwise use what was recorded
 		r.pin, r.agents, r.replies, r.trusted = spec.Pin, w.l.Agents(), s.replies, trusted
 	}
 	return r, nil
 }
 
-// checkStart checks everything that a run is made of, and gives its inputs.
+// checkStart checks everything that goes into a run, and returns its inputs.
 func (p *Project) checkStart(w *Workflow, inputs map[string]any, replies *Replies) (map[string]any, error) {
 	found := w.Check(replies)
 	if w.Model() == nil || found.Errors() {
@@ -151,7 +150,7 @@ func (p *Project) checkStart(w *Workflow, inputs map[string]any, replies *Replie
 	return inputs, w.checkExposed(p.now().secrets)
 }
 
-// spec pins everything that the run depends on.
+// spec collects everything that the run depends on.
 func (p *Project) spec(w *Workflow, inputs map[string]any, s *starting) (driver.Spec, error) {
 	pin := &driver.Pin{Bundle: w.Bundle(), Sources: map[string]string{}, Agents: w.l.Agents().Encode(), Dir: p.Root()}
 	for file, text := range w.l.Sources() {
@@ -173,7 +172,7 @@ func (p *Project) spec(w *Workflow, inputs map[string]any, s *starting) (driver.
 	return spec, err
 }
 
-// digests are those of a workflow and of all that it calls.
+// digests returns the digests of a workflow and of all that it calls.
 func digests(b *workflow.Bundle) []string {
 	var all []string
 	for _, w := range check.Workflows(*b) {
@@ -182,7 +181,8 @@ func digests(b *workflow.Bundle) []string {
 	return all
 }
 
-// requestDigest is the digest of what a run is asked to do, whoever asks.
+// requestDigest returns the digest of a request to start a run, regardless of who makes
+// it.
 func requestDigest(spec *driver.Spec) (string, error) {
 	data, err := json.Marshal(struct {
 		Workflow []string

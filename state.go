@@ -17,23 +17,23 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// EventID is a place in the history of a run: the sequence number of an event, and
-// which of its facts is meant. The zero value is before everything.
+// EventID is a position in the history of a run: the sequence number of an event, and the
+// index of one of its facts. The zero value is before everything.
 type EventID struct {
 	Seq   int // of the event, from 1
 	Index int // 0: the event itself; else its first, second, … fact
 }
 
-// String is the id in the form 12.3.
+// String returns the id in the form 12.3.
 func (id EventID) String() string { return strconv.Itoa(id.Seq) + "." + strconv.Itoa(id.Index) }
 
-// ParseEventID reads what String wrote.
+// ParseEventID parses the form that String returns.
 func ParseEventID(text string) (EventID, error) {
 	seq, index, _ := strings.Cut(text, ".")
 	s, err := strconv.Atoi(seq)
 	i, wrong := strconv.Atoi(index)
 	if err != nil || wrong != nil || s < 0 || i < 0 || (EventID{s, i}).String() != text {
-		return EventID{}, fmt.Errorf("invalid event id %q: want SEQUENCE.INDEX, such as 12.3", text)
+		return EventID{}, fmt.Errorf("invalid event id %q: expected SEQUENCE.INDEX, such as 12.3", text)
 	}
 	return EventID{s, i}, nil
 }
@@ -42,9 +42,8 @@ func (id EventID) after(other EventID) bool {
 	return id.Seq > other.Seq || id.Seq == other.Seq && id.Index > other.Index
 }
 
-// Entry is one thing in the history of a run: a recorded event, or a fact that
-// follows from it, such as a step that ended with its output, which [engine.Fact.Value]
-// gives.
+// Entry is one entry in the history of a run: a recorded event, or a fact that follows from
+// it, such as the end of a step, whose output [engine.Fact.Value] returns.
 type Entry struct {
 	ID              EventID
 	engine.Envelope              // of the event; the same for its facts
@@ -52,12 +51,12 @@ type Entry struct {
 }
 
 // Events yields the events and facts of the run after an id, then waits for more,
-// until the run is over or ctx is done. It follows a run wherever it is driven.
+// until the run ends or ctx is done, regardless of which process drives the run.
 func (r *Run) Events(ctx context.Context, after EventID) iter.Seq2[Entry, error] {
 	return r.entries(ctx, after, true)
 }
 
-// History yields the events and facts of the run after an id up to now.
+// History yields the events and facts of the run after an id, up to now.
 func (r *Run) History(ctx context.Context, after EventID) iter.Seq2[Entry, error] {
 	return r.entries(ctx, after, false)
 }
@@ -98,21 +97,21 @@ func (r *Run) entries(ctx context.Context, after EventID, follow bool) iter.Seq2
 	}
 }
 
-// load loads long outputs of the run, also when ctx is done.
+// load loads long outputs of the run, even if ctx is done.
 func (r *Run) load(ctx context.Context) driver.Load {
 	ctx = context.WithoutCancel(ctx)
 	return func(seq int) (string, error) { return r.d.Output(ctx, r.id, seq) }
 }
 
-// teller yields what comes after an id.
+// teller yields the entries after an id.
 type teller struct {
 	after   EventID
 	started map[string]bool // steps, by address
 	yield   func(Entry, error) bool
 }
 
-// tell yields an event and its facts. What an answer led to while nobody drove the run
-// is started when the run is taken up; that a step has started is said once.
+// tell yields an event and its facts. A step that an answer started while no process drove
+// the run starts again when the run is resumed; tell yields its start only once.
 func (t *teller) tell(e engine.Envelope, facts []engine.Fact) bool {
 	if id := (EventID{Seq: e.Seq}); id.after(t.after) && !t.yield(Entry{ID: id, Envelope: e}, nil) {
 		return false
@@ -131,24 +130,24 @@ func (t *teller) tell(e engine.Envelope, facts []engine.Fact) bool {
 	return true
 }
 
-// State is how far a run has come, as its history tells.
+// State is the state of a run according to its history.
 type State struct {
 	Info
 	Bundle    *workflow.Bundle
 	Result    engine.Result // so far; engine.StepResult.Value gives the outputs of its steps
-	Questions []Question    // that nobody has answered
+	Questions []Question    // open ones
 	Later     []Later       // steps that wait for a time
 }
 
-// Later is a step that is tried again at a time.
+// Later is a step that will be retried at a time.
 type Later struct {
 	Address string
 	Why     string
 	Until   time.Time
 }
 
-// State replays the run without driving it. If its history cannot be read to the
-// end, the state up to there comes with the error.
+// State replays the run without driving it. If its history cannot be read to the end, it
+// returns the state up to there with the error.
 func (r *Run) State(ctx context.Context) (*State, error) {
 	info, err := r.d.Info(ctx, r.id)
 	if err != nil {
@@ -176,7 +175,7 @@ func (r *Run) State(ctx context.Context) (*State, error) {
 	return s, errors.Join(err, unread)
 }
 
-// UnknownStepError says that a run has no such step, or that the step has no such
+// UnknownStepError reports that a run has no such step, or that the step has no such
 // attempt.
 type UnknownStepError struct {
 	Run, Step string
@@ -192,13 +191,13 @@ func (e *UnknownStepError) Error() string {
 	return what + "; " + e.Hint()
 }
 
-// Hint says what to do about it.
+// Hint returns what to do about it.
 func (e *UnknownStepError) Hint() string {
-	return cmp.Or(e.near, "`hocket show "+e.Run+"` lists the steps")
+	return cmp.Or(e.near, "run `hocket show "+e.Run+"` for the steps")
 }
 
-// CheckStep returns an *[UnknownStepError] if the run has no step with this address, nor
-// one with this id. A step that has not started exists.
+// CheckStep returns an *[UnknownStepError] if the run has no step with this address or id.
+// Steps that have not started exist, too.
 func (s *State) CheckStep(step string) error {
 	var names []string
 	for _, known := range s.Result.Steps {
@@ -220,7 +219,7 @@ func (s *State) CheckStep(step string) error {
 	return &UnknownStepError{Run: s.ID, Step: step, near: workflow.DidYouMean(step, names)}
 }
 
-// begun remembers how many attempts a step has.
+// begun records how many attempts a step has.
 func (r *Run) begun(address string, attempts int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -236,8 +235,8 @@ func (r *Run) hasBegun(address string, attempt int) bool {
 	return 1 <= attempt && attempt <= r.attempts[address]
 }
 
-// checkAttempt returns an *[UnknownStepError] if the run has no such attempt. The first
-// one of a step that has not started is one that has printed nothing yet.
+// checkAttempt returns an *[UnknownStepError] if the run has no such attempt. A step that
+// has not started counts as having a first attempt without output.
 func (r *Run) checkAttempt(ctx context.Context, address string, attempt int) error {
 	if r.hasBegun(address, attempt) {
 		return nil
@@ -252,7 +251,7 @@ func (r *Run) checkAttempt(ctx context.Context, address string, attempt int) err
 	return err
 }
 
-// note remembers which steps are put off.
+// note updates the list of steps that wait for a time.
 func (s *State) note(f engine.Fact) {
 	forget := func() {
 		s.Later = slices.DeleteFunc(s.Later, func(l Later) bool { return l.Address == f.Address })

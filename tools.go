@@ -13,20 +13,20 @@ import (
 // Tool is a tool that agents can call, as its manifest describes it.
 type Tool = tool.Manifest
 
-// ToolEnforcement says whether programs of tools are held to their permissions
+// ToolEnforcement reports whether the permissions of tools that are programs are enforced
 // on this machine.
 type ToolEnforcement = tool.Enforcement
 
-// ToolFile is the name of a tool's manifest in its folder.
+// ToolFile is the name of a tool's manifest in its directory.
 const ToolFile = tool.File
 
-// Tools are the tools of the project and the built-in ones, by name.
+// Tools returns the tools of the project and the built-in ones, by name.
 func (p *Project) Tools() []*Tool { return p.now().tools.Manifests() }
 
-// ToolDiagnostics are the mistakes in the files of tools.
+// ToolDiagnostics returns the mistakes in the files of tools.
 func (p *Project) ToolDiagnostics() workflow.Diagnostics { return p.now().wrong }
 
-// ToolEnforcement says whether programs of tools are held to their permissions.
+// ToolEnforcement reports whether the permissions of tools that are programs are enforced.
 func (p *Project) ToolEnforcement() ToolEnforcement { return p.now().tools.Enforcement() }
 
 // Tool finds a tool by its name.
@@ -37,8 +37,8 @@ func (p *Project) Tool(name string) (*Tool, error) {
 	return nil, &tool.UnknownError{Name: name, Names: p.now().tools.Names()}
 }
 
-// CallTool calls a tool as an agent would: its inputs are checked, and its
-// permissions hold. Whoever calls it has approved the call.
+// CallTool calls a tool as an agent would: its inputs are checked, and its permissions
+// enforced. It does not ask for approval.
 func (p *Project) CallTool(ctx context.Context, name string, args map[string]any, log agent.Log) (string, error) {
 	p = p.steady()
 	m, err := p.Tool(name)
@@ -48,7 +48,7 @@ func (p *Project) CallTool(ctx context.Context, name string, args map[string]any
 	if err := p.CheckTool(m); err != nil {
 		return "", err
 	}
-	if len(m.Permissions.Secrets) > 0 { // who names a tool has seen it, but not what it is given
+	if len(m.Permissions.Secrets) > 0 { // the user named the tool, but not its secrets
 		if err := p.CheckTrust(ctx); err != nil {
 			return "", err
 		}
@@ -61,8 +61,7 @@ func (p *Project) CallTool(ctx context.Context, name string, args map[string]any
 	return one.Call(ctx, args, &agent.Task{Dir: p.Root(), Agent: you}, log)
 }
 
-// CheckTool says why a tool cannot be called: an *[InvalidError] with the mistakes
-// in its file.
+// CheckTool returns an *[InvalidError] if the file of a tool has errors.
 func (p *Project) CheckTool(t *Tool) error {
 	found := slices.DeleteFunc(slices.Clone(p.now().wrong), func(d workflow.Diagnostic) bool {
 		return t.Dir == "" || d.File != filepath.Join(t.Dir, tool.File)
@@ -73,16 +72,16 @@ func (p *Project) CheckTool(t *Tool) error {
 	return nil
 }
 
-// ToolKinds are the kinds of tools that [ToolSample] knows.
+// ToolKinds returns the kinds of tools that [ToolSample] supports.
 func ToolKinds() []string { return tool.Kinds() }
 
-// ToolSample are the files of a tool of a kind, to be changed.
+// ToolSample returns the files of an example tool of a kind.
 func ToolSample(kind string) (map[string][]byte, error) { return tool.Sample(kind) }
 
-// IsToolName says whether a tool can have a name.
+// IsToolName reports whether a name is valid for a tool.
 func IsToolName(name string) bool { return tool.IsName(name) }
 
-// IsProgram says whether a tool is a program, and not a request.
+// IsProgram reports whether a tool is a program, and not an HTTP request.
 func IsProgram(t *Tool) bool {
 	_, ok := t.Work.(*tool.Command)
 	return ok

@@ -18,13 +18,12 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// UntrustedError says that the files of a project can do something that no person
-// has approved, and lists it.
+// UntrustedError reports that the files of a project can do things that the user has not
+// approved, and lists them.
 type UntrustedError = trust.UntrustedError
 
-// Powers are what the files of the project can do and that needs trust: its
-// configuration, agents, tools and CLIs, the workflows that it has by name, and
-// those that are given.
+// Powers returns what the files of the project can do that needs trust: its configuration,
+// agents, tools and CLIs, its workflows, and the given ones.
 func (p *Project) Powers(workflows ...*Workflow) (trust.Powers, error) {
 	powers, err := p.now().files.AllPowers()
 	for _, w := range workflows {
@@ -33,25 +32,24 @@ func (p *Project) Powers(workflows ...*Workflow) (trust.Powers, error) {
 	return powers, err
 }
 
-// Powers are what a run of the workflow could do and that needs trust: its steps, and
-// everything of the project but other workflows.
+// Powers returns what a run of the workflow could do that needs trust: in its steps, and in
+// everything of the project except other workflows.
 func (w *Workflow) Powers() trust.Powers {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.l.Powers()
 }
 
-// Abilities says in one line what the workflow may do on this machine: run commands,
-// write files, reach the network; "" none of it.
+// Abilities describes in one line what the workflow may do on this machine: run commands,
+// write files, access the network. It is "" if it does none of these.
 func (w *Workflow) Abilities() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.l.Abilities()
 }
 
-// Trusted says whether a person has approved powers of the project, here or by the
-// digest that the caller was given. A digest of all that the project can do approves
-// each part of it.
+// Trusted reports whether the user has approved powers of the project, earlier or with a
+// digest. The digest of all powers of the project approves each of them.
 func (p *Project) Trusted(powers trust.Powers, digest string) (trust.Decision, error) {
 	p = p.steady()
 	if digest != "" && digest != powers.Digest() {
@@ -70,23 +68,22 @@ func (p *Project) Trusted(powers trust.Powers, digest string) (trust.Decision, e
 	return p.Approvals().Decide(p.Root(), powers, digest, granted...)
 }
 
-// Trust keeps that the user approved exactly these powers of the project.
+// Trust stores that the user has approved exactly these powers of the project.
 func (p *Project) Trust(powers trust.Powers) error {
 	_, err := p.Approvals().Replace(p.Root(), powers, p.owner.By, time.Now())
 	return err
 }
 
-// pinnedTrust is what was known about a project's powers when a run was recorded.
+// pinnedTrust is the decision about a project's powers when a run was recorded.
 type pinnedTrust struct {
 	Trusted bool         `json:"trusted"`
 	Powers  trust.Powers `json:"powers,omitempty"`
-	At      time.Time    `json:"at,omitzero"` // when that was settled
+	At      time.Time    `json:"at,omitzero"` // when it was decided
 }
 
-// settle decides about powers before a run is recorded or goes on. Again: the user has
-// taken back what was approved, so that a run without powers does not go on either. Nor
-// does one for which another digest was given. File is that of the workflow, if there is
-// one.
+// settle decides whether powers are trusted before a run is recorded or resumed. again
+// means that the user has revoked an approval, so that even a run without powers does not
+// continue. Nor does a run with a wrong digest. file is that of the workflow, if any.
 func (p *Project) settle(ctx context.Context, powers trust.Powers, file string, again bool) (pinnedTrust, error) {
 	decision, err := p.Trusted(powers, p.o.TrustDigest)
 	if err != nil {
@@ -111,16 +108,16 @@ func (p *Project) settle(ctx context.Context, powers trust.Powers, file string, 
 	return pinned, err
 }
 
-// CheckTrust returns an *[UntrustedError] if the user has not approved what the
-// project's files can do, besides its workflows.
+// CheckTrust returns an *[UntrustedError] if the user has not approved what the project's
+// files other than workflows can do.
 func (p *Project) CheckTrust(ctx context.Context) error {
 	p = p.steady()
 	_, err := p.settle(ctx, p.now().files.Powers(), "", false)
 	return err
 }
 
-// settleStart decides about the powers of a workflow. One whose tasks all have a
-// reply uses none of them.
+// settleStart decides about the powers of a workflow. A workflow whose tasks all have
+// replies uses none of them.
 func (p *Project) settleStart(ctx context.Context, w *Workflow, replies *Replies) (pinnedTrust, error) {
 	powers := w.Powers()
 	if replies != nil && replies.CoversAll(w.Bundle()) {
@@ -129,8 +126,8 @@ func (p *Project) settleStart(ctx context.Context, w *Workflow, replies *Replies
 	return p.settle(ctx, powers, w.Model().Pos.File, false)
 }
 
-// trustNotes are what a user should know before a workflow starts: what it may do on
-// this machine, once for each digest, and what it goes on without.
+// trustNotes returns what the user should know before a workflow starts: what it may do on
+// this machine, once for each digest, and what it has to do without.
 func (p *Project) trustNotes(w *Workflow, replies *Replies) ([]string, error) {
 	if replies != nil && replies.CoversAll(w.Bundle()) {
 		return nil, nil
@@ -149,8 +146,8 @@ func (p *Project) trustNotes(w *Workflow, replies *Replies) ([]string, error) {
 	return notes, err
 }
 
-// withheld names the variables of the environment that commands of an untrusted project do
-// not see: those that a step names, for each workflow, else some of them, once.
+// withheld lists the environment variables that commands of an untrusted project do not
+// see: those that a step uses, for each workflow, else some of them, once.
 func (p *Project) withheld(w *Workflow) []string {
 	w.mu.Lock()
 	commands := strings.Join(w.l.Commands(), "\n")
@@ -178,12 +175,12 @@ func (p *Project) withheld(w *Workflow) []string {
 	if more := len(names) - 5; more > 0 {
 		list += fmt.Sprintf(" and %d more", more)
 	}
-	return []string{"the project is not trusted, so its commands do not see these variables of your environment: " + list + "; run `hocket trust` to pass them on"}
+	return []string{"the project is not trusted, so its commands do not see these environment variables: " + list + "; run `hocket trust` to pass them on"}
 }
 
-// settleAgain compares what the project can do today with what it could when a run
-// was recorded. More of it needs a decision, and so does what was revoked since, or a
-// project that was moved.
+// settleAgain compares what the project can do now with what it could do when a run was
+// recorded. If it can do more, if its approval was revoked, or if it was moved, the user
+// has to decide again.
 func (p *Project) settleAgain(ctx context.Context, pin *driver.Pin, agents *agent.Set, replies *Replies) (pinnedTrust, error) {
 	var before pinnedTrust
 	if pin.Trust != nil {
@@ -199,7 +196,7 @@ func (p *Project) settleAgain(ctx context.Context, pin *driver.Pin, agents *agen
 		return pinnedTrust{}, err
 	}
 	was := pin.Dir
-	if real, err := filepath.EvalSymlinks(was); err == nil { // an older version kept the path as it was spelled
+	if real, err := filepath.EvalSymlinks(was); err == nil { // an older version stored the path with symbolic links
 		was = real
 	}
 	moved := was != p.Root()
@@ -211,20 +208,20 @@ func (p *Project) settleAgain(ctx context.Context, pin *driver.Pin, agents *agen
 	return p.settle(ctx, now, pin.Bundle.Root.Pos.File, again)
 }
 
-// pinnedPowers are those of a run's workflow and agents with the project's files of
-// today.
+// pinnedPowers returns the powers of a run's workflow and agents with the project's current
+// files.
 func (p *Project) pinnedPowers(b workflow.Bundle, agents *agent.Set) trust.Powers {
 	return p.now().files.Pinned(b, agents).Powers()
 }
 
-// held is an executor whose tasks are held to what was approved. A value that a run comes
-// to may have become part of their settings, and an agent may have changed files. Where
-// nothing was approved, what they start sees no secrets of the user, and takes no
-// settings from the project.
+// held is an executor that refuses tasks which exceed the approved powers. Values of the
+// run may have become part of their settings, and an agent may have changed files. If
+// nothing was approved, its programs see no secrets of the user and use no settings of the
+// project.
 type held struct {
 	agent.Executor
 	to      pinnedTrust
-	current func() trust.Powers // what agents can use of the project now
+	current func() trust.Powers // what agents can currently use of the project
 }
 
 func (h held) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
@@ -241,20 +238,20 @@ func (h held) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.R
 		missing = missing.Minus(h.to.Powers)
 	}
 	if more := missing.Without(trust.Settings); len(more) > 0 {
-		return agent.Result{}, agent.Permanentf("not approved: %s (a file has changed, or a value of this run is part of it); `hocket trust` shows it", more[0].What)
+		return agent.Result{}, agent.Permanentf("not approved: %s (a file has changed, or it contains a value of this run); run `hocket trust` to review it", more[0].What)
 	}
 	if len(missing) > 0 && h.to.Trusted {
-		log([]byte("the agent starts without the project's own settings, which are not approved: " + missing[0].What + "; `hocket trust` shows them\n"))
+		log([]byte("the agent starts without the project's own settings, which are not approved: " + missing[0].What + "; run `hocket trust` to review them\n"))
 		task.Untrusted = true
 	}
 	return h.Executor.Run(ctx, task, log)
 }
 
-// Approvals are what the user approved, of all projects.
+// Approvals returns the user's approvals for all projects.
 func (p *Project) Approvals() *trust.Store { return trust.Open(stateHome()) }
 
-// userConfig is the user's own config.yml, for what no project may set; "" there is no
-// place for one.
+// userConfig returns the path of the user's own config.yml, for settings that a project
+// cannot set, "" if the user has no home directory.
 func userConfig() string {
 	dir := os.Getenv("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(dir) {

@@ -81,14 +81,14 @@ func TestStepsNeedNoTrust(t *testing.T) {
 	if res := wait(t, first); res.Output != "[-v]" {
 		t.Errorf("not trusted: %+v", res)
 	}
-	const told = "do not see these variables of your environment: HOCKET_TEST_TOKEN, TEST_OWL; run `hocket trust` to pass them on"
+	const told = "do not see these environment variables: HOCKET_TEST_TOKEN, TEST_OWL; run `hocket trust` to pass them on"
 	if notes := strings.Join(first.Notes, "\n"); !strings.Contains(notes, told) {
 		t.Errorf("told %q", notes)
 	}
 	for i, want := range []bool{true, false} { // what else a step may use is told once
 		r := start(t, p, "x.yml", nil)
 		wait(t, r)
-		if notes := strings.Join(r.Notes, "\n"); strings.Contains(notes, "do not see these variables") != want {
+		if notes := strings.Join(r.Notes, "\n"); strings.Contains(notes, "do not see these environment variables") != want {
 			t.Errorf("time %d: %q", i, notes)
 		}
 	}

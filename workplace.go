@@ -18,8 +18,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// secretsOf are the secrets of a project. The keys of its providers are among them
-// before anybody asks for one: a command may print what it finds in its environment.
+// secretsOf returns the secrets of a project, including the keys of its providers: a
+// command may print its environment before any of them is used.
 func secretsOf(root string, c project.Config) *secret.Store {
 	places := map[string]secret.Place{}
 	for name, place := range c.Secrets {
@@ -34,7 +34,7 @@ func secretsOf(root string, c project.Config) *secret.Store {
 	return secret.New(secret.Options{Places: places, Hidden: keys, Dir: root})
 }
 
-// serversOf are the MCP servers of a project, with the secrets that they are given.
+// serversOf returns the MCP servers of a project, with their secrets filled in.
 func serversOf(root string, c project.Config, secrets *secret.Store) ([]agent.Server, error) {
 	var servers []agent.Server
 	for _, s := range c.Servers {
@@ -52,12 +52,12 @@ func serversOf(root string, c project.Config, secrets *secret.Store) ([]agent.Se
 	return servers, nil
 }
 
-// logins are the user's logins at MCP servers.
+// logins returns the user's logins to MCP servers.
 func (s *snapshot) logins() *login.Store {
 	return login.Open(login.Options{Dir: filepath.Join(stateHome(), "hocket", "mcp"), Secret: s.secrets.Masker().Add})
 }
 
-// texts are values with the secrets that they name.
+// texts returns values with their secrets filled in.
 func texts(values map[string]project.Value, secrets *secret.Store) (map[string]string, error) {
 	all := make(map[string]string, len(values))
 	for name, v := range values {
@@ -73,17 +73,17 @@ func texts(values map[string]project.Value, secrets *secret.Store) (map[string]s
 	return all, nil
 }
 
-// workplace is what the agents of a project work with while a run is driven.
+// workplace provides what the agents of a project need while a run is driven.
 type workplace struct {
 	*staff.Staff
 	memories memories
 }
 
-// newWorkplace puts it together. Close it after use.
+// newWorkplace returns a workplace. The caller must close it.
 func (s *snapshot) newWorkplace(root string) *workplace {
 	c, secrets, logins := s.files.Config, s.secrets, s.logins()
 	for _, server := range c.Servers {
-		logins.Hide(server.URL) // a command may print what it finds in their files
+		logins.Hide(server.URL) // a command may print the files of logins
 	}
 	each := map[string]int{}
 	for account, n := range c.Parallel {
@@ -110,7 +110,7 @@ func (s *snapshot) newWorkplace(root string) *workplace {
 
 func (w *workplace) close() { w.memories.close() }
 
-// namedServers are the servers that an agent's definition names.
+// namedServers returns the servers that an agent's definition lists.
 func namedServers(root string, c project.Config, secrets *secret.Store, names []string) ([]agent.Server, error) {
 	c.Servers = slices.DeleteFunc(slices.Clone(c.Servers), func(s project.Server) bool { return !slices.Contains(names, s.Name) })
 	return serversOf(root, c, secrets)
@@ -128,9 +128,9 @@ func (b *toolbox) close() {
 	}
 }
 
-// toolsFor finds the tools that a definition names: the project's own and the
-// built-in ones, and for executors that call tools all of its servers'. Others talk to
-// the servers of their task by themselves, where need be through a relay.
+// toolsFor finds the tools that a definition lists: the project's own, the built-in ones,
+// and, for executors that call tools, all tools of its servers. Other executors connect to
+// the servers of their task themselves, through a relay if necessary.
 func (s *snapshot) toolsFor(root string, logins *login.Store) func(context.Context, *agent.Task, bool) ([]agent.Tool, func(), error) {
 	return func(ctx context.Context, task *agent.Task, calls bool) ([]agent.Tool, func(), error) {
 		b := &toolbox{}
@@ -150,11 +150,11 @@ func (s *snapshot) toolsFor(root string, logins *login.Store) func(context.Conte
 	}
 }
 
-// named adds tools of the project. A name that it does not have is a mistake, or
-// means a tool that the executor has itself.
+// named adds tools of the project. If strict, an unknown name is an error; otherwise it
+// may be a tool of the executor itself.
 func (b *toolbox) named(set *tool.Set, mistakes workflow.Diagnostics, names []string, strict bool) error {
 	if len(names) > 0 && mistakes.Errors() {
-		return agent.Permanentf("the tools of the project have mistakes; `hocket tools check` names them")
+		return agent.Permanentf("the tools of the project have errors; run `hocket tools check` to see them")
 	}
 	for _, name := range names {
 		one, err := set.Tool(name)
@@ -180,7 +180,7 @@ func (b *toolbox) served(ctx context.Context, servers []agent.Server, o mcp.Opti
 	return nil
 }
 
-// relayed are MCP servers as a program can talk to them that has no login.
+// relayed returns MCP servers to which a program without the login can connect.
 func (b *toolbox) relayed(ctx context.Context, servers []agent.Server, o mcp.Options) ([]agent.Server, error) {
 	all := make([]agent.Server, len(servers))
 	for i, server := range servers {

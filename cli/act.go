@@ -13,13 +13,13 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// act is a verb that records something in a run and returns, or drives on.
+// act is a command that records something in a run, and then may resume the run.
 type act struct {
 	driveFlags
 	resume bool
 	record func(ctx context.Context, r *hocket.Run) (hocket.Receipt, error)
-	done   string // what is said when it was recorded
-	driver string // what another process does then that drives the run
+	done   string // printed once it is recorded
+	driver string // what another process that drives the run then does
 }
 
 func (a *app) actOn(cmd *cobra.Command, id string, v act) error {
@@ -36,11 +36,11 @@ func (a *app) actOn(cmd *cobra.Command, id string, v act) error {
 	})
 }
 
-// refused makes an event that the run does not take a mistake of the caller.
+// refused turns an event that the run refuses into a usage error.
 func refused(err error) error {
 	var no *hocket.RefusedError
 	if errors.As(err, &no) {
-		return usagef("it was not recorded", "%v", err)
+		return usagef("nothing was recorded", "%v", err)
 	}
 	return err
 }
@@ -48,9 +48,9 @@ func refused(err error) error {
 // acknowledgement is answer, cancel and raise with --json.
 type acknowledgement struct {
 	RunID  string `json:"run_id"`
-	Driven bool   `json:"driven"`           // another process goes on with the run
-	Status string `json:"status,omitempty"` // of a run that nobody drives
-	Note   string `json:"note,omitempty"`   // what may be left of it
+	Driven bool   `json:"driven"`           // another process drives the run
+	Status string `json:"status,omitempty"` // of a run that no process drives
+	Note   string `json:"note,omitempty"`   // what may be left behind
 }
 
 func (a *app) acknowledge(run string, v act, receipt hocket.Receipt) error {
@@ -63,18 +63,18 @@ func (a *app) acknowledge(run string, v act, receipt hocket.Receipt) error {
 	}
 	switch {
 	case receipt.Driven:
-		text += "another process drives the run and " + v.driver + "\n"
+		text += "another process is driving the run and " + v.driver + "\n"
 	case !receipt.Status.Done():
-		text += "to go on: " + a.self("resume", run) + "\n"
+		text += "to continue: " + a.self("resume", run) + "\n"
 	}
 	a.note(text)
 	return nil
 }
 
 func (v *act) flags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&v.resume, "resume", false, "go on with the run")
-	cmd.Flags().BoolVarP(&v.quiet, "quiet", "q", false, "with --resume: show no progress")
-	cmd.Flags().BoolVar(&v.plain, "plain", false, "with --resume: show progress as lines, also in a terminal")
+	cmd.Flags().BoolVar(&v.resume, "resume", false, "resume the run")
+	cmd.Flags().BoolVarP(&v.quiet, "quiet", "q", false, "with --resume: do not show progress")
+	cmd.Flags().BoolVar(&v.plain, "plain", false, "with --resume: show progress as plain lines, even in a terminal")
 }
 
 func (a *app) answerVerb() *cobra.Command {
@@ -82,20 +82,21 @@ func (a *app) answerVerb() *cobra.Command {
 	var comment string
 	cmd := &cobra.Command{
 		Use:   "answer RUN ADDRESS VALUE [FLAGS]",
-		Short: "answer a question that a run asks",
-		Long: `Answer a question that a run asks; hocket show lists them. A process that drives
-the run goes on by itself; else hocket resume does, or this command with --resume.
-An answer that is not offered changes nothing; the exit code is then 2.
+		Short: "Answer a question of a run",
+		Long: `Answer an open question of a run; "hocket show" lists them. If a process is driving
+the run, it continues at once. Otherwise continue with "hocket resume", or pass
+--resume. An answer that is not among the options is rejected with exit code 2.
 
-What an agent asks while it works has a name of its own: review@2 is the second
-question of the step review. The address of the step will do while it asks only one.`,
+A question that an agent asks while it works has its own id: review@2 is the second
+question of the step review. If the step has only one open question, its address
+is enough.`,
 		Example: `  hocket answer release-3k7q approve yes
   hocket answer release-3k7q approve yes --resume
 
-  # what an agent asks while it works
+  # A question that an agent asks while it works
   hocket answer release-3k7q review@2 allow
 
-  # one of several instances of a question
+  # One of several instances of a question
   hocket answer release-3k7q 'review#2/approve[0]' reject`,
 		Args:              argsBetween(3, 3),
 		ValidArgsFunction: a.completeAnswer,
@@ -106,16 +107,16 @@ question of the step review. The address of the step will do while it asks only 
 			v.record = func(ctx context.Context, r *hocket.Run) (hocket.Receipt, error) {
 				return r.Answer(ctx, args[1], hocket.Answer{Value: args[2], Comment: comment})
 			}
-			v.done, v.driver = "answered", "goes on with it"
+			v.done, v.driver = "answered", "continues with it"
 			return a.actOn(cmd, args[0], v)
 		},
 	}
-	cmd.Flags().StringVar(&comment, "comment", "", "record `TEXT` with the answer")
+	cmd.Flags().StringVar(&comment, "comment", "", "store `TEXT` with the answer")
 	v.flags(cmd)
 	return cmd
 }
 
-// completeAnswer offers runs, then their open questions, then the options.
+// completeAnswer completes runs, then their open questions, then the options.
 func (a *app) completeAnswer(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return a.completeRunThat(cmd, args, func(r hocket.Info) bool { return r.Open > 0 && !r.Status.Done() })
@@ -141,20 +142,20 @@ func (a *app) cancelVerb() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "cancel RUN [FLAGS]",
-		Short: "end a run and everything that it has under way",
-		Long: `End a run. Everything that is under way is ended too, with every process that it
-started, also where another process drives the run, or did and has died.`,
+		Short: "Cancel a run",
+		Long: `Cancel a run and stop all its running steps, with every process that they started.
+This also works if another process is driving the run, or was and has crashed.`,
 		Example: `  hocket cancel review-3k7q
   hocket cancel review-3k7q --reason "wrong branch"`,
 		Args:              argsBetween(1, 1),
 		ValidArgsFunction: a.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v.record = func(ctx context.Context, r *hocket.Run) (hocket.Receipt, error) { return r.Cancel(ctx, reason) }
-			v.done, v.driver = "cancelled", "ends it"
+			v.done, v.driver = "cancelled", "stops it"
 			return a.actOn(cmd, args[0], v)
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "keep `TEXT` with the run")
+	cmd.Flags().StringVar(&reason, "reason", "", "store `TEXT` with the run")
 	v.flags(cmd)
 	return cmd
 }
@@ -164,10 +165,10 @@ func (a *app) raiseVerb() *cobra.Command {
 	var limits limitFlags
 	cmd := &cobra.Command{
 		Use:   "raise RUN [FLAGS]",
-		Short: "raise the limits of a run",
-		Long: `Set limits of a run anew, so that a run that waits for a budget can go on. A step
-that waits because nobody knows what it may cost goes on with any raise. A run
-that has ended at a limit goes on with hocket retry, which takes the same flags.`,
+		Short: "Raise the limits of a run",
+		Long: `Raise the limits of a run, so that a run that is waiting for a budget can continue.
+A step that waits because its cost is unknown continues after any raise. For a run
+that has ended at a limit, use "hocket retry", which takes the same flags.`,
 		Example: `  hocket raise review-3k7q --max-cost 5
   hocket raise review-3k7q --max-steps 500 --max-runtime 2h --resume`,
 		Args:              argsBetween(1, 1),
@@ -177,7 +178,7 @@ that has ended at a limit goes on with hocket retry, which takes the same flags.
 				return err
 			}
 			if limits.limits == (workflow.Limits{}) {
-				return usagef("such as --max-cost 5", "raise needs at least one limit")
+				return usagef("set at least one, such as --max-cost 5", "no limit given")
 			}
 			v.record = func(ctx context.Context, r *hocket.Run) (hocket.Receipt, error) {
 				receipt, err := r.Raise(ctx, limits.limits)
@@ -186,7 +187,7 @@ that has ended at a limit goes on with hocket retry, which takes the same flags.
 				}
 				return receipt, err
 			}
-			v.done, v.driver = "raised", "goes on with it"
+			v.done, v.driver = "raised", "continues with it"
 			return a.actOn(cmd, args[0], v)
 		},
 	}
@@ -195,8 +196,8 @@ that has ended at a limit goes on with hocket retry, which takes the same flags.
 	return cmd
 }
 
-// overBeforeRaise says how to go on with a run that is over, with the limits that were
-// to be raised; nil: it is not over.
+// overBeforeRaise returns an error for a run that has ended, which says how to retry it
+// with the given limits. It returns nil if the run has not ended.
 func (a *app) overBeforeRaise(ctx context.Context, r *hocket.Run, flags *pflag.FlagSet) error {
 	s, err := r.State(ctx)
 	if err != nil || !s.Result.Status.Done() {
@@ -211,5 +212,5 @@ func (a *app) overBeforeRaise(ctx context.Context, r *hocket.Run, flags *pflag.F
 			retry = append(retry, "--"+f.Name, f.Value.String())
 		}
 	})
-	return usagef("go on in a new run: `"+a.self(retry...)+"`", "run %s is over, so its limits cannot be raised", r.ID())
+	return usagef("continue in a new run: `"+a.self(retry...)+"`", "cannot raise the limits of run %s: it has ended", r.ID())
 }

@@ -7,11 +7,12 @@ import (
 func (a *app) adoptVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "adopt DIR",
-		Short: "take over the runs of this project from where it was before",
-		Long: `Take over what is kept about this project from where it was before: its runs,
-sessions and memories. A project that was renamed, or that is reached through a
-link, is found again by itself. One that was moved to another disk, or restored
-from a copy, is not: go there, and name the directory that it had.`,
+		Short: "Link the runs of a moved project to its new directory",
+		Long: `Link the runs, sessions and memories that are stored for DIR, where this project
+used to be, to its current directory. Hocket recognizes a project that was renamed,
+or that is reached through a symbolic link. It does not recognize one that was
+moved to another disk or restored from a copy: then run this command in the new
+directory, with the old one as DIR.`,
 		Example: `  hocket adopt /home/ann/old-name
   hocket adopt /mnt/backup/project && hocket runs`,
 		Args: argsBetween(1, 1),
@@ -26,7 +27,7 @@ from a copy, is not: go there, and name the directory that it had.`,
 			if a.json {
 				return a.printJSON(map[string]string{"root": p.Root(), "was": args[0]})
 			}
-			a.note("what was kept about " + args[0] + " belongs to this project now: " + a.self("runs") + "\n")
+			a.note("adopted the runs, sessions and memories of " + args[0] + "; to list the runs: " + a.self("runs") + "\n")
 			return nil
 		},
 	}

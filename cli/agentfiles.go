@@ -17,17 +17,17 @@ import (
 
 func (a *app) agentsVerb() *cobra.Command {
 	return withVerbs(&cobra.Command{
-		Use:   "agents [VERB]",
-		Short: "list the agents of this project, make and import them",
-		Long: `List the agents of this project and the built-in ones: what does their work, and
-whether that is possible on this machine. The verbs below show one, make one, and
-import the agents of other programs.`,
+		Use:   "agents [COMMAND]",
+		Short: "List, show, create and import agents",
+		Long: `List the agents of this project and the built-in ones, with the executor of each
+and whether it can run on this machine. The subcommands show an agent, create one,
+and import agents from other programs.`,
 		Example: `  hocket agents
   hocket agents show reviewer
   hocket agents new poet --agent claude --prompt 'You write haikus.'
   hocket agents import --from claude,gemini
 
-  # what cannot run here, and why
+  # List the agents that cannot run here, and why
   hocket agents --json | jq '.[] | select(.usable | not) | {name, missing}'`,
 		RunE: func(*cobra.Command, []string) error { return a.agents() },
 	}, a.agentsShowVerb(), a.agentsNewVerb(), a.agentsImportVerb())
@@ -37,9 +37,9 @@ import the agents of other programs.`,
 type agentLine struct {
 	Name         string   `json:"name"`
 	Source       string   `json:"source"` // native, built-in, or the program that it was imported from
-	Agent        string   `json:"agent"`  // what does the work
+	Agent        string   `json:"agent"`  // the executor
 	Usable       bool     `json:"usable"`
-	Missing      string   `json:"missing,omitempty"` // what keeps it from working here
+	Missing      string   `json:"missing,omitempty"` // why it cannot run here
 	Description  string   `json:"description,omitempty"`
 	Role         string   `json:"role,omitempty"`
 	Capabilities []string `json:"capabilities,omitempty"`
@@ -82,7 +82,7 @@ func (a *app) agents() error {
 		lines = append(lines, lineOf(p.Agents(), d))
 	}
 	if wrong := len(p.Diagnostics().Mistakes()); wrong > 0 {
-		a.note(view.Count(wrong, "mistake") + " in the files of the project, whose agents may be missing here; `hocket check` shows them\n")
+		a.note(view.Count(wrong, "mistake") + " in the files of the project, so agents may be missing from this list; run `hocket check` to see them\n")
 	}
 	if a.json {
 		return a.printJSON(lines)
@@ -98,7 +98,7 @@ func (a *app) agents() error {
 	return a.print(t.Draw(a.outStyle) + a.missingAgents(lines))
 }
 
-// missingAgents says of what cannot run here what to do about it, each thing once.
+// missingAgents lists why agents cannot run here, each reason once.
 func (a *app) missingAgents(lines []agentLine) string {
 	var b strings.Builder
 	var said []string
@@ -123,10 +123,10 @@ func firstLine(text string) string {
 func (a *app) agentsShowVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show NAME",
-		Short: "show what an agent is made of",
-		Long: `Show the definition of an agent as it counts: what does the work, also where that
-was chosen, its prompt and its bounds. NAME is whatever a step could write: a
-name, a role, or a capability.`,
+		Short: "Show an agent",
+		Long: `Show the effective definition of an agent: its executor, why that was chosen, its
+prompt and its limits. NAME is anything that a step can use: a name, a role or a
+capability.`,
 		Example: `  hocket agents show reviewer
   hocket agents show reviewer --json | jq -r .prompt`,
 		Args:              argsBetween(1, 1),
@@ -138,7 +138,7 @@ name, a role, or a capability.`,
 // agentDetail is agents show --json.
 type agentDetail struct {
 	agentLine
-	Chosen      string         `json:"chosen,omitempty"` // why agent is what it is, where the file does not say
+	Chosen      string         `json:"chosen,omitempty"` // why this executor, if the file does not name one
 	Model       string         `json:"model,omitempty"`
 	Tools       []string       `json:"tools,omitempty"`
 	Servers     []string       `json:"mcp,omitempty"`
@@ -279,20 +279,20 @@ func (a *app) agentsNewVerb() *cobra.Command {
 	var f newAgentFlags
 	cmd := &cobra.Command{
 		Use:   "new NAME --prompt TEXT [FLAGS]",
-		Short: "make an agent",
-		Long: `Make an agent: a file in .hocket/agents with what it is told before every task.
-Without --agent the project's default does the work, or the only one that can.
-What is there already is never changed.`,
+		Short: "Create an agent",
+		Long: `Create an agent: a file in .hocket/agents with a prompt that precedes every task.
+Without --agent, the agent runs on the project's default executor, or on the only
+usable one. Existing files are never changed.`,
 		Example: `  hocket agents new poet --prompt 'You write haikus.'
   hocket agents new scanner --agent codex --model gpt-5.4 --prompt - < scanner.md`,
 		Args: argsBetween(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error { return a.newAgent(args[0], f) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.prompt, "prompt", "", "the `TEXT` that the agent is told before every task; - reads standard input")
-	flags.StringVar(&f.agent, "agent", "", "the `NAME` of what does the work, such as claude or llm")
-	flags.StringVar(&f.model, "model", "", "the `MODEL`, where there are several")
-	flags.StringVar(&f.description, "description", "", "a `TEXT` for people, and for whoever chooses an agent")
+	flags.StringVar(&f.prompt, "prompt", "", "the `TEXT` that precedes every task; - reads standard input")
+	flags.StringVar(&f.agent, "agent", "", "the `NAME` of the executor, such as claude or llm")
+	flags.StringVar(&f.model, "model", "", "the `MODEL`, if the executor has several")
+	flags.StringVar(&f.description, "description", "", "a `TEXT` that says what the agent is for; also used to choose an agent")
 	return cmd
 }
 
@@ -310,19 +310,19 @@ func (a *app) newAgent(name string, f newAgentFlags) error {
 	}
 	switch {
 	case !hocket.IsAgentName(name):
-		return usagef("it is the name of a file: use letters, digits, -, _ and .", "an agent cannot be called %q", name)
+		return usagef("it becomes a file name: use letters, digits, -, _ and .", "invalid agent name %q", name)
 	case strings.TrimSpace(f.prompt) == "":
-		return usagef("--prompt 'You …' says what it is, and --prompt - reads that from standard input", "the agent needs a prompt")
+		return usagef("pass --prompt 'You are …', or --prompt - to read it from standard input", "the agent has no prompt")
 	case f.agent != "" && !slices.Contains(p.Agents().Executors(), f.agent):
-		return usagef(orList(f.agent, p.Agents().Executors()), "nothing here is called %q", f.agent)
+		return usagef(orList(f.agent, p.Agents().Executors()), "unknown executor %q", f.agent)
 	}
 	if d, _, err := p.Agents().Resolve(name); d != nil || isAmbiguous(err) {
-		return usagef("`hocket agents show "+name+"` shows it", "there is an agent %q already", name)
+		return usagef("run `hocket agents show "+name+"` to see it", "agent %q already exists", name)
 	}
 	def := &agent.Definition{Name: name, Description: f.description, Agent: f.agent, Model: f.model, Prompt: endLine(strings.TrimSpace(f.prompt))}
 	file, err := p.NewAgent(def)
 	if errors.Is(err, fs.ErrExist) {
-		return usagef("choose another name", "%s exists already", file)
+		return usagef("choose another name", "%s already exists", file)
 	}
 	if err != nil {
 		return err
@@ -330,10 +330,10 @@ func (a *app) newAgent(name string, f newAgentFlags) error {
 	if a.json {
 		return a.printJSON(map[string]string{"name": name, "file": file})
 	}
-	return a.print(a.outStyle.Paint(view.Green, "made") + "  " + nearPath(file) + "\n\n" + a.nextStep(name))
+	return a.print(a.outStyle.Paint(view.Green, "created") + "  " + nearPath(file) + "\n\n" + a.nextStep(name))
 }
 
-// nextStep says what to do with an agent that was made.
+// nextStep suggests what to do with a new agent.
 func (a *app) nextStep(name string) string {
 	try := "Now try: " + a.self("task", "PROMPT", "--agent", name) + "\n"
 	p, err := a.openProject()
@@ -345,17 +345,17 @@ func (a *app) nextStep(name string) string {
 		return try
 	}
 	if l := lineOf(p.Agents(), d); !l.Usable {
-		return "It cannot work here yet: " + view.Line(a.nearIn(l.Missing, l.File)) + "\n"
+		return "It cannot run here yet: " + view.Line(a.nearIn(l.Missing, l.File)) + "\n"
 	}
 	return try
 }
 
-// orList names the nearest of some names, else all of them.
+// orList suggests the nearest of some names, else lists all of them.
 func orList(name string, names []string) string {
 	if hint := workflow.DidYouMean(name, names); hint != "" {
 		return hint
 	}
-	return "there are " + strings.Join(names, ", ")
+	return "expected one of: " + strings.Join(names, ", ")
 }
 
 func isAmbiguous(err error) bool {
@@ -363,7 +363,7 @@ func isAmbiguous(err error) bool {
 	return errors.As(err, &failed) && failed.Why == agent.Ambiguous
 }
 
-// nearIn is a text with the path of a file in it as it looks from here.
+// nearIn makes the path of a file within a text relative to the current directory.
 func (a *app) nearIn(text, file string) string {
 	if file == "" {
 		return text

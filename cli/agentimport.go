@@ -21,28 +21,27 @@ func (a *app) agentsImportVerb() *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
 		Use:   "import --from PROGRAM [FLAGS]",
-		Short: "make agents of those of other programs",
-		Long: `Make agents in .hocket/agents of those that other programs keep in this project:
-` + strings.Join(hocket.ImportFormats(), ", ") + `. What cannot be carried over is listed.
-An agent with a restriction that cannot be carried over is refused, and then the exit
-code is 1.
-It goes one way: the files of the other program are never changed.
+		Short: "Import agents from other programs",
+		Long: `Import the agents that other programs have in this project into .hocket/agents:
+` + strings.Join(hocket.ImportFormats(), ", ") + `. Settings that have no equivalent are
+listed. An agent with a restriction that has no equivalent is refused; the exit code
+is then 1. The files of the other program are never changed.
 
-Imported again, an agent follows its source. One that was edited here is kept as
-it is; --overwrite replaces it.`,
+Importing again updates agents whose source has changed. An agent that you have
+edited is kept; pass --overwrite to replace it.`,
 		Example: `  hocket agents import --from claude
   hocket agents import --from claude,gemini --dry-run
 
-  # all of them, and those in your home directory too
+  # Import everything, including from your home directory
   hocket agents import --from all --user`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return a.importAgents(&f) },
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.from, "from", nil, "whose agents: `PROGRAM`, several with commas, or all")
-	flags.BoolVar(&f.user, "user", false, "those in your home directory too")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing, only say what would happen")
-	flags.BoolVar(&f.overwrite, "overwrite", false, "replace agents that were edited here")
+	flags.StringSliceVar(&f.from, "from", nil, "the `PROGRAM` to import from; several with commas, or all")
+	flags.BoolVar(&f.user, "user", false, "also import from your home directory")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would happen without writing anything")
+	flags.BoolVar(&f.overwrite, "overwrite", false, "replace agents that you have edited")
 	complete(cmd, "from", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return append(hocket.ImportFormats(), "all"), cobra.ShellCompDirectiveNoFileComp
 	})
@@ -73,7 +72,7 @@ func (a *app) importAgents(f *importFlags) error {
 	return err
 }
 
-// importFrom are the programs that --from names.
+// importFrom returns the programs that --from names.
 func importFrom(given []string) ([]string, error) {
 	formats := hocket.ImportFormats()
 	var froms []string
@@ -82,13 +81,13 @@ func importFrom(given []string) ([]string, error) {
 		case name == "all":
 			return formats, nil
 		case !slices.Contains(formats, name):
-			return nil, usagef(orList(name, append(formats, "all")), "agents of %q cannot be imported", name)
+			return nil, usagef(orList(name, append(formats, "all")), "unsupported --from %q", name)
 		case !slices.Contains(froms, name):
 			froms = append(froms, name)
 		}
 	}
 	if len(froms) == 0 {
-		return nil, usagef("--from is one or more of "+strings.Join(formats, ", ")+", or all", "import needs --from PROGRAM")
+		return nil, usagef("expected one or more of: "+strings.Join(formats, ", ")+", or all", "missing --from PROGRAM")
 	}
 	return froms, nil
 }
@@ -121,11 +120,11 @@ var importPaint = map[hocket.ImportAction]view.Paint{
 
 func (a *app) drawImport(list []hocket.Imported, f *importFlags) string {
 	if len(list) == 0 {
-		hint := "`" + a.self("agents", "import", "--from", strings.Join(f.from, ","), "--user") + "` looks in your home directory too"
+		hint := "`" + a.self("agents", "import", "--from", strings.Join(f.from, ","), "--user") + "` also looks in your home directory"
 		if f.user {
-			hint = "there are none in the project and none in your home directory"
+			hint = "neither the project nor your home directory has any"
 		}
-		return "no agents of " + strings.Join(f.from, ", ") + "; " + hint + "\n"
+		return "no agents found for " + strings.Join(f.from, ", ") + "; " + hint + "\n"
 	}
 	var b strings.Builder
 	for _, o := range list {
@@ -139,30 +138,30 @@ func (a *app) drawImport(list []hocket.Imported, f *importFlags) string {
 		case o.Action == hocket.ImportRefused:
 			detail(o.Reason)
 		case o.Action == hocket.ImportKept:
-			detail("it was edited here, and its source has changed; --overwrite replaces it")
+			detail("you have edited it, and its source has changed; pass --overwrite to replace it")
 		case o.Action == hocket.ImportGone:
-			detail("its source is gone; the agent stays")
+			detail("its source no longer exists; the agent is kept")
 		}
 		for _, c := range o.Changes {
-			detail(c.Key + ": " + shorten(c.Was) + " is now " + shorten(c.Is))
+			detail(c.Key + ": " + shorten(c.Was) + " -> " + shorten(c.Is))
 		}
 		if o.Action != hocket.ImportUnchanged {
 			for _, l := range o.Lost {
-				detail("left out: " + l.Key + ": " + l.Reason)
+				detail("not imported: " + l.Key + ": " + l.Reason)
 			}
 		}
 	}
 	if f.dryRun {
-		b.WriteString("\nNothing was written: this was a dry run.\n")
+		b.WriteString("\nDry run: nothing was written.\n")
 	}
 	return b.String()
 }
 
-// shorten is a value in a sentence.
+// shorten fits a value into one line.
 func shorten(text string) string {
 	const most = 60
 	if text == "" {
-		return "nothing"
+		return "(none)"
 	}
 	return agent.OneLine(text, most)
 }

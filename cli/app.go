@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-dev/hocket/cli/view"
 )
 
-// app is one command line under way: the global flags and where to write.
+// app is the state of one command: the global flags, and where to write.
 type app struct {
 	std      Stdio
 	json     bool
@@ -22,11 +22,11 @@ type app struct {
 	state    string // --state
 	outStyle view.Style
 	errStyle view.Style
-	gone     bool // nobody reads standard output any more
+	gone     bool // the reader of standard output has closed it
 
 	stdinText []byte // what was read from standard input
 	with      With
-	trusted   string // --trust: of what the project can do
+	trusted   string // --trust
 	opened    []*hocket.Project
 }
 
@@ -34,8 +34,8 @@ func newApp(std Stdio) *app {
 	return &app{std: std, outStyle: styleOf(std.Out), errStyle: styleOf(std.Err)}
 }
 
-// close closes the projects that were opened. What was recorded is durable, so a
-// failure changes nothing.
+// close closes the open projects. What was recorded is durable, so a failure changes
+// nothing.
 func (a *app) close() {
 	for _, p := range a.opened {
 		_ = p.Close()
@@ -47,8 +47,8 @@ const (
 	paintHint  = view.BoldBlue
 )
 
-// styleOf is what a writer can show: colours and a width in a terminal, plain
-// text elsewhere.
+// styleOf returns what a writer can show: colours and a width if it is a terminal,
+// otherwise plain text.
 func styleOf(w io.Writer) view.Style {
 	f, ok := terminal(w)
 	if !ok {
@@ -58,7 +58,7 @@ func styleOf(w io.Writer) view.Style {
 	return view.Style{Color: colourWanted(), ASCII: !utf8Locale(), Width: width}
 }
 
-// sizeOf is the size of a terminal.
+// sizeOf returns the size of a terminal.
 func sizeOf(f *os.File) (width, height int) {
 	width, height, err := term.GetSize(int(f.Fd()))
 	if err != nil || width <= 0 || height <= 0 {
@@ -67,7 +67,7 @@ func sizeOf(f *os.File) (width, height int) {
 	return width, height
 }
 
-// terminal is the file behind a reader or writer, if that is a terminal.
+// terminal returns the file behind a reader or writer, if it is a terminal.
 func terminal(rw any) (*os.File, bool) {
 	f, ok := rw.(*os.File)
 	return f, ok && term.IsTerminal(int(f.Fd()))
@@ -78,8 +78,8 @@ func colourWanted() bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// utf8Locale says whether the terminal shows more than ASCII. Where no locale is
-// set at all, most terminals do.
+// utf8Locale reports whether the terminal can show more than ASCII. If no locale is set,
+// it assumes so, as most terminals can.
 func utf8Locale() bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if v := os.Getenv(name); v != "" {
@@ -90,15 +90,14 @@ func utf8Locale() bool {
 	return true
 }
 
-// print writes text that was drawn for people, or is data as it is, to standard
-// output.
+// print writes text or data to standard output, without escaping it.
 func (a *app) print(text string) error {
 	_, err := io.WriteString(a.std.Out, text)
 	return a.unread(err)
 }
 
-// unread forgives that nobody reads the output any more: that changes nothing
-// about what the command did.
+// unread ignores that the reader of the output has closed it: the command itself
+// succeeded.
 func (a *app) unread(err error) error {
 	if errors.Is(err, syscall.EPIPE) {
 		a.gone = true
@@ -107,7 +106,7 @@ func (a *app) unread(err error) error {
 	return err
 }
 
-// note writes progress to standard error. There is nobody to tell if it fails.
+// note writes progress to standard error. There is no way to report a failure.
 func (a *app) note(text string) {
 	_, _ = io.WriteString(a.std.Err, text)
 }
@@ -121,7 +120,7 @@ func (a *app) printJSON(v any) error {
 	return a.print(a.outText(text + "\n"))
 }
 
-// encodeJSON is a value as printJSON writes it, behind an indent.
+// encodeJSON returns a value as printJSON writes it, with an indent.
 func (a *app) encodeJSON(v any, indent string) (string, error) {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)

@@ -11,8 +11,8 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// keptOf are the files that the attempts of a step left, such as screenshots, and the
-// model of the last of them.
+// keptOf returns the files that the attempts of a step created, such as screenshots, and
+// the model of the last attempt.
 func keptOf(ctx context.Context, r *hocket.Run, s engine.StepResult) (files []string, model string) {
 	for attempt := 1; s.Agent != "" && attempt <= s.Attempts; attempt++ {
 		kept, err := r.Kept(ctx, s.Address, attempt)
@@ -21,7 +21,7 @@ func keptOf(ctx context.Context, r *hocket.Run, s engine.StepResult) (files []st
 		}
 		model = kept.Model
 		if kept.Files == nil {
-			continue // most leave none
+			continue // most attempts create none
 		}
 		entries, _ := fs.ReadDir(kept.Files, ".")
 		for _, e := range entries {
@@ -31,7 +31,7 @@ func keptOf(ctx context.Context, r *hocket.Run, s engine.StepResult) (files []st
 	return files, model
 }
 
-// artifactText lists the files of steps for people; "" if there are none.
+// artifactText lists the files of steps for people. It returns "" if there are none.
 func artifactText(ctx context.Context, r *hocket.Run, steps []engine.StepResult, style view.Style) string {
 	widest, lines := 0, [][2]string{}
 	for _, s := range steps {

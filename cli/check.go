@@ -18,31 +18,31 @@ func (a *app) checkVerb() *cobra.Command {
 	var f checkFlags
 	cmd := &cobra.Command{
 		Use:   "check [FILE...] [FLAGS]",
-		Short: "say what is wrong with workflows",
-		Long: `Say everything that is wrong with workflows, at its place and with what to do
-about it: the files, the workflows that they call, and the project's agents.
-Without a file, all workflows of the project, its agents and its tools. The exit code
-is 2 if one of them cannot run.`,
+		Short: "Check workflows for errors",
+		Long: `Check workflows, the workflows that they call, and the agents of the project. Every
+error and warning comes with its position and how to fix it. Without a file, check
+all workflows, agents and tools of the project. The exit code is 2 if there are
+errors.`,
 		Example: `  hocket check review.yml
   hocket check
 
-  # of a file alone, without the agents of the project
+  # Check only the file, without the agents of the project
   hocket check --syntax-only draft.yml
 
-  # of a run without any model
+  # Check a file of replies, too
   hocket check review.yml --replies replies.yml
 
-  # do what the help says, where it is certain
+  # Apply safe fixes
   hocket check --fix flow.md
 
-  # for an editor
+  # Print diagnostics for an editor
   hocket check review.yml --json`,
 		ValidArgsFunction: a.completeWorkflow,
 		RunE:              func(_ *cobra.Command, args []string) error { return a.check(args, &f) },
 	}
-	cmd.Flags().BoolVar(&f.syntaxOnly, "syntax-only", false, "look at the files alone; at a diagram as its own tool does")
-	cmd.Flags().BoolVar(&f.fix, "fix", false, "fix the files where the remedy is certain")
-	cmd.Flags().StringVar(&f.replies, "replies", "", "of a run that takes what agents and people say from `FILE`")
+	cmd.Flags().BoolVar(&f.syntaxOnly, "syntax-only", false, "check only the files; a diagram as Mermaid or PlantUML would")
+	cmd.Flags().BoolVar(&f.fix, "fix", false, "apply fixes that are safe")
+	cmd.Flags().StringVar(&f.replies, "replies", "", "check as for a run with the replies in `FILE`")
 	return cmd
 }
 
@@ -68,12 +68,12 @@ func (a *app) check(files []string, f *checkFlags) error {
 	}
 	var found workflow.Diagnostics
 	what := view.Count(len(files), "workflow")
-	if len(files) == 0 { // then all that the project has
+	if len(files) == 0 { // check the whole project
 		if files = p.Workflows(); len(files) == 0 {
 			found = p.Diagnostics()
 		}
 		if what = contents(p); what == "" && len(found) == 0 {
-			return usagef("name a file, or make a project with `hocket init`", "there is nothing to check here")
+			return usagef("name a file, or create a project with `hocket init`", "nothing to check")
 		}
 	}
 	var exposed error
@@ -104,7 +104,7 @@ func (a *app) check(files []string, f *checkFlags) error {
 	return err
 }
 
-// contents counts what a project has of its own; "": nothing.
+// contents counts the workflows, agents and tools of a project, "" if it has none.
 func contents(p *hocket.Project) string {
 	agents, tools := 0, 0
 	for _, d := range p.Agents().Definitions() {
@@ -158,7 +158,7 @@ func (a *app) verdict(found workflow.Diagnostics, what string) string {
 	return a.showDiagnostics(found, a.outStyle)
 }
 
-// jsonDiagnostics are those that --json shows.
+// jsonDiagnostics returns the diagnostics that --json prints.
 func jsonDiagnostics(found workflow.Diagnostics) workflow.Diagnostics {
 	shown := nearPaths(foremost(found))
 	for i := range shown {

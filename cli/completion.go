@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// shells are those that cobra writes completion for.
+// shells are the shells for which cobra can generate completion.
 var shells = []struct {
 	name  string
 	write func(root *cobra.Command, w io.Writer) error
@@ -26,8 +26,8 @@ var shells = []struct {
 	{"powershell", func(root *cobra.Command, w io.Writer) error { return root.GenPowerShellCompletionWithDesc(w) }},
 }
 
-// bashCompletion is cobra's script, taught to keep a word with an @ together, as it
-// does one with a colon: bash takes such words apart, and names of questions have one.
+// bashCompletion writes cobra's script, changed to keep words with an @ together, as it
+// does words with a colon: bash would split them, and ids of questions contain an @.
 func bashCompletion(root *cobra.Command, w io.Writer) error {
 	var script strings.Builder
 	if err := root.GenBashCompletionV2(&script, true); err != nil {
@@ -47,16 +47,16 @@ func (a *app) completionVerb() *cobra.Command {
 	}
 	return &cobra.Command{
 		Use:   "completion SHELL",
-		Short: "print completion for bash, zsh, fish or powershell",
-		Long: `Print a script that teaches a shell the verbs and flags of hocket, the names of
-the project's workflows and the ids of its runs.`,
-		Example: `  # for this shell only
+		Short: "Generate shell completion for bash, zsh, fish or powershell",
+		Long: `Generate a script that makes a shell complete the commands and flags of hocket, the
+workflows of the project and the ids of its runs.`,
+		Example: `  # Bash, for the current session
   source <(hocket completion bash)
 
-  # for every zsh to come
+  # Zsh, for every new session
   hocket completion zsh > "${fpath[1]}/_hocket"
 
-  # fish
+  # Fish, for every new session
   hocket completion fish > ~/.config/fish/completions/hocket.fish`,
 		Args:      argsBetween(1, 1),
 		ValidArgs: names,
@@ -66,7 +66,7 @@ the project's workflows and the ids of its runs.`,
 					return s.write(cmd.Root(), a.std.Out)
 				}
 			}
-			hint := "it is one of " + strings.Join(names, ", ")
+			hint := "expected one of: " + strings.Join(names, ", ")
 			if near := workflow.DidYouMean(args[0], names); near != "" {
 				hint = near + " " + hint
 			}
@@ -97,12 +97,12 @@ func typeable(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return strings.ContainsFunc(name, unicode.IsControl) })
 }
 
-// completeRun offers the ids of runs, with what they are.
+// completeRun completes the ids of runs, described by their status and time.
 func (a *app) completeRun(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return a.completeRunThat(cmd, args, func(hocket.Info) bool { return true })
 }
 
-// completeRunThat offers the runs that are wanted.
+// completeRunThat completes the runs for which wanted returns true.
 func (a *app) completeRunThat(cmd *cobra.Command, args []string, wanted func(hocket.Info) bool) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -124,7 +124,7 @@ func (a *app) completeRunThat(cmd *cobra.Command, args []string, wanted func(hoc
 	return list, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
-// completeRunThenAddress offers runs, and then the addresses of the run's steps.
+// completeRunThenAddress completes runs, and then the addresses of the run's steps.
 func (a *app) completeRunThenAddress(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) != 1 {
 		return a.completeRun(cmd, args, typed)
@@ -138,7 +138,7 @@ func (a *app) completeRunThenAddress(cmd *cobra.Command, args []string, typed st
 	})
 }
 
-// addresses offers what a run has to choose from.
+// addresses completes what choose returns for a run.
 func (a *app) addresses(ctx context.Context, id string, choose func(s *hocket.State) []string) ([]string, cobra.ShellCompDirective) {
 	var list []string
 	err := a.withRun(ctx, id, func(r *hocket.Run) error {

@@ -17,15 +17,15 @@ func (a *app) convertVerb() *cobra.Command {
 	var report bool
 	cmd := &cobra.Command{
 		Use:   "convert FILE|- --to NOTATION [FLAGS]",
-		Short: "write a workflow in another notation",
-		Long: `Write a workflow in another notation. Nothing that matters is lost: the result
-has the same digest, and converting it back gives the workflow that it came
-from. What a diagram cannot show stands beside it; --report says what and where.
-The file may be standard input, and an answer of a model with a workflow in it.`,
+		Short: "Convert a workflow to another notation",
+		Long: `Convert a workflow to another notation. The result means the same: it has the same
+digest, and converting it back gives the original workflow. What a diagram cannot
+show is written next to it; --report lists what and where. Use - to read standard
+input, which may be a model's response that contains a workflow.`,
 		Example: `  hocket convert review.yml --to mermaid -o review.md
   hocket convert review.puml --to yaml
 
-  # what is drawn, and what is carried along
+  # Report how each part of the workflow was converted
   hocket convert review.yml --to plantuml --report -o review.puml`,
 		Args:              argsBetween(1, 1),
 		ValidArgsFunction: a.completeWorkflow,
@@ -34,7 +34,7 @@ The file may be standard input, and an answer of a model with a workflow in it.`
 	names := syntax.Notations()
 	cmd.Flags().StringVar(&to, "to", "", "the `NOTATION`: "+strings.Join(names, ", "))
 	cmd.Flags().StringVarP(&file, "output", "o", "", "write to `FILE`")
-	cmd.Flags().BoolVar(&report, "report", false, "say how each part of the workflow came over")
+	cmd.Flags().BoolVar(&report, "report", false, "report how each part of the workflow was converted")
 	complete(cmd, "to", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -52,7 +52,7 @@ type converted struct {
 func (a *app) convert(name, to, file string, report bool) error {
 	notation, ok := syntax.Named(to)
 	if !ok {
-		return usagef("the notations are "+strings.Join(syntax.Notations(), ", "), "--to wants a notation, not %q", to)
+		return usagef("expected one of: "+strings.Join(syntax.Notations(), ", "), "unknown notation %q", to)
 	}
 	w, found, err := a.asWritten(name)
 	if err != nil {
@@ -74,8 +74,8 @@ func (a *app) convert(name, to, file string, report bool) error {
 	return a.putConverted(c, file)
 }
 
-// asWritten reads a workflow as its author wrote it: a prompt that stands in a
-// file of the project stays there. What was found are warnings.
+// asWritten reads a workflow as its author wrote it: prompts in files of the project are
+// not inlined. The diagnostics are warnings.
 func (a *app) asWritten(name string) (*workflow.Workflow, workflow.Diagnostics, error) {
 	if name != stdin && !isFile(a.path(name)) {
 		l, err := a.load(name)
@@ -119,7 +119,8 @@ func (a *app) putConverted(c converted, file string) error {
 	return a.print(c.Text)
 }
 
-// fidelityText counts what came over and how, and lists what is not drawn.
+// fidelityText counts how the parts were converted, and lists those that the notation
+// has no form for.
 func fidelityText(items []syntax.Item, style view.Style) string {
 	counts := map[string]int{}
 	t := &view.Table{Head: []string{"NODE", "WHAT", "HOW", "WHERE"}}

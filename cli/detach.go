@@ -16,12 +16,12 @@ func (a *app) detach(run, replies string) error {
 	return a.printID(run)
 }
 
-// spawn starts a process that drives a run when this one has ended. It has no
-// terminal and says nothing: the journal and the logs have everything.
+// spawn starts a process that drives a run after this one has ended. It has no terminal
+// and prints nothing: the journal and the logs contain everything.
 func (a *app) spawn(run, replies string) error {
 	self, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("the program does not know where it is: %w", err)
+		return fmt.Errorf("cannot find the hocket executable: %w", err)
 	}
 	args := []string{"resume", run, "--quiet", "--apart"}
 	if replies != "" {
@@ -35,8 +35,8 @@ func (a *app) spawn(run, replies string) error {
 	}
 	cmd := exec.Command(self, args...)
 	cmd.Args[0] = os.Args[0]
-	// Started from a step, it is to outlive the step, whose processes end with
-	// it and are known by this mark.
+	// When a step ends, all processes with this variable are killed. A run that the step
+	// started has to outlive it.
 	marked := func(pair string) bool { return strings.HasPrefix(pair, "HOCKET_KEY=") }
 	cmd.Env = slices.DeleteFunc(os.Environ(), marked)
 	if a.trusted != "" {
@@ -44,7 +44,7 @@ func (a *app) spawn(run, replies string) error {
 	}
 	setsid(cmd)
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("the run is recorded, but no process could be started to drive it: %w", err)
+		return fmt.Errorf("the run is recorded, but the process that drives it could not be started: %w", err)
 	}
 	return cmd.Process.Release()
 }

@@ -7,6 +7,5 @@ import (
 	"syscall"
 )
 
-// setsid takes a process out of this terminal, so that closing it does not end
-// the process.
+// setsid detaches a process from this terminal, so that it survives closing it.
 func setsid(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

@@ -9,13 +9,12 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// diagnosticsError says that a workflow, or a file beside it, is invalid: exit
-// code 2.
+// diagnosticsError reports an invalid workflow, or another invalid file: exit code 2.
 type diagnosticsError struct{ found workflow.Diagnostics }
 
 func (e *diagnosticsError) Error() string { return view.Tally(e.found) }
 
-// showDiagnostics draws what a check found, with its tally.
+// showDiagnostics draws diagnostics and counts them.
 func (a *app) showDiagnostics(found workflow.Diagnostics, style view.Style) string {
 	if len(found) == 0 {
 		return ""
@@ -23,11 +22,11 @@ func (a *app) showDiagnostics(found workflow.Diagnostics, style view.Style) stri
 	return view.Diagnostics(nearPaths(foremost(found)), a.sourceOf, style) + style.Paint(view.Bold, view.Tally(found)) + "\n"
 }
 
-// maxDiagnostics is how many are shown: whoever has fixed these checks again.
+// maxDiagnostics is how many are shown. The others show up once these are fixed.
 const maxDiagnostics = 100
 
-// foremost are the diagnostics that are shown, the worst ones of too many, with a
-// note that counts the others.
+// foremost returns the diagnostics to show: the most severe ones if there are too many,
+// with a note that counts the others.
 func foremost(found workflow.Diagnostics) workflow.Diagnostics {
 	if len(found) <= maxDiagnostics {
 		return found
@@ -38,19 +37,19 @@ func foremost(found workflow.Diagnostics) workflow.Diagnostics {
 		return slices.Index(rank, a.Severity) - slices.Index(rank, b.Severity)
 	})
 	shown = shown[:maxDiagnostics].Sort()
-	return append(shown, workflow.Notef(workflow.Pos{}, "more", "fix these first, and check again", "%d more are not shown", len(found)-maxDiagnostics))
+	return append(shown, workflow.Notef(workflow.Pos{}, "more", "fix these first, then check again", "%d more diagnostics are not shown", len(found)-maxDiagnostics))
 }
 
-// reportDiagnostics says that a verb could not begin.
+// reportDiagnostics reports why a command could not start.
 func (a *app) reportDiagnostics(found workflow.Diagnostics) {
 	if a.json {
-		// A failure to say so shows in the exit code.
+		// The exit code reports the failure even if this fails.
 		_ = a.printJSON(map[string]any{"error": view.Tally(found), "diagnostics": jsonDiagnostics(found)})
 	}
 	a.note(a.showDiagnostics(found, a.errStyle))
 }
 
-// sourceOf reads a file for the excerpt. What cannot be read has none.
+// sourceOf reads a file for the excerpt. A file that cannot be read has none.
 func (a *app) sourceOf(file string) []byte {
 	if file == stdin {
 		return a.stdinText
@@ -61,7 +60,7 @@ func (a *app) sourceOf(file string) []byte {
 	return nil
 }
 
-// readNamed reads a file that the user named, or a diagnostic.
+// readNamed reads a file that the user or a diagnostic names.
 func (a *app) readNamed(file string) ([]byte, error) {
 	p, err := a.openProject()
 	if err != nil {
@@ -70,8 +69,8 @@ func (a *app) readNamed(file string) ([]byte, error) {
 	return p.ReadFile(file)
 }
 
-// nearPaths writes paths relative to the current directory where they are below
-// it, as people and editors expect them.
+// nearPaths makes paths below the current directory relative to it, as people and
+// editors expect them.
 func nearPaths(found workflow.Diagnostics) workflow.Diagnostics {
 	out := append(workflow.Diagnostics{}, found...)
 	for i := range out {
@@ -80,8 +79,8 @@ func nearPaths(found workflow.Diagnostics) workflow.Diagnostics {
 	return out
 }
 
-// nearPath is a path as it looks from here. The current directory may be written with
-// links, where that of the project is not.
+// nearPath makes a path below the current directory relative to it. The current
+// directory may contain symbolic links that are resolved in the project's paths.
 func nearPath(file string) string {
 	here, err := os.Getwd()
 	if err != nil || !filepath.IsAbs(file) {

@@ -9,9 +9,9 @@ import (
 func (a *app) digestVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "digest FILE...",
-		Short: "print what names the meaning of a workflow",
-		Long: `Print the digest of each workflow. Two files that mean the same have the same
-digest, whatever their notation, layout and comments.`,
+		Short: "Print the digest of a workflow",
+		Long: `Print the digest of each workflow. Files that mean the same have the same digest,
+whatever their notation, formatting and comments.`,
 		Example: `  hocket digest review.yml
   hocket digest old.yml new.yml --json`,
 		Args:              argsBetween(1, -1),

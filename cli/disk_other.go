@@ -2,6 +2,5 @@
 
 package cli
 
-// freeDisk is how many bytes a user may still write where a directory is. Here
-// nobody knows.
+// freeDisk returns the free disk space for a directory, which is unknown on this system.
 func freeDisk(string) (bytes uint64, known bool) { return 0, false }

@@ -4,11 +4,11 @@ package cli
 
 import "golang.org/x/sys/unix"
 
-// freeDisk is how many bytes a user may still write where a directory is.
+// freeDisk returns how many bytes the user can still write in a directory.
 func freeDisk(dir string) (bytes uint64, known bool) {
 	var s unix.Statfs_t
 	if unix.Statfs(dir, &s) != nil {
 		return 0, false
 	}
-	return uint64(s.Bavail) * uint64(s.Bsize), true //nolint:unconvert // their types differ from system to system
+	return uint64(s.Bavail) * uint64(s.Bsize), true //nolint:unconvert // the types differ between systems
 }

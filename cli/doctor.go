@@ -25,12 +25,11 @@ import (
 func (a *app) doctorVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "say what works here and what does not",
-		Long: `Look at everything that hocket needs here: the project, its settings, what can do
-the work of agents and in which version, the agents and workflows, the place where
-runs are kept, the disk, git and the terminal. What does not work comes with what
-to do about it. The exit code is 1 if something
-is broken.`,
+		Short: "Diagnose the installation and the project",
+		Long: `Check everything that hocket needs: the project and its configuration, executors
+and their versions, agents, workflows, the sandbox, the state directory, disk space,
+git and the terminal. Each problem comes with how to fix it. The exit code is 1 if
+something is broken.`,
 		Example: `  hocket doctor
   hocket doctor --json | jq '.[] | select(.state != "ok")'`,
 		Args: noArgs,
@@ -38,7 +37,7 @@ is broken.`,
 	}
 }
 
-// finding is one thing that the doctor looked at.
+// finding is the result of one check.
 type finding struct {
 	What   string `json:"what"`
 	State  string `json:"state"` // ok, absent, warning or broken
@@ -48,7 +47,7 @@ type finding struct {
 
 const (
 	fine       = "ok"
-	absentHere = "absent" // and nobody needs it
+	absentHere = "absent" // and not needed
 	warning    = "warning"
 	broken     = "broken"
 )
@@ -59,17 +58,17 @@ func (a *app) doctor(ctx context.Context) error {
 		return err
 	}
 	var list []finding
-	for _, look := range []func() []finding{
-		func() []finding { return lookAtProject(p) },
-		func() []finding { return lookAtExecutors(ctx, p) },
-		func() []finding { return lookAtAgents(p) },
-		func() []finding { return a.lookAtWorkflows(p) },
-		func() []finding { return []finding{a.lookAtSandbox(p)} },
-		func() []finding { return lookAtState(ctx, p) },
-		lookAtGit,
-		a.lookAtTerminal,
+	for _, check := range []func() []finding{
+		func() []finding { return checkProject(p) },
+		func() []finding { return checkExecutors(ctx, p) },
+		func() []finding { return checkAgents(p) },
+		func() []finding { return a.checkWorkflows(p) },
+		func() []finding { return []finding{a.checkSandbox(p)} },
+		func() []finding { return checkState(ctx, p) },
+		checkGit,
+		a.checkTerminal,
 	} {
-		list = append(list, look()...)
+		list = append(list, check()...)
 	}
 	if a.json {
 		err = a.printJSON(list)
@@ -100,17 +99,17 @@ func (a *app) drawFindings(list []finding) string {
 	return b.String()
 }
 
-func lookAtProject(p *hocket.Project) []finding {
+func checkProject(p *hocket.Project) []finding {
 	list := []finding{{"project", fine, p.Root(), ""}}
 	if !slices.ContainsFunc(agent.Homes, func(home string) bool { return isDir(filepath.Join(p.Root(), home)) }) {
-		list[0] = finding{"project", warning, "no .hocket here or above " + p.Root(), "`hocket init` makes one; files can be run without it"}
+		list[0] = finding{"project", warning, "no .hocket directory in or above " + p.Root(), "run `hocket init` to create one; workflow files run without it too"}
 	}
-	return append(list, lookAtFiles(p.Diagnostics())...)
+	return append(list, checkFiles(p.Diagnostics())...)
 }
 
-// lookAtFiles tells the first mistake of every file of the project. Its configuration
-// is one that everything depends on, so that it is told too where it is valid.
-func lookAtFiles(found workflow.Diagnostics) []finding {
+// checkFiles reports the first mistake of every file of the project. The configuration
+// is always listed, as everything depends on it.
+func checkFiles(found workflow.Diagnostics) []finding {
 	list := []finding{{"config", fine, "valid", ""}}
 	var seen []string
 	for _, d := range found.Mistakes() {
@@ -118,7 +117,7 @@ func lookAtFiles(found workflow.Diagnostics) []finding {
 			continue
 		}
 		seen = append(seen, d.Pos.File)
-		f := finding{"file", warning, d.String(), "`hocket check` shows all mistakes in the files of the project"}
+		f := finding{"file", warning, d.String(), "run `hocket check` to see all mistakes in the files of the project"}
 		if d.Severity == workflow.Error {
 			f.State = broken
 		}
@@ -132,7 +131,7 @@ func lookAtFiles(found workflow.Diagnostics) []finding {
 	return list
 }
 
-func lookAtAgents(p *hocket.Project) []finding {
+func checkAgents(p *hocket.Project) []finding {
 	var list []finding
 	for _, d := range p.Agents().Definitions() {
 		if d.Builtin {
@@ -141,7 +140,7 @@ func lookAtAgents(p *hocket.Project) []finding {
 		f := finding{"agent", fine, strings.TrimSuffix(d.Name+" runs on "+d.Agent+", "+d.Chosen, ", "), ""}
 		if failed := p.Agents().Missing(d); failed != nil {
 			f = brokenBy("agent", failed)
-			// What several agents lack is told once.
+			// A problem that several agents share is listed once.
 			if i := slices.IndexFunc(list, func(o finding) bool { return o.State == broken && o.Remedy == f.Remedy }); i >= 0 {
 				list[i].Found += ", " + strconv.Quote(d.Name)
 				continue
@@ -149,11 +148,11 @@ func lookAtAgents(p *hocket.Project) []finding {
 		}
 		list = append(list, f)
 	}
-	return append(list, lookAtDefault(p))
+	return append(list, checkDefault(p))
 }
 
-// lookAtDefault says who does tasks that name no agent.
-func lookAtDefault(p *hocket.Project) finding {
+// checkDefault reports which agent does tasks that name none.
+func checkDefault(p *hocket.Project) finding {
 	if p.Config().Agent != "" {
 		if _, _, err := p.Agents().Resolve(""); err != nil {
 			return brokenBy("default", err)
@@ -163,29 +162,29 @@ func lookAtDefault(p *hocket.Project) finding {
 	if c, ok := p.Agents().Choose("", nil); ok {
 		return finding{"default", fine, c.Name + ", " + c.Reason, ""}
 	}
-	return finding{"default", fine, "none: a step names its agent, or is given one whose description fits", ""}
+	return finding{"default", fine, "none: a step that names no agent gets the one whose description matches best", ""}
 }
 
-// versionPatience is how long all programs together may take to tell their versions, all
-// at once. What is known of a program is kept, so that only a new one is waited for.
-const versionPatience = 40 * time.Second
+// versionTimeout is how long all programs together may take to print their versions, in
+// parallel. Versions are cached, so only new programs take time.
+const versionTimeout = 40 * time.Second
 
-// lookAtExecutors says what can do the work of agents here. What is not installed
-// is no mistake: only what the project uses is needed.
-func lookAtExecutors(ctx context.Context, p *hocket.Project) []finding {
-	ctx, cancel := context.WithTimeout(ctx, versionPatience)
+// checkExecutors lists the executors of this machine. A missing one is not a problem by
+// itself: only those that the project uses are needed.
+func checkExecutors(ctx context.Context, p *hocket.Project) []finding {
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
 	names := p.Agents().Executors()
 	list := make([]finding, len(names))
 	var asked sync.WaitGroup
 	for i, name := range names {
-		asked.Go(func() { list[i] = lookAtExecutor(ctx, name, p.Agents().Traits(name)) })
+		asked.Go(func() { list[i] = checkExecutor(ctx, name, p.Agents().Traits(name)) })
 	}
 	asked.Wait()
 	return list
 }
 
-func lookAtExecutor(ctx context.Context, name string, traits agent.Traits) finding {
+func checkExecutor(ctx context.Context, name string, traits agent.Traits) finding {
 	if traits.Missing != nil {
 		if missing := traits.Missing(); missing != "" {
 			return finding{"executor", absentHere, name, missing}
@@ -199,12 +198,12 @@ func lookAtExecutor(ctx context.Context, name string, traits agent.Traits) findi
 	case version != "" && err != nil:
 		return finding{"executor", warning, view.Line(err.Error()), ""}
 	case err != nil:
-		return finding{"executor", warning, name + " does not tell its version: " + view.Line(err.Error()), ""}
+		return finding{"executor", warning, name + " does not report its version: " + view.Line(err.Error()), ""}
 	}
 	return finding{"executor", fine, strings.TrimSpace(name + " " + version), ""}
 }
 
-func (a *app) lookAtWorkflows(p *hocket.Project) []finding {
+func (a *app) checkWorkflows(p *hocket.Project) []finding {
 	var list []finding
 	for _, name := range p.Workflows() {
 		f := finding{"workflow", fine, name, ""}
@@ -212,7 +211,7 @@ func (a *app) lookAtWorkflows(p *hocket.Project) []finding {
 		if err != nil {
 			f = brokenBy("workflow", err)
 		} else if found := w.Check(nil).Mistakes(); len(found) > 0 {
-			f.Found, f.Remedy = name+": "+view.Tally(found), "`hocket check "+name+"` shows them"
+			f.Found, f.Remedy = name+": "+view.Tally(found), "run `hocket check "+name+"` to see them"
 			f.State = warning
 			if found.Errors() {
 				f.State = broken
@@ -223,35 +222,35 @@ func (a *app) lookAtWorkflows(p *hocket.Project) []finding {
 	return list
 }
 
-// lookAtSandbox says whether the programs of tools are held to their permissions.
-func (a *app) lookAtSandbox(p *hocket.Project) finding {
+// checkSandbox reports whether the permissions of tools that are programs are enforced.
+func (a *app) checkSandbox(p *hocket.Project) finding {
 	e := p.ToolEnforcement()
 	needed := slices.ContainsFunc(p.Tools(), hocket.IsProgram)
-	const held = "programs of tools are held to their permissions"
+	const held = "the permissions of tool programs are enforced"
 	switch {
 	case e.Held && len(e.Gaps) == 0:
 		return finding{"sandbox", fine, held, ""}
 	case e.Held:
-		return finding{"sandbox", fine, held + ", but a program can do this: " + strings.Join(e.Gaps, "; "), ""}
+		return finding{"sandbox", fine, held + ", except: " + strings.Join(e.Gaps, "; "), ""}
 	case !needed:
-		return finding{"sandbox", absentHere, "programs of tools would not be held to their permissions: " + e.Why, ""}
+		return finding{"sandbox", absentHere, "the permissions of tool programs would not be enforced: " + e.Why, ""}
 	case p.Config().Sandbox == "required":
-		return finding{"sandbox", broken, "tools that are programs cannot be called: " + e.Why, "config.yml says `sandbox: required`; remove it to call them without"}
+		return finding{"sandbox", broken, "tools that are programs cannot run: " + e.Why, "to run them without a sandbox, remove `sandbox: required` from config.yml"}
 	}
-	return finding{"sandbox", warning, "programs of tools can do whatever you can: " + e.Why, ""}
+	return finding{"sandbox", warning, "the permissions of tool programs are not enforced; they can do whatever you can: " + e.Why, ""}
 }
 
-// lookAtState looks at the place where runs are kept, without making it.
-func lookAtState(ctx context.Context, p *hocket.Project) []finding {
+// checkState checks the state directory without creating it.
+func checkState(ctx context.Context, p *hocket.Project) []finding {
 	place := p.State()
 	for !isDir(place) && filepath.Dir(place) != place {
 		place = filepath.Dir(place)
 	}
 	state := finding{"state", fine, p.State(), ""}
 	if err := writable(place); err != nil {
-		state = finding{"state", broken, err.Error(), "make " + place + " writable, or name another place with --state DIR"}
+		state = finding{"state", broken, err.Error(), "make " + place + " writable, or choose another directory with --state DIR"}
 	}
-	return []finding{state, lookAtJournal(ctx, p), lookAtDisk(place)}
+	return []finding{state, checkJournal(ctx, p), checkDisk(place)}
 }
 
 func writable(dir string) error {
@@ -262,15 +261,15 @@ func writable(dir string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-func lookAtJournal(ctx context.Context, p *hocket.Project) finding {
+func checkJournal(ctx context.Context, p *hocket.Project) finding {
 	n, err := p.CheckRuns(ctx)
 	switch {
 	case err != nil:
 		return brokenBy("journal", err)
 	case n < 0:
-		return finding{"journal", fine, "none yet; the first run makes it", ""}
+		return finding{"journal", fine, "none yet; the first run creates it", ""}
 	}
-	return finding{"journal", fine, "up to date and sound, " + view.Count(n, "run"), ""}
+	return finding{"journal", fine, "intact, " + view.Count(n, "run"), ""}
 }
 
 func brokenBy(what string, err error) finding {
@@ -281,31 +280,31 @@ func brokenBy(what string, err error) finding {
 // lowDisk is the free space under which a long run may fail.
 const lowDisk = 500 << 20
 
-func lookAtDisk(dir string) finding {
+func checkDisk(dir string) finding {
 	free, known := freeDisk(dir)
 	switch {
 	case !known:
-		return finding{"disk", warning, "free space is not known", ""}
+		return finding{"disk", warning, "cannot determine the free space", ""}
 	case free < lowDisk:
-		return finding{"disk", warning, "only " + view.Bytes(free) + " free", "free some space, or name another place with --state DIR"}
+		return finding{"disk", warning, "only " + view.Bytes(free) + " free", "free up some space, or choose another directory with --state DIR"}
 	}
 	return finding{"disk", fine, view.Bytes(free) + " free", ""}
 }
 
-func lookAtGit() []finding {
+func checkGit() []finding {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, "git", "--version").Output()
 	if err != nil {
-		return []finding{{"git", warning, "not found", "install git if workflows work on a repository"}}
+		return []finding{{"git", warning, "not found", "install git if your workflows use a repository"}}
 	}
 	return []finding{{"git", fine, strings.TrimSpace(string(out)), ""}}
 }
 
-func (a *app) lookAtTerminal() []finding {
+func (a *app) checkTerminal() []finding {
 	f, ok := terminal(a.std.Err)
 	if !ok {
-		return []finding{{"terminal", fine, "none; progress is plain lines", ""}}
+		return []finding{{"terminal", fine, "none; progress is shown as plain lines", ""}}
 	}
 	width, height, err := term.GetSize(int(f.Fd()))
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// driveFlags are the flags of every verb that drives a run.
+// driveFlags are the flags of commands that drive a run.
 type driveFlags struct {
 	quiet  bool
 	plain  bool
 	detach bool
-	apart  bool // nobody is here, but somebody may answer from elsewhere
+	apart  bool // questions are answered in another process
 }
 
 // drive is a run about to be driven.
@@ -22,7 +22,7 @@ type drive struct {
 	run     *hocket.Run
 	bundle  *workflow.Bundle
 	replies *hocket.Replies // nil: those of the run
-	taken   bool            // up again: it has a past to show
+	resumed bool            // resumed: there is history to show
 	drawn   bool            // its tree is on the screen
 }
 
@@ -39,7 +39,7 @@ func (a *app) drive(ctx context.Context, d *drive, flags driveFlags) error {
 	closed := sync.OnceFunc(w.close)
 	forget := onSignal(interrupt, closed)
 	var err error
-	if d.taken && !flags.quiet {
+	if d.resumed && !flags.quiet {
 		err = d.retell(ctx, w)
 	}
 	var res engine.Result
@@ -54,7 +54,7 @@ func (a *app) drive(ctx context.Context, d *drive, flags driveFlags) error {
 	return a.outcome(ctx, d, res, err)
 }
 
-// retell tells a watcher what happened before this process.
+// retell sends a watcher the facts from before this process.
 func (d *drive) retell(ctx context.Context, w watcher) error {
 	for e, err := range d.run.History(ctx, hocket.EventID{}) {
 		if err != nil {
@@ -69,7 +69,7 @@ func (d *drive) retell(ctx context.Context, w watcher) error {
 	return nil
 }
 
-// observer and asker are a watcher as the host wants it.
+// observer and asker adapt a watcher to the interfaces of the host.
 type observer struct{ w watcher }
 
 func (o observer) Fact(f engine.Fact)                      { o.w.fact(f) }
@@ -77,7 +77,7 @@ func (o observer) Log(address string, _ int, piece []byte) { o.w.log(address, pi
 
 type asker struct {
 	w watcher
-	// person says whether there is one: a terminal below an agent is none. Finding
+	// person reports whether a person is at the terminal, and not an agent. Finding
 	// out takes a while, and most runs ask nothing.
 	person func() bool
 }

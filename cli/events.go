@@ -13,10 +13,10 @@ import (
 func (a *app) eventsVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "events RUN",
-		Short: "print the journal of a run as JSON lines",
-		Long: `Print the journal of a run, one JSON object per line, in the order in which it
-was recorded. The journal is the truth about a run: everything else that hocket
-says about it follows from these lines.`,
+		Short: "Print the journal of a run as JSON lines",
+		Long: `Print the journal of a run, one JSON object per line, in the order of recording.
+The journal is the source of truth: everything else that hocket shows about a run
+is derived from it.`,
 		Example: `  hocket events review-3k7q
   hocket events review-3k7q | jq -r '[.time, .type, .address] | @tsv'`,
 		Args:              argsBetween(1, 1),

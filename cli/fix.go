@@ -8,14 +8,14 @@ import (
 	"github.com/hocket-dev/hocket/syntax"
 )
 
-// fixFiles fixes files where the remedy of a diagnostic is certain.
+// fixFiles applies the fixes of diagnostics that are safe.
 func (a *app) fixFiles(names []string) error {
 	if len(names) == 0 {
-		return usagef("name the files that are to be fixed", "--fix changes files")
+		return usagef("name the files to fix", "--fix requires at least one file")
 	}
 	for _, name := range names {
 		if name == stdin {
-			return usagef("give it a file", "standard input cannot be fixed")
+			return usagef("name a file instead", "--fix does not support standard input")
 		}
 		file, text, err := a.readFile(name, "--fix")
 		if err != nil {
@@ -23,7 +23,7 @@ func (a *app) fixFiles(names []string) error {
 		}
 		fixed, made, left := fixText(file, text)
 		if left > 0 {
-			a.note(name + ": " + view.Count(left, "mistake") + " left to you: a change might lose or move something that you wrote\n")
+			a.note(name + ": " + view.Count(left, "mistake") + " not fixed: a fix might lose or move something that you wrote\n")
 		}
 		if bytes.Equal(fixed, text) {
 			continue
@@ -36,8 +36,8 @@ func (a *app) fixFiles(names []string) error {
 	return nil
 }
 
-// maxFixRounds bounds how often a text is fixed again: one mistake may hide
-// another, but not for ever.
+// maxFixRounds bounds how often a text is fixed again, as fixing one mistake may reveal
+// another.
 const maxFixRounds = 50
 
 func fixText(file string, text []byte) (fixed []byte, made, left int) {

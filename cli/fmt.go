@@ -16,16 +16,16 @@ func (a *app) fmtVerb() *cobra.Command {
 	var write bool
 	cmd := &cobra.Command{
 		Use:   "fmt FILE... [FLAGS]",
-		Short: "lay workflow files out in the canonical way",
-		Long: `Lay workflow files out in the canonical way of their notation. Comments and the
-order of keys stay. Without -w the result goes to standard output. A file with
-errors is left as it is; the exit code is then 2.`,
+		Short: "Format workflow files",
+		Long: `Format workflow files in the canonical style of their notation. Comments and the
+order of keys are preserved. Without -w, the result goes to standard output. A file
+with errors is not changed, and the exit code is 2.`,
 		Example: `  hocket fmt review.yml
   hocket fmt -w .hocket/workflows/*.yml`,
 		Args: argsBetween(1, -1),
 		RunE: func(_ *cobra.Command, args []string) error { return a.fmt(args, write) },
 	}
-	cmd.Flags().BoolVarP(&write, "write", "w", false, "write the result into the file")
+	cmd.Flags().BoolVarP(&write, "write", "w", false, "write the result to the file")
 	return cmd
 }
 
@@ -45,14 +45,14 @@ func (a *app) fmt(files []string, write bool) error {
 			return err
 		}
 		if write && file == stdin {
-			return usagef("leave -w out: the result goes to standard output", "standard input cannot be written")
+			return usagef("remove -w: the result goes to standard output", "--write does not support standard input")
 		}
-		laidOut, wrong := syntax.Fmt(file, text)
+		neat, wrong := syntax.Fmt(file, text)
 		if wrong.Errors() {
 			found = append(found, wrong...)
 			continue
 		}
-		list = append(list, formatted{file, !bytes.Equal(text, laidOut), string(laidOut)})
+		list = append(list, formatted{file, !bytes.Equal(text, neat), string(neat)})
 	}
 	err := a.putFormatted(list, write)
 	if err == nil && len(found) > 0 {
@@ -83,8 +83,7 @@ func (a *app) putFormatted(list []formatted, write bool) error {
 	return nil
 }
 
-// replaceFile puts a text in the place of a file's, all of it or, after a crash,
-// none.
+// replaceFile replaces the content of a file atomically.
 func replaceFile(file string, text []byte) error {
 	target, err := filepath.EvalSymlinks(file)
 	if err != nil {

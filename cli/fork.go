@@ -22,8 +22,8 @@ type forkFlags struct {
 }
 
 func (f *forkFlags) add(a *app, cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.from, "from", "", "begin again at the step with this `ADDRESS`")
-	cmd.Flags().BoolVar(&f.noRun, "no-run", false, "only make the new run; hocket resume drives it")
+	cmd.Flags().StringVar(&f.from, "from", "", "start again at the step with this `ADDRESS`")
+	cmd.Flags().BoolVar(&f.noRun, "no-run", false, "create the new run without running it")
 	f.driveFlags.add(a, cmd.Flags())
 	f.limitFlags.add(cmd.Flags())
 	complete(cmd, "from", func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -38,11 +38,11 @@ func (a *app) retryVerb() *cobra.Command {
 	var f forkFlags
 	cmd := &cobra.Command{
 		Use:   "retry RUN [FLAGS]",
-		Short: "do what failed in a run again, in a new run",
-		Long: `Make a new run that repeats another up to what failed, or up to the step that
---from names, and does that and what depended on it again. What parallel branches
-had finished stays. The new run is driven; the old one stays as it is. The new run
-has the limits of the old one, unless flags set others.`,
+		Short: "Retry the failed steps of a run, in a new run",
+		Long: `Start a new run that copies the results of another one, except for the steps that
+failed and those that depend on them: these run again. With --from, that step and
+what depends on it run again instead. The old run does not change. The new run has
+the same limits unless you set others.`,
 		Example: `  hocket retry review-3k7q
   hocket retry review-3k7q --max-steps 500
   hocket retry review-3k7q --from report
@@ -64,24 +64,24 @@ func (a *app) forkVerb() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "fork RUN --from ADDRESS [FLAGS]",
-		Short: "make a new run that differs from a step on",
-		Long: `Make a new run that repeats another up to a step, like retry. With --output the
-step is not done again: it gives that output, or that answer of a person, and
-the run goes on from there.`,
-		Example: `  # what if the judge had said otherwise?
+		Short: "Start a new run from a step of another run",
+		Long: `Start a new run that copies another one up to a step, like retry. With --output,
+that step does not run: VALUE becomes its output, or the answer of the person, and
+the run continues from there.`,
+		Example: `  # What if the judge had decided otherwise?
   hocket fork review-3k7q --from judge --output '{"pass": true}'
 
-  # look before it runs
+  # Create the run, but do not run it yet
   hocket fork review-3k7q --from report --no-run`,
 		Args:              argsBetween(1, 1),
 		ValidArgsFunction: a.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.from == "" {
-				return usagef("`hocket show "+args[0]+"` lists the addresses", "--from ADDRESS is missing")
+				return usagef("run `hocket show "+args[0]+"` for the addresses of its steps", "missing --from ADDRESS")
 			}
 			var instead *string
 			if cmd.Flags().Changed("output") {
-				if err := a.onlyPerson("fork --output"); err != nil { // it may be an answer
+				if err := a.onlyPerson("fork --output"); err != nil { // it may answer a question
 					return err
 				}
 				instead = &output
@@ -92,12 +92,12 @@ the run goes on from there.`,
 		},
 	}
 	f.add(a, cmd)
-	cmd.Flags().StringVar(&output, "output", "", "take `VALUE` as the step's output or answer")
+	cmd.Flags().StringVar(&output, "output", "", "use `VALUE` as the step's output or answer")
 	return cmd
 }
 
-// again makes a new run. Its id is the result where the run is not driven here;
-// else progress tells it.
+// again creates a new run and drives it. Only if it is not driven here does the id go to
+// standard output; otherwise the progress shows it.
 func (a *app) again(cmd *cobra.Command, id string, f *forkFlags, make func(ctx context.Context, old *hocket.Run) (*hocket.Run, error)) error {
 	ctx := cmd.Context()
 	if err := f.check(cmd.Flags()); err != nil {
@@ -128,8 +128,8 @@ func (a *app) again(cmd *cobra.Command, id string, f *forkFlags, make func(ctx c
 	})
 }
 
-// notForked makes what a run refuses a mistake of the caller. Where that is the step to
-// begin at, it names those that there are.
+// notForked turns a refusal of the run into a usage error. If the step to start at is the
+// problem, it lists the valid ones.
 func (a *app) notForked(ctx context.Context, verb, from string, old *hocket.Run, err error) error {
 	s, unread := old.State(ctx)
 	if unread != nil || !errors.As(err, new(*hocket.RefusedError)) {
@@ -147,7 +147,7 @@ func (a *app) notForked(ctx context.Context, verb, from string, old *hocket.Run,
 	if most := 10; len(steps) > most {
 		steps = append(steps[:most], "…")
 	}
-	return usagef("`"+a.self(verb, old.ID(), "--from", "STEP")+"` with one of the steps "+strings.Join(steps, ", "), "%v", err)
+	return usagef("use `"+a.self(verb, old.ID(), "--from", "STEP")+"` with one of these steps: "+strings.Join(steps, ", "), "%v", err)
 }
 
 // printID prints the id of a new run.

@@ -17,9 +17,9 @@ import (
 func (a *app) deleteVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete RUN...",
-		Short: "delete runs that are over",
-		Long: `Delete runs with everything that is kept about them: events, outputs, logs and
-files. A run that is not over must be cancelled first.`,
+		Short: "Delete runs that have ended",
+		Long: `Delete runs with everything that is stored about them: events, outputs, logs and
+files. A run that has not ended must be cancelled first.`,
 		Example: `  hocket runs delete review-3k7q
   hocket cancel build-0a7q && hocket runs delete build-0a7q`,
 		Args: argsBetween(1, -1),
@@ -28,7 +28,7 @@ files. A run that is not over must be cancelled first.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var errs []error
-			for _, id := range args { // a misspelled one deletes none
+			for _, id := range args { // delete nothing if one is unknown
 				errs = append(errs, a.withRun(cmd.Context(), id, func(*hocket.Run) error { return nil }))
 			}
 			if err := errors.Join(errs...); err != nil {
@@ -51,12 +51,12 @@ files. A run that is not over must be cancelled first.`,
 	}
 }
 
-// notDeleted makes a run that cannot be deleted a mistake of the caller.
+// notDeleted turns a refusal to delete a run into a usage error.
 func notDeleted(run string, err error) error {
 	var no *hocket.RefusedError
 	var held *hocket.HeldError
 	if errors.As(err, &no) || errors.As(err, &held) {
-		return usagef("`hocket cancel "+run+"` ends it", "%v", err)
+		return usagef("cancel it first with `hocket cancel "+run+"`", "%v", err)
 	}
 	return err
 }
@@ -68,23 +68,24 @@ func (a *app) gcVerb() *cobra.Command {
 	var dry bool
 	cmd := &cobra.Command{
 		Use:   "gc [FLAGS]",
-		Short: "delete old runs",
-		Long: `Delete the runs that were over first, until the others keep to all bounds that are
-given, and give their space back. Without a flag, the bounds are those under
-retention in config.yml; with --state only those in your own, as other projects may
-have runs there. A run that waits, or that can be resumed, is never deleted.`,
-		Example: `  # what would be deleted
+		Short: "Delete old runs",
+		Long: `Delete the oldest runs that have ended until the remaining ones are within all given
+limits, and free their disk space. Without flags, the limits are those under
+retention in config.yml; with --state, only those in your user configuration,
+because other projects may have runs there. Runs that are waiting, or that can be
+resumed, are never deleted.`,
+		Example: `  # Show what would be deleted
   hocket gc --max-days 30 --dry-run
 
   hocket gc --max-runs 1000 --max-mb 2000`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			age, given := days*float64(24*time.Hour), cmd.Flags().Changed
-			switch { // NaN is not more than 0 either
+			switch { // the negation also catches NaN
 			case given("max-days") && !(age >= 1) || given("max-runs") && runs < 1 || given("max-mb") && mb < 1:
-				return usagef("leave out what is not bounded", "a bound must be more than 0")
+				return usagef("omit the flag for no limit", "--max-days, --max-runs and --max-mb must be greater than 0")
 			case age >= math.MaxInt64 || mb > math.MaxInt64>>20:
-				return usagef("leave out what is not bounded", "a bound is too large")
+				return usagef("omit the flag for no limit", "--max-days or --max-mb is too large")
 			}
 			keep := hocket.Retention{Age: time.Duration(age), Runs: runs, Size: mb << 20}
 			return a.collect(cmd.Context(), keep, dry)
@@ -93,7 +94,7 @@ have runs there. A run that waits, or that can be resumed, is never deleted.`,
 	cmd.Flags().Float64Var(&days, "max-days", 0, "delete runs that ended more than `N` days ago")
 	cmd.Flags().IntVar(&runs, "max-runs", 0, "keep at most `N` runs")
 	cmd.Flags().Int64Var(&mb, "max-mb", 0, "keep at most `N` MiB of runs")
-	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "only say what would be deleted")
+	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "show what would be deleted without deleting anything")
 	return cmd
 }
 
@@ -115,14 +116,14 @@ func (a *app) collect(ctx context.Context, keep hocket.Retention, dry bool) erro
 	if keep == (hocket.Retention{}) {
 		where := "config.yml"
 		if a.state != "" {
-			where = "your own config.yml; that of a project does not count for --state, where other projects may have runs too"
+			where = "your user config.yml; with --state the project's does not apply, because other projects may have runs there"
 		}
-		return usagef("write --max-days, --max-runs or --max-mb, or set `retention` in "+where, "nothing says which runs to delete")
+		return usagef("pass --max-days, --max-runs or --max-mb, or set `retention` in "+where, "no limit given")
 	}
 	deleted, err := p.Collect(ctx, keep, dry)
 	if err == nil && !dry {
 		if err := p.Compact(ctx); err != nil {
-			a.note(fmt.Sprintf("not all space was given back, the next `hocket gc` tries again: %v\n", err))
+			a.note(fmt.Sprintf("could not free all disk space; the next `hocket gc` tries again: %v\n", err))
 		}
 	}
 	list, total := make([]collectedRun, len(deleted)), int64(0)

@@ -15,9 +15,9 @@ func (a *app) graphVerb() *cobra.Command {
 	var form, file string
 	cmd := &cobra.Command{
 		Use:   "graph FILE|NAME [FLAGS]",
-		Short: "draw a workflow",
-		Long: `Draw a workflow: as a tree for the terminal, as nodes and edges in JSON, as text
-for Mermaid, PlantUML or Graphviz, or as a finished SVG.`,
+		Short: "Draw a workflow",
+		Long: `Draw a workflow: as a tree in the terminal, as SVG, as text for Mermaid, PlantUML or
+Graphviz, or as nodes and edges in JSON.`,
 		Example: `  hocket graph review.yml
   hocket graph review.yml --as svg -o review.svg
   hocket graph review.yml --as mermaid`,
@@ -30,13 +30,13 @@ for Mermaid, PlantUML or Graphviz, or as a finished SVG.`,
 			return a.graph(args[0], form, file)
 		},
 	}
-	cmd.Flags().StringVar(&form, "as", "tree", "draw it as `FORM`: "+strings.Join(forms, ", "))
+	cmd.Flags().StringVar(&form, "as", "tree", "the output `FORMAT`: "+strings.Join(forms, ", "))
 	cmd.Flags().StringVarP(&file, "output", "o", "", "write to `FILE`")
 	complete(cmd, "as", cobra.FixedCompletions(forms, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-// forms are the ways to draw, and the notation for programs that draw themselves.
+// forms are the output formats. Programs that draw by themselves use json.
 var forms = append(draw.Forms(), "json")
 
 func drawn(w *workflow.Workflow, form string) (string, error) {
@@ -57,14 +57,14 @@ func (a *app) graph(name, form, file string) error {
 	}
 	text, err := drawn(l.Model(), form)
 	if err != nil {
-		return usagef("the forms are "+strings.Join(forms, ", "), "%s", strings.TrimPrefix(err.Error(), "draw: "))
+		return usagef("expected one of: "+strings.Join(forms, ", "), "%s", strings.TrimPrefix(err.Error(), "draw: "))
 	}
 	if file == "" {
 		err = a.print(text)
 	} else {
 		err = os.WriteFile(a.outPath(file), []byte(text), 0o666)
 	}
-	if found := l.Diagnostics(); err == nil && found.Errors() { // it shows what could be read
+	if found := l.Diagnostics(); err == nil && found.Errors() { // the drawing shows what could be parsed
 		err = &diagnosticsError{found}
 	}
 	return err

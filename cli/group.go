@@ -2,13 +2,14 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// withVerbs gives a verb further verbs below it. What it does by itself stays.
-func withVerbs(verb *cobra.Command, below ...*cobra.Command) *cobra.Command {
-	verb.Args = unknownVerb
-	for _, v := range below {
+// withVerbs adds subcommands to a command. Without one of them, the command still does
+// its own work.
+func withVerbs(parent *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
+	parent.Args = unknownVerb
+	for _, v := range verbs {
 		v.Flags().SortFlags = false
 		v.DisableFlagsInUseLine = true
-		verb.AddCommand(v)
+		parent.AddCommand(v)
 	}
-	return verb
+	return parent
 }

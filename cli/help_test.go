@@ -23,7 +23,7 @@ func TestEveryVerbTeachesByExample(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
-	verbs := regexp.MustCompile(`(?m)^  ([a-z]+)  +[a-z]`).FindAllStringSubmatch(overview, -1)
+	verbs := regexp.MustCompile(`(?m)^  ([a-z]+)  +[A-Z]`).FindAllStringSubmatch(overview, -1)
 	if len(verbs) < 20 {
 		t.Fatalf("the overview lists only %d verbs:\n%s", len(verbs), overview)
 	}

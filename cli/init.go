@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-dev/hocket/cli/view"
 )
 
-// starter is the project that init makes.
+// starter is the project that init creates.
 //
 //go:embed starter
 var starter embed.FS
@@ -21,13 +21,13 @@ var starter embed.FS
 func (a *app) initVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "init [DIR]",
-		Short: "make a project with a workflow that runs at once",
-		Long: `Make .hocket in a directory, with settings, an agent and a workflow that runs at
-once. What is there already is never changed.`,
+		Short: "Create a project with an example workflow",
+		Long: `Create .hocket in a directory, with a configuration, an agent and an example
+workflow that runs without a model. Existing files are never changed.`,
 		Example: `  hocket init
   hocket run hello --input who=everybody
 
-  # in another directory
+  # Create the project in another directory
   hocket init ~/work/review`,
 		Args: argsBetween(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -44,7 +44,7 @@ once. What is there already is never changed.`,
 type initResult struct {
 	Dir  string   `json:"dir"`
 	Made []string `json:"made"`
-	Kept []string `json:"kept"` // they were there already
+	Kept []string `json:"kept"` // they already existed
 }
 
 func (a *app) init(dir string) error {
@@ -69,7 +69,7 @@ func (a *app) init(dir string) error {
 		return err
 	})
 	if err == nil && fresh {
-		err = a.trustNew(dir) // all of it is ours
+		err = a.trustNew(dir) // it contains only our files
 	}
 	if err != nil {
 		return err
@@ -77,11 +77,11 @@ func (a *app) init(dir string) error {
 	if a.json {
 		return a.printJSON(res)
 	}
-	a.dir = dir // the project that the hint speaks of
+	a.dir = dir // the hint is about the new project
 	return a.print(a.drawInit(&res))
 }
 
-// writeNew writes a file unless there is one.
+// writeNew writes a file unless it exists.
 func writeNew(path string, text []byte) (made bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return false, err
@@ -100,16 +100,16 @@ func writeNew(path string, text []byte) (made bool, err error) {
 func (a *app) drawInit(res *initResult) string {
 	var b strings.Builder
 	for _, name := range res.Made {
-		b.WriteString(a.outStyle.Paint(view.Green, "made") + "  " + filepath.Join(res.Dir, name) + "\n")
+		b.WriteString(a.outStyle.Paint(view.Green, "created") + "  " + filepath.Join(res.Dir, name) + "\n")
 	}
 	for _, name := range res.Kept {
-		b.WriteString(a.outStyle.Paint(view.Dim, "kept") + "  " + filepath.Join(res.Dir, name) + "\n")
+		b.WriteString(a.outStyle.Paint(view.Dim, "kept   ") + "  " + filepath.Join(res.Dir, name) + "\n")
 	}
-	b.WriteString("\nNow try: " + a.self("run", "hello") + "\n")
+	b.WriteString("\nNext: " + a.self("run", "hello") + "\n")
 	return b.String()
 }
 
-// outPath is where a file that is to be written lies, seen from -C.
+// outPath resolves the path of an output file relative to -C.
 func (a *app) outPath(file string) string {
 	if filepath.IsAbs(file) {
 		return file

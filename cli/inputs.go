@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// inputFile is a file of inputs: their values, and where they stand.
+// inputFile is a file of inputs: their values and positions.
 type inputFile struct {
 	values map[string]any
 	places map[string]workflow.Pos
@@ -20,7 +20,7 @@ type inputFile struct {
 func (a *app) readInputFile(file string) (inputFile, error) {
 	data, err := a.readNamed(file)
 	if err != nil {
-		return inputFile{}, usagef("--inputs names a YAML or JSON file with one value per input", "%v", err)
+		return inputFile{}, usagef("--inputs takes a YAML or JSON file with one value per input", "%v", err)
 	}
 	doc := strictyaml.Read(file, data)
 	values, isMap := doc.Root().Value().(map[string]any)
@@ -28,7 +28,7 @@ func (a *app) readInputFile(file string) (inputFile, error) {
 		return inputFile{}, &diagnosticsError{ds}
 	}
 	if !isMap && len(bytes.TrimSpace(data)) > 0 {
-		return inputFile{}, usagef("write one `name: value` per input", "%s does not hold a map of inputs", file)
+		return inputFile{}, usagef("write one `name: value` per input", "%s is not a map of inputs", file)
 	}
 	in := inputFile{values, map[string]workflow.Pos{}}
 	if isMap {
@@ -39,9 +39,9 @@ func (a *app) readInputFile(file string) (inputFile, error) {
 	return in, nil
 }
 
-// place moves mistakes to where they stand: in the file, else on the command line. What
-// an input is told when it is given alone is about that input, but for what is missing
-// then.
+// place sets the positions of diagnostics: in the file, else on the command line. To find
+// out which input a diagnostic is about, it checks each input alone, and ignores what is
+// then missing.
 func (in *inputFile) place(wrong workflow.Diagnostics, l *hocket.Workflow) workflow.Diagnostics {
 	type mistake struct{ code, summary string }
 	at := map[mistake]workflow.Pos{}
@@ -58,11 +58,11 @@ func (in *inputFile) place(wrong workflow.Diagnostics, l *hocket.Workflow) workf
 	for i, d := range wrong {
 		if pos, ok := at[mistake{d.Code, d.Summary}]; ok {
 			wrong[i].Pos = pos
-		} else if d.Line == 0 { // else it is where the workflow needs an input
+		} else if d.Line == 0 { // otherwise it points to the declaration in the workflow
 			wrong[i].Pos = workflow.Pos{File: "--input"}
 		}
 		if d.Code == "input-missing" {
-			wrong[i].Detail = "give it with --input NAME=VALUE"
+			wrong[i].Detail = "set it with --input NAME=VALUE"
 		}
 	}
 	return wrong.Sort()
@@ -74,14 +74,14 @@ func onceEach(pairs []string) error {
 	for _, pair := range pairs {
 		name, _, _ := strings.Cut(pair, "=")
 		if given[name] {
-			return usagef("keep one of them", "--input gives %q more than once", name)
+			return usagef("keep one of them", "duplicate --input %q", name)
 		}
 		given[name] = true
 	}
 	return nil
 }
 
-// nearSecret is an error that names a file as it looks from here.
+// nearSecret makes the path in an error relative to the current directory.
 func (a *app) nearSecret(err error) error {
 	var exposed *hocket.SecretError
 	if errors.As(err, &exposed) && exposed.File != "" {

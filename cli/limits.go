@@ -13,25 +13,25 @@ import (
 type limitFlags struct{ limits workflow.Limits }
 
 func (l *limitFlags) add(flags *pflag.FlagSet) {
-	flags.Float64Var(&l.limits.CostUSD, "max-cost", 0, "pause before a step that could cost more than `USD` in all")
-	flags.Int64Var(&l.limits.Tokens, "max-tokens", 0, "pause before a step that could use more than `N` tokens in all")
-	flags.IntVar(&l.limits.Steps, "max-steps", 0, "end the run when it would start more than `N` tasks")
-	flags.IntVar(&l.limits.Parallel, "max-parallel", 0, "at most `N` attempts at once")
+	flags.Float64Var(&l.limits.CostUSD, "max-cost", 0, "wait before a step that could bring the total cost above `USD`")
+	flags.Int64Var(&l.limits.Tokens, "max-tokens", 0, "wait before a step that could bring the total above `N` tokens")
+	flags.IntVar(&l.limits.Steps, "max-steps", 0, "end the run before it starts more than `N` tasks")
+	flags.IntVar(&l.limits.Parallel, "max-parallel", 0, "run at most `N` attempts at once")
 	l.addRuntime(flags)
 }
 
-// addToTask adds those that mean something for one task alone.
+// addToTask adds the limits that apply to a single task.
 func (l *limitFlags) addToTask(flags *pflag.FlagSet) {
-	flags.Float64Var(&l.limits.CostUSD, "max-cost", 0, "spend at most `USD` on it")
-	flags.Int64Var(&l.limits.Tokens, "max-tokens", 0, "use at most `N` tokens for it")
+	flags.Float64Var(&l.limits.CostUSD, "max-cost", 0, "spend at most `USD`")
+	flags.Int64Var(&l.limits.Tokens, "max-tokens", 0, "use at most `N` tokens")
 	l.addRuntime(flags)
 }
 
 func (l *limitFlags) addRuntime(flags *pflag.FlagSet) {
-	flags.DurationVar(&l.limits.Runtime, "max-runtime", 0, "end the run after this `TIME` of work, such as 90s or 2h")
+	flags.DurationVar(&l.limits.Runtime, "max-runtime", 0, "end the run after working for `TIME`, such as 90s or 2h")
 }
 
-// check refuses limits that bound nothing: zero would mean "not set".
+// check rejects limits that are not positive: zero would mean "not set".
 func (l *limitFlags) check(flags *pflag.FlagSet) error {
 	for _, v := range []struct {
 		flag string
@@ -44,8 +44,8 @@ func (l *limitFlags) check(flags *pflag.FlagSet) error {
 		{"max-runtime", l.limits.Runtime >= time.Millisecond},
 	} {
 		if flags.Changed(v.flag) && !v.good {
-			return usagef("without the flag, the limit is that of the workflow or of the run, or the default",
-				"invalid --%s %s: want a limit above zero", v.flag, flags.Lookup(v.flag).Value)
+			return usagef("omit the flag to use the limit of the workflow or of the run, or the default",
+				"invalid --%s %s: expected a limit greater than zero", v.flag, flags.Lookup(v.flag).Value)
 		}
 	}
 	return nil

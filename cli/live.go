@@ -13,32 +13,31 @@ import (
 
 const (
 	framePause = 80 * time.Millisecond // between frames, while something moves
-	newsPause  = 10 * time.Millisecond // before a frame, when an agent says something
+	newsPause  = 10 * time.Millisecond // before a frame, when an agent prints something
 )
 
-// deafness is how long a question that has just come up takes no keys. What is
-// pressed then was meant for something else.
+// deafness is how long a new question ignores keys: they were meant for something else.
 const deafness = 300 * time.Millisecond
 
 // live draws the tree of a run in a terminal and asks questions below it.
 //
-// Facts come from the driver, keys from a goroutine that reads, and a third one
-// draws. What is drawn is behind mu, the terminal behind pen: a terminal that
-// does not take text (Ctrl-S) holds up nobody but the one that draws.
+// Facts come from the driver, keys from a goroutine that reads, and a third goroutine
+// draws. mu guards what is drawn, and pen guards the terminal: a terminal that accepts
+// no output (Ctrl-S) blocks only the goroutine that draws.
 type live struct {
-	in       *os.File // nil: nobody can type
+	in       *os.File // nil: there is no keyboard
 	stop     func()
 	forget   func() // ends the wait for signals
 	finished chan struct{}
-	news     chan struct{} // holds one token when an agent has said something
-	still    chan struct{} // closed when nothing is drawn any more
+	news     chan struct{} // holds one token when an agent has printed something
+	still    chan struct{} // closed when drawing has stopped
 
 	pen     sync.Mutex // taken before mu
 	out     *os.File
 	style   view.Style
 	height  int
 	screen  view.Screen
-	restore func() // gives the terminal back
+	restore func() // restores the settings of the terminal
 
 	mu      sync.Mutex
 	tree    *view.Tree
@@ -50,10 +49,10 @@ type live struct {
 type prompt struct {
 	view.Prompt
 	answer reply
-	shown  time.Time // when it came up first; zero: not yet
+	shown  time.Time // when it first appeared; zero: not yet
 }
 
-// deaf says whether the person cannot have read the question yet.
+// deaf reports whether the person cannot have read the question yet.
 func (p *prompt) deaf(now time.Time) bool { return p.shown.IsZero() || now.Sub(p.shown) < deafness }
 
 func newLive(out *os.File, in io.Reader, style view.Style, tree *view.Tree, stop func()) *live {
@@ -67,8 +66,8 @@ func newLive(out *os.File, in io.Reader, style view.Style, tree *view.Tree, stop
 	return l
 }
 
-// suspend gives the terminal back before Ctrl-Z stops the process. The pen is
-// held until it goes on.
+// suspend restores the terminal before Ctrl-Z stops the process. It holds the pen until
+// the process continues.
 func (l *live) suspend() {
 	l.pen.Lock()
 	l.write(l.screen.Close())
@@ -77,8 +76,8 @@ func (l *live) suspend() {
 	}
 }
 
-// comeBack takes the terminal again. The shell has written below the tree, so
-// that is drawn anew.
+// comeBack takes the terminal again. The shell has written below the tree, so the tree
+// is drawn from scratch.
 func (l *live) comeBack() {
 	if l.in != nil {
 		l.hush()
@@ -151,7 +150,7 @@ func (l *live) began(at time.Time) {
 	l.tree.Began(at)
 }
 
-// drop forgets a question that has its answer or was withdrawn.
+// drop removes a question that was answered or withdrawn.
 func (l *live) drop(address string) {
 	l.prompts = slices.DeleteFunc(l.prompts, func(p *prompt) bool { return p.Address == address })
 }
@@ -175,12 +174,11 @@ func (l *live) close() {
 	}
 }
 
-// animate draws frames until the run is over. The first comes after a pause, so
-// that a short run draws only its end. What an agent says is drawn soon, but not
-// for every piece.
+// animate draws frames until the run ends. The first comes after a pause, so that a
+// short run draws only its end. Output of agents is drawn soon, but not piece by piece.
 func (l *live) animate() {
 	defer close(l.still)
-	cost := time.Duration(0) // of a frame; a huge tree takes at most a tenth of the time
+	cost := time.Duration(0) // of a frame; drawing takes at most a tenth of the time
 	for {
 		select {
 		case <-l.finished:
@@ -225,15 +223,15 @@ func (l *live) compose() []string {
 	return append(l.tree.Frame(time.Now(), l.style, room), below...)
 }
 
-// measure follows the size of the terminal.
+// measure updates the size of the terminal.
 func (l *live) measure() { l.style.Width, l.height = sizeOf(l.out) }
 
 func (l *live) write(s string) {
-	_, _ = io.WriteString(l.out, s) // a terminal that went away does not stop the run
+	_, _ = io.WriteString(l.out, s) // losing the terminal does not stop the run
 }
 
-// read takes keys to the first question. It ends with the input; a read that
-// never returns ends with the process.
+// read sends keys to the first question until the input ends. A read that never returns
+// ends with the process.
 func (l *live) read() {
 	buf := make([]byte, 256)
 	for {
@@ -263,7 +261,7 @@ func (l *live) press(k view.Key) {
 		l.drop(p.Address)
 	}
 	l.mu.Unlock()
-	// Not under the lock: the answer leads to facts.
+	// Without the lock: the answer leads to facts, which take it.
 	if k == view.KeyLeave {
 		p.answer.leave()
 		return

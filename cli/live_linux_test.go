@@ -55,7 +55,7 @@ func TestLiveTreeAsksInPlace(t *testing.T) {
 	c.press("\x1b[B\x1b[B")
 	c.until("❯ 2 no")
 	c.press("maybe\r")
-	c.until("\"maybe\" is not one of the answers")
+	c.until("\"maybe\" is not an option")
 	c.press("yes\r")
 	if code := c.exit(); code != 0 {
 		t.Errorf("exit code %d", code)
@@ -80,7 +80,7 @@ func TestLiveTreeAsksInPlace(t *testing.T) {
 }
 
 // listens stands below a question that takes keys.
-const listens = "ctrl-c stops the run"
+const listens = "ctrl-c to stop the run"
 
 // slowGate asks after a file is gone.
 const slowGate = `name: gate
@@ -144,7 +144,7 @@ func TestCtrlDLeavesAQuestionOpen(t *testing.T) {
 		c.until("Go?")
 		time.Sleep(500 * time.Millisecond)
 		c.press("\x04")
-		if code := c.exit(); code != 3 || !strings.Contains(c.see(), "waits for an answer: ask") {
+		if code := c.exit(); code != 3 || !strings.Contains(c.see(), "waiting for an answer: ask") {
 			t.Errorf("%s: exit code %d, the screen:\n%s", mode, code, c.see())
 		}
 	}
@@ -246,7 +246,7 @@ func TestSecondCtrlCForces(t *testing.T) {
 	c := startConsole(t, flowDir(t, map[string]string{"stubborn.yml": stubborn}), 24, 80, "run", "stubborn.yml")
 	c.until("deaf")
 	c.press("\x03")
-	c.until("stopping (ctrl-c again forces it)")
+	c.until("stopping (press ctrl-c again to force it)")
 	began := time.Now()
 	c.press("\x03")
 	if code := c.exit(); code != 130 || time.Since(began) > 4*time.Second {
@@ -279,7 +279,7 @@ func TestQuestionAnsweredElsewhere(t *testing.T) {
 	}
 	run := "gate-" + strings.Fields(footer)[0]
 	other := startConsole(t, dir, 24, 80, "answer", run, "ask", "no")
-	if code := other.exit(); code != 0 || !strings.Contains(other.see(), "another process drives the run") {
+	if code := other.exit(); code != 0 || !strings.Contains(other.see(), "another process is driving the run") {
 		t.Errorf("answer: exit code %d\n%s", code, other.see())
 	}
 	if code := c.exit(); code != 0 || !strings.Contains(c.see(), "no (tester)") || strings.Contains(c.see(), "❯") {

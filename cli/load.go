@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// stdin is the name of standard input in the place of a file's.
+// stdin stands for standard input in place of a file name.
 const stdin = "-"
 
 // readStdin reads standard input, once.
@@ -20,16 +20,16 @@ func (a *app) readStdin() ([]byte, error) {
 	if a.stdinText != nil {
 		return a.stdinText, nil
 	}
-	const largest = 16 << 20 // as of a file
+	const largest = 16 << 20 // the same as for files
 	text, err := io.ReadAll(io.LimitReader(a.std.In, largest+1))
 	if err == nil && len(text) > largest {
-		return nil, usagef("a workflow is smaller by far; is it the right one?", "standard input holds more than 16 MB")
+		return nil, usagef("check that it is a workflow", "standard input is larger than 16 MB")
 	}
 	a.stdinText = text
 	return text, err
 }
 
-// readFile reads a file that is to be changed or converted.
+// readFile reads a file to change or convert.
 func (a *app) readFile(name, verb string) (file string, text []byte, err error) {
 	if name == stdin {
 		text, err = a.readStdin()
@@ -37,12 +37,12 @@ func (a *app) readFile(name, verb string) (file string, text []byte, err error) 
 	}
 	file = a.path(name)
 	if text, err = a.readNamed(file); err != nil {
-		return "", nil, usagef(verb+" takes files, not names of workflows", "%v", err)
+		return "", nil, usagef(verb+" takes a file, not the name of a workflow", "%v", err)
 	}
 	return file, text, nil
 }
 
-// load reads a workflow, by file or by name, with all that it calls.
+// load reads a workflow, by file or by name, with all workflows that it calls.
 func (a *app) load(nameOrFile string) (*hocket.Workflow, error) {
 	p, err := a.openProject()
 	if err != nil {
@@ -66,11 +66,14 @@ func (a *app) load(nameOrFile string) (*hocket.Workflow, error) {
 	var unknown *hocket.UnknownWorkflowError
 	switch {
 	case errors.As(err, &unknown) && isDir(a.path(nameOrFile)):
-		return nil, usagef("name a file in it, or work on the project there with -C "+quoteWord(nameOrFile), "%s is a directory", nameOrFile)
+		return nil, usagef("name a file in it, or run the command there with -C "+quoteWord(nameOrFile), "%s is a directory", nameOrFile)
+	case errors.As(err, &unknown) && isFile(a.path(nameOrFile)): // such as a pipe
+		_, err := a.readNamed(a.path(nameOrFile))
+		return nil, usagef("use a regular file, or - for standard input", "%v", err)
 	case errors.As(err, &unknown):
 		return nil, &diagnosticsError{workflow.Diagnostics{suggestFile(unknown.Diagnostic, nameOrFile)}}
 	case errors.Is(err, fs.ErrPermission):
-		return nil, usagef("make it readable for you", "%s", strings.TrimPrefix(err.Error(), "project: "))
+		return nil, usagef("check the permissions of the file", "%s", strings.TrimPrefix(err.Error(), "project: "))
 	case err == nil && w.Model() == nil:
 		found := w.Diagnostics()
 		for i := range found {
@@ -82,7 +85,7 @@ func (a *app) load(nameOrFile string) (*hocket.Workflow, error) {
 	return w, err
 }
 
-// suggestFile names the nearest file for one that does not exist.
+// suggestFile suggests an existing file with a similar name.
 func suggestFile(unknown workflow.Diagnostic, file string) workflow.Diagnostic {
 	unknown.File = file
 	entries, err := os.ReadDir(filepath.Dir(file))

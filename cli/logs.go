@@ -19,27 +19,27 @@ func (a *app) logsVerb() *cobra.Command {
 	var follow, prompt, transcript bool
 	cmd := &cobra.Command{
 		Use:   "logs RUN [NODE] [FLAGS]",
-		Short: "print what the steps of a run have printed",
-		Long: `Print what the attempts of a run have printed while they worked, in the order in
-which the steps started. NODE is a node's id, for all its instances, or the
-address of one; of a step that calls a workflow it means everything below.`,
+		Short: "Print the logs of a run",
+		Long: `Print the logs of a run, step by step in the order in which the steps started. NODE
+selects steps: the id of a node means all its instances, an address means one. For a
+step that calls a workflow, it includes all steps of that workflow.`,
 		Example: `  hocket logs review-3k7q
   hocket logs review-3k7q security-scanner
   hocket logs review-3k7q 'scan[3]'
 
-  # the whole prompt that an agent was given, with its context
+  # Print the complete prompt of an agent, with its context
   hocket logs review-3k7q security-scanner --prompt
 
-  # what an agent said and did: texts, tool calls, results, changed files
+  # Print what an agent did: text, tool calls, results, changed files
   hocket logs review-3k7q security-scanner --transcript
 
-  # watch a run that another process drives
+  # Follow a run in the background
   hocket logs review-3k7q -f`,
 		Args:              argsBetween(1, 2),
 		ValidArgsFunction: a.completeRunThenAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if prompt && transcript {
-				return usagef("run the command once for each", "--prompt and --transcript cannot be used together")
+				return usagef("run the command once for each", "--prompt and --transcript are mutually exclusive")
 			}
 			return a.withRun(cmd.Context(), args[0], func(r *hocket.Run) error {
 				l := &logPrinter{app: a, run: r, stream: hocket.Output, done: map[logKey]int64{}}
@@ -56,8 +56,8 @@ address of one; of a step that calls a workflow it means everything below.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the run ends or waits")
-	cmd.Flags().BoolVar(&prompt, "prompt", false, "print the whole prompts that agents were given instead")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "follow the logs until the run ends or waits")
+	cmd.Flags().BoolVar(&prompt, "prompt", false, "print the complete prompts of agents instead")
 	cmd.Flags().BoolVar(&transcript, "transcript", false, "print what agents said and did instead")
 	return cmd
 }
@@ -75,9 +75,9 @@ type logPrinter struct {
 	stream hocket.Stream
 	keys   []logKey // in the order in which the attempts started
 	done   map[logKey]int64
-	last   logKey // whose text was printed last
-	open   bool   // its last line has not ended
-	damage error  // of a log; the others are printed nevertheless
+	last   logKey // the log that was printed last
+	open   bool   // its last line has no newline yet
+	damage error  // of one log; the others are still printed
 }
 
 func (l *logPrinter) print(ctx context.Context, follow bool) error {
@@ -86,12 +86,12 @@ func (l *logPrinter) print(ctx context.Context, follow bool) error {
 		err = l.follow(ctx)
 	}
 	if err == nil && l.last == (logKey{}) && !l.app.json {
-		l.app.note("nothing was printed\n")
+		l.app.note("no logs\n")
 	}
 	return errors.Join(err, l.app.print(l.close()), l.damage)
 }
 
-// close ends the line that is open: more may have come for it until now.
+// close ends the last line, if it has no newline.
 func (l *logPrinter) close() string {
 	if !l.open {
 		return ""
@@ -132,16 +132,15 @@ func (l *logPrinter) wants(node, address string) bool {
 	return l.node == "" || means(l.node, node, address)
 }
 
-// means says whether a name that was typed means an instance: the id of its node, its
-// address, or that of what it is a round, an item or a step of.
+// means reports whether a name that the user typed selects an instance: it is the id of
+// its node, its address, or the address of something that contains it.
 func means(typed, node, address string) bool {
 	rest, in := strings.CutPrefix(address, typed)
 	return node == typed || in && (rest == "" || strings.ContainsRune("/#[", rune(rest[0])))
 }
 
-// driverPatience is how long a run may take to be driven by a process that was
-// started for it.
-const driverPatience = 3 * time.Second
+// driverTimeout is how long a detached process may take to start driving its run.
+const driverTimeout = 3 * time.Second
 
 // follow prints what is added to logs, and the logs of new attempts, until the
 // run ends or waits.
@@ -174,7 +173,7 @@ func (l *logPrinter) follow(ctx context.Context) error {
 				return err
 			}
 			// A run that was just detached is not driven yet.
-			if !info.Driven && (info.Status != engine.Running || time.Since(begin) > driverPatience) {
+			if !info.Driven && (info.Status != engine.Running || time.Since(begin) > driverTimeout) {
 				return l.printPast(ctx, true)
 			}
 		case <-ctx.Done():
@@ -184,8 +183,8 @@ func (l *logPrinter) follow(ctx context.Context) error {
 	return nil
 }
 
-// attempts reports the attempts of the run, those to come included, until it is
-// over or ctx is done.
+// attempts sends the attempts of the run, past and future, until the run ends or ctx is
+// done.
 func (l *logPrinter) attempts(ctx context.Context, started chan<- logKey) error {
 	for e, err := range l.run.Events(ctx, hocket.EventID{}) {
 		if ctx.Err() != nil {
@@ -205,7 +204,7 @@ func (l *logPrinter) attempts(ctx context.Context, started chan<- logKey) error 
 	return nil
 }
 
-// watched is how many logs are looked at all the time: the newest.
+// watched is how many of the newest logs are polled.
 const watched = 20
 
 // printNew prints what is new in the logs of the newest attempts.
@@ -222,7 +221,7 @@ func (l *logPrinter) printNew(ctx context.Context, newest int) error {
 	return nil
 }
 
-// maxPrinted is how much of a log is read before it is printed.
+// maxPrinted is how many bytes of a log are read before they are printed.
 const maxPrinted = 1 << 20
 
 // printOne prints what is new in the log of one attempt.
@@ -257,18 +256,18 @@ func (l *logPrinter) printOne(ctx context.Context, k logKey) error {
 	return l.printText(k, text)
 }
 
-// printMissing says that the middle of a log was not kept.
+// printMissing prints that the middle of a log was not stored.
 func (l *logPrinter) printMissing(k logKey, bytes int64) error {
 	l.done[k] += bytes
 	if l.app.json {
-		return nil // the offsets say so
+		return nil // the offsets show it
 	}
 	head := l.close()
 	if k != l.last {
 		head += l.head(k)
 	}
 	l.last = k
-	return l.app.print(fmt.Sprintf("%s[%d bytes were not kept here]\n", head, bytes))
+	return l.app.print(fmt.Sprintf("%s[%d bytes omitted]\n", head, bytes))
 }
 
 // printText prints what comes next in the log of one attempt.
@@ -296,8 +295,8 @@ func (l *logPrinter) printText(k logKey, text []byte) error {
 	return l.app.print(head + string(text))
 }
 
-// head says whose text follows. Where only one attempt can be meant there is
-// none, so that a script gets the text alone.
+// head returns a heading for the log of an attempt. If the user asked for exactly one
+// attempt, there is none, so that a script gets only the text.
 func (l *logPrinter) head(k logKey) string {
 	if l.node == k.address && k.attempt == 1 {
 		return ""

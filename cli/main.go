@@ -17,24 +17,24 @@ import (
 	"github.com/hocket-dev/hocket/cli/view"
 )
 
-// Stdio is where a command reads and writes. A terminal is recognised where the
-// field is an *os.File that is one.
+// Stdio is where a command reads and writes. A field that is an *os.File is checked for
+// being a terminal.
 type Stdio struct {
 	In  io.Reader
 	Out io.Writer
 	Err io.Writer
-	// Agent is what may act for a person here although a model is behind it, as
-	// [trust.Supervisor] names it: tests may be run by one. "": nothing.
+	// Agent names an agent, as [trust.Supervisor] does, that may act for a person here:
+	// tests may run under one. "" allows none.
 	Agent string
 }
 
-// With is what a program of its own adds to the command line.
+// With is what a custom program adds to the command line.
 type With struct {
 	// Agents are executors, by the names under which steps and definitions use
 	// them.
 	Agents map[string]agent.Executor
-	// Drivers keep and drive runs, by the names that a project's configuration
-	// gives under driver.
+	// Drivers store and drive runs, by the names that a project's configuration uses
+	// for its driver.
 	Drivers map[string]hocket.OpenDriver
 }
 
@@ -46,16 +46,15 @@ func (w *With) add(more With) {
 	maps.Copy(w.Drivers, more.Drivers)
 }
 
-// Main carries out one command line, without the program's name, and gives the
-// exit code:
+// Main runs one command line, without the program's name, and returns the exit code:
 //
 //	0    done: success or partial
-//	1    the run failed: error, timeout or cancelled; or the machine did
-//	2    wrong usage, or an invalid workflow
-//	3    the run waits for a person or a budget
+//	1    the run failed (error, timeout or cancelled), or a system error occurred
+//	2    invalid usage, or an invalid workflow
+//	3    the run is waiting for a person or a budget
 //	130  interrupted
 func Main(args []string, std Stdio, with ...With) int {
-	keepFromPipes()
+	catchSIGPIPE()
 	a := newApp(std)
 	defer a.close()
 	for _, w := range with {
@@ -67,7 +66,7 @@ func Main(args []string, std Stdio, with ...With) int {
 	root.SetOut(std.Out)
 	root.SetErr(std.Err)
 	err := root.ExecuteContext(context.Background())
-	a.json = a.json || slices.Contains(args, "--json") // a wrong flag before it hides it
+	a.json = a.json || slices.Contains(args, "--json") // an invalid flag before it stops the parser
 	return a.exit(err)
 }
 
@@ -80,13 +79,12 @@ const (
 	exitInterrupted = 130
 )
 
-// exitError ends the command with a code. Everything that there is to say has
-// been said.
+// exitError ends the command with an exit code. The reason has already been printed.
 type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// usageError is a mistake of the caller: exit code 2.
+// usageError is a mistake by the user: exit code 2.
 type usageError struct {
 	what string
 	hint string // what to do about it
@@ -113,7 +111,7 @@ func (a *app) exit(err error) int {
 	case errors.As(err, &code):
 		return int(code)
 	case errors.Is(err, syscall.EPIPE):
-		return exitDone // whoever read the output has seen enough
+		return exitDone // the reader of the output has closed it, like head
 	case errors.As(err, &invalid):
 		a.reportDiagnostics(invalid.found)
 		return exitUsage
@@ -124,7 +122,7 @@ func (a *app) exit(err error) int {
 		a.report(usage.what, usage.hint)
 		return exitUsage
 	case errors.As(err, &moved):
-		a.report(err.Error(), "move it back; or, if this project was there, type `"+a.self("adopt", moved.Dir)+"`")
+		a.report(err.Error(), "move it back; or, if this project used to be there, run `"+a.self("adopt", moved.Dir)+"`")
 		return exitUsage
 	case errors.As(err, &untrusted):
 		what, _ := explain(err)
@@ -139,7 +137,7 @@ func (a *app) exit(err error) int {
 	}
 }
 
-// isUsage says whether an error of the host is a mistake of the caller.
+// isUsage reports whether an error of the host is a mistake by the user.
 func isUsage(err error) bool {
 	for _, target := range []any{
 		new(*hocket.NoDirectoryError), new(*hocket.NoHomeError), new(*hocket.SecretError), new(*hocket.UnknownServerError),
@@ -153,15 +151,15 @@ func isUsage(err error) bool {
 	return false
 }
 
-// report says what went wrong: to people on standard error, to programs as an
-// object on standard output.
+// report prints an error: for people on standard error, for programs as an object on
+// standard output.
 func (a *app) report(what, hint string) {
 	if a.json {
 		fault := map[string]any{"error": what}
 		if hint != "" {
 			fault["hint"] = hint
 		}
-		_ = a.printJSON(fault) // a failure to say so shows in the exit code
+		_ = a.printJSON(fault) // the exit code still reports the failure
 	}
 	text := a.errStyle.Paint(paintError, "error") + ": " + view.Text(what)
 	if hint != "" {
@@ -170,11 +168,11 @@ func (a *app) report(what, hint string) {
 	a.note(text + "\n")
 }
 
-// noArgs and argsBetween check the number of arguments, and show the verb's own
-// usage line where it is wrong. A most below zero is no bound.
+// noArgs and argsBetween check the number of arguments, and show the command's usage
+// line if it is wrong. A negative most means no upper bound.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usagef("usage: "+cmd.UseLine(), "%s takes no argument, and got %q", cmd.Name(), args[0])
+		return usagef("usage: "+cmd.UseLine(), "unexpected argument %q", args[0])
 	}
 	return nil
 }
@@ -183,16 +181,15 @@ func argsBetween(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
-			return usagef("usage: "+cmd.UseLine(), "%s needs %s", cmd.Name(), strings.Join(missing(cmd, len(args), least), " and "))
+			return usagef("usage: "+cmd.UseLine(), "missing argument %s", strings.Join(missing(cmd, len(args), least), " and "))
 		case most >= 0 && len(args) > most:
-			return usagef("usage: "+cmd.UseLine(), "%s has no use for %q", cmd.Name(), args[most])
+			return usagef("usage: "+cmd.UseLine(), "unexpected argument %q", args[most])
 		}
 		return nil
 	}
 }
 
-// missing are the names of the arguments that were not given, from the verb's
-// usage line.
+// missing returns the names of the missing arguments, from the command's usage line.
 func missing(cmd *cobra.Command, given, least int) []string {
 	var names []string
 	for _, word := range strings.Fields(cmd.Use)[1:] {
@@ -203,8 +200,8 @@ func missing(cmd *cobra.Command, given, least int) []string {
 	return names[min(given, len(names)):min(least, len(names))]
 }
 
-// explain parts an error of the machine into what is wrong and what to do about
-// it, where the error knows.
+// explain splits an error into what is wrong and, if the error knows, what to do about
+// it.
 func explain(err error) (what, hint string) {
 	what = err.Error()
 	var hinted interface{ Hint() string }

@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// manVerb is for make install: it writes what --help says as pages for man.
+// manVerb is for make install: it writes the help of all commands as man pages.
 func (a *app) manVerb() *cobra.Command {
 	return &cobra.Command{
-		Use: "man DIR", Short: "write manual pages", Hidden: true, Args: argsBetween(1, 1), DisableFlagsInUseLine: true,
+		Use: "man DIR", Short: "Write man pages", Hidden: true, Args: argsBetween(1, 1), DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := a.outPath(args[0])
 			if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -23,7 +23,7 @@ func (a *app) manVerb() *cobra.Command {
 	}
 }
 
-// writeMan writes the page of a verb, and those of the verbs below it.
+// writeMan writes the page of a command and those of its subcommands.
 func writeMan(cmd *cobra.Command, dir string) error {
 	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-")
 	if err := os.WriteFile(filepath.Join(dir, name+".1"), []byte(manPage(cmd, name)), 0o666); err != nil {
@@ -64,8 +64,8 @@ func manPage(cmd *cobra.Command, name string) string {
 	return b.String()
 }
 
-// paragraph is a part of what a verb says about itself. One with indented lines is shown
-// as it is, and others are filled.
+// paragraph is a paragraph of a help text. One with indented lines is printed verbatim,
+// and others are filled.
 type paragraph struct {
 	text     string
 	indented bool
@@ -106,7 +106,7 @@ func manFlags(flags *pflag.FlagSet) string {
 	return b.String()
 }
 
-// roff writes text so that man shows it as it is.
+// roff escapes text so that man shows it verbatim.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
 	lines := strings.Split(text, "\n")

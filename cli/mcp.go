@@ -17,15 +17,15 @@ import (
 
 func (a *app) mcpVerb() *cobra.Command {
 	return withVerbs(&cobra.Command{
-		Use:   "mcp [VERB]",
-		Short: "list MCP servers, look at their tools, log in to them",
-		Long: `List the MCP servers of the project, which config.yml names under mcp, and say how
-they are reached and whether you are logged in. An agent may use the tools of
-those that its definition names under mcp.`,
+		Use:   "mcp [COMMAND]",
+		Short: "List and check MCP servers, and log in to them",
+		Long: `List the MCP servers that config.yml defines under mcp, how they are reached, and
+whether you are logged in. An agent can use the tools of the servers that its
+definition lists under mcp.`,
 		Example: `  hocket mcp
   hocket mcp check
 
-  # what a server can do, and how to log in to one that wants it
+  # Show the tools of a server, and log in to another one
   hocket mcp show notes
   hocket mcp login tracker`,
 		RunE: func(*cobra.Command, []string) error { return a.listServers() },
@@ -75,13 +75,13 @@ func (a *app) listServers() error {
 	return a.printServers(lines)
 }
 
-// printServers prints a table of servers, with what they answered if they were asked.
+// printServers prints a table of servers, with their answers if they were checked.
 func (a *app) printServers(lines []serverLine) error {
 	if a.json {
 		return a.printJSON(lines)
 	}
 	if len(lines) == 0 {
-		a.note("the project has no MCP servers; name them under `mcp` in .hocket/config.yml\n")
+		a.note("the project has no MCP servers; define them under `mcp` in .hocket/config.yml\n")
 		return nil
 	}
 	t := &view.Table{Head: []string{"SERVER", "LOGIN", "REACHED BY"}}
@@ -103,25 +103,25 @@ func (a *app) printServers(lines []serverLine) error {
 	return a.print(t.Draw(a.outStyle))
 }
 
-// loginWords are what people read, and loginPaint how it looks.
+// loginWords is the text for people, and loginPaint its colour.
 var (
-	loginWords = map[hocket.LoginState]string{hocket.LoginNone: "-", hocket.LoginKey: "has a key", hocket.LoginNo: "no", hocket.LoginYes: "yes", hocket.LoginEnded: "has ended"}
+	loginWords = map[hocket.LoginState]string{hocket.LoginNone: "-", hocket.LoginKey: "API key", hocket.LoginNo: "no", hocket.LoginYes: "yes", hocket.LoginEnded: "expired"}
 	loginPaint = map[hocket.LoginState]view.Paint{hocket.LoginYes: view.Green, hocket.LoginEnded: view.Red}
 )
 
 func answerCell(l *serverLine) view.Cell {
 	if l.Tools == nil {
-		return view.Cell{Text: "fails", Paint: view.Red}
+		return view.Cell{Text: "failed", Paint: view.Red}
 	}
 	return view.Cell{Text: view.Count(*l.Tools, "tool"), Paint: view.Green}
 }
 
 func (a *app) mcpCheckVerb() *cobra.Command {
 	return &cobra.Command{
-		Use:   "check [NAME…]",
-		Short: "say which servers answer, and how many tools they have",
-		Long: `Start or reach the MCP servers of the project, all or those that are named, and say
-what they answer. The exit code is 1 if one of them does not work.`,
+		Use:   "check [NAME...]",
+		Short: "Check that servers work",
+		Long: `Connect to the MCP servers of the project, or to the named ones, and report how
+many tools they have. The exit code is 1 if one of them does not work.`,
 		Example: `  hocket mcp check
   hocket mcp check tracker --json`,
 		Args:              cobra.ArbitraryArgs,
@@ -186,7 +186,7 @@ func (a *app) checkServer(ctx context.Context, p *hocket.Project, l *serverLine)
 func (a *app) mcpShowVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show NAME",
-		Short: "list the tools of a server",
+		Short: "List the tools of a server",
 		Long: `List the tools of a server, as it describes them. The agent mcp calls them by these
 names; agents with a model see them as SERVER_TOOL.`,
 		Example: `  hocket mcp show notes
@@ -248,7 +248,7 @@ func (a *app) printServerTools(name string, list []agent.Tool) error {
 	return a.print(t.Draw(a.outStyle))
 }
 
-// takes names the arguments of a tool; those that may be left out stand in brackets.
+// takes lists the arguments of a tool, the optional ones in brackets.
 func takes(schema map[string]any) string {
 	properties, _ := schema["properties"].(map[string]any)
 	required, _ := schema["required"].([]any)

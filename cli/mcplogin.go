@@ -26,13 +26,13 @@ func (a *app) mcpLoginVerb() *cobra.Command {
 	var f loginFlags
 	cmd := &cobra.Command{
 		Use:   "login NAME [FLAGS]",
-		Short: "log in to a server that wants to know who asks",
-		Long: `Log in to an MCP server that has an address. A browser opens and asks you; what it
-brings back is kept for you, for all your projects, and renewed by itself.
-Runs use it; they never open a browser, and never wait for one.`,
+		Short: "Log in to a server",
+		Long: `Log in to an MCP server that has a URL. A browser opens, where you grant access. The
+login is stored for all your projects and renewed automatically. Runs use it; they
+never open a browser themselves.`,
 		Example: `  hocket mcp login tracker
 
-  # over ssh: open the address elsewhere, and paste the one at which it ends
+  # Over SSH: open the address elsewhere, then paste the final address here
   hocket mcp login tracker --no-browser`,
 		Args:              argsBetween(1, 1),
 		ValidArgsFunction: a.completeServer,
@@ -53,7 +53,7 @@ func (a *app) login(ctx context.Context, name string, f *loginFlags) error {
 		return err
 	}
 	if f.timeout <= 0 {
-		return usagef("leave it out for 5m", "--timeout must be more than nothing")
+		return usagef("omit the flag for the default of 5m", "invalid --timeout %s: expected a positive duration", f.timeout)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -68,14 +68,14 @@ func (a *app) login(ctx context.Context, name string, f *loginFlags) error {
 	}
 	s, err := p.OpenServer(ctx, name)
 	if err != nil {
-		a.note("logged in to " + view.Line(name) + ", but it cannot be used:\n")
+		a.note("logged in to " + view.Line(name) + ", but the server does not work:\n")
 		return err
 	}
 	defer s.Close()
 	return a.printLogin(name, server.URL, made, len(s.List()))
 }
 
-// person is who sits at this terminal.
+// person is the user at this terminal.
 func (a *app) person(name string, f *loginFlags) hocket.LoginPerson {
 	person := hocket.LoginPerson{Wait: f.timeout, Tell: func(note string) { a.note(view.Line(note) + "\n") }}
 	if in, ok := terminal(a.std.In); ok {
@@ -84,18 +84,18 @@ func (a *app) person(name string, f *loginFlags) hocket.LoginPerson {
 	person.Show = func(address string) {
 		text := "Open this address in a browser to log in to " + view.Line(name) + ":"
 		if !f.noBrowser && openBrowser(address) {
-			text = "Log in to " + view.Line(name) + " in the browser that opens. If none does, open this address yourself:"
+			text = "Log in to " + view.Line(name) + " in the browser window that opens. If none opens, open this address:"
 		}
 		text += "\n\n  " + view.Line(address) + "\n\n"
 		if person.Pasted != nil {
-			text += "If that browser is on another machine, it ends at an address that cannot be\nopened: paste that address here.\n"
+			text += "If the browser is on another machine, it ends at a page that cannot be loaded:\npaste the address of that page here.\n"
 		}
-		a.note(text + "Waiting for at most " + view.Duration(f.timeout) + "; Ctrl-C stops.\n")
+		a.note(text + "Waiting for up to " + view.Duration(f.timeout) + "; press Ctrl-C to stop.\n")
 	}
 	return person
 }
 
-// linesOf are the lines that somebody types. The reading ends with the process.
+// linesOf sends the lines that the user types. The goroutine ends with the process.
 func linesOf(in *os.File) <-chan string {
 	lines := make(chan string)
 	go func() {
@@ -119,16 +119,16 @@ func openBrowser(address string) bool {
 		command = []string{"rundll32", "url.dll,FileProtocolHandler", address}
 	default:
 		if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
-			return false // it would be one in this terminal, or none
+			return false // there is no graphical browser
 		}
 		command = []string{"xdg-open", address}
 	}
 	cmd := exec.Command(command[0], command[1:]...)
-	setsid(cmd) // it is not ended with this command
+	setsid(cmd) // it outlives this command
 	if cmd.Start() != nil {
 		return false
 	}
-	go func() { _ = cmd.Wait() }() // what comes of it shows in the login
+	go func() { _ = cmd.Wait() }() // the login shows whether it worked
 	return true
 }
 
@@ -142,7 +142,7 @@ func (a *app) printLogin(name, address string, made hocket.Login, tools int) err
 	}
 	text := "logged in to " + view.Line(name) + ", which has " + view.Count(tools, "tool")
 	if !made.Renews && !made.Expires.IsZero() {
-		text += "; the login ends " + made.Expires.Local().Format(time.DateTime)
+		text += "; the login expires " + made.Expires.Local().Format(time.DateTime)
 	}
 	return a.print(text + "\n")
 }
@@ -150,9 +150,9 @@ func (a *app) printLogin(name, address string, made hocket.Login, tools int) err
 func (a *app) mcpLogoutVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout NAME",
-		Short: "forget the login at a server",
-		Long: `Forget the login at an MCP server, and tell those who gave it that it is over. NAME is
-a server of the project, or the address of one that the project has no more.`,
+		Short: "Log out of a server",
+		Long: `Log out of an MCP server: delete the stored login and revoke it at its issuer. NAME
+is a server of the project, or the URL of one that was removed from it.`,
 		Example: `  hocket mcp logout tracker
   hocket mcp logout https://tracker.example.com/mcp`,
 		Args:              argsBetween(1, 1),
@@ -171,13 +171,13 @@ func (a *app) logout(ctx context.Context, name string) error {
 	case err != nil && !there:
 		return err
 	case err != nil:
-		a.note("the login is forgotten here, but " + view.Line(err.Error()) + "\n")
+		a.note("the stored login is deleted, but revoking it failed: " + view.Line(err.Error()) + "\n")
 	}
 	if a.json {
 		return a.printJSON(map[string]any{"name": name, "logged_out": there})
 	}
 	if !there {
-		return a.print("nobody was logged in to " + view.Line(name) + "\n")
+		return a.print("you were not logged in to " + view.Line(name) + "\n")
 	}
 	return a.print("logged out of " + view.Line(name) + "\n")
 }

@@ -16,11 +16,11 @@ import (
 
 func (a *app) memoryVerb() *cobra.Command {
 	return withVerbs(&cobra.Command{
-		Use:   "memory [VERB]",
-		Short: "what agents are reminded of, for this project",
-		Long: `Keep what agents should know about this project. For every task Hocket looks for
-memories that have words in common with it, and tells the best of them to the
-agent, marked as material that it need not trust. By itself it lists the newest.`,
+		Use:   "memory [COMMAND]",
+		Short: "Manage what agents should remember",
+		Long: `Store what agents should know about this project. For every task, Hocket searches
+the memories for words of the task, and adds the best matches to the prompt, marked
+as untrusted material. Without a subcommand, list the newest memories.`,
 		Example: `  hocket memory add 'The staging server listens on port 8443.' --tag infra
   hocket memory search 'which port does staging use?'
   hocket memory list --tag infra
@@ -31,7 +31,7 @@ agent, marked as material that it need not trust. By itself it lists the newest.
 	}, a.memoryAddVerb(), a.memorySearchVerb(), a.memoryListVerb(), a.memoryDeleteVerb())
 }
 
-// defaultList is how many memories are listed where nobody says how many.
+// defaultList is how many memories are listed by default.
 const defaultList = 20
 
 func (a *app) memoryAddVerb() *cobra.Command {
@@ -39,8 +39,8 @@ func (a *app) memoryAddVerb() *cobra.Command {
 	var source string
 	cmd := &cobra.Command{
 		Use:   "add TEXT [FLAGS]",
-		Short: "remember a text",
-		Long:  "Remember a text; - reads it from standard input. Its number is printed.",
+		Short: "Add a memory",
+		Long:  "Add a memory and print its id. Use - to read the text from standard input.",
 		Example: `  hocket memory add 'Integration tests are flaky on Fridays.'
   hocket memory add - --tag design --tag api --source notes.md < notes.md`,
 		Args: argsBetween(1, 1),
@@ -48,8 +48,8 @@ func (a *app) memoryAddVerb() *cobra.Command {
 			return a.addMemory(cmd.Context(), args[0], tags, source)
 		},
 	}
-	cmd.Flags().StringArrayVarP(&tags, "tag", "t", nil, "give it a `TAG`; may be repeated")
-	cmd.Flags().StringVar(&source, "source", "", "say where it is from, in a `TEXT`")
+	cmd.Flags().StringArrayVarP(&tags, "tag", "t", nil, "add a `TAG`; can be repeated")
+	cmd.Flags().StringVar(&source, "source", "", "a `TEXT` that says where it comes from")
 	return cmd
 }
 
@@ -72,10 +72,10 @@ func (a *app) addMemory(ctx context.Context, text string, tags []string, source 
 	if a.json {
 		return a.printJSON(m)
 	}
-	return a.print(fmt.Sprintf("remembered as %d\n", m.ID))
+	return a.print(fmt.Sprintf("added memory %d\n", m.ID))
 }
 
-// memoryUsage makes what is wrong with a memory a mistake of the caller.
+// memoryUsage turns an invalid or unknown memory into a usage error.
 func memoryUsage(err error) error {
 	var invalid *hocket.InvalidMemoryError
 	var unknown *hocket.UnknownMemoryError
@@ -83,7 +83,7 @@ func memoryUsage(err error) error {
 	case errors.As(err, &invalid):
 		return usagef(invalid.Hint, "%s", invalid.Problem)
 	case errors.As(err, &unknown):
-		return usagef("`hocket memory list` shows the numbers", "%v", err)
+		return usagef("run `hocket memory list` for the ids", "%v", err)
 	}
 	return err
 }
@@ -93,21 +93,21 @@ func (a *app) memorySearchVerb() *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "search QUERY [FLAGS]",
-		Short: "find memories by their words",
-		Long: `Find the memories that have most in common with a text, the best first. The text
-has no syntax: a few words, or a whole task, as an agent would get it.`,
+		Short: "Search memories",
+		Long: `Search for memories that have words in common with a text, best match first. The
+query is plain text: a few words, or a complete task as an agent would get it.`,
 		Example: `  hocket memory search 'flaky tests'
   hocket memory search "$(cat task.md)" --limit 3 --json`,
 		Args: argsBetween(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if limit < 1 {
-				return usagef("leave it out for 10", "--limit must be at least 1")
+				return usagef("omit the flag for the default of 10", "invalid --limit %d: expected at least 1", limit)
 			}
 			return a.searchMemories(cmd.Context(), args[0], limit, tags)
 		},
 	}
-	cmd.Flags().IntVarP(&limit, "limit", "n", 10, "find at most `N`")
-	cmd.Flags().StringArrayVarP(&tags, "tag", "t", nil, "only those with this `TAG`; may be repeated")
+	cmd.Flags().IntVarP(&limit, "limit", "n", 10, "show at most `N` matches")
+	cmd.Flags().StringArrayVarP(&tags, "tag", "t", nil, "only memories with this `TAG`; can be repeated")
 	return cmd
 }
 
@@ -123,7 +123,7 @@ func (a *app) searchMemories(ctx context.Context, query string, limit int, tags 
 	case a.json:
 		return a.printJSON(append([]hocket.Remembered{}, found...))
 	case len(found) == 0:
-		a.note("nothing that is remembered has a word of it\n")
+		a.note("no matching memories\n")
 		return nil
 	}
 	all := make([]hocket.Memory, len(found))
@@ -139,7 +139,7 @@ func (a *app) memoryListVerb() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "list [FLAGS]",
-		Short: "list memories, the newest first",
+		Short: "List memories, newest first",
 		Example: `  hocket memory list
   hocket memory list --tag infra --all --json`,
 		Args: noArgs,
@@ -147,14 +147,14 @@ func (a *app) memoryListVerb() *cobra.Command {
 			if all {
 				limit = 0
 			} else if limit < 1 {
-				return usagef("--all lists them all", "--limit must be at least 1")
+				return usagef("use --all to list all of them", "invalid --limit %d: expected at least 1", limit)
 			}
 			return a.listMemories(cmd.Context(), limit, tags)
 		},
 	}
-	cmd.Flags().IntVarP(&limit, "limit", "n", defaultList, "list at most `N`")
-	cmd.Flags().BoolVar(&all, "all", false, "list all")
-	cmd.Flags().StringArrayVarP(&tags, "tag", "t", nil, "only those with this `TAG`; may be repeated")
+	cmd.Flags().IntVarP(&limit, "limit", "n", defaultList, "list at most `N` memories")
+	cmd.Flags().BoolVar(&all, "all", false, "list all memories")
+	cmd.Flags().StringArrayVarP(&tags, "tag", "t", nil, "only memories with this `TAG`; can be repeated")
 	return cmd
 }
 
@@ -170,10 +170,10 @@ func (a *app) listMemories(ctx context.Context, limit int, tags []string) error 
 	case a.json:
 		return a.printJSON(append([]hocket.Memory{}, all...))
 	case len(all) == 0 && len(tags) > 0:
-		a.note("nothing that is remembered has the tag " + view.Line(strings.Join(tags, " and the tag ")) + "\n")
+		a.note("no memories with the tag " + view.Line(strings.Join(tags, " and the tag ")) + "\n")
 		return nil
 	case len(all) == 0:
-		a.note("nothing is remembered yet; `hocket memory add TEXT` does it\n")
+		a.note("no memories yet; add one with `hocket memory add TEXT`\n")
 		return nil
 	}
 	return a.print(memoryTable(all).Draw(a.outStyle))
@@ -182,15 +182,15 @@ func (a *app) listMemories(ctx context.Context, limit int, tags []string) error 
 func (a *app) memoryDeleteVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete ID",
-		Short: "delete a memory",
-		Long:  "Delete a memory, by the number that list and search show.",
+		Short: "Delete a memory",
+		Long:  "Delete a memory by its id, as list and search show it.",
 		Example: `  hocket memory delete 17
   hocket memory list --tag old --all --json | jq '.[].id' | xargs -n1 hocket memory delete`,
 		Args: argsBetween(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil {
-				return usagef("`hocket memory list` shows the numbers", "%q is not the number of a memory", args[0])
+				return usagef("run `hocket memory list` for the ids", "invalid memory id %q: expected a number", args[0])
 			}
 			return a.deleteMemory(cmd.Context(), id)
 		},
@@ -208,7 +208,7 @@ func (a *app) deleteMemory(ctx context.Context, id int64) error {
 	if a.json {
 		return a.printJSON(map[string]any{"deleted": id})
 	}
-	return a.print(fmt.Sprintf("forgot %d\n", id))
+	return a.print(fmt.Sprintf("deleted memory %d\n", id))
 }
 
 func memoryTable(all []hocket.Memory) *view.Table {

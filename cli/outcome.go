@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// outcome prints what a run has come to, and gives its exit code.
+// outcome prints the result of a run and returns its exit code.
 func (a *app) outcome(ctx context.Context, d *drive, res engine.Result, err error) error {
 	var interrupted *hocket.InterruptedError
 	stopped := errors.As(err, &interrupted)
@@ -26,10 +26,10 @@ func (a *app) outcome(ctx context.Context, d *drive, res engine.Result, err erro
 	}
 	switch {
 	case stopped:
-		a.note("interrupted; nothing that was recorded is lost. To go on:\n  " + a.self("resume", d.run.ID()) + "\n")
+		a.note("interrupted; recorded results are kept. To continue:\n  " + a.self("resume", d.run.ID()) + "\n")
 		return exitError(exitInterrupted)
 	case res.Status == engine.Waiting:
-		// What it waits for is told without the cancelled context.
+		// The context may be cancelled; reading the state must still work.
 		a.noteWaiting(context.WithoutCancel(ctx), d)
 	case exitFor(res.Status) != nil:
 		a.note(a.failedText(d, res))
@@ -45,13 +45,13 @@ func (a *app) printResult(ctx context.Context, d *drive, res engine.Result) erro
 		return nil
 	}
 	if d.drawn && a.outStyle.Width > 0 {
-		a.note("\n") // apart from the tree
+		a.note("\n") // separates it from the tree
 	}
 	return a.print(a.outputText(res))
 }
 
-// outputText is what a run gave. What several last steps gave is an object, and for
-// people a list in the order of the steps.
+// outputText formats the output of a run. The outputs of several final steps are an
+// object, which is shown to people as a list in the order of the steps.
 func (a *app) outputText(res engine.Result) string {
 	outputs, several := res.Output.(map[string]any)
 	if !several || len(outputs) < 2 || a.outStyle.Width == 0 {
@@ -72,7 +72,7 @@ func (a *app) outputText(res engine.Result) string {
 		}
 		b.WriteString(a.outStyle.Paint(view.Bold, view.Line(s.Node)) + before + text + "\n")
 	}
-	if len(listed) < len(outputs) { // it is an object of the workflow's own making
+	if len(listed) < len(outputs) { // the workflow itself returned an object
 		return endLine(a.outText(workflow.FormatText(res.Output)))
 	}
 	return b.String()
@@ -84,7 +84,7 @@ func (a *app) noteWaiting(ctx context.Context, d *drive) {
 	}
 }
 
-// unusedReplies says that the replies of a run have an answer that was not taken.
+// unusedReplies warns about an answer in the replies that the run did not accept.
 func (a *app) unusedReplies(ctx context.Context, s *hocket.State, d *drive) string {
 	replies := d.replies
 	if replies == nil {
@@ -92,14 +92,14 @@ func (a *app) unusedReplies(ctx context.Context, s *hocket.State, d *drive) stri
 	}
 	for _, q := range s.Questions {
 		if q.Kind == engine.GateQuestion && replies != nil && replies.CoversPerson(q.Node) {
-			return "the answer to " + view.Line(q.ID) + " in the replies is not taken; to answer from another file:\n  " +
+			return "the reply for " + view.Line(q.ID) + " was not accepted; to answer from another file:\n  " +
 				a.self("resume", s.ID, "--replies", "FILE") + "\n"
 		}
 	}
 	return ""
 }
 
-// failedText says why a run failed, with all of it: what to do stands at the end.
+// failedText says why a run failed, and then which commands help.
 func (a *app) failedText(d *drive, res engine.Result) string {
 	var b strings.Builder
 	id, reason := d.run.ID(), view.Because(res.Status, res.Error)
@@ -115,7 +115,7 @@ func (a *app) failedText(d *drive, res engine.Result) string {
 	b.WriteString("  " + a.self("show", id) + "\n")
 	if failed := hocket.FailedSteps(&res); len(failed) > 0 {
 		first := res.Steps[slices.IndexFunc(res.Steps, func(s engine.StepResult) bool { return s.Address == failed[0] })]
-		if first.Attempts > 0 && first.Agent != "" { // else it has no log: a person's, or not started
+		if first.Attempts > 0 && first.Agent != "" { // others have no log
 			b.WriteString("  " + a.self("logs", id, first.Address) + "\n")
 		}
 		b.WriteString("  " + a.self(append([]string{"retry", id}, higherLimit(&res, first)...)...) + "\n")
@@ -123,8 +123,8 @@ func (a *app) failedText(d *drive, res engine.Result) string {
 	return b.String()
 }
 
-// higherLimit is the flag with which a retry gets beyond the limit that ended a run, nil
-// if none did. It leaves room for more steps than those that are known.
+// higherLimit returns the flag that lets a retry get past the limit that ended a run, nil
+// if no limit did. It leaves room for steps that are not known yet.
 func higherLimit(res *engine.Result, failed engine.StepResult) []string {
 	switch {
 	case res.Status == engine.TimedOut:
@@ -135,23 +135,22 @@ func higherLimit(res *engine.Result, failed engine.StepResult) []string {
 	return nil
 }
 
-// driveFailed explains an error of the machine, or that somebody else drives the
-// run.
+// driveFailed explains a system error, or that another process drives the run.
 func (a *app) driveFailed(ctx context.Context, d *drive, err error) error {
 	var held *hocket.HeldError
 	if errors.As(err, &held) {
 		return a.heldBy(held)
 	}
-	if isUsage(err) { // it says what to do itself
+	if isUsage(err) { // it has its own hint
 		return err
 	}
 	if _, missing := d.run.Info(context.WithoutCancel(ctx)); missing == nil {
-		a.note("what was recorded is kept. To go on when the cause is repaired:\n  " + a.self("resume", d.run.ID()) + "\n")
+		a.note("recorded results are kept. To continue when the cause is fixed:\n  " + a.self("resume", d.run.ID()) + "\n")
 	}
 	return err
 }
 
-// heldBy says that another process drives a run.
+// heldBy returns a usage error: another process drives the run.
 func (a *app) heldBy(held *hocket.HeldError) error {
-	return usagef("watch it with `"+a.self("logs", held.Run, "-f")+"`, or end it with `"+a.self("cancel", held.Run)+"`", "%v", held)
+	return usagef("follow it with `"+a.self("logs", held.Run, "-f")+"`, or cancel it with `"+a.self("cancel", held.Run)+"`", "%v", held)
 }

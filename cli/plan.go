@@ -15,16 +15,16 @@ func (a *app) planVerb() *cobra.Command {
 	var replies string
 	cmd := &cobra.Command{
 		Use:   "plan FILE|NAME [FLAGS]",
-		Short: "say what a run would do at most, and run nothing",
-		Long: `Say what a run would do at most: how many tasks, how many at once, what they may
-cost, and in which order. Every number is an upper bound.`,
+		Short: "Show the most that a run could do, without running it",
+		Long: `Show the most that a run could do: how many tasks, how many at once, at what cost,
+and in which order. Every number is an upper bound.`,
 		Example: `  hocket plan review.yml
   hocket plan review.yml --json | jq .steps`,
 		Args:              argsBetween(1, 1),
 		ValidArgsFunction: a.completeWorkflow,
 		RunE:              func(_ *cobra.Command, args []string) error { return a.plan(args[0], replies) },
 	}
-	cmd.Flags().StringVar(&replies, "replies", "", "of a run that takes what agents and people say from `FILE`")
+	cmd.Flags().StringVar(&replies, "replies", "", "plan a run with the replies in `FILE`")
 	return cmd
 }
 
@@ -60,11 +60,11 @@ func (a *app) drawPlan(p *check.Plan) string {
 	fact := func(name, text string) {
 		b.WriteString(style.Paint(view.Dim, view.Pad(name, 9)) + " " + view.Line(text) + "\n")
 	}
-	fact("tasks", fmt.Sprintf("at most %s, at least %d if nothing fails; the limit is %d", p.Steps, p.Least, p.Limits.Steps))
-	fact("at once", fmt.Sprintf("at most %s; the limit is %d", p.Parallel, p.Limits.Parallel))
+	fact("tasks", fmt.Sprintf("at most %s; at least %d if nothing fails; limit %d", p.Steps, p.Least, p.Limits.Steps))
+	fact("at once", fmt.Sprintf("at most %s; limit %d", p.Parallel, p.Limits.Parallel))
 	fact("cost", costText(p))
 	fact("tokens", "at most "+p.Tokens.String())
-	fact("time", "at most "+p.Limits.Runtime.String()+" of work")
+	fact("time", "at most "+p.Limits.Runtime.String()+" of working time")
 	for _, why := range p.Open {
 		fact("unknown", why)
 	}
@@ -82,12 +82,12 @@ func (a *app) drawPlan(p *check.Plan) string {
 }
 
 func costText(p *check.Plan) string {
-	text := "not known"
+	text := "unknown"
 	if usd, ok := p.CostUSD.Amount(); ok {
 		text = "at most " + workflow.FormatUSD(usd)
 	}
 	if p.Limits.CostUSD > 0 {
-		text += "; the limit is " + workflow.FormatUSD(p.Limits.CostUSD)
+		text += "; limit " + workflow.FormatUSD(p.Limits.CostUSD)
 	}
 	return text
 }
@@ -95,7 +95,7 @@ func costText(p *check.Plan) string {
 func planTable(w *check.WorkflowPlan) *view.Table {
 	t := &view.Table{Head: []string{"ORDER", "NODE", "KIND", "USES", "TIMES"}, Right: []bool{4: true}}
 	for _, n := range w.Nodes {
-		// The order counts within each loop and for_each; an indent shows which.
+		// The order restarts within each loop and for_each; the indent shows which.
 		indent := strings.Repeat("  ", n.Depth)
 		t.Row(view.Cell{Text: fmt.Sprint(n.Wave)}, view.Cell{Text: indent + n.ID}, view.Cell{Text: n.Kind, Paint: view.Dim},
 			view.Cell{Text: n.Uses}, view.Cell{Text: n.Times.String()})

@@ -11,8 +11,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// openProject opens the project around -C or the current directory. Later calls
-// give the same one.
+// openProject opens the project that contains -C or the current directory. Later calls
+// return the same project.
 func (a *app) openProject() (*hocket.Project, error) {
 	if len(a.opened) > 0 {
 		return a.opened[len(a.opened)-1], nil
@@ -20,7 +20,7 @@ func (a *app) openProject() (*hocket.Project, error) {
 	return a.reopenProject()
 }
 
-// reopenProject opens the project as its files are now.
+// reopenProject opens the project again, with its current files.
 func (a *app) reopenProject() (*hocket.Project, error) {
 	dir := a.dir
 	if dir == "" {
@@ -35,7 +35,7 @@ func (a *app) reopenProject() (*hocket.Project, error) {
 	p, err := hocket.Open(dir, hocket.Options{State: a.state, Agents: a.with.Agents, Drivers: a.with.Drivers, Via: "cli", Trust: a.decideTrust, TrustDigest: digest})
 	var none *hocket.NoDirectoryError
 	if errors.As(err, &none) {
-		return nil, usagef("-C names the directory of a project", "%v", err)
+		return nil, usagef("pass an existing directory with -C", "%v", err)
 	}
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (a *app) reopenProject() (*hocket.Project, error) {
 	return p, nil
 }
 
-// withRun finds a run by its id or the beginning of it.
+// withRun finds a run by its id or a prefix of it.
 func (a *app) withRun(ctx context.Context, id string, do func(r *hocket.Run) error) error {
 	p, err := a.openProject()
 	if err != nil {
@@ -57,17 +57,17 @@ func (a *app) withRun(ctx context.Context, id string, do func(r *hocket.Run) err
 	return do(r)
 }
 
-// noRun explains that a run was not found: exit code 2, with the nearest ids.
+// noRun turns an unknown run into a usage error that suggests a similar id.
 func noRun(ctx context.Context, p *hocket.Project, err error) error {
 	var unknown *hocket.UnknownRunError
 	if !errors.As(err, &unknown) {
 		return err
 	}
-	hint := "`hocket runs` lists the runs of this project"
+	hint := "run `hocket runs` for the runs of this project"
 	if len(unknown.Candidates) > 0 {
-		return usagef("write more of the id", "%v", err)
+		return usagef("use a longer prefix of the id", "%v", err)
 	}
-	runs, _ := p.Runs(ctx, hocket.Filter{Limit: 200}) // none where they cannot be read
+	runs, _ := p.Runs(ctx, hocket.Filter{Limit: 200}) // without them, there is no suggestion
 	ids := make([]string, len(runs))
 	for i, r := range runs {
 		ids[i] = r.ID
@@ -78,7 +78,8 @@ func noRun(ctx context.Context, p *hocket.Project, err error) error {
 	return usagef(hint, "%v", err)
 }
 
-// path is where a file on the command line is: seen from -C, else from here.
+// path resolves a file on the command line: relative to -C, else to the current
+// directory.
 func (a *app) path(file string) string {
 	if a.dir == "" || filepath.IsAbs(file) {
 		return file

@@ -42,7 +42,7 @@ func TestAgentsAskInATerminal(t *testing.T) {
 		flag          string
 		first, second string // how the questions stand there
 	}{
-		{"--plain=false", "? task@1  (1 more question after this)", "? task@2"},
+		{"--plain=false", "? task@1  (1 more question after this one)", "? task@2"},
 		{"--plain", "task@1: May the agent fixer run this command?", "task@2: May the agent fixer run this command?"},
 	} {
 		dir := birdsDir(t)
@@ -53,7 +53,7 @@ func TestAgentsAskInATerminal(t *testing.T) {
 			t.Fatalf("%s: answer from elsewhere: exit code %d\n%s", mode.flag, code, other.see())
 		}
 		seen := c.until(mode.second)
-		if mode.flag == "--plain" && !strings.Contains(seen, "(this question is over)") {
+		if mode.flag == "--plain" && !strings.Contains(seen, "(no longer open)") {
 			t.Errorf("%s: the screen:\n%s", mode.flag, seen)
 		}
 		time.Sleep(500 * time.Millisecond) // a person reads before answering
@@ -97,8 +97,8 @@ func TestPermissionsShowAllOfACommand(t *testing.T) {
 	}{
 		{"--plain=false", 24, 80, "", ""},
 		{"--plain", 24, 80, "", ""},
-		{"--plain=false", 12, 30, "space shows more", " "},
-		{"--plain", 8, 30, "enter shows more", "\n"},
+		{"--plain=false", 12, 30, "press space for more", " "},
+		{"--plain", 8, 30, "press enter for more", "\n"},
 	} {
 		c := startConsole(t, dir, mode.rows, mode.cols, "task", prompt, "--agent", "fixer", mode.flag)
 		if mode.more != "" {

@@ -10,15 +10,15 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// runHead, the steps and runTail are what run, resume, show and their kin print with
-// --json, as one object.
+// runHead, the steps and runTail together are the object that run, resume, show and
+// similar commands print with --json.
 type runHead struct {
 	RunID    string  `json:"run_id"`
 	Workflow string  `json:"workflow"`
 	Digest   string  `json:"digest"`
 	Status   string  `json:"status"`
 	Output   any     `json:"output"`
-	Error    *string `json:"error"` // why it failed
+	Error    *string `json:"error"` // why the run failed
 }
 
 type runTail struct {
@@ -38,14 +38,14 @@ type stepResult struct {
 	Iteration  int     `json:"iteration"`
 	StepIndex  int     `json:"step_index"`
 
-	Usage     *stepUsage `json:"usage,omitempty"`      // of a step that used something
-	Model     string     `json:"model,omitempty"`      // that did the work, as its provider names it
-	SessionID string     `json:"session_id,omitempty"` // of the conversation with the agent, if it was kept
-	Artifacts []string   `json:"artifacts,omitempty"`  // the files that its attempts left
+	Usage     *stepUsage `json:"usage,omitempty"`      // nil if the step used nothing
+	Model     string     `json:"model,omitempty"`      // as its provider names it
+	SessionID string     `json:"session_id,omitempty"` // of the conversation with the agent, if it is stored
+	Artifacts []string   `json:"artifacts,omitempty"`  // files that its attempts created
 }
 
 type stepUsage struct {
-	CostUSD   *float64 `json:"cost_usd"` // null: some of it is not known
+	CostUSD   *float64 `json:"cost_usd"` // null: partly unknown
 	TokensIn  int64    `json:"tokens_in"`
 	TokensOut int64    `json:"tokens_out"`
 }
@@ -67,8 +67,8 @@ func newTail(res engine.Result) runTail {
 	return runTail{append([]string{}, res.Warnings...), usageResult{res.Usage.Steps, newUsage(res.Usage.Usage)}}
 }
 
-// printRun prints a run as one object. The outputs of its steps are loaded one at a time:
-// together they may be larger than the memory.
+// printRun prints a run as one object. It loads the outputs of the steps one at a time,
+// as together they may not fit into memory.
 func (a *app) printRun(ctx context.Context, r *hocket.Run, head runHead, steps []engine.StepResult, tail any) error {
 	first, err := a.encodeJSON(head, "")
 	if err != nil {
@@ -86,7 +86,7 @@ func (a *app) printRun(ctx context.Context, r *hocket.Run, head runHead, steps [
 		}
 	}
 	out := bufio.NewWriter(a.std.Out)
-	put := func(texts ...string) { _, _ = out.WriteString(a.outText(strings.Join(texts, ""))) } // Flush says if it failed
+	put := func(texts ...string) { _, _ = out.WriteString(a.outText(strings.Join(texts, ""))) } // Flush reports the error
 	put(strings.TrimRight(first, "\n}"), key)
 	for i, s := range steps {
 		step, err := newStepResult(ctx, r, s)
@@ -95,7 +95,7 @@ func (a *app) printRun(ctx context.Context, r *hocket.Run, head runHead, steps [
 			text, err = a.encodeJSON(step, strings.TrimPrefix(indent, "\n"))
 		}
 		if err != nil {
-			put("\n") // the error is a line of its own
+			put("\n") // the error starts on a new line
 			return errors.Join(err, out.Flush())
 		}
 		if i > 0 {
@@ -135,7 +135,7 @@ func newUsage(u engine.Usage) stepUsage {
 	return out
 }
 
-// exitFor is the exit code for the status of a run.
+// exitFor returns the exit code for the status of a run.
 func exitFor(s engine.Status) error {
 	switch s {
 	case engine.Success, engine.Partial:

@@ -10,10 +10,10 @@ import (
 )
 
 func (f *driveFlags) add(a *app, flags *pflag.FlagSet) {
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
-	flags.BoolVar(&f.plain, "plain", false, "show progress as lines, also in a terminal")
-	flags.BoolVar(&f.detach, "detach", false, "run in the background, and print the id of the run")
-	flags.StringVar(&a.trusted, "trust", "", "trust the project if it can do what `DIGEST` says; $HOCKET_TRUST too")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not show progress")
+	flags.BoolVar(&f.plain, "plain", false, "show progress as plain lines, even in a terminal")
+	flags.BoolVar(&f.detach, "detach", false, "run in the background and print the run id")
+	flags.StringVar(&a.trusted, "trust", "", "trust the project if `DIGEST` matches what it can do; also $HOCKET_TRUST")
 }
 
 func (a *app) resumeVerb() *cobra.Command {
@@ -21,24 +21,24 @@ func (a *app) resumeVerb() *cobra.Command {
 	var replies string
 	cmd := &cobra.Command{
 		Use:   "resume RUN [FLAGS]",
-		Short: "go on with a run that was cut off or waits",
-		Long: `Go on with a run that was cut off, or that waits for a person or a budget. What
-was recorded is not done again: only attempts whose result was never recorded
-are. The run goes on with the workflow, the agents and the replies that it was
-started with, whatever has become of the files.`,
+		Short: "Resume an interrupted or waiting run",
+		Long: `Resume a run that was interrupted, or that is waiting for a person or a budget.
+Recorded results are kept; only attempts without a recorded result run again. The
+run uses the workflow, the agents and the replies that it was started with, even
+if the files have changed since.`,
 		Example: `  hocket resume review-3k7q2m9a
   hocket resume review-3k7q
 
-  # people answer from a file
+  # Answer questions from a file
   hocket resume review-3k7q --replies answers.yml
 
-  # in the background
+  # Resume in the background
   hocket resume review-3k7q --detach`,
 		Args:              argsBetween(1, 1),
 		ValidArgsFunction: a.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if replies != "" {
-				if err := a.onlyPerson("resume --replies"); err != nil { // they may be answers
+				if err := a.onlyPerson("resume --replies"); err != nil { // they may contain answers
 					return err
 				}
 			}
@@ -48,13 +48,13 @@ started with, whatever has become of the files.`,
 		},
 	}
 	f.add(a, cmd.Flags())
-	cmd.Flags().BoolVar(&f.apart, "apart", false, "wait for what agents ask to be answered from elsewhere")
-	cmd.Flags().StringVar(&replies, "replies", "", "take what agents and people say from `FILE`, not the run's own replies")
+	cmd.Flags().BoolVar(&f.apart, "apart", false, "wait for answers that are given in another process")
+	cmd.Flags().StringVar(&replies, "replies", "", "read the replies of agents and people from `FILE`, instead of the run's own")
 	return cmd
 }
 
 func (a *app) resume(ctx context.Context, r *hocket.Run, repliesFile string, f driveFlags) error {
-	d := &drive{run: r, taken: true}
+	d := &drive{run: r, resumed: true}
 	var err error
 	if d.bundle, err = r.Bundle(ctx); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// chapter is a part of the help: verbs that belong together.
+// chapter is a group of related commands in the help.
 type chapter struct {
 	title string
 	verbs []*cobra.Command
@@ -22,38 +22,38 @@ type chapter struct {
 func (a *app) chapters() []chapter {
 	return []chapter{
 		{"Run workflows", []*cobra.Command{a.runVerb(), a.taskVerb(), a.resumeVerb(), a.retryVerb(), a.forkVerb()}},
-		{"Look at runs", []*cobra.Command{a.runsVerb(), a.showVerb(), a.logsVerb(), a.eventsVerb()}},
-		{"Act on runs", []*cobra.Command{a.answerVerb(), a.cancelVerb(), a.raiseVerb(), a.gcVerb()}},
-		{"Work on workflow files", []*cobra.Command{a.checkVerb(), a.convertVerb(), a.fmtVerb(), a.graphVerb(), a.planVerb(), a.digestVerb(), a.schemaVerb()}},
-		{"Work with agents", []*cobra.Command{a.agentsVerb(), a.toolsVerb(), a.mcpVerb(), a.sessionsVerb(), a.memoryVerb()}},
-		{"Set up", []*cobra.Command{a.initVerb(), a.trustVerb(), a.doctorVerb(), a.adoptVerb(), a.completionVerb(), a.versionVerb()}},
+		{"Inspect runs", []*cobra.Command{a.runsVerb(), a.showVerb(), a.logsVerb(), a.eventsVerb()}},
+		{"Manage runs", []*cobra.Command{a.answerVerb(), a.cancelVerb(), a.raiseVerb(), a.gcVerb()}},
+		{"Write workflows", []*cobra.Command{a.checkVerb(), a.convertVerb(), a.fmtVerb(), a.graphVerb(), a.planVerb(), a.digestVerb(), a.schemaVerb()}},
+		{"Agents and tools", []*cobra.Command{a.agentsVerb(), a.toolsVerb(), a.mcpVerb(), a.sessionsVerb(), a.memoryVerb()}},
+		{"Setup", []*cobra.Command{a.initVerb(), a.trustVerb(), a.doctorVerb(), a.adoptVerb(), a.completionVerb(), a.versionVerb()}},
 	}
 }
 
-// command is the whole tree of verbs.
+// command builds the whole command tree.
 func (a *app) command() *cobra.Command {
-	var asked bool // for the version
+	var showVersion bool
 	root := &cobra.Command{
-		Use:   "hocket VERB [ARGUMENTS] [FLAGS]",
-		Short: "run agent workflows, durably",
-		Long: `Hocket runs workflows of agents, tools and people. Every step is recorded
-before it counts, so a run that is cut off goes on where it was.`,
-		Example: `  # make a project with a workflow that runs at once
+		Use:   "hocket COMMAND [ARGUMENTS] [FLAGS]",
+		Short: "Run durable workflows of AI agents, tools and people",
+		Long: `Hocket runs durable workflows of AI agents, tools and people: it records every
+step, so that an interrupted run resumes where it stopped.`,
+		Example: `  # Create a project with an example workflow, and run it
   hocket init && hocket run hello
 
-  # see what a run would do at most, and what is wrong with a file
-  hocket plan review.yml
+  # Check a workflow, and show the most that a run of it could do
   hocket check review.yml
+  hocket plan review.yml
 
-  # go on after a crash
+  # Resume a run after a crash
   hocket runs
   hocket resume review-3k7q
 
-  # delete a run that is over
-  hocket runs delete review-3k7q`,
+  # Have one agent do one task
+  hocket task "Find all REST endpoints" --agent claude`,
 		Args: unknownVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if asked {
+			if showVersion {
 				return a.version()
 			}
 			return cmd.Help()
@@ -63,10 +63,10 @@ before it counts, so a run that is cut off goes on where it was.`,
 	}
 	flags := root.PersistentFlags()
 	flags.SortFlags = false
-	flags.StringVarP(&a.dir, "directory", "C", "", "work as if started in `DIR`")
-	flags.StringVar(&a.state, "state", "", "keep runs in `DIR` (default: the user's state directory)")
-	flags.BoolVar(&a.json, "json", false, "print facts as JSON")
-	root.Flags().BoolVar(&asked, "version", false, "print the version")
+	flags.StringVarP(&a.dir, "directory", "C", "", "run as if started in `DIR`")
+	flags.StringVar(&a.state, "state", "", "store runs in `DIR` (default: the user's state directory)")
+	flags.BoolVar(&a.json, "json", false, "print results as JSON")
+	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
 	chapters := a.chapters()
 	for _, c := range chapters {
 		for _, verb := range c.verbs {
@@ -77,9 +77,9 @@ before it counts, so a run that is cut off goes on where it was.`,
 	}
 	root.AddCommand(a.manVerb())
 	root.SetHelpCommand(&cobra.Command{
-		Use:   "help [VERB]",
-		Short: "say what a verb does",
-		Long:  "Say what a verb does, with examples; without one, list the verbs.",
+		Use:   "help [COMMAND]",
+		Short: "Show help for a command",
+		Long:  "Show help for a command, with examples. Without a command, list all commands.",
 		Args:  argsBetween(0, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			verb, rest, err := root.Find(args)
@@ -106,16 +106,16 @@ func unknownVerb(cmd *cobra.Command, args []string) error {
 	switch {
 	case hint != "":
 	case cmd.HasParent():
-		hint = cmd.Name() + " has " + strings.Join(names, ", ")
+		hint = "expected one of: " + strings.Join(names, ", ")
 	default:
-		hint = "`hocket help` lists the verbs"
+		hint = "run `hocket help` for a list of commands"
 	}
-	return usagef(hint, "unknown verb %q", args[0])
+	return usagef(hint, "unknown command %q", args[0])
 }
 
-// flagError names the nearest flag for one that is not known.
+// flagError suggests the nearest flag for an unknown one.
 func flagError(cmd *cobra.Command, err error) error {
-	hint := fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath())
+	hint := fmt.Sprintf("run `%s --help` for a list of flags", cmd.CommandPath())
 	if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok {
 		if near := nearestFlag(name, flagNames(cmd)); near != "" {
 			hint = fmt.Sprintf("did you mean --%s?", near)
@@ -125,18 +125,19 @@ func flagError(cmd *cobra.Command, err error) error {
 	if errors.As(err, &invalid) {
 		flag := invalid.GetFlag()
 		if wanted := flagValues[flag.Value.Type()]; wanted != "" {
-			return usagef(hint, "--%s wants %s, not %q", flag.Name, wanted, invalid.GetValue())
+			return usagef(hint, "invalid --%s %q: expected %s", flag.Name, invalid.GetValue(), wanted)
 		}
 	}
 	return usagef(hint, "%s", err)
 }
 
-// flagValues says what a flag wants, by its type.
+// flagValues describes the values that a flag accepts, by its type.
 var flagValues = map[string]string{
-	"bool": "true or false", "duration": "a time such as 90s or 2h", "float64": "a number", "int": "a whole number", "int64": "a whole number",
+	"bool": "true or false", "duration": "a duration such as 90s or 2h", "float64": "a number", "int": "an integer", "int64": "an integer",
 }
 
-// nearestFlag is the flag that was meant: one that begins so, else the nearest.
+// nearestFlag returns the flag that was probably meant: one with this prefix, else the
+// one with the nearest spelling.
 func nearestFlag(name string, flags []string) string {
 	name, _, _ = strings.Cut(name, "=")
 	for _, f := range flags {
@@ -155,7 +156,7 @@ func flagNames(cmd *cobra.Command) []string {
 	return names
 }
 
-// help prints what a verb does, with examples before flags.
+// help prints the help of a command, with examples before flags.
 func (a *app) help(cmd *cobra.Command, chapters []chapter) {
 	head := func(s string) string { return a.outStyle.Paint(view.Bold, s) + "\n" }
 	width := cmp.Or(a.outStyle.Width, 80)
@@ -163,7 +164,7 @@ func (a *app) help(cmd *cobra.Command, chapters []chapter) {
 	var b strings.Builder
 	about := cmd.Long
 	if about == "" {
-		about = strings.ToUpper(cmd.Short[:1]) + cmd.Short[1:] + "."
+		about = cmd.Short + "."
 	}
 	for _, p := range paragraphs(about) {
 		if !p.indented {
@@ -181,7 +182,7 @@ func (a *app) help(cmd *cobra.Command, chapters []chapter) {
 		}
 	}
 	if cmd.HasParent() && cmd.HasAvailableSubCommands() {
-		b.WriteString("\n" + head("Verbs"))
+		b.WriteString("\n" + head("Commands"))
 		for _, verb := range cmd.Commands() {
 			fmt.Fprintf(&b, "  %-11s %s\n", verb.Name(), verb.Short)
 		}
@@ -191,12 +192,12 @@ func (a *app) help(cmd *cobra.Command, chapters []chapter) {
 	}
 	if cmd.HasAvailableLocalFlags() && cmd.HasParent() {
 		flags := cmd.LocalNonPersistentFlags()
-		flags.SortFlags = false // they stand in the order of their use
+		flags.SortFlags = false // the most useful ones come first
 		b.WriteString("\n" + head("Flags") + flags.FlagUsagesWrapped(width))
 	}
-	b.WriteString("\n" + head("Flags of every verb") + cmd.Root().PersistentFlags().FlagUsagesWrapped(width))
+	b.WriteString("\n" + head("Global flags") + cmd.Root().PersistentFlags().FlagUsagesWrapped(width))
 	if !cmd.HasParent() {
-		b.WriteString("\n`hocket help VERB` says more about one of them.\n")
+		b.WriteString("\nRun `hocket help COMMAND` for more about a command.\n")
 	}
-	_ = a.print(b.String()) // nobody is left to tell
+	_ = a.print(b.String()) // there is no way to report a failure
 }

@@ -16,7 +16,7 @@ type runFlags struct {
 	inputs  []string
 	file    string
 	replies string
-	given   map[string]any // inputs that are no flags
+	given   map[string]any // inputs that do not come from flags
 	advise  func(workflow.Diagnostics)
 }
 
@@ -24,24 +24,24 @@ func (a *app) runVerb() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run FILE|NAME [FLAGS]",
-		Short: "check a workflow, then run it to its end or to where it waits",
-		Long: `Check a workflow, then run it to its end, or to where it waits for a person or a
-budget. Every step is recorded before it counts: after a crash or Ctrl-C,
-hocket resume goes on. In a terminal, questions to people are asked there.
+		Short: "Run a workflow",
+		Long: `Check a workflow, then run it until it ends, or until it has to wait for a person
+or a budget. Every step is recorded: after a crash or Ctrl-C, continue with
+"hocket resume". Questions to people are asked in the terminal, if there is one.
 
 The output of the workflow goes to standard output, progress to standard error.
-The exit code is 0 for success and partial, 1 for a failed run, 2 for an invalid
-workflow, 3 for a run that waits, 130 after an interruption.`,
+The exit code is 0 for success or partial success, 1 if the run failed, 2 if the
+workflow is invalid, 3 if the run is waiting, and 130 if it was interrupted.`,
 		Example: `  hocket run review.yml --input target=src/auth.py
   hocket run hello
 
-  # try it without any model: agents and people answer from a file
+  # Dry run without a model: agents and people answer from a file
   hocket run review.yml --replies replies.yml
 
-  # in the background, with a bound on what it may cost
+  # Run in the background with a budget of $2.50
   hocket run review.yml --inputs inputs.yml --max-cost 2.50 --detach
 
-  # for a script
+  # Print only the output, in a script
   hocket run review.yml --json | jq -r .output`,
 		Args:              argsBetween(1, 1),
 		ValidArgsFunction: a.completeWorkflow,
@@ -53,9 +53,9 @@ workflow, 3 for a run that waits, 130 after an interruption.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&f.inputs, "input", "i", nil, "give an input, as `NAME=VALUE`; may be repeated")
-	flags.StringVar(&f.file, "inputs", "", "take inputs from a YAML or JSON `FILE`")
-	flags.StringVar(&f.replies, "replies", "", "take what agents and people say from a YAML `FILE`")
+	flags.StringArrayVarP(&f.inputs, "input", "i", nil, "set an input, as `NAME=VALUE`; can be repeated")
+	flags.StringVar(&f.file, "inputs", "", "read inputs from a YAML or JSON `FILE`")
+	flags.StringVar(&f.replies, "replies", "", "read the replies of agents and people from a YAML `FILE`")
 	f.driveFlags.add(a, flags)
 	f.limitFlags.add(flags)
 	return cmd
@@ -70,7 +70,7 @@ func (a *app) run(ctx context.Context, name string, f *runFlags) error {
 	return err
 }
 
-// start checks a workflow, records a run of it and drives that.
+// start checks a workflow, records a new run and drives it.
 func (a *app) start(ctx context.Context, w *hocket.Workflow, f *runFlags) (*hocket.Run, error) {
 	replies, err := a.readReplies(f.replies)
 	if err != nil {
@@ -104,8 +104,8 @@ func (a *app) start(ctx context.Context, w *hocket.Workflow, f *runFlags) (*hock
 	return r, a.drive(ctx, &drive{run: r, bundle: w.Bundle(), replies: replies}, f.driveFlags)
 }
 
-// checked checks everything that a run is made of: the workflow, the replies and
-// the inputs. Warnings are shown and do not stop it.
+// checked checks everything that goes into a run: the workflow, the replies and the
+// inputs. It shows warnings, and fails on errors only.
 func (a *app) checked(w *hocket.Workflow, replies *hocket.Replies, f *runFlags) (map[string]any, error) {
 	found := w.Check(replies)
 	if f.advise != nil {
@@ -133,7 +133,7 @@ func (a *app) checked(w *hocket.Workflow, replies *hocket.Replies, f *runFlags) 
 		if err != nil {
 			return nil, err
 		}
-		a.note(a.showDiagnostics(unfit, a.errStyle)) // also where progress is not wanted
+		a.note(a.showDiagnostics(unfit, a.errStyle)) // even with --quiet
 	}
 	if !f.quiet {
 		a.note(a.showDiagnostics(append(found, wrong...), a.errStyle))
@@ -141,7 +141,7 @@ func (a *app) checked(w *hocket.Workflow, replies *hocket.Replies, f *runFlags) 
 	return inputs, nil
 }
 
-// readReplies reads a file of replies; nil without one.
+// readReplies reads a file of replies. It returns nil if file is "".
 func (a *app) readReplies(file string) (*hocket.Replies, error) {
 	if file == "" {
 		return nil, nil
@@ -149,7 +149,7 @@ func (a *app) readReplies(file string) (*hocket.Replies, error) {
 	file = a.path(file)
 	text, err := a.readNamed(file)
 	if err != nil {
-		return nil, usagef("--replies names a YAML file with what nodes answer, such as `review: fine`", "%v", err)
+		return nil, usagef("--replies takes a YAML file with one reply per node, such as `review: fine`", "%v", err)
 	}
 	replies, found := hocket.ReadReplies(file, text)
 	if found.Errors() {
@@ -158,8 +158,7 @@ func (a *app) readReplies(file string) (*hocket.Replies, error) {
 	return replies, nil
 }
 
-// checkReplies finds what is wrong with replies for a workflow, and gives the
-// warnings.
+// checkReplies checks replies against a workflow, and returns the warnings.
 func checkReplies(replies *hocket.Replies, b *workflow.Bundle, file string) (workflow.Diagnostics, error) {
 	found := hocket.CheckReplies(replies, b, file)
 	if found.Errors() {

@@ -19,21 +19,21 @@ func (a *app) runsVerb() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "runs [FLAGS]",
-		Short: "list the runs of this project, and delete them",
-		Long: `List the runs of this project, the newest first. A run that was cut off shows as
-interrupted; hocket resume takes it up. One in which an agent asks something shows
-as waiting; hocket show says what.`,
+		Short: "List and delete runs",
+		Long: `List the runs of this project, newest first. Resume an interrupted run with "hocket
+resume". A run is also waiting if one of its agents has asked a question; "hocket
+show" prints it.`,
 		Example: `  hocket runs
   hocket runs --all
 
-  # the ids of all runs that wait for a person
+  # Print the ids of all waiting runs
   hocket runs --all --json | jq -r '.[] | select(.status == "waiting") | .run_id'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if all {
 				limit = 0
 			} else if limit < 1 {
-				return usagef("--all lists them all", "--limit must be at least 1")
+				return usagef("use --all to list all runs", "invalid --limit %d: expected at least 1", limit)
 			}
 			return a.runs(cmd.Context(), limit)
 		},
@@ -49,14 +49,14 @@ type runLine struct {
 	RunID      string        `json:"run_id"`
 	Workflow   string        `json:"workflow"`
 	Digest     string        `json:"digest"`
-	Status     engine.Status `json:"status"`              // as the table has it
-	Driven     bool          `json:"driven"`              // a process works on it now
-	Questions  int           `json:"questions,omitempty"` // that its attempts ask now
+	Status     engine.Status `json:"status"`              // as in the table
+	Driven     bool          `json:"driven"`              // a process is driving it
+	Questions  int           `json:"questions,omitempty"` // open questions of its attempts
 	Started    time.Time     `json:"started"`
 	DurationMS int64         `json:"duration_ms"`
 	CostUSD    *float64      `json:"cost_usd"`
 	Origin     string        `json:"origin,omitempty"`
-	Problem    string        `json:"problem,omitempty"` // why the engine could not go on
+	Problem    string        `json:"problem,omitempty"` // why the engine could not continue
 }
 
 func (a *app) runs(ctx context.Context, limit int) error {
@@ -73,7 +73,7 @@ func (a *app) runs(ctx context.Context, limit int) error {
 	case a.json:
 		err = a.printJSON(lines)
 	case len(lines) == 0:
-		a.note("no runs yet; `hocket run WORKFLOW` starts one\n")
+		a.note("no runs yet; start one with `hocket run WORKFLOW`\n")
 	default:
 		err = a.print(runTable(lines).Draw(a.outStyle))
 	}
@@ -99,8 +99,8 @@ func runLines(found []hocket.Info) []runLine {
 	return lines
 }
 
-// state is the status of a run as people want to know it: one that nobody drives
-// any more does not run, and one with an open question waits for an answer.
+// state returns the status of a run for people: a run that no process drives is not
+// running, and a run with an open question is waiting.
 func state(info hocket.Info) engine.Status {
 	switch {
 	case info.Status != engine.Running:
@@ -115,14 +115,14 @@ func state(info hocket.Info) engine.Status {
 	return engine.Running
 }
 
-// isCutOff says whether a run that is in a state could go on, and no process drives it:
-// how long it worked is not recorded.
-func isCutOff(s engine.Status) bool { return s == "interrupted" || s == "pending" }
+// isStopped reports whether a run could continue but no process drives it. Then it is not
+// recorded how long it ran.
+func isStopped(s engine.Status) bool { return s == "interrupted" || s == "pending" }
 
-// elapsed is how long a run took, or has taken so far.
+// elapsed returns how long a run took, or has taken so far.
 func elapsed(info hocket.Info) time.Duration { return lastSeen(info).Sub(info.Created) }
 
-// lastSeen is up to when something is known about a run: now, if a process drives it.
+// lastSeen returns when the state of a run was last known: now, if a process drives it.
 func lastSeen(info hocket.Info) time.Time {
 	if info.Driven && !info.Status.Done() {
 		return time.Now()
@@ -139,7 +139,7 @@ func runTable(lines []runLine) *view.Table {
 			cost = workflow.FormatUSD(*l.CostUSD)
 		}
 		took := ""
-		if !isCutOff(l.Status) {
+		if !isStopped(l.Status) {
 			took = view.Took(time.Duration(l.DurationMS) * time.Millisecond)
 		}
 		t.Row(view.Cell{Text: l.RunID}, view.Cell{Text: l.Workflow}, view.Status(l.Status), view.Cell{Text: l.Started.Local().Format(time.DateTime)},

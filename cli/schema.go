@@ -12,14 +12,14 @@ import (
 func (a *app) schemaVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema [NAME]",
-		Short: "print the JSON Schema of a kind of file",
-		Long: `Print the JSON Schema of a kind of file that people write:
+		Short: "Print the JSON Schema of a file type",
+		Long: `Print the JSON Schema of a file type, for completion and checks in an editor:
 ` + strings.Join(schema.Names(), ", ") + `.
-Without a name, list them. Editors complete and check files with them.`,
+Without a name, list them.`,
 		Example: `  hocket schema
   hocket schema workflow > workflow.schema.json
 
-  # then, as the first line of a workflow:
+  # Then add this as the first line of a workflow:
   # yaml-language-server: $schema=workflow.schema.json`,
 		Args:      argsBetween(0, 1),
 		ValidArgs: schema.Names(),
@@ -31,9 +31,9 @@ Without a name, list them. Editors complete and check files with them.`,
 			if err != nil {
 				hint := workflow.DidYouMean(args[0], schema.Names())
 				if hint == "" {
-					hint = "there are " + strings.Join(schema.Names(), ", ")
+					hint = "expected one of: " + strings.Join(schema.Names(), ", ")
 				}
-				return usagef(hint, "there is no schema %q", args[0])
+				return usagef(hint, "unknown schema %q", args[0])
 			}
 			return a.print(endLine(string(text)))
 		},

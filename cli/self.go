@@ -6,7 +6,7 @@ import (
 	"github.com/hocket-dev/hocket/cli/view"
 )
 
-// self is a command line of hocket for the same project, as it can be typed.
+// self returns a hocket command line for the same project, quoted for a shell.
 func (a *app) self(words ...string) string {
 	line := []string{"hocket"}
 	if a.dir != "" {
@@ -22,7 +22,7 @@ func (a *app) self(words ...string) string {
 	return strings.Join(line, " ")
 }
 
-// quoteWord quotes a word for a shell where that is needed.
+// quoteWord quotes a word for a shell if necessary.
 func quoteWord(w string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=@%+,", r)

@@ -16,10 +16,10 @@ import (
 
 func (a *app) sessionsVerb() *cobra.Command {
 	return withVerbs(&cobra.Command{
-		Use:   "sessions [VERB]",
-		Short: "list conversations with agents, show and delete them",
-		Long: `List the conversations with agents that are kept for this project, the last one
-first. A task goes on with one where it is given its id.`,
+		Use:   "sessions [COMMAND]",
+		Short: "List, show and delete conversations with agents",
+		Long: `List the conversations with agents of this project, most recent first. To continue
+one, pass its id to "hocket task --session".`,
 		Example: `  hocket sessions
   hocket sessions show task-1a2b3c4d
   hocket task 'Now document each of them.' --session task-1a2b3c4d
@@ -53,11 +53,11 @@ func (a *app) sessions() error {
 	case a.json:
 		err = a.printJSON(sessionLines(all))
 	case len(all)+len(broken) == 0:
-		a.note("no sessions yet; `hocket task TEXT` begins one\n")
+		a.note("no sessions yet; start one with `hocket task PROMPT`\n")
 	case len(all) > 0:
 		err = a.print(sessionTable(all).Draw(a.outStyle))
 	}
-	// One file that cannot be read hides no other.
+	// A file that cannot be read does not hide the others.
 	for _, b := range broken {
 		what, hint := explain(b)
 		a.note(a.errStyle.Paint(paintError, "damaged") + ": " + view.Line(what) + "\n" + a.errStyle.Paint(paintHint, "  help") + ": " + view.Line(hint) + "\n")
@@ -75,7 +75,7 @@ func sessionLines(all []*hocket.Session) []sessionLine {
 }
 
 func sessionTable(all []*hocket.Session) *view.Table {
-	t := &view.Table{Head: []string{"SESSION", "AGENT", "RUNS ON", "LAST", "MESSAGES", "BEGAN WITH"}, Right: []bool{4: true}}
+	t := &view.Table{Head: []string{"SESSION", "AGENT", "RUNS ON", "UPDATED", "MESSAGES", "FIRST MESSAGE"}, Right: []bool{4: true}}
 	for _, s := range all {
 		t.Row(view.Cell{Text: s.ID}, view.Cell{Text: s.Agent}, view.Cell{Text: s.Executor}, view.Cell{Text: s.Changed.Local().Format(time.DateTime), Paint: view.Dim},
 			view.Cell{Text: fmt.Sprint(len(s.Messages))}, view.Cell{Text: beganWith(s)})
@@ -86,9 +86,9 @@ func sessionTable(all []*hocket.Session) *view.Table {
 func (a *app) sessionsShowVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show SESSION|RUN",
-		Short: "show what was said",
-		Long: `Show what was said in a conversation, or in that of a run, where it had only one.
-The beginning of the id is enough.`,
+		Short: "Show a conversation",
+		Long: `Show the messages of a conversation. Instead of its id, you can pass the id of a run
+that had only one conversation. A unique prefix of the id is enough.`,
 		Example: `  hocket sessions show task-1a2b
   hocket sessions show task-1a2b --json | jq -r '.messages[-1].content'`,
 		Args:              argsBetween(1, 1),
@@ -108,7 +108,7 @@ func (a *app) showSession(ctx context.Context, id string) error {
 	return a.print(a.sessionText(s))
 }
 
-// sessionText is a conversation as people read it.
+// sessionText formats a conversation for people.
 func (a *app) sessionText(s *hocket.Session) string {
 	var b strings.Builder
 	row := func(name, value string) {
@@ -120,7 +120,7 @@ func (a *app) sessionText(s *hocket.Session) string {
 	row("agent", s.Agent)
 	row("runs on", s.Executor)
 	row("native id", s.Native)
-	row("began", s.Created.Local().Format(time.DateTime))
+	row("created", s.Created.Local().Format(time.DateTime))
 	if used := s.Spent; used != (workflow.Usage{}) {
 		row("used", fmt.Sprintf("%d tokens in, %d out, cost %s", used.TokensIn, used.TokensOut, used.CostText()))
 	}
@@ -140,9 +140,9 @@ func (a *app) sessionText(s *hocket.Session) string {
 func (a *app) sessionsDeleteVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete SESSION",
-		Short: "delete a conversation",
-		Long: `Delete a conversation. The beginning of its id is enough. What a CLI agent keeps of
-it by itself is not touched.`,
+		Short: "Delete a conversation",
+		Long: `Delete a conversation. A unique prefix of its id is enough. This does not delete
+what a CLI agent has stored about it.`,
 		Example: `  hocket sessions delete task-1a2b
   hocket sessions delete task-1a2b3c4d --json`,
 		Args:              argsBetween(1, 1),
@@ -163,11 +163,10 @@ func (a *app) deleteSession(prefix string) error {
 	if a.json {
 		return a.printJSON(map[string]any{"deleted": id})
 	}
-	return a.print("forgot " + id + "\n")
+	return a.print("deleted " + id + "\n")
 }
 
-// findSession finds a session by its id or the beginning of it, or by a run that had
-// only one.
+// findSession finds a session by its id or a prefix of it, or by a run that had only one.
 func (a *app) findSession(ctx context.Context, id string) (*hocket.Session, error) {
 	p, err := a.openProject()
 	if err != nil {
@@ -184,21 +183,21 @@ func (a *app) findSession(ctx context.Context, id string) (*hocket.Session, erro
 	return nil, sessionUsage(err)
 }
 
-// sessionUsage makes a session that is not there a mistake of the caller.
+// sessionUsage turns an unknown session into a usage error.
 func sessionUsage(err error) error {
 	var unknown *hocket.UnknownSessionError
 	var many *hocket.RunSessionsError
 	switch {
 	case errors.As(err, &many) && len(many.Sessions) == 0:
-		return usagef("`hocket sessions` lists those that are kept", "no conversation of run %s is kept", many.Run)
+		return usagef("run `hocket sessions` for the stored ones", "run %s has no stored conversation", many.Run)
 	case errors.As(err, &many):
 		return usagef("name one of them: "+strings.Join(many.Sessions, ", "), "run %s has %d conversations", many.Run, len(many.Sessions))
 	case !errors.As(err, &unknown):
 		return err
 	case len(unknown.Candidates) > 0:
-		return usagef("write more of the id", "%v", err)
+		return usagef("use a longer prefix of the id", "%v", err)
 	}
-	return usagef("`hocket sessions` lists them", "%v", err)
+	return usagef("run `hocket sessions` for a list", "%v", err)
 }
 
 func (a *app) completeSession(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -224,7 +223,7 @@ func (a *app) sessionIDs() ([]string, cobra.ShellCompDirective) {
 	return list, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
-// beganWith is what a conversation began with.
+// beganWith returns the first message of a conversation.
 func beganWith(s *hocket.Session) string {
 	if len(s.Messages) == 0 {
 		return ""

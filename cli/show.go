@@ -20,14 +20,14 @@ import (
 func (a *app) showVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show RUN [ADDRESS]",
-		Short: "show what a run, or one step of it, has come to",
-		Long: `Show a run: its state, its steps, what it waits for and what it gave. With the
-address of a step, show that step and its whole output; with the id of a step that
-has rounds or items, list them. The id of a run may be cut to its beginning.`,
+		Short: "Show a run or one of its steps",
+		Long: `Show a run: its status, steps, open questions and output. With the address of a
+step, show that step and its complete output; with the id of a step that ran several
+times, list its instances. A unique prefix of the run id is enough.`,
 		Example: `  hocket show review-3k7q
   hocket show review-3k7q security-scanner
 
-  # the output of one step, for a script
+  # Print the output of one step, in a script
   hocket show review-3k7q --json | jq -r '.steps[] | select(.node == "report").output'`,
 		Args:              argsBetween(1, 2),
 		ValidArgsFunction: a.completeRunThenAddress,
@@ -42,8 +42,8 @@ has rounds or items, list them. The id of a run may be cut to its beginning.`,
 	}
 }
 
-// shownTail is what show --json has behind the steps: also what else there is to know
-// about the run.
+// shownTail is what show --json prints after the steps. It has more than the result of
+// the run.
 type shownTail struct {
 	runTail
 	Started time.Time    `json:"started"`
@@ -60,12 +60,12 @@ func (a *app) show(ctx context.Context, r *hocket.Run) error {
 	case a.json:
 		return a.printShown(ctx, r, s)
 	}
-	// A run that cannot be read to its end is shown up to there.
+	// A damaged run is shown as far as it can be read.
 	text, unread := a.drawRun(ctx, r, s)
 	return errors.Join(a.print(text), err, unread)
 }
 
-// shownState is the state of a run after all that is recorded of it.
+// shownState returns the state of a run after its last recorded event.
 func shownState(s *hocket.State) engine.Status {
 	info := s.Info
 	info.Status, info.Open = s.Result.Status, len(s.Questions)
@@ -87,8 +87,8 @@ func (a *app) drawRun(ctx context.Context, r *hocket.Run, s *hocket.State) (stri
 	switch {
 	case res.Status.Done():
 		after = " in " + view.Took(elapsed(s.Info))
-	case isCutOff(shownState(s)): // nobody knows when
-		after = "; to go on: " + a.self("resume", s.ID)
+	case isStopped(shownState(s)): // the time is not known
+		after = "; to continue: " + a.self("resume", s.ID)
 	}
 	b.WriteString(style.Paint(view.Bold, s.ID) + "  " + style.Paint(status.Paint, status.Text) + after + "\n")
 	fact := func(name, text string) {
@@ -141,7 +141,7 @@ func usageText(u engine.RunUsage) string {
 	return strings.Join(parts, "  ")
 }
 
-// stepTable lists steps. The error is that of the first output that cannot be read.
+// stepTable lists steps. The error is about the first output that cannot be read.
 func stepTable(steps []engine.StepResult, now time.Time) (t *view.Table, err error) {
 	t = &view.Table{Head: []string{"STEP", "AGENT", "STATUS", "TIME", "TRIES", "RESULT"}, Right: []bool{3: true, 4: true}}
 	costs := slices.ContainsFunc(steps, func(s engine.StepResult) bool { return s.Usage != (engine.Usage{}) })
@@ -171,7 +171,7 @@ func stepTable(steps []engine.StepResult, now time.Time) (t *view.Table, err err
 	return t, err
 }
 
-// stepCost is what a step cost, of those that cost something.
+// stepCost formats the cost of a step, "" if it used nothing.
 func stepCost(u engine.Usage) string {
 	if u == (engine.Usage{}) {
 		return ""
@@ -179,7 +179,7 @@ func stepCost(u engine.Usage) string {
 	return u.CostText()
 }
 
-// stepTime is how long a step took, or has taken so far.
+// stepTime formats how long a step took, or has taken so far.
 func stepTime(s engine.StepResult, now time.Time) string {
 	if !s.Status.Done() && !s.Started.IsZero() {
 		return view.Duration(now.Sub(s.Started))
@@ -220,7 +220,7 @@ func (a *app) showStep(ctx context.Context, r *hocket.Run, typed string) error {
 	return a.print(table.Draw(a.outStyle) + left + "\n" + endLine(a.outText(workflow.FormatText(output))))
 }
 
-// showSteps lists the rounds and the items of a step, as show lists all steps.
+// showSteps lists the instances of a step, as show lists all steps.
 func (a *app) showSteps(ctx context.Context, r *hocket.Run, s *hocket.State, steps []engine.StepResult) error {
 	if a.json {
 		out := make([]stepResult, len(steps))
@@ -236,8 +236,8 @@ func (a *app) showSteps(ctx context.Context, r *hocket.Run, s *hocket.State, ste
 	return errors.Join(a.print(table.Draw(a.outStyle)+artifactText(ctx, r, steps, a.outStyle)), err)
 }
 
-// findSteps are the steps that a name means: the one with that address, or else all
-// instances of the node and what is in them.
+// findSteps returns the steps that a name selects: the one with that address, else all
+// instances of the node and what they contain.
 func findSteps(s *hocket.State, typed string) ([]engine.StepResult, error) {
 	var found []engine.StepResult
 	var names []string
@@ -255,13 +255,13 @@ func findSteps(s *hocket.State, typed string) ([]engine.StepResult, error) {
 	}
 	hint := workflow.DidYouMean(typed, names)
 	if hint == "" {
-		hint = "`hocket show " + s.ID + "` lists the steps"
+		hint = "run `hocket show " + s.ID + "` for the steps"
 	}
-	return nil, usagef(hint, "run %s has no step %q", s.ID, typed)
+	return nil, usagef(hint, "unknown step %q in run %s", typed, s.ID)
 }
 
-// outText is text of others for standard output: as it is for programs, without
-// what a terminal would obey for people.
+// outText prepares text from agents and files for standard output: unchanged for programs,
+// and without control sequences for a terminal.
 func (a *app) outText(s string) string {
 	if a.outStyle.Width > 0 {
 		return view.Text(s)

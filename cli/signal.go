@@ -12,15 +12,14 @@ import (
 
 var errInterrupted = errors.New("interrupted")
 
-// keepFromPipes lets writes to a pipe that nobody reads fail instead of ending
-// the process: losing the reader of its progress must not end a run. The signal
-// is taken and not ignored, because programs that agents start would inherit
-// that.
-func keepFromPipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
+// catchSIGPIPE makes writes to a closed pipe fail instead of killing the process: a run
+// must survive losing the reader of its progress. The signal is caught and not ignored,
+// because programs that agents start would inherit that.
+func catchSIGPIPE() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
-// onSignal calls stop at the first signal that asks the process to end, and ends
-// it at the second, with every program that it has started. restore is called before that, and not waited for long: the
-// terminal may take no text.
+// onSignal calls stop at the first signal that asks the process to end. At the second it
+// kills every program that the process has started, calls restore, and exits. It waits for
+// restore only briefly, as the terminal may accept no output.
 func onSignal(stop, restore func()) (forget func()) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)

@@ -238,7 +238,7 @@ func TestSuggestionsWork(t *testing.T) {
 				}
 				out, code := run(line)
 				// Nobody is here to be asked for trust.
-				if code == 2 && !strings.Contains(out, "nobody can be asked here") {
+				if code == 2 && !strings.Contains(out, "cannot ask for approval: not a terminal") {
 					t.Errorf("%s\n%s(in %s, after)\n%s", line, out, home, said)
 				}
 				if strings.HasPrefix(line, "hocket logs ") && out == "" {

@@ -24,26 +24,26 @@ func (a *app) taskVerb() *cobra.Command {
 	var f taskFlags
 	cmd := &cobra.Command{
 		Use:   "task PROMPT [FLAGS]",
-		Short: "have one agent do one task",
-		Long: `Have one agent do one task: a run of a workflow with a single step. It is recorded
-like any other, so show, logs, cancel and resume work on it. Without --agent the
-project's default agent does it, else the only one that can, else the one whose
-description fits.
+		Short: "Have one agent do one task",
+		Long: `Have one agent do one task, as a run with a single step: "hocket show", "logs",
+"cancel" and "resume" work on it as on any other run. Without --agent, Hocket picks
+the project's default agent, else the only usable one, else the one whose
+description matches the task best.
 
-The conversation is kept. With --session the next task goes on with it; the id of
-the run will do as well.
+The conversation is kept. To continue it, pass its id, or that of the run, with
+--session.
 
---max-cost and --max-tokens are the budget of the task, where its agent can be held
-to one. One that cannot says so, and waits before it begins.`,
+--max-cost and --max-tokens set the budget of the task. If the agent does not
+support budgets, the task waits for your approval before it starts.`,
 		Example: `  hocket task "Find all REST endpoints" --agent explore
   hocket task "Now document each of them" --session task-a1b2c3d4
 
-  # a CLI by its own name; a prompt from standard input; a file as an input
+  # Name a CLI directly, read the prompt from standard input, pass an input
   hocket task "Explain the build" --agent codex
   hocket task - --agent claude < prompt.md
   hocket task "Review this" --input diff="$(git diff)"
 
-  # at most fifty cents
+  # Spend at most fifty cents
   hocket task "Find all REST endpoints" --agent explore --max-cost 0.50`,
 		Args: argsBetween(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -54,14 +54,14 @@ to one. One that cannot says so, and waits before it begins.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&f.agent, "agent", "a", "", "the `NAME` of the agent, its role or what it can do")
+	flags.StringVarP(&f.agent, "agent", "a", "", "the `NAME`, role or capability of the agent")
 	complete(cmd, "agent", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return a.completeAgent(cmd, nil, typed)
 	})
-	flags.StringVarP(&f.session, "session", "s", "", "go on with the conversation of this `ID`, or of the run with this id")
+	flags.StringVarP(&f.session, "session", "s", "", "continue the conversation with this `ID`, or that of the run with this id")
 	complete(cmd, "session", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) { return a.sessionIDs() })
-	flags.StringArrayVarP(&f.inputs, "input", "i", nil, "give an input, as `NAME=VALUE`; may be repeated")
-	flags.StringVar(&f.replies, "replies", "", "take what the agent says from a YAML `FILE`, under task")
+	flags.StringArrayVarP(&f.inputs, "input", "i", nil, "set an input, as `NAME=VALUE`; can be repeated")
+	flags.StringVar(&f.replies, "replies", "", "read the agent's reply from a YAML `FILE`, under the key task")
 	f.driveFlags.add(a, flags)
 	f.limitFlags.addToTask(flags)
 	return cmd
@@ -90,7 +90,7 @@ func (a *app) task(ctx context.Context, prompt string, f *taskFlags) error {
 	for _, pair := range f.inputs {
 		name, value, ok := strings.Cut(pair, "=")
 		if !ok || name == "" {
-			return usagef("write --input name=value", "%q gives no input a value", pair)
+			return usagef("use --input NAME=VALUE", "invalid --input %q: no value", pair)
 		}
 		t.Inputs = append(t.Inputs, workflow.Binding{Name: name, Value: value})
 	}
@@ -105,14 +105,14 @@ func (a *app) task(ctx context.Context, prompt string, f *taskFlags) error {
 	return err
 }
 
-// noteSession says how to continue the conversation of a task.
+// noteSession prints how to continue the conversation of a task.
 func (a *app) noteSession(ctx context.Context, r *hocket.Run) {
 	if said, err := r.Session(ctx); err == nil {
-		a.note("to go on with the conversation:\n  " + a.self("task", "PROMPT", "--session", said.ID) + "\n")
+		a.note("to continue the conversation:\n  " + a.self("task", "PROMPT", "--session", said.ID) + "\n")
 	}
 }
 
-// promptText is the prompt on the command line, or on standard input.
+// promptText returns the prompt from the command line or from standard input.
 func (a *app) promptText(prompt string) (string, error) {
 	if prompt == stdin {
 		text, err := a.readStdin()
@@ -122,23 +122,24 @@ func (a *app) promptText(prompt string) (string, error) {
 		prompt = string(text)
 	}
 	if strings.TrimSpace(prompt) == "" {
-		return "", usagef("say what to do: hocket task \"Find all REST endpoints\"", "the task is empty")
+		return "", usagef("say what to do, such as `hocket task \"Find all REST endpoints\"`", "the prompt is empty")
 	}
 	return prompt, nil
 }
 
-// adviseTask says what to do on the command line: there is no file to edit.
+// adviseTask replaces advice about editing a workflow file, which a task does not have,
+// with advice about flags.
 func adviseTask(found workflow.Diagnostics) {
 	for i := range found {
 		switch d := &found[i]; {
 		case d.File != "":
 		case d.Code == "agent-missing":
-			d.Summary = "no agent is named"
+			d.Summary = "no agent given"
 			if _, candidates, ok := strings.Cut(d.Detail, "; there are: "); ok {
-				d.Detail = "name one with --agent NAME, or set a default agent in config.yml; there are: " + candidates
+				d.Detail = "choose one with --agent NAME, or set a default agent in config.yml; available: " + candidates
 			}
 		case d.Code == "agent-chosen":
-			d.Detail = "name another with --agent NAME, or set a default agent in config.yml, if that is wrong"
+			d.Detail = "to use another agent, pass --agent NAME or set a default agent in config.yml"
 		}
 	}
 }

@@ -9,8 +9,8 @@ const (
 	setTermios = unix.TIOCSETA
 )
 
-// fread says to TIOCFLUSH: the input.
+// fread selects the input queue for TIOCFLUSH.
 const fread = 1
 
-// flushInput drops what a terminal has read and nobody has taken.
+// flushInput discards typed input that has not been read.
 func flushInput(fd int) error { return unix.IoctlSetPointerInt(fd, unix.TIOCFLUSH, fread) }

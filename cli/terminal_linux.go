@@ -7,5 +7,5 @@ const (
 	setTermios = unix.TCSETS
 )
 
-// flushInput drops what a terminal has read and nobody has taken.
+// flushInput discards typed input that has not been read.
 func flushInput(fd int) error { return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH) }

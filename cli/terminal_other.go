@@ -8,8 +8,7 @@ import (
 	"golang.org/x/term"
 )
 
-// quiet makes a terminal hand over keys at once and not show them. The function
-// gives the terminal back as it was.
+// quiet turns off echo and line buffering. restore turns them back on.
 func quiet(f *os.File) (restore func(), err error) {
 	fd := int(f.Fd())
 	was, err := term.MakeRaw(fd)
@@ -19,8 +18,10 @@ func quiet(f *os.File) (restore func(), err error) {
 	return func() { _ = term.Restore(fd, was) }, nil
 }
 
-// forgetTyped drops what was typed and not read. Here nothing can be dropped.
+// forgetTyped discards typed input that has not been read. It does nothing on this
+// system.
 func forgetTyped(*os.File) {}
 
-// onSuspend calls functions around a stop by Ctrl-Z. Here there is none.
+// onSuspend calls functions before and after Ctrl-Z stops the process, which does not
+// exist on this system.
 func onSuspend(before, after func()) (forget func()) { return func() {} }

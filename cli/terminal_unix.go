@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// quiet makes a terminal hand over keys at once and not show them, so that they
-// do not disturb what is drawn. Ctrl-C and Ctrl-Z keep their meaning. The
-// function gives the terminal back as it was.
+// quiet turns off echo and line buffering, so that keys do not disturb the drawing.
+// Ctrl-C and Ctrl-Z still work. restore turns them back on.
 func quiet(f *os.File) (restore func(), err error) {
 	fd := int(f.Fd())
 	was, err := unix.IoctlGetTermios(fd, getTermios)
@@ -27,18 +26,18 @@ func quiet(f *os.File) (restore func(), err error) {
 	return func() { _ = unix.IoctlSetTermios(fd, setTermios, was) }, nil
 }
 
-// forgetTyped drops what was typed and not read.
+// forgetTyped discards typed input that has not been read.
 func forgetTyped(f *os.File) { _ = flushInput(int(f.Fd())) }
 
-// onSuspend calls before when Ctrl-Z stops the process, and after when it goes
-// on. It stops the process itself in between, so that nothing is drawn.
+// onSuspend calls before when the user presses Ctrl-Z, stops the process, and calls after
+// when it continues.
 func onSuspend(before, after func()) (forget func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, unix.SIGTSTP)
 	go func() {
 		for range signals {
 			before()
-			_ = unix.Kill(os.Getpid(), unix.SIGSTOP) // goes on here
+			_ = unix.Kill(os.Getpid(), unix.SIGSTOP) // continues here
 			after()
 		}
 	}()

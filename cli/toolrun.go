@@ -28,9 +28,9 @@ func (a *app) toolsRunVerb() *cobra.Command {
 	var f toolRunFlags
 	cmd := &cobra.Command{
 		Use:   "run NAME [FLAGS]",
-		Short: "call a tool, as an agent would",
-		Long: `Call a tool, as an agent would: its inputs are checked, its permissions hold, and
-what it gives is checked and printed. A tool that needs approval asks first.`,
+		Short: "Call a tool as an agent would",
+		Long: `Call a tool as an agent would: check its inputs, enforce its permissions, then check
+and print its output. A tool that requires approval asks first.`,
 		Example: `  hocket tools run http_request --input url=https://example.com
   hocket tools run weather --inputs place.yml
   hocket tools run deploy --input to=staging --yes`,
@@ -39,9 +39,9 @@ what it gives is checked and printed. A tool that needs approval asks first.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.runTool(cmd.Context(), args[0], &f) },
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&f.inputs, "input", "i", nil, "give an input, as `NAME=VALUE`; may be repeated")
-	flags.StringVar(&f.file, "inputs", "", "take inputs from a YAML or JSON `FILE`")
-	flags.BoolVarP(&f.yes, "yes", "y", false, "approve the call of a tool that asks")
+	flags.StringArrayVarP(&f.inputs, "input", "i", nil, "set an input, as `NAME=VALUE`; can be repeated")
+	flags.StringVar(&f.file, "inputs", "", "read inputs from a YAML or JSON `FILE`")
+	flags.BoolVarP(&f.yes, "yes", "y", false, "approve the call without asking")
 	return cmd
 }
 
@@ -79,7 +79,8 @@ func (a *app) runTool(ctx context.Context, name string, f *toolRunFlags) error {
 	return a.printOutput(m, output)
 }
 
-// printOutput prints what a tool gave: JSON as a value with --json.
+// printOutput prints the output of a tool. With --json, JSON output is embedded as a
+// value.
 func (a *app) printOutput(m *hocket.Tool, output string) error {
 	if !a.json {
 		return a.print(endLine(a.outText(output)))
@@ -93,7 +94,7 @@ func (a *app) printOutput(m *hocket.Tool, output string) error {
 	return a.printJSON(map[string]any{"tool": m.Name, "output": value})
 }
 
-// toolInputs are those of the command line over those of the file.
+// toolInputs merges inputs: those on the command line override those in the file.
 func (a *app) toolInputs(m *hocket.Tool, f *toolRunFlags) (map[string]any, error) {
 	if err := onceEach(f.inputs); err != nil {
 		return nil, err
@@ -109,7 +110,7 @@ func (a *app) toolInputs(m *hocket.Tool, f *toolRunFlags) (map[string]any, error
 	for _, pair := range f.inputs {
 		name, text, ok := strings.Cut(pair, "=")
 		if !ok || name == "" {
-			return nil, usagef("write --input name=value", "%q gives no input a value", pair)
+			return nil, usagef("use --input NAME=VALUE", "invalid --input %q: no value", pair)
 		}
 		value, err := m.Argument(name, text)
 		if err != nil {
@@ -124,10 +125,10 @@ func (a *app) toolInputs(m *hocket.Tool, f *toolRunFlags) (map[string]any, error
 func (a *app) approve(ctx context.Context, m *hocket.Tool, args map[string]any) error {
 	people := a.people(a.std.Err)
 	if people == nil {
-		return usagef("look at what it does with `hocket tools show "+m.Name+"`, then give --yes", "tool %s asks a person before every call, and there is no terminal", m.Name)
+		return usagef("review it with `hocket tools show "+m.Name+"`, then pass --yes", "tool %s requires approval, and there is no terminal to ask in", m.Name)
 	}
 	answer, err := people.Ask(ctx, ask.Question{
-		Text:    "Call " + m.Name + " with this?",
+		Text:    "Call " + m.Name + " with these inputs?",
 		Detail:  workflow.FormatJSON(args),
 		Options: []workflow.Option{{Value: workflow.Approve}, {Value: workflow.Reject}},
 	})
@@ -147,19 +148,19 @@ func (a *app) toolsNewVerb() *cobra.Command {
 	var kind string
 	cmd := &cobra.Command{
 		Use:   "new NAME --kind KIND",
-		Short: "make a tool",
-		Long: `Make .hocket/tools/NAME with a tool of a kind that is there to be changed:
-  http     makes a request
-  command  starts a program
-  script   runs a file of the tool's folder
-  search   asks a search engine; with the name web_search, that of the built-in tool
-What is there already is never changed.`,
+		Short: "Create a tool",
+		Long: `Create .hocket/tools/NAME with an example tool to edit, of one of these kinds:
+  http     sends an HTTP request
+  command  runs a program
+  script   runs a file in the tool's directory
+  search   queries a search engine; name it web_search to set up the built-in tool
+Existing files are never changed.`,
 		Example: `  hocket tools new weather --kind http
   hocket tools new web_search --kind search`,
 		Args: argsBetween(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error { return a.newTool(args[0], kind) },
 	}
-	cmd.Flags().StringVar(&kind, "kind", "", "how it works: "+strings.Join(hocket.ToolKinds(), ", "))
+	cmd.Flags().StringVar(&kind, "kind", "", "the kind of tool: "+strings.Join(hocket.ToolKinds(), ", "))
 	_ = cmd.RegisterFlagCompletionFunc("kind", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return hocket.ToolKinds(), cobra.ShellCompDirectiveNoFileComp
 	})
@@ -168,14 +169,14 @@ What is there already is never changed.`,
 
 func (a *app) newTool(name, kind string) error {
 	if !hocket.IsToolName(name) {
-		return usagef("use letters, digits, - and _, at most 64", "a tool cannot have the name %q", name)
+		return usagef("use at most 64 letters, digits, - and _", "invalid tool name %q", name)
 	}
 	if !slices.Contains(hocket.ToolKinds(), kind) {
 		hint := workflow.DidYouMean(kind, hocket.ToolKinds())
 		if hint == "" {
-			hint = "give --kind " + strings.Join(hocket.ToolKinds(), ", or ")
+			hint = "expected --kind " + strings.Join(hocket.ToolKinds(), ", ")
 		}
-		return usagef(hint, "there is no kind %q of tools", kind)
+		return usagef(hint, "unknown kind %q", kind)
 	}
 	p, err := a.openProject()
 	if err != nil {
@@ -188,7 +189,7 @@ func (a *app) newTool(name, kind string) error {
 	home := filepath.Join(p.Root(), ".hocket")
 	dir := filepath.Join(home, "tools", name)
 	if _, err := os.Stat(dir); err == nil {
-		return usagef("choose another name, or change what is there", "there is a tool %q already", name)
+		return usagef("choose another name, or edit the existing tool", "tool %q already exists", name)
 	}
 	res := initResult{Dir: dir, Made: []string{}, Kept: []string{}}
 	for _, file := range slices.Sorted(maps.Keys(files)) {
@@ -202,8 +203,8 @@ func (a *app) newTool(name, kind string) error {
 	}
 	var b strings.Builder
 	for _, file := range res.Made {
-		b.WriteString(a.outStyle.Paint(view.Green, "made") + "  " + nearPath(filepath.Join(dir, file)) + "\n")
+		b.WriteString(a.outStyle.Paint(view.Green, "created") + "  " + nearPath(filepath.Join(dir, file)) + "\n")
 	}
-	b.WriteString("\nChange it to what you need, then: " + a.self("tools", "check") + "\n")
+	b.WriteString("\nEdit it, then run: " + a.self("tools", "check") + "\n")
 	return a.print(b.String())
 }

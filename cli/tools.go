@@ -17,23 +17,22 @@ import (
 
 func (a *app) toolsVerb() *cobra.Command {
 	return withVerbs(&cobra.Command{
-		Use:   "tools [VERB]",
-		Short: "list the tools of agents, try and make them",
+		Use:   "tools [COMMAND]",
+		Short: "List, check, run and create tools",
 		Long: `List the tools that agents with a model can call: those of the project, in
-.hocket/tools/NAME/tool.yml, and the built-in ones. An agent may use those that
-its definition names under tools.`,
+.hocket/tools/NAME/tool.yml, and the built-in ones. An agent can use the tools that
+its definition lists under tools.`,
 		Example: `  hocket tools
   hocket tools show http_request
   hocket tools check
 
-  # make one, and try it
+  # Create a tool, and try it
   hocket tools new word_count --kind script
   hocket tools run word_count --input text="one two three"`,
 		RunE: func(*cobra.Command, []string) error { return a.listTools() },
 	}, a.toolsShowVerb(), a.toolsCheckVerb(), a.toolsRunVerb(), a.toolsNewVerb())
 }
 
-// openTools reads the tools of the project around -C or the current directory.
 // toolLine is one tool in tools --json.
 type toolLine struct {
 	Name        string `json:"name"`
@@ -42,7 +41,7 @@ type toolLine struct {
 	Approval    bool   `json:"approval"`
 	Builtin     bool   `json:"builtin"`
 	File        string `json:"file,omitempty"`
-	Needs       string `json:"needs,omitempty"` // what has to be done before it works
+	Needs       string `json:"needs,omitempty"` // what has to be set up before it works
 }
 
 func toolLineOf(m *hocket.Tool) toolLine {
@@ -75,12 +74,12 @@ func (a *app) listTools() error {
 			asks = "yes"
 		}
 		if l.Needs != "" {
-			about = "not set up: see `hocket tools show " + l.Name + "`"
+			about = "not set up; run `hocket tools show " + l.Name + "`"
 		}
 		t.Row(view.Cell{Text: l.Name}, view.Cell{Text: l.Kind}, view.Cell{Text: from}, view.Cell{Text: asks}, view.Cell{Text: about})
 	}
 	if found := p.ToolDiagnostics(); found.Errors() {
-		a.note(view.Tally(found) + " in the tools of the project; `hocket tools check` shows them\n")
+		a.note(view.Tally(found) + " in the tools of the project; run `hocket tools check` to see them\n")
 	}
 	return a.print(t.Draw(a.outStyle))
 }
@@ -88,7 +87,7 @@ func (a *app) listTools() error {
 func (a *app) toolsShowVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show NAME",
-		Short: "say what a tool takes, gives and may do",
+		Short: "Show the inputs, output and permissions of a tool",
 		Example: `  hocket tools show http_request
   hocket tools show http_request --json`,
 		Args:              argsBetween(1, 1),
@@ -106,8 +105,8 @@ type toolFacts struct {
 	Timeout     string         `json:"timeout"`
 	MaxOutputKB int            `json:"max_output_kb"`
 	Examples    []toolExample  `json:"examples"`
-	Enforced    []string       `json:"enforced"`               // permissions that it is held to
-	NotEnforced string         `json:"not_enforced,omitempty"` // and why it is not held to the others
+	Enforced    []string       `json:"enforced"`               // permissions that are enforced
+	NotEnforced string         `json:"not_enforced,omitempty"` // why the others are not
 }
 
 type toolPermission struct {
@@ -167,7 +166,7 @@ func findTool(p *hocket.Project, name string) (*hocket.Tool, error) {
 	m, err := p.Tool(name)
 	if err != nil {
 		_, hint := explain(err)
-		return nil, usagef(hint, "there is no tool %q", name)
+		return nil, usagef(hint, "unknown tool %q", name)
 	}
 	return m, nil
 }
@@ -180,7 +179,7 @@ func (a *app) drawTool(f *toolFacts) string {
 		}
 	}
 	row("tool", f.Name)
-	row("does", f.Description)
+	row("about", f.Description)
 	row("kind", f.Kind)
 	row("file", nearPath(filepath.FromSlash(f.File)))
 	row("needs", f.Needs)
@@ -192,7 +191,7 @@ func (a *app) drawTool(f *toolFacts) string {
 	}
 	a.drawPermissions(row, f)
 	if f.Approval {
-		row("approval", "a person is asked before every call")
+		row("approval", "required before every call")
 	}
 	row("limits", fmt.Sprintf("%s, %d KiB of output", f.Timeout, f.MaxOutputKB))
 	for _, e := range f.Examples {
@@ -201,10 +200,10 @@ func (a *app) drawTool(f *toolFacts) string {
 	return b.String()
 }
 
-// drawPermissions draws what a tool may do, and whether it is held to that.
+// drawPermissions draws the permissions of a tool, and whether they are enforced.
 func (a *app) drawPermissions(row func(name, value string), f *toolFacts) {
 	p, none, noHost := f.Permissions, "", ""
-	if f.Kind == "command" || f.Kind == "script" { // what it does not have counts too
+	if f.Kind == "command" || f.Kind == "script" { // for programs, also show what they may not do
 		none, noHost = "nothing", "no host"
 	}
 	list := func(names []string) string { return cmp.Or(strings.Join(names, ", "), none) }
@@ -218,7 +217,7 @@ func (a *app) drawPermissions(row func(name, value string), f *toolFacts) {
 	switch held := slices.Contains(f.Enforced, "fs"); {
 	case none == "":
 	case held && f.NotEnforced != "":
-		row("enforced", "yes, but "+f.NotEnforced)
+		row("enforced", "yes, except: "+f.NotEnforced)
 	case held:
 		row("enforced", "yes")
 	default:
@@ -242,7 +241,7 @@ func drawInputs(row func(name, value string), schema map[string]any) {
 		if value, ok := property["default"]; ok {
 			parts = append(parts, "default "+workflow.FormatJSON(value))
 		} else if !slices.Contains(required, any(name)) {
-			parts = append(parts, "may be left out")
+			parts = append(parts, "optional")
 		}
 		line := strings.Join(parts, ", ")
 		if about, ok := property["description"].(string); ok {
@@ -255,9 +254,9 @@ func drawInputs(row func(name, value string), schema map[string]any) {
 func (a *app) toolsCheckVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check",
-		Short: "say what is wrong with the tools of the project",
-		Long: `Say everything that is wrong with the tools of the project, at its place and with
-what to do about it. The exit code is 2 if one of them cannot be called.`,
+		Short: "Check tools for errors",
+		Long: `Check the tools of the project. Every error and warning comes with its position and
+how to fix it. The exit code is 2 if there are errors.`,
 		Example: `  hocket tools check
   hocket tools check --json`,
 		Args: noArgs,

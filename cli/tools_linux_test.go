@@ -26,7 +26,7 @@ func TestToolAsksInTheTerminal(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := startConsole(t, dir, 24, 80, "tools", "run", "deploy", "-i", "to=staging")
-		if seen := c.until("Answer with a number or a name."); !strings.Contains(seen, "Call deploy with this?\n\n│ {\"to\":\"staging\"}\n") {
+		if seen := c.until("Answer with a number or a name."); !strings.Contains(seen, "Call deploy with these inputs?\n\n│ {\"to\":\"staging\"}\n") {
 			t.Errorf("the screen:\n%s", seen)
 		}
 		time.Sleep(400 * time.Millisecond) // a person reads before answering

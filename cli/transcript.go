@@ -11,8 +11,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// printEntries prints the lines of a transcript as they are, with the attempt that they
-// are of.
+// printEntries prints the lines of a transcript as JSON, with the address and attempt
+// added.
 func (a *app) printEntries(k logKey, lines []byte) error {
 	for line := range bytes.Lines(lines) {
 		var entry any = damagedEntry{k.address, k.attempt, string(line)}
@@ -27,7 +27,7 @@ func (a *app) printEntries(k logKey, lines []byte) error {
 	return nil
 }
 
-// damagedEntry is a line that was not written to its end.
+// damagedEntry is an incomplete line.
 type damagedEntry struct {
 	Address string `json:"address"`
 	Attempt int    `json:"attempt"`
@@ -39,7 +39,7 @@ func (a *app) transcriptText(lines []byte) string {
 	var b strings.Builder
 	for line := range bytes.Lines(lines) {
 		e, err := agent.ParseEntry(line)
-		if err != nil { // damaged, or newer than this program
+		if err != nil { // damaged, or written by a newer version
 			b.WriteString(a.outText(string(line)))
 			continue
 		}
@@ -48,7 +48,7 @@ func (a *app) transcriptText(lines []byte) string {
 	return b.String()
 }
 
-// How much of a tool call and of its result people are shown; --json has all that is kept.
+// How much of a tool call and of its result is shown to people; --json prints all of it.
 const (
 	maxArguments   = 500 // characters
 	maxResultLines = 20
@@ -75,12 +75,12 @@ func (a *app) entryText(e agent.Entry) string {
 		return style.Paint(view.Yellow, "* "+string(e.Change)) + " " + view.Line(e.Path) + "\n"
 	case agent.Truncated:
 	}
-	return "[the transcript is full; what followed was not kept]\n"
+	return "[the transcript reached its size limit; the rest was not stored]\n"
 }
 
 func (a *app) cutText(missing int) string {
 	if missing == 0 {
 		return ""
 	}
-	return fmt.Sprintf("  [%d more bytes were not kept]\n", missing)
+	return fmt.Sprintf("  [%d more bytes were not stored]\n", missing)
 }

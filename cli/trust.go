@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-dev/hocket/trust"
 )
 
-// onlyPerson refuses a verb that only a person may use where a model's process uses it.
+// onlyPerson rejects a command that is reserved for people if an agent runs it.
 func (a *app) onlyPerson(verb string) error {
 	by := trust.Supervisor(os.Environ())
 	if by == "" || by == a.std.Agent {
@@ -26,8 +26,8 @@ func (a *app) onlyPerson(verb string) error {
 	return usagef(hint, "%s", what)
 }
 
-// decideTrust asks the user in the terminal about a project that is not trusted, and
-// keeps a yes. Where nobody can be asked, it is not trusted.
+// decideTrust asks the user in the terminal whether to trust a project, and stores a yes.
+// Without a terminal, the project is not trusted.
 func (a *app) decideTrust(ctx context.Context, e *hocket.UntrustedError) (bool, error) {
 	if a.people(a.std.Err) == nil || a.onlyPerson("trust") != nil {
 		return false, nil
@@ -42,7 +42,7 @@ func (a *app) decideTrust(ctx context.Context, e *hocket.UntrustedError) (bool, 
 	return true, p.Trust(e.Powers)
 }
 
-// trustFlags are those of the verb. At most one of them is given.
+// trustFlags are the flags of trust. They are mutually exclusive.
 type trustFlags struct {
 	list, print, diff, revoke bool
 	digest                    string
@@ -52,23 +52,23 @@ func (a *app) trustVerb() *cobra.Command {
 	var f trustFlags
 	cmd := &cobra.Command{
 		Use:   "trust [FILE...] [FLAGS]",
-		Short: "see what a project can do, and approve it",
+		Short: "Review and approve what a project can do",
 		Long: `Show what the files of the project can do beyond the steps of a workflow that you
-run: send keys to addresses, start MCP servers and tools, replace CLI agents, let
-agents do everything without asking. You approve exactly that; when there is more
-of it, you are asked again. Until then steps see only usual variables,
-and CLI agents start without the project's own settings.
+run: send keys to servers, start MCP servers and tools, replace CLI agents, or let
+agents do anything without asking. You approve exactly this list; if it grows, you
+are asked again. Until then, steps see only standard environment variables, and CLI
+agents start without the project's own settings.
 
-Workflows outside of .hocket/workflows count where they are named. Approvals are
-kept in your state directory, for the place where the project is.`,
-		Example: `  # look, and answer
+To include workflows outside of .hocket/workflows, name their files. Approvals are
+stored in your state directory, for the directory of the project.`,
+		Example: `  # Review and answer
   hocket trust
 
-  # in CI: print the digest once, look at it, and give it to every run
+  # In CI: print the digest once, and pass it to every run
   hocket trust --print
   hocket trust --trust sha256:5f1c…
 
-  # what has changed since, and which projects are trusted
+  # Show what has changed since the approval, and list trusted projects
   hocket trust --diff
   hocket trust --list`,
 		Args:              argsBetween(0, -1),
@@ -81,7 +81,7 @@ kept in your state directory, for the place where the project is.`,
 				}
 			})
 			if given > 1 {
-				return usagef("give one of them", "--list, --print, --diff, --revoke and --trust exclude each other")
+				return usagef("use one of them", "--list, --print, --diff, --revoke and --trust are mutually exclusive")
 			}
 			return a.trust(cmd.Context(), args, &f)
 		},
@@ -89,9 +89,9 @@ kept in your state directory, for the place where the project is.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&f.list, "list", false, "list the projects that you trust")
 	flags.BoolVar(&f.print, "print", false, "print the digest of what the project can do")
-	flags.BoolVar(&f.diff, "diff", false, "print what it can do more, and less, than you approved")
-	flags.BoolVar(&f.revoke, "revoke", false, "no longer trust the project")
-	flags.StringVar(&f.digest, "trust", "", "approve without asking, if `DIGEST` is that of what the project can do")
+	flags.BoolVar(&f.diff, "diff", false, "print what has changed since you approved it")
+	flags.BoolVar(&f.revoke, "revoke", false, "stop trusting the project")
+	flags.StringVar(&f.digest, "trust", "", "approve without asking, if `DIGEST` matches what the project can do")
 	return cmd
 }
 
@@ -102,7 +102,7 @@ type trustState struct {
 	Trusted bool         `json:"trusted"`
 	Powers  trust.Powers `json:"powers"`
 	Missing trust.Powers `json:"missing"` // not approved
-	Changed trust.Powers `json:"changed"` // of these, approved with another content of their files
+	Changed trust.Powers `json:"changed"` // of these, approved with different file contents
 }
 
 func (a *app) trust(ctx context.Context, files []string, f *trustFlags) error {
@@ -146,10 +146,10 @@ func (a *app) trust(ctx context.Context, files []string, f *trustFlags) error {
 	return a.askTrust(ctx, p, powers, decision)
 }
 
-// orNone is a list that JSON shows as one, also without entries.
+// orNone returns a list that is not nil, so that JSON has [] instead of null.
 func orNone(ps trust.Powers) trust.Powers { return append(trust.Powers{}, ps...) }
 
-// powersOf are the powers of a project, with those of workflows that are named.
+// powersOf returns the powers of a project, including those of the named workflows.
 func (a *app) powersOf(p *hocket.Project, files []string) (trust.Powers, error) {
 	var list []*hocket.Workflow
 	for _, file := range files {
@@ -165,13 +165,13 @@ func (a *app) powersOf(p *hocket.Project, files []string) (trust.Powers, error) 
 	return p.Powers(list...)
 }
 
-// trustDigest approves the powers of a project if a digest is theirs.
+// trustDigest approves the powers of a project if the digest matches.
 func (a *app) trustDigest(p *hocket.Project, powers trust.Powers, digest string) error {
 	if err := a.onlyPerson("trust"); err != nil {
 		return err
 	}
 	if digest != powers.Digest() {
-		return usagef("look at it with `hocket trust`, and give the whole digest", "--trust is %s, and the digest of what the project can do is %s", view.Line(digest), powers.Digest())
+		return usagef("review what the project can do with `hocket trust`, and pass the complete digest", "wrong digest: --trust is %s, but that of the project is %s", view.Line(digest), powers.Digest())
 	}
 	if err := p.Trust(powers); err != nil {
 		return err
@@ -185,7 +185,7 @@ func (a *app) trustDigest(p *hocket.Project, powers trust.Powers, digest string)
 // askTrust asks for approval of the powers of a project.
 func (a *app) askTrust(ctx context.Context, p *hocket.Project, powers trust.Powers, decision trust.Decision) error {
 	if decision.Trusted {
-		return a.print("You trust " + p.Root() + " with this:\n" + view.Reveal(powers.String()))
+		return a.print("You trust " + p.Root() + " with:\n" + view.Reveal(powers.String()))
 	}
 	if err := a.onlyPerson("trust"); err != nil {
 		return err
@@ -204,7 +204,7 @@ func (a *app) askPerson(ctx context.Context, q engine.Question) error {
 	people := a.people(a.std.Err)
 	if people == nil {
 		a.note(view.Reveal(q.Detail))
-		return usagef("run it in a terminal, or give --trust "+q.Digest, "nobody can be asked here")
+		return usagef("run it in a terminal, or pass --trust "+q.Digest, "cannot ask for approval: not a terminal")
 	}
 	answer, err := people.Ask(ctx, ask.Question{Text: q.Text, Detail: q.Detail, Options: q.Options})
 	switch {
@@ -252,11 +252,11 @@ func (a *app) listTrusted(store *trust.Store) error {
 	return nil
 }
 
-// trustNew trusts the project that init has just made. Where other files of the project
-// were there before, a person decides.
+// trustNew trusts the project that init has just created. If other files of the project
+// existed before, a person has to decide.
 func (a *app) trustNew(dir string) error {
 	if a.onlyPerson("init") != nil {
-		return nil // an agent may make a project, but not trust it
+		return nil // an agent may create a project, but not trust it
 	}
 	a.dir = dir
 	p, err := a.reopenProject()

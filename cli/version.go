@@ -13,9 +13,9 @@ import (
 func (a *app) versionVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "print the version of hocket",
-		Long: `Print the version of hocket, the version of the engine's behaviour that its
-runs are recorded with, and what it was built with.`,
+		Short: "Print the version",
+		Long: `Print the version of hocket, the engine version that is recorded with every run,
+and the Go version and platform of the build.`,
 		Example: `  hocket version
   hocket version --json`,
 		Args: noArgs,
@@ -39,8 +39,8 @@ func (a *app) version() error {
 	return a.print(fmt.Sprintf("hocket %s (%sengine %d, %s, %s/%s)\n", b.version, from, engine.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH))
 }
 
-// build is what the program was built from, as far as Go recorded it. `go install` of a
-// version records no commit, and a build outside of a clone neither.
+// build is what Go recorded about the source of the program. There is no commit after
+// `go install` of a version, or after a build outside of a clone.
 type build struct{ version, commit, date string }
 
 func buildOf() build {

@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// waitingText says what a run waits for, and the exact commands that go on.
+// waitingText says what a run is waiting for, with the exact commands to continue.
 func (a *app) waitingText(s *hocket.State, style view.Style) string {
 	if s.Status.Done() {
 		return ""
@@ -22,23 +22,23 @@ func (a *app) waitingText(s *hocket.State, style view.Style) string {
 	return b.String()
 }
 
-// laterText says which steps wait for a time.
+// laterText lists the steps that wait for a time.
 func (a *app) laterText(s *hocket.State, style view.Style) string {
 	if len(s.Later) == 0 {
 		return ""
 	}
 	var b strings.Builder
 	for _, l := range s.Later {
-		b.WriteString("\n" + style.Paint(view.BoldYellow, "waits until "+l.Until.Local().Format(time.DateTime)) + ": " + view.Line(l.Address) + "\n  " + view.Line(l.Why) + "\n")
+		b.WriteString("\n" + style.Paint(view.BoldYellow, "waiting until "+l.Until.Local().Format(time.DateTime)) + ": " + view.Line(l.Address) + "\n  " + view.Line(l.Why) + "\n")
 	}
-	b.WriteString(style.Paint(view.Dim, "to go on, or to end it:") + "\n")
+	b.WriteString(style.Paint(view.Dim, "to continue or cancel:") + "\n")
 	for _, c := range []string{a.self("resume", s.ID), a.self("cancel", s.ID)} {
 		b.WriteString("  " + c + "\n")
 	}
 	return b.String()
 }
 
-// shownText is all that a question says.
+// shownText is the complete text of a question.
 func shownText(q *engine.Question) string {
 	if q.Detail == "" {
 		return q.Text
@@ -52,7 +52,7 @@ func (a *app) questionText(run string, q hocket.Question, style view.Style) stri
 	if q.Kind == engine.BudgetQuestion {
 		what = "a budget"
 	}
-	b.WriteString("\n" + style.Paint(view.BoldYellow, "waits for "+what) + ": " + view.Line(q.ID) + "\n")
+	b.WriteString("\n" + style.Paint(view.BoldYellow, "waiting for "+what) + ": " + view.Line(q.ID) + "\n")
 	for _, line := range style.Asked(q.Text, q.Detail, "  ") {
 		b.WriteString(line + "\n")
 	}
@@ -70,7 +70,7 @@ func (a *app) questionText(run string, q hocket.Question, style view.Style) stri
 	return b.String()
 }
 
-// anyAnswer stands for what a person may write.
+// anyAnswer is a placeholder for a free-text answer.
 func anyAnswer(q hocket.Question) string {
 	if q.Kind == engine.BudgetQuestion {
 		return "LIMIT"
@@ -85,16 +85,16 @@ func aboutOption(label, value, description string) string {
 	return strings.TrimSpace(view.Line(label) + " " + view.Line(description))
 }
 
-// answerCommand is the command that answers a question and goes on.
+// answerCommand returns the command that answers a question and continues the run.
 func (a *app) answerCommand(run string, q hocket.Question, value string) string {
 	words := []string{"answer", run, q.ID, value}
-	if q.Kind != engine.PermissionQuestion || q.Orphaned { // who asks while it works goes on by itself
+	if q.Kind != engine.PermissionQuestion || q.Orphaned { // a running attempt continues by itself
 		words = append(words, "--resume")
 	}
 	return a.self(words...)
 }
 
-// firstAnswer is an answer that a question takes.
+// firstAnswer returns an answer that a question accepts.
 func (a *app) firstAnswer(q hocket.Question) string {
 	if len(q.Options) > 0 && !(q.Custom && q.Kind == engine.BudgetQuestion) {
 		return q.Options[0].Value
@@ -102,7 +102,7 @@ func (a *app) firstAnswer(q hocket.Question) string {
 	return anyAnswer(q)
 }
 
-// waitingFor is one thing that a run waits for, with --json.
+// waitingFor is one thing that a run is waiting for, with --json.
 type waitingFor struct {
 	Address  string      `json:"address"`
 	For      string      `json:"for"` // answer, budget or time
@@ -110,19 +110,19 @@ type waitingFor struct {
 	Options  []optionFor `json:"options,omitempty"`
 	Custom   bool        `json:"custom,omitempty"`
 	Deadline time.Time   `json:"deadline,omitzero"` // of the answer
-	Reason   string      `json:"reason,omitempty"`  // why it cannot go on now
+	Reason   string      `json:"reason,omitempty"`  // why it cannot continue now
 	Until    time.Time   `json:"until,omitzero"`
-	Command  string      `json:"command"` // that goes on
+	Command  string      `json:"command"` // that continues the run
 }
 
-// optionFor is one answer that a question offers.
+// optionFor is one option of a question.
 type optionFor struct {
 	Value       string `json:"value"`
 	Label       string `json:"label,omitempty"`
 	Description string `json:"description,omitempty"`
 }
 
-// waitingList is all that a run waits for; empty and not nil for none.
+// waitingList lists what a run is waiting for. It is never nil.
 func (a *app) waitingList(s *hocket.State) []waitingFor {
 	list := []waitingFor{}
 	if s.Status.Done() {

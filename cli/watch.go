@@ -19,31 +19,31 @@ import (
 type watcher interface {
 	fact(f engine.Fact)
 	log(address string, piece []byte)
-	// ask shows a question until it is withdrawn or left. false: nobody is here
-	// who could answer it.
+	// ask shows a question until it is withdrawn or left open. It returns false if
+	// there is no one to ask.
 	ask(q *engine.Question, answer reply) bool
 	withdraw(address string)
-	// stopping says that the run was told to stop.
+	// stopping reports that the run was asked to stop.
 	stopping()
-	// past tells what happened before this process drove the run.
+	// past reports a fact from before this process.
 	past(f engine.Fact)
-	// began says when the run began, if what was told before is another run's.
+	// began reports when the run began, if the facts before are those of the run that
+	// it was forked from.
 	began(at time.Time)
-	// close draws the last state and gives the terminal back.
+	// close draws the last state and restores the terminal.
 	close()
-	// drawn says whether a drawing stands on the screen.
+	// drawn reports whether there is a drawing on the screen.
 	drawn() bool
 }
 
-// reply is what a person who is asked can do.
+// reply is what a person can do with a question.
 type reply struct {
-	give  func(value string) error // the error says why it is not taken
-	leave func()                   // the question stays open, for somebody elsewhere
+	give  func(value string) error // the error says why it was rejected
+	leave func()                   // the question stays open
 }
 
-// watch makes the watcher that fits where standard error goes: a live tree in a
-// terminal, lines elsewhere, nothing if nobody wants to see it. stop is called
-// when the person at the terminal wants the run to stop.
+// watch makes the watcher for standard error: a live tree in a terminal, otherwise lines,
+// and only questions with --quiet. It calls stop when the user asks the run to stop.
 func (a *app) watch(run string, b *workflow.Bundle, f driveFlags, stop func()) watcher {
 	if f.quiet {
 		return &quietly{lines: a.newLines(b)}
@@ -68,26 +68,26 @@ func (silent) stopping()                        {}
 func (silent) close()                           {}
 func (silent) drawn() bool                      { return false }
 
-// quietly shows no progress, and asks all the same: a question is no progress.
+// quietly shows no progress, but still asks questions.
 type quietly struct{ *lines }
 
 func (quietly) fact(engine.Fact) {}
 func (quietly) stopping()        {}
 
-// lines writes one line for each fact, and asks line by line where somebody is
-// at a terminal.
+// lines writes one line for each fact. If there is a terminal, it also asks questions,
+// line by line.
 type lines struct {
 	silent
-	people *ask.Terminal // nil: nobody
+	people *ask.Terminal // nil: no terminal
 	plain  view.Plain
 
 	mu      sync.Mutex
 	out     io.Writer
-	prompt  string    // that stands on the last line
-	waiting []*asking // in the order in which they came; the first is shown
+	prompt  string    // on the last line of the screen
+	waiting []*asking // in order of arrival; the first is shown
 }
 
-// asking is a question that is open.
+// asking is an open question.
 type asking struct {
 	q      *engine.Question
 	answer reply
@@ -101,7 +101,7 @@ func (a *app) newLines(b *workflow.Bundle) *lines {
 	return l
 }
 
-// people asks whoever is at the terminal, line by line; nil: nobody is.
+// people asks the user at the terminal, line by line. It returns nil without a terminal.
 func (a *app) people(out io.Writer) *ask.Terminal {
 	in, reads := terminal(a.std.In)
 	screen, shows := terminal(a.std.Err)
@@ -124,7 +124,7 @@ func (l *lines) fact(f engine.Fact) {
 	}
 }
 
-// past prints nothing: it only says when steps began.
+// past prints nothing; it only notes when steps began.
 func (l *lines) past(f engine.Fact) { l.plain.Line(f) }
 func (l *lines) began(at time.Time) { l.plain.Began(at) }
 
@@ -142,7 +142,7 @@ func (l *lines) ask(q *engine.Question, answer reply) bool {
 	return true
 }
 
-// serve asks one question after the other until none is left.
+// serve asks one question after another until none is left.
 func (l *lines) serve() {
 	for {
 		l.mu.Lock()
@@ -169,7 +169,7 @@ func (l *lines) put(one *asking) {
 		l.prompt = "" // the person has ended its line
 		l.mu.Unlock()
 		if err != nil && one.ctx.Err() == nil {
-			one.answer.leave() // nobody is there any more
+			one.answer.leave() // the input has ended
 		}
 		if err != nil {
 			return
@@ -181,7 +181,7 @@ func (l *lines) put(one *asking) {
 	}
 }
 
-// withdraw takes a question back. One that waits for its turn is not shown then.
+// withdraw takes a question back. If it has not been shown yet, it never will be.
 func (l *lines) withdraw(address string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -192,10 +192,10 @@ func (l *lines) withdraw(address string) {
 	}
 }
 
-func (l *lines) stopping() { l.say("stopping; a second Ctrl-C forces it") }
+func (l *lines) stopping() { l.say("stopping; press Ctrl-C again to force it") }
 
-// say writes a line, in place of a prompt, which it writes again below. A reader that
-// went away does not stop the run.
+// say writes a line above the prompt, if there is one. Losing the reader does not stop the
+// run.
 func (l *lines) say(line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -205,8 +205,7 @@ func (l *lines) say(line string) {
 	_, _ = io.WriteString(l.out, line+"\n"+l.prompt)
 }
 
-// Write writes what the person is asked. What stands behind the last newline is a
-// prompt.
+// Write writes a question. The text after the last newline is the prompt.
 func (l *lines) Write(text []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

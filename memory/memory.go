@@ -1,18 +1,16 @@
-// Package memory keeps what agents and people want remembered about a project, and
-// finds what may help with a task. It stands on SQLite and its full-text search; cli
-// imports it, and hands it to agent/staff.
+// Package memory stores what agents should remember about a project, and finds what may help
+// with a task. It uses SQLite and its full-text search. The root package imports it, and
+// passes it to agent/staff.
 //
-// # What holds
+// # Guarantees
 //
-//  1. Any text can be searched for, a whole task with code and punctuation too.
-//     It has no syntax.
-//  2. The best come first: those that share rare words with the query, and of
-//     equal ones the newest. Words are the same in upper and lower case, with and
-//     without accents, in singular and plural.
-//  3. A search looks at a bounded number of memories, however many there are.
-//  4. The files are private to the user, and several processes may use them at
-//     once.
-//  5. What is forgotten is nowhere in the files any more.
+//  1. Any text is a valid query, even a complete task with code and punctuation. There is no
+//     query syntax.
+//  2. The best matches come first: those that share rare words with the query, and of equal
+//     ones the newest. Words match regardless of case, accents, and singular or plural.
+//  3. A search reads a bounded number of memories, however many there are.
+//  4. The files are private to the user, and several processes can use them at once.
+//  5. Nothing of a deleted memory stays in the files.
 package memory
 
 import (
@@ -34,29 +32,29 @@ type Memory struct {
 	ID      int64     `json:"id"`
 	Text    string    `json:"text"`
 	Tags    []string  `json:"tags"`   // lower case, sorted
-	Source  string    `json:"source"` // where it is from; may be empty
+	Source  string    `json:"source"` // where it comes from; may be empty
 	Created time.Time `json:"created_at"`
 }
 
-// Found is a memory that fits a query.
+// Found is a memory that matches a query.
 type Found struct {
 	Memory
-	Score float64 `json:"score"` // the higher, the better; comparable within one search only
+	Score float64 `json:"score"` // higher is better; comparable only within one search
 }
 
 const (
-	// MaxText is how many bytes a memory may have: it has to fit into a prompt.
+	// MaxText is the maximum size of a memory in bytes: it has to fit into a prompt.
 	MaxText = 64 << 10
 	maxTag  = 64
 	maxTags = 32
 )
 
-// InvalidError says why a memory cannot be kept.
+// InvalidError reports why a memory cannot be stored.
 type InvalidError struct{ Problem, Hint string }
 
 func (e *InvalidError) Error() string { return e.Problem + "; " + e.Hint }
 
-// Add keeps a text, with tags and where it is from.
+// Add stores a text with tags and its source.
 func (s *Store) Add(ctx context.Context, text string, tags []string, source string) (Memory, error) {
 	tags, err := normalTags(tags)
 	if err != nil {
@@ -65,11 +63,11 @@ func (s *Store) Add(ctx context.Context, text string, tags []string, source stri
 	m := Memory{Text: strings.TrimSpace(text), Tags: tags, Source: source, Created: time.Now().UTC().Truncate(time.Microsecond)}
 	switch {
 	case m.Text == "":
-		return m, &InvalidError{"there is nothing to remember", "write a text"}
+		return m, &InvalidError{"the text is empty", "pass the text to remember"}
 	case len(m.Text) > MaxText:
-		return m, &InvalidError{fmt.Sprintf("the text has %d bytes, and a memory at most %d", len(m.Text), MaxText), "keep it in a file, and remember where that is"}
+		return m, &InvalidError{fmt.Sprintf("the text is too long: %d bytes, at most %d are allowed", len(m.Text), MaxText), "put it in a file, and add the path of the file as a memory"}
 	case !utf8.ValidString(m.Text) || !utf8.ValidString(source):
-		return m, &InvalidError{"the text is not UTF-8", "convert it first"}
+		return m, &InvalidError{"the text is not valid UTF-8", "convert it first"}
 	}
 	err = s.transact(ctx, func(tx *sql.Tx) error { return insert(ctx, tx, &m) })
 	return m, err
@@ -90,7 +88,7 @@ func insert(ctx context.Context, tx *sql.Tx, m *Memory) error {
 	return m.index(ctx, tx)
 }
 
-// List gives the newest memories that have all of the tags; a limit of zero: all.
+// List returns the newest memories that have all of the tags. A limit of zero means all.
 func (s *Store) List(ctx context.Context, limit int, tags []string) ([]Memory, error) {
 	tags, err := normalTags(tags)
 	if err != nil {
@@ -124,8 +122,8 @@ func (s *Store) load(ctx context.Context, which string, args ...any) ([]Memory, 
 	return all, explain(s.file, rows.Err())
 }
 
-// Delete forgets a memory: nothing of it stays in the file. The error is an
-// *UnknownError where there is none.
+// Delete deletes a memory: nothing of it stays in the file. The error is an *UnknownError if
+// there is none.
 func (s *Store) Delete(ctx context.Context, id int64) error {
 	err := s.transact(ctx, func(tx *sql.Tx) error {
 		m, err := scan(tx.QueryRowContext(ctx, "SELECT id, text, tags, source, created FROM memories WHERE id = ?", id))
@@ -144,18 +142,18 @@ func (s *Store) Delete(ctx context.Context, id int64) error {
 	if err != nil {
 		return err
 	}
-	// The text may still stand in the log of changes. Where another process looks at it,
-	// that process takes it out when it is done.
+	// The text may still be in the write-ahead log. If another process is reading that, it
+	// removes the text when it is done.
 	_, _ = s.write.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
 	return nil
 }
 
 func isMissing(err error) bool { return errors.Is(err, sql.ErrNoRows) }
 
-// UnknownError says that there is no memory with a number.
+// UnknownError reports that there is no memory with an id.
 type UnknownError struct{ ID int64 }
 
-func (e *UnknownError) Error() string { return fmt.Sprintf("there is no memory %d", e.ID) }
+func (e *UnknownError) Error() string { return fmt.Sprintf("unknown memory %d", e.ID) }
 
 // scan reads a row of memories.
 func scan(row interface{ Scan(to ...any) error }) (Memory, error) {
@@ -169,7 +167,7 @@ func scan(row interface{ Scan(to ...any) error }) (Memory, error) {
 	return m, json.Unmarshal([]byte(tags), &m.Tags)
 }
 
-// tagWords are tags as words of the index: a tag may hold any character.
+// tagWords encodes tags as words for the index, as a tag may contain any character.
 func tagWords(tags []string) []string {
 	all := make([]string, len(tags))
 	for i, t := range tags {
@@ -178,7 +176,7 @@ func tagWords(tags []string) []string {
 	return all
 }
 
-// tagTerms are tags as a query says them.
+// tagTerms returns tags as terms of a query.
 func tagTerms(tags []string) []string {
 	all := tagWords(tags)
 	for i, t := range all {
@@ -187,19 +185,19 @@ func tagTerms(tags []string) []string {
 	return all
 }
 
-// normalTags makes tags the same that people write in different ways.
+// normalTags normalizes the spelling of tags.
 func normalTags(tags []string) ([]string, error) {
 	all := []string{}
 	for _, t := range tags {
 		t = strings.ToLower(strings.TrimSpace(t))
 		if t == "" || len(t) > maxTag || !utf8.ValidString(t) || strings.ContainsFunc(t, unicode.IsControl) {
-			return nil, &InvalidError{fmt.Sprintf("%q cannot be a tag", t), fmt.Sprintf("use a word of at most %d bytes", maxTag)}
+			return nil, &InvalidError{fmt.Sprintf("invalid tag %q", t), fmt.Sprintf("use a word of at most %d bytes", maxTag)}
 		}
 		all = append(all, t)
 	}
 	slices.Sort(all)
 	if all = slices.Compact(all); len(all) > maxTags {
-		return nil, &InvalidError{fmt.Sprintf("%d tags are too many", len(all)), fmt.Sprintf("keep at most %d", maxTags)}
+		return nil, &InvalidError{fmt.Sprintf("too many tags: %d", len(all)), fmt.Sprintf("use at most %d", maxTags)}
 	}
 	return all, nil
 }

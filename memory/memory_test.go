@@ -201,7 +201,7 @@ func TestForgottenIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	var unknown *UnknownError
-	if err := s.Delete(context.Background(), first.ID); !errors.As(err, &unknown) || err.Error() != "there is no memory 1" {
+	if err := s.Delete(context.Background(), first.ID); !errors.As(err, &unknown) || err.Error() != "unknown memory 1" {
 		t.Errorf("a second time: %v", err)
 	}
 	if got := search(t, s, "alpha"); len(got) != 0 {
@@ -314,9 +314,9 @@ func TestWhatCannotBeKept(t *testing.T) {
 		tags []string
 		want string
 	}{
-		{" \n", nil, "nothing to remember"}, {strings.Repeat("x", MaxText+1), nil, "and a memory at most 65536"}, {"a\xff", nil, "not UTF-8"},
-		{"a", []string{""}, `"" cannot be a tag`}, {"a", []string{"x\ny"}, "cannot be a tag"}, {"a", []string{strings.Repeat("t", 65)}, "cannot be a tag"},
-		{"a", strings.Split("abcdefghijklmnopqrstuvwxyz0123456789", ""), "36 tags are too many"},
+		{" \n", nil, "the text is empty"}, {strings.Repeat("x", MaxText+1), nil, "at most 65536 are allowed"}, {"a\xff", nil, "not valid UTF-8"},
+		{"a", []string{""}, `invalid tag ""`}, {"a", []string{"x\ny"}, "invalid tag"}, {"a", []string{strings.Repeat("t", 65)}, "invalid tag"},
+		{"a", strings.Split("abcdefghijklmnopqrstuvwxyz0123456789", ""), "too many tags: 36"},
 	} {
 		if _, err := s.Add(context.Background(), tt.text, tt.tags, ""); !errors.As(err, &invalid) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%.10q %q gives %v", tt.text, tt.tags, err)

@@ -9,8 +9,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Abilities says in one line what the workflow may do on this machine, by the steps
-// that do it; "" it runs no commands, writes no files and reaches no network.
+// Abilities describes in one line what the workflow may do on this machine, and in which
+// steps. It is "" if it runs no commands, writes no files and does not access the network.
 func (l *Loaded) Abilities() string {
 	l.choose()
 	by := map[agent.Power][]string{}
@@ -25,7 +25,7 @@ func (l *Loaded) Abilities() string {
 	for _, of := range []struct {
 		power agent.Power
 		words string
-	}{{agent.MayRun, "runs commands"}, {agent.MayWrite, "writes files"}, {agent.MayReach, "reaches the network"}} {
+	}{{agent.MayRun, "runs commands"}, {agent.MayWrite, "writes files"}, {agent.MayReach, "accesses the network"}} {
 		if steps := by[of.power]; len(steps) > 0 {
 			parts = append(parts, of.words+" ("+some(steps)+")")
 		}
@@ -36,7 +36,7 @@ func (l *Loaded) Abilities() string {
 	return l.Bundle.Root.Name + " " + strings.Join(parts, ", ")
 }
 
-// some are the first of a list.
+// some returns the first entries of a list.
 func some(steps []string) string {
 	if len(steps) > 3 {
 		return strings.Join(steps[:3], ", ") + ", …"
@@ -44,7 +44,7 @@ func some(steps []string) string {
 	return strings.Join(steps, ", ")
 }
 
-// Commands are the settings of the steps that run commands, as text.
+// Commands returns the settings of the steps that run commands, as text.
 func (l *Loaded) Commands() []string {
 	l.choose()
 	var all []string
@@ -56,8 +56,8 @@ func (l *Loaded) Commands() []string {
 	return all
 }
 
-// does is what a task can do: as its settings say, or else as its agent is permitted to
-// without asking. An agent that calls tools does what those that it has do.
+// does returns what a task can do: what its settings say, else what its agent may do
+// without asking. An agent that calls tools can do what its tools can.
 func (p *Project) does(d *agent.Definition, task *workflow.Task) []agent.Power {
 	traits := p.Agents.Traits(d.Agent)
 	d, settings, _ := traits.ForStep(d, d.With(task.Settings))

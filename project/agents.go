@@ -14,9 +14,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// readAgents adds the agents of homes to those of the project. Of two whose
-// files have the same name the first wins: one in .hocket over one in .glee,
-// and one of the project over one beside a workflow.
+// readAgents adds the agents in homes to those of the project. If two files have the same
+// name, the first wins: .hocket over .glee, and the project over the directory of a
+// workflow.
 func (p *Project) readAgents(homes []string) error {
 	before := len(p.definitions)
 	for _, home := range homes {
@@ -45,8 +45,8 @@ func (p *Project) readAgents(homes []string) error {
 	return nil
 }
 
-// checkAgents finds what of new definitions does not fit what does their work, or
-// the project's configuration.
+// checkAgents checks new definitions against their executors and the project's
+// configuration.
 func (p *Project) checkAgents(before int) {
 	var servers []string
 	for _, s := range p.Config.Servers {
@@ -57,10 +57,10 @@ func (p *Project) checkAgents(before int) {
 			continue
 		}
 		p.found = append(p.found, p.Agents.Reserved(d)...)
-		// The steps of other agents run all the same.
+		// A warning: steps with other agents can still run.
 		if executors := append(p.Agents.Executors(), p.reserved...); d.Agent != "" && !slices.Contains(executors, d.Agent) {
-			hint := cmp.Or(workflow.DidYouMean(d.Agent, executors), "there are: "+strings.Join(executors, ", "))
-			p.found = append(p.found, workflow.Warningf(d.At("agent"), agent.CodeDefinition, hint, "agent %q: there is no executor %q", d.Name, d.Agent))
+			hint := cmp.Or(workflow.DidYouMean(d.Agent, executors), "expected one of: "+strings.Join(executors, ", "))
+			p.found = append(p.found, workflow.Warningf(d.At("agent"), agent.CodeDefinition, hint, "agent %q: unknown executor %q", d.Name, d.Agent))
 		}
 		for _, problem := range p.Agents.CheckPermissions(d) {
 			p.found = append(p.found, workflow.Errorf(d.At("permissions"), agent.CodeDefinition, problem.Detail, "permissions of %q: %s", d.Name, strings.TrimPrefix(problem.Summary, "permissions: ")))
@@ -72,18 +72,18 @@ func (p *Project) checkAgents(before int) {
 			if !slices.Contains(servers, name) {
 				hint := workflow.DidYouMean(name, servers)
 				if hint == "" {
-					hint = "say under `mcp` in config.yml how it is reached"
+					hint = "define it under `mcp` in config.yml"
 				}
-				p.found = append(p.found, workflow.Errorf(d.At("mcp"), agent.CodeDefinition, hint, "%q names the MCP server %q, which the project does not have", d.Name, name))
+				p.found = append(p.found, workflow.Errorf(d.At("mcp"), agent.CodeDefinition, hint, "agent %q: unknown MCP server %q", d.Name, name))
 			}
 		}
 	}
 }
 
-// Report adds what only the caller can find wrong with the project's files.
+// Report adds diagnostics about the project's files that only the caller can find.
 func (p *Project) Report(found workflow.Diagnostics) { p.found = append(p.found, found...) }
 
-// definitionFiles are the agent files of a directory, sorted.
+// definitionFiles returns the agent files of a directory, sorted.
 func (p *Project) definitionFiles(dir, root string) ([]string, error) {
 	entries, err := projectfile.List(dir, root, p.Root)
 	if p.unusable(dir, err) {
@@ -101,11 +101,11 @@ func (p *Project) definitionFiles(dir, root string) ([]string, error) {
 	return files, nil
 }
 
-// directory is the agents of a project as checks ask for them.
+// directory adapts the agents of a project to the interface of package check.
 type directory struct{ set *agent.Set }
 
-// Agent resolves a name for a check. What an agent takes is known also where nothing here
-// could carry it out.
+// Agent resolves a name for a check. It also works for an agent whose executor is not
+// installed.
 func (d directory) Agent(name, role string) check.Agent {
 	def, _, err := d.set.ResolveLane(name, role)
 	var a check.Agent
@@ -132,7 +132,7 @@ func (d directory) validate(def *agent.Definition, settings map[string]any) []ch
 	var list []check.Problem
 	for _, p := range d.set.ValidateSettings(def, settings) {
 		if len(p.Path) > 0 && p.Path[0] == templateName {
-			continue // it is missing, and reported so
+			continue // reported as missing
 		}
 		problem := check.Problem{Summary: p.Summary, Detail: p.Detail, Note: p.Note, Missing: len(p.Missing) > 0, Unknown: p.Unknown && len(p.Path) == 1}
 		if len(p.Path) > 0 {

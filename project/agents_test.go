@@ -47,8 +47,8 @@ func TestDefinitionsFitTheProject(t *testing.T) {
 	slices.Sort(found)
 	want := []string{
 		`.hocket/agents/deaf.yml:3:1 agent "deaf": strict does not support "max_turns"; remove it, or set ` + "`agent` to one that supports it",
-		`.hocket/agents/lost.yml:3:1 "lost" names the MCP server "tickest", which the project does not have; did you mean "tickets"?`,
-		`.hocket/agents/typo.yml:1:1 agent "typo": there is no executor "strit"; did you mean "strict"?`,
+		`.hocket/agents/lost.yml:3:1 agent "lost": unknown MCP server "tickest"; did you mean "tickets"?`,
+		`.hocket/agents/typo.yml:1:1 agent "typo": unknown executor "strit"; did you mean "strict"?`,
 		`.hocket/agents/wild.yml:2:1 permissions of "wild": it can only read; choose the mode read-only`,
 	}
 	if !slices.Equal(found, want) {

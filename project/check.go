@@ -7,16 +7,16 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Check gives everything that is wrong with the workflow, with what it calls and
-// with the project's own files. Replied says which nodes have a scripted reply
-// and need no agent; nil: none.
+// Check returns the mistakes in the workflow, in those that it calls, and in the project's
+// own files. replied reports whether a node has a scripted reply and needs no agent; it
+// may be nil.
 //
-// It first gives every task that names no agent one, see [agent.Set.Choose]: what
-// is pinned with a run holds on every machine.
+// Check first chooses an agent for every task that names none, see [agent.Set.Choose], so
+// that the choice is recorded with a run and is the same on every machine.
 func (l *Loaded) Check(replied func(*workflow.Node) bool) workflow.Diagnostics {
 	l.choose()
 	limits := l.Limits
-	if l.alone { // what they leave is given to the task
+	if l.alone { // the limits become the budget of the task
 		limits.CostUSD, limits.Tokens = 0, 0
 	}
 	unread := l.unread()
@@ -35,8 +35,8 @@ func (l *Loaded) Check(replied func(*workflow.Node) bool) workflow.Diagnostics {
 	return slices.Concat(l.project.Diagnostics(), l.Diagnostics, l.missingPrompts(replied), l.chosenAgents(replied), found).Sort()
 }
 
-// callable are the workflows that could be called instead of one that does not
-// exist. Only then are the files of the directories looked at.
+// callable returns the workflows to suggest instead of an unknown one. It reads the
+// directories only if a call is unknown.
 func (l *Loaded) callable() []string {
 	for _, w := range check.Workflows(l.Bundle) {
 		for _, c := range callsOf(w) {
@@ -48,17 +48,17 @@ func (l *Loaded) callable() []string {
 	return nil
 }
 
-// consequences are the codes of what may be wrong only because a reader had to
-// leave something out: a step whose agent is misspelt as agnet has no agent
-// either, but to say so would not help.
+// consequences are the codes of diagnostics that may only follow from a parse error in the
+// same step: if agent is misspelled as agnet, the step has no agent, but reporting that
+// would not help.
 var consequences = []string{
 	"model-invalid", "workflow-empty", "agent-missing", "input-missing",
 	"label-no-edge", "label-not-answerable", "else-missing", "else-alone", "unreachable-node", "join-impossible",
 	"loop-no-exit", "loop-never-repeats", "each-not-list", "combine-empty", "question-empty", "output-pattern-missing",
 }
 
-// unread says of a place whether a reader found an error in the same step, so that
-// something of the step may have been left out.
+// unread returns a function that reports whether the parser found an error in the step at
+// a position, so that part of the step may be missing.
 func (l *Loaded) unread() func(workflow.Pos) bool {
 	if !l.read.Errors() {
 		return func(workflow.Pos) bool { return false }
@@ -99,7 +99,7 @@ func comparePlaces(a, b workflow.Pos) int {
 	return a.Column - b.Column
 }
 
-// Plan bounds what a run would do.
+// Plan returns upper bounds on what a run could do.
 func (l *Loaded) Plan() check.Plan {
 	l.choose()
 	plan := check.PlanOf(l.Bundle, l.Limits, directory{l.project.Agents.Snapshot()})
@@ -115,5 +115,5 @@ func (l *Loaded) Plan() check.Plan {
 	return plan
 }
 
-// Required are the inputs that a run must be given.
+// Required returns the inputs that a run requires.
 func (l *Loaded) Required() []workflow.Param { return check.RequiredInputs(l.Bundle) }

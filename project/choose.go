@@ -7,10 +7,10 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// codeChosen is the code of the note about an agent that nobody named.
+// codeChosen is the code of the note about an automatically chosen agent.
 const codeChosen = "agent-chosen"
 
-// chosen is a task that was given an agent.
+// chosen is a task whose agent was chosen automatically.
 type chosen struct {
 	w      *workflow.Workflow
 	node   *workflow.Node
@@ -18,8 +18,8 @@ type chosen struct {
 	reason string
 }
 
-// choose gives tasks that name no agent one, where the project has no default.
-// The choice becomes part of the model, so that a run keeps it.
+// choose chooses an agent for each task that names none, if the project has no default.
+// The choice becomes part of the model, and is recorded with a run.
 func (l *Loaded) choose() {
 	if l.settled || l.project.Config.Agent != "" {
 		return
@@ -40,14 +40,14 @@ func (l *Loaded) choose() {
 	}
 }
 
-// chosenAgents are notes about the agents that nobody named: of tasks, and of
-// definitions that tasks use. Where a reply is given, no agent works.
+// chosenAgents returns notes about the automatic choices: agents of tasks, and executors
+// of agents that tasks use. Tasks with a reply are skipped.
 func (l *Loaded) chosenAgents(replied func(*workflow.Node) bool) workflow.Diagnostics {
 	var found workflow.Diagnostics
 	for _, c := range l.chosen {
 		if replied == nil || !replied(c.node) {
-			found = append(found, workflow.Notef(c.node.Pos, codeChosen, "name another at the step, or the project's default in config.yml, if that is wrong",
-				"%q is done by %s, %s", c.node.ID, c.agent, c.reason))
+			found = append(found, workflow.Notef(c.node.Pos, codeChosen, "to use another agent, name it at the step, or set a default agent in config.yml",
+				"step %q uses agent %s: %s", c.node.ID, c.agent, c.reason))
 		}
 	}
 	var seen []string
@@ -61,8 +61,8 @@ func (l *Loaded) chosenAgents(replied func(*workflow.Node) bool) workflow.Diagno
 			d, _, err := agents.ResolveLane(task.Agent, w.RoleOf(task.Agent))
 			if err == nil && d.Chosen != "" && !slices.Contains(seen, d.ID) {
 				seen = append(seen, d.ID)
-				found = append(found, workflow.Notef(d.Pos, codeChosen, "write under agent what does the work, if that is wrong",
-					"agent %q runs on %s, %s", d.Name, d.Agent, d.Chosen))
+				found = append(found, workflow.Notef(d.Pos, codeChosen, "to use another executor, set `agent` in the definition",
+					"agent %q runs on %s: %s", d.Name, d.Agent, d.Chosen))
 			}
 		})
 	}

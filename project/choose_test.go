@@ -23,9 +23,9 @@ func TestChosenAgents(t *testing.T) {
 		notes   string
 	}{
 		"the only one": {nil, []string{"claude"}, "claude claude",
-			`"look" is done by claude, the only one that can work from a prompt here` + "\n" + `"say" is done by claude, the only one that can work from a prompt here`},
+			`step "look" uses agent claude: the only one that can work from a prompt here` + "\n" + `step "say" uses agent claude: the only one that can work from a prompt here`},
 		"by description": {map[string]string{".hocket/agents/scanner.yml": scanner}, []string{"claude"}, "scanner claude",
-			`"look" is done by scanner, its description fits best: "security", "holes"` + "\n" + `"say" is done by claude, the only one that can work from a prompt here, and no other agent's description fits`},
+			`step "look" uses agent scanner: its description fits best: "security", "holes"` + "\n" + `step "say" uses agent claude: the only one that can work from a prompt here, and no other agent's description fits`},
 		"the default": {map[string]string{".hocket/config.yml": "agent: codex\n"}, []string{"claude", "codex"}, " ", ""},
 		"none of two": {nil, []string{"claude", "codex"}, " ", ""},
 	} {
@@ -71,7 +71,7 @@ func TestChosenExecutors(t *testing.T) {
 	})
 	l := load(t, open(t, dir, "claude"), "flow.yml")
 	found := l.Check(nil)
-	if len(found) != 1 || found[0].Summary != `agent "poet" runs on claude, the only one that can work from a prompt here` || !strings.HasSuffix(found[0].File, "poet.yml") {
+	if len(found) != 1 || found[0].Summary != `agent "poet" runs on claude: the only one that can work from a prompt here` || !strings.HasSuffix(found[0].File, "poet.yml") {
 		t.Errorf("found %v", found)
 	}
 	if found = l.Check(func(*workflow.Node) bool { return true }); len(found) > 0 {

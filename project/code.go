@@ -5,18 +5,18 @@ import "github.com/hocket-dev/hocket/internal/strictyaml"
 // Codes lists the codes of this package's own diagnostics.
 func Codes() []strictyaml.Code {
 	return []strictyaml.Code{
-		{Name: codeConfig, Meaning: "config.yml says something that cannot be."},
-		{Name: codeUser, Meaning: "A project sets what only a user may set."},
-		{Name: codeLink, Meaning: "A file of the project leads out of it."},
+		{Name: codeConfig, Meaning: "config.yml has an invalid setting."},
+		{Name: codeUser, Meaning: "A project sets something that only a user can set."},
+		{Name: codeLink, Meaning: "A file of the project is a symbolic link that leaves it."},
 		{Name: codeUnknown, Meaning: "A workflow does not exist."},
-		{Name: codeAmbiguous, Meaning: "A name stands for several files."},
-		{Name: codePromptFile, Meaning: "The file of a prompt cannot be used."},
-		{Name: codeChosen, Meaning: "An agent was chosen where none is named."},
-		{Name: codeTemplate, Meaning: "A task names a prompt that does not exist."},
-		{Name: codeTemplateKeys, Meaning: "The keys in front of a prompt say something that they cannot."},
-		{Name: codeTemplateVariable, Meaning: "A prompt uses a variable that nothing gives."},
-		{Name: codeInputUnknown, Meaning: "A run is given an input that its workflow does not declare."},
-		{Name: codeInputMissing, Meaning: "A run is not given an input that it needs."},
-		{Name: codeInputType, Meaning: "A run is given an input of the wrong type."},
+		{Name: codeAmbiguous, Meaning: "The name of a workflow matches several files."},
+		{Name: codePromptFile, Meaning: "The file of a prompt is invalid or cannot be read."},
+		{Name: codeChosen, Meaning: "An agent or executor was chosen automatically."},
+		{Name: codeTemplate, Meaning: "A task uses a prompt that does not exist."},
+		{Name: codeTemplateKeys, Meaning: "The front matter of a prompt is invalid."},
+		{Name: codeTemplateVariable, Meaning: "A prompt uses an undefined variable."},
+		{Name: codeInputUnknown, Meaning: "A run has an input that its workflow does not declare."},
+		{Name: codeInputMissing, Meaning: "A run lacks a required input."},
+		{Name: codeInputType, Meaning: "An input of a run has the wrong type."},
 	}
 }

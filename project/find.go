@@ -13,13 +13,13 @@ import (
 
 // found is a workflow's file.
 type found struct {
-	file string // as positions name it
+	file string // as in positions
 	text []byte
 }
 
-// find finds the file of a workflow. Among is where a name may also stand: the
-// directories of the files that call it. Several files with the same content
-// are one, and a page about a workflow that has its name is none.
+// find finds the files of a workflow by name, also in the given directories, which are
+// those of the callers. Files with the same content count as one, and a page about a
+// workflow that has its name does not count.
 func (p *Project) find(name string, among ...string) ([]found, error) {
 	var list []found
 	for _, file := range p.candidates(name, among) {
@@ -38,7 +38,7 @@ func (p *Project) find(name string, among ...string) ([]found, error) {
 	return list, nil
 }
 
-// candidates are the files that a name may mean, the likelier first.
+// candidates returns the files that a name may mean, likeliest first.
 func (p *Project) candidates(name string, among []string) []string {
 	dirs := append(slices.Clone(among), p.workflowDirs()...)
 	names := []string{name}
@@ -67,16 +67,15 @@ func (p *Project) workflowDirs() []string {
 	return dirs
 }
 
-// Names are the workflows of the project, by name, with those of other
-// directories.
+// Names returns the names of the project's workflows, and of those in other directories.
 func (p *Project) Names(among ...string) []string {
 	read := func(file string) ([]byte, error) { return projectfile.Read(file, append(among, p.Root)...) }
 	list := func(dir string) ([]os.DirEntry, error) { return projectfile.List(dir, append(among, p.Root)...) }
 	return workflowsIn(read, list, slices.Concat(among, p.workflowDirs()))
 }
 
-// workflowsIn are the workflows of some directories, by name. Files of the same
-// notation that hold something else, such as replies, are left out.
+// workflowsIn returns the workflows in some directories, by name. It skips files of the
+// same notation with other content, such as replies.
 func workflowsIn(read func(string) ([]byte, error), list func(string) ([]os.DirEntry, error), dirs []string) []string {
 	var names []string
 	for _, dir := range dirs {
@@ -98,13 +97,13 @@ func workflowsIn(read func(string) ([]byte, error), list func(string) ([]os.DirE
 	return names
 }
 
-// hasSteps says whether a file may be a workflow. One in YAML has steps.
+// hasSteps reports whether a file may be a workflow. In YAML, a workflow has steps.
 func hasSteps(file string, text []byte) bool {
 	n, ok := syntax.Of(file, text)
 	return ok && (n.Name != "yaml" || bytes.HasPrefix(text, []byte("{")) || bytes.HasPrefix(text, []byte("steps:")) || bytes.Contains(text, []byte("\nsteps:")))
 }
 
-// endings are those of the files of all notations.
+// endings returns the file extensions of all notations.
 func endings() []string {
 	var list []string
 	for _, name := range syntax.Notations() {

@@ -9,22 +9,21 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// codeTemplateKeys is the code of keys in front of a prompt that say what they
-// cannot.
+// codeTemplateKeys is the code of mistakes in the front matter of a prompt.
 const codeTemplateKeys = "template-keys"
 
-// template is a prompt of the project: its text, and what the keys in front of it
-// say for tasks that do not say so themselves.
+// template is a prompt of the project: its text, and its front matter, which has defaults
+// for tasks that use it.
 type template struct {
-	src      workflow.Source // of the text, which begins behind the keys
+	src      workflow.Source // of the text after the front matter
 	agent    string
 	model    string
 	output   workflow.Output
-	declares bool // the keys list its inputs
+	declares bool // the front matter lists its inputs
 	inputs   []templateInput
 }
 
-// templateInput is a value that a prompt wants to be given.
+// templateInput is an input of a prompt.
 type templateInput struct {
 	name       string
 	hasDefault bool
@@ -37,10 +36,10 @@ type templateInput struct {
 //	inputs       what the text needs: a list of names, or by name a default, or
 //	             {description, default}; variables is another word for it
 //	output       {mode, path, pattern, schema}, as at a step
-//	agent        who does tasks with this prompt
+//	agent        the agent for tasks with this prompt
 //	model        of that agent
 //
-// The text is what follows, as it is but for the line breaks at its end.
+// The rest is the text, without line breaks at its end.
 func readFront(file string, text []byte) (*template, workflow.Diagnostics) {
 	front, body, ok := splitFront(text)
 	t := &template{src: sourceOf(file, string(body), 1)}
@@ -58,14 +57,14 @@ func (t *template) read(m *strictyaml.Map) {
 	t.agent, t.model = m.Name("agent"), m.Name("model")
 	t.readInputs(m.Get("inputs"))
 	if more := m.Get("variables"); more.Exists() && t.declares {
-		more.Key().Errorf(codeTemplateKeys, "keep one of them: they mean the same", "both inputs and variables are given")
+		more.Key().Errorf(codeTemplateKeys, "keep one of them: they mean the same", "both inputs and variables are set")
 	} else {
 		t.readInputs(more)
 	}
 	output := m.Get("output")
 	t.output = syntax.ReadOutput(output)
 	if t.output.Var != "" {
-		output.Errorf(codeTemplateKeys, "write the name of the variable at the step", "a prompt does not say where its output goes")
+		output.Errorf(codeTemplateKeys, "set the variable at the step instead", "the front matter of a prompt cannot set a variable for its output")
 	}
 	m.Done()
 }
@@ -98,8 +97,7 @@ func (t *template) readInputs(n strictyaml.Node) {
 	}
 }
 
-// splitFront parts a file into the keys between two lines of --- at its beginning
-// and what follows.
+// splitFront splits a file into the front matter, between two lines of ---, and the rest.
 func splitFront(text []byte) (front, body []byte, ok bool) {
 	first, rest, more := bytes.Cut(text, []byte("\n"))
 	if !more || string(bytes.TrimRight(first, " \t\r")) != "---" {
@@ -118,8 +116,7 @@ func splitFront(text []byte) (front, body []byte, ok bool) {
 	return nil, text, false
 }
 
-// sourceOf is a text that begins in a line of a file, without the line breaks at
-// its end.
+// sourceOf returns a text that begins at a line of a file, without line breaks at its end.
 func sourceOf(file, text string, line int) workflow.Source {
 	text = strings.TrimRight(text, "\r\n")
 	pos := workflow.Pos{File: file, Line: line, Column: 1, EndLine: line + strings.Count(text, "\n"), EndColumn: 1}

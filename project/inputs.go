@@ -9,22 +9,21 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// The codes of mistakes in what a run is given.
+// The codes of mistakes in the inputs of a run.
 const (
 	codeInputUnknown = "input-unknown"
 	codeInputMissing = "input-missing"
 	codeInputType    = "input-type"
 )
 
-// Inputs are the inputs of a run: given, with pairs of the form name=value on
-// top. A value of a pair is text where text or anything is asked for, else JSON.
-// The diagnostics name every input that is unknown, missing or of the wrong
-// type.
+// Inputs returns the inputs of a run: given, overridden by pairs of the form name=value.
+// The value of a pair is text if the input has the type string or none, else JSON. The
+// diagnostics report every input that is unknown, missing or of the wrong type.
 func (l *Loaded) Inputs(given map[string]any, pairs []string) (map[string]any, workflow.Diagnostics) {
 	required := l.Required()
 	r := &inputReader{root: l.Bundle.Root, params: l.Bundle.Root.Inputs, inputs: maps.Clone(given)}
 	if len(r.params) == 0 {
-		r.params = required // as the workflows declare them that are called
+		r.params = required // as declared by the called workflows
 	}
 	if r.inputs == nil {
 		r.inputs = make(map[string]any)
@@ -55,21 +54,21 @@ func (r *inputReader) errorf(code, detail, summary string, args ...any) {
 	r.found = append(r.found, workflow.Errorf(workflow.Pos{Part: "inputs"}, code, detail, summary, args...))
 }
 
-// missing reports an input that nobody gives: where the workflow declares none, at the
-// place that needs it.
+// missing reports a missing input: if the workflow does not declare it, at the position
+// where it is used.
 func (r *inputReader) missing(in workflow.Param) {
-	r.errorf(codeInputMissing, "give it a value", "input %q is missing", in.Name)
+	r.errorf(codeInputMissing, "set it", "missing input %q", in.Name)
 	if d := &r.found[len(r.found)-1]; len(r.root.Inputs) == 0 && in.Pos.Line > 0 {
 		d.Pos = in.Pos
-		d.Summary += "; nothing in the workflow defines it"
+		d.Summary += ", which the workflow uses but does not define"
 	}
 }
 
-// pair takes one name=value.
+// pair parses one name=value.
 func (r *inputReader) pair(pair string) {
 	name, text, ok := strings.Cut(pair, "=")
 	if !ok || name == "" {
-		r.errorf(codeInputType, "write name=value", "%q gives no input a value", pair)
+		r.errorf(codeInputType, "write NAME=VALUE", "invalid input %q: no value", pair)
 		return
 	}
 	value, err := parseInput(r.declared(name), text)
@@ -80,7 +79,7 @@ func (r *inputReader) pair(pair string) {
 	r.inputs[name] = value
 }
 
-// parseInput reads a value as its declaration wants it.
+// parseInput parses a value as its declared type.
 func parseInput(in *workflow.Param, text string) (any, error) {
 	if in == nil || in.Type == workflow.StringType || in.Type == workflow.AnyType {
 		return text, nil
@@ -93,7 +92,7 @@ func (r *inputReader) fit(name string) {
 	in := r.declared(name)
 	switch {
 	case in == nil && len(r.root.Inputs) > 0:
-		r.errorf(codeInputUnknown, r.suggest(name), "workflow %q has no input %q", r.root.Name, name)
+		r.errorf(codeInputUnknown, r.suggest(name), "unknown input %[2]q for workflow %[1]q", r.root.Name, name)
 	case in != nil && !check.Fits(in.Type, r.inputs[name]):
 		r.mistyped(name, workflow.FormatJSON(r.inputs[name]))
 	}
@@ -106,16 +105,16 @@ func (r *inputReader) mistyped(name, written string) {
 	r.wrong[name] = true
 	delete(r.inputs, name)
 	t := r.declared(name).Type
-	r.errorf(codeInputType, "write "+example(t), "input %q must be of type %s, not %s", name, t, written)
+	r.errorf(codeInputType, "write "+example(t), "input %q: expected type %s, found %s", name, t, written)
 }
 
-// example shows how a value of a type is written.
+// example returns an example of a value of a type.
 func example(t workflow.ParamType) string {
 	switch t {
 	case workflow.NumberType:
 		return "a number such as 1.5"
 	case workflow.IntegerType:
-		return "a whole number such as 3"
+		return "an integer such as 3"
 	case workflow.BooleanType:
 		return "true or false"
 	case workflow.ArrayType:
@@ -144,5 +143,5 @@ func (r *inputReader) suggest(name string) string {
 	if near := workflow.DidYouMean(name, names); near != "" {
 		return near
 	}
-	return "its inputs are: " + strings.Join(names, ", ")
+	return "expected one of: " + strings.Join(names, ", ")
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// The codes of mistakes in what a project holds, beside those of its files.
+// The codes of mistakes about workflows as a whole.
 const (
 	codeUnknown   = "workflow-unknown"
 	codeAmbiguous = "workflow-ambiguous"
@@ -23,33 +23,33 @@ const (
 
 // Loaded is a workflow with everything that it calls.
 type Loaded struct {
-	Bundle workflow.Bundle // Root is nil if its file cannot be read as a workflow
-	// Limits are those of a run: the workflow's own over the project's over
+	Bundle workflow.Bundle // Root is nil if its file could not be parsed
+	// Limits are the limits of a run: those of the workflow, else of the project, else
 	// the defaults.
 	Limits workflow.Limits
-	// Diagnostics are the mistakes that the readers found. A check finds more.
+	// Diagnostics are the mistakes that the parsers found. A check finds more.
 	Diagnostics workflow.Diagnostics
 
-	project   *Project                      // of its own: what was found beside the workflow is in it too
-	read      workflow.Diagnostics          // what the readers found, without what this package did
-	files     map[string]*workflow.Workflow // by file; nil: not readable
-	broken    []string                      // names that stand for no one workflow; reported already
+	project   *Project                      // a copy, which also has what was found next to the workflow
+	read      workflow.Diagnostics          // diagnostics of the parsers alone
+	files     map[string]*workflow.Workflow // by file; nil: could not be parsed
+	broken    []string                      // ambiguous names; already reported
 	beside    []string                      // directories of the files that were read
-	places    map[place][]found             // what find found: a name is called many times
-	missing   []missing                     // tasks without the prompts that they name
+	places    map[place][]found             // cache of find: a name may be called many times
+	missing   []missing                     // tasks whose prompts do not exist
 	templates map[string]*template          // by file
 	uses      []use                         // tasks with prompts of the project
-	unmet     []workflow.Pos                // references of these prompts that nothing gives; reported already
-	chosen    []chosen                      // tasks that were given an agent
-	settled   bool                          // choose was here
-	alone     bool                          // it is one task, that somebody wants done now
+	unmet     []workflow.Pos                // undefined references in these prompts; already reported
+	chosen    []chosen                      // tasks whose agents were chosen automatically
+	settled   bool                          // choose has run
+	alone     bool                          // it is a single task, from LoadTask
 }
 
 // place is a name and the directory of the file that uses it.
 type place struct{ dir, name string }
 
-// Load reads a workflow, given by its file or by its name, and everything that
-// it calls. The error is an *[UnknownError] if there is none.
+// Load reads a workflow, by its file or name, and everything that it calls. The error is an
+// *[UnknownError] if there is none.
 func (p *Project) Load(nameOrFile string) (*Loaded, error) {
 	return p.loaded(func(l *Loaded) error {
 		file, err := l.findRoot(nameOrFile)
@@ -60,20 +60,20 @@ func (p *Project) Load(nameOrFile string) (*Loaded, error) {
 	})
 }
 
-// UnknownError says that there is no workflow of a name, and no such file. It is an
+// UnknownError reports that there is no workflow or file with a name. It is an
 // [fs.ErrNotExist].
 type UnknownError struct{ Diagnostic workflow.Diagnostic }
 
 func (e *UnknownError) Error() string { return e.Diagnostic.Summary }
 
-// Hint says what to do about it.
+// Hint returns what to do about it.
 func (e *UnknownError) Hint() string { return e.Diagnostic.Detail }
 
-// Is says that a file does not exist.
+// Is makes it an [fs.ErrNotExist].
 func (*UnknownError) Is(target error) bool { return target == fs.ErrNotExist }
 
-// LoadText is Load of a text that stands in no file. What it calls is looked for
-// beside the given name.
+// LoadText is Load for a text that is not in a file. Files that it calls are relative to
+// the given name.
 func (p *Project) LoadText(file string, text []byte) (*Loaded, error) {
 	return p.loaded(func(l *Loaded) error {
 		l.project.Sources[file] = text
@@ -81,11 +81,11 @@ func (p *Project) LoadText(file string, text []byte) (*Loaded, error) {
 	})
 }
 
-// LoadModel is Load of a workflow that a program made.
+// LoadModel is Load for a workflow that was built by a program.
 func (p *Project) LoadModel(w *workflow.Workflow) (*Loaded, error) { return p.loadModel(w, false) }
 
-// LoadTask is Load of a workflow that is one task, which is given what its limits leave,
-// or waits.
+// LoadTask is Load for a workflow with a single task, whose limits become the budget of the
+// task.
 func (p *Project) LoadTask(w *workflow.Workflow) (*Loaded, error) { return p.loadModel(w, true) }
 
 func (p *Project) loadModel(w *workflow.Workflow, alone bool) (*Loaded, error) {
@@ -96,8 +96,8 @@ func (p *Project) loadModel(w *workflow.Workflow, alone bool) (*Loaded, error) {
 	})
 }
 
-// loaded is what load reads. What it finds wrong beside the workflow is no mistake of the
-// project.
+// loaded returns what load reads. Mistakes that it finds next to the workflow are not
+// mistakes of the project.
 func (p *Project) loaded(load func(l *Loaded) error) (*Loaded, error) {
 	l := p.newLoaded()
 	if err := load(l); err != nil {
@@ -108,8 +108,8 @@ func (p *Project) loaded(load func(l *Loaded) error) (*Loaded, error) {
 	return l, nil
 }
 
-// Pinned is a workflow and its agents as a run was started with, in the project as it is
-// now.
+// Pinned returns the workflow and the agents that a run was started with, in the project as
+// it is now.
 func (p *Project) Pinned(b workflow.Bundle, agents *agent.Set) *Loaded {
 	l := p.newLoaded()
 	l.project.Agents = agents
@@ -126,12 +126,12 @@ func (p *Project) newLoaded() *Loaded {
 	return l
 }
 
-// Agents are those that the workflow's steps can name: the project's, and those beside its
-// file.
+// Agents returns the agents that the workflow's steps can use: the project's, and those next
+// to its file.
 func (l *Loaded) Agents() *agent.Set { return l.project.Agents }
 
-// Sources are the texts of the files that were read for it, the project's own among them,
-// by the names that they have in positions.
+// Sources returns the texts of all files that were read for the workflow, including the
+// project's own, by the names that they have in positions.
 func (l *Loaded) Sources() map[string][]byte { return l.project.Sources }
 
 func (l *Loaded) load(file *found) error {
@@ -147,9 +147,8 @@ func (l *Loaded) load(file *found) error {
 	return l.follow()
 }
 
-// agentsBeside adds the agents of a project that a workflow's file stands in
-// when that is not the project at hand, so that a folder of examples runs from
-// anywhere.
+// agentsBeside adds the agents of the project that contains a workflow's file, if that is
+// another one, so that a directory of examples runs from anywhere.
 func (p *Project) agentsBeside(file string) error {
 	dir, err := filepath.Abs(filepath.Dir(file))
 	if err != nil {
@@ -161,14 +160,14 @@ func (p *Project) agentsBeside(file string) error {
 	return p.readAgents(p.homesIn(dir))
 }
 
-// findRoot is the file of the root, nil if it cannot be used or there is more than one.
+// findRoot returns the file of the root, nil if it cannot be used or is ambiguous.
 func (l *Loaded) findRoot(nameOrFile string) (*found, error) {
 	known := len(l.project.found)
 	file := nameOrFile
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(l.project.dir, file)
 	}
-	text, err := l.project.ReadNamed(file)
+	text, err := l.project.readNamed(file)
 	if text, err = l.project.keep(file, text, err); err == nil {
 		return &found{file, text}, nil
 	}
@@ -182,16 +181,16 @@ func (l *Loaded) findRoot(nameOrFile string) (*found, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(list) == 0 && len(l.project.found) == known { // else it is there, and cannot be used
-		return nil, &UnknownError{workflow.Errorf(workflow.Pos{}, codeUnknown, hint(nameOrFile, l.project.Names()), "there is no workflow %q", nameOrFile)}
+	if len(list) == 0 && len(l.project.found) == known { // otherwise it exists, but cannot be used
+		return nil, &UnknownError{workflow.Errorf(workflow.Pos{}, codeUnknown, hint(nameOrFile, l.project.Names()), "unknown workflow %q", nameOrFile)}
 	}
 	return l.only(nameOrFile, list, workflow.Pos{}), nil
 }
 
-// only is the one file that was found for a name. It reports several.
+// only returns the only file that was found for a name. It reports if there are several.
 func (l *Loaded) only(name string, list []found, pos workflow.Pos) *found {
 	switch len(list) {
-	case 0: // a call that leads nowhere is reported by the check
+	case 0: // the check reports an unknown call
 		return nil
 	case 1:
 		return &list[0]
@@ -200,7 +199,7 @@ func (l *Loaded) only(name string, list []found, pos workflow.Pos) *found {
 	for _, f := range list {
 		files = append(files, f.file)
 	}
-	l.report(workflow.Errorf(pos, codeAmbiguous, "keep one of them: "+strings.Join(files, ", "), "workflow %q may be any of %d files", name, len(list)))
+	l.report(workflow.Errorf(pos, codeAmbiguous, "keep one of them: "+strings.Join(files, ", "), "ambiguous workflow %q: it matches %d files", name, len(list)))
 	return nil
 }
 
@@ -209,13 +208,13 @@ func hint(name string, names []string) string {
 	case near != "":
 		return near
 	case len(names) == 0:
-		return "give the path of a file, or put it into .hocket/workflows"
+		return "pass the path of a file, or put it into .hocket/workflows"
 	default:
-		return "give the path of a file, or one of: " + strings.Join(names, ", ")
+		return "pass the path of a file, or one of: " + strings.Join(names, ", ")
 	}
 }
 
-// parse reads a file once, however many names lead to it.
+// parse parses a file once, even if several names refer to it.
 func (l *Loaded) parse(f found) *workflow.Workflow {
 	key, err := filepath.Abs(f.file)
 	if err != nil {
@@ -240,13 +239,13 @@ func (l *Loaded) parse(f found) *workflow.Workflow {
 	return w
 }
 
-// refused says whether the reader objects to the file as a whole, so that
-// nothing can be said about its parts.
+// refused reports whether the parser rejects the file as a whole, so that its parts cannot
+// be checked.
 func refused(w *workflow.Workflow, found workflow.Diagnostics) bool {
 	return slices.ContainsFunc(found, func(d workflow.Diagnostic) bool { return d.Severity == workflow.Error && d.Pos == w.Pos })
 }
 
-// follow reads what the workflows call until nothing new is called.
+// follow reads the workflows that are called, directly and indirectly.
 func (l *Loaded) follow() error {
 	for todo := []*workflow.Workflow{l.Bundle.Root}; len(todo) > 0; todo = todo[1:] {
 		for _, c := range callsOf(todo[0]) {
@@ -263,8 +262,8 @@ func (l *Loaded) follow() error {
 	return nil
 }
 
-// call finds the workflow that a node calls. A name stands for one workflow in
-// the whole bundle.
+// call finds the workflow that a node calls. A name means the same workflow in the whole
+// bundle.
 func (l *Loaded) call(c called) (*workflow.Workflow, error) {
 	list, err := l.find(c)
 	if err != nil {
@@ -283,7 +282,7 @@ func (l *Loaded) call(c called) (*workflow.Workflow, error) {
 		return nil, nil
 	}
 	if other := l.Bundle.Called[c.name]; other != nil && other != w {
-		l.report(workflow.Errorf(c.pos, codeAmbiguous, "rename one of them: "+file.file+", "+other.Pos.File, "workflow %q is another one elsewhere", c.name))
+		l.report(workflow.Errorf(c.pos, codeAmbiguous, "rename one of them: "+file.file+", "+other.Pos.File, "ambiguous workflow %q: two callers mean different files", c.name))
 		return nil, nil
 	}
 	l.Bundle.Called[c.name] = w
@@ -303,7 +302,7 @@ func (l *Loaded) find(c called) ([]found, error) {
 
 func (l *Loaded) report(d workflow.Diagnostic) { l.Diagnostics = append(l.Diagnostics, d) }
 
-// called is a call as a workflow writes it.
+// called is a call in a workflow.
 type called struct {
 	name string
 	dir  string // of the file that calls

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// foreign says whether a path belongs to somebody else: not to who asks, not to the
-// administrator, and not to whom the directory belongs that is worked in.
+// foreign reports whether a path belongs to another user: not to the current one, not to
+// root, and not to the owner of the working directory.
 func foreign(path, dir string) bool {
 	owner, ok := ownerOf(path)
 	if !ok {

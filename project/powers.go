@@ -19,12 +19,12 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// AddPowers adds what only the caller can find among what the project's files can do,
-// such as its tools.
+// AddPowers adds powers of the project's files that only the caller can find, such as those
+// of tools.
 func (p *Project) AddPowers(find func() trust.Powers) { p.powers = append(p.powers, find) }
 
-// Equipment is what agents can use of the project, as its files are now: the servers, keys
-// and programs of its configuration, and what the caller added.
+// Equipment returns what agents can currently use of the project: the servers, keys and
+// programs of its configuration, and what the caller added.
 func (p *Project) Equipment() trust.Powers {
 	all := p.configPowers()
 	for _, find := range p.powers {
@@ -33,9 +33,9 @@ func (p *Project) Equipment() trust.Powers {
 	return all.Union(nil)
 }
 
-// Powers are what the files of the project can do and that needs trust: its
-// configuration, its agents, and what the caller added. Those of workflows are on top,
-// see [Loaded.Powers].
+// Powers returns what the files of the project can do that needs trust: its configuration,
+// its agents, and what the caller added. It does not include workflows, see
+// [Loaded.Powers].
 func (p *Project) Powers() trust.Powers {
 	all := p.Equipment()
 	for _, d := range p.Agents.Definitions() {
@@ -46,8 +46,8 @@ func (p *Project) Powers() trust.Powers {
 	return all.Union(nil)
 }
 
-// AllPowers are those of the project with those of all workflows that it has by name: what
-// a user is asked to trust who has not yet said what to run.
+// AllPowers returns the powers of the project, including those of all its workflows. It is
+// what the user is asked to trust without naming a workflow.
 func (p *Project) AllPowers() (trust.Powers, error) {
 	all := p.Powers()
 	for _, name := range p.Names() {
@@ -60,8 +60,8 @@ func (p *Project) AllPowers() (trust.Powers, error) {
 	return all, nil
 }
 
-// Approve are the arguments with which hocket asks for approval of all powers, which may be
-// those of a workflow's file; nil if there are none.
+// Approve returns the arguments with which hocket asks for approval of all powers, which may
+// include those of a workflow's file. It is nil if there are none.
 func (p *Project) Approve(powers trust.Powers, file string) []string {
 	all, err := p.AllPowers()
 	if err != nil {
@@ -82,8 +82,8 @@ func (p *Project) Approve(powers trust.Powers, file string) []string {
 	return []string{"trust", file}
 }
 
-// Powers are those of the workflow's own steps and of their agents; with those of the
-// project, if a step can use them. A step whose settings say exactly what to do cannot.
+// Powers returns the powers of the workflow's own steps and of their agents, and those of
+// the project if a step can use them. A step whose settings fix exactly what it does cannot.
 func (l *Loaded) Powers() trust.Powers {
 	l.choose()
 	p := l.project
@@ -99,7 +99,7 @@ func (l *Loaded) Powers() trust.Powers {
 		uses = uses || traits.Configured || traits.FromPrompt(work)
 		reads := func(power agent.Power) bool { return power == agent.MayRead }
 		if l.alone && !d.Builtin && !traits.FromPrompt(work) && len(slices.DeleteFunc(p.does(d, task), reads)) > 0 {
-			// Who types a prompt has not run a workflow that says this.
+			// A prompt on the command line does not show this, unlike a workflow file.
 			all = append(all, trust.Power{Kind: trust.Program, What: "the agent " + d.Name + " does whatever it is asked by the " + d.Agent + " with " + workflow.FormatJSON(d.Settings), Where: p.place(d.Pos)})
 		}
 	})
@@ -109,18 +109,18 @@ func (l *Loaded) Powers() trust.Powers {
 	return all.Union(nil)
 }
 
-// constants are settings as a task gets them, as far as they have no references.
+// constants returns those settings of a task that have no references.
 func constants(settings map[string]any) map[string]any {
 	all := maps.Clone(settings)
 	for name, written := range settings {
 		if v, err := expr.ParseValue(written, expr.Canonical); err == nil && len(v.Refs()) == 0 {
-			all[name], _ = v.Eval(nil) // it needs no variables
+			all[name], _ = v.Eval(nil) // there are no variables in it
 		}
 	}
 	return all
 }
 
-// tasks gives the tasks of all workflows with their agents, as far as these are known.
+// tasks calls do for the tasks of all workflows with their agents, if these are known.
 func (l *Loaded) tasks(do func(*workflow.Workflow, *workflow.Node, *workflow.Task, *agent.Definition)) {
 	if l.Bundle.Root == nil {
 		return
@@ -132,7 +132,7 @@ func (l *Loaded) tasks(do func(*workflow.Workflow, *workflow.Node, *workflow.Tas
 			if task == nil {
 				return
 			}
-			// Where only the executor is missing, there is a definition all the same.
+			// If only the executor is missing, there is still a definition.
 			if d, _, _ := agents.ResolveLane(task.Agent, w.RoleOf(task.Agent)); d != nil {
 				do(w, n, task, d)
 			}
@@ -140,7 +140,7 @@ func (l *Loaded) tasks(do func(*workflow.Workflow, *workflow.Node, *workflow.Tas
 	}
 }
 
-// configPowers are those of config.yml.
+// configPowers returns the powers of config.yml.
 func (p *Project) configPowers() trust.Powers {
 	c := &p.Config
 	var all trust.Powers
@@ -149,7 +149,7 @@ func (p *Project) configPowers() trust.Powers {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
 		switch provider := c.Providers[name]; {
-		case provider.User: // the user has said so
+		case provider.User: // the user has defined it
 		case provider.Key == (Place{}) && provider.BaseURL != "" && !isLoopback(provider.BaseURL):
 			add(trust.Address, "providers."+name, "", "lets the model at %s work with the tools of agents", provider.BaseURL)
 		case provider.Key == (Place{}): // none is sent
@@ -188,13 +188,13 @@ func (p *Project) configPowers() trust.Powers {
 	return all
 }
 
-// Program is the file that starts where the config.yml of a project names a program.
+// Program returns the file that runs if the config.yml of a project names a program.
 func Program(root, name string) string {
-	file, _ := trust.Locate(root, name, os.Getenv("PATH")) // one that is not there does not start
+	file, _ := trust.Locate(root, name, os.Getenv("PATH")) // a missing one cannot start
 	return file
 }
 
-// words say where a secret is.
+// words describes the location of a secret.
 func (p Place) words() string {
 	if p.Env != "" {
 		return "the variable " + p.Env
@@ -202,7 +202,7 @@ func (p Place) words() string {
 	return "the file " + p.File
 }
 
-// Holds says whether a file, seen from the project, is one of the project itself.
+// Holds reports whether a file, relative to the project, is inside of the project.
 func (p *Project) Holds(file string) bool {
 	if file == "" {
 		return false
@@ -214,7 +214,7 @@ func (p *Project) Holds(file string) bool {
 	return err == nil && isBelow(p.Root, file)
 }
 
-// values are texts and names of secrets as the digest has them.
+// values returns texts and names of secrets in the form for the digest.
 func values(of map[string]Value) map[string]any {
 	all := map[string]any{}
 	for name, v := range of {
@@ -223,7 +223,7 @@ func values(of map[string]Value) map[string]any {
 	return all
 }
 
-// given tells variables or headers, to continue a sentence.
+// given lists variables or headers, to continue a sentence.
 func given(of map[string]Value) string {
 	var text string
 	for _, name := range slices.Sorted(maps.Keys(of)) {
@@ -236,7 +236,7 @@ func given(of map[string]Value) string {
 	return text
 }
 
-// definitionPowers are those of an agent: what it may do, and how its executor is set.
+// definitionPowers returns the powers of an agent: its permissions and its settings.
 func (p *Project) definitionPowers(d *agent.Definition) trust.Powers {
 	all := p.settingsPowers(d, d.Settings, d.Pos)
 	for _, name := range []string{d.ID, d.Name} {
@@ -246,7 +246,7 @@ func (p *Project) definitionPowers(d *agent.Definition) trust.Powers {
 		}
 	}
 	where := p.place(d.At("permissions"))
-	permissions, _ := agent.ReadPermissions(d.Permissions, "allow", "deny") // what is wrong with them is reported elsewhere
+	permissions, _ := agent.ReadPermissions(d.Permissions, "allow", "deny") // mistakes are reported elsewhere
 	if d.Permissions["mode"] == "full" || permissions.ForCommand("x; y") == agent.Allow {
 		all = append(all, trust.Power{Kind: trust.Autonomy, What: "the agent " + d.Name + " may do everything without asking", Where: where})
 	}
@@ -263,7 +263,7 @@ func (p *Project) definitionPowers(d *agent.Definition) trust.Powers {
 	return all
 }
 
-// settingsPowers are those of settings, written at some place.
+// settingsPowers returns the powers of settings at a position.
 func (p *Project) settingsPowers(d *agent.Definition, settings map[string]any, pos workflow.Pos) trust.Powers {
 	ask := p.Agents.Traits(d.Agent).Powers
 	if ask == nil {
@@ -278,7 +278,7 @@ func (p *Project) settingsPowers(d *agent.Definition, settings map[string]any, p
 	return all
 }
 
-// place names a line, seen from the project.
+// place formats a position relative to the project.
 func (p *Project) place(pos workflow.Pos) string {
 	if pos.File == "" {
 		return ""
@@ -293,7 +293,7 @@ func (p *Project) place(pos workflow.Pos) string {
 	return fmt.Sprintf("%s:%d", file, max(pos.Line, 1))
 }
 
-// isLoopback says whether an address is one of this machine.
+// isLoopback reports whether an address is on this machine.
 func isLoopback(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,64 +17,62 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Options is what the caller knows and a project cannot find on disk.
+// Options configure [Open] with what is not on disk.
 type Options struct {
-	// State is where runs are kept. "": a directory of this project's own
-	// below StateHome.
+	// State is the directory for runs. "" means a directory for this project below
+	// StateHome.
 	State string
-	// Shared says that State may have the runs of other projects, so that this one
-	// does not say which of them are kept.
+	// Shared means that State may have runs of other projects, so that the retention of
+	// this project does not apply.
 	Shared bool
-	// User is the user's own config.yml, for what no project may set; "": there is none.
+	// User is the user's own config.yml, for settings that a project cannot set. ""
+	// means none.
 	User string
-	// StateHome is the user's directory for state: XDG_STATE_HOME, or
-	// ~/.local/state.
+	// StateHome is the user's state directory: XDG_STATE_HOME, or ~/.local/state.
 	StateHome string
-	// Executors carry out tasks, by the names under which agents ask for them. They
-	// are made from what the project says; what is wrong with that is in the
-	// diagnostics.
+	// Executors creates the executors, by name, from the project's configuration. The
+	// diagnostics report what is wrong with that.
 	Executors func(root string, c Config) (map[string]agent.Executor, workflow.Diagnostics, error)
-	// Root is the project's directory. "": it is looked for, from the directory that is
-	// opened upwards.
+	// Root is the project's directory. "" means to search for it, from the opened
+	// directory upwards.
 	Root string
-	// Reserved are names of executors that no file of the project can take.
+	// Reserved are names of executors that no file of the project can override.
 	Reserved []string
 }
 
-// Fixed are executors that do not depend on the project.
+// Fixed returns Options.Executors for executors that do not depend on the project.
 func Fixed(executors map[string]agent.Executor) func(string, Config) (map[string]agent.Executor, workflow.Diagnostics, error) {
 	return func(string, Config) (map[string]agent.Executor, workflow.Diagnostics, error) {
 		return executors, nil, nil
 	}
 }
 
-// Project is a directory with workflows and agents. Once it is opened, and the caller has
-// added what only the caller knows, it does not change: it is safe for concurrent use.
+// Project is a directory with workflows and agents. After Open, AddPowers and Report it
+// does not change, and is safe for concurrent use.
 type Project struct {
-	Root   string // absolute, without links
+	Root   string // absolute, with symbolic links resolved
 	Config Config
 	Agents *agent.Set
-	State  string // where its runs are kept; may not exist yet
-	// Sources are the texts of its own files, by the names that they have in
-	// positions.
+	State  string // the directory for its runs; may not exist yet
+	// Sources are the texts of its own files, by the names that they have in positions.
 	Sources map[string][]byte
 
 	dir         string   // where relative paths begin
 	spelled     string   // Root as the user wrote it
 	id          string   // of the directory Root, see site
-	home        string   // of the state directories of projects; "": the user named one
+	home        string   // contains the state directories of projects; "": the user chose State
 	homes       []string // .hocket and .glee, those that exist
 	executors   map[string]agent.Executor
 	reserved    []string
 	definitions []*agent.Definition
 	found       workflow.Diagnostics
-	powers      []func() trust.Powers   // that others find
-	at          map[string]workflow.Pos // where config.yml says what needs trust, such as mcp.NAME
+	powers      []func() trust.Powers   // from AddPowers
+	at          map[string]workflow.Pos // of what needs trust in config.yml, such as mcp.NAME
 }
 
-// Open opens the project around a directory: the nearest directory upward that
-// has .hocket or .glee, else the directory itself. What is wrong with its files
-// is in Diagnostics; an error is one of the machine.
+// Open opens the project that contains a directory: the nearest directory, from there
+// upwards, that has .hocket or .glee, else the directory itself. Mistakes in its files are
+// in Diagnostics; the error is a system error.
 func Open(dir string, o Options) (*Project, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -110,20 +109,20 @@ func Open(dir string, o Options) (*Project, error) {
 	return p, p.readAgents(p.homes)
 }
 
-// Executors are all that can carry out tasks here, by name.
+// Executors returns all executors, by name.
 func (p *Project) Executors() map[string]agent.Executor { return p.executors }
 
-// homesIn are the directories of a project that stand in a directory. One that is a link
-// may lead anywhere, and is refused.
+// homesIn returns the .hocket and .glee directories in a directory. It rejects symbolic
+// links, which may lead anywhere.
 func (p *Project) homesIn(dir string) []string {
 	homes, links := agent.HomesIn(dir)
 	for _, link := range links {
-		p.refuse(link, "put the folder itself there", "%s is a link", filepath.Base(link))
+		p.refuse(link, "replace it with a real directory", "%s is a symbolic link", filepath.Base(link))
 	}
 	return homes
 }
 
-// refuse reports a file of the project that is not opened.
+// refuse reports a file of the project that cannot be opened.
 func (p *Project) refuse(file, detail, summary string, args ...any) {
 	d := workflow.Errorf(workflow.Pos{File: file}, codeLink, detail, summary, args...)
 	if !slices.ContainsFunc(p.found, func(o workflow.Diagnostic) bool { return o.Code == d.Code && o.Pos == d.Pos }) {
@@ -131,26 +130,26 @@ func (p *Project) refuse(file, detail, summary string, args ...any) {
 	}
 }
 
-// unusable says whether a file was not read because of what it is, and reports it.
+// unusable reports a file that is not a regular file of the project, and returns whether it
+// is one.
 func (p *Project) unusable(file string, err error) bool {
 	var outside *projectfile.OutsideError
 	switch {
 	case errors.As(err, &outside):
-		p.refuse(file, "put the file itself there: what a link leads to is not part of the project", "%s is a link that leads out of the project", filepath.Base(file))
+		p.refuse(file, "replace it with the file itself: files outside of the project are not part of it", "%s is a symbolic link that leaves the project", filepath.Base(file))
 	case errors.Is(err, projectfile.ErrNotFile):
-		p.refuse(file, "put a text file there", "%s is %v", filepath.Base(file), projectfile.ErrNotFile)
+		p.refuse(file, "replace it with a text file", "%s is %v", filepath.Base(file), projectfile.ErrNotFile)
 	default:
 		return false
 	}
 	return true
 }
 
-// Diagnostics are the mistakes in the project's own files: config.yml and the
-// agents.
+// Diagnostics returns the mistakes in the project's own files: config.yml and the agents.
 func (p *Project) Diagnostics() workflow.Diagnostics { return p.found }
 
-// findRoot is the nearest directory from one upwards that is a project, as the path is
-// written or where its links lead, else the directory itself.
+// findRoot returns the nearest project directory from dir upwards, with or without
+// resolving symbolic links, else dir itself.
 func findRoot(dir string) string {
 	root, found := findUpward(dir)
 	if real, err := filepath.EvalSymlinks(dir); err == nil && !found {
@@ -159,9 +158,9 @@ func findRoot(dir string) string {
 	return root
 }
 
-// findUpward is the nearest directory from one upwards that is a project. Further up a
-// stranger may have put one, as into /tmp, and with it programs that would be run: who
-// works in a directory has only meant what is theirs.
+// findUpward returns the nearest project directory from dir upwards. It ignores directories
+// of other users, who could plant a project, for instance in /tmp, whose programs would then
+// run.
 func findUpward(dir string) (root string, found bool) {
 	for at := dir; ; at = filepath.Dir(at) {
 		for _, name := range agent.Homes {
@@ -180,8 +179,7 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// key names a project among others: readable, and different for different
-// places.
+// key returns a readable name for a project that is unique to its path.
 func key(root string) string {
 	sum := sha256.Sum256([]byte(root))
 	name := strings.Map(func(r rune) rune {
@@ -194,7 +192,7 @@ func key(root string) string {
 }
 
 // readConfig reads the config.yml of the first directory that has one, and that of the
-// user, which counts more.
+// user, which takes precedence.
 func (p *Project) readConfig(o Options) error {
 	for _, home := range p.homes {
 		file := filepath.Join(home, "config.yml")
@@ -230,30 +228,69 @@ func (p *Project) readConfig(o Options) error {
 	return nil
 }
 
-// tolerated are the mistakes of a configuration that Glee itself wrote: it has keys of its
-// own, which say nothing here.
+// tolerated turns unknown keys into warnings in a configuration that Glee wrote: it has its
+// own keys.
 func tolerated(found workflow.Diagnostics) workflow.Diagnostics {
 	for i, d := range found {
 		if d.Code == "yaml-unknown-key" {
-			found[i] = workflow.Warningf(d.Pos, d.Code, "it has no effect here; "+d.Detail, "%s", d.Summary)
+			found[i] = workflow.Warningf(d.Pos, d.Code, "Hocket ignores it; "+d.Detail, "%s", d.Summary)
 		}
 	}
 	return found
 }
 
-// read reads a file of the project, or of one of the directories, and keeps its text.
+// read reads a file of the project, or in one of the directories, and keeps its text.
 func (p *Project) read(file string, in ...string) ([]byte, error) {
 	text, err := projectfile.Read(file, append(in, p.Root)...)
 	return p.keep(file, text, err)
 }
 
-// ReadNamed reads a file that the user named. One inside of the project does not lead out
-// of it, and another one not out of its repository or folder.
-func (p *Project) ReadNamed(file string) ([]byte, error) {
+// readNamed reads a file that the user named. A symbolic link inside of the project must
+// not leave it, and any other must not leave its repository or directory.
+func (p *Project) readNamed(file string) ([]byte, error) {
 	if isBelow(p.Root, file) || isBelow(p.spelled, file) {
 		return projectfile.Read(file, p.Root)
 	}
 	return projectfile.ReadNamed(file)
+}
+
+// ReadNamed reads a file that the user named. The error is a *[ReadError].
+func (p *Project) ReadNamed(file string) ([]byte, error) {
+	text, err := p.readNamed(file)
+	if err != nil {
+		return nil, &ReadError{file, whyUnreadable(file, err), err}
+	}
+	return text, nil
+}
+
+// ReadError reports why a file that the user named cannot be read.
+type ReadError struct {
+	File, Reason string
+	Err          error
+}
+
+func (e *ReadError) Error() string { return "cannot read " + e.File + ": " + e.Reason }
+func (e *ReadError) Unwrap() error { return e.Err }
+
+// whyUnreadable explains an error in words for the user, without names of system calls.
+func whyUnreadable(file string, err error) string {
+	info, unknown := os.Stat(file) // unlike EvalSymlinks, it follows /dev/fd/63 to a pipe
+	var path *fs.PathError
+	switch {
+	case unknown == nil && info.IsDir():
+		return "it is a directory"
+	case unknown == nil && !info.Mode().IsRegular():
+		return "not a regular file"
+	case errors.Is(err, fs.ErrNotExist):
+		return "no such file"
+	case errors.As(err, new(*projectfile.OutsideError)):
+		return "it is a symbolic link that leaves the project"
+	case errors.Is(err, projectfile.ErrNotFile):
+		return "it is larger than 16 MB"
+	case errors.As(err, &path):
+		return path.Err.Error()
+	}
+	return err.Error()
 }
 
 func (p *Project) keep(file string, text []byte, err error) ([]byte, error) {

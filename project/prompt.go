@@ -10,18 +10,18 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// codePromptFile is the code of a prompt whose file cannot be used.
+// codePromptFile is the code of a prompt file that is invalid or cannot be read.
 const codePromptFile = "prompt-file"
 
-// promptFile is the setting of a task that names the file of its prompt. It is
-// read here, so that whatever runs the workflow finds the text in it.
+// promptFile is the setting of a task that names the file of its prompt. It is replaced
+// with the text here, so that the workflow is self-contained.
 const promptFile = "prompt_file"
 
-// readPrompts gives every task that names its prompt, or the file of it, the text
+// readPrompts sets the prompt of every task that refers to a named prompt or to a file,
 // with its references resolved.
 func (l *Loaded) readPrompts(w *workflow.Workflow) {
 	read := false
-	var before []workflow.Param // inputs that are asked for without the prompts
+	var before []workflow.Param // required inputs, without those of the prompts
 	w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
 		task := n.Task()
 		if task == nil || task.Settings[promptFile] == nil && task.Settings[templateName] == nil {
@@ -59,31 +59,31 @@ func (l *Loaded) readPrompt(w *workflow.Workflow, n *workflow.Node, task *workfl
 	file := filepath.Join(filepath.Dir(w.Pos.File), filepath.FromSlash(name))
 	switch {
 	case !isText || name == "" || strings.Contains(name, "${"):
-		refuse("write the path of a file, without references", "the file of the prompt has no fixed name")
+		refuse("use the path of a file, without references", "the name of a prompt file must be constant")
 		return
 	case task.Prompt.Text != "" || twice:
-		refuse("remove one of them", "the prompt stands here and in a file")
+		refuse("remove one of them", "both prompt and a prompt file are set")
 		return
 	case filepath.IsAbs(name) || !l.inside(file, filepath.Dir(w.Pos.File)):
-		refuse("give a path inside of the project, relative to the workflow", "%q is outside of the project", name)
+		refuse("use a path inside of the project, relative to the workflow", "%q is outside of the project", name)
 		return
 	}
 	switch t, err := l.templateIn(file); {
 	case errors.Is(err, errNoText):
-		refuse("save the file as UTF-8", "%q is no text", name)
+		refuse("save the file as UTF-8", "%q is not a text file", name)
 	case err != nil:
-		refuse("the path is relative to the file of the workflow", "the prompt %q cannot be read", name)
+		refuse("the path is relative to the file of the workflow", "cannot read the prompt file %q", name)
 	default:
 		l.apply(use{w: w, node: n, task: task, template: t, name: name, pos: pos})
 	}
 }
 
-// inside says whether a file stands in the project, or below the directory of the
-// workflow, wherever links lead.
+// inside reports whether a file is in the project or below the directory of the workflow,
+// after resolving symbolic links.
 func (l *Loaded) inside(file, dir string) bool {
 	resolved, err := filepath.EvalSymlinks(file)
 	if err != nil {
-		resolved = file // it does not exist: then its name counts
+		resolved = file // it does not exist, so there is no link to resolve
 	}
 	for _, root := range []string{l.project.Root, dir} {
 		if led, err := filepath.EvalSymlinks(root); err == nil {

@@ -17,15 +17,15 @@ import (
 	"github.com/hocket-dev/hocket/internal/wholefile"
 )
 
-// site is where a project is whose runs are kept in a state directory.
+// site is the location of a project that has runs in a state directory.
 type site struct {
 	Root string   `json:"root"`
-	ID   string   `json:"id,omitempty"`  // of the directory, wherever it is moved; "": not known
+	ID   string   `json:"id,omitempty"`  // of the directory, even if it is moved; "": unknown
 	Was  []string `json:"was,omitempty"` // where it was before
 }
 
-// is says whether the project is the directory at a root. A snapshot of a file system, or a
-// copy of a disk, has directories that look the same: the one that is still there counts.
+// is reports whether the project is the directory at a root. Snapshots and disk copies have
+// directories with the same id; then the one that still exists at its path is the project.
 func (s *site) is(root, id string) bool {
 	if id == "" || s.ID != id || s.Root == root {
 		return id != "" && s.ID == id
@@ -35,15 +35,15 @@ func (s *site) is(root, id string) bool {
 	return err != nil || errHere != nil || os.SameFile(there, here) || projectfile.Identity(s.Root) != id
 }
 
-// had says whether the project is or was at a directory.
+// had reports whether the project is or was at a directory.
 func (s *site) had(dir string) bool { return s.Root == dir || slices.Contains(s.Was, dir) }
 
-// A state directory has a file with its sites: one, or several where the user named it
-// for several projects.
+// A state directory has a file with its sites: one, or several if the user chose it for
+// several projects.
 const sitesFile = "projects.json"
 
-// sitesIn are the sites of a state directory. Without them, or where they cannot be
-// read, a project is found by its path alone.
+// sitesIn returns the sites of a state directory. Without them, or if they cannot be read,
+// a project is found only by its path.
 func sitesIn(state string) (all []site) {
 	text, err := os.ReadFile(filepath.Join(state, sitesFile))
 	if err != nil || json.Unmarshal(text, &all) != nil {
@@ -52,8 +52,8 @@ func sitesIn(state string) (all []site) {
 	return all
 }
 
-// indexOf finds the project at a root among sites: by its directory, else by its path,
-// where a new directory may have taken the place of the old one.
+// indexOf finds the project at a root among sites: by the id of its directory, else by its
+// path, as a new directory may have replaced the old one.
 func indexOf(all []site, root, id string) int {
 	if i := slices.IndexFunc(all, func(s site) bool { return s.is(root, id) }); i >= 0 {
 		return i
@@ -61,9 +61,9 @@ func indexOf(all []site, root, id string) int {
 	return slices.IndexFunc(all, func(s site) bool { return s.Root == root })
 }
 
-// stateOf is the state directory of the project at a root: that of the same directory,
-// which may have been somewhere else, then that of the same path, also as it was spelled
-// before links were followed, then a new one.
+// stateOf returns the state directory of the project at a root: that of the same directory,
+// which may have been moved, else that of the same path, with or without resolving symbolic
+// links, else a new one.
 func stateOf(home, root, id string, spelled ...string) string {
 	own := filepath.Join(home, key(root))
 	byID := func(s site) bool { return s.is(root, id) }
@@ -80,7 +80,7 @@ func stateOf(home, root, id string, spelled ...string) string {
 			return old
 		}
 	}
-	// A project that was here before and was moved keeps the directory with this name.
+	// A project that used to be here, and was moved, keeps the state directory of this name.
 	name := own
 	for n := 2; len(sitesIn(own)) > 0; n++ {
 		own = fmt.Sprintf("%s-%d", name, n)
@@ -88,13 +88,13 @@ func stateOf(home, root, id string, spelled ...string) string {
 	return own
 }
 
-// stateDirs are the state directories of the user, the likeliest first.
+// stateDirs returns the state directories of the user, likeliest first.
 func stateDirs(home, likely string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if !yield(likely) {
 			return
 		}
-		entries, _ := os.ReadDir(home) // none where there is nothing yet
+		entries, _ := os.ReadDir(home) // none, if nothing is stored yet
 		for _, e := range entries {
 			if !yield(filepath.Join(home, e.Name())) {
 				return
@@ -103,18 +103,18 @@ func stateDirs(home, likely string) iter.Seq[string] {
 	}
 }
 
-// patience is how long another process may take to note a place.
+// patience is how long to wait for another process that writes the sites.
 const patience = 10 * time.Second
 
-// NotePlace keeps in the state directory where the project is.
+// NotePlace records the location of the project in its state directory.
 func (p *Project) NotePlace() error {
 	if slices.ContainsFunc(sitesIn(p.State), func(s site) bool { return s.Root == p.Root && s.ID == p.id }) {
-		return nil // mostly
+		return nil // the usual case
 	}
 	return p.note(p.State, "")
 }
 
-// note does it for a state directory; was, if not "", is where the project was before.
+// note records the location in a state directory. was, if not "", is the previous one.
 func (p *Project) note(state, was string) error {
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return fmt.Errorf("project: %w", err)
@@ -131,7 +131,7 @@ func (p *Project) note(state, was string) error {
 	}
 	var all []site
 	if err == nil && json.Unmarshal(before, &all) != nil {
-		return fmt.Errorf("project: %s is damaged; remove it, and name projects that were moved with `hocket adopt`", file)
+		return fmt.Errorf("project: %s is damaged; remove it, and run `hocket adopt` for projects that were moved", file)
 	}
 	i := indexOf(all, p.Root, p.id)
 	if i < 0 && was != "" {
@@ -161,7 +161,8 @@ func (p *Project) note(state, was string) error {
 	return nil
 }
 
-// Now is where the project is now that was at a directory when a run was recorded.
+// Now returns the current location of the project that was at a directory when a run was
+// recorded.
 func (p *Project) Now(dir string) string {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
@@ -176,9 +177,9 @@ func (p *Project) Now(dir string) string {
 	return dir
 }
 
-// Adopt gives this project what is kept about the one that was at a directory, for when
-// it was moved here and nothing tells that it is the same. It takes effect when the
-// project is opened again.
+// Adopt links the state of the project that was at a directory to this project, if it was
+// moved here in a way that cannot be recognized. It takes effect when the project is opened
+// again.
 func (p *Project) Adopt(dir string) error {
 	spelled, err := filepath.Abs(dir)
 	if err != nil {
@@ -189,29 +190,29 @@ func (p *Project) Adopt(dir string) error {
 		was = filepath.Join(parent, filepath.Base(was))
 	}
 	if real, err := filepath.EvalSymlinks(was); err == nil && real != p.Root {
-		return &AdoptError{was, "is still there, and keeps its runs"}
+		return &AdoptError{was, "it still exists"}
 	}
 	state := p.State
 	if p.home != "" {
 		if len(sitesIn(p.State)) > 0 || isDir(p.State) && !isEmpty(p.State) {
-			return &AdoptError{was, "cannot give its runs to a project that has runs of its own; `hocket --state " + filepath.Join(p.home, key(was)) + " runs` shows them"}
+			return &AdoptError{was, "this project already has runs; to list those of the other one, run `hocket --state " + filepath.Join(p.home, key(was)) + " runs`"}
 		}
 		state = stateOf(p.home, was, "", spelled)
 	}
 	known := slices.ContainsFunc(sitesIn(state), func(s site) bool { return s.had(was) || s.had(spelled) })
 	if !isDir(state) || len(sitesIn(state)) > 0 && !known {
-		return &AdoptError{was, "is not a project that has runs"}
+		return &AdoptError{was, "no runs are stored for it"}
 	}
 	return p.note(state, was)
 }
 
-// AdoptError says why a project cannot take over what is kept about another one.
+// AdoptError reports why a project cannot adopt the state of another directory.
 type AdoptError struct {
-	Dir string // where the other one was
+	Dir string // the other directory
 	Why string
 }
 
-func (e *AdoptError) Error() string { return e.Dir + " " + e.Why }
+func (e *AdoptError) Error() string { return "cannot adopt " + e.Dir + ": " + e.Why }
 
 func isEmpty(dir string) bool {
 	entries, err := os.ReadDir(dir)

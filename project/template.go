@@ -14,21 +14,21 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// codeTemplate is the code of a prompt that no file of the project holds.
+// codeTemplate is the code of an unknown prompt.
 const codeTemplate = "template-unknown"
 
-// templateName is the setting of a task that names a prompt of the project. It
-// is read here; no agent sees it. It stays where there is no such prompt: which one
-// is missing is part of what the workflow says.
+// templateName is the setting of a task that names a prompt of the project. It is replaced
+// here, so that no agent sees it. If there is no such prompt, the setting stays, as its
+// value is part of the meaning of the workflow.
 const templateName = "template"
 
-// missing is a task without the prompt that it names.
+// missing is a task whose prompt does not exist.
 type missing struct {
 	node *workflow.Node
 	workflow.Diagnostic
 }
 
-// readTemplate gives a task the prompt of the project that it names.
+// readTemplate sets the prompt of a task that names a prompt of the project.
 func (l *Loaded) readTemplate(w *workflow.Workflow, n *workflow.Node, task *workflow.Task) {
 	name, _ := task.Settings[templateName].(string)
 	homes := l.project.homesFor(filepath.Dir(w.Pos.File))
@@ -42,17 +42,17 @@ func (l *Loaded) readTemplate(w *workflow.Workflow, n *workflow.Node, task *work
 		l.apply(use{w: w, node: n, task: task, template: t, name: name, pos: pos})
 		return
 	}
-	l.missing = append(l.missing, missing{n, workflow.Errorf(pos, codeTemplate, templateHint(name, homes), "there is no prompt %q", name)})
+	l.missing = append(l.missing, missing{n, workflow.Errorf(pos, codeTemplate, templateHint(name, homes), "unknown prompt %q", name)})
 }
 
-// template is the prompt of a name, nil if no file holds it.
+// template returns the prompt with a name, nil if there is none.
 func (l *Loaded) template(name string, homes []string) *template {
-	if !filepath.IsLocal(name) { // it leads out of the directory
+	if !filepath.IsLocal(name) { // it leaves the directory
 		return nil
 	}
 	for _, home := range homes {
 		file := filepath.Join(home, "prompts", filepath.FromSlash(name)+".md")
-		if !l.inside(file, home) { // a link: no other file of the user is told to a model
+		if !l.inside(file, home) { // a symbolic link: other files of the user must not reach a model
 			continue
 		}
 		if t, err := l.templateIn(file); err == nil {
@@ -62,9 +62,9 @@ func (l *Loaded) template(name string, homes []string) *template {
 	return nil
 }
 
-var errNoText = errors.New("project: the file is no text")
+var errNoText = errors.New("project: not a text file")
 
-// templateIn is the prompt in a file, which is read once.
+// templateIn returns the prompt in a file, which it reads only once.
 func (l *Loaded) templateIn(file string) (*template, error) {
 	if t := l.templates[file]; t != nil {
 		return t, nil
@@ -72,7 +72,7 @@ func (l *Loaded) templateIn(file string) (*template, error) {
 	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
 		return nil, errNoText
 	}
-	text, err := l.project.read(file, filepath.Dir(file)) // where it may be was looked at before
+	text, err := l.project.read(file, filepath.Dir(file)) // the caller has checked where it is
 	if err != nil {
 		return nil, err
 	}
@@ -88,11 +88,11 @@ func (l *Loaded) templateIn(file string) (*template, error) {
 	return t, nil
 }
 
-// homesFor are the directories whose agents and prompts a workflow may use: those
-// beside its file, and those of the project.
+// homesFor returns the directories whose agents and prompts a workflow can use: those next to
+// its file, and those of the project.
 func (p *Project) homesFor(dir string) []string { return append(p.homesIn(dir), p.homes...) }
 
-// templateHint says which prompt was meant, or where to write it.
+// templateHint suggests a similar prompt, or where to create it.
 func templateHint(name string, homes []string) string {
 	var names []string
 	for _, home := range homes {
@@ -101,23 +101,23 @@ func templateHint(name string, homes []string) string {
 			if known, ok := strings.CutSuffix(path, ".md"); ok && err == nil && !d.IsDir() {
 				names = append(names, filepath.ToSlash(strings.TrimPrefix(known, dir+string(filepath.Separator))))
 			}
-			return nil // what cannot be read has no names
+			return nil // skip what cannot be read
 		})
 	}
 	if !filepath.IsLocal(name) {
-		return "name a file in .hocket/prompts, without its ending"
+		return "use the name of a file in .hocket/prompts, without its extension"
 	}
 	if slices.Contains(names, name) {
-		return "there is a file, but it is no text in UTF-8, or a link that leads out of the project"
+		return "the file exists, but is not UTF-8 text, or is a symbolic link that leaves the project"
 	}
 	if hint := workflow.DidYouMean(name, names); hint != "" {
 		return hint
 	}
-	return "write it to .hocket/prompts/" + name + ".md, or the prompt itself at the step"
+	return "create .hocket/prompts/" + name + ".md, or set `prompt` at the step"
 }
 
-// missingPrompts are the mistakes of tasks without their prompts. One with a
-// scripted reply needs none, so then it is only worth a warning.
+// missingPrompts returns diagnostics for tasks whose prompts do not exist: warnings for
+// those with a scripted reply, which need no prompt.
 func (l *Loaded) missingPrompts(replied func(*workflow.Node) bool) workflow.Diagnostics {
 	var found workflow.Diagnostics
 	for _, m := range l.missing {

@@ -82,7 +82,7 @@ func TestFilesOfPrompts(t *testing.T) {
 	}
 	found := load(t, open(t, dir), "b.yml").Check(nil)
 	for i, d := range found {
-		if d.Code != "template-unknown" || d.Line != i+2 || i < 2 && !strings.Contains(d.Detail, "leads out of the project") {
+		if d.Code != "template-unknown" || d.Line != i+2 || i < 2 && !strings.Contains(d.Detail, "leaves the project") {
 			t.Errorf("found %v", d)
 		}
 	}
@@ -140,8 +140,8 @@ func TestKeysOfPromptFiles(t *testing.T) {
 		t.Errorf("it is %q with %v and %+v", task.Prompt.Text, task.Settings, node.Output)
 	}
 	for name, want := range map[string]string{
-		"less.yml":  `less.yml:3:52: error[template-variable]: nothing gives "text", which the prompt "sum.md" uses in sum.md:6; give it at the step, ` + "`inputs: {text: …}`, or to the workflow",
-		"twice.yml": "twice.yml:3:52: error[prompt-file]: the prompt stands here and in a file; remove one of them",
+		"less.yml":  `less.yml:3:52: error[template-variable]: undefined variable "text" in the prompt "sum.md", sum.md:6; set it at the step with ` + "`inputs: {text: …}`, or as an input of the workflow",
+		"twice.yml": "twice.yml:3:52: error[prompt-file]: both prompt and a prompt file are set; remove one of them",
 	} {
 		found := load(t, p, name).Check(nil)
 		if len(found) != 1 || strings.TrimPrefix(found[0].String(), dir+"/") != want {
@@ -160,12 +160,12 @@ func TestVariablesOfPrompts(t *testing.T) {
 		"asked for elsewhere":          {listed, "steps:\n  - {id: a, agent: shell, config: {command: [cat]}, prompt: 'For ${reader}.', output: text}\n" + step + "}\n", ""},
 		"not listed, an input of runs": {"Sum up {{text}}.", "steps:\n" + step + "}\n", ""},
 		"listed, and not given": {listed, "steps:\n" + step + ", inputs: {text: a}}\n",
-			`a.yml:2:39: error[template-variable]: nothing gives "reader", which the prompt "sum" uses in sum.md:5; give it at the step, ` + "`inputs: {reader: …}`, or to the workflow"},
+			`a.yml:2:39: error[template-variable]: undefined variable "reader" in the prompt "sum", sum.md:5; set it at the step with ` + "`inputs: {reader: …}`, or as an input of the workflow"},
 		"not listed, and not declared": {"Sum up.\n{{text}} and {{text}}.", "inputs: {other: string}\nsteps:\n" + step + ", inputs: {x: '${other}'}}\n",
-			`a.yml:3:39: error[template-variable]: nothing gives "text", which the prompt "sum" uses in sum.md:2; give it at the step, ` + "`inputs: {text: …}`, or to the workflow"},
+			`a.yml:3:39: error[template-variable]: undefined variable "text" in the prompt "sum", sum.md:2; set it at the step with ` + "`inputs: {text: …}`, or as an input of the workflow"},
 		"has a default there": {"---\ninputs: [text]\n---\nSum up {{text ?? 'it'}}.", "steps:\n" + step + "}\n", ""},
 		"a part of a text": {"---\ninputs: [text]\n---\nSum up {{text.title}}.", "steps:\n" + step + ", inputs: {text: plain}}\n",
-			`a.yml:2:39: error[template-variable]: the prompt "sum" cannot use "text" as sum.md:4 does; give it a reference alone, such as ${draft}, or change the prompt`},
+			`a.yml:2:39: error[template-variable]: prompt "sum" cannot use the value of "text" in sum.md:4; pass a single reference, such as ${draft}, or change the prompt`},
 	} {
 		dir := write(t, map[string]string{".hocket/prompts/sum.md": c.prompt, "a.yml": c.flow})
 		found := load(t, open(t, dir), "a.yml").Check(nil)
@@ -195,8 +195,8 @@ func TestWrongKeysOfPrompts(t *testing.T) {
 	}
 	want := []string{
 		`sum.md:2:1: error[yaml-unknown-key]: unknown key "input"; it is called "inputs" here`,
-		"sum.md:4:1: error[template-keys]: both inputs and variables are given; keep one of them: they mean the same",
-		"sum.md:5:9: error[template-keys]: a prompt does not say where its output goes; write the name of the variable at the step",
+		"sum.md:4:1: error[template-keys]: both inputs and variables are set; keep one of them: they mean the same",
+		"sum.md:5:9: error[template-keys]: the front matter of a prompt cannot set a variable for its output; set the variable at the step instead",
 		`sum.md:5:24: error[yaml-word]: "mode" cannot be "jsn"; did you mean "json"?`,
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {

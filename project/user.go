@@ -10,17 +10,17 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// userOnly is where a user sets what no project may.
-const userOnly = "remove it here; who wants it writes it to ~/.config/hocket/config.yml (or $XDG_CONFIG_HOME/hocket/config.yml)"
+// userOnly says where a user can set what a project cannot.
+const userOnly = "remove it here; a user can set it in ~/.config/hocket/config.yml (or $XDG_CONFIG_HOME/hocket/config.yml)"
 
-// readUser reads the user's own config.yml, which has what no project may set:
+// readUser reads the user's own config.yml, with settings that a project cannot set:
 //
 //	tools       {sandbox: none or required}
-//	autonomy    full: agents of every project may do everything without asking
+//	autonomy    full: agents of every project may do anything without asking
 //	retention   as in a project
-//	providers   as in a project; here the user's own keys may go to another address
+//	providers   as in a project; here the user's own keys may be sent anywhere
 //
-// It counts more than what the project says.
+// It takes precedence over the project.
 func (c *Config) readUser(file string, text []byte) workflow.Diagnostics {
 	doc := strictyaml.Read(file, text)
 	root := doc.Root().Map()
@@ -40,11 +40,11 @@ func (c *Config) readUser(file string, text []byte) workflow.Diagnostics {
 	return doc.Diagnostics()
 }
 
-// official are the addresses of the providers that the APIs are named after.
+// official are the hosts of the providers that the APIs are named after.
 var official = map[string]string{"anthropic": "api.anthropic.com", "openai": "api.openai.com", "google": "generativelanguage.googleapis.com"}
 
-// standing says whether a provider would be sent a key that the user has for another
-// purpose: the usual one of its API, or one in a well-known variable.
+// standing reports whether a provider would be sent a key that the user has for another
+// provider: the standard one of its API, or one in a well-known variable.
 func (p Provider) standing() bool {
 	host, known := official[p.API]
 	if u, err := url.Parse(p.BaseURL); p.BaseURL == "" || known && err == nil && u.Scheme == "https" && u.Host == host {
@@ -56,7 +56,7 @@ func (p Provider) standing() bool {
 	return slices.Contains(secret.Variables, p.Key.Env)
 }
 
-// variableFor is a name for the variable of a provider's own key.
+// variableFor suggests a name for the variable of a provider's key.
 func variableFor(provider string) string {
 	name := []byte(provider)
 	for i, c := range name {

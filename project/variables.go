@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// codeTemplateVariable is the code of a prompt that wants more than it is given.
+// codeTemplateVariable is the code of undefined variables in a prompt.
 const codeTemplateVariable = "template-variable"
 
 // use is a task with a prompt of the project.
@@ -23,8 +23,7 @@ type use struct {
 	pos      workflow.Pos // where the task names the prompt
 }
 
-// apply gives a task its prompt, and what the prompt's keys say where the task
-// says nothing itself.
+// apply sets the prompt of a task, and the defaults in the prompt's front matter.
 func (l *Loaded) apply(u use) {
 	t, task := u.template, u.task
 	if task.Agent == "" {
@@ -44,7 +43,7 @@ func (l *Loaded) apply(u use) {
 	l.uses = append(l.uses, u)
 }
 
-// fill puts the values that a task gives its prompt in place of their names.
+// fill replaces references in a prompt with the inputs of the task.
 func (l *Loaded) fill(u use, text string, parsed *expr.Template) string {
 	var b strings.Builder
 	at := 0
@@ -65,8 +64,8 @@ func (l *Loaded) fill(u use, text string, parsed *expr.Template) string {
 	return b.String() + text[at:]
 }
 
-// given is what the task gives under the name that a reference begins with, else
-// the default of the prompt.
+// given returns the input of the task with the name at the start of a reference, else the
+// default in the prompt.
 func (u *use) given(ref *expr.Ref) (any, bool) {
 	if ref.Kind != expr.Unresolved || len(ref.Path) == 0 || ref.Path[0].IsIndex {
 		return nil, false
@@ -85,7 +84,7 @@ func (u *use) given(ref *expr.Ref) (any, bool) {
 	return nil, false
 }
 
-// fromWorkflow says whether the workflow has a value of a name.
+// fromWorkflow reports whether the workflow defines a name.
 func (u *use) fromWorkflow(name string) bool {
 	_, isState := u.w.State[name]
 	if isState || slices.ContainsFunc(u.w.Inputs, func(p workflow.Param) bool { return p.Name == name }) {
@@ -96,11 +95,11 @@ func (u *use) fromWorkflow(name string) bool {
 	return written
 }
 
-// literal is a value that holds no references, as a template.
+// literal returns a template for a value without references.
 func literal(v any) string { return strings.ReplaceAll(workflow.FormatText(v), "${", "$${") }
 
-// inPlace is a value, which may be a template, as it stands in the place of a
-// reference with a path behind it: alone in the text, or inside an expression.
+// inPlace returns the text that replaces a reference and its path with a value, which may
+// be a template: alone in the text, or inside of an expression.
 func inPlace(value any, path []expr.Key, alone bool) (string, bool) {
 	text, isText := value.(string)
 	if !isText {
@@ -131,7 +130,7 @@ func inPlace(value any, path []expr.Key, alone bool) (string, bool) {
 	return "", false
 }
 
-// unfit reports a value that cannot stand where the prompt uses it.
+// unfit reports a value that the prompt cannot use.
 func (l *Loaded) unfit(u use, ref *expr.Ref) {
 	name := ref.Path[0].Name
 	pos := u.template.src.Pos
@@ -139,10 +138,10 @@ func (l *Loaded) unfit(u use, ref *expr.Ref) {
 		pos = uses[0]
 	}
 	l.missing = append(l.missing, missing{u.node, workflow.Errorf(u.pos, codeTemplateVariable,
-		"give it a reference alone, such as ${draft}, or change the prompt", "the prompt %q cannot use %q as %s does", u.name, name, lineOf(pos))})
+		"pass a single reference, such as ${draft}, or change the prompt", "prompt %q cannot use the value of %q in %s", u.name, name, lineOf(pos))})
 }
 
-// find is where a prompt uses a name.
+// find returns the positions at which a prompt uses a name.
 func (t *template) find(name string) []workflow.Pos {
 	parsed, err := expr.ParseTemplate(t.src.Text, expr.Mixed)
 	if err != nil {
@@ -157,12 +156,12 @@ func (t *template) find(name string) []workflow.Pos {
 	return uses
 }
 
-// lineOf names a line of a file.
+// lineOf formats a line of a file.
 func lineOf(pos workflow.Pos) string { return fmt.Sprintf("%s:%d", filepath.Base(pos.File), pos.Line) }
 
-// unmetVariables reports what prompts use and nothing gives. Before are the inputs
-// that the workflow asked for without its prompts. A prompt that does not list its
-// inputs, in a workflow that does not either, makes them inputs of the run.
+// unmetVariables reports undefined variables in prompts. before are the inputs that the
+// workflow requires without its prompts. If neither the prompt nor the workflow declares
+// inputs, undefined variables become inputs of the run.
 func (l *Loaded) unmetVariables(w *workflow.Workflow, before []workflow.Param) {
 	for _, u := range l.uses {
 		if u.w != w || !u.template.declares && len(w.Inputs) == 0 {
@@ -170,7 +169,7 @@ func (l *Loaded) unmetVariables(w *workflow.Workflow, before []workflow.Param) {
 		}
 		parsed, err := expr.ParseTemplate(u.task.Prompt.Text, expr.Canonical)
 		if err != nil {
-			continue // that is reported as what it is
+			continue // reported by unfit
 		}
 		var seen []string
 		for _, ref := range parsed.Refs() {
@@ -179,26 +178,26 @@ func (l *Loaded) unmetVariables(w *workflow.Workflow, before []workflow.Param) {
 			}
 			uses := u.template.find(ref.Name)
 			if len(uses) == 0 {
-				continue // it stands in what the step gives
+				continue // it is part of an input of the step
 			}
 			seen = append(seen, ref.Name)
 			l.unmet = slices.Concat(l.unmet, uses, []workflow.Pos{u.template.src.Pos})
 			l.missing = append(l.missing, missing{u.node, workflow.Errorf(u.pos, codeTemplateVariable,
-				fmt.Sprintf("give it at the step, `inputs: {%s: …}`, or to the workflow", ref.Name),
-				"nothing gives %q, which the prompt %q uses in %s", ref.Name, u.name, lineOf(uses[0]))})
+				fmt.Sprintf("set it at the step with `inputs: {%s: …}`, or as an input of the workflow", ref.Name),
+				"undefined variable %q in the prompt %q, %s", ref.Name, u.name, lineOf(uses[0]))})
 		}
 	}
 }
 
-// knows says whether the step or its workflow gives a name, or asked for it as an
-// input of the run before any prompt did.
+// knows reports whether the step or its workflow defines a name, or requires it as an input
+// regardless of prompts.
 func (u *use) knows(name string, before []workflow.Param) bool {
 	asked := func(in workflow.Param) bool { return in.Name == name }
 	return name == "" || u.fromWorkflow(name) || len(u.w.Inputs) == 0 && slices.ContainsFunc(before, asked) ||
 		slices.ContainsFunc(u.task.Inputs, func(b workflow.Binding) bool { return b.Name == name })
 }
 
-// isUnmet says whether a reference that nothing defines is reported at its steps.
+// isUnmet reports whether an undefined reference was already reported at its steps.
 func (l *Loaded) isUnmet(d workflow.Diagnostic) bool {
 	return d.Code == "ref-unknown" && slices.Contains(l.unmet, d.Pos)
 }

@@ -1,16 +1,14 @@
-// Package session keeps conversations with agents, so that they can be taken up
-// again: one JSON file for each, private to the user. It imports what an agent is;
-// cli imports it, and hands it to agent/staff.
+// Package session stores conversations with agents, so that they can be continued: one JSON
+// file for each, private to the user. It imports package agent. The root package imports it,
+// and passes it to agent/staff.
 //
-// # What holds
+// # Guarantees
 //
-//  1. A file is replaced in one step, and is on the disk when a call returns: a
-//     reader or a crash finds the conversation before or after, never a part.
-//  2. Who adds to a session locks it, across processes, and reads it anew: two
-//     writers lose nothing.
-//  3. An id from outside is looked up among those that are there. It never
-//     becomes a path.
-//  4. A file that cannot be read hides no other.
+//  1. A file is replaced atomically, and is on disk when a call returns: a reader, or a
+//     restart after a crash, sees the conversation before or after the change, never a part.
+//  2. A writer locks a session, across processes, and reads it again: no update is lost.
+//  3. An id from outside is only compared with existing ids. It never becomes a path.
+//  4. A file that cannot be read does not hide the others.
 package session
 
 import (
@@ -31,8 +29,7 @@ import (
 	"github.com/hocket-dev/hocket/internal/filelock"
 )
 
-// version is that of the files that are written here. One without a number is of the
-// first version.
+// version is the version of the file format. A file without a number has the first version.
 const version = 1
 
 // Session is a conversation with an agent.
@@ -43,18 +40,18 @@ type Session struct {
 	Executor string    `json:"agent_cli"`
 	Created  time.Time `json:"created_at"`
 	Changed  time.Time `json:"updated_at"`
-	// Native is by what the executor itself knows the conversation; "": it does
-	// not, and is told the messages.
+	// Native is the executor's own id of the conversation. If "", it has none, and gets
+	// the messages.
 	Native string `json:"native_id,omitempty"`
-	// NativeSpent is what the executor says that its own conversation has used; nil:
-	// the same as Spent.
+	// NativeSpent is the usage that the executor reports for its own conversation. If nil,
+	// it is the same as Spent.
 	NativeSpent *agent.Usage    `json:"native_spent,omitempty"`
-	Spent       agent.Usage     `json:"spent"` // by all who worked in it
+	Spent       agent.Usage     `json:"spent"` // by all executors
 	Messages    []agent.Message `json:"messages"`
 }
 
-// Conversation is what an executor needs to take the session up by itself; nil: it
-// has to be told what was said.
+// Conversation returns what an executor needs to continue the session itself, nil if it
+// needs the messages.
 func (s *Session) Conversation(executor string) *agent.Conversation {
 	if s.Native == "" || s.Executor != executor {
 		return nil
@@ -66,8 +63,8 @@ func (s *Session) Conversation(executor string) *agent.Conversation {
 	return &agent.Conversation{Native: s.Native, Spent: spent}
 }
 
-// Remember notes what an executor used, and what it gave to take the session up again;
-// nil: it cannot. What another one knew of it is then no longer all of it.
+// Remember records what an executor used, and what it needs to continue the session, nil if
+// it cannot. The conversations of other executors are then out of date.
 func (s *Session) Remember(executor string, used agent.Usage, own *agent.Conversation) {
 	s.Executor, s.Native, s.NativeSpent = executor, "", nil
 	s.Spent = s.Spent.Plus(used)
@@ -80,18 +77,18 @@ func (s *Session) Remember(executor string, used agent.Usage, own *agent.Convers
 	}
 }
 
-// Store is the sessions of one project. It is safe for concurrent use, also by
-// several processes.
+// Store is the sessions of one project. It is safe for concurrent use, even by several
+// processes.
 type Store struct{ dir string }
 
-// patience is how long a writer waits for others. Each takes moments.
+// patience is how long a writer waits for others, which take only moments.
 const patience = 30 * time.Second
 
-// Open gives the sessions that are kept in a state directory. The directory is
-// made when the first one is.
+// Open returns the sessions in a state directory. The directory is created with the first
+// session.
 func Open(state string) *Store { return &Store{filepath.Join(state, "sessions")} }
 
-// Create begins a session with an agent that an executor runs.
+// Create creates a session with an agent and its executor.
 func (s *Store) Create(agentName, executor string) (*Session, error) {
 	for {
 		made, err := s.begin(newID(), agentName, executor)
@@ -101,7 +98,7 @@ func (s *Store) Create(agentName, executor string) (*Session, error) {
 	}
 }
 
-// Take gives the session of an id that IDFor gave. It is begun if it is not there.
+// Take returns the session with an id from IDFor, and creates it if necessary.
 func (s *Store) Take(id, agentName, executor string) (*Session, error) {
 	if !IsID(id) {
 		return nil, &UnknownError{ID: id}
@@ -113,7 +110,7 @@ func (s *Store) Take(id, agentName, executor string) (*Session, error) {
 	return made, err
 }
 
-// begin begins a session, unless there is one of its id.
+// begin creates a session, unless there is one with its id.
 func (s *Store) begin(id, agentName, executor string) (*Session, error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("session: %w", err)
@@ -128,7 +125,7 @@ func (s *Store) begin(id, agentName, executor string) (*Session, error) {
 	})
 }
 
-// Load reads the session whose id is given, or begins so.
+// Load reads the session with an id, or with a unique prefix of it.
 func (s *Store) Load(prefix string) (*Session, error) {
 	id, err := s.Find(prefix)
 	if err != nil {
@@ -137,8 +134,8 @@ func (s *Store) Load(prefix string) (*Session, error) {
 	return s.read(id)
 }
 
-// Append adds messages to a session and changes the rest of it as update says,
-// which may be nil. Messages without a time are said now.
+// Append adds messages to a session, and calls update, if not nil, to change the rest.
+// Messages without a time get the current time.
 func (s *Store) Append(id string, messages []agent.Message, update func(*Session)) (*Session, error) {
 	id, err := s.Find(id)
 	if err != nil {
@@ -165,15 +162,15 @@ func (s *Store) Append(id string, messages []agent.Message, update func(*Session
 	return now, err
 }
 
-// List gives all sessions, the last that was changed first, and what is wrong
-// with the files that cannot be read.
+// List returns all sessions, most recently changed first, and an error for each file that
+// cannot be read.
 func (s *Store) List() (all []*Session, broken []error, err error) {
 	ids, err := s.ids()
 	for _, id := range ids {
 		one, err := s.read(id)
 		var unknown *UnknownError
 		switch {
-		case errors.As(err, &unknown): // deleted meanwhile
+		case errors.As(err, &unknown): // deleted in the meantime
 		case err != nil:
 			broken = append(broken, err)
 		default:
@@ -184,8 +181,8 @@ func (s *Store) List() (all []*Session, broken []error, err error) {
 	return all, broken, err
 }
 
-// Delete deletes the session whose id is given, or begins so, also one whose file
-// is broken, and gives its id.
+// Delete deletes the session with an id or a unique prefix of it, even if its file is
+// damaged, and returns its id.
 func (s *Store) Delete(prefix string) (string, error) {
 	id, err := s.Find(prefix)
 	if err != nil {
@@ -200,8 +197,8 @@ func (s *Store) Delete(prefix string) (string, error) {
 	})
 }
 
-// Find gives the id that is meant: the one that is given, or the only one that
-// begins so. The "task-" in front may be missing.
+// Find returns the id that a text means: the id itself, or a unique prefix, with or without
+// "task-".
 func (s *Store) Find(prefix string) (string, error) {
 	ids, err := s.ids()
 	if err != nil {
@@ -222,22 +219,22 @@ func (s *Store) Find(prefix string) (string, error) {
 	return "", &UnknownError{ID: prefix, Candidates: found}
 }
 
-// UnknownError says that no session has an id, or that several begin with it.
+// UnknownError reports that no session has an id, or that it is an ambiguous prefix.
 type UnknownError struct {
 	ID         string
-	Candidates []string // several sessions begin with ID; none: no session does
+	Candidates []string // sessions that begin with ID; empty: there are none
 }
 
 func (e *UnknownError) Error() string {
 	if len(e.Candidates) == 0 {
-		return fmt.Sprintf("no session %q is kept here", e.ID)
+		return fmt.Sprintf("unknown session %q", e.ID)
 	}
 	const most = 5
 	list := strings.Join(e.Candidates[:min(most, len(e.Candidates))], ", ")
 	if len(e.Candidates) > most {
 		list += ", …"
 	}
-	return fmt.Sprintf("several sessions begin with %q: %s", e.ID, list)
+	return fmt.Sprintf("ambiguous session %q: it matches %s", e.ID, list)
 }
 
 const (
@@ -252,19 +249,19 @@ func newID() string {
 	return idPrefix + hex.EncodeToString(random)
 }
 
-// IDFor is the id of the session that goes by a name, the same for the same name.
+// IDFor returns the id of the session with a name. It depends only on the name.
 func IDFor(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return idPrefix + hex.EncodeToString(sum[:idDigits/2])
 }
 
-// IsID says whether a name is one that a session may have.
+// IsID reports whether a name is a valid id of a session.
 func IsID(name string) bool {
 	digits, ok := strings.CutPrefix(name, idPrefix)
 	return ok && len(digits) == idDigits && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
-// ids are those of all sessions, sorted.
+// ids returns the ids of all sessions, sorted.
 func (s *Store) ids() ([]string, error) {
 	entries, err := os.ReadDir(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -284,7 +281,7 @@ func (s *Store) ids() ([]string, error) {
 
 func (s *Store) file(id string) string { return filepath.Join(s.dir, id+extension) }
 
-// locked does something while no other writer touches a session.
+// locked calls a function while it holds the lock of a session.
 func (s *Store) locked(id string, do func() error) error {
 	lock, err := filelock.Wait(filepath.Join(s.dir, id+".lock"), patience)
 	if err != nil {
@@ -312,7 +309,7 @@ func (s *Store) read(id string) (*Session, error) {
 		return nil, &BrokenError{id, s.file(id), err.Error()}
 	}
 	if one.ID != id {
-		return nil, &BrokenError{id, s.file(id), fmt.Sprintf("it says that it is session %q", one.ID)}
+		return nil, &BrokenError{id, s.file(id), fmt.Sprintf("it contains session %q", one.ID)}
 	}
 	if one.Messages == nil {
 		one.Messages = []agent.Message{}
@@ -321,31 +318,30 @@ func (s *Store) read(id string) (*Session, error) {
 	return &one, nil
 }
 
-// NewerError says that the file of a session says more than is understood here.
+// NewerError reports that the file of a session was written by a newer version.
 type NewerError struct{ ID, File string }
 
 func (e *NewerError) Error() string {
 	return fmt.Sprintf("session %s: the file %s was written by a newer version of hocket", e.ID, e.File)
 }
 
-// Hint says what to do.
-func (e *NewerError) Hint() string { return "update hocket, or begin another session" }
+// Hint returns what to do about it.
+func (e *NewerError) Hint() string { return "update hocket, or start a new session" }
 
-// BrokenError says that the file of a session cannot be understood.
+// BrokenError reports that the file of a session is damaged.
 type BrokenError struct{ ID, File, Problem string }
 
 func (e *BrokenError) Error() string {
 	return fmt.Sprintf("session %s: the file %s is damaged (%s)", e.ID, e.File, e.Problem)
 }
 
-// Hint says what to do.
+// Hint returns what to do about it.
 func (e *BrokenError) Hint() string {
 	return "fix the file, or delete it with `hocket sessions delete " + e.ID + "`"
 }
 
-// write replaces the file of a session, which is locked: so the file beside it
-// that becomes the new one needs no name of its own, and one that a crash left is
-// used again.
+// write replaces the file of a session. The session is locked, so the temporary file can
+// have a fixed name; one that a crash left behind is overwritten.
 func (s *Store) write(one *Session) error {
 	data, err := json.MarshalIndent(one, "", "  ")
 	if err != nil {
@@ -374,8 +370,8 @@ func writeSynced(path string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// syncDir makes the new name durable where the system can; where it cannot, the
-// old file is still whole.
+// syncDir makes the new name durable, if the system supports it; if not, the old file is
+// still intact.
 func syncDir(dir string) {
 	if d, err := os.Open(dir); err == nil {
 		_ = d.Sync()

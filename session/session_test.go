@@ -266,7 +266,7 @@ func TestABrokenFileHidesNoOther(t *testing.T) {
 	if ids := []string{all[0].ID, all[1].ID}; !reflect.DeepEqual(ids, []string{first.ID, second.ID}) {
 		t.Errorf("the order is %v", ids)
 	}
-	for i, want := range []string{"task-00000000.json is damaged (unexpected end of JSON input)", `it says that it is session "task-99999999"`} {
+	for i, want := range []string{"task-00000000.json is damaged (unexpected end of JSON input)", `it contains session "task-99999999"`} {
 		if !strings.Contains(broken[i].Error(), want) {
 			t.Errorf("%v does not say %q", broken[i], want)
 		}
@@ -308,7 +308,7 @@ func TestIDsFromOutside(t *testing.T) {
 		t.Error(err)
 	}
 	_, err := s.Load("task-")
-	if !errors.As(err, &unknown) || len(unknown.Candidates) != 2 || !strings.Contains(err.Error(), "several sessions begin with") {
+	if !errors.As(err, &unknown) || len(unknown.Candidates) != 2 || !strings.Contains(err.Error(), "ambiguous session") {
 		t.Errorf("an ambiguous id gives %v", err)
 	}
 }
@@ -320,7 +320,7 @@ func TestDeletedIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	var unknown *session.UnknownError
-	if _, err := s.Load(id); !errors.As(err, &unknown) || !strings.Contains(err.Error(), "no session") {
+	if _, err := s.Load(id); !errors.As(err, &unknown) || !strings.Contains(err.Error(), "unknown session") {
 		t.Errorf("loading it gives %v", err)
 	}
 }

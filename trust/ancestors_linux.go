@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// ancestors are the processes above this one, the nearest first, as far as they may be
-// looked at.
+// ancestors returns the ancestors of this process, nearest first, as far as they can be
+// read.
 func ancestors() []ancestor {
 	var list []ancestor
 	for pid := os.Getppid(); pid > 0; { // the first of a container may be a Hocket
 		dir := fmt.Sprintf("/proc/%d/", pid)
-		args, _ := os.ReadFile(dir + "cmdline") // of another user: it cannot be looked at
+		args, _ := os.ReadFile(dir + "cmdline") // fails for processes of other users
 		env, _ := os.ReadFile(dir + "environ")
 		exe, _ := os.Readlink(dir + "exe")
 		list = append(list, ancestor{args: words(args), env: words(env), exe: exe})
 		status, err := os.ReadFile(dir + "status")
 		if err != nil {
-			break // it has ended meanwhile
+			break // it has ended in the meantime
 		}
 		_, after, _ := strings.Cut(string(status), "\nPPid:")
 		line, _, _ := strings.Cut(after, "\n")

@@ -15,15 +15,14 @@ import (
 	"github.com/hocket-dev/hocket/internal/projectfile"
 )
 
-// What a power starts may be a program in the project itself. To approve its name would
-// approve whatever a later commit puts there, so that the digest covers what it holds.
-// What such a program reads in turn is not covered.
+// A power may start a program in the project itself. Approving only its name would approve
+// whatever a later commit puts there, so the digest covers its content. It does not cover
+// what such a program reads in turn.
 
-// Locate is the file that starts when a file of the project names a program: a path is
-// seen from the project's root, and a name alone is looked for on a PATH, in which
-// relative directories do not count. Whoever starts such a program starts this file, so
-// that it is the one whose content was approved. Beside an error it is where the program
-// should be.
+// Locate returns the file of a program that a file of the project names: a path is relative
+// to the project's root, and a bare name is searched on a PATH, ignoring its relative
+// directories. To start the program, start this file: its content was approved. With an
+// error, it returns where the program should be.
 func Locate(root, program, path string) (string, error) {
 	if program = filepath.FromSlash(program); filepath.Base(program) != program {
 		if !filepath.IsAbs(program) {
@@ -46,21 +45,21 @@ func Locate(root, program, path string) (string, error) {
 	return program, &exec.Error{Name: program, Err: exec.ErrNotFound}
 }
 
-// Material is what the digest covers of a program that starts: its file, and the files
-// that its arguments and variables name, seen from the directory that it works in. Files
-// outside of the project are the user's, and count by their names alone.
+// Material returns what the digest covers of a program: its file, and the files that its
+// arguments and variables name, relative to its working directory. Files outside of the
+// project belong to the user, and only their names count.
 func Material(root, file, dir string, words ...string) string {
 	var found []string
 	for _, word := range words {
 		for _, name := range append(strings.FieldsFunc(word, separates), word) {
-			// A program may follow links before it goes up, or not.
+			// A program may or may not resolve symbolic links before "..".
 			for _, path := range []string{dir + string(filepath.Separator) + name, filepath.Join(dir, name), name} {
 				if filepath.IsAbs(name) != (path == name) {
 					continue
 				}
 				if sum := content(root, path); sum != "" {
 					if inside, err := filepath.Rel(root, name); err == nil && filepath.IsAbs(name) {
-						name = inside // the same on every machine
+						name = inside // independent of the machine
 					}
 					found = append(found, name+" "+sum)
 				}
@@ -71,23 +70,23 @@ func Material(root, file, dir string, words ...string) string {
 	return content(root, file) + "\n" + strings.Join(slices.Compact(found), "\n")
 }
 
-// separates says whether a file's name may end before a letter of an argument or of a
-// variable: --config=a.js, a.js:b.js, sh -c "node a.js".
+// separates reports whether a character may separate file names in an argument or variable:
+// --config=a.js, a.js:b.js, sh -c "node a.js".
 func separates(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`=:,;&|<>()@", r) }
 
-// most is how many files of a CLI agent's settings are looked at, and large how many
-// bytes of one file. What has more is not seen.
+// most is how many files of a CLI agent's settings are read, and large how many bytes of one
+// file. Anything larger cannot be approved.
 const (
 	most  = 50_000
 	large = 256 << 20
 )
 
-// unseen is the material of what cannot be looked at. It is never the same twice, so that
-// nobody can approve it.
+// unseen returns the material of what cannot be read. It is different every time, so that it
+// cannot be approved.
 func unseen() string { return "unseen " + rand.Text() }
 
-// Tree names a file or a folder, as seen from the project, by all that it holds, also
-// behind links, as long as these do not leave a directory.
+// Tree returns the material of a file or directory of the project: all its content, also
+// through symbolic links that do not leave a directory.
 func Tree(root, within, path string) string {
 	t := tree{root: root, within: within, seen: map[string]bool{}}
 	t.add(path)
@@ -100,7 +99,7 @@ func Tree(root, within, path string) string {
 
 type tree struct {
 	root, within string
-	seen         map[string]bool // directories: links can lead in circles
+	seen         map[string]bool // directories: symbolic links can form cycles
 	found        []string
 }
 
@@ -109,11 +108,11 @@ func (t *tree) add(path string) {
 		return
 	}
 	label, _ := filepath.Rel(t.root, path) // both are absolute
-	target, _ := os.Readlink(path)         // "": it is no link
+	target, _ := os.Readlink(path)         // "": not a symbolic link
 	t.found = append(t.found, filepath.ToSlash(label)+" "+target+" "+content(t.within, path))
 	real, err := projectfile.Resolve(path, t.within)
 	if err != nil || t.seen[real] {
-		return // what is outside is the user's
+		return // files outside belong to the user
 	}
 	if info, err := os.Stat(real); err != nil || !info.IsDir() {
 		return
@@ -128,19 +127,19 @@ func (t *tree) add(path string) {
 	}
 }
 
-// content is the hash of a file in the project; "" there is none.
+// content returns the hash of a file in the project, "" if there is none.
 func content(root, file string) string {
 	path, err := projectfile.Resolve(file, root)
 	if outside := (*projectfile.OutsideError)(nil); errors.As(err, &outside) {
-		// It belongs to the user, as /bin/sh does. But where a link of the project leads
-		// is for the project to say.
+		// It belongs to the user, like /bin/sh. But the project controls where its own
+		// symbolic links lead.
 		rel, _ := filepath.Rel(root, file)
 		if target, err := filepath.EvalSymlinks(file); err == nil && filepath.IsLocal(rel) {
 			return "leads to " + target
 		}
 	}
 	if err != nil {
-		return "" // it is not there
+		return "" // it does not exist
 	}
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
@@ -155,7 +154,7 @@ func content(root, file string) string {
 	}
 	defer f.Close()
 	sum := sha256.New()
-	// The file may have grown: what is past the limit would not count.
+	// The file may have grown past the limit, where the hash would not cover it.
 	if n, err := io.Copy(sum, io.LimitReader(f, large+1)); err != nil || n > large {
 		return unseen()
 	}

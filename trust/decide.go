@@ -9,22 +9,21 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Decision is what was found out about a project.
+// Decision is whether a project is trusted, and why not.
 type Decision struct {
-	// Trusted: a person has approved all powers. Until then steps see no secrets in
-	// their environment, and CLI agents take no settings from the project.
+	// Trusted means that a person has approved all powers. Otherwise steps see no
+	// secrets in their environment, and CLI agents use no settings of the project.
 	Trusted bool
-	// Missing are the powers that no person has approved.
+	// Missing are the powers that are not approved.
 	Missing Powers
-	// Changed are those of them that were approved with another content of their files.
+	// Changed are those of them that were approved with different file contents.
 	Changed Powers
-	// Given is the digest that the caller was given, and that is another one.
+	// Given is the digest that the caller passed, if it does not match.
 	Given string
 }
 
-// Untrusted is nil where a run may start: trusted, or without any power that needs it. The
-// settings that a project has for CLI agents do not keep a run from starting: it goes on
-// without them.
+// Untrusted returns nil if a run may start: the project is trusted, or has no powers.
+// Settings for CLI agents alone do not prevent a start: the run does without them.
 func (d Decision) Untrusted(root string, powers Powers) *UntrustedError {
 	if d.Trusted || len(d.Missing.Without(Settings)) == 0 {
 		return nil
@@ -32,12 +31,12 @@ func (d Decision) Untrusted(root string, powers Powers) *UntrustedError {
 	return d.Error(root, powers)
 }
 
-// Error says that a project is not trusted.
+// Error returns the error for a project that is not trusted.
 func (d Decision) Error(root string, powers Powers) *UntrustedError {
 	return &UntrustedError{Powers: powers, Missing: d.Missing, Changed: d.Changed, Digest: powers.Digest(), Root: root, Given: d.Given}
 }
 
-// Left says in one line what a run goes on without; "" nothing.
+// Left describes in one line what a run has to do without, "" if nothing.
 func (d Decision) Left() string {
 	if d.Trusted || len(d.Missing) == 0 || len(d.Missing.Without(Settings)) > 0 {
 		return ""
@@ -46,17 +45,16 @@ func (d Decision) Left() string {
 	if n := len(d.Missing) - 1; n > 0 {
 		text += fmt.Sprintf(" and %d more", n)
 	}
-	return "the project is not trusted, so CLI agents start without its own settings (" + text + "); `hocket trust` shows and allows them"
+	return "the project is not trusted, so CLI agents start without its own settings (" + text + "); run `hocket trust` to review and allow them"
 }
 
-// Decide says whether powers of a project are approved: by the digest that the caller
-// was given, or by an approval in the store. Granted are kinds that the user allows in
-// every project.
+// Decide decides whether powers of a project are approved: by the given digest, or by an
+// approval in the store. granted are kinds that the user allows in every project.
 func (s *Store) Decide(root string, powers Powers, given string, granted ...Kind) (Decision, error) {
 	if given != "" && given == powers.Digest() {
 		return Decision{Trusted: true}, nil
 	}
-	if given != "" && len(powers) > 0 { // whoever gives a digest wants exactly that
+	if given != "" && len(powers) > 0 { // a digest must match exactly
 		return Decision{Missing: powers, Given: given}, nil
 	}
 	approved, found, err := s.Find(root, powers)
@@ -67,16 +65,16 @@ func (s *Store) Decide(root string, powers Powers, given string, granted ...Kind
 	return Decision{Trusted: found && len(missing) == 0, Missing: missing, Changed: missing.Diff(approved.Powers).Changed, Given: given}, nil
 }
 
-// UntrustedError says that a project wants to do what no person has approved.
+// UntrustedError reports that a project has powers that no person has approved.
 type UntrustedError struct {
 	Powers  Powers // all of the project
 	Missing Powers // of these, what is not approved
-	Changed Powers // of these, what was approved with another content of its files
+	Changed Powers // of these, what was approved with different file contents
 	Digest  string // of Powers
 	Root    string
-	Given   string // another digest that was given to approve it; "" none
-	// Approve are the arguments with which hocket asks for approval of all Powers; nil:
-	// only the command that was refused asks for them.
+	Given   string // a digest that does not match; "": none
+	// Approve are the arguments with which hocket asks for approval of all Powers. If nil,
+	// only the rejected command itself asks for them.
 	Approve []string
 }
 
@@ -84,7 +82,7 @@ func (e *UntrustedError) Error() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "the project %s is not trusted", e.Root)
 	if e.Given != "" {
-		fmt.Fprintf(&text, ": the digest %s was given, and that of what it can do is %s", visible(e.Given), e.Digest)
+		fmt.Fprintf(&text, ": the given digest %s does not match its digest %s", visible(e.Given), e.Digest)
 	}
 	if len(e.Missing) > 0 {
 		text.WriteString(", and its files can do this:\n" + strings.TrimRight(e.list(), "\n"))
@@ -92,21 +90,21 @@ func (e *UntrustedError) Error() string {
 	return text.String() + "; " + e.Hint()
 }
 
-// Hint says what to do.
+// Hint returns what to do about it.
 func (e *UntrustedError) Hint() string {
 	return e.HintWith(strings.Join(append([]string{"hocket"}, e.Approve...), " "))
 }
 
 // HintWith is Hint with the command line that has the arguments in Approve.
 func (e *UntrustedError) HintWith(command string) string {
-	approve := "run this in a terminal and answer"
+	approve := "run this command in a terminal and answer the question"
 	if e.Approve != nil {
 		approve = "run `" + command + "`"
 	}
-	return "if you trust it, " + approve + "; where nobody can be asked, set HOCKET_TRUST=" + e.Digest
+	return "if you trust it, " + approve + "; without a terminal, set HOCKET_TRUST=" + e.Digest
 }
 
-// list is what is not approved, a line each.
+// list lists what is not approved, one per line.
 func (e *UntrustedError) list() string {
 	var b strings.Builder
 	for _, p := range e.Missing {
@@ -125,7 +123,7 @@ const (
 	No  = "stop"
 )
 
-// Question asks about a project that no person has approved yet, or not in all.
+// Question asks whether to trust a project that is not approved, or only in part.
 func (e *UntrustedError) Question() engine.Question {
 	text := "Do you trust " + e.Root + "?"
 	switch {
@@ -134,9 +132,9 @@ func (e *UntrustedError) Question() engine.Question {
 	case len(e.Changed) > 0:
 		text = "The project " + e.Root + " has changed since you approved it. Do you trust it?"
 	}
-	detail := "Its files can do this:\n" + e.list() + "Its steps and CLI agents will see your whole environment.\n"
+	detail := "Its files can do this:\n" + e.list() + "Its steps and CLI agents will see all your environment variables.\n"
 	if len(e.Missing) == 0 {
-		detail = "Its files can do nothing that needs approval by itself.\nIts steps and CLI agents will see your whole environment.\n"
+		detail = "Its files can do nothing else that needs approval.\nIts steps and CLI agents will see all your environment variables.\n"
 	}
 	return engine.Question{
 		ID: e.Root, Kind: engine.TrustQuestion, Text: text, Detail: detail, Required: true,

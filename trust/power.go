@@ -1,15 +1,15 @@
-// Package trust decides whether a person has seen what the files of a project can do.
+// Package trust decides whether a person has approved what the files of a project can do.
 //
-// A project can be cloned from anywhere. The steps of a workflow that a user runs by
-// name need no trust, as with a Makefile. Everything else that a project's files can do
-// is a [Power]: to send a key to an address, to start an MCP server, to replace a CLI.
-// The powers of a project have a [Powers.Digest], and a person approves exactly that.
-// Approvals are kept in the user's state, see [Store], and never in the project: a clone
-// must not bring its own.
+// A project can be cloned from anywhere. The steps of a workflow that a user runs by name
+// need no trust, as with a Makefile. Everything else that a project's files can do is a
+// [Power]: to send a key to a server, to start an MCP server, to replace a CLI. The powers of
+// a project have a [Powers.Digest], and a person approves exactly that. Approvals are stored
+// in the user's state directory, see [Store], and never in the project: a clone must not
+// contain its own approval.
 //
-// It knows powers as plain data; whoever reads the files of a project collects them. Its
-// question is one like those of runs, but no run exists yet, so it is answered by an
-// approval and not by an event.
+// Powers are plain data, which package project collects. The question whether to trust a
+// project is like those of runs, but as there is no run yet, an approval answers it instead
+// of an event.
 package trust
 
 import (
@@ -23,7 +23,7 @@ import (
 	"unicode"
 )
 
-// Kind is what a power is about.
+// Kind is the kind of a power.
 type Kind string
 
 // The kinds.
@@ -32,33 +32,33 @@ const (
 	Secret   Kind = "secret"   // a value from outside of the project
 	CLI      Kind = "cli"      // a manifest of the project for a CLI agent
 	Server   Kind = "server"   // an MCP server
-	Autonomy Kind = "autonomy" // an agent that may do everything without asking
-	Tool     Kind = "tool"     // a tool that is a program, or may write everything
+	Autonomy Kind = "autonomy" // an agent that may do anything without asking
+	Tool     Kind = "tool"     // a tool that is a program, or may write any file
 	Program  Kind = "program"  // a program, an argument or a variable for a CLI agent or a browser
-	Settings Kind = "settings" // settings of a CLI agent that the project brings along
+	Settings Kind = "settings" // settings of a CLI agent in the project
 )
 
-// Power is one thing that the files of a project can do and that needs trust.
+// Power is one thing that the files of a project can do that needs trust.
 type Power struct {
 	Kind Kind   `json:"kind"`
 	What string `json:"what"` // for people, one line
-	// Where is the file and line that says so, seen from the project. It is not part of
-	// the digest: a line that moves changes nothing.
+	// Where is its file and line, relative to the project. It is not part of the digest,
+	// so that moving a line changes nothing.
 	Where string `json:"where,omitempty"`
-	// Material is what else the digest covers: the hash of a program in the project, the
-	// whole meaning of a manifest.
+	// Material is what else the digest covers: the hash of a program in the project, or the
+	// complete content of a manifest.
 	Material string `json:"material,omitempty"`
 }
 
-// same says whether two powers are one to whom approves them.
+// same reports whether two powers look the same to the person who approves them.
 func (p Power) same(other Power) bool {
 	return p.Kind == other.Kind && p.What == other.What && p.Material == other.Material
 }
 
-// Powers are those of a project.
+// Powers are the powers of a project.
 type Powers []Power
 
-// Union is all powers of both, each once, in a fixed order.
+// Union returns the powers of both, without duplicates, in a fixed order.
 func (ps Powers) Union(other Powers) Powers {
 	all := slices.Concat(ps, other)
 	slices.SortStableFunc(all, func(a, b Power) int {
@@ -67,7 +67,7 @@ func (ps Powers) Union(other Powers) Powers {
 	return slices.CompactFunc(all, Power.same)
 }
 
-// Minus is what other does not have.
+// Minus returns the powers that other does not have.
 func (ps Powers) Minus(other Powers) Powers {
 	var rest Powers
 	for _, p := range ps {
@@ -78,15 +78,15 @@ func (ps Powers) Minus(other Powers) Powers {
 	return rest
 }
 
-// Exceeds says whether there is a power that other does not have.
+// Exceeds reports whether there is a power that other does not have.
 func (ps Powers) Exceeds(other Powers) bool { return len(ps.Minus(other)) > 0 }
 
-// Without is all powers but those of the kinds.
+// Without returns all powers except those of the kinds.
 func (ps Powers) Without(kinds ...Kind) Powers {
 	return slices.DeleteFunc(slices.Clone(ps), func(p Power) bool { return slices.Contains(kinds, p.Kind) })
 }
 
-// Digest names exactly these powers, wherever they are written and in whatever order.
+// Digest returns a digest of exactly these powers, regardless of their positions and order.
 func (ps Powers) Digest() string {
 	sum := sha256.New()
 	for _, p := range ps.Union(nil) {
@@ -97,7 +97,7 @@ func (ps Powers) Digest() string {
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil))[:32]
 }
 
-// String is a list for people, a line each.
+// String returns a list for people, one per line.
 func (ps Powers) String() string {
 	var b strings.Builder
 	for _, p := range ps {
@@ -106,8 +106,8 @@ func (ps Powers) String() string {
 	return b.String()
 }
 
-// line is a power in one line that shows everything in it: a name could hold what a
-// terminal obeys or does not show, and hide the powers behind it.
+// line formats a power in one line, and makes all characters visible: a name could contain
+// control characters that hide other powers.
 func (p Power) line() string {
 	text := visible(p.What)
 	if p.Where != "" {
@@ -116,8 +116,7 @@ func (p Power) line() string {
 	return text
 }
 
-// longest is how many letters of a power are shown. One that is longer is not for people
-// to approve by reading, and says so.
+// longest is how many characters of a power are shown. The text says if there are more.
 const longest = 2000
 
 func visible(text string) string {
@@ -137,15 +136,15 @@ func visible(text string) string {
 	return b.String()
 }
 
-// Difference is what powers have more and less than others. Changed are those that say the
-// same about files with another content.
+// Difference is the difference between two lists of powers. Changed are those whose files
+// have changed.
 type Difference struct {
 	Added   Powers `json:"added"`
 	Changed Powers `json:"changed"`
 	Removed Powers `json:"removed"`
 }
 
-// Diff compares with an older list.
+// Diff compares powers with an older list.
 func (ps Powers) Diff(old Powers) Difference {
 	d := Difference{Added: Powers{}, Changed: Powers{}, Removed: append(Powers{}, old.Minus(ps)...)}
 	for _, p := range ps.Minus(old) {
@@ -159,7 +158,7 @@ func (ps Powers) Diff(old Powers) Difference {
 	return d
 }
 
-// String is a line for each power, marked with ~, + or -.
+// String returns a line for each power, marked with ~, + or -.
 func (d Difference) String() string {
 	var b strings.Builder
 	for _, of := range []struct {

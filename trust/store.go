@@ -17,33 +17,33 @@ import (
 	"github.com/hocket-dev/hocket/internal/wholefile"
 )
 
-// Approval is what a person approved for a project at a place.
+// Approval is what a person has approved for the project at a path.
 type Approval struct {
-	Root   string    `json:"root"`   // absolute; a project that is moved is another one
+	Root   string    `json:"root"`   // absolute; a project that is moved has to be approved again
 	Digest string    `json:"digest"` // of Powers
 	Powers Powers    `json:"powers"`
 	At     time.Time `json:"at"`
 	By     string    `json:"by,omitempty"`
-	// Repository is the git directory that the project and its linked worktrees share,
-	// and Below where the project is inside of a worktree. "" it is in no repository.
+	// Repository is the git directory that the project shares with its linked worktrees,
+	// and Below the path of the project in a worktree. Repository is "" outside of git.
 	Repository string `json:"repository,omitempty"`
 	Below      string `json:"below,omitempty"`
-	// Revoked is when the user last took approvals of the project back. Without Powers
-	// and Digest nothing was approved since.
+	// Revoked is when the user last revoked an approval of the project. If Powers and
+	// Digest are empty, nothing was approved since.
 	Revoked time.Time `json:"revoked,omitzero"`
 }
 
-// Store keeps approvals in a directory of the user's state that nobody else can read. It
-// is safe for use by several processes: every file is replaced in one step.
+// Store stores approvals in a private directory of the user's state. It is safe for use by
+// several processes: files are replaced atomically.
 type Store struct{ dir string }
 
-// Open opens the store below the user's directory for state. It makes nothing yet.
+// Open opens the store below the user's state directory. It does not create anything.
 func Open(stateHome string) *Store {
 	return &Store{dir: filepath.Join(stateHome, "hocket", "trust")}
 }
 
-// Approve keeps that a person approved powers of a project, besides those approved
-// before.
+// Approve stores that a person has approved powers of a project, in addition to those
+// approved before.
 func (s *Store) Approve(root string, powers Powers, by string, at time.Time) (Approval, error) {
 	before, err := s.at(root)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Store) write(a Approval) error {
 		err = os.MkdirAll(s.dir, 0o700)
 	}
 	if err == nil {
-		err = os.Chmod(s.dir, 0o700) // it may be older than this program
+		err = os.Chmod(s.dir, 0o700) // an older version may have created it
 	}
 	if err == nil {
 		err = wholefile.Write(s.file(a.Root), append(data, '\n'), 0o600)
@@ -75,7 +75,7 @@ func (s *Store) write(a Approval) error {
 	return nil
 }
 
-// Replace is Approve without what was approved before.
+// Replace is Approve, but replaces what was approved before.
 func (s *Store) Replace(root string, powers Powers, by string, at time.Time) (Approval, error) {
 	before, err := s.at(root)
 	if err != nil {
@@ -84,8 +84,8 @@ func (s *Store) Replace(root string, powers Powers, by string, at time.Time) (Ap
 	return s.approve(root, powers, by, at, before.Revoked)
 }
 
-// Find is the approval that holds for a project with some powers: its own, or that of
-// another worktree of its repository if the digest is the same.
+// Find returns the approval that applies to a project with some powers: its own, or that of
+// another worktree of its repository with the same digest.
 func (s *Store) Find(root string, powers Powers) (Approval, bool, error) {
 	all, err := s.around(root)
 	for _, a := range all {
@@ -96,7 +96,7 @@ func (s *Store) Find(root string, powers Powers) (Approval, bool, error) {
 	return Approval{}, false, err
 }
 
-// around are what is known about a project, and after that about its other worktrees.
+// around returns the approvals of a project, followed by those of its other worktrees.
 func (s *Store) around(root string) ([]Approval, error) {
 	var found []Approval
 	own, err := s.at(root)
@@ -116,13 +116,13 @@ func (s *Store) around(root string) ([]Approval, error) {
 	return found, err
 }
 
-// List is all approvals, by place.
+// List returns all approvals, sorted by path.
 func (s *Store) List() ([]Approval, error) {
 	all, err := s.all()
 	return slices.DeleteFunc(all, func(a Approval) bool { return a.Digest == "" }), err
 }
 
-// all is what is known about all projects, by place.
+// all returns the records of all projects, sorted by path.
 func (s *Store) all() ([]Approval, error) {
 	entries, err := os.ReadDir(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -146,8 +146,8 @@ func (s *Store) all() ([]Approval, error) {
 	return all, nil
 }
 
-// Revoke takes back the approval of a project, and the trust in runs that were recorded
-// until then; false: it had none.
+// Revoke revokes the approval of a project, also for runs that were recorded until then. It
+// returns false if there was none.
 func (s *Store) Revoke(root string, at time.Time) (bool, error) {
 	all, err := s.around(root)
 	if err != nil {
@@ -159,8 +159,8 @@ func (s *Store) Revoke(root string, at time.Time) (bool, error) {
 	return had, s.write(a)
 }
 
-// Revoked is when the user last took an approval of a project back, here or in another
-// worktree; zero: never.
+// Revoked returns when the user last revoked an approval of a project, here or in another
+// worktree; zero means never.
 func (s *Store) Revoked(root string) (time.Time, error) {
 	all, err := s.around(root)
 	var last time.Time
@@ -172,7 +172,7 @@ func (s *Store) Revoked(root string) (time.Time, error) {
 	return last, err
 }
 
-// at is the approval of a project; the zero value: there is none.
+// at returns the approval of a project, the zero value if there is none.
 func (s *Store) at(root string) (Approval, error) {
 	a, err := read(s.file(root))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && a.Root != root {
@@ -186,8 +186,8 @@ func (s *Store) file(root string) string {
 	return filepath.Join(s.dir, hex.EncodeToString(sum[:16])+".json")
 }
 
-// read reads an approval. One that does not hold what its digest says was changed by
-// somebody else, and counts for nothing.
+// read reads an approval. If its digest does not match its powers, the file was tampered
+// with, and the approval does not count.
 func read(file string) (Approval, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -200,8 +200,8 @@ func read(file string) (Approval, error) {
 	return a, nil
 }
 
-// First says whether a text is shown to the user for the first time, and remembers
-// that it was. Where it cannot be remembered, it is shown again.
+// First reports whether a text is shown to the user for the first time, and records it. If
+// that fails, the text is shown again.
 func (s *Store) First(text string) bool {
 	sum := sha256.Sum256([]byte(text))
 	line := hex.EncodeToString(sum[:16]) + "\n"
@@ -217,7 +217,7 @@ func (s *Store) First(text string) bool {
 	if err != nil {
 		return true
 	}
-	_, _ = f.WriteString(line) // short lines that are appended do not mix
+	_, _ = f.WriteString(line) // appends of short lines do not interleave
 	_ = f.Close()
 	return true
 }

@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// Answers, approvals and trust are given by people. A step that answers the question of
-// its own run, and an agent that approves what it wrote, are found by what is around
-// them: the variables that Hocket and CLI agents set for what they start, and the
-// programs above this one.
+// Only people may answer, approve and trust. A step that answers a question of its own run,
+// or an agent that approves what it wrote, is detected by the variables that Hocket and CLI
+// agents set for child processes, and by the ancestors of this process.
 
-// markers are variables that are set for whatever a model starts, with who sets them.
+// markers are variables that CLI agents set for their child processes.
 var markers = []struct{ name, by string }{
 	{"HOCKET_KEY", attempt},
 	{"HOCKET_RUN", attempt},
@@ -31,13 +30,13 @@ var markers = []struct{ name, by string }{
 // agents are the programs of CLI agents.
 var agents = []string{"claude", "codex", "gemini", "qwen", "opencode", "copilot", "goose", "cursor-agent", "amp", "auggie", "crush", "aider", "claude-agent-acp", "codex-acp"}
 
-// attempt is what supervises a step.
+// attempt is the name of the supervisor of a step.
 const attempt = "an attempt of a run"
 
-// Supervisor names what above this process acts for a model; "" nothing does. Env is the
-// environment of this process. Programs above it are looked at where the system shows
-// them, which is Linux; elsewhere the environment alone tells. People start nothing
-// below a Hocket: whatever is there is a step, a tool or a server.
+// Supervisor returns the name of the agent or run that started this process, directly or
+// indirectly, "" if there is none. env is the environment of this process. Ancestors are
+// checked only on Linux; elsewhere the environment alone decides. A descendant of a hocket
+// process is always a step, a tool or a server.
 func Supervisor(env []string) string {
 	if by := ByVariables(env); by != "" {
 		return by
@@ -49,14 +48,14 @@ func Supervisor(env []string) string {
 		if by := agentNamed(p.args); by != "" {
 			return by
 		}
-		if p.hocket() && !slices.Contains(p.args, "--detach") { // such a one leaves its run to another
+		if p.hocket() && !slices.Contains(p.args, "--detach") { // its run is driven by another process
 			return attempt
 		}
 	}
 	return ""
 }
 
-// ancestor is a process above this one. It has at least one argument.
+// ancestor is an ancestor of this process. It has at least one argument.
 type ancestor struct {
 	args, env []string
 	exe       string
@@ -66,7 +65,7 @@ func (a ancestor) hocket() bool {
 	return filepath.Base(a.args[0]) == "hocket" || filepath.Base(strings.TrimSuffix(a.exe, " (deleted)")) == "hocket"
 }
 
-// ByVariables is what of Supervisor the environment alone tells.
+// ByVariables is Supervisor based on the environment alone.
 func ByVariables(env []string) string {
 	for _, m := range markers {
 		for _, pair := range env {
@@ -78,8 +77,8 @@ func ByVariables(env []string) string {
 	return ""
 }
 
-// agentNamed is the CLI agent that a command line starts, if need be through what runs
-// its script: node /usr/bin/gemini.
+// agentNamed returns the CLI agent that a command line starts, possibly with an
+// interpreter: node /usr/bin/gemini.
 func agentNamed(args []string) string {
 	for i, arg := range args {
 		name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(arg), ".exe"), ".js")
@@ -96,14 +95,14 @@ func agentNamed(args []string) string {
 	return ""
 }
 
-// SupervisedError says that a person has to do what a model's process tried.
+// SupervisedError reports that an agent ran a command that is reserved for people.
 type SupervisedError struct{ Verb, By string }
 
 func (e *SupervisedError) Error() string {
-	return "`hocket " + e.Verb + "` was started by " + e.By + "; " + e.Hint()
+	return "`hocket " + e.Verb + "` is reserved for people, but was started by " + e.By + "; " + e.Hint()
 }
 
-// Hint says what to do.
+// Hint returns what to do about it.
 func (e *SupervisedError) Hint() string {
-	return "only a person may do that: run it yourself, in a terminal of your own"
+	return "run it yourself, in your own terminal"
 }

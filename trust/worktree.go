@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// A linked worktree has a file .git that names a directory of its repository, and that
-// directory names the file in turn. Both are looked at: a clone can bring a .git that
-// names somebody's repository, but cannot write into it. And nothing outside of the
-// project is opened unless an approval names that repository already.
+// A linked worktree has a file .git that names a directory in its repository, and that
+// directory names the file in turn. Both are checked: a clone can contain a .git that names
+// another repository, but cannot write to that. And nothing outside of the project is opened
+// unless there is already an approval for that repository.
 
-// link is what the .git of a linked worktree says.
+// link is the content of the .git file of a linked worktree.
 type link struct {
-	file  string // its .git; "" it is no linked worktree
+	file  string // its .git; "": not a linked worktree
 	dir   string // that it names: REPOSITORY/worktrees/NAME
-	below string // where the project is inside of the worktree
+	below string // the path of the project in the worktree
 }
 
-// readLink finds the worktree around a project. The links of a submodule look the same,
-// but lead elsewhere.
+// readLink finds the worktree that contains a project. The .git of a submodule looks the
+// same, but names another directory.
 func readLink(root string) link {
 	for at := root; ; at = filepath.Dir(at) {
 		file := filepath.Join(at, ".git")
@@ -45,7 +45,7 @@ func readLink(root string) link {
 	}
 }
 
-// belongsTo says whether this is a worktree of the repository of an approval.
+// belongsTo reports whether this is a worktree of the repository of an approval.
 func (l link) belongsTo(a Approval) bool {
 	if a.Repository == "" || a.Below != l.below || filepath.Dir(l.dir) != filepath.Join(a.Repository, "worktrees") {
 		return false
@@ -63,8 +63,8 @@ func (l link) belongsTo(a Approval) bool {
 	return errOne == nil && errOther == nil && os.SameFile(one, other)
 }
 
-// repository is the git directory that a project shares with its worktrees, and where
-// the project is inside of its own; "" there is none.
+// repository returns the git directory that a project shares with its worktrees, and the
+// path of the project in its own worktree, "" if there is none.
 func repository(root string) (dir, below string) {
 	if l := readLink(root); l.file != "" {
 		shared := filepath.Dir(filepath.Dir(l.dir))

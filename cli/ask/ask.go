@@ -1,6 +1,6 @@
-// Package ask asks people, line by line. [Render] and [Interpret] are pure: they
-// serve every surface that shows text and takes a line back. [Terminal] asks with
-// them on a reader and a writer.
+// Package ask asks people questions, line by line. [Render] and [Interpret] are pure, so
+// that they work for any interface that shows text and reads a line. [Terminal] uses them
+// with a reader and a writer.
 package ask
 
 import (
@@ -15,15 +15,14 @@ import (
 // Question is what a person is asked.
 type Question struct {
 	Text    string
-	Detail  string // what it is about, word for word
+	Detail  string // what it is about, verbatim
 	Options []workflow.Option
-	Custom  bool // an answer that is no option is taken as it is
-	Amount  bool // such an answer is a number, so options have none
+	Custom  bool // any other text is an answer, too
+	Amount  bool // that text is a number, so options are not numbered
 }
 
-// Render shows all of a question with its options, numbered, and how to answer, in
-// lines that fit. It comes from agents: what a terminal would act on, or not show, is
-// made visible.
+// Render returns the lines of a question: its text, its numbered options, and how to
+// answer. The text comes from agents, so control and invisible characters are escaped.
 func Render(q Question, style view.Style) []string {
 	lines := style.Asked(q.Text, q.Detail, "")
 	for i, o := range q.Options {
@@ -57,14 +56,13 @@ func Render(q Question, style view.Style) []string {
 	return append(lines, how)
 }
 
-// Interpret is the answer that a line gives: the value of an option that it names
-// by value, by label (in any case of letters), by number, or as [workflow.Chosen]
-// understands it, in this order; else the line itself where the question allows
-// that.
+// Interpret returns the answer in a line: the value of the option with that value, label
+// (ignoring case) or number, or as [workflow.Chosen] understands it, in this order; else
+// the line itself, if the question allows that.
 func Interpret(q Question, line string) (string, error) {
 	said := strings.TrimSpace(line)
 	if said == "" {
-		return "", fmt.Errorf("an empty line is no answer")
+		return "", fmt.Errorf("the answer is empty")
 	}
 	for _, same := range []func(string, string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
 		for _, o := range q.Options {
@@ -86,7 +84,7 @@ func Interpret(q Question, line string) (string, error) {
 	for i, o := range q.Options {
 		values[i] = view.RevealLine(o.Value)
 	}
-	return "", fmt.Errorf("%q is not offered; answer with %s", said, strings.Join(values, ", "))
+	return "", fmt.Errorf("%q is not an option; answer with one of: %s", said, strings.Join(values, ", "))
 }
 
 func name(o workflow.Option) string {

@@ -64,7 +64,7 @@ func TestLongQuestionsComeInPages(t *testing.T) {
 	if got, err := term.Ask(t.Context(), q); err != nil || got != "reject" {
 		t.Errorf("got %q, %v", got, err)
 	}
-	for i, page := range strings.Split(out.String(), "enter shows more")[:3] {
+	for i, page := range strings.Split(out.String(), "press enter for more")[:3] {
 		if strings.Count(page, "\n") > 8 || strings.Contains(page, "Answer with") {
 			t.Errorf("page %d: %s", i, page)
 		}
@@ -85,10 +85,10 @@ func TestInterpret(t *testing.T) {
 		{gate(), "approve\n", "approve"},
 		{gate(), " SHIP IT \r\n", "approve"},
 		{gate(), "2", "reject"},
-		{gate(), "4", `"4" is not offered; answer with approve, reject, later`},
-		{gate(), "0", `"0" is not offered; answer with approve, reject, later`},
-		{gate(), "maybe", `"maybe" is not offered; answer with approve, reject, later`},
-		{gate(), "  \n", "an empty line is no answer"},
+		{gate(), "4", `"4" is not an option; answer with one of: approve, reject, later`},
+		{gate(), "0", `"0" is not an option; answer with one of: approve, reject, later`},
+		{gate(), "maybe", `"maybe" is not an option; answer with one of: approve, reject, later`},
+		{gate(), "  \n", "the answer is empty"},
 		{ask.Question{Options: []workflow.Option{{Value: "approve"}, {Value: "reject"}}}, "yes", "approve"},
 		{ratings, "1", "1"}, // the value, before the number
 		{ratings, "3", "No"},
@@ -97,7 +97,7 @@ func TestInterpret(t *testing.T) {
 		{open, "LATER", "later"},
 		{open, "7", "7"},
 		{open, "3", "later"},
-		{open, "", "an empty line is no answer"},
+		{open, "", "the answer is empty"},
 	} {
 		got, err := ask.Interpret(c.q, c.line)
 		if err != nil {
@@ -122,7 +122,7 @@ func TestTerminal(t *testing.T) {
 			t.Errorf("after the end of input: %v", err)
 		}
 	}
-	if !strings.Contains(out.String(), "> \"what\" is not offered; answer with approve, reject, later\n> an empty line is no answer\n> ") {
+	if !strings.Contains(out.String(), "> \"what\" is not an option; answer with one of: approve, reject, later\n> the answer is empty\n> ") {
 		t.Errorf("shown: %s", out.String())
 	}
 }
@@ -145,7 +145,7 @@ func TestWithdrawnWhileThePersonTypes(t *testing.T) {
 	if _, err := term.Ask(ctx, gate()); !errors.Is(err, withdrawn) {
 		t.Errorf("got %v", err)
 	}
-	if shown := out.String(); strings.Count(shown, "Release 1.2?") != 2 || strings.Count(shown, "> (this question is over)\n") != 1 {
+	if shown := out.String(); strings.Count(shown, "Release 1.2?") != 2 || strings.Count(shown, "> (no longer open)\n") != 1 {
 		t.Errorf("shown: %s", shown)
 	}
 }

@@ -14,23 +14,20 @@ import (
 	"github.com/hocket-dev/hocket/cli/view"
 )
 
-// ErrUnanswered says that the person went away: end of input, Ctrl-D. The question
+// ErrUnanswered reports that the input ended (Ctrl-D) before an answer. The question
 // stays open.
-var ErrUnanswered = errors.New("human: the question was not answered")
+var ErrUnanswered = errors.New("ask: the question was not answered")
 
-// Terminal asks one question after the other. It is safe for concurrent use;
-// questions that come at the same time wait for each other.
+// Terminal asks one question at a time. It is safe for concurrent use.
 //
-// It reads no more than it needs: a line is only read while a question is open. A
-// question that is withdrawn while the person types leaves that line to the next
-// one, unless Forget is set.
+// It reads a line only while a question is open. If a question is withdrawn while the
+// person types, that line answers the next one, unless Forget is set.
 type Terminal struct {
-	// Forget, if not nil, drops what was typed before a question came up: a person
-	// answers what stands there to be read. It says that in is a terminal, whose
-	// lines come at once.
+	// Forget, if not nil, discards what was typed before a question appeared, as it
+	// cannot be an answer. It is set if the input is a terminal.
 	Forget func()
-	// Page, if not nil, says what out can show, and how many lines of it at a time. A
-	// question that takes more comes page by page, and is answered at its end.
+	// Page, if not nil, returns the style and the number of rows of the output. A
+	// longer question is shown page by page, and answered at its end.
 	Page func() (style view.Style, rows int)
 
 	mu      sync.Mutex // held while a question is open
@@ -38,7 +35,7 @@ type Terminal struct {
 	in      *bufio.Reader // of raw
 	out     io.Writer
 	lines   chan line
-	reading bool // a line was asked for and has not come
+	reading bool // a read is in progress
 	closed  bool // the input has ended
 }
 
@@ -52,9 +49,9 @@ func NewTerminal(in io.Reader, out io.Writer) *Terminal {
 	return &Terminal{raw: in, in: bufio.NewReader(in), out: out, lines: make(chan line, 1)}
 }
 
-// Ask shows a question until a line answers it. The error is [ErrUnanswered], or
-// says that ctx is done or the terminal broken. A question that is withdrawn before
-// its turn is not shown.
+// Ask shows a question and waits for a valid answer. The error is [ErrUnanswered], or the
+// cause of ctx, or that of a failed read or write. A question that is withdrawn before its
+// turn is not shown.
 func (t *Terminal) Ask(ctx context.Context, q Question) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -75,7 +72,7 @@ func (t *Terminal) Ask(ctx context.Context, q Question) (string, error) {
 		if err == nil {
 			return answer, nil
 		}
-		fmt.Fprintln(t.out, view.Line(err.Error())) // a broken writer shows at the next line
+		fmt.Fprintln(t.out, view.Line(err.Error())) // a write error shows up at the next line
 	}
 }
 
@@ -88,29 +85,29 @@ func (t *Terminal) show(ctx context.Context, q Question, asked time.Time) error 
 	}
 	lines := Render(q, style)
 	for from := 0; ; {
-		to := from + min(len(lines)-from, max(rows-2, 1)) // the prompt has a line, and enter begins one
+		to := from + min(len(lines)-from, max(rows-2, 1)) // the prompt takes a line, and enter starts one
 		if _, err := io.WriteString(t.out, strings.Join(lines[from:to], "\n")+"\n"); err != nil {
-			return fmt.Errorf("human: %w", err)
+			return fmt.Errorf("ask: %w", err)
 		}
 		if to == len(lines) {
 			return nil
 		}
-		if _, err := t.line(ctx, fmt.Sprintf("enter shows more; line %d of %d ", to, len(lines)), asked); err != nil {
+		if _, err := t.line(ctx, fmt.Sprintf("press enter for more; line %d of %d ", to, len(lines)), asked); err != nil {
 			return err
 		}
 		from = to
 	}
 }
 
-// line asks for a line, and for another one if it came too soon to be meant.
+// line reads a line, and ignores lines that came too soon to be an answer.
 func (t *Terminal) line(ctx context.Context, prompt string, asked time.Time) (string, error) {
 	for {
 		if _, err := io.WriteString(t.out, prompt); err != nil {
-			return "", fmt.Errorf("human: %w", err)
+			return "", fmt.Errorf("ask: %w", err)
 		}
 		said, err := t.read(ctx)
 		if ctx.Err() != nil {
-			fmt.Fprintln(t.out, "(this question is over)") // behind the prompt, which stands there
+			fmt.Fprintln(t.out, "(no longer open)") // on the line of the prompt
 			return "", withdrawn(ctx)
 		}
 		if err != nil || t.Forget == nil || time.Since(asked) >= haste {
@@ -119,12 +116,12 @@ func (t *Terminal) line(ctx context.Context, prompt string, asked time.Time) (st
 	}
 }
 
-// haste is how soon after a question no line can be an answer to it: the person
-// was typing before it came up.
+// haste is how long after a question no line can be an answer to it: the person was
+// typing before it appeared.
 const haste = 300 * time.Millisecond
 
-// forget drops all that was typed so far: in the terminal, and in lines that
-// were read for a question that is gone.
+// forget discards all that was typed so far: in the terminal, and in lines that were read
+// for an earlier question.
 func (t *Terminal) forget() {
 	if t.Forget == nil || t.closed {
 		return
@@ -141,8 +138,8 @@ func (t *Terminal) forget() {
 	}
 }
 
-// read waits for the next line. A read cannot be called off, so one that was under
-// way when a question was withdrawn goes on, and its line is the next one.
+// read waits for the next line. A read cannot be cancelled, so one that was in progress
+// when a question was withdrawn continues, and its line is the next one.
 func (t *Terminal) read(ctx context.Context) (string, error) {
 	if t.closed {
 		return "", ErrUnanswered
@@ -159,10 +156,10 @@ func (t *Terminal) read(ctx context.Context) (string, error) {
 		t.reading = false
 		t.closed = l.err != nil
 		if strings.TrimSpace(l.text) != "" {
-			return l.text, nil // also a last line without its newline
+			return l.text, nil // also a last line without a newline
 		}
 		if l.err != nil && !errors.Is(l.err, io.EOF) {
-			return "", fmt.Errorf("human: %w", l.err)
+			return "", fmt.Errorf("ask: %w", l.err)
 		}
 		if t.closed {
 			return "", ErrUnanswered
@@ -173,4 +170,4 @@ func (t *Terminal) read(ctx context.Context) (string, error) {
 	}
 }
 
-func withdrawn(ctx context.Context) error { return fmt.Errorf("human: %w", context.Cause(ctx)) }
+func withdrawn(ctx context.Context) error { return fmt.Errorf("ask: %w", context.Cause(ctx)) }

@@ -8,15 +8,15 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// segment is one part of an address between slashes: a node's id with the rounds
-// and items around it, from outside in.
+// segment is one part of an address between slashes: a node's id with its rounds and
+// items, outermost first.
 type segment struct {
 	id     string
 	rounds []int
 	items  []int
 }
 
-// splitAddress reads an address such as serve-customers#2/order-taker[3].
+// splitAddress parses an address such as serve-customers#2/order-taker[3].
 func splitAddress(address string) []segment {
 	var segments []segment
 	for part := range strings.SplitSeq(address, "/") {
@@ -32,9 +32,9 @@ func splitSegment(part string) segment {
 	}
 	s := segment{id: part[:end]}
 	for rest := part[end:]; rest != ""; {
-		number, behind := rest[1:], ""
+		number, after := rest[1:], ""
 		if i := strings.IndexAny(number, "#["); i >= 0 {
-			number, behind = number[:i], number[i:]
+			number, after = number[:i], number[i:]
 		}
 		n, err := strconv.Atoi(strings.TrimSuffix(number, "]"))
 		switch {
@@ -44,20 +44,20 @@ func splitSegment(part string) segment {
 		default:
 			s.items = append(s.items, n)
 		}
-		rest = behind
+		rest = after
 	}
 	return s
 }
 
-// place is where a node stands in its workflow: the indexes that lead to it from
-// the workflow's body, through the bodies around it.
+// place is the position of a node in its workflow: the index of the node in its body, after
+// the indexes of the nodes that contain it.
 type place struct {
 	path  []int
-	items int // how many Each are around it
+	items int // how many Each contain it
 }
 
-// layout finds the nodes of one workflow by id. An id stands for two nodes where
-// an Each repeats a single one; the number of items in the address says which.
+// layout finds the nodes of one workflow by id. An Each that repeats a single node has the
+// same id as that node; the number of items in the address tells them apart.
 type layout struct {
 	graph  *workflow.Graph
 	places map[string][]place

@@ -8,11 +8,11 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// Began says when the run itself began, where the facts so far are those of the run that
-// it was forked from.
+// Began sets when the run itself began, if the facts so far are those of the run that it
+// was forked from.
 func (t *Tree) Began(at time.Time) { t.began = at }
 
-// Apply takes one fact into the tree.
+// Apply updates the tree with a fact.
 func (t *Tree) Apply(f engine.Fact) {
 	if t.began.IsZero() {
 		t.began = f.Time
@@ -46,7 +46,7 @@ func (t *Tree) applyRun(f engine.Fact) {
 func (t *Tree) applyStep(it *item, f engine.Fact) {
 	switch f.Kind {
 	case engine.StepStarted:
-		t.steps += btoi(it.isWork() && it.state != running) // else it was told before a process took the run up
+		t.steps += btoi(it.isWork() && it.state != running) // otherwise it was reported before the run was resumed
 		it.total = max(it.total, f.Items)
 		it.set(running, f.Time)
 	case engine.AttemptStarted:
@@ -87,13 +87,13 @@ func (t *Tree) applyStep(it *item, f engine.Fact) {
 	}
 }
 
-// isWork says whether the run's budget counts a step: tasks, and choices that ask.
+// isWork reports whether a step counts as a task: tasks, and choices that ask an agent.
 func (it *item) isWork() bool { return it.def.Task() != nil }
 
-// spend takes over what an instance has used so far, all attempts together.
+// spend sets what an instance has used so far, in all its attempts.
 func (t *Tree) spend(it *item, u engine.Usage) {
 	t.usage.CostUSD += u.CostUSD - it.usage.CostUSD
-	t.usage.CostUnknown = t.usage.CostUnknown || u.CostUnknown // for good: what was not known once stays so
+	t.usage.CostUnknown = t.usage.CostUnknown || u.CostUnknown // once unknown, the total stays unknown
 	t.usage.TokensIn += u.TokensIn - it.usage.TokensIn
 	t.usage.TokensOut += u.TokensOut - it.usage.TokensOut
 	it.usage = u
@@ -124,9 +124,8 @@ func endState(s engine.Status) state {
 	return succeeded
 }
 
-// Log takes what an attempt has printed. Its last line is shown beside it: a line may
-// come in many pieces, as models speak, and of a long one its end is shown while it
-// grows.
+// Log adds output of an attempt, whose last line is shown next to it. A line may come in
+// many pieces, as models stream text; while a long line grows, its end is shown.
 func (t *Tree) Log(address string, piece []byte) {
 	it := t.find(address)
 	if it == nil || it.state != running {
@@ -154,7 +153,7 @@ const (
 	maxShown = 60   // characters that are shown of a line that grows
 )
 
-// endOf is the end of a long line, from the beginning of a word on.
+// endOf returns the end of a long line, starting at a word.
 func endOf(line string) string {
 	runes := []rune(strings.ToValidUTF8(line, ""))
 	if len(runes) <= maxShown {
@@ -167,11 +166,11 @@ func endOf(line string) string {
 	return "… " + end
 }
 
-// Stop says that the run is about to be cut off.
+// Stop marks the run as stopping.
 func (t *Tree) Stop() { t.stopping = true }
 
-// Interrupt says that nobody drives the run any more. If it is not over, what was
-// under way was cut off.
+// Interrupt marks the run as no longer driven. If it has not ended, its running steps
+// were interrupted.
 func (t *Tree) Interrupt(now time.Time) {
 	if !t.status.Done() {
 		t.cut, t.ended = true, now

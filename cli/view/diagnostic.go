@@ -10,13 +10,13 @@ import (
 
 const (
 	tabWidth  = 4
-	fileWidth = 120 // of source lines, where no terminal says how wide it is
-	far       = 999 // characters away from a mistake no terminal shows the line
+	fileWidth = 120 // of source lines, if the output is not a terminal
+	far       = 999 // characters around a mistake that can be visible
 )
 
-// Diagnostics draws what a check found the way compilers do: summary, place, the
-// source line with the mistake underlined, and what to do. source gives a file's
-// text, nil where there is none to show.
+// Diagnostics draws diagnostics as compilers do: summary, position, the source line with
+// the mistake underlined, and how to fix it. source returns the text of a file, nil if
+// there is none.
 func Diagnostics(ds workflow.Diagnostics, source func(file string) []byte, style Style) string {
 	d := drawing{style: style, source: source, files: map[string][]string{}}
 	for i := range ds {
@@ -78,7 +78,7 @@ func severityPaint(s workflow.Severity) Paint {
 func (d *drawing) blue(s string) string { return d.style.Paint(BoldBlue, s) }
 
 func (d *drawing) excerpt(diag *workflow.Diagnostic, margin int, paint Paint) {
-	if diag.Part != "" || diag.Line < 1 { // a file that was not read, perhaps for a reason
+	if diag.Part != "" || diag.Line < 1 { // there is no source line
 		return
 	}
 	lines := d.lines(diag.File)
@@ -123,9 +123,9 @@ func (d *drawing) lines(file string) []string {
 	return lines
 }
 
-// underline gives a source line as it can be shown, with the columns in which
-// the mistake begins and the number of columns that it takes. A mistake that
-// goes on in later lines is underlined to the end of its first.
+// underline prepares a source line for the terminal, and returns the column at which the
+// mistake begins and its width. A mistake that spans several lines is underlined to the
+// end of the first.
 func underline(line string, pos workflow.Pos) (text string, from, width int) {
 	line = strings.TrimSuffix(line, "\r")
 	runes := []rune(line)
@@ -142,11 +142,11 @@ func underline(line string, pos workflow.Pos) (text string, from, width int) {
 	return before + marked + shown(runes[end:min(end+far, len(runes))], from+width), from, max(width, 1)
 }
 
-// shown is source text with tabs as spaces and without what a terminal would
-// obey.
+// shown prepares source text for the terminal: tabs become spaces, and control characters
+// dots.
 func shown(runes []rune, column int) string {
 	var b strings.Builder
-	at := 0 // where b was in this column
+	at := 0 // the length of b at that column
 	for _, r := range runes {
 		switch {
 		case r == '\t':
@@ -179,7 +179,7 @@ func (d *drawing) window(text string, from, width, columns int) (string, int, in
 	return d.style.Cut(text, columns), from, min(width, max(columns-from, 1))
 }
 
-// dropColumns takes a number of columns off the front of a text.
+// dropColumns removes columns from the start of a text.
 func dropColumns(s string, columns int) string {
 	for i, r := range s {
 		if columns <= 0 {

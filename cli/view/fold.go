@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// fold keeps at most height lines: first what failed, then what runs, then what stands
-// nearest to those. What is left out becomes one line that counts it.
+// fold keeps at most height lines: first what failed, then what is running, then what is
+// nearest to those. Each gap becomes a line that counts what it hides.
 func fold(lines []line, style Style, height int) []line {
 	if len(lines) <= height {
 		return lines
@@ -29,14 +29,14 @@ func fold(lines []line, style Style, height int) []line {
 	return withGaps(lines, kept, style)
 }
 
-// gapChange is how the number of gaps changes when line i is kept.
+// gapChange returns how the number of gaps changes if line i is kept.
 func gapChange(kept []bool, i int) int {
 	before := i > 0 && !kept[i-1]
 	after := i < len(kept)-1 && !kept[i+1]
 	return btoi(before) + btoi(after) - 1
 }
 
-// byWeight gives the indexes of the lines, the most wanted first.
+// byWeight returns the indexes of the lines, most important first.
 func byWeight(lines []line) []int {
 	distance := make([]int, len(lines))
 	far := len(lines)
@@ -85,7 +85,7 @@ func withGaps(lines []line, kept []bool, style Style) []line {
 	return out
 }
 
-// gap is the line that stands for those that are left out.
+// gap returns the line that replaces hidden lines.
 func gap(lines []line, style Style) line {
 	counts := map[state]int{}
 	for _, l := range lines {
@@ -101,7 +101,7 @@ func gap(lines []line, style Style) line {
 	return standIn(counts, lines[0].guide, style)
 }
 
-// standIn is a line that stands for others, counted by their state.
+// standIn returns a line that replaces others, with counts by state.
 func standIn(counts map[state]int, guide string, style Style) line {
 	var parts []string
 	for _, k := range []struct {
@@ -112,7 +112,7 @@ func standIn(counts map[state]int, guide string, style Style) line {
 		{"more running", []state{running, retrying}},
 		{"more waiting", []state{waiting}},
 		{"done", []state{succeeded}},
-		{"to come", []state{pending}},
+		{"pending", []state{pending}},
 		{"skipped", []state{skipped, cancelled}},
 	} {
 		n := 0

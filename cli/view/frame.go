@@ -12,14 +12,14 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// foldItems is how many items of an Each are all shown; of more, only those that
-// run or failed, and at most as many.
+// foldItems is how many items of an Each are shown. If there are more, only those that
+// are running or failed are shown, up to this number.
 const foldItems = 10
 
 // line is one line of the tree before it is laid out in columns.
 type line struct {
-	guide string // the branches that lead to it
-	below string // and to what belongs to it
+	guide string // the branch drawing before it
+	below string // and before its children
 	mark  string
 	paint Paint
 	name  string
@@ -27,15 +27,15 @@ type line struct {
 	info  string // attempt, round, items, cost
 	note  string // last output, error, decision
 	state state
-	must  bool          // it runs or failed, or something below it does
-	row   bool          // only a note, which goes on from the line above
-	hides map[state]int // it stands for others: how many, by their state
-	busy  *item         // that works, and nothing below it
+	must  bool          // it, or something below it, is running or failed
+	row   bool          // it only continues the note of the line above
+	hides map[state]int // it replaces other lines: how many, by state
+	busy  *item         // a running leaf
 }
 
-// Frame draws the tree as it is at a time. height bounds the number of lines,
-// zero does not: what finished or is still to come is folded first. What is left of
-// the height goes to the output of the only one that works.
+// Frame draws the tree at a time. A height other than zero limits the number of lines:
+// finished and pending steps are folded first. Spare lines show the output of the running
+// step, if there is only one.
 func (t *Tree) Frame(now time.Time, style Style, height int) []string {
 	d := frame{tree: t, now: now, style: style}
 	if t.cut {
@@ -54,7 +54,7 @@ func (t *Tree) Frame(now time.Time, style Style, height int) []string {
 	return out
 }
 
-// warnings stand below the last frame.
+// warnings are shown below the last frame.
 func (d *frame) warnings() []string {
 	out := make([]string, len(d.tree.warnings))
 	for i, w := range d.tree.warnings {
@@ -83,8 +83,8 @@ func (d *frame) scope(s *scope, guide string) {
 	}
 }
 
-// branch draws the lines that lead to a child, and those beside what is below
-// it. The outermost nodes have none.
+// branch draws the branches before a child, and before the children of that. Top-level
+// nodes have none.
 func (d *frame) branch(s *scope, guide string, last bool) (own, below string) {
 	switch {
 	case s.owner == nil:
@@ -96,7 +96,7 @@ func (d *frame) branch(s *scope, guide string, last bool) (own, below string) {
 	}
 }
 
-// shown leaves out the choices, which do no work, until they have decided.
+// shown reports whether to show an item. Choices are hidden until they have decided.
 func (it *item) shown() bool {
 	return it.def.Kind() != "choice" || it.state != pending && it.state != skipped || it.note != ""
 }
@@ -147,8 +147,8 @@ func (d *frame) items(it *item, guide string) {
 	}
 }
 
-// shownItems are the items to draw, all of a few. Of many they are some that failed or
-// run; how many more do is what they hide.
+// shownItems returns the items to draw: all if there are few, otherwise some of those
+// that failed or are running. hides counts the rest of those.
 func (it *item) shownItems() (shown []*scope, hides map[state]int) {
 	if len(it.items) <= foldItems {
 		return it.items, nil
@@ -181,8 +181,8 @@ func (it *item) shownItems() (shown []*scope, hides map[state]int) {
 	return shown, hides
 }
 
-// shownState is an item's own state, or what the things below it add up to. The
-// engine tells of steps; what loops and items come to is seen from those.
+// shownState returns an item's own state, or one derived from its children: the engine
+// reports only steps, not loops and items.
 func (it *item) shownState() state {
 	switch {
 	case it.state != pending && it.state != running:
@@ -195,8 +195,8 @@ func (it *item) shownState() state {
 	return it.itemsState(pending)
 }
 
-// itemsState is what the items of an Each add up to, and st without any: waiting
-// if nothing in them does more than wait.
+// itemsState derives the state of an Each from its items, st if there are none. It is
+// waiting if all live items are waiting.
 func (it *item) itemsState(st state) state {
 	waits := false
 	for _, s := range it.items {
@@ -227,7 +227,7 @@ func (s *scope) state() state {
 	return pending
 }
 
-// liveState is waiting if nothing in the scope does more than wait.
+// liveState returns waiting if all live nodes in the scope are waiting, else running.
 func (s *scope) liveState() state {
 	st := waiting
 	for i := range s.nodes {
@@ -306,12 +306,12 @@ func (d *frame) info(it *item) string {
 	case *workflow.Task, *workflow.Human, *workflow.Call, *workflow.Choice, *workflow.Combine:
 	}
 	add(it.attempt > 1, "attempt %d", it.attempt)
-	add(it.state == retrying && !it.until.IsZero(), "again in %s", Duration(it.until.Sub(d.now)))
+	add(it.state == retrying && !it.until.IsZero(), "retry in %s", Duration(it.until.Sub(d.now)))
 	add(spent(it.usage) != "", "%s", spent(it.usage))
 	return strings.Join(parts, "  ")
 }
 
-// tally counts the items of an Each by what became of them.
+// tally counts the items of an Each by their result.
 func (it *item) tally(cut bool) []string {
 	if it.total == 0 {
 		return nil
@@ -350,8 +350,7 @@ func (d *frame) note(it *item, st state) string {
 	return ""
 }
 
-// question is what a choice asks an agent, "" for all other nodes: their ids say what
-// they do.
+// question returns what a choice asks an agent, "" for other nodes.
 func question(n *workflow.Node) string {
 	choice, _ := n.Step.(*workflow.Choice)
 	if choice == nil || choice.Ask == nil {
@@ -378,7 +377,7 @@ func (d *frame) footer() string {
 		words += " in " + Took(end.Sub(t.began))
 	}
 	run := t.run
-	if d.style.Width > 0 { // how it is going is never cut off
+	if d.style.Width > 0 { // shorten the id, but never the status
 		run = d.style.Cut(run, max(d.style.Width-Width(words)-5, 8))
 	}
 	parts := []string{run, words, Count(t.steps, "task")}
@@ -394,8 +393,8 @@ func (d *frame) footer() string {
 	return drawCells([]Cell{{mark, paint}, {" " + strings.Join(parts, "  "), Bold}}, d.style)
 }
 
-// state is how far the run has come, and the word for it. One in which nothing
-// does more than wait is waiting.
+// state returns the state of the run and the word for it. A run is waiting if all its
+// live steps are.
 func (t *Tree) state() (state, string) {
 	switch {
 	case t.status.Done():
@@ -405,7 +404,7 @@ func (t *Tree) state() (state, string) {
 	case t.cut:
 		return running, "interrupted"
 	case t.stopping:
-		return running, "stopping (ctrl-c again forces it)"
+		return running, "stopping (press ctrl-c again to force it)"
 	}
 	return endState(t.status), string(t.status)
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// layOut puts the lines in columns: name, time, and the rest. A long name does
-// not push the others out, and no line is wider than the terminal.
+// layOut arranges the lines in columns: name, time, and the rest. It shortens long names,
+// and cuts lines at the width of the terminal.
 func layOut(lines []line, style Style) []string {
 	names := nameColumn(lines, style)
 	out := make([]string, len(lines))
@@ -16,7 +16,7 @@ func layOut(lines []line, style Style) []string {
 	return out
 }
 
-// nameColumn is the width of the column of names, with the branches before them.
+// nameColumn returns the width of the column of names, including branches.
 func nameColumn(lines []line, style Style) int {
 	names := 0
 	for _, l := range lines {
@@ -34,8 +34,8 @@ func nameColumn(lines []line, style Style) int {
 // spillRows is how many rows the reason for a failure may take.
 const spillRows = 4
 
-// spill gives the reason for a failure rows of its own where it does not fit beside
-// the name.
+// spill moves the reason for a failure to its own rows if it does not fit next to the
+// name.
 func spill(lines []line, style Style) []line {
 	if style.Width == 0 {
 		return lines
@@ -54,7 +54,7 @@ func spill(lines []line, style Style) []line {
 		indent := l.below + "  "
 		rows := style.Wrap(l.note, Width(indent))
 		if len(rows) > spillRows {
-			rows[spillRows-1] += style.pick("…", "~") // too wide now, so it is cut there
+			rows[spillRows-1] += style.pick("…", "~") // too wide now, so it gets cut here
 			rows = rows[:spillRows]
 		}
 		l.note = ""
@@ -66,7 +66,7 @@ func spill(lines []line, style Style) []line {
 	return out
 }
 
-// tail gives what is left of the height to the output of the only line that works.
+// tail fills spare rows with the output of the running step, if there is only one.
 func tail(lines []line, style Style, height int) []line {
 	at := -1
 	for i, l := range lines {
@@ -83,7 +83,7 @@ func tail(lines []line, style Style, height int) []line {
 	}
 	l := lines[at]
 	rows := l.busy.lastRows(style, Width(l.below)+2, spare)
-	if len(rows) < 2 { // it stands beside the name
+	if len(rows) < 2 { // it is already shown next to the name
 		return lines
 	}
 	below := make([]line, len(rows))
@@ -94,11 +94,11 @@ func tail(lines []line, style Style, height int) []line {
 	return slices.Insert(lines, at+1, below...)
 }
 
-// lastRows is the end of what an attempt has printed.
+// lastRows returns the end of the output of an attempt.
 func (it *item) lastRows(style Style, used, most int) []string {
 	text := strings.TrimRight(strings.ReplaceAll(string(it.log), "\r\n", "\n"), "\r\n\t ")
 	if _, whole, cut := strings.Cut(text, "\n"); cut && len(it.log) >= maxLog {
-		text = whole // of the first line only the end was kept
+		text = whole // the first line is incomplete
 	}
 	var rows []string
 	for l := range strings.SplitSeq(text, "\n") {

@@ -11,9 +11,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Plain writes facts as lines for a log: time, address, what happened. It
-// remembers when steps began, to say how long they took, and why steps failed, to
-// say it once.
+// Plain formats facts as log lines: time, address, what happened. It remembers when steps
+// began, to print how long they took, and why steps failed, to print it only once.
 type Plain struct {
 	Style  Style
 	asks   map[[2]string]string // what choices ask, by workflow and node
@@ -21,7 +20,7 @@ type Plain struct {
 	failed map[string]int // ADDRESS: WHY, with the length of the address
 }
 
-// NewPlain writes the facts of a run of a bundle.
+// NewPlain returns a Plain for a run of a bundle.
 func NewPlain(style Style, b *workflow.Bundle) Plain {
 	p := Plain{Style: style, asks: map[[2]string]string{}}
 	for _, w := range slices.AppendSeq([]*workflow.Workflow{b.Root}, maps.Values(b.Called)) {
@@ -34,7 +33,7 @@ func NewPlain(style Style, b *workflow.Bundle) Plain {
 	return p
 }
 
-// Line is one fact as one line, "" for facts that say nothing new to a reader.
+// Line formats a fact as one line, "" if it has nothing new for a reader.
 func (p *Plain) Line(f engine.Fact) string {
 	word, paint, detail := plainWords(p.once(f))
 	if f.Kind == engine.StepStarted {
@@ -57,8 +56,8 @@ func (p *Plain) Line(f engine.Fact) string {
 	return strings.Join(parts, " ")
 }
 
-// once is a fact without the reason that was told before, of a step inside of what
-// it ends: that is named, and of a run not even that.
+// once removes a reason from a fact if it was already printed for an inner step. For a
+// step, the address of the inner step remains; for a run, nothing.
 func (p *Plain) once(f engine.Fact) engine.Fact {
 	if f.Kind != engine.StepEnded && f.Kind != engine.RunEnded || f.Text == "" {
 		return f
@@ -80,8 +79,8 @@ func (p *Plain) once(f engine.Fact) engine.Fact {
 	return f
 }
 
-// took is how long what a fact ends took; "" where it ends nothing. The run
-// itself has the address "" and begins with its first fact.
+// took formats the duration of what a fact ends, "" if it ends nothing. The run itself
+// has the address "" and begins with its first fact.
 func (p *Plain) took(f engine.Fact) string {
 	if p.began == nil {
 		p.began = map[string]time.Time{"": f.Time}
@@ -104,8 +103,8 @@ func (p *Plain) took(f engine.Fact) string {
 	return ""
 }
 
-// Began says when the run itself began, where the facts so far are those of the run that
-// it was forked from.
+// Began sets when the run itself began, if the facts so far are those of the run that it
+// was forked from.
 func (p *Plain) Began(at time.Time) {
 	if p.began == nil {
 		p.began = map[string]time.Time{}
@@ -113,7 +112,7 @@ func (p *Plain) Began(at time.Time) {
 	p.began[""] = at
 }
 
-// plainWords says what happened: a word, its colour, and what there is to add.
+// plainWords describes a fact: a word, its colour, and details.
 func plainWords(f engine.Fact) (word string, paint Paint, detail string) {
 	switch f.Kind {
 	case engine.StepStarted:
@@ -125,7 +124,7 @@ func plainWords(f engine.Fact) (word string, paint Paint, detail string) {
 		return "", None, ""
 	case engine.AttemptFailed:
 		if Lost(f) {
-			return "again", None, "no result was recorded"
+			return "retrying", None, "because no result was recorded"
 		}
 		return "failed", Red, fmt.Sprintf("attempt %d: %s", f.Attempt, f.Text)
 	case engine.Retrying:
@@ -156,8 +155,8 @@ func plainWords(f engine.Fact) (word string, paint Paint, detail string) {
 	return "", None, ""
 }
 
-// Because is the reason for which a run ended, to stand behind its status: it
-// does not repeat that.
+// Because returns the reason why a run ended without the status, if it begins with that,
+// to be printed after the status.
 func Because(s engine.Status, reason string) string {
 	rest, repeats := strings.CutPrefix(reason, string(s))
 	if !repeats {
@@ -166,13 +165,13 @@ func Because(s engine.Status, reason string) string {
 	return strings.TrimLeft(rest, ": ")
 }
 
-// Lost says whether an attempt is made again because the process that made it
-// has gone, or never came to begin it: no failure of its own.
+// Lost reports whether an attempt runs again because its process crashed or never started
+// it, and not because it failed.
 func Lost(f engine.Fact) bool {
 	return f.Kind == engine.AttemptFailed && strings.HasPrefix(f.Text, "lost; it is made again")
 }
 
-// spent is what something cost; "": nothing. What is not known is not nothing.
+// spent formats a cost, "" for none. An unknown cost is not none.
 func spent(u engine.Usage) string {
 	switch {
 	case u.CostUnknown:
@@ -203,7 +202,7 @@ func statusPaint(s engine.Status) Paint {
 	case engine.Running:
 		return Cyan
 	}
-	return Yellow // one that runs, and nobody drives
+	return Yellow // interrupted or pending
 }
 
 // Status is a status as a cell of a table.

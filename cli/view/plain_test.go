@@ -37,7 +37,7 @@ func TestPlainLines(t *testing.T) {
 12:00:00.005 scan[3] failed attempt 1: boom red
 12:00:00.005 scan[3] retrying in 50ms
 12:00:00.010 scan[3] attempt 2
-12:00:00.015 scan[3] again no result was recorded
+12:00:00.015 scan[3] retrying because no result was recorded
 12:00:00.020 scan[3] success in 20ms $0.50
 12:00:00.020 ask success cost unknown
 12:00:00.020 gate asks Ship?

@@ -10,29 +10,29 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Prompt is a question to a person, with what the person has typed so far. It takes
-// no answer before all of it has been shown: a long one is shown page by page.
+// Prompt is a question to a person, with what the person has typed so far. A long question
+// is shown page by page, and accepts no answer before its last page was shown.
 type Prompt struct {
 	Address string
 	Text    string
-	Detail  string // what it is about, word for word
+	Detail  string // what it is about, verbatim
 	Options []workflow.Option
-	Custom  bool // a text of one's own is taken too
-	Amount  bool // that text is a number, so options have none
-	More    int  // questions that wait behind this one
-	Deaf    bool // it has only just come up: keys are not for it yet
-	chosen  bool // cursor says what; nothing is chosen for the person
-	cursor  int  // the option, or len(Options) for a text of one's own
-	field   bool // what is typed is a text of one's own, whatever it says
+	Custom  bool // any other text is an answer, too
+	Amount  bool // that text is a number, so options are not numbered
+	More    int  // questions that wait after this one
+	Deaf    bool // it has just appeared, and ignores keys
+	chosen  bool // the cursor is on a choice; initially it is not
+	cursor  int  // the option, or len(Options) for other text
+	field   bool // what is typed is other text, even if it matches an option
 	typed   string
 	hint    string
 
 	asked []string // the lines of the question, at this width
 	width int
 	top   int  // the first line that is shown
-	turn  int  // pages to go on by, when it is drawn next
-	seek  bool // the cursor was moved: show where it is
-	seen  bool // all of it has been shown
+	turn  int  // pages to turn at the next drawing
+	seek  bool // the cursor was moved: scroll to it
+	seen  bool // its last page has been shown
 }
 
 // Key is one key that a person pressed: a character, or one of the named ones.
@@ -58,7 +58,7 @@ var namedKeys = map[string]Key{
 	"\x1b[5~": KeyPrev, "\x1b[6~": KeyNext,
 }
 
-// Keys reads what a terminal sent. Sequences that mean nothing here are dropped.
+// Keys parses what a terminal sent. It drops unknown sequences.
 func Keys(input string) []Key {
 	var keys []Key
 	for input != "" {
@@ -80,7 +80,7 @@ func Keys(input string) []Key {
 	return keys
 }
 
-// Press takes one key. It gives the answer when the person has given one.
+// Press handles one key. It returns the answer when the person has given one.
 func (p *Prompt) Press(k Key) (answer string, done bool) {
 	p.hint = ""
 	if !p.seen {
@@ -113,8 +113,8 @@ func (p *Prompt) Press(k Key) (answer string, done bool) {
 	return "", false
 }
 
-// read turns the pages of a question that has not been shown to its end. The next one
-// comes with the next drawing, so that none is passed over.
+// read turns the pages of a question that has not been shown completely. A page turns at
+// the next drawing, so that none is skipped.
 func (p *Prompt) read(k Key) {
 	switch k {
 	case KeyNext, KeyDown, KeyEnter, KeyTab, " ":
@@ -123,11 +123,11 @@ func (p *Prompt) read(k Key) {
 		p.turn = -1
 	case KeyStop, KeyLeave, KeyErase, KeyClear:
 	default:
-		p.hint = "read it to its end first: space shows more"
+		p.hint = "read it to the end first: press space for more"
 	}
 }
 
-// move goes to another choice, round and round.
+// move moves the cursor, and wraps around.
 func (p *Prompt) move(by int) {
 	n := len(p.Options) + btoi(p.Custom)
 	switch {
@@ -143,9 +143,9 @@ func (p *Prompt) move(by int) {
 	p.chosen, p.typed, p.field = true, "", p.cursor == len(p.Options)
 }
 
-// follow lets the cursor stand where the typed text leads: a number, or the
-// beginning of an option, or a text of one's own. The number of the last opens the
-// field for it.
+// follow moves the cursor to the choice that the typed text matches: a number, a prefix of
+// an option, or other text. The number after the last option opens the field for other
+// text.
 func (p *Prompt) follow() {
 	switch i, ok := p.match(); {
 	case ok:
@@ -200,20 +200,19 @@ func (p *Prompt) answer() (string, bool) {
 	case typed == "":
 		p.hint = "type an answer first"
 	default:
-		p.Refuse(strconv.Quote(typed) + " is not one of the answers")
+		p.Refuse(strconv.Quote(typed) + " is not an option")
 	}
 	return "", false
 }
 
 const howToChoose = "arrows or a number, then enter"
 
-// Refuse shows why an answer was not taken; the person may try again.
+// Refuse shows why an answer was rejected; the person can try again.
 func (p *Prompt) Refuse(why string) {
 	p.hint, p.typed, p.chosen, p.field = Line(why), "", false, false
 }
 
-// Lines draws the question in at most height lines: of a long one the page that the
-// person has come to.
+// Lines draws the current page of the question in at most height lines.
 func (p *Prompt) Lines(style Style, height int) []string {
 	head := []string{"", style.Paint(BoldYellow, "? ") + style.Paint(Bold, p.cut(Line(p.Address), style, 2)) + p.moreNote(style)}
 	lines, from, to := p.all(style)
@@ -229,13 +228,13 @@ func (p *Prompt) Lines(style Style, height int) []string {
 	return append(append(head, shown...), p.footer(style, p.top+len(shown), len(lines)))
 }
 
-// all is everything there is to see before an answer, and which of its lines the
-// cursor is at.
+// all returns all lines of the question and its options, and which of them the cursor is
+// at.
 func (p *Prompt) all(style Style) (lines []string, from, to int) {
 	if p.asked == nil || p.width != style.Width {
 		p.asked, p.width = style.Asked(p.Text, p.Detail, "  "), style.Width
 		if !p.seen {
-			p.top = 0 // the pages are others now
+			p.top = 0 // the pages have changed
 		}
 	}
 	lines = slices.Clip(p.asked)
@@ -275,17 +274,18 @@ func (p *Prompt) ownText() string {
 	case p.field:
 		return "_"
 	}
-	return "another answer, typed here"
+	return "type another answer"
 }
 
 func (p *Prompt) moreNote(style Style) string {
 	if p.More == 0 {
 		return ""
 	}
-	return style.Paint(Dim, "  ("+Count(p.More, "more question")+" after this)")
+	return style.Paint(Dim, "  ("+Count(p.More, "more question")+" after this one)")
 }
 
-// option is one entry with its number. What does not fit beside it goes below.
+// option draws one choice with its number. A description that does not fit next to it goes
+// below.
 func (p *Prompt) option(i int, name string, width int, description string, style Style) []string {
 	pointer, paint := "  ", None
 	if p.chosen && i == p.cursor || len(p.Options) == 0 {
@@ -330,7 +330,7 @@ func (p *Prompt) footer(style Style, shown, all int) string {
 		return "  " + style.Paint(Yellow, p.cut(p.hint, style, 2))
 	}
 	if !p.seen {
-		return "  " + style.Paint(Yellow, p.cut(fmt.Sprintf("space shows more; line %d of %d", shown, all), style, 2))
+		return "  " + style.Paint(Yellow, p.cut(fmt.Sprintf("press space for more; line %d of %d", shown, all), style, 2))
 	}
 	if p.Deaf {
 		return ""
@@ -339,5 +339,5 @@ func (p *Prompt) footer(style Style, shown, all int) string {
 	if len(p.Options) == 0 || p.field || p.Amount {
 		how = "type an answer, then enter"
 	}
-	return "  " + style.Paint(Dim, p.cut(how+"; ctrl-d leaves it open, ctrl-c stops the run", style, 2))
+	return "  " + style.Paint(Dim, p.cut(how+"; ctrl-d to answer later, ctrl-c to stop the run", style, 2))
 }

@@ -10,13 +10,12 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// Reveal makes a text safe to show to somebody who decides about it: unlike [Text]
-// it leaves nothing out. What a terminal would obey or not show is written as an
-// escape, such as \x1b or \u202e, and a wide gap as the number of its spaces. Line
-// breaks are kept.
+// Reveal makes a text safe to show to a person who decides about it. Unlike [Text], it
+// omits nothing: control and invisible characters become escapes, such as \x1b or \u202e,
+// and a wide gap becomes the number of its spaces. It keeps line breaks.
 func Reveal(s string) string {
 	var b strings.Builder
-	marks := 0 // over the letter before
+	marks := 0 // combining marks on the previous letter
 	for before := rune(0); s != ""; {
 		if n, columns := gapLength(s); columns > maxGap {
 			fmt.Fprintf(&b, "<%d spaces>", columns)
@@ -43,16 +42,16 @@ func Reveal(s string) string {
 	return b.String()
 }
 
-// RevealLine is Reveal for what stands in one line.
+// RevealLine is Reveal for a single line.
 func RevealLine(s string) string { return strings.ReplaceAll(Reveal(s), "\n", `\n`) }
 
 const (
-	maxGap   = 24 // columns; a wider one could pass for the end of a line
-	maxMarks = 4  // over one letter; more would cover the lines around it
+	maxGap   = 24 // columns; a wider gap could look like the end of a line
+	maxMarks = 4  // on one letter; more would cover the lines around it
 	tab      = "    "
 )
 
-// gapLength measures the white space that s begins with.
+// gapLength measures the white space at the start of s.
 func gapLength(s string) (bytes, columns int) {
 	for _, r := range s {
 		switch {
@@ -68,13 +67,12 @@ func gapLength(s string) (bytes, columns int) {
 	return bytes, columns
 }
 
-// blanks are symbols and marks that are drawn as nothing: a braille pattern without dots,
-// a note without a head, fillers.
+// blanks are printable characters that look like a space: a braille pattern without dots,
+// a null notehead, fillers.
 const blanks = "\u2800\U0001d159\U00016fe4\U00013441\U00013442"
 
-// hidden says whether a person does not see a character, or sees others because of
-// it. Emoji and some scripts need characters that join; behind a letter that is not
-// ASCII those are kept.
+// hidden reports whether a character is invisible or changes how others look. Emoji and
+// some scripts need joiners, so these are allowed after a letter that is not ASCII.
 func hidden(r, before rune) bool {
 	selects := unicode.Is(unicode.Variation_Selector, r)
 	switch {
@@ -86,8 +84,8 @@ func hidden(r, before rune) bool {
 	return !unicode.IsPrint(r) && !unicode.Is(unicode.Zs, r)
 }
 
-// turned says whether a terminal may show parts of a text in another order than they
-// have: some of it is written from right to left.
+// turned reports whether a text contains right-to-left characters, so that a terminal may
+// show its parts in a different order.
 func turned(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool {
 		return r >= 0x0590 && r <= 0x08ff || r >= 0xfb1d && r <= 0xfdff || r >= 0xfe70 && r <= 0xfeff ||
@@ -95,16 +93,15 @@ func turned(s string) bool {
 	})
 }
 
-// Asked gives all that a question says, in lines that fit: its text, and behind a bar
-// what it is about, such as a command. Nothing behind the bar can pass for words of
-// Hocket.
+// Asked formats a question in lines that fit: its text, and after a bar what it is about,
+// such as a command. The bar keeps that from looking like text of Hocket.
 func (s Style) Asked(text, detail, indent string) []string {
 	out := s.wrapped(strings.TrimSpace(text), indent)
 	if detail = strings.Trim(detail, "\r\n"); detail != "" {
 		out = append(append(out, ""), s.wrapped(detail, indent+s.pick("│ ", "| "))...)
 	}
 	if turned(text + detail) {
-		out = append(append(out, ""), s.wrapped("Some of this is written from right to left. The terminal may show it in another order.", indent)...)
+		out = append(append(out, ""), s.wrapped("This contains right-to-left text, which the terminal may show in a different order.", indent)...)
 	}
 	return out
 }
@@ -119,15 +116,15 @@ func (s Style) wrapped(text, indent string) []string {
 	return out
 }
 
-// Wrap breaks a line into rows that fit beside what is used of the width: behind a
-// space if there is one, else anywhere.
+// Wrap breaks a line into rows that fit into the width minus the used columns: after a
+// space if possible, else anywhere.
 func (s Style) Wrap(line string, used int) []string {
 	room := max(s.Width-used, 2) // a character may take two columns
 	if s.Width == 0 || Width(line) <= room {
 		return []string{line}
 	}
 	var rows []string
-	start, end, width, space, tail := 0, 0, 0, 0, 0 // tail is the width behind space
+	start, end, width, space, tail := 0, 0, 0, 0, 0 // tail is the width after space
 	add := func(piece string, columns int) {
 		for width+columns > room && end > start {
 			if space == start {

@@ -52,7 +52,7 @@ func TestAskedFits(t *testing.T) {
 			t.Fatalf("width %d: something is missing in\n%s", width, strings.Join(lines, "\n"))
 		}
 	}
-	if lines := (view.Style{}).Asked("Run this?", "rm שלום", ""); !strings.Contains(lines[len(lines)-1], "from right to left") {
+	if lines := (view.Style{}).Asked("Run this?", "rm שלום", ""); !strings.Contains(lines[len(lines)-1], "right-to-left") {
 		t.Errorf("%q", lines)
 	}
 }

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// Screen draws frames over each other at the bottom of a terminal. It writes
-// only the lines that changed, in one synchronised update, so nothing flickers.
-// The zero Screen has drawn nothing.
+// Screen draws frames on top of each other at the bottom of a terminal. It writes only
+// the lines that changed, in one synchronized update, to avoid flicker. The zero Screen
+// has drawn nothing.
 type Screen struct {
 	lines  []string
 	width  int // of the terminal when they were drawn
 	height int
-	spilt  bool // lines of a frame may have left the screen at its top
+	spilt  bool // lines of a frame may have scrolled off the top of the screen
 }
 
-// The sequences that the screen is drawn with.
+// The escape sequences of a screen.
 const (
 	beginUpdate = "\x1b[?2026h\x1b[?25l\x1b[?7l" // hold, hide the cursor, do not wrap
 	endUpdate   = "\x1b[?7h\x1b[?2026l"
@@ -25,8 +25,8 @@ const (
 	showCursor  = "\x1b[?25h"
 )
 
-// Draw gives what to write so that the terminal shows the lines where it showed
-// those of the last call. The cursor is left behind the last line.
+// Draw returns what to write so that the lines replace those of the previous call. It
+// leaves the cursor after the last line.
 func (s *Screen) Draw(lines []string, width, height int) string {
 	same := width == s.width && height == s.height
 	if same && slices.Equal(lines, s.lines) {
@@ -44,7 +44,7 @@ func (s *Screen) Draw(lines []string, width, height int) string {
 			b.WriteString("\n")
 			continue
 		}
-		b.WriteString(eraseLine + line + "\r\n") // a line may fill its row: nothing is erased behind it
+		b.WriteString(eraseLine + line + "\r\n") // erase first: a line may fill its row
 	}
 	if len(lines) < len(s.lines) {
 		b.WriteString(eraseBelow)
@@ -54,19 +54,18 @@ func (s *Screen) Draw(lines []string, width, height int) string {
 	return b.String()
 }
 
-// Close gives what to write when no more frames come: what was drawn stays.
+// Close returns what to write after the last frame, which stays on the screen.
 func (s *Screen) Close() string { return showCursor }
 
-// wipe takes the old frame away after the size of the terminal has changed. Most
-// terminals break lines that have become too long. What has no room then leaves the
-// screen at its top, and comes back when the terminal grows: from then on, all of the
-// screen is erased.
+// wipe erases the old frame after the terminal was resized. Most terminals wrap lines that
+// have become too long. Lines may then scroll off the top of the screen, and come back when
+// the terminal grows: from then on, the whole screen is erased.
 func (s *Screen) wipe(b *strings.Builder, width, height int) {
 	rows, blank := 0, 0
 	for _, line := range s.lines {
 		rows += max(1, (Width(Text(line))+width-1)/max(width, 1))
 	}
-	if rows > len(s.lines) { // some terminals keep the empty rows below, and there may be so many
+	if rows > len(s.lines) { // some terminals keep the empty rows below
 		blank = s.height - 1 - len(s.lines)
 	}
 	erase := min(rows, height-1)
@@ -75,7 +74,7 @@ func (s *Screen) wipe(b *strings.Builder, width, height int) {
 	}
 	s.spilt = s.spilt || rows+blank >= height
 	s.lines = nil
-	// Row by row: terminals keep a screen that is erased at once, to scroll back to.
+	// Row by row: terminals save a screen that is erased at once in the scrollback.
 	up(b, erase)
 	b.WriteString(strings.Repeat(eraseLine+"\n", erase) + eraseLine)
 	up(b, erase)

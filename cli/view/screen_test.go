@@ -100,7 +100,7 @@ func TestPromptIsDrawn(t *testing.T) {
 	press(p, "x")
 	same(t, "\n"+strings.Join(p.Lines(view.Style{ASCII: true, Width: 60}, 20), "\n")+"\n", `
 
-? gates/approve[2]  (1 more question after this)
+? gates/approve[2]  (1 more question after this one)
   Ship \x1b[31mrelease 1.2?
   It has
   many lines, and one of them is longer than the terminal
@@ -114,7 +114,7 @@ func TestPromptIsDrawn(t *testing.T) {
       when it is ready when it is ready when it is ready
       when it is ready
   > 4 x_
-  arrows or a number, then enter; ctrl-d leaves it open, ct~
+  arrows or a number, then enter; ctrl-d to answer later, c~
 `)
 }
 

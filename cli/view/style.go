@@ -6,19 +6,17 @@ import (
 	"time"
 )
 
-// Style says what the place that text goes to can show. The zero Style is plain
-// text without a bound.
+// Style is what the output can show. The zero Style is plain text of any width.
 type Style struct {
 	Color bool
-	ASCII bool // no characters beyond ASCII in what we draw ourselves
-	Width int  // columns; zero: not bounded
+	ASCII bool // draw with ASCII characters only
+	Width int  // columns; zero: unlimited
 }
 
 // Paint is one way to colour a text.
 type Paint string
 
-// The paints. They are the terminal's own sixteen colours, so that they fit its
-// theme.
+// The paints use the sixteen colours of the terminal, so that they match its theme.
 const (
 	None       Paint = ""
 	Bold       Paint = "1"
@@ -34,7 +32,7 @@ const (
 	BoldCyan   Paint = "1;36"
 )
 
-// Paint colours a text where colours are wanted.
+// Paint colours a text if colours are enabled.
 func (s Style) Paint(p Paint, text string) string {
 	if !s.Color || p == None || text == "" {
 		return text
@@ -42,7 +40,7 @@ func (s Style) Paint(p Paint, text string) string {
 	return "\x1b[" + string(p) + "m" + text + "\x1b[m"
 }
 
-// pick is the first text, or the second where only ASCII can be shown.
+// pick returns the first text, or the second if only ASCII can be shown.
 func (s Style) pick(fine, ascii string) string {
 	if s.ASCII {
 		return ascii
@@ -50,7 +48,7 @@ func (s Style) pick(fine, ascii string) string {
 	return fine
 }
 
-// Duration is a length of time, short and of a steady width: 0.3s, 42s, 3m05s,
+// Duration formats a duration that is still growing, in a steady width: 0.3s, 42s, 3m05s,
 // 2h07m, 3d04h.
 func Duration(d time.Duration) string {
 	switch {
@@ -69,8 +67,7 @@ func Duration(d time.Duration) string {
 	}
 }
 
-// Took is a length of time that does not change any more: like Duration, and exact where
-// that is short.
+// Took formats a final duration: like Duration, but in milliseconds if it is short.
 func Took(d time.Duration) string {
 	if d >= 0 && d < time.Second {
 		return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
@@ -78,7 +75,7 @@ func Took(d time.Duration) string {
 	return Duration(d)
 }
 
-// Count is a number with its noun: 1 step, 2 steps.
+// Count formats a number with its noun: 1 step, 2 steps.
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -86,7 +83,7 @@ func Count(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// Tokens is a number of tokens: 950, 1.2k, 3.4M.
+// Tokens formats a number of tokens: 950, 1.2k, 3.4M.
 func Tokens(n int64) string {
 	switch {
 	case n < 1000:
@@ -98,7 +95,7 @@ func Tokens(n int64) string {
 	}
 }
 
-// Bytes is a size: 12 kB, 3.4 GB.
+// Bytes formats a size: 12 kB, 3.4 GB.
 func Bytes(n uint64) string {
 	units := []string{"B", "kB", "MB", "GB", "TB"}
 	size, unit := float64(n), 0

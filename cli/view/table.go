@@ -2,15 +2,15 @@ package view
 
 import "strings"
 
-// Table is rows of cells under a head, aligned in columns.
+// Table is rows of cells below a header, aligned in columns.
 type Table struct {
 	Head  []string
-	Right []bool // columns that are aligned to the right
-	Spare []int  // columns that are left out, the first of them first, until the others fit
+	Right []bool // right-aligned columns
+	Spare []int  // columns to drop, in this order, until the others fit
 	rows  [][]Cell
 }
 
-// Cell is one cell of a table. Its text is made safe by the table.
+// Cell is one cell of a table. The table makes its text safe for the terminal.
 type Cell struct {
 	Text  string
 	Paint Paint
@@ -19,12 +19,12 @@ type Cell struct {
 // Row adds a row.
 func (t *Table) Row(cells ...Cell) { t.rows = append(t.rows, cells) }
 
-// Draw draws the table in a style. Where the width is bounded, spare columns are left
-// out, and then the last column is cut.
+// Draw draws the table. If it is too wide, it first drops spare columns, and then cuts the
+// last one.
 func (t *Table) Draw(style Style) string {
 	for _, row := range t.rows {
 		for i := range row {
-			text := strings.TrimLeft(row[i].Text, " ") // what is indented stays so
+			text := strings.TrimLeft(row[i].Text, " ") // keep the indent
 			row[i].Text = row[i].Text[:len(row[i].Text)-len(text)] + Line(text)
 		}
 	}

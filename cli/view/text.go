@@ -9,8 +9,8 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// Line makes text safe to stand in one line of a terminal: escape sequences and
-// control characters are gone, and white space is single spaces.
+// Line makes text safe to show in one line of a terminal: it removes escape sequences and
+// control characters, and collapses white space.
 func Line(s string) string {
 	if plain(s) {
 		return s
@@ -18,7 +18,7 @@ func Line(s string) string {
 	return strings.Join(strings.Fields(Text(s)), " ")
 }
 
-// plain says whether a text needs no work: the common case, without allocation.
+// plain reports whether Line has nothing to change: the common case, without allocation.
 func plain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c >= 0x7f || c == ' ' && (i == 0 || i == len(s)-1 || s[i+1] == ' ') {
@@ -28,9 +28,8 @@ func plain(s string) bool {
 	return true
 }
 
-// Text makes text safe to be shown in a terminal: it keeps line breaks and tabs,
-// and drops escape sequences, other control characters and the marks that turn
-// the direction of writing.
+// Text makes text safe to show in a terminal: it keeps line breaks and tabs, and removes
+// escape sequences, other control characters and marks that change the text direction.
 func Text(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
@@ -58,8 +57,8 @@ func visible(r rune) bool {
 	return !unicode.IsControl(r)
 }
 
-// escape is the length of the escape sequence that s begins with, zero if it
-// begins with none. A sequence without its end reaches to the end of s.
+// escape returns the length of the escape sequence at the start of s, zero if there is
+// none. An incomplete sequence extends to the end of s.
 func escape(s string, first rune) int {
 	switch first {
 	case 0x1b:
@@ -92,20 +91,20 @@ func escapeESC(s string) int {
 	return n
 }
 
-// csi is the length of what follows a control sequence introducer.
+// csi returns the length of what follows a control sequence introducer.
 func csi(s string) int {
 	for i := range len(s) {
 		switch c := s[i]; {
 		case c >= 0x40 && c <= 0x7e:
 			return i + 1
-		case c < 0x20 || c > 0x3f: // broken off
+		case c < 0x20 || c > 0x3f: // incomplete
 			return i
 		}
 	}
 	return len(s)
 }
 
-// controlString is the length of a string up to and with its terminator.
+// controlString returns the length of a control string including its terminator.
 func controlString(s string) int {
 	for i := range len(s) {
 		switch {
@@ -120,9 +119,9 @@ func controlString(s string) int {
 	return len(s)
 }
 
-// Width is the number of columns that a text takes at most. Terminals do not agree: one
-// draws a family of emoji in two columns, another one draws each person. Text that is
-// wider than was counted would push other text off the screen.
+// Width returns the number of columns that a text takes at most. Terminals differ: one
+// draws a family emoji in two columns, another draws each person. Text that is wider than
+// expected would push other text off the screen.
 func Width(s string) (width int) {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] >= 0x7f {
@@ -135,8 +134,8 @@ func Width(s string) (width int) {
 	return len(s)
 }
 
-// clusters yields the characters of a text as people see them, each with the columns that
-// it takes at most.
+// clusters yields the grapheme clusters of a text, each with the columns that it takes at
+// most.
 func clusters(s string) iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		for g := displaywidth.StringGraphemes(s); g.Next(); {
@@ -151,7 +150,7 @@ func clusters(s string) iter.Seq2[string, int] {
 	}
 }
 
-// columns is how many columns a code point takes at most where it stands alone.
+// columns returns how many columns a code point takes at most on its own.
 func columns(r rune) int {
 	if unicode.Is(unicode.Mc, r) || r >= 0x1160 && r <= 0x11ff || r >= 0xd7b0 && r <= 0xd7ff { // marks and letters that some terminals join
 		return 1
@@ -159,7 +158,7 @@ func columns(r rune) int {
 	return displaywidth.Rune(r)
 }
 
-// Cut shortens a text to a number of columns; what was cut shows as an ellipsis.
+// Cut shortens a text to a number of columns, with an ellipsis at the end.
 func (s Style) Cut(text string, width int) string {
 	if Width(text) <= width {
 		return text
@@ -185,7 +184,7 @@ func Pad(s string, width int) string {
 	return s
 }
 
-// PadLeft is Pad with the spaces in front.
+// PadLeft is Pad with the spaces before the text.
 func PadLeft(s string, width int) string {
 	if n := width - Width(s); n > 0 {
 		return strings.Repeat(" ", n) + s

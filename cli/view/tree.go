@@ -7,8 +7,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Tree is what a watcher knows of a run: the shape of its workflows, filled with
-// the facts as they come. It is not safe for concurrent use.
+// Tree is the state of a run for display: the structure of its workflows, updated by
+// facts. It is not safe for concurrent use.
 type Tree struct {
 	run      string
 	bundle   *workflow.Bundle
@@ -21,11 +21,11 @@ type Tree struct {
 	steps    int
 	usage    engine.Usage
 	warnings []string
-	cut      bool // nobody drives it any more
-	stopping bool // somebody wants it to stop
+	cut      bool // it was interrupted
+	stopping bool // it was asked to stop
 }
 
-// state is how far a node has come, as a watcher sees it.
+// state is the state of a node for display.
 type state int
 
 const (
@@ -41,8 +41,8 @@ const (
 
 func (s state) live() bool { return s == running || s == retrying || s == waiting }
 
-// scope is one execution of a graph: a workflow's body, a round of a loop, an
-// item of an Each. Its counts are of everything below it.
+// scope is one execution of a graph: a workflow's body, a round of a loop, or an item of
+// an Each. Its counts include everything below it.
 type scope struct {
 	owner *item // nil for the root
 	index int   // of an Each's item
@@ -63,15 +63,15 @@ type item struct {
 	until   time.Time
 	usage   engine.Usage
 	note    string
-	log     []byte // the end of what it has printed, while it runs
+	log     []byte // the end of its output, while it runs
 	body    *scope // the called workflow, or the current round of a loop
 	round   int
-	total   int      // items that an Each has, as far as is known
+	total   int      // the number of items of an Each, as far as known
 	items   []*scope // of an Each, in the order in which they began
 	byIndex map[int]*scope
 }
 
-// NewTree makes the tree of a run in which nothing has happened.
+// NewTree returns the tree of a run before its first fact.
 func NewTree(run string, b *workflow.Bundle) *Tree {
 	t := &Tree{run: run, bundle: b, layouts: map[*workflow.Workflow]*layout{}, status: engine.Running}
 	t.root = newScope(nil, &b.Root.Body)
@@ -86,8 +86,8 @@ func newScope(owner *item, g *workflow.Graph) *scope {
 	return s
 }
 
-// find is the item that an address names, nil where the workflow has none such.
-// Scopes on the way are made as they are needed.
+// find returns the item with an address, nil if the workflow has none. It creates the
+// scopes on the way.
 func (t *Tree) find(address string) *item {
 	w, s := t.bundle.Root, t.root
 	var it *item
@@ -146,8 +146,7 @@ func (t *Tree) descend(w *workflow.Workflow, s *scope, seg segment) *item {
 	return &s.nodes[p.path[len(p.path)-1]]
 }
 
-// enterRound is the scope of a loop's round. A new round takes the place of the
-// one before.
+// enterRound returns the scope of a loop's round. A new round replaces the previous one.
 func (it *item) enterRound(round int) *scope {
 	if it.body == nil || round > it.round {
 		if it.body != nil {
@@ -174,8 +173,8 @@ func (it *item) enterItem(index int) *scope {
 	return s
 }
 
-// count adds to the counts of a scope and of all around it. A composite begins
-// with the first thing in it and ends with the last.
+// count adds to the counts of a scope and of all that contain it. A composite step begins
+// with the first of its children and ends with the last.
 func (s *scope) count(live, fails int, now time.Time) {
 	for s != nil {
 		s.live += live

@@ -111,7 +111,7 @@ func TestTreeOfARunUnderWay(t *testing.T) {
   ├ ✗ [0]     1.0s  exit status 1
   └ ⠋ [1]     2.0s
 ⠋ publish     2.0s
-  ├ ↻ build   2.0s  again in 4.0s
+  ├ ↻ build   2.0s  retry in 4.0s
   └ · upload
 ? approve     1.0s  Ship it?
 ⠋ release-3k7q2m9a  running 5.0s  6 tasks
@@ -173,7 +173,7 @@ func TestTreeFoldsWhatDoesNotFit(t *testing.T) {
 ⠋ step-20   1.0s
 · step-21
 · step-22
-… 17 to come
+… 17 pending
 ⠋ long-aaaaaaaa  running 21s  21 tasks
 `)
 }
@@ -233,13 +233,13 @@ func TestTreeCountsWhatItDoesNotShow(t *testing.T) {
 ⠋ scan-aaaaaaaa  running 2.0s  60 tasks
 `)
 	same(t, frame(tree, 2, 60, 8), `
-… 6 more running, 2 to come
+… 6 more running, 2 pending
   ├ ✗ [50]   1.0s  boom
   ├ ✗ [51]   1.0s  boom
   ├ ✗ [52]   1.0s  boom
   ├ ✗ [53]   1.0s  boom
   ├ ✗ [54]   1.0s  boom
-  └ … 3 more failed, 45 more running, 2 to come
+  └ … 3 more failed, 45 more running, 2 pending
 ⠋ scan-aaaaaaaa  running 2.0s  60 tasks
 `)
 }

@@ -1,4 +1,4 @@
-// Command hocket runs agent workflows, durably. `hocket help` says how.
+// Command hocket runs durable workflows of AI agents. See `hocket help`.
 package main
 
 import (
@@ -9,8 +9,8 @@ import (
 )
 
 func main() {
-	// Most commands live for milliseconds, and a heap of a few megabytes is not
-	// worth collecting. GOGC overrides it.
+	// Most commands run for milliseconds, and a heap of a few megabytes is not worth
+	// collecting. GOGC overrides this.
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
 	}

@@ -19,7 +19,7 @@ const largest = 16 << 20
 // OutsideError says that a file is a link, or below one, that leads out of the project.
 type OutsideError struct{ File string }
 
-func (e *OutsideError) Error() string { return e.File + " is a link that leads out of the project" }
+func (e *OutsideError) Error() string { return e.File + " is a symbolic link that leaves the project" }
 
 // ErrNotFile says that a name stands for something that is not a file, or for one that is
 // far too large.
