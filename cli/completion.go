@@ -75,7 +75,7 @@ workflows of the project and the ids of its runs.`,
 	}
 }
 
-// complete says what a flag's value may be. The flag exists, so nothing can fail.
+// complete sets the completion of a flag's value. It cannot fail, as the flag exists.
 func complete(cmd *cobra.Command, flag string, offer cobra.CompletionFunc) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, offer); err != nil {
 		panic(fmt.Sprintf("cli: completion of --%s of %s: %v", flag, cmd.Name(), err))

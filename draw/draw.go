@@ -1,11 +1,11 @@
-// Package draw shows a workflow as a picture: a tree for the terminal, text for
-// other drawing tools, and a finished SVG.
+// Package draw draws a workflow: as a tree for the terminal, as text for other drawing
+// tools, or as SVG.
 //
-// A drawing is for people to look at. It leaves out what a picture has no room
-// for (prompts, settings, schemas), so it cannot be read back.
+// A drawing is for people. It omits what a picture has no room for (prompts, settings,
+// schemas), so it cannot be parsed back into a workflow.
 //
-// The package reads the model and nothing else. The same workflow always gives
-// the same bytes.
+// The package depends only on the model. The same workflow always results in the same
+// bytes.
 package draw
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// forms are the ways to draw, in the order in which help lists them.
+// forms are the output formats, in the order of the help.
 var forms = []struct {
 	name string
 	draw func(*workflow.Workflow) string
@@ -26,7 +26,7 @@ var forms = []struct {
 	{"svg", SVG},
 }
 
-// Forms are the names that [Draw] knows.
+// Forms returns the names of the formats.
 func Forms() []string {
 	names := make([]string, len(forms))
 	for i, f := range forms {
@@ -35,15 +35,15 @@ func Forms() []string {
 	return names
 }
 
-// Draw draws a workflow in one of the [Forms]. What it returns ends with a
-// newline. Only an unknown form is an error.
+// Draw draws a workflow in one of the [Forms]. The result ends with a newline. The only
+// error is an unknown format.
 func Draw(w *workflow.Workflow, form string) (string, error) {
 	for _, f := range forms {
 		if f.name == form {
 			return f.draw(w), nil
 		}
 	}
-	err := fmt.Errorf("draw: no form %q", form)
+	err := fmt.Errorf("draw: unknown format %q", form)
 	if hint := workflow.DidYouMean(form, Forms()); hint != "" {
 		err = fmt.Errorf("%w; %s", err, hint)
 	}

@@ -67,7 +67,7 @@ func TestEveryFormIsDeterministic(t *testing.T) {
 
 func TestUnknownFormNamesTheNearest(t *testing.T) {
 	_, err := Draw(chain(), "svgg")
-	if err == nil || err.Error() != `draw: no form "svgg"; did you mean "svg"?` {
+	if err == nil || err.Error() != `draw: unknown format "svgg"; did you mean "svg"?` {
 		t.Errorf("got %v", err)
 	}
 }

@@ -6,10 +6,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// flow is one graph with the edges that leave its loops drawn as edges of the
-// loops. It answers what comes after a node, and where the branches of a node
-// meet again. Nodes are numbered in declaration order; the number behind the
-// last is the end.
+// flow is one graph, with the edges that leave its loops drawn as edges of the loops. It knows
+// what follows a node, and where the branches of a node meet again. Nodes are numbered in
+// declaration order; the number after the last one is the end.
 type flow struct {
 	graph *workflow.Graph
 	index map[string]int
@@ -18,10 +17,10 @@ type flow struct {
 	depth []int // how many such points lie between a node and the end
 }
 
-// exit is one way to go on from a node of a flow.
+// exit is one way to continue after a node of a flow.
 type exit struct {
 	edge *workflow.Edge
-	to   int // the end, for what leads out of the graph
+	to   int // the end, if it leaves the graph
 }
 
 func newFlow(g *workflow.Graph) *flow {
@@ -63,8 +62,8 @@ func (f *flow) lift(loop int, body *workflow.Graph) {
 	})
 }
 
-// order lists the nodes so that every edge leads forward. The graph is acyclic;
-// should it not be, the nodes of a cycle come last.
+// order sorts the nodes so that every edge points forward. The graph should be acyclic; if it
+// is not, the nodes of a cycle come last.
 func (f *flow) order() []int {
 	waiting := make([]int, len(f.out))
 	for _, exits := range f.out {
@@ -98,9 +97,9 @@ func (f *flow) order() []int {
 	return ready
 }
 
-// meeting finds for every node the nearest node that all its paths lead through
-// (its immediate postdominator), from the end backwards. Failures do not count:
-// else a handler would be what everything leads to.
+// meeting finds the immediate postdominator of every node: the nearest node that is on all its
+// paths, from the end backwards. It ignores edges for failures; otherwise everything would
+// meet at the handler.
 func (f *flow) meeting() {
 	f.depth = make([]int, f.end()+1)
 	f.meet = make([]int, f.end()+1)
@@ -108,12 +107,12 @@ func (f *flow) meeting() {
 		f.meet[i] = f.end()
 	}
 	for _, n := range slices.Backward(f.order()) {
-		f.meet[n] = f.meetOf(wellGone(f.out[n]))
+		f.meet[n] = f.meetOf(onSuccess(f.out[n]))
 		f.depth[n] = f.depth[f.meet[n]] + 1
 	}
 }
 
-// meetOf is the nearest node that all of these ways lead to or through.
+// meetOf returns the nearest node that is on all paths from these exits.
 func (f *flow) meetOf(exits []exit) int {
 	if len(exits) == 0 {
 		return f.end()
@@ -131,14 +130,13 @@ func (f *flow) meetOf(exits []exit) int {
 	return at
 }
 
-// wellGone are the ways that are not for failures.
-func wellGone(exits []exit) []exit {
+// onSuccess returns the exits that are not for failures.
+func onSuccess(exits []exit) []exit {
 	plain, decided, _ := split(exits)
 	return slices.Concat(plain, decided)
 }
 
-// reach is the set of nodes that can follow a node without a failure, itself
-// included.
+// reach returns the nodes that can follow a node without a failure, including itself.
 func (f *flow) reach(from int) map[int]bool {
 	seen := map[int]bool{from: true}
 	for todo := []int{from}; len(todo) > 0; {
@@ -147,7 +145,7 @@ func (f *flow) reach(from int) map[int]bool {
 		if n == f.end() {
 			continue
 		}
-		for _, x := range wellGone(f.out[n]) {
+		for _, x := range onSuccess(f.out[n]) {
 			if !seen[x.to] {
 				seen[x.to] = true
 				todo = append(todo, x.to)

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// What stands in and beside the nodes of a picture, the same in every form.
+// The texts in and next to the nodes of a picture, the same in every format.
 
 // widestTitle and widestNote bound what is written into a node, in characters.
 const (
@@ -19,7 +19,7 @@ const (
 	widestNote  = 48
 )
 
-// title is the headline of a node.
+// title returns the title of a node.
 func title(n *workflow.Node) string {
 	if c, ok := n.Step.(*workflow.Choice); ok && n.Title == "" && madeUp.MatchString(n.ID) {
 		return shorten(choiceText(c), widestTitle)
@@ -27,11 +27,11 @@ func title(n *workflow.Node) string {
 	return shorten(cmp.Or(n.Heading(), n.ID), widestTitle)
 }
 
-// madeUp is the id of a choice that its author did not name.
+// madeUp matches the generated id of a choice that its author did not name.
 var madeUp = regexp.MustCompile(`^choice(-\d+)?$`)
 
-// note is the small print of a node: who does the work, or how. It is empty
-// where it would only repeat the title.
+// note returns the second line of a node: its agent, or how it works. It is "" if it would
+// only repeat the title.
 func note(n *workflow.Node) string {
 	return shorten(noteText(n), widestNote)
 }
@@ -61,7 +61,7 @@ func questionText(h *workflow.Human) string {
 	return question
 }
 
-// choiceText is what a choice decides by: its condition or its question.
+// choiceText returns the condition or the question of a choice.
 func choiceText(c *workflow.Choice) string {
 	if c.Ask != nil {
 		question, _, _ := strings.Cut(written(c.Ask.Prompt.Text, c.Ask.Prompt.Src), "\n")
@@ -78,7 +78,7 @@ func eachText(s *workflow.Each) string {
 	return "for each " + s.As + " of " + items
 }
 
-// edgeText is what is written at an edge. A plain edge needs no words.
+// edgeText returns the label of an edge, "" for a plain one.
 func edgeText(e *workflow.Edge) string {
 	switch e.On {
 	case workflow.OnSuccess:
@@ -93,8 +93,8 @@ func edgeText(e *workflow.Edge) string {
 	return ""
 }
 
-// written is an expression as its author wrote it, else in canonical form. The
-// brackets around a single reference are left out.
+// written returns an expression as its author wrote it, else in canonical form, without the
+// braces around a single reference.
 func written(text string, src workflow.Source) string {
 	s := strings.TrimSpace(cmp.Or(src.Text, text))
 	for _, b := range [][2]string{{"${", "}"}, {"{{", "}}"}} {
@@ -114,8 +114,7 @@ func unless(s, same string) string {
 	return s
 }
 
-// shorten makes one line of a text, and cuts it where it is too long for a
-// picture.
+// shorten turns a text into one line, and cuts it if it is too long for a picture.
 func shorten(s string, width int) string {
 	s = clean(s)
 	if utf8.RuneCountInString(s) <= width {
@@ -125,8 +124,7 @@ func shorten(s string, width int) string {
 	return strings.TrimRight(string(runes[:width-1]), " ") + "…"
 }
 
-// clean makes one line of a text and takes out what is not text: a terminal
-// would obey control characters.
+// clean turns a text into one line, and removes control characters.
 func clean(s string) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
 	return strings.Map(func(r rune) rune {

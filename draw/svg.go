@@ -10,15 +10,15 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// style.css holds the colours, for light and for dark surroundings.
+// style.css has the colours, for a light and a dark theme.
 //
 //go:embed style.css
 var style string
 
 const margin = 24.0
 
-// SVG draws a workflow as a finished picture, fit for a README: it brings its own
-// background and colours, and needs no script and no font of its own.
+// SVG draws a workflow as a self-contained picture, for instance for a README: it has its own
+// background and colours, and needs no script or font.
 func SVG(w *workflow.Workflow) string {
 	r := newScene(w)
 	head := []textLine{{w.Name, "name", 16}}
@@ -38,7 +38,7 @@ func SVG(w *workflow.Workflow) string {
 	return p.document(w, wide, y+margin*1.5+r.height)
 }
 
-// painter collects the picture in layers: what is drawn later lies on top.
+// painter collects the picture in layers: later ones are on top.
 type painter struct {
 	frames, wires, marks strings.Builder
 }
@@ -110,7 +110,7 @@ func (p *painter) panel(b *box, x, y, w, h float64) {
 		b.inner.kind, num(x), num(y), num(w), num(h))
 }
 
-// textLine is a line of text with its class and size.
+// textLine draws a line of text with a class and a size.
 type textLine struct {
 	text, class string
 	size        float64
@@ -123,12 +123,12 @@ func writeText(to *strings.Builder, x, y float64, anchor string, l textLine) {
 		l.class, num(x), num(y), num(l.size), anchor, escape(l.text))
 }
 
-// num writes a coordinate with one digit behind the point, as few as it needs.
+// num formats a coordinate with at most one decimal.
 func num(v float64) string {
 	return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64)
 }
 
-// escape makes text safe in XML. Characters that XML cannot hold are left out.
+// escape makes text safe in XML. It drops characters that are not allowed in XML.
 func escape(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0xFFFE || r == 0xFFFF {

@@ -10,10 +10,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Tree draws a workflow as lines for the terminal. What follows stands below,
-// what belongs to a node stands inside it: a loop's body, the branches of a
-// decision, nodes that run side by side. An arrow names the place where a branch
-// goes on when that place stands elsewhere.
+// Tree draws a workflow as lines for the terminal. What follows a node is below it, and what
+// belongs to a node is indented: a loop's body, the branches of a decision, nodes that run in
+// parallel. An arrow names the node where a branch continues, if that is elsewhere.
 func Tree(w *workflow.Workflow) string {
 	top := branch{name: clean(w.Name), note: shorten(w.Description, 72), kids: branches(&w.Body)}
 	width := 0
@@ -28,10 +27,10 @@ func Tree(w *workflow.Workflow) string {
 	return b.String()
 }
 
-// widestName is how far the small print is moved to the right at most.
+// widestName limits the width of the column of names.
 const widestName = 44
 
-// branch is one line of the tree and what stands below it.
+// branch is one line of the tree and the lines below it.
 type branch struct {
 	name, note string
 	kids       []*branch
@@ -69,8 +68,8 @@ type grower struct {
 	shown []bool
 }
 
-// until is where a branch ends because its place is elsewhere: at a node, or at
-// any node of a set.
+// until is where a branch ends, because it continues elsewhere: at a node, or at any node of
+// a set.
 type until struct {
 	at    int
 	set   map[int]bool
@@ -95,7 +94,7 @@ func branches(g *workflow.Graph) []*branch {
 	return w.along("parallel", starts, &until{at: w.flow.end()})
 }
 
-// along is everything that comes by these ways, up to where it stops.
+// along returns everything that follows these exits, up to where it stops.
 func (w *grower) along(name string, ways []exit, stop *until) []*branch {
 	side, next := w.onward(name, ways, stop)
 	if side == nil {
@@ -104,8 +103,8 @@ func (w *grower) along(name string, ways []exit, stop *until) []*branch {
 	return append([]*branch{side}, w.sequence(next, stop)...)
 }
 
-// onward is what comes after a node that has these ways to go on: one way goes
-// on as it is, several make a branch of their own until they meet.
+// onward returns what follows a node with these exits: a single exit continues on the same
+// level, and several become branches until they meet.
 func (w *grower) onward(name string, ways []exit, stop *until) (side *branch, next int) {
 	switch len(ways) {
 	case 0:
@@ -135,7 +134,7 @@ func (w *grower) group(n int) string {
 	return w.flow.graph.Nodes[n].Group
 }
 
-// lane is one of several that run side by side.
+// lane returns one of several branches that run in parallel.
 func (w *grower) lane(x exit, stop *until) *branch {
 	if stop.has(x.to) || w.shown[x.to] {
 		return &branch{name: "→ " + w.target(x)}
@@ -147,7 +146,7 @@ func (w *grower) lane(x exit, stop *until) *branch {
 	return &branch{name: "in turn", kids: parts}
 }
 
-// sequence is a node and all that comes after it, up to where it stops.
+// sequence returns a node and everything that follows it, up to where it stops.
 func (w *grower) sequence(at int, stop *until) []*branch {
 	var made []*branch
 	for !stop.has(at) {
@@ -166,8 +165,8 @@ func (w *grower) sequence(at int, stop *until) []*branch {
 	return made
 }
 
-// node is the line of a node with what belongs to it, and the ways to go on from
-// there, with a name for them in case there are several.
+// node returns the line of a node with what belongs to it, and its exits, with a name for
+// them in case there are several.
 func (w *grower) node(at int, stop *until) (b *branch, name string, ways []exit) {
 	n := &w.flow.graph.Nodes[at]
 	b = &branch{name: clean(n.ID), note: facts(n)}
@@ -176,7 +175,7 @@ func (w *grower) node(at int, stop *until) (b *branch, name string, ways []exit)
 	}
 	plain, decided, failing := split(w.flow.out[at])
 	main := slices.Concat(plain, decided)
-	if _, loop := n.Step.(*workflow.Loop); loop { // what decides stands in the body
+	if _, loop := n.Step.(*workflow.Loop); loop { // the decisions are in the body
 		w.failures(b, failing, main, stop, true)
 		ways := w.inside(main)
 		if together(ways) {
@@ -193,9 +192,9 @@ func (w *grower) node(at int, stop *until) (b *branch, name string, ways []exit)
 	return b, "", []exit{{to: meet}}
 }
 
-// failures adds the branches that a failure takes. They stop at whatever the
-// main path leads to, which stands further down. Of a loop, the body shows where
-// they begin, so only those are added that are shown nowhere else.
+// failures adds the branches for failures. They stop at any node of the main path, which is
+// drawn further down. The body of a loop shows its own, so only those are added that are
+// shown nowhere else.
 func (w *grower) failures(to *branch, failing, main []exit, stop *until, loop bool) {
 	if len(failing) == 0 {
 		return
@@ -210,7 +209,7 @@ func (w *grower) failures(to *branch, failing, main []exit, stop *until, loop bo
 	}
 }
 
-// decisions are the branches of a node, one for each thing that can be decided.
+// decisions returns the branches of a node, one for each possible decision.
 func (w *grower) decisions(exits []exit, stop *until) []*branch {
 	var made []*branch
 	for i := 0; i < len(exits); i++ {
@@ -236,7 +235,7 @@ func (w *grower) decision(text string, same []exit, stop *until) *branch {
 	return &branch{name: text, kids: w.sequence(to, stop)}
 }
 
-// target is where a way leads, which may be out of the graph.
+// target describes the target of an exit, which may be outside of the graph.
 func (w *grower) target(x exit) string {
 	if x.to == w.flow.end() && x.edge != nil {
 		return clean(strings.TrimPrefix(x.edge.To, "@"))
@@ -251,8 +250,7 @@ func (w *grower) name(n int) string {
 	return clean(w.flow.graph.Nodes[n].ID)
 }
 
-// split sorts the ways out of a node. A plain edge beside decisions is what
-// happens otherwise.
+// split groups the exits of a node. A plain edge next to decisions is the default.
 func split(exits []exit) (plain, decided, failing []exit) {
 	for _, x := range exits {
 		switch x.edge.On {
@@ -267,8 +265,8 @@ func split(exits []exit) (plain, decided, failing []exit) {
 	return plain, decided, failing
 }
 
-// inside keeps one way to each place in the graph. The body of a loop shows the
-// ways that lead out of it.
+// inside keeps one exit for each target in the graph. The body of a loop shows the exits that
+// leave it.
 func (w *grower) inside(exits []exit) []exit {
 	seen := map[int]bool{w.flow.end(): true}
 	var kept []exit
@@ -281,7 +279,7 @@ func (w *grower) inside(exits []exit) []exit {
 	return kept
 }
 
-// together says whether a step in a loop takes all of these ways out of it at once.
+// together reports whether a step in a loop takes all of these exits at once.
 func together(ways []exit) bool {
 	return !slices.ContainsFunc(ways, func(x exit) bool {
 		first := ways[0].edge
@@ -289,8 +287,8 @@ func together(ways []exit) bool {
 	})
 }
 
-// facts is the small print of a line: what kind of node it is, who works, and
-// what is not as usual.
+// facts returns the details of a line: the kind of the node, its agent, and settings other
+// than the defaults.
 func facts(n *workflow.Node) string {
 	inner := n
 	if one := single(n); one != nil {
@@ -315,7 +313,7 @@ func facts(n *workflow.Node) string {
 	return strings.Join(parts, ", ")
 }
 
-// what says what a node does.
+// what describes what a node does.
 func what(n *workflow.Node) string {
 	switch s := n.Step.(type) {
 	case *workflow.Call:

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// wordsVersion is that of what words.go makes of a text. Index and queries must agree:
-// who changes it there counts up here, and the index is made anew.
+// wordsVersion is the version of the tokenizer in words.go. Index and queries must agree:
+// after a change there, increment it here, and the index is rebuilt.
 const wordsVersion = 1
 
-// reindex makes the index anew where it was made by another version of words.go.
-// Several processes may find that at once: the first one does it.
+// reindex rebuilds the index if it was built by another version of words.go. If several
+// processes find that at once, the first one does it.
 func (s *Store) reindex(ctx context.Context) error {
 	if current, err := isCurrent(ctx, s.read); current || err != nil {
 		return explain(s.file, err)
@@ -44,7 +44,7 @@ func isCurrent(ctx context.Context, db interface {
 	return version == wordsVersion, err
 }
 
-// indexAll indexes all memories, one after the other: there may be many.
+// indexAll indexes all memories, one at a time, as there may be many.
 func indexAll(ctx context.Context, tx *sql.Tx) error {
 	for last := int64(0); ; {
 		m, err := scan(tx.QueryRowContext(ctx, "SELECT id, text, tags, source, created FROM memories WHERE id > ? ORDER BY id LIMIT 1", last))
@@ -61,7 +61,7 @@ func indexAll(ctx context.Context, tx *sql.Tx) error {
 	}
 }
 
-// index makes a memory one that is found.
+// index adds a memory to the index.
 func (m *Memory) index(ctx context.Context, tx *sql.Tx) error {
 	all := m.words()
 	if _, err := tx.ExecContext(ctx, "INSERT INTO words (rowid, text, tags) VALUES (?, ?, ?)", m.ID, strings.Join(all, " "), m.tagText()); err != nil {
@@ -73,8 +73,8 @@ func (m *Memory) index(ctx context.Context, tx *sql.Tx) error {
 	return count(ctx, tx, all, "INSERT INTO terms (term, memories) VALUES (?, 1) ON CONFLICT DO UPDATE SET memories = memories + 1")
 }
 
-// unindex takes a memory out of the index. The index does not hold what it was made
-// of: it has to be told once more.
+// unindex removes a memory from the index, which has to be given the same words again, as it
+// does not store them.
 func (m *Memory) unindex(ctx context.Context, tx *sql.Tx) error {
 	all := m.words()
 	if _, err := tx.ExecContext(ctx, "INSERT INTO words (words, rowid, text, tags) VALUES ('delete', ?, ?, ?)", m.ID, strings.Join(all, " "), m.tagText()); err != nil {
@@ -89,7 +89,7 @@ func (m *Memory) unindex(ctx context.Context, tx *sql.Tx) error {
 	return count(ctx, tx, all, "DELETE FROM terms WHERE term = ? AND memories <= 0")
 }
 
-// count carries out a statement for every different word.
+// count runs a statement for every distinct word.
 func count(ctx context.Context, tx *sql.Tx, all []string, statement string) error {
 	each, err := tx.PrepareContext(ctx, statement)
 	if err != nil {
@@ -104,7 +104,7 @@ func count(ctx context.Context, tx *sql.Tx, all []string, statement string) erro
 	return nil
 }
 
-// words are those by which a memory is found.
+// words returns the words by which a memory is found.
 func (m *Memory) words() []string {
 	return indexWords(m.Text + "\n" + strings.Join(m.Tags, "\n"))
 }

@@ -2,7 +2,7 @@ package memory
 
 import "github.com/hocket-dev/hocket/internal/database"
 
-// kind is what memories are as a database.
+// kind describes the database of memories.
 var kind = &database.Kind{
 	Name:  "memories",
 	Magic: 0x48434b4d, // "HCKM"
@@ -27,8 +27,8 @@ var migrations = []string{
 		memories INTEGER NOT NULL
 	) WITHOUT ROWID;
 	CREATE VIRTUAL TABLE words USING fts5 (text, tags, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0');`,
-	// What is forgotten leaves the index too, and nothing of it stays in the file. The
-	// index is made anew, see index.go.
+	// Deleting a memory also removes it from the index, so that nothing stays in the file.
+	// The index is rebuilt, see index.go.
 	`DROP TABLE words;
 	CREATE VIRTUAL TABLE words USING fts5 (text, tags, content='', tokenize='unicode61 remove_diacritics 0');
 	INSERT INTO words (words, rank) VALUES ('secure-delete', 1);

@@ -12,23 +12,22 @@ import (
 )
 
 const (
-	// maxQuery is how much of a query is looked at.
+	// maxQuery is how many bytes of a query are used.
 	maxQuery = 32 << 10
-	// maxTerms is how many words of it count: the rarest say most.
+	// maxTerms is how many words of it are used: the rarest ones, which say most.
 	maxTerms = 16
-	// maxEach is how many memories of a word are looked at, the newest. A word that
-	// more of them have says little.
+	// maxEach is how many memories with a word are considered, newest first. A more
+	// frequent word says little.
 	maxEach = 1500
-	// shortlist is how many memories are read to rank them.
+	// shortlist is how many memories are loaded for the final ranking.
 	shortlist = 50
 )
 
-// Search gives the memories that fit a text best, of those that have all of the
-// tags; a limit of zero: ten.
+// Search returns the memories that match a text best, of those that have all of the tags. A
+// limit of zero means ten.
 //
-// SQLite's index says which memories have a word. They are ranked here: BM25 of
-// SQLite looks at every memory of every word, which takes a hundred times longer
-// where words are frequent.
+// SQLite's index finds the memories with a word. They are ranked here, because BM25 of SQLite
+// reads every memory with every word, which takes a hundred times longer for frequent words.
 func (s *Store) Search(ctx context.Context, query string, limit int, tags []string) ([]Found, error) {
 	tags, err := normalTags(tags)
 	if err != nil {
@@ -72,7 +71,7 @@ type term struct {
 	memories int
 }
 
-// terms are the words of a query that say most: the rarest that any memory has.
+// terms returns the most significant words of a query: the rarest that occur in a memory.
 func (s *Store) terms(ctx context.Context, query string) ([]term, error) {
 	if len(query) > maxQuery {
 		query = query[:maxQuery]
@@ -97,11 +96,11 @@ func (s *Store) terms(ctx context.Context, query string) ([]term, error) {
 	return all[:min(maxTerms, len(all))], nil
 }
 
-// having gives the newest memories that have a word and all of the tags. A word
-// holds letters, digits and marks only, so it needs no more than quotes.
+// having returns the newest memories that have a word and all of the tags. A word has only
+// letters, digits and marks, so quoting it is enough.
 func (s *Store) having(ctx context.Context, word string, tags []string) ([]int64, error) {
 	query := strings.Join(append([]string{`text : "` + word + `"`}, tagTerms(tags)...), " AND ")
-	var list sql.NullString // one value is read much faster than many rows
+	var list sql.NullString // reading one value is much faster than many rows
 	err := s.read.QueryRowContext(ctx, "SELECT group_concat(rowid) FROM (SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?)", query, maxEach).Scan(&list)
 	if err != nil || !list.Valid {
 		return nil, explain(s.file, err)
@@ -117,11 +116,11 @@ func (s *Store) having(ctx context.Context, word string, tags []string) ([]int64
 	return ids, nil
 }
 
-// ranking adds up what words say about memories.
+// ranking adds up the scores of memories.
 type ranking struct {
 	memories, words float64            // of all
-	terms           map[string]float64 // what each word of the query says
-	scores          map[int64]float64  // of memories, without regard to their length
+	terms           map[string]float64 // the weight of each word of the query
+	scores          map[int64]float64  // of memories, regardless of their length
 }
 
 func (r *ranking) add(t term, ids []int64) {
@@ -133,7 +132,7 @@ func (r *ranking) add(t term, ids []int64) {
 	}
 }
 
-// best are the memories that look best, as a list for SQL.
+// best returns the ids of the memories with the highest scores, as a list for SQL.
 func (r *ranking) best(n int) string {
 	type scored struct {
 		id    int64
@@ -153,7 +152,7 @@ func (r *ranking) best(n int) string {
 	return strings.Join(list, ",")
 }
 
-// score is BM25 of a memory with these words.
+// score returns the BM25 score of a memory with these words.
 func (r *ranking) score(all []string) float64 {
 	const k1, b = 1.2, 0.75
 	times := map[string]float64{}

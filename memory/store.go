@@ -19,8 +19,8 @@ type Store struct {
 
 const fileName = "memory.db"
 
-// Open opens the memories in a state directory, and makes both where they do not
-// exist. Older ones are brought up to date.
+// Open opens the memories in a state directory, creates both if necessary, and upgrades an
+// older database.
 func Open(dir string) (*Store, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -36,8 +36,8 @@ func Open(dir string) (*Store, error) {
 	return s, nil
 }
 
-// OpenExisting is like [Open], but makes nothing: where there are no memories the
-// error is an fs.ErrNotExist.
+// OpenExisting is like [Open], but creates nothing: if there are no memories, the error is an
+// fs.ErrNotExist.
 func OpenExisting(dir string) (*Store, error) {
 	if _, err := os.Stat(filepath.Join(dir, fileName)); err != nil {
 		return nil, explain(filepath.Join(dir, fileName), err)
@@ -53,11 +53,11 @@ func (s *Store) transact(ctx context.Context, change func(tx *sql.Tx) error) err
 	return explain(s.file, database.Transact(ctx, s.write, change))
 }
 
-// Error says to a person what is wrong with the file.
+// Error describes a problem with the file for a person.
 type Error = database.Error
 
-// explain gives an error of the database or the system our type, where it is one
-// that a person can act on.
+// explain converts an error of the database or the system to our type, if a person can act
+// on it.
 func explain(file string, err error) error {
 	var unknown *UnknownError
 	if errors.As(err, &unknown) {

@@ -10,19 +10,18 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxWord is how long a word may be; what is longer is no word, but data.
+// maxWord is the maximum length of a word; anything longer is data.
 const maxWord = 64
 
-// words are those of a query, in order: without case, accents and the ends of
-// words, and without words that are everywhere. A name such as parseConfig is there
-// as a whole and in its parts. Of scripts that put no spaces between words, every two
-// characters in sequence are a word.
+// words returns the words of a query in order: stemmed, without case and accents, and without
+// stop words. A name such as parseConfig is included as a whole and in parts. In scripts
+// without spaces between words, every two consecutive characters are a word.
 //
-// They hold letters, digits and marks only.
+// Words contain only letters, digits and marks.
 func words(text string) []string { return split(text, pairs) }
 
-// indexWords are the words by which a text is found: those of words, and each Chinese
-// character, as many are words by themselves. See [wordsVersion].
+// indexWords returns the words by which a text is found: those of words, and each Chinese
+// character, as many are words on their own. See [wordsVersion].
 func indexWords(text string) []string {
 	return split(text, func(piece []rune) []string {
 		all := pairs(piece)
@@ -37,8 +36,8 @@ func indexWords(text string) []string {
 	})
 }
 
-// split gives the words of a text; unspaced are those of characters that stand in
-// sequence in a script without spaces.
+// split returns the words of a text. unspaced converts consecutive characters of a script
+// without spaces to words.
 func split(text string, unspaced func(piece []rune) []string) []string {
 	var all []string
 	text = fold(text)
@@ -56,8 +55,8 @@ func split(text string, unspaced func(piece []rune) []string) []string {
 	return slices.DeleteFunc(all, func(w string) bool { return len(w) > maxWord || len(w) < 2 || empty[w] })
 }
 
-// fold makes forms of the same letter the same, and takes off accents, vowel points
-// and what only stretches a word.
+// fold unifies variants of the same letter, and removes accents, vowel points and characters
+// that only stretch a word.
 func fold(text string) string {
 	bare := strings.Map(func(r rune) rune {
 		if r >= 0x300 && unicode.In(r, accents) {
@@ -68,16 +67,16 @@ func fold(text string) string {
 	return alike().Replace(norm.NFKC.String(bare))
 }
 
-// accents are marks that people leave out: of Latin, Greek and Cyrillic letters, of
-// Hebrew and Arabic.
+// accents are marks that people often omit: those of Latin, Greek and Cyrillic letters, and
+// of Hebrew and Arabic.
 var accents = &unicode.RangeTable{R16: []unicode.Range16{
 	{Lo: 0x300, Hi: 0x36f, Stride: 1}, {Lo: 0x591, Hi: 0x5bd, Stride: 1}, {Lo: 0x5bf, Hi: 0x5bf, Stride: 1}, {Lo: 0x5c1, Hi: 0x5c2, Stride: 1},
 	{Lo: 0x5c4, Hi: 0x5c5, Stride: 1}, {Lo: 0x5c7, Hi: 0x5c7, Stride: 1}, {Lo: 0x610, Hi: 0x61a, Stride: 1}, {Lo: 0x640, Hi: 0x640, Stride: 1},
 	{Lo: 0x64b, Hi: 0x65f, Stride: 1}, {Lo: 0x670, Hi: 0x670, Stride: 1}, {Lo: 0x6d6, Hi: 0x6dc, Stride: 1}, {Lo: 0x6df, Hi: 0x6e8, Stride: 1}, {Lo: 0x6ea, Hi: 0x6ed, Stride: 1},
 }}
 
-// alike are letters that Unicode does not take apart, and that people write in several
-// ways.
+// alike replaces letters that people write in several ways, and that Unicode does not
+// decompose.
 var alike = sync.OnceValue(func() *strings.Replacer {
 	return strings.NewReplacer("ß", "ss", "ẞ", "SS", "æ", "ae", "Æ", "AE", "œ", "oe", "Œ", "OE", "ø", "o", "Ø", "O", "đ", "d", "Đ", "D", "ð", "d", "Ð", "D",
 		"þ", "th", "Þ", "TH", "ł", "l", "Ł", "L", "ħ", "h", "Ħ", "H", "ı", "i", "ى", "ي", "ی", "ي", "ة", "ه", "ک", "ك")
@@ -85,13 +84,12 @@ var alike = sync.OnceValue(func() *strings.Replacer {
 
 func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) }
 
-// dense says whether a character is of a script without spaces between words.
+// dense reports whether a character belongs to a script without spaces between words.
 func dense(r rune) bool {
 	return r > 0xe00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// pieces are the longest parts of a run of which all characters are dense, or
-// none.
+// pieces splits a run of characters into the longest parts that are all dense or all not.
 func pieces(run string) [][]rune {
 	var all [][]rune
 	for _, r := range run {
@@ -104,7 +102,7 @@ func pieces(run string) [][]rune {
 	return all
 }
 
-// pairs are every two characters in sequence; one alone is a word too.
+// pairs returns every two consecutive characters; a single character is a word, too.
 func pairs(piece []rune) []string {
 	if len(piece) == 1 {
 		return []string{string(piece)}
@@ -116,7 +114,7 @@ func pairs(piece []rune) []string {
 	return all
 }
 
-// named gives a word, and its parts if it is written like parseConfig.
+// named returns a word, and its parts if it is written like parseConfig.
 func named(run string) []string {
 	all := []string{stem(strings.ToLower(run))}
 	start := 0
@@ -134,8 +132,8 @@ func named(run string) []string {
 	return all
 }
 
-// stem takes the ends off words, so that test, tests, tested and testing are one. What
-// it leaves need not be a word.
+// stem removes the endings of words, so that test, tests, tested and testing are the same.
+// The result need not be a word.
 func stem(w string) string {
 	if strings.ContainsFunc(w, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		return withoutAffixes(w)
@@ -161,8 +159,7 @@ func stem(w string) string {
 	return w
 }
 
-// affixes are what languages put before and behind their words. What is left has at
-// least so many letters.
+// affixes are the prefixes and suffixes of languages, and how many letters must remain.
 var affixes = sync.OnceValue(func() []affix {
 	return []affix{
 		{unicode.Arabic, strings.Fields("وال بال كال فال لل ال"), strings.Fields("ها ان ات ون ين يه ه ي"), 3},
@@ -177,9 +174,8 @@ type affix struct {
 	least          int
 }
 
-// withoutAffixes takes off what stands before a word, as often as it does, and one
-// ending. It does so to every word alike, so it does no harm where it takes off what
-// belongs to the word.
+// withoutAffixes removes all prefixes and one suffix. It treats every word alike, so removing
+// part of the stem does no harm.
 func withoutAffixes(w string) string {
 	first, _ := utf8.DecodeRuneInString(w)
 	for _, a := range affixes() {
@@ -212,7 +208,7 @@ func undouble(w string) string {
 	return w
 }
 
-// distinct gives every word once, in the order in which they came.
+// distinct removes duplicates, and keeps the order.
 func distinct(all []string) []string {
 	seen := make(map[string]bool, len(all))
 	var once []string
@@ -225,7 +221,7 @@ func distinct(all []string) []string {
 	return once
 }
 
-// everywhere are words that say nothing about what a text is about.
+// everywhere are stop words.
 var everywhere = sync.OnceValue(func() map[string]bool {
 	set := map[string]bool{}
 	for w := range strings.FieldsSeq(`a about after all also an and any are as at be because been but by can could did do does

@@ -140,7 +140,7 @@ func TestKeysOfPromptFiles(t *testing.T) {
 		t.Errorf("it is %q with %v and %+v", task.Prompt.Text, task.Settings, node.Output)
 	}
 	for name, want := range map[string]string{
-		"less.yml":  `less.yml:3:52: error[template-variable]: undefined variable "text" in the prompt "sum.md", sum.md:6; set it at the step with ` + "`inputs: {text: …}`, or as an input of the workflow",
+		"less.yml":  `less.yml:3:52: error[template-variable]: undefined variable "text" in the prompt "sum.md" (sum.md:6); set it at the step with ` + "`inputs: {text: …}`, or as an input of the workflow",
 		"twice.yml": "twice.yml:3:52: error[prompt-file]: both prompt and a prompt file are set; remove one of them",
 	} {
 		found := load(t, p, name).Check(nil)
@@ -160,9 +160,9 @@ func TestVariablesOfPrompts(t *testing.T) {
 		"asked for elsewhere":          {listed, "steps:\n  - {id: a, agent: shell, config: {command: [cat]}, prompt: 'For ${reader}.', output: text}\n" + step + "}\n", ""},
 		"not listed, an input of runs": {"Sum up {{text}}.", "steps:\n" + step + "}\n", ""},
 		"listed, and not given": {listed, "steps:\n" + step + ", inputs: {text: a}}\n",
-			`a.yml:2:39: error[template-variable]: undefined variable "reader" in the prompt "sum", sum.md:5; set it at the step with ` + "`inputs: {reader: …}`, or as an input of the workflow"},
+			`a.yml:2:39: error[template-variable]: undefined variable "reader" in the prompt "sum" (sum.md:5); set it at the step with ` + "`inputs: {reader: …}`, or as an input of the workflow"},
 		"not listed, and not declared": {"Sum up.\n{{text}} and {{text}}.", "inputs: {other: string}\nsteps:\n" + step + ", inputs: {x: '${other}'}}\n",
-			`a.yml:3:39: error[template-variable]: undefined variable "text" in the prompt "sum", sum.md:2; set it at the step with ` + "`inputs: {text: …}`, or as an input of the workflow"},
+			`a.yml:3:39: error[template-variable]: undefined variable "text" in the prompt "sum" (sum.md:2); set it at the step with ` + "`inputs: {text: …}`, or as an input of the workflow"},
 		"has a default there": {"---\ninputs: [text]\n---\nSum up {{text ?? 'it'}}.", "steps:\n" + step + "}\n", ""},
 		"a part of a text": {"---\ninputs: [text]\n---\nSum up {{text.title}}.", "steps:\n" + step + ", inputs: {text: plain}}\n",
 			`a.yml:2:39: error[template-variable]: prompt "sum" cannot use the value of "text" in sum.md:4; pass a single reference, such as ${draft}, or change the prompt`},

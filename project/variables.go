@@ -184,7 +184,7 @@ func (l *Loaded) unmetVariables(w *workflow.Workflow, before []workflow.Param) {
 			l.unmet = slices.Concat(l.unmet, uses, []workflow.Pos{u.template.src.Pos})
 			l.missing = append(l.missing, missing{u.node, workflow.Errorf(u.pos, codeTemplateVariable,
 				fmt.Sprintf("set it at the step with `inputs: {%s: …}`, or as an input of the workflow", ref.Name),
-				"undefined variable %q in the prompt %q, %s", ref.Name, u.name, lineOf(uses[0]))})
+				"undefined variable %q in the prompt %q (%s)", ref.Name, u.name, lineOf(uses[0]))})
 		}
 	}
 }
