@@ -9,7 +9,7 @@ import (
 var agentNoExecutor = rule{
 	code:     "agent-no-executor",
 	severity: workflow.Error,
-	summary:  "an agent is defined, but nothing here can carry it out",
+	summary:  "an agent is defined, but no executor here can run it",
 	workflow: func(p *pass) {
 		var all sharedMistakes
 		for _, n := range p.index.nodes {

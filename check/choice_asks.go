@@ -11,7 +11,7 @@ import (
 var choiceAsks = rule{
 	code:     "choice-asks",
 	severity: workflow.Note,
-	summary:  "who is asked the question of a choice",
+	summary:  "shows who is asked the question of a choice",
 	node: func(p *pass, n *node) {
 		c, ok := n.Step.(*workflow.Choice)
 		if !ok || c.Ask == nil {

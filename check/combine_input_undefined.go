@@ -10,7 +10,7 @@ import (
 var combineInputUndefined = rule{
 	code:     "combine-input-undefined",
 	severity: workflow.Error,
-	summary:  "an input of a combine is defined by nothing before it",
+	summary:  "an input of a combine is not defined before it",
 	node: func(p *pass, n *node) {
 		c, ok := n.Step.(*workflow.Combine)
 		if !ok {

@@ -5,7 +5,7 @@ import "github.com/hocket-dev/hocket/workflow"
 var duplicateAgent = rule{
 	code:     "duplicate-agent",
 	severity: workflow.Error,
-	summary:  "the list of agents names one twice",
+	summary:  "the list of agents names an agent twice",
 	workflow: func(p *pass) {
 		seen := make(map[string]bool)
 		for _, a := range p.w.Agents {

@@ -8,7 +8,7 @@ import (
 var eachNotList = rule{
 	code:     "each-not-list",
 	severity: workflow.Error,
-	summary:  "for_each is over something that is never a list",
+	summary:  "for_each iterates over something that is never a list",
 	node: func(p *pass, n *node) {
 		each, ok := n.Step.(*workflow.Each)
 		if !ok {

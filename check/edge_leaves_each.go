@@ -5,7 +5,7 @@ import "github.com/hocket-dev/hocket/workflow"
 var edgeLeavesEach = rule{
 	code:     "edge-leaves-each",
 	severity: workflow.Error,
-	summary:  "an edge leads out of the steps that for_each repeats",
+	summary:  "an edge leaves the steps that for_each repeats",
 	edge: func(p *pass, e *edge) {
 		to := p.index.byID[e.To]
 		if to == nil || e.to != nil || e.from == nil {

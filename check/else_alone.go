@@ -5,7 +5,7 @@ import "github.com/hocket-dev/hocket/workflow"
 var elseAlone = rule{
 	code:     "else-alone",
 	severity: workflow.Warning,
-	summary:  "an else stands beside no label and no condition",
+	summary:  "an else has no label or condition next to it",
 	edge: func(p *pass, e *edge) {
 		if e.On == workflow.OnElse && e.from != nil && !e.from.has(workflow.OnLabel, workflow.OnWhen) {
 			p.warnf(e.Pos, "write it as a plain edge, or add the routes that it is the else of", "%q has an else and nothing else to choose", e.From)

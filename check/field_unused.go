@@ -5,7 +5,7 @@ import "github.com/hocket-dev/hocket/workflow"
 var fieldUnused = rule{
 	code:     "field-unused",
 	severity: workflow.Warning,
-	summary:  "a field has no effect where it stands",
+	summary:  "a field has no effect here",
 	node: func(p *pass, n *node) {
 		for _, f := range unusedFields(n) {
 			p.warnf(n.Pos, f.why, "%s of %q has no effect", f.name, n.ID)

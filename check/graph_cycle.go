@@ -10,7 +10,7 @@ import (
 var graphCycle = rule{
 	code:     "graph-cycle",
 	severity: workflow.Error,
-	summary:  "nodes wait for each other in a circle",
+	summary:  "nodes wait for each other in a cycle",
 	workflow: func(p *pass) {
 		for _, s := range p.index.scopes {
 			cycle := s.cycle()

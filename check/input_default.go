@@ -10,7 +10,7 @@ import (
 var inputDefault = rule{
 	code:     "input-default",
 	severity: workflow.Error,
-	summary:  "the default of an input is not of its type",
+	summary:  "the default of an input has the wrong type",
 	workflow: func(p *pass) {
 		for _, in := range p.w.Inputs {
 			if in.HasDefault && in.Default != nil && !Fits(in.Type, in.Default) {

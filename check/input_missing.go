@@ -5,7 +5,7 @@ import "github.com/hocket-dev/hocket/workflow"
 var inputMissing = rule{
 	code:     "input-missing",
 	severity: workflow.Error,
-	summary:  "a called workflow needs an input that nobody gives it",
+	summary:  "a called workflow needs an input that is not given",
 	bundle: func(c *bundlePass) {
 		needs := newNeeds(c.in.Bundle)
 		for _, p := range c.order {

@@ -9,7 +9,7 @@ import (
 var labelNoEdge = rule{
 	code:     "label-no-edge",
 	severity: workflow.Error,
-	summary:  "a node can decide for something that no edge has",
+	summary:  "a node can choose a label that no edge has",
 	node: func(p *pass, n *node) {
 		if !n.has(workflow.OnLabel) || n.has(workflow.OnElse, workflow.OnSuccess, workflow.OnWhen) {
 			return

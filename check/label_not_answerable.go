@@ -9,7 +9,7 @@ import (
 var labelNotAnswerable = rule{
 	code:     "label-not-answerable",
 	severity: workflow.Error,
-	summary:  "an edge has a label that its node can never decide for",
+	summary:  "an edge has a label that its node can never choose",
 	node: func(p *pass, n *node) {
 		if _, ok := n.Step.(*workflow.Each); ok {
 			for _, e := range n.edgesOn(workflow.OnLabel) {

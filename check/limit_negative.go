@@ -5,7 +5,7 @@ import "github.com/hocket-dev/hocket/workflow"
 var limitNegative = rule{
 	code:     "limit-negative",
 	severity: workflow.Error,
-	summary:  "a limit, a time or a count is below zero",
+	summary:  "a limit, a time or a count is negative",
 	workflow: func(p *pass) {
 		l := p.w.Limits
 		for _, field := range []struct {

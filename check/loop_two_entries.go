@@ -5,7 +5,7 @@ import "github.com/hocket-dev/hocket/workflow"
 var loopTwoEntries = rule{
 	code:     "loop-two-entries",
 	severity: workflow.Error,
-	summary:  "an edge leads into the middle of a loop or of a for_each",
+	summary:  "an edge leads into the middle of a loop or a for_each",
 	edge: func(p *pass, e *edge) {
 		to := p.index.byID[e.To]
 		if to == nil || e.to != nil || e.from == nil || e.from.eachBefore(to.scope) != nil {

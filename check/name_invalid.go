@@ -12,7 +12,7 @@ import (
 var nameInvalid = rule{
 	code:     "name-invalid",
 	severity: workflow.Error,
-	summary:  "an input or a variable has a name that no reference can spell",
+	summary:  "an input or a variable has a name that cannot be used in a reference",
 	workflow: func(p *pass) {
 		for v := range p.names() {
 			if !expr.IsName(v.name) {

@@ -9,7 +9,7 @@ import (
 var nameReserved = rule{
 	code:     "name-reserved",
 	severity: workflow.Warning,
-	summary:  "an input or a variable has a name that means something else",
+	summary:  "an input or a variable has a name with a fixed meaning",
 	workflow: func(p *pass) {
 		for v := range p.names() {
 			if slices.Contains(reserved, v.name) {

@@ -5,7 +5,7 @@ import "github.com/hocket-dev/hocket/workflow"
 var optionTwice = rule{
 	code:     "option-twice",
 	severity: workflow.Error,
-	summary:  "a person is offered one answer twice",
+	summary:  "a person is offered the same answer twice",
 	node: func(p *pass, n *node) {
 		h, ok := n.Step.(*workflow.Human)
 		if !ok {

@@ -9,7 +9,7 @@ import (
 var plainBesideLabels = rule{
 	code:     "plain-beside-labels",
 	severity: workflow.Warning,
-	summary:  "a plain edge beside conditional ones is taken as their else",
+	summary:  "a plain edge next to conditional ones is read as their else",
 	edge: func(p *pass, e *edge) {
 		if e.On == workflow.OnSuccess && e.from != nil && e.from.has(workflow.OnLabel, workflow.OnWhen) {
 			to := e.To

@@ -9,7 +9,7 @@ import (
 var questionEmpty = rule{
 	code:     "question-empty",
 	severity: workflow.Warning,
-	summary:  "a person or an agent is asked nothing",
+	summary:  "the question to a person or an agent is empty",
 	node: func(p *pass, n *node) {
 		question, who := "", "the person"
 		switch s := n.Step.(type) {

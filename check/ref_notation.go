@@ -14,7 +14,7 @@ import (
 var refNotation = rule{
 	code:     "ref-notation",
 	severity: workflow.Error,
-	summary:  "a program wrote a reference in the form of a notation",
+	summary:  "a program wrote a reference in a notation-specific form",
 	workflow: func(p *pass) {
 		if p.w.Pos.Part != "" {
 			p.braces(p.w.Pos, p.w.Output.Text)

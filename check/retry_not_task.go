@@ -13,7 +13,7 @@ func kindWord(n *node) string {
 var retryNotTask = rule{
 	code:     "retry-not-task",
 	severity: workflow.Error,
-	summary:  "only tasks and questions are retried",
+	summary:  "only tasks and questions can be retried",
 	node: func(p *pass, n *node) {
 		if n.Task() == nil && n.Retry != (workflow.Retry{}) {
 			p.errorf(n.Pos, "retry the tasks in it, or repeat it with a loop", "%q is a %s and cannot be retried", n.ID, kindWord(n))

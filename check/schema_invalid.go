@@ -8,7 +8,7 @@ import (
 var schemaInvalid = rule{
 	code:     "schema-invalid",
 	severity: workflow.Error,
-	summary:  "the schema of an output is no JSON Schema",
+	summary:  "the schema of an output is not a valid JSON Schema",
 	workflow: func(p *pass) {
 		known := make(map[string]error) // many nodes share a schema, and compiling one takes time
 		for _, n := range p.index.nodes {

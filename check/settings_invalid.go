@@ -10,7 +10,7 @@ import (
 var settingsInvalid = rule{
 	code:     "settings-invalid",
 	severity: workflow.Error,
-	summary:  "the settings of a task are not what its agent takes",
+	summary:  "the settings of a task are invalid for its agent",
 	workflow: func(p *pass) {
 		var all sharedMistakes
 		for _, n := range p.index.nodes {

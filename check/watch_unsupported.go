@@ -7,7 +7,7 @@ import "github.com/hocket-dev/hocket/workflow"
 var watchUnsupported = rule{
 	code:     "watch-unsupported",
 	severity: workflow.Error,
-	summary:  "a step waits for events, which nothing here can watch",
+	summary:  "a step waits for events, which is not supported",
 	node: func(p *pass, n *node) {
 		t := n.Task()
 		if t == nil {

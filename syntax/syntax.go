@@ -139,7 +139,7 @@ const codeNotation = "notation-unknown"
 
 // Codes lists every code that a diagnostic of a notation can have.
 var Codes = append(slices.Concat(yaml.Codes, xml.Codes, json.Codes, markdown.Codes, plantuml.Codes),
-	strictyaml.Code{Name: codeNotation, Meaning: "The file is in no notation that Hocket reads."})
+	strictyaml.Code{Name: codeNotation, Meaning: "The file is not in a notation that Hocket reads."})
 
 // Notations are the names of all notations.
 func Notations() []string {

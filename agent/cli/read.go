@@ -17,7 +17,7 @@ import (
 const CodeManifest = "cli-manifest"
 
 // Codes lists the codes of this package.
-var Codes = []strictyaml.Code{{Name: CodeManifest, Meaning: "A manifest does not say how to run a CLI."}}
+var Codes = []strictyaml.Code{{Name: CodeManifest, Meaning: "A manifest does not describe how to run a CLI."}}
 
 // ReadManifest reads the manifest of a CLI, .hocket/clis/NAME.yml. The page
 // docs/spec/10-cli-agents.md says what its keys mean. It reports every mistake; the

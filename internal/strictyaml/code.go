@@ -38,17 +38,17 @@ const (
 // Codes lists every code that a diagnostic of this package can have.
 var Codes = []Code{
 	{codeSyntax, "The file is not well-formed YAML."},
-	{codeEncoding, "The file holds bytes or characters that YAML does not allow."},
+	{codeEncoding, "The file contains bytes or characters that YAML does not allow."},
 	{codeSize, "The file is too large or too deeply nested."},
-	{codeDocuments, "The file holds more than one YAML document."},
+	{codeDocuments, "The file contains more than one YAML document."},
 	{codeAlias, "An alias expands to too much, or to itself."},
 	{codeKey, "A key of a map is not plain text."},
-	{codeDuplicateKey, "A key stands twice in one map."},
-	{codeUnknownKey, "A key means nothing here."},
+	{codeDuplicateKey, "A key occurs twice in one map."},
+	{codeUnknownKey, "A key is unknown here."},
 	{codeType, "A value has the wrong type."},
 	{codeEmpty, "A key has no value."},
 	{codeTag, "A YAML tag is not supported."},
-	{codeNumber, "A number cannot be read in one way only, or is out of range."},
+	{codeNumber, "A number is ambiguous or out of range."},
 	{codeDuration, "A duration is not written as a number with a unit."},
-	{codeWord, "A value is not one of the words that are possible here."},
+	{codeWord, "A value is not one of the allowed words."},
 }

@@ -20,13 +20,13 @@ const (
 // Codes lists every code that a diagnostic of this package can have.
 var Codes = []Code{
 	{codeSyntax, "The file is not well-formed XML."},
-	{codeEndTag, "An end tag is missing, or closes another element than the one that is open."},
-	{codeAttribute, "An attribute stands twice, or is not written as `name=\"value\"`."},
-	{codeEntity, "A `&` begins no reference that XML knows."},
-	{codeDoctype, "A document type is declared, which is refused."},
-	{codeEncoding, "The file holds bytes or characters that XML does not allow."},
+	{codeEndTag, "An end tag is missing, or closes an element other than the open one."},
+	{codeAttribute, "An attribute occurs twice, or is not written as `name=\"value\"`."},
+	{codeEntity, "A `&` does not begin a valid reference."},
+	{codeDoctype, "The file declares a document type, which is not allowed."},
+	{codeEncoding, "The file contains bytes or characters that XML does not allow."},
 	{codeSize, "The file is too large or too deeply nested."},
-	{codeRoot, "The file has no root element, or more than one, or text outside of it."},
+	{codeRoot, "The file has no root element, more than one, or text outside it."},
 	{codePrefix, "A prefix is not declared."},
-	{codeRepaired, "The answer of a model was not well-formed and has been repaired."},
+	{codeRepaired, "A model's answer was not well-formed and has been repaired."},
 }

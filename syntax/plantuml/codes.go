@@ -31,13 +31,13 @@ const (
 // Codes lists every code that a diagnostic of Parse can have, with its meaning.
 var Codes = strictyaml.Distinct(yaml.Codes, flow.Codes, activity.Codes, []strictyaml.Code{
 	{Name: codeEncoding, Meaning: "The file is not UTF-8."},
-	{Name: codeMark, Meaning: "The mark of a note does not exist, or does not go with what the note stands at."},
-	{Name: codeNote, Meaning: "A note with words stands at nothing that could take them."},
-	{Name: codeLane, Meaning: "A step is in a lane that was set inside of a block that has ended."},
-	{Name: codeLaneTwice, Meaning: "Two lanes have names that differ in blanks or case only."},
+	{Name: codeMark, Meaning: "The mark of a note does not exist, or does not match what the note is attached to."},
+	{Name: codeNote, Meaning: "A note with keys is not attached to anything that could use them."},
+	{Name: codeLane, Meaning: "A step is in a lane that was set inside a block that has ended."},
+	{Name: codeLaneTwice, Meaning: "Two lanes have names that differ only in blanks or case."},
 	{Name: codeJoin, Meaning: "Two joins follow each other, and wait in different ways."},
-	{Name: codeRoute, Meaning: "A route leads to no lane and to no step."},
+	{Name: codeRoute, Meaning: "A route leads neither to a lane nor to a step."},
 	{Name: codeLabel, Meaning: "A goto leads to a label that does not exist."},
-	{Name: codeBreak, Meaning: "A break stands in no loop."},
+	{Name: codeBreak, Meaning: "A break is not in a loop."},
 	{Name: codeAgain, Meaning: "A word leads back to the beginning of a loop, but stands in none."},
 })

@@ -26,13 +26,13 @@ const (
 // Codes lists every code that is this notation's own.
 var Codes = func() []strictyaml.Code {
 	codes := []strictyaml.Code{
-		{Name: codeElement, Meaning: "An element means nothing here."},
-		{Name: codeAttribute, Meaning: "An attribute means nothing here."},
-		{Name: codeText, Meaning: "Text stands where only elements can stand."},
-		{Name: codeTwice, Meaning: "The same is said twice of one element."},
-		{Name: codeValue, Meaning: "A value is not what its `type` says."},
-		{Name: codeDepends, Meaning: "A step depends on itself, on what is around it, on a step twice, or on a loop that does not lead on."},
-		{Name: codePlanName, Meaning: "An entry of a plan takes something that nothing gives."},
+		{Name: codeElement, Meaning: "An element is unknown here."},
+		{Name: codeAttribute, Meaning: "An attribute is unknown here."},
+		{Name: codeText, Meaning: "Text is not allowed here, only elements."},
+		{Name: codeTwice, Meaning: "An element sets the same thing twice."},
+		{Name: codeValue, Meaning: "A value does not match its `type`."},
+		{Name: codeDepends, Meaning: "A step depends on itself, on an enclosing step, on a step twice, or on a loop that leads nowhere."},
+		{Name: codePlanName, Meaning: "An entry of a plan uses something that nothing provides."},
 	}
 	for _, c := range xmltext.Codes {
 		codes = append(codes, strictyaml.Code(c))

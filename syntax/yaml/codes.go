@@ -30,19 +30,19 @@ const (
 
 // Codes lists every code that a diagnostic of Parse can have, with its meaning.
 var Codes = slices.Concat(strictyaml.Codes, []strictyaml.Code{
-	{Name: codeExecution, Meaning: "The mode of execution does not exist."},
-	{Name: codeNotYAMLType, Meaning: "A workflow or a step has no `type`."},
+	{Name: codeExecution, Meaning: "The execution mode does not exist."},
+	{Name: codeNotYAMLType, Meaning: "`type` is not a key of a workflow or a step."},
 	{Name: codeStepKind, Meaning: "A step does nothing, or two things at once."},
-	{Name: codeStepKey, Meaning: "A key has no meaning for this kind of step, or not together with another."},
+	{Name: codeStepKey, Meaning: "A key is not supported for this kind of step, or not together with another key."},
 	{Name: codeNeedsUnknown, Meaning: "A step needs a step that does not exist."},
 	{Name: codeNeedsForward, Meaning: "A step needs itself or a step that is written below it."},
 	{Name: codeEdgeTarget, Meaning: "A route, next, else, error or on_timeout leads to a step that does not exist."},
 	{Name: codeDuplicateID, Meaning: "Two steps have the same id."},
-	{Name: codeRoute, Meaning: "An entry of a route does not say when it is taken, or says it twice."},
-	{Name: codeLoopTest, Meaning: "A loop has no steps, or both `until` and `while`, or one that is never reached."},
-	{Name: codeOutputMode, Meaning: "The output's mode does not go with its path or pattern."},
+	{Name: codeRoute, Meaning: "An entry of a route does not say when it is taken, or says so twice."},
+	{Name: codeLoopTest, Meaning: "A loop has no steps, has both `until` and `while`, or has one that is never reached."},
+	{Name: codeOutputMode, Meaning: "The output's mode does not match its path or pattern."},
 	{Name: codeDetached, Meaning: "Nothing leads to a step of a sequential workflow, so it starts at once."},
-	{Name: codeSchema, Meaning: "The schema of an output is no JSON Schema."},
+	{Name: codeSchema, Meaning: "The schema of an output is not a valid JSON Schema."},
 	{Name: codeSchemaWord, Meaning: "A word in an example of a value is not a type."},
-	{Name: codeTooManyEdges, Meaning: "The order of the steps makes more edges than a workflow can have."},
+	{Name: codeTooManyEdges, Meaning: "The order of the steps creates more edges than a workflow can have."},
 })

@@ -20,11 +20,11 @@ const (
 
 // Codes lists every code that a diagnostic of Lift can have, with its meaning.
 var Codes = []strictyaml.Code{
-	{Name: codeDeadEnd, Meaning: "A step beside a drawn loop looks as if it ran in every round, and runs once after it."},
-	{Name: codeNested, Meaning: "Frames or loops stand in one another more levels deep than a workflow can have."},
+	{Name: codeDeadEnd, Meaning: "A step next to a drawn loop looks as if it ran in every round, but runs once after it."},
+	{Name: codeNested, Meaning: "Frames or loops are nested too deeply."},
 	{Name: codeUnreachable, Meaning: "Nothing leads to a step from where the flow begins, so it is left out."},
 	{Name: CodeUnclearStart, Meaning: "Steps lead to each other in a circle, and nothing leads to them from where the flow begins."},
-	{Name: codeTwoEntries, Meaning: "An edge leads into the middle of a loop or of a for_each."},
+	{Name: codeTwoEntries, Meaning: "An edge leads into the middle of a loop or a for_each."},
 	{Name: codeLeavesEach, Meaning: "An edge leads out of the steps that for_each repeats."},
 	{Name: codeEdgeTarget, Meaning: "An edge, or the entry, names a step that does not exist."},
 	{Name: codeEdgeTwice, Meaning: "The same edge is drawn twice."},
