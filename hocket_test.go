@@ -492,10 +492,10 @@ func TestReadersOfUnknownSteps(t *testing.T) {
 		{"stop", 1, ""},
 		{"later", 1, ""},
 		{"later#2", 1, ""}, // it might come
-		{"quiet", 2, `step "quiet" of run ID has no attempt 2; ` + "run `hocket show ID` for the steps"},
-		{"quiet", 0, `step "quiet" of run ID has no attempt 0; ` + "run `hocket show ID` for the steps"},
+		{"quiet", 2, `step "quiet" of run ID has no attempt 2; ` + "run `hocket show ID` to list the steps"},
+		{"quiet", 0, `step "quiet" of run ID has no attempt 0; ` + "run `hocket show ID` to list the steps"},
 		{"quite", 1, `run ID has no step "quite"; did you mean "quiet"?`},
-		{"nothing-like-it", 1, `run ID has no step "nothing-like-it"; ` + "run `hocket show ID` for the steps"},
+		{"nothing-like-it", 1, `run ID has no step "nothing-like-it"; ` + "run `hocket show ID` to list the steps"},
 	} {
 		again, err := p.Run(ctx, run.ID()) // a handle that knows nothing yet
 		if err != nil {

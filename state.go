@@ -193,7 +193,7 @@ func (e *UnknownStepError) Error() string {
 
 // Hint returns what to do about it.
 func (e *UnknownStepError) Hint() string {
-	return cmp.Or(e.near, "run `hocket show "+e.Run+"` for the steps")
+	return cmp.Or(e.near, "run `hocket show "+e.Run+"` to list the steps")
 }
 
 // CheckStep returns an *[UnknownStepError] if the run has no step with this address or id.

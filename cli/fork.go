@@ -77,7 +77,7 @@ the run continues from there.`,
 		ValidArgsFunction: a.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.from == "" {
-				return usagef("run `hocket show "+args[0]+"` for the addresses of its steps", "missing --from ADDRESS")
+				return usagef("run `hocket show "+args[0]+"` to list the addresses of its steps", "missing --from ADDRESS")
 			}
 			var instead *string
 			if cmd.Flags().Changed("output") {

@@ -83,7 +83,7 @@ func memoryUsage(err error) error {
 	case errors.As(err, &invalid):
 		return usagef(invalid.Hint, "%s", invalid.Problem)
 	case errors.As(err, &unknown):
-		return usagef("run `hocket memory list` for the ids", "%v", err)
+		return usagef("run `hocket memory list` to list the ids", "%v", err)
 	}
 	return err
 }
@@ -190,7 +190,7 @@ func (a *app) memoryDeleteVerb() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil {
-				return usagef("run `hocket memory list` for the ids", "invalid memory id %q: expected a number", args[0])
+				return usagef("run `hocket memory list` to list the ids", "invalid memory id %q: expected a number", args[0])
 			}
 			return a.deleteMemory(cmd.Context(), id)
 		},

@@ -63,7 +63,7 @@ func noRun(ctx context.Context, p *hocket.Project, err error) error {
 	if !errors.As(err, &unknown) {
 		return err
 	}
-	hint := "run `hocket runs` for the runs of this project"
+	hint := "run `hocket runs` to list the runs of this project"
 	if len(unknown.Candidates) > 0 {
 		return usagef("use a longer prefix of the id", "%v", err)
 	}

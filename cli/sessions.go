@@ -189,7 +189,7 @@ func sessionUsage(err error) error {
 	var many *hocket.RunSessionsError
 	switch {
 	case errors.As(err, &many) && len(many.Sessions) == 0:
-		return usagef("run `hocket sessions` for the stored ones", "run %s has no stored conversation", many.Run)
+		return usagef("run `hocket sessions` to list the stored ones", "run %s has no stored conversation", many.Run)
 	case errors.As(err, &many):
 		return usagef("name one of them: "+strings.Join(many.Sessions, ", "), "run %s has %d conversations", many.Run, len(many.Sessions))
 	case !errors.As(err, &unknown):
@@ -197,7 +197,7 @@ func sessionUsage(err error) error {
 	case len(unknown.Candidates) > 0:
 		return usagef("use a longer prefix of the id", "%v", err)
 	}
-	return usagef("run `hocket sessions` for a list", "%v", err)
+	return usagef("run `hocket sessions` to list them", "%v", err)
 }
 
 func (a *app) completeSession(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

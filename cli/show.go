@@ -255,7 +255,7 @@ func findSteps(s *hocket.State, typed string) ([]engine.StepResult, error) {
 	}
 	hint := workflow.DidYouMean(typed, names)
 	if hint == "" {
-		hint = "run `hocket show " + s.ID + "` for the steps"
+		hint = "run `hocket show " + s.ID + "` to list the steps"
 	}
 	return nil, usagef(hint, "unknown step %q in run %s", typed, s.ID)
 }
