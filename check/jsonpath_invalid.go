@@ -16,7 +16,7 @@ var jsonpathInvalid = rule{
 			return
 		}
 		if _, err := extract.New(workflow.Output{Mode: workflow.JSONPath, Pattern: n.Output.Pattern}); err != nil {
-			p.errorf(placeOr(n.Output.Places().Pattern, p.outputPos(n)), reason(err), "the path of %q is no JSONPath", n.ID)
+			p.errorf(placeOr(n.Output.Places().Pattern, p.outputPos(n)), reason(err), "the path of %q is not a valid JSONPath", n.ID)
 		}
 	},
 }

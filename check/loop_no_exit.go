@@ -18,13 +18,13 @@ var loopNoExit = rule{
 		}
 		for _, n := range p.index.nodes {
 			if n.isLoop() && !left[n] {
-				help := "add until or while, or a route in it that leads out"
+				help := "add until or while, or a route that leaves it"
 				if isMermaid(n.Pos) {
 					help = "draw an arrow with a label from one of its nodes to a node outside, or to an end"
 				} else if isPlantUML(n.Pos) {
 					help = "write its test, such as repeat while (…), or a break or a stop in it"
 				}
-				p.errorf(n.Pos, help+"; an error edge is no way out", "loop %q has no way out", n.ID)
+				p.errorf(n.Pos, help+"; an error edge does not count as an exit", "loop %q has no way out", n.ID)
 			}
 		}
 	},

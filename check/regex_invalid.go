@@ -15,7 +15,7 @@ var regexInvalid = rule{
 			return
 		}
 		if _, err := regexp.Compile(n.Output.Pattern); err != nil {
-			p.errorf(placeOr(n.Output.Places().Pattern, p.outputPos(n)), err.Error(), "the pattern of %q is no regular expression", n.ID)
+			p.errorf(placeOr(n.Output.Places().Pattern, p.outputPos(n)), err.Error(), "the pattern of %q is not a valid regular expression", n.ID)
 		}
 	},
 }

@@ -22,7 +22,7 @@ var schemaInvalid = rule{
 				known[text] = err
 			}
 			if err != nil {
-				p.errorf(placeOr(n.Output.Places().Schema, p.outputPos(n)), reason(err), "the schema of %q is no JSON Schema", n.ID)
+				p.errorf(placeOr(n.Output.Places().Schema, p.outputPos(n)), reason(err), "the schema of %q is not a valid JSON Schema", n.ID)
 			}
 		}
 	},

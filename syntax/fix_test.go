@@ -98,7 +98,7 @@ func TestHelpInMermaid(t *testing.T) {
 	for text, want := range map[string]string{
 		"A[Write] --> B{{Fine?}}\nB -->|yes| C[Print]\nB --> A": "write B -->|else| A if that is meant",
 		"A[Write] --> B{Good?}\nB --> C[Print]\nB --> D[Drop]":  "label its arrows with the answers, such as B -->|yes| …",
-		"A[Write] --> B[Read]\nB --> A":                         "draw an arrow with a label from one of its nodes to a node outside, or to an end; an error edge is no way out",
+		"A[Write] --> B[Read]\nB --> A":                         "draw an arrow with a label from one of its nodes to a node outside, or to an end; an error edge does not count as an exit",
 	} {
 		w, _ := syntax.Parse("f.md", []byte("```mermaid\nflowchart TD\n"+text+"\n```\n"))
 		found := check.Run(check.Input{Bundle: workflow.Bundle{Root: w}})

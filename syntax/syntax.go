@@ -259,7 +259,7 @@ func unknown(file string) workflow.Diagnostics {
 	pos := workflow.Pos{File: file, Line: 1, Column: 1, EndLine: 1, EndColumn: 2}
 	return workflow.Diagnostics{workflow.Errorf(pos, codeNotation,
 		"supported are "+strings.Join(Notations(), ", ")+" in files that end in "+strings.Join(endings, " or "),
-		"this is no notation that can be read")}
+		"this notation cannot be read")}
 }
 
 // Fidelity says how a notation holds a workflow. In one that has a word for

@@ -75,7 +75,7 @@ func TestMistakes(t *testing.T) {
 		{"a#1#2: x\na#11: x\na[1]: x", ``},
 		{"'': x", `r.yml:1:1: error[replies]: the key is empty; write the id of a node`},
 		{"- a", `r.yml:1:1: error[yaml-type]: the file must be a map, not a list`},
-		{"a: x\na: y", `r.yml:2:1: error[yaml-duplicate-key]: the key "a" stands here twice; remove one of them`},
+		{"a: x\na: y", `r.yml:2:1: error[yaml-duplicate-key]: duplicate key "a"; remove one of them`},
 		{"", ""},
 	} {
 		_, found := scripted.Parse("r.yml", []byte(c.text))

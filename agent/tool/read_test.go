@@ -108,7 +108,7 @@ func TestMistakesAreReportedAtTheirPlace(t *testing.T) {
 		{"description: d\nkind: command\npermissions: {fs: {write: [.hocket/tools]}}\ncommand: [ls]", `the tool may write what says how Hocket works`},
 		{"description: d\nkind: command\npermissions: {fs: {write: [.hocket/tools/other/run.sh]}}\ncommand: [ls]", `the tool may write what says how Hocket works`},
 		{"description: d\nkind: command\npermissions: {fs: {write: [.glee/tools/weather/]}}\ncommand: [ls]", `the tool may write what says how Hocket works`},
-		{"description: d\nkind: search\ninputs: {}\npermissions: {network: true}\nsearch: {url: 'https://a.b?q={query}', results: '$.a['}", `a tool of kind search has inputs and outputs of its own; "$.a[" is no JSONPath`},
+		{"description: d\nkind: search\ninputs: {}\npermissions: {network: true}\nsearch: {url: 'https://a.b?q={query}', results: '$.a['}", `a tool of kind search has inputs and outputs of its own; "$.a[" is not a valid JSONPath`},
 		{"description: d\nkind: search\npermissions: {network: true}\nsearch: {url: 'https://a.b?q={query}'}", "the search does not say where its results are"},
 	} {
 		_, found := Read(file, []byte(c.text))

@@ -283,7 +283,7 @@ func jsonPath(n strictyaml.Node, fallback string) *jsonpath.Path {
 	}
 	p, err := jsonpath.Parse(text)
 	if err != nil {
-		n.Errorf(CodeDefinition, "write a JSONPath, such as $.items[*]", "%q is no JSONPath: %v", text, err)
+		n.Errorf(CodeDefinition, "write a JSONPath, such as $.items[*]", "%q is not a valid JSONPath: %v", text, err)
 		return nil
 	}
 	return p

@@ -122,7 +122,7 @@ func instead(r *engine.Run, b *workflow.Bundle, spec driver.ForkSpec, now time.T
 		}
 		err = add(answer(valid(*spec.Output)))
 	default:
-		err = fmt.Errorf("%q is no task and no question, so it has no output of its own", spec.Address)
+		err = fmt.Errorf("%q is neither a task nor a question, so it has no output", spec.Address)
 	}
 	return events, err
 }

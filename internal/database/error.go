@@ -19,7 +19,7 @@ const (
 	ReadOnly    Problem = "it cannot be written"
 	Unreadable  Problem = "it cannot be opened"
 	Corrupt     Problem = "the file is damaged"
-	NotDatabase Problem = "the file is no database of hocket"
+	NotDatabase Problem = "the file is not a hocket database"
 	Newer       Problem = "it was written by a newer version of hocket"
 	Busy        Problem = "other processes keep it locked"
 	Broken      Problem = "the disk failed"

@@ -70,7 +70,7 @@ func (m *Map) collect() {
 			continue
 		}
 		if e, ok := m.entry(key, value); ok && !m.add(e) {
-			m.key(&e).Errorf(codeDuplicateKey, "remove one of them", "the key %q stands here twice", e.name)
+			m.key(&e).Errorf(codeDuplicateKey, "remove one of them", "duplicate key %q", e.name)
 		}
 	}
 	for _, from := range merges {
@@ -140,7 +140,7 @@ func (m *Map) merge(from Node) {
 func (m *Map) Join(other *Map) {
 	for _, e := range other.entries {
 		if !m.add(e) {
-			m.key(&e).Errorf(codeDuplicateKey, "remove one of them", "the key %q stands here twice", e.name)
+			m.key(&e).Errorf(codeDuplicateKey, "remove one of them", "duplicate key %q", e.name)
 		}
 	}
 }

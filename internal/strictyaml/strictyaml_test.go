@@ -76,7 +76,7 @@ prompt: {{topic}}
 	want := strings.Join([]string{
 		`a.yml:1:1: error[yaml-unknown-key]: unknown key "nmae"; did you mean "name"?`,
 		`a.yml:2:6: error[yaml-type]: "age" must be a whole number, not text`,
-		`a.yml:3:1: error[yaml-duplicate-key]: the key "age" stands here twice; remove one of them`,
+		`a.yml:3:1: error[yaml-duplicate-key]: duplicate key "age"; remove one of them`,
 		`a.yml:4:7: error[yaml-type]: "tall" must be true or false, not text; write true`,
 		`a.yml:5:7: error[yaml-duration]: "90" is not a duration; write a number with its unit, such as 90s, 10m, 2h or 1h30m`,
 		`a.yml:6:7: error[yaml-duration]: "-5s" is not a duration; write a number with its unit, such as 90s, 10m, 2h or 1h30m`,

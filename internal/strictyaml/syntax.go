@@ -87,7 +87,7 @@ var remedies = []remedy{
 	{message: "unknown anchor", summary: "an alias without its anchor", detail: "put text that begins with * in quotes", where: firstStar, quotes: true},
 	{message: "unknown escape character", summary: "an escape that YAML does not have", detail: `in double quotes write \\ for a backslash, or use single quotes`, where: firstBackslash},
 	{message: "hexdecimal number", summary: "an escape with wrong digits", detail: `write \u with four hexadecimal digits`, where: firstBackslash},
-	{message: "invalid Unicode character", summary: "an escape that is no character", detail: "write the character itself", where: firstBackslash},
+	{message: "invalid Unicode character", summary: "an invalid escape", detail: "write the character itself", where: firstBackslash},
 	{message: "alphabetic or numeric character", summary: "no value can begin with this character", detail: "put text that begins with * or & in quotes", where: starOrAmpersand, quotes: true},
 	{message: "exceeded max depth", summary: "too many levels of nesting", detail: "make it flatter"},
 	{message: "tag", summary: "a tag that cannot be read", detail: "put text that begins with ! in quotes", where: firstBang, quotes: true},

@@ -40,7 +40,7 @@ func (s *scanner) attribute(spaced bool) (cut bool) {
 	return false
 }
 
-// strayInTag skips what cannot stand in a tag.
+// strayInTag skips what is not allowed in a tag.
 func (s *scanner) strayInTag() {
 	from := s.pos
 	for s.pos++; s.pos < len(s.text) && !isSpace(s.text[s.pos]) && !strings.ContainsRune("<>/", rune(s.text[s.pos])); {
@@ -48,7 +48,7 @@ func (s *scanner) strayInTag() {
 	}
 	s.problems(mistake{
 		at: Span{from, s.pos}, code: codeSyntax,
-		summary: "this cannot stand in a tag: " + s.text[from:s.pos], detail: "remove it, or write it as name=\"value\"",
+		summary: "not allowed in a tag: " + s.text[from:s.pos], detail: "remove it, or write it as name=\"value\"",
 	})
 }
 
@@ -96,7 +96,7 @@ func (s *scanner) unclosed(a attribute, value string, bracket int, endless bool)
 	if bracket >= 0 && (stop < 0 || bracket < stop) {
 		s.problems(mistake{
 			at: Span{from + bracket, from + bracket + 1}, code: codeSyntax,
-			summary: "a < cannot stand in the value of " + a.name, detail: "write &lt; for the character itself",
+			summary: "< is not allowed in the value of " + a.name, detail: "write &lt; for the character itself",
 		}.fixedBy(Span{from + bracket, from + bracket + 1}, "&lt;"))
 		a.from, a.to = int32(from), int32(from+len(value))
 		s.pos = min(from+len(value)+1, len(s.text))
@@ -253,12 +253,12 @@ func (s *scanner) badReference(at int, raw string) {
 	case strings.HasPrefix(raw, "&#") && strings.IndexByte(raw[:min(len(raw), 16)], ';') > 0:
 		size := strings.IndexByte(raw, ';') + 1
 		m.at.To = at + size
-		m.summary, m.detail = raw[:size]+" is no character that XML can hold", "leave it out"
+		m.summary, m.detail = raw[:size]+" is not a character that XML allows", "leave it out"
 		s.problems(m)
 		return
 	case name != "" && len(name) < 40 && strings.HasPrefix(raw[1+len(name):], ";"):
 		m.at.To = at + len(name) + 2
-		m.summary = "there is no entity &" + name + ";"
+		m.summary = "unknown entity &" + name + ";"
 		m.detail = "write &amp;" + name + "; for the text itself; XML knows lt, gt, amp, quot and apos"
 		if char, ok := knownEntities[name]; ok {
 			m.detail = "write the character itself: " + char

@@ -230,7 +230,7 @@ func (b *builder) outside(t token) {
 	}
 	b.problems(mistake{
 		at: Span{s.From, s.From + line}, code: codeRoot,
-		summary: "text stands outside of the root element", detail: "remove it, or make it a comment: <!-- … -->",
+		summary: "text outside the root element", detail: "remove it, or make it a comment: <!-- … -->",
 	})
 }
 

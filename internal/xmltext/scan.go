@@ -86,7 +86,7 @@ func (s *scanner) characters() token {
 	if i := strings.Index(s.text[from:s.pos], "]]>"); i >= 0 {
 		s.problems(mistake{
 			at: Span{from + i, from + i + 3}, code: codeSyntax,
-			summary: "]]> cannot stand in text", detail: "write ]]&gt;",
+			summary: "]]> is not allowed in text", detail: "write ]]&gt;",
 		}.fixedBy(Span{from + i + 2, from + i + 3}, "&gt;"))
 	}
 	return token{kind: charData, from: from, to: s.pos}

@@ -31,7 +31,7 @@ func (b *builder) checkDeclaration(content string, at Span) {
 		b.problems(mistake{at: at, code: codeSyntax, summary: "the XML declaration needs version=\"1.0\"", detail: `write <?xml version="1.0" encoding="UTF-8"?>, or remove it`})
 	}
 	if encoding := pseudo(content, "encoding"); encoding != "" && !strings.EqualFold(encoding, "utf-8") {
-		b.problems(mistake{at: at, code: codeEncoding, summary: "the file says that it is " + encoding, detail: "save it as UTF-8 and say so"})
+		b.problems(mistake{at: at, code: codeEncoding, summary: "the file says that it is " + encoding, detail: "save it as UTF-8 and declare that"})
 	}
 }
 

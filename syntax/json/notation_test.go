@@ -44,7 +44,7 @@ func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"title": "x"}`:                                                                                 "this JSON holds no nodes",
 		`{"nodes": [{"type": "promptBlock"}]}`:                                                           "this node has no id",
-		`{"nodes": [{"id": "a", "type": "promtBlock"}]}`:                                                 `there is no type of node "promtBlock"; did you mean "promptBlock"?`,
+		`{"nodes": [{"id": "a", "type": "promtBlock"}]}`:                                                 `unknown node type "promtBlock"; did you mean "promptBlock"?`,
 		`{"nodes": [{"id": "a"}, {"id": "a"}]}`:                                                          `id "a" is used twice`,
 		`{"nodes": [{"id": "step"}], "edges": [{"source": "step", "target": "stop"}]}`:                   `there is no node "stop"; did you mean "step"?`,
 		`{"nodes": [{"id": "a"}], "edges": [{"source": "a"}]}`:                                           `this edge does not say what it joins; add "source" and "target"`,

@@ -126,7 +126,7 @@ func (r *reader) node(n strictyaml.Node) {
 		for name := range kinds {
 			names = append(names, name)
 		}
-		kind.Errorf(codeType, workflow.DidYouMean(typ, names), "there is no type of node %q", typ)
+		kind.Errorf(codeType, workflow.DidYouMean(typ, names), "unknown node type %q", typ)
 		return
 	case typ == "":
 		d.read(data, "task")

@@ -30,7 +30,7 @@ func readText(file string, text []byte) (*strictyaml.Document, strictyaml.Node, 
 			at = max(int(syntax.Offset)-1, 0)
 		}
 		at = min(at, max(len(text)-1, 0))
-		t.doc.Report(workflow.Errorf(t.src.Pos(source.Span{From: at, To: min(at+1, len(text))}), codeSyntax, "see json.org for what may stand there", "this is no JSON: %v", err))
+		t.doc.Report(workflow.Errorf(t.src.Pos(source.Span{From: at, To: min(at+1, len(text))}), codeSyntax, "see json.org for the syntax", "invalid JSON: %v", err))
 	}
 	return t.doc, root, err
 }

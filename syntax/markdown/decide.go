@@ -38,7 +38,7 @@ func (r *reader) decideBy(c *workflow.Choice, text workflow.Source) {
 	test := expr.TestOf(text.Text, expr.Mixed)
 	switch {
 	case test == expr.ConditionTest && c.Ask != nil:
-		r.report(workflow.Errorf(text.Pos, codeKey, "remove the agent and its settings, or ask something", "this is a condition, so nobody is asked"))
+		r.report(workflow.Errorf(text.Pos, codeKey, "remove the agent and its settings, or ask something", "this is a condition, so no agent or person is asked"))
 	case test == expr.QuestionTest || c.Ask != nil:
 		if c.Ask == nil {
 			c.Ask = &workflow.Task{}

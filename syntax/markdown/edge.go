@@ -256,7 +256,7 @@ func (r *reader) target(t target, frame int) (string, bool) {
 	case workflow.Again:
 		return r.again(t, frame)
 	}
-	r.report(workflow.Errorf(t.pos, codeEdgeTarget, r.suggest(t.name), "there is no step %q to go to", t.name))
+	r.report(workflow.Errorf(t.pos, codeEdgeTarget, r.suggest(t.name), "unknown step %q", t.name))
 	return "", false
 }
 

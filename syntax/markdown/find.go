@@ -30,7 +30,7 @@ func (r *reader) findSections() {
 		slot := r.sectionOf(index[s.id])
 		if *slot != nil {
 			first := lineOf(r.doc.text, (*slot).heading.title)
-			r.report(workflow.Errorf(r.doc.text.Pos(s.heading.title), codeTwice, "put all of it into the section in line "+first, "%q has two sections", s.id))
+			r.report(workflow.Errorf(r.doc.text.Pos(s.heading.title), codeTwice, "move everything into the section in line "+first, "%q has two sections", s.id))
 			continue
 		}
 		*slot = s

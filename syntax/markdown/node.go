@@ -84,7 +84,7 @@ func (r *reader) settleMarks() {
 			v.kind, v.mark = kindMark, true
 		default:
 			r.report(workflow.Warningf(r.chartPos(n.Whole), codeShape, "write "+n.ID+`["…"] if it is a step; a start has no arrow to it, an end none from it`,
-				"%q is drawn as a start or an end, and stands in the middle", n.ID))
+				"%q is drawn as a start or an end, but is in the middle", n.ID))
 		}
 	}
 }
@@ -272,7 +272,7 @@ func (r *reader) wordsOf(kind string, s *section, metas []mermaid.Meta, id strin
 			r.collect(d)
 		case doc != nil:
 			r.collect(d)
-			r.report(workflow.Errorf(d.Root().Pos(), codeTwice, "put all of them into its section", "the words of %q stand in two places", id))
+			r.report(workflow.Errorf(d.Root().Pos(), codeTwice, "put all of them into its section", "the settings of %q are given in two places", id))
 		default:
 			doc = d
 		}

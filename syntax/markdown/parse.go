@@ -172,7 +172,7 @@ func (r *reader) chartPos(s source.Span) workflow.Pos { return r.src.Pos(s) }
 func (r *reader) open(text []byte) bool {
 	whole := source.New(r.file, text)
 	if at := invalidUTF8(text); at >= 0 {
-		r.report(workflow.Errorf(whole.Pos(source.Span{From: at, To: at + 1}), codeEncoding, "save the file as UTF-8", "this byte is no UTF-8"))
+		r.report(workflow.Errorf(whole.Pos(source.Span{From: at, To: at + 1}), codeEncoding, "save the file as UTF-8", "this byte is not valid UTF-8"))
 		return false
 	}
 	if isBare(text) {
@@ -368,7 +368,7 @@ func (r *reader) handle() {
 	id, ok := r.part(handler.name)
 	switch {
 	case !ok:
-		r.report(workflow.Errorf(handler.pos, codeEdgeTarget, r.suggest(handler.name), "there is no step %q to go to", handler.name))
+		r.report(workflow.Errorf(handler.pos, codeEdgeTarget, r.suggest(handler.name), "unknown step %q", handler.name))
 	case !r.drawing.Handle(id, handler.pos):
 		r.report(workflow.Warningf(handler.pos, codeDetached, "a handler handles what runs before it", "%q handles nothing: every other step comes behind it", handler.name))
 	}

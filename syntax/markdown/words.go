@@ -61,7 +61,7 @@ func (r *reader) readWords(m *strictyaml.Map, kind string) *words {
 	}
 	w.apply(settings)
 	w.nameOptions()
-	m.Refuse("when", codeKey, "draw a diamond in front of it", "the drawing says when a step is passed by")
+	m.Refuse("when", codeKey, "draw a diamond before it", "the drawing says when a step is passed by")
 	m.Refuse("needs", codeKey, "draw an arrow from the step that is waited for", "the arrows say what a step waits for")
 	m.Done()
 	return w
@@ -108,7 +108,7 @@ func (w *words) config(m *strictyaml.Map, key string) []strictyaml.Node {
 	if config := m.Peek("config"); config.IsMap() {
 		if n := config.Map().Peek(key); n.Exists() {
 			if len(found) > 0 {
-				n.Key().Errorf(codeKey, "remove one of them", "%q stands here twice", key)
+				n.Key().Errorf(codeKey, "remove one of them", "duplicate %q", key)
 			}
 			found = append(found, n)
 		}
@@ -150,7 +150,7 @@ func (w *words) apply(settings []strictyaml.Entry) {
 			continue
 		}
 		if _, twice := task.Settings[e.Name]; twice {
-			e.Key.Errorf(codeKey, "remove one of them", "the setting %q stands here twice", e.Name)
+			e.Key.Errorf(codeKey, "remove one of them", "duplicate setting %q", e.Name)
 		}
 		yaml.ReadSetting(e, task)
 	}

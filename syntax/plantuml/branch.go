@@ -95,7 +95,7 @@ func (r *reader) decideBy(c *workflow.Choice, n *workflow.Node, test activity.Te
 			n.Title = test.String()
 		}
 	case kind == expr.ConditionTest && c.Ask != nil:
-		r.report(workflow.Errorf(r.pos(test.Span), codeStepKey, "remove the agent and its settings, or ask something", "this is a condition, so nobody is asked"))
+		r.report(workflow.Errorf(r.pos(test.Span), codeStepKey, "remove the agent and its settings, or ask something", "this is a condition, so no agent or person is asked"))
 	case kind == expr.NameTest && c.Ask == nil:
 		r.names[c] = drawnName{text: test.Raw, ask: func(c *workflow.Choice) { r.ask(c, test, at, named) }}
 	case kind != expr.ConditionTest:

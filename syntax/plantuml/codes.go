@@ -39,5 +39,5 @@ var Codes = strictyaml.Distinct(yaml.Codes, flow.Codes, activity.Codes, []strict
 	{Name: codeRoute, Meaning: "A route leads neither to a lane nor to a step."},
 	{Name: codeLabel, Meaning: "A goto leads to a label that does not exist."},
 	{Name: codeBreak, Meaning: "A break is not in a loop."},
-	{Name: codeAgain, Meaning: "A word leads back to the beginning of a loop, but stands in none."},
+	{Name: codeAgain, Meaning: "A word leads back to the beginning of a loop, but is outside any loop."},
 })

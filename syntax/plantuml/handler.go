@@ -11,7 +11,7 @@ import (
 func (r *reader) handle(handler *target) {
 	h := r.byID[handler.name]
 	if h == nil || h.Step == nil {
-		r.report(workflow.Errorf(handler.pos, codeTarget, r.suggest(handler.name), "there is no step %q to go to", handler.name))
+		r.report(workflow.Errorf(handler.pos, codeTarget, r.suggest(handler.name), "unknown step %q", handler.name))
 		return
 	}
 	reached := r.behind(h)

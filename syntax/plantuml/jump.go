@@ -156,10 +156,10 @@ func (r *reader) find(p *node, e workflow.Edge) (string, bool) {
 		if l := p.home(); l != nil && l.Kind() == "loop" {
 			return l.ID, true
 		}
-		r.report(workflow.Errorf(e.Pos, codeAgain, "put the step into a repeat, a while or a partition with <<loop>>", "%q stands in no loop", p.ID))
+		r.report(workflow.Errorf(e.Pos, codeAgain, "put the step into a repeat, a while or a partition with <<loop>>", "%q is outside a loop", p.ID))
 		return "", false
 	}
-	r.report(workflow.Errorf(e.Pos, codeTarget, r.suggest(e.To), "there is no step %q to go to", e.To))
+	r.report(workflow.Errorf(e.Pos, codeTarget, r.suggest(e.To), "unknown step %q", e.To))
 	return "", false
 }
 
@@ -193,7 +193,7 @@ func (r *reader) routesLeft(p *node) {
 			names = append(names, n.ID)
 		}
 		r.report(workflow.Errorf(rt.target.pos, codeRoute, orElse(workflow.DidYouMean(rt.target.name, names), "name the lane of a branch behind the router, or the id of a step"),
-			"category %q leads to %q, which is no branch", rt.category, rt.target.name))
+			"category %q leads to %q, which is not a branch", rt.category, rt.target.name))
 	}
 }
 

@@ -113,7 +113,7 @@ func (r *reader) backward(e *activity.Backward) {
 // leave draws a break.
 func (r *reader) leave(e *activity.Break) {
 	if len(r.loops) == 0 {
-		r.report(workflow.Errorf(r.pos(e.Span), codeBreak, "put it into a repeat or a while, or write stop", "break stands in no loop"))
+		r.report(workflow.Errorf(r.pos(e.Span), codeBreak, "put it into a repeat or a while, or write stop", "break is outside a loop"))
 		return
 	}
 	l := r.loops[len(r.loops)-1]

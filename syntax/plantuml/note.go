@@ -142,7 +142,7 @@ func (r *reader) readNote(n *activity.Note, on activity.Element) {
 // unknownMark reports the mark in the first line of a note, and gives the one that
 // was meant.
 func (r *reader) unknownMark(line source.Span, written string) mark {
-	d := workflow.Errorf(r.src.Pos(line), codeMark, "the marks are "+strings.Join(marks, ", "), "there is no mark <<%s>>", written).Near(written, marks)
+	d := workflow.Errorf(r.src.Pos(line), codeMark, "the marks are "+strings.Join(marks, ", "), "unknown mark <<%s>>", written).Near(written, marks)
 	meant := d.Change.Text
 	if meant != "" {
 		text := string(r.src.Bytes[line.From:line.To])
@@ -219,7 +219,7 @@ func (r *reader) attach(p *part, on activity.Element) {
 	}
 	switch {
 	case !ok:
-		r.report(workflow.Errorf(r.notePos(p.note), codeNote, "put it directly behind the step that it is about", "this note stands at no step"))
+		r.report(workflow.Errorf(r.notePos(p.note), codeNote, "put it directly behind the step that it is about", "this note is not attached to a step"))
 	case !slices.Contains(taken, p.mark):
 		r.report(workflow.Errorf(r.notePos(p.note), codeMark, "put it directly behind the step that it is about", "<<%s>> says nothing about %s", p.mark, elementName(on)))
 	default:

@@ -109,7 +109,7 @@ func (r *reader) collect(p *part) {
 	for _, d := range p.doc.Diagnostics() {
 		if p.mark == noMark && !p.doc.Readable() {
 			d.Severity, d.Change = workflow.Warning, workflow.Change{}
-			d.Summary += ", so these are no words of the step"
+			d.Summary += ", so these are not settings of the step"
 		}
 		r.found = append(r.found, d)
 	}

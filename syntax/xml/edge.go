@@ -128,7 +128,7 @@ func (r *reader) dropUnknown() {
 			if _, known := r.byID[e.To]; !known {
 				mark := yaml.Mark(e.To)
 				if mark == "" {
-					r.report(workflow.Errorf(e.Pos, codeEdgeTarget, r.suggest(e.To, "end", "again"), "there is no step %q to go to", e.To))
+					r.report(workflow.Errorf(e.Pos, codeEdgeTarget, r.suggest(e.To, "end", "again"), "unknown step %q", e.To))
 					continue
 				}
 				e.To = mark

@@ -80,7 +80,7 @@ func (l *linker) checkTests() {
 		s := &l.steps[t.step]
 		if len(s.graph.Nodes) > 1 && !l.tested[t.step] {
 			l.report(workflow.Errorf(s.node.Pos, codeLoopTest, "let the last step end without a route, or say in its route what is done again",
-				"no step of %q goes on to its until or while", l.steps[loop].node.ID))
+				"no step of %q continues to its until or while", l.steps[loop].node.ID))
 		}
 	}
 }

@@ -86,7 +86,7 @@ func (r *reader) wrongRoot(root xmltext.Element) {
 	if detail == "" {
 		detail = `begin with <workflow name="…">`
 	}
-	d := workflow.Errorf(root.Pos(), codeElement, detail, "<%s> is no workflow", root.Name())
+	d := workflow.Errorf(root.Pos(), codeElement, detail, "<%s> is not a workflow", root.Name())
 	if name := workflow.Meant(root.Name(), roots); name != "" {
 		d.Fix = &workflow.Fix{Edits: root.Rename(name)}
 	}

@@ -233,7 +233,7 @@ func (r *reader) unknownElement(e, c xmltext.Element, s *shape) {
 	} else if detail == "" {
 		detail = "the elements here are " + strings.Join(s.names(), ", ")
 	}
-	d := workflow.Errorf(c.Pos(), codeElement, detail, "<%s> cannot stand in <%s>", c.Name(), e.Name())
+	d := workflow.Errorf(c.Pos(), codeElement, detail, "<%s> is not allowed in <%s>", c.Name(), e.Name())
 	right := s.surely(c.Name())
 	if parent := e.Parent(); c.First().Exists() && parent.Exists() && inside(parent, c.Name()) {
 		d.Detail = "it is an element of <" + parent.Name() + ">: move it behind </" + e.Name() + ">"
@@ -296,5 +296,5 @@ func (r *reader) strayText(e xmltext.Element) {
 	if kindOf(e.Name()) == "task" && !has(e, "task") {
 		detail = "put it into <task>…</task>"
 	}
-	r.report(workflow.Errorf(r.doc.Pos(e.TextSpan()), codeText, detail, "text cannot stand in <%s>", e.Name()))
+	r.report(workflow.Errorf(r.doc.Pos(e.TextSpan()), codeText, detail, "text is not allowed in <%s>", e.Name()))
 }

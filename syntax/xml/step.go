@@ -267,7 +267,7 @@ func (p *parts) input(c xmltext.Element) {
 		b.Src = sourceOf(c, text)
 	}
 	if slices.ContainsFunc(p.inputs, func(other workflow.Binding) bool { return other.Name == b.Name }) {
-		p.errorf(c, codeTwice, `give each a name: <input name="…">`, "the input %q stands here twice", b.Name)
+		p.errorf(c, codeTwice, `give each a name: <input name="…">`, "duplicate input %q", b.Name)
 		return
 	}
 	p.inputs = append(p.inputs, b)

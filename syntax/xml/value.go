@@ -32,7 +32,7 @@ func (r *reader) value(e xmltext.Element) any {
 	case kind.Value() == "json":
 		return r.json(e, text)
 	}
-	r.report(workflow.Errorf(kind.Pos(), codeValue, "write json or string, or leave it out", "there is no type %q of values", kind.Value()))
+	r.report(workflow.Errorf(kind.Pos(), codeValue, "write json or string, or leave it out", "unknown value type %q", kind.Value()))
 	return text
 }
 
@@ -43,7 +43,7 @@ func (r *reader) json(e xmltext.Element, text string) any {
 		if text == "" {
 			pos = e.Pos()
 		}
-		r.report(workflow.Errorf(pos, codeValue, err.Error()+"; a text of JSON stands in quotes", "<%s> is not JSON", e.Name()))
+		r.report(workflow.Errorf(pos, codeValue, err.Error()+"; JSON text needs quotes", "<%s> is not JSON", e.Name()))
 		return nil
 	}
 	return v

@@ -141,7 +141,7 @@ func readMode(n strictyaml.Node) mode {
 		if detail == "" {
 			detail = "write sequential, parallel or dag: the steps are known before a run begins"
 		}
-		n.Errorf(codeExecution, detail, "there is no execution %q", text)
+		n.Errorf(codeExecution, detail, "unknown execution %q", text)
 	}
 	return sequential
 }

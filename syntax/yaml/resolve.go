@@ -72,7 +72,7 @@ func (r *resolver) dropUnknown() {
 		}
 	})
 	if r.handler != nil && r.byID[r.handler.name] == nil {
-		r.report(workflow.Errorf(r.handler.pos, codeEdgeTarget, r.suggest(r.handler.name), "there is no step %q to go to", r.handler.name))
+		r.report(workflow.Errorf(r.handler.pos, codeEdgeTarget, r.suggest(r.handler.name), "unknown step %q", r.handler.name))
 		r.handler = nil
 	}
 }
@@ -81,7 +81,7 @@ func (r *resolver) known(targets []target) []target {
 	kept := make([]target, 0, len(targets))
 	for _, t := range targets {
 		if r.byID[t.name] == nil && mark(t.name) == "" {
-			r.report(workflow.Errorf(t.pos, codeEdgeTarget, r.suggest(t.name, "end", "again"), "there is no step %q to go to", t.name))
+			r.report(workflow.Errorf(t.pos, codeEdgeTarget, r.suggest(t.name, "end", "again"), "unknown step %q", t.name))
 			continue
 		}
 		kept = append(kept, t)
@@ -302,7 +302,7 @@ func (r *resolver) warnDetached(g *workflow.Graph) {
 		}
 		r.warnIn(s.body, led)
 		if s.test != "" && !led()[s.test] && len(s.body.steps) > 0 {
-			r.report(workflow.Errorf(s.node.Pos, codeLoopTest, "let the last step end without a route, or say in its route what is done again", "no step of %q goes on to its until or while", s.node.ID))
+			r.report(workflow.Errorf(s.node.Pos, codeLoopTest, "let the last step end without a route, or say in its route what is done again", "no step of %q continues to its until or while", s.node.ID))
 		}
 	})
 }

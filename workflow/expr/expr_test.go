@@ -165,7 +165,7 @@ func TestConditionErrors(t *testing.T) {
 		{`a and b`, 2, 5, `unexpected "and"`},
 		{`a b`, 2, 3, `unexpected "b"`},
 		{`(a`, 2, 2, "the expression ends too early"},
-		{`a[-1]`, 2, 4, `"-1" is no index`},
+		{`a[-1]`, 2, 4, `"-1" is not an index`},
 		{`a.0`, 1, 2, "no name follows the dot"},
 		{`a?.b`, 1, 3, `unexpected "?."`},
 		{`"abc`, 0, 4, "text without closing quote"},

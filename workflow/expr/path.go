@@ -89,7 +89,7 @@ func (p *parser) indexed() (Key, bool, error) {
 	if t.kind == numberToken {
 		index, err := strconv.Atoi(t.text)
 		if err != nil || index < 0 {
-			return k, false, &SyntaxError{t.from, t.to, fmt.Sprintf("%s is no index", shorten(t.text)), "indexes are whole numbers and count from 0"}
+			return k, false, &SyntaxError{t.from, t.to, fmt.Sprintf("%s is not an index", shorten(t.text)), "indexes are whole numbers and count from 0"}
 		}
 		k = Key{Index: index, IsIndex: true}
 	} else if t.kind != stringToken {

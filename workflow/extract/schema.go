@@ -20,7 +20,7 @@ import (
 type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) {
-	return nil, errors.New("a schema must stand alone; external references are not followed")
+	return nil, errors.New("a schema must be self-contained; external references are not followed")
 }
 
 // schemaURL names the schema while it is compiled. It is absolute, since a

@@ -226,7 +226,7 @@ func (p *parser) optionalInt() (*int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n > maxIndex || n < -maxIndex || text == "-0" || text != strconv.Itoa(n) {
 		p.pos = start
-		return nil, p.errorf("%s is no index", text)
+		return nil, p.errorf("%s is not an index", text)
 	}
 	return &n, nil
 }

@@ -25,10 +25,10 @@ var Codes = []strictyaml.Code{
 	{Name: codeUnreachable, Meaning: "Nothing leads to a step from where the flow begins, so it is left out."},
 	{Name: CodeUnclearStart, Meaning: "Steps lead to each other in a circle, and nothing leads to them from where the flow begins."},
 	{Name: codeTwoEntries, Meaning: "An edge leads into the middle of a loop or a for_each."},
-	{Name: codeLeavesEach, Meaning: "An edge leads out of the steps that for_each repeats."},
+	{Name: codeLeavesEach, Meaning: "An edge leaves the steps that for_each repeats."},
 	{Name: codeEdgeTarget, Meaning: "An edge, or the entry, names a step that does not exist."},
 	{Name: codeEdgeTwice, Meaning: "The same edge is drawn twice."},
-	{Name: codeTooManyEdges, Meaning: "Edges between frames stand for more edges than a workflow can have."},
+	{Name: codeTooManyEdges, Meaning: "Edges between frames expand to more edges than a workflow can have."},
 	{Name: codeEmptyLoop, Meaning: "A loop has no steps."},
 	{Name: codeEmptyEach, Meaning: "A for_each has no steps."},
 }

@@ -93,7 +93,7 @@ func TestDeepFrames(t *testing.T) {
 		t.Errorf("%d deep, found %q", depth, found)
 	}
 	g, found = lift(number(nest(350)))
-	if depth := strings.Count(show(&g), "{"); depth > 100 || len(found) != 1 || found[0] != "error nested-too-deep: more than 100 frames stand in one another" {
+	if depth := strings.Count(show(&g), "{"); depth > 100 || len(found) != 1 || found[0] != "error nested-too-deep: frames are nested more than 100 levels deep" {
 		t.Errorf("%d deep, found %q", depth, found)
 	}
 }
@@ -115,7 +115,7 @@ func TestDeepLoops(t *testing.T) {
 		t.Errorf("%d deep, found %q", depth, found)
 	}
 	g, found = lift(nest(5_000))
-	if depth := strings.Count(show(&g), "{"); depth != 100 || len(found) != 1 || found[0] != "error nested-too-deep: more than 100 loops stand in one another" {
+	if depth := strings.Count(show(&g), "{"); depth != 100 || len(found) != 1 || found[0] != "error nested-too-deep: loops are nested more than 100 levels deep" {
 		t.Errorf("%d deep, found %q", depth, found)
 	}
 }

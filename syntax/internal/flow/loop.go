@@ -86,7 +86,7 @@ func (l *lifter) nest(over []int, isHead []bool) {
 			if depth[n]++; depth[n] > maxNesting {
 				if !deep {
 					l.report(workflow.Errorf(l.node(v).Pos, codeNested, "draw some of them as workflows of their own and call them",
-						"more than %d loops stand in one another", maxNesting))
+						"loops are nested more than %d levels deep", maxNesting))
 				}
 				deep = true
 				loops[n] = region // members stay in the loop around

@@ -109,7 +109,7 @@ func (p *parts) place() {
 	}
 	if deep != none {
 		p.report(workflow.Errorf(p.node(deep).Pos, codeNested, "draw some of them as workflows of their own and call them",
-			"more than %d frames stand in one another", maxNesting))
+			"frames are nested more than %d levels deep", maxNesting))
 	}
 }
 

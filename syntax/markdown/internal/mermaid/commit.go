@@ -103,7 +103,7 @@ func (r *reader) linkNumbers(v *view, s *statement, numbers []string) {
 			continue
 		}
 		f := finding{code: codeStyle, from: s.names[0], to: s.names[1], summary: "there is no edge " + short(n) + " above",
-			remedy: "edges count from 0, and a linkStyle stands below them", edits: []edit{{s.from, s.from, "%% "}}}
+			remedy: "edges are numbered from 0, and a linkStyle comes after them", edits: []edit{{s.from, s.from, "%% "}}}
 		if line, _ := v.line(s.from); strings.TrimSpace(v.text[line:s.from]) != "" {
 			f.edits = []edit{{s.from, s.to, ""}}
 		}

@@ -45,7 +45,7 @@ func (r *reader) resolveArrow(d doubt) {
 		return
 	}
 	r.warn(d.v, finding{code: codeArrowLetter, from: d.from, to: d.to, summary: "Mermaid reads an arrow to " + short(rest) + ", not to " + short(whole),
-		remedy: `"` + t[d.from:d.to] + `" behind an arrow is a part of it: write a blank between`, edits: []edit{{d.from, d.from, " "}}})
+		remedy: `"` + t[d.from:d.to] + `" after an arrow is read as part of it: put a space between`, edits: []edit{{d.from, d.from, " "}}})
 }
 
 // mentions counts how often a word stands in a text.

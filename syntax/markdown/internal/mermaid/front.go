@@ -26,7 +26,7 @@ func (r *reader) frontMatter(v *view, f frontMatter) {
 		if fatal(d.Code) {
 			at := lineOf(v.text, f.from, d.Line)
 			_, to := v.line(at)
-			r.wrong(v, finding{code: codeFrontMatter, from: at, to: to, summary: "the front matter is no YAML: " + d.Summary,
+			r.wrong(v, finding{code: codeFrontMatter, from: at, to: to, summary: "the front matter is not valid YAML: " + d.Summary,
 				remedy: d.Detail, edits: quotedValue(v, at, to)})
 			return
 		}

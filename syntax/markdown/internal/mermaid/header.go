@@ -42,7 +42,7 @@ func preface(v, chart *view, front frontMatter) (f finding, bad bool) {
 		return f, false
 	case at > 0 && strings.Contains(s[at+3:], "\n---"):
 		return finding{code: codeFrontMatter, from: at, to: at + 3, summary: "the front matter does not start the text",
-			remedy: "leave out what stands before ---", edits: []edit{{from: 0, to: at}}}, true
+			remedy: "remove what comes before ---", edits: []edit{{from: 0, to: at}}}, true
 	}
 	f = finding{code: codeFrontMatter, from: at, to: at + 3, summary: "the front matter does not end",
 		remedy: "a line --- ends it"}
@@ -167,7 +167,7 @@ func wrongDirection(v *view, at int, dir string) finding {
 		}
 		return f
 	}
-	f.summary = `"` + short(dir) + `" is no direction`
+	f.summary = `"` + short(dir) + `" is not a direction`
 	upper := strings.ToUpper(dir)
 	better := likely[upper]
 	switch _, known := directionAt(upper, 0); {
@@ -203,7 +203,7 @@ func behindHeader(v *view, end int) (f finding) {
 	_, eol := v.line(at)
 	switch rest := strings.TrimSpace(s[at:eol]); {
 	case strings.Trim(rest, ":.,{") == "":
-		f.remedy = "nothing may stand behind the direction"
+		f.remedy = "nothing may follow the direction"
 		f.edits = []edit{{from: end, to: eol}}
 	default:
 		f.remedy = "a statement or a comment needs a line of its own"

@@ -192,7 +192,7 @@ func (r *reader) meta(v *view, m *mention) metaValue {
 // brokenMeta reports an @{…} that is no YAML, and reads it with its values in quotes.
 func (r *reader) brokenMeta(v *view, m *mention, value metaValue) metaValue {
 	from, to := m.meta.from, m.meta.to
-	f := finding{code: codeMeta, from: from, to: to, summary: "@{…} is no YAML: " + value.problem, remedy: value.detail}
+	f := finding{code: codeMeta, from: from, to: to, summary: "@{…} is not valid YAML: " + value.problem, remedy: value.detail}
 	if edits := quotedFields(v.text, from, to); len(edits) > 0 {
 		repaired := v.changed(from, to, edits).text
 		if again := readMeta(repaired, m.meta.flow); again.problem == "" {

@@ -36,7 +36,7 @@ func (r *reader) misreadLink(v *view, l *link, next int) {
 		if c := takenLetter(t, l); c != "" {
 			r.warn(v, finding{code: codeArrowLetter, from: at, to: at + 1,
 				summary: "Mermaid reads the label of this edge as " + short(l.label.text),
-				remedy:  `"` + c + `" in front of an arrow is a part of it: write a blank between`, edits: []edit{{at + 1, at + 1, " "}}})
+				remedy:  `"` + c + `" before an arrow is read as part of it: put a space between`, edits: []edit{{at + 1, at + 1, " "}}})
 		}
 	} else if last := first[len(first)-1]; (last == 'x' || last == 'o') && len(first) > 3 && l.label.pieces == 0 && next == l.first.to {
 		r.doubts = append(r.doubts, doubt{arrowLetter, v, next - 1, next})
@@ -210,7 +210,7 @@ func (r *reader) vanished(v *view, s *statement) {
 		return
 	}
 	f.from, f.to = s.to-len(rest), s.to
-	f.summary = `Mermaid does not read what stands behind "direction ` + s.dir + `"`
+	f.summary = `Mermaid ignores what follows "direction ` + s.dir + `"`
 	f.remedy = "write it on a line of its own"
 	f.edits = []edit{{s.value[1], s.to - len(rest), "\n"}}
 	r.warn(v, f)

@@ -90,7 +90,7 @@ func (r *reader) statements(v *view, at, depth int) {
 	}
 }
 
-// doubt is the fault of a statement that can be read but cannot stand here.
+// doubt is the fault of a statement that can be read but is not allowed here.
 func (r *reader) doubt(p *parser) *fault {
 	if p.st.form == chainForm && p.tok.kind == kSemi {
 		return splitEntity(p)

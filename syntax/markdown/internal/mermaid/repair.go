@@ -132,7 +132,7 @@ func (s *slip) line() string { return s.s[s.from:s.eol] }
 // unknown is what is said if nothing better is known.
 func (s *slip) unknown() finding {
 	at := min(s.at, max(s.from, s.eol-1))
-	f := finding{code: codeStatement, from: at, to: min(at+1, len(s.s)), summary: visible(s.s, at) + " cannot stand here"}
+	f := finding{code: codeStatement, from: at, to: min(at+1, len(s.s)), summary: visible(s.s, at) + " is not allowed here"}
 	switch s.place {
 	case inSubgraph, inTitle:
 		f.code, f.remedy = codeSubgraph, `a subgraph is opened by: subgraph id ["title"]`

@@ -111,7 +111,7 @@ func (s *slip) classBehindMeta() (f finding, ok bool) {
 		end++
 	}
 	m := s.st.nodes[n-1].meta
-	return finding{code: codeMeta, from: s.at, to: end, summary: "a class behind @{…}", remedy: "it belongs in front of it",
+	return finding{code: codeMeta, from: s.at, to: end, summary: "a class behind @{…}", remedy: "it belongs before it",
 		edits: []edit{{m.from - 2, m.from - 2, s.s[s.at:end]}, {s.at, end, ""}}}, true
 }
 

@@ -88,7 +88,7 @@ func (s *slip) style() (f finding, ok bool) {
 		return f, false
 	}
 	at := min(s.at, s.eol)
-	f = finding{code: codeStyle, from: at, to: min(at+1, len(s.s)), summary: visible(s.s, at) + " cannot stand in a " + word}
+	f = finding{code: codeStyle, from: at, to: min(at+1, len(s.s)), summary: visible(s.s, at) + " is not allowed in a " + word}
 	f.edits = []edit{{s.open.to, s.eol, " " + repaired}}
 	return f, true
 }

@@ -39,7 +39,7 @@ func (s *slip) arrow() (f finding, ok bool) {
 		if i := strayArrow(s.s, min(at, len(s.s))); i > 0 {
 			a := strayArrows[i-1]
 			f = finding{code: codeArrow, from: at, to: at + len(a.written),
-				summary: `"` + a.written + `" is no arrow of Mermaid`, remedy: `the arrow is ` + a.means}
+				summary: `"` + a.written + `" is not a Mermaid arrow`, remedy: `the arrow is ` + a.means}
 			f.edits = []edit{{at, at + len(a.written), a.means}}
 			if at > 0 && s.s[at-1] != ' ' && (s.s[at-1] == 'x' || s.s[at-1] == 'o') {
 				f.edits[0].text = " " + a.means
@@ -115,7 +115,7 @@ func (s *slip) edgeText() (f finding, ok bool) {
 	}
 	text := strings.TrimSpace(s.s[open.to:from])
 	f = finding{code: codeEdgeLabel, from: min(s.at, from), to: min(s.at, from) + 1,
-		summary: visible(s.s, min(s.at, from)) + " cannot stand in the text of this edge", remedy: "put the text between bars"}
+		summary: visible(s.s, min(s.at, from)) + " is not allowed in the text of this edge", remedy: "put the text between bars"}
 	arrow := s.s[from:to]
 	if arrow[0] == '.' {
 		arrow = "-" + arrow
@@ -254,7 +254,7 @@ func (s *slip) labelBefore() (f finding, ok bool) {
 	if k != kLink {
 		return f, false
 	}
-	f = finding{code: codeEdgeLabel, from: s.at, to: end, summary: "the label stands in front of its arrow", remedy: "it belongs behind the arrow"}
+	f = finding{code: codeEdgeLabel, from: s.at, to: end, summary: "the label comes before its arrow", remedy: "it belongs behind the arrow"}
 	label := strings.Trim(s.s[s.at+1:end-1], " \"")
 	f.edits = []edit{{s.at, arrow, ""}, {to, to, `|"` + inQuotes(label) + `"|`}}
 	return f, true
@@ -270,7 +270,7 @@ func (s *slip) labelBehind() (f finding, ok bool) {
 	if len(rest) < 3 || rest[len(rest)-1] != '|' {
 		return f, false
 	}
-	f = finding{code: codeEdgeLabel, from: s.at, to: s.at + len(rest), summary: "the label stands behind the node", remedy: "it belongs behind the arrow"}
+	f = finding{code: codeEdgeLabel, from: s.at, to: s.at + len(rest), summary: "the label comes after the node", remedy: "it belongs behind the arrow"}
 	f.edits = s.moved(rest[1:len(rest)-1], blanksBefore(s.s, s.from, s.at), s.at+len(rest))
 	return f, true
 }
@@ -300,7 +300,7 @@ func (s *slip) labelQuoted() (f finding, ok bool) {
 		return f, false
 	}
 	l := s.st.links[len(s.st.links)-1]
-	f = finding{code: codeEdgeLabel, from: s.at, to: end, summary: "the label of an edge stands between bars",
+	f = finding{code: codeEdgeLabel, from: s.at, to: end, summary: "the label of an edge goes between bars",
 		edits: []edit{{l.to, s.at, "|"}, {end, end, "|"}}}
 	return f, true
 }

@@ -174,7 +174,7 @@ func (s *slip) foreign() (f finding, ok bool) {
 	f = finding{code: codeNotation, from: s.from, to: s.from + len(word), summary: "this is " + what, remedy: "leave the line out"}
 	switch word {
 	case "title":
-		f.remedy = "a title stands in the front matter: --- title: … ---"
+		f.remedy = "a title goes in the front matter: --- title: … ---"
 		f.edits = []edit{{s.from, s.from, "%% "}}
 	case "note", "Note", "theme", "config:", "skinparam", "section", "autonumber":
 		f.edits = []edit{{s.from, s.from, "%% "}}

@@ -36,7 +36,7 @@ func (s *slip) reserved() (f finding, ok bool) {
 	word := s.s[at:end]
 	f = finding{code: codeID, from: at, to: end, summary: `"` + short(word) + `" is a word of Mermaid's own`}
 	if word == "end" {
-		f.summary = `"end" closes a subgraph and is no id`
+		f.summary = `"end" closes a subgraph and is not an id`
 	}
 	f.remedy = "use another id"
 	text := s.r.rename(word, s.s)
@@ -123,7 +123,7 @@ func (s *slip) nodeByLabel() (f finding, ok bool) {
 	if !quoted && !s.isPhrase(name, to) || strings.TrimSpace(name) == "" {
 		return f, false
 	}
-	f = finding{code: codeUnknownNode, from: from, to: to, summary: `"` + short(name) + `" is no node`}
+	f = finding{code: codeUnknownNode, from: from, to: to, summary: `"` + short(name) + `" is not a node`}
 	if id := s.idOf(name); id != "" {
 		f.remedy = "did you mean " + id + ", which is called so"
 		f.edits = []edit{{from, to, id}}
@@ -229,7 +229,7 @@ func (s *slip) badID() (f finding, ok bool) {
 	if id == "" {
 		return f, false
 	}
-	f = finding{code: codeID, from: s.at, to: s.at + 1, summary: visible(s.s, s.at) + " cannot stand in an id", remedy: "use letters and digits"}
+	f = finding{code: codeID, from: s.at, to: s.at + 1, summary: visible(s.s, s.at) + " is not allowed in an id", remedy: "use letters and digits"}
 	text := s.r.rename(id, s.s)
 	if to >= len(s.s) || !isBracket(s.s[to]) {
 		text += `["` + inQuotes(id) + `"]`

@@ -5,7 +5,7 @@ type reason uint8
 
 const (
 	fine          reason = iota
-	unexpected           // a token that cannot stand here
+	unexpected           // a token that is not allowed here
 	unclosedQuote        // a string does not end
 	badQuote             // a string ends in front of a backtick
 	badMarkdown          // a Markdown string holds a quote or a backtick

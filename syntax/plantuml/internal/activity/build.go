@@ -92,7 +92,7 @@ func (r *reader) early(l *line) bool {
 	if r.refuse(l) {
 		return true
 	}
-	r.problem(workflow.Error, codeStray, l.whole(), "a step stands before the first case of its switch",
+	r.problem(workflow.Error, codeStray, l.whole(), "a step comes before the first case of its switch",
 		"put it before the switch at line "+r.lineOf(r.top().opener.From)+", or behind a case")
 	return false
 }
@@ -261,7 +261,7 @@ func (r *reader) addBackward(l *line, b *Backward, span source.Span) {
 		if r.refuse(l) {
 			return
 		}
-		r.problem(workflow.Error, codeStray, span, "backward stands outside of a loop",
+		r.problem(workflow.Error, codeStray, span, "backward is outside a loop",
 			"move it into a repeat or a while, before its end")
 	}
 	r.addMark(b)

@@ -230,7 +230,7 @@ func (r *reader) bare(l *line) bool {
 		if !complete(m.lines[0].text) {
 			return false
 		}
-		code, summary := codeCondition, "the condition stands in parentheses"
+		code, summary := codeCondition, "the condition goes in parentheses"
 		if b.alias {
 			code, summary = codeKeyword, "PlantUML has no "+quoted(strings.Join(b.words, " "))
 		}
@@ -410,7 +410,7 @@ func (r *reader) fence(l *line) bool {
 	if !strings.HasPrefix(l.text, "```") && !strings.HasPrefix(l.text, "~~~") {
 		return false
 	}
-	r.problem(workflow.Error, CodeMarker, l.whole(), "a fence of Markdown stands in the diagram", "remove the line", r.remove(l)...)
+	r.problem(workflow.Error, CodeMarker, l.whole(), "the diagram contains a Markdown fence", "remove the line", r.remove(l)...)
 	r.decor(Misplaced, l)
 	return true
 }
@@ -471,7 +471,7 @@ func (r *reader) wrongArrow(l *line) bool {
 		case from < len(s):
 			m.put(" ").keep(from, len(s)).put(";")
 		}
-		r.instead(workflow.Error, codeArrow, l.span(0, len(a)), quoted(a)+" is no arrow of an activity diagram", m)
+		r.instead(workflow.Error, codeArrow, l.span(0, len(a)), quoted(a)+" is not an arrow of an activity diagram", m)
 		return true
 	}
 	return false
@@ -494,7 +494,7 @@ func (r *reader) lateLane(l *line, st *stmt) {
 	if !l.made && !strings.ContainsAny(indent, "\r\n") {
 		edits = append(edits, r.src.Edit(at, indent+mark+"\n"))
 	}
-	r.problem(workflow.Error, CodeLateLane, l.whole(), "the first lane stands behind the first step (line "+r.lineOf(r.stepAt)+")",
+	r.problem(workflow.Error, CodeLateLane, l.whole(), "the first lane comes after the first step (line "+r.lineOf(r.stepAt)+")",
 		"PlantUML refuses it; write "+mark+" before the first step, at line "+r.lineOf(r.stepAt), edits...)
 }
 

@@ -107,7 +107,7 @@ func (r *reader) noteWords(l *line) bool {
 		if !l.made {
 			edits = append(edits, r.src.Edit(l.whole(), m.text()))
 		}
-		r.problem(workflow.Error, codeNote, l.whole(), "a note stands left or right of the step before it", "write "+m.lines[0].text, edits...)
+		r.problem(workflow.Error, codeNote, l.whole(), "a note is placed left or right of the step before it", "write "+m.lines[0].text, edits...)
 	}
 	r.noteOf = r.text(l, of)
 	if st.kind == kNote {
