@@ -263,7 +263,7 @@ func TestPlainLinesInATerminalAskToo(t *testing.T) {
 	c.until("Answer with a number or a name.")
 	time.Sleep(400 * time.Millisecond) // a person reads before answering
 	c.press("maybe\n")
-	c.until(`"maybe" is not offered`)
+	c.until(`"maybe" is not an option`)
 	c.press("1\n")
 	if code := c.exit(); code != 0 || !strings.Contains(c.see(), "ask answered yes (tester)") {
 		t.Errorf("exit code %d, the screen:\n%s", code, c.see())

@@ -106,7 +106,7 @@ func TestPermissionsShowAllOfACommand(t *testing.T) {
 			time.Sleep(500 * time.Millisecond) // a person reads before answering
 			if mode.key == " " {
 				c.press("1")
-				c.until("read it to its end first")
+				c.until("read it to the end first")
 			}
 		}
 		for mode.more != "" && !strings.Contains(c.see(), "2 deny") && !strings.Contains(c.see(), "2) deny") {

@@ -393,7 +393,7 @@ func TestFilesOfOthersAreRefused(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, fileName), []byte(strings.Repeat("no database ", 100)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-		}, "the file is no database"},
+		}, "the file is not a hocket database"},
 		"newer":  {func(t *testing.T, dir string) { change(t, dir, "PRAGMA user_version = 99") }, "its schema has version 99, this program knows version 2"},
 		"others": {func(t *testing.T, dir string) { change(t, dir, "PRAGMA application_id = 7") }, "it is the database of another program"},
 	} {
