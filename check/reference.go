@@ -21,7 +21,7 @@ var (
 	refFailure        = rule{code: "ref-failure", severity: workflow.Error, summary: "failure is used in a step that no error edge leads to"}
 	refMaybeUndefined = rule{code: "ref-maybe-undefined", severity: workflow.Warning, summary: "a reference is defined only on some paths"}
 	conditionWord     = rule{code: "condition-word", severity: workflow.Note, summary: "a name that nothing defines is compared as text"}
-	statusUnknown     = rule{code: "status-unknown", severity: workflow.Warning, summary: "a status is compared with a word that no status is"}
+	statusUnknown     = rule{code: "status-unknown", severity: workflow.Warning, summary: "a status is compared with a word that is not a status"}
 	refQuoted         = rule{code: "ref-quoted", severity: workflow.Warning, summary: "a reference inside quotes is plain text"}
 )
 

@@ -119,7 +119,8 @@ var target = regexp.MustCompile(`\bmake [a-z-]+`)
 
 func reason(said []string) string {
 	for _, line := range slices.Backward(said) {
-		if m := why.FindStringSubmatch(line); m != nil {
+		// testscript prints the log of a script after the reason.
+		if m := why.FindStringSubmatch(line); m != nil && !strings.HasPrefix(m[1], "WORK=") {
 			return cmp.Or(target.FindString(m[1]), strings.TrimSpace(m[1]))
 		}
 	}

@@ -23,7 +23,7 @@ func (r *Ref) statuses() []string {
 	return nil
 }
 
-// statusWords warns of comparisons of a status with a word that no status is, and
+// statusWords warns of comparisons of a status with a word that is not a status, and
 // returns these words.
 func (c *checker) statusWords(p *parsed) []string {
 	if p.isText {
