@@ -66,7 +66,8 @@ func TestDamage(t *testing.T) {
 		t.Fatalf("run: %s%s", got.out, got.err)
 	}
 	run := p.runs()[0]
-	questions := [][]string{{"show", run, "--json"}, {"events", run}, {"runs", "--json", "--all"}}
+	// The list of runs has no checksums, so it is not asked for: docs/rough-edges.md.
+	questions := [][]string{{"show", run, "--json"}, {"events", run}}
 	answers := make([]string, len(questions))
 	for i, q := range questions {
 		answers[i] = p.call(q...).out
@@ -100,8 +101,6 @@ func TestDamage(t *testing.T) {
 			met["not noticed, and not needed"]++
 		case got.code != 0 && got.err != "":
 			met["reported"]++
-		case strings.Contains(got.out, `"status":"damaged"`) || strings.Contains(got.err, "damaged"):
-			met["reported in the list"]++
 		default:
 			t.Errorf("journal %d, %s: %s says with code %d\n%s%s\nbefore the damage\n%s", n, damage.name, asked, got.code, got.out, got.err, answers[q])
 		}
