@@ -54,10 +54,6 @@ type Traits struct {
 	// task say all of it, see Exact. Nil: nothing.
 	Does func(settings map[string]any) []Power
 
-	// Immediate is true of an executor that waits for nothing, such as a scripted reply.
-	// A driver may run it on the goroutine of the run, which is faster than to start one.
-	Immediate bool
-
 	// Prompted is true of an executor that works from a prompt: a model, or a program
 	// with one inside. Its tasks arrive with a complete [Task.Prompt], which includes
 	// context, inputs, feedback and how to answer, and they may cost money.

@@ -34,9 +34,9 @@ func (r Reply) Run(ctx context.Context, _ *agent.Task, log agent.Log) (agent.Res
 	return agent.Result{Output: r.Output, Usage: used}, nil
 }
 
-// Traits leaves settings alone: a scripted step may have any, because it keeps those of
-// the agent that it replaces.
-func (r Reply) Traits() agent.Traits { return agent.Traits{Immediate: r.Delay == 0} }
+// Traits returns the zero value: a scripted step may have any settings, because it
+// keeps those of the agent that it replaces.
+func (Reply) Traits() agent.Traits { return agent.Traits{} }
 
 func (r Reply) wait(ctx context.Context) error {
 	if ctx.Err() != nil {

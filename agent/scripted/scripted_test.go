@@ -296,10 +296,3 @@ func TestQuestionsAreAnsweredByName(t *testing.T) {
 		t.Error("a question is not answered by its name")
 	}
 }
-
-// A driver runs an immediate reply on the goroutine of the run, which must not wait.
-func TestOnlyReplyWithoutDelayIsImmediate(t *testing.T) {
-	if !(scripted.Reply{Output: "x"}).Traits().Immediate || (scripted.Reply{Output: "x", Delay: 1}).Traits().Immediate {
-		t.Error("a reply is immediate exactly if it has no delay")
-	}
-}

@@ -11,7 +11,8 @@ import (
 	"github.com/hocket-dev/hocket/journal"
 )
 
-// attempts are those under way. They are owned by the loop; each ends with one letter.
+// attempts are those under way. They are owned by the loop; each runs in a
+// goroutine of its own and ends with one letter.
 type attempts struct {
 	base   context.Context
 	cancel context.CancelCauseFunc
@@ -43,14 +44,13 @@ func newAttempts() *attempts {
 // worker makes one attempt.
 type worker func(ctx context.Context, at driver.Attempt) driver.Outcome
 
-// start has an attempt made: here and now if it is immediate, else by a goroutine of its
-// own. A panic of an agent, or its runtime.Goexit, is a failed attempt. The result carries
-// the time at which the attempt ended.
-func (as *attempts) start(key attemptKey, work worker, immediate bool, log *attemptLog, at driver.Attempt, clock runClock, mail *mailbox) {
+// start has an attempt made. A panic of an agent, or its runtime.Goexit, is a
+// failed attempt. The result carries the time at which the attempt ended.
+func (as *attempts) start(key attemptKey, work worker, log *attemptLog, at driver.Attempt, clock runClock, mail *mailbox) {
 	ctx, cancel := context.WithCancelCause(as.base)
 	as.open[key] = openAttempt{cancel, log}
 	as.flying++
-	attempt := func() {
+	go func() {
 		out := failed("the agent ended without a result")
 		defer func() {
 			if p := recover(); p != nil {
@@ -63,12 +63,7 @@ func (as *attempts) start(key attemptKey, work worker, immediate bool, log *atte
 		}()
 		at.Log = log.write
 		out = work(ctx, at)
-	}
-	if immediate {
-		attempt()
-	} else {
-		go attempt()
-	}
+	}()
 }
 
 func failed(format string, args ...any) driver.Outcome {

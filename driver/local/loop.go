@@ -329,21 +329,20 @@ func (l *loop) startTask(c *engine.StartTask) error {
 	if task.Again && l.note != "" {
 		log.say("[" + l.note + "]")
 	}
-	work, immediate := l.worker(task)
-	l.attempts.start(key, work, immediate, log, at, l.clock, l.mail)
+	l.attempts.start(key, l.worker(task), log, at, l.clock, l.mail)
 	return nil
 }
 
 // worker is who makes an attempt: the script, else the agents.
-func (l *loop) worker(task *engine.StartTask) (w worker, immediate bool) {
+func (l *loop) worker(task *engine.StartTask) worker {
 	run := l.writer.Run()
 	if exec, ok := l.script.task(task); ok {
 		def := &agent.Definition{Name: task.Agent, Builtin: true}
 		return func(ctx context.Context, at driver.Attempt) driver.Outcome {
 			return driver.Execute(ctx, exec, def, l.pin.Dir, run, task, at)
-		}, exec.Traits().Immediate
+		}
 	}
-	return func(ctx context.Context, at driver.Attempt) driver.Outcome { return l.o.Agents.Run(ctx, run, task, at) }, false
+	return func(ctx context.Context, at driver.Attempt) driver.Outcome { return l.o.Agents.Run(ctx, run, task, at) }
 }
 
 // interrupted records what had ended before the interruption, and no more: what
