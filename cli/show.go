@@ -182,6 +182,9 @@ func stepCost(u engine.Usage) string {
 // stepTime formats how long a step took, or has taken so far.
 func stepTime(s engine.StepResult, now time.Time) string {
 	if !s.Status.Done() && !s.Started.IsZero() {
+		if s.Status == engine.Waiting { // for a person, whether or not a process is running
+			now = time.Now()
+		}
 		return view.Duration(now.Sub(s.Started))
 	}
 	return view.Took(time.Duration(s.DurationMS) * time.Millisecond)
