@@ -20,6 +20,9 @@ type bench struct {
 	root string // of the module
 	dir  string
 	env  []string
+	// patience is how long tests may take with a mutant, and ten times as long as without
+	// one. The machine may become much busier than it was when they were measured.
+	patience time.Duration
 }
 
 func newBench() (*bench, error) {
@@ -31,7 +34,7 @@ func newBench() (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{root: root, dir: dir, env: os.Environ()}
+	b := &bench{root: root, dir: dir, env: os.Environ(), patience: time.Minute}
 	// Broken code may write anywhere: it gets a home of its own. What the go command keeps
 	// stays where it is, for the tests that build programs.
 	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH"} {
@@ -51,8 +54,13 @@ func (b *bench) close()          { _ = os.RemoveAll(b.dir) }
 
 // tests are those of a package, by their names. The quick ones run first: they kill most.
 type tests struct {
+	dir         string // of the package, below the module's root
 	quick, slow []string
 	took        time.Duration // all of them
+}
+
+func (t tests) String() string {
+	return fmt.Sprintf("%d tests of %s in %s", len(t.quick)+len(t.slow), t.dir, t.took.Round(time.Millisecond))
 }
 
 // quick is how long a test may take to be one of the first.
@@ -60,16 +68,16 @@ const quick = 50 * time.Millisecond
 
 var passed = regexp.MustCompile(`(?m)^--- PASS: (\S+) \(([\d.]+)s\)$`)
 
-// measure runs the tests of the package as it is. They have to pass.
-func (b *bench) measure(ctx context.Context, p *pkg) (tests, error) {
-	var t tests
-	if err := b.build(ctx, p, nil); err != nil {
+// measure runs the tests of a package as it is. They have to pass.
+func (b *bench) measure(ctx context.Context, dir string) (tests, error) {
+	t := tests{dir: dir}
+	if err := b.build(ctx, dir, nil); err != nil {
 		return t, err
 	}
 	start := time.Now()
-	printed, err := b.test(ctx, p, time.Hour, "-test.v")
+	printed, err := b.test(ctx, dir, time.Hour, "-test.v")
 	if err != nil {
-		return t, fmt.Errorf("its tests fail without a mutant: %w: %q\n%s", err, failed.FindAllString(printed, -1), process.LastLines(printed))
+		return t, fmt.Errorf("the tests of %s fail without a mutant: %w: %q\n%s", dir, err, failed.FindAllString(printed, -1), process.LastLines(printed))
 	}
 	t.took = time.Since(start)
 	for _, line := range passed.FindAllStringSubmatch(printed, -1) {
@@ -84,36 +92,47 @@ func (b *bench) measure(ctx context.Context, p *pkg) (tests, error) {
 
 var failed = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
 
+// timeout is what kills a mutant with which the tests do not end.
+const timeout = "a timeout"
+
 // try says which test fails with another source of a file; "": none does.
-func (b *bench) try(ctx context.Context, p *pkg, t tests, name string, source []byte) (killer string, err error) {
-	if err := b.build(ctx, p, map[string][]byte{name: source}); err != nil {
-		return "", err
-	}
-	for _, some := range [][]string{t.quick, t.slow} {
-		if len(some) == 0 {
-			continue
-		}
-		printed, err := b.test(ctx, p, 10*time.Second+5*t.took, "-test.failfast", "-test.run", "^("+strings.Join(some, "|")+")$")
-		var exit *exec.ExitError
-		switch {
-		case ctx.Err() != nil:
-			return "", ctx.Err()
-		case errors.Is(err, process.ErrCutOff):
-			return "a timeout", nil
-		case errors.As(err, &exit), errors.Is(err, process.ErrTooMuch):
-			if name := failed.FindStringSubmatch(printed); name != nil {
-				return name[1], nil
-			}
-			return "a crash", nil
-		case err != nil:
+func (b *bench) try(ctx context.Context, suites []tests, name string, source []byte) (killer string, err error) {
+	for _, t := range suites {
+		if err := b.build(ctx, t.dir, map[string][]byte{name: source}); err != nil {
 			return "", err
+		}
+		for _, some := range [][]string{t.quick, t.slow} {
+			if len(some) == 0 {
+				continue
+			}
+			if killer, err := b.run(ctx, t, some); killer != "" || err != nil {
+				return killer, err
+			}
 		}
 	}
 	return "", nil
 }
 
+// run runs some of the tests that were built, and says which one fails.
+func (b *bench) run(ctx context.Context, t tests, some []string) (killer string, err error) {
+	printed, err := b.test(ctx, t.dir, b.patience+10*t.took, "-test.failfast", "-test.run", "^("+strings.Join(some, "|")+")$")
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case errors.Is(err, process.ErrCutOff):
+		return timeout, nil
+	case errors.As(err, &exit), errors.Is(err, process.ErrTooMuch):
+		if name := failed.FindStringSubmatch(printed); name != nil {
+			return name[1], nil
+		}
+		return "a crash", nil
+	}
+	return "", err
+}
+
 // build builds the tests of a package, with other sources of some files.
-func (b *bench) build(ctx context.Context, p *pkg, changed map[string][]byte) error {
+func (b *bench) build(ctx context.Context, dir string, changed map[string][]byte) error {
 	overlay := map[string]map[string]string{"Replace": {}}
 	for name, source := range changed {
 		copied := filepath.Join(b.dir, filepath.Base(name))
@@ -130,7 +149,7 @@ func (b *bench) build(ctx context.Context, p *pkg, changed map[string][]byte) er
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return err
 	}
-	if out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", file, "-o", b.binary(), "./"+p.dir).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", file, "-o", b.binary(), "./"+dir).CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
 	return nil
@@ -142,8 +161,8 @@ const limits = `ulimit -v 8388608; ulimit -f 2097152; exec "$0" "$@"`
 
 // test runs the tests that were built, and what they start, until they end or the time is
 // over.
-func (b *bench) test(ctx context.Context, p *pkg, timeout time.Duration, args ...string) (printed string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+func (b *bench) test(ctx context.Context, dir string, patience time.Duration, args ...string) (printed string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	// Tests of permissions start processes of other users: it is for all, as /tmp is.
 	if err := errors.Join(os.Chmod(b.dir, 0o755), os.MkdirAll(b.scratch(), 0o700), os.Chmod(b.scratch(), 0o777|os.ModeSticky)); err != nil {
@@ -151,7 +170,7 @@ func (b *bench) test(ctx context.Context, p *pkg, timeout time.Duration, args ..
 	}
 	defer os.RemoveAll(b.scratch())
 	cmd := exec.Command("sh", append([]string{"-c", limits, b.binary()}, args...)...)
-	cmd.Dir = filepath.Join(b.root, filepath.FromSlash(p.dir))
+	cmd.Dir = filepath.Join(b.root, filepath.FromSlash(dir))
 	cmd.Env = b.env
 	out := process.Output{Limit: 64 << 20}
 	err = (&process.Command{Cmd: cmd, Grace: time.Millisecond}).Run(ctx, "", out.Add, out.Add)

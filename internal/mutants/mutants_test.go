@@ -7,14 +7,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
-// writeModule makes a module with one package the place where the test runs, and its only
+// writeModule makes a module the place where the test runs, and its package m the only
 // target.
-func writeModule(t *testing.T, source, test string) {
+func writeModule(t *testing.T, files map[string]string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	for name, text := range map[string]string{"go.mod": "module example.com/m\n\ngo 1.26\n", "m/m.go": source, "m/m_test.go": test} {
+	files["go.mod"] = "module example.com\n\ngo 1.26\n"
+	for name, text := range files {
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -23,12 +25,12 @@ func writeModule(t *testing.T, source, test string) {
 		}
 	}
 	saved := targets
-	targets = []target{{"m", 90}}
+	targets = []target{{name: "m", goal: 90}}
 	t.Cleanup(func() { targets = saved })
 }
 
 func TestMutants(t *testing.T) {
-	writeModule(t, `package m
+	writeModule(t, map[string]string{"m/m.go": `package m
 
 import "errors"
 
@@ -65,7 +67,7 @@ func index(n int) (int, error) {
 	}
 	return 7, nil
 }
-`, "package m\n")
+`})
 	p, err := load(targets[0])
 	if err != nil {
 		t.Fatal(err)
@@ -122,12 +124,15 @@ func index(n int) (int, error) {
 }
 
 func TestScore(t *testing.T) {
-	writeModule(t, `package m
+	writeModule(t, map[string]string{
+		"m/m.go": `package m
 
 func tested(n int) bool { return n > 9 }
 
 func untested(n int) int { n++; return n }
-`, `package m
+
+func Elsewhere(n int) int { return n }
+`, "m/m_test.go": `package m
 
 import "testing"
 
@@ -136,7 +141,21 @@ func TestTested(t *testing.T) {
 		t.Error("wrong")
 	}
 }
-`)
+`, "user/user_test.go": `package user
+
+import (
+	"testing"
+
+	"example.com/m"
+)
+
+func TestElsewhere(t *testing.T) {
+	if m.Elsewhere(1) != 1 {
+		t.Error("wrong")
+	}
+}
+`,
+	})
 	b, err := newBench()
 	if err != nil {
 		t.Fatal(err)
@@ -144,13 +163,42 @@ func TestTested(t *testing.T) {
 	defer b.close()
 	const gone = "m/m.go removed: n-- => nothing"
 	listed := survivors{"m/m.go untested: n++ => nothing": true, gone: true, "other/m.go x: n++ => nothing": true}
-	s, err := try(t.Context(), b, targets[0], 0, rand.New(rand.NewPCG(1, 0)), listed, false)
-	if err != nil || s.killed != 2 || s.survived != 1 || !slices.Equal(s.stale, []string{gone}) {
-		t.Errorf("killed %d, survived %d, stale %q, %v", s.killed, s.survived, s.stale, err)
+	var s score
+	for _, c := range []struct {
+		also             []string
+		killed, survived int
+	}{
+		{nil, 2, 2},
+		{[]string{"user"}, 3, 1},
+	} {
+		s, err = try(t.Context(), b, target{name: "m", goal: 90, also: c.also}, 0, rand.New(rand.NewPCG(1, 0)), listed, false)
+		if err != nil || s.killed != c.killed || s.survived != c.survived || s.timedOut != 0 || !slices.Equal(s.stale, []string{gone}) {
+			t.Errorf("with the tests of %q too: killed %d, survived %d, timed out %d, stale %q, %v", c.also, s.killed, s.survived, s.timedOut, s.stale, err)
+		}
 	}
 	err = report([]score{s})
 	if err == nil || !strings.Contains(err.Error(), "m is below its goal of 90%") || !strings.Contains(err.Error(), gone) {
 		t.Error(err)
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	writeModule(t, map[string]string{"m/m.go": "package m\n\nfunc f(n int) {\n\tfor n > 0 {\n\t\tn--\n\t}\n}\n", "m/m_test.go": `package m
+
+import "testing"
+
+func TestF(t *testing.T) { f(1) }
+`})
+	b, err := newBench()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.close()
+	b.patience = time.Second
+	all := survivors{"m/m.go f: n > 0 => false && (n > 0)": true, "m/m.go f: n > 0 => n >= 0": true, "m/m.go f: 0 => 0+1": true}
+	s, err := try(t.Context(), b, targets[0], 0, rand.New(rand.NewPCG(1, 0)), all, false)
+	if err != nil || s.killed != 1 || s.survived != 0 || s.timedOut != 1 {
+		t.Errorf("killed %d, survived %d, timed out %d, %v", s.killed, s.survived, s.timedOut, err)
 	}
 }
 
