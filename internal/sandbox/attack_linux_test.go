@@ -98,6 +98,7 @@ func attack(words string) {
 		"pointer":   func(string) error { return call(unix.SYS_FCHMODAT, ^uintptr(99), 8, 0o777) },
 		"nested":    func(string) error { return nested(nil) },
 		"nestednet": func(string) error { return nested(func(context.Context, netip.AddrPort) bool { return true }) },
+		"hindered":  hindered,
 		"setuid":    setuid,
 		"own":       own,
 		"personal":  func(string) error { _, err := os.ReadFile("/proc/self/environ"); return orWorks(err) },
@@ -469,6 +470,44 @@ func nested(connect connectFunc) error {
 		return errors.Join(box.Failed(), err)
 	}
 	return errors.New(out.String())
+}
+
+// hindrances are system calls that somebody else refuses to a process that confines itself.
+var hindrances = map[string]rule{
+	"close_range":            {unix.SYS_CLOSE_RANGE, refused, nil},
+	"prctl":                  {unix.SYS_PRCTL, refused, nil},
+	"capget":                 {unix.SYS_CAPGET, refused, nil},
+	"capset":                 {unix.SYS_CAPSET, refused, nil},
+	"landlock_restrict_self": {unix.SYS_LANDLOCK_RESTRICT_SELF, refused, nil},
+	"seccomp":                {unix.SYS_SECCOMP, refused, nil},
+	"sendmsg":                {unix.SYS_SENDMSG, refused, nil},
+	"an old seccomp": {unix.SYS_SECCOMP, unix.SECCOMP_RET_ERRNO | uint32(unix.EINVAL),
+		[]test{has(1, unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)}},
+}
+
+// hindered confines a program while a filter of somebody else is in force.
+func hindered(by string) error {
+	code := compile([]rule{hindrances[by]})
+	filter := unix.SockFprog{Len: uint16(len(code) / unix.SizeofSockFilter), Filter: (*unix.SockFilter)(unsafe.Pointer(unsafe.StringData(code)))}
+	runtime.LockOSThread()
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	if err := call(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&filter))); err != nil {
+		return err
+	}
+	cmd := exec.Command("echo", "works")
+	cmd.Stdout = os.Stdout
+	box, err := Confine(cmd, &Policy{})
+	if err != nil {
+		return err
+	}
+	defer box.Close()
+	err = cmd.Run()
+	if failed := box.Failed(); failed != nil {
+		return errors.New(failed.Error())
+	}
+	return err
 }
 
 // setuid starts a program that belongs to root and would run as root.

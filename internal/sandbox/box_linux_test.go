@@ -278,6 +278,28 @@ func TestNotStarted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	file := func(content string) *os.File {
+		f, err := memory(content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		return f
+	}
+	opened := func(path string) *os.File {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		return f
+	}
+	given := func(number int, f *os.File) func(*exec.Cmd) {
+		return func(c *exec.Cmd) {
+			c.ExtraFiles = slices.Clone(c.ExtraFiles) // the box closes its own
+			c.ExtraFiles[number] = f
+		}
+	}
 	for _, c := range []struct {
 		program string
 		spoil   func(*exec.Cmd)
@@ -287,7 +309,11 @@ func TestNotStarted(t *testing.T) {
 		{filepath.Join(d, "absent"), nil, "", fs.ErrNotExist},
 		{filepath.Join(d, "text"), nil, "", fs.ErrPermission},
 		{filepath.Join(d, "script"), nil, "", fs.ErrPermission}, // what runs it is outside
-		{"/bin/true", func(c *exec.Cmd) { c.ExtraFiles[0] = c.ExtraFiles[1] }, "set the rules for files", syscall.EBADFD},
+		{"/bin/true", given(0, file("x")), "set the rules for files", syscall.EBADFD},
+		{"/bin/true", given(2, opened(d)), "read the environment", syscall.EISDIR},
+		{"/bin/true", given(2, opened("/sys/devices/system/cpu/online")), "read the environment", syscall.EIO}, // it is shorter than its size
+		{"/bin/true", given(3, file("")), "set the filter of system calls", syscall.ENOEXEC},
+		{"/bin/true", given(3, file("12345678")), "set the filter of system calls", syscall.EINVAL},
 	} {
 		cmd := exec.Command(c.program)
 		box, err := Confine(cmd, &Policy{})
@@ -303,6 +329,52 @@ func TestNotStarted(t *testing.T) {
 			t.Errorf("%s %q: %v, %#v", c.program, c.stage, err, failed)
 		}
 		box.Close()
+	}
+}
+
+// Each step that somebody else's filter refuses keeps the program from being started.
+func TestHindered(t *testing.T) {
+	needed(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for by, want := range map[string]string{
+		"close_range":            "close files: operation not permitted",
+		"prctl":                  "renounce privileges: operation not permitted",
+		"capget":                 "drop privileges: operation not permitted",
+		"capset":                 "drop privileges: operation not permitted",
+		"landlock_restrict_self": "set the rules for files: operation not permitted",
+		"seccomp":                "set the filter of system calls: operation not permitted",
+		"sendmsg":                "set the filter of system calls: operation not permitted",
+		"an old seccomp":         "works\n<nil>",
+	} {
+		cmd := exec.Command(self)
+		cmd.Env = append(os.Environ(), attackVariable+"=hindered "+by)
+		out, err := cmd.CombinedOutput()
+		if got := strings.TrimSpace(string(out)); err != nil || got != want {
+			t.Errorf("%s: %v\ngot  %s\nwant %s", by, err, got, want)
+		}
+	}
+}
+
+// Somebody else who starts this program by that name gets nothing from it.
+func TestStartedByOthers(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		talk *os.File
+		want int
+	}{
+		{[]string{inside.Name, ""}, nil, 2}, // it goes on as what it is: here, these tests
+		{[]string{inside.Name, "", "/bin/echo"}, nil, 125},
+		{[]string{inside.Name, "", "/bin/echo", "echo", "x"}, nil, 125},
+		{[]string{inside.Name, "", "/bin/echo", "echo", "x"}, os.Stdin, 125}, // no socket
+	} {
+		cmd := &exec.Cmd{Path: "/proc/self/exe", Args: c.args, ExtraFiles: []*os.File{nil, c.talk}}
+		out, err := cmd.CombinedOutput()
+		if len(out) > 0 || cmd.ProcessState.ExitCode() != c.want {
+			t.Errorf("%q: %q, %v", c.args, out, err)
+		}
 	}
 }
 
@@ -556,9 +628,17 @@ func TestRoot(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can show this")
 	}
-	out, err := run(t, &Policy{}, nil, "sh", "-c", "cat /etc/passwd >/dev/null && grep CapEff /proc/self/status")
-	if err != nil || !strings.HasSuffix(out, "00000000000000fb") {
-		t.Errorf("%s, %v", out, err)
+	var out strings.Builder
+	cmd := exec.Command("sh", "-c", "cat /etc/passwd >/dev/null && grep -E 'Cap(Inh|Prm|Eff|Amb)' /proc/self/status")
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.SysProcAttr = &syscall.SysProcAttr{AmbientCaps: []uintptr{unix.CAP_CHOWN, unix.CAP_NET_RAW, unix.CAP_SYSLOG}}
+	box, err := Confine(cmd, &Policy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer box.Close()
+	if err := cmd.Run(); err != nil || strings.Join(strings.Fields(out.String()), " ") != "CapInh: 0000000000000000 CapPrm: 00000000000000fb CapEff: 00000000000000fb CapAmb: 0000000000000000" {
+		t.Errorf("%s, %v, %v", out.String(), err, box.Failed())
 	}
 	if _, err := os.Stat("/etc/shadow"); err == nil {
 		if out, err := run(t, &Policy{}, nil, "cat", "/etc/shadow"); err == nil {

@@ -186,8 +186,11 @@ const (
 	atArguments    = 16
 )
 
-// program is the filter of a mode, for the machine in the kernel that runs it.
-func program(m mode) string {
+// program is the filter of a mode.
+func program(m mode) string { return compile(rulesOf(m)) }
+
+// compile writes rules for the machine in the kernel that runs them.
+func compile(rules []rule) string {
 	var p []unix.SockFilter
 	load := func(at uint32) { p = append(p, unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: at}) }
 	give := func(what uint32) { p = append(p, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: what}) }
@@ -200,7 +203,7 @@ func program(m mode) string {
 	load(atCall)
 	jump(unix.BPF_JGT, newest, 0, 1)
 	give(unknown)
-	for _, r := range rulesOf(m) {
+	for _, r := range rules {
 		const each = 3 // instructions of a test
 		left := each * len(r.when)
 		jump(unix.BPF_JEQ, r.call, 0, left+1)

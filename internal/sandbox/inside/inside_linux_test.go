@@ -56,3 +56,27 @@ func FuzzFailure(f *testing.F) {
 		}
 	})
 }
+
+func TestParseFailure(t *testing.T) {
+	for said, want := range map[string]struct {
+		stage string
+		errno syscall.Errno
+	}{
+		"13 ":             {"", syscall.EACCES},
+		"1 close files":   {"close files", syscall.EPERM},
+		"4095 x":          {"x", 4095}, // the largest there is
+		"4096 x":          {"confine itself", syscall.EIO},
+		"0 x":             {"confine itself", syscall.EIO},
+		"-1 x":            {"confine itself", syscall.EIO},
+		"x":               {"confine itself", syscall.EIO},
+		"":                {"confine itself", syscall.EIO},
+		"13x close files": {"confine itself", syscall.EIO},
+	} {
+		if stage, err := ParseFailure(said); stage != want.stage || err != want.errno {
+			t.Errorf("%q: %q, %v", said, stage, err)
+		}
+	}
+	if said := string(failure("read", errors.New("odd"))); said != "5 read" {
+		t.Errorf("an error without a number: %q", said)
+	}
+}
