@@ -20,7 +20,7 @@ type bench struct {
 	root string // of the module
 	dir  string
 	env  []string
-	// patience is how long tests may take with a mutant, and ten times as long as without
+	// patience is how long tests may take with a mutant, and three times as long as without
 	// one. The machine may become much busier than it was when they were measured.
 	patience time.Duration
 }
@@ -115,7 +115,7 @@ func (b *bench) try(ctx context.Context, suites []tests, name string, source []b
 
 // run runs some of the tests that were built, and says which one fails.
 func (b *bench) run(ctx context.Context, t tests, some []string) (killer string, err error) {
-	printed, err := b.test(ctx, t.dir, b.patience+10*t.took, "-test.failfast", "-test.run", "^("+strings.Join(some, "|")+")$")
+	printed, err := b.test(ctx, t.dir, b.patience+3*t.took, "-test.failfast", "-test.run", "^("+strings.Join(some, "|")+")$")
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
