@@ -1,37 +1,83 @@
 package workflow
 
 import (
-	"slices"
+	"strings"
 	"testing"
 )
 
 // Behind a person, and nobody else, a question is theirs.
 func TestQuestionBehindAPerson(t *testing.T) {
-	human, choice := Node{ID: "h", Step: &Human{}}, Node{ID: "c", Step: &Choice{Ask: &Task{Prompt: Template{Text: "Good?"}}}}
-	label := func(text string) Edge { return Edge{From: "c", To: End, On: OnLabel, Label: text} }
+	human := func() Node { return Node{ID: "h", Step: &Human{}} }
+	choice := Node{ID: "c", Step: &Choice{Ask: &Task{Prompt: Template{Text: "Good?"}}}}
+	label := func(from, text string) Edge { return Edge{From: from, To: End, On: OnLabel, Label: text} }
+	leads := Edge{From: "h", To: "c"}
+	inside := func(to string) Step { return &Loop{Body: Graph{Edges: []Edge{{From: "x", To: End}, {From: "x", To: to}}}} }
 	for _, c := range []struct {
 		name    string
 		edges   []Edge
-		offered []string
+		beside  Step
+		offered string
 		agent   bool // may be asked
 	}{
-		{"a plain edge", []Edge{{From: "h", To: "c"}}, []string{"yes", "no"}, false},
-		{"an error edge beside", []Edge{{From: "h", To: "c"}, {From: "h", To: "t", On: OnFailure}}, []string{"yes", "no"}, false},
-		{"an else edge behind", []Edge{{From: "h", To: "c"}, {From: "c", To: End, On: OnElse}}, []string{"yes", "no", "else"}, false},
-		{"a task leads there too", []Edge{{From: "h", To: "c"}, {From: "t", To: "c"}}, []string{"yes", "no"}, true},
-		{"a label of their own", []Edge{{From: "h", To: "c", On: OnLabel, Label: "ok"}}, []string{"ok"}, true},
-		{"two ways", []Edge{{From: "h", To: "c"}, {From: "h", To: "t"}}, []string{Approve, Reject}, true},
-		{"nothing leads there", nil, []string{Approve, Reject}, true},
+		{"a plain edge", []Edge{leads}, nil, "yes no", false},
+		{"an error edge beside", []Edge{leads, {From: "h", To: "t", On: OnFailure}}, nil, "yes no", false},
+		{"a timeout edge before", []Edge{{From: "h", To: "t", On: OnTimeout}, leads}, nil, "yes no", false},
+		{"an edge of another before", []Edge{{From: "t", To: End}, leads}, nil, "yes no", false},
+		{"an else edge behind", []Edge{leads, {From: "c", To: End, On: OnElse}}, nil, "yes no else (none of these)", false},
+		{"a label twice behind", []Edge{leads, label("c", "no")}, nil, "no yes", false},
+		{"a loop beside", []Edge{leads}, inside("t"), "yes no", false},
+		{"left to from a loop", []Edge{leads}, inside("c"), "yes no", true},
+		{"left to from a loop in a loop", []Edge{leads}, &Loop{Body: Graph{Nodes: []Node{{ID: "t"}, {ID: "l", Step: inside("c")}}}}, "yes no", true},
+		{"a task leads there too", []Edge{leads, {From: "t", To: "c"}}, nil, "yes no", true},
+		{"nobody known leads there too", []Edge{leads, {From: "nobody", To: "c"}}, nil, "yes no", true},
+		{"their failure leads there too", []Edge{leads, {From: "h", To: "c", On: OnFailure}}, nil, "yes no", true},
+		{"a label of their own", []Edge{{From: "h", To: "c", On: OnLabel, Label: "ok"}}, nil, "ok", true},
+		{"labels of their own, one twice", []Edge{label("h", "a"), label("h", "b"), label("h", "a"), {From: "h", To: End, On: OnElse}}, nil, "a b", true},
+		{"two ways", []Edge{leads, {From: "h", To: "t"}}, nil, "approve reject", true},
+		{"a way to the end", []Edge{{From: "h", To: End}}, nil, "approve reject", true},
+		{"a way to a task", []Edge{{From: "h", To: "t"}}, nil, "approve reject", true},
+		{"nothing leads there", nil, nil, "approve reject", true},
 	} {
-		g := &Graph{Nodes: []Node{human, choice, {ID: "t", Step: &Task{}}}, Edges: append(c.edges, label("yes"), label("no"))}
+		g := &Graph{Nodes: []Node{human(), choice, {ID: "t", Step: &Task{}}, {ID: "l", Step: c.beside}}, Edges: append(c.edges, label("c", "yes"), label("c", "no"))}
 		var offered []string
 		for _, o := range g.Offered(&g.Nodes[0]) {
-			offered = append(offered, o.Value)
+			text := o.Value + o.Label
+			if o.Description != "" {
+				text += " (" + o.Description + ")"
+			}
+			offered = append(offered, text)
 		}
-		slices.Sort(offered)
-		slices.Sort(c.offered)
-		if agent := g.TaskOf(&g.Nodes[1]) != nil; !slices.Equal(offered, c.offered) || agent != c.agent {
+		if agent := g.TaskOf(&g.Nodes[1]) != nil; strings.Join(offered, " ") != c.offered || agent != c.agent {
 			t.Errorf("%s: they are offered %v, and an agent may be asked: %t", c.name, offered, agent)
+		}
+	}
+}
+
+// Only people answer, and only tasks and questions are for agents.
+func TestOthersAnswerNothing(t *testing.T) {
+	task := &Task{}
+	for _, step := range []Step{task, &Call{}, &Choice{}, &Combine{}, &Loop{}, &Each{}} {
+		g := &Graph{Nodes: []Node{{ID: "a", Step: step}, {ID: "c", Step: &Choice{Ask: &Task{}}}}, Edges: []Edge{{From: "a", To: "c"}, {From: "c", To: End, On: OnLabel, Label: "x"}}}
+		if offered := g.Offered(&g.Nodes[0]); offered != nil {
+			t.Errorf("%T offers %v", step, offered)
+		}
+		if behind := g.AskedBehind(&g.Nodes[0]); behind != nil {
+			t.Errorf("%T has the question %v", step, behind)
+		}
+		if got := g.TaskOf(&g.Nodes[0]); (got == task) != (step == Step(task)) {
+			t.Errorf("%T is %v for an agent", step, got)
+		}
+	}
+	g := &Graph{Nodes: []Node{{ID: "h", Step: &Human{Custom: true}}, {ID: "c", Step: &Choice{}}}, Edges: []Edge{{From: "h", To: "c"}}}
+	if offered := g.Offered(&g.Nodes[0]); len(offered) > 0 || g.AskedBehind(&g.Nodes[0]) != nil {
+		t.Errorf("to any text there are %v", offered)
+	}
+}
+
+func TestBareLabel(t *testing.T) {
+	for text, want := range map[string]string{" Yes ": "yes", "(Yes!)": "yes", "+yes=": "yes", "a b": "a b", "\tÜ\n": "ü", "...": ""} {
+		if got := BareLabel(text); got != want {
+			t.Errorf("%q is %q", text, got)
 		}
 	}
 }

@@ -48,6 +48,10 @@ func TestBound(t *testing.T) {
 			t.Errorf("%v is %s in JSON and %v afterwards (%v)", b, data, back, err)
 		}
 	}
+	if err := json.Unmarshal([]byte(`"some"`), &two); err == nil {
+		t.Error("a word is a bound")
+	}
+	two = workflow.AtMost(2)
 	for want, b := range map[string]workflow.Bound{"unknown": unknown, "no bound": none, "2": two} {
 		if b.String() != want {
 			t.Errorf("got %q, want %q", b, want)
@@ -66,6 +70,10 @@ func TestBudget(t *testing.T) {
 	}
 	tokens := workflow.Limits{Tokens: 10}
 	if got, want := tokens.Left(workflow.Usage{TokensIn: 2, TokensOut: 3}), (workflow.Budget{CostUSD: workflow.NoBound, Tokens: workflow.AtMost(5)}); got != want {
+		t.Errorf("%v is left, not %v", got, want)
+	}
+	small := workflow.Limits{CostUSD: 0.5, Tokens: 1}
+	if got, want := small.Budget(), (workflow.Budget{CostUSD: workflow.AtMost(0.5), Tokens: workflow.AtMost(1)}); got != want || !got.Exceeded(workflow.Usage{TokensIn: 2}) {
 		t.Errorf("%v is left, not %v", got, want)
 	}
 	if got, want := limits.Budget().Lower(tokens.Budget()), (workflow.Budget{CostUSD: workflow.AtMost(2), Tokens: workflow.AtMost(10)}); got != want {

@@ -1,6 +1,9 @@
 package workflow
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Fix is a change of the file that does away with a diagnostic. All of its edits
 // belong together.
@@ -20,12 +23,7 @@ type Edit struct {
 // list; a second insertion at one place is kept.
 func Apply(text []byte, edits []Edit) []byte {
 	sorted := slices.Clone(edits)
-	slices.SortStableFunc(sorted, func(a, b Edit) int {
-		if a.From != b.From {
-			return a.From - b.From
-		}
-		return a.To - b.To
-	})
+	slices.SortStableFunc(sorted, compareEdits)
 	out := make([]byte, 0, len(text))
 	at := 0
 	for _, e := range sorted {
@@ -55,10 +53,14 @@ func (ds Diagnostics) Fixed(text []byte) (fixed []byte, count int) {
 	return Apply(text, edits), count
 }
 
-// place is where an edit belongs among others.
+// compareEdits orders edits as they are in the text, an insertion before what replaces the
+// text behind it.
+func compareEdits(a, b Edit) int { return cmp.Or(a.From-b.From, a.To-b.To) }
+
+// place is where an edit belongs among others: behind those at the same place.
 func place(edits []Edit, e Edit) int {
-	i, _ := slices.BinarySearchFunc(edits, e.From, func(o Edit, from int) int {
-		if o.From <= from {
+	i, _ := slices.BinarySearchFunc(edits, e, func(o, e Edit) int {
+		if compareEdits(o, e) <= 0 {
 			return -1
 		}
 		return 1
@@ -67,7 +69,18 @@ func place(edits []Edit, e Edit) int {
 }
 
 func touches(e Edit, others []Edit) bool {
-	i := place(others, e)
 	overlaps := func(o Edit) bool { return e == o || e.From < o.To && o.From < e.To }
-	return i > 0 && overlaps(others[i-1]) || i < len(others) && overlaps(others[i])
+	i := place(others, e)
+	if i < len(others) && overlaps(others[i]) {
+		return true
+	}
+	for _, o := range slices.Backward(others[:i]) {
+		if overlaps(o) {
+			return true
+		}
+		if o.From != e.From {
+			break // no other reaches this far
+		}
+	}
+	return false
 }

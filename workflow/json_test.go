@@ -168,6 +168,21 @@ func TestDefinitionsOfOlderVersions(t *testing.T) {
 	}
 }
 
+// Every kind of step that there was is still read as older versions stored it.
+func TestStepsOfOlderVersions(t *testing.T) {
+	for _, kind := range []string{"task", "human", "call", "choice", "combine", "loop", "each"} {
+		w, err := workflow.Decode([]byte(`{"Body":{"Nodes":[{"Kind":"` + kind + `","Step":{},"ID":"a"}]}}`))
+		if err != nil {
+			t.Error(err)
+		} else if n := w.Body.Nodes[0]; n.Kind() != kind || n.ID != "a" {
+			t.Errorf("a %s is read as a %s", kind, n.Kind())
+		}
+	}
+	if _, err := workflow.Decode([]byte(`{"Body":{"Nodes":[{"Kind":"task","Step":{"Agent":7},"ID":"a"}]}}`)); err == nil {
+		t.Error("a number is the name of an agent")
+	}
+}
+
 func TestStoredBundle(t *testing.T) {
 	called := everything()
 	called.Name = "child"
@@ -192,8 +207,31 @@ func TestStoredBundle(t *testing.T) {
 			t.Errorf("stored and read again (-want +got):\n%s", diff)
 		}
 	}
-	if _, err := workflow.Store(&workflow.Bundle{Root: &workflow.Workflow{Body: workflow.Graph{Nodes: []workflow.Node{{ID: "a"}}}}}); err == nil {
-		t.Error("a node without a step was stored")
+	good, bad := &workflow.Workflow{}, &workflow.Workflow{Body: workflow.Graph{Nodes: []workflow.Node{{ID: "a"}}}}
+	for _, b := range []workflow.Bundle{{Root: bad}, {Root: good, Called: map[string]*workflow.Workflow{"x": bad}}} {
+		if _, err := workflow.Store(&b); err == nil || err.Error() != `workflow: node "a" has no step` {
+			t.Errorf("a node without a step was stored: %v", err)
+		}
+	}
+	if _, err := json.Marshal(bad); err == nil {
+		t.Error("a node without a step was written")
+	}
+	const step = `{"Body":{"Nodes":[{"ID":"a"}]}}`
+	for _, text := range []string{`{"Root":` + step + `}`, `{"Root":{},"Called":{"x":` + step + `}}`} {
+		var read workflow.StoredBundle
+		if err := json.Unmarshal([]byte(text), &read); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := read.Bundle(); err == nil || err.Error() != `workflow: node "a" has a step of an unknown kind` {
+			t.Errorf("%s was read: %v", text, err)
+		}
+	}
+	empty, err := workflow.Store(&workflow.Bundle{})
+	if err != nil || empty.Root != nil || empty.Called != nil {
+		t.Errorf("nothing is stored as %+v, %v", empty, err)
+	}
+	if b, err := empty.Bundle(); err != nil || b.Root != nil || b.Called != nil {
+		t.Errorf("nothing is read as %+v, %v", b, err)
 	}
 }
 
@@ -208,6 +246,9 @@ func TestStoredPositions(t *testing.T) {
 		data, err := json.Marshal(want)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if file, part := strings.Contains(string(data), " "+want.File), strings.Contains(string(data), "="+want.Part); want.File == "flow.yml" && !file || want.Part != "" && !part {
+			t.Errorf("%+v is stored as %s", want, data)
 		}
 		var got workflow.Pos
 		if err := json.Unmarshal(data, &got); err != nil || got != want {
@@ -232,6 +273,14 @@ func TestDiagnosticsForPrograms(t *testing.T) {
 		}
 		if strings.Contains(data, `"file"`) == (want.Part != "") || !strings.Contains(data, `"detail"`) || strings.Contains(data, `\u003c`) {
 			t.Errorf("written as %s", data)
+		}
+	}
+}
+
+func TestDiagnosticsThatAreNone(t *testing.T) {
+	for _, text := range []string{`{"line":"x"}`, `[]`} {
+		if err := json.Unmarshal([]byte(text), &workflow.Diagnostic{}); err == nil {
+			t.Errorf("%s is a diagnostic", text)
 		}
 	}
 }
