@@ -11,7 +11,9 @@ func TestQuestionBehindAPerson(t *testing.T) {
 	choice := Node{ID: "c", Step: &Choice{Ask: &Task{Prompt: Template{Text: "Good?"}}}}
 	label := func(from, text string) Edge { return Edge{From: from, To: End, On: OnLabel, Label: text} }
 	leads := Edge{From: "h", To: "c"}
-	inside := func(to string) Step { return &Loop{Body: Graph{Edges: []Edge{{From: "x", To: End}, {From: "x", To: to}}}} }
+	inside := func(to string) Step {
+		return &Loop{Body: Graph{Edges: []Edge{{From: "x", To: End}, {From: "x", To: to}}}}
+	}
 	for _, c := range []struct {
 		name    string
 		edges   []Edge

@@ -3,7 +3,9 @@ package workflow_test
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -299,6 +301,93 @@ steps:
 	}
 }
 
+// randomSteps are the same random steps as a program and a file say them. Those of a
+// sequence name steps behind them, the others steps before them.
+func randomSteps(random *rand.Rand, count *int, indent string, sequential, inLoop bool) (jobs []*workflow.Job, text string) {
+	n := 1 + random.IntN(4)
+	ids := make([]string, n)
+	for i := range ids {
+		*count++
+		ids[i] = fmt.Sprintf("s%d", *count)
+	}
+	for i, id := range ids {
+		var j *workflow.Job
+		key := func(format string, args ...any) { text += fmt.Sprintf(indent+"  "+format+"\n", args...) }
+		text += indent + "- id: " + id + "\n"
+		isLoop := indent == "  " && random.IntN(5) == 0
+		if isLoop {
+			body, steps := randomSteps(random, count, indent+"      ", sequential, true)
+			j = workflow.Repeat(3, body...).ID(id)
+			key("loop:\n%[1]s    max: 3\n%[1]s    steps:\n%[2]s", indent, strings.TrimSuffix(steps, "\n"))
+		} else {
+			j = workflow.Agent("w", "").ID(id)
+			key("agent: w")
+		}
+		targets := append([]string{workflow.End}, ids[i+1:]...)
+		words := append([]string{"end"}, ids[i+1:]...)
+		if inLoop {
+			targets, words = append(targets, workflow.Again), append(words, "again")
+		}
+		if group := []string{"", "", "g", "h"}[random.IntN(4)]; sequential && group != "" && !isLoop {
+			j.Group(group)
+			key("parallel_group: %s", group)
+		}
+		if to := random.IntN(len(targets)); sequential && !isLoop && random.IntN(3) == 0 {
+			other := random.IntN(len(targets))
+			switch random.IntN(4) {
+			case 0:
+				j.Then(targets[to])
+				key("next: %s", words[to])
+			case 1:
+				j.OnLabel("l", targets[to])
+				key("route: {l: %s}", words[to])
+			case 2:
+				j.OnLabel("l", targets[to]).Else(targets[other])
+				key("route: {l: %s}", words[to])
+				key("else: %s", words[other])
+			case 3:
+				j.OnFailure(targets[to])
+				key("error: %s", words[to])
+			}
+		}
+		if before := ids[:i]; !sequential {
+			var needs []string
+			for _, id := range before {
+				if random.IntN(2) == 0 {
+					needs = append(needs, id)
+				}
+			}
+			if len(needs) > 0 {
+				j.Depends(needs...)
+				key("needs: [%s]", strings.Join(needs, ", "))
+			}
+		}
+		jobs = append(jobs, j)
+	}
+	return jobs, text
+}
+
+func TestRandomBuiltAsYAML(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 1000 {
+		count := 0
+		sequential := random.IntN(2) == 0
+		jobs, text := randomSteps(random, &count, "  ", sequential, false)
+		build, head := workflow.Steps, "execution: dag\non_error: stop\n"
+		if sequential {
+			build, head = workflow.Sequence, ""
+		}
+		text = "name: n\n" + head + "steps:\n" + text
+		want, found := yaml.Parse("n.yml", []byte(text))
+		if found.Errors() {
+			t.Fatalf("%s\n%s", text, found)
+		}
+		if got, want := workflow.Print(build("n", jobs...)), workflow.Print(want); got != want {
+			t.Fatalf("%s\nbuilt\n%s\nYAML\n%s", text, got, want)
+		}
+	}
+}
+
 // A program may build with the same jobs again, and change them afterwards.
 func TestBuildingChangesNoJob(t *testing.T) {
 	a, b := workflow.Agent("w", "a").Input("x", []int{1}).Setting("k", 1).Label("team", "docs"), workflow.Agent("w", "b")
@@ -404,6 +493,31 @@ func TestEveryWordOfTheBuilder(t *testing.T) {
 	if got := workflow.Print(w); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+	const places = `
+all: step 1 of the builder 1:0-1:0
+all: step 1 of the builder, input "x" 1:1-1:1
+all: step 1 of the builder, setting "model" 1:2-1:2
+all: step 1 of the builder, when 1:3-1:3
+all: step 2 of the builder 2:0-2:0
+all: step 3 of the builder 3:0-3:0
+all: step 3 of the builder, input "y" 3:1-3:1
+all: step 4 of the builder 4:0-4:0
+all: step 4 of the builder, its decision 4:1-4:1
+all: step 5 of the builder 5:0-5:0
+all: step 5 of the builder, setting "model" 5:1-5:1
+all: step 6 of the builder 6:0-6:0
+all: step 6 of the builder 6:1-6:1
+all: step 6 of the builder 6:2-6:2
+all: step 7 of the builder 7:0-7:0
+all: step 7 of the builder, its items 7:1-7:1
+all: step 8 of the builder 8:0-8:0
+all: the builder 0:0-0:0`
+	if got := "\n" + positions(w); got != places {
+		t.Errorf("got\n%s\nwant\n%s", got, places)
+	}
+	if got, want := positions(workflow.Sequence("", workflow.Agent("w", "p"))), "step 1 of the builder 1:0-1:0\nthe builder 0:0-0:0"; got != want {
+		t.Errorf("without a name: %s", got)
+	}
 	if w.Body.Nodes[0].Title != "First" || len(w.Mistakes) > 0 {
 		t.Errorf("the title is %q, and there are %v", w.Body.Nodes[0].Title, w.Mistakes)
 	}
@@ -449,5 +563,49 @@ func TestMisusedWords(t *testing.T) {
 		if got := workflow.Steps("w", step).Mistakes; len(got) != 1 || got[0].Summary != want {
 			t.Errorf("got %v, want %s", got, want)
 		}
+	}
+}
+
+// positions are all that a built workflow has, by what they name.
+func positions(w *workflow.Workflow) string {
+	var all []string
+	for _, m := range regexp.MustCompile(`"(\d+:\d+-\d+:\d+)=((?:[^"\\]|\\.)*)"`).FindAllStringSubmatch(workflow.FormatJSON(w), -1) {
+		all = append(all, strings.ReplaceAll(m[2], `\"`, `"`)+" "+m[1])
+	}
+	slices.Sort(all)
+	return strings.Join(slices.Compact(all), "\n")
+}
+
+func TestResult(t *testing.T) {
+	for id, dotted := range map[string]bool{
+		"a": true, "z": true, "A": true, "Z": true, "_": true, "a-": true, "a0": true, "a9": true, "aZ_z-A9": true,
+		"": false, "-a": false, "0a": false, "9": false, "a/": false, "a:": false, "`": false, "{": false, "@": false, "[": false, "ä": false, "a b": false, "a.b": false,
+	} {
+		want := fmt.Sprintf("${nodes[%q].output}", id)
+		if dotted {
+			want = "${nodes." + id + ".output}"
+		}
+		if got := workflow.Result(id); got != want {
+			t.Errorf("%q: %s", id, got)
+		}
+	}
+}
+
+// What is in a graph, and what is not.
+func TestGraph(t *testing.T) {
+	w := everything()
+	var walked []string
+	w.Body.Walk(func(g *workflow.Graph, n *workflow.Node) {
+		if g.Node(n.ID) == nil || g.Node("none") != nil {
+			t.Errorf("%s is not found in its graph, or another is", n.ID)
+		}
+		walked = append(walked, n.Kind()+" "+n.ID)
+	})
+	if got, want := strings.Join(walked, ", "), "loop loop, task write, choice choice, human gate, each scan, call scan, combine sum, choice good?, choice which"; got != want {
+		t.Errorf("walked %s, want %s", got, want)
+	}
+	at := workflow.OutputPos{Mode: workflow.Pos{Line: 1}}
+	if (&workflow.Output{}).Places() != (workflow.OutputPos{}) || (&workflow.Output{At: &at}).Places() != at {
+		t.Error("an output is written elsewhere")
 	}
 }

@@ -69,7 +69,7 @@ func TestPlaces(t *testing.T) {
 		}
 		p := placer{text: []byte(text)}
 		for range 30 {
-			at := [2]int{random.IntN(line + 3) - 1, 1 + random.IntN(14)}
+			at := [2]int{random.IntN(line+3) - 1, 1 + random.IntN(14)}
 			offset, ok := want[at]
 			if !ok {
 				offset = -1
