@@ -53,6 +53,7 @@ func TestWithin(t *testing.T) {
 		{workflow.Budget{}, workflow.Budget{}, workflow.Budget{}},
 		{workflow.Budget{}, workflow.Budget{CostUSD: workflow.AtMost(1), Tokens: workflow.AtMost(9)}, workflow.Budget{CostUSD: workflow.AtMost(1), Tokens: workflow.AtMost(9)}},
 		{workflow.Budget{CostUSD: workflow.AtMost(0.5), Tokens: workflow.AtMost(20)}, workflow.Budget{CostUSD: workflow.AtMost(1), Tokens: workflow.AtMost(9)}, workflow.Budget{CostUSD: workflow.AtMost(0.5), Tokens: workflow.AtMost(9)}},
+		{workflow.Budget{}, workflow.Free, workflow.Budget{}}, // what should use nothing has nothing to keep to
 		{workflow.Budget{CostUSD: workflow.AtMost(0.5)}, workflow.Budget{}, workflow.Budget{CostUSD: workflow.AtMost(0.5)}},
 	} {
 		d := &agent.Definition{Name: "x", Budget: c.own}

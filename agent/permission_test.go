@@ -254,3 +254,64 @@ func FuzzPermissions(f *testing.F) {
 		}
 	})
 }
+
+// One address has one form, however it is written.
+func TestAddress(t *testing.T) {
+	for want, forms := range map[string][]string{
+		"https://example.com/":             {"https://example.com", "HTTPS://Example.COM/", "https://me:word@example.com./", "https://example.com:443/#part", "https://example.com/a/../", "https://example.com/."},
+		"http://example.com/a/b":           {"http://example.com:80/a/b", "http://example.com/a/./b", "http://example.com/x/../a/b", "http://example.com//a/b", "http://example.com/%61/b"},
+		"http://example.com:443/":          {"http://example.com:443"},
+		"https://example.com:80/?q=1":      {"https://example.com:80?q=1"},
+		"ftp://example.com:21/":            {"ftp://example.com:21"},
+		"https://[::1]:8080/":              {"https://[::1]:8080"},
+		"https://[fe80::a]/":               {"https://[FE80::A]:443"},
+		"POST https://example.com/":        {"POST https://example.com:443"},
+		"DELETE http://example.com:8080/x": {"DELETE http://EXAMPLE.com:8080/x"},
+		"example.com":                      {"example.com"},
+		"/path":                            {"/path"},
+		"":                                 {""},
+		"http://%":                         {"http://%"},
+	} {
+		for _, form := range append(forms, want) {
+			if got := Address(form); got != want {
+				t.Errorf("%s is %s, want %s", form, got, want)
+			}
+		}
+	}
+}
+
+// A star in the host of a pattern is no way to another host.
+func TestReach(t *testing.T) {
+	for _, c := range []struct {
+		pattern, address string
+		want             bool
+	}{
+		{"*", "https://example.com", true},
+		{"https://*", "https://example.com/x", true},
+		{"https://*", "http://example.com/x", false},
+		{"https://example.com", "https://example.com/", true},
+		{"https://example.com", "https://example.com/x", false},
+		{"https://example.com/*", "https://example.com", true},
+		{"https://Example.com/*", "https://example.com/x", true},
+		{"https://example.com/X", "https://example.com/x", false},
+		{"https://example.com/*", "https://example.com.evil.net/", false},
+		{"https://*.example.com/*", "https://www.example.com/x", true},
+		{"https://*.example.com/*", "https://evil.net/.example.com/", false},
+		{"https://*.example.com/*", "https://evil.net/?.example.com/", false},
+		{"https://*.example.com/*", "https://evil.net/#.example.com/", false},
+		{"https://example.com*", "https://example.com.evil.net/", true}, // as it is written
+		{"https://example.com/?q=*", "https://example.com?q=1", true},
+		{"POST *", "POST https://example.com", true},
+		{"POST https://example.com/*", "POST https://example.com/x", true},
+		{"POST https://example.com/*", "https://example.com/x", false},
+		{"example", "https://example.com", false},
+	} {
+		p, problems := ReadPermissions(map[string]any{"network": map[string]any{c.pattern: "allow", "*": "deny"}})
+		if c.pattern == "*" {
+			p, problems = ReadPermissions(map[string]any{"network": map[string]any{"*": "allow"}})
+		}
+		if got := p.For(MayReach, c.address) == Allow; got != c.want || len(problems) > 0 {
+			t.Errorf("%s allows %s: %v, %v", c.pattern, c.address, got, problems)
+		}
+	}
+}

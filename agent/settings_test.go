@@ -70,6 +70,71 @@ func TestValidateSettings(t *testing.T) {
 	}
 }
 
+// What every kind of mistake is called, and what to do about it.
+func TestPhrases(t *testing.T) {
+	type object = map[string]any
+	s := agent.NewSchema(object{
+		"type": "object", "additionalProperties": false,
+		"properties": object{
+			"command": object{"type": "string", "minLength": 1}, "long": object{"type": "string", "minLength": 3}, "short": object{"maxLength": 2},
+			"some": object{"type": "array", "minItems": 1}, "two": object{"type": "array", "minItems": 2},
+			"least": object{"type": "number", "minimum": 0.5}, "most": object{"type": "integer", "maximum": 9},
+			"word": object{"enum": []any{"fast", 7}}, "id": object{"type": "string", "pattern": "^[a-z]$", "description": "One letter."},
+			"env":   object{"type": "object", "propertyNames": object{"pattern": "^[A-Z]+$", "description": "capital letters"}},
+			"names": object{"type": "object"}, "never": false, "dir": agent.PathInside("A directory."),
+			"empty": object{"type": "object", "additionalProperties": false},
+			"deep":  object{"type": "object", "required": []any{"a", "b"}, "properties": object{"a": object{"type": []any{"string", "array"}}}},
+		},
+	})
+	for _, c := range []struct{ settings, path, want string }{
+		{`{"command": ""}`, "command", `setting "command" is empty; write something, or leave it out`},
+		{`{"long": "ab"}`, "long", `setting "long" is shorter than 3 characters; write something, or leave it out`},
+		{`{"short": "abc"}`, "short", `setting "short": maxLength: got 3, want 2`},
+		{`{"some": []}`, "some", `setting "some" is empty; write something, or leave it out`},
+		{`{"two": [1]}`, "two", `setting "two" is a list of fewer than 2; write something, or leave it out`},
+		{`{"least": 0.25}`, "least", `setting "least" must be at least 0.5; write a larger number`},
+		{`{"most": 10}`, "most", `setting "most" must be at most 9; write a smaller number`},
+		{`{"word": "fst"}`, "word", `setting "word" cannot be "fst"; did you mean "fast"?`},
+		{`{"word": "other"}`, "word", `setting "word" cannot be "other"; write one of fast, 7`},
+		{`{"word": 8}`, "word", `setting "word" cannot be 8; write one of fast, 7`},
+		{`{"id": "A"}`, "id", `setting "id" cannot be "A"; it is: One letter`},
+		{`{"names": {"a": 1}, "env": {"a": 1}}`, "env", `"a" cannot be a name in setting "env"; a name there has capital letters`},
+		{`{"never": 1}`, "never", `setting "never" has no meaning beside the others; remove it`},
+		{`{"dir": "C:\\x"}`, "dir", `setting "dir" leads out of the project; write a path inside the project, such as src/main.go`},
+		{`{"dir": ".."}`, "dir", `setting "dir" leads out of the project; write a path inside the project, such as src/main.go`},
+		{`{"deep": {"a": 1}}`, "deep.a, deep without b", `setting "deep.a" must be string or array, not number; setting "deep.b" is missing`},
+		{`{"cmd": "ls"}`, "cmd unknown", `unknown setting "cmd"; it is called "command" here`},
+		{`{"uri": "x"}`, "uri unknown", `unknown setting "uri"; there are: command, deep, dir, empty, env, id, least, long, most, names, never, short, some, two, word`},
+		{`{"empty": {"x": 1}}`, "empty.x unknown", `unknown setting "x"`},
+	} {
+		var said, at []string
+		for _, p := range s.CheckTemplates(settings(t, c.settings)) {
+			said = append(said, p.String())
+			place := strings.Join(p.Path, ".")
+			if p.Unknown {
+				place += " unknown"
+			}
+			if p.Missing != nil {
+				place += " without " + strings.Join(p.Missing, ", ")
+			}
+			at = append(at, place)
+		}
+		if got := strings.Join(said, "; "); got != c.want || strings.Join(at, ", ") != c.path {
+			t.Errorf("%s\ngot  %s (%s)\nwant %s (%s)", c.settings, got, at, c.want, c.path)
+		}
+	}
+	if got := (*agent.Schema)(nil); got.Properties() != nil || got.Check(object{"a": 1}) != nil {
+		t.Error("no schema refuses something")
+	}
+	if got := s.Check(settings(t, `{"dir": "/etc"}`)); len(got) > 0 {
+		t.Errorf("where a path leads is not for the schema to say at last: %v", got)
+	}
+	var into struct{ Command int }
+	if err := s.Decode(settings(t, `{"command": "x"}`), &into); err == nil || !strings.HasPrefix(err.Error(), "settings: json: cannot unmarshal") {
+		t.Error(err)
+	}
+}
+
 func TestValidateNoSettings(t *testing.T) {
 	if got := agent.NewSchema(schema).CheckTemplates(nil); len(got) != 2 {
 		t.Errorf("got %v", got)

@@ -37,3 +37,14 @@ steps:
 	// essay.yml:8:18: error[ref-unknown]: there is no node "drafts"; did you mean "draft"?
 	// can run: false
 }
+
+// What is wrong with a workflow that a program built is found at the step.
+func ExampleRun_built() {
+	w := workflow.Steps("Report",
+		workflow.Agent("writer", "Search").ID("search"),
+		workflow.Agent("writer", "Summarize").Depends("serach").Input("results", "{{search}}"))
+	fmt.Println(check.Run(check.Input{Bundle: workflow.Bundle{Root: w}, Agents: agents{}}))
+	// Output:
+	// Report: step 2 of the builder: error[needs-unknown]: "2" depends on "serach", which does not exist; did you mean "search"?
+	// Report: step 2 of the builder, input "results": error[ref-notation]: {{search}} is plain text in a built workflow; write ${inputs.NAME}, ${vars.NAME} or ${nodes.ID.output}; literal braces are ${"{{"}
+}

@@ -1,0 +1,39 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+)
+
+// What counts as a word, and which words are the same.
+func TestWords(t *testing.T) {
+	for text, want := range map[string]string{
+		"Review THE code, then review it.": "review",
+		"ab abc":                           "abc",
+		"scan scans scanned scanner scanners scanning": "scan",
+		"security securities":                          "secur",
+		"warnings warning warn":                        "warn",
+		"queries query":                                "quer",
+		"walked walks":                                 "walk",
+		"fetches fetch":                                "fetch",
+		"write writes":                                 "writ",
+		"used uses use":                                "",
+		"tests tester":                                 "test",
+		"bees":                                         "bees", // what is left would be no word
+		"API2 x-ray":                                   "api2 ray",
+		"buildings":                                    "build",
+		"文書を書く":                                        "文書 書を を書 書く",
+		"API文書":                                        "api 文書",
+		"漏洞abc漏洞":                                      "漏洞 abc",
+		"การ":                                          "กา าร",
+		strings.Join(fillers(), " ") + " about, all; with you": "",
+	} {
+		var stems []string
+		for _, w := range wordsOf(text) {
+			stems = append(stems, w.stem)
+		}
+		if got := strings.Join(stems, " "); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
