@@ -59,7 +59,7 @@ const (
 
 func newFlow(w *workflow.Workflow) *flow {
 	nodes, writers := count(&w.Body)
-	f := &flow{w: w, end: nodes, places: make([]place, nodes+1), numbers: make([]int, nodes), degree: make([]int, nodes)}
+	f := &flow{w: w, end: nodes, places: make([]place, nodes+1), numbers: make([]int, nodes+1), degree: make([]int, nodes)}
 	for i := range f.numbers {
 		f.numbers[i] = i
 	}

@@ -55,6 +55,16 @@ func TestProblemsInALine(t *testing.T) {
 	}
 }
 
+// The output of a workflow does not see what its items wrote.
+func TestProblemsAtTheEnd(t *testing.T) {
+	each := workflow.Node{ID: "each", Step: &workflow.Each{Items: workflow.Expr{Text: "inputs"}, As: "it", Body: workflow.Graph{Nodes: []workflow.Node{task("a", "", "x")}}}}
+	w := &workflow.Workflow{Output: workflow.Template{Text: "${vars.x}"}, Body: workflow.Graph{Nodes: []workflow.Node{each}}}
+	want := `error not_upstream: "x", written by "a", is not known here; what for_each does for an item in "each" stays there`
+	if diff := cmp.Diff(want, problems(w)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestProblemsByGraph refers from the node r to the node w, which writes x.
 func TestProblemsByGraph(t *testing.T) {
 	n := func(id string) workflow.Node { return task(id, "", "") }
