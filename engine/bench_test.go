@@ -197,3 +197,15 @@ func drive(b *testing.B, run *engine.Run, inputs map[string]any) int {
 	}
 	return steps
 }
+
+// chain is a workflow of n tasks one after the other.
+func chain(n int) *workflow.Bundle {
+	w := &workflow.Workflow{Name: "chain"}
+	for i := range n {
+		w.Body.Nodes = append(w.Body.Nodes, workflow.Node{ID: fmt.Sprintf("n%d", i), Step: &workflow.Task{Agent: "x", Prompt: workflow.Template{Text: "do it"}}})
+		if i > 0 {
+			w.Body.Edges = append(w.Body.Edges, workflow.Edge{From: fmt.Sprintf("n%d", i-1), To: fmt.Sprintf("n%d", i)})
+		}
+	}
+	return &workflow.Bundle{Root: w}
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/oracle"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -150,8 +151,8 @@ func TestRefusedEventChangesNothing(t *testing.T) {
 // played is a random run that was played to its end.
 func played(seed uint64, logf func(string, ...any)) (*simulation, error) {
 	s := newSimulation(seed, logf)
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 3))}
-	s.bundle = g.bundle()
+	g := &oracle.Generator{Rand: rand.New(rand.NewPCG(seed, 3))}
+	s.bundle = g.Bundle()
 	var err error
 	if s.run, err = engine.New(s.bundle); err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/oracle"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -44,11 +45,12 @@ func TestSimulation(t *testing.T) {
 // simulation is a driver without a world.
 type simulation struct {
 	*rand.Rand
+	*oracle.World
 	bundle *workflow.Bundle
 	run    *engine.Run
-	other  *engine.Run // was never restored and keeps all outputs; nil: so is run
-	stores bool        // run keeps no outputs
-	model  *model      // what the page says; nil in a fork
+	other  *engine.Run   // was never restored and keeps all outputs; nil: so is run
+	stores bool          // run keeps no outputs
+	model  *oracle.Model // what the page says; nil in a fork
 	events []engine.Envelope
 	now    time.Time     // the wall clock, which somebody sets now and then
 	clock  time.Duration // the run's own
@@ -56,19 +58,14 @@ type simulation struct {
 	bound  engine.TaskFacts
 	logf   func(string, ...any)
 
-	tasks  map[string]*engine.StartTask // issued and not answered
-	stop   map[string]bool              // told to stop
-	timers map[string]*engine.SetTimer
-	gates  map[string]engine.Question // open ones of all kinds
-	ended  *engine.Finish
 	sent   map[string]bool // keys issued since the last recovery
+	away   bool            // no driver is there
 	raises int             // answers that raised a limit
 }
 
 func newSimulation(seed uint64, logf func(string, ...any)) *simulation {
 	return &simulation{
-		Rand: rand.New(rand.NewPCG(seed, 7)), now: time.Unix(1e9, 0).UTC(), logf: logf,
-		tasks: map[string]*engine.StartTask{}, stop: map[string]bool{}, timers: map[string]*engine.SetTimer{}, gates: map[string]engine.Question{}, sent: map[string]bool{},
+		Rand: rand.New(rand.NewPCG(seed, 7)), World: oracle.NewWorld(), now: time.Unix(1e9, 0).UTC(), logf: logf, sent: map[string]bool{},
 	}
 }
 
@@ -82,9 +79,9 @@ func simulate(seed uint64, logf func(string, ...any)) (err error) {
 			}
 		}
 	}()
-	g := &generator{Rand: s.Rand}
-	s.bundle = g.bundle()
-	s.model = newModel(s.bundle)
+	g := &oracle.Generator{Rand: s.Rand}
+	s.bundle = g.Bundle()
+	s.model = oracle.New(s.bundle)
 	if s.run, err = engine.New(s.bundle); err != nil {
 		return fmt.Errorf("%w\n%s", err, s.story())
 	}
@@ -138,7 +135,7 @@ func (s *simulation) play() error {
 		}
 	}
 	err := s.step(&engine.Started{Run: "sim", Version: engine.Version, Limits: s.limits, Tasks: tasks, Inputs: map[string]any{"items": []any{"i", "j", "k"}[:s.IntN(4)]}})
-	for i := 0; err == nil && s.ended == nil; i++ {
+	for i := 0; err == nil && s.Ended == nil; i++ {
 		if i > 5000 {
 			return fmt.Errorf("no end after %d events", i)
 		}
@@ -197,7 +194,7 @@ func (s *simulation) checkFork() error {
 			whole.Stored, events[i].Event = 0, &whole
 		}
 	}
-	s.ended, s.events, s.limits.CostUSD = nil, events, max(s.limits.CostUSD, raised(events))
+	s.Ended, s.events, s.limits.CostUSD = nil, events, max(s.limits.CostUSD, raised(events))
 	s.run, s.other, s.model = s.run.Fresh(), nil, nil
 	if s.stores {
 		s.run.Offload(0, s.load)
@@ -213,7 +210,7 @@ func (s *simulation) checkFork() error {
 	if err := s.crash(); err != nil {
 		return fmt.Errorf("fork from %s: %w", address, err)
 	}
-	for i := 0; s.ended == nil; i++ {
+	for i := 0; s.Ended == nil; i++ {
 		if i > 5000 {
 			return fmt.Errorf("fork from %s: no end", address)
 		}
@@ -254,27 +251,33 @@ func (s *simulation) next() error {
 	case k == 1 && s.run.Admit(engine.Envelope{Event: &engine.CancelAsked{}}) == nil:
 		return s.step(&engine.CancelAsked{By: "sim"})
 	}
-	if len(s.tasks) > 0 && (s.IntN(10) > 0 || len(s.timers)+len(s.gates) == 0) {
-		c := pick(s.Rand, s.tasks)
-		if s.IntN(12) == 0 && !s.stop[c.Address] {
+	if len(s.Tasks) > 0 && (s.IntN(10) > 0 || len(s.Timers)+len(s.Questions) == 0) {
+		c := pick(s.Rand, s.Tasks)
+		if s.IntN(12) == 0 && !s.Stopped[c.Address] {
 			return s.step(s.ask(c))
 		}
 		return s.step(s.answerTask(c))
 	}
-	if len(s.gates) > 0 && s.IntN(10) > 0 {
-		q := pick(s.Rand, s.gates)
+	if len(s.Questions) > 0 && s.IntN(10) > 0 {
+		q := pick(s.Rand, s.Questions)
 		if !q.Deadline.IsZero() && s.now.After(q.Deadline) {
 			return s.fireNext()
 		}
-		return s.step(s.answerGate(q))
+		if s.away = len(s.Tasks) == 0 && s.IntN(5) == 0; !s.away {
+			return s.step(s.answerGate(q))
+		}
+		if err := s.step(s.answerGate(q)); err != nil || s.Ended != nil {
+			return err
+		}
+		return s.crash()
 	}
-	if len(s.timers) > 0 {
+	if len(s.Timers) > 0 {
 		return s.fireNext()
 	}
-	if s.run.Status() != engine.Waiting || len(s.gates) == 0 {
+	if s.run.Status() != engine.Waiting || len(s.Questions) == 0 {
 		return fmt.Errorf("stuck: nothing is under way and the run is %s", s.run.Status())
 	}
-	if q := pick(s.Rand, s.gates); q.Kind != engine.BudgetQuestion || s.limits.CostUSD+float64(s.limits.Tokens) == 0 {
+	if q := pick(s.Rand, s.Questions); q.Kind != engine.BudgetQuestion || s.limits.CostUSD+float64(s.limits.Tokens) == 0 {
 		return s.step(s.answerGate(q))
 	}
 	return s.step(&engine.LimitRaised{Limits: s.more()})
@@ -299,7 +302,7 @@ func dollars(c *engine.StartTask) float64 {
 func (s *simulation) answerTask(c *engine.StartTask) engine.Event {
 	ev := &engine.TaskEnded{Address: c.Address, Attempt: c.Attempt, Usage: engine.Usage{CostUSD: dollars(c) * s.Float64(), TokensIn: 3, TokensOut: 1, CostUnknown: s.IntN(20) == 0}}
 	switch k := s.IntN(100); {
-	case s.stop[c.Address]:
+	case s.Stopped[c.Address]:
 		ev.Fault = &engine.Fault{Kind: engine.FaultCancelled, Message: "cancelled"}
 	case k < 12:
 		ev.Fault = &engine.Fault{Kind: engine.FaultError, Message: "boom", Permanent: k < 3}
@@ -351,8 +354,8 @@ func (s *simulation) amount(q engine.Question) string {
 
 // ask is an attempt that asks, or that takes back what it asked.
 func (s *simulation) ask(c *engine.StartTask) engine.Event {
-	for _, id := range slices.Sorted(maps.Keys(s.gates)) {
-		if q := s.gates[id]; q.Kind == engine.PermissionQuestion && q.Address == c.Address && !q.Orphaned && s.IntN(2) == 0 {
+	for _, id := range slices.Sorted(maps.Keys(s.Questions)) {
+		if q := s.Questions[id]; q.Kind == engine.PermissionQuestion && q.Address == c.Address && !q.Orphaned && s.IntN(2) == 0 {
 			return &engine.Withdrawn{ID: id}
 		}
 	}
@@ -363,23 +366,22 @@ func (s *simulation) pass(d time.Duration) { s.now, s.clock = s.now.Add(d), s.cl
 
 // left is the time until a timer is due.
 func (s *simulation) left(id string) time.Duration {
-	if t := s.timers[id]; !t.At.IsZero() {
+	if t := s.Timers[id]; !t.At.IsZero() {
 		return t.At.Sub(s.now)
 	}
-	return s.timers[id].Clock - s.clock
+	return s.Timers[id].Clock - s.clock
 }
 
 // fireNext fires the timer that is due first. A fired timeout is followed by the
 // end of its attempt sooner or later.
 func (s *simulation) fireNext() error {
 	first := ""
-	for id := range s.timers {
+	for id := range s.Timers {
 		if first == "" || s.left(id) < s.left(first) || s.left(id) == s.left(first) && id < first {
 			first = id
 		}
 	}
 	s.pass(max(0, s.left(first)))
-	delete(s.timers, first)
 	return s.step(&engine.TimerFired{ID: first})
 }
 
@@ -393,22 +395,19 @@ func (s *simulation) crash() error {
 	}
 	s.run, s.other = run, nil
 	s.now = s.now.Add(time.Hour)
-	s.clock = run.ClockAt(s.now)
+	s.clock, s.away = run.ClockAt(s.now), false
 	e := s.envelope(&engine.Recovered{Unsettled: true})
 	s.events = append(s.events, e)
 	if _, err := run.Step(e); err != nil {
 		return err
 	}
-	clear(s.tasks)
-	clear(s.stop)
-	clear(s.timers)
-	clear(s.gates)
+	s.Happened(e.Event)
 	clear(s.sent)
 	return s.carryOut(e, run.Pending())
 }
 
 func (s *simulation) envelope(ev engine.Event) engine.Envelope {
-	return engine.Envelope{Seq: len(s.events) + 1, Time: s.now, Clock: s.clock, Event: ev}
+	return engine.Envelope{Seq: len(s.events) + 1, Time: s.now, Clock: s.clock, Unattended: s.away, Event: ev}
 }
 
 func (s *simulation) step(ev engine.Event) error {
@@ -418,15 +417,11 @@ func (s *simulation) step(ev engine.Event) error {
 		line, _ := engine.Encode(e)
 		s.logf("%s", line)
 	}
-	if ended, ok := ev.(*engine.TaskEnded); ok {
-		delete(s.tasks, ended.Address)
-		delete(s.stop, ended.Address)
-		if ended.Fault != nil && (ended.Fault.Kind == engine.FaultLost || ended.Fault.Kind == engine.FaultQuota) {
-			clear(s.sent)
-		}
+	s.Happened(ev)
+	if ended, ok := ev.(*engine.TaskEnded); ok && ended.Fault != nil && (ended.Fault.Kind == engine.FaultLost || ended.Fault.Kind == engine.FaultQuota) {
+		clear(s.sent)
 	}
-	if answered, ok := ev.(*engine.Answered); ok {
-		delete(s.gates, answered.ID)
+	if _, ok := ev.(*engine.Answered); ok {
 		clear(s.sent) // a person may have an attempt made again
 	}
 	commands, err := s.run.Step(e)
@@ -464,61 +459,43 @@ func facts(r *engine.Run) string {
 
 func (s *simulation) carryOut(e engine.Envelope, commands []engine.Command) error {
 	for _, c := range commands {
-		if s.ended != nil {
-			return fmt.Errorf("a command after the end: %T", c)
-		}
-		switch c := c.(type) {
-		case *engine.StartTask:
-			key := c.Key("sim")
+		if start, ok := c.(*engine.StartTask); ok {
+			key := start.Key("sim")
 			if s.sent[key] {
 				return fmt.Errorf("%s was started twice", key)
 			}
 			s.sent[key] = true
-			s.tasks[c.Address] = c
-		case *engine.CancelTask:
-			s.stop[c.Address] = true
-		case *engine.SetTimer:
-			s.timers[c.ID] = c
-		case *engine.CancelTimer:
-			delete(s.timers, c.ID)
-		case *engine.Ask:
-			s.gates[c.ID] = c.Question
-		case *engine.Withdraw:
-			delete(s.gates, c.ID)
-		case *engine.Reply:
-			if t := s.tasks[c.Address]; t == nil || t.Attempt != c.Attempt {
-				return fmt.Errorf("a reply to an attempt that is not under way: %+v", c)
-			}
-		case *engine.Finish:
-			s.ended = c
 		}
+	}
+	if err := s.CarryOut(commands); err != nil {
+		return err
 	}
 	if err := s.checkQuestions(); err != nil {
 		return err
 	}
-	if len(s.tasks) > s.limits.Parallel {
-		return fmt.Errorf("%d attempts at once, and %d are allowed", len(s.tasks), s.limits.Parallel)
+	if len(s.Tasks) > s.limits.Parallel {
+		return fmt.Errorf("%d attempts at once, and %d are allowed", len(s.Tasks), s.limits.Parallel)
 	}
 	if err := s.checkBudget(); err != nil || s.model == nil {
 		return err
 	}
-	if err := s.model.step(e, commands, s.run.Facts()); err != nil {
+	if err := s.model.Step(e, commands, s.run.Facts()); err != nil {
 		return err
 	}
-	return s.model.compare(s)
+	return s.model.Compare(s.run, s.World)
 }
 
 // checkQuestions holds what was asked against what the run says is open.
 func (s *simulation) checkQuestions() error {
 	open := s.run.Questions()
-	if len(open) != len(s.gates) {
-		return fmt.Errorf("%d questions are open, and %d were asked", len(open), len(s.gates))
+	if len(open) != len(s.Questions) {
+		return fmt.Errorf("%d questions are open, and %d were asked", len(open), len(s.Questions))
 	}
 	for _, q := range open {
-		if s.gates[q.ID].Digest != q.Digest || s.gates[q.ID].Orphaned != q.Orphaned {
-			return fmt.Errorf("%+v was asked as %+v", q, s.gates[q.ID])
+		if s.Questions[q.ID].Digest != q.Digest || s.Questions[q.ID].Orphaned != q.Orphaned {
+			return fmt.Errorf("%+v was asked as %+v", q, s.Questions[q.ID])
 		}
-		if c := s.tasks[q.Address]; q.Kind == engine.PermissionQuestion && !q.Orphaned && (c == nil || c.Attempt != q.Attempt) {
+		if c := s.Tasks[q.Address]; q.Kind == engine.PermissionQuestion && !q.Orphaned && (c == nil || c.Attempt != q.Attempt) {
 			return fmt.Errorf("nobody waits for %+v", q)
 		}
 	}
@@ -531,7 +508,7 @@ func (s *simulation) checkBudget() error {
 		return fmt.Errorf("%d steps, and %d are allowed", usage.Steps, s.limits.Steps)
 	}
 	reserved := 0.0
-	for _, c := range s.tasks {
+	for _, c := range s.Tasks {
 		reserved += dollars(c)
 	}
 	if most := s.limits.CostUSD; most > 0 && usage.CostUSD+reserved > most+1e-6 {
@@ -618,8 +595,8 @@ func throughJSON(e engine.Envelope) (engine.Envelope, error) {
 
 // checkEnd says what must be true of every run that has ended.
 func (s *simulation) checkEnd() error {
-	if len(s.tasks)+len(s.gates)+len(s.timers) > 0 {
-		return fmt.Errorf("finished with %d attempts, %d gates and timers %v left", len(s.tasks), len(s.gates), s.timers)
+	if len(s.Tasks)+len(s.Questions)+len(s.Timers) > 0 {
+		return fmt.Errorf("finished with %d attempts, %d gates and timers %v left", len(s.Tasks), len(s.Questions), s.Timers)
 	}
 	result := s.run.Result()
 	if !result.Status.Done() || result.Status == engine.Skipped {

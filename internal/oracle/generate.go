@@ -1,7 +1,6 @@
-package engine_test
+package oracle
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -11,9 +10,10 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// generator makes random workflows that pass every check: all kinds of nodes
-// and edges, nested loops with exits over several levels, items and calls.
-type generator struct {
+// Generator makes random workflows: all kinds of nodes and edges, nested loops with
+// exits over several levels, items and calls. The engine takes them all; some hold
+// references and joins that the checks refuse.
+type Generator struct {
 	*rand.Rand
 	ids   int
 	depth int
@@ -27,8 +27,8 @@ var prompts = []string{
 	"${failure.node} ${failure.error}", "${previous.decision} ${previous.reason}", "${item} ${index} ${vars.it}",
 }
 
-// bundle is a random root with up to two workflows that it calls.
-func (g *generator) bundle() *workflow.Bundle {
+// Bundle is a random root with up to two workflows that it calls.
+func (g *Generator) Bundle() *workflow.Bundle {
 	b := &workflow.Bundle{Called: map[string]*workflow.Workflow{}}
 	for i := range g.IntN(3) {
 		name := "child" + strconv.Itoa(i)
@@ -39,7 +39,7 @@ func (g *generator) bundle() *workflow.Bundle {
 	return b
 }
 
-func (g *generator) workflow(name string) *workflow.Workflow {
+func (g *Generator) workflow(name string) *workflow.Workflow {
 	g.ids = 0
 	w := &workflow.Workflow{Name: name, State: map[string]any{"v0": "a"}, Body: g.graph(1+g.IntN(5), nil)}
 	if g.chance(40) {
@@ -63,16 +63,16 @@ func (g *generator) workflow(name string) *workflow.Workflow {
 	return w
 }
 
-func (g *generator) chance(percent int) bool { return g.IntN(100) < percent }
+func (g *Generator) chance(percent int) bool { return g.IntN(100) < percent }
 
-func (g *generator) id() string {
+func (g *Generator) id() string {
 	g.ids++
 	return "n" + strconv.Itoa(g.ids)
 }
 
 // graph has size nodes. around are the nodes to which a loop's body may leave;
 // nil outside of a loop.
-func (g *generator) graph(size int, around []string) workflow.Graph {
+func (g *Generator) graph(size int, around []string) workflow.Graph {
 	g.depth++
 	defer func() { g.depth-- }()
 	ids := make([]string, size)
@@ -91,7 +91,7 @@ func (g *generator) graph(size int, around []string) workflow.Graph {
 	return graph
 }
 
-func (g *generator) node(id string, later []string) workflow.Node {
+func (g *Generator) node(id string, later []string) workflow.Node {
 	n := workflow.Node{ID: id, OnError: [...]workflow.OnError{workflow.Stop, workflow.Continue, workflow.SkipDependents}[g.IntN(3)]}
 	if g.chance(30) {
 		n.Output.Var = "v" + strconv.Itoa(g.IntN(3))
@@ -151,19 +151,19 @@ func (g *generator) node(id string, later []string) workflow.Node {
 }
 
 // given is what a call is given.
-func (g *generator) given() any {
+func (g *Generator) given() any {
 	return [...]any{"${previous.output}", "${vars.v1}", "so ${vars.v0}", []any{"${vars.v2}"}}[g.IntN(4)]
 }
 
 // mode is how an output is read: most as they are.
-func (g *generator) mode() workflow.OutputMode {
+func (g *Generator) mode() workflow.OutputMode {
 	if g.chance(80) {
 		return workflow.Full
 	}
 	return [...]workflow.OutputMode{workflow.FirstLine, workflow.JSON}[g.IntN(2)]
 }
 
-func (g *generator) each(id string) *workflow.Each {
+func (g *Generator) each(id string) *workflow.Each {
 	each := &workflow.Each{Items: workflow.Expr{Text: [...]string{"inputs.items", "inputs.items", "inputs.items", "previous.output"}[g.IntN(4)]}, As: "it", Parallel: g.IntN(3)}
 	if g.chance(50) {
 		each.Body = workflow.Graph{Nodes: []workflow.Node{{ID: id, Step: &workflow.Task{Agent: "x", Prompt: workflow.Template{Text: "${vars.it} ${index}"}}}}}
@@ -174,7 +174,7 @@ func (g *generator) each(id string) *workflow.Each {
 }
 
 // edges leave one node: plain ones to all, or by label, condition and else.
-func (g *generator) edges(from string, step workflow.Step, later, around []string) []workflow.Edge {
+func (g *Generator) edges(from string, step workflow.Step, later, around []string) []workflow.Edge {
 	target := func() string {
 		switch k := g.IntN(10); {
 		case around != nil && k < 3:
@@ -242,23 +242,11 @@ func decides(step workflow.Step) bool {
 }
 
 // joins gives some nodes a quorum.
-func (g *generator) joins(graph *workflow.Graph) {
+func (g *Generator) joins(graph *workflow.Graph) {
 	for i := range graph.Nodes {
 		c, ok := graph.Nodes[i].Step.(*workflow.Combine)
 		if g.chance(15) || ok && c.Strategy == workflow.First && g.chance(50) {
 			graph.Nodes[i].Join = workflow.Join{Need: 1 + g.IntN(2), Keep: g.chance(30)}
 		}
 	}
-}
-
-// chain is a workflow of n tasks one after the other.
-func chain(n int) *workflow.Bundle {
-	w := &workflow.Workflow{Name: "chain"}
-	for i := range n {
-		w.Body.Nodes = append(w.Body.Nodes, workflow.Node{ID: fmt.Sprintf("n%d", i), Step: &workflow.Task{Agent: "x", Prompt: workflow.Template{Text: "do it"}}})
-		if i > 0 {
-			w.Body.Edges = append(w.Body.Edges, workflow.Edge{From: fmt.Sprintf("n%d", i-1), To: fmt.Sprintf("n%d", i)})
-		}
-	}
-	return &workflow.Bundle{Root: w}
 }

@@ -1,4 +1,4 @@
-package engine_test
+package oracle
 
 import (
 	"encoding/json"
@@ -34,14 +34,14 @@ func (v mvars) merge(w mvars) mvars {
 	return out
 }
 
-func (m *model) write(v mvars, name string, value any) mvars {
+func (m *Model) write(v mvars, name string, value any) mvars {
 	m.order++
 	return v.merge(mvars{name: {m.order, value}})
 }
 
 // mview is what an expression sees (section 3).
 type mview struct {
-	m      *model
+	m      *Model
 	scope  *mscope
 	reg    *mregion
 	vars   mvars
@@ -49,7 +49,7 @@ type mview struct {
 	behind bool // on the edges of self
 }
 
-func (m *model) view(in *minst, behind bool) *mview {
+func (m *Model) view(in *minst, behind bool) *mview {
 	return &mview{m, in.reg.scope, in.reg, in.vars, in, behind}
 }
 
@@ -209,7 +209,7 @@ func parseTemplate(text string) *expr.Template {
 	return parse("template ", text, expr.ParseTemplate)
 }
 
-func (m *model) template(v *mview, text string) any {
+func (m *Model) template(v *mview, text string) any {
 	value, err := parseTemplate(text).Eval(v)
 	if err != nil {
 		panic(err)
@@ -217,7 +217,7 @@ func (m *model) template(v *mview, text string) any {
 	return value
 }
 
-func (m *model) text(v *mview, text string) string {
+func (m *Model) text(v *mview, text string) string {
 	if text == "" {
 		return ""
 	}
@@ -229,7 +229,7 @@ func (m *model) text(v *mview, text string) string {
 }
 
 // fill fills in the templates of a value.
-func (m *model) fill(v *mview, value any) any {
+func (m *Model) fill(v *mview, value any) any {
 	switch x := value.(type) {
 	case string:
 		return m.template(v, x)
@@ -245,7 +245,7 @@ func (m *model) fill(v *mview, value any) any {
 
 // takes are the names of the inputs of a workflow that declares none: those that its
 // texts and the calls that do not give them refer to.
-func (m *model) takes(w *workflow.Workflow) []string {
+func (m *Model) takes(w *workflow.Workflow) []string {
 	if names, ok := m.inputsOf[w.Name]; ok {
 		return names
 	}
@@ -313,7 +313,7 @@ func decisionIn(labels []string, value any) extract.Decision {
 
 // ---- combine (section 9)
 
-func (m *model) combine(in *minst, s *workflow.Combine) (any, error) {
+func (m *Model) combine(in *minst, s *workflow.Combine) (any, error) {
 	type part struct {
 		value any
 		order int
@@ -429,7 +429,7 @@ func mergeValues(a, b any) (any, error) {
 }
 
 // received is what the prompt of a task is given of what reached it.
-func (m *model) received(in *minst) (list []engine.Received) {
+func (m *Model) received(in *minst) (list []engine.Received) {
 	task := in.n.Task()
 	refersBack := false
 	for _, word := range []string{"vars.", "nodes.", "groups.", "previous.", "failure.", "item"} {

@@ -1,4 +1,4 @@
-package engine_test
+package oracle
 
 import (
 	"fmt"
@@ -34,7 +34,7 @@ type mquestion struct {
 }
 
 // launch starts what a node does.
-func (m *model) launch(in *minst) {
+func (m *Model) launch(in *minst) {
 	switch s := in.n.Step.(type) {
 	case *workflow.Task:
 		m.ready(in)
@@ -61,7 +61,7 @@ func (m *model) launch(in *minst) {
 }
 
 // choose decides at once, unless the question has to be asked.
-func (m *model) choose(in *minst) {
+func (m *Model) choose(in *minst) {
 	value := reached(in.from)
 	out := edgesFrom(in.reg.g, in.n.ID)
 	if asks(in.n) && conditional(out) {
@@ -80,13 +80,13 @@ func (m *model) choose(in *minst) {
 }
 
 // conclude ends an instance well, or fails it if what it gave cannot be used.
-func (m *model) conclude(in *minst, given any) {
+func (m *Model) conclude(in *minst, given any) {
 	if f := m.succeed(in, given); f != nil {
 		m.fail(in, *f)
 	}
 }
 
-func (m *model) succeed(in *minst, given any) *fault {
+func (m *Model) succeed(in *minst, given any) *fault {
 	said, err := read(in.n, given)
 	if err != nil {
 		return &fault{why: err.Error(), told: true}
@@ -126,7 +126,7 @@ func (m *model) succeed(in *minst, given any) *fault {
 }
 
 // over notes the end of an instance.
-func (m *model) over(in *minst) {
+func (m *Model) over(in *minst) {
 	m.order++
 	in.order, in.phase = m.order, "ended"
 	in.questions, in.kept = nil, nil
@@ -135,7 +135,7 @@ func (m *model) over(in *minst) {
 }
 
 // route says which edges are taken (section 1).
-func (m *model) route(in *minst, said any, failed bool) (map[*workflow.Edge]bool, *fault) {
+func (m *Model) route(in *minst, said any, failed bool) (map[*workflow.Edge]bool, *fault) {
 	out, taken := edgesFrom(in.reg.g, in.n.ID), map[*workflow.Edge]bool{}
 	other := func() {
 		for _, e := range out {
@@ -198,7 +198,7 @@ func (m *model) route(in *minst, said any, failed bool) (map[*workflow.Edge]bool
 }
 
 // fail fails an instance for good (section 4).
-func (m *model) fail(in *minst, f fault) {
+func (m *Model) fail(in *minst, f fault) {
 	in.status, in.output, in.err = engine.Failed, nil, m.worded(in, f.why)
 	if f.timeout {
 		in.status = engine.TimedOut
@@ -245,7 +245,7 @@ func (m *model) fail(in *minst, f fault) {
 
 // ---- calls and items
 
-func (m *model) call(in *minst, s *workflow.Call) {
+func (m *Model) call(in *minst, s *workflow.Call) {
 	in.attempt = 1
 	w, above := m.bundle.Called[s.Workflow], in.reg.scope.frame
 	f := &mframe{w: w, around: above, prefix: in.address + "/", limits: w.Limits, since: m.active, inputs: map[string]any{}}
@@ -273,7 +273,7 @@ func (m *model) call(in *minst, s *workflow.Call) {
 }
 
 // begin starts a workflow.
-func (m *model) begin(f *mframe, by *minst) {
+func (m *Model) begin(f *mframe, by *minst) {
 	s := newScope(f, by, &f.w.Body, 0)
 	f.scope = s
 	if by == nil {
@@ -288,7 +288,7 @@ func (m *model) begin(f *mframe, by *minst) {
 	m.enter(s.body)
 }
 
-func (m *model) callEnded(s *mscope, status engine.Status, output any, reason string) {
+func (m *Model) callEnded(s *mscope, status engine.Status, output any, reason string) {
 	in := s.owner
 	m.clearTimers(in)
 	switch status {
@@ -300,7 +300,7 @@ func (m *model) callEnded(s *mscope, status engine.Status, output any, reason st
 	}
 }
 
-func (m *model) startEach(in *minst, s *workflow.Each) {
+func (m *Model) startEach(in *minst, s *workflow.Each) {
 	value, err := parseExpr(s.Items.Text).Eval(m.view(in, false))
 	items, ok := value.([]any)
 	if err != nil || !ok {
@@ -313,7 +313,7 @@ func (m *model) startEach(in *minst, s *workflow.Each) {
 	m.moreItems(in)
 }
 
-func (m *model) moreItems(in *minst) {
+func (m *Model) moreItems(in *minst) {
 	x, s := in.each, in.n.Step.(*workflow.Each)
 	for ; !x.stopped && x.next < len(x.items) && (s.Parallel == 0 || len(x.open) < s.Parallel); x.next++ {
 		item := newScope(in.reg.scope.frame, in, &s.Body, x.next)
@@ -340,7 +340,7 @@ func (m *model) moreItems(in *minst) {
 	m.conclude(in, x.outputs)
 }
 
-func (m *model) itemEnded(s *mscope, status engine.Status, output any, reason string) {
+func (m *Model) itemEnded(s *mscope, status engine.Status, output any, reason string) {
 	in := s.owner
 	x := in.each
 	delete(x.open, s.item)
@@ -368,12 +368,12 @@ func (m *model) itemEnded(s *mscope, status engine.Status, output any, reason st
 // ---- attempts and limits (sections 4 and 7)
 
 // ready lets a task start as soon as the limits allow.
-func (m *model) ready(in *minst) {
+func (m *Model) ready(in *minst) {
 	in.phase = "ready"
 	m.consider(in)
 }
 
-func (m *model) factsOf(in *minst) engine.TaskFacts {
+func (m *Model) factsOf(in *minst) engine.TaskFacts {
 	if f, ok := m.facts[in.reg.scope.frame.w.Name+"/"+in.n.ID]; ok {
 		return f
 	}
@@ -388,7 +388,7 @@ func framesOf(in *minst) (list []*mframe) {
 	return list
 }
 
-func (m *model) running(f *mframe) (n int) {
+func (m *Model) running(f *mframe) (n int) {
 	for _, in := range m.attempts {
 		if slices.Contains(framesOf(in), f) {
 			n++
@@ -398,7 +398,7 @@ func (m *model) running(f *mframe) (n int) {
 }
 
 // hasSlot says whether the parallel limits let another attempt start.
-func (m *model) hasSlot(in *minst) bool {
+func (m *Model) hasSlot(in *minst) bool {
 	for _, f := range framesOf(in) {
 		if f.limits.Parallel > 0 && m.running(f) >= f.limits.Parallel {
 			return false
@@ -408,7 +408,7 @@ func (m *model) hasSlot(in *minst) bool {
 }
 
 // usedUp is the innermost workflow that has no step left for the task.
-func (m *model) usedUp(in *minst) *mframe {
+func (m *Model) usedUp(in *minst) *mframe {
 	for _, f := range framesOf(in) {
 		if !in.counted && f.limits.Steps > 0 && f.steps >= f.limits.Steps {
 			return f
@@ -418,7 +418,7 @@ func (m *model) usedUp(in *minst) *mframe {
 }
 
 // left is what the limits of a workflow leave after what is spent and reserved.
-func (m *model) left(f *mframe) (usd, tokens float64) {
+func (m *Model) left(f *mframe) (usd, tokens float64) {
 	usd, tokens = f.limits.CostUSD-f.spent.CostUSD, float64(f.limits.Tokens-f.spent.TokensIn-f.spent.TokensOut)
 	for _, in := range m.attempts {
 		if slices.Contains(framesOf(in), f) {
@@ -431,7 +431,7 @@ func (m *model) left(f *mframe) (usd, tokens float64) {
 }
 
 // holder is the innermost workflow whose budget holds a task back.
-func (m *model) holder(in *minst) *mframe {
+func (m *Model) holder(in *minst) *mframe {
 	facts := m.factsOf(in)
 	held := func(limited bool, left float64, may workflow.Bound) bool {
 		need, known := may.Amount()
@@ -456,7 +456,7 @@ func (m *model) holder(in *minst) *mframe {
 
 // consider starts a task if the engine did so next, or ends the workflow that has no
 // step left for it.
-func (m *model) consider(in *minst) {
+func (m *Model) consider(in *minst) {
 	if in.phase != "ready" {
 		return
 	}
@@ -475,7 +475,7 @@ func (m *model) consider(in *minst) {
 }
 
 // seat considers all tasks that wait.
-func (m *model) seat() {
+func (m *Model) seat() {
 	for again := true; again; {
 		again = false
 		for _, in := range m.insts {
@@ -490,7 +490,7 @@ func (m *model) seat() {
 	}
 }
 
-func (m *model) start(in *minst) {
+func (m *Model) start(in *minst) {
 	c := m.starts[0]
 	m.starts = m.starts[1:]
 	if f := m.usedUp(in); f != nil {
@@ -521,7 +521,7 @@ func (m *model) start(in *minst) {
 			in.may.Tokens = in.may.Tokens.Lower(workflow.AtMost(tokens))
 		}
 	}
-	in.counted, in.held, in.expired, in.phase = true, false, false, "running"
+	in.counted, in.held, in.expired, in.unsent, in.phase = true, false, false, m.unattended, "running"
 	m.attempts = append(m.attempts, in)
 	if d := m.timeout(in); d > 0 {
 		m.setTimer(in, "timeout", mtimer{clock: m.clock + d})
@@ -529,7 +529,7 @@ func (m *model) start(in *minst) {
 	m.compareStart(in, c)
 }
 
-func (m *model) timeout(in *minst) time.Duration {
+func (m *Model) timeout(in *minst) time.Duration {
 	if in.n.Timeout > 0 {
 		return in.n.Timeout
 	}
@@ -537,7 +537,7 @@ func (m *model) timeout(in *minst) time.Duration {
 }
 
 // vacate ends an attempt and settles what it used.
-func (m *model) vacate(in *minst, used engine.Usage) {
+func (m *Model) vacate(in *minst, used engine.Usage) {
 	if used.CostUnknown { // it counts as what it may have cost
 		used.CostUSD, _ = in.may.CostUSD.Amount()
 	}
@@ -552,7 +552,7 @@ func (m *model) vacate(in *minst, used engine.Usage) {
 	}
 }
 
-func (m *model) attemptEnded(in *minst, ev *engine.TaskEnded) {
+func (m *Model) attemptEnded(in *minst, ev *engine.TaskEnded) {
 	lost := ev.Fault != nil && ev.Fault.Kind == engine.FaultLost
 	if !lost {
 		m.withdraw(in)
@@ -577,7 +577,7 @@ func (m *model) attemptEnded(in *minst, ev *engine.TaskEnded) {
 	}
 }
 
-func (m *model) attemptFailed(in *minst, f fault) {
+func (m *Model) attemptFailed(in *minst, f fault) {
 	in.failures++
 	retry := in.n.Retry
 	if retry.Attempts == 0 {
@@ -607,7 +607,7 @@ func (m *model) attemptFailed(in *minst, f fault) {
 }
 
 // lost repeats an attempt, or asks a person where its effect must happen once.
-func (m *model) lost(in *minst) {
+func (m *Model) lost(in *minst) {
 	for _, q := range in.questions {
 		q.orphaned = true
 	}
@@ -624,13 +624,13 @@ func (m *model) lost(in *minst) {
 	}
 }
 
-func (m *model) recovered() {
+func (m *Model) recovered() {
 	open := slices.Clone(m.attempts)
 	for _, in := range open {
 		for _, q := range in.questions {
 			q.orphaned = true
 		}
-		m.vacate(in, engine.Usage{CostUnknown: in.may != workflow.Free})
+		m.vacate(in, engine.Usage{CostUnknown: in.may != workflow.Free && !in.unsent})
 	}
 	for _, in := range open {
 		switch {
@@ -638,6 +638,8 @@ func (m *model) recovered() {
 			in.phase, in.questions, in.kept = "ended", nil, nil
 		case in.expired:
 			m.attemptFailed(in, fault{why: "timeout", timeout: true})
+		case in.unsent:
+			m.ready(in)
 		default:
 			in.losses = min(in.losses, 9)
 			m.lost(in)
@@ -654,18 +656,18 @@ func (in *minst) timer(what string) string {
 	return fmt.Sprintf("%s %s@%d", what, in.address, in.attempt)
 }
 
-func (m *model) setTimer(in *minst, what string, t mtimer) {
+func (m *Model) setTimer(in *minst, what string, t mtimer) {
 	t.in = in
 	m.timers[in.timer(what)] = t
 }
 
-func (m *model) clearTimers(in *minst) {
+func (m *Model) clearTimers(in *minst) {
 	maps.DeleteFunc(m.timers, func(_ string, t mtimer) bool { return t.in == in })
 }
 
 // busy says whether the clock of the run time runs: an attempt runs that does not wait
 // for a person, or a retry is awaited.
-func (m *model) busy() bool {
+func (m *Model) busy() bool {
 	return slices.ContainsFunc(m.insts, func(in *minst) bool { return in.phase == "delayed" }) ||
 		slices.ContainsFunc(m.attempts, func(in *minst) bool { return !in.waits() })
 }
@@ -678,7 +680,7 @@ func (in *minst) waits() bool {
 func (q *mquestion) waitedFor() bool { return q.kind == engine.PermissionQuestion && !q.orphaned }
 
 // rest stops the timeout of an attempt that waits for a person, and lets it go on.
-func (m *model) rest(in *minst) {
+func (m *Model) rest(in *minst) {
 	id := in.timer("timeout")
 	t, set := m.timers[id]
 	switch {
@@ -692,7 +694,7 @@ func (m *model) rest(in *minst) {
 }
 
 // runtimeDue is when the first workflow will have run too long.
-func (m *model) runtimeDue() (due time.Duration, ok bool) {
+func (m *Model) runtimeDue() (due time.Duration, ok bool) {
 	for _, f := range m.frames {
 		if f.limits.Runtime > 0 && m.busy() && !f.scope.over && f.scope.ending == "" {
 			if at := m.clock + f.since + f.limits.Runtime - m.active; !ok || at < due {
@@ -703,7 +705,7 @@ func (m *model) runtimeDue() (due time.Duration, ok bool) {
 	return due, ok
 }
 
-func (m *model) fired(id string) {
+func (m *Model) fired(id string) {
 	if id == "runtime" {
 		for _, f := range m.frames {
 			if f.limits.Runtime > 0 && m.active >= f.since+f.limits.Runtime && !f.scope.over {
@@ -736,7 +738,7 @@ func (m *model) fired(id string) {
 // ---- people (section 6)
 
 // ask asks a person about a step.
-func (m *model) ask(in *minst, kind engine.QuestionKind) {
+func (m *Model) ask(in *minst, kind engine.QuestionKind) {
 	in.questions = append(in.questions, &mquestion{id: in.address, kind: kind})
 	wait := 24 * time.Hour
 	if _, human := in.n.Step.(*workflow.Human); human && in.n.Timeout > 0 {
@@ -746,12 +748,12 @@ func (m *model) ask(in *minst, kind engine.QuestionKind) {
 }
 
 // withdraw takes back what an attempt asked and waits for.
-func (m *model) withdraw(in *minst) {
+func (m *Model) withdraw(in *minst) {
 	in.questions = slices.DeleteFunc(in.questions, (*mquestion).waitedFor)
 }
 
 // attemptAsks puts the question of an attempt to people, unless it was answered before.
-func (m *model) attemptAsks(in *minst, ev *engine.Asked) {
+func (m *Model) attemptAsks(in *minst, ev *engine.Asked) {
 	for i, k := range in.kept {
 		if text, _, _ := strings.Cut(k, "\x00"); text == ev.Text {
 			in.kept = slices.Delete(in.kept, i, i+1)
@@ -771,7 +773,7 @@ func (m *model) attemptAsks(in *minst, ev *engine.Asked) {
 }
 
 // asked finds the instance that asks a question.
-func (m *model) asked(id string) (*minst, *mquestion) {
+func (m *Model) asked(id string) (*minst, *mquestion) {
 	for _, in := range m.insts {
 		for _, q := range in.questions {
 			if q.id == id {
@@ -782,7 +784,7 @@ func (m *model) asked(id string) (*minst, *mquestion) {
 	return nil, nil
 }
 
-func (m *model) answered(ev *engine.Answered) {
+func (m *Model) answered(ev *engine.Answered) {
 	in, q := m.asked(ev.ID)
 	if q == nil { // a budget's
 		m.budgetAnswered(ev)
@@ -819,7 +821,7 @@ func (m *model) answered(ev *engine.Answered) {
 	}
 }
 
-func (m *model) budgetAnswered(ev *engine.Answered) {
+func (m *Model) budgetAnswered(ev *engine.Answered) {
 	var in *minst
 	for _, at := range m.insts {
 		if at.address == ev.ID && at.held {
@@ -849,7 +851,7 @@ func (m *model) budgetAnswered(ev *engine.Answered) {
 
 // raised raises the limits of the run, and those of workflows in it that hold tasks
 // back. No limit comes about where there was none.
-func (m *model) raised(l workflow.Limits) {
+func (m *Model) raised(l workflow.Limits) {
 	raise := func(f *mframe) {
 		if f.limits.CostUSD > 0 {
 			f.limits.CostUSD = max(f.limits.CostUSD, l.CostUSD)

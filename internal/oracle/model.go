@@ -1,4 +1,7 @@
-package engine_test
+// Package oracle has what tests hold runs against: a second interpreter of the rules,
+// and random workflows for it and the engine to run. The simulation of the engine and
+// the test of the whole program share it.
+package oracle
 
 import (
 	"fmt"
@@ -9,15 +12,15 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// model is a second reading of docs/semantics.md. It shares no code with the engine
+// Model is a second reading of docs/semantics.md. It shares no code with the engine
 // and keeps nothing that it can find out by looking: it is slow, so that each rule
-// stands in one place and can be compared with the page. The simulation tells it every
-// event; it says what must be under way then, and how the run must end.
+// stands in one place and can be compared with the page. It is told every event of a
+// run; it says what must be under way then, and how the run must end.
 //
 // Where the page leaves a choice, the model takes the engine's and judges it: which of
 // several waiting tasks starts, by how much jitter shortens a delay, and about which of
 // the tasks that a budget holds back a person is asked.
-type model struct {
+type Model struct {
 	bundle *workflow.Bundle
 	facts  map[string]engine.TaskFacts
 	now    time.Time
@@ -31,14 +34,15 @@ type model struct {
 	sent   map[string]*engine.SetTimer
 	told   []engine.Fact // at this event
 
-	insts    []*minst            // all that were decided
-	attempts []*minst            // under way, in the order in which they started
-	timers   map[string]mtimer   // by their ids
-	puzzled  map[string]bool     // tasks that a person is asked about because of a budget
-	ended    *engine.Finish      // nil: under way
-	broken   error               // what the engine did wrong
-	frames   []*mframe           // of workflows under way
-	inputsOf map[string][]string // names that a workflow takes, by its name
+	insts      []*minst            // all that were decided
+	attempts   []*minst            // under way, in the order in which they started
+	timers     map[string]mtimer   // by their ids
+	puzzled    map[string]bool     // tasks that a person is asked about because of a budget
+	ended      *engine.Finish      // nil: under way
+	broken     error               // what the engine did wrong
+	unattended bool                // nobody carries out what follows from this event
+	frames     []*mframe           // of workflows under way
+	inputsOf   map[string][]string // names that a workflow takes, by its name
 }
 
 // mframe is one running workflow.
@@ -133,6 +137,7 @@ type minst struct {
 	granted   bool   // a person lets it start although its cost is unknown
 	counted   bool
 	expired   bool
+	unsent    bool // begun when nobody was there to carry it out
 	attempt   int
 	failures  int
 	losses    int
@@ -172,7 +177,7 @@ type mpassed struct {
 	decision, reason string
 }
 
-func (m *model) later(f func()) { m.todo = append(m.todo, f) }
+func (m *Model) later(f func()) { m.todo = append(m.todo, f) }
 
 // node kinds.
 func isLoop(n *workflow.Node) bool   { _, ok := n.Step.(*workflow.Loop); return ok }
@@ -271,7 +276,7 @@ func has(out []*workflow.Edge, on workflow.On) bool {
 // ---- regions (section 2)
 
 // enter begins a round of a region.
-func (m *model) enter(reg *mregion) {
+func (m *Model) enter(reg *mregion) {
 	reg.edges, reg.insts = map[*workflow.Edge]edge{}, map[string]*minst{}
 	reg.decided, reg.settled = map[string]bool{}, map[string]bool{}
 	m.later(func() {
@@ -287,7 +292,7 @@ func (m *model) enter(reg *mregion) {
 }
 
 // settle settles an edge of a node of the region.
-func (m *model) settle(reg *mregion, e *workflow.Edge, state string, p mparcel) {
+func (m *Model) settle(reg *mregion, e *workflow.Edge, state string, p mparcel) {
 	switch {
 	case e.To == workflow.Again && state == "live":
 		if len(reg.again) == 0 {
@@ -320,7 +325,7 @@ func (x *mexit) final() string {
 	return "dead"
 }
 
-func (m *model) arrive(reg *mregion, e *workflow.Edge, state string, p mparcel) {
+func (m *Model) arrive(reg *mregion, e *workflow.Edge, state string, p mparcel) {
 	if reg.edges[e].state != "" {
 		panic("the model settles an edge twice: " + e.From + " → " + e.To)
 	}
@@ -333,7 +338,7 @@ func (m *model) arrive(reg *mregion, e *workflow.Edge, state string, p mparcel) 
 
 // count looks at the in-edges of a node: the live ones that count for its join, all live
 // ones, whether one is poisoned, and how many are not settled.
-func (m *model) count(reg *mregion, n *workflow.Node) (counts, live int, poisoned bool, left int) {
+func (m *Model) count(reg *mregion, n *workflow.Node) (counts, live int, poisoned bool, left int) {
 	c, ok := n.Step.(*workflow.Combine)
 	first := ok && c.Strategy == workflow.First
 	for _, e := range edgesTo(reg.g, n.ID) {
@@ -352,7 +357,7 @@ func (m *model) count(reg *mregion, n *workflow.Node) (counts, live int, poisone
 	return counts, live, poisoned, left
 }
 
-func (m *model) decide(reg *mregion, n *workflow.Node) {
+func (m *Model) decide(reg *mregion, n *workflow.Node) {
 	if reg.decided[n.ID] {
 		return
 	}
@@ -379,7 +384,7 @@ func (m *model) decide(reg *mregion, n *workflow.Node) {
 	}
 }
 
-func (m *model) run(reg *mregion, n *workflow.Node) {
+func (m *Model) run(reg *mregion, n *workflow.Node) {
 	reg.decided[n.ID] = true
 	in := m.instance(reg, n)
 	if n.Join.Need > 0 && !n.Join.Keep {
@@ -411,7 +416,7 @@ func leadsOnlyTo(g *workflow.Graph, n *workflow.Node, join string) bool {
 }
 
 // drop ends a node that has become pointless.
-func (m *model) drop(reg *mregion, n *workflow.Node) {
+func (m *Model) drop(reg *mregion, n *workflow.Node) {
 	switch {
 	case reg.settled[n.ID]:
 	case !reg.decided[n.ID]:
@@ -422,13 +427,13 @@ func (m *model) drop(reg *mregion, n *workflow.Node) {
 	}
 }
 
-func (m *model) skip(reg *mregion, n *workflow.Node, how string) {
+func (m *Model) skip(reg *mregion, n *workflow.Node, how string) {
 	reg.decided[n.ID] = true
 	m.noteSkipped(reg, n)
 	m.settleAll(reg, n, how)
 }
 
-func (m *model) settleAll(reg *mregion, n *workflow.Node, how string) {
+func (m *Model) settleAll(reg *mregion, n *workflow.Node, how string) {
 	state := func(e *workflow.Edge) string {
 		if onlyOnTrouble(e) {
 			return "dead"
@@ -447,7 +452,7 @@ func (m *model) settleAll(reg *mregion, n *workflow.Node, how string) {
 }
 
 // leave brings an exit of a loop that is over to the region around it.
-func (m *model) leave(reg *mregion, e *workflow.Edge, state string, p mparcel) {
+func (m *Model) leave(reg *mregion, e *workflow.Edge, state string, p mparcel) {
 	switch {
 	case e.To == workflow.End:
 	case reg.g.Node(e.To) != nil:
@@ -458,7 +463,7 @@ func (m *model) leave(reg *mregion, e *workflow.Edge, state string, p mparcel) {
 }
 
 // noteSkipped lists a node, and what is in a loop, as skipped.
-func (m *model) noteSkipped(reg *mregion, n *workflow.Node) {
+func (m *Model) noteSkipped(reg *mregion, n *workflow.Node) {
 	switch s := n.Step.(type) {
 	case *workflow.Loop:
 		body := &mregion{g: &s.Body, scope: reg.scope, loop: &minst{reg: reg}, round: 1}
@@ -471,13 +476,13 @@ func (m *model) noteSkipped(reg *mregion, n *workflow.Node) {
 	}
 }
 
-func (m *model) nodeSettled(reg *mregion, n *workflow.Node) {
+func (m *Model) nodeSettled(reg *mregion, n *workflow.Node) {
 	if reg.settled[n.ID] = true; len(reg.settled) == len(reg.g.Nodes) {
 		m.later(func() { m.regionSettled(reg) })
 	}
 }
 
-func (m *model) regionSettled(reg *mregion) {
+func (m *Model) regionSettled(reg *mregion) {
 	s := reg.scope
 	switch {
 	case s.ending != "" || s.over || reg.loop != nil && reg.loop.phase != "inside":
@@ -490,7 +495,7 @@ func (m *model) regionSettled(reg *mregion) {
 }
 
 // instance makes the instance of a node that is to run.
-func (m *model) instance(reg *mregion, n *workflow.Node) *minst {
+func (m *Model) instance(reg *mregion, n *workflow.Node) *minst {
 	in := &minst{n: n, reg: reg, address: reg.address(n), status: engine.Running, vars: reg.vars}
 	switch n.Step.(type) {
 	case *workflow.Task, *workflow.Human, *workflow.Call, *workflow.Combine:
@@ -513,7 +518,7 @@ func (m *model) instance(reg *mregion, n *workflow.Node) *minst {
 
 // ---- loops
 
-func (m *model) startLoop(in *minst, s *workflow.Loop) {
+func (m *Model) startLoop(in *minst, s *workflow.Loop) {
 	in.phase = "inside"
 	in.body = &mregion{g: &s.Body, scope: in.reg.scope, loop: in, round: 1, entry: in.from, vars: in.vars}
 	in.exits = map[*workflow.Edge]*mexit{}
@@ -523,7 +528,7 @@ func (m *model) startLoop(in *minst, s *workflow.Loop) {
 	m.enter(in.body)
 }
 
-func (m *model) roundSettled(reg *mregion) {
+func (m *Model) roundSettled(reg *mregion) {
 	loop := reg.loop
 	most := loop.n.Step.(*workflow.Loop).Max
 	if most == 0 {
@@ -548,7 +553,7 @@ func (m *model) roundSettled(reg *mregion) {
 }
 
 // limitLoop ends a loop that wants to go on at its bound.
-func (m *model) limitLoop(loop *minst) {
+func (m *Model) limitLoop(loop *minst) {
 	exits := exitsOf(loop.body.g)
 	if slices.ContainsFunc(exits, func(e *workflow.Edge) bool { return loop.exits[e].ever }) {
 		m.endLoop(loop)
@@ -589,7 +594,7 @@ func theOnly(exits []*workflow.Edge, qualifies func(*workflow.Edge) bool) []*wor
 	return list
 }
 
-func (m *model) isHuman(loop *minst, id string) (human bool) {
+func (m *Model) isHuman(loop *minst, id string) (human bool) {
 	loop.body.g.Walk(func(_ *workflow.Graph, n *workflow.Node) {
 		if n.ID == id {
 			_, human = n.Step.(*workflow.Human)
@@ -600,7 +605,7 @@ func (m *model) isHuman(loop *minst, id string) (human bool) {
 
 // failAtLimit fails the node that took the back edge. Its body is settled, so only its
 // exits can still change.
-func (m *model) failAtLimit(loop *minst) {
+func (m *Model) failAtLimit(loop *minst) {
 	by := loop.body.by
 	by.status, by.output, by.err = engine.Failed, nil, m.worded(by, "limit")
 	handled := false
@@ -628,7 +633,7 @@ func (m *model) failAtLimit(loop *minst) {
 	m.endLoop(loop)
 }
 
-func (m *model) endLoop(loop *minst) {
+func (m *Model) endLoop(loop *minst) {
 	loop.status, loop.phase = engine.Success, "ended"
 	exits := exitsOf(loop.body.g)
 	for _, e := range exits {
@@ -678,7 +683,7 @@ func (s *mscope) contains(in *minst) bool {
 	return false
 }
 
-func (m *model) end(s *mscope, status engine.Status, reason string) {
+func (m *Model) end(s *mscope, status engine.Status, reason string) {
 	if s.ending != "" || s.over {
 		return
 	}
@@ -687,7 +692,7 @@ func (m *model) end(s *mscope, status engine.Status, reason string) {
 	m.later(func() { m.maybeOver(s) })
 }
 
-func (m *model) cancelRegion(reg *mregion) {
+func (m *Model) cancelRegion(reg *mregion) {
 	for i := range reg.g.Nodes {
 		n := &reg.g.Nodes[i]
 		switch {
@@ -702,7 +707,7 @@ func (m *model) cancelRegion(reg *mregion) {
 }
 
 // cancel ends an instance from outside.
-func (m *model) cancel(in *minst) {
+func (m *Model) cancel(in *minst) {
 	status := engine.Cancelled
 	switch in.phase {
 	case "stopping", "ended":
@@ -739,7 +744,7 @@ func (m *model) cancel(in *minst) {
 }
 
 // maybeOver gives the result of a scope on when nothing in it is under way.
-func (m *model) maybeOver(s *mscope) {
+func (m *Model) maybeOver(s *mscope) {
 	if s.over || s.ending == "" && !s.done || slices.ContainsFunc(m.attempts, s.contains) {
 		return
 	}
@@ -761,7 +766,7 @@ func (m *model) maybeOver(s *mscope) {
 	}
 }
 
-func (m *model) outcome(s *mscope) (engine.Status, any, string) {
+func (m *Model) outcome(s *mscope) (engine.Status, any, string) {
 	if s.ending != "" {
 		return s.ending, nil, s.reason
 	}
@@ -795,7 +800,7 @@ func (m *model) outcome(s *mscope) (engine.Status, any, string) {
 }
 
 // pathEnded notes the last steps of a path.
-func (m *model) pathEnded(in *minst) {
+func (m *Model) pathEnded(in *minst) {
 	s := in.reg.scope
 	s.vars = s.vars.merge(in.vars)
 	if !isChoice(in.n) {
@@ -811,7 +816,7 @@ func (m *model) pathEnded(in *minst) {
 
 // follow notes which steps another one goes on from, and what reaches a node that hands
 // it on.
-func (m *model) follow(in *minst) {
+func (m *Model) follow(in *minst) {
 	if isLoop(in.n) {
 		return // what is in it does
 	}

@@ -1,4 +1,4 @@
-package engine_test
+package oracle
 
 import (
 	"fmt"
@@ -10,19 +10,20 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-func newModel(b *workflow.Bundle) *model {
+// New is the model of a run of the bundle that has not started.
+func New(b *workflow.Bundle) *Model {
 	clear(graphs)
-	return &model{bundle: b, timers: map[string]mtimer{}, inputsOf: map[string][]string{}}
+	return &Model{bundle: b, timers: map[string]mtimer{}, inputsOf: map[string][]string{}}
 }
 
-func (m *model) wrong(format string, args ...any) {
+func (m *Model) wrong(format string, args ...any) {
 	if m.broken == nil {
 		m.broken = fmt.Errorf("the model: "+format, args...)
 	}
 }
 
 // worded is the engine's text for a failure, which is a value that steps may see.
-func (m *model) worded(in *minst, why string) string {
+func (m *Model) worded(in *minst, why string) string {
 	for _, f := range m.told {
 		if f.Kind == engine.StepEnded && f.Address == in.address && f.Text != "" {
 			return f.Text
@@ -31,10 +32,10 @@ func (m *model) worded(in *minst, why string) string {
 	return why
 }
 
-// step takes an event, with the attempts that the engine started and the facts that it
+// Step takes an event, with the attempts that the engine started and the facts that it
 // told, and says what the engine did wrong.
-func (m *model) step(e engine.Envelope, commands []engine.Command, told []engine.Fact) error {
-	m.told, m.starts = told, nil
+func (m *Model) Step(e engine.Envelope, commands []engine.Command, told []engine.Fact) error {
+	m.told, m.starts, m.unattended = told, nil, e.Unattended
 	m.sent = map[string]*engine.SetTimer{}
 	for _, c := range commands {
 		switch c := c.(type) {
@@ -65,7 +66,7 @@ func (m *model) step(e engine.Envelope, commands []engine.Command, told []engine
 }
 
 // advance moves the clocks. The time before a process took the run up does not count.
-func (m *model) advance(e engine.Envelope) {
+func (m *Model) advance(e engine.Envelope) {
 	if _, first := e.Event.(*engine.Started); first {
 		m.now = e.Time
 	}
@@ -79,7 +80,7 @@ func (m *model) advance(e engine.Envelope) {
 	}
 }
 
-func (m *model) take(e engine.Envelope) {
+func (m *Model) take(e engine.Envelope) {
 	attempt := func(address string) *minst {
 		i := slices.IndexFunc(m.attempts, func(in *minst) bool { return in.address == address })
 		return m.attempts[i]
@@ -111,7 +112,7 @@ func (m *model) take(e engine.Envelope) {
 }
 
 // compareStart compares what an attempt is given.
-func (m *model) compareStart(in *minst, c *engine.StartTask) {
+func (m *Model) compareStart(in *minst, c *engine.StartTask) {
 	c, err := c.Whole()
 	if err != nil {
 		m.wrong("%v", err)
@@ -153,10 +154,11 @@ func sorted[V any](m map[string]V) []string {
 	return keys
 }
 
-// compare holds what the engine asks for against what must be under way.
-func (m *model) compare(s *simulation) error {
-	if m.ended != nil || s.ended != nil {
-		return m.compareEnd(s)
+// Compare holds the state of a run, and what it has asked for, against what must be
+// under way.
+func (m *Model) Compare(run *engine.Run, w *World) error {
+	if m.ended != nil || w.Ended != nil {
+		return m.compareEnd(run, w)
 	}
 	var attempts, asked, timers []string
 	for _, in := range m.attempts {
@@ -185,15 +187,15 @@ func (m *model) compare(s *simulation) error {
 	if m.busy() {
 		status = engine.Running
 	}
-	if got := s.run.Status(); got != status {
+	if got := run.Status(); got != status {
 		return fmt.Errorf("the model: the run is %s, and the engine says %s", status, got)
 	}
 	var gotAttempts, gotAsked, gotTimers []string
-	for _, c := range s.tasks {
-		gotAttempts = append(gotAttempts, fmt.Sprintf("%s@%d stop=%t", c.Address, c.Attempt, s.stop[c.Address]))
+	for _, c := range w.Tasks {
+		gotAttempts = append(gotAttempts, fmt.Sprintf("%s@%d stop=%t", c.Address, c.Attempt, w.Stopped[c.Address]))
 	}
 	budget, puzzled := map[*mframe]bool{}, map[string]bool{}
-	for _, q := range s.gates {
+	for _, q := range w.Questions {
 		if q.Kind != engine.BudgetQuestion {
 			gotAsked = append(gotAsked, fmt.Sprintf("%s %s orphaned=%t", q.ID, q.Kind, q.Orphaned))
 			continue
@@ -214,13 +216,13 @@ func (m *model) compare(s *simulation) error {
 			return fmt.Errorf("the model: no one is asked about %s", in.address)
 		}
 	}
-	for id, t := range s.timers {
+	for id, t := range w.Timers {
 		gotTimers = append(gotTimers, timerText(id, mtimer{clock: t.Clock, at: t.At}))
 	}
 	return firstError(same("attempts", attempts, gotAttempts), same("questions", asked, gotAsked), same("timers", timers, gotTimers))
 }
 
-func (m *model) heldBy(in *minst) *mframe {
+func (m *Model) heldBy(in *minst) *mframe {
 	if in.phase != "ready" || !in.held {
 		return nil
 	}
@@ -253,36 +255,51 @@ func same(what string, want, got []string) error {
 }
 
 // compareEnd compares how the run ended, and all its steps.
-func (m *model) compareEnd(s *simulation) error {
-	if m.ended == nil || s.ended == nil {
-		return fmt.Errorf("the model: the run has ended as %+v, and the engine says %+v", m.ended, s.ended)
+func (m *Model) compareEnd(run *engine.Run, w *World) error {
+	if m.ended == nil || w.Ended == nil {
+		return fmt.Errorf("the model: the run has ended as %+v, and the engine says %+v", m.ended, w.Ended)
 	}
-	want := fmt.Sprintf("%s %s, reason %t", m.ended.Status, workflow.FormatJSON(m.ended.Output), m.ended.Error != "")
-	if got := fmt.Sprintf("%s %s, reason %t", s.ended.Status, workflow.FormatJSON(s.ended.Output), s.ended.Error != ""); got != want {
-		return fmt.Errorf("the model: the run has ended as %s, and the engine says %s", want, got)
-	}
-	used, spent := s.run.Usage(), m.root.frame.spent
-	if used.Steps != m.root.frame.steps || used.TokensIn != spent.TokensIn || used.TokensOut != spent.TokensOut || math.Abs(used.CostUSD-spent.CostUSD) > 1e-6 {
-		return fmt.Errorf("the model: the run used %d steps and %+v, and the engine says %+v", m.root.frame.steps, spent, used)
-	}
-	var steps, got []string
-	for _, in := range m.insts {
-		if in.listed {
-			output := in.output
-			if asks(in.n) && in.status == engine.Success {
-				output = map[string]any{"decision": in.passed.decision, "reason": in.passed.reason}
-			}
-			steps = append(steps, fmt.Sprintf("%s %s %s attempts=%d", in.address, in.status, workflow.FormatJSON(output), in.attempt))
-		}
-	}
-	result := s.run.Result()
+	result := run.Result()
+	got := End(result.Status, w.Ended.Output, result.Error != "", result.Usage)
 	for i := range result.Steps {
 		step := &result.Steps[i]
 		value, err := step.Value()
 		if err != nil {
 			return err
 		}
-		got = append(got, fmt.Sprintf("%s %s %s attempts=%d", step.Address, step.Status, workflow.FormatJSON(value), step.Attempts))
+		got = append(got, Step(step.Address, step.Status, value, step.Attempts))
 	}
-	return same("steps", steps, got)
+	return same("end and its steps", m.Outcome(), got)
+}
+
+// Outcome says how the run must end, and with which steps, in lines as End and Step
+// write them; nil: it is under way.
+func (m *Model) Outcome() []string {
+	if m.ended == nil {
+		return nil
+	}
+	lines := End(m.ended.Status, m.ended.Output, m.ended.Error != "", engine.RunUsage{Steps: m.root.frame.steps, Usage: m.root.frame.spent})
+	for _, in := range m.insts {
+		if in.listed {
+			output := in.output
+			if asks(in.n) && in.status == engine.Success {
+				output = map[string]any{"decision": in.passed.decision, "reason": in.passed.reason}
+			}
+			lines = append(lines, Step(in.address, in.status, output, in.attempt))
+		}
+	}
+	return lines
+}
+
+// End is what is compared of a run that has ended.
+func End(status engine.Status, output any, reason bool, used engine.RunUsage) []string {
+	return []string{
+		fmt.Sprintf("ended %s %s, reason %t", status, workflow.FormatJSON(output), reason),
+		fmt.Sprintf("used %d steps, %.6f USD, %d and %d tokens", used.Steps, used.CostUSD, used.TokensIn, used.TokensOut),
+	}
+}
+
+// Step is what is compared of a step.
+func Step(address string, status engine.Status, output any, attempts int) string {
+	return fmt.Sprintf("step %s %s %s attempts=%d", address, status, workflow.FormatJSON(output), attempts)
 }

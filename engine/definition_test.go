@@ -15,11 +15,11 @@ import (
 // it. Tasks fail or answer by their id alone, so both must come to the same.
 func TestAgainstDefinition(t *testing.T) {
 	for seed := range uint64(3000) {
-		g := &generator{Rand: rand.New(rand.NewPCG(seed, 11))}
-		w := g.acyclic()
-		o := &oracle{w: w, memo: map[string]engine.Status{}}
+		random := rand.New(rand.NewPCG(seed, 11))
+		w := acyclic(random)
+		o := &definition{w: w, memo: map[string]engine.Status{}}
 		want := o.statuses()
-		got := driveFlat(t, w, g.Rand)
+		got := driveFlat(t, w, random)
 		for id, status := range want {
 			if !o.isStep(id) {
 				status = ""
@@ -35,29 +35,30 @@ func TestAgainstDefinition(t *testing.T) {
 }
 
 // acyclic is a workflow of tasks and questions, in which no failure stops everything.
-func (g *generator) acyclic() *workflow.Workflow {
+func acyclic(random *rand.Rand) *workflow.Workflow {
+	chance := func(percent int) bool { return random.IntN(100) < percent }
 	w := &workflow.Workflow{Name: "flat"}
-	n := 2 + g.IntN(8)
+	n := 2 + random.IntN(8)
 	for i := range n {
 		node := workflow.Node{ID: fmt.Sprintf("n%d", i), Step: &workflow.Task{Agent: "x"}, OnError: workflow.Continue}
-		if g.chance(50) {
+		if chance(50) {
 			node.OnError = workflow.SkipDependents
 		}
-		labelled := g.chance(40)
-		if labelled && g.chance(50) {
+		labelled := chance(40)
+		if labelled && chance(50) {
 			node.Step = &workflow.Choice{Ask: &workflow.Task{Agent: "x", Prompt: workflow.Template{Text: "Which?"}}}
 		}
 		w.Body.Nodes = append(w.Body.Nodes, node)
 		for j := i + 1; j < n; j++ {
-			if !g.chance(40) {
+			if !chance(40) {
 				continue
 			}
 			e := workflow.Edge{From: node.ID, To: fmt.Sprintf("n%d", j)}
 			switch {
-			case g.chance(15):
+			case chance(15):
 				e.On = workflow.OnFailure
-			case labelled && g.chance(60):
-				e.On, e.Label = workflow.OnLabel, labels[g.IntN(3)]
+			case labelled && chance(60):
+				e.On, e.Label = workflow.OnLabel, labels[random.IntN(3)]
 			case labelled:
 				e.On = workflow.OnElse
 			}
@@ -67,18 +68,20 @@ func (g *generator) acyclic() *workflow.Workflow {
 	return w
 }
 
+var labels = []string{"a", "b", "c"}
+
 // outcome is what a task does whenever it runs: fail, or answer a label.
 func outcome(id string) (failed bool, label string) {
 	h := hash(id + "?")
 	return h%4 == 0, labels[h/4%3]
 }
 
-type oracle struct {
+type definition struct {
 	w    *workflow.Workflow
 	memo map[string]engine.Status
 }
 
-func (o *oracle) statuses() map[string]engine.Status {
+func (o *definition) statuses() map[string]engine.Status {
 	for _, n := range o.w.Body.Nodes {
 		o.status(n.ID)
 	}
@@ -87,7 +90,7 @@ func (o *oracle) statuses() map[string]engine.Status {
 
 // outcome is what a node that runs comes to: a question that what reached it answers
 // is not asked.
-func (o *oracle) outcome(id string) (failed bool, label string) {
+func (o *definition) outcome(id string) (failed bool, label string) {
 	if !o.isQuestion(id) || o.isAsked(id) {
 		return outcome(id)
 	}
@@ -96,7 +99,7 @@ func (o *oracle) outcome(id string) (failed bool, label string) {
 
 // isAsked says whether a question that is reached is asked: it has labels, and what
 // reached it names none of them.
-func (o *oracle) isAsked(id string) bool {
+func (o *definition) isAsked(id string) bool {
 	labels, reached := false, o.reached(id)
 	for _, e := range o.w.Body.Edges {
 		if e.From == id && e.On == workflow.OnLabel {
@@ -110,7 +113,7 @@ func (o *oracle) isAsked(id string) bool {
 }
 
 // reached is what the only live edge brings; "": nothing, or several values.
-func (o *oracle) reached(id string) string {
+func (o *definition) reached(id string) string {
 	values := []string{}
 	for _, e := range o.w.Body.Edges {
 		if e.To != id || o.edge(e) != "live" {
@@ -134,17 +137,17 @@ func (o *oracle) reached(id string) string {
 	return values[0]
 }
 
-func (o *oracle) isQuestion(id string) bool { return o.w.Body.Node(id).Kind() == "choice" }
+func (o *definition) isQuestion(id string) bool { return o.w.Body.Node(id).Kind() == "choice" }
 
 // isStep says whether the node is a step of the result: a question is only if it was
 // asked.
-func (o *oracle) isStep(id string) bool {
+func (o *definition) isStep(id string) bool {
 	ran := o.status(id) == engine.Success || o.status(id) == engine.Failed
 	return !o.isQuestion(id) || ran && o.isAsked(id)
 }
 
 // status is decided by the states of the in-edges alone.
-func (o *oracle) status(id string) engine.Status {
+func (o *definition) status(id string) engine.Status {
 	if s, ok := o.memo[id]; ok {
 		return s
 	}
@@ -174,7 +177,7 @@ func (o *oracle) status(id string) engine.Status {
 }
 
 // routes says whether a decision leads anywhere.
-func (o *oracle) routes(id, label string) bool {
+func (o *definition) routes(id, label string) bool {
 	conditional, ok := false, false
 	for _, e := range o.w.Body.Edges {
 		if e.From == id {
@@ -185,7 +188,7 @@ func (o *oracle) routes(id, label string) bool {
 	return ok || !conditional
 }
 
-func (o *oracle) edge(e workflow.Edge) string {
+func (o *definition) edge(e workflow.Edge) string {
 	_, label := o.outcome(e.From)
 	status := o.status(e.From)
 	handled, conditional, matched := false, false, false
