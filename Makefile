@@ -12,12 +12,11 @@ HOCKET_SERVERS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hocket-servers
 # Where `make install` puts hocket, and the manual pages.
 BINDIR ?= $(or $(shell go env GOBIN),$(shell go env GOPATH)/bin)
 MANDIR ?= $(or $(XDG_DATA_HOME),$(HOME)/.local/share)/man/man1
-# Of the random numbers of `make chaos`.
-SEED ?= 1
 # Random workflows that `make sim` runs through the engine.
 SIM ?= 1000000
-# How many places `make mutants` breaks (0: all), and which random ones.
+# How many places `make mutants` breaks (0: all).
 MUTANTS ?= 200
+# Of the random numbers of `make mutants` and `make chaos`.
 SEED ?= 1
 
 help: ## Print this help
@@ -65,8 +64,8 @@ servers: ## Install real MCP servers and talk with them (needs npm)
 	npm install --prefix "$(HOCKET_SERVERS)" --no-audit --no-fund @modelcontextprotocol/server-everything@2026.8.31 @modelcontextprotocol/server-filesystem@2026.8.31
 	HOCKET_SERVERS="$(HOCKET_SERVERS)" go test ./agent/mcp -run Real -count 1
 
-chaos: build ## Kill bin/hocket 1,000 times, and have it read 1,000 damaged journals (SEED=n for other ones)
-	go test ./internal/chaos -count 1 -timeout 1h -v -hocket "$(CURDIR)/bin/hocket" -kills 1000 -journals 1000 -seed $(SEED)
+chaos: build ## Kill bin/hocket 1,000 times, damage 1,000 of its journals, have it run 1,000 random workflows (SEED=n for others)
+	go test ./internal/chaos -count 1 -timeout 2h -v -hocket "$(CURDIR)/bin/hocket" -kills 1000 -journals 1000 -workflows 1000 -seed $(SEED)
 
 build: ## Build bin/hocket
 	CGO_ENABLED=0 go build -trimpath -o bin/hocket ./cmd/hocket

@@ -14,22 +14,30 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/cli"
+	"github.com/hocket-dev/hocket/trust"
 )
 
 var (
-	binary   = flag.String("hocket", "", "the program to test, instead of one inside this test")
-	kills    = flag.Int("kills", 12, "how often a run is killed")
-	journals = flag.Int("journals", 40, "how many damaged journals are read")
-	seed     = flag.Uint64("seed", 1, "of the random numbers")
+	binary    = flag.String("hocket", "", "the program to test, instead of one inside this test")
+	kills     = flag.Int("kills", 12, "how often a run is killed")
+	journals  = flag.Int("journals", 40, "how many damaged journals are read")
+	workflows = flag.Int("workflows", 25, "how many random workflows are run")
+	only      = flag.Int("only", -1, "run only this one of the random workflows")
+	seed      = flag.Uint64("seed", 1, "of the random numbers")
 )
 
 // asHocket makes this test behave as the command itself.
 const asHocket = "HOCKET_CHAOS_AS_COMMAND"
 
+// underAgent names the agent that runs the tests, if one does. It may answer in place of
+// people, but not with another program.
+const underAgent = "HOCKET_CHAOS_UNDER_AGENT"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(asHocket) != "" {
-		os.Exit(cli.Main(os.Args[1:], cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+		os.Exit(cli.Main(os.Args[1:], cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Agent: os.Getenv(underAgent)}))
 	}
+	os.Setenv(underAgent, trust.Supervisor(os.Environ()))
 	os.Exit(m.Run())
 }
 

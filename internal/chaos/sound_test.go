@@ -1,0 +1,119 @@
+package chaos
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/internal/oracle"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// sound is a random workflow that passes the checks, with those that it calls.
+func sound(random *rand.Rand) *workflow.Bundle {
+	for {
+		g := &oracle.Generator{Rand: random}
+		b := g.Bundle()
+		var wishes []wish
+		for _, w := range check.Workflows(*b) {
+			w.Limits.Runtime /= hurry
+			wishes = append(wishes, simplify(&w.Output.Text, "")...)
+			wishes = append(wishes, tidy(&w.Body, false)...)
+		}
+		passes := func() bool { return !check.Run(check.Input{Bundle: *b}).Errors() }
+		if !passes() {
+			continue
+		}
+		for _, fulfil := range wishes {
+			if withdraw := fulfil(); !passes() {
+				withdraw()
+			}
+		}
+		return b
+	}
+}
+
+// hurry is how many times faster than in the simulation time passes here.
+const hurry = 100
+
+// wish is a text that a workflow has if the checks allow it: it may refer to what is not
+// known at its place.
+type wish func() (withdraw func())
+
+// simplify replaces a text by one that is right everywhere, and wishes it back.
+func simplify[T any](at *T, plain T) []wish {
+	wished := *at
+	*at = plain
+	return []wish{func() func() {
+		*at = wished
+		return func() { *at = plain }
+	}}
+}
+
+// tidy makes a graph what a reader of a file leaves and the checks allow.
+func tidy(g *workflow.Graph, inLoop bool) (wishes []wish) {
+	into := map[string]int{}
+	g.Walk(func(inner *workflow.Graph, _ *workflow.Node) { // of an inner graph once per node, which is more than enough
+		for _, e := range inner.Edges {
+			into[e.To]++
+		}
+	})
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		n.Timeout /= hurry
+		n.Retry.Delay, n.Retry.MaxDelay = n.Retry.Delay/hurry, n.Retry.MaxDelay/hurry
+		if into[n.ID] < n.Join.Need {
+			n.Join = workflow.Join{}
+		}
+		switch s := n.Step.(type) {
+		case *workflow.Task:
+			wishes = append(wishes, simplify(&s.Prompt.Text, "go on")...)
+		case *workflow.Choice:
+			wishes = append(wishes, simplify(&s.On.Text, "")...)
+		case *workflow.Call:
+			wishes = append(wishes, simplify(&s.Inputs[0].Value, "so ${vars.v0}")...)
+		case *workflow.Combine:
+			plain := s.Inputs
+			if len(plain) > 0 || into[n.ID] == 0 {
+				plain = []workflow.Expr{{Text: "vars.v0"}}
+			}
+			wishes = append(wishes, simplify(&s.Inputs, plain)...)
+		case *workflow.Each:
+			wishes = append(wishes, simplify(&s.Items.Text, "inputs.items")...)
+			wishes = append(wishes, tidy(&s.Body, false)...)
+		case *workflow.Loop:
+			wishes = append(wishes, tidy(&s.Body, true)...)
+		}
+	}
+	return append(wishes, tidyEdges(g, inLoop)...)
+}
+
+func tidyEdges(g *workflow.Graph, inLoop bool) (wishes []wish) {
+	from := map[string][]workflow.Edge{}
+	for _, e := range g.Edges {
+		from[e.From] = append(from[e.From], e)
+	}
+	g.Edges = slices.DeleteFunc(g.Edges, func(e workflow.Edge) bool { // a sole plain edge to the end goes without saying
+		return !inLoop && e.To == workflow.End && e.On == workflow.OnSuccess && !slices.ContainsFunc(from[e.From], func(other workflow.Edge) bool {
+			return other != e && other.On != workflow.OnFailure && other.On != workflow.OnTimeout
+		})
+	})
+	for i := range g.Edges {
+		switch when := &g.Edges[i].When.Text; *when {
+		case `vars.v1 == "b"`:
+			wishes = append(wishes, simplify(when, `vars.v0 == "b"`)...)
+		case "iteration < 3":
+			wishes = append(wishes, simplify(when, `vars.v0 != "c"`)...)
+		}
+	}
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		on := func(on workflow.On) bool {
+			return slices.ContainsFunc(from[n.ID], func(e workflow.Edge) bool { return e.On == on })
+		}
+		if n.OnError == workflow.Continue && on(workflow.OnLabel) && !on(workflow.OnElse) && !on(workflow.OnFailure) {
+			n.OnError = workflow.Stop
+		}
+	}
+	return wishes
+}
