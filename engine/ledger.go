@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -52,14 +53,16 @@ func (f *frame) limitingAround() *frame {
 func (f *frame) full() bool { return f.limits.Parallel > 0 && f.running >= f.limits.Parallel }
 
 // mayStart says whether a task that has not started may do so. Where a workflow
-// has used up its steps, it ends; in a rehearsal the task waits for the limits of the fork.
+// has used up its steps, it ends. In a rehearsal the task waits for the limits of the
+// fork, which are those of the run and of the workflows around the instance that is held
+// back.
 func (r *Run) mayStart(in *inst) bool {
 	for f := in.scope().frame.limiting; f != nil && !in.counted; f = f.limitingAround() {
 		most := f.limits.Steps
 		switch {
 		case most == 0 || f.steps < most:
 		case r.rehearsal != "" && (in.granted || r.version < 2): // the other run had more steps
-		case r.rehearsal != "":
+		case r.rehearsal != "" && (!r.callsEnd || strings.HasPrefix(r.rehearsal, f.prefix)):
 			r.pause(in)
 			return false
 		default:

@@ -35,6 +35,7 @@ type Run struct {
 	issued    int32 // orders the commands of Pending
 
 	rehearsal  string // the address that a forked run holds back, until Forked
+	callsEnd   bool   // see Started
 	heldBack   *inst  // the instance there
 	unattended bool   // no driver carries out what the event at hand asks for
 
@@ -264,7 +265,7 @@ func (r *Run) admit(e Envelope) (*inst, error) {
 
 // start begins the run.
 func (r *Run) start(ev *Started) {
-	r.id, r.version, r.rehearsal = ev.Run, ev.Version, ev.Rehearse
+	r.id, r.version, r.rehearsal, r.callsEnd = ev.Run, ev.Version, ev.Rehearse, ev.CallsEnd
 	r.tasks = make(map[string]*TaskFacts, len(ev.Tasks))
 	for _, key := range sortedKeys(ev.Tasks) {
 		facts := ev.Tasks[key]

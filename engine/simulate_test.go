@@ -181,9 +181,6 @@ func (s *simulation) checkFork() error {
 	if err != nil && strings.Contains(err.Error(), "would be cancelled again") {
 		return nil
 	}
-	if err != nil && s.childUsedUp() { // what ran because of that cannot be reached: the fork waits for more steps
-		return nil
-	}
 	if err != nil {
 		return fmt.Errorf("fork from %s: %w", address, err)
 	}
@@ -219,13 +216,6 @@ func (s *simulation) checkFork() error {
 		}
 	}
 	return s.checkEnd()
-}
-
-// childUsedUp says whether a called workflow reached its limit of steps.
-func (s *simulation) childUsedUp() bool {
-	return slices.ContainsFunc(s.run.Result().Steps, func(step engine.StepResult) bool {
-		return strings.Contains(step.Address, "/") && strings.Contains(step.Error, "steps was reached")
-	})
 }
 
 // raised is the cost to which a run's limit was raised.
