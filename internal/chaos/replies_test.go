@@ -3,6 +3,7 @@ package chaos
 import (
 	"math/rand/v2"
 	"regexp"
+	"strings"
 
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workflow"
@@ -100,6 +101,9 @@ var round = regexp.MustCompile(`[#\[][^/]*`)
 
 func (s *script) begin(address string, attempt int) {
 	key := round.ReplaceAllString(address, "")
+	if s.lists[key] == nil { // the node alone is a key too
+		key = key[strings.LastIndex(key, "/")+1:]
+	}
 	list := s.lists[key]
 	if len(list) == 0 || s.open[address].attempt == attempt {
 		return
