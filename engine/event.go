@@ -48,9 +48,6 @@ type Started struct {
 	// instance at this address is held back, and what was recorded may start
 	// beyond the limits.
 	Rehearse string `json:"rehearse,omitempty"`
-	// CallsEnd says that a called workflow that uses up its own steps ends in the
-	// rehearsal, as it did in the other run. In older forks it waits until Forked.
-	CallsEnd bool `json:"calls_end,omitempty"`
 }
 
 // TaskFacts is what the driver knows of a task before it starts.

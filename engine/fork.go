@@ -38,7 +38,7 @@ func Fork(b *workflow.Bundle, events []Envelope, load func(seq int) (string, err
 		switch ev := e.Event.(type) {
 		case *Started:
 			again := *ev
-			from, again.Run, again.Rehearse, again.CallsEnd = ev.Run, run, address, true
+			from, again.Run, again.Rehearse = ev.Run, run, address
 			e.Event = &again
 		case *Forked:
 			raise(&set, ev.Limits, false)

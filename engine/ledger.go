@@ -62,7 +62,7 @@ func (r *Run) mayStart(in *inst) bool {
 		switch {
 		case most == 0 || f.steps < most:
 		case r.rehearsal != "" && (in.granted || r.version < 2): // the other run had more steps
-		case r.rehearsal != "" && (!r.callsEnd || strings.HasPrefix(r.rehearsal, f.prefix)):
+		case r.rehearsal != "" && (r.version < 3 || strings.HasPrefix(r.rehearsal, f.prefix)):
 			r.pause(in)
 			return false
 		default:
@@ -256,7 +256,7 @@ func (r *Run) resumeHeld(grant bool) {
 			r.paused = append(r.paused, in)
 			continue
 		}
-		r.withdraw(in, "", always)
+		r.withdraw(in, "", r.ofBudget)
 		r.admitTask(in)
 	}
 }

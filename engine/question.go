@@ -139,6 +139,10 @@ func (r *Run) withdraw(in *inst, how string, meant func(*question) bool) {
 
 func always(*question) bool { return true }
 
+// ofBudget means what a person was asked about a budget. What an attempt asked that was
+// lost stays open for the next one; before version 3 it did not.
+func (r *Run) ofBudget(q *question) bool { return q.Kind == BudgetQuestion || r.version < 3 }
+
 // closeQuestions ends what is asked about an instance that is over.
 func (r *Run) closeQuestions(in *inst) {
 	r.withdraw(in, "the step has ended", always)
@@ -198,10 +202,10 @@ func (r *Run) askHeld() {
 		seen = append(seen, over.f)
 		ask := over.question(in.address, r.factsOf(in))
 		ask.Address = in.address
-		if len(in.open) > 0 && in.open[0].Digest == ask.digest() {
+		if digest := ask.digest(); slices.ContainsFunc(in.open, func(q *question) bool { return q.Digest == digest }) {
 			continue
 		}
-		r.withdraw(in, "", always) // the amounts have changed
+		r.withdraw(in, "", r.ofBudget) // the amounts have changed
 		r.open(in, ask)
 	}
 }

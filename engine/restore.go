@@ -14,7 +14,7 @@ import (
 
 // layout is the layout of snapshots. It changes with every change to what is
 // encoded below; older snapshots are not read then.
-const layout = 4
+const layout = 3
 
 // header says whether a snapshot can be restored.
 type header struct {
@@ -115,7 +115,6 @@ func (c *codec) state() {
 	twoway.Number(c.Codec, &r.seq)
 	twoway.JSON(c.Codec, &r.tasks)
 	twoway.Text(c.Codec, &r.rehearsal)
-	c.Bools(&r.callsEnd)
 	twoway.JSON(c.Codec, &r.warnings)
 	twoway.JSON(c.Codec, &r.finish)
 	c.scope(&r.root)

@@ -9,7 +9,7 @@ import (
 
 // Version is the version of the engine's behaviour. A run keeps the version it
 // was started with; a program that does not know it refuses the run.
-const Version = 2
+const Version = 3
 
 // Run is the state of one run. It is not safe for concurrent use.
 type Run struct {
@@ -35,7 +35,6 @@ type Run struct {
 	issued    int32 // orders the commands of Pending
 
 	rehearsal  string // the address that a forked run holds back, until Forked
-	callsEnd   bool   // see Started
 	heldBack   *inst  // the instance there
 	unattended bool   // no driver carries out what the event at hand asks for
 
@@ -265,7 +264,7 @@ func (r *Run) admit(e Envelope) (*inst, error) {
 
 // start begins the run.
 func (r *Run) start(ev *Started) {
-	r.id, r.version, r.rehearsal, r.callsEnd = ev.Run, ev.Version, ev.Rehearse, ev.CallsEnd
+	r.id, r.version, r.rehearsal = ev.Run, ev.Version, ev.Rehearse
 	r.tasks = make(map[string]*TaskFacts, len(ev.Tasks))
 	for _, key := range sortedKeys(ev.Tasks) {
 		facts := ev.Tasks[key]
