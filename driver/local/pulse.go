@@ -68,7 +68,7 @@ func (p *pulse) add(l *listener) {
 	p.anew = p.anew || l.to == mail
 	if p.stop == nil {
 		p.stop, p.ended = make(chan struct{}), make(chan struct{})
-		go p.beat(p.stop, p.ended)
+		go p.beat(p.look(), p.stop, p.ended) // it knows the clock before whoever listens sets an alarm
 	}
 }
 
@@ -116,9 +116,8 @@ func (p *pulse) changed(to hearing) {
 // woken more often.
 const rest = 5 * time.Millisecond
 
-func (p *pulse) beat(stop, ended chan struct{}) {
+func (p *pulse) beat(l looker, stop, ended chan struct{}) {
 	defer close(ended)
-	l := p.look()
 	defer l.close()
 	pace := p.pace()
 	ticks := time.NewTicker(pace)
