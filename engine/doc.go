@@ -5,33 +5,73 @@
 //
 // # The driver's duties
 //
-//  1. Make a [Run] with [New] and step it with [Started].
-//  2. For everything that happens: store the event durably, then [Run.Step] it,
-//     then carry out the commands. In that order: an attempt whose cause was
-//     never stored would be forgotten by a crash, and a result that something
-//     already depends on would be lost.
-//  3. Answer every StartTask with one TaskEnded, also when it was cancelled; and
-//     every SetTimer with TimerFired when its time has come, on the clock that it
-//     names. Measure [Envelope.Clock] with a monotonic clock, from zero at Started
-//     and from [Run.ClockAt] where a run is taken up.
-//  4. Ask [Run.Admit] before storing what came from outside (questions, answers,
-//     cancels, raised limits), because a stored event must never be refused.
-//  5. A deadline is a deadline. The time of an Answered is the moment at which the
-//     answer was given, for example put into an inbox. Before it is stored, every
-//     timer on the wall clock that was due before that moment fires; before such a
-//     timer fires, answers that were given earlier are read.
-//  6. Store an Asked when an attempt asks, and a Withdrawn when it stops waiting.
-//     Each Asked leads to one Ask or one Reply for that attempt, at once.
-//  7. To take up a run after a crash: step the stored events and throw the
-//     commands away; store and step [Recovered] and throw its commands away
-//     too; then carry out [Run.Pending], which holds everything that is asked
-//     for and not answered yet.
-//     A snapshot ([Run.Snapshot], [Restore]) may stand for the events up to its
-//     sequence number; where it cannot be restored, the events are stepped.
-//  8. After [Finish] nothing more is stored.
-//  9. A run keeps the outputs of all its steps, unless [Run.Offload] says from where it
-//     can load them. Then load what a StartTask needs with [StartTask.Whole], before the
-//     attempt begins; a [LoadError] is no failure of the step.
+// The engine relies on the first eighteen, the host on the others. Package
+// driver/drivertest has scenarios for each.
+//
+//  1. Start. Make a [Run] with [New] and step it with [Started]. Step every event in the
+//     form in which the store will return it: values as JSON decodes them, text as valid
+//     UTF-8, costs as finite numbers. A replay must see what the run saw.
+//  2. Order. For everything that happens: store the event durably, then [Run.Step] it,
+//     then carry out the commands. Otherwise a crash could forget an attempt that has
+//     begun, or lose a result that something depends on.
+//  3. Attempts. Answer every StartTask with exactly one TaskEnded, also when it was
+//     cancelled. Attempts run at the same time: none waits for another.
+//  4. Panics. If an agent panics, or ends without a result, the attempt has failed with a
+//     fault that may be retried.
+//  5. Cancellation. CancelTask ends the context of the attempt. Its TaskEnded still comes.
+//  6. Timers. Answer every SetTimer with TimerFired when its time has come on the clock
+//     that it names, and not before, also when somebody sets the wall clock. A CancelTimer,
+//     or a SetTimer with the same ID, ends the one before.
+//  7. Clocks. Measure [Envelope.Clock] with a monotonic clock, from zero at Started and
+//     from [Run.ClockAt] where a run is taken up. The wall clock can be set back, and
+//     another machine's can be behind: no event has an earlier time than the one before
+//     it, except Answered.
+//  8. Admission. Ask [Run.Admit] before you store what came from outside: questions,
+//     answers, cancellations, raised limits. Report a refusal to whoever sent the event. A
+//     stored event must never be refused.
+//  9. Deadlines. The time of an Answered is the moment at which the answer was given, for
+//     example put into an inbox. Before it is stored, every timer on the wall clock that
+//     was due before that moment fires; before such a timer fires, answers that were given
+//     earlier are read.
+//  10. Questions of attempts. Store an Asked when an attempt asks, and a Withdrawn when it
+//     stops waiting. Each Asked leads at once to one Ask or one Reply for that attempt. If
+//     nobody can answer, tell the attempt instead.
+//  11. People. Show every Ask to the people who are here, if there are any, until they
+//     answer or leave, or the question is withdrawn or answered elsewhere; take it back
+//     then. Tell them if their answer is refused.
+//  12. Recovery. To take up a run after a crash: step the stored events and discard the
+//     commands; store and step [Recovered] and discard its commands too; then carry out
+//     [Run.Pending], everything that was asked for and not answered. A snapshot
+//     ([Run.Snapshot], [Restore]) can replace the events up to its sequence number; if it
+//     cannot be restored, step the events.
+//  13. Lost costs. Set [Recovered.Unsettled]: nobody knows what a lost attempt has cost.
+//  14. Unattended events. Set [Envelope.Unattended] on an event that is stored while nobody
+//     drives the run, such as the start of a run for another process, or an answer. What it
+//     asks for has not begun, so the next Recovered does not take it as lost.
+//  15. Interruption. A driver that is told to stop stores what has ended, cancels the
+//     other attempts and waits for them, and stores nothing of what they return.
+//  16. The end. After [Finish], store nothing more.
+//  17. Long outputs. A run keeps the outputs of all its steps, unless [Run.Offload] says
+//     where to load them from. Then load what a StartTask needs with [StartTask.Whole]
+//     before the attempt begins. A [LoadError] is no failure of the step: stop driving;
+//     the run goes on when the output can be read again.
+//  18. Defects. If Step returns another error, or panics, stop driving, store nothing more
+//     of the run, and report it. What is stored stays as it is.
+//  19. One driver. At most one process drives a run. Others are told which one, and can
+//     take the run up when that process has ended.
+//  20. Programs. Programs that an attempt left running when its process died are ended
+//     before the run is taken up. Their environment has [StartTask.Key] in HOCKET_KEY.
+//  21. Starting. An id is used once. A key that was used for the same request gives the
+//     run of that time. A claimed run is left to the process that claimed it.
+//  22. Lists. Runs, their status, their questions and the changes to them are true in every
+//     process, also after the process that drove a run was killed.
+//  23. Streams. Events, outputs and what attempts printed can be read completely, from any
+//     position, in every process, and followed to their end.
+//  24. Forks and deletions. A fork repeats events of another run, and outlives it. A run
+//     that is driven is not deleted; of one that is deleted, nothing remains.
+//  25. Work. A script answers before agents and people do. An observer sees every fact in
+//     order, and however slow it is, the run does not wait. A run that only waits for a
+//     time further away than its patience is given back.
 //
 // # Inside
 //

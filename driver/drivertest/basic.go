@@ -4,16 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
-	"testing"
 	"time"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-func sequence(t *testing.T, w World) {
+func sequence(t *scene, w World) {
 	d := open(t, w, echo)
 	s := starting(bundle(chain(task("a", "one ${inputs.x}"), task("b", "two ${nodes.a.output}"), task("c", "three ${nodes.b.output}"))))
 	s.Inputs = map[string]any{"x": "zero"}
@@ -24,15 +27,51 @@ func sequence(t *testing.T, w World) {
 		`c success "three two one zero"`)
 }
 
-func fanOut(t *testing.T, w World) {
-	const items, parallel = 20, 4
-	var now, most atomic.Int32
-	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
-		n := now.Add(1)
-		defer now.Add(-1)
-		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+// order: when an attempt begins, what led to it is recorded already, with the same values.
+func order(t *scene, w World) {
+	b := bundle(chain(task("a", "one ${inputs.x}"), task("b", "two ${nodes.a.output}")))
+	other := open(t, w, echo)
+	d := open(t, w, func(ctx context.Context, task *engine.StartTask) Outcome {
+		evs, err := other.Events(ctx, runID)
+		r, broken := engine.New(b)
+		if err != nil || broken != nil {
+			t.Error(err, broken)
+			return Outcome{}
 		}
-		time.Sleep(5 * time.Millisecond)
+		for _, e := range evs {
+			if _, err := r.Step(e); err != nil {
+				t.Error(err)
+			}
+		}
+		caused := slices.ContainsFunc(r.Pending(), func(c engine.Command) bool {
+			start, ok := c.(*engine.StartTask)
+			return ok && start.Key(runID) == task.Key(runID) && start.Prompt == task.Prompt
+		})
+		if !caused {
+			t.Errorf("%s begins after %d events, and these do not lead to it", task.Key(runID), len(evs))
+		}
+		return echo(ctx, task)
+	})
+	s := starting(b)
+	s.Inputs = map[string]any{"x": []float64{1e21, 1}} // which a replay reads in another form
+	if res := start(t, d, s); res.Status != engine.Success {
+		t.Errorf("%s", outline(res))
+	}
+}
+
+func fanOut(t *scene, w World) {
+	const items, parallel = 20, 4
+	var now, begun atomic.Int32
+	full := make(chan struct{})
+	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
+		if n := now.Add(1); n > parallel {
+			t.Errorf("%d attempts run at once, want %d at most", n, parallel)
+		}
+		defer now.Add(-1)
+		if begun.Add(1) == parallel {
+			close(full)
+		}
+		await(t, "as many attempts at once as the limit allows", full)
 		return Outcome{Output: task.Prompt}
 	})
 	each := workflow.Node{ID: "scan", Step: &workflow.Each{Items: workflow.Expr{Text: "inputs.items"}, Body: chain(task("scan", "item ${item}"))}}
@@ -49,15 +88,12 @@ func fanOut(t *testing.T, w World) {
 	if got, want := workflow.FormatJSON(res.Output), "["+strings.Join(outputs, ",")+"]"; got != want {
 		t.Errorf("output %s, want %s", got, want)
 	}
-	if m := most.Load(); m > parallel || m < 2 {
-		t.Errorf("%d attempts ran at once, want 2 to %d", m, parallel)
-	}
 	if n := count[*engine.TaskEnded](t, d); n != items {
 		t.Errorf("%d results are recorded, want %d", n, items)
 	}
 }
 
-func failures(t *testing.T, w World) {
+func failures(t *scene, w World) {
 	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
 		switch task.Node {
 		case "error":
@@ -67,7 +103,7 @@ func failures(t *testing.T, w World) {
 		case "timeout":
 			return Outcome{Fault: &engine.Fault{Kind: engine.FaultTimeout, Message: "too slow"}}
 		case "bytes":
-			return Outcome{Output: "not \xff UTF-8"}
+			return Outcome{Output: "not \xff UTF-8", Usage: engine.Usage{CostUSD: math.NaN()}}
 		default:
 			return Outcome{Output: "not json"}
 		}
@@ -85,24 +121,28 @@ func failures(t *testing.T, w World) {
 			t.Errorf("%s: %s after %d attempts (%s)", s.Address, s.Status, s.Attempts, s.Error)
 		}
 	}
-	if res.Status != engine.Partial {
-		t.Errorf("the run is %s", res.Status)
+	if res.Status != engine.Partial || !res.Usage.CostUnknown {
+		t.Errorf("the run is %s and has used %+v", res.Status, res.Usage)
 	}
 }
 
-func panics(t *testing.T, w World) {
+// panics: what a defect of an agent leaves is an attempt that failed, and is retried.
+func panics(t *scene, w World) {
 	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
-		if task.Attempt == 1 {
+		switch task.Attempt {
+		case 1:
 			panic("a defect of an agent")
+		case 2:
+			runtime.Goexit()
 		}
 		return Outcome{Output: "fine"}
 	})
 	n := task("a", "")
-	n.Retry.Attempts = 2
+	n.Retry.Attempts = 3
 	want(t, start(t, d, starting(bundle(chain(n)))), `success "fine"`, `a success "fine"`)
 }
 
-func retries(t *testing.T, w World) {
+func retries(t *scene, w World) {
 	var seen calls
 	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
 		seen.note(task)
@@ -129,7 +169,7 @@ func retries(t *testing.T, w World) {
 	}
 }
 
-func quota(t *testing.T, w World) {
+func quota(t *scene, w World) {
 	var n atomic.Int32
 	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
 		if n.Add(1) == 1 {
@@ -146,7 +186,7 @@ func untilDone(ctx context.Context, _ *engine.StartTask) Outcome {
 	return Outcome{Fault: &engine.Fault{Kind: engine.FaultCancelled, Message: context.Cause(ctx).Error()}}
 }
 
-func attemptTimesOut(t *testing.T, w World) {
+func attemptTimesOut(t *scene, w World) {
 	d := open(t, w, untilDone)
 	n := task("slow", "")
 	n.Timeout = 30 * time.Millisecond
@@ -156,7 +196,7 @@ func attemptTimesOut(t *testing.T, w World) {
 	}
 }
 
-func runTimesOut(t *testing.T, w World) {
+func runTimesOut(t *scene, w World) {
 	d := open(t, w, untilDone)
 	s := starting(bundle(chain(task("slow", ""), task("after", ""))))
 	s.Limits.Runtime = 50 * time.Millisecond
@@ -165,7 +205,7 @@ func runTimesOut(t *testing.T, w World) {
 	}
 }
 
-func cancelWhileDriven(t *testing.T, w World) {
+func cancelWhileDriven(t *scene, w World) {
 	began := make(chan struct{})
 	d := open(t, w, func(ctx context.Context, task *engine.StartTask) Outcome {
 		close(began)
@@ -173,7 +213,7 @@ func cancelWhileDriven(t *testing.T, w World) {
 	})
 	s := starting(bundle(chain(task("a", ""), task("b", ""))))
 	call := goStart(t, d, s)
-	<-began
+	await(t, "the attempt", began)
 	other := open(t, w, echo)
 	if err := other.Cancel(t.Context(), runID, "enough"); err != nil {
 		t.Fatal(err)
@@ -189,7 +229,7 @@ func cancelWhileDriven(t *testing.T, w World) {
 	}
 }
 
-func cancelWhileIdle(t *testing.T, w World) {
+func cancelWhileIdle(t *scene, w World) {
 	d := open(t, w, echo)
 	b := bundle(chain(task("a", "x"), gate("ok", "yes"), task("b", "y")))
 	if res := start(t, d, starting(b)); res.Status != engine.Waiting {
@@ -201,16 +241,21 @@ func cancelWhileIdle(t *testing.T, w World) {
 	want(t, resume(t, d, b), `cancelled null (cancelled: enough)`, `a success "x"`, `ok cancelled null`, `b skipped null`)
 }
 
-// interrupt: what was torn off is not recorded and is made again under its key.
-func interrupt(t *testing.T, w World) {
+// interrupt: what was torn off is not recorded and is made again under its key. When
+// Drive returns, nothing of it runs any more.
+func interrupt(t *scene, w World) {
 	var seen calls
 	began := make(chan struct{}, 2)
-	var again atomic.Bool
+	var again, left atomic.Bool
 	d := open(t, w, func(ctx context.Context, task *engine.StartTask) Outcome {
 		seen.note(task)
 		if task.Node == "slow" && !again.Load() {
 			began <- struct{}{}
-			return untilDone(ctx, task)
+			left.Store(true)
+			defer left.Store(false)
+			out := untilDone(ctx, task)
+			time.Sleep(20 * time.Millisecond) // it takes a moment to end
+			return out
 		}
 		return Outcome{Output: task.Node}
 	})
@@ -220,8 +265,11 @@ func interrupt(t *testing.T, w World) {
 		<-began
 		cancel(errors.New("the lid was closed"))
 	}()
-	if res, err := d.Start(ctx, s); err == nil {
-		t.Fatalf("an interrupted driver returned %s", outline(res))
+	if res, err := d.Start(ctx, s); !errors.As(err, new(*driver.InterruptedError)) {
+		t.Fatalf("an interrupted driver returned %s, %v", outline(res), err)
+	}
+	if left.Load() {
+		t.Error("Drive has returned, and an attempt still runs")
 	}
 	if n := count[*engine.TaskEnded](t, d); n != 1 {
 		t.Errorf("%d results are recorded, want 1", n)
@@ -236,7 +284,7 @@ func interrupt(t *testing.T, w World) {
 }
 
 // over: a run that is over stays as it is.
-func over(t *testing.T, w World) {
+func over(t *scene, w World) {
 	var seen calls
 	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
 		seen.note(task)

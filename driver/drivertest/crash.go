@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
-	"testing"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -51,7 +54,7 @@ func BusyInputs(items int) map[string]any {
 // crash kills the driver at every attempt, before and after its work, and goes
 // on with a new one: the result is that of an undisturbed run, and no attempt
 // whose result was recorded is made again.
-func crash(t *testing.T, w World) {
+func crash(t *scene, w World) {
 	b := Busy()
 	undisturbed := ""
 	for point := 0; ; point++ {
@@ -83,7 +86,7 @@ func sorted(res engine.Result) string {
 
 // crashAt runs the workflow and kills its driver at the n-th attempt; zero:
 // never.
-func crashAt(t *testing.T, w World, b *workflow.Bundle, run string, n int, after bool) (res engine.Result, killed bool) {
+func crashAt(t *scene, w World, b *workflow.Bundle, run string, n int, after bool) (res engine.Result, killed bool) {
 	t.Helper()
 	var seen calls
 	var dead atomic.Bool
@@ -138,7 +141,7 @@ func crashAt(t *testing.T, w World, b *workflow.Bundle, run string, n int, after
 }
 
 // lost: a task that must happen once only is not made again without asking.
-func lost(t *testing.T, w World) {
+func lost(t *scene, w World) {
 	n := task("deploy", "")
 	n.Once = true
 	b := bundle(chain(n))
@@ -162,9 +165,68 @@ func lost(t *testing.T, w World) {
 	}
 }
 
+// unsettled: nobody knows what a lost attempt has cost, unless it was free.
+func unsettled(t *scene, w World) {
+	for run, may := range map[string]workflow.Budget{"free": workflow.Free, "costly": {CostUSD: workflow.AtMost(0.5), Tokens: workflow.AtMost(100)}} {
+		s := starting(bundle(chain(task("a", "x"))))
+		s.Run, s.Tasks = run, map[string]engine.TaskFacts{"demo/a": {May: may}}
+		var d *process
+		d = open(t, w, func(context.Context, *engine.StartTask) Outcome {
+			d.Kill()
+			return Outcome{}
+		})
+		if res, err := d.Start(t.Context(), s); err == nil {
+			t.Fatalf("a driver that was killed returned %s", outline(res))
+		}
+		next := open(t, w, echo)
+		res, err := next.Resume(t.Context(), run)
+		if err != nil || res.Status != engine.Success || res.Usage.CostUnknown != (run == "costly") {
+			t.Errorf("%s: %s, %+v, %v", run, outline(res), res.Usage, err)
+		}
+		evs, err := next.Events(t.Context(), run)
+		recovered := slices.ContainsFunc(evs, func(e engine.Envelope) bool {
+			r, ok := e.Event.(*engine.Recovered)
+			return ok && r.Unsettled
+		})
+		if err != nil || !recovered {
+			t.Errorf("%s: it is not recorded that the cost of lost attempts is unknown: %v", run, err)
+		}
+	}
+}
+
+// leftRunning: programs that the attempts of a dead process left running are gone when
+// these attempts are made again.
+func leftRunning(t *scene, w World) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells which programs an attempt has left running")
+	}
+	b := bundle(chain(task("a", "")))
+	left := exec.Command("sleep", "1000")
+	ended := make(chan error, 1)
+	d := open(t, w, nil)
+	d.work.Agents = attempts(func(run string, task *engine.StartTask, _ driver.Attempt) Outcome {
+		left.Env = append(os.Environ(), "HOCKET_KEY="+task.Key(run))
+		if err := left.Start(); err != nil {
+			t.Error(err)
+		}
+		t.Cleanup(func() { _ = left.Process.Kill() })
+		go func() { ended <- left.Wait() }()
+		d.Kill()
+		return Outcome{}
+	})
+	if res, err := d.Start(t.Context(), starting(b)); err == nil {
+		t.Fatalf("a driver that was killed returned %s", outline(res))
+	}
+	next := open(t, w, func(context.Context, *engine.StartTask) Outcome {
+		await(t, "the end of the program that the first try of the attempt left", ended)
+		return Outcome{Output: "x"}
+	})
+	want(t, resume(t, next, b), `success "x"`, `a success "x"`)
+}
+
 // answerBeforeOnce: a task that must happen once only was to start when an
 // answer was recorded and nobody drove. It was not lost: it had not begun.
-func answerBeforeOnce(t *testing.T, w World) {
+func answerBeforeOnce(t *scene, w World) {
 	n := task("deploy", "deployed")
 	n.Once = true
 	b := bundle(chain(gate("ok", "yes"), n))
@@ -186,7 +248,7 @@ func answerBeforeOnce(t *testing.T, w World) {
 }
 
 // twoDrivers: one drives, the other says so.
-func twoDrivers(t *testing.T, w World) {
+func twoDrivers(t *scene, w World) {
 	began, release := make(chan struct{}), make(chan struct{})
 	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
 		close(began)
@@ -195,7 +257,7 @@ func twoDrivers(t *testing.T, w World) {
 	})
 	b := bundle(chain(task("a", "")))
 	call := goStart(t, d, starting(b))
-	<-began
+	await(t, "the attempt", began)
 	second := open(t, w, func(context.Context, *engine.StartTask) Outcome {
 		t.Error("the second driver begins an attempt")
 		return Outcome{}

@@ -3,14 +3,13 @@ package drivertest
 import (
 	"context"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-func answerWhileIdle(t *testing.T, w World) {
+func answerWhileIdle(t *scene, w World) {
 	var seen calls
 	count := func(_ context.Context, task *engine.StartTask) Outcome {
 		seen.note(task)
@@ -42,7 +41,7 @@ func answerWhileIdle(t *testing.T, w World) {
 
 // answerWhileDriven: a process that drives the run takes the answer and goes on
 // by itself.
-func answerWhileDriven(t *testing.T, w World) {
+func answerWhileDriven(t *scene, w World) {
 	release := make(chan struct{})
 	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
 		switch task.Node {
@@ -84,7 +83,7 @@ func eventsOrNone(d *process) []engine.Envelope {
 }
 
 // nobodyAnswers: a question has a deadline, and an edge for it.
-func nobodyAnswers(t *testing.T, w World) {
+func nobodyAnswers(t *scene, w World) {
 	d := open(t, w, echo)
 	ok := gate("ok", "yes")
 	ok.Timeout = 50 * time.Millisecond
@@ -98,7 +97,7 @@ func nobodyAnswers(t *testing.T, w World) {
 	}
 }
 
-func budget(t *testing.T, w World) {
+func budget(t *scene, w World) {
 	var seen calls
 	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
 		seen.note(task)
@@ -122,7 +121,7 @@ func budget(t *testing.T, w World) {
 	}
 }
 
-func unknownCost(t *testing.T, w World) {
+func unknownCost(t *scene, w World) {
 	d := open(t, w, echo)
 	s := starting(bundle(chain(task("a", "x"))))
 	s.Limits.CostUSD = 1

@@ -2,7 +2,7 @@ package drivertest
 
 import (
 	"context"
-	"testing"
+	"time"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
@@ -15,8 +15,11 @@ type process struct {
 	work driver.Work
 }
 
-func open(t testing.TB, w World, agent Agent) *process {
-	return &process{w.Driver(t), driver.Work{Agents: agents(agent)}}
+func open(t *scene, w World, agent Agent) *process { return openAt(t, w, time.Now, agent) }
+
+// openAt opens a process on a machine with a wall clock of its own.
+func openAt(t *scene, w World, now func() time.Time, agent Agent) *process {
+	return &process{w.Driver(t, now), driver.Work{Agents: agents(agent)}}
 }
 
 // agents are all one agent.

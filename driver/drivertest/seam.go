@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,7 +18,7 @@ import (
 
 // startKey: a request that is made again, after a lost reply or by two clients at
 // once, starts one run.
-func startKey(t *testing.T, w World) {
+func startKey(t *scene, w World) {
 	d := open(t, w, echo).raw
 	spec := Start{Bundle: bundle(chain(task("a", "x"))), Limits: limits}.spec()
 	spec.Key, spec.Request = "order 66", "sha256:1"
@@ -46,7 +46,7 @@ func startKey(t *testing.T, w World) {
 }
 
 // startKeyRace: of many processes that start with one key at once, one starts.
-func startKeyRace(t *testing.T, w World) {
+func startKeyRace(t *scene, w World) {
 	const starters = 6
 	spec := Start{Bundle: bundle(chain(task("a", "x"))), Limits: limits}.spec()
 	spec.Key, spec.Request = "order 67", "sha256:1"
@@ -77,7 +77,7 @@ func startKeyRace(t *testing.T, w World) {
 	wantRuns(t, open(t, w, echo).raw, 1)
 }
 
-func wantRuns(t *testing.T, d driver.Driver, n int) {
+func wantRuns(t *scene, d driver.Driver, n int) {
 	t.Helper()
 	if runs, err := d.Runs(t.Context(), driver.Filter{}); err != nil || len(runs) != n {
 		t.Errorf("%d runs, %v, want %d", len(runs), err, n)
@@ -85,7 +85,7 @@ func wantRuns(t *testing.T, d driver.Driver, n int) {
 }
 
 // claim: while the process lives that means to drive a run, no other takes it up.
-func claim(t *testing.T, w World) {
+func claim(t *scene, w World) {
 	d, next := open(t, w, echo), open(t, w, echo)
 	spec := starting(bundle(chain(task("a", "x")))).spec()
 	spec.Owner = driver.Owner{By: "ann", Via: "test", Claimed: true}
@@ -106,7 +106,7 @@ func claim(t *testing.T, w World) {
 
 // claimEnds: a process that was interrupted, and lives on, has no more right to its
 // runs than others, however early that was.
-func claimEnds(t *testing.T, w World) {
+func claimEnds(t *scene, w World) {
 	for _, early := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(t.Context())
 		d := open(t, w, func(ctx context.Context, task *engine.StartTask) Outcome {
@@ -138,7 +138,7 @@ func claimEnds(t *testing.T, w World) {
 
 // pending: a run that was recorded waits for a process to take it up, unless one has
 // claimed it and lives. Whoever follows its output waits too.
-func pending(t *testing.T, w World) {
+func pending(t *scene, w World) {
 	d, other := open(t, w, echo), open(t, w, echo)
 	made := func(id string, claimed bool) {
 		t.Helper()
@@ -193,7 +193,7 @@ func pending(t *testing.T, w World) {
 		}
 		is(id, false)
 	}
-	if err := <-read; err != nil {
+	if err := await(t, "the end of the output", read); err != nil {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -215,7 +215,7 @@ func pending(t *testing.T, w World) {
 
 // begun: a run that was recorded, and that no process had begun, loses nothing: a
 // task that must happen once only has not happened.
-func begun(t *testing.T, w World) {
+func begun(t *scene, w World) {
 	n := task("deploy", "x")
 	n.Once = true
 	spec := starting(bundle(chain(n))).spec()
@@ -228,7 +228,7 @@ func begun(t *testing.T, w World) {
 }
 
 // find: ids, prefixes, lists and pins.
-func find(t *testing.T, w World) {
+func find(t *scene, w World) {
 	d := open(t, w, echo).raw
 	for _, id := range []string{"alpha-1", "alpha-2", "beta-1"} {
 		s := starting(bundle(chain(task("a", id))))
@@ -260,7 +260,7 @@ func find(t *testing.T, w World) {
 
 // deleted: a run that is over goes, with all that was kept; one that is driven
 // does not.
-func deleted(t *testing.T, w World) {
+func deleted(t *scene, w World) {
 	began, release := make(chan struct{}), make(chan struct{})
 	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
 		close(began)
@@ -269,7 +269,7 @@ func deleted(t *testing.T, w World) {
 	})
 	s := starting(bundle(chain(task("a", "x"))))
 	call := goStart(t, d, s)
-	<-began
+	await(t, "the attempt", began)
 	other := open(t, w, echo)
 	if err := other.raw.Delete(t.Context(), runID); !errors.As(err, new(*driver.HeldError)) {
 		t.Errorf("a run that is driven was deleted: %v", err)
@@ -296,7 +296,7 @@ func deleted(t *testing.T, w World) {
 }
 
 // collected: the runs that were over first are removed, and no others.
-func collected(t *testing.T, w World) {
+func collected(t *scene, w World) {
 	d := open(t, w, echo)
 	run := func(id string, nodes ...workflow.Node) {
 		t.Helper()
@@ -355,7 +355,7 @@ func collected(t *testing.T, w World) {
 }
 
 // forked: a fork repeats what came before a step, and makes the step again.
-func forked(t *testing.T, w World) {
+func forked(t *scene, w World) {
 	var seen calls
 	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
 		seen.note(task)
@@ -382,14 +382,21 @@ func forked(t *testing.T, w World) {
 			t.Errorf("%+v, %v", i, err)
 		}
 	}
-	if made, err := d.raw.Fork(t.Context(), driver.ForkSpec{From: runID, Address: "nowhere"}); !errors.As(err, new(*driver.RefusedError)) {
+	made, err := d.raw.Fork(t.Context(), driver.ForkSpec{From: runID, Address: "c"})
+	if err := errors.Join(err, d.raw.Delete(t.Context(), runID)); err != nil {
+		t.Fatal(err)
+	}
+	if res, err := d.Resume(t.Context(), made.Run); err != nil || res.Output != "three two one" {
+		t.Errorf("a fork of a run that was deleted: %s, %v", outline(res), err)
+	}
+	if made, err := d.raw.Fork(t.Context(), driver.ForkSpec{From: made.Run, Address: "nowhere"}); !errors.As(err, new(*driver.RefusedError)) {
 		t.Errorf("forked at a step that does not exist: %+v, %v", made, err)
 	}
 }
 
 // follow: whoever follows a run sees every event once, in order, from any process,
 // and is done when the run is.
-func follow(t *testing.T, w World) {
+func follow(t *scene, w World) {
 	other := open(t, w, echo)
 	release := make(chan struct{})
 	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
@@ -419,31 +426,27 @@ func follow(t *testing.T, w World) {
 	}
 	last := len(events(t, d))
 	for range 2 {
-		select {
-		case seqs := <-followed:
-			for i, seq := range seqs {
-				if seq != last-len(seqs)+i+1 {
-					t.Fatalf("followed %v of %d events", seqs, last)
-				}
+		seqs := await(t, "the end of a run that is followed and over", followed)
+		for i, seq := range seqs {
+			if seq != last-len(seqs)+i+1 {
+				t.Fatalf("followed %v of %d events", seqs, last)
 			}
-			if n := last - len(seqs); n != 0 && n != 2 {
-				t.Errorf("followed %v of %d events", seqs, last)
-			}
-		case <-time.After(time.Minute):
-			t.Fatal("who follows a run that is over is not done")
+		}
+		if n := last - len(seqs); n != 0 && n != 2 {
+			t.Errorf("followed %v of %d events", seqs, last)
 		}
 	}
 }
 
 // output: what attempts print is kept whole, and read from any byte on.
-func output(t *testing.T, w World) {
+func output(t *scene, w World) {
 	var printed strings.Builder
 	for i := range 20_000 {
 		fmt.Fprintf(&printed, "line %d\n", i)
 	}
 	whole, half := printed.String(), make(chan struct{})
 	d := open(t, w, nil)
-	d.work.Agents = attempts(func(at driver.Attempt) Outcome {
+	d.work.Agents = attempts(func(_ string, _ *engine.StartTask, at driver.Attempt) Outcome {
 		at.Log([]byte(whole[:1000]))
 		<-half
 		for rest := whole[1000:]; rest != ""; {
@@ -488,13 +491,13 @@ func output(t *testing.T, w World) {
 }
 
 // attempts are agents that use what attempts can use.
-type attempts func(at driver.Attempt) Outcome
+type attempts func(run string, task *engine.StartTask, at driver.Attempt) Outcome
 
-func (f attempts) Run(_ context.Context, _ string, _ *engine.StartTask, at driver.Attempt) Outcome {
-	return f(at)
+func (f attempts) Run(_ context.Context, run string, task *engine.StartTask, at driver.Attempt) Outcome {
+	return f(run, task, at)
 }
 
-func read(t *testing.T, d driver.Driver, a driver.AttemptID, s driver.Stream, offset int64, follow bool) string {
+func read(t *scene, d driver.Driver, a driver.AttemptID, s driver.Stream, offset int64, follow bool) string {
 	t.Helper()
 	var b strings.Builder
 	for piece, err := range d.Read(t.Context(), a, s, offset, follow) {
@@ -508,7 +511,7 @@ func read(t *testing.T, d driver.Driver, a driver.AttemptID, s driver.Stream, of
 
 // longOutput: a long output is not lost where results and events leave it out, and
 // reaches the next step whole, also in another process.
-func longOutput(t *testing.T, w World) {
+func longOutput(t *scene, w World) {
 	long := strings.Repeat("long ", 1<<20/5)
 	work := func(_ context.Context, task *engine.StartTask) Outcome {
 		if task.Node == "a" {
@@ -542,5 +545,42 @@ func longOutput(t *testing.T, w World) {
 	}
 	if res := resume(t, other, b); res.Output != "true" {
 		t.Errorf("the step behind was not given the output: %s", res.Error)
+	}
+}
+
+// unreadable: a run whose next step needs an output that cannot be read is not broken, and
+// the step has not failed. It goes on when the output can be read again.
+func unreadable(t *scene, w World) {
+	long := strings.Repeat("long ", 1<<20/5)
+	b := bundle(chain(task("a", "x"), gate("ok", "yes"), task("b", "of ${nodes.a.output}")))
+	var given calls
+	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
+		if task.Node == "a" {
+			return Outcome{Output: long}
+		}
+		given.note(task)
+		return Outcome{Output: fmt.Sprint(task.Prompt == "of "+long)}
+	})
+	start(t, d, starting(b))
+	seq := 1 + slices.IndexFunc(events(t, d), func(e engine.Envelope) bool {
+		_, ok := e.Event.(*engine.TaskEnded)
+		return ok
+	})
+	restore := w.Spoil(t, runID, seq)
+	var unread *engine.LoadError
+	if err := d.Answer(t.Context(), runID, "ok", "yes"); err != nil && !errors.As(err, &unread) {
+		t.Errorf("answering: %v", err)
+	}
+	for range 2 {
+		if res, err := d.Resume(t.Context(), runID); !errors.As(err, &unread) || unread.Seq != seq {
+			t.Errorf("event %d cannot be read: %s, %v", seq, outline(res), err)
+		}
+	}
+	if i, err := d.raw.Info(t.Context(), runID); err != nil || i.Problem != "" || len(given.all()) != 0 {
+		t.Errorf("%+v, %v; attempts: %v", i, err, given.all())
+	}
+	restore()
+	if res, err := d.Resume(t.Context(), runID); err != nil || res.Output != "true" {
+		t.Errorf("it can be read again: %s, %v", outline(res), err)
 	}
 }

@@ -2,13 +2,16 @@
 // the same crashes, the same answers, whatever the driver keeps its runs in. It
 // knows the seam, and no driver.
 //
-// A driver's own test calls [Run] with a [World]. Every scenario ends with a
-// check that the recorded events, replayed, give the result that was returned.
+// A driver's own test calls [Run] with a [World]. Each scenario says which of the
+// driver's duties it proves, by their numbers in package engine. Wherever a scenario has a
+// result, it checks that the recorded events, replayed, give the same. A driver that does
+// not do what a scenario waits for fails it within minutes.
 package drivertest
 
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
@@ -16,8 +19,12 @@ import (
 
 // World is one durable place for runs. It outlives its drivers.
 type World interface {
-	// Driver opens the place as a new process would.
-	Driver(t testing.TB) Process
+	// Driver opens the place as a new process would, on a machine whose wall clock shows
+	// now.
+	Driver(t testing.TB, now func() time.Time) Process
+	// Spoil makes the output of the task unreadable whose end is an event of a run, which
+	// nobody drives. restore makes it readable again.
+	Spoil(t testing.TB, run string, seq int) (restore func())
 }
 
 // Process is a driver in a process of its own, as it were.
@@ -34,66 +41,85 @@ type Agent func(ctx context.Context, task *engine.StartTask) Outcome
 // Outcome is what an attempt came to.
 type Outcome = driver.Outcome
 
-// scenario is one test of the suite.
-type scenario struct {
-	name string
-	run  func(t *testing.T, w World)
-}
+// Limit is the time that a scenario has. Only a driver that never does what the scenario
+// waits for needs so long.
+const Limit = 3 * time.Minute
 
 // Run runs the whole suite.
 func Run(t *testing.T, newWorld func(t testing.TB) World) {
-	for _, s := range scenarios() {
-		t.Run(s.name, func(t *testing.T) {
+	for _, s := range Scenarios {
+		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
-			s.run(t, newWorld(t))
+			s.Play(t, newWorld, Limit)
 		})
 	}
 }
 
-func scenarios() []scenario {
-	return []scenario{
-		{"sequence", sequence},
-		{"fan out", fanOut},
-		{"failures", failures},
-		{"panic", panics},
-		{"retries", retries},
-		{"quota", quota},
-		{"attempt times out", attemptTimesOut},
-		{"run times out", runTimesOut},
-		{"cancel", cancelWhileDriven},
-		{"cancel while nobody drives", cancelWhileIdle},
-		{"interrupt", interrupt},
-		{"over", over},
+// Scenario is one test of the suite.
+type Scenario struct {
+	Name   string
+	Proves []int // duties, by their numbers in package engine
+	run    func(t *scene, w World)
+}
 
-		{"answer while nobody drives", answerWhileIdle},
-		{"answer while driven", answerWhileDriven},
-		{"nobody answers", nobodyAnswers},
-		{"budget", budget},
-		{"unknown cost", unknownCost},
+// Scenarios are the suite.
+var Scenarios = []Scenario{
+	{"sequence", []int{1, 2, 3}, sequence},
+	{"order", []int{1, 2}, order},
+	{"fan out", []int{3}, fanOut},
+	{"failures", []int{1, 3}, failures},
+	{"panic", []int{4}, panics},
+	{"retries", []int{3, 6}, retries},
+	{"quota", []int{6}, quota},
+	{"attempt times out", []int{5, 6}, attemptTimesOut},
+	{"run times out", []int{5, 6}, runTimesOut},
+	{"cancel", []int{5, 8}, cancelWhileDriven},
+	{"cancel while nobody drives", []int{8, 14}, cancelWhileIdle},
+	{"interrupt", []int{12, 15}, interrupt},
+	{"over", []int{16}, over},
+	{"clock set", []int{6, 7}, clockSet},
+	{"deadline", []int{9}, deadline},
+	{"patience", []int{6, 25}, patience},
 
-		{"crash", crash},
-		{"lost", lost},
-		{"answer before once", answerBeforeOnce},
-		{"two drivers", twoDrivers},
+	{"answer while nobody drives", []int{8, 14}, answerWhileIdle},
+	{"answer while driven", []int{8}, answerWhileDriven},
+	{"nobody answers", []int{6}, nobodyAnswers},
+	{"budget", []int{8}, budget},
+	{"unknown cost", []int{8}, unknownCost},
 
-		{"start key", startKey},
-		{"start key race", startKeyRace},
-		{"claim", claim},
-		{"claim ends with the first drive", claimEnds},
-		{"pending", pending},
-		{"recorded and not begun", begun},
-		{"find", find},
-		{"delete", deleted},
-		{"collect", collected},
-		{"fork", forked},
-		{"follow", follow},
-		{"output", output},
-		{"long output", longOutput},
-		{"watch", watched},
+	{"crash", []int{2, 12}, crash},
+	{"lost", []int{12}, lost},
+	{"unsettled", []int{13}, unsettled},
+	{"left running", []int{20}, leftRunning},
+	{"answer before once", []int{14}, answerBeforeOnce},
+	{"two drivers", []int{19}, twoDrivers},
 
-		{"kinds of questions", kinds},
-		{"permission", permission},
-		{"orphaned question", orphan},
-		{"lost question", lostQuestion},
-	}
+	{"start key", []int{21}, startKey},
+	{"start key race", []int{21}, startKeyRace},
+	{"claim", []int{19, 21}, claim},
+	{"claim ends with the first drive", []int{15, 19}, claimEnds},
+	{"pending", []int{22, 23}, pending},
+	{"recorded and not begun", []int{14}, begun},
+	{"find", []int{21, 22}, find},
+	{"delete", []int{19, 24}, deleted},
+	{"collect", []int{24}, collected},
+	{"fork", []int{24}, forked},
+	{"follow", []int{23}, follow},
+	{"output", []int{23}, output},
+	{"long output", []int{17, 23}, longOutput},
+	{"unreadable output", []int{17}, unreadable},
+	{"watch", []int{22}, watched},
+
+	{"kinds of questions", []int{8, 22}, kinds},
+	{"permission", []int{8, 10}, permission},
+	{"withdrawn question", []int{10, 11}, withdrawn},
+	{"orphaned question", []int{10, 12}, orphan},
+	{"lost question", []int{12}, lostQuestion},
+	{"somebody is here", []int{1, 8, 11}, here},
+	{"answered elsewhere", []int{11}, answeredElsewhere},
+	{"nobody is here", []int{10, 11}, nobodyHere},
+	{"defect", []int{18}, defect},
+	{"script", []int{25}, scripted},
+	{"script offers something else", []int{25}, offersNothing},
+	{"observer", []int{25}, observed},
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,8 +18,8 @@ import (
 // runID is the run of every scenario; each has a world of its own.
 const runID = "run-1"
 
-// limits bound every scenario: one that hangs fails within a minute.
-var limits = workflow.Limits{Steps: 1000, Parallel: 10, Depth: 5, Runtime: time.Minute}
+// limits are those of every scenario, which reaches none of them unless it sets its own.
+var limits = workflow.Limits{Steps: 1000, Parallel: 10, Depth: 5, Runtime: time.Hour}
 
 func task(id, prompt string) workflow.Node {
 	return workflow.Node{ID: id, Step: &workflow.Task{Agent: "test", Prompt: workflow.Template{Text: prompt}}}
@@ -86,7 +85,7 @@ func (c *calls) all() []string {
 }
 
 // start starts a run and fails the test on an error.
-func start(t *testing.T, d *process, s Start) engine.Result {
+func start(t *scene, d *process, s Start) engine.Result {
 	t.Helper()
 	res, err := d.Start(t.Context(), s)
 	if err != nil {
@@ -96,7 +95,7 @@ func start(t *testing.T, d *process, s Start) engine.Result {
 	return res
 }
 
-func resume(t *testing.T, d *process, b *workflow.Bundle) engine.Result {
+func resume(t *scene, d *process, b *workflow.Bundle) engine.Result {
 	t.Helper()
 	res, err := d.Resume(t.Context(), runID)
 	if err != nil {
@@ -107,13 +106,17 @@ func resume(t *testing.T, d *process, b *workflow.Bundle) engine.Result {
 }
 
 // agree checks that the events lead to the result.
-func agree(t *testing.T, d *process, b *workflow.Bundle, got engine.Result) {
+func agree(t *scene, d *process, b *workflow.Bundle, got engine.Result) {
 	t.Helper()
 	r, err := engine.New(b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, ev := range events(t, d) {
+		_, answer := ev.Event.(*engine.Answered) // has the time at which it was given
+		if ev.Time.Before(r.Time()) && !answer {
+			t.Errorf("recorded event %d (%T) happened %s before what came before it", i+1, ev.Event, r.Time().Sub(ev.Time))
+		}
 		if _, err := r.Step(ev); err != nil {
 			t.Fatalf("recorded event %d (%T) does not fit: %v", i+1, ev.Event, err)
 		}
@@ -129,7 +132,7 @@ func agree(t *testing.T, d *process, b *workflow.Bundle, got engine.Result) {
 	}
 }
 
-func events(t *testing.T, d *process) []engine.Envelope {
+func events(t *scene, d *process) []engine.Envelope {
 	t.Helper()
 	evs, err := d.Events(t.Context(), runID)
 	if err != nil {
@@ -139,7 +142,7 @@ func events(t *testing.T, d *process) []engine.Envelope {
 }
 
 // count counts the recorded events of a type.
-func count[E engine.Event](t *testing.T, d *process) int {
+func count[E engine.Event](t *scene, d *process) int {
 	t.Helper()
 	n := 0
 	for _, ev := range events(t, d) {
@@ -158,7 +161,7 @@ func outline(res engine.Result) string {
 		b.WriteString(" (" + res.Error + ")")
 	}
 	for _, s := range res.Steps {
-		b.WriteString("\n" + s.Address + " " + string(s.Status) + " " + workflow.FormatJSON(s.Output))
+		fmt.Fprintf(&b, "\n%s %s %.200s", s.Address, s.Status, workflow.FormatJSON(s.Output))
 		if s.Error != "" {
 			b.WriteString(" (" + s.Error + ")")
 		}
@@ -166,23 +169,11 @@ func outline(res engine.Result) string {
 	return b.String()
 }
 
-func want(t *testing.T, res engine.Result, lines ...string) {
+func want(t *scene, res engine.Result, lines ...string) {
 	t.Helper()
 	if diff := cmp.Diff(lines, strings.Split(outline(res), "\n")); diff != "" {
 		t.Errorf("result (-want +got):\n%s", diff)
 	}
-}
-
-// eventually waits until a condition holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for range 1000 {
-		if holds() {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatalf("%s does not happen", what)
 }
 
 // async is a call of Start or Resume under way.
@@ -192,23 +183,26 @@ type async struct {
 	err  error
 }
 
-func goStart(t *testing.T, d *process, s Start) *async {
+func goStart(t *scene, d *process, s Start) *async {
+	return goCall(func() (engine.Result, error) { return d.Start(t.Context(), s) })
+}
+
+func goCall(call func() (engine.Result, error)) *async {
 	a := &async{done: make(chan struct{})}
-	ctx := t.Context()
 	go func() {
 		defer close(a.done)
-		a.res, a.err = d.Start(ctx, s)
+		defer func() {
+			if p := recover(); p != nil {
+				a.err = fmt.Errorf("the driver panicked: %v", p)
+			}
+		}()
+		a.res, a.err = call()
 	}()
 	return a
 }
 
-func (a *async) wait(t *testing.T) (engine.Result, error) {
+func (a *async) wait(t *scene) (engine.Result, error) {
 	t.Helper()
-	select {
-	case <-a.done:
-		return a.res, a.err
-	case <-time.After(time.Minute):
-		t.Fatal("the driver does not return")
-		return engine.Result{}, nil
-	}
+	await(t, "the driver to return", a.done)
+	return a.res, a.err
 }

@@ -3,8 +3,6 @@ package drivertest
 import (
 	"context"
 	"fmt"
-	"testing"
-	"time"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
@@ -12,7 +10,7 @@ import (
 
 // watched: whoever watches sees runs come, move and go, whichever process they are
 // in, also before there is anything to see.
-func watched(t *testing.T, w World) {
+func watched(t *scene, w World) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	changes := make(chan driver.Change, 1000)
@@ -51,11 +49,11 @@ func watched(t *testing.T, w World) {
 	}
 	until("deleted", func(c driver.Change) bool { return c.Run == runID && c.Kind == driver.Deleted })
 	cancel()
-	<-done
+	await(t, "the end of watching", done)
 }
 
 // waitFor waits until a change is one that is meant.
-func waitFor(t *testing.T, changes <-chan driver.Change) func(what string, is func(driver.Change) bool) {
+func waitFor(t *scene, changes <-chan driver.Change) func(what string, is func(driver.Change) bool) {
 	return func(what string, is func(driver.Change) bool) {
 		t.Helper()
 		seen := ""
@@ -66,7 +64,7 @@ func waitFor(t *testing.T, changes <-chan driver.Change) func(what string, is fu
 					return
 				}
 				seen += fmt.Sprintf("\n%s %s: %s, driven %v, %d open", c.Kind, c.Run, c.Info.Status, c.Info.Driven, c.Info.Open)
-			case <-time.After(20 * time.Second):
+			case <-t.Context().Done():
 				t.Fatalf("no change %q is reported; there were:%s", what, seen)
 			}
 		}

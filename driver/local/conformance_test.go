@@ -2,6 +2,7 @@ package local_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/hocket-dev/hocket/driver/drivertest"
 	"github.com/hocket-dev/hocket/driver/local"
@@ -14,13 +15,31 @@ func TestConformance(t *testing.T) {
 // world keeps its runs in a directory.
 type world struct{ dir string }
 
-func (w world) Driver(t testing.TB) drivertest.Process {
-	d, err := local.Open(w.dir, local.Options{})
+func (w world) Driver(t testing.TB, now func() time.Time) drivertest.Process {
+	d, err := local.Open(w.dir, local.Options{Clock: machine{now}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { d.Close() })
 	return process{d}
+}
+
+// Spoil spoils all long outputs.
+func (w world) Spoil(t testing.TB, _ string, _ int) (restore func()) {
+	changeSnapshots(t, w.dir, "UPDATE blobs SET data = '!' || data")
+	return func() { changeSnapshots(t, w.dir, "UPDATE blobs SET data = substr(data, 2)") }
+}
+
+// machine is a clock whose wall clock somebody may set.
+type machine struct{ now func() time.Time }
+
+func (m machine) Now() time.Time { return m.now() }
+
+func (machine) Elapsed() time.Duration { return time.Since(began) }
+
+func (machine) Timer(d time.Duration) (<-chan time.Time, func()) {
+	timer := time.NewTimer(d)
+	return timer.C, func() { timer.Stop() }
 }
 
 // process is a driver with a journal of its own, as a process would have.

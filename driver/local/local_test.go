@@ -206,34 +206,6 @@ func (r *recorder) Log(address string, attempt int, piece []byte) {
 	r.seen = append(r.seen, fmt.Sprintf("log %s@%d %s", address, attempt, strings.TrimSpace(string(piece))))
 }
 
-// An observer that hangs does not hold the run up.
-func TestSlowObserver(t *testing.T) {
-	s := openStore(t)
-	done := make(chan struct{})
-	watch := &recorder{stop: func() { <-done }}
-	loud := agentFunc(func(_ context.Context, task *engine.StartTask, log agent.Log) driver.Outcome {
-		for range 5000 {
-			log([]byte("x"))
-		}
-		if task.Node == "b" {
-			close(done)
-		}
-		return driver.Outcome{}
-	})
-	if res := start(t, s, chain(task("a", ""), task("b", "")), work{Agents: loud, Observer: watch}); res.Status != engine.Success {
-		t.Errorf("the run is %s", res.Status)
-	}
-	facts := 0
-	for _, line := range watch.seen {
-		if !strings.HasPrefix(line, "log ") {
-			facts++
-		}
-	}
-	if facts != 7 {
-		t.Errorf("the observer saw %d facts, want 7", facts)
-	}
-}
-
 func TestPanicIsInTheLog(t *testing.T) {
 	s := openStore(t)
 	res := start(t, s, chain(task("a", "")), work{Agents: agentFunc(
@@ -355,28 +327,6 @@ func TestStubbornAgent(t *testing.T) {
 		}
 		close(release)
 	})
-}
-
-// The clock of the machine is set back while a run is under way.
-func TestClockGoesBack(t *testing.T) {
-	s := openStore(t)
-	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	c := &setClock{now: now}
-	start(t, s, chain(task("a", ""), task("b", ""), task("c", "")), work{Clock: c, Agents: agentFunc(func(_ context.Context, task *engine.StartTask, _ agent.Log) driver.Outcome {
-		if task.Node == "b" {
-			c.set(now.Add(-time.Hour))
-		}
-		return driver.Outcome{}
-	})})
-	_, events, err := loadRun(t.Context(), s, "demo-1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, ev := range events {
-		if !ev.Time.Equal(now) {
-			t.Errorf("event %d happened at %s", i+1, ev.Time)
-		}
-	}
 }
 
 // What is recorded while nobody drives the run, and what is sent to the process that

@@ -95,15 +95,6 @@ func TestAttemptAsksAPerson(t *testing.T) {
 	}
 }
 
-func TestAttemptAsksWhereNobodyIs(t *testing.T) {
-	for name, asker := range map[string]driver.Asker{"nobody": nil, "somebody who leaves": &clerk{}} {
-		res := start(t, openStore(t), chain(task("a", "x")), work{Agents: asking{[]agent.Question{mayI}}, Asker: asker})
-		if res.Output != "error: "+agent.ErrNobody.Error()+";" {
-			t.Errorf("%s: the attempt was told %q", name, res.Output)
-		}
-	}
-}
-
 // driven is a run that another goroutine drives.
 type driven struct {
 	t     *testing.T
@@ -334,15 +325,4 @@ type agentWith func(ctx context.Context, at driver.Attempt) driver.Outcome
 
 func (f agentWith) Run(ctx context.Context, _ string, _ *engine.StartTask, at driver.Attempt) driver.Outcome {
 	return f(ctx, at)
-}
-
-func TestPromptsAreKept(t *testing.T) {
-	s := openStore(t)
-	start(t, s, chain(task("a", "x")), work{Agents: agentWith(func(_ context.Context, at driver.Attempt) driver.Outcome {
-		at.Keep(driver.Prompt, []byte("all of it"))
-		return driver.Outcome{}
-	})})
-	if got := readStream(t, s, driver.Prompt); got != "all of it" {
-		t.Errorf("kept %q", got)
-	}
 }

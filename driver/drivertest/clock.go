@@ -1,0 +1,113 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// wall is a wall clock that can be set.
+type wall struct{ ahead atomic.Int64 }
+
+func (w *wall) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
+
+func (w *wall) set(ahead time.Duration) { w.ahead.Store(int64(ahead)) }
+
+// clockSet: whatever happens to wall clocks, and whichever machine goes on, the times of
+// a run do not go back, and a duration is a duration. [agree] looks at the times.
+func clockSet(t *scene, w World) {
+	var clock wall
+	work := func(ctx context.Context, task *engine.StartTask) Outcome {
+		clock.set([]time.Duration{-2 * time.Hour, 5 * time.Hour, -5 * time.Hour}[task.Attempt-1])
+		select {
+		case <-ctx.Done():
+			t.Errorf("attempt %d is told to end before its time is over: %v", task.Attempt, context.Cause(ctx))
+		case <-time.After(50 * time.Millisecond): // in which a timer that goes wrong fires
+		}
+		if task.Attempt < 3 {
+			return Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: "not yet"}}
+		}
+		return Outcome{Output: task.Node}
+	}
+	n := task("a", "")
+	n.Timeout, n.Retry = time.Hour, workflow.Retry{Attempts: 3, Delay: 20 * time.Millisecond}
+	b := bundle(chain(n, gate("ok", "yes"), task("b", "")))
+	d := openAt(t, w, clock.now, work)
+	res := start(t, d, starting(b))
+	if res.Status != engine.Waiting || res.Steps[0].Status != engine.Success || res.Steps[0].DurationMS > time.Hour.Milliseconds() {
+		t.Fatalf("%s\nin %d ms", outline(res), res.Steps[0].DurationMS)
+	}
+	d.Kill()
+	next := openAt(t, w, clock.now, echo)
+	if err := next.Answer(t.Context(), runID, "ok", "yes"); err != nil {
+		t.Fatal(err)
+	}
+	if res := resume(t, next, b); res.Status != engine.Success {
+		t.Errorf("%s", outline(res))
+	}
+}
+
+// asksUntil is a workflow that waits an hour for an answer.
+func asksUntil() *workflow.Bundle {
+	ok := gate("ok", "yes")
+	ok.Timeout = time.Hour
+	return bundle(workflow.Graph{
+		Nodes: []workflow.Node{ok, task("go", "went"), task("late", "too late")},
+		Edges: []workflow.Edge{{From: "ok", To: "go"}, {From: "ok", To: "late", On: workflow.OnTimeout}},
+	})
+}
+
+// deadline: an answer counts by the moment at which it was given, however late the run
+// goes on; one that was given after the deadline is refused, also if nobody drives.
+func deadline(t *scene, w World) {
+	for _, c := range []struct {
+		run   string
+		given time.Duration // after the question
+		then  string
+	}{{"in-time", 59 * time.Minute, "went"}, {"late", 61 * time.Minute, "too late"}} {
+		var clock wall
+		d := openAt(t, w, clock.now, echo)
+		s := starting(asksUntil())
+		s.Run = c.run
+		if res, err := d.Start(t.Context(), s); err != nil || res.Status != engine.Waiting {
+			t.Fatalf("%s, %v", outline(res), err)
+		}
+		clock.set(c.given)
+		err := d.Answer(t.Context(), c.run, "ok", "yes")
+		if refused := errors.As(err, new(*driver.RefusedError)); refused != (c.run == "late") || err != nil && !refused {
+			t.Errorf("%s: the answer gives %v", c.run, err)
+		}
+		clock.set(2 * time.Hour)
+		if res, err := d.Resume(t.Context(), c.run); err != nil || res.Output != c.then {
+			t.Errorf("%s: %s, %v", c.run, outline(res), err)
+		}
+	}
+}
+
+// patience: a run that only waits for a time is given back if that is far, and else
+// goes on when the wall clock shows it, also if somebody sets the clock.
+func patience(t *scene, w World) {
+	var clock wall
+	d := openAt(t, w, clock.now, echo)
+	d.work.Patience = 10 * time.Minute
+	b := asksUntil()
+	if res := start(t, d, starting(b)); res.Status != engine.Waiting {
+		t.Errorf("an hour is far: %s", outline(res))
+	}
+	d.work.Patience = 2 * time.Hour
+	call := goCall(func() (engine.Result, error) { return d.Resume(t.Context(), runID) })
+	other := open(t, w, echo)
+	eventually(t, "the driver to wait", func() bool {
+		i, err := other.raw.Info(t.Context(), runID)
+		return err == nil && i.Driven && i.Status == engine.Waiting
+	})
+	clock.set(time.Hour)
+	if res, err := call.wait(t); err != nil || res.Output != "too late" {
+		t.Errorf("an hour is near: %s, %v", outline(res), err)
+	}
+}
