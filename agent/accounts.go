@@ -14,28 +14,29 @@ import (
 	"github.com/hocket-dev/hocket/internal/wholefile"
 )
 
-// Accounts share out what providers allow: how many attempts at once, and none
-// until a quota is reset. They are safe for concurrent use.
+// Accounts enforces the limits of providers: how many attempts may run at once, and none
+// while a quota is used up. It is safe for concurrent use.
 //
-// What is known of quotas is kept in a file, so that every process of this user
-// keeps away from an account that another one has used up. Slots are files beside it
-// that are locked, so that the attempts of all processes are counted.
+// Quotas are stored in a file, so that every process of this user avoids an account that
+// another process has used up. Slots are locked files next to it, so that the limits apply
+// across processes.
 //
-// An account has a name, and behind a "#" perhaps what tells it from others of that
-// name in other projects: its address and key. People see and write names.
+// An account has a name, which may be followed by "#" and its address and key, to
+// distinguish accounts with the same name in different projects. People see and write only
+// the name.
 type Accounts struct {
-	all  *slots            // for every attempt; nil: any number
-	each map[string]*slots // the same by the name of the account
-	file string            // "": other processes are not told
+	all  *slots            // shared by all attempts; nil: no limit
+	each map[string]*slots // by account name
+	file string            // "": do not share with other processes
 	now  func() time.Time
 
 	mu     sync.Mutex
 	parked map[string]time.Time
-	read   time.Time // when the file was changed that parked is from
+	read   time.Time // modification time of the file that parked was read from
 }
 
-// NewAccounts allows so many attempts in all and for each account; zero, or an
-// account that is not there: any number. File keeps what is known of quotas.
+// NewAccounts limits the number of concurrent attempts, in total and per account. Zero or a
+// missing account means no limit. Quotas are stored in file.
 func NewAccounts(all int, each map[string]int, file string) *Accounts {
 	a := &Accounts{each: map[string]*slots{}, file: file, now: time.Now, parked: map[string]time.Time{}}
 	if all > 0 {
@@ -49,21 +50,21 @@ func NewAccounts(all int, each map[string]int, file string) *Accounts {
 	return a
 }
 
-// accountName is what people call an account.
+// accountName returns the part of an account that people see.
 func accountName(account string) string {
 	name, _, _ := strings.Cut(account, "#")
 	return name
 }
 
-// Enter waits until an attempt may use an account. For one whose quota is used up
-// the error says until when; it is not waited for here, because the run can do
-// that better.
+// Enter waits until an attempt may use an account. If the quota of the account is used up,
+// it returns an error with the time of the reset instead of waiting, because the run can
+// wait without holding resources.
 func (a *Accounts) Enter(ctx context.Context, account string) (*Seat, error) {
 	release, err := a.seat(ctx, account)
 	if err != nil {
 		return nil, err
 	}
-	if until := a.parkedUntil(account); !until.IsZero() { // perhaps since it waits
+	if until := a.parkedUntil(account); !until.IsZero() { // the quota may have run out while it waited
 		release()
 		return nil, &Error{
 			Kind: Quota, Until: until,
@@ -73,19 +74,19 @@ func (a *Accounts) Enter(ctx context.Context, account string) (*Seat, error) {
 	return &Seat{accounts: a, account: account, release: release}, nil
 }
 
-// Seat is a place at an account. It is safe for concurrent use.
+// Seat is a slot of an account that an attempt holds. It is safe for concurrent use.
 type Seat struct {
 	accounts *Accounts
 	account  string
 
 	mu      sync.Mutex
-	resting int // of those who have it, how many wait for a person
+	resting int // how many of its holders wait for a person
 	left    bool
 	release func()
 }
 
-// Leave gives the seat back. What the error of the attempt says of the quota holds for
-// all.
+// Leave releases the seat. If err reports a used-up quota, it applies to all later
+// attempts.
 func (s *Seat) Leave(failed error) {
 	var known *Error
 	if errors.As(failed, &known) && known.Kind == Quota && known.Until.After(s.accounts.now()) {
@@ -97,14 +98,14 @@ func (s *Seat) Leave(failed error) {
 	s.left = true
 }
 
-// stand frees the seat, if it is taken.
+// stand releases the slot if it is held.
 func (s *Seat) stand() {
 	s.release()
 	s.release = func() {}
 }
 
-// Rest waits for something that has nothing to do with the account and may take long,
-// as people do. Others may sit here meanwhile.
+// Rest calls a function that does not use the account and may block for long, such as a
+// question to a person. Others may use the slot meanwhile.
 func (s *Seat) Rest(ctx context.Context, wait func()) {
 	s.mu.Lock()
 	if s.resting++; s.resting == 1 {
@@ -117,15 +118,15 @@ func (s *Seat) Rest(ctx context.Context, wait func()) {
 		if s.resting--; s.resting > 0 || s.left {
 			return
 		}
-		if release, err := s.accounts.seat(ctx, s.account); err == nil { // else the attempt is at its end
+		if release, err := s.accounts.seat(ctx, s.account); err == nil { // otherwise the attempt is ending
 			s.release = release
 		}
 	}()
 	wait()
 }
 
-// seat takes a slot of the account, then one of all: who waits for an account
-// keeps nobody else out.
+// seat takes a slot of the account and then one of the total, so that an attempt that waits
+// for its account does not block others.
 func (a *Accounts) seat(ctx context.Context, account string) (release func(), err error) {
 	mine, err := a.each[accountName(account)].take(ctx, account)
 	if err != nil {
@@ -139,7 +140,8 @@ func (a *Accounts) seat(ctx context.Context, account string) (release func(), er
 	return func() { general(); mine() }, nil
 }
 
-// parkedUntil is when the quota of an account is reset; zero: it is not used up.
+// parkedUntil returns when the quota of an account is reset; zero means that it is not used
+// up.
 func (a *Accounts) parkedUntil(account string) time.Time {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -160,8 +162,8 @@ func (a *Accounts) park(account string, until time.Time) {
 	}
 }
 
-// refresh reads what other processes have learned. A file that cannot be read says
-// nothing: the provider will.
+// refresh reads what other processes have learned. An unreadable file is ignored: the
+// provider will report the quota again.
 func (a *Accounts) refresh() {
 	if a.file == "" {
 		return
@@ -183,8 +185,8 @@ func (a *Accounts) refresh() {
 	}
 }
 
-// save keeps what is still to come. Two processes that save at once may forget what
-// one of them knew, and learn it again from the provider.
+// save writes the resets that are still in the future. If two processes save at once, one
+// may lose what the other wrote and learn it again from the provider.
 func (a *Accounts) save() {
 	if a.file == "" {
 		return
@@ -199,5 +201,5 @@ func (a *Accounts) save() {
 	if err != nil || os.MkdirAll(filepath.Dir(a.file), 0o700) != nil {
 		return
 	}
-	_ = wholefile.Write(a.file, data, 0o600) // else it is learned again
+	_ = wholefile.Write(a.file, data, 0o600) // otherwise it is learned again from the provider
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Address is an address in the one form in which it is held against permissions, with
-// or without a method before it: who writes it otherwise, with another case, a user, a
-// port that it has anyway or dots in its path, reaches the same.
+// Address returns the canonical form of a URL for comparison with permissions, with or
+// without a method before it. Different letter case, a user, a default port or dots in the
+// path would otherwise get around a rule.
 func Address(text string) string {
 	method, address, found := strings.Cut(text, " ")
 	if !found {
@@ -33,8 +33,8 @@ func Address(text string) string {
 	return method + u.String()
 }
 
-// leads is matches for addresses: a star in the host of a pattern stands for a part of
-// a host only. Else https://*.example.com/* would match https://evil.net/.example.com/.
+// leads is like matches, for URLs: a star in the host of a pattern matches only part of a
+// host. Otherwise https://*.example.com/* would match https://evil.net/.example.com/.
 func leads(pattern, address string) bool {
 	host, rest := splitAddress(pattern)
 	switch {
@@ -47,7 +47,7 @@ func leads(pattern, address string) bool {
 	return matches(strings.ToLower(host), strings.ToLower(atHost)) && matches(rest, atRest)
 }
 
-// splitAddress parts an address, or a pattern for one, behind its host.
+// splitAddress splits a URL, or a pattern for one, after its host.
 func splitAddress(text string) (host, rest string) {
 	at := strings.Index(text, "://")
 	if at < 0 {

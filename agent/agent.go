@@ -1,6 +1,6 @@
-// Package agent says what an executor is, what an agent definition holds, and
-// how a name becomes one of each. Of ours it depends on the model and on the
-// reading of YAML only; the folders below it are one executor each.
+// Package agent defines executors and agent definitions, and resolves names to them. It
+// depends only on the model and on the YAML reader; each directory below it is one
+// executor.
 package agent
 
 import (
@@ -12,19 +12,18 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Executor carries out tasks of one kind: a shell, an HTTP request, a model. [Func]
-// and [New] make one of a function. It is safe for concurrent use.
+// Executor carries out one kind of task: a shell command, an HTTP request, a prompt for a
+// model. [Func] and [New] turn a function into one. It is safe for concurrent use.
 type Executor interface {
-	// Run makes one attempt. It returns soon after ctx is done, and leaves no
-	// process behind. The error is an *Error where the executor knows more than
-	// that it failed.
+	// Run makes one attempt. It returns soon after ctx is done and leaves no process
+	// behind. The error is an *Error if the executor knows what kind of failure it was.
 	Run(ctx context.Context, task *Task, log Log) (Result, error)
 	// Traits describes the executor. It always returns the same traits.
 	Traits() Traits
 }
 
-// Log takes what an attempt prints while it runs, in pieces as they come. It is
-// safe for concurrent use and never blocks for long.
+// Log receives what an attempt prints while it runs, piece by piece. It is safe for
+// concurrent use and never blocks for long.
 type Log func(piece []byte)
 
 // Task is one attempt at a task.
@@ -32,42 +31,42 @@ type Task struct {
 	Run      string
 	Address  string
 	Attempt  int
-	Key      string // the same for the same attempt, also after a crash
+	Key      string // stable for an attempt, even after a crash
 	Workflow string
 	Node     string
-	Agent    *Definition // never nil; a built-in agent has one too
+	Agent    *Definition // never nil; built-in agents have one too
 	Prompt   string
 	Inputs   []Input
-	Received []Received     // what steps before it brought, for a task that is done from a prompt
-	Settings map[string]any // the definition's, with the node's on top
-	Written  map[string]any // the same, with references where values are now
-	Decide   []string       // labels, one of which the output must name
-	Asks     bool           // it is the question of a choice: the output is a JSON object with a decision and its reason
+	Received []Received     // outputs of earlier steps, for a task that is done from a prompt
+	Settings map[string]any // from the definition, overridden by the node's
+	Written  map[string]any // the same before references were resolved
+	Decide   []string       // the output must name one of these labels
+	Asks     bool           // the task is the question of a choice: the output is a JSON object with a decision and its reason
 	Output   workflow.Output
-	Feedback string // what was wrong with the attempt before
+	Feedback string // what was wrong with the previous attempt
 	Dir      string // the project's root, absolute
-	// Untrusted: nobody has trusted the project yet. What the task starts sees no
-	// secrets in its environment, and takes no settings of its own from the project.
+	// Untrusted means that nobody has trusted the project yet. Programs that the task
+	// starts see no secrets in their environment, and read no settings from the project.
 	Untrusted bool
 
-	// What follows is for tasks that are done from a prompt, see [Traits.Prompted].
+	// The fields below are for tasks that are done from a prompt, see [Traits.Prompted].
 
-	Tools        []Tool        // that a model may call, besides the executor's own
-	Servers      []Server      // of tools over MCP, for executors that talk to them themselves
-	Conversation *Conversation // to take up; nil: a new one
-	Ask          Ask           // never nil: it may always say that nobody is here
-	Artifacts    string        // a directory for the files that it leaves, not made yet; "": none are kept
-	KeepPrompt   func(string)  // takes the whole prompt, for those who look later; nil: nobody does
-	NoteSession  func(string)  // takes the id of the session that the attempt is part of; nil: nobody wants it
+	Tools        []Tool        // for the model to call, in addition to the executor's own
+	Servers      []Server      // MCP servers, for executors that connect to them themselves
+	Conversation *Conversation // to continue; nil: start a new one
+	Ask          Ask           // never nil; may return [ErrNobody]
+	Artifacts    string        // directory for files to keep, not created yet; "": keep none
+	KeepPrompt   func(string)  // receives the complete prompt, to be inspected later; nil: not needed
+	NoteSession  func(string)  // receives the id of the session that the attempt belongs to; nil: not needed
 
-	// KeepEntry keeps an entry of the transcript, see [Task.Record]; nil: none is kept. It
+	// KeepEntry stores an entry of the transcript, see [Task.Record]; nil discards it. It
 	// is safe for concurrent use.
 	KeepEntry func(Entry)
-	// NoteModel keeps the model that does the work, as its provider names it; the last
-	// one counts. nil: it is not kept.
+	// NoteModel stores the name that the provider uses for the model; the last call wins.
+	// Nil discards it.
 	NoteModel func(model string)
 
-	// Hide hides secrets in what a model is told of the calls of its tools; nil: there
+	// Hide masks secrets in what a model is told about its tool calls; nil means that there
 	// are none.
 	Hide func(text string) string
 }
@@ -78,17 +77,17 @@ type Input struct {
 	Value any
 }
 
-// Result is what a task gave. What was used counts also beside an error.
+// Result is the outcome of a task. Usage counts even if there is also an error.
 type Result struct {
 	Output       string
 	Usage        Usage
-	Conversation *Conversation // how to take it up again; nil: the executor keeps none
+	Conversation *Conversation // how to continue it; nil: the executor keeps no conversation
 }
 
-// Usage is what an attempt used. An unknown cost is not zero.
+// Usage is what an attempt used. An unknown cost is not the same as zero.
 type Usage = workflow.Usage
 
-// Error is a failure of which the executor knows the kind.
+// Error is a failure whose kind the executor knows.
 type Error struct {
 	Kind      Kind
 	Message   string
@@ -98,10 +97,10 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// Kind is what kind of failure an Error is.
+// Kind is the kind of failure that an Error reports.
 type Kind string
 
-// The kinds of failures that executors tell apart.
+// The kinds of failure that executors distinguish.
 const (
 	Failed    Kind = "error"
 	TimedOut  Kind = "timeout"
@@ -109,17 +108,17 @@ const (
 	Quota     Kind = "quota"
 )
 
-// Errorf is an ordinary failure.
+// Errorf returns an ordinary failure, which may be retried.
 func Errorf(format string, args ...any) *Error {
 	return &Error{Kind: Failed, Message: fmt.Sprintf(format, args...)}
 }
 
-// Permanentf is a failure that a retry would only repeat.
+// Permanentf returns a failure that a retry would only repeat.
 func Permanentf(format string, args ...any) *Error {
 	return &Error{Kind: Failed, Message: fmt.Sprintf(format, args...), Permanent: true}
 }
 
-// Reworded is an error of the same kind that says something else.
+// Reworded returns an error of the same kind with a different message.
 func Reworded(err error, text string) error {
 	var known *Error
 	if errors.As(err, &known) {
@@ -130,12 +129,12 @@ func Reworded(err error, text string) error {
 	return errors.New(text)
 }
 
-// Interrupted is the error of an attempt whose context is done: a timeout where
-// a deadline passed, else the reason of the cancellation.
+// Interrupted returns the error for an attempt whose context is done: a timeout if a
+// deadline passed, otherwise the cause of the cancellation.
 func Interrupted(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, context.DeadlineExceeded) {
-		return &Error{Kind: TimedOut, Message: "took too long"}
+		return &Error{Kind: TimedOut, Message: "timed out"}
 	}
 	return fmt.Errorf("agent: cancelled: %w", cause)
 }

@@ -39,7 +39,7 @@ func TestDecodeArguments(t *testing.T) {
 		t.Errorf("%+v, %v", into, err)
 	}
 	for _, args := range []map[string]any{{"pth": "a"}, {"n": "two"}} {
-		if err := DecodeArguments(args, &into); err == nil || !strings.HasPrefix(err.Error(), "the arguments do not fit the tool: ") || strings.Contains(err.Error(), "json: ") {
+		if err := DecodeArguments(args, &into); err == nil || !strings.HasPrefix(err.Error(), "invalid arguments for the tool: ") || strings.Contains(err.Error(), "json: ") {
 			t.Errorf("%v: %v", args, err)
 		}
 	}
@@ -98,9 +98,9 @@ func TestPathError(t *testing.T) {
 		want      string
 		permanent bool
 	}{
-		{outside, `"p" leads out of the project`, true},
+		{outside, `"p" is outside the project`, true},
 		{missing, `"p" does not exist`, false},
-		{&fs.PathError{Op: "open", Path: "/secret/p", Err: fs.ErrPermission}, `"p" may not be used: permission denied`, false},
+		{&fs.PathError{Op: "open", Path: "/secret/p", Err: fs.ErrPermission}, `cannot use "p": permission denied`, false},
 		{&fs.PathError{Op: "open", Path: "/secret/p", Err: errors.New("is busy")}, `"p": is busy`, false},
 		{errors.New("odd"), `"p": odd`, false},
 	} {

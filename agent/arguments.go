@@ -8,14 +8,13 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// DecodeArguments puts the arguments of a call of a tool into a struct by its JSON
-// tags. They were checked against the schema of the tool, by a caller that may have
-// been wrong.
+// DecodeArguments decodes the arguments of a tool call into a struct, by its JSON tags. The
+// caller checked them against the tool's schema, but may have been wrong.
 func DecodeArguments(args map[string]any, into any) error {
 	dec := json.NewDecoder(strings.NewReader(workflow.FormatJSON(args)))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(into); err != nil {
-		return errors.New("the arguments do not fit the tool: " + strings.TrimPrefix(err.Error(), "json: "))
+		return errors.New("invalid arguments for the tool: " + strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return nil
 }

@@ -2,8 +2,8 @@ package agent
 
 import "github.com/hocket-dev/hocket/workflow"
 
-// Bound is what one attempt of an agent may use at most, as its definition says. The
-// settings are the task's own. A task that is not done from its prompt is free.
+// Bound returns the most that one attempt of an agent may use according to its definition.
+// The settings are those of the task. A task that is not done from a prompt is free.
 func (s *Set) Bound(d *Definition, settings map[string]any) workflow.Budget {
 	t, known := s.traits[d.Agent]
 	if !known || t.FromPrompt(&Task{Agent: d, Settings: d.With(settings)}) {
@@ -12,7 +12,8 @@ func (s *Set) Bound(d *Definition, settings map[string]any) workflow.Budget {
 	return workflow.Free
 }
 
-// Unbounded reports why an attempt of an agent may exceed a budget; "": it cannot.
+// Unbounded reports why an attempt of an agent may exceed a budget; "" means that it
+// cannot.
 func (s *Set) Unbounded(d *Definition, settings map[string]any, most workflow.Budget) string {
 	if s.Bound(d, settings) == workflow.Free || most.String() == "" {
 		return ""
@@ -23,8 +24,8 @@ func (s *Set) Unbounded(d *Definition, settings map[string]any, most workflow.Bu
 	return d.Agent + " does not enforce budgets"
 }
 
-// Within is the definition with a budget that is no larger than one that it is given.
-// An amount of zero is that of work that should use nothing: there is nothing to keep to.
+// Within returns the definition with its budget reduced to the given one. An amount of zero
+// means that the work should use nothing, so there is nothing to enforce.
 func (d *Definition) Within(most workflow.Budget) *Definition {
 	if most.CostUSD == workflow.Free.CostUSD {
 		most.CostUSD = workflow.Bound{}

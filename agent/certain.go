@@ -6,20 +6,20 @@ import (
 	"unicode/utf8"
 )
 
-// certain says of a value that it satisfies a schema, at once. It knows the
-// keywords that schemas of settings consist of; of a value that it does not
-// vouch for, the library has the word. Nearly all settings are right, and the
-// library takes thirty allocations to find that out.
+// certain is a fast path for schema validation: it accepts values that certainly satisfy a
+// schema. It knows the keywords that settings schemas use and leaves everything else to the
+// library. Nearly all settings are valid, and the library needs thirty allocations to find
+// that out.
 type certain struct {
 	holds func(v any) bool
-	// exact says that what does not hold is certainly wrong: only of such a part
-	// can the opposite be required.
+	// exact means that a value that fails this check is certainly invalid. Only then can
+	// the check be negated.
 	exact bool
 }
 
 var unsure = certain{holds: func(any) bool { return false }}
 
-// certainOf reads a schema.
+// certainOf builds the check for a schema.
 func certainOf(schema any) certain {
 	keywords, ok := schema.(map[string]any)
 	if !ok {
@@ -94,7 +94,7 @@ func certainKeyword(keyword string, arg any, beside map[string]any) certain {
 	return unsure
 }
 
-// ofText and ofObject are what only text, or an object, can break.
+// ofText and ofObject return constraints that apply only to strings, or only to objects.
 func ofText(holds func(text string) bool) certain {
 	return certain{exact: true, holds: func(v any) bool {
 		text, isText := v.(string)
@@ -109,7 +109,7 @@ func ofObject(exact bool, holds func(object map[string]any) bool) certain {
 	}}
 }
 
-// certainType leaves numbers to the library, which knows when 1.0 is whole.
+// certainType leaves numbers to the library, which knows that 1.0 is an integer.
 func certainType(arg any) certain {
 	names, isList := arg.([]any)
 	if !isList {
@@ -157,7 +157,7 @@ func certainProperties(arg any) certain {
 	})
 }
 
-// certainRest is about the properties that have no name.
+// certainRest handles additionalProperties.
 func certainRest(arg, properties any) certain {
 	named, _ := properties.(map[string]any)
 	rest := certainOf(arg)
@@ -210,7 +210,7 @@ func certainOneOf(arg any) certain {
 	}}
 }
 
-// certainEnum knows words.
+// certainEnum handles strings only.
 func certainEnum(arg any) certain {
 	values, ok := arg.([]any)
 	if !ok || slices.ContainsFunc(values, func(v any) bool { _, isText := v.(string); return !isText }) {

@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// Choice is the agent of a task that names none.
+// Choice is the agent chosen for a task that names none.
 type Choice struct {
 	Name   string // resolves to the agent
-	Reason string // why it is this one, to go on a sentence
+	Reason string // why it was chosen, to continue a sentence
 }
 
-// Usable are the executors that can work from any prompt on this machine, sorted.
+// Usable returns the executors that can work from any prompt on this machine, sorted.
 func (s *Set) Usable() []string {
 	return slices.DeleteFunc(s.Executors(), func(name string) bool {
 		t := s.traits[name]
@@ -23,9 +23,9 @@ func (s *Set) Usable() []string {
 	})
 }
 
-// employ gives a definition that does not say what does its work the executor of
-// the project's default agent, else the only one that is usable here. The files'
-// own definitions stay as they are.
+// employ sets the executor of a definition that names none: that of the project's default
+// agent, otherwise the only one that is usable on this machine. It does not modify the
+// loaded definitions.
 func (s *Set) employ() {
 	for i, d := range s.agents {
 		if d.Builtin || d.Agent != "" || d.Prompt == "" {
@@ -55,11 +55,10 @@ func (s *Set) employer(d *Definition) (name, reason string) {
 
 const onlyOne = "the only one that can work from a prompt here"
 
-// Choose gives a task that names no agent one, where the project has no default:
-// the only agent that is usable here, else the one whose description fits the
-// prompt best, else the only executor that is usable here. The settings are the
-// task's own. What is equal on two machines gives the same choice on both. False:
-// nothing speaks for any of them.
+// Choose picks an agent for a task that names none in a project without a default: the only
+// agent that is usable here, otherwise the one whose description fits the prompt best,
+// otherwise the only usable executor. The settings are those of the task. Machines with the
+// same agents make the same choice. It returns false if nothing favors any of them.
 func (s *Set) Choose(prompt string, settings map[string]any) (Choice, bool) {
 	able := s.able(settings)
 	if len(able) == 1 {
@@ -74,8 +73,8 @@ func (s *Set) Choose(prompt string, settings map[string]any) (Choice, bool) {
 	return Choice{}, false
 }
 
-// able are the agents that could do a task from its prompt on this machine, and that
-// can be named.
+// able returns the agents that could do a task from its prompt on this machine and that
+// have an unambiguous name.
 func (s *Set) able(settings map[string]any) []*Definition {
 	usable := s.Usable()
 	return slices.DeleteFunc(slices.Clone(s.agents), func(d *Definition) bool {
@@ -83,7 +82,8 @@ func (s *Set) able(settings map[string]any) []*Definition {
 	})
 }
 
-// called is a name under which a definition is found; "" if others hide it.
+// called returns a name that resolves to the definition; "" if other agents shadow all of
+// them.
 func (s *Set) called(d *Definition) string {
 	for _, name := range []string{d.Name, d.ID} {
 		if name == "" {
@@ -96,10 +96,10 @@ func (s *Set) called(d *Definition) string {
 	return ""
 }
 
-// bestFit is the agent whose own words occur in a prompt most, and these words.
-// A word says more the fewer agents have it, and nothing if all have it; what an
-// agent is called or can do says more than its description. Nil: none fits, or
-// two fit equally.
+// bestFit returns the agent whose words occur most in a prompt, and these words. A word
+// weighs more the fewer agents have it, and nothing if all have it. Words of an agent's
+// name and capabilities weigh more than those of its description. It returns nil if no
+// agent fits, or if two fit equally well.
 func bestFit(prompt string, agents []*Definition) (*Definition, []string) {
 	asked := wordsOf(prompt)
 	weights := make([]map[string]int, len(agents))
@@ -134,7 +134,7 @@ func bestFit(prompt string, agents []*Definition) (*Definition, []string) {
 
 func weighed(d *Definition) map[string]int {
 	all := map[string]int{}
-	if !d.Builtin { // what every project has speaks for none
+	if !d.Builtin { // built-in agents exist in every project, so they are no evidence
 		for _, word := range wordsOf(d.Description) {
 			all[word.stem] = 1
 		}
@@ -145,11 +145,10 @@ func weighed(d *Definition) map[string]int {
 	return all
 }
 
-// word is one of a text, and what is left of it without the endings that English
-// puts on words.
+// word is a word of a text, and its stem without English endings.
 type word struct{ text, stem string }
 
-// wordsOf are the words of a text that say something, each once, in order.
+// wordsOf returns the significant words of a text, each once, in order.
 func wordsOf(text string) []word {
 	var list []word
 	between := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
@@ -167,8 +166,8 @@ func wordsOf(text string) []word {
 	return list
 }
 
-// unspaced are the words of a text without spaces. Of scripts that put none between
-// words, every two characters in sequence count as one.
+// unspaced returns words for scripts without spaces: every two adjacent characters count as
+// one.
 func unspaced(text string) []string {
 	var all []string
 	rest, before, length := 0, 0, 0
@@ -187,7 +186,7 @@ func unspaced(text string) []string {
 	return append(all, text[rest:])
 }
 
-// fillers are words that descriptions and prompts share whatever they are about.
+// fillers are words that are common in descriptions and prompts on any subject.
 var fillers = sync.OnceValue(func() []string {
 	return strings.Fields(`about agent all also and any are but can code does each for from give has have how inputs into its
 		just like make more must new not one only our out please should some step steps task than that the their them then

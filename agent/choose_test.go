@@ -87,7 +87,7 @@ func TestEmployed(t *testing.T) {
 		"the default's":            {map[string]agent.Executor{"claude": here, "codex": here}, "codex", "codex"},
 		"the default is no talker": {map[string]agent.Executor{"claude": here, "shell": plain}, "shell", "claude"},
 		"it is the default":        {map[string]agent.Executor{"claude": here}, "silent", "claude"},
-		"none":                     {map[string]agent.Executor{"shell": plain}, "", "it does not name an executor, and no executor here works from a prompt; run `hocket doctor` to see what to install or set; or give the step a reply with --replies"},
+		"none":                     {map[string]agent.Executor{"shell": plain}, "", "it does not name an executor, and no executor on this machine works from a prompt; run `hocket doctor` to see what to install or set; or give the step a reply with --replies"},
 		"two":                      {map[string]agent.Executor{"claude": here, "codex": here}, "", "set agent in .hocket/agents/silent.yml, or the default agent in config.yml, to claude or codex"},
 		"the default's is gone":    {map[string]agent.Executor{"claude": here, "codex": gone}, "codex", "install it; or give the step a reply with --replies"},
 	} {

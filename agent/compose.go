@@ -10,23 +10,23 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Brief is all that goes into the prompt of a task.
+// Brief is everything that goes into the prompt of a task.
 type Brief struct {
-	Instructions string    // of the project, its AGENTS.md; trusted
-	Memories     []Passage // the most relevant first; untrusted
-	Session      string    // the id of the conversation that History was said in
-	History      []Message // the oldest first; untrusted
+	Instructions string    // the project's AGENTS.md; trusted
+	Memories     []Passage // most relevant first; untrusted
+	Session      string    // id of the conversation that History belongs to
+	History      []Message // oldest first; untrusted
 	Inputs       []Input
-	Received     []Received // what steps before it brought; untrusted
+	Received     []Received // from earlier steps; untrusted
 	Prompt       string
-	Feedback     string   // what was wrong with the attempt before
-	Decide       []string // labels, one of which the answer must name
+	Feedback     string   // what was wrong with the previous attempt
+	Decide       []string // the answer must name one of these labels
 	Asks         bool     // the prompt is a question about what was received, to be decided
 	Output       workflow.Output
-	MaxBytes     int // of the whole prompt; zero: no bound
+	MaxBytes     int // limit for the whole prompt; zero: none
 }
 
-// Received is what a step before a task brought, and what was decided since then.
+// Received is the output of an earlier step, and what was decided about it since.
 type Received struct {
 	Step     string
 	Output   any // nil: there is only a decision
@@ -34,8 +34,8 @@ type Received struct {
 	Reason   string
 }
 
-// received are the texts that steps brought, and where each comes from. What was decided
-// stands apart: an output that says "Decision: yes" decides nothing.
+// received returns the outputs of earlier steps, and the source of each. Decisions are
+// separate: an output that contains "Decision: yes" decides nothing.
 func (b *Brief) received() (texts, sources []string) {
 	for _, r := range b.Received {
 		if r.Decision != "" {
@@ -58,7 +58,7 @@ type Passage struct {
 	Text   string
 }
 
-// Message is one thing that was said in a conversation.
+// Message is one message of a conversation.
 type Message struct {
 	Role    string    `json:"role"` // user or assistant
 	Content string    `json:"content"`
@@ -71,18 +71,18 @@ const (
 	RoleAssistant = "assistant"
 )
 
-// Composed is a prompt with all that belongs to it.
+// Composed is a prompt and what was left out of it.
 type Composed struct {
 	Prompt string
-	// LeftOut says, for the log, what did not fit and why. Empty: nothing.
+	// LeftOut says, for the log, what did not fit and why.
 	LeftOut []string
 }
 
 //go:embed compose.md
 var preamble string
 
-// Compose makes the prompt of a task. Every part stands in a tag of its own, in
-// which it says where it comes from and whether it may be trusted:
+// Compose returns the prompt of a task. Every part is in a tag of its own, which names its
+// source and says whether it may be trusted:
 //
 //	<hocket:context source="AGENTS.md" trusted="true">
 //	<hocket:context source="memory:17" trusted="false">
@@ -95,12 +95,12 @@ var preamble string
 //	<hocket:feedback>
 //	<hocket:answer>
 //
-// Tags stand at the beginning of a line. No text inside of a part can end it or
-// begin another one: see [Escape].
+// Tags are at the beginning of a line. No text inside a part can end it or begin another
+// one, see [Escape].
 //
-// Where the prompt would be longer than it may, memories are left out, the least
-// relevant first, then what was said, the oldest first; then what steps brought is cut,
-// the longest first. All else always stays.
+// If the prompt would be too long, memories are left out, least relevant first, then
+// messages, oldest first; then the outputs of earlier steps are cut, longest first.
+// Everything else always stays.
 func Compose(b Brief) Composed {
 	head := []string{strings.TrimSpace(preamble)}
 	if b.Instructions != "" {
@@ -135,7 +135,7 @@ func Compose(b Brief) Composed {
 	}
 }
 
-// sections are the parts that hold what steps brought.
+// sections returns the parts that hold the outputs of earlier steps.
 func sections(texts, sources []string) []string {
 	parts := make([]string, len(texts))
 	for i, text := range texts {
@@ -144,12 +144,12 @@ func sections(texts, sources []string) []string {
 	return parts
 }
 
-// conversation is the part that holds what was said.
+// conversation returns the part that holds the history.
 func (b *Brief) conversation(messages string) string {
 	return section("context", messages, "source", "session:"+b.Session, "trusted", "false")
 }
 
-// tail are the parts that are never left out, behind the context.
+// tail returns the parts after the context, which are never left out.
 func (b *Brief) tail() []string {
 	var parts []string
 	for _, in := range b.Inputs {
@@ -157,7 +157,7 @@ func (b *Brief) tail() []string {
 	}
 	parts = append(parts, section("task", Escape(b.Prompt, true)))
 	if b.Feedback != "" {
-		parts = append(parts, section("feedback", "Your answer before was not accepted:\n"+Escape(b.Feedback, false)))
+		parts = append(parts, section("feedback", "Your previous answer was not accepted:\n"+Escape(b.Feedback, false)))
 	}
 	if how := b.answer(); how != "" {
 		parts = append(parts, section("answer", Escape(how, true)))
@@ -165,7 +165,7 @@ func (b *Brief) tail() []string {
 	return parts
 }
 
-// answer says how to answer, so that the value can be taken from it.
+// answer explains how to answer, so that the value can be extracted.
 func (b *Brief) answer() string {
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
@@ -181,7 +181,7 @@ func (b *Brief) answer() string {
 		taken, place = "The value", `as the value of "decision"`
 	case workflow.JSONPath:
 		add("Answer with one JSON value and nothing else. The result is taken from it with the JSONPath %s.", b.Output.Pattern)
-		taken, place = "The result", "in the place that the path leads to"
+		taken, place = "The result", "at the place that the path selects"
 	case workflow.Regex:
 		add("Your answer must contain text that matches the regular expression %s. The result is its first group, or the match if it has none.", b.Output.Pattern)
 		taken, place = "The result", "where the expression finds it"
@@ -202,7 +202,7 @@ func (b *Brief) answer() string {
 	return strings.Join(lines, "\n\n")
 }
 
-// noneFits says what to answer if no label fits, where that may be.
+// noneFits says what to answer if no label fits, if that is allowed.
 func noneFits(labels []string) string {
 	other := string(workflow.OnElse)
 	if !slices.Contains(labels, other) {
@@ -211,13 +211,13 @@ func noneFits(labels []string) string {
 	return fmt.Sprintf(", %q if none of the others fits", other)
 }
 
-// leftOut says what did not fit.
+// leftOut describes what did not fit.
 func (b *Brief) leftOut(whole, used, memories, history, cut int) []string {
 	if b.MaxBytes <= 0 || whole <= b.MaxBytes {
 		return nil
 	}
 	var notes []string
-	why := fmt.Sprintf("the prompt would have %d bytes, and %d are allowed", whole, b.MaxBytes)
+	why := fmt.Sprintf("the prompt would be %d bytes long, and the limit is %d", whole, b.MaxBytes)
 	if n := len(b.Memories) - memories; n > 0 {
 		notes = append(notes, fmt.Sprintf("left out %d of %d memories, the least relevant: %s", n, len(b.Memories), why))
 	}
@@ -225,19 +225,18 @@ func (b *Brief) leftOut(whole, used, memories, history, cut int) []string {
 		notes = append(notes, fmt.Sprintf("left out %d of %d messages of session %s, the oldest: %s", n, len(b.History), b.Session, why))
 	}
 	if cut > 0 {
-		notes = append(notes, fmt.Sprintf("cut %d bytes of what the steps before brought: %s", cut, why))
+		notes = append(notes, fmt.Sprintf("cut %d bytes from the outputs of earlier steps: %s", cut, why))
 	}
 	if used > b.MaxBytes {
-		notes = append(notes, fmt.Sprintf("the prompt has %d bytes, more than the %d that are allowed: instructions, inputs and the task are never left out", used, b.MaxBytes))
+		notes = append(notes, fmt.Sprintf("the prompt is %d bytes long and the limit is %d: instructions, inputs and the task are never left out", used, b.MaxBytes))
 	}
 	return notes
 }
 
-// room is how much of a prompt is used.
+// room tracks how much of a prompt is used.
 type room struct{ max, used int }
 
-// fit drops parts, one after the other from an end of the list, until all is in
-// bounds.
+// fit drops parts from one end of the list until everything fits.
 func (r *room) fit(parts []string, fromEnd bool) []string {
 	for r.max > 0 && r.used > r.max && len(parts) > 0 {
 		at := 0
@@ -254,10 +253,11 @@ func (r *room) fit(parts []string, fromEnd bool) []string {
 	return parts
 }
 
-// cutMark is where a text was cut.
+// cutMark marks where a text was cut.
 const cutMark = "\n[cut]"
 
-// cut shortens the longest texts until all is in bounds, and says by how much.
+// cut shortens the longest texts until everything fits, and returns the number of bytes
+// removed.
 func (r *room) cut(texts []string) (cut int) {
 	for r.max > 0 && r.used > r.max && len(texts) > 0 {
 		longest := 0
@@ -278,7 +278,7 @@ func (r *room) cut(texts []string) (cut int) {
 	return cut
 }
 
-// size is how much parts take, each with the empty line behind it.
+// size returns the length of parts, each followed by an empty line.
 func size(parts []string) int {
 	n := 0
 	for _, p := range parts {
@@ -287,7 +287,7 @@ func size(parts []string) int {
 	return n
 }
 
-// section puts content that was escaped into a tag with attributes.
+// section wraps escaped content in a tag with attributes.
 func section(tag, content string, attributes ...string) string {
 	var b strings.Builder
 	b.WriteString("<hocket:" + tag)

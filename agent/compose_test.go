@@ -344,11 +344,11 @@ func TestComposeLeavesOutByWorth(t *testing.T) {
 		notes []string
 	}{
 		{0, nil, nil},
-		{10, []string{"worst"}, []string{"left out 1 of 2 memories, the least relevant: the prompt would have "}},
+		{10, []string{"worst"}, []string{"left out 1 of 2 memories, the least relevant: the prompt would be "}},
 		{1200, []string{"worst", "best"}, []string{"left out 2 of 2 memories"}},
 		{2400, []string{"worst", "best", "old"}, []string{"left out 2 of 2 memories", "left out 1 of 2 messages of session task-1, the oldest"}},
 		{4000, []string{"worst", "best", "old", "new", "session:"}, []string{"left out 2 of 2 memories", "left out 2 of 2 messages"}},
-		{size - 10, []string{"worst", "best", "old", "new"}, []string{"memories", "messages", "the prompt has "}},
+		{size - 10, []string{"worst", "best", "old", "new"}, []string{"memories", "messages", "the prompt is "}},
 	} {
 		brief.MaxBytes = size - tt.less + 3
 		c := Compose(brief)

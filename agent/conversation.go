@@ -6,49 +6,49 @@ import (
 	"time"
 )
 
-// SessionSetting is the setting by which a task of a [Traits.Prompted] executor names
-// the session that it continues. No executor sees it.
+// SessionSetting is the setting in which a task of a [Traits.Prompted] executor names the
+// session to continue. Executors do not see it.
 const SessionSetting = "session"
 
-// Conversation is an executor's own memory of what was said.
+// Conversation is a conversation that the executor itself remembers.
 type Conversation struct {
-	Native string // by which the executor knows it; "": it does not
-	// Spent is what it has used in all, for executors that only tell totals.
+	Native string // the executor's id for it; "": none
+	// Spent is the total usage so far, for executors that report only totals.
 	Spent Usage
 }
 
-// Ask puts a question to a person while an attempt runs, and gives one of the
-// options. The error is [ErrNobody] where nobody is there to answer.
+// Ask puts a question to a person while an attempt runs, and returns one of the options.
+// The error is [ErrNobody] if nobody can answer.
 type Ask func(ctx context.Context, q Question) (string, error)
 
-// Question is what an attempt wants to know, most often whether it may do a thing.
+// Question is what an attempt wants to know, usually whether it may do something.
 type Question struct {
 	Text    string
-	Detail  string   // e.g. the command that would be run, as it is
-	Options []string // not empty; the first is what lets the attempt go on
+	Detail  string   // e.g. the exact command that would be run
+	Options []string // not empty; the first one lets the attempt continue
 }
 
-// ErrNobody says that nobody is there to answer a question.
-var ErrNobody = errors.New("agent: nobody is here to answer")
+// ErrNobody means that nobody can answer a question.
+var ErrNobody = errors.New("agent: nobody is available to answer")
 
 // Tool is something that a model can call.
 type Tool struct {
 	Name        string // [a-zA-Z0-9_-]{1,64}
 	Description string
 	Input       map[string]any // JSON Schema of its arguments, an object
-	Approval    bool           // a person is asked before every call
-	// Call does it. What it gives is told to the model, an error too: then the
-	// model may try otherwise. It is safe for concurrent use.
+	Approval    bool           // ask a person before every call
+	// Call executes the tool. The model sees the result, or the error, and may then try
+	// something else. It is safe for concurrent use.
 	Call func(ctx context.Context, args map[string]any, task *Task, log Log) (string, error)
 }
 
-// Server is where tools are found over MCP.
+// Server is an MCP server that provides tools.
 type Server struct {
 	Name    string
-	Command []string          // to start one that talks over its standard streams,
-	Env     map[string]string // with these variables besides the usual ones;
-	URL     string            // else the address of one that talks HTTP,
+	Command []string          // starts a server that uses its standard streams,
+	Env     map[string]string // with these variables in addition to the usual ones;
+	URL     string            // otherwise the address of an HTTP server,
 	Headers map[string]string // with these headers
-	Start   time.Duration     // longest time until it has answered for the first time; zero: the usual
-	Call    time.Duration     // longest time of a call; zero: the usual
+	Start   time.Duration     // limit for the first response; zero: the default
+	Call    time.Duration     // limit for a call; zero: the default
 }

@@ -10,32 +10,33 @@ import (
 // Definition is an agent as a project defines it, in .hocket/agents/*.yml.
 type Definition struct {
 	Name         string
-	ID           string // the file's name without its ending; "" for a built-in agent
+	ID           string // the file name without its extension; "" for a built-in agent
 	Description  string
 	Role         string
 	Capabilities []string
-	Agent        string // the executor or CLI that does the work; "" none was named, and none could be chosen
-	Chosen       string `json:",omitempty"` // why it is Agent; "" the definition says so itself
+	Agent        string // the executor or CLI that does the work; "": none named, and none could be chosen
+	Chosen       string `json:",omitempty"` // why Agent was chosen; "": the definition names it
 	Prompt       string // system prompt
 	Model        string
 	Tools        []string
-	Servers      []string       `json:",omitempty"` // of tools over MCP, by their names in config.yml
-	MaxTurns     int            `json:",omitempty"` // most answers of a model in one attempt; zero: the executor's own bound
-	Inputs       map[string]any `json:",omitempty"` // what its tasks are given by name, with the default; nil: it has none
+	Servers      []string       `json:",omitempty"` // names of MCP servers in config.yml
+	MaxTurns     int            `json:",omitempty"` // limit for model responses per attempt; zero: the executor's own limit
+	Inputs       map[string]any `json:",omitempty"` // named inputs of its tasks, with defaults; nil: none
 	Permissions  map[string]any
-	Settings     map[string]any // of the executor; they hold no references
+	Settings     map[string]any // for the executor; without references
 	Timeout      time.Duration
 	MaxOutputKB  int
 	Retry        workflow.Retry
 	Budget       workflow.Budget // of one attempt
-	Source       *Source         // where an imported agent comes from
-	Builtin      bool            // not from a file
+	Source       *Source         // origin of an imported agent
+	Builtin      bool            // not read from a file
 	Pos          workflow.Pos
 
-	Keys map[string]workflow.Pos `json:"-"` // where its keys stand
+	Keys map[string]workflow.Pos `json:"-"` // positions of its keys
 }
 
-// At is where a key of the definition stands; where it does not, its name.
+// At returns the position of a key of the definition, or that of its name if the key is
+// missing.
 func (d *Definition) At(key string) workflow.Pos {
 	if pos, ok := d.Keys[key]; ok {
 		return pos
@@ -43,8 +44,8 @@ func (d *Definition) At(key string) workflow.Pos {
 	return d.Pos
 }
 
-// With gives the settings of a task of this agent: the definition's, and the
-// task's own on top, key by key.
+// With returns the settings of a task of this agent: those of the definition, overridden
+// key by key by the task's own.
 func (d *Definition) With(settings map[string]any) map[string]any {
 	if len(d.Settings) == 0 {
 		return settings
@@ -54,19 +55,19 @@ func (d *Definition) With(settings map[string]any) map[string]any {
 	return all
 }
 
-// Source says where an imported agent comes from.
+// Source describes the origin of an imported agent.
 type Source struct {
 	From       string
 	File       string
 	ImportedAt string
-	// Digests of the file that was imported, and of the definition as it was
-	// written: they tell what has changed since.
+	// Digests of the imported file, and of the definition as it was written: they show what
+	// has changed since.
 	Digest  string `json:",omitempty"`
 	Written string `json:",omitempty"`
 }
 
-// OutputLimit is how many bytes an attempt may give: the task's own limit in KB,
-// else the definition's, else the executor's.
+// OutputLimit returns how many bytes an attempt may return: the limit of the task in KB,
+// otherwise that of the definition, otherwise that of the executor.
 func (d *Definition) OutputLimit(task, executor int) int {
 	kb := executor
 	if d != nil && d.MaxOutputKB > 0 {

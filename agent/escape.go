@@ -12,23 +12,22 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Escape makes text fit to stand inside of a part of a prompt: it cannot end the
-// part or begin another one. It changes as little as it can, so that code stays
-// code:
+// Escape prepares text for inclusion in a part of a prompt, so that it cannot end the part
+// or begin another one. It changes as little as possible, so that code stays code:
 //
-//  1. What looks like one of our tags gets a backslash before its name:
-//     <\hocket:task>. It does not matter whether it is written with other letters
-//     that look the same, with signs, white space or what nobody sees inside, with
-//     entities, in any case, or is escaped already. In letters or symbols whose looks
-//     nobody knows, all that has the shape of our tags counts.
-//  2. Comments, CDATA sections, quotes in tags and the like that are begun and not
-//     ended get a backslash behind their bracket: <\!--. So do code fences, "\```",
-//     where one might still be open at the end. Else they would swallow what follows.
+//  1. What looks like one of our tags gets a backslash before its name: <\hocket:task>.
+//     This includes tags written with lookalike letters, with punctuation, white space or
+//     invisible characters inside, with entities, in any letter case, or already escaped.
+//     If the appearance of its letters or symbols is unknown, anything with the shape of
+//     our tags counts.
+//  2. Unterminated comments, CDATA sections, quotes in tags and the like get a backslash
+//     after their bracket: <\!--. So do code fences, "\```", if one might still be open at
+//     the end. Otherwise they would swallow what follows.
 //  3. Control characters become U+FFFD and line ends "\n".
-//  4. Invisible copies of ASCII, and what nobody sees where several of it stand in a
-//     row, become visible: \u{e0041}. People who look at a text would not know that
-//     it says more. So do characters that turn the direction of writing, unless the
-//     text is trusted.
+//  4. Invisible copies of ASCII characters, and runs of other invisible characters, become
+//     visible: \u{e0041}. Otherwise a text could contain a message that its readers do not
+//     see. The same applies to characters that change the text direction, unless the text
+//     is trusted.
 func Escape(text string, trusted bool) string {
 	text = withoutControls(text, trusted)
 	text = escapeTags(text)
@@ -36,8 +35,8 @@ func Escape(text string, trusted bool) string {
 	return escapeFences(text)
 }
 
-// attribute makes text fit to stand in quotes inside of a tag. What is no plain
-// letter, digit or one of a few signs is written as an entity.
+// attribute escapes text for a quoted attribute of a tag. Everything but letters, digits
+// and a few safe characters becomes an entity.
 func attribute(text string) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(text, "\ufffd") {
@@ -52,7 +51,7 @@ func attribute(text string) string {
 	return b.String()
 }
 
-// withoutControls replaces what no text holds and what nobody sees.
+// withoutControls replaces control characters and reveals invisible ones.
 func withoutControls(text string, trusted bool) string {
 	text = strings.ToValidUTF8(strings.TrimPrefix(text, "\ufeff"), "\ufffd")
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
@@ -82,28 +81,28 @@ func withoutControls(text string, trusted bool) string {
 	return b.String()
 }
 
-// longestRow is how many characters that nobody sees stand in a row in honest texts,
-// as in some emoji. More of them are a message.
+// longestRow is the longest run of invisible characters that occurs in honest texts, as in
+// some emoji. A longer run is a hidden message.
 const longestRow = 2
 
-// invisible says whether a character takes no place of its own.
+// invisible reports whether a character has no width.
 func invisible(r rune) bool {
 	return (r == 0xad || r > 0x2ff) && unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// smuggles says whether a character is an invisible copy of an ASCII character.
+// smuggles reports whether a character is an invisible copy of an ASCII character.
 func smuggles(r rune) bool { return r >= 0xe0000 && r <= 0xe007f }
 
-// turns says whether a character turns the direction of writing, so that a text
-// looks like another one.
+// turns reports whether a character changes the text direction, which can make a text look
+// like a different one.
 func turns(r rune) bool { return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 }
 
-// tagName is what the names of all our tags begin with.
+// tagName is the common prefix of the names of all our tags.
 const tagName = "hocket"
 
-// escapeTags puts a backslash before the name in what looks like our tags. It
-// also does so where there is one already, so that the backslashes in a text say
-// exactly what stood there before.
+// escapeTags puts a backslash before the name in what looks like our tags. It adds one even
+// where there is one already, so that the original text can be recovered from the number of
+// backslashes.
 func escapeTags(text string) string {
 	var b strings.Builder
 	var names names
@@ -133,34 +132,33 @@ func escapeTags(text string) string {
 	return b.String() + text[done:]
 }
 
-// opens says whether a character looks like the bracket that tags begin with.
+// opens reports whether a character looks like an opening bracket of a tag.
 func opens(r rune) bool {
 	return r == '<' || r >= utf8.RuneSelf && strings.ContainsRune(twins['<'], r)
 }
 
-// plainByte says whether no tag, however written, begins with a byte.
+// plainByte reports whether no tag, however written, can begin with a byte.
 func plainByte(c byte) bool {
 	return c < utf8.RuneSelf && c != '<' && c != '&' && c != '%' && c != '\\'
 }
 
-// leastKnown is how many letters of a name must be known, so that others whose looks
-// nobody knows count as the missing ones.
+// leastKnown is how many letters of a name must be recognized for letters of unknown
+// appearance to count as the missing ones.
 const leastKnown = 3
 
-// names looks for the name of our tags behind a bracket. What is neither a letter nor a
-// digit is passed over, however much of it there is. A bracket may be such a sign in one
-// name and begin another one. So all names that may be under way are followed: the one of
-// which n letters were found is at n.
+// names looks for the name of our tags after a bracket. Characters that are neither letters
+// nor digits are skipped, no matter how many. Since a skipped bracket may also begin
+// another name, all possible names are tracked: the one with n letters found is at index n.
 type names struct {
-	begun bool // there is one
+	begun bool // whether a name is being tracked
 	at    [len(tagName)]struct {
 		begun        bool
 		start, known int
 	}
 }
 
-// next takes the character at a place of the text. At the end of a name it says where that
-// started.
+// next processes the character at a position. At the end of a name it returns where the
+// name started.
 func (s *names) next(r rune, at int) (start int, whole bool) {
 	letter := fold(r)
 	switch {
@@ -194,17 +192,17 @@ func (s *names) next(r rune, at int) (start int, whole bool) {
 	return 0, false
 }
 
-// shape looks for what has the shape of our tags, as in ‹/ꓧꓳꓚꓗꓰꓔ:task>: a bracket, a name
-// of as many letters as ours, not all of them ASCII, and a colon. Symbols are letters of
-// the name, or stand between them. What nobody sees is passed over, however much of it
-// there is. In prose a colon has a blank behind it, or the bracket no slash.
+// shape looks for text with the shape of our tags, as in ‹/ꓧꓳꓚꓗꓰꓔ:task>: a bracket, a name
+// with as many letters as ours, not all of them ASCII, and a colon. Symbols may be letters
+// of the name or stand between them. Invisible characters are skipped, no matter how many.
+// In prose, a colon is followed by a space, or the bracket has no slash.
 type shape struct {
-	begun, slash, foreign, named bool // named: the colon was there
+	begun, slash, foreign, named bool // set after the colon
 	start, letters, symbols      int
 }
 
-// next takes the character at a place of the text. At the end of a tag's name it says
-// where that started.
+// next processes the character at a position. At the end of a tag's name it returns where
+// the tag started.
 func (s *shape) next(r rune, at int) (start int, whole bool) {
 	sign := fold(r)
 	blank := r == '\n' || r == '\t' || unicode.Is(unicode.Z, r)
@@ -238,9 +236,9 @@ func (s *shape) next(r rune, at int) (start int, whole bool) {
 	return 0, false
 }
 
-// glyph reads the character that a text begins with, as a lenient reader would:
-// entities and the escapes of programming languages count as what they mean, also
-// where the sign with which they begin is escaped itself, however often.
+// glyph decodes the first character of a text as a lenient reader would: entities and the
+// escapes of programming languages count as what they mean, even if their first character
+// is itself escaped, any number of times.
 func glyph(s string) (r rune, size int) {
 	r, size = utf8.DecodeRuneInString(s)
 	for r == '&' || r == '%' || r == '\\' {
@@ -253,8 +251,8 @@ func glyph(s string) (r rune, size int) {
 	return r, size
 }
 
-// meaning reads the rest of an escape that begins with a sign: what it means, and how
-// long that rest is. Zero: it is none.
+// meaning decodes the rest of an escape that begins with a given character. It returns the
+// meaning and the length of the rest; zero if it is not an escape.
 func meaning(sign rune, rest string) (rune, int) {
 	switch {
 	case sign == '&':
@@ -269,7 +267,7 @@ func meaning(sign rune, rest string) (rune, int) {
 	return 0, 0
 }
 
-// entity reads an entity, also of the forms without a semicolon that browsers take.
+// entity decodes an entity, including the forms without a semicolon that browsers accept.
 func entity(s string) (rune, int) {
 	if strings.HasPrefix(s, "#") {
 		base, from := 10, 1
@@ -301,8 +299,8 @@ func entity(s string) (rune, int) {
 	return 0, 0
 }
 
-// number reads the digits that a text begins with, and gives how many there are. Zeros
-// before them do not count, however many.
+// number parses the digits at the beginning of a text, and returns how many there are. It
+// ignores leading zeros.
 func number(s string, base int) (r rune, size int) {
 	digits := "0123456789abcdefABCDEF"[:base+base/16*6]
 	for size < len(s) && strings.IndexByte(digits, s[size]) >= 0 {
@@ -315,7 +313,7 @@ func number(s string, base int) (r rune, size int) {
 	return rune(value), size
 }
 
-// backslashed reads u003c, u{3c}, x3c and 074.
+// backslashed decodes u003c, u{3c}, x3c and 074.
 func backslashed(s string) (rune, int) {
 	digits := 0
 	switch c := s[0]; {
@@ -348,11 +346,11 @@ func backslashed(s string) (rune, int) {
 	return r, 1 + n
 }
 
-// skipped is what fold gives for characters that nobody sees.
+// skipped is what fold returns for invisible characters.
 const skipped rune = -1
 
-// twins are letters of other scripts, and signs, that look like those of a tag.
-// What Unicode itself calls a form of the letter is found without them.
+// twins are letters of other scripts, and symbols, that look like those of a tag. Variants
+// that Unicode itself relates to a letter need no entry.
 var twins = map[rune]string{
 	'<': "＜﹤≮‹«〈\u2329︿⟨❮❬❰⧼ᐸ˂≺⋖≤≦⩽⩹⪡≪≲≰≴⊀⟪⦑⦓⪕⍃ᚲ𐏒",
 	':': "∶ː˸։׃܃܄᠃ꓽ⁚꞉ः፡᛬⁝⋮︓",
@@ -365,8 +363,8 @@ var twins = map[rune]string{
 	't': "тτᴛⲧţťțŧƭ†",
 }
 
-// fold gives the letter or sign that a character looks like, in lower case;
-// skipped for what is not seen; else the character.
+// fold returns the letter or symbol that a character looks like, in lower case; skipped for
+// an invisible one; otherwise the character itself.
 func fold(r rune) rune {
 	if r < utf8.RuneSelf {
 		switch {
@@ -396,7 +394,7 @@ func fold(r rune) rune {
 	return base
 }
 
-// unseen says whether a character takes no place of its own, or an empty one.
+// unseen reports whether a character has no width or is blank.
 func unseen(r rune) bool {
 	if unicode.In(r, unicode.Cf, unicode.Cc, unicode.M, unicode.Z, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) {
 		return true

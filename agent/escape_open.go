@@ -2,15 +2,14 @@ package agent
 
 import "strings"
 
-// swallowing are what hides all that follows, in XML or in Markdown, until it is
-// ended.
+// swallowing lists constructs of XML and Markdown that hide everything up to their end.
 var swallowing = []struct{ open, end string }{
 	{"<!--", "-->"}, {"<![cdata[", "]]>"}, {"<?", "?>"}, {"<!", ">"},
 	{"<script", "</script"}, {"<style", "</style"}, {"<pre", "</pre"}, {"<textarea", "</textarea"}, {"<title", "</title"}, {"<xmp", "</xmp"},
-	{"<iframe", "</iframe"}, {"<noscript", "</noscript"}, {"<noembed", "</noembed"}, {"<noframes", "</noframes"}, {"<plaintext", "\x00"}, // nothing ends it
+	{"<iframe", "</iframe"}, {"<noscript", "</noscript"}, {"<noembed", "</noembed"}, {"<noframes", "</noframes"}, {"<plaintext", "\x00"}, // it has no end
 }
 
-// escapeOpen puts a backslash behind the bracket of what is begun and not ended.
+// escapeOpen puts a backslash after the bracket of unterminated constructs.
 func escapeOpen(text string) string {
 	if !strings.Contains(text, "<") {
 		return text
@@ -45,8 +44,8 @@ func escapeOpen(text string) string {
 	return b.String()
 }
 
-// markQuoted marks the brackets of tags in which a quote is begun, as the value of an
-// attribute, and not ended.
+// markQuoted marks the brackets of tags that contain an attribute value with an
+// unterminated quote.
 func markQuoted(text string, marks map[int]bool) {
 	for _, quote := range []byte{'"', '\''} {
 		at := strings.LastIndexByte(text, quote)
@@ -54,7 +53,7 @@ func markQuoted(text string, marks map[int]bool) {
 			continue
 		}
 		from := strings.LastIndexByte(text[:at], '>') + 1
-		if strings.Count(text[from:at], string(quote))%2 != 0 { // it ends one
+		if strings.Count(text[from:at], string(quote))%2 != 0 { // a closing quote
 			continue
 		}
 		for i := from; i < at; i++ {
@@ -65,7 +64,7 @@ func markQuoted(text string, marks map[int]bool) {
 	}
 }
 
-// asciiLower keeps the places of all bytes, which strings.ToLower does not.
+// asciiLower preserves byte positions, which strings.ToLower does not.
 func asciiLower(text string) string {
 	lower := []byte(text)
 	for i, c := range lower {
@@ -76,14 +75,14 @@ func asciiLower(text string) string {
 	return string(lower)
 }
 
-// fenceMark is what opens a code fence: a character, and how many of it.
+// fenceMark is the opening of a code fence: a character and how many of it.
 type fenceMark struct {
 	char byte
 	n    int
 }
 
-// escapeFences puts a backslash before all code fences of a text, if one might be
-// open at its end.
+// escapeFences puts a backslash before every code fence of a text if one might be open at
+// its end.
 func escapeFences(text string) string {
 	if !fenceLeftOpen(text) {
 		return text
@@ -98,9 +97,9 @@ func escapeFences(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// fenceLeftOpen reads fences as CommonMark does. One that is indented behind a
-// list may belong to an item, with which it ends, or not: both are followed up.
-// What stands in an item or a quotation ends before our next tag.
+// fenceLeftOpen parses fences as CommonMark does. An indented fence after a list may or may
+// not belong to an item, with which it would end, so both cases are tracked. Whatever is in
+// an item or a quotation ends before our next tag.
 func fenceLeftOpen(text string) bool {
 	const tooMany = 16
 	closed, list := true, false
@@ -134,7 +133,7 @@ func fenceLeftOpen(text string) bool {
 	return len(open) > 0
 }
 
-// fenceOf reads the fence that a line begins with, and what stands behind it.
+// fenceOf parses the fence at the beginning of a line, and returns what follows it.
 func fenceOf(content string) (mark fenceMark, info string, ok bool) {
 	if !strings.HasPrefix(content, "```") && !strings.HasPrefix(content, "~~~") {
 		return mark, "", false
@@ -143,7 +142,7 @@ func fenceOf(content string) (mark fenceMark, info string, ok bool) {
 	return fenceMark{content[0], len(content) - len(info)}, info, true
 }
 
-// isListItem says whether a line may begin an item of a list.
+// isListItem reports whether a line may begin a list item.
 func isListItem(content string) bool {
 	rest := strings.TrimLeft(content, "0123456789")
 	if rest == "" {

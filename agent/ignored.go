@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// optionalKeys are the keys of a definition that not every executor supports. All
-// others take effect outside of the executor.
+// optionalKeys are the keys of a definition that not every executor supports. All others
+// take effect outside the executor.
 var optionalKeys = []struct {
 	key   string
 	given func(d *Definition) bool
@@ -20,8 +20,8 @@ var optionalKeys = []struct {
 	{"max_turns", func(d *Definition) bool { return d.MaxTurns > 0 }},
 }
 
-// Ignored reports the keys of a definition that its executor ignores. The author of
-// one relies on it, so each is a mistake; its path is the key.
+// Ignored reports the keys of a definition that its executor ignores. The author relies on
+// them, so each is an error; its path is the key.
 func (s *Set) Ignored(d *Definition) []Problem {
 	t, known := s.traits[d.Agent]
 	if !known {
@@ -37,7 +37,7 @@ func (s *Set) Ignored(d *Definition) []Problem {
 			Summary: fmt.Sprintf("%s does not support %q", d.Agent, optional.key),
 			Detail:  "remove it: the settings say exactly what to do",
 		}
-		// What the settings of a definition say exactly, no task can leave open again.
+		// If the settings of a definition say exactly what to do, no task can change that.
 		if t.FromPrompt(&Task{Agent: d, Settings: d.Settings}) {
 			p.Detail = "remove it, or set `agent` to one that supports it"
 		}
@@ -46,9 +46,9 @@ func (s *Set) Ignored(d *Definition) []Problem {
 	return found
 }
 
-// CheckPermissions reports what is wrong with the permissions of a definition, or
-// cannot be enforced by its executor, and who could enforce it. Permissions that it
-// ignores are left to [Set.Ignored].
+// CheckPermissions reports invalid permissions of a definition, and those that its executor
+// cannot enforce, with the executors that can. Permissions that are ignored altogether are
+// left to [Set.Ignored].
 func (s *Set) CheckPermissions(d *Definition) []Problem {
 	t := s.traits[d.Agent]
 	if len(d.Permissions) == 0 || !t.supports(d, "permissions") {
@@ -62,7 +62,8 @@ func (s *Set) CheckPermissions(d *Definition) []Problem {
 	return problems
 }
 
-// enforcers are the executors for any work from a prompt that can enforce permissions.
+// enforcers returns the general executors for prompts that can enforce the given
+// permissions.
 func (s *Set) enforcers(permissions map[string]any) []string {
 	return slices.DeleteFunc(s.Executors(), func(name string) bool {
 		t := s.traits[name]

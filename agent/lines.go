@@ -5,19 +5,19 @@ import (
 	"sync"
 )
 
-// Lines is the log of an attempt in which words come piece by piece, and whole lines
-// between them say what is done. It is safe for concurrent use.
+// Lines is the log of an attempt that mixes text that arrives in pieces with complete lines
+// about what is being done. It is safe for concurrent use.
 type Lines struct {
 	log Log
 
 	mu     sync.Mutex
-	inside bool // of a line
+	inside bool // in the middle of a line
 }
 
-// NewLines begins a log.
+// NewLines returns a new log.
 func NewLines(log Log) *Lines { return &Lines{log: log} }
 
-// Write hands on a piece at once.
+// Write passes a piece on at once.
 func (l *Lines) Write(piece string) {
 	if piece == "" {
 		return
@@ -28,10 +28,10 @@ func (l *Lines) Write(piece string) {
 	l.inside = !strings.HasSuffix(piece, "\n")
 }
 
-// Piece is Write as a [Log]: it lets a tool write whatever it likes.
+// Piece is Write as a [Log]. It lets a tool write to the log.
 func (l *Lines) Piece(p []byte) { l.Write(string(p)) }
 
-// Line writes a line of its own.
+// Line writes a separate line.
 func (l *Lines) Line(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -42,7 +42,7 @@ func (l *Lines) Line(text string) {
 	l.inside = false
 }
 
-// End closes a line that was begun.
+// End terminates an unfinished line.
 func (l *Lines) End() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Homes are the directories of a project in which its agents, tools and prompts
-// stand, the better first. They make a directory a project.
+// Homes are the directories that make a directory a project and that contain its agents,
+// tools and prompts, in order of preference.
 var Homes = []string{".hocket", ".glee"}
 
-// HomesIn are those that a directory has. One that is a link is not taken, but named: it
-// may lead anywhere.
+// HomesIn returns the homes that a directory has. It does not follow one that is a symbolic
+// link, which may point anywhere, but returns its name.
 func HomesIn(dir string) (homes, links []string) {
 	for _, name := range Homes {
 		home := filepath.Join(dir, name)
@@ -28,9 +28,9 @@ func HomesIn(dir string) (homes, links []string) {
 	return homes, links
 }
 
-// PathError says why a path of the project cannot be used, for executors that
-// open paths by an [os.Root]. A path that leads out of the project fails for good;
-// what else is wrong with one may have changed at the next attempt.
+// PathError explains why a path of the project cannot be used, for executors that open
+// paths with an [os.Root]. A path that leaves the project is a permanent error; other
+// errors may be gone at the next attempt.
 func PathError(path string, err error) *Error {
 	reason := err
 	var at *fs.PathError
@@ -38,12 +38,12 @@ func PathError(path string, err error) *Error {
 		reason = at.Err
 	}
 	switch {
-	case strings.Contains(reason.Error(), "escapes from parent"): // package os has no name for this error
-		return Permanentf("%q leads out of the project", path)
+	case strings.Contains(reason.Error(), "escapes from parent"): // package os does not export this error
+		return Permanentf("%q is outside the project", path)
 	case errors.Is(err, fs.ErrNotExist):
 		return Errorf("%q does not exist", path)
 	case errors.Is(err, fs.ErrPermission):
-		return Errorf("%q may not be used: %v", path, reason)
+		return Errorf("cannot use %q: %v", path, reason)
 	default:
 		return Errorf("%q: %v", path, reason)
 	}

@@ -11,32 +11,31 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Permission says whether an agent may do something.
+// Permission is whether an agent may do something.
 type Permission string
 
-// The permissions, from the widest to the narrowest.
+// The permissions, from widest to narrowest.
 const (
 	Allow    Permission = "allow"
-	AskFirst Permission = "ask" // a person, before every time
+	AskFirst Permission = "ask" // ask a person every time
 	Deny     Permission = "deny"
 )
 
-// Power is a kind of thing that an agent may be permitted to do.
+// Power is a kind of action that can be permitted to an agent.
 type Power string
 
-// The powers, by the words of a definition.
+// The powers, as definitions name them.
 const (
-	MayRead  Power = "read"    // files of the project; what is read is its path
-	MayWrite Power = "write"   // files of the project; the path
-	MayRun   Power = "shell"   // commands; the command line
-	MayReach Power = "network" // pages and requests; the address, after the method where that is not GET or HEAD
+	MayRead  Power = "read"    // files of the project; matched by path
+	MayWrite Power = "write"   // files of the project; matched by path
+	MayRun   Power = "shell"   // commands; matched by command line
+	MayReach Power = "network" // pages and requests; matched by URL, after the method unless it is GET or HEAD
 )
 
-// Powers are all of them, in the order in which they are told.
+// Powers lists all powers in the order in which they are shown.
 var Powers = []Power{MayRead, MayWrite, MayRun, MayReach}
 
-// modes are sets of permissions under one name; "" is what holds where a definition
-// names none.
+// modes are named sets of permissions; "" is the default of a definition without a mode.
 var modes = map[string]map[Power][]Rule{
 	"":          {MayRead: {{"*", Allow}}, MayWrite: {{"*", AskFirst}}, MayRun: {{"*", AskFirst}}, MayReach: onlyGet(AskFirst)},
 	"read-only": {MayRead: {{"*", Allow}}, MayWrite: {{"*", Deny}}, MayRun: {{"*", Deny}}, MayReach: onlyGet(Deny)},
@@ -45,33 +44,32 @@ var modes = map[string]map[Power][]Rule{
 	"ask":       {MayRead: {{"*", Allow}}, MayWrite: {{"*", AskFirst}}, MayRun: {{"*", AskFirst}}, MayReach: {{"*", AskFirst}}},
 }
 
-// onlyGet allows to look at what is in the network, and says what holds for requests
-// that change something.
+// onlyGet allows GET and HEAD requests, and applies the given permission to all others.
 func onlyGet(others Permission) []Rule {
 	return []Rule{{"http://*", Allow}, {"https://*", Allow}, {"*", others}}
 }
 
-// guarded are directories through which who may write could run commands, or permit
-// itself more. A pattern that means them names them; in the mode full nothing is
+// guarded are directories that would let an agent with write access run commands, or extend
+// its own permissions. A pattern must name them explicitly; in mode full nothing is
 // guarded.
 var guarded = append([]string{".git"}, Homes...)
 
-// Permissions are what an agent may do. The zero value permits nothing.
+// Permissions is what an agent may do. The zero value permits nothing.
 type Permissions struct {
 	rules map[Power][]Rule
-	named map[Power][]Rule // as the definition writes them
+	named map[Power][]Rule // as written in the definition
 	full  bool
 }
 
-// Rule is a permission for what a pattern matches, in which * stands for any text.
+// Rule is a permission for everything that matches a pattern, in which * matches any text.
 type Rule struct {
 	Pattern    string
 	Permission Permission
 }
 
-// ReadPermissions reads the permissions of a definition: a mode, and for each power
-// a permission or a map of patterns to permissions. Keys in others are left to who
-// asks.
+// ReadPermissions reads the permissions of a definition: a mode, and for each power a
+// permission or a map of patterns to permissions. The keys in others are left to the
+// caller.
 //
 //	mode: edit                         # read-only, edit, full or ask
 //	shell: {"go test *": allow, "*": ask}
@@ -102,12 +100,12 @@ func ReadPermissions(written map[string]any, others ...string) (Permissions, []P
 	return Permissions{r.rules, r.named, mode == "full"}, r.problems
 }
 
-// Named are the rules that a definition writes for a power, by their patterns; none:
-// what its mode says holds.
+// Named returns the rules that a definition has for a power, by pattern; if there are none,
+// those of its mode apply.
 func (p Permissions) Named(power Power) []Rule { return p.named[power] }
 
-// Whole is the permission that rules give to all of a kind; "" it depends on what is
-// done.
+// Whole returns the permission that rules give for everything; "" if it depends on the
+// action.
 func Whole(rules []Rule) Permission {
 	if len(rules) == 1 && rules[0].Pattern == "*" {
 		return rules[0].Permission
@@ -125,7 +123,7 @@ func (r *permissionReader) problem(path []string, detail, summary string, args .
 	r.problems = append(r.problems, Problem{Path: path, Summary: fmt.Sprintf(summary, args...), Detail: detail})
 }
 
-// read reads the permission of one power.
+// read reads the permission for one power.
 func (r *permissionReader) read(power Power, written any) {
 	patterns, isMap := written.(map[string]any)
 	if !isMap {
@@ -145,12 +143,12 @@ func (r *permissionReader) read(power Power, written any) {
 		r.problem(path, "write one of allow, ask, deny", "%s cannot be %s", strings.Join(path, "."), workflow.FormatJSON(patterns[pattern]))
 	}
 	r.named[power] = rules
-	// What no pattern matches is asked for.
+	// Ask about anything that matches no pattern.
 	r.rules[power] = append(slices.Clone(rules), Rule{"", AskFirst})
 }
 
-// For says whether something may be done. Of the patterns that match, the one with
-// the most characters counts, and of equals the narrowest permission.
+// For returns the permission for an action. Among the matching patterns, the longest one
+// counts, and among equally long ones the narrowest permission.
 func (p Permissions) For(power Power, what string) Permission {
 	permission, by := p.decide(power, what)
 	if power == MayWrite && permission == Allow && !p.full && guards(by.Pattern, what) {
@@ -159,11 +157,11 @@ func (p Permissions) For(power Power, what string) Permission {
 	return permission
 }
 
-// guards says whether a path leads into a guarded directory that the pattern which
-// allows it does not name. There are systems on which .GIT is .git.
+// guards reports whether a path is in a guarded directory that the pattern that allows it
+// does not name. On some systems .GIT is the same as .git.
 func guards(pattern, path string) bool {
 	return slices.ContainsFunc(strings.Split(path, "/"), func(part string) bool {
-		part = strings.TrimRight(strings.ToLower(part), ". ") // Windows takes ".git. " for .git
+		part = strings.TrimRight(strings.ToLower(part), ". ") // Windows treats ".git. " as .git
 		return slices.ContainsFunc(guarded, func(name string) bool { return name == part && !strings.Contains(pattern, name) })
 	})
 }
@@ -185,15 +183,15 @@ func (p Permissions) decide(power Power, what string) (Permission, Rule) {
 	return best.Permission, best
 }
 
-// Never says that something of a kind is never permitted, so that the means to do it
-// need not be offered.
+// Never reports whether all actions of a kind are denied, so that no tool for them needs to
+// be offered.
 func (p Permissions) Never(power Power) bool {
 	return !slices.ContainsFunc(p.rules[power], func(r Rule) bool { return r.Permission != Deny && r.Pattern != "" }) && p.For(power, "") == Deny
 }
 
-// ForCommand is For of a command that a shell will read. A pattern cannot see through
-// a script: one that does more than run one program needs the permission of each part,
-// and a pattern that is not * is then not enough to go unasked.
+// ForCommand is like For, for a command that a shell will interpret. A pattern cannot see
+// through a script: if a script does more than run one program, each part needs permission,
+// and no pattern other than * is enough to run it without asking.
 func (p Permissions) ForCommand(script string) Permission {
 	permission, by := p.command(script)
 	if !strings.ContainsAny(script, "\n;&|<>()$`{}") {
@@ -211,9 +209,9 @@ func (p Permissions) ForCommand(script string) Permission {
 	return permission
 }
 
-// command decides about one command. It may be written so that a pattern which forbids
-// it does not match, as in `\rm x` or `A=1 "rm" x`: then the words count that a shell
-// makes of it.
+// command decides about a single command. It may be written so that a deny pattern does not
+// match, as in `\rm x` or `A=1 "rm" x`, so the words that a shell makes of it are matched
+// as well.
 func (p Permissions) command(text string) (Permission, Rule) {
 	permission, by := p.decide(MayRun, strings.TrimSpace(text))
 	words := strings.Fields(strings.NewReplacer(`\`, "", `"`, "", "'", "").Replace(text))
@@ -226,7 +224,7 @@ func (p Permissions) command(text string) (Permission, Rule) {
 	return permission, by
 }
 
-// Stricter is the narrower of two permissions.
+// Stricter returns the narrower of two permissions.
 func Stricter(a, b Permission) Permission {
 	if narrower(a, b) {
 		return a
@@ -239,12 +237,12 @@ func narrower(a, b Permission) bool {
 	return slices.Index(order, a) > slices.Index(order, b)
 }
 
-// fits says whether something is what the pattern of a rule describes.
+// fits reports whether an action matches the pattern of a rule.
 func (r Rule) fits(power Power, what string) bool {
 	switch power {
 	case MayReach:
 		return leads(r.Pattern, what)
-	case MayRun: // "ls *" is ls too, as CLI agents read it
+	case MayRun: // "ls *" also matches ls, as in CLI agents
 		if program, open := strings.CutSuffix(r.Pattern, " *"); open && matches(program, what) {
 			return true
 		}
@@ -253,7 +251,7 @@ func (r Rule) fits(power Power, what string) bool {
 	return matches(r.Pattern, what)
 }
 
-// matches says whether a text is what a pattern describes.
+// matches reports whether a text matches a pattern.
 func matches(pattern, text string) bool {
 	parts := strings.Split(pattern, "*")
 	rest, ok := strings.CutPrefix(text, parts[0])
@@ -270,7 +268,7 @@ func matches(pattern, text string) bool {
 	return strings.HasSuffix(rest, parts[len(parts)-1])
 }
 
-// questions are asked where a person decides.
+// questions are asked when a person decides.
 var questions = map[Power]string{
 	MayRead:  "May the agent %s read this?",
 	MayWrite: "May the agent %s change this?",
@@ -278,7 +276,7 @@ var questions = map[Power]string{
 	MayReach: "May the agent %s make this request?",
 }
 
-// Permitted are the permissions of the agent of a task. The error is permanent.
+// Permitted returns the permissions of the agent of a task. The error is permanent.
 func (t *Task) Permitted() (Permissions, error) {
 	var written map[string]any
 	if t.Agent != nil {
@@ -291,9 +289,9 @@ func (t *Task) Permitted() (Permissions, error) {
 	return permissions, Permanentf("permissions: %s", join(problems))
 }
 
-// Permit gives nil if something may be done: because it is permitted, or because a
-// person who is asked allows it. The error is for the agent, which goes on without.
-// detail is shown to the person: all of what would be done.
+// Permit returns nil if an action is allowed, by permission or by a person who was asked.
+// The error is for the agent, which continues without it. The person sees detail: all of
+// what would be done.
 func (t *Task) Permit(ctx context.Context, permission Permission, power Power, detail string) error {
 	switch permission {
 	case Allow:
@@ -302,7 +300,7 @@ func (t *Task) Permit(ctx context.Context, permission Permission, power Power, d
 		return t.askTo(ctx, power, detail)
 	case Deny:
 	}
-	return fmt.Errorf("the permissions of this agent do not allow it (%s); go on without it", power)
+	return fmt.Errorf("the permissions of this agent do not allow this (%s); continue without it", power)
 }
 
 func (t *Task) askTo(ctx context.Context, power Power, detail string) error {
@@ -313,8 +311,8 @@ func (t *Task) askTo(ctx context.Context, power Power, detail string) error {
 	return t.Approve(ctx, fmt.Sprintf(questions[power], name), detail)
 }
 
-// Approve asks a person whether something may be done, and gives nil if it may. The error
-// is for the agent. Where nobody can be asked, it may not.
+// Approve asks a person whether an action is allowed, and returns nil if so. The error is
+// for the agent. If nobody can be asked, the action is not allowed.
 func (t *Task) Approve(ctx context.Context, question, detail string) error {
 	said, err := "", ErrNobody
 	options := []string{string(Allow), string(Deny)}
@@ -323,11 +321,11 @@ func (t *Task) Approve(ctx context.Context, question, detail string) error {
 	}
 	switch {
 	case errors.Is(err, ErrNobody):
-		return errors.New("this needs the approval of a person, and nobody is here to give it; go on without it")
+		return errors.New("this needs a person's approval, and nobody is available to give it; continue without it")
 	case err != nil:
-		return fmt.Errorf("this needs the approval of a person, who could not be asked: %w", err)
+		return fmt.Errorf("this needs a person's approval, and asking failed: %w", err)
 	case said != options[0]:
-		return errors.New("a person was asked and did not allow this; go on without it")
+		return errors.New("a person was asked and did not allow this; continue without it")
 	}
 	return nil
 }

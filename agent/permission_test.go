@@ -214,21 +214,21 @@ func TestPermit(t *testing.T) {
 		t.Errorf("got %v, asked %v", err, asked)
 	}
 	answer = "deny"
-	if err := task.Permit(t.Context(), AskFirst, MayWrite, "a"); err == nil || err.Error() != "a person was asked and did not allow this; go on without it" {
+	if err := task.Permit(t.Context(), AskFirst, MayWrite, "a"); err == nil || err.Error() != "a person was asked and did not allow this; continue without it" {
 		t.Errorf("got %v", err)
 	}
 	failure = ErrNobody
-	if err := task.Permit(t.Context(), AskFirst, MayWrite, "a"); err == nil || !strings.Contains(err.Error(), "nobody is here") {
+	if err := task.Permit(t.Context(), AskFirst, MayWrite, "a"); err == nil || !strings.Contains(err.Error(), "nobody is available") {
 		t.Errorf("got %v", err)
 	}
 	failure = errors.New("broken")
 	if err := task.Permit(t.Context(), AskFirst, MayReach, "a"); !errors.Is(err, failure) {
 		t.Errorf("got %v", err)
 	}
-	if err := task.Permit(t.Context(), Deny, MayRun, "ls"); err == nil || !strings.Contains(err.Error(), "do not allow it (shell)") {
+	if err := task.Permit(t.Context(), Deny, MayRun, "ls"); err == nil || !strings.Contains(err.Error(), "do not allow this (shell)") {
 		t.Errorf("got %v", err)
 	}
-	if err := (&Task{}).Permit(t.Context(), AskFirst, MayRun, "ls"); err == nil || !strings.Contains(err.Error(), "nobody is here") {
+	if err := (&Task{}).Permit(t.Context(), AskFirst, MayRun, "ls"); err == nil || !strings.Contains(err.Error(), "nobody is available") {
 		t.Errorf("nobody could be asked: %v", err)
 	}
 }

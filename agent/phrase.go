@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// problems says in the words of people what a leaf of a validation error means.
+// problems turns a leaf of a validation error into messages for people.
 func (s *Schema) problems(e *jsonschema.ValidationError, settings map[string]any) []Problem {
 	name := settingName(e.InstanceLocation)
 	one := func(detail, summary string, args ...any) []Problem {
@@ -30,18 +30,18 @@ func (s *Schema) problems(e *jsonschema.ValidationError, settings map[string]any
 		return []Problem{s.alternatives(e.InstanceLocation, len(k.Subschemas) > 0)}
 	case *kind.PropertyNames:
 		at := s.holder(settings, k.Property)
-		return []Problem{{Path: at, Summary: fmt.Sprintf("%q cannot be a name in %s", k.Property, settingName(at)),
+		return []Problem{{Path: at, Summary: fmt.Sprintf("invalid name %q in %s", k.Property, settingName(at)),
 			Detail: s.naming(at)}}
 	case *kind.Not:
-		return []Problem{{Path: e.InstanceLocation, Summary: name + " leads out of the project", Detail: "write a path inside the project, such as src/main.go", leadsOut: true}}
+		return []Problem{{Path: e.InstanceLocation, Summary: name + " is outside the project", Detail: "write a path inside the project, such as src/main.go", leadsOut: true}}
 	case *kind.Type:
 		return one("", "%s must be %s, not %s", name, strings.Join(k.Want, " or "), k.Got)
 	case *kind.FalseSchema:
-		return one("remove it", "%s has no meaning beside the others", name)
+		return one("remove it", "%s cannot be combined with the others", name)
 	case *kind.MinLength:
-		return one("write something, or leave it out", "%s is %s", name, emptyOr("shorter than %d characters", k.Want))
+		return one("set a value, or remove it", "%s is %s", name, emptyOr("shorter than %d characters", k.Want))
 	case *kind.MinItems:
-		return one("write something, or leave it out", "%s is %s", name, emptyOr("a list of fewer than %d", k.Want))
+		return one("set a value, or remove it", "%s is %s", name, emptyOr("a list of fewer than %d", k.Want))
 	case *kind.Minimum:
 		return one("write a larger number", "%s must be at least %s", name, decimal(k.Want))
 	case *kind.Maximum:
@@ -55,7 +55,7 @@ func (s *Schema) problems(e *jsonschema.ValidationError, settings map[string]any
 	}
 }
 
-// settingName names a setting in messages.
+// settingName returns the name of a setting for messages.
 func settingName(path []string) string {
 	if len(path) == 0 {
 		return "the settings"
@@ -69,7 +69,7 @@ func (s *Schema) unknown(at, names []string) []Problem {
 	for i, name := range names {
 		detail := workflow.DidYouMean(name, known)
 		if called := otherNames[name]; slices.Contains(known, called) {
-			detail = fmt.Sprintf("it is called %q here", called)
+			detail = fmt.Sprintf("use %q instead", called)
 		}
 		if detail == "" && len(known) > 0 {
 			detail = "there are: " + strings.Join(known, ", ")
@@ -79,7 +79,7 @@ func (s *Schema) unknown(at, names []string) []Problem {
 	return list
 }
 
-// otherNames are what settings are called elsewhere.
+// otherNames maps names of settings in other tools to ours.
 var otherNames = map[string]string{
 	"cmd": "command", "run": "command", "cwd": "dir", "workdir": "dir", "working_dir": "dir", "working_directory": "dir",
 	"environment": "env", "maxTokens": "max_tokens", "link": "url", "uri": "url",
@@ -94,8 +94,8 @@ func missing(at, names []string) []Problem {
 	return list
 }
 
-// withoutMisspelt drops what is missing only because its name is misspelt, which
-// is said already.
+// withoutMisspelt drops missing settings whose names were misspelt, because the misspelling
+// is already reported.
 func withoutMisspelt(found []Problem) []Problem {
 	return slices.DeleteFunc(found, func(lost Problem) bool {
 		return slices.ContainsFunc(found, func(p Problem) bool {
@@ -104,13 +104,13 @@ func withoutMisspelt(found []Problem) []Problem {
 	})
 }
 
-// names are the settings that the schema knows at a path.
+// names returns the settings that the schema has at a path.
 func (s *Schema) names(path []string) []string {
 	properties, _ := s.at(path)["properties"].(map[string]any)
 	return slices.Sorted(maps.Keys(properties))
 }
 
-// at is the part of the schema for a setting.
+// at returns the part of the schema for a setting.
 func (s *Schema) at(path []string) map[string]any {
 	at := s.source
 	for _, key := range path {
@@ -120,8 +120,8 @@ func (s *Schema) at(path []string) map[string]any {
 	return at
 }
 
-// meant says what a text must look like: what the setting is, as its schema
-// describes it, else the pattern.
+// meant describes what a text must look like: the setting's description in the schema,
+// otherwise the pattern.
 func (s *Schema) meant(path []string, pattern string) string {
 	if text, ok := s.at(path)["description"].(string); ok {
 		return "it is: " + strings.TrimSuffix(text, ".")
@@ -129,17 +129,17 @@ func (s *Schema) meant(path []string, pattern string) string {
 	return "write a text that matches " + pattern
 }
 
-// naming says what the names in a setting look like.
+// naming describes which names a setting allows.
 func (s *Schema) naming(path []string) string {
 	names, _ := s.at(path)["propertyNames"].(map[string]any)
 	if text, ok := names["description"].(string); ok {
-		return "a name there has " + text
+		return "a name has " + text
 	}
-	return fmt.Sprintf("a name there matches %v", names["pattern"])
+	return fmt.Sprintf("names must match %v", names["pattern"])
 }
 
-// holder is the path of the setting that holds a name which its schema refuses.
-// The location in the library's own error may be that of another setting.
+// holder returns the path of the setting that contains an invalid name. The location in the
+// library's own error may be that of another setting.
 func (s *Schema) holder(settings map[string]any, property string) []string {
 	for _, name := range s.names(nil) {
 		held, _ := settings[name].(map[string]any)
@@ -150,9 +150,9 @@ func (s *Schema) holder(settings map[string]any, property string) []string {
 	return nil
 }
 
-// PathInside is the schema of a path that stays in the project. What only a run
-// can tell, such as a link that leads out, is found by the executor. No other
-// schema of a setting uses "not".
+// PathInside is the schema of a path inside the project. What only a run can detect, such
+// as a symbolic link to the outside, is left to the executor. No other settings schema uses
+// "not".
 func PathInside(description string) map[string]any {
 	return map[string]any{
 		"description": description, "type": "string", "minLength": 1,
@@ -160,8 +160,8 @@ func PathInside(description string) map[string]any {
 	}
 }
 
-// alternatives is the problem of a failed oneOf of the whole schema, whose
-// branches each require one setting.
+// alternatives returns the problem for a failed oneOf of the whole schema, each branch of
+// which requires one setting.
 func (s *Schema) alternatives(at []string, several bool) Problem {
 	p := Problem{Path: at}
 	var quoted []string
@@ -183,7 +183,7 @@ func (s *Schema) alternatives(at []string, several bool) Problem {
 	return p
 }
 
-// emptyOr is "empty" where one is wanted, else the phrase.
+// emptyOr returns "empty" if the minimum is one, otherwise the phrase.
 func emptyOr(phrase string, want int) string {
 	if want == 1 {
 		return "empty"
@@ -199,7 +199,7 @@ func decimal(r *big.Rat) string {
 	return fmt.Sprint(f)
 }
 
-// choose says which of the values may have been meant.
+// choose suggests which of the values was meant.
 func choose(got any, values []any) string {
 	words := make([]string, len(values))
 	for i, v := range values {

@@ -6,15 +6,15 @@ import (
 	"fmt"
 )
 
-// pinned is what a run keeps of the agents that it was started with, so that an
-// edited agent file does not touch a run under way.
+// pinned is what a run stores about its agents when it starts, so that editing an agent
+// file does not affect the run.
 type pinned struct {
 	Default     string        `json:"default,omitempty"`
 	Definitions []*Definition `json:"definitions"`
 	Reserved    []string      `json:"reserved,omitempty"`
 }
 
-// Encode is the set without its executors, as JSON, the same for equal sets.
+// Encode returns the set without its executors as JSON. Equal sets have equal encodings.
 func (s *Set) Encode() []byte {
 	p := pinned{Default: s.fallback, Definitions: []*Definition{}, Reserved: s.reserved}
 	for _, d := range s.agents {
@@ -24,13 +24,13 @@ func (s *Set) Encode() []byte {
 	}
 	data, err := json.Marshal(p)
 	if err != nil {
-		panic(fmt.Sprintf("agent: definitions that cannot be encoded: %v", err)) // plain data, always can
+		panic(fmt.Sprintf("agent: cannot encode definitions: %v", err)) // plain data can always be encoded
 	}
 	return data
 }
 
-// DecodeSet reads what Encode wrote, and gives it executors. Nothing is chosen anew:
-// another machine may have others.
+// DecodeSet decodes the output of Encode and adds executors. Agents that were chosen stay
+// the same, even if this machine has others.
 func DecodeSet(data []byte, executors map[string]Executor) (*Set, error) {
 	var p pinned
 	dec := json.NewDecoder(bytes.NewReader(data))

@@ -4,17 +4,17 @@ package agent
 type Price struct {
 	Input      float64
 	Output     float64
-	CacheRead  float64 // zero: as Input
-	CacheWrite float64 // zero: as Input
+	CacheRead  float64 // zero: same as Input
+	CacheWrite float64 // zero: same as Input
 }
 
-// Tokens are those of one or more answers of a model. Input does not count what
-// came from a cache or went into one.
+// Tokens counts the tokens of one or more model responses. Input excludes tokens read from
+// or written to a cache.
 type Tokens struct {
 	Input, Output, CacheRead, CacheWrite int64
 }
 
-// Usage is what tokens of a model cost at a price; of an unknown price the cost is
+// Usage returns the usage for the given tokens. If the price is unknown, the cost is
 // unknown, not zero.
 func (t Tokens) Usage(p Price, known bool) Usage {
 	u := Usage{TokensIn: t.Input + t.CacheRead + t.CacheWrite, TokensOut: t.Output, CostUnknown: !known}
@@ -32,5 +32,5 @@ func (t Tokens) Usage(p Price, known bool) Usage {
 	return u
 }
 
-// Prices say what a model costs; false: that is not known.
+// Prices returns the price of a model; false if it is unknown.
 type Prices func(model string) (Price, bool)

@@ -12,35 +12,34 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// CodeDefinition is the code of the mistakes in an agent file that are not
-// mistakes in its YAML.
+// CodeDefinition is the code of errors in an agent file other than YAML errors.
 const CodeDefinition = "agent-definition"
 
 // ReadDefinition reads an agent file, .hocket/agents/NAME.yml:
 //
-//	name           default: the file's name without its ending
-//	description    for people, and for whoever chooses an agent
-//	role           tasks may ask for the role in place of the name
-//	capabilities   list; tasks may ask for one that no other agent has
+//	name           default: the file name without its extension
+//	description    for people, and for choosing an agent
+//	role           tasks may name the role instead of the agent
+//	capabilities   list; tasks may name one that no other agent has
 //	agent          what does the work: shell, file, http, or a CLI or model
 //	prompt         system prompt
 //	model          for agents that have several
 //	tools          list of tools that the agent may use
-//	mcp            list of servers of tools, by their names in config.yml
-//	max_turns      most answers of a model in one attempt
+//	mcp            list of MCP servers, by their names in config.yml
+//	max_turns      most model responses in one attempt
 //	inputs         what its tasks are given: a list of names, or by name a type, a
 //	               default, or {type, description, required, default}
 //	permissions    map; what it may do
 //	settings       map; what only the executor understands. A task's own `config`
 //	               replaces settings key by key. No references here
-//	timeout        duration of an attempt, where the task has none;
+//	timeout        duration of an attempt, if the task has none;
 //	timeout_mins   the same in minutes
 //	max_output_kb  most that an attempt may give back
 //	retry          attempts in all, or {attempts, backoff, delay, max_delay}
 //	budget         {max_cost_usd, max_tokens} of one attempt
 //	source         {from, file, imported_at, digest, written} of an imported agent
 //
-// It reports every mistake. The definition is nil only if the file is not YAML.
+// It reports every error. The definition is nil only if the file is not YAML.
 func ReadDefinition(file string, text []byte) (*Definition, workflow.Diagnostics) {
 	doc := strictyaml.Read(file, text)
 	root := doc.Root()
@@ -56,7 +55,7 @@ func ReadDefinition(file string, text []byte) (*Definition, workflow.Diagnostics
 	found := doc.Diagnostics()
 	if d.Agent == "" && d.Prompt == "" && d.Settings == nil && !found.Errors() {
 		found = append(found, workflow.Errorf(d.Pos, CodeDefinition,
-			"write its prompt, or name under `agent` what does the work", "agent %q is given nothing to do", d.Name))
+			"add a `prompt`, or set `agent` to an executor", "agent %q has nothing to do", d.Name))
 	}
 	return d, found
 }
@@ -68,9 +67,9 @@ func (d *Definition) read(m *strictyaml.Map) {
 		d.Name = n.Name()
 		if strings.TrimSpace(d.Name) == "" {
 			if !n.IsNull() && n.IsScalar() {
-				n.Errorf(CodeDefinition, "write a name, or leave the key out: then it is the file's", "the agent's name is empty")
+				n.Errorf(CodeDefinition, "write a name, or remove the key to use the file name", "the agent's name is empty")
 			}
-			d.Name = d.ID // for whoever lists what cannot be used
+			d.Name = d.ID // for listing agents that cannot be used
 		}
 		d.Pos = n.Pos()
 	}
@@ -103,7 +102,7 @@ func (d *Definition) read(m *strictyaml.Map) {
 	m.Done()
 }
 
-// values is a map of any values; nil if the key is missing.
+// values returns a map of arbitrary values; nil if the key is missing.
 func values(n strictyaml.Node) map[string]any {
 	if !n.Exists() {
 		return nil
@@ -115,10 +114,10 @@ func values(n strictyaml.Node) map[string]any {
 	return out
 }
 
-// inputTypes are the words that say what an input is, and are no default.
+// inputTypes are the words that name the type of an input, as opposed to a default.
 var inputTypes = []any{"string", "text", "number", "integer", "boolean", "array", "list", "object", "any"}
 
-// readInputs reads what the tasks of an agent are given.
+// readInputs reads the inputs of an agent's tasks.
 func readInputs(n strictyaml.Node) map[string]any {
 	if !n.Exists() || n.IsNull() {
 		return nil
@@ -158,13 +157,13 @@ func readTimeout(m *strictyaml.Map) time.Duration {
 		}
 	}
 	if length == 0 && given.IsScalar() && isZero(given.Written()) {
-		given.Errorf(CodeDefinition, "give it a time, or leave it out", "%s leaves no time", given.Label())
+		given.Errorf(CodeDefinition, "set a positive duration, or remove it", "%s must be positive", given.Label())
 	}
 	return length
 }
 
-// isZero tells a zero, which would be as if the key were not there, from what is no
-// number or time at all, which is reported.
+// isZero distinguishes a zero, which would have no effect, from an invalid number or
+// duration, which is reported elsewhere.
 func isZero(written string) bool {
 	number, err := strconv.ParseFloat(written, 64)
 	if err == nil {
@@ -183,7 +182,7 @@ func readRetry(n strictyaml.Node) workflow.Retry {
 	}
 	m := n.Map()
 	if n.IsMap() && !m.Peek("attempts").Exists() {
-		n.Errorf(CodeDefinition, "write attempts: 3, say, or leave retry out", "retry does not say how many attempts there are")
+		n.Errorf(CodeDefinition, "write, for example, attempts: 3, or remove retry", "retry is missing attempts")
 	}
 	r := workflow.Retry{Attempts: m.Int("attempts", 1), Delay: m.Duration("delay"), MaxDelay: m.Duration("max_delay")}
 	if word := m.Word("backoff", "fixed", string(workflow.Linear), string(workflow.Exponential)); word != "fixed" {
@@ -202,7 +201,7 @@ func readBudget(m *strictyaml.Map) (b workflow.Budget) {
 		b.Tokens = workflow.AtMost(n)
 	}
 	if cost.IsScalar() && isZero(cost.Written()) {
-		cost.Errorf(CodeDefinition, "write more than 0, or leave it out: then nothing bounds it", "%s allows nothing", cost.Label())
+		cost.Errorf(CodeDefinition, "set a number above 0, or remove it for no limit", "%s must be positive", cost.Label())
 	}
 	m.Done()
 	return b

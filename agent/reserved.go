@@ -7,12 +7,12 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// CodeReserved is the code of a name in a project's file that belongs to an executor
-// of the program.
+// CodeReserved is the code of a name in a project file that is reserved for an executor of
+// the program.
 const CodeReserved = "agent-reserved"
 
-// Reserved reports the reserved names that a definition takes. They mean the executor
-// all the same.
+// Reserved reports the reserved names that a definition uses. They refer to the executor
+// anyway.
 func (s *Set) Reserved(d *Definition) workflow.Diagnostics {
 	var found workflow.Diagnostics
 	report := func(pos workflow.Pos, what, name string) {
@@ -28,8 +28,8 @@ func (s *Set) Reserved(d *Definition) workflow.Diagnostics {
 	return found
 }
 
-// ReservedName is the mistake of a project's file that takes a reserved name. What says
-// what the name is there, such as "agent name".
+// ReservedName returns the diagnostic for a reserved name in a project file. What describes
+// the name, such as "agent name".
 func ReservedName(pos workflow.Pos, what, name string) workflow.Diagnostic {
 	return workflow.Errorf(pos, CodeReserved, fmt.Sprintf("choose another name: %q is an executor of the program that opened the project", name),
 		"the %s %q is reserved", what, name)

@@ -7,29 +7,29 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Why is the reason why a name did not become an agent.
+// Why is the reason why a name did not resolve to an agent.
 type Why string
 
 // The reasons.
 const (
 	Unknown    Why = "unknown"     // no agent has the name
 	Ambiguous  Why = "ambiguous"   // several have
-	NoExecutor Why = "no executor" // there is a definition, but nothing that could carry it out
+	NoExecutor Why = "no executor" // there is a definition, but its executor is missing
 )
 
-// ResolveError says why a name did not become an agent, and what to do.
+// ResolveError reports why a name did not resolve to an agent, and what to do.
 type ResolveError struct {
 	Why  Why
-	Name string // "": no agent was named, and there is none for that case
-	// Candidates are the agents that the name may mean when it is Ambiguous, and all
-	// agents there are when it is Unknown; where none was named, those that could do
-	// a task from its prompt here.
+	Name string // "": no agent was named, and there is no default
+	// Candidates are the agents that an Ambiguous name may refer to, or all agents if the
+	// name is Unknown. If no agent was named, they are the agents that could do the task
+	// from its prompt.
 	Candidates []string
 	Definition *Definition // for NoExecutor
-	Executors  []string    // for NoExecutor: those that there are
-	Reserved   bool        // for NoExecutor: the executor is one of another program
-	Usable     []string    // for NoExecutor, where the definition names none: those that could do it
-	Missing    string      // for NoExecutor: what the executor needs and this machine lacks; "": there is no such executor
+	Executors  []string    // for NoExecutor: the available ones
+	Reserved   bool        // for NoExecutor: the executor belongs to another program
+	Usable     []string    // for NoExecutor, if the definition names none: those that could do the work
+	Missing    string      // for NoExecutor: what the executor needs and this machine lacks; "": the executor does not exist
 }
 
 func (e *ResolveError) Error() string { return "agent: " + e.Summary() + "; " + e.Advice() }
@@ -50,7 +50,7 @@ func (e *ResolveError) Summary() string {
 	return string(e.Why)
 }
 
-// Advice says what to do about it.
+// Advice says what to do about the error.
 func (e *ResolveError) Advice() string {
 	switch e.Why {
 	case Unknown:
@@ -69,11 +69,11 @@ func (e *ResolveError) Advice() string {
 	return ""
 }
 
-// noPrompted is the advice where no executor could do a task from its prompt.
-const noPrompted = "no executor here works from a prompt; run `hocket doctor` to see what to install or set"
+// noPrompted is the advice if no executor can do a task from its prompt.
+const noPrompted = "no executor on this machine works from a prompt; run `hocket doctor` to see what to install or set"
 
-// executorAdvice knows only which executors there are, so it stays true when
-// there are more.
+// executorAdvice lists the executors that exist, so it stays correct when new ones are
+// added.
 func (e *ResolveError) executorAdvice() string {
 	d := e.Definition
 	where := "its definition"

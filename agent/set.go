@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Set is all agents that a project can use: its definitions, and a built-in agent
-// for every executor. It is not changed once made, and safe for concurrent use.
+// Set holds all agents that a project can use: its definitions, and a built-in agent for
+// every executor. It is immutable and safe for concurrent use.
 type Set struct {
 	executors map[string]Executor
 	traits    map[string]Traits // of the executors
@@ -18,14 +18,13 @@ type Set struct {
 	reserved  []string // sorted
 }
 
-// NewSet puts together executors by the names under which definitions ask for
-// them, definitions, and the agent of tasks that name none ("": such a task has no
-// agent). A definition that does not say what does its work is given an executor,
-// where one suggests itself. A reserved name always means the executor of that name,
-// and no definition.
+// NewSet combines executors, by the names that definitions use for them, with definitions
+// and the default agent of tasks that name none ("" means that there is no default). A
+// definition that names no executor is given one if the choice is clear. A reserved name
+// always means the executor of that name, never a definition.
 func NewSet(executors map[string]Executor, definitions []*Definition, fallback string, reserved ...string) *Set {
 	s := newSet(executors, definitions, fallback, reserved)
-	s.Snapshot().employ() // of the same agents
+	s.Snapshot().employ() // for the same agents
 	return s
 }
 
@@ -40,15 +39,15 @@ func newSet(executors map[string]Executor, definitions []*Definition, fallback s
 		s.agents = append(s.agents, &Definition{Name: name, Agent: name, Description: s.traits[name].About, Builtin: true})
 	}
 	for _, name := range s.reserved {
-		if _, here := executors[name]; !here { // it is known to be missing, and nothing else takes its place
+		if _, here := executors[name]; !here { // known to be missing, with no replacement
 			s.agents = append(s.agents, &Definition{Name: name, Agent: name, Builtin: true})
 		}
 	}
 	return s
 }
 
-// Snapshot is the set with this machine as it is now: what an executor lacks is looked
-// up at most once. Whoever asks about many tasks uses one.
+// Snapshot returns a copy of the set that looks up at most once what an executor is missing
+// on this machine. Use one to ask about many tasks.
 func (s *Set) Snapshot() *Set {
 	now := *s
 	now.traits = make(map[string]Traits, len(s.traits))
@@ -61,10 +60,11 @@ func (s *Set) Snapshot() *Set {
 	return &now
 }
 
-// Resolve finds the agent that a task names. In this order a name is: a reserved
-// executor, the name or id of a definition, a role, a built-in agent, a capability that exactly one
-// agent has, a built-in agent in other letter case. The error is a [*ResolveError]. Where only the executor is missing,
-// the definition comes with the error.
+// Resolve returns the agent that a task names. A name is, in this order: a reserved
+// executor, the name or id of a definition, a role, a built-in agent, a capability that
+// exactly one agent has, or a built-in agent in different letter case. The error is a
+// [*ResolveError]. If only the executor is missing, the definition is returned with the
+// error.
 func (s *Set) Resolve(name string) (*Definition, Executor, error) {
 	if name == "" {
 		name = s.fallback
@@ -80,7 +80,7 @@ func (s *Set) Resolve(name string) (*Definition, Executor, error) {
 	return d, s.executors[d.Agent], nil
 }
 
-// Missing is why the agent of a definition cannot work here; nil: it can.
+// Missing returns why the agent of a definition cannot work on this machine; nil if it can.
 func (s *Set) Missing(d *Definition) *ResolveError {
 	failed := &ResolveError{Why: NoExecutor, Name: d.Name, Definition: d, Executors: s.Executors(), Reserved: slices.Contains(s.reserved, d.Agent)}
 	t, known := s.traits[d.Agent]
@@ -95,8 +95,8 @@ func (s *Set) Missing(d *Definition) *ResolveError {
 	return failed
 }
 
-// ResolveLane is Resolve for a name of which a workflow says a role: a lane that
-// is no agent itself is done by the agent of its role.
+// ResolveLane is Resolve for a name to which a workflow assigns a role: if a lane is not an
+// agent itself, the agent of its role does the work.
 func (s *Set) ResolveLane(name, role string) (*Definition, Executor, error) {
 	if name != "" && role != "" && s.unknown(name) && !s.unknown(role) {
 		name = role
@@ -109,8 +109,8 @@ func (s *Set) unknown(name string) bool {
 	return err != nil && err.Why == Unknown
 }
 
-// find is the definition for a name. What the name may be is tried in order; the
-// first that has an answer, or too many, decides.
+// find returns the definition for a name. It tries the possible meanings in order; the
+// first with any match decides.
 func (s *Set) find(name string) (*Definition, *ResolveError) {
 	meanings := [...]func(*Definition) bool{
 		func(d *Definition) bool { return d.Builtin && d.Name == name && slices.Contains(s.reserved, name) },
@@ -118,7 +118,7 @@ func (s *Set) find(name string) (*Definition, *ResolveError) {
 		func(d *Definition) bool { return d.Role == name },
 		func(d *Definition) bool { return d.Builtin && d.Name == name },
 		func(d *Definition) bool { return slices.Contains(d.Capabilities, name) },
-		func(d *Definition) bool { return d.Builtin && strings.EqualFold(d.Name, name) }, // planners write Browser
+		func(d *Definition) bool { return d.Builtin && strings.EqualFold(d.Name, name) }, // planning tools write Browser
 	}
 	for _, meant := range meanings {
 		var found []*Definition
@@ -144,7 +144,7 @@ func (s *Set) find(name string) (*Definition, *ResolveError) {
 	return nil, &ResolveError{Why: Unknown, Candidates: able}
 }
 
-// labels name definitions with their files, because their names may be the same.
+// labels returns definitions with their files, because their names may be equal.
 func labels(list []*Definition) []string {
 	out := make([]string, len(list))
 	for i, d := range list {
@@ -156,11 +156,10 @@ func labels(list []*Definition) []string {
 	return out
 }
 
-// Definitions are the agents of the project and then the built-in ones, each in
-// order of their names.
+// Definitions returns the project's agents and then the built-in ones, each sorted by name.
 func (s *Set) Definitions() []*Definition { return slices.Clone(s.agents) }
 
-// Names are the names of all agents, in the same order.
+// Names returns the names of all agents, in the same order.
 func (s *Set) Names() []string {
 	var names []string
 	for _, d := range s.agents {
@@ -171,15 +170,16 @@ func (s *Set) Names() []string {
 	return names
 }
 
-// Executors are the names of the executors, sorted.
+// Executors returns the names of the executors, sorted.
 func (s *Set) Executors() []string { return slices.Sorted(maps.Keys(s.executors)) }
 
-// Traits describe an executor; the zero value: there is none of that name.
+// Traits returns the traits of an executor, or the zero value if there is none of that
+// name.
 func (s *Set) Traits(executor string) Traits { return s.traits[executor] }
 
-// ValidateSettings checks the settings of a task of an agent, the definition's and
-// its own together, as [Schema.CheckTemplates] does. Settings of an agent whose executor
-// does not exist are not checked.
+// ValidateSettings checks the settings of a task of an agent, those of the definition and
+// its own together, as [Schema.CheckTemplates] does. It does not check settings if the
+// executor does not exist.
 func (s *Set) ValidateSettings(d *Definition, settings map[string]any) []Problem {
 	t := s.traits[d.Agent]
 	if t.Prompted {
@@ -199,7 +199,7 @@ func (s *Set) ValidateSettings(d *Definition, settings map[string]any) []Problem
 		}
 	}
 	for _, p := range t.Settings.CheckTemplates(settings) {
-		if len(p.Path) > 0 && p.Path[0] == "max_turns" && written["max_turns"] == nil { // as the step calls it
+		if len(p.Path) > 0 && p.Path[0] == "max_turns" && written["max_turns"] == nil { // as the step names it
 			p.Path, p.Summary = []string{"maxSteps"}, strings.Replace(p.Summary, "max_turns", "maxSteps", 1)
 		}
 		found = append(found, p)
@@ -207,7 +207,7 @@ func (s *Set) ValidateSettings(d *Definition, settings map[string]any) []Problem
 	if len(found) > 0 {
 		return found
 	}
-	if narrowed == d { // an exact step
+	if narrowed == d { // all work is in the settings
 		for _, name := range []string{"mode", "maxSteps"} {
 			if written[name] != nil && settings[name] == nil {
 				found = append(found, Problem{Path: []string{name}, Note: true, Summary: fmt.Sprintf("%s does exactly what the settings say: %s has no effect", d.Agent, name)})
@@ -226,12 +226,12 @@ func (s *Set) ValidateSettings(d *Definition, settings map[string]any) []Problem
 	return found
 }
 
-// firstOf is the first of some names that settings have.
+// firstOf returns the first of the names that settings contain.
 func firstOf(settings map[string]any, names ...string) string {
 	return names[max(0, slices.IndexFunc(names, func(name string) bool { return settings[name] != nil }))]
 }
 
-// withoutSession are the settings that an executor sees.
+// withoutSession returns the settings that an executor sees.
 func withoutSession(settings map[string]any) map[string]any {
 	if _, named := settings[SessionSetting]; !named {
 		return settings

@@ -14,14 +14,14 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Problem is what is wrong with one setting.
+// Problem describes what is wrong with a setting.
 type Problem struct {
-	Path    []string // to the setting; empty: the settings as a whole
+	Path    []string // path of the setting; empty: the settings as a whole
 	Unknown bool     // the setting does not exist; Path names it
-	Note    bool     // nothing is wrong: the setting has no effect, and nobody relies on it
-	Missing []string // the settings of which one is missing
+	Note    bool     // a note only: the setting has no effect
+	Missing []string // the settings of which at least one is required
 	Summary string
-	Detail  string // what to do about it; "" nothing to add
+	Detail  string // what to do about it; "": nothing to add
 
 	leadsOut bool // see PathInside
 }
@@ -42,23 +42,23 @@ func join(problems []Problem) string {
 	return strings.Join(lines, "; ")
 }
 
-// Schema is the JSON Schema of an executor's settings. It is compiled at its
-// first use, and safe for concurrent use. A nil Schema accepts everything.
+// Schema is the JSON Schema of an executor's settings. It is compiled on first use and safe
+// for concurrent use. A nil Schema accepts everything.
 type Schema struct {
 	source  map[string]any
 	certain func() certain
 	compile func() *jsonschema.Schema
 }
 
-// NewSchema makes a Schema of a JSON document, as a value. One that does not compile
-// is a bug of the executor and panics at its first use.
+// NewSchema returns a Schema for a decoded JSON document. A schema that does not compile is
+// a bug of the executor and panics on first use.
 func NewSchema(source map[string]any) *Schema {
 	certain := sync.OnceValue(func() certain { return certainOf(source) })
 	return &Schema{source: source, certain: certain, compile: sync.OnceValue(func() *jsonschema.Schema {
 		const name = "settings.json"
 		doc, err := workflow.Normalize(source)
 		c := jsonschema.NewCompiler()
-		c.UseLoader(jsonschema.SchemeURLLoader{}) // a schema refers to nothing outside itself
+		c.UseLoader(jsonschema.SchemeURLLoader{}) // schemas refer to nothing outside themselves
 		if err = errors.Join(err, c.AddResource(name, doc)); err != nil {
 			panic(fmt.Sprintf("agent: settings schema: %v", err))
 		}
@@ -66,7 +66,7 @@ func NewSchema(source map[string]any) *Schema {
 	})}
 }
 
-// Properties are the schemas of the single settings, by name.
+// Properties returns the schemas of the individual settings, by name.
 func (s *Schema) Properties() map[string]any {
 	if s == nil {
 		return nil
@@ -75,8 +75,8 @@ func (s *Schema) Properties() map[string]any {
 	return properties
 }
 
-// Check says what is wrong with rendered settings. Where a path leads is left to
-// the executor, which opens it.
+// Check reports what is wrong with rendered settings. Paths are left to the executor, which
+// checks them when it opens the files.
 func (s *Schema) Check(settings map[string]any) []Problem {
 	return slices.DeleteFunc(s.check(settings), func(p Problem) bool { return p.leadsOut })
 }
@@ -99,8 +99,8 @@ func (s *Schema) check(settings map[string]any) []Problem {
 	return found
 }
 
-// CheckTemplates says what is wrong with settings as they were written: a string
-// with a reference in it may become anything.
+// CheckTemplates reports what is wrong with settings as written: a string with a reference
+// in it may become anything.
 func (s *Schema) CheckTemplates(settings map[string]any) []Problem {
 	return slices.DeleteFunc(s.check(settings), func(p Problem) bool {
 		text, ok := workflow.At(settings, p.Path).(string)
@@ -108,8 +108,8 @@ func (s *Schema) CheckTemplates(settings map[string]any) []Problem {
 	})
 }
 
-// Decode checks rendered settings and puts them into a struct by its JSON tags.
-// The error is permanent and names every problem.
+// Decode checks rendered settings and decodes them into a struct, by its JSON tags. The
+// error is permanent and names every problem.
 func (s *Schema) Decode(settings map[string]any, into any) error {
 	if found := s.Check(settings); len(found) > 0 {
 		return Permanentf("settings: %s", join(found))
@@ -137,8 +137,8 @@ func (s *Schema) collect(e *jsonschema.ValidationError, settings map[string]any,
 	*found = append(*found, s.problems(e, settings)...)
 }
 
-// hasReference says whether a canonical template has a reference in it: a ${
-// that is not written as $${.
+// hasReference reports whether a canonical template contains a reference: a ${ that is not
+// escaped as $${.
 func hasReference(text string) bool {
 	for {
 		at := strings.Index(text, "${")
@@ -152,10 +152,10 @@ func hasReference(text string) bool {
 	}
 }
 
-// Text is a setting that is read as text whatever scalar was written: 3 is "3".
+// Text is a setting that accepts any scalar as text: 3 is "3".
 type Text string
 
-// UnmarshalJSON takes any JSON value, as it stands in running text.
+// UnmarshalJSON accepts any JSON value and formats it as in running text.
 func (t *Text) UnmarshalJSON(data []byte) error {
 	v, err := workflow.ParseJSON(data)
 	if err != nil {

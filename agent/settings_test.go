@@ -48,10 +48,10 @@ func TestValidateSettings(t *testing.T) {
 		{`{"mode": "fast", "left": "a", "deep": {"inner": "x"}}`, `setting "deep.inner" must be boolean, not string`},
 		{`{"mode": "fast", "right": [0, "x"]}`, `setting "right.0" must be at least 1; write a larger number` + "\n" + `setting "right.1" must be integer, not string`},
 		{`{"mod": "fast", "lft": "a"}`, `unknown setting "lft"; did you mean "left"?` + "\n" + `unknown setting "mod"; did you mean "mode"?`},
-		{`{"mode": "fst", "left": "", "names": {"a=b": 1}, "list": []}`, `"a=b" cannot be a name in setting "names"; a name there matches ^[a-z]+$` + "\n" +
-			`setting "left" cannot be ""; write a text that matches ^[a-z]+$` + "\n" + `setting "list" is empty; write something, or leave it out` + "\n" + `setting "mode" cannot be "fst"; did you mean "fast"?`},
-		{`{"mode": "fast", "left": "a", "dir": "../x"}`, `setting "dir" leads out of the project; write a path inside the project, such as src/main.go`},
-		{`{"mode": "fast", "left": "a", "dir": "/etc"}`, `setting "dir" leads out of the project; write a path inside the project, such as src/main.go`},
+		{`{"mode": "fst", "left": "", "names": {"a=b": 1}, "list": []}`, `invalid name "a=b" in setting "names"; names must match ^[a-z]+$` + "\n" +
+			`setting "left" cannot be ""; write a text that matches ^[a-z]+$` + "\n" + `setting "list" is empty; set a value, or remove it` + "\n" + `setting "mode" cannot be "fst"; did you mean "fast"?`},
+		{`{"mode": "fast", "left": "a", "dir": "../x"}`, `setting "dir" is outside the project; write a path inside the project, such as src/main.go`},
+		{`{"mode": "fast", "left": "a", "dir": "/etc"}`, `setting "dir" is outside the project; write a path inside the project, such as src/main.go`},
 		{`{"mode": "fast", "left": "a", "dir": "..x/y"}`, ""},
 		// A reference may become anything.
 		{`{"mode": "${inputs.mode}", "left": "${vars.x}!"}`, ""},

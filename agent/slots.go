@@ -14,11 +14,11 @@ import (
 	"github.com/hocket-dev/hocket/internal/filelock"
 )
 
-// slots are how many attempts may be made at once: by this process, in the order in
-// which they come, and by all processes that use the same directory.
+// slots limits how many attempts run at once: in this process, first come first served, and
+// in all processes that use the same directory.
 type slots struct {
 	own chan struct{}
-	dir string // of the files that are locked; "": other processes do not count
+	dir string // of the lock files; "": other processes do not count
 }
 
 func newSlots(n int, file string) *slots {
@@ -29,7 +29,7 @@ func newSlots(n int, file string) *slots {
 	return s
 }
 
-// take waits for a slot of what has a name. The error is that of the context.
+// take waits for a slot of the given name. The error is that of the context.
 func (s *slots) take(ctx context.Context, name string) (release func(), err error) {
 	if s == nil {
 		return func() {}, nil
@@ -50,21 +50,21 @@ func (s *slots) take(ctx context.Context, name string) (release func(), err erro
 	}
 	return func() {
 		if lock != nil {
-			_ = lock.Release() // the end of the process does it too
+			_ = lock.Release() // the end of the process also unlocks it
 		}
 		give()
 	}, nil
 }
 
-// shared waits until fewer processes are at work than may be. Where nothing can be
-// locked there is nil: the provider has limits of its own.
+// shared waits until fewer processes than the limit are at work. It returns nil if files
+// cannot be locked: the provider has limits of its own.
 func (s *slots) shared(ctx context.Context, name string) (*filelock.Lock, error) {
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
 		lock, err := s.lock(name)
 		if !errors.Is(err, filelock.ErrLocked) {
 			return lock, nil
 		}
-		timer := time.NewTimer(pause + rand.N(pause)) // who waits longest has no better chance, nor a worse one
+		timer := time.NewTimer(pause + rand.N(pause)) // waiting longer gives no precedence
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
@@ -74,12 +74,12 @@ func (s *slots) shared(ctx context.Context, name string) (*filelock.Lock, error)
 	}
 }
 
-// lock takes the first slot that nobody holds.
+// lock takes the first free slot.
 func (s *slots) lock(name string) (lock *filelock.Lock, err error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256([]byte(name)) // a name may hold anything
+	sum := sha256.Sum256([]byte(name)) // a name may contain any character
 	for i := range cap(s.own) {
 		lock, err = filelock.Take(filepath.Join(s.dir, fmt.Sprintf("%s-%d", hex.EncodeToString(sum[:8]), i)))
 		if !errors.Is(err, filelock.ErrLocked) {

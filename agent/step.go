@@ -10,20 +10,20 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// stepWords are settings that a step may have whatever works from its prompt: what they
-// mean is the same for all executors. An executor with a setting of such a name has its
-// own meaning for it.
+// stepWords are the settings that a step may have with any executor that works from a
+// prompt, and that mean the same for all of them. An executor with a setting of such a name
+// gives it its own meaning.
 var stepWords = []string{"mode", "permission", "permissions", "tools", "maxSteps"}
 
-// stepPowers are the powers, by the words for them in a step: ours, and those of opencode.
+// stepPowers maps the words for permissions in a step, ours and those of opencode, to the
+// permissions.
 var stepPowers = map[string]Power{
 	"read": MayRead, "write": MayWrite, "edit": MayWrite, "patch": MayWrite, "multiedit": MayWrite,
 	"shell": MayRun, "bash": MayRun, "network": MayReach, "webfetch": MayReach, "websearch": MayReach,
 }
 
-// ForStep gives the definition and the settings with which a step is done. What the step
-// says about permissions narrows those of the definition: a step takes away, and never
-// adds.
+// ForStep returns the definition and the settings for a step. Permissions in a step narrow
+// those of the definition: a step can remove permissions but never add them.
 func (t Traits) ForStep(d *Definition, settings map[string]any) (*Definition, map[string]any, []Problem) {
 	given := func(word string) bool {
 		_, own := t.Settings.Properties()[word]
@@ -58,7 +58,7 @@ func (t Traits) ForStep(d *Definition, settings map[string]any) (*Definition, ma
 	return &narrowed, s.settings, s.problems
 }
 
-// unenforcedDetail is what to do where permissions cannot be enforced.
+// unenforcedDetail says what to do if permissions cannot be enforced.
 const unenforcedDetail = "set `agent` to one that works from a prompt"
 
 type stepReader struct {
@@ -74,10 +74,10 @@ func (s *stepReader) problem(word, detail, summary string, args ...any) {
 
 func (s *stepReader) word(word string, value any) {
 	switch word {
-	case "mode": // what kind of agent opencode makes of it: here every agent can be named
+	case "mode": // the kind of agent in opencode; in Hocket every agent can be named
 		kinds := []string{"subagent", "primary", "all"}
 		if kind, _ := value.(string); !slices.Contains(kinds, kind) {
-			s.problem(word, cmp.Or(workflow.DidYouMean(kind, kinds), "how much an agent may do stands under `permissions: {mode: …}` of its definition"), "mode cannot be %s", workflow.FormatJSON(value))
+			s.problem(word, cmp.Or(workflow.DidYouMean(kind, kinds), "write `permissions: {mode: …}` in the agent's definition"), "mode cannot be %s", workflow.FormatJSON(value))
 		}
 	case "maxSteps":
 		if s.settings["max_turns"] == nil {
@@ -94,11 +94,12 @@ func (s *stepReader) word(word string, value any) {
 	}
 }
 
-// tools reads tools that are on or off. One that is on is no more than the agent has.
+// tools reads tools that are switched on or off. Switching one on adds nothing to what the
+// agent has.
 func (s *stepReader) tools(value any) {
 	members, isMap := value.(map[string]any)
 	if !isMap {
-		s.problem("tools", "write a map such as {write: false}; tools of the project stand under `tools` of the agent's definition", "tools of a step cannot be %s", workflow.FormatJSON(value))
+		s.problem("tools", "write a map such as {write: false}; list the project's tools under `tools` in the agent's definition", "tools of a step cannot be %s", workflow.FormatJSON(value))
 		return
 	}
 	permissions := map[string]any{}
@@ -115,7 +116,8 @@ func (s *stepReader) tools(value any) {
 	s.permit("tools", permissions)
 }
 
-// permit narrows powers by the words of a step. "*" is about those that it does not name.
+// permit narrows permissions by those in a step. "*" applies to all that the step does not
+// name.
 func (s *stepReader) permit(word string, members map[string]any) {
 	named := map[Power][]Rule{}
 	for _, key := range slices.Sorted(maps.Keys(members)) {
@@ -125,7 +127,7 @@ func (s *stepReader) permit(word string, members map[string]any) {
 		case known:
 			named[power] = s.both(word, power, named[power], s.rules(word, key, members[key]))
 		case members[key] != string(Allow):
-			s.problem(word, "a step can take away read, write, shell and network; write the rest under `deny` in the agent's definition, in the words of its program", "%s.%s cannot be enforced by a step", word, key)
+			s.problem(word, "a step can remove read, write, shell and network; write other rules under `deny` in the agent's definition, in the syntax of its program", "%s.%s cannot be enforced by a step", word, key)
 		}
 	}
 	for _, power := range Powers {
@@ -137,7 +139,8 @@ func (s *stepReader) permit(word string, members map[string]any) {
 	}
 }
 
-// both are the rules for a power that has two words in a step, such as edit and write.
+// both merges the rules for a permission that has two names in a step, such as edit and
+// write.
 func (s *stepReader) both(word string, power Power, a, b []Rule) []Rule {
 	switch wholeA, wholeB := Whole(a), Whole(b); {
 	case len(a) == 0 || wholeA == Allow || wholeB == Deny:
@@ -145,11 +148,11 @@ func (s *stepReader) both(word string, power Power, a, b []Rule) []Rule {
 	case len(b) == 0 || wholeB == Allow || wholeA == Deny || wholeA == wholeB && wholeA != "":
 		return a
 	}
-	s.problem(word, "write one of them", "%s has two words for `%s` that say different things", word, power)
+	s.problem(word, "remove one of them", "%s names `%s` twice, with different values", word, power)
 	return a
 }
 
-// rules reads the permission of one power.
+// rules reads the value of one permission.
 func (s *stepReader) rules(word, key string, value any) []Rule {
 	r := permissionReader{rules: map[Power][]Rule{}, named: map[Power][]Rule{}}
 	r.read(Power(key), value)
@@ -159,7 +162,7 @@ func (s *stepReader) rules(word, key string, value any) []Rule {
 	return r.named[Power(key)]
 }
 
-// narrow narrows one power by the rules of a step.
+// narrow narrows one permission by the rules of a step.
 func (s *stepReader) narrow(word string, power Power, rules []Rule) {
 	before := s.effective(power)
 	switch whole := Whole(rules); {
@@ -173,16 +176,16 @@ func (s *stepReader) narrow(word string, power Power, rules []Rule) {
 		}
 		s.set(power, asked)
 	case Whole(before) != Allow:
-		s.problem(word, "a step takes away, and never adds; write the patterns under `permissions` in the agent's definition",
-			"a step cannot have patterns for `%s`, unless its agent may do all of it", power)
+		s.problem(word, "a step can only remove permissions; write the patterns under `permissions` in the agent's definition",
+			"a step cannot have patterns for `%s` unless its agent is allowed all of it", power)
 	case power == MayWrite && s.permissions["mode"] != "full" && slices.ContainsFunc(rules, namesGuarded):
-		s.problem(word, "an agent that may change those can run commands, or permit itself more; allow it in the agent's definition", "a step cannot allow to write to %s", strings.Join(guarded, ", "))
+		s.problem(word, "an agent that can change these files can run commands or extend its own permissions; allow it in the agent's definition", "a step cannot allow writing to %s", strings.Join(guarded, ", "))
 	default:
 		s.set(power, append([]Rule{{"*", Allow}}, rules...))
 	}
 }
 
-// effective are the rules that hold for a power without the step.
+// effective returns the rules for a permission without the step.
 func (s *stepReader) effective(power Power) []Rule {
 	before, _ := ReadPermissions(s.permissions, "allow", "deny")
 	if own := before.Named(power); own != nil {
@@ -195,7 +198,8 @@ func (s *stepReader) effective(power Power) []Rule {
 	return modes[mode][power]
 }
 
-// set writes rules down, the last of a pattern. One permission for all is written as such.
+// set stores rules, the last one for each pattern. A single rule for everything is stored
+// as a plain value.
 func (s *stepReader) set(power Power, rules []Rule) {
 	patterns := map[string]any{}
 	for _, r := range rules {
@@ -208,7 +212,8 @@ func (s *stepReader) set(power Power, rules []Rule) {
 	s.permissions[string(power)] = patterns
 }
 
-// namesGuarded says whether a rule allows what is guarded unless somebody names it.
+// namesGuarded reports whether a rule allows files that are guarded unless a rule names
+// them.
 func namesGuarded(r Rule) bool {
 	return r.Permission == Allow && slices.ContainsFunc(guarded, func(name string) bool { return strings.Contains(strings.ToLower(r.Pattern), name) })
 }

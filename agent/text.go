@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// NotText is the number of the first byte that is not part of UTF-8 text, counted
-// from 1; zero if all of it is text. Outputs are text: what is not would reach the
-// next step changed.
+// NotText returns the position, counted from 1, of the first byte that is not valid UTF-8;
+// zero if there is none. Outputs must be text: other bytes would be changed on their way to
+// the next step.
 func NotText(data []byte) int {
 	for at := 0; at < len(data); {
 		r, size := utf8.DecodeRune(data[at:])
@@ -19,7 +19,7 @@ func NotText(data []byte) int {
 	return 0
 }
 
-// OneLine is text in one line of at most so many characters.
+// OneLine returns text as one line of at most the given number of characters.
 func OneLine(text string, most int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if utf8.RuneCountInString(text) > most {

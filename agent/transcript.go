@@ -11,12 +11,11 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Entry is one entry of the transcript of an attempt: something that its agent said
-// or did. It is an [AssistantText], a [ToolCall], a [ToolResult], a [FileChange] or
-// [Truncated].
+// Entry is one entry in the transcript of an attempt: something that its agent said or did.
+// It is an [AssistantText], a [ToolCall], a [ToolResult], a [FileChange] or [Truncated].
 //
-// A transcript is kept as JSON lines, one for each entry, in the order in which things
-// happened. The form is stable: keys may be added, and none changes its meaning.
+// A transcript is kept as JSON lines, one for each entry, in chronological order. The
+// format is stable: keys may be added, and none changes its meaning.
 //
 //	{"type":"text","text":"I will look."}
 //	{"type":"tool_call","id":"call_1","tool":"read_file","arguments":{"path":"a.txt"}}
@@ -24,23 +23,23 @@ import (
 //	{"type":"file_change","path":"a.txt","change":"created"}
 //	{"type":"truncated"}
 //
-// The id links a result to its call; some agents give none. An entry that was too long
-// has a key "cut" with the number of bytes that are missing at the end of its text. The
-// arguments of a call that was cut are a string: the beginning of their JSON.
+// The id links a result to its call; some agents provide none. An entry that was too long
+// has a key "cut" with the number of bytes missing at the end of its text. If a call was
+// cut, its arguments are a string: the beginning of their JSON.
 type Entry interface{ entry() }
 
-// AssistantText is a message of the model, or a part of one.
+// AssistantText is a message of the model, or part of one.
 type AssistantText struct {
 	Text string
-	Cut  int // bytes that are missing at its end
+	Cut  int // bytes missing at the end
 }
 
-// ToolCall is a tool that the model uses.
+// ToolCall is a call of a tool by the model.
 type ToolCall struct {
-	ID        string // "": the agent gives none
+	ID        string // "": the agent provides none
 	Tool      string
 	Arguments any // as in JSON
-	Cut       int // bytes that are missing; then Arguments is the beginning of their JSON
+	Cut       int // bytes missing; then Arguments is the beginning of their JSON
 }
 
 // ToolResult is what a call of a tool returned.
@@ -48,13 +47,13 @@ type ToolResult struct {
 	ID, Tool string // as in the call
 	Text     string
 	Failed   bool
-	Cut      int // bytes that are missing at the end of Text
+	Cut      int // bytes missing at the end of Text
 }
 
-// FileChange is a file that the agent changed by means that report it. What a shell
-// command does to files is not reported.
+// FileChange is a change to a file that the agent reported. Changes by shell commands are
+// not reported.
 type FileChange struct {
-	Path   string // relative to the project if it is inside, with slashes
+	Path   string // relative to the project if inside it, with slashes
 	Change ChangeKind
 }
 
@@ -90,7 +89,7 @@ func (t *Task) Record(e Entry) {
 	t.KeepEntry(e)
 }
 
-// inProject is a path relative to the project if it leads into it.
+// inProject returns a path relative to the project if it is inside it.
 func (t *Task) inProject(path string) string {
 	if filepath.IsAbs(path) {
 		if rel, err := filepath.Rel(t.Dir, path); err == nil && filepath.IsLocal(rel) {
@@ -126,7 +125,7 @@ func Transcript(keep func(line []byte)) func(Entry) {
 	}
 }
 
-// entryLine is the JSON form of every kind of entry.
+// entryLine is the JSON form of all kinds of entries.
 type entryLine struct {
 	Type      string     `json:"type"`
 	ID        string     `json:"id,omitempty"`
@@ -160,7 +159,7 @@ func ParseEntry(line []byte) (Entry, error) {
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.UseNumber()
 	if err := dec.Decode(&l); err != nil {
-		return nil, fmt.Errorf("agent: invalid entry of a transcript: %w", err)
+		return nil, fmt.Errorf("agent: invalid transcript entry: %w", err)
 	}
 	switch l.Type {
 	case "text":
@@ -174,10 +173,10 @@ func ParseEntry(line []byte) (Entry, error) {
 	case "truncated":
 		return Truncated{}, nil
 	}
-	return nil, fmt.Errorf("agent: unknown type %q of an entry of a transcript", l.Type)
+	return nil, fmt.Errorf("agent: unknown type %q of a transcript entry", l.Type)
 }
 
-// encodeEntry is the line of an entry, cut if it is too long.
+// encodeEntry returns the line for an entry, cut if it is too long.
 func encodeEntry(e Entry) []byte {
 	l := lineOf(e)
 	l.ID, l.Tool, l.Path = prefix(l.ID, maxName), prefix(l.Tool, maxName), prefix(l.Path, maxName)
@@ -202,7 +201,7 @@ func encodeEntry(e Entry) []byte {
 		set(text)
 		l.Cut = len(long) - len(text)
 		line, _ = l.encode()
-		// What has to be escaped is longer in JSON, so the rest is in proportion.
+		// Escaping makes text longer in JSON, so the limit is scaled in proportion.
 		text = prefix(text, len(text)*maxEntry/(len(line)+maxName))
 	}
 	return line
@@ -216,7 +215,7 @@ func (l *entryLine) encode() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// prefix is the beginning of a text, in whole characters.
+// prefix returns the beginning of a text, in whole characters.
 func prefix(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -224,7 +223,7 @@ func prefix(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "")
 }
 
-// MaskEntry hides secrets in an entry.
+// MaskEntry masks secrets in an entry.
 func MaskEntry(e Entry, mask func(text string) string) Entry {
 	switch e := e.(type) {
 	case AssistantText:
@@ -244,7 +243,7 @@ func MaskEntry(e Entry, mask func(text string) string) Entry {
 	return e
 }
 
-// maskValue hides secrets in a JSON value, in its keys and numbers too.
+// maskValue masks secrets in a JSON value, including its keys and numbers.
 func maskValue(v any, mask func(text string) string) any {
 	switch v := v.(type) {
 	case nil, bool:

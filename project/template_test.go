@@ -194,7 +194,7 @@ func TestWrongKeysOfPrompts(t *testing.T) {
 		got = append(got, name)
 	}
 	want := []string{
-		`sum.md:2:1: error[yaml-unknown-key]: unknown key "input"; it is called "inputs" here`,
+		`sum.md:2:1: error[yaml-unknown-key]: unknown key "input"; use "inputs" instead`,
 		"sum.md:4:1: error[template-keys]: both inputs and variables are set; keep one of them: they mean the same",
 		"sum.md:5:9: error[template-keys]: the front matter of a prompt cannot set a variable for its output; set the variable at the step instead",
 		`sum.md:5:24: error[yaml-word]: "mode" cannot be "jsn"; did you mean "json"?`,

@@ -8,23 +8,23 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// account is what a CLI told about what it used: sums that we make, and sums over the
-// whole conversation that it makes itself. Both by model, since models have prices.
+// account collects the usage that a CLI reports: figures that we add up, and totals for the
+// whole conversation that the CLI adds up itself. Both are per model, since prices are.
 type account struct {
 	added map[string]*figure
 	total map[string]*figure
 }
 
-// figure is what one model used.
+// figure is the usage of one model.
 type figure struct {
 	tokens agent.Tokens
-	all    int64 // input with what came from a cache or went into one; zero: not told
+	all    int64 // input including tokens read from or written to a cache; zero: not reported
 	cost   float64
-	priced bool // the CLI told the cost
+	priced bool // the CLI reported the cost
 }
 
-// count takes the figures of an event. The model that the rule takes, if any, is whose
-// they are.
+// count adds the figures of an event. They belong to the model that the rule extracts, if
+// any.
 func (a *account) count(rule *rule, e event, model string) {
 	if own := rule.text("model", e); own != "" {
 		model = own
@@ -53,7 +53,7 @@ func ensure(m map[string]*figure, model string) map[string]*figure {
 	return m
 }
 
-// maxCount keeps a figure that is out of its mind from overflowing.
+// maxCount keeps an absurd figure from overflowing.
 const maxCount = 1e15
 
 func (f *figure) set(name string, n float64, add bool) {
@@ -76,11 +76,11 @@ func (f *figure) set(name string, n float64, add bool) {
 	*field = int64(n)
 }
 
-// told says whether the CLI told anything.
+// told reports whether the CLI reported any usage.
 func (a *account) told() bool { return len(a.added)+len(a.total) > 0 }
 
-// usage is what the run used: the sums over the conversation count without what was
-// used before.
+// usage returns the usage of the run: totals for the conversation count minus what was used
+// before.
 func (a *account) usage(prices agent.Prices, before agent.Usage) agent.Usage {
 	if !a.told() {
 		return agent.Usage{CostUnknown: true}
@@ -89,13 +89,14 @@ func (a *account) usage(prices agent.Prices, before agent.Usage) agent.Usage {
 	if len(a.total) > 0 && total.TokensIn >= before.TokensIn && total.TokensOut >= before.TokensOut {
 		total.TokensIn -= before.TokensIn
 		total.TokensOut -= before.TokensOut
-		total.CostUSD = max(0, math.Round((total.CostUSD-before.CostUSD)*1e9)/1e9) // a difference of sums has a tail
+		total.CostUSD = max(0, math.Round((total.CostUSD-before.CostUSD)*1e9)/1e9) // the difference has a rounding error
 		total.CostUnknown = total.CostUnknown || before.CostUnknown
 	}
 	return used.Plus(total)
 }
 
-// sum adds the models up. A cost that the CLI told counts; else tokens have prices.
+// sum adds up the models. A cost that the CLI reported counts; otherwise it is computed
+// from tokens and prices.
 func sum(figures map[string]*figure, prices agent.Prices) agent.Usage {
 	var out agent.Usage
 	priced, cost := false, 0.0

@@ -13,7 +13,7 @@ func (x *Executor) unbounded(task *agent.Task, most workflow.Budget) string {
 	allowed, problems := x.m().permit(task.Agent.Permissions)
 	switch {
 	case len(problems) > 0:
-		return "" // the attempt says so
+		return "" // the attempt reports it
 	case tokens:
 		return x.m().Name + " does not support a limit on tokens"
 	case cost && !x.m().tells("max_cost_usd", x.m().talks(allowed.mode)):

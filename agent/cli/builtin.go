@@ -12,7 +12,7 @@ import (
 //go:embed manifests/*.yml
 var manifests embed.FS
 
-// Builtin are the names of the CLIs whose manifests come with Hocket.
+// Builtin lists the names of the CLIs whose manifests are part of Hocket.
 func Builtin() []string {
 	entries, err := manifests.ReadDir("manifests")
 	if err != nil {
@@ -25,8 +25,8 @@ func Builtin() []string {
 	return names
 }
 
-// BuiltinManifest is one that comes with Hocket; nil if there is none of that name. It
-// is read once.
+// BuiltinManifest returns a manifest that is part of Hocket; nil if there is none of that
+// name. It is read once.
 func BuiltinManifest(name string) *Manifest {
 	text, err := manifests.ReadFile("manifests/" + name + ".yml")
 	if err != nil {

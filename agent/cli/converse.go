@@ -8,10 +8,10 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// converse has a driver talk with the CLI.
+// converse runs a task through a driver that talks to the CLI.
 func (x *Executor) converse(ctx context.Context, task *agent.Task, set *settings, allowed permissions, log agent.Log) (agent.Result, error) {
 	if x.m().acp == nil || x.o.Converse == nil {
-		return agent.Result{}, agent.Permanentf("%s cannot ask before it does something; choose one of the modes %s under `permissions`", x.m().Name, x.m().modes())
+		return agent.Result{}, agent.Permanentf("%s cannot ask before it acts; choose one of the modes %s under `permissions`", x.m().Name, x.m().modes())
 	}
 	path := x.acpPath()
 	if set.Program != "" {
@@ -26,7 +26,7 @@ func (x *Executor) converse(ctx context.Context, task *agent.Task, set *settings
 	}
 	defer l.close()
 	filled, _ := fill(x.m().acp.meta, l.values)
-	meta, _ := filled.(map[string]any) // else there is nothing to say
+	meta, _ := filled.(map[string]any) // otherwise there is nothing to report
 	start := &Start{
 		Manifest: x.m(), Quirks: x.m().acp.quirks, Dir: l.dir, Model: l.model, Mode: allowed.mode, Servers: l.servers, Prices: x.o.Prices, Now: time.Now,
 		Meta: meta, Permissions: allowed.common,
@@ -40,15 +40,15 @@ func (m *Manifest) missingForTalk() string {
 	if len(m.acp.programs) == 0 {
 		return m.missing()
 	}
-	text := m.acp.programs[0] + " is not installed, or not on the PATH: " + m.Name + " needs it to ask before it does something"
+	text := m.acp.programs[0] + " is not installed, or not on the PATH: " + m.Name + " needs it to ask before it acts"
 	if m.acp.install != "" {
 		text += "; " + m.acp.install
 	}
 	return text
 }
 
-// Failure is the error of a task whose CLI said that something went wrong: in words,
-// and by the status of an HTTP answer, zero if there is none.
+// Failure returns the error of a task whose CLI reported a failure, by its message and by
+// an HTTP status, which is zero if there is none.
 func (s *Start) Failure(words string, status int) *agent.Error {
 	return s.Manifest.failure(Failure, words, status, time.Time{}, s.Now())
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// toolUse is a call of a tool that has not returned.
+// toolUse is a tool call that has not returned.
 type toolUse struct {
 	tool    string
-	changes []agent.FileChange // that it makes if it succeeds
+	changes []agent.FileChange // changes that it makes if it succeeds
 }
 
-// deeds puts what an event says about tools and files into the transcript. The file
-// that a call is to change counts once the call has succeeded.
+// deeds records what an event says about tools and files in the transcript. A file change
+// is recorded once its call has succeeded.
 func (r *reading) deeds(rule *rule, e event) {
 	id, tool := rule.text("call", e), rule.text("tool", e)
 	if tool != "" {
@@ -54,8 +54,8 @@ func (r *reading) returned(id, text string, failed bool) {
 	}
 }
 
-// outputText is what a tool returned, as text. Many CLIs have it in the form of the
-// model's API or of MCP: a list of parts, of which most are text.
+// outputText returns what a tool returned, as text. Many CLIs use the format of the model's
+// API or of MCP: a list of parts, most of which are text.
 func outputText(v any) string {
 	list, isList := v.([]any)
 	if !isList {
@@ -79,15 +79,15 @@ func (r *reading) noteModel(model string) {
 	}
 }
 
-// endModel notes the model that did most of the work, where the CLI says what each
-// used; else the one that it named, or was told to use.
+// endModel notes the model that did most of the work, if the CLI reports usage per model;
+// otherwise the one that it named or was told to use.
 func (r *reading) endModel() {
 	if r.said || r.success {
 		r.noteModel(cmp.Or(r.spent.model(), r.model))
 	}
 }
 
-// model is the one that wrote the most; "" none is named.
+// model returns the model that wrote the most; "" if none is named.
 func (a *account) model() string {
 	figures := a.total
 	if len(figures) == 0 {

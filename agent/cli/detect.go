@@ -20,8 +20,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// lookPath finds the first of some programs that is there, seen from a project; "" none
-// is.
+// lookPath returns the first of some programs that exists, resolved from a project; "" if
+// none does.
 func lookPath(root string, programs, env []string) string {
 	for _, program := range programs {
 		if found, err := trust.Locate(root, program, lookupEnv(env, "PATH")); err == nil {
@@ -31,7 +31,7 @@ func lookPath(root string, programs, env []string) string {
 	return ""
 }
 
-// lookupEnv is the value of a variable; the last counts.
+// lookupEnv returns the value of a variable; the last one counts.
 func lookupEnv(env []string, name string) string {
 	for _, variable := range slices.Backward(env) {
 		if value, ok := strings.CutPrefix(variable, name+"="); ok {
@@ -41,13 +41,12 @@ func lookupEnv(env []string, name string) string {
 	return ""
 }
 
-// versionPatience is how long a CLI may take to tell its version, also where much else
-// is going on.
+// versionPatience is how long a CLI may take to report its version, even on a busy machine.
 const versionPatience = time.Minute
 
 var versionText = lazy(`[0-9]+(\.[0-9]+)+`)
 
-// askVersion is what a program says when it is asked for its version.
+// askVersion returns what a program prints when it is asked for its version.
 func askVersion(ctx context.Context, path string, args, env []string, dir string) (string, error) {
 	ctx, stop := context.WithTimeout(ctx, versionPatience)
 	defer stop()
@@ -64,7 +63,7 @@ func askVersion(ctx context.Context, path string, args, env []string, dir string
 	return versionText().FindString(said.String()), nil
 }
 
-// older says whether a version comes before another one.
+// older reports whether a version precedes another one.
 func older(version, than string) bool {
 	a, b := strings.Split(version, "."), strings.Split(than, ".")
 	for i := range max(len(a), len(b)) {
@@ -84,8 +83,8 @@ func part(version []string, i int) int {
 	return n
 }
 
-// versions remembers the versions of programs, as long as their files are the same: to
-// ask may take seconds. With a file they are remembered from run to run.
+// versions caches the versions of programs as long as their files stay the same, because
+// asking may take seconds. With a file, the cache persists between runs.
 type versions struct {
 	file string // "" none
 
@@ -93,13 +92,13 @@ type versions struct {
 	known map[string]string // by identity
 }
 
-// identity is what was run: it changes when a program is replaced, and when it is asked
-// in another way.
+// identity describes what was run: it changes when a program is replaced, and when it is
+// asked in a different way.
 func identity(path string, args []string, info fs.FileInfo) string {
 	return fmt.Sprintf("%s %q %d %d", path, args, info.Size(), info.ModTime().UnixNano())
 }
 
-// of is the version of a program; "" it tells none.
+// of returns the version of a program; "" if it reports none.
 func (v *versions) of(path string, args []string, ask func() (string, error)) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -122,8 +121,8 @@ func (v *versions) of(path string, args []string, ask func() (string, error)) (s
 	return version, nil
 }
 
-// keeping is for one program at a time: several are asked at once, and what one keeps
-// may not undo what another one did.
+// keeping serializes updates of the file: several programs are asked at once, and one
+// update must not undo another.
 var keeping sync.Mutex
 
 func (v *versions) keep(id, version string) {
@@ -148,7 +147,7 @@ func (v *versions) load() map[string]string {
 	}
 	value, err := workflow.ParseJSON(data)
 	if err != nil {
-		return known // half a file, perhaps: it is asked for again
+		return known // possibly a partial file: ask again
 	}
 	object, _ := value.(map[string]any)
 	for id, version := range object {
@@ -159,7 +158,7 @@ func (v *versions) load() map[string]string {
 	return known
 }
 
-// save keeps what is known. It only saves time, so that it may fail.
+// save stores the cache. It only saves time, so errors are ignored.
 func (v *versions) save(known map[string]string) {
 	if v.file == "" || os.MkdirAll(filepath.Dir(v.file), 0o700) != nil {
 		return
@@ -167,9 +166,9 @@ func (v *versions) save(known map[string]string) {
 	_ = wholefile.Write(v.file, []byte(workflow.FormatJSON(known)), 0o600)
 }
 
-// untried is the warning about a program that is older than all that were tried.
+// untried returns a warning about a program that is older than all tested versions.
 func (m *Manifest) untried(version string) error {
-	text := fmt.Sprintf("%s is version %s, and %s is the oldest that was tried", m.Name, version, m.Oldest)
+	text := fmt.Sprintf("%s is version %s, and the oldest tested version is %s", m.Name, version, m.Oldest)
 	if m.Install != "" {
 		text += "; to update it, " + m.Install
 	}

@@ -11,21 +11,22 @@ import (
 	"github.com/hocket-dev/hocket/internal/process"
 )
 
-// Options say how a CLI is run. All but its manifest have a default.
+// Options configure how a CLI is run. All fields but its manifest have a default.
 type Options struct {
-	Manifest *Manifest // nil: the built-in one of the name Builtin, read when it is needed
+	Manifest *Manifest // nil: the built-in one named Builtin, read when it is needed
 	Builtin  string
-	Env      []string      // environment of the CLI, before its own; nil: this process's
+	Env      []string      // base environment of the CLI; nil: that of this process
 	Grace    time.Duration // from SIGTERM to SIGKILL; zero: 5 s
-	Prices   agent.Prices  // of models, for CLIs that tell tokens only; nil: none is known
-	// Dir is where the files of runs and the known versions are kept, private to the
-	// user; "": the user's directory for caches. A user who has none gets a new one for
-	// each run: a name in a directory of all users may be taken by another one.
+	Prices   agent.Prices  // of models, for CLIs that report only tokens; nil: none is known
+	// Dir is where the files of runs and the known versions are stored, private to the
+	// user; "" means the user's cache directory. A user who has none gets a new directory
+	// for each run, because a name in a shared directory may belong to another user.
 	Dir string
-	// Secret are variables that the CLI does not see in a project that nobody has trusted,
-	// unless they are its own.
+	// Secret lists variables that the CLI does not see in an untrusted project, unless they
+	// are its own.
 	Secret []string
-	// Converse drives a CLI through a conversation in which it can ask; nil: none can.
+	// Converse drives a CLI through a conversation in which it can ask; nil means that none
+	// is supported.
 	Converse Driver
 }
 
@@ -43,7 +44,7 @@ type Executor struct {
 
 var _ agent.Executor = (*Executor)(nil)
 
-// New makes the executor of a CLI.
+// New returns the executor for a CLI.
 func New(o Options) *Executor {
 	x := &Executor{o: o, env: o.Env, m: sync.OnceValue(func() *Manifest { return BuiltinManifest(o.Builtin) })}
 	if o.Manifest != nil {
@@ -65,10 +66,10 @@ func New(o Options) *Executor {
 	return x
 }
 
-// Manifest is that of the CLI.
+// Manifest returns the manifest of the CLI.
 func (x *Executor) Manifest() *Manifest { return x.m() }
 
-// Traits describes the CLI. It does not read the manifest, which is read only for a CLI
+// Traits describes the CLI. It does not load the manifest, which is loaded only for a CLI
 // that is used.
 func (x *Executor) Traits() agent.Traits {
 	about := "The CLI agent " + x.o.Builtin
@@ -92,8 +93,8 @@ func (x *Executor) Traits() agent.Traits {
 	}
 }
 
-// resumes reports whether the CLI has the conversation of the task. What it would take
-// for an option is not the name of one.
+// resumes reports whether the CLI has the conversation of the task. An id that looks like
+// an option is not accepted.
 func (x *Executor) resumes(task *agent.Task) bool {
 	return task.Conversation != nil && task.Conversation.Native != "" && task.Conversation.Native[0] != '-' && (x.m().Resumes() || x.m().acp != nil)
 }
@@ -116,7 +117,7 @@ func (m *Manifest) missing() string {
 
 func (x *Executor) converses() bool { return x.m().acp != nil && x.o.Converse != nil }
 
-// acpPath is the program for a conversation; "" it is not there.
+// acpPath returns the program for a conversation; "" if it does not exist.
 func (x *Executor) acpPath() string {
 	programs := x.m().acp.programs
 	if len(programs) == 0 {
@@ -125,10 +126,10 @@ func (x *Executor) acpPath() string {
 	return lookPath(x.m().root, programs, x.env)
 }
 
-// Version is the version of the program that is installed; "" it tells none. The error
-// says that it is missing or does not start, or, beside a version, that nobody has tried
-// one that old. A program that a project's own
-// manifest names is not started for that: it may do anything, and to look starts nothing.
+// Version returns the version of the installed program; "" if it reports none. The error
+// says that the program is missing or does not start or, together with a version, that the
+// version is too old to have been tested. A program that a project's own manifest names is
+// not started: it may do anything, and a check should start nothing.
 func (x *Executor) Version(ctx context.Context) (string, error) {
 	if x.o.Manifest != nil {
 		return "", nil
@@ -144,9 +145,9 @@ func (x *Executor) versionOf(ctx context.Context, path string) (string, error) {
 	if len(x.m().versionArgs) == 0 {
 		return "", nil
 	}
-	dir := os.TempDir() // a CLI that is built in uses nothing of a project to tell its version
+	dir := os.TempDir() // a built-in CLI uses nothing from the project to report its version
 	if x.m().root != "" {
-		dir = x.m().root // what its arguments name was approved as seen from there
+		dir = x.m().root // what its arguments name was approved relative to that directory
 	}
 	version, err := x.versions.of(path, x.m().versionArgs, func() (string, error) {
 		return askVersion(ctx, path, x.m().versionArgs, with(x.env, x.m().env, values{}), dir)
@@ -155,14 +156,14 @@ func (x *Executor) versionOf(ctx context.Context, path string) (string, error) {
 	case ctx.Err() != nil:
 		return "", agent.Interrupted(ctx)
 	case err != nil:
-		return "", agent.Errorf("%s does not tell its version: %v", x.m().Name, err)
+		return "", agent.Errorf("%s does not report its version: %v", x.m().Name, err)
 	case version != "" && x.m().Oldest != "" && older(version, x.m().Oldest):
 		return version, x.m().untried(version)
 	}
 	return version, nil
 }
 
-// Run has the CLI do a task.
+// Run runs a task with the CLI.
 func (x *Executor) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
 	var set settings
 	if err := x.schema.Decode(task.Settings, &set); err != nil {
@@ -187,7 +188,7 @@ func (x *Executor) Run(ctx context.Context, task *agent.Task, log agent.Log) (ag
 	return x.headless(ctx, task, &set, l.command(path, arguments(x.m().args, l.values), l.env(x.m().env)), l, log)
 }
 
-// program finds the CLI. That it is older than what was tried is said in the log.
+// program finds the CLI. A version older than the tested ones is logged.
 func (x *Executor) program(ctx context.Context, root string, set *settings, log agent.Log) (string, error) {
 	path := lookPath(x.m().root, x.m().Programs, x.env)
 	if set.Program != "" {
@@ -195,7 +196,7 @@ func (x *Executor) program(ctx context.Context, root string, set *settings, log 
 	}
 	switch {
 	case path == "" && set.Program != "":
-		return "", agent.Permanentf("program %q is not there, or may not be executed", set.Program)
+		return "", agent.Permanentf("program %q does not exist or is not executable", set.Program)
 	case path == "":
 		return "", agent.Permanentf("%s", x.m().missing())
 	case set.AnyVersion:
@@ -209,14 +210,14 @@ func (x *Executor) program(ctx context.Context, root string, set *settings, log 
 	return path, err
 }
 
-// headless runs the command to its end and reads what it says.
+// headless runs the command to its end and parses its output.
 func (x *Executor) headless(ctx context.Context, task *agent.Task, set *settings, cmd *process.Command, l *launch, log agent.Log) (agent.Result, error) {
 	r := &reading{
 		m: x.m(), task: task, log: agent.NewLines(log), limit: task.Agent.OutputLimit(set.MaxOutputKB, defaultOutputKB), budget: task.Agent.Budget,
 		prices: x.o.Prices, now: time.Now, model: l.model, before: before(task),
 	}
 	errs := complaints{log: r.log, rules: x.m().complaints}
-	stdin, _ := x.m().stdin.text(l.values) // "": it is not wanted
+	stdin, _ := x.m().stdin.text(l.values) // "": no version check
 	err := cmd.Run(ctx, stdin, r.take, errs.add)
 	last := r.end()
 	if wrong := errs.end(); err == nil {
@@ -233,7 +234,7 @@ func (x *Executor) headless(ctx context.Context, task *agent.Task, set *settings
 	return o.result(ctx, l)
 }
 
-// before is what the conversation of a task used until now.
+// before returns what the conversation of a task has used so far.
 func before(task *agent.Task) agent.Usage {
 	if task.Conversation == nil {
 		return agent.Usage{}

@@ -163,7 +163,7 @@ func TestVersions(t *testing.T) {
 		t.Errorf("asked %q", asked)
 	}
 	old := install(t, strings.Replace(described, `"1.2"`, `"1.11"`, 1), echo)
-	const warning = "tool is version 1.10.3, and 1.11 is the oldest that was tried; to update it, ask its author"
+	const warning = "tool is version 1.10.3, and the oldest tested version is 1.11; to update it, ask its author"
 	for _, any := range []bool{false, true} {
 		task := old.task()
 		task.Settings["any_version"] = any
@@ -181,7 +181,7 @@ func TestStandardErrorIsLogged(t *testing.T) {
 	p := install(t, described, `printf 'a warning\nand more' >&2; echo '{"type":"failed","why":"`+long+`","status":401}'; exit 1`)
 	var logged strings.Builder
 	_, err := p.Run(t.Context(), p.task(), func(piece []byte) { logged.Write(piece) })
-	expect(t, err, agent.Failed, true, "tool is not logged in, or its key was refused; log in with tool login: "+long)
+	expect(t, err, agent.Failed, true, "tool is not logged in, or its key was rejected; log in with tool login: "+long)
 	if !strings.Contains(logged.String(), "a warning\nand more\n") {
 		t.Errorf("logged %q", logged.String())
 	}
@@ -207,31 +207,31 @@ func TestFailures(t *testing.T) {
 		{"exit status", "echo oh no >&2; exit 3", agent.Failed, false, "tool failed: exit status 3: oh no", nil},
 		{"its own words", `echo '{"type":"failed","why":"bad thing"}'; exit 1`, agent.Failed, false, "tool failed: bad thing", nil},
 		{"a failure that is a success", `echo '{"type":"failed","why":"bad thing"}'; echo '{"type":"done"}'`, agent.Failed, false, "tool failed: bad thing", nil},
-		{"key", `echo '{"type":"failed","why":"no","status":401}'; exit 1`, agent.Failed, true, "tool is not logged in, or its key was refused; log in with tool login: no", nil},
-		{"model", `echo '{"type":"failed","why":"no","status":404}'; exit 1`, agent.Failed, true, "tool knows no such model: no", nil},
+		{"key", `echo '{"type":"failed","why":"no","status":401}'; exit 1`, agent.Failed, true, "tool is not logged in, or its key was rejected; log in with tool login: no", nil},
+		{"model", `echo '{"type":"failed","why":"no","status":404}'; exit 1`, agent.Failed, true, "tool does not know this model: no", nil},
 		{"quota by status", `echo '{"type":"failed","why":"no","status":429}'`, agent.Quota, false, "the quota of tool is used up: no", nil},
 		{"quota by words", `echo please slow down >&2; exit 1`, agent.Quota, false, "please slow down", nil},
 		{"quota that it would wait for", `echo I try >&2; printf 'I wai' >&2; sleep 0.1; echo t for hours >&2; sleep 60`, agent.Quota, false, "used up: for hours", nil},
-		{"nothing said", "exit 0", agent.Failed, false, "tool ended without saying that it is done", nil},
-		{"garbage", "echo 'usage: tool [options]'", agent.Failed, false, "tool ended without saying that it is done: usage: tool [options]", nil},
-		{"cut off", `echo '{"type":"say","text":"half"}'; echo '{"type":"do'`, agent.Failed, false, "ended without saying", nil},
-		{"killed", "kill -9 $$", agent.Failed, false, "tool was ended from outside (signal: killed)", nil},
-		{"too long an answer", `printf '{"type":"done","result":"'; head -c 3000 /dev/zero | tr '\0' x; echo '"}'`, agent.Failed, true, "over 2 KiB; raise max_output_kb",
+		{"nothing said", "exit 0", agent.Failed, false, "tool exited before it reported its result", nil},
+		{"garbage", "echo 'usage: tool [options]'", agent.Failed, false, "tool exited before it reported its result: usage: tool [options]", nil},
+		{"cut off", `echo '{"type":"say","text":"half"}'; echo '{"type":"do'`, agent.Failed, false, "exited before it reported", nil},
+		{"killed", "kill -9 $$", agent.Failed, false, "tool was terminated by another process (signal: killed)", nil},
+		{"too long an answer", `printf '{"type":"done","result":"'; head -c 3000 /dev/zero | tr '\0' x; echo '"}'`, agent.Failed, true, "exceeds 2 KiB; raise max_output_kb",
 			func(task *agent.Task) { task.Settings["max_output_kb"] = 2 }},
-		{"too long a line", "yes | tr -d '\\n'", agent.Failed, true, "a line of over 16 MiB", nil},
-		{"budget", `echo '{"type":"used","in":100,"out":1}'; sleep 60`, agent.Failed, true, "used more than the budget of the agent: 50 tokens",
+		{"too long a line", "yes | tr -d '\\n'", agent.Failed, true, "a line longer than 16 MiB", nil},
+		{"budget", `echo '{"type":"used","in":100,"out":1}'; sleep 60`, agent.Failed, true, "exceeded the budget of the agent: 50 tokens",
 			func(task *agent.Task) { task.Agent.Budget.Tokens = workflow.AtMost(50) }},
-		{"program", "true", agent.Failed, true, `program "./none" is not there`, func(task *agent.Task) { task.Settings["program"] = "./none" }},
+		{"program", "true", agent.Failed, true, `program "./none" does not exist`, func(task *agent.Task) { task.Settings["program"] = "./none" }},
 		{"settings", "true", agent.Failed, true, `unknown setting "modl"; did you mean "model"?`, func(task *agent.Task) { task.Settings["modl"] = "x" }},
-		{"dir", "true", agent.Failed, true, "leads out of the project", func(task *agent.Task) { task.Settings["dir"] = "../" }},
+		{"dir", "true", agent.Failed, true, "is outside the project", func(task *agent.Task) { task.Settings["dir"] = "../" }},
 		{"no such mode", "true", agent.Failed, true, `mode cannot be "some"; write one of read-only, edit, full, ask`, func(task *agent.Task) { task.Agent.Permissions = map[string]any{"mode": "some"} }},
 		{"mode of others", "true", agent.Failed, true, `does not support the mode "full"; its modes are read-only, edit`,
 			func(task *agent.Task) { task.Agent.Permissions = map[string]any{"mode": "full"} }},
 		{"ask", "true", agent.Failed, true, `does not support the mode "ask"`, func(task *agent.Task) { task.Agent.Permissions = map[string]any{"mode": "ask"} }},
 		{"key of permissions", "true", agent.Failed, true, `unknown permission "modes"; did you mean "mode"?`, func(task *agent.Task) { task.Agent.Permissions = map[string]any{"modes": "x"} }},
-		{"list of permissions", "true", agent.Failed, true, `allow cannot be "x"; write a list of texts, in the words of tool`, func(task *agent.Task) { task.Agent.Permissions = map[string]any{"allow": "x"} }},
-		{"list it has not", "true", agent.Failed, true, "does not support a list of what to deny in the mode edit", func(task *agent.Task) { task.Agent.Permissions = map[string]any{"deny": []any{"x"}} }},
-		{"name of a server", "true", agent.Failed, true, "needs a name of letters", func(task *agent.Task) { task.Servers = []agent.Server{{Name: "a.b", URL: "x"}} }},
+		{"list of permissions", "true", agent.Failed, true, `allow cannot be "x"; write a list of strings, in the syntax of tool`, func(task *agent.Task) { task.Agent.Permissions = map[string]any{"allow": "x"} }},
+		{"list it has not", "true", agent.Failed, true, "does not support a list for `deny` in the mode edit", func(task *agent.Task) { task.Agent.Permissions = map[string]any{"deny": []any{"x"}} }},
+		{"name of a server", "true", agent.Failed, true, "of an MCP server: use letters", func(task *agent.Task) { task.Servers = []agent.Server{{Name: "a.b", URL: "x"}} }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := install(t, described, c.script)
@@ -271,7 +271,7 @@ func TestServerInAFolder(t *testing.T) {
 			}
 			task := p.task()
 			task.Settings["dir"], task.Servers = "sub", []agent.Server{server}
-			for content, says := range map[string]string{"approved": "", "evil": `"s" would start with other files in sub`} {
+			for content, says := range map[string]string{"approved": "", "evil": `"s" would use different files in sub`} {
 				if err := os.WriteFile(filepath.Join(p.dir, "sub", "hook.js"), []byte(content), 0o600); err != nil {
 					t.Fatal(err)
 				}
@@ -308,7 +308,7 @@ func TestUsage(t *testing.T) {
 		if res, _ := p.Run(t.Context(), task, func(piece []byte) { log.Write(piece) }); res.Usage != c.want {
 			t.Errorf("%s: got %+v, want %+v", name, res.Usage, c.want)
 		}
-		if said := strings.Contains(log.String(), "what it cost is not known: nothing kept to the budget of $5.00\n"); said != c.want.CostUnknown {
+		if said := strings.Contains(log.String(), "the cost is unknown, so the budget of $5.00 was not enforced\n"); said != c.want.CostUnknown {
 			t.Errorf("%s: log %q", name, log.String())
 		}
 	}
@@ -326,7 +326,7 @@ func TestPlainText(t *testing.T) {
 	}
 	task.Prompt = strings.Repeat("x", 3<<20)
 	_, err = p.Run(t.Context(), task, quiet)
-	expect(t, err, agent.Failed, true, "longer than the system allows")
+	expect(t, err, agent.Failed, true, "the prompt is too long")
 }
 
 func TestOneDocument(t *testing.T) {
@@ -386,7 +386,7 @@ func TestToolsOfTheTask(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer session.Close()
-	for name, want := range map[string]string{"add": `{"n":1}`, "ask": "a person was asked and did not allow this; go on without it", "fail": "no luck"} {
+	for name, want := range map[string]string{"add": `{"n":1}`, "ask": "a person was asked and did not allow this; continue without it", "fail": "no luck"} {
 		res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: map[string]any{"n": 1}})
 		if err != nil {
 			t.Fatal(err)
@@ -404,7 +404,7 @@ func TestApprovalWhereNobodyCanBeAsked(t *testing.T) {
 	}}
 	nobody := func(context.Context, agent.Question) (string, error) { return "", agent.ErrNobody }
 	for _, task := range []*agent.Task{{}, {Ask: nobody}} {
-		if _, err := call(t.Context(), tool, nil, task, quiet); err == nil || !strings.Contains(err.Error(), "nobody is here") {
+		if _, err := call(t.Context(), tool, nil, task, quiet); err == nil || !strings.Contains(err.Error(), "nobody is available") {
 			t.Error(err)
 		}
 	}

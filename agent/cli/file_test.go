@@ -61,7 +61,7 @@ func TestServerWithoutArguments(t *testing.T) {
 		t.Error(err)
 	}
 	stuck := install(t, strings.Replace(manifest, "servers:\n  command", "servers:\n  new_only: true\n  command", 1), `echo '{"type":"done","result":"ok"}'`)
-	if _, err := stuck.Run(t.Context(), task, func([]byte) {}); err == nil || !strings.Contains(err.Error(), "takes no tools into a conversation that goes on") {
+	if _, err := stuck.Run(t.Context(), task, func([]byte) {}); err == nil || !strings.Contains(err.Error(), "cannot change the tools of a conversation") {
 		t.Errorf("new servers in an old conversation: %v", err)
 	}
 	written, err := os.ReadFile(p.dir + "/mcp.json")

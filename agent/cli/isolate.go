@@ -11,12 +11,12 @@ import (
 	"github.com/hocket-dev/hocket/trust"
 )
 
-// In a project that nobody has trusted, a CLI starts without the settings that the
-// project has for it: they may start programs and send keys elsewhere. A manifest
-// that names the value "isolated" knows how to switch them off. Of another CLI the
-// files themselves decide: it is started only where there are none.
+// In an untrusted project, a CLI starts without the settings that the project has for it:
+// they may start programs and send keys elsewhere. A manifest that names the value
+// "isolated" knows how to switch them off. Any other CLI is started only if no such files
+// exist.
 
-// isolate refuses to start the CLI where it would use the project's own settings.
+// isolate refuses to start the CLI if it would use the project's own settings.
 func (x *Executor) isolate(task *agent.Task, dir string, talks bool) error {
 	if !task.Untrusted {
 		return nil
@@ -36,16 +36,16 @@ func (x *Executor) isolate(task *agent.Task, dir string, talks bool) error {
 		x.m().Name, files[0])
 }
 
-// ownFiles are the settings for a CLI that exist where it works, and above.
+// ownFiles are the settings for a CLI that exist in its working directory and above.
 type ownFiles struct {
-	root   string // of the project, without links
+	root   string // of the project, with links resolved
 	paths  []string
-	within []string // of each, the directory that it belongs to with what it leads to
+	within []string // for each, its directory and the file that it resolves to
 }
 
 // existing finds the settings that a CLI would use in a directory of a project. It looks
-// there and above: up to the repository that the project is in, or else to the home of
-// the user, whose own settings are there.
+// there and above: up to the repository that contains the project, or else up to the user's
+// home, which has the user's own settings.
 func existing(names []string, root, dir string) ownFiles {
 	home, _ := os.UserHomeDir() // "": every directory above counts
 	if real, err := filepath.EvalSymlinks(home); err == nil {
@@ -55,7 +55,7 @@ func existing(names []string, root, dir string) ownFiles {
 		root = real
 	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real // above a link is not what is above the CLI
+		dir = real // the parent of a link is not the parent that the CLI sees
 	}
 	found := ownFiles{root: root}
 	for at := dir; ; at = filepath.Dir(at) {
@@ -72,7 +72,7 @@ func existing(names []string, root, dir string) ownFiles {
 			}
 		}
 		if inside && rel != "." {
-			continue // a repository in the project is not the one around it
+			continue // a repository inside the project is not the one that contains it
 		}
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
 			for i := range found.within {
@@ -86,7 +86,7 @@ func existing(names []string, root, dir string) ownFiles {
 	}
 }
 
-// material is what they hold.
+// material returns the content of the files.
 func (f ownFiles) material() string {
 	var all []string
 	for i, path := range f.paths {
@@ -95,7 +95,7 @@ func (f ownFiles) material() string {
 	return strings.Join(all, "\n")
 }
 
-// names are the files as seen from the project, with where those lead that are links.
+// names returns the files relative to the project; links are shown with their targets.
 func (f ownFiles) names() []string {
 	var all []string
 	for _, path := range f.paths {
@@ -111,8 +111,8 @@ func (f ownFiles) names() []string {
 	return all
 }
 
-// environment is what of ours the CLI sees. In a project that nobody has trusted it
-// keeps its own variables, without which it could not work, and what is usual.
+// environment returns the part of our environment that the CLI sees. In an untrusted
+// project it keeps its own variables, which it needs to work, and the usual ones.
 func (x *Executor) environment(task *agent.Task) []string {
 	if !task.Untrusted {
 		return x.env

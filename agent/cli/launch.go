@@ -23,8 +23,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// launch is a CLI about to be started: the values for its manifest, and what has to be
-// put away afterwards.
+// launch is a CLI about to be started: the values for its manifest, and what must be
+// cleaned up afterwards.
 type launch struct {
 	x       *Executor
 	task    *agent.Task
@@ -34,18 +34,18 @@ type launch struct {
 	model   string
 	dir     string
 	tmp     string            // "" none
-	passed  map[string]string // variables that servers of tools need
+	passed  map[string]string // variables that MCP servers need
 	stop    []func()
 }
 
-// close puts everything away.
+// close cleans up.
 func (l *launch) close() {
 	for _, stop := range slices.Backward(l.stop) {
 		stop()
 	}
 }
 
-// prepare makes all that a run of the CLI needs.
+// prepare creates everything that a run of the CLI needs.
 func (x *Executor) prepare(ctx context.Context, task *agent.Task, set *settings, allowed permissions, log agent.Log) (_ *launch, err error) {
 	l := &launch{x: x, task: task, set: set, passed: map[string]string{}}
 	defer func() {
@@ -63,7 +63,7 @@ func (x *Executor) prepare(ctx context.Context, task *agent.Task, set *settings,
 		return nil, err
 	}
 	l.fillIn(allowed)
-	if !x.m().talks(allowed.mode) { // else they are told in the conversation
+	if !x.m().talks(allowed.mode) { // otherwise they are sent in the conversation
 		if l.values["servers"], err = l.writeServers(); err != nil {
 			return nil, err
 		}
@@ -79,12 +79,13 @@ func (x *Executor) prepare(ctx context.Context, task *agent.Task, set *settings,
 	return l, nil
 }
 
-// fillIn makes the values that a manifest may name.
+// fillIn sets the values that a manifest may name.
 func (l *launch) fillIn(allowed permissions) {
 	a := l.task.Agent
 	l.model = cmp.Or(l.set.Model, a.Model)
-	// A program with one provider takes no name of it, as in anthropic/claude-opus-5-5. Settings
-	// may choose another provider, for which openai/gpt-oss-20b is the name of a model.
+	// A program with a single provider expects model names without it, as in
+	// claude-opus-5-5 instead of anthropic/claude-opus-5-5. Settings may select another
+	// provider, for which openai/gpt-oss-20b is the name of a model.
 	if m := l.x.m(); m.Account != m.Name && len(l.set.Args) == 0 && len(l.set.Env) == 0 {
 		l.model = strings.TrimPrefix(l.model, m.Account+"/")
 	}
@@ -142,7 +143,7 @@ func (l *launch) fillIn(allowed permissions) {
 	l.values = v
 }
 
-// newID is a random UUID, of version 4.
+// newID returns a random UUID, version 4.
 func newID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -150,7 +151,7 @@ func newID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// workDir is the directory to run in, absolute and inside the project.
+// workDir returns the directory to run in, absolute and inside the project.
 func workDir(project, dir string) (string, error) {
 	if dir == "" {
 		return project, nil
@@ -160,7 +161,7 @@ func workDir(project, dir string) (string, error) {
 		return "", err
 	}
 	defer root.Close()
-	dir = filepath.Clean(filepath.FromSlash(dir)) // else a link before a .. leads elsewhere
+	dir = filepath.Clean(filepath.FromSlash(dir)) // otherwise a link before a .. would change its meaning
 	info, err := root.Stat(dir)
 	if err != nil {
 		return "", agent.PathError(dir, err)
@@ -171,20 +172,20 @@ func workDir(project, dir string) (string, error) {
 	return filepath.Join(project, dir), nil
 }
 
-// allServers are the servers of tools that the CLI talks to: those of the task, and
-// one with the tools of the task.
+// allServers returns the MCP servers that the CLI connects to: those of the task, and one
+// with the tools of the task.
 func (l *launch) allServers(ctx context.Context, log agent.Log) ([]agent.Server, error) {
 	servers := slices.Clone(l.task.Servers)
 	for i := range servers {
-		// The CLI starts them where it works, and what their arguments and variables name
-		// was approved as seen from the project.
+		// The CLI starts them in its working directory, but the files in their arguments
+		// and variables were approved relative to the project.
 		command := servers[i].Command
 		if len(command) == 0 {
 			continue
 		}
 		words := slices.AppendSeq(slices.Clone(command), maps.Values(servers[i].Env))
 		if trust.Material(l.task.Dir, command[0], l.dir, words...) != trust.Material(l.task.Dir, command[0], l.task.Dir, words...) {
-			return nil, agent.Permanentf("the MCP server %q would start with other files in %s than in the project; name them by absolute paths, or leave `dir` out", servers[i].Name, l.set.Dir)
+			return nil, agent.Permanentf("the MCP server %q would use different files in %s than in the project; use absolute paths, or remove `dir`", servers[i].Name, l.set.Dir)
 		}
 	}
 	if len(l.task.Tools) > 0 {
@@ -200,11 +201,11 @@ func (l *launch) allServers(ctx context.Context, log agent.Log) ([]agent.Server,
 
 var serverName = lazy(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// writeServers puts the servers into the form that the CLI wants.
+// writeServers writes the servers in the format of the CLI.
 func (l *launch) writeServers() (map[string]any, error) {
 	out := map[string]any{}
 	if l.x.m().newServers && len(l.servers) > 0 && l.values.has("resume") {
-		return nil, agent.Permanentf("%s takes no tools into a conversation that goes on, as it keeps those that it began with; leave the session or the tools out, or choose the mode ask", l.x.m().Name)
+		return nil, agent.Permanentf("%s cannot change the tools of a conversation that it continues; remove the session or the tools, or choose the mode ask", l.x.m().Name)
 	}
 	for i := range l.servers {
 		s := &l.servers[i]
@@ -215,9 +216,9 @@ func (l *launch) writeServers() (map[string]any, error) {
 		form, ok := l.x.m().serverForms[kind]
 		switch {
 		case !ok:
-			return nil, agent.Permanentf("%s takes no server of tools by its %s, as %q is", l.x.m().Name, kind, s.Name)
+			return nil, agent.Permanentf("%s does not support MCP servers with a %s, such as %q", l.x.m().Name, kind, s.Name)
 		case !serverName().MatchString(s.Name):
-			return nil, agent.Permanentf("the server of tools %q needs a name of letters, digits, _ and -", s.Name)
+			return nil, agent.Permanentf("invalid name %q of an MCP server: use letters, digits, _ and -", s.Name)
 		}
 		v, err := l.serverValues(s)
 		if err != nil {
@@ -228,8 +229,8 @@ func (l *launch) writeServers() (map[string]any, error) {
 	return out, nil
 }
 
-// serverValues are those that the form of a server may name. What is secret among them
-// can be passed by variables of the CLI's environment.
+// serverValues returns the values that the format of a server may name. Secrets can be
+// passed as variables in the CLI's environment.
 func (l *launch) serverValues(s *agent.Server) (values, error) {
 	v := values{"name": s.Name, "url": s.URL, "env": object(s.Env), "headers": object(s.Headers)}
 	if len(s.Command) > 0 {
@@ -238,7 +239,7 @@ func (l *launch) serverValues(s *agent.Server) (values, error) {
 	if l.x.m().uses["env_names"] {
 		for name, value := range s.Env {
 			if other, taken := l.passed[name]; taken && other != value {
-				return nil, agent.Permanentf("two servers of tools want different values of the variable %s; %s can give them only one", name, l.x.m().Name)
+				return nil, agent.Permanentf("two MCP servers need different values for the variable %s, and %s supports only one", name, l.x.m().Name)
 			}
 			l.passed[name] = value
 		}
@@ -271,8 +272,7 @@ func list(texts []string) []any {
 	return out
 }
 
-// writeFiles writes the files of the run, into a directory of its own that only the user
-// can read.
+// writeFiles writes the files of the run into a new directory that only the user can read.
 func (l *launch) writeFiles() error {
 	m := l.x.m()
 	if len(m.files) == 0 && !m.uses["tmp"] {
@@ -300,7 +300,7 @@ func (l *launch) writeFiles() error {
 	return nil
 }
 
-// fill is the content of the file; false: there is nothing to write.
+// fill returns the content of the file; false if there is nothing to write.
 func (f *file) fill(v values) (string, bool) {
 	if form, isJSON := f.content.(jsonForm); isJSON {
 		value, ok := fill(form.form, v)
@@ -310,8 +310,8 @@ func (f *file) fill(v values) (string, bool) {
 	return workflow.FormatText(value), ok
 }
 
-// makeTemp makes the directory. Its name comes from the key of the attempt, so that
-// what a crash left is found when the attempt is repeated.
+// makeTemp creates the directory. Its name is derived from the key of the attempt, so that
+// files left by a crash are found when the attempt is repeated.
 func (l *launch) makeTemp() error {
 	sum := sha256.Sum256([]byte(l.task.Key))
 	path := filepath.Join(l.x.o.Dir, "run-"+hex.EncodeToString(sum[:8]))
@@ -328,18 +328,18 @@ func (l *launch) makeTemp() error {
 		return err
 	}
 	l.tmp = path
-	l.stop = append(l.stop, func() { _ = os.RemoveAll(path) }) // a process that hangs may hold it; the next try removes it
+	l.stop = append(l.stop, func() { _ = os.RemoveAll(path) }) // a process that hangs may hold it; the next attempt removes it
 	return nil
 }
 
-// command is the CLI, ready to run.
+// command returns the CLI, ready to run.
 func (l *launch) command(path string, args, env []string) *process.Command {
 	cmd := exec.Command(path, args...)
 	cmd.Dir, cmd.Env = l.dir, env
 	return &process.Command{Cmd: cmd, Key: l.task.Key, Grace: l.x.o.Grace}
 }
 
-// with is an environment with what a manifest says about variables.
+// with returns an environment with the changes of a manifest.
 func with(env []string, of []variable, known values) []string {
 	env = slices.Clone(env)
 	for _, v := range of {
@@ -352,8 +352,8 @@ func with(env []string, of []variable, known values) []string {
 	return env
 }
 
-// env is the environment of the CLI: ours, what the manifest says, what servers need,
-// what the settings say. The last of a name counts.
+// env returns the environment of the CLI: ours, then the manifest's, the servers', the
+// settings'. The last value of a name counts.
 func (l *launch) env(of []variable) []string {
 	env := slices.DeleteFunc(slices.Clone(l.x.environment(l.task)), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
@@ -370,18 +370,18 @@ func (l *launch) env(of []variable) []string {
 		"HOCKET_ADDRESS="+l.task.Address, "HOCKET_ATTEMPT="+strconv.Itoa(l.task.Attempt), "HOCKET_PROJECT="+l.task.Dir)
 }
 
-// Start is a CLI ready for a conversation, for a [Driver].
+// Start describes a CLI ready for a conversation, for a [Driver].
 type Start struct {
 	Manifest *Manifest
 	Quirks   Quirks           // of its conversations
 	Command  *process.Command // not started
 	Dir      string           // absolute
-	Model    string           // "" the CLI's own
-	Mode     Mode             // what the agent may do; "" nothing was said
-	Meta     map[string]any   // what the conversation is opened with besides; nil nothing
-	// Permissions decide what the CLI asks for, as far as the definition names it.
+	Model    string           // "": the CLI's own
+	Mode     Mode             // what the agent may do; "": not specified
+	Meta     map[string]any   // further parameters for opening the conversation; nil: none
+	// Permissions decide about requests of the CLI, as far as the definition names them.
 	Permissions agent.Permissions
-	Servers     []agent.Server // of tools, one with the tools of the task among them
+	Servers     []agent.Server // MCP servers, including one with the tools of the task
 	MaxBytes    int            // of the answer
 	Prices      agent.Prices   // may be nil
 	Now         func() time.Time

@@ -7,24 +7,23 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Manifest is what there is to know about a CLI. See [ReadManifest] for how one is
-// written.
+// Manifest describes a CLI. [ReadManifest] documents the format.
 type Manifest struct {
 	Name        string
 	Description string
-	Programs    []string // the first that is on the PATH counts
-	Install     string   // how to get it, as a sentence
-	Login       string   // how to log in or give it a key, as a sentence
+	Programs    []string // the first one on the PATH counts
+	Install     string   // how to install it, as a sentence
+	Login       string   // how to log in or set a key, as a sentence
 	Account     string   // whose quota it uses
-	Oldest      string   // version that is known to work; "" every one
-	Keys        []string // variables of its own, such as its key; one that ends with * is the beginning of a name
-	// ProjectFiles are where it looks for settings in a project: hooks, servers,
-	// plugins. They are paths, seen from the working directory and those above it.
+	Oldest      string   // oldest tested version; "": any
+	Keys        []string // variables of its own, such as its key; a trailing * makes one a prefix
+	// ProjectFiles are where it looks for settings in a project: hooks, servers, plugins.
+	// They are paths relative to the working directory and those above it.
 	ProjectFiles []string
 	Pos          workflow.Pos
 
-	root        string // of the project whose manifest it is; "" it is built in
-	meaning     any    // all that a project's file says, without how it is written
+	root        string // of the project that the manifest belongs to; "": it is built in
+	meaning     any    // the normalized content of a project's manifest
 	versionArgs []string
 	headless    bool // it can be run without a conversation
 	args        []argument
@@ -33,21 +32,21 @@ type Manifest struct {
 	files       []file
 	permissions map[Mode]values
 	powers      map[agent.Power]means
-	words       map[string]values // how a word of allow or deny is told; none: the list is
+	words       map[string]values // how an entry of allow or deny is passed; none: as the list
 	chosen      []choice
-	serverForms map[string]form // by "command" and "url": how a server of tools is written
-	newServers  bool            // a conversation that is taken up has those that it began with
+	serverForms map[string]form // by "command" and "url": the format of an MCP server
+	newServers  bool            // a continued conversation keeps the servers that it began with
 	reply       reply
 	exits       map[int]Meaning
 	errors      []errorRule
-	complaints  []errorRule // of lines on standard error, after which there is nothing to wait for
+	complaints  []errorRule // for lines on standard error after which waiting is pointless
 	acp         *acp
 	uses        map[string]bool // values that are named anywhere
-	usesAlone   map[string]bool // of these, what a run without a conversation is told
-	usesTalking map[string]bool // and what one in a conversation is
+	usesAlone   map[string]bool // of these, those used without a conversation
+	usesTalking map[string]bool // and those used in a conversation
 }
 
-// allPrograms are those for a run and for a conversation.
+// allPrograms returns the programs for a run and for a conversation.
 func (m *Manifest) allPrograms() []string {
 	if m.acp == nil {
 		return m.Programs
@@ -55,42 +54,42 @@ func (m *Manifest) allPrograms() []string {
 	return slices.Concat(m.Programs, m.acp.programs)
 }
 
-// means are how a CLI is told about a power.
+// means describes how a CLI is told about a power.
 type means struct {
-	told    map[agent.Permission]values // about all of its kind; ask: that everything of it is to be asked for
-	some    values                      // where patterns allow some of it
-	pattern template                    // how a pattern is written in the lists allow and deny; nil: it keeps to none
+	told    map[agent.Permission]values // for everything of its kind; ask: that it must always ask
+	some    values                      // if patterns allow some of it
+	pattern template                    // the format of a pattern in the lists allow and deny; nil: patterns are not supported
 }
 
 // variable is one of the environment.
 type variable struct {
 	name  string
 	value template
-	unset bool // it must not be there
+	unset bool // it must not be set
 }
 
-// choice is a value that is there only if another one is.
+// choice is a value that exists only if another one does.
 type choice struct {
 	name, when string
 	is         form
 }
 
-// file is one that is written before a run, into a directory of its own.
+// file is a file that is written before a run, into a directory of its own.
 type file struct {
 	id      string // the value of that name is its path
 	name    string
-	when    string // a value that must be there; "" none
-	content form   // text if it is a template that gives text, else JSON
+	when    string // a value that must exist; "": none
+	content form   // text if it is a template that yields text, otherwise JSON
 }
 
-// acp says how the CLI is started for a conversation in the Agent Client Protocol.
+// acp describes how the CLI is started for a conversation in the Agent Client Protocol.
 type acp struct {
-	programs []string // none: as for the CLI itself
+	programs []string // none: the same as for the CLI itself
 	install  string
 	args     []argument
 	env      []variable
-	meta     form                 // what a conversation is opened with besides; nil nothing
-	asks     map[agent.Power]bool // what it asks for
+	meta     form                 // further parameters for opening a conversation; nil: none
+	asks     map[agent.Power]bool // what it asks about
 	quirks   Quirks
 	files    []string // as ProjectFiles; nil: the same
 }
@@ -139,21 +138,21 @@ var builtinValues = map[string]string{
 	"model":         "the model",
 	"dir":           "the working directory, absolute",
 	"tmp":           "the directory of the files of this run",
-	"resume":        "id of the conversation to take up",
-	"session":       "id for a new conversation, made up by Hocket",
+	"resume":        "id of the conversation to continue",
+	"session":       "id for a new conversation, generated by Hocket",
 	"schema":        "JSON Schema of the answer",
 	"strict_schema": "JSON Schema of the answer, if it is strict enough for OpenAI",
-	"servers":       "servers of tools, by their names, each in the form of `servers`",
-	"allow":         "list of what is allowed without asking, in the CLI's own words",
-	"deny":          "list of what is not allowed, in the CLI's own words",
-	"max_turns":     "most answers of the model",
-	"effort":        "how much the model thinks",
-	"temperature":   "randomness of the model",
-	"top_p":         "share of the likely words that the model chooses from",
-	"max_cost_usd":  "most that it may cost",
-	"extra":         "list of further arguments from the settings",
-	"isolated":      "1 where the CLI is not to use the project's own settings, as nobody has trusted the project",
+	"servers":       "MCP servers by name, each in the format of `servers`",
+	"allow":         "list of what is allowed without asking, in the CLI's own syntax",
+	"deny":          "list of what is not allowed, in the CLI's own syntax",
+	"max_turns":     "maximum number of model responses",
+	"effort":        "reasoning effort of the model",
+	"temperature":   "sampling temperature of the model",
+	"top_p":         "nucleus sampling threshold (top_p)",
+	"max_cost_usd":  "maximum cost",
+	"extra":         "list of additional arguments from the settings",
+	"isolated":      "1 if the CLI must ignore the project's own settings, because the project is not trusted",
 }
 
-// Events says whether the CLI prints events. Else its whole output is the answer.
+// Events reports whether the CLI prints events. Otherwise its whole output is the answer.
 func (m *Manifest) Events() bool { return m.reply.format != "text" }

@@ -14,13 +14,12 @@ import (
 	"github.com/hocket-dev/hocket/internal/process"
 )
 
-// outcome is how a run of a CLI ended: by what it said and by how its process ended.
-// It is a success only if both are: a CLI may say nothing, or say that it failed, and
-// exit with 0 all the same.
+// outcome is how a run of a CLI ended, by its output and by its process. It is a success
+// only if both are: a CLI may print nothing, or report a failure, and still exit with 0.
 type outcome struct {
 	m       *Manifest
 	r       *reading
-	err     error // of the process, or what ended it
+	err     error // of the process, or why it was ended
 	stderr  *process.Tail
 	program string
 	started bool
@@ -30,7 +29,7 @@ func (o *outcome) result(ctx context.Context, l *launch) (agent.Result, error) {
 	failed := o.failure(ctx, l)
 	used := o.used(failed)
 	if _, bound := o.r.budget.CostUSD.Amount(); bound && used.CostUnknown {
-		o.r.log.Line(fmt.Sprintf("what it cost is not known: nothing kept to the budget of %s", o.r.budget))
+		o.r.log.Line(fmt.Sprintf("the cost is unknown, so the budget of %s was not enforced", o.r.budget))
 	}
 	res := agent.Result{Usage: used}
 	if id := o.session(l); id != "" {
@@ -43,7 +42,7 @@ func (o *outcome) result(ctx context.Context, l *launch) (agent.Result, error) {
 	return res, nil
 }
 
-// session is the id of the conversation, if the CLI can take it up again.
+// session returns the id of the conversation, if the CLI can continue it.
 func (o *outcome) session(l *launch) string {
 	if !o.m.Resumes() || !o.r.said && !o.r.success {
 		return ""
@@ -60,8 +59,8 @@ func (o *outcome) session(l *launch) string {
 	return ""
 }
 
-// used is what the run used. A CLI that came to nothing before it said a word, for a
-// reason that keeps it from asking a model, has used nothing.
+// used returns the usage of the run. A CLI that failed before it printed anything, for a
+// reason that prevents it from asking a model, has used nothing.
 func (o *outcome) used(failed error) agent.Usage {
 	if !o.r.spent.told() {
 		var e *agent.Error
@@ -73,8 +72,7 @@ func (o *outcome) used(failed error) agent.Usage {
 	return o.r.spent.usage(o.r.prices, o.r.before)
 }
 
-// failure says why the run failed, in words for the author of the workflow; nil: it did
-// not.
+// failure explains to the author of the workflow why the run failed; nil if it did not.
 func (o *outcome) failure(ctx context.Context, l *launch) error {
 	name := o.m.Name
 	var exit *exec.ExitError
@@ -83,11 +81,11 @@ func (o *outcome) failure(ctx context.Context, l *launch) error {
 	case errors.As(o.err, &complained):
 		return o.m.failure(complained.means, complained.words, o.r.status, o.r.until, o.r.now())
 	case errors.Is(o.err, errTooMuch):
-		return agent.Permanentf("the answer of %s is over %d KiB; raise max_output_kb, or ask for less", name, o.r.limit>>10)
+		return agent.Permanentf("the answer of %s exceeds %d KiB; raise max_output_kb or ask for a shorter answer", name, o.r.limit>>10)
 	case errors.Is(o.err, errLongLine):
-		return agent.Permanentf("%s printed a line of over %d MiB; ask it for less at once", name, maxLine>>20)
+		return agent.Permanentf("%s printed a line longer than %d MiB; ask for less output", name, maxLine>>20)
 	case errors.Is(o.err, errBudget):
-		return agent.Permanentf("%s used more than the budget of the agent: %s", name, o.r.budget)
+		return agent.Permanentf("%s exceeded the budget of the agent: %s", name, o.r.budget)
 	case errors.Is(o.err, errStop):
 		return o.said(Failure)
 	case ctx.Err() != nil:
@@ -99,29 +97,29 @@ func (o *outcome) failure(ctx context.Context, l *launch) error {
 	case errors.As(o.err, &exit):
 		return o.exited(exit)
 	case errors.Is(o.err, exec.ErrNotFound), errors.Is(o.err, fs.ErrNotExist):
-		return agent.Permanentf("%q is not there; is it installed?", o.program)
+		return agent.Permanentf("%q does not exist; is it installed?", o.program)
 	case errors.Is(o.err, fs.ErrPermission):
-		return agent.Permanentf("%q may not be executed", o.program)
+		return agent.Permanentf("%q is not executable", o.program)
 	case errors.Is(o.err, syscall.E2BIG):
-		return agent.Permanentf("the prompt is longer than the system allows for an argument, and %s takes it as one", name)
+		return agent.Permanentf("the prompt is too long: %s takes it as an argument, and the system limits the length of arguments", name)
 	default:
 		return agent.Errorf("%s: %v", name, o.err)
 	}
 }
 
-// unfinished is the failure of a CLI that exited with 0.
+// unfinished returns the error for a CLI that exited with 0.
 func (o *outcome) unfinished() error {
 	if o.r.failure != "" {
 		return o.said(o.r.failure)
 	}
-	text := o.m.Name + " ended without saying that it is done"
+	text := o.m.Name + " exited before it reported its result"
 	if last := o.lastWords(); last != "" {
 		text += ": " + last
 	}
 	return o.m.failure(Failure, text, 0, o.r.until, o.r.now())
 }
 
-// exited is the failure of a CLI whose exit status is not 0.
+// exited returns the error for a CLI with a nonzero exit status.
 func (o *outcome) exited(exit *exec.ExitError) error {
 	means := o.r.failure
 	if means == "" || means == Failure {
@@ -133,7 +131,7 @@ func (o *outcome) exited(exit *exec.ExitError) error {
 		means = Failure
 	}
 	if o.r.failure == "" && exit.ExitCode() < 0 {
-		return agent.Errorf("%s was ended from outside (%s)%s", o.m.Name, exit.ProcessState, o.colon(o.lastWords()))
+		return agent.Errorf("%s was terminated by another process (%s)%s", o.m.Name, exit.ProcessState, o.colon(o.lastWords()))
 	}
 	if o.r.reason == "" {
 		return o.m.failure(means, fmt.Sprintf("%s%s", exit.ProcessState, o.colon(o.lastWords())), o.r.status, o.r.until, o.r.now())
@@ -148,7 +146,7 @@ func (o *outcome) colon(text string) string {
 	return ": " + text
 }
 
-// said is the failure that the CLI told of itself.
+// said returns the failure that the CLI itself reported.
 func (o *outcome) said(means Meaning) error {
 	if o.r.failure != "" && o.r.failure != Failure {
 		means = o.r.failure
@@ -160,7 +158,7 @@ func (o *outcome) said(means Meaning) error {
 	return o.m.failure(means, reason, o.r.status, o.r.until, o.r.now())
 }
 
-// lastWords are what the CLI printed last, where nobody expected it.
+// lastWords returns the end of what the CLI printed outside its regular output.
 func (o *outcome) lastWords() string {
 	if last := o.stderr.Last(); last != "" {
 		return last
@@ -171,7 +169,7 @@ func (o *outcome) lastWords() string {
 	return o.r.reason
 }
 
-// statusMeans is what the answers of model APIs mean.
+// statusMeans maps HTTP statuses of model APIs to meanings.
 func statusMeans(status int) Meaning {
 	switch status {
 	case 401, 403:
@@ -185,8 +183,8 @@ func statusMeans(status int) Meaning {
 	}
 }
 
-// failure makes the error of a failure. What it means is found out from its words and
-// the status of an answer, where it is not known already.
+// failure returns the error for a failure. If its meaning is not known yet, it is derived
+// from the message and the HTTP status.
 func (m *Manifest) failure(means Meaning, words string, status int, until time.Time, now time.Time) *agent.Error {
 	for _, rule := range m.errors {
 		match := rule.matches.FindStringSubmatch(words)
@@ -202,7 +200,7 @@ func (m *Manifest) failure(means Meaning, words string, status int, until time.T
 	if means == Failure {
 		means = statusMeans(status)
 	}
-	return m.inWords(means, oneOf(words, "it gives no reason"), until)
+	return m.inWords(means, oneOf(words, "no reason given"), until)
 }
 
 func oneOf(words, otherwise string) string {
@@ -217,13 +215,13 @@ func (m *Manifest) inWords(means Meaning, words string, until time.Time) *agent.
 	case Quota:
 		return &agent.Error{Kind: agent.Quota, Message: fmt.Sprintf("the quota of %s is used up: %s", m.Name, words), Until: until}
 	case Login:
-		hint := "" // before the words, which may be long
+		hint := "" // before the message, which may be long
 		if m.Login != "" {
 			hint = "; " + m.Login
 		}
-		return agent.Permanentf("%s is not logged in, or its key was refused%s: %s", m.Name, hint, words)
+		return agent.Permanentf("%s is not logged in, or its key was rejected%s: %s", m.Name, hint, words)
 	case Model:
-		return agent.Permanentf("%s knows no such model: %s", m.Name, words)
+		return agent.Permanentf("%s does not know this model: %s", m.Name, words)
 	case Limit:
 		return agent.Permanentf("%s stopped at a limit: %s", m.Name, words)
 	case Session:

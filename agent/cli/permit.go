@@ -10,10 +10,10 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// permissions are what an agent may do: as the CLI is told it, and as is decided here
-// when the CLI asks.
+// permissions are what an agent may do: as passed to the CLI, and as decided here when the
+// CLI asks.
 type permissions struct {
-	mode   Mode // "" the manifest knows no modes
+	mode   Mode // "": the manifest has no modes
 	values values
 	common agent.Permissions
 }
@@ -24,9 +24,9 @@ func (x *Executor) checkPermissions(written map[string]any) []agent.Problem {
 	return problems
 }
 
-// permit reads the permissions of a definition: mode and powers, which mean the same
-// for all agents, and the lists allow and deny in the words of the CLI. What the CLI
-// has no means for is a mistake: the author relies on it.
+// permit reads the permissions of a definition: mode and powers, which mean the same for
+// all agents, and the lists allow and deny in the syntax of the CLI. What the CLI cannot
+// enforce is an error, because the author relies on it.
 func (m *Manifest) permit(written map[string]any) (permissions, []agent.Problem) {
 	common, problems := agent.ReadPermissions(written, "allow", "deny")
 	p := &permitting{m: m, permissions: permissions{common: common, values: values{}}, problems: problems}
@@ -59,7 +59,7 @@ func (p *permitting) problem(power agent.Power, detail, summary string, args ...
 	p.problems = append(p.problems, agent.Problem{Path: []string{string(power)}, Summary: fmt.Sprintf(summary, args...), Detail: detail})
 }
 
-// here says where something holds that is wrong.
+// here describes the situation to which an error applies.
 func (p *permitting) here() string {
 	if p.mode == "" {
 		return " without a mode"
@@ -67,8 +67,8 @@ func (p *permitting) here() string {
 	return " in the mode " + string(p.mode)
 }
 
-// choose finds the mode. Who may write, or may not, is what tells edit and read-only
-// apart where nobody can be asked, so that it decides between the two.
+// choose selects the mode. If nobody can be asked, only write access distinguishes edit
+// from read-only, so it decides between the two.
 func (p *permitting) choose(written map[string]any) {
 	if mode, given := written["mode"].(string); given {
 		p.mode = Mode(mode)
@@ -87,10 +87,10 @@ func (p *permitting) choose(written map[string]any) {
 
 func (p *permitting) talks() bool { return p.m.talks(p.mode) }
 
-// talks says whether an agent of a mode is talked with, and not run headless.
+// talks reports whether an agent in a mode runs in a conversation instead of headless.
 func (m *Manifest) talks(mode Mode) bool { return !m.headless || mode == AskFirst }
 
-// granted and withheld are what a mode says about all of a kind.
+// granted and withheld are what a mode says about everything of a kind.
 var (
 	granted = map[Mode][]agent.Power{
 		ReadOnly: {agent.MayRead}, Edit: {agent.MayRead, agent.MayWrite}, Full: agent.Powers, AskFirst: {agent.MayRead},
@@ -98,7 +98,7 @@ var (
 	withheld = map[Mode][]agent.Power{ReadOnly: {agent.MayWrite}}
 )
 
-// power sees to one that the definition names.
+// power handles a power that the definition names.
 func (p *permitting) power(power agent.Power, rules []agent.Rule) {
 	whole := agent.Whole(rules)
 	switch {
@@ -116,23 +116,23 @@ func (p *permitting) power(power agent.Power, rules []agent.Rule) {
 	}
 }
 
-// talking sees to a power in a conversation. There the CLI asks, and who decides is
-// the definition. What is denied as a whole the CLI is told too, where it can be: its
-// model then sees no such tool, and goes on without.
+// talking handles a power in a conversation. There the CLI asks, and the definition
+// decides. If everything is denied, the CLI is also told if possible: then its model sees
+// no such tool and continues without it.
 func (p *permitting) talking(power agent.Power, whole agent.Permission) {
 	asks := p.m.acp != nil && p.m.acp.asks[power]
 	switch {
 	case whole == agent.Deny && p.tell(power, whole):
 	case whole == agent.Allow && (asks || p.tell(power, whole)):
 	case asks:
-		p.tell(power, agent.AskFirst) // where it would do some of it unasked
+		p.tell(power, agent.AskFirst) // if it would do some of it without asking
 	default:
 		p.problem(power, p.instead(power), "%s does not ask before it uses `%s`, so Hocket cannot enforce it", p.m.Name, power)
 	}
 }
 
-// tell says something about all of a kind to the CLI; false: it has no means for it,
-// or none in this run.
+// tell passes a rule for everything of a kind to the CLI; false if the CLI does not support
+// it, or not in this run.
 func (p *permitting) tell(power agent.Power, permission agent.Permission) bool {
 	said, can := p.m.powers[power].told[permission]
 	if !can || !p.m.tellsAll(said, p.talks()) {
@@ -142,8 +142,8 @@ func (p *permitting) tell(power agent.Power, permission agent.Permission) bool {
 	return true
 }
 
-// patterns writes patterns into the lists of the CLI. There a denial counts more than
-// any allowance, and what is in neither list is refused.
+// patterns adds patterns to the lists of the CLI. There a denial takes precedence over any
+// allowance, and what is in neither list is refused.
 func (p *permitting) patterns(power agent.Power, rules []agent.Rule) {
 	how := p.m.powers[power]
 	all := slices.Contains(rules, agent.Rule{Pattern: "*", Permission: agent.Allow})
@@ -175,27 +175,26 @@ func (p *permitting) patterns(power agent.Power, rules []agent.Rule) {
 	}
 }
 
-// unclear says why a CLI would understand a pattern otherwise than it is meant; "" it
+// unclear explains why a CLI would interpret a pattern differently than intended; "" if it
 // would not.
 func unclear(rule agent.Rule, rules []agent.Rule) string {
 	open := strings.TrimSuffix(rule.Pattern, "*")
 	switch {
 	case open == "" || strings.Contains(open, "*"):
-		return "a * can only stand at its end, after something"
+		return "a * is allowed only at the end, after other text"
 	case strings.ContainsAny(open, "(),\\\n") || strings.HasSuffix(rule.Pattern, ":*"):
-		return "brackets, commas, backslashes and :* mean something else there"
+		return "brackets, commas, backslashes and :* have another meaning there"
 	}
 	for _, other := range rules {
 		shorter := strings.TrimSuffix(other.Pattern, "*")
 		if rule.Permission == agent.Allow && other.Permission == agent.Deny && other.Pattern != "*" && len(other.Pattern) < len(rule.Pattern) && strings.HasPrefix(open, strings.TrimRight(shorter, " ")) {
-			return fmt.Sprintf("%q denies it, and there a denial always counts more", other.Pattern)
+			return fmt.Sprintf("%q denies it, and denials take precedence there", other.Pattern)
 		}
 	}
 	return ""
 }
 
-// instead says what an author can write about a power in place of what cannot be
-// kept to.
+// instead suggests what to write about a power instead of what cannot be enforced.
 func (p *permitting) instead(power agent.Power) string {
 	var advice []string
 	here := p.kept(power, p.talks())
@@ -223,12 +222,12 @@ func (p *permitting) instead(power agent.Power) string {
 		advice = append(advice, asking+": Hocket then decides by these permissions, and a person is asked for the rest")
 	}
 	if len(advice) == 0 {
-		return fmt.Sprintf("leave `%s` out; its modes are %s", power, p.m.modes())
+		return fmt.Sprintf("remove `%s`; the supported modes are %s", power, p.m.modes())
 	}
 	return strings.Join(advice, "; ")
 }
 
-// kept are the permissions for all of a kind that the CLI can be told.
+// kept returns the permissions for everything of a kind that the CLI supports.
 func (p *permitting) kept(power agent.Power, talks bool) (words []string) {
 	for _, permission := range []agent.Permission{agent.Allow, agent.Deny} {
 		if said, can := p.m.powers[power].told[permission]; can && p.m.tellsAll(said, talks) {
@@ -262,7 +261,7 @@ func (m *Manifest) modes() string {
 	return strings.Join(names, ", ")
 }
 
-// list adds a list of the CLI's own words for what it may do.
+// list adds a list of permissions in the CLI's own syntax.
 func (p *permitting) list(written map[string]any, key string) {
 	value, given := written[key]
 	if !given || value == nil {
@@ -276,22 +275,22 @@ func (p *permitting) list(written map[string]any, key string) {
 	}
 	switch {
 	case !isList:
-		p.problem(agent.Power(key), fmt.Sprintf("write a list of texts, in the words of %s", p.m.Name), "%s cannot be %s", key, workflow.FormatJSON(value))
+		p.problem(agent.Power(key), fmt.Sprintf("write a list of strings, in the syntax of %s", p.m.Name), "%s cannot be %s", key, workflow.FormatJSON(value))
 	case p.m.words[key] != nil && p.m.tellsAll(p.m.words[key], p.talks()):
 		for _, entry := range list {
 			said, _ := worded(map[string]any(p.m.words[key]), workflow.FormatText(entry)).(map[string]any)
 			p.values.add(said)
 		}
 	case len(list) > 0 && !p.m.tells(key, p.talks()):
-		p.problem(agent.Power(key), fmt.Sprintf("leave `%s` out, and say with read, write, shell and network what it may do", key), "%s does not support a list of what to %s%s", p.m.Name, key, p.here())
+		p.problem(agent.Power(key), fmt.Sprintf("remove `%s`, and use read, write, shell and network instead", key), "%s does not support a list for `%s`%s", p.m.Name, key, p.here())
 	default:
 		p.values.add(values{key: list})
 	}
 }
 
-// rank sees to it that a denial counts more than any allowance, where words become
-// members of a map: nothing that was allowed by its name replaces a power that is denied,
-// or the parts of one that were told before, and denials come last.
+// rank gives denials precedence over allowances where entries become members of a map: an
+// allowed name does not replace a power that is denied, or parts of it that were set
+// before, and denials come last.
 func (p *permitting) rank(before values) {
 	for name, word := range p.m.words["deny"] {
 		members, isMap := p.values[name].(map[string]any)
@@ -317,9 +316,8 @@ func (p *permitting) rank(before values) {
 	}
 }
 
-// ranked puts a map of patterns in order for a CLI that goes by the last one that
-// matches: first what is for everything, then what allows, then what allows in part, and
-// at last what denies.
+// ranked orders a map of patterns for a CLI that uses the last match: first what applies to
+// everything, then allowances, then partial allowances, and finally denials.
 func ranked(members map[string]any, denial string) pairs {
 	rank := func(p pair) int {
 		_, inPart := p.value.(pairs)
@@ -343,7 +341,7 @@ func ranked(members map[string]any, denial string) pairs {
 	return list
 }
 
-// worded puts a word into a value, in place of {word}.
+// worded inserts a word into a value in place of {word}.
 func worded(v any, word string) any {
 	switch v := v.(type) {
 	case string:
@@ -358,7 +356,7 @@ func worded(v any, word string) any {
 	return v
 }
 
-// refuse is the failure of a task whose permissions the CLI cannot keep to.
+// refuse returns the error for a task whose permissions the CLI cannot enforce.
 func refuse(problems []agent.Problem) error {
 	lines := make([]string, len(problems))
 	for i, p := range problems {

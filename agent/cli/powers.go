@@ -15,8 +15,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// powers are what needs trust where an agent of a project is this CLI: the settings that
-// the project has for it, and what settings of the task change of how it is started.
+// powers returns what needs trust if an agent of a project uses this CLI: the settings that
+// the project has for it, and task settings that change how it is started.
 func (x *Executor) powers(root string, settings map[string]any) trust.Powers {
 	var list trust.Powers
 	name := x.name()
@@ -41,7 +41,7 @@ func (x *Executor) powers(root string, settings map[string]any) trust.Powers {
 	return list
 }
 
-// texts are all texts in a value of JSON.
+// texts returns all strings in a JSON value.
 func texts(value any) []string {
 	var all []string
 	switch v := value.(type) {
@@ -73,8 +73,8 @@ func (m *Manifest) talkFiles() []string {
 	return m.acp.files
 }
 
-// LoadManifests reads the manifests of a project, .hocket/clis/*.yml. Of two of the same
-// name the one in .hocket counts. What is wrong with them is in the diagnostics.
+// LoadManifests reads the manifests of a project, .hocket/clis/*.yml. If two have the same
+// name, the one in .hocket counts. The diagnostics describe what is wrong with them.
 func LoadManifests(root string) ([]*Manifest, workflow.Diagnostics, error) {
 	var all []*Manifest
 	var found workflow.Diagnostics
@@ -108,10 +108,10 @@ func LoadManifests(root string) ([]*Manifest, workflow.Diagnostics, error) {
 }
 
 func unusable(file string, err error) workflow.Diagnostic {
-	return workflow.Errorf(workflow.Pos{File: file}, CodeManifest, "put the file itself there", "a manifest cannot be read: %v", err)
+	return workflow.Errorf(workflow.Pos{File: file}, CodeManifest, "replace it with a regular file", "a manifest cannot be read: %v", err)
 }
 
-// Powers are what needs trust for the manifests of a project: each starts programs.
+// Powers returns what needs trust for the manifests of a project: each starts programs.
 func Powers(root string, manifests []*Manifest) trust.Powers {
 	var list trust.Powers
 	for _, m := range manifests {
@@ -120,10 +120,10 @@ func Powers(root string, manifests []*Manifest) trust.Powers {
 	return list
 }
 
-// aside are the keys of a manifest that do not change how its programs start.
+// aside lists the keys of a manifest that do not affect how its programs start.
 var aside = []string{"$schema", "description", "install", "login", "account", "keys", "project_files", "program", "reply", "exit", "errors", "stderr"}
 
-// power is what needs trust for a manifest of a project whose CLI works in a directory.
+// power returns what needs trust for a manifest of a project whose CLI runs in a directory.
 func (m *Manifest) power(root, dir string) trust.Power {
 	what := "the CLI agent " + m.Name
 	if slices.Contains(Builtin(), m.Name) {
@@ -144,7 +144,7 @@ func (m *Manifest) power(root, dir string) trust.Power {
 	return trust.Power{Kind: trust.CLI, What: what, Where: at(root, m.Pos), Material: material}
 }
 
-// at names a place in a file of the project.
+// at formats a position in a file of the project.
 func at(root string, pos workflow.Pos) string {
 	file := pos.File
 	if rel, err := filepath.Rel(root, file); err == nil {

@@ -6,35 +6,35 @@ import (
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 )
 
-// Quirks are how a CLI keeps to the Agent Client Protocol in its own way, beyond what it
-// says of itself when a conversation begins. The zero value has none.
+// Quirks describe how a CLI deviates from the Agent Client Protocol, beyond what it
+// announces when a conversation begins. The zero value has none.
 type Quirks struct {
-	Mode             string // its own mode in which it asks; "" that in which it starts
-	SetsModel        bool   // the model is set in the conversation, and not by arguments
-	LateReplay       bool   // a conversation that is taken up is repeated after it is said to be ready
-	IgnoresEnd       bool   // the end of its input does not end it
-	IgnoresCancel    bool   // a turn goes on, after it was cancelled, until the model answers
-	NoCommandServers bool   // takes servers of tools by their address only
-	// MinuteFiles are patterns of files that are there when the CLI would begin a
-	// conversation anew, over the old one, as long as the minute lasts in which it was
-	// opened before: {minute} is that minute, {id} begins the conversation's id, and $NAME is
-	// a variable of its environment.
+	Mode             string // its own mode in which it asks; "": that in which it starts
+	SetsModel        bool   // the model is set in the conversation instead of by arguments
+	LateReplay       bool   // a continued conversation is replayed after it is reported to be ready
+	IgnoresEnd       bool   // it does not exit at the end of its input
+	IgnoresCancel    bool   // a cancelled turn continues until the model answers
+	NoCommandServers bool   // supports MCP servers with a URL only
+	// MinuteFiles are patterns of files whose existence means that the CLI would overwrite
+	// the old conversation instead of continuing it, until the minute in which it was
+	// opened before is over: {minute} is that minute, {id} is the beginning of the
+	// conversation's id, and $NAME is a variable of its environment.
 	MinuteFiles  []string
-	TitleCommand bool                      // what it asks for in order to run a command has the command as its title
-	Kinds        map[string]*regexp.Regexp // by kinds of the protocol: titles of tools of which it does not tell the kind
-	Usage        Usage                     // what the tokens that it tells are about
-	Notice       *regexp.Regexp            // messages that are not the model's; nil: none
-	FailedText   *regexp.Regexp            // answers that stand for a failure; nil: none
+	TitleCommand bool                      // the title of a request to run a command is the command
+	Kinds        map[string]*regexp.Regexp // by protocol kind: titles of tools whose kind it does not report
+	Usage        Usage                     // what its token counts refer to
+	Notice       *regexp.Regexp            // messages that are not from the model; nil: none
+	FailedText   *regexp.Regexp            // answers that indicate a failure; nil: none
 }
 
-// Usage is what the tokens that an agent tells at the end of a turn are about.
+// Usage is what the token counts at the end of a turn refer to.
 type Usage string
 
-// The usages. What is told of the last answer only is less than what was used.
+// The usages. If only the last response is reported, the actual usage is higher.
 const (
 	UsageTurn  Usage = "turn"
 	UsageTotal Usage = "total" // the whole conversation
-	UsageLast  Usage = "last"  // the last answer of the model
+	UsageLast  Usage = "last"  // the last response of the model
 )
 
 func (r *reader) quirks(m *strictyaml.Map) Quirks {
@@ -53,7 +53,7 @@ func (r *reader) quirks(m *strictyaml.Map) Quirks {
 	return q
 }
 
-// toolKinds are those of the protocol that permissions are about.
+// toolKinds are the tool kinds of the protocol that permissions apply to.
 var toolKinds = []string{"execute", "edit", "delete", "move", "read", "search", "fetch"}
 
 func (r *reader) kinds(n strictyaml.Node) map[string]*regexp.Regexp {

@@ -12,16 +12,15 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// CodeManifest is the code of the mistakes in a manifest that are not mistakes in
-// its YAML.
+// CodeManifest is the code of errors in a manifest other than YAML errors.
 const CodeManifest = "cli-manifest"
 
 // Codes lists the codes of this package.
 var Codes = []strictyaml.Code{{Name: CodeManifest, Meaning: "A manifest does not describe how to run a CLI."}}
 
 // ReadManifest reads the manifest of a CLI, .hocket/clis/NAME.yml. The page
-// docs/spec/10-cli-agents.md says what its keys mean. It reports every mistake; the
-// manifest is nil if there is an error.
+// docs/spec/10-cli-agents.md documents its keys. It reports every problem; the manifest is
+// nil if there is an error.
 func ReadManifest(file string, text []byte) (*Manifest, workflow.Diagnostics) {
 	doc := strictyaml.Read(file, text)
 	root := doc.Root()
@@ -45,14 +44,15 @@ func ReadManifest(file string, text []byte) (*Manifest, workflow.Diagnostics) {
 	return m, doc.Diagnostics()
 }
 
-// reader reads one manifest. Values have to be known before what names them is read.
+// reader reads one manifest. Values must be declared before anything that names them is
+// read.
 type reader struct {
 	m      *Manifest
 	known  map[string]bool
-	scopes []map[string]bool // where a name that is read now is used
+	scopes []map[string]bool // where a name that is being read is used
 }
 
-// within reads something that only some runs are told.
+// within reads something that only some runs use.
 func (r *reader) within(scope map[string]bool, read func()) {
 	before := r.scopes
 	r.scopes = []map[string]bool{scope}
@@ -93,31 +93,31 @@ func (r *reader) manifest(m *strictyaml.Map) {
 	r.whole(m.Node())
 }
 
-// whole says what is missing from the manifest as a whole.
+// whole checks that the manifest is complete.
 func (r *reader) whole(n strictyaml.Node) {
 	if len(r.m.Programs) == 0 {
-		n.Errorf(CodeManifest, "write the name of the program, as on the command line", "the manifest has no `program`")
+		n.Errorf(CodeManifest, "add `program` with the command's name, as on the command line", "the manifest has no `program`")
 	}
 	if r.m.headless {
 		if !r.m.uses["prompt"] {
-			n.Errorf(CodeManifest, `write stdin: "{prompt}", or "{prompt}" among args`, "the CLI is not given the prompt")
+			n.Errorf(CodeManifest, `write stdin: "{prompt}", or "{prompt}" among args`, "the manifest does not pass the prompt to the CLI")
 		}
 		if r.m.reply.format != "text" && !slices.ContainsFunc(r.m.reply.rules, func(rule rule) bool { return rule.means == Success }) {
-			n.Errorf(CodeManifest, "add a rule with `means: success` for the event with which it says that it is done", "no reply of the CLI would be a success")
+			n.Errorf(CodeManifest, "add a rule with `means: success` for the event with which it says that it is done", "no output of the CLI would count as success")
 		}
 	} else if r.m.acp == nil {
-		n.Errorf(CodeManifest, "write `args` for a run without a conversation, or `acp`", "the manifest does not say how to run the CLI")
+		n.Errorf(CodeManifest, "add `args` for a run without a conversation, or `acp`", "the manifest does not say how to run the CLI")
 	}
 }
 
-// The names that a manifest may give, and how a version is written.
+// The names that a manifest may use, and the format of a version.
 var (
 	valueName    = lazy(`^[a-z][a-z0-9_]*$`)
 	variableName = lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	plainVersion = lazy(`^[0-9]+(\.[0-9]+)*$`)
 )
 
-// lazy is a pattern that is compiled when it is first needed.
+// lazy is a pattern that is compiled on first use.
 func lazy(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
@@ -126,7 +126,7 @@ func projectFiles(n strictyaml.Node) (files []string) {
 	for _, entry := range n.OneOrMany() {
 		name := entry.Name()
 		if !localName(name) {
-			entry.Errorf(CodeManifest, "write a path inside of the project, such as .claude/settings.json", "%q is not inside of a project", name)
+			entry.Errorf(CodeManifest, "write a path inside the project, such as .claude/settings.json", "%q is outside the project", name)
 			continue
 		}
 		files = append(files, name)
@@ -152,7 +152,7 @@ func (r *reader) version(n strictyaml.Node) {
 // value declares the name of a value.
 func (r *reader) value(n strictyaml.Node, name string) {
 	if !valueName().MatchString(name) {
-		n.Errorf(CodeManifest, "use small letters, digits and _", "%q cannot be the name of a value", name)
+		n.Errorf(CodeManifest, "use lower-case letters, digits and _", "invalid value name %q", name)
 	} else if builtinValues[name] != "" {
 		n.Errorf(CodeManifest, "choose another name", "the value %q exists already", name)
 	}
@@ -162,12 +162,12 @@ func (r *reader) value(n strictyaml.Node, name string) {
 func (r *reader) choices(n strictyaml.Node) {
 	before := r.scopes
 	defer func() { r.scopes = before }()
-	r.scopes = nil // to choose a value tells nobody; what names it does, see name
+	r.scopes = nil // selecting a value does not pass it to the CLI; naming it does, see name
 	for _, e := range n.Map().Entries() {
 		m := e.Value.Map()
 		c := choice{name: e.Name, when: r.known1(m.Get("if")), is: r.form(m.Get("is"), nil)}
 		if c.is == nil {
-			m.Node().Errorf(CodeManifest, "write it under `is`", "the value %q is nothing", e.Name)
+			m.Node().Errorf(CodeManifest, "set it with `is`", "the value %q is empty", e.Name)
 		}
 		m.Done()
 		r.value(e.Key, e.Name)
@@ -175,14 +175,14 @@ func (r *reader) choices(n strictyaml.Node) {
 	}
 }
 
-// name checks the name of a value that is used.
+// name checks a use of a value's name.
 func (r *reader) name(n strictyaml.Node, name string, more []string) {
 	if strings.HasPrefix(name, "env.") && len(name) > len("env.") {
 		return
 	}
 	if !r.known[name] && !slices.Contains(more, name) {
 		all := slices.Concat(more, slices.Sorted(maps.Keys(r.known)))
-		n.Errorf(CodeManifest, nearest(name, all), "there is no value %q", name)
+		n.Errorf(CodeManifest, nearest(name, all), "unknown value %q", name)
 	}
 	r.m.uses[name] = true
 	for _, scope := range r.scopes {
@@ -202,7 +202,8 @@ func nearest(name string, all []string) string {
 	return "the values are " + strings.Join(all, ", ")
 }
 
-// template reads a text; more are names that it may use besides those of the manifest.
+// template reads a text; more are names that it may use in addition to those of the
+// manifest.
 func (r *reader) template(n strictyaml.Node, more []string) template {
 	if !n.Exists() {
 		return nil
@@ -243,8 +244,8 @@ func (r *reader) form(n strictyaml.Node, more []string) form {
 	}
 }
 
-// arguments reads a list whose entries are texts, lists of texts that go together, or
-// maps that say when.
+// arguments reads a list whose entries are strings, lists of strings that belong together,
+// or maps with conditions.
 func (r *reader) arguments(n strictyaml.Node) []argument {
 	if !n.Exists() {
 		return nil
@@ -271,7 +272,7 @@ func (r *reader) argument(m *strictyaml.Map) (a argument) {
 	}
 	words := m.Get("args")
 	if a.words = r.words(words, more); len(a.words) == 0 && !words.Exists() {
-		m.Node().Errorf(CodeManifest, "write them under `args`", "there are no arguments here")
+		m.Node().Errorf(CodeManifest, "add them under `args`", "the arguments are missing")
 	}
 	m.Done()
 	return a
@@ -301,7 +302,7 @@ func (r *reader) variables(n strictyaml.Node) []variable {
 	var list []variable
 	for _, e := range n.Map().Entries() {
 		if !variableName().MatchString(e.Name) {
-			e.Key.Errorf(CodeManifest, "use letters, digits and _", "%q cannot be the name of a variable", e.Name)
+			e.Key.Errorf(CodeManifest, "use letters, digits and _", "invalid variable name %q", e.Name)
 		}
 		v := variable{name: e.Name, unset: e.Value.IsNull()}
 		if !v.unset {
@@ -312,8 +313,9 @@ func (r *reader) variables(n strictyaml.Node) []variable {
 	return list
 }
 
-// files reads the files that are written before a run. What stands in one is told where
-// its path is: one may name those before it, so that they are read from the last on.
+// files reads the files that are written before a run. The content of one is passed
+// wherever its path is used. One may name those before it, so they are read from last to
+// first.
 func (r *reader) files(entries []strictyaml.Entry) {
 	scopes := r.scopes
 	for _, e := range slices.Backward(entries) {
@@ -332,12 +334,12 @@ func (r *reader) file(e strictyaml.Entry) file {
 		f.name, at = e.Name, e.Key
 	}
 	if !localName(f.name) {
-		at.Errorf(CodeManifest, "write a name such as settings.json", "%q leads out of the directory for files", f.name)
+		at.Errorf(CodeManifest, "write a name such as settings.json", "%q is outside the directory for files", f.name)
 	}
 	text, json := m.Get("text"), m.Get("json")
 	switch {
 	case text.Exists() == json.Exists():
-		m.Node().Errorf(CodeManifest, "write its content under `text` or `json`", "a file has one content")
+		m.Node().Errorf(CodeManifest, "set its content with `text` or `json`, not both", "a file needs exactly one content")
 	case text.Exists():
 		f.content = r.template(text, nil)
 	default:
@@ -347,15 +349,15 @@ func (r *reader) file(e strictyaml.Entry) file {
 	return f
 }
 
-// localName says whether a name is that of a file inside of a directory, on every system.
+// localName reports whether a name is that of a file inside a directory, on every system.
 func localName(name string) bool {
 	return filepath.IsLocal(name) && !strings.ContainsAny(name, `\:`)
 }
 
-// jsonForm is the content of a file that is JSON, also where it is a text alone.
+// jsonForm is the content of a file in JSON, even if it is a plain string.
 type jsonForm struct{ form }
 
-// serverValues are those of one server of tools.
+// serverValues are the values of one MCP server.
 var serverValues = []string{"name", "command", "args", "argv", "env", "env_names", "url", "headers", "header_variables"}
 
 func (r *reader) servers(n strictyaml.Node) {

@@ -16,32 +16,32 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// What ends a CLI from within its reply.
+// Reasons to end a CLI because of its output.
 var (
 	errTooMuch  = errors.New("cli: the answer is too long")
 	errLongLine = errors.New("cli: a line is too long")
-	errStop     = errors.New("cli: a rule says that there is nothing to wait for")
-	errBudget   = errors.New("cli: more was used than allowed")
+	errStop     = errors.New("cli: a rule ended the run")
+	errBudget   = errors.New("cli: the budget was exceeded")
 )
 
-// maxLine is the longest line that is read as an event. Results of tools are lines too.
+// maxLine is the longest line that is read as an event. Tool results are lines too.
 const maxLine = 16 << 20
 
-// reading is what a CLI has said so far. Its methods are called from one goroutine.
+// reading is what a CLI has printed so far. Its methods are called from one goroutine.
 type reading struct {
 	m      *Manifest
 	task   *agent.Task
 	log    *agent.Lines
 	limit  int             // of the answer, in bytes
-	budget workflow.Budget // that ends the run when more is told
+	budget workflow.Budget // ends the run when reported usage exceeds it
 	prices agent.Prices
-	before agent.Usage // of the conversation that is taken up
+	before agent.Usage // of the conversation that is continued
 	now    func() time.Time
 
-	pending []byte       // a line that has not ended
-	stray   process.Tail // what is no event
+	pending []byte       // an incomplete line
+	stray   process.Tail // output that is not an event
 
-	message    strings.Builder // that comes in pieces
+	message    strings.Builder // arrives in pieces
 	messageID  string
 	answer     string // the last message
 	result     string // what the CLI itself calls its result
@@ -55,7 +55,7 @@ type reading struct {
 	success bool
 	failure Meaning // "" none
 	reason  string  // of the failure
-	status  int     // of the last HTTP answer that was told of
+	status  int     // of the last HTTP response that was reported
 	until   time.Time
 	spent   account
 }
@@ -92,7 +92,7 @@ func (r *reading) take(piece []byte) error {
 	return nil
 }
 
-// end reads what stands behind the last line break.
+// end reads what follows the last line break.
 func (r *reading) end() error {
 	line := r.pending
 	r.pending = nil
@@ -108,12 +108,12 @@ func (r *reading) end() error {
 	return err
 }
 
-// file reads the file that the CLI was to write, as one more event. One that is not
-// there, or nothing to read, tells nothing.
+// file reads the file that the CLI was to write, as one more event. A missing or empty file
+// is ignored.
 func (r *reading) file(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return fmt.Errorf("what it used: %w", err)
+		return fmt.Errorf("usage: %w", err)
 	}
 	defer root.Close()
 	name := filepath.FromSlash(r.m.reply.file)
@@ -122,7 +122,7 @@ func (r *reading) file(dir string) error {
 	}
 	text, err := root.ReadFile(name)
 	if err != nil {
-		return fmt.Errorf("what it used: %w", err)
+		return fmt.Errorf("usage: %w", err)
 	}
 	return r.line(text)
 }
@@ -140,7 +140,7 @@ func (r *reading) line(line []byte) error {
 		_, _ = fmt.Fprintf(&r.stray, "%s\n", line)
 		return nil
 	}
-	if list, isList := v.([]any); isList { // all events in one document
+	if list, isList := v.([]any); isList { // all events are in one document
 		for _, entry := range list {
 			if err := r.event(event{value: entry}); err != nil {
 				return err
@@ -151,7 +151,7 @@ func (r *reading) line(line []byte) error {
 	return r.event(event{value: v})
 }
 
-// parseEvent reads a line; false: it is no event.
+// parseEvent parses a line; false if it is not an event.
 func parseEvent(line []byte) (any, bool) {
 	v, err := workflow.ParseJSON(line)
 	return v, err == nil && utf8.Valid(line)
@@ -195,7 +195,7 @@ func (r *reading) identity(rule *rule, e event) {
 	}
 }
 
-// words takes what the agent says and does.
+// words handles what the agent says and does.
 func (r *reading) words(rule *rule, e event) error {
 	if id := rule.text("message", e); id != "" && id != r.messageID {
 		r.endMessage()
@@ -208,7 +208,7 @@ func (r *reading) words(rule *rule, e event) error {
 	}
 	if text := rule.text("text", e); text != "" {
 		r.said = true
-		if r.message.Len() == 0 { // else its pieces were printed
+		if r.message.Len() == 0 { // otherwise its pieces were printed
 			r.log.Write(text)
 		}
 		r.message.Reset()
@@ -236,14 +236,14 @@ func (r *reading) words(rule *rule, e event) error {
 	return nil
 }
 
-// maxToolLine is how much of a tool call the log shows, and maxNote of what the CLI says
-// itself: what to do often stands at the end.
+// maxToolLine limits how much of a tool call the log shows, and maxNote how much of the
+// CLI's own messages: what to do is often at the end.
 const (
 	maxToolLine = 200
 	maxNote     = 2000
 )
 
-// endMessage ends a message that came in pieces.
+// endMessage ends a message that arrived in pieces.
 func (r *reading) endMessage() {
 	if r.message.Len() > 0 {
 		r.answer = r.message.String()
@@ -255,7 +255,7 @@ func (r *reading) endMessage() {
 	}
 }
 
-// judgement takes what an event says about how the run goes.
+// judgement handles what an event says about success and failure.
 func (r *reading) judgement(rule *rule, e event) {
 	if status, err := strconv.Atoi(rule.text("status", e)); err == nil && status > 0 {
 		r.status = status
@@ -266,7 +266,7 @@ func (r *reading) judgement(rule *rule, e event) {
 	reason := rule.text("error", e)
 	switch rule.means {
 	case "":
-		if r.failure == "" && reason != "" { // what it complains of may be the reason why it gives up
+		if r.failure == "" && reason != "" { // this complaint may be the reason why it gives up
 			r.reason = reason
 		}
 	case Success:
@@ -276,7 +276,7 @@ func (r *reading) judgement(rule *rule, e event) {
 	}
 }
 
-// fail notes a failure. What is known more exactly stays.
+// fail records a failure. A more specific one that is already known stays.
 func (r *reading) fail(means Meaning, reason string) {
 	if r.failure == "" || r.failure == Failure {
 		r.failure = means
@@ -293,7 +293,7 @@ func (r *reading) withinBudget() error {
 	return nil
 }
 
-// output is the answer: as a value where one was asked for and given.
+// output returns the answer: as a value if one was requested and given.
 func (r *reading) output(structured bool) string {
 	switch {
 	case structured && r.structured != nil:

@@ -8,8 +8,8 @@ import (
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 )
 
-// permissions reads how the CLI is told what an agent may do: for each mode the values
-// that say it, and for each power that a definition may name besides.
+// permissions reads how permissions are passed to the CLI: the values for each mode, and
+// for each power that a definition may also name.
 func (r *reader) permissions(n strictyaml.Node) {
 	if !n.Exists() {
 		return
@@ -34,8 +34,8 @@ func (r *reader) permissions(n strictyaml.Node) {
 	m.Done()
 }
 
-// saying reads values that say something to the CLI. allow and deny are there anyway:
-// what stands here is added to them.
+// saying reads values that tell the CLI something. The values allow and deny always exist:
+// these are added to them.
 func (r *reader) saying(n strictyaml.Node, names map[string]bool) values {
 	set := values{}
 	for _, e := range n.Map().Entries() {
@@ -63,14 +63,14 @@ func (r *reader) means(m *strictyaml.Map, names map[string]bool) means {
 	if entry := m.Get("pattern"); entry.Exists() {
 		out.pattern = r.template(entry, []string{"pattern"})
 		if !slices.Contains(out.pattern.names(), "pattern") {
-			entry.Errorf(CodeManifest, "write {pattern} where it stands", "this says nothing about a pattern")
+			entry.Errorf(CodeManifest, "write {pattern} where the pattern belongs", "{pattern} is missing")
 		}
 	}
 	m.Done()
 	return out
 }
 
-// asks reads the powers for which the CLI asks in a conversation.
+// asks reads the powers about which the CLI asks in a conversation.
 func (r *reader) asks(n strictyaml.Node) map[agent.Power]bool {
 	words := make([]string, len(agent.Powers))
 	for i, power := range agent.Powers {
@@ -85,8 +85,8 @@ func (r *reader) asks(n strictyaml.Node) map[agent.Power]bool {
 	return out
 }
 
-// add puts more values to those that are there: entries to a list, members to a map,
-// and anything else in place of what was said before.
+// add merges values into existing ones: entries are appended to a list, members are added
+// to a map, and anything else replaces the previous value.
 func (v values) add(more values) {
 	for name, value := range more {
 		v[name] = merged(v[name], value)

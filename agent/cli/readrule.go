@@ -28,7 +28,7 @@ func (r *reader) reply(n strictyaml.Node) {
 		r.m.reply.rules = append(r.m.reply.rules, r.rule(entry.Map()))
 	}
 	if r.m.reply.format == "text" && rules.Exists() {
-		rules.Key().Errorf(CodeManifest, "leave them out, or write another `format`", "plain text has no events for rules")
+		rules.Key().Errorf(CodeManifest, "remove them, or set another `format`", "plain text has no events for rules")
 	}
 	m.Done()
 }
@@ -39,9 +39,9 @@ func (r *reader) replyFile(n strictyaml.Node) {
 	r.m.reply.file = name
 	switch {
 	case !localName(name):
-		n.Errorf(CodeManifest, "write a name such as usage.json", "%q leads out of the directory for files", name)
+		n.Errorf(CodeManifest, "write a name such as usage.json", "%q is outside the directory for files", name)
 	case !r.m.uses["tmp"]:
-		n.Errorf(CodeManifest, `write "{tmp}/`+name+`" among args`, "the CLI is not told where to write %q", name)
+		n.Errorf(CodeManifest, `write "{tmp}/`+name+`" among args`, "the manifest does not tell the CLI where to write %q", name)
 	}
 }
 
@@ -55,7 +55,7 @@ func (r *reader) rule(m *strictyaml.Map) rule {
 	}
 	where := m.Get("where")
 	if rule.where = r.conditions(where); where.Exists() && rule.each == nil {
-		where.Key().Errorf(CodeManifest, "write it under `when`, or say with `each` where the entries are", "`where` is about the entries of a list, and there is none")
+		where.Key().Errorf(CodeManifest, "use `when`, or set `each` to the path of the entries", "`where` applies to the entries of a list, and there is no list")
 	}
 	rule.take = r.fields(m.Get("take"), takes)
 	rule.note = r.notes(m.Get("note"))
@@ -69,7 +69,8 @@ func (r *reader) rule(m *strictyaml.Map) rule {
 	return rule
 }
 
-// notes reads lines for the log, in which a path in braces stands for what it leads to.
+// notes reads lines for the log, in which a path in braces stands for the value at that
+// path.
 func (r *reader) notes(n strictyaml.Node) (list []template) {
 	for _, entry := range n.OneOrMany() {
 		if !entry.Exists() {
@@ -81,7 +82,7 @@ func (r *reader) notes(n strictyaml.Node) (list []template) {
 		}
 		for _, name := range words.names() {
 			if _, ok := parsePath(name); !ok {
-				entry.Errorf(CodeManifest, "write the keys that lead to it with a dot before each: {.error.status}", "%q is no path", name)
+				entry.Errorf(CodeManifest, "write the keys with a dot before each: {.error.status}", "invalid path %q", name)
 			}
 		}
 		list = append(list, words)
@@ -89,17 +90,17 @@ func (r *reader) notes(n strictyaml.Node) (list []template) {
 	return list
 }
 
-// path reads a path; nil if it is none.
+// path reads a path; nil if it is invalid.
 func (r *reader) path(n strictyaml.Node) path {
 	p, ok := parsePath(n.Name())
 	if !ok {
-		n.Errorf(CodeManifest, "write the keys that lead to it with a dot before each: .message.content", "%q is no path", n.Written())
+		n.Errorf(CodeManifest, "write the keys with a dot before each: .message.content", "invalid path %q", n.Written())
 		return nil
 	}
 	return p
 }
 
-// fields reads what is taken from where. One path, or a list of alternatives.
+// fields reads what is taken from where: one path, or a list of alternatives.
 func (r *reader) fields(n strictyaml.Node, names []string) map[string]paths {
 	m, out := n.Map(), map[string]paths{}
 	for _, name := range names {
@@ -116,14 +117,14 @@ func (r *reader) fields(n strictyaml.Node, names []string) map[string]paths {
 	return out
 }
 
-// conditions reads what must hold: by path a value, a list of values one of which it
-// must be, or {not: …} or {matches: …}.
+// conditions reads what must hold: for each path a value, a list of possible values, or
+// {not: …} or {matches: …}.
 func (r *reader) conditions(n strictyaml.Node) []condition {
 	var list []condition
 	for _, e := range n.Map().Entries() {
 		at, ok := parsePath("." + e.Name)
 		if !ok {
-			e.Key.Errorf(CodeManifest, "write the keys that lead to it with dots between them: message.role", "%q is no path", e.Name)
+			e.Key.Errorf(CodeManifest, "write the keys with dots between them: message.role", "invalid path %q", e.Name)
 			continue
 		}
 		c := condition{at: at}
@@ -142,7 +143,7 @@ func (r *reader) condition(m *strictyaml.Map, c *condition) {
 	not, matches := m.Get("not"), m.Get("matches")
 	switch {
 	case not.Exists() == matches.Exists():
-		m.Node().Errorf(CodeManifest, "write {not: VALUE} or {matches: PATTERN}", "a condition has one of `not` and `matches`")
+		m.Node().Errorf(CodeManifest, "write {not: VALUE} or {matches: PATTERN}", "a condition needs either `not` or `matches`")
 	case not.Exists():
 		c.not, c.oneOf = true, r.scalars(not)
 	default:
@@ -155,7 +156,7 @@ func (r *reader) scalars(n strictyaml.Node) []any {
 	var list []any
 	for _, entry := range n.OneOrMany() {
 		if !entry.IsScalar() {
-			entry.WrongType("a text, a number, true, false or null")
+			entry.WrongType("a string, a number, true, false or null")
 		}
 		list = append(list, entry.Value())
 	}
@@ -165,13 +166,13 @@ func (r *reader) scalars(n strictyaml.Node) []any {
 func (r *reader) pattern(n strictyaml.Node) *regexp.Regexp {
 	re, err := regexp.Compile(n.Name())
 	if err != nil {
-		n.Errorf(CodeManifest, "write a regular expression of RE2", "the pattern cannot be read: %v", err)
+		n.Errorf(CodeManifest, "write an RE2 regular expression", "invalid pattern: %v", err)
 		return nil
 	}
 	return re
 }
 
-// failures are the meanings that an exit status or the words of an error can have.
+// failures are the possible meanings of an exit status or an error message.
 var failures = slices.DeleteFunc(slices.Clone(meanings), func(m string) bool { return m == string(Success) })
 
 func (r *reader) exits(n strictyaml.Node) {
@@ -179,7 +180,7 @@ func (r *reader) exits(n strictyaml.Node) {
 	for _, e := range n.Map().Entries() {
 		status, err := strconv.Atoi(e.Name)
 		if err != nil || status < 1 || status > 255 {
-			e.Key.Errorf(CodeManifest, "write a number from 1 to 255; 0 is a success", "%q is no exit status of a failure", e.Name)
+			e.Key.Errorf(CodeManifest, "write a number from 1 to 255; 0 is a success", "%q is not a failing exit status", e.Name)
 		}
 		r.m.exits[status] = Meaning(e.Value.Word(failures...))
 	}
@@ -191,7 +192,7 @@ func (r *reader) errors(n strictyaml.Node) (list []errorRule) {
 		rule := errorRule{means: Meaning(m.Word("means", failures...))}
 		matches := m.Get("matches")
 		if rule.matches = r.pattern(matches); !matches.Exists() || rule.means == "" {
-			entry.Errorf(CodeManifest, "write both", "what an error means needs `matches` and `means`")
+			entry.Errorf(CodeManifest, "write both", "an error rule needs `matches` and `means`")
 		}
 		m.Done()
 		if rule.matches != nil {

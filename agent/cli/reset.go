@@ -6,15 +6,16 @@ import (
 	"time"
 )
 
-// longestReset is the latest end of a quota that is believed.
+// longestReset is the most distant reset of a quota that is believed.
 const longestReset = 32 * 24 * time.Hour
 
-// maxReset is the longest text that says when.
+// maxReset is the longest text that is parsed.
 const maxReset = 100
 
-// parseReset reads when a quota ends, as CLIs say it: seconds since 1970, a moment of
-// RFC 3339, "in 3 hours 20 minutes", "3:30 PM", "Nov 20th, 2026 3pm (Europe/Berlin)".
-// The zero time: it cannot be read, is over, or is too far away.
+// parseReset parses the time at which a quota is reset, as CLIs write it: seconds since
+// 1970, an RFC 3339 time, "in 3 hours 20 minutes", "3:30 PM", "Nov 20th, 2026 3pm
+// (Europe/Berlin)". It returns the zero time if the text is invalid, or the time is in the
+// past or too far in the future.
 func parseReset(text string, now time.Time) time.Time {
 	if text = strings.TrimSpace(text); len(text) > maxReset {
 		return time.Time{}
@@ -28,8 +29,7 @@ func parseReset(text string, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// resetNumber is a number: of milliseconds or seconds since 1970, or of seconds from
-// now on.
+// resetNumber parses a number: milliseconds or seconds since 1970, or seconds from now.
 func resetNumber(text string, now time.Time) time.Time {
 	n, err := strconv.ParseFloat(text, 64)
 	switch {
@@ -54,7 +54,7 @@ var (
 	clockText = lazy(`(?i)^(?:([a-z]{3})[a-z]*\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(?:(\d{4}),?\s+)?(?:at\s+)?)?(\d{1,2})(?::(\d{2}))?\s*(am|pm)?\s*(?:\(([A-Za-z_/+-]+)\))?\.?$`)
 )
 
-// resetSpan is a time from now on: 1h2m3s, 3 days 4 hours.
+// resetSpan parses a duration from now: 1h2m3s, 3 days 4 hours.
 func resetSpan(text string, now time.Time) time.Time {
 	text = strings.TrimPrefix(text, "in ")
 	span, rest := time.Duration(0), joined(text)
@@ -73,7 +73,7 @@ func resetSpan(text string, now time.Time) time.Time {
 	return now.Add(span)
 }
 
-// joined puts a space behind each unit: 1h2m becomes 1h 2m.
+// joined puts a space after each unit: 1h2m becomes 1h 2m.
 func joined(text string) string {
 	return strings.TrimRight(spanJoint().ReplaceAllString(strings.TrimSpace(text), "$1 $2"), " .")
 }
@@ -95,10 +95,10 @@ func unit(word string) time.Duration {
 	}
 }
 
-// resetClock is a time of day, the next one, or one of a given day.
+// resetClock parses a time of day, the next one or that of a given day.
 func resetClock(text string, now time.Time) time.Time {
 	part := clockText().FindStringSubmatch(strings.TrimPrefix(text, "at "))
-	if part == nil || part[5] == "" && part[6] == "" { // a number alone is no time of day
+	if part == nil || part[5] == "" && part[6] == "" { // a number alone is not a time of day
 		return time.Time{}
 	}
 	zone := now.Location()

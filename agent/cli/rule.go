@@ -11,43 +11,42 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// reply says how what a CLI prints is read.
+// reply describes how the output of a CLI is parsed.
 type reply struct {
 	format string // lines, json or text
-	file   string // that it writes, in the directory of the run's files: one more event; "" none
+	file   string // a file that it writes, in the directory of the run's files, as one more event; "": none
 	rules  []rule
 }
 
-// rule says what an event means. Every rule that fits an event is carried out, in
-// order.
+// rule says what an event means. Every matching rule is applied, in order.
 type rule struct {
 	when  []condition
-	each  path // a list or a map in the event: the rest is about each of its entries
+	each  path // a list or a map in the event: the rest applies to each of its entries
 	where []condition
 	take  map[string]paths
-	note  []template       // lines for the log, with paths in braces; the first of which all is there counts
-	add   map[string]paths // numbers that are summed up
-	total map[string]paths // numbers that are sums over the whole conversation already
+	note  []template       // lines for the log, with paths in braces; the first one whose values all exist counts
+	add   map[string]paths // numbers to add up
+	total map[string]paths // numbers that are already totals for the whole conversation
 	means Meaning
-	stop  bool // the CLI need not go on
+	stop  bool // the CLI need not continue
 
-	failed []condition      // under which an output is that of a call that failed; none: it never is
-	change agent.ChangeKind // of the file at the path; "": it was written
+	failed []condition      // when an output is that of a failed call; none: never
+	change agent.ChangeKind // what happened to the file at the path; "": it was written
 }
 
-// condition is about one value of an event.
+// condition constrains one value of an event.
 type condition struct {
 	at      path
-	oneOf   []any // nil among them: it may be missing
+	oneOf   []any // a nil entry means that it may be missing
 	not     bool  // the opposite
 	matches *regexp.Regexp
 }
 
-// path leads to a value in an event: .message.content.0. The empty path is the event
+// path is the path of a value in an event: .message.content.0. The empty path is the event
 // itself.
 type path []string
 
-// paths are alternatives; the first that leads to something counts.
+// paths are alternatives; the first one that exists counts.
 type paths []path
 
 // entryKey is the path to the key of an entry.
@@ -68,7 +67,7 @@ func parsePath(text string) (path, bool) {
 	return p, !slices.Contains(p, "")
 }
 
-// event is a value with the key under which it stood, if it is an entry.
+// event is a value, with its key if it is an entry.
 type event struct {
 	value any
 	key   string
@@ -104,7 +103,7 @@ func (c *condition) holds(e event) bool {
 	return c.not
 }
 
-// same compares scalars. Numbers are the same whatever way they are written.
+// same compares scalars. Numbers are equal regardless of notation.
 func same(a, b any) bool {
 	switch b.(type) {
 	case nil, bool, string:
@@ -129,7 +128,7 @@ func hold(list []condition, e event) bool {
 	return true
 }
 
-// events are what the rule is about in an event: nothing if it does not fit.
+// events returns what the rule applies to in an event: nothing if it does not match.
 func (r *rule) events(e event) []event {
 	if !hold(r.when, e) {
 		return nil
@@ -156,17 +155,17 @@ func (r *rule) events(e event) []event {
 	return out
 }
 
-// text is what a field holds as text; "" nothing.
+// text returns the value of a field as text; "" if it has none.
 func (r *rule) text(field string, e event) string {
 	return workflow.FormatText(r.take[field].in(e))
 }
 
-// line is what the rule says in the log of an event; "" nothing.
+// line returns the rule's log line for an event; "" if it has none.
 func (r *rule) line(e event) string {
 	for _, words := range r.note {
 		found := values{}
 		for _, name := range words.names() {
-			p, _ := parsePath(name) // the reader has seen to it
+			p, _ := parsePath(name) // guaranteed by the reader
 			found[name] = p.in(e)
 		}
 		if line, ok := words.text(found); ok {
@@ -176,7 +175,7 @@ func (r *rule) line(e event) string {
 	return r.text("note", e)
 }
 
-// number is a figure; false: there is none.
+// number returns a figure; false if there is none.
 func number(p paths, e event) (float64, bool) {
 	n, ok := p.in(e).(json.Number)
 	if !ok {
@@ -186,8 +185,8 @@ func number(p paths, e event) (float64, bool) {
 	return f, err == nil
 }
 
-// errorRule says what the words of an error mean. A group named reset is when a quota
-// ends.
+// errorRule maps error messages to meanings. A group named reset is the time at which a
+// quota is reset.
 type errorRule struct {
 	matches *regexp.Regexp
 	means   Meaning

@@ -17,11 +17,11 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// serverOfTools is the name under which a CLI finds the tools of its task.
+// serverOfTools is the name of the MCP server with the tools of a task.
 const serverOfTools = "hocket"
 
-// serve offers the tools of a task to the CLI: as a server on loopback, for whoever has
-// its key, until stop is called.
+// serve offers the tools of a task to the CLI, as a server on the loopback interface that
+// requires a key, until stop is called.
 func serve(ctx context.Context, task *agent.Task, log agent.Log) (_ agent.Server, stop func(), err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -29,7 +29,7 @@ func serve(ctx context.Context, task *agent.Task, log agent.Log) (_ agent.Server
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	server := mcp.NewServer(&mcp.Implementation{Name: serverOfTools, Version: "1"}, nil)
-	var calls sync.RWMutex // held by calls under way
+	var calls sync.RWMutex // held by running calls
 	for i := range task.Tools {
 		offer(ctx, server, &calls, &task.Tools[i], task, log)
 	}
@@ -48,31 +48,31 @@ func serve(ctx context.Context, task *agent.Task, log agent.Log) (_ agent.Server
 			cancel()
 			_ = web.Close()
 			<-done
-			calls.Lock() // nothing that a tool does goes on after the attempt
+			calls.Lock() // no tool continues after the attempt
 		}, nil
 }
 
-// newKey is one that nobody guesses.
+// newKey returns a random key.
 func newKey() string {
 	var b [24]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
 }
 
-// onlyWith refuses a request without the key: other users of the machine can reach the
+// onlyWith rejects requests without the key: other users of the machine can reach the
 // address too.
 func onlyWith(key string, next http.Handler) http.Handler {
 	want := []byte("Bearer " + key)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), want) != 1 {
-			http.Error(w, "not for you", http.StatusUnauthorized)
+			http.Error(w, "missing or wrong key", http.StatusUnauthorized)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// offer adds a tool. ctx ends a call that the CLI does not end itself.
+// offer adds a tool. ctx ends calls that the CLI does not end itself.
 func offer(ctx context.Context, server *mcp.Server, calls *sync.RWMutex, tool *agent.Tool, task *agent.Task, log agent.Log) {
 	input := tool.Input
 	if input["type"] != "object" {
@@ -95,7 +95,7 @@ func offer(ctx context.Context, server *mcp.Server, calls *sync.RWMutex, tool *a
 	})
 }
 
-// call runs a tool, after a person was asked where that is wanted.
+// call runs a tool, after asking a person if required.
 func call(ctx context.Context, tool *agent.Tool, arguments []byte, task *agent.Task, log agent.Log) (string, error) {
 	args := map[string]any{}
 	if len(arguments) > 0 {
@@ -116,11 +116,11 @@ func call(ctx context.Context, tool *agent.Tool, arguments []byte, task *agent.T
 	return tool.Call(ctx, args, task, log)
 }
 
-// stillThere is how often a CLI is told that a call goes on. The most impatient gives up
-// after a minute of silence.
+// stillThere is the interval at which a CLI is told that a call is still running. The most
+// impatient CLI gives up after a minute of silence.
 const stillThere = 10 * time.Second
 
-// keepAlive tells the CLI that a call goes on.
+// keepAlive tells the CLI that a call is still running.
 func keepAlive(ctx context.Context, req *mcp.CallToolRequest) {
 	token := req.Params.GetProgressToken()
 	if token == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// defaultOutputKB bounds the answer of a task that names no bound.
+// defaultOutputKB limits the answer of a task that sets no limit.
 const defaultOutputKB = 1024
 
 type settings struct {
@@ -24,33 +24,33 @@ type settings struct {
 	MaxOutputKB int                   `json:"max_output_kb"`
 }
 
-// schema is that of what a task of a CLI can be given besides its prompt.
+// schema describes the settings of a CLI task.
 func schema() map[string]any {
 	scalar := map[string]any{"type": []any{"string", "number", "boolean"}}
 	return map[string]any{
 		"type":                 "object",
 		"additionalProperties": false,
 		"properties": map[string]any{
-			"model":       map[string]any{"description": "The model. Default: that of the agent, else the CLI's own.", "type": "string", "minLength": 1},
-			"max_turns":   map[string]any{"description": "Most answers of the model. Default: that of the agent, else the CLI's own.", "type": "integer", "minimum": 1},
-			"effort":      map[string]any{"description": "How much the model thinks, in the words of the CLI, such as high.", "type": "string", "minLength": 1},
-			"temperature": map[string]any{"description": "Randomness of the model.", "type": "number", "minimum": 0, "maximum": 2},
-			"top_p":       map[string]any{"description": "Share of the likely words to choose from.", "type": "number", "minimum": 0, "maximum": 1},
-			"args":        map[string]any{"description": "Further arguments for the CLI.", "type": "array", "items": scalar},
+			"model":       map[string]any{"description": "The model. Default: that of the agent, otherwise the CLI's own.", "type": "string", "minLength": 1},
+			"max_turns":   map[string]any{"description": "Maximum number of model responses. Default: that of the agent, otherwise the CLI's own.", "type": "integer", "minimum": 1},
+			"effort":      map[string]any{"description": "Reasoning effort of the model, as the CLI names it, such as high.", "type": "string", "minLength": 1},
+			"temperature": map[string]any{"description": "Sampling temperature of the model.", "type": "number", "minimum": 0, "maximum": 2},
+			"top_p":       map[string]any{"description": "Nucleus sampling threshold (top_p).", "type": "number", "minimum": 0, "maximum": 1},
+			"args":        map[string]any{"description": "Additional arguments for the CLI.", "type": "array", "items": scalar},
 			"env": map[string]any{
 				"description": "Environment variables.", "type": "object", "additionalProperties": scalar,
-				"propertyNames": map[string]any{"description": "letters, digits and _, and begins with no digit", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},
+				"propertyNames": map[string]any{"description": "letters, digits and _, and does not begin with a digit", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},
 			},
 			"dir":           agent.PathInside("Working directory, relative to the project."),
-			"program":       map[string]any{"description": "The program, where it is not on the PATH.", "type": "string", "minLength": 1},
-			"any_version":   map[string]any{"description": "Do not ask for its version, and do not warn about an old one.", "type": "boolean"},
-			"max_output_kb": map[string]any{"description": "Most that the answer may hold, in KiB. Default: 1024.", "type": "integer", "minimum": 1, "maximum": 1 << 20},
+			"program":       map[string]any{"description": "The program, if it is not on the PATH.", "type": "string", "minLength": 1},
+			"any_version":   map[string]any{"description": "Do not check its version or warn about an old one.", "type": "boolean"},
+			"max_output_kb": map[string]any{"description": "Maximum size of the answer, in KiB. Default: 1024.", "type": "integer", "minimum": 1, "maximum": 1 << 20},
 		},
 	}
 }
 
-// strict says whether a schema keeps to what OpenAI asks of one: every object names all
-// of its members, and requires them.
+// strict reports whether a schema meets OpenAI's requirements: every object lists all of
+// its members and requires them.
 func strict(schema any) bool {
 	switch s := schema.(type) {
 	case []any:

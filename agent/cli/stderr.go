@@ -8,13 +8,14 @@ import (
 	"github.com/hocket-dev/hocket/internal/process"
 )
 
-// complaints read standard error: it is logged, its end is kept for an error, and its
-// lines are looked at as they come. Some CLIs say only there that they wait for a quota.
+// complaints reads standard error: it is logged, its end is kept for error messages, and
+// each line is inspected as it arrives. Some CLIs report only there that they wait for a
+// quota.
 type complaints struct {
 	log   *agent.Lines
 	said  process.Tail
 	rules []errorRule
-	line  []byte // that has not ended
+	line  []byte // incomplete
 }
 
 // complaint is a line on standard error that ends a run.
@@ -25,7 +26,7 @@ type complaint struct {
 
 func (c *complaint) Error() string { return "cli: " + c.words }
 
-// maxComplaint is the longest line that is looked at.
+// maxComplaint is the longest line that is inspected.
 const maxComplaint = 64 << 10
 
 // add is a [process.Sink].

@@ -16,17 +16,17 @@ func modeOf(d *agent.Definition) Mode {
 	return Mode(mode)
 }
 
-// preferences are settings that say how the model should work. A CLI that cannot be told
-// goes on without.
+// preferences are settings that say how the model should work. A CLI that does not support
+// them works without.
 var preferences = []string{"effort", "max_turns", "temperature", "top_p"}
 
-// unfollowed are the preferences among settings that the CLI cannot be told.
+// unfollowed returns the preferences among settings that the CLI does not support.
 func (x *Executor) unfollowed(d *agent.Definition, settings map[string]any) []string {
 	talks := x.m().talks(modeOf(d))
 	return slices.DeleteFunc(slices.Clone(preferences), func(name string) bool { return settings[name] == nil || x.m().tells(name, talks) })
 }
 
-// keeps is supports for a CLI that is talked with, or run headless.
+// keeps is supports for a CLI in a conversation, or headless.
 func (x *Executor) keeps(key string, talks bool) bool {
 	switch key {
 	case "model", "max_turns":
@@ -37,8 +37,8 @@ func (x *Executor) keeps(key string, talks bool) bool {
 	return true
 }
 
-// tells says whether a value reaches the CLI: by its arguments, its environment, a file,
-// or what a conversation is opened with.
+// tells reports whether a value reaches the CLI: by its arguments, its environment, a file,
+// or the parameters of a conversation.
 func (m *Manifest) tells(name string, talks bool) bool {
 	if talks {
 		return m.acp != nil && m.usesTalking[name]
@@ -46,8 +46,7 @@ func (m *Manifest) tells(name string, talks bool) bool {
 	return m.usesAlone[name]
 }
 
-// tellsAll says whether all of some values do: what nothing names would be said to
-// nobody.
+// tellsAll reports whether all of some values reach the CLI.
 func (m *Manifest) tellsAll(said values, talks bool) bool {
 	for name := range said {
 		if !m.tells(name, talks) {

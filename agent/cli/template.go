@@ -6,11 +6,11 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// values are what the words in braces of a manifest stand for. One that is missing or
-// empty is not there, and what names it is left out.
+// values maps the names in braces of a manifest to values. A missing or empty value does
+// not exist, and whatever names it is left out.
 type values map[string]any
 
-// has says whether there is something to put in.
+// has reports whether a value exists.
 func (v values) has(name string) bool {
 	switch value := v[name].(type) {
 	case nil:
@@ -26,7 +26,7 @@ func (v values) has(name string) bool {
 	}
 }
 
-// pairs are a map in an order of its own.
+// pairs is a map with an order of its own.
 type pairs []pair
 
 type pair struct {
@@ -34,7 +34,7 @@ type pair struct {
 	value any
 }
 
-// pairsOf are the members of a map, in its own order or else in that of the keys.
+// pairsOf returns the members of a map, in its own order or else in that of the keys.
 func pairsOf(v any) pairs {
 	if list, isOrdered := v.(pairs); isOrdered {
 		return list
@@ -56,17 +56,16 @@ func (list pairs) MarshalJSON() ([]byte, error) {
 	return []byte("{" + strings.Join(members, ",") + "}"), nil
 }
 
-// template is a text with words in braces: "--model={model}". Braces that mean
-// themselves are doubled.
+// template is a text with names in braces: "--model={model}". Literal braces are doubled.
 type template []segment
 
 type segment struct {
-	text string // as it is,
+	text string // literal text,
 	name string // or the value of that name,
-	form string // as "", "json" or "toml"
+	form string // formatted as "", "json" or "toml"
 }
 
-// parseTemplate reads a template. The second result says what is wrong with it.
+// parseTemplate parses a template. The second result says what is wrong with it.
 func parseTemplate(text string) (template, string) {
 	var t template
 	for text != "" {
@@ -80,22 +79,22 @@ func parseTemplate(text string) (template, string) {
 			t, text = t.literal(text[:1]), text[2:]
 			continue
 		case text[0] == '}':
-			return nil, "a } stands alone"
+			return nil, "unmatched }"
 		}
 		end := strings.IndexByte(text, '}')
 		if end < 0 {
-			return nil, "a { is not closed"
+			return nil, "unclosed {"
 		}
 		name, form, formed := strings.Cut(text[1:end], ":")
 		if formed && form != "json" && form != "toml" {
-			return nil, "a value can be written as json or toml, not as " + form
+			return nil, "a value can be formatted as json or toml, not as " + form
 		}
 		t, text = append(t, segment{name: name, form: form}), text[end+1:]
 	}
 	return t, ""
 }
 
-// literal puts text at the end of a template.
+// literal appends text to a template.
 func (t template) literal(text string) template {
 	if text == "" {
 		return t
@@ -107,7 +106,7 @@ func (t template) literal(text string) template {
 	return append(t, segment{text: text})
 }
 
-// names are the values that the template needs.
+// names returns the values that the template needs.
 func (t template) names() (list []string) {
 	for _, s := range t {
 		if s.name != "" {
@@ -117,8 +116,8 @@ func (t template) names() (list []string) {
 	return list
 }
 
-// value is a template filled in; false if something that it names is not there. One
-// that is a name alone becomes that value, whatever it is.
+// value fills in a template; false if something that it names does not exist. A template
+// that is a single name becomes that value, of any type.
 func (t template) value(v values) (any, bool) {
 	for _, name := range t.names() {
 		if !v.has(name) {
@@ -135,7 +134,7 @@ func (t template) value(v values) (any, bool) {
 	return b.String(), true
 }
 
-// whole is the value of a template that is a name alone; nil: it is not.
+// whole returns the value of a template that is a single name; nil if it is not.
 func (t template) whole(v values) any {
 	if len(t) == 1 && t[0].name != "" && t[0].form == "" {
 		return v[t[0].name]
@@ -156,23 +155,23 @@ func (s segment) format(v values) string {
 	}
 }
 
-// text is the template as text.
+// text returns the template as text.
 func (t template) text(v values) (string, bool) {
 	value, ok := t.value(v)
 	return workflow.FormatText(value), ok
 }
 
-// form is a value with templates in it, in place of its texts: template,
-// map[string]form, []form, or any other scalar.
+// form is a value with templates in place of its strings: template, map[string]form,
+// []form, or any other scalar.
 type form any
 
-// fill puts values into a form. Members that need what is not there are left out, and
-// so is what holds nothing after that.
+// fill puts values into a form. Members that need missing values are left out, and so is
+// anything that is empty as a result.
 func fill(f form, v values) (any, bool) {
 	switch f := f.(type) {
 	case template:
 		if list, isList := f.whole(v).([]any); isList && list != nil {
-			return list, true // also one without entries: some CLIs insist on it
+			return list, true // even an empty one: some CLIs insist on it
 		}
 		return f.value(v)
 	case map[string]form:
@@ -196,16 +195,16 @@ func fill(f form, v values) (any, bool) {
 	}
 }
 
-// argument is one entry of a list of arguments: words that are used together, if
-// all that they name is there.
+// argument is one entry of a list of arguments: words that are used together, if everything
+// that they name exists.
 type argument struct {
 	words  []template
-	when   string // a value that must be there, though no word names it; "" none
-	unless string // a value that must not be there; "" none
-	each   string // a list: the words are used for each of its entries; "" none
+	when   string // a value that must exist, though no word names it; "": none
+	unless string // a value that must not exist; "": none
+	each   string // a list: the words are used for each of its entries; "": none
 }
 
-// arguments fills in a list of arguments. A word that is nothing but the name of a list
+// arguments fills in a list of arguments. A word that consists only of the name of a list
 // becomes the entries of that list.
 func arguments(list []argument, v values) []string {
 	var argv []string
@@ -220,7 +219,8 @@ func arguments(list []argument, v values) []string {
 	return argv
 }
 
-// scopes are the values that the words are filled with, once for each.
+// scopes returns the values with which the words are filled in, one set for each
+// repetition.
 func (a *argument) scopes(v values) []values {
 	if a.each == "" {
 		return []values{v}

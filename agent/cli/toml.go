@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// formatTOML writes a value in one line of TOML, for options such as
-// `-c mcp_servers.x={command="y"}`. TOML has no null: it is left out of tables and
+// formatTOML writes a value in one line of TOML, for options such as `-c
+// mcp_servers.x={command="y"}`. TOML has no null, so nulls are left out of tables and
 // lists.
 func formatTOML(v any) string {
 	switch v := v.(type) {
@@ -43,8 +43,8 @@ func formatTOML(v any) string {
 	}
 }
 
-// quoteTOML writes a basic string. TOML wants every control character escaped, DEL
-// among them.
+// quoteTOML writes a basic string. TOML requires escapes for all control characters,
+// including DEL.
 func quoteTOML(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -166,7 +166,7 @@ func TestFailures(t *testing.T) {
 		{`{"url": "HOST/echo", "headers": {"X": {"env": "MISSING"}}}`, true, "header X: the environment has no MISSING"},
 		{`{"url": "HOST/echo", "headers": {"X": {"env": "EMPTY"}}}`, true, "header X: the environment has no EMPTY"},
 		{`{"url": "HOST/echo", "headers": {"X": {"file": "a"}}}`, true, `settings: setting "headers.X.env" is missing; unknown setting "file"`},
-		{`{"url": "HOST/echo", "body": "a", "json": 1}`, true, `settings: setting "json" has no meaning beside the others; remove it`},
+		{`{"url": "HOST/echo", "body": "a", "json": 1}`, true, `settings: setting "json" cannot be combined with the others; remove it`},
 		{`{"url": "HOST/echo", "method": "get"}`, true, `settings: setting "method" cannot be "get"; did you mean "GET"?`},
 		{`{"url": "HOST/echo", "timeout": "5"}`, true, `settings: setting "timeout" cannot be "5"; it is: Duration for the whole exchange, such as 30s. Default: 60s`},
 		{`{"url": "HOST/echo", "timeout": "0s"}`, true, `timeout "0s" is not a duration`},

@@ -91,7 +91,7 @@ func TestWhatIsNoFile(t *testing.T) {
 	if reasons["link.md"] != "" || reasons["real.md"] != "" {
 		t.Errorf("what is an agent is refused: %v", reasons)
 	}
-	for name, want := range map[string]string{"gone.md": "it cannot be read", "null.md": "it leads out of the project", "loop.md": "it cannot be read", "pipe.md": "it is no file"} {
+	for name, want := range map[string]string{"gone.md": "it cannot be read", "null.md": "it is outside the project", "loop.md": "it cannot be read", "pipe.md": "it is no file"} {
 		if got := reasons[name]; !strings.Contains(got, want) && (name != "pipe.md" || pipe == nil) {
 			t.Errorf("%s is refused with %q, want %q", name, got, want)
 		}

@@ -335,7 +335,7 @@ func TestSettingsElsewhere(t *testing.T) {
 		}
 		defer root.Close()
 		found, err := importer.Find(from, importer.Place{FS: root.FS()}, importer.Target{})
-		if err != nil || len(found) == 0 || !strings.Contains(found[0].Refuse, "it leads out of the project") {
+		if err != nil || len(found) == 0 || !strings.Contains(found[0].Refuse, "it is outside the project") {
 			t.Errorf("%s: %+v, %v", from, found, err)
 		}
 	}

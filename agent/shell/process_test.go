@@ -77,7 +77,7 @@ func expectDead(t *testing.T, ids []int) {
 			time.Sleep(time.Millisecond)
 		}
 		if lives(pid) {
-			t.Errorf("process %d is still there", pid)
+			t.Errorf("process %d is still running", pid)
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}

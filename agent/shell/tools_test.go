@@ -52,7 +52,7 @@ func TestToolRunsCommands(t *testing.T) {
 		{`{"command": "cat", "stdin": "in"}`, "in\nexit status 0"},
 		{`{"command": "cat"}`, "exit status 0"},
 		{`{"command": "basename $PWD", "dir": "sub"}`, "sub\nexit status 0"},
-		{`{"command": "sleep 60", "timeout_seconds": 1}`, "ended after 1s: it took too long"},
+		{`{"command": "sleep 60", "timeout_seconds": 1}`, "ended after 1s: it timed out"},
 		{`{"command": "echo $API_KEY$GITHUB_TOKEN$PGPASSWORD$GH_PAT$MYSQL_PWD$NPM_AUTHTOKEN$TICKETS$KEYBOARD"}`, "de\nexit status 0"},
 		{`{"command": "printf '\\377'"}`, "\uFFFD\nexit status 0"},
 	} {

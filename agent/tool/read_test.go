@@ -94,7 +94,7 @@ func TestMistakesAreReportedAtTheirPlace(t *testing.T) {
 		{"description: d\nkind: command\ncommand: ls -l", "3:10: a command is a list and no line of a shell"},
 		{"description: d\nkind: command\ncommand: []", "the command names no program"},
 		{"description: d\nkind: command\ninputs: {x: string}\ncommand: [sh, -c, 'echo {x}']", `4:19: input "x" cannot be put into a command`},
-		{"description: d\nkind: command\ncommand: {argv: [ls], dir: ../..}", `"../.." leads out of the project`},
+		{"description: d\nkind: command\ncommand: {argv: [ls], dir: ../..}", `"../.." is outside the project`},
 		{"description: d\nkind: command\ncommand: {argv: [ls], env: {a-b: c}}", `a variable cannot have the name "a-b"`},
 		{"description: d\nkind: script\nscript: {file: ../x.py, interpreter: python3}", `"../x.py" leads out of the folder`},
 		{"description: d\nkind: script\nscript: {}", "the script has no file; the script has no interpreter"},

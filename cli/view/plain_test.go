@@ -60,7 +60,7 @@ func TestPlainTellsAFailureOnce(t *testing.T) {
 		{Kind: engine.StepEnded, Address: "other", Status: engine.TimedOut, Text: "exit status 3"},
 		{Kind: engine.StepEnded, Address: "gone", Status: engine.Cancelled, Text: "other: exit status 3"},
 		{Kind: engine.RunEnded, Status: engine.Failed, Text: "call: call/each: item 0: call/each[0]: exit status 3"},
-		{Kind: engine.RunEnded, Status: engine.Failed, Text: "it took too long"},
+		{Kind: engine.RunEnded, Status: engine.Failed, Text: "it timed out"},
 	} {
 		_, line, _ := strings.Cut(p.Line(f), " ")
 		got = append(got, line)
@@ -71,6 +71,6 @@ call error call/each: item 0: call/each[0]
 other timeout exit status 3
 gone cancelled other
 error in 0ms
-error it took too long
+error it timed out
 `)
 }

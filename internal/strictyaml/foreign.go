@@ -44,7 +44,7 @@ const command = "write `config: {command: …}`, beside `agent: shell`"
 func (m *Map) translated(d workflow.Diagnostic, written string) workflow.Diagnostic {
 	if ours := foreign[written]; slices.Contains(m.known, ours) {
 		d = d.Instead(written, ours)
-		d.Detail = `it is called "` + ours + `" here`
+		d.Detail = `use "` + ours + `" instead`
 		return d
 	}
 	more := advised[written]

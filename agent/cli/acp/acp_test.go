@@ -141,7 +141,7 @@ func TestServersAndSystemPrompt(t *testing.T) {
 	}
 	a = attempt{odd: "none", task: agent.Task{Prompt: "say x", Servers: []agent.Server{{Name: "far", URL: "http://localhost/"}}}}
 	a.run(t.Context(), t)
-	fails(t, a.err, agent.Failed, true, `takes no server of tools by its address, as "far" is`)
+	fails(t, a.err, agent.Failed, true, `does not support MCP servers with a URL, such as "far"`)
 }
 
 func TestModeAndModel(t *testing.T) {
@@ -153,7 +153,7 @@ func TestModeAndModel(t *testing.T) {
 	a.odd = "picky"
 	a.task.Agent.Name, a.quirks = "fake", "sets_model: true"
 	a.run(t.Context(), t)
-	fails(t, a.err, agent.Failed, true, `does not take the model "large" (Invalid params)`)
+	fails(t, a.err, agent.Failed, true, `does not support the model "large" (Invalid params)`)
 }
 
 // What a turn used is known when it ends, for agents that tell no sooner.
@@ -164,9 +164,9 @@ func TestBudgetOfATurn(t *testing.T) {
 		want   string
 	}{
 		{workflow.Budget{Tokens: workflow.AtMost(2000)}, "say a", ""},
-		{workflow.Budget{Tokens: workflow.AtMost(1000)}, "say a", "more than the budget of the agent: 1000 tokens"},
+		{workflow.Budget{Tokens: workflow.AtMost(1000)}, "say a", "exceeded the budget of the agent: 1000 tokens"},
 		{workflow.Budget{CostUSD: workflow.AtMost(1)}, "say a\nspend 0.5", ""},
-		{workflow.Budget{CostUSD: workflow.AtMost(0.25)}, "say a\nspend 0.5", "more than the budget of the agent: $0.25"},
+		{workflow.Budget{CostUSD: workflow.AtMost(0.25)}, "say a\nspend 0.5", "exceeded the budget of the agent: $0.25"},
 	} {
 		a := attempt{odd: "none", task: agent.Task{Prompt: c.prompt, Agent: &agent.Definition{Name: "fake", Budget: c.budget}}}
 		a.run(t.Context(), t)
@@ -210,8 +210,8 @@ func TestPermission(t *testing.T) {
 func TestRejectedAndSilent(t *testing.T) {
 	a := attempt{odd: "sulks", task: agent.Task{Prompt: "ask rm x"}}
 	a.run(t.Context(), t)
-	fails(t, a.err, agent.Failed, true, "not allowed to go on with: rm x")
-	if !strings.Contains(a.log.String(), "not allowed, as nobody is here to be asked: rm x") {
+	fails(t, a.err, agent.Failed, true, "not allowed to do this: rm x")
+	if !strings.Contains(a.log.String(), "not allowed, because nobody is available to ask: rm x") {
 		t.Errorf("log: %s", a.log.String())
 	}
 }
@@ -270,7 +270,7 @@ func TestTimeout(t *testing.T) {
 	defer cancel()
 	a := attempt{odd: "none", task: agent.Task{Prompt: "hang"}}
 	a.run(ctx, t)
-	fails(t, a.err, agent.TimedOut, false, "took too long")
+	fails(t, a.err, agent.TimedOut, false, "timed out")
 }
 
 func TestResume(t *testing.T) {
@@ -305,7 +305,7 @@ func TestResume(t *testing.T) {
 	fails(t, a.err, agent.Failed, true, "no longer has the conversation: Session not found")
 	a = attempt{odd: "forgets", task: agent.Task{Prompt: "say x", Conversation: &agent.Conversation{Native: "s1"}}}
 	a.run(t.Context(), t)
-	fails(t, a.err, agent.Failed, true, "cannot take up a conversation")
+	fails(t, a.err, agent.Failed, true, "cannot continue a conversation")
 }
 
 func TestFailures(t *testing.T) {
@@ -325,10 +325,10 @@ func TestFailures(t *testing.T) {
 		{"error as text", "none", "failed_text: ^Error", "say Error: 400", agent.Failed, false, "Error: 400"},
 		{"dies", "none", "", "say a\ndie out of memory", agent.Failed, false, "exit status 7: out of memory"},
 		{"does not speak", "dumb", "", "say a", agent.Failed, false, "exit status 2: Usage: fake [options]"},
-		{"newer", "newer", "", "say a", agent.Failed, true, "speaks version 2"},
+		{"newer", "newer", "", "say a", agent.Failed, true, "uses version 2"},
 		{"silent", "none", "", "", agent.BadOutput, false, "without an answer"},
 		{"cut off", "none", "", "say a\nstop max_tokens", agent.BadOutput, false, "cut off"},
-		{"refusal", "none", "", "stop refusal", agent.Failed, true, "refuses"},
+		{"refusal", "none", "", "stop refusal", agent.Failed, true, "refused"},
 		{"odd end", "none", "", "stop because", agent.Failed, false, `"because"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -372,8 +372,8 @@ func TestFlood(t *testing.T) {
 	}
 	a = attempt{odd: "none", task: agent.Task{Prompt: "repeat 0123456789\nhang", Agent: &agent.Definition{Name: "fake", MaxOutputKB: 1}}}
 	a.run(t.Context(), t)
-	fails(t, a.err, agent.Failed, true, "over 1 KiB")
+	fails(t, a.err, agent.Failed, true, "exceeds 1 KiB")
 	a = attempt{odd: "none", task: agent.Task{Prompt: "spend 3\nhang", Agent: &agent.Definition{Name: "fake", Budget: workflow.Budget{CostUSD: workflow.AtMost(1)}}}}
 	a.run(t.Context(), t)
-	fails(t, a.err, agent.Failed, true, "more than the budget")
+	fails(t, a.err, agent.Failed, true, "exceeded the budget")
 }

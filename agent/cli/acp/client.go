@@ -14,46 +14,46 @@ import (
 	"github.com/hocket-dev/hocket/agent/cli"
 )
 
-// client is our side of the conversation: it hears what the agent says and does, and is
-// asked what the agent may do.
+// client is our side of the conversation: it receives what the agent says and does, and
+// answers its requests for permission.
 type client struct {
 	ctx   context.Context // of the turn
 	stop  context.CancelCauseFunc
 	start *cli.Start
 	task  *agent.Task
 	log   *agent.Lines
-	room  chan struct{} // for messages that were read and not heard yet
+	room  chan struct{} // messages that were read and not processed yet
 
 	mu        sync.Mutex
-	listening bool      // else the past is being repeated
-	over      bool      // nothing is heard any more: the attempt has ended
-	heard     time.Time // when something came last
+	listening bool      // false while past messages are being replayed
+	over      bool      // the attempt has ended: ignore further messages
+	heard     time.Time // time of the last message
 	replayed  chan struct{}
 	message   strings.Builder
 	messageID string
-	last      string // the last message that has ended
+	last      string // the last complete message
 	tools     map[string]*toolCall
-	rejected  string // what the agent was not allowed to do last
+	rejected  string // what the agent was last refused
 	model     string
-	cost      *float64 // of the whole conversation
+	cost      *float64 // for the whole conversation
 }
 
-// toolCall is what is known of a call of a tool; the agent tells it in pieces.
+// toolCall is what is known about a tool call; the agent sends it in pieces.
 type toolCall struct {
 	title  string
 	input  string
 	logged bool
 
-	tool     string // its name; "": its title is all that there is
+	tool     string // its name; "": only its title is known
 	kind     string
 	args     any
-	paths    []string           // the files that it is about
-	changes  []agent.FileChange // that it makes if it succeeds
-	terminal string             // what its command has printed so far
-	over     bool               // its result was told
+	paths    []string           // files that it affects
+	changes  []agent.FileChange // changes that it makes if it succeeds
+	terminal string             // output of its command so far
+	over     bool               // its result was recorded
 }
 
-// maxQueued is below what the library takes before it gives up the connection.
+// maxQueued is less than the queue at which the library closes the connection.
 const maxQueued = 512
 
 func newClient(ctx context.Context, start *cli.Start, task *agent.Task, log agent.Log, stop context.CancelCauseFunc) *client {
@@ -63,8 +63,8 @@ func newClient(ctx context.Context, start *cli.Start, task *agent.Task, log agen
 	}
 }
 
-// handle takes a message of the agent. Files and terminals are not offered: the agent
-// has its own.
+// handle processes a message of the agent. We offer no files or terminals: the agent has
+// its own.
 func (c *client) handle(ctx context.Context, method string, params json.RawMessage) (any, *acp.RequestError) {
 	switch method {
 	case acp.ClientMethodSessionUpdate:
@@ -72,7 +72,7 @@ func (c *client) handle(ctx context.Context, method string, params json.RawMessa
 		var p struct {
 			Update update `json:"update"`
 		}
-		if json.Unmarshal(params, &p) == nil { // else it is something newer than this client
+		if json.Unmarshal(params, &p) == nil { // otherwise a newer message that this client does not know
 			c.hear(&p.Update)
 		}
 		return nil, nil
@@ -86,15 +86,15 @@ func (c *client) handle(ctx context.Context, method string, params json.RawMessa
 	return nil, acp.NewMethodNotFound(method)
 }
 
-// makeRoom is for one more message.
+// makeRoom frees the place of one message.
 func (c *client) makeRoom() {
 	select {
 	case <-c.room:
-	default: // it came as a request, which takes no room
+	default: // it came as a request, which takes no place
 	}
 }
 
-// update is what an agent tells while it works, all kinds of it in one.
+// update is what an agent reports while it works; it combines all kinds of updates.
 type update struct {
 	Kind      string          `json:"sessionUpdate"`
 	Content   json.RawMessage `json:"content"`
@@ -106,13 +106,13 @@ type update struct {
 	toolUpdate
 }
 
-// toolUpdate is about a call of a tool.
+// toolUpdate describes a tool call.
 type toolUpdate struct {
 	ID        string          `json:"toolCallId"`
 	Title     string          `json:"title"`
 	Status    string          `json:"status"`
 	Tool      string          `json:"kind"`
-	Name      string          `json:"name"` // besides the title, as some have it
+	Name      string          `json:"name"` // in addition to the title, in some agents
 	Input     json.RawMessage `json:"rawInput"`
 	Output    json.RawMessage `json:"rawOutput"`
 	Locations []struct {
@@ -121,8 +121,8 @@ type toolUpdate struct {
 	Meta json.RawMessage `json:"_meta"`
 }
 
-// name is what the agent calls the call; "" nothing. Where that is its input once more, the
-// name of the tool has to be looked for elsewhere.
+// name returns the agent's name for the call; "" if it has none. If the name only repeats
+// the input, the tool name must be found elsewhere.
 func (u *toolUpdate) name() string {
 	var meta struct {
 		Tool string `json:"toolName"`
@@ -159,7 +159,7 @@ func (c *client) hear(u *update) {
 	}
 }
 
-// say takes a piece of a message. Some agents put warnings of their own among them.
+// say adds a piece of a message. Some agents insert warnings of their own.
 func (c *client) say(u *update) {
 	var content struct {
 		Text string `json:"text"`
@@ -177,14 +177,14 @@ func (c *client) say(u *update) {
 	}
 	c.print(content.Text)
 	if c.message.Len()+len(content.Text) > c.start.MaxBytes {
-		c.stop(agent.Permanentf("the answer of %s is over %d KiB; raise max_output_kb, or ask for less", c.start.Manifest.Name, c.start.MaxBytes>>10))
+		c.stop(agent.Permanentf("the answer of %s exceeds %d KiB; raise max_output_kb or ask for a shorter answer", c.start.Manifest.Name, c.start.MaxBytes>>10))
 		return
 	}
 	c.message.WriteString(content.Text)
 }
 
-// tool notes a call of a tool, and logs it once: when it is known, which is when it
-// begins or a person is asked about it.
+// tool records a tool call and logs it once, when its content is known: when it begins or a
+// person is asked about it.
 func (c *client) tool(u *toolUpdate, known bool) *toolCall {
 	call := c.tools[u.ID]
 	if call == nil {
@@ -213,7 +213,7 @@ func (c *client) tool(u *toolUpdate, known bool) *toolCall {
 	return call
 }
 
-// command is the input of a tool in words: the command that it is, else its JSON.
+// command describes the input of a tool: its command, otherwise its JSON.
 func command(input json.RawMessage) string {
 	var shell struct {
 		Command json.RawMessage `json:"command"`
@@ -234,7 +234,7 @@ func command(input json.RawMessage) string {
 	return ""
 }
 
-// withinBudget ends the turn when it has cost more than the agent may.
+// withinBudget ends the turn when it exceeds the agent's budget.
 func (c *client) withinBudget() {
 	var before float64
 	if c.task.Conversation != nil {
@@ -246,7 +246,7 @@ func (c *client) withinBudget() {
 }
 
 func (c *client) overBudget() error {
-	return agent.Permanentf("%s used more than the budget of the agent: %s", c.start.Manifest.Name, c.task.Agent.Budget)
+	return agent.Permanentf("%s exceeded the budget of the agent: %s", c.start.Manifest.Name, c.task.Agent.Budget)
 }
 
 func (c *client) endMessage() {
@@ -260,7 +260,7 @@ func (c *client) endMessage() {
 	}
 }
 
-// print writes to the log, and line a line of its own.
+// print writes to the log, and line writes a separate line.
 func (c *client) print(text string) {
 	if !c.over {
 		c.log.Write(text)
@@ -273,29 +273,29 @@ func (c *client) line(text string) {
 	}
 }
 
-// note puts a line of ours into the log.
+// note writes a line of our own to the log.
 func (c *client) note(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.line(text)
 }
 
-// leave ends all listening: what was read and is still to be heard says nothing any more.
+// leave stops listening: messages that were read and not processed yet are dropped.
 func (c *client) leave() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.over = true
 }
 
-// listen begins to take what is said as said now.
+// listen starts to treat messages as current.
 func (c *client) listen() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.listening = true
 }
 
-// awaitReplay waits until an agent that repeats the past at its leisure has done so. It
-// says nothing when it has; it lists its commands after that, or nearly.
+// awaitReplay waits until an agent that replays the past asynchronously has finished. It
+// does not report the end, but lists its commands at about that time.
 func (c *client) awaitReplay(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, replayPatience)
 	defer stop()
@@ -327,9 +327,9 @@ func (c *client) answer() string {
 	return c.last
 }
 
-// silence is the failure of a turn that ended without an answer, or with words that
-// stand for a failure; nil: it has one. A model can say these words too. What they mean
-// for a whole account is believed only where the agent shows that no model spoke.
+// silence returns the error for a turn that ended without an answer, or with text that
+// indicates a failure; nil otherwise. A model can produce the same text, so an error that
+// would affect a whole account is believed only if the agent shows that no model wrote it.
 func (c *client) silence(unused bool) error {
 	answer := c.answer()
 	c.mu.Lock()
@@ -345,10 +345,10 @@ func (c *client) silence(unused bool) error {
 	case answer != "":
 		return nil
 	case c.rejected != "":
-		return agent.Permanentf("%s stopped, because it was not allowed to go on with: %s", name, agent.OneLine(c.rejected, maxToolLine))
+		return agent.Permanentf("%s stopped because it was not allowed to do this: %s", name, agent.OneLine(c.rejected, maxToolLine))
 	}
 	return &agent.Error{Kind: agent.BadOutput, Message: name + " ended its turn without an answer"}
 }
 
-// maxToolLine is how much of a tool call the log shows.
+// maxToolLine limits how much of a tool call the log shows.
 const maxToolLine = 200

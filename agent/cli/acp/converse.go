@@ -16,13 +16,13 @@ import (
 
 const (
 	startPatience  = 2 * time.Minute        // for the program to start and open a conversation
-	cancelPatience = 3 * time.Second        // for an agent that is asked to stop its turn
-	exitPatience   = 2 * time.Second        // for a program whose input has ended
-	replayPatience = 10 * time.Second       // for an agent that repeats a conversation after it has said that it is done
-	replayQuiet    = 300 * time.Millisecond // after which such an agent is taken to be done
+	cancelPatience = 3 * time.Second        // for an agent to stop its turn when asked
+	exitPatience   = 2 * time.Second        // for a program to exit after its input has ended
+	replayPatience = 10 * time.Second       // for an agent that replays a conversation after it has reported that it is ready
+	replayQuiet    = 300 * time.Millisecond // after which such an agent is assumed to be done
 )
 
-// Converse runs a task in one turn of a conversation with the program.
+// Converse runs a task as one turn of a conversation with the program.
 func Converse(ctx context.Context, start *cli.Start, task *agent.Task, log agent.Log) (agent.Result, error) {
 	turnCtx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -48,13 +48,13 @@ type talk struct {
 	client  *client
 	program *process.Conversation
 	conn    *acp.Connection
-	words   process.Tail // on standard error, and what is no message
+	words   process.Tail // standard error, and output that is not a message
 	session string
 	opened  sessionResponse
 	can     capabilities
 }
 
-// complain takes what the program prints to standard error.
+// complain receives the program's standard error.
 func (t *talk) complain(piece []byte) error {
 	t.client.log.Piece(piece)
 	return t.words.Add(piece)
@@ -64,10 +64,10 @@ func (t *talk) connect() {
 	in := newMessages(t.program.Stdout, &t.words, t.client.room)
 	t.conn = acp.NewConnection(t.client.handle, t.program.Stdin, in)
 	t.conn.SetLogger(slog.New(slog.DiscardHandler))
-	in.open() // only now: the logger may not be set while messages come
+	in.open() // set now, because the logger must not change while messages arrive
 }
 
-// end lets the program end by itself, where it does, and sees to it that it and all
+// end lets the program exit by itself if it does, and makes sure that it and everything
 // that it started are gone.
 func (t *talk) end() {
 	_ = t.program.Stdin.Close()
@@ -78,7 +78,7 @@ func (t *talk) end() {
 	t.client.leave()
 }
 
-// await gives a program that is to end a moment.
+// await gives a program time to exit.
 func (t *talk) await() {
 	patience := time.NewTimer(exitPatience)
 	defer patience.Stop()
@@ -88,10 +88,10 @@ func (t *talk) await() {
 	}
 }
 
-// errSilent is why a program that does not open a conversation is ended.
+// errSilent is the reason for killing a program that does not open a conversation.
 var errSilent = errors.New("acp: it did not open a conversation")
 
-// run opens the conversation and has one turn in it.
+// run opens the conversation and runs one turn.
 func (t *talk) run(ctx context.Context) (promptResponse, error) {
 	opening, stop := context.WithTimeoutCause(ctx, startPatience, errSilent)
 	defer stop()
@@ -107,8 +107,8 @@ func (t *talk) run(ctx context.Context) (promptResponse, error) {
 	return t.prompt(ctx)
 }
 
-// prompt has the turn. When ctx is done the agent is asked to stop, and gets a moment
-// for it: an orderly end keeps the conversation usable, and says what was used.
+// prompt runs the turn. When ctx is done, it asks the agent to stop and waits a moment:
+// after an orderly end, the conversation can be continued and its usage is known.
 func (t *talk) prompt(ctx context.Context) (promptResponse, error) {
 	waiting, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
@@ -131,8 +131,8 @@ func (t *talk) prompt(ctx context.Context) (promptResponse, error) {
 	})
 }
 
-// text is the prompt, with the system prompt before it where the agent has no other
-// place for that and has not heard it yet.
+// text returns the prompt, preceded by the system prompt if the agent has no other place
+// for it and has not received it yet.
 func (t *talk) text() string {
 	system := t.task.Agent.Prompt
 	if system == "" || t.can.Session.SystemPrompt != nil || t.resumes() {
@@ -141,10 +141,10 @@ func (t *talk) text() string {
 	return system + "\n\n" + t.task.Prompt
 }
 
-// result is how the turn ended.
+// result returns the outcome of the turn.
 func (t *talk) result(ctx, turnCtx context.Context, response promptResponse, err error) (agent.Result, error) {
 	result := agent.Result{Usage: agent.Usage{CostUnknown: true}}
-	t.client.answer() // ends what is still being said
+	t.client.answer() // ends the current message
 	if t.session != "" {
 		spent := t.spent(response)
 		if spent.model != "" && t.task.NoteModel != nil {
@@ -157,7 +157,7 @@ func (t *talk) result(ctx, turnCtx context.Context, response promptResponse, err
 		return result, err
 	}
 	if t.task.Agent.Budget.Exceeded(result.Usage) {
-		return result, t.client.overBudget() // most agents tell only now what the turn used
+		return result, t.client.overBudget() // most agents report the usage of a turn only now
 	}
 	result.Output = t.client.answer()
 	return result, nil
@@ -170,7 +170,7 @@ func (t *talk) before() agent.Usage {
 	return t.task.Conversation.Spent
 }
 
-// failure says for the author of the workflow why the turn failed; nil: it did not.
+// failure explains to the author of the workflow why the turn failed; nil if it did not.
 func (t *talk) failure(ctx, turnCtx context.Context, response promptResponse, err error) error {
 	name := t.start.Manifest.Name
 	var refused *acp.RequestError
@@ -192,7 +192,7 @@ func (t *talk) failure(ctx, turnCtx context.Context, response promptResponse, er
 	return t.stopped(response)
 }
 
-// gone says whether the program has ended, or no longer talks.
+// gone reports whether the program has exited or closed the connection.
 func (t *talk) gone() bool {
 	select {
 	case <-t.conn.Done():
@@ -202,14 +202,14 @@ func (t *talk) gone() bool {
 	}
 }
 
-// died is the failure of a program that ended in the middle of a turn.
+// died returns the error for a program that exited during a turn.
 func (t *talk) died() error {
 	_ = t.program.Stdin.Close()
 	t.await()
 	exit := t.program.Stop()
-	how := "it ended in the middle"
+	how := "it exited during its turn"
 	if exit != nil && !errors.Is(exit, process.ErrCutOff) {
-		how = fmt.Sprintf("it ended in the middle: %v", exit)
+		how = fmt.Sprintf("it exited during its turn: %v", exit)
 	}
 	if last := t.words.Last(); last != "" {
 		how += ": " + last
@@ -217,7 +217,7 @@ func (t *talk) died() error {
 	return t.start.Failure(how, 0)
 }
 
-// stopped reads the reason with which a turn ended in order.
+// stopped interprets the reason for which a turn ended normally.
 func (t *talk) stopped(response promptResponse) error {
 	name := t.start.Manifest.Name
 	switch response.StopReason {
@@ -225,15 +225,15 @@ func (t *talk) stopped(response promptResponse) error {
 		spent := t.spent(response)
 		return t.client.silence(t.quirks.Usage != "" && spent.tokens.Output == 0)
 	case acp.StopReasonMaxTokens:
-		return &agent.Error{Kind: agent.BadOutput, Message: "the answer of " + name + " was cut off: it reached the most tokens that the model gives at once"}
+		return &agent.Error{Kind: agent.BadOutput, Message: "the answer of " + name + " was cut off: it reached the model's limit on output tokens"}
 	case acp.StopReasonMaxTurnRequests:
-		return agent.Permanentf("%s stopped at a limit: it reached the most turns", name)
+		return agent.Permanentf("%s stopped at its limit on turns", name)
 	case acp.StopReasonRefusal:
-		return agent.Permanentf("the model of %s refuses to answer", name)
+		return agent.Permanentf("the model of %s refused to answer", name)
 	case acp.StopReasonCancelled:
-		return agent.Errorf("%s says that it was cancelled", name)
+		return agent.Errorf("%s reported that it was cancelled", name)
 	}
-	return agent.Errorf("%s stopped for a reason that is not known here: %q", name, response.StopReason)
+	return agent.Errorf("%s stopped for an unknown reason: %q", name, response.StopReason)
 }
 
 var _ cli.Driver = Converse

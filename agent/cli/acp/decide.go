@@ -9,13 +9,13 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// wish is what an agent wants to do, in the words of permissions.
+// wish is what an agent wants to do, in terms of permissions.
 type wish struct {
-	power agent.Power // "" none that permissions are about
-	what  []string    // the command, the paths or the address; none: the agent does not say
+	power agent.Power // "": not subject to permissions
+	what  []string    // the command, the paths or the URL; none: the agent does not say
 }
 
-// powers are what the kinds of tools that the protocol knows are about.
+// powers maps the tool kinds of the protocol to permissions.
 var powers = map[string]agent.Power{
 	"execute": agent.MayRun, "edit": agent.MayWrite, "delete": agent.MayWrite, "move": agent.MayWrite,
 	"read": agent.MayRead, "search": agent.MayRead, "fetch": agent.MayReach,
@@ -30,7 +30,7 @@ func (c *client) wish(p *permissionRequest, call toolCall) wish {
 	}
 	members := map[string]json.RawMessage{}
 	if json.Unmarshal(p.ToolCall.Input, &members) == nil {
-		_ = json.Unmarshal(p.ToolCall.Input, &input) // what has another form says nothing
+		_ = json.Unmarshal(p.ToolCall.Input, &input) // ignore input of another form
 		for _, key := range []string{"path", "file_path", "filePath", "filepath", "notebook_path"} {
 			var path string
 			if json.Unmarshal(members[key], &path) == nil && path != "" {
@@ -61,13 +61,13 @@ func (c *client) wish(p *permissionRequest, call toolCall) wish {
 			}
 		}
 		if len(w.what) == 0 && w.power == agent.MayRead {
-			w.power = "" // a search may be one of the web
+			w.power = "" // a search may be a web search
 		}
 	}
 	return w
 }
 
-// kind is that of a tool: as the agent tells it, else by its title.
+// kind returns the kind of a tool: as the agent reports it, otherwise by its title.
 func (c *client) kind(told, title string) string {
 	if told != "" && told != "other" {
 		return told
@@ -80,15 +80,15 @@ func (c *client) kind(told, title string) string {
 	return told
 }
 
-// decide says whether an agent may do what it asks for, as far as the definition
-// names that; ask: a person decides.
+// decide applies the permissions of the definition to a request; ask means that a person
+// decides.
 func (c *client) decide(w wish) agent.Permission {
 	rules := c.start.Permissions.Named(w.power)
 	whole := agent.Whole(rules)
 	if len(rules) == 0 || w.power == "" {
 		return agent.AskFirst
 	}
-	if len(w.what) == 0 { // only what holds for everything holds for it
+	if len(w.what) == 0 { // only rules that apply to everything apply to it
 		if whole == "" || w.power == agent.MayWrite && whole == agent.Allow {
 			return agent.AskFirst
 		}
@@ -110,17 +110,17 @@ func (c *client) decideOne(power agent.Power, what string, whole agent.Permissio
 	case agent.MayRead, agent.MayWrite:
 	}
 	written, leadsTo, inside := inProject(c.task.Dir, c.start.Dir, what)
-	if !inside { // permissions are about files of the project
+	if !inside { // permissions apply to files of the project
 		return agent.Stricter(agent.AskFirst, whole)
 	}
 	return agent.Stricter(c.start.Permissions.For(power, written), c.start.Permissions.For(power, leadsTo))
 }
 
-// inProject is a path relative to the project: as it is written, and where links lead.
+// inProject returns a path relative to the project: as written, and with links resolved.
 func inProject(project, dir, path string) (written, leadsTo string, inside bool) {
 	switch {
 	case filepath.IsAbs(path):
-	case filepath.VolumeName(path) != "" || strings.HasPrefix(path, "/") || strings.HasPrefix(path, `\`): // of a drive, on Windows
+	case filepath.VolumeName(path) != "" || strings.HasPrefix(path, "/") || strings.HasPrefix(path, `\`): // on a drive, on Windows
 		return "", "", false
 	default:
 		path = filepath.Join(dir, path)
@@ -130,7 +130,7 @@ func inProject(project, dir, path string) (written, leadsTo string, inside bool)
 	if err != nil || wrong != nil {
 		return "", "", false
 	}
-	if !filepath.IsLocal(written) { // the agent may have followed the links to the project
+	if !filepath.IsLocal(written) { // the agent may have resolved links in the project's path
 		if written, err = filepath.Rel(top, filepath.Clean(path)); err != nil {
 			return "", "", false
 		}
@@ -142,7 +142,7 @@ func inProject(project, dir, path string) (written, leadsTo string, inside bool)
 	return filepath.ToSlash(written), filepath.ToSlash(leadsTo), true
 }
 
-// resolve follows the links of a path, as far as there is something.
+// resolve resolves the links of a path, as far as it exists.
 func resolve(path string) string {
 	for at, rest := path, ""; ; at, rest = filepath.Dir(at), filepath.Join(filepath.Base(at), rest) {
 		if found, err := filepath.EvalSymlinks(at); err == nil {
@@ -154,13 +154,13 @@ func resolve(path string) string {
 	}
 }
 
-// named says whether the definition names any power. Then no answer may hold for more
-// than it is given for: what the agent would no longer ask for nobody could deny.
+// named reports whether the definition names any power. Then only answers for a single
+// request are allowed: the agent would not ask again, so nothing could be denied.
 func (c *client) named() bool {
 	return slices.ContainsFunc(agent.Powers, func(power agent.Power) bool { return len(c.start.Permissions.Named(power)) > 0 })
 }
 
-// once leaves only those answers that hold for this once.
+// once keeps only answers that apply to this one request.
 func once(options []option) []option {
 	return slices.DeleteFunc(slices.Clone(options), func(o option) bool { return strings.HasSuffix(o.Kind, "_always") })
 }

@@ -9,17 +9,17 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// record adds to the transcript, until the attempt has ended.
+// record adds to the transcript until the attempt has ended.
 func (c *client) record(e agent.Entry) {
 	if !c.over {
 		c.task.Record(e)
 	}
 }
 
-// maxTerminal is how much is kept of what a command prints.
+// maxTerminal limits how much of a command's output is kept.
 const maxTerminal = 1 << 20
 
-// learn takes what the transcript is to say of the call.
+// learn stores what the transcript needs to know about the call.
 func (call *toolCall) learn(u *toolUpdate) {
 	call.tool, call.kind = cmp.Or(call.tool, u.Name), cmp.Or(u.Tool, call.kind)
 	if v, err := workflow.ParseJSON(u.Input); err == nil {
@@ -43,7 +43,7 @@ func (call *toolCall) learn(u *toolUpdate) {
 	}
 }
 
-// block is a part of what a call shows: text, or a file before and after.
+// block is part of what a call shows: text, or a file before and after.
 type block struct {
 	Type    string `json:"type"`
 	Content struct {
@@ -53,11 +53,11 @@ type block struct {
 	OldText *string `json:"oldText"`
 }
 
-// deeds puts the end of a call into the transcript: its result, and the files that it
-// has changed.
+// deeds records the end of a call in the transcript: its result, and the files that it
+// changed.
 func (c *client) deeds(call *toolCall, u *update) {
 	var blocks []block
-	_ = json.Unmarshal(u.Content, &blocks) // what is no list shows nothing
+	_ = json.Unmarshal(u.Content, &blocks) // anything but a list shows nothing
 	var changes []agent.FileChange
 	var texts []string
 	for _, b := range blocks {
@@ -69,7 +69,7 @@ func (c *client) deeds(call *toolCall, u *update) {
 		}
 	}
 	if len(changes) > 0 {
-		call.changes = changes // the newest are whole
+		call.changes = changes // keep the newest output
 	}
 	if call.over || u.Status != "completed" && u.Status != "failed" {
 		return
@@ -85,8 +85,8 @@ func (c *client) deeds(call *toolCall, u *update) {
 	}
 }
 
-// change is what became of the file of a diff. Some agents say of a new file that it was
-// empty before.
+// change returns what happened to the file of a diff. Some agents report that a new file
+// was empty before.
 func (b *block) change() agent.ChangeKind {
 	switch {
 	case b.OldText == nil:
@@ -97,8 +97,8 @@ func (b *block) change() agent.ChangeKind {
 	return agent.Modified
 }
 
-// changes are those that a call has made. Where it shows none, its kind says what became
-// of the files that it is about.
+// changes returns the changes that a call made. If it shows none, its kind tells what
+// happened to the files that it affects.
 func (c *client) changes(call *toolCall) []agent.FileChange {
 	kind := map[string]agent.ChangeKind{"edit": agent.Written, "delete": agent.Deleted}[c.kind(call.kind, call.title)]
 	if len(call.changes) > 0 || kind == "" {
@@ -111,8 +111,8 @@ func (c *client) changes(call *toolCall) []agent.FileChange {
 	return changes
 }
 
-// output is what a tool returned: as text in the agent's own form, else as it is shown,
-// else whatever there is.
+// output returns what a tool returned: text in the agent's own format, otherwise as
+// displayed, otherwise whatever there is.
 func output(raw json.RawMessage, shown string) string {
 	v, err := workflow.ParseJSON(raw)
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/coder/acp-go-sdk"
 )
 
-// maxMessage is the longest line that is read as a message; the library takes no longer
-// ones than 10 MiB.
+// maxMessage is the longest line that is read as a message; the limit of the library is 10
+// MiB.
 const maxMessage = 9 << 20
 
-// messages reads what a program prints, and gives on only what is a message: agents
-// print warnings and worse. It gives on no more than there is room for, since the
-// library ends a connection that has too much to say.
+// messages reads what a program prints and passes on only messages: agents also print
+// warnings and other text. It passes on only as many as there is room for, since the
+// library closes a connection whose queue is full.
 type messages struct {
 	from   *bufio.Reader
 	stray  io.Writer
@@ -50,7 +50,8 @@ func (m *messages) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// line is the next line, with its end. What stands behind the last line end is none.
+// line returns the next line, including its line break. Text after the last line break is
+// not a line.
 func (m *messages) line() ([]byte, error) {
 	var line []byte
 	for {
@@ -86,7 +87,7 @@ func (m *messages) isMessage(line []byte) bool {
 		return false
 	}
 	if head.Method == acp.ClientMethodSessionUpdate && head.ID == nil {
-		m.room <- struct{}{} // given back when it was heard
+		m.room <- struct{}{} // released when the message was processed
 	}
 	return true
 }

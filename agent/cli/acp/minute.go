@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// awaitMinute waits while the agent would write over the conversation that it is to take
-// up: gemini names its files by the minute and the conversation, and begins one anew that
-// is there already.
+// awaitMinute waits while the agent would overwrite the conversation to be continued:
+// gemini names its files after the minute and the conversation, and truncates a file that
+// already exists.
 func (t *talk) awaitMinute(ctx context.Context, id string) error {
 	for told := false; t.wouldOverwrite(id); told = true {
 		if !told {
-			t.client.note("waiting for the next minute, in which " + t.start.Manifest.Name + " can take the conversation up")
+			t.client.note("waiting for the next minute, when " + t.start.Manifest.Name + " can continue the conversation")
 		}
 		now := t.start.Now()
 		next := time.NewTimer(now.Truncate(time.Minute).Add(time.Minute).Sub(now))

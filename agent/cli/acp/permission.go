@@ -26,8 +26,8 @@ type permissionRequest struct {
 	} `json:"toolCall"`
 }
 
-// option is one of its answers. Their ids and names differ from agent to agent; what
-// they mean is their kind.
+// option is one of the possible answers. Ids and names differ between agents; the kind says
+// what an option means.
 type option struct {
 	ID   string `json:"optionId"`
 	Name string `json:"name"`
@@ -43,8 +43,8 @@ type outcome struct {
 	OptionID string `json:"optionId,omitempty"`
 }
 
-// kinds are what options mean in plain words, in the order in which they are offered:
-// the first lets the agent go on.
+// kinds are the meanings of options in plain words, in the order in which they are offered:
+// the first one lets the agent continue.
 var kinds = []struct{ kind, words string }{
 	{string(acp.PermissionOptionKindAllowOnce), "allow once"},
 	{string(acp.PermissionOptionKindAllowAlways), "allow always"},
@@ -52,8 +52,8 @@ var kinds = []struct{ kind, words string }{
 	{string(acp.PermissionOptionKindRejectAlways), "reject always"},
 }
 
-// permit decides by the permissions of the definition; for the rest, a person does. Where
-// nobody is there, it is not allowed.
+// permit decides by the permissions of the definition, and asks a person about the rest. If
+// nobody is available, it refuses.
 func (c *client) permit(ctx context.Context, p *permissionRequest) permissionResponse {
 	c.mu.Lock()
 	call := *c.tool(&p.ToolCall.toolUpdate, true)
@@ -80,7 +80,7 @@ func (c *client) permit(ctx context.Context, p *permissionRequest) permissionRes
 	}
 	asking, done := context.WithCancel(c.ctx)
 	defer done()
-	defer context.AfterFunc(ctx, done)() // the agent may take its question back
+	defer context.AfterFunc(ctx, done)() // the agent may withdraw its question
 	answer, err := c.task.Ask(asking, agent.Question{Text: c.question(p), Detail: detail(p, call), Options: words})
 	chosen, known := byWords[answer]
 	switch {
@@ -89,7 +89,7 @@ func (c *client) permit(ctx context.Context, p *permissionRequest) permissionRes
 	case err != nil || !known:
 		why := "not allowed"
 		if errors.Is(err, agent.ErrNobody) {
-			why = "not allowed, as nobody is here to be asked"
+			why = "not allowed, because nobody is available to ask"
 		}
 		c.mu.Lock()
 		c.line(why + ": " + agent.OneLine(detail(p, call), maxToolLine))
@@ -101,8 +101,8 @@ func (c *client) permit(ctx context.Context, p *permissionRequest) permissionRes
 	return permissionResponse{outcome{Outcome: "selected", OptionID: chosen.ID}}
 }
 
-// refuse chooses what rejects; an agent that offers nothing of the kind is told that
-// the turn is cancelled.
+// refuse selects an option that rejects. If the agent offers none, it reports that the turn
+// is cancelled.
 func (c *client) refuse(p *permissionRequest, call toolCall) permissionResponse {
 	c.noteRejected(call)
 	for _, kind := range []acp.PermissionOptionKind{acp.PermissionOptionKindRejectOnce, acp.PermissionOptionKindRejectAlways} {
@@ -121,8 +121,8 @@ func (c *client) noteRejected(call toolCall) {
 	}
 }
 
-// offer puts the options into plain words. Where several are of a kind, the agent's own
-// name tells them apart. Without one that allows, there is nothing to ask.
+// offer describes the options in plain words. If several are of the same kind, the agent's
+// own names distinguish them. If none allows the request, there is nothing to ask.
 func offer(options []option) (words []string, byWords map[string]option) {
 	byWords = map[string]option{}
 	for _, kind := range kinds {
@@ -149,7 +149,7 @@ func offer(options []option) (words []string, byWords map[string]option) {
 	return words, byWords
 }
 
-// questions are what agents want to do, by the kinds of tools that the protocol knows.
+// questions describe what agents want to do, by the tool kinds of the protocol.
 var questions = map[string]string{
 	"execute":     "run this command",
 	"edit":        "change this file",
@@ -169,9 +169,9 @@ func (c *client) question(p *permissionRequest) string {
 	return fmt.Sprintf("May %s %s?", c.start.Manifest.Name, what)
 }
 
-// detail is all of what the agent wants to do, as it is: the command, else what it says
-// of it, the files, what it would write and what the tool is given. None of it is cut: a
-// person decides about it.
+// detail returns everything that the agent wants to do, unchanged: the command, otherwise
+// its description, the files, what it would write and the tool's input. Nothing is cut,
+// because a person decides about it.
 func detail(p *permissionRequest, call toolCall) string {
 	lines := []string{call.title}
 	if call.input != "" && json.Valid([]byte(call.input)) || call.title == "" {

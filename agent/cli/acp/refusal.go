@@ -17,15 +17,15 @@ import (
 // loginCode is the error of the protocol for an agent that is not logged in.
 const loginCode = -32000
 
-// httpStatus is how agents tell the status of a model's answer in words.
+// httpStatus matches the ways in which agents report the status of a model's response.
 var httpStatus = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(?:API Error|status|code|HTTP)["']?[: =]+(\d{3})\b`)
 })
 
-// refused is the failure of a request that the agent answered with an error.
+// refused returns the error for a request that the agent answered with an error.
 func (t *talk) refused(e *acp.RequestError) error {
 	if errors.Is(e, errSilent) || strings.Contains(e.Error(), errSilent.Error()) {
-		return t.start.Failure(fmt.Sprintf("it did not open a conversation in %v; %s", startPatience, t.words.Last()), 0)
+		return t.start.Failure(fmt.Sprintf("it did not open a conversation within %v; %s", startPatience, t.words.Last()), 0)
 	}
 	words, status := wordsOf(e), 0
 	switch {
@@ -45,7 +45,7 @@ func (t *talk) refused(e *acp.RequestError) error {
 	return failure
 }
 
-// wordsOf is what an error says: its message, and what its data add to it.
+// wordsOf returns the text of an error: its message, and what its data add to it.
 func wordsOf(e *acp.RequestError) string {
 	words := innermost(e.Message)
 	switch data := e.Data.(type) {
@@ -68,7 +68,7 @@ func join(words, more string) string {
 	return words + ": " + more
 }
 
-// innermost is the message inside of a text that is a model's error in JSON.
+// innermost returns the message inside a text that is a model's error in JSON.
 func innermost(text string) string {
 	var body struct {
 		Error struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// capabilities are what an agent says that it can, as far as it matters here.
+// capabilities are what an agent supports, as far as it matters here.
 type capabilities struct {
 	LoadSession bool `json:"loadSession"`
 	Session     struct {
@@ -24,7 +24,7 @@ type capabilities struct {
 	} `json:"mcpCapabilities"`
 }
 
-// Answers are read by what is needed of them alone: agents add to them as they like.
+// These types contain only the fields that are needed: agents add others.
 type (
 	initializeResponse struct {
 		ProtocolVersion int          `json:"protocolVersion"`
@@ -76,7 +76,7 @@ func (t *talk) initialize(ctx context.Context) error {
 		return err
 	}
 	if response.ProtocolVersion != acp.ProtocolVersionNumber {
-		return agent.Permanentf("%s speaks version %d of the Agent Client Protocol, and version %d is needed here",
+		return agent.Permanentf("%s uses version %d of the Agent Client Protocol, and Hocket needs version %d",
 			t.start.Manifest.Name, response.ProtocolVersion, acp.ProtocolVersionNumber)
 	}
 	t.can = response.Capabilities
@@ -85,8 +85,8 @@ func (t *talk) initialize(ctx context.Context) error {
 
 func (t *talk) resumes() bool { return t.task.Conversation != nil && t.task.Conversation.Native != "" }
 
-// open begins a conversation, or takes one up. What was said in it before is repeated
-// by some agents; nobody listens to that.
+// open begins a conversation, or continues one. Some agents then replay what was said
+// before; it is ignored.
 func (t *talk) open(ctx context.Context) error {
 	request := sessionRequest{Cwd: t.start.Dir, Servers: []acp.McpServer{}, Meta: t.start.Meta}
 	for _, s := range t.start.Servers {
@@ -111,7 +111,7 @@ func (t *talk) open(ctx context.Context) error {
 				return err
 			}
 		default:
-			return agent.Permanentf("%s cannot take up a conversation; leave the session out", t.start.Manifest.Name)
+			return agent.Permanentf("%s cannot continue a conversation; remove the session", t.start.Manifest.Name)
 		}
 	}
 	response, err := acp.SendRequest[sessionResponse](t.conn, ctx, method, request)
@@ -120,7 +120,7 @@ func (t *talk) open(ctx context.Context) error {
 	}
 	t.session = cmp.Or(request.SessionID, response.SessionID)
 	if t.session == "" {
-		return agent.Errorf("%s opened a conversation without a name", t.start.Manifest.Name)
+		return agent.Errorf("%s opened a conversation without an id", t.start.Manifest.Name)
 	}
 	t.client.model = response.Models.Current
 	t.opened = response
@@ -133,7 +133,7 @@ func (t *talk) open(ctx context.Context) error {
 func (t *talk) server(s agent.Server) (acp.McpServer, error) {
 	if len(s.Command) > 0 {
 		if t.quirks.NoCommandServers {
-			return acp.McpServer{}, agent.Permanentf("%s takes no server of tools by its command, as %q is; give the address of one", t.start.Manifest.Name, s.Name)
+			return acp.McpServer{}, agent.Permanentf("%s does not support MCP servers with a command, such as %q; use one with a URL", t.start.Manifest.Name, s.Name)
 		}
 		server := &acp.McpServerStdio{Name: s.Name, Command: s.Command[0], Args: append([]string{}, s.Command[1:]...), Env: []acp.EnvVariable{}}
 		for _, name := range sortedKeys(s.Env) {
@@ -142,7 +142,7 @@ func (t *talk) server(s agent.Server) (acp.McpServer, error) {
 		return acp.McpServer{Stdio: server}, nil
 	}
 	if !t.can.Servers.HTTP {
-		return acp.McpServer{}, agent.Permanentf("%s takes no server of tools by its address, as %q is; give the command of one", t.start.Manifest.Name, s.Name)
+		return acp.McpServer{}, agent.Permanentf("%s does not support MCP servers with a URL, such as %q; use one with a command", t.start.Manifest.Name, s.Name)
 	}
 	server := &acp.McpServerHttpInline{Type: "http", Name: s.Name, Url: s.URL, Headers: []acp.HttpHeader{}}
 	for _, name := range sortedKeys(s.Headers) {
@@ -151,8 +151,8 @@ func (t *talk) server(s agent.Server) (acp.McpServer, error) {
 	return acp.McpServer{Http: server}, nil
 }
 
-// choose sets the mode in which the agent asks, and the model, by the means that the
-// agent offers.
+// choose sets the mode in which the agent asks, and the model, in the way that the agent
+// offers.
 func (t *talk) choose(ctx context.Context) error {
 	if mode := t.quirks.Mode; mode != "" && t.opened.Modes.Current != mode {
 		if err := t.setMode(ctx, mode); err != nil {
@@ -182,13 +182,13 @@ func (t *talk) setModel(ctx context.Context, model string) error {
 	}
 	err := set()
 	var refused *acp.RequestError
-	if errors.As(err, &refused) && refused.Code == invalidParams { // most agents say no more than that
-		return agent.Permanentf("%s does not take the model %q (%s); name another one", t.start.Manifest.Name, model, wordsOf(refused))
+	if errors.As(err, &refused) && refused.Code == invalidParams { // most agents give no more detail than that
+		return agent.Permanentf("%s does not support the model %q (%s); use another one", t.start.Manifest.Name, model, wordsOf(refused))
 	}
 	return err
 }
 
-// invalidParams is the error of JSON-RPC for a request that is not as it should be.
+// invalidParams is the JSON-RPC error code for invalid parameters.
 const invalidParams = -32602
 
 func (t *talk) has(option string) bool {

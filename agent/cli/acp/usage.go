@@ -5,7 +5,7 @@ import (
 	"github.com/hocket-dev/hocket/agent/cli"
 )
 
-// usage is what an agent says that a turn used, as some of them do.
+// usage is the usage of a turn as some agents report it.
 type usage struct {
 	Input      int64 `json:"inputTokens"`
 	Output     int64 `json:"outputTokens"`
@@ -13,7 +13,7 @@ type usage struct {
 	CacheWrite int64 `json:"cachedWriteTokens"`
 }
 
-// meta is where agents put what the protocol has no place for.
+// meta is where agents put extensions of the protocol.
 type meta struct {
 	Quota struct {
 		Models []struct {
@@ -30,13 +30,13 @@ type meta struct {
 	} `json:"quota"`
 }
 
-// spent is what the agent told of a turn, or of the whole conversation.
+// spent is the usage that the agent reported for a turn, or for the whole conversation.
 type spent struct {
 	tokens      agent.Tokens
 	told        bool
-	tokensTotal bool // they are of the whole conversation
+	tokensTotal bool // figures are for the whole conversation
 	model       string
-	cost        *float64 // of the whole conversation
+	cost        *float64 // for the whole conversation
 	prices      agent.Prices
 }
 
@@ -62,7 +62,7 @@ func (t *talk) spent(r promptResponse) spent {
 	return s
 }
 
-// since is what the turn used.
+// since returns the usage of the turn.
 func (s spent) since(before agent.Usage) agent.Usage {
 	used := s.priced()
 	if s.tokensTotal && used.TokensIn >= before.TokensIn && used.TokensOut >= before.TokensOut {
@@ -72,14 +72,14 @@ func (s spent) since(before agent.Usage) agent.Usage {
 	}
 	if s.cost != nil {
 		used.CostUSD, used.CostUnknown = *s.cost, false
-		if *s.cost >= before.CostUSD { // else it counts from the start of the program
+		if *s.cost >= before.CostUSD { // otherwise it counts from the start of the program
 			used.CostUSD -= before.CostUSD
 		}
 	}
 	return used
 }
 
-// total is what the conversation used in all.
+// total returns the usage of the whole conversation.
 func (s spent) total(before agent.Usage) agent.Usage {
 	return before.Plus(s.since(before))
 }

@@ -1,8 +1,7 @@
-// Package clitest proves a manifest: it puts a fake in the place of its CLI, which
-// prints what the real one printed, and misbehaves in the ways in which programs do.
+// Package clitest tests a manifest: it replaces the CLI with a fake that prints what the
+// real one printed, and that misbehaves in the ways in which programs do.
 //
-// The fake is the test program itself, started anew, so that a test that uses the kit
-// begins with
+// The fake is the test program itself, so a test that uses this package begins with
 //
 //	func TestMain(m *testing.M) { os.Exit(clitest.Main(m)) }
 //
@@ -28,30 +27,30 @@ import (
 	"github.com/hocket-dev/hocket/agent/cli"
 )
 
-// Sample is what the real CLI printed in one run, and what has to come of it.
+// Sample is what the real CLI printed in one run, and the expected outcome.
 type Sample struct {
 	Name   string
 	Stdout string
 	Stderr string
 	Exit   int
 
-	Output    string      // the answer, of a run that succeeds
-	Fails     agent.Kind  // of the error; "" it succeeds
-	Says      string      // a part of the error's message
-	Permanent bool        // a retry would be of no use
-	Until     time.Time   // when a quota ends
-	Usage     agent.Usage // zero: not looked at
-	Schema    any         // of the answer that is asked for; nil none
-	Resumes   bool        // the conversation can be taken up afterwards
+	Output    string      // the answer of a successful run
+	Fails     agent.Kind  // of the error; "": it succeeds
+	Says      string      // part of the error's message
+	Permanent bool        // a retry would not help
+	Until     time.Time   // when a quota is reset
+	Usage     agent.Usage // zero: not checked
+	Schema    any         // of the answer that is requested; nil: none
+	Resumes   bool        // the conversation can be continued afterwards
 
-	Transcript []agent.Entry // nil: not looked at
-	Model      string        // that did the work; "": not looked at
+	Transcript []agent.Entry // nil: not checked
+	Model      string        // that did the work; "": not checked
 }
 
-// Prove runs a manifest on samples, one of which has to be a success. That one is then
-// cut off at every line, mixed with garbage, held up, killed, and ended with another
-// exit status; and none of that may be taken for an answer, or leave a process behind.
-// It is also run with every permission that the manifest has means for.
+// Prove runs a manifest on samples, at least one of which must be a success. That one is
+// then cut off at every line, mixed with garbage, delayed, killed, and ended with another
+// exit status; none of that may be mistaken for an answer or leave a process behind. It is
+// also run with every permission that the manifest supports.
 func Prove(t *testing.T, m *cli.Manifest, samples ...Sample) {
 	t.Helper()
 	var good *Sample
@@ -75,19 +74,19 @@ func Prove(t *testing.T, m *cli.Manifest, samples ...Sample) {
 	t.Run("permissions", func(t *testing.T) { permissions(t, m, good) })
 }
 
-// trail is what is kept of an attempt.
+// trail is what is recorded about an attempt.
 type trail struct {
 	entries []agent.Entry
 	model   string
 }
 
-// run has the fake do a task.
+// run makes the fake do a task.
 func run(t *testing.T, ctx context.Context, m *cli.Manifest, p play, schema any) (agent.Result, trail, error) {
 	t.Helper()
 	return runWith(t, ctx, m, p, schema, nil)
 }
 
-// runWith has the fake do a task of an agent with permissions.
+// runWith makes the fake do a task of an agent with permissions.
 func runWith(t *testing.T, ctx context.Context, m *cli.Manifest, p play, schema any, permissions map[string]any) (agent.Result, trail, error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -129,7 +128,7 @@ func (s *Sample) prove(t *testing.T, m *cli.Manifest) {
 			t.Errorf("got %q, %v; want %q", res.Output, err, s.Output)
 		}
 		if s.Resumes && (res.Conversation == nil || res.Conversation.Native == "") {
-			t.Error("the conversation cannot be taken up")
+			t.Error("the conversation cannot be continued")
 		}
 		return
 	}
@@ -141,11 +140,11 @@ func (s *Sample) prove(t *testing.T, m *cli.Manifest) {
 
 func (s *Sample) play() play { return play{Stdout: s.Stdout, Stderr: s.Stderr, Exit: s.Exit} }
 
-// cutOff ends the output in the middle of each line. A stream that stops too early is
-// never another answer, though the exit status be 0.
+// cutOff ends the output in the middle of each line. A truncated stream must never yield a
+// different answer, even if the exit status is 0.
 func cutOff(t *testing.T, m *cli.Manifest, good *Sample) {
 	if !m.Events() {
-		t.Skip("plain text: nothing tells its end")
+		t.Skip("plain text has no end marker")
 	}
 	lines := strings.SplitAfter(strings.TrimRight(good.Stdout, "\n"), "\n")
 	failures := 0
@@ -160,19 +159,19 @@ func cutOff(t *testing.T, m *cli.Manifest, good *Sample) {
 		}
 	}
 	if failures == 0 {
-		t.Error("no stream that is cut off fails")
+		t.Error("no truncated stream fails")
 	}
 }
 
 // garbage between the events changes nothing, and garbage alone is a failure.
 func garbage(t *testing.T, m *cli.Manifest, good *Sample) {
 	if !m.Events() {
-		t.Skip("plain text: every garbage is an answer")
+		t.Skip("plain text: any garbage is an answer")
 	}
 	const noise = "\x00\xff{\"type\": \n[1, 2\nnull\n\"text\"\n{}\n{\"type\":{\"type\":[]}}\n<html>\n"
 	_, _, err := run(t, t.Context(), m, play{Stdout: noise}, good.Schema)
 	if err == nil {
-		t.Error("garbage is taken for an answer")
+		t.Error("garbage is accepted as an answer")
 	}
 	p := good.play()
 	p.Stdout = noise + strings.ReplaceAll(strings.TrimRight(good.Stdout, "\n"), "\n", "\n"+noise) + "\n" + noise
@@ -181,7 +180,7 @@ func garbage(t *testing.T, m *cli.Manifest, good *Sample) {
 	}
 }
 
-// huge prints without end.
+// huge prints endless output.
 func huge(t *testing.T, m *cli.Manifest) {
 	_, _, err := run(t, t.Context(), m, play{Mode: "huge"}, nil)
 	var failed *agent.Error
@@ -190,7 +189,8 @@ func huge(t *testing.T, m *cli.Manifest) {
 	}
 }
 
-// exitStatus ends a good run badly: both what it says and how it ends must be good.
+// exitStatus ends a successful run with a failing exit status: both the output and the
+// status must indicate success.
 func exitStatus(t *testing.T, m *cli.Manifest, good *Sample) {
 	p := good.play()
 	p.Exit = 7
@@ -209,7 +209,8 @@ func killed(t *testing.T, m *cli.Manifest, good *Sample) {
 	}
 }
 
-// hang prints half of a run and stays, with a child that has left its group.
+// hang prints half of a run and does not exit, with a child that has left its process
+// group.
 func hang(t *testing.T, m *cli.Manifest, good *Sample) {
 	p := good.play()
 	p.Mode, p.Stdout = "hang", good.Stdout[:len(good.Stdout)/2]
@@ -239,8 +240,8 @@ func grandchild(t *testing.T, m *cli.Manifest, good *Sample) {
 	expectGone(t, p.Pids)
 }
 
-// permissions that the manifest has means for change nothing of a good run. For all others
-// it says what to write instead, and the CLI is not started.
+// permissions that the manifest supports must not change a successful run. For all others
+// it must suggest an alternative, and the CLI must not be started.
 func permissions(t *testing.T, m *cli.Manifest, good *Sample) {
 	x := cli.New(cli.Options{Manifest: m})
 	for _, mode := range []cli.Mode{cli.ReadOnly, cli.Edit, cli.Full} {
@@ -264,7 +265,7 @@ func permissions(t *testing.T, m *cli.Manifest, good *Sample) {
 	}
 }
 
-// waitFor waits until a process of the fake has written its id down.
+// waitFor waits until a process of the fake has written its id.
 func waitFor(file string) {
 	for range 2000 {
 		if data, err := os.ReadFile(file); err == nil && strings.HasSuffix(string(data), "\n") {
@@ -285,10 +286,10 @@ func expectGone(t *testing.T, file string) {
 		if _, err := fmt.Sscan(field, &pid); err != nil {
 			continue
 		}
-		// One that was killed takes a moment to be gone.
+		// A process that was killed takes a moment to disappear.
 		for deadline := time.Now().Add(5 * time.Second); lives(pid); time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
-				t.Errorf("process %d is still there", pid)
+				t.Errorf("process %d is still running", pid)
 				break
 			}
 		}

@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// fakeVariable names the file that says what the fake plays.
+// fakeVariable names the file that describes what the fake does.
 const fakeVariable = "HOCKET_FAKE_CLI"
 
 // play is what the fake does.
 type play struct {
-	Mode   string // "" it prints and ends; else how it misbehaves
+	Mode   string // "": it prints and exits; otherwise how it misbehaves
 	Stdout string
 	Stderr string
 	Exit   int
@@ -37,7 +37,8 @@ func (p *play) write(t *testing.T, dir string) string {
 	return file
 }
 
-// Main runs the tests; or, started as the fake, plays and does not return.
+// Main runs the tests. In a process started as the fake, it acts as the fake and does not
+// return.
 func Main(m *testing.M) int {
 	if file := os.Getenv(fakeVariable); file != "" {
 		os.Exit(playFile(file))
@@ -60,10 +61,10 @@ func playFile(file string) int {
 		time.Sleep(time.Minute)
 		return 0
 	}
-	_, _ = io.Copy(io.Discard, os.Stdin) // one that hangs here was given a pipe that nobody closes
+	_, _ = io.Copy(io.Discard, os.Stdin) // hangs here if it was given a pipe that is never closed
 	_, _ = io.WriteString(os.Stderr, p.Stderr)
 	half := len(p.Stdout) / 2
-	_, _ = io.WriteString(os.Stdout, p.Stdout[:half]) // lines do not come in one piece
+	_, _ = io.WriteString(os.Stdout, p.Stdout[:half]) // output does not arrive in whole lines
 	_, _ = io.WriteString(os.Stdout, p.Stdout[half:])
 	return p.misbehave()
 }
@@ -92,7 +93,7 @@ func (p *play) misbehave() int {
 	return p.Exit
 }
 
-// leaveChild starts a process that leaves the group and keeps every pipe.
+// leaveChild starts a process that leaves the process group and keeps every pipe open.
 func (p *play) leaveChild() {
 	file := p.Pids + ".play"
 	data, err := json.Marshal(play{Mode: "stay", Pids: p.Pids})
@@ -118,7 +119,7 @@ func (p *play) leaveChild() {
 	}
 }
 
-// note writes the id of this process down.
+// note writes the id of this process to a file.
 func (p *play) note() {
-	_ = os.WriteFile(p.Pids, fmt.Appendf(nil, "%d\n", os.Getpid()), 0o600) // the test waits in vain, and says so
+	_ = os.WriteFile(p.Pids, fmt.Appendf(nil, "%d\n", os.Getpid()), 0o600) // then the test times out and reports it
 }

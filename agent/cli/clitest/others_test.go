@@ -26,7 +26,7 @@ func TestCodex(t *testing.T) {
 		clitest.Sample{Name: "failure", Exit: 1, Fails: agent.Failed, Says: "codex failed: high demand", Stdout: begin + `{"type":"turn.failed","error":{"message":"high demand"}}`},
 		clitest.Sample{Name: "key refused", Exit: 1, Fails: agent.Failed, Permanent: true, Says: "log in with: codex login",
 			Stdout: `{"type":"turn.failed","error":{"message":"unexpected status 401 Unauthorized: bad key"}}`},
-		clitest.Sample{Name: "model", Exit: 1, Fails: agent.Failed, Permanent: true, Says: "knows no such model",
+		clitest.Sample{Name: "model", Exit: 1, Fails: agent.Failed, Permanent: true, Says: "does not know this model",
 			Stdout: `{"type":"turn.failed","error":{"message":"The requested model 'x' does not exist."}}`},
 		clitest.Sample{Name: "quota", Exit: 1, Fails: agent.Quota, Says: "429", Stdout: begin + `{"type":"turn.failed","error":{"message":"exceeded retry limit, last status: 429 Too Many Requests"}}`},
 		clitest.Sample{Name: "waits for the quota", Fails: agent.Quota, Says: "429", Stdout: `{"type":"error","message":"Reconnecting... 1/5 (last status: 429 Too Many Requests)"}` + "\n"},
@@ -50,7 +50,7 @@ func TestGemini(t *testing.T) {
 		clitest.Sample{Name: "not logged in", Exit: 41, Fails: agent.Failed, Permanent: true, Says: "Invalid auth method", Stderr: "Invalid auth method selected.\n"},
 		clitest.Sample{Name: "turns", Exit: 53, Fails: agent.Failed, Permanent: true, Says: "stopped at a limit", Stderr: "Reached max session turns\n"},
 		clitest.Sample{Name: "quota", Exit: 173, Fails: agent.Quota, Says: "used up", Stdout: `{"type":"result","status":"error","error":{"message":"no"}}`},
-		clitest.Sample{Name: "ended by a signal, with status 0", Fails: agent.Failed, Says: "ended without saying", Stdout: `{"type":"init","session_id":"g-1"}`},
+		clitest.Sample{Name: "ended by a signal, with status 0", Fails: agent.Failed, Says: "exited before it reported", Stdout: `{"type":"init","session_id":"g-1"}`},
 	)
 }
 
@@ -64,7 +64,7 @@ func TestOpencode(t *testing.T) {
 			`{"type":"text","sessionID":"ses_1","part":{"text":"forty-two"}}
 {"type":"step_finish","sessionID":"ses_1","part":{"reason":"stop","tokens":{"input":400,"output":20,"cache":{"read":100,"write":0}},"cost":0.25}}
 `},
-		clitest.Sample{Name: "refused, with status 0 and no text", Fails: agent.Failed, Says: "ended without saying", Stdout: step},
+		clitest.Sample{Name: "refused, with status 0 and no text", Fails: agent.Failed, Says: "exited before it reported", Stdout: step},
 		clitest.Sample{Name: "failure", Exit: 1, Fails: agent.Failed, Says: "bad thing", Stdout: `{"type":"error","sessionID":"ses_1","error":{"name":"APIError","data":{"message":"bad thing","statusCode":400}}}`},
 		clitest.Sample{Name: "key refused", Exit: 1, Fails: agent.Failed, Permanent: true, Says: "opencode auth login", Stdout: `{"type":"error","error":{"name":"APIError","data":{"message":"no","statusCode":401}}}`},
 		clitest.Sample{Name: "quota", Exit: 1, Fails: agent.Quota, Says: "used up", Stdout: `{"type":"error","error":{"name":"APIError","data":{"message":"no","statusCode":429}}}`},

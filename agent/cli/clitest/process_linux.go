@@ -10,7 +10,7 @@ import (
 
 func leaveGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// lives says whether a process runs; one that nobody has waited for does not.
+// lives reports whether a process is running; a zombie is not.
 func lives(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -4,7 +4,7 @@ package clitest
 
 import "os/exec"
 
-// Only Linux finds a process that has left its group, so that elsewhere none does.
+// Only Linux can find a process that has left its group, so elsewhere no test leaves one.
 func leaveGroup(*exec.Cmd) {}
 
 func lives(int) bool { return false }

@@ -145,5 +145,5 @@ func talkError(t *testing.T, f *fixture) {
 
 func talkBadKey(t *testing.T, f *fixture) {
 	_, err := f.run(t.Context(), t, attempt{mode: "ask", steps: []fakemodel.Step{say("x")}})
-	fails(t, err, agent.Failed, true, f.cli+" is not logged in, or its key was refused")
+	fails(t, err, agent.Failed, true, f.cli+" is not logged in, or its key was rejected")
 }

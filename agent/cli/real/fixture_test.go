@@ -162,7 +162,7 @@ type attempt struct {
 
 func (f *fixture) run(ctx context.Context, t *testing.T, a attempt) (agent.Result, error) {
 	t.Helper()
-	ctx, stop := context.WithTimeoutCause(ctx, patience, errors.New("the case took too long"))
+	ctx, stop := context.WithTimeoutCause(ctx, patience, errors.New("the case timed out"))
 	defer stop()
 	x := cli.New(cli.Options{
 		Builtin: f.cli, Env: f.env, Dir: f.files, Prices: f.prices, Grace: 2 * time.Second, Converse: acp.Converse,

@@ -244,7 +244,7 @@ func timeout(t *testing.T, f *fixture) {
 	defer stop(nil)
 	go when(ctx, func() bool { return len(f.server.Requests()) > 0 }, func() { stop(context.DeadlineExceeded) })
 	_, err := f.run(ctx, t, attempt{steps: []fakemodel.Step{{Hang: true}}})
-	fails(t, err, agent.TimedOut, false, "took too long")
+	fails(t, err, agent.TimedOut, false, "timed out")
 }
 
 func quota(t *testing.T, f *fixture) {
@@ -258,7 +258,7 @@ func quota(t *testing.T, f *fixture) {
 
 func badKey(t *testing.T, f *fixture) {
 	_, err := f.run(t.Context(), t, attempt{steps: []fakemodel.Step{say("x")}})
-	fails(t, err, agent.Failed, true, f.cli+" is not logged in, or its key was refused")
+	fails(t, err, agent.Failed, true, f.cli+" is not logged in, or its key was rejected")
 }
 
 func badRequest(t *testing.T, f *fixture) {
