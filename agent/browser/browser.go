@@ -13,15 +13,14 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Options say which browser to use and what it may reach. The zero value is the
-// default.
+// Options select the browser and what it may reach. The zero value is the default.
 type Options struct {
 	Path    string          // of the browser, or its name; "": the first that is found
-	Network outbound.Policy // what every task may reach besides public addresses
+	Network outbound.Policy // what every task may reach in addition to public addresses
 }
 
-// Browser drives a Chromium. It is safe for concurrent use: every attempt has a
-// browser of its own.
+// Browser drives Chromium. It is safe for concurrent use: every attempt has a browser of
+// its own.
 type Browser struct {
 	options Options
 	schema  *agent.Schema
@@ -29,16 +28,16 @@ type Browser struct {
 
 var _ agent.Executor = (*Browser)(nil)
 
-// New makes the executor.
+// New returns the executor.
 func New(o Options) *Browser {
 	return &Browser{options: o, schema: agent.NewSchema(schema())}
 }
 
-// Traits describes it.
+// Traits describes the executor.
 func (b *Browser) Traits() agent.Traits {
 	return agent.Traits{
 		Configured: true,
-		About:      "Opens web pages, reads and operates them", Settings: b.schema,
+		About:      "Opens, reads and operates web pages", Settings: b.schema,
 		Missing: b.missing, Exact: exact, Tools: b.tools,
 		Does: func(map[string]any) []agent.Power { return []agent.Power{agent.MayReach} },
 	}
@@ -50,20 +49,20 @@ func (b *Browser) missing() string {
 	case find(b.options.Path) != "":
 		return ""
 	case b.options.Path != "":
-		return fmt.Sprintf("there is no browser %q; name the one that is installed, or %s", b.options.Path, install())
+		return fmt.Sprintf("browser %q not found; name one that is installed, or %s", b.options.Path, install())
 	}
 	return "Chromium is not installed; " + install()
 }
 
-// exact reports whether the settings of a task say what to do. Otherwise its prompt
-// does, and a model with the tools works it out.
+// exact reports whether the settings of a task say what to do. Otherwise a model with the
+// tools works from its prompt.
 func exact(task *agent.Task) bool {
 	_, steps := task.Settings["steps"]
 	_, url := task.Settings["url"]
 	return steps || url
 }
 
-// Run does the steps of the settings in a browser of their own.
+// Run performs the steps of the settings in a new browser.
 func (b *Browser) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
 	plan, err := b.plan(task)
 	if err != nil {
@@ -78,7 +77,7 @@ func (b *Browser) Run(ctx context.Context, task *agent.Task, log agent.Log) (age
 	return agent.Result{Output: output}, err
 }
 
-// start gives a browser for an attempt.
+// start starts a browser for an attempt.
 func (b *Browser) start(ctx context.Context, task *agent.Task, network outbound.Policy, permit func(string) error, log agent.Log) (*session, error) {
 	if ctx.Err() != nil {
 		return nil, agent.Interrupted(ctx)
@@ -93,7 +92,7 @@ func (b *Browser) start(ctx context.Context, task *agent.Task, network outbound.
 	}, log)
 }
 
-// run does all steps in a browser and gives the output.
+// run performs all steps in a browser and returns the output.
 func (p *plan) run(ctx context.Context, s *session, task *agent.Task) (string, error) {
 	r := &runner{session: s, task: task, limit: p.limit}
 	given := map[string]any{}
@@ -116,14 +115,14 @@ func (p *plan) run(ctx context.Context, s *session, task *agent.Task) (string, e
 	return p.output(given)
 }
 
-// runner does the steps of one attempt.
+// runner performs the steps of one attempt.
 type runner struct {
 	session *session
 	task    *agent.Task
-	limit   int // bytes of the output
+	limit   int // limit for the output, in bytes
 }
 
-// within is a context for one action: it ends with the attempt, after a time, and
+// within returns a context for one action: it ends with the attempt, after the timeout, and
 // when the page or the browser is gone.
 func (s *session) within(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -132,7 +131,7 @@ func (s *session) within(ctx context.Context, patience time.Duration) (context.C
 	return crashed, func() { stop(); cancel() }
 }
 
-// explain says why an action failed, in words for the author of the workflow.
+// explain explains to the author of the workflow why an action failed.
 func explain(ctx, within context.Context, what string, patience time.Duration, err error) error {
 	var known *agent.Error
 	var lost missingError
@@ -147,13 +146,13 @@ func explain(ctx, within context.Context, what string, patience time.Duration, e
 		return agent.Errorf("%s: %v", what, context.Cause(within))
 	case errors.Is(within.Err(), context.DeadlineExceeded):
 		return &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("%s: the page did not answer within %s; raise timeout if it needs longer", what, patience)}
-	case errors.Is(err, context.Canceled): // the client has noticed it first
+	case errors.Is(err, context.Canceled): // the client noticed it first
 		return agent.Errorf("%s: %v", what, errEnded)
 	}
 	return agent.Errorf("%s: %v", what, err)
 }
 
-// output is what the steps gave.
+// output returns what the steps returned.
 func (p *plan) output(given map[string]any) (string, error) {
 	giving := slices.DeleteFunc(slices.Clone(p.steps), func(s step) bool { return !s.gives() })
 	if len(giving) == 0 {
@@ -170,5 +169,5 @@ func (p *plan) output(given map[string]any) (string, error) {
 }
 
 func tooMuch(limit int) error {
-	return agent.Permanentf("what the page gives is over %d KiB; choose less with a selector, or raise max_output_kb", limit>>10)
+	return agent.Permanentf("the output of the page exceeds %d KiB; select less with a selector, or raise max_output_kb", limit>>10)
 }

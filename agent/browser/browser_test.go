@@ -199,7 +199,7 @@ func TestHomePageIsReadAsText(t *testing.T) {
 
 func TestNoPageBefore(t *testing.T) {
 	_, _, err := newSite(t).run(t, `{"steps": [{"open": "HOST/"}, "back"]}`)
-	if err == nil || err.Error() != "step 2 (back): there is no page before this one" {
+	if err == nil || err.Error() != "step 2 (back): there is no previous page" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -217,7 +217,7 @@ func TestScreenshot(t *testing.T) {
 		t.Errorf("%d bytes, %d and %d high", len(view), height(view), height(all))
 	}
 	task.Artifacts = ""
-	if _, _, err := s.attempt(t.Context(), task); err == nil || !strings.Contains(err.Error(), "no place for files") {
+	if _, _, err := s.attempt(t.Context(), task); err == nil || !strings.Contains(err.Error(), "no directory for artifacts") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -235,26 +235,26 @@ func TestRefusals(t *testing.T) {
 	run := s.shared(t)
 	for _, c := range []struct{ settings, want string }{
 		{`{"url": "HOST/missing"}`, "step 1 (open): HOST/missing answered with status 404"},
-		{`{"url": "HOST/download"}`, "step 1 (open): HOST/download is a download, and no files are downloaded; an http or shell step can get it"},
-		{`{"url": "HOST/loop"}`, "step 1 (open): HOST/loop leads from one redirect to the next without end"},
-		{`{"url": "HOST/to-file"}`, "step 1 (open): HOST/to-file leads to an address that may not be opened: only http and https addresses may be opened"},
-		{`{"url": "HOST/to-data"}`, "step 1 (open): HOST/to-data leads to an address that may not be opened: only http and https addresses may be opened"},
+		{`{"url": "HOST/download"}`, "step 1 (open): HOST/download is a download, which the browser does not support; use an http or shell step"},
+		{`{"url": "HOST/loop"}`, "step 1 (open): HOST/loop redirects endlessly"},
+		{`{"url": "HOST/to-file"}`, "step 1 (open): HOST/to-file redirects to an address that may not be opened: only http and https addresses may be opened"},
+		{`{"url": "HOST/to-data"}`, "step 1 (open): HOST/to-data redirects to an address that may not be opened: only http and https addresses may be opened"},
 		{`{"url": "HOST/to-private"}`, "step 1 (open): 127.0.0.2 is not a public address; the setting private_network allows such pages"},
 		{`{"url": "HOST/to-metadata"}`, "step 1 (open): 169.254.169.254 is not a public address; the setting private_network allows such pages"},
 		{`{"url": "http://127.0.0.2:8000/"}`, "step 1 (open): 127.0.0.2 is not a public address; the setting private_network allows such pages"},
 		{`{"url": "http://[::1]:8000/"}`, "step 1 (open): ::1 is not a public address; the setting private_network allows such pages"},
 		{`{"url": "http://0x7f.1:8000/"}`, "step 1 (open): 127.0.0.1 is not a public address; the setting private_network allows such pages"},
-		{`{"url": "file:///etc/passwd"}`, `settings: setting "url" cannot be "file:///etc/passwd"; it is: Address of a page: http or https`},
+		{`{"url": "file:///etc/passwd"}`, `settings: setting "url" cannot be "file:///etc/passwd"; it is: http or https address of a page`},
 		{`{"steps": [{"open": "HOST/"}, {"click": {"text": "nowhere", "timeout": "1s"}}]}`, `step 2 (click): nothing on the page matches the text "nowhere", after 1s`},
 		{`{"steps": [{"open": "HOST/"}, {"extract": {"selector": "h7", "timeout": "1s"}}]}`, `step 2 (extract): nothing on the page matches the selector "h7", after 1s`},
-		{`{"steps": [{"open": "HOST/"}, {"extract": "h1["}]}`, `step 2 (extract): the selector cannot be understood; write a CSS selector such as h1, #name or .price a`},
+		{`{"steps": [{"open": "HOST/"}, {"extract": "h1["}]}`, `step 2 (extract): invalid selector; write a CSS selector such as h1, #name or .price a`},
 		{`{"steps": [{"open": "HOST/"}, {"extract": {"selector": "h1", "attribute": "class"}}]}`, `step 2 (extract): the element has no attribute "class"`},
-		{`{"steps": [{"open": "HOST/"}, {"type": {"selector": "h1", "text": "x"}}]}`, `step 2 (type): the selector "h1": one cannot type into this element`},
-		{`{"steps": [{"open": "HOST/"}, {"type": {"selector": "select", "text": "x"}}]}`, `step 2 (type): the selector "select": there is no option "x"; there are: one, two`},
+		{`{"steps": [{"open": "HOST/"}, {"type": {"selector": "h1", "text": "x"}}]}`, `step 2 (type): the selector "h1": this element does not accept text`},
+		{`{"steps": [{"open": "HOST/"}, {"type": {"selector": "select", "text": "x"}}]}`, `step 2 (type): the selector "select": there is no option "x"; the options are: one, two`},
 		{`{"steps": [{"open": "HOST/"}, {"click": "p"}]}`, `step 2 (click): the selector "p": the element is not visible`},
-		{`{"steps": [{"open": "HOST/"}, "text", "text"]}`, `two steps give "text"; tell them apart with as, such as text: {as: first, …}`},
-		{`{"url": "HOST/huge", "max_output_kb": 100}`, "step 2 (text): what the page gives is over 100 KiB; choose less with a selector, or raise max_output_kb"},
-		{`{"url": "HOST/huge", "extract": "p", "max_output_kb": 100}`, "step 2 (extract): what the page gives is over 100 KiB; choose less with a selector, or raise max_output_kb"},
+		{`{"steps": [{"open": "HOST/"}, "text", "text"]}`, `two steps return "text"; give them different names with as, such as text: {as: first, …}`},
+		{`{"url": "HOST/huge", "max_output_kb": 100}`, "step 2 (text): the output of the page exceeds 100 KiB; select less with a selector, or raise max_output_kb"},
+		{`{"url": "HOST/huge", "extract": "p", "max_output_kb": 100}`, "step 2 (extract): the output of the page exceeds 100 KiB; select less with a selector, or raise max_output_kb"},
 		{`{"url": "HOST/silent", "timeout": "1s"}`, "step 1 (open): the page did not answer within 1s; raise timeout if it needs longer"},
 		{`{"url": "HOST/endless", "timeout": "2s"}`, "step 1 (open): the page did not answer within 2s; raise timeout if it needs longer"},
 		{`{"steps": [{"open": "HOST/busy"}, {"click": {"text": "spin", "timeout": "2s"}}]}`, "step 2 (click): the page did not answer within 2s; raise timeout if it needs longer"},
@@ -278,7 +278,7 @@ func TestHostilePages(t *testing.T) {
 		{`{"steps": [{"open": "HOST/links"}, {"click": {"text": "script"}}, {"extract": "h1"}]}`, "links", ""},
 		{`{"steps": [{"open": "HOST/links"}, {"click": {"text": "download"}}, {"extract": "h1"}]}`, "links", ""},
 		{`{"steps": [{"open": "HOST/links"}, {"click": {"text": "private"}}, {"extract": "h1"}]}`, "", "127.0.0.2 is not a public address"},
-		{`{"steps": [{"open": "HOST/links"}, {"click": {"text": "redirect"}}, {"extract": "h1"}]}`, "", "could not be opened"},
+		{`{"steps": [{"open": "HOST/links"}, {"click": {"text": "redirect"}}, {"extract": "h1"}]}`, "", "could not open"},
 		{`{"steps": [{"open": "HOST/links"}, {"click": {"text": "blob"}}, {"extract": {"selector": "h1", "all": true}}]}`, "", "only http and https addresses may be opened"},
 		{`{"steps": [{"open": "HOST/frames"}, {"extract": "h1"}]}`, "frames", ""},
 		{`{"steps": [{"open": "HOST/dialogs"}, {"extract": "title"}, {"click": {"text": "press"}}, {"open": "HOST/two"}, {"extract": {"selector": "h1", "as": "then"}}]}`, `{"extract":"false/null","then":"Second"}`, ""},
@@ -391,7 +391,7 @@ func TestTheBrowserIsKilled(t *testing.T) {
 			}
 		}
 	}
-	if err := <-done; err == nil || !strings.Contains(err.Error(), "the browser ended by itself") {
+	if err := <-done; err == nil || !strings.Contains(err.Error(), "the browser exited unexpectedly") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -418,7 +418,7 @@ func TestMissing(t *testing.T) {
 	b := browser.New(browser.Options{Path: "chromium-that-is-not-here"})
 	_, err := b.Run(t.Context(), &agent.Task{Settings: map[string]any{"url": "https://example.com/"}}, func([]byte) {})
 	var failed *agent.Error
-	if !errors.As(err, &failed) || !failed.Permanent || !strings.Contains(failed.Message, "there is no browser") {
+	if !errors.As(err, &failed) || !failed.Permanent || !strings.Contains(failed.Message, "not found; name one") {
 		t.Errorf("got %v", err)
 	}
 }

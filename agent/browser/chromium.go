@@ -14,8 +14,8 @@ import (
 	"github.com/hocket-dev/hocket/internal/process"
 )
 
-// chromium is one browser process with a profile of its own, from its start to the
-// end of all that it started.
+// chromium is a browser process with a profile of its own. It lasts until everything that
+// it started has ended.
 type chromium struct {
 	path    string
 	proxy   string
@@ -29,12 +29,12 @@ type chromium struct {
 	said  process.Tail
 }
 
-// flags make a browser quiet and closed: no window, nothing kept, nothing sent on
-// its own behalf, and no way to a network but the proxy.
+// flags make a browser quiet and isolated: no window, nothing stored, nothing sent on its
+// own behalf, and no network access except through the proxy.
 func (c *chromium) flags() []string {
 	flags := []string{
 		"--headless=new", "--remote-debugging-pipe", "--user-data-dir=" + filepath.Join(c.dir, "profile"),
-		// The proxy is asked for this machine too, and resolves every name.
+		// The proxy is used for this machine too, and resolves every name.
 		"--proxy-server=" + c.proxy, "--proxy-bypass-list=<-loopback>", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
 		"--disable-quic", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--webrtc-ip-handling-policy=disable_non_proxied_udp",
 		"--no-first-run", "--no-default-browser-check", "--no-pings", "--no-service-autorun", "--disable-default-apps", "--disable-extensions",
@@ -50,9 +50,8 @@ func (c *chromium) flags() []string {
 	return append(flags, "about:blank")
 }
 
-// environment keeps what the browser needs and nothing else: keys and tokens are
-// none of its business. What it writes outside of its profile goes to a home that
-// is removed with it.
+// environment keeps only what the browser needs: it must not see keys and tokens. What it
+// writes outside its profile goes to a home directory that is removed with it.
 func (c *chromium) environment() []string {
 	env := []string{"HOME=" + c.dir, "TMPDIR=" + c.dir, "XDG_CONFIG_HOME=" + c.dir, "XDG_CACHE_HOME=" + c.dir, "XDG_DATA_HOME=" + c.dir}
 	for _, name := range []string{"PATH", "LANG", "LC_ALL", "TZ", "XDG_RUNTIME_DIR", "SYSTEMROOT", "TEMP", "TMP", "LOCALAPPDATA", "USERPROFILE", "LD_LIBRARY_PATH", "FONTCONFIG_FILE", "FONTCONFIG_PATH"} {
@@ -63,8 +62,9 @@ func (c *chromium) environment() []string {
 	return env
 }
 
-// tempDir is where the directory of a browser is made: not too deep for the path of the
-// socket that the browser has in it, of which the system allows a hundred bytes or so.
+// tempDir returns where the directory of a browser is created. The path must be short,
+// because the browser creates a socket in it, whose path is limited to about a hundred
+// bytes.
 func tempDir() string {
 	const longest, usual = 32, "/tmp"
 	dir := os.TempDir()
@@ -74,8 +74,8 @@ func tempDir() string {
 	return dir
 }
 
-// start starts the process. Whoever starts one closes it. onEnd is called when it has
-// ended, by itself or not.
+// start starts the process. The caller must close it. onEnd is called when it has ended for
+// any reason.
 func (c *chromium) start(onEvent func(event), onEnd func()) (err error) {
 	if c.dir, err = os.MkdirTemp(tempDir(), "hocket-browser-"); err != nil {
 		return err
@@ -95,15 +95,15 @@ func (c *chromium) start(onEvent func(event), onEnd func()) (err error) {
 	c.ended = make(chan struct{})
 	ctx, stop := context.WithCancel(context.Background())
 	c.stop = stop
-	// A browser has nothing to save, so it gets no time to do so.
+	// A browser has nothing to save, so it gets no grace period.
 	command := process.Command{Cmd: cmd, Key: c.key, Grace: time.Millisecond}
 	go func() {
 		defer close(c.ended)
 		if err := command.Run(ctx, "", c.said.Add, c.said.Add); err != nil && ctx.Err() == nil {
 			_ = c.said.Add([]byte(err.Error()))
 		}
-		// These are its own ends: only now can the reader of the other ones see that
-		// nobody writes any more.
+		// These are the browser's ends. Only after they are closed can the reader of our
+		// ends see the end of the stream.
 		_, _ = fromUs.Close(), fromThem.Close()
 		onEnd()
 	}()
@@ -115,7 +115,7 @@ func (c *chromium) close() {
 	c.stop()
 	<-c.ended
 	_ = c.wire.Close()
-	// A process that dies at this moment may still write a file.
+	// A process that is just being killed may still write a file.
 	for deadline := time.Now().Add(removeTime); os.RemoveAll(c.dir) != nil && time.Now().Before(deadline); {
 		time.Sleep(removePause)
 	}

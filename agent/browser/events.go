@@ -13,8 +13,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// happened follows what the browser does. It is called by the reader of the wire, in
-// order, and must not wait for an answer: what needs one is done aside.
+// happened handles events of the browser. It is called by the reader of the connection, in
+// order, and must not wait for a response: anything that needs one runs on its own
+// goroutine.
 func (s *session) happened(e event) {
 	s.mu.Lock()
 	begun := s.target != nil
@@ -51,10 +52,10 @@ func (s *session) happened(e event) {
 
 var (
 	errCrashed = errors.New("the page crashed in the browser")
-	errEnded   = errors.New("the browser ended by itself")
+	errEnded   = errors.New("the browser exited unexpectedly")
 )
 
-// progress follows how far the page has loaded.
+// progress tracks how far the page has loaded.
 func (s *session) progress(method string, params []byte) {
 	switch method {
 	case "Page.frameStartedLoading", "Page.frameStartedNavigating", "Page.frameStoppedLoading", "Page.frameRequestedNavigation":
@@ -78,15 +79,15 @@ func (s *session) progress(method string, params []byte) {
 	}
 }
 
-// arrived looks at where a frame is now. A frame within the page that shows what is
-// not from the web is emptied, and so is the page itself: addresses of data, of files
-// and of the browser are not intercepted on every way that leads to them.
+// arrived checks the current URL of a frame. A frame, or the page itself, that shows
+// something not from the web is cleared: data, file and browser URLs are not intercepted on
+// all paths that lead to them.
 func (s *session) arrived(frame *cdp.Frame) {
 	main := frame.ID == s.frame
 	if main {
 		s.change(func() {
 			s.unreachable = frame.UnreachableURL
-			// The page for an error may come when the next one is under way.
+			// The error page may arrive when the next page is already loading.
 			if s.unreachable != "" && frame.LoaderID == s.loader {
 				s.loading, s.ready = false, true
 			}
@@ -105,14 +106,14 @@ func (s *session) arrived(frame *cdp.Frame) {
 
 const blank = "about:blank"
 
-// fromWeb says whether a frame may show an address: from the web, empty, or the
-// browser's own page for an error.
+// fromWeb reports whether a frame may show a URL: from the web, empty, or the browser's own
+// error page.
 func fromWeb(address string) bool {
 	scheme, _, _ := strings.Cut(strings.ToLower(address), ":")
 	return scheme == "http" || scheme == "https" || scheme == "about" || scheme == "chrome-error" || scheme == ""
 }
 
-// judge lets a request for a document through, or not.
+// judge allows or rejects a request for a document.
 func (s *session) judge(in fetch.EventRequestPaused) {
 	if in.Request == nil {
 		return
@@ -133,23 +134,23 @@ func (s *session) judge(in fetch.EventRequestPaused) {
 	_, _ = cdp.Call(s.ctx, s.target, fetch.FailRequest, fetch.FailRequestParams{RequestID: in.RequestID, ErrorReason: network.ErrorReasonBlockedByClient})
 }
 
-// answer answers a dialog: it is dismissed, but a page may not keep us from leaving.
+// answer dismisses a dialog, but never lets a page keep us from leaving.
 func (s *session) answer(in page.EventJavascriptDialogOpening) {
 	s.logf("the page showed a dialog (%s): %.200q", in.Type, in.Message)
 	leave := in.Type == page.DialogTypeBeforeunload
 	_, _ = cdp.Call(s.ctx, s.target, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: leave})
 }
 
-// closeWindow closes a window that the page has opened: there is one page. Where a
-// click wanted to lead is opened in it.
+// closeWindow closes a window that the page has opened: there is only one page. The target
+// of a click is opened in it.
 func (s *session) closeWindow(id target.ID) {
 	_, _ = chromedp.CallBrowser(s.ctx, target.CloseTarget, target.CloseTargetParams{TargetID: id})
 }
 
-// aside does something that waits for an answer of the browser.
+// aside runs something that waits for a response of the browser.
 func (s *session) aside(do func()) { s.work.Go(do) }
 
-// change changes what is known of the page, and wakes who waits for that.
+// change updates what is known about the page, and wakes waiters.
 func (s *session) change(do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,8 +159,8 @@ func (s *session) change(do func()) {
 	s.changed = make(chan struct{})
 }
 
-// decode reads an event. What cannot be read is as good as empty: the protocol of
-// another version of the browser has it otherwise.
+// decode decodes an event. An event that cannot be decoded counts as empty: another version
+// of the browser may use a different format.
 func decode[T any](params []byte) T {
 	var v T
 	_ = json.Unmarshal(params, &v)

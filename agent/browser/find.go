@@ -5,7 +5,7 @@ import (
 	"runtime"
 )
 
-// names are those under which Chromium and its kin are installed.
+// names are the programs under which Chromium and its relatives are installed.
 func names() []string {
 	switch runtime.GOOS {
 	case "darwin":
@@ -17,7 +17,7 @@ func names() []string {
 	return []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "headless-shell", "/snap/bin/chromium"}
 }
 
-// find is the path of a browser; "" if there is none.
+// find returns the path of a browser; "" if there is none.
 func find(wanted string) string {
 	candidates := names()
 	if wanted != "" {
@@ -31,7 +31,7 @@ func find(wanted string) string {
 	return ""
 }
 
-// install says how to get one.
+// install says how to install one.
 func install() string {
 	switch runtime.GOOS {
 	case "darwin":
@@ -39,5 +39,5 @@ func install() string {
 	case "windows":
 		return "install Google Chrome"
 	}
-	return "apt-get install chromium, or the package of that name of your system"
+	return "apt-get install chromium, or the equivalent for your system"
 }

@@ -21,10 +21,10 @@ import (
 var pageJS string
 
 const (
-	// stragglers is how long a page whose text is there may go on loading pictures
-	// and scripts before nobody waits for them any more.
+	// stragglers is how long a page may continue to load images and scripts after its text
+	// has loaded, before we stop waiting.
 	stragglers = 5 * time.Second
-	// pause is between two looks at a page that has not yet what is asked for.
+	// pause is the time between two checks of a page that does not yet have what is needed.
 	pause = 50 * time.Millisecond
 )
 
@@ -35,13 +35,13 @@ type state struct {
 	Status int    `json:"status"`
 }
 
-// call asks the page something.
+// call evaluates a function in the page.
 func call[T any](ctx context.Context, s *session, name string, args ...any) (T, error) {
 	return again(ctx, s, func() (T, error) { return callOnce[T](ctx, s, name, args...) })
 }
 
-// again asks until there is an answer: a document that goes away meanwhile is asked
-// again under its successor.
+// again retries until there is a response: if a document is replaced meanwhile, its
+// successor is asked.
 func again[T any](ctx context.Context, s *session, ask func() (T, error)) (T, error) {
 	for {
 		v, err := ask()
@@ -77,19 +77,19 @@ func callOnce[T any](ctx context.Context, s *session, name string, args ...any) 
 		return v, exception(result.ExceptionDetails)
 	}
 	if result.Result == nil || len(result.Result.Value) == 0 {
-		return v, agent.Errorf("the page gave no answer")
+		return v, agent.Errorf("the page did not respond")
 	}
 	return v, json.Unmarshal(result.Result.Value, &v)
 }
 
-// exception is what the page's functions throw, which is about a selector.
+// exception converts an exception of the page's functions, which is about a selector.
 func exception(e *runtime.ExceptionDetails) error {
 	text := e.Text
 	if e.Exception != nil && e.Exception.Description != "" {
 		text, _, _ = strings.Cut(e.Exception.Description, "\n")
 	}
 	if strings.Contains(text, "not a valid selector") {
-		return agent.Permanentf("the selector cannot be understood; write a CSS selector such as h1, #name or .price a")
+		return agent.Permanentf("invalid selector; write a CSS selector such as h1, #name or .price a")
 	}
 	return agent.Errorf("the page: %.300s", text)
 }
@@ -97,7 +97,7 @@ func exception(e *runtime.ExceptionDetails) error {
 // pause waits a moment.
 func (s *session) pause(ctx context.Context) error { return s.idle(ctx, pause) }
 
-// idle waits for a time.
+// idle waits for a duration.
 func (*session) idle(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -109,7 +109,7 @@ func (*session) idle(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// navigate opens an address and waits for the page.
+// navigate opens a URL and waits for the page.
 func (s *session) navigate(ctx context.Context, address string) error {
 	if err := s.allowed(address); err != nil {
 		return agent.Permanentf("%v", err)
@@ -120,7 +120,7 @@ func (s *session) navigate(ctx context.Context, address string) error {
 		return err
 	}
 	if result.IsDownload {
-		return agent.Permanentf("%s is a download, and no files are downloaded; an http or shell step can get it", short(address))
+		return agent.Permanentf("%s is a download, which the browser does not support; use an http or shell step", short(address))
 	}
 	if result.ErrorText != "" {
 		s.change(func() { s.loading = false })
@@ -129,14 +129,14 @@ func (s *session) navigate(ctx context.Context, address string) error {
 	return s.settle(ctx)
 }
 
-// begin forgets what was seen before the next action.
+// begin resets what was seen before the next action.
 func (s *session) begin() {
 	s.change(func() { s.opened, s.blocked, s.unreachable = "", nil, "" })
 	s.proxy.forget()
 }
 
-// settle waits until the page has loaded whatever it loads now, and says whether it
-// is one that may be looked at.
+// settle waits until the page has finished loading, and returns an error if it may not be
+// read.
 func (s *session) settle(ctx context.Context) error {
 	var late <-chan time.Time
 	for {
@@ -154,7 +154,7 @@ func (s *session) settle(ctx context.Context) error {
 		select {
 		case <-changed:
 		case <-late:
-			s.logf("the page is still loading; going on with what is there")
+			s.logf("the page is still loading; continuing with what has loaded")
 			return s.outcome()
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -162,7 +162,7 @@ func (s *session) settle(ctx context.Context) error {
 	}
 }
 
-// outcome is why the page cannot be looked at, nil if it can.
+// outcome returns why the page cannot be read; nil if it can.
 func (s *session) outcome() error {
 	s.mu.Lock()
 	blocked, unreachable := s.blocked, s.unreachable
@@ -176,7 +176,7 @@ func (s *session) outcome() error {
 	return nil
 }
 
-// unloaded says why an address could not be opened.
+// unloaded explains why a URL could not be opened.
 func (s *session) unloaded(address, reason string) error {
 	s.mu.Lock()
 	blocked := s.blocked
@@ -189,38 +189,38 @@ func (s *session) unloaded(address, reason string) error {
 	case refused != nil && (reason == "" || strings.Contains(reason, "ERR_SOCKS_CONNECTION")):
 		return agent.Permanentf("%v; the setting private_network allows such pages", refused)
 	case strings.Contains(reason, "ERR_TOO_MANY_REDIRECTS"):
-		return agent.Permanentf("%s leads from one redirect to the next without end", short(address))
+		return agent.Permanentf("%s redirects endlessly", short(address))
 	case strings.Contains(reason, "ERR_UNSAFE_REDIRECT"):
-		return agent.Permanentf("%s leads to an address that may not be opened: %v", short(address), errScheme)
+		return agent.Permanentf("%s redirects to an address that may not be opened: %v", short(address), errScheme)
 	case strings.Contains(reason, "ERR_SOCKS_CONNECTION"):
-		return agent.Errorf("%s could not be reached", short(address))
+		return agent.Errorf("could not reach %s", short(address))
 	case reason != "":
-		return agent.Errorf("%s could not be opened: %s", short(address), netError(strings.TrimPrefix(reason, "net::")))
+		return agent.Errorf("could not open %s: %s", short(address), netError(strings.TrimPrefix(reason, "net::")))
 	}
-	return agent.Errorf("%s could not be opened", short(address))
+	return agent.Errorf("could not open %s", short(address))
 }
 
-// netError says in words what the browser has a code for.
+// netError translates an error code of the browser into words.
 func netError(code string) string {
 	switch {
 	case strings.HasPrefix(code, "ERR_CERT_"):
-		return "its certificate is not valid (" + code + ")"
+		return "its certificate is invalid (" + code + ")"
 	case strings.HasPrefix(code, "ERR_SSL_"):
-		return "no secure connection could be made (" + code + ")"
+		return "could not establish a secure connection (" + code + ")"
 	case code == "ERR_INVALID_AUTH_CREDENTIALS":
-		return "it asks for a name and a password"
+		return "it requires a user name and a password"
 	case code == "ERR_ABORTED":
-		return "it gives no page"
+		return "it returned no page"
 	case code == "ERR_EMPTY_RESPONSE":
-		return "it gives no answer"
+		return "it did not respond"
 	case strings.HasPrefix(code, "ERR_CONNECTION_"):
-		return "the connection broke (" + code + ")"
+		return "the connection was lost (" + code + ")"
 	}
 	return code
 }
 
-// found waits until an element is there. Whether the time runs out between two looks
-// or during one makes no difference, once the page has answered at all.
+// found waits until an element exists. It returns the same error whether the time runs out
+// between two checks or during one, once the page has responded at all.
 func (s *session) found(ctx context.Context, at spot) error {
 	for looked := false; ; looked = true {
 		n, err := call[int](ctx, s, "count", at)
@@ -236,12 +236,12 @@ func (s *session) found(ctx context.Context, at spot) error {
 	}
 }
 
-// missingError says that nothing on the page is what is looked for.
+// missingError returns the error for an element that does not exist.
 type missingError struct{ spot }
 
 func (n missingError) Error() string { return fmt.Sprintf("nothing on the page matches %s", n.spot) }
 
-// spot is an element of a page: by a selector, or by what can be read on it.
+// spot identifies an element of a page: by a selector, or by its visible text.
 type spot struct {
 	Selector string `json:"selector,omitempty"`
 	Text     string `json:"text,omitempty"`

@@ -7,6 +7,6 @@ import (
 	"os/exec"
 )
 
-// give hands a browser its ends of the pipes: it reads from descriptor 3 and writes
-// to 4.
+// give passes the browser its ends of the pipes: it reads from descriptor 3 and writes to
+// 4.
 func give(cmd *exec.Cmd, in, out *os.File) { cmd.ExtraFiles = []*os.File{in, out} }

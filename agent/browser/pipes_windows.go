@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// give hands a browser its ends of the pipes, by the numbers of their handles.
+// give passes the browser its ends of the pipes, by the numbers of their handles.
 func give(cmd *exec.Cmd, in, out *os.File) {
 	read, write := syscall.Handle(in.Fd()), syscall.Handle(out.Fd())
 	cmd.SysProcAttr = &syscall.SysProcAttr{AdditionalInheritedHandles: []syscall.Handle{read, write}}

@@ -9,10 +9,9 @@ import (
 	"github.com/hocket-dev/hocket/internal/outbound"
 )
 
-// proxy is the only way by which a browser reaches a network. Whatever asks for a
-// connection (a page, a frame, a worker, a socket, a redirect), the name is resolved
-// and the policy applied there, where the connection is made. The browser speaks SOCKS
-// with it.
+// proxy is the only way for a browser to reach a network. For every connection (of a page,
+// a frame, a worker, a socket, a redirect) it resolves the name and applies the policy at
+// the point where the connection is made. The browser uses SOCKS.
 type proxy struct {
 	*outbound.Proxy
 
@@ -32,10 +31,11 @@ func startProxy(policy outbound.Policy) (*proxy, error) {
 	return p, err
 }
 
-// address is where the browser finds the proxy.
+// address returns the address of the proxy.
 func (p *proxy) address() string { return "socks5://" + p.Address().String() }
 
-// why is the reason for which a connection was refused since forget, nil if none was.
+// why returns the reason for the last refused connection since forget; nil if none was
+// refused.
 func (p *proxy) why() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -48,7 +48,7 @@ func (p *proxy) forget() {
 	p.refused = nil
 }
 
-// note keeps refusals only: what the network does the browser says itself.
+// note records refusals only: the browser itself reports network errors.
 func (p *proxy) note(err error) {
 	if !errors.Is(err, outbound.ErrRefused) {
 		return

@@ -20,33 +20,33 @@ import (
 	"github.com/hocket-dev/hocket/internal/outbound"
 )
 
-// session is a browser with one page, for one attempt. It is not safe for concurrent
-// use: a page is in one place at a time.
+// session is a browser with one page, for one attempt. It is not safe for concurrent use,
+// because the page is shared.
 type session struct {
 	proxy    *proxy
 	chromium *chromium
-	permit   func(address string) error // may a page be opened? nil: every one
+	permit   func(address string) error // decides whether a page may be opened; nil: always
 	log      agent.Log
 
 	ctx    context.Context // of the protocol, until close
 	cancel context.CancelFunc
-	work   sync.WaitGroup  // reactions to events
-	broken context.Context // done when the page crashed or the browser has ended
+	work   sync.WaitGroup  // handlers of events
+	broken context.Context // done when the page crashed or the browser has exited
 	fail   context.CancelCauseFunc
 	target *chromedp.Target // set once, under mu
-	frame  cdp.FrameID      // the page's own; set with target
+	frame  cdp.FrameID      // of the page; set with target
 
 	mu          sync.Mutex
-	changed     chan struct{} // closed and renewed when one of the following changes
+	changed     chan struct{} // closed and replaced when one of the following changes
 	loading     bool
-	loader      cdp.LoaderID // of what is loaded last
-	ready       bool         // while it loads: its text is there
+	loader      cdp.LoaderID // of the latest load
+	ready       bool         // set while it loads, once its text is available
 	opened      string       // where the page wanted to open a window
 	blocked     error        // why the page may not go where it wanted to
 	unreachable string       // what could not be loaded
 }
 
-// launch is what a session is started with.
+// launch holds the parameters for starting a session.
 type launch struct {
 	path    string
 	policy  outbound.Policy
@@ -55,12 +55,12 @@ type launch struct {
 	sandbox bool
 }
 
-// start gives a session with an empty page. Whoever starts one closes it.
+// start returns a session with an empty page. The caller must close it.
 func start(ctx context.Context, l launch, log agent.Log) (_ *session, err error) {
 	s := &session{permit: l.permit, log: log, changed: make(chan struct{})}
 	s.broken, s.fail = context.WithCancelCause(context.Background())
 	if s.proxy, err = startProxy(l.policy); err != nil {
-		return nil, agent.Errorf("the browser cannot be given a network: %v", err)
+		return nil, agent.Errorf("cannot start the proxy for the browser: %v", err)
 	}
 	s.chromium = &chromium{path: l.path, proxy: s.proxy.address(), key: l.key, sandbox: l.sandbox}
 	if err = s.chromium.start(s.happened, func() { s.fail(errEnded) }); err != nil {
@@ -74,7 +74,7 @@ func start(ctx context.Context, l launch, log agent.Log) (_ *session, err error)
 	s.ctx, s.cancel = chromedp.NewContext(root, chromedp.WithBrowserOption(chromedp.WithBrowserErrorf(func(string, ...any) {})))
 	cancel := s.cancel
 	s.cancel = func() { cancel(); stop() }
-	// Until the first answer there is nothing that a deadline of ctx would reach.
+	// A deadline of ctx has no effect until the first response.
 	defer context.AfterFunc(ctx, func() { s.chromium.stop() })()
 	if err = s.prepare(); err != nil {
 		s.close()
@@ -95,15 +95,15 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
-// Allocate makes a chromium the allocator of its own protocol client.
+// Allocate lets a chromium act as the allocator of its own protocol client.
 func (c *chromium) Allocate(ctx context.Context, opts ...chromedp.BrowserOption) (*chromedp.Browser, error) {
 	return chromedp.NewBrowserTransport(ctx, c.wire, opts...)
 }
 
-// Wait is for allocators whose processes end by themselves.
+// Wait does nothing: it is for allocators whose processes exit by themselves.
 func (c *chromium) Wait() {}
 
-// prepare takes hold of the page and sets the rules.
+// prepare attaches to the page and sets the rules.
 func (s *session) prepare() error {
 	if err := chromedp.Do(s.ctx); err != nil {
 		return err
@@ -129,7 +129,7 @@ func (s *session) prepare() error {
 	return err
 }
 
-// close ends the browser and all that it started.
+// close ends the browser and everything that it started.
 func (s *session) close() {
 	s.chromium.stop()
 	s.cancel()
@@ -146,12 +146,12 @@ var errScheme = errors.New("only http and https addresses may be opened")
 
 func schemeError(address string) error { return fmt.Errorf("%q: %w", short(address), errScheme) }
 
-// allowed says whether the page may go to an address.
+// allowed checks whether the page may go to a URL.
 func (s *session) allowed(address string) error {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" && (u.Scheme == "http" || u.Scheme == "https"):
-		return fmt.Errorf("the address %q cannot be understood", short(address))
+		return fmt.Errorf("invalid address %q", short(address))
 	case u.Scheme != "http" && u.Scheme != "https":
 		return schemeError(address)
 	case s.permit != nil:
@@ -160,7 +160,7 @@ func (s *session) allowed(address string) error {
 	return nil
 }
 
-// short is the beginning of an address, which may be a whole document.
+// short returns the beginning of a URL, which may contain a whole document.
 func short(address string) string {
 	const most = 200
 	if len(address) > most {

@@ -52,8 +52,7 @@ type arguments struct {
 	Submit    bool       `json:"submit"`
 }
 
-// shortForm is, for each action, the argument that stands for all where a text is
-// written instead of them.
+// shortForm names, for each action, the argument that a plain string stands for.
 var shortForm = map[string]string{
 	"open": "url", "click": "selector", "type": "", "wait": "selector", "extract": "selector", "text": "selector",
 	"links": "", "screenshot": "name", "back": "",
@@ -86,7 +85,7 @@ func (s *step) UnmarshalJSON(data []byte) error {
 type plan struct {
 	steps   []step
 	network outbound.Policy
-	limit   int // bytes of the output
+	limit   int // limit for the output, in bytes
 }
 
 func (b *Browser) plan(task *agent.Task) (*plan, error) {
@@ -114,8 +113,8 @@ func (b *Browser) plan(task *agent.Task) (*plan, error) {
 	return p, distinct(p.steps)
 }
 
-// short are the steps that follow the url of the short form: one extract, one for
-// each name, or else the text of the page.
+// short returns the steps that follow the url in the short form: one extract, one for each
+// name, or else the text of the page.
 func (s *settings) short() ([]step, error) {
 	switch {
 	case len(s.Extract) == 0:
@@ -141,7 +140,7 @@ func (s *settings) short() ([]step, error) {
 	return steps, nil
 }
 
-// distinct says whether what the steps give can be told apart.
+// distinct checks that the results of the steps have different names.
 func distinct(steps []step) error {
 	seen := map[string]bool{}
 	for _, s := range steps {
@@ -149,19 +148,19 @@ func distinct(steps []step) error {
 			continue
 		}
 		if seen[s.key()] {
-			return agent.Permanentf("two steps give %q; tell them apart with as, such as %s: {as: first, …}", s.key(), s.Action)
+			return agent.Permanentf("two steps return %q; give them different names with as, such as %s: {as: first, …}", s.key(), s.Action)
 		}
 		seen[s.key()] = true
 	}
 	return nil
 }
 
-// gives says whether a step adds to the output.
+// gives reports whether a step adds to the output.
 func (s *step) gives() bool {
 	return s.Action == "extract" || s.Action == "text" || s.Action == "links" || s.Action == "screenshot"
 }
 
-// key is the name of what the step gives.
+// key returns the name of the step's result.
 func (s *step) key() string {
 	if s.As != "" {
 		return s.As
@@ -169,7 +168,7 @@ func (s *step) key() string {
 	return s.Action
 }
 
-// duration reads a duration that the schema has let through.
+// duration parses a duration that the schema has accepted.
 func duration(text string, otherwise time.Duration) (time.Duration, error) {
 	if text == "" {
 		return otherwise, nil
@@ -181,18 +180,18 @@ func duration(text string, otherwise time.Duration) (time.Duration, error) {
 	return d, nil
 }
 
-// fileNamePattern is what a screenshot may be called.
+// fileNamePattern matches valid names of screenshots.
 const fileNamePattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 
 var fileName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(fileNamePattern) })
 
-// schema is that of what the package comment describes.
+// schema describes the settings in the package comment.
 func schema() map[string]any {
 	text := func(about string) map[string]any {
 		return map[string]any{"description": about, "type": "string", "minLength": 1}
 	}
 	yes := func(about string) map[string]any { return map[string]any{"description": about, "type": "boolean"} }
-	// either is an action that takes one text or its arguments by name.
+	// either is the schema of an action that takes a string or named arguments.
 	either := func(about string, taken map[string]any, required ...any) map[string]any {
 		schema := map[string]any{"description": about, "type": []any{"string", "object"}, "minLength": 1, "properties": taken, "additionalProperties": false}
 		if len(required) > 0 {
@@ -201,29 +200,29 @@ func schema() map[string]any {
 		return schema
 	}
 	span := map[string]any{"description": "Duration, such as 20s.", "type": "string", "pattern": `^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`}
-	address := map[string]any{"description": "Address of a page: http or https.", "type": "string", "pattern": "^https?://."}
-	selector, as := text("CSS selector."), text("Name of what the step gives, in the output.")
-	extract := map[string]any{"selector": selector, "attribute": text("Attribute to take instead of the text."), "all": yes("All elements that match, as a list."), "as": as, "timeout": span}
+	address := map[string]any{"description": "http or https address of a page.", "type": "string", "pattern": "^https?://."}
+	selector, as := text("CSS selector."), text("Name of the step's result in the output.")
+	extract := map[string]any{"selector": selector, "attribute": text("Attribute to return instead of the text."), "all": yes("Return all matching elements, as a list."), "as": as, "timeout": span}
 	spotOr := func(more map[string]any) map[string]any {
-		all := map[string]any{"selector": selector, "text": map[string]any{"description": "What can be read on the element.", "type": []any{"string", "number"}}, "timeout": span}
+		all := map[string]any{"selector": selector, "text": map[string]any{"description": "Visible text of the element.", "type": []any{"string", "number"}}, "timeout": span}
 		maps.Copy(all, more)
 		return all
 	}
 	fileName := map[string]any{"description": "Name of the file: letters, digits, dots, dashes.", "type": "string", "pattern": fileNamePattern}
 	open := either("Opens a page.", map[string]any{"url": address, "timeout": span}, "url")
 	open["pattern"] = "^https?://."
-	screenshot := either("A picture of the page, kept as a file.", map[string]any{"name": fileName, "full": yes("All of the page, not only what a window shows."), "as": as}, "name")
+	screenshot := either("Saves a screenshot of the page.", map[string]any{"name": fileName, "full": yes("Capture the whole page, not only the visible part."), "as": as}, "name")
 	screenshot["pattern"] = fileName["pattern"]
 	actions := map[string]any{
 		"open":       open,
-		"click":      either("Clicks on an element.", spotOr(nil)),
-		"type":       map[string]any{"description": "Types into a field.", "type": "object", "properties": spotOr(map[string]any{"submit": yes("Then press Enter.")}), "required": []any{"selector", "text"}, "additionalProperties": false},
-		"wait":       either("Waits for an element, or for a time.", spotOr(map[string]any{"time": span})),
-		"extract":    either("Takes the text or an attribute of an element.", extract, "selector"),
-		"text":       either("The text of the page, or of an element.", map[string]any{"selector": selector, "as": as}),
-		"links":      either("The links of the page.", map[string]any{"as": as}),
+		"click":      either("Clicks an element.", spotOr(nil)),
+		"type":       map[string]any{"description": "Types into a field.", "type": "object", "properties": spotOr(map[string]any{"submit": yes("Press Enter afterwards.")}), "required": []any{"selector", "text"}, "additionalProperties": false},
+		"wait":       either("Waits for an element or a duration.", spotOr(map[string]any{"time": span})),
+		"extract":    either("Returns the text or an attribute of an element.", extract, "selector"),
+		"text":       either("Returns the text of the page or of an element.", map[string]any{"selector": selector, "as": as}),
+		"links":      either("Returns the links of the page.", map[string]any{"as": as}),
 		"screenshot": screenshot,
-		"back":       map[string]any{"description": "To the page before.", "type": "object", "properties": map[string]any{}, "additionalProperties": false},
+		"back":       map[string]any{"description": "Goes back to the previous page.", "type": "object", "properties": map[string]any{}, "additionalProperties": false},
 	}
 	delete(actions["links"].(map[string]any), "minLength")
 	actions["links"].(map[string]any)["type"] = "object"
@@ -241,16 +240,16 @@ func schema() map[string]any {
 			},
 			"url": address,
 			"extract": map[string]any{
-				"description": "With url: what to take from the page, as a selector or as names with selectors. Default: its text.",
+				"description": "With url: what to extract from the page, as a selector or as a map of names to selectors. Default: its text.",
 				"type":        []any{"string", "object"}, "minLength": 1, "minProperties": 1,
 				"additionalProperties": either("CSS selector, or {selector, attribute, all}.", without(extract, "as"), "selector"),
 			},
 			"private_network": map[string]any{
-				"description": "Whether pages may come from private networks: true, or a list of hosts.",
+				"description": "Whether pages may be in private networks: true, or a list of hosts.",
 				"type":        []any{"boolean", "array"}, "items": text("Host, such as intranet.example or localhost:8080."),
 			},
 			"timeout":       map[string]any{"description": "Duration for each step, such as 20s. Default: 30s.", "type": "string", "pattern": span["pattern"]},
-			"max_output_kb": map[string]any{"description": "Most that may be given back, in KiB. Default: 1024.", "type": "integer", "minimum": 1, "maximum": 1 << 20},
+			"max_output_kb": map[string]any{"description": "Maximum size of the output, in KiB. Default: 1024.", "type": "integer", "minimum": 1, "maximum": 1 << 20},
 		},
 		"if":   map[string]any{"required": []any{"steps"}},
 		"then": map[string]any{"properties": map[string]any{"extract": false}},

@@ -14,7 +14,8 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// about names what a step is about, for the log. What is typed may be a secret.
+// about describes the target of a step for the log. It omits typed text, which may be a
+// secret.
 func (s *step) about() string {
 	if s.Action == "type" {
 		return s.Selector
@@ -27,7 +28,7 @@ func (s *step) about() string {
 	return ""
 }
 
-// perform does a step and gives its value, if it has one.
+// perform performs a step and returns its result, if it has one.
 func (r *runner) perform(ctx context.Context, s *step) (any, error) {
 	switch s.Action {
 	case "open":
@@ -49,10 +50,10 @@ func (r *runner) perform(ctx context.Context, s *step) (any, error) {
 	case "back":
 		return nil, r.session.back(ctx)
 	}
-	return nil, agent.Permanentf("there is no action %q; there are open, click, type, wait, extract, text, links, screenshot and back", s.Action)
+	return nil, agent.Permanentf("unknown action %q; use open, click, type, wait, extract, text, links, screenshot or back", s.Action)
 }
 
-// spot is the element that a step is about. What a type step types is not part of it.
+// spot returns the element that a step is about. The text of a type step is not part of it.
 func (s *step) spot() spot {
 	if s.Action == "type" {
 		return spot{Selector: s.Selector}
@@ -81,7 +82,7 @@ func (r *runner) wait(ctx context.Context, s *step) error {
 		return err
 	}
 	if d == 0 {
-		return agent.Permanentf("wait for what? Write a selector, a text or a time")
+		return agent.Permanentf("wait needs a selector, a text or a time")
 	}
 	return r.session.idle(ctx, d)
 }
@@ -103,7 +104,7 @@ func (r *runner) extract(ctx context.Context, s *step) (any, error) {
 		return nil, tooMuch(r.limit)
 	case s.All:
 		return append([]any{}, got.Values...), nil
-	case len(got.Values) == 0: // it has gone since
+	case len(got.Values) == 0: // it has disappeared since
 		return nil, missingError{spot{Selector: s.Selector}}
 	case got.Values[0] == nil:
 		return nil, agent.Errorf("the element has no attribute %q", s.Attribute)
@@ -115,7 +116,7 @@ type pageText struct {
 	Text    string `json:"text"`
 	Over    bool   `json:"over"`
 	Missing bool   `json:"missing"`
-	Kind    string `json:"kind"` // of a document that has no text
+	Kind    string `json:"kind"` // for a document without text
 }
 
 func (r *runner) text(ctx context.Context, selector string) (any, error) {
@@ -129,7 +130,7 @@ func (r *runner) text(ctx context.Context, selector string) (any, error) {
 	case err != nil:
 		return nil, err
 	case got.Kind != "":
-		return nil, agent.Permanentf("the page is of the type %s, which has no text; an http or shell step can get it", got.Kind)
+		return nil, agent.Permanentf("the page has type %s, which has no text; use an http or shell step", got.Kind)
 	case got.Over:
 		return nil, tooMuch(r.limit)
 	}
@@ -161,7 +162,7 @@ func (r *runner) links(ctx context.Context) (any, error) {
 	return list, nil
 }
 
-// click clicks on an element as a hand would, and follows where that leads.
+// click clicks an element with the mouse, and follows where that leads.
 func (s *session) click(ctx context.Context, at spot) error {
 	if err := s.found(ctx, at); err != nil {
 		return err
@@ -191,10 +192,10 @@ func (s *session) click(ctx context.Context, at spot) error {
 	return s.follow(ctx)
 }
 
-// follow waits for what an action has set off. Where it would have opened a window,
-// that is opened in the page.
+// follow waits for the effects of an action. If it would have opened a window, the target
+// is opened in the page.
 func (s *session) follow(ctx context.Context) error {
-	// An answer of the page comes after the events of the action.
+	// The response of the page arrives after the events of the action.
 	if _, err := call[state](ctx, s, "state"); err != nil {
 		return err
 	}
@@ -207,7 +208,7 @@ func (s *session) follow(ctx context.Context) error {
 	return s.settle(ctx)
 }
 
-// enter replaces what is in a field.
+// enter replaces the content of a field.
 func (s *session) enter(ctx context.Context, at spot, text string, submit bool) error {
 	if err := s.found(ctx, at); err != nil {
 		return err
@@ -227,11 +228,11 @@ func (s *session) enter(ctx context.Context, at spot, text string, submit bool) 
 	case field.Locked:
 		return agent.Errorf("%s: the field cannot be changed", at)
 	case field.Unfit:
-		return agent.Errorf("%s: one cannot type into this element", at)
+		return agent.Errorf("%s: this element does not accept text", at)
 	case field.Wants != "":
-		return agent.Errorf("%s: the field takes %s, and %q is none", at, wanted(field.Wants), text)
+		return agent.Errorf("%s: the field requires %s, not %q", at, wanted(field.Wants), text)
 	case field.Options != nil:
-		return agent.Errorf("%s: there is no option %q; there are: %s", at, text, strings.Join(field.Options, ", "))
+		return agent.Errorf("%s: there is no option %q; the options are: %s", at, text, strings.Join(field.Options, ", "))
 	}
 	s.begin()
 	if !field.Done {
@@ -247,10 +248,10 @@ func (s *session) enter(ctx context.Context, at spot, text string, submit bool) 
 	return s.follow(ctx)
 }
 
-// wanted says what a field of a type takes.
+// wanted describes the values that a field of a type accepts.
 func wanted(kind string) string {
 	if like, ok := map[string]string{
-		"number": "a number", "range": "a number within its bounds", "date": "a date such as 2026-01-31", "time": "a time such as 14:30",
+		"number": "a number", "range": "a number within its limits", "date": "a date such as 2026-01-31", "time": "a time such as 14:30",
 		"datetime-local": "a time such as 2026-01-31T14:30", "month": "a month such as 2026-01", "week": "a week such as 2026-W05", "color": "a colour such as #ff8800",
 	}[kind]; ok {
 		return like
@@ -258,7 +259,7 @@ func wanted(kind string) string {
 	return "a " + kind
 }
 
-// insert types over what is selected; nothing typed over it deletes it.
+// insert types over the selection; an empty text deletes it.
 func (s *session) insert(ctx context.Context, text string) error {
 	if text == "" {
 		return s.press(ctx, "Backspace", "", 8)
@@ -267,7 +268,7 @@ func (s *session) insert(ctx context.Context, text string) error {
 	return err
 }
 
-// press presses a key and lets it go.
+// press presses and releases a key.
 func (s *session) press(ctx context.Context, key, text string, code int64) error {
 	for _, kind := range []input.DispatchKeyEventType{input.DispatchKeyEventTypeKeyDown, input.DispatchKeyEventTypeKeyUp} {
 		event := input.DispatchKeyEventParams{Type: kind, Key: key, Code: key, Text: text, WindowsVirtualKeyCode: code}
@@ -281,7 +282,7 @@ func (s *session) press(ctx context.Context, key, text string, code int64) error
 	return nil
 }
 
-// back goes to the page before.
+// back goes to the previous page.
 func (s *session) back(ctx context.Context) error {
 	history, err := cdp.Call(ctx, s.target, page.GetNavigationHistory, cdp.Empty{})
 	if err != nil {
@@ -289,7 +290,7 @@ func (s *session) back(ctx context.Context) error {
 	}
 	before := history.CurrentIndex - 1
 	if before < 0 || before >= int64(len(history.Entries)) || history.Entries[before].URL == blank {
-		return agent.Permanentf("there is no page before this one")
+		return agent.Permanentf("there is no previous page")
 	}
 	s.begin()
 	s.change(func() { s.loading = true })
@@ -299,13 +300,13 @@ func (s *session) back(ctx context.Context) error {
 	return s.settle(ctx)
 }
 
-// maxHeight bounds a picture of a whole page, in pixels.
+// maxHeight limits a screenshot of a whole page, in pixels.
 const maxHeight = 16384
 
-// screenshot keeps a picture of the page, and names the file.
+// screenshot saves a screenshot of the page and returns the name of the file.
 func (s *session) screenshot(ctx context.Context, task *agent.Task, name string, full bool) (string, error) {
 	if task.Artifacts == "" {
-		return "", agent.Permanentf("there is no place for files here, so no screenshot can be kept")
+		return "", agent.Permanentf("screenshots cannot be saved, because there is no directory for artifacts")
 	}
 	if !strings.HasSuffix(name, ".png") {
 		name += ".png"
@@ -317,7 +318,7 @@ func (s *session) screenshot(ctx context.Context, task *agent.Task, name string,
 	return keep(task, name, picture)
 }
 
-// capture gives a picture of the page.
+// capture takes a screenshot of the page.
 func (s *session) capture(ctx context.Context, full bool) ([]byte, error) {
 	params := page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng}
 	if full {
@@ -335,14 +336,14 @@ func (s *session) capture(ctx context.Context, full bool) ([]byte, error) {
 	return picture.Data, err
 }
 
-// keep writes an artifact and gives its path: within the project, where it is there.
+// keep writes an artifact and returns its path, relative to the project if it is inside.
 func keep(task *agent.Task, name string, data []byte) (string, error) {
 	if err := os.MkdirAll(task.Artifacts, 0o700); err != nil {
-		return "", agent.Errorf("the artifacts: %v", err)
+		return "", agent.Errorf("artifacts: %v", err)
 	}
 	root, err := os.OpenRoot(task.Artifacts)
 	if err != nil {
-		return "", agent.Errorf("the artifacts: %v", err)
+		return "", agent.Errorf("artifacts: %v", err)
 	}
 	defer root.Close()
 	if err := root.WriteFile(name, data, 0o600); err != nil {

@@ -12,17 +12,16 @@ import (
 )
 
 const (
-	toolText   = 16 << 10 // characters of a page that a model is told at once
+	toolText   = 16 << 10 // characters of a page that a model sees at once
 	toolLinks  = 32 << 10 // characters of a list of links
-	toolFields = 100      // fields and buttons that a model is told of
+	toolFields = 100      // fields and buttons that a model sees
 	maxText    = 2 << 20  // characters of a page that can be read at all
 )
 
-// tools are what a model needs to do in a browser what its task asks for: it opens,
-// reads, clicks, types, goes back, lists links and fields, and takes pictures. They
-// share one browser, which starts with the first call and ends with done. The agent's
-// permissions say which pages may be opened; all that are public are, unless they say
-// otherwise.
+// tools returns what a model needs to work in a browser: it opens, reads, clicks, types,
+// goes back, lists links and fields, and takes screenshots. The tools share one browser,
+// which starts with the first call and ends with done. The agent's permissions say which
+// pages may be opened; by default all public ones.
 func (b *Browser) tools(task *agent.Task) ([]agent.Tool, func(), error) {
 	permitted, err := task.Permitted()
 	if err != nil {
@@ -47,7 +46,7 @@ func (b *Browser) tools(task *agent.Task) ([]agent.Tool, func(), error) {
 	return d.tools(), d.close, nil
 }
 
-// desk is the browser of a model, at which it does one thing at a time.
+// desk is the browser of a model, which does one thing at a time.
 type desk struct {
 	browser   *Browser
 	task      *agent.Task
@@ -58,7 +57,7 @@ type desk struct {
 	mu      sync.Mutex // held during a call
 	session *session
 
-	approving sync.Mutex // of approved, which is looked at while a page loads
+	approving sync.Mutex // guards approved, which is read while a page loads
 	approved  map[string]bool
 }
 
@@ -84,22 +83,22 @@ func (d *desk) tools() []agent.Tool {
 	}
 	selector := text("CSS selector.")
 	return []agent.Tool{
-		tool("open", "Opens a page and gives the beginning of its text.", d.open, map[string]any{"url": text("http:// or https:// address.")}, "url"),
-		tool("read", "Gives the text of the page, or of an element.", d.read,
-			map[string]any{"selector": selector, "from": map[string]any{"type": "integer", "minimum": 0, "description": "Number of characters to leave out at the beginning. Default: 0."}}),
+		tool("open", "Opens a page and returns the beginning of its text.", d.open, map[string]any{"url": text("http:// or https:// address.")}, "url"),
+		tool("read", "Returns the text of the page or of an element.", d.read,
+			map[string]any{"selector": selector, "from": map[string]any{"type": "integer", "minimum": 0, "description": "Number of characters to skip. Default: 0."}}),
 		tool("links", "Lists the links of the page.", d.links, map[string]any{}),
-		tool("fields", "Lists what can be filled in or pressed on the page, with a selector for each.", d.fields, map[string]any{}),
-		tool("click", "Clicks on an element, and gives the beginning of the page where that leads.", d.click,
-			map[string]any{"text": text("What can be read on the element."), "selector": selector}),
-		tool("type", "Fills in a field, in place of what is in it. Of a list, chooses an option.", d.enter,
-			map[string]any{"selector": selector, "text": text("What to type."), "submit": yes("Then press Enter.")}, "selector", "text"),
-		tool("back", "Goes to the page before.", d.back, map[string]any{}),
-		tool("screenshot", "Keeps a picture of the page as a file, and gives its path.", d.picture,
-			map[string]any{"name": map[string]any{"type": "string", "pattern": fileNamePattern, "description": "Name of the file, such as result.png."}, "full": yes("All of the page, not only what a window shows.")}, "name"),
+		tool("fields", "Lists the fields and buttons of the page, with a selector for each.", d.fields, map[string]any{}),
+		tool("click", "Clicks an element and returns the beginning of the resulting page.", d.click,
+			map[string]any{"text": text("Visible text of the element."), "selector": selector}),
+		tool("type", "Replaces the content of a field. In a list, selects an option.", d.enter,
+			map[string]any{"selector": selector, "text": text("Text to type."), "submit": yes("Press Enter afterwards.")}, "selector", "text"),
+		tool("back", "Goes back to the previous page.", d.back, map[string]any{}),
+		tool("screenshot", "Saves a screenshot of the page and returns its path.", d.picture,
+			map[string]any{"name": map[string]any{"type": "string", "pattern": fileNamePattern, "description": "Name of the file, such as result.png."}, "full": yes("Capture the whole page, not only the visible part.")}, "name"),
 	}
 }
 
-// call does one thing in the browser, which is started if it does not run.
+// call performs one action in the browser, which it starts if necessary.
 func (d *desk) call(do toolDo) func(context.Context, map[string]any, *agent.Task, agent.Log) (string, error) {
 	return func(ctx context.Context, args map[string]any, task *agent.Task, log agent.Log) (string, error) {
 		var in toolRequest
@@ -127,35 +126,35 @@ func (d *desk) call(do toolDo) func(context.Context, map[string]any, *agent.Task
 	}
 }
 
-// permit asks whether a page may be opened, before time runs.
+// permit asks whether a page may be opened, before the timeout starts.
 func (d *desk) permit(ctx context.Context, address string, task *agent.Task) error {
 	if err := task.Permit(ctx, d.permitted.For(agent.MayReach, address), agent.MayReach, address); err != nil {
 		return err
 	}
 	d.approving.Lock()
 	defer d.approving.Unlock()
-	d.approved[agent.Address(address)] = true // a browser writes it in its own way
+	d.approved[agent.Address(address)] = true // a browser normalizes it
 	return nil
 }
 
-// mayOpen says whether the page may go to an address by itself, as after a click.
+// mayOpen reports whether the page may go to a URL without asking, as after a click.
 func (d *desk) mayOpen(address string) error {
 	d.approving.Lock()
 	defer d.approving.Unlock()
 	if d.approved[agent.Address(address)] || d.permitted.For(agent.MayReach, address) == agent.Allow {
 		return nil
 	}
-	return fmt.Errorf("%s is not permitted unasked; open it itself", short(address))
+	return fmt.Errorf("%s needs permission; open it directly", short(address))
 }
 
-// running is the browser, after the last one has ended a new one.
+// running returns the browser, or a new one if the last one has exited.
 func (d *desk) running(ctx context.Context, log agent.Log) (*session, error) {
 	if d.session != nil && d.session.broken.Err() == nil {
 		return d.session, nil
 	}
 	d.shut()
 	own := *d.task
-	// Commands that run beside it end what carries their key.
+	// Commands that run at the same time end processes that carry their key.
 	own.Key += "#browser"
 	s, err := d.browser.start(ctx, &own, d.set.Private, d.mayOpen, log)
 	if err == nil {
@@ -188,7 +187,7 @@ func (d *desk) open(ctx context.Context, s *session, in *toolRequest) (string, e
 func (d *desk) click(ctx context.Context, s *session, in *toolRequest) (string, error) {
 	at := spot{Selector: in.Selector, Text: in.Text}
 	if at == (spot{}) || in.Selector != "" && in.Text != "" {
-		return "", errors.New("give text or selector, one of them")
+		return "", errors.New("give either text or selector")
 	}
 	if err := s.click(ctx, at); err != nil {
 		return "", err
@@ -213,7 +212,7 @@ func (d *desk) back(ctx context.Context, s *session, _ *toolRequest) (string, er
 	return d.look(ctx, s)
 }
 
-// look says where the page is now, and gives its beginning.
+// look returns where the page is now and its beginning.
 func (d *desk) look(ctx context.Context, s *session) (string, error) {
 	at, err := call[state](ctx, s, "state")
 	if err != nil {
@@ -236,14 +235,14 @@ func (d *desk) read(ctx context.Context, s *session, in *toolRequest) (string, e
 		return "", missingError{spot{Selector: in.Selector}}
 	}
 	if got.Kind != "" {
-		return fmt.Sprintf("(no text: the page is of the type %s)", got.Kind), nil
+		return fmt.Sprintf("(no text: the page has type %s)", got.Kind), nil
 	}
 	runes := []rune(got.Text)
 	from := min(max(in.From, 0), len(runes))
 	to := min(from+toolText, len(runes))
 	text := string(runes[from:to])
 	if to < len(runes) {
-		text += fmt.Sprintf("\n(%d more characters; go on with browser_read from: %d)", len(runes)-to, to)
+		text += fmt.Sprintf("\n(%d more characters; continue with browser_read from: %d)", len(runes)-to, to)
 	}
 	if text == "" {
 		return "(no text)", nil
@@ -286,7 +285,7 @@ func (d *desk) fields(ctx context.Context, s *session, _ *toolRequest) (string, 
 
 func (d *desk) picture(ctx context.Context, s *session, in *toolRequest) (string, error) {
 	if !fileName().MatchString(in.Name) {
-		return "", errors.New("the name of a file has letters, digits, dots and dashes, such as result.png")
+		return "", errors.New("invalid file name; use letters, digits, dots and dashes, such as result.png")
 	}
 	return s.screenshot(ctx, d.task, in.Name, in.Full)
 }

@@ -47,16 +47,16 @@ func TestTools(t *testing.T) {
 		{"type", `{"selector": "input[name=q]", "text": "new"}`, "typed", ""},
 		{"click", `{"text": "Search"}`, "HOST/found?q=new&s=one\n\n\nnew/one", ""},
 		{"back", `{}`, "HOST/\nHome\n", ""},
-		{"click", `{"text": "Second page", "selector": "a"}`, "", "one of them"},
+		{"click", `{"text": "Second page", "selector": "a"}`, "", "either text or selector"},
 		{"click", `{"text": "New window"}`, "HOST/two\nTwo\n\nSecond", ""},
 		{"read", `{"selector": "h1"}`, "Second", ""},
 		{"read", `{"selector": "h9"}`, "", "nothing on the page matches"},
-		{"open", `{"url": "HOST/huge"}`, "more characters; go on with browser_read from: 16384)", ""},
+		{"open", `{"url": "HOST/huge"}`, "more characters; continue with browser_read from: 16384)", ""},
 		{"read", `{"from": 999999999}`, "(no text)", ""},
 		{"open", `{"url": "HOST/missing"}`, "(status 404)", ""},
-		{"open", `{"url": "file:///etc/passwd"}`, "", "nobody is here"},
+		{"open", `{"url": "file:///etc/passwd"}`, "", "nobody is available"},
 		{"open", `{"url": "http://127.0.0.2:8000/"}`, "", "127.0.0.2 is not a public address"},
-		{"open", `{"address": "HOST"}`, "", "the arguments do not fit"},
+		{"open", `{"address": "HOST"}`, "", "invalid arguments for the tool"},
 		{"screenshot", `{"name": "../evil.png"}`, "", "letters, digits, dots and dashes"},
 		{"screenshot", `{"name": "seen"}`, ".hocket/artifacts/seen.png", ""},
 	} {
@@ -80,7 +80,7 @@ func TestToolsKeepToPermissions(t *testing.T) {
 	}
 	task.Agent.Permissions = map[string]any{"network": map[string]any{s.URL + "/two*": "deny", s.URL + "/links": "ask", s.URL + "/*": "allow"}}
 	call := s.tools(t, task)
-	if _, err := call("open", `{"url": "HOST/two"}`); err == nil || !strings.Contains(err.Error(), "do not allow it") {
+	if _, err := call("open", `{"url": "HOST/two"}`); err == nil || !strings.Contains(err.Error(), "do not allow this") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := call("open", `{"url": "HOST/links"}`); err != nil || len(asked) != 1 || asked[0] != s.URL+"/links" {
@@ -93,7 +93,7 @@ func TestToolsKeepToPermissions(t *testing.T) {
 	if _, err := call("open", `{"url": "HOST/"}`); err != nil {
 		t.Errorf("got %v", err)
 	}
-	if _, err := call("click", `{"text": "Second page"}`); err == nil || !strings.Contains(err.Error(), "not permitted unasked") {
+	if _, err := call("click", `{"text": "Second page"}`); err == nil || !strings.Contains(err.Error(), "needs permission") {
 		t.Errorf("got %v", err)
 	}
 	if s.asked("/two") {

@@ -9,10 +9,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// wire carries the messages between us and a browser. Events are handed on in the
-// order in which they came; the client behind the wire sees answers only, and the
-// events by which it finds its first page. So nothing that a page causes, and no
-// flood of it, piles up there.
+// wire carries the messages between us and a browser. Events are passed on in order; the
+// client behind the wire sees only responses, and the events with which it finds its first
+// page. So nothing that a page causes can pile up there.
 type wire struct {
 	*chromedp.PipeConn
 	onEvent func(event) // must not block
@@ -24,7 +23,7 @@ type event struct {
 	message *cdproto.Message
 }
 
-// Read gives the next message that is for the client.
+// Read returns the next message for the client.
 func (w *wire) Read(ctx context.Context, msg *cdproto.Message) error {
 	for {
 		*msg = cdproto.Message{}
@@ -34,7 +33,7 @@ func (w *wire) Read(ctx context.Context, msg *cdproto.Message) error {
 		if msg.ID != 0 {
 			return nil
 		}
-		own := *msg // the caller may use its own again
+		own := *msg // the caller may reuse its own
 		w.onEvent(event{session: msg.SessionID, message: &own})
 		if msg.SessionID == "" && strings.HasPrefix(string(msg.Method), "Target.") {
 			return nil

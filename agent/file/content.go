@@ -12,9 +12,9 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// read gives a file's text.
+// read returns a file's text.
 func read(root *os.Root, path string, limit int64) (string, error) {
-	// A pipe or a device is not opened: that could wait for ever.
+	// Pipes and devices are not opened: that could block forever.
 	if err := wantFile(root, path); err != nil {
 		return "", err
 	}
@@ -28,10 +28,10 @@ func read(root *os.Root, path string, limit int64) (string, error) {
 	case err != nil:
 		return "", agent.PathError(path, err)
 	case int64(len(data)) > limit:
-		return "", agent.Permanentf("%q is over %d KiB; raise max_output_kb", path, limit>>10)
+		return "", agent.Permanentf("%q exceeds %d KiB; raise max_output_kb", path, limit>>10)
 	}
 	if at := agent.NotText(data); at > 0 {
-		return "", agent.Permanentf("%q is not text (UTF-8) at byte %d; a shell step can encode it, e.g. with base64", path, at)
+		return "", agent.Permanentf("%q is not UTF-8 text at byte %d; use a shell step to encode it, for example with base64", path, at)
 	}
 	return string(data), nil
 }
@@ -47,9 +47,9 @@ func wantFile(root *os.Root, path string) error {
 	return nil
 }
 
-// write replaces a file in one step: a file beside it is written, made durable and
-// renamed. Its name comes from the key of the attempt, so that an attempt that is
-// repeated after a crash clears away what it left.
+// write replaces a file atomically: it writes and syncs a file next to it, and renames
+// that. The name is derived from the key of the attempt, so that a repeated attempt cleans
+// up what it left after a crash.
 func write(root *os.Root, path, content, key string) error {
 	name := filepath.FromSlash(path)
 	mode, err := oldMode(root, path)
@@ -62,7 +62,7 @@ func write(root *os.Root, path, content, key string) error {
 	}
 	sum := sha256.Sum256([]byte(key + "\x00" + name))
 	temp := filepath.Join(dir, ".hocket-"+hex.EncodeToString(sum[:8])+".tmp")
-	_ = root.Remove(temp) // mostly there is none
+	_ = root.Remove(temp) // usually there is none
 	err = writeNew(root, temp, content, mode)
 	if err == nil {
 		err = root.Rename(temp, name)
@@ -74,7 +74,7 @@ func write(root *os.Root, path, content, key string) error {
 	return syncDir(root, dir)
 }
 
-// recorded changes a file, and says so in the transcript.
+// recorded changes a file and records that in the transcript.
 func recorded(root *os.Root, path string, task *agent.Task, change func() error) error {
 	kind := agent.Modified
 	if _, err := root.Stat(filepath.FromSlash(path)); errors.Is(err, fs.ErrNotExist) {
@@ -87,7 +87,7 @@ func recorded(root *os.Root, path string, task *agent.Task, change func() error)
 	return err
 }
 
-// oldMode is the mode of the file that is to be replaced, or of a new one.
+// oldMode returns the mode of the file that is to be replaced, or that of a new one.
 func oldMode(root *os.Root, path string) (fs.FileMode, error) {
 	info, err := root.Lstat(filepath.FromSlash(path))
 	switch {
@@ -112,7 +112,7 @@ func writeNew(root *os.Root, name, content string, mode fs.FileMode) error {
 	return errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
 }
 
-// syncDir makes a rename durable. Not every system can: then the rename is as
+// syncDir makes a rename durable. Not every system supports it: then the rename is as
 // durable as the system makes it.
 func syncDir(root *os.Root, dir string) error {
 	d, err := root.Open(dir)
@@ -123,7 +123,7 @@ func syncDir(root *os.Root, dir string) error {
 	return d.Close()
 }
 
-// appendTo adds to the end of a file.
+// appendTo appends to a file.
 func appendTo(root *os.Root, path, content string) error {
 	name := filepath.FromSlash(path)
 	if _, err := root.Stat(name); err == nil {

@@ -6,32 +6,30 @@
 //	action         read, write, append or list
 //	path           file or, for list, directory; relative to the project. Default
 //	               for list: the project
-//	content        what to write or append. Text is written as it is, everything
+//	content        what to write or append. Text is written unchanged, everything
 //	               else as JSON
 //	glob           for list: which names; default: *
-//	max_output_kb  most that read or list may give back; default: what the agent's
-//	               definition says, else 1024
+//	max_output_kb  most that read or list may return; default: that of the
+//	               agent's definition, otherwise 1024
 //
-// No path leads out of the project, whatever symbolic links there are. A prompt
-// and inputs are not used: the settings say all.
+// No path leads outside the project, not even through symbolic links. A prompt and inputs
+// are not used: the settings say everything.
 //
-// read gives the text of a file as it is. A file that is not UTF-8 text is an
-// error.
+// read returns the text of a file unchanged. A file that is not UTF-8 text is an error.
 //
-// write replaces a file in one step: whoever reads it sees the old or the new
-// content, never a part, also after a crash. It makes the directories that are
-// missing, keeps the permissions of a file that was there, refuses to replace a
-// symbolic link, and gives back the path.
+// write replaces a file atomically: readers see the old or the new content, never a part,
+// even after a crash. It creates missing directories, keeps the permissions of an existing
+// file, does not replace a symbolic link, and returns the path.
 //
-// append adds to the end of a file, which it makes if there is none, and gives
-// back the path. Repeated after a crash, it appends again; `effect: once` on the
-// step has a person decide.
+// append adds to the end of a file, which it creates if necessary, and returns the path.
+// Repeated after a crash, it appends again; with `effect: once` on the step a person
+// decides.
 //
-// list gives a JSON list of paths, relative to the project and sorted. In a glob
+// list returns a JSON list of paths, relative to the project and sorted. In a glob
 // * ? and [a-z] stand for characters of one name, ** for any number of
-// directories. As in a shell, a name that begins with a dot is only found by a
-// pattern that does too, and a pattern that ends in / finds directories instead of
-// files. ** does not follow symbolic links.
+// directories. As in a shell, a name that begins with a dot is matched only by a pattern
+// that does too, and a pattern that ends in / matches directories instead of files. ** does
+// not follow symbolic links.
 package file
 
 import (
@@ -42,7 +40,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// defaultOutputKB bounds what is given back where nothing else is said.
+// defaultOutputKB limits the output if nothing else is set.
 const defaultOutputKB = 1024
 
 // File works on the files of a project. It is safe for concurrent use.
@@ -50,17 +48,17 @@ type File struct{ schema *agent.Schema }
 
 var _ agent.Executor = (*File)(nil)
 
-// New makes the executor.
+// New returns the executor.
 func New() *File {
 	return &File{agent.NewSchema(schema())}
 }
 
-// Traits describes it.
+// Traits describes the executor.
 func (f *File) Traits() agent.Traits {
 	return agent.Traits{About: "Reads, writes and lists files of the project", Settings: f.schema, Exact: exact, Tools: tools, Does: does}
 }
 
-// does: some actions write.
+// does reports the actions that write.
 func does(settings map[string]any) []agent.Power {
 	if action := settings["action"]; action == "read" || action == "list" {
 		return []agent.Power{agent.MayRead}
@@ -76,7 +74,7 @@ type settings struct {
 	MaxOutputKB int    `json:"max_output_kb"`
 }
 
-// schema is that of what the package comment describes.
+// schema describes the settings in the package comment.
 func schema() map[string]any {
 	when := func(actions []any, then map[string]any) any {
 		return map[string]any{
@@ -98,9 +96,9 @@ func schema() map[string]any {
 		"properties": map[string]any{
 			"action":        map[string]any{"description": "What to do.", "enum": []any{"read", "write", "append", "list"}},
 			"path":          agent.PathInside("The file, or the directory to list, relative to the project."),
-			"content":       map[string]any{"description": "What to write or append. What is not text is written as JSON."},
-			"glob":          map[string]any{"description": "Which names to list. ** stands for any number of directories. Default: *", "type": "string", "minLength": 1},
-			"max_output_kb": map[string]any{"description": "Most that read or list may give back, in KiB. Default: 1024.", "type": "integer", "minimum": 1, "maximum": 1 << 20},
+			"content":       map[string]any{"description": "What to write or append. Values other than text are written as JSON."},
+			"glob":          map[string]any{"description": "Pattern of names to list. ** matches any number of directories. Default: *", "type": "string", "minLength": 1},
+			"max_output_kb": map[string]any{"description": "Maximum size of the output of read and list, in KiB. Default: 1024.", "type": "integer", "minimum": 1, "maximum": 1 << 20},
 		},
 		"allOf": []any{
 			when([]any{"read"}, map[string]any{"required": []any{"path"}, "properties": without("content", "glob")}),
@@ -121,7 +119,7 @@ func (f *File) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.
 	}
 	root, err := os.OpenRoot(task.Dir)
 	if err != nil {
-		return agent.Result{}, agent.Errorf("the project: %v", err)
+		return agent.Result{}, agent.Errorf("project: %v", err)
 	}
 	defer root.Close()
 	output, err := set.do(ctx, root, task)

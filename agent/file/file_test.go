@@ -119,8 +119,8 @@ func TestRefusals(t *testing.T) {
 		{`{"action": "read", "path": "/etc/passwd"}`, true, `"/etc/passwd" is outside the project`},
 		{`{"action": "read", "path": "out"}`, true, `"out" is outside the project`},
 		{`{"action": "read", "path": "outdir/x.go"}`, true, `"outdir/x.go" is outside the project`},
-		{`{"action": "read", "path": "big", "max_output_kb": 2}`, true, `"big" is over 2 KiB; raise max_output_kb`},
-		{`{"action": "read", "path": "bin/data"}`, true, `"bin/data" is not text (UTF-8) at byte 1; a shell step can encode it, e.g. with base64`},
+		{`{"action": "read", "path": "big", "max_output_kb": 2}`, true, `"big" exceeds 2 KiB; raise max_output_kb`},
+		{`{"action": "read", "path": "bin/data"}`, true, `"bin/data" is not UTF-8 text at byte 1; use a shell step to encode it, for example with base64`},
 		{`{"action": "write", "path": "../new", "content": "x"}`, true, `"../new" is outside the project`},
 		{`{"action": "write", "path": "outdir/new", "content": "x"}`, true, `"outdir/new" is outside the project`},
 		{`{"action": "write", "path": "out", "content": "x"}`, true, `"out" is a symbolic link; write to the file that it points to`},
@@ -132,9 +132,9 @@ func TestRefusals(t *testing.T) {
 		{`{"action": "list", "path": "none"}`, false, `"none" does not exist`},
 		{`{"action": "list", "path": "outdir"}`, true, `"outdir" is outside the project`},
 		{`{"action": "list", "path": "a.go"}`, false, `"a.go": not a directory`},
-		{`{"action": "list", "glob": "../*"}`, true, `glob "../*": it is relative to path, and has no empty parts and no dots between slashes`},
-		{`{"action": "list", "glob": "/etc/*"}`, true, `glob "/etc/*": it is relative to path, and has no empty parts and no dots between slashes`},
-		{`{"action": "list", "glob": "[a"}`, true, `glob "[a": "[a" cannot be understood`},
+		{`{"action": "list", "glob": "../*"}`, true, `glob "../*": write it relative to path, without empty parts, . or ..`},
+		{`{"action": "list", "glob": "/etc/*"}`, true, `glob "/etc/*": write it relative to path, without empty parts, . or ..`},
+		{`{"action": "list", "glob": "[a"}`, true, `glob "[a": invalid pattern "[a"`},
 		{`{"action": "delete", "path": "a"}`, true, `settings: setting "action" cannot be "delete"; write one of read, write, append, list`},
 		{`{"path": "a"}`, true, `settings: setting "action" is missing`},
 		{`{"action": "read"}`, true, `settings: setting "path" is missing`},
@@ -157,7 +157,7 @@ func TestListTooLong(t *testing.T) {
 	for i := range 30 {
 		put(t, filepath.Join(dir, strings.Repeat("x", 50)+string(rune('a'+i))), "")
 	}
-	if _, err := run(t, dir, `{"action": "list", "max_output_kb": 1}`); err == nil || !strings.HasPrefix(err.Error(), "the list of 30 paths is over 1 KiB") {
+	if _, err := run(t, dir, `{"action": "list", "max_output_kb": 1}`); err == nil || !strings.HasPrefix(err.Error(), "the list of 30 paths exceeds 1 KiB") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -261,7 +261,7 @@ func TestCancelled(t *testing.T) {
 }
 
 func TestNoProject(t *testing.T) {
-	if _, err := run(t, filepath.Join(t.TempDir(), "none"), `{"action": "list"}`); err == nil || !strings.HasPrefix(err.Error(), "the project: ") {
+	if _, err := run(t, filepath.Join(t.TempDir(), "none"), `{"action": "list"}`); err == nil || !strings.HasPrefix(err.Error(), "project: ") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// listed gives the paths below a directory that a pattern matches, as JSON.
+// listed returns the paths below a directory that match a pattern, as JSON.
 func listed(ctx context.Context, root *os.Root, dir, glob string, limit int64) (string, error) {
 	found, err := list(ctx, root, dir, glob)
 	if err != nil {
@@ -25,12 +25,12 @@ func listed(ctx context.Context, root *os.Root, dir, glob string, limit int64) (
 	}
 	output := workflow.FormatJSON(paths)
 	if int64(len(output)) > limit {
-		return "", agent.Permanentf("the list of %d paths is over %d KiB; narrow the glob, or raise max_output_kb", len(paths), limit>>10)
+		return "", agent.Permanentf("the list of %d paths exceeds %d KiB; narrow the glob, or raise max_output_kb", len(paths), limit>>10)
 	}
 	return output, nil
 }
 
-// list gives the paths below a directory that a pattern matches, sorted.
+// list returns the paths below a directory that match a pattern, sorted.
 func list(ctx context.Context, root *os.Root, dir, glob string) ([]string, error) {
 	if dir == "" {
 		dir = "."
@@ -55,16 +55,16 @@ func list(ctx context.Context, root *os.Root, dir, glob string) ([]string, error
 
 const anyDirs = "**"
 
-// split takes a glob apart at its slashes. One ** after another means nothing
-// more, and at the end it means all that is below.
+// split splits a glob at its slashes. Repeated ** are redundant, and a ** at the end
+// matches everything below.
 func split(glob string) ([]string, error) {
 	var pattern []string
 	for part := range strings.SplitSeq(strings.TrimSuffix(glob, "/"), "/") {
 		if _, err := path.Match(part, ""); err != nil {
-			return nil, agent.Permanentf("glob %q: %q cannot be understood", glob, part)
+			return nil, agent.Permanentf("glob %q: invalid pattern %q", glob, part)
 		}
 		if part == "" || part == "." || part == ".." {
-			return nil, agent.Permanentf("glob %q: it is relative to path, and has no empty parts and no dots between slashes", glob)
+			return nil, agent.Permanentf("glob %q: write it relative to path, without empty parts, . or ..", glob)
 		}
 		if part == anyDirs && len(pattern) > 0 && pattern[len(pattern)-1] == anyDirs {
 			continue
@@ -87,9 +87,8 @@ type lister struct {
 	seen    map[place]bool
 }
 
-// place is a directory together with the part of the pattern that is matched
-// there. Each is looked at once: otherwise several ** would take time without
-// bound.
+// place is a directory together with the part of the pattern to match there. Each is
+// visited once: otherwise several ** would take unbounded time.
 type place struct {
 	dir  string
 	part int
@@ -142,8 +141,8 @@ func (l *lister) visit(dir string, part int, deep bool, e fs.DirEntry) error {
 	return nil
 }
 
-// kind looks through a symbolic link. One that is broken, or leads out of the
-// project, is neither directory nor file.
+// kind follows a symbolic link. One that is broken, or leads outside the project, is
+// neither directory nor file.
 func (l *lister) kind(name string, e fs.DirEntry) (isDir, isFile bool) {
 	mode := e.Type()
 	if mode&fs.ModeSymlink != 0 {

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// files is the part of the project that names are looked up in.
+// files is the part of the project in which names are looked up.
 type files interface {
 	Lstat(name string) (fs.FileInfo, error)
 	ReadDir(name string) ([]fs.DirEntry, error)
 }
 
-// inRoot are the files of a project.
+// inRoot looks up the files of a project.
 type inRoot struct{ *os.Root }
 
 func (r inRoot) Lstat(name string) (fs.FileInfo, error) {
@@ -24,10 +24,10 @@ func (r inRoot) Lstat(name string) (fs.FileInfo, error) {
 
 func (r inRoot) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(r.FS(), name) }
 
-// spelt is a path as the directories themselves write it. There are systems on which a
-// file is found under other names too: in capitals, with accents put together in
-// another way, cut short, or with a dot behind. Permissions are about the file, and
-// their patterns about its own name. What is not there stays as it is written.
+// spelt returns a path as the directories themselves spell it. On some systems a file is
+// also found under other names: in different letter case, with accents composed
+// differently, abbreviated, or with a trailing dot. Permissions apply to the file, so their
+// patterns must match its real name. A part that does not exist stays as written.
 func spelt(in files, name string) string {
 	name = path.Clean(name)
 	if name == "." || path.IsAbs(name) {
@@ -54,7 +54,7 @@ func speltBelow(dir, name string) string {
 	return spelt(inRoot{root}, name)
 }
 
-// ownName is the name of an entry of a directory that is found under another one.
+// ownName returns the real name of a directory entry that was found under another one.
 func ownName(in files, dir, name string, found fs.FileInfo) string {
 	entries, err := in.ReadDir(dir)
 	if err != nil || slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name }) {
@@ -64,7 +64,7 @@ func ownName(in files, dir, name string, found fs.FileInfo) string {
 		info, err := e.Info()
 		return err != nil || !os.SameFile(info, found)
 	})
-	// A file may have several names of its own; then the likest one is meant.
+	// A file may have several real names; then the most similar one is meant.
 	for _, e := range same {
 		if strings.EqualFold(e.Name(), name) {
 			return e.Name()

@@ -17,23 +17,22 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// exact reports whether the settings of a task say what to do. Otherwise its prompt
-// does, and a model with the tools works it out.
+// exact reports whether the settings of a task say what to do. Otherwise a model with the
+// tools works from its prompt.
 func exact(task *agent.Task) bool {
 	_, action := task.Settings["action"]
 	return action
 }
 
 const (
-	toolOutput = 64 << 10 // bytes that a model is told at once
+	toolOutput = 64 << 10 // bytes that a model sees at once
 	toolFile   = 8 << 20  // bytes of a file that is searched or edited
 	maxLine    = 500      // bytes of a line that a search shows
 )
 
-// tools are what a model needs to work on the files of the project: read, list,
-// search, write and edit. The agent's permissions say which files; reading is
-// permitted and writing asked for unless they say otherwise. No path leads out of the
-// project.
+// tools returns what a model needs to work on the files of the project: read, list, search,
+// write and edit. The agent's permissions say which files; by default reading is allowed
+// and writing asks. No path leads outside the project.
 func tools(task *agent.Task) ([]agent.Tool, func(), error) {
 	permitted, err := task.Permitted()
 	if err != nil {
@@ -45,7 +44,7 @@ func tools(task *agent.Task) ([]agent.Tool, func(), error) {
 		return map[string]any{"type": "integer", "minimum": 1, "description": about}
 	}
 	file, dir := text("The file, relative to the project."), text("The directory, relative to the project. Default: the project.")
-	glob := text("Which names: * ? [a-z] within a name, ** for any number of directories, such as **/*.go.")
+	glob := text("Pattern of names: * ? [a-z] within a name, ** for any number of directories, such as **/*.go.")
 	var tools []agent.Tool
 	add := func(power agent.Power, name, about string, call toolCall, properties map[string]any, required ...any) {
 		if permitted.Never(power) {
@@ -55,29 +54,29 @@ func tools(task *agent.Task) ([]agent.Tool, func(), error) {
 			"type": "object", "additionalProperties": false, "properties": properties, "required": append([]any{}, required...),
 		}})
 	}
-	add(agent.MayRead, "read_file", "Gives the lines of a text file, each after its number.", c.read,
-		map[string]any{"path": file, "from": number("First line. Default: 1."), "lines": number("How many lines. Default: as many as fit.")}, "path")
-	add(agent.MayRead, "list_files", "Lists the files of the project that a pattern matches, sorted.", c.list,
+	add(agent.MayRead, "read_file", "Returns the lines of a text file with line numbers.", c.read,
+		map[string]any{"path": file, "from": number("First line. Default: 1."), "lines": number("Number of lines. Default: as many as fit.")}, "path")
+	add(agent.MayRead, "list_files", "Lists the files of the project that match a pattern, sorted.", c.list,
 		map[string]any{"path": dir, "glob": glob})
-	add(agent.MayRead, "search_files", "Finds the lines of text files that a regular expression (RE2) matches.", c.search,
-		map[string]any{"pattern": text("Regular expression; (?i) before it ignores case."), "path": dir, "glob": glob}, "pattern")
-	add(agent.MayWrite, "write_file", "Writes a file, in place of the one that is there.", c.write,
-		map[string]any{"path": file, "content": text("All of the file.")}, "path", "content")
-	add(agent.MayWrite, "edit_file", "Replaces a text in a file by another one.", c.edit, map[string]any{
-		"path": file, "old": text("What to replace, exactly as it stands in the file, without line numbers. It must occur once, unless all is true."),
-		"new": text("What to put in its place."), "all": map[string]any{"type": "boolean", "description": "Replace it wherever it occurs."},
+	add(agent.MayRead, "search_files", "Finds lines of text files that match a regular expression (RE2).", c.search,
+		map[string]any{"pattern": text("Regular expression; a leading (?i) ignores case."), "path": dir, "glob": glob}, "pattern")
+	add(agent.MayWrite, "write_file", "Writes a file, replacing an existing one.", c.write,
+		map[string]any{"path": file, "content": text("Complete content of the file.")}, "path", "content")
+	add(agent.MayWrite, "edit_file", "Replaces text in a file.", c.edit, map[string]any{
+		"path": file, "old": text("Text to replace, exactly as in the file, without line numbers. It must occur once, unless all is true."),
+		"new": text("Replacement text."), "all": map[string]any{"type": "boolean", "description": "Replace all occurrences."},
 	}, "path", "old", "new")
 	return tools, func() {}, nil
 }
 
-// clerk does what a model asks for.
+// clerk carries out what a model asks for.
 type clerk struct {
 	permitted agent.Permissions
-	writing   sync.Mutex // one change at a time, so that none undoes another
+	writing   sync.Mutex // serializes changes, so that none undoes another
 }
 
-// may says whether something may be done with a file: under the name that it is given,
-// and under the one that links lead to.
+// may returns the permission for a file: under the given name, and under the one that links
+// resolve to.
 func (c *clerk) may(power agent.Power, dir, path string) agent.Permission {
 	return agent.Stricter(c.permitted.For(power, path), c.permitted.For(power, target(dir, path)))
 }
@@ -91,8 +90,8 @@ func (c *clerk) permit(ctx context.Context, task *agent.Task, power agent.Power,
 	return task.Permit(ctx, c.may(power, task.Dir, path), power, detail+content)
 }
 
-// target is where a path of the project leads once links are followed. What is not
-// there yet stays as it is written.
+// target returns where a path of the project leads after following links. A part that does
+// not exist yet stays as written.
 func target(project, name string) string {
 	top, err := filepath.EvalSymlinks(project)
 	if err != nil {
@@ -105,7 +104,7 @@ func target(project, name string) string {
 				return name
 			}
 			if to = filepath.ToSlash(to); to != path.Clean(name) {
-				to = speltBelow(top, to) // a link may say it otherwise
+				to = speltBelow(top, to) // a link may spell it differently
 			}
 			return to
 		}
@@ -137,15 +136,15 @@ func (call toolCall) inProject(ctx context.Context, args map[string]any, task *a
 	}
 	root, err := os.OpenRoot(task.Dir)
 	if err != nil {
-		return "", fmt.Errorf("the project: %w", err)
+		return "", fmt.Errorf("project: %w", err)
 	}
 	defer root.Close()
-	// Permissions are about the file, however it is written.
+	// Permissions apply to the file, however its name is spelt.
 	in.Path = spelt(inRoot{root}, filepath.ToSlash(in.Path))
 	return call(ctx, root, &in, task)
 }
 
-// read gives the lines of a file from one on, as many as fit.
+// read returns the lines of a file from a given one on, as many as fit.
 func (c *clerk) read(ctx context.Context, root *os.Root, in *request, task *agent.Task) (string, error) {
 	if err := c.permit(ctx, task, agent.MayRead, in.Path, ""); err != nil {
 		return "", err
@@ -173,18 +172,18 @@ func (c *clerk) read(ctx context.Context, root *os.Root, in *request, task *agen
 	for n := from; n <= to; n++ {
 		line := strings.TrimRight(lines[n-1], "\n")
 		if out.Len() > 0 && out.Len()+len(line) > toolOutput {
-			fmt.Fprintf(&out, "(%d more lines; go on with from: %d)", len(lines)-n+1, n)
+			fmt.Fprintf(&out, "(%d more lines; continue with from: %d)", len(lines)-n+1, n)
 			return out.String(), nil
 		}
 		fmt.Fprintf(&out, "%6d\t%s\n", n, cut(line, toolOutput))
 	}
 	if to < len(lines) {
-		fmt.Fprintf(&out, "(%d more lines; go on with from: %d)", len(lines)-to, to+1)
+		fmt.Fprintf(&out, "(%d more lines; continue with from: %d)", len(lines)-to, to+1)
 	}
 	return out.String(), nil
 }
 
-// cut shortens a text to a number of bytes, and says so.
+// cut shortens a text to a number of bytes and marks the cut.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -217,12 +216,12 @@ func (c *clerk) list(ctx context.Context, root *os.Root, in *request, task *agen
 	return out.String(), nil
 }
 
-// search shows the lines that match. A file that may not be read, that is not text or
-// that is too large is passed over.
+// search shows the matching lines. It skips files that may not be read, that are not text
+// or that are too large.
 func (c *clerk) search(ctx context.Context, root *os.Root, in *request, task *agent.Task) (string, error) {
 	pattern, err := regexp.Compile(in.Pattern)
 	if err != nil {
-		return "", fmt.Errorf("the pattern cannot be understood: %w", err)
+		return "", fmt.Errorf("invalid pattern: %w", err)
 	}
 	if in.Glob == "" {
 		in.Glob = "**"
@@ -245,12 +244,12 @@ func (c *clerk) search(ctx context.Context, root *os.Root, in *request, task *ag
 		}
 	}
 	if out.Len() == 0 {
-		return fmt.Sprintf("(nothing in %d files)", len(paths)), nil
+		return fmt.Sprintf("(no matches in %d files)", len(paths)), nil
 	}
 	return out.String(), nil
 }
 
-// matching adds the lines of a file that match; false: no more fit.
+// matching adds the matching lines of a file; false if no more fit.
 func matching(root *os.Root, name string, pattern *regexp.Regexp, out *strings.Builder) bool {
 	info, err := root.Stat(filepath.FromSlash(name))
 	if err != nil || !info.Mode().IsRegular() || info.Size() > toolFile {
@@ -315,9 +314,9 @@ func (c *clerk) edit(ctx context.Context, root *os.Root, in *request, task *agen
 	case in.Old == in.New:
 		return "", errors.New("old and new are the same")
 	case count == 0:
-		return "", fmt.Errorf("the text does not occur in %q; read the file and copy it exactly, spaces included", in.Path)
+		return "", fmt.Errorf("the text does not occur in %q; read the file and copy the text exactly, including spaces", in.Path)
 	case count > 1 && !in.All:
-		return "", fmt.Errorf("the text occurs %d times in %q; give more of what is around it, or set all", count, in.Path)
+		return "", fmt.Errorf("the text occurs %d times in %q; include more context, or set all", count, in.Path)
 	case len(text) > toolFile-count*max(0, len(in.New)-len(in.Old)):
 		return "", fmt.Errorf("%q would become larger than %d MiB", in.Path, toolFile>>20)
 	}

@@ -50,31 +50,31 @@ func TestToolsRead(t *testing.T) {
 	call := tools(t, &agent.Task{Dir: dir}, `{"read": {"*": "allow", "b.txt": "deny"}}`)
 	for _, c := range []struct{ name, args, want string }{
 		{"read_file", `{"path": "lines"}`, "     1\tone\n     2\ttwo\n     3\tthree\n     4\tfour\n"},
-		{"read_file", `{"path": "./sub/../lines", "from": 2, "lines": 2}`, "     2\ttwo\n     3\tthree\n(1 more lines; go on with from: 4)"},
+		{"read_file", `{"path": "./sub/../lines", "from": 2, "lines": 2}`, "     2\ttwo\n     3\tthree\n(1 more lines; continue with from: 4)"},
 		{"list_files", `{}`, "a.go\nb.txt\nbig\nin\nlines\nlong\n"},
 		{"list_files", `{"glob": "**/*.go"}`, "a.go\nsub/c.go\nsub/deep/d.go\n"},
 		{"list_files", `{"path": "sub", "glob": "*.py"}`, "(no files)"},
 		{"search_files", `{"pattern": "^(?i:PACKAGE)"}`, "a.go:1:package a\n"},
-		{"search_files", `{"pattern": "B"}`, "(nothing in 10 files)"}, // in is a link to b.txt
+		{"search_files", `{"pattern": "B"}`, "(no matches in 10 files)"}, // in is a link to b.txt
 		{"search_files", `{"pattern": "t[hw]", "glob": "li*"}`, "lines:2:two\nlines:3:three\n"},
-		{"search_files", `{"pattern": "nothing like it"}`, "(nothing in 10 files)"},
+		{"search_files", `{"pattern": "nothing like it"}`, "(no matches in 10 files)"},
 	} {
 		if got, err := call(c.name, c.args); err != nil || got != c.want {
 			t.Errorf("%s %s\ngot  %q, %v\nwant %q", c.name, c.args, got, err, c.want)
 		}
 	}
 	for _, c := range []struct{ name, args, want string }{
-		{"read_file", `{"path": "../secret"}`, "leads out of the project"},
-		{"read_file", `{"path": "out"}`, "leads out of the project"},
-		{"read_file", `{"path": "/etc/passwd"}`, "leads out of the project"},
-		{"read_file", `{"path": "./b.txt"}`, "do not allow it (read)"},
-		{"read_file", `{"path": "bin/data"}`, "is not text"},
+		{"read_file", `{"path": "../secret"}`, "is outside the project"},
+		{"read_file", `{"path": "out"}`, "is outside the project"},
+		{"read_file", `{"path": "/etc/passwd"}`, "is outside the project"},
+		{"read_file", `{"path": "./b.txt"}`, "do not allow this (read)"},
+		{"read_file", `{"path": "bin/data"}`, "is not UTF-8 text"},
 		{"read_file", `{"path": "lines", "from": 9}`, `"lines" has 4 lines`},
 		{"read_file", `{"path": "none"}`, "does not exist"},
-		{"read_file", `{"file": "none"}`, "the arguments do not fit"},
-		{"list_files", `{"path": ".."}`, "leads out of the project"},
-		{"search_files", `{"pattern": "["}`, "the pattern cannot be understood"},
-		{"search_files", `{"pattern": "x", "path": "outdir"}`, "leads out of the project"},
+		{"read_file", `{"file": "none"}`, "invalid arguments for the tool"},
+		{"list_files", `{"path": ".."}`, "is outside the project"},
+		{"search_files", `{"pattern": "["}`, "invalid pattern"},
+		{"search_files", `{"pattern": "x", "path": "outdir"}`, "is outside the project"},
 	} {
 		if got, err := call(c.name, c.args); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %s\ngot  %q, %v\nwant %q", c.name, c.args, got, err, c.want)
@@ -113,8 +113,8 @@ func TestToolsWrite(t *testing.T) {
 		{"edit_file", `{"path": "new/x.txt", "old": "", "new": "y"}`, "old is empty"},
 		{"edit_file", `{"path": "new/x.txt", "old": "c", "new": "c"}`, "the same"},
 		{"edit_file", `{"path": "none", "old": "a", "new": "b"}`, "does not exist"},
-		{"write_file", `{"path": "../x", "content": ""}`, "leads out of the project"},
-		{"write_file", `{"path": "outdir/x", "content": ""}`, "leads out of the project"},
+		{"write_file", `{"path": "../x", "content": ""}`, "is outside the project"},
+		{"write_file", `{"path": "outdir/x", "content": ""}`, "is outside the project"},
 		{"write_file", `{"path": "sub/../.git/hooks/pre-commit", "content": "evil"}`, "did not allow"},
 		{"write_file", `{"path": ".GIT/config", "content": "evil"}`, "did not allow"},
 	} {

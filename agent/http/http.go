@@ -22,11 +22,11 @@ const (
 	maxErrorBody = 500
 )
 
-// Options say how requests are made. The zero value is the default.
+// Options configure how requests are made. The zero value is the default.
 type Options struct {
 	Transport nethttp.RoundTripper                      // nil: net/http's own
-	Getenv    func(name string) (value string, ok bool) // where secrets come from; nil: this process's environment
-	Network   outbound.Policy                           // what may be reached besides public addresses by requests to servers that nobody wrote down; of no use with a Transport
+	Getenv    func(name string) (value string, ok bool) // source of secrets; nil: this process's environment
+	Network   outbound.Policy                           // what requests to servers that are not named literally may reach in addition to public addresses; ignored with a Transport
 }
 
 // HTTP makes requests. It is safe for concurrent use.
@@ -39,7 +39,7 @@ type HTTP struct {
 
 var _ agent.Executor = (*HTTP)(nil)
 
-// New makes the executor.
+// New returns the executor.
 func New(o Options) *HTTP {
 	h := &HTTP{transport: o.Transport, getenv: o.Getenv, network: o.Network}
 	if h.getenv == nil {
@@ -49,12 +49,12 @@ func New(o Options) *HTTP {
 	return h
 }
 
-// Traits describes it.
+// Traits describes the executor.
 func (h *HTTP) Traits() agent.Traits {
 	return agent.Traits{About: "Makes HTTP requests", Settings: h.schema, Exact: exact, Tools: h.tools, Powers: powers, Does: does}
 }
 
-// Run makes the request that the settings describe, and reads the answer.
+// Run makes the request that the settings describe, and reads the response.
 func (h *HTTP) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
 	var set settings
 	if err := h.schema.Decode(task.Settings, &set); err != nil {
@@ -73,7 +73,7 @@ func (h *HTTP) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.
 	case ctx.Err() != nil:
 		return agent.Result{}, agent.Interrupted(ctx)
 	case within.Err() != nil:
-		return agent.Result{}, &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("no complete answer within %s", patience)}
+		return agent.Result{}, &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("no complete response within %s", patience)}
 	}
 	return agent.Result{}, err
 }
@@ -93,12 +93,12 @@ func (h *HTTP) exchange(ctx context.Context, task *agent.Task, set *settings, lo
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		var withURL *url.Error // its text has the whole url, with the query
+		var withURL *url.Error // its text contains the whole url with the query
 		if errors.As(err, &withURL) {
 			err = withURL.Err
 		}
 		if errors.Is(err, outbound.ErrRefused) {
-			return "", agent.Permanentf("%s: %v; a request goes there only if the url names the server without a value, or if private_network allows it", where, err)
+			return "", agent.Permanentf("%s: %v; name the server literally in url, or allow it with private_network", where, err)
 		}
 		return "", agent.Errorf("%s: %v", where, err)
 	}
@@ -110,10 +110,10 @@ func (h *HTTP) exchange(ctx context.Context, task *agent.Task, set *settings, lo
 	return read(where, resp.Body, int64(task.Agent.OutputLimit(set.MaxOutputKB, defaultOutputKB)))
 }
 
-// way is how requests reach servers. The one that the author of the workflow has named may be
-// anywhere. One that a value names, or a redirect, must be public or allowed.
+// way decides how requests reach servers. A server that the author of the workflow has
+// named may be anywhere. One that a value or a redirect names must be public or allowed.
 type way struct {
-	named     string // "host:port"; "": none is
+	named     string // "host:port"; "": none is named
 	transport nethttp.RoundTripper
 	policy    outbound.Policy
 	outside   *nethttp.Transport
@@ -136,12 +136,12 @@ func (w *way) RoundTrip(r *nethttp.Request) (*nethttp.Response, error) {
 	return w.outside.RoundTrip(r)
 }
 
-// outside reaches public servers, and those that are allowed besides.
+// outside reaches public servers, and others that are allowed.
 func outside(policy outbound.Policy) *nethttp.Transport {
 	return &nethttp.Transport{DialContext: policy.Dial, ForceAttemptHTTP2: true, TLSHandshakeTimeout: defaultTimeout}
 }
 
-// named is the server that settings name, should no reference decide about it.
+// named returns the server that the settings name; "" if it depends on a reference.
 func named(written map[string]any) string {
 	text, _ := written["url"].(string)
 	u, err := url.Parse(server(text))
@@ -151,8 +151,8 @@ func named(written map[string]any) string {
 	return hostPort(u)
 }
 
-// hostPort is the server of an address, in one way of writing it. The usual ports of http
-// and https are one: many a server redirects from one to the other.
+// hostPort returns the server of a URL in canonical form. The default ports of http and
+// https count as the same: many servers redirect from one to the other.
 func hostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "80" && u.Scheme == "http" || port == "443" && u.Scheme == "https" {
@@ -161,14 +161,14 @@ func hostPort(u *url.URL) string {
 	return strings.ToLower(net.JoinHostPort(u.Hostname(), port))
 }
 
-// request is what to send, and the headers of it that are secret.
+// request returns the request to send, and which of its headers are secret.
 func (h *HTTP) request(ctx context.Context, task *agent.Task, set *settings) (*nethttp.Request, []string, error) {
 	u, err := set.address()
 	if err != nil {
 		return nil, nil, err
 	}
 	getenv := h.getenv
-	if task.Untrusted { // nobody has approved that a variable is sent away
+	if task.Untrusted { // sending a variable has not been approved
 		getenv = func(name string) (string, bool) { return "", false }
 	}
 	headers, secret, err := set.headers(getenv)
@@ -178,7 +178,7 @@ func (h *HTTP) request(ctx context.Context, task *agent.Task, set *settings) (*n
 	body, contentType := set.payload()
 	req, err := nethttp.NewRequestWithContext(ctx, set.method(), u.String(), body)
 	if err != nil {
-		return nil, nil, agent.Permanentf("url %q cannot be understood", set.URL)
+		return nil, nil, agent.Permanentf("invalid url %q", set.URL)
 	}
 	req.Header.Set("User-Agent", "hocket")
 	if contentType != "" {
@@ -197,8 +197,8 @@ func (h *HTTP) request(ctx context.Context, task *agent.Task, set *settings) (*n
 	return req, secret, nil
 }
 
-// redirect follows a few redirects, and keeps secrets from other servers.
-// Package net/http does that only for the headers that it knows.
+// redirect follows a few redirects, and does not send secrets to other servers. Package
+// net/http does that only for the headers that it knows.
 func redirect(secret []string) func(*nethttp.Request, []*nethttp.Request) error {
 	return func(next *nethttp.Request, before []*nethttp.Request) error {
 		if len(before) > maxRedirects {
@@ -214,17 +214,17 @@ func redirect(secret []string) func(*nethttp.Request, []*nethttp.Request) error 
 	}
 }
 
-// read gives the body as text.
+// read returns the body as text.
 func read(where string, body io.Reader, limit int64) (string, error) {
 	data, err := io.ReadAll(io.LimitReader(body, limit+1))
 	if err != nil {
-		return "", agent.Errorf("%s: the answer broke off: %v", where, err)
+		return "", agent.Errorf("%s: the response is incomplete: %v", where, err)
 	}
 	if int64(len(data)) > limit {
-		return "", agent.Permanentf("%s: the answer is over %d KiB; raise max_output_kb", where, limit>>10)
+		return "", agent.Permanentf("%s: the response exceeds %d KiB; raise max_output_kb", where, limit>>10)
 	}
 	if at := agent.NotText(data); at > 0 {
-		return "", agent.Permanentf("%s: the answer is not text (UTF-8) at byte %d; a shell step can write it to a file, e.g. with curl -o", where, at)
+		return "", agent.Permanentf("%s: the response is not UTF-8 text at byte %d; use a shell step to write it to a file, for example with curl -o", where, at)
 	}
 	return string(data), nil
 }

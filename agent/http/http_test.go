@@ -148,7 +148,7 @@ func TestFailures(t *testing.T) {
 		permanent bool
 		want      string
 	}{
-		{`{"url": "HOST/latin"}`, true, "GET HOST/latin: the answer is not text (UTF-8) at byte 4; a shell step can write it to a file, e.g. with curl -o"},
+		{`{"url": "HOST/latin"}`, true, "GET HOST/latin: the response is not UTF-8 text at byte 4; use a shell step to write it to a file, for example with curl -o"},
 		{`{"url": "HOST/goto?to=/echo", "expect": 302}`, false, "GET HOST/goto: 307 Temporary Redirect: <a href=\"/echo\">Temporary Redirect</a>."},
 		{`{"url": "HOST/status/404?token=x"}`, true, "GET HOST/status/404: 404 Not Found: what went wrong"},
 		{`{"url": "HOST/status/500", "method": "DELETE"}`, false, "DELETE HOST/status/500: 500 Internal Server Error: what went wrong"},
@@ -158,13 +158,13 @@ func TestFailures(t *testing.T) {
 		{`{"url": "HOST/status/200", "expect": 404}`, false, "GET HOST/status/200: 200 OK: what went wrong"},
 		{`{"url": "HOST/loop"}`, false, "GET HOST/loop: more than 5 redirects"},
 		{`{"url": "HOST/goto?to=file:///etc/passwd"}`, false, `GET HOST/goto: unsupported protocol scheme "file"`},
-		{`{"url": "HOST/big", "max_output_kb": 2}`, true, "GET HOST/big: the answer is over 2 KiB; raise max_output_kb"},
-		{`{"url": "HOST/broken"}`, false, "GET HOST/broken: the answer broke off: unexpected EOF"},
-		{`{"url": "ftp://example.org/"}`, true, `settings: setting "url" cannot be "ftp://example.org/"; it is: Where to send the request: http or https`},
-		{`{"url": "http://%zz"}`, true, `url "http://%zz" cannot be understood`},
-		{`{"url": "http:///x"}`, true, `url "http:///x" cannot be understood`},
-		{`{"url": "HOST/echo", "headers": {"X": {"env": "MISSING"}}}`, true, "header X: the environment has no MISSING"},
-		{`{"url": "HOST/echo", "headers": {"X": {"env": "EMPTY"}}}`, true, "header X: the environment has no EMPTY"},
+		{`{"url": "HOST/big", "max_output_kb": 2}`, true, "GET HOST/big: the response exceeds 2 KiB; raise max_output_kb"},
+		{`{"url": "HOST/broken"}`, false, "GET HOST/broken: the response is incomplete: unexpected EOF"},
+		{`{"url": "ftp://example.org/"}`, true, `settings: setting "url" cannot be "ftp://example.org/"; it is: http or https address of the request`},
+		{`{"url": "http://%zz"}`, true, `invalid url "http://%zz"`},
+		{`{"url": "http:///x"}`, true, `invalid url "http:///x"`},
+		{`{"url": "HOST/echo", "headers": {"X": {"env": "MISSING"}}}`, true, "header X: the environment variable MISSING is not set"},
+		{`{"url": "HOST/echo", "headers": {"X": {"env": "EMPTY"}}}`, true, "header X: the environment variable EMPTY is not set"},
 		{`{"url": "HOST/echo", "headers": {"X": {"file": "a"}}}`, true, `settings: setting "headers.X.env" is missing; unknown setting "file"`},
 		{`{"url": "HOST/echo", "body": "a", "json": 1}`, true, `settings: setting "json" cannot be combined with the others; remove it`},
 		{`{"url": "HOST/echo", "method": "get"}`, true, `settings: setting "method" cannot be "get"; did you mean "GET"?`},
@@ -193,7 +193,7 @@ func TestNobodyListens(t *testing.T) {
 func TestQuota(t *testing.T) {
 	s := server(t)
 	date := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(nethttp.TimeFormat) }
-	const nobodySays = "; the server does not say when to try again (Retry-After), so this is an ordinary failure"
+	const nobodySays = "; without Retry-After this counts as an ordinary failure"
 	for _, c := range []struct {
 		status, after string
 		kind          agent.Kind
@@ -208,9 +208,9 @@ func TestQuota(t *testing.T) {
 		{"429", "86400", agent.Quota, false, 24 * time.Hour, "what went wrong"},
 		{"503", date(-time.Hour), agent.Quota, false, time.Second, "what went wrong"},
 		{"429", "", agent.Failed, false, 0, nobodySays},
-		{"429", "soon", agent.Failed, false, 0, `; Retry-After "soon" names no time, so this is an ordinary failure`},
-		{"429", "-5", agent.Failed, false, 0, `; Retry-After "-5" names no time, so this is an ordinary failure`},
-		{"429", "Sat, 01 Jan 2118 00:00:00 GMT", agent.Failed, true, 0, "; not before 2118-01-01 00:00:00 UTC, and a request waits at most 24 h"},
+		{"429", "soon", agent.Failed, false, 0, `; Retry-After "soon" is invalid, so this counts as an ordinary failure`},
+		{"429", "-5", agent.Failed, false, 0, `; Retry-After "-5" is invalid, so this counts as an ordinary failure`},
+		{"429", "Sat, 01 Jan 2118 00:00:00 GMT", agent.Failed, true, 0, "; retry after 2118-01-01 00:00:00 UTC, but a request waits at most 24 h"},
 		{"503", "99999999", agent.Failed, true, 0, " UTC, and a request waits at most 24 h"},
 		{"429", "99999999999999", agent.Failed, true, 0, " UTC, and a request waits at most 24 h"},
 		{"503", "", agent.Failed, false, 0, "what went wrong"},
@@ -252,7 +252,7 @@ func TestSecretsStayWithTheirServer(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	_, err := run(t, attempt(t, server(t), `{"url": "HOST/endless", "timeout": "50ms"}`))
 	var failed *agent.Error
-	if !errors.As(err, &failed) || failed.Kind != agent.TimedOut || failed.Message != "no complete answer within 50ms" {
+	if !errors.As(err, &failed) || failed.Kind != agent.TimedOut || failed.Message != "no complete response within 50ms" {
 		t.Errorf("got %#v", err)
 	}
 }
@@ -273,7 +273,7 @@ func TestCancelInTheMiddleOfTheBody(t *testing.T) {
 func TestDefinitionLimits(t *testing.T) {
 	task := attempt(t, server(t), `{"url": "HOST/big"}`)
 	task.Agent.MaxOutputKB = 1
-	if _, err := run(t, task); err == nil || !strings.Contains(err.Error(), "over 1 KiB") {
+	if _, err := run(t, task); err == nil || !strings.Contains(err.Error(), "exceeds 1 KiB") {
 		t.Errorf("got %v", err)
 	}
 }

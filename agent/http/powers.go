@@ -9,10 +9,10 @@ import (
 	"github.com/hocket-dev/hocket/trust"
 )
 
-// does: every request goes out.
+// does reports that every request leaves the machine.
 func does(map[string]any) []agent.Power { return []agent.Power{agent.MayReach} }
 
-// powers are the variables of the environment that headers send away.
+// powers returns the variables of the environment that headers send.
 func powers(_ string, settings map[string]any) trust.Powers {
 	headers, _ := settings["headers"].(map[string]any)
 	url, _ := settings["url"].(string)
@@ -26,8 +26,8 @@ func powers(_ string, settings map[string]any) trust.Powers {
 	return list
 }
 
-// server is the part of a url that says who is sent a request. One in which a reference
-// decides about that is as it is written, and so never the one that is reached.
+// server returns the part of a URL that names the recipient of a request. If it depends on
+// a reference, it is returned as written, and so never equals the one that is reached.
 func server(url string) string {
 	scheme, rest, ok := strings.Cut(url, "://")
 	end := strings.IndexAny(rest, `/?#\`)

@@ -11,18 +11,17 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// maxRetryAfter is the longest that a request waits because its server says so;
-// minRetryAfter keeps a server that says "at once" from being asked without a
-// pause.
+// maxRetryAfter is the longest that a request waits when its server asks it to;
+// minRetryAfter ensures a pause even if the server asks for none.
 const (
 	maxRetryAfter = 24 * time.Hour
 	minRetryAfter = time.Second
 )
 
-// unexpected is the failure for a status that is no success.
+// unexpected returns the error for an unexpected status.
 func unexpected(where string, resp *nethttp.Response, now time.Time) *agent.Error {
 	message := where + ": " + resp.Status
-	start, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // as much as came
+	start, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // as much as arrived
 	if said := strings.TrimSpace(strings.ToValidUTF8(string(start), "")); said != "" {
 		message += ": " + said
 	}
@@ -39,8 +38,8 @@ func unexpected(where string, resp *nethttp.Response, now time.Time) *agent.Erro
 	return e
 }
 
-// hopeless says whether another attempt with the same request would only repeat a
-// status: the request is wrong, not the moment.
+// hopeless reports whether a retry of the same request would return the same status: the
+// request is wrong, not the timing.
 func hopeless(status int) bool {
 	switch status {
 	case nethttp.StatusRequestTimeout, nethttp.StatusTooEarly, nethttp.StatusTooManyRequests:
@@ -51,29 +50,29 @@ func hopeless(status int) bool {
 	return status >= 400 && status < 500
 }
 
-// wait makes a failure a quota that is reset when Retry-After says, or adds why it
-// is none.
+// wait turns a failure into a quota that is reset at the time of Retry-After, or adds why
+// it is not one.
 func wait(e *agent.Error, after string, now time.Time) {
 	until, ok := retryAfter(after, now)
 	switch {
 	case after == "":
-		e.Message += "; the server does not say when to try again (Retry-After), so this is an ordinary failure"
+		e.Message += "; without Retry-After this counts as an ordinary failure"
 	case !ok:
-		e.Message += fmt.Sprintf("; Retry-After %.40q names no time, so this is an ordinary failure", after)
+		e.Message += fmt.Sprintf("; Retry-After %.40q is invalid, so this counts as an ordinary failure", after)
 	case until.Sub(now) > maxRetryAfter:
-		e.Message += fmt.Sprintf("; not before %s, and a request waits at most 24 h", until.UTC().Format("2006-01-02 15:04:05 MST"))
+		e.Message += fmt.Sprintf("; retry after %s, but a request waits at most 24 h", until.UTC().Format("2006-01-02 15:04:05 MST"))
 		e.Permanent = true
 	default:
 		e.Kind, e.Until = agent.Quota, later(until, now.Add(minRetryAfter))
 	}
 }
 
-// retryAfter is the time that a Retry-After names, in seconds or as a date.
+// retryAfter parses Retry-After, in seconds or as a date.
 func retryAfter(value string, now time.Time) (time.Time, bool) {
 	if date, err := nethttp.ParseTime(value); err == nil {
 		return date, true
 	}
-	const most = 1 << 31 // seconds, some 68 years
+	const most = 1 << 31 // in seconds, about 68 years
 	seconds, err := strconv.ParseUint(strings.TrimSpace(value), 10, 64)
 	return now.Add(time.Duration(min(seconds, most)) * time.Second), err == nil
 }

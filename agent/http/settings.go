@@ -35,7 +35,7 @@ type settings struct {
 	Private     outbound.Policy   `json:"private_network"`
 }
 
-// header is a value, or where the environment has it.
+// header is a value, or the variable that holds it.
 type header struct {
 	Text   agent.Text `json:"-"`
 	Env    string     `json:"env"`
@@ -46,7 +46,7 @@ func (h *header) UnmarshalJSON(data []byte) error {
 	if !bytes.HasPrefix(data, []byte("{")) {
 		return h.Text.UnmarshalJSON(data)
 	}
-	type fields header // without this method
+	type fields header // avoids recursion
 	return json.Unmarshal(data, (*fields)(h))
 }
 
@@ -71,12 +71,12 @@ func (s statuses) match(code int) bool {
 	})
 }
 
-// redirects says whether a redirect is a success, and so not to be followed.
+// redirects reports whether a redirect counts as success, and so is not followed.
 func (s statuses) redirects() bool {
 	return slices.ContainsFunc(s, func(want agent.Text) bool { return want[0] == '3' })
 }
 
-// schema is that of what the package comment describes.
+// schema describes the settings in the package comment.
 func schema() map[string]any {
 	scalar := []any{"string", "number", "boolean"}
 	status := map[string]any{"type": []any{"integer", "string"}, "minimum": 100, "maximum": 599, "pattern": "^[1-5](xx|[0-9][0-9])$"}
@@ -85,10 +85,10 @@ func schema() map[string]any {
 		"additionalProperties": false,
 		"required":             []any{"url"},
 		"properties": map[string]any{
-			"url":    map[string]any{"description": "Where to send the request: http or https.", "type": "string", "pattern": "^https?://."},
-			"method": map[string]any{"description": "Default: GET; POST where there is a body.", "enum": []any{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}},
+			"url":    map[string]any{"description": "http or https address of the request.", "type": "string", "pattern": "^https?://."},
+			"method": map[string]any{"description": "Default: GET, or POST if there is a body.", "enum": []any{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}},
 			"query": map[string]any{
-				"description": "Parameters that are added to the url, escaped.", "type": "object",
+				"description": "Parameters to add to the url, escaped.", "type": "object",
 				"additionalProperties": map[string]any{"type": append([]any{"array", "null"}, scalar...), "items": map[string]any{"type": scalar}},
 			},
 			"headers": map[string]any{
@@ -103,24 +103,24 @@ func schema() map[string]any {
 			},
 			"body":    map[string]any{"description": "Text to send."},
 			"json":    map[string]any{"description": "A value to send as JSON."},
-			"expect":  map[string]any{"description": "Status that is a success, such as 200 or 2xx, or a list of such. Default: 2xx.", "type": []any{"integer", "string", "array"}, "minimum": 100, "maximum": 599, "pattern": status["pattern"], "items": status, "minItems": 1},
+			"expect":  map[string]any{"description": "Status that counts as success, such as 200 or 2xx, or a list. Default: 2xx.", "type": []any{"integer", "string", "array"}, "minimum": 100, "maximum": 599, "pattern": status["pattern"], "items": status, "minItems": 1},
 			"timeout": map[string]any{"description": "Duration for the whole exchange, such as 30s. Default: 60s.", "type": "string", "pattern": `^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`},
 			"private_network": map[string]any{
 				"description": "Whether a server that a value or a redirect names may be in a private network: true, or a list of hosts.",
 				"type":        []any{"boolean", "array"}, "items": map[string]any{"type": "string", "minLength": 1},
 			},
-			"max_output_kb": map[string]any{"description": "Most that the answer may hold, in KiB. Default: 1024.", "type": "integer", "minimum": 1, "maximum": 1 << 20},
+			"max_output_kb": map[string]any{"description": "Maximum size of the response, in KiB. Default: 1024.", "type": "integer", "minimum": 1, "maximum": 1 << 20},
 		},
 		"if":   map[string]any{"required": []any{"body"}},
 		"then": map[string]any{"properties": map[string]any{"json": false}},
 	}
 }
 
-// address is the url with the query added.
+// address returns the url with the query added.
 func (s *settings) address() (*url.URL, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil || u.Host == "" {
-		return nil, agent.Permanentf("url %q cannot be understood", s.URL)
+		return nil, agent.Permanentf("invalid url %q", s.URL)
 	}
 	added := url.Values{}
 	for name, value := range s.Query {
@@ -140,7 +140,7 @@ func (s *settings) address() (*url.URL, error) {
 	return u, nil
 }
 
-// payload is what to send and what it is; nil: nothing.
+// payload returns the body and its content type; nil if there is none.
 func (s *settings) payload() (body io.Reader, contentType string) {
 	switch {
 	case s.JSON != nil:
@@ -161,7 +161,7 @@ func (s *settings) method() string {
 	return "GET"
 }
 
-// headers are the headers to send, and the names of those that hold a secret.
+// headers returns the headers to send, and the names of those that hold a secret.
 func (s *settings) headers(getenv func(string) (string, bool)) (map[string]string, []string, error) {
 	values := make(map[string]string, len(s.Headers))
 	var secret []string
@@ -173,7 +173,7 @@ func (s *settings) headers(getenv func(string) (string, bool)) (map[string]strin
 		}
 		value, ok := getenv(h.Env)
 		if !ok || value == "" {
-			return nil, nil, agent.Permanentf("header %s: the environment has no %s", name, h.Env)
+			return nil, nil, agent.Permanentf("header %s: the environment variable %s is not set", name, h.Env)
 		}
 		values[name] = h.Prefix + value
 		secret = append(secret, name)
@@ -192,7 +192,7 @@ func (s *settings) timeout() (time.Duration, error) {
 	return d, nil
 }
 
-// place names the request in messages. The query is left out: it may be long, and
+// place describes the request in messages. It omits the query, which may be long and
 // private.
 func place(method string, u *url.URL) string {
 	return fmt.Sprintf("%s %s://%s%s", method, u.Scheme, u.Host, u.EscapedPath())

@@ -15,20 +15,19 @@ import (
 	"github.com/hocket-dev/hocket/internal/outbound"
 )
 
-// exact reports whether the settings of a task say which request to make. Otherwise its
-// prompt says what to do, and a model with the tools works it out.
+// exact reports whether the settings of a task say which request to make. Otherwise a model
+// with the tools works from its prompt.
 func exact(task *agent.Task) bool {
 	_, address := task.Settings["url"]
 	return address
 }
 
-// toolOutput is how much of an answer a model is told, in bytes.
+// toolOutput limits how much of a response a model sees, in bytes.
 const toolOutput = 64 << 10
 
-// tools are what a model needs to make the requests that its task asks for. The
-// agent's permissions say which; to look at something is permitted, and to change
-// something asked for, unless they say otherwise. Only public addresses are reached,
-// and no secret of the environment can be named.
+// tools returns what a model needs to make requests. The agent's permissions say which; by
+// default reading is allowed and changing asks. Only public addresses can be reached, and
+// secrets of the environment cannot be used.
 func (h *HTTP) tools(task *agent.Task) ([]agent.Tool, func(), error) {
 	permitted, err := task.Permitted()
 	if err != nil {
@@ -50,13 +49,13 @@ func (h *HTTP) tools(task *agent.Task) ([]agent.Tool, func(), error) {
 	}
 	return []agent.Tool{{
 		Name:        "http_request",
-		Description: "Makes an HTTP request and gives the status, the headers that matter and the body of the answer.",
+		Description: "Makes an HTTP request and returns the status, the relevant headers and the body of the response.",
 		Input: map[string]any{
 			"type": "object", "additionalProperties": false, "required": []any{"url"},
 			"properties": map[string]any{
 				"url":     text("http:// or https:// address."),
-				"method":  map[string]any{"enum": []any{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}, "description": "Default: GET; POST where there is a body."},
-				"query":   named("Parameters that are added to the url, escaped."),
+				"method":  map[string]any{"enum": []any{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}, "description": "Default: GET, or POST if there is a body."},
+				"query":   named("Parameters to add to the url, escaped."),
 				"headers": named("Headers."),
 				"body":    text("Text to send."),
 				"json":    map[string]any{"description": "A value to send as JSON, instead of body."},
@@ -96,13 +95,13 @@ func (c *caller) request(ctx context.Context, args map[string]any, task *agent.T
 	for name, value := range in.Headers {
 		set.Headers[name] = header{Text: agent.Text(value)}
 	}
-	// No key goes with it: what a model requests twice may be meant twice.
+	// No idempotency key: what a model requests twice may be meant twice.
 	req, _, err := c.http.request(ctx, &agent.Task{}, set)
 	if err != nil {
 		return "", err
 	}
 	if req.Host != req.URL.Host {
-		return "", errors.New("a request goes to the host of its url; leave the header Host out")
+		return "", errors.New("remove the header Host: it is set from the url")
 	}
 	if err := c.permit(ctx, req, &in, task); err != nil {
 		return "", err
@@ -112,7 +111,7 @@ func (c *caller) request(ctx context.Context, args map[string]any, task *agent.T
 	return c.answer(req.WithContext(within), log)
 }
 
-// what is how permissions name a request.
+// what returns the name of a request for permissions.
 func what(method string, u *url.URL) string {
 	if method == nethttp.MethodGet || method == nethttp.MethodHead {
 		return u.String()
@@ -122,7 +121,7 @@ func what(method string, u *url.URL) string {
 
 func (c *caller) permit(ctx context.Context, req *nethttp.Request, in *asked, task *agent.Task) error {
 	if req.URL.Scheme != "http" && req.URL.Scheme != "https" || req.URL.Host == "" {
-		return fmt.Errorf("url %q is none of http or https", in.URL)
+		return fmt.Errorf("url %q must begin with http:// or https://", in.URL)
 	}
 	detail := req.Method + " " + req.URL.String()
 	if in.Body != nil {
@@ -134,15 +133,15 @@ func (c *caller) permit(ctx context.Context, req *nethttp.Request, in *asked, ta
 	return task.Permit(ctx, c.permitted.For(agent.MayReach, what(req.Method, req.URL)), agent.MayReach, detail)
 }
 
-// answer makes the request. Where it is led on to by a redirect needs a permission
-// too, and nobody is asked for one in the middle of a request.
+// answer makes the request. The target of a redirect needs permission too, and nobody is
+// asked in the middle of a request.
 func (c *caller) answer(req *nethttp.Request, log agent.Log) (string, error) {
 	client := nethttp.Client{Transport: c.http.transport, CheckRedirect: func(next *nethttp.Request, before []*nethttp.Request) error {
 		if len(before) > maxRedirects {
 			return fmt.Errorf("more than %d redirects", maxRedirects)
 		}
 		if c.permitted.For(agent.MayReach, what(next.Method, next.URL)) != agent.Allow {
-			return fmt.Errorf("it leads on to %s, which is not permitted unasked; request that itself", next.URL.Redacted())
+			return fmt.Errorf("it redirects to %s, which needs permission; request that URL directly", next.URL.Redacted())
 		}
 		return nil
 	}}
@@ -164,8 +163,8 @@ func (c *caller) answer(req *nethttp.Request, log agent.Log) (string, error) {
 	return told(resp)
 }
 
-// told is what a model hears of an answer. One that says that something is wrong is
-// an answer like any other.
+// told returns what a model sees of a response. An error status is a response like any
+// other.
 func told(resp *nethttp.Response) (string, error) {
 	var out strings.Builder
 	out.WriteString(resp.Status + "\n")
@@ -176,7 +175,7 @@ func told(resp *nethttp.Response) (string, error) {
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, toolOutput+1))
 	if err != nil {
-		return "", fmt.Errorf("the answer broke off: %w", err)
+		return "", fmt.Errorf("the response is incomplete: %w", err)
 	}
 	more := ""
 	if len(body) > toolOutput {
@@ -185,7 +184,7 @@ func told(resp *nethttp.Response) (string, error) {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	text := strings.ToValidUTF8(string(body), "\uFFFD")
 	if binary := strings.Count(text, "\uFFFD") + strings.Count(text, "\x00"); binary > len(text)/20+2 {
-		return out.String() + fmt.Sprintf("\n(%d bytes that are not text%s)", len(body), kindOf(kind)), nil
+		return out.String() + fmt.Sprintf("\n(%d bytes of binary data%s)", len(body), kindOf(kind)), nil
 	}
 	if text != "" {
 		out.WriteString("\n" + text + more)

@@ -48,7 +48,7 @@ func TestToolRequests(t *testing.T) {
 		{`{"url": "HOST/status/404"}`, "404 Not Found\n"},
 		{`{"url": "HOST/status/503", "query": {"after": "7"}}`, "Retry-After: 7"},
 		{`{"url": "HOST/latin"}`, "caf\uFFFD"},
-		{`{"url": "HOST/png"}`, "(200 bytes that are not text, but image/png)"},
+		{`{"url": "HOST/png"}`, "(200 bytes of binary data, but image/png)"},
 		{`{"url": "HOST/goto", "query": {"to": "/echo"}}`, "GET /echo"},
 	} {
 		got, err := call(strings.ReplaceAll(c.args, "HOST", s.URL))
@@ -57,14 +57,14 @@ func TestToolRequests(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ args, want string }{
-		{`{"url": "file:///etc/passwd"}`, "cannot be understood"},
-		{`{"url": "ftp://example.com/"}`, "none of http or https"},
-		{`{"url": "HOST/echo", "headers": {"Authorization": {"env": "TOKEN"}}}`, "the arguments do not fit"},
-		{`{"url": "HOST/echo", "headers": {"Host": "other.example"}}`, "leave the header Host out"},
+		{`{"url": "file:///etc/passwd"}`, "invalid url"},
+		{`{"url": "ftp://example.com/"}`, "must begin with http"},
+		{`{"url": "HOST/echo", "headers": {"Authorization": {"env": "TOKEN"}}}`, "invalid arguments for the tool"},
+		{`{"url": "HOST/echo", "headers": {"Host": "other.example"}}`, "remove the header Host"},
 		{`{"url": "HOST/echo", "headers": {"A": "b\r\nC: d"}}`, "invalid header"},
 		{`{"url": "HOST/echo", "body": "a", "json": 1}`, "not both"},
 		{`{"url": "HOST/loop"}`, "more than 5 redirects"},
-		{`{"url": "HOST/broken"}`, "broke off"},
+		{`{"url": "HOST/broken"}`, "is incomplete"},
 		{`{"url": "http://127.0.0.2:9/"}`, "127.0.0.2 is not a public address"},
 		{`{"url": "http://localhost:9/"}`, "localhost leads to"},
 		{`{"url": "HOST/goto", "query": {"to": "http://169.254.169.254/latest"}}`, "169.254.169.254 is not a public address"},
@@ -91,10 +91,10 @@ func TestToolAsksBeforeItSends(t *testing.T) {
 		t.Errorf("got %v, asked %q", err, asked)
 	}
 	call = tool(t, task, here, `{"network": {"`+s.URL+`/*": "allow", "*": "deny"}}`)
-	if _, err := call(`{"url": "` + other.URL + `/echo"}`); err == nil || !strings.Contains(err.Error(), "do not allow it") {
+	if _, err := call(`{"url": "` + other.URL + `/echo"}`); err == nil || !strings.Contains(err.Error(), "do not allow this") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := call(`{"url": "` + s.URL + `/goto", "query": {"to": "` + other.URL + `/echo"}}`); err == nil || !strings.Contains(err.Error(), "not permitted unasked") {
+	if _, err := call(`{"url": "` + s.URL + `/goto", "query": {"to": "` + other.URL + `/echo"}}`); err == nil || !strings.Contains(err.Error(), "needs permission") {
 		t.Errorf("got %v", err)
 	}
 	task.Agent.Permissions = map[string]any{"network": "deny"}

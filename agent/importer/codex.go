@@ -10,12 +10,11 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// readCodex reads a TOML file of one agent, or the configuration, which may name
-// several.
+// readCodex reads a TOML file with one agent, or the configuration, which may name several.
 func readCodex(fsys fs.FS, file string, text []byte) []*reading {
 	values, ok := readTOML(text)
 	if !ok {
-		return []*reading{{refuse: "it cannot be read as TOML", digest: digestOf(text)}}
+		return []*reading{{refuse: "it is not valid TOML", digest: digestOf(text)}}
 	}
 	if path.Base(file) != "config.toml" {
 		r := ofValues(strings.TrimSuffix(path.Base(file), ".toml"), values)
@@ -28,7 +27,7 @@ func readCodex(fsys fs.FS, file string, text []byte) []*reading {
 	for _, name := range sorted(agents) {
 		entry, ok := agents[name].(map[string]any)
 		if !ok {
-			continue // one of the settings for all agents, such as max_threads
+			continue // a setting for all agents, such as max_threads
 		}
 		r := ofValues(name, entry)
 		r.configured(fsys, path.Dir(file))
@@ -69,7 +68,7 @@ func (r *reading) configured(fsys fs.FS, dir string) {
 	}
 	more, ok := readTOML(text)
 	if !ok {
-		r.refuse = "its file " + name + " cannot be read as TOML"
+		r.refuse = "its file " + name + " is not valid TOML"
 		return
 	}
 	for _, key := range sorted(more) {
@@ -85,13 +84,13 @@ func (r *reading) codex() {
 	r.named(false)
 	r.body = r.text("developer_instructions")
 	if r.body == "" {
-		r.refuse = "it has no developer_instructions, so its own program does not take it for an agent either"
+		r.refuse = "it has no developer_instructions, so codex does not treat it as an agent either"
 	}
 	r.model("model")
 	effort, _ := r.get("model_reasoning_effort")
 	r.wish("effort", effort)
 	if r.values["sandbox_mode"] == "danger-full-access" {
-		r.lose("sandbox_mode", "codex itself does not give it to an agent; write mode: full under permissions if it is to have it")
+		r.lose("sandbox_mode", "codex does not grant it to agents either; to allow it, write mode: full under permissions")
 	}
 	r.permits("codex", "sandbox_mode")
 	r.codexPermissions()
@@ -101,16 +100,16 @@ func (r *reading) codex() {
 	r.loseAll(ofCodex, "model_reasoning_summary", "model_verbosity", "personality", "service_tier", "model_provider")
 }
 
-const ofCodex = "it is a setting of codex itself: write it into its own config.toml"
+const ofCodex = "it is a setting of codex; write it in the config.toml of codex"
 
-// codexPermissions reads what bounds an agent besides its sandbox. What a file allows on
-// top of that is left behind, and what it takes away is denied or refused.
+// codexPermissions reads what limits an agent in addition to its sandbox. What a file
+// allows beyond that is dropped, and what it removes is denied or refused.
 func (r *reading) codexPermissions() {
 	switch policy := plain(r.values["approval_policy"]); policy {
-	case "", "never", "on-request", "on-failure": // inside of its sandbox codex does not ask
+	case "", "never", "on-request", "on-failure": // inside its sandbox codex does not ask
 		r.loseAll(ofCodex, "approval_policy")
 	default:
-		r.refuseFor("approval_policy", policy, "codex asks nobody about commands here")
+		r.refuseFor("approval_policy", policy, "codex cannot ask about commands here")
 	}
 	if r.values["web_search"] == "disabled" || r.values["web_search"] == false {
 		r.denied = append(r.denied, "web_search")
@@ -121,12 +120,12 @@ func (r *reading) codexPermissions() {
 	}
 	for _, key := range []string{"exclude_tmpdir_env_var", "exclude_slash_tmp"} {
 		if v, given := sandbox[key]; given && v != false {
-			r.refuseFor("sandbox_workspace_write."+key, plain(v), "there is no such permission for codex")
+			r.refuseFor("sandbox_workspace_write."+key, plain(v), "codex has no such permission")
 		}
 	}
 	for _, key := range []string{"default_permissions", "permissions"} {
 		if v, given := r.values[key]; given {
-			r.refuseFor(key, plain(v), "profiles of permissions stay with codex")
+			r.refuseFor(key, plain(v), "permission profiles are supported only by codex itself")
 		}
 	}
 	for _, key := range []string{"features", "tools"} {

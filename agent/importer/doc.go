@@ -1,14 +1,14 @@
-// Package importer turns the agents of other programs (claude, codex, copilot,
-// cursor, gemini, opencode, qwen) into definitions of a project. It goes one way:
-// nothing is ever written back.
+// Package importer turns the agents of other programs (claude, codex, copilot, cursor,
+// gemini, opencode, qwen) into definitions of a project. It works in one direction: nothing
+// is ever written back.
 //
-// Files are read leniently, since they come from people who wrote them for another
-// program. What cannot be carried over is listed, key by key, with the reason. An agent
-// with a restriction that cannot be carried over is refused.
+// Files are read leniently, since they come from people who wrote them for another program.
+// What cannot be imported is listed, key by key, with the reason. An agent with a
+// restriction that cannot be imported is refused.
 //
-// An imported definition remembers the digests of its source and of itself, so that
-// a later import can tell which of the two has changed, and never replaces what
-// somebody has edited unless told to.
+// An imported definition stores the digests of its source and of itself, so that a later
+// import can tell which of the two has changed. It never replaces an edited definition
+// unless told to.
 package importer
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// Lost is something that a definition cannot hold.
+// Lost is something that a definition cannot express.
 type Lost struct {
 	Key    string `json:"key"`
 	Reason string `json:"reason"`
@@ -30,11 +30,11 @@ type Lost struct {
 // Found is one agent of another program, as a definition.
 type Found struct {
 	From   string // the program
-	File   string // its file, with slashes, relative to where it was looked for
-	User   bool   // it is the user's own, not the project's
+	File   string // its file, with slashes, relative to the place
+	User   bool   // it belongs to the user, not to the project
 	Agent  agent.Definition
 	Lost   []Lost
-	Refuse string // why it cannot be imported; then Agent says nothing
+	Refuse string // why it cannot be imported; then Agent is not set
 	Digest string // of what was read
 }
 
@@ -44,31 +44,32 @@ type Place struct {
 	User bool
 }
 
-// Target is what the importer must know of where definitions will be used.
+// Target describes where the definitions will be used.
 type Target struct {
-	// Knows says whether there is an executor of a name. Nil: there is none.
+	// Knows reports whether an executor exists. Nil means that none does.
 	Knows func(executor string) bool
-	// Takes says whether an executor understands a setting. Nil: none does.
+	// Takes reports whether an executor supports a setting. Nil means that it supports
+	// none.
 	Takes func(executor, setting string, value any) bool
-	// Serves says whether the project has an MCP server of a name. Nil: it has none.
+	// Serves reports whether the project has an MCP server of a name. Nil means that it has
+	// none.
 	Serves func(server string) bool
-	// Ignored are the keys of a definition that its executor ignores. Nil: none are.
+	// Ignored returns the keys of a definition that its executor ignores. Nil means none.
 	Ignored func(d *agent.Definition) []string
-	// Unenforced are the permissions of a definition that its executor cannot enforce,
-	// each with what to write instead. Nil: it enforces all.
+	// Unenforced returns the permissions of a definition that its executor cannot enforce,
+	// each with what to write instead. Nil means that it enforces all.
 	Unenforced func(d *agent.Definition) []string
 }
 
-// Formats are the programs whose agents can be read, sorted.
+// Formats returns the programs whose agents can be imported, sorted.
 func Formats() []string { return slices.Sorted(maps.Keys(formats)) }
 
-// Find reads all agents of a program at a place, in the order of their files. The
-// error is one of the machine: a file that is not an agent is a Found that is
-// refused.
+// Find reads all agents of a program at a place, in the order of their files. The error is
+// one of the machine: a file that is not a valid agent is a Found that is refused.
 func Find(from string, place Place, target Target) ([]Found, error) {
 	f, ok := formats[from]
 	if !ok {
-		return nil, fmt.Errorf("importer: agents of %q cannot be read; of %s they can", from, strings.Join(Formats(), ", "))
+		return nil, fmt.Errorf("importer: cannot import agents of %q; supported programs are %s", from, strings.Join(Formats(), ", "))
 	}
 	files, err := f.files(place)
 	if err != nil {
@@ -90,11 +91,11 @@ func Find(from string, place Place, target Target) ([]Found, error) {
 	return list, nil
 }
 
-// format is how a program keeps its agents.
+// format describes how a program stores its agents.
 type format struct {
-	// files are those that may hold agents, sorted.
+	// files returns the files that may hold agents, sorted.
 	files func(place Place) ([]string, error)
-	// read gives the agents in a file.
+	// read returns the agents in a file.
 	read func(fsys fs.FS, file string, text []byte) []*reading
 }
 

@@ -11,18 +11,18 @@ import (
 	"unicode/utf8"
 )
 
-// largest is the size of a file above which it is no agent.
+// largest is the maximum size of an agent file.
 const largest = 1 << 20
 
-// readFile reads a text of bearable size. What is no file is not opened: whoever
-// opens a pipe waits for its other end.
+// readFile reads a text file of limited size. Anything but a regular file is not opened:
+// opening a pipe would block.
 func readFile(fsys fs.FS, file string) ([]byte, error) {
 	info, err := fs.Stat(fsys, file)
 	switch {
 	case err != nil:
 		return nil, plainError(err)
 	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no file")
+		return nil, errors.New("it is not a regular file")
 	}
 	f, err := fsys.Open(file)
 	if err != nil {
@@ -41,26 +41,26 @@ func readFile(fsys fs.FS, file string) ([]byte, error) {
 	return text, nil
 }
 
-// plainError says what is wrong without the path, which stands beside it.
+// plainError describes an error without the path, which is shown next to it.
 func plainError(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
 		err = at.Err
 	}
-	if strings.Contains(err.Error(), "escapes from parent") { // package os has no name for this error
-		return errors.New("it leads out of the project")
+	if strings.Contains(err.Error(), "escapes from parent") { // package os does not export this error
+		return errors.New("it is outside the project")
 	}
 	return fmt.Errorf("it cannot be read: %w", err)
 }
 
-// markdownIn finds the Markdown files of directories, those below them too if deep.
+// markdownIn returns the Markdown files in directories, including subdirectories if deep.
 func markdownIn(deep bool, dirs ...string) func(Place) ([]string, error) {
 	return func(p Place) ([]string, error) { return filesIn(p.FS, ".md", deep, dirs...) }
 }
 
-// filesIn are the files with an ending in directories, sorted. Hidden files and
-// those that begin with _ are left out, as every program here does. A directory
-// that is not there has no files.
+// filesIn returns the files with an extension in directories, sorted. Hidden files and
+// those that begin with _ are left out, as all these programs do. A missing directory has
+// no files.
 func filesIn(fsys fs.FS, ending string, deep bool, dirs ...string) ([]string, error) {
 	var files []string
 	for _, dir := range dirs {
@@ -85,7 +85,7 @@ func filesIn(fsys fs.FS, ending string, deep bool, dirs ...string) ([]string, er
 	return files, nil
 }
 
-// existing are those of some files that are there.
+// existing returns the files that exist.
 func existing(fsys fs.FS, files ...string) []string {
 	return slices.DeleteFunc(files, func(file string) bool {
 		info, err := fs.Stat(fsys, file)
@@ -101,8 +101,8 @@ func copilotFiles(p Place) ([]string, error) {
 	return filesIn(p.FS, ".md", false, dir)
 }
 
-// codexFiles are the configuration and the files of agents. One that the configuration
-// names is read with its entry there, and not once more.
+// codexFiles returns the configuration and the agent files. A file that the configuration
+// names is read with its entry there, and not again.
 func codexFiles(p Place) ([]string, error) {
 	const config = ".codex/config.toml"
 	files, err := filesIn(p.FS, ".toml", false, ".codex/agents")

@@ -20,41 +20,41 @@ type Action string
 
 // The actions.
 const (
-	Made      Action = "made"      // there was none
-	Updated   Action = "updated"   // its source gives another definition now, or it is replaced on demand
-	Unchanged Action = "unchanged" // its source gives what it gave
-	Kept      Action = "kept"      // its source has changed, but it was edited here
-	Refused   Action = "refused"   // it is no agent that could be one here
-	Gone      Action = "gone"      // its source is there no more; the definition stays
+	Made      Action = "made"      // the definition is new
+	Updated   Action = "updated"   // its source has changed, or it is replaced on demand
+	Unchanged Action = "unchanged" // its source has not changed
+	Kept      Action = "kept"      // its source has changed, but the definition was edited
+	Refused   Action = "refused"   // it cannot be imported as an agent
+	Gone      Action = "gone"      // its source no longer exists; the definition stays
 )
 
-// Outcome is what became of one agent.
+// Outcome is what happened to one agent.
 type Outcome struct {
 	Action  Action
 	From    string
 	File    string // of the source
 	Name    string // of the agent
 	Target  string // file of the definition, in the directory of agents
-	Edited  bool   // the definition was changed by hand since it was imported
+	Edited  bool   // the definition was edited since it was imported
 	Reason  string // for Refused
 	Lost    []Lost
-	Changes []Change // for Updated and Kept: what is different in the source, as a definition
+	Changes []Change // for Updated and Kept: what has changed in the source, as a definition
 }
 
-// Options say where an import writes.
+// Options configure where an import writes.
 type Options struct {
 	Dir       string              // the directory of agents
-	Agents    []*agent.Definition // all that the project has
-	Executors []string            // names that no imported agent may take from built-in ones
+	Agents    []*agent.Definition // all agents of the project
+	Executors []string            // names of built-in agents that no imported agent may take
 	Now       time.Time
-	User      bool // the user's own files were looked for too
-	Overwrite bool // replace definitions that were edited here
+	User      bool // the user's own files were searched too
+	Overwrite bool // replace definitions that were edited
 	DryRun    bool // write nothing
 }
 
-// Import writes what was found as definitions, and says what became of each. Froms
-// are the programs that were asked for: of those it says too which sources are gone.
-// A definition is replaced in one step.
+// Import writes what was found as definitions, and reports what happened to each. Froms are
+// the requested programs, for which it also reports missing sources. Definitions are
+// replaced atomically.
 func Import(found []Found, froms []string, o Options) ([]Outcome, error) {
 	im := &importing{Options: o, taken: map[string]bool{}, claimed: map[string]bool{}}
 	if err := im.look(); err != nil {
@@ -71,15 +71,15 @@ func Import(found []Found, froms []string, o Options) ([]Outcome, error) {
 	return append(list, im.gone(found, froms)...), nil
 }
 
-// importing is one import under way.
+// importing is one import in progress.
 type importing struct {
 	Options
 	known   []known
-	taken   map[string]bool // names and ids that mean something already
-	claimed map[string]bool // files that a source of this import goes to
+	taken   map[string]bool // names and ids that are already used
+	claimed map[string]bool // files that a source of this import is written to
 }
 
-// known is a definition that is in the directory.
+// known is a definition in the directory.
 type known struct {
 	file string
 	def  *agent.Definition
@@ -106,14 +106,14 @@ func (im *importing) look() error {
 		text, err := projectfile.Read(file, im.Dir)
 		var outside *projectfile.OutsideError
 		if errors.As(err, &outside) || errors.Is(err, projectfile.ErrNotFile) {
-			continue // the project itself refuses it
+			continue // the project itself rejects it
 		}
 		if err != nil {
 			return fmt.Errorf("importer: %w", err)
 		}
 		d, wrong := agent.ReadDefinition(file, text)
-		if d == nil { // it may be what an earlier import made, and another one would be its double
-			return fmt.Errorf("importer: nothing was imported, as an agent of the project cannot be read: %s", strings.TrimSpace(wrong.String()))
+		if d == nil { // it may come from an earlier import, and another one would duplicate it
+			return fmt.Errorf("importer: nothing was imported, because an agent of the project cannot be read: %s", strings.TrimSpace(wrong.String()))
 		}
 		im.take(d)
 		im.taken[strings.ToLower(strings.TrimSuffix(e.Name(), filepath.Ext(e.Name())))] = true
@@ -145,7 +145,7 @@ func (im *importing) one(f Found) (Outcome, error) {
 	return out, im.write(out.Target, &def)
 }
 
-// sourceFile names a source; a file of the user begins with ~.
+// sourceFile returns the name of a source; a file of the user begins with ~.
 func sourceFile(f Found) string {
 	if f.User {
 		return ownFile + f.File
@@ -155,8 +155,8 @@ func sourceFile(f Found) string {
 
 const ownFile = "~/"
 
-// before is the definition that an earlier import made of a source. A file that
-// holds several agents made several, of which the name tells.
+// before returns the definition that an earlier import made from a source. A file with
+// several agents made several, which differ by name.
 func (im *importing) before(def *agent.Definition, f Found) *known {
 	for i := range im.known {
 		k := &im.known[i]
@@ -172,7 +172,7 @@ func (im *importing) before(def *agent.Definition, f Found) *known {
 	return nil
 }
 
-// shared says whether the source holds several agents.
+// shared reports whether the source holds several agents.
 func (f *Found) shared() bool {
 	return !strings.HasSuffix(f.File, ".md") && (f.From == "opencode" || strings.HasSuffix(f.File, "config.toml"))
 }
@@ -183,8 +183,8 @@ func (im *importing) again(out Outcome, old *known, def *agent.Definition) (Outc
 	out.Name, out.Target = def.Name, old.file
 	out.Edited = old.def.Source.Written != writtenDigest(old.text)
 	out.Changes = changes(old.def, def)
-	// The same source can give another definition: a newer Hocket may read more of
-	// it. In one that was edited, that cannot be told from the edits.
+	// The same source can yield a different definition, because a newer Hocket may support
+	// more of it. In an edited definition, that cannot be distinguished from the edits.
 	sameSource := old.def.Source.Digest == def.Source.Digest
 	switch {
 	case out.Edited && im.Overwrite, !out.Edited && len(out.Changes) > 0:
@@ -198,14 +198,14 @@ func (im *importing) again(out Outcome, old *known, def *agent.Definition) (Outc
 	return out, nil
 }
 
-// keepOwn keeps what only people give an agent, and no source does.
+// keepOwn keeps the keys that only people set, and no source does.
 func keepOwn(def, old *agent.Definition) {
 	def.ID, def.Name, def.Role, def.Capabilities = old.ID, old.Name, old.Role, old.Capabilities
 	def.Retry, def.Budget, def.MaxOutputKB = old.Retry, old.Budget, old.MaxOutputKB
 }
 
-// baptize gives a new definition an id and a name that mean nothing else yet, so
-// that no file from outside changes what a workflow means by a name.
+// baptize gives a new definition an id and a name that are not used yet, so that no
+// external file changes what a name in a workflow means.
 func (im *importing) baptize(def *agent.Definition) {
 	base := safeID(def.Name)
 	id := base
@@ -222,7 +222,7 @@ func (im *importing) baptize(def *agent.Definition) {
 	im.take(def)
 }
 
-// gone are definitions whose sources are no more.
+// gone returns the definitions whose sources no longer exist.
 func (im *importing) gone(found []Found, froms []string) []Outcome {
 	var list []Outcome
 	for _, k := range im.known {
@@ -240,7 +240,7 @@ func (im *importing) gone(found []Found, froms []string) []Outcome {
 	return list
 }
 
-// write writes a definition in one step.
+// write writes a definition atomically.
 func (im *importing) write(file string, def *agent.Definition) error {
 	if im.DryRun {
 		return nil

@@ -91,7 +91,7 @@ func TestWhatIsNoFile(t *testing.T) {
 	if reasons["link.md"] != "" || reasons["real.md"] != "" {
 		t.Errorf("what is an agent is refused: %v", reasons)
 	}
-	for name, want := range map[string]string{"gone.md": "it cannot be read", "null.md": "it is outside the project", "loop.md": "it cannot be read", "pipe.md": "it is no file"} {
+	for name, want := range map[string]string{"gone.md": "it cannot be read", "null.md": "it is outside the project", "loop.md": "it cannot be read", "pipe.md": "it is not a regular file"} {
 		if got := reasons[name]; !strings.Contains(got, want) && (name != "pipe.md" || pipe == nil) {
 			t.Errorf("%s is refused with %q, want %q", name, got, want)
 		}
@@ -121,9 +121,9 @@ func TestFormats(t *testing.T) {
 			".claude/agents/README.md", "# Our agents\n",
 			".claude/agents/anonymous.md", "---\ndescription: x\n---\nYou.\n",
 		), `# .claude/agents/README.md
-refused: it has no keys between two lines of --- at its beginning
+refused: it has no front matter between two lines of --- at its beginning
 # .claude/agents/anonymous.md
-refused: it has no name, so its own program does not take it for an agent either
+refused: it has no name, so its own program does not treat it as an agent either
 # .claude/agents/deep/er/review.md
 name: code-reviewer
 description: |-
@@ -143,12 +143,12 @@ prompt: |
   You review.
 
     - carefully
-lost mcpServers: the configuration of servers stays behind, as it may hold secrets
-lost hooks: commands around an agent's steps are steps of a workflow here
-lost color: it is only about how the agent is shown
-lost tools: only those for files, commands and the network are taken away; others do nothing by themselves
-lost server tickets: config.yml has none of this name; write it there under mcp, then name it under mcp of the agent
-lost whatever: it is not known what it means
+lost mcpServers: server configurations are not imported, because they may contain secrets
+lost hooks: in Hocket, commands before and after an agent are steps of a workflow
+lost color: it affects only how the agent is displayed
+lost tools: only tools for files, commands and the network are removed; others have no effect by themselves
+lost server tickets: config.yml has no such server; add it there under mcp, then list it under mcp of the agent
+lost whatever: unknown key
 `},
 		"gemini": {"gemini", false, files(
 			".gemini/agents/sum.md", "---\nkind: local\nname: sum\ndescription: Sums up\ndisplay_name: Sum\ntools: ['*']\nmodel: gemini-2.5-flash\ntemperature: 0.2\nmax_turns: 5\ntimeout_mins: 2.5\nmcp_servers: {a: {command: b}}\n---\nSum up.",
@@ -157,9 +157,9 @@ lost whatever: it is not known what it means
 			".gemini/agents/far.md", "---\nkind: remote\nname: far\nagent_card_url: https://a.b\n---\n",
 			".gemini/agents/fars.md", "---\n- kind: remote\n  name: far\n---\n",
 		), `# .gemini/agents/far.md
-refused: it is an agent on another machine, which nothing here can reach
+refused: it is a remote agent, which Hocket does not support
 # .gemini/agents/fars.md
-refused: it is an agent on another machine, which nothing here can reach
+refused: it is a remote agent, which Hocket does not support
 # .gemini/agents/sum.md
 name: sum
 description: Sums up
@@ -170,9 +170,9 @@ timeout: 2m30s
 max_turns: 5
 prompt: |
   Sum up.
-lost mcp_servers: the configuration of servers stays behind, as it may hold secrets
-lost display_name: it is only about how the agent is shown
-lost temperature: the executor has no such setting
+lost mcp_servers: server configurations are not imported, because they may contain secrets
+lost display_name: it affects only how the agent is displayed
+lost temperature: the executor does not support this setting
 `},
 		"codex": {"codex", false, files(
 			".codex/agents/scan.toml", "name = \"scan\"\ndescription = \"Scans\"\ndeveloper_instructions = \"\"\"\nYou scan.\nTwice.\n\"\"\"\nmodel = \"gpt-5.4\"\nmodel_reasoning_effort = \"high\"\nsandbox_mode = \"read-only\"\nnickname_candidates = [\"x\"]\nnew_key = 1979-05-27\n[mcp_servers.docs]\ncommand = \"x\"\n",
@@ -182,9 +182,9 @@ lost temperature: the executor has no such setting
 			".codex/config.toml", "model = \"x\"\n[agents]\nmax_threads = 4\n[agents.helper]\ndescription = \"Helps\"\nconfig_file = \"roles/helper.toml\"\n[agents.one]\nconfig_file = \"./agents/twice.toml\"\n[agents.lost]\nconfig_file = \"/etc/passwd\"\n",
 			".codex/roles/helper.toml", "developer_instructions = \"You help.\"\n",
 		), `# .codex/agents/bad.toml
-refused: it cannot be read as TOML
+refused: it is not valid TOML
 # .codex/agents/empty.toml
-refused: it has no developer_instructions, so its own program does not take it for an agent either
+refused: it has no developer_instructions, so codex does not treat it as an agent either
 # .codex/agents/scan.toml
 name: scan
 description: Scans
@@ -198,9 +198,9 @@ settings:
 prompt: |
   You scan.
   Twice.
-lost mcp_servers: the configuration of servers stays behind, as it may hold secrets
-lost nickname_candidates: it is only about how the agent is shown
-lost new_key: it is not known what it means
+lost mcp_servers: server configurations are not imported, because they may contain secrets
+lost nickname_candidates: it affects only how the agent is displayed
+lost new_key: unknown key
 # .codex/config.toml
 name: helper
 description: Helps
@@ -235,11 +235,11 @@ settings:
 prompt: |
   You write docs.
 lost mode: a workflow can name every agent
-lost verbosity: opencode sends it to the model as it is; no executor here does
+lost verbosity: opencode sends it to the model unchanged, which no executor of Hocket does
 lost max_turns: the executor does not support it
-lost temperature: the executor has no such setting
+lost temperature: the executor does not support this setting
 # .opencode/modes/plan.md
-refused: it is switched off
+refused: it is disabled
 # opencode.jsonc
 name: ask
 agent: opencode
@@ -252,7 +252,7 @@ permissions:
 prompt: |
   You ask.
 # opencode.jsonc
-refused: odd: the file of its prompt, ../x, is elsewhere
+refused: odd: its prompt file ../x is outside the project
 `},
 		"copilot": {"copilot", false, files(
 			".github/agents/plan.agent.md", "---\nname: The Planner\ndescription: Plans\ntools: ['read', 'docs/*']\nmodels: [a, b]\nreasoningEffort: low\ntarget: vscode\nmcp-servers: {docs: {type: local}}\nargument-hint: x\n---\nYou plan.",
@@ -268,7 +268,7 @@ permissions:
   shell: deny
 prompt: |
   You.
-lost tools: only those for files, commands and the network are taken away; others do nothing by themselves
+lost tools: only tools for files, commands and the network are removed; others have no effect by themselves
 # .github/agents/plan.agent.md
 name: plan
 description: Plans
@@ -283,12 +283,12 @@ settings:
   effort: low
 prompt: |
   You plan.
-lost name: "The Planner" is a title; the agent is called by its file, as --agent of copilot takes it
-lost models: an agent has one model
-lost mcp-servers: the configuration of servers stays behind, as it may hold secrets
-lost target: a definition serves wherever hocket runs
-lost argument-hint: it is only about how the agent is shown
-lost tools: only those for files, commands and the network are taken away; others do nothing by themselves
+lost name: "The Planner" is only a title; the agent is named after its file, as for copilot --agent
+lost models: an agent can have only one model
+lost mcp-servers: server configurations are not imported, because they may contain secrets
+lost target: a definition applies wherever hocket runs
+lost argument-hint: it affects only how the agent is displayed
+lost tools: only tools for files, commands and the network are removed; others have no effect by themselves
 `},
 		"copilot, of the user": {"copilot", true, files(".copilot/agents/me.md", "---\ndescription: Me\n---\nYou.", ".github/agents/not.md", "---\ndescription: x\n---\nx"), `# .copilot/agents/me.md
 name: me
@@ -298,7 +298,7 @@ prompt: |
   You.
 `},
 		"cursor": {"cursor", false, files(".cursor/agents/look.md", "---\nname: look\ndescription: Looks\nmodel: fast\nreadonly: true\nis_background: true\n---\nYou look.\n", ".cursor/agents/empty.md", "---\nname: empty\n---\n"), `# .cursor/agents/empty.md
-refused: it has no prompt, and nothing here runs cursor
+refused: it has no prompt, and there is no executor cursor
 # .cursor/agents/look.md
 name: look
 description: Looks
@@ -306,9 +306,9 @@ permissions:
   mode: read-only
 prompt: |
   You look.
-lost model: fast is no name of a model elsewhere
-lost is_background: whether something runs beside others is said by the workflow
-lost agent: nothing here is called cursor, so the definition does not name an executor
+lost model: fast is a model name only in cursor
+lost is_background: in Hocket, the workflow decides what runs in parallel
+lost agent: there is no executor cursor, so the definition does not name an executor
 `},
 		"qwen": {"qwen", false, files(".qwen/agents/q.md", "---\nname: q\ndescription: Q\ntools: [read_file]\napprovalMode: auto-edit\nmodelConfig: {model: qwen3, temp: 1}\nrunConfig: {max_turns: 4, max_time_minutes: 10, extra: 1}\nmcpServers: {s: {command: x}}\nexecutor: {kind: acp}\n---\nYou are Q."), `# .qwen/agents/q.md
 name: q
@@ -323,12 +323,12 @@ timeout: 10m0s
 max_turns: 4
 prompt: |
   You are Q.
-lost runConfig.extra: it is not known what it means
-lost mcpServers: the configuration of servers stays behind, as it may hold secrets
-lost executor: say under agent what does the work
-lost modelConfig: the executor has no such setting
-lost tools: only those for files, commands and the network are taken away; others do nothing by themselves
-lost server s: the agent may not use all of its tools, and a definition gives all of them
+lost runConfig.extra: unknown key
+lost mcpServers: server configurations are not imported, because they may contain secrets
+lost executor: set agent to an executor
+lost modelConfig: the executor does not support this setting
+lost tools: only tools for files, commands and the network are removed; others have no effect by themselves
+lost server s: the agent may use only some of its tools, and a definition always includes all of them
 `},
 		"none": {"claude", false, files(), ""},
 	} {

@@ -13,37 +13,37 @@ import (
 
 // Reasons that several programs share.
 const (
-	forScreens  = "it is only about how the agent is shown"
-	noHooks     = "commands around an agent's steps are steps of a workflow here"
-	noMemory    = "memories belong to the project here; see `hocket memory`"
-	noBehind    = "whether something runs beside others is said by the workflow"
-	noInvoking  = "a workflow says who works; agents are not called by others on their own"
-	inConfig    = "the configuration of servers stays behind, as it may hold secrets"
-	noSkills    = "skills stay with the program"
-	noWorktrees = "the working directory is the project's"
+	forScreens  = "it affects only how the agent is displayed"
+	noHooks     = "in Hocket, commands before and after an agent are steps of a workflow"
+	noMemory    = "in Hocket, memories belong to the project; see `hocket memory`"
+	noBehind    = "in Hocket, the workflow decides what runs in parallel"
+	noInvoking  = "in Hocket, the workflow decides which agent runs; agents do not call each other"
+	inConfig    = "server configurations are not imported, because they may contain secrets"
+	noSkills    = "skills are supported only by the program itself"
+	noWorktrees = "agents always work in the project directory"
 )
 
-// named reads the name and description that every format has. A file in which the
-// name is required and missing is no agent to its program either.
+// named reads the name and description that every format has. If the name is required and
+// missing, the program itself does not treat the file as an agent either.
 func (r *reading) named(required bool) {
 	if r.agent.Name = r.text("name"); r.agent.Name == "" {
 		if required {
-			r.refuse = "it has no name, so its own program does not take it for an agent either"
+			r.refuse = "it has no name, so its own program does not treat it as an agent either"
 		}
 		r.agent.Name = r.id
 	}
 	r.agent.Description = r.text("description")
 }
 
-// model reads the model; words that stand for the usual one say nothing.
+// model reads the model; words for the default model are dropped.
 func (r *reading) model(key string, usual ...string) {
 	if m := r.text(key); !slices.Contains(usual, m) {
 		r.agent.Model = m
 	}
 }
 
-// servers reads servers of tools as a map by name, or as a list of names and maps.
-// Only their names are kept.
+// servers reads MCP servers as a map by name, or as a list of names and maps. Only their
+// names are kept.
 func (r *reading) servers(key string) {
 	v, _ := r.get(key)
 	if r.partial == nil {
@@ -100,8 +100,8 @@ func readClaude(r *reading) {
 	r.loseAll(noWorktrees, "isolation")
 	r.loseAll(forScreens, "color")
 	r.loseAll("a step has its own prompt", "initialPrompt")
-	r.loseAll("it is a detail of the program's own conversations", "omitClaudeMd", "autoCompactWindow", "experimental")
-	r.loseAll("agents do not watch each other here", "observer", "observerMessage", "observeSubagents")
+	r.loseAll("it affects only the program's own conversations", "omitClaudeMd", "autoCompactWindow", "experimental")
+	r.loseAll("in Hocket, agents do not watch each other", "observer", "observerMessage", "observeSubagents")
 }
 
 func readQwen(r *reading) {
@@ -124,15 +124,15 @@ func readQwen(r *reading) {
 	r.hooks()
 	r.loseAll(noBehind, "background")
 	r.loseAll(forScreens, "color")
-	r.loseAll("say under agent what does the work", "executor")
-	r.loseAll("the executor has no such setting", "modelConfig")
+	r.loseAll("set agent to an executor", "executor")
+	r.loseAll("the executor does not support this setting", "modelConfig")
 }
 
-// runConfig reads the bounds of older files of qwen.
+// runConfig reads the limits in older files of qwen.
 func (r *reading) runConfig() {
 	bounds, ok := r.values["runConfig"].(map[string]any)
 	if !ok {
-		r.loseAll("it is no map", "runConfig")
+		r.loseAll("it is not a map", "runConfig")
 		return
 	}
 	r.get("runConfig")
@@ -151,11 +151,11 @@ func (r *reading) runConfig() {
 		r.lose("runConfig."+lost.Key, lost.Reason)
 	}
 	for _, key := range sorted(inner.values) {
-		r.lose("runConfig."+key, "it is not known what it means")
+		r.lose("runConfig."+key, "unknown key")
 	}
 }
 
-// minutes takes a number of minutes, up to a year of them.
+// minutes reads a number of minutes, up to a year.
 func (r *reading) minutes(key string) time.Duration {
 	v, ok := r.get(key)
 	if !ok || v == nil {
@@ -163,7 +163,7 @@ func (r *reading) minutes(key string) time.Duration {
 	}
 	n, err := strconv.ParseFloat(workflow.FormatText(v), 64)
 	if err != nil || !(n > 0) || n > 366*24*60 {
-		r.lose(key, "it is no number of minutes")
+		r.lose(key, "it is not a number of minutes")
 		return 0
 	}
 	return time.Duration(n * float64(time.Minute)).Round(time.Second)
@@ -173,7 +173,7 @@ func readCopilot(r *reading) {
 	r.id = strings.TrimSuffix(r.id, ".agent")
 	r.named(false)
 	if r.agent.Name != r.id && !IsID(r.agent.Name) {
-		r.lose("name", fmt.Sprintf("%q is a title; the agent is called by its file, as --agent of copilot takes it", r.agent.Name))
+		r.lose("name", fmt.Sprintf("%q is only a title; the agent is named after its file, as for copilot --agent", r.agent.Name))
 		r.agent.Name = r.id
 	}
 	r.onlyTools("tools")
@@ -183,17 +183,17 @@ func readCopilot(r *reading) {
 			r.agent.Model, models = models[0], models[1:]
 		}
 		if len(models) > 0 {
-			r.lose("models", "an agent has one model")
+			r.lose("models", "an agent can have only one model")
 		}
 	}
 	effort, _ := r.get("reasoningEffort")
 	r.wish("effort", effort)
 	r.servers("mcp-servers")
-	r.loseAll("an agent has one model", "modelPolicy")
-	r.loseAll("a definition serves wherever hocket runs", "target")
+	r.loseAll("an agent can have only one model", "modelPolicy")
+	r.loseAll("a definition applies wherever hocket runs", "target")
 	r.loseAll(noInvoking, "disable-model-invocation", "user-invocable", "infer", "handoffs", "sidekick")
-	r.loseAll("what an agent is told besides its task is the same for all of them here", "include-custom-instructions")
-	r.loseAll("it is a detail of the program's own conversations", "deferred-tool-loading", "strict-tools-list")
+	r.loseAll("in Hocket, all agents get the same context", "include-custom-instructions")
+	r.loseAll("it affects only the program's own conversations", "deferred-tool-loading", "strict-tools-list")
 	r.loseAll(forScreens, "metadata", "argument-hint")
 }
 
@@ -202,7 +202,7 @@ func readCursor(r *reading) {
 	r.model("model", "inherit")
 	if r.agent.Model == "fast" {
 		r.agent.Model = ""
-		r.lose("model", "fast is no name of a model elsewhere")
+		r.lose("model", "fast is a model name only in cursor")
 	}
 	switch v, _ := r.get("readonly"); v {
 	case nil, false:
@@ -214,11 +214,11 @@ func readCursor(r *reading) {
 	r.loseAll(noBehind, "is_background")
 }
 
-// readGemini reads a file of gemini, which may list agents that are somewhere else.
+// readGemini reads a file of gemini, which may list agents on other machines.
 func readGemini(_ fs.FS, file string, text []byte) []*reading {
 	r := newReading(file, text)
-	const remote = "it is an agent on another machine, which nothing here can reach"
-	if r.refuse == "its keys are a list" {
+	const remote = "it is a remote agent, which Hocket does not support"
+	if r.refuse == frontIsList {
 		r.refuse = remote
 	}
 	if r.refuse != "" {

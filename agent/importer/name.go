@@ -7,14 +7,14 @@ import (
 	"unicode"
 )
 
-// sorted are the keys of a map.
+// sorted returns the keys of a map, sorted.
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// longest is how long a name may be.
+// longest is the maximum length of a name.
 const longest = 64
 
-// safeID makes a name of a file out of any name: letters, digits and a few marks of
-// ASCII. It is never empty, hidden, or a name that Windows keeps for itself.
+// safeID turns any name into a file name: ASCII letters, digits and a few punctuation
+// characters. It is never empty, hidden, or reserved on Windows.
 func safeID(name string) string {
 	var b strings.Builder
 	for _, c := range name {
@@ -36,11 +36,11 @@ func safeID(name string) string {
 	return id
 }
 
-// IsID says whether a name is safe as the name of a file.
+// IsID reports whether a name is safe as a file name.
 func IsID(name string) bool { return safeID(name) == name }
 
-// isName says whether an agent can keep its name: one line of words that nothing
-// takes for a path out of a directory.
+// isName reports whether an agent can keep its name: a single line that cannot be mistaken
+// for a path.
 func isName(name string) bool {
 	odd := func(c rune) bool {
 		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune(" _-./", c)

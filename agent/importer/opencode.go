@@ -11,8 +11,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// readOpencode reads a Markdown file of one agent, or the configuration, which may
-// hold several. What the configuration denies to all agents is denied to each.
+// readOpencode reads a Markdown file with one agent, or the configuration, which may hold
+// several. What the configuration denies to all agents is denied to each.
 func readOpencode(fsys fs.FS, file string, text []byte) []*reading {
 	common, wrong := commonRules(fsys, file)
 	if strings.HasSuffix(file, ".md") {
@@ -49,7 +49,7 @@ func readOpencode(fsys fs.FS, file string, text []byte) []*reading {
 	return list
 }
 
-const noJSON = "it cannot be read as JSON"
+const noJSON = "it is not valid JSON"
 
 // readConfig reads a configuration of opencode.
 func readConfig(file string, text []byte) (strictyaml.Node, bool) {
@@ -57,8 +57,8 @@ func readConfig(file string, text []byte) (strictyaml.Node, bool) {
 	return doc.Root(), doc.Readable() && !doc.Failed() && doc.Root().IsMap()
 }
 
-// commonRules are those that the configurations beside a file have for all agents. The
-// second result says why they cannot be known.
+// commonRules returns the rules that the configurations next to a file have for all agents.
+// The second result says why they are unknown.
 func commonRules(fsys fs.FS, file string) (rules []rule, wrong string) {
 	configs := []string{"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"}
 	if home := ".config/opencode/"; strings.HasPrefix(file, home) {
@@ -82,7 +82,7 @@ func commonRules(fsys fs.FS, file string) (rules []rule, wrong string) {
 	return rules, ""
 }
 
-// opencodeName is what opencode calls the agent of a file: its path below the
+// opencodeName returns opencode's name for the agent in a file: its path below the
 // directory of agents.
 func opencodeName(file string) string {
 	parts := strings.Split(strings.TrimSuffix(file, ".md"), "/")
@@ -98,14 +98,14 @@ func (r *reading) opencode(common []rule) {
 	r.named(false)
 	for _, key := range []string{"disable", "disabled"} {
 		if v, _ := r.get(key); v == true {
-			r.refuse = "it is switched off"
+			r.refuse = "it is disabled"
 		}
 	}
 	for _, key := range []string{"prompt", "system"} {
 		if p := r.text(key); p != "" && strings.TrimSpace(r.body) == "" {
 			r.body = p
 		} else if p != "" {
-			r.lose(key, "the text below the keys is its prompt")
+			r.lose(key, "the text below the front matter is its prompt")
 		}
 	}
 	r.model("model")
@@ -113,7 +113,7 @@ func (r *reading) opencode(common []rule) {
 		v, _ := r.get(key)
 		r.wish(key, v)
 	}
-	for _, key := range []string{"reasoningEffort", "variant"} { // the second is opencode's own word
+	for _, key := range []string{"reasoningEffort", "variant"} { // the second is opencode's own name
 		effort, _ := r.get(key)
 		r.wish("effort", effort)
 	}
@@ -127,11 +127,11 @@ func (r *reading) opencode(common []rule) {
 	r.settleRules(append(slices.Clone(common), r.rules()...))
 	r.loseAll("a workflow can name every agent", "mode")
 	r.loseAll(forScreens, "color", "hidden")
-	r.loseAll("fields of requests stay with the program", "options", "request")
+	r.loseAll("request fields are supported only by opencode itself", "options", "request")
 	for _, key := range r.keys {
 		if v, left := r.values[key]; left && v != nil {
 			r.get(key)
-			r.lose(key, "opencode sends it to the model as it is; no executor here does")
+			r.lose(key, "opencode sends it to the model unchanged, which no executor of Hocket does")
 		}
 	}
 }
@@ -146,20 +146,19 @@ func (r *reading) included(fsys fs.FS, dir string) {
 	r.body = ""
 	file := path.Join(dir, name)
 	if path.IsAbs(name) || strings.HasPrefix(name, "~") || !fs.ValidPath(file) {
-		r.refuse = "the file of its prompt, " + name + ", is elsewhere"
+		r.refuse = "its prompt file " + name + " is outside the project"
 		return
 	}
 	text, err := readFile(fsys, file)
 	if err != nil {
-		r.refuse = "the file of its prompt, " + name + ": " + err.Error()
+		r.refuse = "its prompt file " + name + ": " + err.Error()
 		return
 	}
 	r.body = string(text)
 	r.digest = digestOf(append([]byte(r.digest), text...))
 }
 
-// plainJSON is JSON without the comments and the commas at the ends of lists that
-// opencode allows.
+// plainJSON removes the comments and trailing commas that opencode allows in JSON.
 func plainJSON(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for i := 0; i < len(text); {

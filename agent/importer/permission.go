@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// permits reads a mode of its program. Of two that a file has, the narrower counts.
+// permits reads a mode of its program. If a file has two, the narrower one counts.
 func (r *reading) permits(from, key string) {
 	v, given := r.get(key)
 	if !given || v == nil {
@@ -17,12 +17,12 @@ func (r *reading) permits(from, key string) {
 	word, _ := v.(string)
 	mode, known := vocabularies[from].modes[word]
 	if !known {
-		r.refuseFor(key, plain(v), "it is not known what that allows")
+		r.refuseFor(key, plain(v), "unknown mode")
 	}
 	r.narrow(mode)
 }
 
-// narrow gives the agent a mode of ours where that allows less than the one it has.
+// narrow sets one of our modes if it allows less than the current one.
 func (r *reading) narrow(mode string) {
 	order := []string{readOnly, ask, edit, full}
 	if mode != "" && (r.mode == "" || slices.Index(order, mode) < slices.Index(order, r.mode)) {
@@ -30,10 +30,10 @@ func (r *reading) narrow(mode string) {
 	}
 }
 
-// refuseFor refuses the agent: it must not be without something that bounds it.
+// refuseFor refuses the agent, because it must not run without a restriction.
 func (r *reading) refuseFor(key, value, reason string) {
 	if r.refuse == "" {
-		r.refuse = "its `" + key + ": " + value + "` cannot be carried over: " + reason
+		r.refuse = "its `" + key + ": " + value + "` cannot be imported: " + reason
 	}
 }
 
@@ -44,7 +44,7 @@ func (r *reading) permission(key string, value any) {
 	r.agent.Permissions[key] = value
 }
 
-// deny takes a power away. To an agent that asks nobody, no writing means read-only.
+// deny removes a power. For an agent that never asks, no writing means read-only.
 func (r *reading) deny(power agent.Power) {
 	if power == agent.MayWrite && r.mode != ask && r.mode != full {
 		r.mode = readOnly
@@ -53,8 +53,8 @@ func (r *reading) deny(power agent.Power) {
 	r.permission(string(power), "deny")
 }
 
-// onlyTools reads the tools of its program that an agent may use. One that names none may
-// use none; one that does not say may use all.
+// onlyTools reads the tools of its program that an agent may use. An empty list means none;
+// a missing one means all.
 func (r *reading) onlyTools(key string) {
 	if _, given := r.values[key]; !given {
 		return
@@ -64,8 +64,8 @@ func (r *reading) onlyTools(key string) {
 	}
 }
 
-// limit bounds the agent to some tools, of those that it has. A tool that one list has
-// whole and the other in part stays in part.
+// limit restricts the agent to some of the tools that it has. A tool that one list has
+// completely and the other in part stays in part.
 func (r *reading) limit(only []string) {
 	if r.limited {
 		has := func(list []string, tool string) bool {
@@ -84,7 +84,7 @@ func (r *reading) limit(only []string) {
 	r.limited, r.only = true, only
 }
 
-// denies reads a list of what an agent may not do, in the words of its program.
+// denies reads a list of what an agent may not do, in the syntax of its program.
 func (r *reading) denies(key string) {
 	written, lost := r.values[key], len(r.lost)
 	list := r.words(key)
@@ -98,10 +98,10 @@ func (r *reading) denies(key string) {
 	}
 }
 
-// settlePermissions says what an agent may do in the words that are the same for all
-// agents where these mean just that, else in those of its program. It never permits
-// more: what a definition without permissions may not do is allowed only where the
-// program would not ask for it either.
+// settlePermissions expresses what an agent may do in the terms that are common to all
+// agents if these mean exactly that, otherwise in those of its program. It never permits
+// more: what a definition without permissions may not do is allowed only if the program
+// would not ask about it either.
 func (r *reading) settlePermissions(from string) {
 	v := vocabularies[from]
 	if r.limited {
@@ -113,8 +113,8 @@ func (r *reading) settlePermissions(from string) {
 	}
 }
 
-// settleTools settles the permissions of an agent that has some tools only. Having one
-// allows its use only if the program does not ask for anything.
+// settleTools sets the permissions of an agent that has only some tools. Having a tool
+// allows its use only if the program never asks.
 func (r *reading) settleTools(v *vocabulary) {
 	free := r.mode == full // which would also allow tools that it does not have
 	r.settlePaths(v)
@@ -148,13 +148,13 @@ func (r *reading) settleTools(v *vocabulary) {
 		r.permission("allow", anys(allow))
 	}
 	if asking {
-		r.lose("tools", "what its program would ask for is refused; allow it with `shell: allow` or `network: allow` under permissions")
+		r.lose("tools", "whatever its program would ask about is denied; allow it with `shell: allow` or `network: allow` under permissions")
 	}
-	r.lose("tools", "only those for files, commands and the network are taken away; others do nothing by themselves")
+	r.lose("tools", "only tools for files, commands and the network are removed; others have no effect by themselves")
 }
 
-// settlePaths settles the permissions of an agent that has tools for some files only. An
-// agent that asks can be held to them.
+// settlePaths sets the permissions of an agent that has tools for some files only. They can
+// be enforced for an agent that asks.
 func (r *reading) settlePaths(v *vocabulary) {
 	paths := map[agent.Power]map[string]any{}
 	for _, tool := range r.only {
@@ -167,7 +167,7 @@ func (r *reading) settlePaths(v *vocabulary) {
 		}
 		pattern, ok := pathPattern(tool)
 		if !ok {
-			r.refuseFor("tools", tool, "a definition has no pattern for just these files")
+			r.refuseFor("tools", tool, "a definition has no pattern for exactly these files")
 		}
 		paths[power][pattern] = "allow"
 		if power == agent.MayWrite && r.mode == ask {
@@ -182,14 +182,14 @@ func (r *reading) settlePaths(v *vocabulary) {
 	}
 	if len(paths) > 0 && r.mode != readOnly {
 		if paths[agent.MayWrite] == nil && r.mode != ask {
-			r.permission(string(agent.MayWrite), "allow") // as an agent that does not ask may
+			r.permission(string(agent.MayWrite), "allow") // like an agent that does not ask
 		}
 		r.mode = ask
 	}
 }
 
-// pathPattern is the pattern of a definition for the files of a tool: those below a
-// directory, or one file.
+// pathPattern returns the pattern for the files of a tool: those below a directory, or one
+// file.
 func pathPattern(tool string) (pattern string, ok bool) {
 	_, files, _ := strings.Cut(strings.TrimSuffix(tool, ")"), "(")
 	files = strings.TrimPrefix(files, "./")
@@ -200,8 +200,8 @@ func pathPattern(tool string) (pattern string, ok bool) {
 	return files, fs.ValidPath(dir) && dir != "." && !strings.ContainsAny(dir, `*?[]{}!\~(),`)
 }
 
-// settleDenied settles what an agent may not do. Where the executor does not take the
-// words of the program, all of a power is denied in place of a part.
+// settleDenied sets what an agent may not do. If the executor does not accept the syntax of
+// the program, a whole power is denied instead of a part.
 func (r *reading) settleDenied(v *vocabulary, from string) {
 	var words []string
 	for _, tool := range r.denied {
@@ -211,7 +211,7 @@ func (r *reading) settleDenied(v *vocabulary, from string) {
 		case v.lists == patterns, v.lists == names && known:
 			words = append(words, tool)
 		case !known:
-			r.refuseFor("deny", tool, "there is no such permission for "+from)
+			r.refuseFor("deny", tool, "no such permission exists for "+from)
 		}
 	}
 	if len(words) > 0 {
@@ -219,16 +219,16 @@ func (r *reading) settleDenied(v *vocabulary, from string) {
 	}
 }
 
-// settleServers keeps the servers that the project has, as far as the agent may use all
-// of their tools: a definition cannot name some.
+// settleServers keeps the servers that the project has, if the agent may use all of their
+// tools: a definition cannot select some.
 func (r *reading) settleServers(target Target) {
 	var kept []string
 	for _, name := range r.agent.Servers {
 		switch {
 		case r.partial[name] || r.limited && !slices.ContainsFunc(r.only, func(tool string) bool { return isServer(tool, name) }):
-			r.lose("server "+name, "the agent may not use all of its tools, and a definition gives all of them")
+			r.lose("server "+name, "the agent may use only some of its tools, and a definition always includes all of them")
 		case target.Serves == nil || !target.Serves(name):
-			r.lose("server "+name, "config.yml has none of this name; write it there under mcp, then name it under mcp of the agent")
+			r.lose("server "+name, "config.yml has no such server; add it there under mcp, then list it under mcp of the agent")
 		default:
 			kept = append(kept, name)
 		}
@@ -236,14 +236,14 @@ func (r *reading) settleServers(target Target) {
 	r.agent.Servers = kept
 }
 
-// isServer says whether a word of a list of tools means all tools of a server, in one of
-// the ways in which programs write it.
+// isServer reports whether an entry of a list of tools means all tools of a server, in any
+// of the notations of the programs.
 func isServer(word, server string) bool {
 	return slices.Contains([]string{"mcp__" + server, "mcp__" + server + "__*", "mcp_" + server + "_*", "mcp_*", server + "/*", server + "_*"}, word)
 }
 
-// someTools says whether the configuration of a server gives some of its tools only, or
-// none.
+// someTools reports whether the configuration of a server includes only some of its tools,
+// or none.
 func someTools(config any) bool {
 	members, _ := config.(map[string]any)
 	if members["enabled"] == false || members["disabled"] == true {

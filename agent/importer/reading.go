@@ -15,50 +15,53 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// reading is one agent while it is read: its keys are taken one by one, and what
-// is left over in the end is lost.
+// reading is the state of reading one agent: its keys are taken one by one, and any that
+// remain at the end are lost.
 type reading struct {
-	id     string // the name that its file gives it
+	id     string // the name derived from its file
 	keys   []string
 	values map[string]any
-	nodes  map[string]strictyaml.Node // the values where their order counts
+	nodes  map[string]strictyaml.Node // the values whose order matters
 	body   string
 	digest string
 	lost   []Lost
 	refuse string
 	agent  agent.Definition
-	wishes map[string]any // settings, if the executor takes them
+	wishes map[string]any // settings, if the executor supports them
 
-	mode    string          // how much it may do, in our words; "" it does not say
+	mode    string          // how much it may do, in our terms; "": not specified
 	limited bool            // it may use only some tools of its program:
 	only    []string        // these
 	denied  []string        // tools of its program that it may not use
-	partial map[string]bool // servers of which it may use some tools only
+	partial map[string]bool // servers of which it may use only some tools
 }
 
-// newReading reads a Markdown file with its keys in front.
+// frontIsList is the refusal of a file whose front matter is not a map.
+const frontIsList = "its front matter is a list"
+
+// newReading reads a Markdown file with front matter.
 func newReading(file string, text []byte) *reading {
 	r := &reading{id: strings.TrimSuffix(path.Base(file), ".md"), digest: digestOf(text)}
 	front, body, ok := splitFront(text)
 	if !ok {
-		r.refuse = "it has no keys between two lines of --- at its beginning"
+		r.refuse = "it has no front matter between two lines of --- at its beginning"
 		return r
 	}
 	r.body = body
 	root, ok := readFront(file, front)
 	if !ok {
-		r.refuse = "its keys cannot be read as YAML"
+		r.refuse = "its front matter is not valid YAML"
 		return r
 	}
 	if root.IsList() {
-		r.refuse = "its keys are a list"
+		r.refuse = frontIsList
 		return r
 	}
 	r.take(root)
 	return r
 }
 
-// ofValues is a reading of keys that were read already.
+// ofValues returns a reading of keys that were parsed already.
 func ofValues(id string, values map[string]any) *reading {
 	r := &reading{id: id, values: values, digest: digestOf([]byte(workflow.FormatJSON(values)))}
 	for key := range values {
@@ -83,7 +86,7 @@ func digestOf(text []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// splitFront parts a file into its keys and what follows.
+// splitFront splits a file into its front matter and the rest.
 func splitFront(text []byte) (front []byte, body string, ok bool) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
@@ -105,9 +108,9 @@ func splitFront(text []byte) (front []byte, body string, ok bool) {
 	return nil, "", false
 }
 
-// readFront reads keys as YAML. Many are none, since the programs that they were
-// written for take a line as it is: "description: Use it when: …". Then plain lines
-// are put in quotes.
+// readFront parses front matter as YAML. Often it is not valid YAML, since the programs
+// that it was written for accept any line: "description: Use it when: …". Then plain lines
+// are quoted.
 func readFront(file string, front []byte) (strictyaml.Node, bool) {
 	for _, text := range [][]byte{front, quoteLines(front)} {
 		doc := strictyaml.Read(file, text)
@@ -145,10 +148,10 @@ func (r *reading) found(from, file string, user bool, target Target) Found {
 	if target.Knows == nil || !target.Knows(from) {
 		r.agent.Agent = ""
 		if r.agent.Prompt == "" {
-			f.Refuse = "it has no prompt, and nothing here runs " + from
+			f.Refuse = "it has no prompt, and there is no executor " + from
 			return f
 		}
-		r.lose("agent", "nothing here is called "+from+", so the definition does not name an executor")
+		r.lose("agent", "there is no executor "+from+", so the definition does not name an executor")
 	}
 	r.settlePermissions(from)
 	r.enforced(target)
@@ -161,19 +164,20 @@ func (r *reading) found(from, file string, user bool, target Target) Found {
 		if r.agent.Agent != "" && target.Takes != nil && target.Takes(r.agent.Agent, key, r.wishes[key]) {
 			r.set(key, r.wishes[key])
 		} else {
-			r.lose(key, "the executor has no such setting")
+			r.lose(key, "the executor does not support this setting")
 		}
 	}
 	for _, key := range r.keys {
 		if v, left := r.values[key]; left && v != nil {
-			r.lose(key, "it is not known what it means")
+			r.lose(key, "unknown key")
 		}
 	}
 	f.Agent, f.Lost = r.agent, r.lost
 	return f
 }
 
-// refusal is why the agent cannot be imported; of a file with several it says which.
+// refusal returns why the agent cannot be imported; for a file with several agents it says
+// which.
 func (r *reading) refusal(f *Found) string {
 	if r.refuse != "" && f.shared() && r.id != "" {
 		return r.id + ": " + r.refuse
@@ -181,8 +185,8 @@ func (r *reading) refusal(f *Found) string {
 	return r.refuse
 }
 
-// settleBounds removes keys that the executor does not support: a definition that has
-// one could not run.
+// settleBounds removes keys that the executor does not support: a definition with one could
+// not run.
 func (r *reading) settleBounds(target Target) {
 	if target.Ignored == nil {
 		return
@@ -209,7 +213,7 @@ func (r *reading) set(key string, value any) {
 	r.agent.Settings[key] = value
 }
 
-// wish is a setting that counts if the executor knows it.
+// wish sets a setting if the executor supports it.
 func (r *reading) wish(key string, value any) {
 	if value == nil {
 		return
@@ -222,7 +226,7 @@ func (r *reading) wish(key string, value any) {
 
 func (r *reading) lose(key, reason string) { r.lost = append(r.lost, Lost{key, reason}) }
 
-// loseAll takes keys that are known to have no place here, with the reason.
+// loseAll takes keys that are known to be unsupported, with the reason.
 func (r *reading) loseAll(reason string, keys ...string) {
 	for _, key := range keys {
 		if v, ok := r.get(key); ok && v != nil {
@@ -238,7 +242,7 @@ func (r *reading) get(key string) (any, bool) {
 	return v, ok
 }
 
-// text takes a text on its own; a number or a truth value is taken as it is written.
+// text takes a string; a number or a boolean is taken as written.
 func (r *reading) text(key string) string {
 	v, ok := r.get(key)
 	switch v := v.(type) {
@@ -249,13 +253,14 @@ func (r *reading) text(key string) string {
 		return workflow.FormatText(v)
 	default:
 		if ok {
-			r.lose(key, "it is no text")
+			r.lose(key, "it is not a string")
 		}
 	}
 	return ""
 }
 
-// text is a text without the space around it and without what no file may hold.
+// text returns a text without surrounding space and without characters that no file may
+// contain.
 func text(s string) string {
 	s = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.ToValidUTF8(s, "\ufffd"))
 	return strings.TrimSpace(strings.Map(func(c rune) rune {
@@ -266,7 +271,7 @@ func text(s string) string {
 	}, s))
 }
 
-// count takes a whole number above zero.
+// count takes a positive integer.
 func (r *reading) count(key string) int {
 	v, ok := r.get(key)
 	if !ok || v == nil {
@@ -274,14 +279,14 @@ func (r *reading) count(key string) int {
 	}
 	n, err := strconv.Atoi(workflow.FormatText(v))
 	if err != nil || n < 1 || n > 1<<30 {
-		r.lose(key, "it is no whole number above zero")
+		r.lose(key, "it is not a positive integer")
 		return 0
 	}
 	return n
 }
 
-// words takes a list of words, or one text with commas. Commas in brackets part
-// nothing: "Bash(a, b), Read".
+// words takes a list of words, or a string with commas. Commas in parentheses do not
+// separate: "Bash(a, b), Read".
 func (r *reading) words(key string) []string {
 	v, _ := r.get(key)
 	var list []string
@@ -294,11 +299,11 @@ func (r *reading) words(key string) []string {
 			if s, ok := e.(string); ok {
 				list = append(list, text(s))
 			} else {
-				r.lose(key, "an entry of it is no text")
+				r.lose(key, "an entry is not a string")
 			}
 		}
 	default:
-		r.lose(key, "it is no list")
+		r.lose(key, "it is not a list")
 	}
 	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
 }

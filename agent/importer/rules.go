@@ -8,12 +8,12 @@ import (
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 )
 
-// rule is what opencode calls a permission: an action for what a pattern of a tool
-// matches. The last that matches counts, and without one it is allowed.
+// rule is what opencode calls a permission: an action for whatever matches a pattern of a
+// tool. The last match counts, and without one it is allowed.
 type rule struct{ tool, pattern, action string }
 
-// rules reads the permissions of an agent, and the tools that are on or off, which is
-// the older form.
+// rules reads the permissions of an agent, and the tools that are on or off, which is the
+// older form.
 func (r *reading) rules() []rule {
 	var list []rule
 	switch tools := r.nodes["tools"]; {
@@ -24,7 +24,7 @@ func (r *reading) rules() []rule {
 			list = append(list, r.rule("tools."+e.Name, e.Name, "*", action, e.Value))
 		}
 	default:
-		r.refuseFor("tools", plain(tools.Value()), "it is no map")
+		r.refuseFor("tools", plain(tools.Value()), "it is not a map")
 	}
 	for _, key := range []string{"permission", "permissions"} {
 		switch written := r.nodes[key]; {
@@ -58,18 +58,18 @@ func (r *reading) ruleFor(key, tool string, n strictyaml.Node) (list []rule) {
 
 func (r *reading) rule(key, tool, pattern, action string, n strictyaml.Node) rule {
 	if !slices.Contains([]string{"allow", "ask", "deny"}, action) {
-		r.refuseFor(key, plain(n.Value()), "it is neither ask, allow nor deny")
+		r.refuseFor(key, plain(n.Value()), "it must be ask, allow or deny")
 	}
 	if p, _ := opencode.power(tool); p == agent.MayWrite {
-		tool = "edit" // for which opencode takes them all
+		tool = "edit" // opencode then applies it to all
 	}
 	return rule{tool, pattern, action}
 }
 
 var opencode = vocabularies["opencode"]
 
-// settleRules says rules of opencode as permissions: those of files, commands and the
-// network in the words of all agents, the rest in its own.
+// settleRules converts rules of opencode to permissions: those for files, commands and the
+// network to the terms common to all agents, the rest to its own.
 func (r *reading) settleRules(rules []rule) {
 	said := map[agent.Power]any{}
 	asks, patterns := false, false
@@ -84,7 +84,7 @@ func (r *reading) settleRules(rules []rule) {
 		r.mode = ask
 		for _, power := range []agent.Power{agent.MayWrite, agent.MayReach} {
 			if said[power] == nil {
-				said[power] = "allow" // as it is without any permissions
+				said[power] = "allow" // as without any permissions
 			}
 		}
 	case others == "allow" && write == any("allow") && said[agent.MayRun] == any("allow") && said[agent.MayReach] == any("allow"):
@@ -104,10 +104,11 @@ func (r *reading) settleRules(rules []rule) {
 	r.settleOthers(rules, others)
 }
 
-// powerRules are the rules of a power, as a definition has them; nil: there are none.
+// powerRules returns the rules for a power, as a definition has them; nil if there are
+// none.
 func (r *reading) powerRules(rules []rule, power agent.Power) any {
 	tools := map[agent.Power][]string{agent.MayRead: {"read"}, agent.MayWrite: {"edit"}, agent.MayRun: {"bash"}, agent.MayReach: opencode.tools[agent.MayReach]}[power]
-	if len(tools) > 1 { // one word for several: the narrowest that holds for any of them
+	if len(tools) > 1 { // one power for several tools: the narrowest rule that holds for any of them
 		actions := []rule{}
 		for _, tool := range tools {
 			actions = append(actions, effective(rules, tool)...)
@@ -131,19 +132,19 @@ func (r *reading) powerRules(rules []rule, power agent.Power) any {
 	return out
 }
 
-// byLength leaves out rules that a later one makes void but that would count in a
-// definition, where the longest pattern does.
+// byLength drops rules that a later one overrides but that would count in a definition,
+// where the longest pattern wins.
 func (r *reading) byLength(tool string, list []rule) []rule {
 	var kept []rule
 	for i, earlier := range list {
-		void := strings.Contains(earlier.pattern, "?") && earlier.action == "allow" // a ? means itself in a definition
+		void := strings.Contains(earlier.pattern, "?") && earlier.action == "allow" // a ? is literal in a definition
 		for _, later := range list[i+1:] {
 			switch {
 			case len(earlier.pattern) <= len(later.pattern) || !wider(earlier.action, later.action):
 			case covers(later.pattern, earlier.pattern):
 				void = true
 			case overlap(earlier.pattern, later.pattern):
-				r.refuseFor("permission."+tool+"."+earlier.pattern, earlier.action, "in a definition it would count more than "+later.pattern+": "+later.action)
+				r.refuseFor("permission."+tool+"."+earlier.pattern, earlier.action, "in a definition it would take precedence over "+later.pattern+": "+later.action)
 			}
 		}
 		if strings.Contains(earlier.pattern, "?") && !void {
@@ -156,7 +157,7 @@ func (r *reading) byLength(tool string, list []rule) []rule {
 	return kept
 }
 
-// settleOthers sees to tools that no power stands for, in the words of opencode.
+// settleOthers handles tools that belong to no power, in the syntax of opencode.
 func (r *reading) settleOthers(rules []rule, others string) {
 	tools := slices.Concat(opencode.tools[agent.MayRead], opencode.tools[inert])
 	for _, rule := range rules {
@@ -175,7 +176,7 @@ func (r *reading) settleOthers(rules []rule, others string) {
 		switch action := strictest(own); {
 		case others == "deny" && action == "allow":
 			allow = append(allow, tool)
-		case others == "deny": // as all are, but for patterns that allow some
+		case others == "deny": // like all of them, except for patterns that allow some
 			if slices.ContainsFunc(tools, func(other string) bool { return strings.Contains(other, "*") && overlap(other, tool) && allows(other) }) {
 				deny = append(deny, tool)
 			}
@@ -192,8 +193,8 @@ func (r *reading) settleOthers(rules []rule, others string) {
 	}
 }
 
-// effective are the rules for a tool that count, those before the last for all of it
-// left out.
+// effective returns the rules for a tool that count, without those before the last rule for
+// everything.
 func effective(rules []rule, tool string) (list []rule) {
 	for _, rule := range rules {
 		switch {
@@ -207,7 +208,7 @@ func effective(rules []rule, tool string) (list []rule) {
 	return list
 }
 
-// strictest is the narrowest action of rules; what no rule is about is allowed.
+// strictest returns the narrowest action of rules; what no rule matches is allowed.
 func strictest(rules []rule) string {
 	action := agent.Allow
 	for _, rule := range rules {
@@ -223,7 +224,8 @@ func wider(a, b string) bool {
 	return a != b && agent.Stricter(agent.Permission(a), agent.Permission(b)) == agent.Permission(b)
 }
 
-// covers says whether a pattern matches a text, or all that another pattern does.
+// covers reports whether a pattern matches a text, or everything that another pattern
+// matches.
 func covers(pattern, text string) bool {
 	parts := strings.Split(pattern, "*")
 	rest, ok := strings.CutPrefix(text, parts[0])
@@ -239,8 +241,8 @@ func covers(pattern, text string) bool {
 	return strings.HasSuffix(rest, parts[len(parts)-1])
 }
 
-// overlap says whether two patterns may match the same text, as far as what stands
-// before their first * tells.
+// overlap reports whether two patterns may match the same text, judging by what precedes
+// their first *.
 func overlap(a, b string) bool {
 	a, _, _ = strings.Cut(a, "*")
 	b, _, _ = strings.Cut(b, "*")

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// settings are the files in which a program says what all of its agents may do, and how
-// it says it.
+// settings describes the files in which a program configures what all of its agents may do,
+// and their format.
 type settings struct {
-	files []string // patterns of them
+	files []string // patterns of file names
 	read  func(r *reading)
 }
 
-// settingsOf are those of the programs. In a home directory they have the same names;
-// opencode has rules of its own.
+// settingsOf has the settings of the programs. They have the same names in a home
+// directory; opencode has rules of its own.
 var settingsOf = map[string]settings{
 	"claude": {[]string{".claude/settings.json", ".claude/settings.local.json"}, func(r *reading) {
 		r.permits("claude", "permissions.defaultMode")
@@ -25,7 +25,7 @@ var settingsOf = map[string]settings{
 		r.denies("permissions.deny")
 		r.denies("permissions.ask") // nobody is asked
 		r.hooks()
-		r.cannot("it has no such sandbox here", "sandbox.enabled")
+		r.cannot("Hocket has no such sandbox", "sandbox.enabled")
 	}},
 	"codex": {[]string{".codex/config.toml", ".codex/hooks.json"}, func(r *reading) {
 		r.permits("codex", "sandbox_mode")
@@ -34,7 +34,7 @@ var settingsOf = map[string]settings{
 	}},
 	"copilot": {[]string{".github/copilot/settings*.json", ".github/hooks/*.json", ".claude/settings*.json", ".copilot/settings.json", ".copilot/config.json", ".copilot/hooks/*.json"}, func(r *reading) {
 		r.hooks()
-		r.cannot("there is no such permission for copilot", "deniedUrls", "denied_urls")
+		r.cannot("copilot has no such permission", "deniedUrls", "denied_urls")
 	}},
 	"cursor": {[]string{".cursor/cli.json", ".cursor/cli-config.json", ".cursor/hooks.json"}, func(r *reading) {
 		r.denies("permissions.deny")
@@ -47,8 +47,8 @@ var settingsOf = map[string]settings{
 		r.onlyTools("tools.core")
 		r.onlyTools("coreTools")
 		r.hooks()
-		r.cannot("it has no such sandbox here", "tools.sandbox", "sandbox")
-		r.cannot("policies stay with gemini", "rule")
+		r.cannot("Hocket has no such sandbox", "tools.sandbox", "sandbox")
+		r.cannot("policies are supported only by gemini itself", "rule")
 	}},
 	"qwen": {[]string{".qwen/settings.json"}, func(r *reading) {
 		for _, key := range []string{"tools.approvalMode", "approvalMode", "general.defaultPermissionMode"} {
@@ -60,18 +60,18 @@ var settingsOf = map[string]settings{
 		r.onlyTools("tools.core")
 		r.onlyTools("coreTools")
 		r.hooks()
-		r.cannot("it has no such sandbox here", "tools.sandbox", "sandbox")
+		r.cannot("Hocket has no such sandbox", "tools.sandbox", "sandbox")
 	}},
 }
 
-// bounds are what the settings of a program at a place allow its agents at most.
+// bounds returns the most that the settings of a program at a place allow its agents.
 func bounds(from string, fsys fs.FS) *reading {
 	all := &reading{}
 	of := settingsOf[from]
 	for _, pattern := range of.files {
 		files := []string{pattern}
 		if strings.Contains(pattern, "*") {
-			files, _ = fs.Glob(fsys, pattern) // which fails for no pattern above
+			files, _ = fs.Glob(fsys, pattern) // never happens for the patterns above
 		}
 		for _, file := range files {
 			text, err := readFile(fsys, file)
@@ -91,10 +91,10 @@ func bounds(from string, fsys fs.FS) *reading {
 	return all
 }
 
-// ofSettings is a reading of settings, with a.b for what is in the map a.
+// ofSettings returns a reading of settings, with a.b for what is in the map a.
 func ofSettings(file string, text []byte, err error) *reading {
 	if err != nil {
-		return &reading{refuse: "it may bound all agents: " + err.Error()}
+		return &reading{refuse: "it may restrict all agents: " + err.Error()}
 	}
 	values, ok := map[string]any{}, false
 	if path.Ext(file) == ".toml" {
@@ -103,7 +103,7 @@ func ofSettings(file string, text []byte, err error) *reading {
 		values, ok = root.Value().(map[string]any)
 	}
 	if !ok {
-		return &reading{refuse: "it may bound all agents, and cannot be read"}
+		return &reading{refuse: "it may restrict all agents, and cannot be read"}
 	}
 	for _, key := range sorted(values) {
 		members, _ := values[key].(map[string]any)
@@ -114,12 +114,12 @@ func ofSettings(file string, text []byte, err error) *reading {
 	return ofValues("", values)
 }
 
-// within narrows what an agent may do to what bounds allow too.
+// within narrows what an agent may do to what the bounds also allow.
 func (r *reading) within(b *reading) {
 	if r.refuse == "" {
 		r.refuse = b.refuse
 	}
-	if b.mode != full { // which is no bound
+	if b.mode != full { // which is not a restriction
 		r.narrow(b.mode)
 	}
 	r.denied = append(r.denied, b.denied...)
@@ -131,26 +131,26 @@ func (r *reading) within(b *reading) {
 	}
 }
 
-// watching are hooks that only watch. Any other may stop what an agent does.
+// watching lists hooks that only observe. Any other may stop what an agent does.
 var watching = strings.Fields("enabled sessionstart sessionend setup instructionsloaded notification posttooluse posttoolusefailure posttoolbatch stop stopfailure subagentstart subagentstop agentstop erroroccurred precompact postcompact precompress aftertool aftermodel afteragent afterfileedit afterreadfile aftershellexecution aftermcpexecution afteragentresponse afteragentthought aftertabfileedit userpromptsubmitted")
 
-// hooks reads the commands around the steps of an agent. One that may stop a step bounds
-// the agent, and nothing here would.
+// hooks reads the commands before and after the steps of an agent. One that may stop a step
+// restricts the agent, and Hocket would not run it.
 func (r *reading) hooks() {
 	v := r.values["hooks"]
 	members, isMap := v.(map[string]any)
 	if v != nil && !isMap {
-		r.refuseFor("hooks", plain(v), "it is no map")
+		r.refuseFor("hooks", plain(v), "it is not a map")
 	}
 	for _, name := range sorted(members) {
 		if !slices.Contains(watching, strings.ToLower(name)) && given(members[name]) {
-			r.refuseFor("hooks."+name, plain(members[name]), "it may stop what the agent does, and nothing here would")
+			r.refuseFor("hooks."+name, plain(members[name]), "it may stop what the agent does, and Hocket would not run it")
 		}
 	}
 	r.loseAll(noHooks, "hooks")
 }
 
-// cannot refuses an agent that is bound by one of some keys.
+// cannot refuses an agent that is restricted by one of the keys.
 func (r *reading) cannot(reason string, keys ...string) {
 	for _, key := range keys {
 		if v := r.values[key]; given(v) {
@@ -159,7 +159,7 @@ func (r *reading) cannot(reason string, keys ...string) {
 	}
 }
 
-// given says whether a value says something.
+// given reports whether a value has an effect.
 func given(v any) bool {
 	list, isList := v.([]any)
 	return v != nil && v != false && (!isList || len(list) > 0)

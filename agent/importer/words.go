@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// How much an agent may do. The words are those of definitions.
+// How much an agent may do, in the terms of definitions.
 const (
 	readOnly = "read-only"
 	edit     = "edit"
@@ -15,15 +15,15 @@ const (
 	ask      = "ask"
 )
 
-// inert are tools that do nothing by themselves: plans, lists of things to do, questions,
-// and other agents, which the same permissions bound.
+// inert are tools that have no effect by themselves: plans, to-do lists, questions, and
+// other agents, which the same permissions restrict.
 const inert agent.Power = ""
 
-// vocabulary is how a program writes what its agents may do.
+// vocabulary describes how a program writes what its agents may do.
 type vocabulary struct {
-	modes map[string]string        // its modes, as ours that allow no more
+	modes map[string]string        // its modes, mapped to ours that allow no more
 	tools map[agent.Power][]string // its tools by what they do, in lower case
-	lists lists                    // what of its own words the executor takes, to allow and to deny
+	lists lists                    // which of its own terms the executor accepts, to allow and to deny
 }
 
 type lists int
@@ -31,12 +31,12 @@ type lists int
 const (
 	none     lists = iota
 	names          // of tools
-	patterns       // and of what they do: Bash(git log)
+	patterns       // including arguments: Bash(git log)
 )
 
-// vocabularies hold all permission words of the programs. A word that is missing here
-// never permits anything, and what it denies has to be denied in the program's own words,
-// or the agent is refused.
+// vocabularies hold all permission terms of the programs. A term that is missing here never
+// permits anything, and what it denies must be denied in the program's own syntax, or the
+// agent is refused.
 var vocabularies = map[string]vocabulary{
 	"claude": {
 		modes: map[string]string{"plan": readOnly, "dontAsk": readOnly, "acceptEdits": edit, "bypassPermissions": full, "default": ask, "manual": ask, "auto": ask, "disable": ask},
@@ -95,7 +95,7 @@ var vocabularies = map[string]vocabulary{
 	"qwen": {
 		modes: map[string]string{
 			"plan": readOnly, "auto-edit": edit, "auto_edit": edit, "yolo": full, "default": ask, "auto": ask,
-			"dontAsk": readOnly, "acceptEdits": edit, "bypassPermissions": full, // those of claude
+			"dontAsk": readOnly, "acceptEdits": edit, "bypassPermissions": full, // the same as claude's
 			"dont_ask": readOnly, "accept_edits": edit, "bypass_permissions": full,
 		},
 		tools: map[agent.Power][]string{
@@ -109,7 +109,7 @@ var vocabularies = map[string]vocabulary{
 	},
 }
 
-// power is what a tool does. What follows a bracket narrows it: Bash(git log).
+// power returns what a tool does. Parentheses narrow it: Bash(git log).
 func (v *vocabulary) power(tool string) (p agent.Power, known bool) {
 	name, _, _ := strings.Cut(strings.ToLower(tool), "(")
 	for p, tools := range v.tools {
@@ -122,7 +122,7 @@ func (v *vocabulary) power(tool string) (p agent.Power, known bool) {
 
 func narrowed(tool string) bool { return strings.Contains(tool, "(") }
 
-// among says whether tools hold one of a power.
+// among reports whether tools include one of a power.
 func (v *vocabulary) among(tools []string, power agent.Power) bool {
 	return slices.ContainsFunc(tools, func(tool string) bool {
 		p, known := v.power(tool)
@@ -130,8 +130,8 @@ func (v *vocabulary) among(tools []string, power agent.Power) bool {
 	})
 }
 
-// whole says whether tools hold all of a power: the commands of a program are one tool,
-// whatever it is called.
+// whole reports whether tools include all of a power: running commands is a single tool,
+// whatever its name.
 func (v *vocabulary) whole(tools []string, power agent.Power) bool {
 	has := func(name string) bool {
 		return slices.ContainsFunc(tools, func(tool string) bool { return strings.EqualFold(tool, name) })

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Text is a definition as a file, readable and complete. Its last line holds the
+// Text returns a definition as a file, readable and complete. Its last line holds the
 // digest of all others.
 func Text(d *agent.Definition) []byte {
 	var w writer
@@ -44,12 +44,12 @@ func Text(d *agent.Definition) []byte {
 	return []byte(w.String())
 }
 
-// writer writes the keys of a definition; what is empty is left out.
+// writer writes the keys of a definition; empty ones are omitted.
 type writer struct{ strings.Builder }
 
 func (w *writer) line(key, value string) { w.WriteString(key + ": " + value + "\n") }
 
-// text writes a text: as a block if it has several lines.
+// text writes a string: as a block if it has several lines.
 func (w *writer) text(key, text string) {
 	switch {
 	case text == "":
@@ -70,8 +70,7 @@ func (w *writer) text(key, text string) {
 	}
 }
 
-// isBlock says whether a text can stand as a block of lines: what a block would
-// change cannot.
+// isBlock reports whether a string survives unchanged as a block.
 func isBlock(text string) bool {
 	return strictyaml.IsPrintable(text) && !strings.ContainsAny(text[:1], " \t\n") && !strings.HasSuffix(text, "\n\n") &&
 		!strings.HasSuffix(strings.TrimSuffix(text, "\n"), " ") && !strings.HasSuffix(strings.TrimSuffix(text, "\n"), "\t")
@@ -112,7 +111,7 @@ func (w *writer) values(key string, values map[string]any) {
 	}
 }
 
-// flow is a value on one line.
+// flow returns a value on one line.
 func flow(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -167,7 +166,8 @@ func (w *writer) source(s *agent.Source) {
 
 const writtenMark = "  written: "
 
-// writtenDigest is that of a definition's file but for the line that holds it.
+// writtenDigest returns the digest of a definition's file, excluding the line that holds
+// it.
 func writtenDigest(file []byte) string {
 	var kept strings.Builder
 	for line := range strings.Lines(string(file)) {
@@ -178,14 +178,14 @@ func writtenDigest(file []byte) string {
 	return digestOf([]byte(kept.String()))
 }
 
-// Change is a key of a definition that is to become another.
+// Change is a key of a definition whose value changes.
 type Change struct {
 	Key string `json:"key"`
 	Was string `json:"was"`
 	Is  string `json:"is"`
 }
 
-// changes are the differences of two definitions, in the order of the file.
+// changes returns the differences between two definitions, in the order of the file.
 func changes(was, is *agent.Definition) []Change {
 	var list []Change
 	add := func(key, before, after string) {
@@ -231,7 +231,7 @@ func changes(was, is *agent.Definition) []Change {
 	return list
 }
 
-// plain is a value as people read it; nothing for one that is not there.
+// plain returns a value for people; nothing if it does not exist.
 func plain(v any) string {
 	if v == nil {
 		return ""
@@ -239,7 +239,7 @@ func plain(v any) string {
 	return workflow.FormatText(v)
 }
 
-// lineChanges are the lines that only one of two texts has.
+// lineChanges returns the lines that only one of two texts has.
 func lineChanges(was, is string) (before, after string) {
 	if was == is {
 		return "", ""
@@ -249,7 +249,7 @@ func lineChanges(was, is string) (before, after string) {
 		return strings.Join(slices.DeleteFunc(slices.Clone(list), func(line string) bool { return slices.Contains(other, line) }), "\n")
 	}
 	before, after = only(old, now), only(now, old)
-	if before == after { // the order alone
+	if before == after { // only the order differs
 		return was, is
 	}
 	return before, after

@@ -16,11 +16,11 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// anthropicTokens is how long an answer may be where nobody says: the API wants a
-// number, and all current models can give that many.
+// anthropicTokens is the default limit for an answer: the API requires a number, and all
+// current models support this many.
 const anthropicTokens = 32_000
 
-// anthropicAPI is Messages of Anthropic.
+// anthropicAPI is the Messages API of Anthropic.
 type anthropicAPI struct {
 	at  Provider
 	key string
@@ -69,7 +69,7 @@ func (p *anthropicAPI) answer(ctx context.Context, r *request, text func(string)
 	return got.whole(), err
 }
 
-// anthropicError takes an error that came inside of a stream out of the client's.
+// anthropicError extracts an error that arrived inside a stream from the client's error.
 func anthropicError(err error) error {
 	var said *anthropic.Error
 	if errors.As(err, &said) {
@@ -92,7 +92,7 @@ func anthropicParams(r *request) (anthropic.MessageNewParams, error) {
 	if r.set.TopP != nil {
 		params.TopP = anthropic.Float(*r.set.TopP)
 	}
-	if len(r.tools) > 0 { // then what was said so far is sent again at every turn
+	if len(r.tools) > 0 { // otherwise everything said so far is charged again at every turn
 		params.CacheControl = anthropic.NewCacheControlEphemeralParam()
 	}
 	for _, t := range r.tools {
@@ -109,7 +109,7 @@ func anthropicParams(r *request) (anthropic.MessageNewParams, error) {
 func anthropicThinking(set *settings, params *anthropic.MessageNewParams) error {
 	if n := set.ThinkingTokens; n > 0 {
 		if n >= params.MaxTokens {
-			return agent.Permanentf("thinking_tokens is %d, and an answer has %d tokens in all; raise max_tokens or the budget above it, or think less", n, params.MaxTokens)
+			return agent.Permanentf("thinking_tokens is %d, but an answer has at most %d tokens in total; raise max_tokens or the budget, or lower thinking_tokens", n, params.MaxTokens)
 		}
 		params.Thinking = anthropic.ThinkingConfigParamOfEnabled(n)
 	}
@@ -162,8 +162,8 @@ func anthropicMessages(messages []message) []anthropic.MessageParam {
 	return out
 }
 
-// anthropicAnswer puts an answer together from the events of a stream. The client
-// has a way to do so too, whose cost grows with the square of the answer.
+// anthropicAnswer assembles an answer from the events of a stream. The client can do that
+// too, but in quadratic time.
 type anthropicAnswer struct {
 	model  string
 	blocks []*anthropicBlock
@@ -175,7 +175,7 @@ type anthropicAnswer struct {
 
 type anthropicBlock struct {
 	kind, id, name, data string
-	input                string // of a call that comes at once; most come in pieces
+	input                string // of a call that arrives as a whole; most arrive in pieces
 	text, signature      strings.Builder
 }
 
@@ -197,7 +197,7 @@ func (a *anthropicAnswer) take(event anthropic.MessageStreamEventUnion, text fun
 	case "message_delta":
 		a.stop, a.why = event.Delta.StopReason, event.Delta.StopDetails.Explanation
 		u := event.Usage
-		a.usage.Output = u.OutputTokens // all counts are of the whole message
+		a.usage.Output = u.OutputTokens // all counts are for the whole message
 		if u.JSON.InputTokens.Valid() {
 			a.usage.Input = u.InputTokens
 		}
@@ -233,7 +233,7 @@ func (a *anthropicAnswer) grow(event anthropic.MessageStreamEventUnion, text fun
 func (a *anthropicAnswer) whole() answer {
 	out := answer{model: a.model, tokens: a.usage, counted: a.ended, why: a.why}
 	var native []anthropic.ContentBlockParamUnion
-	said := false // the API does not take back thoughts that nothing follows
+	said := false // the API does not accept thoughts that nothing follows
 	for _, b := range a.blocks {
 		text := b.text.String()
 		switch b.kind {
@@ -266,8 +266,8 @@ func (a *anthropicAnswer) whole() answer {
 	return out
 }
 
-// anthropicInput is the arguments of a call as the API takes them back: always an
-// object, whatever the model wrote.
+// anthropicInput returns the arguments of a call in the form that the API accepts: always
+// an object, whatever the model wrote.
 func anthropicInput(text string) any {
 	var object map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &object) != nil || object == nil {

@@ -27,8 +27,8 @@ func TestWhatAnthropicTakesBack(t *testing.T) {
 	for name, c := range map[string]struct{ first, has, hasNot string }{
 		"spaces":           {messages("end_turn", `{"type":"text","text":""}`, `{"type":"text_delta","text":" \n"}`), `it is empty`, `" \n"`},
 		"thoughts alone":   {messages("end_turn", `{"type":"thinking","thinking":"","signature":""}`, `{"type":"thinking_delta","thinking":"hm"}`, `{"type":"signature_delta","signature":"s"}`), `it is empty`, `thinking`},
-		"a call at once":   {messages("tool_use", `{"type":"tool_use","id":"c","name":"add","input":{"a":1,"b":2}}`), `"text":"3"`, `do not fit`},
-		"a call in pieces": {messages("tool_use", `{"type":"tool_use","id":"c","name":"add","input":{}}`, `{"type":"input_json_delta","partial_json":"{\"a\":1,"}`, `{"type":"input_json_delta","partial_json":"\"b\":2}"}`), `"text":"3"`, `do not fit`},
+		"a call at once":   {messages("tool_use", `{"type":"tool_use","id":"c","name":"add","input":{"a":1,"b":2}}`), `"text":"3"`, `invalid arguments`},
+		"a call in pieces": {messages("tool_use", `{"type":"tool_use","id":"c","name":"add","input":{}}`, `{"type":"input_json_delta","partial_json":"{\"a\":1,"}`, `{"type":"input_json_delta","partial_json":"\"b\":2}"}`), `"text":"3"`, `invalid arguments`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			url, asked := turns(t, c.first, ok)
@@ -89,12 +89,12 @@ func TestHowGeminiStops(t *testing.T) {
 	for _, reason := range []string{"SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY"} {
 		url, _ := turns(t, chunk(reason), ok)
 		_, err := executor(t, Gemini, url, "k").Run(t.Context(), task("hello"), func([]byte) {})
-		wantError(t, err, agent.Failed, true, "the model refuses", reason)
+		wantError(t, err, agent.Failed, true, "the model refused", reason)
 	}
 	for _, reason := range []string{"OTHER", "MISSING_THOUGHT_SIGNATURE", "SOMETHING_NEW"} {
 		url, _ := turns(t, chunk(reason), ok)
 		_, err := executor(t, Gemini, url, "k").Run(t.Context(), task("hello"), func([]byte) {})
-		wantError(t, err, agent.Failed, false, "fake stops the answer", reason)
+		wantError(t, err, agent.Failed, false, "fake stopped the answer", reason)
 	}
 	for _, reason := range []string{"MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"} {
 		url, asked := turns(t, chunk(reason), ok)

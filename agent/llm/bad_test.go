@@ -24,7 +24,7 @@ func TestKeyRefused(t *testing.T) {
 		fake := fakemodel.Start(t)
 		e := executor(t, api, fake.URL, fakemodel.BadKey)
 		got, err := e.Run(t.Context(), task("hello"), func([]byte) {})
-		wantError(t, err, agent.Failed, true, "fake refuses the key", "set THE_KEY")
+		wantError(t, err, agent.Failed, true, "fake rejected the key", "set THE_KEY")
 		if n := len(fake.Requests()); n != 1 {
 			t.Errorf("%d requests", n)
 		}
@@ -42,7 +42,7 @@ func TestUnknownModel(t *testing.T) {
 		tk := task("hello")
 		tk.Agent.Model = "fake-modle"
 		_, err := e.Run(t.Context(), tk, func([]byte) {})
-		wantError(t, err, agent.Failed, true, `fake knows no model "fake-modle"`, "did you mean fake-model?")
+		wantError(t, err, agent.Failed, true, `fake does not know the model "fake-modle"`, "did you mean fake-model?")
 	})
 }
 
@@ -55,7 +55,7 @@ func TestAnotherAPI(t *testing.T) {
 	tk := task("hello")
 	tk.Agent.Model = "fake-model"
 	_, err := executor(t, OpenAI, fake.URL, "k").Run(t.Context(), tk, func([]byte) {})
-	wantError(t, err, agent.Failed, true, "fake refuses the request: 404 page not found", "it has fake-model, so it may speak another API; is api: openai right?")
+	wantError(t, err, agent.Failed, true, "fake rejected the request: 404 page not found", "it has fake-model, so it may use another API; is api: openai correct?")
 }
 
 func TestRateLimit(t *testing.T) {
@@ -179,7 +179,7 @@ func TestNetworkDownInTheMiddle(t *testing.T) {
 		fake := fakemodel.Start(t)
 		e := executor(t, api, fake.URL, "k")
 		got, err := e.Run(t.Context(), task(fakemodel.Prompt(fakemodel.Step{Text: "half of it", Drop: true})), func([]byte) {})
-		wantError(t, err, agent.Failed, false, "broke off in turn 1 after 10 characters")
+		wantError(t, err, agent.Failed, false, "was interrupted in turn 1 after 10 characters")
 		if !got.Usage.CostUnknown {
 			t.Errorf("usage %+v", got.Usage)
 		}
@@ -212,7 +212,7 @@ func TestStreamWithoutEnd(t *testing.T) {
 	each(t, func(t *testing.T, api API) {
 		e := executor(t, api, serve(t, streams[api]), "k")
 		_, err := e.Run(t.Context(), task("hello"), func([]byte) {})
-		wantError(t, err, agent.Failed, false, "after 3 characters", "the connection ended")
+		wantError(t, err, agent.Failed, false, "after 3 characters", "the connection was closed")
 	})
 }
 
@@ -231,7 +231,7 @@ func TestGarbageInTheStream(t *testing.T) {
 	each(t, func(t *testing.T, api API) {
 		e := executor(t, api, serve(t, "event: message_start\ndata: {{{\n\n"), "k")
 		_, err := e.Run(t.Context(), task("hello"), func([]byte) {})
-		wantError(t, err, agent.Failed, false, "what fake answers cannot be understood")
+		wantError(t, err, agent.Failed, false, "cannot understand the response of fake")
 	})
 }
 
@@ -247,7 +247,7 @@ func TestNoAPIThere(t *testing.T) {
 			}))
 			defer server.Close()
 			got, err := executor(t, api, server.URL, "k").Run(t.Context(), task("hello"), func([]byte) {})
-			wantError(t, err, agent.Failed, true, "fake answers", "Please <log> in", "is base_url the address")
+			wantError(t, err, agent.Failed, true, "fake returned", "Please <log> in", "check that base_url is the address")
 			if n := requests.Load(); n != 1 {
 				t.Errorf("%d requests", n)
 			}
@@ -261,7 +261,7 @@ func TestNoAPIThere(t *testing.T) {
 func TestNothingInTheStream(t *testing.T) {
 	each(t, func(t *testing.T, api API) {
 		_, err := executor(t, api, serve(t, ""), "k").Run(t.Context(), task("hello"), func([]byte) {})
-		wantError(t, err, agent.Failed, false, "fake ends its answer before it has begun", "tried 4 times")
+		wantError(t, err, agent.Failed, false, "fake closed the connection before it answered", "tried 4 times")
 	})
 }
 
@@ -281,7 +281,7 @@ func TestNotReached(t *testing.T) {
 		address := "http://" + listener.Addr().String()
 		_ = listener.Close()
 		got, err := executor(t, api, address, "k").Run(t.Context(), task("hello"), func([]byte) {})
-		wantError(t, err, agent.Failed, false, "fake cannot be reached", "refused", "tried 4 times", address)
+		wantError(t, err, agent.Failed, false, "cannot reach fake", "refused", "tried 4 times", address)
 		if got.Usage.CostUnknown {
 			t.Error("nothing was used")
 		}
@@ -332,14 +332,14 @@ func TestRefusal(t *testing.T) {
 	each(t, func(t *testing.T, api API) {
 		e := executor(t, api, serve(t, streams[api]), "k")
 		got, err := e.Run(t.Context(), task("hello"), func([]byte) {})
-		wantError(t, err, agent.Failed, true, "the model refuses: not this")
+		wantError(t, err, agent.Failed, true, "the model refused to answer: not this")
 		if u := got.Usage; u.TokensIn != 7 || u.TokensOut != 3 || u.CostUnknown {
 			t.Errorf("usage %+v", u)
 		}
 	})
 	e := executor(t, Gemini, serve(t, "data: {\"promptFeedback\":{\"blockReason\":\"PROHIBITED_CONTENT\"}}\n\n"), "k")
 	_, err := e.Run(t.Context(), task("hello"), func([]byte) {})
-	wantError(t, err, agent.Failed, true, "the prompt is blocked: PROHIBITED_CONTENT")
+	wantError(t, err, agent.Failed, true, "the prompt was blocked: PROHIBITED_CONTENT")
 }
 
 func TestContextTooLong(t *testing.T) {
@@ -366,7 +366,7 @@ func TestSilence(t *testing.T) {
 		tk := task(fakemodel.Prompt(fakemodel.Step{Text: "one", Hang: true}))
 		tk.Settings = map[string]any{"silence": "100ms"}
 		_, err := e.Run(t.Context(), tk, func([]byte) {})
-		wantError(t, err, agent.TimedOut, false, "nothing came from fake for 100ms", "characters", "raise silence")
+		wantError(t, err, agent.TimedOut, false, "fake sent nothing for 100ms", "characters", "raise silence")
 	})
 }
 
@@ -375,7 +375,7 @@ func TestDeadline(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	_, err := executor(t, OpenAI, fake.URL, "k").Run(ctx, task(fakemodel.Prompt(fakemodel.Step{Hang: true})), func([]byte) {})
-	wantError(t, err, agent.TimedOut, false, "too long")
+	wantError(t, err, agent.TimedOut, false, "timed out")
 }
 
 func TestOutputOverTheLimit(t *testing.T) {
@@ -385,7 +385,7 @@ func TestOutputOverTheLimit(t *testing.T) {
 		tk := task(fakemodel.Prompt(fakemodel.Step{Text: "many words ", Repeat: 1000}))
 		tk.Agent.MaxOutputKB = 2
 		_, err := e.Run(t.Context(), tk, func([]byte) {})
-		wantError(t, err, agent.Failed, true, "over 2 KiB", "max_output_kb")
+		wantError(t, err, agent.Failed, true, "exceeds 2 KiB", "max_output_kb")
 	})
 }
 

@@ -21,13 +21,13 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// chatAPI is Chat Completions, as many servers besides OpenAI's have it.
+// chatAPI is the Chat Completions API, which many servers besides OpenAI's offer.
 type chatAPI struct {
 	at  Provider
 	key string
 
-	// What the server turned out not to know: to count the tokens of a stream, the
-	// older word for their limit, thoughts that come back.
+	// What the server turned out not to support: counting the tokens of a stream, the newer
+	// name for their limit, thoughts that are sent back.
 	uncounted, newLimit, thoughtless bool
 }
 
@@ -44,8 +44,8 @@ func (p *chatAPI) answer(ctx context.Context, r *request, text func(string)) (an
 	}
 }
 
-// without leaves out of the next request what a server refuses to know, or says it in
-// another word; false: that is not what is wrong.
+// without removes from the next request what a server does not support, or renames it;
+// false if that is not the problem.
 func (p *chatAPI) without(err error) bool {
 	var r *refusal
 	if !errors.As(err, &r) || !r.wrong() {
@@ -91,7 +91,7 @@ func (p *chatAPI) once(ctx context.Context, r *request, text func(string)) (answ
 
 func (p *chatAPI) params(r *request) (openai.ChatCompletionNewParams, error) {
 	if r.set.ThinkingTokens > 0 {
-		return openai.ChatCompletionNewParams{}, agent.Permanentf("an OpenAI-compatible provider takes no thinking_tokens; use effort")
+		return openai.ChatCompletionNewParams{}, agent.Permanentf("OpenAI-compatible providers do not support thinking_tokens; use effort")
 	}
 	params := openai.ChatCompletionNewParams{Model: r.model, Messages: p.messages(r.system, r.messages)}
 	if !p.uncounted {
@@ -100,7 +100,7 @@ func (p *chatAPI) params(r *request) (openai.ChatCompletionNewParams, error) {
 	switch {
 	case r.maxTokens > 0 && p.newLimit:
 		params.MaxCompletionTokens = openai.Int(r.maxTokens)
-	case r.maxTokens > 0: // the older word, which most servers know
+	case r.maxTokens > 0: // the older name, which most servers support
 		params.MaxTokens = openai.Int(r.maxTokens)
 	}
 	if r.set.Temperature != nil {
@@ -168,22 +168,22 @@ func (p *chatAPI) answered(a *answer) openai.ChatCompletionMessageParamUnion {
 		}
 		said.ToolCalls = append(said.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{OfFunction: one})
 	}
-	if len(a.calls) > 0 && !p.thoughtless { // thoughts before an answer are not asked for
+	if len(a.calls) > 0 && !p.thoughtless { // thoughts before an answer are not requested
 		said.SetExtraFields(beside.thoughts)
 	}
 	return openai.ChatCompletionMessageParamUnion{OfAssistant: &said}
 }
 
-// chatBeside is what comes with an answer and goes back as it came.
+// chatBeside is what accompanies an answer and must be sent back unchanged.
 type chatBeside struct {
 	thoughts map[string]any
 	calls    []string // for each call, as JSON; "": nothing
 }
 
-// extraContent is where Google's own compatible API signs calls.
+// extraContent is where Google's compatible API puts the signatures of calls.
 const extraContent = "extra_content"
 
-// chatAnswer puts an answer together from the chunks of a stream.
+// chatAnswer assembles an answer from the chunks of a stream.
 type chatAnswer struct {
 	model   string
 	calls   []*chatCall
@@ -195,8 +195,8 @@ type chatAnswer struct {
 	done    bool
 }
 
-// thoughtKeys are where servers tell what a model thinks, piece by piece; what
-// OpenRouter has besides is a list.
+// thoughtKeys are the fields in which servers send a model's thoughts, piece by piece;
+// OpenRouter also has a list.
 var thoughtKeys = [2]string{"reasoning_content", "reasoning"}
 
 const thoughtDetails = "reasoning_details"
@@ -214,10 +214,10 @@ func (a *chatAnswer) take(data []byte, text func(string)) error {
 	}
 	var chunk openai.ChatCompletionChunk
 	if !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
-		return fmt.Errorf("an event of the stream is not what it should be: %s", shorten(string(data)))
+		return fmt.Errorf("invalid event in the stream: %s", shorten(string(data)))
 	}
 	if err := json.Unmarshal(data, &chunk); err != nil {
-		return fmt.Errorf("an event of the stream is not what it should be: %w", err)
+		return fmt.Errorf("invalid event in the stream: %w", err)
 	}
 	if given(chunk.JSON.ExtraFields["error"]) || chunk.JSON.Object.Raw() == `"error"` {
 		return readRefusal(0, nil, data)
@@ -236,12 +236,12 @@ func (a *chatAnswer) take(data []byte, text func(string)) error {
 		}
 	}
 	if a.stop == "error" {
-		return &refusal{message: "the server ends it with an error"}
+		return &refusal{message: "the server ended it with an error"}
 	}
 	return nil
 }
 
-// given says whether there is a field that the client does not know.
+// given reports whether there is a field that the client does not know.
 func given(f respjson.Field) bool { return f.Raw() != "" && f.Raw() != "null" }
 
 func (a *chatAnswer) delta(delta *openai.ChatCompletionChunkChoiceDelta, text func(string)) {
@@ -266,8 +266,8 @@ func (a *chatAnswer) delta(delta *openai.ChatCompletionChunkChoiceDelta, text fu
 	}
 }
 
-// textOfParts is the text of a content that is a list of parts, as those have it that
-// put thoughts among them.
+// textOfParts returns the text of a content that is a list of parts, as sent by servers
+// that include thoughts.
 func textOfParts(raw string) string {
 	var parts []struct{ Type, Text string }
 	if json.Unmarshal([]byte(raw), &parts) != nil {
@@ -282,10 +282,10 @@ func textOfParts(raw string) string {
 	return text.String()
 }
 
-// part adds what came of a call.
+// part adds a piece of a call.
 func (a *chatAnswer) part(part *openai.ChatCompletionChunkChoiceDeltaToolCall) {
 	k := a.call(part.Index, part.ID, part.Function.Name)
-	if k.name.String() != part.Function.Name { // some name it with every piece
+	if k.name.String() != part.Function.Name { // some servers repeat it with every piece
 		k.name.WriteString(part.Function.Name)
 	}
 	k.args.WriteString(part.Function.Arguments)
@@ -294,8 +294,8 @@ func (a *chatAnswer) part(part *openai.ChatCompletionChunkChoiceDeltaToolCall) {
 	}
 }
 
-// call is the one that a part belongs to. Some servers give every call the same
-// index, and a new id; some not even that.
+// call returns the call that a piece belongs to. Some servers give every call the same
+// index and a new id; some not even that.
 func (a *chatAnswer) call(index int64, id, name string) *chatCall {
 	for _, k := range slices.Backward(a.calls) {
 		if k.index == index && (id == "" || id == k.id) {
@@ -305,7 +305,7 @@ func (a *chatAnswer) call(index int64, id, name string) *chatCall {
 			return k
 		}
 	}
-	if len(a.calls) > maxCalls { // none of them is made
+	if len(a.calls) > maxCalls { // none of them is executed
 		return a.calls[0]
 	}
 	k := &chatCall{index: index, id: id}
@@ -313,8 +313,8 @@ func (a *chatAnswer) call(index int64, id, name string) *chatCall {
 	return k
 }
 
-// isFollowedBy says whether a part without an id begins a new call: it has a name, and
-// this call has one already, and is whole or a call of something else.
+// isFollowedBy reports whether a piece without an id begins a new call: it has a name, and
+// this call already has one, and is complete or calls something else.
 func (k *chatCall) isFollowedBy(name string) bool {
 	return name != "" && k.name.Len() > 0 && (name != k.name.String() || json.Valid([]byte(k.args.String())))
 }
@@ -324,7 +324,7 @@ func (a *chatAnswer) whole() answer {
 	out := answer{model: a.model, why: a.refusal.String(), counted: u.JSON.CompletionTokens.Valid()}
 	out.tokens = openAITokens(u.PromptTokens, u.CompletionTokens, u.PromptTokensDetails.CachedTokens, u.PromptTokensDetails.CacheWriteTokens)
 	beside := chatBeside{thoughts: a.thoughts()}
-	seen := map[string]bool{"": true} // some servers give no ids, or the same to all, and want one back
+	seen := map[string]bool{"": true} // some servers send no ids, or the same for all, and expect one back
 	for i, k := range a.calls {
 		for n := i + 1; seen[k.id]; n++ {
 			k.id = ownCallID + strconv.Itoa(n)
@@ -338,7 +338,7 @@ func (a *chatAnswer) whole() answer {
 	case a.stop == "length":
 		out.stop = cutOff
 	case a.stop == "content_filter":
-		out.stop, out.why = refused, "the answer was stopped by the provider's filter of contents"
+		out.stop, out.why = refused, "the provider's content filter stopped the answer"
 	case a.refusal.Len() > 0:
 		out.stop = refused
 	}

@@ -39,7 +39,7 @@ func TestAnAnswerThatNeverEnds(t *testing.T) {
 		e := executor(t, api, url, "k")
 		e.longest = 200 * time.Millisecond
 		_, err := e.Run(t.Context(), task("hello"), func([]byte) {})
-		wantError(t, err, agent.TimedOut, false, "fake did not end within 200ms")
+		wantError(t, err, agent.TimedOut, false, "fake did not finish within 200ms")
 	})
 }
 

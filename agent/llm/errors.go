@@ -17,22 +17,22 @@ import (
 )
 
 const (
-	maxTries     = 4                // of one request, where an API is overloaded or not reached
-	firstPause   = time.Second      // between them; each is three times the one before
-	longestPause = 30 * time.Second // that an attempt itself waits
-	longestHold  = 2 * time.Minute  // the same, where a conversation would be lost otherwise
-	longestQuota = 24 * time.Hour   // that a task waits
+	maxTries     = 4                // for one request, if an API is overloaded or unreachable
+	firstPause   = time.Second      // between them; each is three times the previous one
+	longestPause = 30 * time.Second // longest wait within an attempt
+	longestHold  = 2 * time.Minute  // the same, if a conversation would otherwise be lost
+	longestQuota = 24 * time.Hour   // longest wait of a task
 )
 
-// pauseBefore is how long to wait before another try; false: no other is worth it
-// now. A limit at the first turn is told at once, so that the whole account waits;
-// later, what the tools did would have to be done again.
+// pauseBefore returns how long to wait before another try; false if none is worthwhile now.
+// A limit at the first turn is reported immediately, so that the whole account waits;
+// later, the work of the tools would have to be repeated.
 func pauseBefore(err error, try, turn int) (time.Duration, bool) {
 	pause := firstPause
 	for range try - 1 {
 		pause *= 3
 	}
-	pause += rand.N(pause / 4) // so that agents that failed together do not come back together
+	pause += rand.N(pause / 4) // so that agents that failed together do not retry together
 	var r *refusal
 	var elsewhere *misled
 	switch {
@@ -63,8 +63,8 @@ func rest(ctx context.Context, pause time.Duration) error {
 	}
 }
 
-// explain says in plain words why there is no answer. The error is what the last
-// try gave, before anything of an answer came.
+// explain describes why there is no answer. The error is that of the last try, before any
+// part of an answer arrived.
 func (c *conversation) explain(ctx context.Context, err error, tries int) *agent.Error {
 	var r *refusal
 	var network *url.Error
@@ -74,42 +74,42 @@ func (c *conversation) explain(ctx context.Context, err error, tries int) *agent
 	case errors.As(err, &elsewhere):
 		return agent.Permanentf("%s %v", c.at.name, elsewhere)
 	case errors.As(err, &network):
-		return agent.Errorf("%s cannot be reached: %s%s; is the network up, and %s the right address?", c.at.name, plainError(err), tried(tries), c.at.address())
+		return agent.Errorf("cannot reach %s: %s%s; check the network and the address %s", c.at.name, plainError(err), tried(tries), c.at.address())
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return agent.Errorf("%s ends its answer before it has begun%s", c.at.name, tried(tries))
+		return agent.Errorf("%s closed the connection before it answered%s", c.at.name, tried(tries))
 	default:
-		return agent.Errorf("what %s answers cannot be understood: %v%s", c.at.name, err, tried(tries))
+		return agent.Errorf("cannot understand the response of %s: %v%s", c.at.name, err, tried(tries))
 	}
 	name, key := c.at.name, c.at.KeyName
 	switch r.trouble() {
 	case keyRefused:
 		if key == "" {
-			return agent.Permanentf("%s refuses access: %v", name, r)
+			return agent.Permanentf("%s denied access: %v", name, r)
 		}
-		return agent.Permanentf("%s refuses the key: %v; set %s to a valid one", name, r, key)
+		return agent.Permanentf("%s rejected the key: %v; set %s to a valid one", name, r, key)
 	case unpaid:
-		return agent.Permanentf("%s does not answer without payment: %v; look at the billing of that account", name, r)
+		return agent.Permanentf("%s requires payment: %v; check the billing of the account", name, r)
 	case unknownModel:
 		has, others := c.candidates(ctx)
 		if has {
-			return agent.Permanentf("%s refuses the request: %v; it has %s, so it may speak another API; is api: %s right?", name, r, c.model, c.at.API.word())
+			return agent.Permanentf("%s rejected the request: %v; it has %s, so it may use another API; is api: %s correct?", name, r, c.model, c.at.API.word())
 		}
-		return agent.Permanentf("%s knows no model %q: %v%s", name, c.model, r, others)
+		return agent.Permanentf("%s does not know the model %q: %v%s", name, c.model, r, others)
 	case tooLong:
 		return agent.Permanentf("the prompt is too long for %s: %v; give the task less context or a model with a larger window", c.model, r)
 	case limited:
-		return quota(fmt.Sprintf("%s allows no more requests for now: %v", name, r), r.after, tries)
+		return quota(fmt.Sprintf("%s allows no more requests at the moment: %v", name, r), r.after, tries)
 	case overloaded:
 		if r.after > longestPause {
 			return quota(fmt.Sprintf("%s is overloaded: %v", name, r), r.after, tries)
 		}
-		return agent.Errorf("%s is overloaded or out of order: %v%s", name, r, tried(tries))
+		return agent.Errorf("%s is overloaded or unavailable: %v%s", name, r, tried(tries))
 	case unknownTrouble:
 	}
-	return agent.Permanentf("%s refuses the request: %v", name, r)
+	return agent.Permanentf("%s rejected the request: %v", name, r)
 }
 
-// quota is the failure of an account that must wait.
+// quota returns the error for an account that must wait.
 func quota(message string, after time.Duration, tries int) *agent.Error {
 	if after == 0 {
 		return &agent.Error{Kind: agent.Quota, Message: message + tried(tries)}
@@ -129,18 +129,17 @@ func tried(tries int) string {
 	return fmt.Sprintf(" (tried %d times)", tries)
 }
 
-// brokenOff is the failure of an answer of which a part had come.
+// brokenOff returns the error for an answer of which a part had arrived.
 func (c *conversation) brokenOff(err error, said string) *agent.Error {
 	var r *refusal
 	message := plainError(err)
 	if errors.As(err, &r) {
 		message = r.Error()
 	}
-	return agent.Errorf("the answer of %s broke off in turn %d after %d characters: %s", c.at.name, c.turn, len([]rune(said)), message)
+	return agent.Errorf("the answer of %s was interrupted in turn %d after %d characters: %s", c.at.name, c.turn, len([]rune(said)), message)
 }
 
-// plainError is an error of the network without the address, which is long and
-// known, and in words.
+// plainError describes a network error without the address, which is long and known.
 func plainError(err error) string {
 	var withURL *url.Error
 	if errors.As(err, &withURL) {
@@ -149,21 +148,21 @@ func plainError(err error) string {
 	var system *os.SyscallError
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
-		return "the connection ended"
+		return "the connection was closed"
 	case errors.As(err, &system):
 		return system.Err.Error()
 	}
 	return err.Error()
 }
 
-// candidates says whether the API has the model after all, and names others, those
-// first whose names are near.
+// candidates checks whether the API has the model after all, and lists others, similar
+// names first.
 func (c *conversation) candidates(ctx context.Context) (has bool, others string) {
 	within, client, done := listen(ctx, c.exec.transport, 5*time.Second)
 	defer done()
 	names, err := c.api.models(within, client)
 	if err != nil || len(names) == 0 {
-		return false, fmt.Sprintf("; is %s the right address?", c.at.address())
+		return false, fmt.Sprintf("; check the address %s", c.at.address())
 	}
 	if slices.Contains(names, c.model) {
 		return true, ""
@@ -181,7 +180,7 @@ func (c *conversation) candidates(ctx context.Context) (has bool, others string)
 	return false, "; it has " + all
 }
 
-// related puts the names first that begin like a name: those of its family.
+// related puts names with the same beginning first: those of the same family.
 func related(name string, names []string) []string {
 	sorted := slices.Clone(names)
 	slices.SortStableFunc(sorted, func(a, b string) int { return common(b, name) - common(a, name) })

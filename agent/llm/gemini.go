@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// geminiAPI is generateContent of Google, without its client: see
+// geminiAPI is the generateContent API of Google, without its client: see
 // docs/decisions/0020-gemini-by-hand.md.
 type geminiAPI struct {
 	at  Provider
@@ -24,7 +24,7 @@ type geminiAPI struct {
 
 type geminiContent struct {
 	Role  string            `json:"role,omitempty"`
-	Parts []json.RawMessage `json:"parts"` // kept as they came: they carry signatures that the API wants back
+	Parts []json.RawMessage `json:"parts"` // kept unchanged: they carry signatures that the API expects back
 }
 
 type geminiPart struct {
@@ -93,7 +93,7 @@ func (p *geminiAPI) models(ctx context.Context, client *http.Client) ([]string, 
 func (p *geminiAPI) do(ctx context.Context, client *http.Client, method, path string, body []byte) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, p.at.address()+"/v1beta/"+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, agent.Permanentf("base_url %q cannot be understood: %v", p.at.address(), err)
+		return nil, agent.Permanentf("invalid base_url %q: %v", p.at.address(), err)
 	}
 	for name, value := range p.at.Headers {
 		req.Header.Set(name, value)
@@ -160,7 +160,7 @@ func geminiConfig(r *request) map[string]any {
 	if len(r.set.Stop) > 0 {
 		config["stopSequences"] = r.set.Stop
 	}
-	if r.schema != nil && len(r.tools) == 0 { // many models refuse both together
+	if r.schema != nil && len(r.tools) == 0 { // many models reject both together
 		config["responseMimeType"] = "application/json"
 		if !open(r.schema) {
 			config["responseJsonSchema"] = onlyWith(geminiKeywords, r.schema)
@@ -212,7 +212,7 @@ func geminiResult(res result) *geminiResponse {
 	return &geminiResponse{ID: id, Name: res.call.name, Response: map[string]string{key: res.text}}
 }
 
-// encoded writes a part of a message; its fields are always such that it can.
+// encoded encodes a part of a message, which always succeeds for its fields.
 func encoded(part geminiPart) json.RawMessage {
 	data, err := json.Marshal(part)
 	if err != nil {
@@ -221,12 +221,12 @@ func encoded(part geminiPart) json.RawMessage {
 	return data
 }
 
-// geminiAnswer puts an answer together from the chunks of a stream.
+// geminiAnswer assembles an answer from the chunks of a stream.
 type geminiAnswer struct {
 	model string
 	parts []json.RawMessage
 	calls []call
-	said  strings.Builder // text of parts that carry nothing else, not yet in parts
+	said  strings.Builder // text of plain parts that is not in parts yet
 	usage *geminiUsage
 	stop  string
 	why   string
@@ -235,7 +235,7 @@ type geminiAnswer struct {
 func (a *geminiAnswer) take(data []byte, text func(string)) error {
 	var chunk geminiChunk
 	if err := json.Unmarshal(data, &chunk); err != nil {
-		return fmt.Errorf("an event of the stream is not what it should be: %w", err)
+		return fmt.Errorf("invalid event in the stream: %w", err)
 	}
 	if len(chunk.Error) > 0 {
 		return readRefusal(0, nil, data)
@@ -245,7 +245,7 @@ func (a *geminiAnswer) take(data []byte, text func(string)) error {
 		a.usage = chunk.Usage
 	}
 	if reason := chunk.PromptFeedback.BlockReason; reason != "" {
-		a.stop, a.why = blocked, strings.TrimSpace("the prompt is blocked: "+reason+" "+chunk.PromptFeedback.BlockReasonMessage)
+		a.stop, a.why = blocked, strings.TrimSpace("the prompt was blocked: "+reason+" "+chunk.PromptFeedback.BlockReasonMessage)
 	}
 	if len(chunk.Candidates) == 0 {
 		return nil
@@ -266,10 +266,10 @@ func (a *geminiAnswer) part(raw json.RawMessage, text func(string)) error {
 	var part map[string]json.RawMessage
 	var known geminiPart
 	if err := json.Unmarshal(raw, &part); err != nil {
-		return fmt.Errorf("a part of the answer is not what it should be: %w", err)
+		return fmt.Errorf("invalid part of the answer: %w", err)
 	}
 	if err := json.Unmarshal(raw, &known); err != nil {
-		return fmt.Errorf("a part of the answer is not what it should be: %w", err)
+		return fmt.Errorf("invalid part of the answer: %w", err)
 	}
 	if len(part) == 1 && part["text"] != nil {
 		a.said.WriteString(known.Text)
@@ -291,7 +291,7 @@ func (a *geminiAnswer) part(raw json.RawMessage, text func(string)) error {
 	return nil
 }
 
-// flush makes one part of the pieces of a text.
+// flush combines the pieces of a text into one part.
 func (a *geminiAnswer) flush() {
 	if a.said.Len() > 0 {
 		a.parts = append(a.parts, encoded(geminiPart{Text: a.said.String()}))
@@ -316,7 +316,7 @@ func (a *geminiAnswer) whole() answer {
 		out.stop = garbled
 	case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "MODEL_ARMOR", "JAILBREAK", blocked:
 		out.stop = refused
-	default: // OTHER, and what may come
+	default: // OTHER, and future reasons
 		out.stop = stopped
 	}
 	if out.why == "" {
@@ -325,5 +325,6 @@ func (a *geminiAnswer) whole() answer {
 	return out
 }
 
-// blocked is why an answer ends that never began: the prompt itself is refused.
+// blocked is the reason for which an answer ends that never began: the prompt itself was
+// rejected.
 const blocked = "blocked"

@@ -24,8 +24,8 @@ func TestIncomplete(t *testing.T) {
 		{"", map[string]any{"model": "${inputs.model}"}, "", ""},
 		{"", nil, "no model is named; set model", "do not say what to do, so it needs a model, and none is named"},
 		{"", map[string]any{"action": "list"}, "", ""},
-		{"m", nil, `which provider has the model "m" is not known; `, `which provider has the model "m" is not known; `},
-		{"m", map[string]any{"provider": "her"}, `there is no provider "her"; did you mean here?`, `there is no provider "her"; did you mean here?`},
+		{"m", nil, `no known provider for the model "m"; `, `no known provider for the model "m"; `},
+		{"m", map[string]any{"provider": "her"}, `unknown provider "her"; did you mean here?`, `unknown provider "her"; did you mean here?`},
 	} {
 		tk := &agent.Task{Agent: &agent.Definition{Model: c.model}, Settings: c.settings}
 		for i, traits := range []agent.Traits{e.Traits(), files.Traits()} {

@@ -12,30 +12,30 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// ledger counts what an attempt used, and what its budget leaves.
+// ledger counts what an attempt uses, and what remains of its budget.
 type ledger struct {
 	tokens  agent.Tokens
 	price   agent.Price
-	known   bool        // the price is
-	unknown bool        // something may have been used that nobody counted
-	last    int64       // tokens that the last request began with
-	tight   bool        // the budget bounds the answer more than anything else
-	asked   atomic.Bool // the request at hand has begun to reach the API
+	known   bool        // whether the price is known
+	unknown bool        // there may be usage that was not counted
+	last    int64       // tokens at the beginning of the last request
+	tight   bool        // the budget is the tightest limit for the answer
+	asked   atomic.Bool // the current request has begun to reach the API
 }
 
-// openLedger finds the price. A budget in money for a model whose price is not
-// known cannot be kept.
+// openLedger looks up the price. A budget in money cannot be enforced for a model whose
+// price is unknown.
 func (c *conversation) openLedger() error {
 	l := &c.ledger
 	l.price, l.known = c.exec.priceOf(c.at)
 	if usd, bound := c.task.Agent.Budget.CostUSD.Amount(); bound && !l.known {
-		return agent.Permanentf("what %s costs is not known, so a budget of %s cannot be kept; set its price under prices in .hocket/config.yml, or use max_tokens", c.model, workflow.FormatUSD(usd))
+		return agent.Permanentf("the price of %s is unknown, so a budget of %s cannot be enforced; set the price under prices in .hocket/config.yml, or use max_tokens", c.model, workflow.FormatUSD(usd))
 	}
-	l.last = int64(len(c.task.Prompt)+len(c.task.Agent.Prompt)) / 4 // about four bytes are a token
+	l.last = int64(len(c.task.Prompt)+len(c.task.Agent.Prompt)) / 4 // a token is about four bytes
 	return nil
 }
 
-// priceOf is the price of a model at its provider, else its price anywhere.
+// priceOf returns the price of a model at its provider, otherwise its price anywhere.
 func (e *Executor) priceOf(at place) (agent.Price, bool) {
 	if price, known := e.prices(at.name + "/" + at.model); known {
 		return price, true
@@ -43,8 +43,8 @@ func (e *Executor) priceOf(at place) (agent.Price, bool) {
 	return e.prices(at.model)
 }
 
-// unbounded reports that a budget in money cannot be enforced where the price of the
-// model is not known.
+// unbounded reports that a budget in money cannot be enforced if the price of the model is
+// unknown.
 func (e *Executor) unbounded(task *agent.Task, most workflow.Budget) string {
 	var set settings
 	if _, bound := most.CostUSD.Amount(); !bound || e.schema.Decode(task.Settings, &set) != nil {
@@ -52,22 +52,22 @@ func (e *Executor) unbounded(task *agent.Task, most workflow.Budget) string {
 	}
 	at, err := e.find(task.Agent, &set)
 	if err != nil {
-		return "" // the attempt says so
+		return "" // the attempt reports it
 	}
 	if _, known := e.priceOf(at); known {
 		return ""
 	}
-	return "what " + at.model + " costs is not known; set its price under prices in .hocket/config.yml"
+	return "the price of " + at.model + " is unknown; set it under prices in .hocket/config.yml"
 }
 
-// watch notes whether a request in a context reaches an API.
+// watch records whether a request in a context reaches an API.
 func (l *ledger) watch(ctx context.Context) context.Context {
 	l.asked.Store(false)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { l.asked.Store(true) }})
 }
 
-// add counts an answer, also one that broke off. Where the API does not count it
-// itself, only what was never asked or was refused is certain to have used nothing.
+// add counts an answer, even an incomplete one. If the API does not report the usage, it is
+// certain to be zero only if the request was never sent or was rejected.
 func (l *ledger) add(a answer, err error) {
 	t := a.tokens
 	l.tokens.Input += t.Input
@@ -82,10 +82,10 @@ func (l *ledger) add(a answer, err error) {
 	}
 }
 
-// free says of the failure of a request that nothing was generated for it: the API
-// refused it, was too busy to begin, or is not there at all. A server that fails, a
-// gateway that has lost its server, a connection that breaks or that we end ourselves
-// may have left an answer behind that nobody saw.
+// free reports whether a failed request certainly generated nothing: the API rejected it,
+// was too busy to begin, or could not be reached. If the server or a gateway failed, the
+// connection broke, or we closed it ourselves, there may have been an answer that was never
+// received.
 func free(err error) bool {
 	var r *refusal
 	var elsewhere *misled
@@ -103,7 +103,7 @@ func free(err error) bool {
 	return r.status != 0 && r.status < http.StatusInternalServerError
 }
 
-// usage is all that was used.
+// usage returns the total usage.
 func (c *conversation) usage() agent.Usage {
 	l := &c.ledger
 	u := l.tokens.Usage(l.price, l.known)
@@ -113,8 +113,8 @@ func (c *conversation) usage() agent.Usage {
 	return u
 }
 
-// room is how many tokens the next answer may have; 0: as many as it likes. The
-// next request begins with all that was said before.
+// room returns how many tokens the next answer may have; 0 means no limit. The next request
+// begins with everything said before.
 func (l *ledger) room(c *conversation) (int64, error) {
 	limit := c.set.MaxTokens
 	budget := c.task.Agent.Budget
@@ -128,14 +128,14 @@ func (l *ledger) room(c *conversation) (int64, error) {
 	if most, ok := budget.Tokens.Amount(); ok {
 		room := int64(most) - used.Tokens() - l.last
 		if room < 1 {
-			return 0, agent.Errorf("the budget of %.0f tokens does not reach for turn %d: %d are used, and it would begin with about %d", most, c.turn, used.Tokens(), l.last)
+			return 0, agent.Errorf("the budget of %.0f tokens is not enough for turn %d: %d are used, and the turn would begin with about %d", most, c.turn, used.Tokens(), l.last)
 		}
 		bound(room)
 	}
 	if most, ok := budget.CostUSD.Amount(); ok {
 		left := most - used.CostUSD - float64(l.last)*l.price.Input/1e6
 		if left <= 0 {
-			return 0, agent.Errorf("the budget of %s does not reach for turn %d: %s is used, and it would begin with about %d tokens", workflow.FormatUSD(most), c.turn, workflow.FormatUSD(used.CostUSD), l.last)
+			return 0, agent.Errorf("the budget of %s is not enough for turn %d: %s is used, and the turn would begin with about %d tokens", workflow.FormatUSD(most), c.turn, workflow.FormatUSD(used.CostUSD), l.last)
 		}
 		if l.price.Output > 0 {
 			bound(max(1, int64(min(left/l.price.Output*1e6, 1<<40))))

@@ -84,7 +84,7 @@ func TestUnreachedCostsNothing(t *testing.T) {
 	address := l.Addr().String()
 	_ = l.Close()
 	got, err := executor(t, Anthropic, "http://"+address, "k").Run(t.Context(), task("hello"), func([]byte) {})
-	wantError(t, err, agent.Failed, false, "cannot be reached")
+	wantError(t, err, agent.Failed, false, "cannot reach")
 	if got.Usage != (agent.Usage{}) {
 		t.Errorf("usage %+v", got.Usage)
 	}
@@ -100,7 +100,7 @@ func TestUnbounded(t *testing.T) {
 		{"m", workflow.Budget{CostUSD: workflow.AtMost(1), Tokens: workflow.AtMost(9)}, ""},
 		{"fake/m", workflow.Budget{CostUSD: workflow.AtMost(1)}, ""},
 		{"fake/new", workflow.Budget{Tokens: workflow.AtMost(9)}, ""},
-		{"fake/new", workflow.Budget{CostUSD: workflow.AtMost(1)}, "what new costs is not known; set its price under prices in .hocket/config.yml"},
+		{"fake/new", workflow.Budget{CostUSD: workflow.AtMost(1)}, "the price of new is unknown; set it under prices in .hocket/config.yml"},
 	} {
 		tk := task("hello")
 		tk.Agent.Model = c.model

@@ -16,18 +16,18 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// API is a kind of provider: how it is spoken to.
+// API is a kind of provider.
 type API string
 
 // The APIs.
 const (
 	Anthropic  API = "anthropic"  // Messages
 	OpenAI     API = "openai"     // Responses
-	Compatible API = "compatible" // Chat Completions, as Ollama, vLLM and others have it
+	Compatible API = "compatible" // Chat Completions, as offered by Ollama, vLLM and others
 	Gemini     API = "gemini"     // generateContent
 )
 
-// word is the API in config.yml.
+// word returns the name of the API in config.yml.
 func (a API) word() string {
 	switch a {
 	case Compatible:
@@ -39,7 +39,7 @@ func (a API) word() string {
 	return string(a)
 }
 
-// addresses are where the APIs are, where a provider names no other place.
+// addresses are the default addresses of the APIs.
 var addresses = map[API]string{
 	Anthropic:  "https://api.anthropic.com",
 	OpenAI:     "https://api.openai.com/v1",
@@ -50,10 +50,11 @@ var addresses = map[API]string{
 // Provider is an API at an address.
 type Provider struct {
 	API     API
-	BaseURL string                 // "": the API's own; for OpenAI and Compatible it ends in /v1 most often
-	Key     func() (string, error) // nil: none is needed. The error says what to set
+	BaseURL string                 // "": the API's default; for OpenAI and Compatible it usually ends in /v1
+	Key     func() (string, error) // nil: none is needed; the error says what to set
 	KeyName string                 // the variable that the key comes from, for messages
-	// KeyInFile: only an attempt opens the file. Until then the key counts as there.
+	// KeyInFile means that only an attempt opens the file. Until then the key counts as
+	// set.
 	KeyInFile bool
 	Headers   map[string]string // sent with every request
 }
@@ -65,7 +66,7 @@ func (p Provider) address() string {
 	return addresses[p.API]
 }
 
-// Options say which models there are.
+// Options configure the available models.
 type Options struct {
 	Providers    map[string]Provider // by name
 	Prices       agent.Prices        // nil: the list of this package
@@ -73,7 +74,7 @@ type Options struct {
 	Transport    http.RoundTripper   // nil: one of its own, closed by Close
 }
 
-// Executor does tasks with a model. It is safe for concurrent use.
+// Executor executes tasks with a model. It is safe for concurrent use.
 type Executor struct {
 	providers map[string]Provider
 	prices    agent.Prices
@@ -86,7 +87,7 @@ type Executor struct {
 
 var _ agent.Executor = (*Executor)(nil)
 
-// New makes the executor.
+// New returns the executor.
 func New(o Options) *Executor {
 	e := &Executor{providers: o.Providers, prices: o.Prices, fallback: o.DefaultModel, transport: o.Transport, rest: rest, longest: longestAnswer}
 	if e.prices == nil {
@@ -99,14 +100,14 @@ func New(o Options) *Executor {
 	return e
 }
 
-// Close lets go of connections that are kept for later.
+// Close closes idle connections.
 func (e *Executor) Close() {
 	if t, ok := e.transport.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
 	}
 }
 
-// Traits describes it.
+// Traits describes the executor.
 func (e *Executor) Traits() agent.Traits {
 	return agent.Traits{
 		About:      "Works with a model over its API",
@@ -121,8 +122,8 @@ func (e *Executor) Traits() agent.Traits {
 	}
 }
 
-// account is the name of the provider, with what tells it from one of that name that
-// has another address or another key: the quota of one is not that of the other.
+// account returns the name of the provider, with what distinguishes it from one of the same
+// name with another address or key, which has a quota of its own.
 func (e *Executor) account(task *agent.Task) string {
 	var set settings
 	if e.schema.Decode(task.Settings, &set) != nil {
@@ -134,16 +135,16 @@ func (e *Executor) account(task *agent.Task) string {
 	}
 	key := ""
 	if at.Key != nil {
-		key, _ = at.Key() // the attempt says what is wrong with it
+		key, _ = at.Key() // the attempt reports what is wrong with it
 	}
 	sum := sha256.Sum256([]byte(at.address() + "\n" + key))
 	return at.name + "#" + hex.EncodeToString(sum[:4])
 }
 
-// missing reports which key to set, where no provider has one.
+// missing reports which key to set if no provider has one.
 func (e *Executor) missing() string {
 	if len(e.providers) == 0 {
-		return "no provider of models is configured; name one under providers in .hocket/config.yml"
+		return "no model provider is configured; add one under providers in .hocket/config.yml"
 	}
 	var missing []string
 	for _, name := range slices.Sorted(maps.Keys(e.providers)) {
@@ -157,10 +158,10 @@ func (e *Executor) missing() string {
 		missing = append(missing, cmp.Or(p.KeyName, "the key of "+name))
 	}
 	slices.Sort(missing)
-	return "no provider of models has a key; set " + strings.Join(slices.Compact(missing), " or ")
+	return "no model provider has a key; set " + strings.Join(slices.Compact(missing), " or ")
 }
 
-// unfit is what is wrong with a key that is there; nil: there is none.
+// unfit returns what is wrong with a key that is set; nil if none is set.
 func (p Provider) unfit() error {
 	if p.KeyInFile {
 		return nil
@@ -177,7 +178,7 @@ func (p Provider) unfit() error {
 	return err
 }
 
-// Run lets the model do the task.
+// Run executes the task with the model.
 func (e *Executor) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
 	c, err := e.begin(task, log)
 	if err != nil {
@@ -191,7 +192,7 @@ func (e *Executor) Run(ctx context.Context, task *agent.Task, log agent.Log) (ag
 	return result, err
 }
 
-// begin finds the model of a task and prepares what it is told.
+// begin finds the model of a task and prepares the request.
 func (e *Executor) begin(task *agent.Task, log agent.Log) (*conversation, error) {
 	c := &conversation{exec: e, task: task, log: agent.NewLines(log)}
 	if err := e.schema.Decode(task.Settings, &c.set); err != nil {
@@ -214,7 +215,7 @@ func (e *Executor) begin(task *agent.Task, log agent.Log) (*conversation, error)
 	return c, c.prepare()
 }
 
-// open makes the client of a provider.
+// open creates the client of a provider.
 func (p place) open() (provider, error) {
 	key := ""
 	if p.Key != nil {
@@ -233,7 +234,7 @@ func (p place) open() (provider, error) {
 	case Gemini:
 		return &geminiAPI{at: p.Provider, key: key}, nil
 	}
-	return nil, agent.Permanentf("provider %s: there is no API %q; use anthropic, openai, google or openai-compatible", p.name, p.API)
+	return nil, agent.Permanentf("provider %s: unknown API %q; use anthropic, openai, google or openai-compatible", p.name, p.API)
 }
 
 // noKey keeps an error that says more than that a key is missing.

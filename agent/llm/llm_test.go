@@ -194,7 +194,7 @@ func TestTranscript(t *testing.T) {
 			agent.ToolCall{Tool: "add", Arguments: map[string]any{"a": json.Number("1"), "b": json.Number("2")}},
 			agent.ToolResult{Tool: "add", Text: "3"},
 			agent.ToolCall{Tool: "add", Arguments: map[string]any{"a": "one"}},
-			agent.ToolResult{Tool: "add", Text: "the arguments do not fit the tool add", Failed: true},
+			agent.ToolResult{Tool: "add", Text: "invalid arguments for the tool add", Failed: true},
 			agent.AssistantText{Text: "It is 3."},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -243,11 +243,11 @@ func TestWrongCallsAreToldToTheModel(t *testing.T) {
 		if err != nil || got.Output != "given up" {
 			t.Fatalf("%q, %v", got.Output, err)
 		}
-		if !strings.Contains(log.String(), `do not fit the tool add: - /a: expected integer, found the text "one"`) {
+		if !strings.Contains(log.String(), `invalid arguments for the tool add: - /a: expected integer, found the text "one"`) {
 			t.Errorf("the log does not say what is wrong: %s", &log)
 		}
 		requests := fake.Requests()
-		for i, words := range []string{"do not fit the tool add", "there is no tool", "the disk is full"} {
+		for i, words := range []string{"invalid arguments for the tool add", "unknown tool", "the disk is full"} {
 			if body := string(requests[i+1].Body); !strings.Contains(body, words) {
 				t.Errorf("request %d has no %q: %s", i+1, words, body)
 			}
@@ -266,7 +266,7 @@ func TestApproval(t *testing.T) {
 	}{
 		{"allowed", "allow", nil, 1, "done it"},
 		{"denied", "deny", nil, 0, "did not allow"},
-		{"nobody", "", agent.ErrNobody, 0, "nobody is here"},
+		{"nobody", "", agent.ErrNobody, 0, "nobody is available"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := executor(t, OpenAI, fake.URL, "k")
@@ -332,7 +332,7 @@ func TestSchemaNeverSatisfied(t *testing.T) {
 	})
 }
 
-// A server that does not take the schema is asked without it.
+// A server that does not support the schema is asked without it.
 func TestSchemaRefused(t *testing.T) {
 	fake := fakemodel.Start(t)
 	fake.Reply(func(r *fakemodel.Request) fakemodel.Step {
@@ -348,7 +348,7 @@ func TestSchemaRefused(t *testing.T) {
 	if got, err := e.Run(t.Context(), tk, log.Add); err != nil || got.Output != `{"a": 1}` {
 		t.Fatalf("%q, %v", got.Output, err)
 	}
-	if !strings.Contains(log.String(), "does not take the schema") {
+	if !strings.Contains(log.String(), "does not support the schema") {
 		t.Errorf("log %q", log.String())
 	}
 }
@@ -360,7 +360,7 @@ func TestEndlessCalls(t *testing.T) {
 		tk := task(fakemodel.Forever(fakemodel.Step{Tool: "add", Args: map[string]any{"a": 1, "b": 1}}))
 		tk.Tools, tk.Settings = []agent.Tool{adder()}, map[string]any{"max_turns": json.Number("5")}
 		got, err := e.Run(t.Context(), tk, func([]byte) {})
-		wantError(t, err, agent.Failed, false, "after 5 turns", "last add", "max_turns")
+		wantError(t, err, agent.Failed, false, "after 5 turns", "most recently add", "max_turns")
 		tk.Agent, tk.Settings = &agent.Definition{MaxTurns: 3}, nil // of the definition
 		_, err = e.Run(t.Context(), tk, func([]byte) {})
 		wantError(t, err, agent.Failed, false, "after 3 turns")
@@ -379,17 +379,17 @@ func TestBudget(t *testing.T) {
 		return e.Run(t.Context(), tk, func([]byte) {})
 	}
 	got, err := run(workflow.Budget{Tokens: workflow.AtMost(4000)}, "")
-	wantError(t, err, agent.Failed, false, "4000 tokens", "does not reach")
+	wantError(t, err, agent.Failed, false, "4000 tokens", "is not enough")
 	if n := got.Usage.TokensIn + got.Usage.TokensOut; n > 4000 || n < 2000 {
 		t.Errorf("%d tokens", n)
 	}
 	got, err = run(workflow.Budget{CostUSD: workflow.AtMost(0.01)}, "")
-	wantError(t, err, agent.Failed, false, "$0.01", "does not reach")
+	wantError(t, err, agent.Failed, false, "$0.01", "is not enough")
 	if got.Usage.CostUSD > 0.01 || got.Usage.CostUSD < 0.005 {
 		t.Errorf("cost %v", got.Usage.CostUSD)
 	}
 	_, err = run(workflow.Budget{CostUSD: workflow.AtMost(0.01)}, "nobody-knows")
-	wantError(t, err, agent.Failed, true, "not known", "max_tokens")
+	wantError(t, err, agent.Failed, true, "is unknown", "max_tokens")
 	var body struct {
 		MaxTokens int64 `json:"max_tokens"`
 	}
@@ -444,7 +444,7 @@ func TestStreaming(t *testing.T) {
 			t.Fatalf("%v", err)
 		}
 		if !got.Usage.CostUnknown {
-			t.Errorf("what a cancelled answer costs is not known: %+v", got.Usage)
+			t.Errorf("what a cancelled answer costs: %+v", got.Usage)
 		}
 	})
 }
@@ -485,7 +485,7 @@ func TestSettingsReachTheProvider(t *testing.T) {
 		tk.Settings = map[string]any{"max_tokens": json.Number("77"), "temperature": json.Number("0.5"), "effort": "high", "stop": []any{"END"}}
 		if api == OpenAI {
 			_, err := e.Run(t.Context(), tk, func([]byte) {})
-			wantError(t, err, agent.Failed, true, "takes no stop")
+			wantError(t, err, agent.Failed, true, "does not support stop")
 			delete(tk.Settings, "stop")
 		}
 		if _, err := e.Run(t.Context(), tk, func([]byte) {}); err != nil {
@@ -525,7 +525,7 @@ func TestThinkingTokens(t *testing.T) {
 		tk.Settings = map[string]any{"thinking_tokens": json.Number("2048")}
 		_, err := executor(t, api, fake.URL, "k").Run(t.Context(), tk, func([]byte) {})
 		if api == OpenAI || api == Compatible {
-			wantError(t, err, agent.Failed, true, "no thinking_tokens", "effort")
+			wantError(t, err, agent.Failed, true, "do not support thinking_tokens", "effort")
 			return
 		}
 		if err != nil || !strings.Contains(string(fake.Requests()[0].Body), "2048") {
@@ -586,9 +586,9 @@ func TestModels(t *testing.T) {
 		{"gemini-2.5-pro", "", "", "google gemini-2.5-pro"},
 		{"local/meta/llama", "", "", "local meta/llama"},
 		{"meta/llama", "", "local", "local meta/llama"},
-		{"llama", "", "", "not known; write provider/llama; there are anthropic, google, local, openai"},
-		{"antropic/claude-x", "", "", `there is no provider "antropic", and which one has the model "antropic/claude-x" is not known; did you mean anthropic?`},
-		{"llama", "", "locl", `no provider "locl"; did you mean local?`},
+		{"llama", "", "", `no known provider for the model "llama"; write provider/llama; the providers are anthropic, google, local, openai`},
+		{"antropic/claude-x", "", "", `unknown provider "antropic", and no known provider for the model "antropic/claude-x"; did you mean anthropic?`},
+		{"llama", "", "locl", `unknown provider "locl"; did you mean local?`},
 	} {
 		at, err := e.find(&agent.Definition{Model: c.def}, &settings{Model: c.set, Provider: c.provider})
 		got := at.name + " " + at.model
@@ -624,7 +624,7 @@ func TestMissing(t *testing.T) {
 		return func() (string, error) { return store.At(secret.Place{Env: "WORK_KEY"}) }
 	}
 	for value, want := range map[string]string{
-		"":  "no provider of models has a key; set WORK_KEY",
+		"":  "no model provider has a key; set WORK_KEY",
 		"k": "the key of a cannot be used: secret WORK_KEY has fewer than 6 characters, too few to hide it in outputs",
 	} {
 		work := Provider{API: OpenAI, Key: env(value), KeyName: "WORK_KEY"}

@@ -14,11 +14,11 @@ import (
 	"github.com/hocket-dev/hocket/workflow/extract"
 )
 
-// maxRepairs is how often a model is told in the same attempt that its answer
-// cannot be used.
+// maxRepairs is how often a model is asked in the same attempt to correct an unusable
+// answer.
 const maxRepairs = 2
 
-// errTooMuch ends an answer that is longer than an attempt may give.
+// errTooMuch ends an answer that exceeds the output limit.
 var errTooMuch = errors.New("llm: the answer is too long")
 
 // conversation is one attempt at a task. It is owned by the goroutine of Run.
@@ -41,7 +41,7 @@ type conversation struct {
 	repairs  int
 }
 
-// prepare sets up what must hold before the first word.
+// prepare sets up everything before the first request.
 func (c *conversation) prepare() error {
 	var err error
 	if c.extract, err = extract.New(c.task.Output); err != nil {
@@ -52,20 +52,20 @@ func (c *conversation) prepare() error {
 	return c.openLedger()
 }
 
-// formatOf is the schema that the whole of an answer must satisfy; nil: there is
-// none, or it is about a part of the answer only.
+// formatOf returns the schema for the whole answer; nil if there is none, or if it applies
+// to only a part of the answer.
 func formatOf(o workflow.Output) map[string]any {
 	if o.Mode != workflow.Full && o.Mode != workflow.JSON {
 		return nil
 	}
 	schema, _ := o.Schema.(map[string]any)
 	if schema["type"] != "object" {
-		return nil // the providers take nothing else at the top
+		return nil // the providers accept nothing else at the top level
 	}
 	return schema
 }
 
-// hold lets the model speak and act until it is done, or until a bound is reached.
+// hold lets the model answer and call tools until it is done or a limit is reached.
 func (c *conversation) hold(ctx context.Context) (string, error) {
 	for c.turn = 1; c.turn <= c.turns(); c.turn++ {
 		a, err := c.ask(ctx)
@@ -73,7 +73,7 @@ func (c *conversation) hold(ctx context.Context) (string, error) {
 			return "", err
 		}
 		if len(a.calls) > maxCalls {
-			return "", &agent.Error{Kind: agent.BadOutput, Message: fmt.Sprintf("the model calls more than %d tools in one answer", maxCalls)}
+			return "", &agent.Error{Kind: agent.BadOutput, Message: fmt.Sprintf("the model called more than %d tools in one answer", maxCalls)}
 		}
 		c.messages = append(c.messages, message{answered: &a})
 		if len(a.calls) > 0 {
@@ -89,15 +89,15 @@ func (c *conversation) hold(ctx context.Context) (string, error) {
 			return a.text, nil
 		}
 		if c.repairs++; c.repairs > maxRepairs {
-			return "", &agent.Error{Kind: agent.BadOutput, Message: fmt.Sprintf("the answer cannot be used, also after %d corrections: %v", maxRepairs, wrong)}
+			return "", &agent.Error{Kind: agent.BadOutput, Message: fmt.Sprintf("the answer cannot be used, even after %d corrections: %v", maxRepairs, wrong)}
 		}
-		c.log.Line("the answer cannot be used, asking again: " + shorten(wrong.Error()))
-		c.messages = append(c.messages, message{told: fmt.Sprintf("Your answer cannot be used: %v\nGive the whole answer again, corrected, and nothing else.", wrong)})
+		c.log.Line("asking again, because the answer cannot be used: " + shorten(wrong.Error()))
+		c.messages = append(c.messages, message{told: fmt.Sprintf("Your answer cannot be used: %v\nReply with the complete, corrected answer and nothing else.", wrong)})
 	}
 	return "", c.endless()
 }
 
-// endless is the failure of a model that does not come to an end.
+// endless returns the error for a model that does not finish.
 func (c *conversation) endless() error {
 	names := []string{}
 	for _, m := range c.messages {
@@ -106,19 +106,19 @@ func (c *conversation) endless() error {
 		}
 	}
 	if len(names) == 0 {
-		return agent.Errorf("there is no usable answer after %d turns", c.turns())
+		return agent.Errorf("no usable answer after %d turns", c.turns())
 	}
-	return agent.Errorf("the model is not done after %d turns and still calls tools, last %s; raise max_turns, or say in the prompt when it is done", c.turns(), names[len(names)-1])
+	return agent.Errorf("the model is not done after %d turns and still calls tools, most recently %s; raise max_turns, or say in the prompt when it is done", c.turns(), names[len(names)-1])
 }
 
-// unusable says why the output is none; nil: it is one. An answer that may be
-// partial is not looked at: it is taken as it is.
+// unusable returns why the output cannot be used; nil if it can. An answer that may be
+// partial is not checked.
 func (c *conversation) unusable(a *answer) error {
 	switch a.stop {
 	case cutOff:
 		return nil
 	case garbled:
-		return fmt.Errorf("it calls a tool in a way that cannot be read: %s", a.why)
+		return fmt.Errorf("it contains an invalid tool call: %s", a.why)
 	case finished, refused, contextFull, stopped:
 	}
 	if strings.TrimSpace(a.text) == "" {
@@ -128,7 +128,7 @@ func (c *conversation) unusable(a *answer) error {
 	return err
 }
 
-// ask gets one whole answer, over as many tries as it is worth.
+// ask gets one complete answer, with as many tries as are worthwhile.
 func (c *conversation) ask(ctx context.Context) (answer, error) {
 	limit, err := c.ledger.room(c)
 	if err != nil {
@@ -152,7 +152,7 @@ func (c *conversation) ask(ctx context.Context) (answer, error) {
 		if a.begun() {
 			return a, c.brokenOff(err, a.text)
 		}
-		if c.ledger.tight && overlong(err) { // so the limit of the model keeps the budget too
+		if c.ledger.tight && overlong(err) { // so the model's limit enforces the budget too
 			limit, c.ledger.tight = 0, false
 			continue
 		}
@@ -163,41 +163,42 @@ func (c *conversation) ask(ctx context.Context) (answer, error) {
 		if !again || try == maxTries {
 			return a, c.explain(ctx, err, try)
 		}
-		c.log.Line(fmt.Sprintf("%s does not answer (%s), next try in %s", c.at.name, shorten(plainError(err)), pause.Round(time.Second/10)))
+		c.log.Line(fmt.Sprintf("no answer from %s (%s), retrying in %s", c.at.name, shorten(plainError(err)), pause.Round(time.Second/10)))
 		if err := c.exec.rest(ctx, pause); err != nil {
 			return a, err
 		}
 	}
 }
 
-// longestOf is how many tokens one answer of an API has at most, where nobody says: a
-// budget that leaves more bounds nothing.
+// longestOf returns the maximum length of an answer of an API in tokens: a budget above it
+// limits nothing.
 func longestOf(api API) int64 {
 	if api == Anthropic {
 		return anthropicTokens
 	}
-	return 200_000 // no model gives more
+	return 200_000 // no model returns more
 }
 
-// overlong says that a request asks for longer answers than the model gives.
+// overlong reports whether a request was rejected because it allows longer answers than the
+// model supports.
 func overlong(err error) bool {
 	var r *refusal
 	return errors.As(err, &r) && r.badRequest() && slices.ContainsFunc([]string{"max_tokens", "max_output_tokens", "max_completion_tokens", "maxOutputTokens"},
 		func(word string) bool { return strings.Contains(r.message, word) })
 }
 
-// begun says whether anything of an answer came.
+// begun reports whether any part of an answer arrived.
 func (a *answer) begun() bool { return a.text != "" || len(a.calls) > 0 }
 
-// withoutFormat gives up the provider's own means for structured answers, where it
-// says that the request is wrong: many servers know only a part of JSON Schema, or
-// none. The answer is checked in any case.
+// withoutFormat stops using the provider's structured answers if it rejects the request:
+// many servers support only a part of JSON Schema, or none. The answer is checked in any
+// case.
 func (c *conversation) withoutFormat(err error) bool {
 	var r *refusal
 	if c.schema == nil || !errors.As(err, &r) || !r.wrong() {
 		return false
 	}
-	c.log.Line("the provider does not take the schema (" + shorten(r.Error()) + "), the answer is checked here")
+	c.log.Line("the provider does not support the schema (" + shorten(r.Error()) + "); Hocket checks the answer itself")
 	c.schema = nil
 	return true
 }
@@ -231,17 +232,17 @@ func (c *conversation) once(ctx context.Context, limit int64) (answer, error) {
 	c.note(&a)
 	switch cause := context.Cause(within); {
 	case errors.Is(cause, errTooMuch):
-		return a, agent.Permanentf("the answer is over %d KiB; raise max_output_kb, or ask for less", most>>10)
+		return a, agent.Permanentf("the answer exceeds %d KiB; raise max_output_kb or ask for a shorter answer", most>>10)
 	case err != nil && errors.Is(cause, errEndless):
-		return a, &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("the answer of %s did not end within %s, in turn %d after %d characters", c.at.name, c.exec.longest, c.turn, len([]rune(a.text)))}
+		return a, &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("the answer of %s did not finish within %s, in turn %d after %d characters", c.at.name, c.exec.longest, c.turn, len([]rune(a.text)))}
 	case err != nil && errors.Is(cause, errSilent):
-		return a, &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("nothing came from %s for %s, in turn %d after %d characters; raise silence if it may think for longer", c.at.name, c.patience, c.turn, len([]rune(a.text)))}
+		return a, &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("%s sent nothing for %s, in turn %d after %d characters; raise silence if the model needs longer", c.at.name, c.patience, c.turn, len([]rune(a.text)))}
 	}
 	return a, err
 }
 
-// note keeps the model that answers: a provider may have chosen another one than it was
-// asked for, or know it by a more exact name.
+// note records the model that answers: a provider may use a different one than requested,
+// or a more exact name.
 func (c *conversation) note(a *answer) {
 	model := cmp.Or(a.model, c.model)
 	if c.task.NoteModel == nil || !a.begun() || model == c.noted {
@@ -251,7 +252,7 @@ func (c *conversation) note(a *answer) {
 	c.task.NoteModel(model)
 }
 
-// finished says what is wrong with an answer that came to its end.
+// finished checks an answer that arrived completely.
 func (c *conversation) finished(a *answer) error {
 	switch a.stop {
 	case cutOff:
@@ -262,31 +263,31 @@ func (c *conversation) finished(a *answer) error {
 			why = a.text
 		}
 		if why == "" {
-			why = "it gives no reason"
+			why = "no reason given"
 		}
-		return agent.Permanentf("the model refuses: %s", shorten(why))
+		return agent.Permanentf("the model refused to answer: %s", shorten(why))
 	case contextFull:
-		return agent.Permanentf("the conversation is too long for %s: it is full in turn %d; give the task less context or a model with a larger window", c.model, c.turn)
+		return agent.Permanentf("the conversation is too long for %s: its context is full in turn %d; give the task less context or a model with a larger window", c.model, c.turn)
 	case stopped:
-		return agent.Errorf("%s stops the answer in turn %d: %s", c.at.name, c.turn, shorten(a.why))
+		return agent.Errorf("%s stopped the answer in turn %d: %s", c.at.name, c.turn, shorten(a.why))
 	case finished, garbled:
 	}
 	return nil
 }
 
-// cutOff is the failure of an answer that reached the limit of its tokens.
+// cutOff returns the error for an answer that reached its token limit.
 func (c *conversation) cutOff(a *answer) error {
 	if c.set.Partial && len(a.calls) == 0 && !c.ledger.tight {
 		return nil
 	}
-	remedy := "raise max_tokens, ask for less, or take what there is with partial: true"
+	remedy := "raise max_tokens, ask for a shorter answer, or accept incomplete answers with partial: true"
 	if c.ledger.tight {
-		remedy = "that is what its budget allows"
+		remedy = "the budget allows no more"
 	}
-	return agent.Errorf("the answer was cut off at the limit of its tokens (%d); %s. It ends with: %s", a.tokens.Output, remedy, tail(a.text))
+	return agent.Errorf("the answer was cut off at its token limit (%d); %s. It ends with: %s", a.tokens.Output, remedy, tail(a.text))
 }
 
-// tail is the end of a text, for messages.
+// tail returns the end of a text, for messages.
 func tail(text string) string {
 	const most = 200
 	runes := []rune(text)

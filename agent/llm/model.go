@@ -24,9 +24,8 @@ var families = []struct {
 	{"claude-", Anthropic}, {"gpt-", OpenAI}, {"chatgpt-", OpenAI}, {"codex-", OpenAI}, {"o1", OpenAI}, {"o3", OpenAI}, {"o4", OpenAI}, {"gemini-", Gemini},
 }
 
-// find says which model at which provider a task means. The name of a model may
-// hold slashes of its own: what stands before the first is a provider only if there
-// is one of that name.
+// find returns the model and provider that a task means. The name of a model may contain
+// slashes: the part before the first one is a provider only if one of that name exists.
 func (e *Executor) find(def *agent.Definition, set *settings) (place, error) {
 	model := set.Model
 	if model == "" && def != nil {
@@ -36,7 +35,7 @@ func (e *Executor) find(def *agent.Definition, set *settings) (place, error) {
 		model = e.fallback
 	}
 	if model == "" {
-		return place{}, agent.Permanentf("no model is named; set model on the agent, or a default model in .hocket/config.yml, e.g. claude-sonnet-5-5")
+		return place{}, agent.Permanentf("no model is named; set model on the agent, or a default model such as claude-sonnet-5-5 in .hocket/config.yml")
 	}
 	name := set.Provider
 	if before, after, ok := strings.Cut(model, "/"); ok && after != "" {
@@ -52,7 +51,7 @@ func (e *Executor) find(def *agent.Definition, set *settings) (place, error) {
 	}
 	p, ok := e.providers[name]
 	if !ok {
-		return place{}, agent.Permanentf("there is no provider %q%s", name, e.choice(name))
+		return place{}, agent.Permanentf("unknown provider %q%s", name, e.choice(name))
 	}
 	return place{Provider: p, name: name, model: model}, nil
 }
@@ -90,12 +89,12 @@ func (e *Executor) providerOf(model string) (string, error) {
 		return names[0], nil
 	}
 	if before, after, ok := strings.Cut(model, "/"); ok && after != "" {
-		return "", agent.Permanentf("there is no provider %q, and which one has the model %q is not known%s", before, model, e.choice(before))
+		return "", agent.Permanentf("unknown provider %q, and no known provider for the model %q%s", before, model, e.choice(before))
 	}
-	return "", agent.Permanentf("which provider has the model %q is not known; write provider/%s%s", model, model, e.choice(""))
+	return "", agent.Permanentf("no known provider for the model %q; write provider/%s%s", model, model, e.choice(""))
 }
 
-// usable says whether there is a key, or none is needed.
+// usable reports whether a key is set, or none is needed.
 func (p Provider) usable() bool {
 	if p.Key == nil || p.KeyInFile {
 		return true
@@ -108,14 +107,14 @@ func (e *Executor) names(which func(Provider) bool) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(e.providers)), func(name string) bool { return !which(e.providers[name]) })
 }
 
-// choice lists the providers, the one first that may be meant.
+// choice lists the providers, beginning with the one that may be meant.
 func (e *Executor) choice(written string) string {
 	names := slices.Sorted(maps.Keys(e.providers))
 	if len(names) == 0 {
-		return "; none is configured, name one under providers in .hocket/config.yml"
+		return "; none is configured, add one under providers in .hocket/config.yml"
 	}
 	if near := workflow.Nearest(written, names); near != "" {
 		return "; did you mean " + near + "?"
 	}
-	return "; there are " + strings.Join(names, ", ")
+	return "; the providers are " + strings.Join(names, ", ")
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// responsesAPI is Responses of OpenAI.
+// responsesAPI is the Responses API of OpenAI.
 type responsesAPI struct {
 	at  Provider
 	key string
@@ -48,7 +48,7 @@ func openAIModels(ctx context.Context, opts []option.RequestOption) ([]string, e
 	return names, nil
 }
 
-// openAIError takes an error that came inside of a stream out of the client's.
+// openAIError extracts an error that arrived inside a stream from the client's error.
 func openAIError(err error) error {
 	var said *ssestream.StreamError
 	if errors.As(err, &said) {
@@ -85,24 +85,24 @@ func (p *responsesAPI) answer(ctx context.Context, r *request, text func(string)
 
 func responsesParams(r *request) (responses.ResponseNewParams, error) {
 	if r.set.ThinkingTokens > 0 {
-		return responses.ResponseNewParams{}, agent.Permanentf("models of OpenAI take no thinking_tokens; use effort")
+		return responses.ResponseNewParams{}, agent.Permanentf("OpenAI models do not support thinking_tokens; use effort")
 	}
 	if len(r.set.Stop) > 0 {
-		return responses.ResponseNewParams{}, agent.Permanentf("the Responses API of OpenAI takes no stop; leave it out")
+		return responses.ResponseNewParams{}, agent.Permanentf("the OpenAI Responses API does not support stop; remove it")
 	}
 	params := responses.ResponseNewParams{
 		Model: r.model,
 		Input: responses.ResponseNewParamsInputUnion{OfInputItemList: responsesItems(r.messages)},
 		Store: openai.Bool(false),
 	}
-	if reasons(r.model) { // nothing is stored, so what it thought travels with the conversation
+	if reasons(r.model) { // nothing is stored, so the model's thoughts are part of the conversation
 		params.Include = []responses.ResponseIncludable{responses.ResponseIncludableReasoningEncryptedContent}
 	}
 	if r.system != "" {
 		params.Instructions = openai.String(r.system)
 	}
 	if r.maxTokens > 0 {
-		params.MaxOutputTokens = openai.Int(max(r.maxTokens, 16)) // the API takes no less
+		params.MaxOutputTokens = openai.Int(max(r.maxTokens, 16)) // the API's minimum
 	}
 	if r.set.Temperature != nil {
 		params.Temperature = openai.Float(*r.set.Temperature)
@@ -127,15 +127,15 @@ func responsesParams(r *request) (responses.ResponseNewParams, error) {
 	return params, nil
 }
 
-// reasons says whether a model thinks before it answers. The API refuses to give
-// the thoughts of one that does not.
+// reasons reports whether a model thinks before it answers. The API does not return the
+// thoughts of one that does not.
 func reasons(model string) bool {
 	model = strings.TrimPrefix(model, "ft:")
 	return !strings.HasPrefix(model, "gpt-3") && !strings.HasPrefix(model, "gpt-4") && !strings.HasPrefix(model, "chatgpt-") && !strings.Contains(model, "-chat")
 }
 
-// openAISchema is a schema as the API can hold an answer to it strictly, where that
-// is possible; else as it is, and the model does its best.
+// openAISchema returns a schema in the form that the API can enforce strictly, if possible;
+// otherwise unchanged, and the model does its best.
 func openAISchema(schema map[string]any) (map[string]any, bool) {
 	narrow := onlyWith(openAIKeywords, schema)
 	closed(narrow)
@@ -167,7 +167,7 @@ func responsesItems(messages []message) responses.ResponseInputParam {
 	return items
 }
 
-// openAIResult is what a call gave, for APIs that have no mark for failures.
+// openAIResult formats the result of a call for APIs that cannot mark failures.
 func openAIResult(res result) string {
 	if res.failed {
 		return "error: " + res.text
@@ -175,7 +175,7 @@ func openAIResult(res result) string {
 	return res.text
 }
 
-// responsesAnswer puts an answer together from the events of a stream.
+// responsesAnswer assembles an answer from the events of a stream.
 type responsesAnswer struct {
 	items   []json.RawMessage
 	calls   []call
@@ -205,11 +205,11 @@ func (a *responsesAnswer) take(event *responses.ResponseStreamEventUnion, text f
 	return nil
 }
 
-// item takes one that is whole. What is said on the way to an answer is an item of its
-// own, told apart from the answer by its phase.
+// item adds a complete item. Text on the way to an answer is a separate item, distinguished
+// from the answer by its phase.
 func (a *responsesAnswer) item(item *responses.ResponseOutputItemUnion) {
 	if item.Type == "" {
-		return // nothing that could go back
+		return // nothing that could be sent back
 	}
 	a.items = append(a.items, json.RawMessage(item.RawJSON()))
 	switch {
@@ -231,14 +231,14 @@ func (a *responsesAnswer) whole() answer {
 	case a.end.IncompleteDetails.Reason == "max_output_tokens":
 		out.stop = cutOff
 	case a.end.IncompleteDetails.Reason == "content_filter":
-		out.stop, out.why = refused, "the answer was stopped by the provider's filter of contents"
+		out.stop, out.why = refused, "the provider's content filter stopped the answer"
 	case a.refusal.Len() > 0:
 		out.stop = refused
 	}
 	return out
 }
 
-// openAITokens takes the cached tokens out of the count of all that went in.
+// openAITokens subtracts the cached tokens from the input tokens.
 func openAITokens(in, out, read, written int64) agent.Tokens {
 	return agent.Tokens{Input: max(0, in-read-written), Output: out, CacheRead: read, CacheWrite: written}
 }

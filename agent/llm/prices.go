@@ -6,12 +6,12 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// PricesAsOf is the day of the list below.
+// PricesAsOf is the date of the list below.
 const PricesAsOf = "2026-11-15"
 
-// listed are the public list prices of the providers, in USD per million tokens. A
-// model that is not here has no known price: it is better to say so than to guess.
-// The higher tariffs that some have for very long prompts are not in the list.
+// listed are the public list prices of the providers, in USD per million tokens. A model
+// that is not listed has no known price, which is better than a guess. The higher rates
+// that some charge for very long prompts are not included.
 var listed = map[string]agent.Price{
 	"claude-fable-5-1":  {Input: 10, Output: 50, CacheRead: 0.25, CacheWrite: 12.50},
 	"claude-mythos-5-1": {Input: 10, Output: 50, CacheRead: 0.25, CacheWrite: 12.50},
@@ -69,10 +69,10 @@ var listed = map[string]agent.Price{
 	"gemini-2.5-flash-lite": {Input: 0.10, Output: 0.40, CacheRead: 0.01},
 }
 
-// Prices are the list prices with those of the user on top. A name stands for
-// itself and for its dated versions: gpt-5 for gpt-5-2025-08-07 and gpt-5-latest,
-// but not for gpt-5-ultra, which is another model. The name of a user's price may
-// also be provider/model.
+// Prices returns the list prices, overridden by those of the user. A name stands for itself
+// and for its dated versions: gpt-5 for gpt-5-2025-08-07 and gpt-5-latest, but not for
+// gpt-5-ultra, which is another model. The name of a user's price may also be
+// provider/model.
 func Prices(overrides map[string]agent.Price) agent.Prices {
 	return func(model string) (agent.Price, bool) {
 		if p, ok := longest(overrides, model); ok {
@@ -82,7 +82,7 @@ func Prices(overrides map[string]agent.Price) agent.Prices {
 	}
 }
 
-// longest finds the price under the longest name that stands for a model.
+// longest returns the price under the longest name that stands for a model.
 func longest(prices map[string]agent.Price, model string) (price agent.Price, ok bool) {
 	best := -1
 	for name, p := range prices {
@@ -93,8 +93,8 @@ func longest(prices map[string]agent.Price, model string) (price agent.Price, ok
 	return price, ok
 }
 
-// standsFor says whether a model is the named one, or a version of it: a date, a
-// number of three digits or more, latest or preview follow the name.
+// standsFor reports whether a model is the named one, or a version of it: the name is
+// followed by a date, a number of three digits or more, latest or preview.
 func standsFor(name, model string) bool {
 	rest, ok := strings.CutPrefix(model, name)
 	if !ok || rest == "" {

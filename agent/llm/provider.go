@@ -7,13 +7,13 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// provider speaks one API. It is used by one attempt.
+// provider talks to one API. It is used by one attempt.
 type provider interface {
-	// answer asks for the next answer, and hands on its text piece by piece as it
-	// comes. The answer counts also beside an error: as far as it came. The error
-	// is a *refusal where the API itself gave one.
+	// answer requests the next answer, and streams its text piece by piece. If there is an
+	// error, the answer holds what arrived before it. The error is a *refusal if the API
+	// itself returned one.
 	answer(ctx context.Context, r *request, text func(piece string)) (answer, error)
-	// models names the models that the API knows.
+	// models lists the models of the API.
 	models(ctx context.Context, client *http.Client) ([]string, error)
 }
 
@@ -24,13 +24,12 @@ type request struct {
 	system    string // "": none
 	messages  []message
 	tools     []agent.Tool
-	schema    map[string]any // that the API itself should hold the answer to; nil: none
-	maxTokens int64          // of the answer; 0: as many as the API gives
+	schema    map[string]any // that the API itself should enforce for the answer; nil: none
+	maxTokens int64          // limit for the answer; 0: the API's
 	set       *settings
 }
 
-// message is one of three: what the model is told, what it answered, or what its
-// calls gave.
+// message is one of three: input for the model, its answer, or the results of its calls.
 type message struct {
 	told     string
 	answered *answer
@@ -39,42 +38,42 @@ type message struct {
 
 // answer is one answer of a model.
 type answer struct {
-	model   string // that the API says answered; "": it does not say
+	model   string // as reported by the API; "": not reported
 	text    string
-	final   string // the part of the text that the API marks as the answer itself; "": all of it
+	final   string // the part of the text that the API marks as the answer; "": all of it
 	calls   []call
 	tokens  agent.Tokens
-	counted bool // the API said how many tokens those were
+	counted bool // the API reported the token counts
 	stop    stop
-	why     string // of a refusal, as far as the API says
-	native  any    // the answer in the form in which its API wants it back
+	why     string // for a refusal, if the API reports it
+	native  any    // the answer in the form in which the API expects it back
 }
 
-// stop is why an answer ended.
+// stop is the reason for which an answer ended.
 type stop int
 
 const (
 	finished stop = iota
-	cutOff        // by the limit of its tokens
+	cutOff        // reached its token limit
 	refused
 	contextFull
-	stopped // by the API, for a reason of its own
-	garbled // by a call of a tool that the API itself could not read
+	stopped // stopped by the API for its own reasons
+	garbled // the API could not parse a tool call
 )
 
-// call is what a model wants to have done.
+// call is a tool call of a model.
 type call struct {
 	id, name string
-	args     string // JSON, or what the model takes for it
+	args     string // JSON, or what the model believes to be JSON
 }
 
-// nothing is told where there are no words: some APIs take no empty text.
+// nothing is sent if there is no text: some APIs reject an empty one.
 const nothing = "(nothing)"
 
-// ownCallID begins the ids of calls to which the API gave none.
+// ownCallID is the prefix of ids for calls to which the API gave none.
 const ownCallID = "call-"
 
-// result is what a call gave.
+// result is the result of a call.
 type result struct {
 	call   call
 	text   string

@@ -14,12 +14,12 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// refusal is what an API says instead of an answer.
+// refusal is what an API returns instead of an answer.
 type refusal struct {
-	status  int      // of HTTP; 0: it came inside of a stream, and says none
-	codes   []string // the API's own words for what is wrong
+	status  int      // HTTP status; 0: it arrived inside a stream
+	codes   []string // the API's own name for the problem
 	message string
-	after   time.Duration // to wait, as far as the API says; 0: it does not
+	after   time.Duration // time to wait, if the API says so; 0: unknown
 }
 
 func (r *refusal) Error() string {
@@ -32,7 +32,7 @@ func (r *refusal) Error() string {
 	return shorten(strings.Join(r.codes, " "))
 }
 
-// readRefusal reads a refusal in any of the forms that APIs have for it:
+// readRefusal parses a refusal in any of the formats of the APIs:
 //
 //	{"type": "error", "error": {"type": "rate_limit_error", "message": "…"}}
 //	{"error": {"message": "…", "type": "invalid_request_error", "code": "model_not_found"}}
@@ -41,7 +41,7 @@ func (r *refusal) Error() string {
 //	{"object": "error", "message": "…", "type": "NotFoundError", "code": 404}
 //	{"detail": "…"}
 //
-// Anything else is its own message.
+// Anything else is used as the message.
 func readRefusal(status int, header http.Header, body []byte) *refusal {
 	return refusalAt(status, header, body, time.Now())
 }
@@ -86,15 +86,15 @@ func refusalAt(status int, header http.Header, body []byte, now time.Time) *refu
 	return r
 }
 
-// readDetails takes what Google says beside the message: a reason, how long to wait,
-// and which limit was reached. One of a day is over at midnight in California, in winter
-// eight hours after the world's; the delay that comes with it is far too short.
+// readDetails reads what Google adds to the message: a reason, how long to wait, and which
+// limit was reached. A daily limit is reset at midnight in California, which is 08:00 UTC
+// in winter; the delay that comes with it is far too short.
 func (r *refusal) readDetails(v any, now time.Time) {
 	for _, detail := range objects(v) {
 		if reason, ok := detail["reason"].(string); ok {
 			r.codes = append(r.codes, reason)
 		}
-		if delay, ok := detail["retryDelay"].(string); ok && r.after == 0 { // what a header or a day says counts
+		if delay, ok := detail["retryDelay"].(string); ok && r.after == 0 { // a header or a daily limit takes precedence
 			if wait, err := time.ParseDuration(delay); err == nil && wait > 0 {
 				r.after = wait
 			}
@@ -104,14 +104,14 @@ func (r *refusal) readDetails(v any, now time.Time) {
 				midnight := now.UTC().Add(-8 * time.Hour).Truncate(24 * time.Hour).Add(32 * time.Hour)
 				r.after = max(r.after, midnight.Sub(now))
 			}
-			if violation["quotaValue"] == "0" { // no waiting helps
+			if violation["quotaValue"] == "0" { // waiting does not help
 				r.codes = append(r.codes, "insufficient_quota")
 			}
 		}
 	}
 }
 
-// objects are those in a list.
+// objects returns the objects in a list.
 func objects(v any) []map[string]any {
 	list, _ := v.([]any)
 	out := make([]map[string]any, 0, len(list))
@@ -123,7 +123,7 @@ func objects(v any) []map[string]any {
 	return out
 }
 
-// saidIn is how long to wait after a message that says so in words; 0: it does not.
+// saidIn returns how long to wait according to the text of a message; 0 if it does not say.
 func saidIn(message string) time.Duration {
 	_, after, ok := strings.Cut(message, "try again in ")
 	if !ok {
@@ -137,10 +137,10 @@ func saidIn(message string) time.Duration {
 	return wait
 }
 
-// shorten keeps messages readable: some servers answer with a page.
+// shorten keeps messages readable: some servers respond with a web page.
 func shorten(text string) string { return agent.OneLine(text, 500) }
 
-// plainText is a body that is no JSON, without the marks of a page.
+// plainText returns a body that is not JSON, without HTML tags.
 func plainText(body []byte) string {
 	text := strings.ToValidUTF8(string(body), "")
 	if !strings.HasPrefix(strings.TrimSpace(text), "<") {
@@ -156,7 +156,7 @@ func plainText(body []byte) string {
 	return html.UnescapeString(b.String())
 }
 
-// resetIn is how long an API wants to be left alone; 0: it does not say.
+// resetIn returns how long an API asks to wait; 0 if it does not say.
 func resetIn(header http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
 		return bounded(ms / 1000)
@@ -177,9 +177,9 @@ func resetIn(header http.Header, now time.Time) time.Duration {
 	return longest
 }
 
-// usedUp says which header tells of the end of a limit of which nothing remains:
-// anthropic-ratelimit-tokens-remaining and -reset, x-ratelimit-remaining-tokens
-// and x-ratelimit-reset-tokens.
+// usedUp returns the header with the reset time of an exhausted limit:
+// anthropic-ratelimit-tokens-remaining and -reset, x-ratelimit-remaining-tokens and
+// x-ratelimit-reset-tokens.
 func usedUp(header http.Header, name string) (reset string, ok bool) {
 	lower := strings.ToLower(name)
 	if !strings.Contains(lower, "ratelimit") || !strings.Contains(lower, "remaining") || header.Get(name) != "0" {
@@ -201,21 +201,21 @@ func untilReset(value string, now time.Time) time.Duration {
 	return 0
 }
 
-// bounded is a number of seconds as a duration, for numbers of any size.
+// bounded returns a number of seconds as a duration, for numbers of any size.
 func bounded(seconds float64) time.Duration {
 	const most = 10 * 365 * 24 * 3600
 	return time.Duration(min(max(seconds, 0), most) * float64(time.Second))
 }
 
-// badRequest says that it is something in the request itself that is refused.
+// badRequest reports whether the request itself was rejected.
 func (r *refusal) badRequest() bool {
 	return r.status == http.StatusBadRequest || r.status == http.StatusUnprocessableEntity
 }
 
-// wrong says so where nothing else is known of it.
+// wrong reports whether it was rejected for an unknown reason.
 func (r *refusal) wrong() bool { return r.badRequest() && r.trouble() == unknownTrouble }
 
-// trouble is what kind of refusal one is.
+// trouble is the kind of a refusal.
 type trouble int
 
 const (
@@ -228,7 +228,7 @@ const (
 	tooLong
 )
 
-// troubles are the words of the APIs for the same thing.
+// troubles maps the APIs' names for problems to kinds.
 var troubles = []struct {
 	is       trouble
 	codes    []string
@@ -247,8 +247,7 @@ var troubles = []struct {
 	{overloaded, nil, []int{408, 425, 500, 502, 503, 504, 520, 522, 524, 529}},
 }
 
-// lengthy are the words with which APIs say in a plain message that a prompt is too
-// long.
+// lengthy are phrases with which APIs report in a plain message that a prompt is too long.
 var lengthy = []string{"prompt is too long", "maximum context length", "context window", "exceeds the maximum number of tokens", "context length"}
 
 func (r *refusal) trouble() trouble {

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// What the APIs take of JSON Schema. What one does not take is left out: the answer
-// is checked against the whole schema in any case.
+// What the APIs support of JSON Schema. Unsupported parts are removed: the answer is
+// checked against the whole schema in any case.
 var (
 	anthropicKeywords = []string{"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "allOf", "$ref", "$defs", "title", "description", "default"}
 	openAIKeywords    = []string{"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "$ref", "$defs", "title", "description", "pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems", "maxItems"}
 	geminiKeywords    = []string{"type", "properties", "required", "additionalProperties", "items", "prefixItems", "enum", "anyOf", "oneOf", "$ref", "$defs", "title", "description", "format", "minimum", "maximum", "minItems", "maxItems"}
 )
 
-// onlyWith is a schema with some keywords only.
+// onlyWith returns a schema with only some keywords.
 func onlyWith(keywords []string, schema map[string]any) map[string]any {
 	out := make(map[string]any, len(schema))
 	for key, value := range schema {
@@ -39,7 +39,7 @@ func onlyWith(keywords []string, schema map[string]any) map[string]any {
 	return out
 }
 
-// eachWith does so with the values of an object of schemas.
+// eachWith applies onlyWith to the values of an object of schemas.
 func eachWith(keywords []string, v any) any {
 	object, ok := v.(map[string]any)
 	if !ok {
@@ -52,7 +52,7 @@ func eachWith(keywords []string, v any) any {
 	return out
 }
 
-// subWith does so with a schema or a list of schemas.
+// subWith applies onlyWith to a schema or a list of schemas.
 func subWith(keywords []string, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -67,9 +67,8 @@ func subWith(keywords []string, v any) any {
 	return plain(v)
 }
 
-// open says whether some object of a schema may have properties that are not named
-// in the same place. An API that knows only closed objects would leave no room for
-// them.
+// open reports whether some object of a schema may have properties that are not named in
+// the same place. An API that supports only closed objects would exclude them.
 func open(v any) bool {
 	found := false
 	walk(v, func(schema map[string]any) {
@@ -83,7 +82,7 @@ func isObject(schema map[string]any) bool {
 	return schema["type"] == "object" || slices.Contains(types, any("object")) || schema["properties"] != nil
 }
 
-// leavesRoom says so of one object.
+// leavesRoom reports whether a single object is open.
 func leavesRoom(schema map[string]any) bool {
 	properties, _ := schema["properties"].(map[string]any)
 	required, _ := schema["required"].([]any)
@@ -92,13 +91,14 @@ func leavesRoom(schema map[string]any) bool {
 	return given && more != false || !given && len(properties) == 0 || schema["patternProperties"] != nil || slices.ContainsFunc(required, unnamed)
 }
 
-// isComposed says whether a schema holds together with others that may name more.
+// isComposed reports whether a schema is combined with others that may name more
+// properties.
 func isComposed(schema map[string]any) bool {
 	return slices.ContainsFunc([]string{"allOf", "anyOf", "oneOf", "$ref", "then", "else", "dependentSchemas"}, func(key string) bool { return schema[key] != nil })
 }
 
-// closed adds to every object of a schema that is not open that it has no more
-// properties than it names. An answer that satisfies that satisfies the schema.
+// closed adds additionalProperties: false to every object of a schema that is not open. An
+// answer that satisfies the result satisfies the schema.
 func closed(v any) {
 	walk(v, func(schema map[string]any) {
 		if schema["properties"] != nil || schema["type"] == "object" && schema["additionalProperties"] == nil {
@@ -107,8 +107,8 @@ func closed(v any) {
 	})
 }
 
-// strict says whether every object of a closed schema requires all of its
-// properties, and allows no others.
+// strict reports whether every object of a closed schema requires all of its properties,
+// and allows no others.
 func strict(v any) bool {
 	ok := true
 	walk(v, func(schema map[string]any) {
@@ -148,8 +148,8 @@ func walk(v any, visit func(map[string]any)) {
 	}
 }
 
-// plain is a value with numbers of Go: the clients of the providers write numbers
-// that are kept as text in quotes.
+// plain converts numbers to Go's types: the clients of the providers would write
+// json.Number in quotes.
 func plain(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -181,9 +181,9 @@ func plainObject(object map[string]any) map[string]any {
 	return out
 }
 
-// inputSchema is the schema of a tool's arguments, as all APIs take it: an object, also
-// where it takes none, without a choice of several at its top, and with lists that say
-// what they hold. The arguments are checked against the whole schema.
+// inputSchema returns the schema of a tool's arguments in a form that all APIs accept: an
+// object, even without arguments, no alternatives at the top level, and lists with an item
+// type. The arguments are checked against the whole schema.
 func inputSchema(schema map[string]any) map[string]any {
 	out := plainObject(schema)
 	for _, key := range []string{"oneOf", "anyOf", "allOf", "not", "enum"} {

@@ -107,7 +107,7 @@ func TestSchemasOfTools(t *testing.T) {
 		if text := workflow.FormatJSON(schema); strings.Count(text, `"items":{}`) != 2 {
 			t.Errorf("a list says nothing of what it holds: %s", text)
 		}
-		if body := string(requests[1].Body); !strings.Contains(body, "do not fit the tool t") {
+		if body := string(requests[1].Body); !strings.Contains(body, "invalid arguments for the tool t") {
 			t.Errorf("what is wrong was not told: %s", body)
 		}
 	})

@@ -165,15 +165,15 @@ func TestErrorsInsideOfAnswers(t *testing.T) {
 		permanent bool
 		words     string
 	}{
-		"a word":              {`data: {"error":"no such adapter"}` + "\n\n", true, "fake refuses the request: no such adapter"},
-		"with a number":       {`data: {"error":{"message":"out of memory","code":500}}` + "\n\n", false, "fake is overloaded or out of order: out of memory (tried 4 times)"},
-		"as an object":        {`data: {"object":"error","message":"out of memory","type":"InternalServerError","code":500}` + "\n\ndata: [DONE]\n\n", false, "out of order: out of memory"},
-		"as the reason":       {said(`"hi"`) + chunk("{}", `"error"`), false, "broke off in turn 1 after 2 characters: the server ends it with an error"},
-		"in the middle":       {said(`"hi"`) + `data: {"error":{"message":"out of memory","code":500}}` + "\n\n", false, "broke off in turn 1 after 2 characters: out of memory"},
-		"a key that is not":   {`data: {"error":{"message":"no","code":401}}` + "\n\n", true, "fake refuses the key: no; set THE_KEY"},
-		"what is no chunk":    {"data: [1,2]\n\n", false, "what fake answers cannot be understood"},
-		"what is no JSON":     {"data: {\n\n", false, "what fake answers cannot be understood"},
-		"lines without names": {`{"choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":"stop"}]}` + "\n", false, "ends its answer before it has begun"},
+		"a word":              {`data: {"error":"no such adapter"}` + "\n\n", true, "fake rejected the request: no such adapter"},
+		"with a number":       {`data: {"error":{"message":"out of memory","code":500}}` + "\n\n", false, "fake is overloaded or unavailable: out of memory (tried 4 times)"},
+		"as an object":        {`data: {"object":"error","message":"out of memory","type":"InternalServerError","code":500}` + "\n\ndata: [DONE]\n\n", false, "unavailable: out of memory"},
+		"as the reason":       {said(`"hi"`) + chunk("{}", `"error"`), false, "was interrupted in turn 1 after 2 characters: the server ended it with an error"},
+		"in the middle":       {said(`"hi"`) + `data: {"error":{"message":"out of memory","code":500}}` + "\n\n", false, "was interrupted in turn 1 after 2 characters: out of memory"},
+		"a key that is not":   {`data: {"error":{"message":"no","code":401}}` + "\n\n", true, "fake rejected the key: no; set THE_KEY"},
+		"what is no chunk":    {"data: [1,2]\n\n", false, "cannot understand the response of fake"},
+		"what is no JSON":     {"data: {\n\n", false, "cannot understand the response of fake"},
+		"lines without names": {`{"choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":"stop"}]}` + "\n", false, "closed the connection before it answered"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			url, _ := turns(t, c.stream)
@@ -190,10 +190,10 @@ func TestErrorsThatLookWell(t *testing.T) {
 		permanent bool
 		words     string
 	}{
-		"overloaded":   {`{"error":{"message":"no worker","code":503}}`, false, "fake is overloaded or out of order: no worker"},
-		"not paid":     {`{"error":{"message":"no credits","code":402}}`, true, "without payment: no credits"},
-		"in one word":  {`{"error":"model is loading"}`, true, "fake refuses the request: model is loading"},
-		"not an error": {`{"error":null,"hello":1}`, true, "no stream of a model"},
+		"overloaded":   {`{"error":{"message":"no worker","code":503}}`, false, "fake is overloaded or unavailable: no worker"},
+		"not paid":     {`{"error":{"message":"no credits","code":402}}`, true, "requires payment: no credits"},
+		"in one word":  {`{"error":"model is loading"}`, true, "fake rejected the request: model is loading"},
+		"not an error": {`{"error":null,"hello":1}`, true, "instead of a model's stream"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, api API) {

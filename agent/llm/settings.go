@@ -31,7 +31,7 @@ type settings struct {
 // efforts are the levels of thinking, from none to most.
 var efforts = []any{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-// schema is that of what a task can say about its model.
+// schema describes the settings of a task for a model.
 func schema() map[string]any {
 	count := func(description string, most int) map[string]any {
 		return map[string]any{"description": description, "type": "integer", "minimum": 1, "maximum": most}
@@ -43,23 +43,23 @@ func schema() map[string]any {
 		"type":                 "object",
 		"additionalProperties": false,
 		"properties": map[string]any{
-			"provider":        text("Name of a provider in the configuration, such as anthropic. Default: by the name of the model."),
-			"model":           text("Name of a model, also as provider/model. Default: the agent's, else the project's."),
-			"max_turns":       count("Most answers of the model in one attempt; each may call tools. Default: that of the agent, else 50.", 1000),
-			"max_tokens":      count("Most tokens of one answer. Default: the most that the provider gives.", 1<<24),
-			"temperature":     map[string]any{"description": "Randomness, for models that take it.", "type": "number", "minimum": 0, "maximum": 2},
-			"top_p":           map[string]any{"description": "Share of the likely words to choose from, for models that take it.", "type": "number", "minimum": 0, "maximum": 1},
-			"effort":          map[string]any{"description": "How much the model thinks. Default: as the provider has it.", "enum": efforts},
-			"thinking_tokens": count("Most tokens for thinking, for models of Anthropic and Google that take a number instead of effort.", 1<<24),
+			"provider":        text("Name of a provider in the configuration, such as anthropic. Default: determined by the model."),
+			"model":           text("Name of a model, or provider/model. Default: the agent's, otherwise the project's."),
+			"max_turns":       count("Maximum number of model responses in one attempt; each may call tools. Default: that of the agent, otherwise 50.", 1000),
+			"max_tokens":      count("Maximum number of tokens in one answer. Default: the provider's maximum.", 1<<24),
+			"temperature":     map[string]any{"description": "Sampling temperature, for models that support it.", "type": "number", "minimum": 0, "maximum": 2},
+			"top_p":           map[string]any{"description": "Nucleus sampling threshold, for models that support it.", "type": "number", "minimum": 0, "maximum": 1},
+			"effort":          map[string]any{"description": "Reasoning effort of the model. Default: the provider's.", "enum": efforts},
+			"thinking_tokens": count("Maximum number of tokens for thinking, for models of Anthropic and Google that use a number instead of effort.", 1<<24),
 			"stop":            map[string]any{"description": "Texts at which the answer ends.", "type": "array", "items": map[string]any{"type": "string", "minLength": 1}, "minItems": 1, "maxItems": 4},
-			"partial":         map[string]any{"description": "Takes an answer that was cut off by max_tokens as it is, instead of failing.", "type": "boolean"},
-			"silence":         map[string]any{"description": "Longest time in which nothing comes from the provider, such as 90s. Default: 5m.", "type": "string", "pattern": `^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`},
-			"max_output_kb":   count("Most that the answer may hold, in KiB. Default: 1024.", 1<<20),
+			"partial":         map[string]any{"description": "Accept an answer that was cut off by max_tokens, instead of failing.", "type": "boolean"},
+			"silence":         map[string]any{"description": "Longest time without any data from the provider, such as 90s. Default: 5m.", "type": "string", "pattern": `^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`},
+			"max_output_kb":   count("Maximum size of the answer, in KiB. Default: 1024.", 1<<20),
 		},
 	}
 }
 
-// turns is how often the model may answer: as the task says, else its agent.
+// turns returns how often the model may answer: as set by the task, otherwise by its agent.
 func (c *conversation) turns() int {
 	return cmp.Or(c.set.MaxTurns, c.task.Agent.MaxTurns, defaultTurns)
 }

@@ -8,11 +8,11 @@ import (
 	"iter"
 )
 
-// maxEvent bounds one event of a stream.
+// maxEvent limits one event of a stream.
 const maxEvent = 32 << 20
 
-// events reads the data of server-sent events. An event that the end of the stream
-// cuts off is not one.
+// events reads the data of server-sent events. An event that is cut off by the end of the
+// stream is dropped.
 func events(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		lines := bufio.NewScanner(r)
@@ -29,7 +29,7 @@ func events(r io.Reader) iter.Seq2[[]byte, error] {
 				continue
 			}
 			name, value, _ := bytes.Cut(line, []byte(":"))
-			if string(name) != "data" { // a comment, or a field that says nothing here
+			if string(name) != "data" { // a comment, or a field that does not matter here
 				continue
 			}
 			if len(data)+len(value) > maxEvent {
@@ -41,14 +41,14 @@ func events(r io.Reader) iter.Seq2[[]byte, error] {
 		}
 		if err := lines.Err(); err != nil {
 			if errors.Is(err, bufio.ErrTooLong) {
-				err = errors.New("one event of the stream is over 32 MiB")
+				err = errors.New("an event of the stream exceeds 32 MiB")
 			}
 			yield(nil, err)
 		}
 	}
 }
 
-// scanLine takes lines that end in LF, CRLF or CR, as the standard wants.
+// scanLine accepts lines that end in LF, CRLF or CR, as the standard requires.
 func scanLine(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	at := bytes.IndexAny(data, "\r\n")
 	switch {
@@ -63,5 +63,5 @@ func scanLine(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	case at+1 < len(data) || atEOF:
 		return at + 1, data[:at], nil
 	}
-	return 0, nil, nil // a CR whose LF may still come
+	return 0, nil, nil // a CR that may be followed by LF
 }

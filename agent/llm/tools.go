@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	maxResult = 256 << 10 // bytes of what a call gave that a model is told
+	maxResult = 256 << 10 // bytes of a result that a model sees
 	maxShown  = 300       // characters of arguments in the log
-	maxAtOnce = 16        // calls of one answer that run side by side
-	maxCalls  = 256       // calls of one answer: what they give is kept until the end
+	maxAtOnce = 16        // calls of one answer that run in parallel
+	maxCalls  = 256       // calls per answer: their results are kept until the end
 )
 
-// toolbox is the tools of a task.
+// toolbox holds the tools of a task.
 type toolbox struct {
 	tools []agent.Tool
 	byTag map[string]*tool
@@ -28,7 +28,7 @@ type toolbox struct {
 
 type tool struct {
 	agent.Tool
-	check func() *extract.Extractor // of the arguments; nil: its schema is no schema
+	check func() *extract.Extractor // of the arguments; nil: its schema is invalid
 }
 
 func newToolbox(tools []agent.Tool) (*toolbox, error) {
@@ -40,7 +40,7 @@ func newToolbox(tools []agent.Tool) (*toolbox, error) {
 		b.byTag[t.Name] = &tool{Tool: t, check: sync.OnceValue(func() *extract.Extractor {
 			x, err := extract.New(workflow.Output{Mode: workflow.JSON, Schema: t.Input})
 			if err != nil {
-				return nil // what the tool itself makes of its arguments decides
+				return nil // the tool itself decides what its arguments mean
 			}
 			return x
 		})}
@@ -48,9 +48,8 @@ func newToolbox(tools []agent.Tool) (*toolbox, error) {
 	return b, nil
 }
 
-// run does the calls of one answer side by side. The results are in the order of
-// the calls. The error is one of the attempt: what goes wrong in a call is told to
-// the model.
+// run makes the calls of one answer in parallel. The results are in the order of the calls.
+// The error is one of the attempt: errors in a call are passed to the model.
 func (b *toolbox) run(ctx context.Context, c *conversation, calls []call) ([]result, error) {
 	results := make([]result, len(calls))
 	for _, k := range calls {
@@ -79,8 +78,8 @@ func (b *toolbox) run(ctx context.Context, c *conversation, calls []call) ([]res
 	return results, ctx.Err()
 }
 
-// recorded is what a model wrote as arguments, for the transcript: secrets are found in
-// values, and not where JSON escapes them.
+// recorded returns what a model wrote as arguments, for the transcript: secrets are found
+// in decoded values, not in escaped JSON.
 func recorded(args string) any {
 	if v, err := workflow.ParseJSON([]byte(args)); err == nil {
 		return v
@@ -88,12 +87,12 @@ func recorded(args string) any {
 	return args
 }
 
-// one does one call.
+// one makes one call.
 func (b *toolbox) one(ctx context.Context, c *conversation, k call) (string, error) {
 	c.log.Line("tool " + k.name + " " + shown(k.args))
 	t := b.byTag[k.name]
 	if t == nil {
-		return "", fmt.Errorf("there is no tool %q%s", k.name, b.choice())
+		return "", fmt.Errorf("unknown tool %q%s", k.name, b.choice())
 	}
 	args, err := t.arguments(k.args)
 	if err != nil {
@@ -107,30 +106,30 @@ func (b *toolbox) one(ctx context.Context, c *conversation, k call) (string, err
 	return t.Call(ctx, args, c.task, c.log.Piece)
 }
 
-// choice says which tools there are.
+// choice lists the tools.
 func (b *toolbox) choice() string {
 	names := make([]string, len(b.tools))
 	for i, t := range b.tools {
 		names[i] = t.Name
 	}
 	if len(names) == 0 {
-		return "; there are none"
+		return "; there are no tools"
 	}
-	return "; there are " + strings.Join(names, ", ")
+	return "; the tools are " + strings.Join(names, ", ")
 }
 
-// arguments reads what a model wrote as arguments. No text at all is no arguments.
+// arguments parses what a model wrote as arguments. Empty text means no arguments.
 func (t *tool) arguments(text string) (map[string]any, error) {
 	if strings.TrimSpace(text) == "" {
 		text = "{}"
 	}
 	v, err := workflow.ParseJSON([]byte(text))
 	if err != nil {
-		return nil, fmt.Errorf("the arguments are not valid JSON: %w; give them as one JSON object", err)
+		return nil, fmt.Errorf("the arguments are not valid JSON: %w; send one JSON object", err)
 	}
 	args, ok := v.(map[string]any)
 	if !ok {
-		return nil, errors.New("the arguments are not a JSON object; give them as one")
+		return nil, errors.New("the arguments are not a JSON object")
 	}
 	check := t.check()
 	if check == nil {
@@ -141,12 +140,12 @@ func (t *tool) arguments(text string) (map[string]any, error) {
 		if !several {
 			findings = err.Error()
 		}
-		return nil, fmt.Errorf("the arguments do not fit the tool %s:\n%s", t.Name, findings)
+		return nil, fmt.Errorf("invalid arguments for the tool %s:\n%s", t.Name, findings)
 	}
 	return args, nil
 }
 
-// shown is arguments for one line of the log.
+// shown formats arguments for one line of the log.
 func shown(args string) string {
 	args = strings.Join(strings.Fields(strings.ToValidUTF8(args, "\uFFFD")), " ")
 	if runes := []rune(args); len(runes) > maxShown {
@@ -155,7 +154,7 @@ func shown(args string) string {
 	return args
 }
 
-// cutText bounds what a model is told of a result.
+// cutText limits what a model sees of a result.
 func cutText(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= maxResult {

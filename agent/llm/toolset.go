@@ -9,24 +9,24 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// toolset is an executor that also works from a prompt, by a model with its tools.
+// toolset is an executor that also works from a prompt, with a model that uses its tools.
 type toolset struct {
 	agent.Executor
 	own   agent.Traits // of the executor
 	model *Executor
 }
 
-// Toolset makes an agent of an executor with [agent.Traits.Tools] and a model: a task
-// whose settings say exactly what to do is done by the executor alone, every other one
-// by the model with the tools, besides those that the task has itself.
+// Toolset combines an executor that has [agent.Traits.Tools] with a model: the executor
+// alone does tasks whose settings say exactly what to do, and the model does all others
+// with these tools and those of the task.
 func Toolset(exec agent.Executor, model *Executor) agent.Executor {
 	t := &toolset{exec, exec.Traits(), model}
 	return agent.New(t.traits(), t.run)
 }
 
-// traits are those of the executor, and those of the model where it works.
+// traits combines the traits of the executor with those of the model.
 func (t *toolset) traits() agent.Traits {
-	traits := t.own // Missing too: some tasks need no model, and others say so themselves
+	traits := t.own // Missing too: some tasks need no model, and others report it themselves
 	traits.About += ", exactly or with a model"
 	traits.Settings = t.settings()
 	traits.Prompted, traits.Specialist, traits.CallsTools = true, true, true
@@ -40,8 +40,8 @@ func (t *toolset) traits() agent.Traits {
 	return traits
 }
 
-// settings are those of both. What the executor requires holds only where it works
-// alone, and it says so itself then.
+// settings accepts those of both. What the executor requires applies only if it works
+// alone, and it checks that itself.
 func (t *toolset) settings() *agent.Schema {
 	all := maps.Clone(t.model.schema.Properties())
 	maps.Copy(all, t.own.Settings.Properties())
@@ -66,7 +66,7 @@ func (t *toolset) run(ctx context.Context, task *agent.Task, log agent.Log) (age
 	return t.model.Run(ctx, own, log)
 }
 
-// incomplete reports what the model lacks.
+// incomplete reports what the model needs.
 func (t *toolset) incomplete(task *agent.Task) string {
 	own := t.forModel(task)
 	if t.modelless(own) {
@@ -75,21 +75,22 @@ func (t *toolset) incomplete(task *agent.Task) string {
 	return t.model.incomplete(own)
 }
 
-const modelless = "the settings of this task do not say what to do, so it needs a model, and none is named; say it exactly under config, or set model on the agent or in .hocket/config.yml"
+const modelless = "the settings of this task do not say what to do, so it needs a model, and none is named; describe the work under config, or set model on the agent or in .hocket/config.yml"
 
-// modelless reports that no model is named for a task, neither by it nor for all.
+// modelless reports whether no model is named for a task, neither by the task nor by
+// default.
 func (t *toolset) modelless(task *agent.Task) bool {
 	named, _ := task.Settings["model"].(string)
 	return named == "" && (task.Agent == nil || task.Agent.Model == "") && t.model.fallback == ""
 }
 
-// forModel is the task without settings that the model does not know.
+// forModel returns the task without settings that the model does not support.
 func (t *toolset) forModel(task *agent.Task) *agent.Task {
 	known := t.model.schema.Properties()
 	return without(task, func(name string, _ any) bool { return known[name] == nil })
 }
 
-// forExecutor is the task without settings that only the model knows, such as those
+// forExecutor returns the task without settings that only the model supports, such as those
 // of the agent for all of its tasks.
 func (t *toolset) forExecutor(task *agent.Task) *agent.Task {
 	model, own := t.model.schema.Properties(), t.own.Settings.Properties()

@@ -11,35 +11,36 @@ import (
 	"time"
 )
 
-// maxBody bounds what one answer may hold on the wire, so that a server that never
-// ends does not fill the memory.
+// maxBody limits the size of a response, so that a server that never stops does not exhaust
+// memory.
 const maxBody = 256 << 20
 
-// maxRefusal is how much of a refusal is read.
+// maxRefusal limits how much of a refusal is read.
 const maxRefusal = 64 << 10
 
-// errSilent ends a request over which nothing comes any more.
-var errSilent = errors.New("llm: nothing comes")
+// errSilent ends a request on which nothing arrives any more.
+var errSilent = errors.New("llm: no data arrives")
 
-// longestAnswer bounds an answer of which a little comes again and again.
+// longestAnswer limits the duration of an answer that arrives very slowly.
 const longestAnswer = 2 * time.Hour
 
 // errEndless ends a request whose answer does not end.
-var errEndless = errors.New("llm: no end comes")
+var errEndless = errors.New("llm: the answer does not end")
 
-// newTransport is used by all attempts of an executor, so that connections are.
+// newTransport returns the transport that all attempts of an executor share, so that they
+// reuse connections.
 func newTransport() *http.Transport {
 	t := &http.Transport{}
 	if std, ok := http.DefaultTransport.(*http.Transport); ok {
 		t = std.Clone()
 	}
-	t.MaxIdleConnsPerHost = 32 // agents that work side by side talk to the same host
+	t.MaxIdleConnsPerHost = 32 // parallel agents talk to the same host
 	t.IdleConnTimeout = 30 * time.Second
 	return t
 }
 
-// listen makes a client for one request. The context ends with errSilent where
-// nothing was heard for as long as patience; done must be called at the end.
+// listen returns a client for one request. The context ends with errSilent if nothing
+// arrives for as long as patience; done must be called at the end.
 func listen(ctx context.Context, base http.RoundTripper, patience time.Duration) (within context.Context, client *http.Client, done func()) {
 	within, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(patience, func() { cancel(errSilent) })
@@ -51,44 +52,42 @@ func listen(ctx context.Context, base http.RoundTripper, patience time.Duration)
 	return within, &http.Client{Transport: ear, CheckRedirect: stay}, done
 }
 
-// stay follows no redirect: it would take the key to whatever address it names.
+// stay rejects redirects, which would send the key to another address.
 func stay(next *http.Request, _ []*http.Request) error {
-	return &misled{fmt.Sprintf("redirects to %s://%s; if that is right, set it as the base_url of the provider", next.URL.Scheme, next.URL.Host)}
+	return &misled{fmt.Sprintf("redirects to %s://%s; if that is correct, set it as the base_url of the provider", next.URL.Scheme, next.URL.Host)}
 }
 
-// misled is the failure of a request that did not come to the API of a model. Another
-// try would come to the same place.
+// misled is the error for a request that did not reach the API of a model. A retry would
+// not either.
 type misled struct{ why string }
 
 func (m *misled) Error() string { return m.why }
 
-// notStreaming says what an answer is that is no stream, where it says so itself: a
-// page of a proxy or of a server that has nothing to do with models, or an error of one
-// that calls all of its answers good.
+// notStreaming describes a response that is not a stream: the page of a proxy or of an
+// unrelated server, or an error with a successful status.
 func notStreaming(resp *http.Response) error {
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // what cannot be read is none of these
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // an invalid type is none of these
 	if kind != "text/html" && (kind != "application/json" || resp.Request.Method == http.MethodGet) {
 		return nil
 	}
 	defer resp.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // as much as came
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // as much as arrived
 	var said struct{ Error any }
 	if json.Unmarshal(body, &said) == nil && said.Error != nil {
 		return readRefusal(resp.StatusCode, resp.Header, body)
 	}
-	return &misled{fmt.Sprintf("answers %s and no stream of a model: %s; is base_url the address of its API, and no proxy in between?", kind, shorten(plainText(body)))}
+	return &misled{fmt.Sprintf("returned %s instead of a model's stream: %s; check that base_url is the address of the API and that no proxy interferes", kind, shorten(plainText(body)))}
 }
 
-// ear tells of everything that comes over a connection, whatever the client makes
-// of it: a provider that thinks for minutes sends signs of life.
+// ear reports all data that arrives over a connection, whatever the client does with it: a
+// provider that thinks for minutes sends keep-alives.
 type ear struct {
 	base  http.RoundTripper
 	heard func()
 }
 
-// RoundTrip is that of the transport below, with an ear on the body. An answer that
-// refuses the request is an error here already: the clients of the providers keep
-// different parts of it, and none of them all.
+// RoundTrip is that of the transport below, with an ear on the body. An error status
+// becomes an error here: each client of a provider keeps only some parts of the response.
 func (e *ear) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := e.base.RoundTrip(req)
 	if err != nil {
@@ -97,7 +96,7 @@ func (e *ear) RoundTrip(req *http.Request) (*http.Response, error) {
 	e.heard()
 	if resp.StatusCode >= http.StatusBadRequest {
 		defer resp.Body.Close()
-		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // as much as came
+		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // as much as arrived
 		return nil, readRefusal(resp.StatusCode, resp.Header, body)
 	}
 	if err := notStreaming(resp); err != nil {
@@ -119,7 +118,7 @@ func (b *heardBody) Read(p []byte) (int, error) {
 		b.heard()
 	}
 	if b.read += int64(n); b.read > maxBody {
-		return 0, fmt.Errorf("more than %d MiB came as one answer", maxBody>>20)
+		return 0, fmt.Errorf("the answer exceeds %d MiB", maxBody>>20)
 	}
 	return n, err
 }

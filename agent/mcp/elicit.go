@@ -12,15 +12,15 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// What a person answers for a server.
+// How a person responds to a server.
 const (
 	accept  = "accept"
 	decline = "decline"
 )
 
-// elicit puts what a server wants to know to a person. A person here chooses one of a
-// few answers: what is a choice is asked field by field, and a form that needs more than
-// that is declined. Nobody who could answer is the same as nobody who wants to.
+// elicit puts a question of a server to a person. A person can only choose from a few
+// answers: choices are asked field by field, and a form that needs more is declined. If
+// nobody is available, it is declined as well.
 func (s *Session) elicit(ctx context.Context, req *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 	fields, ok := fieldsOf(req.Params)
 	if !ok {
@@ -72,11 +72,11 @@ func (f *field) value(said string) any {
 	return said
 }
 
-// maxOptions is how many answers a person chooses from.
+// maxOptions is how many answers a person can choose from.
 const maxOptions = 50
 
-// fieldsOf are the fields of a form, in an order that stays the same. false: it needs
-// more than choices. What need not be answered, and is none, is left out.
+// fieldsOf returns the fields of a form in a stable order; false if it needs more than
+// choices. Optional fields that are not choices are left out.
 func fieldsOf(p *sdk.ElicitParams) ([]field, bool) {
 	var form struct {
 		Properties map[string]struct {

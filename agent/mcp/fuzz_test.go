@@ -29,9 +29,9 @@ func TestTroubleOnTheWay(t *testing.T) {
 		err  error
 		want string
 	}{
-		{&net.DNSError{Err: "no such host", Name: "no.example", IsNotFound: true}, `MCP server "x" cannot be reached: there is no host no.example; is the address right?`},
-		{&net.DNSError{Err: "server misbehaving", Name: "no.example"}, `MCP server "x" cannot be reached at https://no.example/mcp: lookup no.example: server misbehaving`},
-		{syscall.ECONNRESET, `MCP server "x" cannot be reached at https://no.example/mcp: ` + syscall.ECONNRESET.Error()},
+		{&net.DNSError{Err: "no such host", Name: "no.example", IsNotFound: true}, `cannot reach MCP server "x": unknown host no.example; check its url`},
+		{&net.DNSError{Err: "server misbehaving", Name: "no.example"}, `cannot reach MCP server "x" at https://no.example/mcp: lookup no.example: server misbehaving`},
+		{syscall.ECONNRESET, `cannot reach MCP server "x" at https://no.example/mcp: ` + syscall.ECONNRESET.Error()},
 	} {
 		got := s.trouble(fmt.Errorf("sending: %w", &url.Error{Op: "Post", URL: "https://no.example/mcp", Err: &net.OpError{Op: "dial", Err: c.err}}), false)
 		if got == nil || got.Message != c.want || got.Permanent {

@@ -84,9 +84,9 @@ func TestServerWithoutItsLogin(t *testing.T) {
 		headers map[string]string
 		want    string
 	}{
-		"no logins": {mcp.Options{}, nil, "MCP server \"tracker\" wants a login; log in with `hocket mcp login tracker`, or give it a key under headers in config.yml"},
-		"another":   {mcp.Options{Logins: login.Open(login.Options{Dir: t.TempDir()})}, nil, "MCP server \"tracker\" wants a login…"},
-		"a key":     {o, map[string]string{"authorization": "Bearer k"}, `MCP server "tracker" refuses the Authorization header of config.yml…`},
+		"no logins": {mcp.Options{}, nil, "MCP server \"tracker\" requires a login; log in with `hocket mcp login tracker`, or set a key under headers in config.yml"},
+		"another":   {mcp.Options{Logins: login.Open(login.Options{Dir: t.TempDir()})}, nil, "MCP server \"tracker\" requires a login…"},
+		"a key":     {o, map[string]string{"authorization": "Bearer k"}, `MCP server "tracker" rejected the Authorization header of config.yml…`},
 	} {
 		server := server
 		server.Headers = c.headers

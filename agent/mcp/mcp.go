@@ -15,8 +15,8 @@ import (
 //	tool           the name of a tool of that server
 //	arguments      map; default: the inputs of the task
 //	timeout        duration of the call; default: 5m
-//	max_output_kb  most that the result may hold; default: what the agent's definition
-//	               says, else 1024
+//	max_output_kb  most that the result may hold; default: that of the agent's
+//	               definition, otherwise 1024
 type MCP struct {
 	servers func(names []string) ([]agent.Server, error)
 	options Options
@@ -25,13 +25,13 @@ type MCP struct {
 
 var _ agent.Executor = (*MCP)(nil)
 
-// New makes the executor. Servers finds those of the project by name, when a task runs;
-// nil: there are none.
+// New returns the executor. Servers looks up the servers of the project by name when a task
+// runs; nil means that there are none.
 func New(servers func(names []string) ([]agent.Server, error), o Options) *MCP {
 	return &MCP{servers: servers, options: o, schema: agent.NewSchema(schema())}
 }
 
-// Traits describes it.
+// Traits describes the executor.
 func (m *MCP) Traits() agent.Traits {
 	return agent.Traits{About: "Calls one tool of an MCP server", Settings: m.schema, Configured: true, Does: func(map[string]any) []agent.Power { return []agent.Power{agent.MayRun, agent.MayReach} }}
 }
@@ -46,7 +46,7 @@ type settings struct {
 	MaxOutputKB int            `json:"max_output_kb"`
 }
 
-// schema is that of what the comment of MCP describes.
+// schema describes the settings in the comment of MCP.
 func schema() map[string]any {
 	return map[string]any{
 		"type":                 "object",
@@ -57,7 +57,7 @@ func schema() map[string]any {
 			"tool":          map[string]any{"description": "Name of a tool of that server.", "type": "string", "minLength": 1},
 			"arguments":     map[string]any{"description": "Arguments of the tool. Default: the inputs of the task.", "type": "object"},
 			"timeout":       map[string]any{"description": "Duration of the call, such as 30s. Default: 5m.", "type": "string", "pattern": `^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`},
-			"max_output_kb": map[string]any{"description": "Most that the result may hold, in KiB. Default: 1024.", "type": "integer", "minimum": 1, "maximum": largest >> 10},
+			"max_output_kb": map[string]any{"description": "Maximum size of the result, in KiB. Default: 1024.", "type": "integer", "minimum": 1, "maximum": largest >> 10},
 		},
 	}
 }
@@ -91,7 +91,7 @@ func (m *MCP) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.R
 	defer s.Close()
 	text, err := s.Call(ctx, set.Tool, arguments(task, set.Arguments), log)
 	if limit := task.Agent.OutputLimit(set.MaxOutputKB, defaultOutputKB); err == nil && len(text) > limit {
-		err = agent.Permanentf("the result is over %d KiB; ask for less, or raise max_output_kb", limit>>10)
+		err = agent.Permanentf("the result exceeds %d KiB; ask for less, or raise max_output_kb", limit>>10)
 	}
 	if err != nil {
 		return agent.Result{}, err
@@ -99,7 +99,7 @@ func (m *MCP) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.R
 	return agent.Result{Output: text}, nil
 }
 
-// arguments are those of the settings, else the inputs.
+// arguments returns those of the settings, otherwise the inputs.
 func arguments(task *agent.Task, set map[string]any) map[string]any {
 	if set != nil {
 		return set
@@ -123,5 +123,5 @@ func (m *MCP) server(name string) (agent.Server, error) {
 			}
 		}
 	}
-	return agent.Server{}, agent.Permanentf("there is no MCP server %q; config.yml names them under `mcp`", name)
+	return agent.Server{}, agent.Permanentf("unknown MCP server %q; add it under `mcp` in config.yml", name)
 }

@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, child.Process.Pid)
 		_ = newServer().Run(context.Background(), &sdk.StdioTransport{})
 	case "broken":
-		fmt.Fprintln(os.Stderr, "the database is not there")
+		fmt.Fprintln(os.Stderr, "the database not found")
 		os.Exit(7)
 	case "greeting": // says more on its output than it should
 		fmt.Println("Welcome to my server!\n\n  [1/2] loading\x1b[0m\n{\"level\":30}")
@@ -173,7 +173,7 @@ func TestTools(t *testing.T) {
 			}
 		}
 		got, err := byName["test_huge"].Call(t.Context(), nil, nil, nil)
-		if err != nil || len(got) > 257<<10 || !strings.HasSuffix(got, "[cut off here: the result has 2048 KiB, and these are the first 256]") {
+		if err != nil || len(got) > 257<<10 || !strings.HasSuffix(got, "[cut off here: the result is 2048 KiB long, and these are the first 256]") {
 			t.Errorf("%d bytes, %v", len(got), err)
 		}
 		_, err = byName["test_fail"].Call(t.Context(), nil, nil, nil)
@@ -199,7 +199,7 @@ func TestCallsThatFail(t *testing.T) {
 		}
 		_, err = s.Call(t.Context(), "never", nil, nil)
 		var failed *agent.Error
-		if !errors.As(err, &failed) || failed.Kind != agent.TimedOut || failed.Message != `MCP server "test" did not answer the call of never within 200ms` {
+		if !errors.As(err, &failed) || failed.Kind != agent.TimedOut || failed.Message != `MCP server "test" did not respond to the call of never within 200ms` {
 			t.Error(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())

@@ -12,22 +12,22 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// progress tells those who watch a call how far it is. The zero value watches none.
+// progress reports the progress of calls. The zero value reports none.
 type progress struct {
 	mu    sync.Mutex
-	calls map[string]*watched // by the token that the server was given
+	calls map[string]*watched // by the token that was sent to the server
 }
 
 type watched struct {
 	tool string
 	log  agent.Log
-	last time.Time // when something was told
+	last time.Time // when progress was last reported
 }
 
-// seldom is how often something is told at most: a server may say it at every step.
+// seldom is the minimum interval between reports: a server may send progress at every step.
 const seldom = time.Second
 
-// watch gives a token for a call, and what ends the watching.
+// watch returns a token for a call, and a function that stops watching.
 func (p *progress) watch(tool string, log agent.Log) (token string, end func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -43,8 +43,8 @@ func (p *progress) watch(tool string, log agent.Log) (token string, end func()) 
 	}
 }
 
-// notify takes what a server says. It holds the lock while it tells, so that nothing is
-// told of a call that has ended.
+// notify handles a progress message. It holds the lock while it reports, so that nothing is
+// reported for a call that has ended.
 func (p *progress) notify(_ context.Context, req *sdk.ProgressNotificationClientRequest) {
 	token, _ := req.Params.ProgressToken.(string)
 	p.mu.Lock()

@@ -157,7 +157,7 @@ func TestRealFilesystem(t *testing.T) {
 		}
 	}
 	_, err = mcp.Open(t.Context(), agent.Server{Name: "files", Command: installed(t, "mcp-server-filesystem", filepath.Join(dir, "missing"))}, mcp.Options{})
-	if err == nil || !strings.Contains(err.Error(), `MCP server "files" ended before it answered, with exit status 1; it said: `) {
+	if err == nil || !strings.Contains(err.Error(), `MCP server "files" exited before it responded, with exit status 1; it said: `) {
 		t.Error(err)
 	}
 }

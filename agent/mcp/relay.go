@@ -17,11 +17,11 @@ import (
 	"github.com/hocket-dev/hocket/agent/mcp/login"
 )
 
-// Relay makes a server usable for a program that talks to servers by itself. One that
-// somebody has logged in to becomes an address on this machine, for whoever has its key,
-// from which everything goes on to the server with the token, which the program never
-// sees; all others stay as they are. done ends it. The error says so where a login is
-// missing: the program could only ask for one in a browser, and nobody may be there.
+// Relay makes a server usable for a program that connects to servers itself. A server with
+// a login becomes an address on this machine, protected by a key, which forwards everything
+// to the server with the token, so that the program never sees it; all others stay
+// unchanged. done ends it. The error reports a missing login: the program could only ask
+// for one in a browser, and nobody may be present.
 func Relay(ctx context.Context, server agent.Server, o Options) (_ agent.Server, done func(), _ error) {
 	as := func() {}
 	if server.URL == "" || hasKey(server) || o.Logins == nil {
@@ -41,11 +41,11 @@ func Relay(ctx context.Context, server agent.Server, o Options) (_ agent.Server,
 	return s.relay(ctx)
 }
 
-// probeTime is the longest time in which a server says whether it wants a login.
+// probeTime limits how long a server may take to say whether it requires a login.
 const probeTime = 5 * time.Second
 
-// open says whether a server lets people in who have not logged in. What else is wrong
-// with it is found by whoever talks to it.
+// open reports whether a server accepts requests without a login. Any other problem is
+// found by the program that connects to it.
 func (s *site) open(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
@@ -59,7 +59,7 @@ func (s *site) open(ctx context.Context) error {
 func (s *site) relay(ctx context.Context) (agent.Server, func(), error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return s.server, func() {}, agent.Errorf("MCP server %q cannot be passed on: %v", s.server.Name, err)
+		return s.server, func() {}, agent.Errorf("cannot relay MCP server %q: %v", s.server.Name, err)
 	}
 	key := "Bearer " + rand.Text()
 	here := "/" + url.PathEscape(s.server.Name)
@@ -78,7 +78,7 @@ func (s *site) relay(ctx context.Context) (agent.Server, func(), error) {
 	web := &http.Server{ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte(key)) != 1:
-			http.Error(w, "not for you", http.StatusForbidden) // others on this machine reach it too
+			http.Error(w, "missing or wrong key", http.StatusForbidden) // others on this machine can reach it too
 		case r.URL.EscapedPath() != here:
 			http.NotFound(w, r)
 		default:
@@ -92,13 +92,13 @@ func (s *site) relay(ctx context.Context) (agent.Server, func(), error) {
 	}()
 	there := agent.Server{Name: s.server.Name, URL: "http://" + listener.Addr().String() + here, Headers: map[string]string{"Authorization": key}}
 	return there, func() {
-		_ = web.Close() // whoever still talks is cut off
+		_ = web.Close() // open connections are closed
 		<-done
 		s.close()
 	}, nil
 }
 
-// passing asks the server for somebody else.
+// passing forwards requests to the server.
 type passing struct{ *site }
 
 func (p passing) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -108,13 +108,13 @@ func (p passing) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		if len(body) > largest {
-			return nil, agent.Permanentf("the message is over %d MiB", largest>>20)
+			return nil, agent.Permanentf("the message exceeds %d MiB", largest>>20)
 		}
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-		req.Body, _ = req.GetBody() // it does not fail
+		req.Body, _ = req.GetBody() // it cannot fail
 	}
 	resp, token, err := p.ask(req)
-	if err == nil && resp.StatusCode == http.StatusUnauthorized { // nobody there may ask for a login
+	if err == nil && resp.StatusCode == http.StatusUnauthorized { // the program must not ask for a login
 		_ = resp.Body.Close() // the reason is ours
 		return nil, p.turnedAway(resp, token)
 	}

@@ -47,11 +47,11 @@ func TestRunFails(t *testing.T) {
 	}{
 		{`{"server": "test"}`, `settings: setting "tool" is missing`, agent.Failed, true},
 		{`{"server": "tst", "tool": "add"}`, "did you mean test?", agent.Failed, true},
-		{`{"server": "other", "tool": "add"}`, `there is no MCP server "other"`, agent.Failed, true},
+		{`{"server": "other", "tool": "add"}`, `unknown MCP server "other"`, agent.Failed, true},
 		{`{"server": "test", "tool": "sub"}`, `MCP server "test" has no tool "sub"`, agent.Failed, true},
 		{`{"server": "test", "tool": "never", "timeout": "100ms"}`, "within 100ms", agent.TimedOut, false},
 		{`{"server": "test", "tool": "never", "timeout": "0s"}`, "is not a duration", agent.Failed, true},
-		{`{"server": "test", "tool": "huge"}`, "the result is over 1024 KiB; ask for less, or raise max_output_kb", agent.Failed, true},
+		{`{"server": "test", "tool": "huge"}`, "the result exceeds 1024 KiB; ask for less, or raise max_output_kb", agent.Failed, true},
 		{`{"server": "test", "tool": "fail"}`, "fail failed: no such row", agent.Failed, false},
 	} {
 		_, err := run(t, c.settings)
@@ -62,7 +62,7 @@ func TestRunFails(t *testing.T) {
 	}
 	m := mcp.New(nil, mcp.Options{})
 	_, err := m.Run(t.Context(), &agent.Task{Settings: map[string]any{"server": "a", "tool": "b"}}, nil)
-	if err == nil || !strings.Contains(err.Error(), "config.yml names them under `mcp`") {
+	if err == nil || !strings.Contains(err.Error(), "add it under `mcp` in config.yml") {
 		t.Error(err)
 	}
 }

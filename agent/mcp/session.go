@@ -1,17 +1,17 @@
-// Package mcp talks to servers of tools over the Model Context Protocol: programs that
-// are started and talked with over their standard streams, and addresses that speak
-// streamable HTTP, or the older HTTP with server-sent events.
+// Package mcp connects to tool servers over the Model Context Protocol: programs that it
+// starts and talks to over their standard streams, and addresses that use streamable HTTP,
+// or the older HTTP with server-sent events.
 //
-// [Tools] gives the tools of a server to agents with a model. [MCP] is the built-in
-// agent "mcp", which calls one tool as its settings say, without any model. [Relay] is
-// for programs that talk to servers by themselves, and have no login.
+// [Tools] provides the tools of a server to agents with a model. [MCP] is the built-in
+// agent "mcp", which calls one tool as its settings say, without any model. [Relay] is for
+// programs that connect to servers themselves and have no login.
 //
-// A server that is a program has the environment that tools have, see package tool,
-// and what its own definition names; it ends with its session, and all that it started
-// with it. One that ends before that is started again for the next call.
+// A server that is a program has the environment of tools, see package tool, and what its
+// own definition names; it ends with its session, along with everything that it started. If
+// it exits earlier, it is restarted for the next call.
 //
-// A server may ask a person something while it works, see elicit.go. It is told nothing
-// of the project and has no use of a model: what it may do is in its own settings.
+// A server may ask a person something while it works, see elicit.go. It learns nothing
+// about the project and cannot use a model: what it may do is in its own settings.
 package mcp
 
 import (
@@ -31,34 +31,34 @@ import (
 	"github.com/hocket-dev/hocket/agent/mcp/login"
 )
 
-// Options say how servers are talked with. The zero value is the default.
+// Options configure the connection to servers. The zero value is the default.
 type Options struct {
 	Dir     string        // where programs run; "": the current directory
-	Env     []string      // from which programs are given harmless variables; nil: this process's
-	Connect time.Duration // longest time until a server has answered for the first time; zero: what it says itself, else 30 s
-	Call    time.Duration // longest time of a call; zero: what the server says itself, else 5 min
-	Logins  *login.Store  // of people, for servers that want one; nil: there are none
-	Key     string        // of the attempt that programs are started for, see [agent.Task]; "": of none
-	Ask     agent.Ask     // puts to a person what a server wants to know; nil: nobody is asked
+	Env     []string      // source of harmless variables for programs; nil: this process's environment
+	Connect time.Duration // limit for the first response; zero: the server's own, otherwise 30 s
+	Call    time.Duration // limit for a call; zero: the server's own, otherwise 5 min
+	Logins  *login.Store  // of people, for servers that require a login; nil: none
+	Key     string        // of the attempt that programs are started for, see [agent.Task]; "": none
+	Ask     agent.Ask     // asks a person what a server wants to know; nil: nobody is asked
 }
 
 const (
 	defaultConnect = 30 * time.Second
 	defaultCall    = 5 * time.Minute
-	// largest is the most that a server may send in one message.
+	// largest is the size limit for a message of a server.
 	largest = 16 << 20
 )
 
-// Session is a server that is talked with. It is safe for concurrent use.
+// Session is a connection to a server. It is safe for concurrent use.
 type Session struct {
 	server   agent.Server
 	options  Options
 	ctx      context.Context // until which it lasts
 	asking   atomic.Int32    // questions that a person has not answered yet,
-	answered atomic.Int32    // and those before
+	answered atomic.Int32    // and those answered before
 	progress progress
 
-	mu  sync.Mutex // held while a link is made
+	mu  sync.Mutex // held while a link is created
 	way way        // that worked
 	now *link
 }
@@ -69,28 +69,28 @@ type link struct {
 	peer   peer
 	tools  []*sdk.Tool
 	end    context.CancelFunc
-	lost   atomic.Bool // it is of no use any more
+	lost   atomic.Bool // it can no longer be used
 }
 
 // peer is the other side of a link: a program or an address.
 type peer interface {
 	transport(w way) sdk.Transport
-	// close ends what is left once the link is closed.
+	// close cleans up after the link is closed.
 	close()
-	// gone says whether nobody is there any more.
+	// gone reports whether the other side no longer exists.
 	gone() bool
-	// trouble says in plain words what an error means, as far as the peer knows;
-	// nil: it knows nothing. begun: it has worked before.
+	// trouble explains an error, as far as the peer can; otherwise nil. begun means that it
+	// has worked before.
 	trouble(err error, begun bool) *agent.Error
-	// said is what the peer said besides messages, as the end of a sentence.
+	// said returns what the peer printed besides messages, as the end of a sentence.
 	said() string
 }
 
-// way is how a link is begun.
+// way is how a link is started.
 type way int
 
-// Most servers want to be initialized, and some of them say nothing to anything else;
-// new ones may have forgotten that, and very old ones talk over another transport.
+// Most servers must be initialized, and some respond to nothing else; new ones may have
+// dropped that, and very old ones use another transport.
 const (
 	byInitialize way = iota
 	byDiscovery
@@ -100,8 +100,8 @@ const (
 // handshake is the newest version of the protocol that begins with initialize.
 const handshake = "2025-11-25"
 
-// Open begins a session with a server and asks for its tools. It ends when ctx is done
-// or it is closed.
+// Open starts a session with a server and requests its tools. It ends when ctx is done or
+// it is closed.
 func Open(ctx context.Context, server agent.Server, o Options) (*Session, error) {
 	o.Connect = cmp.Or(o.Connect, server.Start, defaultConnect)
 	o.Call = cmp.Or(o.Call, server.Call, defaultCall)
@@ -113,7 +113,7 @@ func Open(ctx context.Context, server agent.Server, o Options) (*Session, error)
 	return s, nil
 }
 
-// link is the connection for a call: a new one if the old one was lost.
+// link returns the connection for a call: a new one if the old one was lost.
 func (s *Session) link(ctx context.Context) (*link, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +129,7 @@ func (s *Session) link(ctx context.Context) (*link, error) {
 	return next, nil
 }
 
-// connect makes a link, in the way that worked before or the first that does.
+// connect creates a link, in the way that worked before or the first that does.
 func (s *Session) connect(ctx context.Context) (*link, error) {
 	within, cancel := context.WithTimeout(ctx, s.options.Connect)
 	defer cancel()
@@ -145,7 +145,7 @@ func (s *Session) connect(ctx context.Context) (*link, error) {
 		if other != nil {
 			other.close()
 		}
-		s.way = first // and what it said is more to the point
+		s.way = first // and its message is more specific
 	}
 	if err == nil {
 		return l, nil
@@ -157,7 +157,7 @@ func (s *Session) connect(ctx context.Context) (*link, error) {
 	return nil, err
 }
 
-// after is the next way to try after one that failed; the same: there is none.
+// after returns the next way to try after one that failed; the same if there is none.
 func (w way) after(err error, web bool) way {
 	var answer *jsonrpc.Error
 	var status *statusError
@@ -170,8 +170,8 @@ func (w way) after(err error, web bool) way {
 	return w
 }
 
-// begin reaches the server, agrees with it on the protocol and asks for its tools. Where
-// the server was reached there is a link also beside an error.
+// begin connects to the server, negotiates the protocol and requests its tools. If the
+// server was reached, it returns a link even if there is an error.
 func (s *Session) begin(ctx context.Context) (*link, error) {
 	life, end := context.WithCancel(s.ctx)
 	peer, err := s.reach(life)
@@ -180,25 +180,25 @@ func (s *Session) begin(ctx context.Context) (*link, error) {
 		return nil, err
 	}
 	l := &link{peer: peer, end: end}
-	stop := context.AfterFunc(ctx, end) // what lasts longer than ctx is only wanted if it begins well
+	stop := context.AfterFunc(ctx, end) // what outlives ctx is needed only if it starts successfully
 	defer stop()
 	return l, l.begin(ctx, life, s.client(), s.way)
 }
 
-// reach starts the program, or prepares to talk to the address.
+// reach starts the program, or prepares the connection to the address.
 func (s *Session) reach(ctx context.Context) (peer, error) {
 	switch {
 	case len(s.server.Command) > 0 && s.server.URL != "":
-		return nil, agent.Permanentf("MCP server %q has a command and an address; keep one of them", s.server.Name)
+		return nil, agent.Permanentf("MCP server %q has both a command and a url; remove one of them", s.server.Name)
 	case len(s.server.Command) > 0:
 		return start(ctx, s.server, s.options)
 	case s.server.URL != "":
 		return dial(s.server, s.options.Logins)
 	}
-	return nil, agent.Permanentf("MCP server %q has neither a command nor an address", s.server.Name)
+	return nil, agent.Permanentf("MCP server %q has neither a command nor a url", s.server.Name)
 }
 
-// client is what Hocket is to a server.
+// client returns the MCP client for a server.
 func (s *Session) client() *sdk.Client {
 	o := &sdk.ClientOptions{Capabilities: &sdk.ClientCapabilities{}, ProgressNotificationHandler: s.progress.notify}
 	if s.options.Ask != nil {
@@ -227,8 +227,8 @@ func (l *link) begin(ctx, life context.Context, client *sdk.Client, w way) error
 	return nil
 }
 
-// lasting is a transport whose connection lasts as long as its link, and not only until
-// it is made.
+// lasting is a transport whose connection lasts as long as its link, and not only until it
+// is established.
 type lasting struct {
 	sdk.Transport
 	life context.Context
@@ -238,7 +238,7 @@ func (l lasting) Connect(context.Context) (sdk.Connection, error) {
 	return l.Transport.Connect(l.life)
 }
 
-// maxTools ends a list that a server never ends.
+// maxTools limits a list that a server never ends.
 const maxTools = 2000
 
 // Close ends the session, and the program if the server is one.

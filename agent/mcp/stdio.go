@@ -26,18 +26,18 @@ import (
 	"github.com/hocket-dev/hocket/internal/process"
 )
 
-// leaveTime is how long a server may take to end by itself once nobody talks to it.
+// leaveTime is how long a server may take to exit by itself after its input is closed.
 const leaveTime = 2 * time.Second
 
-// endTime is how long a program whose streams have ended may take to end itself.
+// endTime is how long a program whose streams have ended may take to exit.
 const endTime = 500 * time.Millisecond
 
 // program is a server that was started.
 type program struct {
 	name   string
 	talk   *process.Conversation
-	words  process.Tail // that it said on standard error
-	strays process.Tail // and what of its output is no message
+	words  process.Tail // its standard error
+	strays process.Tail // and output that is not a message
 }
 
 // start starts the program of a server.
@@ -61,37 +61,37 @@ func start(ctx context.Context, server agent.Server, o Options) (*program, error
 	case ctx.Err() != nil:
 		return nil, agent.Interrupted(ctx)
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return nil, agent.Permanentf("MCP server %q does not start: program %q is not there; %s", server.Name, server.Command[0], installing(server.Command[0]))
+		return nil, agent.Permanentf("cannot start MCP server %q: program %q not found; %s", server.Name, server.Command[0], installing(server.Command[0]))
 	}
-	return nil, agent.Permanentf("MCP server %q does not start: program %q cannot be run: %v", server.Name, server.Command[0], login.Cause(err))
+	return nil, agent.Permanentf("cannot start MCP server %q: cannot run program %q: %v", server.Name, server.Command[0], login.Cause(err))
 }
 
-// installing says how to come by a program.
+// installing says how to get a program.
 func installing(program string) string {
-	for pack, names := range map[string]string{"Node.js": "node npm npx", "uv (a package manager of Python)": "uv uvx", "Docker": "docker"} {
+	for pack, names := range map[string]string{"Node.js": "node npm npx", "uv (a Python package manager)": "uv uvx", "Docker": "docker"} {
 		if slices.Contains(strings.Fields(names), program) {
 			return "it comes with " + pack
 		}
 	}
 	if filepath.Base(program) != program {
-		return "is the path right, as seen from the project?"
+		return "check its path, which is relative to the project"
 	}
-	return "is it installed, and on the PATH?"
+	return "check that it is installed and on the PATH"
 }
 
 func (p *program) transport(way) sdk.Transport {
 	return &sdk.IOTransport{Reader: io.NopCloser(&messages{from: bufio.NewReader(p.talk.Stdout), stray: p.strays.Add}), Writer: p.talk.Stdin, MaxLineLength: largest}
 }
 
-// close lets the program end by itself, which it should once its input is closed, and
-// ends it otherwise.
+// close lets the program exit by itself, which it should do once its input is closed, and
+// kills it otherwise.
 func (p *program) close() {
 	_ = p.talk.Stdin.Close() // it may be closed already
 	select {
 	case <-p.talk.Done():
 	case <-time.After(leaveTime):
 	}
-	_ = p.talk.Stop() // how it ends is of no interest
+	_ = p.talk.Stop() // its exit status does not matter
 }
 
 func (p *program) gone() bool {
@@ -109,42 +109,42 @@ func (p *program) trouble(err error, begun bool) *agent.Error {
 	select {
 	case <-p.talk.Done():
 	case <-time.After(endTime):
-		return agent.Errorf("MCP server %q sent what is no message of the protocol (%s)%s", p.name, shown(lastPart(err)), p.said())
+		return agent.Errorf("MCP server %q sent an invalid message (%s)%s", p.name, shown(lastPart(err)), p.said())
 	}
 	how := "ended"
 	if !begun {
-		how = "ended before it answered"
+		how = "exited before it responded"
 	}
 	if err := p.talk.Wait(); err != nil && !errors.Is(err, process.ErrCutOff) {
 		how += ", with " + err.Error()
 	}
 	said := p.said()
 	if said == "" && !begun {
-		said = "; is it an MCP server that talks over its standard streams?"
+		said = "; is it an MCP server that uses its standard streams?"
 	}
 	return agent.Errorf("MCP server %q %s%s", p.name, how, said)
 }
 
-// lastPart is what an error says behind all that was put before it.
+// lastPart returns the last part of an error message, without its prefixes.
 func lastPart(err error) string {
 	parts := strings.Split(err.Error(), ": ")
 	return parts[len(parts)-1]
 }
 
-// said is what the program said last.
+// said returns what the program printed last.
 func (p *program) said() string {
 	text := ""
 	if words := p.words.Last(); words != "" {
 		text = "; it said: " + words
 	}
 	if strays := p.strays.Last(); strays != "" {
-		text += fmt.Sprintf("; it printed what is no message: %s", strays)
+		text += fmt.Sprintf("; it printed: %s", strays)
 	}
 	return text
 }
 
-// messages are the lines of a program that may be messages. Many a server greets on its
-// output, or logs there, which the protocol forbids: such lines go elsewhere.
+// messages returns the lines of a program that may be messages. Many servers print a
+// greeting or logs to their output, which the protocol forbids: such lines go elsewhere.
 type messages struct {
 	from  *bufio.Reader
 	stray func(piece []byte) error
@@ -157,7 +157,7 @@ func (m *messages) Read(b []byte) (int, error) {
 		if isMessage(line) {
 			m.rest = line
 		} else if len(bytes.TrimSpace(line)) > 0 {
-			_ = m.stray(line) // it takes everything
+			_ = m.stray(line) // it accepts everything
 		}
 		if err != nil && len(m.rest) == 0 {
 			return 0, err
@@ -175,7 +175,7 @@ func (m *messages) line() ([]byte, error) {
 		piece, err := m.from.ReadSlice('\n')
 		line = append(line, piece...)
 		if len(line) > largest {
-			return nil, fmt.Errorf("a message over %d MiB", largest>>20)
+			return nil, fmt.Errorf("a message larger than %d MiB", largest>>20)
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return line, err
@@ -183,7 +183,7 @@ func (m *messages) line() ([]byte, error) {
 	}
 }
 
-// isMessage tells messages from what else a program prints, such as logs in JSON.
+// isMessage distinguishes messages from other output, such as logs in JSON.
 func isMessage(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	return len(line) > 0 && (line[0] == '{' || line[0] == '[') && bytes.Contains(line, []byte(`"jsonrpc"`))

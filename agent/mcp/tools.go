@@ -15,8 +15,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Tools begins a session with a server and gives its tools. They can be called until
-// ctx is done or the function is called that comes with them, which must be.
+// Tools starts a session with a server and returns its tools. They can be called until ctx
+// is done or the returned function is called, which the caller must do.
 func Tools(ctx context.Context, server agent.Server, o Options) ([]agent.Tool, func(), error) {
 	s, err := Open(ctx, server, o)
 	if err != nil {
@@ -25,10 +25,10 @@ func Tools(ctx context.Context, server agent.Server, o Options) ([]agent.Tool, f
 	return s.Tools(), s.Close, nil
 }
 
-// maxResult is the most that a model is told of a result.
+// maxResult limits what a model sees of a result.
 const maxResult = 256 << 10
 
-// Tools are the tools of the server, under names that models take: SERVER_TOOL.
+// Tools returns the tools of the server, under names that models accept: SERVER_TOOL.
 func (s *Session) Tools() []agent.Tool {
 	list := s.List()
 	for i := range list {
@@ -37,7 +37,7 @@ func (s *Session) Tools() []agent.Tool {
 	return tool.Distinct(list)
 }
 
-// List are the tools of the server, under the names that it gives them.
+// List returns the tools of the server under their own names.
 func (s *Session) List() []agent.Tool {
 	s.mu.Lock()
 	tools := s.now.tools
@@ -55,14 +55,13 @@ func (s *Session) List() []agent.Tool {
 	return list
 }
 
-// What a server says about a tool goes into every request to a model, so it has a limit.
+// A tool's description goes into every request to a model, so it has a limit.
 const (
 	maxDescription = 8 << 10
 	maxInput       = 64 << 10
 )
 
-// describe says what a tool does, in the words of its server. A model reads them; nobody
-// else does.
+// describe returns the server's description of a tool. Only a model reads it.
 func describe(t *sdk.Tool) string {
 	text := t.Description
 	if text == "" {
@@ -74,7 +73,7 @@ func describe(t *sdk.Tool) string {
 	return strings.ToValidUTF8(text, "")
 }
 
-// inputOf is the schema of a tool's arguments, which models want to be an object.
+// inputOf returns the schema of a tool's arguments, which must be an object for models.
 func inputOf(t *sdk.Tool) map[string]any {
 	input, _ := t.InputSchema.(map[string]any)
 	if input == nil || input["type"] != "object" || len(workflow.FormatJSON(input)) > maxInput {
@@ -83,30 +82,30 @@ func inputOf(t *sdk.Tool) map[string]any {
 	return input
 }
 
-// destroys says whether a tool says of itself that it destroys something. A server
-// that keeps quiet about it is believed: it was written into the settings.
+// destroys reports whether a tool declares itself destructive. A server that does not
+// declare anything is trusted, because a person configured it.
 func destroys(t *sdk.Tool) bool {
 	a := t.Annotations
 	return a != nil && !a.ReadOnlyHint && a.DestructiveHint != nil && *a.DestructiveHint
 }
 
-// cut shortens what a model would choke on, and says so.
+// cut shortens a result that is too long for a model, and marks the cut.
 func cut(text string) string {
 	if len(text) <= maxResult {
 		return text
 	}
-	return strings.ToValidUTF8(text[:maxResult], "") + fmt.Sprintf("\n[cut off here: the result has %d KiB, and these are the first %d]", len(text)>>10, maxResult>>10)
+	return strings.ToValidUTF8(text[:maxResult], "") + fmt.Sprintf("\n[cut off here: the result is %d KiB long, and these are the first %d]", len(text)>>10, maxResult>>10)
 }
 
-// Call calls a tool of the server by its own name, and gives its result as text. A
-// result that the tool itself calls an error is one. What the server says meanwhile goes
-// to log, which may be nil.
+// Call calls a tool of the server by its own name, and returns its result as text. A result
+// that the tool marks as an error is an error. What the server reports meanwhile goes to
+// log, which may be nil.
 func (s *Session) Call(ctx context.Context, name string, args map[string]any, log agent.Log) (string, error) {
 	if args == nil {
 		args = map[string]any{}
 	}
 	result, err := s.call(ctx, name, args, log)
-	if errors.Is(err, sdk.ErrSessionMissing) { // the server has forgotten us, and done nothing
+	if errors.Is(err, sdk.ErrSessionMissing) { // the server has lost the session, and done nothing
 		result, err = s.call(ctx, name, args, log)
 	}
 	if err != nil {
@@ -119,7 +118,7 @@ func (s *Session) Call(ctx context.Context, name string, args map[string]any, lo
 	return text, nil
 }
 
-// call calls a tool once. The error is in plain words, but for [sdk.ErrSessionMissing].
+// call calls a tool once. Errors are explained, except [sdk.ErrSessionMissing].
 func (s *Session) call(ctx context.Context, name string, args map[string]any, log agent.Log) (*sdk.CallToolResult, error) {
 	l, err := s.link(ctx)
 	if err != nil {
@@ -148,8 +147,8 @@ func (s *Session) call(ctx context.Context, name string, args map[string]any, lo
 	return nil, s.failure(ctx, within, l, name, err)
 }
 
-// patient is the context of a call: it is over when the call has taken too long. While a
-// person is asked something, nobody is in a hurry.
+// patient returns the context of a call, which ends when the call has taken too long. The
+// time during which a person is asked does not count.
 func (s *Session) patient(ctx context.Context) (context.Context, func()) {
 	within, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -169,7 +168,7 @@ func (s *Session) patient(ctx context.Context) (context.Context, func()) {
 	return within, func() { cancel(nil) }
 }
 
-// knows says whether the server has a tool.
+// knows checks whether the server has a tool.
 func (s *Session) knows(l *link, name string) error {
 	names := make([]string, len(l.tools))
 	for i, t := range l.tools {
@@ -177,11 +176,11 @@ func (s *Session) knows(l *link, name string) error {
 			return nil
 		}
 	}
-	const most = 30 // of the names are told
+	const most = 30 // number of names listed
 	hint := workflow.DidYouMean(name, names)
 	switch {
 	case hint == "" && len(names) == 0:
-		hint = "it has none"
+		hint = "it has no tools"
 	case hint == "" && len(names) > most:
 		hint = fmt.Sprintf("it has %s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 	case hint == "":
@@ -190,8 +189,8 @@ func (s *Session) knows(l *link, name string) error {
 	return agent.Permanentf("MCP server %q has no tool %q; %s", s.server.Name, name, hint)
 }
 
-// textOf is a result as text: its texts, and for what is none a line that says what it
-// was. Data beside it are told too, unless one of the texts is them, as it should be.
+// textOf returns a result as text: its texts, and a line for each part that is not text.
+// Structured data is included too, unless one of the texts is the same, as it should be.
 func textOf(result *sdk.CallToolResult) string {
 	var parts []string
 	told := false

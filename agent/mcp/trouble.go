@@ -12,8 +12,8 @@ import (
 	"github.com/hocket-dev/hocket/agent/mcp/login"
 )
 
-// failure says in plain words why a server could not do its part: to begin, or to call a
-// tool. The words of the library are for those who write servers.
+// failure explains why a server could not start or call a tool. The library's own messages
+// are for authors of servers.
 func (s *Session) failure(ctx, within context.Context, l *link, tool string, err error) error {
 	var known *agent.Error
 	if ctx.Err() != nil {
@@ -26,9 +26,9 @@ func (s *Session) failure(ctx, within context.Context, l *link, tool string, err
 		return agent.Errorf("MCP server %q: %s", s.server.Name, shown(login.Cause(err).Error()))
 	}
 	if within.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
-		late := fmt.Sprintf("gave no answer within %s", s.options.Connect)
+		late := fmt.Sprintf("did not respond within %s", s.options.Connect)
 		if tool != "" {
-			late = fmt.Sprintf("did not answer the call of %s within %s", tool, s.options.Call)
+			late = fmt.Sprintf("did not respond to the call of %s within %s", tool, s.options.Call)
 		}
 		return &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("MCP server %q %s%s", s.server.Name, late, l.peer.said())}
 	}
@@ -36,7 +36,7 @@ func (s *Session) failure(ctx, within context.Context, l *link, tool string, err
 		return s.refusal(tool, answer)
 	}
 	if strings.Contains(err.Error(), "unsupported protocol version") {
-		return agent.Permanentf("MCP server %q speaks a version of the protocol that Hocket does not know (%s); update the server, or Hocket", s.server.Name, shown(login.Cause(err).Error()))
+		return agent.Permanentf("MCP server %q uses an unsupported version of the protocol (%s); update the server or Hocket", s.server.Name, shown(login.Cause(err).Error()))
 	}
 	if known = l.peer.trouble(err, tool != ""); known != nil {
 		return known
@@ -44,7 +44,7 @@ func (s *Session) failure(ctx, within context.Context, l *link, tool string, err
 	return agent.Errorf("MCP server %q: %s%s", s.server.Name, shown(login.Cause(err).Error()), l.peer.said())
 }
 
-// refusal is what a server that is well said no with.
+// refusal describes an error that a working server returned.
 func (s *Session) refusal(tool string, answer *jsonrpc.Error) error {
 	said := shown(answer.Message)
 	if said == "" {
@@ -52,25 +52,25 @@ func (s *Session) refusal(tool string, answer *jsonrpc.Error) error {
 	}
 	switch {
 	case tool == "":
-		return agent.Permanentf("MCP server %q does not begin: %s", s.server.Name, said)
+		return agent.Permanentf("MCP server %q failed to start: %s", s.server.Name, said)
 	case answer.Code == jsonrpc.CodeInvalidParams:
-		return agent.Errorf("MCP server %q does not take the arguments of %s: %s", s.server.Name, tool, said)
+		return agent.Errorf("MCP server %q rejected the arguments of %s: %s", s.server.Name, tool, said)
 	}
 	return agent.Errorf("MCP server %q: %s failed: %s", s.server.Name, tool, said)
 }
 
-// refused is the error that a server answered; nil: the error is none.
+// refused returns the error that a server returned; nil if it is another error.
 func refused(err error) *jsonrpc.Error {
 	var answer *jsonrpc.Error
 	if !errors.As(err, &answer) {
 		return nil
 	}
 	switch answer.Code {
-	case -32003, -32004, -32005: // of the library itself: it ends, the server ends, nothing was sent
+	case -32003, -32004, -32005: // errors of the library itself: it stopped, the server stopped, nothing was sent
 		return nil
 	}
 	return answer
 }
 
-// shown is what somebody else said, in one line that can be read.
+// shown returns foreign text as one readable line.
 func shown(text string) string { return agent.OneLine(strings.ToValidUTF8(text, "\uFFFD"), 500) }

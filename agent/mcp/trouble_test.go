@@ -67,37 +67,37 @@ func TestServersThatDoNotWork(t *testing.T) {
 		want      string // with … for the rest
 		permanent bool
 	}{
-		{"absent", agent.Server{Name: "x", Command: []string{"no-such-server-here"}}, `MCP server "x" does not start: program "no-such-server-here" is not there; is it installed, and on the PATH?`, true},
-		{"absent file", agent.Server{Name: "x", Command: []string{"./bin/no-such-server"}}, `MCP server "x" does not start: program "./bin/no-such-server" is not there; is the path right, as seen from the project?`, true},
-		{"directory", agent.Server{Name: "x", Command: []string{t.TempDir()}}, `MCP server "x" does not start: program "…" cannot be run: permission denied`, true},
-		{"broken", program(t, "broken"), `MCP server "test" ended before it answered, with exit status 7; it said: the database is not there`, false},
-		{"silent end", program(t, "silent end"), `MCP server "test" ended before it answered; is it an MCP server that talks over its standard streams?`, false},
-		{"garbage", program(t, "garbage"), `MCP server "test" gave no answer within 2s; it printed what is no message: Welcome to my server!`, false},
-		{"broken message", program(t, "broken message"), `MCP server "test" sent what is no message of the protocol (invalid character 'o' looking for beginning of object key string)`, false},
-		{"mute", program(t, "mute"), `MCP server "test" gave no answer within 2s; it said: still loading`, false},
-		{"not found", missing, `MCP server "x": there is nothing at ` + at(missing) + ` (404 Not Found); is the address right? It often ends in /mcp`, true},
-		{"no messages", none, `MCP server "x": what answers at ` + at(none) + ` takes no messages (405 Method Not Allowed); is the address right? It often ends in /mcp`, true},
-		{"web page", page, `MCP server "x": ` + at(page) + ` is a web page and does not speak MCP; is the address right? It often ends in /mcp`, true},
-		{"plain text", plain, `MCP server "x": what answers at ` + at(plain) + ` does not speak MCP; is the address right? It often ends in /mcp`, true},
-		{"no JSON", status(t, 200, "application/json", "hello"), `MCP server "x": what answers at … does not speak MCP; is the address right? It often ends in /mcp`, true},
-		{"bad request", status(t, 400, "text/plain", "what\x1b[2J is\nthis"), `MCP server "x" does not take messages (400 Bad Request); it said: what` + "\x1b" + `[2J is this`, true},
-		{"overloaded", status(t, 503, "text/plain", "later"), `MCP server "x" is in trouble (503 Service Unavailable); it said: later`, false},
-		{"too often", status(t, 429, "application/json", `{"a":1}`), `MCP server "x" is in trouble (429 Too Many Requests); it said: {"a":1}`, false},
-		{"login", locked, "MCP server \"test\" wants a login; log in with `hocket mcp login test`, or give it a key under headers in config.yml", true},
-		{"wrong key", wrong, `MCP server "test" refuses the Authorization header of config.yml (401 Unauthorized); is the key right, and does it still hold?`, true},
-		{"other key", other, "MCP server \"test\" wants to know who asks, and the headers of config.yml do not tell (401 Unauthorized); fix them, or log in with `hocket mcp login test`", true},
-		{"forbidden", status(t, 403, "text/plain", "no"), `MCP server "x" forbids it (403 Forbidden); ask who runs it`, true},
-		{"gone", agent.Server{Name: "x", URL: gone.URL}, `MCP server "x" cannot be reached: nothing answers at ` + gone.Listener.Addr().String() + `; is it running?`, false},
+		{"absent", agent.Server{Name: "x", Command: []string{"no-such-server-here"}}, `cannot start MCP server "x": program "no-such-server-here" not found; check that it is installed and on the PATH`, true},
+		{"absent file", agent.Server{Name: "x", Command: []string{"./bin/no-such-server"}}, `cannot start MCP server "x": program "./bin/no-such-server" not found; check its path, which is relative to the project`, true},
+		{"directory", agent.Server{Name: "x", Command: []string{t.TempDir()}}, `cannot start MCP server "x": cannot run program "…": permission denied`, true},
+		{"broken", program(t, "broken"), `MCP server "test" exited before it responded, with exit status 7; it said: the database not found`, false},
+		{"silent end", program(t, "silent end"), `MCP server "test" exited before it responded; is it an MCP server that uses its standard streams?`, false},
+		{"garbage", program(t, "garbage"), `MCP server "test" did not respond within 2s; it printed: Welcome to my server!`, false},
+		{"broken message", program(t, "broken message"), `MCP server "test" sent an invalid message (invalid character 'o' looking for beginning of object key string)`, false},
+		{"mute", program(t, "mute"), `MCP server "test" did not respond within 2s; it said: still loading`, false},
+		{"not found", missing, `MCP server "x": there is nothing at ` + at(missing) + ` (404 Not Found); check the url, which often ends in /mcp`, true},
+		{"no messages", none, `MCP server "x": the server at ` + at(none) + ` does not accept messages (405 Method Not Allowed); check the url, which often ends in /mcp`, true},
+		{"web page", page, `MCP server "x": ` + at(page) + ` is a web page and does not support MCP; check the url, which often ends in /mcp`, true},
+		{"plain text", plain, `MCP server "x": the server at ` + at(plain) + ` does not support MCP; check the url, which often ends in /mcp`, true},
+		{"no JSON", status(t, 200, "application/json", "hello"), `MCP server "x": the server at … does not support MCP; check the url, which often ends in /mcp`, true},
+		{"bad request", status(t, 400, "text/plain", "what\x1b[2J is\nthis"), `MCP server "x" does not accept messages (400 Bad Request); it said: what` + "\x1b" + `[2J is this`, true},
+		{"overloaded", status(t, 503, "text/plain", "later"), `MCP server "x" failed (503 Service Unavailable); it said: later`, false},
+		{"too often", status(t, 429, "application/json", `{"a":1}`), `MCP server "x" failed (429 Too Many Requests); it said: {"a":1}`, false},
+		{"login", locked, "MCP server \"test\" requires a login; log in with `hocket mcp login test`, or set a key under headers in config.yml", true},
+		{"wrong key", wrong, `MCP server "test" rejected the Authorization header of config.yml (401 Unauthorized); check that the key is correct and has not expired`, true},
+		{"other key", other, "MCP server \"test\" requires authentication, and the headers of config.yml do not provide it (401 Unauthorized); fix them, or log in with `hocket mcp login test`", true},
+		{"forbidden", status(t, 403, "text/plain", "no"), `MCP server "x" denied access (403 Forbidden); ask its operator`, true},
+		{"gone", agent.Server{Name: "x", URL: gone.URL}, `cannot reach MCP server "x": nothing responds at ` + gone.Listener.Addr().String() + `; is it running?`, false},
 		{"elsewhere", web(t, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://other.example/mcp", http.StatusTemporaryRedirect)
-		}), `MCP server "x" sends everybody on to https://other.example/mcp; if that is right, write it as its url in config.yml`, true},
-		{"another path", web(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", http.StatusFound) }), `MCP server "x" sends everybody on to http://…/login; if that is right, write it as its url in config.yml`, true},
-		{"certificate", agent.Server{Name: "x", URL: tls(t)}, `MCP server "x" cannot be reached at https://…: x509: certificate signed by unknown authority`, false},
-		{"version", initialized(t, `"result":{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"a","version":"1"}}`), `MCP server "x" speaks a version of the protocol that Hocket does not know (unsupported protocol version: "1999-01-01"); update the server, or Hocket`, true},
-		{"refusal", initialized(t, `"error":{"code":-32000,"message":"no\nlicence"}`), `MCP server "x" does not begin: no licence`, true},
-		{"address", agent.Server{Name: "x", URL: "ftp://a"}, `MCP server "x": its address does not begin with http:// or https://`, true},
-		{"nothing", agent.Server{Name: "x"}, `MCP server "x" has neither a command nor an address`, true},
-		{"both", agent.Server{Name: "x", URL: "http://a", Command: []string{"a"}}, `MCP server "x" has a command and an address; keep one of them`, true},
+		}), `MCP server "x" redirects to https://other.example/mcp; if that is correct, set it as its url in config.yml`, true},
+		{"another path", web(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", http.StatusFound) }), `MCP server "x" redirects to http://…/login; if that is correct, set it as its url in config.yml`, true},
+		{"certificate", agent.Server{Name: "x", URL: tls(t)}, `cannot reach MCP server "x" at https://…: x509: certificate signed by unknown authority`, false},
+		{"version", initialized(t, `"result":{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"a","version":"1"}}`), `MCP server "x" uses an unsupported version of the protocol (unsupported protocol version: "1999-01-01"); update the server or Hocket`, true},
+		{"refusal", initialized(t, `"error":{"code":-32000,"message":"no\nlicence"}`), `MCP server "x" failed to start: no licence`, true},
+		{"address", agent.Server{Name: "x", URL: "ftp://a"}, `MCP server "x": its url must begin with http:// or https://`, true},
+		{"nothing", agent.Server{Name: "x"}, `MCP server "x" has neither a command nor a url`, true},
+		{"both", agent.Server{Name: "x", URL: "http://a", Command: []string{"a"}}, `MCP server "x" has both a command and a url; remove one of them`, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -282,7 +282,7 @@ func TestConnectionThatBreaks(t *testing.T) {
 	}
 	defer s.Close()
 	broken.Store(true)
-	if _, err := s.Call(t.Context(), "file_drop", nil, nil); err == nil || err.Error() != `MCP server "x" broke off without an answer; it may have been restarted` {
+	if _, err := s.Call(t.Context(), "file_drop", nil, nil); err == nil || err.Error() != `MCP server "x" closed the connection without a response; it may have been restarted` {
 		t.Error(err)
 	}
 	if got, err := s.Call(t.Context(), "file_drop", nil, nil); err != nil || got != "other" {

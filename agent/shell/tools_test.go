@@ -62,9 +62,9 @@ func TestToolRunsCommands(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		`{"command": ["none-such-program"]}`:    `"none-such-program" is not there`,
-		`{"command": "ls", "dir": ".."}`:        "leads out of the project",
+		`{"command": "ls", "dir": ".."}`:        "is outside the project",
 		`{"command": " "}`:                      "the command is empty",
-		`{"command": {"a": 1}}`:                 "the arguments do not fit the tool",
+		`{"command": {"a": 1}}`:                 "invalid arguments for the tool the tool",
 		`{"command": "ls", "env": {"LD": "x"}}`: `unknown field "env"`,
 	} {
 		if got, err := call(args); err == nil || !strings.Contains(err.Error(), want) {

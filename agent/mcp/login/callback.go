@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// callback waits on this machine for the browser to come back.
+// callback waits on this machine for the browser to return.
 type callback struct {
-	address string // to which it comes back
-	state   string // that it has to bring
+	address string // where it returns to
+	state   string // that it must bring
 	issuer  string
-	tells   bool // the authorization server says who it is when it sends back
+	tells   bool // the authorization server identifies itself when it redirects back
 
 	web     *http.Server
 	done    chan struct{}
@@ -33,11 +33,11 @@ type answer struct {
 	err  error
 }
 
-// listen opens the address to which a browser comes back. Only this machine reaches it.
+// listen opens the address to which a browser returns. Only this machine can reach it.
 func listen(port int, issuer string, tells bool) (*callback, error) {
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
-		return nil, failf("end the program that uses it, or write another `port` under login", "port %d of this machine cannot be used: %s", port, plain(Cause(err).Error()))
+		return nil, failf("stop the program that uses it, or set another `port` under login", "cannot use port %d on this machine: %s", port, plain(Cause(err).Error()))
 	}
 	c := &callback{
 		address: "http://" + l.Addr().String() + "/callback", state: rand.Text(), issuer: issuer, tells: tells,
@@ -51,21 +51,21 @@ func listen(port int, issuer string, tells bool) (*callback, error) {
 	return c, nil
 }
 
-// close lets the page that a browser was given last arrive.
+// close waits until the last page has been delivered to the browser.
 func (c *callback) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	if c.web.Shutdown(ctx) != nil {
-		_ = c.web.Close() // nobody waits for the rest
+		_ = c.web.Close() // the rest does not matter
 	}
 	<-c.done
 }
 
-// ServeHTTP takes what a browser brings. Pages of others can send it here too: what does
-// not know the state is none of ours, and changes nothing.
+// ServeHTTP receives what a browser brings. Other web pages can send it here too: a request
+// without the state is not part of this login, and has no effect.
 func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet || r.URL.Path != "/callback" {
-		page(w, http.StatusNotFound, "There is nothing here.")
+		page(w, http.StatusNotFound, "Nothing to see here.")
 		return
 	}
 	got, ours := c.judge(r.URL.Query())
@@ -74,13 +74,13 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case c.strays <- struct{}{}:
 		default:
 		}
-		page(w, http.StatusBadRequest, "This does not belong to the login that waits here. Begin again with the address that hocket shows.")
+		page(w, http.StatusBadRequest, "This request does not belong to the login in progress. Start again with the address that hocket shows.")
 		return
 	}
 	if got.err != nil {
-		page(w, http.StatusOK, "You are not logged in. The terminal says why. You may close this page.")
+		page(w, http.StatusOK, "Login failed. See the terminal for the reason. You can close this page.")
 	} else {
-		page(w, http.StatusOK, "That is all. The terminal says whether you are logged in. You may close this page.")
+		page(w, http.StatusOK, "Done. See the terminal for the result. You can close this page.")
 	}
 	select {
 	case c.answers <- got:
@@ -88,7 +88,7 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// page shows a sentence. None of it is from outside.
+// page shows a sentence. It contains nothing from outside.
 func page(w http.ResponseWriter, status int, text string) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
@@ -100,7 +100,7 @@ func page(w http.ResponseWriter, status int, text string) {
 	_, _ = io.WriteString(w, "<!doctype html><title>Hocket</title><p>"+text+"</p>\n") // the browser may be gone
 }
 
-// judge reads an answer. ours: it belongs to this login.
+// judge reads an answer. The result ours means that it belongs to this login.
 func (c *callback) judge(q url.Values) (_ answer, ours bool) {
 	if len(q["state"]) != 1 || subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(c.state)) != 1 {
 		return answer{}, false
@@ -108,16 +108,16 @@ func (c *callback) judge(q url.Values) (_ answer, ours bool) {
 	iss := q.Get("iss")
 	switch {
 	case iss != "" && iss != c.issuer, iss == "" && c.tells:
-		return answer{err: failf("begin again; if it happens again, do not trust the server", "the answer is from %q, and not from %s where you logged in", plain(iss), c.issuer)}, true
+		return answer{err: failf("try again; if it happens again, do not trust the server", "the response is from %q, not from %s, where you logged in", plain(iss), c.issuer)}, true
 	case q.Get("error") != "":
 		return answer{err: refusal(c.issuer, q.Get("error"), q.Get("error_description"))}, true
 	case q.Get("code") == "":
-		return answer{err: failf("", "%s sent the browser back without a code", c.issuer)}, true
+		return answer{err: failf("", "%s redirected the browser without a code", c.issuer)}, true
 	}
 	return answer{code: q.Get("code")}, true
 }
 
-// refusal says in plain words that a person, or the authorization server, said no.
+// refusal describes a refusal by the person or the authorization server.
 func refusal(issuer, code, about string) error {
 	text := plain(code)
 	if about = plain(about); about != "" {
@@ -125,21 +125,21 @@ func refusal(issuer, code, about string) error {
 	}
 	switch code {
 	case "access_denied":
-		return failf("log in again, and allow it", "the login was refused at %s (%s)", issuer, text)
+		return failf("log in again, and allow it", "the login at %s was denied (%s)", issuer, text)
 	case "invalid_scope":
-		return failf("name others under login in config.yml, e.g. `scopes: [read]`", "%s does not know the scopes (%s)", issuer, text)
+		return failf("set others under login in config.yml, for example `scopes: [read]`", "%s does not know the scopes (%s)", issuer, text)
 	}
-	return failf("", "%s refused the login (%s)", issuer, text)
+	return failf("", "%s rejected the login (%s)", issuer, text)
 }
 
-// wait gives the code that the browser brings, or that a person pastes.
+// wait returns the code that the browser brings, or that a person pastes.
 func (c *callback) wait(ctx context.Context, person Person) (string, error) {
 	for {
 		select {
 		case got := <-c.answers:
 			return got.code, got.err
 		case <-c.strays:
-			person.Tell("an answer came that does not belong to this login; it was ignored")
+			person.Tell("ignored a response that does not belong to this login")
 		case text, open := <-person.Pasted:
 			if !open {
 				person.Pasted = nil
@@ -148,7 +148,7 @@ func (c *callback) wait(ctx context.Context, person Person) (string, error) {
 			if got, ours := c.pasted(text); ours {
 				return got.code, got.err
 			}
-			person.Tell("that is not the address at which the browser ended; it begins with " + c.address + "?")
+			person.Tell("that is not the address of the browser's last page, which begins with " + c.address + "?")
 		case <-ctx.Done():
 			return "", interrupted(ctx)
 		}
@@ -164,10 +164,10 @@ func (c *callback) pasted(text string) (answer, bool) {
 	return c.judge(u.Query())
 }
 
-// interrupted says why a login was given up.
+// interrupted explains why a login was given up.
 func interrupted(ctx context.Context) error {
 	if cause := context.Cause(ctx); !errors.Is(cause, context.DeadlineExceeded) {
 		return cause
 	}
-	return failf("begin again, and give it more time with --timeout", "nobody logged in in time")
+	return failf("try again, and allow more time with --timeout", "the login timed out")
 }

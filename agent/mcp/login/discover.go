@@ -16,8 +16,8 @@ import (
 
 // place is where people log in to a server.
 type place struct {
-	resource string   // what a token is made for
-	scopes   []string // to ask for
+	resource string   // what a token is valid for
+	scopes   []string // to request
 	meta     *oauthex.AuthServerMeta
 }
 
@@ -34,7 +34,7 @@ func (f *flow) discover(ctx context.Context) (*place, error) {
 		return nil, err
 	}
 	if resource == nil && !wanted {
-		return nil, failf("it can be used as it is", "the server wants no login")
+		return nil, failf("use it without one", "the server does not require a login")
 	}
 	at := &place{resource: f.server.Address, scopes: strings.Fields(param(challenges, "scope"))}
 	issuer := origin(f.server.Address)
@@ -56,8 +56,8 @@ func (f *flow) discover(ctx context.Context) (*place, error) {
 	return at, nil
 }
 
-// WantsLogin says whether a server turns away who has not logged in. A server that
-// cannot be reached says nothing, and the error says why.
+// WantsLogin reports whether a server requires a login. If the server cannot be reached,
+// the error says why.
 func WantsLogin(ctx context.Context, server Server) (bool, error) {
 	net, err := reach(ctx, server.Address)
 	if err != nil {
@@ -67,7 +67,7 @@ func WantsLogin(ctx context.Context, server Server) (bool, error) {
 	return wants, err
 }
 
-// probe asks the server for a sign of life, without saying who asks.
+// probe sends a request to the server without credentials.
 func (f *flow) probe(ctx context.Context) (wantsLogin bool, _ []oauthex.Challenge, _ error) {
 	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, f.server.Address, strings.NewReader(ping))
@@ -82,26 +82,26 @@ func (f *flow) probe(ctx context.Context) (wantsLogin bool, _ []oauthex.Challeng
 	client := f.net.client()
 	client.CheckRedirect = func(next *http.Request, via []*http.Request) error {
 		if origin(next.URL.String()) != origin(f.server.Address) || len(via) > 2 {
-			return fmt.Errorf("it leads to %s", plain(next.URL.Redacted()))
+			return fmt.Errorf("it redirects to %s", plain(next.URL.Redacted()))
 		}
 		return nil
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return false, nil, failf("is the address right, and the network there?", "the server at %s cannot be reached: %s", f.server.Address, plain(Cause(err).Error()))
+		return false, nil, failf("check the address and the network", "cannot reach the server at %s: %s", f.server.Address, plain(Cause(err).Error()))
 	}
-	_ = resp.Body.Close() // only its head matters
+	_ = resp.Body.Close() // only the headers matter
 	challenges, err := oauthex.ParseWWWAuthenticate(resp.Header.Values("WWW-Authenticate"))
 	if err != nil {
-		challenges = nil // it may say elsewhere what it wants
+		challenges = nil // it may say elsewhere what it requires
 	}
 	if resp.StatusCode == http.StatusNotFound || resp.StatusCode >= 500 {
-		return false, nil, failf("is the address right? It often ends in /mcp", "the server at %s answers %s", f.server.Address, plain(resp.Status))
+		return false, nil, failf("check the address; it often ends in /mcp", "the server at %s returned %s", f.server.Address, plain(resp.Status))
 	}
 	return resp.StatusCode == http.StatusUnauthorized, challenges, nil
 }
 
-// param is a parameter of the challenge for bearers of tokens; "": it has none.
+// param returns a parameter of the Bearer challenge; "" if it has none.
 func param(challenges []oauthex.Challenge, name string) string {
 	for _, c := range challenges {
 		if c.Scheme == "bearer" && c.Params[name] != "" {
@@ -111,8 +111,8 @@ func param(challenges []oauthex.Challenge, name string) string {
 	return ""
 }
 
-// resource finds what a server says about itself as something that is protected (RFC
-// 9728). nil: it says nothing, as old ones do.
+// resource reads the protected resource metadata of a server (RFC 9728). nil means that it
+// has none, like old servers.
 func (f *flow) resource(ctx context.Context, named string) (*oauthex.ProtectedResourceMetadata, error) {
 	var wrong error
 	for _, address := range f.resourceAddresses(named) {
@@ -124,9 +124,9 @@ func (f *flow) resource(ctx context.Context, named string) (*oauthex.ProtectedRe
 		}
 		switch {
 		case !covers(found.Resource, f.server.Address):
-			wrong = failf("check the url of the server in config.yml", "the server at %s says that it is %q", f.server.Address, plain(found.Resource))
+			wrong = failf("check the url of the server in config.yml", "the server at %s identifies itself as %q", f.server.Address, plain(found.Resource))
 		case len(found.AuthorizationServers) == 0:
-			return nil, failf("a key may work: write it under headers", "the server at %s names nobody who lets people log in", f.server.Address)
+			return nil, failf("a key may work: set it under headers", "the server at %s names no authorization server", f.server.Address)
 		default:
 			return &found, nil
 		}
@@ -134,8 +134,8 @@ func (f *flow) resource(ctx context.Context, named string) (*oauthex.ProtectedRe
 	return nil, wrong
 }
 
-// resourceAddresses are where a server may say it: where its challenge says, if that is
-// its own, and in the usual places.
+// resourceAddresses returns where the metadata may be: where the challenge says, if that is
+// the server's own, and in the usual places.
 func (f *flow) resourceAddresses(named string) []string {
 	own := origin(f.server.Address)
 	known := own + "/.well-known/oauth-protected-resource"
@@ -149,7 +149,7 @@ func (f *flow) resourceAddresses(named string) []string {
 	return all
 }
 
-// getJSON reads a value from an address. false: there is none.
+// getJSON reads a value from an address; false if there is none.
 func (f *flow) getJSON(ctx context.Context, address string, value any) (bool, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -161,20 +161,20 @@ func (f *flow) getJSON(ctx context.Context, address string, value any) (bool, er
 		return false, interrupted(ctx)
 	}
 	if err != nil {
-		return false, failf("try again later", "%s cannot be read: %s", address, plain(Cause(err).Error()))
+		return false, failf("try again later", "cannot read %s: %s", address, plain(Cause(err).Error()))
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		return false, nil
 	}
-	return json.NewDecoder(resp.Body).Decode(value) == nil, nil // a web page is no answer
+	return json.NewDecoder(resp.Body).Decode(value) == nil, nil // a web page does not count
 }
 
-// authority reads how an authorization server works (RFC 8414). An old MCP server is one
-// itself, and may say nothing about it.
+// authority reads the metadata of an authorization server (RFC 8414). An old MCP server is
+// one itself, and may have no metadata.
 func (f *flow) authority(ctx context.Context, issuer string, old bool) (*oauthex.AuthServerMeta, error) {
 	bad := func(err error) error {
-		return failf("whoever runs the server has to fix this; a key may work: write it under headers", "people log in at %s, and that cannot be used: %s", plain(issuer), plain(err.Error()))
+		return failf("the operator of the server must fix this; a key may work: set it under headers", "cannot use the authorization server %s: %s", plain(issuer), plain(err.Error()))
 	}
 	if err := f.net.check("address", issuer); err != nil {
 		return nil, bad(err)
@@ -186,13 +186,13 @@ func (f *flow) authority(ctx context.Context, issuer string, old bool) (*oauthex
 	case err != nil:
 		return nil, bad(Cause(err))
 	case meta == nil && !old:
-		return nil, bad(errors.New("it does not say how"))
+		return nil, bad(errors.New("it does not name its endpoints"))
 	case meta == nil:
 		meta = &oauthex.AuthServerMeta{Issuer: issuer, AuthorizationEndpoint: issuer + "/authorize", TokenEndpoint: issuer + "/token", RegistrationEndpoint: issuer + "/register"}
 	case !slices.Contains(meta.CodeChallengeMethodsSupported, "S256"):
-		return nil, bad(errors.New("it does not protect codes as OAuth 2.1 demands (PKCE with S256)"))
+		return nil, bad(errors.New("it does not support PKCE with S256, which OAuth 2.1 requires"))
 	case meta.AuthorizationEndpoint == "" || meta.TokenEndpoint == "":
-		return nil, bad(errors.New("it does not say how"))
+		return nil, bad(errors.New("it does not name its endpoints"))
 	}
 	for _, e := range []struct{ what, address string }{
 		{"authorization_endpoint", meta.AuthorizationEndpoint}, {"token_endpoint", meta.TokenEndpoint},
@@ -205,7 +205,7 @@ func (f *flow) authority(ctx context.Context, issuer string, old bool) (*oauthex
 	return meta, nil
 }
 
-// origin is the server of an address: scheme, host and port. "": it has none.
+// origin returns the server of a URL: scheme, host and port; "" if it has none.
 func origin(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -221,8 +221,8 @@ func origin(address string) string {
 	return u.Scheme + "://" + host
 }
 
-// covers says whether a token that is made for a resource is meant for an address: the
-// same server, and the same path or one below. A slash at the end means nothing.
+// covers reports whether a token for a resource is valid for a URL: the same server, and
+// the same path or one below. A trailing slash is ignored.
 func covers(resource, address string) bool {
 	r, err := url.Parse(resource)
 	if err != nil || r.Fragment != "" || r.User != nil {

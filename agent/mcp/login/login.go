@@ -1,19 +1,19 @@
-// Package login logs people in to MCP servers, as the authorization part of the Model
-// Context Protocol says, which is OAuth 2.1: a browser asks the person, and what it
-// brings back is exchanged for a token. It knows nothing of agents; package mcp sends
-// the tokens, and the command line opens the browser.
+// Package login logs people in to MCP servers as the Model Context Protocol specifies, with
+// OAuth 2.1: a browser asks the person, and the code that it returns is exchanged for a
+// token. It is independent of agents; package mcp sends the tokens, and the command line
+// opens the browser.
 //
 // # The contract
 //
-//  1. A token is kept in a file that only the user can read, one for each address of a
-//     server, and is told to [Options.Secret] before anything is done with it.
-//  2. A token is made for the resource that the server says it is, which has to contain
-//     the address, and is asked for with that resource.
-//  3. One process at a time renews a token. Others wait and take what it got: a server
-//     takes a token that renews only once.
-//  4. Tokens, codes and secrets travel over https, or to this machine. A server
-//     elsewhere leads nowhere but to public addresses.
-//  5. Nothing waits for a person but Login.
+//  1. A token is stored in a file that only the user can read, one for each address of a
+//     server, and is passed to [Options.Secret] before it is used.
+//  2. A token is requested for the resource that the server names, which must contain the
+//     address.
+//  3. One process at a time renews a token. Others wait and use the result: a server
+//     accepts a refresh token only once.
+//  4. Tokens, codes and secrets are sent over https, or to this machine. A remote server
+//     can refer only to public addresses.
+//  5. Only Login waits for a person.
 package login
 
 import (
@@ -31,26 +31,26 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 )
 
-// Server is one to log in to.
+// Server is a server to log in to.
 type Server struct {
 	Address string
-	Headers map[string]string // of every request to the address
-	// ClientID is Hocket's own name at the authorization server, with a secret where
-	// it has one. "": Hocket registers itself.
+	Headers map[string]string // sent with every request to the address
+	// ClientID is Hocket's id at the authorization server, with a secret if it has one. If
+	// it is "", Hocket registers itself.
 	ClientID, ClientSecret string
-	Scopes                 []string // to ask for; none: those that the server names
-	Port                   int      // to which the browser comes back; zero: any that is free
+	Scopes                 []string // to request; none: those that the server names
+	Port                   int      // to which the browser returns; zero: any free one
 }
 
-// Person is who logs in, and what they are told meanwhile.
+// Person is the person who logs in, and what they see meanwhile.
 type Person struct {
-	Show   func(address string) // has the address opened in a browser
-	Tell   func(note string)    // says what happens
-	Pasted <-chan string        // addresses at which a browser elsewhere ended; nil: none come
-	Wait   time.Duration        // longest time for all of it
+	Show   func(address string) // opens the address in a browser
+	Tell   func(note string)    // reports progress
+	Pasted <-chan string        // addresses at which a browser elsewhere ended; nil: none
+	Wait   time.Duration        // time limit for the whole login
 }
 
-// Error says why somebody cannot log in, and what to do.
+// Error reports why a login failed, and what to do.
 type Error struct{ Problem, Advice string }
 
 func (e *Error) Error() string {
@@ -67,14 +67,14 @@ func failf(advice, format string, args ...any) *Error {
 	return &Error{Problem: fmt.Sprintf(format, args...), Advice: advice}
 }
 
-// flow is one login under way.
+// flow is one login in progress.
 type flow struct {
 	server Server
 	person Person
 	net    *network
 }
 
-// Login has a person log in to a server, and keeps the login. It ends when ctx does.
+// Login logs a person in to a server, and stores the login. It ends when ctx does.
 func (s *Store) Login(ctx context.Context, server Server, person Person) (Login, error) {
 	net, err := reach(ctx, server.Address)
 	if err != nil {
@@ -129,7 +129,7 @@ func (f *flow) run(ctx context.Context) (*kept, error) {
 	return k, nil
 }
 
-// authorization is the address at which the person is asked.
+// authorization returns the address at which the person is asked.
 func authorization(at *place, who *client, back *callback, verifier string) string {
 	challenge := sha256.Sum256([]byte(verifier))
 	query := url.Values{
@@ -140,35 +140,35 @@ func authorization(at *place, who *client, back *callback, verifier string) stri
 	if len(at.scopes) > 0 {
 		query.Set("scope", strings.Join(at.scopes, " "))
 	}
-	u, _ := url.Parse(at.meta.AuthorizationEndpoint) // discover has looked at it
+	u, _ := url.Parse(at.meta.AuthorizationEndpoint) // validated by discover
 	given := u.Query()
 	maps.Copy(given, query)
 	u.RawQuery = given.Encode()
 	return u.String()
 }
 
-// client is what the authorization server knows Hocket as.
+// client is Hocket's registration at the authorization server.
 type client struct {
 	ID     string `json:"id"`
 	Secret string `json:"secret,omitempty"`
-	Proof  string `json:"proof"` // how it proves who it is: one of the words below
+	Proof  string `json:"proof"` // how it authenticates: one of the methods below
 }
 
-// The ways to prove it, from the registry of OAuth, the better first.
+// The authentication methods, as registered for OAuth, in order of preference.
 const (
 	proofNone  = "none"
 	proofPost  = "client_secret_post"
 	proofBasic = "client_secret_basic"
 )
 
-// client gives the client of the settings, or registers one.
+// client returns the client of the settings, or registers one.
 func (f *flow) client(ctx context.Context, at *place, back string) (*client, error) {
 	if f.server.ClientID != "" {
 		return &client{ID: f.server.ClientID, Secret: f.server.ClientSecret, Proof: proof(f.server.ClientSecret != "", at.meta.TokenEndpointAuthMethodsSupported)}, nil
 	}
 	if at.meta.RegistrationEndpoint == "" {
-		return nil, failf("register Hocket there as a native application that comes back to "+returnTo(f.server.Port)+", and write what you get as `login: {client_id: …}` at the server in config.yml",
-			"%s takes only clients that it knows", at.issuer())
+		return nil, failf("register Hocket there as a native application with the redirect URL "+returnTo(f.server.Port)+", and set its id as `login: {client_id: …}` of the server in config.yml",
+			"%s accepts only registered clients", at.issuer())
 	}
 	made, err := oauthex.RegisterClient(ctx, at.meta.RegistrationEndpoint, &oauthex.ClientRegistrationMetadata{
 		RedirectURIs: []string{back}, ClientName: "Hocket", ApplicationType: "native",
@@ -176,7 +176,7 @@ func (f *flow) client(ctx context.Context, at *place, back string) (*client, err
 		TokenEndpointAuthMethod: proof(false, at.meta.TokenEndpointAuthMethodsSupported), Scope: strings.Join(at.scopes, " "),
 	}, f.net.client())
 	if err != nil {
-		return nil, failf("ask there for a client, and write it as `login: {client_id: …}` at the server in config.yml", "%s does not register Hocket: %s", at.issuer(), plain(err.Error()))
+		return nil, failf("request a client there, and set its id as `login: {client_id: …}` of the server in config.yml", "%s did not register Hocket: %s", at.issuer(), plain(err.Error()))
 	}
 	how := made.TokenEndpointAuthMethod
 	if made.ClientSecret == "" {
@@ -187,15 +187,15 @@ func (f *flow) client(ctx context.Context, at *place, back string) (*client, err
 	return &client{ID: made.ClientID, Secret: made.ClientSecret, Proof: how}, nil
 }
 
-// returnTo names the address to which a browser comes back, for people.
+// returnTo returns the redirect URL for people.
 func returnTo(port int) string {
 	if port == 0 {
-		return "http://127.0.0.1/callback (any port; if it wants one, write it as `login: {port: …}`)"
+		return "http://127.0.0.1/callback (any port; if it requires a specific one, set `login: {port: …}`)"
 	}
 	return fmt.Sprintf("http://127.0.0.1:%d/callback", port)
 }
 
-// proof chooses how a client proves who it is, of what is offered.
+// proof chooses one of the offered authentication methods.
 func proof(secret bool, offered []string) string {
 	all := []string{proofNone, proofPost, proofBasic}
 	if secret {

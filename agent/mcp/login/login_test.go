@@ -216,48 +216,48 @@ func TestLoginsThatFail(t *testing.T) {
 		name, want string
 		change     func(site *mcptest.Site, server *login.Server)
 	}{
-		{"no login wanted", "the server wants no login; it can be used as it is", func(_ *mcptest.Site, server *login.Server) { server.Address = open.URL }},
-		{"no address", "is no address of a server", func(_ *mcptest.Site, server *login.Server) { server.Address = "file:///etc/passwd" }},
-		{"plain http", "would travel over the network for everybody to read; use an address that begins with https://", func(_ *mcptest.Site, server *login.Server) { server.Address = "http://192.0.2.7/mcp" }},
-		{"nothing there", "cannot be reached: connection refused", func(_ *mcptest.Site, server *login.Server) { server.Address = "http://127.0.0.1:1/mcp" }},
-		{"not found", "answers 404 Not Found; is the address right? It often ends in /mcp", func(_ *mcptest.Site, server *login.Server) {
+		{"no login wanted", "the server does not require a login; use it without one", func(_ *mcptest.Site, server *login.Server) { server.Address = open.URL }},
+		{"no address", "is not the URL of a server", func(_ *mcptest.Site, server *login.Server) { server.Address = "file:///etc/passwd" }},
+		{"plain http", "would be sent unencrypted; use an address that begins with https://", func(_ *mcptest.Site, server *login.Server) { server.Address = "http://192.0.2.7/mcp" }},
+		{"nothing there", ": connection refused", func(_ *mcptest.Site, server *login.Server) { server.Address = "http://127.0.0.1:1/mcp" }},
+		{"not found", "returned 404 Not Found; check the address; it often ends in /mcp", func(_ *mcptest.Site, server *login.Server) {
 			server.Address = strings.TrimSuffix(server.Address, "mcp") + "mpc"
 		}},
-		{"another resource", `says that it is "https://bank.example/mcp"`, func(site *mcptest.Site, _ *login.Server) {
+		{"another resource", `identifies itself as "https://bank.example/mcp"`, func(site *mcptest.Site, _ *login.Server) {
 			site.Says = func(m map[string]any) { m["resource"] = "https://bank.example/mcp" }
 		}},
-		{"no authority", "names nobody who lets people log in", func(site *mcptest.Site, _ *login.Server) {
+		{"no authority", "names no authorization server", func(site *mcptest.Site, _ *login.Server) {
 			site.Says = func(m map[string]any) { delete(m, "authorization_servers") }
 		}},
 		{"authority over http", "http://192.0.2.7 does not begin with https://", func(site *mcptest.Site, _ *login.Server) {
 			site.Says = func(m map[string]any) { m["authorization_servers"] = []string{"http://192.0.2.7"} }
 		}},
-		{"authority is a file", "file:///etc is no address of a web server", func(site *mcptest.Site, _ *login.Server) {
+		{"authority is a file", "file:///etc is not the URL of a web server", func(site *mcptest.Site, _ *login.Server) {
 			site.Says = func(m map[string]any) { m["authorization_servers"] = []string{"file:///etc"} }
 		}},
 		{"another issuer", `"https://evil.example" does not match`, meta("issuer", "https://evil.example")},
 		{"page is a file", "file://127.0.0.1/etc/passwd does not begin with https://", meta("authorization_endpoint", "file://127.0.0.1/etc/passwd")},
 		{"page is a script", "disallowed scheme", meta("authorization_endpoint", "javascript:alert(1)")},
 		{"tokens over http", "does not use HTTPS", meta("token_endpoint", "http://192.0.2.7/token")},
-		{"revocation over http", "its revocation_endpoint cannot be used: http://192.0.2.7/ does not begin with https://", meta("revocation_endpoint", "http://192.0.2.7/")},
+		{"revocation over http", "cannot use its revocation_endpoint: http://192.0.2.7/ does not begin with https://", meta("revocation_endpoint", "http://192.0.2.7/")},
 		{"no PKCE", "does not implement PKCE", meta("code_challenge_methods_supported", nil)},
-		{"plain PKCE", "does not protect codes as OAuth 2.1 demands", meta("code_challenge_methods_supported", []string{"plain"})},
-		{"no page", "it does not say how", meta("authorization_endpoint", nil)},
-		{"nothing said", "it does not say how", handle("/.well-known/oauth-authorization-server", http.NotFound)},
-		{"a web page", "that cannot be used: bad content type", handle("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
+		{"plain PKCE", "does not support PKCE with S256", meta("code_challenge_methods_supported", []string{"plain"})},
+		{"no page", "it does not name its endpoints", meta("authorization_endpoint", nil)},
+		{"nothing said", "it does not name its endpoints", handle("/.well-known/oauth-authorization-server", http.NotFound)},
+		{"a web page", ": bad content type", handle("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
 			fmt.Fprint(w, "<html>hello</html>")
 		})},
-		{"metadata lead into a file", "file:///etc/passwd is no address of a web server", handle("/.well-known/oauth-authorization-server", leadTo("file:///etc/passwd"))},
-		{"metadata lead in a circle", "it leads on and on", handle("/.well-known/oauth-authorization-server", leadTo("/.well-known/oauth-authorization-server"))},
-		{"metadata without end", "that cannot be used: ", handle("/.well-known/oauth-authorization-server", endless(`{"issuer":"`))},
-		{"no registration", "takes only clients that it knows; register Hocket there as a native application", meta("registration_endpoint", nil)},
-		{"registration refused", "does not register Hocket: registration failed: invalid_redirect_uri (no[31m)", handle("/register", func(w http.ResponseWriter, _ *http.Request) {
+		{"metadata lead into a file", "file:///etc/passwd is not the URL of a web server", handle("/.well-known/oauth-authorization-server", leadTo("file:///etc/passwd"))},
+		{"metadata lead in a circle", "too many redirects", handle("/.well-known/oauth-authorization-server", leadTo("/.well-known/oauth-authorization-server"))},
+		{"metadata without end", "unexpected EOF", handle("/.well-known/oauth-authorization-server", endless(`{"issuer":"`))},
+		{"no registration", "accepts only registered clients; register Hocket there as a native application", meta("registration_endpoint", nil)},
+		{"registration refused", "did not register Hocket: registration failed: invalid_redirect_uri (no[31m)", handle("/register", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusBadRequest)
 			fmt.Fprint(w, `{"error":"invalid_redirect_uri","error_description":"no\u001b[31m"}`)
 		})},
-		{"registration without end", "does not register Hocket: failed to decode", handle("/register", endless(`{"client_id":"`))},
-		{"refused by the person", `the login was refused at ISSUER (access_denied: she said [2Jno)`, func(site *mcptest.Site, _ *login.Server) {
+		{"registration without end", "did not register Hocket: failed to decode", handle("/register", endless(`{"client_id":"`))},
+		{"refused by the person", `the login at ISSUER was denied (access_denied: she said [2Jno)`, func(site *mcptest.Site, _ *login.Server) {
 			site.Authority.Return = func(q url.Values) {
 				q.Del("code")
 				q.Set("error", "access_denied")
@@ -267,28 +267,28 @@ func TestLoginsThatFail(t *testing.T) {
 		{"scopes", "does not know the scopes", func(site *mcptest.Site, _ *login.Server) {
 			site.Authority.Return = func(q url.Values) { q.Set("error", "invalid_scope") }
 		}},
-		{"wrong issuer in the answer", `the answer is from "https://evil.example", and not from ISSUER`, func(site *mcptest.Site, _ *login.Server) {
+		{"wrong issuer in the answer", `the response is from "https://evil.example", not from ISSUER`, func(site *mcptest.Site, _ *login.Server) {
 			site.Authority.Return = func(q url.Values) { q.Set("iss", "https://evil.example") }
 		}},
-		{"no issuer in the answer", `the answer is from "", and not from ISSUER`, func(site *mcptest.Site, _ *login.Server) {
+		{"no issuer in the answer", `the response is from "", not from ISSUER`, func(site *mcptest.Site, _ *login.Server) {
 			site.Authority.Return = func(q url.Values) { q.Del("iss") }
 		}},
-		{"no code", "sent the browser back without a code", func(site *mcptest.Site, _ *login.Server) {
+		{"no code", "redirected the browser without a code", func(site *mcptest.Site, _ *login.Server) {
 			site.Authority.Return = func(q url.Values) { q.Del("code") }
 		}},
-		{"wrong code", "the login cannot be completed: ISSUER refused the login (invalid_grant: not [31mgood[0m any more)", func(site *mcptest.Site, _ *login.Server) {
+		{"wrong code", "the login cannot be completed: ISSUER rejected the login (invalid_grant: not [31mgood[0m any more)", func(site *mcptest.Site, _ *login.Server) {
 			site.Authority.Return = func(q url.Values) { q.Set("code", "x") }
 		}},
-		{"tokens are a page", "answered 200, and no token", handle("/token", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") })},
-		{"tokens without end", "answered 200, and no token", handle("/token", endless(`{"access_token":"`))},
-		{"tokens lead elsewhere", "answered 307, and no token", handle("/token", leadTo("https://evil.example/"))},
-		{"token of another kind", `a token of the kind "mac"`, handle("/token", func(w http.ResponseWriter, _ *http.Request) {
+		{"tokens are a page", "returned 200 instead of a token", handle("/token", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") })},
+		{"tokens without end", "returned 200 instead of a token", handle("/token", endless(`{"access_token":"`))},
+		{"tokens lead elsewhere", "returned 307 instead of a token", handle("/token", leadTo("https://evil.example/"))},
+		{"token of another kind", `a token of type "mac"`, handle("/token", func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, `{"access_token":"abc","token_type":"mac"}`)
 		})},
-		{"token with a line end", "a token that cannot be sent", handle("/token", func(w http.ResponseWriter, _ *http.Request) {
+		{"token with a line end", "an invalid token", handle("/token", func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, `{"access_token":"abc\r\nHost: evil","token_type":"bearer"}`)
 		})},
-		{"port in use", "cannot be used", func(site *mcptest.Site, server *login.Server) {
+		{"port in use", "cannot use", func(site *mcptest.Site, server *login.Server) {
 			u, _ := url.Parse(site.Authority.URL)
 			_, _ = fmt.Sscan(u.Port(), &server.Port)
 		}},
@@ -370,10 +370,10 @@ func TestStrayAnswers(t *testing.T) {
 				}
 				<-noted
 			}
-			if page, err := mcptest.Visit(strings.TrimSuffix(back, "/callback") + "/?code=x"); err != nil || !strings.Contains(page, "nothing here") {
+			if page, err := mcptest.Visit(strings.TrimSuffix(back, "/callback") + "/?code=x"); err != nil || !strings.Contains(page, "Nothing to see here") {
 				t.Errorf("%s, %v", page, err)
 			}
-			if page, err := mcptest.Visit(address); err != nil || !strings.Contains(page, "That is all.") {
+			if page, err := mcptest.Visit(address); err != nil || !strings.Contains(page, "Done.") {
 				t.Errorf("%s, %v", page, err)
 			}
 		}()
@@ -381,7 +381,7 @@ func TestStrayAnswers(t *testing.T) {
 	if _, err := s.Login(t.Context(), login.Server{Address: site.Address}, p); err != nil {
 		t.Fatal(err)
 	}
-	if len(told) != 3 || !strings.Contains(told[0], "it was ignored") {
+	if len(told) != 3 || !strings.Contains(told[0], "ignored a response") {
 		t.Errorf("%q", told)
 	}
 }
@@ -413,7 +413,7 @@ func TestNobodyLogsIn(t *testing.T) {
 	p := person(t)
 	p.Show, p.Wait = func(string) {}, 300*time.Millisecond
 	_, err := s.Login(t.Context(), login.Server{Address: site.Address}, p)
-	if err == nil || !strings.Contains(err.Error(), "nobody logged in in time") {
+	if err == nil || !strings.Contains(err.Error(), "the login timed out") {
 		t.Error(err)
 	}
 	stop := errors.New("enough")

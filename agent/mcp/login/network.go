@@ -17,32 +17,32 @@ import (
 )
 
 const (
-	// longestAnswer is the most that is read of an answer.
+	// longestAnswer limits how much of a response is read.
 	longestAnswer = 1 << 20
-	// patience is the longest time of a request.
+	// patience is the time limit for a request.
 	patience = 30 * time.Second
 )
 
-// network makes the requests of a login. A server names addresses that are then asked,
-// and it may be anybody's: only one that is near itself leads to what is near.
+// network makes the requests of a login. A server names further addresses, and may belong
+// to anybody: only a local server may refer to local addresses.
 type network struct {
-	near bool // the server is on this machine, or in its network
+	near bool // the server is on this machine, or in a private network
 }
 
-// reach prepares to talk about a login to the server at an address.
+// reach prepares a login to the server at an address.
 func reach(ctx context.Context, address string) (*network, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, failf("log in to servers that have a url", "%q is no address of a server", address)
+		return nil, failf("only servers with a url support login", "%q is not the URL of a server", address)
 	}
 	n := &network{near: isNear(ctx, u.Hostname())}
 	if n.allowed(u) != nil {
-		return nil, failf("use an address that begins with https://", "a login at %s would travel over the network for everybody to read", u.Redacted())
+		return nil, failf("use an address that begins with https://", "a login at %s would be sent unencrypted", u.Redacted())
 	}
 	return n, nil
 }
 
-// isNear says whether a host is on this machine or in a private network.
+// isNear reports whether a host is on this machine or in a private network.
 func isNear(ctx context.Context, host string) bool {
 	if isLoopback(host) {
 		return true
@@ -64,23 +64,23 @@ func isLoopback(host string) bool {
 	return err == nil && a.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
-// allowed says whether an address may be asked, or shown to a browser.
+// allowed checks whether a URL may be requested, or shown to a browser.
 func (n *network) allowed(u *url.URL) error {
 	switch {
 	case u.Host == "" || u.User != nil:
-		return fmt.Errorf("%s is no address of a web server", plain(u.Redacted()))
+		return fmt.Errorf("%s is not the URL of a web server", plain(u.Redacted()))
 	case u.Scheme == "https" && !isLoopback(u.Hostname()):
 		return nil
 	case (u.Scheme == "https" || u.Scheme == "http") && isLoopback(u.Hostname()):
 		if !n.near {
-			return fmt.Errorf("%s is this machine, where a server elsewhere has no business", plain(u.String()))
+			return fmt.Errorf("%s is on this machine, and a remote server may not refer to it", plain(u.String()))
 		}
 		return nil
 	}
 	return fmt.Errorf("%s does not begin with https://", plain(u.String()))
 }
 
-// check looks at an address that somebody named. An empty one names nothing.
+// check checks a URL that a server named. An empty one is ignored.
 func (n *network) check(what, address string) error {
 	if address == "" {
 		return nil
@@ -90,29 +90,29 @@ func (n *network) check(what, address string) error {
 		err = n.allowed(u)
 	}
 	if err != nil {
-		return fmt.Errorf("its %s cannot be used: %s", what, plain(err.Error()))
+		return fmt.Errorf("cannot use its %s: %s", what, plain(err.Error()))
 	}
 	return nil
 }
 
-// client is what libraries make requests with.
+// client returns an HTTP client for libraries.
 func (n *network) client() *http.Client {
 	return &http.Client{Transport: n, Timeout: patience, CheckRedirect: redirect}
 }
 
-// redirect lets what only reads be led on, a few times. A request that carries a code or
-// a secret is for whom it was written.
+// redirect allows a few redirects for requests that only read. A request with a code or a
+// secret is never redirected.
 func redirect(req *http.Request, via []*http.Request) error {
 	if via[0].Method != http.MethodGet {
 		return http.ErrUseLastResponse
 	}
 	if len(via) > 5 {
-		return errors.New("it leads on and on")
+		return errors.New("too many redirects")
 	}
 	return nil
 }
 
-// RoundTrip makes one request, if its address is allowed. No connection is kept.
+// RoundTrip makes one request, if its URL is allowed. Connections are not reused.
 func (n *network) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := n.allowed(req.URL); err != nil {
 		return nil, err
@@ -130,13 +130,13 @@ func (n *network) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// short is a body of which no more is read than is sensible.
+// short is a body of limited size.
 type short struct {
 	io.Closer
 	io.Reader
 }
 
-// plain is text of somebody else in one line that does nothing to a terminal.
+// plain returns foreign text as one line that is safe for a terminal.
 func plain(text string) string {
 	const most = 300
 	text = strings.Map(func(r rune) rune {

@@ -16,19 +16,19 @@ import (
 	"github.com/hocket-dev/hocket/internal/wholefile"
 )
 
-// Options say how logins are kept.
+// Options configure how logins are stored.
 type Options struct {
-	Dir    string                 // that holds them
-	Secret func(values ...string) // is told every value that nobody may see, before it is used; nil: nobody is
+	Dir    string                 // where they are stored
+	Secret func(values ...string) // called with every secret value before it is used; may be nil
 }
 
-// Store keeps logins. It is safe for concurrent use, also by several processes.
+// Store stores logins. It is safe for concurrent use, even by several processes.
 type Store struct{ o Options }
 
-// Open gives the logins of a directory, which need not be there.
+// Open returns the logins in a directory, which need not exist.
 func Open(o Options) *Store { return &Store{o} }
 
-// kept is a login as it stands in its file.
+// kept is a login as it is stored.
 type kept struct {
 	Address   string    `json:"address"`
 	Resource  string    `json:"resource"`
@@ -38,19 +38,19 @@ type kept struct {
 	Client    client    `json:"client"`
 	Scopes    []string  `json:"scopes,omitempty"`
 	Since     time.Time `json:"since"`
-	Access    string    `json:"access_token,omitempty"` // "" here and below: it has ended
+	Access    string    `json:"access_token,omitempty"` // "" here and below: it has expired
 	Refresh   string    `json:"refresh_token,omitempty"`
-	Expires   time.Time `json:"expires,omitzero"` // zero: it does not say
+	Expires   time.Time `json:"expires,omitzero"` // zero: not known
 }
 
-// Login is what may be told about one.
+// Login describes a login, without its secrets.
 type Login struct {
 	Issuer  string    // where it was made
 	Scopes  []string  // what it allows, if that was said
 	Since   time.Time // when it was made
-	Expires time.Time // when it has to be renewed; zero: unknown
-	Renews  bool      // that happens by itself
-	Ended   bool      // it is of no use any more
+	Expires time.Time // when it must be renewed; zero: unknown
+	Renews  bool      // it is renewed automatically
+	Ended   bool      // it is no longer valid
 }
 
 func (k *kept) login() Login {
@@ -58,17 +58,17 @@ func (k *kept) login() Login {
 	return Login{Issuer: k.Issuer, Scopes: k.Scopes, Since: k.Since, Expires: k.Expires, Renews: k.Refresh != "", Ended: ended}
 }
 
-// early is how long before its end a token is renewed: it may be on its way for a while.
+// early is how long before its expiry a token is renewed, because a request takes time.
 const early = 30 * time.Second
 
 func (k *kept) stale() bool { return !k.Expires.IsZero() && time.Now().After(k.Expires.Add(-early)) }
 
-// EndedError says that a login is of no use any more: somebody has to log in again.
+// EndedError reports that a login is no longer valid: a person has to log in again.
 type EndedError struct{ Reason string }
 
 func (e *EndedError) Error() string { return "the login has ended: " + e.Reason }
 
-// Find says what is known about the login at an address. false: there is none.
+// Find returns what is known about the login at an address; false if there is none.
 func (s *Store) Find(address string) (Login, bool, error) {
 	k, err := s.read(address)
 	if k == nil || err != nil {
@@ -77,8 +77,8 @@ func (s *Store) Find(address string) (Login, bool, error) {
 	return k.login(), true, nil
 }
 
-// Token gives the token for an address, a new one where the old one has come to its end.
-// "": nobody has logged in. The error is an [EndedError] where somebody has to.
+// Token returns the token for an address, renewed if it has expired. It is "" if nobody has
+// logged in. The error is an [EndedError] if a person has to log in.
 func (s *Store) Token(ctx context.Context, address string) (string, error) {
 	k, err := s.read(address)
 	switch {
@@ -90,8 +90,8 @@ func (s *Store) Token(ctx context.Context, address string) (string, error) {
 	return s.Renew(ctx, address, k.Access)
 }
 
-// Renew gives another token than one that has come to its end, or that the server did
-// not take. Where another process has got one meanwhile, it is that.
+// Renew replaces a token that has expired, or that the server rejected. If another process
+// has renewed it meanwhile, that token is returned.
 func (s *Store) Renew(ctx context.Context, address, instead string) (string, error) {
 	unlock, err := s.lock(ctx, address)
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *Store) Renew(ctx context.Context, address, instead string) (string, err
 	case k.Access != "" && k.Access != instead && !k.stale():
 		return k.Access, nil
 	case k.Refresh == "":
-		return "", &EndedError{"it was made for a limited time"}
+		return "", &EndedError{"it has expired and cannot be renewed"}
 	}
 	net, err := reach(ctx, k.Address)
 	if err == nil {
@@ -127,8 +127,8 @@ func (s *Store) Renew(ctx context.Context, address, instead string) (string, err
 	return k.Access, s.write(k)
 }
 
-// Logout forgets the login at an address, and tells those who gave it. false: there was
-// none. It is forgotten also beside an error.
+// Logout deletes the login at an address, and revokes it at the authorization server; false
+// if there was none. It is deleted even if there is an error.
 func (s *Store) Logout(ctx context.Context, address string) (bool, error) {
 	unlock, err := s.lock(ctx, address)
 	if err != nil {
@@ -153,16 +153,16 @@ func (s *Store) Logout(ctx context.Context, address string) (bool, error) {
 		err = k.revoke(ctx, net)
 	}
 	if err != nil {
-		return true, fmt.Errorf("%s was not told that it is over: %w", k.Issuer, err)
+		return true, fmt.Errorf("cannot revoke the login at %s: %w", k.Issuer, err)
 	}
 	return true, nil
 }
 
-// Hide tells of the secrets of logins before anybody asks for one: a program may print
-// what it finds in their files.
+// Hide reports the secrets of all logins in advance: a program may print what it finds in
+// their files.
 func (s *Store) Hide(addresses ...string) {
 	for _, a := range addresses {
-		_, _ = s.read(a) // what cannot be read cannot be told
+		_, _ = s.read(a) // an unreadable one cannot be reported
 	}
 }
 
@@ -172,17 +172,17 @@ func (s *Store) hide(k *kept) {
 	}
 }
 
-// BrokenError says that the file of a login does not hold one.
+// BrokenError reports that the file of a login is invalid.
 type BrokenError struct{ File string }
 
 func (e *BrokenError) Error() string {
-	return fmt.Sprintf("the login in %s is broken; %s", e.File, e.Hint())
+	return fmt.Sprintf("the login in %s is invalid; %s", e.File, e.Hint())
 }
 
 // Hint says what to do.
-func (e *BrokenError) Hint() string { return "log out and in again" }
+func (e *BrokenError) Hint() string { return "log out and log in again" }
 
-// read reads the login at an address; nil: there is none.
+// read reads the login at an address; nil if there is none.
 func (s *Store) read(address string) (*kept, error) {
 	data, err := os.ReadFile(s.file(address))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -199,7 +199,7 @@ func (s *Store) read(address string) (*kept, error) {
 	return k, nil
 }
 
-// write keeps a login. Who calls it holds the lock.
+// write stores a login. The caller holds the lock.
 func (s *Store) write(k *kept) error {
 	data, err := json.Marshal(k)
 	if err == nil {
@@ -211,14 +211,14 @@ func (s *Store) write(k *kept) error {
 	return nil
 }
 
-// file is where the login at an address is kept.
+// file returns where the login at an address is stored.
 func (s *Store) file(address string) string {
 	sum := sha256.Sum256([]byte(address))
 	return filepath.Join(s.o.Dir, hex.EncodeToString(sum[:12])+".json")
 }
 
-// lock keeps others from the login at an address. A token may take its time to be
-// renewed, so they wait as long as they are wanted.
+// lock excludes other processes from the login at an address. Renewing a token may take
+// time, so they wait as long as their context allows.
 func (s *Store) lock(ctx context.Context, address string) (unlock func(), err error) {
 	if err := os.MkdirAll(s.o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("login: %w", err)
@@ -227,7 +227,7 @@ func (s *Store) lock(ctx context.Context, address string) (unlock func(), err er
 		l, err := filelock.Wait(s.file(address)+".lock", 200*time.Millisecond)
 		switch {
 		case err == nil:
-			return func() { _ = l.Release() }, nil // the file that it leaves at worst does no harm
+			return func() { _ = l.Release() }, nil // at worst a harmless file remains
 		case !errors.Is(err, filelock.ErrLocked):
 			return nil, fmt.Errorf("login: %w", err)
 		case ctx.Err() != nil:

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// ask asks the authorization server for tokens, for the resource of the login, and
-// puts them into it.
+// ask requests tokens from the authorization server, for the resource of the login, and
+// stores them in it.
 func (k *kept) ask(ctx context.Context, net *network, form url.Values) error {
 	form.Set("resource", k.Resource)
 	body, status, err := k.post(ctx, net, k.TokenURL, form)
@@ -24,7 +24,7 @@ func (k *kept) ask(ctx context.Context, net *network, form url.Values) error {
 	return k.take(status, body)
 }
 
-// post sends a form to the authorization server, from a client that says who it is.
+// post sends a form to the authorization server, with the client's credentials.
 func (k *kept) post(ctx context.Context, net *network, address string, form url.Values) (body []byte, status int, err error) {
 	form.Set("client_id", k.Client.ID)
 	if k.Client.Proof == proofPost {
@@ -41,17 +41,17 @@ func (k *kept) post(ctx context.Context, net *network, address string, form url.
 	}
 	resp, err := net.client().Do(req)
 	if err != nil {
-		return nil, 0, fmt.Errorf("%s cannot be reached: %s", k.Issuer, plain(Cause(err).Error()))
+		return nil, 0, fmt.Errorf("cannot reach %s: %s", k.Issuer, plain(Cause(err).Error()))
 	}
 	defer resp.Body.Close()
 	body, err = io.ReadAll(resp.Body)
 	if err != nil {
-		return nil, 0, fmt.Errorf("the answer of %s broke off: %s", k.Issuer, plain(Cause(err).Error()))
+		return nil, 0, fmt.Errorf("incomplete response from %s: %s", k.Issuer, plain(Cause(err).Error()))
 	}
 	return body, resp.StatusCode, nil
 }
 
-// tokens is what a token endpoint answers.
+// tokens is the response of a token endpoint.
 type tokens struct {
 	Access    string  `json:"access_token"`
 	Type      string  `json:"token_type"`
@@ -62,7 +62,7 @@ type tokens struct {
 	ErrorText string  `json:"error_description"`
 }
 
-// seconds are written as a number, by some as text.
+// seconds is a number, which some servers send as a string.
 type seconds float64
 
 func (s *seconds) UnmarshalJSON(data []byte) error {
@@ -75,33 +75,33 @@ func (s *seconds) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// deniedError is an answer that says no: asking again changes nothing.
+// deniedError is a refusal: a retry does not help.
 type deniedError struct{ text string }
 
 func (e *deniedError) Error() string { return e.text }
 
-// take puts the tokens of an answer into a login.
+// take stores the tokens of a response in a login.
 func (k *kept) take(status int, body []byte) error {
 	var got tokens
 	if err := json.Unmarshal(body, &got); err != nil {
-		return fmt.Errorf("%s answered %d, and no token", k.Issuer, status)
+		return fmt.Errorf("%s returned %d instead of a token", k.Issuer, status)
 	}
 	switch {
 	case got.Error != "" && status < 500:
 		return &deniedError{refusal(k.Issuer, got.Error, got.ErrorText).Error()}
 	case status/100 != 2 || got.Access == "":
-		return fmt.Errorf("%s answered %d, and no token", k.Issuer, status)
+		return fmt.Errorf("%s returned %d instead of a token", k.Issuer, status)
 	case got.Type != "" && !strings.EqualFold(got.Type, "bearer"):
-		return fmt.Errorf("%s gave a token of the kind %q, which Hocket cannot use", k.Issuer, plain(got.Type))
+		return fmt.Errorf("%s returned a token of type %q, which Hocket does not support", k.Issuer, plain(got.Type))
 	case !sendable(got.Access):
-		return fmt.Errorf("%s gave a token that cannot be sent", k.Issuer)
+		return fmt.Errorf("%s returned an invalid token", k.Issuer)
 	}
 	k.Access, k.Expires = got.Access, time.Time{}
 	if got.Expires > 0 {
 		life := min(float64(got.Expires), math.MaxInt32)
 		k.Expires = time.Now().Add(time.Duration(life * float64(time.Second))).Round(time.Second)
 	}
-	if got.Refresh != "" { // else the one that there is stays good
+	if got.Refresh != "" { // otherwise the existing one stays valid
 		k.Refresh = got.Refresh
 	}
 	if got.Scope != "" {
@@ -110,13 +110,14 @@ func (k *kept) take(status int, body []byte) error {
 	return nil
 }
 
-// sendable says whether a token can stand in a header.
+// sendable reports whether a token can be sent in a header.
 func sendable(token string) bool {
 	return !strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f })
 }
 
-// renew asks for another token in place of the one that there is. Once it was asked for,
-// the old way to ask is used up: who gives up meanwhile leaves it a moment to arrive.
+// renew requests a replacement for the current token. The request invalidates the old
+// refresh token, so when the context is cancelled, the response still gets a moment to
+// arrive.
 func (k *kept) renew(ctx context.Context, net *network) error {
 	const moment = 3 * time.Second
 	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
@@ -131,8 +132,8 @@ func (k *kept) renew(ctx context.Context, net *network) error {
 	return k.ask(asking, net, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {k.Refresh}})
 }
 
-// revoke tells the authorization server that nobody uses the login any more. One that
-// cannot be told so forgets it in time.
+// revoke tells the authorization server that the login is no longer used. Otherwise it
+// expires in time.
 func (k *kept) revoke(ctx context.Context, net *network) error {
 	if k.RevokeURL == "" {
 		return nil
@@ -146,14 +147,14 @@ func (k *kept) revoke(ctx context.Context, net *network) error {
 			return err
 		}
 		if status/100 != 2 {
-			return fmt.Errorf("%s answered %d", k.Issuer, status)
+			return fmt.Errorf("%s returned %d", k.Issuer, status)
 		}
 	}
 	return nil
 }
 
-// Cause is the innermost of errors that wrap each other: what really happened, without
-// the words of those who passed it on.
+// Cause returns the innermost wrapped error: what really happened, without the context of
+// the outer errors.
 func Cause(err error) error {
 	for {
 		switch e := err.(type) { //nolint:errorlint // each of them is looked at

@@ -1,7 +1,6 @@
-// Package mcptest is an MCP server behind a login, and the authorization server that
-// gives it, on loopback: what the tests of logins share. The MCP server is that of the
-// official library; the authorization server does what the standards say and remembers
-// what it was asked.
+// Package mcptest provides an MCP server that requires a login, and its authorization
+// server, on loopback, for the tests of logins. The MCP server is that of the official
+// library; the authorization server follows the standards and records its requests.
 package mcptest
 
 import (
@@ -23,13 +22,13 @@ import (
 type Authority struct {
 	URL string
 
-	Life     time.Duration             // of tokens; zero: an hour
-	NoRenew  bool                      // it gives no tokens that renew
-	Client   string                    // the one client that it knows, and
-	Secret   string                    // its secret; "": whoever registers is one
-	Metadata func(meta map[string]any) // changes what it says about itself
+	Life     time.Duration             // lifetime of tokens; zero: an hour
+	NoRenew  bool                      // it issues no refresh tokens
+	Client   string                    // the only client that it accepts, and
+	Secret   string                    // its secret; "": clients register themselves
+	Metadata func(meta map[string]any) // changes its metadata
 	Return   func(query url.Values)    // changes what a browser brings back
-	// Handle answers in its place; false: it does not.
+	// Handle responds in its place; false if it does not.
 	Handle func(w http.ResponseWriter, r *http.Request) bool
 
 	mu      sync.Mutex
@@ -37,18 +36,18 @@ type Authority struct {
 	codes   map[string]grant
 	access  map[string]grant
 	refresh map[string]grant
-	asked   map[string]int // how often, by what
+	asked   map[string]int // number of requests, by path or grant
 }
 
-// grant is what somebody was allowed.
+// grant is what a client was granted.
 type grant struct {
 	client, resource, challenge, redirect string
 	until                                 time.Time
-	family                                string // of tokens that renew each other
+	family                                string // of refresh tokens that replace each other
 	used                                  bool
 }
 
-// StartAuthority starts one for a test.
+// StartAuthority starts an authorization server for a test.
 func StartAuthority(t testing.TB) *Authority {
 	a := &Authority{clients: map[string]url.Values{}, codes: map[string]grant{}, access: map[string]grant{}, refresh: map[string]grant{}, asked: map[string]int{}}
 	mux := http.NewServeMux()
@@ -70,14 +69,14 @@ func StartAuthority(t testing.TB) *Authority {
 	return a
 }
 
-// Asked says how often a path was asked for, or tokens for a grant_type.
+// Asked returns how often a path, or a grant_type, was requested.
 func (a *Authority) Asked(what string) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.asked[what]
 }
 
-// Good says whether a token is good for a resource.
+// Good reports whether a token is valid for a resource.
 func (a *Authority) Good(token, resource string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -85,8 +84,7 @@ func (a *Authority) Good(token, resource string) bool {
 	return ok && g.resource == resource && time.Now().Before(g.until)
 }
 
-// Revoke makes the tokens that there are useless: those that are sent, and with all also
-// those that renew.
+// Revoke invalidates the access tokens and, with all, the refresh tokens too.
 func (a *Authority) Revoke(all bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -128,7 +126,7 @@ func (a *Authority) register(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusCreated, map[string]any{"client_id": id, "redirect_uris": m.Redirects, "token_endpoint_auth_method": "none"})
 }
 
-// authorize lets everybody in at once, who asks as the standards say.
+// authorize approves every request that follows the standards.
 func (a *Authority) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	a.mu.Lock()
@@ -155,7 +153,7 @@ func (a *Authority) authorize(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *Authority) token(w http.ResponseWriter, r *http.Request) {
-	_ = r.ParseForm() // what is missing is refused
+	_ = r.ParseForm() // missing values are rejected
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	kind := r.PostForm.Get("grant_type")
@@ -176,7 +174,7 @@ func (a *Authority) token(w http.ResponseWriter, r *http.Request) {
 		g.family = rand.Text()
 	case "refresh_token":
 		g, ok = a.refresh[r.PostForm.Get("refresh_token")]
-		if ok && g.used { // somebody has stolen it: nobody may go on with it
+		if ok && g.used { // a reused token was stolen: revoke the whole family
 			maps.DeleteFunc(a.refresh, func(_ string, other grant) bool { return other.family == g.family })
 			ok = false
 		} else if ok {
@@ -192,7 +190,7 @@ func (a *Authority) token(w http.ResponseWriter, r *http.Request) {
 	a.give(w, g)
 }
 
-// give gives tokens for a grant.
+// give issues tokens for a grant.
 func (a *Authority) give(w http.ResponseWriter, g grant) {
 	life := a.Life
 	if life == 0 {
@@ -209,7 +207,7 @@ func (a *Authority) give(w http.ResponseWriter, g grant) {
 }
 
 func (a *Authority) revoke(w http.ResponseWriter, r *http.Request) {
-	_ = r.ParseForm() // nothing named is nothing revoked
+	_ = r.ParseForm() // nothing named, nothing revoked
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.access, r.PostForm.Get("token"))

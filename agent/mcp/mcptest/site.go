@@ -14,18 +14,18 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Site is an MCP server that takes only tokens of its authority.
+// Site is an MCP server that accepts only tokens of its authority.
 type Site struct {
 	Address   string
 	Authority *Authority
 
-	Says      func(meta map[string]any) // changes what it says about itself; may be set
-	Metadata  string                    // where its challenge says that this stands; "": at its own place, "-": it does not say
+	Says      func(meta map[string]any) // changes its metadata; may be set
+	Metadata  string                    // where its challenge says that the metadata is; "": in the usual place, "-": not given
 	Stateless bool                      // it keeps no sessions
-	Tokens    atomic.Int64              // how many requests came with a token
+	Tokens    atomic.Int64              // number of requests with a token
 }
 
-// Start starts a server, and its authority, for a test.
+// Start starts a server and its authority for a test.
 func Start(t testing.TB, server *sdk.Server) *Site {
 	s := &Site{Authority: StartAuthority(t)}
 	mux := http.NewServeMux()
@@ -65,8 +65,8 @@ func Start(t testing.TB, server *sdk.Server) *Site {
 	return s
 }
 
-// Visit does what a browser does with an address: it goes where it is sent. It gives the
-// page at which it ends.
+// Visit does what a browser does with a URL: it follows redirects, and returns the last
+// page.
 func Visit(address string) (page string, err error) {
 	resp, err := http.Get(address) //nolint:gosec,noctx // an address of the test
 	if err != nil {
