@@ -1,4 +1,4 @@
-// Package agenttest is what the tests of executors share.
+// Package agenttest has helpers for the tests of executors.
 package agenttest
 
 import (
@@ -20,7 +20,7 @@ func (l *Log) Add(piece []byte) {
 	l.text.Write(piece)
 }
 
-// String is all that was printed so far.
+// String returns everything that was printed so far.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

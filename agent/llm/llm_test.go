@@ -625,7 +625,7 @@ func TestMissing(t *testing.T) {
 	}
 	for value, want := range map[string]string{
 		"":  "no model provider has a key; set WORK_KEY",
-		"k": "the key of a cannot be used: secret WORK_KEY has fewer than 6 characters, too few to hide it in outputs",
+		"k": "the key of a cannot be used: secret WORK_KEY has fewer than 6 characters, too few to mask it in outputs",
 	} {
 		work := Provider{API: OpenAI, Key: env(value), KeyName: "WORK_KEY"}
 		if got := New(Options{Providers: map[string]Provider{"a": work, "b": work}}).missing(); !strings.HasPrefix(got, want) {

@@ -7,9 +7,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Problems are the replies that the people of a workflow, and of those it calls,
-// cannot give: an error, or an answer that their question does not offer. Where a
-// key fits several nodes, a reply is right if it is for one of them.
+// Problems returns the replies that people in a workflow, or in those it calls, cannot
+// give: an error, or an answer that their question does not offer. If a key matches several
+// nodes, a reply is valid if it is valid for one of them.
 func (r *Replies) Problems(b *workflow.Bundle) workflow.Diagnostics {
 	tasks, gates := map[string]bool{}, map[string][]gate{}
 	walk(b, func(g *workflow.Graph, n *workflow.Node) {
@@ -32,7 +32,7 @@ func (r *Replies) Problems(b *workflow.Bundle) workflow.Diagnostics {
 	return found.Sort()
 }
 
-// place is where an entry stands, as far as that is known.
+// place returns the position of an entry, as far as it is known.
 func (r *Replies) place(key string, i int) workflow.Pos {
 	if i < len(r.places[key]) {
 		return r.places[key][i]
@@ -40,11 +40,11 @@ func (r *Replies) place(key string, i int) workflow.Pos {
 	return workflow.Pos{}
 }
 
-// problem is what is wrong with an answer to each of some questions, if anything.
+// problem returns what is wrong with an answer for each of some questions, if anything.
 func problem(node string, reply Reply, gates []gate, at workflow.Pos) workflow.Diagnostics {
 	switch {
 	case reply.Error != "":
-		return workflow.Diagnostics{workflow.Errorf(at, CodeReplies, "write an answer; a person does not fail", "%q asks a person, and this is an error", node)}
+		return workflow.Diagnostics{workflow.Errorf(at, CodeReplies, "write an answer: people cannot fail", "%q asks a person, and this is an error", node)}
 	case slices.ContainsFunc(gates, func(g gate) bool { return g.takes(reply.Output) }):
 		return nil
 	}
@@ -71,7 +71,7 @@ func (g gate) values() []string {
 	return values
 }
 
-// takes says whether a question accepts an answer.
+// takes reports whether a question accepts an answer.
 func (g gate) takes(answer string) bool {
 	_, offered := workflow.Chosen(g.options, answer)
 	return offered || g.custom

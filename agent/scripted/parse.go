@@ -8,12 +8,11 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// CodeReplies is the code of the mistakes in a replies file that are not mistakes
-// in its YAML.
+// CodeReplies is the code of errors in a replies file other than YAML errors.
 const CodeReplies = "replies"
 
-// Parse reads a replies file, as the package comment describes it, and reports
-// every mistake. With an error among them the replies are not to be used.
+// Parse reads a replies file, as the package comment describes it, and reports every error.
+// If there is an error, the replies must not be used.
 func Parse(file string, text []byte) (*Replies, workflow.Diagnostics) {
 	doc := strictyaml.Read(file, text)
 	r := &Replies{lists: map[string][]Reply{}, places: map[string][]workflow.Pos{}}
@@ -26,7 +25,7 @@ func Parse(file string, text []byte) (*Replies, workflow.Diagnostics) {
 	return r, doc.Diagnostics()
 }
 
-// checkKey refuses keys that no instance can have.
+// checkKey rejects keys that no instance can have.
 func checkKey(e strictyaml.Entry) {
 	if strings.TrimSpace(e.Name) == "" {
 		e.Key.Errorf(CodeReplies, "write the id of a node", "the key is empty")
@@ -35,17 +34,17 @@ func checkKey(e strictyaml.Entry) {
 		rounds := strings.Split(step, "#")[1:]
 		later := func(round string) bool { number, _, _ := strings.Cut(round, "["); return number != "1" }
 		if len(rounds) > 0 && !slices.ContainsFunc(rounds, later) {
-			e.Key.Errorf(CodeReplies, "leave #1 out; a list of replies goes on from one iteration to the next",
-				"the first iteration has no number in an address: %q", e.Name)
+			e.Key.Errorf(CodeReplies, "remove #1; a list of replies continues from one iteration to the next",
+				"invalid address %q: the first iteration has no number", e.Name)
 		}
 	}
 }
 
-// parseList is what stands under a key: one entry, or a list of them, and where
-// each of them says what it says.
+// parseList reads the value of a key: one entry, or a list of them, and the position of
+// each.
 func parseList(n strictyaml.Node) ([]Reply, []workflow.Pos) {
 	if n.IsList() && len(n.List()) == 0 {
-		n.Errorf(CodeReplies, "write at least one reply, or leave the key out", "%s has no replies", n.Label())
+		n.Errorf(CodeReplies, "write at least one reply, or remove the key", "%s has no replies", n.Label())
 	}
 	var list []Reply
 	var places []workflow.Pos
@@ -55,7 +54,7 @@ func parseList(n strictyaml.Node) ([]Reply, []workflow.Pos) {
 	return list, places
 }
 
-// place is where the output or the error of an entry stands.
+// place returns the position of the output or the error of an entry.
 func place(n strictyaml.Node) workflow.Pos {
 	if n.IsMap() {
 		for _, e := range n.Map().Entries() {
@@ -75,25 +74,25 @@ func parseReply(n strictyaml.Node) Reply {
 	case n.IsMap():
 		return parseMap(n)
 	case n.IsList():
-		n.Errorf(CodeReplies, "write JSON in quotes, or under `output`", "a list inside a list is no reply")
+		n.Errorf(CodeReplies, "write JSON in quotes, or under `output`", "a list inside a list is not a reply")
 		return Reply{}
 	}
 	return Reply{Output: parseText(n)}
 }
 
-// parseText is a scalar as it was written. Nothing at all is a mistake: an empty
-// reply is written ”.
+// parseText reads a scalar as it was written. A missing value is an error: an empty reply
+// must be quoted.
 func parseText(n strictyaml.Node) string {
 	if !n.IsNull() {
 		return n.Name()
 	}
 	if n.Written() == "" {
-		n.Errorf(CodeReplies, "write a reply; an empty one is ''", "%s has no reply", n.Label())
+		n.Errorf(CodeReplies, "write a reply; an empty reply is ''", "%s has no reply", n.Label())
 	}
 	return n.Written()
 }
 
-// parseMap is a reply with more to it than its text.
+// parseMap reads a reply in the form of a map.
 func parseMap(n strictyaml.Node) Reply {
 	if isOutput(n) {
 		n.Errorf(CodeReplies, "put it under `output`, or in quotes", "this map is not a reply")
@@ -120,8 +119,8 @@ func parseMap(n strictyaml.Node) Reply {
 	return r
 }
 
-// isOutput recognises a map of which no key is, or could be meant for, one of a
-// reply: most likely it is the JSON that the agent is to give.
+// isOutput recognises a map without any key that is, or could be meant for, one of a reply:
+// most likely it is the JSON that the agent is to return.
 func isOutput(n strictyaml.Node) bool {
 	fields := []string{"output", "delay", "cost_usd", "tokens_in", "tokens_out", "error", "permanent", "retry_after"}
 	return !slices.ContainsFunc(n.Map().Entries(), func(e strictyaml.Entry) bool { return workflow.Nearest(e.Name, fields) != "" })
@@ -136,23 +135,23 @@ func tokens(n strictyaml.Node) int64 {
 	return count
 }
 
-// maxTokens keeps the sum of both numbers of tokens in bounds.
+// maxTokens keeps the sum of both token counts in bounds.
 const maxTokens = 1 << 60
 
-// checkFailure refuses keys that contradict each other.
+// checkFailure rejects keys that contradict each other.
 func checkFailure(output, failure, permanent, after strictyaml.Node) {
 	switch {
 	case failure.Exists() && output.Exists():
-		output.Key().Errorf(CodeReplies, "keep one of them", "an attempt has an output or an error, not both")
+		output.Key().Errorf(CodeReplies, "keep one of them", "an attempt can have an output or an error, not both")
 	case failure.IsScalar() && !failure.IsNull() && failure.Written() == "":
 		failure.Errorf(CodeReplies, "write what went wrong", "the error has no text")
 	}
 	for _, n := range []strictyaml.Node{permanent, after} {
 		if n.Exists() && !failure.Exists() {
-			n.Key().Errorf(CodeReplies, "add `error`", "%s says something about an error, and there is none", n.Label())
+			n.Key().Errorf(CodeReplies, "add `error`", "%s applies to errors only", n.Label())
 		}
 	}
 	if permanent.Exists() && after.Exists() {
-		after.Key().Errorf(CodeReplies, "keep one of them", "an error that is permanent is not retried")
+		after.Key().Errorf(CodeReplies, "keep one of them", "a permanent error is not retried")
 	}
 }

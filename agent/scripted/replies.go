@@ -10,8 +10,7 @@
 //	good: no                       # the questions of choices likewise
 //	"*": ok                        # every other task
 //
-// An entry is text, kept as it was written (yes stays "yes", 1.10 stays "1.10"),
-// or a map:
+// An entry is text, kept as written (yes stays "yes", 1.10 stays "1.10"), or a map:
 //
 //	output       text; a list or a map becomes JSON text
 //	delay        duration before the reply comes
@@ -24,21 +23,20 @@
 //
 // # Which entry
 //
-// Of the keys that fit an instance, the most exact is taken: its full address
-// (review/score#2), then its address without iterations and items (review/score),
-// then its node's id (score), then "*".
+// Of the keys that match an instance, the most specific one is used: its full address
+// (review/score#2), then its address without iterations and items (review/score), then its
+// node's id (score), then "*".
 //
-// A list belongs to its key. The entry for an attempt is the one after those that
-// earlier attempts of the run took from the same key, in the order in which they
-// were started, over all instances that share the key. So a list for a node in a
-// loop goes on from one iteration to the next, and a list for a node with
-// for_each goes from item to item. For the key of a single instance this is the
-// number of the attempt. With "*" all tasks that have no key of their own share
-// one list.
+// A list belongs to its key. The entry for an attempt is the one after those that earlier
+// attempts of the run took from the same key, in the order in which they were started, over
+// all instances that share the key. So a list for a node in a loop continues from one
+// iteration to the next, and a list for a node with for_each from item to item. For the key
+// of a single instance this is the number of the attempt. With "*" all tasks that have no
+// key of their own share one list.
 //
-// The count follows from the journal (see [agent.Script]), so a run that is taken
-// up after a crash goes on where it was, and an attempt that the crash cut off
-// gets the same reply again.
+// The count follows from the journal (see [agent.Script]), so a run that is resumed after a
+// crash continues where it was, and an attempt that the crash interrupted gets the same
+// reply again.
 package scripted
 
 import (
@@ -52,27 +50,27 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Replies are the lists of a replies file, by key. They are not changed once
-// read, so they may be shared.
+// Replies are the lists of a replies file, by key. They are immutable, so they may be
+// shared.
 type Replies struct {
 	lists  map[string][]Reply        // none is empty
-	places map[string][]workflow.Pos // of the entries; empty where they were stored
+	places map[string][]workflow.Pos // of the entries; empty if they were loaded from a run
 }
 
 // others is the key for every task that has none of its own.
 const others = "*"
 
-// Encode is the canonical form, in which a run keeps its replies: JSON with
-// sorted keys, a list of entries for each.
+// Encode returns the canonical form, in which a run stores its replies: JSON with sorted
+// keys, and a list of entries for each.
 func (r *Replies) Encode() []byte {
 	data, err := json.Marshal(r.lists)
 	if err != nil {
-		panic(fmt.Sprintf("scripted: replies that cannot be encoded: %v", err)) // plain data, always can
+		panic(fmt.Sprintf("scripted: cannot encode replies: %v", err)) // plain data can always be encoded
 	}
 	return data
 }
 
-// Decode reads what Encode wrote.
+// Decode decodes the output of Encode.
 func Decode(data []byte) (*Replies, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -88,17 +86,17 @@ func Decode(data []byte) (*Replies, error) {
 	return r, nil
 }
 
-// Keys are the node ids and addresses that have replies, and "*", sorted.
+// Keys returns the node ids and addresses that have replies, and "*", sorted.
 func (r *Replies) Keys() []string { return slices.Sorted(maps.Keys(r.lists)) }
 
-// CoversTask says whether a task has a reply in some instance, so that its agent
-// need not exist. A key that is an address covers the node that it ends in.
+// CoversTask reports whether a task has a reply in some instance, so that its agent need
+// not exist. A key that is an address covers the node that it ends in.
 func (r *Replies) CoversTask(node string) bool {
 	_, all := r.lists[others]
 	return all || r.CoversPerson(node)
 }
 
-// Covers says whether an agent need not exist for a node: it is a task or a question
+// Covers reports whether no agent needs to exist for a node: it is a task or a question
 // that has a reply in some instance.
 func (r *Replies) Covers(n *workflow.Node) bool {
 	if n.Kind() == "task" {
@@ -107,13 +105,13 @@ func (r *Replies) Covers(n *workflow.Node) bool {
 	return r.CoversPerson(n.ID)
 }
 
-// CoversPerson says whether a question has an answer in some instance.
+// CoversPerson reports whether a question has an answer in some instance.
 func (r *Replies) CoversPerson(node string) bool {
 	return slices.ContainsFunc(r.Keys(), func(key string) bool { return key != others && nodeOf(key) == node })
 }
 
-// Strangers are the keys that end in no task, no question and no person of a workflow
-// or of those it calls: most likely a slip of the pen.
+// Strangers returns the keys that match no task, question or person of a workflow or of
+// those it calls: most likely a typo.
 func (r *Replies) Strangers(b *workflow.Bundle) []string {
 	known := map[string]bool{others: true}
 	walk(b, func(g *workflow.Graph, n *workflow.Node) {
@@ -124,9 +122,9 @@ func (r *Replies) Strangers(b *workflow.Bundle) []string {
 	return slices.DeleteFunc(r.Keys(), func(key string) bool { return known[nodeOf(key)] })
 }
 
-// CoversAll says whether every task and every question of a workflow, and of those it
+// CoversAll reports whether every task and every question of a workflow, and of those it
 // calls, has a reply in every instance. Only then may a required question take its answer
-// from here.
+// from the replies.
 func (r *Replies) CoversAll(b *workflow.Bundle) bool {
 	covered := true
 	walk(b, func(g *workflow.Graph, n *workflow.Node) {
@@ -135,15 +133,15 @@ func (r *Replies) CoversAll(b *workflow.Bundle) bool {
 	return covered
 }
 
-// CoversEvery says whether a task or a question has a reply in every instance.
+// CoversEvery reports whether a task or a question has a reply in every instance.
 func (r *Replies) CoversEvery(n *workflow.Node) bool {
 	_, own := r.lists[n.ID]
 	_, all := r.lists[others]
 	return own || all && n.Kind() == "task"
 }
 
-// Most is the most that one attempt of a task can use, over all entries that it
-// may be given.
+// Most returns the most that one attempt of a task can use, over all entries that it may
+// get.
 func (r *Replies) Most(node string) workflow.Budget {
 	most := workflow.Free
 	_, own := r.lists[node]
@@ -159,7 +157,7 @@ func (r *Replies) Most(node string) workflow.Budget {
 	return most
 }
 
-// taskKey is the key whose list answers a task; a question is answered by name only.
+// taskKey returns the key whose list answers a task; a question is answered by name only.
 func (r *Replies) taskKey(address, node string, question bool) (string, bool) {
 	if key, ok := r.key(address, node); ok || question {
 		return key, ok
@@ -168,7 +166,7 @@ func (r *Replies) taskKey(address, node string, question bool) (string, bool) {
 	return others, ok
 }
 
-// key is the most exact key that names an instance.
+// key returns the most specific key that names an instance.
 func (r *Replies) key(address, node string) (string, bool) {
 	for _, key := range [...]string{address, plain(address), node} {
 		if _, ok := r.lists[key]; ok && key != others {
@@ -178,7 +176,7 @@ func (r *Replies) key(address, node string) (string, bool) {
 	return "", false
 }
 
-// plain is an address without its iterations and items: a/b#2[3] is a/b.
+// plain returns an address without its iterations and items: a/b#2[3] is a/b.
 func plain(address string) string {
 	if !strings.ContainsAny(address, "#[") {
 		return address
@@ -192,13 +190,13 @@ func plain(address string) string {
 	return strings.Join(steps, "/")
 }
 
-// nodeOf is the node that an address ends in.
+// nodeOf returns the node that an address ends in.
 func nodeOf(address string) string {
 	path := plain(address)
 	return path[strings.LastIndexByte(path, '/')+1:]
 }
 
-// walk visits the nodes of a workflow and of those it calls, in their order.
+// walk visits the nodes of a workflow and of those it calls, in order.
 func walk(b *workflow.Bundle, visit func(*workflow.Graph, *workflow.Node)) {
 	b.Root.Body.Walk(visit)
 	for _, name := range slices.Sorted(maps.Keys(b.Called)) {

@@ -7,10 +7,10 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// Reply is one entry: what an agent gives for one attempt, or a person answers.
+// Reply is one entry: what an agent returns for one attempt, or a person answers.
 type Reply struct {
 	Output     string        `json:"output,omitempty"`
-	Delay      time.Duration `json:"delay,omitempty"` // before the reply comes
+	Delay      time.Duration `json:"delay,omitempty"` // before the reply
 	CostUSD    float64       `json:"cost_usd,omitempty"`
 	TokensIn   int64         `json:"tokens_in,omitempty"`
 	TokensOut  int64         `json:"tokens_out,omitempty"`
@@ -21,7 +21,7 @@ type Reply struct {
 
 var _ agent.Executor = Reply{}
 
-// Run waits for the delay and gives the reply.
+// Run waits for the delay and returns the reply.
 func (r Reply) Run(ctx context.Context, _ *agent.Task, log agent.Log) (agent.Result, error) {
 	if err := r.wait(ctx); err != nil {
 		return agent.Result{}, err

@@ -1,22 +1,21 @@
 package secret
 
-// automaton finds all of many texts at once, byte by byte (Aho and Corasick). Its
-// cost does not depend on how many there are. It is never changed.
+// automaton finds all of many texts at once, byte by byte (Aho and Corasick). Its cost does
+// not depend on their number. It is immutable.
 //
-// Most of what it reads has nothing to do with a secret, so the first state has a
-// table for all bytes. The others, of which there are many, hold a list of their
-// children: mostly one.
+// Most of its input has nothing to do with a secret, so the first state has a table for all
+// bytes. The others, of which there are many, have a list of their children, usually one.
 type automaton struct {
 	start  [256]int32
 	states []state
 }
 
-// state stands for the beginning of a text: what was read last.
+// state represents a prefix of a text: what was read last.
 type state struct {
 	char    byte  // that leads here
 	child   int32 // the first; zero: none
 	sibling int32 // the next child of the same parent; zero: none
-	back    int32 // the state of the longest end of it with which a text begins
+	back    int32 // the state of its longest suffix that is a prefix of a text
 	depth   int32 // its length
 	found   int32 // the length of the longest text that ends here
 }
@@ -56,7 +55,7 @@ func (a *automaton) childOf(at int32, c byte) int32 {
 	return 0
 }
 
-// connect finds the way back from each state, from the short ones to the long.
+// connect computes the fallback of each state, from short ones to long ones.
 func (a *automaton) connect() {
 	queue := []int32{0}
 	for len(queue) > 0 {
@@ -78,10 +77,10 @@ func (a *automaton) connect() {
 	}
 }
 
-// step is the state after one more byte.
+// step returns the state after one more byte.
 func (a *automaton) step(at int32, c byte) int32 {
 	if at == 0 {
-		return a.start[c] // short enough to be put in place of the call
+		return a.start[c] // short enough to be inlined
 	}
 	return a.walk(at, c)
 }
@@ -96,7 +95,7 @@ func (a *automaton) walk(at int32, c byte) int32 {
 	return a.start[c]
 }
 
-// any says whether a text holds one of those to find.
+// any reports whether a text contains one of those to find.
 func (a *automaton) any(text string) bool {
 	at := int32(0)
 	for i := range len(text) {

@@ -12,8 +12,8 @@ import (
 var harmless = strings.Fields(`PATH HOME USER LOGNAME LANG LANGUAGE TZ TMPDIR TEMP TMP TERM
 	SystemRoot SystemDrive ComSpec PATHEXT USERPROFILE APPDATA LOCALAPPDATA ProgramData ProgramFiles WINDIR`)
 
-// Harmless is what of an environment is handed down to a program that was not asked to
-// know more: any other variable may hold a secret.
+// Harmless returns the variables of an environment that are safe for any program: any other
+// variable may hold a secret.
 func Harmless(env []string) []string {
 	var kept []string
 	for _, pair := range env {
@@ -25,15 +25,15 @@ func Harmless(env []string) []string {
 	return kept
 }
 
-// among says whether a variable is in a list. Windows has one Path, whatever its letters.
+// among reports whether a variable is in a list. On Windows, letter case does not matter.
 func among(list []string, name string) bool {
 	return slices.ContainsFunc(list, func(other string) bool {
 		return other == name || runtime.GOOS == "windows" && strings.EqualFold(other, name)
 	})
 }
 
-// usual are further variables that programs work with, and in which nobody keeps a
-// secret: of terminals, of languages and their tools, and of the network.
+// usual are further variables that programs need and that do not hold secrets: for
+// terminals, for languages and their tools, and for the network.
 var usual = strings.Fields(`_ SHELL PWD OLDPWD SHLVL HOSTNAME COLORTERM TERM_PROGRAM NO_COLOR FORCE_COLOR CLICOLOR COLUMNS LINES EDITOR VISUAL PAGER CI DISPLAY WAYLAND_DISPLAY
 	XDG_CONFIG_HOME XDG_CACHE_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_RUNTIME_DIR XDG_CONFIG_DIRS XDG_DATA_DIRS
 	GOPATH GOROOT GOBIN GOCACHE GOMODCACHE GOFLAGS GOOS GOARCH GOTOOLCHAIN GOPROXY GOPRIVATE GOSUMDB GOTMPDIR CGO_ENABLED CARGO_HOME RUSTUP_HOME RUSTUP_TOOLCHAIN RUSTFLAGS
@@ -44,9 +44,9 @@ var usual = strings.Fields(`_ SHELL PWD OLDPWD SHLVL HOSTNAME COLORTERM TERM_PRO
 	http_proxy https_proxy all_proxy no_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY
 	OS HOMEDRIVE HOMEPATH USERNAME USERDOMAIN COMPUTERNAME NUMBER_OF_PROCESSORS PROCESSOR_ARCHITECTURE PUBLIC CommonProgramFiles PSModulePath`)
 
-// Usual is what of an environment the steps of a project see that nobody has trusted, and
-// withheld the names of the rest: any variable that is not usual may be a secret. So are
-// those that are named, and addresses with a password.
+// Usual returns the variables that the steps of an untrusted project see, and the names of
+// the others: any variable that is not usual may be a secret, and so are those that are
+// named, and URLs with a password.
 func Usual(env []string, names ...string) (kept, withheld []string) {
 	for _, pair := range env {
 		name, value, _ := strings.Cut(pair, "=")
@@ -61,8 +61,7 @@ func Usual(env []string, names ...string) (kept, withheld []string) {
 	return kept, withheld
 }
 
-// LikelyFirst sorts the names of variables, those first whose names say that they hold a
-// secret.
+// LikelyFirst sorts names of variables, beginning with those whose names indicate a secret.
 func LikelyFirst(names []string) []string {
 	var likely, others []string
 	for _, name := range names {
@@ -77,26 +76,26 @@ func LikelyFirst(names []string) []string {
 	return slices.Compact(append(likely, others...))
 }
 
-// telling is how variables are called that hold what nobody should see.
+// telling matches names of variables that hold secrets.
 var telling = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(^|_)(keys?|pat|pass|credentials?|auth|jwt|bearer|cookies?|dsn|webhook|sas)(_|$)|apikey|tokens?(_|$)|secret|passw|passphrase|._pwd$|sshpass|privkey|^aws_(access|session|container|web|role)`)
 })
 
-// proxy says whether a variable holds an address that often has a password or a token in
-// front, in any form.
+// proxy reports whether a variable holds a URL that often contains a password or a token,
+// in any form.
 func proxy(name string) bool { return strings.HasSuffix(strings.ToLower(name), "proxy") }
 
-// hasLogin says whether a value is an address with a password in it.
+// hasLogin reports whether a value is a URL with a password in it.
 func hasLogin(value string) bool {
 	return strings.Contains(value, "://") && loginURL().MatchString(value)
 }
 
-// loginURL is a value with a password in it: postgres://me:password@host/db.
+// loginURL matches a value with a password in it: postgres://me:password@host/db.
 var loginURL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`://[^/?#\s:@]*:[^/?#\s@]+@`) })
 
-// Unsecret is an environment without the variables that are named, those whose names
-// say that they hold a secret, and addresses with a password: for commands that a model
-// types, which may need any other variable.
+// Unsecret returns an environment without the variables that are named, those whose names
+// indicate a secret, and URLs with a password: for commands of a model, which may need any
+// other variable.
 func Unsecret(env []string, names ...string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(pair string) bool {
 		name, value, _ := strings.Cut(pair, "=")

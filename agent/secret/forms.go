@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// shortestLine is how long a line of a secret must be to be found by itself.
+// shortestLine is the minimum length of a line of a secret that is searched for separately.
 const shortestLine = 16
 
-// forms are all texts in which a secret may appear. The lines of one with several
+// forms returns all texts in which a secret may appear. The lines of a multi-line secret
 // are secrets of their own.
 func forms(value string) []string {
 	all := formsOf(value)
@@ -40,7 +40,7 @@ func formsOf(value string) []string {
 		html.EscapeString(value), strings.ReplaceAll(value, "'", `'\''`),
 		hex.EncodeToString([]byte(value)), strings.ToUpper(hex.EncodeToString([]byte(value))),
 	}
-	for _, end := range []string{"\n", "\r\n", `\n`} { // as xxd, openssl and base64 break lines
+	for _, end := range []string{"\n", "\r\n", `\n`} { // as xxd, openssl and base64 wrap lines
 		text := base64.StdEncoding.EncodeToString([]byte(value))
 		all = append(all, broken(hex.EncodeToString([]byte(value)), 60, end), broken(text, 64, end), broken(text, 76, end))
 	}
@@ -53,7 +53,7 @@ func formsOf(value string) []string {
 	return slices.DeleteFunc(all, func(f string) bool { return len(f) < Shortest })
 }
 
-// broken is a text in lines of a width.
+// broken returns a text in lines of a width.
 func broken(text string, width int, end string) string {
 	var b strings.Builder
 	for ; len(text) > width; text = text[width:] {
@@ -62,8 +62,8 @@ func broken(text string, width int, end string) string {
 	return b.String() + text
 }
 
-// inside is what of a base64 text depends on the value alone, where it stands
-// behind some bytes of a longer text, and others follow.
+// inside returns the part of a base64 text that depends on the value alone, if other bytes
+// precede and follow it.
 func inside(encoding *base64.Encoding, value string, before int) string {
 	const bits = 6 // of a character
 	text := encoding.WithPadding(base64.NoPadding).EncodeToString([]byte(strings.Repeat("\x00", before) + value))
@@ -77,14 +77,14 @@ func quoteJSON(value string, escapeHTML bool) string {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(escapeHTML)
 	if err := enc.Encode(value); err != nil {
-		return value // cannot be: a text can always be written
+		return value // impossible: a string can always be encoded
 	}
 	return unquote(strings.TrimSuffix(b.String(), "\n"))
 }
 
 func unquote(text string) string { return text[1 : len(text)-1] }
 
-// percent escapes all that need not stand for itself in a URL.
+// percent escapes everything that need not be literal in a URL.
 func percent(value, format string) string {
 	var b strings.Builder
 	for i := range len(value) {

@@ -7,25 +7,25 @@ import (
 	"sync/atomic"
 )
 
-// Mark stands where a secret was.
+// Mark replaces a secret.
 const Mark = "***"
 
-// Masker hides secrets. The zero value knows none. It is safe for concurrent use.
+// Masker masks secrets. The zero value knows none. It is safe for concurrent use.
 type Masker struct {
-	finder atomic.Pointer[automaton] // nil: there is nothing to hide
-	load   func()                    // finds what is to be hidden, before anything is; nil: nothing
+	finder atomic.Pointer[automaton] // nil: there is nothing to mask
+	load   func()                    // loads the secrets before the first use; may be nil
 
 	mu    sync.Mutex
 	known []string
 }
 
-// Add makes values secret, from now on. Those that are too short are none.
+// Add makes values secret from now on. Values that are too short are ignored.
 func (m *Masker) Add(values ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	before := len(m.known)
 	for _, v := range values {
-		v = strings.TrimSpace(v) // who says it may leave out the space around it
+		v = strings.TrimSpace(v) // the surrounding space may be missing in output
 		if len(v) >= Shortest && !slices.Contains(m.known, v) {
 			m.known = append(m.known, v)
 		}
@@ -46,7 +46,7 @@ func (m *Masker) ready() {
 	}
 }
 
-// Mask hides the secrets in a text.
+// Mask masks the secrets in a text.
 func (m *Masker) Mask(text string) string {
 	m.ready()
 	finder := m.finder.Load()
@@ -60,10 +60,10 @@ func (m *Masker) Mask(text string) string {
 	return b.String()
 }
 
-// Stream hides secrets in what comes piece by piece, also where one is spread
-// over several pieces. Everything is given on at once but for the last bytes, if a
-// secret begins with them: these wait for the next piece, or for flush. Both
-// functions are safe for concurrent use.
+// Stream masks secrets in text that arrives in pieces, even if one is spread over several
+// pieces. Everything is passed on at once except the last bytes, if a secret begins with
+// them: these wait for the next piece, or for flush. Both functions are safe for concurrent
+// use.
 func (m *Masker) Stream(to func(piece []byte)) (write func(piece []byte), flush func()) {
 	m.ready()
 	var mu sync.Mutex
@@ -82,10 +82,10 @@ func (m *Masker) Stream(to func(piece []byte)) (write func(piece []byte), flush 
 	return write, flush
 }
 
-// stream is the state of a text that comes piece by piece.
+// stream is the state of a text that arrives in pieces.
 //
-// Invariant: held are the last bytes that were read and not given on; spans lie in
-// them, in order, and do not overlap.
+// Invariant: held are the last bytes that were read and not passed on; spans are in them,
+// in order, and do not overlap.
 type stream struct {
 	finder *automaton
 	to     func(piece []byte)
@@ -94,14 +94,14 @@ type stream struct {
 	spans  []span
 }
 
-// span is a part of what is held that is to be hidden.
+// span is a part of what is held that must be masked.
 type span struct {
 	from, to int
-	marked   bool // the mark was given on, for the part of it that was held before
+	marked   bool // the mark was already written, for the part that was held before
 }
 
-// use looks for other secrets from now on, also in what is held: more of them may
-// have become known.
+// use searches for other secrets from now on, also in what is held: more of them may have
+// become known.
 func (s *stream) use(finder *automaton) {
 	if finder == s.finder {
 		return
@@ -133,8 +133,7 @@ func (s *stream) write(piece []byte) {
 	s.give(all, len(all)-int(s.finder.states[s.state].depth))
 }
 
-// hide makes a span of a secret that was found, together with those that it
-// overlaps.
+// hide turns a secret that was found into a span, merged with those that it overlaps.
 func (s *stream) hide(from, to int) {
 	next := span{from: from, to: to}
 	for len(s.spans) > 0 && s.spans[len(s.spans)-1].to > next.from {
@@ -145,8 +144,8 @@ func (s *stream) hide(from, to int) {
 	s.spans = append(s.spans, next)
 }
 
-// give gives all on up to an end, and holds the rest. The mark of a secret with
-// which the rest begins is given on already.
+// give passes on everything up to an end, and holds the rest. If the rest begins inside a
+// secret, its mark has already been written.
 func (s *stream) give(all []byte, end int) {
 	if len(s.spans) == 0 && end == len(all) {
 		s.held = nil
@@ -180,7 +179,7 @@ func (s *stream) give(all []byte, end int) {
 	}
 }
 
-// end gives on what is held: no more comes.
+// end passes on what is held: no more follows.
 func (s *stream) end() {
 	if s.finder != nil {
 		s.give(s.held, len(s.held))

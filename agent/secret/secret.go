@@ -1,20 +1,19 @@
-// Package secret finds values that nobody may see, and hides them in all that is
-// shown or kept. A definition names a secret; its value comes from the environment
-// or from a file. A leaf: it imports nothing of ours.
+// Package secret finds secret values and masks them in everything that is shown or stored.
+// A definition names a secret; its value comes from the environment or from a file. The
+// package is a leaf: it imports no other package of Hocket.
 //
-// # What is hidden
+// # What is masked
 //
-// The values of all secrets that the configuration names, those that were asked
-// for, and those of variables in which programs usually expect a key
-// ([Variables]). Each is found as it is and in the forms that it takes on the way:
-// quoted as JSON (once, or inside of another JSON text), escaped for URLs, shells,
-// HTML, in hexadecimal, and in base64 at any place of a longer text. A value of
-// several lines is found line by line too.
+// The values of all secrets that the configuration names, those that were requested, and
+// those of variables in which programs usually expect a key ([Variables]). Each is found
+// unchanged and in the forms in which it may appear: quoted as JSON (once, or inside of
+// another JSON text), escaped for URLs, shells, HTML, in hexadecimal, and in base64 at any
+// place of a longer text. A value of several lines is found line by line too.
 //
-// A value of fewer than [Shortest] characters cannot be a secret: to hide it would
-// make holes into texts that have nothing to do with it. It is refused where it is
-// asked for. Of variables that nobody named only longer values count, since
-// programs are often given a word such as "ollama" where a key is not needed.
+// A value of fewer than [Shortest] characters cannot be a secret: masking it would damage
+// unrelated texts. Requesting it is an error. Variables that the configuration does not
+// name count only if their values are longer, since programs are often given a word such as
+// "ollama" where no key is needed.
 package secret
 
 import (
@@ -30,13 +29,13 @@ import (
 	"sync"
 )
 
-// Shortest is how many bytes a secret has at least.
+// Shortest is the minimum length of a secret in bytes.
 const Shortest = 6
 
-// shortestFound is the same for variables that nobody named.
+// shortestFound is the same for variables that the configuration does not name.
 const shortestFound = 8
 
-// longest is how much a file with a secret may hold.
+// longest is the maximum size of a file with a secret.
 const longest = 64 << 10
 
 // Variables are those in which programs usually expect a key.
@@ -48,38 +47,37 @@ var Variables = []string{
 	"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
 }
 
-// Place is where a secret is found: one of its fields.
+// Place is where a secret is: one of its fields is set.
 type Place struct {
 	Env  string // a variable of the environment
-	File string // a file, seen from the project
+	File string // a file, relative to the project
 }
 
-// Options say where secrets are.
+// Options configure where secrets are.
 type Options struct {
 	Places map[string]Place                 // by name
-	Hidden []Place                          // of values that have no name here, and are secret all the same
-	Getenv func(name string) (string, bool) // nil: the process's own environment
-	Dir    string                           // from which relative paths of files are seen
+	Hidden []Place                          // values that have no name here, but are secret
+	Getenv func(name string) (string, bool) // nil: the environment of this process
+	Dir    string                           // directory for relative paths of files
 }
 
-// Store finds secrets. It is safe for concurrent use.
+// Store provides secrets. It is safe for concurrent use.
 type Store struct {
 	places map[string]Place
 	hidden []Place
 	getenv func(string) (string, bool)
 	dir    string
 	masker *Masker
-	load   func()   // finds all secrets, once
-	short  []string // names of secrets that are there, and too short to be hidden; after load
+	load   func()   // loads all secrets, once
+	short  []string // names of secrets that exist and are too short to be masked; after load
 
 	mu    sync.Mutex
 	files map[string]string // that were read, by path
 }
 
-// New makes a store. It opens nothing yet: a file that a stranger's project names is
-// none of our business until somebody works with it. What of the secrets is there is
-// hidden in everything that the [Masker] is given; that one is missing is told when it
-// is asked for.
+// New returns a store. It opens nothing yet: a file that an untrusted project names must
+// not be opened before it is needed. Existing secrets are masked in everything that the
+// [Masker] is given; a missing one is reported when it is requested.
 func New(o Options) *Store {
 	s := &Store{places: maps.Clone(o.Places), hidden: o.Hidden, getenv: o.Getenv, dir: o.Dir, masker: &Masker{}, files: map[string]string{}}
 	if s.getenv == nil {
@@ -90,8 +88,8 @@ func New(o Options) *Store {
 	return s
 }
 
-// Only is a store of those secrets that are in variables, or in files that keep says yes
-// to.
+// Only returns a store with the secrets that are in variables, or in files that keep
+// accepts.
 func (s *Store) Only(keep func(file string) bool) *Store {
 	out := func(p Place) bool { return p.Env == "" && !keep(p.File) }
 	places := maps.Clone(s.places)
@@ -99,7 +97,7 @@ func (s *Store) Only(keep func(file string) bool) *Store {
 	return New(Options{Places: places, Hidden: slices.DeleteFunc(slices.Clone(s.hidden), out), Getenv: s.getenv, Dir: s.dir})
 }
 
-// findAll finds all secrets that are there.
+// findAll loads all secrets that exist.
 func (s *Store) findAll() {
 	var values []string
 	for _, place := range s.hidden {
@@ -122,10 +120,10 @@ func (s *Store) findAll() {
 	s.masker.Add(values...)
 }
 
-// Names are those of the secrets that the configuration names, sorted.
+// Names returns the names of the secrets in the configuration, sorted.
 func (s *Store) Names() []string { return slices.Sorted(maps.Keys(s.places)) }
 
-// TooShort says that a secret which is there cannot be hidden; nil: all can.
+// TooShort reports a secret that exists but cannot be masked; nil if there is none.
 func (s *Store) TooShort() error {
 	s.load()
 	if len(s.short) == 0 {
@@ -135,22 +133,22 @@ func (s *Store) TooShort() error {
 }
 
 func tooShort(name string) *Error {
-	return &Error{Name: name, Problem: fmt.Sprintf("has fewer than %d characters, too few to hide it in outputs", Shortest), Advice: "use a longer one, or take it out of config.yml: then it is shown as it is"}
+	return &Error{Name: name, Problem: fmt.Sprintf("has fewer than %d characters, too few to mask it in outputs", Shortest), Advice: "use a longer one, or remove it from config.yml, so that it is shown unmasked"}
 }
 
-// Masker hides all secrets that are known, also those that become known later.
+// Masker masks all secrets that are known, including those that become known later.
 func (s *Store) Masker() *Masker { return s.masker }
 
-// Get gives a secret by its name.
+// Get returns a secret by its name.
 func (s *Store) Get(name string) (string, error) {
 	place, ok := s.places[name]
 	if !ok {
-		return "", &Error{Name: name, Problem: "is not configured", Advice: fmt.Sprintf("write under secrets in config.yml where it is, e.g. `%s: {env: %s}`", name, name)}
+		return "", &Error{Name: name, Problem: "is not configured", Advice: fmt.Sprintf("add it under secrets in config.yml, for example `%s: {env: %s}`", name, name)}
 	}
 	return s.find(name, place)
 }
 
-// At gives the secret at a place.
+// At returns the secret at a place.
 func (s *Store) At(place Place) (string, error) {
 	name := place.Env
 	if name == "" {
@@ -173,7 +171,7 @@ func (s *Store) find(name string, place Place) (string, error) {
 	return value, nil
 }
 
-// Error says that there is no secret of a name, and what to do.
+// Error reports that a secret is missing, and what to do.
 type Error struct{ Name, Problem, Advice string }
 
 func (e *Error) Error() string { return fmt.Sprintf("secret %s %s; %s", e.Name, e.Problem, e.Advice) }
@@ -185,14 +183,14 @@ func (p Place) hint() string {
 	if p.Env != "" {
 		return "set the variable " + p.Env + " before you start hocket"
 	}
-	return "put it into the file " + p.File
+	return "write it to the file " + p.File
 }
 
 func (s *Store) read(place Place) (string, error) {
 	if place.Env != "" {
 		value, ok := s.getenv(place.Env)
 		if !ok {
-			return "", errors.New("is not there")
+			return "", errors.New("is not set")
 		}
 		return withoutLineEnd(value), nil
 	}
@@ -212,14 +210,14 @@ func (s *Store) read(place Place) (string, error) {
 	return value, err
 }
 
-// readFile gives what a file holds, without the line end that editors put behind.
+// readFile returns the content of a file, without the newline that editors append.
 func readFile(path string) (string, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return "", fmt.Errorf("cannot be read: %s is not a file", path) // to open a pipe waits for who writes it
+		return "", fmt.Errorf("cannot be read: %s is not a file", path) // opening a pipe would block
 	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", errors.New("is not there: there is no file " + path)
+		return "", errors.New("is not set: there is no file " + path)
 	}
 	if err != nil {
 		return "", fmt.Errorf("cannot be read: %w", err)
@@ -235,5 +233,5 @@ func readFile(path string) (string, error) {
 	return withoutLineEnd(string(data)), nil
 }
 
-// withoutLineEnd takes off the line end that editors and scripts put behind a value.
+// withoutLineEnd removes the newline that editors and scripts append to a value.
 func withoutLineEnd(value string) string { return strings.TrimRight(value, "\r\n") }

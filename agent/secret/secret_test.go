@@ -46,8 +46,8 @@ func TestSecretsComeFromTheirPlaces(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"none": "secret none is not configured; write under secrets in config.yml", "short": "has fewer than 6 characters", "empty": "is empty; set the variable EMPTY",
-		"unset": "unset is not there; set the variable UNSET before you start hocket", "missing": "there is no file", "blank": "is empty; put it into the file empty",
+		"none": "secret none is not configured; add it under secrets in config.yml", "short": "has fewer than 6 characters", "empty": "is empty; set the variable EMPTY",
+		"unset": "unset is not set; set the variable UNSET before you start hocket", "missing": "there is no file", "blank": "is empty; write it to the file empty",
 		"huge": "holds more than 64 KB", "folder": "cannot be read",
 	} {
 		_, err := s.Get(name)
@@ -67,7 +67,7 @@ func TestSecretsComeFromTheirPlaces(t *testing.T) {
 		t.Errorf("what was asked for is shown: %q", got)
 	}
 	for place, want := range map[secret.Place]string{
-		{Env: "UNSET"}: "secret UNSET is not there; set the variable UNSET", {File: "none"}: "secret none is not there: there is no file",
+		{Env: "UNSET"}: "secret UNSET is not set; set the variable UNSET", {File: "none"}: "secret none is not set: there is no file",
 	} {
 		_, err := s.At(place)
 		var typed *secret.Error

@@ -7,8 +7,7 @@ import (
 	"github.com/hocket-dev/hocket/internal/process"
 )
 
-// capture keeps what a command prints, up to a limit, and hands all of it to the
-// log.
+// capture keeps what a command prints, up to a limit, and passes all of it to the log.
 type capture struct {
 	log  agent.Log
 	out  process.Output
@@ -25,16 +24,16 @@ func (c *capture) stderr(piece []byte) error {
 	return c.said.Add(piece)
 }
 
-// output is standard output as the task's result.
+// output returns standard output as the task's result.
 func (c *capture) output() (string, error) {
 	out := c.out.Bytes()
 	if at := agent.NotText(out); at > 0 {
-		return "", agent.Permanentf("its output is not text (UTF-8) at byte %d; encode it, e.g. with base64, or write it to a file", at)
+		return "", agent.Permanentf("its output is not UTF-8 text at byte %d; encode it, for example with base64, or write it to a file", at)
 	}
 	return string(bytes.TrimRight(out, "\r\n")), nil
 }
 
-// lastWords is the end of what the command printed, ready to follow the reason of
+// lastWords returns the end of what the command printed, formatted to follow the reason of
 // its failure.
 func (c *capture) lastWords() string {
 	said := c.said.Last()

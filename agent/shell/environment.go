@@ -10,16 +10,15 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// maxVariable is what fits into one environment variable on Linux, which takes
-// the least: 128 KiB with the name, the equals sign and a NUL.
+// maxVariable is the size limit of an environment variable on Linux, which has the lowest:
+// 128 KiB with the name, the equals sign and a NUL.
 const maxVariable = 128<<10 - 64
 
-// maxFeedback keeps a long complaint about an output from filling the
-// environment.
+// maxFeedback keeps a long complaint about an output from filling the environment.
 const maxFeedback = 16 << 10
 
-// environment is what the command sees: base, inputs, the env setting, Hocket's
-// own. The last of a name counts.
+// environment returns what the command sees: base, inputs, the env setting, Hocket's own
+// variables. The last value of a name counts.
 func environment(base []string, task *agent.Task, set map[string]agent.Text, dir string) ([]string, error) {
 	inputs, err := inputVariables(task.Inputs)
 	if err != nil {
@@ -35,8 +34,8 @@ func environment(base []string, task *agent.Task, set map[string]agent.Text, dir
 	return append(env, attemptVariables(task, dir)...), nil
 }
 
-// isOurs says whether a variable describes an attempt, or is a person's approval. A Hocket
-// that runs inside a step of another must not pass on those that it was given.
+// isOurs reports whether a variable describes an attempt, or is a person's approval. If
+// Hocket runs inside a step of another Hocket, it must not pass on those that it was given.
 func isOurs(name string) bool {
 	switch name {
 	case "HOCKET_RUN", "HOCKET_WORKFLOW", "HOCKET_NODE", "HOCKET_ADDRESS", "HOCKET_ATTEMPT", "HOCKET_KEY",
@@ -68,7 +67,7 @@ func attemptVariables(task *agent.Task, dir string) []string {
 
 const inputPrefix = "HOCKET_INPUT_"
 
-// inputVariables are the inputs, one by one and all together as JSON.
+// inputVariables returns the inputs, one by one and all together as JSON.
 func inputVariables(inputs []agent.Input) ([]string, error) {
 	all := make(map[string]any, len(inputs))
 	from := make(map[string]string, len(inputs))
@@ -76,23 +75,23 @@ func inputVariables(inputs []agent.Input) ([]string, error) {
 	for _, in := range inputs {
 		name, text := variable(in.Name), workflow.FormatText(in.Value)
 		if other, taken := from[name]; taken && other != in.Name {
-			return nil, agent.Permanentf("inputs %q and %q would both be the variable %s; rename one of them", other, in.Name, name)
+			return nil, agent.Permanentf("inputs %q and %q would both become the variable %s; rename one of them", other, in.Name, name)
 		}
 		if strings.ContainsRune(text, 0) {
-			return nil, agent.Permanentf("input %q holds a NUL character, which no environment variable can; pass it by the stdin setting", in.Name)
+			return nil, agent.Permanentf("input %q contains a NUL character, which environment variables cannot hold; pass it with the stdin setting", in.Name)
 		}
 		from[name], all[in.Name] = in.Name, in.Value
 		env = append(env, name+"="+text)
 	}
 	object := workflow.FormatJSON(all)
 	if len(object) > maxVariable {
-		return nil, agent.Permanentf("the inputs are %d KiB, and an environment variable can hold no more than %d; pass large values by the stdin setting", len(object)>>10+1, maxVariable>>10)
+		return nil, agent.Permanentf("the inputs are %d KiB, and an environment variable can hold at most %d; pass large values with the stdin setting", len(object)>>10+1, maxVariable>>10)
 	}
 	return append(env, "HOCKET_INPUTS="+object), nil
 }
 
-// variable is the name of the environment variable for an input: its own where
-// that is possible and not one of Hocket's, else one made from it.
+// variable returns the name of the environment variable for an input: its own if that is
+// valid and not one of Hocket's, otherwise one derived from it.
 func variable(input string) string {
 	legal := func(r rune) rune {
 		if r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {

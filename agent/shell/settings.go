@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// defaultOutputKB bounds the output of a command that names no bound.
+// defaultOutputKB limits the output of a command that sets no limit.
 const defaultOutputKB = 1024
 
 type settings struct {
@@ -36,7 +36,7 @@ func (c *command) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &c.text)
 }
 
-// schema is that of what the package comment describes.
+// schema describes the settings in the package comment.
 func schema() map[string]any {
 	scalar := map[string]any{"type": []any{"string", "number", "boolean"}}
 	return map[string]any{
@@ -45,7 +45,7 @@ func schema() map[string]any {
 		"oneOf":                []any{map[string]any{"required": []any{"command"}}, map[string]any{"required": []any{"script"}}},
 		"properties": map[string]any{
 			"command": map[string]any{
-				"description": "A program with its arguments as a list, or the text of a script for sh -c. The text must not hold references: values reach it as environment variables and arguments.",
+				"description": "A program with its arguments as a list, or the text of a script for sh -c. The text must not contain references: use environment variables and arguments for values.",
 				"type":        []any{"string", "array"}, "items": scalar, "minItems": 1, "minLength": 1,
 			},
 			"script": agent.PathInside("A script file in the project, run with args."),
@@ -53,16 +53,16 @@ func schema() map[string]any {
 			"stdin":  map[string]any{"description": "Text on standard input. Default: the prompt."},
 			"env": map[string]any{
 				"description": "Environment variables.", "type": "object", "additionalProperties": scalar,
-				"propertyNames": map[string]any{"description": "letters, digits and _, and begins with no digit", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},
+				"propertyNames": map[string]any{"description": "letters, digits and _, and does not begin with a digit", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},
 			},
 			"dir":           agent.PathInside("Working directory, relative to the project."),
 			"shell":         map[string]any{"description": "What runs the text of a script. Default: sh.", "enum": []any{"sh", "bash"}},
-			"max_output_kb": map[string]any{"description": "Most that the command may print to standard output, in KiB. Default: 1024.", "type": "integer", "minimum": 1, "maximum": 1 << 20},
+			"max_output_kb": map[string]any{"description": "Maximum size of standard output, in KiB. Default: 1024.", "type": "integer", "minimum": 1, "maximum": 1 << 20},
 		},
 	}
 }
 
-// argv is the program to start and its arguments.
+// argv returns the program to start and its arguments.
 func (s *settings) argv(project string) ([]string, error) {
 	sh := s.Shell
 	if sh == "" {
@@ -90,7 +90,7 @@ func (s *settings) argv(project string) ([]string, error) {
 	return append(argv, texts(s.Args)...), nil
 }
 
-// workDir is the directory to run in, absolute.
+// workDir returns the directory to run in, absolute.
 func (s *settings) workDir(project string) (string, error) {
 	if s.Dir == "" {
 		return project, nil
@@ -105,8 +105,8 @@ func (s *settings) workDir(project string) (string, error) {
 	return filepath.Join(project, filepath.FromSlash(s.Dir)), nil
 }
 
-// statInside looks at a path that must be inside the project, also after
-// symbolic links are followed.
+// statInside stats a path that must be inside the project, even after symbolic links are
+// followed.
 func statInside(project, path string) (os.FileInfo, error) {
 	root, err := os.OpenRoot(project)
 	if err != nil {

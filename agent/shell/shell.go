@@ -16,12 +16,12 @@ import (
 	"github.com/hocket-dev/hocket/internal/process"
 )
 
-// Options say how commands are run. The zero value is the default.
+// Options configure how commands are run. The zero value is the default.
 type Options struct {
-	Env   []string      // environment of every command, before its own; nil: this process's
+	Env   []string      // base environment of every command; nil: that of this process
 	Grace time.Duration // from SIGTERM to SIGKILL; zero: 5 s
-	// Secret are variables that a command of a model does not see, besides those whose
-	// names say so. In a project that nobody has trusted no command sees them.
+	// Secret lists variables that a model's commands do not see, in addition to those whose
+	// names indicate a secret. In an untrusted project no command sees them.
 	Secret []string
 }
 
@@ -36,7 +36,7 @@ type Shell struct {
 
 var _ agent.Executor = (*Shell)(nil)
 
-// New makes the executor.
+// New returns the executor.
 func New(o Options) *Shell {
 	env := o.Env
 	if env == nil {
@@ -55,7 +55,7 @@ func newShell(env, names []string, grace time.Duration) *Shell {
 	return &Shell{env: env, secret: names, usual: sync.OnceValue(usual), grace: grace}
 }
 
-// Traits describes it. A command finds the prompt of its agent on standard input.
+// Traits describes the executor. A command gets the prompt of its agent on standard input.
 func (s *Shell) Traits() agent.Traits {
 	return agent.Traits{About: "Runs commands", Settings: s.schema, Exact: exact, Tools: s.tools, Supports: agent.Keys("prompt"), Does: does}
 }
@@ -79,7 +79,7 @@ func (s *Shell) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent
 	return agent.Result{Output: output}, err
 }
 
-// command is the process to start, with its place and its environment.
+// command returns the process to start, with its directory and environment.
 func (s *Shell) command(task *agent.Task, set *settings) (*exec.Cmd, error) {
 	argv, err := set.argv(task.Dir)
 	if err != nil {
@@ -102,10 +102,10 @@ func (s *Shell) command(task *agent.Task, set *settings) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// does: a command can do whatever the user can.
+// does reports that a command can do whatever the user can.
 func does(map[string]any) []agent.Power { return []agent.Power{agent.MayRun} }
 
-// input is what the command finds on standard input.
+// input returns the standard input of the command.
 func input(task *agent.Task, set *settings) string {
 	if set.Stdin != nil {
 		return string(*set.Stdin)
@@ -119,22 +119,22 @@ func input(task *agent.Task, set *settings) string {
 	return task.Prompt
 }
 
-// failure says why a command failed, in words for the author of the workflow.
+// failure explains to the author of the workflow why a command failed.
 func failure(ctx context.Context, cmd *exec.Cmd, out *capture, err error) error {
 	var exit *exec.ExitError
 	switch {
 	case errors.Is(err, process.ErrTooMuch):
-		return agent.Permanentf("the output is over %d KiB; raise max_output_kb, or print less", out.out.Limit>>10)
+		return agent.Permanentf("the output exceeds %d KiB; raise max_output_kb, or print less", out.out.Limit>>10)
 	case ctx.Err() != nil:
 		return agent.Interrupted(ctx)
 	case errors.As(err, &exit):
 		return agent.Errorf("%s%s", exit.ProcessState, out.lastWords())
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return agent.Permanentf("command %q is not there; is it installed, and on the PATH?", cmd.Path)
+		return agent.Permanentf("command %q not found; check that it is installed and on the PATH", cmd.Path)
 	case errors.Is(err, fs.ErrPermission):
-		return agent.Permanentf("command %q may not be executed", cmd.Path)
+		return agent.Permanentf("command %q is not executable", cmd.Path)
 	case errors.Is(err, syscall.E2BIG):
-		return agent.Permanentf("the arguments and the environment are larger than the system allows; pass large values by the stdin setting")
+		return agent.Permanentf("the arguments and the environment exceed the system limit; pass large values with the stdin setting")
 	default:
 		return agent.Errorf("command %q: %v", cmd.Path, err)
 	}

@@ -87,7 +87,7 @@ func TestFailures(t *testing.T) {
 		{"the last lines of standard error", `{"command": "echo out; seq 1 50 >&2; exit 1"}`, false, "exit status 1: 41\n42\n43\n44\n45\n46\n47\n48\n49\n50"},
 		{"standard output where there is no other", `{"command": "echo FAIL: two tests; exit 1"}`, false, "exit status 1: FAIL: two tests"},
 		{"signal", `{"command": "kill -9 $$"}`, false, "signal: killed"},
-		{"no such program", `{"command": ["no-such-program-here"]}`, true, `command "no-such-program-here" is not there; is it installed, and on the PATH?`},
+		{"no such program", `{"command": ["no-such-program-here"]}`, true, `command "no-such-program-here" not found; check that it is installed and on the PATH`},
 		{"not executable", `{"command": ["./plain.sh"]}`, true, `command "./plain.sh" is not executable`},
 		{"neither command nor script", `{"args": ["x"]}`, true, `settings: setting "command" or "script" is missing`},
 		{"both command and script", `{"command": "x", "script": "y"}`, true, `settings: only one of "command" and "script" may be set`},
@@ -99,11 +99,11 @@ func TestFailures(t *testing.T) {
 		{"out by a link", `{"command": "pwd", "dir": "link"}`, true, `"link" is outside the project`},
 		{"a script out by a link", `{"script": "link/sh"}`, true, `"link/sh" is outside the project`},
 		{"a script that is a directory", `{"script": "."}`, true, `script "." is not a file`},
-		{"too much output", `{"command": "head -c 3000 /dev/zero", "max_output_kb": 2}`, true, "the output is over 2 KiB; raise max_output_kb, or print less"},
-		{"what is no UTF-8", `{"command": "printf 'a\\377b'"}`, true, "its output is not text (UTF-8) at byte 2; encode it, e.g. with base64, or write it to a file"},
+		{"too much output", `{"command": "head -c 3000 /dev/zero", "max_output_kb": 2}`, true, "the output exceeds 2 KiB; raise max_output_kb, or print less"},
+		{"what is no UTF-8", `{"command": "printf 'a\\377b'"}`, true, "its output is not UTF-8 text at byte 2; encode it, for example with base64, or write it to a file"},
 		{"an error that is no UTF-8", `{"command": "printf 'a\\377b' >&2; exit 1"}`, false, "exit status 1: a\uFFFDb"},
-		{"endless output", `{"command": ["yes"], "max_output_kb": 64}`, true, "the output is over 64 KiB; raise max_output_kb, or print less"},
-		{"an argument that is too large", `{"command": ["true", "` + strings.Repeat("x", 3<<20) + `"]}`, true, "the arguments and the environment are larger than the system allows; pass large values by the stdin setting"},
+		{"endless output", `{"command": ["yes"], "max_output_kb": 64}`, true, "the output exceeds 64 KiB; raise max_output_kb, or print less"},
+		{"an argument that is too large", `{"command": ["true", "` + strings.Repeat("x", 3<<20) + `"]}`, true, "the arguments and the environment exceed the system limit; pass large values with the stdin setting"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			task := attempt(t, c.settings)
@@ -130,7 +130,7 @@ func TestExactlyTheLimit(t *testing.T) {
 func TestLimitOfTheDefinition(t *testing.T) {
 	task := attempt(t, `{"command": "head -c 2048 /dev/zero"}`)
 	task.Agent.MaxOutputKB = 1
-	if _, err := run(t, task); err == nil || !strings.Contains(err.Error(), "over 1 KiB") {
+	if _, err := run(t, task); err == nil || !strings.Contains(err.Error(), "exceeds 1 KiB") {
 		t.Errorf("the definition's limit does not hold: %v", err)
 	}
 }
@@ -179,9 +179,9 @@ func TestInputsThatCannotBeVariables(t *testing.T) {
 		want   string
 	}{
 		{"too large", []agent.Input{{Name: "a", Value: strings.Repeat("x", 100<<10)}, {Name: "b", Value: strings.Repeat("y", 100<<10)}},
-			"the inputs are 201 KiB, and an environment variable can hold no more than 127; pass large values by the stdin setting"},
-		{"NUL", []agent.Input{{Name: "a", Value: "x\x00y"}}, `input "a" holds a NUL character, which no environment variable can; pass it by the stdin setting`},
-		{"the same name", []agent.Input{{Name: "a-b", Value: "1"}, {Name: "a.b", Value: "2"}}, `inputs "a-b" and "a.b" would both be the variable HOCKET_INPUT_a_b; rename one of them`},
+			"the inputs are 201 KiB, and an environment variable can hold at most 127; pass large values with the stdin setting"},
+		{"NUL", []agent.Input{{Name: "a", Value: "x\x00y"}}, `input "a" contains a NUL character, which environment variables cannot hold; pass it with the stdin setting`},
+		{"the same name", []agent.Input{{Name: "a-b", Value: "1"}, {Name: "a.b", Value: "2"}}, `inputs "a-b" and "a.b" would both become the variable HOCKET_INPUT_a_b; rename one of them`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			task := attempt(t, `{"command": "true"}`)

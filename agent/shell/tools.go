@@ -15,8 +15,8 @@ import (
 	"github.com/hocket-dev/hocket/internal/process"
 )
 
-// exact reports whether the settings of a task say which command to run. Otherwise its
-// prompt says what to do, and a model with the tools works it out.
+// exact reports whether the settings of a task say which command to run. Otherwise a model
+// with the tools works from its prompt.
 func exact(task *agent.Task) bool {
 	_, command := task.Settings["command"]
 	_, script := task.Settings["script"]
@@ -24,15 +24,14 @@ func exact(task *agent.Task) bool {
 }
 
 const (
-	toolTime    = 2 * time.Minute // for a command that names no time
+	toolTime    = 2 * time.Minute // default for a command
 	maxToolTime = time.Hour
-	toolOutput  = 64 << 10 // bytes of what a command printed that a model is told
+	toolOutput  = 64 << 10 // bytes of a command's output that a model sees
 )
 
-// tools are what a model needs to do with a shell what its task asks for: a tool that
-// runs a command. The agent's permissions say which commands, `ask` unless they say
-// otherwise. A command sees no variable of the environment whose name says that it is
-// a secret.
+// tools returns what a model needs to work with a shell: a tool that runs a command. The
+// agent's permissions say which commands; the default is `ask`. A command sees no variable
+// of the environment whose name indicates a secret.
 func (s *Shell) tools(task *agent.Task) ([]agent.Tool, func(), error) {
 	permitted, err := task.Permitted()
 	if err != nil {
@@ -46,24 +45,24 @@ func (s *Shell) tools(task *agent.Task) ([]agent.Tool, func(), error) {
 	text := func(about string) map[string]any { return map[string]any{"type": "string", "description": about} }
 	return []agent.Tool{{
 		Name:        "shell",
-		Description: "Runs a command in the project and gives what it printed and how it ended. Nobody can type into it while it runs; what it starts in the background ends with it.",
+		Description: "Runs a command in the project and returns its output and exit status. It is not interactive; background processes end with it.",
 		Input: map[string]any{
 			"type": "object", "additionalProperties": false, "required": []any{"command"},
 			"properties": map[string]any{
 				"command": map[string]any{
-					"description": "A script for sh -c, or a list: a program with its arguments, which no shell reads.",
+					"description": "A script for sh -c, or a list: a program with its arguments, run without a shell.",
 					"type":        []any{"string", "array"}, "items": map[string]any{"type": "string"}, "minItems": 1, "minLength": 1,
 				},
 				"dir":             text("Directory to run in, relative to the project. Default: the project."),
 				"stdin":           text("Text for standard input."),
-				"timeout_seconds": map[string]any{"type": "integer", "minimum": 1, "maximum": int(maxToolTime.Seconds()), "description": "Longest time. Default: 120."},
+				"timeout_seconds": map[string]any{"type": "integer", "minimum": 1, "maximum": int(maxToolTime.Seconds()), "description": "Timeout in seconds. Default: 120."},
 			},
 		},
 		Call: typist.run,
 	}}, none, nil
 }
 
-// typist runs what a model types.
+// typist runs the commands of a model.
 type typist struct {
 	shell     *Shell
 	permitted agent.Permissions
@@ -77,7 +76,8 @@ type typed struct {
 	Seconds int64       `json:"timeout_seconds"`
 }
 
-// around is a command with all that decides what it does: "sh" does what it reads.
+// around describes a command with everything that decides what it does: "sh" does what it
+// reads.
 func (in *typed) around(line string) string {
 	if in.Dir != "" {
 		line += "\n\nin " + in.Dir
@@ -97,7 +97,7 @@ func (t *typist) run(ctx context.Context, args map[string]any, task *agent.Task,
 	if in.Command.argv != nil {
 		line = strings.Join(texts(in.Command.argv), " ")
 		permission = t.permitted.For(agent.MayRun, line)
-		line = fmt.Sprintf("%q", texts(in.Command.argv)) // a person sees where an argument ends
+		line = fmt.Sprintf("%q", texts(in.Command.argv)) // so that a person sees where an argument ends
 	}
 	if strings.TrimSpace(strings.Join(texts(in.Command.argv), "")+in.Command.text) == "" {
 		return "", errors.New("the command is empty")
@@ -115,8 +115,8 @@ func (t *typist) run(ctx context.Context, args map[string]any, task *agent.Task,
 	}
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	// What is left of a command is found by its key: commands that run side by side
-	// have different ones.
+	// Leftover processes of a command are found by its key, so commands that run at the
+	// same time have different ones.
 	key := fmt.Sprintf("%s#shell%d", task.Key, t.calls.Add(1))
 	out := &middle{log: log}
 	stdin := ""
@@ -127,14 +127,14 @@ func (t *typist) run(ctx context.Context, args map[string]any, task *agent.Task,
 	return t.told(ctx, within, cmd, out, patience, err)
 }
 
-// told is what the model hears. That a command failed is a result like any other.
+// told returns what the model sees. A failed command is a result like any other.
 func (t *typist) told(ctx, within context.Context, cmd *exec.Cmd, out *middle, patience time.Duration, err error) (string, error) {
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
 		return "", agent.Interrupted(ctx)
 	case within.Err() != nil:
-		return out.with(fmt.Sprintf("ended after %s: it took too long", patience)), nil //nolint:nilerr // how it ended is what the model is told
+		return out.with(fmt.Sprintf("timed out after %s", patience)), nil //nolint:nilerr // how it ended is what the model is told
 	case errors.As(err, &exit):
 		return out.with(exit.String()), nil
 	case err != nil:
@@ -143,8 +143,8 @@ func (t *typist) told(ctx, within context.Context, cmd *exec.Cmd, out *middle, p
 	return out.with("exit status 0"), nil
 }
 
-// middle keeps the beginning and the end of what a command prints: of long output,
-// what is in the middle matters least. It is safe for concurrent use.
+// middle keeps the beginning and the end of a command's output: the middle of a long output
+// matters least. It is safe for concurrent use.
 type middle struct {
 	log agent.Log
 
@@ -160,7 +160,7 @@ func (m *middle) add(piece []byte) error {
 	n := min(len(piece), toolOutput/4-len(m.first))
 	m.first = append(m.first, piece[:n]...)
 	m.last = append(m.last, piece[n:]...)
-	if over := len(m.last) - toolOutput; over > 0 { // seldom, so that it costs little
+	if over := len(m.last) - toolOutput; over > 0 { // rarely, so that it costs little
 		over += toolOutput / 4
 		m.lost += over
 		m.last = append(m.last[:0], m.last[over:]...)
@@ -168,13 +168,13 @@ func (m *middle) add(piece []byte) error {
 	return nil
 }
 
-// with is what was printed, and how it ended.
+// with returns what was printed, and how it ended.
 func (m *middle) with(end string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	text := string(m.first)
 	if m.lost > 0 {
-		text += fmt.Sprintf("\n(%d bytes left out)\n", m.lost)
+		text += fmt.Sprintf("\n(%d bytes omitted)\n", m.lost)
 	}
 	text = strings.TrimRight(strings.ToValidUTF8(text+string(m.last), "\uFFFD"), "\r\n")
 	if text == "" {

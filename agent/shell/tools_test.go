@@ -52,7 +52,7 @@ func TestToolRunsCommands(t *testing.T) {
 		{`{"command": "cat", "stdin": "in"}`, "in\nexit status 0"},
 		{`{"command": "cat"}`, "exit status 0"},
 		{`{"command": "basename $PWD", "dir": "sub"}`, "sub\nexit status 0"},
-		{`{"command": "sleep 60", "timeout_seconds": 1}`, "ended after 1s: it timed out"},
+		{`{"command": "sleep 60", "timeout_seconds": 1}`, "timed out after 1s"},
 		{`{"command": "echo $API_KEY$GITHUB_TOKEN$PGPASSWORD$GH_PAT$MYSQL_PWD$NPM_AUTHTOKEN$TICKETS$KEYBOARD"}`, "de\nexit status 0"},
 		{`{"command": "printf '\\377'"}`, "\uFFFD\nexit status 0"},
 	} {
@@ -61,7 +61,7 @@ func TestToolRunsCommands(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		`{"command": ["none-such-program"]}`:    `"none-such-program" is not there`,
+		`{"command": ["none-such-program"]}`:    `"none-such-program" not found`,
 		`{"command": "ls", "dir": ".."}`:        "is outside the project",
 		`{"command": " "}`:                      "the command is empty",
 		`{"command": {"a": 1}}`:                 "invalid arguments for the tool the tool",
@@ -72,7 +72,7 @@ func TestToolRunsCommands(t *testing.T) {
 		}
 	}
 	got, err := call(`{"command": "seq 1 100000"}`)
-	if err != nil || len(got) > 100<<10 || !strings.HasPrefix(got, "1\n2\n") || !strings.HasSuffix(got, "\n100000\nexit status 0") || !strings.Contains(got, "bytes left out") {
+	if err != nil || len(got) > 100<<10 || !strings.HasPrefix(got, "1\n2\n") || !strings.HasSuffix(got, "\n100000\nexit status 0") || !strings.Contains(got, "bytes omitted") {
 		t.Errorf("got %d bytes, %v", len(got), err)
 	}
 }
@@ -121,7 +121,7 @@ func TestToolAsks(t *testing.T) {
 		}
 	}
 	asked = nil
-	if _, err := call(`{"command": ["rm", "-rf", "."]}`); err == nil || !strings.Contains(err.Error(), "do not allow it") || len(asked) > 0 {
+	if _, err := call(`{"command": ["rm", "-rf", "."]}`); err == nil || !strings.Contains(err.Error(), "do not allow this") || len(asked) > 0 {
 		t.Errorf("got %v, asked %q", err, asked)
 	}
 	if _, err := os.Stat(filepath.Join(task.Dir, "x")); err == nil {

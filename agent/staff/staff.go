@@ -1,17 +1,17 @@
-// Package staff puts agents to work: it gives an executor what it should know and
-// may use, and takes what it gives. It knows the words of package agent only; what
-// remembers, hides and finds tools is handed to it.
+// Package staff runs agents: it gives an executor the context and tools for an attempt, and
+// processes its result. It depends only on package agent; memories, masking and tools are
+// passed in.
 //
 // # What it does for an attempt
 //
-//  1. Everything that the executor says, asks or records is masked before anybody sees
-//     it, and so are its output and its error, what it is told, and what tools give it.
+//  1. Secrets are masked in everything that the executor says, asks or records, in its
+//     output and its error, in its prompt, and in the results of its tools.
 //  2. An attempt from a prompt takes a slot of its account, or fails if the quota
 //     is used up.
-//  3. Its prompt is composed of the project's instructions, memories, what was said
-//     before, its inputs and its task. The whole of it is kept.
+//  3. Its prompt is composed of the project's instructions, memories, what was said before,
+//     its inputs and its task. The complete prompt is stored.
 //  4. It is given the tools and the MCP servers that its definition names.
-//  5. What was asked and answered is kept as a conversation that can be taken up.
+//  5. The question and the answer are stored as a conversation that can be continued.
 package staff
 
 import (
@@ -26,57 +26,57 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Options are what a project has for its agents. Every field may be missing.
+// Options are what a project provides for its agents. Every field is optional.
 type Options struct {
-	// Instructions are those of the project: its AGENTS.md.
+	// Instructions returns the project's AGENTS.md.
 	Instructions func() (string, error)
-	// Memories are what is remembered about a task, the most relevant first.
+	// Memories returns what is remembered about a task, most relevant first.
 	Memories func(ctx context.Context, task string) ([]agent.Passage, error)
-	// Conversations keep what was said.
+	// Conversations stores what was said.
 	Conversations Conversations
-	// Tools finds those that a task may use. For an executor that calls them itself
-	// that is all that its definition names, and those of its servers; others have
-	// tools of their own, and are given only what the project has, and servers that
-	// they can talk to in place of those of the task. done ends what they need.
+	// Tools returns the tools that a task may use. An executor that calls tools itself gets
+	// all that its definition names, and those of its servers; other executors have tools
+	// of their own, and get only those of the project, and servers that they can connect to
+	// instead of those of the task. done releases what they need.
 	Tools func(ctx context.Context, task *agent.Task, calls bool) (tools []agent.Tool, done func(), err error)
-	// Servers are those of MCP, by name.
+	// Servers returns MCP servers by name.
 	Servers func(names []string) ([]agent.Server, error)
-	// Accounts share out slots and quotas.
+	// Accounts enforces slots and quotas.
 	Accounts *agent.Accounts
-	// Mask hides secrets.
+	// Mask masks secrets.
 	Mask Mask
-	// MaxBytes bounds a prompt; zero: nothing does.
+	// MaxBytes limits a prompt; zero means no limit.
 	MaxBytes int
 }
 
-// Mask hides secrets.
+// Mask masks secrets.
 type Mask interface {
 	Mask(text string) string
-	// Stream masks what is printed piece by piece. flush gives on what was held
-	// back because it might have been the beginning of a secret.
+	// Stream masks text that is printed piece by piece. flush passes on what was held back
+	// because it might have been the beginning of a secret.
 	Stream(to func(piece []byte)) (write func(piece []byte), flush func())
 }
 
-// Conversations keep what was said.
+// Conversations stores what was said.
 type Conversations interface {
-	// Open gives a conversation by its id; "" begins a new one for the task.
+	// Open returns a conversation by its id; "" begins a new one for the task.
 	Open(task *agent.Task, id string) (Conversation, error)
 }
 
-// Conversation is one of them.
+// Conversation is one conversation.
 type Conversation interface {
 	ID() string
 	History() []agent.Message
 	Native() *agent.Conversation // the executor's own; nil: it has none
-	// Add keeps a question with what came of it: the answer, what it used, and how the
-	// executor goes on.
+	// Add stores a question with its outcome: the answer, the usage, and how the executor
+	// continues.
 	Add(question string, res agent.Result) error
 }
 
-// Staff puts agents to work. It is safe for concurrent use.
+// Staff runs agents. It is safe for concurrent use.
 type Staff struct{ o Options }
 
-// New makes the staff of a project.
+// New returns the staff of a project.
 func New(o Options) *Staff {
 	if o.Accounts == nil {
 		o.Accounts = agent.NewAccounts(0, nil, "")
@@ -87,7 +87,7 @@ func New(o Options) *Staff {
 	return &Staff{o}
 }
 
-// Employ gives an executor that is put to work in every attempt.
+// Employ wraps an executor so that every attempt goes through the staff.
 func (s *Staff) Employ(exec agent.Executor) agent.Executor {
 	return &employed{exec, exec.Traits(), s}
 }
@@ -102,7 +102,7 @@ type employed struct {
 func (e *employed) Run(ctx context.Context, task *agent.Task, log agent.Log) (res agent.Result, err error) {
 	write, flush := e.o.Mask.Stream(log)
 	defer func() {
-		if p := recover(); p != nil { // what it says may hold anything
+		if p := recover(); p != nil { // its message may contain anything
 			write(fmt.Appendf(nil, "panic: %v\n%s", p, debug.Stack()))
 			err = agent.Errorf("the agent panicked: %v", p)
 		}
@@ -112,8 +112,8 @@ func (e *employed) Run(ctx context.Context, task *agent.Task, log agent.Log) (re
 	return e.attempt(ctx, e.discreet(task), write)
 }
 
-// discreet is a task whose questions and transcript hold no secret: they are shown and
-// kept.
+// discreet returns a task whose questions and transcript contain no secrets, because they
+// are shown and stored.
 func (e *employed) discreet(task *agent.Task) *agent.Task {
 	masked := *task
 	if task.KeepEntry != nil {
@@ -140,7 +140,7 @@ func (e *employed) discreetAsk(ask agent.Ask) agent.Ask {
 	}
 }
 
-// maskedOptions are options that hold no secret. Each stays one of its own.
+// maskedOptions returns options without secrets. They stay distinct.
 func (e *employed) maskedOptions(own []string) []string {
 	masked := make([]string, len(own))
 	for i, o := range own {
@@ -174,7 +174,7 @@ func (e *employed) attempt(ctx context.Context, task *agent.Task, log agent.Log)
 	return res, err
 }
 
-// unseated is a task that keeps no seat while it waits for a person.
+// unseated returns a task that releases its seat while it waits for a person.
 func unseated(task *agent.Task, seat *agent.Seat) *agent.Task {
 	if task.Ask == nil {
 		return task
@@ -187,7 +187,7 @@ func unseated(task *agent.Task, seat *agent.Seat) *agent.Task {
 	return &patient
 }
 
-// forStep is a task whose agent may do no more than its step says.
+// forStep returns a task whose agent may do no more than its step allows.
 func (e *employed) forStep(task *agent.Task) (*agent.Task, error) {
 	narrowed := *task
 	var problems []agent.Problem
@@ -198,7 +198,7 @@ func (e *employed) forStep(task *agent.Task) (*agent.Task, error) {
 	return &narrowed, nil
 }
 
-// takeSession takes the name of a conversation out of the settings of a task.
+// takeSession removes the name of a conversation from the settings of a task.
 func takeSession(task *agent.Task) (string, *agent.Task) {
 	named, ok := task.Settings[agent.SessionSetting]
 	if !ok {
@@ -212,7 +212,7 @@ func takeSession(task *agent.Task) (string, *agent.Task) {
 
 // prompt makes an attempt from a prompt.
 func (e *employed) prompt(ctx context.Context, task *agent.Task, session string, log agent.Log) (agent.Result, error) {
-	told := *task // the driver's task stays as it is
+	told := *task // the driver's task is not modified
 	told.Hide = e.o.Mask.Mask
 	said, err := e.converse(&told, session)
 	if err != nil {
@@ -231,7 +231,7 @@ func (e *employed) prompt(ctx context.Context, task *agent.Task, session string,
 		shown := res
 		shown.Output = e.o.Mask.Mask(res.Output)
 		if kept := said.Add(e.o.Mask.Mask(question(task)), shown); kept != nil {
-			log(fmt.Appendf(nil, "[this conversation is not complete: %v]\n", kept))
+			log(fmt.Appendf(nil, "[this conversation is incomplete: %v]\n", kept))
 		}
 	}
 	return res, err
@@ -250,7 +250,7 @@ func (e *employed) converse(task *agent.Task, session string) (Conversation, err
 	return said, nil
 }
 
-// compose makes the whole prompt of a task.
+// compose builds the complete prompt of a task.
 func (e *employed) compose(ctx context.Context, task *agent.Task, said Conversation, log agent.Log) error {
 	brief := agent.Brief{
 		Inputs: task.Inputs, Received: task.Received, Prompt: task.Prompt, Feedback: task.Feedback,
@@ -259,12 +259,12 @@ func (e *employed) compose(ctx context.Context, task *agent.Task, said Conversat
 	var err error
 	if e.o.Instructions != nil {
 		if brief.Instructions, err = e.o.Instructions(); err != nil {
-			return agent.Reworded(err, fmt.Sprintf("the project's instructions cannot be read: %v", err))
+			return agent.Reworded(err, fmt.Sprintf("cannot read the project's instructions: %v", err))
 		}
 	}
 	if e.o.Memories != nil {
 		if brief.Memories, err = e.o.Memories(ctx, task.Prompt); err != nil {
-			log(fmt.Appendf(nil, "[memories cannot be read: %v]\n", err)) // nothing that the task depends on
+			log(fmt.Appendf(nil, "[cannot read memories: %v]\n", err)) // the task does not depend on them
 		}
 	}
 	if resumes := e.traits.Resumes; said != nil && (resumes == nil || !resumes(task)) {
@@ -274,14 +274,14 @@ func (e *employed) compose(ctx context.Context, task *agent.Task, said Conversat
 	for _, what := range composed.LeftOut {
 		log([]byte("[" + what + "]\n"))
 	}
-	task.Prompt = e.o.Mask.Mask(composed.Prompt) // whoever runs the model is no one to tell a secret
+	task.Prompt = e.o.Mask.Mask(composed.Prompt) // the operator of the model must not see secrets
 	if task.KeepPrompt != nil {
 		task.KeepPrompt(e.o.Mask.Mask(e.whole(task)))
 	}
 	return nil
 }
 
-// whole is all that the executor is told, as people look at it later.
+// whole returns everything that the executor is told, for later inspection.
 func (e *employed) whole(task *agent.Task) string {
 	if task.Agent.Prompt == "" {
 		return task.Prompt
@@ -310,8 +310,8 @@ func (e *employed) equip(ctx context.Context, task *agent.Task) (done func(), er
 	return done, nil
 }
 
-// discreetCall is the call of a tool of the project, which may know secrets that the
-// model who is told its result may not.
+// discreetCall wraps the call of a project's tool, which may know secrets that the model
+// must not see.
 func (e *employed) discreetCall(call toolCall) toolCall {
 	return func(ctx context.Context, args map[string]any, task *agent.Task, log agent.Log) (string, error) {
 		text, err := call(ctx, args, task, log)
@@ -321,8 +321,8 @@ func (e *employed) discreetCall(call toolCall) toolCall {
 
 type toolCall = func(ctx context.Context, args map[string]any, task *agent.Task, log agent.Log) (string, error)
 
-// question is what the conversation keeps of a task: what was asked, without all
-// that came along.
+// question returns what the conversation stores about a task: what was asked, without the
+// context.
 func question(task *agent.Task) string {
 	parts := []string{}
 	if task.Prompt != "" {
@@ -334,7 +334,7 @@ func question(task *agent.Task) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// masked is an error without secrets.
+// masked returns an error without secrets.
 func (e *employed) masked(err error) error {
 	if err == nil {
 		return nil
@@ -347,7 +347,7 @@ func (e *employed) masked(err error) error {
 	return agent.Reworded(err, hidden)
 }
 
-// bare hides nothing.
+// bare masks nothing.
 type bare struct{}
 
 func (bare) Mask(text string) string { return text }

@@ -7,8 +7,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Argument is the value of an input that a person wrote: text where the tool wants
-// text, or says nothing, and JSON elsewhere.
+// Argument parses the value of an input that a person wrote: as text if the tool expects
+// text or any type, otherwise as JSON.
 func (m *Manifest) Argument(name, text string) (any, error) {
 	properties, _ := m.Inputs["properties"].(map[string]any)
 	property, known := properties[name].(map[string]any)
@@ -25,7 +25,7 @@ func (m *Manifest) Argument(name, text string) (any, error) {
 	}
 	value, err := workflow.ParseJSON([]byte(text))
 	if err != nil {
-		return nil, agent.Permanentf("input %q wants %s, written as JSON, and not %q", name, workflow.FormatText(property["type"]), shorten(text))
+		return nil, agent.Permanentf("input %q must be %s in JSON, not %q", name, workflow.FormatText(property["type"]), shorten(text))
 	}
 	return value, nil
 }

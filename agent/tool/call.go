@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// call is one call under way.
+// call is a call in progress.
 type call struct {
 	*Manifest
 	args    map[string]any
@@ -22,14 +22,14 @@ type call struct {
 	key     string            // marks the processes of the call
 	env     []string
 	log     agent.Log
-	allowed *agent.Permissions // of the agent, where it chose the address; nil: it did not
+	allowed *agent.Permissions // of the agent, if it chose the address; nil: it did not
 
 	sandbox  Sandbox
 	enforced Enforcement
 }
 
-// call makes one call: its arguments are checked before and what it gives after.
-// No error and no output holds a secret.
+// call makes one call: it checks the arguments before and the result after. Errors and
+// outputs contain no secrets.
 func (s *Set) call(ctx context.Context, m *Manifest, args map[string]any, task *agent.Task, log agent.Log) (string, error) {
 	if m.needs != "" {
 		return "", agent.Permanentf("%s", m.needs)
@@ -64,7 +64,7 @@ func (s *Set) call(ctx context.Context, m *Manifest, args map[string]any, task *
 	case ctx.Err() != nil:
 		return "", agent.Interrupted(ctx)
 	case within.Err() != nil:
-		return "", &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("tool %s took longer than %s", m.Name, m.Timeout)}
+		return "", &agent.Error{Kind: agent.TimedOut, Message: fmt.Sprintf("tool %s timed out after %s", m.Name, m.Timeout)}
 	}
 	return "", c.masked(err)
 }
@@ -78,17 +78,17 @@ func (c *call) do(ctx context.Context) (string, error) {
 	case *Command:
 		return c.command(ctx, w)
 	}
-	return "", agent.Permanentf("tool %s: its file is wrong; `hocket tools check` says how", c.Name)
+	return "", agent.Permanentf("tool %s: its file is invalid; run `hocket tools check` for details", c.Name)
 }
 
-// arguments are those of a call with the defaults, once they match the inputs.
+// arguments returns the arguments of a call with defaults, once they match the inputs.
 func (m *Manifest) arguments(args map[string]any) (map[string]any, error) {
 	if m.inputs == nil {
-		return nil, agent.Permanentf("tool %s: its inputs are wrong; `hocket tools check` says how", m.Name)
+		return nil, agent.Permanentf("tool %s: its inputs are invalid; run `hocket tools check` for details", m.Name)
 	}
 	all, err := workflow.Normalize(m.withDefaults(args))
 	if err != nil {
-		return nil, agent.Permanentf("tool %s: the arguments are no JSON: %v", m.Name, err)
+		return nil, agent.Permanentf("tool %s: the arguments are not valid JSON: %v", m.Name, err)
 	}
 	if wrong := m.inputs.Mistakes(all); len(wrong) > 0 {
 		return nil, agent.Permanentf("tool %s: the arguments do not match its inputs:\n- %s", m.Name, strings.Join(wrong, "\n- "))
@@ -96,27 +96,27 @@ func (m *Manifest) arguments(args map[string]any) (map[string]any, error) {
 	return all.(map[string]any), nil
 }
 
-// checkOutput holds what a tool gave against its outputs.
+// checkOutput checks the result of a tool against its outputs.
 func (m *Manifest) checkOutput(output string) error {
 	if m.Outputs == nil {
 		return nil
 	}
 	value, err := workflow.ParseJSON([]byte(output))
 	if err != nil {
-		return &agent.Error{Kind: agent.BadOutput, Message: fmt.Sprintf("tool %s gave something that is no JSON: %s", m.Name, shorten(output))}
+		return &agent.Error{Kind: agent.BadOutput, Message: fmt.Sprintf("tool %s did not return valid JSON: %s", m.Name, shorten(output))}
 	}
 	if wrong := m.outputs.Mistakes(value); len(wrong) > 0 {
-		return &agent.Error{Kind: agent.BadOutput, Message: fmt.Sprintf("tool %s gave something that does not match its outputs:\n- %s", m.Name, strings.Join(wrong, "\n- "))}
+		return &agent.Error{Kind: agent.BadOutput, Message: fmt.Sprintf("the result of tool %s does not match its outputs:\n- %s", m.Name, strings.Join(wrong, "\n- "))}
 	}
 	return nil
 }
 
-// secretsOf are the values of the secrets that a tool may know.
+// secretsOf returns the values of the secrets that a tool may use.
 func (s *Set) secretsOf(m *Manifest) (map[string]string, error) {
 	values := map[string]string{}
 	for _, name := range m.Permissions.Secrets {
 		if s.options.Secret == nil {
-			return nil, agent.Permanentf("tool %s needs the secret %s, and there are none here", m.Name, name)
+			return nil, agent.Permanentf("tool %s needs the secret %s, and no secrets are configured", m.Name, name)
 		}
 		value, err := s.options.Secret(name)
 		if err != nil {
@@ -130,14 +130,14 @@ func (s *Set) secretsOf(m *Manifest) (map[string]string, error) {
 	return values, nil
 }
 
-// masked is an error without the values of secrets.
+// masked returns an error without the values of secrets.
 func (c *call) masked(err error) error {
 	return agent.Reworded(err, fmt.Sprintf("tool %s: %s", c.Name, c.hide.Mask(err.Error())))
 }
 
-// limit is how many bytes a call may give.
+// limit returns the maximum size of a result in bytes.
 func (c *call) limit() int { return c.MaxOutputKB << 10 }
 
 func (c *call) tooMuch() error {
-	return agent.Permanentf("the output is over %d KiB; ask for less, or raise max_output_kb", c.MaxOutputKB)
+	return agent.Permanentf("the output exceeds %d KiB; ask for less, or raise max_output_kb", c.MaxOutputKB)
 }

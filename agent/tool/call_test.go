@@ -148,20 +148,20 @@ func TestRequestsThatFail(t *testing.T) {
 		{"get", nil, "tool get: the arguments do not match its inputs:\n- /: expected the property place, found an empty object"},
 		{"get", map[string]any{"place": 3}, "- /place: expected string, found the number 3"},
 		{"get", map[string]any{"place": "x", "plase": 3}, "plase"},
-		{"get", map[string]any{"place": ".."}, `the path /echo/.. of the url would lead to another place`},
+		{"get", map[string]any{"place": ".."}, `the url has the path /echo/..; an input must not contain`},
 		{"no", nil, "tool no: GET HOST/no: 403 Forbidden key *** is refused"},
-		{"big", nil, "tool big: the output is over 2 KiB; ask for less, or raise max_output_kb"},
-		{"json", map[string]any{"v": "x"}, "tool json gave something that is no JSON: x"},
-		{"json", map[string]any{"v": `{"n": "x"}`}, "tool json gave something that does not match its outputs:\n- /n: expected integer"},
-		{"never", nil, "tool never took longer than 30ms"},
-		{"goto", map[string]any{"to": "http://localhost:" + u.Port() + "/echo/"}, "tool goto: the tool may not talk to localhost; its permissions allow 127.0.0.1"},
+		{"big", nil, "tool big: the output exceeds 2 KiB; ask for less, or raise max_output_kb"},
+		{"json", map[string]any{"v": "x"}, "tool json did not return valid JSON: x"},
+		{"json", map[string]any{"v": `{"n": "x"}`}, "the result of tool json does not match its outputs:\n- /n: expected integer"},
+		{"never", nil, "tool never timed out after 30ms"},
+		{"goto", map[string]any{"to": "http://localhost:" + u.Port() + "/echo/"}, "tool goto: the tool may not connect to localhost; its permissions allow 127.0.0.1"},
 		{"goto", map[string]any{"to": "/goto?to=/goto"}, "GET HOST/goto: "},
-		{"anywhere", map[string]any{"url": server.URL}, "127.0.0.1 is in a private network, which a tool reaches only if its permissions name the host"},
+		{"anywhere", map[string]any{"url": server.URL}, "127.0.0.1 is in a private network; to allow it, name the host in the tool's permissions"},
 		{"anywhere", map[string]any{"url": "http://localhost:" + u.Port()}, "localhost is in a private network"},
 		{"anywhere", map[string]any{"url": "http://[::ffff:127.0.0.1]:" + u.Port()}, "is in a private network"},
-		{"anywhere", map[string]any{"url": "file:///etc/passwd"}, `"file:///etc/passwd" is no address that begins with http:// or https://`},
+		{"anywhere", map[string]any{"url": "file:///etc/passwd"}, `"file:///etc/passwd" does not begin with http:// or https://`},
 		{"locked", nil, "tool locked needs the secret OTHER: set the variable OTHER"},
-		{"web_search", map[string]any{"query": "x"}, "web_search has no search engine yet; `hocket tools new web_search --kind search` writes"},
+		{"web_search", map[string]any{"query": "x"}, "web_search has no search engine yet; run `hocket tools new web_search --kind search`"},
 		{"http_request", map[string]any{"url": server.URL}, "is in a private network"},
 		{"http_request", map[string]any{"url": server.URL, "method": "TRACE"}, "/method: expected one of"},
 	} {
@@ -205,7 +205,7 @@ func TestBuiltinsAreReplaced(t *testing.T) {
 
 func TestUnknownTool(t *testing.T) {
 	_, err := project(t, "", nil).Tool("htp_request")
-	if err == nil || err.Error() != `there is no tool "htp_request"; did you mean "http_request"?` {
+	if err == nil || err.Error() != `unknown tool "htp_request"; did you mean "http_request"?` {
 		t.Error(err)
 	}
 }
@@ -241,8 +241,8 @@ func TestPermissionsOfTheAgent(t *testing.T) {
 		{nil, "", map[string]any{"url": "HOST/echo/a"}, "", "GET /echo/a"},
 		{nil, "allow", map[string]any{"url": "HOST/echo/", "body": "hi"}, "POST HOST/echo/\n\nhi", "body=hi"},
 		{nil, "deny", map[string]any{"url": "HOST/echo/", "body": "hi"}, "POST HOST/echo/\n\nhi", "a person was asked and did not allow this"},
-		{map[string]any{"network": "deny"}, "", map[string]any{"url": "HOST/echo/"}, "", "the permissions of this agent do not allow it"},
-		{map[string]any{"network": map[string]any{"HOST/goto*": "allow", "*": "deny"}}, "", map[string]any{"url": "HOST/goto?to=/echo/"}, "", "it leads on to HOST/echo/, which the permissions of the agent do not allow"},
+		{map[string]any{"network": "deny"}, "", map[string]any{"url": "HOST/echo/"}, "", "the permissions of this agent do not allow this"},
+		{map[string]any{"network": map[string]any{"HOST/goto*": "allow", "*": "deny"}}, "", map[string]any{"url": "HOST/goto?to=/echo/"}, "", "it redirects to HOST/echo/, which the permissions of the agent do not allow"},
 		{map[string]any{"mode": "nonsense"}, "", map[string]any{"url": "HOST/echo/"}, "", "permissions: mode cannot be"},
 	} {
 		asked := ""

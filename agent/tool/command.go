@@ -20,7 +20,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// command starts the program of a tool and gives what it prints.
+// command runs the program of a tool and returns what it prints.
 func (c *call) command(ctx context.Context, w *Command) (string, error) {
 	h, err := c.hold()
 	if err != nil {
@@ -49,18 +49,18 @@ func (c *call) command(ctx context.Context, w *Command) (string, error) {
 	}
 	printed := out.Bytes()
 	if at := agent.NotText(printed); at > 0 {
-		return "", agent.Errorf("its output is not text (UTF-8) at byte %d", at)
+		return "", agent.Errorf("its output is not UTF-8 text at byte %d", at)
 	}
 	return strings.TrimRight(string(printed), "\r\n"), nil
 }
 
-// good says whether a program that ended with another code than 0 succeeded.
+// good reports whether a program with a nonzero exit status succeeded.
 func (w *Command) good(err error) bool {
 	var exit *exec.ExitError
 	return errors.As(err, &exit) && slices.Contains(w.Good, exit.ExitCode())
 }
 
-// broken says why a program failed, which it was told or said itself.
+// broken explains why a program failed.
 func (c *call) broken(h *hold, program, said string, err error) error {
 	var exit *exec.ExitError
 	var not *sandbox.StartError
@@ -75,18 +75,18 @@ func (c *call) broken(h *hold, program, said string, err error) error {
 	case exit != nil:
 		return agent.Errorf("%s: %s%s", exit.ProcessState, said, c.hint(h, said))
 	case not != nil && not.Stage != "":
-		return agent.Permanentf("it could not be confined to its permissions, and was not started: %v", not)
+		return agent.Permanentf("it was not started, because its permissions could not be enforced: %v", not)
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return agent.Permanentf("program %q is not there; is it installed, and on the PATH?", program)
+		return agent.Permanentf("program %q not found; check that it is installed and on the PATH", program)
 	case errors.Is(err, fs.ErrPermission):
-		return agent.Permanentf("program %q may not be executed%s", program, c.hint(h, fs.ErrPermission.Error()))
+		return agent.Permanentf("program %q is not executable%s", program, c.hint(h, fs.ErrPermission.Error()))
 	case errors.Is(err, syscall.E2BIG):
-		return agent.Permanentf("the inputs are larger than the system allows")
+		return agent.Permanentf("the inputs exceed the system limit")
 	}
 	return agent.Errorf("program %q: %v", program, err)
 }
 
-// prepare is the process to start, with its place and its environment.
+// prepare returns the process to start, with its directory and environment.
 func (c *call) prepare(w *Command, h *hold) (*exec.Cmd, error) {
 	if w.File != "" {
 		if err := inside(c.Dir, w.File); err != nil {
@@ -103,12 +103,12 @@ func (c *call) prepare(w *Command, h *hold) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// start is what starts, and where: a program with a path is seen from the project, and a
-// script from the folder of its tool.
+// start returns what to start, and where: a program with a path is relative to the project,
+// and a script to the folder of its tool.
 func (w *Command) start(root, folder string) (argv []string, dir string) {
 	argv = slices.Clone(w.Argv)
 	if len(argv) > 0 {
-		argv[0], _ = trust.Locate(root, argv[0], os.Getenv("PATH")) // one that is not there does not start
+		argv[0], _ = trust.Locate(root, argv[0], os.Getenv("PATH")) // a missing one does not start
 	}
 	if w.File != "" {
 		argv = append(argv, filepath.Join(folder, filepath.FromSlash(w.File)))
@@ -116,25 +116,25 @@ func (w *Command) start(root, folder string) (argv []string, dir string) {
 	return argv, filepath.Join(root, filepath.FromSlash(w.Dir))
 }
 
-// inside says whether a path exists below a directory, also after links are followed.
+// inside reports whether a path exists below a directory, even after links are followed.
 func inside(dir, path string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return agent.PathError(dir, err)
 	}
 	defer root.Close()
-	// Clean: what starts is named without .., behind which a link would lead elsewhere.
+	// Clean removes "..", which would have another meaning after a link.
 	if _, err := root.Stat(filepath.Clean(filepath.FromSlash(path))); err != nil {
 		return agent.PathError(path, err)
 	}
 	return nil
 }
 
-// largestInput is how long the value of an input may be to be in the environment.
+// largestInput is the maximum length of an input value in the environment.
 const largestInput = 32 << 10
 
-// environment is what a program sees: harmless variables, those of what holds it, those of
-// the manifest, its secrets and its inputs. The last of a name counts.
+// environment returns what a program sees: harmless variables, those of the sandbox, those
+// of the manifest, its secrets and its inputs. The last value of a name counts.
 func (c *call) environment(w *Command, h *hold, dir string) []string {
 	env := append(secret.Harmless(c.env), h.variables()...)
 	if h.forced {
@@ -154,7 +154,7 @@ func (c *call) environment(w *Command, h *hold, dir string) []string {
 	return append(env, "HOCKET_PROJECT="+c.dir, "HOCKET_TOOL="+c.Dir, "PWD="+dir)
 }
 
-// variable is the environment variable that holds an input.
+// variable returns the environment variable for an input.
 func variable(input string) string {
 	return "HOCKET_INPUT_" + strings.Map(func(r rune) rune {
 		if isVariable("x" + string(r)) {

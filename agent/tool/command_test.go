@@ -90,10 +90,10 @@ func TestCommandsThatFail(t *testing.T) {
 	s := programs(t)
 	for name, want := range map[string]string{
 		"fail":   "tool fail: exit status 3: ***\nwith ***",
-		"big":    "tool big: the output is over 1 KiB; ask for less, or raise max_output_kb",
-		"slow":   "tool slow took longer than 50ms",
-		"absent": `tool absent: program "no-such-program-here" is not there; is it installed, and on the PATH?`,
-		"latin":  "tool latin: its output is not text (UTF-8) at byte 1",
+		"big":    "tool big: the output exceeds 1 KiB; ask for less, or raise max_output_kb",
+		"slow":   "tool slow timed out after 50ms",
+		"absent": `tool absent: program "no-such-program-here" not found; check that it is installed and on the PATH`,
+		"latin":  "tool latin: its output is not UTF-8 text at byte 1",
 	} {
 		_, log, err := callLogged(t.Context(), t, s, name, nil)
 		if err == nil || err.Error() != want {
@@ -173,17 +173,17 @@ func TestScriptMustBeInItsFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, found, _ := tool.Load(dir, tool.Options{})
-	if len(found) != 1 || !strings.Contains(found[0].String(), `the script cannot be used: "run.sh" does not exist`) {
+	if len(found) != 1 || !strings.Contains(found[0].String(), `cannot use the script: "run.sh" does not exist`) {
 		t.Errorf("%v", found)
 	}
 	if err := os.Symlink("/bin/ls", filepath.Join(folder, "run.sh")); err != nil {
 		t.Fatal(err)
 	}
 	s, found, _ := tool.Load(dir, tool.Options{})
-	if len(found) != 1 || !strings.Contains(found[0].String(), "leads out of the project") {
+	if len(found) != 1 || !strings.Contains(found[0].String(), "is outside the project") {
 		t.Errorf("%v", found)
 	}
-	if _, err := call(t, s, "x", nil); err == nil || !strings.Contains(err.Error(), "leads out of the project") {
+	if _, err := call(t, s, "x", nil); err == nil || !strings.Contains(err.Error(), "is outside the project") {
 		t.Error(err)
 	}
 }

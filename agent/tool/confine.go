@@ -21,23 +21,23 @@ import (
 	"github.com/hocket-dev/hocket/internal/sandbox"
 )
 
-// Sandbox is whether programs are held to their permissions.
+// Sandbox says whether the permissions of programs are enforced.
 type Sandbox string
 
-// The zero value is where the system can.
+// The zero value enforces them if the system can.
 const (
-	SandboxRequired Sandbox = "required" // a program that cannot be held to them is not started
-	SandboxNone     Sandbox = "none"     // no program is
+	SandboxRequired Sandbox = "required" // a program whose permissions cannot be enforced is not started
+	SandboxNone     Sandbox = "none"     // permissions are not enforced
 )
 
-// Enforcement is how programs are held to their permissions here.
+// Enforcement describes how the permissions of programs are enforced here.
 type Enforcement struct {
 	Held bool
-	Why  string   // not; "" if they are
-	Gaps []string // what one can do all the same
+	Why  string   // why not; "" if they are
+	Gaps []string // what a program can do anyway
 }
 
-// Enforcement says how programs are held to their permissions here.
+// Enforcement returns how the permissions of programs are enforced here.
 func (s *Set) Enforcement() Enforcement {
 	support := sandbox.Supported()
 	switch {
@@ -49,45 +49,45 @@ func (s *Set) Enforcement() Enforcement {
 	return Enforcement{Held: true, Gaps: support.Gaps}
 }
 
-// hold is what a program has besides its own: a directory for temporary files, and what
-// keeps it to its permissions.
+// hold is what a program gets in addition to its own: a directory for temporary files, and
+// what enforces its permissions.
 type hold struct {
 	temp   string
-	proxy  *outbound.Proxy // nil: it reaches nobody, or whomever it wants
-	box    *sandbox.Box    // nil: nothing holds it
-	forced bool            // a box is to be made
+	proxy  *outbound.Proxy // nil: it reaches no host, or any host
+	box    *sandbox.Box    // nil: nothing is enforced
+	forced bool            // a sandbox is needed
 
 	mu     sync.Mutex
-	denied []string // hosts that it was not let through to
-	missed []string // and others that were not reached, with why
+	denied []string // hosts that it was not allowed to reach
+	missed []string // and others that it could not reach, with the reason
 }
 
-// hold begins to hold the program of a call.
+// hold prepares the enforcement for the program of a call.
 func (c *call) hold() (*hold, error) {
 	h := &hold{}
 	switch {
 	case c.enforced.Held:
 		h.forced = true
 	case c.sandbox == SandboxRequired:
-		return nil, agent.Permanentf("its permissions cannot be enforced here, and config.yml requires that: %s", c.enforced.Why)
+		return nil, agent.Permanentf("its permissions cannot be enforced here, but config.yml requires it: %s", c.enforced.Why)
 	}
 	temp, err := os.MkdirTemp("", "hocket-tool-*")
 	if err != nil {
-		return nil, agent.Errorf("there is no place for temporary files: %v", err)
+		return nil, agent.Errorf("cannot create a directory for temporary files: %v", err)
 	}
 	h.temp = temp
 	if n := c.Permissions.Network; h.forced && !n.nobody() {
 		g := &guard{network: n, redact: c.hide.Mask, heard: h.note}
 		if h.proxy, err = outbound.StartProxy(outbound.ProxyOptions{Dial: g.Dial, Forward: g, Token: rand.Text()}); err != nil {
 			h.release()
-			return nil, agent.Errorf("it cannot be given a network: %v", err)
+			return nil, agent.Errorf("cannot start its network proxy: %v", err)
 		}
 	}
 	return h, nil
 }
 
-// variables are those by which a program finds what it is held with. For programs that use
-// no proxy there is nothing to be found.
+// variables tell a program about its proxy and directory. Programs that do not support a
+// proxy reach no network.
 func (h *hold) variables() []string {
 	env := []string{"TMPDIR=" + h.temp, "TMP=" + h.temp, "TEMP=" + h.temp}
 	if h.proxy != nil {
@@ -95,15 +95,15 @@ func (h *hold) variables() []string {
 		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
 			env = append(env, name+"="+address, strings.ToLower(name)+"="+address)
 		}
-		env = append(env, "NODE_USE_ENV_PROXY=1") // node looks at the others only then
+		env = append(env, "NODE_USE_ENV_PROXY=1") // node reads the others only with this one
 	}
 	return env
 }
 
-// gitSettings are where git has those of a person.
+// gitSettings are the locations of a person's git settings.
 var gitSettings = []string{".gitconfig", ".config/git"}
 
-// unread are variables for programs that would not do without a file that they cannot read.
+// unread sets variables for programs that fail if they cannot read a certain file.
 func (c *call) unread() []string {
 	home := c.variable("HOME")
 	for _, p := range append(c.places(c.Permissions.Read), c.places(c.Permissions.Write)...) {
@@ -117,7 +117,7 @@ func (c *call) unread() []string {
 	return []string{"GIT_CONFIG_GLOBAL=" + os.DevNull}
 }
 
-// confine makes the command of a call start held to the permissions of its tool.
+// confine makes the command of a call start with the permissions of its tool enforced.
 func (c *call) confine(w *Command, h *hold, cmd *exec.Cmd) (err error) {
 	if !h.forced {
 		return c.makeFolders()
@@ -139,7 +139,7 @@ func (c *call) confine(w *Command, h *hold, cmd *exec.Cmd) (err error) {
 	return c.badPlace(err)
 }
 
-// makeFolders makes the folders that a program is to write, where nothing confines it.
+// makeFolders creates the folders that a program may write, if nothing confines it.
 func (c *call) makeFolders() error {
 	for _, p := range c.places(c.Permissions.Write) {
 		if strings.HasSuffix(p.Path, "/") {
@@ -151,8 +151,8 @@ func (c *call) makeFolders() error {
 	return nil
 }
 
-// own is what a program may always read of its tool: the folder. One that is a link leads to
-// whatever its author liked, so that of it there is no more than the script.
+// own returns what a program may always read of its tool: the folder. If that is a link, it
+// could point anywhere, so only the script is included.
 func (c *call) own(w *Command) []sandbox.Place {
 	if info, err := os.Lstat(c.Dir); err == nil && info.IsDir() {
 		return []sandbox.Place{itself(c.Dir)}
@@ -163,17 +163,17 @@ func (c *call) own(w *Command) []sandbox.Place {
 	return []sandbox.Place{{Base: c.Dir, Path: filepath.ToSlash(w.File)}}
 }
 
-// itself is a path whose last part is no link.
+// itself returns a path whose last element is not a link.
 func itself(path string) sandbox.Place {
 	return sandbox.Place{Base: filepath.Dir(path), Path: filepath.Base(path)}
 }
 
-// places are the paths of a permission, here.
+// places returns the resolved paths of a permission.
 func (c *call) places(paths []string) []sandbox.Place {
 	return places(paths, c.dir, c.variable("HOME"))
 }
 
-// variable is one of the environment that tools are given variables from.
+// variable returns a variable of the environment from which tools get theirs.
 func (c *call) variable(name string) string {
 	for _, pair := range slices.Backward(c.env) {
 		if value, ok := strings.CutPrefix(pair, name+"="); ok {
@@ -183,23 +183,23 @@ func (c *call) variable(name string) string {
 	return ""
 }
 
-// badPlace says what is wrong with a path of a permission.
+// badPlace explains what is wrong with a path of a permission.
 func (c *call) badPlace(err error) error {
 	var at *sandbox.PlaceError
 	switch {
 	case err == nil:
 		return nil
 	case !errors.As(err, &at):
-		return agent.Errorf("it could not be confined to its permissions, and was not started: %v", err)
+		return agent.Errorf("it was not started, because its permissions could not be enforced: %v", err)
 	case at.Link != "":
-		return agent.Permanentf("fs names %q, and in it %q is a link to %q; write the path without links in %s", at.Place, at.Link, at.Target, c.file())
+		return agent.Permanentf("fs names %q, in which %q is a link to %q; write the path without links in %s", at.Place, at.Link, at.Target, c.file())
 	case errors.Is(err, fs.ErrNotExist):
-		return agent.Permanentf("fs names %q to write, which is not there; make it, or write \"%s/\" in %s for a folder that is made when it is needed", at.Place, at.Place, c.file())
+		return agent.Permanentf("fs names %q for writing, which does not exist; create it, or write \"%s/\" in %s for a folder to be created when needed", at.Place, at.Place, c.file())
 	}
 	return agent.Permanentf("fs names %q, which cannot be used: %v", at.Place, at.Err)
 }
 
-// file is where the tool is described, as a person finds it.
+// file returns where the tool is described, as a person finds it.
 func (c *call) file() string {
 	file := filepath.Join(c.Dir, File)
 	if near, err := filepath.Rel(c.dir, file); err == nil && filepath.IsLocal(near) {
@@ -208,11 +208,11 @@ func (c *call) file() string {
 	return filepath.ToSlash(file)
 }
 
-// note keeps a host that the program did not reach.
+// note records a host that the program could not reach.
 func (h *hold) note(host string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if badHost(host) != "" || strings.Contains(host, "[") { // which YAML would take for a list
+	if badHost(host) != "" || strings.Contains(host, "[") { // which YAML would parse as a list
 		host = strconv.Quote(shorten(host))
 	}
 	list, entry := &h.missed, host+" ("+err.Error()+")"
@@ -225,7 +225,7 @@ func (h *hold) note(host string, err error) {
 	}
 }
 
-// failed says why the program did not run; nil: it did.
+// failed explains why the program did not run; nil if it did.
 func (h *hold) failed() error {
 	if h.box == nil {
 		return nil
@@ -233,7 +233,7 @@ func (h *hold) failed() error {
 	return h.box.Failed()
 }
 
-// release ends what held the program, once it has ended, and removes its files.
+// release ends the enforcement after the program has ended, and removes its files.
 func (h *hold) release() {
 	if h.box != nil {
 		h.box.Close()
@@ -244,9 +244,10 @@ func (h *hold) release() {
 	remove(h.temp)
 }
 
-// remove removes a directory in which a program could do whatever it liked: its own may be
-// closed to their owner, and deeper than there are files to open. Every directory is moved
-// to the top before it is emptied. What cannot be removed even so is left to the system.
+// remove removes a directory in which a program could do anything: directories may be
+// unreadable for their owner, or nested more deeply than file descriptors allow. Every
+// directory is moved to the top before it is emptied. What still cannot be removed is left
+// to the system.
 func remove(dir string) {
 	defer os.Remove(dir)
 	root, err := os.OpenRoot(dir)
@@ -276,7 +277,7 @@ func remove(dir string) {
 	}
 }
 
-// tellOnce writes into the log of an attempt what does not hold its programs.
+// tellOnce writes to the log of an attempt what is not enforced for its programs.
 func (c *call) tellOnce(told *sync.Map, attempt string) {
 	e := c.enforced
 	if e.Held && len(e.Gaps) == 0 {
@@ -286,7 +287,7 @@ func (c *call) tellOnce(told *sync.Map, attempt string) {
 		return
 	}
 	if !e.Held {
-		c.log([]byte(fmt.Sprintf("what the permissions of tools say about network and files is not enforced for programs: %s\n", e.Why)))
+		c.log([]byte(fmt.Sprintf("the network and file permissions of tools are not enforced for programs: %s\n", e.Why)))
 		return
 	}
 	for _, gap := range e.Gaps {

@@ -67,7 +67,7 @@ func enforced(t *testing.T) {
 
 func TestFilesOfPrograms(t *testing.T) {
 	enforced(t)
-	nothing, hint := "The tool may read nothing of the project, write nothing and reach no host.", "If it needs more, write `fs: {read: [PATH], write: [PATH]}` under `permissions` in .hocket/tools/"
+	nothing, hint := "The tool may read nothing of the project, write nothing and reach no host.", "If it needs more, add `fs: {read: [PATH], write: [PATH]}` under `permissions` in .hocket/tools/"
 	cases := map[string]struct {
 		permissions, script string
 		want                string
@@ -85,10 +85,10 @@ func TestFilesOfPrograms(t *testing.T) {
 		"above_only":   {"fs: [../home/data]", "cat ../home/.ssh/key", hint},
 		"far_above":    {"fs: [..]", "cat ../home/.ssh/key", "private"},
 		"links":        {"fs: [src]", "cat src/leak", "ermission denied"},
-		"leaks":        {"fs: [leak]", "echo ran", `fs names "leak", and in it "leak" is a link to "../home/.ssh"; write the path without links in .hocket/tools/leaks/tool.yml`},
-		"leaks_below":  {"fs: {write: [leak/key]}", "echo ran", `in it "leak" is a link`},
+		"leaks":        {"fs: [leak]", "echo ran", `fs names "leak", in which "leak" is a link to "../home/.ssh"; write the path without links in .hocket/tools/leaks/tool.yml`},
+		"leaks_below":  {"fs: {write: [leak/key]}", "echo ran", `in which "leak" is a link`},
 		"absent_read":  {"fs: [src, absent]", "cat src/x", "source"},
-		"absent_write": {"fs: {write: [new]}", "echo ran", `fs names "new" to write, which is not there; make it, or write "new/" in .hocket/tools/absent_write/tool.yml`},
+		"absent_write": {"fs: {write: [new]}", "echo ran", `fs names "new" for writing, which does not exist; create it, or write "new/" in .hocket/tools/absent_write/tool.yml`},
 		"makes":        {"fs: {write: [deep/new/]}", "echo made >deep/new/x; cat deep/new/x", "made"},
 		"is_file":      {"fs: {write: [src/x/]}", "echo ran", `fs names "src/x/", which cannot be used: not a directory`},
 		"writes":       {"fs: {write: [out]}", "echo new >out/y; mkdir out/d; chmod 700 out/d; cat out/y", "new"},
@@ -163,20 +163,20 @@ func TestNetworkOfPrograms(t *testing.T) {
 	other := echo(t).URL
 	const curl = "curl -sS -m 20 "
 	cases := map[string]struct{ permissions, script, want string }{
-		"none":      {"", curl + "HOST/echo/", "If it needs more, write `network: [HOST]` under `permissions` in .hocket/tools/none/tool.yml."},
+		"none":      {"", curl + "HOST/echo/", "If it needs more, add `network: [HOST]` under `permissions` in .hocket/tools/none/tool.yml."},
 		"named":     {"network: ['localhost:PORT']", curl + "http://localhost:PORT/echo/x", "GET /echo/x auth= "},
 		"connect":   {"network: ['localhost:PORT']", curl + "-p http://localhost:PORT/echo/x", "GET /echo/x auth= "},
 		"direct":    {"network: ['localhost:PORT']", curl + "--noproxy '*' http://localhost:PORT/echo/x", "GET /echo/x auth= "},
 		"address":   {"network: [127.0.0.1]", curl + "--noproxy '*' HOST/echo/x", "GET /echo/x auth= "},
-		"port":      {"network: ['localhost:PORT']", curl + "OTHER/echo/x", "may not talk to 127.0.0.1; its permissions allow localhost:PORT"},
-		"direct_no": {"network: ['localhost:PORT']", curl + "--noproxy '*' OTHER/echo/x", "write `network: [127.0.0.1:"},
-		"private":   {"network: true", curl + "-f HOST/echo/x", "reach every public host. If it needs more, write `network: [127.0.0.1:PORT]`"},
-		"private_d": {"network: true", curl + "--noproxy '*' HOST/echo/x", "write `network: [127.0.0.1:PORT]`"},
-		"denied":    {"network: [a.example]", curl + "https://b.example/", "write `network: [b.example]`"},
-		"redirect":  {"network: ['localhost:PORT']", curl + "-L 'http://localhost:PORT/goto?to=OTHER/echo/'", "may not talk to 127.0.0.1"},
+		"port":      {"network: ['localhost:PORT']", curl + "OTHER/echo/x", "may not connect to 127.0.0.1; its permissions allow localhost:PORT"},
+		"direct_no": {"network: ['localhost:PORT']", curl + "--noproxy '*' OTHER/echo/x", "add `network: [127.0.0.1:"},
+		"private":   {"network: true", curl + "-f HOST/echo/x", "reach every public host. If it needs more, add `network: [127.0.0.1:PORT]`"},
+		"private_d": {"network: true", curl + "--noproxy '*' HOST/echo/x", "add `network: [127.0.0.1:PORT]`"},
+		"denied":    {"network: [a.example]", curl + "https://b.example/", "add `network: [b.example]`"},
+		"redirect":  {"network: ['localhost:PORT']", curl + "-L 'http://localhost:PORT/goto?to=OTHER/echo/'", "may not connect to 127.0.0.1"},
 		"no_token":  {"network: ['localhost:PORT']", "p=${http_proxy##*@}; " + curl + "-x http://$p http://localhost:PORT/echo/x", "this proxy serves somebody else"},
 		"python":    {"network: ['localhost:PORT']", "command -v python3 >/dev/null || { echo absent; exit; }; python3 -c 'import urllib.request as u; print(u.urlopen(\"http://localhost:PORT/echo/x\").read())'", "GET /echo/x|absent"},
-		"git":       {"network: [a.example]", "command -v git >/dev/null || { echo absent; exit; }; git ls-remote https://b.example/x.git", "write `network: [b.example]`|absent"},
+		"git":       {"network: [a.example]", "command -v git >/dev/null || { echo absent; exit; }; git ls-remote https://b.example/x.git", "add `network: [b.example]`|absent"},
 	}
 	fill := strings.NewReplacer("[HOST]", "[HOST]", "HOST", server.URL, "OTHER", other, "PORT", port).Replace
 	tools := map[string][2]string{}
@@ -233,7 +233,7 @@ func TestProgramsGoThroughTheProxy(t *testing.T) {
 		"secure": {"network: [a.example]", "curl -sS -m 20 https://a.example/"},
 		"inside": {"network: true", "curl -sSf -m 20 http://10.1.2.3/"},
 	})
-	for name, want := range map[string]string{"plain": "418", "secure": "Not reached were a.example (the proxy 127.0.0.1:", "inside": "write `network: [10.1.2.3]`"} {
+	for name, want := range map[string]string{"plain": "418", "secure": "It could not reach a.example (the proxy 127.0.0.1:", "inside": "add `network: [10.1.2.3]`"} {
 		got, err := call(t, s, name, nil)
 		if err != nil {
 			got = err.Error()
@@ -257,7 +257,7 @@ func TestNotEnforced(t *testing.T) {
 			t.Errorf("%s, %v", out, err)
 		}
 	}
-	line := "what the permissions of tools say about network and files is not enforced for programs: your own config.yml says `sandbox: none` under `tools`\n"
+	line := "the network and file permissions of tools are not enforced for programs: your own config.yml says `sandbox: none` under `tools`\n"
 	if log.String() != line+line {
 		t.Errorf("the log is %q", log.String())
 	}

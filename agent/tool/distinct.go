@@ -8,12 +8,12 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// longestName is how long the name of a tool may be: models take no longer one.
+// longestName is the maximum length of a tool name that models accept.
 const longestName = 64
 
-// Distinct gives tools from several places names that models take, each its own: what
-// is no letter, digit, - or _ becomes _, and of two that are the same the later one
-// gets a number.
+// Distinct gives tools from several sources unique names that models accept: characters
+// other than letters, digits, - and _ become _, and the later one of two equal names gets a
+// number.
 func Distinct(tools []agent.Tool) []agent.Tool {
 	out := slices.Clone(tools)
 	taken := map[string]bool{}

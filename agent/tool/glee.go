@@ -15,7 +15,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow/jsonpath"
 )
 
-// glee reads a tool.yml as Glee has it, which says under exec how the tool works.
+// glee reads a tool.yml in the format of Glee, which describes under exec how the tool
+// works.
 func (r *reader) glee(m *strictyaml.Map) {
 	m.Get("version")
 	kind := m.Word("kind", "http", "command", "python")
@@ -44,7 +45,7 @@ func (r *reader) glee(m *strictyaml.Map) {
 	approval.Done()
 	for _, entry := range m.Get("examples").List() {
 		e := entry.Map()
-		for _, key := range []string{"description", "expected_output"} { // the second is often not complete
+		for _, key := range []string{"description", "expected_output"} { // the second is often incomplete
 			e.Get(key)
 		}
 		params, _ := e.Get("params").Value().(map[string]any)
@@ -71,7 +72,7 @@ func (r *reader) glee(m *strictyaml.Map) {
 		}
 		how.Done()
 	} else if kind != "" {
-		r.missing("exec."+kind, "write `exec: {"+kind+": …}` with how it works", " of kind "+kind)
+		r.missing("exec."+kind, "add `exec: {"+kind+": …}` with how it works", " of kind "+kind)
 	}
 	exec.Done()
 	m.Done()
@@ -79,7 +80,7 @@ func (r *reader) glee(m *strictyaml.Map) {
 
 var gleeReference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$?\{([A-Za-z_][A-Za-z0-9_-]*)\}`) })
 
-// translated is a text, or a value with texts in it, with {name} in place of ${name}.
+// translated returns a text, or a value with texts in it, with {name} in place of ${name}.
 func translated(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -105,7 +106,7 @@ func translated(v any) any {
 	return v
 }
 
-// template takes a value that may refer to inputs.
+// template reads a value that may refer to inputs.
 func (r *reader) template(n strictyaml.Node) any {
 	v := translated(n.Value())
 	for _, name := range references(v) {
@@ -126,7 +127,7 @@ func (r *reader) gleeRequest(m *strictyaml.Map) *Request {
 			r.address(req, n)
 		}
 	} else {
-		m.Node().Errorf(CodeDefinition, "write `url: https://…`", "the request has no url")
+		m.Node().Errorf(CodeDefinition, "add `url: https://…`", "the request has no url")
 	}
 	req.Query, req.Headers = r.gleeFields(m.Get("query")), r.gleeFields(m.Get("headers"))
 	r.headerNames(m.Peek("headers"))
@@ -139,7 +140,7 @@ func (r *reader) gleeRequest(m *strictyaml.Map) *Request {
 	return req
 }
 
-// gleeFields reads the query or the headers of a request. A secret stands at the end of a
+// gleeFields reads the query or the headers of a request. A secret is at the end of a
 // value: Bearer ${TOKEN}.
 func (r *reader) gleeFields(n strictyaml.Node) (list []field) {
 	if !n.Exists() {
@@ -159,10 +160,10 @@ func (r *reader) gleeFields(n strictyaml.Node) (list []field) {
 	return list
 }
 
-// Pick is what is taken out of an answer that is JSON.
+// Pick is what is extracted from a JSON response.
 type Pick struct {
 	From   *jsonpath.Path
-	Names  []string // of the fields that are kept of each; none: all
+	Names  []string // the fields of each that are kept; none: all
 	Fields []*jsonpath.Path
 }
 
@@ -178,7 +179,7 @@ func gleePick(m *strictyaml.Map) *Pick {
 	return p
 }
 
-// dotted reads a path such as web.results, or a whole JSONPath.
+// dotted reads a path such as web.results, or a complete JSONPath.
 func dotted(n strictyaml.Node) *jsonpath.Path {
 	text := n.Text()
 	switch {
@@ -189,7 +190,7 @@ func dotted(n strictyaml.Node) *jsonpath.Path {
 	}
 	path, err := jsonpath.Parse(text)
 	if err != nil {
-		n.Errorf(CodeDefinition, "write the keys with dots between them, such as web.results", "%q is no path: %v", n.Text(), err)
+		n.Errorf(CodeDefinition, "write the keys with dots between them, such as web.results", "invalid path %q: %v", n.Text(), err)
 	}
 	return path
 }
@@ -197,11 +198,11 @@ func dotted(n strictyaml.Node) *jsonpath.Path {
 func (r *reader) gleeCommand(m *strictyaml.Map) *Command {
 	c := &Command{Argv: []string{m.Name("entrypoint")}}
 	if c.Argv[0] == "" {
-		m.Node().Errorf(CodeDefinition, "write `entrypoint: PROGRAM`", "the command names no program")
+		m.Node().Errorf(CodeDefinition, "add `entrypoint: PROGRAM`", "the command names no program")
 	}
 	for i, entry := range m.List("args") {
 		if v := r.template(entry); len(references(v)) > 0 && interprets(c.Argv[0], c.Args) {
-			entry.Errorf(CodeDefinition, "give the program a script of the project that takes it as an argument", "argument %d would be code", i+1)
+			entry.Errorf(CodeDefinition, "use a script of the project that takes it as an argument", "argument %d would be code", i+1)
 		} else {
 			c.Args = append(c.Args, v)
 		}
@@ -216,8 +217,8 @@ func (r *reader) gleeCommand(m *strictyaml.Map) *Command {
 	return c
 }
 
-// interprets says whether a program would read its next argument as code, or as a program
-// to start: that after -c and the like, and the first that is no option.
+// interprets reports whether a program would interpret its next argument as code, or as a
+// program to start: that after -c and the like, and the first that is not an option.
 func interprets(program string, before []any) bool {
 	name := strings.TrimRight(strings.TrimSuffix(strings.ToLower(path.Base(program)), ".exe"), "0123456789.")
 	if slices.Contains(wrappers, name) || !slices.Contains(interpreters, name) {
@@ -227,7 +228,7 @@ func interprets(program string, before []any) bool {
 		return true
 	}
 	last, _ := before[len(before)-1].(string)
-	return strings.HasPrefix(last, "-") // else there is a script, which has the rest as its arguments
+	return strings.HasPrefix(last, "-") // otherwise there is a script, and the rest are its arguments
 }
 
 var (
@@ -245,7 +246,7 @@ func (r *reader) gleePython(m *strictyaml.Map) *Command {
 		form = "json"
 	}
 	if file == ".py" || function == "" {
-		m.Node().Errorf(CodeDefinition, "write `module: tools.NAME` and `function: run`", "the tool does not say what to call")
+		m.Node().Errorf(CodeDefinition, "add `module: tools.NAME` and `function: run`", "the tool does not say what to call")
 	}
 	python := "python3"
 	if venv := m.Name("venv"); venv != "" {
@@ -259,7 +260,7 @@ func (r *reader) gleePython(m *strictyaml.Map) *Command {
 	return c
 }
 
-// gleePlace reads where a program runs, and its variables.
+// gleePlace reads the directory and variables of a program.
 func (r *reader) gleePlace(c *Command, m *strictyaml.Map) {
 	m.Rename("cwd", "dir")
 	r.place(c, m)
@@ -268,7 +269,7 @@ func (r *reader) gleePlace(c *Command, m *strictyaml.Map) {
 	}
 }
 
-// pick takes out of an answer what is wanted of it.
+// pick extracts what is needed from a response.
 func (p *Pick) pick(answer any) (any, error) {
 	found, err := p.From.Select(answer)
 	if err != nil || len(found) == 0 {
@@ -298,8 +299,8 @@ func (p *Pick) fields(item any) map[string]any {
 	return out
 }
 
-// arguments are those of a program that refer to the inputs of a call. Each is one word
-// of its own, and never part of a shell's line.
+// arguments returns the arguments of a program that refer to the inputs of a call. Each is
+// a separate word, and never part of a shell command line.
 func (w *Command) arguments(args map[string]any) []string {
 	filled, _ := fill(any(w.Args), args)
 	list, _ := filled.([]any)

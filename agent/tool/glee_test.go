@@ -76,7 +76,7 @@ func TestGleeMistakes(t *testing.T) {
 	for _, c := range []struct{ rest, want string }{
 		{"kind: http\n", "exec.http"},
 		{"kind: script\nexec: {}\n", `"kind" cannot be "script"`},
-		{"kind: http\npermissions: {network: true}\nexec: {http: {url: 'https://a.example/${y}'}}\n", `there is no input "y"`},
+		{"kind: http\npermissions: {network: true}\nexec: {http: {url: 'https://a.example/${y}'}}\n", `unknown input "y"`},
 		{"kind: http\npermissions: {network: true, secrets: {KEY: {}}}\nexec: {http: {url: 'https://a.example/${KEY}'}}\n", "the secret KEY cannot be sent here"},
 		{"kind: http\nexec: {http: {url: 'https://a.example/'}}\n", `do not name the host "a.example"`},
 		{"kind: command\nexec: {command: {entrypoint: sh, args: [-c, '${x}']}}\n", "argument 2 would be code"},

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// What programs say when they were refused something: of files, of names of hosts, and of
-// connections.
+// What programs print when they were denied something: files, host names, and connections.
 var (
 	saidOfFiles = []string{"permission denied", "operation not permitted", "eacces", "eperm", "read-only file system", "bad system call"}
 	saidOfNames = []string{
@@ -16,8 +15,8 @@ var (
 	saidOfConnections = []string{"address family not supported", "network is unreachable", "tunnel failed", "fetch failed", "socket", "connect"}
 )
 
-// hint is what may help where a confined program failed because it was refused something;
-// "": it does not look like that.
+// hint suggests a fix if a confined program seems to have failed because it was denied
+// something; "" otherwise.
 func (c *call) hint(h *hold, said string) string {
 	if h.box == nil {
 		return ""
@@ -39,12 +38,12 @@ func (c *call) hint(h *hold, said string) string {
 	case h.proxy == nil && (names || connections):
 		more = append(more, "`network: [HOST]`")
 	case len(h.missed) > 0 && (names || connections):
-		text = " Not reached were " + strings.Join(h.missed, ", ") + "."
+		text = " It could not reach " + strings.Join(h.missed, ", ") + "."
 	case names:
-		text = " It finds hosts only through the proxy in HTTP_PROXY and HTTPS_PROXY, which this program may not use."
+		text = " It can reach hosts only through the proxy in HTTP_PROXY and HTTPS_PROXY, which this program may not support."
 	}
 	if len(more) > 0 {
-		text += fmt.Sprintf(" If it needs more, write %s under `permissions` in %s.", strings.Join(more, " or "), c.file())
+		text += fmt.Sprintf(" If it needs more, add %s under `permissions` in %s.", strings.Join(more, " or "), c.file())
 	}
 	if text == "" {
 		return ""
@@ -52,7 +51,7 @@ func (c *call) hint(h *hold, said string) string {
 	return "\nThe tool " + c.Permissions.allowed() + "." + text
 }
 
-// allowed says what a program may do, as the end of a sentence.
+// allowed describes what a program may do, as the end of a sentence.
 func (p *Permissions) allowed() string {
 	or := func(list []string, none string) string {
 		if len(list) == 0 {

@@ -8,25 +8,25 @@ import (
 	"github.com/hocket-dev/hocket/workflow/jsonpath"
 )
 
-// Manifest is a tool as its author describes it. It is not changed once read.
+// Manifest is a tool as its author describes it. It is immutable.
 type Manifest struct {
 	Name        string
 	Description string
 	Inputs      map[string]any // JSON Schema of an object
-	Outputs     any            // JSON Schema of what it gives as JSON; nil: it gives text
+	Outputs     any            // JSON Schema of its JSON result; nil: it returns text
 	Permissions Permissions
-	Approval    bool          // a person is asked before every call
+	Approval    bool          // ask a person before every call
 	Timeout     time.Duration // of a call; never zero
-	MaxOutputKB int           // most that a call may give; never zero
+	MaxOutputKB int           // maximum size of a result; never zero
 	Examples    []Example
-	Work        Work // how it works; nil: only the file that is wrong has none
+	Work        Work // how it works; nil only if the file is invalid
 	Builtin     bool
 	Dir         string // its folder, absolute; "" for a built-in tool
 	Pos         workflow.Pos
 
 	inputs  *extract.Schema
-	outputs *extract.Schema // nil: it gives text
-	needs   string          // what a built-in tool that cannot work yet needs; "" nothing
+	outputs *extract.Schema // nil: it returns text
+	needs   string          // what a built-in tool needs before it can work; "": nothing
 }
 
 // Work is how a tool works: [*Request], [*Command] or [*Search].
@@ -34,7 +34,7 @@ type Manifest struct {
 //sumtype:decl
 type Work interface{ kind() string }
 
-// Kind is the word for how the tool works: http, command, script or search.
+// Kind returns the name of how the tool works: http, command, script or search.
 func (m *Manifest) Kind() string {
 	if m.Work == nil {
 		return ""
@@ -42,34 +42,34 @@ func (m *Manifest) Kind() string {
 	return m.Work.kind()
 }
 
-// Needs says what has to be done before the tool can work; "" nothing.
+// Needs returns what must be done before the tool can work; "" means nothing.
 func (m *Manifest) Needs() string { return m.needs }
 
 // Permissions are what a tool may do.
 type Permissions struct {
 	Network Network
-	Read    []string // paths that its program reads: of the project, ~/… or /…
+	Read    []string // paths that its program may read: in the project, ~/… or /…
 	Write   []string // and writes
 	Secrets []string // by name
 }
 
-// Example is a call that would be right.
+// Example is an example of a valid call.
 type Example struct {
 	Inputs map[string]any
-	Output any // nil: not said
+	Output any // nil: not specified
 }
 
 // Request is how an http tool works. Texts in it may refer to inputs as {name}.
 type Request struct {
-	Method    string // "" GET, or POST where there is a body
+	Method    string // "": GET, or POST if there is a body
 	URL       string
 	Query     []field
 	Headers   []field
-	HeadersOf string // the input that holds more headers; ""
+	HeadersOf string // the input that holds more headers; "": none
 	Body      any    // text, or a value to send as JSON
 	HasBody   bool
-	Full      bool  // the output has status and type of the answer too, whatever they are
-	Pick      *Pick // what the output is of an answer that is JSON; nil: all of it
+	Full      bool  // the output includes the status and type of the response
+	Pick      *Pick // what to extract from a JSON response; nil: everything
 }
 
 // field is a named part of a request: a template, or a secret.
@@ -83,11 +83,11 @@ type field struct {
 // Command is how a command or a script tool works.
 type Command struct {
 	Argv []string
-	Args []any             // more arguments, which may refer to inputs, each a word of its own
-	JSON bool              // they are given as one argument: a JSON list
-	Good []int             // exit codes of success; none: 0
-	File string            // for a script: in the tool's folder, given to Argv
-	Dir  string            // in the project; "" its root
+	Args []any             // additional arguments, which may refer to inputs, each a separate word
+	JSON bool              // they are passed as one argument: a JSON list
+	Good []int             // exit codes that mean success; none: 0
+	File string            // for a script: in the tool's folder, passed to Argv
+	Dir  string            // in the project; "": its root
 	Env  map[string]string // constants
 }
 
@@ -107,5 +107,5 @@ func (c *Command) kind() string {
 	return "command"
 }
 
-// Kinds are the words for how a tool may work.
+// Kinds lists how a tool may work.
 func Kinds() []string { return []string{"http", "command", "script", "search"} }

@@ -20,7 +20,7 @@ import (
 	"github.com/hocket-dev/hocket/internal/outbound"
 )
 
-// Network is whom a tool may talk to. The zero value is nobody.
+// Network is the set of hosts that a tool may connect to. The zero value is none.
 type Network struct {
 	Any   bool     // every public host
 	Hosts []string // host, host:port, or *.domain for all hosts below a domain
@@ -31,11 +31,11 @@ type reach int
 
 const (
 	refused reach = iota
-	public        // as one of many: only where it is not in a private network
+	public        // by a general rule: only if it is not in a private network
 	named         // by its own name, wherever it is
 )
 
-// reach says how a host with a port is allowed.
+// reach returns how a host with a port is allowed.
 func (n Network) reach(host, port string) reach {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	best := refused
@@ -58,7 +58,7 @@ func (n Network) reach(host, port string) reach {
 	return best
 }
 
-// splitHost parts a host from its port; an address of IPv6 may stand in brackets.
+// splitHost splits a host and its port; an IPv6 address may be in brackets.
 func splitHost(entry string) (host, port string) {
 	if h, p, err := net.SplitHostPort(entry); err == nil {
 		return h, p
@@ -66,14 +66,14 @@ func splitHost(entry string) (host, port string) {
 	return strings.Trim(entry, "[]"), ""
 }
 
-// badHost says why an entry of a network permission cannot be used; "" it can.
+// badHost explains why an entry of a network permission is invalid; "" if it is valid.
 func badHost(entry string) string {
 	host, _ := splitHost(entry)
 	switch domain, wild := strings.CutPrefix(host, "*"); {
 	case strings.Contains(entry, "/"):
 		return "write the host alone, without http:// and without a path"
 	case wild && (!strings.HasPrefix(domain, ".") || strings.Contains(domain, "*") || !strings.Contains(domain[1:], ".")):
-		return "a star stands for what comes before a domain: *.example.com"
+		return "a star is allowed only before a domain: *.example.com"
 	case !wild && host == "":
 		return "write the name of a host, such as api.example.com"
 	case strings.ContainsFunc(strings.TrimPrefix(host, "*"), func(r rune) bool { return notInHost(r) && r != ':' && r != '_' }):
@@ -82,33 +82,33 @@ func badHost(entry string) string {
 	return ""
 }
 
-// guard lets requests and connections through to the hosts that a network permission
-// allows. Every redirect passes it too.
+// guard allows requests and connections to the hosts of a network permission. Redirects are
+// checked too.
 type guard struct {
 	network Network
 	redact  func(string) string
-	heard   func(host string, err error) // is told of every host that is not reached; nil: nobody is
+	heard   func(host string, err error) // called for every host that is not reached; may be nil
 }
 
-// refusedError says that a host is not allowed.
+// refusedError reports that a host is not allowed.
 type refusedError struct{ error }
 
 func (e refusedError) Unwrap() error      { return e.error }
 func (refusedError) Is(target error) bool { return target == outbound.ErrRefused }
 
-// way is how a host may be reached: the rules for its address, and the proxy of this machine on
-// the way to it; nil: none.
+// way is how a host may be reached: the rules for its address, and the proxy of this
+// machine on the way to it; nil if there is none.
 func (g *guard) way(host, port string, proxy func() (*url.URL, error)) (outbound.Policy, *url.URL, error) {
 	how := g.network.reach(host, port)
 	if how == refused {
-		return outbound.Policy{}, nil, refusedError{agent.Permanentf("the tool may not talk to %s; its permissions allow %s", g.redact(host), g.network)}
+		return outbound.Policy{}, nil, refusedError{agent.Permanentf("the tool may not connect to %s; its permissions allow %s", g.redact(host), g.network)}
 	}
 	policy := outbound.Policy{Private: how == named}
 	via, err := proxy()
 	if err != nil {
 		return policy, nil, err
 	}
-	if via != nil { // it finds the address, and may itself be anywhere
+	if via != nil { // it resolves the address, and may itself be anywhere
 		if how == public && !publicName(host) {
 			return policy, nil, refusedError{private(host)}
 		}
@@ -117,7 +117,7 @@ func (g *guard) way(host, port string, proxy func() (*url.URL, error)) (outbound
 	return policy, via, nil
 }
 
-// missed tells that a host was not reached, and why.
+// missed reports that a host was not reached, and why.
 func (g *guard) missed(host, port string, err error) error {
 	if err != nil && g.heard != nil {
 		if port != "80" && port != "443" {
@@ -128,8 +128,7 @@ func (g *guard) missed(host, port string, err error) error {
 	return err
 }
 
-// RoundTrip makes one request. No connection is kept: calls of tools are rare, and
-// nothing of them stays behind.
+// RoundTrip makes one request. Connections are not kept, because tool calls are rare.
 func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	host, port := req.URL.Hostname(), portOf(req.URL)
 	policy, via, err := g.way(host, port, func() (*url.URL, error) { return http.ProxyFromEnvironment(req) })
@@ -144,7 +143,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, g.missed(host, port, err)
 }
 
-// Dial makes a connection to "host:port", whatever is said over it.
+// Dial connects to "host:port", for any protocol.
 func (g *guard) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -166,10 +165,10 @@ func (g *guard) Dial(ctx context.Context, network, address string) (net.Conn, er
 	return conn, g.missed(host, port, err)
 }
 
-// tunnel connects through a proxy of HTTP.
+// tunnel connects through an HTTP proxy.
 func tunnel(ctx context.Context, via *url.URL, address string) (_ net.Conn, err error) {
 	if via.Scheme != "http" && via.Scheme != "https" {
-		return nil, agent.Permanentf("programs of tools cannot use the proxy %s://%s, which is not one of HTTP", via.Scheme, via.Host)
+		return nil, agent.Permanentf("programs of tools cannot use the proxy %s://%s, because it is not an HTTP proxy", via.Scheme, via.Host)
 	}
 	at := net.JoinHostPort(via.Hostname(), portOf(via))
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", at)
@@ -200,16 +199,16 @@ func tunnel(ctx context.Context, via *url.URL, address string) (_ net.Conn, err 
 	}
 	defer resp.Body.Close() // there is none
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the proxy %s says %s", via.Host, resp.Status)
+		return nil, fmt.Errorf("the proxy %s returned %s", via.Host, resp.Status)
 	}
 	if r.Buffered() > 0 {
-		return nil, fmt.Errorf("the proxy %s says more than it was asked", via.Host)
+		return nil, fmt.Errorf("the proxy %s sent unexpected data", via.Host)
 	}
 	return conn, nil
 }
 
-// direct says whether an address may be connected to without the proxy: the rules are those
-// for a host of that name, and of every host that the list names and that is there.
+// direct reports whether an address may be connected to without the proxy: by the rules for
+// a host of that name, and for every host that the list names and that resolves to it.
 func (n Network) direct(ctx context.Context, to netip.AddrPort) bool {
 	port := strconv.Itoa(int(to.Port()))
 	switch n.reach(to.Addr().String(), port) {
@@ -231,7 +230,7 @@ func (n Network) direct(ctx context.Context, to netip.AddrPort) bool {
 	})
 }
 
-// ports are those that the list names.
+// ports returns the ports that the list names.
 func (n Network) ports() []uint16 {
 	var all []uint16
 	for _, entry := range n.Hosts {
@@ -243,7 +242,7 @@ func (n Network) ports() []uint16 {
 	return all
 }
 
-// nobody says whether no host is allowed.
+// nobody reports whether no host is allowed.
 func (n Network) nobody() bool { return !n.Any && len(n.Hosts) == 0 }
 
 func portOf(u *url.URL) string {
@@ -268,8 +267,8 @@ func (n Network) String() string {
 	return "none"
 }
 
-// publicName says whether a host may be public: it is no address in a private network,
-// and not this machine.
+// publicName reports whether a host may be public: it is neither an address in a private
+// network nor this machine.
 func publicName(host string) bool {
 	host = strings.TrimRight(strings.ToLower(host), ".")
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
@@ -278,11 +277,11 @@ func publicName(host string) bool {
 	if at, err := netip.ParseAddr(host); err == nil {
 		return outbound.Public(at)
 	}
-	// 2130706433, 0x7f.1 and 127.1 are addresses too, for whoever reads them so.
+	// 2130706433, 0x7f.1 and 127.1 are addresses too, for some programs.
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	return last != "" && (last[0] < '0' || last[0] > '9')
 }
 
 func private(host string) error {
-	return agent.Permanentf("%s is in a private network, which a tool reaches only if its permissions name the host", host)
+	return agent.Permanentf("%s is in a private network; to allow it, name the host in the tool's permissions", host)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 )
 
-// paths reads the permission fs: {read, write}, or what may be read alone.
+// paths reads the permission fs: {read, write}, or only what may be read.
 func (r *reader) paths(n strictyaml.Node) {
 	if !n.IsMap() {
 		r.Permissions.Read = readPaths(n)
@@ -21,7 +21,7 @@ func (r *reader) paths(n strictyaml.Node) {
 	r.Permissions.Read, r.Permissions.Write = readPaths(m.Get("read")), readPaths(m.Get("write"))
 	for _, n := range m.Peek("write").OneOrMany() {
 		if n.IsText() && r.rewrites(n.Text()) {
-			n.Warningf(CodeDefinition, "name the folders that it writes, such as `write: [src, docs]`", "the tool may write what says how Hocket works, and so allow itself everything")
+			n.Warningf(CodeDefinition, "name the folders that it writes, such as `write: [src, docs]`", "the tool may write Hocket's own configuration, and so extend its own permissions")
 		}
 	}
 	m.Done()
@@ -31,12 +31,12 @@ func readPaths(n strictyaml.Node) []string {
 	var list []string
 	for _, n := range n.OneOrMany() {
 		if n.IsNull() && n.Written() == "~" {
-			n.Errorf(CodeDefinition, `write "~" in quotes: without them YAML takes it for nothing`, "a path is missing")
+			n.Errorf(CodeDefinition, `write "~" in quotes: otherwise YAML reads it as null`, "a path is missing")
 			continue
 		}
 		p := n.Text()
 		if why := badPath(p); why != "" && n.IsText() {
-			n.Errorf(CodeDefinition, why, "%q cannot be a path of a permission", p)
+			n.Errorf(CodeDefinition, why, "invalid path %q in a permission", p)
 			continue
 		}
 		list = append(list, p)
@@ -44,15 +44,15 @@ func readPaths(n strictyaml.Node) []string {
 	return list
 }
 
-// badPath says why an entry of fs cannot be used; "" it can.
+// badPath explains why an entry of fs is invalid; "" if it is valid.
 func badPath(p string) string {
 	switch {
 	case p == "":
-		return "write a path of the project, or one that begins with ~/ or /"
+		return "write a path in the project, or one that begins with ~/ or /"
 	case strings.ContainsAny(p, "*?"):
-		return "name a folder: it stands for all that is in it"
+		return "name a folder, which includes everything in it"
 	case strings.HasPrefix(p, "$") || strings.HasPrefix(p, "%"):
-		return "variables are not filled in; write ~/… for the home directory"
+		return "variables are not expanded; write ~/… for the home directory"
 	case strings.HasPrefix(p, "~") && p != "~" && !strings.HasPrefix(p, "~/"):
 		return "write ~/… for a path in the home directory"
 	case strings.ContainsFunc(p, func(r rune) bool { return r < ' ' }):
@@ -63,8 +63,8 @@ func badPath(p string) string {
 
 func isHome(p string) bool { return p == "~" || strings.HasPrefix(p, "~/") }
 
-// rewrites says whether a tool that may write a path may write what says how Hocket works.
-// A folder in its own it may.
+// rewrites reports whether a tool that may write a path could change Hocket's own
+// configuration. It may write inside its own folder.
 func (r *reader) rewrites(p string) bool {
 	if strings.Trim(path.Clean(p), "./~") == "" { // all, or what is above the project
 		return true
@@ -82,10 +82,10 @@ func (r *reader) rewrites(p string) bool {
 	})
 }
 
-// settled is what says how Hocket works, in its folder of a project.
+// settled lists Hocket's configuration in its folder of a project.
 var settled = []string{"config.yml", "tools", "agents", "clis", "prompts", "workflows"}
 
-// places are the paths of a permission in a project and a home directory.
+// places returns the paths of a permission in a project and a home directory.
 func places(paths []string, project, home string) []sandbox.Place {
 	var all []sandbox.Place
 	for _, p := range paths {
@@ -96,7 +96,7 @@ func places(paths []string, project, home string) []sandbox.Place {
 		case filepath.IsAbs(p):
 			place.Base = "/"
 		}
-		for above := true; above; { // the project's own directory may be found through a link
+		for above := true; above; { // the project's own directory may be reached through a link
 			if place.Path, above = strings.CutPrefix(place.Path, "../"); above {
 				place.Base += "/.."
 			}

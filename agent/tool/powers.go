@@ -11,8 +11,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Powers are what needs trust for the tools of the project: those that are programs, and
-// those that send secrets somewhere.
+// Powers returns what needs trust for the tools of the project: those that are programs,
+// and those that send secrets.
 func (s *Set) Powers() trust.Powers {
 	var list trust.Powers
 	for _, m := range s.own {
@@ -28,7 +28,7 @@ func (s *Set) Powers() trust.Powers {
 			}
 			argv, dir := w.start(s.root, m.Dir)
 			if len(argv) == 0 {
-				continue // its file is wrong, and it cannot be called
+				continue // its file is invalid, so it cannot be called
 			}
 			shown := words
 			if w.JSON { // all but what calls the function
@@ -42,7 +42,7 @@ func (s *Set) Powers() trust.Powers {
 		case *Search:
 			p = m.sends(p, w.URL)
 		case nil:
-			continue // its file is wrong, and it cannot be called
+			continue // its file is invalid, so it cannot be called
 		}
 		if p.What != "" {
 			list = append(list, p)
@@ -51,7 +51,7 @@ func (s *Set) Powers() trust.Powers {
 	return list
 }
 
-// line tells where and with which variables a program starts, to continue a sentence.
+// line says where and with which variables a program starts, to continue a sentence.
 func (w *Command) line() string {
 	var text string
 	if w.Dir != "" {
@@ -63,7 +63,7 @@ func (w *Command) line() string {
 	return text
 }
 
-// sends is the power of a tool that makes requests. Without secrets it has none.
+// sends returns the power of a tool that makes requests. Without secrets it has none.
 func (m *Manifest) sends(p trust.Power, url string) trust.Power {
 	if len(m.Permissions.Secrets) == 0 {
 		return trust.Power{}
@@ -73,7 +73,7 @@ func (m *Manifest) sends(p trust.Power, url string) trust.Power {
 	return p
 }
 
-// line tells what a program may do, to continue a sentence.
+// line says what a program may do, to continue a sentence.
 func (p Permissions) line() string {
 	text := p.Network.line()
 	for _, of := range []struct {
@@ -97,7 +97,7 @@ func (n Network) line() string {
 	return ""
 }
 
-// at names the file of a tool, seen from the project.
+// at returns the file of a tool, relative to the project.
 func (s *Set) at(m *Manifest) string {
 	file := m.Pos.File
 	if rel, err := filepath.Rel(s.root, file); err == nil {

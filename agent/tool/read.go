@@ -12,8 +12,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// CodeDefinition is the code of the mistakes in a tool's file that are not mistakes
-// in its YAML.
+// CodeDefinition is the code of errors in a tool's file other than YAML errors.
 const CodeDefinition = "tool-definition"
 
 const (
@@ -23,25 +22,25 @@ const (
 
 // Read reads a tool's file, .hocket/tools/NAME/tool.yml:
 //
-//	name           that of the folder, if it is written at all
+//	name           same as that of the folder; optional
 //	description    what the tool does, for the model that chooses it
 //	kind           http, command, script or search; the key of that name says the rest
 //	inputs         by name: a type, or {type, description, required, default, …};
 //	               or a JSON Schema of an object
-//	outputs        the same, or the JSON Schema of any value: then the tool gives JSON
+//	outputs        the same, or the JSON Schema of any value: then the tool returns JSON
 //	permissions    {network: [hosts] or true, fs: {read: [paths], write: [paths]},
 //	               secrets: [names]}
 //	approval       true: a person is asked before every call
 //	timeout        of a call; default 60s
-//	max_output_kb  most that a call may give; default 256
+//	max_output_kb  most that a call may return; default 256
 //	examples       list of {inputs, output}
 //	http           {method, url, query, headers, body, answer}
 //	command        a list: program and arguments; or {argv, dir, env}
 //	script         {file, interpreter, dir, env}
 //	search         {url, …, results, title, link, snippet}
 //
-// A file with the key exec is one of Glee, see [reader.glee]. Read reports every mistake. The
-// manifest is nil only if the file is not YAML.
+// A file with the key exec is in the format of Glee, see [reader.glee]. Read reports every
+// error. The manifest is nil only if the file is not YAML.
 func Read(file string, text []byte) (*Manifest, workflow.Diagnostics) {
 	doc := strictyaml.Read(file, text)
 	root := doc.Root()
@@ -68,7 +67,7 @@ func (r *reader) read(m *strictyaml.Map, folder string) {
 	r.name(m, folder)
 	r.Description = m.String("description")
 	if strings.TrimSpace(r.Description) == "" && !m.Peek("description").Exists() {
-		r.missing("description", "write what the tool does; the model that chooses it knows nothing else", "")
+		r.missing("description", "describe what the tool does; models choose tools by their description", "")
 	}
 	if m.Peek("exec").Exists() {
 		r.glee(m)
@@ -96,9 +95,9 @@ func (r *reader) read(m *strictyaml.Map, folder string) {
 	m.Done()
 }
 
-// missing reports a key that has to be there.
+// missing reports a missing key.
 func (r *reader) missing(key, detail, where string) {
-	r.doc.Report(workflow.Errorf(r.Pos, CodeDefinition, detail, "the tool%s has no %s", where, key))
+	r.doc.Report(workflow.Errorf(r.Pos, CodeDefinition, detail, "the tool%s is missing %s", where, key))
 }
 
 func (r *reader) name(m *strictyaml.Map, folder string) {
@@ -107,15 +106,15 @@ func (r *reader) name(m *strictyaml.Map, folder string) {
 	if n.Exists() {
 		r.Pos = n.Pos()
 		if name := n.Name(); name != folder && name != "" {
-			n.Errorf(CodeDefinition, "give both the same name", "the tool %q stands in the folder %q", name, folder)
+			n.Errorf(CodeDefinition, "give both the same name", "the tool %q is in the folder %q", name, folder)
 		}
 	}
 	if !IsName(folder) {
-		r.doc.Report(workflow.Errorf(r.Pos, CodeDefinition, "use letters, digits, - and _, at most 64", "a tool cannot have the name %q", folder))
+		r.doc.Report(workflow.Errorf(r.Pos, CodeDefinition, "use letters, digits, - and _, at most 64", "invalid tool name %q", folder))
 	}
 }
 
-// IsName says whether a tool may have a name: models take no other.
+// IsName reports whether a tool may have a name: models accept no others.
 func IsName(name string) bool {
 	bad := func(r rune) bool {
 		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
@@ -129,7 +128,7 @@ func (r *reader) permissions(m *strictyaml.Map, secrets []strictyaml.Node) {
 	for _, n := range secrets {
 		name := n.Text()
 		if name != "" && !isVariable(name) {
-			n.Errorf(CodeDefinition, "use letters, digits and _, and no digit first", "a secret cannot have the name %q", name)
+			n.Errorf(CodeDefinition, "use letters, digits and _, and begin with a letter or _", "invalid secret name %q", name)
 			continue
 		}
 		r.Permissions.Secrets = append(r.Permissions.Secrets, name)
@@ -146,7 +145,7 @@ func readNetwork(n strictyaml.Node) Network {
 	for _, entry := range n.OneOrMany() {
 		host := entry.Text()
 		if why := badHost(host); why != "" && entry.IsText() {
-			entry.Errorf(CodeDefinition, why, "%q is no host", host)
+			entry.Errorf(CodeDefinition, why, "invalid host %q", host)
 			continue
 		}
 		net.Hosts = append(net.Hosts, host)
@@ -154,7 +153,7 @@ func readNetwork(n strictyaml.Node) Network {
 	return net
 }
 
-// isVariable says whether an environment variable may have a name.
+// isVariable reports whether an environment variable may have a name.
 func isVariable(name string) bool {
 	return name != "" && (name[0] < '0' || name[0] > '9') && !strings.ContainsFunc(name, func(r rune) bool {
 		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
@@ -195,17 +194,17 @@ func (r *reader) mistakes(n strictyaml.Node, what string, list []string) {
 	}
 }
 
-// work reads the key that has the name of the kind. The others have no meaning.
+// work reads the key that has the name of the kind. The others must be absent.
 func (r *reader) work(m *strictyaml.Map, kind string) {
 	for _, other := range Kinds() {
 		n := m.Get(other)
 		switch {
 		case other == kind && !n.Exists():
-			r.missing(other, fmt.Sprintf("write `%s:` with how it works", kind), " of kind "+kind)
+			r.missing(other, fmt.Sprintf("add `%s:` to describe how it works", kind), " of kind "+kind)
 		case other == kind:
 			r.Work = r.workOf(kind, n)
 		case n.Exists() && kind != "":
-			n.Key().Errorf(CodeDefinition, fmt.Sprintf("remove it, or write `kind: %s`", other), "a tool of kind %s has no use for %s", kind, other)
+			n.Key().Errorf(CodeDefinition, fmt.Sprintf("remove it, or write `kind: %s`", other), "a tool of kind %s does not support %s", kind, other)
 		}
 	}
 	if kind == "" && !m.Peek("kind").Exists() {
@@ -243,9 +242,9 @@ func (r *reader) known(n strictyaml.Node, v any) {
 		}
 		hint := workflow.DidYouMean(name, names)
 		if hint == "" {
-			hint = fmt.Sprintf("declare it under `inputs`, or write {{%s}} for these characters", name)
+			hint = fmt.Sprintf("declare it under `inputs`, or write {{%s}} for literal braces", name)
 		}
-		n.Errorf(CodeDefinition, hint, "there is no input %q", name)
+		n.Errorf(CodeDefinition, hint, "unknown input %q", name)
 	}
 }
 

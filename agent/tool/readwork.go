@@ -15,7 +15,7 @@ import (
 
 var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
 
-// request reads what an http tool and a search tool have in common.
+// request reads what http and search tools have in common.
 func (r *reader) request(m *strictyaml.Map) *Request {
 	req := &Request{}
 	if n := m.Get("method"); whole(n.Written()) != "" {
@@ -46,7 +46,7 @@ func (r *reader) request(m *strictyaml.Map) *Request {
 func (r *reader) url(req *Request, m *strictyaml.Map) {
 	n := m.Get("url")
 	if !n.Exists() {
-		m.Node().Errorf(CodeDefinition, "write `url: https://…`", "the request has no url")
+		m.Node().Errorf(CodeDefinition, "add `url: https://…`", "the request has no url")
 		return
 	}
 	req.URL = n.Text()
@@ -58,20 +58,20 @@ func (r *reader) url(req *Request, m *strictyaml.Map) {
 func (r *reader) address(req *Request, n strictyaml.Node) {
 	if whole(req.URL) != "" {
 		if !r.Permissions.Network.Any && len(r.Permissions.Network.Hosts) == 0 {
-			n.Errorf(CodeDefinition, "write `network: [HOST, …]` under `permissions`, or `network: true` for every public host", "the permissions name no host for the url")
+			n.Errorf(CodeDefinition, "add `network: [HOST, …]` under `permissions`, or `network: true` for every public host", "the permissions name no host for the url")
 		}
 		return
 	}
 	host, err := hostOf(req.URL)
 	if err != nil {
 		if n.IsText() {
-			n.Errorf(CodeDefinition, "write it as https://HOST/PATH", "the url cannot be used: %v", err)
+			n.Errorf(CodeDefinition, "write it as https://HOST/PATH", "invalid url: %v", err)
 		}
 		return
 	}
 	if len(references(host)) > 0 {
 		if !r.Permissions.Network.Any && len(r.Permissions.Network.Hosts) == 0 {
-			n.Errorf(CodeDefinition, "write `network: [HOST, …]` under `permissions`", "the permissions name no host for the url")
+			n.Errorf(CodeDefinition, "add `network: [HOST, …]` under `permissions`", "the permissions name no host for the url")
 		}
 		return
 	}
@@ -80,7 +80,7 @@ func (r *reader) address(req *Request, n strictyaml.Node) {
 		port = map[bool]string{true: "443", false: "80"}[strings.HasPrefix(req.URL, "https:")]
 	}
 	if r.Permissions.Network.reach(name, port) == refused {
-		n.Errorf(CodeDefinition, fmt.Sprintf("write `network: [%s]` under `permissions`", host), "the permissions do not name the host %q", host)
+		n.Errorf(CodeDefinition, fmt.Sprintf("add `network: [%s]` under `permissions`", host), "the permissions do not name the host %q", host)
 	}
 }
 
@@ -118,7 +118,7 @@ func (r *reader) headerNames(n strictyaml.Node) {
 	}
 	for _, e := range n.Map().Entries() {
 		if !isHeader(e.Name) {
-			e.Key.Errorf(CodeDefinition, "use letters, digits and -", "a header cannot have the name %q", e.Name)
+			e.Key.Errorf(CodeDefinition, "use letters, digits and -", "invalid header name %q", e.Name)
 		}
 		if e.Value.IsList() {
 			e.Value.WrongType("text")
@@ -142,12 +142,12 @@ func (r *reader) command(n strictyaml.Node) *Command {
 		r.place(c, m)
 		m.Done()
 		if !argv.Exists() {
-			n.Errorf(CodeDefinition, "write `argv: [PROGRAM, ARGUMENT, …]`", "the command has no argv")
+			n.Errorf(CodeDefinition, "add `argv: [PROGRAM, ARGUMENT, …]`", "the command has no argv")
 			return c
 		}
 	}
 	if argv.IsScalar() && !argv.IsNull() {
-		argv.Errorf(CodeDefinition, "write a list: [PROGRAM, ARGUMENT, …]; for a line of shell [sh, -c, LINE]", "a command is a list and no line of a shell")
+		argv.Errorf(CodeDefinition, "write a list: [PROGRAM, ARGUMENT, …], or [sh, -c, LINE] for a shell command line", "a command must be a list, not a shell command line")
 		return c
 	}
 	c.Argv = r.words(argv)
@@ -157,8 +157,8 @@ func (r *reader) command(n strictyaml.Node) *Command {
 	return c
 }
 
-// words are the entries of a command. An input in one would be code to whatever
-// reads it.
+// words returns the entries of a command. An input in one would be code to whatever
+// interprets it.
 func (r *reader) words(n strictyaml.Node) []string {
 	properties, _ := r.Inputs["properties"].(map[string]any)
 	var list []string
@@ -166,11 +166,11 @@ func (r *reader) words(n strictyaml.Node) []string {
 		word := entry.Name()
 		for _, name := range references(word) {
 			if slices.Contains(propertyNames(properties), name) {
-				entry.Errorf(CodeDefinition, fmt.Sprintf("the program finds it in the variable %s, and all inputs as JSON on standard input", variable(name)), "input %q cannot be put into a command", name)
+				entry.Errorf(CodeDefinition, fmt.Sprintf("the program gets it as the variable %s, and all inputs as JSON on standard input", variable(name)), "a command cannot contain input %q", name)
 			}
 		}
 		if strings.ContainsRune(word, 0) {
-			entry.Errorf(CodeDefinition, "remove it", "a command cannot hold a NUL character")
+			entry.Errorf(CodeDefinition, "remove it", "a command cannot contain a NUL character")
 		}
 		list = append(list, word)
 	}
@@ -181,40 +181,40 @@ func (r *reader) words(n strictyaml.Node) []string {
 func (r *reader) script(m *strictyaml.Map) *Command {
 	c := &Command{File: m.String("file")}
 	if n := m.Peek("file"); !n.Exists() {
-		m.Node().Errorf(CodeDefinition, "write `file: NAME` with a file of the tool's folder", "the script has no file")
+		m.Node().Errorf(CodeDefinition, "add `file: NAME` with a file in the tool's folder", "the script has no file")
 	} else if c.File != "" && !isInside(c.File) {
-		n.Errorf(CodeDefinition, "name a file of the tool's folder", "%q leads out of the folder", c.File)
+		n.Errorf(CodeDefinition, "name a file in the tool's folder", "%q is outside the folder", c.File)
 	}
 	n := m.Get("interpreter")
 	switch {
 	case !n.Exists():
-		m.Node().Errorf(CodeDefinition, "write what runs the file, such as `interpreter: python3`", "the script has no interpreter")
+		m.Node().Errorf(CodeDefinition, "add what runs the file, such as `interpreter: python3`", "the script has no interpreter")
 	case n.IsList():
 		c.Argv = r.words(n)
 	default:
 		c.Argv = strings.Fields(n.Text())
 	}
 	if n.Exists() && len(c.Argv) == 0 {
-		n.Errorf(CodeDefinition, "write what runs the file, such as `interpreter: python3`", "the script has no interpreter")
+		n.Errorf(CodeDefinition, "add what runs the file, such as `interpreter: python3`", "the script has no interpreter")
 	}
 	r.place(c, m)
 	m.Done()
 	return c
 }
 
-// isInside says whether a path stays below where it begins. Links are looked at when
-// it is used.
+// isInside reports whether a path stays below where it begins. Links are checked when it is
+// used.
 func isInside(p string) bool {
 	p = strings.ReplaceAll(p, `\`, "/")
 	clean := path.Clean(p)
 	return !path.IsAbs(p) && !strings.Contains(p, ":") && clean != ".." && !strings.HasPrefix(clean, "../")
 }
 
-// place reads where a program runs, and its variables.
+// place reads the directory and variables of a program.
 func (r *reader) place(c *Command, m *strictyaml.Map) {
 	c.Dir = m.String("dir")
 	if c.Dir != "" && !isInside(c.Dir) {
-		m.Peek("dir").Errorf(CodeDefinition, "name a directory of the project", "%q leads out of the project", c.Dir)
+		m.Peek("dir").Errorf(CodeDefinition, "name a directory in the project", "%q is outside the project", c.Dir)
 	}
 	env := m.Get("env")
 	if !env.Exists() {
@@ -224,31 +224,31 @@ func (r *reader) place(c *Command, m *strictyaml.Map) {
 	for _, e := range env.Map().Entries() {
 		switch {
 		case !isVariable(e.Name):
-			e.Key.Errorf(CodeDefinition, "use letters, digits and _, and no digit first", "a variable cannot have the name %q", e.Name)
+			e.Key.Errorf(CodeDefinition, "use letters, digits and _, and begin with a letter or _", "invalid variable name %q", e.Name)
 		case slices.Contains(r.Permissions.Secrets, e.Name):
-			e.Key.Errorf(CodeDefinition, "remove it here: a secret is a variable by itself", "the variable %s is a secret", e.Name)
+			e.Key.Errorf(CodeDefinition, "remove it: secrets are always passed as variables", "the variable %s is a secret", e.Name)
 		}
 		c.Env[e.Name] = e.Value.Name()
 	}
 }
 
-// fixed gives a search tool its inputs and outputs: they are always the same.
+// fixed sets the inputs and outputs of a search tool, which are always the same.
 func (r *reader) fixed(inputs, outputs strictyaml.Node) {
 	for _, n := range []strictyaml.Node{inputs, outputs} {
 		if n.Exists() {
-			n.Key().Errorf(CodeDefinition, "remove it: the inputs are query and count, the output is a list", "a tool of kind search has inputs and outputs of its own")
+			n.Key().Errorf(CodeDefinition, "remove it: the inputs are always query and count, and the output is a list", "a tool of kind search has fixed inputs and outputs")
 		}
 	}
 	r.Inputs = searchInputs()
 	r.Outputs = searchOutputs()
-	r.inputs, _ = extract.Compile(r.Inputs) // they are constants, and a test compiles them
+	r.inputs, _ = extract.Compile(r.Inputs) // they are constants, which a test compiles
 	r.outputs, _ = extract.Compile(r.Outputs)
 }
 
 func searchInputs() map[string]any {
 	s := object(map[string]any{
 		"query": map[string]any{"type": "string", "minLength": 1, "description": "What to search for."},
-		"count": map[string]any{"type": "integer", "minimum": 1, "maximum": 20, "default": json.Number("5"), "description": "Most results to give."},
+		"count": map[string]any{"type": "integer", "minimum": 1, "maximum": 20, "default": json.Number("5"), "description": "Maximum number of results."},
 	}, []any{"query"})
 	s["additionalProperties"] = false
 	return s
@@ -272,7 +272,7 @@ func (r *reader) search(m *strictyaml.Map) *Search {
 	return s
 }
 
-// jsonPath reads a path; nil if it cannot be read, which is reported.
+// jsonPath reads a path; nil if it is invalid, which is reported.
 func jsonPath(n strictyaml.Node, fallback string) *jsonpath.Path {
 	text := fallback
 	if n.Exists() {

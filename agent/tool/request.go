@@ -21,9 +21,8 @@ const (
 	maxErrorBody = 500
 )
 
-// permit asks the permissions of the agent, and a person if they say so, where the
-// agent says whom to talk to. To call a tool that knows that itself, it is enough that
-// the agent is given the tool.
+// permit checks the permissions of the agent, and asks a person if they say so, if the
+// agent chooses the address. If the tool itself determines it, having the tool is enough.
 func (c *call) permit(ctx context.Context, task *agent.Task) error {
 	r, ok := c.Work.(*Request)
 	if !ok || task == nil || whole(r.URL) == "" {
@@ -53,7 +52,7 @@ func (c *call) permit(ctx context.Context, task *agent.Task) error {
 	return nil
 }
 
-// reached is a request as permissions speak of it.
+// reached returns a request in terms of permissions.
 func reached(req *http.Request) string {
 	if req.Method == http.MethodGet || req.Method == http.MethodHead {
 		return req.URL.String()
@@ -61,7 +60,7 @@ func reached(req *http.Request) string {
 	return req.Method + " " + req.URL.String()
 }
 
-// request makes the request of an http tool and gives the body of the answer.
+// request makes the request of an http tool and returns the body of the response.
 func (c *call) request(ctx context.Context, r *Request) (string, error) {
 	req, secret, err := c.build(ctx, r)
 	if err != nil {
@@ -82,7 +81,7 @@ func (c *call) request(ctx context.Context, r *Request) (string, error) {
 		return c.full(where, resp)
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		start, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // as much as came
+		start, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // as much as arrived
 		return "", agent.Errorf("%s: %s", where, strings.TrimSpace(resp.Status+" "+strings.ToValidUTF8(string(start), "")))
 	}
 	data, err := c.body(where, resp)
@@ -94,13 +93,13 @@ func (c *call) request(ctx context.Context, r *Request) (string, error) {
 	}
 	answer, err := workflow.ParseJSON(data)
 	if err != nil {
-		return "", agent.Errorf("the answer is no JSON: %s", shorten(string(data)))
+		return "", agent.Errorf("the response is not valid JSON: %s", shorten(string(data)))
 	}
 	picked, err := r.Pick.pick(answer)
 	return workflow.FormatJSON(picked), err
 }
 
-// failed is why there is no answer, without the query: it may be private.
+// failed explains why there is no response, without the query, which may be private.
 func (c *call) failed(where string, err error) error {
 	var withURL *url.Error
 	if errors.As(err, &withURL) {
@@ -113,24 +112,23 @@ func (c *call) failed(where string, err error) error {
 	return agent.Errorf("%s: %v", where, err)
 }
 
-// body reads an answer that is text, and one byte more than it may have.
+// body reads a text response, up to one byte more than allowed.
 func (c *call) body(where string, resp *http.Response) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(resp.Body, int64(c.limit())+1))
 	if err != nil {
-		return nil, agent.Errorf("%s: the answer broke off: %v", where, err)
+		return nil, agent.Errorf("%s: the response is incomplete: %v", where, err)
 	}
 	at := agent.NotText(data)
 	if at > 0 && len(data) > c.limit() && at > c.limit()-4 {
 		at = 0 // a character was cut off
 	}
 	if at > 0 {
-		return nil, agent.Errorf("%s: the answer (%s) is not text", where, resp.Header.Get("Content-Type"))
+		return nil, agent.Errorf("%s: the response (%s) is not text", where, resp.Header.Get("Content-Type"))
 	}
 	return data, nil
 }
 
-// full is the whole of an answer for a model that reads it. One that is too long is
-// cut, and says so.
+// full returns the complete response for a model. If it is too long, it is cut and marked.
 func (c *call) full(where string, resp *http.Response) (string, error) {
 	data, err := c.body(where, resp)
 	if err != nil {
@@ -142,13 +140,13 @@ func (c *call) full(where string, resp *http.Response) (string, error) {
 	}
 	if len(data) > c.limit() {
 		data = data[:c.limit()]
-		answer["cut_off"] = fmt.Sprintf("the body is longer than these %d KiB", c.MaxOutputKB)
+		answer["cut_off"] = fmt.Sprintf("the body is longer than the first %d KiB shown", c.MaxOutputKB)
 	}
 	answer["body"] = strings.ToValidUTF8(string(data), "")
 	return workflow.FormatJSON(answer), nil
 }
 
-// build makes the request, and names the headers that hold a secret.
+// build creates the request, and returns which headers hold a secret.
 func (c *call) build(ctx context.Context, r *Request) (*http.Request, []string, error) {
 	u, err := fillURL(r.URL, c.args)
 	if err != nil {
@@ -162,7 +160,7 @@ func (c *call) build(ctx context.Context, r *Request) (*http.Request, []string, 
 	}
 	req, err := http.NewRequestWithContext(ctx, strings.ToUpper(method), u.String(), body)
 	if err != nil {
-		return nil, nil, agent.Permanentf("method %q or address cannot be used", method)
+		return nil, nil, agent.Permanentf("invalid method %q or address", method)
 	}
 	req.Header.Set("User-Agent", "hocket")
 	if contentType != "" {
@@ -172,8 +170,8 @@ func (c *call) build(ctx context.Context, r *Request) (*http.Request, []string, 
 	return req, secret, err
 }
 
-// addQuery adds parameters to an address, escaped. A list gives a parameter several
-// times; an input that was not given leaves it out.
+// addQuery adds parameters to a URL, escaped. A list repeats a parameter; an input that was
+// not given is omitted.
 func (c *call) addQuery(u *url.URL, fields []field) {
 	added := url.Values{}
 	for _, f := range fields {
@@ -218,16 +216,16 @@ func (c *call) addHeaders(req *http.Request, r *Request) (secret []string, err e
 	more, _ := c.args[r.HeadersOf].(map[string]any)
 	for name, value := range more {
 		if !isHeader(name) {
-			return nil, agent.Permanentf("a header cannot have the name %q", shorten(name))
+			return nil, agent.Permanentf("invalid header name %q", shorten(name))
 		}
-		if !strings.EqualFold(name, "Host") { // it would reach another site than the permissions say
+		if !strings.EqualFold(name, "Host") { // it would reach a different site than the permissions allow
 			set(name, workflow.FormatText(value))
 		}
 	}
 	return secret, nil
 }
 
-// payload is what to send and what it is; nil: nothing.
+// payload returns the body and its content type; nil if there is none.
 func (c *call) payload(r *Request) (io.Reader, string) {
 	if !r.HasBody {
 		return nil, ""
@@ -242,7 +240,7 @@ func (c *call) payload(r *Request) (io.Reader, string) {
 	return bytes.NewReader([]byte(workflow.FormatJSON(value))), "application/json"
 }
 
-// redirect follows a few redirects, and keeps secrets from other servers. Package
+// redirect follows a few redirects, and does not send secrets to other servers. Package
 // net/http does that only for the headers that it knows.
 func (c *call) redirect(secret []string) func(*http.Request, []*http.Request) error {
 	return func(next *http.Request, before []*http.Request) error {
@@ -250,7 +248,7 @@ func (c *call) redirect(secret []string) func(*http.Request, []*http.Request) er
 			return fmt.Errorf("more than %d redirects", maxRedirects)
 		}
 		if c.allowed != nil && c.allowed.For(agent.MayReach, reached(next)) != agent.Allow {
-			return agent.Permanentf("it leads on to %s, which the permissions of the agent do not allow", shorten(next.URL.String()))
+			return agent.Permanentf("it redirects to %s, which the permissions of the agent do not allow", shorten(next.URL.String()))
 		}
 		first := before[0].URL
 		if next.URL.Scheme != first.Scheme || next.URL.Host != first.Host {
@@ -263,7 +261,7 @@ func (c *call) redirect(secret []string) func(*http.Request, []*http.Request) er
 	}
 }
 
-// search asks a search engine and gives its results as a JSON list.
+// search queries a search engine and returns its results as a JSON list.
 func (c *call) search(ctx context.Context, s *Search) (string, error) {
 	answer, err := c.request(ctx, &s.Request)
 	if err != nil {
@@ -271,7 +269,7 @@ func (c *call) search(ctx context.Context, s *Search) (string, error) {
 	}
 	doc, err := workflow.ParseJSON([]byte(answer))
 	if err != nil {
-		return "", agent.Errorf("the answer is no JSON: %s", shorten(answer))
+		return "", agent.Errorf("the response is not valid JSON: %s", shorten(answer))
 	}
 	found, err := s.Results.Select(doc)
 	if err != nil {
@@ -279,7 +277,7 @@ func (c *call) search(ctx context.Context, s *Search) (string, error) {
 	}
 	if len(found) == 1 {
 		if list, ok := found[0].([]any); ok {
-			found = list // the path names the list itself
+			found = list // the path selects the list itself
 		}
 	}
 	if n := wantedCount(c.args); len(found) > n {
@@ -294,11 +292,11 @@ func (c *call) search(ctx context.Context, s *Search) (string, error) {
 
 func wantedCount(args map[string]any) int {
 	n := 0
-	_, _ = fmt.Sscan(workflow.FormatText(args["count"]), &n) // the schema has seen to it
+	_, _ = fmt.Sscan(workflow.FormatText(args["count"]), &n) // guaranteed by the schema
 	return n
 }
 
-// first is the text of what a path finds first; "" it finds nothing.
+// first returns the text of the first match of a path; "" if there is none.
 func first(p *jsonpath.Path, v any) string {
 	if found, err := p.Select(v); err == nil && len(found) > 0 && found[0] != nil {
 		return workflow.FormatText(found[0])

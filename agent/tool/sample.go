@@ -9,12 +9,12 @@ import (
 //go:embed sample
 var samples embed.FS
 
-// Sample is the files of a new tool of a kind, by name: it is there to be changed.
+// Sample returns the files of a new tool of a kind, by name, as a starting point.
 func Sample(kind string) (map[string][]byte, error) {
 	dir := "sample/" + kind
 	entries, err := fs.ReadDir(samples, dir)
 	if err != nil {
-		return nil, fmt.Errorf("tool: there is no kind %q", kind)
+		return nil, fmt.Errorf("tool: unknown kind %q", kind)
 	}
 	files := map[string][]byte{}
 	for _, e := range entries {

@@ -9,11 +9,11 @@ import (
 	"github.com/hocket-dev/hocket/workflow/extract"
 )
 
-// readInputs reads what a call is given: an object.
+// readInputs reads the inputs of a call: an object.
 func (r *reader) readInputs(n strictyaml.Node) {
 	r.Inputs = object(nil, nil)
 	if n.Exists() {
-		m := n.Map() // reports what is no map
+		m := n.Map() // reports anything but a map
 		if n.IsMap() && isSchema(n.Value()) {
 			r.Inputs = r.objectSchema(n)
 		} else {
@@ -25,7 +25,7 @@ func (r *reader) readInputs(n strictyaml.Node) {
 	}
 	schema, err := extract.Compile(r.Inputs)
 	if err != nil {
-		n.Errorf(CodeDefinition, "", "the inputs cannot be used: %v", err)
+		n.Errorf(CodeDefinition, "", "invalid inputs: %v", err)
 		return
 	}
 	r.inputs = schema
@@ -43,11 +43,11 @@ func object(properties map[string]any, required []any) map[string]any {
 	return s
 }
 
-// objectSchema is a JSON Schema for inputs, which must be one of an object.
+// objectSchema reads a JSON Schema for inputs, which must be that of an object.
 func (r *reader) objectSchema(n strictyaml.Node) map[string]any {
 	schema, _ := n.Value().(map[string]any)
 	if kind, given := schema["type"]; given && kind != "object" {
-		n.Errorf(CodeDefinition, "write `type: object`; an input with the name type is written `type: {type: string}`", "the inputs of a tool are an object")
+		n.Errorf(CodeDefinition, "write `type: object`; for an input named type, write `type: {type: string}`", "the inputs of a tool must be an object")
 		return object(nil, nil)
 	}
 	schema["type"] = "object"
@@ -57,7 +57,7 @@ func (r *reader) objectSchema(n strictyaml.Node) map[string]any {
 	return schema
 }
 
-// readOutputs reads what a call gives back, if that is not text.
+// readOutputs reads what a call returns, if that is not text.
 func (r *reader) readOutputs(n strictyaml.Node) {
 	if !n.Exists() || n.IsNull() {
 		return
@@ -69,14 +69,14 @@ func (r *reader) readOutputs(n strictyaml.Node) {
 	}
 	schema, err := extract.Compile(r.Outputs)
 	if err != nil {
-		n.Errorf(CodeDefinition, "", "the outputs cannot be used: %v", err)
+		n.Errorf(CodeDefinition, "", "invalid outputs: %v", err)
 		return
 	}
 	r.outputs = schema
 }
 
-// byName reads the short form: a type or a schema for each name. What has a default
-// or says `required: false` may be left out.
+// byName reads the short form: a type or a schema for each name. Inputs with a default or
+// `required: false` are optional.
 func (r *reader) byName(m *strictyaml.Map) map[string]any {
 	properties := map[string]any{}
 	var required []any
@@ -110,7 +110,7 @@ func (r *reader) byName(m *strictyaml.Map) map[string]any {
 
 var types = []string{"string", "number", "integer", "boolean", "array", "object"}
 
-// defaults checks that the defaults of inputs match them.
+// defaults checks that the defaults of inputs match their types.
 func (r *reader) defaults(n strictyaml.Node) {
 	properties, _ := r.Inputs["properties"].(map[string]any)
 	for _, name := range propertyNames(properties) {
@@ -124,7 +124,7 @@ func (r *reader) defaults(n strictyaml.Node) {
 			continue // it refers to a part of the whole, which has been compiled
 		}
 		for _, line := range schema.Mistakes(value) {
-			n.Errorf(CodeDefinition, "fix the default or the type", "the default of input %q does not match it: %s", name, line)
+			n.Errorf(CodeDefinition, "fix the default or the type", "the default of input %q does not match its type: %s", name, line)
 		}
 	}
 }
@@ -133,8 +133,7 @@ func propertyNames(properties map[string]any) []string {
 	return slices.Sorted(maps.Keys(properties))
 }
 
-// withDefaults is the arguments of a call with the defaults of those that are
-// missing.
+// withDefaults returns the arguments of a call with defaults for the missing ones.
 func (m *Manifest) withDefaults(args map[string]any) map[string]any {
 	all := make(map[string]any, len(args))
 	maps.Copy(all, args)
@@ -150,8 +149,8 @@ func (m *Manifest) withDefaults(args map[string]any) map[string]any {
 	return all
 }
 
-// isSchema says whether a value is a JSON Schema and not the short form: it has a
-// keyword that no input would be called, or a type and nothing but keywords.
+// isSchema reports whether a value is a JSON Schema and not the short form: it has a
+// keyword that no input would be named after, or a type and only keywords.
 func isSchema(v any) bool {
 	m, ok := v.(map[string]any)
 	if !ok {

@@ -19,33 +19,33 @@ import (
 	"github.com/hocket-dev/hocket/workflow/extract"
 )
 
-// Options say how tools work here. The zero value is the default.
+// Options configure how tools work. The zero value is the default.
 type Options struct {
-	// Secret is the value of a secret by its name; nil: there are none. Its error
-	// says how to set it.
+	// Secret returns the value of a secret by its name; nil means that there are none. Its
+	// error says how to set it.
 	Secret func(name string) (string, error)
-	// Env is the environment from which programs are given harmless variables; nil:
-	// this process's.
+	// Env is the environment from which programs get harmless variables; nil means that of
+	// this process.
 	Env []string
-	// Sandbox is whether programs are held to their permissions.
+	// Sandbox says whether the permissions of programs are enforced.
 	Sandbox Sandbox
 }
 
-// Set is all tools of a project, and the built-in ones that it does not replace. What it
-// holds is not changed once made, and it is safe for concurrent use.
+// Set holds all tools of a project, and the built-in ones that it does not replace. It is
+// immutable and safe for concurrent use.
 type Set struct {
 	root    string
 	options Options
 	own     []*Manifest        // the project's, by name
 	all     func() []*Manifest // and then the built-in ones
-	told    sync.Map           // attempts whose logs say what does not hold programs
+	told    sync.Map           // attempts whose logs say what is not enforced
 }
 
 // File is the name of the file that makes a folder a tool.
 const File = "tool.yml"
 
-// Load reads the tools of the project in a directory. What is wrong with their files
-// is in the diagnostics; an error is one of the machine.
+// Load reads the tools of the project in a directory. The diagnostics describe what is
+// wrong with their files; an error is one of the machine.
 func Load(root string, o Options) (*Set, workflow.Diagnostics, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -61,7 +61,7 @@ func Load(root string, o Options) (*Set, workflow.Diagnostics, error) {
 		found = append(found, s.read(filepath.Join(home, "tools"))...)
 	}
 	slices.SortFunc(s.own, func(a, b *Manifest) int { return strings.Compare(a.Name, b.Name) })
-	// Most commands ask for none, and to read a schema takes time.
+	// Most commands need none, and reading a schema takes time.
 	s.all = sync.OnceValue(func() []*Manifest {
 		all := slices.Clone(s.own)
 		for _, m := range builtins() {
@@ -74,7 +74,7 @@ func Load(root string, o Options) (*Set, workflow.Diagnostics, error) {
 	return s, found, nil
 }
 
-// read adds the tools of a directory. One that is there already stays.
+// read adds the tools of a directory. A tool that already exists stays.
 func (s *Set) read(dir string) workflow.Diagnostics {
 	entries, err := projectfile.List(dir, s.root)
 	if err != nil {
@@ -108,17 +108,17 @@ func (s *Set) read(dir string) workflow.Diagnostics {
 }
 
 func unusable(file string, err error) workflow.Diagnostic {
-	return workflow.Errorf(workflow.Pos{File: file}, CodeDefinition, "put the file itself there", "a tool cannot be read: %v", err)
+	return workflow.Errorf(workflow.Pos{File: file}, CodeDefinition, "replace it with a regular file", "a tool cannot be read: %v", err)
 }
 
-// missingFile says that the file of a script is not there.
+// missingFile reports that the file of a script is missing.
 func (m *Manifest) missingFile() workflow.Diagnostics {
 	c, ok := m.Work.(*Command)
 	if !ok || c.File == "" || !isInside(c.File) {
 		return nil
 	}
 	if err := inside(m.Dir, c.File); err != nil {
-		return workflow.Diagnostics{workflow.Errorf(m.Pos, CodeDefinition, "put it beside "+File, "the script cannot be used: %v", err)}
+		return workflow.Diagnostics{workflow.Errorf(m.Pos, CodeDefinition, "put it beside "+File, "cannot use the script: %v", err)}
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func (m *Manifest) missingFile() workflow.Diagnostics {
 //go:embed builtin
 var builtinFiles embed.FS
 
-// builtins are the tools that every project has.
+// builtins returns the tools that every project has.
 func builtins() []*Manifest {
 	const file = "builtin/http_request/" + File
 	text, err := builtinFiles.ReadFile(file)
@@ -136,19 +136,19 @@ func builtins() []*Manifest {
 	request, _ := Read(file, text)
 	request.Builtin = true
 	search := &Manifest{
-		Name: "web_search", Description: "Searches the web and gives titles, addresses and snippets.", Builtin: true,
+		Name: "web_search", Description: "Searches the web and returns titles, addresses and snippets.", Builtin: true,
 		Inputs: searchInputs(), Outputs: searchOutputs(), Timeout: defaultTimeout, MaxOutputKB: defaultOutputKB, Work: &Search{},
-		needs: "web_search has no search engine yet; `hocket tools new web_search --kind search` writes .hocket/tools/web_search/tool.yml, and in it the address of one has to be filled in",
+		needs: "web_search has no search engine yet; run `hocket tools new web_search --kind search`, and set the address of one in .hocket/tools/web_search/tool.yml",
 	}
 	search.inputs, _ = extract.Compile(search.Inputs)
 	return []*Manifest{request, search}
 }
 
-// Manifests are the tools of the project and then the built-in ones, each in order of
-// their names.
+// Manifests returns the tools of the project and then the built-in ones, each sorted by
+// name.
 func (s *Set) Manifests() []*Manifest { return slices.Clone(s.all()) }
 
-// Names are the names of all tools, in the same order.
+// Names returns the names of all tools, in the same order.
 func (s *Set) Names() []string {
 	names := make([]string, len(s.all()))
 	for i, m := range s.all() {
@@ -157,7 +157,7 @@ func (s *Set) Names() []string {
 	return names
 }
 
-// Manifest is a tool by its name.
+// Manifest returns a tool by its name.
 func (s *Set) Manifest(name string) (*Manifest, bool) {
 	all := s.all()
 	at := slices.IndexFunc(all, func(m *Manifest) bool { return m.Name == name })
@@ -167,7 +167,7 @@ func (s *Set) Manifest(name string) (*Manifest, bool) {
 	return all[at], true
 }
 
-// Tool is a tool that a model can call. The error names those that there are.
+// Tool returns a tool that a model can call. The error lists the existing ones.
 func (s *Set) Tool(name string) (agent.Tool, error) {
 	m, ok := s.Manifest(name)
 	if !ok {
@@ -181,17 +181,17 @@ func (s *Set) Tool(name string) (agent.Tool, error) {
 	}, nil
 }
 
-// UnknownError says that there is no tool of a name.
+// UnknownError reports that a tool does not exist.
 type UnknownError struct {
 	Name  string
 	Names []string
 }
 
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("there is no tool %q; %s", e.Name, e.Hint())
+	return fmt.Sprintf("unknown tool %q; %s", e.Name, e.Hint())
 }
 
-// Hint says what may have been meant.
+// Hint suggests what was meant.
 func (e *UnknownError) Hint() string {
 	if hint := workflow.DidYouMean(e.Name, e.Names); hint != "" {
 		return hint
@@ -199,7 +199,7 @@ func (e *UnknownError) Hint() string {
 	return "there are " + strings.Join(e.Names, ", ")
 }
 
-// describe is the description with the examples: a model learns from them.
+// describe returns the description with the examples, from which a model learns.
 func (m *Manifest) describe() string {
 	parts := []string{strings.TrimSpace(m.Description)}
 	if len(m.Examples) > 0 {
@@ -211,7 +211,7 @@ func (m *Manifest) describe() string {
 	return strings.Join(parts, "\n")
 }
 
-// dir is the project that a call works in.
+// dir returns the project that a call works in.
 func (s *Set) dir(task *agent.Task) string {
 	if task != nil && task.Dir != "" {
 		return task.Dir
@@ -219,7 +219,7 @@ func (s *Set) dir(task *agent.Task) string {
 	return s.root
 }
 
-// attemptOf names the attempt that a call belongs to; "" none.
+// attemptOf returns the attempt that a call belongs to; "" if there is none.
 func attemptOf(task *agent.Task) string {
 	if task == nil {
 		return ""
@@ -227,8 +227,8 @@ func attemptOf(task *agent.Task) string {
 	return task.Key
 }
 
-// key marks the processes of one call. It is that of no other: what is left of a call
-// is ended by its key, while other calls of the same attempt go on.
+// key marks the processes of one call. It is unique: leftover processes of a call are
+// killed by its key while other calls of the same attempt continue.
 func (s *Set) key(task *agent.Task) string {
 	key := "tool/" + rand.Text()
 	if task != nil && task.Key != "" {

@@ -10,8 +10,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// A template is text with {name} for the value of an input. {{name}} stands for the
-// text {name}; every other brace is itself.
+// A template is text with {name} for the value of an input. {{name}} stands for the literal
+// text {name}; any other brace is literal.
 
 // piece is a part of a template: text, or the name of an input.
 type piece struct {
@@ -19,7 +19,7 @@ type piece struct {
 	name string
 }
 
-// pieces takes a template apart.
+// pieces splits a template.
 func pieces(template string) []piece {
 	var list []piece
 	text := func(s string) {
@@ -55,7 +55,7 @@ func pieces(template string) []piece {
 	return list
 }
 
-// nameAt is the name with which a text begins.
+// nameAt returns the name at the beginning of a text.
 func nameAt(s string) string {
 	for i, r := range s {
 		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
@@ -66,7 +66,7 @@ func nameAt(s string) string {
 	return s
 }
 
-// references are the inputs that a value refers to, each once.
+// references returns the inputs that a value refers to, each once.
 func references(v any) []string {
 	var names []string
 	add := func(list []string) {
@@ -96,7 +96,7 @@ func references(v any) []string {
 	return names
 }
 
-// whole is the name of the input that a template consists of; "" there is more.
+// whole returns the name of the input that a template consists of; "" if there is more.
 func whole(template string) string {
 	if list := pieces(template); len(list) == 1 {
 		return list[0].name
@@ -104,8 +104,8 @@ func whole(template string) string {
 	return ""
 }
 
-// fill puts inputs into a value. A text that is nothing but a reference becomes what
-// it refers to; one that was not given leaves its place out.
+// fill puts inputs into a value. A text that is a single reference becomes the value of the
+// input; if the input was not given, it is omitted.
 func fill(v any, args map[string]any) (filled any, given bool) {
 	switch v := v.(type) {
 	case string:
@@ -134,7 +134,7 @@ func fill(v any, args map[string]any) (filled any, given bool) {
 	return v, true
 }
 
-// fillText puts inputs into running text, as they are.
+// fillText puts inputs into running text, unchanged.
 func fillText(template string, args map[string]any) string {
 	var b strings.Builder
 	for _, p := range pieces(template) {
@@ -153,8 +153,8 @@ func textOf(args map[string]any, name string) string {
 	return ""
 }
 
-// fillURL puts inputs into an address, each escaped for the part that it stands in.
-// A template that is one reference is an address by itself.
+// fillURL puts inputs into a URL, each escaped for its part. A template that is a single
+// reference is a complete URL.
 func fillURL(template string, args map[string]any) (*url.URL, error) {
 	if name := whole(template); name != "" {
 		return address(textOf(args, name))
@@ -169,7 +169,7 @@ func fillURL(template string, args map[string]any) (*url.URL, error) {
 		switch part(b.String()) {
 		case inHost:
 			if strings.ContainsFunc(value, notInHost) {
-				return nil, agent.Permanentf("input %q is part of a host and may hold letters, digits, dots and dashes only, not %q", p.name, value)
+				return nil, agent.Permanentf("input %q is part of a host and may contain only letters, digits, dots and dashes, not %q", p.name, value)
 			}
 			b.WriteString(value)
 		case inPath:
@@ -184,17 +184,17 @@ func fillURL(template string, args map[string]any) (*url.URL, error) {
 	}
 	for segment := range strings.SplitSeq(u.Path, "/") {
 		if segment == "." || segment == ".." {
-			return nil, agent.Permanentf("the path %s of the url would lead to another place; an input must not hold %q there", shorten(u.EscapedPath()), segment)
+			return nil, agent.Permanentf("the url has the path %s; an input must not contain %q there", shorten(u.EscapedPath()), segment)
 		}
 	}
 	return u, nil
 }
 
-// address parses an http or https address.
+// address parses an http or https URL.
 func address(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, agent.Permanentf("%q is no address that begins with http:// or https://", shorten(text))
+		return nil, agent.Permanentf("%q does not begin with http:// or https://", shorten(text))
 	}
 	u.Fragment, u.RawFragment = "", ""
 	return u, nil
@@ -208,14 +208,14 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// The parts of an address.
+// The parts of a URL.
 const (
 	inHost = iota
 	inPath
 	inQuery
 )
 
-// part says in which part of an address the text after a beginning stands.
+// part returns the part of a URL that the text after a prefix belongs to.
 func part(before string) int {
 	_, rest, _ := strings.Cut(before, "://")
 	switch {
@@ -231,8 +231,7 @@ func notInHost(r rune) bool {
 	return r != '.' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 }
 
-// hostOf is the host of an address as its template has it, with the port if there is
-// one.
+// hostOf returns the host of a URL as its template has it, with the port if there is one.
 func hostOf(template string) (string, error) {
 	scheme, rest, ok := strings.Cut(template, "://")
 	if !ok || scheme != "http" && scheme != "https" {
@@ -245,7 +244,7 @@ func hostOf(template string) (string, error) {
 	case rest == "":
 		return "", fmt.Errorf("it names no host")
 	case strings.Contains(rest, "@"):
-		return "", fmt.Errorf("it holds a user or a password; send them as a secret header")
+		return "", fmt.Errorf("it contains a user or a password; send them as a secret header")
 	}
 	return rest, nil
 }
